@@ -1,0 +1,90 @@
+// What analyses return: metrics, tables and findings, all plain data. `report` prints it, `check` gates on it, `diff`
+// subtracts two of it. An analysis is a pure function from Trace to AnalysisResult; the list is src/analysis/registry.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+enum class Unit : uint8_t { kNone, kCount, kNs, kBytes, kPercent, kBytesPerSecond, kPerSecond };
+enum class Better : uint8_t { kNeither, kLower, kHigher };
+
+// A row of the metric catalogue (src/analysis/metrics.cpp, docs/metrics.md): ids are stable.
+struct MetricInfo {
+  std::string_view id;
+  Unit unit;
+  Better better;
+  bool is_deterministic;   // does not depend on timing: may be gated exactly
+  std::string_view meaning;
+};
+
+// A value of a catalogue id. `scope` is empty for the whole trace, else "gpu0", "nvtx:domain/path", …: id@scope.
+struct Metric {
+  std::string_view id;
+  std::string scope;
+  double value = 0;        // counts and ns are exact up to 2^53
+};
+
+using Cell = std::variant<std::monostate, std::string, int64_t, double>;
+
+enum class Align : uint8_t { kLeft, kRight };
+
+struct Column {
+  std::string key;         // JSON name, units in it: total_ns
+  std::string title;       // heading of the text table
+  Unit unit = Unit::kNone;
+  bool is_extra = false;   // left out of the text table where there is no room (JSON always has it)
+};
+
+struct Table {
+  std::string id;          // kernels, api, memcpy, …
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+  std::string note;        // one sentence under the table: what percentages refer to, for example
+};
+
+enum class Severity : uint8_t { kInfo, kNote, kWarning };
+
+struct Finding {
+  std::string id;          // memcpy.pageable, streams.one_used, …: stable, documented in docs/commands/report.md
+  Severity severity = Severity::kNote;
+  std::string message;     // what is the case, with numbers
+  std::string advice;      // what to do about it
+  int64_t gain_ns = 0;     // time to be won at most, 0 when not estimated; findings are ordered by it
+  std::string basis;       // what the gain rests on
+};
+
+struct AnalysisResult {
+  std::vector<Metric> metrics;
+  std::vector<Table> tables;
+  std::vector<Finding> findings;
+};
+
+struct AnalysisOptions {
+  uint32_t max_rows = 20;      // rows of a table, 0 for all
+  int64_t min_gap_ns = 0;      // leaves shorter gaps out of the table of gaps, never out of the sums
+};
+
+struct Analysis {
+  std::string_view name;
+  std::string_view summary;
+  AnalysisResult (*run)(const Trace&, const AnalysisOptions&);
+};
+
+// In the order in which the report shows them.
+std::span<const Analysis> AllAnalyses();
+const Analysis* FindAnalysis(std::string_view name);
+
+std::span<const MetricInfo> MetricCatalogue();
+const MetricInfo* FindMetric(std::string_view id);
+
+}  // namespace gprof

@@ -1,0 +1,279 @@
+// The model: a trace file loaded, joined and checked. Immutable once built; every analysis reads it, none changes it.
+//
+// Everything refers to everything else by index into the vectors of Trace (kNone where there is nothing), so that the
+// model can be searched, sliced and tested without pointers. Times are nanoseconds on the clock of the trace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gprof/trace/record.h"
+
+namespace gprof {
+
+inline constexpr uint32_t kNone = 0xFFFFFFFFu;
+
+// Index into Trace::strings; names of all processes share one table.
+struct NameId {
+  uint32_t value = 0;
+  friend bool operator==(NameId a, NameId b) { return a.value == b.value; }
+  friend bool operator!=(NameId a, NameId b) { return a.value != b.value; }
+  friend bool operator<(NameId a, NameId b) { return a.value < b.value; }
+};
+
+struct Interval {
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t DurationNs() const { return end_ns - start_ns; }
+};
+
+struct Process {
+  uint32_t pid = 0, parent_pid = 0;
+  uint32_t image = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;           // last thing known of it
+  NameId name, command_line, host, tracer_version, cupti_path;
+  uint32_t cupti_version = 0, driver_version = 0, runtime_version = 0;
+  bool is_forked = false;
+  bool has_end = false;         // ended cleanly: everything it recorded is here
+};
+
+struct Thread {
+  uint32_t process = kNone;
+  uint32_t tid = 0;
+  NameId name;                  // its NVTX name if it has one, else its name in /proc
+};
+
+struct Device {
+  uint32_t process = kNone;     // a process that described it
+  uint32_t ordinal = 0;         // number shown as gpu0, gpu1, … in metric ids
+  trace::DeviceRecord facts;    // its StringIds are not usable here: see name and uuid
+  NameId name, uuid;
+};
+
+struct Context {
+  uint32_t process = kNone, device = kNone;
+  uint32_t id = 0, null_stream = 0;
+};
+
+struct Stream {
+  uint32_t process = kNone, device = kNone;
+  uint32_t context = 0, id = 0;
+  int32_t priority = 0;
+  uint64_t handle = 0;
+  int64_t created_ns = 0;
+  NameId name;                  // given by the program through NVTX, may be empty
+  uint32_t names_given = 0;     // how many NVTX names its handle was given: more than one is one stream used as several
+  bool is_default = false;      // legacy default stream of its context
+  bool is_created = false;      // by the program; false for default streams and those of the driver
+  bool is_non_blocking = false;
+};
+
+enum class OpKind : uint8_t { kKernel, kMemcpy, kPeerCopy, kMemset, kGraph };
+
+// Something that ran on a GPU.
+struct GpuOp {
+  int64_t start_ns = 0, end_ns = 0;
+  uint64_t size_bytes = 0;      // copies and memsets
+  uint64_t graph_node = 0;
+  uint32_t graph = 0;
+  uint32_t device = kNone;      // index into devices
+  uint32_t stream = kNone;      // index into streams
+  uint32_t process = kNone;
+  uint32_t api = kNone;         // the launching call
+  uint32_t correlation = 0;
+  NameId name;                  // kernels: mangled name
+  uint32_t shape = kNone;       // kernels: index into shapes
+  OpKind kind = OpKind::kKernel;
+  trace::CopyKind copy_kind = trace::CopyKind::kUnknown;
+  trace::MemoryKind source_memory = trace::MemoryKind::kUnknown;
+  trace::MemoryKind destination_memory = trace::MemoryKind::kUnknown;  // memsets: the memory filled
+  uint32_t peer_device = kNone; // peer copies: the other device
+  bool is_async = false;
+  int64_t DurationNs() const { return end_ns - start_ns; }
+  bool IsCopy() const { return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy; }
+  bool IsPageable() const {
+    return kind == OpKind::kMemcpy && (source_memory == trace::MemoryKind::kPageable ||
+                                       destination_memory == trace::MemoryKind::kPageable);
+  }
+};
+
+// What a call is for; decides which cause of idle it stands for.
+enum class ApiClass : uint8_t { kOther, kLaunch, kCopy, kMemset, kSync, kMemory, kLoad, kQuery, kStream, kEvent, kGraphLaunch };
+
+struct ApiCall {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t thread = kNone;
+  uint32_t process = kNone;
+  uint32_t correlation = 0;
+  uint32_t parent = kNone;      // the API call that made this one (a driver call within a runtime call)
+  uint32_t range = kNone;       // innermost push/pop NVTX range of its thread at entry
+  NameId function;
+  int32_t result = 0;
+  uint32_t op_count = 0;        // GPU operations it launched
+  ApiClass api_class = ApiClass::kOther;
+  trace::ApiDomain domain = trace::ApiDomain::kRuntime;
+  bool is_unfinished = false;   // the process ended inside it
+  int64_t DurationNs() const { return end_ns - start_ns; }
+};
+
+struct NvtxRange {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t thread = kNone;      // that opened it
+  uint32_t end_thread = kNone;
+  uint32_t parent = kNone;      // enclosing push/pop range of the same thread, whatever its domain
+  uint32_t domain = kNone;      // index into domains
+  NameId name;
+  NameId path;                  // "domain/outer/inner"; the default domain has no name in it
+  uint32_t category = 0, color = 0;
+  uint64_t payload = 0;
+  trace::PayloadType payload_type = trace::PayloadType::kNone;
+  uint16_t depth = 0;           // 0 is outermost
+  bool is_push_pop = true;      // false: start/end, which need not nest
+  bool is_open = false;         // never ended; end_ns is the end of its process
+  int64_t DurationNs() const { return end_ns - start_ns; }
+};
+
+struct NvtxMark {
+  int64_t time_ns = 0;
+  uint32_t thread = kNone, domain = kNone;
+  NameId name;
+  uint32_t category = 0, color = 0;
+  uint64_t payload = 0;
+  trace::PayloadType payload_type = trace::PayloadType::kNone;
+};
+
+struct NvtxDomain {
+  uint32_t process = kNone;
+  uint32_t id = 0;
+  NameId name;                  // empty for the default domain
+};
+
+struct NvtxCategory {
+  uint32_t domain = kNone, id = 0;
+  NameId name;
+};
+
+struct Sync {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t thread = kNone, process = kNone;
+  uint32_t api = kNone;
+  uint32_t stream = kNone;      // kNone when not known or the whole context
+  uint64_t event = 0;
+  trace::SyncKind kind = trace::SyncKind::kUnknown;
+  int64_t DurationNs() const { return end_ns - start_ns; }
+};
+
+struct Overhead {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t process = kNone, thread = kNone;
+  uint32_t kind = 0;            // CUpti_ActivityOverheadKind
+};
+
+struct Jit {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t process = kNone, device = kNone, thread = kNone;
+  uint8_t entry_kind = 0, operation = 0;
+  uint64_t cache_bytes = 0;
+};
+
+struct MemoryEvent {
+  int64_t time_ns = 0;
+  uint64_t address = 0, size_bytes = 0;
+  uint32_t process = kNone, device = kNone, stream = kNone, api = kNone;
+  trace::MemoryOp operation = trace::MemoryOp::kAllocate;
+  trace::MemoryKind memory = trace::MemoryKind::kUnknown;
+  bool is_async = false;
+};
+
+struct Clock {
+  uint32_t process = kNone;
+  trace::ClockRecord anchor;
+};
+
+struct Loss {
+  uint32_t process = kNone;
+  trace::LossReason reason{};
+  uint32_t kind = 0;            // RecordKind, 0 when not known
+  uint64_t count = 0;
+  int64_t time_ns = 0;
+};
+
+struct Notice {
+  uint32_t process = kNone;
+  int64_t time_ns = 0;
+  trace::NoticeLevel level = trace::NoticeLevel::kInfo;
+  NameId message;
+};
+
+// What is wrong with the trace itself. Every count is printed with the results that it makes doubtful.
+struct TraceHealth {
+  uint64_t file_bytes = 0;
+  uint64_t chunks = 0;               // read whole
+  uint64_t damaged_chunks = 0;       // a header without a good body
+  uint64_t skipped_bytes = 0;        // bytes that belong to no chunk
+  uint64_t missing_chunks = 0;       // holes in the sequence numbers of a process
+  uint64_t unknown_chunks = 0;       // of a kind or version that this build does not know
+  uint64_t unknown_records = 0;      // records in those, as their headers say
+  uint64_t lost_records = 0;         // sum of the loss records
+  uint64_t unmatched_launches = 0;   // launching calls without their GPU operation
+  uint64_t unmatched_ops = 0;        // GPU operations without their call
+  uint64_t bad_times = 0;            // operations without usable times, left out of the model
+  uint64_t early_ops = 0;            // operations that seem to start before their call
+  int64_t worst_early_ns = 0;        // by how much at most: clocks of GPU and host differ by that
+  uint64_t unmatched_nvtx_ends = 0;  // pops and ends without their start
+  uint64_t open_ranges = 0;          // ranges never ended
+  uint64_t unfinished_processes = 0; // processes without an end record
+  uint64_t missing_strings = 0;      // ids without their text
+  uint64_t duplicate_chunks = 0;     // a sequence number seen twice
+  bool is_truncated = false;         // the file ends within a chunk
+  // Nothing is known to be missing: what the gates may rely on.
+  bool IsComplete() const {
+    return damaged_chunks == 0 && skipped_bytes == 0 && missing_chunks == 0 && unknown_chunks == 0 &&
+           lost_records == 0 && bad_times == 0 && unfinished_processes == 0 && !is_truncated;
+  }
+};
+
+struct Trace {
+  std::string path;
+  std::vector<std::string> strings;           // [0] is empty
+  std::vector<Process> processes;
+  std::vector<Thread> threads;
+  std::vector<Device> devices;                // sorted by ordinal
+  std::vector<Context> contexts;
+  std::vector<Stream> streams;
+  std::vector<trace::KernelShapeRecord> shapes;
+  std::vector<GpuOp> ops;                     // sorted by device, then start, then end
+  std::vector<ApiCall> api_calls;             // sorted by thread, then start (parents before children)
+  std::vector<NvtxRange> ranges;              // sorted by thread, then start (parents before children)
+  std::vector<NvtxMark> marks;                // sorted by time
+  std::vector<NvtxDomain> domains;
+  std::vector<NvtxCategory> categories;
+  std::vector<Sync> syncs;                    // sorted by start
+  std::vector<Overhead> overheads;            // sorted by start
+  std::vector<Jit> jits;                      // sorted by start
+  std::vector<MemoryEvent> memory_events;     // sorted by time
+  std::vector<Clock> clocks;
+  std::vector<Loss> losses;
+  std::vector<Notice> notices;
+  TraceHealth health;
+  uint64_t record_count = 0;                  // records read, dictionaries left out
+  int64_t start_ns = 0, end_ns = 0;           // first and last time of anything
+
+  std::string_view Text(NameId id) const { return strings[id.value]; }
+  // API calls and ranges of a thread are neighbours in their vectors; these are [first, last) of each.
+  struct Slice {
+    uint32_t first = 0, last = 0;
+  };
+  std::vector<Slice> thread_api_calls;        // one for each thread
+  std::vector<Slice> thread_ranges;           // one for each thread
+  std::vector<Slice> device_ops;              // one for each device
+};
+
+// Reads a trace file of ours. Damage is counted in `health`, never thrown; what is thrown is Error: no such file, not a
+// trace, too new. Implemented in src/trace/load.cpp.
+Trace LoadTrace(const std::string& path);
+Trace LoadTraceFromMemory(std::string_view bytes, const std::string& path);
+
+}  // namespace gprof

@@ -1,0 +1,703 @@
+// Every record kind of a trace, each described once: a struct and its field list.
+//
+// Columns, encoder, decoder, text dump, the table in docs/trace-format.md, the round-trip tests and the fuzz seeds all
+// derive from the `Fields()` lists here. Rules that keep old traces readable:
+//   * a kind number is never reused, a field is only ever appended at the end of its list;
+//   * a field that an older writer did not have keeps the default given here.
+// Times are nanoseconds on CLOCK_MONOTONIC of the host that wrote the chunk; ClockRecord ties them to other clocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace gprof::trace {
+
+enum class RecordKind : uint16_t {
+  kString = 1,
+  kKernelShape = 2,
+  kProcess = 3,
+  kThread = 4,
+  kDevice = 5,
+  kContext = 6,
+  kStream = 7,
+  kClock = 8,
+  kApi = 9,
+  kKernel = 10,
+  kMemcpy = 11,
+  kPeerCopy = 12,
+  kMemset = 13,
+  kSync = 14,
+  kOverhead = 15,
+  kJit = 16,
+  kMemory = 17,
+  kGraphLaunch = 18,
+  kNvtx = 19,
+  kNvtxDomain = 20,
+  kNvtxCategory = 21,
+  kNvtxName = 22,
+  kLoss = 23,
+  kNotice = 24,
+  kEnd = 25,
+};
+
+// Names a StringRecord of the same process; 0 is the empty string.
+struct StringId {
+  uint32_t value = 0;
+  friend constexpr bool operator==(StringId a, StringId b) { return a.value == b.value; }
+  friend constexpr bool operator!=(StringId a, StringId b) { return a.value != b.value; }
+};
+
+// Names a KernelShapeRecord of the same process; 0 is "not known".
+struct ShapeId {
+  uint32_t value = 0;
+  friend constexpr bool operator==(ShapeId a, ShapeId b) { return a.value == b.value; }
+  friend constexpr bool operator!=(ShapeId a, ShapeId b) { return a.value != b.value; }
+};
+
+// Bytes of a StringRecord; never owned by the record.
+struct Text {
+  const char* data = nullptr;
+  uint32_t size = 0;
+  constexpr std::string_view View() const { return {data, size}; }
+};
+
+// How a column's values usually run; the encoder takes something shorter where the values allow it.
+enum class Shape : uint8_t { kPlain, kDelta };
+
+struct FieldInfo {
+  const char* name;
+  Shape shape;
+  const char* meaning;
+};
+
+// ---- enumerations: the numbers are part of the format ----
+
+enum class ApiDomain : uint8_t { kRuntime = 1, kDriver = 2 };
+
+enum class CopyKind : uint8_t {
+  kUnknown = 0, kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4, kArrayToArray = 5,
+  kArrayToDevice = 6, kDeviceToArray = 7, kDeviceToDevice = 8, kHostToHost = 9, kPeerToPeer = 10,
+};
+
+enum class MemoryKind : uint8_t {
+  kUnknown = 0, kPageable = 1, kPinned = 2, kDevice = 3, kArray = 4, kManaged = 5, kDeviceStatic = 6,
+  kManagedStatic = 7,
+};
+
+enum class SyncKind : uint8_t {
+  kUnknown = 0, kEvent = 1, kStreamWaitEvent = 2, kStream = 3, kContext = 4,
+};
+
+enum class MemoryOp : uint8_t { kAllocate = 1, kFree = 2 };
+
+enum class NvtxEvent : uint8_t { kMark = 1, kPush = 2, kPop = 3, kStart = 4, kEnd = 5 };
+
+enum class PayloadType : uint8_t {
+  kNone = 0, kUnsigned64 = 1, kSigned64 = 2, kDouble = 3, kUnsigned32 = 4, kSigned32 = 5, kFloat = 6, kExtended = 7,
+};
+
+enum class NvtxNameKind : uint8_t { kThread = 1, kDevice = 2, kContext = 3, kStream = 4, kEvent = 5, kResource = 6 };
+
+enum class LossReason : uint8_t {
+  kNoMemory = 1, kWriteFailed = 2, kCuptiDropped = 3, kNoTime = 4, kUnknownRecord = 5, kFork = 6,
+};
+
+enum class NoticeLevel : uint8_t { kInfo = 1, kWarning = 2, kError = 3 };
+
+enum class EndReason : uint8_t { kExit = 1, kExec = 2, kStopped = 3 };
+
+// ---- dictionary kinds: a chunk repeats the ones its records name ----
+
+struct StringRecord {
+  static constexpr RecordKind kKind = RecordKind::kString;
+  static constexpr const char* kName = "string";
+  static constexpr const char* kMeaning = "text that other records name by its id";
+  uint32_t id = 0;
+  Text text;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"id", Shape::kDelta, "number that the other records use"}, r.id);
+    v(FieldInfo{"text", Shape::kPlain, "the bytes, UTF-8 as a rule, never checked"}, r.text);
+  }
+};
+
+struct KernelShapeRecord {
+  static constexpr RecordKind kKind = RecordKind::kKernelShape;
+  static constexpr const char* kName = "kernel_shape";
+  static constexpr const char* kMeaning = "launch configuration that kernel records name by its id";
+  uint32_t id = 0;
+  uint32_t grid_x = 0, grid_y = 0, grid_z = 0;
+  uint32_t block_x = 0, block_y = 0, block_z = 0;
+  uint32_t cluster_x = 0, cluster_y = 0, cluster_z = 0;
+  uint32_t registers_per_thread = 0;
+  uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+  uint32_t local_bytes_per_thread = 0;
+  uint64_t local_bytes_total = 0;
+  uint32_t shared_carveout_bytes = 0;
+  uint8_t cache_config = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"id", Shape::kDelta, "number that kernel records use"}, r.id);
+    v(FieldInfo{"grid_x", Shape::kPlain, "blocks in x"}, r.grid_x);
+    v(FieldInfo{"grid_y", Shape::kPlain, "blocks in y"}, r.grid_y);
+    v(FieldInfo{"grid_z", Shape::kPlain, "blocks in z"}, r.grid_z);
+    v(FieldInfo{"block_x", Shape::kPlain, "threads of a block in x"}, r.block_x);
+    v(FieldInfo{"block_y", Shape::kPlain, "threads of a block in y"}, r.block_y);
+    v(FieldInfo{"block_z", Shape::kPlain, "threads of a block in z"}, r.block_z);
+    v(FieldInfo{"cluster_x", Shape::kPlain, "blocks of a cluster in x, 0 without clusters"}, r.cluster_x);
+    v(FieldInfo{"cluster_y", Shape::kPlain, "blocks of a cluster in y"}, r.cluster_y);
+    v(FieldInfo{"cluster_z", Shape::kPlain, "blocks of a cluster in z"}, r.cluster_z);
+    v(FieldInfo{"registers_per_thread", Shape::kPlain, "registers of a thread"}, r.registers_per_thread);
+    v(FieldInfo{"static_shared_bytes", Shape::kPlain, "shared memory declared in the kernel"}, r.static_shared_bytes);
+    v(FieldInfo{"dynamic_shared_bytes", Shape::kPlain, "shared memory asked for at the launch"}, r.dynamic_shared_bytes);
+    v(FieldInfo{"local_bytes_per_thread", Shape::kPlain, "local memory of a thread"}, r.local_bytes_per_thread);
+    v(FieldInfo{"local_bytes_total", Shape::kPlain, "local memory reserved for the launch"}, r.local_bytes_total);
+    v(FieldInfo{"shared_carveout_bytes", Shape::kPlain, "shared memory set aside on each SM"}, r.shared_carveout_bytes);
+    v(FieldInfo{"cache_config", Shape::kPlain, "CUfunc_cache the launch ran with"}, r.cache_config);
+  }
+};
+
+// ---- who and where ----
+
+struct ProcessRecord {
+  static constexpr RecordKind kKind = RecordKind::kProcess;
+  static constexpr const char* kName = "process";
+  static constexpr const char* kMeaning = "the traced process that wrote the chunk";
+  uint64_t start_ns = 0;
+  uint32_t pid = 0, parent_pid = 0;
+  StringId name, command_line, host, tracer_version, cupti_path;
+  uint32_t cupti_version = 0, driver_version = 0, runtime_version = 0;
+  uint8_t is_forked = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "when the tracer started in it"}, r.start_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "process id"}, r.pid);
+    v(FieldInfo{"parent_pid", Shape::kPlain, "process id of its parent"}, r.parent_pid);
+    v(FieldInfo{"name", Shape::kPlain, "file name of its program"}, r.name);
+    v(FieldInfo{"command_line", Shape::kPlain, "its arguments, joined by spaces"}, r.command_line);
+    v(FieldInfo{"host", Shape::kPlain, "name of the machine"}, r.host);
+    v(FieldInfo{"tracer_version", Shape::kPlain, "version of gprof-cli that traced it"}, r.tracer_version);
+    v(FieldInfo{"cupti_path", Shape::kPlain, "the libcupti in use, empty without one"}, r.cupti_path);
+    v(FieldInfo{"cupti_version", Shape::kPlain, "what cuptiGetVersion answers, 0 without CUPTI"}, r.cupti_version);
+    v(FieldInfo{"driver_version", Shape::kPlain, "what cuDriverGetVersion answers"}, r.driver_version);
+    v(FieldInfo{"runtime_version", Shape::kPlain, "CUDA runtime version, 0 when not known"}, r.runtime_version);
+    v(FieldInfo{"is_forked", Shape::kPlain, "1 for a child made by fork without exec"}, r.is_forked);
+  }
+};
+
+struct ThreadRecord {
+  static constexpr RecordKind kKind = RecordKind::kThread;
+  static constexpr const char* kName = "thread";
+  static constexpr const char* kMeaning = "a thread of the process that wrote the chunk";
+  uint32_t tid = 0;
+  StringId name;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"tid", Shape::kDelta, "thread id as the kernel counts"}, r.tid);
+    v(FieldInfo{"name", Shape::kPlain, "its name in /proc"}, r.name);
+  }
+};
+
+struct DeviceRecord {
+  static constexpr RecordKind kKind = RecordKind::kDevice;
+  static constexpr const char* kName = "device";
+  static constexpr const char* kMeaning = "a GPU that the process can use";
+  uint32_t device = 0;
+  StringId name, uuid;
+  uint32_t compute_major = 0, compute_minor = 0;
+  uint32_t sm_count = 0, sm_clock_khz = 0, memory_clock_khz = 0, memory_bus_bits = 0;
+  uint64_t memory_bytes = 0, memory_bytes_per_second = 0, l2_bytes = 0;
+  uint32_t max_threads_per_sm = 0, max_blocks_per_sm = 0, max_registers_per_sm = 0, max_shared_bytes_per_sm = 0;
+  uint32_t max_threads_per_block = 0, max_registers_per_block = 0, max_shared_bytes_per_block = 0;
+  uint32_t warp_size = 0;
+  uint32_t pcie_domain = 0, pcie_bus = 0, pcie_device = 0;
+  uint32_t pcie_generation = 0, pcie_lanes = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"device", Shape::kDelta, "ordinal in the process"}, r.device);
+    v(FieldInfo{"name", Shape::kPlain, "product name"}, r.name);
+    v(FieldInfo{"uuid", Shape::kPlain, "GPU-xxxxxxxx-…, the same in every process"}, r.uuid);
+    v(FieldInfo{"compute_major", Shape::kPlain, "compute capability, first number"}, r.compute_major);
+    v(FieldInfo{"compute_minor", Shape::kPlain, "compute capability, second number"}, r.compute_minor);
+    v(FieldInfo{"sm_count", Shape::kPlain, "streaming multiprocessors"}, r.sm_count);
+    v(FieldInfo{"sm_clock_khz", Shape::kPlain, "highest SM clock"}, r.sm_clock_khz);
+    v(FieldInfo{"memory_clock_khz", Shape::kPlain, "highest memory clock, 0 when not known"}, r.memory_clock_khz);
+    v(FieldInfo{"memory_bus_bits", Shape::kPlain, "width of the memory bus, 0 when not known"}, r.memory_bus_bits);
+    v(FieldInfo{"memory_bytes", Shape::kPlain, "device memory"}, r.memory_bytes);
+    v(FieldInfo{"memory_bytes_per_second", Shape::kPlain, "peak memory bandwidth"}, r.memory_bytes_per_second);
+    v(FieldInfo{"l2_bytes", Shape::kPlain, "L2 cache"}, r.l2_bytes);
+    v(FieldInfo{"max_threads_per_sm", Shape::kPlain, "resident threads of an SM"}, r.max_threads_per_sm);
+    v(FieldInfo{"max_blocks_per_sm", Shape::kPlain, "resident blocks of an SM"}, r.max_blocks_per_sm);
+    v(FieldInfo{"max_registers_per_sm", Shape::kPlain, "registers of an SM"}, r.max_registers_per_sm);
+    v(FieldInfo{"max_shared_bytes_per_sm", Shape::kPlain, "shared memory of an SM"}, r.max_shared_bytes_per_sm);
+    v(FieldInfo{"max_threads_per_block", Shape::kPlain, "threads of a block at most"}, r.max_threads_per_block);
+    v(FieldInfo{"max_registers_per_block", Shape::kPlain, "registers of a block at most"}, r.max_registers_per_block);
+    v(FieldInfo{"max_shared_bytes_per_block", Shape::kPlain, "shared memory of a block at most"},
+      r.max_shared_bytes_per_block);
+    v(FieldInfo{"warp_size", Shape::kPlain, "threads of a warp"}, r.warp_size);
+    v(FieldInfo{"pcie_domain", Shape::kPlain, "PCI domain"}, r.pcie_domain);
+    v(FieldInfo{"pcie_bus", Shape::kPlain, "PCI bus"}, r.pcie_bus);
+    v(FieldInfo{"pcie_device", Shape::kPlain, "PCI device"}, r.pcie_device);
+    v(FieldInfo{"pcie_generation", Shape::kPlain, "highest PCIe generation of the link, 0 when not known"},
+      r.pcie_generation);
+    v(FieldInfo{"pcie_lanes", Shape::kPlain, "lanes of the link at most, 0 when not known"}, r.pcie_lanes);
+  }
+};
+
+struct ContextRecord {
+  static constexpr RecordKind kKind = RecordKind::kContext;
+  static constexpr const char* kName = "context";
+  static constexpr const char* kMeaning = "a CUDA context";
+  uint32_t context = 0, device = 0, null_stream = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"context", Shape::kDelta, "id that CUPTI gives it"}, r.context);
+    v(FieldInfo{"device", Shape::kPlain, "its device"}, r.device);
+    v(FieldInfo{"null_stream", Shape::kPlain, "stream id of the default stream"}, r.null_stream);
+  }
+};
+
+struct StreamRecord {
+  static constexpr RecordKind kKind = RecordKind::kStream;
+  static constexpr const char* kName = "stream";
+  static constexpr const char* kMeaning = "a stream that the program created";
+  uint64_t created_ns = 0;
+  uint32_t context = 0, stream = 0;
+  int32_t priority = 0;
+  uint8_t is_non_blocking = 0;
+  uint64_t handle = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"created_ns", Shape::kDelta, "when it was made, 0 when not known"}, r.created_ns);
+    v(FieldInfo{"context", Shape::kPlain, "its context"}, r.context);
+    v(FieldInfo{"stream", Shape::kDelta, "id that CUPTI gives it"}, r.stream);
+    v(FieldInfo{"priority", Shape::kPlain, "scheduling priority, lower runs first"}, r.priority);
+    v(FieldInfo{"is_non_blocking", Shape::kPlain, "1 when it does not wait for the legacy default stream"},
+      r.is_non_blocking);
+    v(FieldInfo{"handle", Shape::kPlain, "the program's handle, which NVTX names go by"}, r.handle);
+  }
+};
+
+struct ClockRecord {
+  static constexpr RecordKind kKind = RecordKind::kClock;
+  static constexpr const char* kName = "clock";
+  static constexpr const char* kMeaning = "one instant on every clock, to convert between them";
+  uint64_t monotonic_ns = 0, realtime_ns = 0, tsc = 0, cupti_ns = 0, uncertainty_ns = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"monotonic_ns", Shape::kDelta, "CLOCK_MONOTONIC, the clock of the trace"}, r.monotonic_ns);
+    v(FieldInfo{"realtime_ns", Shape::kDelta, "CLOCK_REALTIME"}, r.realtime_ns);
+    v(FieldInfo{"tsc", Shape::kDelta, "time stamp counter, 0 when it is not used"}, r.tsc);
+    v(FieldInfo{"cupti_ns", Shape::kDelta, "cuptiGetTimestamp, 0 without CUPTI"}, r.cupti_ns);
+    v(FieldInfo{"uncertainty_ns", Shape::kPlain, "width of the bracket that the readings were taken in"},
+      r.uncertainty_ns);
+  }
+};
+
+// ---- what the program did ----
+
+struct ApiRecord {
+  static constexpr RecordKind kKind = RecordKind::kApi;
+  static constexpr const char* kName = "api";
+  static constexpr const char* kMeaning = "a call of the CUDA runtime or driver";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t tid = 0, correlation = 0;
+  StringId function;
+  uint8_t domain = 0;
+  int32_t result = 0;
+  uint8_t is_unfinished = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "entry of the call"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "from entry to return"}, r.duration_ns);
+    v(FieldInfo{"tid", Shape::kPlain, "calling thread"}, r.tid);
+    v(FieldInfo{"correlation", Shape::kDelta, "ties the call to the GPU work it launched"}, r.correlation);
+    v(FieldInfo{"function", Shape::kPlain, "name of the function"}, r.function);
+    v(FieldInfo{"domain", Shape::kPlain, "1 runtime, 2 driver"}, r.domain);
+    v(FieldInfo{"result", Shape::kPlain, "what the call returned, 0 is success"}, r.result);
+    v(FieldInfo{"is_unfinished", Shape::kPlain, "1 when the process ended inside the call"}, r.is_unfinished);
+  }
+};
+
+struct KernelRecord {
+  static constexpr RecordKind kKind = RecordKind::kKernel;
+  static constexpr const char* kName = "kernel";
+  static constexpr const char* kMeaning = "a kernel that ran on a GPU";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t device = 0, context = 0, stream = 0, correlation = 0;
+  StringId name;
+  ShapeId shape;
+  uint32_t graph = 0;
+  uint64_t graph_node = 0;
+  uint64_t queued_ns = 0, submitted_ns = 0;
+  uint32_t channel = 0;
+  uint8_t is_device_launched = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "start on the GPU"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "time on the GPU"}, r.duration_ns);
+    v(FieldInfo{"device", Shape::kPlain, "device it ran on"}, r.device);
+    v(FieldInfo{"context", Shape::kPlain, "context it ran in"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream it ran in"}, r.stream);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the launching call"}, r.correlation);
+    v(FieldInfo{"name", Shape::kPlain, "mangled name"}, r.name);
+    v(FieldInfo{"shape", Shape::kPlain, "launch configuration (kernel_shape)"}, r.shape);
+    v(FieldInfo{"graph", Shape::kPlain, "CUDA graph that launched it, 0 for none"}, r.graph);
+    v(FieldInfo{"graph_node", Shape::kPlain, "node of that graph, 0 for none"}, r.graph_node);
+    v(FieldInfo{"queued_ns", Shape::kPlain, "when it was queued, 0 when not asked for"}, r.queued_ns);
+    v(FieldInfo{"submitted_ns", Shape::kPlain, "when it was submitted, 0 when not asked for"}, r.submitted_ns);
+    v(FieldInfo{"channel", Shape::kPlain, "hardware channel, 0 when not known"}, r.channel);
+    v(FieldInfo{"is_device_launched", Shape::kPlain, "1 when the GPU launched it"}, r.is_device_launched);
+  }
+};
+
+struct MemcpyRecord {
+  static constexpr RecordKind kKind = RecordKind::kMemcpy;
+  static constexpr const char* kName = "memcpy";
+  static constexpr const char* kMeaning = "a copy within one device or between it and the host";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t device = 0, context = 0, stream = 0, correlation = 0;
+  uint64_t size_bytes = 0;
+  uint8_t copy_kind = 0, source_memory = 0, destination_memory = 0, is_async = 0;
+  uint32_t graph = 0;
+  uint64_t graph_node = 0;
+  uint32_t channel = 0;
+  uint64_t copy_count = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "start on the GPU"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "time on the GPU"}, r.duration_ns);
+    v(FieldInfo{"device", Shape::kPlain, "device that copied"}, r.device);
+    v(FieldInfo{"context", Shape::kPlain, "context it ran in"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream it ran in"}, r.stream);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the launching call"}, r.correlation);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "bytes copied"}, r.size_bytes);
+    v(FieldInfo{"copy_kind", Shape::kPlain, "1 host to device, 2 device to host, 8 device to device, …"}, r.copy_kind);
+    v(FieldInfo{"source_memory", Shape::kPlain, "1 pageable, 2 pinned, 3 device, 4 array, 5 managed, …"},
+      r.source_memory);
+    v(FieldInfo{"destination_memory", Shape::kPlain, "as source_memory"}, r.destination_memory);
+    v(FieldInfo{"is_async", Shape::kPlain, "1 for an asynchronous copy"}, r.is_async);
+    v(FieldInfo{"graph", Shape::kPlain, "CUDA graph that launched it, 0 for none"}, r.graph);
+    v(FieldInfo{"graph_node", Shape::kPlain, "node of that graph, 0 for none"}, r.graph_node);
+    v(FieldInfo{"channel", Shape::kPlain, "hardware channel, 0 when not known"}, r.channel);
+    v(FieldInfo{"copy_count", Shape::kPlain, "copies of a batched call, 0 when not known"}, r.copy_count);
+  }
+};
+
+struct PeerCopyRecord {
+  static constexpr RecordKind kKind = RecordKind::kPeerCopy;
+  static constexpr const char* kName = "peer_copy";
+  static constexpr const char* kMeaning = "a copy from one device to another";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t device = 0, context = 0, stream = 0, correlation = 0;
+  uint64_t size_bytes = 0;
+  uint8_t source_memory = 0, destination_memory = 0, is_async = 0;
+  uint32_t source_device = 0, destination_device = 0;
+  uint32_t graph = 0;
+  uint64_t graph_node = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "start on the GPU"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "time on the GPU"}, r.duration_ns);
+    v(FieldInfo{"device", Shape::kPlain, "device that copied"}, r.device);
+    v(FieldInfo{"context", Shape::kPlain, "context it ran in"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream it ran in"}, r.stream);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the launching call"}, r.correlation);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "bytes copied"}, r.size_bytes);
+    v(FieldInfo{"source_memory", Shape::kPlain, "1 pageable, 2 pinned, 3 device, …"}, r.source_memory);
+    v(FieldInfo{"destination_memory", Shape::kPlain, "as source_memory"}, r.destination_memory);
+    v(FieldInfo{"is_async", Shape::kPlain, "1 for an asynchronous copy"}, r.is_async);
+    v(FieldInfo{"source_device", Shape::kPlain, "device copied from"}, r.source_device);
+    v(FieldInfo{"destination_device", Shape::kPlain, "device copied to"}, r.destination_device);
+    v(FieldInfo{"graph", Shape::kPlain, "CUDA graph that launched it, 0 for none"}, r.graph);
+    v(FieldInfo{"graph_node", Shape::kPlain, "node of that graph, 0 for none"}, r.graph_node);
+  }
+};
+
+struct MemsetRecord {
+  static constexpr RecordKind kKind = RecordKind::kMemset;
+  static constexpr const char* kName = "memset";
+  static constexpr const char* kMeaning = "a memory fill on a GPU";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t device = 0, context = 0, stream = 0, correlation = 0;
+  uint64_t size_bytes = 0;
+  uint32_t value = 0;
+  uint8_t memory = 0, is_async = 0;
+  uint32_t graph = 0;
+  uint64_t graph_node = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "start on the GPU"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "time on the GPU"}, r.duration_ns);
+    v(FieldInfo{"device", Shape::kPlain, "device it ran on"}, r.device);
+    v(FieldInfo{"context", Shape::kPlain, "context it ran in"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream it ran in"}, r.stream);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the launching call"}, r.correlation);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "bytes filled"}, r.size_bytes);
+    v(FieldInfo{"value", Shape::kPlain, "the value filled in"}, r.value);
+    v(FieldInfo{"memory", Shape::kPlain, "memory kind, as source_memory of memcpy"}, r.memory);
+    v(FieldInfo{"is_async", Shape::kPlain, "1 for an asynchronous fill"}, r.is_async);
+    v(FieldInfo{"graph", Shape::kPlain, "CUDA graph that launched it, 0 for none"}, r.graph);
+    v(FieldInfo{"graph_node", Shape::kPlain, "node of that graph, 0 for none"}, r.graph_node);
+  }
+};
+
+struct SyncRecord {
+  static constexpr RecordKind kKind = RecordKind::kSync;
+  static constexpr const char* kName = "sync";
+  static constexpr const char* kMeaning = "a wait for GPU work, by the host or (stream_wait_event) by a stream";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint8_t sync_kind = 0;
+  uint32_t tid = 0, correlation = 0, context = 0, stream = 0;
+  uint64_t event = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "entry of the call"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "from entry to return"}, r.duration_ns);
+    v(FieldInfo{"sync_kind", Shape::kPlain, "1 event, 2 stream waits for an event, 3 stream, 4 context"}, r.sync_kind);
+    v(FieldInfo{"tid", Shape::kPlain, "calling thread"}, r.tid);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the call"}, r.correlation);
+    v(FieldInfo{"context", Shape::kPlain, "context of the call, 0 when not known"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream waited for (or waiting), 0 when not known"}, r.stream);
+    v(FieldInfo{"event", Shape::kPlain, "handle of the event, 0 for none"}, r.event);
+  }
+};
+
+struct OverheadRecord {
+  static constexpr RecordKind kKind = RecordKind::kOverhead;
+  static constexpr const char* kName = "overhead";
+  static constexpr const char* kMeaning = "time that CUPTI says profiling took";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t overhead_kind = 0, tid = 0, correlation = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "start"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "length"}, r.duration_ns);
+    v(FieldInfo{"overhead_kind", Shape::kPlain, "CUpti_ActivityOverheadKind"}, r.overhead_kind);
+    v(FieldInfo{"tid", Shape::kPlain, "thread it held up, 0 when not known"}, r.tid);
+    v(FieldInfo{"correlation", Shape::kDelta, "call it happened in, 0 when not known"}, r.correlation);
+  }
+};
+
+struct JitRecord {
+  static constexpr RecordKind kKind = RecordKind::kJit;
+  static constexpr const char* kName = "jit";
+  static constexpr const char* kMeaning = "compilation or cache access of the just-in-time compiler";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t device = 0, tid = 0, correlation = 0;
+  uint8_t entry_kind = 0, operation = 0;
+  uint64_t cache_bytes = 0;
+  StringId cache_path;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "start"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "length"}, r.duration_ns);
+    v(FieldInfo{"device", Shape::kPlain, "device compiled for"}, r.device);
+    v(FieldInfo{"tid", Shape::kPlain, "thread it held up"}, r.tid);
+    v(FieldInfo{"correlation", Shape::kDelta, "call it happened in"}, r.correlation);
+    v(FieldInfo{"entry_kind", Shape::kPlain, "1 PTX to cubin, 2 NVVM IR to PTX"}, r.entry_kind);
+    v(FieldInfo{"operation", Shape::kPlain, "1 load from cache, 2 store to cache, 3 compile"}, r.operation);
+    v(FieldInfo{"cache_bytes", Shape::kPlain, "size of the code in the cache"}, r.cache_bytes);
+    v(FieldInfo{"cache_path", Shape::kPlain, "file of the cache"}, r.cache_path);
+  }
+};
+
+struct MemoryRecord {
+  static constexpr RecordKind kKind = RecordKind::kMemory;
+  static constexpr const char* kName = "memory";
+  static constexpr const char* kMeaning = "an allocation or a free";
+  uint64_t time_ns = 0;
+  uint8_t operation = 0, memory = 0, is_async = 0;
+  uint64_t address = 0, size_bytes = 0;
+  uint32_t device = 0, context = 0, stream = 0, correlation = 0;
+  uint64_t pool = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"operation", Shape::kPlain, "1 allocate, 2 free"}, r.operation);
+    v(FieldInfo{"memory", Shape::kPlain, "memory kind, as source_memory of memcpy"}, r.memory);
+    v(FieldInfo{"is_async", Shape::kPlain, "1 when ordered in a stream"}, r.is_async);
+    v(FieldInfo{"address", Shape::kDelta, "address of the block"}, r.address);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "bytes of the block"}, r.size_bytes);
+    v(FieldInfo{"device", Shape::kPlain, "device"}, r.device);
+    v(FieldInfo{"context", Shape::kPlain, "context"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream it is ordered in, 0 for none"}, r.stream);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the call"}, r.correlation);
+    v(FieldInfo{"pool", Shape::kPlain, "memory pool, 0 for none"}, r.pool);
+  }
+};
+
+struct GraphLaunchRecord {
+  static constexpr RecordKind kKind = RecordKind::kGraphLaunch;
+  static constexpr const char* kName = "graph_launch";
+  static constexpr const char* kMeaning = "a CUDA graph that ran as a whole";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t device = 0, context = 0, stream = 0, correlation = 0, graph = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "start of its first node on the GPU"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "to the end of its last node"}, r.duration_ns);
+    v(FieldInfo{"device", Shape::kPlain, "device it ran on"}, r.device);
+    v(FieldInfo{"context", Shape::kPlain, "context it ran in"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream it was launched into"}, r.stream);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the launching call"}, r.correlation);
+    v(FieldInfo{"graph", Shape::kPlain, "id of the graph"}, r.graph);
+  }
+};
+
+// ---- what the program said about itself (NVTX) ----
+
+struct NvtxRecord {
+  static constexpr RecordKind kKind = RecordKind::kNvtx;
+  static constexpr const char* kName = "nvtx";
+  static constexpr const char* kMeaning = "an NVTX mark, or one end of an NVTX range";
+  uint64_t time_ns = 0;
+  uint32_t tid = 0;
+  uint8_t event = 0;
+  uint32_t domain = 0;
+  StringId message;
+  uint64_t range = 0;
+  uint32_t category = 0, color = 0;
+  uint8_t payload_type = 0;
+  uint64_t payload = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"tid", Shape::kPlain, "thread"}, r.tid);
+    v(FieldInfo{"event", Shape::kPlain, "1 mark, 2 push, 3 pop, 4 start, 5 end"}, r.event);
+    v(FieldInfo{"domain", Shape::kPlain, "NVTX domain, 0 is the default one"}, r.domain);
+    v(FieldInfo{"message", Shape::kPlain, "text, empty on pop and end"}, r.message);
+    v(FieldInfo{"range", Shape::kDelta, "id that ties an end to its start, 0 otherwise"}, r.range);
+    v(FieldInfo{"category", Shape::kPlain, "category within the domain, 0 for none"}, r.category);
+    v(FieldInfo{"color", Shape::kPlain, "colour as 0xAARRGGBB, 0 for none"}, r.color);
+    v(FieldInfo{"payload_type", Shape::kPlain, "0 none, 1 u64, 2 i64, 3 double, 4 u32, 5 i32, 6 float, 7 extended"},
+      r.payload_type);
+    v(FieldInfo{"payload", Shape::kPlain, "the payload's bits"}, r.payload);
+  }
+};
+
+struct NvtxDomainRecord {
+  static constexpr RecordKind kKind = RecordKind::kNvtxDomain;
+  static constexpr const char* kName = "nvtx_domain";
+  static constexpr const char* kMeaning = "name of an NVTX domain";
+  uint32_t domain = 0;
+  StringId name;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"domain", Shape::kDelta, "number that nvtx records use"}, r.domain);
+    v(FieldInfo{"name", Shape::kPlain, "its name"}, r.name);
+  }
+};
+
+struct NvtxCategoryRecord {
+  static constexpr RecordKind kKind = RecordKind::kNvtxCategory;
+  static constexpr const char* kName = "nvtx_category";
+  static constexpr const char* kMeaning = "name of an NVTX category";
+  uint32_t domain = 0, category = 0;
+  StringId name;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"domain", Shape::kDelta, "its domain"}, r.domain);
+    v(FieldInfo{"category", Shape::kPlain, "number within the domain"}, r.category);
+    v(FieldInfo{"name", Shape::kPlain, "its name"}, r.name);
+  }
+};
+
+struct NvtxNameRecord {
+  static constexpr RecordKind kKind = RecordKind::kNvtxName;
+  static constexpr const char* kName = "nvtx_name";
+  static constexpr const char* kMeaning = "name that the program gave to a thread, device, context, stream or resource";
+  uint64_t time_ns = 0;
+  uint8_t object = 0;
+  uint64_t handle = 0;
+  uint32_t domain = 0;
+  StringId name;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"object", Shape::kPlain, "1 thread, 2 device, 3 context, 4 stream, 5 event, 6 resource"}, r.object);
+    v(FieldInfo{"handle", Shape::kPlain, "thread id, device number or handle"}, r.handle);
+    v(FieldInfo{"domain", Shape::kPlain, "NVTX domain of a resource"}, r.domain);
+    v(FieldInfo{"name", Shape::kPlain, "its name"}, r.name);
+  }
+};
+
+// ---- about the trace itself ----
+
+struct LossRecord {
+  static constexpr RecordKind kKind = RecordKind::kLoss;
+  static constexpr const char* kName = "loss";
+  static constexpr const char* kMeaning = "records that are not in the trace, and why";
+  uint64_t time_ns = 0;
+  uint8_t reason = 0;
+  uint32_t lost_kind = 0;
+  uint64_t count = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when the loss was noticed"}, r.time_ns);
+    v(FieldInfo{"reason", Shape::kPlain, "1 no memory, 2 write failed, 3 dropped by CUPTI, 4 no time stamps, "
+                                         "5 unknown record, 6 fork"}, r.reason);
+    v(FieldInfo{"lost_kind", Shape::kPlain, "kind of the lost records, 0 when not known"}, r.lost_kind);
+    v(FieldInfo{"count", Shape::kPlain, "how many"}, r.count);
+  }
+};
+
+struct NoticeRecord {
+  static constexpr RecordKind kKind = RecordKind::kNotice;
+  static constexpr const char* kName = "notice";
+  static constexpr const char* kMeaning = "something the tracer has to say, a missing driver for example";
+  uint64_t time_ns = 0;
+  uint8_t level = 0;
+  StringId message;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"level", Shape::kPlain, "1 information, 2 warning, 3 error"}, r.level);
+    v(FieldInfo{"message", Shape::kPlain, "the text"}, r.message);
+  }
+};
+
+struct EndRecord {
+  static constexpr RecordKind kKind = RecordKind::kEnd;
+  static constexpr const char* kName = "end";
+  static constexpr const char* kMeaning = "the process ended and everything it recorded is in the trace";
+  uint64_t time_ns = 0;
+  uint8_t reason = 0;
+  uint64_t chunks_written = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"reason", Shape::kPlain, "1 exit, 2 exec, 3 stopped"}, r.reason);
+    v(FieldInfo{"chunks_written", Shape::kPlain, "chunks of the process before this one"}, r.chunks_written);
+  }
+};
+
+// A new kind is added here and nowhere else in this folder.
+using AllRecords =
+    std::tuple<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
+               ClockRecord, ApiRecord, KernelRecord, MemcpyRecord, PeerCopyRecord, MemsetRecord, SyncRecord,
+               OverheadRecord, JitRecord, MemoryRecord, GraphLaunchRecord, NvtxRecord, NvtxDomainRecord,
+               NvtxCategoryRecord, NvtxNameRecord, LossRecord, NoticeRecord, EndRecord>;
+
+// Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
+template <class F>
+constexpr void ForEachKind(F&& f) {
+  std::apply([&f](auto... r) { (f(static_cast<decltype(r)*>(nullptr)), ...); }, AllRecords{});
+}
+
+template <class R>
+constexpr std::size_t FieldCount() {
+  R r{};
+  std::size_t n = 0;
+  R::Fields(r, [&n](const FieldInfo&, auto&) { ++n; });
+  return n;
+}
+
+constexpr bool IsDictionary(RecordKind kind) {
+  return kind == RecordKind::kString || kind == RecordKind::kKernelShape;
+}
+
+}  // namespace gprof::trace

@@ -1,0 +1,35 @@
+# Libraries come from the distribution's packages; setup.sh installs them.
+find_package(CLI11 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Threads REQUIRED)
+find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
+find_library(ZSTD_LIBRARY NAMES libzstd.a zstd REQUIRED)
+add_library(gprof_zstd INTERFACE)
+target_include_directories(gprof_zstd INTERFACE "${ZSTD_INCLUDE_DIR}")
+target_link_libraries(gprof_zstd INTERFACE "${ZSTD_LIBRARY}")
+if(GPROF_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+
+# Headers of CUPTI and NVTX; libcupti itself is never linked.
+find_path(GPROF_CUPTI_INCLUDE cupti.h
+  HINTS "${GPROF_CUDA_INCLUDE}" ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES include extras/CUPTI/include)
+find_path(GPROF_NVTX_INCLUDE nvtx3/nvToolsExt.h
+  HINTS "${GPROF_CUDA_INCLUDE}" ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES include)
+find_path(GPROF_CUDA_H_INCLUDE cuda.h
+  HINTS "${GPROF_CUDA_INCLUDE}" ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES include)
+set(gprof_have_cuda_headers OFF)
+if(GPROF_CUPTI_INCLUDE AND GPROF_NVTX_INCLUDE AND GPROF_CUDA_H_INCLUDE)
+  set(gprof_have_cuda_headers ON)
+endif()
+option(GPROF_BUILD_TRACER "Build the tracer (needs the headers of CUPTI and NVTX)" ${gprof_have_cuda_headers})
+if(GPROF_BUILD_TRACER AND NOT gprof_have_cuda_headers)
+  message(FATAL_ERROR "The tracer needs cupti.h, cuda.h and nvtx3/nvToolsExt.h, and not all were found.\n"
+    "Install the CUDA Toolkit, or run ./setup.sh deps and pass -DGPROF_CUDA_INCLUDE=build/cuda/include,\n"
+    "or build the offline commands alone with -DGPROF_BUILD_TRACER=OFF.")
+endif()

@@ -1,0 +1,40 @@
+# Options of the build, and the flags that every target of ours carries.
+option(GPROF_BUILD_TESTS "Build the tests" ON)
+option(GPROF_BUILD_EXAMPLES "Build the example programs (CUDA ones where nvcc is found)" ON)
+option(GPROF_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+option(GPROF_WERROR "Treat warnings as errors" OFF)
+set(GPROF_SANITIZE "" CACHE STRING "Sanitizers for offline code and tests, such as address,undefined; never on the tracer")
+set(GPROF_CUDA_INCLUDE "" CACHE PATH "Folder with cupti.h and nvtx3/, found in the CUDA Toolkit where left empty")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(GPROF_CCACHE ccache)
+if(GPROF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${GPROF_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${GPROF_CCACHE}")
+endif()
+
+add_library(gprof_warnings INTERFACE)
+target_compile_options(gprof_warnings INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast -Wimplicit-fallthrough
+  $<$<BOOL:${GPROF_WERROR}>:-Werror>)
+
+add_library(gprof_sanitize INTERFACE)
+if(GPROF_SANITIZE)
+  target_compile_options(gprof_sanitize INTERFACE -fsanitize=${GPROF_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(gprof_sanitize INTERFACE -fsanitize=${GPROF_SANITIZE})
+endif()
+
+# Every offline target of ours: gprof_library(name SOURCES... ) and its link line come through here.
+function(gprof_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${name} PRIVATE gprof_warnings PUBLIC gprof_sanitize)
+endfunction()

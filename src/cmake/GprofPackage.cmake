@@ -1,0 +1,1 @@
+# CPack; see docs/commands and setup.sh.
