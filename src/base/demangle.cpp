@@ -1,0 +1,160 @@
+#include "base/demangle.h"
+
+#include <csetjmp>
+#include <cstddef>
+
+// Part of the ABI of libstdc++ (CXXABI_1.3). Unlike __cxa_demangle it allocates nothing and hands out the text piece by
+// piece, so growth can be stopped: 300 bytes of mangled name can stand for 2^30 characters.
+extern "C" int __gcclibcxx_demangle_callback(const char* mangled, void (*callback)(const char*, std::size_t, void*),
+                                             void* opaque);
+
+namespace gprof {
+namespace {
+
+constexpr std::size_t kMaxMangledBytes = 16 << 10;
+constexpr std::size_t kMaxDemangledBytes = 64 << 10;
+
+struct Sink {
+  char* text;
+  std::size_t size;
+  std::jmp_buf too_long;
+};
+
+extern "C" void Collect(const char* piece, std::size_t size, void* opaque) {
+  Sink& sink = *static_cast<Sink*>(opaque);
+  // Only C frames of the demangler, which owns nothing, lie between here and setjmp.
+  if (size > kMaxDemangledBytes - sink.size) std::longjmp(sink.too_long, 1);
+  for (std::size_t i = 0; i < size; ++i) sink.text[sink.size + i] = piece[i];
+  sink.size += size;
+}
+
+// No object with a destructor may live in the frame that calls setjmp.
+bool RunDemangler(const char* mangled, Sink* sink) {
+  if (setjmp(sink->too_long) != 0) return false;
+  return __gcclibcxx_demangle_callback(mangled, Collect, sink) == 0;
+}
+
+bool IsMangled(std::string_view name) { return name.starts_with("_Z"); }
+
+// Index behind the bracket that closes the one at `open`; the end of the text where none does.
+std::size_t SkipBrackets(std::string_view text, std::size_t open) {
+  std::size_t angles = 0, rounds = 0;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '(' || c == '{' || c == '[') ++rounds;
+    if (c == ')' || c == '}' || c == ']') rounds = rounds > 0 ? rounds - 1 : 0;
+    // Within parentheses < and > are operators: the demangler puts such arguments into them.
+    if (c == '<' && rounds == 0) ++angles;
+    if (c == '>' && rounds == 0 && angles > 0) --angles;
+    if (angles == 0 && rounds == 0) return i + 1;
+  }
+  return text.size();
+}
+
+// Length of the symbol that follows "operator", 0 when what follows is a type or part of a longer name.
+std::size_t OperatorSymbolLength(std::string_view rest) {
+  for (const std::string_view symbol : {"()", "[]", "->*", "->", "<<=", ">>=", "<=>", "<<", ">>", "<=", ">=", "<", ">"}) {
+    if (rest.starts_with(symbol)) return symbol.size();
+  }
+  return 0;
+}
+
+// After a parameter list: where the name goes on ("f(int) const::{lambda()#1}"), or npos.
+std::size_t FindContinuation(std::string_view text, std::size_t at) {
+  std::string_view rest = text.substr(at);
+  for (const std::string_view qualifier : {" const", " volatile", " &&", " &"}) {
+    if (rest.starts_with(qualifier)) rest.remove_prefix(qualifier.size());
+  }
+  return rest.starts_with("::") ? text.size() - rest.size() : std::string_view::npos;
+}
+
+class Shortener {
+ public:
+  explicit Shortener(std::string_view text) : text_(text) {}
+
+  std::string Run() {
+    while (at_ < text_.size() && Step()) {
+    }
+    return out_;
+  }
+
+ private:
+  bool Step() {
+    const std::string_view rest = text_.substr(at_);
+    if (TakeWhole(rest, "(anonymous namespace)")) return true;
+    if (rest.starts_with("operator") && TakeOperator(rest)) return true;
+    if (rest.starts_with('{')) return TakeLambda();
+    if (rest.starts_with('<') || rest.starts_with("[abi:")) {
+      at_ = SkipBrackets(text_, at_);
+      return true;
+    }
+    if (rest.starts_with('(')) {
+      at_ = FindContinuation(text_, SkipBrackets(text_, at_));
+      return at_ != std::string_view::npos;
+    }
+    // What stood before a space was a return type, but for "operator int".
+    if (rest.starts_with(' ') && !out_.ends_with("operator")) {
+      out_.clear();
+    } else {
+      out_ += rest.front();
+    }
+    ++at_;
+    return true;
+  }
+
+  bool TakeWhole(std::string_view rest, std::string_view word) {
+    if (!rest.starts_with(word)) return false;
+    out_ += word;
+    at_ += word.size();
+    return true;
+  }
+
+  bool TakeOperator(std::string_view rest) {
+    const std::size_t symbol = OperatorSymbolLength(rest.substr(8));
+    const bool starts_a_name = out_.empty() || out_.ends_with(':');
+    return symbol != 0 && starts_a_name && TakeWhole(rest, rest.substr(0, 8 + symbol));
+  }
+
+  // {lambda(int, float)#2} → {lambda#2}
+  bool TakeLambda() {
+    const std::size_t end = SkipBrackets(text_, at_);
+    const std::string_view lambda = text_.substr(at_, end - at_);
+    const std::size_t open = lambda.find('('), close = lambda.rfind(')');
+    if (open != std::string_view::npos && close != std::string_view::npos && close > open) {
+      out_ += lambda.substr(0, open);
+      out_ += lambda.substr(close + 1);
+    } else {
+      out_ += lambda;
+    }
+    at_ = end;
+    return true;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string Demangle(std::string_view name) {
+  if (!IsMangled(name) || name.size() > kMaxMangledBytes) return std::string(name);
+  const std::string mangled(name);
+  // A byte 0 would end the name early; what follows it must not be dropped silently.
+  if (mangled.find('\0') != std::string::npos) return mangled;
+  std::string text(kMaxDemangledBytes, '\0');
+  Sink sink{text.data(), 0, {}};
+  if (!RunDemangler(mangled.c_str(), &sink)) return mangled;
+  text.resize(sink.size);
+  text.shrink_to_fit();
+  return text;
+}
+
+std::string ShortName(std::string_view name) {
+  const std::string full = Demangle(name);
+  if (full.find_first_of("(<[") == std::string::npos) return full;
+  std::string shortened = Shortener(full).Run();
+  return shortened.empty() ? full : shortened;
+}
+
+}  // namespace gprof

@@ -1,0 +1,20 @@
+// Numbers as people read them: 33.42 ms, 1.07 GB, 55.30 GB/s, 1,234,567, 97.3%.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gprof {
+
+std::string FormatNs(double ns);                            // 812 ns, 4.10 us, 33.42 ms, 1.50 s
+std::string FormatBytes(double bytes);                      // 512 B, 4.10 kB, 1.07 GB: powers of 1000, as bandwidth has
+std::string FormatBytesPerSecond(double bytes_per_second);  // 55.30 GB/s
+std::string FormatPerSecond(double per_second);             // 1,234.5 /s
+std::string FormatCount(int64_t count);                     // 1,234,567
+std::string FormatNumber(double value);                     // 1,234.5; no decimals where there are none
+std::string FormatPercent(double percent);                  // 97.3%; never 100.0% or 0.0% for what only rounds to it
+
+// "1 kernel", "2 kernels", "1,234 copies": plural is `noun` + "s" where not given.
+std::string CountOf(int64_t count, const char* noun, const char* plural = nullptr);
+
+}  // namespace gprof
