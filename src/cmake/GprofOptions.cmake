@@ -3,8 +3,18 @@ option(GPROF_BUILD_TESTS "Build the tests" ON)
 option(GPROF_BUILD_EXAMPLES "Build the example programs (CUDA ones where nvcc is found)" ON)
 option(GPROF_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 option(GPROF_WERROR "Treat warnings as errors" OFF)
+option(GPROF_COVERAGE "Count executed lines of offline code and tests; never on the tracer" OFF)
+option(GPROF_STATIC_RUNTIME "Link libstdc++ and libgcc into gprof-cli, so that it needs libc only" ON)
 set(GPROF_SANITIZE "" CACHE STRING "Sanitizers for offline code and tests, such as address,undefined; never on the tracer")
 set(GPROF_CUDA_INCLUDE "" CACHE PATH "Folder with cupti.h and nvtx3/, found in the CUDA Toolkit where left empty")
+
+if(GPROF_BUILD_FUZZERS AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "GPROF_BUILD_FUZZERS needs clang for libFuzzer, and the compiler is ${CMAKE_CXX_COMPILER_ID}.\n"
+    "Use `cmake --preset fuzz`, or pass -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++.")
+endif()
+
+# One component holds everything that is ours, see GprofPackage.cmake.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME gprof)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -26,15 +36,25 @@ target_compile_options(gprof_warnings INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast -Wimplicit-fallthrough
   $<$<BOOL:${GPROF_WERROR}>:-Werror>)
 
+# What instruments offline code: sanitizers and coverage.
 add_library(gprof_sanitize INTERFACE)
 if(GPROF_SANITIZE)
-  target_compile_options(gprof_sanitize INTERFACE -fsanitize=${GPROF_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(gprof_sanitize INTERFACE -fsanitize=${GPROF_SANITIZE} -fno-omit-frame-pointer
+                                                  -fno-sanitize-recover=all)
   target_link_options(gprof_sanitize INTERFACE -fsanitize=${GPROF_SANITIZE})
 endif()
+if(GPROF_COVERAGE)
+  target_compile_options(gprof_sanitize INTERFACE --coverage)
+  target_link_options(gprof_sanitize INTERFACE --coverage)
+endif()
+
+# <gprof/version.h>: the version is written once, in project().
+configure_file("${CMAKE_CURRENT_LIST_DIR}/version.h.in" "${PROJECT_BINARY_DIR}/include/gprof/version.h" @ONLY)
 
 # Every offline target of ours: gprof_library(name SOURCES... ) and its link line come through here.
 function(gprof_library name)
   add_library(${name} STATIC ${ARGN})
-  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+                                            "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${name} PRIVATE gprof_warnings PUBLIC gprof_sanitize)
 endfunction()

@@ -1,0 +1,268 @@
+#!/usr/bin/env bash
+# Sets up what gprof-cli needs, builds it, and runs or tests it. `./setup.sh help` lists the subcommands.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+root=$PWD
+build=$root/build/release
+cuda=$root/build/cuda
+logs=$root/build/logs
+cuda_example=normalize_v2
+recording=tests/data/normalize_v1.trace
+
+packages=(g++ make cmake ninja-build git binutils python3 libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev
+          libbenchmark-dev libzstd-dev)
+
+# NVIDIA's redistributable wheels of one CUDA release: headers for the tracer, and the compiler where there is a GPU.
+header_wheels=(nvidia-cuda-cupti==13.0.85 nvidia-nvtx==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)
+compiler_wheels=(nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85)
+
+usage() {
+  cat <<'TEXT'
+usage: ./setup.sh COMMAND
+
+  run     set everything up, build, and run the main job: profile a bundled program and report what it did
+  test    set everything up, build, and run every test; the exit code is ctest's
+  build   set everything up and build
+  deps    set everything up: Debian packages, and NVIDIA's header wheels where there is no CUDA Toolkit
+
+The build is in build/release, logs are in build/logs, and nothing is installed outside but missing Debian packages.
+Variables: JOBS=N            jobs to run at a time (the number of processors by default)
+           GPROF_TRACER=OFF  build the offline commands only, with no CUDA headers at all
+           GPROF_NO_TOOLKIT=1  take NVIDIA's wheels even where a CUDA Toolkit is installed
+TEXT
+}
+
+say() { printf '== %s\n' "$*"; }
+
+fail() {
+  printf 'setup.sh: %s\n' "$1" >&2
+  shift
+  if (($#)); then printf 'hint: %s\n' "$@" >&2; fi
+  exit 1
+}
+
+# quietly NAME COMMAND...: the output goes to a log, and to the terminal when the command fails.
+quietly() {
+  local log=$logs/$1.log code=0
+  shift
+  mkdir -p "$logs"
+  "$@" >"$log" 2>&1 </dev/null || code=$?
+  ((code == 0)) && return 0
+  tail -n 100 "$log" >&2
+  printf 'setup.sh: failed with %d: %s\nsetup.sh: the whole output is in %s\n' "$code" "$*" "${log#"$root"/}" >&2
+  return "$code"
+}
+
+# ---- Debian packages ----
+
+is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+apt_install() {
+  local missing=() package
+  for package in "$@"; do is_installed "$package" || missing+=("$package"); done
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)) && ! command -v sudo >/dev/null; then
+    fail "these packages are missing, and this is neither root nor is there sudo: ${missing[*]}" \
+      "as root: apt-get install ${missing[*]}"
+  fi
+  say "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300)
+  quietly apt-update as_root "${apt[@]}" update || say "apt-get update failed; trying with the package lists that are there"
+  quietly apt-install as_root "${apt[@]}" install --no-install-recommends "${missing[@]}" ||
+    fail "apt-get could not install: ${missing[*]}" "see the messages above; nothing was built"
+}
+
+install_packages() {
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    say "Not a Debian system: going on with what is installed. Needed are: ${packages[*]}"
+    return 0
+  fi
+  apt_install "${packages[@]}"
+}
+
+check_cmake() {
+  local version
+  version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version \([0-9.]*\).*/\1/p')
+  [[ -n $version ]] || fail "cmake was not found" "install CMake 3.25 or newer"
+  [[ $(printf '%s\n3.25\n' "$version" | sort -V | head -n 1) == 3.25 ]] ||
+    fail "CMake $version is too old, 3.25 is needed" "python3 -m pip install --user cmake, with ~/.local/bin in front in PATH"
+}
+
+# ---- CUDA headers ----
+
+has_headers() { [[ -f $1/include/cuda.h && -f $1/include/nvtx3/nvToolsExt.h ]] && has_cupti "$1"; }
+has_cupti() { [[ -f $1/include/cupti.h || -f $1/extras/CUPTI/include/cupti.h ]]; }
+
+find_toolkit() {
+  local folder
+  [[ ${GPROF_NO_TOOLKIT:-} != 1 ]] || return 1
+  for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
+    if [[ -n $folder ]] && has_headers "$folder"; then
+      printf '%s\n' "$folder"
+      return 0
+    fi
+  done
+  return 1
+}
+
+has_gpu() { [[ -e /dev/nvidiactl ]] && command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU '; }
+
+find_pip() {
+  if python3 -m pip --version >/dev/null 2>&1; then
+    pip=(python3 -m pip)
+    return 0
+  fi
+  command -v apt-get >/dev/null || fail "pip was not found, and it is needed to get NVIDIA's header wheels"
+  apt_install python3-pip
+  pip=(/usr/bin/python3 -m pip)
+}
+
+# fetch_wheels NAME WHEEL...: unpacks wheels over each other, so that build/cuda looks like a CUDA Toolkit.
+fetch_wheels() {
+  local name=$1 wheel
+  shift
+  if [[ $(cat "$cuda/.$name" 2>/dev/null) == "$*" ]]; then return 0; fi
+  say "No CUDA Toolkit: fetching NVIDIA's wheels ($name) into build/cuda"
+  find_pip
+  rm -rf "$cuda/wheels"
+  mkdir -p "$cuda/wheels"
+  quietly "wheels-$name" "${pip[@]}" download --no-deps --only-binary :all: --retries 5 -d "$cuda/wheels" "$@" ||
+    fail "NVIDIA's wheels could not be fetched: $*" \
+      "install the CUDA Toolkit, or build the offline commands alone: GPROF_TRACER=OFF ./setup.sh build"
+  for wheel in "$cuda"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$cuda/wheels"; done
+  cp -r "$cuda"/wheels/nvidia/cu*/. "$cuda"
+  if [[ -d $cuda/bin ]]; then chmod -R u+x "$cuda/bin"; fi
+  if [[ -d $cuda/nvvm/bin ]]; then chmod -R u+x "$cuda/nvvm/bin"; fi
+  rm -rf "$cuda/wheels"
+  printf '%s' "$*" >"$cuda/.$name"
+}
+
+# Sets cmake_cuda to what CMake has to be told about CUDA.
+prepare_cuda() {
+  local toolkit
+  # Whatever an earlier configuration found is looked for again.
+  cmake_cuda=(-U 'GPROF_*_INCLUDE' -U GPROF_BUILD_TRACER)
+  if [[ ${GPROF_TRACER:-ON} == OFF ]]; then
+    say "Tracer: left out, as GPROF_TRACER=OFF says; the offline commands need no CUDA headers"
+    cmake_cuda+=(-DGPROF_BUILD_TRACER=OFF)
+  elif toolkit=$(find_toolkit); then
+    say "CUDA headers: CUDA Toolkit in $toolkit"
+    cmake_cuda+=("-DGPROF_CUDA_INCLUDE=$toolkit/include" -DGPROF_BUILD_TRACER=ON)
+  else
+    fetch_wheels headers "${header_wheels[@]}"
+    cmake_cuda+=("-DGPROF_CUDA_INCLUDE=$cuda/include" -DGPROF_BUILD_TRACER=ON)
+    if has_gpu; then
+      fetch_wheels compiler "${compiler_wheels[@]}"
+      cmake_cuda+=("-DCMAKE_CUDA_COMPILER=$cuda/bin/nvcc")
+    fi
+    say "CUDA headers: NVIDIA's wheels in build/cuda"
+  fi
+}
+
+# ---- build, run, test ----
+
+set_up() {
+  install_packages
+  check_cmake
+  prepare_cuda
+}
+
+build_all() {
+  local generator=() jobs=${JOBS:-$(nproc)}
+  if [[ ! -f $build/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  say "Configuring (build/release)"
+  quietly configure cmake --preset release "${generator[@]}" "${cmake_cuda[@]}" || exit
+  say "Building with $jobs jobs"
+  quietly build cmake --build "$build" --parallel "$jobs" || exit
+}
+
+main_build() {
+  set_up
+  build_all
+  say "Built build/release/bin/gprof-cli"
+}
+
+main_test() {
+  set_up
+  build_all
+  say "Testing with ${JOBS:-$(nproc)} jobs"
+  local code=0
+  ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "${JOBS:-$(nproc)}" --timeout 600 </dev/null || code=$?
+  exit "$code"
+}
+
+# ---- the main job ----
+
+program() {
+  local path=$build/bin/$1
+  [[ -x $path ]] || fail "the build left no build/release/bin/$1"
+  printf '%s\n' "$path"
+}
+
+# shown COMMAND...: prints the command as one would type it, then runs it.
+shown() {
+  printf '\n$ %s\n' "${*//"$root"\//}"
+  "$@"
+}
+
+run_cuda_example() {
+  local trace=$root/build/run/normalize.trace
+  say "This machine has a GPU: profiling the bundled CUDA example"
+  shown "$build/bin/gprof-cli" profile -f -o "$trace" -- "$(program "$cuda_example")"
+  shown "$build/bin/gprof-cli" report "$trace"
+}
+
+run_cpu_example() {
+  local trace=$root/build/run/nvtx_cpu.trace
+  say "$1: profiling the bundled CPU program nvtx_cpu, whose NVTX ranges are recorded for real"
+  shown "$build/bin/gprof-cli" profile -f -o "$trace" -- "$(program nvtx_cpu)"
+  shown "$build/bin/gprof-cli" report "$trace"
+}
+
+report_recording() {
+  local trace=$root/$recording
+  if [[ ! -f $trace ]]; then
+    say "No recording of a GPU run is in tests/data"
+    return 0
+  fi
+  say "A report of a GPU run, from a trace that was recorded on an H200 and comes with the sources"
+  shown "$build/bin/gprof-cli" report "$trace"
+}
+
+main_run() {
+  set_up
+  build_all
+  mkdir -p "$root/build/run"
+  if [[ ${GPROF_TRACER:-ON} == OFF ]]; then
+    say "The tracer was left out, so nothing is profiled here"
+    report_recording
+  elif ! has_gpu; then
+    run_cpu_example "This machine has no GPU (nvidia-smi lists none)"
+    report_recording
+  elif [[ ! -x $build/bin/$cuda_example ]]; then
+    run_cpu_example "This machine has a GPU, but no nvcc was found to build the CUDA examples"
+    report_recording
+  else
+    run_cuda_example
+  fi
+}
+
+case ${1:-help} in
+  run) main_run ;;
+  test) main_test ;;
+  build) main_build ;;
+  deps) set_up ;;
+  help | -h | --help) usage ;;
+  *)
+    usage >&2
+    fail "there is no command '$1'"
+    ;;
+esac
