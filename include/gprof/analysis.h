@@ -14,7 +14,7 @@
 
 namespace gprof {
 
-enum class Unit : uint8_t { kNone, kCount, kNs, kBytes, kPercent, kBytesPerSecond, kPerSecond };
+enum class Unit : uint8_t { kText, kCount, kNs, kBytes, kPercent, kBytesPerSecond, kPerSecond };
 enum class Better : uint8_t { kNeither, kLower, kHigher };
 
 // A row of the metric catalogue (src/analysis/metrics.cpp, docs/metrics.md): ids are stable.
@@ -40,7 +40,7 @@ enum class Align : uint8_t { kLeft, kRight };
 struct Column {
   std::string key;         // JSON name, units in it: total_ns
   std::string title;       // heading of the text table
-  Unit unit = Unit::kNone;
+  Unit unit = Unit::kText;
   bool is_extra = false;   // left out of the text table where there is no room (JSON always has it)
 };
 
