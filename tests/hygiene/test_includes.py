@@ -1,0 +1,125 @@
+"""Who may include what: the folder rules of docs/architecture.md."""
+
+import re
+import unittest
+
+import tree
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+
+# Our headers that a folder may use, besides its own.
+PUBLIC = r"gprof/(trace|analysis|error|export|version)\.h"
+FORMAT = r"gprof/trace/\w+\.h"
+OURS = {
+    "include/gprof/trace": FORMAT,
+    "src/tracer": FORMAT,
+    "src/base": r"gprof/error\.h|base/.*",
+    "src/trace": rf"{FORMAT}|{PUBLIC}|base/.*|trace/.*",
+    "src/launch": rf"gprof/trace/(env|file)\.h|{PUBLIC}|base/.*|launch/.*",
+    "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
+    "src/export": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*|export/.*",
+    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|launch|analysis|export|cli)/.*",
+}
+# Third parties: the folders that may include them.
+FOREIGN = {
+    r"CLI/": {"src/cli"},
+    r"nlohmann/": {"src/cli", "src/export"},
+    r"fmt/": {"src/base", "src/trace", "src/launch", "src/analysis", "src/export", "src/cli"},
+    r"zstd": {"src/trace"},
+    r"cupti|cuda|nvtx3|generated_": {"src/tracer"},
+    r"gtest|gmock|benchmark/": set(),
+}
+# Nothing of the format may allocate, throw or print.
+FORMAT_STANDARD = {
+    "array", "atomic", "bit", "cassert", "cstddef", "cstdint", "cstring", "iterator", "limits", "string_view", "tuple",
+    "type_traits", "utility",
+}
+# The tracer is linked without libstdc++, so what it takes from it has to be header-only.
+TRACER_FORBIDDEN = {
+    "string", "vector", "map", "set", "unordered_map", "unordered_set", "memory", "functional", "iostream", "fstream",
+    "sstream", "ostream", "istream", "thread", "mutex", "condition_variable", "shared_mutex", "stdexcept", "exception",
+    "filesystem", "regex", "deque", "list", "future", "any", "locale", "random",
+}
+PRINTERS = re.compile(r"\b(fmt::print|std::cout|std::cerr|printf|fprintf|puts|fputs)\s*[(<]")
+EXITS = re.compile(r"(?<![\w.>:])(?:std::)?(exit|_exit|_Exit|quick_exit|abort)\s*\(")
+
+
+def folder_of(name):
+    if name.startswith("include/gprof/trace/"):
+        return "include/gprof/trace"
+    return "/".join(name.split("/")[:2])
+
+
+def sources():
+    for name in tree.files("include", "src", suffixes=(".h", ".cpp", ".c")):
+        yield name, folder_of(name), re.sub(r"//[^\n]*", "", tree.text(name))
+
+
+class Includes(unittest.TestCase):
+    def problems(self, judge):
+        return [problem for name, folder, code in sources() for problem in judge(name, folder, code)]
+
+    def test_folders_include_only_what_is_below_them(self):
+        def judge(name, folder, code):
+            if folder not in OURS:
+                return
+            for quote, header in INCLUDE.findall(code):
+                own = folder == "src/tracer" and (tree.SOURCE / folder / header.removeprefix("tracer/")).is_file()
+                if quote == '"' and not own and not re.fullmatch(OURS[folder], header):
+                    is_foreign = any(re.match(pattern, header) for pattern in FOREIGN)
+                    if not is_foreign:
+                        yield f"{name} includes {header}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_third_parties_stay_in_their_folders(self):
+        def judge(name, folder, code):
+            for _, header in INCLUDE.findall(code):
+                for pattern, allowed in FOREIGN.items():
+                    if re.match(pattern, header) and folder not in allowed:
+                        yield f"{name} includes {header}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_the_format_uses_little_of_the_standard_library(self):
+        def judge(name, folder, code):
+            for quote, header in INCLUDE.findall(code):
+                if folder == "include/gprof/trace" and quote == "<" and header not in FORMAT_STANDARD:
+                    yield f"{name} includes <{header}>"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_the_tracer_uses_nothing_that_lives_in_libstdcxx(self):
+        def judge(name, folder, code):
+            for _, header in INCLUDE.findall(code):
+                if folder == "src/tracer" and header in TRACER_FORBIDDEN:
+                    yield f"{name} includes <{header}>"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_only_the_command_line_prints(self):
+        def judge(name, folder, code):
+            if folder in ("src/trace", "src/analysis", "src/export") and PRINTERS.search(code):
+                yield f"{name} prints: {PRINTERS.search(code).group(0)}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_only_main_exits(self):
+        # The launcher's child after fork has no other way out.
+        may_exit = ("src/cli/main.cpp",)
+
+        def judge(name, folder, code):
+            found = {match.group(1) for match in EXITS.finditer(code)}
+            if folder == "src/launch":
+                found -= {"_exit"}
+            if found and name not in may_exit:
+                yield f"{name} calls {', '.join(sorted(found))}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_there_is_something_to_look_at(self):
+        self.assertGreater(len(list(sources())), 10)
+
+
+if __name__ == "__main__":
+    tree.main()

@@ -1,0 +1,67 @@
+"""No machine leaks into the repository: paths of somebody's computer, registry hosts, addresses.
+
+Looks at every file of the project, at the texts inside the recorded traces, and at the commit messages.
+"""
+
+import re
+import unittest
+
+import tree
+
+# Names that stand for "your home folder" in examples.
+PLACEHOLDERS = r"(?:user|you|me|alice|bob|runner)\b"
+LEAKS = {
+    "a path of somebody's machine": re.compile(
+        rf"(?<![\w.~$}}*/-])(?:/work/|/root/|/home/(?!{PLACEHOLDERS})\w|/Users/(?!{PLACEHOLDERS})\w|/mnt/\w|/tmp/bash_jobs)"),
+    "the host of a package registry": re.compile(
+        r"\b(?:pypi\.org|pythonhosted\.org|deb\.debian\.org|archive\.ubuntu\.com|registry\.npmjs\.org|artifactory|jfrog"
+        r"|(?:extra-)?index-url)\b", re.I),
+    "a host inside somebody's network": re.compile(r"\b[\w-]+\.(?:internal|corp|intranet|lan)\b(?!\w)"),
+    "a network address": re.compile(
+        r"(?<![\w.=-])(?:10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])|192\.168|169\.254)\.\d{1,3}\.\d{1,3}(?![\w.])"),
+}
+# This file spells what it looks for.
+EXEMPT = {"tests/hygiene/text_leaks.py"}
+
+
+def leaks(text):
+    for meaning, pattern in LEAKS.items():
+        for match in pattern.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            start, end = max(0, match.start() - 30), match.end() + 30
+            yield f"{line}: {meaning}: {text[start:end]!r}"
+
+
+class Leaks(unittest.TestCase):
+    def test_the_patterns_find_what_they_are_for(self):
+        found = ["cd /work/x", "file:/root/.cache", "'/home/jane/x'", "https://pypi.org/simple", "at 10.1.2.3 now",
+                 "db.internal"]
+        self.assertEqual([text for text in found if not list(leaks(text))], [])
+        fine = ["a/work/b", "/home/user/app", "version 12.0.0.61", "127.0.0.1", "$HOME/work/x", "nvidia-cuda==10.2.0.89"]
+        self.assertEqual([text for text in fine if list(leaks(text))], [])
+
+    def test_files_hold_no_machine_paths_or_hosts(self):
+        found = []
+        for name in tree.files():
+            if name not in EXEMPT:
+                text = (tree.SOURCE / name).read_bytes().decode("utf-8", errors="replace")
+                found += [f"{name}:{leak}" for leak in leaks(text)]
+        self.assertEqual(found, [])
+
+    @unittest.skipUnless(tree.COMMAND.is_file(), "gprof-cli was not built")
+    def test_recorded_traces_hold_no_machine_paths_or_hosts(self):
+        found = []
+        for name in tree.files("tests", "examples", suffixes=(".trace",)):
+            printed = tree.run(tree.COMMAND, "dump", tree.SOURCE / name).stdout
+            found += [f"{name}:{leak}" for leak in leaks(printed)][:3]
+        self.assertEqual(found, [])
+
+    def test_commit_messages_hold_no_machine_paths_or_hosts(self):
+        log = tree.git("log", "--format=%h %s%n%b")
+        if log is None:
+            self.skipTest("not a git repository")
+        self.assertEqual(list(leaks(log)), [])
+
+
+if __name__ == "__main__":
+    tree.main()
