@@ -1,0 +1,113 @@
+#include "base/table.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::size_t kGap = 2;               // blanks between columns
+constexpr std::size_t kReadableName = 32;     // columns of a name that are worth more than an extra column
+constexpr std::size_t kShortestName = 8;
+
+class Layout {
+ public:
+  Layout(const TextTable& table, std::size_t width) : columns_(table.columns) {
+    for (const TextColumn& column : table.columns) {
+      widths_.push_back(DisplayWidth(column.title));
+      shown_.push_back(true);
+    }
+    for (const auto& row : table.rows) {
+      for (std::size_t i = 0; i < row.size() && i < widths_.size(); ++i) {
+        widths_[i] = std::max(widths_[i], DisplayWidth(row[i]));
+      }
+    }
+    DropExtras(width);
+    ShortenNames(width);
+  }
+
+  bool IsShown(std::size_t i) const { return shown_[i]; }
+  std::size_t Width(std::size_t i) const { return widths_[i]; }
+
+ private:
+  bool IsName(std::size_t i) const { return shown_[i] && !columns_[i].is_right_aligned; }
+
+  // Columns of the whole table when no name takes more than `longest_name`.
+  std::size_t Total(std::size_t longest_name) const {
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < widths_.size(); ++i) {
+      if (shown_[i]) total += kGap + (IsName(i) ? std::min(widths_[i], longest_name) : widths_[i]);
+    }
+    return total < kGap ? 0 : total - kGap;
+  }
+
+  void DropExtras(std::size_t width) {
+    for (std::size_t i = columns_.size(); i-- > 0 && Total(kReadableName) > width;) {
+      if (columns_[i].is_extra) shown_[i] = false;
+    }
+  }
+
+  // The longest name gives way first, so that short columns stay whole.
+  void ShortenNames(std::size_t width) {
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < widths_.size(); ++i) {
+      if (IsName(i)) longest = std::max(longest, widths_[i]);
+    }
+    while (longest > kShortestName && Total(longest) > width) --longest;
+    for (std::size_t i = 0; i < widths_.size(); ++i) {
+      if (IsName(i)) widths_[i] = std::min(widths_[i], longest);
+    }
+  }
+
+  const std::vector<TextColumn>& columns_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> shown_;
+};
+
+std::string RenderLine(const TextTable& table, const Layout& layout, const std::vector<std::string>& cells) {
+  std::string line;
+  std::size_t pending = 0;   // blanks, not written at the end of a line
+  bool is_first = true;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (!layout.IsShown(i)) continue;
+    if (!is_first) pending += kGap;
+    is_first = false;
+    const std::string raw = i < cells.size() ? cells[i] : std::string();
+    const std::string text = table.columns[i].is_right_aligned ? raw : ShortenMiddle(raw, layout.Width(i));
+    const std::size_t used = DisplayWidth(text);
+    const std::size_t fill = layout.Width(i) > used ? layout.Width(i) - used : 0;
+    if (table.columns[i].is_right_aligned) pending += fill;
+    if (!text.empty()) {
+      line.append(pending, ' ');
+      pending = 0;
+      line += text;
+    }
+    pending += table.columns[i].is_right_aligned ? (text.empty() ? used : 0) : fill;
+  }
+  return line;
+}
+
+TextTable MadePrintable(const TextTable& table) {
+  TextTable printable = table;
+  for (TextColumn& column : printable.columns) column.title = Printable(column.title);
+  for (auto& row : printable.rows) {
+    for (std::string& cell : row) cell = Printable(cell);
+  }
+  return printable;
+}
+
+}  // namespace
+
+std::string RenderTable(const TextTable& table, std::size_t width, const Style& style, std::size_t indent) {
+  const TextTable printable = MadePrintable(table);
+  const Layout layout(printable, width > indent ? width - indent : 0);
+  std::vector<std::string> titles;
+  for (const TextColumn& column : printable.columns) titles.push_back(column.title);
+  const std::string margin(indent, ' ');
+  std::string out = margin + style.Dim(RenderLine(printable, layout, titles)) + "\n";
+  for (const auto& row : printable.rows) out += margin + RenderLine(printable, layout, row) + "\n";
+  return out;
+}
+
+}  // namespace gprof

@@ -1,0 +1,27 @@
+// Text for terminals. Names come from traces and programs, so nothing in them is taken on trust.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gprof {
+
+// `text` with everything that a terminal would obey or hide written out: control characters, bytes that are no UTF-8,
+// marks that change the direction of writing. A kernel cannot name itself into an escape sequence.
+std::string Printable(std::string_view text);
+
+// Columns that `text`, which must be Printable, takes on a terminal.
+std::size_t DisplayWidth(std::string_view text);
+
+// At most `width` columns of `text`, with … in place of the middle.
+std::string ShortenMiddle(std::string_view text, std::size_t width);
+
+// Lines of at most `width` columns, broken at spaces; longer words stay whole.
+std::vector<std::string> Wrap(std::string_view text, std::size_t width);
+
+// The candidate that `word` is most probably a slip of, empty when none is near.
+std::string_view Nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace gprof

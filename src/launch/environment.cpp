@@ -1,0 +1,82 @@
+#include "launch/environment.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "gprof/error.h"
+#include "gprof/trace/env.h"
+
+namespace gprof {
+namespace {
+
+namespace env = trace::env;
+
+bool IsEntryOf(std::string_view entry, std::string_view name) {
+  return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
+}
+
+// The program may change its folder before the tracer reads the path.
+std::string AbsoluteFile(const std::string& path) {
+  if (access(path.c_str(), R_OK) != 0) {
+    throw Error(ExitCode::kLaunchFailed, "cannot read '" + path + "': " + std::strerror(errno),
+                "--cupti wants the path of a libcupti.so");
+  }
+  return std::filesystem::absolute(path).string();
+}
+
+}  // namespace
+
+Environment::Environment(const char* const* inherited, const LaunchOptions& options, const std::string& tracer) {
+  for (; *inherited != nullptr; ++inherited) {
+    // What is left of another run must not steer this one.
+    if (!std::string_view(*inherited).starts_with("GPROF_")) entries_.emplace_back(*inherited);
+  }
+  for (const auto& [name, value] : options.variables) Set(name, value);
+  if (options.trace_cuda) Inject("CUDA_INJECTION64_PATH", tracer);
+  if (options.trace_nvtx) Inject("NVTX_INJECTION64_PATH", tracer);
+  SetTracerOptions(options);
+}
+
+void Environment::SetTracerOptions(const LaunchOptions& options) {
+  const char* const both = options.trace_nvtx ? "cuda,nvtx" : "cuda";
+  Set(env::kTrace, options.trace_cuda ? both : options.trace_nvtx ? "nvtx" : "none");
+  if (options.all_apis) Set(env::kAllApis, "1");
+  if (options.flush_ms != 0) Set(env::kFlushMs, std::to_string(options.flush_ms));
+  if (!options.graph_trace.empty()) Set(env::kGraphTrace, options.graph_trace);
+  if (!options.cupti_path.empty()) Set(env::kCupti, AbsoluteFile(options.cupti_path));
+}
+
+void Environment::SetOutput(const std::string& absolute_path, const std::string& run_id) {
+  Set(env::kOutput, absolute_path);
+  Set(env::kRunId, run_id);
+}
+
+std::optional<std::string> Environment::Get(std::string_view name) const {
+  for (const std::string& entry : entries_) {
+    if (IsEntryOf(entry, name)) return entry.substr(name.size() + 1);
+  }
+  return std::nullopt;
+}
+
+void Environment::Set(std::string_view name, std::string_view value) {
+  Erase(name);
+  entries_.push_back(std::string(name) + "=" + std::string(value));
+}
+
+void Environment::Erase(std::string_view name) {
+  std::erase_if(entries_, [name](const std::string& entry) { return IsEntryOf(entry, name); });
+}
+
+void Environment::Inject(std::string_view name, const std::string& tracer) {
+  const std::optional<std::string> before = Get(name);
+  if (before && !before->empty() && *before != tracer) {
+    warnings_.push_back(std::string(name) + " was set to '" + *before + "', another profiler perhaps; it is replaced for this run");
+  }
+  Set(name, tracer);
+}
+
+}  // namespace gprof

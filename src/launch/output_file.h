@@ -1,0 +1,35 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace gprof {
+
+// The trace file, opened and empty. It stays open as long as this lives, so that its inode number is not given away.
+class OutputFile {
+ public:
+  std::string path;            // as given, patterns replaced
+  std::string absolute_path;
+  std::string run_id;          // "device:inode", see env.h
+
+  explicit OutputFile(int descriptor) : descriptor_(descriptor) {}
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  void Remove();
+
+ private:
+  int descriptor_;
+};
+
+// Replaces %p (pid of the program), %h (host name), %q{NAME} (environment variable) and %% in a file name; %n becomes
+// `number`. Throws Error for anything else behind a percent sign.
+std::string ExpandPattern(const std::string& pattern, pid_t pid, unsigned number);
+
+// Creates the trace file. An existing file is refused, or with `may_overwrite` replaced by a new one; what is not a
+// regular file is refused always. With %n in the pattern, takes the first number that is free.
+OutputFile OpenOutput(const std::string& pattern, pid_t pid, bool may_overwrite);
+
+}  // namespace gprof
