@@ -4,10 +4,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 root=$PWD
 build=$root/build/release
+examples=$build/share/gprof-cli/examples
 cuda=$root/build/cuda
 logs=$root/build/logs
-cuda_example=normalize_v2
-recording=tests/data/normalize_v1.trace
+cuda_example=normalise_v2_pinned_nvtx
+recording=tests/data/normalise_v1.trace
 
 packages=(g++ make cmake ninja-build git binutils python3 libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev
           libbenchmark-dev libzstd-dev)
@@ -201,12 +202,6 @@ main_test() {
 
 # ---- the main job ----
 
-program() {
-  local path=$build/bin/$1
-  [[ -x $path ]] || fail "the build left no build/release/bin/$1"
-  printf '%s\n' "$path"
-}
-
 # shown COMMAND...: prints the command as one would type it, then runs it.
 shown() {
   printf '\n$ %s\n' "${*//"$root"\//}"
@@ -214,16 +209,16 @@ shown() {
 }
 
 run_cuda_example() {
-  local trace=$root/build/run/normalize.trace
+  local trace=$root/build/run/$cuda_example.trace
   say "This machine has a GPU: profiling the bundled CUDA example"
-  shown "$build/bin/gprof-cli" profile -f -o "$trace" -- "$(program "$cuda_example")"
+  shown "$build/bin/gprof-cli" profile -f -o "$trace" -- "$examples/$cuda_example"
   shown "$build/bin/gprof-cli" report "$trace"
 }
 
 run_cpu_example() {
   local trace=$root/build/run/nvtx_cpu.trace
   say "$1: profiling the bundled CPU program nvtx_cpu, whose NVTX ranges are recorded for real"
-  shown "$build/bin/gprof-cli" profile -f -o "$trace" -- "$(program nvtx_cpu)"
+  shown "$build/bin/gprof-cli" profile -f -o "$trace" -- "$examples/nvtx_cpu"
   shown "$build/bin/gprof-cli" report "$trace"
 }
 
@@ -247,7 +242,7 @@ main_run() {
   elif ! has_gpu; then
     run_cpu_example "This machine has no GPU (nvidia-smi lists none)"
     report_recording
-  elif [[ ! -x $build/bin/$cuda_example ]]; then
+  elif [[ ! -x $examples/$cuda_example ]]; then
     run_cpu_example "This machine has a GPU, but no nvcc was found to build the CUDA examples"
     report_recording
   else

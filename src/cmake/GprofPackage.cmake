@@ -1,7 +1,7 @@
 # What is installed, and the .deb and .tar.gz that hold it (`cpack --preset release`).
 #
-# Everything is one component, so that libraries which a dependency installs never get into a package. The example
-# programs are installed as sources: their binaries hold code for several GPU generations and would be most of the size.
+# Component gprof is the tool. Component examples holds the example programs: they carry code for several GPU generations,
+# which would be most of the size, so they are a package of their own.
 
 if(TARGET gprof-cli)
   install(TARGETS gprof-cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT gprof)
@@ -10,11 +10,11 @@ if(TARGET gprof-cli)
   endif()
 endif()
 
-install(DIRECTORY examples kernels DESTINATION "${GPROF_SHARE_DIR}" COMPONENT gprof
-        PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY include/gprof/trace DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gprof" COMPONENT gprof)
-install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof FILES_MATCHING PATTERN "*.md")
-install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof)
+# Laid out as in the repository, so that the links between pages hold.
+install(DIRECTORY docs examples kernels DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof
+        PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT gprof)
 install(FILES src/cmake/package/gprof-cli.bash RENAME gprof-cli
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT gprof)
@@ -32,13 +32,22 @@ set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL gprof)
-set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+if(GPROF_BUILD_EXAMPLES)
+  list(APPEND CPACK_COMPONENTS_ALL examples)
+endif()
+set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_GPROF_PACKAGE_NAME gprof-cli)
+set(CPACK_DEBIAN_EXAMPLES_PACKAGE_NAME gprof-cli-examples)
+set(CPACK_COMPONENT_EXAMPLES_DESCRIPTION "Example programs for gprof-cli")
+set(CPACK_COMPONENT_GPROF_DESCRIPTION "${PROJECT_DESCRIPTION}")
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # The tracer takes the program's own libcupti; a machine without one records NVTX alone.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "nvidia-cuda-toolkit")
-set(CPACK_ARCHIVE_FILE_NAME "gprof-cli-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
+set(gprof_archive_suffix "${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
+set(CPACK_ARCHIVE_GPROF_FILE_NAME "gprof-cli-${gprof_archive_suffix}")
+set(CPACK_ARCHIVE_EXAMPLES_FILE_NAME "gprof-cli-examples-${gprof_archive_suffix}")
 include(CPack)

@@ -33,8 +33,9 @@ class Package(unittest.TestCase):
         self.assertEqual(version.returncode, 0, version.stderr)
         expected = re.search(r"project\(gprof-cli VERSION ([0-9.]+)", tree.text("CMakeLists.txt")).group(1)
         self.assertIn(expected, version.stdout)
-        for wanted in ("share/doc/gprof-cli/copyright", "share/doc/gprof-cli/index.md",
-                       "share/bash-completion/completions/gprof-cli", "share/gprof-cli/examples"):
+        for wanted in ("share/doc/gprof-cli/copyright", "share/doc/gprof-cli/docs/index.md",
+                       "share/doc/gprof-cli/README.md", "share/doc/gprof-cli/examples",
+                       "share/bash-completion/completions/gprof-cli", "include/gprof/trace/record.h"):
             self.assertTrue((prefix / wanted).exists(), wanted)
         if tree.TRACER.is_file():
             self.assertTrue((prefix / "lib/gprof-cli/libgprof-tracer.so").is_file())
@@ -55,7 +56,7 @@ class Package(unittest.TestCase):
 
     def test_an_installed_tree_works_from_anywhere(self):
         prefix = self.folder / "anywhere" / "usr"
-        done = tree.run(CMAKE, "--install", tree.BUILD, "--prefix", prefix, "--strip")
+        done = tree.run(CMAKE, "--install", tree.BUILD, "--prefix", prefix, "--strip", "--component", "gprof")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_prefix(prefix)
         if IS_RELEASE:
@@ -65,7 +66,7 @@ class Package(unittest.TestCase):
 
     def pack(self, generator):
         out = self.folder / generator
-        done = tree.run(CPACK, "-G", generator, "-B", out, "--config", tree.BUILD / "CPackConfig.cmake",
+        done = tree.run(CPACK, "-G", generator, "-B", out, "-D", "CPACK_COMPONENTS_ALL=gprof", "--config", tree.BUILD / "CPackConfig.cmake",
                         cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         shutil.rmtree(out / "_CPack_Packages", ignore_errors=True)
