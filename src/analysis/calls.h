@@ -1,0 +1,18 @@
+// Facts about CUDA calls that several analyses need.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// The call of the program that `call` is or was made by; kNone for kNone.
+uint32_t OutermostCall(const Trace& trace, uint32_t call);
+
+// For every call whether it is a copy or fill that keeps its thread until the GPU is done with it, or with the staging
+// of pageable memory. Only outermost calls are marked.
+std::vector<uint8_t> BlockingCopies(const Trace& trace);
+
+}  // namespace gprof

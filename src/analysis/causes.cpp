@@ -1,0 +1,58 @@
+#include "analysis/causes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gprof {
+namespace {
+
+constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
+    {"queue", "idle.queue_ns", "work was queued, the GPU had not started it", "work was queued already",
+     "Latency between operations that are queued: fewer and larger operations, or a CUDA graph, pay it less often."},
+    {"dependency", "idle.dependency_ns", "queued work waited for an event of another stream",
+     "queued work waited for an event of another stream",
+     "Look at what the streams wait for: drop cudaStreamWaitEvent calls that are not needed, or move work between "
+     "streams so that the wait is covered."},
+    {"launch", "idle.launch_ns", "from the entry of the launching call to the start on the GPU",
+     "a launch was on its way",
+     "Launch earlier, so that the GPU has work queued: do not wait between launches, launch fewer and larger kernels, "
+     "or use a CUDA graph."},
+    {"sync", "idle.sync_ns", "the launching thread was in a synchronising call", "the host was in a synchronising call",
+     "Queue the next work before waiting for the last: wait once for many launches, use events, or wait only where "
+     "the host needs the result."},
+    {"copy", "idle.copy_ns", "the launching thread was in a blocking copy or fill", "the host was in a blocking copy",
+     "Use pinned memory (cudaMallocHost, cudaHostRegister) and cudaMemcpyAsync, so that the host can go on."},
+    {"memory", "idle.memory_ns", "the launching thread was allocating, freeing or registering memory",
+     "the host was allocating or freeing memory",
+     "Allocate once and reuse, or use cudaMallocAsync with a memory pool: cudaMalloc and cudaFree wait for the GPU."},
+    {"load", "idle.load_ns", "contexts, modules, lazy loading, just-in-time compilation",
+     "CUDA was loading or compiling code",
+     "Load before the time that matters: run every kernel once to warm up, build for this GPU's architecture, or set "
+     "CUDA_MODULE_LOADING=EAGER."},
+    {"api", "idle.api_ns", "the launching thread was in another CUDA call", "the host was in other CUDA calls",
+     "See the table of calls: leave out calls that are not needed in the loop, or move them to another thread."},
+    {"host", "idle.host_ns", "the launching thread ran its own code", "the host ran its own code",
+     "Let the host prepare the next step while the GPU works on this one: another thread, prefetching, or more work "
+     "per launch."},
+    {"profiler", "idle.profiler_ns", "CUPTI was busy with the recording", "the profiler held up the host",
+     "This time is not the program's own: take it off when you judge the program."},
+    {"unknown", "idle.unknown_ns", "the launching call is not in the trace",
+     "the trace does not say what the host did",
+     "Record the CUDA calls as well (--trace cuda), from the start of the program."},
+}};
+
+}  // namespace
+
+const CauseInfo& InfoOf(Cause cause) { return kCauses[static_cast<size_t>(cause)]; }
+
+int64_t CauseSplit::Total() const { return std::accumulate(ns_.begin(), ns_.end(), int64_t{0}); }
+
+Cause CauseSplit::Largest() const {
+  return static_cast<Cause>(std::max_element(ns_.begin(), ns_.end()) - ns_.begin());
+}
+
+void CauseSplit::Add(const CauseSplit& other) {
+  for (size_t i = 0; i < kCauseCount; ++i) ns_[i] += other.ns_[i];
+}
+
+}  // namespace gprof

@@ -1,0 +1,84 @@
+#include "analysis/gap_explainer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "analysis/calls.h"
+
+namespace gprof {
+
+GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts)
+    : trace_(trace),
+      walk_(trace, facts),
+      process_has_calls_(trace.processes.size(), 0),
+      event_waits_ns_(trace.streams.size()),
+      last_launch_ns_(trace.streams.size(), std::numeric_limits<int64_t>::min()) {
+  for (size_t i = 0; i < trace.threads.size(); ++i) {
+    const bool has_calls = trace.thread_api_calls[i].first != trace.thread_api_calls[i].last;
+    if (has_calls && trace.threads[i].process != kNone) process_has_calls_[trace.threads[i].process] = 1;
+  }
+  for (const Sync& sync : trace.syncs) {  // sorted by start, so each list is sorted too
+    if (sync.kind == trace::SyncKind::kStreamWaitEvent && sync.stream != kNone) {
+      event_waits_ns_[sync.stream].push_back(sync.start_ns);
+    }
+  }
+}
+
+const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
+  parts_.clear();
+  const GpuOp& op = trace_.ops[gap.after];
+  const uint32_t call = OutermostCall(trace_, op.api);
+  if (call == kNone || trace_.api_calls[call].thread == kNone) {
+    parts_.push_back({Cause::kUnknown, gap.DurationNs(), kNone, {}, WhyUnknown(op)});
+  } else {
+    ExplainByCall(gap, call);
+  }
+  return parts_;
+}
+
+void GapExplainer::ExplainByCall(const Gap& gap, uint32_t call_index) {
+  const GpuOp& op = trace_.ops[gap.after];
+  const ApiCall& call = trace_.api_calls[call_index];
+  if (call.end_ns <= gap.start_ns) {
+    const Cause cause = WaitsForEvent(op, call) ? Cause::kDependency : Cause::kQueue;
+    parts_.push_back({cause, gap.DurationNs(), call_index, {}, UnknownReason::kIsKnown});
+    return;
+  }
+  int64_t from_ns = gap.start_ns;
+  const int64_t process_start_ns = call.process == kNone ? from_ns : trace_.processes[call.process].start_ns;
+  if (from_ns < process_start_ns) {
+    const int64_t end_ns = std::min(process_start_ns, gap.end_ns);
+    parts_.push_back({Cause::kUnknown, end_ns - from_ns, kNone, {}, UnknownReason::kBeforeProcess});
+    from_ns = end_ns;
+  }
+  // An operation that seems to start before its call (clocks differ a little) has no launch part.
+  const int64_t entry_ns = std::clamp(call.start_ns, from_ns, gap.end_ns);
+  if (from_ns < entry_ns) walk_.AddHost(call.thread, from_ns, entry_ns, &parts_);
+  if (entry_ns < gap.end_ns) {
+    // Before a pageable copy starts on the GPU its call fills the staging buffer.
+    const Cause cause = op.IsPageable() ? Cause::kCopy : Cause::kLaunch;
+    walk_.AddLaunch(call.thread, entry_ns, gap.end_ns, {cause, 0, call_index, {}, UnknownReason::kIsKnown}, &parts_);
+  }
+}
+
+void GapExplainer::See(uint32_t op_index) {
+  const GpuOp& op = trace_.ops[op_index];
+  if (op.stream == kNone) return;
+  const uint32_t call = OutermostCall(trace_, op.api);
+  last_launch_ns_[op.stream] = call == kNone ? op.start_ns : trace_.api_calls[call].start_ns;
+}
+
+bool GapExplainer::WaitsForEvent(const GpuOp& op, const ApiCall& call) const {
+  if (op.stream == kNone) return false;
+  const std::vector<int64_t>& waits = event_waits_ns_[op.stream];
+  const auto after = std::upper_bound(waits.begin(), waits.end(), call.start_ns);
+  // The wait counts for the first operation that was launched into the stream after it.
+  return after != waits.begin() && *(after - 1) > last_launch_ns_[op.stream];
+}
+
+UnknownReason GapExplainer::WhyUnknown(const GpuOp& op) const {
+  if (op.process != kNone && process_has_calls_[op.process] == 0) return UnknownReason::kNoCalls;
+  return trace_.health.IsComplete() ? UnknownReason::kNoCall : UnknownReason::kIncomplete;
+}
+
+}  // namespace gprof

@@ -1,0 +1,35 @@
+// Splits every gap of a device into its causes (docs/metrics.md, idle.*).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/gaps.h"
+#include "analysis/host_walk.h"
+
+namespace gprof {
+
+// Walks back from the operation that ended the gap to the call that launched it, and along that call's thread.
+class GapExplainer {
+ public:
+  GapExplainer(const Trace& trace, const HostFacts& facts);
+
+  // The parts in order of time, valid until the next call; they sum to the gap. Gaps of one device, in order.
+  const std::vector<Part>& Explain(const Gap& gap);
+  // Operations in the order of the trace, each after the gap that it ended.
+  void See(uint32_t op);
+
+ private:
+  void ExplainByCall(const Gap& gap, uint32_t call);
+  UnknownReason WhyUnknown(const GpuOp& op) const;
+  bool WaitsForEvent(const GpuOp& op, const ApiCall& call) const;
+
+  const Trace& trace_;
+  HostWalk walk_;
+  std::vector<Part> parts_;
+  std::vector<uint8_t> process_has_calls_;
+  std::vector<std::vector<int64_t>> event_waits_ns_;  // for each stream, when it was told to wait for an event
+  std::vector<int64_t> last_launch_ns_;               // for each stream, of the last operation seen
+};
+
+}  // namespace gprof

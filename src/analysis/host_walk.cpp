@@ -1,0 +1,162 @@
+#include "analysis/host_walk.h"
+
+#include <algorithm>
+
+#include "analysis/calls.h"
+
+namespace gprof {
+namespace {
+
+// CUpti_ActivityOverheadKind: the compiler and the loaders are work that the program asked for, a full command buffer
+// means that the GPU is behind, and the rest is the recording.
+constexpr uint32_t kDriverCompiler = 1, kModuleLoading = 4u << 16, kLazyLoading = 5u << 16,
+                   kCommandBufferFull = 6u << 16;
+
+// +1 where an interruption of one of the two sorts begins, -1 where it ends.
+struct Edge {
+  int64_t time_ns = 0;
+  int profiler = 0, load = 0;
+};
+
+std::vector<Interruption> Flatten(std::vector<Edge> edges) {
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.time_ns < b.time_ns; });
+  std::vector<Interruption> result;
+  int profiler = 0, load = 0;
+  for (size_t i = 0; i < edges.size(); ++i) {
+    profiler += edges[i].profiler;
+    load += edges[i].load;
+    if (i + 1 == edges.size() || (profiler == 0 && load == 0)) continue;
+    const Interruption piece{edges[i].time_ns, edges[i + 1].time_ns, profiler > 0 ? Cause::kProfiler : Cause::kLoad};
+    if (piece.start_ns < piece.end_ns) result.push_back(piece);
+  }
+  return result;
+}
+
+void AddEdges(std::vector<Edge>* edges, int64_t start_ns, int64_t end_ns, Cause cause) {
+  const int profiler = cause == Cause::kProfiler, load = cause == Cause::kLoad;
+  edges->push_back({start_ns, profiler, load});
+  edges->push_back({end_ns, -profiler, -load});
+}
+
+}  // namespace
+
+HostFacts::HostFacts(const Trace& trace)
+    : blocking_copies(BlockingCopies(trace)), interruptions(trace.threads.size()) {
+  std::vector<std::vector<Edge>> edges(trace.threads.size());
+  for (const Overhead& overhead : trace.overheads) {
+    // Where the thread is not known it is CUPTI's own as a rule, which holds up nobody.
+    if (overhead.thread == kNone || overhead.kind == kCommandBufferFull) continue;
+    const bool is_load =
+        overhead.kind == kDriverCompiler || overhead.kind == kModuleLoading || overhead.kind == kLazyLoading;
+    AddEdges(&edges[overhead.thread], overhead.start_ns, overhead.end_ns, is_load ? Cause::kLoad : Cause::kProfiler);
+  }
+  for (const Jit& jit : trace.jits) {
+    if (jit.thread != kNone) AddEdges(&edges[jit.thread], jit.start_ns, jit.end_ns, Cause::kLoad);
+  }
+  for (size_t i = 0; i < edges.size(); ++i) interruptions[i] = Flatten(std::move(edges[i]));
+}
+
+HostWalk::HostWalk(const Trace& trace, const HostFacts& facts)
+    : trace_(trace), facts_(facts), cursors_(trace.threads.size()) {
+  for (size_t i = 0; i < cursors_.size(); ++i) {
+    cursors_[i].call = trace.thread_api_calls[i].first;
+    cursors_[i].range = trace.thread_ranges[i].first;
+  }
+}
+
+template <class F>
+void HostWalk::SplitAtInterruptions(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts,
+                                    F&& between) {
+  const std::vector<Interruption>& list = facts_.interruptions[thread];
+  size_t& next = cursors_[thread].interruption;
+  while (next < list.size() && list[next].end_ns <= from_ns) ++next;
+  for (size_t i = next; i < list.size() && list[i].start_ns < to_ns; ++i) {
+    const int64_t start_ns = std::max(from_ns, list[i].start_ns), end_ns = std::min(to_ns, list[i].end_ns);
+    if (from_ns < start_ns) between(from_ns, start_ns);
+    parts->push_back({list[i].cause, end_ns - start_ns, kNone, {}, UnknownReason::kIsKnown});
+    from_ns = end_ns;
+  }
+  if (from_ns < to_ns) between(from_ns, to_ns);
+}
+
+void HostWalk::AddHost(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts) {
+  SplitAtInterruptions(thread, from_ns, to_ns, parts, [&](int64_t start_ns, int64_t end_ns) {
+    AddCalls(thread, start_ns, end_ns, parts);
+  });
+}
+
+void HostWalk::AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, const Part& launch,
+                         std::vector<Part>* parts) {
+  SplitAtInterruptions(thread, from_ns, to_ns, parts, [&](int64_t start_ns, int64_t end_ns) {
+    parts->push_back(launch);
+    parts->back().duration_ns = end_ns - start_ns;
+  });
+}
+
+void HostWalk::AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts) {
+  uint32_t& next = cursors_[thread].call;
+  const uint32_t last = trace_.thread_api_calls[thread].last;
+  while (next < last && (trace_.api_calls[next].parent != kNone || trace_.api_calls[next].end_ns <= from_ns)) ++next;
+  for (uint32_t i = next; i < last && from_ns < to_ns && trace_.api_calls[i].start_ns < to_ns; ++i) {
+    const ApiCall& call = trace_.api_calls[i];
+    const int64_t start_ns = std::max(from_ns, call.start_ns), end_ns = std::min(to_ns, call.end_ns);
+    if (call.parent != kNone || start_ns >= end_ns) continue;
+    if (from_ns < start_ns) AddOwnCode(thread, from_ns, start_ns, parts);
+    parts->push_back({CauseOf(i), end_ns - start_ns, i, {}, UnknownReason::kIsKnown});
+    from_ns = end_ns;
+  }
+  if (from_ns < to_ns) AddOwnCode(thread, from_ns, to_ns, parts);
+}
+
+void HostWalk::EnterRanges(uint32_t thread, int64_t time_ns) {
+  Cursor& cursor = cursors_[thread];
+  const auto close_until = [&](int64_t end_ns) {
+    while (!cursor.open.empty() && trace_.ranges[cursor.open.back()].end_ns <= end_ns) cursor.open.pop_back();
+  };
+  const uint32_t last = trace_.thread_ranges[thread].last;
+  for (; cursor.range < last && trace_.ranges[cursor.range].start_ns <= time_ns; ++cursor.range) {
+    if (!trace_.ranges[cursor.range].is_push_pop) continue;
+    close_until(trace_.ranges[cursor.range].start_ns);
+    cursor.open.push_back(cursor.range);
+  }
+  close_until(time_ns);
+}
+
+void HostWalk::AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts) {
+  const Cursor& cursor = cursors_[thread];
+  while (from_ns < to_ns) {
+    EnterRanges(thread, from_ns);
+    int64_t end_ns = to_ns;
+    if (!cursor.open.empty()) end_ns = std::min(end_ns, trace_.ranges[cursor.open.back()].end_ns);
+    if (cursor.range < trace_.thread_ranges[thread].last) {
+      end_ns = std::min(end_ns, trace_.ranges[cursor.range].start_ns);
+    }
+    const NameId path = cursor.open.empty() ? NameId{} : trace_.ranges[cursor.open.back()].path;
+    parts->push_back({Cause::kHost, end_ns - from_ns, kNone, path, UnknownReason::kIsKnown});
+    from_ns = end_ns;
+  }
+}
+
+Cause HostWalk::CauseOf(uint32_t call) const {
+  switch (trace_.api_calls[call].api_class) {
+    case ApiClass::kSync:
+      return Cause::kSync;
+    case ApiClass::kCopy:
+    case ApiClass::kMemset:
+      return facts_.blocking_copies[call] != 0 ? Cause::kCopy : Cause::kApi;
+    case ApiClass::kMemory:
+      return Cause::kMemory;
+    case ApiClass::kLoad:
+      return Cause::kLoad;
+    case ApiClass::kOther:
+    case ApiClass::kLaunch:
+    case ApiClass::kQuery:
+    case ApiClass::kStream:
+    case ApiClass::kEvent:
+    case ApiClass::kGraphLaunch:
+      break;
+  }
+  return Cause::kApi;
+}
+
+}  // namespace gprof

@@ -1,0 +1,129 @@
+// What idle time says to the reader: the main causes, launches that come too late, synchronisation that drains the GPU.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "analysis/findings.h"
+#include "analysis/names.h"
+#include "analysis/statistics.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+// Below these nothing is said: less than that is not worth a line in a report.
+constexpr double kIdlePercentWorthAFinding = 10;   // of the window, for idle time as a whole
+constexpr double kCausePercentWorthAFinding = 5;   // of the window, for each cause
+constexpr double kPatternPercentWorthAFinding = 5;  // of the window
+constexpr double kWarningPercent = 25;              // of the window
+constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
+
+struct Place {
+  std::string name;
+  int64_t idle_ns = 0;
+};
+
+// Where most of the time was: ties go to the name that sorts first.
+void Offer(Place* best, std::string name, int64_t idle_ns) {
+  if (idle_ns > best->idle_ns || (idle_ns == best->idle_ns && idle_ns > 0 && name < best->name)) {
+    *best = {std::move(name), idle_ns};
+  }
+}
+
+Place MainPlace(const Trace& trace, const IdleSummary& summary, Cause cause) {
+  Place best;
+  if (cause == Cause::kHost) {
+    for (uint32_t i = 0; i < trace.strings.size(); ++i) {
+      if (summary.host_ns()[i] > 0) Offer(&best, PathName(trace, NameId{i}), summary.host_ns()[i]);
+    }
+  } else {
+    for (const auto& [function, split] : summary.by_call()) {
+      Offer(&best, std::string(trace.Text(function)), split[cause]);
+    }
+  }
+  return best;
+}
+
+std::string Where(const Trace& trace, const IdleSummary& summary, Cause cause, int64_t cause_ns) {
+  const Place place = MainPlace(trace, summary, cause);
+  if (place.idle_ns == 0) return "";
+  const std::string name = place.name == PathName(trace, NameId{}) ? "outside of any NVTX range" : "in " + place.name;
+  if (place.idle_ns == cause_ns) return ", all of it " + name;
+  return ", " + FormatPercent(PercentOf(place.idle_ns, cause_ns)) + " of it " + name;
+}
+
+Finding CauseFinding(const Trace& trace, const IdleSummary& summary, Cause cause, bool is_first) {
+  const DeviceIdle sum = summary.Sum();
+  const int64_t idle_ns = sum.split.Total(), cause_ns = sum.split[cause];
+  const CauseInfo& info = InfoOf(cause);
+  Finding finding;
+  finding.id = "idle." + std::string(info.name);
+  finding.severity = PercentOf(cause_ns, sum.window_ns) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+  const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
+  const std::string spent = share + " of that (" + FormatNs(static_cast<double>(cause_ns)) + ") ";
+  finding.message = UsedDevices(trace) + " idle " + FormatPercent(PercentOf(idle_ns, sum.window_ns)) + " of " +
+                    FormatNs(static_cast<double>(sum.window_ns)) + ": " + spent + std::string(info.verb) +
+                    Where(trace, summary, cause, cause_ns);
+  if (!is_first) finding.message = "Of the idle time, " + share + " (" + FormatNs(static_cast<double>(cause_ns)) +
+                                   "): " + std::string(info.verb) + Where(trace, summary, cause, cause_ns);
+  finding.advice = info.advice;
+  if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
+    finding.gain_ns = cause_ns;
+    finding.basis = "all idle time with this cause";
+  }
+  return finding;
+}
+
+void AddCauses(const Trace& trace, const IdleSummary& summary, std::vector<Finding>* findings) {
+  const DeviceIdle sum = summary.Sum();
+  if (PercentOf(sum.split.Total(), sum.window_ns) < kIdlePercentWorthAFinding) return;
+  const Cause first = sum.split.Largest();
+  findings->push_back(CauseFinding(trace, summary, first, true));
+  ForEachCause([&](Cause cause) {
+    if (cause == first || PercentOf(sum.split[cause], sum.window_ns) < kCausePercentWorthAFinding) return;
+    findings->push_back(CauseFinding(trace, summary, cause, false));
+  });
+}
+
+bool IsWorthAFinding(const GapPattern& pattern, int64_t window_ns) {
+  return pattern.gaps >= kGapsOfAPattern && PercentOf(pattern.idle_ns, window_ns) >= kPatternPercentWorthAFinding;
+}
+
+std::string PerGap(int64_t ns, int64_t gaps) {
+  return FormatNs(static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(gaps, 1)));
+}
+
+void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
+  const int64_t window_ns = summary.Sum().window_ns;
+  const GapPattern& late = summary.late_launches();
+  if (IsWorthAFinding(late, window_ns)) {
+    findings->push_back({"launch.bound", Severity::kWarning,
+                         CountOf(late.gaps, "kernel") + " of " + PerGap(late.kernel_ns, late.gaps) +
+                             " on average came after the GPU had run dry, " + PerGap(late.idle_ns, late.gaps) +
+                             " idle before each: launching takes longer than running",
+                         "Give each launch more work (fuse kernels, larger batches), or launch the whole chain as one "
+                         "CUDA graph.",
+                         late.idle_ns, "idle time before those kernels"});
+  }
+  const GapPattern& drained = summary.drained_by_sync();
+  if (IsWorthAFinding(drained, window_ns)) {
+    findings->push_back({"sync.drains", Severity::kWarning,
+                         CountOf(drained.gaps, "time") + " the GPU ran dry while the host waited for it: " +
+                             PerGap(drained.idle_ns, drained.gaps) +
+                             " idle each time until the wait returned and new work arrived",
+                         "Queue the next work before waiting for the last. Wait only where the host needs the result.",
+                         drained.idle_ns, "idle time in those waits and in the launches right after"});
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary) {
+  std::vector<Finding> findings;
+  AddCauses(trace, summary, &findings);
+  AddPatterns(summary, &findings);
+  RankFindings(&findings);
+  return findings;
+}
+
+}  // namespace gprof

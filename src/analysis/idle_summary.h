@@ -1,0 +1,75 @@
+// What the gaps of a trace add up to: the data behind the tables, metrics and findings of `idle`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analysis/causes.h"
+#include "analysis/gaps.h"
+#include "analysis/host_walk.h"
+
+namespace gprof {
+
+struct DeviceIdle {
+  uint32_t device = kNone;
+  int64_t window_ns = 0, gaps = 0, longest_ns = 0;
+  CauseSplit split;
+};
+
+struct GapStory {
+  Gap gap;
+  uint32_t device = kNone;
+  CauseSplit split;
+  NameId path;  // where most of the host part was, else that of the launching call
+};
+
+// Gaps that show one pattern.
+struct GapPattern {
+  int64_t gaps = 0, idle_ns = 0;
+  int64_t kernel_ns = 0;  // of the kernels that ended them
+};
+
+class IdleSummary {
+ public:
+  // Keeps the `longest_kept` longest gaps (0: all) of those not shorter than `min_gap_ns`.
+  IdleSummary(const Trace& trace, uint32_t longest_kept, int64_t min_gap_ns);
+
+  void StartDevice(uint32_t device);
+  void Add(const Gap& gap, std::span<const Part> parts);
+  void Finish();  // once, after the last gap
+
+  const std::vector<DeviceIdle>& devices() const { return devices_; }
+  DeviceIdle Sum() const;
+  int64_t GapsWith(Cause cause) const { return gaps_with_[static_cast<size_t>(cause)]; }
+  const std::vector<GapStory>& longest() const { return longest_; }  // longest first
+  const std::vector<int64_t>& host_ns() const { return host_ns_; }           // by path
+  const std::vector<int64_t>& host_gaps() const { return host_gaps_; }       // by path
+  const std::vector<std::pair<NameId, CauseSplit>>& by_call() const { return by_call_; }  // by function
+  int64_t UnknownNs(UnknownReason reason) const { return unknown_ns_[static_cast<size_t>(reason)]; }
+  const GapPattern& late_launches() const { return late_launches_; }
+  const GapPattern& drained_by_sync() const { return drained_by_sync_; }
+
+ private:
+  NameId MainPath(const Gap& gap, std::span<const Part> parts);
+  CauseSplit& SplitOf(NameId function);
+  void AddPatterns(const Gap& gap, std::span<const Part> parts, const CauseSplit& split);
+  void Keep(const GapStory& story);
+
+  const Trace& trace_;
+  size_t longest_kept_;
+  int64_t min_gap_ns_;
+  std::vector<DeviceIdle> devices_;
+  std::array<int64_t, kCauseCount> gaps_with_{};
+  std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
+  std::vector<int64_t> host_ns_, host_gaps_;      // indexed by NameId of the path
+  std::vector<uint32_t> call_slot_;               // by NameId of the function, where it is in by_call_
+  std::vector<std::pair<NameId, CauseSplit>> by_call_;
+  std::vector<GapStory> longest_;                 // a heap until Finish()
+  GapPattern late_launches_, drained_by_sync_;
+  std::vector<std::pair<uint32_t, int64_t>> paths_of_gap_;  // kept to save allocations
+};
+
+}  // namespace gprof

@@ -1,0 +1,183 @@
+// The catalogue of metrics. An id, once released, keeps its meaning: budgets and baselines of users name it.
+#include "analysis/metrics.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace gprof {
+namespace {
+
+constexpr Unit kNs = Unit::kNs, kCount = Unit::kCount, kBytes = Unit::kBytes, kPercent = Unit::kPercent;
+constexpr Better kLower = Better::kLower, kHigher = Better::kHigher, kNeither = Better::kNeither;
+// Whether a figure is the same in every run of the same program.
+constexpr bool kExact = true, kTimed = false;
+
+constexpr MetricInfo kCatalogue[] = {
+    {"gpu.window_ns", kNs, kLower, kTimed, "from the first to the last GPU operation, summed over the GPUs"},
+    {"gpu.busy_ns", kNs, kLower, kTimed, "part of the window with a kernel, copy or fill running"},
+    {"gpu.busy_percent", kPercent, kHigher, kTimed, "busy time in percent of the window"},
+    {"gpu.kernel_ns", kNs, kLower, kTimed, "part of the window with a kernel running"},
+    {"gpu.copy_only_ns", kNs, kLower, kTimed, "busy time without a kernel running"},
+    {"gpu.idle_ns", kNs, kLower, kTimed, "window less busy time"},
+    {"gpu.idle_percent", kPercent, kLower, kTimed, "idle time in percent of the window"},
+    {"gpu.operations", kCount, kNeither, kExact, "kernels, copies, fills and whole graphs that ran on a GPU"},
+
+    {"idle.queue_ns", kNs, kLower, kTimed, "idle although the launching call had returned: work was queued"},
+    {"idle.dependency_ns", kNs, kLower, kTimed, "idle while queued work waited for an event of another stream"},
+    {"idle.launch_ns", kNs, kLower, kTimed, "idle from the entry of the launching call to the start on the GPU"},
+    {"idle.sync_ns", kNs, kLower, kTimed, "idle while the launching thread was in a synchronising call"},
+    {"idle.copy_ns", kNs, kLower, kTimed, "idle while the launching thread was in a blocking copy or fill"},
+    {"idle.memory_ns", kNs, kLower, kTimed, "idle while the launching thread allocated, freed or registered memory"},
+    {"idle.load_ns", kNs, kLower, kTimed, "idle while contexts or code were loaded or compiled"},
+    {"idle.api_ns", kNs, kLower, kTimed, "idle while the launching thread was in another CUDA call"},
+    {"idle.host_ns", kNs, kLower, kTimed, "idle while the launching thread ran its own code"},
+    {"idle.profiler_ns", kNs, kLower, kTimed, "idle while the recording itself held up the launching thread"},
+    {"idle.unknown_ns", kNs, kLower, kTimed, "idle without a launching call in the trace that would explain it"},
+    {"gaps.count", kCount, kLower, kTimed, "idle intervals between GPU operations"},
+    {"gaps.longest_ns", kNs, kLower, kTimed, "longest idle interval"},
+
+    {"kernels.count", kCount, kNeither, kExact, "kernels that ran; those of graphs recorded as a whole are not in it"},
+    {"kernels.total_ns", kNs, kLower, kTimed, "sum of the durations of all kernels"},
+    {"kernels.distinct", kCount, kNeither, kExact, "kernels with different names"},
+    {"launches.count", kCount, kLower, kExact, "calls that launch kernels or graphs"},
+    {"graphs.launches", kCount, kNeither, kExact, "graphs that were recorded as a whole"},
+
+    {"memcpy.count", kCount, kLower, kExact, "copies of every direction"},
+    {"memcpy.bytes", kBytes, kLower, kExact, "bytes copied in every direction"},
+    {"memcpy.total_ns", kNs, kLower, kTimed, "sum of the durations of all copies"},
+    {"memcpy.h2d_count", kCount, kLower, kExact, "copies from host to device"},
+    {"memcpy.h2d_bytes", kBytes, kLower, kExact, "bytes copied from host to device"},
+    {"memcpy.h2d_ns", kNs, kLower, kTimed, "time of the copies from host to device"},
+    {"memcpy.d2h_count", kCount, kLower, kExact, "copies from device to host"},
+    {"memcpy.d2h_bytes", kBytes, kLower, kExact, "bytes copied from device to host"},
+    {"memcpy.d2h_ns", kNs, kLower, kTimed, "time of the copies from device to host"},
+    {"memcpy.d2d_count", kCount, kLower, kExact, "copies within a device"},
+    {"memcpy.d2d_bytes", kBytes, kLower, kExact, "bytes copied within a device"},
+    {"memcpy.d2d_ns", kNs, kLower, kTimed, "time of the copies within a device"},
+    {"memcpy.p2p_count", kCount, kLower, kExact, "copies from device to device"},
+    {"memcpy.p2p_bytes", kBytes, kLower, kExact, "bytes copied from device to device"},
+    {"memcpy.p2p_ns", kNs, kLower, kTimed, "time of the copies from device to device"},
+    {"memcpy.pageable_count", kCount, kLower, kExact, "copies from or to pageable host memory"},
+    {"memcpy.pageable_bytes", kBytes, kLower, kExact, "bytes of those copies"},
+    {"memcpy.pageable_ns", kNs, kLower, kTimed, "time of those copies on the GPU"},
+    {"memcpy.pageable_blocked_ns", kNs, kLower, kTimed, "time that those copies held up the host"},
+    {"memcpy.small_count", kCount, kLower, kExact, "copies between host and device of 64 KiB or less"},
+    {"memset.count", kCount, kLower, kExact, "fills"},
+    {"memset.bytes", kBytes, kLower, kExact, "bytes filled"},
+    {"memset.total_ns", kNs, kLower, kTimed, "sum of the durations of all fills"},
+
+    {"streams.created", kCount, kNeither, kExact, "streams that the program created"},
+    {"streams.used", kCount, kNeither, kExact, "streams with an operation, default streams among them"},
+    {"streams.named", kCount, kNeither, kExact, "names that the program gave to streams through NVTX"},
+    {"streams.max_concurrency", kCount, kHigher, kTimed, "most streams that had an operation running at one time"},
+    {"streams.overlap_ns", kNs, kHigher, kTimed, "time with operations of two or more streams running"},
+    {"streams.overlap_percent", kPercent, kHigher, kTimed, "that time in percent of the busy time"},
+    {"streams.kernel_overlap_ns", kNs, kHigher, kTimed, "time with kernels of two or more streams running"},
+    {"streams.copy_compute_ns", kNs, kHigher, kTimed, "time with a kernel and a copy running"},
+
+    {"sync.count", kCount, kLower, kExact, "calls that wait for a device, stream or event"},
+    {"sync.host_blocked_ns", kNs, kLower, kTimed, "time that host threads spent in those calls"},
+    {"sync.copy_count", kCount, kLower, kExact, "copies and fills that make the host wait"},
+    {"sync.copy_blocked_ns", kNs, kLower, kTimed, "time that host threads spent in those"},
+
+    {"api.calls", kCount, kLower, kExact, "CUDA calls of the program; calls within calls are not counted"},
+    {"api.total_ns", kNs, kLower, kTimed, "time in those calls, summed over the threads"},
+
+    {"nvtx.ranges", kCount, kNeither, kExact, "NVTX ranges; per range: how often it was entered"},
+    {"nvtx.marks", kCount, kNeither, kExact, "NVTX marks"},
+    {"nvtx.total_ns", kNs, kLower, kTimed, "time within the range, summed over its entries"},
+    {"nvtx.gpu_busy_ns", kNs, kLower, kTimed, "GPU time of the operations launched within the range"},
+    {"nvtx.kernels", kCount, kNeither, kExact, "kernels launched within the range"},
+
+    {"health.complete", kCount, kHigher, kExact, "1 when nothing is known to be missing from the trace, else 0"},
+    {"health.lost_records", kCount, kLower, kTimed, "records that were dropped while recording"},
+    {"health.damaged_chunks", kCount, kLower, kTimed, "parts of the file that could not be read"},
+    {"health.missing_chunks", kCount, kLower, kTimed, "parts that were written and are not in the file"},
+    {"health.duplicate_chunks", kCount, kLower, kTimed, "parts that are in the file twice"},
+    {"health.skipped_bytes", kBytes, kLower, kTimed, "bytes of the file that belong to nothing"},
+    {"health.unknown_records", kCount, kLower, kTimed, "records of a kind that this build does not know"},
+    {"health.truncated", kCount, kLower, kTimed, "1 when the file ends within a chunk"},
+    {"health.bad_times", kCount, kLower, kTimed, "operations without usable times, left out of every figure"},
+    {"health.early_ops", kCount, kLower, kTimed, "operations that seem to start before their call"},
+    {"health.unmatched_launches", kCount, kLower, kTimed, "launching calls without their GPU operation"},
+    {"health.unmatched_ops", kCount, kLower, kTimed, "GPU operations without their launching call"},
+    {"health.unfinished_processes", kCount, kLower, kTimed, "processes that did not end cleanly"},
+    {"health.open_ranges", kCount, kLower, kTimed, "NVTX ranges that were never ended"},
+    {"health.unmatched_nvtx_ends", kCount, kLower, kTimed, "ends of NVTX ranges without their start"},
+    {"health.missing_strings", kCount, kLower, kTimed, "names that are missing from the file"},
+    {"health.warnings", kCount, kLower, kTimed, "warnings and errors that the tracer wrote into the trace"},
+};
+
+std::string_view BetterName(Better better) {
+  switch (better) {
+    case Better::kLower:
+      return "lower";
+    case Better::kHigher:
+      return "higher";
+    case Better::kNeither:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const MetricInfo> MetricCatalogue() { return kCatalogue; }
+
+const MetricInfo* FindMetric(std::string_view id) {
+  const auto* found = std::find_if(std::begin(kCatalogue), std::end(kCatalogue),
+                                   [id](const MetricInfo& info) { return info.id == id; });
+  return found == std::end(kCatalogue) ? nullptr : found;
+}
+
+void AddMetricValue(AnalysisResult* result, std::string_view id, double value, std::string scope) {
+  const MetricInfo* info = FindMetric(id);
+  assert(info != nullptr && "metric without a line in metrics.cpp");
+  if (info != nullptr) result->metrics.push_back({info->id, std::move(scope), value});
+}
+
+std::string_view UnitName(Unit unit) {
+  switch (unit) {
+    case Unit::kText:
+      return "";
+    case Unit::kCount:
+      return "count";
+    case Unit::kNs:
+      return "ns";
+    case Unit::kBytes:
+      return "bytes";
+    case Unit::kPercent:
+      return "percent";
+    case Unit::kBytesPerSecond:
+      return "bytes/s";
+    case Unit::kPerSecond:
+      return "1/s";
+  }
+  return "";
+}
+
+std::string MetricsMarkdown() {
+  std::string text =
+      "# Metrics\n"
+      "\n"
+      "Every figure that `report`, `check` and `diff` know by name. This page is written by the program\n"
+      "(`metrics_doc --update docs/metrics.md`), and a test holds it to the catalogue in `src/analysis/metrics.cpp`.\n"
+      "\n"
+      "An id stands for the whole trace. With `@` and a scope it stands for a part of it: `gpu.idle_ns@gpu0` for one\n"
+      "GPU, `nvtx.total_ns@nvtx:step/load` for one NVTX range by its path. Figures of the `gpu.`, `idle.` and `gaps.`\n"
+      "groups exist only where the trace has GPU operations, so that a gate cannot pass on data that is not there.\n"
+      "\n"
+      "*better* says which way is an improvement. *exact* figures do not depend on timing: the same program gives the\n"
+      "same figure in every run, so a gate may hold them to the digit.\n"
+      "\n"
+      "| id | unit | better | exact | meaning |\n"
+      "|---|---|---|---|---|\n";
+  for (const MetricInfo& info : kCatalogue) {
+    text += "| `" + std::string(info.id) + "` | " + std::string(UnitName(info.unit)) + " | " +
+            std::string(BetterName(info.better)) + " | " + (info.is_deterministic ? "yes" : "") + " | " +
+            std::string(info.meaning) + " |\n";
+  }
+  return text;
+}
+
+}  // namespace gprof

@@ -1,0 +1,25 @@
+// Puts values of the metric catalogue (metrics.cpp) into results.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+// `id` must be in the catalogue.
+void AddMetricValue(AnalysisResult* result, std::string_view id, double value, std::string scope);
+
+template <class Number>
+void AddMetric(AnalysisResult* result, std::string_view id, Number value, std::string scope = {}) {
+  AddMetricValue(result, id, static_cast<double>(value), std::move(scope));
+}
+
+std::string_view UnitName(Unit unit);
+
+// docs/metrics.md.
+std::string MetricsMarkdown();
+
+}  // namespace gprof

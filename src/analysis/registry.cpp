@@ -1,0 +1,25 @@
+#include <algorithm>
+
+#include "analysis/analyses.h"
+
+namespace gprof {
+namespace {
+
+constexpr Analysis kAnalyses[] = {
+    {"devices", "how busy each GPU was", RunDevices},
+    {"idle", "why each GPU was idle, every nanosecond with one cause", RunIdle},
+    {"kernels", "time on the GPU by kernel", RunKernels},
+    {"api", "time in CUDA calls by function", RunApi},
+};
+
+}  // namespace
+
+std::span<const Analysis> AllAnalyses() { return kAnalyses; }
+
+const Analysis* FindAnalysis(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kAnalyses), std::end(kAnalyses),
+                                   [name](const Analysis& analysis) { return analysis.name == name; });
+  return found == std::end(kAnalyses) ? nullptr : found;
+}
+
+}  // namespace gprof

@@ -1,0 +1,45 @@
+// Exact statistics of integer samples: no sketches, no rounding before the end.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+struct Statistics {
+  int64_t count = 0, total = 0, min = 0, max = 0;
+  double mean = 0;
+  double median = 0;  // of an even number: the middle of the two in the middle
+  double stddev = 0;  // of a sample (n - 1), 0 for one value
+};
+
+// Changes the order of the samples.
+Statistics Summarize(std::span<int64_t> samples);
+
+// Samples by group, all in one vector: call Count for each sample, Seal once, then Add for each sample.
+class Groups {
+ public:
+  explicit Groups(size_t group_count) : ends_(group_count + 1, 0) {}
+  void Count(size_t group) { ++ends_[group + 1]; }
+  void Seal();
+  void Add(size_t group, int64_t sample) { samples_[ends_[group]++] = sample; }
+  size_t size() const { return ends_.size() - 1; }
+  std::span<int64_t> Of(size_t group);
+
+ private:
+  std::vector<size_t> ends_;  // of each group once it is full; before that, where its next sample goes
+  std::vector<int64_t> samples_;
+};
+
+// Columns percent, total, count, mean, median, min, max, stddev for a table of times, and their cells.
+std::vector<Column> TimeColumns();
+inline constexpr size_t kTotalNsColumn = 1, kTimeColumnCount = 8;
+std::vector<Cell> TimeCells(const Statistics& statistics, int64_t total_of_all);
+
+// 100 * part / whole, 0 where there is no whole.
+double PercentOf(int64_t part, int64_t whole);
+
+}  // namespace gprof

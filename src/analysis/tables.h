@@ -1,0 +1,18 @@
+// Tables of results: order and length.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+// Largest in `value_column` first, ties by the text in `name_column`; then cut to max_rows (0: all), as the note says.
+// Both columns must hold integers and text in every row.
+void SortAndCut(Table* table, size_t value_column, size_t name_column, uint32_t max_rows);
+
+// Cut alone, for rows that are in order.
+void CutRows(Table* table, uint32_t max_rows);
+
+}  // namespace gprof
