@@ -33,9 +33,9 @@ void CountCopy(Facts& facts, const std::string& item, std::size_t bytes);
 
 // Streams by the NVTX names that they are given.
 struct NamedStreams {
-  cudaStream_t blocking = nullptr;      // "facts blocking"
-  cudaStream_t non_blocking = nullptr;  // "facts non-blocking"
-  cudaStream_t high_priority = nullptr; // "facts high priority"
+  cudaStream_t blocking = nullptr;       // "facts blocking"
+  cudaStream_t non_blocking = nullptr;   // "facts non-blocking"
+  cudaStream_t high_priority = nullptr;  // "facts high priority"
 };
 inline constexpr char kBlocking[] = "facts blocking";
 inline constexpr char kNonBlocking[] = "facts non-blocking";
