@@ -23,6 +23,24 @@ install(FILES src/cmake/package/gprof-cli.zsh RENAME _gprof-cli
 install(FILES src/cmake/package/gprof-cli.fish
         DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT gprof)
 
+# `man gprof-cli-report`: made from the pages of the commands, where there is a Python to make them.
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(Python3_FOUND)
+  file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/commands/*.md")
+  set(manuals)
+  foreach(page ${pages})
+    get_filename_component(command "${page}" NAME_WE)
+    set(manual "${PROJECT_BINARY_DIR}/man/gprof-cli-${command}.1")
+    set(script "${PROJECT_SOURCE_DIR}/src/cmake/package/man_page.py")
+    add_custom_command(OUTPUT "${manual}" DEPENDS "${page}" "${script}" VERBATIM
+      COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/man"
+      COMMAND "${Python3_EXECUTABLE}" -B "${script}" "${page}" "gprof-cli-${command}" "${PROJECT_VERSION}" > "${manual}")
+    list(APPEND manuals "${manual}")
+  endforeach()
+  add_custom_target(manuals ALL DEPENDS ${manuals})
+  install(FILES ${manuals} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT gprof)
+endif()
+
 set(CPACK_GENERATOR "DEB;TGZ")
 set(CPACK_PACKAGE_NAME gprof-cli)
 set(CPACK_PACKAGE_VENDOR "The gprof-cli developers")

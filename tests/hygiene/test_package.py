@@ -35,7 +35,8 @@ class Package(unittest.TestCase):
         self.assertIn(expected, version.stdout)
         for wanted in ("share/doc/gprof-cli/copyright", "share/doc/gprof-cli/docs/index.md",
                        "share/doc/gprof-cli/README.md", "share/doc/gprof-cli/examples",
-                       "share/bash-completion/completions/gprof-cli", "include/gprof/trace/record.h"):
+                       "share/bash-completion/completions/gprof-cli", "include/gprof/trace/record.h",
+                       "share/man/man1/gprof-cli-report.1"):
             self.assertTrue((prefix / wanted).exists(), wanted)
         if tree.TRACER.is_file():
             self.assertTrue((prefix / "lib/gprof-cli/libgprof-tracer.so").is_file())
