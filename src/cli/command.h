@@ -1,0 +1,42 @@
+// A subcommand: options bound to members, and a Run() that is short. The list of all is commands.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "gprof/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace gprof::cli {
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual void AddOptions(CLI::App& app) = 0;
+  // The exit code. What goes wrong is thrown as Error.
+  virtual int Run() = 0;
+};
+
+struct CommandInfo {
+  std::string_view name;
+  std::string_view summary;     // one line for the list of commands
+  std::string_view synopsis;    // what follows "gprof-cli name"
+  std::string_view examples;    // lines for the end of the help text
+  bool runs_program = false;    // what follows the first positional belongs to a program; our failures are 125
+  std::unique_ptr<Command> (*make)();
+};
+
+// In the order in which help lists them.
+std::span<const CommandInfo> AllCommands();
+const CommandInfo* FindCommand(std::string_view name);
+// What `word` is probably a slip of, or empty.
+std::string_view NearestCommand(std::string_view word);
+
+inline int CodeOf(ExitCode code) { return static_cast<int>(code); }
+
+
+}  // namespace gprof::cli

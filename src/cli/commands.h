@@ -1,0 +1,18 @@
+// What makes each command; see commands.cpp.
+#pragma once
+
+#include <memory>
+
+#include "cli/command.h"
+
+namespace gprof::cli {
+
+std::unique_ptr<Command> MakeProfile();
+std::unique_ptr<Command> MakeReport();
+std::unique_ptr<Command> MakeInfo();
+std::unique_ptr<Command> MakeDump();
+std::unique_ptr<Command> MakeHelp();
+std::unique_ptr<Command> MakeCompletion();
+std::unique_ptr<Command> MakeVersion();
+
+}  // namespace gprof::cli

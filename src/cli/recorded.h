@@ -1,0 +1,22 @@
+// What a trace holds, from the headers of its chunks alone: a blink for a file of any size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gprof::cli {
+
+struct Recorded {
+  uint64_t processes = 0;
+  uint64_t kernels = 0, graph_launches = 0, copies = 0, memsets = 0, api_calls = 0, nvtx_events = 0;
+  uint64_t loss_records = 0;
+  uint64_t bytes = 0;
+  bool is_readable = true;     // false: there is something in the file that is no chunk
+};
+
+Recorded ScanTrace(const std::string& path);
+
+// "1 process, 12,345 kernels, 20 copies, 1.20 MB"
+std::string Describe(const Recorded& recorded);
+
+}  // namespace gprof::cli
