@@ -140,6 +140,10 @@ fetch_wheels() {
       "install the CUDA Toolkit, or build the offline commands alone: GPROF_TRACER=OFF ./setup.sh build"
   for wheel in "$cuda"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$cuda/wheels"; done
   cp -r "$cuda"/wheels/nvidia/cu*/. "$cuda"
+  # nvcc and CMake look for libraries where, and under the names that, a Toolkit has them.
+  ln -sfn lib "$cuda/lib64"
+  local library
+  for library in "$cuda"/lib/lib*.so.*; do ln -sf "${library##*/}" "${library%.so.*}.so"; done
   if [[ -d $cuda/bin ]]; then chmod -R u+x "$cuda/bin"; fi
   if [[ -d $cuda/nvvm/bin ]]; then chmod -R u+x "$cuda/nvvm/bin"; fi
   rm -rf "$cuda/wheels"

@@ -3,7 +3,7 @@ _gprof_cli() {
   local cur=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]} i
   if ((COMP_CWORD == 1)); then
     local commands
-    commands=$("$program" help 2>/dev/null | awk '/^(Commands|Subcommands|SUBCOMMANDS)/ { on = 1; next } on && /^  [a-z]/ { print $1 }')
+    commands=$("$program" help 2>/dev/null | awk '/^Commands/ { on = 1; next } /^$/ { on = 0 } on { print $1 }')
     mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
     return
   fi

@@ -1,6 +1,6 @@
 # fish completion for gprof-cli. Commands and options are read from --help, so this file does not go stale.
 function __gprof_cli_commands
-    gprof-cli help 2>/dev/null | awk '/^(Commands|Subcommands|SUBCOMMANDS)/ { on = 1; next } on && /^  [a-z]/ { print $1 }'
+    gprof-cli help 2>/dev/null | awk '/^Commands/ { on = 1; next } /^$/ { on = 0 } on { print $1 }'
 end
 function __gprof_cli_options
     set -l words (commandline -opc)

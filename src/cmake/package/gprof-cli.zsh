@@ -3,7 +3,7 @@
 local program=${words[1]}
 if (( CURRENT == 2 )); then
   local -a commands
-  commands=(${(f)"$($program help 2>/dev/null | awk '/^(Commands|Subcommands|SUBCOMMANDS)/ { on = 1; next } on && /^  [a-z]/ { print $1 }')"})
+  commands=(${(f)"$($program help 2>/dev/null | awk '/^Commands/ { on = 1; next } /^$/ { on = 0 } on { print $1 }')"})
   compadd -- $commands --help --version
 elif [[ ${words[2]} == profile && ${words[(I)--]} -gt 0 && ${words[(I)--]} -lt CURRENT ]]; then
   local end=${words[(I)--]}
