@@ -1,0 +1,67 @@
+"""Recorded traces, read again without a GPU: the report must say what the program knew and what it said when recorded.
+
+NAME.trace        recorded by tests/gpu/run_all.py on a machine with a GPU
+NAME.facts.json   what the program said about its own work
+NAME.report.json  the report of that day: its exact metrics and its findings must not be lost
+"""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+DATA = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(DATA.parent / "gpu"))
+
+import facts  # noqa: E402
+import recorded  # noqa: E402
+
+SKIP = 77
+
+
+def names(ending):
+    return {path.name.removesuffix(ending) for path in DATA.glob(f"*{ending}")}
+
+
+class Traces(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_trace_has_something_to_compare_with(self):
+        compared = names(".facts.json") | names(".report.json")
+        self.assertEqual(sorted(names(".trace") - names(".report.json")), [], "traces without a report")
+        self.assertEqual(sorted(compared - names(".trace")), [], "facts or reports without a trace")
+
+    def test_facts(self):
+        for name in sorted(names(".facts.json")):
+            with self.subTest(trace=name):
+                known = facts.Facts(json.loads((DATA / f"{name}.facts.json").read_text(encoding="utf-8")))
+                has_graph_nodes = name.endswith("_graph_nodes")
+                trace = DATA / f"{name}.trace"
+                self.assertEqual(facts.all_differences(known, recorded.Records.of(trace), has_graph_nodes), [])
+                self.assertEqual(facts.report_differences(known, recorded.Report.of(trace), has_graph_nodes), [])
+
+    def test_reports(self):
+        for name in sorted(names(".report.json")):
+            with self.subTest(trace=name):
+                then = recorded.Report(json.loads((DATA / f"{name}.report.json").read_text(encoding="utf-8")))
+                now = recorded.Report.of(DATA / f"{name}.trace")
+                exact = now.deterministic()
+                self.assertEqual({metric: exact.get(metric) for metric in then.deterministic()}, then.deterministic())
+                self.assertEqual(sorted(then.finding_ids() - now.finding_ids()), [], "findings that are gone")
+
+    def test_idle_time_adds_up(self):
+        for name in sorted(names(".trace")):
+            with self.subTest(trace=name):
+                report = recorded.Report.of(DATA / f"{name}.trace")
+                causes = [value for metric, value in report.totals() if re.fullmatch(r"idle\.\w+_ns", metric)]
+                self.assertEqual(sum(causes), report.metric("gpu.idle_ns"))
+                self.assertEqual(report.metric("gpu.idle_ns") + report.metric("gpu.busy_ns"),
+                                 report.metric("gpu.window_ns"))
+
+
+if __name__ == "__main__":
+    if not names(".trace") | names(".facts.json") | names(".report.json"):
+        print("skipped: there are no recorded traces in tests/data")
+        sys.exit(SKIP)
+    unittest.main(verbosity=2)

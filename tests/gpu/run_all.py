@@ -1,0 +1,162 @@
+"""Runs every test that needs a GPU, prints one line for each, and keeps what was recorded on the way.
+
+    tests/gpu/run_all.py --out DIR [--build BUILD] [--only REGEX]
+
+DIR/results.json   outcome, seconds and message of every test
+DIR/data           traces of the examples with their facts and reports: what tests/data keeps
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import sys
+import time
+import unittest
+
+MODULES = ("test_facts", "test_examples", "test_leave", "test_python", "test_nsys", "test_peer")
+# name of the trace: (program, arguments, options of profile)
+RECORDINGS = {
+    "normalise_v1": ("normalise_v1_pageable", [], []),
+    "normalise_v2": ("normalise_v2_pinned_nvtx", [], []),
+    "normalise_v3_bug": ("normalise_v3_bug", ["-s", "4"], []),
+    "normalise_v3_streams": ("normalise_v3_streams", ["-s", "8"], []),
+    "starved_loader": ("starved_loader", [], []),
+    "many_small_copies": ("many_small_copies", [], []),
+    "nvtx_cpu": ("nvtx_cpu", ["--facts"], []),
+    "known_facts": ("known_facts", ["--facts"], []),
+    "known_facts_graph_nodes": ("known_facts", ["--facts"], ["--cuda-graph-trace", "node"]),
+    "peer_copy": ("peer_copy", ["--facts"], []),
+    "python_v3_bug": ("normalise_python/v3_bug.py", ["-s", "4"], []),
+}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("--build", type=pathlib.Path, help="build tree with bin, lib, share and tests")
+    parser.add_argument("--only", default="", help="run only the tests whose name matches")
+    return parser.parse_args()
+
+
+class OneLine(unittest.TestResult):
+    """Prints a line for each test when it has ended, and its failures below."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.outcome, self.detail, self.started = "ok", "", time.monotonic()
+
+    def set_outcome(self, outcome, detail):
+        self.outcome, self.detail = outcome, detail
+
+    def addFailure(self, test, error):
+        self.set_outcome("FAILED", self._exc_info_to_string(error, test))
+
+    def addError(self, test, error):
+        self.set_outcome("ERROR", self._exc_info_to_string(error, test))
+        if not hasattr(test, "_testMethodName"):  # in setUpClass: no test was started
+            self.startTest(test)
+            self.set_outcome("ERROR", self._exc_info_to_string(error, test))
+            self.stopTest(test)
+
+    def addSkip(self, test, reason):
+        self.set_outcome("skipped", reason)
+        if not hasattr(test, "_testMethodName"):
+            self.startTest(test)
+            self.set_outcome("skipped", reason)
+            self.stopTest(test)
+
+    def addSubTest(self, test, subtest, error):
+        if error is not None:
+            self.set_outcome("FAILED", self.detail + self._exc_info_to_string(error, test))
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        seconds = time.monotonic() - self.started
+        name = test.id().removeprefix("setUpClass ")
+        self.rows.append({"name": name, "outcome": self.outcome, "seconds": round(seconds, 3), "detail": self.detail})
+        print(f"{self.outcome:8} {seconds:6.1f} s  {name}" + (f": {self.detail}" if self.outcome == "skipped" else ""))
+        if self.outcome in ("FAILED", "ERROR"):
+            print("    " + self.detail[-3000:].replace("\n", "\n    "))
+        sys.stdout.flush()
+
+
+def cases(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from cases(item)
+        else:
+            yield item
+
+
+def run_tests(only):
+    loader, result = unittest.TestLoader(), OneLine()
+    for module in MODULES:
+        chosen = [case for case in cases(loader.loadTestsFromName(module)) if re.search(only, case.id())]
+        unittest.TestSuite(chosen).run(result)
+    return result.rows
+
+
+def record(support, recorded, name, folder):
+    """Leaves NAME.trace, NAME.facts.json, NAME.report.json and NAME.report.txt. Returns what went wrong, if anything."""
+    program, arguments, options = RECORDINGS[name]
+    words = [str(support.EXAMPLES / program)]
+    if program.endswith(".py"):
+        words.insert(0, sys.executable)
+    if "--facts" in arguments:
+        arguments = ["--facts", str(folder / f"{name}.facts.json")]
+    trace = folder / f"{name}.trace"
+    env = support.environment(PYTHONPATH=":".join(filter(None, [str(support.SHIM), os.environ.get("PYTHONPATH", "")])))
+    done = support.profile(trace, *words, *arguments, options=options, env=env)
+    if done.returncode != 0:
+        trace.unlink(missing_ok=True)
+        return f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
+    (folder / f"{name}.report.txt").write_text(recorded.ask("report", trace))
+    (folder / f"{name}.report.json").write_text(recorded.ask("report", trace, "--rows", "0", "--format", "json"))
+    return None
+
+
+def record_all(support, recorded, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name in RECORDINGS:
+        started = time.monotonic()
+        try:
+            problem = record(support, recorded, name, folder)
+        except Exception as error:  # one recording must not cost the others
+            problem = f"{type(error).__name__}: {error}"
+        size = (folder / f"{name}.trace").stat().st_size if (folder / f"{name}.trace").is_file() else 0
+        rows.append({"name": f"recording.{name}", "outcome": "not recorded" if problem else "ok",
+                     "seconds": round(time.monotonic() - started, 3), "detail": problem or f"{size} bytes"})
+        print(f"{'--' if problem else 'ok':8} {rows[-1]['seconds']:6.1f} s  recording {name}: {rows[-1]['detail']}")
+        sys.stdout.flush()
+    return rows
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.build:
+        os.environ["GPROF_TEST_BUILD"] = str(arguments.build.resolve())
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    import recorded
+    import support
+    reason = support.why_not()
+    if reason:
+        print("skipped:", reason)
+        return support.SKIP
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    rows = run_tests(arguments.only) + record_all(support, recorded, arguments.out / "data")
+    (arguments.out / "results.json").write_text(json.dumps(rows, indent=1))
+    outcomes = {outcome: sum(row["outcome"] == outcome for row in rows) for outcome in {row["outcome"] for row in rows}}
+    print(f"{time.monotonic() - started:.0f} s:", ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items())))
+    return 1 if outcomes.get("FAILED", 0) + outcomes.get("ERROR", 0) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
