@@ -2,7 +2,28 @@
 
 #include <string_view>
 
+#include "analysis/names.h"
+
 namespace gprof {
+namespace {
+
+// Copies within a device and fills of device memory do not make the host wait, whatever their name.
+bool TouchesHost(const GpuOp& op) {
+  using trace::MemoryKind;
+  const MemoryKind memory = op.destination_memory;
+  if (op.kind == OpKind::kMemset) {
+    return memory == MemoryKind::kPinned || memory == MemoryKind::kManaged || memory == MemoryKind::kManagedStatic;
+  }
+  const Direction direction = DirectionOf(op);
+  return direction != Direction::kD2d && direction != Direction::kP2p;
+}
+
+bool Blocks(const GpuOp& op) {
+  if (!(op.IsCopy() || op.kind == OpKind::kMemset) || op.graph != 0) return false;
+  return op.IsPageable() || (!op.is_async && TouchesHost(op));
+}
+
+}  // namespace
 
 uint32_t OutermostCall(const Trace& trace, uint32_t call) {
   // Parents come before their children, which also ends this loop on a trace that says otherwise.
@@ -13,14 +34,12 @@ uint32_t OutermostCall(const Trace& trace, uint32_t call) {
 std::vector<uint8_t> BlockingCopies(const Trace& trace) {
   std::vector<uint8_t> blocks(trace.api_calls.size(), 0);
   for (const GpuOp& op : trace.ops) {
-    if (op.api == kNone || !(op.IsCopy() || op.kind == OpKind::kMemset)) continue;
-    if (op.graph == 0 && (!op.is_async || op.IsPageable())) blocks[OutermostCall(trace, op.api)] = 1;
+    if (op.api != kNone && Blocks(op)) blocks[OutermostCall(trace, op.api)] = 1;
   }
   for (size_t i = 0; i < blocks.size(); ++i) {
     const ApiCall& call = trace.api_calls[i];
-    const bool copies = call.api_class == ApiClass::kCopy || call.api_class == ApiClass::kMemset;
     // Without its operation only the name tells: cudaMemcpy waits, cudaMemcpyAsync does not as a rule.
-    if (copies && call.parent == kNone && call.op_count == 0) {
+    if (call.api_class == ApiClass::kCopy && call.parent == kNone && call.op_count == 0) {
       blocks[i] = trace.Text(call.function).find("Async") == std::string_view::npos;
     }
   }

@@ -95,6 +95,7 @@ constexpr MetricInfo kCatalogue[] = {
     {"health.missing_chunks", kCount, kLower, kTimed, "parts that were written and are not in the file"},
     {"health.duplicate_chunks", kCount, kLower, kTimed, "parts that are in the file twice"},
     {"health.skipped_bytes", kBytes, kLower, kTimed, "bytes of the file that belong to nothing"},
+    {"health.unknown_chunks", kCount, kLower, kTimed, "parts of a kind or version that this build does not know"},
     {"health.unknown_records", kCount, kLower, kTimed, "records of a kind that this build does not know"},
     {"health.truncated", kCount, kLower, kTimed, "1 when the file ends within a chunk"},
     {"health.bad_times", kCount, kLower, kTimed, "operations without usable times, left out of every figure"},

@@ -9,7 +9,12 @@ constexpr Analysis kAnalyses[] = {
     {"devices", "how busy each GPU was", RunDevices},
     {"idle", "why each GPU was idle, every nanosecond with one cause", RunIdle},
     {"kernels", "time on the GPU by kernel", RunKernels},
+    {"memcpy", "copies by direction and memory, pageable transfers, fills", RunMemcpy},
+    {"streams", "streams asked for and used, and what really ran at the same time", RunStreams},
+    {"sync", "calls that made the host wait for the GPU", RunSync},
     {"api", "time in CUDA calls by function", RunApi},
+    {"nvtx", "the program's own ranges, and the GPU time of what they launched", RunNvtx},
+    {"health", "what is missing from the trace", RunHealth},
 };
 
 }  // namespace

@@ -1,0 +1,173 @@
+// What is missing from the trace or doubtful in it: every other result rests on this.
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "analysis/analyses.h"
+#include "analysis/findings.h"
+#include "analysis/metrics.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+struct Problem {
+  std::string_view metric;      // also the id of the finding
+  uint64_t TraceHealth::*count;
+  Severity severity;
+  std::string_view what;        // followed by the count: "<what>: 12"
+  std::string_view advice;
+};
+
+constexpr Problem kProblems[] = {
+    {"health.damaged_chunks", &TraceHealth::damaged_chunks, Severity::kWarning,
+     "Damaged parts of the file",
+     "The file was cut or changed after it was written; copy it again or record again. What is reported is right for "
+     "what is there."},
+    {"health.missing_chunks", &TraceHealth::missing_chunks, Severity::kWarning, "Parts that were written and are not in the file",
+     "The disk was full, or a process was killed while it wrote. Record again with more space."},
+    {"health.skipped_bytes", &TraceHealth::skipped_bytes, Severity::kWarning, "Bytes of the file that belong to no part",
+     "Something else wrote into the file, or it was damaged; copy it again or record again."},
+    {"health.duplicate_chunks", &TraceHealth::duplicate_chunks, Severity::kNote,
+     "Parts that are in the file twice (used once)", "Nothing to do: this happens when a process dies."},
+    {"health.unknown_chunks", &TraceHealth::unknown_chunks, Severity::kWarning,
+     "Parts of a kind or version that this version does not know", "Read the trace with the version that recorded it."},
+    {"health.unknown_records", &TraceHealth::unknown_records, Severity::kWarning,
+     "Records of a kind that this version does not know", "Read the trace with the version that recorded it."},
+    {"health.lost_records", &TraceHealth::lost_records, Severity::kWarning, "Records lost while recording",
+     "Counts and sums are too low by these. Record a shorter part of the program, or less of it (--trace)."},
+    {"health.bad_times", &TraceHealth::bad_times, Severity::kWarning,
+     "Operations without usable times, left out of every figure",
+     "CUPTI could not time them; record again, with a newer driver if it happens again."},
+    {"health.unmatched_launches", &TraceHealth::unmatched_launches, Severity::kNote,
+     "Launching calls without their GPU operation",
+     "Their operations had not been delivered when the recording ended, or were lost: idle time may be too high."},
+    {"health.unmatched_ops", &TraceHealth::unmatched_ops, Severity::kNote, "GPU operations without their CUDA call",
+     "Idle time before them has the cause `unknown`. Record CUDA calls from the start of the program."},
+    {"health.early_ops", &TraceHealth::early_ops, Severity::kNote, "Operations that seem to start before their call",
+     "The clocks of GPU and host differ by a little; idle causes are uncertain by as much."},
+    {"health.unfinished_processes", &TraceHealth::unfinished_processes, Severity::kWarning,
+     "Processes that did not end cleanly",
+     "They were killed, crashed or are still running: what they had not written by then is missing."},
+    {"health.unmatched_nvtx_ends", &TraceHealth::unmatched_nvtx_ends, Severity::kNote,
+     "Ends of NVTX ranges without their start",
+     "The recording began within them, or the program pops more than it pushes."},
+    {"health.open_ranges", &TraceHealth::open_ranges, Severity::kNote, "NVTX ranges that were never ended",
+     "They count until the end of their process. The program pushes more than it pops, or ended within them."},
+    {"health.missing_strings", &TraceHealth::missing_strings, Severity::kNote, "Names that are missing",
+     "They were in parts of the file that could not be read; they show as <name #12>."},
+};
+
+class Report {
+ public:
+  explicit Report(AnalysisResult* result) : result_(result) {
+    table_ = {"health", "Trace health",
+              {{"problem", "Problem", Unit::kText, false},
+               {"count", "Count", Unit::kCount, false},
+               {"meaning", "Meaning", Unit::kText, false},
+               {"advice", "Advice", Unit::kText, true}},
+              {}, ""};
+  }
+  void Add(std::string_view id, Severity severity, int64_t count, std::string message, std::string_view advice) {
+    table_.rows.push_back({std::string(id), count, message, std::string(advice)});
+    result_->findings.push_back({std::string(id), severity, std::move(message), std::string(advice), 0, ""});
+  }
+  void Finish(bool is_complete) {
+    table_.note = is_complete ? "Nothing is known to be missing." : "The trace is not complete.";
+    result_->tables.push_back(std::move(table_));
+  }
+
+ private:
+  AnalysisResult* result_;
+  Table table_;
+};
+
+std::string_view ReasonName(trace::LossReason reason) {
+  switch (reason) {
+    case trace::LossReason::kNoMemory:
+      return "no memory for them";
+    case trace::LossReason::kWriteFailed:
+      return "the file could not be written";
+    case trace::LossReason::kCuptiDropped:
+      return "dropped by CUPTI";
+    case trace::LossReason::kNoTime:
+      return "no usable times";
+    case trace::LossReason::kUnknownRecord:
+      return "not known to the tracer";
+    case trace::LossReason::kFork:
+      return "made in a forked child";
+  }
+  return "other reasons";
+}
+
+std::string LossText(const Trace& trace) {
+  constexpr int kReasons = 7;  // 0 is for reasons of a later version
+  uint64_t counts[kReasons] = {};
+  for (const Loss& loss : trace.losses) {
+    const auto reason = static_cast<size_t>(loss.reason);
+    counts[reason < kReasons ? reason : 0] += loss.count;
+  }
+  std::string text;
+  for (int i = 0; i < kReasons; ++i) {
+    if (counts[i] == 0) continue;
+    text += (text.empty() ? " (" : ", ") + FormatCount(static_cast<int64_t>(counts[i])) + " " +
+            std::string(ReasonName(static_cast<trace::LossReason>(i)));
+  }
+  return text.empty() ? text : text + ")";
+}
+
+std::string MessageOf(const Trace& trace, const Problem& problem, uint64_t count) {
+  std::string message = std::string(problem.what) + ": " + FormatCount(static_cast<int64_t>(count));
+  if (problem.count == &TraceHealth::lost_records) message += LossText(trace);
+  if (problem.count == &TraceHealth::early_ops) {
+    message += ", by up to " + FormatNs(static_cast<double>(trace.health.worst_early_ns));
+  }
+  return message;
+}
+
+void AddNotices(const Trace& trace, Report* report) {
+  for (const Notice& notice : trace.notices) {
+    const Severity severity = notice.level == trace::NoticeLevel::kInfo ? Severity::kInfo : Severity::kWarning;
+    const std::string process =
+        notice.process == kNone || trace.processes.size() < 2
+            ? "" : " (process " + std::to_string(trace.processes[notice.process].pid) + ")";
+    report->Add("health.notice", severity, 1, std::string(trace.Text(notice.message)) + process, "");
+  }
+}
+
+int64_t CountWarnings(const Trace& trace) {
+  int64_t warnings = 0;
+  for (const Notice& notice : trace.notices) warnings += notice.level != trace::NoticeLevel::kInfo;
+  return warnings;
+}
+
+}  // namespace
+
+AnalysisResult RunHealth(const Trace& trace, const AnalysisOptions&) {
+  AnalysisResult result;
+  Report report(&result);
+  AddMetric(&result, "health.complete", trace.health.IsComplete() ? 1 : 0);
+  for (const Problem& problem : kProblems) {
+    const uint64_t count = trace.health.*problem.count;
+    AddMetric(&result, problem.metric, count);
+    if (count == 0) continue;
+    report.Add(problem.metric, problem.severity, static_cast<int64_t>(count), MessageOf(trace, problem, count),
+               problem.advice);
+  }
+  AddMetric(&result, "health.truncated", trace.health.is_truncated ? 1 : 0);
+  if (trace.health.is_truncated) {
+    report.Add("health.truncated", Severity::kWarning, 1, "The file ends in the middle of a part",
+               "It was cut, or is still being written; copy it again, or read it when the program has ended.");
+  }
+  AddMetric(&result, "health.warnings", CountWarnings(trace));
+  AddNotices(trace, &report);
+  if (trace.ops.empty()) {
+    report.Add("health.no_gpu", Severity::kNote, 0, "The trace has no GPU operations",
+               "If the program should have used a GPU, see the notices of the tracer and docs/troubleshooting.md.");
+  }
+  report.Finish(trace.health.IsComplete());
+  RankFindings(&result.findings);
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,210 @@
+// Copies and fills: how much, how fast, between what kinds of memory, and those that are pageable or small.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "analysis/analyses.h"
+#include "analysis/calls.h"
+#include "analysis/findings.h"
+#include "analysis/gaps.h"
+#include "analysis/metrics.h"
+#include "analysis/names.h"
+#include "analysis/pageable.h"
+#include "analysis/statistics.h"
+#include "analysis/tables.h"
+#include "analysis/transfers.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kManySmallCopies = 100;  // fewer are no pattern
+
+// A group for each direction and pair of memory kinds; fills come after the directions.
+constexpr size_t kMemoryKinds = 8, kFill = kDirectionCount;
+constexpr size_t kGroupCount = (kDirectionCount + 1) * kMemoryKinds * kMemoryKinds;
+
+size_t IndexOf(trace::MemoryKind memory) {
+  const auto index = static_cast<size_t>(memory);
+  return index < kMemoryKinds ? index : 0;
+}
+
+size_t GroupOf(const GpuOp& op) {
+  const size_t direction = op.kind == OpKind::kMemset ? kFill : static_cast<size_t>(DirectionOf(op));
+  return (direction * kMemoryKinds + IndexOf(op.source_memory)) * kMemoryKinds + IndexOf(op.destination_memory);
+}
+
+bool IsTransfer(const GpuOp& op) { return op.IsCopy() || op.kind == OpKind::kMemset; }
+
+struct Traffic {
+  int64_t count = 0, time_ns = 0;
+  uint64_t bytes = 0;
+  void Add(const GpuOp& op) {
+    ++count;
+    time_ns += op.DurationNs();
+    bytes += op.size_bytes;
+  }
+  void Add(const Traffic& other) {
+    count += other.count;
+    time_ns += other.time_ns;
+    bytes += other.bytes;
+  }
+};
+
+using TrafficByGroup = std::array<Traffic, kGroupCount>;
+
+Traffic SumOfDirection(const TrafficByGroup& traffic, size_t direction) {
+  constexpr size_t kPairs = kMemoryKinds * kMemoryKinds;
+  Traffic sum;
+  for (size_t i = 0; i < kPairs; ++i) sum.Add(traffic[direction * kPairs + i]);
+  return sum;
+}
+
+std::string MemoryOf(size_t group) {
+  const auto source = static_cast<trace::MemoryKind>(group / kMemoryKinds % kMemoryKinds);
+  const auto destination = static_cast<trace::MemoryKind>(group % kMemoryKinds);
+  const std::string to(MemoryName(destination));
+  return group / kMemoryKinds / kMemoryKinds == kFill ? to : std::string(MemoryName(source)) + " to " + to;
+}
+
+std::string NameOf(size_t group) {
+  const size_t direction = group / kMemoryKinds / kMemoryKinds;
+  return direction == kFill ? "fill" : std::string(DirectionName(static_cast<Direction>(direction)));
+}
+
+Table MakeTable(const Trace& trace, const TrafficByGroup& traffic, uint32_t max_rows) {
+  Groups sizes(kGroupCount);
+  for (const GpuOp& op : trace.ops) {
+    if (IsTransfer(op)) sizes.Count(GroupOf(op));
+  }
+  sizes.Seal();
+  for (const GpuOp& op : trace.ops) {
+    if (IsTransfer(op)) sizes.Add(GroupOf(op), static_cast<int64_t>(op.size_bytes));
+  }
+  Table table{"memcpy",
+              "Copies and fills",
+              {{"percent", "Time", Unit::kPercent, false},
+               {"total_ns", "Total", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"bytes", "Bytes", Unit::kBytes, false},
+               {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
+               {"mean_bytes", "Mean size", Unit::kBytes, true},
+               {"median_bytes", "Median size", Unit::kBytes, true},
+               {"min_bytes", "Min size", Unit::kBytes, true},
+               {"max_bytes", "Max size", Unit::kBytes, true},
+               {"direction", "Direction", Unit::kText, false},
+               {"memory", "Memory", Unit::kText, false}},
+              {},
+              "Percent of the time of all copies and fills."};
+  int64_t total_ns = 0;
+  for (const Traffic& group : traffic) total_ns += group.time_ns;
+  for (size_t i = 0; i < kGroupCount; ++i) {
+    const Traffic& group = traffic[i];
+    if (group.count == 0) continue;
+    const Statistics size = Summarize(sizes.Of(i));
+    table.rows.push_back({PercentOf(group.time_ns, total_ns), group.time_ns, group.count,
+                          static_cast<int64_t>(group.bytes), BytesPerSecond(group.bytes, group.time_ns), size.mean,
+                          size.median, size.min, size.max, NameOf(i), MemoryOf(i)});
+  }
+  SortAndCut(&table, 1, 9, max_rows);
+  return table;
+}
+
+void AddTraffic(AnalysisResult* result, const std::string& prefix, const std::string& time_suffix,
+                const Traffic& traffic) {
+  AddMetric(result, prefix + "count", traffic.count);
+  AddMetric(result, prefix + "bytes", traffic.bytes);
+  AddMetric(result, prefix + time_suffix, traffic.time_ns);
+}
+
+void AddMetrics(AnalysisResult* result, const TrafficByGroup& traffic) {
+  constexpr std::pair<Direction, const char*> kPrefixes[] = {{Direction::kH2d, "memcpy.h2d_"},
+                                                             {Direction::kD2h, "memcpy.d2h_"},
+                                                             {Direction::kD2d, "memcpy.d2d_"},
+                                                             {Direction::kP2p, "memcpy.p2p_"}};
+  Traffic all;
+  for (size_t direction = 0; direction < kDirectionCount; ++direction) all.Add(SumOfDirection(traffic, direction));
+  AddTraffic(result, "memcpy.", "total_ns", all);
+  for (const auto& [direction, prefix] : kPrefixes) {
+    AddTraffic(result, prefix, "ns", SumOfDirection(traffic, static_cast<size_t>(direction)));
+  }
+  AddTraffic(result, "memset.", "total_ns", SumOfDirection(traffic, kFill));
+}
+
+struct SmallCopies {
+  Traffic small;
+  int64_t call_ns = 0;    // in the calls that launched one small copy each
+  int64_t all_count = 0;  // copies of any size in that direction
+};
+
+SmallCopies SmallCopiesOf(const Trace& trace, Direction direction) {
+  SmallCopies result;
+  for (const GpuOp& op : trace.ops) {
+    if (!op.IsCopy() || DirectionOf(op) != direction) continue;
+    ++result.all_count;
+    if (!IsSmallTransfer(op)) continue;
+    result.small.Add(op);
+    const uint32_t call = OutermostCall(trace, op.api);
+    if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += trace.api_calls[call].DurationNs();
+  }
+  return result;
+}
+
+// The program should have made one copy of what it copied in many pieces.
+void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reachable& reachable,
+                    std::vector<Finding>* findings) {
+  const Traffic& small = copies.small;
+  if (small.count < kManySmallCopies || 2 * small.count < copies.all_count) return;
+  Finding finding;
+  finding.id = "memcpy.small";
+  finding.severity = Severity::kWarning;
+  finding.message = CountOf(small.count, "small copy", "small copies") + " " + std::string(DirectionName(direction)) +
+                    " of " + FormatBytes(static_cast<double>(small.bytes) / static_cast<double>(small.count)) +
+                    " on average: " + FormatBytes(static_cast<double>(small.bytes)) + " in " +
+                    FormatNs(static_cast<double>(small.time_ns)) + " on the GPU and " +
+                    FormatNs(static_cast<double>(copies.call_ns)) + " in the calls";
+  finding.advice =
+      "Batch them: gather the pieces in one pinned buffer and copy that once, or keep the data on the GPU.";
+  if (reachable.IsKnown()) {
+    const int64_t now_ns = std::max(small.time_ns, copies.call_ns);
+    finding.gain_ns = std::max<int64_t>(0, now_ns - reachable.TimeNs(small.bytes));
+    finding.basis = "one copy of the same bytes at the speed of " + reachable.basis;
+  } else {
+    finding.basis = "no larger copy in this trace and no known link to compare with";
+  }
+  findings->push_back(std::move(finding));
+}
+
+}  // namespace
+
+AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
+  TrafficByGroup traffic;
+  int64_t small_count = 0, window_ns = 0;
+  for (const GpuOp& op : trace.ops) {
+    if (IsTransfer(op)) traffic[GroupOf(op)].Add(op);
+    small_count += IsSmallTransfer(op);
+  }
+  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowOf(trace, i).DurationNs();
+
+  const ReachableBandwidth reachable(trace);
+  const PageableSummary pageable(trace, reachable);
+  AnalysisResult result;
+  AddMetrics(&result, traffic);
+  const PageableCopies sum = pageable.Sum();
+  AddMetric(&result, "memcpy.pageable_count", sum.count);
+  AddMetric(&result, "memcpy.pageable_bytes", sum.bytes);
+  AddMetric(&result, "memcpy.pageable_ns", sum.time_ns);
+  AddMetric(&result, "memcpy.pageable_blocked_ns", sum.blocked_ns);
+  AddMetric(&result, "memcpy.small_count", small_count);
+  result.tables.push_back(MakeTable(trace, traffic, options.max_rows));
+  result.tables.push_back(pageable.MakeTable(options.max_rows));
+  result.findings = pageable.Findings(window_ns);
+  for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
+    AddSmallCopies(SmallCopiesOf(trace, direction), direction, reachable.Of(direction), &result.findings);
+  }
+  RankFindings(&result.findings);
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,84 @@
+#include "analysis/range_projection.h"
+
+#include <algorithm>
+
+#include "analysis/calls.h"
+
+namespace gprof {
+namespace {
+
+// The start/end ranges of one thread that are open at a time that only goes forward.
+class OpenRanges {
+ public:
+  OpenRanges(const Trace& trace, Trace::Slice slice) : trace_(trace), next_(slice.first), last_(slice.last) {}
+
+  std::vector<NameId> PathsAt(int64_t time_ns) {
+    for (; next_ < last_ && trace_.ranges[next_].start_ns <= time_ns; ++next_) {
+      if (!trace_.ranges[next_].is_push_pop) open_.push_back(next_);
+    }
+    std::erase_if(open_, [&](uint32_t range) { return trace_.ranges[range].end_ns <= time_ns; });
+    std::vector<NameId> paths;
+    for (uint32_t range : open_) paths.push_back(trace_.ranges[range].path);
+    std::sort(paths.begin(), paths.end());
+    paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+    return paths;
+  }
+
+ private:
+  const Trace& trace_;
+  uint32_t next_, last_;
+  std::vector<uint32_t> open_;
+};
+
+}  // namespace
+
+RangeProjection::RangeProjection(const Trace& trace) : slot_of_path_(trace.strings.size(), kNone) {
+  FindStartEndRanges(trace);
+  for (const GpuOp& op : trace.ops) {
+    const uint32_t call = OutermostCall(trace, op.api);
+    if (call == kNone) continue;
+    // Parents come before their children, which also ends this loop on a trace that says otherwise.
+    for (uint32_t range = trace.api_calls[call].range; range != kNone;) {
+      Add(trace.ranges[range].path, op);
+      const uint32_t parent = trace.ranges[range].parent;
+      range = parent < range ? parent : kNone;
+    }
+    const auto open = start_end_paths_.find(call);
+    if (open == start_end_paths_.end()) continue;
+    for (NameId path : open->second) Add(path, op);
+  }
+}
+
+void RangeProjection::FindStartEndRanges(const Trace& trace) {
+  for (size_t thread = 0; thread < trace.threads.size(); ++thread) {
+    const Trace::Slice ranges = trace.thread_ranges[thread], calls = trace.thread_api_calls[thread];
+    const bool has_any = std::any_of(trace.ranges.begin() + ranges.first, trace.ranges.begin() + ranges.last,
+                                     [](const NvtxRange& range) { return !range.is_push_pop; });
+    if (!has_any) continue;
+    OpenRanges open(trace, ranges);
+    for (uint32_t i = calls.first; i < calls.last; ++i) {
+      if (trace.api_calls[i].parent != kNone || trace.api_calls[i].api_class == ApiClass::kQuery) continue;
+      std::vector<NameId> paths = open.PathsAt(trace.api_calls[i].start_ns);
+      if (!paths.empty()) start_end_paths_.emplace(i, std::move(paths));
+    }
+  }
+}
+
+void RangeProjection::Add(NameId path, const GpuOp& op) {
+  uint32_t& slot = slot_of_path_[path.value];
+  if (slot == kNone) {
+    slot = static_cast<uint32_t>(slots_.size());
+    slots_.emplace_back();
+  }
+  OfPath& of_path = slots_[slot];
+  if (of_path.device != op.device) of_path.busy.StartOver();
+  of_path.device = op.device;
+  of_path.busy.Add(op.start_ns, op.end_ns);
+  of_path.kernels += op.kind == OpKind::kKernel;
+}
+
+RangeProjection::OfPath RangeProjection::Of(NameId path) const {
+  return slot_of_path_[path.value] == kNone ? OfPath{} : slots_[slot_of_path_[path.value]];
+}
+
+}  // namespace gprof

@@ -1,0 +1,35 @@
+// GPU time of NVTX ranges: of the operations whose launching call was made within the range by its thread.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/gaps.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+class RangeProjection {
+ public:
+  struct OfPath {
+    BusyTime busy;        // overlapping operations count once; those of several GPUs add up
+    int64_t kernels = 0;
+    uint32_t device = kNone;  // of the operation added last
+  };
+
+  explicit RangeProjection(const Trace& trace);
+  // Zero for paths that launched nothing.
+  OfPath Of(NameId path) const;
+
+ private:
+  void FindStartEndRanges(const Trace& trace);
+  void Add(NameId path, const GpuOp& op);
+
+  std::vector<uint32_t> slot_of_path_;  // by NameId, kNone where nothing was launched
+  std::vector<OfPath> slots_;
+  // Start/end ranges need not nest, so calls do not name them: launching call → paths of those open on its thread.
+  std::unordered_map<uint32_t, std::vector<NameId>> start_end_paths_;
+};
+
+}  // namespace gprof

@@ -1,0 +1,62 @@
+#include "analysis/transfers.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+// Payload of one lane in bytes per nanosecond, after line coding.
+double LaneBytesPerNs(uint32_t generation) {
+  constexpr double kLane[] = {0, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
+  return generation < std::size(kLane) ? kLane[generation] : 0;
+}
+
+bool IsPinned(const GpuOp& op) {
+  return !op.IsPageable() && (op.source_memory == trace::MemoryKind::kPinned ||
+                              op.destination_memory == trace::MemoryKind::kPinned);
+}
+
+void OfferPinned(const GpuOp& op, Reachable* best) {
+  if (!IsPinned(op) || op.size_bytes <= kSmallCopyBytes || op.DurationNs() <= 0) return;
+  best->bytes_per_ns =
+      std::max(best->bytes_per_ns, static_cast<double>(op.size_bytes) / static_cast<double>(op.DurationNs()));
+}
+
+void OfferLink(const Trace& trace, const GpuOp& op, Reachable* best) {
+  const trace::DeviceRecord& facts = trace.devices[op.device].facts;
+  const double link = LaneBytesPerNs(facts.pcie_generation) * facts.pcie_lanes;
+  if (link <= best->bytes_per_ns) return;
+  *best = {link, "the PCIe link, generation " + std::to_string(facts.pcie_generation) + " with " +
+                     CountOf(facts.pcie_lanes, "lane") + ", " + FormatBytesPerSecond(link * kNsPerSecond) +
+                     " at most (no pinned copy in this trace to compare with)"};
+}
+
+}  // namespace
+
+ReachableBandwidth::ReachableBandwidth(const Trace& trace) {
+  std::array<Reachable, kDirectionCount> pinned, link;
+  for (const GpuOp& op : trace.ops) {
+    if (op.kind != OpKind::kMemcpy) continue;
+    const auto direction = static_cast<size_t>(DirectionOf(op));
+    OfferPinned(op, &pinned[direction]);
+    OfferLink(trace, op, &link[direction]);
+  }
+  for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
+    const auto i = static_cast<size_t>(direction);
+    if (pinned[i].IsKnown()) {
+      pinned[i].basis = "the best pinned copy of this trace " + std::string(DirectionName(direction)) + ", " +
+                        FormatBytesPerSecond(pinned[i].bytes_per_ns * kNsPerSecond);
+    }
+    reachable_[i] = pinned[i].IsKnown() ? pinned[i] : link[i];
+  }
+}
+
+double BytesPerSecond(uint64_t bytes, int64_t duration_ns) {
+  return duration_ns <= 0 ? 0 : static_cast<double>(bytes) * kNsPerSecond / static_cast<double>(duration_ns);
+}
+
+}  // namespace gprof
