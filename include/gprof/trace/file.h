@@ -23,7 +23,7 @@ struct ProcessKey {
   uint64_t host = 0;         // hash of host name and boot id
   uint64_t start_ticks = 0;  // field 22 of /proc/<pid>/stat
   uint32_t pid = 0;
-  uint32_t image = 0;        // counts up when the process calls exec
+  uint32_t image = 0;        // differs after exec, when pid and start stay the same
   friend bool operator==(const ProcessKey& a, const ProcessKey& b) {
     return a.host == b.host && a.start_ticks == b.start_ticks && a.pid == b.pid && a.image == b.image;
   }

@@ -1,0 +1,24 @@
+// GPU work: CUPTI fills buffers on its own or the target's threads, the writer thread turns them into records.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cupti_api.h"
+#include "writer.h"
+
+namespace gprof::tracer {
+
+// Handed to cuptiActivityRegisterCallbacks.
+void CUPTIAPI OnBufferRequested(uint8_t** buffer, std::size_t* size, std::size_t* max_records);
+void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_t size, std::size_t valid);
+
+// Asks the loaded library how long its records are: it may be older or newer than the headers we were built with.
+void LearnRecordSizes();
+
+// Converts every completed buffer. [writer thread]
+void DrainActivity(ChunkWriter* writer);
+// True when completed buffers wait.
+bool HasActivity();
+
+}  // namespace gprof::tracer

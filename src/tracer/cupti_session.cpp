@@ -1,0 +1,238 @@
+#include "cupti_session.h"
+
+#include <atomic>
+
+#include "activity.h"
+#include "callbacks.h"
+#include "clock.h"
+#include "gpu_clock.h"
+#include "notice.h"
+#include "sys.h"
+#include "tracer.h"
+
+namespace gprof::tracer {
+namespace {
+
+constinit std::atomic<bool> is_active{false};
+CUpti_SubscriberHandle subscriber;
+uint32_t driver_version = 0;
+
+// What the flush thread is asked for and what it has done, counted up.
+constinit std::atomic<uint32_t> asked{0};
+constinit std::atomic<uint32_t> done{0};
+constinit std::atomic<bool> asked_is_last{false};
+constinit std::atomic<bool> has_thread{false};
+
+// Written by the flush thread before `done`, read by the writer thread after it.
+CuptiInstant last_point;
+constinit std::atomic<uint64_t> dropped{0};
+constinit GpuClock gpu_clock;  // writer thread
+CuptiInstant taken_point;  // writer thread's copy of the last one it has seen finished
+
+struct StreamSlot {
+  std::atomic<uint64_t> key;
+  std::atomic<uint32_t> stream;
+};
+constexpr uint32_t kStreamSlots = 8192;
+StreamSlot stream_slots[kStreamSlots];
+constexpr uint32_t kContexts = 1024;
+uint32_t null_streams[kContexts];  // writer thread
+
+uint64_t StreamKey(uint32_t context, uint64_t handle) { return handle ^ (static_cast<uint64_t>(context) << 48); }
+
+CuptiInstant ReadCuptiInstant() {
+  CuptiInstant best;
+  uint64_t narrowest = ~0ull;
+  for (int i = 0; i < 6; ++i) {
+    uint64_t cupti = 0;
+    const uint64_t before = MonotonicNs();
+    if (Cupti().cuptiGetTimestamp(&cupti) != CUPTI_SUCCESS) return {};
+    const uint64_t after = MonotonicNs();
+    if (after - before >= narrowest) continue;
+    narrowest = after - before;
+    best = {cupti, before + (after - before) / 2};
+  }
+  return best;
+}
+
+void FlushOnce(bool is_last) {
+  last_point = ReadCuptiInstant();
+  Cupti().cuptiActivityFlushAll(0);
+  // At the end an unforced flush has been seen to leave buffers behind.
+  if (is_last) Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  std::size_t count = 0;
+  const auto get_dropped = Cupti().cuptiActivityGetNumDroppedRecords;
+  if (get_dropped != nullptr && get_dropped(nullptr, 0, &count) == CUPTI_SUCCESS) {
+    dropped.fetch_add(count, std::memory_order_relaxed);
+  }
+}
+
+// CUPTI gets a thread of its own: a flush may take long or hang, and it needs the target's descriptors, which the
+// writer thread does without.
+void* RunFlushThread(void* name) {
+  NameThread(static_cast<const char*>(name));
+  while (true) {
+    const uint32_t want = asked.load(std::memory_order_acquire);
+    if (want == done.load(std::memory_order_relaxed)) {
+      FutexWait(&asked, want, 3600ull * 1000000000u);
+      continue;
+    }
+    if (is_active.load(std::memory_order_acquire)) FlushOnce(asked_is_last.load(std::memory_order_relaxed));
+    done.store(want, std::memory_order_release);
+    FutexWake(&done);
+  }
+  return nullptr;
+}
+
+void SayNoSubscription(CUptiResult result) {
+  Message message;
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    message << "CUDA is not recorded: another profiler holds CUPTI (error 39); run without it (Nsight, compute-sanitizer, "
+               "torch.profiler)";
+  } else if (result == CUPTI_ERROR_NOT_INITIALIZED) {
+    message << "CUDA is not recorded: " << Cupti().path << " is newer than the driver (error 15); name an older libcupti "
+               "with --cupti FILE";
+  } else {
+    message << "CUDA is not recorded: cuptiSubscribe of " << Cupti().path << " answers " << Cupti().NameOf(result) << " ("
+            << static_cast<uint64_t>(result) << "); is the CUDA driver usable?";
+  }
+  Say(trace::NoticeLevel::kWarning, message);
+}
+
+void SetAttributes() {
+  if (Cupti().cuptiSetThreadIdType != nullptr) Cupti().cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  if (Cupti().cuptiActivitySetAttribute == nullptr) return;
+  uint8_t on = 1;
+  std::size_t size = sizeof on;
+  Cupti().cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &size, &on);
+}
+
+bool EnableKind(CUpti_ActivityKind kind, const char* name) {
+  const CUptiResult result = Cupti().cuptiActivityEnable(kind);
+  if (result == CUPTI_SUCCESS) return true;
+  Message message;
+  message << name << " are not recorded: CUPTI answers " << Cupti().NameOf(result) << " ("
+          << static_cast<uint64_t>(result) << ")";
+  Say(trace::NoticeLevel::kInfo, message);
+  return false;
+}
+
+void EnableKinds() {
+  EnableKind(CUPTI_ACTIVITY_KIND_DEVICE, "devices");
+  EnableKind(CUPTI_ACTIVITY_KIND_CONTEXT, "contexts");
+  EnableKind(CUPTI_ACTIVITY_KIND_STREAM, "streams");
+  EnableKind(CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads");
+  EnableKind(CUPTI_ACTIVITY_KIND_JIT, "JIT compilations");
+  EnableKind(CUPTI_ACTIVITY_KIND_MEMCPY, "copies");
+  EnableKind(CUPTI_ACTIVITY_KIND_MEMCPY2, "peer copies");
+  EnableKind(CUPTI_ACTIVITY_KIND_MEMSET, "memsets");
+  if (!Config().wants_graph_nodes) EnableKind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "graph launches");
+  EnableKind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels");
+}
+
+void EnableCallbacks() {
+  for (const CUpti_CallbackId cbid : {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+                                      CUPTI_CBID_RESOURCE_STREAM_CREATED}) {
+    Cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
+  }
+  EnableApiCallbacks(subscriber, Config().wants_all_apis);
+}
+
+}  // namespace
+
+bool StartCuptiSession() {
+  if (is_active.load(std::memory_order_acquire)) return true;
+  driver_version = DriverVersion();
+  if (!LoadCupti(&Cupti(), driver_version)) return false;
+  const CUptiResult subscribed = Cupti().cuptiSubscribe(&subscriber, OnCallback, nullptr);
+  if (subscribed != CUPTI_SUCCESS) {
+    SayNoSubscription(subscribed);
+    return false;
+  }
+  LearnRecordSizes();
+  SetAttributes();
+  const CUptiResult registered = Cupti().cuptiActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted);
+  if (registered != CUPTI_SUCCESS) {
+    Message message;
+    message << "GPU work is not recorded: cuptiActivityRegisterCallbacks answers " << Cupti().NameOf(registered);
+    Say(trace::NoticeLevel::kWarning, message);
+  } else {
+    EnableKinds();
+  }
+  is_active.store(true, std::memory_order_release);
+  EnableCallbacks();
+  if (!has_thread.load(std::memory_order_relaxed)) {
+    has_thread.store(StartThread(RunFlushThread, "gprof-cupti"), std::memory_order_release);
+  }
+  return true;
+}
+
+uint32_t SessionDriverVersion() { return driver_version; }
+
+bool CuptiIsActive() { return is_active.load(std::memory_order_acquire); }
+
+void ForgetCupti() { is_active.store(false, std::memory_order_release); }
+
+bool FlushActivity(bool is_last, uint64_t timeout_ns) {
+  if (!CuptiIsActive() || !has_thread.load(std::memory_order_acquire)) return false;
+  uint32_t finished = done.load(std::memory_order_acquire);
+  uint32_t want = asked.load(std::memory_order_relaxed);
+  const bool is_idle = finished == want;
+  if (is_idle || is_last) {  // an ordinary flush that is still running serves as this one
+    asked_is_last.store(is_last, std::memory_order_relaxed);
+    asked.store(++want, std::memory_order_release);
+    FutexWake(&asked);
+  }
+  const uint64_t deadline = MonotonicNs() + timeout_ns;
+  while (finished != want) {
+    const uint64_t now = MonotonicNs();
+    if (now >= deadline) return false;
+    FutexWait(&done, finished, deadline - now);
+    finished = done.load(std::memory_order_acquire);
+  }
+  if (last_point.cupti_ns != 0 && last_point.monotonic_ns > taken_point.monotonic_ns) {
+    taken_point = last_point;
+    gpu_clock.Add(taken_point.cupti_ns, taken_point.monotonic_ns);
+  }
+  return true;
+}
+
+uint64_t TakeCuptiDropped() { return dropped.exchange(0, std::memory_order_relaxed); }
+
+uint64_t GpuTimeToNs(uint64_t cupti_ns) {
+  // Before the first flush came back, what the documentation says must do: CUPTI counts as CLOCK_REALTIME does.
+  if (taken_point.monotonic_ns == 0) return cupti_ns - (RealtimeNs() - MonotonicNs());
+  return gpu_clock.ToNs(cupti_ns);
+}
+
+CuptiInstant LastCuptiInstant() { return taken_point; }
+
+uint32_t StreamOfHandle(uint32_t context, uint64_t handle) {
+  constexpr uint64_t kLegacy = 1;
+  if (handle <= kLegacy) return context < kContexts ? null_streams[context] : 0;
+  const uint64_t key = StreamKey(context, handle);
+  for (uint32_t i = 0; i < 16; ++i) {
+    const StreamSlot& slot = stream_slots[((key >> 4) + i) % kStreamSlots];
+    if (slot.key.load(std::memory_order_acquire) == key) return slot.stream.load(std::memory_order_relaxed);
+  }
+  return 0;
+}
+
+void NoteStream(uint32_t context, uint64_t handle, uint32_t stream) {
+  const uint64_t key = StreamKey(context, handle);
+  for (uint32_t i = 0; i < 16; ++i) {
+    StreamSlot& slot = stream_slots[((key >> 4) + i) % kStreamSlots];
+    uint64_t owner = slot.key.load(std::memory_order_relaxed);
+    // A full neighbourhood gives up its last place.
+    if (owner != key && owner != 0 && i != 15) continue;
+    slot.stream.store(stream, std::memory_order_relaxed);
+    slot.key.store(key, std::memory_order_release);
+    return;
+  }
+}
+
+void NoteNullStream(uint32_t context, uint32_t stream) {
+  if (context < kContexts) null_streams[context] = stream;
+}
+
+}  // namespace gprof::tracer

@@ -1,0 +1,37 @@
+// The use of CUPTI in this process: what is subscribed and enabled, and the thread that flushes it.
+#pragma once
+
+#include <cstdint>
+
+#include "cupti_api.h"
+
+namespace gprof::tracer {
+
+// Called within cuInit. False: GPU work is not recorded; a notice says why.
+bool StartCuptiSession();
+bool CuptiIsActive();
+// What cuDriverGetVersion answered when the session started. Asked then, because the loader's lock, which the question
+// needs, must not be waited for by the writer thread.
+uint32_t SessionDriverVersion();
+// After this no function of libcupti is called again: the driver is about to go away, or this is a forked child.
+void ForgetCupti();
+
+// [writer thread] Has the flush thread hand over what CUPTI holds, and waits for it at most so long. CUPTI may hang
+// (a forked worker, a dying driver), and then it hangs a thread that nobody waits for. False: not done in time.
+bool FlushActivity(bool is_last, uint64_t timeout_ns);
+// [writer thread] Records that CUPTI dropped since the last call.
+uint64_t TakeCuptiDropped();
+
+uint64_t GpuTimeToNs(uint64_t cupti_ns);
+// cuptiGetTimestamp at the last flush, zeros before the first. [writer thread]
+struct CuptiInstant {
+  uint64_t cupti_ns = 0, monotonic_ns = 0;
+};
+CuptiInstant LastCuptiInstant();
+
+// Which stream id a handle has; 0 when not known.
+uint32_t StreamOfHandle(uint32_t context, uint64_t handle);
+void NoteStream(uint32_t context, uint64_t handle, uint32_t stream);
+void NoteNullStream(uint32_t context, uint32_t stream);
+
+}  // namespace gprof::tracer

@@ -1,0 +1,34 @@
+// The entry points: what the CUDA driver and the NVTX headers look up by name. Nothing of ours may throw or exit, so
+// there is nothing to catch; each answers that it is satisfied, because "no" unloads a library that is in use.
+#include "cupti_session.h"
+#include "nvtx.h"
+#include "sys.h"
+#include "tracer.h"
+
+#define GPROF_EXPORT extern "C" __attribute__((visibility("default")))
+
+// Called by libcuda within cuInit, with locks of the driver held.
+GPROF_EXPORT int InitializeInjection() {
+  gprof::tracer::ErrnoGuard errno_guard;
+  if (gprof::tracer::StartTracer() && gprof::tracer::Config().wants_cuda) gprof::tracer::StartCuptiSession();
+  return 1;
+}
+
+// Called at the first NVTX call of every shared object that has NVTX in it.
+GPROF_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
+  gprof::tracer::ErrnoGuard errno_guard;
+  return gprof::tracer::InstallNvtx(get_export_table);
+}
+
+// What the closed NVTX 2 library asks for.
+GPROF_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export_table) {
+  return InitializeInjectionNvtx2(get_export_table);
+}
+
+GPROF_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
+  gprof::tracer::ErrnoGuard errno_guard;
+  return gprof::tracer::InstallNvtxExtension(module);
+}
+
+// Static destructors and atexit handlers of the program have run; the driver may be gone.
+__attribute__((destructor)) static void AtUnload() { gprof::tracer::StopTracer(); }

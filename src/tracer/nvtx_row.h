@@ -1,0 +1,98 @@
+// One NVTX row into the thread's log: the hot path of every handler.
+#pragma once
+
+#include <cstring>
+
+#include "clock.h"
+#include "nvtx.h"
+#include "strings.h"
+#include "thread_log.h"
+
+namespace gprof::tracer {
+
+struct NvtxText {
+  const char* data = nullptr;  // text, or
+  std::size_t size = 0;
+  uint32_t id = 0;             // a registered string
+};
+
+inline NvtxText PlainText(const char* text) {
+  return text == nullptr ? NvtxText{} : NvtxText{text, strnlen(text, kMaxNameBytes), 0};
+}
+
+// What the row says of the moment: a range begins after the tracer's own work and ends before it.
+inline void WriteNvtxRow(ThreadLog* log, trace::NvtxEvent event, uint32_t domain, const NvtxText& text,
+                         const NvtxAttributes* attributes, uint64_t early_stamp) {
+  const auto text_room = static_cast<uint32_t>((text.size + 7) & ~std::size_t{7});
+  const auto attribute_room = static_cast<uint32_t>(attributes != nullptr ? sizeof(NvtxAttributes) : 0);
+  const uint32_t bytes = static_cast<uint32_t>(sizeof(NvtxRow)) + attribute_room + text_room;
+  unsigned char* at = log->Reserve(bytes);
+  if (at == nullptr) return;
+  auto* row = reinterpret_cast<NvtxRow*>(at);
+  unsigned char* rest = at + sizeof(NvtxRow);
+  if (attributes != nullptr) {
+    std::memcpy(rest, attributes, sizeof *attributes);
+    rest += sizeof *attributes;
+  }
+  if (text.size != 0) std::memcpy(rest, text.data, text.size);
+  row->header = {RowType::kNvtx,
+                 static_cast<uint8_t>((attributes != nullptr ? kHasAttributes : 0) | (text.size != 0 ? kHasText : 0)),
+                 static_cast<uint16_t>(bytes / 8)};
+  row->domain = domain;
+  row->message = text.id;
+  row->text_bytes = static_cast<uint16_t>(text.size);
+  row->event = static_cast<uint8_t>(event);
+  row->unused = 0;
+  row->stamp = early_stamp != 0 ? early_stamp : Stamp();
+  log->Commit(bytes);
+}
+
+// Depths as NVTX counts them: the first push answers 0. Domains beyond the first few are not tracked.
+inline int Deeper(ThreadLog* log, uint32_t domain) {
+  return domain < ThreadLog::kDepthDomains ? log->depths[domain]++ : NVTX_NO_PUSH_POP_TRACKING;
+}
+inline int Shallower(ThreadLog* log, uint32_t domain) {
+  if (domain >= ThreadLog::kDepthDomains) return NVTX_NO_PUSH_POP_TRACKING;
+  int32_t& depth = log->depths[domain];
+  return depth > 0 ? --depth : -1;
+}
+
+inline int Push(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
+  ThreadLog* log = OwnLog();
+  if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
+  WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
+  return Deeper(log, domain);
+}
+
+inline int Pop(uint32_t domain) {
+  const uint64_t now = Stamp();
+  ThreadLog* log = OwnLog();
+  if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
+  WriteNvtxRow(log, trace::NvtxEvent::kPop, domain, {}, nullptr, now);
+  return Shallower(log, domain);
+}
+
+inline uint64_t Start(uint32_t domain, const NvtxText& text, NvtxAttributes attributes) {
+  ThreadLog* log = OwnLog();
+  if (log == nullptr) return 0;
+  // Unique in the process without an atomic: the log's number and a count of its own.
+  attributes.range = static_cast<uint64_t>(log->number) << 32 | ++log->next_range;
+  WriteNvtxRow(log, trace::NvtxEvent::kStart, domain, text, &attributes, 0);
+  return attributes.range;
+}
+
+inline void End(uint32_t domain, uint64_t range) {
+  const uint64_t now = Stamp();
+  ThreadLog* log = OwnLog();
+  if (log == nullptr) return;
+  NvtxAttributes attributes{};
+  attributes.range = range;
+  WriteNvtxRow(log, trace::NvtxEvent::kEnd, domain, {}, &attributes, now);
+}
+
+inline void Mark(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
+  ThreadLog* log = OwnLog();
+  if (log != nullptr) WriteNvtxRow(log, trace::NvtxEvent::kMark, domain, text, attributes, 0);
+}
+
+}  // namespace gprof::tracer

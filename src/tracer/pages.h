@@ -1,0 +1,64 @@
+// Memory for thread logs and CUPTI buffers: fixed-size blocks, mapped when needed, recycled, bounded.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace gprof::tracer {
+
+// A lock-free stack of blocks of one size. The links live beside the blocks, never in them, because CUPTI may still
+// write to a block that somebody looks at. A tag in the head defeats ABA.
+template <uint32_t kCapacity>
+class BlockStack {
+ public:
+  void Push(uint32_t index) {
+    uint64_t head = head_.load(std::memory_order_relaxed);
+    uint64_t next;
+    do {
+      next_[index].store(static_cast<uint32_t>(head), std::memory_order_relaxed);
+      next = ((head >> 32) + 1) << 32 | (index + 1);
+    } while (!head_.compare_exchange_weak(head, next, std::memory_order_release, std::memory_order_relaxed));
+  }
+  // False: empty.
+  bool Pop(uint32_t* index) {
+    uint64_t head = head_.load(std::memory_order_acquire);
+    uint64_t next;
+    do {
+      if (static_cast<uint32_t>(head) == 0) return false;
+      *index = static_cast<uint32_t>(head) - 1;
+      next = ((head >> 32) + 1) << 32 | next_[*index].load(std::memory_order_relaxed);
+    } while (!head_.compare_exchange_weak(head, next, std::memory_order_acquire, std::memory_order_acquire));
+    return true;
+  }
+  void Clear() { head_.store(0, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> head_{0};
+  std::atomic<uint32_t> next_[kCapacity] = {};
+};
+
+inline constexpr std::size_t kPageBytes = 64 * 1024;
+inline constexpr uint32_t kMaxPages = 4096;  // 256 MB of rows that nobody has written yet; beyond that rows are dropped
+
+// Pages of the thread logs.
+class PagePool {
+ public:
+  // [any thread] Null when the limit is reached or the system has no memory.
+  unsigned char* Take(uint32_t* index);
+  void Give(uint32_t index);
+  uint32_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
+  void ResetAfterFork();
+
+ private:
+  bool Grow();
+  static constexpr uint32_t kPagesPerSlab = 4;
+  BlockStack<kMaxPages> free_;
+  std::atomic<unsigned char*> slabs_[kMaxPages / kPagesPerSlab] = {};
+  std::atomic<uint32_t> slab_count_{0};
+  std::atomic<uint32_t> in_use_{0};
+};
+
+PagePool& Pages();
+
+}  // namespace gprof::tracer

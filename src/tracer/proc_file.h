@@ -1,0 +1,12 @@
+// Small files of /proc and /sys, read without stdio and without memory of the target's.
+#pragma once
+
+#include <cstddef>
+#include <sys/types.h>
+
+namespace gprof::tracer {
+
+// Reads at most size - 1 bytes, ends them with 0, drops a final newline. Negative: not readable.
+ssize_t ReadProcFile(const char* path, char* out, std::size_t size);
+
+}  // namespace gprof::tracer

@@ -1,0 +1,14 @@
+// Who this process is.
+#pragma once
+
+#include "gprof/trace/file.h"
+#include "gprof/trace/record.h"
+
+namespace gprof::tracer {
+
+trace::ProcessKey OwnKey(uint64_t start_ns);
+// Everything that can be known without CUDA.
+void FillProcess(trace::ProcessRecord* process);
+trace::StringId ThreadName(uint32_t tid);
+
+}  // namespace gprof::tracer

@@ -1,0 +1,65 @@
+// The few things the tracer asks of the kernel directly, so that no interposed or locked libc function is in the way.
+#pragma once
+
+#include <signal.h>
+#include <stdint.h>
+
+#include <atomic>
+#include <cstddef>
+
+namespace gprof::tracer {
+
+uint32_t CurrentTid();
+uint64_t MonotonicNs();
+uint64_t RealtimeNs();
+
+// Anonymous, zeroed, page-aligned; null when there is none. Never given back: the target's address space outlives us.
+void* MapMemory(std::size_t bytes);
+
+// Waits until *word differs from `expected`, something wakes it, or the time is over. Spurious returns are fine.
+void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns);
+void FutexWake(std::atomic<uint32_t>* word);
+
+// Keeps errno as the target left it: every path out of a callback restores it.
+class ErrnoGuard {
+ public:
+  ErrnoGuard();
+  ~ErrnoGuard();
+  ErrnoGuard(const ErrnoGuard&) = delete;
+  ErrnoGuard& operator=(const ErrnoGuard&) = delete;
+
+ private:
+  int saved_;
+};
+
+// A lock for rare paths only (registering names, starting). Signals are blocked while it is held, because a handler of
+// the target's that called NVTX on the same thread would wait for itself.
+class Lock {
+ public:
+  void Acquire();
+  void Release();
+  void ResetAfterFork() { word_.store(0, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint32_t> word_{0};
+};
+
+class LockGuard {
+ public:
+  explicit LockGuard(Lock& lock);
+  ~LockGuard();
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
+
+ private:
+  Lock& lock_;
+  sigset_t signals_;
+};
+
+// Names the calling thread, for ps and debuggers.
+void NameThread(const char* name);
+
+// Starts a detached thread that takes no signals. False: the system has no room for one.
+bool StartThread(void* (*run)(void*), const char* name);
+
+}  // namespace gprof::tracer

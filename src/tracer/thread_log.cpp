@@ -1,0 +1,160 @@
+#include "thread_log.h"
+
+#include <pthread.h>
+
+#include <cstring>
+#include <new>
+
+#include "sys.h"
+#include "tracer.h"
+
+namespace gprof::tracer {
+
+thread_local ThreadLog* own_log = nullptr;
+
+namespace {
+
+constexpr std::size_t kFirstPageBytes = 4096;
+constexpr uint32_t kOwnPage = ~0u;
+// When this many pages wait, the writer thread is woken before its time.
+constexpr uint32_t kWakePages = 64;
+
+constinit std::atomic<ThreadLog*> first_log{nullptr};
+constinit std::atomic<uint32_t> log_count{0};
+constinit std::atomic<uint64_t> rows_without_log{0};
+pthread_key_t ended_key;
+bool has_key = false;
+
+// Runs when a thread ends. A later NVTX call of the same thread (in another destructor) gets a new log.
+void ThreadEnded(void* log) {
+  own_log = nullptr;
+  static_cast<ThreadLog*>(log)->state.store(LogState::kEnded, std::memory_order_release);
+}
+
+Page* NewPageAt(unsigned char* memory, std::size_t bytes, uint32_t index) {
+  auto* page = new (memory) Page{};
+  page->capacity = static_cast<uint32_t>(bytes - sizeof(Page));
+  page->index = index;
+  return page;
+}
+
+ThreadLog* ReuseLog() {
+  for (ThreadLog* log = first_log.load(std::memory_order_acquire); log != nullptr; log = log->next_log) {
+    LogState free = LogState::kFree;
+    if (log->state.compare_exchange_strong(free, LogState::kLive, std::memory_order_acq_rel)) return log;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ThreadLog* NewLog() {
+  auto* memory = static_cast<unsigned char*>(MapMemory(sizeof(ThreadLog) + kFirstPageBytes));
+  if (memory == nullptr) return nullptr;
+  auto* log = new (memory) ThreadLog;
+  log->first_page_ = NewPageAt(memory + sizeof(ThreadLog), kFirstPageBytes, kOwnPage);
+  log->number = log_count.fetch_add(1, std::memory_order_relaxed) + 1;
+  log->Reset();
+  log->state.store(LogState::kLive, std::memory_order_relaxed);
+  log->next_log = first_log.load(std::memory_order_relaxed);
+  while (!first_log.compare_exchange_weak(log->next_log, log, std::memory_order_acq_rel)) {
+  }
+  return log;
+}
+
+ThreadLog* AcquireLog() {
+  ErrnoGuard errno_guard;
+  if (!IsRecording()) return nullptr;
+  ThreadLog* log = ReuseLog();
+  if (log == nullptr) log = NewLog();
+  if (log == nullptr) {
+    rows_without_log.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  log->tid = CurrentTid();
+  std::memset(log->depths, 0, sizeof log->depths);
+  if (has_key) pthread_setspecific(ended_key, log);
+  own_log = log;
+  return log;
+}
+
+ThreadLog* FirstLog() { return first_log.load(std::memory_order_acquire); }
+uint64_t TakeRowsWithoutLog() { return rows_without_log.exchange(0, std::memory_order_relaxed); }
+
+bool SetUpLogs() {
+  if (!has_key) has_key = pthread_key_create(&ended_key, ThreadEnded) == 0;
+  return has_key;
+}
+
+void ResetLogsAfterFork() {
+  own_log = nullptr;
+  if (has_key) pthread_setspecific(ended_key, nullptr);
+  first_log.store(nullptr, std::memory_order_relaxed);
+  rows_without_log.store(0, std::memory_order_relaxed);
+}
+
+void ThreadLog::Reset() {
+  first_page_->next.store(nullptr, std::memory_order_relaxed);
+  first_page_->committed.store(0, std::memory_order_relaxed);
+  write_page_ = read_page_ = first_page_;
+  write_used_ = read_at_ = 0;
+  is_busy_ = false;
+  told_name = {~0u};
+  last_nvtx_ns = 0;
+  open_call.start.store(0, std::memory_order_relaxed);
+  open_call.nested = 0;
+  set_aside = {};
+}
+
+unsigned char* ThreadLog::Refuse() {
+  dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+bool ThreadLog::NewPage(uint32_t bytes) {
+  ErrnoGuard errno_guard;
+  if (bytes > kPageBytes - sizeof(Page)) return false;
+  is_busy_ = true;
+  uint32_t index = 0;
+  unsigned char* memory = Pages().Take(&index);
+  is_busy_ = false;
+  if (memory == nullptr) return false;
+  Page* page = NewPageAt(memory, kPageBytes, index);
+  write_page_->next.store(page, std::memory_order_release);
+  write_page_ = page;
+  write_used_ = 0;
+  if (Pages().in_use() % kWakePages == 0) WakeWriter();
+  return true;
+}
+
+const RowHeader* ThreadLog::Next() {
+  while (true) {
+    Page* next = read_page_->next.load(std::memory_order_acquire);
+    // `next` is read first: once it is there, `committed` no longer grows.
+    const uint32_t committed = read_page_->committed.load(std::memory_order_acquire);
+    if (read_at_ < committed) {
+      const auto* row = reinterpret_cast<const RowHeader*>(read_page_->Data() + read_at_);
+      read_at_ += row->words * 8u;
+      return row;
+    }
+    if (next == nullptr) return nullptr;
+    if (read_page_->index != kOwnPage) Pages().Give(read_page_->index);
+    read_page_ = next;
+    read_at_ = 0;
+  }
+}
+
+uint64_t ThreadLog::TakeDropped() {
+  const uint64_t all = dropped_.load(std::memory_order_relaxed);
+  const uint64_t fresh = all - dropped_told_;
+  dropped_told_ = all;
+  return fresh;
+}
+
+void ThreadLog::Recycle() {
+  if (read_page_->index != kOwnPage) Pages().Give(read_page_->index);
+  Reset();
+  state.store(LogState::kFree, std::memory_order_release);
+}
+
+}  // namespace gprof::tracer
