@@ -1,0 +1,417 @@
+#include "trace/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "trace/joins.h"
+#include "trace/saturate.h"
+
+namespace gprof {
+namespace {
+
+// A number that the format does not know yet reads as `fallback`: no switch ever sees it.
+template <class Enum>
+Enum EnumOr(uint8_t value, Enum last, Enum fallback) {
+  return value <= static_cast<uint8_t>(last) ? static_cast<Enum>(value) : fallback;
+}
+
+trace::CopyKind ToCopyKind(uint8_t v) {
+  return EnumOr(v, trace::CopyKind::kPeerToPeer, trace::CopyKind::kUnknown);
+}
+trace::MemoryKind ToMemoryKind(uint8_t v) {
+  return EnumOr(v, trace::MemoryKind::kManagedStatic, trace::MemoryKind::kUnknown);
+}
+
+template <class T>
+void UpdateIfSet(T* field, T value) {
+  if (value != T{}) *field = value;
+}
+
+}  // namespace
+
+void TraceBuilder::Reserve(const RecordCounts& counts) {
+  const auto count = [&](trace::RecordKind kind) { return counts[static_cast<std::size_t>(kind)]; };
+  using trace::RecordKind;
+  draft_.trace.api_calls.reserve(count(RecordKind::kApi));
+  draft_.trace.ops.reserve(count(RecordKind::kKernel) + count(RecordKind::kMemcpy) + count(RecordKind::kMemset) +
+                           count(RecordKind::kPeerCopy) + count(RecordKind::kGraphLaunch));
+  draft_.trace.syncs.reserve(count(RecordKind::kSync));
+  draft_.trace.memory_events.reserve(count(RecordKind::kMemory));
+  draft_.nvtx_events.reserve(count(RecordKind::kNvtx));
+}
+
+void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
+  const auto [at, is_new] = processes_.try_emplace(header.process, static_cast<uint32_t>(processes_.size()));
+  process_ = at->second;
+  if (is_new) {
+    Process p;
+    p.pid = header.process.pid;
+    p.image = header.process.image;
+    draft_.trace.processes.push_back(p);
+  }
+  first_ns_ = std::numeric_limits<int64_t>::max();
+  last_ns_ = 0;
+  cached_thread_ = kNone;
+}
+
+void TraceBuilder::EndChunk() {
+  Process& p = draft_.trace.processes[process_];
+  Trace& t = draft_.trace;
+  if (first_ns_ <= last_ns_) {
+    p.start_ns = p.start_ns == 0 ? first_ns_ : std::min(p.start_ns, first_ns_);
+    t.start_ns = t.start_ns == 0 ? first_ns_ : std::min(t.start_ns, first_ns_);
+  }
+  p.end_ns = std::max(p.end_ns, last_ns_);
+  t.end_ns = std::max(t.end_ns, last_ns_);
+}
+
+Trace TraceBuilder::Finish(const TraceHealth& framing) {
+  draft_.trace.health = [&] {
+    TraceHealth health = framing;
+    health.lost_records = draft_.trace.health.lost_records;
+    health.bad_times = draft_.trace.health.bad_times;
+    return health;
+  }();
+  return JoinTrace(std::move(draft_));
+}
+
+NameId TraceBuilder::Name(trace::StringId id) {
+  if (id.value == 0) return {};
+  const uint32_t known = draft_.string_ids.Find(process_, id.value);
+  if (known != kNone) return {known};
+  const NameId placeholder = draft_.names.AddUnique(fmt::format("<name #{}>", id.value));
+  draft_.string_ids(process_, id.value) = placeholder.value;
+  draft_.missing_names.push_back(placeholder.value);
+  return placeholder;
+}
+
+uint32_t TraceBuilder::ThreadIndex(uint32_t tid) {
+  if (cached_thread_ != kNone && cached_tid_ == tid) return cached_thread_;
+  uint32_t& index = draft_.threads(process_, tid);
+  if (index == kNone) {
+    index = static_cast<uint32_t>(draft_.trace.threads.size());
+    Thread thread;
+    thread.process = process_;
+    thread.tid = tid;
+    draft_.trace.threads.push_back(thread);
+  }
+  cached_tid_ = tid;
+  cached_thread_ = index;
+  return index;
+}
+
+uint32_t TraceBuilder::ShapeIndex(trace::ShapeId shape) {
+  return shape.value == 0 ? kNone : draft_.shape_ids.Find(process_, shape.value);
+}
+
+// ---- dictionary ----
+
+void TraceBuilder::Add(const trace::StringRecord& r) {
+  if (r.id == 0) return;
+  uint32_t& entry = draft_.string_ids(process_, r.id);
+  const auto& missing = draft_.missing_names;
+  const bool is_missing = entry != kNone && std::binary_search(missing.begin(), missing.end(), entry);
+  if (entry != kNone && !is_missing) return;  // chunks repeat what they use
+  const NameId name = draft_.names.Intern(r.text.View());
+  if (is_missing) draft_.late_names.push_back({NameId{entry}, name});
+  entry = name.value;
+}
+
+void TraceBuilder::Add(const trace::KernelShapeRecord& r) {
+  uint32_t& entry = draft_.shape_ids(process_, r.id);
+  if (r.id == 0 || entry != kNone) return;
+  entry = static_cast<uint32_t>(draft_.trace.shapes.size());
+  draft_.trace.shapes.push_back(r);
+}
+
+// ---- who and where ----
+
+void TraceBuilder::Add(const trace::ProcessRecord& r) {
+  Process& p = draft_.trace.processes[process_];
+  Touch(TimeNs(r.start_ns), TimeNs(r.start_ns));
+  // A process may say it again when it knows more: the driver is found later than the process starts.
+  UpdateIfSet(&p.pid, r.pid);
+  UpdateIfSet(&p.parent_pid, r.parent_pid);
+  UpdateIfSet(&p.name, Name(r.name));
+  UpdateIfSet(&p.command_line, Name(r.command_line));
+  UpdateIfSet(&p.host, Name(r.host));
+  UpdateIfSet(&p.tracer_version, Name(r.tracer_version));
+  UpdateIfSet(&p.cupti_path, Name(r.cupti_path));
+  UpdateIfSet(&p.cupti_version, r.cupti_version);
+  UpdateIfSet(&p.driver_version, r.driver_version);
+  UpdateIfSet(&p.runtime_version, r.runtime_version);
+  p.is_forked = p.is_forked || r.is_forked != 0;
+}
+
+void TraceBuilder::Add(const trace::ThreadRecord& r) {
+  const NameId name = Name(r.name);
+  UpdateIfSet(&draft_.trace.threads[ThreadIndex(r.tid)].name, name);
+}
+
+void TraceBuilder::Add(const trace::DeviceRecord& r) {
+  DeviceSlot& slot = draft_.device_slots[draft_.SlotIndex(process_, r.device)];
+  slot.is_described = true;
+  slot.facts = r;
+  slot.name = Name(r.name);
+  slot.uuid = Name(r.uuid);
+}
+
+void TraceBuilder::Add(const trace::ContextRecord& r) {
+  Context& context = draft_.trace.contexts[draft_.ContextIndex(process_, r.context)];
+  context.device = draft_.SlotIndex(process_, r.device);
+  context.null_stream = r.null_stream;
+}
+
+void TraceBuilder::Add(const trace::StreamRecord& r) {
+  Stream& s = draft_.trace.streams[draft_.StreamIndex(process_, r.context, r.stream)];
+  s.priority = r.priority;
+  s.handle = r.handle;
+  s.created_ns = TimeNs(r.created_ns);
+  s.is_created = true;
+  s.is_non_blocking = r.is_non_blocking != 0;
+  Touch(s.created_ns, s.created_ns);
+}
+
+void TraceBuilder::Add(const trace::ClockRecord& r) {
+  draft_.trace.clocks.push_back({process_, r});
+  Touch(TimeNs(r.monotonic_ns), TimeNs(r.monotonic_ns));
+}
+
+// ---- what the program did ----
+
+void TraceBuilder::Add(const trace::ApiRecord& r) {
+  ApiCall c;
+  c.start_ns = TimeNs(r.start_ns);
+  c.end_ns = EndNs(r.start_ns, r.duration_ns);
+  c.thread = ThreadIndex(r.tid);
+  c.process = process_;
+  c.correlation = r.correlation;
+  c.function = Name(r.function);
+  c.result = r.result;
+  c.domain = r.domain == static_cast<uint8_t>(trace::ApiDomain::kDriver) ? trace::ApiDomain::kDriver
+                                                                         : trace::ApiDomain::kRuntime;
+  c.is_unfinished = r.is_unfinished != 0;
+  Touch(c.start_ns, c.end_ns);
+  draft_.trace.api_calls.push_back(c);
+}
+
+template <class R>
+bool TraceBuilder::StartOp(const R& r, OpKind kind, GpuOp* op) {
+  // CUPTI reports 0, or an end before the start, when it ran out of room for time stamps; the difference of the latter
+  // is a huge duration here.
+  if (r.start_ns == 0 || r.start_ns > kMaxTimeNs || r.duration_ns > kMaxTimeNs) {
+    ++draft_.trace.health.bad_times;
+    return false;
+  }
+  op->start_ns = TimeNs(r.start_ns);
+  op->end_ns = EndNs(r.start_ns, r.duration_ns);
+  op->device = draft_.SlotIndex(process_, r.device);
+  op->stream = draft_.StreamIndex(process_, r.context, r.stream);
+  op->process = process_;
+  op->correlation = r.correlation;
+  op->graph = r.graph;
+  op->kind = kind;
+  return true;
+}
+
+template <class R>
+void TraceBuilder::FinishOp(const R&, const GpuOp& op) {
+  Stream& stream = draft_.trace.streams[op.stream];
+  if (stream.device == kNone) stream.device = op.device;
+  Touch(op.start_ns, op.end_ns);
+  draft_.trace.ops.push_back(op);
+}
+
+void TraceBuilder::Add(const trace::KernelRecord& r) {
+  GpuOp op;
+  if (!StartOp(r, OpKind::kKernel, &op)) return;
+  op.graph_node = r.graph_node;
+  op.name = Name(r.name);
+  op.shape = ShapeIndex(r.shape);
+  op.is_async = true;
+  if (op.shape == kNone && r.shape.value != 0) {
+    draft_.late_shapes.push_back({static_cast<uint32_t>(draft_.trace.ops.size()), process_, r.shape.value});
+  }
+  if (r.is_device_launched != 0 && r.correlation == 0) ++draft_.launched_by_device;
+  FinishOp(r, op);
+}
+
+void TraceBuilder::Add(const trace::MemcpyRecord& r) {
+  GpuOp op;
+  if (!StartOp(r, OpKind::kMemcpy, &op)) return;
+  op.graph_node = r.graph_node;
+  op.size_bytes = r.size_bytes;
+  op.copy_kind = ToCopyKind(r.copy_kind);
+  op.source_memory = ToMemoryKind(r.source_memory);
+  op.destination_memory = ToMemoryKind(r.destination_memory);
+  op.is_async = r.is_async != 0;
+  FinishOp(r, op);
+}
+
+void TraceBuilder::Add(const trace::PeerCopyRecord& r) {
+  GpuOp op;
+  if (!StartOp(r, OpKind::kPeerCopy, &op)) return;
+  op.graph_node = r.graph_node;
+  op.size_bytes = r.size_bytes;
+  op.copy_kind = trace::CopyKind::kPeerToPeer;
+  op.source_memory = ToMemoryKind(r.source_memory);
+  op.destination_memory = ToMemoryKind(r.destination_memory);
+  op.is_async = r.is_async != 0;
+  op.peer_device = draft_.SlotIndex(process_, r.source_device == r.device ? r.destination_device : r.source_device);
+  FinishOp(r, op);
+}
+
+void TraceBuilder::Add(const trace::MemsetRecord& r) {
+  GpuOp op;
+  if (!StartOp(r, OpKind::kMemset, &op)) return;
+  op.graph_node = r.graph_node;
+  op.size_bytes = r.size_bytes;
+  op.destination_memory = ToMemoryKind(r.memory);
+  op.is_async = r.is_async != 0;
+  FinishOp(r, op);
+}
+
+void TraceBuilder::Add(const trace::GraphLaunchRecord& r) {
+  GpuOp op;
+  if (!StartOp(r, OpKind::kGraph, &op)) return;
+  op.is_async = true;
+  FinishOp(r, op);
+}
+
+void TraceBuilder::Add(const trace::SyncRecord& r) {
+  Sync s;
+  s.start_ns = TimeNs(r.start_ns);
+  s.end_ns = EndNs(r.start_ns, r.duration_ns);
+  s.thread = ThreadIndex(r.tid);
+  s.process = process_;
+  s.api = r.correlation;
+  s.event = r.event;
+  s.kind = EnumOr(r.sync_kind, trace::SyncKind::kContext, trace::SyncKind::kUnknown);
+  if (r.stream != 0 && r.context != 0) s.stream = draft_.StreamIndex(process_, r.context, r.stream);
+  if (r.stream != 0 && r.context == 0) {
+    draft_.late_sync_streams.push_back({static_cast<uint32_t>(draft_.trace.syncs.size()), process_, r.stream});
+  }
+  Touch(s.start_ns, s.end_ns);
+  draft_.trace.syncs.push_back(s);
+}
+
+void TraceBuilder::Add(const trace::OverheadRecord& r) {
+  Overhead o;
+  o.start_ns = TimeNs(r.start_ns);
+  o.end_ns = EndNs(r.start_ns, r.duration_ns);
+  o.process = process_;
+  o.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
+  o.kind = r.overhead_kind;
+  Touch(o.start_ns, o.end_ns);
+  draft_.trace.overheads.push_back(o);
+}
+
+void TraceBuilder::Add(const trace::JitRecord& r) {
+  Jit j;
+  j.start_ns = TimeNs(r.start_ns);
+  j.end_ns = EndNs(r.start_ns, r.duration_ns);
+  j.process = process_;
+  j.device = r.device;
+  j.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
+  j.entry_kind = r.entry_kind;
+  j.operation = r.operation;
+  j.cache_bytes = r.cache_bytes;
+  Touch(j.start_ns, j.end_ns);
+  draft_.trace.jits.push_back(j);
+}
+
+void TraceBuilder::Add(const trace::MemoryRecord& r) {
+  MemoryEvent m;
+  m.time_ns = TimeNs(r.time_ns);
+  m.address = r.address;
+  m.size_bytes = r.size_bytes;
+  m.process = process_;
+  m.device = r.device;
+  m.api = r.correlation;
+  m.operation = r.operation == static_cast<uint8_t>(trace::MemoryOp::kFree) ? trace::MemoryOp::kFree
+                                                                           : trace::MemoryOp::kAllocate;
+  m.memory = ToMemoryKind(r.memory);
+  m.is_async = r.is_async != 0;
+  if (r.stream != 0 && r.context != 0) m.stream = draft_.StreamIndex(process_, r.context, r.stream);
+  if (r.stream != 0 && r.context == 0) {
+    draft_.late_memory_streams.push_back(
+        {static_cast<uint32_t>(draft_.trace.memory_events.size()), process_, r.stream});
+  }
+  Touch(m.time_ns, m.time_ns);
+  draft_.trace.memory_events.push_back(m);
+}
+
+// ---- what the program said about itself ----
+
+void TraceBuilder::Add(const trace::NvtxRecord& r) {
+  NvtxEvent e;
+  e.time_ns = TimeNs(r.time_ns);
+  e.range = r.range;
+  e.payload = r.payload;
+  e.thread = ThreadIndex(r.tid);
+  e.domain = draft_.DomainIndex(process_, r.domain);
+  e.message = Name(r.message);
+  e.category = r.category;
+  e.color = r.color;
+  e.event = static_cast<trace::NvtxEvent>(r.event);
+  e.payload_type = EnumOr(r.payload_type, trace::PayloadType::kExtended, trace::PayloadType::kNone);
+  Touch(e.time_ns, e.time_ns);
+  draft_.nvtx_events.push_back(e);
+}
+
+void TraceBuilder::Add(const trace::NvtxDomainRecord& r) {
+  const NameId name = Name(r.name);
+  draft_.trace.domains[draft_.DomainIndex(process_, r.domain)].name = name;
+}
+
+void TraceBuilder::Add(const trace::NvtxCategoryRecord& r) {
+  const uint32_t domain = draft_.DomainIndex(process_, r.domain);
+  uint32_t& index = draft_.categories(domain, r.category);
+  if (index == kNone) {
+    index = static_cast<uint32_t>(draft_.trace.categories.size());
+    draft_.trace.categories.push_back({domain, r.category, {}});
+  }
+  draft_.trace.categories[index].name = Name(r.name);
+}
+
+void TraceBuilder::Add(const trace::NvtxNameRecord& r) {
+  ObjectName n;
+  n.time_ns = TimeNs(r.time_ns);
+  n.handle = r.handle;
+  n.process = process_;
+  n.name = Name(r.name);
+  n.object = static_cast<trace::NvtxNameKind>(r.object);
+  draft_.object_names.push_back(n);
+}
+
+// ---- about the trace itself ----
+
+void TraceBuilder::Add(const trace::LossRecord& r) {
+  Loss loss;
+  loss.process = process_;
+  loss.reason = static_cast<trace::LossReason>(r.reason);
+  loss.kind = r.lost_kind;
+  loss.count = r.count;
+  loss.time_ns = TimeNs(r.time_ns);
+  draft_.trace.health.lost_records = AddSaturating(draft_.trace.health.lost_records, r.count);
+  draft_.trace.losses.push_back(loss);
+}
+
+void TraceBuilder::Add(const trace::NoticeRecord& r) {
+  Notice notice;
+  notice.process = process_;
+  notice.time_ns = TimeNs(r.time_ns);
+  notice.level = EnumOr(r.level, trace::NoticeLevel::kError, trace::NoticeLevel::kError);
+  notice.message = Name(r.message);
+  draft_.trace.notices.push_back(notice);
+}
+
+void TraceBuilder::Add(const trace::EndRecord& r) {
+  draft_.trace.processes[process_].has_end = true;
+  Touch(TimeNs(r.time_ns), TimeNs(r.time_ns));
+}
+
+}  // namespace gprof

@@ -1,0 +1,83 @@
+// Takes the records of a trace one by one and joins them to a Trace.
+//
+// There is an Add for every record kind and none that takes any: a kind added to AllRecords does not compile until it
+// is decided here what becomes of it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "gprof/trace.h"
+#include "trace/draft.h"
+#include "trace/reader.h"
+
+namespace gprof {
+
+class TraceBuilder {
+ public:
+  explicit TraceBuilder(std::string path) { draft_.trace.path = std::move(path); }
+
+  void Reserve(const RecordCounts& counts);
+
+  // The records that follow are those of this chunk.
+  void BeginChunk(const trace::ChunkHeader& header);
+  void EndChunk();
+
+  template <class R>
+  void AddRows(std::span<const R> rows) {
+    if (!trace::IsDictionary(R::kKind)) draft_.trace.record_count += rows.size();
+    for (const R& r : rows) Add(r);
+  }
+
+  void Add(const trace::StringRecord& r);
+  void Add(const trace::KernelShapeRecord& r);
+  void Add(const trace::ProcessRecord& r);
+  void Add(const trace::ThreadRecord& r);
+  void Add(const trace::DeviceRecord& r);
+  void Add(const trace::ContextRecord& r);
+  void Add(const trace::StreamRecord& r);
+  void Add(const trace::ClockRecord& r);
+  void Add(const trace::ApiRecord& r);
+  void Add(const trace::KernelRecord& r);
+  void Add(const trace::MemcpyRecord& r);
+  void Add(const trace::PeerCopyRecord& r);
+  void Add(const trace::MemsetRecord& r);
+  void Add(const trace::SyncRecord& r);
+  void Add(const trace::OverheadRecord& r);
+  void Add(const trace::JitRecord& r);
+  void Add(const trace::MemoryRecord& r);
+  void Add(const trace::GraphLaunchRecord& r);
+  void Add(const trace::NvtxRecord& r);
+  void Add(const trace::NvtxDomainRecord& r);
+  void Add(const trace::NvtxCategoryRecord& r);
+  void Add(const trace::NvtxNameRecord& r);
+  void Add(const trace::LossRecord& r);
+  void Add(const trace::NoticeRecord& r);
+  void Add(const trace::EndRecord& r);
+
+  // `framing` is what the reader has counted. The builder is used up.
+  Trace Finish(const TraceHealth& framing);
+
+ private:
+  NameId Name(trace::StringId id);
+  uint32_t ThreadIndex(uint32_t tid);
+  uint32_t ShapeIndex(trace::ShapeId shape);
+  void Touch(int64_t start_ns, int64_t end_ns) {
+    if (start_ns > 0 && start_ns < first_ns_) first_ns_ = start_ns;
+    if (end_ns > last_ns_) last_ns_ = end_ns;
+  }
+  // False: the operation has no usable times and is left out.
+  template <class R>
+  bool StartOp(const R& r, OpKind kind, GpuOp* op);
+  template <class R>
+  void FinishOp(const R& r, const GpuOp& op);
+
+  Draft draft_;
+  std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_;
+  uint32_t process_ = kNone;          // of the chunk
+  int64_t first_ns_ = 0, last_ns_ = 0;
+  uint32_t cached_tid_ = 0, cached_thread_ = kNone;
+};
+
+}  // namespace gprof

@@ -1,0 +1,84 @@
+// What the records said, before the joins make a Trace of it. Filled by TraceBuilder, finished by the functions of
+// joins.h.
+//
+// Until the joins have run, some fields of the model hold what the record holds:
+//   * `device` of operations, contexts and streams is an index into `device_slots`,
+//   * `device` of JIT and memory records is the ordinal in their process,
+//   * `api` of syncs and memory records is a correlation id.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gprof/trace.h"
+#include "trace/flat_index.h"
+#include "trace/name_table.h"
+
+namespace gprof {
+
+// A device as one process sees it.
+struct DeviceSlot {
+  uint32_t process = kNone;
+  bool is_described = false;
+  trace::DeviceRecord facts;  // `device` is the ordinal in the process
+  NameId name, uuid;
+};
+
+struct NvtxEvent {
+  int64_t time_ns = 0;
+  uint64_t range = 0, payload = 0;
+  uint32_t thread = kNone, domain = kNone;
+  NameId message;
+  uint32_t category = 0, color = 0;
+  trace::NvtxEvent event{};
+  trace::PayloadType payload_type = trace::PayloadType::kNone;
+};
+
+struct ObjectName {
+  int64_t time_ns = 0;
+  uint64_t handle = 0;
+  uint32_t process = kNone;
+  NameId name;
+  trace::NvtxNameKind object{};
+};
+
+// A kernel that named a shape before its definition was read.
+struct LateShape {
+  uint32_t op = kNone, process = kNone, shape = 0;
+};
+
+// A stream given by its id alone: which context it belongs to is known only at the end.
+struct LateStream {
+  uint32_t event = kNone, process = kNone, stream = 0;
+};
+
+// A name that was used before its text was read, and the name that it turned out to be.
+struct LateName {
+  NameId placeholder, name;
+};
+
+struct Draft {
+  Trace trace;
+  NameTable names;
+  FlatIndex string_ids, shape_ids;            // (process, id)
+  FlatIndex threads;                          // (process, tid)
+  FlatIndex contexts;                         // (process, context)
+  FlatIndex streams;                          // (process and context, stream)
+  FlatIndex domains, categories;              // (process, domain), (domain index, category)
+  FlatIndex slot_ids;                         // (process, ordinal)
+  std::vector<DeviceSlot> device_slots;
+  std::vector<uint32_t> missing_names;        // placeholders `<name #12>`, sorted
+  std::vector<LateName> late_names;
+  std::vector<LateShape> late_shapes;
+  std::vector<LateStream> late_sync_streams, late_memory_streams;
+  std::vector<NvtxEvent> nvtx_events;
+  std::vector<ObjectName> object_names;
+  uint64_t launched_by_device = 0;            // kernels that no call of the host launched
+
+  uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);
+  uint32_t ContextIndex(uint32_t process, uint32_t context);
+  uint32_t SlotIndex(uint32_t process, uint32_t ordinal);
+  uint32_t DomainIndex(uint32_t process, uint32_t id);
+};
+
+}  // namespace gprof

@@ -1,0 +1,20 @@
+// What a file is that is not a trace of ours, so that the message can name it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gprof {
+
+struct ForeignFile {
+  std::string_view what;  // "an SQLite database"
+  std::string_view hint;
+};
+
+// `path` helps where the contents have no mark of their own (.nsys-rep).
+ForeignFile RecogniseForeign(std::string_view bytes, std::string_view path);
+
+// True for formats whose first bytes leave no doubt: then the file need not be searched for chunks.
+bool IsSurelyForeign(std::string_view bytes);
+
+}  // namespace gprof

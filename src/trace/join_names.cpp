@@ -1,0 +1,42 @@
+#include <unordered_map>
+
+#include "trace/joins.h"
+
+namespace gprof {
+namespace {
+
+template <class F>
+void ForEachName(Draft& draft, F f) {
+  Trace& t = draft.trace;
+  for (Process& p : t.processes) f(p.name), f(p.command_line), f(p.host), f(p.tracer_version), f(p.cupti_path);
+  for (Thread& x : t.threads) f(x.name);
+  for (DeviceSlot& x : draft.device_slots) f(x.name), f(x.uuid);
+  for (GpuOp& x : t.ops) f(x.name);
+  for (ApiCall& x : t.api_calls) f(x.function);
+  for (NvtxEvent& x : draft.nvtx_events) f(x.message);
+  for (NvtxDomain& x : t.domains) f(x.name);
+  for (NvtxCategory& x : t.categories) f(x.name);
+  for (Notice& x : t.notices) f(x.message);
+  for (ObjectName& x : draft.object_names) f(x.name);
+}
+
+}  // namespace
+
+void ResolveLateNames(Draft& draft) {
+  draft.trace.health.missing_strings = draft.missing_names.size() - draft.late_names.size();
+  if (draft.late_names.empty()) return;
+  std::unordered_map<uint32_t, NameId> names;
+  for (const LateName& late : draft.late_names) names.emplace(late.placeholder.value, late.name);
+  ForEachName(draft, [&](NameId& name) {
+    const auto at = names.find(name.value);
+    if (at != names.end()) name = at->second;
+  });
+}
+
+void ResolveLateShapes(Draft& draft) {
+  for (const LateShape& late : draft.late_shapes) {
+    draft.trace.ops[late.op].shape = draft.shape_ids.Find(late.process, late.shape);
+  }
+}
+
+}  // namespace gprof

@@ -1,0 +1,52 @@
+// The joins, each in the file of its name. JoinTrace calls them in this order: later ones use what earlier ones made.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/draft.h"
+
+namespace gprof {
+
+// joins.cpp
+Trace JoinTrace(Draft draft);
+
+// join_names.cpp: names and shapes that were defined after their use.
+void ResolveLateNames(Draft& draft);
+void ResolveLateShapes(Draft& draft);
+
+// join_devices.cpp: devices of all processes become one list; streams and threads get their names.
+void NumberDevices(Draft& draft);
+void ResolveLateStreams(Draft& draft);
+void FinishStreams(Draft& draft);
+void NameThreads(Draft& draft);
+
+// join_api.cpp: calls in order, their parents and their classes.
+void OrderApiCalls(Draft& draft);
+
+// Finds the call that a correlation id stands for: of a runtime and a driver call with the same id the runtime call.
+class CorrelationIndex {
+ public:
+  explicit CorrelationIndex(const Trace& trace);
+  uint32_t Find(uint32_t process, uint32_t correlation) const;
+
+ private:
+  struct Table {
+    uint32_t first = 0;
+    std::vector<uint32_t> dense;  // call by correlation - first
+    FlatIndex sparse;             // where ids are too far apart for a table
+  };
+  std::vector<Table> tables_;     // by process
+};
+
+// join_ops.cpp: GPU operations in order, with their calls.
+void OrderOps(Draft& draft);
+void LinkOps(Draft& draft, const CorrelationIndex& calls);
+void LinkSyncsAndMemory(Draft& draft, const CorrelationIndex& calls);
+void CountUnmatchedLaunches(Draft& draft);
+
+// join_nvtx.cpp: ranges from their ends, and the range that each call was made in.
+void PairRanges(Draft& draft);
+void LinkCallsToRanges(Trace& trace);
+
+}  // namespace gprof

@@ -1,0 +1,26 @@
+// The bytes of a file, mapped where that works and read where it does not (pipes).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace gprof {
+
+class MappedFile {
+ public:
+  // Throws Error with what the system says when the file cannot be read.
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::string_view bytes() const;
+
+ private:
+  void* map_ = nullptr;
+  std::size_t map_bytes_ = 0;
+  std::string copy_;
+};
+
+}  // namespace gprof

@@ -1,0 +1,86 @@
+// Sorting for what nearly is sorted: chunks are in order inside, and mostly among each other.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+namespace order_detail {
+
+// Extends [first, ...) to a run that is sorted, at least `kMinRun` long where there is that much.
+template <class It, class Less>
+It MakeRun(It first, It last, Less less) {
+  constexpr std::ptrdiff_t kMinRun = 32;
+  It end = first + 1;
+  while (end != last && !less(*end, *(end - 1))) ++end;
+  const It wanted = last - first < kMinRun ? last : first + kMinRun;
+  for (; end < wanted; ++end) {
+    auto value = std::move(*end);
+    It hole = end;
+    for (; hole != first && less(value, *(hole - 1)); --hole) *hole = std::move(*(hole - 1));
+    *hole = std::move(value);
+  }
+  while (end != last && !less(*end, *(end - 1))) ++end;
+  return end;
+}
+
+// Merges two neighbouring runs; only where they overlap is anything moved.
+template <class It, class Less>
+void MergeRuns(It first, It middle, It last, Less less) {
+  if (!less(*middle, *(middle - 1))) return;
+  first = std::upper_bound(first, middle, *middle, less);
+  last = std::lower_bound(middle, last, *(middle - 1), less);
+  std::inplace_merge(first, middle, last, less);
+}
+
+}  // namespace order_detail
+
+// A stable sort that costs one comparison an element when there is nothing to do, and moves only what overlaps.
+template <class It, class Less>
+void SortNearlySorted(It first, It last, Less less) {
+  if (first == last) return;
+  std::vector<It> runs{first};
+  while (runs.back() != last) runs.push_back(order_detail::MakeRun(runs.back(), last, less));
+  while (runs.size() > 2) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i + 1 < runs.size(); i += 2) {
+      if (i + 2 < runs.size()) order_detail::MergeRuns(runs[i], runs[i + 1], runs[i + 2], less);
+      runs[kept++] = runs[i];
+    }
+    runs[kept++] = last;
+    runs.resize(kept);
+  }
+}
+
+// Brings elements of a group together, groups in order, elements of a group in the order they had. group(element) must
+// be below `groups`.
+template <class T, class Group>
+std::vector<Trace::Slice> GroupBy(std::vector<T>& elements, std::size_t groups, Group group) {
+  std::vector<Trace::Slice> slices(groups);
+  for (const T& e : elements) ++slices[group(e)].last;
+  uint32_t first = 0;
+  for (Trace::Slice& s : slices) {
+    s.first = std::exchange(first, first + s.last);
+    s.last = s.first;
+  }
+  const bool is_grouped = std::is_sorted(elements.begin(), elements.end(),
+                                         [&](const T& a, const T& b) { return group(a) < group(b); });
+  if (is_grouped) {
+    for (std::size_t i = 0; i < groups; ++i) {
+      slices[i].last = i + 1 < groups ? slices[i + 1].first : static_cast<uint32_t>(elements.size());
+    }
+    return slices;
+  }
+  std::vector<T> grouped(elements.size());
+  for (T& e : elements) grouped[slices[group(e)].last++] = std::move(e);
+  elements.swap(grouped);
+  return slices;
+}
+
+}  // namespace gprof

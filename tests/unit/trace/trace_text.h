@@ -1,0 +1,21 @@
+// Traces for tests, written as text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gprof/trace.h"
+#include "trace/assemble.h"
+#include "trace/dump.h"
+
+namespace gprof {
+
+inline Trace LoadText(std::string_view text) { return LoadTraceFromMemory(AssembleTrace(text), "test.trace"); }
+
+inline std::string DumpText(std::string_view bytes, DumpOptions options = {}) {
+  std::string text;
+  DumpRecords(bytes, options, [&](std::string_view line) { text.append(line).append("\n"); });
+  return text;
+}
+
+}  // namespace gprof
