@@ -1,7 +1,7 @@
 """Puts reports of recorded traces into the pages that ask for one and have none yet.
 
-A page asks with a line `<!-- report: gprof-cli report tests/data/NAME.trace -->`. Where the trace is there, this adds the code
-block that tests/hygiene/test_reports.py --update fills. Run it after new traces were copied here:
+A page asks with a line `<!-- report: gprof-cli report tests/data/NAME.trace -->`. Where the trace is there, this adds the
+code block that tests/hygiene/test_reports.py --update fills. Run it after new traces were copied here:
 
     GPROF_TEST_BUILD=build/release python3 tests/data/fill_reports.py
 """
@@ -33,7 +33,8 @@ def main():
             print("added to", page.relative_to(SOURCE))
     update = SOURCE / "tests" / "hygiene" / "test_reports.py"
     build = os.environ.get("GPROF_TEST_BUILD", str(SOURCE / "build" / "release"))
-    sys.exit(subprocess.run([sys.executable, update, "--update"], env={**os.environ, "GPROF_BUILD_DIR": build}).returncode)
+    environment = {**os.environ, "GPROF_BUILD_DIR": build}
+    sys.exit(subprocess.run([sys.executable, update, "--update"], env=environment).returncode)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import collections
 import recorded
 
 COPY_KINDS = {1: "h2d", 2: "d2h", 3: "h2a", 4: "a2h", 5: "a2a", 6: "a2d", 7: "d2a", 8: "d2d", 9: "h2h", 10: "p2p"}
-MEMORY_KINDS = {1: "pageable", 2: "pinned", 3: "device", 4: "array", 5: "managed", 6: "device_static", 7: "managed_static"}
+MEMORY_KINDS = {1: "pageable", 2: "pinned", 3: "device", 4: "array", 5: "managed", 6: "device_static",
+                7: "managed_static"}
 SYNC_KINDS = {1: "event", 2: "stream_wait_event", 3: "stream", 4: "context"}
 ANY = "any"
 
@@ -80,6 +81,10 @@ def copy_key(copy):
     return (COPY_KINDS.get(copy["copy_kind"], str(copy["copy_kind"])), *memory, "async" if copy["is_async"] else "sync")
 
 
+def fill_key(fill):
+    return (MEMORY_KINDS.get(fill["memory"], str(fill["memory"])), "async" if fill["is_async"] else "sync")
+
+
 def tally(pairs):
     """{key: (count, bytes)}"""
     totals = collections.defaultdict(lambda: (0, 0))
@@ -115,11 +120,11 @@ def memset_differences(known, records, has_graph_nodes):
     if has_graph_nodes:
         fields = dict(known.items("graphs"))["memset_nodes"]
         launches = known.count("graphs", "launches")
+        of_graphs = (launches * fields["count"], launches * fields["bytes"])
         # Whether the fill of a graph counts as asynchronous is for CUPTI to say.
-        expected[("device", ANY)] = tuple(map(sum, zip(expected[("device", ANY)], expected.pop(("device", "async")),
-                                                       (launches * fields["count"], launches * fields["bytes"]))))
-    found = tally(((MEMORY_KINDS.get(fill["memory"], str(fill["memory"])), "async" if fill["is_async"] else "sync"),
-                   fill["size_bytes"]) for fill in records["memset"])
+        parts = (expected[("device", ANY)], expected.pop(("device", "async")), of_graphs)
+        expected[("device", ANY)] = tuple(map(sum, zip(*parts)))
+    found = tally((fill_key(fill), fill["size_bytes"]) for fill in records["memset"])
     return compare("fills and bytes of", expected, take_wildcards(expected, found))
 
 
@@ -138,9 +143,10 @@ def api_differences(known, records, has_queries):
     lines = compare("calls of", expected, {name: calls[name] for name in expected})
     if not has_queries:
         lines += compare("calls of", {}, {name: calls[name] for name in known.counts("api_queries") if calls[name]})
-    failed = [recorded.function(call) for call in records["api"] if call["result"] != 0 and recorded.function(call) in expected]
+    failed = {recorded.function(call) for call in records["api"] if call["result"] != 0} & set(expected)
+    lines += [f"{name} is recorded as failed" for name in sorted(failed)]
     syncs = collections.Counter(SYNC_KINDS.get(sync["sync_kind"], str(sync["sync_kind"])) for sync in records["sync"])
-    return lines + [f"{name} is recorded as failed" for name in failed] + compare("waits for", known.counts("syncs"), syncs)
+    return lines + compare("waits for", known.counts("syncs"), syncs)
 
 
 def thread_differences(known, records):
@@ -160,12 +166,14 @@ def nvtx_differences(known, records):
     for event in records["nvtx"]:
         of_kind[event["event"]].append(event)
     pushes, starts, marks = (of_kind[kind] for kind in (recorded.NVTX_PUSH, recorded.NVTX_START, recorded.NVTX_MARK))
-    lines = compare("NVTX", known.counts("nvtx"), {"push_pop": len(pushes), "start_end": len(starts), "mark": len(marks)})
+    lines = compare("NVTX", known.counts("nvtx"),
+                    {"push_pop": len(pushes), "start_end": len(starts), "mark": len(marks)})
     lines += compare("NVTX ends of", {"push_pop": len(pushes), "start_end": len(starts)},
                      {"push_pop": len(of_kind[recorded.NVTX_POP]), "start_end": len(of_kind[recorded.NVTX_END])})
     for section, events in (("nvtx_ranges", pushes), ("nvtx_start_end", starts), ("nvtx_marks", marks)):
         if known.counts(section):
-            lines += compare(section, known.counts(section), collections.Counter(nvtx_label(records, e) for e in events))
+            found = collections.Counter(nvtx_label(records, event) for event in events)
+            lines += compare(section, known.counts(section), found)
     begun = pushes + starts + marks
     types = collections.Counter(str(event["payload_type"]) for event in begun if event["payload_type"])
     if known.counts("nvtx_payload_types"):

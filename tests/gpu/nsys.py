@@ -61,7 +61,8 @@ class Capture:
 
     def copies(self):
         """{CUPTI copy kind: (count, bytes)}"""
-        rows = self.rows("CUPTI_ACTIVITY_KIND_MEMCPY", "SELECT copyKind, COUNT(*), SUM(bytes) FROM {table} GROUP BY copyKind")
+        rows = self.rows("CUPTI_ACTIVITY_KIND_MEMCPY",
+                         "SELECT copyKind, COUNT(*), SUM(bytes) FROM {table} GROUP BY copyKind")
         return {kind: (count, size) for kind, count, size in rows}
 
     def fills(self):

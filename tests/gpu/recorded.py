@@ -33,11 +33,15 @@ def function(call):
 FIELD = re.compile(r' (\w+)=(?:(-?\d+)|"((?:[^"\\]|\\.)*)"|\{([^}]*)\}|(#\d+))')
 ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|.)")
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
-TEXTS = {"name", "message", "function", "text", "command_line", "host", "tracer_version", "cupti_path", "uuid", "cache_path"}
+TEXTS = {"name", "message", "function", "text", "command_line", "tracer_version", "cupti_path", "uuid", "cache_path"}
 
 
 def unquoted(text):
-    return ESCAPE.sub(lambda match: chr(int(match[1][1:], 16)) if len(match[1]) == 3 else ESCAPED.get(match[1], match[1]), text)
+    def plain(match):
+        code = match[1]
+        return chr(int(code[1:], 16)) if len(code) == 3 else ESCAPED.get(code, code)
+
+    return ESCAPE.sub(plain, text)
 
 
 class Record(dict):
@@ -77,7 +81,8 @@ class Records:
                 continue
             record["process"] = process
             self.kinds[kind].append(record)
-        self.domain_names = {(domain["process"], domain["domain"]): domain["name"] for domain in self.kinds["nvtx_domain"]}
+        self.domain_names = {(domain["process"], domain["domain"]): domain["name"]
+                             for domain in self.kinds["nvtx_domain"]}
 
     @classmethod
     def of(cls, trace):

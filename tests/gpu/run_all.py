@@ -7,6 +7,7 @@ DIR/data           traces of the examples with their facts and reports: what tes
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -80,7 +81,8 @@ class OneLine(unittest.TestResult):
         seconds = time.monotonic() - self.started
         name = test.id().removeprefix("setUpClass ")
         self.rows.append({"name": name, "outcome": self.outcome, "seconds": round(seconds, 3), "detail": self.detail})
-        print(f"{self.outcome:8} {seconds:6.1f} s  {name}" + (f": {self.detail}" if self.outcome == "skipped" else ""))
+        why = f": {self.detail}" if self.outcome == "skipped" else ""
+        print(f"{self.outcome:8} {seconds:6.1f} s  {name}{why}")
         if self.outcome in ("FAILED", "ERROR"):
             print("    " + self.detail[-3000:].replace("\n", "\n    "))
         sys.stdout.flush()
@@ -153,9 +155,10 @@ def main():
     started = time.monotonic()
     rows = run_tests(arguments.only) + record_all(support, recorded, arguments.out / "data")
     (arguments.out / "results.json").write_text(json.dumps(rows, indent=1))
-    outcomes = {outcome: sum(row["outcome"] == outcome for row in rows) for outcome in {row["outcome"] for row in rows}}
-    print(f"{time.monotonic() - started:.0f} s:", ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items())))
-    return 1 if outcomes.get("FAILED", 0) + outcomes.get("ERROR", 0) else 0
+    outcomes = collections.Counter(row["outcome"] for row in rows)
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    print(f"{time.monotonic() - started:.0f} s: {counts}")
+    return 1 if outcomes["FAILED"] + outcomes["ERROR"] else 0
 
 
 if __name__ == "__main__":

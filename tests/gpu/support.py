@@ -53,7 +53,8 @@ def main(gpus=1):
 
 def environment(**more):
     """Of every program that a test starts: nothing inherited that changes what is recorded."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("GPROF_", "CUDA_INJECTION", "NVTX_"))}
+    ours = ("GPROF_", "CUDA_INJECTION", "NVTX_")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     kept.pop("LD_PRELOAD", None)
     return {**kept, **more}
 

@@ -46,7 +46,8 @@ class Nsys(support.GpuTest):
         self.assertEqual({name: count for name, (count, _) in ours.items()},
                          {name: count for name, (count, _) in theirs.items()})
         self.assertEqual(copies(records), capture.copies())
-        self.assertEqual((len(records["memset"]), sum(fill["size_bytes"] for fill in records["memset"])), capture.fills())
+        fills = records["memset"]
+        self.assertEqual((len(fills), sum(fill["size_bytes"] for fill in fills)), capture.fills())
         self.assertEqual(len(records["graph_launch"]), capture.graphs())
         events = collections.Counter(event["event"] for event in records["nvtx"])
         theirs = capture.nvtx()

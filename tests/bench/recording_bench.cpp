@@ -1,0 +1,112 @@
+// What one traced operation costs the program: every loop issues it back to back and ends with a synchronisation of the
+// device, so that waiting for a full queue is part of it. Kernels are empty.
+#include <cuda_runtime_api.h>
+
+#include <thread>
+#include <vector>
+
+#include "common/arguments.h"
+#include "common/cuda_memory.h"
+#include "empty.h"
+#include "nvtx_bench.h"
+
+using namespace gprof::bench;
+using gprof::examples::Check;
+
+namespace {
+
+constexpr std::size_t kCopyBytes = 4096;
+constexpr std::size_t kGraphNodes = 100;
+constexpr std::size_t kThreads = 4;
+
+void Settle() {
+  Check(cudaDeviceSynchronize());
+}
+
+void Launch(cudaStream_t stream, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) Check(gprof::kernels::Empty(stream));
+}
+
+void MeasureLaunches(Samples& samples, std::size_t count) {
+  const gprof::examples::Streams streams(kThreads);
+  samples.Measure(
+      "launch", count, [&](std::size_t n) { Launch(streams[0], n); }, Settle);
+  const auto in_threads = [&](std::size_t n) {
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t) threads.emplace_back([&, t] { Launch(streams[t], n / kThreads); });
+    for (std::thread& thread : threads) thread.join();
+  };
+  samples.Measure("launch_4_threads", count, in_threads, Settle);
+  const auto with_sync = [&](std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      Launch(streams[0], 1);
+      Check(cudaStreamSynchronize(streams[0]));
+    }
+  };
+  samples.Measure("launch_and_stream_sync", count / 10, with_sync, Settle);
+}
+
+void MeasureCopies(Samples& samples, std::size_t count) {
+  const gprof::examples::Streams streams(1);
+  const gprof::examples::DeviceArray<char> device(kCopyBytes);
+  gprof::examples::PinnedArray<char> pinned(kCopyBytes);
+  std::vector<char> pageable(kCopyBytes);
+  const auto copy_pinned = [&](std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      Check(cudaMemcpyAsync(device.data(), pinned.data(), kCopyBytes, cudaMemcpyHostToDevice, streams[0]));
+    }
+  };
+  samples.Measure("copy_pinned_4k_async", count / 2, copy_pinned, Settle);
+  const auto copy_pageable = [&](std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      Check(cudaMemcpy(device.data(), pageable.data(), kCopyBytes, cudaMemcpyHostToDevice));
+    }
+  };
+  samples.Measure("copy_pageable_4k", count / 10, copy_pageable, Settle);
+}
+
+void MeasureGraph(Samples& samples, std::size_t count) {
+  const gprof::examples::Streams streams(1);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  Check(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal));
+  Launch(streams[0], kGraphNodes);
+  Check(cudaStreamEndCapture(streams[0], &graph));
+  Check(cudaGraphInstantiateWithFlags(&executable, graph, 0));
+  const auto launch = [&](std::size_t n) {
+    for (std::size_t i = 0; i < n / kGraphNodes; ++i) Check(cudaGraphLaunch(executable, streams[0]));
+  };
+  samples.Measure("graph_node", count, launch, Settle);
+  Check(cudaGraphExecDestroy(executable));
+  Check(cudaGraphDestroy(graph));
+}
+
+void MeasureQueries(Samples& samples, std::size_t count) {
+  const gprof::examples::Streams streams(1);
+  const auto query = [&](std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) Check(cudaStreamQuery(streams[0]));
+  };
+  samples.Measure("cudaStreamQuery", count, query);
+  const auto get_device = [](std::size_t n) {
+    int device = 0;
+    for (std::size_t i = 0; i < n; ++i) Check(cudaGetDevice(&device));
+  };
+  samples.Measure("cudaGetDevice", count, get_device);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gprof::examples::Arguments arguments(argc, argv, "recording_bench [-n COUNT] [-r REPETITIONS] [--only NAMES]");
+  const std::size_t count = arguments.Number("-n", 100'000, 1000);
+  Samples samples(arguments.Number("-r", 3), arguments.Text("--only", ""));
+  arguments.Finish();
+  Check(cudaFree(nullptr));  // the context, before any clock runs
+  MeasureLaunches(samples, count);
+  MeasureCopies(samples, count);
+  MeasureGraph(samples, count);
+  MeasureNvtx(samples, 5 * count);
+  MeasureQueries(samples, 5 * count);
+  samples.Print();
+  return 0;
+}

@@ -1,0 +1,154 @@
+"""What recording costs: the same micro-benchmark untraced, with CUPTI alone, with gprof-cli and with Nsight Systems.
+
+    GPROF_TEST_BUILD=BUILD tests/bench/run_recording.py --out DIR [--rounds 3] [-n COUNT] [--program nvtx_bench]
+
+The variants take turns, round by round, because absolute times drift; the figure of a variant is the median over all
+rounds and repetitions. Writes DIR/recording.json and DIR/recording.md, and prints the table.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
+
+import nsys  # noqa: E402
+import support  # noqa: E402
+
+UNTRACED, FLOOR, IDLE, OURS, NSYS = "untraced", "CUPTI floor", "gprof-cli -t none", "gprof-cli", "nsys"
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("-n", type=int, default=100_000, help="operations of the cheapest kind")
+    parser.add_argument("-r", type=int, default=3, help="repetitions within a run")
+    parser.add_argument("--program", default="recording_bench", choices=("recording_bench", "nvtx_bench"))
+    parser.add_argument("--without", action="append", default=[], help="leave a variant out; repeat it for more")
+    return parser.parse_args()
+
+
+def variants(folder, has_gpu):
+    """{name: (words in front of the program, environment)}"""
+    floor = support.PROGRAMS / "libcupti_floor.so"
+    found = {UNTRACED: ([], {})}
+    if has_gpu and floor.is_file():
+        found[FLOOR] = ([], {"CUDA_INJECTION64_PATH": str(floor)})
+    ours = [str(support.COMMAND), "profile", "-f", "-o", str(folder / "ours.trace")]
+    found[IDLE] = ([*ours, "-t", "none", "--"], {})
+    found[OURS] = ([*ours, "--"], {})
+    if nsys.find():
+        options = ["-t", "cuda,nvtx", "-s", "none", "--cpuctxsw", "none", "-f", "true", "-o", str(folder / "nsys")]
+        found[NSYS] = ([nsys.find(), "profile", *options], {"LD_LIBRARY_PATH": nsys.environment()["LD_LIBRARY_PATH"]})
+    return found
+
+
+def measure(words, environment):
+    """Times in ns by operation, and the seconds that the whole command took."""
+    started = time.monotonic()
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300,
+                          env=support.environment(**environment))
+    seconds = time.monotonic() - started
+    if done.returncode != 0:
+        raise RuntimeError(f"ended with {done.returncode}: {done.stderr.strip()[-500:]}")
+    # nsys prints around the program's own output.
+    text = done.stdout[done.stdout.index('{"operations"'):]
+    return json.JSONDecoder().raw_decode(text)[0]["operations"], seconds
+
+
+def run_rounds(arguments, folder, has_gpu):
+    """samples[operation][variant] = [ns, …], seconds[variant] = [s, …]"""
+    samples, seconds, failed = {}, {}, {}
+    program = [str(support.PROGRAMS / arguments.program), "-n", str(arguments.n), "-r", str(arguments.r)]
+    for round_number in range(arguments.rounds):
+        for name, (words, environment) in variants(folder, has_gpu).items():
+            if name in arguments.without or name in failed:
+                continue
+            try:
+                operations, took = measure([*words, *program], environment)
+            except Exception as error:  # a variant that does not work here must not cost the others
+                failed[name] = f"{type(error).__name__}: {error}"
+                print(f"{name}: {failed[name]}", file=sys.stderr)
+                continue
+            seconds.setdefault(name, []).append(took)
+            for operation, times in operations.items():
+                samples.setdefault(operation, {}).setdefault(name, []).extend(times["ns"])
+            print(f"round {round_number + 1}: {name}: {took:.1f} s", file=sys.stderr)
+    return samples, seconds, failed
+
+
+def trace_facts(folder):
+    """Size of the last traces, for bytes per event."""
+    facts = {}
+    trace, report = folder / "ours.trace", folder / "nsys.nsys-rep"
+    if trace.is_file():
+        import recorded
+        document = json.loads(recorded.ask("report", trace, "--only", "health", "--format", "json"))
+        records = document["trace"]["records"]
+        facts["gprof-cli"] = {"bytes": trace.stat().st_size, "records": records,
+                              "bytes_per_record": round(trace.stat().st_size / max(records, 1), 3)}
+    if report.is_file():
+        facts["nsys"] = {"bytes": report.stat().st_size}
+    return facts
+
+
+def table(samples, names):
+    """Medians in ns, and what each variant adds to the untraced operation."""
+    lines = ["| operation | " + " | ".join(names) + " | gprof-cli / floor | gprof-cli / nsys |",
+             "|---|" + "---|" * (len(names) + 2)]
+    for operation, by_variant in samples.items():
+        median = {name: statistics.median(times) for name, times in by_variant.items()}
+        cells = [f"{median[name]:.1f}" if name in median else "" for name in names]
+        for other in (FLOOR, NSYS):
+            both = OURS in median and other in median and median[other] > 0
+            cells.append(f"{median[OURS] / median[other]:.3f}" if both else "")
+        lines.append(f"| {operation} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def machine():
+    text = {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count(), "kernel": platform.release()}
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            text["cpu"] = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+        query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        text["gpu"] = subprocess.run(query, capture_output=True, text=True, timeout=60).stdout.strip()
+    except (OSError, StopIteration, subprocess.SubprocessError):
+        pass
+    return text
+
+
+def main():
+    arguments = parse_arguments()
+    has_gpu = support.gpu_count() > 0
+    if arguments.program == "recording_bench" and not has_gpu:
+        print("skipped: recording_bench needs a GPU; --program nvtx_bench does not")
+        return support.SKIP
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="gprof-bench-") as name:
+        folder = pathlib.Path(name)
+        samples, seconds, failed = run_rounds(arguments, folder, has_gpu)
+        sizes = trace_facts(folder)
+    names = [name for name in (UNTRACED, FLOOR, IDLE, OURS, NSYS) if any(name in row for row in samples.values())]
+    text = table(samples, names)
+    document = {"schema": "gprof.recording/1", "program": arguments.program, "machine": machine(),
+                "count": arguments.n, "rounds": arguments.rounds, "repetitions": arguments.r, "samples_ns": samples,
+                "command_seconds": seconds, "failed": failed, "traces": sizes}
+    stem = "recording" if arguments.program == "recording_bench" else arguments.program
+    (arguments.out / f"{stem}.json").write_text(json.dumps(document, indent=1))
+    (arguments.out / f"{stem}.md").write_text(text)
+    print(text)
+    print("traces:", json.dumps(sizes))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
