@@ -91,7 +91,10 @@ Table CallTable(const Trace& trace, const IdleSummary& summary, uint32_t max_row
               {},
               "Percent of all idle time; for launch and queue the call that launched, else the call the host was in."};
   const int64_t idle_ns = summary.Sum().split.Total();
-  for (const auto& [function, split] : summary.by_call()) {
+  for (const auto& entry : summary.by_call()) {
+    // Not structured bindings: clang 14 does not let a lambda capture them.
+    const auto& function = entry.first;
+    const auto& split = entry.second;
     ForEachCause([&](Cause cause) {
       if (split[cause] == 0) return;
       table.rows.push_back({PercentOf(split[cause], idle_ns), split[cause], std::string(InfoOf(cause).name),
