@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kMaxNotices = 64;
 Lock lock;
-NoticeEntry entries[kMaxNotices];
+constinit NoticeEntry entries[kMaxNotices] = {};
 constinit std::atomic<uint32_t> count{0};
 dev_t stderr_device;
 ino_t stderr_inode;

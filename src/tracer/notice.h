@@ -27,9 +27,9 @@ void RememberStderr();
 void Say(trace::NoticeLevel level, const Message& message);
 
 struct NoticeEntry {
-  trace::NoticeLevel level;
+  trace::NoticeLevel level = trace::NoticeLevel::kInfo;
   trace::StringId message;
-  uint64_t stamp;
+  uint64_t stamp = 0;
 };
 // [writer thread] Notice `i`, null when there is none yet.
 const NoticeEntry* NoticeAt(uint32_t i);
