@@ -16,9 +16,9 @@ NVTX_MARK, NVTX_PUSH, NVTX_POP, NVTX_START, NVTX_END = 1, 2, 3, 4, 5
 NAME_OF_THREAD, NAME_OF_STREAM = 1, 4
 
 
-def ask(*words):
+def ask(*words, cwd=None):
     done = subprocess.run([str(word) for word in (COMMAND, *words)], capture_output=True, stdin=subprocess.DEVNULL,
-                          timeout=240, env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100"})
+                          timeout=240, cwd=cwd, env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100"})
     if done.returncode != 0:
         raise RuntimeError(f"{words} ended with {done.returncode}: {done.stderr.decode(errors='replace')}")
     return done.stdout.decode(errors="replace")

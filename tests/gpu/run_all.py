@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sys
 import time
 import unittest
@@ -25,10 +26,10 @@ RECORDINGS = {
     "normalise_v3_streams": ("normalise_v3_streams", ["-s", "8"], []),
     "starved_loader": ("starved_loader", [], []),
     "many_small_copies": ("many_small_copies", [], []),
-    "nvtx_cpu": ("nvtx_cpu", ["--facts"], []),
-    "known_facts": ("known_facts", ["--facts"], []),
-    "known_facts_graph_nodes": ("known_facts", ["--facts"], ["--cuda-graph-trace", "node"]),
-    "peer_copy": ("peer_copy", ["--facts"], []),
+    "nvtx_cpu": ("nvtx_cpu", ["--facts", "facts.json"], []),
+    "known_facts": ("known_facts", ["--facts", "facts.json"], []),
+    "known_facts_graph_nodes": ("known_facts", ["--facts", "facts.json"], ["--cuda-graph-trace", "node"]),
+    "peer_copy": ("peer_copy", ["--facts", "facts.json"], []),
     "python_v3_bug": ("normalise_python/v3_bug.py", ["-s", "4"], []),
 }
 
@@ -44,9 +45,9 @@ def parse_arguments():
 class OneLine(unittest.TestResult):
     """Prints a line for each test when it has ended, and its failures below."""
 
-    def __init__(self):
+    def __init__(self, rows, save):
         super().__init__()
-        self.rows = []
+        self.rows, self.save = rows, save
 
     def startTest(self, test):
         super().startTest(test)
@@ -86,6 +87,7 @@ class OneLine(unittest.TestResult):
         if self.outcome in ("FAILED", "ERROR"):
             print("    " + self.detail[-3000:].replace("\n", "\n    "))
         sys.stdout.flush()
+        self.save()
 
 
 def cases(suite):
@@ -96,36 +98,37 @@ def cases(suite):
             yield item
 
 
-def run_tests(only):
-    loader, result = unittest.TestLoader(), OneLine()
+def run_tests(only, rows, save):
+    loader, result = unittest.TestLoader(), OneLine(rows, save)
     for module in MODULES:
         chosen = [case for case in cases(loader.loadTestsFromName(module)) if re.search(only, case.id())]
         unittest.TestSuite(chosen).run(result)
-    return result.rows
 
 
 def record(support, recorded, name, folder):
-    """Leaves NAME.trace, NAME.facts.json, NAME.report.json and NAME.report.txt. Returns what went wrong, if anything."""
+    """Leaves NAME.trace, NAME.facts.json, NAME.report.json and NAME.report.txt. Returns what went wrong, if anything.
+
+    Everything is called by a relative name: the traces are kept, and paths of this machine are nobody's business.
+    """
     program, arguments, options = RECORDINGS[name]
-    words = [str(support.EXAMPLES / program)]
-    if program.endswith(".py"):
-        words.insert(0, sys.executable)
-    if "--facts" in arguments:
-        arguments = ["--facts", str(folder / f"{name}.facts.json")]
+    words = ["python3", program] if program.endswith(".py") else [f"./{program}"]
     trace = folder / f"{name}.trace"
+    facts = support.EXAMPLES / "facts.json"
     env = support.environment(PYTHONPATH=":".join(filter(None, [str(support.SHIM), os.environ.get("PYTHONPATH", "")])))
-    done = support.profile(trace, *words, *arguments, options=options, env=env)
+    done = support.profile(trace, *words, *arguments, options=options, env=env, cwd=support.EXAMPLES)
     if done.returncode != 0:
         trace.unlink(missing_ok=True)
         return f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
-    (folder / f"{name}.report.txt").write_text(recorded.ask("report", trace))
-    (folder / f"{name}.report.json").write_text(recorded.ask("report", trace, "--rows", "0", "--format", "json"))
+    if "--facts" in arguments:
+        shutil.move(facts, folder / f"{name}.facts.json")
+    (folder / f"{name}.report.txt").write_text(recorded.ask("report", trace.name, cwd=folder))
+    report = recorded.ask("report", trace.name, "--rows", "0", "--format", "json", cwd=folder)
+    (folder / f"{name}.report.json").write_text(report)
     return None
 
 
-def record_all(support, recorded, folder):
+def record_all(support, recorded, folder, rows):
     folder.mkdir(parents=True, exist_ok=True)
-    rows = []
     for name in RECORDINGS:
         started = time.monotonic()
         try:
@@ -137,13 +140,13 @@ def record_all(support, recorded, folder):
                      "seconds": round(time.monotonic() - started, 3), "detail": problem or f"{size} bytes"})
         print(f"{'--' if problem else 'ok':8} {rows[-1]['seconds']:6.1f} s  recording {name}: {rows[-1]['detail']}")
         sys.stdout.flush()
-    return rows
 
 
 def main():
     arguments = parse_arguments()
     if arguments.build:
         os.environ["GPROF_TEST_BUILD"] = str(arguments.build.resolve())
+    arguments.out = arguments.out.resolve()  # programs are run in other folders
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
     import recorded
     import support
@@ -153,8 +156,14 @@ def main():
         return support.SKIP
     arguments.out.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    rows = run_tests(arguments.only) + record_all(support, recorded, arguments.out / "data")
-    (arguments.out / "results.json").write_text(json.dumps(rows, indent=1))
+    rows = []
+
+    def save():  # after every test: whoever ends this early keeps what there is
+        (arguments.out / "results.json").write_text(json.dumps(rows, indent=1))
+
+    record_all(support, recorded, arguments.out / "data", rows)
+    save()
+    run_tests(arguments.only, rows, save)
     outcomes = collections.Counter(row["outcome"] for row in rows)
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     print(f"{time.monotonic() - started:.0f} s: {counts}")

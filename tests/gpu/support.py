@@ -18,7 +18,7 @@ EXAMPLES = BUILD / "share" / "gprof-cli" / "examples"
 PROGRAMS = BUILD / "tests" / "bin"
 SHIM = pathlib.Path(__file__).resolve().parent / "shim"
 SKIP = 77
-TIMEOUT_S = 240
+TIMEOUT_S = int(os.environ.get("GPROF_TEST_TIMEOUT_S", "240"))
 
 
 def gpu_count():
