@@ -78,8 +78,8 @@ void LaunchTimedKernels(Facts& facts, const NamedStreams& streams) {
   constexpr std::int64_t kCycles = 40'000'000;
   constexpr unsigned kThreads = 64;
   cudaEvent_t before = nullptr, after = nullptr;
-  COUNTED_CALL(facts, cudaEventCreate, &before);
-  COUNTED_CALL(facts, cudaEventCreate, &after);
+  COUNTED_QUERY(facts, cudaEventCreate, &before);
+  COUNTED_QUERY(facts, cudaEventCreate, &after);
   // Loads the kernel, so that the events stand close to the ones that count. 32 threads set it apart from those.
   CountLaunch(facts, kernels::Spin(streams.non_blocking, 1000), "SpinKernel", kNonBlocking);
   for (int i = 0; i < 5; ++i) {
@@ -89,12 +89,12 @@ void LaunchTimedKernels(Facts& facts, const NamedStreams& streams) {
     COUNTED_CALL(facts, cudaEventSynchronize, after);
     facts.AddCount("syncs", "event");
     float elapsed_ms = 0;
-    COUNTED_CALL(facts, cudaEventElapsedTime, &elapsed_ms, before, after);
+    COUNTED_QUERY(facts, cudaEventElapsedTime, &elapsed_ms, before, after);
     facts.AddCount("timed_kernels", "64 threads");
     facts.Add("timed_kernels", "64 threads", "event_ns", std::llround(double{elapsed_ms} * 1e6));
   }
-  COUNTED_CALL(facts, cudaEventDestroy, before);
-  COUNTED_CALL(facts, cudaEventDestroy, after);
+  COUNTED_QUERY(facts, cudaEventDestroy, before);
+  COUNTED_QUERY(facts, cudaEventDestroy, after);
 }
 
 void LaunchGraph(Facts& facts, const NamedStreams& streams) {

@@ -22,7 +22,7 @@ void CountCopy(Facts& facts, const std::string& item, std::size_t bytes) {
 NamedStreams CreateStreams(Facts& facts) {
   NamedStreams streams;
   int least = 0, greatest = 0;
-  COUNTED_CALL(facts, cudaDeviceGetStreamPriorityRange, &least, &greatest);
+  COUNTED_QUERY(facts, cudaDeviceGetStreamPriorityRange, &least, &greatest);
   COUNTED_CALL(facts, cudaStreamCreate, &streams.blocking);
   COUNTED_CALL(facts, cudaStreamCreateWithFlags, &streams.non_blocking, cudaStreamNonBlocking);
   COUNTED_CALL(facts, cudaStreamCreateWithPriority, &streams.high_priority, cudaStreamNonBlocking, greatest);

@@ -6,7 +6,7 @@ namespace gprof::examples {
 
 void Synchronise(Facts& facts, const NamedStreams& streams) {
   cudaEvent_t event = nullptr;
-  COUNTED_CALL(facts, cudaEventCreateWithFlags, &event, cudaEventDisableTiming);
+  COUNTED_QUERY(facts, cudaEventCreateWithFlags, &event, cudaEventDisableTiming);
   for (int i = 0; i < 4; ++i) {
     CountLaunch(facts, kernels::Empty(streams.blocking), "EmptyKernel", kBlocking);
     COUNTED_CALL(facts, cudaEventRecord, event, streams.blocking);
@@ -26,7 +26,7 @@ void Synchronise(Facts& facts, const NamedStreams& streams) {
     COUNTED_CALL(facts, cudaDeviceSynchronize);
     facts.AddCount("syncs", "context");
   }
-  COUNTED_CALL(facts, cudaEventDestroy, event);
+  COUNTED_QUERY(facts, cudaEventDestroy, event);
 }
 
 void QueryMuch(Facts& facts, const NamedStreams& streams) {

@@ -193,15 +193,17 @@ def stream_differences(known, records):
     """Streams by the names that the program gave them; kernels of the others are of the default stream or of threads."""
     names = {name["handle"]: name["name"] for name in records["nvtx_name"] if name["object"] == recorded.NAME_OF_STREAM}
     default = {(context["context"], context["null_stream"]) for context in records["context"]}
+    streams = collections.defaultdict(recorded.Record)
+    for record in records["stream"]:  # one from the creating call, one from CUPTI, and each knows a part
+        streams[(record["context"], record["stream"])].update(
+            {field: record[field] for field in ("handle", "is_non_blocking", "priority") if record[field]})
     found = collections.defaultdict(collections.Counter)
     name_of = {}
-    for stream in records["stream"]:
-        key = (stream["context"], stream["stream"])
+    for key, stream in streams.items():
         if key in default:
             continue
-        name = names.get(stream["handle"], "of threads")
-        name_of[key] = name
-        found[name].update(created=1, non_blocking=stream["is_non_blocking"], priority=stream["priority"])
+        name_of[key] = names.get(stream["handle"], "of threads")
+        found[name_of[key]].update(created=1, non_blocking=stream["is_non_blocking"], priority=stream["priority"])
     for kernel in records["kernel"]:
         if kernel["graph"] == 0:
             key = (kernel["context"], kernel["stream"])
