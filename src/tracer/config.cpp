@@ -1,10 +1,12 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cstring>
 
 #include "gprof/trace/env.h"
+#include "notice.h"
 
 namespace gprof::tracer {
 namespace {
@@ -19,6 +21,14 @@ template <std::size_t N>
 void CopyPath(const char* name, char (&out)[N]) {
   const char* value = getenv(name);
   if (value != nullptr && std::strlen(value) < N) std::strcpy(out, value);
+}
+
+bool IsKnown(const char* variable) {
+  for (const trace::EnvVariable& known : trace::kEnvVariables) {
+    const std::size_t n = std::strlen(known.name);
+    if (std::strncmp(variable, known.name, n) == 0 && variable[n] == '=') return true;
+  }
+  return false;
 }
 
 bool Lists(const char* list, const char* word) {
@@ -52,6 +62,20 @@ void TracerConfig::FromEnv(TracerConfig* config) {
     char* end = nullptr;
     config->output_device = strtoull(run, &end, 10);
     if (end != nullptr && *end == ':') config->output_inode = strtoull(end + 1, nullptr, 10);
+  }
+}
+
+void TracerConfig::SayUnknownVariables() {
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    if (std::strncmp(*variable, "GPROF_", 6) != 0 || IsKnown(*variable)) continue;
+    Message message;
+    const char* equals = std::strchr(*variable, '=');
+    for (const char* p = *variable; p != equals && *p != 0; ++p) {
+      const char letter[2] = {*p, 0};
+      message << letter;
+    }
+    message << " in the environment is no variable of gprof-cli's; docs/environment.md lists those";
+    Say(trace::NoticeLevel::kWarning, message);
   }
 }
 

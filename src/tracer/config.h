@@ -18,6 +18,8 @@ struct TracerConfig {
 
   bool IsOn() const { return output[0] != 0; }
   static void FromEnv(TracerConfig* config);
+  // A GPROF_ variable that no version up to this one knows is a typing error, and is said to be one.
+  static void SayUnknownVariables();
 };
 
 }  // namespace gprof::tracer

@@ -206,6 +206,7 @@ bool StartTracer() {
     return then == State::kRecording;
   }
   BeginRecording();
+  if (then == State::kNotStarted) TracerConfig::SayUnknownVariables();
   return true;
 }
 
