@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/lists.h"
+#include "cli/options.h"
 #include "cli/recorded.h"
 #include "cli/talk.h"
 #include "launch/launch.h"
@@ -87,7 +87,7 @@ class Profile : public Command {
     app.add_option("--flush-ms", options_.flush_ms,
                    "longest time in ms that a record waits before it is in the file (500): what a killed machine can lose")
         ->type_name("MS")
-        ->check(CLI::Range(1u, 3'600'000u).description(""))
+        ->check(WholeNumber(1, 3'600'000))
         ->group("Output");
   }
 
@@ -100,7 +100,7 @@ class Profile : public Command {
     app.add_option("--cuda-graph-trace", options_.graph_trace,
                    "CUDA graphs as a whole (graph, default), or every node of them (node), which costs more")
         ->type_name("graph|node")
-        ->check(CLI::IsMember({"graph", "node"}).description(""))
+        ->check(OneOf({"graph", "node"}))
         ->group("What is recorded");
     app.add_option("--cupti", options_.cupti_path, "libcupti to use in place of the one found")
         ->type_name("PATH")
@@ -116,7 +116,7 @@ class Profile : public Command {
         ->group("Program");
     app.add_option("-w,--show-output", show_output_, "false sends stdout and stderr of APP to /dev/null")
         ->type_name("true|false")
-        ->check(CLI::IsMember({"true", "false"}).description(""))
+        ->check(OneOf({"true", "false"}))
         ->group("Program");
   }
 

@@ -19,7 +19,21 @@ constexpr std::array kCommands = {
                 "gprof-cli profile -o 'run-%h-%p.trace' python train.py\n"
                 "gprof-cli profile -t nvtx -f -o cpu.trace ./app",
                 true, MakeProfile},
+    CommandInfo{"report", "say what happened and why the GPU was idle", "TRACE [options]",
+                "gprof-cli report run.trace\n"
+                "gprof-cli report run.trace --only gaps,kernels --rows 5\n"
+                "gprof-cli report run.trace --format json -o report.json",
+                false, MakeReport},
+    CommandInfo{"info", "show processes, devices, sizes and the health of a trace", "TRACE [options]",
+                "gprof-cli info run.trace", false, MakeInfo},
+    CommandInfo{"dump", "print every record of a trace as text", "TRACE [options]",
+                "gprof-cli dump run.trace\n"
+                "gprof-cli dump run.trace --kind kernel,memcpy",
+                false, MakeDump},
     CommandInfo{"help", "explain a command", "[COMMAND]", "gprof-cli help profile", false, MakeHelp},
+    CommandInfo{"completion", "print a completion script for a shell", "bash|zsh|fish",
+                "gprof-cli completion bash > ~/.local/share/bash-completion/completions/gprof-cli", false,
+                MakeCompletion},
     CommandInfo{"version", "print the version", "", "", false, MakeVersion},
 };
 

@@ -1,0 +1,106 @@
+// gprof-cli report: what happened, why the GPU was idle. docs/commands/report.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/talk.h"
+
+namespace gprof::cli {
+namespace {
+
+const Analysis& RequireAnalysis(const std::string& name) {
+  if (const Analysis* analysis = FindAnalysis(name)) return *analysis;
+  std::vector<std::string> names;
+  for (const Analysis& analysis : AllAnalyses()) names.emplace_back(analysis.name);
+  const std::string_view nearest = Nearest(name, names);
+  throw Error(ExitCode::kUsage, "there is no analysis '" + name + "'",
+              nearest.empty() ? "gprof-cli report --list lists them" : "did you mean " + std::string(nearest) + "?");
+}
+
+class ReportCommand : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("TRACE", trace_, "the trace to report on");
+    app.add_option("--only", only_, "these analyses alone, separated by commas")->type_name("LIST")->group("What is shown");
+    app.add_option("--skip", skip_, "all analyses but these")->type_name("LIST")->group("What is shown");
+    app.add_flag("--list", wants_list_, "list the analyses and stop")->group("What is shown");
+    app.add_option("--rows", options_.max_rows, "rows of a table at most (20), 0 for all")
+        ->type_name("N")
+        ->check(WholeNumber(0, 1'000'000'000))
+        ->group("What is shown");
+    app.add_option("--min-gap", min_gap_, "leave shorter gaps out of the table of gaps, never out of sums; 10us, 1ms, 2s")
+        ->type_name("TIME")
+        ->group("What is shown");
+    app.add_option("--format", format_, "text (default) or json")
+        ->type_name("text|json")
+        ->check(OneOf({"text", "json"}))
+        ->group("Output");
+    app.add_option("-o,--output", output_, "write the report to a file, whole or not at all")
+        ->type_name("FILE")
+        ->group("Output");
+  }
+
+  int Run() override {
+    if (wants_list_) return List();
+    if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to report on", "usage: gprof-cli report TRACE [options]");
+    const std::vector<const Analysis*> analyses = Choose();
+    if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
+    const Trace trace = LoadTrace(trace_);
+    const Report report = RunAnalyses(trace, analyses, options_);
+    const bool is_file = !output_.empty() && output_ != "-";
+    // A file is not a terminal, whatever stdout is.
+    const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
+    const std::string text = format_ == "json" ? RenderReportJson(report) : RenderReportText(report, terminal);
+    if (is_file) {
+      WriteFile(output_, text);
+    } else {
+      WriteResult(text);
+    }
+    return CodeOf(ExitCode::kGood);
+  }
+
+ private:
+  std::vector<const Analysis*> Choose() const {
+    std::vector<const Analysis*> only, skip, chosen;
+    if (!only_.empty()) {
+      for (const std::string& name : SplitList(only_)) only.push_back(&RequireAnalysis(name));
+    }
+    if (!skip_.empty()) {
+      for (const std::string& name : SplitList(skip_)) skip.push_back(&RequireAnalysis(name));
+    }
+    const auto is_in = [](const auto& list, const Analysis* a) { return std::find(list.begin(), list.end(), a) != list.end(); };
+    for (const Analysis& analysis : AllAnalyses()) {
+      if ((only.empty() || is_in(only, &analysis)) && !is_in(skip, &analysis)) chosen.push_back(&analysis);
+    }
+    return chosen;
+  }
+
+  static int List() {
+    std::string text;
+    for (const Analysis& analysis : AllAnalyses()) {
+      const std::size_t fill = analysis.name.size() < 14 ? 14 - analysis.name.size() : 1;
+      text += std::string(analysis.name) + std::string(fill, ' ') + std::string(analysis.summary) + "\n";
+    }
+    WriteResult(text);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  std::string trace_, only_, skip_, min_gap_, output_;
+  std::string format_ = "text";
+  bool wants_list_ = false;
+  AnalysisOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeReport() { return std::make_unique<ReportCommand>(); }
+
+}  // namespace gprof::cli

@@ -1,0 +1,103 @@
+#include "cli/json.h"
+
+#include <cmath>
+
+#include "cli/facts.h"
+#include "gprof/version.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr double kLargestExact = 9007199254740992.0;   // 2^53
+
+Json ProcessJson(const Trace& trace, const Process& process) {
+  return {{"pid", process.pid},
+          {"parent_pid", process.parent_pid},
+          {"image", process.image},
+          {"name", trace.Text(process.name)},
+          {"command_line", trace.Text(process.command_line)},
+          {"host", trace.Text(process.host)},
+          {"start_ns", process.start_ns},
+          {"end_ns", process.end_ns},
+          {"ended_cleanly", process.has_end},
+          {"forked", process.is_forked},
+          {"tracer_version", trace.Text(process.tracer_version)},
+          {"cupti_path", trace.Text(process.cupti_path)},
+          {"cupti_version", process.cupti_version},
+          {"driver_version", process.driver_version},
+          {"runtime_version", process.runtime_version}};
+}
+
+Json DeviceJson(const Trace& trace, const Device& device) {
+  const trace::DeviceRecord& facts = device.facts;
+  return {{"ordinal", device.ordinal},
+          {"name", trace.Text(device.name)},
+          {"uuid", trace.Text(device.uuid)},
+          {"compute_capability", std::to_string(facts.compute_major) + "." + std::to_string(facts.compute_minor)},
+          {"sm_count", facts.sm_count},
+          {"sm_clock_khz", facts.sm_clock_khz},
+          {"memory_bytes", facts.memory_bytes},
+          {"memory_bytes_per_second", facts.memory_bytes_per_second},
+          {"l2_bytes", facts.l2_bytes},
+          {"pcie_generation", facts.pcie_generation},
+          {"pcie_lanes", facts.pcie_lanes}};
+}
+
+Json HealthJson(const Trace& trace) {
+  const TraceHealth& h = trace.health;
+  return {{"complete", h.IsComplete()},
+          {"truncated", h.is_truncated},
+          {"chunks", h.chunks},
+          {"damaged_chunks", h.damaged_chunks},
+          {"skipped_bytes", h.skipped_bytes},
+          {"missing_chunks", h.missing_chunks},
+          {"duplicate_chunks", h.duplicate_chunks},
+          {"unknown_chunks", h.unknown_chunks},
+          {"unknown_records", h.unknown_records},
+          {"lost_records", h.lost_records},
+          {"unfinished_processes", h.unfinished_processes},
+          {"unmatched_launches", h.unmatched_launches},
+          {"unmatched_ops", h.unmatched_ops},
+          {"bad_times", h.bad_times},
+          {"early_ops", h.early_ops},
+          {"worst_early_ns", h.worst_early_ns},
+          {"unmatched_nvtx_ends", h.unmatched_nvtx_ends},
+          {"open_ranges", h.open_ranges},
+          {"missing_strings", h.missing_strings}};
+}
+
+}  // namespace
+
+std::string ToText(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json NumberJson(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  if (value == std::floor(value) && std::fabs(value) < kLargestExact) return static_cast<int64_t>(value);
+  return value;
+}
+
+void AddTraceFacts(const Trace& trace, Json* json) {
+  Json& out = *json;
+  out["gprof_cli"] = kVersion;
+  out["trace"] = {{"path", trace.path},
+                  {"file_bytes", trace.health.file_bytes},
+                  {"records", trace.record_count},
+                  {"start_ns", trace.start_ns},
+                  {"end_ns", trace.end_ns},
+                  {"duration_ns", trace.end_ns - trace.start_ns}};
+  out["processes"] = Json::array();
+  for (const Process& process : trace.processes) out["processes"].push_back(ProcessJson(trace, process));
+  out["devices"] = Json::array();
+  for (const Device& device : trace.devices) out["devices"].push_back(DeviceJson(trace, device));
+  out["health"] = HealthJson(trace);
+  out["losses"] = Json::array();
+  for (const Loss& loss : trace.losses) {
+    out["losses"].push_back({{"reason", ReasonText(loss.reason)}, {"kind", loss.kind}, {"count", loss.count}, {"time_ns", loss.time_ns}});
+  }
+  out["notices"] = Json::array();
+  for (const Notice& notice : trace.notices) {
+    out["notices"].push_back({{"level", LevelText(notice.level)}, {"message", trace.Text(notice.message)}, {"time_ns", notice.time_ns}});
+  }
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,22 @@
+// JSON, for machines. Strings that are no UTF-8 get a replacement character: names come from programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "gprof/trace.h"
+
+namespace gprof::cli {
+
+// Keys keep the order they are written in.
+using Json = nlohmann::ordered_json;
+
+std::string ToText(const Json& json);
+
+// A number as JSON has it: whole where it is whole, null where it is none.
+Json NumberJson(double value);
+
+// "trace", "processes", "devices", "health", "losses" and "notices", the same in every schema.
+void AddTraceFacts(const Trace& trace, Json* json);
+
+}  // namespace gprof::cli

@@ -1,0 +1,25 @@
+// Words on the command line, and what is said when they are wrong.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gprof::cli {
+
+// The pieces between commas.
+std::vector<std::string> SplitList(std::string_view text);
+
+// `text` so that a shell takes it as one word.
+std::string ShellQuoted(const std::string& text);
+
+// 250, 250ns, 10us, 1.5ms, 2s. Throws Error in the name of `option`.
+int64_t ReadTime(const std::string& option, const std::string& text);
+
+// Checks for CLI11, in our words.
+CLI::Validator OneOf(const std::vector<std::string>& words);
+CLI::Validator WholeNumber(uint64_t least, uint64_t most);
+
+}  // namespace gprof::cli

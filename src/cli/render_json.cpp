@@ -1,0 +1,82 @@
+// The report for machines: schema gprof.report/1.
+#include "analysis/metrics.h"
+#include "cli/json.h"
+#include "cli/report.h"
+
+namespace gprof::cli {
+namespace {
+
+const char* BetterName(Better better) {
+  switch (better) {
+    case Better::kLower: return "lower";
+    case Better::kHigher: return "higher";
+    case Better::kNeither: break;
+  }
+  return "neither";
+}
+
+const char* SeverityName(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo: return "info";
+    case Severity::kNote: return "note";
+    case Severity::kWarning: break;
+  }
+  return "warning";
+}
+
+Json MetricJson(const Metric& metric) {
+  Json json = {{"id", metric.id}, {"scope", metric.scope}, {"value", NumberJson(metric.value)}};
+  if (const MetricInfo* info = FindMetric(metric.id)) {
+    json["unit"] = UnitName(info->unit);
+    json["better"] = BetterName(info->better);
+    json["deterministic"] = info->is_deterministic;
+  }
+  return json;
+}
+
+Json CellJson(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* whole = std::get_if<int64_t>(&cell)) return *whole;
+  if (const auto* real = std::get_if<double>(&cell)) return NumberJson(*real);
+  return nullptr;
+}
+
+Json TableJson(const Table& table, std::string_view analysis) {
+  Json json = {{"id", table.id}, {"analysis", analysis}, {"title", table.title}, {"note", table.note}};
+  json["columns"] = Json::array();
+  for (const Column& column : table.columns) {
+    json["columns"].push_back({{"key", column.key}, {"title", column.title}, {"unit", UnitName(column.unit)}});
+  }
+  json["rows"] = Json::array();
+  for (const auto& row : table.rows) {
+    Json cells = Json::object();
+    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i) cells[table.columns[i].key] = CellJson(row[i]);
+    json["rows"].push_back(std::move(cells));
+  }
+  return json;
+}
+
+Json FindingJson(const Finding& finding) {
+  return {{"id", finding.id},           {"severity", SeverityName(finding.severity)},
+          {"message", finding.message}, {"advice", finding.advice},
+          {"gain_ns", finding.gain_ns}, {"basis", finding.basis}};
+}
+
+}  // namespace
+
+std::string RenderReportJson(const Report& report) {
+  Json json;
+  json["schema"] = "gprof.report/1";
+  AddTraceFacts(report.trace, &json);
+  json["findings"] = Json::array();
+  for (const Finding& finding : report.findings) json["findings"].push_back(FindingJson(finding));
+  json["metrics"] = Json::array();
+  json["tables"] = Json::array();
+  for (const Section& section : report.sections) {
+    for (const Metric& metric : section.result.metrics) json["metrics"].push_back(MetricJson(metric));
+    for (const Table& table : section.result.tables) json["tables"].push_back(TableJson(table, section.analysis->name));
+  }
+  return ToText(json);
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,189 @@
+// The report as a person reads it: who and what, then what to do, then the tables it rests on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/facts.h"
+#include "cli/report.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kMaxProse = 100;   // longer lines are hard to read, whatever the terminal has room for
+constexpr std::size_t kMargin = 2;
+
+class TextReport {
+ public:
+  TextReport(const Report& report, const Terminal& terminal)
+      : report_(report), trace_(report.trace), terminal_(terminal), style_(terminal.has_color) {
+    prose_ = terminal_;
+    prose_.columns = std::min(terminal_.columns, kMaxProse);
+  }
+
+  std::string Render() {
+    Header();
+    Defects();
+    NoGpuWork();
+    Findings();
+    for (const Section& section : report_.sections) {
+      for (const Table& table : section.result.tables) AddTable(table);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void Header() {
+    AddLine("Trace", fmt::format("{}  {}, {}", trace_.path, FormatBytes(static_cast<double>(trace_.health.file_bytes)),
+                                 CountOf(static_cast<int64_t>(trace_.record_count), "record")));
+    AddLine("Program", Programs());
+    AddLine("Machine", Machine());
+    if (trace_.end_ns > trace_.start_ns) {
+      AddLine("Time", FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
+    }
+  }
+
+  std::string Programs() const {
+    if (trace_.processes.empty()) return "";
+    const Process& first = trace_.processes.front();
+    const std::string_view command = trace_.Text(first.command_line);
+    std::string text(command.empty() ? trace_.Text(first.name) : command);
+    const std::size_t room = prose_.columns - 30;
+    text = ShortenMiddle(Printable(text), std::max<std::size_t>(room, 20));
+    std::set<std::pair<uint32_t, NameId>> pids;
+    for (const Process& process : trace_.processes) pids.insert({process.pid, process.host});
+    if (pids.size() > 1) text += fmt::format(" and {} more processes", pids.size() - 1);
+    return text;
+  }
+
+  std::string Machine() const {
+    std::vector<std::string> parts;
+    std::set<NameId> hosts;
+    for (const Process& process : trace_.processes) {
+      if (hosts.insert(process.host).second && hosts.size() == 1) parts.emplace_back(trace_.Text(process.host));
+    }
+    if (hosts.size() > 1) parts.front() += fmt::format(" and {} more hosts", hosts.size() - 1);
+    std::map<std::string, unsigned> names;
+    for (const Device& device : trace_.devices) ++names[std::string(trace_.Text(device.name))];
+    for (const auto& [name, count] : names) parts.push_back(count > 1 ? fmt::format("{} x {}", count, name) : name);
+    AddVersions(&parts);
+    std::string text;
+    for (const std::string& part : parts) {
+      if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+    }
+    return text;
+  }
+
+  void AddVersions(std::vector<std::string>* parts) const {
+    for (const Process& process : trace_.processes) {
+      if (process.driver_version == 0) continue;
+      parts->push_back("driver for CUDA " + CudaVersion(process.driver_version));
+      return;
+    }
+  }
+
+  void Defects() {
+    const std::vector<Defect> defects = DefectsOf(trace_);
+    if (trace_.health.IsComplete()) {
+      AddLine("Complete", defects.empty() ? "yes, nothing is known to be missing" : "yes, but:");
+    } else {
+      out_ += style_.Red("INCOMPLETE") + " what follows is true of what is left:\n";
+    }
+    for (const Defect& defect : defects) out_ += "  - " + Printable(defect.text) + "\n";
+  }
+
+  void NoGpuWork() {
+    const std::vector<std::string> reasons = WhyNoGpuWork(trace_);
+    if (reasons.empty()) return;
+    Heading("No GPU work in this trace");
+    for (const std::string& reason : reasons) Paragraph(reason, kMargin);
+  }
+
+  void Findings() {
+    if (report_.findings.empty()) return;
+    Heading("What to do");
+    std::size_t number = 0;
+    for (const Finding& finding : report_.findings) AddFinding(finding, ++number);
+  }
+
+  void AddFinding(const Finding& finding, std::size_t number) {
+    const std::string label = fmt::format("{:>3} ", number);
+    const std::size_t indent = label.size() + 1;
+    std::size_t used = 0;
+    for (const std::string& line : Wrap(Printable(finding.message), prose_.columns - indent)) {
+      out_ += (used++ == 0 ? Colored(finding.severity, label) + " " : std::string(indent, ' ')) + style_.Bold(line) + "\n";
+    }
+    if (!finding.advice.empty()) Paragraph(finding.advice, indent);
+    std::string tail = finding.id;
+    if (finding.gain_ns > 0) {
+      tail = "To be won: up to " + FormatNs(static_cast<double>(finding.gain_ns)) +
+             (finding.basis.empty() ? "" : ", " + finding.basis) + ". [" + finding.id + "]";
+    } else {
+      tail = "[" + finding.id + "]";
+    }
+    for (const std::string& line : Wrap(Printable(tail), prose_.columns - indent)) {
+      out_ += std::string(indent, ' ') + style_.Dim(line) + "\n";
+    }
+  }
+
+  std::string Colored(Severity severity, const std::string& text) const {
+    switch (severity) {
+      case Severity::kWarning: return style_.Yellow(text);
+      case Severity::kNote: return style_.Cyan(text);
+      case Severity::kInfo: break;
+    }
+    return style_.Dim(text);
+  }
+
+  void AddTable(const Table& table) {
+    if (table.rows.empty()) return;
+    TextTable text;
+    for (const Column& column : table.columns) {
+      text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});
+    }
+    for (const auto& row : table.rows) {
+      std::vector<std::string> cells;
+      for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i) {
+        cells.push_back(FormatCell(row[i], table.columns[i].unit));
+      }
+      text.rows.push_back(std::move(cells));
+    }
+    Heading(table.title);
+    out_ += RenderTable(text, terminal_.columns, style_, kMargin);
+    if (!table.note.empty()) {
+      for (const std::string& line : Wrap(Printable(table.note), prose_.columns - kMargin)) {
+        out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
+      }
+    }
+  }
+
+  void Heading(const std::string& title) { out_ += "\n" + style_.Bold(Printable(title)) + "\n"; }
+
+  void AddLine(const std::string& label, const std::string& text) {
+    if (!text.empty()) out_ += LabeledLine(label, text, prose_);
+  }
+
+  void Paragraph(const std::string& text, std::size_t indent) {
+    for (const std::string& line : Wrap(Printable(text), prose_.columns - indent)) {
+      out_ += std::string(indent, ' ') + line + "\n";
+    }
+  }
+
+  const Report& report_;
+  const Trace& trace_;
+  Terminal terminal_, prose_;
+  Style style_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string RenderReportText(const Report& report, const Terminal& terminal) {
+  return TextReport(report, terminal).Render();
+}
+
+}  // namespace gprof::cli
