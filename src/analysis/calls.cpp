@@ -32,14 +32,17 @@ uint32_t OutermostCall(const Trace& trace, uint32_t call) {
 }
 
 std::vector<uint8_t> BlockingCopies(const Trace& trace) {
-  std::vector<uint8_t> blocks(trace.api_calls.size(), 0);
+  std::vector<uint8_t> blocks(trace.api_calls.size(), 0), has_op(trace.api_calls.size(), 0);
   for (const GpuOp& op : trace.ops) {
-    if (op.api != kNone && Blocks(op)) blocks[OutermostCall(trace, op.api)] = 1;
+    const uint32_t call = OutermostCall(trace, op.api);
+    if (call == kNone) continue;
+    has_op[call] = 1;
+    if (Blocks(op)) blocks[call] = 1;
   }
   for (size_t i = 0; i < blocks.size(); ++i) {
     const ApiCall& call = trace.api_calls[i];
     // Without its operation only the name tells: cudaMemcpy waits, cudaMemcpyAsync does not as a rule.
-    if (call.api_class == ApiClass::kCopy && call.parent == kNone && call.op_count == 0) {
+    if (call.api_class == ApiClass::kCopy && call.parent == kNone && has_op[i] == 0) {
       blocks[i] = trace.Text(call.function).find("Async") == std::string_view::npos;
     }
   }

@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include "analysis/analyses.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+TEST(Devices, BusyIsTheUnionOfOverlappingOperations) {
+  TraceMaker maker;
+  maker.AddKernel(100, 200);
+  maker.AddKernel(150, 250);
+  maker.AddCopy(240, 300, 64, trace::CopyKind::kHostToDevice);
+  maker.AddFill(400, 410, 64);
+  const AnalysisResult result = RunDevices(maker.Finish(), {});
+  for (const char* scope : {"", "gpu0"}) {
+    EXPECT_EQ(MetricOf(result, "gpu.window_ns", scope), 310);
+    EXPECT_EQ(MetricOf(result, "gpu.busy_ns", scope), 210);
+    EXPECT_EQ(MetricOf(result, "gpu.kernel_ns", scope), 150);
+    EXPECT_EQ(MetricOf(result, "gpu.copy_only_ns", scope), 60);
+    EXPECT_EQ(MetricOf(result, "gpu.idle_ns", scope), 100);
+    EXPECT_DOUBLE_EQ(MetricOf(result, "gpu.busy_percent", scope), 100.0 * 210 / 310);
+    EXPECT_EQ(MetricOf(result, "gpu.operations", scope), 4);
+  }
+  const Table& table = TableOf(result, "devices");
+  EXPECT_EQ(TextOf(table, 0, "name"), "Test GPU");
+  EXPECT_EQ(IntOf(table, 0, "kernels"), 2);
+  EXPECT_EQ(IntOf(table, 0, "copies"), 1);
+  EXPECT_EQ(IntOf(table, 0, "fills"), 1);
+}
+
+TEST(Devices, AGraphRecordedAsAWholeCountsAsKernels) {
+  TraceMaker maker;
+  maker.AddKernel(0, 100).kind = OpKind::kGraph;
+  EXPECT_EQ(MetricOf(RunDevices(maker.Finish(), {}), "gpu.kernel_ns"), 100);
+}
+
+TEST(Devices, SumsOverDevicesAndUnusedOnes) {
+  TraceMaker maker;
+  const uint32_t second = maker.AddDevice(1);
+  maker.AddDevice(2);
+  maker.AddKernel(0, 100);
+  maker.AddKernel(1000, 1100).device = second;
+  maker.AddKernel(1200, 1300).device = second;
+  const AnalysisResult result = RunDevices(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "gpu.window_ns"), 100 + 300);
+  EXPECT_EQ(MetricOf(result, "gpu.busy_ns"), 300);
+  EXPECT_EQ(MetricOf(result, "gpu.busy_percent"), 75);
+  EXPECT_EQ(MetricOf(result, "gpu.idle_ns", "gpu1"), 100);
+  EXPECT_FALSE(HasMetric(result, "gpu.idle_ns", "gpu2"));
+  EXPECT_EQ(TableOf(result, "devices").rows.size(), 2u);
+  EXPECT_NE(TableOf(result, "devices").note.find("Not used: 1 of 3 GPUs."), std::string::npos);
+}
+
+TEST(Devices, NoMetricsWithoutOperations) {
+  TraceMaker maker;
+  EXPECT_TRUE(RunDevices(maker.Finish(), {}).metrics.empty());
+}
+
+TEST(Devices, AnOperationOfNoLengthIsAWindowOfNoLength) {
+  TraceMaker maker;
+  maker.AddKernel(5, 5);
+  const AnalysisResult result = RunDevices(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "gpu.window_ns"), 0);
+  EXPECT_EQ(MetricOf(result, "gpu.idle_percent"), 0);
+}
+
+}  // namespace
+}  // namespace gprof::test

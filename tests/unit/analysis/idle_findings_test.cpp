@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include "analysis/analyses.h"
+#include "analysis/findings.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+constexpr int64_t kUs = 1000, kMs = 1'000'000;
+
+// `steps` kernels of `kernel_ns`; before each the host works for `host_ns` in the range step/load.
+Trace StarvedLoader(int64_t steps, int64_t host_ns, int64_t kernel_ns) {
+  TraceMaker maker;
+  int64_t now_ns = 0;
+  for (int64_t i = 0; i < steps; ++i) {
+    maker.AddRange(now_ns, now_ns + host_ns + 8 * kUs, "step");
+    maker.AddRange(now_ns, now_ns + host_ns, "step/load");
+    now_ns += host_ns;
+    maker.Launch(now_ns, now_ns + 3 * kUs, now_ns + 5 * kUs, now_ns + 5 * kUs + kernel_ns);
+    now_ns += 8 * kUs;
+    maker.AddCall(now_ns, now_ns + kernel_ns, "cudaDeviceSynchronize");
+    now_ns += kernel_ns;
+  }
+  return maker.Finish();
+}
+
+TEST(IdleFindings, StarvedLoaderNamesTheRange) {
+  const AnalysisResult result = RunIdle(StarvedLoader(20, 8 * kMs, 2 * kMs), {});
+  const Finding* finding = FindingOf(result, "idle.host");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(&result.findings.front(), finding);
+  EXPECT_EQ(finding->severity, Severity::kWarning);
+  EXPECT_EQ(finding->gain_ns, 19 * 8 * kMs);
+  EXPECT_EQ(finding->message.find("gpu0 idle 79.2% of 192.15 ms: "), 0u) << finding->message;
+  EXPECT_NE(finding->message.find("the host ran its own code, all of it in step/load"), std::string::npos)
+      << finding->message;
+  EXPECT_FALSE(finding->advice.empty());
+  EXPECT_FALSE(finding->basis.empty());
+}
+
+TEST(IdleFindings, NothingOfABusyGpu) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 100; ++i) maker.Launch(i * 10, i * 10 + 5, i * kMs + kMs, (i + 2) * kMs);
+  EXPECT_TRUE(RunIdle(maker.Finish(), {}).findings.empty());
+}
+
+TEST(IdleFindings, LittleIdleTimeIsNotWorthAFinding) {
+  EXPECT_EQ(FindingOf(RunIdle(StarvedLoader(20, 100 * kUs, 2 * kMs), {}), "idle.host"), nullptr);
+}
+
+// Kernels of 2 us, a launch every 5 us, nothing between the launches.
+Trace LaunchBound(int64_t kernels, int64_t kernel_ns) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < kernels; ++i) {
+    const int64_t call_ns = i * 5 * kUs;
+    maker.Launch(call_ns, call_ns + 4500, call_ns + 4000, call_ns + 4000 + kernel_ns);
+  }
+  return maker.Finish();
+}
+
+TEST(IdleFindings, LaunchBoundWhenLaunchingTakesLongerThanRunning) {
+  const AnalysisResult result = RunIdle(LaunchBound(200, 2 * kUs), {});
+  const Finding* finding = FindingOf(result, "launch.bound");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message,
+            "199 kernels of 2.00 us on average came after the GPU had run dry, 3.00 us idle before each: launching "
+            "takes longer than running");
+  EXPECT_EQ(finding->gain_ns, 199 * 3 * kUs);
+}
+
+TEST(IdleFindings, NotLaunchBoundWhenKernelsAreLonger) {
+  EXPECT_EQ(FindingOf(RunIdle(LaunchBound(200, 6 * kUs), {}), "launch.bound"), nullptr);
+}
+
+TEST(IdleFindings, NotLaunchBoundByAFewKernels) {
+  EXPECT_EQ(FindingOf(RunIdle(LaunchBound(5, 2 * kUs), {}), "launch.bound"), nullptr);
+}
+
+TEST(IdleFindings, SyncDrainsTheGpu) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 50; ++i) {
+    const int64_t start_ns = i * 100 * kUs;
+    maker.Launch(start_ns, start_ns + 5 * kUs, start_ns + 8 * kUs, start_ns + 80 * kUs);
+    maker.AddCall(start_ns + 5 * kUs, start_ns + 90 * kUs, "cudaStreamSynchronize");
+  }
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "sync.drains");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 49 * 18 * kUs);  // 10 us until the wait returned, 8 us until the next kernel ran
+  EXPECT_EQ(FindingOf(result, "launch.bound"), nullptr);
+}
+
+TEST(IdleFindings, SyncIsNoProblemWhereWorkIsQueued) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 50; ++i) {
+    const int64_t start_ns = i * 100 * kUs;
+    maker.Launch(start_ns - 30 * kUs, start_ns - 25 * kUs, start_ns, start_ns + 99 * kUs);
+    maker.AddCall(start_ns + 5 * kUs, start_ns + 60 * kUs, "cudaStreamSynchronize");
+  }
+  EXPECT_EQ(FindingOf(RunIdle(maker.Finish(), {}), "sync.drains"), nullptr);
+}
+
+TEST(IdleFindings, UnknownTimePromisesNoGain) {
+  TraceMaker maker;
+  maker.AddKernel(0, 100);
+  maker.AddKernel(500, 600);
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "idle.unknown");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 0);
+}
+
+TEST(IdleFindings, SeveralGpusAreCounted) {
+  TraceMaker maker;
+  const uint32_t second = maker.AddDevice(1);
+  for (uint32_t device : {0u, second}) {
+    maker.AddKernel(0, 100).device = device;
+    maker.AddKernel(500, 600).device = device;
+  }
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_EQ(result.findings[0].message.find("2 GPUs idle 66.7% of 1.20 us: "), 0u) << result.findings[0].message;
+}
+
+TEST(RankFindings, GainThenSeverityThenName) {
+  std::vector<Finding> findings = {{"b", Severity::kInfo, "", "", 0, ""},    {"a", Severity::kInfo, "", "", 0, ""},
+                                   {"c", Severity::kWarning, "", "", 0, ""}, {"d", Severity::kInfo, "", "", 7, ""},
+                                   {"e", Severity::kInfo, "", "", 9, ""}};
+  RankFindings(&findings);
+  std::string order;
+  for (const Finding& finding : findings) order += finding.id;
+  EXPECT_EQ(order, "edcab");
+}
+
+}  // namespace
+}  // namespace gprof::test

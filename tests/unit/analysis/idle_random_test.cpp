@@ -1,0 +1,163 @@
+// What must hold for every trace, on many random ones.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "analysis/analyses.h"
+#include "analysis/causes.h"
+#include "analysis/metrics.h"
+#include "idle_reference.h"
+#include "random_trace.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+constexpr uint32_t kTraces = 1500;
+constexpr AnalysisOptions kAllRows{0, 0};
+
+std::string Scope(const Trace& trace, uint32_t device) { return "gpu" + std::to_string(trace.devices[device].ordinal); }
+
+bool HasOps(const Trace& trace, uint32_t device) {
+  return trace.device_ops[device].first != trace.device_ops[device].last;
+}
+
+TEST(RandomTraces, BusyAndIdleAreThoseOfEveryNanosecond) {
+  for (uint32_t seed = 0; seed < kTraces; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Trace trace = RandomTrace(seed);
+    const AnalysisResult result = RunDevices(trace, kAllRows);
+    for (uint32_t device = 0; device < trace.devices.size(); ++device) {
+      const ReferenceTimes expected = LookAtEveryNanosecond(trace, device);
+      const std::string scope = Scope(trace, device);
+      ASSERT_EQ(HasMetric(result, "gpu.busy_ns", scope), HasOps(trace, device));
+      if (!HasOps(trace, device)) continue;
+      ASSERT_EQ(MetricOf(result, "gpu.window_ns", scope), static_cast<double>(expected.window_ns));
+      ASSERT_EQ(MetricOf(result, "gpu.busy_ns", scope), static_cast<double>(expected.busy_ns));
+      ASSERT_EQ(MetricOf(result, "gpu.kernel_ns", scope), static_cast<double>(expected.kernel_ns));
+      ASSERT_EQ(MetricOf(result, "gpu.copy_only_ns", scope),
+                static_cast<double>(expected.busy_ns - expected.kernel_ns));
+      ASSERT_EQ(MetricOf(result, "gpu.idle_ns", scope), static_cast<double>(expected.idle_ns));
+    }
+  }
+}
+
+TEST(RandomTraces, CausesAreThoseOfEveryNanosecond) {
+  std::map<std::string, int64_t> seen;
+  for (uint32_t seed = 0; seed < kTraces; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Trace trace = RandomTrace(seed);
+    const AnalysisResult result = RunIdle(trace, kAllRows);
+    std::map<std::string, int64_t> paths, expected_paths;
+    for (uint32_t device = 0; device < trace.devices.size(); ++device) {
+      ReferenceTimes expected = LookAtEveryNanosecond(trace, device);
+      for (const auto& [path, idle_ns] : expected.host_by_path) expected_paths[path] += idle_ns;
+      if (!HasOps(trace, device)) continue;
+      const std::string scope = Scope(trace, device);
+      ASSERT_EQ(MetricOf(result, "gaps.count", scope), static_cast<double>(expected.gaps));
+      ForEachCause([&](Cause cause) {
+        const std::string name(InfoOf(cause).name);
+        seen[name] += expected.idle_by_cause[name];
+        EXPECT_EQ(MetricOf(result, InfoOf(cause).metric, scope), static_cast<double>(expected.idle_by_cause[name]))
+            << name << " on " << scope;
+      });
+      ASSERT_FALSE(HasFailure());
+    }
+    const Table& by_path = TableOf(result, "idle_by_nvtx");
+    for (size_t row = 0; row < by_path.rows.size(); ++row) {
+      paths[TextOf(by_path, row, "path")] += IntOf(by_path, row, "idle_ns");
+    }
+    ASSERT_EQ(paths, expected_paths);
+  }
+  // The traces must show every cause, or the test would say nothing about it.
+  ForEachCause([&](Cause cause) { EXPECT_GT(seen[std::string(InfoOf(cause).name)], 0) << InfoOf(cause).name; });
+}
+
+TEST(RandomTraces, IdleAddsUpExactly) {
+  for (uint32_t seed = 0; seed < kTraces; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Trace trace = RandomTrace(seed);
+    const AnalysisResult devices = RunDevices(trace, kAllRows), idle = RunIdle(trace, kAllRows);
+    if (trace.ops.empty()) continue;
+    double causes = 0;
+    ForEachCause([&](Cause cause) { causes += MetricOf(idle, InfoOf(cause).metric); });
+    const double idle_ns = MetricOf(devices, "gpu.idle_ns");
+    ASSERT_EQ(causes, idle_ns);
+    ASSERT_EQ(MetricOf(devices, "gpu.busy_ns") + idle_ns, MetricOf(devices, "gpu.window_ns"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(idle, "idle"), "idle_ns")), idle_ns);
+
+    const Table& gaps = TableOf(idle, "gaps");
+    ASSERT_EQ(static_cast<double>(SumOf(gaps, "duration_ns")), idle_ns);
+    ASSERT_EQ(static_cast<double>(gaps.rows.size()), MetricOf(idle, "gaps.count"));
+    for (size_t row = 0; row < gaps.rows.size(); ++row) {
+      int64_t parts_ns = 0;
+      ForEachCause([&](Cause cause) { parts_ns += IntOf(gaps, row, std::string(InfoOf(cause).name) + "_ns"); });
+      ASSERT_EQ(parts_ns, IntOf(gaps, row, "duration_ns"));
+      ASSERT_TRUE(row == 0 || IntOf(gaps, row - 1, "duration_ns") >= IntOf(gaps, row, "duration_ns"));
+    }
+  }
+}
+
+TEST(RandomTraces, ConcurrencyIsThatOfEveryNanosecond) {
+  for (uint32_t seed = 0; seed < kTraces; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Trace trace = RandomTrace(seed);
+    const AnalysisResult result = RunStreams(trace, kAllRows);
+    const Table& table = TableOf(result, "concurrency");
+    std::map<std::pair<std::string, int64_t>, int64_t> actual, expected;
+    for (size_t row = 0; row < table.rows.size(); ++row) {
+      actual[{TextOf(table, row, "device"), IntOf(table, row, "streams")}] = IntOf(table, row, "time_ns");
+    }
+    for (uint32_t device = 0; device < trace.devices.size(); ++device) {
+      const ReferenceTimes times = LookAtEveryNanosecond(trace, device);
+      for (const auto& [level, time_ns] : times.time_by_level) expected[{Scope(trace, device), level}] = time_ns;
+      if (times.window_ns == 0) continue;
+      ASSERT_EQ(MetricOf(result, "streams.kernel_overlap_ns", Scope(trace, device)),
+                static_cast<double>(times.kernel_overlap_ns));
+      ASSERT_EQ(MetricOf(result, "streams.copy_compute_ns", Scope(trace, device)),
+                static_cast<double>(times.copy_compute_ns));
+    }
+    ASSERT_EQ(actual, expected);
+  }
+}
+
+TEST(RandomTraces, TablesSumToTheirMetrics) {
+  for (uint32_t seed = 0; seed < kTraces; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Trace trace = RandomTrace(seed);
+    const AnalysisResult kernels = RunKernels(trace, kAllRows), api = RunApi(trace, kAllRows),
+                         copies = RunMemcpy(trace, kAllRows), sync = RunSync(trace, kAllRows),
+                         nvtx = RunNvtx(trace, kAllRows);
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(kernels, "kernels"), "total_ns")),
+              MetricOf(kernels, "kernels.total_ns"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(kernels, "kernels"), "count")), MetricOf(kernels, "kernels.count"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(api, "api"), "total_ns")), MetricOf(api, "api.total_ns"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(api, "api"), "count")), MetricOf(api, "api.calls"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(copies, "memcpy"), "bytes")),
+              MetricOf(copies, "memcpy.bytes") + MetricOf(copies, "memset.bytes"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(copies, "memcpy"), "count")),
+              MetricOf(copies, "memcpy.count") + MetricOf(copies, "memset.count"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(copies, "pageable"), "time_ns")),
+              MetricOf(copies, "memcpy.pageable_ns"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(sync, "sync"), "total_ns")),
+              MetricOf(sync, "sync.host_blocked_ns") + MetricOf(sync, "sync.copy_blocked_ns"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(nvtx, "nvtx"), "count")), MetricOf(nvtx, "nvtx.ranges"));
+  }
+}
+
+TEST(RandomTraces, EveryAnalysisGivesTheSameTwice) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    const Trace trace = RandomTrace(seed);
+    for (const Analysis& analysis : AllAnalyses()) {
+      const AnalysisResult first = analysis.run(trace, {}), second = analysis.run(trace, {});
+      ASSERT_EQ(first.tables.size(), second.tables.size());
+      for (size_t i = 0; i < first.tables.size(); ++i) ASSERT_EQ(first.tables[i].rows, second.tables[i].rows);
+      ASSERT_EQ(first.metrics.size(), second.metrics.size());
+      for (size_t i = 0; i < first.metrics.size(); ++i) ASSERT_EQ(first.metrics[i].value, second.metrics[i].value);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gprof::test

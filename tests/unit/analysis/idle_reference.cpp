@@ -1,0 +1,177 @@
+#include "idle_reference.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace gprof::test {
+namespace {
+
+constexpr uint32_t kDriverCompiler = 1, kModuleLoading = 4u << 16, kLazyLoading = 5u << 16, kBufferFull = 6u << 16;
+
+class Reference {
+ public:
+  Reference(const Trace& trace, uint32_t device) : trace_(trace), slice_(trace.device_ops[device]) {}
+
+  ReferenceTimes Run() {
+    if (slice_.first == slice_.last) return times_;
+    const int64_t start_ns = trace_.ops[slice_.first].start_ns;
+    int64_t end_ns = start_ns;
+    for (uint32_t i = slice_.first; i < slice_.last; ++i) end_ns = std::max(end_ns, trace_.ops[i].end_ns);
+    times_.window_ns = end_ns - start_ns;
+    for (int64_t t = start_ns; t < end_ns; ++t) Look(t);
+    times_.gaps = CountGaps();
+    return times_;
+  }
+
+ private:
+  void Look(int64_t t) {
+    std::set<uint32_t> streams, kernel_streams;
+    int kernels = 0, copies = 0;
+    for (uint32_t i = slice_.first; i < slice_.last; ++i) {
+      const GpuOp& op = trace_.ops[i];
+      if (t < op.start_ns || t >= op.end_ns) continue;
+      streams.insert(op.stream);
+      copies += op.kind == OpKind::kMemcpy || op.kind == OpKind::kPeerCopy;
+      if (op.kind != OpKind::kKernel && op.kind != OpKind::kGraph) continue;
+      ++kernels;
+      kernel_streams.insert(op.stream);
+    }
+    ++times_.time_by_level[static_cast<int64_t>(streams.size())];
+    times_.kernel_ns += kernels > 0;
+    times_.kernel_overlap_ns += kernel_streams.size() >= 2;
+    times_.copy_compute_ns += kernels > 0 && copies > 0;
+    if (!streams.empty()) {
+      ++times_.busy_ns;
+      return;
+    }
+    ++times_.idle_ns;
+    ++times_.idle_by_cause[CauseAt(t)];
+  }
+
+  // A gap begins wherever an operation starts later than all before it have ended.
+  int64_t CountGaps() const {
+    int64_t gaps = 0;
+    for (uint32_t i = slice_.first + 1; i < slice_.last; ++i) {
+      const bool is_after_all = std::all_of(trace_.ops.begin() + slice_.first, trace_.ops.begin() + i,
+                                            [&](const GpuOp& op) { return op.end_ns < trace_.ops[i].start_ns; });
+      gaps += is_after_all;
+    }
+    return gaps;
+  }
+
+  std::string CauseAt(int64_t t) {
+    const uint32_t next = NextOp(t);
+    const int64_t gap_start_ns = GapStart(t);
+    const GpuOp& op = trace_.ops[next];
+    uint32_t call_index = op.api;
+    while (call_index != kNone && trace_.api_calls[call_index].parent != kNone) {
+      call_index = trace_.api_calls[call_index].parent;
+    }
+    if (call_index == kNone) return "unknown";
+    const ApiCall& call = trace_.api_calls[call_index];
+    if (call.end_ns <= gap_start_ns) return WaitsForEvent(next, call) ? "dependency" : "queue";
+    if (t < trace_.processes[call.process].start_ns) return "unknown";
+    if (IsInterrupted(call.thread, t, false)) return "profiler";
+    if (IsInterrupted(call.thread, t, true)) return "load";
+    if (t >= call.start_ns) return op.IsPageable() ? "copy" : "launch";
+    return WhatTheThreadDid(call.thread, t);
+  }
+
+  uint32_t NextOp(int64_t t) const {
+    uint32_t i = slice_.first;
+    while (trace_.ops[i].start_ns <= t) ++i;
+    return i;
+  }
+
+  int64_t GapStart(int64_t t) const {
+    int64_t start_ns = 0;
+    for (uint32_t i = slice_.first; i < slice_.last && trace_.ops[i].start_ns <= t; ++i) {
+      start_ns = std::max(start_ns, trace_.ops[i].end_ns);
+    }
+    return start_ns;
+  }
+
+  // The last operation of the stream before this one was launched before the stream was told to wait.
+  bool WaitsForEvent(uint32_t op_index, const ApiCall& call) const {
+    const GpuOp& op = trace_.ops[op_index];
+    if (op.stream == kNone) return false;
+    int64_t last_launch_ns = std::numeric_limits<int64_t>::min();
+    for (uint32_t i = slice_.first; i < op_index; ++i) {
+      if (trace_.ops[i].stream != op.stream) continue;
+      uint32_t other = trace_.ops[i].api;
+      while (other != kNone && trace_.api_calls[other].parent != kNone) other = trace_.api_calls[other].parent;
+      last_launch_ns = other == kNone ? trace_.ops[i].start_ns : trace_.api_calls[other].start_ns;
+    }
+    return std::any_of(trace_.syncs.begin(), trace_.syncs.end(), [&](const Sync& sync) {
+      return sync.kind == trace::SyncKind::kStreamWaitEvent && sync.stream == op.stream &&
+             sync.start_ns <= call.start_ns && sync.start_ns > last_launch_ns;
+    });
+  }
+
+  bool IsInterrupted(uint32_t thread, int64_t t, bool by_loading) const {
+    const auto covers = [&](const auto& record) {
+      return record.thread == thread && record.start_ns <= t && t < record.end_ns;
+    };
+    for (const Overhead& overhead : trace_.overheads) {
+      if (!covers(overhead) || overhead.kind == kBufferFull) continue;
+      const bool loads =
+          overhead.kind == kDriverCompiler || overhead.kind == kModuleLoading || overhead.kind == kLazyLoading;
+      if (loads == by_loading) return true;
+    }
+    return by_loading && std::any_of(trace_.jits.begin(), trace_.jits.end(), covers);
+  }
+
+  std::string WhatTheThreadDid(uint32_t thread, int64_t t) {
+    for (uint32_t i = 0; i < trace_.api_calls.size(); ++i) {
+      const ApiCall& call = trace_.api_calls[i];
+      if (call.thread == thread && call.parent == kNone && call.start_ns <= t && t < call.end_ns) {
+        return CauseOfCall(i);
+      }
+    }
+    uint32_t innermost = kNone;
+    for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
+      const NvtxRange& range = trace_.ranges[i];
+      if (range.thread == thread && range.is_push_pop && range.start_ns <= t && t < range.end_ns) innermost = i;
+    }
+    ++times_.host_by_path[innermost == kNone ? "(no range)" : trace_.strings[trace_.ranges[innermost].path.value]];
+    return "host";
+  }
+
+  std::string CauseOfCall(uint32_t index) const {
+    switch (trace_.api_calls[index].api_class) {
+      case ApiClass::kSync:
+        return "sync";
+      case ApiClass::kMemory:
+        return "memory";
+      case ApiClass::kLoad:
+        return "load";
+      case ApiClass::kCopy:
+        return IsBlocking(index) ? "copy" : "api";
+      default:
+        return "api";
+    }
+  }
+
+  bool IsBlocking(uint32_t index) const {
+    bool has_op = false;
+    for (const GpuOp& op : trace_.ops) {
+      if (op.api != index && (op.api == kNone || trace_.api_calls[op.api].parent != index)) continue;
+      has_op = true;
+      const bool is_host_copy = op.copy_kind != trace::CopyKind::kDeviceToDevice && op.kind == OpKind::kMemcpy;
+      if (op.IsPageable() || (is_host_copy && !op.is_async)) return true;
+    }
+    const std::string& name = trace_.strings[trace_.api_calls[index].function.value];
+    return !has_op && name.find("Async") == std::string::npos;
+  }
+
+  const Trace& trace_;
+  const Trace::Slice slice_;
+  ReferenceTimes times_;
+};
+
+}  // namespace
+
+ReferenceTimes LookAtEveryNanosecond(const Trace& trace, uint32_t device) { return Reference(trace, device).Run(); }
+
+}  // namespace gprof::test

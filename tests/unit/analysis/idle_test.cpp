@@ -1,0 +1,271 @@
+// The causes of idle time, one pattern each.
+#include <gtest/gtest.h>
+
+#include "analysis/analyses.h"
+#include "analysis/causes.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+using trace::SyncKind;
+
+constexpr AnalysisOptions kAllRows{0, 0};
+constexpr uint32_t kBufferFlush = 1u << 16, kLazyLoading = 5u << 16, kBufferFull = 6u << 16;
+
+// Idle time of the causes that occur, as the table says: "host 30, launch 5".
+std::string CausesOf(const AnalysisResult& result) {
+  const Table& table = TableOf(result, "idle");
+  std::string text;
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    text += (row == 0 ? "" : ", ") + TextOf(table, row, "cause") + " " + std::to_string(IntOf(table, row, "idle_ns"));
+  }
+  return text;
+}
+
+// A kernel [0, 100) that was launched before; what follows ends the gap that begins at 100.
+TraceMaker AfterAKernel() {
+  TraceMaker maker;
+  maker.Launch(-20, -10, 0, 100);
+  return maker;
+}
+
+TEST(Idle, QueueWhenTheCallHadReturnedBefore) {
+  TraceMaker maker = AfterAKernel();
+  maker.Launch(10, 20, 107, 200);
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "queue 7");
+}
+
+TEST(Idle, QueueWhenTheCallReturnedJustAsTheGapBegan) {
+  TraceMaker maker = AfterAKernel();
+  maker.Launch(90, 100, 107, 200);
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "queue 7");
+}
+
+TEST(Idle, LaunchFromTheEntryOfTheCall) {
+  TraceMaker maker = AfterAKernel();
+  maker.Launch(90, 101, 107, 200);
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "launch 7");
+}
+
+TEST(Idle, HostBeforeTheLaunchByRange) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddRange(50, 160, "step");
+  maker.AddRange(110, 140, "step/load");
+  maker.Launch(150, 155, 157, 200);
+  const AnalysisResult result = RunIdle(maker.Finish(), kAllRows);
+  EXPECT_EQ(CausesOf(result), "host 50, launch 7");
+  const Table& paths = TableOf(result, "idle_by_nvtx");
+  ASSERT_EQ(paths.rows.size(), 2u);
+  EXPECT_EQ(TextOf(paths, 0, "path"), "step/load");
+  EXPECT_EQ(IntOf(paths, 0, "idle_ns"), 30);
+  EXPECT_EQ(TextOf(paths, 1, "path"), "step");
+  EXPECT_EQ(IntOf(paths, 1, "idle_ns"), 20);
+}
+
+TEST(Idle, HostOutsideOfRanges) {
+  TraceMaker maker = AfterAKernel();
+  maker.Launch(150, 155, 157, 200);
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(TextOf(TableOf(result, "idle_by_nvtx"), 0, "path"), "(no range)");
+}
+
+TEST(Idle, StartEndRangesDoNotOwnHostTime) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddRange(0, 300, "whole run").is_push_pop = false;
+  maker.Launch(150, 155, 157, 200);
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(TextOf(TableOf(result, "idle_by_nvtx"), 0, "path"), "(no range)");
+}
+
+TEST(Idle, AnOpenRangeCountsToItsEnd) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddRange(90, 1000, "step").is_open = true;
+  maker.Launch(150, 155, 157, 200);
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(IntOf(TableOf(result, "idle_by_nvtx"), 0, "idle_ns"), 50);
+}
+
+TEST(Idle, SyncThenHostThenLaunch) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddCall(30, 108, "cudaStreamSynchronize");
+  maker.Launch(120, 125, 127, 200);
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(CausesOf(result), "host 12, sync 8, launch 7");
+  const Table& calls = TableOf(result, "idle_by_call");
+  EXPECT_EQ(TextOf(calls, 0, "function"), "cudaStreamSynchronize");
+  EXPECT_EQ(IntOf(calls, 0, "idle_ns"), 8);
+}
+
+TEST(Idle, CopyWhenABlockingCopyHeldTheThread) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddCopy(80, 100, 64, trace::CopyKind::kDeviceToHost, maker.AddCall(50, 109, "cudaMemcpy")).is_async = false;
+  maker.Launch(110, 115, 117, 200);
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "copy 9, launch 7, host 1");
+}
+
+TEST(Idle, ApiWhenTheCopyWasAsynchronous) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddCopy(80, 100, 64, trace::CopyKind::kDeviceToHost, maker.AddCall(50, 109, "cudaMemcpyAsync"));
+  maker.Launch(109, 115, 117, 200);
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "api 9, launch 8");
+}
+
+TEST(Idle, CopyWhileAPageableCopyFillsItsStagingBuffer) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddPageable(140, 200, 1 << 20, maker.AddCall(110, 205, "cudaMemcpyAsync"));
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "copy 30, host 10");
+}
+
+TEST(Idle, MemoryLoadAndOtherCalls) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddCall(100, 130, "cudaMalloc");
+  maker.AddCall(130, 150, "cuModuleLoadData");
+  maker.AddCall(150, 165, "cudaEventRecord");
+  maker.Launch(165, 170, 175, 200);
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "memory 30, load 20, api 15, launch 10");
+}
+
+TEST(Idle, CallsWithinCallsBelongToTheOuterOne) {
+  TraceMaker maker = AfterAKernel();
+  const uint32_t sync = maker.AddCall(90, 120, "cudaDeviceSynchronize");
+  maker.AddInnerCall(95, 115, "cuMemAlloc", sync);
+  const uint32_t launch = maker.AddCall(120, 140, "cudaLaunchKernel");
+  maker.AddKernel(150, 200, maker.AddInnerCall(130, 135, "cuLaunchKernel", launch));
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "launch 30, sync 20");
+}
+
+TEST(Idle, ProfilerAndLazyLoadingWithinTheLaunch) {
+  TraceMaker maker = AfterAKernel();
+  maker.Launch(100, 190, 200, 300);
+  maker.AddOverhead(110, 130, kBufferFlush);
+  maker.AddOverhead(125, 160, kLazyLoading);
+  maker.AddJit(155, 170);
+  maker.AddOverhead(170, 190, kBufferFull);
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "launch 40, load 40, profiler 20");
+}
+
+TEST(Idle, OverheadOfOtherThreadsHoldsUpNobody) {
+  TraceMaker maker = AfterAKernel();
+  const uint32_t worker = maker.AddThread(0, 101);
+  maker.AddOverhead(100, 120, kBufferFlush, worker);
+  maker.AddOverhead(100, 120, kBufferFlush, kNone);
+  maker.Launch(120, 130, 140, 200);
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "launch 20, host 20");
+}
+
+TEST(Idle, DependencyWhenTheStreamWaitsForAnEvent) {
+  TraceMaker maker = AfterAKernel();
+  const uint32_t stream = maker.AddStream(7);
+  maker.AddSync(20, 22, SyncKind::kStreamWaitEvent, kNone, stream);
+  maker.Launch(30, 35, 108, 200).stream = stream;
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "dependency 8");
+}
+
+TEST(Idle, QueueWhenAnEarlierOperationHadTheWait) {
+  TraceMaker maker;
+  const uint32_t stream = maker.AddStream(7);
+  maker.AddSync(-30, -28, SyncKind::kStreamWaitEvent, kNone, stream);
+  maker.Launch(-20, -10, 0, 100).stream = stream;
+  maker.Launch(30, 35, 108, 200).stream = stream;
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "queue 8");
+}
+
+TEST(Idle, UnknownWithoutALaunchingCallSaysWhy) {
+  TraceMaker maker;
+  maker.AddKernel(0, 100);
+  maker.AddKernel(150, 200);
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(CausesOf(result), "unknown 50");
+  EXPECT_NE(TableOf(result, "idle").note.find("no CUDA calls were recorded"), std::string::npos);
+}
+
+TEST(Idle, UnknownInAnIncompleteTraceSaysSo) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddKernel(150, 200);
+  maker.trace().health.lost_records = 3;
+  EXPECT_NE(TableOf(RunIdle(maker.Finish(), {}), "idle").note.find("the trace is incomplete"), std::string::npos);
+}
+
+TEST(Idle, UnknownBeforeTheLaunchingProcessStarted) {
+  TraceMaker maker = AfterAKernel();
+  const uint32_t thread = maker.AddThread(maker.AddProcess(200, 140), 200);
+  maker.Launch(180, 190, 200, 300, thread);
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(CausesOf(result), "host 40, unknown 40, launch 20");
+  EXPECT_NE(TableOf(result, "idle").note.find("had not started"), std::string::npos);
+}
+
+TEST(Idle, SeveralProcessesShareTheGapsOfTheDevice) {
+  TraceMaker maker;
+  const uint32_t other = maker.AddThread(maker.AddProcess(200), 200);
+  maker.Launch(-20, -10, 0, 100);
+  maker.Launch(-20, -10, 50, 150, other);
+  maker.Launch(160, 165, 170, 200);
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(CausesOf(result), "launch 10, host 10");
+  EXPECT_EQ(MetricOf(result, "gaps.count"), 1);
+}
+
+TEST(Idle, AnOperationBeforeItsCallHasNoLaunchPart) {
+  TraceMaker maker = AfterAKernel();
+  maker.Launch(130, 140, 120, 200);
+  EXPECT_EQ(CausesOf(RunIdle(maker.Finish(), {})), "host 20");
+}
+
+TEST(Idle, NothingInATraceWithoutGpu) {
+  TraceMaker maker;
+  maker.AddCall(0, 10, "cudaGetDevice");
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  EXPECT_TRUE(result.metrics.empty());
+  EXPECT_TRUE(result.findings.empty());
+  for (const Table& table : result.tables) EXPECT_TRUE(table.rows.empty());
+}
+
+TEST(Idle, LongestGapsWithTheirEvidence) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddRange(120, 180, "load");
+  maker.Launch(200, 205, 210, 300);
+  maker.Launch(290, 300, 305, 400);
+  const AnalysisResult result = RunIdle(maker.Finish(), {.max_rows = 1, .min_gap_ns = 0});
+  const Table& gaps = TableOf(result, "gaps");
+  ASSERT_EQ(gaps.rows.size(), 1u);
+  EXPECT_EQ(IntOf(gaps, 0, "start_ns"), 120);  // the trace begins at -20
+  EXPECT_EQ(IntOf(gaps, 0, "duration_ns"), 110);
+  EXPECT_EQ(TextOf(gaps, 0, "device"), "gpu0");
+  EXPECT_EQ(TextOf(gaps, 0, "split"), "host 100 ns, launch 10 ns");
+  EXPECT_EQ(TextOf(gaps, 0, "path"), "load");
+  EXPECT_EQ(TextOf(gaps, 0, "before"), "work");
+  EXPECT_EQ(TextOf(gaps, 0, "call"), "cudaLaunchKernel");
+  EXPECT_EQ(TextOf(gaps, 0, "thread"), "main (100)");
+  EXPECT_EQ(MetricOf(result, "gaps.count"), 2);
+  EXPECT_EQ(MetricOf(result, "gaps.longest_ns"), 110);
+}
+
+TEST(Idle, ShortGapsStayInTheSums) {
+  TraceMaker maker = AfterAKernel();
+  maker.Launch(200, 205, 210, 300);
+  maker.Launch(290, 300, 305, 400);
+  const AnalysisResult result = RunIdle(maker.Finish(), {.max_rows = 20, .min_gap_ns = 50});
+  EXPECT_EQ(TableOf(result, "gaps").rows.size(), 1u);
+  EXPECT_EQ(MetricOf(result, "gaps.count"), 2);
+  EXPECT_EQ(SumOf(TableOf(result, "idle"), "idle_ns"), 115);
+}
+
+TEST(Idle, AThreadThatLaunchesOnTwoDevicesIsWalkedForEach) {
+  TraceMaker maker;
+  const uint32_t second = maker.AddDevice(1);
+  for (int64_t i = 0; i < 3; ++i) {
+    maker.Launch(1000 * i, 1000 * i + 10, 1000 * i + 20, 1000 * i + 100);
+    maker.Launch(1000 * i + 500, 1000 * i + 510, 1000 * i + 520, 1000 * i + 600).device = second;
+  }
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  for (const char* scope : {"gpu0", "gpu1"}) {
+    EXPECT_EQ(MetricOf(result, "idle.host_ns", scope), 1780) << scope;
+    EXPECT_EQ(MetricOf(result, "idle.api_ns", scope), 20) << scope;
+    EXPECT_EQ(MetricOf(result, "idle.launch_ns", scope), 40) << scope;
+  }
+}
+
+}  // namespace
+}  // namespace gprof::test

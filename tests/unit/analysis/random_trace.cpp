@@ -1,0 +1,117 @@
+#include "random_trace.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+constexpr int64_t kLengthNs = 400;
+
+class Randomiser {
+ public:
+  explicit Randomiser(uint32_t seed) : random_(seed) {}
+
+  Trace Run() {
+    AddPlaces();
+    for (int64_t i = Below(40); i > 0; --i) AddCall();
+    for (int64_t i = Below(60); i > 0; --i) AddOp();
+    for (int64_t i = Below(12); i > 0; --i) AddRange();
+    for (int64_t i = Below(6); i > 0; --i) AddInterruption();
+    for (int64_t i = Below(6); i > 0; --i) AddEventWait();
+    return maker_.Finish();
+  }
+
+ private:
+  // std::uniform_int_distribution differs between libraries; this does not.
+  int64_t Below(int64_t limit) { return static_cast<int64_t>(random_() % static_cast<uint32_t>(limit)); }
+  bool OneIn(int64_t n) { return Below(n) == 0; }
+  uint32_t Pick(size_t size) { return static_cast<uint32_t>(Below(static_cast<int64_t>(size))); }
+
+  void AddPlaces() {
+    if (OneIn(2)) {
+      const uint32_t process = maker_.AddProcess(200, Below(kLengthNs / 2));
+      maker_.AddThread(process, 200);
+    }
+    if (OneIn(2)) maker_.AddThread(0, 101);
+    if (OneIn(3)) maker_.AddDevice(1);
+    for (uint32_t id = 7; id < 7 + 4; ++id) maker_.AddStream(id, id > 7);
+  }
+
+  void AddCall() {
+    constexpr const char* kFunctions[] = {
+        "cudaLaunchKernel", "cudaMemcpy",      "cudaMemcpyAsync", "cudaMalloc",           "cudaDeviceSynchronize",
+        "cuModuleLoad",     "cudaStreamQuery", "cudaEventRecord", "cudaStreamSynchronize", "cudaGraphLaunch"};
+    const int64_t start_ns = Below(kLengthNs), end_ns = start_ns + Below(30);
+    const uint32_t thread = Pick(maker_.trace().threads.size());
+    const uint32_t call = maker_.AddCall(start_ns, end_ns, kFunctions[Pick(std::size(kFunctions))], thread);
+    calls_.push_back(call);
+    const int64_t inner_ns = Below(end_ns - start_ns + 1);
+    if (OneIn(4)) calls_.push_back(maker_.AddInnerCall(start_ns, start_ns + inner_ns, "cuCall", call));
+  }
+
+  void AddOp() {
+    const bool has_call = !calls_.empty() && !OneIn(8);
+    const uint32_t call = has_call ? calls_[Pick(calls_.size())] : kNone;
+    // Mostly after its call, now and then before it.
+    const int64_t earliest_ns = has_call ? maker_.trace().api_calls[call].start_ns : 0;
+    const int64_t start_ns = OneIn(10) ? Below(kLengthNs) : earliest_ns + Below(60);
+    const int64_t end_ns = start_ns + Below(12);
+    GpuOp* op = nullptr;
+    switch (Below(4)) {
+      case 0:
+        op = &maker_.AddCopy(start_ns, end_ns, 64, trace::CopyKind::kDeviceToHost, call);
+        op->is_async = OneIn(2);
+        break;
+      case 1:
+        op = &maker_.AddPageable(start_ns, end_ns, 64, call);
+        break;
+      case 2:
+        op = &maker_.AddFill(start_ns, end_ns, 64, call);
+        break;
+      default:
+        op = &maker_.AddKernel(start_ns, end_ns, call, OneIn(2) ? "first" : "second");
+        if (OneIn(5)) op->kind = OpKind::kGraph;
+    }
+    op->device = Pick(maker_.trace().devices.size());
+    op->stream = OneIn(6) ? kNone : Pick(maker_.trace().streams.size());
+  }
+
+  void AddRange() {
+    constexpr const char* kPaths[] = {"load", "step", "step/forward", "other/load"};
+    const int64_t start_ns = Below(kLengthNs);
+    NvtxRange& range = maker_.AddRange(start_ns, start_ns + Below(120), kPaths[Pick(std::size(kPaths))],
+                                       Pick(maker_.trace().threads.size()));
+    range.is_push_pop = !OneIn(4);
+  }
+
+  void AddInterruption() {
+    const int64_t start_ns = Below(kLengthNs), end_ns = start_ns + Below(25);
+    const uint32_t thread = Pick(maker_.trace().threads.size());
+    constexpr uint32_t kKinds[] = {1, 1u << 16, 2u << 16, 4u << 16, 5u << 16, 6u << 16};
+    if (OneIn(3)) {
+      maker_.AddJit(start_ns, end_ns, thread);
+    } else {
+      maker_.AddOverhead(start_ns, end_ns, kKinds[Pick(std::size(kKinds))], OneIn(5) ? kNone : thread);
+    }
+  }
+
+  void AddEventWait() {
+    const int64_t start_ns = Below(kLengthNs);
+    const uint32_t stream = Pick(maker_.trace().streams.size());
+    maker_.AddSync(start_ns, start_ns + 1, trace::SyncKind::kStreamWaitEvent, kNone, stream);
+  }
+
+  std::mt19937 random_;
+  TraceMaker maker_;
+  std::vector<uint32_t> calls_;
+};
+
+}  // namespace
+
+Trace RandomTrace(uint32_t seed) { return Randomiser(seed).Run(); }
+
+}  // namespace gprof::test

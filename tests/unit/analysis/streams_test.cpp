@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+
+#include "analysis/analyses.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+using trace::CopyKind;
+
+TEST(Streams, TimeAtEachLevel) {
+  TraceMaker maker;
+  const uint32_t a = maker.AddStream(7), b = maker.AddStream(8);
+  maker.AddKernel(0, 100).stream = a;
+  maker.AddKernel(50, 150).stream = b;
+  maker.AddCopy(140, 160, 64, CopyKind::kHostToDevice).stream = a;
+  maker.AddKernel(200, 300).stream = a;
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  const Table& table = TableOf(result, "concurrency");
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(IntOf(table, 0, "streams"), 0);
+  EXPECT_EQ(IntOf(table, 0, "time_ns"), 40);
+  EXPECT_EQ(IntOf(table, 1, "time_ns"), 200);
+  EXPECT_EQ(IntOf(table, 2, "time_ns"), 60);
+  EXPECT_EQ(MetricOf(result, "streams.max_concurrency"), 2);
+  EXPECT_EQ(MetricOf(result, "streams.overlap_ns"), 60);
+  EXPECT_DOUBLE_EQ(MetricOf(result, "streams.overlap_percent"), 100.0 * 60 / 260);
+  EXPECT_EQ(MetricOf(result, "streams.kernel_overlap_ns"), 50);
+  EXPECT_EQ(MetricOf(result, "streams.copy_compute_ns", "gpu0"), 10);
+  EXPECT_EQ(MetricOf(result, "streams.created"), 2);
+  EXPECT_EQ(MetricOf(result, "streams.used"), 2);
+  const Table& streams = TableOf(result, "streams");
+  ASSERT_EQ(streams.rows.size(), 2u);
+  EXPECT_EQ(TextOf(streams, 0, "name"), "stream 7");
+  EXPECT_EQ(IntOf(streams, 0, "busy_ns"), 220);
+  EXPECT_EQ(IntOf(streams, 0, "operations"), 3);
+}
+
+TEST(Streams, OverlapWithinAStreamIsNoConcurrency) {
+  TraceMaker maker;
+  const uint32_t stream = maker.AddStream(7);
+  maker.AddKernel(0, 100).stream = stream;
+  maker.AddKernel(50, 150).stream = stream;
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "streams.max_concurrency"), 1);
+  EXPECT_EQ(MetricOf(result, "streams.overlap_percent"), 0);
+}
+
+// Copy in, kernel, copy out for each of four parts, one after the other.
+TraceMaker FourParts(const std::vector<uint32_t>& streams, TraceMaker maker) {
+  int64_t now_ns = 0;
+  for (uint32_t stream : streams) {
+    maker.AddCopy(now_ns, now_ns + 100, 64, CopyKind::kHostToDevice).stream = stream;
+    maker.AddKernel(now_ns + 100, now_ns + 150).stream = stream;
+    maker.AddCopy(now_ns + 150, now_ns + 190, 64, CopyKind::kDeviceToHost).stream = stream;
+    now_ns += 200;
+  }
+  return maker;
+}
+
+TEST(StreamFindings, OneStreamUsedAsFour) {
+  TraceMaker maker;
+  const uint32_t stream = maker.AddStream(7, true, 4);
+  const AnalysisResult result = RunStreams(FourParts({stream, stream, stream, stream}, maker).Finish(), {});
+  const Finding* finding = FindingOf(result, "streams.one_used");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message, "Asked for 4 streams, 1 used, no overlap");
+  EXPECT_EQ(finding->severity, Severity::kWarning);
+  EXPECT_EQ(finding->gain_ns, 4 * 190 - 4 * 100);
+  EXPECT_EQ(MetricOf(result, "streams.named"), 4);
+}
+
+TEST(StreamFindings, FourCreatedAndOneUsed) {
+  TraceMaker maker;
+  const uint32_t stream = maker.AddStream(7);
+  for (uint32_t id : {8, 9, 10}) maker.AddStream(id);
+  const AnalysisResult result = RunStreams(FourParts({stream, stream, stream, stream}, maker).Finish(), {});
+  ASSERT_NE(FindingOf(result, "streams.one_used"), nullptr);
+  EXPECT_EQ(TableOf(result, "streams").rows.size(), 4u);  // unused ones are shown too
+}
+
+TEST(StreamFindings, CreatedButTheDefaultStreamUsed) {
+  TraceMaker maker;
+  const uint32_t stream = maker.AddStream(7, false);
+  for (uint32_t id : {8, 9}) maker.AddStream(id);
+  const AnalysisResult result = RunStreams(FourParts({stream, stream}, maker).Finish(), {});
+  const Finding* finding = FindingOf(result, "streams.one_used");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message, "Asked for 2 streams, none used, no overlap: the work ran in the default stream");
+}
+
+TEST(StreamFindings, SeveralUsedOneAfterTheOther) {
+  TraceMaker maker;
+  std::vector<uint32_t> streams;
+  for (uint32_t id : {7, 8, 9, 10}) streams.push_back(maker.AddStream(id));
+  TraceMaker parts = FourParts(streams, maker);
+  parts.AddPageable(1000, 1100, 64).stream = streams[0];
+  const AnalysisResult result = RunStreams(parts.Finish(), {});
+  const Finding* finding = FindingOf(result, "streams.no_overlap");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message, "Asked for 4 streams, 4 used, never two at the same time");
+  EXPECT_NE(finding->advice.find("1 pageable copy"), std::string::npos);
+  EXPECT_EQ(FindingOf(result, "streams.one_used"), nullptr);
+}
+
+TEST(StreamFindings, RealOverlapIsInformation) {
+  TraceMaker maker;
+  const uint32_t a = maker.AddStream(7), b = maker.AddStream(8);
+  maker.AddKernel(0, 100).stream = a;
+  maker.AddCopy(50, 150, 64, CopyKind::kHostToDevice).stream = b;
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_EQ(result.findings[0].id, "streams.overlap");
+  EXPECT_EQ(result.findings[0].severity, Severity::kInfo);
+  EXPECT_EQ(result.findings[0].message,
+            "Asked for 2 streams, 2 used, overlap for 33.3% of the busy time (up to 2 streams at a time; kernels with "
+            "kernels 0.0%, copies with kernels 33.3%)");
+}
+
+TEST(StreamFindings, NothingForWhoAskedForNoStreams) {
+  TraceMaker maker;
+  const uint32_t only = maker.AddStream(7, false);
+  EXPECT_TRUE(RunStreams(FourParts({only, only}, maker).Finish(), {}).findings.empty());
+}
+
+TEST(StreamFindings, OneStreamInEachOfManyProcessesIsFine) {
+  TraceMaker maker;
+  std::vector<uint32_t> streams;
+  for (uint32_t pid : {200u, 300u, 400u}) streams.push_back(maker.AddStream(7, true, 0, maker.AddProcess(pid)));
+  EXPECT_TRUE(RunStreams(FourParts(streams, maker).Finish(), {}).findings.empty());
+}
+
+TEST(StreamFindings, SeveralProcessesThatUseOneStreamEach) {
+  TraceMaker maker;
+  std::vector<uint32_t> streams;
+  for (uint32_t pid : {200u, 300u}) streams.push_back(maker.AddStream(7, true, 4, maker.AddProcess(pid)));
+  const AnalysisResult result = RunStreams(FourParts(streams, maker).Finish(), {});
+  const Finding* finding = FindingOf(result, "streams.one_used");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message, "2 processes asked for 8 streams, 2 used, no overlap");
+}
+
+TEST(Streams, EmptyTrace) {
+  TraceMaker maker;
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "streams.used"), 0);
+  EXPECT_FALSE(HasMetric(result, "streams.overlap_percent"));
+}
+
+}  // namespace
+}  // namespace gprof::test
