@@ -23,7 +23,7 @@ namespace {
 
 struct Runtime {
   std::once_flag once;
-  std::mutex mutex;
+  std::mutex mutex, context_mutex;
   void* libcuda = nullptr;
   const mock::Hub* hub = nullptr;
   cudaError_t state = cudaErrorInsufficientDriver;
@@ -58,27 +58,32 @@ void Load() {
   auto* get_table = DRIVER(cuGetExportTable);
   if (get_table == nullptr || get_table(&table, &mock::kHubId) != CUDA_SUCCESS) return;
   r.hub = static_cast<const mock::Hub*>(table);
+  r.state = FromDriver(DRIVER(cuInit)(0));
 }
 
 // The driver is initialised before the first call is announced, so that a tool sees that call whole.
 cudaError_t Prepare() {
+  std::call_once(TheRuntime().once, Load);
+  return TheRuntime().state;
+}
+
+// The primary context of a device, retained once.
+CUresult ContextOf(int device, CUcontext* context) {
   Runtime& r = TheRuntime();
-  std::call_once(r.once, Load);
-  if (r.hub == nullptr) return cudaErrorInsufficientDriver;
-  return FromDriver(DRIVER(cuInit)(0));
+  std::lock_guard<std::mutex> lock(r.context_mutex);
+  CUcontext& known = r.contexts[device];
+  const CUresult result = known != nullptr ? CUDA_SUCCESS : DRIVER(cuDevicePrimaryCtxRetain)(&known, device);
+  *context = known;
+  return result;
 }
 
 cudaError_t MakeContextCurrent() {
   if (has_context) return cudaSuccess;
-  Runtime& r = TheRuntime();
   CUcontext context = nullptr;
-  CUresult result = DRIVER(cuDevicePrimaryCtxRetain)(&context, current_device);
+  CUresult result = ContextOf(current_device, &context);
   if (result == CUDA_SUCCESS) result = DRIVER(cuCtxSetCurrent)(context);
-  if (result != CUDA_SUCCESS) return FromDriver(result);
-  std::lock_guard<std::mutex> lock(r.mutex);
-  r.contexts[current_device] = context;
-  has_context = true;
-  return cudaSuccess;
+  has_context = result == CUDA_SUCCESS;
+  return FromDriver(result);
 }
 
 template <class Body>
@@ -145,18 +150,6 @@ cudaError_t CopyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind k
   return cudaErrorInvalidMemcpyDirection;
 }
 
-CUcontext ContextOf(int device) {
-  Runtime& r = TheRuntime();
-  {
-    std::lock_guard<std::mutex> lock(r.mutex);
-    if (r.contexts.count(device) != 0) return r.contexts[device];
-  }
-  CUcontext context = nullptr;
-  DRIVER(cuDevicePrimaryCtxRetain)(&context, device);
-  std::lock_guard<std::mutex> lock(r.mutex);
-  return r.contexts[device] = context;
-}
-
 }  // namespace
 
 extern "C" {
@@ -219,7 +212,10 @@ cudaError_t cudaDeviceSynchronize(void) {
 cudaError_t cudaDeviceReset(void) {
   return Call(MOCK_RUNTIME_ID(cudaDeviceReset, v3020), nullptr, [&] {
     has_context = false;
-    TheRuntime().contexts.erase(current_device);
+    {
+      std::lock_guard<std::mutex> lock(TheRuntime().context_mutex);
+      TheRuntime().contexts.erase(current_device);
+    }
     return FromDriver(DRIVER(cuDevicePrimaryCtxReset)(current_device));
   });
 }
@@ -297,8 +293,12 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
                                 cudaStream_t stream) {
   cudaMemcpyPeerAsync_v4000_params p{to, to_device, from, from_device, bytes, stream};
   return Call(MOCK_RUNTIME_ID(cudaMemcpyPeerAsync, v4000), &p, [&] {
-    return FromDriver(DRIVER(cuMemcpyPeerAsync)(Address(to), ContextOf(to_device), Address(from),
-                                                ContextOf(from_device), bytes, stream));
+    CUcontext to_context = nullptr, from_context = nullptr;
+    CUresult result = ContextOf(to_device, &to_context);
+    if (result == CUDA_SUCCESS) result = ContextOf(from_device, &from_context);
+    if (result != CUDA_SUCCESS) return FromDriver(result);
+    return FromDriver(
+        DRIVER(cuMemcpyPeerAsync)(Address(to), to_context, Address(from), from_context, bytes, stream));
   });
 }
 
@@ -456,7 +456,11 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, con
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags) {
   cudaGraphInstantiate_v12000_params p{exec, graph, flags};
+#if MOCK_CUDA_VERSION < 12000
+  return Call(MOCK_RUNTIME_ID(cudaGraphInstantiate, v10000), &p,
+#else
   return Call(MOCK_RUNTIME_ID(cudaGraphInstantiate, v12000), &p,
+#endif
               [&] { return FromDriver(DRIVER(cuGraphInstantiate)(exec, graph, flags)); });
 }
 

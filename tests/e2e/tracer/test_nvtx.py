@@ -1,0 +1,125 @@
+"""NVTX: every function of the real headers, several clients in one process, many threads, and misuse."""
+import collections
+import sys
+
+import harness
+
+EVENTS = {"mark": 1, "push": 2, "pop": 3, "start": 4, "end": 5}
+NAMES = {"thread": 1, "device": 2, "context": 3, "stream": 4, "event": 5, "resource": 6}
+FIELDS = ("event", "domain", "message", "category", "color", "payload_type", "payload")
+
+
+def seen(trace, pid):
+    """NVTX events by thread, in order, in the words of the programs."""
+    words = {number: word for word, number in EVENTS.items()}
+    domains = trace.domain_names(pid)
+    result = collections.defaultdict(list)
+    for r in sorted(trace.of("nvtx"), key=lambda r: r["time_ns"]):
+        result[r["tid"]].append(tuple({**r, "event": words[r["event"]], "domain": domains[r["domain"]],
+                                       "message": r["message"]}.get(f, 0) for f in FIELDS))
+    return result
+
+
+class EveryFunction(harness.Case):
+    def check(self, run):
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        pid = trace.of("process")[0]["pid"]
+        got = seen(trace, pid)
+        expected = collections.defaultdict(list)
+        for fact in run.facts("nvtx"):
+            expected[fact["tid"]].append(tuple(fact[f] for f in FIELDS))
+        for tid, events in expected.items():
+            self.assertEqual(got[tid], events)
+        workers = {tid: events for tid, events in got.items() if tid not in expected}
+        self.assertEqual(sorted(len(events) for events in workers.values()), [1000] * 16)
+        for events in workers.values():
+            pushes, pops = events[0::2], events[1::2]
+            self.assertEqual(({e[0] for e in pushes}, {e[0] for e in pops}, len({e[2] for e in pushes})),
+                             ({"push"}, {"pop"}, 1))
+        self.assertEqual(len({events[0][2] for events in workers.values()}), 16)
+        self.check_names(run, trace, pid)
+        self.check_pairs(trace)
+        return trace
+
+    def check_names(self, run, trace, pid):
+        domains = trace.domain_names(pid)
+        # The program and its two shared objects each made the domain; it is one domain.
+        self.assertEqual(collections.Counter(domains.values())["shared domain"], 1)
+        for fact in run.facts("category"):
+            found = [c for c in trace.of("nvtx_category", category=fact["handle"], name=fact["name"])
+                     if domains[c["domain"]] == fact["domain"]]
+            self.assertTrue(found, fact)
+        for word, number in NAMES.items():
+            self.assertTrue(run.facts(word))
+            for fact in run.facts(word):
+                # A resource goes by the handle that NVTX gave it, everything else by its own number.
+                found = [n for n in trace.of("nvtx_name", object=number, name=fact["name"])
+                         if domains[n["domain"]] == fact["domain"] and (word == "resource" or n["handle"] == fact["handle"])]
+                self.assertTrue(found, fact)
+
+    def check_pairs(self, trace):
+        starts = [r["range"] for r in trace.of("nvtx", event=EVENTS["start"])]
+        ends = [r["range"] for r in trace.of("nvtx", event=EVENTS["end"])]
+        self.assertEqual(sorted(starts), sorted(ends))
+        self.assertEqual(len(set(starts)), len(starts))
+        self.assertNotIn(0, starts)
+
+    def test_without_cuda(self):
+        run = self.profile("nvtx_facts", harness.PROGRAMS / "libnvtx_late.so", version=None)
+        self.check(run)
+
+    def test_before_and_after_cuda_starts(self):
+        run = self.profile("nvtx_facts", harness.PROGRAMS / "libnvtx_late.so", "cuda")
+        self.check(run)
+
+    def test_report_counts_ranges(self):
+        run = self.profile("nvtx_facts", harness.PROGRAMS / "libnvtx_late.so", version=None)
+        events = collections.Counter(fact["event"] for fact in run.facts("nvtx"))
+        metrics = harness.total(self.report(run.trace_path))
+        self.assertEqual(metrics["nvtx.ranges"], events["push"] + events["start"] + 16 * 500)
+        self.assertEqual(metrics["nvtx.marks"], events["mark"])
+
+
+class Misuse(harness.Case):
+    def test_the_program_runs_on_and_the_trace_reads(self):
+        plain = self.run_plain("nvtx_hostile", version=None)
+        run = self.profile("nvtx_hostile", version=None)
+        self.assertEqual((run.code, plain.code), (0, 0), run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        tid = run.facts("end")[0]["tid"]
+        marks = [r["message"] for r in trace.of("nvtx", event=1, tid=tid)]
+        self.assertEqual(marks[-1], "the end")
+        self.assertEqual([m for m in marks if m.startswith("reused")], [f"reused {i}" for i in range(100)])
+        long = [m for m in marks if m.startswith("L")]
+        self.assertEqual(len(long), 1)
+        self.assertGreaterEqual(len(long[0]), 1000)
+        self.assertLess(len(long[0]), 200000)
+        self.assertIn("\udcff\udcfe\x01\n\t\"quoted\\\" {x=1} #comment", marks)
+        deep = trace.of("nvtx", event=2, tid=tid)
+        self.assertEqual([r["message"] for r in deep], ["deep"] * 2000)
+        report = self.report(run.trace_path)
+        self.assertEqual(report["schema"], "gprof.report/1")
+
+
+class Python(harness.Case):
+    def test_package(self):
+        try:
+            import nvtx  # pylint: disable=import-outside-toplevel,unused-import
+        except ImportError:
+            self.skipTest("the Python package nvtx is not installed")
+        code = ("import nvtx\n"
+                "with nvtx.annotate('outer', domain='py', color='blue'):\n"
+                "    for i in range(3):\n"
+                "        with nvtx.annotate('step', category='loop'): pass\n"
+                "nvtx.mark('done')\n")
+        run = self.profile(sys.executable, "-c", code, version=None)
+        self.assertEqual(run.code, 0, run.err)
+        messages = collections.Counter(r["message"] for r in run.trace.of("nvtx") if r["message"])
+        self.assertEqual(messages, {"outer": 1, "step": 3, "done": 1})
+
+
+if __name__ == "__main__":
+    harness.main()
