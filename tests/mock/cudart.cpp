@@ -1,6 +1,4 @@
 // Double of libcudart: a runtime API call frame around calls of the driver, which it opens as the real one does.
-#include <cudaProfiler.h>
-#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <cupti_runtime_cbid.h>
 #include <dlfcn.h>
@@ -18,6 +16,10 @@
 #define MOCK_SYMBOL(name) MOCK_STRING(name)
 // Calls a driver function by the name that cuda.h gives it (cuMemAlloc is cuMemAlloc_v2).
 #define DRIVER(name) reinterpret_cast<decltype(&name)>(dlsym(TheRuntime().libcuda, MOCK_SYMBOL(name)))
+
+// NVIDIA's header packages come without cudaProfiler.h and cuda_profiler_api.h.
+extern "C" CUresult cuProfilerStart();
+extern "C" CUresult cuProfilerStop();
 
 namespace {
 
