@@ -16,12 +16,21 @@ install(DIRECTORY docs examples kernels DESTINATION "${CMAKE_INSTALL_DOCDIR}" CO
         PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT gprof)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT gprof)
-install(FILES src/cmake/package/gprof-cli.bash RENAME gprof-cli
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT gprof)
-install(FILES src/cmake/package/gprof-cli.zsh RENAME _gprof-cli
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT gprof)
-install(FILES src/cmake/package/gprof-cli.fish
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT gprof)
+if(TARGET gprof-cli)
+  set(completions "${PROJECT_BINARY_DIR}/completions")
+  foreach(shell bash zsh fish)
+    add_custom_command(OUTPUT "${completions}/${shell}" DEPENDS gprof-cli VERBATIM
+      COMMAND "${CMAKE_COMMAND}" -E make_directory "${completions}"
+      COMMAND gprof-cli completion ${shell} > "${completions}/${shell}")
+  endforeach()
+  add_custom_target(completions ALL DEPENDS "${completions}/bash" "${completions}/zsh" "${completions}/fish")
+  install(FILES "${completions}/bash" RENAME gprof-cli
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT gprof)
+  install(FILES "${completions}/zsh" RENAME _gprof-cli
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT gprof)
+  install(FILES "${completions}/fish" RENAME gprof-cli.fish
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT gprof)
+endif()
 
 # `man gprof-cli-report`: made from the pages of the commands, where there is a Python to make them.
 find_package(Python3 QUIET COMPONENTS Interpreter)

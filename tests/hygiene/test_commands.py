@@ -1,6 +1,5 @@
 """Every command has a page, every page a command, and what the pages and the README type exists."""
 
-import os
 import re
 import shlex
 import unittest
@@ -10,7 +9,6 @@ import tree
 # Of every CLI11 program: `-h,--help` and so on, at the start of a help line.
 OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][A-Za-z0-9-]*)")
 FENCE = re.compile(r"^[ ]*```(\w*)[^\n]*\n(.*?)^[ ]*```", re.M | re.S)
-SELF_EXPLAINING = {"help", "version"}
 SHELL = {"", "sh", "bash", "console", "shell"}
 
 
@@ -80,11 +78,11 @@ class Commands(unittest.TestCase):
 
     def test_every_command_has_a_page_and_every_page_a_command(self):
         pages = {name.split("/")[-1].removesuffix(".md") for name in tree.files("docs/commands", suffixes=(".md",))}
-        self.assertEqual(pages - SELF_EXPLAINING, set(self.commands) - SELF_EXPLAINING)
+        self.assertEqual(pages, set(self.commands))
 
     def test_every_option_is_on_its_page(self):
         missing = []
-        for name in set(self.commands) - SELF_EXPLAINING:
+        for name in set(self.commands):
             page = tree.SOURCE / "docs" / "commands" / f"{name}.md"
             body = page.read_text(encoding="utf-8") if page.is_file() else ""
             options = set(re.findall(r"^\s+(?:-\w,\s*)?(--[a-z][a-z0-9-]*)", help_of(name) or "", re.M))
@@ -97,16 +95,6 @@ class Commands(unittest.TestCase):
         for page in pages:
             wrong += [f"{page}: {problem}" for words in calls(tree.text(page)) for problem in self.problems(words)]
         self.assertEqual(wrong, [])
-
-    def test_bash_completes_commands_and_options(self):
-        self.assertIn("report", self.completions("gprof-cli", "re"))
-        self.assertIn("--output", self.completions("gprof-cli", "profile", "--out"))
-
-    def completions(self, *words):
-        script = """source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gprof_cli; printf '%s\\n' "${COMPREPLY[@]}" """
-        path = {**os.environ, "PATH": f"{tree.COMMAND.parent}:{os.environ.get('PATH', '')}"}
-        file = tree.SOURCE / "src/cmake/package/gprof-cli.bash"
-        return tree.run("bash", "-c", script, "bash", file, *words, env=path).stdout.split()
 
     def problems(self, words):
         words = words[: words.index("--")] if "--" in words else words
