@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::size_t kGap = 2;               // blanks between columns
 constexpr std::size_t kReadableName = 32;     // columns of a name that are worth more than an extra column
+constexpr std::size_t kTellingName = 20;      // and more than the fourth number
+constexpr std::size_t kNumbersKept = 3;
 constexpr std::size_t kShortestName = 8;
 
 class Layout {
@@ -24,6 +26,7 @@ class Layout {
       }
     }
     DropExtras(width);
+    DropNumbers(width);
     ShortenNames(width);
   }
 
@@ -45,6 +48,16 @@ class Layout {
   void DropExtras(std::size_t width) {
     for (std::size_t i = columns_.size(); i-- > 0 && Total(kReadableName) > width;) {
       if (columns_[i].is_extra) shown_[i] = false;
+    }
+  }
+
+  void DropNumbers(std::size_t width) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < columns_.size(); ++i) kept += shown_[i] && columns_[i].is_right_aligned;
+    for (std::size_t i = columns_.size(); i-- > 0 && kept > kNumbersKept && Total(kTellingName) > width;) {
+      if (!shown_[i] || !columns_[i].is_right_aligned) continue;
+      shown_[i] = false;
+      --kept;
     }
   }
 

@@ -174,8 +174,10 @@ std::string_view Nearest(std::string_view word, const std::vector<std::string>& 
   // One slip in three characters, and never so many that nothing of the word is left.
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const bool begins_so = word.size() >= 3 && candidate.starts_with(word);
-    const std::size_t distance = begins_so ? 1 : Distance(word, candidate);
+    // Somebody who types a part of the word has forgotten the rest of it.
+    const std::string_view letters = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+    const bool is_part = letters.size() >= 4 && candidate.find(letters) != std::string::npos;
+    const std::size_t distance = is_part ? 1 : Distance(word, candidate);
     if (distance < least) {
       least = distance;
       best = candidate;

@@ -70,12 +70,10 @@ class InfoText {
   }
 
   void Health() {
-    if (trace_.health.IsComplete()) {
-      Line("Complete", "yes, nothing is known to be missing");
-    } else {
-      Line("Complete", "NO");
-    }
-    for (const Defect& defect : DefectsOf(trace_)) out_ += "  - " + defect.text + "\n";
+    Line("Complete", trace_.health.IsComplete() ? "yes, nothing is known to be missing" : "NO");
+    std::vector<Finding> findings = HealthOf(trace_);
+    std::erase_if(findings, [](const Finding& finding) { return finding.id == "health.notice"; });
+    out_ += RenderHealth(findings, terminal_);
   }
 
   void Processes() {

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,8 @@
 
 namespace gprof::cli {
 namespace {
+
+constexpr uint32_t kTextRows = 10, kJsonRows = 100;
 
 const Analysis& RequireAnalysis(const std::string& name) {
   if (const Analysis* analysis = FindAnalysis(name)) return *analysis;
@@ -32,7 +36,7 @@ class ReportCommand : public Command {
     app.add_option("--only", only_, "these analyses alone, separated by commas")->type_name("LIST")->group("What is shown");
     app.add_option("--skip", skip_, "all analyses but these")->type_name("LIST")->group("What is shown");
     app.add_flag("--list", wants_list_, "list the analyses and stop")->group("What is shown");
-    app.add_option("--rows", options_.max_rows, "rows of a table at most (20), 0 for all")
+    app.add_option("--rows", rows_, "rows of a table at most: 10 in text and 100 in JSON by default, 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, 1'000'000'000))
         ->group("What is shown");
@@ -53,6 +57,7 @@ class ReportCommand : public Command {
     if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to report on", "usage: gprof-cli report TRACE [options]");
     const std::vector<const Analysis*> analyses = Choose();
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
+    options_.max_rows = rows_.value_or(format_ == "json" ? kJsonRows : kTextRows);
     const Trace trace = LoadTrace(trace_);
     const Report report = RunAnalyses(trace, analyses, options_);
     const bool is_file = !output_.empty() && output_ != "-";
@@ -95,6 +100,7 @@ class ReportCommand : public Command {
 
   std::string trace_, only_, skip_, min_gap_, output_;
   std::string format_ = "text";
+  std::optional<uint32_t> rows_;
   bool wants_list_ = false;
   AnalysisOptions options_;
 };

@@ -13,51 +13,31 @@ namespace {
 
 constexpr std::size_t kLabelColumns = 11;
 
-class Defects {
- public:
-  // `singular` and `plural` follow the count.
-  void Add(const char* key, uint64_t count, const char* singular, const char* plural, bool makes_incomplete) {
-    if (count == 0) return;
-    list_.push_back({key, count, CountOf(static_cast<int64_t>(count), singular, plural), makes_incomplete});
-  }
-  void Add(const char* key, bool is_so, const char* text) {
-    if (is_so) list_.push_back({key, 1, text, true});
-  }
-  std::vector<Defect> Take() { return std::move(list_); }
-
- private:
-  std::vector<Defect> list_;
-};
-
 }  // namespace
 
-std::vector<Defect> DefectsOf(const Trace& trace) {
-  const TraceHealth& h = trace.health;
-  Defects d;
-  d.Add("truncated", h.is_truncated, "the file ends within a chunk");
-  d.Add("damaged_chunks", h.damaged_chunks, "chunk is damaged", "chunks are damaged", true);
-  d.Add("skipped_bytes", h.skipped_bytes, "byte belongs to no chunk", "bytes belong to no chunk", true);
-  d.Add("missing_chunks", h.missing_chunks, "chunk is missing", "chunks are missing", true);
-  d.Add("unknown_chunks", h.unknown_chunks, "chunk is of a kind that this version does not know",
-        "chunks are of a kind that this version does not know", true);
-  d.Add("lost_records", h.lost_records, "record was lost while recording", "records were lost while recording", true);
-  d.Add("bad_times", h.bad_times, "GPU operation has no usable times and is left out",
-        "GPU operations have no usable times and are left out", true);
-  d.Add("unfinished_processes", h.unfinished_processes,
-        "process did not end cleanly: its last moments may be missing",
-        "processes did not end cleanly: their last moments may be missing", true);
-  d.Add("unmatched_launches", h.unmatched_launches, "launching call has no GPU operation in the trace",
-        "launching calls have no GPU operation in the trace", false);
-  d.Add("unmatched_ops", h.unmatched_ops, "GPU operation has no launching call in the trace",
-        "GPU operations have no launching call in the trace", false);
-  d.Add("early_ops", h.early_ops, "GPU operation seems to start before its call",
-        "GPU operations seem to start before their call", false);
-  d.Add("unmatched_nvtx_ends", h.unmatched_nvtx_ends, "NVTX range ends without a start",
-        "NVTX ranges end without a start", false);
-  d.Add("open_ranges", h.open_ranges, "NVTX range never ends", "NVTX ranges never end", false);
-  d.Add("missing_strings", h.missing_strings, "name is missing", "names are missing", false);
-  d.Add("duplicate_chunks", h.duplicate_chunks, "chunk is there twice", "chunks are there twice", false);
-  return d.Take();
+std::vector<Finding> HealthOf(const Trace& trace) {
+  std::vector<Finding> findings;
+  for (Finding& finding : FindAnalysis("health")->run(trace, {}).findings) {
+    // Where there is no GPU work, the notices say why, and that has a place of its own.
+    const bool is_reason = finding.id == "health.no_gpu" || (trace.ops.empty() && finding.id == "health.notice");
+    if (!is_reason) findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+std::string RenderHealth(const std::vector<Finding>& findings, const Terminal& terminal) {
+  const Style style(terminal.has_color);
+  std::string out;
+  for (const Finding& finding : findings) {
+    const char* mark = "  - ";
+    for (const std::string& line : Wrap(Printable(finding.message), terminal.columns - 4)) {
+      out += mark + (finding.severity == Severity::kWarning ? style.Yellow(line) : line) + "\n";
+      mark = "    ";
+    }
+    if (finding.advice.empty()) continue;
+    for (const std::string& line : Wrap(Printable(finding.advice), terminal.columns - 4)) out += "    " + style.Dim(line) + "\n";
+  }
+  return out;
 }
 
 std::string ReasonText(trace::LossReason reason) {

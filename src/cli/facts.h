@@ -11,15 +11,12 @@
 
 namespace gprof::cli {
 
-// A defect of the trace that is there (count > 0).
-struct Defect {
-  std::string key;               // JSON name, as in TraceHealth
-  uint64_t count = 0;
-  std::string text;              // "2 chunks are damaged"
-  bool makes_incomplete = true;  // false: the data are all there, only odd
-};
+// What is missing from the trace or odd in it: what the analysis `health` finds, whichever analyses were asked for.
+// Without the remark that there is no GPU work; see WhyNoGpuWork.
+std::vector<Finding> HealthOf(const Trace& trace);
 
-std::vector<Defect> DefectsOf(const Trace& trace);
+// One line for each, "- message", with the advice below it.
+std::string RenderHealth(const std::vector<Finding>& findings, const Terminal& terminal);
 
 std::string ReasonText(trace::LossReason reason);
 std::string LevelText(trace::NoticeLevel level);

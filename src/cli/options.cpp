@@ -43,6 +43,27 @@ int64_t ReadTime(const std::string& option, const std::string& text) {
   return std::llround(ns);
 }
 
+std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> joined;
+  std::size_t i = 0;
+  for (; i < arguments.size() && arguments[i].starts_with('-') && arguments[i] != "--"; ++i) {
+    const CLI::Option* const option = app.get_option_no_throw(arguments[i]);
+    joined.push_back(arguments[i]);
+    if (option == nullptr || i + 1 >= arguments.size()) continue;
+    const bool is_flag = option->get_items_expected_max() == 0;
+    const std::string& next = arguments[i + 1];
+    if (!is_flag) {
+      joined.push_back(next);
+      ++i;
+    } else if ((next == "true" || next == "false") && i + 2 < arguments.size()) {
+      joined.back() = "--" + option->get_lnames().front() + "=" + next;
+      ++i;
+    }
+  }
+  joined.insert(joined.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+  return joined;
+}
+
 CLI::Validator OneOf(const std::vector<std::string>& words) {
   const auto check = [words](const std::string& text) -> std::string {
     std::string known;

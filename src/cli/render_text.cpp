@@ -27,7 +27,7 @@ class TextReport {
 
   std::string Render() {
     Header();
-    Defects();
+    Health();
     NoGpuWork();
     Findings();
     for (const Section& section : report_.sections) {
@@ -38,7 +38,7 @@ class TextReport {
 
  private:
   void Header() {
-    AddLine("Trace", fmt::format("{}  {}, {}", trace_.path, FormatBytes(static_cast<double>(trace_.health.file_bytes)),
+    AddLine("Trace", fmt::format("{}, {}, {}", trace_.path, FormatBytes(static_cast<double>(trace_.health.file_bytes)),
                                  CountOf(static_cast<int64_t>(trace_.record_count), "record")));
     AddLine("Program", Programs());
     AddLine("Machine", Machine());
@@ -86,14 +86,14 @@ class TextReport {
     }
   }
 
-  void Defects() {
-    const std::vector<Defect> defects = DefectsOf(trace_);
+  void Health() {
+    const std::vector<Finding> findings = HealthOf(trace_);
     if (trace_.health.IsComplete()) {
-      AddLine("Complete", defects.empty() ? "yes, nothing is known to be missing" : "yes, but:");
+      AddLine("Complete", findings.empty() ? "yes, nothing is known to be missing" : "yes, but:");
     } else {
       out_ += style_.Red("INCOMPLETE") + " what follows is true of what is left:\n";
     }
-    for (const Defect& defect : defects) out_ += "  - " + Printable(defect.text) + "\n";
+    out_ += RenderHealth(findings, prose_);
   }
 
   void NoGpuWork() {
@@ -103,11 +103,16 @@ class TextReport {
     for (const std::string& reason : reasons) Paragraph(reason, kMargin);
   }
 
+  // What is wrong with the trace itself stands at the top already.
+  static bool IsAboutHealth(const Finding& finding) { return finding.id.starts_with("health."); }
+
   void Findings() {
-    if (report_.findings.empty()) return;
-    Heading("What to do");
     std::size_t number = 0;
-    for (const Finding& finding : report_.findings) AddFinding(finding, ++number);
+    for (const Finding& finding : report_.findings) {
+      if (IsAboutHealth(finding)) continue;
+      if (number == 0) Heading("What to do");
+      AddFinding(finding, ++number);
+    }
   }
 
   void AddFinding(const Finding& finding, std::size_t number) {
@@ -118,12 +123,10 @@ class TextReport {
       out_ += (used++ == 0 ? Colored(finding.severity, label) + " " : std::string(indent, ' ')) + style_.Bold(line) + "\n";
     }
     if (!finding.advice.empty()) Paragraph(finding.advice, indent);
-    std::string tail = finding.id;
+    std::string tail = "[" + finding.id + "]";
     if (finding.gain_ns > 0) {
       tail = "To be won: up to " + FormatNs(static_cast<double>(finding.gain_ns)) +
-             (finding.basis.empty() ? "" : ", " + finding.basis) + ". [" + finding.id + "]";
-    } else {
-      tail = "[" + finding.id + "]";
+             (finding.basis.empty() ? "" : ", " + finding.basis) + ". " + tail;
     }
     for (const std::string& line : Wrap(Printable(tail), prose_.columns - indent)) {
       out_ += std::string(indent, ' ') + style_.Dim(line) + "\n";
@@ -140,7 +143,7 @@ class TextReport {
   }
 
   void AddTable(const Table& table) {
-    if (table.rows.empty()) return;
+    if (table.rows.empty() || table.id == "health") return;
     TextTable text;
     for (const Column& column : table.columns) {
       text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});

@@ -10,6 +10,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/help.h"
+#include "cli/options.h"
 #include "cli/talk.h"
 
 namespace gprof::cli {
@@ -40,6 +41,7 @@ std::string SeeHelp(const CommandInfo& info) { return "gprof-cli help " + std::s
 }
 
 void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> arguments) {
+  if (info.runs_program) arguments = WithFlagValuesJoined(app, arguments);
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(std::move(arguments));

@@ -1,0 +1,124 @@
+"""The program sees the environment it would see without us, but for the variables that are documented."""
+
+import os
+import signal
+import sys
+import unittest
+
+from launcher import LauncherTest
+
+OURS = {"GPROF_OUTPUT", "GPROF_TRACE", "GPROF_RUN_ID", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}
+
+
+class Variables(LauncherTest):
+    def variables(self, *options, expected_code=0):
+        done = self.profile("-f", *options, "env", "-0")
+        self.assertEqual(done.returncode, expected_code, done.stderr)
+        self.stderr = done.stderr.decode()
+        return dict(entry.split("=", 1) for entry in done.stdout.decode().split("\0") if entry)
+
+    def test_nothing_else_changes_not_even_the_order(self):
+        self.env["WITH_NEWLINE"] = "a\nb"
+        self.env["EMPTY"] = ""
+        bare = self.run_in_folder("env", "-0").stdout.split(b"\0")
+        traced = self.profile("env", "-0").stdout.split(b"\0")
+        self.assertEqual([entry for entry in traced if entry.split(b"=")[0].decode() not in OURS], bare)
+
+    def test_what_the_tracer_is_told(self):
+        found = self.variables("-o", "x.trace")
+        status = os.stat(self.folder / "x.trace")
+        self.assertEqual({name: found.get(name) for name in OURS}, {
+            "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx",
+            "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}",
+            "CUDA_INJECTION64_PATH": str(self.stub), "NVTX_INJECTION64_PATH": str(self.stub)})
+
+    def test_options_of_the_tracer(self):
+        library = self.write("libcupti.so", "")
+        found = self.variables("--cuda-trace-all-apis", "--cuda-graph-trace", "node", "--flush-ms", "20", "--cupti", "libcupti.so")
+        self.assertEqual(found["GPROF_ALL_APIS"], "1")
+        self.assertEqual(found["GPROF_GRAPH_TRACE"], "node")
+        self.assertEqual(found["GPROF_FLUSH_MS"], "20")
+        self.assertEqual(found["GPROF_CUPTI"], str(library))
+        self.assertFalse({"GPROF_ALL_APIS", "GPROF_GRAPH_TRACE", "GPROF_FLUSH_MS", "GPROF_CUPTI"} & set(self.variables()))
+
+    def test_missing_cupti_is_refused(self):
+        done = self.profile("--cupti", "nowhere.so", "touch", "ran")
+        self.assertEqual(done.returncode, 125)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_only_what_is_recorded_is_injected(self):
+        self.assertNotIn("NVTX_INJECTION64_PATH", self.variables("-t", "cuda"))
+        self.assertNotIn("CUDA_INJECTION64_PATH", self.variables("-t", "nvtx"))
+        found = self.variables("-t", "none")
+        self.assertNotIn("CUDA_INJECTION64_PATH", found)
+        self.assertNotIn("NVTX_INJECTION64_PATH", found)
+
+    def test_left_overs_of_another_run_are_cleaned(self):
+        self.env.update({"GPROF_OUTPUT": "/old", "GPROF_ALL_APIS": "1", "GPROF_UNHEARD_OF": "1"})
+        found = self.variables()
+        self.assertNotIn("GPROF_ALL_APIS", found)
+        self.assertNotIn("GPROF_UNHEARD_OF", found)
+        self.assertEqual(found["GPROF_OUTPUT"], str(self.folder / "run.trace"))
+
+    def test_another_profiler_is_replaced_with_a_warning(self):
+        self.env["CUDA_INJECTION64_PATH"] = "/opt/other/libinjection.so"
+        self.assertEqual(self.variables()["CUDA_INJECTION64_PATH"], str(self.stub))
+        self.assertEqual(self.stderr.count("/opt/other/libinjection.so"), 1)
+        self.assertIn("replaced for this run", self.stderr)
+
+    def test_our_own_tracer_is_no_other_profiler(self):
+        self.env["CUDA_INJECTION64_PATH"] = str(self.stub)
+        self.variables()
+        self.assertNotIn("warning", self.stderr)
+
+    def test_variables_of_the_user(self):
+        found = self.variables("-e", "A=1,B=x=y", "-e", "C=1,2,3", "--env-var", "EMPTY=", "-e", "A=2")
+        self.assertEqual([found[name] for name in ("A", "B", "C", "EMPTY")], ["2", "x=y", "1,2,3", ""])
+
+    def test_output_is_absolute_though_the_program_moves(self):
+        (self.folder / "sub").mkdir()
+        done = self.profile("-o", "sub/x.trace", "sh", "-c", "cd / && printf %s \"$GPROF_OUTPUT\"")
+        self.assertEqual(done.stdout.decode(), str(self.folder / "sub" / "x.trace"))
+
+
+class Inherited(LauncherTest):
+    """Whatever else a process inherits."""
+
+    PROBE = ("grep", "-E", "^(SigBlk|SigIgn|Umask|NoNewPrivs|Cpus_allowed):", "/proc/self/status")
+
+    def compare(self, prepare):
+        bare = self.run_in_folder(*self.PROBE, preexec_fn=prepare, restore_signals=False)
+        traced = self.profile("-f", *self.PROBE, preexec_fn=prepare, restore_signals=False)
+        self.assertEqual(traced.returncode, 0, traced.stderr)
+        self.assertEqual(traced.stdout, bare.stdout)
+
+    def test_default_dispositions(self):
+        def prepare():
+            for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+        self.compare(prepare)
+
+    def test_ignored_signals_stay_ignored(self):
+        def prepare():
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGPIPE, signal.SIGUSR1, signal.SIGCHLD, signal.SIGTSTP):
+                signal.signal(number, signal.SIG_IGN)
+        self.compare(prepare)
+
+    def test_blocked_signals_stay_blocked(self):
+        self.compare(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2, signal.SIGTERM, signal.SIGALRM}))
+
+    def test_umask(self):
+        self.compare(lambda: os.umask(0o137))
+
+    def test_exit_code_survives_an_ignored_sigchld(self):
+        done = self.profile("sh", "-c", "exit 7", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(done.returncode, 7)
+
+    def test_process_group_session_folder_and_priority(self):
+        script = "import os; print(os.getpgid(0) == os.getpgid(os.getppid()), os.getsid(0) == os.getsid(os.getppid()), os.getcwd(), os.nice(0))"
+        done = self.profile(sys.executable, "-c", script, preexec_fn=lambda: os.nice(1))
+        self.assertEqual(done.stdout.decode().split(), ["True", "True", str(self.folder), str(os.nice(0) + 1)])
+
+
+if __name__ == "__main__":
+    unittest.main()
