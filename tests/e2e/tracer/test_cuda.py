@@ -9,7 +9,7 @@ RUNTIME_CALLS = {
     "cudaMemcpyAsync": 3, "cudaMemset": 1, "cudaMemsetAsync": 1, "cudaLaunchKernel": 7, "cudaEventRecord": 1,
     "cudaStreamWaitEvent": 1, "cudaEventSynchronize": 1, "cudaMemcpyPeerAsync": 1, "cudaGraphInstantiate": 1,
     "cudaGraphLaunch": 3, "cudaStreamSynchronize": 2, "cudaDeviceSynchronize": 3, "cudaFree": 3, "cudaFreeHost": 1,
-    "cudaStreamDestroy": 2,
+    "cudaStreamDestroy": 2, "cudaDeviceReset": 1,
 }
 # Bytes, direction, source, destination and whether it is asynchronous: 1 pageable, 2 pinned, 3 device.
 COPIES = [(8192, 1, 1, 3, 0), (100, 2, 3, 1, 0), (4000, 1, 2, 3, 1), (3000, 2, 3, 2, 1), (2000, 8, 3, 3, 1)]
@@ -122,6 +122,12 @@ class RuntimeProgram(harness.Case):
         for kind in ("api", "kernel", "memcpy") if trace else ():
             self.assertEqual(trace.of(kind), [])
 
+    def test_cuda_alone(self):
+        run = self.profile("ways_out", "return", 30, options=["-t", "cuda"])
+        self.assertEqual(run.code, 3)
+        self.assertEqual(run.trace.of("nvtx"), [])
+        self.assertEqual(len(run.trace.of("kernel")), 30)
+
     def test_report_sees_the_same(self):
         run = self.profile("runtime_facts_13.0")
         metrics = harness.total(self.report(run.trace_path))
@@ -175,6 +181,14 @@ class ManyThreads(harness.Case):
     def test_every_launch_of_every_thread(self):
         for version in ("12.0", "13.0"):
             self.check(self.profile(f"cuda_threads_{version}", 8, 2000, version=version), 2000)
+
+    def test_far_more_threads_than_cores(self):
+        run = self.profile("cuda_threads_13.0", 100, 20)
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        self.assertEqual(len(trace.of("kernel")), 2000)
+        self.assertEqual(len({c["tid"] for c in trace.calls("cudaLaunchKernel")}), 100)
 
     def test_small_buffers_in_any_order(self):
         env = {"MOCK_BUFFER_RECORDS": "17", "MOCK_SHUFFLE": "1"}

@@ -82,6 +82,20 @@ class EveryFunction(harness.Case):
         self.assertEqual(metrics["nvtx.marks"], events["mark"])
 
 
+class PayloadExtension(harness.Case):
+    def test_events_are_kept(self):
+        run = self.profile("nvtx_payload", version=None)
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        got = list(seen(trace, trace.of("process")[0]["pid"]).values())[0]
+        expected = [tuple(fact[f] for f in FIELDS) for fact in run.facts("nvtx")]
+        self.assertEqual(len(got), len(expected))
+        for event, wanted in zip(got, expected):
+            any_message = wanted[:2] + (event[2],) + wanted[3:]
+            self.assertEqual(event, any_message if wanted[2] == "*" else wanted)
+
+
 class Misuse(harness.Case):
     def test_the_program_runs_on_and_the_trace_reads(self):
         plain = self.run_plain("nvtx_hostile", version=None)

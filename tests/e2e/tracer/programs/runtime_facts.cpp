@@ -109,5 +109,6 @@ int main() {
   facts::Say(R"({"fact":"me","pid":%d,"tid":%u,"a":%llu,"b":%llu})", static_cast<int>(getpid()), facts::Tid(),
              static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(a)),
              static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(b)));
+  CHECK(cudaDeviceReset());
   return 7;
 }

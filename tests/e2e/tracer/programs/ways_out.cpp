@@ -69,11 +69,12 @@ void WaitForGo() {
   for (;;) pause();
 }
 
-// The child says what it did and ends in its own way; the parent waits for it.
-int Fork(bool uses_exit_handlers, int events) {
+// The child ends in its own way; the parent waits for it. CUDA that the parent used is of no use in the child.
+int Fork(bool uses_exit_handlers, int events, const Cuda& cuda) {
   const pid_t child = fork();
   if (child == 0) {
     for (int i = 0; i < events; ++i) nvtxMarkA("child");
+    if (cuda.launch != nullptr && cuda.launch(&kernel_key, {1, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr) == 0) _exit(96);
     if (uses_exit_handlers) std::exit(5);
     _exit(5);
   }
@@ -82,7 +83,19 @@ int Fork(bool uses_exit_handlers, int events) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 5 ? 11 : 98;
 }
 
-int End(const std::string& how, int events, char** argv) {
+// The child is the first to use CUDA, as workers of Python's multiprocessing are.
+int ForkBeforeCuda(int events) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Work(OpenCuda(), events, "child with CUDA");
+    std::exit(5);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 5 ? 12 : 98;
+}
+
+int End(const std::string& how, int events, const Cuda& cuda, char** argv) {
   if (how == "return") return 3;
   if (how == "exit") std::exit(4);
   if (how == "_exit") _exit(5);
@@ -92,8 +105,9 @@ int End(const std::string& how, int events, char** argv) {
   if (how == "term") raise(SIGTERM);
   if (how == "kill") raise(SIGKILL);
   if (how == "wait") WaitForEver();
-  if (how == "fork__exit") return Fork(false, events);
-  if (how == "fork_exit") return Fork(true, events);
+  if (how == "fork__exit") return Fork(false, events, cuda);
+  if (how == "fork_exit") return Fork(true, events, cuda);
+  if (how == "fork_first") return ForkBeforeCuda(events);
   if (how == "exec") execl(argv[0], argv[0], "return", argv[2], nullptr);
   if (how == "pthread_exit") {
     std::thread([] {
@@ -121,7 +135,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const std::string how = argv[1];
   const int events = std::atoi(argv[2]);
-  const Cuda cuda = OpenCuda();
+  const Cuda cuda = how == "fork_first" ? Cuda() : OpenCuda();
   Work(cuda, events, "before the end");
   if (argc > 3) {
     for (int i = 0; i < 4; ++i) std::thread(Busy).detach();
@@ -130,5 +144,5 @@ int main(int argc, char** argv) {
   facts::Say(R"({"fact":"end","how":"%s","pid":%d,"events":%d,"launches":%d})", how.c_str(), static_cast<int>(getpid()),
              events, cuda.launch != nullptr ? events : 0);
   WaitForGo();
-  return End(how, events, argv);
+  return End(how, events, cuda, argv);
 }
