@@ -31,6 +31,10 @@ def commands():
     return names
 
 
+def listed_options(command):
+    return set(re.findall(r"^\s+(?:-\w,\s*)?(--[a-z][a-z0-9-]*)", help_of(command) or "", re.M))
+
+
 def typed_lines(markdown):
     """Command lines in the code blocks of a page: whole blocks of a shell, or what follows `$ ` in them."""
     for language, body in FENCE.findall(markdown):
@@ -85,11 +89,15 @@ class Commands(unittest.TestCase):
         for name in set(self.commands):
             page = tree.SOURCE / "docs" / "commands" / f"{name}.md"
             body = page.read_text(encoding="utf-8") if page.is_file() else ""
-            options = set(re.findall(r"^\s+(?:-\w,\s*)?(--[a-z][a-z0-9-]*)", help_of(name) or "", re.M))
+            options = listed_options(name)
             missing += [f"{name} {option}" for option in sorted(options - {"--help"}) if option not in body]
         self.assertEqual(missing, [])
+        self.assertLessEqual({"--output", "--trace", "--help"}, listed_options("profile"))
 
     def test_what_the_docs_type_exists(self):
+        self.assertIn(["report", "run.trace"], list(calls(tree.text("README.md"))))
+        self.assertEqual(list(self.problems(["report", "x", "--no-such-option"])),
+                         ["`report` has no option `--no-such-option`"])
         wrong = []
         pages = ["README.md"] + tree.files("docs", "examples", suffixes=(".md",))
         for page in pages:
