@@ -167,10 +167,10 @@ std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
-std::string_view Nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongestWord = 64;
   if (word.empty() || word.size() > kLongestWord) return {};
-  std::string_view best;
+  std::string best;
   // One slip in three characters, and never so many that nothing of the word is left.
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {

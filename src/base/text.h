@@ -22,6 +22,6 @@ std::string ShortenMiddle(std::string_view text, std::size_t width);
 std::vector<std::string> Wrap(std::string_view text, std::size_t width);
 
 // The candidate that `word` is most probably a slip of, empty when none is near.
-std::string_view Nearest(std::string_view word, const std::vector<std::string>& candidates);
+std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace gprof

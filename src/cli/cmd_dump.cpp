@@ -48,9 +48,9 @@ trace::RecordKind KindOf(const std::string& name) {
   if (kind != trace::RecordKind{}) return kind;
   std::string known;
   for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
-  const std::string_view nearest = Nearest(name, names);
+  const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "there is no kind of record '" + name + "'",
-              nearest.empty() ? "there are " + known : "did you mean " + std::string(nearest) + "?");
+              nearest.empty() ? "there are " + known : "did you mean " + nearest + "?");
 }
 
 class Dump : public Command {

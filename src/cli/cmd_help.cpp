@@ -31,8 +31,8 @@ class Help : public Command {
 
  private:
   static std::string HintFor(const std::string& name) {
-    const std::string_view nearest = NearestCommand(name);
-    return nearest.empty() ? "gprof-cli help lists the commands" : "did you mean " + std::string(nearest) + "?";
+    const std::string nearest(NearestCommand(name));
+    return nearest.empty() ? "gprof-cli help lists the commands" : "did you mean " + nearest + "?";
   }
 
   std::string name_;

@@ -43,6 +43,9 @@ std::vector<Amount> AmountsOf(const Trace& trace) {
           {"contexts", "Contexts", trace.contexts.size()}};
 }
 
+// The format writes 0 for what is not known.
+std::string Known(uint64_t value, const std::string& text) { return value == 0 ? "-" : text; }
+
 class InfoText {
  public:
   InfoText(const Trace& trace, const Terminal& terminal)
@@ -70,10 +73,9 @@ class InfoText {
   }
 
   void Health() {
-    Line("Complete", trace_.health.IsComplete() ? "yes, nothing is known to be missing" : "NO");
     std::vector<Finding> findings = HealthOf(trace_);
     std::erase_if(findings, [](const Finding& finding) { return finding.id == "health.notice"; });
-    out_ += RenderHealth(findings, terminal_);
+    out_ += RenderHealth(trace_, findings, terminal_);
   }
 
   void Processes() {
@@ -83,8 +85,8 @@ class InfoText {
     for (const Process& process : trace_.processes) {
       table.rows.push_back({std::to_string(process.pid), std::string(trace_.Text(process.name)),
                             FormatNs(static_cast<double>(process.end_ns - process.start_ns)),
-                            process.has_end ? "clean" : "not clean", CudaVersion(process.driver_version),
-                            std::to_string(process.cupti_version), std::string(trace_.Text(process.command_line))});
+                            process.has_end ? "clean" : "not clean", Known(process.driver_version, CudaVersion(process.driver_version)),
+                            Known(process.cupti_version, std::to_string(process.cupti_version)), std::string(trace_.Text(process.command_line))});
     }
     Add("Processes", table);
   }
@@ -96,10 +98,11 @@ class InfoText {
     for (const Device& device : trace_.devices) {
       const trace::DeviceRecord& f = device.facts;
       table.rows.push_back({"gpu" + std::to_string(device.ordinal), std::string(trace_.Text(device.name)),
-                            std::to_string(f.sm_count), FormatBytes(static_cast<double>(f.memory_bytes)),
-                            FormatBytesPerSecond(static_cast<double>(f.memory_bytes_per_second)),
-                            std::to_string(f.compute_major) + "." + std::to_string(f.compute_minor),
-                            f.pcie_generation == 0 ? "" : "gen " + std::to_string(f.pcie_generation) + " x" + std::to_string(f.pcie_lanes),
+                            Known(f.sm_count, std::to_string(f.sm_count)),
+                            Known(f.memory_bytes, FormatBytes(static_cast<double>(f.memory_bytes))),
+                            Known(f.memory_bytes_per_second, FormatBytesPerSecond(static_cast<double>(f.memory_bytes_per_second))),
+                            Known(f.compute_major, std::to_string(f.compute_major) + "." + std::to_string(f.compute_minor)),
+                            Known(f.pcie_generation, "gen " + std::to_string(f.pcie_generation) + " x" + std::to_string(f.pcie_lanes)),
                             std::string(trace_.Text(device.uuid))});
     }
     Add("GPUs", table);

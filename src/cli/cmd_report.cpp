@@ -24,9 +24,9 @@ const Analysis& RequireAnalysis(const std::string& name) {
   if (const Analysis* analysis = FindAnalysis(name)) return *analysis;
   std::vector<std::string> names;
   for (const Analysis& analysis : AllAnalyses()) names.emplace_back(analysis.name);
-  const std::string_view nearest = Nearest(name, names);
+  const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "there is no analysis '" + name + "'",
-              nearest.empty() ? "gprof-cli report --list lists them" : "did you mean " + std::string(nearest) + "?");
+              nearest.empty() ? "gprof-cli report --list lists them" : "did you mean " + nearest + "?");
 }
 
 class ReportCommand : public Command {

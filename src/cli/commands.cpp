@@ -21,7 +21,7 @@ constexpr std::array kCommands = {
                 true, MakeProfile},
     CommandInfo{"report", "say what happened and why the GPU was idle", "TRACE [options]",
                 "gprof-cli report run.trace\n"
-                "gprof-cli report run.trace --only gaps,kernels --rows 5\n"
+                "gprof-cli report run.trace --only idle,kernels --rows 5\n"
                 "gprof-cli report run.trace --format json -o report.json",
                 false, MakeReport},
     CommandInfo{"info", "show processes, devices, sizes and the health of a trace", "TRACE [options]",
@@ -49,9 +49,8 @@ const CommandInfo* FindCommand(std::string_view name) {
 std::string_view NearestCommand(std::string_view word) {
   std::vector<std::string> names;
   for (const CommandInfo& command : kCommands) names.emplace_back(command.name);
-  const std::string_view nearest = Nearest(word, names);
-  // Into the list, which outlives `names`.
-  return nearest.empty() ? nearest : FindCommand(nearest)->name;
+  const CommandInfo* const nearest = FindCommand(Nearest(word, names));
+  return nearest == nullptr ? std::string_view() : nearest->name;
 }
 
 }  // namespace gprof::cli

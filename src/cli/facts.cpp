@@ -25,9 +25,12 @@ std::vector<Finding> HealthOf(const Trace& trace) {
   return findings;
 }
 
-std::string RenderHealth(const std::vector<Finding>& findings, const Terminal& terminal) {
+std::string RenderHealth(const Trace& trace, const std::vector<Finding>& findings, const Terminal& terminal) {
   const Style style(terminal.has_color);
-  std::string out;
+  std::string out = style.Red("INCOMPLETE") + ": what follows is true of what is left\n";
+  if (trace.health.IsComplete()) {
+    out = LabeledLine("Complete", findings.empty() ? "yes, nothing is known to be missing" : "yes, but:", terminal);
+  }
   for (const Finding& finding : findings) {
     const char* mark = "  - ";
     for (const std::string& line : Wrap(Printable(finding.message), terminal.columns - 4)) {

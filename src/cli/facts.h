@@ -15,8 +15,8 @@ namespace gprof::cli {
 // Without the remark that there is no GPU work; see WhyNoGpuWork.
 std::vector<Finding> HealthOf(const Trace& trace);
 
-// One line for each, "- message", with the advice below it.
-std::string RenderHealth(const std::vector<Finding>& findings, const Terminal& terminal);
+// Whether the trace is whole, and a line for each finding, "- message", with the advice below it.
+std::string RenderHealth(const Trace& trace, const std::vector<Finding>& findings, const Terminal& terminal);
 
 std::string ReasonText(trace::LossReason reason);
 std::string LevelText(trace::NoticeLevel level);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/demangle.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -86,15 +87,7 @@ class TextReport {
     }
   }
 
-  void Health() {
-    const std::vector<Finding> findings = HealthOf(trace_);
-    if (trace_.health.IsComplete()) {
-      AddLine("Complete", findings.empty() ? "yes, nothing is known to be missing" : "yes, but:");
-    } else {
-      out_ += style_.Red("INCOMPLETE") + " what follows is true of what is left:\n";
-    }
-    out_ += RenderHealth(findings, prose_);
-  }
+  void Health() { out_ += RenderHealth(trace_, HealthOf(trace_), prose_); }
 
   void NoGpuWork() {
     const std::vector<std::string> reasons = WhyNoGpuWork(trace_);
@@ -152,6 +145,9 @@ class TextReport {
       std::vector<std::string> cells;
       for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i) {
         cells.push_back(FormatCell(row[i], table.columns[i].unit));
+        // A signature that would be cut to its ends says less than the name in it.
+        const bool is_kernel = table.id == "kernels" && table.columns[i].key == "name";
+        if (is_kernel && cells.back().size() > terminal_.columns / 3) cells.back() = ShortName(cells.back());
       }
       text.rows.push_back(std::move(cells));
     }

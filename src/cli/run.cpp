@@ -35,9 +35,9 @@ std::string SeeHelp(const CommandInfo& info) { return "gprof-cli help " + std::s
     FailUsage("'" + extra + "' is one argument too many for " + std::string(info.name), SeeHelp(info));
   }
   const std::string option = extra.substr(0, extra.find('='));
-  const std::string_view nearest = Nearest(option, OptionNames(app));
+  const std::string nearest = Nearest(option, OptionNames(app));
   FailUsage(std::string(info.name) + " has no option " + option,
-            nearest.empty() ? SeeHelp(info) : "did you mean " + std::string(nearest) + "?");
+            nearest.empty() ? SeeHelp(info) : "did you mean " + nearest + "?");
 }
 
 void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> arguments) {
@@ -52,6 +52,9 @@ void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> argu
     FailOnExtra(info, app, extras.empty() ? "" : extras.front());
   } catch (const CLI::RequiredError& error) {
     FailUsage(error.what(), "usage: gprof-cli " + std::string(info.name) + " " + std::string(info.synopsis));
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();
+    FailUsage(what.substr(0, what.find(':')) + " needs a value", SeeHelp(info));
   } catch (const CLI::ParseError& error) {
     FailUsage(error.what(), SeeHelp(info));
   }
@@ -75,14 +78,14 @@ int Dispatch(const std::vector<std::string>& arguments) {
   if (const CommandInfo* info = FindCommand(first)) return RunCommand(*info, rest);
   if (first.starts_with('-')) FailUsage("unknown option " + first, "gprof-cli help lists the commands");
 
-  const std::string_view nearest = NearestCommand(first);
+  const std::string nearest(NearestCommand(first));
   std::error_code ignored;
   if (nearest.empty() && std::filesystem::exists(first, ignored)) {
     FailUsage("'" + first + "' is not a command", "to see a trace: gprof-cli report " + first +
                                                       "; to run a program: gprof-cli profile " + first);
   }
   FailUsage("'" + first + "' is not a command", nearest.empty() ? "gprof-cli help lists the commands"
-                                                                : "did you mean " + std::string(nearest) + "?");
+                                                                : "did you mean " + nearest + "?");
 }
 
 // The code for an Error of a command line that starts with `name`.
