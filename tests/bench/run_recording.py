@@ -101,13 +101,14 @@ def trace_facts(folder):
 
 
 def table(samples, names):
-    """Medians in ns, and what each variant adds to the untraced operation."""
-    lines = ["| operation | " + " | ".join(names) + " | gprof-cli / floor | gprof-cli / nsys |",
-             "|---|" + "---|" * (len(names) + 2)]
+    """Medians in ns, and how ours compares with the others."""
+    others = [name for name in (FLOOR, NSYS) if name in names]
+    heads = names + [f"gprof-cli / {name}" for name in others]
+    lines = ["| operation | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
     for operation, by_variant in samples.items():
         median = {name: statistics.median(times) for name, times in by_variant.items()}
         cells = [f"{median[name]:.1f}" if name in median else "" for name in names]
-        for other in (FLOOR, NSYS):
+        for other in others:
             both = OURS in median and other in median and median[other] > 0
             cells.append(f"{median[OURS] / median[other]:.3f}" if both else "")
         lines.append(f"| {operation} | " + " | ".join(cells) + " |")
