@@ -2,7 +2,7 @@
 
     GPROF_TEST_BUILD=BUILD tests/bench/run_reader.py [--out DIR] [--rounds 5] TRACE...
 
-Without a trace it records one: the launches of recording_bench on a machine with a GPU, the ranges of nvtx_bench elsewhere.
+Without a trace it records one: the launches of recording_bench with a GPU, the ranges of nvtx_bench without.
 """
 
 import argparse

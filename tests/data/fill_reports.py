@@ -1,7 +1,7 @@
 """Puts reports of recorded traces into the pages that ask for one and have none yet.
 
-A page asks with a line `<!-- report: gprof-cli report tests/data/NAME.trace -->`. Where the trace is there, this adds the
-code block that tests/hygiene/test_reports.py --update fills. Run it after new traces were copied here:
+A page asks with a line `<!-- report: gprof-cli report tests/data/NAME.trace -->`. Where the trace is there, this
+adds the code block that tests/hygiene/test_reports.py --update fills. Run it after new traces were copied here:
 
     GPROF_TEST_BUILD=build/release python3 tests/data/fill_reports.py
 """

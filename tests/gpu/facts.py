@@ -190,7 +190,7 @@ def nvtx_differences(known, records):
 
 
 def stream_differences(known, records):
-    """Streams by the names that the program gave them; kernels of the others are of the default stream or of threads."""
+    """Streams by the names that the program gave them; the others are the default stream and those of threads."""
     names = {name["handle"]: name["name"] for name in records["nvtx_name"] if name["object"] == recorded.NAME_OF_STREAM}
     default = {(context["context"], context["null_stream"]) for context in records["context"]}
     streams = collections.defaultdict(recorded.Record)
