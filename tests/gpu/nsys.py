@@ -53,11 +53,13 @@ class Capture:
         return self.database.execute(query.format(table=table)).fetchall() if table in known else []
 
     def kernels(self):
-        """{short name: (count, total ns)}"""
-        rows = self.rows("CUPTI_ACTIVITY_KIND_KERNEL",
-                         "SELECT s.value, COUNT(*), SUM(k.end - k.start) FROM {table} k "
-                         "JOIN StringIds s ON s.id = k.shortName GROUP BY s.value")
-        return {name: (count, total_ns) for name, count, total_ns in rows}
+        """{short name: [ns, ...]}"""
+        found = collections.defaultdict(list)
+        for name, duration_ns in self.rows("CUPTI_ACTIVITY_KIND_KERNEL",
+                                           "SELECT s.value, k.end - k.start FROM {table} k "
+                                           "JOIN StringIds s ON s.id = k.shortName"):
+            found[name].append(duration_ns)
+        return found
 
     def copies(self):
         """{CUPTI copy kind: (count, bytes)}"""

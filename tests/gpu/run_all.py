@@ -17,7 +17,8 @@ import sys
 import time
 import unittest
 
-MODULES = ("test_facts", "test_examples", "test_leave", "test_python", "test_nsys", "test_peer")
+# Those that take longest come last, in case somebody ends this early.
+MODULES = ("test_facts", "test_examples", "test_leave", "test_peer", "test_nsys", "test_python")
 # name of the trace: (program, arguments, options of profile)
 RECORDINGS = {
     "normalise_v1": ("normalise_v1_pageable", [], []),
