@@ -25,8 +25,11 @@ def ask(*words, cwd=None):
 
 
 def function(call):
-    """Name of an API call without the version that CUPTI puts behind it: cudaLaunchKernel_v7000."""
-    return re.sub(r"(_ptsz|_ptds)?(_v\d+)?(_ptsz|_ptds)?$", "", call["function"])
+    """Name of an API call without the version that CUPTI puts behind it: cudaLaunchKernel_v7000.
+
+    Compilers since CUDA 13 launch kernels by __cudaLaunchKernel, which is the same function.
+    """
+    return re.sub(r"(_ptsz|_ptds)?(_v\d+)?(_ptsz|_ptds)?$", "", call["function"]).removeprefix("__")
 
 
 # One field of a line of `dump`: a number, a quoted text, the shape of a kernel in braces, or the id of a lost text.

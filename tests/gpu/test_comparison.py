@@ -118,6 +118,7 @@ class Comparison(unittest.TestCase):
     def test_function_names_lose_their_version(self):
         for name in ("cudaMemcpyAsync", "cudaMemcpyAsync_v3020", "cudaMemcpyAsync_ptsz_v7000", "cudaMemcpyAsync_ptsz"):
             self.assertEqual(recorded.function({"function": name}), "cudaMemcpyAsync")
+        self.assertEqual(recorded.function({"function": "__cudaLaunchKernel_v13000"}), "cudaLaunchKernel")
 
 
 if __name__ == "__main__":
