@@ -1,5 +1,6 @@
 """NVTX: every function of the real headers, several clients in one process, many threads, and misuse."""
 import collections
+import subprocess
 import sys
 
 import harness
@@ -116,6 +117,37 @@ class Misuse(harness.Case):
         self.assertEqual([r["message"] for r in deep], ["deep"] * 2000)
         report = self.report(run.trace_path)
         self.assertEqual(report["schema"], "gprof.report/1")
+
+
+class Stress(harness.Case):
+    def test_marks_in_a_signal_handler(self):
+        run = self.profile("nvtx_stress", "signals", version=None)
+        self.assertEqual(run.code, 0, run.err)
+        trace, fact = run.trace, run.facts("signals")[0]
+        self.assertEqual(trace.problems, [])
+        main, handler = (len(trace.of("nvtx", message=m)) for m in ("in main", "in handler"))
+        lost = sum(r["count"] for r in trace.of("loss"))
+        self.assertLessEqual((main, handler), (fact["marks"], fact["handled"]))
+        self.assertEqual(main + handler + lost, fact["marks"] + fact["handled"])
+
+    def test_threads_that_live_for_one_range(self):
+        run = self.profile("nvtx_stress", "churn", version=None)
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        events = collections.Counter((r["event"], r["message"]) for r in trace.of("nvtx"))
+        threads = run.facts("churn")[0]["threads"]
+        self.assertEqual(events, {(2, "short life"): threads, (3, ""): threads, (1, "thread ends"): threads})
+
+    def test_program_that_closes_every_descriptor(self):
+        probe = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x400) != 0)"
+        if subprocess.run([sys.executable, "-c", probe], check=False).returncode != 0:
+            self.skipTest("unshare(CLONE_FILES) is forbidden here, so the tracer shares the program's descriptors")
+        run = self.profile("nvtx_stress", "close", version=None)
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        self.assertEqual([len(trace.of("nvtx", message=m)) for m in ("before", "after")], [50, 100])
 
 
 class Python(harness.Case):
