@@ -153,9 +153,7 @@ void Convert(const CUpti_ActivityMemcpy6& m, ChunkWriter* writer) {
   r.graph = m.graphId;
   r.graph_node = m.graphNodeId;
   r.channel = m.channelID;
-  // 12.8 put the count where older libraries have padding.
-  constexpr uint32_t kHasCopyCount = 26;
-  r.copy_count = Cupti().version >= kHasCopyCount && record_bytes[CUPTI_ACTIVITY_KIND_MEMCPY] >= 96 ? m.copyCount : 0;
+  r.copy_count = record_bytes[CUPTI_ACTIVITY_KIND_MEMCPY] >= sizeof m ? m.copyCount : 0;
   writer->Add(r);
 }
 

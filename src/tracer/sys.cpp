@@ -66,29 +66,21 @@ void Lock::Release() {
   if (word_.exchange(0, std::memory_order_release) == 2) FutexWake(&word_);
 }
 
-LockGuard::LockGuard(Lock& lock) : lock_(lock) {
+SignalGuard::SignalGuard() {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &signals_);
-  lock_.Acquire();
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
 }
 
-LockGuard::~LockGuard() {
-  lock_.Release();
-  pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
-}
+SignalGuard::~SignalGuard() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 void NameThread(const char* name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 bool StartThread(void* (*run)(void*), const char* name) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalGuard signal_guard;  // the new thread inherits the mask
   // A target with much static thread-local storage cannot have the small stack; then the default one is right.
   void* argument = const_cast<char*>(name);
-  const bool good = CreateDetached(run, argument, kStackBytes) || CreateDetached(run, argument, 0);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return good;
+  return CreateDetached(run, argument, kStackBytes) || CreateDetached(run, argument, 0);
 }
 
 }  // namespace gprof::tracer

@@ -44,16 +44,28 @@ class Lock {
   std::atomic<uint32_t> word_{0};
 };
 
+// Blocks all signals on this thread while it lives.
+class SignalGuard {
+ public:
+  SignalGuard();
+  ~SignalGuard();
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 class LockGuard {
  public:
-  explicit LockGuard(Lock& lock);
-  ~LockGuard();
+  explicit LockGuard(Lock& lock) : lock_(lock) { lock_.Acquire(); }
+  ~LockGuard() { lock_.Release(); }
   LockGuard(const LockGuard&) = delete;
   LockGuard& operator=(const LockGuard&) = delete;
 
  private:
+  SignalGuard signal_guard_;  // blocked before the lock is taken, let through after it is released
   Lock& lock_;
-  sigset_t signals_;
 };
 
 // Names the calling thread, for ps and debuggers.

@@ -64,7 +64,11 @@ ThreadLog* NewLog() {
 
 ThreadLog* AcquireLog() {
   ErrnoGuard errno_guard;
-  if (!IsRecording()) return nullptr;
+  // The child of a fork comes here with its first row, and records again from then on.
+  if (!IsRecording() && !StartTracer()) return nullptr;
+  // A signal handler that came in between would take a second log and put it in this one's place.
+  const SignalGuard signal_guard;
+  if (own_log != nullptr) return own_log;
   ThreadLog* log = ReuseLog();
   if (log == nullptr) log = NewLog();
   if (log == nullptr) {
@@ -107,17 +111,15 @@ void ThreadLog::Reset() {
 }
 
 unsigned char* ThreadLog::Refuse() {
-  dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  dropped_.fetch_add(1, std::memory_order_relaxed);
   return nullptr;
 }
 
 bool ThreadLog::NewPage(uint32_t bytes) {
   ErrnoGuard errno_guard;
   if (bytes > kPageBytes - sizeof(Page)) return false;
-  is_busy_ = true;
   uint32_t index = 0;
   unsigned char* memory = Pages().Take(&index);
-  is_busy_ = false;
   if (memory == nullptr) return false;
   Page* page = NewPageAt(memory, kPageBytes, index);
   write_page_->next.store(page, std::memory_order_release);
@@ -134,7 +136,14 @@ const RowHeader* ThreadLog::Next() {
     const uint32_t committed = read_page_->committed.load(std::memory_order_acquire);
     if (read_at_ < committed) {
       const auto* row = reinterpret_cast<const RowHeader*>(read_page_->Data() + read_at_);
-      read_at_ += row->words * 8u;
+      const uint32_t bytes = row->words * 8u;
+      if (bytes == 0 || bytes > committed - read_at_) {
+        // The target wrote over our memory. Nobody can say where the next row begins.
+        read_at_ = committed;
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+        continue;
+      }
+      read_at_ += bytes;
       return row;
     }
     if (next == nullptr) return nullptr;

@@ -106,13 +106,20 @@ class ThreadLog {
   // visible. Between the two nothing may call back into the target. [own thread]
   unsigned char* Reserve(uint32_t bytes) {
     if (__builtin_expect(is_busy_, 0)) return Refuse();
-    if (__builtin_expect(write_used_ + bytes > write_page_->capacity, 0) && !NewPage(bytes)) return Refuse();
     is_busy_ = true;
+    // From here to the end of Commit() a signal handler finds the log busy; the fences keep the compiler to it.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (__builtin_expect(write_used_ + bytes > write_page_->capacity, 0) && !NewPage(bytes)) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      is_busy_ = false;
+      return Refuse();
+    }
     return write_page_->Data() + write_used_;
   }
   void Commit(uint32_t bytes) {
     write_used_ += bytes;
     write_page_->committed.store(write_used_, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     is_busy_ = false;
   }
 
