@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "trace/huge_pages.h"
 #include "trace/joins.h"
 #include "trace/saturate.h"
 
@@ -35,12 +36,12 @@ void UpdateIfSet(T* field, T value) {
 void TraceBuilder::Reserve(const RecordCounts& counts) {
   const auto count = [&](trace::RecordKind kind) { return counts[static_cast<std::size_t>(kind)]; };
   using trace::RecordKind;
-  draft_.trace.api_calls.reserve(count(RecordKind::kApi));
-  draft_.trace.ops.reserve(count(RecordKind::kKernel) + count(RecordKind::kMemcpy) + count(RecordKind::kMemset) +
-                           count(RecordKind::kPeerCopy) + count(RecordKind::kGraphLaunch));
-  draft_.trace.syncs.reserve(count(RecordKind::kSync));
-  draft_.trace.memory_events.reserve(count(RecordKind::kMemory));
-  draft_.nvtx_events.reserve(count(RecordKind::kNvtx));
+  ReserveHuge(draft_.trace.api_calls, count(RecordKind::kApi));
+  ReserveHuge(draft_.trace.ops, count(RecordKind::kKernel) + count(RecordKind::kMemcpy) + count(RecordKind::kMemset) +
+                                    count(RecordKind::kPeerCopy) + count(RecordKind::kGraphLaunch));
+  ReserveHuge(draft_.trace.syncs, count(RecordKind::kSync));
+  ReserveHuge(draft_.trace.memory_events, count(RecordKind::kMemory));
+  ReserveHuge(draft_.nvtx_events, count(RecordKind::kNvtx));
 }
 
 void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
@@ -51,6 +52,7 @@ void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
     p.pid = header.process.pid;
     p.image = header.process.image;
     draft_.trace.processes.push_back(p);
+    draft_.correlations.emplace_back();
   }
   first_ns_ = std::numeric_limits<int64_t>::max();
   last_ns_ = 0;
@@ -195,6 +197,13 @@ void TraceBuilder::Add(const trace::ApiRecord& r) {
                                                                          : trace::ApiDomain::kRuntime;
   c.is_unfinished = r.is_unfinished != 0;
   Touch(c.start_ns, c.end_ns);
+  if (c.is_unfinished) draft_.unfinished_calls.push_back(static_cast<uint32_t>(draft_.trace.api_calls.size()));
+  if (c.correlation != 0) {
+    CorrelationExtent& extent = draft_.correlations[process_];
+    extent.low = std::min(extent.low, c.correlation);
+    extent.high = std::max(extent.high, c.correlation);
+    ++extent.count;
+  }
   draft_.trace.api_calls.push_back(c);
 }
 

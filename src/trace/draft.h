@@ -57,6 +57,11 @@ struct LateName {
   NameId placeholder, name;
 };
 
+// The correlation ids of a process.
+struct CorrelationExtent {
+  uint32_t low = kNone, high = 0, count = 0;
+};
+
 struct Draft {
   Trace trace;
   NameTable names;
@@ -73,6 +78,8 @@ struct Draft {
   std::vector<LateStream> late_sync_streams, late_memory_streams;
   std::vector<NvtxEvent> nvtx_events;
   std::vector<ObjectName> object_names;
+  std::vector<CorrelationExtent> correlations;  // of calls, by process
+  std::vector<uint32_t> unfinished_calls;
   uint64_t launched_by_device = 0;            // kernels that no call of the host launched
 
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);

@@ -29,7 +29,7 @@ class Definitions {
   }
   void Add(const trace::StringRecord& r) {
     uint32_t& index = string_ids_(process_, r.id);
-    if (index != kNone) return;
+    if (r.id == 0 || index != kNone) return;
     index = static_cast<uint32_t>(strings_.size());
     strings_.emplace_back(r.text.View());
   }

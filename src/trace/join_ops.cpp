@@ -9,15 +9,8 @@ namespace {
 
 bool IsLaunch(const ApiCall& c) { return c.api_class == ApiClass::kLaunch || c.api_class == ApiClass::kGraphLaunch; }
 
-// Calls whose operation, or that of a call they made, is in the trace.
-std::vector<bool> FindMatched(const Trace& t) {
-  std::vector<bool> is_matched(t.api_calls.size());
-  for (std::size_t i = t.api_calls.size(); i-- > 0;) {  // children come after their parents
-    const ApiCall& c = t.api_calls[i];
-    if (c.op_count > 0) is_matched[i] = true;
-    if (is_matched[i] && c.parent != kNone) is_matched[c.parent] = true;
-  }
-  return is_matched;
+void MarkMatched(const std::vector<ApiCall>& calls, uint32_t call, std::vector<bool>& is_matched) {
+  for (; call != kNone && !is_matched[call]; call = calls[call].parent) is_matched[call] = true;
 }
 
 enum class Capture : uint8_t { kNone, kBegin, kEnd };
@@ -39,8 +32,9 @@ void OrderOps(Draft& draft) {
   }
 }
 
-void LinkOps(Draft& draft, const CorrelationIndex& calls) {
+std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls) {
   Trace& t = draft.trace;
+  std::vector<bool> is_matched(t.api_calls.size());
   TraceHealth& health = t.health;
   for (GpuOp& op : t.ops) {
     op.api = calls.Find(op.process, op.correlation);
@@ -50,12 +44,14 @@ void LinkOps(Draft& draft, const CorrelationIndex& calls) {
     }
     ApiCall& call = t.api_calls[op.api];
     ++call.op_count;
+    MarkMatched(t.api_calls, op.api, is_matched);
     if (op.start_ns < call.start_ns) {
       ++health.early_ops;
       health.worst_early_ns = std::max(health.worst_early_ns, call.start_ns - op.start_ns);
     }
   }
   health.unmatched_ops -= draft.launched_by_device;  // those have no call, and are among the unmatched
+  return is_matched;
 }
 
 void LinkSyncsAndMemory(Draft& draft, const CorrelationIndex& calls) {
@@ -63,9 +59,8 @@ void LinkSyncsAndMemory(Draft& draft, const CorrelationIndex& calls) {
   for (MemoryEvent& m : draft.trace.memory_events) m.api = calls.Find(m.process, m.api);
 }
 
-void CountUnmatchedLaunches(Draft& draft) {
+void CountUnmatchedLaunches(Draft& draft, const std::vector<bool>& is_matched) {
   Trace& t = draft.trace;
-  const std::vector<bool> is_matched = FindMatched(t);
   std::vector<Capture> capture_of(draft.names.size());
   for (std::size_t i = 0; i < capture_of.size(); ++i) {
     capture_of[i] = CaptureOf(draft.names.Text(NameId{static_cast<uint32_t>(i)}));

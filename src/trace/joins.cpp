@@ -32,14 +32,12 @@ Trace JoinTrace(Draft draft) {
   NumberDevices(draft);
   FinishStreams(draft);
   NameThreads(draft);
-  OrderApiCalls(draft);
-  OrderOps(draft);
   {
-    const CorrelationIndex calls(t);
-    LinkOps(draft, calls);
+    const CorrelationIndex calls = OrderApiCalls(draft);
+    OrderOps(draft);
     LinkSyncsAndMemory(draft, calls);
+    CountUnmatchedLaunches(draft, LinkOps(draft, calls));
   }
-  CountUnmatchedLaunches(draft);
   PairRanges(draft);
   LinkCallsToRanges(t);
   SortByTime(t.marks);

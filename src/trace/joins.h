@@ -21,13 +21,11 @@ void ResolveLateStreams(Draft& draft);
 void FinishStreams(Draft& draft);
 void NameThreads(Draft& draft);
 
-// join_api.cpp: calls in order, their parents and their classes.
-void OrderApiCalls(Draft& draft);
-
 // Finds the call that a correlation id stands for: of a runtime and a driver call with the same id the runtime call.
 class CorrelationIndex {
  public:
-  explicit CorrelationIndex(const Trace& trace);
+  explicit CorrelationIndex(const std::vector<CorrelationExtent>& extents);
+  void Add(const std::vector<ApiCall>& calls, uint32_t call);
   uint32_t Find(uint32_t process, uint32_t correlation) const;
 
  private:
@@ -39,11 +37,15 @@ class CorrelationIndex {
   std::vector<Table> tables_;     // by process
 };
 
+// join_api.cpp: calls in order, their parents and their classes.
+CorrelationIndex OrderApiCalls(Draft& draft);
+
 // join_ops.cpp: GPU operations in order, with their calls.
 void OrderOps(Draft& draft);
-void LinkOps(Draft& draft, const CorrelationIndex& calls);
+// Marks the calls that an operation is known of, and those around them.
+std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls);
 void LinkSyncsAndMemory(Draft& draft, const CorrelationIndex& calls);
-void CountUnmatchedLaunches(Draft& draft);
+void CountUnmatchedLaunches(Draft& draft, const std::vector<bool>& is_matched);
 
 // join_nvtx.cpp: ranges from their ends, and the range that each call was made in.
 void PairRanges(Draft& draft);

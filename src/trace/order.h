@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gprof/trace.h"
+#include "trace/huge_pages.h"
 
 namespace gprof {
 
@@ -63,21 +64,27 @@ void SortNearlySorted(It first, It last, Less less) {
 template <class T, class Group>
 std::vector<Trace::Slice> GroupBy(std::vector<T>& elements, std::size_t groups, Group group) {
   std::vector<Trace::Slice> slices(groups);
-  for (const T& e : elements) ++slices[group(e)].last;
+  if (groups == 1) {
+    slices[0].last = static_cast<uint32_t>(elements.size());
+    return slices;
+  }
+  bool is_grouped = true;
+  uint32_t before = 0;
+  for (const T& e : elements) {
+    const uint32_t g = group(e);
+    ++slices[g].last;
+    is_grouped = is_grouped && before <= g;
+    before = g;
+  }
   uint32_t first = 0;
   for (Trace::Slice& s : slices) {
     s.first = std::exchange(first, first + s.last);
-    s.last = s.first;
+    s.last = is_grouped ? first : s.first;
   }
-  const bool is_grouped = std::is_sorted(elements.begin(), elements.end(),
-                                         [&](const T& a, const T& b) { return group(a) < group(b); });
-  if (is_grouped) {
-    for (std::size_t i = 0; i < groups; ++i) {
-      slices[i].last = i + 1 < groups ? slices[i + 1].first : static_cast<uint32_t>(elements.size());
-    }
-    return slices;
-  }
-  std::vector<T> grouped(elements.size());
+  if (is_grouped) return slices;
+  std::vector<T> grouped;
+  ReserveHuge(grouped, elements.size());
+  grouped.resize(elements.size());
   for (T& e : elements) grouped[slices[group(e)].last++] = std::move(e);
   elements.swap(grouped);
   return slices;
