@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kGap = 2;               // blanks between columns
 constexpr std::size_t kReadableName = 32;     // columns of a name that are worth more than an extra column
-constexpr std::size_t kTellingName = 26;      // and more than the fourth number
-constexpr std::size_t kNumbersKept = 3;
+constexpr std::size_t kTellingName = 26;      // and more than the fifth number
+constexpr std::size_t kNumbersKept = 4;
 constexpr std::size_t kShortestName = 8;
 
 class Layout {

@@ -21,7 +21,7 @@ struct TextTable {
 };
 
 // Lines of at most `width` columns: first the extra columns go, while a left-aligned one would be shortened to less
-// than 32 columns; then right-aligned ones beyond the third, while it would be less than 26; then the left-aligned ones
+// than 32 columns; then right-aligned ones beyond the fourth, while it would be less than 26; then the left-aligned ones
 // are shortened in the middle. A number is never cut.
 std::string RenderTable(const TextTable& table, std::size_t width, const Style& style, std::size_t indent = 0);
 
