@@ -34,7 +34,7 @@ Usage UsageOf(const Trace& trace, uint32_t device) {
     usage.copies += op.IsCopy();
     usage.fills += op.kind == OpKind::kMemset;
   }
-  usage.window_ns = WindowOf(trace, device).DurationNs();
+  usage.window_ns = busy.end_ns() - trace.ops[slice.first].start_ns;
   usage.busy_ns = busy.busy_ns();
   usage.kernel_ns = kernels.busy_ns();
   usage.operations = slice.last - slice.first;

@@ -26,6 +26,7 @@ class BusyTime {
   // The next intervals are of another device: they do not overlap with those before.
   void StartOver() { is_empty_ = true; }
   int64_t busy_ns() const { return busy_ns_; }
+  int64_t end_ns() const { return end_ns_; }  // of the last interval to end
 
  private:
   int64_t busy_ns_ = 0, end_ns_ = 0;
@@ -52,11 +53,11 @@ struct Gap {
 };
 
 // Calls f(gap) for every gap of the device, in order of time, and `seen(op)` for every operation once the gap before
-// it is done with.
+// it is done with. Returns the window, as WindowOf does.
 template <class F, class G>
-void ForEachGap(const Trace& trace, uint32_t device, F&& f, G&& seen) {
+Interval ForEachGap(const Trace& trace, uint32_t device, F&& f, G&& seen) {
   const Trace::Slice slice = trace.device_ops[device];
-  if (slice.first == slice.last) return;
+  if (slice.first == slice.last) return {};
   uint32_t last = slice.first;
   for (uint32_t i = slice.first; i < slice.last; ++i) {
     const GpuOp& op = trace.ops[i];
@@ -64,6 +65,7 @@ void ForEachGap(const Trace& trace, uint32_t device, F&& f, G&& seen) {
     if (op.end_ns > trace.ops[last].end_ns) last = i;
     seen(i);
   }
+  return {trace.ops[slice.first].start_ns, trace.ops[last].end_ns};
 }
 
 }  // namespace gprof

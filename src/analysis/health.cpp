@@ -20,13 +20,14 @@ struct Problem {
 };
 
 constexpr Problem kProblems[] = {
-    {"health.damaged_chunks", &TraceHealth::damaged_chunks, Severity::kWarning,
-     "Damaged parts of the file",
+    {"health.damaged_chunks", &TraceHealth::damaged_chunks, Severity::kWarning, "Damaged parts of the file",
      "The file was cut or changed after it was written; copy it again or record again. What is reported is right for "
      "what is there."},
-    {"health.missing_chunks", &TraceHealth::missing_chunks, Severity::kWarning, "Parts that were written and are not in the file",
+    {"health.missing_chunks", &TraceHealth::missing_chunks, Severity::kWarning,
+     "Parts that were written and are not in the file",
      "The disk was full, or a process was killed while it wrote. Record again with more space."},
-    {"health.skipped_bytes", &TraceHealth::skipped_bytes, Severity::kWarning, "Bytes of the file that belong to no part",
+    {"health.skipped_bytes", &TraceHealth::skipped_bytes, Severity::kWarning,
+     "Bytes of the file that belong to no part",
      "Something else wrote into the file, or it was damaged; copy it again or record again."},
     {"health.duplicate_chunks", &TraceHealth::duplicate_chunks, Severity::kNote,
      "Parts that are in the file twice (used once)", "Nothing to do: this happens when a process dies."},

@@ -105,17 +105,17 @@ Table CallTable(const Trace& trace, const IdleSummary& summary, uint32_t max_row
   return table;
 }
 
-// "host 1.20 ms, launch 4.00 us": largest first.
+// "host 98.2%, launch 1.8%": largest first. What is below 1 % is left to the columns that JSON has.
 std::string SplitText(const CauseSplit& split) {
   std::vector<Cause> causes;
   ForEachCause([&](Cause cause) {
-    if (split[cause] > 0) causes.push_back(cause);
+    if (PercentOf(split[cause], split.Total()) >= 1) causes.push_back(cause);
   });
   std::stable_sort(causes.begin(), causes.end(), [&](Cause a, Cause b) { return split[a] > split[b]; });
   std::string text;
   for (Cause cause : causes) {
     text += (text.empty() ? "" : ", ") + std::string(InfoOf(cause).name) + " " +
-            FormatNs(static_cast<double>(split[cause]));
+            FormatPercent(PercentOf(split[cause], split.Total()));
   }
   return text;
 }
@@ -168,9 +168,10 @@ IdleSummary Summarize(const Trace& trace, const AnalysisOptions& options) {
     if (trace.device_ops[device].first == trace.device_ops[device].last) continue;
     summary.StartDevice(device);
     GapExplainer explainer(trace, facts);
-    ForEachGap(
+    const Interval window = ForEachGap(
         trace, device, [&](const Gap& gap) { summary.Add(gap, explainer.Explain(gap)); },
         [&](uint32_t op) { explainer.See(op); });
+    summary.EndDevice(window.DurationNs());
   }
   summary.Finish();
   return summary;

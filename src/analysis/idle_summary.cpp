@@ -26,10 +26,6 @@ IdleSummary::IdleSummary(const Trace& trace, uint32_t longest_kept, int64_t min_
       host_gaps_(trace.strings.size()),
       call_slot_(trace.strings.size(), kNone) {}
 
-void IdleSummary::StartDevice(uint32_t device) {
-  devices_.push_back({device, WindowOf(trace_, device).DurationNs(), 0, 0, {}});
-}
-
 void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   DeviceIdle& idle = devices_.back();
   ++idle.gaps;

@@ -37,9 +37,10 @@ class IdleSummary {
   // Keeps the `longest_kept` longest gaps (0: all) of those not shorter than `min_gap_ns`.
   IdleSummary(const Trace& trace, uint32_t longest_kept, int64_t min_gap_ns);
 
-  void StartDevice(uint32_t device);
+  void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
   void Add(const Gap& gap, std::span<const Part> parts);
-  void Finish();  // once, after the last gap
+  void EndDevice(int64_t window_ns) { devices_.back().window_ns = window_ns; }
+  void Finish();  // once, after the last device
 
   const std::vector<DeviceIdle>& devices() const { return devices_; }
   DeviceIdle Sum() const;

@@ -75,9 +75,7 @@ std::string NameOf(size_t group) {
 
 Table MakeTable(const Trace& trace, const TrafficByGroup& traffic, uint32_t max_rows) {
   Groups sizes(kGroupCount);
-  for (const GpuOp& op : trace.ops) {
-    if (IsTransfer(op)) sizes.Count(GroupOf(op));
-  }
+  for (size_t i = 0; i < kGroupCount; ++i) sizes.Count(i, static_cast<size_t>(traffic[i].count));
   sizes.Seal();
   for (const GpuOp& op : trace.ops) {
     if (IsTransfer(op)) sizes.Add(GroupOf(op), static_cast<int64_t>(op.size_bytes));
@@ -176,22 +174,26 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
   findings->push_back(std::move(finding));
 }
 
+int64_t WindowSum(const Trace& trace) {
+  int64_t window_ns = 0;
+  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowOf(trace, i).DurationNs();
+  return window_ns;
+}
+
 }  // namespace
 
 AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
   TrafficByGroup traffic;
-  int64_t small_count = 0, window_ns = 0;
+  int64_t small_count = 0;
   for (const GpuOp& op : trace.ops) {
     if (IsTransfer(op)) traffic[GroupOf(op)].Add(op);
     small_count += IsSmallTransfer(op);
   }
-  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowOf(trace, i).DurationNs();
-
   const ReachableBandwidth reachable(trace);
   const PageableSummary pageable(trace, reachable);
+  const PageableCopies sum = pageable.Sum();
   AnalysisResult result;
   AddMetrics(&result, traffic);
-  const PageableCopies sum = pageable.Sum();
   AddMetric(&result, "memcpy.pageable_count", sum.count);
   AddMetric(&result, "memcpy.pageable_bytes", sum.bytes);
   AddMetric(&result, "memcpy.pageable_ns", sum.time_ns);
@@ -199,9 +201,11 @@ AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
   AddMetric(&result, "memcpy.small_count", small_count);
   result.tables.push_back(MakeTable(trace, traffic, options.max_rows));
   result.tables.push_back(pageable.MakeTable(options.max_rows));
-  result.findings = pageable.Findings(window_ns);
-  for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
-    AddSmallCopies(SmallCopiesOf(trace, direction), direction, reachable.Of(direction), &result.findings);
+  if (sum.count > 0) result.findings = pageable.Findings(WindowSum(trace));
+  if (small_count >= kManySmallCopies) {
+    for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
+      AddSmallCopies(SmallCopiesOf(trace, direction), direction, reachable.Of(direction), &result.findings);
+    }
   }
   RankFindings(&result.findings);
   return result;

@@ -109,18 +109,6 @@ constexpr MetricInfo kCatalogue[] = {
     {"health.warnings", kCount, kLower, kTimed, "warnings and errors that the tracer wrote into the trace"},
 };
 
-std::string_view BetterName(Better better) {
-  switch (better) {
-    case Better::kLower:
-      return "lower";
-    case Better::kHigher:
-      return "higher";
-    case Better::kNeither:
-      break;
-  }
-  return "";
-}
-
 }  // namespace
 
 std::span<const MetricInfo> MetricCatalogue() { return kCatalogue; }
@@ -155,30 +143,6 @@ std::string_view UnitName(Unit unit) {
       return "1/s";
   }
   return "";
-}
-
-std::string MetricsMarkdown() {
-  std::string text =
-      "# Metrics\n"
-      "\n"
-      "Every figure that `report`, `check` and `diff` know by name. This page is written by the program\n"
-      "(`metrics_doc --update docs/metrics.md`), and a test holds it to the catalogue in `src/analysis/metrics.cpp`.\n"
-      "\n"
-      "An id stands for the whole trace. With `@` and a scope it stands for a part of it: `gpu.idle_ns@gpu0` for one\n"
-      "GPU, `nvtx.total_ns@nvtx:step/load` for one NVTX range by its path. Figures of the `gpu.`, `idle.` and `gaps.`\n"
-      "groups exist only where the trace has GPU operations, so that a gate cannot pass on data that is not there.\n"
-      "\n"
-      "*better* says which way is an improvement. *exact* figures do not depend on timing: the same program gives the\n"
-      "same figure in every run, so a gate may hold them to the digit.\n"
-      "\n"
-      "| id | unit | better | exact | meaning |\n"
-      "|---|---|---|---|---|\n";
-  for (const MetricInfo& info : kCatalogue) {
-    text += "| `" + std::string(info.id) + "` | " + std::string(UnitName(info.unit)) + " | " +
-            std::string(BetterName(info.better)) + " | " + (info.is_deterministic ? "yes" : "") + " | " +
-            std::string(info.meaning) + " |\n";
-  }
-  return text;
 }
 
 }  // namespace gprof

@@ -64,11 +64,9 @@ AnalysisResult RunNvtx(const Trace& trace, const AnalysisOptions& options) {
   const std::vector<PathTimes> paths = TimesByPath(trace);
   const RangeProjection projection(trace);
   AnalysisResult result;
-  Table table{"nvtx", "NVTX ranges", Columns(), {}, ""};
-  if (!paths.empty()) {
-    table.note = "Percent of the length of the trace; ranges of several threads add up. GPU busy: time of the "
-                 "operations that the range's thread launched in it.";
-  }
+  Table table{"nvtx", "NVTX ranges", Columns(), {},
+              "Percent of the length of the trace; ranges of several threads add up. GPU busy: time of the operations "
+              "that the range's thread launched in it."};
   for (const PathTimes& path : paths) {
     const RangeProjection::OfPath projected = projection.Of(path.path);
     std::vector<Cell> row = TimeCells(path.times, trace.end_ns - trace.start_ns);

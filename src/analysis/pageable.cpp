@@ -78,13 +78,12 @@ Table PageableSummary::MakeTable(uint32_t max_rows) const {
                {"saved_ns", "Pinned saves", Unit::kNs, true},
                {"place", "Where", Unit::kText, false}},
               {},
-              ""};
+              "Host blocked: time in calls that lasted for at least half of their copy."};
   for (const auto& [place, copies] : places_) {
     table.rows.push_back({std::string(DirectionName(std::get<0>(place))), copies.time_ns, copies.count,
                           static_cast<int64_t>(copies.bytes), BytesPerSecond(copies.bytes, copies.time_ns),
                           copies.blocked_count, copies.blocked_ns, copies.saved_ns, PlaceName(place)});
   }
-  if (!table.rows.empty()) table.note = "Host blocked: time in calls that lasted for at least half of their copy.";
   SortAndCut(&table, 1, table.columns.size() - 1, max_rows);
   return table;
 }

@@ -19,11 +19,11 @@ struct Statistics {
 // Changes the order of the samples.
 Statistics Summarize(std::span<int64_t> samples);
 
-// Samples by group, all in one vector: call Count for each sample, Seal once, then Add for each sample.
+// Samples by group, all in one vector: call Count for all samples, Seal once, then Add for each sample.
 class Groups {
  public:
   explicit Groups(size_t group_count) : ends_(group_count + 1, 0) {}
-  void Count(size_t group) { ++ends_[group + 1]; }
+  void Count(size_t group, size_t samples = 1) { ends_[group + 1] += samples; }
   void Seal();
   void Add(size_t group, int64_t sample) { samples_[ends_[group]++] = sample; }
   size_t size() const { return ends_.size() - 1; }

@@ -23,14 +23,10 @@ struct Demand {
   bool some_process_used_several = false;
 };
 
-Demand DemandOf(const Trace& trace) {
+Demand DemandOf(const Trace& trace, const std::vector<uint8_t>& is_used) {
   struct OfProcess {
     int64_t created = 0, named = 0, used = 0;
   };
-  std::vector<uint8_t> has_ops(trace.streams.size(), 0);
-  for (const GpuOp& op : trace.ops) {
-    if (op.stream != kNone) has_ops[op.stream] = 1;
-  }
   std::vector<OfProcess> processes(trace.processes.size());
   for (size_t i = 0; i < trace.streams.size(); ++i) {
     const Stream& stream = trace.streams[i];
@@ -38,7 +34,7 @@ Demand DemandOf(const Trace& trace) {
     OfProcess& process = processes[stream.process];
     process.created += stream.is_created;
     process.named += stream.names_given;
-    process.used += has_ops[i] != 0 && (stream.is_created || stream.names_given > 0);
+    process.used += is_used[i] != 0 && (stream.is_created || stream.names_given > 0);
   }
   Demand demand;
   for (const OfProcess& process : processes) {
@@ -135,7 +131,8 @@ Finding Overlap(const Demand& demand, const Concurrency& concurrency) {
   Finding finding;
   finding.id = "streams.overlap";
   finding.severity = Severity::kInfo;
-  finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used, overlap for " +
+  const char* besides = demand.some_process_used_several ? "" : " besides the default stream";
+  finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used" + besides + ", overlap for " +
                     percent(concurrency.OverlapNs()) + " of the busy time (up to " +
                     CountOf(static_cast<int64_t>(concurrency.MaxLevel()), "stream") +
                     " at a time; kernels with kernels " + percent(concurrency.kernel_overlap_ns) +
@@ -158,14 +155,15 @@ void Concurrency::Add(const Concurrency& other) {
   copy_compute_ns += other.copy_compute_ns;
 }
 
-std::vector<Finding> StreamFindings(const Trace& trace, const Concurrency& concurrency) {
-  const Demand demand = DemandOf(trace);
+std::vector<Finding> StreamFindings(const Trace& trace, const std::vector<uint8_t>& is_used,
+                                    const Concurrency& concurrency) {
+  const Demand demand = DemandOf(trace, is_used);
   if (demand.asked < 2 || concurrency.BusyNs() == 0) return {};
-  if (!demand.some_process_used_several) return {OneUsed(trace, demand, concurrency)};
-  if (PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) < kOverlapPercent) {
-    return {NoOverlap(trace, demand, concurrency)};
+  if (PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) >= kOverlapPercent) {
+    return {Overlap(demand, concurrency)};
   }
-  return {Overlap(demand, concurrency)};
+  if (!demand.some_process_used_several) return {OneUsed(trace, demand, concurrency)};
+  return {NoOverlap(trace, demand, concurrency)};
 }
 
 }  // namespace gprof

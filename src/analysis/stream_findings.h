@@ -22,6 +22,8 @@ struct Concurrency {
   void Add(const Concurrency& other);
 };
 
-std::vector<Finding> StreamFindings(const Trace& trace, const Concurrency& concurrency);
+// `is_used` says of each stream whether it had an operation.
+std::vector<Finding> StreamFindings(const Trace& trace, const std::vector<uint8_t>& is_used,
+                                    const Concurrency& concurrency);
 
 }  // namespace gprof

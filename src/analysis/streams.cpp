@@ -169,11 +169,13 @@ AnalysisResult RunStreams(const Trace& trace, const AnalysisOptions& options) {
     if (devices.back().WindowNs() > 0) AddConcurrency(&result, devices.back(), DeviceScope(trace, device));
   }
   const std::vector<StreamUse> uses = UseOfStreams(trace);
+  std::vector<uint8_t> is_used(uses.size());
   int64_t created = 0, named = 0, used = 0;
   for (size_t i = 0; i < uses.size(); ++i) {
+    is_used[i] = uses[i].operations > 0;
     created += trace.streams[i].is_created;
     named += trace.streams[i].names_given;
-    used += uses[i].operations > 0;
+    used += is_used[i];
   }
   AddMetric(&result, "streams.created", created);
   AddMetric(&result, "streams.named", named);
@@ -181,7 +183,7 @@ AnalysisResult RunStreams(const Trace& trace, const AnalysisOptions& options) {
   if (all.WindowNs() > 0) AddConcurrency(&result, all, "");
   result.tables.push_back(StreamTable(trace, uses, devices, options.max_rows));
   result.tables.push_back(ConcurrencyTable(trace, devices));
-  result.findings = StreamFindings(trace, all);
+  result.findings = StreamFindings(trace, is_used, all);
   return result;
 }
 

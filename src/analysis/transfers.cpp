@@ -35,7 +35,14 @@ void OfferLink(const Trace& trace, const GpuOp& op, Reachable* best) {
                      " at most (no pinned copy in this trace to compare with)"};
 }
 
+// Longer than any trace; a damaged one may ask for more than an integer can hold.
+constexpr double kLongestNs = 1e18;
+
 }  // namespace
+
+int64_t Reachable::TimeNs(uint64_t bytes) const {
+  return static_cast<int64_t>(std::min(static_cast<double>(bytes) / bytes_per_ns, kLongestNs));
+}
 
 ReachableBandwidth::ReachableBandwidth(const Trace& trace) {
   std::array<Reachable, kDirectionCount> pinned, link;

@@ -24,7 +24,7 @@ struct Reachable {
   std::string basis;
   bool IsKnown() const { return bytes_per_ns > 0; }
   // Time that `bytes` take at this bandwidth.
-  int64_t TimeNs(uint64_t bytes) const { return static_cast<int64_t>(static_cast<double>(bytes) / bytes_per_ns); }
+  int64_t TimeNs(uint64_t bytes) const;
 };
 
 // By direction: the best pinned copy of the trace, else the PCIe link of the device that copied, else not known.

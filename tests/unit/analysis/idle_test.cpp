@@ -233,7 +233,7 @@ TEST(Idle, LongestGapsWithTheirEvidence) {
   EXPECT_EQ(IntOf(gaps, 0, "start_ns"), 120);  // the trace begins at -20
   EXPECT_EQ(IntOf(gaps, 0, "duration_ns"), 110);
   EXPECT_EQ(TextOf(gaps, 0, "device"), "gpu0");
-  EXPECT_EQ(TextOf(gaps, 0, "split"), "host 100 ns, launch 10 ns");
+  EXPECT_EQ(TextOf(gaps, 0, "split"), "host 90.9%, launch 9.1%");
   EXPECT_EQ(TextOf(gaps, 0, "path"), "load");
   EXPECT_EQ(TextOf(gaps, 0, "before"), "work");
   EXPECT_EQ(TextOf(gaps, 0, "call"), "cudaLaunchKernel");

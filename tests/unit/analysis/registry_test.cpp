@@ -82,7 +82,7 @@ TEST(Metrics, NoneIsGivenTwice) {
 }
 
 TEST(Metrics, ThePageIsWhatTheCatalogueSays) {
-  EXPECT_EQ(TextOfFile(kSource / "docs/metrics.md"), MetricsMarkdown())
+  EXPECT_TRUE(TextOfFile(kSource / "docs/metrics.md") == MetricsMarkdown())
       << "run: metrics_doc --update docs/metrics.md";
 }
 

@@ -117,6 +117,20 @@ TEST(StreamFindings, RealOverlapIsInformation) {
             "kernels 0.0%, copies with kernels 33.3%)");
 }
 
+// Libraries make streams in stock: one that works beside the default stream is what was meant.
+TEST(StreamFindings, OverlapWithTheDefaultStreamIsOverlap) {
+  TraceMaker maker;
+  const uint32_t all = maker.AddStream(7, false), side = maker.AddStream(8);
+  for (uint32_t id : {9, 10, 11}) maker.AddStream(id);
+  maker.AddKernel(0, 100).stream = all;
+  maker.AddCopy(50, 150, 64, CopyKind::kHostToDevice).stream = side;
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_EQ(result.findings[0].id, "streams.overlap");
+  EXPECT_NE(result.findings[0].message.find("1 used besides the default stream"), std::string::npos)
+      << result.findings[0].message;
+}
+
 TEST(StreamFindings, NothingForWhoAskedForNoStreams) {
   TraceMaker maker;
   const uint32_t only = maker.AddStream(7, false);
