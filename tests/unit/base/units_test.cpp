@@ -1,0 +1,70 @@
+#include "base/units.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace gprof {
+namespace {
+
+TEST(Units, Times) {
+  EXPECT_EQ(FormatNs(0), "0 ns");
+  EXPECT_EQ(FormatNs(812), "812 ns");
+  EXPECT_EQ(FormatNs(999), "999 ns");
+  EXPECT_EQ(FormatNs(1000), "1.00 us");
+  EXPECT_EQ(FormatNs(33'421'234), "33.42 ms");
+  EXPECT_EQ(FormatNs(1.5e9), "1.50 s");
+  EXPECT_EQ(FormatNs(12'345.678e9), "12,345.68 s");
+  EXPECT_EQ(FormatNs(-5000), "-5.00 us");
+}
+
+TEST(Units, RoundingMovesToTheNextUnit) {
+  EXPECT_EQ(FormatNs(999.6), "1.00 us");
+  EXPECT_EQ(FormatNs(999'994), "999.99 us");
+  EXPECT_EQ(FormatNs(999'996), "1.00 ms");
+  EXPECT_EQ(FormatBytes(999'999'999), "1.00 GB");
+}
+
+TEST(Units, Sizes) {
+  EXPECT_EQ(FormatBytes(0), "0 B");
+  EXPECT_EQ(FormatBytes(512), "512 B");
+  EXPECT_EQ(FormatBytes(1 << 30), "1.07 GB");
+  EXPECT_EQ(FormatBytes(5e15), "5,000.00 TB");
+  EXPECT_EQ(FormatBytesPerSecond(55.3e9), "55.30 GB/s");
+  EXPECT_EQ(FormatPerSecond(1234.5), "1,234.5 /s");
+}
+
+TEST(Units, Counts) {
+  EXPECT_EQ(FormatCount(0), "0");
+  EXPECT_EQ(FormatCount(999), "999");
+  EXPECT_EQ(FormatCount(1000), "1,000");
+  EXPECT_EQ(FormatCount(1'234'567), "1,234,567");
+  EXPECT_EQ(FormatCount(-1'234'567), "-1,234,567");
+  EXPECT_EQ(FormatCount(std::numeric_limits<int64_t>::min()), "-9,223,372,036,854,775,808");
+  EXPECT_EQ(CountOf(1, "copy", "copies"), "1 copy");
+  EXPECT_EQ(CountOf(0, "copy", "copies"), "0 copies");
+  EXPECT_EQ(CountOf(1200, "kernel"), "1,200 kernels");
+}
+
+TEST(Units, PercentNeverRoundsToAllOrNothing) {
+  EXPECT_EQ(FormatPercent(0), "0.0%");
+  EXPECT_EQ(FormatPercent(0.01), "<0.1%");
+  EXPECT_EQ(FormatPercent(97.34), "97.3%");
+  EXPECT_EQ(FormatPercent(99.99), ">99.9%");
+  EXPECT_EQ(FormatPercent(100), "100.0%");
+  EXPECT_EQ(FormatPercent(1234.5), "1,234.5%");
+}
+
+TEST(Units, WhatIsNoNumberIsADash) {
+  const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(FormatNs(nan), "-");
+  EXPECT_EQ(FormatBytes(infinite), "-");
+  EXPECT_EQ(FormatBytesPerSecond(infinite), "-");
+  EXPECT_EQ(FormatPerSecond(nan), "-");
+  EXPECT_EQ(FormatNumber(-infinite), "-");
+  EXPECT_EQ(FormatPercent(nan), "-");
+}
+
+}  // namespace
+}  // namespace gprof

@@ -1,0 +1,110 @@
+// Reports of results made by hand: what no real analysis would ever return must not break them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "base/text.h"
+#include "cli/facts.h"
+#include "cli/report.h"
+
+namespace gprof::cli {
+namespace {
+
+Trace EmptyTrace() {
+  Trace trace;
+  trace.path = "x.trace";
+  trace.strings = {""};
+  return trace;
+}
+
+AnalysisResult OddResult() {
+  AnalysisResult result;
+  result.metrics = {{"kernels.count", "", 3}, {"gpu.busy_percent", "gpu0", std::nan("")}, {"not.in.the.catalogue", "", 1.5}};
+  Table table{"odd", "Odd \x1b[31m title", {{"name", "Name", Unit::kText, false}, {"total_ns", "Total", Unit::kNs, false}}, {}, ""};
+  table.rows = {{std::string("\xff\x1b"), int64_t{1500}},
+                {std::string("short row")},
+                {std::monostate{}, std::numeric_limits<double>::infinity()},
+                {std::string("long row"), int64_t{1}, int64_t{2}, int64_t{3}}};
+  result.tables = {table, {"empty", "Never shown", {{"a", "A", Unit::kText, false}}, {}, "note"}};
+  result.findings = {{"odd.finding", Severity::kWarning, std::string(300, 'x') + " \x1b[2J", "do \xff", 12'000, "a guess"}};
+  return result;
+}
+
+Report OddReport(const Trace& trace) {
+  static constexpr Analysis kOdd{"odd", "", [](const Trace&, const AnalysisOptions&) { return OddResult(); }};
+  return RunAnalyses(trace, {&kOdd}, {});
+}
+
+TEST(ReportJson, IsJsonWhateverIsInIt) {
+  const Trace trace = EmptyTrace();
+  const auto json = nlohmann::json::parse(RenderReportJson(OddReport(trace)));
+  EXPECT_EQ(json["schema"], "gprof.report/1");
+  EXPECT_EQ(json["metrics"][0]["unit"], "count");
+  EXPECT_TRUE(json["metrics"][1]["value"].is_null());
+  EXPECT_FALSE(json["metrics"][2].contains("unit"));
+  const auto& rows = json["tables"][0]["rows"];
+  EXPECT_EQ(rows[0]["name"], "\xEF\xBF\xBD\x1b");
+  EXPECT_EQ(rows[0]["total_ns"], 1500);
+  EXPECT_FALSE(rows[1].contains("total_ns"));
+  EXPECT_TRUE(rows[2]["name"].is_null());
+  EXPECT_TRUE(rows[2]["total_ns"].is_null());
+  EXPECT_EQ(rows[3].size(), 2u);
+  EXPECT_TRUE(json["tables"][1]["rows"].empty());
+  EXPECT_EQ(json["findings"][0]["gain_ns"], 12'000);
+}
+
+TEST(ReportText, PrintsNothingThatATerminalObeys) {
+  const Trace trace = EmptyTrace();
+  for (const std::size_t columns : {40u, 80u, 160u}) {
+    const std::string text = RenderReportText(OddReport(trace), Terminal{false, false, columns});
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_EQ(text.find('\xff'), std::string::npos);
+    EXPECT_NE(text.find("odd.finding"), std::string::npos);
+    EXPECT_NE(text.find("1.50 us"), std::string::npos);
+    EXPECT_EQ(text.find("Never shown"), std::string::npos);
+    EXPECT_NE(text.find("No GPU work in this trace"), std::string::npos);
+  }
+}
+
+TEST(ReportText, ColoursOnlyWhereTheTerminalHasThem) {
+  const Trace trace = EmptyTrace();
+  EXPECT_NE(RenderReportText(OddReport(trace), Terminal{true, true, 80}).find("\x1b[1m"), std::string::npos);
+}
+
+TEST(FormatCell, EveryUnit) {
+  EXPECT_EQ(FormatCell(int64_t{1'500'000}, Unit::kNs), "1.50 ms");
+  EXPECT_EQ(FormatCell(2e9, Unit::kBytesPerSecond), "2.00 GB/s");
+  EXPECT_EQ(FormatCell(int64_t{2048}, Unit::kBytes), "2.05 kB");
+  EXPECT_EQ(FormatCell(12.34, Unit::kPercent), "12.3%");
+  EXPECT_EQ(FormatCell(int64_t{1234}, Unit::kCount), "1,234");
+  EXPECT_EQ(FormatCell(int64_t{1234}, Unit::kPerSecond), "1,234 /s");
+  EXPECT_EQ(FormatCell(std::string("x"), Unit::kNs), "x");
+  EXPECT_EQ(FormatCell(std::monostate{}, Unit::kNs), "-");
+}
+
+TEST(WhyNoGpuWork, SaysSo) {
+  Trace trace = EmptyTrace();
+  EXPECT_EQ(WhyNoGpuWork(trace).size(), 1u);
+  trace.processes.emplace_back();
+  EXPECT_NE(WhyNoGpuWork(trace).front().find("no CUDA call"), std::string::npos);
+  trace.api_calls.emplace_back();
+  EXPECT_NE(WhyNoGpuWork(trace).front().find("1 CUDA call"), std::string::npos);
+  trace.strings.push_back("no driver");
+  trace.notices.push_back({0, 0, trace::NoticeLevel::kWarning, NameId{1}});
+  EXPECT_EQ(WhyNoGpuWork(trace).front(), "no driver");
+  trace.ops.emplace_back();
+  EXPECT_TRUE(WhyNoGpuWork(trace).empty());
+}
+
+TEST(CudaVersion, AsCudaWritesIt) {
+  EXPECT_EQ(CudaVersion(12040), "12.4");
+  EXPECT_EQ(CudaVersion(13000), "13.0");
+  EXPECT_EQ(CudaVersion(0), "");
+}
+
+}  // namespace
+}  // namespace gprof::cli
