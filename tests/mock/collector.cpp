@@ -3,6 +3,7 @@
 #include <cupti.h>
 #include <dlfcn.h>
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,9 +24,12 @@ bool Breaks(const char* what) {
   return asked != nullptr && std::strcmp(asked, what) == 0;
 }
 
-void Say(const char* format, auto... values) {
+__attribute__((format(printf, 1, 2))) void Say(const char* format, ...) {
   char line[256];
-  std::snprintf(line, sizeof(line), format, values...);
+  va_list list;
+  va_start(list, format);
+  std::vsnprintf(line, sizeof(line), format, list);
+  va_end(list);
   std::lock_guard<std::mutex> lock(mutex);
   *lines += line;
   *lines += '\n';

@@ -178,7 +178,10 @@ class AtExit(harness.Case):
                 trace = run.trace
                 self.assertEqual(trace.problems, [])
                 self.assertEqual(len(trace.of("nvtx", event=1, message="before the end")), EVENTS)
+                self.assertEqual(len(trace.of("nvtx", event=1, message="in atexit")), 1)
                 self.assertLessEqual(len(trace.of("nvtx", event=1, message="in destructor")), 1)
+                # The driver's own handler runs later, so this work is done and recorded.
+                self.assertEqual(len(trace.of("kernel")), EVENTS + 1 if version else 0)
 
     def test_hanging_flush_does_not_keep_the_program(self):
         run = self.profile("ways_out", "return", EVENTS, env={"MOCK_FLUSH_HANG": "1"})

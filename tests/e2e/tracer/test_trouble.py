@@ -75,6 +75,14 @@ class Trouble(harness.Case):
         self.assertTrue(run.trace.of("process")[-1]["cupti_path"].endswith("libcupti.so.12"))
         self.assertEqual(len(run.trace.of("kernel")), EVENTS)
 
+    def test_copy_that_is_loaded_already_is_used(self):
+        """A second libcupti in one process would fight with the first."""
+        loaded = harness.MOCK / "12.8" / "libcupti.so.12"
+        run = self.profile("ways_out", "return", EVENTS, options=["-e", f"LD_PRELOAD={loaded}"])
+        self.assertEqual(run.code, 3, run.err)
+        self.assertEqual(run.trace.of("process")[-1]["cupti_path"], str(loaded))
+        self.assertEqual(len(run.trace.of("kernel")), EVENTS)
+
     def test_driver_without_devices(self):
         run = self.profile("ways_out", "return", 0, env={"MOCK_CUINIT_RESULT": "100"})
         plain = self.run_plain("ways_out", "return", 0, env={"MOCK_CUINIT_RESULT": "100"})
