@@ -169,11 +169,13 @@ void TraceBuilder::Add(const trace::ContextRecord& r) {
 
 void TraceBuilder::Add(const trace::StreamRecord& r) {
   Stream& s = draft_.trace.streams[draft_.StreamIndex(process_, r.context, r.stream)];
-  s.priority = r.priority;
-  s.handle = r.handle;
-  s.created_ns = TimeNs(r.created_ns);
-  s.is_created = true;
-  s.is_non_blocking = r.is_non_blocking != 0;
+  // Two records say one half each: the callback of its creation knows handle and time, CUPTI's own record priority and
+  // flags. The driver's internal streams have only the latter.
+  if (r.priority != 0) s.priority = r.priority;
+  if (r.is_non_blocking != 0) s.is_non_blocking = true;
+  if (r.handle != 0) s.handle = r.handle;
+  if (r.created_ns != 0) s.created_ns = TimeNs(r.created_ns);
+  s.is_created = s.is_created || r.handle != 0 || r.created_ns != 0;
   Touch(s.created_ns, s.created_ns);
 }
 

@@ -216,7 +216,11 @@ trace::StringId ApiName(uint8_t domain, uint16_t cbid) {
   if (cbid >= kMaxCbids) return {};
   trace::StringId& id = ids[domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 0 : 1][cbid];
   const char* name = FunctionOf(domain, cbid)->name;
-  if (id.value == 0 && name != nullptr) id = Strings().Intern(name, PlainLength(name));
+  if (id.value == 0 && name != nullptr) {
+    // From CUDA 13 on `<<<>>>` calls __cudaLaunchKernel, which programs and their authors know as cudaLaunchKernel.
+    const std::size_t hidden = std::strncmp(name, "__cuda", 6) == 0 ? 2 : 0;
+    id = Strings().Intern(name + hidden, PlainLength(name) - hidden);
+  }
   return id;
 }
 
