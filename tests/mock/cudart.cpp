@@ -134,6 +134,14 @@ cudaError_t FindFunction(const void* host, CUfunction* out) {
   return cudaSuccess;
 }
 
+cudaError_t Launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream) {
+  CUfunction f = nullptr;
+  const cudaError_t found = FindFunction(function, &f);
+  if (found != cudaSuccess) return found;
+  return FromDriver(DRIVER(cuLaunchKernel)(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                           static_cast<unsigned int>(shared), stream, args, nullptr));
+}
+
 CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 cudaError_t Copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
@@ -323,14 +331,24 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
                              cudaStream_t stream) {
   cudaLaunchKernel_v7000_params p{function, grid, block, args, shared, stream};
-  return Call(MOCK_RUNTIME_ID(cudaLaunchKernel, v7000), &p, [&] {
-    CUfunction f = nullptr;
-    const cudaError_t found = FindFunction(function, &f);
-    if (found != cudaSuccess) return found;
-    return FromDriver(DRIVER(cuLaunchKernel)(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                             static_cast<unsigned int>(shared), stream, args, nullptr));
-  }, true, KernelName(function));
+  return Call(MOCK_RUNTIME_ID(cudaLaunchKernel, v7000), &p,
+              [&] { return Launch(function, grid, block, args, shared, stream); }, true, KernelName(function));
 }
+
+#if MOCK_CUDA_VERSION >= 13000
+// What nvcc 13 makes of <<<>>>: a handle for the kernel once, then launches of the handle.
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  *kernel = static_cast<cudaKernel_t>(const_cast<void*>(function));
+  return KernelName(function) != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** args, size_t shared,
+                               cudaStream_t stream) {
+  cudaLaunchKernel_v7000_params p{kernel, grid, block, args, shared, stream};
+  return Call(MOCK_RUNTIME_ID(__cudaLaunchKernel, v13000), &p,
+              [&] { return Launch(kernel, grid, block, args, shared, stream); }, true, KernelName(kernel));
+}
+#endif
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   cudaStreamCreate_v3020_params p{stream};
@@ -393,11 +411,6 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   cudaEventSynchronize_v3020_params p{event};
   return Call(MOCK_RUNTIME_ID(cudaEventSynchronize, v3020), &p,
               [&] { return FromDriver(DRIVER(cuEventSynchronize)(event)); });
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  cudaEventQuery_v3020_params p{event};
-  return Call(MOCK_RUNTIME_ID(cudaEventQuery, v3020), &p, [&] { return FromDriver(DRIVER(cuEventQuery)(event)); });
 }
 
 // ---- graphs ----

@@ -39,6 +39,11 @@ def _value(text):
     return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
+def api_name(record):
+    """Programs built with CUDA 13 launch through __cudaLaunchKernel, which is cudaLaunchKernel to their authors."""
+    return record["function"].lstrip("_")
+
+
 class Record(dict):
     """A record of the trace; a field that has its default value reads as 0 or an empty string."""
 
@@ -71,7 +76,7 @@ class Trace:
         return [r for r in self.records if r["kind"] == kind and all(r[k] == v for k, v in fields.items())]
 
     def calls(self, function, domain=None):
-        return [r for r in self.of("api", function=function) if domain is None or r["domain"] == domain]
+        return [r for r in self.of("api") if api_name(r) == function and (domain is None or r["domain"] == domain)]
 
     def streams(self):
         """By stream id: CUPTI's record and our own of the same stream, in one."""

@@ -17,7 +17,7 @@ COPIES = [(8192, 1, 1, 3, 0), (100, 2, 3, 1, 0), (4000, 1, 2, 3, 1), (3000, 2, 3
 
 class RuntimeProgram(harness.Case):
     def check_calls(self, trace):
-        counts = collections.Counter(r["function"] for r in trace.of("api"))
+        counts = collections.Counter(harness.api_name(r) for r in trace.of("api"))
         for function, count in RUNTIME_CALLS.items():
             # A runtime call and the driver call within it are one call.
             self.assertEqual(counts[function], count, function)
@@ -59,7 +59,7 @@ class RuntimeProgram(harness.Case):
                                 ("memcpy", {"cudaMemcpy", "cudaMemcpyAsync", "cudaGraphLaunch"}),
                                 ("memset", {"cudaMemset", "cudaMemsetAsync"}), ("graph_launch", {"cudaGraphLaunch"})):
             for op in trace.of(kind):
-                self.assertIn(calls[op["correlation"]]["function"], functions)
+                self.assertIn(harness.api_name(calls[op["correlation"]]), functions)
                 # Not a matter of speed: times of another clock would be years away.
                 self.assertLess(abs(op["start_ns"] - calls[op["correlation"]]["start_ns"]), 600 * 10**9)
 
