@@ -1,5 +1,6 @@
 // StaticTableKernel: adds up a table that is a __device__ variable.
-// A profile must show: copies to and from the table with memory kind "device static".
+// A profile must show: copies to and from the table, by its address, with memory kind "device"; the module is loaded
+// before them.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -92,8 +92,9 @@ void CopyWithinDevice(Facts& facts, const NamedStreams& streams) {
   Check(kernels::StaticTableAddress(&table));
   facts.AddCount("api", "cudaGetSymbolAddress");
   const std::size_t bytes = kernels::kStaticTableCount * sizeof(float);
-  CopyAsync(facts, "h2d/pinned/device_static", table, b.pinned, bytes, cudaMemcpyHostToDevice, stream);
-  CopyAsync(facts, "d2h/device_static/pinned", b.pinned, table, bytes, cudaMemcpyDeviceToHost, stream);
+  // To CUPTI a __device__ variable is device memory when it is copied by its address.
+  CopyAsync(facts, "h2d/pinned/device", table, b.pinned, bytes, cudaMemcpyHostToDevice, stream);
+  CopyAsync(facts, "d2h/device/pinned", b.pinned, table, bytes, cudaMemcpyDeviceToHost, stream);
   CountLaunch(facts, kernels::StaticTableSum(stream, static_cast<float*>(b.device)), "StaticTableKernel", kNonBlocking);
   SynchroniseStream(facts, stream);
 }

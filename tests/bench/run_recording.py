@@ -29,7 +29,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("-n", type=int, default=100_000, help="operations of the cheapest kind")
+    parser.add_argument("-n", type=int, default=100_000, help="launches in one repetition; the others follow from it")
     parser.add_argument("-r", type=int, default=3, help="repetitions within a run")
     parser.add_argument("--program", default="recording_bench", choices=("recording_bench", "nvtx_bench"))
     parser.add_argument("--without", action="append", default=[], help="leave a variant out; repeat it for more")
@@ -64,16 +64,21 @@ def measure(words, environment):
     return json.JSONDecoder().raw_decode(text)[0]["operations"], seconds
 
 
-def run_rounds(arguments, folder, has_gpu):
-    """samples[operation][variant] = [ns, …], seconds[variant] = [s, …]"""
+def program(arguments, variant):
+    """The command of the program. Nsight Systems gets fewer operations: it needs very long to write its report."""
+    fewer = {"recording_bench": 4, "nvtx_bench": 10}[arguments.program] if variant == NSYS else 1
+    return [str(support.PROGRAMS / arguments.program), "-n", str(arguments.n // fewer), "-r", str(arguments.r)]
+
+
+def run_rounds(arguments, folder, has_gpu, save):
+    """samples[operation][variant] = [ns, …], seconds[variant] = [s, …]; calls save() with them after every round"""
     samples, seconds, failed = {}, {}, {}
-    program = [str(support.PROGRAMS / arguments.program), "-n", str(arguments.n), "-r", str(arguments.r)]
     for round_number in range(arguments.rounds):
         for name, (words, environment) in variants(folder, has_gpu).items():
             if name in arguments.without or name in failed:
                 continue
             try:
-                operations, took = measure([*words, *program], environment)
+                operations, took = measure([*words, *program(arguments, name)], environment)
             except Exception as error:  # a variant that does not work here must not cost the others
                 failed[name] = f"{type(error).__name__}: {error}"
                 print(f"{name}: {failed[name]}", file=sys.stderr)
@@ -82,7 +87,7 @@ def run_rounds(arguments, folder, has_gpu):
             for operation, times in operations.items():
                 samples.setdefault(operation, {}).setdefault(name, []).extend(times["ns"])
             print(f"round {round_number + 1}: {name}: {took:.1f} s", file=sys.stderr)
-    return samples, seconds, failed
+        save(samples, seconds, failed, round_number + 1)
 
 
 def trace_facts(folder):
@@ -134,20 +139,21 @@ def main():
         print("skipped: recording_bench needs a GPU; --program nvtx_bench does not")
         return support.SKIP
     arguments.out.mkdir(parents=True, exist_ok=True)
+    stem = "recording" if arguments.program == "recording_bench" else arguments.program
     with tempfile.TemporaryDirectory(prefix="gprof-bench-") as name:
         folder = pathlib.Path(name)
-        samples, seconds, failed = run_rounds(arguments, folder, has_gpu)
-        sizes = trace_facts(folder)
-    names = [name for name in (UNTRACED, FLOOR, IDLE, OURS, NSYS) if any(name in row for row in samples.values())]
-    text = table(samples, names)
-    document = {"schema": "gprof.recording/1", "program": arguments.program, "machine": machine(),
-                "count": arguments.n, "rounds": arguments.rounds, "repetitions": arguments.r, "samples_ns": samples,
-                "command_seconds": seconds, "failed": failed, "traces": sizes}
-    stem = "recording" if arguments.program == "recording_bench" else arguments.program
-    (arguments.out / f"{stem}.json").write_text(json.dumps(document, indent=1))
-    (arguments.out / f"{stem}.md").write_text(text)
-    print(text)
-    print("traces:", json.dumps(sizes))
+
+        def save(samples, seconds, failed, rounds):  # after every round: whoever ends this early keeps what there is
+            names = [name for name in (UNTRACED, FLOOR, IDLE, OURS, NSYS) if any(name in row for row in samples.values())]
+            document = {"schema": "gprof.recording/1", "program": arguments.program, "machine": machine(),
+                        "count": arguments.n, "rounds": rounds, "repetitions": arguments.r, "samples_ns": samples,
+                        "command_seconds": seconds, "failed": failed, "traces": trace_facts(folder)}
+            (arguments.out / f"{stem}.json").write_text(json.dumps(document, indent=1))
+            (arguments.out / f"{stem}.md").write_text(table(samples, names))
+
+        run_rounds(arguments, folder, has_gpu, save)
+    print((arguments.out / f"{stem}.md").read_text())
+    print("traces:", json.dumps(json.loads((arguments.out / f"{stem}.json").read_text())["traces"]))
     return 0
 
 

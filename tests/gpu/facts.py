@@ -202,6 +202,8 @@ def stream_differences(known, records):
     for key, stream in streams.items():
         if key in default:
             continue
+        if not stream["handle"]:
+            continue  # made by the driver for itself
         name_of[key] = names.get(stream["handle"], "of threads")
         found[name_of[key]].update(created=1, non_blocking=stream["is_non_blocking"], priority=stream["priority"])
     for kernel in records["kernel"]:

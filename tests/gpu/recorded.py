@@ -14,6 +14,7 @@ COMMAND = BUILD.resolve() / "bin" / "gprof-cli"
 RUNTIME = 1
 NVTX_MARK, NVTX_PUSH, NVTX_POP, NVTX_START, NVTX_END = 1, 2, 3, 4, 5
 NAME_OF_THREAD, NAME_OF_STREAM = 1, 4
+END_BY_EXIT = 1
 
 
 def ask(*words, cwd=None):

@@ -1,6 +1,8 @@
 """However a program ends, its trace can be read, holds what was recorded, and the exit code is the program's own."""
 
 
+import collections
+
 import recorded
 import support
 
@@ -66,13 +68,23 @@ class Leave(support.GpuTest):
         self.assertEqual(recorded.Report.of(self.trace).metric("health.complete"), 0)
 
     def test_sigkill_at_once(self):
+        """What was recorded since the last flush is lost: the trace must be readable and must not claim to be complete."""
         records = self.leave("kill", 128 + 9)
         self.assertLessEqual(len(records["kernel"]), LAUNCHES)
-        self.check_what_is_ours(records)
+        self.assertEqual(records["end"], [])
+        self.assertEqual(recorded.Report.of(self.trace).metric("health.complete"), 0)
 
     def test_exec(self):
-        self.check_all_is_there(self.leave("exec", OWN_CODE), times=2)
-        self.check_complete()
+        """The first image loses what was recorded since its last flush; the second must be whole."""
+        records = self.leave("exec", OWN_CODE)
+        launches = collections.Counter(kernel["process"] for kernel in records["kernel"])
+        ended = {end["process"] for end in records["end"] if end["reason"] == recorded.END_BY_EXIT}
+        self.assertEqual(len(ended), 1)
+        self.assertEqual(launches[ended.pop()], LAUNCHES)
+        self.assertLessEqual(len(records["kernel"]), 2 * LAUNCHES)
+
+    def test_exec_after_a_flush(self):
+        self.check_all_is_there(self.leave("exec", OWN_CODE, WAIT_MS), times=2)
 
     def test_children(self):
         self.check_all_is_there(self.leave("children", OWN_CODE), times=3)

@@ -16,7 +16,7 @@ LONG_NS = 1_000_000  # times below are too short for a tolerance of one percent
 
 def short_name(mangled):
     """`SaxpyKernel` of `_ZN5gprof7kernels11SaxpyKernelEfPKfPfm`: the names of our kernels are simple."""
-    return re.search(r"([A-Z]\w*?Kernel)E", mangled).group(1)
+    return re.search(r"\d([A-Z][A-Za-z]*Kernel)E", mangled).group(1)
 
 
 def kernels(records):
