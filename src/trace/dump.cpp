@@ -95,8 +95,10 @@ class Dumper {
     line.start_ticks = header.process.start_ticks;
     line.sequence = header.sequence;
     line.zstd = (header.flags & trace::kChunkZstd) != 0 ? 1 : 0;
-    line_ = fmt::format("{} kind={}", kChunkWord, KindName(header.kind));
-    ChunkLine::Fields(line, [&](const trace::FieldInfo& info, const auto& v) { AppendField(info.name, v); });
+    line_ = fmt::format("{} kind={} pid={}", kChunkWord, KindName(header.kind), line.pid);  // pid 0 is not the default
+    ChunkLine::Fields(line, [&](const trace::FieldInfo& info, const auto& v) {
+      if (std::string_view(info.name) != "pid") AppendField(info.name, v);
+    });
     write_(line_);
   }
 

@@ -121,8 +121,8 @@ std::vector<NamedStream> StreamsByHandle(const Trace& t) {
   std::vector<NamedStream> named;
   for (uint32_t i = 0; i < t.streams.size(); ++i) {
     const Stream& s = t.streams[i];
-    if (s.handle != 0) named.push_back({s.process, s.handle, s.created_ns, i});
-    if (s.is_default) named.push_back({s.process, 0, 0, i});
+    if (s.is_default || (s.handle != 0 && IsDefaultHandle(s.handle))) named.push_back({s.process, 0, 0, i});
+    if (!IsDefaultHandle(s.handle)) named.push_back({s.process, s.handle, s.created_ns, i});
   }
   std::sort(named.begin(), named.end(), [](const NamedStream& a, const NamedStream& b) {
     return std::tie(a.process, a.handle, a.created_ns, a.stream) < std::tie(b.process, b.handle, b.created_ns, b.stream);

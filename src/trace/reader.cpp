@@ -17,7 +17,7 @@ constexpr std::size_t kMagicBytes = sizeof kChunkMagic;
 
 // A body with a bad checksum is searched for chunks, as a torn write leaves the next chunk in it. A hostile file could
 // make that quadratic with millions of headers that all claim the same 8 MB; past this many bytes their word is taken.
-constexpr std::size_t kFailedBodyBudget = 256u << 20;
+constexpr std::size_t kFailedBodyBudget = 64u << 20;
 
 constexpr std::size_t kKindCount = static_cast<std::size_t>(trace::RecordKind::kEnd) + 1;
 
@@ -133,6 +133,7 @@ void Reader::SkipNewer(const ChunkHeader& header) {
     next_ += static_cast<std::size_t>(bytes);
   } else {
     ResumeAtHeader(next_ + kMagicBytes, bytes_.size());
+    health_.is_truncated = health_.is_truncated || left() == 0;
   }
 }
 

@@ -1,0 +1,104 @@
+// Values that no program would write: nothing may overflow, hang or crash, whatever a record says.
+#include <gtest/gtest.h>
+
+#include "random_trace.h"
+#include "trace_text.h"
+
+namespace gprof {
+namespace {
+
+void ExpectSound(const Trace& t) {
+  const auto in = [](uint32_t index, const auto& v) { return index == kNone || index < v.size(); };
+  for (const GpuOp& op : t.ops) {
+    ASSERT_LE(op.start_ns, op.end_ns);
+    ASSERT_LT(op.device, t.devices.size());
+    ASSERT_LT(op.stream, t.streams.size());
+    ASSERT_LT(op.process, t.processes.size());
+    ASSERT_LT(op.name.value, t.strings.size());
+    ASSERT_TRUE(in(op.api, t.api_calls) && in(op.shape, t.shapes) && in(op.peer_device, t.devices));
+  }
+  for (uint32_t i = 0; i < t.api_calls.size(); ++i) {
+    const ApiCall& c = t.api_calls[i];
+    ASSERT_LE(c.start_ns, c.end_ns);
+    ASSERT_LT(c.thread, t.threads.size());
+    ASSERT_TRUE(c.parent == kNone || c.parent < i);
+    ASSERT_TRUE(in(c.range, t.ranges));
+  }
+  for (uint32_t i = 0; i < t.ranges.size(); ++i) {
+    const NvtxRange& r = t.ranges[i];
+    ASSERT_LE(r.start_ns, r.end_ns);
+    ASSERT_TRUE(r.parent == kNone || r.parent < i);
+    ASSERT_LT(r.domain, t.domains.size());
+    ASSERT_LT(r.path.value, t.strings.size());
+  }
+  for (const Stream& s : t.streams) ASSERT_TRUE(in(s.device, t.devices) && in(s.process, t.processes));
+  for (const Sync& s : t.syncs) ASSERT_TRUE(in(s.api, t.api_calls) && in(s.stream, t.streams));
+  for (const MemoryEvent& m : t.memory_events) {
+    ASSERT_TRUE(in(m.api, t.api_calls) && in(m.stream, t.streams) && in(m.device, t.devices));
+  }
+  ASSERT_EQ(t.thread_api_calls.size(), t.threads.size());
+  ASSERT_EQ(t.thread_ranges.size(), t.threads.size());
+  ASSERT_EQ(t.device_ops.size(), t.devices.size());
+  const auto by_device = [](const GpuOp& a, const GpuOp& b) {
+    return std::tie(a.device, a.start_ns, a.end_ns) < std::tie(b.device, b.start_ns, b.end_ns);
+  };
+  ASSERT_TRUE(std::is_sorted(t.ops.begin(), t.ops.end(), by_device));
+  ASSERT_TRUE(std::is_sorted(t.devices.begin(), t.devices.end(),
+                             [](const Device& a, const Device& b) { return a.ordinal < b.ordinal; }));
+  for (const auto& [first, last] : t.thread_ranges) {
+    ASSERT_TRUE(std::is_sorted(t.ranges.begin() + first, t.ranges.begin() + last,
+                               [](const NvtxRange& a, const NvtxRange& b) { return a.start_ns < b.start_ns; }));
+  }
+}
+
+TEST(Hostile, AnyTraceGivesASoundModel) {
+  for (uint64_t seed = 1000; seed < 1400; ++seed) {
+    SCOPED_TRACE(seed);
+    ExpectSound(LoadTraceFromMemory(RandomTrace(seed), "t"));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Hostile, HugeTimesAreCutAndStaySums) {
+  const Trace t = LoadText(R"(
+process start_ns=18446744073709551615 name="p"
+api start_ns=18446744073709551615 duration_ns=18446744073709551615 tid=1 function="f"
+api start_ns=5 duration_ns=18446744073709551615 tid=1 function="g"
+sync start_ns=9223372036854775807 duration_ns=9223372036854775807 tid=1
+nvtx time_ns=18446744073709551615 tid=1 event=2 message="r"
+stream created_ns=18446744073709551615 context=1 stream=1
+memory time_ns=18446744073709551615
+clock monotonic_ns=18446744073709551615
+)");
+  ExpectSound(t);
+  EXPECT_GT(t.end_ns, 0);
+  for (const ApiCall& c : t.api_calls) EXPECT_GE(c.DurationNs(), 0);
+  EXPECT_GE(t.syncs[0].DurationNs(), 0);
+  EXPECT_GE(t.end_ns - t.start_ns, 0);
+}
+
+TEST(Hostile, ATraceWithoutAnythingHasNoTimes) {
+  const Trace t = LoadText("chunk kind=kernel\n");
+  ExpectSound(t);
+  EXPECT_EQ(t.start_ns, 0);
+  EXPECT_EQ(t.end_ns, 0);
+  EXPECT_EQ(t.processes.size(), 1u);
+}
+
+TEST(Hostile, ManyCrossingRangesAndCallsStayLinear) {
+  // 20,000 domains whose ranges all overlap: every shortcut of nesting fails here.
+  std::string text;
+  for (int i = 1; i <= 20000; ++i) {
+    const std::string domain = std::to_string(i);
+    text += "nvtx time_ns=" + domain + " tid=1 event=2 domain=" + domain + "\n";
+    text += "nvtx time_ns=" + std::to_string(100000 + i) + " tid=1 event=3 domain=" + domain + "\n";
+    text += "api start_ns=" + domain + " duration_ns=100000 tid=1\n";
+  }
+  const Trace t = LoadText(text);
+  ExpectSound(t);
+  EXPECT_EQ(t.ranges.size(), 20000u);
+  EXPECT_EQ(t.health.open_ranges, 0u);
+}
+
+}  // namespace
+}  // namespace gprof
