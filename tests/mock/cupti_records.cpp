@@ -59,6 +59,19 @@ void Api(Frame* frame, bool is_exit, void* return_value, uint32_t result) {
   EmitRecord(r, kind);
 }
 
+// The streams that every context owns are told as well: seen with libcupti 13.0 on an H200.
+void ReportInternalStreams(const ContextInfo& info) {
+  constexpr uint32_t kInternalStreams = 7;
+  for (uint32_t i = 0; i < kInternalStreams; ++i) {
+    CUpti_ActivityStream r{};
+    r.contextId = info.id;
+    r.streamId = info.null_stream - 1 + i;
+    r.flag = r.streamId == info.null_stream ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL
+                                            : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING;
+    EmitRecord(r, CUPTI_ACTIVITY_KIND_STREAM);
+  }
+}
+
 void InitFinished() { Dispatch(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, nullptr); }
 
 void Context(const ContextInfo& info, bool is_created) {
@@ -77,6 +90,7 @@ void Context(const ContextInfo& info, bool is_created) {
     r.nullStreamId = static_cast<uint16_t>(info.null_stream);
     EmitRecord(r, CUPTI_ACTIVITY_KIND_CONTEXT);
   }
+  if (IsOn(CUPTI_ACTIVITY_KIND_STREAM)) ReportInternalStreams(info);
   Dispatch(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
 }
 

@@ -159,6 +159,7 @@ TEST_P(MockTest, TellsTheToolWhatHappens) {
   EXPECT_EQ(Count(o.output, "memcpy 1 1 3 4096\n"), 1u);
   EXPECT_EQ(Count(o.output, "record 8\n"), 2u);
   EXPECT_EQ(Count(o.output, "record 38\n"), 1u);
+  EXPECT_EQ(Count(o.output, "record 37\n"), 7u);
   EXPECT_LT(o.output.find("request"), o.output.find("complete"));
   EXPECT_EQ(Count(o.output, "complete 12\n"), Count(o.output, "complete"));
 }
@@ -201,7 +202,7 @@ TEST_P(MockTest, AnswersErrorsOnRequest) {
   const Outcome wrap = RunProcess(v, "work", {{"MOCK_CORRELATION_START", "4294967294"}});
   EXPECT_EQ(Count(wrap.output, "kernel _Z6kernelv 0 "), 0u);
   EXPECT_EQ(Count(wrap.output, "kernel _Z6kernelv 4294967295 "), 1u) << wrap.output;
-  EXPECT_EQ(Count(RunProcess(v, "work", {{"MOCK_UNKNOWN_KIND", "1"}}).output, "record 60\n"), 8u);
+  EXPECT_EQ(Count(RunProcess(v, "work", {{"MOCK_UNKNOWN_KIND", "1"}}).output, "record 60\n"), 15u);
   const Outcome dead = RunProcess(v, "work", {{"MOCK_FATAL_AFTER", "3"}});
   EXPECT_EQ(Count(dead.output, "state 1\n"), v.number >= 20 ? 1u : 0u);
 }

@@ -79,11 +79,11 @@ class Trace:
         return [r for r in self.of("api") if api_name(r) == function and (domain is None or r["domain"] == domain)]
 
     def streams(self):
-        """By stream id: CUPTI's record and our own of the same stream, in one."""
+        """The program's streams by id: CUPTI's record and our own in one, without those that contexts have anyway."""
         result = {}
         for r in self.of("stream"):
             result[r["stream"]] = Record({**result.get(r["stream"], {}), **r})
-        return result
+        return {stream: r for stream, r in result.items() if r["handle"] != 0}
 
     def domain_names(self, pid):
         return {0: "", **{r["domain"]: r["name"] for r in self.of("nvtx_domain", chunk_pid=pid)}}

@@ -135,6 +135,7 @@ class RuntimeProgram(harness.Case):
         self.assertEqual(metrics["kernels.count"], 7)
         self.assertEqual(metrics["memcpy.h2d_bytes"], 12192)
         self.assertEqual(metrics["memcpy.pageable_count"], 2)
+        self.assertEqual(metrics["streams.created"], 2)
         self.assertEqual(metrics["health.lost_records"], 0)
 
 

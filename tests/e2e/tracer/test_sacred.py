@@ -36,7 +36,10 @@ class SelfPortrait(harness.Case):
                 self.assertEqual((plain.code, traced.code), (42, 42), traced.err)
                 self.assertEqual(portrait(traced), portrait(plain))
                 self.assertIn("errno 1234 1234 1234 1234 1234", traced.out)
-                self.assertIn("to stderr\n", traced.err)
+                self.assertEqual(plain.err, "to stderr\n")
+                # All that we add is the line of `profile` at the end.
+                added = [line for line in traced.err.splitlines() if line != "to stderr"]
+                self.assertEqual([line.split(":")[0] for line in added], ["gprof-cli"], traced.err)
 
     def test_descriptors_are_hidden_from_children(self):
         plain, traced = self.pair()
