@@ -115,7 +115,8 @@ def record(support, recorded, name, folder):
     words = ["python3", program] if program.endswith(".py") else [f"./{program}"]
     trace = folder / f"{name}.trace"
     facts = support.EXAMPLES / "facts.json"
-    env = support.environment(PYTHONPATH=":".join(filter(None, [str(support.SHIM), os.environ.get("PYTHONPATH", "")])))
+    # Records of the just-in-time compiler name the files of its cache.
+    env = support.environment(CUDA_CACHE_DISABLE="1", PYTHONPATH=support.python_path())
     done = support.profile(trace, *words, *arguments, options=options, env=env, cwd=support.EXAMPLES)
     if done.returncode != 0:
         trace.unlink(missing_ok=True)

@@ -59,6 +59,11 @@ def environment(**more):
     return {**kept, **more}
 
 
+def python_path():
+    """The shim first; then what the tests were given, such as a folder with wheels."""
+    return ":".join(filter(None, [str(SHIM), os.environ.get("PYTHONPATH", "")]))
+
+
 def run(*words, env=None, cwd=None):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                           timeout=TIMEOUT_S, env=env or environment(), cwd=cwd)

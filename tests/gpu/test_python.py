@@ -1,7 +1,6 @@
 """Python programs run as they do without us, and their kernels are recorded."""
 
 import importlib.util
-import os
 import sys
 import unittest
 
@@ -21,7 +20,7 @@ def needs(*modules):
 class Python(support.GpuTest):
     def check(self, *program, code=0):
         """Runs a program without and with us; returns the report."""
-        env = support.environment(PYTHONPATH=python_path(), XLA_PYTHON_CLIENT_PREALLOCATE="false")
+        env = support.environment(PYTHONPATH=support.python_path(), XLA_PYTHON_CLIENT_PREALLOCATE="false")
         plain = support.run(sys.executable, *program, env=env)
         self.assertEqual(plain.returncode, code, f"without gprof-cli: {plain.stderr}")
         done = self.profile(sys.executable, *program, code=code, env=env)
@@ -72,11 +71,6 @@ class Python(support.GpuTest):
     def test_triton(self):
         report = self.check(PROGRAMS / "triton_program.py", code=6)
         self.assertIn("add_kernel", report.table_text("kernels"))
-
-
-def python_path():
-    """The shim first; then what the tests were given, such as a folder with wheels."""
-    return ":".join(filter(None, [str(support.SHIM), os.environ.get("PYTHONPATH", "")]))
 
 
 if __name__ == "__main__":
