@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/analyses.h"
+#include "analysis/causes.h"
 #include "analysis/findings.h"
 #include "trace_maker.h"
 
@@ -121,6 +122,68 @@ TEST(IdleFindings, SeveralGpusAreCounted) {
   const AnalysisResult result = RunIdle(maker.Finish(), {});
   ASSERT_FALSE(result.findings.empty());
   EXPECT_EQ(result.findings[0].message.find("2 GPUs idle 66.7% of 1.20 us: "), 0u) << result.findings[0].message;
+}
+
+// A gap of 100 ns between two kernels, all of it with one cause.
+Trace GapWith(Cause cause) {
+  TraceMaker maker;
+  maker.Launch(-20, -10, 0, 100);
+  const auto after_call = [&](const char* function) {
+    maker.AddCall(100, 200, function);
+    maker.Launch(200, 205, 200, 300);
+  };
+  switch (cause) {
+    case Cause::kQueue:
+      maker.Launch(10, 20, 200, 300);
+      break;
+    case Cause::kDependency: {
+      const uint32_t stream = maker.AddStream(7, false);
+      maker.AddSync(5, 6, trace::SyncKind::kStreamWaitEvent, kNone, stream);
+      maker.Launch(10, 20, 200, 300).stream = stream;
+      break;
+    }
+    case Cause::kLaunch:
+      maker.Launch(100, 190, 200, 300);
+      break;
+    case Cause::kSync:
+      after_call("cudaDeviceSynchronize");
+      break;
+    case Cause::kCopy:
+      maker.AddPageable(200, 300, 64, maker.AddCall(100, 310, "cudaMemcpy"));
+      break;
+    case Cause::kMemory:
+      after_call("cudaMalloc");
+      break;
+    case Cause::kLoad:
+      after_call("cuModuleLoad");
+      break;
+    case Cause::kApi:
+      after_call("cudaEventRecord");
+      break;
+    case Cause::kProfiler:
+      maker.AddOverhead(100, 200, 1u << 16);
+      maker.Launch(200, 205, 200, 300);
+      break;
+    case Cause::kHost:
+      maker.Launch(200, 205, 200, 300);
+      break;
+    case Cause::kUnknown:
+      maker.AddKernel(200, 300);
+      break;
+  }
+  return maker.Finish();
+}
+
+TEST(IdleFindings, EachCauseIsSaidWhereItIsAndNowhereElse) {
+  ForEachCause([](Cause cause) {
+    const AnalysisResult result = RunIdle(GapWith(cause), {});
+    ASSERT_EQ(result.findings.size(), 1u) << InfoOf(cause).name;
+    const Finding& finding = result.findings[0];
+    EXPECT_EQ(finding.id, "idle." + std::string(InfoOf(cause).name));
+    EXPECT_EQ(finding.message.find("gpu0 idle 33.3% of 300 ns: 100.0% of that (100 ns) "), 0u) << finding.message;
+    EXPECT_NE(finding.message.find(InfoOf(cause).verb), std::string::npos) << finding.message;
+    EXPECT_EQ(finding.advice, InfoOf(cause).advice);
+  });
 }
 
 TEST(RankFindings, GainThenSeverityThenName) {
