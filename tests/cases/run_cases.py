@@ -17,8 +17,8 @@
     ! lines of stderr...
     [exit 2]                      (left out for 0)
 
-The commands of a case run one after the other by a shell, in an empty folder that holds the traces and files of the case.
-`run_cases.py --update FILE...` writes what the commands print now into the files: read the difference before you commit it.
+The commands of a case run one after the other by a shell, in a folder that holds the traces and files of the case.
+`run_cases.py --update FILE...` writes what the commands print now into the files: read the difference then.
 """
 
 import argparse
@@ -87,8 +87,10 @@ def without_blank_end(lines):
 
 def environment(command):
     """The same everywhere: nothing of the caller's terminal, locale or tracer gets in."""
-    keep = {name: value for name, value in os.environ.items() if name in ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")}
-    return {**keep, "PATH": f"{command.parent}:{os.environ.get('PATH', '/usr/bin:/bin')}", "LC_ALL": "C.UTF-8", "COLUMNS": "80"}
+    kept = ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")
+    path = f"{command.parent}:{os.environ.get('PATH', '/usr/bin:/bin')}"
+    return {**{name: os.environ[name] for name in kept if name in os.environ},
+            "PATH": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80"}
 
 
 def run_step(step, folder, command):
@@ -105,7 +107,8 @@ def write_inputs(sections, folder, assemble):
     for section in sections:
         text = "\n".join(section.lines) + "\n"
         if section.kind == "trace":
-            done = subprocess.run([assemble], input=text.encode(), capture_output=True, timeout=TIME_LIMIT_S, check=False)
+            done = subprocess.run([assemble], input=text.encode(), capture_output=True, timeout=TIME_LIMIT_S,
+                                  check=False)
             if done.returncode != 0:
                 raise SystemExit(f"trace {section.name}: {done.stderr.decode(errors='replace')}")
             (folder / section.name).write_bytes(done.stdout)
@@ -131,7 +134,8 @@ def check(path, command, assemble):
                 if actual != step.expected:
                     is_good = False
                     print(f"{path.name}: $ {step.command}")
-                    print("\n".join(difflib.unified_diff(step.expected, actual, "expected", "actual", lineterm="", n=3)))
+                    lines = difflib.unified_diff(step.expected, actual, "expected", "actual", lineterm="")
+                    print("\n".join(lines))
                 out += ([""] if number else []) + [f"$ {step.command}"] + actual
     return is_good, "\n".join(out) + "\n"
 

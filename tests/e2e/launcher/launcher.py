@@ -73,7 +73,8 @@ class LauncherTest(unittest.TestCase):
         text = 'chunk pid=7\nprocess start_ns=100 pid=7 name="app"\n' \
                'kernel start_ns=300 duration_ns=100 context=1 stream=7 correlation=5 name="saxpy"\n' \
                'memcpy start_ns=500 duration_ns=100 context=1 stream=7 correlation=6\nend time_ns=1000 reason=1\n'
-        return subprocess.run([ASSEMBLE], input=text.encode(), capture_output=True, timeout=DEADLINE_S, check=True).stdout
+        done = subprocess.run([ASSEMBLE], input=text.encode(), capture_output=True, timeout=DEADLINE_S, check=True)
+        return done.stdout
 
 
 def install(prefix, with_tracer=True):

@@ -34,12 +34,14 @@ class Variables(LauncherTest):
 
     def test_options_of_the_tracer(self):
         library = self.write("libcupti.so", "")
-        found = self.variables("--cuda-trace-all-apis", "--cuda-graph-trace", "node", "--flush-ms", "20", "--cupti", "libcupti.so")
+        found = self.variables("--cuda-trace-all-apis", "--cuda-graph-trace", "node", "--flush-ms", "20",
+                               "--cupti", "libcupti.so")
         self.assertEqual(found["GPROF_ALL_APIS"], "1")
         self.assertEqual(found["GPROF_GRAPH_TRACE"], "node")
         self.assertEqual(found["GPROF_FLUSH_MS"], "20")
         self.assertEqual(found["GPROF_CUPTI"], str(library))
-        self.assertFalse({"GPROF_ALL_APIS", "GPROF_GRAPH_TRACE", "GPROF_FLUSH_MS", "GPROF_CUPTI"} & set(self.variables()))
+        optional = {"GPROF_ALL_APIS", "GPROF_GRAPH_TRACE", "GPROF_FLUSH_MS", "GPROF_CUPTI"}
+        self.assertFalse(optional & set(self.variables()))
 
     def test_missing_cupti_is_refused(self):
         done = self.profile("--cupti", "nowhere.so", "touch", "ran")
@@ -100,7 +102,8 @@ class Inherited(LauncherTest):
 
     def test_ignored_signals_stay_ignored(self):
         def prepare():
-            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGPIPE, signal.SIGUSR1, signal.SIGCHLD, signal.SIGTSTP):
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGPIPE, signal.SIGUSR1,
+                           signal.SIGCHLD, signal.SIGTSTP):
                 signal.signal(number, signal.SIG_IGN)
         self.compare(prepare)
 
@@ -115,7 +118,8 @@ class Inherited(LauncherTest):
         self.assertEqual(done.returncode, 7)
 
     def test_process_group_session_folder_and_priority(self):
-        script = "import os; print(os.getpgid(0) == os.getpgid(os.getppid()), os.getsid(0) == os.getsid(os.getppid()), os.getcwd(), os.nice(0))"
+        script = ("import os; parent = os.getppid(); print(os.getpgid(0) == os.getpgid(parent), "
+                  "os.getsid(0) == os.getsid(parent), os.getcwd(), os.nice(0))")
         done = self.profile(sys.executable, "-c", script, preexec_fn=lambda: os.nice(1))
         self.assertEqual(done.stdout.decode().split(), ["True", "True", str(self.folder), str(os.nice(0) + 1)])
 

@@ -154,7 +154,8 @@ class Descriptors(LauncherTest):
             os.close(write_end)
 
     def test_closed_ones_stay_closed_and_no_warning_lands_in_the_trace(self):
-        script = f"exec {self.cli} profile -o x.trace sh -c 'for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && echo $i >> open; done; :'"
+        look = "for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && echo $i >> open; done; :"
+        script = f"exec {self.cli} profile -o x.trace sh -c '{look}'"
         self.env["CUDA_INJECTION64_PATH"] = "/elsewhere.so"
         done = self.run_in_folder("sh", "-c", script + " <&- >&- 2>&-")
         self.assertEqual(done.returncode, 0)

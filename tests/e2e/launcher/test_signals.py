@@ -10,18 +10,18 @@ import unittest
 
 from launcher import DEADLINE_S, LauncherTest, state_of, wait_until
 
-# Writes a line for its pid and one for each signal it gets; ends at SIGTERM with code 40.
+# Writes a line for its pid and one for each signal it gets; ends at SIGTERM with code 40. It waits with sigwait: a signal
+# that comes just before pause() would be noticed after the next one only.
 PROGRAM = """
-import os, signal, sys
-def note(number, frame):
+import os, signal
+signals = [getattr(signal, name) for name in "SIGINT SIGQUIT SIGTERM SIGHUP SIGUSR1 SIGUSR2 SIGCONT".split()]
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+os.write(1, f"{os.getpid()}\\n".encode())
+while True:
+    number = signal.sigwait(signals)
     os.write(1, f"{signal.Signals(number).name}\\n".encode())
     if number == signal.SIGTERM:
         os._exit(40)
-for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):
-    signal.signal(number, note)
-os.write(1, f"{os.getpid()}\\n".encode())
-while True:
-    signal.pause()
 """
 
 # A shell with job control, as small as it gets: runs its arguments in the foreground, continues what stops.
