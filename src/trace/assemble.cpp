@@ -1,12 +1,12 @@
 #include "trace/assemble.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
-
-#include <fmt/format.h>
 
 #include "gprof/error.h"
 #include "trace/chunk_writer.h"
@@ -240,8 +240,8 @@ class Assembler {
       if (line.TakeChar('}')) break;
       const std::string_view field = line.Name();
       if (field == "id" || !SetField(field, &shape, line)) {
-        line.Fail(fmt::format("{} has no field '{}'; there are{}", name, field,
-                              FieldNames<trace::KernelShapeRecord>()));
+        line.Fail(
+            fmt::format("{} has no field '{}'; there are{}", name, field, FieldNames<trace::KernelShapeRecord>()));
       }
     }
     *id = process_->dictionary->Shape(shape);

@@ -342,8 +342,8 @@ void TraceBuilder::Add(const trace::MemoryRecord& r) {
   m.process = process_;
   m.device = r.device;
   m.api = r.correlation;
-  m.operation = r.operation == static_cast<uint8_t>(trace::MemoryOp::kFree) ? trace::MemoryOp::kFree
-                                                                           : trace::MemoryOp::kAllocate;
+  m.operation =
+      r.operation == static_cast<uint8_t>(trace::MemoryOp::kFree) ? trace::MemoryOp::kFree : trace::MemoryOp::kAllocate;
   m.memory = ToMemoryKind(r.memory);
   m.is_async = r.is_async != 0;
   if (r.stream != 0 && r.context != 0) m.stream = draft_.StreamIndex(process_, r.context, r.stream);
@@ -415,7 +415,8 @@ void TraceBuilder::Add(const trace::NoticeRecord& r) {
   Notice notice;
   notice.process = process_;
   notice.time_ns = TimeNs(r.time_ns);
-  notice.level = EnumOr(r.level, trace::NoticeLevel::kError, trace::NoticeLevel::kError);
+  notice.level = r.level == 0 ? trace::NoticeLevel::kInfo
+                              : EnumOr(r.level, trace::NoticeLevel::kError, trace::NoticeLevel::kError);
   notice.message = Name(r.message);
   draft_.trace.notices.push_back(notice);
 }

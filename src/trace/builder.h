@@ -75,7 +75,7 @@ class TraceBuilder {
 
   Draft draft_;
   std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_;
-  uint32_t process_ = kNone;          // of the chunk
+  uint32_t process_ = kNone;  // of the chunk
   int64_t first_ns_ = 0, last_ns_ = 0;
   uint32_t cached_tid_ = 0, cached_thread_ = kNone;
 };

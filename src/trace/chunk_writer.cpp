@@ -1,9 +1,9 @@
 #include "trace/chunk_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
-
-#include <fmt/format.h>
 
 #include "gprof/error.h"
 #include "trace/saturate.h"

@@ -21,9 +21,9 @@ namespace gprof {
 
 struct ChunkWriterOptions {
   trace::ProcessKey process;
-  uint64_t sequence = 0;                               // of the first chunk
-  bool is_zstd = false;                                // compress bodies that get smaller by it
-  uint32_t max_records = trace::kMaxChunkRecords;      // of a chunk
+  uint64_t sequence = 0;                           // of the first chunk
+  bool is_zstd = false;                            // compress bodies that get smaller by it
+  uint32_t max_records = trace::kMaxChunkRecords;  // of a chunk
 };
 
 // Collects records of any kinds; Take makes one chunk of each kind, in the order in which the kinds were first added.

@@ -65,14 +65,14 @@ struct CorrelationExtent {
 struct Draft {
   Trace trace;
   NameTable names;
-  FlatIndex string_ids, shape_ids;            // (process, id)
-  FlatIndex threads;                          // (process, tid)
-  FlatIndex contexts;                         // (process, context)
-  FlatIndex streams;                          // (process and context, stream)
-  FlatIndex domains, categories;              // (process, domain), (domain index, category)
-  FlatIndex slot_ids;                         // (process, ordinal)
+  FlatIndex string_ids, shape_ids;  // (process, id)
+  FlatIndex threads;                // (process, tid)
+  FlatIndex contexts;               // (process, context)
+  FlatIndex streams;                // (process and context, stream)
+  FlatIndex domains, categories;    // (process, domain), (domain index, category)
+  FlatIndex slot_ids;               // (process, ordinal)
   std::vector<DeviceSlot> device_slots;
-  std::vector<uint32_t> missing_names;        // placeholders `<name #12>`, sorted
+  std::vector<uint32_t> missing_names;  // placeholders `<name #12>`, sorted
   std::vector<LateName> late_names;
   std::vector<LateShape> late_shapes;
   std::vector<LateStream> late_sync_streams, late_memory_streams;
@@ -80,7 +80,7 @@ struct Draft {
   std::vector<ObjectName> object_names;
   std::vector<CorrelationExtent> correlations;  // of calls, by process
   std::vector<uint32_t> unfinished_calls;
-  uint64_t launched_by_device = 0;            // kernels that no call of the host launched
+  uint64_t launched_by_device = 0;  // kernels that no call of the host launched
 
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);
   uint32_t ContextIndex(uint32_t process, uint32_t context);

@@ -1,10 +1,10 @@
 #include "trace/dump.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
-
-#include <fmt/format.h>
 
 #include "trace/flat_index.h"
 #include "trace/load.h"

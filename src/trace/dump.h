@@ -19,6 +19,7 @@ struct DumpOptions {
 
 // Calls `write` with each line, without its end. Damage and unknown kinds become comment lines (#) at the end.
 // Throws Error when `bytes` is not a trace.
-void DumpRecords(std::string_view bytes, const DumpOptions& options, const std::function<void(std::string_view)>& write);
+void DumpRecords(std::string_view bytes, const DumpOptions& options,
+                 const std::function<void(std::string_view)>& write);
 
 }  // namespace gprof

@@ -63,7 +63,9 @@ bool LooksLikeText(std::string_view bytes) {
 
 }  // namespace
 
-bool IsSurelyForeign(std::string_view bytes) { return FindSignature(bytes) != nullptr; }
+bool IsSurelyForeign(std::string_view bytes) {
+  return FindSignature(bytes) != nullptr;
+}
 
 ForeignFile RecogniseForeign(std::string_view bytes, std::string_view path) {
   for (const Ending& ending : kEndings) {

@@ -1,9 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <tuple>
 #include <unordered_map>
-
-#include <fmt/format.h>
 
 #include "trace/joins.h"
 #include "trace/order.h"
@@ -13,7 +13,7 @@ namespace {
 
 // One device, seen by one or more processes.
 struct Candidate {
-  uint32_t slot = kNone;        // that describes it best
+  uint32_t slot = kNone;  // that describes it best
   uint32_t lowest_ordinal = kNone;
 };
 
@@ -94,9 +94,8 @@ std::vector<uint32_t> MakeDevices(Draft& draft) {
   }
   std::vector<uint32_t> order(candidates.size()), place(candidates.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return OrderOf(draft, candidates[a]) < OrderOf(draft, candidates[b]);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return OrderOf(draft, candidates[a]) < OrderOf(draft, candidates[b]); });
   std::vector<Candidate> sorted;
   for (uint32_t i = 0; i < order.size(); ++i) {
     place[order[i]] = i;
@@ -115,7 +114,9 @@ struct NamedStream {
 };
 
 // The legacy and the per-thread default stream have fixed handles, and some programs name the null handle.
-bool IsDefaultHandle(uint64_t handle) { return handle <= 2; }
+bool IsDefaultHandle(uint64_t handle) {
+  return handle <= 2;
+}
 
 std::vector<NamedStream> StreamsByHandle(const Trace& t) {
   std::vector<NamedStream> named;
@@ -125,7 +126,8 @@ std::vector<NamedStream> StreamsByHandle(const Trace& t) {
     if (!IsDefaultHandle(s.handle)) named.push_back({s.process, s.handle, s.created_ns, i});
   }
   std::sort(named.begin(), named.end(), [](const NamedStream& a, const NamedStream& b) {
-    return std::tie(a.process, a.handle, a.created_ns, a.stream) < std::tie(b.process, b.handle, b.created_ns, b.stream);
+    return std::tie(a.process, a.handle, a.created_ns, a.stream) <
+           std::tie(b.process, b.handle, b.created_ns, b.stream);
   });
   return named;
 }

@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
-
-#include <fmt/format.h>
 
 #include "trace/joins.h"
 #include "trace/order.h"
@@ -57,12 +57,18 @@ class RangePairing {
         trace_.marks.push_back(
             {e.time_ns, e.thread, e.domain, e.message, e.category, e.color, e.payload, e.payload_type});
         return;
-      case trace::NvtxEvent::kPush: Push(e); return;
-      case trace::NvtxEvent::kPop: Pop(e, ordinal); return;
+      case trace::NvtxEvent::kPush:
+        Push(e);
+        return;
+      case trace::NvtxEvent::kPop:
+        Pop(e, ordinal);
+        return;
       case trace::NvtxEvent::kStart:
         started_(ProcessOf(e), e.range) = Open(e, kNone);
         return;
-      case trace::NvtxEvent::kEnd: ends_.push_back({e.range, e.time_ns, ProcessOf(e), e.thread}); return;
+      case trace::NvtxEvent::kEnd:
+        ends_.push_back({e.range, e.time_ns, ProcessOf(e), e.thread});
+        return;
     }
     ++trace_.health.unknown_records;
   }
@@ -120,7 +126,8 @@ class RangePairing {
 
   NameId JoinPath(NameId prefix, NameId name) {
     const std::string_view before = draft_.names.Text(prefix), last = draft_.names.Text(name);
-    if (before.size() + 1 + last.size() <= kMaxPathBytes) return draft_.names.Intern(fmt::format("{}/{}", before, last));
+    if (before.size() + 1 + last.size() <= kMaxPathBytes)
+      return draft_.names.Intern(fmt::format("{}/{}", before, last));
     const bool is_cut = before.size() >= kMore.size() && before.substr(before.size() - kMore.size()) == kMore;
     return is_cut ? prefix : draft_.names.Intern(fmt::format("{}{}", before, kMore));
   }
@@ -183,8 +190,8 @@ class RangePairing {
   std::vector<uint32_t> below_;      // by range of the thread: the range around it in its domain
   std::vector<uint32_t> enclosing_;
   std::vector<RangeEnd> ends_;
-  FlatIndex started_;                // (process, range id)
-  FlatIndex paths_;                  // (path around, name)
+  FlatIndex started_;  // (process, range id)
+  FlatIndex paths_;    // (path around, name)
   uint32_t first_range_ = 0;
 };
 
@@ -204,7 +211,9 @@ void LinkThread(Trace& t, Trace::Slice calls, Trace::Slice ranges, std::vector<u
 
 }  // namespace
 
-void PairRanges(Draft& draft) { RangePairing(draft).Run(); }
+void PairRanges(Draft& draft) {
+  RangePairing(draft).Run();
+}
 
 void LinkCallsToRanges(Trace& trace) {
   std::vector<uint32_t> open;

@@ -7,7 +7,9 @@
 namespace gprof {
 namespace {
 
-bool IsLaunch(const ApiCall& c) { return c.api_class == ApiClass::kLaunch || c.api_class == ApiClass::kGraphLaunch; }
+bool IsLaunch(const ApiCall& c) {
+  return c.api_class == ApiClass::kLaunch || c.api_class == ApiClass::kGraphLaunch;
+}
 
 void MarkMatched(const std::vector<ApiCall>& calls, uint32_t call, std::vector<bool>& is_matched) {
   for (; call != kNone && !is_matched[call]; call = calls[call].parent) is_matched[call] = true;

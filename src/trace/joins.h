@@ -34,7 +34,7 @@ class CorrelationIndex {
     std::vector<uint32_t> dense;  // call by correlation - first
     FlatIndex sparse;             // where ids are too far apart for a table
   };
-  std::vector<Table> tables_;     // by process
+  std::vector<Table> tables_;  // by process
 };
 
 // join_api.cpp: calls in order, their parents and their classes.

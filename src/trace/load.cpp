@@ -53,10 +53,11 @@ void CheckStart(std::string_view bytes, const std::string& path) {
 void CheckIsTrace(const Reader& reader, std::string_view bytes, const std::string& path) {
   if (reader.health().chunks > 0) return;
   if (reader.newer_version() != 0) {
-    throw Error(ExitCode::kUnreadable,
-                fmt::format("cannot read '{}': written by a newer gprof-cli (format version {}, this one reads up to {})",
-                            path, reader.newer_version(), trace::kFormatVersion),
-                "use the gprof-cli that wrote it, or a newer one");
+    throw Error(
+        ExitCode::kUnreadable,
+        fmt::format("cannot read '{}': written by a newer gprof-cli (format version {}, this one reads up to {})", path,
+                    reader.newer_version(), trace::kFormatVersion),
+        "use the gprof-cli that wrote it, or a newer one");
   }
   if (!reader.has_found_header() && !StartsLikeTrace(bytes)) FailAsForeign(bytes, path);
 }

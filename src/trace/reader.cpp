@@ -27,14 +27,22 @@ bool IsKnown(uint16_t kind) {
   return known;
 }
 
-const unsigned char* Bytes(std::string_view s) { return reinterpret_cast<const unsigned char*>(s.data()); }
+const unsigned char* Bytes(std::string_view s) {
+  return reinterpret_cast<const unsigned char*>(s.data());
+}
 
-bool HasMagic(const unsigned char* at) { return std::memcmp(at, kChunkMagic, kMagicBytes) == 0; }
+bool HasMagic(const unsigned char* at) {
+  return std::memcmp(at, kChunkMagic, kMagicBytes) == 0;
+}
 
 // Any status but these means that the magic was there by chance or that the header is damaged.
-bool IsHeader(HeaderStatus status) { return status != HeaderStatus::kNotAChunk && status != HeaderStatus::kBadChecksum; }
+bool IsHeader(HeaderStatus status) {
+  return status != HeaderStatus::kNotAChunk && status != HeaderStatus::kBadChecksum;
+}
 
-uint64_t HeaderBytesField(const unsigned char* header) { return header[14] | uint64_t{header[15]} << 8; }
+uint64_t HeaderBytesField(const unsigned char* header) {
+  return header[14] | uint64_t{header[15]} << 8;
+}
 
 }  // namespace
 
@@ -51,9 +59,13 @@ RecordCounts CountRecords(std::string_view bytes) {
   return counts;
 }
 
-Reader::Reader(std::string_view bytes) : bytes_(bytes) { health_.file_bytes = bytes.size(); }
+Reader::Reader(std::string_view bytes) : bytes_(bytes) {
+  health_.file_bytes = bytes.size();
+}
 
-const unsigned char* Reader::At(std::size_t offset) const { return Bytes(bytes_) + offset; }
+const unsigned char* Reader::At(std::size_t offset) const {
+  return Bytes(bytes_) + offset;
+}
 
 bool Reader::Next(Chunk* chunk) {
   while (next_ < bytes_.size()) {
@@ -71,18 +83,21 @@ void Reader::RejectLast() {
 // Moves past whatever lies at next_. True: that was a chunk for the caller.
 bool Reader::TakeChunk(Chunk* chunk) {
   ChunkHeader header;
-  const HeaderStatus status =
-      left() < kChunkHeaderBytes ? HeaderStatus::kNotAChunk : ReadHeader(At(next_), &header);
+  const HeaderStatus status = left() < kChunkHeaderBytes ? HeaderStatus::kNotAChunk : ReadHeader(At(next_), &header);
   has_found_header_ = has_found_header_ || IsHeader(status);
   switch (status) {
-    case HeaderStatus::kGood: return TakeBody(header, chunk);
-    case HeaderStatus::kTooNew: SkipNewer(header); return false;
+    case HeaderStatus::kGood:
+      return TakeBody(header, chunk);
+    case HeaderStatus::kTooNew:
+      SkipNewer(header);
+      return false;
     case HeaderStatus::kNonsense:
       NoteDamaged(header);
       ResumeAtHeader(next_ + kMagicBytes, next_ + kChunkHeaderBytes);
       return false;
     case HeaderStatus::kNotAChunk:
-    case HeaderStatus::kBadChecksum: break;
+    case HeaderStatus::kBadChecksum:
+      break;
   }
   ResumeAtHeader(next_ + 1, next_);
   return false;

@@ -26,9 +26,9 @@ struct ProcessKeyHash {
 
 struct Chunk {
   trace::ChunkHeader header;
-  uint64_t offset = 0;          // of the header in the file
-  trace::ByteReader body;       // unpacked; good until the next call of Next
-  bool is_duplicate = false;    // its sequence number was read before: the records are there already
+  uint64_t offset = 0;        // of the header in the file
+  trace::ByteReader body;     // unpacked; good until the next call of Next
+  bool is_duplicate = false;  // its sequence number was read before: the records are there already
 };
 
 // How many records of each kind the headers promise, for reserving memory. Never more than the file has bytes.

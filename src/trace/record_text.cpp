@@ -42,11 +42,20 @@ void AppendHex(unsigned char byte, std::string* out) {
 
 void AppendAscii(char c, std::string* out) {
   switch (c) {
-    case '"': *out += "\\\""; return;
-    case '\\': *out += "\\\\"; return;
-    case '\n': *out += "\\n"; return;
-    case '\t': *out += "\\t"; return;
-    default: break;
+    case '"':
+      *out += "\\\"";
+      return;
+    case '\\':
+      *out += "\\\\";
+      return;
+    case '\n':
+      *out += "\\n";
+      return;
+    case '\t':
+      *out += "\\t";
+      return;
+    default:
+      break;
   }
   if (c < 0x20 || c == 0x7F) return AppendHex(static_cast<unsigned char>(c), out);
   *out += c;
@@ -58,9 +67,15 @@ const char* ReadEscape(std::string_view line, std::size_t* at, std::string* text
   const char c = line[(*at)++];
   switch (c) {
     case '"':
-    case '\\': *text += c; return nullptr;
-    case 'n': *text += '\n'; return nullptr;
-    case 't': *text += '\t'; return nullptr;
+    case '\\':
+      *text += c;
+      return nullptr;
+    case 'n':
+      *text += '\n';
+      return nullptr;
+    case 't':
+      *text += '\t';
+      return nullptr;
     case 'x': {
       const int high = *at < line.size() ? HexDigit(line[*at]) : -1;
       const int low = *at + 1 < line.size() ? HexDigit(line[*at + 1]) : -1;
@@ -69,7 +84,8 @@ const char* ReadEscape(std::string_view line, std::size_t* at, std::string* text
       *at += 2;
       return nullptr;
     }
-    default: return "unknown escape; there are \\\" \\\\ \\n \\t \\xHH";
+    default:
+      return "unknown escape; there are \\\" \\\\ \\n \\t \\xHH";
   }
 }
 

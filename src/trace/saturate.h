@@ -14,7 +14,11 @@ constexpr uint64_t AddSaturating(uint64_t a, uint64_t b) {
 // 36 years of uptime: later than any real time, and far enough from the limit that sums and differences of a few fit.
 inline constexpr uint64_t kMaxTimeNs = uint64_t{1} << 60;
 
-constexpr int64_t TimeNs(uint64_t ns) { return static_cast<int64_t>(std::min(ns, kMaxTimeNs)); }
-constexpr int64_t EndNs(uint64_t start_ns, uint64_t duration_ns) { return TimeNs(AddSaturating(start_ns, duration_ns)); }
+constexpr int64_t TimeNs(uint64_t ns) {
+  return static_cast<int64_t>(std::min(ns, kMaxTimeNs));
+}
+constexpr int64_t EndNs(uint64_t start_ns, uint64_t duration_ns) {
+  return TimeNs(AddSaturating(start_ns, duration_ns));
+}
 
 }  // namespace gprof

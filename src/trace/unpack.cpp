@@ -9,7 +9,9 @@ struct Unpacker::ZstdContext {
   ~ZstdContext() { ZSTD_freeDCtx(zstd); }
 };
 
-Unpacker::~Unpacker() { delete context_; }
+Unpacker::~Unpacker() {
+  delete context_;
+}
 
 bool Unpacker::Unpack(const unsigned char* data, std::size_t size, std::size_t unpacked_bytes,
                       std::vector<unsigned char>* out) {

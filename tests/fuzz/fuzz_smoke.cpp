@@ -17,12 +17,24 @@ void Mutate(Random& random, const std::string& other, std::string* input) {
   if (input->empty()) *input = other;
   const std::size_t at = random.Below(input->size());
   switch (random.Below(6)) {
-    case 0: (*input)[at] = static_cast<char>((*input)[at] ^ (1 << random.Below(8))); return;
-    case 1: (*input)[at] = static_cast<char>(random.Next()); return;
-    case 2: (*input)[at] = random.Below(2) == 0 ? '\xFF' : '\0'; return;
-    case 3: input->erase(at, 1 + random.Below(40)); return;
-    case 4: input->insert(random.Below(input->size()), input->substr(at, 1 + random.Below(200))); return;
-    default: input->insert(at, other.substr(random.Below(other.size()), 1 + random.Below(300))); return;
+    case 0:
+      (*input)[at] = static_cast<char>((*input)[at] ^ (1 << random.Below(8)));
+      return;
+    case 1:
+      (*input)[at] = static_cast<char>(random.Next());
+      return;
+    case 2:
+      (*input)[at] = random.Below(2) == 0 ? '\xFF' : '\0';
+      return;
+    case 3:
+      input->erase(at, 1 + random.Below(40));
+      return;
+    case 4:
+      input->insert(random.Below(input->size()), input->substr(at, 1 + random.Below(200)));
+      return;
+    default:
+      input->insert(at, other.substr(random.Below(other.size()), 1 + random.Below(300)));
+      return;
   }
 }
 

@@ -26,7 +26,8 @@ std::string DumpText(std::string_view bytes) {
 
 // The first line that differs is enough to see what is wrong.
 void Report(const std::string& a, const std::string& b) {
-  const std::size_t at = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  const std::size_t at =
+      static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   const std::size_t begin = at == 0 ? 0 : a.rfind('\n', at - 1) + 1;
   std::fprintf(stderr, "dump is no fixpoint:\n%s\nand then:\n%s\n", a.substr(begin, a.find('\n', at) - begin).c_str(),
                b.substr(std::min(begin, b.size()), 400).c_str());

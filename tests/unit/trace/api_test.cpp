@@ -14,34 +14,58 @@ TEST(ApiClass, GoesByTheName) {
       EXPECT_EQ(static_cast<int>(ClassifyApi(f)), static_cast<int>(expected)) << f;
     }
   };
-  expect(ApiClass::kLaunch, {"cudaLaunchKernel", "cudaLaunchKernel_v7000", "cudaLaunchKernel_ptsz_v7000", "cuLaunchKernel",
-                             "cuLaunchKernel_ptsz", "cuLaunchKernelEx", "cudaLaunchKernelExC_v11060",
+  expect(ApiClass::kLaunch, {"cudaLaunchKernel", "cudaLaunchKernel_v7000", "cudaLaunchKernel_ptsz_v7000",
+                             "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuLaunchKernelEx", "cudaLaunchKernelExC_v11060",
                              "cudaLaunchCooperativeKernel_v9000", "cuLaunchGridAsync", "cuLaunchCooperativeKernel"});
   expect(ApiClass::kGraphLaunch, {"cudaGraphLaunch_v10000", "cudaGraphLaunch_ptsz_v10000", "cuGraphLaunch"});
   expect(ApiClass::kCopy, {"cudaMemcpy_v3020", "cudaMemcpyAsync_v3020", "cudaMemcpyPeerAsync_v4000", "cuMemcpyHtoD_v2",
                            "cuMemcpyHtoDAsync_v2_ptsz", "cudaMemcpy2DToArray_v3020", "cudaMemcpyToSymbol_ptds_v7000",
                            "cudaMemcpyBatchAsync_v12080", "cuMemcpyDtoD_v2"});
   expect(ApiClass::kMemset, {"cudaMemset_v3020", "cudaMemsetAsync_v3020", "cuMemsetD8_v2", "cuMemsetD32Async"});
-  expect(ApiClass::kSync, {"cudaDeviceSynchronize_v3020", "cudaStreamSynchronize_ptsz_v7000", "cudaEventSynchronize_v3020",
-                           "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cudaThreadSynchronize"});
-  expect(ApiClass::kMemory,
-         {"cudaMalloc_v3020", "cudaFree_v3020", "cudaMallocAsync_v11020", "cudaFreeAsync_v11020", "cudaHostAlloc_v3020",
-          "cudaMallocHost_v3020", "cudaFreeHost_v3020", "cudaHostRegister_v4000", "cudaHostUnregister", "cuMemAlloc_v2",
-          "cuMemFree_v2", "cuMemHostAlloc", "cuMemHostRegister_v2", "cudaMallocManaged_v6000", "cuMemAllocManaged",
-          "cudaMemPoolCreate_v11020", "cuMemPoolDestroy", "cudaMemPrefetchAsync_v8000", "cudaMemAdvise", "cuMemMap",
-          "cuMemCreate", "cuMemAddressReserve", "cudaMallocPitch", "cudaMalloc3DArray", "cuArrayCreate_v2"});
+  expect(ApiClass::kSync,
+         {"cudaDeviceSynchronize_v3020", "cudaStreamSynchronize_ptsz_v7000", "cudaEventSynchronize_v3020",
+          "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cudaThreadSynchronize"});
+  expect(ApiClass::kMemory, {"cudaMalloc_v3020",
+                             "cudaFree_v3020",
+                             "cudaMallocAsync_v11020",
+                             "cudaFreeAsync_v11020",
+                             "cudaHostAlloc_v3020",
+                             "cudaMallocHost_v3020",
+                             "cudaFreeHost_v3020",
+                             "cudaHostRegister_v4000",
+                             "cudaHostUnregister",
+                             "cuMemAlloc_v2",
+                             "cuMemFree_v2",
+                             "cuMemHostAlloc",
+                             "cuMemHostRegister_v2",
+                             "cudaMallocManaged_v6000",
+                             "cuMemAllocManaged",
+                             "cudaMemPoolCreate_v11020",
+                             "cuMemPoolDestroy",
+                             "cudaMemPrefetchAsync_v8000",
+                             "cudaMemAdvise",
+                             "cuMemMap",
+                             "cuMemCreate",
+                             "cuMemAddressReserve",
+                             "cudaMallocPitch",
+                             "cudaMalloc3DArray",
+                             "cuArrayCreate_v2"});
   expect(ApiClass::kLoad,
          {"cuInit", "cudaInitDevice_v12000", "cuCtxCreate_v2", "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx",
           "cuModuleLoadFatBinary", "cuLibraryLoadData", "cudaLibraryLoadData_v12080", "cuModuleGetFunction",
           "cuLibraryGetKernel", "cudaGraphInstantiate_v12000", "cuGraphInstantiateWithFlags", "cuLinkAddData_v2",
           "cudaSetDevice_v3020", "cudaDeviceReset_v3020", "cuModuleUnload"});
-  expect(ApiClass::kQuery,
-         {"cudaGetDevice_v3020", "cudaGetLastError_v3020", "cudaPeekAtLastError", "cudaStreamQuery_v3020",
-          "cudaEventQuery", "cuStreamQuery_ptsz", "cudaMemGetInfo_v3020", "cuMemGetInfo_v2", "cudaPointerGetAttributes",
-          "cuPointerGetAttribute", "cudaDeviceGetAttribute", "cudaFuncGetAttributes_v3020", "cuFuncGetAttribute",
-          "cudaOccupancyMaxActiveBlocksPerMultiprocessor", "cuCtxGetCurrent", "cuDriverGetVersion",
-          "cudaRuntimeGetVersion", "cudaStreamIsCapturing_v10000", "cudaEventElapsedTime", "cudaDeviceCanAccessPeer",
-          "cudaStreamGetPriority", "cudaHostGetDevicePointer"});
+  expect(ApiClass::kQuery, {"cudaGetDevice_v3020",      "cudaGetLastError_v3020",
+                            "cudaPeekAtLastError",      "cudaStreamQuery_v3020",
+                            "cudaEventQuery",           "cuStreamQuery_ptsz",
+                            "cudaMemGetInfo_v3020",     "cuMemGetInfo_v2",
+                            "cudaPointerGetAttributes", "cuPointerGetAttribute",
+                            "cudaDeviceGetAttribute",   "cudaFuncGetAttributes_v3020",
+                            "cuFuncGetAttribute",       "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+                            "cuCtxGetCurrent",          "cuDriverGetVersion",
+                            "cudaRuntimeGetVersion",    "cudaStreamIsCapturing_v10000",
+                            "cudaEventElapsedTime",     "cudaDeviceCanAccessPeer",
+                            "cudaStreamGetPriority",    "cudaHostGetDevicePointer"});
   expect(ApiClass::kStream, {"cudaStreamCreate_v3020", "cudaStreamCreateWithFlags", "cudaStreamDestroy_v5050",
                              "cudaStreamWaitEvent_v3020", "cuStreamWaitEvent_ptsz", "cudaStreamBeginCapture_v10000",
                              "cudaStreamEndCapture", "cudaStreamAddCallback", "cudaLaunchHostFunc_v10000"});
@@ -139,11 +163,16 @@ kernel start_ns=320 duration_ns=5 correlation=77
   EXPECT_EQ(t.ops[2].api, kNone);
 }
 
-uint64_t UnmatchedLaunches(std::string_view text) { return LoadText(text).health.unmatched_launches; }
+uint64_t UnmatchedLaunches(std::string_view text) {
+  return LoadText(text).health.unmatched_launches;
+}
 
 TEST(Api, LaunchesWithoutOperationsAreCounted) {
-  constexpr std::string_view kLaunch = "api start_ns=100 duration_ns=50 tid=1 correlation=5 function=\"cudaLaunchKernel\"";
-  const auto launch = [&](std::string_view more) { return std::string(kLaunch) + " domain=1" + std::string(more) + "\n"; };
+  constexpr std::string_view kLaunch =
+      "api start_ns=100 duration_ns=50 tid=1 correlation=5 function=\"cudaLaunchKernel\"";
+  const auto launch = [&](std::string_view more) {
+    return std::string(kLaunch) + " domain=1" + std::string(more) + "\n";
+  };
   EXPECT_EQ(UnmatchedLaunches(launch("")), 1u);
   EXPECT_EQ(UnmatchedLaunches(launch(" result=700")), 0u);
   EXPECT_EQ(UnmatchedLaunches(launch(" is_unfinished=1")), 0u);

@@ -1,4 +1,6 @@
 // Messages for files that are not traces: what, why, and what to do.
+#include "gprof/error.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +13,6 @@
 #include <thread>
 
 #include "chunks.h"
-#include "gprof/error.h"
 #include "trace_text.h"
 
 namespace gprof {

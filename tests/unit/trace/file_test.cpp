@@ -1,10 +1,11 @@
 // Framing: the header byte for byte, and the checksum.
+#include "gprof/trace/file.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "chunks.h"
-#include "gprof/trace/file.h"
 
 namespace gprof {
 namespace {
@@ -88,7 +89,8 @@ TEST(Header, ReadsBackWhatWasWritten) {
   EXPECT_TRUE(read.process == written.process);
   EXPECT_EQ(read.sequence, written.sequence);
   WriteHeader(read, again);
-  EXPECT_EQ(std::string(reinterpret_cast<char*>(b), sizeof b), std::string(reinterpret_cast<char*>(again), sizeof again));
+  EXPECT_EQ(std::string(reinterpret_cast<char*>(b), sizeof b),
+            std::string(reinterpret_cast<char*>(again), sizeof again));
 }
 
 TEST(Header, EveryFlippedBitIsNoticed) {

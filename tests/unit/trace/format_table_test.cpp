@@ -1,11 +1,12 @@
 // docs/trace-format.md holds the table that record.h gives.
+#include "format_table.h"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
 #include <string>
 
-#include "format_table.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {
@@ -43,7 +44,9 @@ TEST(FormatPage, NamesEveryKindOnce) {
   });
 }
 
-TEST(FormatPage, WithoutMarkersIsNotTouched) { EXPECT_EQ(WithTable("no markers"), ""); }
+TEST(FormatPage, WithoutMarkersIsNotTouched) {
+  EXPECT_EQ(WithTable("no markers"), "");
+}
 
 }  // namespace
 }  // namespace gprof

@@ -268,7 +268,8 @@ nvtx_category domain=0 category=1 name="disk"
 TEST(Nvtx, DeepNestingCutsPathsAndNotTheProgram) {
   std::string text;
   constexpr int kDepth = 70000;
-  for (int i = 0; i < kDepth; ++i) text += "nvtx time_ns=" + std::to_string(i + 1) + " tid=1 event=2 message=\"level\"\n";
+  for (int i = 0; i < kDepth; ++i)
+    text += "nvtx time_ns=" + std::to_string(i + 1) + " tid=1 event=2 message=\"level\"\n";
   const Trace t = LoadText(text);
   ASSERT_EQ(t.ranges.size(), static_cast<std::size_t>(kDepth));
   EXPECT_EQ(t.ranges.back().depth, 65535u);

@@ -88,7 +88,8 @@ TEST(Ops, LaunchedByTheDeviceMissNoCall) {
 }
 
 TEST(Ops, FindShapesThatAreDefinedLater) {
-  std::vector<std::string> chunks = SplitChunks(AssembleTrace("kernel start_ns=9 shape=#4\nkernel_shape id=4 grid_x=7\n"));
+  std::vector<std::string> chunks =
+      SplitChunks(AssembleTrace("kernel start_ns=9 shape=#4\nkernel_shape id=4 grid_x=7\n"));
   const Trace t = LoadTraceFromMemory(Join(chunks), "t");
   ASSERT_NE(t.ops[0].shape, kNone);
   EXPECT_EQ(t.shapes[t.ops[0].shape].grid_x, 7u);
@@ -317,13 +318,15 @@ loss time_ns=5 reason=3 lost_kind=10 count=40
 loss time_ns=6 reason=1 count=18446744073709551615
 notice time_ns=7 level=2 message="no driver"
 notice time_ns=8 level=99 message="what"
+notice time_ns=9 message="no level"
 clock monotonic_ns=10 realtime_ns=20 tsc=30
 )");
   EXPECT_EQ(t.health.lost_records, ~uint64_t{0});
   ASSERT_EQ(t.losses.size(), 2u);
   EXPECT_EQ(t.losses[0].reason, trace::LossReason::kCuptiDropped);
   EXPECT_EQ(t.losses[0].kind, 10u);
-  ASSERT_EQ(t.notices.size(), 2u);
+  ASSERT_EQ(t.notices.size(), 3u);
+  EXPECT_EQ(t.notices[2].level, trace::NoticeLevel::kInfo);
   EXPECT_EQ(t.notices[0].level, trace::NoticeLevel::kWarning);
   EXPECT_EQ(t.notices[1].level, trace::NoticeLevel::kError);
   EXPECT_EQ(t.Text(t.notices[0].message), "no driver");

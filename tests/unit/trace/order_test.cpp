@@ -1,4 +1,6 @@
 // The flat containers and the sort that the joins stand on.
+#include "trace/order.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "random_trace.h"
 #include "trace/flat_index.h"
 #include "trace/name_table.h"
-#include "trace/order.h"
 
 namespace gprof {
 namespace {
@@ -22,7 +23,9 @@ struct Item {
   }
 };
 
-bool ByKey(const Item& a, const Item& b) { return a.key < b.key; }
+bool ByKey(const Item& a, const Item& b) {
+  return a.key < b.key;
+}
 
 std::vector<Item> Items(Random& random, std::size_t count, int disorder) {
   std::vector<Item> items(count);

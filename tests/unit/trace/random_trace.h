@@ -24,19 +24,29 @@ class Random {
   uint64_t Below(uint64_t n) { return Next() % n; }
   // Small, large and at the edges of varints and types.
   uint64_t Value() {
-    static constexpr uint64_t kEdges[] = {0, 1, 2, 127, 128, 16383, 16384, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
-                                          uint64_t{1} << 63, ~uint64_t{0}};
+    static constexpr uint64_t kEdges[] = {
+        0, 1, 2, 127, 128, 16383, 16384, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, uint64_t{1} << 63, ~uint64_t{0}};
     switch (Below(4)) {
-      case 0: return kEdges[Below(std::size(kEdges))];
-      case 1: return Below(1000);
-      default: return Next() >> Below(64);
+      case 0:
+        return kEdges[Below(std::size(kEdges))];
+      case 1:
+        return Below(1000);
+      default:
+        return Next() >> Below(64);
     }
   }
   std::string_view Text() {
     using namespace std::string_view_literals;
-    static constexpr std::string_view kTexts[] = {
-        ""sv, "a"sv, "saxpy"sv, "_Z6kernelPfS_i"sv, "with \"quotes\" and \\ and {braces} #12 = x"sv, "line\nbreak\ttab"sv,
-        "\0\x01\x7F"sv, "caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"sv, "\xFF\xFE\xC3"sv, "\xED\xA0\x80\xC0\x80\xE2\x82"sv};
+    static constexpr std::string_view kTexts[] = {""sv,
+                                                  "a"sv,
+                                                  "saxpy"sv,
+                                                  "_Z6kernelPfS_i"sv,
+                                                  "with \"quotes\" and \\ and {braces} #12 = x"sv,
+                                                  "line\nbreak\ttab"sv,
+                                                  "\0\x01\x7F"sv,
+                                                  "caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"sv,
+                                                  "\xFF\xFE\xC3"sv,
+                                                  "\xED\xA0\x80\xC0\x80\xE2\x82"sv};
     return kTexts[Below(std::size(kTexts))];
   }
 

@@ -48,11 +48,14 @@ TEST(Text, DamageBecomesComments) {
   chunks[1].back() = static_cast<char>(chunks[1].back() ^ 1);
   const std::string dump = DumpText("xyz" + Join(chunks) + chunks[0].substr(0, 20));
   EXPECT_THAT(dump, HasSubstr("# damaged chunks: 1\n# skipped bytes: 3\n# the file ends within a chunk\n"));
-  EXPECT_EQ(DumpText(AssembleTrace(dump)), "chunk kind=thread pid=1\nthread tid=1\n"
-                                            "chunk kind=end pid=1 sequence=2\nend time_ns=9\n# missing chunks: 1\n");
+  EXPECT_EQ(DumpText(AssembleTrace(dump)),
+            "chunk kind=thread pid=1\nthread tid=1\n"
+            "chunk kind=end pid=1 sequence=2\nend time_ns=9\n# missing chunks: 1\n");
 }
 
-TEST(Text, DumpOfSomethingElseThrows) { EXPECT_THROW(DumpText("{}"), Error); }
+TEST(Text, DumpOfSomethingElseThrows) {
+  EXPECT_THROW(DumpText("{}"), Error);
+}
 
 TEST(Text, ChunkLinesGiveTheHeader) {
   const std::string line = "chunk kind=thread pid=4 sequence=9 host=7 start_ticks=8 image=2\nthread tid=1\n";
@@ -117,9 +120,10 @@ TEST(Text, CompressedChunksAreWrittenOnRequest) {
 }
 
 TEST(Text, IdsWithoutTextStayWithoutText) {
-  const std::string dump = "chunk kind=thread pid=1\nthread tid=1 name=#1\nthread tid=2 name=\"one\"\n"
-                           "chunk kind=kernel pid=1 sequence=1\nkernel start_ns=4 shape=#1\nkernel start_ns=5 "
-                           "shape={grid_x=2}\n";
+  const std::string dump =
+      "chunk kind=thread pid=1\nthread tid=1 name=#1\nthread tid=2 name=\"one\"\n"
+      "chunk kind=kernel pid=1 sequence=1\nkernel start_ns=4 shape=#1\nkernel start_ns=5 "
+      "shape={grid_x=2}\n";
   EXPECT_EQ(DumpText(AssembleTrace(dump)), dump);
 }
 
@@ -188,9 +192,9 @@ TEST(Quoting, KeepsUtf8AndEscapesTheRest) {
   };
   EXPECT_EQ(quoted("caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"), "\"caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80\"");
   EXPECT_EQ(quoted("a\"b\\c\n\t\x01\x7F"), "\"a\\\"b\\\\c\\n\\t\\x01\\x7f\"");
-  EXPECT_EQ(quoted("\xC0\x80"), "\"\\xc0\\x80\"");              // overlong
-  EXPECT_EQ(quoted("\xED\xA0\x80"), "\"\\xed\\xa0\\x80\"");      // surrogate
-  EXPECT_EQ(quoted("\xE2\x82"), "\"\\xe2\\x82\"");                // cut
+  EXPECT_EQ(quoted("\xC0\x80"), "\"\\xc0\\x80\"");                    // overlong
+  EXPECT_EQ(quoted("\xED\xA0\x80"), "\"\\xed\\xa0\\x80\"");           // surrogate
+  EXPECT_EQ(quoted("\xE2\x82"), "\"\\xe2\\x82\"");                    // cut
   EXPECT_EQ(quoted("\xF4\x90\x80\x80"), "\"\\xf4\\x90\\x80\\x80\"");  // beyond U+10FFFF
 }
 

@@ -1,11 +1,12 @@
 // Rows to columns and back, for every record kind.
+#include "gprof/trace/wire.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "chunks.h"
-#include "gprof/trace/wire.h"
 #include "random_trace.h"
 
 namespace gprof {
