@@ -34,7 +34,9 @@ bool RunDemangler(const char* mangled, Sink* sink) {
   return __gcclibcxx_demangle_callback(mangled, Collect, sink) == 0;
 }
 
-bool IsMangled(std::string_view name) { return name.starts_with("_Z"); }
+bool IsMangled(std::string_view name) {
+  return name.starts_with("_Z");
+}
 
 // Index behind the bracket that closes the one at `open`; the end of the text where none does.
 std::size_t SkipBrackets(std::string_view text, std::size_t open) {
@@ -53,7 +55,8 @@ std::size_t SkipBrackets(std::string_view text, std::size_t open) {
 
 // Length of the symbol that follows "operator", 0 when what follows is a type or part of a longer name.
 std::size_t OperatorSymbolLength(std::string_view rest) {
-  for (const std::string_view symbol : {"()", "[]", "->*", "->", "<<=", ">>=", "<=>", "<<", ">>", "<=", ">=", "<", ">"}) {
+  for (const std::string_view symbol :
+       {"()", "[]", "->*", "->", "<<=", ">>=", "<=>", "<<", ">>", "<=", ">=", "<", ">"}) {
     if (rest.starts_with(symbol)) return symbol.size();
   }
   return 0;

@@ -7,9 +7,9 @@
 namespace gprof {
 namespace {
 
-constexpr std::size_t kGap = 2;               // blanks between columns
-constexpr std::size_t kReadableName = 32;     // columns of a name that are worth more than an extra column
-constexpr std::size_t kTellingName = 26;      // and more than the fifth number
+constexpr std::size_t kGap = 2;            // blanks between columns
+constexpr std::size_t kReadableName = 32;  // columns of a name that are worth more than an extra column
+constexpr std::size_t kTellingName = 26;   // and more than the fifth number
 constexpr std::size_t kNumbersKept = 4;
 constexpr std::size_t kShortestName = 8;
 
@@ -80,7 +80,7 @@ class Layout {
 
 std::string RenderLine(const TextTable& table, const Layout& layout, const std::vector<std::string>& cells) {
   std::string line;
-  std::size_t pending = 0;   // blanks, not written at the end of a line
+  std::size_t pending = 0;  // blanks, not written at the end of a line
   bool is_first = true;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (!layout.IsShown(i)) continue;

@@ -42,7 +42,8 @@ Terminal DetectTerminal(int descriptor) {
   terminal.has_color = terminal.is_terminal && WantsColor();
   std::size_t columns = ColumnsFromEnvironment();
   if (columns == 0 && terminal.is_terminal) columns = ColumnsOf(descriptor);
-  if (columns != 0) terminal.columns = columns < kMinColumns ? kMinColumns : columns > kMaxColumns ? kMaxColumns : columns;
+  if (columns != 0)
+    terminal.columns = columns < kMinColumns ? kMinColumns : columns > kMaxColumns ? kMaxColumns : columns;
   return terminal;
 }
 

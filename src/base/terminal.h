@@ -9,7 +9,7 @@ namespace gprof {
 
 struct Terminal {
   bool is_terminal = false;
-  bool has_color = false;     // never when NO_COLOR is set or the terminal is a dumb one
+  bool has_color = false;  // never when NO_COLOR is set or the terminal is a dumb one
   std::size_t columns = 80;
 };
 

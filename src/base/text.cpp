@@ -11,7 +11,7 @@ namespace {
 
 struct CodePoint {
   uint32_t value = 0;
-  std::size_t size = 0;    // bytes; 0 when the bytes are no UTF-8
+  std::size_t size = 0;  // bytes; 0 when the bytes are no UTF-8
 };
 
 // Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
@@ -41,17 +41,17 @@ bool IsIn(const Range (&ranges)[N], uint32_t c) {
 }
 
 // C1 controls, soft hyphen, zero-width and direction marks, line and paragraph separators, tags, private use.
-constexpr Range kHidden[] = {{0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},     {0x180E, 0x180E},
-                             {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},   {0xFEFF, 0xFEFF},
+constexpr Range kHidden[] = {{0x7F, 0x9F},     {0xAD, 0xAD},       {0x61C, 0x61C},   {0x180E, 0x180E},
+                             {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F}, {0xFEFF, 0xFEFF},
                              {0xFFF9, 0xFFFB}, {0xE0000, 0xE0FFF}, {0xE000, 0xF8FF}, {0xF0000, 0x10FFFF}};
 
-constexpr Range kZeroWidth[] = {{0x300, 0x36F}, {0x483, 0x489},   {0x591, 0x5BD},   {0x610, 0x61A},
-                                {0x64B, 0x65F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF},
+constexpr Range kZeroWidth[] = {{0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x610, 0x61A},
+                                {0x64B, 0x65F},   {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF},
                                 {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
 
-constexpr Range kWide[] = {{0x1100, 0x115F}, {0x2E80, 0x303E}, {0x3041, 0x4DBF},   {0x4E00, 0xA4CF},
-                           {0xA960, 0xA97C}, {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
-                           {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF},
+constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},  {0x3041, 0x4DBF},   {0x4E00, 0xA4CF},
+                           {0xA960, 0xA97C},   {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
+                           {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF},
                            {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
 
 std::size_t WidthOf(uint32_t c) {
@@ -70,10 +70,17 @@ CodePoint Take(std::string_view* text) {
 
 void AppendEscaped(std::string& out, CodePoint c, char byte) {
   switch (c.value) {
-    case '\n': out += "\\n"; return;
-    case '\t': out += "\\t"; return;
-    case '\r': out += "\\r"; return;
-    default: break;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    default:
+      break;
   }
   if (c.size <= 1) {
     fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(byte));

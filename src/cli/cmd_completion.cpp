@@ -13,9 +13,9 @@ namespace gprof::cli {
 namespace {
 
 struct OptionFacts {
-  std::vector<std::string> spellings;   // --output, -o
+  std::vector<std::string> spellings;  // --output, -o
   std::string description;
-  std::vector<std::string> values;      // where there are only a few
+  std::vector<std::string> values;  // where there are only a few
   bool takes_value = false;
 };
 
@@ -88,7 +88,8 @@ std::string BashCase(const CommandFacts& facts) {
     words += (words.empty() ? "" : " ") + Joined(option.spellings);
     if (!option.takes_value) continue;
     cases += "        " + Joined(option.spellings, "|") + ") ";
-    cases += option.values.empty() ? "compopt -o default" : "COMPREPLY=($(compgen -W '" + Joined(option.values) + "' -- \"$word\"))";
+    cases += option.values.empty() ? "compopt -o default"
+                                   : "COMPREPLY=($(compgen -W '" + Joined(option.values) + "' -- \"$word\"))";
     cases += "; return ;;\n";
   }
   std::string out = "    " + std::string(facts.info->name) + ")\n      options='" + words + "'\n";
@@ -105,7 +106,8 @@ _gprof_cli() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options= words= programs=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W ')" + CommandNames() + R"( --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W ')" +
+                    CommandNames() + R"( --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -129,7 +131,8 @@ complete -F _gprof_cli gprof-cli
 std::string ZshOption(const OptionFacts& option) {
   // '(-o --output)'{-o,--output}'[text]:value:action'
   const bool is_single = option.spellings.size() == 1;
-  std::string out = is_single ? "'" + option.spellings.front() : "'(" + Joined(option.spellings) + ")'{" + Joined(option.spellings, ",") + "}'";
+  std::string out = is_single ? "'" + option.spellings.front()
+                              : "'(" + Joined(option.spellings) + ")'{" + Joined(option.spellings, ",") + "}'";
   std::string text = option.description;
   std::replace(text.begin(), text.end(), '[', '(');
   std::replace(text.begin(), text.end(), ']', ')');
@@ -154,13 +157,16 @@ std::string ZshCase(const CommandFacts& facts) {
 }
 
 std::string ZshScript() {
-  std::string out = "#compdef gprof-cli\n# Completion of gprof-cli for zsh: gprof-cli completion zsh > a file named _gprof-cli in $fpath\n"
-                    "_gprof_cli() {\n  local -a commands\n  commands=(\n";
+  std::string out =
+      "#compdef gprof-cli\n# Completion of gprof-cli for zsh: gprof-cli completion zsh > a file named _gprof-cli in "
+      "$fpath\n"
+      "_gprof_cli() {\n  local -a commands\n  commands=(\n";
   for (const CommandInfo& info : AllCommands()) {
     out += "    " + Quoted(std::string(info.name) + ":" + std::string(info.summary), "'\\''") + "\n";
   }
-  out += "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
-         "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
+  out +=
+      "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
+      "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
   for (const CommandInfo& info : AllCommands()) out += ZshCase(FactsOf(info));
   return out + "  esac\n}\ncompdef _gprof_cli gprof-cli\n";
 }
@@ -184,7 +190,8 @@ std::string FishScript() {
     for (const OptionFacts& option : FactsOf(info).options) out += FishOption(info, option);
     const std::string positional = PositionalWords(info);
     if (positional.empty()) continue;
-    out += "complete -c gprof-cli -f -n '__fish_seen_subcommand_from " + std::string(info.name) + "' -a '" + positional + "'\n";
+    out += "complete -c gprof-cli -f -n '__fish_seen_subcommand_from " + std::string(info.name) + "' -a '" +
+           positional + "'\n";
   }
   return out;
 }
@@ -206,6 +213,8 @@ class Completion : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeCompletion() { return std::make_unique<Completion>(); }
+std::unique_ptr<Command> MakeCompletion() {
+  return std::make_unique<Completion>();
+}
 
 }  // namespace gprof::cli

@@ -57,8 +57,11 @@ class Dump : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", trace_, "the trace to print");
-    app.add_option("--kind", kinds_, "these kinds of records alone, separated by commas")->type_name("LIST")->group("What is shown");
-    app.add_flag("--all-fields", options_.has_all_fields, "fields that have their default value, too")->group("What is shown");
+    app.add_option("--kind", kinds_, "these kinds of records alone, separated by commas")
+        ->type_name("LIST")
+        ->group("What is shown");
+    app.add_flag("--all-fields", options_.has_all_fields, "fields that have their default value, too")
+        ->group("What is shown");
     app.add_flag("--no-chunks", no_chunks_, "leave out the lines about chunks")->group("What is shown");
   }
 
@@ -88,6 +91,8 @@ class Dump : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeDump() { return std::make_unique<Dump>(); }
+std::unique_ptr<Command> MakeDump() {
+  return std::make_unique<Dump>();
+}
 
 }  // namespace gprof::cli

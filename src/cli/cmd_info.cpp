@@ -26,7 +26,9 @@ struct Amount {
 };
 
 std::vector<Amount> AmountsOf(const Trace& trace) {
-  const auto ops = [&trace](auto&& is_one) { return static_cast<std::size_t>(std::count_if(trace.ops.begin(), trace.ops.end(), is_one)); };
+  const auto ops = [&trace](auto&& is_one) {
+    return static_cast<std::size_t>(std::count_if(trace.ops.begin(), trace.ops.end(), is_one));
+  };
   return {{"kernels", "Kernels", ops([](const GpuOp& op) { return op.kind == OpKind::kKernel; })},
           {"graph_launches", "Graph launches", ops([](const GpuOp& op) { return op.kind == OpKind::kGraph; })},
           {"copies", "Copies", ops([](const GpuOp& op) { return op.IsCopy(); })},
@@ -44,7 +46,9 @@ std::vector<Amount> AmountsOf(const Trace& trace) {
 }
 
 // The format writes 0 for what is not known.
-std::string Known(uint64_t value, const std::string& text) { return value == 0 ? "-" : text; }
+std::string Known(uint64_t value, const std::string& text) {
+  return value == 0 ? "-" : text;
+}
 
 class InfoText {
  public:
@@ -79,31 +83,45 @@ class InfoText {
   }
 
   void Processes() {
-    TextTable table{{{"PID", true}, {"Program"}, {"Lasted", true}, {"End"}, {"Driver", false, true}, {"CUPTI", false, true},
+    TextTable table{{{"PID", true},
+                     {"Program"},
+                     {"Lasted", true},
+                     {"End"},
+                     {"Driver", false, true},
+                     {"CUPTI", false, true},
                      {"Command", false, true}},
                     {}};
     for (const Process& process : trace_.processes) {
       table.rows.push_back({std::to_string(process.pid), std::string(trace_.Text(process.name)),
                             FormatNs(static_cast<double>(process.end_ns - process.start_ns)),
-                            process.has_end ? "clean" : "not clean", Known(process.driver_version, CudaVersion(process.driver_version)),
-                            Known(process.cupti_version, std::to_string(process.cupti_version)), std::string(trace_.Text(process.command_line))});
+                            process.has_end ? "clean" : "not clean",
+                            Known(process.driver_version, CudaVersion(process.driver_version)),
+                            Known(process.cupti_version, std::to_string(process.cupti_version)),
+                            std::string(trace_.Text(process.command_line))});
     }
     Add("Processes", table);
   }
 
   void Devices() {
-    TextTable table{{{"GPU"}, {"Name"}, {"SMs", true}, {"Memory", true}, {"Bandwidth", true}, {"Compute", true},
-                     {"PCIe", false, true}, {"UUID", false, true}},
+    TextTable table{{{"GPU"},
+                     {"Name"},
+                     {"SMs", true},
+                     {"Memory", true},
+                     {"Bandwidth", true},
+                     {"Compute", true},
+                     {"PCIe", false, true},
+                     {"UUID", false, true}},
                     {}};
     for (const Device& device : trace_.devices) {
       const trace::DeviceRecord& f = device.facts;
-      table.rows.push_back({"gpu" + std::to_string(device.ordinal), std::string(trace_.Text(device.name)),
-                            Known(f.sm_count, std::to_string(f.sm_count)),
-                            Known(f.memory_bytes, FormatBytes(static_cast<double>(f.memory_bytes))),
-                            Known(f.memory_bytes_per_second, FormatBytesPerSecond(static_cast<double>(f.memory_bytes_per_second))),
-                            Known(f.compute_major, std::to_string(f.compute_major) + "." + std::to_string(f.compute_minor)),
-                            Known(f.pcie_generation, "gen " + std::to_string(f.pcie_generation) + " x" + std::to_string(f.pcie_lanes)),
-                            std::string(trace_.Text(device.uuid))});
+      table.rows.push_back(
+          {"gpu" + std::to_string(device.ordinal), std::string(trace_.Text(device.name)),
+           Known(f.sm_count, std::to_string(f.sm_count)),
+           Known(f.memory_bytes, FormatBytes(static_cast<double>(f.memory_bytes))),
+           Known(f.memory_bytes_per_second, FormatBytesPerSecond(static_cast<double>(f.memory_bytes_per_second))),
+           Known(f.compute_major, std::to_string(f.compute_major) + "." + std::to_string(f.compute_minor)),
+           Known(f.pcie_generation, "gen " + std::to_string(f.pcie_generation) + " x" + std::to_string(f.pcie_lanes)),
+           std::string(trace_.Text(device.uuid))});
     }
     Add("GPUs", table);
   }
@@ -141,7 +159,8 @@ class InfoText {
   }
 
   void Add(const char* title, const TextTable& table) {
-    if (!table.rows.empty()) out_ += "\n" + style_.Bold(title) + "\n" + RenderTable(table, terminal_.columns, style_, 2);
+    if (!table.rows.empty())
+      out_ += "\n" + style_.Bold(title) + "\n" + RenderTable(table, terminal_.columns, style_, 2);
   }
 
   void Line(const std::string& label, const std::string& text) { out_ += LabeledLine(label, text, terminal_); }
@@ -185,6 +204,8 @@ class Info : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeInfo() { return std::make_unique<Info>(); }
+std::unique_ptr<Command> MakeInfo() {
+  return std::make_unique<Info>();
+}
 
 }  // namespace gprof::cli

@@ -20,7 +20,9 @@ namespace {
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 bool IsVariableName(std::string_view name) {
-  const auto is_good = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  const auto is_good = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  };
   return !name.empty() && std::all_of(name.begin(), name.end(), is_good);
 }
 
@@ -83,9 +85,11 @@ class Profile : public Command {
                    "%q{NAME} an environment variable, %% a percent sign")
         ->type_name("FILE")
         ->group("Output");
-    app.add_flag("-f,--force-overwrite", options_.may_overwrite, "replace the trace file if it exists")->group("Output");
-    app.add_option("--flush-ms", options_.flush_ms,
-                   "longest time in ms that a record waits before it is in the file (500): what a killed machine can lose")
+    app.add_flag("-f,--force-overwrite", options_.may_overwrite, "replace the trace file if it exists")
+        ->group("Output");
+    app.add_option(
+           "--flush-ms", options_.flush_ms,
+           "longest time in ms that a record waits before it is in the file (500): what a killed machine can lose")
         ->type_name("MS")
         ->check(WholeNumber(1, 3'600'000))
         ->group("Output");
@@ -128,7 +132,8 @@ class Profile : public Command {
       } else if (domain == "nvtx") {
         options_.trace_nvtx = true;
       } else if (domain != "none") {
-        throw Error(ExitCode::kUsage, "-t does not know '" + domain + "'", "it takes cuda, nvtx, both with a comma, or none");
+        throw Error(ExitCode::kUsage, "-t does not know '" + domain + "'",
+                    "it takes cuda, nvtx, both with a comma, or none");
       }
     }
   }
@@ -147,8 +152,8 @@ class Profile : public Command {
     const Recorded recorded = ScanTrace(result.trace_path);
     if (recorded.bytes == 0) {
       const bool was_asked = options_.trace_cuda || options_.trace_nvtx;
-      Say(end + "nothing was recorded" + (was_asked ? ": " + app + " made no CUDA or NVTX call that the tracer could see"
-                                                          : ", as -t none asks"));
+      Say(end + "nothing was recorded" +
+          (was_asked ? ": " + app + " made no CUDA or NVTX call that the tracer could see" : ", as -t none asks"));
       return;
     }
     const char* const loss = recorded.loss_records != 0 ? " (records were lost: the report counts them)" : "";
@@ -164,6 +169,8 @@ class Profile : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeProfile() { return std::make_unique<Profile>(); }
+std::unique_ptr<Command> MakeProfile() {
+  return std::make_unique<Profile>();
+}
 
 }  // namespace gprof::cli

@@ -33,14 +33,17 @@ class ReportCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", trace_, "the trace to report on");
-    app.add_option("--only", only_, "these analyses alone, separated by commas")->type_name("LIST")->group("What is shown");
+    app.add_option("--only", only_, "these analyses alone, separated by commas")
+        ->type_name("LIST")
+        ->group("What is shown");
     app.add_option("--skip", skip_, "all analyses but these")->type_name("LIST")->group("What is shown");
     app.add_flag("--list", wants_list_, "list the analyses and stop")->group("What is shown");
     app.add_option("--rows", rows_, "rows of a table at most: 10 in text and 100 in JSON by default, 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, 1'000'000'000))
         ->group("What is shown");
-    app.add_option("--min-gap", min_gap_, "leave shorter gaps out of the table of gaps, never out of sums; 10us, 1ms, 2s")
+    app.add_option("--min-gap", min_gap_,
+                   "leave shorter gaps out of the table of gaps, never out of sums; 10us, 1ms, 2s")
         ->type_name("TIME")
         ->group("What is shown");
     app.add_option("--format", format_, "text (default) or json")
@@ -54,7 +57,8 @@ class ReportCommand : public Command {
 
   int Run() override {
     if (wants_list_) return List();
-    if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to report on", "usage: gprof-cli report TRACE [options]");
+    if (trace_.empty())
+      throw Error(ExitCode::kUsage, "no trace to report on", "usage: gprof-cli report TRACE [options]");
     const std::vector<const Analysis*> analyses = Choose();
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
     options_.max_rows = rows_.value_or(format_ == "json" ? kJsonRows : kTextRows);
@@ -81,7 +85,9 @@ class ReportCommand : public Command {
     if (!skip_.empty()) {
       for (const std::string& name : SplitList(skip_)) skip.push_back(&RequireAnalysis(name));
     }
-    const auto is_in = [](const auto& list, const Analysis* a) { return std::find(list.begin(), list.end(), a) != list.end(); };
+    const auto is_in = [](const auto& list, const Analysis* a) {
+      return std::find(list.begin(), list.end(), a) != list.end();
+    };
     for (const Analysis& analysis : AllAnalyses()) {
       if ((only.empty() || is_in(only, &analysis)) && !is_in(skip, &analysis)) chosen.push_back(&analysis);
     }
@@ -107,6 +113,8 @@ class ReportCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeReport() { return std::make_unique<ReportCommand>(); }
+std::unique_ptr<Command> MakeReport() {
+  return std::make_unique<ReportCommand>();
+}
 
 }  // namespace gprof::cli

@@ -23,10 +23,10 @@ class Command {
 
 struct CommandInfo {
   std::string_view name;
-  std::string_view summary;     // one line for the list of commands
-  std::string_view synopsis;    // what follows "gprof-cli name"
-  std::string_view examples;    // lines for the end of the help text
-  bool runs_program = false;    // what follows the first positional belongs to a program; our failures are 125
+  std::string_view summary;   // one line for the list of commands
+  std::string_view synopsis;  // what follows "gprof-cli name"
+  std::string_view examples;  // lines for the end of the help text
+  bool runs_program = false;  // what follows the first positional belongs to a program; our failures are 125
   std::unique_ptr<Command> (*make)();
 };
 
@@ -36,7 +36,8 @@ const CommandInfo* FindCommand(std::string_view name);
 // What `word` is probably a slip of, or empty.
 std::string_view NearestCommand(std::string_view word);
 
-inline int CodeOf(ExitCode code) { return static_cast<int>(code); }
-
+inline int CodeOf(ExitCode code) {
+  return static_cast<int>(code);
+}
 
 }  // namespace gprof::cli

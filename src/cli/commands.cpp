@@ -39,7 +39,9 @@ constexpr std::array kCommands = {
 
 }  // namespace
 
-std::span<const CommandInfo> AllCommands() { return kCommands; }
+std::span<const CommandInfo> AllCommands() {
+  return kCommands;
+}
 
 const CommandInfo* FindCommand(std::string_view name) {
   const auto found = std::find_if(kCommands.begin(), kCommands.end(), [name](const auto& c) { return c.name == name; });

@@ -38,28 +38,38 @@ std::string RenderHealth(const Trace& trace, const std::vector<Finding>& finding
       mark = "    ";
     }
     if (finding.advice.empty()) continue;
-    for (const std::string& line : Wrap(Printable(finding.advice), terminal.columns - 4)) out += "    " + style.Dim(line) + "\n";
+    for (const std::string& line : Wrap(Printable(finding.advice), terminal.columns - 4))
+      out += "    " + style.Dim(line) + "\n";
   }
   return out;
 }
 
 std::string ReasonText(trace::LossReason reason) {
   switch (reason) {
-    case trace::LossReason::kNoMemory: return "no memory";
-    case trace::LossReason::kWriteFailed: return "write failed";
-    case trace::LossReason::kCuptiDropped: return "dropped by CUPTI";
-    case trace::LossReason::kNoTime: return "no time stamps";
-    case trace::LossReason::kUnknownRecord: return "unknown record";
-    case trace::LossReason::kFork: return "fork";
+    case trace::LossReason::kNoMemory:
+      return "no memory";
+    case trace::LossReason::kWriteFailed:
+      return "write failed";
+    case trace::LossReason::kCuptiDropped:
+      return "dropped by CUPTI";
+    case trace::LossReason::kNoTime:
+      return "no time stamps";
+    case trace::LossReason::kUnknownRecord:
+      return "unknown record";
+    case trace::LossReason::kFork:
+      return "fork";
   }
   return "reason " + std::to_string(static_cast<unsigned>(reason));
 }
 
 std::string LevelText(trace::NoticeLevel level) {
   switch (level) {
-    case trace::NoticeLevel::kInfo: return "info";
-    case trace::NoticeLevel::kWarning: return "warning";
-    case trace::NoticeLevel::kError: return "error";
+    case trace::NoticeLevel::kInfo:
+      return "info";
+    case trace::NoticeLevel::kWarning:
+      return "warning";
+    case trace::NoticeLevel::kError:
+      return "error";
   }
   return "level " + std::to_string(static_cast<unsigned>(level));
 }
@@ -88,13 +98,19 @@ std::string FormatCell(const Cell& cell, Unit unit) {
   if (whole == nullptr && real == nullptr) return "-";
   const double value = whole != nullptr ? static_cast<double>(*whole) : *real;
   switch (unit) {
-    case Unit::kNs: return FormatNs(value);
-    case Unit::kBytes: return FormatBytes(value);
-    case Unit::kPercent: return FormatPercent(value);
-    case Unit::kBytesPerSecond: return FormatBytesPerSecond(value);
-    case Unit::kPerSecond: return FormatPerSecond(value);
+    case Unit::kNs:
+      return FormatNs(value);
+    case Unit::kBytes:
+      return FormatBytes(value);
+    case Unit::kPercent:
+      return FormatPercent(value);
+    case Unit::kBytesPerSecond:
+      return FormatBytesPerSecond(value);
+    case Unit::kPerSecond:
+      return FormatPerSecond(value);
     case Unit::kText:
-    case Unit::kCount: break;
+    case Unit::kCount:
+      break;
   }
   return whole != nullptr ? FormatCount(*whole) : FormatNumber(value);
 }

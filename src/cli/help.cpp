@@ -13,9 +13,9 @@
 namespace gprof::cli {
 namespace {
 
-constexpr std::size_t kMaxHelpColumns = 100;   // longer lines are hard to read
+constexpr std::size_t kMaxHelpColumns = 100;  // longer lines are hard to read
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kTextColumn = 30;        // where descriptions start
+constexpr std::size_t kTextColumn = 30;  // where descriptions start
 
 // "-o, --output FILE"
 std::string Spelling(const CLI::Option& option) {
@@ -55,7 +55,8 @@ std::string RenderOptions(const CLI::App& app, std::size_t columns, const Style&
   for (const std::string& group : groups) {
     out += "\n" + style.Bold(group) + "\n";
     for (const CLI::Option* option : app.get_options()) {
-      if (option->get_group() == group) out += RenderEntry(Spelling(*option), option->get_description(), columns, style);
+      if (option->get_group() == group)
+        out += RenderEntry(Spelling(*option), option->get_description(), columns, style);
     }
   }
   return out;

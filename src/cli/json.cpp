@@ -8,7 +8,7 @@
 namespace gprof::cli {
 namespace {
 
-constexpr double kLargestExact = 9007199254740992.0;   // 2^53
+constexpr double kLargestExact = 9007199254740992.0;  // 2^53
 
 Json ProcessJson(const Trace& trace, const Process& process) {
   return {{"pid", process.pid},
@@ -68,7 +68,9 @@ Json HealthJson(const Trace& trace) {
 
 }  // namespace
 
-std::string ToText(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string ToText(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 Json NumberJson(double value) {
   if (!std::isfinite(value)) return nullptr;
@@ -92,11 +94,13 @@ void AddTraceFacts(const Trace& trace, Json* json) {
   out["health"] = HealthJson(trace);
   out["losses"] = Json::array();
   for (const Loss& loss : trace.losses) {
-    out["losses"].push_back({{"reason", ReasonText(loss.reason)}, {"kind", loss.kind}, {"count", loss.count}, {"time_ns", loss.time_ns}});
+    out["losses"].push_back(
+        {{"reason", ReasonText(loss.reason)}, {"kind", loss.kind}, {"count", loss.count}, {"time_ns", loss.time_ns}});
   }
   out["notices"] = Json::array();
   for (const Notice& notice : trace.notices) {
-    out["notices"].push_back({{"level", LevelText(notice.level)}, {"message", trace.Text(notice.message)}, {"time_ns", notice.time_ns}});
+    out["notices"].push_back(
+        {{"level", LevelText(notice.level)}, {"message", trace.Text(notice.message)}, {"time_ns", notice.time_ns}});
   }
 }
 

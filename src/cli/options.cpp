@@ -82,7 +82,8 @@ CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error == std::errc() && stop == end && value >= least && value <= most) return {};
-    return "takes a whole number from " + std::to_string(least) + " to " + std::to_string(most) + ", not '" + text + "'";
+    return "takes a whole number from " + std::to_string(least) + " to " + std::to_string(most) + ", not '" + text +
+           "'";
   };
   return CLI::Validator(check, "");
 }

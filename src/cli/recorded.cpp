@@ -18,15 +18,30 @@ using trace::RecordKind;
 
 void Count(const trace::ChunkHeader& header, Recorded* recorded) {
   switch (static_cast<RecordKind>(header.kind)) {
-    case RecordKind::kKernel: recorded->kernels += header.record_count; break;
-    case RecordKind::kGraphLaunch: recorded->graph_launches += header.record_count; break;
+    case RecordKind::kKernel:
+      recorded->kernels += header.record_count;
+      break;
+    case RecordKind::kGraphLaunch:
+      recorded->graph_launches += header.record_count;
+      break;
     case RecordKind::kMemcpy:
-    case RecordKind::kPeerCopy: recorded->copies += header.record_count; break;
-    case RecordKind::kMemset: recorded->memsets += header.record_count; break;
-    case RecordKind::kApi: recorded->api_calls += header.record_count; break;
-    case RecordKind::kNvtx: recorded->nvtx_events += header.record_count; break;
-    case RecordKind::kLoss: recorded->loss_records += header.record_count; break;
-    default: break;
+    case RecordKind::kPeerCopy:
+      recorded->copies += header.record_count;
+      break;
+    case RecordKind::kMemset:
+      recorded->memsets += header.record_count;
+      break;
+    case RecordKind::kApi:
+      recorded->api_calls += header.record_count;
+      break;
+    case RecordKind::kNvtx:
+      recorded->nvtx_events += header.record_count;
+      break;
+    case RecordKind::kLoss:
+      recorded->loss_records += header.record_count;
+      break;
+    default:
+      break;
   }
 }
 

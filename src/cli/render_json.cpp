@@ -8,18 +8,24 @@ namespace {
 
 const char* BetterName(Better better) {
   switch (better) {
-    case Better::kLower: return "lower";
-    case Better::kHigher: return "higher";
-    case Better::kNeither: break;
+    case Better::kLower:
+      return "lower";
+    case Better::kHigher:
+      return "higher";
+    case Better::kNeither:
+      break;
   }
   return "neither";
 }
 
 const char* SeverityName(Severity severity) {
   switch (severity) {
-    case Severity::kInfo: return "info";
-    case Severity::kNote: return "note";
-    case Severity::kWarning: break;
+    case Severity::kInfo:
+      return "info";
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      break;
   }
   return "warning";
 }
@@ -50,7 +56,8 @@ Json TableJson(const Table& table, std::string_view analysis) {
   json["rows"] = Json::array();
   for (const auto& row : table.rows) {
     Json cells = Json::object();
-    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i) cells[table.columns[i].key] = CellJson(row[i]);
+    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
+      cells[table.columns[i].key] = CellJson(row[i]);
     json["rows"].push_back(std::move(cells));
   }
   return json;

@@ -15,7 +15,7 @@
 namespace gprof::cli {
 namespace {
 
-constexpr std::size_t kMaxProse = 100;   // longer lines are hard to read, whatever the terminal has room for
+constexpr std::size_t kMaxProse = 100;  // longer lines are hard to read, whatever the terminal has room for
 constexpr std::size_t kMargin = 2;
 
 class TextReport {
@@ -44,7 +44,8 @@ class TextReport {
     AddLine("Program", Programs());
     AddLine("Machine", Machine());
     if (trace_.end_ns > trace_.start_ns) {
-      AddLine("Time", FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
+      AddLine("Time",
+              FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
     }
   }
 
@@ -57,7 +58,8 @@ class TextReport {
     text = ShortenMiddle(Printable(text), std::max<std::size_t>(room, 20));
     std::set<std::pair<uint32_t, NameId>> pids;
     for (const Process& process : trace_.processes) pids.insert({process.pid, process.host});
-    if (pids.size() > 1) text += fmt::format(" and {} more processes", pids.size() - 1);
+    if (pids.size() > 1)
+      text += " and " + CountOf(static_cast<int64_t>(pids.size()) - 1, "more process", "more processes");
     return text;
   }
 
@@ -67,7 +69,7 @@ class TextReport {
     for (const Process& process : trace_.processes) {
       if (hosts.insert(process.host).second && hosts.size() == 1) parts.emplace_back(trace_.Text(process.host));
     }
-    if (hosts.size() > 1) parts.front() += fmt::format(" and {} more hosts", hosts.size() - 1);
+    if (hosts.size() > 1) parts.front() += " and " + CountOf(static_cast<int64_t>(hosts.size()) - 1, "more host");
     std::map<std::string, unsigned> names;
     for (const Device& device : trace_.devices) ++names[std::string(trace_.Text(device.name))];
     for (const auto& [name, count] : names) parts.push_back(count > 1 ? fmt::format("{} x {}", count, name) : name);
@@ -113,7 +115,8 @@ class TextReport {
     const std::size_t indent = label.size() + 1;
     std::size_t used = 0;
     for (const std::string& line : Wrap(Printable(finding.message), prose_.columns - indent)) {
-      out_ += (used++ == 0 ? Colored(finding.severity, label) + " " : std::string(indent, ' ')) + style_.Bold(line) + "\n";
+      out_ +=
+          (used++ == 0 ? Colored(finding.severity, label) + " " : std::string(indent, ' ')) + style_.Bold(line) + "\n";
     }
     if (!finding.advice.empty()) Paragraph(finding.advice, indent);
     std::string tail = "[" + finding.id + "]";
@@ -128,9 +131,12 @@ class TextReport {
 
   std::string Colored(Severity severity, const std::string& text) const {
     switch (severity) {
-      case Severity::kWarning: return style_.Yellow(text);
-      case Severity::kNote: return style_.Cyan(text);
-      case Severity::kInfo: break;
+      case Severity::kWarning:
+        return style_.Yellow(text);
+      case Severity::kNote:
+        return style_.Cyan(text);
+      case Severity::kInfo:
+        break;
     }
     return style_.Dim(text);
   }

@@ -18,7 +18,7 @@ struct Section {
 struct Report {
   const Trace& trace;
   std::vector<Section> sections;
-  std::vector<Finding> findings;   // of all sections, the most rewarding first
+  std::vector<Finding> findings;  // of all sections, the most rewarding first
 };
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);

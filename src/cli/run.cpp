@@ -28,7 +28,9 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
   return names;
 }
 
-std::string SeeHelp(const CommandInfo& info) { return "gprof-cli help " + std::string(info.name) + " lists the options"; }
+std::string SeeHelp(const CommandInfo& info) {
+  return "gprof-cli help " + std::string(info.name) + " lists the options";
+}
 
 [[noreturn]] void FailOnExtra(const CommandInfo& info, const CLI::App& app, const std::string& extra) {
   if (!extra.starts_with('-') || extra == "-") {
@@ -81,11 +83,11 @@ int Dispatch(const std::vector<std::string>& arguments) {
   const std::string nearest(NearestCommand(first));
   std::error_code ignored;
   if (nearest.empty() && std::filesystem::exists(first, ignored)) {
-    FailUsage("'" + first + "' is not a command", "to see a trace: gprof-cli report " + first +
-                                                      "; to run a program: gprof-cli profile " + first);
+    FailUsage("'" + first + "' is not a command",
+              "to see a trace: gprof-cli report " + first + "; to run a program: gprof-cli profile " + first);
   }
-  FailUsage("'" + first + "' is not a command", nearest.empty() ? "gprof-cli help lists the commands"
-                                                                : "did you mean " + nearest + "?");
+  FailUsage("'" + first + "' is not a command",
+            nearest.empty() ? "gprof-cli help lists the commands" : "did you mean " + nearest + "?");
 }
 
 // The code for an Error of a command line that starts with `name`.

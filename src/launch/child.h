@@ -12,7 +12,7 @@ namespace gprof {
 
 struct ChildEnd {
   int exit_code = 0;
-  int signal = 0;    // that killed it, or 0
+  int signal = 0;  // that killed it, or 0
 };
 
 class Child {
@@ -36,8 +36,8 @@ class Child {
   SignalRelay relay_;
   std::string program_;
   pid_t pid_ = -1;
-  int gate_ = -1;      // the environment goes in here
-  int verdict_ = -1;   // errno of a failed exec comes out of here, nothing when it worked
+  int gate_ = -1;     // the environment goes in here
+  int verdict_ = -1;  // errno of a failed exec comes out of here, nothing when it worked
   bool is_running_ = false;
 };
 

@@ -1,11 +1,11 @@
 #include "launch/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-
-#include <unistd.h>
 
 #include "gprof/error.h"
 #include "gprof/trace/env.h"
@@ -74,7 +74,8 @@ void Environment::Erase(std::string_view name) {
 void Environment::Inject(std::string_view name, const std::string& tracer) {
   const std::optional<std::string> before = Get(name);
   if (before && !before->empty() && *before != tracer) {
-    warnings_.push_back(std::string(name) + " was set to '" + *before + "', another profiler perhaps; it is replaced for this run");
+    warnings_.push_back(std::string(name) + " was set to '" + *before +
+                        "', another profiler perhaps; it is replaced for this run");
   }
   Set(name, tracer);
 }

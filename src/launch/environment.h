@@ -1,5 +1,5 @@
-// The environment of the program: the inherited one, entry for entry, but for the variables of trace/env.h, the two that
-// inject the tracer, and those the user sets.
+// The environment of the program: the inherited one, entry for entry, but for the variables of trace/env.h, the two
+// that inject the tracer, and those the user sets.
 #pragma once
 
 #include <optional>

@@ -60,7 +60,8 @@ void CheckProgram(const std::string& program, const std::optional<std::string>& 
 
 void ThrowExecError(const std::string& program, int error) {
   const ExitCode code = error == ENOENT ? ExitCode::kNotFound : ExitCode::kNotExecutable;
-  const char* hint = error == ENOENT   ? "the file is there, but the interpreter that it names (#! line or ELF loader) is not"
+  const char* hint = error == ENOENT
+                         ? "the file is there, but the interpreter that it names (#! line or ELF loader) is not"
                      : error == E2BIG ? "its arguments and environment are too large together"
                                       : "";
   throw Error(code, "cannot run '" + program + "': " + std::strerror(error), hint);

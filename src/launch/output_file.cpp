@@ -117,7 +117,9 @@ OutputFile::~OutputFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void OutputFile::Remove() { unlink(absolute_path.c_str()); }
+void OutputFile::Remove() {
+  unlink(absolute_path.c_str());
+}
 
 std::string ExpandPattern(const std::string& pattern, pid_t pid, unsigned number) {
   std::string path;
@@ -132,11 +134,21 @@ std::string ExpandPattern(const std::string& pattern, pid_t pid, unsigned number
     const char key = rest.empty() ? '\0' : rest.front();
     if (key != '\0') rest.remove_prefix(1);
     switch (key) {
-      case '%': path += '%'; break;
-      case 'p': path += std::to_string(pid); break;
-      case 'h': path += HostName(); break;
-      case 'n': path += std::to_string(number); break;
-      case 'q': path += VariableValue(pattern, TakeVariableName(pattern, &rest)); break;
+      case '%':
+        path += '%';
+        break;
+      case 'p':
+        path += std::to_string(pid);
+        break;
+      case 'h':
+        path += HostName();
+        break;
+      case 'n':
+        path += std::to_string(number);
+        break;
+      case 'q':
+        path += VariableValue(pattern, TakeVariableName(pattern, &rest));
+        break;
       default:
         Fail("'" + pattern + "' has a % with nothing known behind it",
              "%p pid, %h host name, %n first free number, %q{NAME} environment variable, %% a percent sign");
@@ -154,7 +166,8 @@ OutputFile OpenOutput(const std::string& pattern, pid_t pid, bool may_overwrite)
     if (descriptor >= 0) return Finish(descriptor, path);
     if (errno != EEXIST) FailToCreate(path, errno);
     if (!is_numbered) {
-      Fail("'" + path + "' exists already", "overwrite it with -f, or choose another file with -o (%n finds a free number)");
+      Fail("'" + path + "' exists already",
+           "overwrite it with -f, or choose another file with -o (%n finds a free number)");
     }
     if (number == kMaxNumber) Fail("no number is free for '" + pattern + "'", "choose another file with -o");
   }

@@ -9,9 +9,9 @@ namespace gprof {
 // The trace file, opened and empty. It stays open as long as this lives, so that its inode number is not given away.
 class OutputFile {
  public:
-  std::string path;            // as given, patterns replaced
+  std::string path;  // as given, patterns replaced
   std::string absolute_path;
-  std::string run_id;          // "device:inode", see env.h
+  std::string run_id;  // "device:inode", see env.h
 
   explicit OutputFile(int descriptor) : descriptor_(descriptor) {}
   OutputFile(OutputFile&& other) noexcept;

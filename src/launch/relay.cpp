@@ -8,13 +8,24 @@
 namespace gprof {
 namespace {
 
-constexpr int kTaken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP,
-                          SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGPIPE};
+constexpr int kTaken[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
+                          SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGPIPE};
 
 // The terminal's signals come from the kernel and went to the program as well.
 bool WasSentToUsAlone(const siginfo_t& info, pid_t child) {
   const bool is_from_a_process = info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL;
   return is_from_a_process && info.si_pid != child;
+}
+
+// Wakes a program that was stopped alone. One that a shell has continued with the whole group must be left alone: it
+// may have been stopped again by now, and what came late would undo that.
+void Continue(pid_t child) {
+  siginfo_t info = {};
+  const bool was_continued =
+      waitid(P_PID, static_cast<id_t>(child), &info, WCONTINUED | WNOHANG) == 0 && info.si_pid == child;
+  sigset_t pending;
+  sigpending(&pending);
+  if (!was_continued && sigismember(&pending, SIGTSTP) == 0) kill(child, SIGCONT);
 }
 
 }  // namespace
@@ -59,8 +70,7 @@ void SignalRelay::Handle(const siginfo_t& info, pid_t child) {
       saw_stop_request_ = true;
       break;
     case SIGCONT:
-      // Harmless twice, and a program that was stopped alone must wake up with us.
-      kill(child, SIGCONT);
+      Continue(child);
       return;
     default:
       break;
@@ -74,7 +84,13 @@ void SignalRelay::StopToo(int stop_signal, pid_t child) {
   if (stop_signal == SIGSTOP && !saw_stop_request_) return;
   saw_stop_request_ = false;
   kill(getpid(), SIGSTOP);
-  kill(child, SIGCONT);
+  // What woke us is still pending, as it is blocked, and is dealt with here.
+  sigset_t woken;
+  sigemptyset(&woken);
+  sigaddset(&woken, SIGCONT);
+  const timespec now = {0, 0};
+  sigtimedwait(&woken, nullptr, &now);
+  Continue(child);
 }
 
 }  // namespace gprof

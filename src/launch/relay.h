@@ -12,7 +12,8 @@ namespace gprof {
 
 class SignalRelay {
  public:
-  // Blocks what the relay takes, in this process, for good: after the program the launcher only writes a line and exits.
+  // Blocks what the relay takes, in this process, for good: after the program the launcher only writes a line and
+  // exits.
   SignalRelay();
 
   // In the child, before exec: makes everything as it was inherited.

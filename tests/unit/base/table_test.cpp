@@ -50,8 +50,9 @@ TEST(Table, DropsExtraColumnsForAReadableName) {
 }
 
 TEST(Table, KeepsFourNumbersAndAReadableName) {
-  TextTable table{{{"A", true}, {"B", true}, {"C", true}, {"D", true}, {"E", true}, {"Name"}},
-                  {{"11111111", "22222222", "33333333", "44444444", "55555555", "a_kernel_with_a_name_of_forty_characters"}}};
+  TextTable table{
+      {{"A", true}, {"B", true}, {"C", true}, {"D", true}, {"E", true}, {"Name"}},
+      {{"11111111", "22222222", "33333333", "44444444", "55555555", "a_kernel_with_a_name_of_forty_characters"}}};
   const std::string text = RenderTable(table, 72, kPlain);
   EXPECT_EQ(text.find('5'), std::string::npos);
   EXPECT_NE(text.find("44444444"), std::string::npos);

@@ -15,18 +15,24 @@ TEST(Printable, WhatATerminalWouldObeyIsWrittenOut) {
   EXPECT_EQ(Printable("\x1b[31mred"), "\\x1b[31mred");
   EXPECT_EQ(Printable("a\nb\tc\rd"), "a\\nb\\tc\\rd");
   EXPECT_EQ(Printable(std::string("\0\x07\x7f", 3)), "\\x00\\x07\\x7f");
-  EXPECT_EQ(Printable("\xC2\x9B" "31m"), "\\u{9b}31m");
-  EXPECT_EQ(Printable("\xE2\x80\xAE" "evil"), "\\u{202e}evil");
-  EXPECT_EQ(Printable("\xEF\xBB\xBF" "x\xE2\x80\xA8"), "\\u{feff}x\\u{2028}");
+  EXPECT_EQ(Printable("\xC2\x9B"
+                      "31m"),
+            "\\u{9b}31m");
+  EXPECT_EQ(Printable("\xE2\x80\xAE"
+                      "evil"),
+            "\\u{202e}evil");
+  EXPECT_EQ(Printable("\xEF\xBB\xBF"
+                      "x\xE2\x80\xA8"),
+            "\\u{feff}x\\u{2028}");
 }
 
 TEST(Printable, BrokenUtf8IsWrittenOut) {
   EXPECT_EQ(Printable("\xff"), "\\xff");
   EXPECT_EQ(Printable("a\x80z"), "a\\x80z");
-  EXPECT_EQ(Printable("\xC0\xAF"), "\\xc0\\xaf");                  // overlong
-  EXPECT_EQ(Printable("\xED\xA0\x80"), "\\xed\\xa0\\x80");         // surrogate
-  EXPECT_EQ(Printable("\xF4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80"); // above U+10FFFF
-  EXPECT_EQ(Printable("\xE2\x80"), "\\xe2\\x80");                  // cut
+  EXPECT_EQ(Printable("\xC0\xAF"), "\\xc0\\xaf");                    // overlong
+  EXPECT_EQ(Printable("\xED\xA0\x80"), "\\xed\\xa0\\x80");           // surrogate
+  EXPECT_EQ(Printable("\xF4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
+  EXPECT_EQ(Printable("\xE2\x80"), "\\xe2\\x80");                    // cut
 }
 
 TEST(Printable, EveryPairOfBytesGivesPrintableText) {

@@ -55,8 +55,9 @@ TEST(WithFlagValuesJoined, NsightSpellingBecomesOurs) {
 }
 
 TEST(WithFlagValuesJoined, LeavesTheProgramAlone) {
-  for (const Words& words : {Words{"-f", "true"}, Words{"-f", "./app", "-f", "true", "x"}, Words{"--", "-f", "true", "x"},
-                             Words{"true", "-f", "true", "x"}, Words{"-o", "true", "./app"}, Words{}, Words{"--unknown", "true", "x"}}) {
+  for (const Words& words :
+       {Words{"-f", "true"}, Words{"-f", "./app", "-f", "true", "x"}, Words{"--", "-f", "true", "x"},
+        Words{"true", "-f", "true", "x"}, Words{"-o", "true", "./app"}, Words{}, Words{"--unknown", "true", "x"}}) {
     EXPECT_EQ(Join(words), words);
   }
 }

@@ -23,14 +23,20 @@ Trace EmptyTrace() {
 
 AnalysisResult OddResult() {
   AnalysisResult result;
-  result.metrics = {{"kernels.count", "", 3}, {"gpu.busy_percent", "gpu0", std::nan("")}, {"not.in.the.catalogue", "", 1.5}};
-  Table table{"odd", "Odd \x1b[31m title", {{"name", "Name", Unit::kText, false}, {"total_ns", "Total", Unit::kNs, false}}, {}, ""};
+  result.metrics = {
+      {"kernels.count", "", 3}, {"gpu.busy_percent", "gpu0", std::nan("")}, {"not.in.the.catalogue", "", 1.5}};
+  Table table{"odd",
+              "Odd \x1b[31m title",
+              {{"name", "Name", Unit::kText, false}, {"total_ns", "Total", Unit::kNs, false}},
+              {},
+              ""};
   table.rows = {{std::string("\xff\x1b"), int64_t{1500}},
                 {std::string("short row")},
                 {std::monostate{}, std::numeric_limits<double>::infinity()},
                 {std::string("long row"), int64_t{1}, int64_t{2}, int64_t{3}}};
   result.tables = {table, {"empty", "Never shown", {{"a", "A", Unit::kText, false}}, {}, "note"}};
-  result.findings = {{"odd.finding", Severity::kWarning, std::string(300, 'x') + " \x1b[2J", "do \xff", 12'000, "a guess"}};
+  result.findings = {
+      {"odd.finding", Severity::kWarning, std::string(300, 'x') + " \x1b[2J", "do \xff", 12'000, "a guess"}};
   return result;
 }
 

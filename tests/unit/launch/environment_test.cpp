@@ -41,7 +41,9 @@ TEST(Environment, WarnsOnceForEachForeignInjection) {
   const Environment environment = Make({"CUDA_INJECTION64_PATH=/a.so", "NVTX_INJECTION64_PATH=/b.so"});
   EXPECT_EQ(environment.warnings().size(), 2u);
   EXPECT_EQ(environment.Get("CUDA_INJECTION64_PATH"), kTracer);
-  EXPECT_TRUE(Make({"CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=/opt/lib/gprof-cli/libgprof-tracer.so"}).warnings().empty());
+  EXPECT_TRUE(Make({"CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=/opt/lib/gprof-cli/libgprof-tracer.so"})
+                  .warnings()
+                  .empty());
 }
 
 TEST(Environment, LeavesAForeignInjectionAloneThatIsNotNeeded) {
