@@ -220,8 +220,13 @@ def stream_differences(known, records):
 def peer_differences(known, records):
     found = tally((f"{copy['source_device']}>{copy['destination_device']}", copy["size_bytes"])
                   for copy in records["peer_copy"])
-    return compare("peer copies and bytes of", {item: (fields["count"], fields["bytes"])
-                                                for item, fields in known.items("peer_copies")}, found)
+    staged = tally(({1: "h2d", 2: "d2h"}.get(copy["copy_kind"]), copy["size_bytes"]) for copy in records["memcpy"]
+                   if copy["source_memory"] == copy["destination_memory"] == 3)
+    lines = []
+    for group, copies in (("peer_copies", found), ("staged_copies", staged)):
+        expected = {item: (fields["count"], fields["bytes"]) for item, fields in known.items(group)}
+        lines += compare(f"{group} and bytes of", expected, copies)
+    return lines
 
 
 def report_differences(known, report, has_graph_nodes=False):
