@@ -24,7 +24,7 @@ class RowConverter {
       case RowType::kApi: return Add(*reinterpret_cast<const ApiRow*>(row));
       case RowType::kSync: return Add(*reinterpret_cast<const SyncRow*>(row));
       case RowType::kStream: return Add(*reinterpret_cast<const StreamRow*>(row));
-      case RowType::kNvtx: return Add(reinterpret_cast<const NvtxRow*>(row));
+      case RowType::kNvtx: return Add(reinterpret_cast<const NvtxShortRow*>(row));
     }
   }
 
@@ -59,28 +59,32 @@ class RowConverter {
     writer_->Add(r);
   }
 
-  void Add(const NvtxRow* row) {
+  void Add(const NvtxShortRow* start) {
     trace::NvtxRecord r;
     // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
-    r.time_ns = log_->last_nvtx_ns = std::max(clock_.ToNs(row->stamp), log_->last_nvtx_ns);
+    r.time_ns = log_->last_nvtx_ns = std::max(clock_.ToNs(start->stamp), log_->last_nvtx_ns);
     r.tid = tid_;
-    r.event = row->event;
-    r.domain = row->domain;
-    r.message = {row->message};
-    const auto* rest = reinterpret_cast<const unsigned char*>(row + 1);
-    if ((row->header.flags & kHasAttributes) != 0) {
+    r.event = start->header.flags >> kNvtxEventShift;
+    r.domain = start->domain;
+    if ((start->header.flags & kIsShort) == 0) AddRest(*reinterpret_cast<const NvtxRow*>(start), &r);
+    writer_->Add(r);
+  }
+
+  static void AddRest(const NvtxRow& row, trace::NvtxRecord* r) {
+    r->message = {row.message};
+    const auto* rest = reinterpret_cast<const unsigned char*>(&row + 1);
+    if ((row.start.header.flags & kHasAttributes) != 0) {
       const auto* attributes = reinterpret_cast<const NvtxAttributes*>(rest);
-      r.range = attributes->range;
-      r.category = attributes->category;
-      r.color = attributes->color;
-      r.payload_type = static_cast<uint8_t>(attributes->payload_type);
-      r.payload = attributes->payload;
+      r->range = attributes->range;
+      r->category = attributes->category;
+      r->color = attributes->color;
+      r->payload_type = static_cast<uint8_t>(attributes->payload_type);
+      r->payload = attributes->payload;
       rest += sizeof(NvtxAttributes);
     }
-    if ((row->header.flags & kHasText) != 0) {
-      r.message = Strings().Intern(reinterpret_cast<const char*>(rest), row->text_bytes);
+    if ((row.start.header.flags & kHasText) != 0) {
+      r->message = Strings().Intern(reinterpret_cast<const char*>(rest), row.text_bytes);
     }
-    writer_->Add(r);
   }
 
   static uint8_t Domain(uint8_t domain) {

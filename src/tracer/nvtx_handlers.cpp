@@ -28,26 +28,39 @@ struct EventAttributes {
 
   explicit EventAttributes(const nvtxEventAttributes_t* given) {
     if (given == nullptr) return;
-    nvtxEventAttributes_t a;
-    std::memset(&a, 0, sizeof a);
-    std::memcpy(&a, given, given->size < sizeof a ? given->size : sizeof a);
-    rest.category = a.category;
-    if (a.colorType == NVTX_COLOR_ARGB) rest.color = a.color;
-    rest.payload_type = static_cast<uint32_t>(PayloadTypeOf(a.payloadType));
-    if (rest.payload_type != 0) std::memcpy(&rest.payload, &a.payload, sizeof rest.payload);
-    KeepPayloadBits();
-    has_rest = rest.category != 0 || rest.color != 0 || rest.payload_type != 0;
-    if (a.messageType == NVTX_MESSAGE_TYPE_ASCII) {
-      text = PlainText(a.message.ascii);
-    } else if (a.messageType == NVTX_MESSAGE_TYPE_REGISTERED) {
-      text.id = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(a.message.registered));
-    } else if (a.messageType == NVTX_MESSAGE_TYPE_UNICODE) {
-      text.id = InternWide(a.message.unicode).value;
+    nvtxEventAttributes_t filled_up;
+    if (__builtin_expect(given->size < sizeof filled_up, 0)) {
+      std::memset(&filled_up, 0, sizeof filled_up);
+      std::memcpy(&filled_up, given, given->size);
+      given = &filled_up;
     }
+    ReadMessage(*given);
+    ReadRest(*given);
   }
   const NvtxAttributes* Rest() const { return has_rest ? &rest : nullptr; }
 
  private:
+  void ReadMessage(const nvtxEventAttributes_t& a) {
+    if (a.messageType == NVTX_MESSAGE_TYPE_REGISTERED) {
+      text.id = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(a.message.registered));
+    } else if (a.messageType == NVTX_MESSAGE_TYPE_ASCII) {
+      text = PlainText(a.message.ascii);
+    } else if (a.messageType == NVTX_MESSAGE_TYPE_UNICODE) {
+      text.id = InternWide(a.message.unicode).value;
+    }
+  }
+
+  void ReadRest(const nvtxEventAttributes_t& a) {
+    rest.category = a.category;
+    if (a.colorType == NVTX_COLOR_ARGB) rest.color = a.color;
+    if (a.payloadType != NVTX_PAYLOAD_UNKNOWN) {
+      rest.payload_type = static_cast<uint32_t>(PayloadTypeOf(a.payloadType));
+      if (rest.payload_type != 0) std::memcpy(&rest.payload, &a.payload, sizeof rest.payload);
+      KeepPayloadBits();
+    }
+    has_rest = rest.category != 0 || rest.color != 0 || rest.payload_type != 0;
+  }
+
   static trace::PayloadType PayloadTypeOf(int32_t type) {
     constexpr int32_t kExtended = static_cast<int32_t>(0xDFBD0009);
     switch (type) {

@@ -20,6 +20,11 @@ inline NvtxText PlainText(const char* text) {
   return text == nullptr ? NvtxText{} : NvtxText{text, strnlen(text, kMaxNameBytes), 0};
 }
 
+inline NvtxShortRow NvtxStart(trace::NvtxEvent event, uint8_t flags, uint32_t bytes, uint32_t domain, uint64_t stamp) {
+  const auto all_flags = static_cast<uint8_t>(flags | static_cast<uint8_t>(event) << kNvtxEventShift);
+  return {{RowType::kNvtx, all_flags, static_cast<uint16_t>(bytes / 8)}, domain, stamp};
+}
+
 // What the row says of the moment: a range begins after the tracer's own work and ends before it.
 inline void WriteNvtxRow(ThreadLog* log, trace::NvtxEvent event, uint32_t domain, const NvtxText& text,
                          const NvtxAttributes* attributes, uint64_t early_stamp) {
@@ -35,16 +40,19 @@ inline void WriteNvtxRow(ThreadLog* log, trace::NvtxEvent event, uint32_t domain
     rest += sizeof *attributes;
   }
   if (text.size != 0) std::memcpy(rest, text.data, text.size);
-  row->header = {RowType::kNvtx,
-                 static_cast<uint8_t>((attributes != nullptr ? kHasAttributes : 0) | (text.size != 0 ? kHasText : 0)),
-                 static_cast<uint16_t>(bytes / 8)};
-  row->domain = domain;
   row->message = text.id;
-  row->text_bytes = static_cast<uint16_t>(text.size);
-  row->event = static_cast<uint8_t>(event);
-  row->unused = 0;
-  row->stamp = early_stamp != 0 ? early_stamp : Stamp();
+  row->text_bytes = static_cast<uint32_t>(text.size);
+  const auto flags = static_cast<uint8_t>((attributes != nullptr ? kHasAttributes : 0) | (text.size != 0 ? kHasText : 0));
+  row->start = NvtxStart(event, flags, bytes, domain, early_stamp != 0 ? early_stamp : Stamp());
   log->Commit(bytes);
+}
+
+inline void WriteNvtxPop(ThreadLog* log, uint32_t domain, uint64_t stamp) {
+  unsigned char* at = log->Reserve(sizeof(NvtxShortRow));
+  if (at == nullptr) return;
+  *reinterpret_cast<NvtxShortRow*>(at) =
+      NvtxStart(trace::NvtxEvent::kPop, kIsShort, sizeof(NvtxShortRow), domain, stamp);
+  log->Commit(sizeof(NvtxShortRow));
 }
 
 // Depths as NVTX counts them: the first push answers 0. Domains beyond the first few are not tracked.
@@ -68,7 +76,7 @@ inline int Pop(uint32_t domain) {
   const uint64_t now = Stamp();
   ThreadLog* log = OwnLog();
   if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
-  WriteNvtxRow(log, trace::NvtxEvent::kPop, domain, {}, nullptr, now);
+  WriteNvtxPop(log, domain, now);
   return Shallower(log, domain);
 }
 

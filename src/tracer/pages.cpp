@@ -29,7 +29,7 @@ bool PagePool::Grow() {
   do {
     if (slab >= kMaxSlabs) return false;
   } while (!slab_count_.compare_exchange_weak(slab, slab + 1, std::memory_order_acq_rel));
-  auto* at = static_cast<unsigned char*>(MapMemory(kPagesPerSlab * kPageBytes));
+  auto* at = static_cast<unsigned char*>(MapHuge(kPagesPerSlab * kPageBytes));
   if (at == nullptr) {
     // Where somebody took the number after ours in the meantime, ours stays a hole.
     uint32_t taken = slab + 1;

@@ -44,6 +44,16 @@ void* MapMemory(std::size_t bytes) {
   return at == MAP_FAILED ? nullptr : at;
 }
 
+void* MapHuge(std::size_t bytes) {
+  auto* at = static_cast<unsigned char*>(MapMemory(2 * bytes));
+  if (at == nullptr) return MapMemory(bytes);  // a tight `ulimit -v` may have room for one
+  const std::size_t before = (bytes - reinterpret_cast<uintptr_t>(at) % bytes) % bytes;
+  if (before != 0) munmap(at, before);
+  munmap(at + before + bytes, bytes - before);
+  madvise(at + before, bytes, MADV_HUGEPAGE);
+  return at + before;
+}
+
 void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns) {
   timespec timeout;
   timeout.tv_sec = static_cast<time_t>(timeout_ns / 1000000000u);

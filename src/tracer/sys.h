@@ -16,6 +16,9 @@ uint64_t RealtimeNs();
 // Anonymous, zeroed, page-aligned; null when there is none. Never given back: the target's address space outlives us.
 void* MapMemory(std::size_t bytes);
 
+// The same, aligned to its size (a power of two) and backed by huge pages where the kernel has them.
+void* MapHuge(std::size_t bytes);
+
 // Waits until *word differs from `expected`, something wakes it, or the time is over. Spurious returns are fine.
 void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns);
 void FutexWake(std::atomic<uint32_t>* word);

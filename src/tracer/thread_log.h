@@ -49,19 +49,24 @@ struct StreamRow {
   uint32_t stream, unused;
 };
 
-// Flags of NvtxRow.
+// Flags of an NVTX row; the event (trace::NvtxEvent) is in the bits from kNvtxEventShift on.
 inline constexpr uint8_t kHasAttributes = 1;
 inline constexpr uint8_t kHasText = 2;
+inline constexpr uint8_t kIsShort = 4;
+inline constexpr int kNvtxEventShift = 4;
 
-// Then, as the flags say: NvtxAttributes, and text_bytes of text filled up to whole words.
-struct NvtxRow {
+// A pop says no more than this: every byte of a row costs, because another core reads it.
+struct NvtxShortRow {
   RowHeader header;
   uint32_t domain;
   uint64_t stamp;
+};
+
+// Then, as the flags say: NvtxAttributes, and text_bytes of text filled up to whole words.
+struct NvtxRow {
+  NvtxShortRow start;
   uint32_t message;     // string id, 0 with text or without a message
-  uint16_t text_bytes;
-  uint8_t event;        // trace::NvtxEvent
-  uint8_t unused;
+  uint32_t text_bytes;
 };
 
 struct NvtxAttributes {
