@@ -206,10 +206,11 @@ main_test() {
 
 # ---- the main job ----
 
-# shown COMMAND...: prints the command as one would type it, then runs it.
+# shown COMMAND...: prints the command as one would type it here, then runs it so.
 shown() {
-  printf '\n$ %s\n' "${*//"$root"\//}"
-  "$@"
+  local words=("${@//"$root"\//}")
+  printf '\n$ %s\n' "${words[*]}"
+  "${words[@]}"
 }
 
 run_cuda_example() {
