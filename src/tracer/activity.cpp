@@ -77,6 +77,22 @@ Span SpanOf(uint64_t start, uint64_t end) {
   return {start_ns, end - start};
 }
 
+// What records of operations have in common, under the names that all of CUPTI's structs give it.
+template <class Record, class Activity>
+Record OperationOf(const Activity& a) {
+  Record r;
+  const Span span = SpanOf(a.start, a.end);
+  r.start_ns = span.start_ns;
+  r.duration_ns = span.duration_ns;
+  r.device = a.deviceId;
+  r.context = a.contextId;
+  r.stream = a.streamId;
+  r.correlation = a.correlationId;
+  r.graph = a.graphId;
+  r.graph_node = a.graphNodeId;
+  return r;
+}
+
 // Kernel names are shared by all records of a kernel, so the pointer nearly always says which name it is.
 trace::StringId KernelName(const char* name) {
   struct Slot {
@@ -117,18 +133,9 @@ trace::ShapeId ShapeOfKernel(const CUpti_ActivityKernel10& k) {
 }
 
 void Convert(const CUpti_ActivityKernel10& k, ChunkWriter* writer) {
-  trace::KernelRecord r;
-  const Span span = SpanOf(k.start, k.end);
-  r.start_ns = span.start_ns;
-  r.duration_ns = span.duration_ns;
-  r.device = k.deviceId;
-  r.context = k.contextId;
-  r.stream = k.streamId;
-  r.correlation = k.correlationId;
+  auto r = OperationOf<trace::KernelRecord>(k);
   r.name = KernelName(k.name);
   r.shape = ShapeOfKernel(k);
-  r.graph = k.graphId;
-  r.graph_node = k.graphNodeId;
   r.queued_ns = k.queued == 0 ? 0 : GpuTimeToNs(k.queued);
   r.submitted_ns = k.submitted == 0 ? 0 : GpuTimeToNs(k.submitted);
   r.channel = k.channelID;
@@ -137,61 +144,34 @@ void Convert(const CUpti_ActivityKernel10& k, ChunkWriter* writer) {
 }
 
 void Convert(const CUpti_ActivityMemcpy6& m, ChunkWriter* writer) {
-  trace::MemcpyRecord r;
-  const Span span = SpanOf(m.start, m.end);
-  r.start_ns = span.start_ns;
-  r.duration_ns = span.duration_ns;
-  r.device = m.deviceId;
-  r.context = m.contextId;
-  r.stream = m.streamId;
-  r.correlation = m.correlationId;
+  auto r = OperationOf<trace::MemcpyRecord>(m);
   r.size_bytes = m.bytes;
   r.copy_kind = m.copyKind;
   r.source_memory = m.srcKind;
   r.destination_memory = m.dstKind;
   r.is_async = (m.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0;
-  r.graph = m.graphId;
-  r.graph_node = m.graphNodeId;
   r.channel = m.channelID;
   r.copy_count = record_bytes[CUPTI_ACTIVITY_KIND_MEMCPY] >= sizeof m ? m.copyCount : 0;
   writer->Add(r);
 }
 
 void Convert(const CUpti_ActivityMemcpyPtoP4& m, ChunkWriter* writer) {
-  trace::PeerCopyRecord r;
-  const Span span = SpanOf(m.start, m.end);
-  r.start_ns = span.start_ns;
-  r.duration_ns = span.duration_ns;
-  r.device = m.deviceId;
-  r.context = m.contextId;
-  r.stream = m.streamId;
-  r.correlation = m.correlationId;
+  auto r = OperationOf<trace::PeerCopyRecord>(m);
   r.size_bytes = m.bytes;
   r.source_memory = m.srcKind;
   r.destination_memory = m.dstKind;
   r.is_async = (m.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0;
   r.source_device = m.srcDeviceId;
   r.destination_device = m.dstDeviceId;
-  r.graph = m.graphId;
-  r.graph_node = m.graphNodeId;
   writer->Add(r);
 }
 
 void Convert(const CUpti_ActivityMemset4& m, ChunkWriter* writer) {
-  trace::MemsetRecord r;
-  const Span span = SpanOf(m.start, m.end);
-  r.start_ns = span.start_ns;
-  r.duration_ns = span.duration_ns;
-  r.device = m.deviceId;
-  r.context = m.contextId;
-  r.stream = m.streamId;
-  r.correlation = m.correlationId;
+  auto r = OperationOf<trace::MemsetRecord>(m);
   r.size_bytes = m.bytes;
   r.value = m.value;
   r.memory = static_cast<uint8_t>(m.memoryKind);
   r.is_async = (m.flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC) != 0;
-  r.graph = m.graphId;
-  r.graph_node = m.graphNodeId;
   writer->Add(r);
 }
 
