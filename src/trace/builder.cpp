@@ -224,6 +224,7 @@ bool TraceBuilder::StartOp(const R& r, OpKind kind, GpuOp* op) {
   op->process = process_;
   op->correlation = r.correlation;
   op->graph = r.graph;
+  if constexpr (requires { r.graph_node; }) op->graph_node = r.graph_node;
   op->kind = kind;
   return true;
 }
@@ -239,7 +240,6 @@ void TraceBuilder::FinishOp(const R&, const GpuOp& op) {
 void TraceBuilder::Add(const trace::KernelRecord& r) {
   GpuOp op;
   if (!StartOp(r, OpKind::kKernel, &op)) return;
-  op.graph_node = r.graph_node;
   op.name = Name(r.name);
   op.shape = ShapeIndex(r.shape);
   op.is_async = true;
@@ -253,7 +253,6 @@ void TraceBuilder::Add(const trace::KernelRecord& r) {
 void TraceBuilder::Add(const trace::MemcpyRecord& r) {
   GpuOp op;
   if (!StartOp(r, OpKind::kMemcpy, &op)) return;
-  op.graph_node = r.graph_node;
   op.size_bytes = r.size_bytes;
   op.copy_kind = ToCopyKind(r.copy_kind);
   op.source_memory = ToMemoryKind(r.source_memory);
@@ -265,7 +264,6 @@ void TraceBuilder::Add(const trace::MemcpyRecord& r) {
 void TraceBuilder::Add(const trace::PeerCopyRecord& r) {
   GpuOp op;
   if (!StartOp(r, OpKind::kPeerCopy, &op)) return;
-  op.graph_node = r.graph_node;
   op.size_bytes = r.size_bytes;
   op.copy_kind = trace::CopyKind::kPeerToPeer;
   op.source_memory = ToMemoryKind(r.source_memory);
@@ -278,7 +276,6 @@ void TraceBuilder::Add(const trace::PeerCopyRecord& r) {
 void TraceBuilder::Add(const trace::MemsetRecord& r) {
   GpuOp op;
   if (!StartOp(r, OpKind::kMemset, &op)) return;
-  op.graph_node = r.graph_node;
   op.size_bytes = r.size_bytes;
   op.destination_memory = ToMemoryKind(r.memory);
   op.is_async = r.is_async != 0;

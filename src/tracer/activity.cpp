@@ -305,8 +305,6 @@ void LearnRecordSizes() {
   }
 }
 
-bool HasActivity() { return full_count.load(std::memory_order_relaxed) != 0; }
-
 void DrainActivity(ChunkWriter* writer) {
   uint32_t index;
   while (full_blocks.Pop(&index)) {

@@ -18,7 +18,5 @@ void LearnRecordSizes();
 
 // Converts every completed buffer. [writer thread]
 void DrainActivity(ChunkWriter* writer);
-// True when completed buffers wait.
-bool HasActivity();
 
 }  // namespace gprof::tracer

@@ -36,7 +36,11 @@ class ClockMap {
  public:
   void Add(const Anchor& anchor);
   uint64_t ToNs(uint64_t stamp) const;
-  void ResetAfterFork() { count_ = 0; }
+  // Forgets the past: recording begins here.
+  void Start(const Anchor& anchor) {
+    count_ = 0;
+    Add(anchor);
+  }
 
  private:
   static constexpr uint32_t kAnchors = 256;  // two minutes at the slowest pace; older stamps use the oldest segment

@@ -17,7 +17,7 @@ class Drain {
   // Everything: rows, GPU work, names, notices, losses; then writes it.
   void TakeAll(bool is_last);
   // The first reading, before any row: the slope of the clock begins here. [starting thread]
-  void AddFirstAnchor() { clock_.ResetAfterFork(), clock_.Add(ReadAnchor()); }
+  void AddFirstAnchor() { clock_.Start(ReadAnchor()); }
   // Reads the clocks before rows are converted; `is_record` writes the reading too.
   void AddAnchor(bool is_record);
   // Tells what came up too late for TakeAll, a disk that filled up during the last write for example.

@@ -12,7 +12,6 @@ class GpuClock {
   // `cupti_ns` was read at the same instant as `monotonic_ns`.
   void Add(uint64_t cupti_ns, uint64_t monotonic_ns);
   uint64_t ToNs(uint64_t cupti_ns) const;
-  void ResetAfterFork() { count_ = 0; }
 
  private:
   struct Point {

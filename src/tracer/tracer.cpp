@@ -174,10 +174,6 @@ void FlushAtExit() {
   if (exits_to_come.fetch_sub(1) == 1) ForgetCupti();
 }
 
-void FlushAtQuickExit() {
-  StopTracer();
-}
-
 }  // namespace
 
 const TracerConfig& Config() { return config; }
@@ -221,7 +217,7 @@ void FlushBeforeDriverGoes() {
   if (registered.load(std::memory_order_relaxed) >= kEnough || registered.fetch_add(1) >= kEnough) return;
   exits_to_come.fetch_add(1);
   if (atexit(FlushAtExit) != 0) exits_to_come.fetch_sub(1);
-  if (registered.load(std::memory_order_relaxed) == 1) at_quick_exit(FlushAtQuickExit);
+  if (registered.load(std::memory_order_relaxed) == 1) at_quick_exit(StopTracer);
 }
 
 void StopTracer() {

@@ -102,7 +102,7 @@ void ChunkWriter::Flush() {
 }
 
 // A chunk that was cut short by a full disk stays where it is, since others may have appended after it; readers notice.
-bool ChunkWriter::Append(std::size_t bytes, uint32_t lost_if_not, trace::RecordKind kind) {
+void ChunkWriter::Append(std::size_t bytes, uint32_t lost_if_not, trace::RecordKind kind) {
   const int fd = OpenOutput();
   ssize_t written = -1;
   int error = errno;
@@ -114,7 +114,7 @@ bool ChunkWriter::Append(std::size_t bytes, uint32_t lost_if_not, trace::RecordK
     close(fd);
   }
   if (written > 0) ++sequence_;
-  if (written == static_cast<ssize_t>(bytes)) return true;
+  if (written == static_cast<ssize_t>(bytes)) return;
   // A loss record that could not be written stands for what it counted.
   if (kind == trace::RecordKind::kLoss) {
     const auto& batch = std::get<Batch<trace::LossRecord>>(batches_);
@@ -126,7 +126,6 @@ bool ChunkWriter::Append(std::size_t bytes, uint32_t lost_if_not, trace::RecordK
     CountLoss(kind, trace::LossReason::kWriteFailed, lost_if_not);
   }
   SayNotWritten(error);
-  return false;
 }
 
 }  // namespace gprof::tracer

@@ -52,7 +52,7 @@ class ChunkWriter {
   uint32_t TakeDictionary(const R* rows, uint32_t count);
   template <class R>
   void WriteRows(const R* rows, uint32_t count);
-  bool Append(std::size_t bytes, uint32_t lost_if_not, trace::RecordKind kind);
+  void Append(std::size_t bytes, uint32_t lost_if_not, trace::RecordKind kind);
   void AddPendingLosses();
   bool SetUpBuffers();
 
