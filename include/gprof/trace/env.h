@@ -17,6 +17,16 @@ inline constexpr char kGraphTrace[] = "GPROF_GRAPH_TRACE";
 inline constexpr char kCupti[] = "GPROF_CUPTI";
 inline constexpr char kQuiet[] = "GPROF_QUIET";
 inline constexpr char kRunId[] = "GPROF_RUN_ID";
+inline constexpr char kRunFolder[] = "GPROF_RUN_FOLDER";
+inline constexpr char kCapture[] = "GPROF_CAPTURE";
+inline constexpr char kCaptureEnd[] = "GPROF_CAPTURE_END";
+inline constexpr char kNvtxCapture[] = "GPROF_NVTX_CAPTURE";
+inline constexpr char kSampleSteps[] = "GPROF_SAMPLE_STEPS";
+inline constexpr char kMemoryUsage[] = "GPROF_MEMORY_USAGE";
+inline constexpr char kManagedMemory[] = "GPROF_MANAGED_MEMORY";
+inline constexpr char kOnlyPid[] = "GPROF_ONLY_PID";
+inline constexpr char kNextCudaInjection[] = "GPROF_NEXT_CUDA_INJECTION";
+inline constexpr char kNextNvtxInjection[] = "GPROF_NEXT_NVTX_INJECTION";
 }  // namespace env
 
 inline constexpr EnvVariable kEnvVariables[] = {
@@ -24,10 +34,20 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kTrace, "what to record: a list of `cuda` and `nvtx`, both by default"},
     {env::kAllApis, "1 records cheap query calls too"},
     {env::kFlushMs, "longest time in ms that a record waits before it is in the file, 500 by default"},
-    {env::kGraphTrace, "`graph` (default) or `node`: how finely CUDA graphs are recorded"},
+    {env::kGraphTrace, "`graph` (default), `node`, or `auto` (nodes while that is affordable): how finely CUDA graphs are recorded"},
     {env::kCupti, "path of the libcupti to use instead of the one found"},
     {env::kQuiet, "1 keeps the tracer from writing to stderr; notices are in the trace all the same"},
     {env::kRunId, "device and inode number of the trace file, so that a replaced file is noticed"},
+    {env::kRunFolder, "folder that launcher and tracers share (run_folder.h): what waits to be written outlives the process there"},
+    {env::kCapture, "what starts recording: `begin` (default), `command` (the control page), `cudaProfilerApi`, `nvtx` or `steps`"},
+    {env::kCaptureEnd, "what the end of a capture range means: `stop` (default), `stop-shutdown`, `repeat`, `repeat:N`, or `none` (go on to the end)"},
+    {env::kNvtxCapture, "`range@domain` that is captured or counted as steps; without @ the default domain, `@*` any domain"},
+    {env::kSampleSteps, "`skip=,wait=,warmup=,active=,repeat=`: which of the steps that GPROF_NVTX_CAPTURE names are recorded"},
+    {env::kMemoryUsage, "1 records allocations, frees and memory pools"},
+    {env::kManagedMemory, "1 records migrations and page faults of managed memory"},
+    {env::kOnlyPid, "the only process to record; its children are left alone"},
+    {env::kNextCudaInjection, "CUDA_INJECTION64_PATH as the user had set it: loaded in processes that record no CUDA"},
+    {env::kNextNvtxInjection, "NVTX_INJECTION64_PATH as the user had set it: loaded in processes that record no NVTX"},
 };
 
 }  // namespace gprof::trace

@@ -41,6 +41,15 @@ enum class RecordKind : uint16_t {
   kLoss = 23,
   kNotice = 24,
   kEnd = 25,
+  kCapture = 26,
+  kEventRecord = 27,
+  kGraphNode = 28,
+  kManagedMemory = 29,
+  kMemoryPool = 30,
+  kNvtxSchema = 31,
+  kNvtxSchemaEntry = 32,
+  kNvtxEnum = 33,
+  kNvtxPayload = 34,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -107,7 +116,20 @@ enum class LossReason : uint8_t {
 
 enum class NoticeLevel : uint8_t { kInfo = 1, kWarning = 2, kError = 3 };
 
-enum class EndReason : uint8_t { kExit = 1, kExec = 2, kStopped = 3 };
+enum class EndReason : uint8_t { kExit = 1, kExec = 2, kStopped = 3, kSalvaged = 4 };
+
+enum class CaptureEvent : uint8_t { kStart = 1, kStop = 2 };
+
+enum class CaptureTrigger : uint8_t {
+  kBegin = 1, kDelay = 2, kProfilerApi = 3, kNvtx = 4, kSteps = 5, kCommand = 6, kSignal = 7, kEnd = 8,
+};
+
+enum class ManagedKind : uint8_t {
+  kUnknown = 0, kHostToDevice = 1, kDeviceToHost = 2, kCpuPageFaults = 3, kGpuPageFault = 4, kThrashing = 5,
+  kThrottling = 6, kRemoteMap = 7, kDeviceToDevice = 8,
+};
+
+enum class PoolOp : uint8_t { kCreate = 1, kDestroy = 2, kTrim = 3 };
 
 // ---- dictionary kinds: a chunk repeats the ones its records name ----
 
@@ -171,6 +193,9 @@ struct ProcessRecord {
   StringId name, command_line, host, tracer_version, cupti_path;
   uint32_t cupti_version = 0, driver_version = 0, runtime_version = 0;
   uint8_t is_forked = 0;
+  int32_t rank = -1, local_rank = -1;
+  uint32_t world_size = 0;
+  StringId rank_source, capture_mode;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"start_ns", Shape::kDelta, "when the tracer started in it"}, r.start_ns);
@@ -185,6 +210,11 @@ struct ProcessRecord {
     v(FieldInfo{"driver_version", Shape::kPlain, "what cuDriverGetVersion answers"}, r.driver_version);
     v(FieldInfo{"runtime_version", Shape::kPlain, "CUDA runtime version, 0 when not known"}, r.runtime_version);
     v(FieldInfo{"is_forked", Shape::kPlain, "1 for a child made by fork without exec"}, r.is_forked);
+    v(FieldInfo{"rank", Shape::kPlain, "rank among the processes of a parallel job, -1 for none"}, r.rank);
+    v(FieldInfo{"local_rank", Shape::kPlain, "rank on its machine, -1 when not known"}, r.local_rank);
+    v(FieldInfo{"world_size", Shape::kPlain, "processes of the job, 0 when not known"}, r.world_size);
+    v(FieldInfo{"rank_source", Shape::kPlain, "who numbered the ranks: Open MPI, PMI, Slurm, torchrun, …"}, r.rank_source);
+    v(FieldInfo{"capture_mode", Shape::kPlain, "what was asked to be recorded, and when"}, r.capture_mode);
   }
 };
 
@@ -667,11 +697,208 @@ struct EndRecord {
   uint64_t time_ns = 0;
   uint8_t reason = 0;
   uint64_t chunks_written = 0;
+  uint64_t gpu_complete_until_ns = 0;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
-    v(FieldInfo{"reason", Shape::kPlain, "1 exit, 2 exec, 3 stopped"}, r.reason);
+    v(FieldInfo{"reason", Shape::kPlain, "1 exit, 2 exec, 3 stopped, 4 died: the rest was taken from its shared memory"},
+      r.reason);
     v(FieldInfo{"chunks_written", Shape::kPlain, "chunks of the process before this one"}, r.chunks_written);
+    v(FieldInfo{"gpu_complete_until_ns", Shape::kPlain, "GPU work that ended later may be missing, 0 when none is"},
+      r.gpu_complete_until_ns);
+  }
+};
+
+// ---- when it was recorded ----
+
+struct CaptureRecord {
+  static constexpr RecordKind kKind = RecordKind::kCapture;
+  static constexpr const char* kName = "capture";
+  static constexpr const char* kMeaning = "recording began or stopped in the process; without any it is recorded throughout";
+  uint64_t time_ns = 0;
+  uint8_t event = 0, trigger = 0;
+  uint32_t number = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"event", Shape::kPlain, "1 start, 2 stop"}, r.event);
+    v(FieldInfo{"trigger", Shape::kPlain, "1 begin of the process, 2 delay or duration, 3 cudaProfilerStart or Stop, "
+                                          "4 NVTX range, 5 step schedule, 6 command, 7 signal, 8 end of the process"},
+      r.trigger);
+    v(FieldInfo{"number", Shape::kPlain, "counts the captures of the process from 1"}, r.number);
+  }
+};
+
+// ---- more of what the program did ----
+
+struct EventRecordRecord {
+  static constexpr RecordKind kKind = RecordKind::kEventRecord;
+  static constexpr const char* kName = "event_record";
+  static constexpr const char* kMeaning = "a CUDA event recorded into a stream";
+  uint64_t time_ns = 0;
+  uint32_t tid = 0, correlation = 0, context = 0, stream = 0;
+  uint64_t event = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "return of the call"}, r.time_ns);
+    v(FieldInfo{"tid", Shape::kPlain, "calling thread"}, r.tid);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the call"}, r.correlation);
+    v(FieldInfo{"context", Shape::kPlain, "context of the call, 0 when not known"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream recorded into, 0 when not known"}, r.stream);
+    v(FieldInfo{"event", Shape::kPlain, "handle of the event"}, r.event);
+  }
+};
+
+struct GraphNodeRecord {
+  static constexpr RecordKind kKind = RecordKind::kGraphNode;
+  static constexpr const char* kName = "graph_node";
+  static constexpr const char* kMeaning = "a node of a CUDA graph was made, by the code that runs on the thread then";
+  uint64_t time_ns = 0;
+  uint32_t tid = 0, graph = 0;
+  uint64_t node = 0, original = 0;
+  uint8_t node_type = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"tid", Shape::kPlain, "thread that made it"}, r.tid);
+    v(FieldInfo{"graph", Shape::kPlain, "its graph, 0 when not known"}, r.graph);
+    v(FieldInfo{"node", Shape::kDelta, "id that operations name as graph_node"}, r.node);
+    v(FieldInfo{"original", Shape::kDelta, "node it is a clone of (instantiation clones), 0 for none"}, r.original);
+    v(FieldInfo{"node_type", Shape::kPlain, "CUgraphNodeType"}, r.node_type);
+  }
+};
+
+struct ManagedMemoryRecord {
+  static constexpr RecordKind kKind = RecordKind::kManagedMemory;
+  static constexpr const char* kName = "managed_memory";
+  static constexpr const char* kMeaning = "a migration or page fault of managed memory";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint8_t managed_kind = 0;
+  uint64_t value = 0, address = 0;
+  uint32_t source = 0, destination = 0, stream = 0, flags = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "start"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "length"}, r.duration_ns);
+    v(FieldInfo{"managed_kind", Shape::kPlain, "1 host to device, 2 device to host, 3 CPU page faults, 4 GPU page faults, "
+                                               "5 thrashing, 6 throttling, 7 remote map, 8 device to device"},
+      r.managed_kind);
+    v(FieldInfo{"value", Shape::kPlain, "bytes of a migration, pages of a fault"}, r.value);
+    v(FieldInfo{"address", Shape::kDelta, "address, 0 when not known"}, r.address);
+    v(FieldInfo{"source", Shape::kPlain, "device it came from or that faulted, 4294967295 for the host"}, r.source);
+    v(FieldInfo{"destination", Shape::kPlain, "device it went to, 4294967295 for the host"}, r.destination);
+    v(FieldInfo{"stream", Shape::kPlain, "stream, 0 when not known"}, r.stream);
+    v(FieldInfo{"flags", Shape::kPlain, "access type of a fault, or cause of a migration, as CUPTI has them"}, r.flags);
+  }
+};
+
+struct MemoryPoolRecord {
+  static constexpr RecordKind kKind = RecordKind::kMemoryPool;
+  static constexpr const char* kName = "memory_pool";
+  static constexpr const char* kMeaning = "a memory pool was made, trimmed or destroyed";
+  uint64_t time_ns = 0;
+  uint8_t operation = 0, is_imported = 0;
+  uint64_t pool = 0, size_bytes = 0, used_bytes = 0, release_threshold_bytes = 0, keep_bytes = 0;
+  uint32_t device = 0, correlation = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"operation", Shape::kPlain, "1 create, 2 destroy, 3 trim"}, r.operation);
+    v(FieldInfo{"is_imported", Shape::kPlain, "1 for a pool of another process"}, r.is_imported);
+    v(FieldInfo{"pool", Shape::kDelta, "its address, which memory records name"}, r.pool);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "bytes it holds, 0 when not known"}, r.size_bytes);
+    v(FieldInfo{"used_bytes", Shape::kPlain, "bytes in use, 0 when not known"}, r.used_bytes);
+    v(FieldInfo{"release_threshold_bytes", Shape::kPlain, "bytes it keeps before it gives memory back"},
+      r.release_threshold_bytes);
+    v(FieldInfo{"keep_bytes", Shape::kPlain, "bytes a trim kept at least"}, r.keep_bytes);
+    v(FieldInfo{"device", Shape::kPlain, "its device"}, r.device);
+    v(FieldInfo{"correlation", Shape::kDelta, "correlation of the call"}, r.correlation);
+  }
+};
+
+// ---- NVTX payloads: what is needed to read the bytes, and the bytes ----
+
+struct NvtxSchemaRecord {
+  static constexpr RecordKind kKind = RecordKind::kNvtxSchema;
+  static constexpr const char* kName = "nvtx_schema";
+  static constexpr const char* kMeaning = "layout of payloads that a program registered";
+  uint32_t domain = 0;
+  uint64_t schema = 0;
+  uint32_t schema_type = 0, flags = 0, size_bytes = 0, entry_count = 0;
+  StringId name;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"domain", Shape::kPlain, "NVTX domain it belongs to"}, r.domain);
+    v(FieldInfo{"schema", Shape::kDelta, "its number in the domain"}, r.schema);
+    v(FieldInfo{"schema_type", Shape::kPlain, "NVTX_PAYLOAD_SCHEMA_TYPE_…"}, r.schema_type);
+    v(FieldInfo{"flags", Shape::kPlain, "NVTX_PAYLOAD_SCHEMA_FLAG_…"}, r.flags);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "bytes of a payload, 0 when they differ"}, r.size_bytes);
+    v(FieldInfo{"entry_count", Shape::kPlain, "entries it has"}, r.entry_count);
+    v(FieldInfo{"name", Shape::kPlain, "its name, may be empty"}, r.name);
+  }
+};
+
+struct NvtxSchemaEntryRecord {
+  static constexpr RecordKind kKind = RecordKind::kNvtxSchemaEntry;
+  static constexpr const char* kName = "nvtx_schema_entry";
+  static constexpr const char* kMeaning = "one entry of a payload's layout";
+  uint32_t domain = 0;
+  uint64_t schema = 0;
+  uint32_t index = 0;
+  uint64_t flags = 0, entry_type = 0, array_length = 0, offset_bytes = 0;
+  uint32_t size_bytes = 0;
+  StringId name;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"domain", Shape::kPlain, "NVTX domain of the schema"}, r.domain);
+    v(FieldInfo{"schema", Shape::kDelta, "number of the schema"}, r.schema);
+    v(FieldInfo{"index", Shape::kDelta, "place among the entries, from 0"}, r.index);
+    v(FieldInfo{"flags", Shape::kPlain, "NVTX_PAYLOAD_ENTRY_FLAG_…"}, r.flags);
+    v(FieldInfo{"entry_type", Shape::kPlain, "NVTX_PAYLOAD_ENTRY_TYPE_…, or the number of a schema or enumeration"},
+      r.entry_type);
+    v(FieldInfo{"array_length", Shape::kPlain, "arrayOrUnionDetail"}, r.array_length);
+    v(FieldInfo{"offset_bytes", Shape::kPlain, "where it lies in the payload"}, r.offset_bytes);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "bytes of one element, 0 when not known"}, r.size_bytes);
+    v(FieldInfo{"name", Shape::kPlain, "its name"}, r.name);
+  }
+};
+
+struct NvtxEnumRecord {
+  static constexpr RecordKind kKind = RecordKind::kNvtxEnum;
+  static constexpr const char* kName = "nvtx_enum";
+  static constexpr const char* kMeaning = "one value of an enumeration that payloads use";
+  uint32_t domain = 0;
+  uint64_t enumeration = 0, value = 0;
+  uint8_t is_flag = 0;
+  StringId name;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"domain", Shape::kPlain, "NVTX domain it belongs to"}, r.domain);
+    v(FieldInfo{"enumeration", Shape::kDelta, "its number in the domain"}, r.enumeration);
+    v(FieldInfo{"value", Shape::kDelta, "the value"}, r.value);
+    v(FieldInfo{"is_flag", Shape::kPlain, "1 when values are combined by or"}, r.is_flag);
+    v(FieldInfo{"name", Shape::kPlain, "name of the value"}, r.name);
+  }
+};
+
+struct NvtxPayloadRecord {
+  static constexpr RecordKind kKind = RecordKind::kNvtxPayload;
+  static constexpr const char* kName = "nvtx_payload";
+  static constexpr const char* kMeaning = "payload bytes of the NVTX event of the same thread, time and domain";
+  uint64_t time_ns = 0;
+  uint32_t tid = 0, domain = 0;
+  uint64_t range = 0, schema = 0;
+  uint8_t event = 0;
+  Text data;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "time of the event"}, r.time_ns);
+    v(FieldInfo{"tid", Shape::kPlain, "thread of the event"}, r.tid);
+    v(FieldInfo{"domain", Shape::kPlain, "NVTX domain"}, r.domain);
+    v(FieldInfo{"range", Shape::kDelta, "id of a start/end range, 0 otherwise"}, r.range);
+    v(FieldInfo{"schema", Shape::kPlain, "its layout: an nvtx_schema, or a predefined type"}, r.schema);
+    v(FieldInfo{"event", Shape::kPlain, "1 mark, 2 push, 3 pop, 4 start, 5 end"}, r.event);
+    v(FieldInfo{"data", Shape::kPlain, "the bytes as the program had them in memory"}, r.data);
   }
 };
 
@@ -680,7 +907,9 @@ using AllRecords =
     std::tuple<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
                ClockRecord, ApiRecord, KernelRecord, MemcpyRecord, PeerCopyRecord, MemsetRecord, SyncRecord,
                OverheadRecord, JitRecord, MemoryRecord, GraphLaunchRecord, NvtxRecord, NvtxDomainRecord,
-               NvtxCategoryRecord, NvtxNameRecord, LossRecord, NoticeRecord, EndRecord>;
+               NvtxCategoryRecord, NvtxNameRecord, LossRecord, NoticeRecord, EndRecord, CaptureRecord, EventRecordRecord,
+               GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord, NvtxSchemaEntryRecord,
+               NvtxEnumRecord, NvtxPayloadRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

@@ -1,0 +1,78 @@
+// What launcher and tracers of one run share beside the trace: a folder in memory (mode 0700) with
+//
+//   control        one page that the launcher writes and every tracer reads: whether to record, and into which file
+//   PID-*.arena    one file a traced process: everything it has recorded that is not in the trace yet
+//   socket         in a session: where `gprof-cli start` and its like connect to (launcher only)
+//
+// All files are mapped shared, so what a process stored there is there after any death. The launcher that finds an
+// arena whose process is dead has the tracer library write what is left into the trace (GprofSalvage). Whoever creates a
+// file of the folder does so with O_EXCL | O_NOFOLLOW and mode 0600.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace gprof::trace {
+
+inline constexpr char kControlFile[] = "control";
+inline constexpr char kSocketFile[] = "socket";
+inline constexpr char kArenaSuffix[] = ".arena";
+
+inline constexpr uint64_t kControlMagic = 0x314C52544E4F4347u;  // "GCONTRL1"
+inline constexpr uint64_t kArenaMagic = 0x31414E4552414347u;    // "GCARENA1"
+
+enum class CaptureWish : uint32_t {
+  kIdle = 0,       // record nothing
+  kRecord = 1,     // record into `output`
+  kTriggered = 2,  // the tracer's own triggers decide (GPROF_CAPTURE other than `command`)
+  kCancel = 3,     // record nothing, and drop what is not written yet
+};
+
+// Written by the launcher alone, which holds an flock on the file as long as it lives. To change it: `epoch` to odd, the
+// fields, `epoch` to the next even number, then ring every arena's bell. A reader that sees an odd or a changed epoch
+// reads again.
+struct ControlPage {
+  uint64_t magic;
+  std::atomic<uint32_t> epoch;
+  std::atomic<uint32_t> wish;            // CaptureWish
+  std::atomic<uint32_t> trigger;         // CaptureTrigger of the wish
+  std::atomic<uint32_t> launcher_pid;
+  std::atomic<uint64_t> output_device, output_inode;
+  char output[4096 - 40];                // absolute path of the trace file
+};
+static_assert(sizeof(ControlPage) == 4096);
+
+enum class ArenaState : uint32_t {
+  kStarting = 0,
+  kRecording = 1,
+  kIdle = 2,        // waits for a capture
+  kFinished = 3,    // everything is in the trace: the file may be deleted
+};
+
+// The first bytes of an arena; the rest is the tracer's own business.
+struct ArenaHeader {
+  uint64_t magic;
+  uint64_t layout;                       // differs between builds of the tracer whose arenas differ
+  uint64_t base, size_bytes;             // address in its process; salvage maps it there again
+  uint64_t host, start_ticks;            // with pid and image: the ProcessKey of its chunks
+  uint32_t pid, image;
+  uint64_t start_ns;
+  std::atomic<uint32_t> bell;            // futex (shared): add 1 and wake after a change of the control page
+  std::atomic<uint32_t> state;           // ArenaState
+  std::atomic<uint32_t> is_locked;       // 1: a thread of the process holds an flock, which ends with the process or its exec
+  std::atomic<uint32_t> epoch_done;      // control epoch that was carried out: what had to be written is written
+  std::atomic<uint64_t> heartbeat_ns;    // CLOCK_MONOTONIC at the last drain
+  std::atomic<uint32_t> captures_started, captures_stopped;
+  std::atomic<uint32_t> wants_shutdown;  // 1: a capture range with stop-shutdown has ended
+  std::atomic<uint32_t> reserved;
+};
+static_assert(sizeof(ArenaHeader) == 104);
+
+// Exported by libgprof-tracer.so under the name below, for the launcher alone. Call it in a process of its own that may
+// crash: `arena` was written by a process that died at any instruction. Appends what the arena holds to its trace, with
+// an end record, and marks it finished. `died_ns`: CLOCK_MONOTONIC when the process was seen dead, 0 when not known.
+// 0: done; else an errno value.
+using SalvageFunction = int(const char* arena_path, uint64_t died_ns);
+inline constexpr char kSalvageFunction[] = "GprofSalvage";
+
+}  // namespace gprof::trace
