@@ -13,9 +13,6 @@ namespace gprof::tracer {
 void CUPTIAPI OnBufferRequested(uint8_t** buffer, std::size_t* size, std::size_t* max_records);
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_t size, std::size_t valid);
 
-// Asks the loaded library how long its records are: it may be older or newer than the headers we were built with.
-void LearnRecordSizes();
-
 // Converts every completed buffer. [writer thread]
 void DrainActivity(ChunkWriter* writer);
 

@@ -5,6 +5,7 @@
 #include "activity.h"
 #include "callbacks.h"
 #include "clock.h"
+#include "convert.h"
 #include "gpu_clock.h"
 #include "notice.h"
 #include "sys.h"

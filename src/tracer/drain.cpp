@@ -1,9 +1,6 @@
 #include "drain.h"
 
-#include <algorithm>
-
 #include "activity.h"
-#include "callbacks.h"
 #include "cupti_session.h"
 #include "names.h"
 #include "notice.h"
@@ -12,94 +9,6 @@
 #include "thread_log.h"
 
 namespace gprof::tracer {
-namespace {
-
-class RowConverter {
- public:
-  RowConverter(ThreadLog* log, const ClockMap& clock, ChunkWriter* writer)
-      : log_(log), tid_(log->tid), clock_(clock), writer_(writer) {}
-
-  void Convert(const RowHeader* row) {
-    switch (row->type) {
-      case RowType::kApi: return Add(*reinterpret_cast<const ApiRow*>(row));
-      case RowType::kSync: return Add(*reinterpret_cast<const SyncRow*>(row));
-      case RowType::kStream: return Add(*reinterpret_cast<const StreamRow*>(row));
-      case RowType::kNvtx: return Add(reinterpret_cast<const NvtxShortRow*>(row));
-    }
-  }
-
- private:
-  void Add(const ApiRow& row) {
-    const uint64_t start_ns = clock_.ToNs(row.start);
-    const uint64_t end_ns = clock_.ToNs(row.end);
-    writer_->Add(trace::ApiRecord{start_ns, end_ns > start_ns ? end_ns - start_ns : 0, tid_, row.correlation,
-                                  ApiName(row.domain, row.cbid), Domain(row.domain), row.result, row.is_unfinished});
-  }
-
-  void Add(const SyncRow& row) {
-    trace::SyncRecord r;
-    r.start_ns = clock_.ToNs(row.start);
-    const uint64_t end_ns = clock_.ToNs(row.end);
-    r.duration_ns = end_ns > r.start_ns ? end_ns - r.start_ns : 0;
-    r.sync_kind = row.kind;
-    r.tid = tid_;
-    r.correlation = row.correlation;
-    r.context = row.context;
-    r.stream = row.has_stream ? StreamOfHandle(row.context, row.stream) : 0;
-    r.event = row.event;
-    writer_->Add(r);
-  }
-
-  void Add(const StreamRow& row) {
-    trace::StreamRecord r;
-    r.created_ns = clock_.ToNs(row.stamp);
-    r.context = row.context;
-    r.stream = row.stream;
-    r.handle = row.handle;
-    writer_->Add(r);
-  }
-
-  void Add(const NvtxShortRow* start) {
-    trace::NvtxRecord r;
-    // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
-    r.time_ns = log_->last_nvtx_ns = std::max(clock_.ToNs(start->stamp), log_->last_nvtx_ns);
-    r.tid = tid_;
-    r.event = start->header.flags >> kNvtxEventShift;
-    r.domain = start->domain;
-    if ((start->header.flags & kIsShort) == 0) AddRest(*reinterpret_cast<const NvtxRow*>(start), &r);
-    writer_->Add(r);
-  }
-
-  static void AddRest(const NvtxRow& row, trace::NvtxRecord* r) {
-    r->message = {row.message};
-    const auto* rest = reinterpret_cast<const unsigned char*>(&row + 1);
-    if ((row.start.header.flags & kHasAttributes) != 0) {
-      const auto* attributes = reinterpret_cast<const NvtxAttributes*>(rest);
-      r->range = attributes->range;
-      r->category = attributes->category;
-      r->color = attributes->color;
-      r->payload_type = static_cast<uint8_t>(attributes->payload_type);
-      r->payload = attributes->payload;
-      rest += sizeof(NvtxAttributes);
-    }
-    if ((row.start.header.flags & kHasText) != 0) {
-      r->message = Strings().Intern(reinterpret_cast<const char*>(rest), row.text_bytes);
-    }
-  }
-
-  static uint8_t Domain(uint8_t domain) {
-    return static_cast<uint8_t>(domain == CUPTI_CB_DOMAIN_RUNTIME_API ? trace::ApiDomain::kRuntime
-                                                                      : trace::ApiDomain::kDriver);
-  }
-
-  ThreadLog* log_;
-  uint32_t tid_;
-  const ClockMap& clock_;
-  ChunkWriter* writer_;
-};
-
-}  // namespace
-
 void Drain::Start(ChunkWriter* writer, const trace::ProcessRecord& process) {
   writer_ = writer;
   process_ = process;
@@ -133,11 +42,10 @@ void Drain::TellThread(ThreadLog* log) {
 uint64_t Drain::TakeLog(ThreadLog* log) {
   const LogState state = log->state.load(std::memory_order_acquire);
   if (state == LogState::kFree) return 0;
-  RowConverter converter(log, clock_, writer_);
   uint64_t rows = 0;
   while (const RowHeader* row = log->Next()) {
     if (log->told_name.value == ~0u) TellThread(log);
-    converter.Convert(row);
+    ConvertRow(row, {log->tid, &log->last_nvtx_ns, {}}, clock_, writer_);
     ++rows;
   }
   writer_->CountLoss(trace::RecordKind{}, trace::LossReason::kNoMemory, log->TakeDropped());
@@ -158,7 +66,7 @@ void Drain::TakeOpenCalls() {
     if (start == 0) continue;
     const OpenCall& call = log->open_call;
     const ApiRow row{{RowType::kApi, 0, sizeof(ApiRow) / 8}, call.correlation, start, Stamp(), 0, call.cbid, call.domain, 1};
-    RowConverter(log, clock_, writer_).Convert(&row.header);
+    ConvertRow(&row.header, {log->tid, &log->last_nvtx_ns, {}}, clock_, writer_);
   }
 }
 

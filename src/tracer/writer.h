@@ -8,14 +8,22 @@
 
 namespace gprof::tracer {
 
+// A place in what records are made from: moved on in the same step that adds the record, so that whoever continues for a
+// process that died in between (salvage.cpp) adds it neither twice nor never.
+struct Cursor {
+  uint32_t* at = nullptr;
+  uint32_t next = 0;
+};
+
 class ChunkWriter {
  public:
   void Start(const trace::ProcessKey& process);
   template <class R>
-  void Add(const R& record) {
+  void Add(const R& record, Cursor cursor = {}) {
     auto& batch = std::get<Batch<R>>(batches_);
     if (batch.rows == nullptr && !Allocate(&batch)) return CountLoss(R::kKind, trace::LossReason::kNoMemory, 1);
     batch.rows[batch.count++] = record;
+    if (cursor.at != nullptr) *cursor.at = cursor.next;
     if (batch.count == Batch<R>::kCapacity) WriteBatch(&batch);
   }
   void Flush();
