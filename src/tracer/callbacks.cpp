@@ -1,10 +1,14 @@
 #include "callbacks.h"
 
+#include <atomic>
 #include <cstring>
 #include <utility>
 
+#include "arena.h"
+#include "capture.h"
 #include "clock.h"
 #include "cupti_session.h"
+#include "kinds.h"
 #include "strings.h"
 #include "thread_log.h"
 #include "tracer.h"
@@ -20,15 +24,28 @@ enum Duty : uint8_t {
   kContextSync,
   kStreamWait,   // first argument: stream, second: event
   kReset,        // the context goes away: take what CUPTI holds before
+  kEventRecord,  // first argument: event, second: stream
+  kProfilerStart,
+  kProfilerStop,
 };
 
 constexpr uint32_t kMaxCbids = 2048;
+constexpr CUpti_CallbackDomain kApiDomains[] = {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API};
 
 struct Function {
-  const char* name = nullptr;
   Duty duty = kNothing;
+  bool is_wanted = false;
 };
 Function functions[2][kMaxCbids];
+GPROF_IN_ARENA trace::StringId names[2][kMaxCbids];
+CUpti_SubscriberHandle subscriber = nullptr;
+
+// When the callbacks were switched on last. A call that was entered before it is not one that we are in: its exit came
+// while nobody listened.
+constinit std::atomic<uint64_t> on_since{0};
+
+// Calls of the profiler API that the thread is in: the runtime's has the driver's within it, and the two are one.
+thread_local uint32_t profiler_calls = 0;
 
 // Calls so cheap and so frequent that recording them costs more than they do; --cuda-trace-all-apis records them too.
 // A trailing * stands for any ending.
@@ -59,7 +76,11 @@ constexpr DutyRow kDuties[] = {
     {"cuCtxSynchronize*", kContextSync},
     {"cudaStreamWaitEvent*", kStreamWait},  {"cuStreamWaitEvent*", kStreamWait},
     {"cudaDeviceReset", kReset},            {"cuDevicePrimaryCtxReset*", kReset},
-    {"cuCtxDestroy*", kReset},              {"cuDevicePrimaryCtxRelease*", kReset}};
+    {"cuCtxDestroy*", kReset},              {"cuDevicePrimaryCtxRelease*", kReset},
+    {"cudaEventRecord", kEventRecord},      {"cuEventRecord", kEventRecord},
+    {"cudaEventRecordWithFlags", kEventRecord}, {"cuEventRecordWithFlags", kEventRecord},
+    {"cudaProfilerStart", kProfilerStart},  {"cuProfilerStart", kProfilerStart},
+    {"cudaProfilerStop", kProfilerStop},    {"cuProfilerStop", kProfilerStop}};
 
 // Length without "_v3020" and "_ptsz", which say how a function was declared and not which it is. Short versions
 // ("_v2") stay: cuMemcpyHtoD and cuMemcpyHtoD_v2 are two functions.
@@ -92,16 +113,22 @@ Duty DutyOf(const char* name, std::size_t n) {
   return kNothing;
 }
 
-Function* FunctionOf(uint32_t domain, uint32_t cbid) {
-  const uint32_t table = domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 0 : 1;
-  return cbid < kMaxCbids ? &functions[table][cbid] : nullptr;
+bool IsSync(Duty duty) {
+  return duty == kStreamSync || duty == kEventSync || duty == kContextSync || duty == kStreamWait;
 }
+
+bool IsProfilerApi(Duty duty) { return duty == kProfilerStart || duty == kProfilerStop; }
+
+uint32_t TableOf(uint32_t domain) { return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 0 : 1; }
+Function* FunctionOf(uint32_t domain, uint32_t cbid) { return &functions[TableOf(domain)][cbid]; }
+
+uint64_t StillOpen(uint64_t start) { return IsOfThisCapture(start) ? start : 0; }
 
 void OnEnter(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
   OpenCall& open = log->open_call;
-  const uint64_t open_start = open.start.load(std::memory_order_relaxed);
+  const uint64_t open_start = StillOpen(open.start.load(std::memory_order_relaxed));
   // The runtime is built on the driver: a driver call within a runtime call is that call seen from below.
   if (open_start != 0 && domain == CUPTI_CB_DOMAIN_DRIVER_API && open.domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
     ++open.nested;
@@ -156,10 +183,18 @@ void Append(ThreadLog* log, const Row& row) {
   }
 }
 
+void AppendEventRecord(ThreadLog* log, const CUpti_CallbackData* info, uint64_t stamp) {
+  if (info->functionParams == nullptr) return;
+  uint64_t arguments[2];
+  std::memcpy(arguments, info->functionParams, sizeof arguments);
+  Append(log, EventRecordRow{{RowType::kEventRecord, 0, sizeof(EventRecordRow) / 8}, info->correlationId, stamp,
+                             arguments[0], arguments[1], info->contextUid, 0});
+}
+
 // The start of the call that returns now, which is then no longer open; 0 for a nested one.
 uint64_t TakeStart(ThreadLog* log, uint32_t domain, uint32_t cbid, uint32_t correlation) {
   OpenCall& open = log->open_call;
-  const uint64_t start = open.start.load(std::memory_order_relaxed);
+  const uint64_t start = StillOpen(open.start.load(std::memory_order_relaxed));
   if (start != 0 && domain == open.domain && cbid == open.cbid) {
     open.start.store(0, std::memory_order_release);
     return start;
@@ -169,7 +204,8 @@ uint64_t TakeStart(ThreadLog* log, uint32_t domain, uint32_t cbid, uint32_t corr
     return 0;
   }
   SetAsideCall& aside = log->set_aside;
-  if (aside.start == 0 || aside.correlation != correlation || aside.cbid != cbid || aside.domain != domain) return 0;
+  if (StillOpen(aside.start) == 0) return 0;
+  if (aside.correlation != correlation || aside.cbid != cbid || aside.domain != domain) return 0;
   return std::exchange(aside.start, 0);
 }
 
@@ -184,17 +220,44 @@ void OnExit(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   Append(log, ApiRow{{RowType::kApi, 0, sizeof(ApiRow) / 8}, info->correlationId, start, end, result,
                      static_cast<uint16_t>(cbid), static_cast<uint8_t>(domain), 0});
   const Duty duty = FunctionOf(domain, cbid)->duty;
-  if (__builtin_expect(duty != kNothing && duty != kReset, 0)) Append(log, SyncOf(duty, info, start, end));
+  if (__builtin_expect(duty == kNothing, 1)) return;
+  if (IsSync(duty)) Append(log, SyncOf(duty, info, start, end));
+  if (duty == kEventRecord && result == 0) AppendEventRecord(log, info, end);
 }
 
-void OnApi(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
-  if (cbid >= kMaxCbids) return;
+// The outermost call of the profiler API starts a capture when it returns, and stops one before it begins.
+void OnProfilerApi(Duty duty, const CUpti_CallbackData* info) {
+  if (info->callbackSite == CUPTI_API_ENTER) {
+    if (profiler_calls++ == 0 && duty == kProfilerStop) OnProfilerStop();
+    return;
+  }
+  if (profiler_calls > 0) --profiler_calls;
+  if (profiler_calls == 0 && duty == kProfilerStart) OnProfilerStart();
+}
+
+void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
+  if (!IsCapturing()) {
+    // The capture was stopped within the call.
+    if (info->callbackSite == CUPTI_API_EXIT && own_log != nullptr) TakeStart(own_log, domain, cbid, info->correlationId);
+    return;
+  }
   if (info->callbackSite == CUPTI_API_EXIT) return OnExit(domain, cbid, info);
-  if (__builtin_expect(FunctionOf(domain, cbid)->duty == kReset, 0)) {
+  if (__builtin_expect(duty == kReset, 0)) {
     ErrnoGuard errno_guard;
     Cupti().cuptiActivityFlushAll(0);
   }
   OnEnter(domain, cbid, info);
+}
+
+void OnApi(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
+  if (cbid >= kMaxCbids) return;
+  const Duty duty = FunctionOf(domain, cbid)->duty;
+  if (__builtin_expect(!IsProfilerApi(duty), 1)) return RecordCall(duty, domain, cbid, info);
+  ErrnoGuard errno_guard;
+  // A stop is over before its call is recorded, a start begins after it: neither is in the capture itself.
+  if (info->callbackSite == CUPTI_API_ENTER) OnProfilerApi(duty, info);
+  RecordCall(duty, domain, cbid, info);
+  if (info->callbackSite == CUPTI_API_EXIT) OnProfilerApi(duty, info);
 }
 
 void OnStreamCreated(const CUpti_ResourceData* data) {
@@ -209,23 +272,30 @@ void OnStreamCreated(const CUpti_ResourceData* data) {
   Append(log, StreamRow{{RowType::kStream, 0, sizeof(StreamRow) / 8}, context, Stamp(), handle, stream, 0});
 }
 
+void PrepareFunction(CUpti_CallbackDomain domain, uint32_t cbid, const char* name) {
+  const std::size_t n = PlainLength(name);
+  Function* function = FunctionOf(domain, cbid);
+  function->duty = DutyOf(name, n);
+  function->is_wanted = Config().wants_all_apis || !IsQuery(name, n);
+  if (!function->is_wanted) return;
+  // From CUDA 13 on `<<<>>>` calls __cudaLaunchKernel, which programs and their authors know as cudaLaunchKernel.
+  const std::size_t hidden = std::strncmp(name, "__cuda", 6) == 0 ? 2 : 0;
+  names[TableOf(domain)][cbid] = Strings().Intern(name + hidden, n - hidden);
+  // They say when to record, so they are always on.
+  if (IsProfilerApi(function->duty)) Cupti().cuptiEnableCallback(1, subscriber, domain, cbid);
+}
+
 }  // namespace
 
 trace::StringId ApiName(uint8_t domain, uint16_t cbid) {
-  static trace::StringId ids[2][kMaxCbids];
-  if (cbid >= kMaxCbids) return {};
-  trace::StringId& id = ids[domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 0 : 1][cbid];
-  const char* name = FunctionOf(domain, cbid)->name;
-  if (id.value == 0 && name != nullptr) {
-    // From CUDA 13 on `<<<>>>` calls __cudaLaunchKernel, which programs and their authors know as cudaLaunchKernel.
-    const std::size_t hidden = std::strncmp(name, "__cuda", 6) == 0 ? 2 : 0;
-    id = Strings().Intern(name + hidden, PlainLength(name) - hidden);
-  }
-  return id;
+  return cbid < kMaxCbids ? names[TableOf(domain)][cbid] : trace::StringId{};
 }
 
-void EnableApiCallbacks(CUpti_SubscriberHandle subscriber, bool wants_queries) {
-  for (const CUpti_CallbackDomain domain : {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API}) {
+bool IsOfThisCapture(uint64_t start) { return start != 0 && start >= on_since.load(std::memory_order_relaxed); }
+
+void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
+  subscriber = handle;
+  for (const CUpti_CallbackDomain domain : kApiDomains) {
     uint32_t unknown = 0;
     // Numbers have holes; a long run of unknown ones is the end.
     for (uint32_t cbid = 1; cbid < kMaxCbids && unknown < 200; ++cbid) {
@@ -236,11 +306,19 @@ void EnableApiCallbacks(CUpti_SubscriberHandle subscriber, bool wants_queries) {
         continue;
       }
       unknown = 0;
-      const std::size_t n = PlainLength(name);
-      Function* function = FunctionOf(domain, cbid);
-      function->name = name;
-      function->duty = DutyOf(name, n);
-      if (wants_queries || !IsQuery(name, n)) Cupti().cuptiEnableCallback(1, subscriber, domain, cbid);
+      PrepareFunction(domain, cbid, name);
+    }
+  }
+}
+
+void SetApiCallbacks(bool on) {
+  if (subscriber == nullptr) return;
+  if (on) on_since.store(Stamp(), std::memory_order_relaxed);
+  for (const CUpti_CallbackDomain domain : kApiDomains) {
+    for (uint32_t cbid = 1; cbid < kMaxCbids; ++cbid) {
+      const Function& function = *FunctionOf(domain, cbid);
+      if (!function.is_wanted || IsProfilerApi(function.duty)) continue;
+      Cupti().cuptiEnableCallback(on ? 1 : 0, subscriber, domain, cbid);
     }
   }
 }
@@ -254,6 +332,7 @@ void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cb
   ErrnoGuard errno_guard;
   if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED || cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
     FlushBeforeDriverGoes();
+    if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) EnableLateKinds();
   } else if (cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED && data != nullptr) {
     OnStreamCreated(static_cast<const CUpti_ResourceData*>(data));
   }

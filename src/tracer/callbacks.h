@@ -9,10 +9,17 @@ namespace gprof::tracer {
 
 void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
 
-// Enables a callback for every function of the loaded library that is to be recorded.
-void EnableApiCallbacks(CUpti_SubscriberHandle subscriber, bool wants_queries);
+// Learns the functions of the loaded library and what each is to us; once. Only cudaProfilerStart and its like are
+// listened to from then on.
+void PrepareApiCallbacks(CUpti_SubscriberHandle subscriber);
+// Enables a callback for every function that is to be recorded, or none. Calls that threads are in at that moment are
+// left out. [one thread at a time]
+void SetApiCallbacks(bool on);
+// Whether a call that was entered at this stamp was entered since the callbacks were switched on: an OpenCall from before
+// tells nothing. 0 is no call.
+bool IsOfThisCapture(uint64_t start);
 
-// Name of a function without its version suffix. [writer thread]
+// Name of a function without its version suffix, empty for one that is not recorded. [writer thread, or salvage]
 trace::StringId ApiName(uint8_t domain, uint16_t cbid);
 
 }  // namespace gprof::tracer

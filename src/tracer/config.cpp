@@ -50,6 +50,8 @@ void TracerConfig::FromEnv(TracerConfig* config) {
     config->wants_nvtx = Lists(kinds, "nvtx");
   }
   config->wants_all_apis = IsSet(trace::env::kAllApis);
+  config->wants_memory_usage = IsSet(trace::env::kMemoryUsage);
+  config->wants_managed_memory = IsSet(trace::env::kManagedMemory);
   config->is_quiet = IsSet(trace::env::kQuiet);
   if (const char* level = getenv(trace::env::kGraphTrace); level != nullptr) {
     config->wants_graph_nodes = std::strcmp(level, "node") == 0;

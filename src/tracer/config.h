@@ -11,6 +11,8 @@ struct TracerConfig {
   bool wants_nvtx = true;
   bool wants_all_apis = false;
   bool wants_graph_nodes = false;
+  bool wants_memory_usage = false;
+  bool wants_managed_memory = false;
   bool is_quiet = false;
   uint32_t flush_ms = 500;
   char cupti[4096] = {};

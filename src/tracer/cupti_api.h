@@ -1,5 +1,4 @@
 // libcupti by dlopen: never linked, so that the program's own copy is used and its absence is a message, not a failure.
-// The only files that name cupti functions are this one and cupti_session.cpp.
 #pragma once
 
 #include <cupti.h>
@@ -19,15 +18,19 @@ struct CuptiApi {
   X(cuptiEnableCallback, true)            \
   X(cuptiGetCallbackName, true)           \
   X(cuptiActivityEnable, true)            \
+  X(cuptiActivityDisable, false)          \
   X(cuptiActivityRegisterCallbacks, true) \
   X(cuptiActivityGetNextRecord, true)     \
   X(cuptiActivityFlushAll, true)          \
   X(cuptiActivityGetNumDroppedRecords, false) \
   X(cuptiActivitySetAttribute, false)     \
+  X(cuptiActivityConfigureUnifiedMemoryCounter, false) \
   X(cuptiGetResultString, false)          \
   X(cuptiSetThreadIdType, false)          \
   X(cuptiGetStreamIdEx, false)            \
-  X(cuptiGetContextId, false)
+  X(cuptiGetContextId, false)             \
+  X(cuptiGetGraphId, false)               \
+  X(cuptiGetGraphNodeId, false)
 #define X(name, required) decltype(&::name) name = nullptr;
   GPROF_CUPTI_FUNCTIONS(X)
 #undef X

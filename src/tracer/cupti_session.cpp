@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "convert.h"
 #include "gpu_clock.h"
+#include "kinds.h"
 #include "notice.h"
 #include "sys.h"
 #include "tracer.h"
@@ -108,35 +109,13 @@ void SetAttributes() {
   Cupti().cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &size, &on);
 }
 
-bool EnableKind(CUpti_ActivityKind kind, const char* name) {
-  const CUptiResult result = Cupti().cuptiActivityEnable(kind);
-  if (result == CUPTI_SUCCESS) return true;
-  Message message;
-  message << name << " are not recorded: CUPTI answers " << Cupti().NameOf(result) << " ("
-          << static_cast<uint64_t>(result) << ")";
-  Say(trace::NoticeLevel::kInfo, message);
-  return false;
-}
-
-void EnableKinds() {
-  EnableKind(CUPTI_ACTIVITY_KIND_DEVICE, "devices");
-  EnableKind(CUPTI_ACTIVITY_KIND_CONTEXT, "contexts");
-  EnableKind(CUPTI_ACTIVITY_KIND_STREAM, "streams");
-  EnableKind(CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads");
-  EnableKind(CUPTI_ACTIVITY_KIND_JIT, "JIT compilations");
-  EnableKind(CUPTI_ACTIVITY_KIND_MEMCPY, "copies");
-  EnableKind(CUPTI_ACTIVITY_KIND_MEMCPY2, "peer copies");
-  EnableKind(CUPTI_ACTIVITY_KIND_MEMSET, "memsets");
-  if (!Config().wants_graph_nodes) EnableKind(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "graph launches");
-  EnableKind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels");
-}
-
 void EnableCallbacks() {
   for (const CUpti_CallbackId cbid : {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
                                       CUPTI_CBID_RESOURCE_STREAM_CREATED}) {
     Cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
-  EnableApiCallbacks(subscriber, Config().wants_all_apis);
+  PrepareApiCallbacks(subscriber);
+  SetApiCallbacks(true);
 }
 
 }  // namespace
@@ -158,7 +137,8 @@ bool StartCuptiSession() {
     message << "GPU work is not recorded: cuptiActivityRegisterCallbacks answers " << Cupti().NameOf(registered);
     Say(trace::NoticeLevel::kWarning, message);
   } else {
-    EnableKinds();
+    EnableFactKinds();
+    SetWorkKinds(true);
   }
   is_active.store(true, std::memory_order_release);
   EnableCallbacks();

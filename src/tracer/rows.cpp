@@ -19,6 +19,7 @@ class RowConverter {
       case RowType::kApi: return Add(*reinterpret_cast<const ApiRow*>(row));
       case RowType::kSync: return Add(*reinterpret_cast<const SyncRow*>(row));
       case RowType::kStream: return Add(*reinterpret_cast<const StreamRow*>(row));
+      case RowType::kEventRecord: return Add(*reinterpret_cast<const EventRecordRow*>(row));
       case RowType::kNvtx: return Add(reinterpret_cast<const NvtxShortRow*>(row));
     }
   }
@@ -52,6 +53,17 @@ class RowConverter {
     r.context = row.context;
     r.stream = row.stream;
     r.handle = row.handle;
+    writer_->Add(r, source_.cursor);
+  }
+
+  void Add(const EventRecordRow& row) {
+    trace::EventRecordRecord r;
+    r.time_ns = clock_.ToNs(row.stamp);
+    r.tid = source_.tid;
+    r.correlation = row.correlation;
+    r.context = row.context;
+    r.stream = StreamOfHandle(row.context, row.stream);
+    r.event = row.event;
     writer_->Add(r, source_.cursor);
   }
 

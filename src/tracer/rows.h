@@ -9,7 +9,7 @@
 
 namespace gprof::tracer {
 
-enum class RowType : uint8_t { kApi = 1, kSync = 2, kStream = 3, kNvtx = 4 };
+enum class RowType : uint8_t { kApi = 1, kSync = 2, kStream = 3, kNvtx = 4, kEventRecord = 5 };
 
 // Every row starts with this and is a multiple of eight bytes long.
 struct RowHeader {
@@ -45,6 +45,15 @@ struct StreamRow {
   uint32_t context;
   uint64_t stamp, handle;
   uint32_t stream, unused;
+};
+
+// Follows the ApiRow of a call that records an event.
+struct EventRecordRow {
+  RowHeader header;
+  uint32_t correlation;
+  uint64_t stamp;
+  uint64_t event, stream;  // handles
+  uint32_t context, unused;
 };
 
 // Flags of an NVTX row; the event (trace::NvtxEvent) is in the bits from kNvtxEventShift on.

@@ -1,0 +1,16 @@
+// Which of CUPTI's activity kinds are on. Facts are recorded as long as the tracer runs, work only during captures.
+#pragma once
+
+namespace gprof::tracer {
+
+// Devices, contexts, streams, …: what is said once and understood by everything later.
+void EnableFactKinds();
+
+// Kernels, copies, memory, …: what a capture is made of. Off leaves CUPTI as it was before, the latest kind first.
+// What CUPTI refuses is said once. [one thread at a time]
+void SetWorkKinds(bool on);
+
+// The driver is up: kinds that CUPTI refuses within cuInit are enabled now, if they are wanted.
+void EnableLateKinds();
+
+}  // namespace gprof::tracer
