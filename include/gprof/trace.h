@@ -35,8 +35,26 @@ struct Process {
   int64_t end_ns = 0;           // last thing known of it
   NameId name, command_line, host, tracer_version, cupti_path;
   uint32_t cupti_version = 0, driver_version = 0, runtime_version = 0;
+  int32_t rank = -1, local_rank = -1;  // -1: none, or not known
+  uint32_t world_size = 0;      // 0: not known
+  NameId rank_source;           // who numbered the ranks: "Slurm", "torchrun", …
+  NameId capture_mode;          // what was asked to be recorded, and when
+  int64_t gpu_complete_until_ns = 0;  // GPU work that ended later may be missing, 0 when none is
   bool is_forked = false;
-  bool has_end = false;         // ended cleanly: everything it recorded is here
+  bool has_end = false;         // there is an end record: everything it recorded is here
+  trace::EndReason end_reason = trace::EndReason::kExit;  // where has_end
+  bool IsSalvaged() const { return has_end && end_reason == trace::EndReason::kSalvaged; }
+};
+
+// A time in which a process was recorded. A process without any was recorded throughout.
+struct Capture {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t process = kNone;
+  uint32_t number = 0;          // counts the captures of the process from 1
+  trace::CaptureTrigger trigger = trace::CaptureTrigger::kBegin;    // what began it
+  trace::CaptureTrigger end_trigger = trace::CaptureTrigger::kEnd;  // what ended it
+  bool is_open = false;         // its stop is not in the trace; end_ns is the end of its process
+  int64_t DurationNs() const { return end_ns - start_ns; }
 };
 
 struct Thread {
@@ -90,7 +108,9 @@ struct GpuOp {
   trace::MemoryKind source_memory = trace::MemoryKind::kUnknown;
   trace::MemoryKind destination_memory = trace::MemoryKind::kUnknown;  // memsets: the memory filled
   uint32_t peer_device = kNone; // peer copies: the other device
+  uint32_t node = kNone;        // index into graph_nodes: the node that the program made, clones are followed back
   bool is_async = false;
+  bool is_from_before = false;  // launched before the capture that it ran in: its call was not recorded
   int64_t DurationNs() const { return end_ns - start_ns; }
   bool IsCopy() const { return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy; }
   bool IsPageable() const {
@@ -132,6 +152,7 @@ struct NvtxRange {
   uint16_t depth = 0;           // 0 is outermost
   bool is_push_pop = true;      // false: start/end, which need not nest
   bool is_open = false;         // never ended; end_ns is the end of its process
+  bool is_cut = false;          // it went on after the capture that it began in; end_ns is the end of that capture
   int64_t DurationNs() const { return end_ns - start_ns; }
 };
 
@@ -153,6 +174,46 @@ struct NvtxDomain {
 struct NvtxCategory {
   uint32_t domain = kNone, id = 0;
   NameId name;
+};
+
+// One entry of a payload: "Message size [bytes]" = 4096.
+struct PayloadValue {
+  NameId key;                   // of nested schemas "outer.inner"
+  NameId text;                  // as people read it: names of enumerations, elements of arrays joined
+  int64_t integer = 0;
+  bool is_integer = false;      // `integer` holds the value
+};
+
+// What a program attached to an NVTX event by a schema, decoded.
+struct NvtxPayload {
+  int64_t time_ns = 0;
+  uint32_t thread = kNone, domain = kNone;
+  uint32_t range = kNone;       // the range it is attached to (its begin or its end), or
+  uint32_t mark = kNone;        // the mark
+  uint32_t first_value = 0, last_value = 0;  // [first, last) of payload_values
+  uint32_t size_bytes = 0;      // of the raw bytes, which `dump` shows
+  NameId schema;                // name of the schema, may be empty
+  trace::NvtxEvent event{};
+};
+
+// A node of a CUDA graph, and the code that made it.
+struct GraphNode {
+  uint64_t id = 0;              // operations name it as graph_node
+  uint64_t original_id = 0;     // node that it is a clone of, 0 for none
+  int64_t time_ns = 0;
+  uint32_t process = kNone, thread = kNone;
+  uint32_t graph = 0;
+  uint32_t source = kNone;      // the node at the other end of the clones, itself where it is none; kNone: not recorded
+  uint32_t api = kNone;         // outermost call that made it
+  uint32_t range = kNone;       // innermost push/pop NVTX range of the thread then
+  uint8_t node_type = 0;        // CUgraphNodeType
+};
+
+// A CUDA event recorded into a stream.
+struct EventRecord {
+  int64_t time_ns = 0;
+  uint64_t event = 0;           // its handle
+  uint32_t process = kNone, thread = kNone, api = kNone, stream = kNone;
 };
 
 struct Sync {
@@ -181,10 +242,33 @@ struct Jit {
 struct MemoryEvent {
   int64_t time_ns = 0;
   uint64_t address = 0, size_bytes = 0;
+  uint64_t pool = 0;            // address of its memory pool, 0 for none
   uint32_t process = kNone, device = kNone, stream = kNone, api = kNone;
   trace::MemoryOp operation = trace::MemoryOp::kAllocate;
   trace::MemoryKind memory = trace::MemoryKind::kUnknown;
   bool is_async = false;
+};
+
+// A migration or page fault of managed memory.
+struct ManagedMemory {
+  int64_t start_ns = 0, end_ns = 0;
+  uint64_t value = 0;           // bytes of a migration, pages of a fault
+  uint64_t address = 0;
+  uint32_t process = kNone;
+  uint32_t source = kNone, destination = kNone;  // devices, kNone for the host and for devices not in the trace
+  uint32_t stream = kNone;
+  uint32_t flags = 0;           // access type or cause, as CUPTI has them
+  trace::ManagedKind kind = trace::ManagedKind::kUnknown;
+  int64_t DurationNs() const { return end_ns - start_ns; }
+};
+
+// A memory pool was made, trimmed or destroyed.
+struct MemoryPoolEvent {
+  int64_t time_ns = 0;
+  uint64_t pool = 0, size_bytes = 0, used_bytes = 0, release_threshold_bytes = 0, keep_bytes = 0;
+  uint32_t process = kNone, device = kNone, api = kNone;
+  trace::PoolOp operation = trace::PoolOp::kCreate;
+  bool is_imported = false;
 };
 
 struct Clock {
@@ -225,13 +309,17 @@ struct TraceHealth {
   uint64_t unmatched_nvtx_ends = 0;  // pops and ends without their start
   uint64_t open_ranges = 0;          // ranges never ended
   uint64_t unfinished_processes = 0; // processes without an end record
+  uint64_t salvaged_processes = 0;   // that died, and whose memory the launcher wrote into the trace
+  uint64_t salvaged_with_gpu_work = 0;  // of those, the ones whose last GPU work may be missing
+  uint64_t ops_from_before = 0;      // operations launched before the capture that they ran in
   uint64_t missing_strings = 0;      // ids without their text
   uint64_t duplicate_chunks = 0;     // a sequence number seen twice
   bool is_truncated = false;         // the file ends within a chunk
   // Nothing is known to be missing: what the gates may rely on.
   bool IsComplete() const {
     return damaged_chunks == 0 && skipped_bytes == 0 && missing_chunks == 0 && unknown_chunks == 0 &&
-           lost_records == 0 && bad_times == 0 && unfinished_processes == 0 && !is_truncated;
+           lost_records == 0 && bad_times == 0 && unfinished_processes == 0 && salvaged_with_gpu_work == 0 &&
+           !is_truncated;
   }
 };
 
@@ -239,6 +327,7 @@ struct Trace {
   std::string path;
   std::vector<std::string> strings;           // [0] is empty
   std::vector<Process> processes;
+  std::vector<Capture> captures;              // sorted by process, then start; those of a process do not overlap
   std::vector<Thread> threads;
   std::vector<Device> devices;                // sorted by ordinal
   std::vector<Context> contexts;
@@ -250,10 +339,16 @@ struct Trace {
   std::vector<NvtxMark> marks;                // sorted by time
   std::vector<NvtxDomain> domains;
   std::vector<NvtxCategory> categories;
+  std::vector<NvtxPayload> payloads;          // sorted by time
+  std::vector<PayloadValue> payload_values;
+  std::vector<GraphNode> graph_nodes;         // sorted by process, then id
+  std::vector<EventRecord> event_records;     // sorted by time
   std::vector<Sync> syncs;                    // sorted by start
   std::vector<Overhead> overheads;            // sorted by start
   std::vector<Jit> jits;                      // sorted by start
   std::vector<MemoryEvent> memory_events;     // sorted by time
+  std::vector<ManagedMemory> managed_memory;  // sorted by start
+  std::vector<MemoryPoolEvent> memory_pools;  // sorted by time
   std::vector<Clock> clocks;
   std::vector<Loss> losses;
   std::vector<Notice> notices;
@@ -266,6 +361,7 @@ struct Trace {
   struct Slice {
     uint32_t first = 0, last = 0;
   };
+  std::vector<Slice> process_captures;        // one for each process
   std::vector<Slice> thread_api_calls;        // one for each thread
   std::vector<Slice> thread_ranges;           // one for each thread
   std::vector<Slice> device_ops;              // one for each device

@@ -213,8 +213,8 @@ class Assembler {
   }
 
   void Read(std::string_view name, LineParser& line, trace::Text* text) {
-    line.Quoted(name, &text_);
-    *text = {text_.data(), static_cast<uint32_t>(text_.size())};  // the writer keeps a copy
+    line.Quoted(name, &bytes_);
+    *text = {bytes_.data(), static_cast<uint32_t>(bytes_.size())};  // the writer keeps a copy
   }
 
   void Read(std::string_view name, LineParser& line, trace::StringId* id) {
@@ -250,7 +250,8 @@ class Assembler {
   const ReservedIds* reserved_;
   ReservedIds used_;
   std::string out_;
-  std::string text_;
+  std::string text_;   // of the last string
+  std::string bytes_;  // of the record's field of bytes: a string behind it must not change it
   std::unordered_map<trace::ProcessKey, ProcessState, ProcessKeyHash> processes_;
   ProcessState* process_ = nullptr;
   std::unique_ptr<ChunkWriter> writer_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "trace/enum_or.h"
 #include "trace/huge_pages.h"
 #include "trace/joins.h"
 #include "trace/saturate.h"
@@ -13,17 +14,12 @@
 namespace gprof {
 namespace {
 
-// A number that the format does not know yet reads as `fallback`: no switch ever sees it.
-template <class Enum>
-Enum EnumOr(uint8_t value, Enum last, Enum fallback) {
-  return value <= static_cast<uint8_t>(last) ? static_cast<Enum>(value) : fallback;
-}
-
 trace::CopyKind ToCopyKind(uint8_t v) {
   return EnumOr(v, trace::CopyKind::kPeerToPeer, trace::CopyKind::kUnknown);
 }
-trace::MemoryKind ToMemoryKind(uint8_t v) {
-  return EnumOr(v, trace::MemoryKind::kManagedStatic, trace::MemoryKind::kUnknown);
+trace::CaptureTrigger ToTrigger(uint8_t v) {
+  return v == 0 ? trace::CaptureTrigger::kBegin
+                : EnumOr(v, trace::CaptureTrigger::kEnd, trace::CaptureTrigger::kCommand);
 }
 
 template <class T>
@@ -42,6 +38,7 @@ void TraceBuilder::Reserve(const RecordCounts& counts) {
   ReserveHuge(draft_.trace.syncs, count(RecordKind::kSync));
   ReserveHuge(draft_.trace.memory_events, count(RecordKind::kMemory));
   ReserveHuge(draft_.nvtx_events, count(RecordKind::kNvtx));
+  draft_.trace.graph_nodes.reserve(count(RecordKind::kGraphNode));
 }
 
 void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
@@ -53,6 +50,7 @@ void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
     p.image = header.process.image;
     draft_.trace.processes.push_back(p);
     draft_.correlations.emplace_back();
+    draft_.end_times_ns.push_back(0);
   }
   first_ns_ = std::numeric_limits<int64_t>::max();
   last_ns_ = 0;
@@ -105,6 +103,13 @@ uint32_t TraceBuilder::ThreadIndex(uint32_t tid) {
   return index;
 }
 
+uint32_t TraceBuilder::StreamOf(uint32_t context, uint32_t stream, std::vector<LateStream>* late, std::size_t event) {
+  if (stream == 0) return kNone;
+  if (context != 0) return draft_.StreamIndex(process_, context, stream);
+  late->push_back({static_cast<uint32_t>(event), process_, stream});
+  return kNone;
+}
+
 uint32_t TraceBuilder::ShapeIndex(trace::ShapeId shape) {
   return shape.value == 0 ? kNone : draft_.shape_ids.Find(process_, shape.value);
 }
@@ -146,6 +151,11 @@ void TraceBuilder::Add(const trace::ProcessRecord& r) {
   UpdateIfSet(&p.driver_version, r.driver_version);
   UpdateIfSet(&p.runtime_version, r.runtime_version);
   p.is_forked = p.is_forked || r.is_forked != 0;
+  if (r.rank >= 0) p.rank = r.rank;
+  if (r.local_rank >= 0) p.local_rank = r.local_rank;
+  UpdateIfSet(&p.world_size, r.world_size);
+  UpdateIfSet(&p.rank_source, Name(r.rank_source));
+  UpdateIfSet(&p.capture_mode, Name(r.capture_mode));
 }
 
 void TraceBuilder::Add(const trace::ThreadRecord& r) {
@@ -298,10 +308,7 @@ void TraceBuilder::Add(const trace::SyncRecord& r) {
   s.api = r.correlation;
   s.event = r.event;
   s.kind = EnumOr(r.sync_kind, trace::SyncKind::kContext, trace::SyncKind::kUnknown);
-  if (r.stream != 0 && r.context != 0) s.stream = draft_.StreamIndex(process_, r.context, r.stream);
-  if (r.stream != 0 && r.context == 0) {
-    draft_.late_sync_streams.push_back({static_cast<uint32_t>(draft_.trace.syncs.size()), process_, r.stream});
-  }
+  s.stream = StreamOf(r.context, r.stream, &draft_.late_sync_streams, draft_.trace.syncs.size());
   Touch(s.start_ns, s.end_ns);
   draft_.trace.syncs.push_back(s);
 }
@@ -331,68 +338,29 @@ void TraceBuilder::Add(const trace::JitRecord& r) {
   draft_.trace.jits.push_back(j);
 }
 
-void TraceBuilder::Add(const trace::MemoryRecord& r) {
-  MemoryEvent m;
-  m.time_ns = TimeNs(r.time_ns);
-  m.address = r.address;
-  m.size_bytes = r.size_bytes;
-  m.process = process_;
-  m.device = r.device;
-  m.api = r.correlation;
-  m.operation =
-      r.operation == static_cast<uint8_t>(trace::MemoryOp::kFree) ? trace::MemoryOp::kFree : trace::MemoryOp::kAllocate;
-  m.memory = ToMemoryKind(r.memory);
-  m.is_async = r.is_async != 0;
-  if (r.stream != 0 && r.context != 0) m.stream = draft_.StreamIndex(process_, r.context, r.stream);
-  if (r.stream != 0 && r.context == 0) {
-    draft_.late_memory_streams.push_back(
-        {static_cast<uint32_t>(draft_.trace.memory_events.size()), process_, r.stream});
-  }
-  Touch(m.time_ns, m.time_ns);
-  draft_.trace.memory_events.push_back(m);
-}
-
-// ---- what the program said about itself ----
-
-void TraceBuilder::Add(const trace::NvtxRecord& r) {
-  NvtxEvent e;
+void TraceBuilder::Add(const trace::EventRecordRecord& r) {
+  EventRecord e;
   e.time_ns = TimeNs(r.time_ns);
-  e.range = r.range;
-  e.payload = r.payload;
-  e.thread = ThreadIndex(r.tid);
-  e.domain = draft_.DomainIndex(process_, r.domain);
-  e.message = Name(r.message);
-  e.category = r.category;
-  e.color = r.color;
-  e.event = static_cast<trace::NvtxEvent>(r.event);
-  e.payload_type = EnumOr(r.payload_type, trace::PayloadType::kExtended, trace::PayloadType::kNone);
+  e.event = r.event;
+  e.process = process_;
+  e.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
+  e.api = r.correlation;
+  e.stream = StreamOf(r.context, r.stream, &draft_.late_event_streams, draft_.trace.event_records.size());
   Touch(e.time_ns, e.time_ns);
-  draft_.nvtx_events.push_back(e);
+  draft_.trace.event_records.push_back(e);
 }
 
-void TraceBuilder::Add(const trace::NvtxDomainRecord& r) {
-  const NameId name = Name(r.name);
-  draft_.trace.domains[draft_.DomainIndex(process_, r.domain)].name = name;
-}
-
-void TraceBuilder::Add(const trace::NvtxCategoryRecord& r) {
-  const uint32_t domain = draft_.DomainIndex(process_, r.domain);
-  uint32_t& index = draft_.categories(domain, r.category);
-  if (index == kNone) {
-    index = static_cast<uint32_t>(draft_.trace.categories.size());
-    draft_.trace.categories.push_back({domain, r.category, {}});
-  }
-  draft_.trace.categories[index].name = Name(r.name);
-}
-
-void TraceBuilder::Add(const trace::NvtxNameRecord& r) {
-  ObjectName n;
+void TraceBuilder::Add(const trace::GraphNodeRecord& r) {
+  GraphNode n;
+  n.id = r.node;
+  n.original_id = r.original;
   n.time_ns = TimeNs(r.time_ns);
-  n.handle = r.handle;
   n.process = process_;
-  n.name = Name(r.name);
-  n.object = static_cast<trace::NvtxNameKind>(r.object);
-  draft_.object_names.push_back(n);
+  n.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
+  n.graph = r.graph;
+  n.node_type = r.node_type;
+  Touch(n.time_ns, n.time_ns);
+  draft_.trace.graph_nodes.push_back(n);
 }
 
 // ---- about the trace itself ----
@@ -419,8 +387,26 @@ void TraceBuilder::Add(const trace::NoticeRecord& r) {
 }
 
 void TraceBuilder::Add(const trace::EndRecord& r) {
-  draft_.trace.processes[process_].has_end = true;
+  Process& p = draft_.trace.processes[process_];
+  int64_t& last_ns = draft_.end_times_ns[process_];
   Touch(TimeNs(r.time_ns), TimeNs(r.time_ns));
+  if (p.has_end && TimeNs(r.time_ns) < last_ns) return;  // a process that was stopped may have gone on
+  last_ns = TimeNs(r.time_ns);
+  p.has_end = true;
+  p.end_reason = r.reason == 0 ? trace::EndReason::kExit
+                               : EnumOr(r.reason, trace::EndReason::kSalvaged, trace::EndReason::kStopped);
+  p.gpu_complete_until_ns = TimeNs(r.gpu_complete_until_ns);
+}
+
+void TraceBuilder::Add(const trace::CaptureRecord& r) {
+  CaptureBorder border;
+  border.time_ns = TimeNs(r.time_ns);
+  border.process = process_;
+  border.number = r.number;
+  border.trigger = ToTrigger(r.trigger);
+  border.is_start = r.event == static_cast<uint8_t>(trace::CaptureEvent::kStart);
+  Touch(border.time_ns, border.time_ns);
+  draft_.capture_borders.push_back(border);
 }
 
 }  // namespace gprof

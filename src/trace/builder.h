@@ -55,6 +55,15 @@ class TraceBuilder {
   void Add(const trace::LossRecord& r);
   void Add(const trace::NoticeRecord& r);
   void Add(const trace::EndRecord& r);
+  void Add(const trace::CaptureRecord& r);
+  void Add(const trace::EventRecordRecord& r);
+  void Add(const trace::GraphNodeRecord& r);
+  void Add(const trace::ManagedMemoryRecord& r);
+  void Add(const trace::MemoryPoolRecord& r);
+  void Add(const trace::NvtxSchemaRecord& r);
+  void Add(const trace::NvtxSchemaEntryRecord& r);
+  void Add(const trace::NvtxEnumRecord& r);
+  void Add(const trace::NvtxPayloadRecord& r);
 
   // `framing` is what the reader has counted. The builder is used up.
   Trace Finish(const TraceHealth& framing);
@@ -63,6 +72,8 @@ class TraceBuilder {
   NameId Name(trace::StringId id);
   uint32_t ThreadIndex(uint32_t tid);
   uint32_t ShapeIndex(trace::ShapeId shape);
+  // kNone for stream 0. A stream without its context is noted in `late`, for the event with that index.
+  uint32_t StreamOf(uint32_t context, uint32_t stream, std::vector<LateStream>* late, std::size_t event);
   void Touch(int64_t start_ns, int64_t end_ns) {
     if (start_ns > 0 && start_ns < first_ns_) first_ns_ = start_ns;
     if (end_ns > last_ns_) last_ns_ = end_ns;

@@ -34,7 +34,9 @@ class ChunkWriter {
 
   template <class R>
   void Add(R r) {
-    if constexpr (std::is_same_v<R, trace::StringRecord>) KeepText(&r.text);
+    R::Fields(r, [&](const trace::FieldInfo&, auto& field) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(field)>, trace::Text>) KeepText(&field);
+    });
     Want(R::kKind);
     std::get<std::vector<R>>(rows_).push_back(r);
   }

@@ -3,11 +3,12 @@
 //
 // Until the joins have run, some fields of the model hold what the record holds:
 //   * `device` of operations, contexts and streams is an index into `device_slots`,
-//   * `device` of JIT and memory records is the ordinal in their process,
-//   * `api` of syncs and memory records is a correlation id.
+//   * devices of JIT and memory records are ordinals in their process,
+//   * `api` of syncs, event records, memory and pool records is a correlation id.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "gprof/trace.h"
@@ -32,6 +33,33 @@ struct NvtxEvent {
   uint32_t category = 0, color = 0;
   trace::NvtxEvent event{};
   trace::PayloadType payload_type = trace::PayloadType::kNone;
+};
+
+// A record of a payload's layout, and the domain it belongs to.
+template <class R>
+struct OfDomain {
+  uint32_t domain = kNone;
+  R record;  // its StringId is not usable here: see name
+  NameId name;
+};
+
+// The bytes that a program attached to an NVTX event.
+struct RawPayload {
+  int64_t time_ns = 0;
+  uint64_t range = 0, schema = 0;
+  uint64_t first_byte = 0;  // in Draft::payload_bytes
+  uint32_t size_bytes = 0;
+  uint32_t thread = kNone, domain = kNone;
+  trace::NvtxEvent event{};
+  uint32_t of_range = kNone, of_mark = kNone;  // what it is attached to
+};
+
+// Where the recording of a process began or stopped.
+struct CaptureBorder {
+  int64_t time_ns = 0;
+  uint32_t process = kNone, number = 0;
+  trace::CaptureTrigger trigger{};
+  bool is_start = false;
 };
 
 struct ObjectName {
@@ -75,7 +103,14 @@ struct Draft {
   std::vector<uint32_t> missing_names;  // placeholders `<name #12>`, sorted
   std::vector<LateName> late_names;
   std::vector<LateShape> late_shapes;
-  std::vector<LateStream> late_sync_streams, late_memory_streams;
+  std::vector<LateStream> late_sync_streams, late_memory_streams, late_event_streams, late_managed_streams;
+  std::vector<CaptureBorder> capture_borders;
+  std::vector<int64_t> end_times_ns;  // of end records, by process
+  std::vector<OfDomain<trace::NvtxSchemaRecord>> schemas;
+  std::vector<OfDomain<trace::NvtxSchemaEntryRecord>> schema_entries;
+  std::vector<OfDomain<trace::NvtxEnumRecord>> enum_values;
+  std::vector<RawPayload> raw_payloads;
+  std::string payload_bytes;
   std::vector<NvtxEvent> nvtx_events;
   std::vector<ObjectName> object_names;
   std::vector<CorrelationExtent> correlations;  // of calls, by process

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <unordered_map>
 
 #include "trace/flat_index.h"
@@ -19,6 +20,15 @@ void AppendNumber(T value, std::string* out) {
   char digits[24];
   const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
   out->append(digits, end);
+}
+
+// The field of `other` that `field` is in `record`.
+template <class R, class T>
+T SameFieldOf(const R& other, const R& record, const T& field) {
+  const auto offset = reinterpret_cast<const char*>(&field) - reinterpret_cast<const char*>(&record);
+  T value;
+  std::memcpy(&value, reinterpret_cast<const char*>(&other) + offset, sizeof value);
+  return value;
 }
 
 // Texts and shapes that were read so far, of all processes. The first definition of an id counts.
@@ -110,9 +120,17 @@ class Dumper {
     }
     const bool is_entry = trace::IsDictionary(R::kKind) && static_cast<uint16_t>(R::kKind) != kind_;
     if (is_entry || !IsWanted(static_cast<uint16_t>(R::kKind))) return;
+    static const R defaults;
     for (const R& r : rows) {
       line_ = R::kName;
-      R::Fields(r, [&](const trace::FieldInfo& info, const auto& v) { AppendField(info.name, v); });
+      R::Fields(r, [&](const trace::FieldInfo& info, const auto& v) {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_arithmetic_v<T>) {
+          AppendField(info.name, v, SameFieldOf(defaults, r, v));
+        } else {
+          AppendField(info.name, v);
+        }
+      });
       write_(line_);
     }
   }
@@ -123,9 +141,10 @@ class Dumper {
     line_ += '=';
   }
 
+  // What is not said reads as its default, which is not always 0.
   template <class T>
-  void AppendField(const char* name, T value) {
-    if (value == 0 && !options_.has_all_fields) return;
+  void AppendField(const char* name, T value, T usual = 0) {
+    if (value == usual && !options_.has_all_fields) return;
     AppendName(name);
     AppendNumber(value, &line_);
   }

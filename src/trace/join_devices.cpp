@@ -185,17 +185,24 @@ void NumberDevices(Draft& draft) {
   for (Stream& s : t.streams) from_slot(s.device);
   for (Jit& j : t.jits) from_ordinal(j.process, j.device);
   for (MemoryEvent& m : t.memory_events) from_ordinal(m.process, m.device);
+  for (MemoryPoolEvent& p : t.memory_pools) from_ordinal(p.process, p.device);
+  for (ManagedMemory& m : t.managed_memory) from_ordinal(m.process, m.source), from_ordinal(m.process, m.destination);
 }
 
 void ResolveLateStreams(Draft& draft) {
   Trace& t = draft.trace;
-  if (draft.late_sync_streams.empty() && draft.late_memory_streams.empty()) return;
   FlatIndex by_id;  // stream ids are unique in a process
-  for (uint32_t i = 0; i < t.streams.size(); ++i) by_id(t.streams[i].process, t.streams[i].id) = i;
-  for (const LateStream& l : draft.late_sync_streams) t.syncs[l.event].stream = by_id.Find(l.process, l.stream);
-  for (const LateStream& l : draft.late_memory_streams) {
-    t.memory_events[l.event].stream = by_id.Find(l.process, l.stream);
-  }
+  const auto resolve = [&](const std::vector<LateStream>& late, auto& events) {
+    if (late.empty()) return;
+    if (by_id.size() == 0) {
+      for (uint32_t i = 0; i < t.streams.size(); ++i) by_id(t.streams[i].process, t.streams[i].id) = i;
+    }
+    for (const LateStream& l : late) events[l.event].stream = by_id.Find(l.process, l.stream);
+  };
+  resolve(draft.late_sync_streams, t.syncs);
+  resolve(draft.late_memory_streams, t.memory_events);
+  resolve(draft.late_event_streams, t.event_records);
+  resolve(draft.late_managed_streams, t.managed_memory);
 }
 
 void FinishStreams(Draft& draft) {

@@ -8,7 +8,9 @@ namespace {
 template <class F>
 void ForEachName(Draft& draft, F f) {
   Trace& t = draft.trace;
-  for (Process& p : t.processes) f(p.name), f(p.command_line), f(p.host), f(p.tracer_version), f(p.cupti_path);
+  for (Process& p : t.processes) {
+    f(p.name), f(p.command_line), f(p.host), f(p.tracer_version), f(p.cupti_path), f(p.rank_source), f(p.capture_mode);
+  }
   for (Thread& x : t.threads) f(x.name);
   for (DeviceSlot& x : draft.device_slots) f(x.name), f(x.uuid);
   for (GpuOp& x : t.ops) f(x.name);
@@ -18,6 +20,9 @@ void ForEachName(Draft& draft, F f) {
   for (NvtxCategory& x : t.categories) f(x.name);
   for (Notice& x : t.notices) f(x.message);
   for (ObjectName& x : draft.object_names) f(x.name);
+  for (auto& x : draft.schemas) f(x.name);
+  for (auto& x : draft.schema_entries) f(x.name);
+  for (auto& x : draft.enum_values) f(x.name);
 }
 
 }  // namespace

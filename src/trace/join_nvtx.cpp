@@ -5,6 +5,7 @@
 
 #include "trace/joins.h"
 #include "trace/order.h"
+#include "trace/range_cursor.h"
 
 namespace gprof {
 namespace {
@@ -195,20 +196,6 @@ class RangePairing {
   uint32_t first_range_ = 0;
 };
 
-void LinkThread(Trace& t, Trace::Slice calls, Trace::Slice ranges, std::vector<uint32_t>& open) {
-  open.clear();
-  uint32_t next = ranges.first;
-  for (uint32_t i = calls.first; i < calls.last; ++i) {
-    ApiCall& call = t.api_calls[i];
-    for (; next < ranges.last && t.ranges[next].start_ns <= call.start_ns; ++next) {
-      if (t.ranges[next].is_push_pop) open.push_back(next);
-    }
-    const auto is_over = [&](const NvtxRange& r) { return !r.is_open && r.end_ns <= call.start_ns; };
-    while (!open.empty() && is_over(t.ranges[open.back()])) open.pop_back();
-    call.range = open.empty() ? kNone : open.back();
-  }
-}
-
 }  // namespace
 
 void PairRanges(Draft& draft) {
@@ -216,9 +203,12 @@ void PairRanges(Draft& draft) {
 }
 
 void LinkCallsToRanges(Trace& trace) {
-  std::vector<uint32_t> open;
-  for (std::size_t i = 0; i < trace.threads.size(); ++i) {
-    LinkThread(trace, trace.thread_api_calls[i], trace.thread_ranges[i], open);
+  for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) {
+    const Trace::Slice calls = trace.thread_api_calls[thread];
+    RangeCursor ranges(trace, thread);
+    for (uint32_t i = calls.first; i < calls.last; ++i) {
+      trace.api_calls[i].range = ranges.At(trace.api_calls[i].start_ns);
+    }
   }
 }
 

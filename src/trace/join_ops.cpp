@@ -15,11 +15,11 @@ void MarkMatched(const std::vector<ApiCall>& calls, uint32_t call, std::vector<b
   for (; call != kNone && !is_matched[call]; call = calls[call].parent) is_matched[call] = true;
 }
 
-enum class Capture : uint8_t { kNone, kBegin, kEnd };
+enum class StreamCapture : uint8_t { kNone, kBegin, kEnd };
 
-Capture CaptureOf(std::string_view function) {
-  if (function.find("StreamBeginCapture") != std::string_view::npos) return Capture::kBegin;
-  return function.find("StreamEndCapture") != std::string_view::npos ? Capture::kEnd : Capture::kNone;
+StreamCapture CaptureOf(std::string_view function) {
+  if (function.find("StreamBeginCapture") != std::string_view::npos) return StreamCapture::kBegin;
+  return function.find("StreamEndCapture") != std::string_view::npos ? StreamCapture::kEnd : StreamCapture::kNone;
 }
 
 }  // namespace
@@ -38,10 +38,12 @@ std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls) {
   Trace& t = draft.trace;
   std::vector<bool> is_matched(t.api_calls.size());
   TraceHealth& health = t.health;
+  const LaunchesBefore before(draft);
   for (GpuOp& op : t.ops) {
     op.api = calls.Find(op.process, op.correlation);
     if (op.api == kNone) {
-      ++health.unmatched_ops;
+      op.is_from_before = before.Has(op);
+      ++(op.is_from_before ? health.ops_from_before : health.unmatched_ops);
       continue;
     }
     ApiCall& call = t.api_calls[op.api];
@@ -56,14 +58,19 @@ std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls) {
   return is_matched;
 }
 
-void LinkSyncsAndMemory(Draft& draft, const CorrelationIndex& calls) {
-  for (Sync& s : draft.trace.syncs) s.api = calls.Find(s.process, s.api);
-  for (MemoryEvent& m : draft.trace.memory_events) m.api = calls.Find(m.process, m.api);
+void LinkOthers(Draft& draft, const CorrelationIndex& calls) {
+  const auto link = [&](auto& records) {
+    for (auto& r : records) r.api = calls.Find(r.process, r.api);
+  };
+  link(draft.trace.syncs);
+  link(draft.trace.memory_events);
+  link(draft.trace.memory_pools);
+  link(draft.trace.event_records);
 }
 
 void CountUnmatchedLaunches(Draft& draft, const std::vector<bool>& is_matched) {
   Trace& t = draft.trace;
-  std::vector<Capture> capture_of(draft.names.size());
+  std::vector<StreamCapture> capture_of(draft.names.size());
   for (std::size_t i = 0; i < capture_of.size(); ++i) {
     capture_of[i] = CaptureOf(draft.names.Text(NameId{static_cast<uint32_t>(i)}));
   }
@@ -71,8 +78,8 @@ void CountUnmatchedLaunches(Draft& draft, const std::vector<bool>& is_matched) {
     bool is_capturing = false;  // launches into a stream that is captured become nodes of a graph, nothing runs
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const ApiCall& c = t.api_calls[i];
-      const Capture capture = capture_of[c.function.value];
-      if (capture != Capture::kNone && c.result == 0) is_capturing = capture == Capture::kBegin;
+      const StreamCapture capture = capture_of[c.function.value];
+      if (capture != StreamCapture::kNone && c.result == 0) is_capturing = capture == StreamCapture::kBegin;
       if (!IsLaunch(c) || is_matched[i] || is_capturing || c.result != 0 || c.is_unfinished) continue;
       const bool is_inner = c.parent != kNone && IsLaunch(t.api_calls[c.parent]);
       if (!is_inner) ++t.health.unmatched_launches;

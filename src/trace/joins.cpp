@@ -19,7 +19,11 @@ void SortByTime(std::vector<T>& v) {
 }
 
 void CountProcesses(Trace& t) {
-  for (const Process& p : t.processes) t.health.unfinished_processes += p.has_end ? 0 : 1;
+  for (const Process& p : t.processes) {
+    t.health.unfinished_processes += p.has_end ? 0 : 1;
+    t.health.salvaged_processes += p.IsSalvaged() ? 1 : 0;
+    t.health.salvaged_with_gpu_work += p.IsSalvaged() && p.gpu_complete_until_ns != 0 ? 1 : 0;
+  }
 }
 
 }  // namespace
@@ -32,19 +36,24 @@ Trace JoinTrace(Draft draft) {
   NumberDevices(draft);
   FinishStreams(draft);
   NameThreads(draft);
+  PairCaptures(draft);
   {
     const CorrelationIndex calls = OrderApiCalls(draft);
     OrderOps(draft);
-    LinkSyncsAndMemory(draft, calls);
+    LinkOthers(draft, calls);
     CountUnmatchedLaunches(draft, LinkOps(draft, calls));
   }
   PairRanges(draft);
   LinkCallsToRanges(t);
+  LinkGraphNodes(t);
   SortByTime(t.marks);
   SortByStart(t.syncs);
   SortByStart(t.overheads);
   SortByStart(t.jits);
   SortByTime(t.memory_events);
+  SortByTime(t.memory_pools);
+  SortByTime(t.event_records);
+  SortByStart(t.managed_memory);
   CountProcesses(t);
   t.strings = draft.names.Take();
   return std::move(draft.trace);

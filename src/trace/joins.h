@@ -37,6 +37,23 @@ class CorrelationIndex {
   std::vector<Table> tables_;  // by process
 };
 
+// join_captures.cpp: when each process was recorded.
+void PairCaptures(Draft& draft);
+// The capture that holds `time_ns`, else the next one, else the last one; kNone for a process without captures.
+uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns);
+
+// Knows an operation that was launched before the capture that it ran in: correlation ids count up, so its id is lower
+// than that of any call of the capture.
+class LaunchesBefore {
+ public:
+  explicit LaunchesBefore(const Draft& draft);
+  bool Has(const GpuOp& op) const;
+
+ private:
+  const Draft& draft_;
+  std::vector<uint32_t> lowest_;  // correlation of the calls of each capture
+};
+
 // join_api.cpp: calls in order, their parents and their classes.
 CorrelationIndex OrderApiCalls(Draft& draft);
 
@@ -44,11 +61,14 @@ CorrelationIndex OrderApiCalls(Draft& draft);
 void OrderOps(Draft& draft);
 // Marks the calls that an operation is known of, and those around them.
 std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls);
-void LinkSyncsAndMemory(Draft& draft, const CorrelationIndex& calls);
+void LinkOthers(Draft& draft, const CorrelationIndex& calls);
 void CountUnmatchedLaunches(Draft& draft, const std::vector<bool>& is_matched);
 
 // join_nvtx.cpp: ranges from their ends, and the range that each call was made in.
 void PairRanges(Draft& draft);
 void LinkCallsToRanges(Trace& trace);
+
+// join_graphs.cpp: the code that made the node which an operation is a replay of.
+void LinkGraphNodes(Trace& trace);
 
 }  // namespace gprof

@@ -19,7 +19,12 @@ constexpr std::size_t kMagicBytes = sizeof kChunkMagic;
 // make that quadratic with millions of headers that all claim the same 8 MB; past this many bytes their word is taken.
 constexpr std::size_t kFailedBodyBudget = 64u << 20;
 
-constexpr std::size_t kKindCount = static_cast<std::size_t>(trace::RecordKind::kEnd) + 1;
+constexpr std::size_t KindCount() {
+  std::size_t count = 0;
+  trace::ForEachKind([&](auto* r) { count = std::max(count, static_cast<std::size_t>(r->kKind) + 1); });
+  return count;
+}
+constexpr std::size_t kKindCount = KindCount();
 
 bool IsKnown(uint16_t kind) {
   bool known = false;
