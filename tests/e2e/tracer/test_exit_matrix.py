@@ -1,0 +1,128 @@
+"""Every way a program can end, while it does nothing, while its threads are busy, while kernels or graphs run: the trace
+opens, everything that was delivered is in it exactly once, and what may be missing is said. docs/losses.md has the table.
+
+With GPROF_EXIT_MATRIX_JSON the table of what was seen is written to that file."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+import exit_matrix
+import harness
+
+DOCUMENT = pathlib.Path(__file__).resolve().parents[3] / "docs" / "losses.md"
+# A fatal signal can cut the write that is under way; what it held is written again.
+CUT_TAIL = "ends within a chunk|damaged chunks: 1$|skipped bytes"
+
+
+class MatrixTrace(harness.Trace):
+    def __init__(self, path):
+        super().__init__(path)
+        for record in self.records:
+            record["pid_of_chunk"] = record["chunk_pid"]
+
+
+def is_alive(pid):
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+class ExitMatrix(harness.Case):
+    rows = {}
+
+    @classmethod
+    def tearDownClass(cls):
+        path = os.environ.get("GPROF_EXIT_MATRIX_JSON")
+        if path:
+            pathlib.Path(path).write_text(json.dumps(cls.rows, indent=1))
+
+    def start(self, how, doing):
+        """The program under `profile`, as far as the point where it is about to end."""
+        self.go = self.folder / f"go{self.runs}"
+        self.page = self.folder / f"progress{self.runs}"
+        env = {"TEST_PROGRESS": str(self.page), "TEST_GO": str(self.go)}
+        path, command = self.profile_command("exit_matrix", [how, doing], [])
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+                                   env=self.environment("13.0", env), stdin=subprocess.DEVNULL)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        line = process.stdout.readline().decode()
+        self.assertIn('"fact":"ready"', line, process.poll())
+        return path, process, json.loads(line)["pid"]
+
+    def end_in_its_own_way(self, how, doing):
+        path, process, pid = self.start(how, doing)
+        self.addCleanup(kill, pid)
+        self.go.touch()
+        self.assertEqual(process.wait(timeout=harness.DEADLINE_S), exit_matrix.WAYS[how].code)
+        return path
+
+    def end_without_launcher(self, how, doing):
+        path, process, pid = self.start("return", doing)
+        self.addCleanup(kill, pid)
+        process.kill()
+        process.wait(timeout=harness.DEADLINE_S)
+        if how == "both_killed":
+            kill(pid)
+        else:
+            self.go.touch()
+        harness.wait_for(lambda: not is_alive(pid), "the end of the program")
+        # Any later command finds what nobody could write.
+        done = subprocess.run([harness.GPROF, "info", path], capture_output=True, timeout=harness.DEADLINE_S, check=False,
+                              env=self.environment(None, None))
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return path
+
+    def check(self, how, doing):
+        way = exit_matrix.WAYS[how]
+        path = (self.end_without_launcher if how in ("launcher_killed", "both_killed") else self.end_in_its_own_way)(how, doing)
+        slots = exit_matrix.read_slots(self.page)
+        trace = MatrixTrace(path)
+        for problem in trace.problems:
+            self.assertRegex(problem, CUT_TAIL)
+        checker = exit_matrix.Checker(self, trace, slots, way, harness.api_name)
+        checker.check_host()
+        checker.check_ends()
+        missing = checker.check_gpu()
+        complete = harness.total(self.report(path))["health.complete"]
+        if missing:
+            self.assertEqual(complete, 0, f"{missing} operations of the GPU are missing, and nothing says so")
+        if way.is_orderly and doing == "idle":
+            self.assertEqual((missing, complete), (0, 1))
+        self.rows[f"{how} {doing}"] = {"host_lost": 0, "gpu_missing": missing, "complete": complete,
+                                       "ends": [r["reason"] for r in checker.ends()]}
+
+    def check_all(self, doing):
+        for how in exit_matrix.WAYS:
+            with self.subTest(how=how, doing=doing):
+                self.check(how, doing)
+        violations = self.folder / "violations"
+        self.assertFalse(violations.exists(), violations.exists() and violations.read_text())
+
+    def test_idle(self):
+        self.check_all("idle")
+
+    def test_busy_threads(self):
+        self.check_all("threads")
+
+    def test_busy_gpu(self):
+        self.check_all("gpu")
+
+    def test_running_graph(self):
+        self.check_all("graph")
+
+
+if __name__ == "__main__":
+    harness.main()
