@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "cupti_session.h"
+#include "graph_nodes.h"
 #include "kinds.h"
 #include "strings.h"
 #include "thread_log.h"
@@ -335,6 +336,8 @@ void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cb
     if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) EnableLateKinds();
   } else if (cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED && data != nullptr) {
     OnStreamCreated(static_cast<const CUpti_ResourceData*>(data));
+  } else if (IsGraphNodeCallback(cbid) && data != nullptr) {
+    OnGraphNode(*static_cast<const CUpti_ResourceData*>(data));
   }
 }
 

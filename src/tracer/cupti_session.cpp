@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "convert.h"
 #include "gpu_clock.h"
+#include "graph_nodes.h"
 #include "kinds.h"
 #include "notice.h"
 #include "sys.h"
@@ -114,6 +115,7 @@ void EnableCallbacks() {
                                       CUPTI_CBID_RESOURCE_STREAM_CREATED}) {
     Cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
+  if (Config().wants_graph_nodes) ListenToGraphNodes(subscriber);
   PrepareApiCallbacks(subscriber);
   SetApiCallbacks(true);
 }

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "arena.h"
 #include "notice.h"
 #include "proc_file.h"
 #include "strings.h"
@@ -84,7 +85,8 @@ void FindLink(const char* uuid, trace::DeviceRecord* device) {
 trace::DeviceRecord DeviceOf(const CUpti_ActivityDevice5& a) {
   trace::DeviceRecord d;
   d.device = a.id;
-  d.name = Strings().Intern(a.name);
+  // The name is in the target's memory, which is not there any more when its launcher finishes the trace.
+  if (!is_salvage) d.name = Strings().Intern(a.name);
   char uuid[48];
   FormatUuid(a.uuid, uuid);
   d.uuid = Strings().Intern(uuid);

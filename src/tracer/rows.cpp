@@ -20,6 +20,7 @@ class RowConverter {
       case RowType::kSync: return Add(*reinterpret_cast<const SyncRow*>(row));
       case RowType::kStream: return Add(*reinterpret_cast<const StreamRow*>(row));
       case RowType::kEventRecord: return Add(*reinterpret_cast<const EventRecordRow*>(row));
+      case RowType::kGraphNode: return Add(*reinterpret_cast<const GraphNodeRow*>(row));
       case RowType::kNvtx: return Add(reinterpret_cast<const NvtxShortRow*>(row));
     }
   }
@@ -64,6 +65,17 @@ class RowConverter {
     r.context = row.context;
     r.stream = StreamOfHandle(row.context, row.stream);
     r.event = row.event;
+    writer_->Add(r, source_.cursor);
+  }
+
+  void Add(const GraphNodeRow& row) {
+    trace::GraphNodeRecord r;
+    r.time_ns = clock_.ToNs(row.stamp);
+    r.tid = source_.tid;
+    r.graph = row.graph;
+    r.node = row.node;
+    r.original = row.original;
+    r.node_type = static_cast<uint8_t>(row.node_type);
     writer_->Add(r, source_.cursor);
   }
 

@@ -9,7 +9,7 @@
 
 namespace gprof::tracer {
 
-enum class RowType : uint8_t { kApi = 1, kSync = 2, kStream = 3, kNvtx = 4, kEventRecord = 5 };
+enum class RowType : uint8_t { kApi = 1, kSync = 2, kStream = 3, kNvtx = 4, kEventRecord = 5, kGraphNode = 6 };
 
 // Every row starts with this and is a multiple of eight bytes long.
 struct RowHeader {
@@ -54,6 +54,14 @@ struct EventRecordRow {
   uint64_t stamp;
   uint64_t event, stream;  // handles
   uint32_t context, unused;
+};
+
+struct GraphNodeRow {
+  RowHeader header;
+  uint32_t graph;
+  uint64_t stamp;
+  uint64_t node, original;  // ids
+  uint32_t node_type, unused;
 };
 
 // Flags of an NVTX row; the event (trace::NvtxEvent) is in the bits from kNvtxEventShift on.
