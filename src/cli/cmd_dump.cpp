@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/leftovers.h"
 #include "cli/options.h"
 #include "cli/talk.h"
 #include "gprof/trace/record.h"
@@ -72,6 +73,7 @@ class Dump : public Command {
     if (!kinds_.empty()) {
       for (const std::string& name : SplitList(kinds_)) options_.kinds.push_back(KindOf(name));
     }
+    RecoverEarlierRuns();
     const MappedFile file(trace_);
     LineOutput output;
     try {

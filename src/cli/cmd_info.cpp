@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/facts.h"
 #include "cli/json.h"
+#include "cli/leftovers.h"
 #include "cli/options.h"
 #include "cli/talk.h"
 
@@ -192,6 +193,7 @@ class Info : public Command {
 
   int Run() override {
     if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to look at", "usage: gprof-cli info TRACE [options]");
+    RecoverEarlierRuns();
     const Trace trace = LoadTrace(trace_);
     WriteResult(format_ == "json" ? InfoJson(trace) : InfoText(trace, DetectTerminal(STDOUT_FILENO)).Render());
     return CodeOf(ExitCode::kGood);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/leftovers.h"
 #include "cli/options.h"
 #include "cli/recorded.h"
 #include "cli/talk.h"
@@ -68,6 +69,8 @@ class Profile : public Command {
     }
     options_.show_output = show_output_ == "true";
     options_.warn = Warn;
+    options_.report_loss = Warn;
+    RecoverEarlierRuns();
     const LaunchResult result = RunTraced(options_);
     // The program has its code, and nothing that goes wrong from here on may change it.
     try {

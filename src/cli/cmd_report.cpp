@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/leftovers.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/talk.h"
@@ -62,6 +63,7 @@ class ReportCommand : public Command {
     const std::vector<const Analysis*> analyses = Choose();
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
     options_.max_rows = rows_.value_or(format_ == "json" ? kJsonRows : kTextRows);
+    RecoverEarlierRuns();
     const Trace trace = LoadTrace(trace_);
     const Report report = RunAnalyses(trace, analyses, options_);
     const bool is_file = !output_.empty() && output_ != "-";

@@ -104,7 +104,8 @@ void SilenceOutput() {
 
 }  // namespace
 
-Child::Child(const std::vector<std::string>& command, bool show_output) : program_(command.front()) {
+Child::Child(const std::vector<std::string>& command, bool show_output, int capture_signal)
+    : relay_(capture_signal), program_(command.front()) {
   const Pipe gate = MakePipe(), verdict = MakePipe();
   pid_ = fork();
   if (pid_ < 0) throw Error(ExitCode::kLaunchFailed, std::string("cannot start a process: ") + std::strerror(errno));
@@ -136,8 +137,8 @@ void Child::Start(const std::vector<std::string>& environment) {
   is_running_ = true;
 }
 
-ChildEnd Child::Wait() {
-  const int status = relay_.WaitFor(pid_);
+ChildEnd Child::Wait(const std::vector<Attendant*>& attendants) {
+  const int status = relay_.WaitFor(pid_, attendants);
   return WIFSIGNALED(status) ? ChildEnd{0, WTERMSIG(status)} : ChildEnd{WEXITSTATUS(status), 0};
 }
 

@@ -18,7 +18,8 @@ struct ChildEnd {
 class Child {
  public:
   // Forks. The child waits for Start(), so that its pid can be known before anything else is done.
-  Child(const std::vector<std::string>& command, bool show_output);
+  // `capture_signal`: see SignalRelay.
+  Child(const std::vector<std::string>& command, bool show_output, int capture_signal = 0);
   // Without Start() the child goes away quietly.
   ~Child();
   Child(const Child&) = delete;
@@ -30,7 +31,8 @@ class Child {
   // Throws Error (126, 127) when that fails.
   void Start(const std::vector<std::string>& environment);
 
-  ChildEnd Wait();
+  // Sees to the attendants meanwhile.
+  ChildEnd Wait(const std::vector<Attendant*>& attendants);
 
  private:
   SignalRelay relay_;

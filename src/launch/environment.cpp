@@ -36,8 +36,8 @@ Environment::Environment(const char* const* inherited, const LaunchOptions& opti
     if (!std::string_view(*inherited).starts_with("GPROF_")) entries_.emplace_back(*inherited);
   }
   for (const auto& [name, value] : options.variables) Set(name, value);
-  if (options.trace_cuda) Inject("CUDA_INJECTION64_PATH", tracer);
-  if (options.trace_nvtx) Inject("NVTX_INJECTION64_PATH", tracer);
+  if (options.trace_cuda) Inject("CUDA_INJECTION64_PATH", env::kNextCudaInjection, tracer);
+  if (options.trace_nvtx) Inject("NVTX_INJECTION64_PATH", env::kNextNvtxInjection, tracer);
   SetTracerOptions(options);
 }
 
@@ -48,6 +48,26 @@ void Environment::SetTracerOptions(const LaunchOptions& options) {
   if (options.flush_ms != 0) Set(env::kFlushMs, std::to_string(options.flush_ms));
   if (!options.graph_trace.empty()) Set(env::kGraphTrace, options.graph_trace);
   if (!options.cupti_path.empty()) Set(env::kCupti, AbsoluteFile(options.cupti_path));
+  if (options.memory_usage) Set(env::kMemoryUsage, "1");
+  if (options.managed_memory) Set(env::kManagedMemory, "1");
+  if (options.is_quiet) Set(env::kQuiet, "1");
+  SetCapture(options.capture);
+}
+
+void Environment::SetCapture(const CaptureOptions& capture) {
+  if (capture.IsCommanded()) Set(env::kCapture, "command");
+  if (!capture.begin.empty()) Set(env::kCapture, capture.begin);
+  if (!capture.end.empty()) Set(env::kCaptureEnd, capture.end);
+  if (!capture.nvtx_range.empty()) Set(env::kNvtxCapture, capture.nvtx_range);
+  if (!capture.sample_steps.empty()) Set(env::kSampleSteps, capture.sample_steps);
+}
+
+void Environment::SetRunFolder(const std::string& path) {
+  Set(env::kRunFolder, path);
+}
+
+void Environment::SetOnlyPid(pid_t pid) {
+  Set(env::kOnlyPid, std::to_string(pid));
 }
 
 void Environment::SetOutput(const std::string& absolute_path, const std::string& run_id) {
@@ -71,11 +91,12 @@ void Environment::Erase(std::string_view name) {
   std::erase_if(entries_, [name](const std::string& entry) { return IsEntryOf(entry, name); });
 }
 
-void Environment::Inject(std::string_view name, const std::string& tracer) {
+void Environment::Inject(std::string_view name, std::string_view next, const std::string& tracer) {
   const std::optional<std::string> before = Get(name);
   if (before && !before->empty() && *before != tracer) {
     warnings_.push_back(std::string(name) + " was set to '" + *before +
                         "', another profiler perhaps; it is replaced for this run");
+    Set(next, *before);
   }
   Set(name, tracer);
 }

@@ -2,6 +2,8 @@
 // that inject the tracer, and those the user sets.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +19,8 @@ class Environment {
   Environment(const char* const* inherited, const LaunchOptions& options, const std::string& tracer);
 
   void SetOutput(const std::string& absolute_path, const std::string& run_id);
+  void SetRunFolder(const std::string& path);
+  void SetOnlyPid(pid_t pid);
   std::optional<std::string> Get(std::string_view name) const;
 
   const std::vector<std::string>& entries() const { return entries_; }
@@ -25,8 +29,9 @@ class Environment {
  private:
   void Set(std::string_view name, std::string_view value);
   void Erase(std::string_view name);
-  void Inject(std::string_view name, const std::string& tracer);
+  void Inject(std::string_view name, std::string_view next, const std::string& tracer);
   void SetTracerOptions(const LaunchOptions& options);
+  void SetCapture(const CaptureOptions& capture);
 
   std::vector<std::string> entries_;
   std::vector<std::string> warnings_;

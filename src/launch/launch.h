@@ -9,6 +9,22 @@
 
 namespace gprof {
 
+// When it is recorded. By default from the begin of the program to its end.
+struct CaptureOptions {
+  // Decided in the program, by the tracer: GPROF_CAPTURE and what belongs to it. Empty: left to the tracer.
+  std::string begin, end;
+  std::string nvtx_range;    // RANGE@DOMAIN
+  std::string sample_steps;  // as GPROF_SAMPLE_STEPS wants it
+  bool ends_program = false; // when a process says that its capture range was the last one
+  // Decided here, and told through the control page.
+  int64_t delay_ns = 0;      // from the start of the program
+  int64_t duration_ns = 0;   // 0: to the end
+  int toggle_signal = 0;     // starts and stops when the launcher is sent it; 0: none
+  int kill_signal = 0;       // for the program when the capture is over; 0: it goes on
+
+  bool IsCommanded() const { return delay_ns != 0 || duration_ns != 0 || toggle_signal != 0; }
+};
+
 struct LaunchOptions {
   std::vector<std::string> command;  // the program and its arguments
   std::string output = "run.trace";  // may hold %p %h %n %q{NAME} %%
@@ -19,8 +35,15 @@ struct LaunchOptions {
   std::string graph_trace;                                     // empty: left to the tracer
   uint32_t flush_ms = 0;                                       // 0: left to the tracer
   std::string cupti_path;                                      // empty: left to the tracer
+  bool memory_usage = false, managed_memory = false;
+  bool trace_children = true;
+  bool is_quiet = false;
+  CaptureOptions capture;
   std::vector<std::pair<std::string, std::string>> variables;  // set for the program on top of the inherited ones
   std::function<void(const std::string&)> warn = [](const std::string&) {};
+  // What is lost for good, which is said even when quiet.
+  std::function<void(const std::string&)> report_loss = [](const std::string&) {};
+  std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
 struct LaunchResult {

@@ -101,6 +101,8 @@ OutputFile Finish(int descriptor, const std::string& path) {
   if (fstat(descriptor, &status) != 0) FailToCreate(path, errno);
   file.path = path;
   file.absolute_path = std::filesystem::absolute(path).string();
+  file.device = status.st_dev;
+  file.inode = status.st_ino;
   file.run_id = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
   return file;
 }
@@ -111,6 +113,8 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
     : path(std::move(other.path)),
       absolute_path(std::move(other.absolute_path)),
       run_id(std::move(other.run_id)),
+      device(other.device),
+      inode(other.inode),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 OutputFile::~OutputFile() {

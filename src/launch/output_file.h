@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 namespace gprof {
@@ -12,6 +13,7 @@ class OutputFile {
   std::string path;  // as given, patterns replaced
   std::string absolute_path;
   std::string run_id;  // "device:inode", see env.h
+  uint64_t device = 0, inode = 0;
 
   explicit OutputFile(int descriptor) : descriptor_(descriptor) {}
   OutputFile(OutputFile&& other) noexcept;

@@ -1,9 +1,16 @@
 #include "launch/relay.h"
 
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "gprof/error.h"
+#include "launch/descriptor.h"
 
 namespace gprof {
 namespace {
@@ -12,9 +19,9 @@ constexpr int kTaken[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
                           SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGPIPE};
 
 // The terminal's signals come from the kernel and went to the program as well.
-bool WasSentToUsAlone(const siginfo_t& info, pid_t child) {
-  const bool is_from_a_process = info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL;
-  return is_from_a_process && info.si_pid != child;
+bool WasSentToUsAlone(int code, pid_t sender, pid_t child) {
+  const bool is_from_a_process = code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
+  return is_from_a_process && sender != child;
 }
 
 // Wakes a program that was stopped alone. One that a shell has continued with the whole group must be left alone: it
@@ -30,9 +37,14 @@ void Continue(pid_t child) {
 
 }  // namespace
 
-SignalRelay::SignalRelay() {
+SignalRelay::SignalRelay(int capture_signal) : capture_signal_(capture_signal) {
   sigemptyset(&taken_);
   for (const int signal : kTaken) sigaddset(&taken_, signal);
+  if (capture_signal_ != 0) sigaddset(&taken_, capture_signal_);
+  signals_ = MoveHigh(signalfd(-1, &taken_, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (signals_ < 0) {
+    throw Error(ExitCode::kLaunchFailed, std::string("cannot wait for signals: ") + std::strerror(errno));
+  }
   sigprocmask(SIG_BLOCK, &taken_, &inherited_mask_);
   // Inherited as ignored, SIGCHLD would have the kernel throw the exit status away.
   struct sigaction by_default = {};
@@ -40,12 +52,16 @@ SignalRelay::SignalRelay() {
   sigaction(SIGCHLD, &by_default, &inherited_child_action_);
 }
 
+SignalRelay::~SignalRelay() {
+  close(signals_);
+}
+
 void SignalRelay::RestoreInherited() const {
   sigaction(SIGCHLD, &inherited_child_action_, nullptr);
   sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
 }
 
-int SignalRelay::WaitFor(pid_t child) {
+int SignalRelay::WaitFor(pid_t child, const std::vector<Attendant*>& attendants) {
   for (;;) {
     int status = 0;
     const pid_t changed = waitpid(child, &status, WNOHANG | WUNTRACED);
@@ -54,13 +70,31 @@ int SignalRelay::WaitFor(pid_t child) {
       StopToo(WSTOPSIG(status), child);
       continue;
     }
-    siginfo_t info;
-    if (sigwaitinfo(&taken_, &info) > 0) Handle(info, child);
+    int64_t until_ns = kNever;
+    for (Attendant* attendant : attendants) until_ns = std::min(until_ns, attendant->Attend(MonotonicNs()));
+    Signal signal;
+    if (WaitForSignal(until_ns, attendants, &signal)) Handle(signal, child, attendants);
   }
 }
 
-void SignalRelay::Handle(const siginfo_t& info, pid_t child) {
-  switch (info.si_signo) {
+bool SignalRelay::WaitForSignal(int64_t until_ns, const std::vector<Attendant*>& attendants, Signal* signal) const {
+  std::vector<pollfd> descriptors = {{signals_, POLLIN, 0}};
+  for (const Attendant* attendant : attendants) attendant->AddDescriptors(&descriptors);
+  const int64_t left_ns = std::max<int64_t>(0, until_ns == kNever ? 0 : until_ns - MonotonicNs());
+  const timespec timeout = {left_ns / 1'000'000'000, left_ns % 1'000'000'000};
+  ppoll(descriptors.data(), descriptors.size(), until_ns == kNever ? nullptr : &timeout, nullptr);
+  signalfd_siginfo info;
+  if (read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return false;
+  *signal = {static_cast<int>(info.ssi_signo), info.ssi_code, static_cast<pid_t>(info.ssi_pid)};
+  return true;
+}
+
+void SignalRelay::Handle(const Signal& signal, pid_t child, const std::vector<Attendant*>& attendants) {
+  if (signal.number == capture_signal_) {
+    for (Attendant* attendant : attendants) attendant->OnCaptureSignal();
+    return;
+  }
+  switch (signal.number) {
     case SIGCHLD:
     case SIGPIPE:
     case SIGTTIN:
@@ -75,7 +109,7 @@ void SignalRelay::Handle(const siginfo_t& info, pid_t child) {
     default:
       break;
   }
-  if (WasSentToUsAlone(info, child)) kill(child, info.si_signo);
+  if (WasSentToUsAlone(signal.code, signal.sender, child)) kill(child, signal.number);
 }
 
 void SignalRelay::StopToo(int stop_signal, pid_t child) {

@@ -33,6 +33,8 @@ import tempfile
 
 SECTION = re.compile(r"--- (trace|file|run)(?: (\S+))?\s*$")
 TIME_LIMIT_S = 240
+# Runs and sessions of anybody else are none of ours.
+RUN_BASE = tempfile.TemporaryDirectory(prefix="gprof-base-")
 
 
 @dataclasses.dataclass
@@ -90,7 +92,7 @@ def environment(command):
     kept = ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")
     path = f"{command.parent}:{os.environ.get('PATH', '/usr/bin:/bin')}"
     return {**{name: os.environ[name] for name in kept if name in os.environ},
-            "PATH": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80"}
+            "PATH": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "GPROF_RUN_BASE": RUN_BASE.name}
 
 
 def run_step(step, folder, command):

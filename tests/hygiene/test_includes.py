@@ -15,7 +15,7 @@ OURS = {
     "src/tracer": FORMAT,
     "src/base": r"gprof/error\.h|base/.*",
     "src/trace": rf"{FORMAT}|{PUBLIC}|base/.*|trace/.*",
-    "src/launch": rf"gprof/trace/(env|file)\.h|{PUBLIC}|base/.*|launch/.*",
+    "src/launch": rf"gprof/trace/(env|file|record|run_folder)\.h|{PUBLIC}|base/.*|launch/.*",
     "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
     "src/export": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*|export/.*",
     "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|launch|analysis|export|cli)/.*",

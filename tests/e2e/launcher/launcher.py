@@ -35,6 +35,11 @@ class LauncherTest(unittest.TestCase):
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith("GPROF_") and not name.endswith("_INJECTION64_PATH")}
         self.env["LC_ALL"] = "C.UTF-8"
+        # Tests that run at the same time must not clear up after each other.
+        base = tempfile.TemporaryDirectory(prefix="gprof-base-")
+        self.addCleanup(base.cleanup)
+        self.base = pathlib.Path(base.name)
+        self.env["GPROF_RUN_BASE"] = str(self.base)
 
     def profile(self, *words, **options):
         return self.run_in_folder(self.cli, "profile", *words, **options)

@@ -7,7 +7,7 @@ import unittest
 
 from launcher import LauncherTest
 
-OURS = {"GPROF_OUTPUT", "GPROF_TRACE", "GPROF_RUN_ID", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}
+OURS = {"GPROF_OUTPUT", "GPROF_TRACE", "GPROF_RUN_ID", "GPROF_RUN_FOLDER", "GPROF_RUN_BASE", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}
 
 
 class Variables(LauncherTest):
@@ -20,7 +20,7 @@ class Variables(LauncherTest):
     def test_nothing_else_changes_not_even_the_order(self):
         self.env["WITH_NEWLINE"] = "a\nb"
         self.env["EMPTY"] = ""
-        bare = self.run_in_folder("env", "-0").stdout.split(b"\0")
+        bare = [entry for entry in self.run_in_folder("env", "-0").stdout.split(b"\0") if b"GPROF_" not in entry]
         traced = self.profile("env", "-0").stdout.split(b"\0")
         self.assertEqual([entry for entry in traced if entry.split(b"=")[0].decode() not in OURS], bare)
 
@@ -29,7 +29,8 @@ class Variables(LauncherTest):
         status = os.stat(self.folder / "x.trace")
         self.assertEqual({name: found.get(name) for name in OURS}, {
             "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx",
-            "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}",
+            "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}", "GPROF_RUN_BASE": None,
+            "GPROF_RUN_FOLDER": found["GPROF_RUN_FOLDER"],
             "CUDA_INJECTION64_PATH": str(self.stub), "NVTX_INJECTION64_PATH": str(self.stub)})
 
     def test_options_of_the_tracer(self):

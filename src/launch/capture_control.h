@@ -1,0 +1,55 @@
+// Starts and stops recording in every process of a run: the timers and the signal of `profile`.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "launch/attendant.h"
+#include "launch/launch.h"
+#include "launch/run_folder.h"
+
+namespace gprof {
+
+// How far the processes of a run have followed an order.
+struct Progress {
+  std::size_t living = 0;     // processes with an arena
+  std::size_t done = 0;       // of those, that have carried it out
+  std::size_t recording = 0;  // of those, that record
+  bool IsComplete() const { return done == living; }
+};
+Progress ProgressOf(const RunFolder& folder, uint32_t epoch);
+
+// Sends `signal` to the program and to every process of the run that is being traced.
+void SignalProgram(const RunFolder& folder, pid_t program, int signal);
+
+class CaptureControl : public Attendant {
+ public:
+  // `order` names the trace file. Publishes what holds at the start of the program.
+  CaptureControl(RunFolder* folder, const LaunchOptions& options, CaptureOrder order);
+
+  void OnProgramStart(pid_t program, int64_t now_ns);
+  int64_t Attend(int64_t now_ns) override;
+  void OnCaptureSignal() override;
+
+ private:
+  void Record(trace::CaptureTrigger trigger);
+  void Stop(trace::CaptureTrigger trigger);
+  void AttendTimers(int64_t now_ns);
+  void AttendKill(int64_t now_ns);
+  void AttendShutdown(int64_t now_ns);
+
+  RunFolder* folder_;
+  CaptureOptions options_;
+  std::function<void(const std::string&)> say_;
+  CaptureOrder order_;
+  pid_t program_ = -1;
+  int64_t start_ns_ = kNever, stop_ns_ = kNever;
+  int64_t kill_ns_ = kNever;  // when not even the processes that are slow to stop are waited for
+  int64_t look_ns_ = kNever;  // when to look for processes that want the end
+  uint32_t stop_epoch_ = 0;
+};
+
+}  // namespace gprof
