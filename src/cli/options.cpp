@@ -43,6 +43,17 @@ int64_t ReadTime(const std::string& option, const std::string& text) {
   return std::llround(ns);
 }
 
+int64_t ReadSeconds(const std::string& option, const std::string& text) {
+  constexpr double kLongest = 1e9;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value) || value < 0 || value > kLongest) {
+    throw Error(ExitCode::kUsage, option + " takes seconds, not '" + text + "'", "write for example " + option + " 2.5");
+  }
+  return std::llround(value * 1e9);
+}
+
 std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::vector<std::string>& arguments) {
   std::vector<std::string> joined;
   std::size_t i = 0;

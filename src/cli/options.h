@@ -18,6 +18,9 @@ std::string ShellQuoted(const std::string& text);
 // 250, 250ns, 10us, 1.5ms, 2s. Throws Error in the name of `option`.
 int64_t ReadTime(const std::string& option, const std::string& text);
 
+// 5, 0.5: seconds, as Nsight Systems has them. Nanoseconds come back.
+int64_t ReadSeconds(const std::string& option, const std::string& text);
+
 // Nsight Systems spells flags with a value, `-f true`. Taken as a flag and a program, that would run /bin/true. What
 // stands before the first positional is rewritten to --flag=true; a last word stays what it is, the program.
 std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::vector<std::string>& arguments);
