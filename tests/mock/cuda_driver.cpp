@@ -35,7 +35,15 @@ bool IsDevice(CUdevice device) { return device >= 0 && device < TheModel().devic
 CUresult SynchronizeStream(CUstream stream) {
   const uint64_t start_ns = NowNs();
   WaitUntilNs(stream->ready_ns);
+  WaitForHostFunctions(stream);
   ReportSync(3, start_ns, stream->id, 0xFFFFFFFFu, CUDA_SUCCESS);
+  return CUDA_SUCCESS;
+}
+
+CUresult RecordEvent(CUevent event, CUstream stream) {
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  event->ready_ns = std::max<uint64_t>(ResolveStream(stream)->ready_ns, NowNs());
+  event->is_recorded = true;
   return CUDA_SUCCESS;
 }
 
@@ -214,6 +222,8 @@ CUresult cuCtxSynchronize(void) {
       for (CUstream s : context->streams) ready_ns = std::max(ready_ns, s->ready_ns);
     }
     WaitUntilNs(ready_ns);
+    WaitForHostFunctions(context->null_stream);
+    for (CUstream s : context->streams) WaitForHostFunctions(s);
     ReportSync(4, start_ns, 0xFFFFFFFFu, 0xFFFFFFFFu, CUDA_SUCCESS);
     return CUDA_SUCCESS;
   });
@@ -350,11 +360,13 @@ CUresult cuEventDestroy(CUevent event) {
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   cuEventRecord_params p{event, stream};
-  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuEventRecord), &p, [&] {
-    event->ready_ns = std::max<uint64_t>(ResolveStream(stream)->ready_ns, NowNs());
-    event->is_recorded = true;
-    return CUDA_SUCCESS;
-  });
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuEventRecord), &p, [&] { return RecordEvent(event, stream); });
+}
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
+  cuEventRecordWithFlags_params p{event, stream, flags};
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuEventRecordWithFlags), &p,
+                       [&] { return RecordEvent(event, stream); });
 }
 
 CUresult cuEventSynchronize(CUevent event) {

@@ -1,5 +1,7 @@
 // Memory, copies, fills and graphs of the libcuda double. Device memory is host memory, so copies really copy.
+#include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "cuda_call.h"
 
@@ -26,15 +28,50 @@ void Report(OpKind kind, const void* address, Block block, CUstream stream) {
   op.bytes = block.size;
   op.source_memory = block.kind;
   op.address = reinterpret_cast<uintptr_t>(address);
+  if (block.pool != nullptr) {
+    op.pool = reinterpret_cast<uintptr_t>(block.pool);
+    op.pool_bytes = block.pool->bytes;
+    op.pool_used_bytes = block.pool->used_bytes;
+  }
   o->op(op);
 }
 
-CUresult Allocate(void** out, size_t bytes, uint8_t kind, CUstream stream = nullptr) {
+// A pool was made, trimmed or destroyed: CUpti_ActivityMemoryPoolOperationType.
+void ReportPool(uint32_t operation, CUmemoryPool pool, uint64_t keep_bytes = 0) {
+  const Observer* o = TheObserver();
+  if (o == nullptr) return;
+  Op op;
+  op.kind = OpKind::kPool;
+  op.start_ns = op.end_ns = NowNs();
+  op.device = pool->device;
+  op.correlation = CurrentCorrelation();
+  op.pool_operation = operation;
+  op.pool = reinterpret_cast<uintptr_t>(pool);
+  op.pool_bytes = pool->bytes;
+  op.pool_used_bytes = pool->used_bytes;
+  op.pool_keep_bytes = keep_bytes;
+  o->op(op);
+}
+
+CUmemoryPool DefaultPool() {
+  CUmemoryPool& pool = TheModel().default_pools[CurrentContext()->device];
+  if (pool == nullptr) {
+    pool = new CUmemPoolHandle_st;
+    pool->device = CurrentContext()->device;
+  }
+  return pool;
+}
+
+CUresult Allocate(void** out, size_t bytes, uint8_t kind, CUstream stream = nullptr, CUmemoryPool pool = nullptr) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   if (bytes > kMaxAllocationBytes) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = std::malloc(bytes);
   if (*out == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  const Block block{bytes, kind, CurrentContext()->device};
+  const Block block{bytes, kind, CurrentContext()->device, pool};
+  if (pool != nullptr) {
+    pool->used_bytes += bytes;
+    if (pool->bytes < pool->used_bytes) pool->bytes = pool->used_bytes;
+  }
   AddBlock(*out, block);
   Report(OpKind::kAllocate, *out, block, stream);
   return CUDA_SUCCESS;
@@ -43,6 +80,7 @@ CUresult Allocate(void** out, size_t bytes, uint8_t kind, CUstream stream = null
 CUresult Release(void* address, CUstream stream = nullptr) {
   const Block block = FindBlock(address);
   if (!RemoveBlock(address)) return CUDA_ERROR_INVALID_VALUE;
+  if (block.pool != nullptr) block.pool->used_bytes -= block.size;
   Report(OpKind::kFree, address, block, stream);
   std::free(address);
   return CUDA_SUCCESS;
@@ -57,6 +95,7 @@ CUresult Copy(void* to, const void* from, size_t bytes, uint8_t copy_kind, bool 
   op.source_memory = FindBlock(from).kind;
   op.destination_memory = FindBlock(to).kind;
   op.is_async = is_async;
+  if (copy_kind == kHostToDevice) TouchManaged(from, bytes, kOnHost, false);
   std::memmove(to, from, bytes);
   const uint64_t end_ns = Enqueue(op, ResolveStream(stream), CopyNs(op));
   // Pageable memory is staged, so the host waits even in an asynchronous copy.
@@ -97,44 +136,46 @@ Op MemsetOp(CUdeviceptr to, uint32_t value, size_t bytes, bool is_async) {
 CUresult Fill(CUdeviceptr to, unsigned char value, size_t bytes, bool is_async, CUstream stream) {
   if (to == 0) return CUDA_ERROR_INVALID_VALUE;
   const Op op = MemsetOp(to, value, bytes, is_async);
+  TouchManaged(ToPointer(to), bytes, CurrentContext()->device, false);
   std::memset(ToPointer(to), value, bytes);
   const uint64_t end_ns = Enqueue(op, ResolveStream(stream), MemsetNs(bytes));
   if (!is_async) WaitUntilNs(end_ns);
   return CUDA_SUCCESS;
 }
 
-uint64_t DurationOf(const Op& op) {
-  return op.kind == OpKind::kKernel ? KernelNs(op.grid) : op.kind == OpKind::kMemcpy ? CopyNs(op) : MemsetNs(op.bytes);
-}
-
-CUgraphNode AddNode(CUgraph graph, CUgraphNodeType type, const Op& op) {
-  auto* node = new CUgraphNode_st;
-  graph->nodes.push_back(node);
-  node->type = type;
-  node->op = op;
-  node->id = static_cast<uint64_t>(graph->id) << 32 | graph->nodes.size();
-  return node;
-}
-
-void LaunchNodes(CUgraphExec exec, CUstream stream) {
-  for (const CUgraphNode_st& node : exec->nodes) {
-    Op op = node.op;
-    op.graph = exec->id;
-    op.graph_node = node.id;
-    Enqueue(op, stream, DurationOf(op));
-  }
-}
-
-void LaunchWhole(CUgraphExec exec, CUstream stream) {
+// What a device does first with memory that is elsewhere: it faults, then the pages move.
+void ReportManaged(uint32_t kind, uint64_t address, uint64_t bytes, uint32_t source, uint32_t destination, uint32_t flags,
+                   uint64_t duration_ns) {
+  const Observer* o = TheObserver();
+  if (o == nullptr) return;
   Op op;
-  op.kind = OpKind::kGraph;
-  op.graph = exec->id;
-  uint64_t duration_ns = 0;
-  for (const CUgraphNode_st& node : exec->nodes) duration_ns += DurationOf(node.op);
-  Enqueue(op, stream, duration_ns);
+  op.kind = OpKind::kManaged;
+  op.start_ns = NowNs();
+  op.end_ns = op.start_ns + duration_ns;
+  op.managed_kind = kind;
+  op.managed_flags = flags;
+  op.managed_source = source;
+  op.managed_destination = destination;
+  op.address = address;
+  op.bytes = bytes;
+  o->op(op);
 }
 
 }  // namespace
+
+void TouchManaged(const void* address, uint64_t bytes, uint32_t place, bool is_prefetch) {
+  enum : uint32_t { kToDevice = 1, kToHost = 2, kCpuFault = 3, kGpuFault = 4, kDeviceToDevice = 8 };
+  enum : uint32_t { kByUser = 1, kCoherence = 2, kRead = 1, kWrite = 2 };
+  uint32_t before = 0;
+  if (!MoveBlock(address, place, &before) || before == place) return;
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  constexpr uint64_t kInstruction = 0x401000;
+  if (!is_prefetch && place == kOnHost) ReportManaged(kCpuFault, at, kInstruction, 0, 0, kRead, 0);
+  if (!is_prefetch && place != kOnHost) ReportManaged(kGpuFault, at, 1, place, 0, kWrite, 1000);
+  const uint32_t kind = place == kOnHost ? kToHost : before == kOnHost ? kToDevice : kDeviceToDevice;
+  ReportManaged(kind, at, bytes, before, place, is_prefetch ? kByUser : kCoherence, 200 + bytes / 10);
+}
+
 }  // namespace mock
 
 using namespace mock;  // NOLINT: the functions below are C symbols in the global namespace
@@ -161,7 +202,55 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned int flag
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   cuMemAllocAsync_params p{address, bytes, stream};
   return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemAllocAsync), &p, [&] {
-    return Allocate(reinterpret_cast<void**>(address), bytes, kDeviceMemory, ResolveStream(stream));
+    return Allocate(reinterpret_cast<void**>(address), bytes, kDeviceMemory, ResolveStream(stream), DefaultPool());
+  });
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
+  cuMemAllocFromPoolAsync_params p{address, bytes, pool, stream};
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemAllocFromPoolAsync), &p, [&] {
+    return Allocate(reinterpret_cast<void**>(address), bytes, kDeviceMemory, ResolveStream(stream), pool);
+  });
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  cuMemPoolCreate_params p{pool, properties};
+  return Call(Use::kWork, MOCK_DRIVER_ID(cuMemPoolCreate), &p, [&] {
+    *pool = new CUmemPoolHandle_st;
+    (*pool)->device = static_cast<uint32_t>(properties->location.id);
+    ReportPool(1, *pool);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep_bytes) {
+  cuMemPoolTrimTo_params p{pool, keep_bytes};
+  return Call(Use::kWork, MOCK_DRIVER_ID(cuMemPoolTrimTo), &p, [&] {
+    pool->bytes = std::max<uint64_t>(pool->used_bytes, keep_bytes);
+    ReportPool(3, pool, keep_bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  cuMemPoolDestroy_params p{pool};
+  return Call(Use::kWork, MOCK_DRIVER_ID(cuMemPoolDestroy), &p, [&] {
+    ReportPool(2, pool);
+    return CUDA_SUCCESS;  // the memory stays: blocks may still name their pool
+  });
+}
+
+CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned int flags,
+                            CUstream stream) {
+  cuMemPrefetchAsync_v2_params p{address, bytes, location, flags, stream};
+#if MOCK_CUDA_VERSION >= 12020
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemPrefetchAsync_v2), &p, [&] {
+#else
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuMemPrefetchAsync), &p, [&] {
+#endif
+    const bool is_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    TouchManaged(ToPointer(address), bytes, is_device ? static_cast<uint32_t>(location.id) : kOnHost, true);
+    return CUDA_SUCCESS;
   });
 }
 
@@ -257,105 +346,17 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUst
                        [&] { return Fill(to, value, count, true, stream); });
 }
 
-// ---- graphs: a list of nodes that run one after the other ----
-
-CUresult cuGraphCreate(CUgraph* graph, unsigned int flags) {
-  cuGraphCreate_params p{graph, flags};
-  return Call(Use::kWork, MOCK_DRIVER_ID(cuGraphCreate), &p, [&] {
-    *graph = new CUgraph_st;
-    (*graph)->id = TheModel().next_graph++;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGraphDestroy(CUgraph graph) {
-  cuGraphDestroy_params p{graph};
-  return Call(Use::kWork, MOCK_DRIVER_ID(cuGraphDestroy), &p, [&] {
-    for (CUgraphNode node : graph->nodes) delete node;
-    delete graph;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                              const CUDA_KERNEL_NODE_PARAMS* params) {
-  cuGraphAddKernelNode_v2_params p{node, graph, dependencies, count, params};
-  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuGraphAddKernelNode_v2), &p, [&] {
-    Op op;
-    op.name = params->func->name.c_str();
-    op.grid = {params->gridDimX, params->gridDimY, params->gridDimZ};
-    op.block = {params->blockDimX, params->blockDimY, params->blockDimZ};
-    op.is_async = true;
-    *node = AddNode(graph, CU_GRAPH_NODE_TYPE_KERNEL, op);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                              const CUDA_MEMSET_NODE_PARAMS* params, CUcontext context) {
-  cuGraphAddMemsetNode_params p{node, graph, dependencies, count, params, context};
-  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuGraphAddMemsetNode), &p, [&] {
-    // Fills in a graph report neither value nor memory kind: measured on real hardware.
-    Op op = MemsetOp(params->dst, 0, params->width * params->elementSize, true);
-    op.source_memory = 0;
-    *node = AddNode(graph, CU_GRAPH_NODE_TYPE_MEMSET, op);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                              const CUDA_MEMCPY3D* params, CUcontext context) {
-  cuGraphAddMemcpyNode_params p{node, graph, dependencies, count, params, context};
-  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuGraphAddMemcpyNode), &p, [&] {
-    Op op;
-    op.kind = OpKind::kMemcpy;
-    op.bytes = params->WidthInBytes;
-    op.is_async = true;
-    const bool from_host = params->srcMemoryType == CU_MEMORYTYPE_HOST;
-    const bool to_host = params->dstMemoryType == CU_MEMORYTYPE_HOST;
-    op.copy_kind = from_host ? kHostToDevice : to_host ? kDeviceToHost : kDeviceToDevice;
-    op.source_memory = FindBlock(from_host ? params->srcHost : ToPointer(params->srcDevice)).kind;
-    op.destination_memory = FindBlock(to_host ? params->dstHost : ToPointer(params->dstDevice)).kind;
-    *node = AddNode(graph, CU_GRAPH_NODE_TYPE_MEMCPY, op);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  cuGraphInstantiateWithFlags_params p{exec, graph, flags};
-  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuGraphInstantiateWithFlags), &p, [&] {
-    *exec = new CUgraphExec_st;
-    (*exec)->id = TheModel().next_graph++;
-    for (const CUgraphNode node : graph->nodes) {
-      (*exec)->nodes.push_back(*node);
-      (*exec)->nodes.back().id = static_cast<uint64_t>((*exec)->id) << 32 | (*exec)->nodes.size();
-    }
-    if (const Observer* o = TheObserver()) {
-      CallbackScope scope;
-      o->graph_exec(CurrentContext(), graph, *exec, true);
-    }
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  cuGraphExecDestroy_params p{exec};
-  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuGraphExecDestroy), &p, [&] {
-    if (const Observer* o = TheObserver()) {
-      CallbackScope scope;
-      o->graph_exec(CurrentContext(), nullptr, exec, false);
-    }
-    delete exec;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  cuGraphLaunch_params p{exec, stream};
-  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuGraphLaunch), &p, [&] {
-    const Observer* o = TheObserver();
-    if (o != nullptr && o->wants_graph_nodes()) LaunchNodes(exec, ResolveStream(stream));
-    else LaunchWhole(exec, ResolveStream(stream));
+// A thread of the driver calls the function when the stream is there.
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+  cuLaunchHostFunc_params p{stream, function, data};
+  return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuLaunchHostFunc), &p, [&] {
+    const CUstream s = ResolveStream(stream);
+    ++s->host_functions;
+    std::thread([=] {
+      WaitUntilNs(s->ready_ns);
+      function(data);
+      --s->host_functions;
+    }).detach();
     return CUDA_SUCCESS;
   });
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace mock {
 
@@ -61,6 +62,7 @@ CUresult Initialize() {
   m.device_count = static_cast<int>(EnvNumber("MOCK_DEVICES", 2));
   m.primary.assign(static_cast<size_t>(m.device_count), nullptr);
   m.primary_references.assign(static_cast<size_t>(m.device_count), 0);
+  m.default_pools.assign(static_cast<size_t>(m.device_count), nullptr);
   m.init_pid = getpid();
   Inject();
   // After the tool's entry point: a tool whose exit handler is registered there would run after the driver's.
@@ -219,6 +221,21 @@ Block FindBlock(const void* address) {
   if (it == blocks.begin()) return {};
   --it;
   return at < it->first + it->second.size ? it->second : Block{};
+}
+
+bool MoveBlock(const void* address, uint32_t place, uint32_t* before) {
+  constexpr uint8_t kManaged = 5;
+  std::lock_guard<std::mutex> lock(TheModel().mutex);
+  auto& blocks = TheModel().blocks;
+  auto it = blocks.upper_bound(reinterpret_cast<uintptr_t>(address));
+  if (it == blocks.begin() || (--it)->second.kind != kManaged) return false;
+  if (reinterpret_cast<uintptr_t>(address) >= it->first + it->second.size) return false;
+  *before = std::exchange(it->second.place, place);
+  return true;
+}
+
+void WaitForHostFunctions(CUstream stream) {
+  while (stream->host_functions.load() > 0) WaitUntilNs(NowNs() + 100000);
 }
 
 void ReportSync(uint32_t type, uint64_t start_ns, uint32_t stream, uint32_t event, CUresult result) {

@@ -23,6 +23,7 @@ struct CUstream_st {
   uint32_t flags = 0;
   int priority = 0;
   uint64_t ready_ns = 0;
+  std::atomic<int> host_functions{0};  // launched and not yet returned
 };
 
 struct CUevent_st {
@@ -54,15 +55,26 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   uint32_t id = 0;
+  CUgraph_st clone;  // what instantiation makes of the graph, under the id of the executable graph
   std::vector<CUgraphNode_st> nodes;
+  bool is_traced_whole = false;  // a tool wanted records of whole graphs when it was instantiated
+};
+
+struct CUmemPoolHandle_st {
+  uint32_t device = 0;
+  uint64_t bytes = 0, used_bytes = 0;
 };
 
 namespace mock {
+
+inline constexpr uint32_t kOnHost = ~0u;
 
 struct Block {
   size_t size = 0;
   uint8_t kind = 1;  // CUpti_ActivityMemoryKind
   uint32_t device = 0;
+  CUmemoryPool pool = nullptr;
+  uint32_t place = kOnHost;  // where managed memory is now: a device or the host
 };
 
 // Process-wide and never destroyed: programs call CUDA from static destructors.
@@ -75,6 +87,7 @@ struct Model {
   uint32_t next_context = 1, next_stream = 6, next_event = 1, next_module = 1, next_graph = 1;
   std::vector<CUcontext> primary;
   std::vector<int> primary_references;
+  std::vector<CUmemoryPool> default_pools;
   std::map<uintptr_t, Block> blocks;
 };
 
@@ -117,6 +130,11 @@ uint64_t MemsetNs(uint64_t bytes);
 void AddBlock(const void* address, Block block);
 bool RemoveBlock(const void* address);
 Block FindBlock(const void* address);  // of pageable kind where nothing is registered
+// Where a managed block is from now on; answers where it was. Nothing for other blocks.
+bool MoveBlock(const void* address, uint32_t place, uint32_t* before);
+// Somebody uses memory: managed memory that is elsewhere faults and comes, which a tool may hear of.
+void TouchManaged(const void* address, uint64_t bytes, uint32_t place, bool is_prefetch);
+void WaitForHostFunctions(CUstream stream);
 void ReportSync(uint32_t type, uint64_t start_ns, uint32_t stream, uint32_t event, CUresult result);
 DeviceFacts FactsOf(int ordinal);
 

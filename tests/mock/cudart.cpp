@@ -1,48 +1,24 @@
 // Double of libcudart: a runtime API call frame around calls of the driver, which it opens as the real one does.
-#include <cuda_runtime_api.h>
-#include <cupti_runtime_cbid.h>
-#include <dlfcn.h>
-#include <generated_cuda_runtime_api_meta.h>
-
-#include <map>
-#include <mutex>
-
-#include "hub.h"
-
-// The id of a runtime function carries the version of its interface; its name in callbacks does not.
-#define MOCK_RUNTIME_ID(name, version) CUPTI_RUNTIME_TRACE_CBID_##name##_##version, #name
-
-#define MOCK_STRING(name) #name
-#define MOCK_SYMBOL(name) MOCK_STRING(name)
-// Calls a driver function by the name that cuda.h gives it (cuMemAlloc is cuMemAlloc_v2).
-#define DRIVER(name) reinterpret_cast<decltype(&name)>(dlsym(TheRuntime().libcuda, MOCK_SYMBOL(name)))
+#include "cudart_call.h"
 
 // NVIDIA's header packages come without cudaProfiler.h and cuda_profiler_api.h.
 extern "C" CUresult cuProfilerStart();
 extern "C" CUresult cuProfilerStop();
 
-namespace {
-
-struct Runtime {
-  std::once_flag once;
-  std::mutex mutex, context_mutex;
-  void* libcuda = nullptr;
-  const mock::Hub* hub = nullptr;
-  cudaError_t state = cudaErrorInsufficientDriver;
-  std::map<const void*, const char*> kernels;
-  std::map<std::pair<const void*, CUcontext>, CUfunction> functions;
-  std::map<CUcontext, CUmodule> modules;
-  std::map<int, CUcontext> contexts;
-};
+namespace mock {
 
 Runtime& TheRuntime() {
   static Runtime& runtime = *new Runtime;
   return runtime;
 }
 
+namespace {
 thread_local int current_device = 0;
 thread_local bool has_context = false;
 thread_local cudaError_t last_error = cudaSuccess;
+}  // namespace
+
+void SetLastError(cudaError_t error) { last_error = error; }
 
 cudaError_t FromDriver(CUresult result) {
   switch (result) {
@@ -52,21 +28,17 @@ cudaError_t FromDriver(CUresult result) {
   }
 }
 
+namespace {
+
 void Load() {
   Runtime& r = TheRuntime();
   r.libcuda = dlopen("libcuda.so.1", RTLD_NOW);
   if (r.libcuda == nullptr) return;
   const void* table = nullptr;
   auto* get_table = DRIVER(cuGetExportTable);
-  if (get_table == nullptr || get_table(&table, &mock::kHubId) != CUDA_SUCCESS) return;
-  r.hub = static_cast<const mock::Hub*>(table);
+  if (get_table == nullptr || get_table(&table, &kHubId) != CUDA_SUCCESS) return;
+  r.hub = static_cast<const Hub*>(table);
   r.state = FromDriver(DRIVER(cuInit)(0));
-}
-
-// The driver is initialised before the first call is announced, so that a tool sees that call whole.
-cudaError_t Prepare() {
-  std::call_once(TheRuntime().once, Load);
-  return TheRuntime().state;
 }
 
 // The primary context of a device, retained once.
@@ -79,6 +51,13 @@ CUresult ContextOf(int device, CUcontext* context) {
   return result;
 }
 
+}  // namespace
+
+cudaError_t Prepare() {
+  std::call_once(TheRuntime().once, Load);
+  return TheRuntime().state;
+}
+
 cudaError_t MakeContextCurrent() {
   if (has_context) return cudaSuccess;
   CUcontext context = nullptr;
@@ -88,25 +67,7 @@ cudaError_t MakeContextCurrent() {
   return FromDriver(result);
 }
 
-template <class Body>
-cudaError_t Call(uint32_t cbid, const char* name, const void* params, Body body, bool needs_context = true,
-                 const char* symbol = nullptr) {
-  cudaError_t result = Prepare();
-  if (result != cudaSuccess) return last_error = result;
-  const mock::Hub* hub = TheRuntime().hub;
-  mock::Frame frame{};
-  frame.domain = mock::kRuntime;
-  frame.cbid = cbid;
-  frame.function = name;
-  frame.params = params;
-  frame.symbol = symbol;
-  hub->enter(&frame);
-  result = needs_context ? MakeContextCurrent() : cudaSuccess;
-  if (result == cudaSuccess) result = body();
-  hub->exit(&frame, &result, static_cast<uint32_t>(result));
-  if (result != cudaSuccess && result != cudaErrorNotReady) last_error = result;
-  return result;
-}
+namespace {
 
 const char* KernelName(const void* function) {
   Runtime& r = TheRuntime();
@@ -142,8 +103,6 @@ cudaError_t Launch(const void* function, dim3 grid, dim3 block, void** args, siz
                                            static_cast<unsigned int>(shared), stream, args, nullptr));
 }
 
-CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-
 cudaError_t Copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   if (kind == cudaMemcpyHostToDevice) return FromDriver(DRIVER(cuMemcpyHtoD)(Address(to), from, bytes));
   if (kind == cudaMemcpyDeviceToHost) return FromDriver(DRIVER(cuMemcpyDtoH)(to, Address(from), bytes));
@@ -161,6 +120,9 @@ cudaError_t CopyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind k
 }
 
 }  // namespace
+}  // namespace mock
+
+using namespace mock;  // NOLINT: the functions below are C symbols in the global namespace
 
 extern "C" {
 
@@ -405,6 +367,18 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   cudaEventRecord_v3020_params p{event, stream};
   return Call(MOCK_RUNTIME_ID(cudaEventRecord, v3020), &p,
               [&] { return FromDriver(DRIVER(cuEventRecord)(event, stream)); });
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
+  cudaEventRecordWithFlags_v11010_params p{event, stream, flags};
+  return Call(MOCK_RUNTIME_ID(cudaEventRecordWithFlags, v11010), &p,
+              [&] { return FromDriver(DRIVER(cuEventRecordWithFlags)(event, stream, flags)); });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  cudaLaunchHostFunc_v10000_params p{stream, function, data};
+  return Call(MOCK_RUNTIME_ID(cudaLaunchHostFunc, v10000), &p,
+              [&] { return FromDriver(DRIVER(cuLaunchHostFunc)(stream, function, data)); });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

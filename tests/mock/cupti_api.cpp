@@ -213,6 +213,20 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig* config, uint32_t count) {
+  const CUptiResult usable = Guard("cuptiActivityConfigureUnifiedMemoryCounter");
+  if (usable != CUPTI_SUCCESS) return usable;
+  if (config == nullptr || count == 0) return CUPTI_ERROR_INVALID_PARAMETER;
+  // "The API should be called after CUDA driver initialization."
+  if (!TheSession().hub.load()->is_initialized()) return CUPTI_ERROR_NOT_INITIALIZED;
+  const auto last = static_cast<uint32_t>(EnvNumber("MOCK_LAST_MANAGED_KIND", 8));
+  for (uint32_t i = 0; i < count; ++i) {
+    if (config[i].kind == 0 || static_cast<uint32_t>(config[i].kind) > last) return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  for (uint32_t i = 0; i < count; ++i) TheSession().managed_kinds[config[i].kind] = config[i].enable != 0 ? 1 : 0;
+  return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const CUptiResult usable = Guard("cuptiActivityDisable");
   if (usable != CUPTI_SUCCESS) return usable;
@@ -278,6 +292,14 @@ CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t* id) {
   const CUptiResult usable = Guard("cuptiGetGraphId");
   if (usable != CUPTI_SUCCESS) return usable;
   TheSession().hub.load()->graph_ids(graph, nullptr, nullptr, id, nullptr);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id) {
+  const CUptiResult usable = Guard("cuptiGetGraphNodeId");
+  if (usable != CUPTI_SUCCESS) return usable;
+  if (node == nullptr || id == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  TheSession().hub.load()->graph_ids(nullptr, nullptr, node, nullptr, id);
   return CUPTI_SUCCESS;
 }
 

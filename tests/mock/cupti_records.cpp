@@ -159,6 +159,19 @@ void GraphExec(CUcontext context, CUgraph graph, CUgraphExec exec, bool is_creat
            is_created ? CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED : CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, &data);
 }
 
+void GraphNode(CUcontext context, const NodeInfo& info) {
+  CUpti_GraphData graph_data{};
+  graph_data.graph = info.graph;
+  graph_data.node = info.node;
+  graph_data.originalNode = info.original;
+  graph_data.nodeType = info.type;
+  CUpti_ResourceData data{};
+  data.context = context;
+  data.resourceDescriptor = &graph_data;
+  Dispatch(CUPTI_CB_DOMAIN_RESOURCE,
+           info.original != nullptr ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &data);
+}
+
 template <class Record>
 void SetCommon(Record* r, const Op& op) {
   r->start = op.start_ns;
@@ -265,9 +278,47 @@ void EmitMemory(const Op& op) {
   r.processId = static_cast<uint32_t>(getpid());
   r.deviceId = op.device;
   r.contextId = op.context;
-  r.streamId = op.stream;
+  r.streamId = op.is_async ? op.stream : CUPTI_INVALID_STREAM_ID;
   r.isAsync = op.is_async ? 1 : 0;
+  if (op.pool != 0) {
+    r.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+    r.memoryPoolConfig.address = op.pool;
+    r.memoryPoolConfig.pool.size = op.pool_bytes;
+    r.memoryPoolConfig.utilizedSize = op.pool_used_bytes;
+  }
   EmitRecord(r, CUPTI_ACTIVITY_KIND_MEMORY2);
+}
+
+void EmitPool(const Op& op) {
+  if (!IsOn(CUPTI_ACTIVITY_KIND_MEMORY_POOL)) return;
+  CUpti_ActivityMemoryPool3 r{};
+  r.memoryPoolOperationType = static_cast<CUpti_ActivityMemoryPoolOperationType>(op.pool_operation);
+  r.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  r.correlationId = op.correlation;
+  r.processId = static_cast<uint32_t>(getpid());
+  r.deviceId = op.device;
+  r.minBytesToKeep = op.pool_keep_bytes;
+  r.address = op.pool;
+  r.size = op.pool_bytes;
+  r.timestamp = op.start_ns;
+  r.utilizedSize = op.pool_used_bytes;
+  EmitRecord(r, CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+}
+
+void EmitManaged(const Op& op) {
+  if (!IsOn(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) || !TheSession().managed_kinds[op.managed_kind]) return;
+  CUpti_ActivityUnifiedMemoryCounter3 r{};
+  r.counterKind = static_cast<CUpti_ActivityUnifiedMemoryCounterKind>(op.managed_kind);
+  r.value = op.bytes;
+  r.start = op.start_ns;
+  r.end = op.end_ns;
+  r.address = op.address;
+  r.srcId = op.managed_source;
+  r.dstId = op.managed_destination;
+  r.streamId = 0xABCD;  // means nothing, says cupti_activity.h
+  r.processId = static_cast<uint32_t>(getpid());
+  r.flags = op.managed_flags;
+  EmitRecord(r, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
 // MOCK_FATAL_AFTER: a background error, after which CUPTI has shut itself down.
@@ -292,6 +343,8 @@ void OnOp(const Op& op) {
     case OpKind::kGraph: EmitGraph(op); break;
     case OpKind::kAllocate:
     case OpKind::kFree: EmitMemory(op); break;
+    case OpKind::kPool: EmitPool(op); break;
+    case OpKind::kManaged: EmitManaged(op); break;
   }
 }
 
@@ -345,8 +398,8 @@ void ReportDevices() {
 }
 
 const Observer& TheCuptiObserver() {
-  static const Observer observer = {WantsApi, NextCorrelation, Api,    InitFinished, Context,        Stream,
-                                    Module,   GraphExec,       OnOp,   OnSync,       WantsGraphNodes};
+  static const Observer observer = {WantsApi, NextCorrelation, Api,       InitFinished, Context, Stream,
+                                    Module,   GraphExec,       GraphNode, OnOp,         OnSync,  WantsGraphNodes};
   return observer;
 }
 

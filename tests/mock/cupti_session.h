@@ -43,6 +43,7 @@ struct Session {
   void* userdata = nullptr;
   std::atomic<uint8_t> callbacks[7][1024] = {};
   std::atomic<uint8_t> kinds[64] = {};
+  std::atomic<uint8_t> managed_kinds[16] = {};  // CUpti_ActivityUnifiedMemoryCounterKind
   std::atomic<uint32_t> next_correlation{1};
   std::atomic<bool> uses_system_thread_ids{false};
 

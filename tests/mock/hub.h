@@ -27,7 +27,7 @@ struct Frame {
   bool is_reported;
 };
 
-enum class OpKind : uint8_t { kKernel, kMemcpy, kPeerCopy, kMemset, kGraph, kAllocate, kFree };
+enum class OpKind : uint8_t { kKernel, kMemcpy, kPeerCopy, kMemset, kGraph, kAllocate, kFree, kPool, kManaged };
 
 struct Dim {
   uint32_t x, y, z;
@@ -49,6 +49,11 @@ struct Op {
   uint32_t graph = 0;
   uint64_t graph_node = 0;
   uint64_t address = 0;
+  // The pool of an allocation, or what happens to the pool (CUpti_ActivityMemoryPoolOperationType).
+  uint64_t pool = 0, pool_bytes = 0, pool_used_bytes = 0, pool_threshold_bytes = 0, pool_keep_bytes = 0;
+  uint32_t pool_operation = 0;
+  // CUpti_ActivityUnifiedMemoryCounterKind, and its flags; from where to where in devices, ~0 for the host.
+  uint32_t managed_kind = 0, managed_flags = 0, managed_source = 0, managed_destination = 0;
 };
 
 struct SyncInfo {
@@ -69,6 +74,13 @@ struct StreamInfo {
   int32_t priority;
 };
 
+// A node of a graph was made, as a clone of `original` if there is one.
+struct NodeInfo {
+  CUgraph graph;
+  CUgraphNode node, original;
+  CUgraphNodeType type;
+};
+
 // What libcupti installs to hear of everything. None of these is called after Detach.
 struct Observer {
   bool (*wants_api)(uint32_t domain, uint32_t cbid);
@@ -80,6 +92,7 @@ struct Observer {
   void (*module)(CUcontext context, uint32_t id, const void* image, uint64_t bytes, bool is_loaded, bool is_jit,
                  uint64_t start_ns, uint64_t end_ns, uint32_t correlation);
   void (*graph_exec)(CUcontext context, CUgraph graph, CUgraphExec exec, bool is_created);
+  void (*graph_node)(CUcontext context, const NodeInfo& info);
   void (*op)(const Op& op);
   void (*sync)(const SyncInfo& info);
   bool (*wants_graph_nodes)();  // false: one operation for a whole graph launch
