@@ -114,11 +114,16 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gprof-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        # Of this test alone: every gprof-cli recovers what dead programs left in the folder it is given.
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.run_base = tempfile.mkdtemp(prefix="gprof-e2e-run-", dir=memory)
+        self.addCleanup(shutil.rmtree, self.run_base, ignore_errors=True)
         self.runs = 0
 
     def environment(self, version, env):
         result = {k: v for k, v in os.environ.items() if not k.startswith(("GPROF_", "MOCK_", "CUDA_", "NVTX_"))}
         result["MOCK_VIOLATIONS"] = str(self.folder / "violations")
+        result["GPROF_RUN_BASE"] = self.run_base
         if version is not None:
             result["LD_LIBRARY_PATH"] = str(MOCK / version)
             result["TEST_CUDART"] = str(MOCK / version / CUDART[version])

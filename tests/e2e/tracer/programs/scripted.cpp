@@ -1,0 +1,167 @@
+// Does what its arguments say, one after another. Every mark is also a line on stdout with its time, so that a test can
+// compare what was recorded with when it was recorded.
+//   mark NAME             an NVTX mark                          launch N         N launches and a synchronisation
+//   push RANGE | pop R    range RANGE, or NAME@DOMAIN           rpush | rpop     the same with a registered string
+//   start RANGE | end R   a range that any thread may end       rstart | rend    the same with a registered string
+//   pstart | pstop        cudaProfilerStart, cudaProfilerStop   wait FILE        until that file exists
+//   malloc N              allocates and frees N bytes           exit CODE | term leaves
+#include <nvtx3/nvToolsExt.h>
+#include <signal.h>
+#include <time.h>
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "facts.h"
+
+namespace {
+
+const char kernel_key = 0;
+void* cudart = nullptr;
+
+template <class Function>
+Function Runtime(const char* name) {
+  if (cudart == nullptr) {
+    cudart = dlopen(std::getenv("TEST_CUDART"), RTLD_NOW);
+    if (cudart == nullptr) std::exit(98);
+    using Register = void (*)(void**, const char*, char*, const char*, int, void*, void*, void*, void*, void*, int*);
+    reinterpret_cast<Register>(dlsym(cudart, "__cudaRegisterFunction"))(nullptr, &kernel_key, nullptr, "_Z4workv", -1, nullptr,
+                                                                        nullptr, nullptr, nullptr, nullptr, nullptr);
+  }
+  return reinterpret_cast<Function>(dlsym(cudart, name));
+}
+
+uint64_t NowNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+struct Domain {
+  nvtxDomainHandle_t handle = nullptr;
+  std::map<std::string, nvtxStringHandle_t> strings;
+};
+
+struct Range {
+  std::string name;
+  Domain* domain;  // null: the default one
+};
+
+Range RangeOf(const std::string& text) {
+  static std::map<std::string, Domain> domains;
+  const size_t at = text.find('@');
+  if (at == std::string::npos) return {text, nullptr};
+  Domain& domain = domains[text.substr(at + 1)];
+  if (domain.handle == nullptr) domain.handle = nvtxDomainCreateA(text.substr(at + 1).c_str());
+  return {text.substr(0, at), &domain};
+}
+
+nvtxEventAttributes_t AttributesOf(const Range& range, bool is_registered) {
+  static Domain plain;
+  nvtxEventAttributes_t a = {};
+  a.version = NVTX_VERSION;
+  a.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  if (!is_registered) {
+    a.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    a.message.ascii = range.name.c_str();
+    return a;
+  }
+  Domain& domain = range.domain != nullptr ? *range.domain : plain;
+  nvtxStringHandle_t& handle = domain.strings[range.name];
+  if (handle == nullptr) handle = nvtxDomainRegisterStringA(domain.handle, range.name.c_str());
+  a.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  a.message.registered = handle;
+  return a;
+}
+
+void Push(const std::string& text, bool is_registered) {
+  const Range range = RangeOf(text);
+  const nvtxEventAttributes_t a = AttributesOf(range, is_registered);
+  if (range.domain != nullptr) {
+    nvtxDomainRangePushEx(range.domain->handle, &a);
+  } else {
+    is_registered ? nvtxRangePushEx(&a) : nvtxRangePushA(range.name.c_str());
+  }
+}
+
+void Pop(const std::string& text) {
+  const Range range = RangeOf(text);
+  range.domain != nullptr ? nvtxDomainRangePop(range.domain->handle) : nvtxRangePop();
+}
+
+std::map<std::string, std::vector<nvtxRangeId_t>> started;
+
+void Start(const std::string& text, bool is_registered) {
+  const Range range = RangeOf(text);
+  const nvtxEventAttributes_t a = AttributesOf(range, is_registered);
+  nvtxDomainHandle_t domain = range.domain != nullptr ? range.domain->handle : nullptr;
+  started[text].push_back(domain != nullptr ? nvtxDomainRangeStartEx(domain, &a)
+                          : is_registered   ? nvtxRangeStartEx(&a)
+                                            : nvtxRangeStartA(range.name.c_str()));
+}
+
+// On another thread, as programs with pipelines do.
+void End(const std::string& text) {
+  const nvtxRangeId_t id = started[text].back();
+  started[text].pop_back();
+  const Range range = RangeOf(text);
+  std::thread([&] { range.domain != nullptr ? nvtxDomainRangeEnd(range.domain->handle, id) : nvtxRangeEnd(id); }).join();
+}
+
+void Mark(const std::string& name) {
+  const uint64_t before = NowNs();
+  nvtxMarkA(name.c_str());
+  facts::Say(R"({"fact":"mark","name":"%s","pid":%d,"before_ns":%llu,"after_ns":%llu})", name.c_str(),
+             static_cast<int>(getpid()), static_cast<unsigned long long>(before), static_cast<unsigned long long>(NowNs()));
+}
+
+void Launch(int count) {
+  const auto launch =
+      Runtime<cudaError_t (*)(const void*, dim3, dim3, void**, size_t, cudaStream_t)>("cudaLaunchKernel");
+  for (int i = 0; i < count; ++i) CHECK(launch(&kernel_key, dim3(1), dim3(32), nullptr, 0, nullptr));
+  CHECK(Runtime<cudaError_t (*)()>("cudaDeviceSynchronize")());
+}
+
+void Allocate(size_t bytes) {
+  void* memory = nullptr;
+  CHECK(Runtime<cudaError_t (*)(void**, size_t)>("cudaMalloc")(&memory, bytes));
+  CHECK(Runtime<cudaError_t (*)(void*)>("cudaFree")(memory));
+}
+
+bool DoPlain(const std::string& what) {
+  if (what == "pstart") CHECK(Runtime<cudaError_t (*)()>("cudaProfilerStart")());
+  else if (what == "pstop") CHECK(Runtime<cudaError_t (*)()>("cudaProfilerStop")());
+  else if (what == "term") kill(getpid(), SIGTERM);
+  else return false;
+  return true;
+}
+
+void Do(const std::string& what, const std::string& argument) {
+  if (what == "mark") Mark(argument);
+  else if (what == "push" || what == "rpush") Push(argument, what[0] == 'r');
+  else if (what == "pop" || what == "rpop") Pop(argument);
+  else if (what == "start" || what == "rstart") Start(argument, what[0] == 'r');
+  else if (what == "end" || what == "rend") End(argument);
+  else if (what == "launch") Launch(std::atoi(argument.c_str()));
+  else if (what == "malloc") Allocate(static_cast<size_t>(std::atol(argument.c_str())));
+  else if (what == "wait") while (access(argument.c_str(), F_OK) != 0) usleep(2000);
+  else if (what == "exit") std::exit(std::atoi(argument.c_str()));
+  else std::exit(97);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (DoPlain(argv[i])) continue;
+    if (i + 1 >= argc) return 97;
+    Do(argv[i], argv[i + 1]);
+    ++i;
+  }
+  return 0;
+}

@@ -1,0 +1,253 @@
+"""More than fits, less than is needed: the program runs as it does without us, what cannot be kept is counted and said."""
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import unittest
+
+import harness
+
+OWN_CODE = 7
+MARKS = 50
+# Beyond this many names the tracer stops to tell them apart (docs/tracer.md).
+NAMES = 1_000_000
+
+
+def can_mount():
+    """Whether we may have mounts that nobody else sees."""
+    if shutil.which("unshare") is None or shutil.which("mount") is None:
+        return False
+    done = subprocess.run(["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt && touch /mnt/x"],
+                          capture_output=True, timeout=harness.DEADLINE_S, check=False)
+    return done.returncode == 0
+
+
+class StressCase(harness.Case):
+    def info(self, path):
+        done = subprocess.run([harness.GPROF, "info", "--format", "json", path], capture_output=True, check=False,
+                              timeout=harness.DEADLINE_S, env=self.environment(None, None))
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return json.loads(done.stdout)
+
+    def dump(self, path, *kinds):
+        done = subprocess.run([harness.GPROF, "dump", "--no-chunks", "--kind", ",".join(kinds), path], capture_output=True,
+                              timeout=harness.DEADLINE_S, check=False, env=self.environment(None, None))
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return done.stdout
+
+    def both(self, *arguments, version=None, **more):
+        """With and without us: the same code and the same output."""
+        plain = self.run_plain("stress", *arguments, version=version, **more)
+        traced = self.profile("stress", *arguments, version=version, **more)
+        self.assertEqual((traced.code, traced.out), (plain.code, plain.out), traced.err)
+        return traced
+
+    def count_marks(self, trace, name):
+        return len(trace.of("nvtx", event=1, message=name))
+
+
+class Amounts(StressCase):
+    def test_threads(self):
+        run = self.profile("stress", "threads", 10000, 500, version=None)
+        self.assertEqual(run.code, OWN_CODE, run.err)
+        count = run.facts("threads")[0]["count"]
+        trace = run.trace
+        self.assert_clean(trace)
+        numbers = sorted(r["payload"] for r in trace.of("nvtx", event=1, message="thread"))
+        self.assertEqual(numbers, list(range(count)))
+
+    def test_a_million_strings(self):
+        wanted = NAMES + 1000
+        run = self.both("strings", wanted)
+        lines = self.dump(run.trace_path, "nvtx").splitlines()
+        marks = [line for line in lines if line.startswith(b"nvtx ")]
+        self.assertEqual(len(marks), wanted)  # none is lost, whatever it is called
+        names = {line[line.index(b'message="') + 9:].split(b'"')[0] for line in marks}
+        known = {name for name in names if name.startswith(b"text number ")}
+        self.assertGreaterEqual(len(known), 900_000)
+        if len(known) < wanted:
+            self.assertEqual(names - known, {b"<too many names>"})
+
+    def test_deep_nesting(self):
+        run = self.both("nested", 10000)
+        self.assert_clean(run.trace)
+        self.assertEqual(self.info(run.trace_path)["contents"]["nvtx_ranges"], 10000)
+
+    def test_unbalanced(self):
+        run = self.both("unbalanced", 1000)
+        trace = run.trace
+        self.assert_clean(trace)
+        counts = [len(trace.of("nvtx", event=event)) for event in (2, 3, 4, 5)]
+        self.assertEqual(counts, [1000, 2000, 1000, 1000])
+        self.report(run.trace_path)
+
+
+class BeforeAndAfterMain(StressCase):
+    def check(self, env, more):
+        run = self.profile("nvtx_static", version=None, env=env)
+        self.assertEqual(run.code, 5, run.err)
+        trace = run.trace
+        self.assertEqual(trace.problems, [])
+        self.assertEqual(len(trace.of("nvtx", event=2, message="first constructor")), 1)
+        for name in ("constructor", "main", "destructor", *more):
+            self.assertEqual(self.count_marks(trace, name), 1, name)
+        # What the last destructors of all do may come after the end of the recording.
+        for name in ("destructor of an object without NVTX in its constructor", "last destructor"):
+            self.assertLessEqual(self.count_marks(trace, name), 1, name)
+        self.assertEqual(len(trace.of("end")), 1)
+
+    def test_program(self):
+        self.check(None, ())
+
+    def test_library_that_is_closed_again(self):
+        self.check({"TEST_LIBRARY": str(harness.PROGRAMS / "nvtx_static_library.so")},
+                   ("library's constructor", "library's destructor"))
+
+
+class Scarcity(StressCase):
+    def test_no_descriptor_left(self):
+        run = self.both("nofile")
+        trace = run.trace
+        self.assert_clean(trace)
+        self.assertEqual((self.count_marks(trace, "before"), self.count_marks(trace, "after")), (MARKS, 2 * MARKS))
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may chroot")
+    def test_chroot(self):
+        jail = self.folder / "jail"
+        jail.mkdir()
+        run = self.both("chroot", jail)
+        trace = run.trace
+        self.assertEqual(trace.problems, [])
+        self.assertEqual((self.count_marks(trace, "before"), self.count_marks(trace, "after")), (MARKS, MARKS))
+        self.assertEqual(list(jail.iterdir()), [])
+
+    def test_file_size_limit(self):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+        run = self.profile("stress", "strings", 20000, version=None, preexec_fn=limit)
+        self.assertEqual(run.code, OWN_CODE, run.err)
+        self.check_full(run.trace_path, 16384, 20000)
+
+    def check_full(self, path, most_bytes, marks):
+        self.assertLessEqual(path.stat().st_size, most_bytes)
+        trace = harness.Trace(path)
+        here = len(trace.of("nvtx", event=1))
+        self.assertLess(here, marks)
+        self.assertEqual(harness.total(self.report(path))["health.complete"], 0)
+
+    def test_signal_of_the_limit_is_not_ours(self):
+        """A program that dies of SIGXFSZ when it writes too much must not die when only we do."""
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+        run = self.profile("stress", "strings", 20000, version=None, preexec_fn=limit)
+        self.assertEqual(run.code, OWN_CODE, run.err)
+
+    def start_waiting(self):
+        go = self.folder / "go"
+        path, command = self.profile_command("stress", ["wait", go], ["--flush-ms", "20"])
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+                                   env=self.environment(None, None), stdin=subprocess.DEVNULL)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.assertIn(b'"ready"', process.stdout.readline())
+        return go, path, process
+
+    def test_file_deleted_meanwhile(self):
+        go, path, process = self.start_waiting()
+        harness.wait_for(lambda: path.stat().st_size > 0, "the first flush")
+        path.unlink()
+        go.touch()
+        _, err = process.communicate(timeout=harness.DEADLINE_S)
+        self.assertEqual(process.returncode, OWN_CODE, err.decode())
+        self.assertFalse(path.exists())  # nobody wants a file back that somebody deleted
+        self.assertRegex(err.decode(), r"gprof-cli: .*(removed|deleted|replaced|gone|nothing was recorded)")
+
+    def test_file_replaced_meanwhile(self):
+        go, path, process = self.start_waiting()
+        harness.wait_for(lambda: path.stat().st_size > 0, "the first flush")
+        path.unlink()
+        path.write_text("somebody else's")
+        go.touch()
+        _, err = process.communicate(timeout=harness.DEADLINE_S)
+        self.assertEqual(process.returncode, OWN_CODE, err.decode())
+        self.assertEqual(path.read_text(), "somebody else's")
+
+    def test_more_than_4_gib(self):
+        """A hole takes the place of four gigabytes: what comes behind it is found. Readers say what they skipped."""
+        hole = (4 << 30) + 8192
+        script = f"truncate -s {hole} run1.trace && exec '{harness.PROGRAMS / 'stress'}' strings 2000"
+        run = self.profile("/bin/sh", "-c", script, version=None)
+        self.assertEqual(run.code, OWN_CODE, run.err)
+        self.assertGreater(run.trace_path.stat().st_size, hole)
+        info = self.info(run.trace_path)
+        self.assertEqual(info["contents"]["nvtx_marks"], 2000)
+        self.assertIn(str(hole), json.dumps(info))
+
+
+@unittest.skipUnless(can_mount(), "needs to be root with a mount namespace of its own")
+class Mounts(StressCase):
+    """File systems that are full, or that cannot be written, which nobody else sees."""
+
+    def profile_in(self, script, *arguments, version=None, options=(), env=None):
+        """Runs `script` in a mount namespace of its own, with COMMAND in it standing for profile and the program. What
+        is in the folder "mnt" then is copied to "kept"."""
+        mount = self.folder / "mnt"
+        mount.mkdir(exist_ok=True)
+        trace = mount / "run.trace"
+        words = [str(harness.GPROF), "profile", "-f", "-o", str(trace), *options, "--",
+                 *self.command(arguments[0], arguments[1:])]
+        (self.folder / "command.sh").write_text("exec " + " ".join(f"'{word}'" for word in words))
+        script = script.replace("COMMAND", f"sh '{self.folder}/command.sh'; code=$?")
+        full = f"cd '{self.folder}'\n{script}\ncp -r mnt kept 2>/dev/null\nexit $code"
+        done = subprocess.run(["unshare", "-m", "sh", "-c", full], capture_output=True, timeout=harness.DEADLINE_S,
+                              check=False, env=self.environment(version, env), stdin=subprocess.DEVNULL)
+        return done.returncode, done.stderr.decode(), self.folder / "kept" / "run.trace"
+
+    def test_disk_full(self):
+        code, err, path = self.profile_in("mount -t tmpfs -o size=1m tmpfs mnt\nCOMMAND", "stress", "strings", 200000)
+        self.assertEqual(code, OWN_CODE, err)
+        trace = harness.Trace(path)
+        self.assertGreater(len(trace.of("nvtx")), 0)
+        self.assertLess(len(trace.of("nvtx")), 200000)
+        self.assertEqual(harness.total(self.report(path))["health.complete"], 0)
+        self.assertRegex(err, "(?i)no space|full|ENOSPC|lost")
+
+    def test_read_only_folder_is_refused_before_the_program_runs(self):
+        code, err, _ = self.profile_in("mount -t tmpfs -o ro tmpfs mnt\nCOMMAND", "/bin/sh", "-c", "touch ran")
+        self.assertEqual(code, 125, err)
+        self.assertFalse((self.folder / "ran").exists())
+        self.assertIn("run.trace", err)
+
+    def check_small_shm(self, size, fill, env=None):
+        """No room for what launcher and program share: the recording does without."""
+        before = f"mount -t tmpfs -o size={size} tmpfs /dev/shm\n"
+        before += f"head -c {fill} /dev/zero > /dev/shm/filler 2>/dev/null\n" if fill else ""
+        code, err, path = self.profile_in(before + "COMMAND", "cuda_threads_13.0", 2, 500, version="13.0", env=env)
+        self.assertEqual(code, 0, err)
+        trace = harness.Trace(path)
+        self.assertEqual((len(trace.of("kernel")), len(trace.calls("cudaLaunchKernel"))), (1000, 1000), err)
+        self.assertEqual(trace.problems, [])
+
+    def test_full_shm(self):
+        self.check_small_shm("64k", "1M", {"GPROF_RUN_BASE": None})
+
+    def test_small_shm(self):
+        """There is some room, so a file of the size it needs can be made there: it must not be relied upon."""
+        for size in ("8k", "256k", "2M", "20M"):
+            with self.subTest(size=size):
+                self.check_small_shm(size, None, {"GPROF_RUN_BASE": "/dev/shm"})
+
+    def test_shm_without_write_permission(self):
+        code, err, path = self.profile_in("mount -t tmpfs -o ro tmpfs /dev/shm\nCOMMAND", "stress", "nested", 100,
+                                          env={"GPROF_RUN_BASE": "/dev/shm"})
+        self.assertEqual(code, OWN_CODE, err)
+        self.assertEqual(len(harness.Trace(path).of("nvtx")), 200)
+
+
+if __name__ == "__main__":
+    harness.main()
