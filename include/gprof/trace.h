@@ -179,7 +179,7 @@ struct NvtxCategory {
 // One entry of a payload: "Message size [bytes]" = 4096.
 struct PayloadValue {
   NameId key;                   // of nested schemas "outer.inner"
-  NameId text;                  // as people read it: names of enumerations, elements of arrays joined
+  NameId text;                  // what it is, name of an enumeration's value; empty for a plain integer
   int64_t integer = 0;
   bool is_integer = false;      // `integer` holds the value
 };

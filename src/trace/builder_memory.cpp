@@ -50,8 +50,8 @@ void TraceBuilder::Add(const trace::MemoryPoolRecord& r) {
   p.process = process_;
   p.device = r.device;
   p.api = r.correlation;
-  p.operation = r.operation == 0 ? trace::PoolOp::kCreate
-                                 : EnumOr(r.operation, trace::PoolOp::kTrim, trace::PoolOp::kTrim);
+  p.operation =
+      r.operation == 0 ? trace::PoolOp::kCreate : EnumOr(r.operation, trace::PoolOp::kTrim, trace::PoolOp::kTrim);
   p.is_imported = r.is_imported != 0;
   Touch(p.time_ns, p.time_ns);
   draft_.trace.memory_pools.push_back(p);

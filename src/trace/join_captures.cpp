@@ -82,8 +82,7 @@ uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns) {
   return slice.first == slice.last ? kNone : slice.last - 1;
 }
 
-LaunchesBefore::LaunchesBefore(const Draft& draft)
-    : draft_(draft), lowest_(draft.trace.captures.size(), kNone) {
+LaunchesBefore::LaunchesBefore(const Draft& draft) : draft_(draft), lowest_(draft.trace.captures.size(), kNone) {
   const Trace& t = draft.trace;
   if (t.captures.empty()) return;
   for (const ApiCall& call : t.api_calls) {

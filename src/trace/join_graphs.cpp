@@ -35,12 +35,12 @@ void FindSources(std::vector<GraphNode>& nodes, const FlatIndex& by_id) {
   }
 }
 
-// The outermost call of the thread at `time_ns`, which lies in the last call that began before it or in one around that.
+// The outermost call of the thread at `time_ns`, which lies in the last call that began before it or in one around
+// that.
 uint32_t OutermostCallAt(const Trace& t, uint32_t thread, int64_t time_ns) {
   const Trace::Slice slice = t.thread_api_calls[thread];
   const auto first = t.api_calls.begin() + slice.first, last = t.api_calls.begin() + slice.last;
-  const auto after =
-      std::partition_point(first, last, [&](const ApiCall& call) { return call.start_ns <= time_ns; });
+  const auto after = std::partition_point(first, last, [&](const ApiCall& call) { return call.start_ns <= time_ns; });
   if (after == first) return kNone;
   auto call = static_cast<uint32_t>(after - t.api_calls.begin()) - 1;
   while (t.api_calls[call].parent != kNone) call = t.api_calls[call].parent;

@@ -5,6 +5,7 @@
 
 #include "trace/joins.h"
 #include "trace/order.h"
+#include "trace/payload.h"
 #include "trace/range_cursor.h"
 
 namespace gprof {
@@ -20,6 +21,17 @@ struct RangeEnd {
   uint32_t process, thread;
 };
 
+// Those of a thread together, in order of time.
+std::vector<Trace::Slice> GroupPayloads(Draft& draft) {
+  std::vector<RawPayload>& raw = draft.raw_payloads;
+  const auto slices = GroupBy(raw, draft.trace.threads.size(), [](const RawPayload& p) { return p.thread; });
+  for (const Trace::Slice slice : slices) {
+    SortNearlySorted(raw.begin() + slice.first, raw.begin() + slice.last,
+                     [](const RawPayload& a, const RawPayload& b) { return a.time_ns < b.time_ns; });
+  }
+  return slices;
+}
+
 // The n-th event of a thread closed the range; order by event, as times may be equal.
 constexpr uint32_t kNeverClosed = kNone;
 
@@ -29,15 +41,18 @@ class RangePairing {
 
   void Run() {
     NameDomains();
+    const std::vector<Trace::Slice> payloads = GroupPayloads(draft_);
     const std::vector<Trace::Slice> slices =
         GroupBy(draft_.nvtx_events, trace_.threads.size(), [](const NvtxEvent& e) { return e.thread; });
     for (const Trace::Slice slice : slices) {
       SortNearlySorted(draft_.nvtx_events.begin() + slice.first, draft_.nvtx_events.begin() + slice.last,
                        [](const NvtxEvent& a, const NvtxEvent& b) { return a.time_ns < b.time_ns; });
+      payloads_ = payloads[trace_.thread_ranges.size()];
       RunThread(slice);
     }
     CloseStarted();
     CloseOpen();
+    AttachToStarted();
   }
 
  private:
@@ -45,16 +60,77 @@ class RangePairing {
     first_range_ = static_cast<uint32_t>(trace_.ranges.size());
     closed_by_.clear();
     below_.clear();
-    for (uint32_t i = slice.first; i < slice.last; ++i) Take(draft_.nvtx_events[i], i - slice.first);
+    captures_ = trace_.process_captures[trace_.threads[trace_.thread_ranges.size()].process];
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const NvtxEvent& e = draft_.nvtx_events[i];
+      while (IsInNextCapture(e)) CutRanges(trace_.captures[captures_.first++].end_ns, i - slice.first);
+      Take(e, i - slice.first);
+    }
     for (const uint32_t domain : touched_) top_[domain] = kNone;
     touched_.clear();
     FindParents();
     trace_.thread_ranges.push_back({first_range_, static_cast<uint32_t>(trace_.ranges.size())});
   }
 
+  // The event that ends a capture, or begins one, may be a little late or early for it.
+  bool IsInNextCapture(const NvtxEvent& e) const {
+    if (captures_.last - captures_.first <= 1) return false;
+    const bool is_begin = e.event == trace::NvtxEvent::kPush && e.time_ns > trace_.captures[captures_.first].end_ns;
+    return is_begin || e.time_ns >= trace_.captures[captures_.first + 1].start_ns;
+  }
+
+  // What is open at the end of a capture may have ended before the next one: its end is not known.
+  void CutRanges(int64_t end_ns, uint32_t ordinal) {
+    for (const uint32_t domain : touched_) {
+      for (uint32_t range = top_[domain]; range != kNone; range = below_[range - first_range_]) {
+        NvtxRange& r = trace_.ranges[range];
+        Cut(r, end_ns);
+        closed_by_[range - first_range_] = ordinal;
+      }
+      top_[domain] = kNone;
+    }
+    touched_.clear();
+  }
+
+  static void Cut(NvtxRange& r, int64_t end_ns) {
+    r.end_ns = std::max(r.start_ns, end_ns);
+    r.end_thread = r.thread;
+    r.is_open = false;
+    r.is_cut = true;
+  }
+
+  // An end without its start says something only where starts cannot have been before the capture.
+  void CountUnmatchedEnd(uint32_t process) {
+    const Trace::Slice captures = trace_.process_captures[process];
+    const bool has_all = captures.first == captures.last ||
+                         (captures.last - captures.first == 1 &&
+                          trace_.captures[captures.first].trigger == trace::CaptureTrigger::kBegin);
+    if (has_all) ++trace_.health.unmatched_nvtx_ends;
+  }
+
+  // The payloads of an event have its time, thread and domain.
+  void Attach(const NvtxEvent& e, uint32_t range, uint32_t mark) {
+    const auto raw = [this](uint32_t i) -> RawPayload& { return draft_.raw_payloads[i]; };
+    while (payloads_.first < payloads_.last && raw(payloads_.first).time_ns < e.time_ns) ++payloads_.first;
+    for (uint32_t i = payloads_.first; i < payloads_.last && raw(i).time_ns == e.time_ns; ++i) {
+      RawPayload& p = raw(i);
+      if (p.domain != e.domain || p.event != e.event || p.of_range != kNone || p.of_mark != kNone) continue;
+      p.of_range = range;
+      p.of_mark = mark;
+    }
+  }
+
+  void AttachToStarted() {
+    for (RawPayload& p : draft_.raw_payloads) {
+      if (p.event != trace::NvtxEvent::kStart && p.event != trace::NvtxEvent::kEnd) continue;
+      p.of_range = started_.Find(trace_.threads[p.thread].process, p.range);
+    }
+  }
+
   void Take(const NvtxEvent& e, uint32_t ordinal) {
     switch (e.event) {
       case trace::NvtxEvent::kMark:
+        Attach(e, kNone, static_cast<uint32_t>(trace_.marks.size()));
         trace_.marks.push_back(
             {e.time_ns, e.thread, e.domain, e.message, e.category, e.color, e.payload, e.payload_type});
         return;
@@ -81,20 +157,19 @@ class RangePairing {
     const uint32_t outer = top_[e.domain];
     if (outer == kNone) touched_.push_back(e.domain);
     top_[e.domain] = Open(e, outer);
+    Attach(e, top_[e.domain], kNone);
   }
 
   void Pop(const NvtxEvent& e, uint32_t ordinal) {
     const uint32_t range = top_[e.domain];
-    if (range == kNone) {
-      ++trace_.health.unmatched_nvtx_ends;
-      return;
-    }
+    if (range == kNone) return CountUnmatchedEnd(ProcessOf(e));
     NvtxRange& r = trace_.ranges[range];
     r.end_ns = e.time_ns;
     r.end_thread = e.thread;
     r.is_open = false;
     closed_by_[range - first_range_] = ordinal;
     top_[e.domain] = below_[range - first_range_];
+    Attach(e, range, kNone);
   }
 
   uint32_t Open(const NvtxEvent& e, uint32_t outer) {
@@ -158,7 +233,7 @@ class RangePairing {
     for (const RangeEnd& end : ends_) {
       const uint32_t range = started_.Find(end.process, end.range);
       if (range == kNone || !trace_.ranges[range].is_open) {
-        ++trace_.health.unmatched_nvtx_ends;
+        CountUnmatchedEnd(end.process);
         continue;
       }
       NvtxRange& r = trace_.ranges[range];
@@ -171,7 +246,15 @@ class RangePairing {
   void CloseOpen() {
     for (NvtxRange& r : trace_.ranges) {
       if (!r.is_open) continue;
-      r.end_ns = std::max(r.start_ns, trace_.processes[trace_.threads[r.thread].process].end_ns);
+      const uint32_t process = trace_.threads[r.thread].process;
+      const uint32_t capture = CaptureAt(trace_, process, r.start_ns);
+      const bool goes_on = capture != kNone && !trace_.captures[capture].is_open &&
+                           trace_.captures[capture].end_trigger != trace::CaptureTrigger::kEnd;
+      if (goes_on) {
+        Cut(r, trace_.captures[capture].end_ns);
+        continue;
+      }
+      r.end_ns = std::max(r.start_ns, trace_.processes[process].end_ns);
       ++trace_.health.open_ranges;
     }
   }
@@ -194,12 +277,41 @@ class RangePairing {
   FlatIndex started_;  // (process, range id)
   FlatIndex paths_;    // (path around, name)
   uint32_t first_range_ = 0;
+  Trace::Slice captures_;  // of the thread's process: the one that events belong to now, and those to come
+  Trace::Slice payloads_;  // of the thread: those that events to come may have
 };
 
 }  // namespace
 
 void PairRanges(Draft& draft) {
   RangePairing(draft).Run();
+}
+
+void SortMarks(Draft& draft) {
+  std::vector<NvtxMark>& marks = draft.trace.marks;
+  std::vector<uint32_t> order(marks.size()), place(marks.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  SortNearlySorted(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return marks[a].time_ns < marks[b].time_ns; });
+  std::vector<NvtxMark> sorted;
+  sorted.reserve(marks.size());
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    sorted.push_back(marks[order[i]]);
+  }
+  marks.swap(sorted);
+  for (RawPayload& p : draft.raw_payloads) {
+    if (p.of_mark != kNone) p.of_mark = place[p.of_mark];
+  }
+}
+
+void DecodePayloads(Draft& draft) {
+  if (draft.raw_payloads.empty()) return;
+  SortNearlySorted(draft.raw_payloads.begin(), draft.raw_payloads.end(),
+                   [](const RawPayload& a, const RawPayload& b) { return a.time_ns < b.time_ns; });
+  PayloadDecoder decoder(draft);
+  draft.trace.payloads.reserve(draft.raw_payloads.size());
+  for (const RawPayload& raw : draft.raw_payloads) decoder.Decode(raw);
 }
 
 void LinkCallsToRanges(Trace& trace) {

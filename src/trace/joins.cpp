@@ -46,7 +46,8 @@ Trace JoinTrace(Draft draft) {
   PairRanges(draft);
   LinkCallsToRanges(t);
   LinkGraphNodes(t);
-  SortByTime(t.marks);
+  SortMarks(draft);
+  DecodePayloads(draft);
   SortByStart(t.syncs);
   SortByStart(t.overheads);
   SortByStart(t.jits);

@@ -64,9 +64,11 @@ std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls);
 void LinkOthers(Draft& draft, const CorrelationIndex& calls);
 void CountUnmatchedLaunches(Draft& draft, const std::vector<bool>& is_matched);
 
-// join_nvtx.cpp: ranges from their ends, and the range that each call was made in.
+// join_nvtx.cpp: ranges from their ends, the range that each call was made in, and what payloads say.
 void PairRanges(Draft& draft);
 void LinkCallsToRanges(Trace& trace);
+void SortMarks(Draft& draft);
+void DecodePayloads(Draft& draft);
 
 // join_graphs.cpp: the code that made the node which an operation is a replay of.
 void LinkGraphNodes(Trace& trace);

@@ -36,6 +36,30 @@ void ExpectSound(const Trace& t) {
   for (const MemoryEvent& m : t.memory_events) {
     ASSERT_TRUE(in(m.api, t.api_calls) && in(m.stream, t.streams) && in(m.device, t.devices));
   }
+  for (const MemoryPoolEvent& p : t.memory_pools) ASSERT_TRUE(in(p.api, t.api_calls) && in(p.device, t.devices));
+  for (const EventRecord& e : t.event_records) {
+    ASSERT_TRUE(in(e.api, t.api_calls) && in(e.stream, t.streams) && in(e.thread, t.threads));
+  }
+  for (const ManagedMemory& m : t.managed_memory) {
+    ASSERT_TRUE(in(m.source, t.devices) && in(m.destination, t.devices) && in(m.stream, t.streams));
+    ASSERT_LE(m.start_ns, m.end_ns);
+  }
+  for (const GraphNode& n : t.graph_nodes) {
+    ASSERT_TRUE(in(n.source, t.graph_nodes) && in(n.api, t.api_calls) && in(n.range, t.ranges));
+    ASSERT_TRUE(n.source == kNone || t.graph_nodes[n.source].original_id == 0);
+  }
+  for (const GpuOp& op : t.ops) ASSERT_TRUE(in(op.node, t.graph_nodes));
+  for (const NvtxPayload& p : t.payloads) {
+    ASSERT_TRUE(in(p.range, t.ranges) && in(p.mark, t.marks) && in(p.domain, t.domains));
+    ASSERT_TRUE(p.first_value <= p.last_value && p.last_value <= t.payload_values.size());
+  }
+  for (const PayloadValue& v : t.payload_values) ASSERT_TRUE(in(v.key.value, t.strings) && in(v.text.value, t.strings));
+  ASSERT_EQ(t.process_captures.size(), t.processes.size());
+  for (std::size_t i = 0; i < t.captures.size(); ++i) {
+    ASSERT_LE(t.captures[i].start_ns, t.captures[i].end_ns);
+    const bool follows = i > 0 && t.captures[i - 1].process == t.captures[i].process;
+    ASSERT_TRUE(!follows || t.captures[i - 1].end_ns <= t.captures[i].start_ns);
+  }
   ASSERT_EQ(t.thread_api_calls.size(), t.threads.size());
   ASSERT_EQ(t.thread_ranges.size(), t.threads.size());
   ASSERT_EQ(t.device_ops.size(), t.devices.size());

@@ -1,0 +1,132 @@
+// The code that made the node which an operation is a replay of; and the smaller kinds about memory and events.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "trace_text.h"
+
+namespace gprof {
+namespace {
+
+// A range "build" around a capture of two launches, an instantiation in "init", and a launch in "run".
+constexpr char kGraph[] =
+    "nvtx time_ns=100 tid=7 event=2 message=\"build\"\n"
+    "api start_ns=110 duration_ns=10 tid=7 correlation=1 function=\"cudaLaunchKernel\" domain=1\n"
+    "api start_ns=112 duration_ns=6 tid=7 correlation=1 function=\"cuLaunchKernel\" domain=2\n"
+    "graph_node time_ns=115 tid=7 graph=3 node=40\n"
+    "nvtx time_ns=150 tid=7 event=3\n"
+    "nvtx time_ns=200 tid=7 event=2 message=\"init\"\n"
+    "api start_ns=210 duration_ns=20 tid=7 correlation=2 function=\"cudaGraphInstantiate\" domain=1\n"
+    "graph_node time_ns=215 tid=7 graph=4 node=50 original=40\n"
+    "graph_node time_ns=216 tid=7 graph=4 node=60 original=50\n"
+    "graph_node time_ns=217 tid=7 graph=4 node=70 original=39\n"
+    "nvtx time_ns=250 tid=7 event=3\n"
+    "nvtx time_ns=300 tid=7 event=2 message=\"run\"\n"
+    "api start_ns=310 duration_ns=5 tid=7 correlation=3 function=\"cudaGraphLaunch\" domain=1\n"
+    "nvtx time_ns=350 tid=7 event=3\n";
+
+const GraphNode* NodeOf(const Trace& t, const GpuOp& op) {
+  return op.node == kNone ? nullptr : &t.graph_nodes[op.node];
+}
+
+TEST(GraphNodes, LeadFromAReplayedKernelToTheCodeThatMadeIt) {
+  const Trace t = LoadText(std::string(kGraph) +
+                           "kernel start_ns=320 duration_ns=5 correlation=3 graph=4 graph_node=60\n"
+                           "memset start_ns=330 duration_ns=5 correlation=3 graph=4 graph_node=40\n");
+  ASSERT_EQ(t.ops.size(), 2u);
+  for (const GpuOp& op : t.ops) {
+    const GraphNode* node = NodeOf(t, op);
+    ASSERT_NE(node, nullptr);
+    EXPECT_EQ(node->id, 40u);
+    EXPECT_EQ(node->graph, 3u);
+    EXPECT_EQ(t.Text(t.ranges[node->range].path), "build");
+    EXPECT_EQ(t.Text(t.api_calls[node->api].function), "cudaLaunchKernel");
+    EXPECT_EQ(t.threads[node->thread].tid, 7u);
+    EXPECT_EQ(t.Text(t.api_calls[op.api].function), "cudaGraphLaunch");
+  }
+  EXPECT_EQ(t.Text(t.ranges[t.graph_nodes[1].range].path), "init");
+}
+
+TEST(GraphNodes, WhoseOriginalWasNotRecordedHaveNoMaker) {
+  const Trace t = LoadText(std::string(kGraph) +
+                           "kernel start_ns=320 duration_ns=5 graph=4 graph_node=70\n"
+                           "kernel start_ns=330 duration_ns=5 graph=4 graph_node=999\n");
+  EXPECT_EQ(t.ops[0].node, kNone);
+  EXPECT_EQ(t.ops[1].node, kNone);
+}
+
+TEST(GraphNodes, InACircleHaveNoMaker) {
+  const Trace t = LoadText(
+      "graph_node time_ns=1 tid=7 node=1 original=2\ngraph_node time_ns=2 tid=7 node=2 original=3\n"
+      "graph_node time_ns=3 tid=7 node=3 original=1\ngraph_node time_ns=4 tid=7 node=4 original=1\n"
+      "graph_node time_ns=5 tid=7 node=5 original=5\nkernel start_ns=9 duration_ns=1 graph_node=4\n");
+  for (const GraphNode& node : t.graph_nodes) EXPECT_EQ(node.source, kNone) << node.id;
+  EXPECT_EQ(t.ops[0].node, kNone);
+}
+
+TEST(GraphNodes, OfAnotherProcessAreOthers) {
+  const Trace t =
+      LoadText("graph_node time_ns=1 tid=7 node=1\nchunk pid=2\nkernel start_ns=9 duration_ns=1 graph_node=1\n");
+  EXPECT_EQ(t.ops[0].node, kNone);
+}
+
+TEST(GraphNodes, SaidTwiceAreOne) {
+  const Trace t = LoadText(
+      "graph_node time_ns=1 tid=7 node=1\ngraph_node time_ns=1 tid=7 node=1\n"
+      "kernel start_ns=9 duration_ns=1 graph_node=1\n");
+  ASSERT_EQ(t.graph_nodes.size(), 1u);
+  EXPECT_EQ(t.ops[0].node, 0u);
+  EXPECT_EQ(t.graph_nodes[0].range, kNone);
+  EXPECT_EQ(t.graph_nodes[0].api, kNone);
+}
+
+TEST(EventRecords, KnowTheirStreamAndCall) {
+  const Trace t = LoadText(
+      "api start_ns=10 duration_ns=5 tid=7 correlation=4 function=\"cudaEventRecord\" domain=1\n"
+      "event_record time_ns=20 tid=7 correlation=9 stream=14 event=1000\n"
+      "event_record time_ns=14 tid=7 correlation=4 context=1 stream=13 event=1000\n"
+      "stream context=1 stream=14\n");
+  ASSERT_EQ(t.event_records.size(), 2u);
+  EXPECT_EQ(t.event_records[0].time_ns, 14);
+  EXPECT_EQ(t.event_records[0].event, 1000u);
+  EXPECT_EQ(t.Text(t.api_calls[t.event_records[0].api].function), "cudaEventRecord");
+  EXPECT_EQ(t.streams[t.event_records[0].stream].id, 13u);
+  EXPECT_EQ(t.streams[t.event_records[1].stream].id, 14u);
+  EXPECT_EQ(t.event_records[1].api, kNone);
+}
+
+TEST(ManagedMemory, KnowsItsDevices) {
+  const Trace t = LoadText(
+      "device device=0 name=\"A\" uuid=\"GPU-a\"\ndevice device=1 name=\"B\" uuid=\"GPU-b\"\n"
+      "managed_memory start_ns=20 duration_ns=5 managed_kind=1 value=4096 address=8192 source=4294967295 "
+      "destination=1\n"
+      "managed_memory start_ns=10 duration_ns=5 managed_kind=4 value=3 source=0 destination=4294967295 flags=2\n"
+      "managed_memory start_ns=30 managed_kind=99\n");
+  ASSERT_EQ(t.managed_memory.size(), 3u);
+  EXPECT_EQ(t.managed_memory[0].kind, trace::ManagedKind::kGpuPageFault);
+  EXPECT_EQ(t.managed_memory[0].source, 0u);
+  EXPECT_EQ(t.managed_memory[0].flags, 2u);
+  EXPECT_EQ(t.managed_memory[1].source, kNone);
+  EXPECT_EQ(t.managed_memory[1].destination, 1u);
+  EXPECT_EQ(t.managed_memory[1].DurationNs(), 5);
+  EXPECT_EQ(t.managed_memory[2].kind, trace::ManagedKind::kUnknown);
+}
+
+TEST(MemoryPools, KnowTheirDeviceAndCall) {
+  const Trace t = LoadText(
+      "device device=2 name=\"A\"\n"
+      "api start_ns=10 duration_ns=5 tid=7 correlation=4 function=\"cudaMemPoolTrimTo\" domain=1\n"
+      "memory_pool time_ns=14 operation=3 pool=500 size_bytes=100 used_bytes=60 keep_bytes=10 "
+      "release_threshold_bytes=7 device=2 correlation=4\n"
+      "memory time_ns=20 operation=1 address=1 size_bytes=8 device=2 pool=500\n");
+  ASSERT_EQ(t.memory_pools.size(), 1u);
+  const MemoryPoolEvent& p = t.memory_pools[0];
+  EXPECT_EQ(p.operation, trace::PoolOp::kTrim);
+  EXPECT_EQ(p.device, 0u);
+  EXPECT_EQ(t.Text(t.api_calls[p.api].function), "cudaMemPoolTrimTo");
+  EXPECT_EQ(p.size_bytes + p.used_bytes + p.keep_bytes + p.release_threshold_bytes, 177u);
+  EXPECT_EQ(t.memory_events[0].pool, 500u);
+}
+
+}  // namespace
+}  // namespace gprof
