@@ -1,6 +1,7 @@
 """What exit_matrix did, as it wrote it down itself, and what a trace must hold of it. tests/gpu uses this too."""
 import collections
 import dataclasses
+import pathlib
 import signal
 import struct
 
@@ -68,6 +69,15 @@ def read_slots(path):
     size = _SLOT.size + SYNCS * _SYNC.size
     slots = [Slot(i, data[i * size:(i + 1) * size]) for i in range(SLOTS)]
     return [slot for slot in slots if slot.pid]
+
+
+def is_alive(pid):
+    """Whether a process, child of ours or not, still runs."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
 class Checker:

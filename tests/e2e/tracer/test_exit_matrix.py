@@ -23,14 +23,6 @@ class MatrixTrace(harness.Trace):
             record["pid_of_chunk"] = record["chunk_pid"]
 
 
-def is_alive(pid):
-    try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
-
-
 def kill(pid):
     try:
         os.kill(pid, signal.SIGKILL)
@@ -78,7 +70,7 @@ class ExitMatrix(harness.Case):
             kill(pid)
         else:
             self.go.touch()
-        harness.wait_for(lambda: not is_alive(pid), "the end of the program")
+        harness.wait_for(lambda: not exit_matrix.is_alive(pid), "the end of the program")
         # Any later command finds what nobody could write.
         done = subprocess.run([harness.GPROF, "info", path], capture_output=True, timeout=harness.DEADLINE_S, check=False,
                               env=self.environment(None, None))

@@ -5,6 +5,7 @@
 //   start RANGE | end R   a range that any thread may end       rstart | rend    the same with a registered string
 //   pstart | pstop        cudaProfilerStart, cudaProfilerStop   wait FILE        until that file exists
 //   malloc N              allocates and frees N bytes           exit CODE | term leaves
+//   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the answer
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 #include <time.h>
@@ -133,10 +134,35 @@ void Allocate(size_t bytes) {
   CHECK(Runtime<cudaError_t (*)(void*)>("cudaFree")(memory));
 }
 
+// With the libcupti that is there, or else the one that the loader finds.
+void* OpenCupti() {
+  const char* name = std::getenv("TEST_CUPTI");
+  void* cupti = name != nullptr ? dlopen(name, RTLD_NOW) : nullptr;
+  if (cupti == nullptr) std::exit(98);
+  return cupti;
+}
+
+void IgnoreCallback(void*, uint32_t, uint32_t, const void*) {}
+
+void Subscribe() {
+  using Function = int (*)(void**, void (*)(void*, uint32_t, uint32_t, const void*), void*);
+  static void* subscriber = nullptr;
+  const auto subscribe = reinterpret_cast<Function>(dlsym(OpenCupti(), "cuptiSubscribe"));
+  facts::Say(R"({"fact":"subscribe","answer":%d})", subscribe(&subscriber, IgnoreCallback, nullptr));
+}
+
+void Finalize() {
+  const auto finalize = reinterpret_cast<int (*)()>(dlsym(OpenCupti(), "cuptiFinalize"));
+  if (finalize == nullptr) std::exit(96);
+  facts::Say(R"({"fact":"finalize","answer":%d})", finalize());
+}
+
 bool DoPlain(const std::string& what) {
   if (what == "pstart") CHECK(Runtime<cudaError_t (*)()>("cudaProfilerStart")());
   else if (what == "pstop") CHECK(Runtime<cudaError_t (*)()>("cudaProfilerStop")());
   else if (what == "term") kill(getpid(), SIGTERM);
+  else if (what == "subscribe") Subscribe();
+  else if (what == "finalize") Finalize();
   else return false;
   return true;
 }
