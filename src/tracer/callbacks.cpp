@@ -38,12 +38,12 @@ struct Function {
   bool is_wanted = false;
 };
 Function functions[2][kMaxCbids];
-GPROF_IN_ARENA trace::StringId names[2][kMaxCbids];
+trace::StringId names[2][kMaxCbids] GPROF_IN_ARENA = {};
 CUpti_SubscriberHandle subscriber = nullptr;
 
 // When the callbacks were switched on last. A call that was entered before it is not one that we are in: its exit came
 // while nobody listened.
-constinit std::atomic<uint64_t> on_since{0};
+constinit std::atomic<uint64_t> on_since GPROF_IN_ARENA {0};
 
 // Calls of the profiler API that the thread is in: the runtime's has the driver's within it, and the two are one.
 thread_local uint32_t profiler_calls = 0;

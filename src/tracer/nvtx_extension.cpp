@@ -1,18 +1,13 @@
-// The payload extension: schemas and enumerations get numbers, ranges and marks are recorded, payload bytes are not kept.
-#include <atomic>
-#include <cstring>
-
-#include "names.h"
-#include "nvtx.h"
+// The functions of the payload extension, and hooking them into the tables of the program's shared objects.
+#include "nvtx_row.h"
+#include "payload.h"
 #include "sys.h"
 #include "tracer.h"
 
 namespace gprof::tracer {
 namespace {
 
-constexpr uint16_t kPayloadModule = 2;
-// Numbers that a tool gives are from here on; those below belong to the program.
-constexpr uint64_t kFirstDynamicSchema = 1ull << 32;
+constexpr uint16_t kPayloadModule = NVTX_EXT_PAYLOAD_MODULEID;
 
 // Slots of the payload extension (nvToolsExtPayload.h).
 enum Slot : std::size_t {
@@ -20,25 +15,50 @@ enum Slot : std::size_t {
   kEndPayload = 6, kDomainIsEnabled = 7,
 };
 
-// Both kinds of attributes end with the number that the program wants, 0 for "give me one"; where exactly differs
-// between versions, so a program's own number is not looked up but every registration gets one of ours.
-constinit std::atomic<uint64_t> next_schema{kFirstDynamicSchema};
-constexpr char kName[] = "<payload>";
+bool HasNames() { return IsRecording() || StartTracer(); }
 
-uint64_t NVTX_API SchemaRegister(nvtxDomainHandle_t, const void*) { return next_schema.fetch_add(1); }
-uint64_t NVTX_API EnumRegister(nvtxDomainHandle_t, const void*) { return next_schema.fetch_add(1); }
-void NVTX_API MarkPayload(nvtxDomainHandle_t domain, const void*, std::size_t) {
-  MarkText(DomainNumber(domain), kName, sizeof kName - 1);
+uint64_t NVTX_API SchemaRegister(nvtxDomainHandle_t domain, const nvtxPayloadSchemaAttr_t* schema) {
+  ErrnoGuard errno_guard;
+  return schema != nullptr && HasNames() ? RegisterSchema(DomainNumber(domain), *schema) : 0;
 }
-int NVTX_API PushPayload(nvtxDomainHandle_t domain, const void*, std::size_t) {
-  return PushText(DomainNumber(domain), kName, sizeof kName - 1);
+uint64_t NVTX_API EnumRegister(nvtxDomainHandle_t domain, const nvtxPayloadEnumAttr_t* enumeration) {
+  ErrnoGuard errno_guard;
+  return enumeration != nullptr && HasNames() ? RegisterEnum(DomainNumber(domain), *enumeration) : 0;
 }
-int NVTX_API PopPayload(nvtxDomainHandle_t domain, const void*, std::size_t) { return PopRange(DomainNumber(domain)); }
-uint64_t NVTX_API StartPayload(nvtxDomainHandle_t domain, const void*, std::size_t) {
-  return StartText(DomainNumber(domain), kName, sizeof kName - 1);
+
+// Nothing to carry is an event all the same.
+const NvtxPayloads* Carried(const NvtxPayloads& payloads) {
+  return payloads.first != nullptr && payloads.count != 0 ? &payloads : nullptr;
 }
-void NVTX_API EndPayload(nvtxDomainHandle_t domain, nvtxRangeId_t range, const void*, std::size_t) {
-  EndRange(DomainNumber(domain), range);
+
+void NVTX_API MarkPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* first, std::size_t count) {
+  const uint32_t domain = DomainNumber(handle);
+  const NvtxPayloads payloads{first, first != nullptr ? count : 0};
+  const PayloadScope scope(Carried(payloads));
+  Mark(domain, MessageOf(domain, payloads), nullptr);
+}
+int NVTX_API PushPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* first, std::size_t count) {
+  const uint32_t domain = DomainNumber(handle);
+  const NvtxPayloads payloads{first, first != nullptr ? count : 0};
+  const PayloadScope scope(Carried(payloads));
+  return Push(domain, MessageOf(domain, payloads), nullptr);
+}
+int NVTX_API PopPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* first, std::size_t count) {
+  const NvtxPayloads payloads{first, count};
+  const PayloadScope scope(Carried(payloads));
+  return Pop(DomainNumber(handle));
+}
+uint64_t NVTX_API StartPayload(nvtxDomainHandle_t handle, const nvtxPayloadData_t* first, std::size_t count) {
+  const uint32_t domain = DomainNumber(handle);
+  const NvtxPayloads payloads{first, first != nullptr ? count : 0};
+  const PayloadScope scope(Carried(payloads));
+  return Start(domain, MessageOf(domain, payloads), {});
+}
+void NVTX_API EndPayload(nvtxDomainHandle_t handle, nvtxRangeId_t range, const nvtxPayloadData_t* first,
+                         std::size_t count) {
+  const NvtxPayloads payloads{first, count};
+  const PayloadScope scope(Carried(payloads));
+  End(DomainNumber(handle), range);
 }
 uint8_t NVTX_API DomainIsEnabled(nvtxDomainHandle_t) { return IsRecording() ? 1 : 0; }
 
