@@ -7,8 +7,9 @@
 
 namespace gprof {
 
-GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts)
+GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded)
     : trace_(trace),
+      recorded_(recorded),
       walk_(trace, facts),
       process_has_calls_(trace.processes.size(), 0),
       event_waits_ns_(trace.streams.size()),
@@ -53,12 +54,26 @@ void GapExplainer::ExplainByCall(const Gap& gap, uint32_t call_index) {
   }
   // An operation that seems to start before its call (clocks differ a little) has no launch part.
   const int64_t entry_ns = std::clamp(call.start_ns, from_ns, gap.end_ns);
-  if (from_ns < entry_ns) walk_.AddHost(call.thread, from_ns, entry_ns, &parts_);
+  if (from_ns < entry_ns) AddHost(call, from_ns, entry_ns);
   if (entry_ns < gap.end_ns) {
     // Before a pageable copy starts on the GPU its call fills the staging buffer.
     const Cause cause = op.IsPageable() ? Cause::kCopy : Cause::kLaunch;
     walk_.AddLaunch(call.thread, entry_ns, gap.end_ns, {cause, 0, call_index, {}, UnknownReason::kIsKnown}, &parts_);
   }
+}
+
+// The device may be recorded for the sake of another process while this one is not.
+void GapExplainer::AddHost(const ApiCall& call, int64_t from_ns, int64_t to_ns) {
+  const auto add_pause = [&](int64_t until_ns) {
+    if (from_ns >= until_ns) return;
+    parts_.push_back({Cause::kUnknown, until_ns - from_ns, kNone, {}, UnknownReason::kNotRecorded});
+  };
+  recorded_.ForEachOfProcess(call.process, from_ns, to_ns, [&](int64_t start_ns, int64_t end_ns) {
+    add_pause(start_ns);
+    walk_.AddHost(call.thread, start_ns, end_ns, &parts_);
+    from_ns = end_ns;
+  });
+  add_pause(to_ns);
 }
 
 void GapExplainer::See(uint32_t op_index) {
@@ -77,6 +92,7 @@ bool GapExplainer::WaitsForEvent(const GpuOp& op, const ApiCall& call) const {
 }
 
 UnknownReason GapExplainer::WhyUnknown(const GpuOp& op) const {
+  if (op.is_from_before) return UnknownReason::kBeforeCapture;
   if (op.process != kNone && process_has_calls_[op.process] == 0) return UnknownReason::kNoCalls;
   return trace_.health.IsComplete() ? UnknownReason::kNoCall : UnknownReason::kIncomplete;
 }

@@ -12,7 +12,7 @@ namespace gprof {
 // Walks back from the operation that ended the gap to the call that launched it, and along that call's thread.
 class GapExplainer {
  public:
-  GapExplainer(const Trace& trace, const HostFacts& facts);
+  GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded);
 
   // The parts in order of time, valid until the next call; they sum to the gap. Gaps of one device, in order.
   const std::vector<Part>& Explain(const Gap& gap);
@@ -21,10 +21,12 @@ class GapExplainer {
 
  private:
   void ExplainByCall(const Gap& gap, uint32_t call);
+  void AddHost(const ApiCall& call, int64_t from_ns, int64_t to_ns);
   UnknownReason WhyUnknown(const GpuOp& op) const;
   bool WaitsForEvent(const GpuOp& op, const ApiCall& call) const;
 
   const Trace& trace_;
+  const RecordedTime& recorded_;
   HostWalk walk_;
   std::vector<Part> parts_;
   std::vector<uint8_t> process_has_calls_;

@@ -10,8 +10,16 @@
 namespace gprof {
 
 // Why a piece of idle time has the cause `unknown`.
-enum class UnknownReason : uint8_t { kIsKnown, kNoCalls, kIncomplete, kNoCall, kBeforeProcess };
-inline constexpr size_t kUnknownReasonCount = 5;
+enum class UnknownReason : uint8_t {
+  kIsKnown,
+  kNoCalls,
+  kIncomplete,
+  kNoCall,
+  kBeforeProcess,
+  kBeforeCapture,
+  kNotRecorded,
+};
+inline constexpr size_t kUnknownReasonCount = 7;
 
 // A piece of a gap.
 struct Part {

@@ -29,7 +29,9 @@ std::string WhyUnknown(const IdleSummary& summary) {
       {UnknownReason::kNoCalls, "no CUDA calls were recorded"},
       {UnknownReason::kIncomplete, "the trace is incomplete"},
       {UnknownReason::kNoCall, "the call was made before the recording or by something that is not traced"},
-      {UnknownReason::kBeforeProcess, "the process that launched next had not started"}};
+      {UnknownReason::kBeforeProcess, "the process that launched next had not started"},
+      {UnknownReason::kBeforeCapture, "the call was made before the capture"},
+      {UnknownReason::kNotRecorded, "the process that launched next was not recorded then"}};
   std::string text;
   for (const auto& [reason, words] : kReasons) {
     const int64_t idle_ns = summary.UnknownNs(reason);
@@ -39,7 +41,7 @@ std::string WhyUnknown(const IdleSummary& summary) {
   return text.empty() ? text : text + ".";
 }
 
-Table CauseTable(const IdleSummary& summary) {
+Table CauseTable(const Trace& trace, const IdleSummary& summary) {
   Table table{"idle",
               "Why the GPU was idle",
               {{"percent", "Idle", Unit::kPercent, false},
@@ -49,15 +51,15 @@ Table CauseTable(const IdleSummary& summary) {
                {"meaning", "Meaning", Unit::kText, false}},
               {},
               "Percent of the idle time."};
+  if (!trace.captures.empty()) table.note += " Time between two captures is not idle: it was not recorded.";
   const DeviceIdle sum = summary.Sum();
   ForEachCause([&](Cause cause) {
     if (sum.split[cause] == 0) return;
     table.rows.push_back({PercentOf(sum.split[cause], sum.split.Total()), sum.split[cause], summary.GapsWith(cause),
                           std::string(InfoOf(cause).name), std::string(InfoOf(cause).meaning)});
   });
-  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-    return std::get<int64_t>(a[1]) > std::get<int64_t>(b[1]);
-  });
+  std::stable_sort(table.rows.begin(), table.rows.end(),
+                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[1]) > std::get<int64_t>(b[1]); });
   table.note += WhyUnknown(summary);
   return table;
 }
@@ -123,15 +125,16 @@ std::string SplitText(const CauseSplit& split) {
 std::vector<Cell> GapRow(const Trace& trace, const GapStory& story) {
   const GpuOp& after = trace.ops[story.gap.after];
   const uint32_t thread = after.api == kNone ? kNone : trace.api_calls[after.api].thread;
-  std::vector<Cell> row = {story.gap.start_ns - trace.start_ns,
-                           story.gap.DurationNs(),
-                           DeviceScope(trace, story.device),
-                           SplitText(story.split),
-                           PathName(trace, story.path),
-                           OpName(trace, trace.ops[story.gap.before]),
-                           OpName(trace, after),
-                           FunctionName(trace, after.api),
-                           ThreadName(trace, thread)};
+  std::vector<Cell> row = {
+      story.gap.start_ns - trace.start_ns,
+      story.gap.DurationNs(),
+      DeviceScope(trace, story.device),
+      SplitText(story.split),
+      PathName(trace, story.path),
+      story.gap.is_cut_before ? "(start of the capture)" : OpName(trace, trace.ops[story.gap.before]),
+      story.gap.is_cut_after ? "(end of the capture)" : OpName(trace, after),
+      FunctionName(trace, after.api),
+      ThreadName(trace, thread)};
   ForEachCause([&](Cause cause) { row.emplace_back(story.split[cause]); });
   return row;
 }
@@ -163,15 +166,15 @@ Table GapTable(const Trace& trace, const IdleSummary& summary, const AnalysisOpt
 
 IdleSummary Summarize(const Trace& trace, const AnalysisOptions& options) {
   const HostFacts facts(trace);
+  const RecordedTime recorded(trace);
   IdleSummary summary(trace, options.max_rows, options.min_gap_ns);
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (trace.device_ops[device].first == trace.device_ops[device].last) continue;
     summary.StartDevice(device);
-    GapExplainer explainer(trace, facts);
-    const Interval window = ForEachGap(
-        trace, device, [&](const Gap& gap) { summary.Add(gap, explainer.Explain(gap)); },
-        [&](uint32_t op) { explainer.See(op); });
-    summary.EndDevice(window.DurationNs());
+    GapExplainer explainer(trace, facts, recorded);
+    summary.EndDevice(ForEachGap(
+        trace, recorded, device, [&](const Gap& gap) { summary.Add(gap, explainer.Explain(gap)); },
+        [&](uint32_t op) { explainer.See(op); }));
   }
   summary.Finish();
   return summary;
@@ -184,7 +187,7 @@ AnalysisResult RunIdle(const Trace& trace, const AnalysisOptions& options) {
   const IdleSummary summary = Summarize(trace, options);
   for (const DeviceIdle& idle : summary.devices()) AddMetrics(&result, idle, DeviceScope(trace, idle.device));
   if (!summary.devices().empty()) AddMetrics(&result, summary.Sum(), "");
-  result.tables.push_back(CauseTable(summary));
+  result.tables.push_back(CauseTable(trace, summary));
   result.tables.push_back(PathTable(trace, summary, options.max_rows));
   result.tables.push_back(CallTable(trace, summary, options.max_rows));
   result.tables.push_back(GapTable(trace, summary, options));

@@ -76,6 +76,7 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
 }
 
 void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts, const CauseSplit& split) {
+  if (gap.is_cut_after) return;  // it is not known what would have ended it
   const GpuOp& op = trace_.ops[gap.after];
   const int64_t launch_ns = split[Cause::kLaunch] + split[Cause::kApi];
   if (!parts.empty() && parts.front().cause == Cause::kSync) {

@@ -175,8 +175,9 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
 }
 
 int64_t WindowSum(const Trace& trace) {
+  const RecordedTime recorded(trace);
   int64_t window_ns = 0;
-  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowOf(trace, i).DurationNs();
+  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowNs(trace, recorded, i);
   return window_ns;
 }
 

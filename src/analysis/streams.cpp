@@ -20,11 +20,12 @@ namespace {
 // Moves along the operations of one device and adds up the time in each state.
 class ConcurrencySweep {
  public:
-  explicit ConcurrencySweep(const Trace& trace) : trace_(trace), running_(trace.streams.size() + 1) {}
+  explicit ConcurrencySweep(const Trace& trace) : trace_(trace), recorded_(trace), running_(trace.streams.size() + 1) {}
 
   Concurrency Run(uint32_t device) {
     const Trace::Slice slice = trace_.device_ops[device];
     if (slice.first == slice.last) return {};
+    device_ = device;
     now_ns_ = trace_.ops[slice.first].start_ns;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       EndUntil(trace_.ops[i].start_ns);
@@ -51,8 +52,11 @@ class ConcurrencySweep {
   }
 
   void AdvanceTo(int64_t time_ns) {
-    const int64_t passed_ns = time_ns - now_ns_;
-    if (passed_ns <= 0) return;
+    if (time_ns <= now_ns_) return;
+    // Idle time counts where it was recorded.
+    const int64_t passed_ns = active_streams_ > 0
+                                  ? time_ns - now_ns_
+                                  : recorded_.ForEachOfDevice(device_, now_ns_, time_ns, [](int64_t, int64_t) {});
     now_ns_ = time_ns;
     if (result_.level_ns.size() <= active_streams_) result_.level_ns.resize(active_streams_ + 1);
     result_.level_ns[active_streams_] += passed_ns;
@@ -72,6 +76,8 @@ class ConcurrencySweep {
   }
 
   const Trace& trace_;
+  const RecordedTime recorded_;
+  uint32_t device_ = 0;
   std::vector<Running> running_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   Concurrency result_;

@@ -1,6 +1,7 @@
 // What must hold for every trace, on many random ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -24,6 +25,7 @@ bool HasOps(const Trace& trace, uint32_t device) {
 }
 
 TEST(RandomTraces, BusyAndIdleAreThoseOfEveryNanosecond) {
+  uint32_t with_pauses = 0;
   for (uint32_t seed = 0; seed < kTraces; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Trace trace = RandomTrace(seed);
@@ -34,6 +36,10 @@ TEST(RandomTraces, BusyAndIdleAreThoseOfEveryNanosecond) {
       ASSERT_EQ(HasMetric(result, "gpu.busy_ns", scope), HasOps(trace, device));
       if (!HasOps(trace, device)) continue;
       ASSERT_EQ(MetricOf(result, "gpu.window_ns", scope), static_cast<double>(expected.window_ns));
+      const Trace::Slice slice = trace.device_ops[device];
+      int64_t end_ns = 0;
+      for (uint32_t i = slice.first; i < slice.last; ++i) end_ns = std::max(end_ns, trace.ops[i].end_ns);
+      with_pauses += expected.window_ns < end_ns - trace.ops[slice.first].start_ns;
       ASSERT_EQ(MetricOf(result, "gpu.busy_ns", scope), static_cast<double>(expected.busy_ns));
       ASSERT_EQ(MetricOf(result, "gpu.kernel_ns", scope), static_cast<double>(expected.kernel_ns));
       ASSERT_EQ(MetricOf(result, "gpu.copy_only_ns", scope),
@@ -41,6 +47,7 @@ TEST(RandomTraces, BusyAndIdleAreThoseOfEveryNanosecond) {
       ASSERT_EQ(MetricOf(result, "gpu.idle_ns", scope), static_cast<double>(expected.idle_ns));
     }
   }
+  EXPECT_GT(with_pauses, 50u);
 }
 
 TEST(RandomTraces, CausesAreThoseOfEveryNanosecond) {

@@ -18,9 +18,8 @@ class Reference {
     const int64_t start_ns = trace_.ops[slice_.first].start_ns;
     int64_t end_ns = start_ns;
     for (uint32_t i = slice_.first; i < slice_.last; ++i) end_ns = std::max(end_ns, trace_.ops[i].end_ns);
-    times_.window_ns = end_ns - start_ns;
     for (int64_t t = start_ns; t < end_ns; ++t) Look(t);
-    times_.gaps = CountGaps();
+    times_.window_ns = times_.busy_ns + times_.idle_ns;
     return times_;
   }
 
@@ -37,6 +36,7 @@ class Reference {
       ++kernels;
       kernel_streams.insert(op.stream);
     }
+    if (streams.empty() && !IsRecorded(t)) return;
     ++times_.time_by_level[static_cast<int64_t>(streams.size())];
     times_.kernel_ns += kernels > 0;
     times_.kernel_overlap_ns += kernel_streams.size() >= 2;
@@ -47,17 +47,21 @@ class Reference {
     }
     ++times_.idle_ns;
     ++times_.idle_by_cause[CauseAt(t)];
+    times_.gaps += GapStart(t) == t;
   }
 
-  // A gap begins wherever an operation starts later than all before it have ended.
-  int64_t CountGaps() const {
-    int64_t gaps = 0;
-    for (uint32_t i = slice_.first + 1; i < slice_.last; ++i) {
-      const bool is_after_all = std::all_of(trace_.ops.begin() + slice_.first, trace_.ops.begin() + i,
-                                            [&](const GpuOp& op) { return op.end_ns < trace_.ops[i].start_ns; });
-      gaps += is_after_all;
+  bool IsRecorded(uint32_t process, int64_t t) const {
+    bool has_captures = false;
+    for (const Capture& c : trace_.captures) {
+      has_captures = has_captures || c.process == process;
+      if (c.process == process && c.start_ns <= t && t < c.end_ns) return true;
     }
-    return gaps;
+    return !has_captures;
+  }
+
+  bool IsRecorded(int64_t t) const {
+    return std::any_of(trace_.ops.begin() + slice_.first, trace_.ops.begin() + slice_.last,
+                       [&](const GpuOp& op) { return IsRecorded(op.process, t); });
   }
 
   std::string CauseAt(int64_t t) {
@@ -72,6 +76,7 @@ class Reference {
     const ApiCall& call = trace_.api_calls[call_index];
     if (call.end_ns <= gap_start_ns) return WaitsForEvent(next, call) ? "dependency" : "queue";
     if (t < trace_.processes[call.process].start_ns) return "unknown";
+    if (t < call.start_ns && !IsRecorded(call.process, t)) return "unknown";
     if (IsInterrupted(call.thread, t, false)) return "profiler";
     if (IsInterrupted(call.thread, t, true)) return "load";
     if (t >= call.start_ns) return op.IsPageable() ? "copy" : "launch";
@@ -89,7 +94,10 @@ class Reference {
     for (uint32_t i = slice_.first; i < slice_.last && trace_.ops[i].start_ns <= t; ++i) {
       start_ns = std::max(start_ns, trace_.ops[i].end_ns);
     }
-    return start_ns;
+    // It begins with the capture where that is later.
+    int64_t piece_ns = t;
+    while (piece_ns > start_ns && IsRecorded(piece_ns - 1)) --piece_ns;
+    return piece_ns;
   }
 
   // The last operation of the stream before this one was launched before the stream was told to wait.

@@ -267,5 +267,56 @@ TEST(Idle, AThreadThatLaunchesOnTwoDevicesIsWalkedForEach) {
   }
 }
 
+TEST(Captures, CutGapsAndWindows) {
+  TraceMaker maker;
+  maker.AddCapture(0, 100);
+  maker.AddCapture(200, 300);
+  maker.Launch(10, 12, 20, 40);
+  maker.Launch(210, 212, 230, 240);
+  const Trace trace = maker.Finish();
+  const AnalysisResult idle = RunIdle(trace, {}), devices = RunDevices(trace, {});
+  EXPECT_EQ(MetricOf(devices, "gpu.window_ns"), 120);  // 20 to 100 and 200 to 240
+  EXPECT_EQ(MetricOf(devices, "gpu.idle_ns"), 90);
+  EXPECT_EQ(MetricOf(idle, "gaps.count"), 2);
+  EXPECT_EQ(MetricOf(idle, "gaps.longest_ns"), 60);
+  EXPECT_EQ(MetricOf(idle, "idle.host_ns"), 70);
+  EXPECT_EQ(MetricOf(idle, "idle.launch_ns"), 20);
+  const Table& gaps = TableOf(idle, "gaps");
+  EXPECT_EQ(TextOf(gaps, 0, "before"), "work");
+  EXPECT_EQ(TextOf(gaps, 0, "after"), "(end of the capture)");
+  EXPECT_EQ(TextOf(gaps, 1, "before"), "(start of the capture)");
+  EXPECT_EQ(TextOf(gaps, 1, "after"), "work");
+  EXPECT_NE(TableOf(idle, "idle").note.find("Time between two captures is not idle"), std::string::npos);
+  EXPECT_EQ(MetricOf(RunStreams(trace, {}), "streams.max_concurrency"), 1);
+}
+
+TEST(Captures, OfOneProcessDoNotCutWhatAnotherRecordsThroughout) {
+  TraceMaker maker;
+  const uint32_t other = maker.AddThread(maker.AddProcess(200), 200);
+  maker.AddCapture(0, 100);
+  maker.AddCapture(200, 300);
+  maker.Launch(10, 12, 20, 40);
+  maker.Launch(210, 212, 230, 240);
+  maker.Launch(250, 251, 260, 270, other);
+  const AnalysisResult idle = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(idle, "gaps.count"), 2);
+  EXPECT_EQ(MetricOf(idle, "gaps.longest_ns"), 190);
+  EXPECT_EQ(MetricOf(idle, "idle.unknown_ns"), 100);  // the process that launched next was not recorded
+  EXPECT_NE(TableOf(idle, "idle").note.find("100 ns because the process that launched next was not recorded then"),
+            std::string::npos);
+}
+
+TEST(Captures, WorkFromBeforeThemIsSaidToBe) {
+  TraceMaker maker;
+  maker.AddCapture(0, 100);
+  maker.AddCapture(200, 300);
+  maker.Launch(10, 12, 20, 100);
+  maker.AddKernel(230, 240).is_from_before = true;
+  const AnalysisResult idle = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(idle, "idle.unknown_ns"), 30);
+  EXPECT_NE(TableOf(idle, "idle").note.find("Unknown: 30 ns because the call was made before the capture"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace gprof::test

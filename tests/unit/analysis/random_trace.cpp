@@ -22,6 +22,9 @@ class Randomiser {
     for (int64_t i = Below(12); i > 0; --i) AddRange();
     for (int64_t i = Below(6); i > 0; --i) AddInterruption();
     for (int64_t i = Below(6); i > 0; --i) AddEventWait();
+    for (uint32_t process = 0; process < maker_.trace().processes.size(); ++process) {
+      if (OneIn(2)) AddCaptures(process);
+    }
     return maker_.Finish();
   }
 
@@ -103,6 +106,15 @@ class Randomiser {
     const int64_t start_ns = Below(kLengthNs);
     const uint32_t stream = Pick(maker_.trace().streams.size());
     maker_.AddSync(start_ns, start_ns + 1, trace::SyncKind::kStreamWaitEvent, kNone, stream);
+  }
+
+  void AddCaptures(uint32_t process) {
+    int64_t at_ns = 0;
+    for (int64_t i = 1 + Below(4); i > 0; --i) {
+      const int64_t start_ns = at_ns + Below(80);
+      at_ns = start_ns + Below(150);
+      maker_.AddCapture(start_ns, at_ns, process);
+    }
   }
 
   std::mt19937 random_;

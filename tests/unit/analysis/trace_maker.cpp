@@ -173,6 +173,15 @@ GpuOp& TraceMaker::Launch(int64_t call_start_ns, int64_t call_end_ns, int64_t st
   return AddKernel(start_ns, end_ns, AddCall(call_start_ns, call_end_ns, "cudaLaunchKernel", thread));
 }
 
+void TraceMaker::AddCapture(int64_t start_ns, int64_t end_ns, uint32_t process) {
+  Capture capture;
+  capture.start_ns = start_ns;
+  capture.end_ns = end_ns;
+  capture.process = process;
+  capture.trigger = capture.end_trigger = trace::CaptureTrigger::kCommand;
+  trace_.captures.push_back(capture);
+}
+
 NvtxRange& TraceMaker::AddRange(int64_t start_ns, int64_t end_ns, std::string_view path, uint32_t thread) {
   NvtxRange range;
   range.start_ns = start_ns;
@@ -269,6 +278,10 @@ Trace TraceMaker::Finish() {
   std::stable_sort(trace_.syncs.begin(), trace_.syncs.end(), by_start);
   std::stable_sort(trace_.overheads.begin(), trace_.overheads.end(), by_start);
   std::stable_sort(trace_.jits.begin(), trace_.jits.end(), by_start);
+  std::stable_sort(trace_.captures.begin(), trace_.captures.end(),
+                   [](const Capture& a, const Capture& b) { return a.process < b.process; });
+  trace_.process_captures =
+      SlicesOf(trace_.captures, trace_.processes.size(), [](const Capture& c) { return c.process; });
   trace_.thread_api_calls =
       SlicesOf(trace_.api_calls, trace_.threads.size(), [](const ApiCall& call) { return call.thread; });
   trace_.thread_ranges =

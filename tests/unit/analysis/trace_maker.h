@@ -31,6 +31,9 @@ class TraceMaker {
   // A launch call and its kernel.
   GpuOp& Launch(int64_t call_start_ns, int64_t call_end_ns, int64_t start_ns, int64_t end_ns, uint32_t thread = 0);
 
+  // Those of a process in order.
+  void AddCapture(int64_t start_ns, int64_t end_ns, uint32_t process = 0);
+
   // The path names the range; its last part is the name.
   NvtxRange& AddRange(int64_t start_ns, int64_t end_ns, std::string_view path, uint32_t thread = 0);
   Sync& AddSync(int64_t start_ns, int64_t end_ns, trace::SyncKind kind, uint32_t call = kNone, uint32_t stream = kNone);

@@ -1,0 +1,54 @@
+#include "analysis/recorded_time.h"
+
+#include <algorithm>
+
+namespace gprof {
+namespace {
+
+std::vector<uint32_t> ProcessesOf(const Trace& trace, Trace::Slice ops) {
+  std::vector<uint32_t> processes;
+  uint32_t last = kNone;
+  for (uint32_t i = ops.first; i < ops.last; ++i) {
+    if (trace.ops[i].process == last) continue;
+    last = trace.ops[i].process;
+    if (std::find(processes.begin(), processes.end(), last) == processes.end()) processes.push_back(last);
+  }
+  return processes;
+}
+
+std::vector<Interval> Union(std::vector<Interval> intervals) {
+  std::sort(intervals.begin(), intervals.end(),
+            [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
+  std::vector<Interval> merged;
+  for (const Interval& i : intervals) {
+    if (!merged.empty() && i.start_ns <= merged.back().end_ns) {
+      merged.back().end_ns = std::max(merged.back().end_ns, i.end_ns);
+    } else {
+      merged.push_back(i);
+    }
+  }
+  return merged;
+}
+
+}  // namespace
+
+RecordedTime::RecordedTime(const Trace& trace)
+    : trace_(trace), of_device_(trace.device_ops.size()), is_throughout_(trace.device_ops.size(), 1) {
+  if (trace.captures.empty()) return;
+  for (size_t device = 0; device < of_device_.size(); ++device) {
+    std::vector<Interval> captures;
+    bool is_throughout = false;
+    for (const uint32_t process : ProcessesOf(trace, trace.device_ops[device])) {
+      is_throughout = is_throughout || IsRecordedThroughout(trace, process);
+      if (is_throughout) break;
+      const Trace::Slice slice = trace.process_captures[process];
+      for (uint32_t i = slice.first; i < slice.last; ++i) {
+        captures.push_back({trace.captures[i].start_ns, trace.captures[i].end_ns});
+      }
+    }
+    is_throughout_[device] = is_throughout;
+    if (!is_throughout) of_device_[device] = Union(std::move(captures));
+  }
+}
+
+}  // namespace gprof
