@@ -30,6 +30,25 @@ constexpr std::array kCommands = {
                 "gprof-cli dump run.trace\n"
                 "gprof-cli dump run.trace --kind kernel,memcpy",
                 false, MakeDump},
+    CommandInfo{"launch", "run a program with the tracer idle, and capture parts of it by hand",
+                "[options] [--] APP [ARGS...]",
+                "gprof-cli launch ./server\n"
+                "gprof-cli launch --session train -t nvtx python train.py",
+                true, MakeLaunch},
+    CommandInfo{"start", "start a capture of a launched program", "[options]",
+                "gprof-cli start\n"
+                "gprof-cli start --session train -o 'train-%n.trace'",
+                false, MakeStart},
+    CommandInfo{"stop", "end the capture and say what was recorded", "[options]", "gprof-cli stop", false, MakeStop},
+    CommandInfo{"cancel", "end the capture and throw it away", "[options]", "gprof-cli cancel", false, MakeCancel},
+    CommandInfo{"status", "list the sessions and what they do", "[options]",
+                "gprof-cli status\n"
+                "gprof-cli status --format json",
+                false, MakeStatus},
+    CommandInfo{"shutdown", "end a session and its program", "[options]",
+                "gprof-cli shutdown\n"
+                "gprof-cli shutdown --session train --kill none",
+                false, MakeShutdown},
     CommandInfo{"help", "explain a command", "[COMMAND]", "gprof-cli help profile", false, MakeHelp},
     CommandInfo{"completion", "print a completion script for a shell", "bash|zsh|fish",
                 "gprof-cli completion bash > ~/.local/share/bash-completion/completions/gprof-cli", false,

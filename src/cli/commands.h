@@ -8,6 +8,12 @@
 namespace gprof::cli {
 
 std::unique_ptr<Command> MakeProfile();
+std::unique_ptr<Command> MakeLaunch();
+std::unique_ptr<Command> MakeStart();
+std::unique_ptr<Command> MakeStop();
+std::unique_ptr<Command> MakeCancel();
+std::unique_ptr<Command> MakeStatus();
+std::unique_ptr<Command> MakeShutdown();
 std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDump();

@@ -1,11 +1,8 @@
 #include "launch/capture_control.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <set>
 #include <utility>
+#include <vector>
 
 namespace gprof {
 namespace {
@@ -18,30 +15,6 @@ constexpr int64_t kLookNs = 50'000'000;
 constexpr int64_t kPatienceNs = 5'000'000'000;
 
 }  // namespace
-
-Progress ProgressOf(const RunFolder& folder, uint32_t epoch) {
-  Progress progress;
-  for (const Arena& arena : folder.Arenas()) {
-    // One without a header is being made, and reads the control page when it is ready.
-    if (!arena.has_header || arena.state == trace::ArenaState::kFinished || !IsAlive(arena)) continue;
-    ++progress.living;
-    if (arena.epoch_done < epoch) continue;
-    ++progress.done;
-    if (arena.state == trace::ArenaState::kRecording) ++progress.recording;
-  }
-  return progress;
-}
-
-void SignalProgram(const RunFolder& folder, pid_t program, int signal) {
-  std::set<pid_t> processes = {program};
-  for (const Arena& arena : folder.Arenas()) {
-    // The pid and the start of the process are what it wrote there itself, so both must still fit.
-    const bool is_it = arena.has_header && arena.start_ticks != 0 && IsProcessAlive(arena.pid, arena.start_ticks);
-    if (is_it && arena.pid > 1) processes.insert(static_cast<pid_t>(arena.pid));
-  }
-  processes.erase(getpid());
-  for (const pid_t process : processes) kill(process, signal);
-}
 
 CaptureControl::CaptureControl(RunFolder* folder, const LaunchOptions& options, CaptureOrder order)
     : folder_(folder), options_(options.capture), say_(options.say), order_(std::move(order)) {

@@ -9,21 +9,10 @@
 
 #include "launch/attendant.h"
 #include "launch/launch.h"
+#include "launch/progress.h"
 #include "launch/run_folder.h"
 
 namespace gprof {
-
-// How far the processes of a run have followed an order.
-struct Progress {
-  std::size_t living = 0;     // processes with an arena
-  std::size_t done = 0;       // of those, that have carried it out
-  std::size_t recording = 0;  // of those, that record
-  bool IsComplete() const { return done == living; }
-};
-Progress ProgressOf(const RunFolder& folder, uint32_t epoch);
-
-// Sends `signal` to the program and to every process of the run that is being traced.
-void SignalProgram(const RunFolder& folder, pid_t program, int signal);
 
 class CaptureControl : public Attendant {
  public:

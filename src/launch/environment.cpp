@@ -72,7 +72,7 @@ void Environment::SetOnlyPid(pid_t pid) {
 
 void Environment::SetOutput(const std::string& absolute_path, const std::string& run_id) {
   Set(env::kOutput, absolute_path);
-  Set(env::kRunId, run_id);
+  if (!run_id.empty()) Set(env::kRunId, run_id);
 }
 
 std::optional<std::string> Environment::Get(std::string_view name) const {

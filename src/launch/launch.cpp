@@ -2,7 +2,12 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "gprof/error.h"
 #include "launch/capture_control.h"
@@ -13,15 +18,17 @@
 #include "launch/output_file.h"
 #include "launch/run_folder.h"
 #include "launch/salvage.h"
+#include "launch/session.h"
+#include "launch/session_socket.h"
 
 namespace gprof {
 namespace {
 
 // Null where none can be made: what a killed process had not written is lost then, and nothing else.
 std::unique_ptr<RunFolder> MakeRunFolder(const LaunchOptions& options) {
-  if (!options.trace_cuda && !options.trace_nvtx) return nullptr;
+  if (!options.trace_cuda && !options.trace_nvtx && !options.session) return nullptr;
   std::string why;
-  std::unique_ptr<RunFolder> folder = RunFolder::Make("", &why);
+  std::unique_ptr<RunFolder> folder = RunFolder::Make(options.session ? options.session->name : "", &why);
   if (folder) return folder;
   const std::string what = "there is no shared memory for the run: " + why;
   const char* const hint = "gprof-cli doctor says what to do";
@@ -30,8 +37,53 @@ std::unique_ptr<RunFolder> MakeRunFolder(const LaunchOptions& options) {
   return nullptr;
 }
 
-LaunchResult ResultOf(const ChildEnd& end, const std::string& trace_path) {
-  return {trace_path, end.signal != 0 ? 128 + end.signal : end.exit_code, end.signal};
+// What the launcher does beside waiting for the program.
+class Companions {
+ public:
+  Companions(RunFolder* folder, const LaunchOptions& options, const std::string& tracer, const OutputFile* output)
+      : salvager_(folder->path(), SalvageOptions{.tracer = tracer, .report_loss = options.report_loss}) {
+    if (options.session) {
+      session_ = std::make_unique<Session>(options.session->name, folder, &salvager_);
+      server_ = std::make_unique<SessionServer>(folder->path(), session_.get(), options.session->answer_to);
+      attendants_ = {&salvager_, session_.get(), server_.get()};
+      return;
+    }
+    CaptureOrder order;
+    order.output = output->absolute_path;
+    order.device = output->device;
+    order.inode = output->inode;
+    control_ = std::make_unique<CaptureControl>(folder, options, std::move(order));
+    attendants_ = {&salvager_, control_.get()};
+  }
+
+  const std::vector<Attendant*>& attendants() const { return attendants_; }
+
+  void OnProgramStart(pid_t program) {
+    if (session_) session_->OnProgramStart(program);
+    if (control_) control_->OnProgramStart(program, MonotonicNs());
+  }
+
+  // Returns the path of the capture that the end of the program ended, where that is not known before.
+  std::string OnProgramEnd() {
+    const bool was_recording = session_ && session_->state() == SessionState::kRecording;
+    const std::string output = was_recording ? session_->output() : std::string();
+    if (session_) session_->Finish();
+    salvager_.Finish(true);
+    if (server_) server_->Attend(MonotonicNs());
+    return output;
+  }
+
+ private:
+  Salvager salvager_;
+  std::unique_ptr<CaptureControl> control_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<SessionServer> server_;
+  std::vector<Attendant*> attendants_;
+};
+
+// In a session the trace is made by `start`. The tracer wants to know where that would be by default.
+void SetSessionOutput(Environment* environment) {
+  environment->SetOutput(std::filesystem::absolute("run.trace").string(), "");
 }
 
 }  // namespace
@@ -46,33 +98,32 @@ LaunchResult RunTraced(const LaunchOptions& options) {
   // The child exists, halted, before the file does: %p is its pid. What is opened from here on is not inherited by it.
   Child child(options.command, options.show_output, options.capture.toggle_signal);
   const std::unique_ptr<RunFolder> folder = MakeRunFolder(options);
-  OutputFile output = OpenOutput(options.output, child.pid(), options.may_overwrite);
-  environment.SetOutput(output.absolute_path, output.run_id);
+  std::optional<OutputFile> output;
+  if (options.session) {
+    SetSessionOutput(&environment);
+  } else {
+    output.emplace(OpenOutput(options.output, child.pid(), options.may_overwrite));
+    environment.SetOutput(output->absolute_path, output->run_id);
+  }
   if (folder) environment.SetRunFolder(folder->path());
   if (!options.trace_children) environment.SetOnlyPid(child.pid());
 
-  std::unique_ptr<CaptureControl> control;
-  std::unique_ptr<Salvager> salvager;
-  std::vector<Attendant*> attendants;
-  if (folder) {
-    CaptureOrder order;
-    order.output = output.absolute_path;
-    order.device = output.device;
-    order.inode = output.inode;
-    control = std::make_unique<CaptureControl>(folder.get(), options, std::move(order));
-    salvager = std::make_unique<Salvager>(folder->path(), SalvageOptions{.tracer = tracer, .report_loss = options.report_loss});
-    attendants = {control.get(), salvager.get()};
-  }
+  std::optional<Companions> companions;
   try {
+    if (folder) companions.emplace(folder.get(), options, tracer, output ? &*output : nullptr);
     child.Start(environment.entries());
   } catch (const Error&) {
-    output.Remove();
+    if (output) output->Remove();
     throw;
   }
-  if (control) control->OnProgramStart(child.pid(), MonotonicNs());
-  const ChildEnd end = child.Wait(attendants);
-  if (salvager) salvager->Finish(true);
-  return ResultOf(end, output.path);
+  if (companions) companions->OnProgramStart(child.pid());
+  if (options.session) {
+    options.say("session '" + options.session->name + "' is idle; gprof-cli start begins a capture");
+  }
+  const ChildEnd end = child.Wait(companions ? companions->attendants() : std::vector<Attendant*>());
+  std::string path = companions ? companions->OnProgramEnd() : std::string();
+  if (output) path = output->path;
+  return {path, end.signal != 0 ? 128 + end.signal : end.exit_code, end.signal};
 }
 
 }  // namespace gprof

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,21 @@ struct CaptureOptions {
   int toggle_signal = 0;     // starts and stops when the launcher is sent it; 0: none
   int kill_signal = 0;       // for the program when the capture is over; 0: it goes on
 
-  bool IsCommanded() const { return delay_ns != 0 || duration_ns != 0 || toggle_signal != 0; }
+  bool by_session = false;   // start and stop
+
+  bool IsCommanded() const { return delay_ns != 0 || duration_ns != 0 || toggle_signal != 0 || by_session; }
+};
+
+class Session;
+
+// What is answered to a request: asked again and again until there is something, a line without its end.
+using Answer = std::function<std::optional<std::string>()>;
+using AnswerTo = std::function<Answer(Session& session, const std::string& request)>;
+
+// With one, nothing is recorded before somebody asks for it through the socket of the session.
+struct SessionOptions {
+  std::string name;
+  AnswerTo answer_to;
 };
 
 struct LaunchOptions {
@@ -39,6 +54,7 @@ struct LaunchOptions {
   bool trace_children = true;
   bool is_quiet = false;
   CaptureOptions capture;
+  std::optional<SessionOptions> session;
   std::vector<std::pair<std::string, std::string>> variables;  // set for the program on top of the inherited ones
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   // What is lost for good, which is said even when quiet.
@@ -47,7 +63,9 @@ struct LaunchOptions {
 };
 
 struct LaunchResult {
-  std::string trace_path;  // as expanded from the pattern, relative as it was given
+  // As expanded from the pattern, relative as it was given. In a session, of the capture that the end of the program
+  // ended; empty: none.
+  std::string trace_path;
   int exit_code = 0;       // the program's, 128 + N when signal N killed it
   int signal = 0;          // that killed it, or 0
 };
