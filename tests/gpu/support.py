@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -107,6 +108,17 @@ class GpuTest(unittest.TestCase):
 
     def example(self, name, *arguments, **more):
         return self.profile(EXAMPLES / name, *arguments, **more)
+
+
+def wait_for(condition, what):
+    """Polls until `condition()` is true; its value."""
+    end = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"waited {TIMEOUT_S} s for {what}")
 
 
 def read_json(path):

@@ -1,5 +1,7 @@
-// The CUDA work that exit_matrix does: on the doubles (cuda_work_mock.cpp) or on a GPU (tests/gpu/programs).
+// The CUDA work that exit_matrix and scripted do: on the doubles (cuda_work_mock.cpp) or on a GPU (tests/gpu/programs).
 #pragma once
+
+#include <cstddef>
 
 namespace cuda_work {
 
@@ -7,9 +9,12 @@ namespace cuda_work {
 bool Open();
 
 // All answer CUDA's error code.
-int Launch();       // a short kernel
-int LaunchLong();   // one that is still running when the program ends
-int LaunchGraph();  // a graph of kernels that take long together
+int Launch();                     // a short kernel
+int LaunchLong();                 // one that is still running when the program ends
+int LaunchGraph();                // a graph of kernels that take long together
 int Synchronize();
+int Allocate(std::size_t bytes);  // and frees it again
+int ProfilerStart();
+int ProfilerStop();
 
 }  // namespace cuda_work

@@ -51,12 +51,25 @@ bool Open() {
   using Register = void (*)(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*);
   reinterpret_cast<Register>(dlsym(library, "__cudaRegisterFunction"))(
       nullptr, &kernel_key, nullptr, "_Z4stepv", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
-  return MakeGraph() == cudaSuccess;
+  return true;
+}
+
+int Allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  using Malloc = cudaError_t (*)(void**, size_t);  // the name has overloads in C++
+  const cudaError_t result = reinterpret_cast<Malloc>(dlsym(library, "cudaMalloc"))(&memory, bytes);
+  return result != cudaSuccess ? result : RUNTIME(cudaFree)(memory);
 }
 
 int Launch() { return LaunchBlocks(1); }
 int LaunchLong() { return LaunchBlocks(kLongBlocks); }
-int LaunchGraph() { return RUNTIME(cudaGraphLaunch)(graph_exec, nullptr); }
+int LaunchGraph() {
+  static const cudaError_t made = MakeGraph();
+  return made != cudaSuccess ? made : RUNTIME(cudaGraphLaunch)(graph_exec, nullptr);
+}
+
 int Synchronize() { return RUNTIME(cudaDeviceSynchronize)(); }
+int ProfilerStart() { return reinterpret_cast<cudaError_t (*)()>(dlsym(library, "cudaProfilerStart"))(); }
+int ProfilerStop() { return reinterpret_cast<cudaError_t (*)()>(dlsym(library, "cudaProfilerStop"))(); }
 
 }  // namespace cuda_work

@@ -6,35 +6,25 @@
 //   pstart | pstop        cudaProfilerStart, cudaProfilerStop   wait FILE        until that file exists
 //   malloc N              allocates and frees N bytes           exit CODE | term leaves
 //   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the answer
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 #include <time.h>
-
-#include <cuda_runtime_api.h>
-#include <dlfcn.h>
 
 #include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cuda_work.h"
 #include "facts.h"
 
 namespace {
 
-const char kernel_key = 0;
-void* cudart = nullptr;
-
-template <class Function>
-Function Runtime(const char* name) {
-  if (cudart == nullptr) {
-    cudart = dlopen(std::getenv("TEST_CUDART"), RTLD_NOW);
-    if (cudart == nullptr) std::exit(98);
-    using Register = void (*)(void**, const char*, char*, const char*, int, void*, void*, void*, void*, void*, int*);
-    reinterpret_cast<Register>(dlsym(cudart, "__cudaRegisterFunction"))(nullptr, &kernel_key, nullptr, "_Z4workv", -1, nullptr,
-                                                                        nullptr, nullptr, nullptr, nullptr, nullptr);
-  }
-  return reinterpret_cast<Function>(dlsym(cudart, name));
+// CUDA is opened when the script first asks for it.
+void OpenCuda() {
+  static const bool has_cuda = cuda_work::Open();
+  if (!has_cuda) std::exit(98);
 }
 
 uint64_t NowNs() {
@@ -122,16 +112,8 @@ void Mark(const std::string& name) {
 }
 
 void Launch(int count) {
-  const auto launch =
-      Runtime<cudaError_t (*)(const void*, dim3, dim3, void**, size_t, cudaStream_t)>("cudaLaunchKernel");
-  for (int i = 0; i < count; ++i) CHECK(launch(&kernel_key, dim3(1), dim3(32), nullptr, 0, nullptr));
-  CHECK(Runtime<cudaError_t (*)()>("cudaDeviceSynchronize")());
-}
-
-void Allocate(size_t bytes) {
-  void* memory = nullptr;
-  CHECK(Runtime<cudaError_t (*)(void**, size_t)>("cudaMalloc")(&memory, bytes));
-  CHECK(Runtime<cudaError_t (*)(void*)>("cudaFree")(memory));
+  for (int i = 0; i < count; ++i) CHECK(cuda_work::Launch());
+  CHECK(cuda_work::Synchronize());
 }
 
 // With the libcupti that is there, or else the one that the loader finds.
@@ -158,8 +140,8 @@ void Finalize() {
 }
 
 bool DoPlain(const std::string& what) {
-  if (what == "pstart") CHECK(Runtime<cudaError_t (*)()>("cudaProfilerStart")());
-  else if (what == "pstop") CHECK(Runtime<cudaError_t (*)()>("cudaProfilerStop")());
+  if (what == "pstart") OpenCuda(), CHECK(cuda_work::ProfilerStart());
+  else if (what == "pstop") OpenCuda(), CHECK(cuda_work::ProfilerStop());
   else if (what == "term") kill(getpid(), SIGTERM);
   else if (what == "subscribe") Subscribe();
   else if (what == "finalize") Finalize();
@@ -173,8 +155,8 @@ void Do(const std::string& what, const std::string& argument) {
   else if (what == "pop" || what == "rpop") Pop(argument);
   else if (what == "start" || what == "rstart") Start(argument, what[0] == 'r');
   else if (what == "end" || what == "rend") End(argument);
-  else if (what == "launch") Launch(std::atoi(argument.c_str()));
-  else if (what == "malloc") Allocate(static_cast<size_t>(std::atol(argument.c_str())));
+  else if (what == "launch") OpenCuda(), Launch(std::atoi(argument.c_str()));
+  else if (what == "malloc") OpenCuda(), CHECK(cuda_work::Allocate(static_cast<size_t>(std::atol(argument.c_str()))));
   else if (what == "wait") while (access(argument.c_str(), F_OK) != 0) usleep(2000);
   else if (what == "exit") std::exit(std::atoi(argument.c_str()));
   else std::exit(97);
