@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 
 import harness
@@ -19,8 +20,9 @@ def can_mount():
     """Whether we may have mounts that nobody else sees."""
     if shutil.which("unshare") is None or shutil.which("mount") is None:
         return False
-    done = subprocess.run(["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt && touch /mnt/x"],
-                          capture_output=True, timeout=harness.DEADLINE_S, check=False)
+    with tempfile.TemporaryDirectory(prefix="gprof-e2e-") as folder:
+        script = f"mount -t tmpfs -o size=64k tmpfs '{folder}' && touch '{folder}/file'"
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, timeout=harness.DEADLINE_S, check=False)
     return done.returncode == 0
 
 
