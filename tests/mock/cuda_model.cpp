@@ -253,7 +253,13 @@ DeviceFacts FactsOf(int ordinal) {
 
 namespace {
 
-void Attach(const Observer* observer) { __atomic_store_n(&TheModel().observer, observer, __ATOMIC_RELEASE); }
+bool Attach(const Observer* observer) {
+  std::lock_guard<std::mutex> lock(TheModel().mutex);
+  const Observer* before = TheModel().observer;
+  if (before != nullptr && observer != nullptr && before != observer) return false;
+  __atomic_store_n(&TheModel().observer, observer, __ATOMIC_RELEASE);
+  return true;
+}
 
 void Enter(Frame* frame) {
   ThreadState& t = ThisThread();

@@ -121,11 +121,19 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFun
   if (subscriber == nullptr || callback == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   Session& s = TheSession();
   if (s.is_subscribed || EnvNumber("MOCK_OCCUPIED", 0) != 0) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  if (!AttachObserver()) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   s.callback = callback;
   s.userdata = userdata;
   s.is_subscribed = true;
   *subscriber = Handle();
-  AttachObserver();
+  return CUPTI_SUCCESS;
+}
+
+// The library is of no use to anybody in the process after this, whoever called it.
+CUptiResult cuptiFinalize(void) {
+  const CUptiResult usable = Guard("cuptiFinalize");
+  if (usable != CUPTI_SUCCESS) return usable;
+  Finalize();
   return CUPTI_SUCCESS;
 }
 

@@ -30,7 +30,21 @@ const Hub* FindHub() {
   return s.hub;
 }
 
-void AttachObserver() { TheSession().hub.load()->attach(&TheCuptiObserver()); }
+bool AttachObserver() { return TheSession().hub.load()->attach(&TheCuptiObserver()); }
+
+void Finalize() {
+  Session& s = TheSession();
+  s.is_dead = true;
+  s.is_subscribed = false;
+  for (auto& kind : s.kinds) kind = 0;
+  {
+    std::lock_guard<std::mutex> lock(s.mutex);
+    s.pending.clear();
+    s.full.clear();
+    for (Buffer* b : s.buffers) *b = Buffer{};
+  }
+  s.hub.load()->attach(nullptr);
+}
 
 CUptiResult Guard(const char* function) {
   Session& s = TheSession();

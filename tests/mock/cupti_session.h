@@ -70,7 +70,9 @@ Session& TheSession();
 CUptiResult Guard(const char* function);
 // Opens libcuda as the real library does; null without a driver that is ours.
 const Hub* FindHub();
-void AttachObserver();
+// False when another copy of libcupti in the process is attached.
+bool AttachObserver();
+void Finalize();
 
 void Dispatch(CUpti_CallbackDomain domain, uint32_t cbid, const void* data);
 inline bool IsOn(uint32_t kind) { return TheSession().kinds[kind].load(std::memory_order_relaxed) != 0; }

@@ -109,7 +109,8 @@ struct DeviceFacts {
 struct Hub {
   uint32_t size;
   int driver_version;
-  void (*attach)(const Observer* observer);
+  // One libcupti at a time: false when another copy of it is there. Null detaches.
+  bool (*attach)(const Observer* observer);
   void (*enter)(Frame* frame);
   void (*exit)(Frame* frame, void* return_value, uint32_t result);
   bool (*is_torn_down)();
