@@ -3,6 +3,7 @@
 #include <atomic>
 #include <new>
 
+#include "arena.h"
 #include "convert.h"
 #include "pages.h"
 #include "sys.h"
@@ -18,49 +19,62 @@ constexpr std::size_t kBlockBytes = 1u << 20;
 constexpr std::size_t kBlockHeaderBytes = 64;
 constexpr uint32_t kMaxBlocks = 512;
 
+enum class BlockState : uint32_t { kFree, kWithCupti, kFull };
+
 struct BlockHeader {
   uint32_t index;
-  std::size_t valid;
+  std::atomic<BlockState> state;
+  uint32_t used_bytes;   // by CUPTI
+  uint32_t done_bytes;   // that have become records [writer thread]
 };
 
-constinit BlockStack<kMaxBlocks> free_blocks;
-constinit BlockStack<kMaxBlocks> full_blocks;
-constinit std::atomic<uint32_t> full_count{0};
-constinit std::atomic<uint32_t> block_count{0};
-unsigned char* blocks[kMaxBlocks];
-// Before 12.9 CUPTI dereferences the null that should mean "none left"; what goes here is thrown away.
-alignas(8) unsigned char discard[64 * 1024];
+BlockStack<kMaxBlocks> free_blocks GPROF_IN_ARENA = {};
+BlockStack<kMaxBlocks> full_blocks GPROF_IN_ARENA = {};
+std::atomic<uint32_t> full_count GPROF_IN_ARENA {0};
+std::atomic<uint32_t> block_count GPROF_IN_ARENA {0};
+std::atomic<unsigned char*> blocks[kMaxBlocks] GPROF_IN_ARENA = {};
+// Before 12.9 CUPTI dereferences the null that should mean "none left"; what goes here is thrown away. Several, as several
+// threads may be at it.
+constexpr uint32_t kDiscards = 32;
+alignas(8) unsigned char discards[kDiscards][64 * 1024];
+constinit std::atomic<uint32_t> next_discard{0};
+
+bool IsDiscard(const uint8_t* buffer) { return buffer >= discards[0] && buffer < discards[0] + sizeof discards; }
+
+BlockHeader* HeaderOf(unsigned char* block) { return reinterpret_cast<BlockHeader*>(block); }
 
 unsigned char* TakeBlock() {
   uint32_t index;
-  if (free_blocks.Pop(&index)) return blocks[index];
+  if (free_blocks.Pop(&index)) return blocks[index].load(std::memory_order_acquire);
   index = block_count.fetch_add(1, std::memory_order_relaxed);
   if (index >= kMaxBlocks) {
     block_count.fetch_sub(1, std::memory_order_relaxed);
     return nullptr;
   }
-  auto* block = static_cast<unsigned char*>(MapMemory(kBlockBytes));
+  auto* block = static_cast<unsigned char*>(KeepMemory(kBlockBytes, Region::kRows, 4096));
   if (block == nullptr) return nullptr;
-  blocks[index] = block;
-  new (block) BlockHeader{index, 0};
+  new (block) BlockHeader{index, {BlockState::kFree}, 0, 0};
+  blocks[index].store(block, std::memory_order_release);
   return block;
 }
 
+// Record by record, by the lengths that the library in use was asked for: salvage has no library.
 void ConvertBlock(unsigned char* block, ChunkWriter* writer) {
-  const std::size_t valid = reinterpret_cast<BlockHeader*>(block)->valid;
-  CUpti_Activity* record = nullptr;
-  while (true) {
-    const CUptiResult result = Cupti().cuptiActivityGetNextRecord(block + kBlockHeaderBytes, valid, &record);
-    if (result == CUPTI_SUCCESS) {
-      ConvertRecord(record, writer, {});
-      continue;
-    }
-    // A kind that the library itself does not know ends the walk: nobody can say where the next record begins.
-    if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
+  BlockHeader* header = HeaderOf(block);
+  const uint32_t used = header->used_bytes <= kBlockBytes - kBlockHeaderBytes ? header->used_bytes : 0;
+  while (header->done_bytes < used) {
+    const auto* record = reinterpret_cast<const CUpti_Activity*>(block + kBlockHeaderBytes + header->done_bytes);
+    const std::size_t bytes = RecordBytes(record->kind);
+    // Nobody can say where the next record begins.
+    if (bytes == 0 || bytes > used - header->done_bytes) {
       writer->CountLoss(RecordKind{}, trace::LossReason::kUnknownRecord, 1);
+      break;
     }
-    return;
+    const Cursor cursor{&header->done_bytes, header->done_bytes + static_cast<uint32_t>(bytes)};
+    ConvertRecord(record, writer, cursor);
+    header->done_bytes = cursor.next;
   }
+  header->state.store(BlockState::kFree, std::memory_order_release);
 }
 
 }  // namespace
@@ -71,35 +85,59 @@ void CUPTIAPI OnBufferRequested(uint8_t** buffer, std::size_t* size, std::size_t
   *max_records = 0;
   unsigned char* block = TakeBlock();
   if (block != nullptr) {
+    HeaderOf(block)->state.store(BlockState::kWithCupti, std::memory_order_release);
     *buffer = block + kBlockHeaderBytes;
     *size = kBlockBytes - kBlockHeaderBytes;
   } else if (Cupti().version >= kNullIsSafe) {
     *buffer = nullptr;
     *size = 0;
   } else {
-    *buffer = discard;
-    *size = sizeof discard;
+    *buffer = discards[next_discard.fetch_add(1, std::memory_order_relaxed) % kDiscards];
+    *size = sizeof discards[0];
   }
 }
 
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_t, std::size_t valid) {
-  if (buffer == nullptr || buffer == discard) return;
+  if (buffer == nullptr || IsDiscard(buffer)) return;
   ErrnoGuard errno_guard;
-  auto* header = reinterpret_cast<BlockHeader*>(buffer - kBlockHeaderBytes);
+  BlockHeader* header = HeaderOf(buffer - kBlockHeaderBytes);
+  header->used_bytes = static_cast<uint32_t>(valid);
+  header->done_bytes = 0;
+  header->state.store(valid == 0 ? BlockState::kFree : BlockState::kFull, std::memory_order_release);
   if (valid == 0) return free_blocks.Push(header->index);
-  header->valid = valid;
   full_blocks.Push(header->index);
   constexpr uint32_t kWakeBlocks = 8;
   if ((full_count.fetch_add(1, std::memory_order_relaxed) + 1) % kWakeBlocks == 0) WakeWriter();
 }
 
-void DrainActivity(ChunkWriter* writer) {
+bool DrainActivity(ChunkWriter* writer) {
   uint32_t index;
+  bool has_work = false;
   while (full_blocks.Pop(&index)) {
     full_count.fetch_sub(1, std::memory_order_relaxed);
-    ConvertBlock(blocks[index], writer);
+    ConvertBlock(blocks[index].load(std::memory_order_acquire), writer);
     free_blocks.Push(index);
+    has_work = true;
   }
+  return has_work;
+}
+
+// The states say which blocks are full; the stack may have been caught in the middle of a push.
+void SalvageActivity(ChunkWriter* writer) {
+  for (uint32_t i = 0; i < kMaxBlocks; ++i) {
+    unsigned char* block = blocks[i].load(std::memory_order_relaxed);
+    if (IsKept(block, kBlockBytes) && HeaderOf(block)->state.load(std::memory_order_relaxed) == BlockState::kFull) {
+      ConvertBlock(block, writer);
+    }
+  }
+}
+
+void ResetActivityAfterFork() {
+  free_blocks.Clear();
+  full_blocks.Clear();
+  full_count.store(0, std::memory_order_relaxed);
+  block_count.store(0, std::memory_order_relaxed);
+  for (auto& block : blocks) block.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace gprof::tracer

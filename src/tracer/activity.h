@@ -13,7 +13,10 @@ namespace gprof::tracer {
 void CUPTIAPI OnBufferRequested(uint8_t** buffer, std::size_t* size, std::size_t* max_records);
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_t size, std::size_t valid);
 
-// Converts every completed buffer. [writer thread]
-void DrainActivity(ChunkWriter* writer);
+// Converts every completed buffer. False: there was none. [writer thread]
+bool DrainActivity(ChunkWriter* writer);
+// Converts what a dead process had been given and not converted.
+void SalvageActivity(ChunkWriter* writer);
+void ResetActivityAfterFork();
 
 }  // namespace gprof::tracer

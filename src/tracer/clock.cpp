@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "arena.h"
 #include "proc_file.h"
 
 #if defined(__x86_64__)
@@ -10,7 +11,7 @@
 
 namespace gprof::tracer {
 
-bool clock_uses_tsc = false;
+bool clock_uses_tsc GPROF_IN_ARENA = false;
 
 namespace {
 
@@ -69,6 +70,14 @@ uint64_t ClockMap::ToNs(uint64_t stamp) const {
   const double slope = static_cast<double>(b.monotonic_ns - a.monotonic_ns) / static_cast<double>(b.stamp - a.stamp);
   const double ns = static_cast<double>(static_cast<int64_t>(stamp - a.stamp)) * slope;
   return a.monotonic_ns + static_cast<uint64_t>(static_cast<int64_t>(ns));
+}
+
+uint64_t ClockMap::ToStamp(uint64_t ns) const {
+  if (!clock_uses_tsc || count_ < 2) return ns;
+  const Anchor& a = At(count_ - 2);
+  const Anchor& b = At(count_ - 1);
+  const double slope = static_cast<double>(b.stamp - a.stamp) / static_cast<double>(b.monotonic_ns - a.monotonic_ns);
+  return a.stamp + static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(ns - a.monotonic_ns)) * slope));
 }
 
 }  // namespace gprof::tracer

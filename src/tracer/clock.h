@@ -36,6 +36,8 @@ class ClockMap {
  public:
   void Add(const Anchor& anchor);
   uint64_t ToNs(uint64_t stamp) const;
+  // The other way, for moments after the last anchor but one.
+  uint64_t ToStamp(uint64_t ns) const;
   // Forgets the past: recording begins here.
   void Start(const Anchor& anchor) {
     count_ = 0;

@@ -40,6 +40,54 @@ bool Lists(const char* list, const char* word) {
   return false;
 }
 
+template <std::size_t N>
+void CopyPart(const char* text, std::size_t size, char (&out)[N]) {
+  if (size >= N) size = N - 1;
+  std::memcpy(out, text, size);
+  out[size] = 0;
+}
+
+// "skip=2,wait=1,warmup=1,active=3,repeat=1", any of them, in any order.
+void ReadSteps(const char* text, StepSchedule* steps) {
+  const struct {
+    const char* name;
+    uint32_t* value;
+  } parts[] = {{"skip=", &steps->skip}, {"wait=", &steps->wait}, {"warmup=", &steps->warmup},
+               {"active=", &steps->active}, {"repeat=", &steps->repeat}};
+  for (const char* at = text; at != nullptr && *at != 0;) {
+    for (const auto& part : parts) {
+      const std::size_t n = std::strlen(part.name);
+      if (std::strncmp(at, part.name, n) == 0) *part.value = static_cast<uint32_t>(strtoul(at + n, nullptr, 10));
+    }
+    at = std::strchr(at, ',');
+    if (at != nullptr) ++at;
+  }
+  if (steps->active == 0) steps->active = 1;
+}
+
+void ReadCapture(TracerConfig* config) {
+  const char* start = getenv(trace::env::kCapture);
+  const char* end = getenv(trace::env::kCaptureEnd);
+  if (start == nullptr) start = "begin";
+  if (end == nullptr) end = "stop";
+  if (std::strcmp(start, "command") == 0) config->capture_start = CaptureStart::kCommand;
+  if (std::strcmp(start, "cudaProfilerApi") == 0) config->capture_start = CaptureStart::kProfilerApi;
+  if (std::strcmp(start, "nvtx") == 0) config->capture_start = CaptureStart::kNvtx;
+  if (std::strcmp(start, "steps") == 0) config->capture_start = CaptureStart::kSteps;
+  if (std::strcmp(end, "stop-shutdown") == 0) config->capture_end = CaptureEnd::kStopShutdown;
+  if (std::strcmp(end, "none") == 0) config->capture_end = CaptureEnd::kNone;
+  if (std::strncmp(end, "repeat", 6) == 0) {
+    config->capture_end = CaptureEnd::kRepeat;
+    if (end[6] == ':') config->capture_repeat = static_cast<uint32_t>(strtoul(end + 7, nullptr, 10));
+  }
+  if (const char* range = getenv(trace::env::kNvtxCapture); range != nullptr) {
+    const char* at = std::strrchr(range, '@');
+    CopyPart(range, at == nullptr ? std::strlen(range) : static_cast<std::size_t>(at - range), config->capture_range);
+    if (at != nullptr) CopyPart(at + 1, std::strlen(at + 1), config->capture_domain);
+  }
+  if (const char* steps = getenv(trace::env::kSampleSteps); steps != nullptr) ReadSteps(steps, &config->steps);
+}
+
 }  // namespace
 
 void TracerConfig::FromEnv(TracerConfig* config) {
@@ -54,7 +102,9 @@ void TracerConfig::FromEnv(TracerConfig* config) {
   config->wants_managed_memory = IsSet(trace::env::kManagedMemory);
   config->is_quiet = IsSet(trace::env::kQuiet);
   if (const char* level = getenv(trace::env::kGraphTrace); level != nullptr) {
-    config->wants_graph_nodes = std::strcmp(level, "node") == 0;
+    if (std::strcmp(level, "node") == 0) config->graph_mode = GraphMode::kNode;
+    if (std::strcmp(level, "auto") == 0) config->graph_mode = GraphMode::kAuto;
+    config->wants_graph_nodes = config->graph_mode != GraphMode::kGraph;
   }
   if (const char* period = getenv(trace::env::kFlushMs); period != nullptr) {
     const unsigned long ms = strtoul(period, nullptr, 10);
@@ -65,6 +115,10 @@ void TracerConfig::FromEnv(TracerConfig* config) {
     config->output_device = strtoull(run, &end, 10);
     if (end != nullptr && *end == ':') config->output_inode = strtoull(end + 1, nullptr, 10);
   }
+  if (const char* pid = getenv(trace::env::kOnlyPid); pid != nullptr) {
+    config->only_pid = static_cast<uint32_t>(strtoul(pid, nullptr, 10));
+  }
+  ReadCapture(config);
 }
 
 void TracerConfig::SayUnknownVariables() {

@@ -5,20 +5,38 @@
 
 namespace gprof::tracer {
 
+enum class GraphMode : uint8_t { kGraph, kNode, kAuto };
+enum class CaptureStart : uint8_t { kBegin, kCommand, kProfilerApi, kNvtx, kSteps };
+enum class CaptureEnd : uint8_t { kStop, kStopShutdown, kRepeat, kNone };
+
+// `--sample-steps`: of every wait + warmup + active steps the active ones are recorded, after `skip` and `repeat` times
+// (0: for ever).
+struct StepSchedule {
+  uint32_t skip = 0, wait = 0, warmup = 0, active = 1, repeat = 0;
+};
+
 struct TracerConfig {
   char output[4096] = {};
   bool wants_cuda = true;
   bool wants_nvtx = true;
   bool wants_all_apis = false;
-  bool wants_graph_nodes = false;
+  GraphMode graph_mode = GraphMode::kGraph;
+  bool wants_graph_nodes = false;  // which nodes a graph has, and who made them
   bool wants_memory_usage = false;
   bool wants_managed_memory = false;
   bool is_quiet = false;
   uint32_t flush_ms = 500;
   char cupti[4096] = {};
   uint64_t output_device = 0, output_inode = 0;  // 0: any file will do
+  CaptureStart capture_start = CaptureStart::kBegin;
+  CaptureEnd capture_end = CaptureEnd::kStop;
+  uint32_t capture_repeat = 0;                   // 0: for ever
+  StepSchedule steps;
+  char capture_range[512] = {};                  // of NVTX, without its domain
+  char capture_domain[512] = {};                 // empty: the default one; "*": any
+  uint32_t only_pid = 0;                         // 0: every process
 
-  bool IsOn() const { return output[0] != 0; }
+  bool IsOn() const { return output[0] != 0 || capture_start == CaptureStart::kCommand; }
   static void FromEnv(TracerConfig* config);
   // A GPROF_ variable that no version up to this one knows is a typing error, and is said to be one.
   static void SayUnknownVariables();

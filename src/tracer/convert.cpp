@@ -4,9 +4,13 @@
 #include <stdlib.h>
 
 #include <cstring>
+#include <type_traits>
 
+#include "arena.h"
+#include "capture.h"
 #include "cupti_session.h"
 #include "device_facts.h"
+#include "memory_records.h"
 #include "shapes.h"
 #include "strings.h"
 
@@ -16,7 +20,7 @@ namespace {
 using trace::RecordKind;
 
 constexpr uint32_t kKinds = 64;
-std::size_t record_bytes[kKinds];
+std::size_t record_bytes[kKinds] GPROF_IN_ARENA = {};
 
 // A record as the newest struct that we know; what an older library did not write is 0.
 template <class T>
@@ -55,19 +59,23 @@ Record OperationOf(const Activity& a) {
   return r;
 }
 
-// Kernel names are shared by all records of a kernel, so the pointer nearly always says which name it is.
+struct NameSlot {
+  const char* pointer;
+  trace::StringId id;
+};
+NameSlot name_slots[4096] GPROF_IN_ARENA = {};
+
+// Kernel names are shared by all records of a kernel, so the pointer nearly always says which name it is. In salvage it
+// is all there is: the text died with the process.
 trace::StringId KernelName(const char* name) {
-  struct Slot {
-    const char* pointer;
-    trace::StringId id;
-  };
-  static Slot slots[4096];
   if (name == nullptr) return {};
-  Slot& slot = slots[(reinterpret_cast<uintptr_t>(name) >> 4) % 4096];
+  NameSlot& slot = name_slots[(reinterpret_cast<uintptr_t>(name) >> 4) % 4096];
+  if (is_salvage) return slot.pointer == name ? slot.id : Strings().Intern("<name lost with the process>");
   if (slot.pointer == name) {
     const trace::Text text = Strings().TextOf(slot.id);
     if (strncmp(text.data, name, text.size) == 0 && (text.size == kMaxNameBytes || name[text.size] == 0)) return slot.id;
   }
+  slot.pointer = nullptr;
   slot.id = Strings().Intern(name);
   slot.pointer = slot.id.value != 0 ? name : nullptr;
   return slot.id;
@@ -94,6 +102,17 @@ trace::ShapeId ShapeOfKernel(const CUpti_ActivityKernel10& k) {
   return Shapes().Intern(s);
 }
 
+uint64_t last_operation_end_ns GPROF_IN_ARENA = 0;
+
+template <class Record>
+void AddOperation(const Record& r, ChunkWriter* writer, Cursor cursor) {
+  constexpr bool kIsAlwaysOn = std::is_same_v<Record, trace::GraphLaunchRecord>;
+  const uint64_t end_ns = r.start_ns + r.duration_ns;
+  if (!IsOfCapture(r.start_ns, end_ns, kIsAlwaysOn)) return;
+  writer->Add(r, cursor);
+  if (end_ns > last_operation_end_ns) last_operation_end_ns = end_ns;
+}
+
 void Convert(const CUpti_ActivityKernel10& k, ChunkWriter* writer, Cursor cursor) {
   auto r = OperationOf<trace::KernelRecord>(k);
   r.name = KernelName(k.name);
@@ -102,7 +121,7 @@ void Convert(const CUpti_ActivityKernel10& k, ChunkWriter* writer, Cursor cursor
   r.submitted_ns = k.submitted == 0 ? 0 : GpuTimeToNs(k.submitted);
   r.channel = k.channelID;
   r.is_device_launched = k.isDeviceLaunched;
-  writer->Add(r, cursor);
+  AddOperation(r, writer, cursor);
 }
 
 void Convert(const CUpti_ActivityMemcpy6& m, ChunkWriter* writer, Cursor cursor) {
@@ -114,7 +133,7 @@ void Convert(const CUpti_ActivityMemcpy6& m, ChunkWriter* writer, Cursor cursor)
   r.is_async = (m.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0;
   r.channel = m.channelID;
   r.copy_count = record_bytes[CUPTI_ACTIVITY_KIND_MEMCPY] >= sizeof m ? m.copyCount : 0;
-  writer->Add(r, cursor);
+  AddOperation(r, writer, cursor);
 }
 
 void Convert(const CUpti_ActivityMemcpyPtoP4& m, ChunkWriter* writer, Cursor cursor) {
@@ -125,7 +144,7 @@ void Convert(const CUpti_ActivityMemcpyPtoP4& m, ChunkWriter* writer, Cursor cur
   r.is_async = (m.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0;
   r.source_device = m.srcDeviceId;
   r.destination_device = m.dstDeviceId;
-  writer->Add(r, cursor);
+  AddOperation(r, writer, cursor);
 }
 
 void Convert(const CUpti_ActivityMemset4& m, ChunkWriter* writer, Cursor cursor) {
@@ -134,14 +153,14 @@ void Convert(const CUpti_ActivityMemset4& m, ChunkWriter* writer, Cursor cursor)
   r.value = m.value;
   r.memory = static_cast<uint8_t>(m.memoryKind);
   r.is_async = (m.flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC) != 0;
-  writer->Add(r, cursor);
+  AddOperation(r, writer, cursor);
 }
 
 void Convert(const CUpti_ActivityGraphTrace2& g, ChunkWriter* writer, Cursor cursor) {
   const Span span = SpanOf(g.start, g.end);
-  writer->Add(trace::GraphLaunchRecord{span.start_ns, span.duration_ns, g.deviceId, g.contextId, g.streamId,
-                                       g.correlationId, g.graphId},
-              cursor);
+  AddOperation(trace::GraphLaunchRecord{span.start_ns, span.duration_ns, g.deviceId, g.contextId, g.streamId,
+                                        g.correlationId, g.graphId},
+               writer, cursor);
 }
 
 void Convert(const CUpti_ActivityOverhead3& o, ChunkWriter* writer, Cursor cursor) {
@@ -151,6 +170,7 @@ void Convert(const CUpti_ActivityOverhead3& o, ChunkWriter* writer, Cursor curso
                                     is_thread ? o.objectId.pt.threadId : 0, o.correlationId},
               cursor);
   // CUPTI allocates this one for the reader to free.
+  if (is_salvage) return;
   if (o.overheadKind == CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL && o.overheadData != nullptr) free(o.overheadData);
 }
 
@@ -165,7 +185,7 @@ void Convert(const CUpti_ActivityJit2& j, ChunkWriter* writer, Cursor cursor) {
   r.entry_kind = static_cast<uint8_t>(j.jitEntryType);
   r.operation = static_cast<uint8_t>(j.jitOperationType);
   r.cache_bytes = j.cacheSize;
-  r.cache_path = Strings().Intern(j.cachePath);
+  r.cache_path = is_salvage ? trace::StringId{} : Strings().Intern(j.cachePath);
   writer->Add(r, cursor);
 }
 
@@ -189,7 +209,7 @@ void Convert(const CUpti_ActivityStream& s, ChunkWriter* writer, Cursor cursor) 
 
 void Convert(const CUpti_ActivityDevice5& d, ChunkWriter* writer, Cursor cursor) {
   writer->Add(DeviceOf(d), cursor);
-  free(const_cast<char*>(d.name));  // CUPTI leaves this one to the reader
+  if (!is_salvage) free(const_cast<char*>(d.name));  // CUPTI leaves this one to the reader
 }
 
 }  // namespace
@@ -202,6 +222,10 @@ void ConvertRecord(const CUpti_Activity* record, ChunkWriter* writer, Cursor cur
     case CUPTI_ACTIVITY_KIND_MEMCPY2: return Convert(CopyOf<CUpti_ActivityMemcpyPtoP4>(record), writer, cursor);
     case CUPTI_ACTIVITY_KIND_MEMSET: return Convert(CopyOf<CUpti_ActivityMemset4>(record), writer, cursor);
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return Convert(CopyOf<CUpti_ActivityGraphTrace2>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_MEMORY2: return Convert(CopyOf<CUpti_ActivityMemory4>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return Convert(CopyOf<CUpti_ActivityMemoryPool3>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+      return Convert(CopyOf<CUpti_ActivityUnifiedMemoryCounter3>(record), writer, cursor);
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return Convert(CopyOf<CUpti_ActivityOverhead3>(record), writer, cursor);
     case CUPTI_ACTIVITY_KIND_JIT: return Convert(CopyOf<CUpti_ActivityJit2>(record), writer, cursor);
     case CUPTI_ACTIVITY_KIND_CONTEXT: return Convert(CopyOf<CUpti_ActivityContext3>(record), writer, cursor);
@@ -210,6 +234,10 @@ void ConvertRecord(const CUpti_Activity* record, ChunkWriter* writer, Cursor cur
     default: return writer->CountLoss(RecordKind{}, trace::LossReason::kUnknownRecord, 1);
   }
 }
+
+uint64_t LastOperationEndNs() { return last_operation_end_ns; }
+
+std::size_t RecordBytes(uint32_t kind) { return kind < kKinds ? record_bytes[kind] : 0; }
 
 void LearnRecordSizes() {
   alignas(8) static uint32_t fake[2048];

@@ -3,7 +3,9 @@
 #include <atomic>
 
 #include "activity.h"
+#include "arena.h"
 #include "callbacks.h"
+#include "capture.h"
 #include "clock.h"
 #include "convert.h"
 #include "gpu_clock.h"
@@ -18,6 +20,7 @@ namespace {
 
 constinit std::atomic<bool> is_active{false};
 CUpti_SubscriberHandle subscriber;
+bool can_record_work = false;
 uint32_t driver_version = 0;
 
 // What the flush thread is asked for and what it has done, counted up.
@@ -25,21 +28,24 @@ constinit std::atomic<uint32_t> asked{0};
 constinit std::atomic<uint32_t> done{0};
 constinit std::atomic<bool> asked_is_last{false};
 constinit std::atomic<bool> has_thread{false};
+// Beside the flush, what else the thread shall do.
+enum class Switch : uint32_t { kNone, kOn, kOff, kEndThread };
+constinit std::atomic<Switch> asked_switch{Switch::kNone};
 
 // Written by the flush thread before `done`, read by the writer thread after it.
 CuptiInstant last_point;
 constinit std::atomic<uint64_t> dropped{0};
-constinit GpuClock gpu_clock;  // writer thread
-CuptiInstant taken_point;  // writer thread's copy of the last one it has seen finished
+constinit GpuClock gpu_clock GPROF_IN_ARENA;  // writer thread
+CuptiInstant taken_point GPROF_IN_ARENA = {};  // writer thread's copy of the last one it has seen finished
 
 struct StreamSlot {
   std::atomic<uint64_t> key;
   std::atomic<uint32_t> stream;
 };
 constexpr uint32_t kStreamSlots = 8192;
-StreamSlot stream_slots[kStreamSlots];
+StreamSlot stream_slots[kStreamSlots] GPROF_IN_ARENA = {};
 constexpr uint32_t kContexts = 1024;
-uint32_t null_streams[kContexts];  // writer thread
+uint32_t null_streams[kContexts] GPROF_IN_ARENA = {};  // writer thread
 
 uint64_t StreamKey(uint32_t context, uint64_t handle) { return handle ^ (static_cast<uint64_t>(context) << 48); }
 
@@ -56,6 +62,13 @@ CuptiInstant ReadCuptiInstant() {
     best = {cupti, before + (after - before) / 2};
   }
   return best;
+}
+
+// Costs less than a tenth of a millisecond, and may be done in the midst of everything: what was launched before is
+// still delivered, what is launched after a stop never is (measured: docs/tracer.md).
+void SwitchNow(bool on) {
+  if (can_record_work) SetWorkKinds(on);
+  SetApiCallbacks(on);
 }
 
 void FlushOnce(bool is_last) {
@@ -80,11 +93,34 @@ void* RunFlushThread(void* name) {
       FutexWait(&asked, want, 3600ull * 1000000000u);
       continue;
     }
-    if (is_active.load(std::memory_order_acquire)) FlushOnce(asked_is_last.load(std::memory_order_relaxed));
+    const Switch wanted = asked_switch.exchange(Switch::kNone, std::memory_order_acq_rel);
+    if (wanted == Switch::kEndThread) break;
+    if (is_active.load(std::memory_order_acquire)) {
+      if (wanted != Switch::kNone) SwitchNow(wanted == Switch::kOn);
+      FlushOnce(asked_is_last.load(std::memory_order_relaxed));
+    }
     done.store(want, std::memory_order_release);
     FutexWake(&done);
   }
   return nullptr;
+}
+
+bool WaitForThread(uint32_t want, uint64_t timeout_ns) {
+  FutexWake(&asked);
+  const uint64_t deadline = MonotonicNs() + timeout_ns;
+  for (uint32_t finished = done.load(std::memory_order_acquire); finished != want;) {
+    const uint64_t now = MonotonicNs();
+    if (now >= deadline) return false;
+    FutexWait(&done, finished, deadline - now);
+    finished = done.load(std::memory_order_acquire);
+  }
+  return true;
+}
+
+// A request is counted; true when it was carried out in time.
+bool AskThread(bool is_last, uint64_t timeout_ns) {
+  asked_is_last.store(is_last, std::memory_order_relaxed);
+  return WaitForThread(asked.fetch_add(1, std::memory_order_acq_rel) + 1, timeout_ns);
 }
 
 void SayNoSubscription(CUptiResult result) {
@@ -117,10 +153,26 @@ void EnableCallbacks() {
   }
   if (Config().wants_graph_nodes) ListenToGraphNodes(subscriber);
   PrepareApiCallbacks(subscriber);
-  SetApiCallbacks(true);
 }
 
 }  // namespace
+
+uint32_t CuptiThreads() { return has_thread.load(std::memory_order_relaxed) ? 1 : 0; }
+
+void SwitchCupti(bool on) {
+  if (!CuptiIsActive()) return;
+  if (!IsWriterThread() || CuptiThreads() == 0) return SwitchNow(on);
+  constexpr uint64_t kPatienceNs = 2000u * 1000000u;
+  asked_switch.store(on ? Switch::kOn : Switch::kOff, std::memory_order_release);
+  AskThread(false, kPatienceNs);
+}
+
+void EndCuptiThread() {
+  ForgetCupti();
+  asked_switch.store(Switch::kEndThread, std::memory_order_release);
+  asked.fetch_add(1, std::memory_order_acq_rel);
+  FutexWake(&asked);
+}
 
 bool StartCuptiSession() {
   if (is_active.load(std::memory_order_acquire)) return true;
@@ -140,10 +192,11 @@ bool StartCuptiSession() {
     Say(trace::NoticeLevel::kWarning, message);
   } else {
     EnableFactKinds();
-    SetWorkKinds(true);
+    can_record_work = true;
   }
-  is_active.store(true, std::memory_order_release);
   EnableCallbacks();
+  is_active.store(true, std::memory_order_release);
+  if (IsCapturing()) SwitchCupti(true);
   if (!has_thread.load(std::memory_order_relaxed)) {
     has_thread.store(StartThread(RunFlushThread, "gprof-cupti"), std::memory_order_release);
   }
@@ -158,21 +211,11 @@ void ForgetCupti() { is_active.store(false, std::memory_order_release); }
 
 bool FlushActivity(bool is_last, uint64_t timeout_ns) {
   if (!CuptiIsActive() || !has_thread.load(std::memory_order_acquire)) return false;
-  uint32_t finished = done.load(std::memory_order_acquire);
-  uint32_t want = asked.load(std::memory_order_relaxed);
-  const bool is_idle = finished == want;
-  if (is_idle || is_last) {  // an ordinary flush that is still running serves as this one
-    asked_is_last.store(is_last, std::memory_order_relaxed);
-    asked.store(++want, std::memory_order_release);
-    FutexWake(&asked);
-  }
-  const uint64_t deadline = MonotonicNs() + timeout_ns;
-  while (finished != want) {
-    const uint64_t now = MonotonicNs();
-    if (now >= deadline) return false;
-    FutexWait(&done, finished, deadline - now);
-    finished = done.load(std::memory_order_acquire);
-  }
+  const uint32_t want = asked.load(std::memory_order_relaxed);
+  // An ordinary flush that is still running serves as this one.
+  const bool is_running = done.load(std::memory_order_acquire) != want;
+  const bool in_time = is_running && !is_last ? WaitForThread(want, timeout_ns) : AskThread(is_last, timeout_ns);
+  if (!in_time) return false;
   if (last_point.cupti_ns != 0 && last_point.monotonic_ns > taken_point.monotonic_ns) {
     taken_point = last_point;
     gpu_clock.Add(taken_point.cupti_ns, taken_point.monotonic_ns);

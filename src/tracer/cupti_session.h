@@ -10,6 +10,12 @@ namespace gprof::tracer {
 // Called within cuInit. False: GPU work is not recorded; a notice says why.
 bool StartCuptiSession();
 bool CuptiIsActive();
+// Threads that the session has of its own.
+uint32_t CuptiThreads();
+// Lets the thread go, and CUPTI with it.
+void EndCuptiThread();
+// Work is recorded, or not (capture.h decides). [one thread at a time]
+void SwitchCupti(bool on);
 // What cuDriverGetVersion answered when the session started. Asked then, because the loader's lock, which the question
 // needs, must not be waited for by the writer thread.
 uint32_t SessionDriverVersion();

@@ -1,19 +1,53 @@
 #include "drain.h"
 
+#include <stdio.h>
+
 #include "activity.h"
+#include "arena.h"
+#include "callbacks.h"
+#include "convert.h"
 #include "cupti_session.h"
 #include "names.h"
 #include "notice.h"
+#include "payload.h"
 #include "process_facts.h"
 #include "strings.h"
 #include "thread_log.h"
+#include "tracer.h"
 
 namespace gprof::tracer {
-void Drain::Start(ChunkWriter* writer, const trace::ProcessRecord& process) {
-  writer_ = writer;
+namespace {
+
+Drain drain GPROF_IN_ARENA;
+
+// GPU work that was delivered by CUPTI ended before this, as far as it was handed over in order.
+uint64_t gpu_complete_until_ns GPROF_IN_ARENA = 0;
+
+// A process that lives on with another program in it has called exec.
+trace::EndReason EndReasonOfDead() {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%u/stat", Header().pid);
+  return StartTicksOf(path) == Header().start_ticks ? trace::EndReason::kExec : trace::EndReason::kSalvaged;
+}
+
+}  // namespace
+
+Drain& OwnDrain() { return drain; }
+
+void Drain::Start(const trace::ProcessRecord& process, const trace::ProcessKey& key, bool may_move) {
   process_ = process;
+  key_ = key;
+  may_move_ = may_move;
+  StartOutput();
+}
+
+void Drain::StartOutput() {
+  Writer().Start(key_, may_move_);
   process_told_ = process_has_cupti_ = false;
-  names_done_ = notices_done_ = 0;
+  names_done_ = layouts_done_ = notices_done_ = 0;
+  cupti_told_ns_ = 0;
+  for (ThreadLog* log = FirstLog(); log != nullptr; log = log->next_log) log->told_name = {~0u};
+  if (may_move_) Writer().RepeatFacts();
 }
 
 void Drain::TellProcess() {
@@ -25,77 +59,95 @@ void Drain::TellProcess() {
     process_.cupti_version = Cupti().version;
     process_.driver_version = SessionDriverVersion();
   }
+  Writer().Add(process_);
   process_told_ = true;
   process_has_cupti_ = has_cupti;
-  writer_->Add(process_);
 }
 
 // A name may be given late (pthread_setname_np), so it is looked up at every flush while the thread lives.
 void Drain::TellThread(ThreadLog* log) {
-  const trace::StringId name = ThreadName(log->tid);
+  const trace::StringId name = is_salvage ? trace::StringId{} : ThreadName(log->tid);
   const bool is_new = log->told_name.value == ~0u;
   if (!is_new && (name.value == 0 || name == log->told_name)) return;
+  Writer().Add(trace::ThreadRecord{log->tid, name});
   log->told_name = name;
-  writer_->Add(trace::ThreadRecord{log->tid, name});
 }
 
 uint64_t Drain::TakeLog(ThreadLog* log) {
   const LogState state = log->state.load(std::memory_order_acquire);
   if (state == LogState::kFree) return 0;
   uint64_t rows = 0;
-  while (const RowHeader* row = log->Next()) {
+  Cursor cursor;
+  while (const RowHeader* row = log->Next(&cursor)) {
     if (log->told_name.value == ~0u) TellThread(log);
-    ConvertRow(row, {log->tid, &log->last_nvtx_ns, {}}, clock_, writer_);
+    ConvertRow(row, {log->tid, &log->last_nvtx_ns, cursor}, clock_, &Writer());
+    *cursor.at = cursor.next;
     ++rows;
   }
-  writer_->CountLoss(trace::RecordKind{}, trace::LossReason::kNoMemory, log->TakeDropped());
+  Writer().CountLoss(trace::RecordKind{}, trace::LossReason::kNoMemory, log->TakeDropped());
   if (state == LogState::kEnded) log->Recycle();
   return rows;
 }
 
 uint64_t Drain::TakeRows() {
   uint64_t rows = 0;
-  for (ThreadLog* log = FirstLog(); log != nullptr; log = log->next_log) rows += TakeLog(log);
+  for (ThreadLog* log = FirstLog(); log != nullptr && IsReadable(log); log = log->next_log) rows += TakeLog(log);
+  if (!is_salvage) Header().heartbeat_ns.store(MonotonicNs(), std::memory_order_relaxed);
   return rows;
 }
 
 void Drain::TakeOpenCalls() {
-  for (ThreadLog* log = FirstLog(); log != nullptr; log = log->next_log) {
+  for (ThreadLog* log = FirstLog(); log != nullptr && IsReadable(log); log = log->next_log) {
     if (log->state.load(std::memory_order_acquire) == LogState::kFree) continue;
-    const uint64_t start = log->open_call.start.load(std::memory_order_acquire);
-    if (start == 0) continue;
     const OpenCall& call = log->open_call;
-    const ApiRow row{{RowType::kApi, 0, sizeof(ApiRow) / 8}, call.correlation, start, Stamp(), 0, call.cbid, call.domain, 1};
-    ConvertRow(&row.header, {log->tid, &log->last_nvtx_ns, {}}, clock_, writer_);
+    const uint64_t start = call.start.load(std::memory_order_acquire);
+    if (!IsOfThisCapture(start)) continue;
+    if (log->told_name.value == ~0u) TellThread(log);
+    const uint64_t end = is_salvage ? clock_.ToStamp(last_ns_) : Stamp();
+    const ApiRow row{{RowType::kApi, 0, sizeof(ApiRow) / 8}, call.correlation, start, end > start ? end : start, 0, call.cbid,
+                     call.domain, 1};
+    ConvertRow(&row.header, {log->tid, &log->last_nvtx_ns, {}}, clock_, &Writer());
   }
 }
 
 void Drain::TakeNames() {
   while (const NameEntry* e = NameAt(names_done_)) {
-    ++names_done_;
     switch (e->type) {
-      case NameType::kDomain: writer_->Add(trace::NvtxDomainRecord{e->domain, e->name}); break;
+      case NameType::kDomain: Writer().Add(trace::NvtxDomainRecord{e->domain, e->name}); break;
       case NameType::kCategory:
-        writer_->Add(trace::NvtxCategoryRecord{e->domain, static_cast<uint32_t>(e->number), e->name});
+        Writer().Add(trace::NvtxCategoryRecord{e->domain, static_cast<uint32_t>(e->number), e->name});
         break;
       case NameType::kObject:
-        writer_->Add(trace::NvtxNameRecord{clock_.ToNs(e->stamp), e->object, e->number, e->domain, e->name});
+        Writer().Add(trace::NvtxNameRecord{clock_.ToNs(e->stamp), e->object, e->number, e->domain, e->name});
         break;
     }
+    ++names_done_;  // twice rather than never, should the process die here
+  }
+}
+
+void Drain::TakeLayouts() {
+  while (const LayoutEntry* e = LayoutAt(layouts_done_)) {
+    switch (e->kind) {
+      case trace::RecordKind::kNvtxSchema: Writer().Add(e->schema); break;
+      case trace::RecordKind::kNvtxSchemaEntry: Writer().Add(e->entry); break;
+      default: Writer().Add(e->value); break;
+    }
+    ++layouts_done_;
   }
 }
 
 void Drain::TakeNotices() {
   while (const NoticeEntry* e = NoticeAt(notices_done_)) {
-    ++notices_done_;
-    TellStderr(*e);
-    writer_->Add(trace::NoticeRecord{clock_.ToNs(e->stamp), static_cast<uint8_t>(e->level), e->message});
+    if (notices_done_ >= notices_said_ && !is_salvage) TellStderr(*e);
+    if (notices_said_ <= notices_done_) notices_said_ = notices_done_ + 1;
+    Writer().Add(trace::NoticeRecord{clock_.ToNs(e->stamp), static_cast<uint8_t>(e->level), e->message},
+                 {&notices_done_, notices_done_ + 1});
   }
 }
 
 void Drain::TakeLosses() {
-  writer_->CountLoss(trace::RecordKind{}, trace::LossReason::kNoMemory, TakeRowsWithoutLog());
-  writer_->CountLoss(trace::RecordKind{}, trace::LossReason::kCuptiDropped, TakeCuptiDropped());
+  Writer().CountLoss(trace::RecordKind{}, trace::LossReason::kNoMemory, TakeRowsWithoutLog());
+  Writer().CountLoss(trace::RecordKind{}, trace::LossReason::kCuptiDropped, TakeCuptiDropped());
 }
 
 // Read before every drain: what is converted then lies between two readings or a moment after the last.
@@ -103,26 +155,56 @@ void Drain::AddAnchor(bool is_record) {
   const Anchor anchor = ReadAnchor();
   clock_.Add(anchor);
   if (!is_record) return;
-  writer_->Add(trace::ClockRecord{anchor.monotonic_ns, anchor.realtime_ns, clock_uses_tsc ? anchor.stamp : 0, 0,
+  Writer().Add(trace::ClockRecord{anchor.monotonic_ns, anchor.realtime_ns, clock_uses_tsc ? anchor.stamp : 0, 0,
                                   anchor.uncertainty_ns});
   const CuptiInstant cupti = LastCuptiInstant();
-  if (cupti.monotonic_ns > cupti_told_ns_) writer_->Add(trace::ClockRecord{cupti.monotonic_ns, 0, 0, cupti.cupti_ns, 0});
+  if (cupti.monotonic_ns > cupti_told_ns_) Writer().Add(trace::ClockRecord{cupti.monotonic_ns, 0, 0, cupti.cupti_ns, 0});
   cupti_told_ns_ = cupti.monotonic_ns;
 }
 
-void Drain::TakeAll(bool is_last) {
+bool Drain::TakeAll(bool is_last) {
   // Long enough for a healthy CUPTI; what comes later is taken by the next flush.
   constexpr uint64_t kPatienceNs = 50u * 1000000u;
   constexpr uint64_t kLastPatienceNs = 2000u * 1000000u;
   TellProcess();
   FlushActivity(is_last, is_last ? kLastPatienceNs : kPatienceNs);
   AddAnchor(true);
-  DrainActivity(writer_);
+  const bool has_work = DrainActivity(&Writer());
+  if (CuptiIsActive()) gpu_complete_until_ns = LastOperationEndNs();
   TakeRows();
   TakeNames();
+  TakeLayouts();
   TakeNotices();
   TakeLosses();
-  writer_->Flush();
+  Writer().Flush();
+  return has_work;
+}
+
+void Drain::Salvage(uint64_t died_ns) {
+  const trace::ArenaHeader& header = Header();
+  last_ns_ = died_ns != 0 ? died_ns : header.heartbeat_ns.load(std::memory_order_relaxed);
+  if (process_.pid == 0) {
+    process_.pid = header.pid;
+    process_.start_ns = header.start_ns;
+    Start(process_, {header.host, header.start_ticks, header.pid, header.image}, false);
+  }
+  Writer().Resume();
+  if (!process_told_) TellProcess();
+  // On the machine that recorded, and not restarted since, the clocks go on.
+  if (OwnKey(0).host == header.host) AddAnchor(false);
+  SalvageActivity(&Writer());
+  TakeRows();
+  TakeOpenCalls();
+  TakeNames();
+  TakeLayouts();
+  TakeNotices();
+  TakeLosses();
+  trace::EndRecord end{last_ns_, static_cast<uint8_t>(EndReasonOfDead()), Writer().chunks_written()};
+  if (process_has_cupti_) end.gpu_complete_until_ns = gpu_complete_until_ns != 0 ? gpu_complete_until_ns : process_.start_ns;
+  Writer().Flush();
+  end.chunks_written = Writer().chunks_written();
+  Writer().Add(end);
+  Writer().Flush();
 }
 
 }  // namespace gprof::tracer

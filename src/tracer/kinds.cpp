@@ -13,7 +13,7 @@ namespace {
 enum class Group : uint8_t { kFacts, kWork };
 
 bool Always() { return true; }
-bool GraphsAsAWhole() { return !Config().wants_graph_nodes; }
+bool GraphsAsAWhole() { return Config().graph_mode != GraphMode::kNode; }
 bool MemoryUsage() { return Config().wants_memory_usage; }
 bool ManagedMemory() { return Config().wants_managed_memory; }
 

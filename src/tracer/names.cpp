@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "arena.h"
 #include "clock.h"
 #include "sys.h"
 
@@ -12,17 +13,17 @@ constexpr uint32_t kPerSegment = 1024;
 constexpr uint32_t kSegments = 256;
 
 Lock lock;
-NameEntry* segments[kSegments];
-constinit std::atomic<uint32_t> count{0};
+NameEntry* segments[kSegments] GPROF_IN_ARENA = {};
+constinit std::atomic<uint32_t> count GPROF_IN_ARENA {0};
 constinit std::atomic<uint64_t> resources{0};
-uint32_t domain_count = 0;
+uint32_t domain_count GPROF_IN_ARENA = 0;
 
 // Under `lock`.
 bool Append(const NameEntry& entry) {
   const uint32_t i = count.load(std::memory_order_relaxed);
   if (i >= kPerSegment * kSegments) return false;
   NameEntry*& segment = segments[i / kPerSegment];
-  if (segment == nullptr) segment = static_cast<NameEntry*>(MapMemory(kPerSegment * sizeof(NameEntry)));
+  if (segment == nullptr) segment = static_cast<NameEntry*>(KeepMemory(kPerSegment * sizeof(NameEntry), Region::kNames));
   if (segment == nullptr) return false;
   segment[i % kPerSegment] = entry;
   count.store(i + 1, std::memory_order_release);
@@ -53,9 +54,16 @@ uint64_t NewResource() { return resources.fetch_add(1, std::memory_order_relaxed
 
 const NameEntry* NameAt(uint32_t i) {
   if (i >= count.load(std::memory_order_acquire)) return nullptr;
-  return &segments[i / kPerSegment][i % kPerSegment];
+  const NameEntry* segment = segments[i / kPerSegment];
+  return IsKept(segment, kPerSegment * sizeof(NameEntry)) ? segment + i % kPerSegment : nullptr;
 }
 
-void ResetNamesAfterFork() { lock.ResetAfterFork(); }
+void ResetNamesAfterFork() {
+  lock.ResetAfterFork();
+  // The copy was taken while the parent went on.
+  uint32_t whole = 0;
+  while (whole < count.load(std::memory_order_relaxed) && segments[whole / kPerSegment] != nullptr) ++whole;
+  count.store(NamesAreWhole() ? whole : 0, std::memory_order_relaxed);
+}
 
 }  // namespace gprof::tracer

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "arena.h"
 #include "clock.h"
 #include "strings.h"
 #include "sys.h"
@@ -17,8 +18,8 @@ namespace {
 
 constexpr uint32_t kMaxNotices = 64;
 Lock lock;
-constinit NoticeEntry entries[kMaxNotices] = {};
-constinit std::atomic<uint32_t> count{0};
+constinit NoticeEntry entries[kMaxNotices] GPROF_IN_ARENA = {};
+constinit std::atomic<uint32_t> count GPROF_IN_ARENA {0};
 dev_t stderr_device;
 ino_t stderr_inode;
 bool has_stderr = false;

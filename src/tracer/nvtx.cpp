@@ -25,6 +25,28 @@ bool InstallModule(const Table* callbacks, NvtxCallbackModule module) {
 
 }  // namespace
 
+int WatchedPush(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
+  OnPushSeen(&log->watched, domain, text.id, text.data, text.size);
+  if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
+  return Deeper(log, domain);
+}
+
+int WatchedPop(ThreadLog* log, uint32_t domain, uint64_t stamp) {
+  if (IsCapturing()) WriteNvtxPop(log, domain, stamp);
+  OnPopSeen(&log->watched, domain);
+  return Shallower(log, domain);
+}
+
+void WatchedStart(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes& attributes) {
+  OnStartSeen(attributes.range, domain, text.id, text.data, text.size);
+  if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kStart, domain, text, &attributes, 0);
+}
+
+void WatchedEnd(ThreadLog* log, uint32_t domain, const NvtxAttributes& attributes, uint64_t stamp) {
+  if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kEnd, domain, {}, &attributes, stamp);
+  OnEndSeen(attributes.range);
+}
+
 int InstallNvtx(NvtxGetExportTableFunc_t get_export_table) {
   if (get_export_table == nullptr || !StartTracer() || !Config().wants_nvtx) return 1;
   const auto* version = static_cast<const NvtxExportTableVersionInfo*>(get_export_table(NVTX_ETID_VERSIONINFO));

@@ -33,11 +33,6 @@ NvtxHandlers HandlersOf(uint32_t module);
 
 // What handlers and the payload extension share.
 uint32_t DomainNumber(nvtxDomainHandle_t domain);
-int PushText(uint32_t domain, const char* text, std::size_t size);
-int PopRange(uint32_t domain);
-uint64_t StartText(uint32_t domain, const char* text, std::size_t size);
-void EndRange(uint32_t domain, uint64_t range);
-void MarkText(uint32_t domain, const char* text, std::size_t size);
 
 // UTF-8 of at most kMaxNameBytes; answers its length.
 std::size_t ToUtf8(const wchar_t* text, char* out, std::size_t capacity);

@@ -15,9 +15,15 @@ namespace {
 nvtxDomainHandle_t DomainHandle(uint32_t number) { return reinterpret_cast<nvtxDomainHandle_t>(uintptr_t{number}); }
 nvtxStringHandle_t StringHandle(trace::StringId id) { return reinterpret_cast<nvtxStringHandle_t>(uintptr_t{id.value}); }
 
+// The child of a fork has its parent's names once the tracer runs in it, and must not touch them before.
+bool HasNames() { return IsRecording() || StartTracer(); }
+
+trace::StringId InternName(const char* text) { return HasNames() ? Strings().Intern(text) : trace::StringId{}; }
+
 trace::StringId InternWide(const wchar_t* text) {
   char utf8[kMaxNameBytes];
-  return text == nullptr ? trace::StringId{} : Strings().Intern(utf8, ToUtf8(text, utf8, sizeof utf8));
+  if (text == nullptr || !HasNames()) return {};
+  return Strings().Intern(utf8, ToUtf8(text, utf8, sizeof utf8));
 }
 
 // What an event's attributes say, as far as the caller's (perhaps older) struct goes.
@@ -26,6 +32,13 @@ struct EventAttributes {
   NvtxAttributes rest{};
   bool has_rest = false;
 
+  NvtxPayloads payloads;
+
+  EventAttributes(const EventAttributes&) = delete;
+  EventAttributes& operator=(const EventAttributes&) = delete;
+  ~EventAttributes() {
+    if (payloads.count != 0) event_payloads = nullptr;
+  }
   explicit EventAttributes(const nvtxEventAttributes_t* given) {
     if (given == nullptr) return;
     nvtxEventAttributes_t filled_up;
@@ -57,8 +70,17 @@ struct EventAttributes {
       rest.payload_type = static_cast<uint32_t>(PayloadTypeOf(a.payloadType));
       if (rest.payload_type != 0) std::memcpy(&rest.payload, &a.payload, sizeof rest.payload);
       KeepPayloadBits();
+      if (rest.payload_type == static_cast<uint32_t>(trace::PayloadType::kExtended)) CarryPayloads(a);
     }
     has_rest = rest.category != 0 || rest.color != 0 || rest.payload_type != 0;
+  }
+
+  // For the row that is written next.
+  void CarryPayloads(const nvtxEventAttributes_t& a) {
+    if (a.reserved0 <= 0 || a.payload.ullValue == 0) return;
+    payloads = {reinterpret_cast<const nvtxPayloadData_t*>(static_cast<uintptr_t>(a.payload.ullValue)),
+                static_cast<std::size_t>(a.reserved0)};
+    event_payloads = &payloads;
   }
 
   static trace::PayloadType PayloadTypeOf(int32_t type) {
@@ -86,16 +108,18 @@ struct EventAttributes {
 };
 
 void NameObject(trace::NvtxNameKind kind, uint64_t handle, uint32_t domain, trace::StringId name) {
-  if (IsRecording() || StartTracer()) {
+  if (HasNames()) {
     AddName({NameType::kObject, static_cast<uint8_t>(kind), domain, handle, name, Stamp()});
   }
 }
 
 void NameCategory(uint32_t domain, uint32_t category, trace::StringId name) {
-  if (IsRecording() || StartTracer()) AddName({NameType::kCategory, 0, domain, category, name, Stamp()});
+  if (HasNames()) AddName({NameType::kCategory, 0, domain, category, name, Stamp()});
 }
 
-nvtxDomainHandle_t CreateDomain(trace::StringId name) { return DomainHandle(DomainOf(name)); }
+nvtxDomainHandle_t CreateDomain(trace::StringId name) {
+  return DomainHandle(HasNames() ? DomainOf(name) : 0);
+}
 
 template <class Handle>
 uint64_t Bits(Handle handle) {
@@ -110,7 +134,7 @@ uint64_t Bits(Handle handle) {
 template <trace::NvtxNameKind kKind, class Handle>
 void NVTX_API NameA(Handle handle, const char* name) {
   ErrnoGuard errno_guard;
-  NameObject(kKind, Bits(handle), 0, Strings().Intern(name));
+  NameObject(kKind, Bits(handle), 0, InternName(name));
 }
 template <trace::NvtxNameKind kKind, class Handle>
 void NVTX_API NameW(Handle handle, const wchar_t* name) {
@@ -142,7 +166,7 @@ int NVTX_API RangePushW(const wchar_t* text) { return Push(0, {nullptr, 0, Inter
 int NVTX_API RangePop() { return Pop(0); }
 void NVTX_API NameCategoryA(uint32_t category, const char* name) {
   ErrnoGuard errno_guard;
-  NameCategory(0, category, Strings().Intern(name));
+  NameCategory(0, category, InternName(name));
 }
 void NVTX_API NameCategoryW(uint32_t category, const wchar_t* name) {
   ErrnoGuard errno_guard;
@@ -175,7 +199,7 @@ nvtxResourceHandle_t NVTX_API DomainResourceCreate(nvtxDomainHandle_t domain, nv
   std::memset(&a, 0, sizeof a);
   std::memcpy(&a, given, given->size < sizeof a ? given->size : sizeof a);
   trace::StringId name;
-  if (a.messageType == NVTX_MESSAGE_TYPE_ASCII) name = Strings().Intern(a.message.ascii);
+  if (a.messageType == NVTX_MESSAGE_TYPE_ASCII) name = InternName(a.message.ascii);
   if (a.messageType == NVTX_MESSAGE_TYPE_UNICODE) name = InternWide(a.message.unicode);
   if (a.messageType == NVTX_MESSAGE_TYPE_REGISTERED) {
     name.value = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(a.message.registered));
@@ -186,7 +210,7 @@ nvtxResourceHandle_t NVTX_API DomainResourceCreate(nvtxDomainHandle_t domain, nv
 void NVTX_API DomainResourceDestroy(nvtxResourceHandle_t) {}
 void NVTX_API DomainNameCategoryA(nvtxDomainHandle_t domain, uint32_t category, const char* name) {
   ErrnoGuard errno_guard;
-  NameCategory(DomainNumber(domain), category, Strings().Intern(name));
+  NameCategory(DomainNumber(domain), category, InternName(name));
 }
 void NVTX_API DomainNameCategoryW(nvtxDomainHandle_t domain, uint32_t category, const wchar_t* name) {
   ErrnoGuard errno_guard;
@@ -194,7 +218,7 @@ void NVTX_API DomainNameCategoryW(nvtxDomainHandle_t domain, uint32_t category, 
 }
 nvtxStringHandle_t NVTX_API DomainRegisterStringA(nvtxDomainHandle_t, const char* text) {
   ErrnoGuard errno_guard;
-  return StringHandle(Strings().Intern(text));
+  return StringHandle(InternName(text));
 }
 nvtxStringHandle_t NVTX_API DomainRegisterStringW(nvtxDomainHandle_t, const wchar_t* text) {
   ErrnoGuard errno_guard;
@@ -202,7 +226,7 @@ nvtxStringHandle_t NVTX_API DomainRegisterStringW(nvtxDomainHandle_t, const wcha
 }
 nvtxDomainHandle_t NVTX_API DomainCreateA(const char* name) {
   ErrnoGuard errno_guard;
-  return CreateDomain(Strings().Intern(name));
+  return CreateDomain(InternName(name));
 }
 nvtxDomainHandle_t NVTX_API DomainCreateW(const wchar_t* name) {
   ErrnoGuard errno_guard;
@@ -222,11 +246,6 @@ using Kind = trace::NvtxNameKind;
 }  // namespace
 
 uint32_t DomainNumber(nvtxDomainHandle_t domain) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(domain)); }
-int PushText(uint32_t domain, const char* text, std::size_t size) { return Push(domain, {text, size, 0}, nullptr); }
-int PopRange(uint32_t domain) { return Pop(domain); }
-uint64_t StartText(uint32_t domain, const char* text, std::size_t size) { return Start(domain, {text, size, 0}, {}); }
-void EndRange(uint32_t domain, uint64_t range) { End(domain, range); }
-void MarkText(uint32_t domain, const char* text, std::size_t size) { Mark(domain, {text, size, 0}, nullptr); }
 
 NvtxHandlers HandlersOf(uint32_t module) {
   static const NvtxHandler core[] = {

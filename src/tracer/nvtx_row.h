@@ -3,8 +3,10 @@
 
 #include <cstring>
 
+#include "capture.h"
 #include "clock.h"
 #include "nvtx.h"
+#include "payload.h"
 #include "strings.h"
 #include "thread_log.h"
 
@@ -43,8 +45,12 @@ inline void WriteNvtxRow(ThreadLog* log, trace::NvtxEvent event, uint32_t domain
   row->message = text.id;
   row->text_bytes = static_cast<uint32_t>(text.size);
   const auto flags = static_cast<uint8_t>((attributes != nullptr ? kHasAttributes : 0) | (text.size != 0 ? kHasText : 0));
-  row->start = NvtxStart(event, flags, bytes, domain, early_stamp != 0 ? early_stamp : Stamp());
+  const uint64_t stamp = early_stamp != 0 ? early_stamp : Stamp();
+  row->start = NvtxStart(event, flags, bytes, domain, stamp);
   log->Commit(bytes);
+  if (__builtin_expect(event_payloads != nullptr, 0)) {
+    WritePayloads(log, event, domain, stamp, attributes != nullptr ? attributes->range : 0);
+  }
 }
 
 inline void WriteNvtxPop(ThreadLog* log, uint32_t domain, uint64_t stamp) {
@@ -53,6 +59,7 @@ inline void WriteNvtxPop(ThreadLog* log, uint32_t domain, uint64_t stamp) {
   *reinterpret_cast<NvtxShortRow*>(at) =
       NvtxStart(trace::NvtxEvent::kPop, kIsShort, sizeof(NvtxShortRow), domain, stamp);
   log->Commit(sizeof(NvtxShortRow));
+  if (__builtin_expect(event_payloads != nullptr, 0)) WritePayloads(log, trace::NvtxEvent::kPop, domain, stamp, 0);
 }
 
 // Depths as NVTX counts them: the first push answers 0. Domains beyond the first few are not tracked.
@@ -65,9 +72,17 @@ inline int Shallower(ThreadLog* log, uint32_t domain) {
   return depth > 0 ? --depth : -1;
 }
 
+// Outside captures, and where ranges start and stop them, every event goes this longer way (nvtx.cpp).
+inline bool IsWatchingNvtx() { return __builtin_expect(capture_wants_nvtx.load(std::memory_order_relaxed), 0); }
+int WatchedPush(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes);
+int WatchedPop(ThreadLog* log, uint32_t domain, uint64_t stamp);
+void WatchedStart(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes& attributes);
+void WatchedEnd(ThreadLog* log, uint32_t domain, const NvtxAttributes& attributes, uint64_t stamp);
+
 inline int Push(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
   ThreadLog* log = OwnLog();
   if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
+  if (IsWatchingNvtx()) return WatchedPush(log, domain, text, attributes);
   WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
   return Deeper(log, domain);
 }
@@ -76,6 +91,7 @@ inline int Pop(uint32_t domain) {
   const uint64_t now = Stamp();
   ThreadLog* log = OwnLog();
   if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
+  if (IsWatchingNvtx()) return WatchedPop(log, domain, now);
   WriteNvtxPop(log, domain, now);
   return Shallower(log, domain);
 }
@@ -85,7 +101,11 @@ inline uint64_t Start(uint32_t domain, const NvtxText& text, NvtxAttributes attr
   if (log == nullptr) return 0;
   // Unique in the process without an atomic: the log's number and a count of its own.
   attributes.range = static_cast<uint64_t>(log->number) << 32 | ++log->next_range;
-  WriteNvtxRow(log, trace::NvtxEvent::kStart, domain, text, &attributes, 0);
+  if (IsWatchingNvtx()) {
+    WatchedStart(log, domain, text, attributes);
+  } else {
+    WriteNvtxRow(log, trace::NvtxEvent::kStart, domain, text, &attributes, 0);
+  }
   return attributes.range;
 }
 
@@ -95,12 +115,13 @@ inline void End(uint32_t domain, uint64_t range) {
   if (log == nullptr) return;
   NvtxAttributes attributes{};
   attributes.range = range;
+  if (IsWatchingNvtx()) return WatchedEnd(log, domain, attributes, now);
   WriteNvtxRow(log, trace::NvtxEvent::kEnd, domain, {}, &attributes, now);
 }
 
 inline void Mark(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
   ThreadLog* log = OwnLog();
-  if (log != nullptr) WriteNvtxRow(log, trace::NvtxEvent::kMark, domain, text, attributes, 0);
+  if (log != nullptr && IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kMark, domain, text, attributes, 0);
 }
 
 }  // namespace gprof::tracer

@@ -1,10 +1,10 @@
 #include "pages.h"
 
-#include "sys.h"
+#include "arena.h"
 
 namespace gprof::tracer {
 namespace {
-constinit PagePool pool;
+constinit PagePool pool GPROF_IN_ARENA;
 }
 
 PagePool& Pages() { return pool; }
@@ -23,13 +23,19 @@ void PagePool::Give(uint32_t index) {
   free_.Push(index);
 }
 
+// Memory is touched here for the first time, which is slow; so the writer thread does it before it is needed.
+void PagePool::PrepareSlab() {
+  if (slab_count_.load(std::memory_order_relaxed) * kPagesPerSlab < in_use_.load(std::memory_order_relaxed) + kSpare) Grow();
+}
+
 bool PagePool::Grow() {
   constexpr uint32_t kMaxSlabs = kMaxPages / kPagesPerSlab;
   uint32_t slab = slab_count_.load(std::memory_order_relaxed);
   do {
     if (slab >= kMaxSlabs) return false;
   } while (!slab_count_.compare_exchange_weak(slab, slab + 1, std::memory_order_acq_rel));
-  auto* at = static_cast<unsigned char*>(MapHuge(kPagesPerSlab * kPageBytes));
+  constexpr std::size_t kSlabBytes = kPagesPerSlab * kPageBytes;
+  auto* at = static_cast<unsigned char*>(KeepMemory(kSlabBytes, Region::kRows, kSlabBytes));
   if (at == nullptr) {
     // Where somebody took the number after ours in the meantime, ours stays a hole.
     uint32_t taken = slab + 1;

@@ -47,6 +47,8 @@ class PagePool {
   // [any thread] Null when the limit is reached or the system has no memory.
   unsigned char* Take(uint32_t* index);
   void Give(uint32_t index);
+  // Keeps a slab's worth of pages free. [writer thread]
+  void PrepareSlab();
   uint32_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
   void ResetAfterFork();
 
@@ -55,6 +57,7 @@ class PagePool {
   // Two megabytes, so that the kernel can back a slab by one huge page: a storm of rows then costs one page fault where
   // it would cost five hundred.
   static constexpr uint32_t kPagesPerSlab = 32;
+  static constexpr uint32_t kSpare = kPagesPerSlab / 2;
   BlockStack<kMaxPages> free_;
   std::atomic<unsigned char*> slabs_[kMaxPages / kPagesPerSlab] = {};
   std::atomic<uint32_t> slab_count_{0};

@@ -6,21 +6,15 @@
 
 #include <cstring>
 
+#include "capture_mode.h"
 #include "notice.h"
 #include "proc_file.h"
+#include "rank.h"
 #include "strings.h"
+#include "tracer.h"
 
 namespace gprof::tracer {
 namespace {
-
-// Field 22 of /proc/self/stat; the name in field 2 may hold spaces and brackets, so count from the last bracket.
-uint64_t StartTicks() {
-  char stat[1024];
-  if (ReadProcFile("/proc/self/stat", stat, sizeof stat) <= 0) return 0;
-  const char* at = std::strrchr(stat, ')');
-  for (int field = 2; at != nullptr && field < 22; ++field) at = std::strchr(at + 1, ' ');
-  return at == nullptr ? 0 : strtoull(at + 1, nullptr, 10);
-}
 
 uint64_t HostHash() {
   char id[320];
@@ -58,10 +52,20 @@ trace::StringId ProgramName() {
 
 }  // namespace
 
+// Field 22; the name in field 2 may hold spaces and brackets, so count from the last bracket.
+uint64_t StartTicksOf(const char* stat_file) {
+  char stat[1024];
+  if (ReadProcFile(stat_file, stat, sizeof stat) <= 0) return 0;
+  const char* at = std::strrchr(stat, ')');
+  if (at == nullptr || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X') return 0;
+  for (int field = 2; at != nullptr && field < 22; ++field) at = std::strchr(at + 1, ' ');
+  return at == nullptr ? 0 : strtoull(at + 1, nullptr, 10);
+}
+
 trace::ProcessKey OwnKey(uint64_t start_ns) {
   trace::ProcessKey key;
   key.host = HostHash();
-  key.start_ticks = StartTicks();
+  key.start_ticks = StartTicksOf("/proc/self/stat");
   key.pid = static_cast<uint32_t>(getpid());
   key.image = static_cast<uint32_t>(start_ns >> 10);
   return key;
@@ -75,6 +79,8 @@ void FillProcess(trace::ProcessRecord* process) {
   utsname host;
   if (uname(&host) == 0) process->host = Strings().Intern(host.nodename);
   process->tracer_version = Strings().Intern(GPROF_VERSION);
+  process->capture_mode = CaptureModeText(Config());
+  FillRank(process);
 }
 
 trace::StringId ThreadName(uint32_t tid) {

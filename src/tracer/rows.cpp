@@ -21,7 +21,9 @@ class RowConverter {
       case RowType::kStream: return Add(*reinterpret_cast<const StreamRow*>(row));
       case RowType::kEventRecord: return Add(*reinterpret_cast<const EventRecordRow*>(row));
       case RowType::kGraphNode: return Add(*reinterpret_cast<const GraphNodeRow*>(row));
+      case RowType::kNvtxPayload: return Add(reinterpret_cast<const NvtxPayloadRow*>(row));
       case RowType::kNvtx: return Add(reinterpret_cast<const NvtxShortRow*>(row));
+      case RowType::kCapture: return Add(*reinterpret_cast<const CaptureRow*>(row));
     }
   }
 
@@ -79,6 +81,10 @@ class RowConverter {
     writer_->Add(r, source_.cursor);
   }
 
+  void Add(const CaptureRow& row) {
+    writer_->Add(trace::CaptureRecord{clock_.ToNs(row.stamp), row.event, row.trigger, row.number}, source_.cursor);
+  }
+
   void Add(const NvtxShortRow* start) {
     trace::NvtxRecord r;
     // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
@@ -87,6 +93,22 @@ class RowConverter {
     r.event = start->header.flags >> kNvtxEventShift;
     r.domain = start->domain;
     if ((start->header.flags & kIsShort) == 0) AddRest(*reinterpret_cast<const NvtxRow*>(start), &r);
+    writer_->Add(r, source_.cursor);
+  }
+
+  void Add(const NvtxPayloadRow* row) {
+    trace::NvtxPayloadRecord r;
+    // Its event was converted just before; the two must have one time, though a drain may lie between them.
+    constexpr uint64_t kSeamNs = 4;
+    const uint64_t own_ns = clock_.ToNs(row->stamp);
+    const uint64_t event_ns = *source_.last_nvtx_ns;
+    r.time_ns = own_ns > event_ns + kSeamNs ? own_ns : event_ns;
+    r.tid = source_.tid;
+    r.domain = row->domain;
+    r.range = row->range;
+    r.schema = row->schema;
+    r.event = row->header.flags;
+    r.data = {reinterpret_cast<const char*>(row + 1), row->data_bytes};
     writer_->Add(r, source_.cursor);
   }
 

@@ -9,7 +9,8 @@
 
 namespace gprof::tracer {
 
-enum class RowType : uint8_t { kApi = 1, kSync = 2, kStream = 3, kNvtx = 4, kEventRecord = 5, kGraphNode = 6 };
+enum class RowType : uint8_t { kApi = 1, kSync = 2, kStream = 3, kNvtx = 4, kEventRecord = 5, kGraphNode = 6,
+                               kCapture = 7, kNvtxPayload = 8 };
 
 // Every row starts with this and is a multiple of eight bytes long.
 struct RowHeader {
@@ -64,6 +65,15 @@ struct GraphNodeRow {
   uint32_t node_type, unused;
 };
 
+struct CaptureRow {
+  RowHeader header;
+  uint32_t number;
+  uint64_t stamp;
+  uint8_t event, trigger;
+  uint16_t unused;
+  uint32_t also_unused;
+};
+
 // Flags of an NVTX row; the event (trace::NvtxEvent) is in the bits from kNvtxEventShift on.
 inline constexpr uint8_t kHasAttributes = 1;
 inline constexpr uint8_t kHasText = 2;
@@ -88,6 +98,16 @@ struct NvtxAttributes {
   uint64_t range, payload;
   uint32_t category, color;
   uint32_t payload_type, unused;
+};
+
+// Follows the NVTX row whose event it belongs to; its flags are the event. Then data_bytes of data, filled up to whole
+// words.
+struct NvtxPayloadRow {
+  RowHeader header;
+  uint32_t domain;
+  uint64_t stamp;  // of the event
+  uint64_t range, schema;
+  uint32_t data_bytes, unused;
 };
 
 // Where a row comes from. `cursor` is handed to the last record that the row becomes: see ChunkWriter::Add.

@@ -1,16 +1,14 @@
 #include "shapes.h"
 
-#include <sys/mman.h>
-
 #include <cstring>
 
+#include "arena.h"
 #include "strings.h"
-#include "sys.h"
 
 namespace gprof::tracer {
 namespace {
 
-constinit ShapeTable table;
+constinit ShapeTable table GPROF_IN_ARENA;
 
 // Field by field: the padding of a struct is nobody's.
 uint64_t HashOf(const trace::KernelShapeRecord& shape) {
@@ -36,8 +34,8 @@ ShapeTable& Shapes() { return table; }
 bool ShapeTable::Grow() {
   if (count_ < capacity_) return true;
   const uint32_t capacity = capacity_ == 0 ? 1024 : capacity_ * 2;
-  auto* entries = static_cast<Entry*>(MapMemory(capacity * sizeof(Entry)));
-  auto* slots = static_cast<uint32_t*>(MapMemory(capacity * 2 * sizeof(uint32_t)));
+  auto* entries = static_cast<Entry*>(KeepMemory(capacity * sizeof(Entry), Region::kRows));
+  auto* slots = static_cast<uint32_t*>(KeepMemory(capacity * 2 * sizeof(uint32_t), Region::kRows));
   if (entries == nullptr || slots == nullptr) return false;
   if (count_ != 0) std::memcpy(static_cast<void*>(entries), entries_, count_ * sizeof(Entry));
   for (uint32_t id = 1; id <= count_; ++id) {
@@ -45,10 +43,7 @@ bool ShapeTable::Grow() {
     while (slots[slot] != 0) slot = (slot + 1) & (capacity * 2 - 1);
     slots[slot] = id;
   }
-  if (entries_ != nullptr) {
-    munmap(entries_, capacity_ * sizeof(Entry));
-    munmap(slots_, capacity_ * 2 * sizeof(uint32_t));
-  }
+  // In this order, so that who is interrupted leaves entries that hold all the ids handed out.
   entries_ = entries;
   slots_ = slots;
   capacity_ = capacity;
@@ -71,7 +66,7 @@ trace::ShapeId ShapeTable::Intern(const trace::KernelShapeRecord& shape) {
 }
 
 bool ShapeTable::MarkForChunk(trace::ShapeId id, uint32_t chunk) {
-  if (id.value == 0) return false;
+  if (id.value == 0 || (is_salvage && (id.value > count_ || !IsKept(entries_, count_ * sizeof(Entry))))) return false;
   Entry& e = entries_[id.value - 1];
   if (e.chunk == chunk) return false;
   e.chunk = chunk;

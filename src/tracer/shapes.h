@@ -14,6 +14,7 @@ class ShapeTable {
   const trace::KernelShapeRecord& ShapeOf(trace::ShapeId id) const { return entries_[id.value - 1].shape; }
   // True when the shape was not yet named in this chunk; marks it.
   bool MarkForChunk(trace::ShapeId id, uint32_t chunk);
+  void ResetAfterFork() { *this = ShapeTable(); }
 
  private:
   struct Entry {

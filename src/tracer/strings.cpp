@@ -5,7 +5,7 @@
 namespace gprof::tracer {
 namespace {
 
-constinit StringTable table;
+constinit StringTable table GPROF_IN_ARENA;
 constexpr std::size_t kArenaBytes = 256 * 1024;
 constexpr char kTooMany[] = "<too many names>";
 
@@ -68,8 +68,9 @@ trace::StringId StringTable::Intern(const char* text, std::size_t size) {
 bool StringTable::Grow() {
   const Index* old = index_.load(std::memory_order_relaxed);
   if (old != nullptr && (count_ + 2) * 2 <= old->mask) return true;
-  const uint32_t slots = old == nullptr ? 1024 : (old->mask + 1) * 2;
-  auto* memory = static_cast<unsigned char*>(MapMemory(sizeof(Index) + slots * sizeof(std::atomic<uint32_t>)));
+  uint32_t slots = old == nullptr ? 1024 : (old->mask + 1) * 2;
+  while (slots < (count_ + 2) * 2) slots *= 2;
+  auto* memory = static_cast<unsigned char*>(KeepMemory(sizeof(Index) + slots * sizeof(std::atomic<uint32_t>), Region::kNames));
   if (memory == nullptr) return old != nullptr && count_ + 2 < old->mask;
   auto* fresh = reinterpret_cast<Index*>(memory);
   fresh->mask = slots - 1;
@@ -83,9 +84,24 @@ bool StringTable::Grow() {
   return true;
 }
 
+// The copy was taken while the parent went on: what the count says may not all be there, and the index may know more.
+void StringTable::ResetAfterFork() {
+  lock_.ResetAfterFork();
+  const uint32_t claimed = count_.load(std::memory_order_relaxed);
+  uint32_t whole = 0;
+  while (whole < claimed && segments_[whole / kEntriesPerSegment].load(std::memory_order_relaxed) != nullptr &&
+         At(whole + 1)->text != nullptr) {
+    ++whole;
+  }
+  count_.store(NamesAreWhole() ? whole : 0, std::memory_order_relaxed);
+  arena_left_ = 0;
+  index_.store(nullptr, std::memory_order_relaxed);
+  Grow();
+}
+
 const char* StringTable::Store(const char* text, std::size_t size) {
   if (arena_left_ < size) {
-    arena_ = static_cast<char*>(MapMemory(kArenaBytes));
+    arena_ = static_cast<char*>(KeepMemory(kArenaBytes, Region::kNames));
     arena_left_ = arena_ == nullptr ? 0 : kArenaBytes;
     if (arena_ == nullptr) return nullptr;
   }
@@ -97,23 +113,24 @@ const char* StringTable::Store(const char* text, std::size_t size) {
 }
 
 uint32_t StringTable::Insert(uint64_t hash, const char* text, std::size_t size) {
-  if (count_ + 1 >= kMaxNames) return count_;  // the last id, taken by kTooMany
-  if (count_ + 2 >= kMaxNames) {
+  const uint32_t count = count_.load(std::memory_order_relaxed);
+  if (count + 1 >= kMaxNames) return count;  // the last id, taken by kTooMany
+  if (count + 2 >= kMaxNames) {
     text = kTooMany;
     size = sizeof kTooMany - 1;
     hash = HashBytes(text, size);
   }
-  const uint32_t id = count_ + 1;
+  const uint32_t id = count + 1;
   auto& segment = segments_[(id - 1) / kEntriesPerSegment];
   if (segment.load(std::memory_order_relaxed) == nullptr) {
-    auto* memory = static_cast<Entry*>(MapMemory(kEntriesPerSegment * sizeof(Entry)));
+    auto* memory = static_cast<Entry*>(KeepMemory(kEntriesPerSegment * sizeof(Entry), Region::kNames));
     if (memory == nullptr) return 0;
     segment.store(memory, std::memory_order_release);
   }
   const char* stored = Grow() ? Store(text, size) : nullptr;
   if (stored == nullptr) return 0;
   *At(id) = {stored, hash, static_cast<uint32_t>(size), 0};
-  count_ = id;
+  count_.store(id, std::memory_order_release);
   const Index* index = index_.load(std::memory_order_relaxed);
   uint32_t slot = static_cast<uint32_t>(hash) & index->mask;
   while (index->slots[slot].load(std::memory_order_relaxed) != 0) slot = (slot + 1) & index->mask;
@@ -121,14 +138,24 @@ uint32_t StringTable::Insert(uint64_t hash, const char* text, std::size_t size) 
   return id;
 }
 
+// Programs may hand in any number as the handle of a string; in salvage ids come from memory that may be spoilt or gone.
+bool StringTable::IsWhole(trace::StringId id) const {
+  if (id.value == 0 || id.value > count_.load(std::memory_order_relaxed)) return false;
+  if (!is_salvage) return true;
+  const Entry* segment = segments_[(id.value - 1) / kEntriesPerSegment].load(std::memory_order_acquire);
+  if (!IsKept(segment, kEntriesPerSegment * sizeof(Entry))) return false;
+  const Entry* e = At(id.value);
+  return e->size <= kMaxNameBytes && IsKept(e->text, e->size);
+}
+
 trace::Text StringTable::TextOf(trace::StringId id) const {
-  if (id.value == 0) return {};
+  if (!IsWhole(id)) return {};
   const Entry* e = At(id.value);
   return {e->text, e->size};
 }
 
 bool StringTable::MarkForChunk(trace::StringId id, uint32_t chunk) {
-  if (id.value == 0) return false;
+  if (!IsWhole(id)) return false;
   Entry* e = At(id.value);
   if (e->chunk == chunk) return false;
   e->chunk = chunk;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arena.h"
 #include "gprof/trace/record.h"
 #include "sys.h"
 
@@ -23,7 +24,7 @@ class StringTable {
   trace::Text TextOf(trace::StringId id) const;
   // True when the string was not yet named in this chunk; marks it. [writer thread]
   bool MarkForChunk(trace::StringId id, uint32_t chunk);
-  void ResetAfterFork() { lock_.ResetAfterFork(); }
+  void ResetAfterFork();
 
  private:
   struct Entry {
@@ -40,6 +41,7 @@ class StringTable {
   static constexpr uint32_t kSegments = kMaxNames / kEntriesPerSegment;
 
   Entry* At(uint32_t id) const;
+  bool IsWhole(trace::StringId id) const;
   uint32_t Find(const Index* index, uint64_t hash, const char* text, std::size_t size) const;
   uint32_t Insert(uint64_t hash, const char* text, std::size_t size);
   bool Grow();
@@ -48,7 +50,7 @@ class StringTable {
   Lock lock_;
   std::atomic<Index*> index_{nullptr};
   std::atomic<Entry*> segments_[kSegments] = {};
-  uint32_t count_ = 0;  // under lock_; ids are 1 … count_
+  std::atomic<uint32_t> count_{0};  // written under lock_; ids are 1 … count_
   char* arena_ = nullptr;
   std::size_t arena_left_ = 0;
 };

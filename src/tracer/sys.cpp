@@ -22,6 +22,13 @@ uint64_t ReadClock(clockid_t clock) {
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
+void WaitFor(std::atomic<uint32_t>* word, int operation, uint32_t expected, uint64_t timeout_ns) {
+  timespec timeout;
+  timeout.tv_sec = static_cast<time_t>(timeout_ns / 1000000000u);
+  timeout.tv_nsec = static_cast<long>(timeout_ns % 1000000000u);
+  syscall(SYS_futex, word, operation, expected, &timeout, nullptr, 0);
+}
+
 bool CreateDetached(void* (*run)(void*), void* argument, std::size_t stack_bytes) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
@@ -55,13 +62,14 @@ void* MapHuge(std::size_t bytes) {
 }
 
 void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns) {
-  timespec timeout;
-  timeout.tv_sec = static_cast<time_t>(timeout_ns / 1000000000u);
-  timeout.tv_nsec = static_cast<long>(timeout_ns % 1000000000u);
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
+  WaitFor(word, FUTEX_WAIT_PRIVATE, expected, timeout_ns);
 }
-
 void FutexWake(std::atomic<uint32_t>* word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
+
+void SharedFutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns) {
+  WaitFor(word, FUTEX_WAIT, expected, timeout_ns);
+}
+void SharedFutexWake(std::atomic<uint32_t>* word) { syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
 
 ErrnoGuard::ErrnoGuard() : saved_(errno) {}
 ErrnoGuard::~ErrnoGuard() { errno = saved_; }

@@ -22,6 +22,9 @@ void* MapHuge(std::size_t bytes);
 // Waits until *word differs from `expected`, something wakes it, or the time is over. Spurious returns are fine.
 void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns);
 void FutexWake(std::atomic<uint32_t>* word);
+// The same on a word in shared memory, which other processes wake.
+void SharedFutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns);
+void SharedFutexWake(std::atomic<uint32_t>* word);
 
 // Keeps errno as the target left it: every path out of a callback restores it.
 class ErrnoGuard {

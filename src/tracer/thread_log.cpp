@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "arena.h"
 #include "sys.h"
 #include "tracer.h"
 
@@ -19,9 +20,9 @@ constexpr uint32_t kOwnPage = ~0u;
 // When this many pages wait, the writer thread is woken before its time.
 constexpr uint32_t kWakePages = 64;
 
-constinit std::atomic<ThreadLog*> first_log{nullptr};
-constinit std::atomic<uint32_t> log_count{0};
-constinit std::atomic<uint64_t> rows_without_log{0};
+constinit std::atomic<ThreadLog*> first_log GPROF_IN_ARENA {nullptr};
+constinit std::atomic<uint32_t> log_count GPROF_IN_ARENA {0};
+constinit std::atomic<uint64_t> rows_without_log GPROF_IN_ARENA {0};
 pthread_key_t ended_key;
 bool has_key = false;
 
@@ -49,7 +50,7 @@ ThreadLog* ReuseLog() {
 }  // namespace
 
 ThreadLog* NewLog() {
-  auto* memory = static_cast<unsigned char*>(MapMemory(sizeof(ThreadLog) + kFirstPageBytes));
+  auto* memory = static_cast<unsigned char*>(KeepMemory(sizeof(ThreadLog) + kFirstPageBytes, Region::kRows));
   if (memory == nullptr) return nullptr;
   auto* log = new (memory) ThreadLog;
   log->first_page_ = NewPageAt(memory + sizeof(ThreadLog), kFirstPageBytes, kOwnPage);
@@ -90,9 +91,12 @@ bool SetUpLogs() {
   return has_key;
 }
 
-void ResetLogsAfterFork() {
+void LeaveLogAfterFork() {
   own_log = nullptr;
   if (has_key) pthread_setspecific(ended_key, nullptr);
+}
+
+void ResetLogsAfterFork() {
   first_log.store(nullptr, std::memory_order_relaxed);
   rows_without_log.store(0, std::memory_order_relaxed);
 }
@@ -101,13 +105,15 @@ void ThreadLog::Reset() {
   first_page_->next.store(nullptr, std::memory_order_relaxed);
   first_page_->committed.store(0, std::memory_order_relaxed);
   write_page_ = read_page_ = first_page_;
-  write_used_ = read_at_ = 0;
+  first_page_->read_at = 0;
+  write_used_ = 0;
   is_busy_ = false;
   told_name = {~0u};
   last_nvtx_ns = 0;
   open_call.start.store(0, std::memory_order_relaxed);
   open_call.nested = 0;
   set_aside = {};
+  watched = {};
 }
 
 unsigned char* ThreadLog::Refuse() {
@@ -129,28 +135,34 @@ bool ThreadLog::NewPage(uint32_t bytes) {
   return true;
 }
 
-const RowHeader* ThreadLog::Next() {
+const RowHeader* ThreadLog::Next(Cursor* cursor) {
   while (true) {
-    Page* next = read_page_->next.load(std::memory_order_acquire);
+    Page* page = read_page_;
+    if (!IsKept(page, sizeof(Page) + page->capacity) || page->capacity > kPageBytes) return nullptr;
+    Page* next = page->next.load(std::memory_order_acquire);
     // `next` is read first: once it is there, `committed` no longer grows.
-    const uint32_t committed = read_page_->committed.load(std::memory_order_acquire);
-    if (read_at_ < committed) {
-      const auto* row = reinterpret_cast<const RowHeader*>(read_page_->Data() + read_at_);
+    const uint32_t committed = page->committed.load(std::memory_order_acquire);
+    if (page->read_at < committed && committed <= page->capacity) {
+      const auto* row = reinterpret_cast<const RowHeader*>(page->Data() + page->read_at);
       const uint32_t bytes = row->words * 8u;
-      if (bytes == 0 || bytes > committed - read_at_) {
+      if (bytes == 0 || bytes > committed - page->read_at) {
         // The target wrote over our memory. Nobody can say where the next row begins.
-        read_at_ = committed;
+        page->read_at = committed;
         dropped_.fetch_add(1, std::memory_order_relaxed);
         continue;
       }
-      read_at_ += bytes;
+      *cursor = {&page->read_at, page->read_at + bytes};
       return row;
     }
     if (next == nullptr) return nullptr;
-    if (read_page_->index != kOwnPage) Pages().Give(read_page_->index);
+    // One store takes the reader from page to page; who dies after it leaves a page that nobody needs.
     read_page_ = next;
-    read_at_ = 0;
+    if (page->index != kOwnPage) Pages().Give(page->index);
   }
+}
+
+bool IsReadable(const ThreadLog* log) {
+  return IsKept(log, sizeof *log) && IsKept(log->read_page_, sizeof(Page));
 }
 
 uint64_t ThreadLog::TakeDropped() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "gprof/trace/record.h"
+#include "capture.h"
 #include "pages.h"
 #include "rows.h"
 
@@ -17,7 +18,7 @@ struct Page {
   std::atomic<uint32_t> committed;  // bytes of whole rows
   uint32_t capacity;
   uint32_t index;                   // in the pool
-  uint32_t unused;
+  uint32_t read_at;                 // bytes that have become records [writer thread]
   unsigned char* Data() { return reinterpret_cast<unsigned char*>(this + 1); }
 };
 
@@ -65,8 +66,8 @@ class ThreadLog {
     is_busy_ = false;
   }
 
-  // The next whole row, null when there is none now. The row is valid until the next call. [writer thread]
-  const RowHeader* Next();
+  // The next whole row, null when there is none now; the same again until its cursor is moved on. [writer thread]
+  const RowHeader* Next(Cursor* cursor);
   // Rows dropped since the last call. [writer thread]
   uint64_t TakeDropped();
   // Makes the log of an ended thread ready for another one. [writer thread, after Next() answered null]
@@ -78,6 +79,7 @@ class ThreadLog {
   int32_t depths[kDepthDomains] = {};
   OpenCall open_call;
   SetAsideCall set_aside;
+  WatchedRange watched;
   std::atomic<LogState> state{LogState::kFree};
   ThreadLog* next_log = nullptr;
   uint64_t last_nvtx_ns = 0;          // [writer thread]
@@ -85,6 +87,7 @@ class ThreadLog {
 
  private:
   friend ThreadLog* NewLog();
+  friend bool IsReadable(const ThreadLog* log);
   unsigned char* Refuse();
   bool NewPage(uint32_t bytes);
   void Reset();
@@ -93,7 +96,6 @@ class ThreadLog {
   uint32_t write_used_ = 0;
   Page* write_page_ = nullptr;
   Page* read_page_ = nullptr;
-  uint32_t read_at_ = 0;
   std::atomic<uint64_t> dropped_{0};
   uint64_t dropped_told_ = 0;
   Page* first_page_ = nullptr;        // small and for ever the log's own: most threads never need another
@@ -108,9 +110,13 @@ inline ThreadLog* OwnLog() {
   return __builtin_expect(log != nullptr, 1) ? log : AcquireLog();
 }
 
+// In salvage: whether the log is whole enough to be read.
+bool IsReadable(const ThreadLog* log);
+
 // All logs there ever were, newest first; they are never removed.
 ThreadLog* FirstLog();
 bool SetUpLogs();               // once for a process
+void LeaveLogAfterFork();       // [child of a fork] the log is the parent's
 void ResetLogsAfterFork();      // the child starts without logs
 // Rows of threads that got no log at all.
 uint64_t TakeRowsWithoutLog();

@@ -4,20 +4,27 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "activity.h"
+#include "arena.h"
+#include "capture.h"
 #include "clock.h"
+#include "control.h"
 #include "cupti_session.h"
 #include "drain.h"
 #include "names.h"
 #include "notice.h"
 #include "pages.h"
+#include "proc_file.h"
 #include "process_facts.h"
+#include "shapes.h"
 #include "strings.h"
 #include "sys.h"
 #include "thread_log.h"
@@ -31,90 +38,209 @@ enum class State : uint32_t { kNotStarted, kOff, kRecording, kForked, kStopped }
 enum class Request : uint32_t { kNone, kFlush, kEnd };
 
 constexpr uint64_t kMsNs = 1000000;
-constexpr uint64_t kFirstFlushNs = 20 * kMsNs;  // short programs and early kills lose little
+constexpr uint64_t kFirstFlushNs = 20 * kMsNs;  // short programs lose little where nothing can be salvaged
 constexpr uint64_t kBusyPollNs = 10 * kMsNs;
 constexpr uint64_t kBusyRows = 20000;           // in a round: two million a second and thread
 constexpr uint64_t kStopPatienceNs = 5000 * kMsNs;
 
 constinit std::atomic<State> state{State::kNotStarted};
 Lock start_lock;
-TracerConfig config;
-Drain drain;
-uint64_t start_ns = 0;
+TracerConfig config GPROF_IN_ARENA;
+Order order;                                          // the last that was carried out
 bool is_forked = false;
 bool has_thread = false;
+constinit std::atomic<uint32_t> writer_tid{0};
 
-constinit std::atomic<uint32_t> bell{0};             // rung to wake the writer thread
 constinit std::atomic<Request> request{Request::kNone};
 constinit std::atomic<uint32_t> answered{0};          // counts the requests that were carried out
 Lock request_lock;                                    // one request at a time
 
 // The writer thread's own descriptor table and root folder: the target never meets a descriptor of ours, running out
 // of descriptors or chroot() does not stop the recording. Where a sandbox forbids it, both go without.
-void LeaveTargetsDescriptors() {
-  if (unshare(CLONE_FILES) == 0) syscall(SYS_close_range, 0u, ~0u, 0u);
+bool LeaveTargetsDescriptors() {
+  const bool is_alone = unshare(CLONE_FILES) == 0;
+  if (is_alone) syscall(SYS_close_range, 0u, ~0u, 0u);
   unshare(CLONE_FS);
+  return is_alone;
 }
 
+trace::ProcessKey KeyOf(const trace::ArenaHeader& h) { return {h.host, h.start_ticks, h.pid, h.image}; }
+
 void WriteEnd() {
+  Drain& drain = OwnDrain();
   drain.TakeOpenCalls();
   drain.TakeAll(true);
-  Writer().Add(trace::EndRecord{MonotonicNs(), static_cast<uint8_t>(trace::EndReason::kExit), Writer().chunks_written()});
+  const auto reason = static_cast<uint8_t>(trace::EndReason::kExit);
+  Writer().Add(trace::EndRecord{MonotonicNs(), reason, Writer().chunks_written(), 0});
   Writer().Flush();
   drain.TakeNotices();
+  FinishArena();
 }
 
 void StartDrain() {
   trace::ProcessRecord process;
   FillProcess(&process);
-  process.start_ns = start_ns;
+  process.start_ns = Header().start_ns;
   process.is_forked = is_forked;
-  Writer().Start(OwnKey(start_ns));
-  drain.Start(&Writer(), process);
+  OwnDrain().Start(process, KeyOf(Header()), config.capture_start == CaptureStart::kCommand);
 }
 
 void CarryOut(Request what) {
   if (what == Request::kEnd) {
     WriteEnd();
   } else {
-    drain.TakeAll(true);
+    OwnDrain().TakeAll(true);
   }
 }
 
+// What was launched in the capture and still runs is waited for as long as something comes.
+void DeliverCapture() {
+  constexpr int kRounds = 20;
+  for (int i = 0; i < kRounds; ++i) {
+    if (!OwnDrain().TakeAll(false) && i > 0) return;
+  }
+}
+
+void SetOutput(const Order& wanted) {
+  std::memcpy(config.output, wanted.output, sizeof config.output);
+  config.output_device = wanted.output_device;
+  config.output_inode = wanted.output_inode;
+}
+
+bool IsSameOutput(const Order& wanted) {
+  return std::strcmp(config.output, wanted.output) == 0 && config.output_inode == wanted.output_inode &&
+         config.output_device == wanted.output_device;
+}
+
+// [writer thread]
+void MoveOutput(const Order& wanted) {
+  if (IsSameOutput(wanted)) return;
+  if (config.output[0] != 0) OwnDrain().TakeAll(false);
+  Writer().Discard();
+  SetOutput(wanted);
+  OwnDrain().StartOutput();
+}
+
+// [writer thread]
+void CarryOutOrder() {
+  if (!ReadOrder(&order)) return;
+  switch (order.wish) {
+    case trace::CaptureWish::kTriggered: MoveOutput(order); break;
+    case trace::CaptureWish::kRecord:
+      MoveOutput(order);
+      BeginCapture(order.trigger);
+      break;
+    case trace::CaptureWish::kIdle:
+      EndCapture(order.trigger);
+      if (config.output[0] != 0) DeliverCapture();
+      break;
+    case trace::CaptureWish::kCancel:
+      EndCapture(order.trigger);
+      config.output[0] = 0;
+      OwnDrain().TakeAll(false);
+      break;
+  }
+  Header().epoch_done.store(order.epoch, std::memory_order_release);
+}
+
+// A process that starts within a capture records from its first event.
+void CarryOutFirstOrder() {
+  if (config.capture_start == CaptureStart::kCommand) config.output[0] = 0;
+  if (!ReadOrder(&order)) return;
+  if (order.wish == trace::CaptureWish::kRecord || order.wish == trace::CaptureWish::kTriggered) SetOutput(order);
+  if (order.wish == trace::CaptureWish::kRecord) BeginCapture(order.trigger);
+  Header().epoch_done.store(order.epoch, std::memory_order_release);
+}
+
+// Where main left by pthread_exit, libc ends the process with its last thread: ours must not keep it alive.
+bool IsAlone() {
+  char path[64], stat[1024];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", getpid());
+  if (ReadProcFile(path, stat, sizeof stat) <= 0) return false;
+  const char* at = std::strrchr(stat, ')');
+  if (at == nullptr || at[1] != ' ' || at[2] != 'Z') return false;
+  for (int field = 2; at != nullptr && field < 20; ++field) at = std::strchr(at + 1, ' ');
+  const uint32_t threads = at == nullptr ? 0 : static_cast<uint32_t>(strtoul(at + 1, nullptr, 10));
+  return threads != 0 && threads <= 1 + 1 + CuptiThreads();  // the zombie, this one, CUPTI's
+}
+
+// In a session that records nothing now there is nothing to do either.
+bool IsWorthAFlush(uint32_t* idle_rounds) {
+  constexpr uint32_t kEnough = 8;  // for what was launched before the stop
+  *idle_rounds = IsCapturing() ? 0 : *idle_rounds + 1;
+  return *idle_rounds <= kEnough;
+}
+
 void WaitForBell(uint64_t timeout_ns) {
+  std::atomic<uint32_t>& bell = Header().bell;
   const uint32_t seen = bell.load(std::memory_order_acquire);
   if (request.load(std::memory_order_acquire) != Request::kNone) return;
-  FutexWait(&bell, seen, timeout_ns);
+  SharedFutexWait(&bell, seen, timeout_ns);
 }
+
+// True: that was the last.
+bool Answer(Request what) {
+  CarryOut(what);
+  request.store(Request::kNone, std::memory_order_relaxed);
+  answered.fetch_add(1, std::memory_order_release);
+  FutexWake(&answered);
+  return what == Request::kEnd;
+}
+
+void EndAlone() {
+  WriteEnd();
+  state.store(State::kStopped, std::memory_order_release);
+  EndCuptiThread();
+}
+
+// When the next flush is due: soon after the begin, then less and less often.
+class Pace {
+ public:
+  uint64_t LeftNs() const {
+    const uint64_t now = MonotonicNs();
+    return next_ns_ > now ? next_ns_ - now : 0;
+  }
+  void Next() {
+    const uint64_t longest_ns = config.flush_ms * kMsNs;
+    period_ns_ = period_ns_ * 2 < longest_ns ? period_ns_ * 2 : longest_ns;
+    next_ns_ = MonotonicNs() + period_ns_;
+  }
+
+ private:
+  uint64_t period_ns_ = kFirstFlushNs;
+  uint64_t next_ns_ = MonotonicNs() + kFirstFlushNs;
+};
 
 void* RunWriterThread(void* name) {
   NameThread(static_cast<const char*>(name));
-  LeaveTargetsDescriptors();
+  writer_tid.store(CurrentTid(), std::memory_order_relaxed);
+  // A lock in the target's own table could be undone by its next close of all descriptors.
+  if (LeaveTargetsDescriptors()) LockArena();
   StartDrain();
-  uint64_t period_ns = kFirstFlushNs;
-  uint64_t next_flush_ns = MonotonicNs() + period_ns;
+  Pace pace;
+  uint32_t idle_rounds = 0;
   bool is_busy = false;
   while (true) {
-    const uint64_t now = MonotonicNs();
-    const uint64_t left_ns = next_flush_ns > now ? next_flush_ns - now : 0;
+    Pages().PrepareSlab();
+    const uint64_t left_ns = pace.LeftNs();
     if (left_ns > 0) WaitForBell(is_busy && left_ns > kBusyPollNs ? kBusyPollNs : left_ns);
     const Request what = request.load(std::memory_order_acquire);
     if (what != Request::kNone) {
-      CarryOut(what);
-      request.store(Request::kNone, std::memory_order_relaxed);
-      answered.fetch_add(1, std::memory_order_release);
-      FutexWake(&answered);
-      if (what == Request::kEnd) return nullptr;
-    } else if (MonotonicNs() >= next_flush_ns) {
-      drain.TakeAll(false);
-      period_ns = period_ns * 2 < config.flush_ms * kMsNs ? period_ns * 2 : config.flush_ms * kMsNs;
-      next_flush_ns = MonotonicNs() + period_ns;
-    } else {
-      drain.AddAnchor(false);
-      is_busy = drain.TakeRows() > kBusyRows;
-      DrainActivity(&Writer());
-      drain.TakeNotices();
+      if (Answer(what)) return nullptr;
+      continue;
     }
+    CarryOutOrder();
+    if (pace.LeftNs() == 0) {
+      if (IsWorthAFlush(&idle_rounds)) OwnDrain().TakeAll(false);
+      pace.Next();
+      if (!IsAlone()) continue;
+      EndAlone();
+      return nullptr;
+    }
+    OwnDrain().AddAnchor(false);
+    is_busy = OwnDrain().TakeRows() > kBusyRows;
+    DrainActivity(&Writer());
+    OwnDrain().TakeNotices();
   }
 }
 
@@ -133,30 +259,44 @@ void Ask(Request what) {
   }
 }
 
-// Only stores: the child of a fork may have locks that nobody will release and a driver that must not be called.
+// Only stores, and none into memory that parent and child share: the child of a fork may have locks that nobody will
+// release and a driver that must not be called.
 void AfterForkInChild() {
   if (state.load(std::memory_order_relaxed) != State::kRecording) return;
   state.store(State::kForked, std::memory_order_relaxed);
   ForgetCupti();
-  ResetLogsAfterFork();
+  LeaveLogAfterFork();
 }
 
-void PrepareRestart() {
+// After OpenArena has put a copy of the parent's memory in its place.
+void ResetAfterFork() {
+  ResetLogsAfterFork();
+  ResetActivityAfterFork();
+  Writer().ResetAfterFork();
+  Shapes().ResetAfterFork();
   Pages().ResetAfterFork();
   Strings().ResetAfterFork();
   ResetNamesAfterFork();
   ResetNoticesAfterFork();
+  ResetCaptureAfterFork();
   request_lock.ResetAfterFork();
   request.store(Request::kNone, std::memory_order_relaxed);
+  order = {};
   is_forked = true;
 }
 
-void BeginRecording() {
+void BeginRecording(bool is_child) {
+  OpenArena();
+  if (is_child) ResetAfterFork();
   ChooseClock();
-  start_ns = MonotonicNs();
-  drain.AddFirstAnchor();
+  OwnDrain().AddFirstAnchor();
   SetUpLogs();
+  OpenControl();
+  SetUpCapture();
   state.store(State::kRecording, std::memory_order_release);
+  CarryOutFirstOrder();
+  const trace::ArenaState begun = IsCapturing() ? trace::ArenaState::kRecording : trace::ArenaState::kIdle;
+  Header().state.store(static_cast<uint32_t>(begun), std::memory_order_release);
   has_thread = StartThread(RunWriterThread, "gprof-flush");
   if (has_thread) return;
   StartDrain();
@@ -178,6 +318,8 @@ void FlushAtExit() {
 
 const TracerConfig& Config() { return config; }
 bool IsRecording() { return state.load(std::memory_order_acquire) == State::kRecording; }
+bool IsWriterThread() { return CurrentTid() == writer_tid.load(std::memory_order_relaxed); }
+void RequestShutdown() { Header().wants_shutdown.store(1, std::memory_order_release); }
 
 bool StartTracer() {
   const State now = state.load(std::memory_order_acquire);
@@ -190,25 +332,23 @@ bool StartTracer() {
   const State then = state.load(std::memory_order_relaxed);
   if (then == State::kNotStarted) {
     TracerConfig::FromEnv(&config);
-    if (!config.IsOn()) {
-      state.store(State::kOff, std::memory_order_release);
-      return false;
-    }
     RememberStderr();
     pthread_atfork(nullptr, nullptr, AfterForkInChild);
-  } else if (then == State::kForked) {
-    PrepareRestart();
-  } else {
+  } else if (then != State::kForked) {
     return then == State::kRecording;
   }
-  BeginRecording();
+  if (!config.IsOn() || (config.only_pid != 0 && config.only_pid != static_cast<uint32_t>(getpid()))) {
+    state.store(State::kOff, std::memory_order_release);
+    return false;
+  }
+  BeginRecording(then == State::kForked);
   if (then == State::kNotStarted) TracerConfig::SayUnknownVariables();
   return true;
 }
 
 void WakeWriter() {
-  bell.fetch_add(1, std::memory_order_release);
-  FutexWake(&bell);
+  Header().bell.fetch_add(1, std::memory_order_release);
+  SharedFutexWake(&Header().bell);
 }
 
 void FlushBeforeDriverGoes() {

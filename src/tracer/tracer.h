@@ -14,6 +14,11 @@ const TracerConfig& Config();
 bool StartTracer();
 bool IsRecording();
 
+// Whether the calling thread is the tracer's own, which has no descriptors of the target's.
+bool IsWriterThread();
+// A capture range is over with which the program shall end.
+void RequestShutdown();
+
 // [any thread] Something waits that should not wait until the next flush.
 void WakeWriter();
 
