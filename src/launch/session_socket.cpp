@@ -132,7 +132,9 @@ bool SessionServer::Serve(Connection& connection, int64_t now_ns) {
   }
   if (connection.answer) {
     std::optional<std::string> text = connection.answer();
-    if (!text) return true;
+    char byte;
+    // Who does not wait any longer must not keep others out.
+    if (!text) return recv(connection.socket, &byte, 1, MSG_PEEK) != 0;
     connection.answer = nullptr;
     connection.out = std::move(*text) + "\n";
     connection.since_ns = now_ns;
@@ -178,10 +180,15 @@ std::string AskSession(const FoundRun& session, const std::string& request, int6
   const int socket = MakeSocket();
   if (socket < 0) throw fail(std::strerror(errno));
   const std::unique_ptr<const int, void (*)(const int*)> closer(&socket, [](const int* one) { close(*one); });
-  if (connect(socket, address.get(), Address::kSize) != 0) throw fail(std::strerror(errno));
+  const int64_t deadline_ns = MonotonicNs() + limit_ns;
+  while (connect(socket, address.get(), Address::kSize) != 0) {
+    const bool is_busy = errno == EAGAIN || errno == EINTR;
+    if (!is_busy || MonotonicNs() > deadline_ns) throw fail(std::strerror(errno));
+    const timespec pause = {0, kPollNs};
+    nanosleep(&pause, nullptr);
+  }
   // Whoever made the folder made the socket; the folder is ours alone, and this makes sure.
   if (!IsSameUser(socket)) throw fail("it belongs to somebody else");
-  const int64_t deadline_ns = MonotonicNs() + limit_ns;
   std::string out = request + "\n", in;
   while (!out.empty()) {
     const ssize_t sent = send(socket, out.data(), out.size(), MSG_NOSIGNAL);

@@ -54,6 +54,45 @@ TEST(Environment, LeavesAForeignInjectionAloneThatIsNotNeeded) {
   EXPECT_TRUE(environment.warnings().empty());
 }
 
+TEST(Environment, PassesOnWhatAForeignInjectionWas) {
+  const Environment environment = Make({"CUDA_INJECTION64_PATH=/a.so", "LD_PRELOAD=/p.so"});
+  EXPECT_EQ(environment.Get("GPROF_NEXT_CUDA_INJECTION"), "/a.so");
+  EXPECT_EQ(environment.Get("GPROF_NEXT_NVTX_INJECTION"), std::nullopt);
+  EXPECT_EQ(environment.Get("LD_PRELOAD"), "/p.so");
+  EXPECT_EQ(Make({"CUDA_INJECTION64_PATH=/opt/lib/gprof-cli/libgprof-tracer.so"}).Get("GPROF_NEXT_CUDA_INJECTION"),
+            std::nullopt);
+}
+
+TEST(Environment, TellsTheTracerOnlyWhatIsNotDefault) {
+  const Environment environment = Make({});
+  for (const char* const name : {"GPROF_CAPTURE", "GPROF_CAPTURE_END", "GPROF_NVTX_CAPTURE", "GPROF_SAMPLE_STEPS",
+                                 "GPROF_MEMORY_USAGE", "GPROF_MANAGED_MEMORY", "GPROF_QUIET", "GPROF_ONLY_PID"}) {
+    EXPECT_EQ(environment.Get(name), std::nullopt) << name;
+  }
+}
+
+TEST(Environment, TellsTheTracerWhenToRecord) {
+  LaunchOptions options;
+  options.capture.begin = "nvtx";
+  options.capture.end = "repeat:2";
+  options.capture.nvtx_range = "step@train";
+  options.memory_usage = options.managed_memory = options.is_quiet = true;
+  Environment environment = Make({}, options);
+  environment.SetRunFolder("/run");
+  environment.SetOnlyPid(7);
+  EXPECT_EQ(environment.Get("GPROF_CAPTURE"), "nvtx");
+  EXPECT_EQ(environment.Get("GPROF_CAPTURE_END"), "repeat:2");
+  EXPECT_EQ(environment.Get("GPROF_NVTX_CAPTURE"), "step@train");
+  EXPECT_EQ(environment.Get("GPROF_MEMORY_USAGE"), "1");
+  EXPECT_EQ(environment.Get("GPROF_MANAGED_MEMORY"), "1");
+  EXPECT_EQ(environment.Get("GPROF_QUIET"), "1");
+  EXPECT_EQ(environment.Get("GPROF_RUN_FOLDER"), "/run");
+  EXPECT_EQ(environment.Get("GPROF_ONLY_PID"), "7");
+  LaunchOptions timed;
+  timed.capture.delay_ns = 1;
+  EXPECT_EQ(Make({}, timed).Get("GPROF_CAPTURE"), "command");
+}
+
 TEST(Environment, MissingCuptiIsAnError) {
   LaunchOptions options;
   options.cupti_path = "/no/such/libcupti.so";
