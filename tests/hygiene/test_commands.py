@@ -114,8 +114,8 @@ class Commands(unittest.TestCase):
             return
         known = set(OPTION.findall(help_of(command) or ""))
         for word in rest:
-            # What follows the program of `profile` is the program's own.
-            if command == "profile" and not word.startswith("-") and looks_like_a_program(word):
+            # What follows the program of `profile` or `launch` is the program's own.
+            if command in ("profile", "launch") and not word.startswith("-") and looks_like_a_program(word):
                 return
             option = word.split("=")[0]
             if re.fullmatch(r"--[a-z][a-z0-9-]*|-[A-Za-z]", option) and option not in known:
