@@ -95,15 +95,14 @@ class OtherProfilers(CoexistCase):
         self.assertEqual((self.marks(trace), len(trace.of("kernel"))), (["a", "b"], 10))
 
     def test_profiler_that_finalizes_cupti(self):
-        """What had been recorded is kept, the end of it is said, and nothing calls into what is gone."""
+        """What had been delivered is kept, the end of it is said, and nothing calls into what is gone."""
         run = self.scripted("finalize")
         trace = run.trace
         self.assertEqual(trace.problems, [])
         self.assertEqual(self.marks(trace), ["a", "b"])
-        kernels = len(trace.of("kernel"))
-        self.assertGreaterEqual(kernels, 5)
-        if kernels < 10:
-            self.assertTrue(self.warnings(trace) or trace.of("loss"), "nobody says that five kernels are missing")
+        missing = 10 - len(trace.of("kernel"))
+        if missing:  # what CUPTI had not delivered goes with it
+            self.assertTrue(self.warnings(trace) or trace.of("loss"), f"nobody says that {missing} kernels are missing")
 
     def test_profiler_inside_a_capture(self):
         """Switching on and off goes on while another profiler tries its luck."""

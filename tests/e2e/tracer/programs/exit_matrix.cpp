@@ -33,14 +33,17 @@ nvtxEventAttributes_t Attributes(uint64_t number) {
 }
 
 // A mark and a range with a launch in it. Both have the same number, which no other mark or range of the run has.
-void Step(unsigned slot_number, bool launches) {
+// False: the launch failed.
+bool Step(unsigned slot_number, bool launches) {
   progress::Slot& slot = page->slots[slot_number];
   const nvtxEventAttributes_t attributes =
       Attributes((static_cast<uint64_t>(slot_number) << 32) | slot.marks.begun.load());
   progress::Count(slot.marks, [&] { nvtxMarkEx(&attributes); });
   progress::Count(slot.ranges, [&] { nvtxRangePushEx(&attributes); });
-  if (launches) progress::Count(slot.launches, [] { CHECK(cuda_work::Launch()); });
+  int result = 0;
+  if (launches) progress::Count(slot.launches, [&] { result = cuda_work::Launch(); });
   progress::Count(slot.pops, [] { nvtxRangePop(); });
+  return result == 0;
 }
 
 void NoteSync(progress::Slot& slot) {
@@ -58,16 +61,17 @@ void OpenSlot(unsigned slot_number) {
 
 void Steps(unsigned slot_number, bool launches) {
   OpenSlot(slot_number);
-  for (int i = 0; i < kSteps; ++i) Step(slot_number, launches);
+  for (int i = 0; i < kSteps; ++i) {
+    if (!Step(slot_number, launches)) std::exit(99);
+  }
   if (launches) NoteSync(page->slots[slot_number]);
 }
 
 [[noreturn]] void BeBusy(unsigned slot_number) {
   OpenSlot(slot_number);
-  for (;;) {
-    Step(slot_number, has_cuda);
-    usleep(300);
-  }
+  // While the process ends, CUDA goes away under its threads.
+  while (Step(slot_number, has_cuda)) usleep(300);
+  for (;;) pause();
 }
 
 void StartBusyThreads() {

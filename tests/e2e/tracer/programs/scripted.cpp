@@ -4,7 +4,8 @@
 //   push RANGE | pop R    range RANGE, or NAME@DOMAIN           rpush | rpop     the same with a registered string
 //   start RANGE | end R   a range that any thread may end       rstart | rend    the same with a registered string
 //   pstart | pstop        cudaProfilerStart, cudaProfilerStop   wait FILE        until that file exists
-//   malloc N              allocates and frees N bytes           exit CODE | term leaves
+//   malloc N              allocates and frees N bytes           say TEXT         a line on stdout
+//   exit CODE | term      leaves
 //   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the answer
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
@@ -158,6 +159,7 @@ void Do(const std::string& what, const std::string& argument) {
   else if (what == "launch") OpenCuda(), Launch(std::atoi(argument.c_str()));
   else if (what == "malloc") OpenCuda(), CHECK(cuda_work::Allocate(static_cast<size_t>(std::atol(argument.c_str()))));
   else if (what == "wait") while (access(argument.c_str(), F_OK) != 0) usleep(2000);
+  else if (what == "say") facts::Say(R"({"fact":"said","text":"%s"})", argument.c_str());
   else if (what == "exit") std::exit(std::atoi(argument.c_str()));
   else std::exit(97);
 }
