@@ -35,8 +35,8 @@ std::atomic<uint32_t> block_count GPROF_IN_ARENA {0};
 std::atomic<unsigned char*> blocks[kMaxBlocks] GPROF_IN_ARENA = {};
 // Before 12.9 CUPTI dereferences the null that should mean "none left"; what goes here is thrown away. Several, as several
 // threads may be at it.
-constexpr uint32_t kDiscards = 32;
-alignas(8) unsigned char discards[kDiscards][64 * 1024];
+constexpr uint32_t kDiscards = 1024;
+alignas(8) unsigned char discards[kDiscards][8 * 1024];
 constinit std::atomic<uint32_t> next_discard{0};
 
 bool IsDiscard(const uint8_t* buffer) { return buffer >= discards[0] && buffer < discards[0] + sizeof discards; }

@@ -173,23 +173,26 @@ void LeaveParentsArena() {
   const std::size_t size = header->size_bytes;
   auto* section = static_cast<unsigned char*>(MapMemory(SectionBytes()));
   if (section == nullptr) return;
-  // The section first: it says how much of the names is whole.
+  // The section first: whatever it points to lies before what is used after it was copied.
   std::memcpy(section, __start_gprof_arena, SectionBytes());
-  const auto* heap = reinterpret_cast<const Heap*>(section + (reinterpret_cast<unsigned char*>(heaps) - __start_gprof_arena));
-  const uint64_t names_end = heap->backed.load(std::memory_order_relaxed);
-  const int fd = file_path[0] == 0 ? -1 : CreateFile(size, names_end);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const uint64_t used = heaps[0].used.load(std::memory_order_acquire);
+  const uint64_t backed = (used + kPage - 1) / kPage * kPage;
+  const int fd = file_path[0] == 0 ? -1 : CreateFile(size, backed);
   const int flags = fd >= 0 ? MAP_SHARED | MAP_NORESERVE : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* copy = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (copy == MAP_FAILED) return;
   auto* bytes = static_cast<unsigned char*>(copy);
   std::memcpy(bytes + kPage, section, SectionBytes());
-  std::memcpy(bytes + HeapOffset(), base + HeapOffset(), names_end - HeapOffset());
+  std::memcpy(bytes + HeapOffset(), base + HeapOffset(), used - HeapOffset());
   is_file = fd >= 0;
   if (!is_file || !MapSection(fd)) {
     mremap(section, SectionBytes(), SectionBytes(), MREMAP_MAYMOVE | MREMAP_FIXED, __start_gprof_arena);
   }
   mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, base);
   if (fd >= 0) close(fd);
+  heaps[0].used = used;
+  heaps[0].backed = backed;
   heaps[1].used = heaps[1].backed = heaps[0].end;
   FillHeader(size);
 }

@@ -12,6 +12,7 @@
 #include "graph_nodes.h"
 #include "kinds.h"
 #include "notice.h"
+#include "strings.h"
 #include "sys.h"
 #include "tracer.h"
 
@@ -21,7 +22,7 @@ namespace {
 constinit std::atomic<bool> is_active{false};
 CUpti_SubscriberHandle subscriber;
 bool can_record_work = false;
-uint32_t driver_version = 0;
+CuptiFacts facts GPROF_IN_ARENA;
 
 // What the flush thread is asked for and what it has done, counted up.
 constinit std::atomic<uint32_t> asked{0};
@@ -176,7 +177,7 @@ void EndCuptiThread() {
 
 bool StartCuptiSession() {
   if (is_active.load(std::memory_order_acquire)) return true;
-  driver_version = DriverVersion();
+  const uint32_t driver_version = DriverVersion();
   if (!LoadCupti(&Cupti(), driver_version)) return false;
   const CUptiResult subscribed = Cupti().cuptiSubscribe(&subscriber, OnCallback, nullptr);
   if (subscribed != CUPTI_SUCCESS) {
@@ -195,6 +196,10 @@ bool StartCuptiSession() {
     can_record_work = true;
   }
   EnableCallbacks();
+  facts.path = Strings().Intern(Cupti().path);
+  facts.version = Cupti().version;
+  facts.driver_version = driver_version;
+  facts.is_on = true;
   is_active.store(true, std::memory_order_release);
   if (IsCapturing()) SwitchCupti(true);
   if (!has_thread.load(std::memory_order_relaxed)) {
@@ -203,7 +208,8 @@ bool StartCuptiSession() {
   return true;
 }
 
-uint32_t SessionDriverVersion() { return driver_version; }
+const CuptiFacts& FactsOfCupti() { return facts; }
+void ResetCuptiFactsAfterFork() { facts = {}; }
 
 bool CuptiIsActive() { return is_active.load(std::memory_order_acquire); }
 

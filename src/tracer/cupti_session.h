@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cupti_api.h"
+#include "gprof/trace/record.h"
 
 namespace gprof::tracer {
 
@@ -16,9 +17,15 @@ uint32_t CuptiThreads();
 void EndCuptiThread();
 // Work is recorded, or not (capture.h decides). [one thread at a time]
 void SwitchCupti(bool on);
-// What cuDriverGetVersion answered when the session started. Asked then, because the loader's lock, which the question
-// needs, must not be waited for by the writer thread.
-uint32_t SessionDriverVersion();
+// What there is to say of the session. The driver's version is asked when it starts, because the loader's lock, which the
+// question needs, must not be waited for by the writer thread.
+struct CuptiFacts {
+  trace::StringId path;
+  uint32_t version = 0, driver_version = 0;
+  bool is_on = false;
+};
+const CuptiFacts& FactsOfCupti();
+void ResetCuptiFactsAfterFork();
 // After this no function of libcupti is called again: the driver is about to go away, or this is a forked child.
 void ForgetCupti();
 

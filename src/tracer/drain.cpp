@@ -50,18 +50,18 @@ void Drain::StartOutput() {
   if (may_move_) Writer().RepeatFacts();
 }
 
+// Again when CUDA comes, perhaps long after the first NVTX call.
 void Drain::TellProcess() {
-  const bool has_cupti = CuptiIsActive();
-  if (process_told_ && has_cupti == process_has_cupti_) return;
-  if (process_told_ && !has_cupti) return;
-  if (has_cupti) {
-    process_.cupti_path = Strings().Intern(Cupti().path);
-    process_.cupti_version = Cupti().version;
-    process_.driver_version = SessionDriverVersion();
+  const CuptiFacts& cupti = FactsOfCupti();
+  if (process_told_ && cupti.is_on == process_has_cupti_) return;
+  if (cupti.is_on) {
+    process_.cupti_path = cupti.path;
+    process_.cupti_version = cupti.version;
+    process_.driver_version = cupti.driver_version;
   }
   Writer().Add(process_);
   process_told_ = true;
-  process_has_cupti_ = has_cupti;
+  process_has_cupti_ = cupti.is_on;
 }
 
 // A name may be given late (pthread_setname_np), so it is looked up at every flush while the thread lives.
@@ -189,7 +189,7 @@ void Drain::Salvage(uint64_t died_ns) {
     Start(process_, {header.host, header.start_ticks, header.pid, header.image}, false);
   }
   Writer().Resume();
-  if (!process_told_) TellProcess();
+  TellProcess();
   // On the machine that recorded, and not restarted since, the clocks go on.
   if (OwnKey(0).host == header.host) AddAnchor(false);
   SalvageActivity(&Writer());

@@ -33,6 +33,8 @@ static_assert(IsSame(trace::ManagedKind::kThrottling, CUPTI_ACTIVITY_UNIFIED_MEM
 static_assert(IsSame(trace::ManagedKind::kRemoteMap, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP));
 static_assert(IsSame(trace::ManagedKind::kDeviceToDevice, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD));
 
+// No context or stream: CUPTI_INVALID_CONTEXT_ID and its like up to 13.4; since 13.5 those are 0.
+constexpr uint32_t kNone = ~0u;
 constexpr uint32_t kHost = CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID;
 
 uint64_t TimeOf(uint64_t cupti_ns) { return cupti_ns == 0 ? 0 : GpuTimeToNs(cupti_ns); }
@@ -59,8 +61,8 @@ void Convert(const CUpti_ActivityMemory4& m, ChunkWriter* writer, Cursor cursor)
   r.address = m.address;
   r.size_bytes = m.bytes;
   r.device = m.deviceId;
-  r.context = m.contextId == CUPTI_INVALID_CONTEXT_ID ? 0 : m.contextId;
-  r.stream = m.streamId == CUPTI_INVALID_STREAM_ID ? 0 : m.streamId;
+  r.context = m.contextId == kNone ? 0 : m.contextId;
+  r.stream = m.streamId == kNone ? 0 : m.streamId;
   r.correlation = m.correlationId;
   if (m.memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID) r.pool = m.memoryPoolConfig.address;
   writer->Add(r, cursor);

@@ -279,6 +279,7 @@ void ResetAfterFork() {
   ResetNamesAfterFork();
   ResetNoticesAfterFork();
   ResetCaptureAfterFork();
+  ResetCuptiFactsAfterFork();
   request_lock.ResetAfterFork();
   request.store(Request::kNone, std::memory_order_relaxed);
   order = {};
