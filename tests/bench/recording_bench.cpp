@@ -16,6 +16,7 @@ using gprof::examples::Check;
 namespace {
 
 constexpr std::size_t kCopyBytes = 4096;
+constexpr std::size_t kBlockBytes = 1 << 20;
 constexpr std::size_t kGraphNodes = 100;
 constexpr std::size_t kThreads = 4;
 
@@ -81,6 +82,43 @@ void MeasureGraph(Samples& samples, std::size_t count) {
   Check(cudaGraphDestroy(graph));
 }
 
+void MeasureMemory(Samples& samples, std::size_t count) {
+  const gprof::examples::Streams streams(1);
+  const auto plain = [](std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      void* memory = nullptr;
+      Check(cudaMalloc(&memory, kBlockBytes));
+      Check(cudaFree(memory));
+    }
+  };
+  samples.Measure("malloc_and_free", count / 200, plain);
+  const auto pooled = [&](std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      void* memory = nullptr;
+      Check(cudaMallocAsync(&memory, kBlockBytes, streams[0]));
+      Check(cudaFreeAsync(memory, streams[0]));
+    }
+  };
+  samples.Measure("malloc_and_free_async", count / 10, pooled, Settle);
+}
+
+// A page of managed memory goes to the GPU and comes back.
+void MeasureManaged(Samples& samples, std::size_t count) {
+  constexpr std::size_t kPageBytes = 4096;
+  const gprof::examples::Streams streams(1);
+  const std::size_t pages = count / 10;
+  void* memory = nullptr;
+  Check(cudaMallocManaged(&memory, pages * kPageBytes));
+  auto* const bytes = static_cast<volatile char*>(memory);
+  const auto touch = [&](std::size_t n) {
+    Check(cudaMemsetAsync(memory, 1, n * kPageBytes, streams[0]));
+    Check(cudaStreamSynchronize(streams[0]));
+    for (std::size_t i = 0; i < n; ++i) bytes[i * kPageBytes] = 2;
+  };
+  samples.Measure("managed_page", pages, touch, Settle);
+  Check(cudaFree(memory));
+}
+
 void MeasureQueries(Samples& samples, std::size_t count) {
   const gprof::examples::Streams streams(1);
   const auto query = [&](std::size_t n) {
@@ -105,6 +143,8 @@ int main(int argc, char** argv) {
   MeasureLaunches(samples, count);
   MeasureCopies(samples, count);
   MeasureGraph(samples, count);
+  MeasureMemory(samples, count);
+  MeasureManaged(samples, count);
   MeasureNvtx(samples, 5 * count);
   MeasureQueries(samples, 5 * count);
   samples.Print();

@@ -1,9 +1,10 @@
 """What recording costs: the same micro-benchmark untraced, with CUPTI alone, with gprof-cli and with Nsight Systems.
 
-    GPROF_TEST_BUILD=BUILD tests/bench/run_recording.py --out DIR [--rounds 3] [-n COUNT] [--program nvtx_bench]
+    GPROF_TEST_BUILD=BUILD tests/bench/run_recording.py --out DIR [--rounds 3] [-n COUNT] [--program nvtx_bench] [--modes]
 
 The variants take turns, round by round, because absolute times drift; the figure of a variant is the median over all
-rounds and repetitions. Writes DIR/recording.json and DIR/recording.md, and prints the table.
+rounds and repetitions. Writes DIR/recording.json and DIR/recording.md, and prints the table. With --modes the ways to
+record are compared with each other (docs/capture.md), and the files are called modes.json and modes.md.
 """
 
 import argparse
@@ -23,6 +24,18 @@ import nsys  # noqa: E402
 import support  # noqa: E402
 
 UNTRACED, FLOOR, IDLE, OURS, NSYS = "untraced", "CUPTI floor", "gprof-cli -t none", "gprof-cli", "nsys"
+# name: options of profile. The first waits for a range that never comes.
+MODES = {
+    "waiting": ["-c", "cudaProfilerApi"],
+    "default": [],
+    "-t cuda": ["-t", "cuda"],
+    "-t nvtx": ["-t", "nvtx"],
+    "all APIs": ["--cuda-trace-all-apis"],
+    "graph nodes": ["--cuda-graph-trace", "node"],
+    "graphs auto": ["--cuda-graph-trace", "auto"],
+    "memory": ["--cuda-memory-usage"],
+    "managed": ["--cuda-um-gpu-page-faults"],
+}
 
 
 def parse_arguments():
@@ -32,8 +45,14 @@ def parse_arguments():
     parser.add_argument("-n", type=int, default=100_000, help="launches in one repetition; the others follow from it")
     parser.add_argument("-r", type=int, default=3, help="repetitions within a run")
     parser.add_argument("--program", default="recording_bench", choices=("recording_bench", "nvtx_bench"))
+    parser.add_argument("--modes", action="store_true", help="the ways to record instead of other tools")
     parser.add_argument("--without", action="append", default=[], help="leave a variant out; repeat it for more")
     return parser.parse_args()
+
+
+def modes(folder):
+    ours = [str(support.COMMAND), "profile", "-q", "-f", "-o", str(folder / "ours.trace")]
+    return {UNTRACED: ([], {}), **{name: ([*ours, *options, "--"], {}) for name, options in MODES.items()}}
 
 
 def variants(folder, has_gpu):
@@ -74,7 +93,8 @@ def run_rounds(arguments, folder, has_gpu, save):
     """samples[operation][variant] = [ns, …], seconds[variant] = [s, …]; calls save() with them after every round"""
     samples, seconds, failed = {}, {}, {}
     for round_number in range(arguments.rounds):
-        for name, (words, environment) in variants(folder, has_gpu).items():
+        chosen = modes(folder) if arguments.modes else variants(folder, has_gpu)
+        for name, (words, environment) in chosen.items():
             if name in arguments.without or name in failed:
                 continue
             try:
@@ -139,12 +159,13 @@ def main():
         print("skipped: recording_bench needs a GPU; --program nvtx_bench does not")
         return support.SKIP
     arguments.out.mkdir(parents=True, exist_ok=True)
-    stem = "recording" if arguments.program == "recording_bench" else arguments.program
+    stem = "modes" if arguments.modes else "recording" if arguments.program == "recording_bench" else arguments.program
     with tempfile.TemporaryDirectory(prefix="gprof-bench-") as name:
         folder = pathlib.Path(name)
 
         def save(samples, seconds, failed, rounds):  # after every round: whoever ends this early keeps what there is
-            names = [name for name in (UNTRACED, FLOOR, IDLE, OURS, NSYS) if any(name in row for row in samples.values())]
+            order = (UNTRACED, *MODES) if arguments.modes else (UNTRACED, FLOOR, IDLE, OURS, NSYS)
+            names = [name for name in order if any(name in row for row in samples.values())]
             document = {"schema": "gprof.recording/1", "program": arguments.program, "machine": machine(),
                         "count": arguments.n, "rounds": rounds, "repetitions": arguments.r, "samples_ns": samples,
                         "command_seconds": seconds, "failed": failed, "traces": trace_facts(folder)}
