@@ -310,7 +310,7 @@ struct TraceHealth {
   uint64_t open_ranges = 0;          // ranges never ended
   uint64_t unfinished_processes = 0; // processes without an end record
   uint64_t salvaged_processes = 0;   // that died, and whose memory the launcher wrote into the trace
-  uint64_t salvaged_with_gpu_work = 0;  // of those, the ones whose last GPU work may be missing
+  uint64_t unfinished_gpu_work = 0;  // processes that ended, and whose last GPU work may be missing
   uint64_t ops_from_before = 0;      // operations launched before the capture that they ran in
   uint64_t missing_strings = 0;      // ids without their text
   uint64_t duplicate_chunks = 0;     // a sequence number seen twice
@@ -318,7 +318,7 @@ struct TraceHealth {
   // Nothing is known to be missing: what the gates may rely on.
   bool IsComplete() const {
     return damaged_chunks == 0 && skipped_bytes == 0 && missing_chunks == 0 && unknown_chunks == 0 &&
-           lost_records == 0 && bad_times == 0 && unfinished_processes == 0 && salvaged_with_gpu_work == 0 &&
+           lost_records == 0 && bad_times == 0 && unfinished_processes == 0 && unfinished_gpu_work == 0 &&
            !is_truncated;
   }
 };

@@ -12,6 +12,7 @@ AnalysisResult RunDevices(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunIdle(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunKernels(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options);
+AnalysisResult RunMemory(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunStreams(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunSync(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunApi(const Trace& trace, const AnalysisOptions& options);

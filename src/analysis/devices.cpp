@@ -94,7 +94,7 @@ std::vector<Cell> Row(const Trace& trace, uint32_t device, const Usage& usage) {
 AnalysisResult RunDevices(const Trace& trace, const AnalysisOptions&) {
   AnalysisResult result;
   Table table{"devices", "GPUs", Columns(), {}, "Percentages are of the window: from the first to the last operation."};
-  if (!trace.captures.empty()) table.note += " What lies between two captures is not in it.";
+  if (!IsRecordedWhole(trace)) table.note += " What lies between two captures is not in it.";
   const RecordedTime recorded(trace);
   Usage sum;
   size_t unused = 0;

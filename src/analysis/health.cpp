@@ -1,4 +1,5 @@
 // What is missing from the trace or doubtful in it: every other result rests on this.
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,15 @@ constexpr Problem kProblems[] = {
     {"health.unfinished_processes", &TraceHealth::unfinished_processes, Severity::kWarning,
      "Processes that did not end cleanly",
      "They were killed, crashed or are still running: what they had not written by then is missing."},
+    {"health.salvaged_processes", &TraceHealth::salvaged_processes, Severity::kNote,
+     "Processes that died, and what they left in memory was recovered",
+     "They were killed or crashed. Everything that had been recorded by then is in the trace."},
+    {"health.unfinished_gpu_work", &TraceHealth::unfinished_gpu_work, Severity::kWarning,
+     "Processes whose last GPU work may be missing",
+     "The GPU was still busy, or its records had not been delivered, when they ended."},
+    {"health.ops_from_before", &TraceHealth::ops_from_before, Severity::kInfo,
+     "GPU operations launched before the capture that they ran in",
+     "Idle time before them has the cause `unknown`. Nothing to do: a capture may begin while the GPU is busy."},
     {"health.unmatched_nvtx_ends", &TraceHealth::unmatched_nvtx_ends, Severity::kNote,
      "Ends of NVTX ranges without their start",
      "The recording began within them, or the program pops more than it pushes."},
@@ -117,9 +127,20 @@ std::string LossText(const Trace& trace) {
   return text.empty() ? text : text + ")";
 }
 
+std::string UnfinishedText(const Trace& trace) {
+  int64_t from_ns = 0;
+  for (const Process& process : trace.processes) {
+    const int64_t until_ns = process.gpu_complete_until_ns;
+    if (process.has_end && until_ns != 0) from_ns = from_ns == 0 ? until_ns : std::min(from_ns, until_ns);
+  }
+  if (from_ns <= trace.start_ns) return "";
+  return ", what ended after " + FormatNs(static_cast<double>(from_ns - trace.start_ns)) + " of the trace";
+}
+
 std::string MessageOf(const Trace& trace, const Problem& problem, uint64_t count) {
   std::string message = std::string(problem.what) + ": " + FormatCount(static_cast<int64_t>(count));
   if (problem.count == &TraceHealth::lost_records) message += LossText(trace);
+  if (problem.count == &TraceHealth::unfinished_gpu_work) message += UnfinishedText(trace);
   if (problem.count == &TraceHealth::early_ops) {
     message += ", by up to " + FormatNs(static_cast<double>(trace.health.worst_early_ns));
   }

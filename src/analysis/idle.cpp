@@ -51,7 +51,7 @@ Table CauseTable(const Trace& trace, const IdleSummary& summary) {
                {"meaning", "Meaning", Unit::kText, false}},
               {},
               "Percent of the idle time."};
-  if (!trace.captures.empty()) table.note += " Time between two captures is not idle: it was not recorded.";
+  if (!IsRecordedWhole(trace)) table.note += " Time between two captures is not idle: it was not recorded.";
   const DeviceIdle sum = summary.Sum();
   ForEachCause([&](Cause cause) {
     if (sum.split[cause] == 0) return;

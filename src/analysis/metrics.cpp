@@ -13,7 +13,8 @@ constexpr Better kLower = Better::kLower, kHigher = Better::kHigher, kNeither = 
 constexpr bool kExact = true, kTimed = false;
 
 constexpr MetricInfo kCatalogue[] = {
-    {"gpu.window_ns", kNs, kLower, kTimed, "from the first to the last GPU operation, summed over the GPUs"},
+    {"gpu.window_ns", kNs, kLower, kTimed,
+     "from the first to the last GPU operation, less pauses between captures, summed over the GPUs"},
     {"gpu.busy_ns", kNs, kLower, kTimed, "part of the window with a kernel, copy or fill running"},
     {"gpu.busy_percent", kPercent, kHigher, kTimed, "busy time in percent of the window"},
     {"gpu.kernel_ns", kNs, kLower, kTimed, "part of the window with a kernel running"},
@@ -66,6 +67,24 @@ constexpr MetricInfo kCatalogue[] = {
     {"memset.bytes", kBytes, kLower, kExact, "bytes filled"},
     {"memset.total_ns", kNs, kLower, kTimed, "sum of the durations of all fills"},
 
+    {"memory.peak_bytes", kBytes, kLower, kTimed,
+     "most device memory allocated at one time; whole trace: of the GPU with the most"},
+    {"memory.allocations", kCount, kLower, kExact, "allocations of every sort of memory"},
+    {"memory.frees", kCount, kNeither, kExact, "frees of every sort of memory"},
+    {"memory.leaked_bytes", kBytes, kLower, kExact, "bytes that were allocated and not freed while it was recorded"},
+    {"memory.managed_h2d_count", kCount, kLower, kTimed, "migrations of managed memory from host to device"},
+    {"memory.managed_h2d_bytes", kBytes, kLower, kTimed, "bytes of those migrations"},
+    {"memory.managed_h2d_ns", kNs, kLower, kTimed, "time of those migrations"},
+    {"memory.managed_d2h_count", kCount, kLower, kTimed, "migrations of managed memory from device to host"},
+    {"memory.managed_d2h_bytes", kBytes, kLower, kTimed, "bytes of those migrations"},
+    {"memory.managed_d2h_ns", kNs, kLower, kTimed, "time of those migrations"},
+    {"memory.managed_d2d_count", kCount, kLower, kTimed, "migrations of managed memory from device to device"},
+    {"memory.managed_d2d_bytes", kBytes, kLower, kTimed, "bytes of those migrations"},
+    {"memory.managed_d2d_ns", kNs, kLower, kTimed, "time of those migrations"},
+    {"memory.gpu_page_faults", kCount, kLower, kTimed, "pages of managed memory that a GPU faulted on"},
+    {"memory.gpu_fault_ns", kNs, kLower, kTimed, "time that the driver took for those faults"},
+    {"memory.cpu_page_faults", kCount, kLower, kTimed, "page faults of the host on managed memory"},
+
     {"streams.created", kCount, kNeither, kExact, "streams that the program created"},
     {"streams.used", kCount, kNeither, kExact, "streams with an operation, default streams among them"},
     {"streams.named", kCount, kNeither, kExact, "names that the program gave to streams through NVTX"},
@@ -85,6 +104,8 @@ constexpr MetricInfo kCatalogue[] = {
 
     {"nvtx.ranges", kCount, kNeither, kExact, "NVTX ranges; per range: how often it was entered"},
     {"nvtx.marks", kCount, kNeither, kExact, "NVTX marks"},
+    {"nvtx.payloads", kCount, kNeither, kExact, "NVTX events with a payload that says more about them"},
+    {"nvtx.payload_bytes", kBytes, kNeither, kExact, "message sizes that payloads name (\"size [bytes]\"), summed"},
     {"nvtx.total_ns", kNs, kLower, kTimed, "time within the range, summed over its entries"},
     {"nvtx.gpu_busy_ns", kNs, kLower, kTimed, "GPU time of the operations launched within the range"},
     {"nvtx.kernels", kCount, kNeither, kExact, "kernels launched within the range"},
@@ -103,6 +124,9 @@ constexpr MetricInfo kCatalogue[] = {
     {"health.unmatched_launches", kCount, kLower, kTimed, "launching calls without their GPU operation"},
     {"health.unmatched_ops", kCount, kLower, kTimed, "GPU operations without their launching call"},
     {"health.unfinished_processes", kCount, kLower, kTimed, "processes that did not end cleanly"},
+    {"health.salvaged_processes", kCount, kLower, kTimed, "processes that died, and what they left was recovered"},
+    {"health.unfinished_gpu_work", kCount, kLower, kTimed, "processes whose last GPU work may be missing"},
+    {"health.ops_from_before", kCount, kNeither, kTimed, "GPU operations launched before the capture that they ran in"},
     {"health.open_ranges", kCount, kLower, kTimed, "NVTX ranges that were never ended"},
     {"health.unmatched_nvtx_ends", kCount, kLower, kTimed, "ends of NVTX ranges without their start"},
     {"health.missing_strings", kCount, kLower, kTimed, "names that are missing from the file"},

@@ -7,6 +7,7 @@
 #include "analysis/analyses.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/nvtx_tables.h"
 #include "analysis/range_projection.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
@@ -80,6 +81,8 @@ AnalysisResult RunNvtx(const Trace& trace, const AnalysisOptions& options) {
   AddMetric(&result, "nvtx.ranges", trace.ranges.size());
   AddMetric(&result, "nvtx.marks", trace.marks.size());
   AddPathMetrics(trace, paths, projection, &result);
+  result.tables.push_back(GraphWorkTable(trace, options.max_rows));
+  result.tables.push_back(PayloadTable(trace, options.max_rows, &result));
   return result;
 }
 

@@ -36,16 +36,24 @@ RangeProjection::RangeProjection(const Trace& trace) : slot_of_path_(trace.strin
   FindStartEndRanges(trace);
   for (const GpuOp& op : trace.ops) {
     const uint32_t call = OutermostCall(trace, op.api);
-    if (call == kNone) continue;
-    // Parents come before their children, which also ends this loop on a trace that says otherwise.
-    for (uint32_t range = trace.api_calls[call].range; range != kNone;) {
-      Add(trace.ranges[range].path, op);
-      const uint32_t parent = trace.ranges[range].parent;
-      range = parent < range ? parent : kNone;
-    }
+    const uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
     const auto open = start_end_paths_.find(call);
+    if (range == kNone && open == start_end_paths_.end() && op.node != kNone) {
+      AddWithParents(trace, trace.graph_nodes[op.node].range, op);
+      continue;
+    }
+    AddWithParents(trace, range, op);
     if (open == start_end_paths_.end()) continue;
     for (NameId path : open->second) Add(path, op);
+  }
+}
+
+void RangeProjection::AddWithParents(const Trace& trace, uint32_t range, const GpuOp& op) {
+  // Parents come before their children, which also ends this loop on a trace that says otherwise.
+  while (range != kNone) {
+    Add(trace.ranges[range].path, op);
+    const uint32_t parent = trace.ranges[range].parent;
+    range = parent < range ? parent : kNone;
   }
 }
 

@@ -1,4 +1,5 @@
-// GPU time of NVTX ranges: of the operations whose launching call was made within the range by its thread.
+// GPU time of NVTX ranges: of the operations whose launching call was made within the range by its thread. The work of a
+// CUDA graph that was launched outside of any range belongs to the range that its node was made in.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ class RangeProjection {
  private:
   void FindStartEndRanges(const Trace& trace);
   void Add(NameId path, const GpuOp& op);
+  void AddWithParents(const Trace& trace, uint32_t range, const GpuOp& op);
 
   std::vector<uint32_t> slot_of_path_;  // by NameId, kNone where nothing was launched
   std::vector<OfPath> slots_;

@@ -51,4 +51,20 @@ RecordedTime::RecordedTime(const Trace& trace)
   }
 }
 
+int64_t CapturedNs(const Trace& trace) {
+  std::vector<Interval> captures;
+  for (const Capture& c : trace.captures) captures.push_back({c.start_ns, c.end_ns});
+  int64_t sum_ns = 0;
+  for (const Interval& i : Union(std::move(captures))) sum_ns += i.DurationNs();
+  return sum_ns;
+}
+
+bool IsRecordedWhole(const Trace& trace) {
+  return std::all_of(trace.captures.begin(), trace.captures.end(), [&](const Capture& c) {
+    const Trace::Slice slice = trace.process_captures[c.process];
+    return slice.last - slice.first == 1 && c.trigger == trace::CaptureTrigger::kBegin &&
+           (c.is_open || c.end_trigger == trace::CaptureTrigger::kEnd);
+  });
+}
+
 }  // namespace gprof

@@ -72,4 +72,10 @@ class RecordedTime {
   std::vector<uint8_t> is_throughout_;            // by device
 };
 
+// Time in which any process was in a capture; 0 for a trace without captures.
+int64_t CapturedNs(const Trace& trace);
+
+// Every process was recorded from its beginning to its end.
+bool IsRecordedWhole(const Trace& trace);
+
 }  // namespace gprof

@@ -10,6 +10,7 @@ constexpr Analysis kAnalyses[] = {
     {"idle", "why each GPU was idle, every nanosecond with one cause", RunIdle},
     {"kernels", "time on the GPU by kernel", RunKernels},
     {"memcpy", "copies by direction and memory, pageable transfers, fills", RunMemcpy},
+    {"memory", "memory allocated at most, what was not freed, pools, managed memory", RunMemory},
     {"streams", "streams asked for and used, and what really ran at the same time", RunStreams},
     {"sync", "calls that made the host wait for the GPU", RunSync},
     {"api", "time in CUDA calls by function", RunApi},

@@ -37,8 +37,14 @@ std::vector<Amount> AmountsOf(const Trace& trace) {
           {"api_calls", "CUDA calls", trace.api_calls.size()},
           {"syncs", "Synchronisations", trace.syncs.size()},
           {"memory_events", "Memory operations", trace.memory_events.size()},
+          {"memory_pool_events", "Memory pool operations", trace.memory_pools.size()},
+          {"managed_memory", "Managed memory", trace.managed_memory.size()},
+          {"graph_nodes", "Graph nodes made", trace.graph_nodes.size()},
+          {"event_records", "Events recorded", trace.event_records.size()},
           {"nvtx_ranges", "NVTX ranges", trace.ranges.size()},
           {"nvtx_marks", "NVTX marks", trace.marks.size()},
+          {"nvtx_payloads", "NVTX payloads", trace.payloads.size()},
+          {"captures", "Captures", trace.captures.size()},
           {"jits", "Compilations (JIT)", trace.jits.size()},
           {"overheads", "Overheads of CUPTI", trace.overheads.size()},
           {"threads", "Threads", trace.threads.size()},
@@ -62,6 +68,10 @@ class InfoText {
     Line("Size", FormatBytes(bytes) + ", " + CountOf(static_cast<int64_t>(trace_.record_count), "record") + " in " +
                      CountOf(static_cast<int64_t>(trace_.health.chunks), "chunk") + PerRecord(bytes));
     Line("Time", FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
+    const std::string mode = CaptureModeText(trace_), captures = CapturesText(trace_), ranks = RanksText(trace_);
+    if (!mode.empty()) Line("Recorded", mode);
+    if (!captures.empty()) Line("Captures", captures);
+    if (!ranks.empty()) Line("Ranks", ranks);
     Health();
     Processes();
     Devices();
@@ -84,6 +94,7 @@ class InfoText {
   }
 
   void Processes() {
+    const bool has_ranks = !RanksText(trace_).empty();
     TextTable table{{{"PID", true},
                      {"Program"},
                      {"Lasted", true},
@@ -95,11 +106,16 @@ class InfoText {
     for (const Process& process : trace_.processes) {
       table.rows.push_back({std::to_string(process.pid), std::string(trace_.Text(process.name)),
                             FormatNs(static_cast<double>(process.end_ns - process.start_ns)),
-                            process.has_end ? "clean" : "not clean",
+                            EndText(process),
                             Known(process.driver_version, CudaVersion(process.driver_version)),
                             Known(process.cupti_version, std::to_string(process.cupti_version)),
                             std::string(trace_.Text(process.command_line))});
+      if (has_ranks) {
+        auto& row = table.rows.back();
+        row.insert(row.begin() + 1, process.rank < 0 ? "-" : std::to_string(process.rank));
+      }
     }
+    if (has_ranks) table.columns.insert(table.columns.begin() + 1, {"Rank", true});
     Add("Processes", table);
   }
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
+#include "analysis/recorded_time.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -12,6 +15,7 @@ namespace gprof::cli {
 namespace {
 
 constexpr std::size_t kLabelColumns = 11;
+constexpr std::size_t kMaxRankRuns = 4;  // "0-3, 8-11, …": more would fill the line
 
 }  // namespace
 
@@ -72,6 +76,94 @@ std::string LevelText(trace::NoticeLevel level) {
       return "error";
   }
   return "level " + std::to_string(static_cast<unsigned>(level));
+}
+
+std::string EndText(const Process& process) {
+  if (process.IsSalvaged()) return "salvaged";
+  return process.has_end ? "clean" : "not clean";
+}
+
+std::string EndReasonText(const Process& process) {
+  if (!process.has_end) return "";
+  switch (process.end_reason) {
+    case trace::EndReason::kExit:
+      return "exit";
+    case trace::EndReason::kExec:
+      return "exec";
+    case trace::EndReason::kStopped:
+      return "stopped";
+    case trace::EndReason::kSalvaged:
+      return "salvaged";
+  }
+  return "";
+}
+
+std::string TriggerText(trace::CaptureTrigger trigger) {
+  switch (trigger) {
+    case trace::CaptureTrigger::kBegin:
+      return "begin";
+    case trace::CaptureTrigger::kDelay:
+      return "time";
+    case trace::CaptureTrigger::kProfilerApi:
+      return "cudaProfilerApi";
+    case trace::CaptureTrigger::kNvtx:
+      return "nvtx";
+    case trace::CaptureTrigger::kSteps:
+      return "steps";
+    case trace::CaptureTrigger::kCommand:
+      return "command";
+    case trace::CaptureTrigger::kSignal:
+      return "signal";
+    case trace::CaptureTrigger::kEnd:
+      return "end";
+  }
+  return "";
+}
+
+std::string RanksText(const Trace& trace) {
+  std::set<int32_t> ranks;
+  std::set<std::string_view> sources;
+  uint32_t world_size = 0;
+  for (const Process& process : trace.processes) {
+    if (process.rank < 0) continue;
+    ranks.insert(process.rank);
+    world_size = std::max(world_size, process.world_size);
+    if (process.rank_source != NameId{}) sources.insert(trace.Text(process.rank_source));
+  }
+  if (ranks.empty()) return "";
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  std::size_t runs = 0;
+  for (auto at = ranks.begin(); at != ranks.end();) {
+    const int32_t first = *at;
+    int32_t last = first;
+    while (++at != ranks.end() && *at == last + 1) ++last;
+    if (++runs > kMaxRankRuns) {
+      text += ", …";
+      break;
+    }
+    text += (runs > 1 ? ", " : "") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+  }
+  if (world_size != 0) text += " of " + std::to_string(world_size);
+  std::string from;
+  for (const std::string_view source : sources) from += (from.empty() ? "" : ", ") + std::string(source);
+  return from.empty() ? text : text + " (" + from + ")";
+}
+
+std::string CaptureModeText(const Trace& trace) {
+  std::set<NameId> modes;
+  std::string text;
+  for (const Process& process : trace.processes) {
+    if (process.capture_mode == NameId{} || !modes.insert(process.capture_mode).second) continue;
+    text += (text.empty() ? "" : " | ") + std::string(trace.Text(process.capture_mode));
+  }
+  return text;
+}
+
+std::string CapturesText(const Trace& trace) {
+  if (IsRecordedWhole(trace)) return "";
+  return CountOf(static_cast<int64_t>(trace.captures.size()), "capture") + ", " +
+         FormatNs(static_cast<double>(CapturedNs(trace))) + " of " +
+         FormatNs(static_cast<double>(trace.end_ns - trace.start_ns));
 }
 
 std::string CudaVersion(uint32_t version) {

@@ -21,6 +21,19 @@ std::string RenderHealth(const Trace& trace, const std::vector<Finding>& finding
 std::string ReasonText(trace::LossReason reason);
 std::string LevelText(trace::NoticeLevel level);
 
+// How the process ended: "clean", "salvaged", "not clean".
+std::string EndText(const Process& process);
+// "exit", "exec", …; empty without an end record.
+std::string EndReasonText(const Process& process);
+std::string TriggerText(trace::CaptureTrigger trigger);
+
+// "ranks 0-3 of 4 (torchrun)"; empty where no process has a rank.
+std::string RanksText(const Trace& trace);
+// What was asked to be recorded, and when; of several processes each once.
+std::string CaptureModeText(const Trace& trace);
+// "3 captures, 1.20 s of 5.00 s"; empty for a trace that was recorded from beginning to end.
+std::string CapturesText(const Trace& trace);
+
 // "12.4" for 12040, as CUDA writes versions; empty for 0.
 std::string CudaVersion(uint32_t version);
 

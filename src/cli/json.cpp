@@ -10,7 +10,28 @@ namespace {
 
 constexpr double kLargestExact = 9007199254740992.0;  // 2^53
 
-Json ProcessJson(const Trace& trace, const Process& process) {
+Json CapturesJson(const Trace& trace, std::size_t process) {
+  Json captures = Json::array();
+  if (process >= trace.process_captures.size()) return captures;
+  const Trace::Slice slice = trace.process_captures[process];
+  for (uint32_t i = slice.first; i < slice.last; ++i) {
+    const Capture& c = trace.captures[i];
+    captures.push_back({{"number", c.number},
+                        {"start_ns", c.start_ns},
+                        {"end_ns", c.end_ns},
+                        {"trigger", TriggerText(c.trigger)},
+                        {"end_trigger", c.is_open ? Json() : Json(TriggerText(c.end_trigger))}});
+  }
+  return captures;
+}
+
+// -1 is "none".
+Json RankJson(int32_t rank) {
+  return rank < 0 ? Json() : Json(rank);
+}
+
+Json ProcessJson(const Trace& trace, std::size_t index) {
+  const Process& process = trace.processes[index];
   return {{"pid", process.pid},
           {"parent_pid", process.parent_pid},
           {"image", process.image},
@@ -19,7 +40,15 @@ Json ProcessJson(const Trace& trace, const Process& process) {
           {"host", trace.Text(process.host)},
           {"start_ns", process.start_ns},
           {"end_ns", process.end_ns},
-          {"ended_cleanly", process.has_end},
+          {"ended_cleanly", process.has_end && !process.IsSalvaged()},
+          {"end", process.has_end ? Json(EndReasonText(process)) : Json()},
+          {"gpu_complete_until_ns", process.gpu_complete_until_ns == 0 ? Json() : Json(process.gpu_complete_until_ns)},
+          {"rank", RankJson(process.rank)},
+          {"local_rank", RankJson(process.local_rank)},
+          {"world_size", process.world_size},
+          {"rank_source", trace.Text(process.rank_source)},
+          {"capture_mode", trace.Text(process.capture_mode)},
+          {"captures", CapturesJson(trace, index)},
           {"forked", process.is_forked},
           {"tracer_version", trace.Text(process.tracer_version)},
           {"cupti_path", trace.Text(process.cupti_path)},
@@ -56,6 +85,9 @@ Json HealthJson(const Trace& trace) {
           {"unknown_records", h.unknown_records},
           {"lost_records", h.lost_records},
           {"unfinished_processes", h.unfinished_processes},
+          {"salvaged_processes", h.salvaged_processes},
+          {"unfinished_gpu_work", h.unfinished_gpu_work},
+          {"ops_from_before", h.ops_from_before},
           {"unmatched_launches", h.unmatched_launches},
           {"unmatched_ops", h.unmatched_ops},
           {"bad_times", h.bad_times},
@@ -88,7 +120,7 @@ void AddTraceFacts(const Trace& trace, Json* json) {
                   {"end_ns", trace.end_ns},
                   {"duration_ns", trace.end_ns - trace.start_ns}};
   out["processes"] = Json::array();
-  for (const Process& process : trace.processes) out["processes"].push_back(ProcessJson(trace, process));
+  for (std::size_t i = 0; i < trace.processes.size(); ++i) out["processes"].push_back(ProcessJson(trace, i));
   out["devices"] = Json::array();
   for (const Device& device : trace.devices) out["devices"].push_back(DeviceJson(trace, device));
   out["health"] = HealthJson(trace);

@@ -47,6 +47,8 @@ class TextReport {
       AddLine("Time",
               FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
     }
+    const std::string captures = CapturesText(trace_), mode = CaptureModeText(trace_);
+    if (!captures.empty()) AddLine("Recorded", captures + (mode.empty() ? "" : ": " + mode));
   }
 
   std::string Programs() const {
@@ -60,7 +62,8 @@ class TextReport {
     for (const Process& process : trace_.processes) pids.insert({process.pid, process.host});
     if (pids.size() > 1)
       text += " and " + CountOf(static_cast<int64_t>(pids.size()) - 1, "more process", "more processes");
-    return text;
+    const std::string ranks = RanksText(trace_);
+    return ranks.empty() ? text : text + ", " + ranks;
   }
 
   std::string Machine() const {

@@ -22,7 +22,7 @@ void CountProcesses(Trace& t) {
   for (const Process& p : t.processes) {
     t.health.unfinished_processes += p.has_end ? 0 : 1;
     t.health.salvaged_processes += p.IsSalvaged() ? 1 : 0;
-    t.health.salvaged_with_gpu_work += p.IsSalvaged() && p.gpu_complete_until_ns != 0 ? 1 : 0;
+    t.health.unfinished_gpu_work += p.has_end && p.gpu_complete_until_ns != 0 ? 1 : 0;
   }
 }
 

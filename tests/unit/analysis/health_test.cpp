@@ -55,9 +55,25 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"health.early_ops", &TraceHealth::early_ops, false},
                     Case{"health.unfinished_processes", &TraceHealth::unfinished_processes, true},
                     Case{"health.unmatched_nvtx_ends", &TraceHealth::unmatched_nvtx_ends, false},
+                    Case{"health.salvaged_processes", &TraceHealth::salvaged_processes, false},
+                    Case{"health.unfinished_gpu_work", &TraceHealth::unfinished_gpu_work, true},
+                    Case{"health.ops_from_before", &TraceHealth::ops_from_before, false},
                     Case{"health.open_ranges", &TraceHealth::open_ranges, false},
                     Case{"health.missing_strings", &TraceHealth::missing_strings, false}),
     [](const auto& tested) { return std::string(tested.param.metric).substr(7); });
+
+TEST(Health, WorkThatMayBeMissingSaysFromWhen) {
+  TraceMaker maker;
+  maker.Launch(1'000'000, 1'000'010, 1'000'020, 1'000'030);
+  maker.AddProcess(200);
+  maker.trace().health.unfinished_gpu_work = 2;
+  maker.trace().processes[0].gpu_complete_until_ns = 5'000'000;
+  maker.trace().processes[1].gpu_complete_until_ns = 4'000'000;
+  const AnalysisResult result = RunHealth(maker.Finish(), {});
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_EQ(result.findings[0].message,
+            "Processes whose last GPU work may be missing: 2, what ended after 3.00 ms of the trace");
+}
 
 TEST(Health, LossesSayWhy) {
   TraceMaker maker;

@@ -80,5 +80,89 @@ TEST(Nvtx, EqualTimesAreOrderedByPath) {
   EXPECT_TRUE(HasMetric(result, "nvtx.ranges", "nvtx:c"));
 }
 
+// A node made in "build" by one call; its kernel is launched by another call.
+Trace GraphTrace(bool has_launch_range) {
+  TraceMaker maker;
+  maker.AddRange(0, 100, "build");
+  if (has_launch_range) maker.AddRange(190, 300, "replay");
+  const uint32_t made_by = maker.AddCall(10, 20, "cudaGraphAddKernelNode");
+  const uint32_t launch = maker.AddCall(200, 210, "cudaGraphLaunch");
+  GraphNode node;
+  node.process = node.thread = 0;
+  node.source = 0;
+  node.api = made_by;
+  node.range = 0;
+  maker.trace().graph_nodes.push_back(node);
+  for (const int64_t start_ns : {220, 240}) {
+    GpuOp& op = maker.AddKernel(start_ns, start_ns + 5, launch);
+    op.node = 0;
+  }
+  maker.AddKernel(260, 270, launch);  // a node whose making was not recorded
+  return maker.Finish();
+}
+
+TEST(GraphWork, LaunchedOutsideOfAnyRangeCountsWhereItWasBuilt) {
+  const AnalysisResult result = RunNvtx(GraphTrace(false), {});
+  EXPECT_EQ(MetricOf(result, "nvtx.gpu_busy_ns", "nvtx:build"), 10);
+  EXPECT_EQ(MetricOf(result, "nvtx.kernels", "nvtx:build"), 2);
+  const Table& table = TableOf(result, "graph_work");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(TextOf(table, 0, "path"), "build");
+  EXPECT_EQ(TextOf(table, 0, "call"), "cudaGraphAddKernelNode");
+  EXPECT_EQ(TextOf(table, 0, "launched_in"), "(no range)");
+  EXPECT_EQ(IntOf(table, 0, "total_ns"), 10);
+  EXPECT_EQ(IntOf(table, 0, "operations"), 2);
+  EXPECT_EQ(IntOf(table, 0, "nodes"), 1);
+}
+
+TEST(GraphWork, LaunchedInARangeCountsThere) {
+  const AnalysisResult result = RunNvtx(GraphTrace(true), {});
+  EXPECT_EQ(MetricOf(result, "nvtx.gpu_busy_ns", "nvtx:build"), 0);
+  EXPECT_EQ(MetricOf(result, "nvtx.gpu_busy_ns", "nvtx:replay"), 20);
+  EXPECT_EQ(TextOf(TableOf(result, "graph_work"), 0, "path"), "build");
+  EXPECT_EQ(TextOf(TableOf(result, "graph_work"), 0, "launched_in"), "replay");
+}
+
+TEST(Payloads, AreSummedByRange) {
+  TraceMaker maker;
+  maker.AddRange(0, 10, "NCCL/ncclAllReduce");
+  maker.AddRange(20, 30, "NCCL/ncclAllReduce");
+  maker.AddRange(40, 50, "NCCL/ncclSend");
+  Trace& t = maker.trace();
+  const auto add = [&](uint32_t range, int64_t bytes, std::string_view key, std::string_view text, int64_t number) {
+    NvtxPayload p;
+    p.range = range;
+    p.first_value = static_cast<uint32_t>(t.payload_values.size());
+    if (bytes >= 0) t.payload_values.push_back({maker.Name("Message size [bytes]"), {}, bytes, true});
+    t.payload_values.push_back({maker.Name(key), text.empty() ? NameId{} : maker.Name(text), number, true});
+    p.last_value = static_cast<uint32_t>(t.payload_values.size());
+    t.payloads.push_back(p);
+  };
+  add(0, 1000, "Reduction operation", "Sum", 0);
+  add(1, 3000, "Reduction operation", "Max", 2);
+  for (int64_t peer = 0; peer < 7; ++peer) add(2, -1, "Peer rank", "", peer);
+  const AnalysisResult result = RunNvtx(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "nvtx.payloads"), 9);
+  EXPECT_EQ(MetricOf(result, "nvtx.payload_bytes"), 4000);
+  EXPECT_EQ(MetricOf(result, "nvtx.payload_bytes", "nvtx:NCCL/ncclAllReduce"), 4000);
+  EXPECT_FALSE(HasMetric(result, "nvtx.payload_bytes", "nvtx:NCCL/ncclSend"));
+  const Table& table = TableOf(result, "nvtx_payloads");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(TextOf(table, 0, "path"), "NCCL/ncclSend");
+  EXPECT_EQ(TextOf(table, 0, "values"), "Peer rank: more than 4 values");
+  EXPECT_EQ(TextOf(table, 1, "values"), "Reduction operation: Max, Sum");
+  EXPECT_EQ(IntOf(table, 1, "bytes"), 4000);
+  EXPECT_EQ(RealOf(table, 1, "mean_bytes"), 2000);
+  EXPECT_EQ(IntOf(table, 1, "largest_bytes"), 3000);
+}
+
+TEST(Payloads, AreNotThereWithoutThem) {
+  TraceMaker maker;
+  maker.AddRange(0, 10, "r");
+  const AnalysisResult result = RunNvtx(maker.Finish(), {});
+  EXPECT_FALSE(HasMetric(result, "nvtx.payloads"));
+  EXPECT_TRUE(TableOf(result, "nvtx_payloads").rows.empty());
+}
+
 }  // namespace
 }  // namespace gprof::test

@@ -25,6 +25,11 @@ class Randomiser {
     for (uint32_t process = 0; process < maker_.trace().processes.size(); ++process) {
       if (OneIn(2)) AddCaptures(process);
     }
+    for (int64_t i = Below(60); i > 0; --i) AddMemory();
+    for (int64_t i = Below(10); i > 0; --i) AddManaged();
+    for (int64_t i = Below(4); i > 0; --i) AddPool();
+    for (int64_t i = Below(6); i > 0; --i) AddPayload();
+    for (int64_t i = Below(6); i > 0; --i) AddNode();
     return maker_.Finish();
   }
 
@@ -108,6 +113,58 @@ class Randomiser {
     maker_.AddSync(start_ns, start_ns + 1, trace::SyncKind::kStreamWaitEvent, kNone, stream);
   }
 
+  // Few addresses, so that blocks are freed, allocated twice and freed without their allocation.
+  void AddMemory() {
+    MemoryEvent m;
+    m.time_ns = memory_ns_ += Below(8);
+    m.address = static_cast<uint64_t>(1 + Below(6));
+    m.size_bytes = static_cast<uint64_t>(Below(100));
+    m.process = Pick(maker_.trace().processes.size());
+    m.device = OneIn(8) ? kNone : Pick(maker_.trace().devices.size());
+    m.api = calls_.empty() || OneIn(2) ? kNone : calls_[Pick(calls_.size())];
+    m.operation = OneIn(2) ? trace::MemoryOp::kFree : trace::MemoryOp::kAllocate;
+    m.memory = static_cast<trace::MemoryKind>(Below(8));
+    maker_.trace().memory_events.push_back(m);
+  }
+
+  void AddManaged() {
+    ManagedMemory m;
+    m.start_ns = Below(kLengthNs);
+    m.end_ns = m.start_ns + Below(20);
+    m.value = static_cast<uint64_t>(Below(5000));
+    m.process = 0;
+    m.kind = static_cast<trace::ManagedKind>(Below(9));
+    maker_.trace().managed_memory.push_back(m);
+  }
+
+  void AddPool() {
+    MemoryPoolEvent p;
+    p.time_ns = Below(kLengthNs);
+    p.pool = static_cast<uint64_t>(Below(3));
+    p.process = 0;
+    p.operation = static_cast<trace::PoolOp>(1 + Below(3));
+    maker_.trace().memory_pools.push_back(p);
+  }
+
+  void AddPayload() {
+    Trace& t = maker_.trace();
+    NvtxPayload p;
+    p.first_value = static_cast<uint32_t>(t.payload_values.size());
+    t.payload_values.push_back({maker_.Name("Message size [bytes]"), {}, Below(4096), true});
+    t.payload_values.push_back({maker_.Name("Reduction operation"), maker_.Name(OneIn(2) ? "Sum" : "Max"), 0, true});
+    p.last_value = static_cast<uint32_t>(t.payload_values.size());
+    t.payloads.push_back(p);
+  }
+
+  void AddNode() {
+    Trace& t = maker_.trace();
+    GraphNode n;
+    n.process = 0;
+    n.source = static_cast<uint32_t>(t.graph_nodes.size());
+    t.graph_nodes.push_back(n);
+    if (!t.ops.empty()) t.ops[Pick(t.ops.size())].node = n.source;
+  }
+
   void AddCaptures(uint32_t process) {
     int64_t at_ns = 0;
     for (int64_t i = 1 + Below(4); i > 0; --i) {
@@ -120,6 +177,7 @@ class Randomiser {
   std::mt19937 random_;
   TraceMaker maker_;
   std::vector<uint32_t> calls_;
+  int64_t memory_ns_ = 0;
 };
 
 }  // namespace

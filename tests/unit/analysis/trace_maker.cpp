@@ -272,6 +272,8 @@ Trace TraceMaker::Finish() {
   for (ApiCall& call : trace_.api_calls) Renumber(&call.parent, new_call);
   for (GpuOp& op : trace_.ops) Renumber(&op.api, new_call);
   for (Sync& sync : trace_.syncs) Renumber(&sync.api, new_call);
+  for (MemoryEvent& event : trace_.memory_events) Renumber(&event.api, new_call);
+  for (GraphNode& node : trace_.graph_nodes) Renumber(&node.api, new_call);
   SortRanges();
   SortOps();
   const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };

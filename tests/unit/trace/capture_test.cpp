@@ -129,9 +129,10 @@ TEST(Processes, ThatWereSalvagedAreCompleteWhereNoGpuWorkIsMissing) {
   EXPECT_TRUE(whole.health.IsComplete());
   const Trace cut = LoadText("end time_ns=9 reason=4 gpu_complete_until_ns=7\n");
   EXPECT_EQ(cut.processes[0].gpu_complete_until_ns, 7);
-  EXPECT_EQ(cut.health.salvaged_with_gpu_work, 1u);
+  EXPECT_EQ(cut.health.unfinished_gpu_work, 1u);
   EXPECT_EQ(cut.health.unfinished_processes, 0u);
   EXPECT_FALSE(cut.health.IsComplete());
+  EXPECT_FALSE(LoadText("end time_ns=9 reason=1 gpu_complete_until_ns=7\n").health.IsComplete());
   EXPECT_FALSE(LoadText("end time_ns=9 reason=1\n").processes[0].IsSalvaged());
 }
 

@@ -1,0 +1,372 @@
+// Memory: how much was allocated at most, what was not freed, memory pools, and what managed memory costs.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/analyses.h"
+#include "analysis/calls.h"
+#include "analysis/findings.h"
+#include "analysis/gaps.h"
+#include "analysis/metrics.h"
+#include "analysis/names.h"
+#include "analysis/statistics.h"
+#include "analysis/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+using trace::ManagedKind;
+using trace::MemoryKind;
+
+constexpr double kWarningPercent = 5;  // of the window, for managed memory
+
+bool IsOnDevice(MemoryKind memory) {
+  return memory == MemoryKind::kDevice || memory == MemoryKind::kArray || memory == MemoryKind::kDeviceStatic;
+}
+
+// Lives as long as its module: nobody frees it.
+bool IsStatic(MemoryKind memory) {
+  return memory == MemoryKind::kDeviceStatic || memory == MemoryKind::kManagedStatic;
+}
+
+std::string SortName(MemoryKind memory) {
+  return std::string(MemoryName(memory)) + (IsStatic(memory) ? " (static)" : "");
+}
+
+struct Level {
+  uint64_t now_bytes = 0, peak_bytes = 0;
+  int64_t peak_ns = 0;
+  uint32_t peak_api = kNone;  // the call that reached the peak
+
+  void Add(const MemoryEvent& event) {
+    now_bytes += event.size_bytes;
+    if (now_bytes <= peak_bytes) return;
+    peak_bytes = now_bytes;
+    peak_ns = event.time_ns;
+    peak_api = event.api;
+  }
+};
+
+struct Usage {
+  Level level;
+  int64_t allocations = 0, frees = 0;
+  uint64_t allocated_bytes = 0;
+};
+
+// Follows every block by its address from its allocation to its free.
+class Blocks {
+ public:
+  explicit Blocks(const Trace& trace) : trace_(trace), of_process_(trace.processes.size()) {
+    for (const MemoryEvent& event : trace.memory_events) {
+      if (event.operation == trace::MemoryOp::kAllocate) {
+        Allocate(event);
+      } else {
+        Free(event);
+      }
+    }
+  }
+
+  using Key = std::pair<uint32_t, MemoryKind>;  // device and sort of memory
+  const std::map<Key, Usage>& usages() const { return usages_; }
+  const std::map<uint32_t, Level>& devices() const { return devices_; }
+
+  struct Left {
+    int64_t blocks = 0;
+    uint64_t bytes = 0;
+  };
+  std::map<Key, Left> NotFreed() const {
+    std::map<Key, Left> left;
+    for (const auto& blocks : of_process_) {
+      for (const auto& [address, event] : blocks) {
+        const MemoryEvent& block = trace_.memory_events[event];
+        if (IsStatic(block.memory)) continue;
+        Left& sum = left[{block.device, block.memory}];
+        ++sum.blocks;
+        sum.bytes += block.size_bytes;
+      }
+    }
+    return left;
+  }
+
+ private:
+  void Allocate(const MemoryEvent& event) {
+    Usage& usage = usages_[{event.device, event.memory}];
+    ++usage.allocations;
+    usage.allocated_bytes += event.size_bytes;
+    // An address that is given out again was freed in between, where it was not recorded.
+    auto& blocks = of_process_[event.process];
+    const auto index = static_cast<uint32_t>(&event - trace_.memory_events.data());
+    const auto [at, is_new] = blocks.try_emplace(event.address, index);
+    if (!is_new) Forget(trace_.memory_events[std::exchange(at->second, index)]);
+    usage.level.Add(event);
+    if (IsOnDevice(event.memory)) devices_[event.device].Add(event);
+  }
+
+  void Free(const MemoryEvent& event) {
+    auto& blocks = of_process_[event.process];
+    const auto at = blocks.find(event.address);
+    if (at == blocks.end()) {  // allocated before the recording
+      ++usages_[{event.device, event.memory}].frees;
+      return;
+    }
+    const MemoryEvent& block = trace_.memory_events[at->second];
+    ++usages_[{block.device, block.memory}].frees;
+    Forget(block);
+    blocks.erase(at);
+  }
+
+  void Forget(const MemoryEvent& block) {
+    usages_[{block.device, block.memory}].level.now_bytes -= block.size_bytes;
+    if (IsOnDevice(block.memory)) devices_[block.device].now_bytes -= block.size_bytes;
+  }
+
+  const Trace& trace_;
+  std::vector<std::unordered_map<uint64_t, uint32_t>> of_process_;  // blocks in use: address to memory event
+  std::map<Key, Usage> usages_;
+  std::map<uint32_t, Level> devices_;  // device memory of every sort
+};
+
+std::string DeviceName(const Trace& trace, uint32_t device) {
+  return device == kNone ? "(not known)" : DeviceScope(trace, device);
+}
+
+std::string PathOfCall(const Trace& trace, uint32_t api) {
+  const uint32_t call = OutermostCall(trace, api);
+  const uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
+  return range == kNone ? std::string() : std::string(trace.Text(trace.ranges[range].path));
+}
+
+Table UsageTable(const Trace& trace, const Blocks& blocks, uint32_t max_rows) {
+  Table table{"memory",
+              "Memory",
+              {{"device", "GPU", Unit::kText, false},
+               {"memory", "Memory", Unit::kText, false},
+               {"peak_bytes", "Peak", Unit::kBytes, false},
+               {"peak_ns", "At", Unit::kNs, false},
+               {"allocations", "Allocations", Unit::kCount, false},
+               {"allocated_bytes", "Allocated", Unit::kBytes, true},
+               {"frees", "Frees", Unit::kCount, false},
+               {"not_freed", "Not freed", Unit::kCount, true},
+               {"not_freed_bytes", "Not freed", Unit::kBytes, false},
+               {"path", "Peak in", Unit::kText, false}},
+              {},
+              "At counts from the beginning of the trace; peak in: the NVTX range that allocated then. What was "
+              "allocated before the recording is not in it."};
+  const auto not_freed = blocks.NotFreed();
+  for (const auto& [key, usage] : blocks.usages()) {
+    const auto left = not_freed.find(key);
+    const Blocks::Left none, &rest = left == not_freed.end() ? none : left->second;
+    table.rows.push_back({DeviceName(trace, key.first), SortName(key.second),
+                          static_cast<int64_t>(usage.level.peak_bytes),
+                          usage.level.peak_ns == 0 ? 0 : usage.level.peak_ns - trace.start_ns, usage.allocations,
+                          static_cast<int64_t>(usage.allocated_bytes), usage.frees, rest.blocks,
+                          static_cast<int64_t>(rest.bytes), PathOfCall(trace, usage.level.peak_api)});
+  }
+  SortAndCut(&table, 2, 1, max_rows);
+  return table;
+}
+
+void AddUsageMetrics(const Trace& trace, const Blocks& blocks, AnalysisResult* result) {
+  if (trace.memory_events.empty()) return;
+  int64_t allocations = 0, frees = 0;
+  for (const auto& [key, usage] : blocks.usages()) {
+    allocations += usage.allocations;
+    frees += usage.frees;
+  }
+  uint64_t left_bytes = 0, most_bytes = 0;
+  for (const auto& [key, left] : blocks.NotFreed()) left_bytes += left.bytes;
+  for (const auto& [device, level] : blocks.devices()) {
+    most_bytes = std::max(most_bytes, level.peak_bytes);
+    if (device != kNone) AddMetric(result, "memory.peak_bytes", level.peak_bytes, DeviceScope(trace, device));
+  }
+  AddMetric(result, "memory.peak_bytes", most_bytes);
+  AddMetric(result, "memory.allocations", allocations);
+  AddMetric(result, "memory.frees", frees);
+  AddMetric(result, "memory.leaked_bytes", left_bytes);
+}
+
+// ---- pools ----
+
+struct Pool {
+  uint32_t device = kNone;
+  int64_t trims = 0;
+  uint64_t size_bytes = 0, used_bytes = 0, threshold_bytes = 0;
+  int64_t created_ns = 0, destroyed_ns = 0;
+  bool is_imported = false;
+};
+
+Table PoolTable(const Trace& trace, uint32_t max_rows) {
+  Table table{"memory_pools",
+              "Memory pools",
+              {{"device", "GPU", Unit::kText, false},
+               {"size_bytes", "Size", Unit::kBytes, false},
+               {"used_bytes", "Used", Unit::kBytes, false},
+               {"release_threshold_bytes", "Keeps", Unit::kBytes, false},
+               {"trims", "Trims", Unit::kCount, false},
+               {"created_ns", "Created", Unit::kNs, true},
+               {"destroyed_ns", "Destroyed", Unit::kNs, true},
+               {"imported", "Imported", Unit::kCount, true},
+               {"pid", "Process", Unit::kCount, true},
+               {"pool", "Pool", Unit::kText, false}},
+              {},
+              "The largest size and use that was reported; times count from the beginning of the trace."};
+  std::map<std::pair<uint32_t, uint64_t>, Pool> pools;
+  for (const MemoryPoolEvent& event : trace.memory_pools) {
+    Pool& pool = pools[{event.process, event.pool}];
+    pool.device = event.device;
+    pool.trims += event.operation == trace::PoolOp::kTrim;
+    pool.size_bytes = std::max(pool.size_bytes, event.size_bytes);
+    pool.used_bytes = std::max(pool.used_bytes, event.used_bytes);
+    pool.threshold_bytes = event.release_threshold_bytes;
+    pool.is_imported = pool.is_imported || event.is_imported;
+    if (event.operation == trace::PoolOp::kCreate) pool.created_ns = event.time_ns - trace.start_ns;
+    if (event.operation == trace::PoolOp::kDestroy) pool.destroyed_ns = event.time_ns - trace.start_ns;
+  }
+  for (const auto& [key, pool] : pools) {
+    table.rows.push_back({DeviceName(trace, pool.device), static_cast<int64_t>(pool.size_bytes),
+                          static_cast<int64_t>(pool.used_bytes), static_cast<int64_t>(pool.threshold_bytes), pool.trims,
+                          pool.created_ns, pool.destroyed_ns, static_cast<int64_t>(pool.is_imported),
+                          static_cast<int64_t>(trace.processes[key.first].pid), "pool " + std::to_string(key.second)});
+  }
+  SortAndCut(&table, 1, 9, max_rows);
+  return table;
+}
+
+// ---- managed memory ----
+
+struct Traffic {
+  int64_t count = 0, time_ns = 0;
+  uint64_t value = 0;  // bytes or pages
+};
+constexpr size_t kManagedKinds = 9;
+
+struct ManagedInfo {
+  const char* name;
+  bool is_migration;
+  const char *count_metric, *value_metric, *time_metric;  // null: in the table alone
+};
+
+const ManagedInfo& InfoOf(ManagedKind kind) {
+  static constexpr ManagedInfo kInfo[kManagedKinds] = {
+      {"other", false, nullptr, nullptr, nullptr},
+      {"host to device", true, "memory.managed_h2d_count", "memory.managed_h2d_bytes", "memory.managed_h2d_ns"},
+      {"device to host", true, "memory.managed_d2h_count", "memory.managed_d2h_bytes", "memory.managed_d2h_ns"},
+      {"CPU page faults", false, nullptr, "memory.cpu_page_faults", nullptr},
+      {"GPU page faults", false, nullptr, "memory.gpu_page_faults", "memory.gpu_fault_ns"},
+      {"thrashing", false, nullptr, nullptr, nullptr},
+      {"throttling", false, nullptr, nullptr, nullptr},
+      {"mapped remotely", false, nullptr, nullptr, nullptr},
+      {"device to device", true, "memory.managed_d2d_count", "memory.managed_d2d_bytes", "memory.managed_d2d_ns"}};
+  return kInfo[static_cast<size_t>(kind)];
+}
+
+using ManagedTraffic = std::array<Traffic, kManagedKinds>;
+
+ManagedTraffic SumManaged(const Trace& trace) {
+  ManagedTraffic sums;
+  for (const ManagedMemory& m : trace.managed_memory) {
+    Traffic& sum = sums[static_cast<size_t>(m.kind)];
+    ++sum.count;
+    sum.value += m.value;
+    sum.time_ns += m.DurationNs();
+  }
+  return sums;
+}
+
+Table ManagedTable(const ManagedTraffic& sums) {
+  Table table{"managed_memory",
+              "Managed memory",
+              {{"time_ns", "Time", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"bytes", "Bytes", Unit::kBytes, false},
+               {"pages", "Pages", Unit::kCount, false},
+               {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
+               {"what", "What", Unit::kText, false}},
+              {},
+              "Migrations and page faults that the driver reported; times may overlap with those of kernels."};
+  for (size_t i = 0; i < kManagedKinds; ++i) {
+    const Traffic& sum = sums[i];
+    if (sum.count == 0) continue;
+    const ManagedInfo& info = InfoOf(static_cast<ManagedKind>(i));
+    const auto value = static_cast<int64_t>(sum.value);
+    Cell bandwidth;
+    if (info.is_migration && sum.time_ns > 0) {
+      bandwidth = static_cast<double>(value) * 1e9 / static_cast<double>(sum.time_ns);
+    }
+    table.rows.push_back({sum.time_ns, sum.count, info.is_migration ? Cell(value) : Cell(),
+                          info.is_migration ? Cell() : Cell(value), bandwidth, std::string(info.name)});
+  }
+  SortAndCut(&table, 0, 5, 0);
+  return table;
+}
+
+void AddManagedMetrics(const Trace& trace, const ManagedTraffic& sums, AnalysisResult* result) {
+  if (trace.managed_memory.empty()) return;
+  for (size_t i = 0; i < kManagedKinds; ++i) {
+    const ManagedInfo& info = InfoOf(static_cast<ManagedKind>(i));
+    if (info.count_metric != nullptr) AddMetric(result, info.count_metric, sums[i].count);
+    if (info.value_metric != nullptr) AddMetric(result, info.value_metric, sums[i].value);
+    if (info.time_metric != nullptr) AddMetric(result, info.time_metric, sums[i].time_ns);
+  }
+}
+
+Severity SeverityOf(const Trace& trace, int64_t time_ns) {
+  const RecordedTime recorded(trace);
+  int64_t window_ns = 0;
+  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowNs(trace, recorded, i);
+  return PercentOf(time_ns, window_ns) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+}
+
+void AddManagedFindings(const Trace& trace, const ManagedTraffic& sums, std::vector<Finding>* findings) {
+  Traffic moved;
+  for (size_t i = 0; i < kManagedKinds; ++i) {
+    if (!InfoOf(static_cast<ManagedKind>(i)).is_migration) continue;
+    const Traffic& sum = sums[i];
+    moved.count += sum.count;
+    moved.value += sum.value;
+    moved.time_ns += sum.time_ns;
+  }
+  if (moved.count > 0) {
+    findings->push_back({"memory.migrations", SeverityOf(trace, moved.time_ns),
+                         "Managed memory moved " + FormatBytes(static_cast<double>(moved.value)) + " in " +
+                             CountOf(moved.count, "migration") + ", " +
+                             FormatBytes(static_cast<double>(moved.value) / static_cast<double>(moved.count)) +
+                             " each: " + FormatNs(static_cast<double>(moved.time_ns)),
+                         "Move it before it is needed (cudaMemPrefetchAsync), say where it belongs (cudaMemAdvise), or "
+                         "use device memory and explicit copies for what the GPU works on.",
+                         moved.time_ns, "time of the migrations, part of which may overlap with kernels"});
+  }
+  const Traffic& faults = sums[static_cast<size_t>(ManagedKind::kGpuPageFault)];
+  if (faults.count > 0) {
+    findings->push_back({"memory.page_faults", SeverityOf(trace, faults.time_ns),
+                         "The GPU faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
+                             " of managed memory, " + FormatNs(static_cast<double>(faults.time_ns)) +
+                             " in which kernels waited for pages",
+                         "Prefetch with cudaMemPrefetchAsync before the kernel starts: faults come page by page, a "
+                         "prefetch moves everything at once.",
+                         faults.time_ns, "time that the driver took for those faults"});
+  }
+}
+
+}  // namespace
+
+AnalysisResult RunMemory(const Trace& trace, const AnalysisOptions& options) {
+  AnalysisResult result;
+  const Blocks blocks(trace);
+  const ManagedTraffic managed = SumManaged(trace);
+  AddUsageMetrics(trace, blocks, &result);
+  AddManagedMetrics(trace, managed, &result);
+  result.tables.push_back(UsageTable(trace, blocks, options.max_rows));
+  result.tables.push_back(PoolTable(trace, options.max_rows));
+  result.tables.push_back(ManagedTable(managed));
+  AddManagedFindings(trace, managed, &result.findings);
+  RankFindings(&result.findings);
+  return result;
+}
+
+}  // namespace gprof
