@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import unittest
 
 import exit_matrix
 import harness
@@ -115,6 +116,11 @@ class ExitMatrix(harness.Case):
 
     def test_running_graph(self):
         self.check_all("graph")
+
+
+class Document(unittest.TestCase):
+    def test_losses_are_documented(self):
+        self.assertIn(exit_matrix.table(), DOCUMENT.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
