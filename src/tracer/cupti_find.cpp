@@ -100,7 +100,8 @@ int NoteLibrary(dl_phdr_info* info, std::size_t, void* out) {
   const char* name = info->dlpi_name;
   if (name == nullptr || name[0] != '/') return 0;
   const char* file = std::strrchr(name, '/') + 1;
-  if (std::strncmp(file, "libcupti.so", 11) == 0) loaded->cupti << name;
+  const bool is_first = loaded->cupti.text[0] == 0;
+  if (is_first && std::strncmp(file, "libcupti.so", 11) == 0) loaded->cupti << name;
   const bool is_cuda = std::strncmp(file, "libcudart.so", 12) == 0 || std::strncmp(file, "libtorch_cuda.so", 16) == 0 ||
                        std::strncmp(file, "libnvrtc.so", 11) == 0 || std::strncmp(file, "libcublas.so", 12) == 0;
   if (is_cuda && loaded->folders < 8) {

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "callbacks.h"
 #include "convert.h"
+#include "cupti_copies.h"
 #include "cupti_session.h"
 #include "names.h"
 #include "notice.h"
@@ -171,6 +172,7 @@ bool Drain::TakeAll(bool is_last) {
   AddAnchor(true);
   const bool has_work = DrainActivity(&Writer());
   if (CuptiIsActive()) gpu_complete_until_ns = LastOperationEndNs();
+  if (CuptiIsActive()) LookForSecondCupti(is_last);
   TakeRows();
   TakeNames();
   TakeLayouts();

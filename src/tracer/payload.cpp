@@ -231,7 +231,15 @@ const LayoutEntry* LayoutAt(uint32_t i) {
   return IsKept(segment, kPerSegment * sizeof(LayoutEntry)) ? segment + i % kPerSegment : nullptr;
 }
 
-void ResetLayoutsAfterFork() { lock.ResetAfterFork(); }
+void ResetLayoutsAfterFork() {
+  lock.ResetAfterFork();
+  // The copy was taken while the parent went on.
+  uint32_t whole = 0;
+  while (whole < count.load(std::memory_order_relaxed) && segments[whole / kPerSegment] != nullptr) ++whole;
+  count.store(NamesAreWhole() ? whole : 0, std::memory_order_relaxed);
+  if (NamesAreWhole()) return;
+  for (Slot& slot : slots) slot.is_taken.store(false, std::memory_order_relaxed);
+}
 
 void WritePayloads(ThreadLog* log, trace::NvtxEvent event, uint32_t domain, uint64_t stamp, uint64_t range) {
   // Taken off first: a signal handler's event must not carry it too.

@@ -22,6 +22,7 @@
 #include "names.h"
 #include "notice.h"
 #include "pages.h"
+#include "payload.h"
 #include "proc_file.h"
 #include "process_facts.h"
 #include "shapes.h"
@@ -277,6 +278,7 @@ void ResetAfterFork() {
   Pages().ResetAfterFork();
   Strings().ResetAfterFork();
   ResetNamesAfterFork();
+  ResetLayoutsAfterFork();
   ResetNoticesAfterFork();
   ResetCaptureAfterFork();
   ResetCuptiFactsAfterFork();
