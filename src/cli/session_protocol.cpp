@@ -69,6 +69,14 @@ Answer WhenIdle(Session& session, const std::string& app) {
   };
 }
 
+// Answers when nobody can find the session any more.
+Answer WhenClosed(Session& session, const std::string& app) {
+  return [&session, app]() -> std::optional<std::string> {
+    if (!session.is_closed()) return std::nullopt;
+    return Facts(session, app, session.Last()).dump(-1, ' ', true);
+  };
+}
+
 Answer WhenStarted(Session& session, const std::string& app) {
   return [&session, app]() -> std::optional<std::string> {
     if (!session.HasStarted(MonotonicNs())) return std::nullopt;
@@ -97,7 +105,7 @@ Answer Carry(Session& session, const std::string& app, const Json& request) {
     const uint64_t signal = NumberAt(request, "signal", SIGTERM);
     if (signal > static_cast<uint64_t>(SIGRTMAX)) throw Error(ExitCode::kUsage, "'signal' is no signal");
     session.Shutdown(static_cast<int>(signal));
-    return WhenIdle(session, app);
+    return WhenClosed(session, app);
   }
   throw Error(ExitCode::kUsage, "'" + PathOfText(what) + "' is nothing that a session does",
               "gprof-cli and the session may be of different versions");

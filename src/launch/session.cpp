@@ -101,10 +101,11 @@ void Session::Shutdown(int signal) {
 int64_t Session::Attend(int64_t now_ns) {
   const bool is_waiting = state_ == SessionState::kStopping || state_ == SessionState::kCancelling;
   if (is_waiting) {
-    last_ = Now();
     // What dead processes left belongs to it as well.
     salvager_->Sweep(true);
-    const bool is_written = last_.IsComplete() && !salvager_->Poll();
+    const bool is_recovering = salvager_->Poll();
+    last_ = Now();
+    const bool is_written = last_.IsComplete() && !is_recovering;
     if (is_written || now_ns > since_ns_ + kStopPatienceNs) Leave();
   }
   if (is_shutting_down_ && !is_closed_ && state_ == SessionState::kIdle) {
