@@ -29,6 +29,7 @@ constinit std::atomic<uint32_t> asked{0};
 constinit std::atomic<uint32_t> done{0};
 constinit std::atomic<bool> asked_is_last{false};
 constinit std::atomic<bool> has_thread{false};
+constinit std::atomic<bool> flush_worked{true};
 // Beside the flush, what else the thread shall do.
 enum class Switch : uint32_t { kNone, kOn, kOff, kEndThread };
 constinit std::atomic<Switch> asked_switch{Switch::kNone};
@@ -72,9 +73,18 @@ void SwitchNow(bool on) {
   SetApiCallbacks(on);
 }
 
+void SayShutDown() {
+  Message message;
+  message << "CUPTI was shut down in the middle of the program, by another profiler (cuptiFinalize) or by an error of its "
+             "own; GPU work from then on is not recorded, and what it had not delivered is lost";
+  Say(trace::NoticeLevel::kWarning, message);
+}
+
 void FlushOnce(bool is_last) {
   last_point = ReadCuptiInstant();
-  Cupti().cuptiActivityFlushAll(0);
+  const CUptiResult flushed = Cupti().cuptiActivityFlushAll(0);
+  flush_worked.store(flushed != CUPTI_ERROR_NOT_INITIALIZED, std::memory_order_relaxed);
+  if (flushed == CUPTI_ERROR_NOT_INITIALIZED) SayShutDown();
   // At the end an unforced flush has been seen to leave buffers behind.
   if (is_last) Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   std::size_t count = 0;
@@ -226,7 +236,7 @@ bool FlushActivity(bool is_last, uint64_t timeout_ns) {
     taken_point = last_point;
     gpu_clock.Add(taken_point.cupti_ns, taken_point.monotonic_ns);
   }
-  return true;
+  return flush_worked.load(std::memory_order_relaxed);
 }
 
 uint64_t TakeCuptiDropped() { return dropped.exchange(0, std::memory_order_relaxed); }
