@@ -37,7 +37,7 @@ constinit std::atomic<uint64_t> started[kStarted] = {};  // watched start/end ra
 struct Window {
   std::atomic<uint64_t> start_ns, stop_ns;
 };
-constexpr uint32_t kWindows = 64;
+constexpr uint32_t kWindows = 256;
 Window windows[kWindows] GPROF_IN_ARENA = {};
 
 void Note(CaptureEvent event, CaptureTrigger trigger) {
@@ -186,6 +186,13 @@ void EndCapture(CaptureTrigger trigger) {
   WakeWriter();
 }
 
+void EndCaptureWithProcess() {
+  if (Config().capture_start == CaptureStart::kBegin || !IsCapturing()) return;
+  capture_is_on.store(false, std::memory_order_release);
+  const auto event = static_cast<uint8_t>(CaptureEvent::kStop), trigger = static_cast<uint8_t>(CaptureTrigger::kEnd);
+  Writer().Add(trace::CaptureRecord{MonotonicNs(), event, trigger, number});
+}
+
 void OnProfilerStart() {
   if (Config().capture_start == CaptureStart::kProfilerApi) BeginCapture(CaptureTrigger::kProfilerApi);
 }
@@ -234,15 +241,20 @@ void OnEndSeen(uint64_t range) {
 }
 
 bool IsOfCapture(uint64_t start_ns, uint64_t end_ns, bool is_always_on) {
-  if (Config().capture_start == CaptureStart::kBegin || start_ns == 0) return true;
+  const TracerConfig& config = Config();
+  const bool is_warmed_up = config.capture_start == CaptureStart::kSteps && config.steps.warmup != 0;
+  // Other work is recorded in captures only, however late it runs.
+  if (config.capture_start == CaptureStart::kBegin || start_ns == 0 || (!is_always_on && !is_warmed_up)) return true;
+  uint64_t oldest = ~0ull;
   for (const Window& window : windows) {
     const uint64_t from = window.start_ns.load(std::memory_order_relaxed);
     const uint64_t to = window.stop_ns.load(std::memory_order_relaxed);
-    if (from == 0 || end_ns < from) continue;
-    // Work of the other kinds that comes after the stop was launched before it.
-    if (!is_always_on || to == 0 || start_ns < to) return true;
+    if (from == 0) continue;
+    if (from < oldest) oldest = from;
+    if (end_ns >= from && (!is_always_on || to == 0 || start_ns < to)) return true;
   }
-  return false;
+  // Of captures so long ago nothing is known any more.
+  return number >= kWindows && end_ns < oldest;
 }
 
 }  // namespace gprof::tracer

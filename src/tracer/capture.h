@@ -25,6 +25,9 @@ void ResetCaptureAfterFork();
 void BeginCapture(trace::CaptureTrigger trigger);
 void EndCapture(trace::CaptureTrigger trigger);
 
+// The process ends within a capture. [writer thread, or whoever writes the end]
+void EndCaptureWithProcess();
+
 // The program called cudaProfilerStart (its callback at exit) or cudaProfilerStop (at entry).
 void OnProfilerStart();
 void OnProfilerStop();

@@ -10,6 +10,7 @@
 #include "capture.h"
 #include "cupti_session.h"
 #include "device_facts.h"
+#include "graph_level.h"
 #include "memory_records.h"
 #include "shapes.h"
 #include "strings.h"
@@ -158,6 +159,7 @@ void Convert(const CUpti_ActivityMemset4& m, ChunkWriter* writer, Cursor cursor)
 
 void Convert(const CUpti_ActivityGraphTrace2& g, ChunkWriter* writer, Cursor cursor) {
   const Span span = SpanOf(g.start, g.end);
+  CountGraphLaunch(g.graphId, span.start_ns, span.start_ns + span.duration_ns);
   AddOperation(trace::GraphLaunchRecord{span.start_ns, span.duration_ns, g.deviceId, g.contextId, g.streamId,
                                         g.correlationId, g.graphId},
                writer, cursor);

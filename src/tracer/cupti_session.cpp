@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "convert.h"
 #include "gpu_clock.h"
+#include "graph_level.h"
 #include "graph_nodes.h"
 #include "kinds.h"
 #include "notice.h"
@@ -87,6 +88,7 @@ void FlushOnce(bool is_last) {
   if (flushed == CUPTI_ERROR_NOT_INITIALIZED) SayShutDown();
   // At the end an unforced flush has been seen to leave buffers behind.
   if (is_last) Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (!is_last) DecideGraphLevel();
   std::size_t count = 0;
   const auto get_dropped = Cupti().cuptiActivityGetNumDroppedRecords;
   if (get_dropped != nullptr && get_dropped(nullptr, 0, &count) == CUPTI_SUCCESS) {

@@ -1,6 +1,7 @@
 #include "drain.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "activity.h"
 #include "arena.h"
@@ -21,8 +22,11 @@ namespace {
 
 Drain drain GPROF_IN_ARENA;
 
-// GPU work that was delivered by CUPTI ended before this, as far as it was handed over in order.
-uint64_t gpu_complete_until_ns GPROF_IN_ARENA = 0;
+void SayNotHandedOver() {
+  Message message;
+  message << "CUPTI did not hand over its last records; GPU work that ended after those in the trace is missing";
+  Say(trace::NoticeLevel::kWarning, message);
+}
 
 // A process that lives on with another program in it has called exec.
 trace::EndReason EndReasonOfDead() {
@@ -40,6 +44,15 @@ void Drain::Start(const trace::ProcessRecord& process, const trace::ProcessKey& 
   key_ = key;
   may_move_ = may_move;
   StartOutput();
+}
+
+uint64_t Drain::LastGpuNs() { return LastOperationEndNs(); }
+
+// The writer thread says more of the child when it runs; should the child die before, this is what is known.
+void Drain::ResetAfterFork() {
+  *this = Drain();
+  process_.is_forked = 1;
+  process_.parent_pid = static_cast<uint32_t>(getppid());
 }
 
 void Drain::StartOutput() {
@@ -168,10 +181,10 @@ bool Drain::TakeAll(bool is_last) {
   constexpr uint64_t kPatienceNs = 50u * 1000000u;
   constexpr uint64_t kLastPatienceNs = 2000u * 1000000u;
   TellProcess();
-  FlushActivity(is_last, is_last ? kLastPatienceNs : kPatienceNs);
+  if (CuptiIsActive()) gpu_is_complete_ = FlushActivity(is_last, is_last ? kLastPatienceNs : kPatienceNs);
+  if (is_last && !gpu_is_complete_) SayNotHandedOver();
   AddAnchor(true);
   const bool has_work = DrainActivity(&Writer());
-  if (CuptiIsActive()) gpu_complete_until_ns = LastOperationEndNs();
   if (CuptiIsActive()) LookForSecondCupti(is_last);
   TakeRows();
   TakeNames();
@@ -202,7 +215,8 @@ void Drain::Salvage(uint64_t died_ns) {
   TakeNotices();
   TakeLosses();
   trace::EndRecord end{last_ns_, static_cast<uint8_t>(EndReasonOfDead()), Writer().chunks_written()};
-  if (process_has_cupti_) end.gpu_complete_until_ns = gpu_complete_until_ns != 0 ? gpu_complete_until_ns : process_.start_ns;
+  gpu_is_complete_ = !process_has_cupti_;
+  end.gpu_complete_until_ns = GpuCompleteUntilNs();
   Writer().Flush();
   end.chunks_written = Writer().chunks_written();
   Writer().Add(end);

@@ -27,6 +27,10 @@ class Drain {
   // The calls that threads are in when the process ends.
   void TakeOpenCalls();
 
+  void ResetAfterFork();
+  // GPU work that ended later may be missing; 0: none is.
+  uint64_t GpuCompleteUntilNs() const { return gpu_is_complete_ ? 0 : process_.start_ns > LastGpuNs() ? process_.start_ns : LastGpuNs(); }
+
   // [salvage] Takes over from a drain that was interrupted anywhere, and takes everything there is.
   void Salvage(uint64_t died_ns);
 
@@ -44,6 +48,8 @@ class Drain {
   uint64_t last_ns_ = 0;          // latest moment that is known of the process
   uint32_t names_done_ = 0, layouts_done_ = 0, notices_done_ = 0;
   uint32_t notices_said_ = 0;     // on stderr
+  static uint64_t LastGpuNs();
+  bool gpu_is_complete_ = true;   // as far as CUPTI's last flushes tell
   bool process_told_ = false, process_has_cupti_ = false, may_move_ = false;
 };
 

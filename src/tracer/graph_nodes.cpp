@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "clock.h"
+#include "graph_level.h"
 #include "thread_log.h"
 
 namespace gprof::tracer {
@@ -45,6 +46,7 @@ void OnGraphNode(const CUpti_ResourceData& data) {
   row.stamp = Stamp();
   row.node = node;
   row.original = NodeId(graph.originalNode);
+  if (row.original != 0) CountGraphNode(row.graph);
   row.node_type = static_cast<uint8_t>(graph.nodeType);
   if (unsigned char* at = log->Reserve(sizeof row); at != nullptr) {
     std::memcpy(at, &row, sizeof row);

@@ -111,13 +111,17 @@ void Enable(Group group) {
   }
 }
 
+void DisableOne(std::size_t i) {
+  if (Cupti().cuptiActivityDisable == nullptr || !is_on[i].exchange(false)) return;
+  const CUptiResult result = Cupti().cuptiActivityDisable(kKinds[i].kind);
+  if (result == CUPTI_SUCCESS) return;
+  is_on[i] = true;
+  SayRefused(kKinds[i].plural, "cannot be switched off", result);
+}
+
 void Disable(Group group) {
   for (std::size_t i = kCount; i-- > 0;) {
-    if (kKinds[i].group != group || !is_on[i].exchange(false)) continue;
-    const CUptiResult result = Cupti().cuptiActivityDisable(kKinds[i].kind);
-    if (result == CUPTI_SUCCESS) continue;
-    is_on[i] = true;
-    SayRefused(kKinds[i].plural, "cannot be switched off", result);
+    if (kKinds[i].group == group) DisableOne(i);
   }
 }
 
@@ -129,8 +133,14 @@ void SetWorkKinds(bool on) {
   is_work_on = on;
   if (on) {
     Enable(Group::kWork);
-  } else if (Cupti().cuptiActivityDisable != nullptr) {
+  } else {
     Disable(Group::kWork);
+  }
+}
+
+void RecordGraphNodes() {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (kKinds[i].kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) DisableOne(i);
   }
 }
 

@@ -10,6 +10,9 @@ void EnableFactKinds();
 // What CUPTI refuses is said once. [one thread at a time]
 void SetWorkKinds(bool on);
 
+// Stops recording graphs as a whole, for good: each of their nodes is recorded from then on.
+void RecordGraphNodes();
+
 // The driver is up: kinds that CUPTI refuses within cuInit are enabled now, if they are wanted.
 void EnableLateKinds();
 

@@ -36,7 +36,7 @@ namespace {
 
 enum class State : uint32_t { kNotStarted, kOff, kRecording, kForked, kStopped };
 // What the writer thread is asked for, besides its round.
-enum class Request : uint32_t { kNone, kFlush, kEnd };
+enum class Request : uint32_t { kNone, kFlush, kLastFlush, kEnd };
 
 constexpr uint64_t kMsNs = 1000000;
 constexpr uint64_t kFirstFlushNs = 20 * kMsNs;  // short programs lose little where nothing can be salvaged
@@ -51,6 +51,7 @@ Order order;                                          // the last that was carri
 bool is_forked = false;
 bool has_thread = false;
 constinit std::atomic<uint32_t> writer_tid{0};
+constinit std::atomic<uint32_t> has_own_root{0};       // the writer thread is on its own
 
 constinit std::atomic<Request> request{Request::kNone};
 constinit std::atomic<uint32_t> answered{0};          // counts the requests that were carried out
@@ -71,8 +72,9 @@ void WriteEnd() {
   Drain& drain = OwnDrain();
   drain.TakeOpenCalls();
   drain.TakeAll(true);
+  EndCaptureWithProcess();
   const auto reason = static_cast<uint8_t>(trace::EndReason::kExit);
-  Writer().Add(trace::EndRecord{MonotonicNs(), reason, Writer().chunks_written(), 0});
+  Writer().Add(trace::EndRecord{MonotonicNs(), reason, Writer().chunks_written(), drain.GpuCompleteUntilNs()});
   Writer().Flush();
   drain.TakeNotices();
   FinishArena();
@@ -87,11 +89,10 @@ void StartDrain() {
 }
 
 void CarryOut(Request what) {
-  if (what == Request::kEnd) {
-    WriteEnd();
-  } else {
-    OwnDrain().TakeAll(true);
-  }
+  if (what == Request::kEnd) return WriteEnd();
+  OwnDrain().TakeAll(true);
+  // Here, because nothing may call CUPTI once the answer is given: the driver goes away then.
+  if (what == Request::kLastFlush) ForgetCupti();
 }
 
 // What was launched in the capture and still runs is waited for as long as something comes.
@@ -103,12 +104,14 @@ void DeliverCapture() {
 }
 
 void SetOutput(const Order& wanted) {
+  if (wanted.output[0] == 0) return;
   std::memcpy(config.output, wanted.output, sizeof config.output);
   config.output_device = wanted.output_device;
   config.output_inode = wanted.output_inode;
 }
 
 bool IsSameOutput(const Order& wanted) {
+  if (wanted.output[0] == 0) return true;
   return std::strcmp(config.output, wanted.output) == 0 && config.output_inode == wanted.output_inode &&
          config.output_device == wanted.output_device;
 }
@@ -217,6 +220,8 @@ void* RunWriterThread(void* name) {
   writer_tid.store(CurrentTid(), std::memory_order_relaxed);
   // A lock in the target's own table could be undone by its next close of all descriptors.
   if (LeaveTargetsDescriptors()) LockArena();
+  has_own_root.store(1, std::memory_order_release);
+  FutexWake(&has_own_root);
   StartDrain();
   Pace pace;
   uint32_t idle_rounds = 0;
@@ -271,6 +276,7 @@ void AfterForkInChild() {
 
 // After OpenArena has put a copy of the parent's memory in its place.
 void ResetAfterFork() {
+  OwnDrain().ResetAfterFork();
   ResetLogsAfterFork();
   ResetActivityAfterFork();
   Writer().ResetAfterFork();
@@ -284,8 +290,20 @@ void ResetAfterFork() {
   ResetCuptiFactsAfterFork();
   request_lock.ResetAfterFork();
   request.store(Request::kNone, std::memory_order_relaxed);
+  has_own_root.store(0, std::memory_order_relaxed);
   order = {};
   is_forked = true;
+}
+
+// A program that calls chroot next thing would take the thread along, before it can see the trace.
+void WaitForOwnRoot() {
+  constexpr uint64_t kPatienceNs = 100 * kMsNs;
+  const uint64_t deadline = MonotonicNs() + kPatienceNs;
+  while (has_own_root.load(std::memory_order_acquire) == 0) {
+    const uint64_t now = MonotonicNs();
+    if (now >= deadline) return;
+    FutexWait(&has_own_root, 0, deadline - now);
+  }
 }
 
 void BeginRecording(bool is_child) {
@@ -301,7 +319,7 @@ void BeginRecording(bool is_child) {
   const trace::ArenaState begun = IsCapturing() ? trace::ArenaState::kRecording : trace::ArenaState::kIdle;
   Header().state.store(static_cast<uint32_t>(begun), std::memory_order_release);
   has_thread = StartThread(RunWriterThread, "gprof-flush");
-  if (has_thread) return;
+  if (has_thread) return WaitForOwnRoot();
   StartDrain();
   Message message;
   message << "the tracer's thread cannot be started (limit of processes or memory); the trace is written at exit only";
@@ -313,8 +331,9 @@ constinit std::atomic<int> exits_to_come{0};
 // Registered within the driver's start-up, so it runs before the driver's own teardown; the last one of these to run
 // is the first that was registered, and after it CUPTI is not called again.
 void FlushAtExit() {
-  if (IsRecording() && CuptiIsActive()) Ask(Request::kFlush);
-  if (exits_to_come.fetch_sub(1) == 1) ForgetCupti();
+  const bool is_last = exits_to_come.fetch_sub(1) == 1;
+  if (IsRecording() && CuptiIsActive()) Ask(is_last ? Request::kLastFlush : Request::kFlush);
+  if (is_last) ForgetCupti();
 }
 
 }  // namespace
