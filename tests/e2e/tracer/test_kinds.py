@@ -1,6 +1,8 @@
 """Memory, pools, managed memory, events, graph nodes, host functions, payloads, ranks: facts of the programs = records."""
 import collections
 import itertools
+import re
+import subprocess
 import sys
 
 import harness
@@ -137,6 +139,46 @@ class GraphNodes(Kinds):
         _, trace = self.facts_run("graph", options=["--cuda-graph-trace", "node", "-c", "cudaProfilerApi"])
         self.assertEqual(len(trace.of("graph_node")), 4)
         self.assertEqual(trace.of("kernel") + trace.of("api"), [])
+
+
+class GraphLevel(Kinds):
+    """--cuda-graph-trace auto: as a whole first, node by node once that is known to be affordable."""
+
+    def launch_until_decided(self, nodes, pause_us, words):
+        """Runs until the decision is in the trace; the program then launches ten times more."""
+        stop = self.folder / "stop"
+        options = ["--cuda-graph-trace", "auto", "--flush-ms", "20"]
+        trace, command = self.profile_command(kinds("13.0"), ["graphs", nodes, pause_us, stop], options)
+        with subprocess.Popen(command, env=self.environment("13.0", None), cwd=self.folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
+            try:
+                harness.wait_for(lambda: trace.exists() and words in trace.read_bytes(), words, 60)
+            finally:
+                stop.touch()
+            out, err = process.communicate(timeout=harness.DEADLINE_S)
+        self.assertEqual(process.returncode, 0, err.decode())
+        run = harness.Run(command, process.returncode, out.decode(), err.decode(), trace, "")
+        self.assert_clean(run.trace)
+        return run.trace, run.facts("launches")[0]["count"]
+
+    def test_few_nodes_are_recorded_one_by_one(self):
+        trace, launches = self.launch_until_decided(2, 5000, b"node by node")
+        whole, nodes = trace.of("graph_launch"), trace.of("kernel")
+        self.assertGreaterEqual(len(whole), 1)
+        self.assertGreaterEqual(len(nodes), 20)
+        # Each launch is there once, in one of the two ways.
+        self.assertEqual(len(whole) + len(nodes) / 2, launches)
+        self.assertEqual(len({c["correlation"] for c in whole + nodes}), launches)
+        self.assertLess(max(w["start_ns"] for w in whole), min(n["start_ns"] for n in nodes))
+        clones = {n["node"] for n in trace.of("graph_node") if n["original"] != 0}
+        self.assertEqual({n["graph_node"] for n in nodes}, clones)
+
+    def test_many_nodes_stay_a_whole(self):
+        trace, launches = self.launch_until_decided(10000, 0, b"recorded as a whole")
+        self.assertEqual((len(trace.of("graph_launch")), trace.of("kernel")), (launches, []))
+        notices = [n["message"] for n in trace.of("notice") if "nodes a second" in n["message"]]
+        self.assertEqual(len(notices), 1)
+        self.assertGreater(int(re.search(r"about (\d+) nodes", notices[0]).group(1)), 20000)
 
 
 class HostFunctions(Kinds):

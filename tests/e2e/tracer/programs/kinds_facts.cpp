@@ -1,5 +1,5 @@
 // Everything that is recorded beyond launches and copies: memory, pools, managed memory, events, graph nodes, host
-// functions and the profiler API. usage: kinds_facts memory|managed|events|graph|host|profiler
+// functions and the profiler API. usage: kinds_facts memory|managed|events|graph|host|profiler, or graphs NODES PAUSE STOP
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -133,6 +133,30 @@ void UseGraph() {
   facts::Say(R"({"fact":"me","tid":%u})", facts::Tid());
 }
 
+// Launches a graph of `nodes` kernels every `pause_us` until the file `stop` is there, then ten times more.
+void LaunchGraphs(int nodes, int pause_us, const char* stop) {
+  cudaGraph_t graph;
+  cudaGraphNode_t node;
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaKernelNodeParams kernel{};
+  kernel.func = const_cast<FakeKernel*>(&work);
+  kernel.gridDim = dim3(1);
+  kernel.blockDim = dim3(64);
+  for (int i = 0; i < nodes; ++i) CHECK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  int launches = 0;
+  const auto launch = [&] {
+    CHECK(cudaGraphLaunch(exec, nullptr));
+    CHECK(cudaDeviceSynchronize());
+    ++launches;
+    usleep(static_cast<useconds_t>(pause_us));
+  };
+  while (access(stop, F_OK) != 0) launch();
+  for (int i = 0; i < 10; ++i) launch();
+  facts::Say(R"({"fact":"launches","count":%d,"nodes":%d})", launches, nodes);
+}
+
 std::atomic<int> calls{0};
 void CUDART_CB Call(void* data) { calls += *static_cast<int*>(data); }
 
@@ -165,6 +189,7 @@ int main(int argc, char** argv) {
   else if (what == "managed") UseManagedMemory();
   else if (what == "events") UseEvents();
   else if (what == "graph") UseGraph();
+  else if (what == "graphs" && argc == 5) LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
   else if (what == "host") UseHostFunctions();
   else if (what == "profiler") UseProfilerApi();
   else return 98;
