@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Prints the kernels of a trace of gprof-cli with their number and total time.
+"""Prints the kernels of a trace of gprof-cli with their number and total time, or all records of one kind.
 
     read_trace.py run.trace
+    read_trace.py run.trace 34       the records of kind 34 (nvtx_payload), a line each: the values of its columns
 
-Shows how little it takes to read the format without gprof-cli; docs/trace-format.md describes it. Kernels that need
-columns of newer versions, damaged chunks and kinds that are not known here are no problem: they are skipped.
+Shows how little it takes to read the format without gprof-cli; docs/trace-format.md describes it and lists the kinds.
+Columns of newer versions, damaged chunks and kinds that are not known here are no problem: they are skipped. Numbers
+are printed as they are stored: names as the ids of their strings, signed numbers in zigzag form.
 """
 import struct
 import sys
@@ -100,9 +102,21 @@ def blocks(body):
         at = end
 
 
+def print_kind(data, wanted):
+    """The records of one kind; columns of bytes (payloads, texts) in hexadecimal."""
+    for (_, _, pid, _), _, body in chunks(data):
+        for kind, columns in blocks(body):
+            if kind == wanted:
+                for row in zip(*columns):
+                    print(pid, *(v.hex() or "-" if isinstance(v, bytes) else v for v in row))
+
+
 def main():
     with open(sys.argv[1], "rb") as file:
         data = file.read()
+    if len(sys.argv) > 2:
+        print_kind(data, int(sys.argv[2]))
+        return
     names, kernels = {}, {}
     for process, _, body in chunks(data):
         for kind, columns in blocks(body):

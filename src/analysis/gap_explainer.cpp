@@ -30,7 +30,7 @@ const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
   const GpuOp& op = trace_.ops[gap.after];
   const uint32_t call = OutermostCall(trace_, op.api);
   if (call == kNone || trace_.api_calls[call].thread == kNone) {
-    parts_.push_back({Cause::kUnknown, gap.DurationNs(), kNone, {}, WhyUnknown(op)});
+    parts_.push_back({Cause::kUnknown, gap.DurationNs(), kNone, {}, WhyUnknown(gap)});
   } else {
     ExplainByCall(gap, call);
   }
@@ -91,7 +91,9 @@ bool GapExplainer::WaitsForEvent(const GpuOp& op, const ApiCall& call) const {
   return after != waits.begin() && *(after - 1) > last_launch_ns_[op.stream];
 }
 
-UnknownReason GapExplainer::WhyUnknown(const GpuOp& op) const {
+UnknownReason GapExplainer::WhyUnknown(const Gap& gap) const {
+  const GpuOp& op = trace_.ops[gap.after];
+  if (gap.is_cut_after) return UnknownReason::kCaptureEnded;
   if (op.is_from_before) return UnknownReason::kBeforeCapture;
   if (op.process != kNone && process_has_calls_[op.process] == 0) return UnknownReason::kNoCalls;
   return trace_.health.IsComplete() ? UnknownReason::kNoCall : UnknownReason::kIncomplete;

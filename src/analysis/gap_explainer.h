@@ -22,7 +22,7 @@ class GapExplainer {
  private:
   void ExplainByCall(const Gap& gap, uint32_t call);
   void AddHost(const ApiCall& call, int64_t from_ns, int64_t to_ns);
-  UnknownReason WhyUnknown(const GpuOp& op) const;
+  UnknownReason WhyUnknown(const Gap& gap) const;
   bool WaitsForEvent(const GpuOp& op, const ApiCall& call) const;
 
   const Trace& trace_;

@@ -18,8 +18,9 @@ enum class UnknownReason : uint8_t {
   kBeforeProcess,
   kBeforeCapture,
   kNotRecorded,
+  kCaptureEnded,
 };
-inline constexpr size_t kUnknownReasonCount = 7;
+inline constexpr size_t kUnknownReasonCount = 8;
 
 // A piece of a gap.
 struct Part {

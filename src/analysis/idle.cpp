@@ -31,7 +31,8 @@ std::string WhyUnknown(const IdleSummary& summary) {
       {UnknownReason::kNoCall, "the call was made before the recording or by something that is not traced"},
       {UnknownReason::kBeforeProcess, "the process that launched next had not started"},
       {UnknownReason::kBeforeCapture, "the call was made before the capture"},
-      {UnknownReason::kNotRecorded, "the process that launched next was not recorded then"}};
+      {UnknownReason::kNotRecorded, "the process that launched next was not recorded then"},
+      {UnknownReason::kCaptureEnded, "the capture ended before other work came"}};
   std::string text;
   for (const auto& [reason, words] : kReasons) {
     const int64_t idle_ns = summary.UnknownNs(reason);

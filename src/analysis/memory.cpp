@@ -196,7 +196,7 @@ struct Pool {
   uint32_t device = kNone;
   int64_t trims = 0;
   uint64_t size_bytes = 0, used_bytes = 0, threshold_bytes = 0;
-  int64_t created_ns = 0, destroyed_ns = 0;
+  Cell created_ns, destroyed_ns;  // empty where it was not recorded
   bool is_imported = false;
 };
 
@@ -345,10 +345,9 @@ void AddManagedFindings(const Trace& trace, const ManagedTraffic& sums, std::vec
   if (faults.count > 0) {
     findings->push_back({"memory.page_faults", SeverityOf(trace, faults.time_ns),
                          "The GPU faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
-                             " of managed memory, " + FormatNs(static_cast<double>(faults.time_ns)) +
-                             " in which kernels waited for pages",
-                         "Prefetch with cudaMemPrefetchAsync before the kernel starts: faults come page by page, a "
-                         "prefetch moves everything at once.",
+                             " of managed memory, which took " + FormatNs(static_cast<double>(faults.time_ns)),
+                         "Prefetch with cudaMemPrefetchAsync before the kernel starts: it moves at once what faults "
+                         "fetch in pieces while the kernel waits.",
                          faults.time_ns, "time that the driver took for those faults"});
   }
 }

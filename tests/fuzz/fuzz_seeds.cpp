@@ -2,7 +2,9 @@
 #include <fstream>
 #include <string>
 
+#include "linked_trace.h"
 #include "random_trace.h"
+#include "trace/assemble.h"
 #include "trace/dump.h"
 
 namespace {
@@ -16,6 +18,8 @@ void Write(const std::string& folder, uint64_t seed, std::string_view bytes) {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   constexpr uint64_t kSeeds = 60;
+  Write(argv[1], kSeeds, gprof::AssembleTrace(gprof::kLinkedTrace));
+  Write(argv[2], kSeeds, gprof::kLinkedTrace);
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     const std::string bytes = gprof::RandomTrace(seed);
     std::string text;

@@ -3,8 +3,10 @@
 #include <cstring>
 #include <string>
 
+#include "linked_trace.h"
 #include "random_trace.h"
 #include "targets.h"
+#include "trace/assemble.h"
 #include "trace/dump.h"
 
 namespace gprof {
@@ -48,7 +50,8 @@ void Run() {
   Random random(2026);
   for (int round = 0; round < kRounds; ++round) {
     const uint64_t seed = random.Below(40);
-    std::string trace = RandomTrace(seed), text = DumpOf(trace);
+    const bool is_linked = random.Below(4) == 0;
+    std::string trace = is_linked ? AssembleTrace(kLinkedTrace) : RandomTrace(seed), text = DumpOf(trace);
     const std::string other_trace = RandomTrace(seed + 1), other_text = DumpOf(other_trace);
     for (uint64_t n = 1 + random.Below(6); n > 0; --n) {
       Mutate(random, other_trace, &trace);

@@ -77,6 +77,25 @@ class ReadTrace(unittest.TestCase):
         damaged = self.check(bytes(trace))
         self.assertNotEqual(whole, damaged)
 
+    def rows_of_kind(self, text, kind):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.trace")
+            with open(path, "wb") as file:
+                file.write(run(ASSEMBLE, data=text.encode()))
+            output = run(sys.executable, READ_TRACE, path, str(kind)).decode()
+        return [line.split() for line in output.splitlines()]
+
+    def test_reads_the_bytes_of_payloads(self):
+        rows = self.rows_of_kind('nvtx_payload time_ns=9 tid=7 domain=1 schema=16777217 event=2 data="\\x00\\xffA"\n'
+                                 "nvtx_payload time_ns=10 tid=7 domain=1 schema=16777218 event=1\n", 34)
+        self.assertEqual(rows, [["1", "9", "7", "1", "0", "16777217", "2", "00ff41"],
+                                ["1", "10", "7", "1", "0", "16777218", "1", "-"]])
+
+    def test_reads_captures_of_every_process(self):
+        rows = self.rows_of_kind("capture time_ns=5 event=1 trigger=4 number=1\ncapture time_ns=8 event=2 number=1\n"
+                                 "chunk pid=3\ncapture time_ns=6 event=1 trigger=6 number=1\n", 26)
+        self.assertEqual(rows, [["1", "5", "1", "4", "1"], ["1", "8", "2", "0", "1"], ["3", "6", "1", "6", "1"]])
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
