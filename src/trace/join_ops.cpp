@@ -68,8 +68,11 @@ void LinkOthers(Draft& draft, const CorrelationIndex& calls) {
   link(draft.trace.event_records);
 }
 
-void CountUnmatchedLaunches(Draft& draft, const std::vector<bool>& is_matched) {
+void CountUnmatchedLaunches(Draft& draft, std::vector<bool>& is_matched) {
   Trace& t = draft.trace;
+  for (const GraphNode& node : t.graph_nodes) {
+    if (node.api != kNone) is_matched[node.api] = true;
+  }
   std::vector<StreamCapture> capture_of(draft.names.size());
   for (std::size_t i = 0; i < capture_of.size(); ++i) {
     capture_of[i] = CaptureOf(draft.names.Text(NameId{static_cast<uint32_t>(i)}));

@@ -37,15 +37,17 @@ Trace JoinTrace(Draft draft) {
   FinishStreams(draft);
   NameThreads(draft);
   PairCaptures(draft);
+  std::vector<bool> has_op;
   {
     const CorrelationIndex calls = OrderApiCalls(draft);
     OrderOps(draft);
     LinkOthers(draft, calls);
-    CountUnmatchedLaunches(draft, LinkOps(draft, calls));
+    has_op = LinkOps(draft, calls);
   }
   PairRanges(draft);
   LinkCallsToRanges(t);
   LinkGraphNodes(t);
+  CountUnmatchedLaunches(draft, has_op);
   SortMarks(draft);
   DecodePayloads(draft);
   SortByStart(t.syncs);

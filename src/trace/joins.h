@@ -62,7 +62,8 @@ void OrderOps(Draft& draft);
 // Marks the calls that an operation is known of, and those around them.
 std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls);
 void LinkOthers(Draft& draft, const CorrelationIndex& calls);
-void CountUnmatchedLaunches(Draft& draft, const std::vector<bool>& is_matched);
+// After the nodes of graphs are known: a launch that made one has no operation of its own.
+void CountUnmatchedLaunches(Draft& draft, std::vector<bool>& is_matched);
 
 // join_nvtx.cpp: ranges from their ends, the range that each call was made in, and what payloads say.
 void PairRanges(Draft& draft);

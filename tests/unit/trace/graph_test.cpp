@@ -80,6 +80,16 @@ TEST(GraphNodes, SaidTwiceAreOne) {
   EXPECT_EQ(t.graph_nodes[0].api, kNone);
 }
 
+// The call that began to capture the stream may not be in the trace: it was made before the recording.
+TEST(GraphNodes, MadeByALaunchAreWhatItLaunched) {
+  const std::string launch =
+      "api start_ns=110 duration_ns=10 tid=7 correlation=1 function=\"cudaLaunchKernel\" domain=1\n"
+      "api start_ns=112 duration_ns=6 tid=7 correlation=1 function=\"cuLaunchKernel\" domain=2\n";
+  EXPECT_EQ(LoadText(launch).health.unmatched_launches, 1u);
+  EXPECT_EQ(LoadText(launch + "graph_node time_ns=115 tid=7 node=40\n").health.unmatched_launches, 0u);
+  EXPECT_EQ(LoadText(launch + "graph_node time_ns=115 tid=8 node=40\n").health.unmatched_launches, 1u);
+}
+
 TEST(EventRecords, KnowTheirStreamAndCall) {
   const Trace t = LoadText(
       "api start_ns=10 duration_ns=5 tid=7 correlation=4 function=\"cudaEventRecord\" domain=1\n"
