@@ -72,12 +72,14 @@ def read_slots(path):
 
 
 def is_alive(pid):
-    """Whether a process, child of ours or not, still runs."""
-    try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+    """Whether a process, child of ours or not, still runs: its first thread may be gone before the others."""
+    states = []
+    for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+        try:
+            states.append(stat.read_text().rpartition(")")[2].split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return any(state not in "ZX" for state in states)
 
 
 class Checker:
