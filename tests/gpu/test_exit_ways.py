@@ -44,8 +44,7 @@ class ExitWays(support.GpuTest):
         except ProcessLookupError:
             pass
 
-    def start(self, how, doing):
-        name = f"{how}-{doing}"
+    def start(self, name, how, doing):
         self.go, self.page = self.folder / f"go-{name}", self.folder / f"progress-{name}"
         path = self.folder / f"{name}.trace"
         command = [support.COMMAND, "profile", "-f", "-o", path, "--", support.PROGRAMS / "gpu_exit_matrix", how, doing]
@@ -61,12 +60,13 @@ class ExitWays(support.GpuTest):
         return path, process, pid
 
     def end(self, how, doing):
+        name = f"{how}-{doing}"
         if how not in ("launcher_killed", "both_killed"):
-            path, process, _ = self.start(how, doing)
+            path, process, _ = self.start(name, how, doing)
             self.go.touch()
             self.assertEqual(process.wait(timeout=support.TIMEOUT_S), exit_matrix.WAYS[how].code)
             return path
-        path, process, pid = self.start("return", doing)
+        path, process, pid = self.start(name, "return", doing)
         process.kill()
         process.wait(timeout=support.TIMEOUT_S)
         if how == "both_killed":

@@ -133,6 +133,12 @@ class SeveralProcesses(Flushed):
             self.assertEqual(run.code, 11, run.err)
             self.assertEqual(run.trace.problems, [])
 
+    def test_fork_at_any_moment(self):
+        """The child takes over what the parent, which goes on, is changing."""
+        for _ in range(25):
+            run = self.profile("ways_out", "fork__exit", EVENTS, version=None)
+            self.assertEqual(run.code, 11, run.err)
+
     def test_child_is_the_first_to_use_cuda(self):
         run = self.profile("ways_out", "fork_first", EVENTS)
         self.assertEqual(run.code, 12, run.err)
