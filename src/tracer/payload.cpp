@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "arena.h"
@@ -30,7 +31,7 @@ constinit std::atomic<uint64_t> next_number{NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START
 struct Layout {
   uint32_t domain = 0;
   uint64_t number = 0;
-  uint64_t bytes = 0;  // 0: they differ
+  Extent extent;  // no bytes: they differ
   trace::StringId name;
   MessageForm message = MessageForm::kNone;
   uint64_t message_offset = 0;
@@ -86,9 +87,9 @@ uint64_t NumberOf(bool is_given, uint64_t number) {
   return is_good ? number : next_number.fetch_add(1, std::memory_order_relaxed);
 }
 
-uint64_t NestedBytes(uint32_t domain, uint64_t type) {
+Extent NestedIn(uint32_t domain, uint64_t type) {
   const Layout* nested = Find(domain, type);
-  return nested == nullptr ? 0 : nested->bytes;
+  return nested == nullptr ? Extent{} : nested->extent;
 }
 
 uint32_t Cut(uint64_t n) { return static_cast<uint32_t>(std::min<uint64_t>(n, ~0u)); }
@@ -105,8 +106,8 @@ void NoteMessage(const nvtxPayloadSchemaEntry_t& entry, uint64_t offset, const E
 void AppendEntries(const nvtxPayloadSchemaAttr_t& schema, std::size_t entries, Walk* walk, Layout* layout) {
   for (std::size_t i = 0; i < entries; ++i) {
     const nvtxPayloadSchemaEntry_t& given = schema.entries[i];
-    const uint64_t nested_bytes = NestedBytes(layout->domain, given.type);
-    const Extent extent = ExtentOf(given, nested_bytes);
+    const Extent nested = NestedIn(layout->domain, given.type);
+    const Extent extent = ExtentOf(given, nested);
     LayoutEntry e{};
     e.kind = trace::RecordKind::kNvtxSchemaEntry;
     e.entry.domain = layout->domain;
@@ -116,7 +117,7 @@ void AppendEntries(const nvtxPayloadSchemaAttr_t& schema, std::size_t entries, W
     e.entry.entry_type = given.type;
     e.entry.array_length = given.arrayOrUnionDetail;
     e.entry.offset_bytes = walk->Place(given, extent);
-    e.entry.size_bytes = Cut(BytesOfType(given.type) != 0 ? BytesOfType(given.type) : nested_bytes);
+    e.entry.size_bytes = Cut(BytesOfType(given.type) != 0 ? BytesOfType(given.type) : nested.bytes);
     e.entry.name = Strings().Intern(given.name);
     NoteMessage(given, e.entry.offset_bytes, extent, layout);
     Append(e);
@@ -145,7 +146,7 @@ std::size_t BytesOf(uint32_t domain, const nvtxPayloadData_t& payload) {
   if (payload.payload == nullptr) return 0;
   if (payload.size != SIZE_MAX) return payload.size;
   const Layout* layout = Find(domain, payload.schemaId);
-  return layout != nullptr ? layout->bytes : BytesOfType(payload.schemaId);
+  return layout != nullptr ? layout->extent.bytes : BytesOfType(payload.schemaId);
 }
 
 void WritePayload(ThreadLog* log, NvtxPayloadRow row, const nvtxPayloadData_t& payload) {
@@ -194,11 +195,13 @@ uint64_t RegisterSchema(uint32_t domain, const nvtxPayloadSchemaAttr_t& schema) 
   if (Find(domain, layout.number) != nullptr) return layout.number;
   AppendEntries(schema, head.entries, &walk, &layout);
   const bool is_dynamic = head.type == NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC;
-  layout.bytes = is_dynamic ? 0 : head.static_bytes != 0 ? head.static_bytes : walk.Bytes();
+  layout.extent = walk.Whole();
+  if (is_dynamic) layout.extent.bytes = 0;
+  if (!is_dynamic && head.static_bytes != 0) layout.extent.bytes = head.static_bytes;
   Remember(layout);
   LayoutEntry e{};
   e.kind = trace::RecordKind::kNvtxSchema;
-  e.schema = {domain, layout.number, Cut(head.type), Cut(head.flags), Cut(layout.bytes), Cut(head.entries), layout.name};
+  e.schema = {domain, layout.number, Cut(head.type), Cut(head.flags), Cut(layout.extent.bytes), Cut(head.entries), layout.name};
   Append(e);
   return layout.number;
 }
@@ -208,7 +211,9 @@ uint64_t RegisterEnum(uint32_t domain, const nvtxPayloadEnumAttr_t& enumeration)
   Layout layout;
   layout.domain = domain;
   layout.number = NumberOf(has(NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID), enumeration.schemaId);
-  layout.bytes = has(NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) ? enumeration.sizeOfEnum : sizeof(int);
+  const std::size_t size = has(NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) ? enumeration.sizeOfEnum : sizeof(int);
+  const bool is_integer = size <= 8 && std::has_single_bit(size);
+  layout.extent.bytes = layout.extent.alignment = is_integer ? size : sizeof(int);
   const bool has_entries = has(NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES) && has(NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES);
   const std::size_t entries =
       has_entries && enumeration.entries != nullptr ? std::min(enumeration.numEntries, kMaxEntries) : 0;

@@ -71,14 +71,13 @@ uint32_t BytesOfType(uint64_t type) {
   return 0;
 }
 
-Extent ExtentOf(const nvtxPayloadSchemaEntry_t& entry, uint64_t nested_bytes) {
+Extent ExtentOf(const nvtxPayloadSchemaEntry_t& entry, const Extent& nested) {
   constexpr uint64_t kMaxAlignment = 16, kLargest = 1u << 30;
   if ((entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER) != 0) return {sizeof(void*), sizeof(void*)};
   if ((entry.flags & kElsewhere) != 0) return {};
   const uint64_t type_bytes = BytesOfType(entry.type);
-  const uint64_t one = type_bytes != 0 ? type_bytes : nested_bytes;
-  // A nested layout is aligned as its widest member, which is not kept: eight is the widest that is usual.
-  const uint64_t alignment = type_bytes != 0 ? std::min(type_bytes, kMaxAlignment) : one % 8 == 0 ? 8 : 4;
+  const uint64_t one = type_bytes != 0 ? type_bytes : nested.bytes;
+  const uint64_t alignment = type_bytes != 0 ? std::min(type_bytes, kMaxAlignment) : nested.alignment;
   const uint64_t array = entry.flags & kArrayMask;
   if (array == 0 && !IsString(entry.type)) return {one, alignment};
   const bool is_fixed = array == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE || array == 0;
@@ -103,7 +102,7 @@ uint64_t Walk::Place(const nvtxPayloadSchemaEntry_t& entry, const Extent& extent
   return at;
 }
 
-uint64_t Walk::Bytes() const { return is_fixed_ ? AlignUp(end_, alignment_) : 0; }
+Extent Walk::Whole() const { return {is_fixed_ ? AlignUp(end_, alignment_) : 0, alignment_}; }
 
 MessageForm MessageFormOf(const nvtxPayloadSchemaEntry_t& entry) {
   if ((entry.flags & kMessageMask) != NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE) return MessageForm::kNone;

@@ -14,16 +14,16 @@ uint32_t BytesOfType(uint64_t type);
 struct Extent {
   uint64_t bytes = 0, alignment = 1;
 };
-// `nested_bytes`: of one value, for an entry whose type is another layout.
-Extent ExtentOf(const nvtxPayloadSchemaEntry_t& entry, uint64_t nested_bytes);
+// `nested`: of one value, for an entry whose type is another layout.
+Extent ExtentOf(const nvtxPayloadSchemaEntry_t& entry, const Extent& nested);
 
 // Where entries lie one after the other: at their own offset, else where the compiler would put them.
 class Walk {
  public:
   Walk(uint64_t schema_type, uint64_t pack_alignment);
   uint64_t Place(const nvtxPayloadSchemaEntry_t& entry, const Extent& extent);
-  // Of the whole; 0 when it is not fixed.
-  uint64_t Bytes() const;
+  // The whole; no bytes when it is not fixed.
+  Extent Whole() const;
 
  private:
   bool is_union_;
