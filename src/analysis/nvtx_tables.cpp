@@ -32,12 +32,14 @@ struct Payloads {
   int64_t bytes = 0, largest_bytes = 0;
   std::map<std::string, std::set<std::string>> values;  // by key, sizes left out
 
-  void Add(const Trace& trace, const NvtxPayload& payload) {
+  // Without `with_sizes` it says again what was counted before.
+  void Add(const Trace& trace, const NvtxPayload& payload, bool with_sizes) {
     ++count;
     for (uint32_t i = payload.first_value; i < payload.last_value; ++i) {
       const PayloadValue& value = trace.payload_values[i];
       const std::string_view key = trace.Text(value.key);
       if (IsMessageSize(key) && value.is_integer && value.integer >= 0) {
+        if (!with_sizes) continue;
         ++sized;
         bytes = value.integer > INT64_MAX - bytes ? INT64_MAX : bytes + value.integer;
         largest_bytes = std::max(largest_bytes, value.integer);
@@ -79,7 +81,7 @@ Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result
               "NVTX payloads",
               {{"count", "Count", Unit::kCount, false},
                {"bytes", "Message bytes", Unit::kBytes, false},
-               {"mean_bytes", "Mean", Unit::kBytes, false},
+               {"mean_bytes", "Mean", Unit::kBytes, true},
                {"largest_bytes", "Largest", Unit::kBytes, true},
                {"path", "NVTX range", Unit::kText, false},
                {"values", "Values", Unit::kText, false}},
@@ -87,7 +89,14 @@ Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result
               "Message bytes: the sum of the values whose name says \"size [bytes]\", as NCCL has them."};
   if (trace.payloads.empty()) return table;
   std::map<uint32_t, Payloads> by_path;
-  for (const NvtxPayload& payload : trace.payloads) by_path[PathOf(trace, payload).value].Add(trace, payload);
+  std::vector<bool> is_counted(trace.ranges.size());  // a range may say its size when it begins and when it ends
+  for (const NvtxPayload& payload : trace.payloads) {
+    Payloads& payloads = by_path[PathOf(trace, payload).value];
+    const int64_t sized_before = payloads.sized;
+    const bool has_range = payload.range != kNone;
+    payloads.Add(trace, payload, !has_range || !is_counted[payload.range]);
+    if (has_range && payloads.sized > sized_before) is_counted[payload.range] = true;
+  }
   int64_t bytes = 0, with_metrics = 0;
   for (const auto& [path, payloads] : by_path) {
     bytes += payloads.bytes;

@@ -140,9 +140,10 @@ TEST(Payloads, AreSummedByRange) {
   };
   add(0, 1000, "Reduction operation", "Sum", 0);
   add(1, 3000, "Reduction operation", "Max", 2);
+  add(1, 3000, "Reduction operation", "Max", 2);  // at its end: the same message
   for (int64_t peer = 0; peer < 7; ++peer) add(2, -1, "Peer rank", "", peer);
   const AnalysisResult result = RunNvtx(maker.Finish(), {});
-  EXPECT_EQ(MetricOf(result, "nvtx.payloads"), 9);
+  EXPECT_EQ(MetricOf(result, "nvtx.payloads"), 10);
   EXPECT_EQ(MetricOf(result, "nvtx.payload_bytes"), 4000);
   EXPECT_EQ(MetricOf(result, "nvtx.payload_bytes", "nvtx:NCCL/ncclAllReduce"), 4000);
   EXPECT_FALSE(HasMetric(result, "nvtx.payload_bytes", "nvtx:NCCL/ncclSend"));
