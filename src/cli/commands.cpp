@@ -49,6 +49,10 @@ constexpr std::array kCommands = {
                 "gprof-cli shutdown\n"
                 "gprof-cli shutdown --session train --kill none",
                 false, MakeShutdown},
+    CommandInfo{"doctor", "say whether recording works on this machine, and what to do", "[options]",
+                "gprof-cli doctor\n"
+                "gprof-cli doctor --format json",
+                false, MakeDoctor},
     CommandInfo{"help", "explain a command", "[COMMAND]", "gprof-cli help profile", false, MakeHelp},
     CommandInfo{"completion", "print a completion script for a shell", "bash|zsh|fish",
                 "gprof-cli completion bash > ~/.local/share/bash-completion/completions/gprof-cli", false,

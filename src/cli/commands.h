@@ -17,6 +17,7 @@ std::unique_ptr<Command> MakeShutdown();
 std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDump();
+std::unique_ptr<Command> MakeDoctor();
 std::unique_ptr<Command> MakeHelp();
 std::unique_ptr<Command> MakeCompletion();
 std::unique_ptr<Command> MakeVersion();
