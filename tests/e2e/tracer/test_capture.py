@@ -12,6 +12,7 @@ import harness
 START, STOP = 1, 2
 BY_BEGIN, BY_TIME, BY_PROFILER_API, BY_NVTX, BY_STEPS, BY_COMMAND, BY_SIGNAL, BY_END = range(1, 9)
 NEVER = "/nonexistent/file"
+SALVAGED = 4  # EndReason
 CHILD_MARKS = 20
 
 
@@ -103,6 +104,17 @@ class ProfilerApi(CaptureCase):
         """Switched on and off two hundred times, what was recorded is exact."""
         script = "".join(f"pstart mark in{i} launch 2 pstop mark out{i} launch 1 " for i in range(200))
         self.check(script, ["-c", "cudaProfilerApi", "--capture-range-end", "repeat"], [f"in{i}" for i in range(200)], 400, 200)
+
+    def test_death_in_a_capture_and_behind_it(self):
+        """What was recorded outlives the process, what was not asked for does not come back with it."""
+        for script in ("mark out pstart mark in launch 2 term", "mark out pstart mark in launch 2 pstop mark out launch 1 term",
+                       "pstart mark in launch 2 pstop mark out pstart pstop launch 1 term"):
+            with self.subTest(script=script):
+                trace = self.scripted(script, ["-c", "cudaProfilerApi", "--capture-range-end", "repeat"], code=128 + signal.SIGTERM)
+                self.assertEqual(self.names(trace), ["in"])
+                self.assertEqual(len(trace.calls("cudaLaunchKernel")), 2)
+                self.assertLessEqual(len(trace.of("kernel")), 2)
+                self.assertEqual([r["reason"] for r in trace.of("end")], [SALVAGED])
 
     def test_shutdown(self):
         options = ["-c", "cudaProfilerApi", "--capture-range-end", "stop-shutdown"]

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 import unittest
 
 import exit_matrix
@@ -14,6 +15,7 @@ import harness
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[3] / "docs" / "losses.md"
 # A fatal signal can cut the write that is under way; what it held is written again.
+ROUNDS = 15
 CUT_TAIL = "ends within a chunk|damaged chunks: 1$|skipped bytes"
 
 
@@ -31,7 +33,7 @@ def kill(pid):
         pass
 
 
-class ExitMatrix(harness.Case):
+class MatrixCase(harness.Case):
     rows = {}
 
     @classmethod
@@ -40,12 +42,12 @@ class ExitMatrix(harness.Case):
         if path:
             pathlib.Path(path).write_text(json.dumps(cls.rows, indent=1))
 
-    def start(self, how, doing):
+    def start(self, how, doing, options=()):
         """The program under `profile`, as far as the point where it is about to end."""
         self.go = self.folder / f"go{self.runs}"
         self.page = self.folder / f"progress{self.runs}"
         env = {"TEST_PROGRESS": str(self.page), "TEST_GO": str(self.go)}
-        path, command = self.profile_command("exit_matrix", [how, doing], [])
+        path, command = self.profile_command("exit_matrix", [how, doing], options)
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
                                    env=self.environment("13.0", env), stdin=subprocess.DEVNULL)
         self.addCleanup(process.stdout.close)
@@ -55,9 +57,10 @@ class ExitMatrix(harness.Case):
         self.assertIn('"fact":"ready"', line, process.poll())
         return path, process, json.loads(line)["pid"]
 
-    def end_in_its_own_way(self, how, doing):
-        path, process, pid = self.start(how, doing)
+    def end_in_its_own_way(self, how, doing, options=(), wait_s=0):
+        path, process, pid = self.start(how, doing, options)
         self.addCleanup(kill, pid)
+        time.sleep(wait_s)  # not for anything: only so that the end comes at another moment
         self.go.touch()
         self.assertEqual(process.wait(timeout=harness.DEADLINE_S), exit_matrix.WAYS[how].code)
         return path
@@ -105,6 +108,8 @@ class ExitMatrix(harness.Case):
         violations = self.folder / "violations"
         self.assertFalse(violations.exists(), violations.exists() and violations.read_text())
 
+
+class ExitMatrix(MatrixCase):
     def test_idle(self):
         self.check_all("idle")
 
@@ -116,6 +121,20 @@ class ExitMatrix(harness.Case):
 
     def test_running_graph(self):
         self.check_all("graph")
+
+
+class KilledAtAnyMoment(MatrixCase):
+    def test_while_everything_is_written(self):
+        """Ends that hit the tracer in the middle of a flush, which comes every millisecond here."""
+        way = exit_matrix.WAYS["kill"]
+        for i in range(ROUNDS):
+            with self.subTest(round=i):
+                path = self.end_in_its_own_way("kill", "threads", ["--flush-ms", "1"], wait_s=0.003 * (i % 7))
+                trace = MatrixTrace(path)
+                checker = exit_matrix.Checker(self, trace, exit_matrix.read_slots(self.page), way, harness.api_name)
+                checker.check_host()
+                checker.check_ends()
+                checker.check_gpu()
 
 
 class Document(unittest.TestCase):
