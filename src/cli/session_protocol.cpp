@@ -8,8 +8,8 @@
 namespace gprof::cli {
 namespace {
 
-// Longer than the launcher waits for any process.
-constexpr int64_t kLimitNs = 45'000'000'000;
+// Longer than the launcher waits for any process; it knows its own state at once, unless it is stopped.
+constexpr int64_t kLimitNs = 45'000'000'000, kStatusLimitNs = 5'000'000'000;
 
 const char* StateText(SessionState state) {
   switch (state) {
@@ -150,7 +150,8 @@ Answer AnswerSession(Session& session, const std::string& app, const std::string
 }
 
 Json AskSession(const FoundRun& session, const Json& request) {
-  const std::string line = gprof::AskSession(session, request.dump(-1, ' ', true), kLimitNs);
+  const int64_t limit_ns = TextAt(request, "do") == "status" ? kStatusLimitNs : kLimitNs;
+  const std::string line = gprof::AskSession(session, request.dump(-1, ' ', true), limit_ns);
   Json answer = Json::parse(line, nullptr, false);
   const bool is_good = answer.is_object() && answer.contains("ok") && answer["ok"].is_boolean();
   if (!is_good) throw Error(ExitCode::kUnreadable, "session '" + session.session + "' talks nonsense");

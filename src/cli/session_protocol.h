@@ -19,7 +19,7 @@ namespace gprof::cli {
 // In the launcher. `app` is the program, for status. Whatever the line is, there is an answer.
 Answer AnswerSession(Session& session, const std::string& app, const std::string& line);
 
-// In a command: asks, and throws the Error that comes back.
+// In a command: asks, and throws the Error that comes back. Only what waits for processes may take long.
 Json AskSession(const FoundRun& session, const Json& request);
 
 // The session called `name`; without a name the only one there is. Throws Error where it is not clear.

@@ -143,7 +143,13 @@ Check CheckCupti(const MachineView& machine, const Driver& driver) {
       if (candidate.front() == '/') last_error = candidate + ": " + cupti.error;
       continue;
     }
-    check.detail = cupti.path + " (CUPTI API " + std::to_string(cupti.version) + ")";
+    // From CUDA 13.2 on it does not even tell its version where there is no driver.
+    if (cupti.status != 0 && driver.library.is_loaded) {
+      last_error = cupti.path + ": cuptiGetVersion fails with error " + std::to_string(cupti.status);
+      continue;
+    }
+    check.detail = cupti.path;
+    if (cupti.status == 0) check.detail += " (CUPTI API " + std::to_string(cupti.version) + ")";
     if (driver.library.is_loaded) {
       check.detail += ", fits a driver for CUDA " + CudaVersionText(driver.library.version);
     } else {

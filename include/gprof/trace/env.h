@@ -40,7 +40,7 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kQuiet, "1 keeps the tracer from writing to stderr; notices are in the trace all the same"},
     {env::kRunId, "device and inode number of the trace file, so that a replaced file is noticed"},
     {env::kRunFolder, "folder that launcher and tracers share (run_folder.h): what waits to be written outlives the process there"},
-    {env::kRunBase, "for gprof-cli itself, which passes it to no program: where run folders are made, in place of /dev/shm"},
+    {env::kRunBase, "for gprof-cli itself, which passes it to no program: an absolute path where run folders are made, in place of /dev/shm"},
     {env::kCapture, "what starts recording: `begin` (default), `command` (the control page), `cudaProfilerApi`, `nvtx` or `steps`"},
     {env::kCaptureEnd, "what the end of a capture range means: `stop` (default), `stop-shutdown`, `repeat`, `repeat:N`, or `none` (go on to the end)"},
     {env::kNvtxCapture, "`range@domain` that is captured or counted as steps; without @ the default domain, `@*` any domain"},

@@ -181,6 +181,17 @@ TEST(Doctor, CuptiOfTheToolkit) {
   EXPECT_TRUE(Says(machine.Find("cupti").detail, "wrong ELF class"));
 }
 
+TEST(Doctor, CuptiThatAnswersNothing) {
+  FakeMachine machine;
+  machine.libraries["libcupti.so.13"] = {true, "/usr/lib/libcupti.so.13", "", 0, 999};
+  EXPECT_EQ(machine.Find("cupti").state, CheckState::kWarning);
+  EXPECT_TRUE(Says(machine.Find("cupti").detail, "error 999"));
+  // Without a driver that is how it should be.
+  machine.WithoutGpu();
+  EXPECT_EQ(machine.Find("cupti").state, CheckState::kNotHere);
+  EXPECT_TRUE(Says(machine.Find("cupti").detail, "/usr/lib/libcupti.so.13; without a driver"));
+}
+
 TEST(Doctor, CountersForAdministrators) {
   FakeMachine machine;
   machine.files["/proc/driver/nvidia/params"] = "RmProfilingAdminOnly: 1\n";
