@@ -78,7 +78,9 @@ bool HasRoom(std::size_t bytes) {
 }
 
 // Gives pages to a part of the mapping, or says that there are none: a store into a hole of a full file system is SIGBUS.
+// The rest is PROT_NONE, or mlockall in the program would fill it up.
 bool Back(unsigned char* at, std::size_t bytes) {
+  if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return false;
   if (!is_file) return true;
   if (!HasRoom(bytes)) return false;
 #ifdef MADV_POPULATE_WRITE
@@ -118,16 +120,21 @@ int CreateFile(std::size_t size, std::size_t backed) {
   return -1;
 }
 
-unsigned char* MapFile(int fd, std::size_t size) {
+unsigned char* OpenPart(void* at, std::size_t bytes) {
+  if (at == MAP_FAILED || mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
+  return static_cast<unsigned char*>(at);
+}
+
+// Only `open_bytes` can be touched as yet.
+unsigned char* MapFile(int fd, std::size_t size, std::size_t open_bytes) {
   constexpr int kFlags = MAP_SHARED | MAP_NORESERVE;
   for (int i = 0; i < kPlaces; ++i) {
     void* place = reinterpret_cast<void*>(kFirstPlace + static_cast<uintptr_t>(i) * (kSizes[0] * 4));
-    void* at = mmap(place, size, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED_NOREPLACE, fd, 0);
-    if (at == place) return static_cast<unsigned char*>(at);
+    void* at = mmap(place, size, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, fd, 0);
+    if (at == place) return OpenPart(at, open_bytes);
     if (at != MAP_FAILED) munmap(at, size);  // a kernel before 4.17 takes the place for a hint
   }
-  void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, kFlags, fd, 0);
-  return at == MAP_FAILED ? nullptr : static_cast<unsigned char*>(at);
+  return OpenPart(mmap(nullptr, size, PROT_NONE, kFlags, fd, 0), open_bytes);
 }
 
 bool MapSection(int fd) {
@@ -143,10 +150,13 @@ void FillHeader(std::size_t size) {
   header->magic = trace::kArenaMagic;
 }
 
+// Set while the section is already shared and `base` does not say so yet: a child forked then has no copy of the names.
+constinit std::atomic<bool> is_creating{false};
+
 bool CreateArena(std::size_t size) {
   const int fd = CreateFile(size, kPage + SectionBytes());
   if (fd < 0) return false;
-  unsigned char* at = MapFile(fd, size);
+  unsigned char* at = MapFile(fd, size, kPage + SectionBytes());
   if (at != nullptr) {
     SplitHeap(size);
     section_there = __start_gprof_arena;
@@ -179,18 +189,21 @@ void LeaveParentsArena() {
   const uint64_t used = heaps[0].used.load(std::memory_order_acquire);
   const uint64_t backed = (used + kPage - 1) / kPage * kPage;
   const int fd = file_path[0] == 0 ? -1 : CreateFile(size, backed);
-  const int flags = fd >= 0 ? MAP_SHARED | MAP_NORESERVE : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void* copy = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+  is_file = fd >= 0;
+  const int flags = is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* copy = mmap(nullptr, backed, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (copy == MAP_FAILED) return;
   auto* bytes = static_cast<unsigned char*>(copy);
   std::memcpy(bytes + kPage, section, SectionBytes());
+  // What the parent has opened since the fork is closed to the child.
+  mprotect(base, backed, PROT_READ | PROT_WRITE);
   std::memcpy(bytes + HeapOffset(), base + HeapOffset(), used - HeapOffset());
-  is_file = fd >= 0;
   if (!is_file || !MapSection(fd)) {
     mremap(section, SectionBytes(), SectionBytes(), MREMAP_MAYMOVE | MREMAP_FIXED, __start_gprof_arena);
   }
-  mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, base);
-  if (fd >= 0) close(fd);
+  mmap(base, size, PROT_NONE, flags | MAP_FIXED | MAP_NORESERVE, fd, 0);
+  mremap(copy, backed, backed, MREMAP_MAYMOVE | MREMAP_FIXED, base);
+  if (is_file) close(fd);
   heaps[0].used = used;
   heaps[0].backed = backed;
   heaps[1].used = heaps[1].backed = heaps[0].end;
@@ -223,6 +236,8 @@ bool NamesAreWhole() { return heaps[0].has_overflowed.load(std::memory_order_rel
 void OpenArena() {
   const uint64_t now = MonotonicNs();
   MakePath(now);
+  if (is_creating.load(std::memory_order_relaxed)) heaps[0].has_overflowed.store(1, std::memory_order_relaxed);
+  is_creating.store(true, std::memory_order_relaxed);
   if (base != nullptr) {
     LeaveParentsArena();
   } else if (file_path[0] != 0 && (SectionBytes() + reinterpret_cast<uintptr_t>(__start_gprof_arena)) % kPage == 0) {
@@ -230,6 +245,7 @@ void OpenArena() {
       if (CreateArena(size)) break;
     }
   }
+  is_creating.store(false, std::memory_order_relaxed);
   const trace::ProcessKey key = OwnKey(now);
   header->host = key.host;
   header->start_ticks = key.start_ticks;
@@ -263,7 +279,7 @@ int AdoptArena(const char* path) {
   is_salvage = true;
   const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return errno;
-  trace::ArenaHeader found;
+  trace::ArenaHeader found = {};
   snprintf(file_path, sizeof file_path, "%s", path);
   if (pread(fd, static_cast<void*>(&found), sizeof found, 0) != static_cast<ssize_t>(sizeof found)) return EIO;
   if (found.magic != trace::kArenaMagic || found.layout != Layout()) return EPROTO;

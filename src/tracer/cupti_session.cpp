@@ -39,6 +39,7 @@ constinit std::atomic<Switch> asked_switch{Switch::kNone};
 CuptiInstant last_point;
 constinit std::atomic<uint64_t> dropped{0};
 constinit GpuClock gpu_clock GPROF_IN_ARENA;  // writer thread
+bool is_given_up = false;  // the last flush did not come back [writer thread]
 CuptiInstant taken_point GPROF_IN_ARENA = {};  // writer thread's copy of the last one it has seen finished
 
 struct StreamSlot {
@@ -230,9 +231,11 @@ void ForgetCupti() { is_active.store(false, std::memory_order_release); }
 bool FlushActivity(bool is_last, uint64_t timeout_ns) {
   if (!CuptiIsActive() || !has_thread.load(std::memory_order_acquire)) return false;
   const uint32_t want = asked.load(std::memory_order_relaxed);
-  // An ordinary flush that is still running serves as this one.
+  // An ordinary flush that is still running serves as this one, and one that was given up is not waited for again.
   const bool is_running = done.load(std::memory_order_acquire) != want;
+  if (is_running && is_given_up) return false;
   const bool in_time = is_running && !is_last ? WaitForThread(want, timeout_ns) : AskThread(is_last, timeout_ns);
+  is_given_up = !in_time && is_last;
   if (!in_time) return false;
   if (last_point.cupti_ns != 0 && last_point.monotonic_ns > taken_point.monotonic_ns) {
     taken_point = last_point;

@@ -63,7 +63,11 @@ void ResetNamesAfterFork() {
   // The copy was taken while the parent went on.
   uint32_t whole = 0;
   while (whole < count.load(std::memory_order_relaxed) && segments[whole / kPerSegment] != nullptr) ++whole;
-  count.store(NamesAreWhole() ? whole : 0, std::memory_order_relaxed);
+  if (!NamesAreWhole()) {
+    whole = 0;
+    for (auto& segment : segments) segment = nullptr;
+  }
+  count.store(whole, std::memory_order_relaxed);
 }
 
 }  // namespace gprof::tracer

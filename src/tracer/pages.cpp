@@ -25,7 +25,8 @@ void PagePool::Give(uint32_t index) {
 
 // Memory is touched here for the first time, which is slow; so the writer thread does it before it is needed.
 void PagePool::PrepareSlab() {
-  if (slab_count_.load(std::memory_order_relaxed) * kPagesPerSlab < in_use_.load(std::memory_order_relaxed) + kSpare) Grow();
+  const uint32_t used = in_use_.load(std::memory_order_relaxed);
+  if (used != 0 && slab_count_.load(std::memory_order_relaxed) * kPagesPerSlab < used + kSpare) Grow();
 }
 
 bool PagePool::Grow() {

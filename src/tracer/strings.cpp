@@ -93,7 +93,11 @@ void StringTable::ResetAfterFork() {
          At(whole + 1)->text != nullptr) {
     ++whole;
   }
-  count_.store(NamesAreWhole() ? whole : 0, std::memory_order_relaxed);
+  if (!NamesAreWhole()) {
+    whole = 0;
+    for (auto& segment : segments_) segment.store(nullptr, std::memory_order_relaxed);
+  }
+  count_.store(whole, std::memory_order_relaxed);
   arena_left_ = 0;
   index_.store(nullptr, std::memory_order_relaxed);
   Grow();

@@ -268,8 +268,9 @@ void Ask(Request what) {
 // Only stores, and none into memory that parent and child share: the child of a fork may have locks that nobody will
 // release and a driver that must not be called.
 void AfterForkInChild() {
-  if (state.load(std::memory_order_relaxed) != State::kRecording) return;
-  state.store(State::kForked, std::memory_order_relaxed);
+  const State now = state.load(std::memory_order_relaxed);
+  if (now == State::kOff || now == State::kStopped) return;
+  state.store(State::kForked, std::memory_order_relaxed);  // also where another thread was starting the tracer
   ForgetCupti();
   LeaveLogAfterFork();
 }
