@@ -1,6 +1,7 @@
 #include "analysis/recorded_time.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace gprof {
 namespace {
@@ -30,24 +31,36 @@ std::vector<Interval> Union(std::vector<Interval> intervals) {
   return merged;
 }
 
+// Where none of the processes is recorded that use the device, although one of them lives, something may be missing.
+std::vector<Interval> OfDevice(const Trace& trace, Trace::Slice ops) {
+  std::vector<Interval> recorded, lives;
+  for (const uint32_t process : ProcessesOf(trace, ops)) {
+    if (process == kNone) continue;
+    const Interval life{trace.processes[process].start_ns, trace.processes[process].end_ns};
+    lives.push_back(life);
+    if (RecordedTime::IsRecordedThroughout(trace, process)) recorded.push_back(life);
+    const Trace::Slice slice = trace.process_captures[process];
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      recorded.push_back({trace.captures[i].start_ns, trace.captures[i].end_ns});
+    }
+  }
+  int64_t dead_from_ns = std::numeric_limits<int64_t>::min();
+  for (const Interval& life : Union(std::move(lives))) {
+    recorded.push_back({dead_from_ns, life.start_ns});
+    dead_from_ns = life.end_ns;
+  }
+  recorded.push_back({dead_from_ns, std::numeric_limits<int64_t>::max()});
+  return Union(std::move(recorded));
+}
+
 }  // namespace
 
 RecordedTime::RecordedTime(const Trace& trace)
     : trace_(trace), of_device_(trace.device_ops.size()), is_throughout_(trace.device_ops.size(), 1) {
-  if (trace.captures.empty()) return;
+  if (IsRecordedWhole(trace)) return;
   for (size_t device = 0; device < of_device_.size(); ++device) {
-    std::vector<Interval> captures;
-    bool is_throughout = false;
-    for (const uint32_t process : ProcessesOf(trace, trace.device_ops[device])) {
-      is_throughout = is_throughout || IsRecordedThroughout(trace, process);
-      if (is_throughout) break;
-      const Trace::Slice slice = trace.process_captures[process];
-      for (uint32_t i = slice.first; i < slice.last; ++i) {
-        captures.push_back({trace.captures[i].start_ns, trace.captures[i].end_ns});
-      }
-    }
-    is_throughout_[device] = is_throughout;
-    if (!is_throughout) of_device_[device] = Union(std::move(captures));
+    is_throughout_[device] = 0;
+    of_device_[device] = OfDevice(trace, trace.device_ops[device]);
   }
 }
 

@@ -84,7 +84,11 @@ uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns) {
 
 LaunchesBefore::LaunchesBefore(const Draft& draft) : draft_(draft), lowest_(draft.trace.captures.size(), kNone) {
   const Trace& t = draft.trace;
-  if (t.captures.empty()) return;
+  const auto is_from_the_beginning = [](const Capture& c) { return c.trigger == trace::CaptureTrigger::kBegin; };
+  if (std::all_of(t.captures.begin(), t.captures.end(), is_from_the_beginning)) {
+    lowest_.clear();
+    return;
+  }
   for (const ApiCall& call : t.api_calls) {
     const uint32_t capture = CaptureAt(t, call.process, call.start_ns);
     if (capture != kNone && call.correlation != 0) lowest_[capture] = std::min(lowest_[capture], call.correlation);

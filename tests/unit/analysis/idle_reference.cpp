@@ -50,6 +50,10 @@ class Reference {
     times_.gaps += GapStart(t) == t;
   }
 
+  bool IsAlive(uint32_t process, int64_t t) const {
+    return trace_.processes[process].start_ns <= t && t < trace_.processes[process].end_ns;
+  }
+
   bool IsRecorded(uint32_t process, int64_t t) const {
     bool has_captures = false;
     for (const Capture& c : trace_.captures) {
@@ -59,9 +63,17 @@ class Reference {
     return !has_captures;
   }
 
+  // One process that uses the device is recorded, or none of them lives.
   bool IsRecorded(int64_t t) const {
-    return std::any_of(trace_.ops.begin() + slice_.first, trace_.ops.begin() + slice_.last,
-                       [&](const GpuOp& op) { return IsRecorded(op.process, t); });
+    bool is_any_alive = false;
+    for (uint32_t i = slice_.first; i < slice_.last; ++i) {
+      const uint32_t process = trace_.ops[i].process;
+      const bool has_captures = std::any_of(trace_.captures.begin(), trace_.captures.end(),
+                                            [&](const Capture& c) { return c.process == process; });
+      is_any_alive = is_any_alive || IsAlive(process, t);
+      if (IsRecorded(process, t) && (has_captures || IsAlive(process, t))) return true;
+    }
+    return !is_any_alive;
   }
 
   std::string CauseAt(int64_t t) {

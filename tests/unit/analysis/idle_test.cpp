@@ -306,6 +306,24 @@ TEST(Captures, OfOneProcessDoNotCutWhatAnotherRecordsThroughout) {
             std::string::npos);
 }
 
+TEST(Captures, BetweenTheLivesOfTwoProcessesNothingIsMissing) {
+  TraceMaker maker;
+  const uint32_t process = maker.AddProcess(200, 200);
+  const uint32_t other = maker.AddThread(process, 200);
+  maker.trace().processes[0].end_ns = 100;
+  maker.AddCapture(0, 100);
+  maker.AddCapture(250, 300, process);
+  maker.Launch(10, 12, 20, 40);
+  maker.Launch(260, 262, 280, 290, other);
+  const AnalysisResult idle = RunIdle(maker.Finish(), {});
+  // 40 to 200 as ever: the first process is recorded, then there is none; not 200 to 250, when the second one paused.
+  EXPECT_EQ(MetricOf(idle, "gaps.count"), 2);
+  EXPECT_EQ(MetricOf(idle, "gaps.longest_ns"), 160);
+  EXPECT_EQ(MetricOf(idle, "idle.unknown_ns"), 160);
+  EXPECT_EQ(MetricOf(idle, "idle.host_ns"), 10);
+  EXPECT_EQ(MetricOf(idle, "idle.launch_ns"), 20);
+}
+
 TEST(Captures, WorkFromBeforeThemIsSaidToBe) {
   TraceMaker maker;
   maker.AddCapture(0, 100);

@@ -24,6 +24,8 @@ class Randomiser {
     for (int64_t i = Below(6); i > 0; --i) AddEventWait();
     for (uint32_t process = 0; process < maker_.trace().processes.size(); ++process) {
       if (OneIn(2)) AddCaptures(process);
+      Process& p = maker_.trace().processes[process];
+      if (OneIn(2)) p.end_ns = p.start_ns + 1 + Below(kLengthNs);
     }
     for (int64_t i = Below(60); i > 0; --i) AddMemory();
     for (int64_t i = Below(10); i > 0; --i) AddManaged();

@@ -291,6 +291,9 @@ Trace TraceMaker::Finish() {
   trace_.device_ops = SlicesOf(trace_.ops, trace_.devices.size(), [](const GpuOp& op) { return op.device; });
   NestRanges();
   SetSpan();
+  for (Process& process : trace_.processes) {
+    if (process.end_ns == 0) process.end_ns = trace_.end_ns;
+  }
   return trace_;
 }
 
