@@ -1,6 +1,7 @@
 """Memory, pools, managed memory, events, graph nodes, host functions, payloads, ranks: facts of the programs = records."""
 import collections
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -256,6 +257,50 @@ class Payloads(harness.Case):
             self.assertEqual((schema["schema"], schema["size_bytes"], schema["entry_count"]), (number, 48, 5))
             entries = sorted(self.trace.of("nvtx_schema_entry", schema=number), key=lambda e: e["index"])
             self.assertEqual([e["offset_bytes"] for e in entries], [0, 16, 24, 32, 40])
+
+
+class Nccl(harness.Case):
+    """The real library: its calls fail without a communicator, and say what they were asked for before that."""
+
+    CODE = ("import ctypes\n"
+            "nccl = ctypes.CDLL('libnccl.so.2')\n"
+            "print(nccl.ncclGetUniqueId((ctypes.c_char * 128)()))\n"  # as every program does first; registers operations
+            "nccl.ncclAllReduce(None, None, ctypes.c_size_t(1024), 7, 2, None, None)\n"  # floats, the maximum
+            "nccl.ncclSend(None, ctypes.c_size_t(100), 0, 3, None, None)\n")             # bytes, to rank 3
+
+    def test_sizes_peers_and_operations(self):
+        env = {"LD_LIBRARY_PATH": "/usr/local/cuda/lib64", "NCCL_NVTX_DISABLE": None}
+        probe = [sys.executable, "-c", "import ctypes; ctypes.CDLL('libnccl.so.2').ncclGetVersion(ctypes.byref(ctypes.c_int()))"]
+        if subprocess.run(probe, env=os.environ | env | {"NCCL_NVTX_DISABLE": "0"}, capture_output=True, check=False).returncode != 0:
+            self.skipTest("no libnccl.so.2 here")
+        run = self.profile(sys.executable, "-c", self.CODE, version=None, env=env)
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        domains = trace.domain_names(trace.of("process")[0]["pid"])
+        payloads = trace.of("nvtx_payload", event=EVENTS["push"])
+        self.assertEqual({domains[p["domain"]] for p in payloads}, {"NCCL"})
+        got = {}
+        for payload in payloads:
+            event = next(e for e in trace.of("nvtx") if (e["tid"], e["time_ns"]) == (payload["tid"], payload["time_ns"]))
+            got[event["message"]] = self.decode(trace, payload)
+        if not got:
+            self.skipTest("this libnccl has no payloads")
+        self.assertEqual(got["ncclAllReduce"]["Message size [bytes]"], 4096)
+        if run.out.splitlines()[-1] == "0":  # it found a network interface, the loopback at least
+            self.assertEqual(got["ncclAllReduce"]["Reduction operation"], "Max")
+        self.assertEqual((got["ncclSend"]["Message size [bytes]"], got["ncclSend"]["Peer rank"]), (100, 3))
+
+    def decode(self, trace, payload):
+        """By what the trace says of the layout, and nothing else."""
+        data = payload["data"].encode("utf-8", "surrogateescape")
+        result = {}
+        for entry in trace.of("nvtx_schema_entry", schema=payload["schema"]):
+            at, size = entry["offset_bytes"], entry["size_bytes"]
+            value = int.from_bytes(data[at:at + size], sys.byteorder)
+            names = {v["value"]: v["name"] for v in trace.of("nvtx_enum", enumeration=entry["entry_type"])}
+            result[entry["name"]] = names.get(value, value)
+        return result
 
 
 class Ranks(harness.Case):
