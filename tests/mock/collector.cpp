@@ -98,7 +98,12 @@ extern "C" int InitializeInjection() {
   Say("second %d", static_cast<int>(CUPTI(cuptiSubscribe)(&second, OnCallback, nullptr)));
   if (subscriber == nullptr) return Breaks("return-0") ? 0 : 1;
   CUPTI(cuptiActivityRegisterCallbacks)(OnRequest, OnComplete);
+  CUpti_ActivityUnifiedMemoryCounterConfig managed{};
+  managed.kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
+  managed.enable = 1;
+  Say("managed %d", static_cast<int>(CUPTI(cuptiActivityConfigureUnifiedMemoryCounter)(&managed, 1)));
   for (const int kind : {1, 2, 10, 38, 9, 37, 8, 51}) {
+    if (kind == 51 && Breaks("late-graph-trace")) continue;
     Say("kind %d %d", kind, static_cast<int>(CUPTI(cuptiActivityEnable)(static_cast<CUpti_ActivityKind>(kind))));
   }
   for (const int kind : {3, 6, 27, 53, 99}) {
@@ -112,6 +117,14 @@ extern "C" int InitializeInjection() {
 }
 
 extern "C" int CollectorFlush(unsigned flag) { return static_cast<int>(CUPTI(cuptiActivityFlushAll)(flag)); }
+
+extern "C" int CollectorEnable(unsigned kind) {
+  return static_cast<int>(CUPTI(cuptiActivityEnable)(static_cast<CUpti_ActivityKind>(kind)));
+}
+extern "C" int CollectorDisable(unsigned kind) {
+  return static_cast<int>(CUPTI(cuptiActivityDisable)(static_cast<CUpti_ActivityKind>(kind)));
+}
+extern "C" int CollectorFinalize(unsigned) { return static_cast<int>(CUPTI(cuptiFinalize)()); }
 
 extern "C" const char* CollectorText() {
   std::lock_guard<std::mutex> lock(mutex);

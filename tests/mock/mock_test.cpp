@@ -181,6 +181,33 @@ TEST_P(MockTest, HoldsBackUnfinishedWorkUntilForced) {
   EXPECT_EQ(Count(o.output.substr(forced), "kernel _Z6kernelv \\d+ 7 0\n"), 1u);
 }
 
+TEST_P(MockTest, SwitchesKindsOffAndOn) {
+  const Outcome o = RunProcess(GetParam(), "disable");
+  EXPECT_EQ(o.violations, "");
+  EXPECT_EQ(Count(o.output, "kernel _Z6kernelv"), 3u + 2u) << o.output;
+  EXPECT_EQ(Count(o.output, "enter 2 cudaLaunchKernel"), 9u);
+  // Within cuInit the driver has no answer for the counters of managed memory.
+  EXPECT_EQ(Count(o.output, "managed 15\n"), 1u);
+}
+
+TEST_P(MockTest, TellsOfNodesWhereGraphsAreNotRecordedAsAWhole) {
+  const Outcome o = RunProcess(GetParam(), "graph");
+  EXPECT_EQ(o.violations, "");
+  EXPECT_EQ(Count(o.output, "record 51\n"), 1u) << o.output;
+  EXPECT_EQ(Count(o.output, "kernel _Z6kernelv"), 3u + 1u);
+  EXPECT_EQ(Count(o.output, "resource 13 data\n"), 1u);
+  EXPECT_EQ(Count(o.output, "resource 20 data\n"), 1u);
+  const Outcome late = RunProcess(GetParam(), "graph", {{"MOCK_TEST_BREAK", "late-graph-trace"}});
+  EXPECT_NE(late.violations.find("GRAPH_TRACE"), std::string::npos);
+}
+
+TEST_P(MockTest, IsOfNoUseAfterFinalize) {
+  const Outcome o = RunProcess(GetParam(), "finalize");
+  EXPECT_EQ(o.violations, "");
+  EXPECT_EQ(Count(o.output, "finalize 0\nflush 15\n"), 1u) << o.output;
+  EXPECT_EQ(Count(o.output, "enter 2 cudaLaunchKernel"), 3u);
+}
+
 TEST_P(MockTest, NoticesBrokenRules) {
   const auto breaks = [](const char* what) { return Environment{{"MOCK_TEST_BREAK", what}}; };
   const Version& v = GetParam();

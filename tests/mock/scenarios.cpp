@@ -53,6 +53,30 @@ void Work() {
   RUNTIME(cudaDeviceSynchronize)();
 }
 
+void Launch(int count) {
+  for (int i = 0; i < count; ++i) RUNTIME(cudaLaunchKernel)(kKernel, dim3(10), dim3(32), nullptr, 0, nullptr);
+  RUNTIME(cudaDeviceSynchronize)();
+}
+
+// A graph that is launched twice, with records of whole graphs switched on before, or off in between.
+void LaunchGraph() {
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  cudaKernelNodeParams kernel{};
+  kernel.func = const_cast<void*>(kKernel);
+  kernel.gridDim = kernel.blockDim = dim3(1);
+  RUNTIME(cudaGraphCreate)(&graph, 0);
+  RUNTIME(cudaGraphAddKernelNode)(&node, graph, nullptr, 0, &kernel);
+  RUNTIME(cudaGraphInstantiate)(&exec, graph, 0);
+  RUNTIME(cudaGraphLaunch)(exec, nullptr);
+  constexpr unsigned kGraphTrace = 51;
+  const bool is_late = std::getenv("MOCK_TEST_BREAK") != nullptr;
+  Collector(is_late ? "CollectorEnable" : "CollectorDisable", kGraphTrace);
+  RUNTIME(cudaGraphLaunch)(exec, nullptr);
+  RUNTIME(cudaDeviceSynchronize)();
+}
+
 int Run(const char* name) {
   const auto is = [&](const char* other) { return std::strcmp(name, other) == 0; };
   Load();
@@ -80,6 +104,22 @@ int Run(const char* name) {
     std::fflush(stdout);
     _exit(0);
   }
+  if (is("graph")) LaunchGraph();
+  if (is("disable")) {
+    constexpr unsigned kKernels = 10;
+    Collector("CollectorDisable", kKernels);
+    Launch(4);
+    Collector("CollectorEnable", kKernels);
+    Launch(2);
+  }
+  if (is("finalize")) {
+    std::printf("finalize %d\n", Collector("CollectorFinalize", 0));
+    Launch(4);
+    std::printf("flush %d\n", Collector("CollectorFlush", 0));
+  } else if (is("graph") || is("disable")) {
+    Collector("CollectorFlush", 0);
+  }
+  if (is("graph") || is("disable") || is("finalize")) PrintCollected();
   if (is("no-tool")) std::puts("done");
   return 0;
 }
