@@ -259,6 +259,21 @@ class Payloads(harness.Case):
             self.assertEqual([e["offset_bytes"] for e in entries], [0, 16, 24, 32, 40])
 
 
+class PayloadsOfAChild(harness.Case):
+    def test_uses_what_its_parent_registered(self):
+        run = self.profile("payload_facts", "fork", version=None)
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace, processes=2)
+        parent, child = [p["pid"] for p in sorted(trace.of("process"), key=lambda p: p["is_forked"])]
+        for pid, layouts in ((parent, 1), (child, 5)):
+            self.assertEqual(len(trace.of("nvtx_schema", chunk_pid=pid)), layouts)
+            self.assertEqual(len(trace.of("nvtx_enum", chunk_pid=pid)), 3)
+        got = collections.Counter((p["event"], p["schema"]) for p in trace.of("nvtx_payload"))
+        self.assertEqual(got, collections.Counter((EVENTS[f["event"]], f["schema"]) for f in run.facts("payload")))
+        self.assertEqual({p["chunk_pid"] for p in trace.of("nvtx_payload")}, {parent, child})
+
+
 class Nccl(harness.Case):
     """The real library: its calls fail without a communicator, and say what they were asked for before that."""
 

@@ -4,6 +4,8 @@
 
 #include <nvtx3/nvToolsExtPayload.h>
 #include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct {
   uint64_t comm;
@@ -164,10 +166,22 @@ static void Extremes(nvtxDomainHandle_t domain) {
   nvtxMarkPayload(domain, NULL, 3);
 }
 
-int main(void) {
+/* usage: payload_facts [fork]: with it, a child uses what its parent registered, and registers more. */
+int main(int argc, char** argv) {
   nvtxDomainHandle_t domain = nvtxDomainCreateA("payloads");
   const int registered = RegisterReduction(domain);
   Events(domain);
+  (void)argv;
+  if (argc > 1) {
+    int status = 0;
+    pid_t child;
+    fflush(stdout);
+    child = fork();
+    if (child != 0) return waitpid(child, &status, 0) == child ? status : 97;
+    Events(domain);
+    Messages(domain);
+    return 0;
+  }
   Messages(domain);
   Extremes(domain);
   return registered ? 0 : 1;
