@@ -202,22 +202,28 @@ class Interactive(CaptureCase):
         trace = harness.Trace(path)
         self.assertEqual(trace.problems, [])
         lines = [*facts, *(json.loads(line) for line in out.decode().splitlines() if line.startswith("{"))]
-        self.check_times(trace, lines)
+        self.check_times(trace, [line for line in lines if line["fact"] == "mark"])
         return trace
 
-    def read_mark(self, process):
-        return json.loads(process.stdout.readline())
+    def read_until_done(self, process):
+        """The marks that the program made until it said that its launches are over, too."""
+        marks = []
+        while True:
+            fact = json.loads(process.stdout.readline())
+            if fact["fact"] == "said":
+                return marks
+            marks.append(fact)
 
     def test_signals(self):
         go = [self.folder / f"go{i}" for i in range(4)]
-        script = "".join(f"mark at{i} launch 2 wait {go[i]} " for i in range(4)) + "mark at4 exit 3"
+        script = "".join(f"mark at{i} launch 2 say done wait {go[i]} " for i in range(4)) + "mark at4 say done exit 3"
         path, process = self.start(script, ["--capture-signal", "SIGUSR1"])
-        facts = [self.read_mark(process)]
+        facts = self.read_until_done(process)
         for i in range(4):  # at0 and at2 and at4 are outside
             process.send_signal(signal.SIGUSR1)
             self.wait_for_capture(path, START if i % 2 == 0 else STOP, i // 2 + 1)
             go[i].touch()
-            facts.append(self.read_mark(process))
+            facts += self.read_until_done(process)
         trace = self.finish(path, process, 3, facts)
         self.assertEqual(self.names(trace), ["at1", "at3"])
         self.assertEqual(len(trace.of("kernel")), 4)
