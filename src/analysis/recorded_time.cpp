@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 namespace gprof {
 namespace {
@@ -78,6 +79,16 @@ bool IsRecordedWhole(const Trace& trace) {
     return slice.last - slice.first == 1 && c.trigger == trace::CaptureTrigger::kBegin &&
            (c.is_open || c.end_trigger == trace::CaptureTrigger::kEnd);
   });
+}
+
+bool HasOnlyWaited(const Trace& trace) {
+  // How the tracer ends the text for a process that is recorded throughout (src/tracer/capture_mode.cpp).
+  constexpr std::string_view kThroughout = "from the beginning";
+  return trace.captures.empty() &&
+         std::any_of(trace.processes.begin(), trace.processes.end(), [&](const Process& process) {
+           const std::string_view mode = trace.Text(process.capture_mode);
+           return !mode.empty() && !mode.ends_with(kThroughout);
+         });
 }
 
 }  // namespace gprof

@@ -78,4 +78,7 @@ int64_t CapturedNs(const Trace& trace);
 // Every process was recorded from its beginning to its end.
 bool IsRecordedWhole(const Trace& trace);
 
+// A process waited for a capture, and none began in any of them.
+bool HasOnlyWaited(const Trace& trace);
+
 }  // namespace gprof
