@@ -259,6 +259,18 @@ class Payloads(harness.Case):
             self.assertEqual([e["offset_bytes"] for e in entries], [0, 16, 24, 32, 40])
 
 
+class PayloadsOfTheDead(harness.Case):
+    def test_are_recovered_with_their_layouts(self):
+        run = self.profile("payload_facts", "kill", version=None)
+        self.assertEqual(run.code, 137, run.err)
+        trace = run.trace
+        self.assertEqual(trace.problems, [])
+        got = collections.Counter((p["event"], p["schema"]) for p in trace.of("nvtx_payload"))
+        self.assertEqual(got, collections.Counter((EVENTS[f["event"]], f["schema"]) for f in run.facts("payload")))
+        self.assertEqual((len(trace.of("nvtx_schema")), len(trace.of("nvtx_schema_entry")), len(trace.of("nvtx_enum"))),
+                         (5, 23, 3))
+
+
 class PayloadsOfAChild(harness.Case):
     def test_uses_what_its_parent_registered(self):
         run = self.profile("payload_facts", "fork", version=None)

@@ -3,6 +3,7 @@
 #include "every_call.h"
 
 #include <nvtx3/nvToolsExtPayload.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -166,12 +167,16 @@ static void Extremes(nvtxDomainHandle_t domain) {
   nvtxMarkPayload(domain, NULL, 3);
 }
 
-/* usage: payload_facts [fork]: with it, a child uses what its parent registered, and registers more. */
+/* usage: payload_facts [fork|kill]: a child uses what its parent registered, and registers more; or a sudden death. */
 int main(int argc, char** argv) {
   nvtxDomainHandle_t domain = nvtxDomainCreateA("payloads");
   const int registered = RegisterReduction(domain);
   Events(domain);
-  (void)argv;
+  if (argc > 1 && strcmp(argv[1], "kill") == 0) {
+    Messages(domain);
+    fflush(stdout);
+    raise(SIGKILL);
+  }
   if (argc > 1) {
     int status = 0;
     pid_t child;
