@@ -9,6 +9,7 @@ namespace gprof {
 
 GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded)
     : trace_(trace),
+      facts_(facts),
       recorded_(recorded),
       walk_(trace, facts),
       process_has_calls_(trace.processes.size(), 0),
@@ -41,9 +42,7 @@ void GapExplainer::ExplainByCall(const Gap& gap, uint32_t call_index) {
   const GpuOp& op = trace_.ops[gap.after];
   const ApiCall& call = trace_.api_calls[call_index];
   if (call.end_ns <= gap.start_ns) {
-    const Cause cause = WaitsForEvent(op, call) ? Cause::kDependency : Cause::kQueue;
-    parts_.push_back({cause, gap.DurationNs(), call_index, {}, UnknownReason::kIsKnown});
-    return;
+    return AddQueued(gap, call_index, WaitsForEvent(op, call) ? Cause::kDependency : Cause::kQueue);
   }
   int64_t from_ns = gap.start_ns;
   const int64_t process_start_ns = call.process == kNone ? from_ns : trace_.processes[call.process].start_ns;
@@ -60,6 +59,23 @@ void GapExplainer::ExplainByCall(const Gap& gap, uint32_t call_index) {
     const Cause cause = op.IsPageable() ? Cause::kCopy : Cause::kLaunch;
     walk_.AddLaunch(call.thread, entry_ns, gap.end_ns, {cause, 0, call_index, {}, UnknownReason::kIsKnown}, &parts_);
   }
+}
+
+// Queued work waits for managed memory that is on its way: prefetches are no operations of their own.
+void GapExplainer::AddQueued(const Gap& gap, uint32_t call, Cause cause) {
+  const std::vector<Interval>& moves = facts_.migrations[trace_.ops[gap.after].device];
+  int64_t from_ns = gap.start_ns;
+  const auto add = [&](Cause of_part, int64_t until_ns) {
+    if (from_ns >= until_ns) return;
+    parts_.push_back({of_part, until_ns - from_ns, call, {}, UnknownReason::kIsKnown});
+    from_ns = until_ns;
+  };
+  auto move = std::partition_point(moves.begin(), moves.end(), [&](const Interval& m) { return m.end_ns <= from_ns; });
+  for (; move != moves.end() && move->start_ns < gap.end_ns; ++move) {
+    add(cause, move->start_ns);
+    add(Cause::kMemory, std::min(move->end_ns, gap.end_ns));
+  }
+  add(cause, gap.end_ns);
 }
 
 // The device may be recorded for the sake of another process while this one is not.

@@ -21,11 +21,13 @@ class GapExplainer {
 
  private:
   void ExplainByCall(const Gap& gap, uint32_t call);
+  void AddQueued(const Gap& gap, uint32_t call, Cause cause);
   void AddHost(const ApiCall& call, int64_t from_ns, int64_t to_ns);
   UnknownReason WhyUnknown(const Gap& gap) const;
   bool WaitsForEvent(const GpuOp& op, const ApiCall& call) const;
 
   const Trace& trace_;
+  const HostFacts& facts_;
   const RecordedTime& recorded_;
   HostWalk walk_;
   std::vector<Part> parts_;

@@ -32,6 +32,21 @@ std::vector<Interruption> Flatten(std::vector<Edge> edges) {
   return result;
 }
 
+bool IsMigration(trace::ManagedKind kind) {
+  using trace::ManagedKind;
+  return kind == ManagedKind::kHostToDevice || kind == ManagedKind::kDeviceToHost ||
+         kind == ManagedKind::kDeviceToDevice;
+}
+
+// They come in order of their start.
+void Append(const ManagedMemory& m, std::vector<Interval>* moves) {
+  if (!moves->empty() && m.start_ns <= moves->back().end_ns) {
+    moves->back().end_ns = std::max(moves->back().end_ns, m.end_ns);
+  } else if (m.start_ns < m.end_ns) {
+    moves->push_back({m.start_ns, m.end_ns});
+  }
+}
+
 void AddEdges(std::vector<Edge>* edges, int64_t start_ns, int64_t end_ns, Cause cause) {
   const int profiler = cause == Cause::kProfiler, load = cause == Cause::kLoad;
   edges->push_back({start_ns, profiler, load});
@@ -41,7 +56,9 @@ void AddEdges(std::vector<Edge>* edges, int64_t start_ns, int64_t end_ns, Cause 
 }  // namespace
 
 HostFacts::HostFacts(const Trace& trace)
-    : blocking_copies(BlockingCopies(trace)), interruptions(trace.threads.size()) {
+    : blocking_copies(BlockingCopies(trace)),
+      interruptions(trace.threads.size()),
+      migrations(trace.device_ops.size()) {
   std::vector<std::vector<Edge>> edges(trace.threads.size());
   for (const Overhead& overhead : trace.overheads) {
     // Where the thread is not known it is CUPTI's own as a rule, which holds up nobody.
@@ -54,6 +71,11 @@ HostFacts::HostFacts(const Trace& trace)
     if (jit.thread != kNone) AddEdges(&edges[jit.thread], jit.start_ns, jit.end_ns, Cause::kLoad);
   }
   for (size_t i = 0; i < edges.size(); ++i) interruptions[i] = Flatten(std::move(edges[i]));
+  for (const ManagedMemory& m : trace.managed_memory) {
+    if (!IsMigration(m.kind)) continue;
+    if (m.source != kNone) Append(m, &migrations[m.source]);
+    if (m.destination != kNone) Append(m, &migrations[m.destination]);
+  }
 }
 
 HostWalk::HostWalk(const Trace& trace, const HostFacts& facts)

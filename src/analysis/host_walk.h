@@ -42,6 +42,7 @@ struct HostFacts {
   explicit HostFacts(const Trace& trace);
   std::vector<uint8_t> blocking_copies;                  // one for each call
   std::vector<std::vector<Interruption>> interruptions;  // one list for each thread: in order, none overlap
+  std::vector<std::vector<Interval>> migrations;         // by device: managed memory moves to or from it; in order too
 };
 
 // Walks along the threads once. For each thread the intervals asked for must come in order and not overlap, so that

@@ -52,6 +52,12 @@ std::string Where(const Trace& trace, const IdleSummary& summary, Cause cause, i
   return ", " + FormatPercent(PercentOf(place.idle_ns, cause_ns)) + " of it " + name;
 }
 
+// What happened then: "<share> of that <verb>".
+std::string VerbOf(const Trace& trace, Cause cause) {
+  if (cause == Cause::kMemory && !trace.managed_memory.empty()) return "memory was allocated, freed or moved";
+  return std::string(InfoOf(cause).verb);
+}
+
 Finding CauseFinding(const Trace& trace, const IdleSummary& summary, Cause cause, bool is_first) {
   const DeviceIdle sum = summary.Sum();
   const int64_t idle_ns = sum.split.Total(), cause_ns = sum.split[cause];
@@ -62,10 +68,10 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, Cause cause
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = share + " of that (" + FormatNs(static_cast<double>(cause_ns)) + ") ";
   finding.message = UsedDevices(trace) + " idle " + FormatPercent(PercentOf(idle_ns, sum.window_ns)) + " of " +
-                    FormatNs(static_cast<double>(sum.window_ns)) + ": " + spent + std::string(info.verb) +
+                    FormatNs(static_cast<double>(sum.window_ns)) + ": " + spent + VerbOf(trace, cause) +
                     Where(trace, summary, cause, cause_ns);
   if (!is_first) finding.message = "Of the idle time, " + share + " (" + FormatNs(static_cast<double>(cause_ns)) +
-                                   "): " + std::string(info.verb) + Where(trace, summary, cause, cause_ns);
+                                   "): " + VerbOf(trace, cause) + Where(trace, summary, cause, cause_ns);
   finding.advice = info.advice;
   if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
     finding.gain_ns = cause_ns;

@@ -126,8 +126,8 @@ Table GraphWorkTable(const Trace& trace, uint32_t max_rows) {
                {"call", "Built by", Unit::kText, true},
                {"launched_in", "Launched in", Unit::kText, true}},
               {},
-              "Percent of the GPU time of graph nodes whose making was recorded. Where a graph was launched outside of any "
-              "range, its work counts as GPU time of the range that built it."};
+              "Percent of the GPU time of graph nodes whose making was recorded. Where a graph was launched outside of "
+              "any range, its work counts as GPU time of the range that built it."};
   struct Work {
     int64_t total_ns = 0, operations = 0;
     std::set<uint32_t> nodes;

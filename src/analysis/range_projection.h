@@ -1,5 +1,5 @@
-// GPU time of NVTX ranges: of the operations whose launching call was made within the range by its thread. The work of a
-// CUDA graph that was launched outside of any range belongs to the range that its node was made in.
+// GPU time of NVTX ranges: of the operations whose launching call was made within the range by its thread. The work of
+// a CUDA graph that was launched outside of any range belongs to the range that its node was made in.
 #pragma once
 
 #include <cstdint>

@@ -86,13 +86,25 @@ class Reference {
     }
     if (call_index == kNone) return "unknown";
     const ApiCall& call = trace_.api_calls[call_index];
-    if (call.end_ns <= gap_start_ns) return WaitsForEvent(next, call) ? "dependency" : "queue";
+    if (call.end_ns <= gap_start_ns) {
+      if (IsMoving(op.device, t)) return "memory";
+      return WaitsForEvent(next, call) ? "dependency" : "queue";
+    }
     if (t < trace_.processes[call.process].start_ns) return "unknown";
     if (t < call.start_ns && !IsRecorded(call.process, t)) return "unknown";
     if (IsInterrupted(call.thread, t, false)) return "profiler";
     if (IsInterrupted(call.thread, t, true)) return "load";
     if (t >= call.start_ns) return op.IsPageable() ? "copy" : "launch";
     return WhatTheThreadDid(call.thread, t);
+  }
+
+  bool IsMoving(uint32_t device, int64_t t) const {
+    return std::any_of(trace_.managed_memory.begin(), trace_.managed_memory.end(), [&](const ManagedMemory& m) {
+      const bool is_migration = m.kind == trace::ManagedKind::kHostToDevice ||
+                                m.kind == trace::ManagedKind::kDeviceToHost ||
+                                m.kind == trace::ManagedKind::kDeviceToDevice;
+      return is_migration && (m.source == device || m.destination == device) && m.start_ns <= t && t < m.end_ns;
+    });
   }
 
   uint32_t NextOp(int64_t t) const {

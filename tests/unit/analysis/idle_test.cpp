@@ -1,6 +1,8 @@
 // The causes of idle time, one pattern each.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "analysis/analyses.h"
 #include "analysis/causes.h"
 #include "trace_maker.h"
@@ -265,6 +267,24 @@ TEST(Idle, AThreadThatLaunchesOnTwoDevicesIsWalkedForEach) {
     EXPECT_EQ(MetricOf(result, "idle.api_ns", scope), 20) << scope;
     EXPECT_EQ(MetricOf(result, "idle.launch_ns", scope), 40) << scope;
   }
+}
+
+TEST(Idle, QueuedWorkThatWaitsForManagedMemoryIsMemory) {
+  TraceMaker maker;
+  maker.Launch(0, 5, 10, 20);
+  maker.Launch(6, 8, 120, 130);
+  for (const auto& [start_ns, end_ns] : {std::pair{15, 40}, {30, 50}, {90, 100}}) {
+    ManagedMemory m;
+    m.start_ns = start_ns;
+    m.end_ns = end_ns;
+    m.destination = 0;
+    m.kind = trace::ManagedKind::kHostToDevice;
+    maker.trace().managed_memory.push_back(m);
+  }
+  const AnalysisResult idle = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(idle, "idle.memory_ns"), 40);
+  EXPECT_EQ(MetricOf(idle, "idle.queue_ns"), 60);
+  EXPECT_EQ(MetricOf(idle, "gaps.count"), 1);
 }
 
 TEST(Captures, CutGapsAndWindows) {

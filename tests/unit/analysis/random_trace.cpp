@@ -136,6 +136,8 @@ class Randomiser {
     m.value = static_cast<uint64_t>(Below(5000));
     m.process = 0;
     m.kind = static_cast<trace::ManagedKind>(Below(9));
+    if (OneIn(2)) m.source = Pick(maker_.trace().devices.size());
+    if (OneIn(2)) m.destination = Pick(maker_.trace().devices.size());
     maker_.trace().managed_memory.push_back(m);
   }
 

@@ -280,6 +280,7 @@ Trace TraceMaker::Finish() {
   std::stable_sort(trace_.syncs.begin(), trace_.syncs.end(), by_start);
   std::stable_sort(trace_.overheads.begin(), trace_.overheads.end(), by_start);
   std::stable_sort(trace_.jits.begin(), trace_.jits.end(), by_start);
+  std::stable_sort(trace_.managed_memory.begin(), trace_.managed_memory.end(), by_start);
   std::stable_sort(trace_.captures.begin(), trace_.captures.end(),
                    [](const Capture& a, const Capture& b) { return a.process < b.process; });
   trace_.process_captures =
