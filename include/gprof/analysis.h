@@ -50,6 +50,7 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
   std::string note;        // one sentence under the table: what percentages refer to, for example
+  bool is_detail = false;  // in text only where its analysis is asked for by name (--only); JSON always has it
 };
 
 enum class Severity : uint8_t { kInfo, kNote, kWarning };

@@ -65,7 +65,8 @@ class ReportCommand : public Command {
     options_.max_rows = rows_.value_or(format_ == "json" ? kJsonRows : kTextRows);
     RecoverEarlierRuns();
     const Trace trace = LoadTrace(trace_);
-    const Report report = RunAnalyses(trace, analyses, options_);
+    Report report = RunAnalyses(trace, analyses, options_);
+    report.has_details = !only_.empty();
     const bool is_file = !output_.empty() && output_ != "-";
     // A file is not a terminal, whatever stdout is.
     const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);

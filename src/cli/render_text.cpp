@@ -145,7 +145,7 @@ class TextReport {
   }
 
   void AddTable(const Table& table) {
-    if (table.rows.empty() || table.id == "health") return;
+    if (table.rows.empty() || table.id == "health" || (table.is_detail && !report_.has_details)) return;
     TextTable text;
     for (const Column& column : table.columns) {
       text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});

@@ -19,6 +19,7 @@ struct Report {
   const Trace& trace;
   std::vector<Section> sections;
   std::vector<Finding> findings;  // of all sections, the most rewarding first
+  bool has_details = false;       // the analyses were asked for by name: text shows all their tables
 };
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);
