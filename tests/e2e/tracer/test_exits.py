@@ -151,7 +151,8 @@ class SeveralProcesses(Flushed):
             self.assertEqual(len(records), events, kind)
             self.assertNotIn(parent, {r["chunk_pid"] for r in records})
         self.assertEqual(len(trace.of("nvtx", event=1, message="child with CUDA")), EVENTS)
-        self.assertEqual([p["is_forked"] for p in trace.of("process") if p["pid"] != parent], [1])
+        # Described again when CUDA has come up, if that takes long.
+        self.assertEqual({p["is_forked"] for p in trace.of("process") if p["pid"] != parent}, {1})
 
     def test_exec(self):
         for version in (None, "13.0"):
