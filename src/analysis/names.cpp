@@ -58,11 +58,6 @@ std::string PathName(const Trace& trace, NameId path) {
   return name.empty() ? "(no range)" : std::string(name);
 }
 
-std::string PayloadText(const Trace& trace, const PayloadValue& value) {
-  const std::string_view text = trace.Text(value.text);
-  return text.empty() && value.is_integer ? std::to_string(value.integer) : std::string(text);
-}
-
 Direction DirectionOf(const GpuOp& op) {
   using trace::CopyKind;
   if (op.kind == OpKind::kPeerCopy) return Direction::kP2p;

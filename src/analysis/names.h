@@ -16,8 +16,6 @@ std::string ThreadName(const Trace& trace, uint32_t thread);     // "loader (471
 std::string FunctionName(const Trace& trace, uint32_t api_call);
 std::string PathName(const Trace& trace, NameId path);           // "(no range)" for the empty path
 
-std::string PayloadText(const Trace& trace, const PayloadValue& value);  // "Sum", "4096"
-
 enum class Direction : uint8_t { kH2d, kD2h, kD2d, kP2p, kH2h, kOther };
 inline constexpr size_t kDirectionCount = 6;
 

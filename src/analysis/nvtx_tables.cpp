@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,10 +28,16 @@ constexpr size_t kMostValues = 4;  // of one key: more are counted
 constexpr size_t kMostKeys = 8;    // of one range
 constexpr size_t kMostPathsWithMetrics = 1000;
 
+std::string Join(const std::set<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) text.append(text.empty() ? "" : separator).append(part);
+  return text;
+}
+
 struct Payloads {
   int64_t count = 0, sized = 0;
   int64_t bytes = 0, largest_bytes = 0;
-  std::map<std::string, std::set<std::string>> values;  // by key, sizes left out
+  std::map<NameId, std::set<std::pair<NameId, int64_t>>> values;  // by key: text or number; sizes left out
 
   // Without `with_sizes` it says again what was counted before.
   void Add(const Trace& trace, const NvtxPayload& payload, bool with_sizes) {
@@ -43,29 +50,27 @@ struct Payloads {
         ++sized;
         bytes = value.integer > INT64_MAX - bytes ? INT64_MAX : bytes + value.integer;
         largest_bytes = std::max(largest_bytes, value.integer);
-      } else if (values.size() < kMostKeys || values.count(std::string(key)) != 0) {
-        std::set<std::string>& texts = values[std::string(key)];
-        if (texts.size() <= kMostValues) texts.insert(PayloadText(trace, value));
+      } else if (values.size() < kMostKeys || values.count(value.key) != 0) {
+        auto& of_key = values[value.key];
+        // A number that has a name is the same as another with that name.
+        if (of_key.size() <= kMostValues) of_key.emplace(value.text, value.text == NameId{} ? value.integer : 0);
       }
     }
   }
 
-  // "Reduction operation: Max, Sum; Root: more than 4 values"
-  std::string Text() const {
-    std::string text;
-    for (const auto& [key, texts] : values) {
-      text += (text.empty() ? "" : "; ") + key + ": ";
-      if (texts.size() > kMostValues) {
-        text += "more than " + std::to_string(kMostValues) + " values";
-        continue;
+  // "Peer rank: more than 4 values; Reduction operation: Max, Sum"
+  std::string Text(const Trace& trace) const {
+    std::set<std::string> parts;
+    for (const auto& [key, of_key] : values) {
+      std::set<std::string> texts;
+      for (const auto& [text, integer] : of_key) {
+        texts.insert(text == NameId{} ? std::to_string(integer) : std::string(trace.Text(text)));
       }
-      bool is_first = true;
-      for (const std::string& one : texts) {
-        text += (is_first ? "" : ", ") + one;
-        is_first = false;
-      }
+      const bool is_many = of_key.size() > kMostValues;
+      parts.insert(std::string(trace.Text(key)) + ": " +
+                   (is_many ? "more than " + std::to_string(kMostValues) + " values" : Join(texts, ", ")));
     }
-    return text;
+    return Join(parts, "; ");
   }
 };
 
@@ -107,7 +112,7 @@ Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result
     const bool has_sizes = payloads.sized > 0;
     const double mean = has_sizes ? static_cast<double>(payloads.bytes) / static_cast<double>(payloads.sized) : 0;
     table.rows.push_back({payloads.count, has_sizes ? Cell(payloads.bytes) : Cell(), has_sizes ? Cell(mean) : Cell(),
-                          has_sizes ? Cell(payloads.largest_bytes) : Cell(), name, payloads.Text()});
+                          has_sizes ? Cell(payloads.largest_bytes) : Cell(), name, payloads.Text(trace)});
   }
   AddMetric(result, "nvtx.payloads", trace.payloads.size());
   AddMetric(result, "nvtx.payload_bytes", bytes);
@@ -129,28 +134,33 @@ Table GraphWorkTable(const Trace& trace, uint32_t max_rows) {
               "Percent of the GPU time of graph nodes whose making was recorded. Where a graph was launched outside of "
               "any range, its work counts as GPU time of the range that built it."};
   struct Work {
-    int64_t total_ns = 0, operations = 0;
-    std::set<uint32_t> nodes;
+    int64_t total_ns = 0, operations = 0, nodes = 0;
+    void Add(const Work& other) {
+      total_ns += other.total_ns;
+      operations += other.operations;
+      nodes += other.nodes;
+    }
   };
-  std::map<std::tuple<std::string, std::string, std::string>, Work> works;
-  int64_t total_ns = 0;
-  const auto path_of = [&](uint32_t range) {
-    return PathName(trace, range == kNone ? NameId{} : trace.ranges[range].path);
-  };
+  const auto path_of = [&](uint32_t range) { return range == kNone ? NameId{} : trace.ranges[range].path; };
+  std::unordered_map<uint64_t, Work> by_node;  // and the range that launched it
   for (const GpuOp& op : trace.ops) {
     if (op.node == kNone) continue;
-    const GraphNode& node = trace.graph_nodes[op.node];
-    const uint32_t launch_range = op.api == kNone ? kNone : trace.api_calls[op.api].range;
-    Work& work = works[{path_of(node.range), FunctionName(trace, node.api), path_of(launch_range)}];
-    work.total_ns += op.DurationNs();
-    ++work.operations;
-    work.nodes.insert(op.node);
-    total_ns += op.DurationNs();
+    const NameId launched_in = path_of(op.api == kNone ? kNone : trace.api_calls[op.api].range);
+    by_node[uint64_t{op.node} << 32 | launched_in.value].Add({op.DurationNs(), 1, 0});
+  }
+  std::map<std::tuple<std::string, std::string, std::string>, Work> works;
+  int64_t total_ns = 0;
+  for (auto& [key, work] : by_node) {
+    const GraphNode& node = trace.graph_nodes[key >> 32];
+    const NameId launched_in{static_cast<uint32_t>(key)};
+    work.nodes = 1;
+    works[{PathName(trace, path_of(node.range)), FunctionName(trace, node.api), PathName(trace, launched_in)}].Add(
+        work);
+    total_ns += work.total_ns;
   }
   for (const auto& [key, work] : works) {
-    table.rows.push_back({PercentOf(work.total_ns, total_ns), work.total_ns, work.operations,
-                          static_cast<int64_t>(work.nodes.size()), std::get<0>(key), std::get<1>(key),
-                          std::get<2>(key)});
+    table.rows.push_back({PercentOf(work.total_ns, total_ns), work.total_ns, work.operations, work.nodes,
+                          std::get<0>(key), std::get<1>(key), std::get<2>(key)});
   }
   SortAndCut(&table, 1, 4, max_rows);
   return table;

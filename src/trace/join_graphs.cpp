@@ -35,17 +35,23 @@ void FindSources(std::vector<GraphNode>& nodes, const FlatIndex& by_id) {
   }
 }
 
-// The outermost call of the thread at `time_ns`, which lies in the last call that began before it or in one around
-// that.
-uint32_t OutermostCallAt(const Trace& t, uint32_t thread, int64_t time_ns) {
-  const Trace::Slice slice = t.thread_api_calls[thread];
-  const auto first = t.api_calls.begin() + slice.first, last = t.api_calls.begin() + slice.last;
-  const auto after = std::partition_point(first, last, [&](const ApiCall& call) { return call.start_ns <= time_ns; });
-  if (after == first) return kNone;
-  auto call = static_cast<uint32_t>(after - t.api_calls.begin()) - 1;
-  while (t.api_calls[call].parent != kNone) call = t.api_calls[call].parent;
-  return time_ns <= t.api_calls[call].end_ns ? call : kNone;
-}
+// The outermost call of a thread at times that only go forward.
+class OutermostCallCursor {
+ public:
+  OutermostCallCursor(const Trace& trace, uint32_t thread)
+      : trace_(trace), next_(trace.thread_api_calls[thread].first), last_(trace.thread_api_calls[thread].last) {}
+
+  uint32_t At(int64_t time_ns) {
+    for (; next_ < last_ && trace_.api_calls[next_].start_ns <= time_ns; ++next_) {
+      if (trace_.api_calls[next_].parent == kNone) call_ = next_;
+    }
+    return call_ != kNone && time_ns <= trace_.api_calls[call_].end_ns ? call_ : kNone;
+  }
+
+ private:
+  const Trace& trace_;
+  uint32_t next_, last_, call_ = kNone;
+};
 
 void FindMakers(Trace& t) {
   std::vector<uint32_t> order;
@@ -57,10 +63,11 @@ void FindMakers(Trace& t) {
   for (std::size_t i = 0; i < order.size();) {
     const uint32_t thread = t.graph_nodes[order[i]].thread;
     RangeCursor ranges(t, thread);
+    OutermostCallCursor calls(t, thread);
     for (; i < order.size() && t.graph_nodes[order[i]].thread == thread; ++i) {
       GraphNode& node = t.graph_nodes[order[i]];
       node.range = ranges.At(node.time_ns);
-      node.api = OutermostCallAt(t, thread, node.time_ns);
+      node.api = calls.At(node.time_ns);
     }
   }
 }

@@ -63,7 +63,7 @@ class RangePairing {
     captures_ = trace_.process_captures[trace_.threads[trace_.thread_ranges.size()].process];
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const NvtxEvent& e = draft_.nvtx_events[i];
-      while (IsInNextCapture(e)) CutRanges(trace_.captures[captures_.first++].end_ns, i - slice.first);
+      if (IsInNextCapture(e)) EnterCapture(e, i - slice.first);
       Take(e, i - slice.first);
     }
     for (const uint32_t domain : touched_) top_[domain] = kNone;
@@ -77,6 +77,16 @@ class RangePairing {
     if (captures_.last - captures_.first <= 1) return false;
     const bool is_begin = e.event == trace::NvtxEvent::kPush && e.time_ns > trace_.captures[captures_.first].end_ns;
     return is_begin || e.time_ns >= trace_.captures[captures_.first + 1].start_ns;
+  }
+
+  // Straight to the capture of the event, as nothing is open once the first pause is passed.
+  void EnterCapture(const NvtxEvent& e, uint32_t ordinal) {
+    CutRanges(trace_.captures[captures_.first].end_ns, ordinal);
+    const auto begin = trace_.captures.begin();
+    const auto after = std::partition_point(begin + captures_.first + 1, begin + captures_.last,
+                                            [&](const Capture& c) { return c.start_ns <= e.time_ns; });
+    captures_.first = std::max(captures_.first + 1, static_cast<uint32_t>(after - begin) - 1);
+    if (IsInNextCapture(e)) ++captures_.first;
   }
 
   // What is open at the end of a capture may have ended before the next one: its end is not known.

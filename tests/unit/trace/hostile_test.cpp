@@ -124,5 +124,21 @@ TEST(Hostile, ManyCrossingRangesAndCallsStayLinear) {
   EXPECT_EQ(t.health.open_ranges, 0u);
 }
 
+TEST(Hostile, ManyCapturesThreadsAndNodesStayLinear) {
+  std::string text;
+  for (int i = 1; i <= 20000; ++i) {
+    const std::string number = std::to_string(i), time = std::to_string(10 * i);
+    text += "capture time_ns=" + time + " event=1 trigger=6 number=" + number + "\n";
+    text += "capture time_ns=" + std::to_string(10 * i + 5) + " event=2 trigger=6 number=" + number + "\n";
+    text += "nvtx time_ns=9000000 tid=" + number + " event=2 message=\"r\"\n";
+    text += "api start_ns=" + time + " duration_ns=1000000 tid=1\n";  // all within each other
+    text += "graph_node time_ns=900000 tid=1 node=" + number + "\n";
+  }
+  const Trace t = LoadText(text);
+  ExpectSound(t);
+  EXPECT_EQ(t.captures.size(), 20000u);
+  EXPECT_EQ(t.graph_nodes.size(), 20000u);
+}
+
 }  // namespace
 }  // namespace gprof

@@ -1,0 +1,29 @@
+#include "analysis/kernel_groups.h"
+
+#include <map>
+
+#include "analysis/names.h"
+
+namespace gprof {
+
+KernelGroups::KernelGroups(const Trace& trace) : group_of_name_(trace.strings.size(), kNone) {
+  std::vector<int64_t> of_name(trace.strings.size());
+  for (const GpuOp& op : trace.ops) {
+    if (op.kind == OpKind::kKernel) ++of_name[op.name.value];
+  }
+  std::map<std::string, std::vector<uint32_t>> ids;
+  for (uint32_t i = 0; i < of_name.size(); ++i) {
+    if (of_name[i] > 0) ids[KernelName(trace, NameId{i})].push_back(i);
+  }
+  for (const auto& [name, members] : ids) {
+    counts_.push_back(0);
+    for (const uint32_t id : members) {
+      group_of_name_[id] = size();
+      counts_.back() += of_name[id];
+    }
+    kernels_ += counts_.back();
+    names_.push_back(name);
+  }
+}
+
+}  // namespace gprof

@@ -1,0 +1,244 @@
+// How fast work was launched, what became of it (call, queue, run), and whether the GPU had to wait for launches.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/analyses.h"
+#include "analysis/calls.h"
+#include "analysis/findings.h"
+#include "analysis/gap_explainer.h"
+#include "analysis/kernel_groups.h"
+#include "analysis/metrics.h"
+#include "analysis/names.h"
+#include "analysis/queue_depth.h"
+#include "analysis/statistics.h"
+#include "analysis/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+// A launch takes a few microseconds (2.6 us on an H200, reference/peers.md 4a); a longer gap has another reason.
+constexpr int64_t kLateLaunchAtMostNs = 50'000;
+constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
+constexpr double kPatternPercentWorthAFinding = 5;  // of the window
+
+// ---- launching calls ----
+
+struct LaunchCalls {
+  int64_t count = 0, total_ns = 0;
+  std::vector<int64_t> intervals_ns;  // from a launch to the next one of the same thread
+};
+
+LaunchCalls ReadCalls(const Trace& trace) {
+  LaunchCalls calls;
+  for (const Trace::Slice& slice : trace.thread_api_calls) {
+    uint32_t last = kNone;
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const ApiCall& call = trace.api_calls[i];
+      const bool launches = call.api_class == ApiClass::kLaunch || call.api_class == ApiClass::kGraphLaunch;
+      if (!launches || call.parent != kNone) continue;
+      ++calls.count;
+      calls.total_ns += call.DurationNs();
+      if (last != kNone) calls.intervals_ns.push_back(call.start_ns - trace.api_calls[last].start_ns);
+      last = i;
+    }
+  }
+  return calls;
+}
+
+// ---- call, queue and run of each kernel ----
+
+// What became of one kernel; below 0: it has none.
+struct Execution {
+  uint32_t group = 0;
+  int64_t call_ns = -1;   // the launching call; a call that launches a graph counts for its first kernel alone
+  int64_t queue_ns = -1;  // from the return of the call to the start, where the kernel starts after it
+  int64_t run_ns = 0;
+};
+
+template <class F>
+void ForEachExecution(const Trace& trace, const KernelGroups& kernels, F&& f) {
+  std::vector<uint8_t> is_counted(trace.api_calls.size(), 0);
+  for (const GpuOp& op : trace.ops) {
+    if (op.kind != OpKind::kKernel) continue;
+    Execution execution{kernels.Of(op), -1, -1, op.DurationNs()};
+    const uint32_t call = OutermostCall(trace, op.api);
+    if (call != kNone) {
+      const ApiCall& launch = trace.api_calls[call];
+      if (std::exchange(is_counted[call], uint8_t{1}) == 0) execution.call_ns = launch.DurationNs();
+      if (op.start_ns > launch.end_ns) execution.queue_ns = op.start_ns - launch.end_ns;
+    }
+    f(execution);
+  }
+}
+
+class Executions {
+ public:
+  Executions(const Trace& trace, const KernelGroups& kernels)
+      : calls(kernels.size()), queues(kernels.size()), runs(kernels.size()) {
+    ForEachExecution(trace, kernels, [&](const Execution& e) {
+      if (e.call_ns >= 0) calls.Count(e.group);
+      if (e.queue_ns >= 0) queues.Count(e.group);
+      runs.Count(e.group);
+    });
+    for (Groups* groups : {&calls, &queues, &runs}) groups->Seal();
+    ForEachExecution(trace, kernels, [&](const Execution& e) {
+      if (e.call_ns >= 0) calls.Add(e.group, e.call_ns);
+      if (e.queue_ns >= 0) queues.Add(e.group, e.queue_ns);
+      runs.Add(e.group, e.run_ns);
+    });
+  }
+  Groups calls, queues, runs;
+};
+
+Table KernelTable(const Trace& trace, AnalysisResult* result, uint32_t max_rows) {
+  Table table{"kernel_launches",
+              "Launches by kernel",
+              {{"kernels", "Kernels", Unit::kCount, false},
+               {"calls", "Calls", Unit::kCount, true},
+               {"call_ns", "In calls", Unit::kNs, false},
+               {"call_median_ns", "Call", Unit::kNs, false},
+               {"queued", "Queued", Unit::kCount, false},
+               {"queue_ns", "In queue", Unit::kNs, true},
+               {"queue_median_ns", "Queue", Unit::kNs, false},
+               {"run_ns", "Running", Unit::kNs, true},
+               {"run_median_ns", "Run", Unit::kNs, false},
+               {"name", "Name", Unit::kText, false}},
+              {},
+              "Medians: of the launching calls, of the time from their return to the start of the kernels that had not "
+              "started by then (queued), and of the kernels. Call longer than run and nothing queued: the GPU waits "
+              "for launches."};
+  const KernelGroups kernels(trace);
+  Executions executions(trace, kernels);
+  int64_t queued = 0, queue_ns = 0;
+  for (uint32_t i = 0; i < kernels.size(); ++i) {
+    const Statistics call = Summarize(executions.calls.Of(i)), queue = Summarize(executions.queues.Of(i)),
+                     run = Summarize(executions.runs.Of(i));
+    queued += queue.count;
+    queue_ns += queue.total;
+    const auto median = [](const Statistics& s) { return s.count > 0 ? Cell(s.median) : Cell(); };
+    table.rows.push_back({run.count, call.count, call.total, median(call), queue.count, queue.total, median(queue),
+                          run.total, median(run), kernels.Name(i)});
+  }
+  SortAndCut(&table, 2, 9, max_rows);
+  AddMetric(result, "launches.queued", queued);
+  AddMetric(result, "launches.queue_ns", queue_ns);
+  return table;
+}
+
+// ---- queue depth ----
+
+Table DepthTable(const Trace& trace, const std::vector<std::pair<uint32_t, QueueDepth>>& devices) {
+  Table table{"queue_depth",
+              "Work launched and not finished",
+              {{"device", "GPU", Unit::kText, false},
+               {"depth", "Operations", Unit::kText, false},
+               {"percent", "Time", Unit::kPercent, false},
+               {"time_ns", "Total", Unit::kNs, false}},
+              {},
+              "Percent of the window of the GPU. 0: nothing was launched, the GPU waits for the host. 1: as soon as it "
+              "is done it will wait."};
+  for (const auto& [device, depth] : devices) {
+    for (size_t i = 0; i < QueueDepth::kLevels; ++i) {
+      if (depth.time_ns[i] == 0) continue;
+      table.rows.push_back({DeviceScope(trace, device), std::string(QueueDepth::LevelName(i)),
+                            PercentOf(depth.time_ns[i], depth.TotalNs()), depth.time_ns[i]});
+    }
+  }
+  return table;
+}
+
+void AddDepthMetrics(AnalysisResult* result, const QueueDepth& depth, const std::string& scope) {
+  AddMetric(result, "launches.depth0_ns", depth.time_ns[0], scope);
+  AddMetric(result, "launches.depth1_ns", depth.time_ns[1], scope);
+  AddMetric(result, "launches.depth2_ns", depth.TotalNs() - depth.time_ns[0] - depth.time_ns[1], scope);
+  AddMetric(result, "launches.max_depth", depth.max, scope);
+}
+
+// ---- the staircase: each kernel is over before the next one is launched ----
+
+struct LateLaunches {
+  int64_t kernels = 0, idle_ns = 0, launch_ns = 0, kernel_ns = 0, window_ns = 0;
+};
+
+// Whether launching alone explains the gap: the host neither waited for the GPU nor copied, allocated, loaded.
+bool IsLate(const CauseSplit& split, int64_t gap_ns) {
+  return split[Cause::kLaunch] > 0 && split[Cause::kLaunch] + split[Cause::kApi] + split[Cause::kHost] == gap_ns;
+}
+
+LateLaunches FindLateLaunches(const Trace& trace, const RecordedTime& recorded) {
+  LateLaunches late;
+  const HostFacts facts(trace);
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    GapExplainer explainer(trace, facts, recorded);
+    const auto see_gap = [&](const Gap& gap) {
+      const GpuOp& op = trace.ops[gap.after];
+      if (gap.is_cut_after || op.kind != OpKind::kKernel || gap.DurationNs() > kLateLaunchAtMostNs) return;
+      CauseSplit split;
+      for (const Part& part : explainer.Explain(gap)) split[part.cause] += part.duration_ns;
+      if (!IsLate(split, gap.DurationNs())) return;
+      ++late.kernels;
+      late.idle_ns += gap.DurationNs();
+      late.launch_ns += split[Cause::kLaunch];
+      late.kernel_ns += op.DurationNs();
+    };
+    late.window_ns += ForEachGap(trace, recorded, device, see_gap, [&](uint32_t op) { explainer.See(op); });
+  }
+  return late;
+}
+
+std::string Each(int64_t sum_ns, int64_t count) {
+  return FormatNs(static_cast<double>(sum_ns) / static_cast<double>(std::max<int64_t>(count, 1)));
+}
+
+void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Finding>* findings) {
+  const double percent = PercentOf(late.idle_ns, late.window_ns);
+  if (late.kernels < kGapsOfAPattern || percent < kPatternPercentWorthAFinding) return;
+  findings->push_back(
+      {"launch.bound", Severity::kWarning,
+       CountOf(late.kernels, "kernel") + " of " + Each(late.kernel_ns, late.kernels) +
+           " on average came after the GPU had run dry, " + Each(late.idle_ns, late.kernels) +
+           " idle before each, one launch every " + FormatNs(interval_ns) + ": the GPU waits for launches for " +
+           FormatPercent(percent) + " of the window",
+       "Launch the whole chain as one CUDA graph, fuse kernels, or give each launch more work (larger batches).",
+       late.idle_ns,
+       "idle time before those kernels, " + FormatNs(static_cast<double>(late.launch_ns)) +
+           " of it in their launching calls"});
+}
+
+}  // namespace
+
+AnalysisResult RunLaunches(const Trace& trace, const AnalysisOptions& options) {
+  AnalysisResult result;
+  const RecordedTime recorded(trace);
+  LaunchCalls calls = ReadCalls(trace);
+  const LateLaunches late = FindLateLaunches(trace, recorded);
+  const double interval_ns = Summarize(calls.intervals_ns).median;
+  AddFinding(late, interval_ns, &result.findings);
+  AddMetric(&result, "launches.per_second",
+            late.window_ns == 0 ? 0 : static_cast<double>(calls.count) * 1e9 / static_cast<double>(late.window_ns));
+  AddMetric(&result, "launches.call_ns", calls.total_ns);
+  AddMetric(&result, "launches.interval_median_ns", interval_ns);
+  AddMetric(&result, "launches.late_kernels", late.kernels);
+  AddMetric(&result, "launches.late_idle_ns", late.idle_ns);
+  result.tables.push_back(KernelTable(trace, &result, options.max_rows));
+
+  std::vector<std::pair<uint32_t, QueueDepth>> devices;
+  QueueDepth sum;
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    if (trace.device_ops[device].first == trace.device_ops[device].last) continue;
+    devices.emplace_back(device, QueueDepthOf(trace, recorded, device));
+    sum.Add(devices.back().second);
+    AddDepthMetrics(&result, devices.back().second, DeviceScope(trace, device));
+  }
+  AddDepthMetrics(&result, sum, "");
+  result.tables.push_back(DepthTable(trace, devices));
+  // Without a finding the figures are for those who ask for them.
+  for (Table& table : result.tables) table.is_detail = result.findings.empty();
+  return result;
+}
+
+}  // namespace gprof

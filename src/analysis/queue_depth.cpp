@@ -1,0 +1,78 @@
+#include "analysis/queue_depth.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "analysis/calls.h"
+
+namespace gprof {
+namespace {
+
+struct Level {
+  int64_t most;  // depth of this level at most
+  std::string_view name;
+};
+constexpr Level kLevels[QueueDepth::kLevels] = {
+    {0, "0"},       {1, "1"},         {2, "2"},           {4, "3 to 4"},            {8, "5 to 8"},
+    {16, "9 to 16"}, {64, "17 to 64"}, {256, "65 to 256"}, {INT64_MAX, "over 256"}};
+
+// In order already where there is one stream, as it mostly is.
+void Sort(std::vector<int64_t>* times_ns) {
+  if (!std::is_sorted(times_ns->begin(), times_ns->end())) std::sort(times_ns->begin(), times_ns->end());
+}
+
+}  // namespace
+
+std::string_view QueueDepth::LevelName(size_t level) { return gprof::kLevels[level].name; }
+
+size_t QueueDepth::LevelOf(int64_t depth) {
+  size_t level = 0;
+  while (depth > gprof::kLevels[level].most) ++level;
+  return level;
+}
+
+int64_t QueueDepth::TotalNs() const { return std::accumulate(time_ns.begin(), time_ns.end(), int64_t{0}); }
+
+void QueueDepth::Add(const QueueDepth& other) {
+  for (size_t i = 0; i < kLevels; ++i) time_ns[i] += other.time_ns[i];
+  max = std::max(max, other.max);
+}
+
+QueueDepth QueueDepthOf(const Trace& trace, const RecordedTime& recorded, uint32_t device) {
+  QueueDepth result;
+  const Trace::Slice slice = trace.device_ops[device];
+  std::vector<int64_t> launches_ns, ends_ns;
+  for (uint32_t i = slice.first; i < slice.last; ++i) {
+    const GpuOp& op = trace.ops[i];
+    const uint32_t call = OutermostCall(trace, op.api);
+    launches_ns.push_back(call == kNone ? op.start_ns : std::min(op.start_ns, trace.api_calls[call].start_ns));
+    ends_ns.push_back(op.end_ns);
+  }
+  if (ends_ns.empty()) return result;
+  Sort(&launches_ns);
+  Sort(&ends_ns);
+
+  int64_t from_ns = trace.ops[slice.first].start_ns, depth = 0;
+  const bool is_throughout = recorded.IsThroughout(device);
+  const auto advance = [&](int64_t to_ns) {
+    if (to_ns <= from_ns) return;
+    int64_t& time_ns = result.time_ns[QueueDepth::LevelOf(depth)];
+    time_ns += is_throughout ? to_ns - from_ns
+                             : recorded.ForEachOfDevice(device, from_ns, to_ns, [](int64_t, int64_t) {});
+    from_ns = to_ns;
+  };
+  size_t launched = 0;
+  for (const int64_t end_ns : ends_ns) {
+    // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
+    for (; launched < launches_ns.size() && (launches_ns[launched] < end_ns || depth == 0); ++launched) {
+      advance(launches_ns[launched]);
+      result.max = std::max(result.max, ++depth);
+    }
+    advance(end_ns);
+    --depth;
+  }
+  return result;
+}
+
+}  // namespace gprof
