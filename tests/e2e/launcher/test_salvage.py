@@ -2,9 +2,11 @@
 
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from launcher import DEADLINE_S, LauncherTest, state_of, wait_until
@@ -16,9 +18,11 @@ class TracedTest(LauncherTest):
     def begin(self, *options, command="profile", leaving=None):
         words = [self.cli, command, *options, sys.executable, "-B", TRACED, *([leaving] if leaving else [])]
         self.process = self.start(*words, stdin=subprocess.PIPE, start_new_session=True)
-        self.program = int(self.line().split()[1])
-        self.addCleanup(self.kill_quietly, self.program)
-        return self.process
+        # A program that is ended after some time may not even have come to say its pid.
+        first = self.line().split()
+        self.program = int(first[1]) if first else None
+        if first:
+            self.addCleanup(self.kill_quietly, self.program)
 
     @staticmethod
     def kill_quietly(pid):
@@ -28,7 +32,26 @@ class TracedTest(LauncherTest):
             pass
 
     def line(self):
-        return self.process.stdout.readline().decode().strip()
+        """The next line of the program; empty when there is none any more."""
+        text, end = b"", time.monotonic() + DEADLINE_S
+        descriptor = self.process.stdout.fileno()
+        while not text.endswith(b"\n"):
+            if not select.select([descriptor], [], [], max(0, end - time.monotonic()))[0]:
+                raise AssertionError(f"waited {DEADLINE_S} s in vain for a line, saw {text!r}")
+            # One by one, so that nothing is left in a buffer.
+            if not (byte := os.read(descriptor, 1)):
+                break
+            text += byte
+        return os.fsdecode(text).strip()
+
+    def until(self, start):
+        """Lines up to one that starts so."""
+        lines = [self.line()]
+        while not lines[-1].startswith(start):
+            if not lines[-1]:
+                raise AssertionError(f"the program ended before {start!r}, after {lines}")
+            lines.append(self.line())
+        return lines
 
     def tell(self, word):
         """Sends a word to the program and waits until it has done it."""
