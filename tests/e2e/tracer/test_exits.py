@@ -135,7 +135,7 @@ class SeveralProcesses(Flushed):
 
     def test_fork_at_any_moment(self):
         """The child takes over what the parent, which goes on, is changing."""
-        for _ in range(25):
+        for _ in range(10):
             run = self.profile("ways_out", "fork__exit", EVENTS, version=None)
             self.assertEqual(run.code, 11, run.err)
 
