@@ -15,7 +15,7 @@
 namespace gprof::tracer {
 
 constinit std::atomic<bool> capture_is_on{false};
-constinit std::atomic<bool> capture_wants_nvtx{false};
+constinit std::atomic<NvtxPath> nvtx_path{NvtxPath::kRecord};
 
 namespace {
 
@@ -62,10 +62,11 @@ void Note(CaptureEvent event, CaptureTrigger trigger) {
   }
 }
 
-void WatchNvtx() {
+void ChooseNvtxPath() {
   const CaptureStart start = Config().capture_start;
   const bool has_trigger = (start == CaptureStart::kNvtx || start == CaptureStart::kSteps) && !is_over;
-  capture_wants_nvtx.store(has_trigger || !IsCapturing(), std::memory_order_relaxed);
+  const NvtxPath untriggered = IsCapturing() ? NvtxPath::kRecord : NvtxPath::kIgnore;
+  nvtx_path.store(has_trigger ? NvtxPath::kWatch : untriggered, std::memory_order_relaxed);
 }
 
 bool IsWatched(uint32_t domain, uint32_t id, const char* text, std::size_t size) {
@@ -144,7 +145,7 @@ void SetUpCapture() {
     windows[1].start_ns.store(MonotonicNs(), std::memory_order_relaxed);
     capture_is_on.store(true, std::memory_order_release);
   }
-  WatchNvtx();
+  ChooseNvtxPath();
 }
 
 void ResetCaptureAfterFork() {
@@ -164,7 +165,7 @@ void BeginCapture(CaptureTrigger trigger) {
   SwitchCupti(true);
   Note(CaptureEvent::kStart, trigger);
   capture_is_on.store(true, std::memory_order_release);
-  WatchNvtx();
+  ChooseNvtxPath();
   trace::ArenaHeader& header = Header();
   header.captures_started.fetch_add(1, std::memory_order_relaxed);
   header.state.store(static_cast<uint32_t>(trace::ArenaState::kRecording), std::memory_order_release);
@@ -178,7 +179,7 @@ void EndCapture(CaptureTrigger trigger) {
   Note(CaptureEvent::kStop, trigger);
   if (!is_warm.load(std::memory_order_relaxed)) SwitchCupti(false);
   is_over = is_over || IsLast(trigger);
-  WatchNvtx();
+  ChooseNvtxPath();
   trace::ArenaHeader& header = Header();
   header.captures_stopped.fetch_add(1, std::memory_order_relaxed);
   header.state.store(static_cast<uint32_t>(trace::ArenaState::kIdle), std::memory_order_release);

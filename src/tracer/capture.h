@@ -11,8 +11,9 @@
 namespace gprof::tracer {
 
 extern std::atomic<bool> capture_is_on;
-// NVTX ranges are looked at one by one: some are not to be recorded, or start and stop captures.
-extern std::atomic<bool> capture_wants_nvtx;
+// What NVTX handlers do with an event. Watched ones are looked at one by one, as they may start and stop captures.
+enum class NvtxPath : uint32_t { kRecord, kIgnore, kWatch };
+extern std::atomic<NvtxPath> nvtx_path;
 
 // Rows are wanted. The one question that hot paths ask.
 inline bool IsCapturing() { return capture_is_on.load(std::memory_order_relaxed); }

@@ -72,27 +72,30 @@ inline int Shallower(ThreadLog* log, uint32_t domain) {
   return depth > 0 ? --depth : -1;
 }
 
-// Outside captures, and where ranges start and stop them, every event goes this longer way (nvtx.cpp).
-inline bool IsWatchingNvtx() { return __builtin_expect(capture_wants_nvtx.load(std::memory_order_relaxed), 0); }
+// Where ranges start and stop captures, every event goes this longer way (nvtx.cpp).
 int WatchedPush(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes);
 int WatchedPop(ThreadLog* log, uint32_t domain, uint64_t stamp);
 void WatchedStart(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes& attributes);
 void WatchedEnd(ThreadLog* log, uint32_t domain, const NvtxAttributes& attributes, uint64_t stamp);
 
+inline NvtxPath PathOfNvtx() { return nvtx_path.load(std::memory_order_relaxed); }
+
 inline int Push(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
   ThreadLog* log = OwnLog();
   if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
-  if (IsWatchingNvtx()) return WatchedPush(log, domain, text, attributes);
-  WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
+  const NvtxPath path = PathOfNvtx();
+  if (__builtin_expect(path == NvtxPath::kWatch, 0)) return WatchedPush(log, domain, text, attributes);
+  if (path == NvtxPath::kRecord) WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
   return Deeper(log, domain);
 }
 
 inline int Pop(uint32_t domain) {
-  const uint64_t now = Stamp();
+  const NvtxPath path = PathOfNvtx();
+  const uint64_t now = path == NvtxPath::kIgnore ? 0 : Stamp();
   ThreadLog* log = OwnLog();
   if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
-  if (IsWatchingNvtx()) return WatchedPop(log, domain, now);
-  WriteNvtxPop(log, domain, now);
+  if (__builtin_expect(path == NvtxPath::kWatch, 0)) return WatchedPop(log, domain, now);
+  if (path == NvtxPath::kRecord) WriteNvtxPop(log, domain, now);
   return Shallower(log, domain);
 }
 
@@ -101,21 +104,24 @@ inline uint64_t Start(uint32_t domain, const NvtxText& text, NvtxAttributes attr
   if (log == nullptr) return 0;
   // Unique in the process without an atomic: the log's number and a count of its own.
   attributes.range = static_cast<uint64_t>(log->number) << 32 | ++log->next_range;
-  if (IsWatchingNvtx()) {
+  const NvtxPath path = PathOfNvtx();
+  if (__builtin_expect(path == NvtxPath::kWatch, 0)) {
     WatchedStart(log, domain, text, attributes);
-  } else {
+  } else if (path == NvtxPath::kRecord) {
     WriteNvtxRow(log, trace::NvtxEvent::kStart, domain, text, &attributes, 0);
   }
   return attributes.range;
 }
 
 inline void End(uint32_t domain, uint64_t range) {
+  const NvtxPath path = PathOfNvtx();
+  if (path == NvtxPath::kIgnore) return;
   const uint64_t now = Stamp();
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
   NvtxAttributes attributes{};
   attributes.range = range;
-  if (IsWatchingNvtx()) return WatchedEnd(log, domain, attributes, now);
+  if (__builtin_expect(path == NvtxPath::kWatch, 0)) return WatchedEnd(log, domain, attributes, now);
   WriteNvtxRow(log, trace::NvtxEvent::kEnd, domain, {}, &attributes, now);
 }
 
