@@ -94,7 +94,8 @@ CorrelationIndex OrderApiCalls(Draft& draft) {
   Trace& t = draft.trace;
   for (const uint32_t i : draft.unfinished_calls) {
     ApiCall& c = t.api_calls[i];
-    c.end_ns = std::max(c.end_ns, t.processes[c.process].end_ns);
+    // A call may be unfinished because its capture ended: the thread went on after that.
+    c.end_ns = std::max(c.end_ns, EndOfRecording(t, c.process, c.start_ns));
   }
   t.thread_api_calls = GroupBy(t.api_calls, t.threads.size(), [](const ApiCall& c) { return c.thread; });
   CallPass pass(draft);

@@ -82,6 +82,17 @@ uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns) {
   return slice.first == slice.last ? kNone : slice.last - 1;
 }
 
+bool GoesOnAfterCapture(const Trace& trace, uint32_t process, int64_t time_ns) {
+  const uint32_t capture = CaptureAt(trace, process, time_ns);
+  return capture != kNone && !trace.captures[capture].is_open &&
+         trace.captures[capture].end_trigger != trace::CaptureTrigger::kEnd;
+}
+
+int64_t EndOfRecording(const Trace& trace, uint32_t process, int64_t time_ns) {
+  return GoesOnAfterCapture(trace, process, time_ns) ? trace.captures[CaptureAt(trace, process, time_ns)].end_ns
+                                                     : trace.processes[process].end_ns;
+}
+
 LaunchesBefore::LaunchesBefore(const Draft& draft) : draft_(draft), lowest_(draft.trace.captures.size(), kNone) {
   const Trace& t = draft.trace;
   const auto is_from_the_beginning = [](const Capture& c) { return c.trigger == trace::CaptureTrigger::kBegin; };

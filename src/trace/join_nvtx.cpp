@@ -257,11 +257,8 @@ class RangePairing {
     for (NvtxRange& r : trace_.ranges) {
       if (!r.is_open) continue;
       const uint32_t process = trace_.threads[r.thread].process;
-      const uint32_t capture = CaptureAt(trace_, process, r.start_ns);
-      const bool goes_on = capture != kNone && !trace_.captures[capture].is_open &&
-                           trace_.captures[capture].end_trigger != trace::CaptureTrigger::kEnd;
-      if (goes_on) {
-        Cut(r, trace_.captures[capture].end_ns);
+      if (GoesOnAfterCapture(trace_, process, r.start_ns)) {
+        Cut(r, EndOfRecording(trace_, process, r.start_ns));
         continue;
       }
       r.end_ns = std::max(r.start_ns, trace_.processes[process].end_ns);

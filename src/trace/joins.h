@@ -42,6 +42,11 @@ void PairCaptures(Draft& draft);
 // The capture that holds `time_ns`, else the next one, else the last one; kNone for a process without captures.
 uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns);
 
+// Until when it was recorded what began at `time_ns`: the end of its capture, or of its process.
+int64_t EndOfRecording(const Trace& trace, uint32_t process, int64_t time_ns);
+// The process went on when the capture of `time_ns` had ended.
+bool GoesOnAfterCapture(const Trace& trace, uint32_t process, int64_t time_ns);
+
 // Knows an operation that was launched before the capture that it ran in: correlation ids count up, so its id is lower
 // than that of any call of the capture.
 class LaunchesBefore {

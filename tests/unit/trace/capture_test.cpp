@@ -93,6 +93,20 @@ TEST(Captures, ThatBeganWithTheProcessKnowEveryRange) {
   EXPECT_EQ(t.ranges[0].end_ns, 95);
 }
 
+TEST(Captures, EndTheCallsThatTheyCut) {
+  const Trace t = LoadText(
+      "capture time_ns=100 event=1 trigger=6 number=1\ncapture time_ns=200 event=2 trigger=6 number=1\n"
+      "capture time_ns=300 event=1 trigger=6 number=2\ncapture time_ns=400 event=2 trigger=8 number=2\n"
+      "api start_ns=150 tid=7 correlation=1 function=\"cudaDeviceSynchronize\" domain=1 is_unfinished=1\n"
+      "api start_ns=310 duration_ns=5 tid=7 correlation=9 function=\"cudaMalloc\" domain=1\n"
+      "api start_ns=320 tid=7 correlation=10 function=\"cudaFree\" domain=1 is_unfinished=1\n"
+      "end time_ns=450 reason=1\n");
+  ASSERT_EQ(t.api_calls.size(), 3u);
+  EXPECT_EQ(t.api_calls[0].end_ns, 200);
+  EXPECT_EQ(t.api_calls[1].parent, kNone);
+  EXPECT_EQ(t.api_calls[2].end_ns, 450);  // this one was cut by the end of the process
+}
+
 TEST(Captures, WorkLaunchedBeforeThemIsNotAnUnmatchedOperation) {
   const std::string calls =
       "api start_ns=310 duration_ns=5 tid=7 correlation=20 function=\"cudaLaunchKernel\" domain=1\n";
