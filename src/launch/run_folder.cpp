@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -62,6 +63,14 @@ int CreatePrivate(const std::string& path) {
   return OpenHigh(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
+// A file that grows beyond `ulimit -f` costs its writer its life (SIGXFSZ).
+bool MayWriteFiles(std::string* why) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= sizeof(trace::ControlPage)) return true;
+  *why = "files must not grow beyond " + std::to_string(limit.rlim_cur) + " bytes (ulimit -f)";
+  return false;
+}
+
 // A folder in `parent` that was not there before; empty with errno.
 std::string MakeFolder(const std::string& parent, const std::string& session) {
   for (int number = 0; number < kMostFolders; ++number) {
@@ -103,7 +112,9 @@ std::vector<std::string> RunFolderBases() {
   if (chosen != nullptr && chosen[0] == '/') return {chosen};
   std::vector<std::string> bases = {"/dev/shm"};
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/') bases.push_back(runtime);
+  std::string ignored;
+  // After `sudo -E` it is somebody else's.
+  if (runtime != nullptr && runtime[0] == '/' && IsOursAlone(runtime, &ignored)) bases.push_back(runtime);
   bases.push_back("/tmp");
   return bases;
 }
@@ -133,6 +144,7 @@ std::unique_ptr<RunFolder> RunFolder::Make(const std::string& session, std::stri
 
 std::unique_ptr<RunFolder> RunFolder::MakeIn(const std::vector<std::string>& bases, const std::string& session,
                                              std::string* why) {
+  if (!MayWriteFiles(why)) return nullptr;
   for (const std::string& base : bases) {
     std::string parent;
     if (!PrepareBase(base, &parent, why)) continue;

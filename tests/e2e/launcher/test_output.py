@@ -4,7 +4,7 @@ import os
 import socket
 import unittest
 
-from launcher import LauncherTest
+from launcher import DEADLINE_S, LauncherTest
 
 
 class Refusals(LauncherTest):
@@ -85,6 +85,15 @@ class Patterns(LauncherTest):
         self.assertEqual(self.names("-o", "r%n.trace"), ["r1.trace", "r2.trace"])
         (self.folder / "r1.trace").unlink()
         self.assertEqual(self.names("-f", "-o", "r%n.trace"), ["r1.trace", "r2.trace"])
+
+    def test_launchers_that_start_at_once_do_not_clash(self):
+        at_once = [self.start(self.cli, "profile", "-o", "r%n.trace", "sh", "-c", "echo $GPROF_OUTPUT $GPROF_RUN_FOLDER")
+                   for _ in range(8)]
+        outputs = [process.communicate(timeout=DEADLINE_S)[0].split() for process in at_once]
+        self.assertEqual({process.returncode for process in at_once}, {0})
+        for number in (0, 1):
+            self.assertEqual(len({output[number] for output in outputs}), 8, outputs)
+        self.assertEqual(len(self.names("-o", "r%n.trace")), 9)
 
     def test_environment_variable_and_percent_sign(self):
         self.env["RANK"] = "3"

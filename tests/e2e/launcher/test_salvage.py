@@ -215,6 +215,11 @@ class WithoutMemory(LauncherTest):
         self.assertNotIn(b"GPROF_RUN_FOLDER", done.stdout)
         self.assertIn(b"GPROF_OUTPUT", done.stdout)
 
+    def test_tiny_files(self):
+        done = self.run_in_folder("bash", "-c", f"ulimit -f 1; exec '{self.cli}' profile sh -c 'exit 7'")
+        self.assertEqual(done.returncode, 7)
+        self.assertIn(b"ulimit -f", done.stderr)
+
     def test_what_needs_it_is_refused(self):
         self.env["GPROF_RUN_BASE"] = "/proc/nothing"
         done = self.profile("-d", "1", "touch", "ran")
