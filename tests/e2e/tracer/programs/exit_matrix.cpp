@@ -90,6 +90,7 @@ void Do(const std::string& what) {
   }
   if (what == "graph" && has_cuda) {
     for (int i = 0; i < kGraphLaunches; ++i) progress::Count(slot.graphs, [] { CHECK(cuda_work::LaunchGraph()); });
+    slot.captured = static_cast<uint64_t>(cuda_work::CapturedLaunches());
   }
 }
 

@@ -30,11 +30,12 @@ struct Counter {
 struct Slot {
   Counter marks, ranges, pops, launches, graphs;
   std::atomic<uint64_t> marks_at_end;  // what was done when the program began to end
+  std::atomic<uint64_t> captured;      // launches that only made nodes of a graph
   std::atomic<uint32_t> pid, tid;
   std::atomic<uint64_t> sync_count;
   Sync syncs[kSyncs];
 };
-static_assert(sizeof(Slot) == 8 * 13 + sizeof(Sync) * kSyncs);
+static_assert(sizeof(Slot) == 8 * 14 + sizeof(Sync) * kSyncs);
 
 struct Page {
   Slot slots[kSlots];
