@@ -10,6 +10,7 @@ namespace gprof {
 
 AnalysisResult RunDevices(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunIdle(const Trace& trace, const AnalysisOptions& options);
+AnalysisResult RunLaunches(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunKernels(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunMemory(const Trace& trace, const AnalysisOptions& options);

@@ -1,4 +1,4 @@
-// What idle time says to the reader: the main causes, launches that come too late, synchronisation that drains the GPU.
+// What idle time says to the reader: the main causes, and synchronisation that drains the GPU.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -101,16 +101,6 @@ std::string PerGap(int64_t ns, int64_t gaps) {
 
 void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
   const int64_t window_ns = summary.Sum().window_ns;
-  const GapPattern& late = summary.late_launches();
-  if (IsWorthAFinding(late, window_ns)) {
-    findings->push_back({"launch.bound", Severity::kWarning,
-                         CountOf(late.gaps, "kernel") + " of " + PerGap(late.kernel_ns, late.gaps) +
-                             " on average came after the GPU had run dry, " + PerGap(late.idle_ns, late.gaps) +
-                             " idle before each: launching takes longer than running",
-                         "Give each launch more work (fuse kernels, larger batches), or launch the whole chain as one "
-                         "CUDA graph.",
-                         late.idle_ns, "idle time before those kernels"});
-  }
   const GapPattern& drained = summary.drained_by_sync();
   if (IsWorthAFinding(drained, window_ns)) {
     findings->push_back({"sync.drains", Severity::kWarning,

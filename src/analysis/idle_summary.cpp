@@ -7,9 +7,6 @@
 namespace gprof {
 namespace {
 
-// A launch takes a few microseconds (2.6 us on an H200, reference/peers.md 4a); a longer gap has another reason.
-constexpr int64_t kLateLaunchAtMostNs = 50'000;
-
 bool IsLonger(const GapStory& a, const GapStory& b) {
   if (a.gap.DurationNs() != b.gap.DurationNs()) return a.gap.DurationNs() > b.gap.DurationNs();
   if (a.gap.start_ns != b.gap.start_ns) return a.gap.start_ns < b.gap.start_ns;
@@ -77,18 +74,10 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
 
 void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts, const CauseSplit& split) {
   if (gap.is_cut_after) return;  // it is not known what would have ended it
-  const GpuOp& op = trace_.ops[gap.after];
-  const int64_t launch_ns = split[Cause::kLaunch] + split[Cause::kApi];
-  if (!parts.empty() && parts.front().cause == Cause::kSync) {
-    ++drained_by_sync_.gaps;
-    // What the host computed after the wait is not the wait's fault.
-    drained_by_sync_.idle_ns += split[Cause::kSync] + launch_ns;
-  } else if (op.kind == OpKind::kKernel && gap.DurationNs() <= kLateLaunchAtMostNs && split[Cause::kLaunch] > 0 &&
-             launch_ns + split[Cause::kHost] == gap.DurationNs()) {
-    ++late_launches_.gaps;
-    late_launches_.idle_ns += gap.DurationNs();
-    late_launches_.kernel_ns += op.DurationNs();
-  }
+  if (parts.empty() || parts.front().cause != Cause::kSync) return;
+  ++drained_by_sync_.gaps;
+  // What the host computed after the wait is not the wait's fault.
+  drained_by_sync_.idle_ns += split[Cause::kSync] + split[Cause::kLaunch] + split[Cause::kApi];
 }
 
 // IsLonger as the order of a heap puts the shortest one kept in front.

@@ -29,7 +29,6 @@ struct GapStory {
 // Gaps that show one pattern.
 struct GapPattern {
   int64_t gaps = 0, idle_ns = 0;
-  int64_t kernel_ns = 0;  // of the kernels that ended them
 };
 
 class IdleSummary {
@@ -50,7 +49,6 @@ class IdleSummary {
   const std::vector<int64_t>& host_gaps() const { return host_gaps_; }       // by path
   const std::vector<std::pair<NameId, CauseSplit>>& by_call() const { return by_call_; }  // by function
   int64_t UnknownNs(UnknownReason reason) const { return unknown_ns_[static_cast<size_t>(reason)]; }
-  const GapPattern& late_launches() const { return late_launches_; }
   const GapPattern& drained_by_sync() const { return drained_by_sync_; }
 
  private:
@@ -69,7 +67,7 @@ class IdleSummary {
   std::vector<uint32_t> call_slot_;               // by NameId of the function, where it is in by_call_
   std::vector<std::pair<NameId, CauseSplit>> by_call_;
   std::vector<GapStory> longest_;                 // a heap until Finish()
-  GapPattern late_launches_, drained_by_sync_;
+  GapPattern drained_by_sync_;
   std::vector<std::pair<uint32_t, int64_t>> paths_of_gap_;  // kept to save allocations
 };
 

@@ -99,14 +99,14 @@ Table KernelTable(const Trace& trace, AnalysisResult* result, uint32_t max_rows)
               "Launches by kernel",
               {{"kernels", "Kernels", Unit::kCount, false},
                {"calls", "Calls", Unit::kCount, true},
-               {"call_ns", "In calls", Unit::kNs, false},
+               {"call_ns", "In calls", Unit::kNs, true},
                {"call_median_ns", "Call", Unit::kNs, false},
                {"queued", "Queued", Unit::kCount, false},
                {"queue_ns", "In queue", Unit::kNs, true},
                {"queue_median_ns", "Queue", Unit::kNs, false},
                {"run_ns", "Running", Unit::kNs, true},
                {"run_median_ns", "Run", Unit::kNs, false},
-               {"name", "Name", Unit::kText, false}},
+               {"kernel", "Name", Unit::kText, false}},
               {},
               "Medians: of the launching calls, of the time from their return to the start of the kernels that had not "
               "started by then (queued), and of the kernels. Call longer than run and nothing queued: the GPU waits "

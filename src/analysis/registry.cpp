@@ -8,6 +8,8 @@ namespace {
 constexpr Analysis kAnalyses[] = {
     {"devices", "how busy each GPU was", RunDevices},
     {"idle", "why each GPU was idle, every nanosecond with one cause", RunIdle},
+    {"launches", "call, queue and run of each kernel; whether the GPU waits for launches",
+     RunLaunches},
     {"kernels", "time on the GPU by kernel", RunKernels},
     {"memcpy", "copies by direction and memory, pageable transfers, fills", RunMemcpy},
     {"memory", "memory allocated at most, what was not freed, pools, managed memory", RunMemory},

@@ -155,7 +155,8 @@ class TextReport {
       for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i) {
         cells.push_back(FormatCell(row[i], table.columns[i].unit));
         // A signature that would be cut to its ends says less than the name in it.
-        const bool is_kernel = table.id == "kernels" && table.columns[i].key == "name";
+        const std::string& key = table.columns[i].key;
+        const bool is_kernel = key == "kernel" || (table.id == "kernels" && key == "name");
         if (is_kernel && cells.back().size() > terminal_.columns / 3) cells.back() = ShortName(cells.back());
       }
       text.rows.push_back(std::move(cells));

@@ -50,34 +50,6 @@ TEST(IdleFindings, LittleIdleTimeIsNotWorthAFinding) {
   EXPECT_EQ(FindingOf(RunIdle(StarvedLoader(20, 100 * kUs, 2 * kMs), {}), "idle.host"), nullptr);
 }
 
-// Kernels of 2 us, a launch every 5 us, nothing between the launches.
-Trace LaunchBound(int64_t kernels, int64_t kernel_ns) {
-  TraceMaker maker;
-  for (int64_t i = 0; i < kernels; ++i) {
-    const int64_t call_ns = i * 5 * kUs;
-    maker.Launch(call_ns, call_ns + 4500, call_ns + 4000, call_ns + 4000 + kernel_ns);
-  }
-  return maker.Finish();
-}
-
-TEST(IdleFindings, LaunchBoundWhenLaunchingTakesLongerThanRunning) {
-  const AnalysisResult result = RunIdle(LaunchBound(200, 2 * kUs), {});
-  const Finding* finding = FindingOf(result, "launch.bound");
-  ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message,
-            "199 kernels of 2.00 us on average came after the GPU had run dry, 3.00 us idle before each: launching "
-            "takes longer than running");
-  EXPECT_EQ(finding->gain_ns, 199 * 3 * kUs);
-}
-
-TEST(IdleFindings, NotLaunchBoundWhenKernelsAreLonger) {
-  EXPECT_EQ(FindingOf(RunIdle(LaunchBound(200, 6 * kUs), {}), "launch.bound"), nullptr);
-}
-
-TEST(IdleFindings, NotLaunchBoundByAFewKernels) {
-  EXPECT_EQ(FindingOf(RunIdle(LaunchBound(5, 2 * kUs), {}), "launch.bound"), nullptr);
-}
-
 TEST(IdleFindings, SyncDrainsTheGpu) {
   TraceMaker maker;
   for (int64_t i = 0; i < 50; ++i) {
@@ -85,11 +57,12 @@ TEST(IdleFindings, SyncDrainsTheGpu) {
     maker.Launch(start_ns, start_ns + 5 * kUs, start_ns + 8 * kUs, start_ns + 80 * kUs);
     maker.AddCall(start_ns + 5 * kUs, start_ns + 90 * kUs, "cudaStreamSynchronize");
   }
-  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  const Trace trace = maker.Finish();
+  const AnalysisResult result = RunIdle(trace, {});
   const Finding* finding = FindingOf(result, "sync.drains");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 49 * 18 * kUs);  // 10 us until the wait returned, 8 us until the next kernel ran
-  EXPECT_EQ(FindingOf(result, "launch.bound"), nullptr);
+  EXPECT_EQ(FindingOf(RunLaunches(trace, {}), "launch.bound"), nullptr);
 }
 
 TEST(IdleFindings, SyncIsNoProblemWhereWorkIsQueued) {

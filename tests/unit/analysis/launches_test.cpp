@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include "analysis/analyses.h"
+#include "analysis/queue_depth.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+constexpr int64_t kUs = 1000;
+
+// Kernels of `kernel_ns`, a launch every 5 us, nothing between the launches.
+Trace Staircase(int64_t kernels, int64_t kernel_ns) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < kernels; ++i) {
+    const int64_t call_ns = i * 5 * kUs;
+    maker.Launch(call_ns, call_ns + 4500, call_ns + 4000, call_ns + 4000 + kernel_ns);
+  }
+  return maker.Finish();
+}
+
+TEST(Launches, BoundWhenLaunchingTakesLongerThanRunning) {
+  const AnalysisResult result = RunLaunches(Staircase(200, 2 * kUs), {});
+  const Finding* finding = FindingOf(result, "launch.bound");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message,
+            "199 kernels of 2.00 us on average came after the GPU had run dry, 3.00 us idle before each, one launch "
+            "every 5.00 us: the GPU waits for launches for 59.9% of the window");
+  EXPECT_EQ(finding->gain_ns, 199 * 3 * kUs);
+  EXPECT_EQ(finding->basis, "idle time before those kernels, 597.00 us of it in their launching calls");
+  EXPECT_EQ(MetricOf(result, "launches.late_kernels"), 199);
+  EXPECT_EQ(MetricOf(result, "launches.late_idle_ns"), 199 * 3 * kUs);
+  EXPECT_EQ(MetricOf(result, "launches.interval_median_ns"), 5 * kUs);
+  EXPECT_EQ(MetricOf(result, "launches.call_ns"), 200 * 4500);
+  EXPECT_DOUBLE_EQ(MetricOf(result, "launches.per_second"), 200 * 1e9 / 997'000);
+  EXPECT_FALSE(TableOf(result, "kernel_launches").is_detail);
+}
+
+TEST(Launches, NotBoundWhenKernelsAreLonger) {
+  const AnalysisResult result = RunLaunches(Staircase(200, 6 * kUs), {});
+  EXPECT_EQ(FindingOf(result, "launch.bound"), nullptr);
+  EXPECT_TRUE(TableOf(result, "kernel_launches").is_detail);
+}
+
+TEST(Launches, NotBoundByAFewKernels) {
+  EXPECT_EQ(FindingOf(RunLaunches(Staircase(5, 2 * kUs), {}), "launch.bound"), nullptr);
+}
+
+TEST(Launches, TimeOfTheHostBetweenLaunchesIsInTheGain) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 20; ++i) {  // call 0 to 3, kernel 2 to 4, the host works until 10
+    const int64_t now_ns = i * 10 * kUs;
+    maker.Launch(now_ns, now_ns + 3 * kUs, now_ns + 2 * kUs, now_ns + 4 * kUs);
+  }
+  const AnalysisResult result = RunLaunches(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "launch.bound");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 19 * 8 * kUs);
+  EXPECT_NE(finding->basis.find("38.00 us of it in their launching calls"), std::string::npos) << finding->basis;
+}
+
+TEST(Launches, ALongPauseIsNotTheLaunch) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 20; ++i) {
+    const int64_t now_ns = i * 60 * kUs;
+    maker.Launch(now_ns, now_ns + 3 * kUs, now_ns + 2 * kUs, now_ns + 4 * kUs);
+  }
+  const AnalysisResult result = RunLaunches(maker.Finish(), {});
+  EXPECT_EQ(FindingOf(result, "launch.bound"), nullptr);
+  EXPECT_EQ(MetricOf(result, "launches.late_kernels"), 0);
+}
+
+TEST(Launches, CallQueueAndRunOfEachKernel) {
+  TraceMaker maker;
+  const auto launch = [&](int64_t call_ns, int64_t start_ns, int64_t end_ns, std::string_view name) {
+    maker.AddKernel(start_ns, end_ns, maker.AddCall(call_ns, call_ns + 10, "cudaLaunchKernel"), name);
+  };
+  launch(0, 8, 100, "gemm");     // starts before its call returns: not queued
+  launch(20, 100, 180, "gemm");  // queued for 70
+  launch(40, 180, 250, "gemm");  // for 130
+  launch(60, 250, 260, "add");   // for 180
+  maker.AddKernel(300, 310, kNone, "add");  // no call
+  const AnalysisResult result = RunLaunches(maker.Finish(), {});
+  const Table& table = TableOf(result, "kernel_launches");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(TextOf(table, 0, "kernel"), "gemm");
+  EXPECT_EQ(IntOf(table, 0, "kernels"), 3);
+  EXPECT_EQ(IntOf(table, 0, "calls"), 3);
+  EXPECT_EQ(IntOf(table, 0, "call_ns"), 30);
+  EXPECT_EQ(RealOf(table, 0, "call_median_ns"), 10);
+  EXPECT_EQ(IntOf(table, 0, "queued"), 2);
+  EXPECT_EQ(IntOf(table, 0, "queue_ns"), 200);
+  EXPECT_EQ(RealOf(table, 0, "queue_median_ns"), 100);
+  EXPECT_EQ(IntOf(table, 0, "run_ns"), 242);
+  EXPECT_EQ(RealOf(table, 0, "run_median_ns"), 80);
+  EXPECT_EQ(IntOf(table, 1, "kernels"), 2);
+  EXPECT_EQ(IntOf(table, 1, "calls"), 1);
+  EXPECT_EQ(MetricOf(result, "launches.queued"), 3);
+  EXPECT_EQ(MetricOf(result, "launches.queue_ns"), 380);
+}
+
+TEST(Launches, AGraphLaunchIsOneCall) {
+  TraceMaker maker;
+  const uint32_t call = maker.AddCall(0, 10, "cudaGraphLaunch");
+  for (int64_t i = 0; i < 4; ++i) maker.AddKernel(20 + 10 * i, 30 + 10 * i, call, "node");
+  const AnalysisResult result = RunLaunches(maker.Finish(), {});
+  const Table& table = TableOf(result, "kernel_launches");
+  EXPECT_EQ(IntOf(table, 0, "kernels"), 4);
+  EXPECT_EQ(IntOf(table, 0, "calls"), 1);
+  EXPECT_EQ(IntOf(table, 0, "call_ns"), 10);
+  EXPECT_EQ(IntOf(table, 0, "queued"), 4);
+}
+
+TEST(QueueDepth, TimeAtEachDepth) {
+  TraceMaker maker;
+  maker.Launch(0, 5, 10, 100);     // alone until 20
+  maker.Launch(20, 25, 100, 150);  // two until 100, then one until 150
+  maker.Launch(170, 175, 180, 200);  // nothing from 150 to 170
+  maker.AddKernel(200, 205);       // no call: from its start
+  const AnalysisResult result = RunLaunches(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "launches.depth0_ns"), 20);
+  EXPECT_EQ(MetricOf(result, "launches.depth1_ns"), 10 + 50 + 30 + 5);
+  EXPECT_EQ(MetricOf(result, "launches.depth2_ns"), 80);
+  EXPECT_EQ(MetricOf(result, "launches.max_depth"), 2);
+  EXPECT_EQ(MetricOf(result, "launches.depth0_ns", "gpu0"), 20);
+  const Table& table = TableOf(result, "queue_depth");
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(SumOf(table, "time_ns"), 195);
+  EXPECT_EQ(TextOf(table, 2, "depth"), "2");
+}
+
+TEST(QueueDepth, NotRecordedTimeIsLeftOut) {
+  TraceMaker maker;
+  maker.AddCapture(0, 100);
+  maker.AddCapture(200, 300);
+  maker.Launch(0, 5, 10, 60);
+  maker.Launch(210, 215, 220, 260);
+  const AnalysisResult result = RunLaunches(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "launches.depth0_ns"), 40 + 10);
+  EXPECT_EQ(MetricOf(result, "launches.depth1_ns"), 50 + 50);
+}
+
+TEST(QueueDepth, LevelsHaveNames) {
+  EXPECT_EQ(QueueDepth::LevelName(QueueDepth::LevelOf(0)), "0");
+  EXPECT_EQ(QueueDepth::LevelName(QueueDepth::LevelOf(2)), "2");
+  EXPECT_EQ(QueueDepth::LevelName(QueueDepth::LevelOf(3)), "3 to 4");
+  EXPECT_EQ(QueueDepth::LevelName(QueueDepth::LevelOf(4)), "3 to 4");
+  EXPECT_EQ(QueueDepth::LevelName(QueueDepth::LevelOf(257)), "over 256");
+}
+
+}  // namespace
+}  // namespace gprof::test
