@@ -41,8 +41,8 @@ int SignalOfName(const std::string& text) {
 
 int ReadCaptureSignal(const std::string& text) {
   const int number = ReadSignal("--capture-signal", text);
-  const bool is_good = number >= SIGRTMIN ||
-                       std::find(kCaptureSignals.begin(), kCaptureSignals.end(), number) != kCaptureSignals.end();
+  const bool is_good =
+      number >= SIGRTMIN || std::find(kCaptureSignals.begin(), kCaptureSignals.end(), number) != kCaptureSignals.end();
   if (is_good) return number;
   Refuse("--capture-signal cannot be '" + text + "'", "SIGUSR1 and SIGUSR2 are meant for this");
 }
@@ -109,8 +109,8 @@ void CaptureArguments::AddOptions(CLI::App& app) {
       "none|stop|stop-shutdown|repeat");
   add("--sample-steps", &steps_,
       "record some of the steps that the NVTX range of -p marks: skip=10,wait=5,warmup=1,active=3,repeat=2", "LIST");
-  add("--capture-signal", &signal_, "start and stop recording each time gprof-cli gets this signal, SIGUSR1 for example",
-      "SIGNAL");
+  add("--capture-signal", &signal_,
+      "start and stop recording each time gprof-cli gets this signal, SIGUSR1 for example", "SIGNAL");
 }
 
 void CaptureArguments::RefuseContradictions() const {
@@ -155,7 +155,8 @@ CaptureOptions CaptureArguments::Read(bool trace_cuda, bool trace_nvtx) const {
   CaptureOptions options;
   if (!delay_.empty()) options.delay_ns = ReadSeconds("--delay", delay_);
   if (!duration_.empty()) options.duration_ns = ReadSeconds("--duration", duration_);
-  if (!duration_.empty() && options.duration_ns == 0) Refuse("--duration 0 records nothing", "leave it out, or write more");
+  if (!duration_.empty() && options.duration_ns == 0)
+    Refuse("--duration 0 records nothing", "leave it out, or write more");
   if (!signal_.empty()) options.toggle_signal = ReadCaptureSignal(signal_);
   if (HasRange()) options.begin = range_;
   if (!steps_.empty()) {

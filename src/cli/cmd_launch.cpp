@@ -71,9 +71,9 @@ class Launch : public Command {
     const std::string app = options.command.front();
     if (!name_.empty()) CheckName(name_);
     options.capture.by_session = true;
-    options.session = SessionOptions{
-        name_.empty() ? NameFor(app) : name_,
-        [app](Session& session, const std::string& line) { return AnswerSession(session, app, line); }};
+    options.session =
+        SessionOptions{name_.empty() ? NameFor(app) : name_,
+                       [app](Session& session, const std::string& line) { return AnswerSession(session, app, line); }};
     const LaunchResult result = RunTraced(options);
     const bool ended_a_capture = !result.trace_path.empty();
     if (!options.is_quiet && ended_a_capture) TellRecorded(options, result);

@@ -1,4 +1,5 @@
-// gprof-cli start, stop, cancel, status, shutdown: captures of a program that `launch` runs. docs/commands/start.md etc.
+// gprof-cli start, stop, cancel, status, shutdown: captures of a program that `launch` runs. docs/commands/start.md
+// etc.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -49,7 +49,8 @@ int64_t ReadSeconds(const std::string& option, const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || !std::isfinite(value) || value < 0 || value > kLongest) {
-    throw Error(ExitCode::kUsage, option + " takes seconds, not '" + text + "'", "write for example " + option + " 2.5");
+    throw Error(ExitCode::kUsage, option + " takes seconds, not '" + text + "'",
+                "write for example " + option + " 2.5");
   }
   return std::llround(value * 1e9);
 }

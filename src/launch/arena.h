@@ -1,5 +1,5 @@
-// The files that traced processes keep in a run folder (gprof/trace/run_folder.h), as the launcher sees them. Nothing in
-// them is taken on trust: a process may die, or write wildly, at any time.
+// The files that traced processes keep in a run folder (gprof/trace/run_folder.h), as the launcher sees them. Nothing
+// in them is taken on trust: a process may die, or write wildly, at any time.
 #pragma once
 
 #include <sys/types.h>
@@ -38,7 +38,8 @@ bool IsAlive(const Arena& arena);
 // Adds 1 to the bell and wakes who waits for it.
 void RingBell(const Arena& arena);
 
-// The right to do away with what a dead process left. Only one process has it at a time, and only when the owner is dead.
+// The right to do away with what a dead process left. Only one process has it at a time, and only when the owner is
+// dead.
 class ArenaClaim {
  public:
   static std::optional<ArenaClaim> Take(const Arena& arena);

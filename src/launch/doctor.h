@@ -11,8 +11,8 @@ namespace gprof {
 enum class CheckState { kGood, kWarning, kBad, kNotHere };
 
 struct Check {
-  std::string id;      // stable, for scripts
-  std::string title;   // what was looked at
+  std::string id;     // stable, for scripts
+  std::string title;  // what was looked at
   CheckState state = CheckState::kGood;
   std::string detail;  // what was found
   std::string advice;  // what to do; empty where there is nothing to do

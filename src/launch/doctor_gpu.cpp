@@ -54,8 +54,9 @@ Check CheckDriver(const MachineView& machine, const Driver& driver) {
   if (!driver.HasAny()) {
     check.state = CheckState::kBad;
     check.detail = "there is none: neither /proc/driver/nvidia/version nor libcuda.so.1 (" + driver.library.error + ")";
-    check.advice = "CUDA cannot be recorded here, NVTX can. On a machine with a GPU: install the driver; in a "
-                   "container: docker run --gpus all";
+    check.advice =
+        "CUDA cannot be recorded here, NVTX can. On a machine with a GPU: install the driver; in a "
+        "container: docker run --gpus all";
     return check;
   }
   if (!driver.library.is_loaded) {
@@ -69,8 +70,8 @@ Check CheckDriver(const MachineView& machine, const Driver& driver) {
   const std::optional<int> status = machine.init_driver();
   if (status == 0) return check;
   check.state = CheckState::kBad;
-  check.detail += status ? ", but cuInit fails with error " + std::to_string(*status)
-                         : ", but cuInit does not come back";
+  check.detail +=
+      status ? ", but cuInit fails with error " + std::to_string(*status) : ", but cuInit does not come back";
   check.advice = !status          ? "look at the kernel's log (dmesg) for messages of NVRM"
                  : *status == 100 ? "no GPU is to be seen: is CUDA_VISIBLE_DEVICES empty?"
                  : *status == 803 ? "libcuda.so.1 is of another version than the kernel module: restart the machine "
@@ -92,7 +93,8 @@ Check CheckDevices(const MachineView& machine, const Driver& driver) {
     const bool is_wsl = machine.try_open("/dev/dxg") == 0;
     check.state = is_wsl ? CheckState::kGood : driver.HasAny() ? CheckState::kBad : CheckState::kNotHere;
     check.detail = is_wsl ? "/dev/dxg (Windows Subsystem for Linux)" : "there is no /dev/nvidia0";
-    if (check.state == CheckState::kBad) check.advice = "in a container: docker run --gpus all; else: run nvidia-smi once as root";
+    if (check.state == CheckState::kBad)
+      check.advice = "in a container: docker run --gpus all; else: run nvidia-smi once as root";
     return check;
   }
   std::vector<std::string> all = gpus;

@@ -51,8 +51,9 @@ Check CheckRunFolder(const MachineView& machine) {
   if (folder.empty()) {
     check.state = CheckState::kBad;
     check.detail = why;
-    check.advice = "make /dev/shm writable, or set XDG_RUNTIME_DIR or GPROF_RUN_BASE to a folder of your own; without "
-                   "it, sessions and --delay do not work and a killed program loses what it had not written";
+    check.advice =
+        "make /dev/shm writable, or set XDG_RUNTIME_DIR or GPROF_RUN_BASE to a folder of your own; without "
+        "it, sessions and --delay do not work and a killed program loses what it had not written";
     return check;
   }
   const std::optional<uint64_t> free = machine.free_bytes(folder);
@@ -98,7 +99,8 @@ uint64_t FileBytes(const MachineView& machine, const std::string& folder) {
 }
 
 // The tightest of the limits from the group of this process up to the root.
-Room RoomIn(const MachineView& machine, const std::string& v2, const std::string& v1_limit, const std::string& v1_used) {
+Room RoomIn(const MachineView& machine, const std::string& v2, const std::string& v1_limit,
+            const std::string& v1_used) {
   Room tightest;
   std::string group = ControlGroup(machine);
   for (;;) {
@@ -230,7 +232,7 @@ Check CheckOtherProfilers(const MachineView& machine) {
 }  // namespace
 
 std::vector<Check> CheckHost(const MachineView& machine) {
-  return {CheckTracer(machine),    CheckRunFolder(machine),   CheckContainer(machine),     CheckLimits(machine),
+  return {CheckTracer(machine),     CheckRunFolder(machine), CheckContainer(machine),     CheckLimits(machine),
           CheckPerfEvents(machine), CheckInjection(machine), CheckOtherProfilers(machine)};
 }
 

@@ -81,9 +81,40 @@ class Companions {
   std::vector<Attendant*> attendants_;
 };
 
-// In a session the trace is made by `start`. The tracer wants to know where that would be by default.
-void SetSessionOutput(Environment* environment) {
-  environment->SetOutput(std::filesystem::absolute("run.trace").string(), "");
+// The trace file, but for a session, where `start` makes it; then the tracer is told where that would be by default.
+std::optional<OutputFile> MakeOutput(const LaunchOptions& options, pid_t program, Environment* environment) {
+  if (options.session) {
+    environment->SetOutput(std::filesystem::absolute("run.trace").string(), "");
+    return std::nullopt;
+  }
+  std::optional<OutputFile> output(OpenOutput(options.output, program, options.may_overwrite));
+  environment->SetOutput(output->absolute_path, output->run_id);
+  return output;
+}
+
+// The program has not run yet: what fails from here to its start costs no trace.
+LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, Environment* environment) {
+  // The child exists, halted, before the file does: %p is its pid. What is opened from here on is not inherited by it.
+  Child child(options.command, options.show_output, options.capture.toggle_signal);
+  const std::unique_ptr<RunFolder> folder = MakeRunFolder(options);
+  std::optional<OutputFile> output = MakeOutput(options, child.pid(), environment);
+  if (folder) environment->SetRunFolder(folder->path());
+  if (!options.trace_children) environment->SetOnlyPid(child.pid());
+
+  std::optional<Companions> companions;
+  try {
+    if (folder) companions.emplace(folder.get(), options, tracer, output ? &*output : nullptr);
+    child.Start(environment->entries());
+  } catch (const Error&) {
+    if (output) output->Remove();
+    throw;
+  }
+  if (companions) companions->OnProgramStart(child.pid());
+  if (options.session) options.say("session '" + options.session->name + "' is idle; gprof-cli start begins a capture");
+  const ChildEnd end = child.Wait(companions ? companions->attendants() : std::vector<Attendant*>());
+  std::string path = companions ? companions->OnProgramEnd() : std::string();
+  if (output) path = output->path;
+  return {path, end.signal != 0 ? 128 + end.signal : end.exit_code, end.signal};
 }
 
 }  // namespace
@@ -94,36 +125,7 @@ LaunchResult RunTraced(const LaunchOptions& options) {
   Environment environment(environ, options, tracer);
   for (const std::string& warning : environment.warnings()) options.warn(warning);
   CheckProgram(options.command.front(), environment.Get("PATH"));
-
-  // The child exists, halted, before the file does: %p is its pid. What is opened from here on is not inherited by it.
-  Child child(options.command, options.show_output, options.capture.toggle_signal);
-  const std::unique_ptr<RunFolder> folder = MakeRunFolder(options);
-  std::optional<OutputFile> output;
-  if (options.session) {
-    SetSessionOutput(&environment);
-  } else {
-    output.emplace(OpenOutput(options.output, child.pid(), options.may_overwrite));
-    environment.SetOutput(output->absolute_path, output->run_id);
-  }
-  if (folder) environment.SetRunFolder(folder->path());
-  if (!options.trace_children) environment.SetOnlyPid(child.pid());
-
-  std::optional<Companions> companions;
-  try {
-    if (folder) companions.emplace(folder.get(), options, tracer, output ? &*output : nullptr);
-    child.Start(environment.entries());
-  } catch (const Error&) {
-    if (output) output->Remove();
-    throw;
-  }
-  if (companions) companions->OnProgramStart(child.pid());
-  if (options.session) {
-    options.say("session '" + options.session->name + "' is idle; gprof-cli start begins a capture");
-  }
-  const ChildEnd end = child.Wait(companions ? companions->attendants() : std::vector<Attendant*>());
-  std::string path = companions ? companions->OnProgramEnd() : std::string();
-  if (output) path = output->path;
-  return {path, end.signal != 0 ? 128 + end.signal : end.exit_code, end.signal};
+  return RunChild(options, tracer, &environment);
 }
 
 }  // namespace gprof

@@ -14,16 +14,16 @@ namespace gprof {
 struct CaptureOptions {
   // Decided in the program, by the tracer: GPROF_CAPTURE and what belongs to it. Empty: left to the tracer.
   std::string begin, end;
-  std::string nvtx_range;    // RANGE@DOMAIN
-  std::string sample_steps;  // as GPROF_SAMPLE_STEPS wants it
-  bool ends_program = false; // when a process says that its capture range was the last one
+  std::string nvtx_range;     // RANGE@DOMAIN
+  std::string sample_steps;   // as GPROF_SAMPLE_STEPS wants it
+  bool ends_program = false;  // when a process says that its capture range was the last one
   // Decided here, and told through the control page.
-  int64_t delay_ns = 0;      // from the start of the program
-  int64_t duration_ns = 0;   // 0: to the end
-  int toggle_signal = 0;     // starts and stops when the launcher is sent it; 0: none
-  int kill_signal = 0;       // for the program when the capture is over; 0: it goes on
+  int64_t delay_ns = 0;     // from the start of the program
+  int64_t duration_ns = 0;  // 0: to the end
+  int toggle_signal = 0;    // starts and stops when the launcher is sent it; 0: none
+  int kill_signal = 0;      // for the program when the capture is over; 0: it goes on
 
-  bool by_session = false;   // start and stop
+  bool by_session = false;  // start and stop
 
   bool IsCommanded() const { return delay_ns != 0 || duration_ns != 0 || toggle_signal != 0 || by_session; }
 };
@@ -46,10 +46,10 @@ struct LaunchOptions {
   bool may_overwrite = false;
   bool trace_cuda = true, trace_nvtx = true;
   bool all_apis = false;
-  bool show_output = true;                                     // false: the program's stdout and stderr go to /dev/null
-  std::string graph_trace;                                     // empty: left to the tracer
-  uint32_t flush_ms = 0;                                       // 0: left to the tracer
-  std::string cupti_path;                                      // empty: left to the tracer
+  bool show_output = true;  // false: the program's stdout and stderr go to /dev/null
+  std::string graph_trace;  // empty: left to the tracer
+  uint32_t flush_ms = 0;    // 0: left to the tracer
+  std::string cupti_path;   // empty: left to the tracer
   bool memory_usage = false, managed_memory = false;
   bool trace_children = true;
   bool is_quiet = false;
@@ -66,8 +66,8 @@ struct LaunchResult {
   // As expanded from the pattern, relative as it was given. In a session, of the capture that the end of the program
   // ended; empty: none.
   std::string trace_path;
-  int exit_code = 0;       // the program's, 128 + N when signal N killed it
-  int signal = 0;          // that killed it, or 0
+  int exit_code = 0;  // the program's, 128 + N when signal N killed it
+  int signal = 0;     // that killed it, or 0
 };
 
 // Everything that can be refused is refused, by Error, before the program starts and before an old trace is touched.

@@ -105,8 +105,7 @@ void ProbeHere(const std::string& library, const std::string& function, int out)
 
 Probed Probe(const std::string& library, const std::string& function) {
   Probed probed;
-  const std::string bytes =
-      InProcessOfItsOwn([&](int out) { ProbeHere(library, function, out); }, &probed.error);
+  const std::string bytes = InProcessOfItsOwn([&](int out) { ProbeHere(library, function, out); }, &probed.error);
   if (bytes.size() < sizeof(ProbeHeader)) return probed;
   ProbeHeader header;
   memcpy(&header, bytes.data(), sizeof header);

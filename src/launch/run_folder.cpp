@@ -74,8 +74,8 @@ bool MayWriteFiles(std::string* why) {
 // A folder in `parent` that was not there before; empty with errno.
 std::string MakeFolder(const std::string& parent, const std::string& session) {
   for (int number = 0; number < kMostFolders; ++number) {
-    const std::string path = parent + "/" + std::to_string(getpid()) + "-" + std::to_string(number) +
-                             (session.empty() ? "" : "@" + session);
+    const std::string path =
+        parent + "/" + std::to_string(getpid()) + "-" + std::to_string(number) + (session.empty() ? "" : "@" + session);
     if (mkdir(path.c_str(), 0700) == 0) return path;
     if (errno != EEXIST) return {};
   }
@@ -157,8 +157,8 @@ std::unique_ptr<RunFolder> RunFolder::MakeIn(const std::vector<std::string>& bas
     void* page = MAP_FAILED;
     // Reserved, not only promised: a full memory must show here and not when the page is written.
     // Who looks whether we live may have the lock for a moment, so this waits for it.
-    const bool is_ready = control >= 0 && flock(control, LOCK_EX) == 0 &&
-                          posix_fallocate(control, 0, sizeof(trace::ControlPage)) == 0;
+    const bool is_ready =
+        control >= 0 && flock(control, LOCK_EX) == 0 && posix_fallocate(control, 0, sizeof(trace::ControlPage)) == 0;
     if (is_ready) page = mmap(nullptr, sizeof(trace::ControlPage), PROT_READ | PROT_WRITE, MAP_SHARED, control, 0);
     if (page != MAP_FAILED) {
       return std::unique_ptr<RunFolder>(new RunFolder(path, control, static_cast<trace::ControlPage*>(page)));

@@ -23,7 +23,8 @@ struct CaptureOrder {
 // The folders that may hold run folders of this user, best first. GPROF_RUN_BASE, when set, is the only one.
 std::vector<std::string> RunFolderBases();
 
-// The folder of a base that belongs to this user; made when it is not there. False with a reason when it cannot be used.
+// The folder of a base that belongs to this user; made when it is not there. False with a reason when it cannot be
+// used.
 bool PrepareBase(const std::string& base, std::string* folder, std::string* why);
 
 // As PrepareBase, of one that is there already. Empty: it is not, or is not only ours.
@@ -31,7 +32,8 @@ std::string ExistingBase(const std::string& base);
 
 class RunFolder {
  public:
-  // Named for the calling process and, in a session, for it: "PID-0@NAME". Null with a reason when no folder can be made.
+  // Named for the calling process and, in a session, for it: "PID-0@NAME". Null with a reason when no folder can be
+  // made.
   static std::unique_ptr<RunFolder> Make(const std::string& session, std::string* why);
   static std::unique_ptr<RunFolder> MakeIn(const std::vector<std::string>& bases, const std::string& session,
                                            std::string* why);

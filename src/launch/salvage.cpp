@@ -45,7 +45,8 @@ void Isolate(const ArenaClaim& claim, int64_t limit_ns) {
   }
   sigprocmask(SIG_SETMASK, &none, nullptr);
   // Ctrl-C, and what is sent to the whole group, is meant for the program, and what is left of it is still wanted.
-  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE}) ::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE})
+    ::signal(signal, SIG_IGN);
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   LimitMemory(claim.size_bytes());

@@ -1,5 +1,6 @@
-// Has the tracer library write what dead processes left in a run folder into the trace. That reads memory which its owner
-// may have been writing when it died, so each piece of work is done in a process of its own that may crash or hang.
+// Has the tracer library write what dead processes left in a run folder into the trace. That reads memory which its
+// owner may have been writing when it died, so each piece of work is done in a process of its own that may crash or
+// hang.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +17,8 @@
 namespace gprof {
 
 struct SalvageOptions {
-  std::string tracer;                                     // path of libgprof-tracer.so
-  int64_t limit_ns = 10'000'000'000;                      // for one process
+  std::string tracer;                 // path of libgprof-tracer.so
+  int64_t limit_ns = 10'000'000'000;  // for one process
   std::function<void(const std::string&)> report_loss = [](const std::string&) {};
 };
 

@@ -47,7 +47,8 @@ void Session::Enter(SessionState state, CaptureWish wish, CaptureTrigger trigger
 void Session::Start(const std::string& output, uint64_t device, uint64_t inode) {
   if (is_shutting_down_) throw Error(ExitCode::kUsage, "the session is being shut down");
   if (state_ == SessionState::kRecording) {
-    throw Error(ExitCode::kUsage, "it is being recorded already, into '" + this->output() + "'", "gprof-cli stop ends that");
+    throw Error(ExitCode::kUsage, "it is being recorded already, into '" + this->output() + "'",
+                "gprof-cli stop ends that");
   }
   if (state_ != SessionState::kIdle) {
     throw Error(ExitCode::kUsage, "the capture before is still being written", "try again in a moment");
@@ -119,8 +120,8 @@ void Session::Leave() {
   const CaptureOrder& order = folder_->order();
   // By now the name may be somebody else's.
   struct stat status;
-  const bool is_ours = stat(order.output.c_str(), &status) == 0 && status.st_dev == order.device &&
-                       status.st_ino == order.inode;
+  const bool is_ours =
+      stat(order.output.c_str(), &status) == 0 && status.st_dev == order.device && status.st_ino == order.inode;
   if (state_ == SessionState::kCancelling && is_ours) unlink(order.output.c_str());
   close(output_descriptor_);
   output_descriptor_ = -1;

@@ -25,8 +25,8 @@ class Session : public Attendant {
   void OnProgramStart(pid_t program) { program_ = program; }
   int64_t Attend(int64_t now_ns) override;
 
-  // Each throws Error where the session is not in the state for it. They take effect at once; State() and Last() say when
-  // every process has followed.
+  // Each throws Error where the session is not in the state for it. They take effect at once; State() and Last() say
+  // when every process has followed.
   void Start(const std::string& output, uint64_t device, uint64_t inode);
   void Stop();
   void Cancel();

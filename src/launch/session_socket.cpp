@@ -67,6 +67,67 @@ bool WaitUntil(int socket, short events, int64_t deadline_ns) {
   }
 }
 
+// The other end of the line. What goes wrong is thrown as Error in the name of the session.
+class SessionLine {
+ public:
+  SessionLine(const FoundRun& session, int64_t limit_ns)
+      : session_(session), deadline_ns_(MonotonicNs() + limit_ns), socket_(MakeSocket()) {
+    if (socket_ < 0) Fail(std::strerror(errno));
+  }
+  ~SessionLine() { close(socket_); }
+  SessionLine(const SessionLine&) = delete;
+  SessionLine& operator=(const SessionLine&) = delete;
+
+  void Connect() const {
+    const Address address(session_.path, trace::kSocketFile);
+    while (connect(socket_, address.get(), Address::kSize) != 0) {
+      const bool is_busy = errno == EAGAIN || errno == EINTR;
+      if (!is_busy || MonotonicNs() > deadline_ns_) Fail(std::strerror(errno));
+      const timespec pause = {0, kPollNs};
+      nanosleep(&pause, nullptr);
+    }
+    // Whoever made the folder made the socket; the folder is ours alone, and this makes sure.
+    if (!IsSameUser(socket_)) Fail("it belongs to somebody else");
+  }
+
+  void Send(std::string_view line) const {
+    while (!line.empty()) {
+      const ssize_t sent = send(socket_, line.data(), line.size(), MSG_NOSIGNAL);
+      if (sent > 0) line.remove_prefix(static_cast<std::size_t>(sent));
+      if (sent < 0) WaitFor(POLLOUT);
+    }
+  }
+
+  std::string Receive() const {
+    std::string line;
+    while (line.find('\n') == std::string::npos) {
+      char bytes[4096];
+      const ssize_t count = recv(socket_, bytes, sizeof bytes, 0);
+      if (count > 0) line.append(bytes, static_cast<std::size_t>(count));
+      if (count == 0) Fail("it has just ended");
+      if (line.size() > kMostBytes) Fail("it talks nonsense");
+      if (count < 0) WaitFor(POLLIN);
+    }
+    return line.substr(0, line.find('\n'));
+  }
+
+ private:
+  [[noreturn]] void Fail(const std::string& why) const {
+    const std::string who = "session '" + session_.session + "' (pid " + std::to_string(session_.launcher_pid) + ")";
+    throw Error(ExitCode::kUnreadable, who + " does not answer: " + why, "gprof-cli status lists the sessions");
+  }
+
+  // After a call that failed.
+  void WaitFor(short events) const {
+    if (errno != EAGAIN && errno != EINTR) Fail(std::strerror(errno));
+    if (!WaitUntil(socket_, events, deadline_ns_)) Fail("it takes too long");
+  }
+
+  const FoundRun& session_;
+  int64_t deadline_ns_;
+  int socket_;
+};
+
 }  // namespace
 
 struct SessionServer::Connection {
@@ -82,7 +143,10 @@ struct SessionServer::Connection {
 };
 
 SessionServer::SessionServer(const std::string& run_folder, Session* session, AnswerTo answer_to)
-    : path_(run_folder + "/" + trace::kSocketFile), listener_(MakeSocket()), session_(session), answer_to_(std::move(answer_to)) {
+    : path_(run_folder + "/" + trace::kSocketFile),
+      listener_(MakeSocket()),
+      session_(session),
+      answer_to_(std::move(answer_to)) {
   const Address address(run_folder, trace::kSocketFile);
   const mode_t before = umask(0177);
   const bool is_ready =
@@ -171,41 +235,10 @@ void SessionServer::AddDescriptors(std::vector<pollfd>* descriptors) const {
 }
 
 std::string AskSession(const FoundRun& session, const std::string& request, int64_t limit_ns) {
-  const auto fail = [&session](const std::string& why) -> Error {
-    return Error(ExitCode::kUnreadable, "session '" + session.session + "' (pid " +
-                                            std::to_string(session.launcher_pid) + ") does not answer: " + why,
-                 "gprof-cli status lists the sessions");
-  };
-  const Address address(session.path, trace::kSocketFile);
-  const int socket = MakeSocket();
-  if (socket < 0) throw fail(std::strerror(errno));
-  const std::unique_ptr<const int, void (*)(const int*)> closer(&socket, [](const int* one) { close(*one); });
-  const int64_t deadline_ns = MonotonicNs() + limit_ns;
-  while (connect(socket, address.get(), Address::kSize) != 0) {
-    const bool is_busy = errno == EAGAIN || errno == EINTR;
-    if (!is_busy || MonotonicNs() > deadline_ns) throw fail(std::strerror(errno));
-    const timespec pause = {0, kPollNs};
-    nanosleep(&pause, nullptr);
-  }
-  // Whoever made the folder made the socket; the folder is ours alone, and this makes sure.
-  if (!IsSameUser(socket)) throw fail("it belongs to somebody else");
-  std::string out = request + "\n", in;
-  while (!out.empty()) {
-    const ssize_t sent = send(socket, out.data(), out.size(), MSG_NOSIGNAL);
-    if (sent > 0) out.erase(0, static_cast<std::size_t>(sent));
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) throw fail(std::strerror(errno));
-    if (sent < 0 && !WaitUntil(socket, POLLOUT, deadline_ns)) throw fail("it takes too long");
-  }
-  while (in.find('\n') == std::string::npos) {
-    char bytes[4096];
-    const ssize_t count = recv(socket, bytes, sizeof bytes, 0);
-    if (count > 0) in.append(bytes, static_cast<std::size_t>(count));
-    if (count == 0) throw fail("it has just ended");
-    if (in.size() > kMostBytes) throw fail("it talks nonsense");
-    if (count < 0 && errno != EAGAIN && errno != EINTR) throw fail(std::strerror(errno));
-    if (count < 0 && !WaitUntil(socket, POLLIN, deadline_ns)) throw fail("it takes too long");
-  }
-  return in.substr(0, in.find('\n'));
+  const SessionLine line(session, limit_ns);
+  line.Connect();
+  line.Send(request + "\n");
+  return line.Receive();
 }
 
 std::vector<FoundRun> FindSessions(const std::vector<std::string>& bases) {

@@ -1,5 +1,5 @@
-// How `start`, `stop` and their like talk with the launcher of a session: a Unix socket in its run folder, which only its
-// owner may enter. One line goes in, one line comes back.
+// How `start`, `stop` and their like talk with the launcher of a session: a Unix socket in its run folder, which only
+// its owner may enter. One line goes in, one line comes back.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,8 @@ namespace {
 // A healthy machine with two GPUs; tests take things away from it.
 struct FakeMachine {
   std::map<std::string, std::string> files = {
-      {"/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159  Release Build\n"},
+      {"/proc/driver/nvidia/version",
+       "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159  Release Build\n"},
       {"/proc/driver/nvidia/params", "ResmanDebugLevel: 0\nRmProfilingAdminOnly: 0\n"},
       {"/proc/sys/kernel/perf_event_paranoid", "2\n"},
       {"/proc/self/cgroup", "0::/\n"},
@@ -26,10 +27,9 @@ struct FakeMachine {
   std::map<std::string, std::string> variables;
   std::map<int, uint64_t> limits;
   std::map<std::string, uint64_t> free = {{"/dev/shm/gprof-cli-0", uint64_t{8} << 30}, {"/dev/shm", uint64_t{8} << 30}};
-  std::map<std::string, Probed> libraries = {
-      {"libcuda.so.1", {true, "/lib/libcuda.so.1", "", 13000, 0}},
-      {"/opt/lib/gprof-cli/libgprof-tracer.so", {true, "", "", 0, 0}},
-      {"libcupti.so.13", {true, "/usr/lib/libcupti.so.13", "", 130000, 0}}};
+  std::map<std::string, Probed> libraries = {{"libcuda.so.1", {true, "/lib/libcuda.so.1", "", 13000, 0}},
+                                             {"/opt/lib/gprof-cli/libgprof-tracer.so", {true, "", "", 0, 0}},
+                                             {"libcupti.so.13", {true, "/usr/lib/libcupti.so.13", "", 130000, 0}}};
   std::optional<int> init = 0;
   std::string tracer = "/opt/lib/gprof-cli/libgprof-tracer.so", run_folder = "/dev/shm/gprof-cli-0";
   mutable std::vector<std::string> probed;

@@ -166,15 +166,16 @@ TEST(ControlPage, NobodyEverSeesHalfAnOrder) {
     while (!is_over) {
       if (!reader.Read(&order)) continue;
       // The inode counts the letters of the path, which are all alike.
-      const bool is_whole = order.output.size() == order.inode &&
-                            order.output == std::string(order.output.size(), order.output.front());
+      const bool is_whole =
+          order.output.size() == order.inode && order.output == std::string(order.output.size(), order.output.front());
       ++(is_whole ? good : torn);
     }
   };
   std::thread one(read), two(read);
   for (uint64_t i = 0; i < 20'000 || (good == 0 && i < 50'000'000); ++i) {
     const uint64_t size = 1 + i * 37 % 4000;
-    run->Publish({CaptureWish::kRecord, CaptureTrigger::kBegin, std::string(size, static_cast<char>('a' + i % 26)), 1, size});
+    run->Publish(
+        {CaptureWish::kRecord, CaptureTrigger::kBegin, std::string(size, static_cast<char>('a' + i % 26)), 1, size});
   }
   is_over = true;
   one.join();

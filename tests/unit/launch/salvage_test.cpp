@@ -52,7 +52,8 @@ TEST_F(SalvageTest, WritesWhatDeadProcessesLeftAndDeletesIt) {
   EXPECT_EQ(losses_, std::vector<std::string>());
   for (const FakeArena& arena : arenas_) EXPECT_FALSE(arena.Exists());
   const std::string text = ReadWhole(output_);
-  for (const char* const line : {"a now\n", "b now\n", "f now\n"}) EXPECT_NE(text.find(line), std::string::npos) << text;
+  for (const char* const line : {"a now\n", "b now\n", "f now\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << text;
   EXPECT_EQ(text.size(), 6 * 6u);
 }
 

@@ -22,14 +22,14 @@ class SessionSocketTest : public testing::Test {
     ASSERT_TRUE(folder_) << why;
     salvager_ = std::make_unique<Salvager>(folder_->path(), SalvageOptions{});
     session_ = std::make_unique<Session>("train", folder_.get(), salvager_.get());
-    server_ = std::make_unique<SessionServer>(
-        folder_->path(), session_.get(), [this](Session&, const std::string& request) -> Answer {
-          requests_.push_back(request);
-          return [this, request]() -> std::optional<std::string> {
-            if (request == "wait" && !may_answer_) return std::nullopt;
-            return "<" + request + ">";
-          };
-        });
+    server_ = std::make_unique<SessionServer>(folder_->path(), session_.get(),
+                                              [this](Session&, const std::string& request) -> Answer {
+                                                requests_.push_back(request);
+                                                return [this, request]() -> std::optional<std::string> {
+                                                  if (request == "wait" && !may_answer_) return std::nullopt;
+                                                  return "<" + request + ">";
+                                                };
+                                              });
     found_ = FindSessions({base_.path()}).front();
     loop_ = std::thread([this] {
       while (!is_over_) {
