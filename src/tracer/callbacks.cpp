@@ -336,6 +336,8 @@ void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cb
     if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) EnableLateKinds();
   } else if (cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED && data != nullptr) {
     OnStreamCreated(static_cast<const CUpti_ResourceData*>(data));
+  } else if (cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING || cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED) {
+    OnGraphInstantiated();
   } else if (IsGraphNodeCallback(cbid) && data != nullptr) {
     OnGraphNode(*static_cast<const CUpti_ResourceData*>(data));
   }

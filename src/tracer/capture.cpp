@@ -33,21 +33,15 @@ uint32_t watched_domain = 0;
 constexpr uint32_t kStarted = 64;
 constinit std::atomic<uint64_t> started[kStarted] = {};  // watched start/end ranges that are open
 
-// The last captures, to tell late GPU work by. Stops are 0 as long as it is on.
-struct Window {
-  std::atomic<uint64_t> start_ns, stop_ns;
+// The last warm-ups: from when CUPTI was switched on to when the capture began, 0 until then.
+struct WarmUpTime {
+  std::atomic<uint64_t> from_ns, to_ns;
 };
-constexpr uint32_t kWindows = 256;
-Window windows[kWindows] GPROF_IN_ARENA = {};
+constexpr uint32_t kWarmUps = 256;
+WarmUpTime warm_ups[kWarmUps] GPROF_IN_ARENA = {};
+uint32_t warm_up_count = 0;
 
 void Note(CaptureEvent event, CaptureTrigger trigger) {
-  Window& window = windows[number % kWindows];
-  if (event == CaptureEvent::kStart) {
-    window.stop_ns.store(0, std::memory_order_relaxed);
-    window.start_ns.store(MonotonicNs(), std::memory_order_relaxed);
-  } else {
-    window.stop_ns.store(MonotonicNs(), std::memory_order_relaxed);
-  }
   if (IsWriterThread()) {
     Writer().Add(trace::CaptureRecord{MonotonicNs(), static_cast<uint8_t>(event), static_cast<uint8_t>(trigger), number});
     return;
@@ -93,20 +87,24 @@ StepKind KindOfStep(uint32_t step) {
   return place < s.wait + s.warmup ? StepKind::kWarmup : StepKind::kActive;
 }
 
-void WarmUp(bool on) {
-  if (is_warm.exchange(on) != on && !IsCapturing()) SwitchCupti(on);
+void WarmUp() {
+  if (is_warm.exchange(true)) return;
+  WarmUpTime& time = warm_ups[++warm_up_count % kWarmUps];
+  time.to_ns.store(0, std::memory_order_relaxed);
+  time.from_ns.store(MonotonicNs(), std::memory_order_relaxed);
+  if (!IsCapturing()) SwitchCupti(true);
 }
 
 void OnStepBegins() {
   const StepKind kind = KindOfStep(steps_seen.fetch_add(1, std::memory_order_relaxed));
-  if (kind == StepKind::kWarmup) WarmUp(true);
+  if (kind == StepKind::kWarmup) WarmUp();
   if (kind == StepKind::kActive) BeginCapture(CaptureTrigger::kSteps);
 }
 
 void OnStepEnds() {
   const StepKind next = KindOfStep(steps_seen.load(std::memory_order_relaxed));
   if (next == StepKind::kActive) return;
-  is_warm.store(next == StepKind::kWarmup);
+  if (next == StepKind::kWarmup) WarmUp();
   EndCapture(CaptureTrigger::kSteps);
 }
 
@@ -142,7 +140,6 @@ void SetUpCapture() {
   }
   if (config.capture_start == CaptureStart::kBegin) {
     number = 1;
-    windows[1].start_ns.store(MonotonicNs(), std::memory_order_relaxed);
     capture_is_on.store(true, std::memory_order_release);
   }
   ChooseNvtxPath();
@@ -163,6 +160,9 @@ void BeginCapture(CaptureTrigger trigger) {
   ++number;
   // First CUPTI, so that nothing of the capture is missing; what it tells of before is left out by its time.
   SwitchCupti(true);
+  if (is_warm.exchange(false)) {
+    warm_ups[warm_up_count % kWarmUps].to_ns.store(MonotonicNs(), std::memory_order_relaxed);
+  }
   Note(CaptureEvent::kStart, trigger);
   capture_is_on.store(true, std::memory_order_release);
   ChooseNvtxPath();
@@ -241,21 +241,14 @@ void OnEndSeen(uint64_t range) {
   }
 }
 
-bool IsOfCapture(uint64_t start_ns, uint64_t end_ns, bool is_always_on) {
-  const TracerConfig& config = Config();
-  const bool is_warmed_up = config.capture_start == CaptureStart::kSteps && config.steps.warmup != 0;
-  // Other work is recorded in captures only, however late it runs.
-  if (config.capture_start == CaptureStart::kBegin || start_ns == 0 || (!is_always_on && !is_warmed_up)) return true;
-  uint64_t oldest = ~0ull;
-  for (const Window& window : windows) {
-    const uint64_t from = window.start_ns.load(std::memory_order_relaxed);
-    const uint64_t to = window.stop_ns.load(std::memory_order_relaxed);
-    if (from == 0) continue;
-    if (from < oldest) oldest = from;
-    if (end_ns >= from && (!is_always_on || to == 0 || start_ns < to)) return true;
+bool IsOfCapture(uint64_t start_ns, uint64_t end_ns) {
+  if (start_ns == 0 || Config().capture_start != CaptureStart::kSteps) return true;
+  for (const WarmUpTime& time : warm_ups) {
+    const uint64_t from = time.from_ns.load(std::memory_order_relaxed);
+    const uint64_t to = time.to_ns.load(std::memory_order_relaxed);
+    if (from != 0 && start_ns >= from && (to == 0 || end_ns < to)) return false;
   }
-  // Of captures so long ago nothing is known any more.
-  return number >= kWindows && end_ns < oldest;
+  return true;
 }
 
 }  // namespace gprof::tracer

@@ -46,8 +46,7 @@ void OnPopSeen(WatchedRange* watched, uint32_t domain);
 void OnStartSeen(uint64_t range, uint32_t domain, uint32_t id, const char* text, std::size_t size);
 void OnEndSeen(uint64_t range);
 
-// Whether an operation on the GPU belongs to a capture: it was launched within one, as far as its times tell.
-// `is_always_on`: its kind is recorded outside captures too. [writer thread]
-bool IsOfCapture(uint64_t start_ns, uint64_t end_ns, bool is_always_on);
+// Whether an operation on the GPU belongs to a capture; not when it ran in the warm-up before one. [writer thread]
+bool IsOfCapture(uint64_t start_ns, uint64_t end_ns);
 
 }  // namespace gprof::tracer

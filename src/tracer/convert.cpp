@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include <cstring>
-#include <type_traits>
 
 #include "arena.h"
 #include "capture.h"
@@ -107,9 +106,8 @@ uint64_t last_operation_end_ns GPROF_IN_ARENA = 0;
 
 template <class Record>
 void AddOperation(const Record& r, ChunkWriter* writer, Cursor cursor) {
-  constexpr bool kIsAlwaysOn = std::is_same_v<Record, trace::GraphLaunchRecord>;
   const uint64_t end_ns = r.start_ns + r.duration_ns;
-  if (!IsOfCapture(r.start_ns, end_ns, kIsAlwaysOn)) return;
+  if (!IsOfCapture(r.start_ns, end_ns)) return;
   writer->Add(r, cursor);
   if (end_ns > last_operation_end_ns) last_operation_end_ns = end_ns;
 }

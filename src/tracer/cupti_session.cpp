@@ -162,7 +162,8 @@ void SetAttributes() {
 
 void EnableCallbacks() {
   for (const CUpti_CallbackId cbid : {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
-                                      CUPTI_CBID_RESOURCE_STREAM_CREATED}) {
+                                      CUPTI_CBID_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
+                                      CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED}) {
     Cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
   if (Config().wants_graph_nodes) ListenToGraphNodes(subscriber);

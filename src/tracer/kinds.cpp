@@ -13,7 +13,13 @@ namespace {
 enum class Group : uint8_t { kFacts, kWork };
 
 bool Always() { return true; }
-bool GraphsAsAWhole() { return Config().graph_mode != GraphMode::kNode; }
+
+// libcupti 13.0 crashes when a graph is launched under GRAPH_TRACE that was instantiated without; the other way round is
+// safe. Having the kind on all the time would be safe too, but costs every kernel launch 0.5 µs outside captures.
+constinit std::atomic<bool> has_untraced_graph{false};
+constinit std::atomic<bool> is_by_nodes{false};  // for good
+bool GraphsAsAWhole() { return Config().graph_mode != GraphMode::kNode && !has_untraced_graph && !is_by_nodes; }
+
 bool MemoryUsage() { return Config().wants_memory_usage; }
 bool ManagedMemory() { return Config().wants_managed_memory; }
 
@@ -31,9 +37,6 @@ constexpr Kind kKinds[] = {
     {CUPTI_ACTIVITY_KIND_STREAM, "streams", Group::kFacts, Always},
     {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", Group::kFacts, Always},
     {CUPTI_ACTIVITY_KIND_JIT, "JIT compilations", Group::kFacts, Always},
-    // Never enabled late: libcupti 13.0 crashes when a graph is launched that was instantiated without it. So the launches
-    // of graphs are told outside captures too.
-    {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "graph launches", Group::kFacts, GraphsAsAWhole},
     {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", Group::kWork, MemoryUsage},
     {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", Group::kWork, MemoryUsage},
     {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, "managed-memory migrations and page faults", Group::kWork,
@@ -41,6 +44,7 @@ constexpr Kind kKinds[] = {
     {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", Group::kWork, Always},
     {CUPTI_ACTIVITY_KIND_MEMCPY2, "peer copies", Group::kWork, Always},
     {CUPTI_ACTIVITY_KIND_MEMSET, "memsets", Group::kWork, Always},
+    {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "graph launches", Group::kWork, GraphsAsAWhole},
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", Group::kWork, Always}};
 constexpr std::size_t kCount = std::size(kKinds);
 
@@ -125,6 +129,13 @@ void Disable(Group group) {
   }
 }
 
+bool IsGraphTraceOn() {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (kKinds[i].kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) return is_on[i];
+  }
+  return false;
+}
+
 }  // namespace
 
 void EnableFactKinds() { Enable(Group::kFacts); }
@@ -139,9 +150,18 @@ void SetWorkKinds(bool on) {
 }
 
 void RecordGraphNodes() {
+  is_by_nodes = true;
   for (std::size_t i = 0; i < kCount; ++i) {
     if (kKinds[i].kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) DisableOne(i);
   }
+}
+
+void OnGraphInstantiated() {
+  if (Config().graph_mode == GraphMode::kNode || IsGraphTraceOn() || has_untraced_graph.exchange(true)) return;
+  Message message;
+  message << "a CUDA graph was made outside captures; from here on graphs are recorded node by node, because CUPTI cannot "
+             "record such a graph as a whole";
+  Say(trace::NoticeLevel::kInfo, message);
 }
 
 void EnableLateKinds() {

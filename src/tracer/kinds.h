@@ -13,6 +13,9 @@ void SetWorkKinds(bool on);
 // Stops recording graphs as a whole, for good: each of their nodes is recorded from then on.
 void RecordGraphNodes();
 
+// A graph is about to be instantiated: whether graphs can be recorded as a whole depends on how all of them were.
+void OnGraphInstantiated();
+
 // The driver is up: kinds that CUPTI refuses within cuInit are enabled now, if they are wanted.
 void EnableLateKinds();
 
