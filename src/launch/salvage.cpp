@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -25,11 +26,19 @@ constexpr int64_t kPollNs = 2'000'000, kSweepNs = 1'000'000'000;
 constexpr int kCannotLoad = 255;  // beyond every errno
 constexpr rlim_t kSpareBytes = 1u << 30;
 
+// Address space that this process has already.
+rlim_t MappedBytes() {
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  statm >> pages;
+  return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
 // What a damaged header may ask for must not cost the machine its memory.
 void LimitMemory(uint64_t arena_bytes) {
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0) return;
-  const rlim_t wanted = 2 * static_cast<rlim_t>(arena_bytes) + kSpareBytes;
+  const rlim_t wanted = MappedBytes() + 2 * static_cast<rlim_t>(arena_bytes) + kSpareBytes;
   limit.rlim_cur = std::min({limit.rlim_cur, limit.rlim_max, wanted});
   setrlimit(RLIMIT_AS, &limit);
 }

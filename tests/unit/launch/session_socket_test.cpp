@@ -38,9 +38,10 @@ class SessionSocketTest : public testing::Test {
       }
     });
   }
-  void TearDown() override {
+  void TearDown() override { StopLoop(); }
+  void StopLoop() {
     is_over_ = true;
-    loop_.join();
+    if (loop_.joinable()) loop_.join();
   }
 
   int Connect() const {
@@ -107,6 +108,7 @@ TEST_F(SessionSocketTest, WhoHangsUpIsForgotten) {
 }
 
 TEST_F(SessionSocketTest, NobodyThereIsAnError) {
+  StopLoop();
   server_->Close();
   EXPECT_TRUE(FindSessions({base_.path()}).empty());
   EXPECT_THROW(Ask("hello"), Error);
