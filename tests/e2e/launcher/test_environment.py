@@ -44,6 +44,24 @@ class Variables(LauncherTest):
         optional = {"GPROF_ALL_APIS", "GPROF_GRAPH_TRACE", "GPROF_FLUSH_MS", "GPROF_CUPTI"}
         self.assertFalse(optional & set(self.variables()))
 
+    def test_what_is_recorded_and_when(self):
+        found = self.variables("--cuda-memory-usage", "--cuda-um-gpu-page-faults=true", "-c", "nvtx", "-p", "step@train",
+                               "--capture-range-end", "repeat:2", "--cuda-graph-trace", "auto", "-q")
+        wanted = {"GPROF_MEMORY_USAGE": "1", "GPROF_MANAGED_MEMORY": "1", "GPROF_CAPTURE": "nvtx",
+                  "GPROF_NVTX_CAPTURE": "step@train", "GPROF_CAPTURE_END": "repeat:2", "GPROF_GRAPH_TRACE": "auto",
+                  "GPROF_QUIET": "1"}
+        self.assertEqual({name: found.get(name) for name in wanted}, wanted)
+        self.assertFalse(set(wanted) & set(self.variables("--cuda-um-cpu-page-faults", "false")))
+        steps = self.variables("--sample-steps", "skip=2,active=1", "-p", "step")
+        self.assertEqual((steps["GPROF_CAPTURE"], steps["GPROF_SAMPLE_STEPS"]),
+                         ("steps", "skip=2,wait=0,warmup=0,active=1,repeat=0"))
+
+    def test_children_are_left_alone_when_asked(self):
+        done = self.profile("--trace-children", "false", "sh", "-c", "echo $$ $GPROF_ONLY_PID")
+        pid, only = done.stdout.split()
+        self.assertEqual(pid, only)
+        self.assertNotIn("GPROF_ONLY_PID", self.variables("--trace-children", "true"))
+
     def test_missing_cupti_is_refused(self):
         done = self.profile("--cupti", "nowhere.so", "touch", "ran")
         self.assertEqual(done.returncode, 125)
@@ -65,7 +83,10 @@ class Variables(LauncherTest):
 
     def test_another_profiler_is_replaced_with_a_warning(self):
         self.env["CUDA_INJECTION64_PATH"] = "/opt/other/libinjection.so"
-        self.assertEqual(self.variables()["CUDA_INJECTION64_PATH"], str(self.stub))
+        found = self.variables()
+        self.assertEqual(found["CUDA_INJECTION64_PATH"], str(self.stub))
+        self.assertEqual(found["GPROF_NEXT_CUDA_INJECTION"], "/opt/other/libinjection.so")
+        self.assertNotIn("GPROF_NEXT_NVTX_INJECTION", found)
         self.assertEqual(self.stderr.count("/opt/other/libinjection.so"), 1)
         self.assertIn("replaced for this run", self.stderr)
 
