@@ -15,7 +15,7 @@ import harness
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[3] / "docs" / "losses.md"
 # A fatal signal can cut the write that is under way; what it held is written again.
-ROUNDS = 15
+ROUNDS, MARKS = 15, 50
 CUT_TAIL = "ends within a chunk|damaged chunks: 1$|skipped bytes"
 
 
@@ -135,6 +135,14 @@ class KilledAtAnyMoment(MatrixCase):
                 checker.check_host()
                 checker.check_ends()
                 checker.check_gpu()
+
+
+    def test_while_the_tracer_starts(self):
+        """As early as it can be: what it was setting up then, it may have held locked."""
+        for _ in range(3 * ROUNDS):
+            run = self.profile("ways_out", "kill", MARKS, version=None)
+            self.assertEqual(run.code, exit_matrix.WAYS["kill"].code, run.err)
+            self.assertEqual(len(run.trace.of("nvtx", event=exit_matrix.MARK)), MARKS, run.err)
 
 
 class Document(unittest.TestCase):
