@@ -12,6 +12,8 @@ AnalysisResult RunDevices(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunIdle(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunLaunches(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunKernels(const Trace& trace, const AnalysisOptions& options);
+AnalysisResult RunSmallKernels(const Trace& trace, const AnalysisOptions& options);
+AnalysisResult RunOccupancy(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunMemory(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunStreams(const Trace& trace, const AnalysisOptions& options);

@@ -5,12 +5,19 @@
 namespace gprof {
 namespace {
 
+#ifdef GPROF_HAVE_CUDA_OCCUPANCY
+constexpr std::string_view kOccupancySummary = "how much of the GPU the launches of kernels can use";
+#else
+constexpr std::string_view kOccupancySummary = "not in this build, which was made without cuda_occupancy.h";
+#endif
+
 constexpr Analysis kAnalyses[] = {
     {"devices", "how busy each GPU was", RunDevices},
     {"idle", "why each GPU was idle, every nanosecond with one cause", RunIdle},
-    {"launches", "call, queue and run of each kernel; whether the GPU waits for launches",
-     RunLaunches},
+    {"launches", "call, queue and run of each kernel; whether the GPU waits for launches", RunLaunches},
     {"kernels", "time on the GPU by kernel", RunKernels},
+    {"small_kernels", "kernels by length, and chains of them that repeat", RunSmallKernels},
+    {"occupancy", kOccupancySummary, RunOccupancy},
     {"memcpy", "copies by direction and memory, pageable transfers, fills", RunMemcpy},
     {"memory", "memory allocated at most, what was not freed, pools, managed memory", RunMemory},
     {"streams", "streams asked for and used, and what really ran at the same time", RunStreams},

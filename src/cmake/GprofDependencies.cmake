@@ -23,6 +23,9 @@ find_path(GPROF_NVTX_INCLUDE nvtx3/nvToolsExt.h
 find_path(GPROF_CUDA_H_INCLUDE cuda.h
   HINTS "${GPROF_CUDA_INCLUDE}" ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
   PATH_SUFFIXES include)
+find_path(GPROF_CUDA_OCCUPANCY_INCLUDE cuda_occupancy.h
+  HINTS "${GPROF_CUDA_INCLUDE}" ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+  PATH_SUFFIXES include)
 set(gprof_have_cuda_headers OFF)
 if(GPROF_CUPTI_INCLUDE AND GPROF_NVTX_INCLUDE AND GPROF_CUDA_H_INCLUDE)
   set(gprof_have_cuda_headers ON)

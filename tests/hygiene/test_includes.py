@@ -26,7 +26,8 @@ FOREIGN = {
     r"nlohmann/": {"src/cli", "src/export"},
     r"fmt/": {"src/base", "src/trace", "src/launch", "src/analysis", "src/export", "src/cli"},
     r"zstd": {"src/trace"},
-    r"cupti|cuda|nvtx3|generated_": {"src/tracer"},
+    r"cuda_occupancy\.h$": {"src/analysis"},
+    r"cupti|cuda(?!_occupancy\.h$)|nvtx3|generated_": {"src/tracer"},
     r"gtest|gmock|benchmark/": set(),
 }
 # Nothing of the format may allocate, throw or print.

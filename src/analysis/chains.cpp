@@ -1,0 +1,139 @@
+#include "analysis/chains.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "analysis/gaps.h"
+#include "analysis/names.h"
+#include "analysis/repeats.h"
+
+namespace gprof {
+namespace {
+
+constexpr uint32_t kMinRepetitions = 4, kMinOperations = 16;  // fewer are not worth a change of the program
+constexpr uint32_t kShownOperations = 8;
+
+// The operations of each stream in order of time, all in one vector.
+class StreamOps {
+ public:
+  explicit StreamOps(const Trace& trace) : ends_(trace.streams.size() + 1, 0) {
+    for (const GpuOp& op : trace.ops) {
+      if (op.stream != kNone) ++ends_[op.stream + 1];
+    }
+    for (size_t i = 1; i < ends_.size(); ++i) ends_[i] += ends_[i - 1];
+    ops_.resize(ends_.back());
+    for (uint32_t i = 0; i < trace.ops.size(); ++i) {
+      if (trace.ops[i].stream != kNone) ops_[ends_[trace.ops[i].stream]++] = i;
+    }
+  }
+  std::span<const uint32_t> Of(uint32_t stream) const {
+    const size_t first = stream == 0 ? 0 : ends_[stream - 1];
+    return std::span<const uint32_t>(ops_).subspan(first, ends_[stream] - first);
+  }
+
+ private:
+  std::vector<size_t> ends_;
+  std::vector<uint32_t> ops_;
+};
+
+// The same for operations that a graph could repeat: the same kernel in the same shape, a copy in the same direction.
+uint64_t SymbolOf(const Trace& trace, uint32_t index) {
+  const GpuOp& op = trace.ops[index];
+  if (op.kind == OpKind::kGraph || op.graph != 0) return Mix((uint64_t{3} << 62) | index);  // like no other
+  if (op.kind == OpKind::kKernel) return Mix((uint64_t{op.name.value} << 32) | op.shape);
+  return Mix((uint64_t{1} << 62) | (static_cast<uint64_t>(op.kind) << 8) | static_cast<uint64_t>(DirectionOf(op)));
+}
+
+// The same wherever in the period one begins.
+uint64_t HashOf(std::span<const uint64_t> period) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < period.size(); ++i) sum += Mix(period[i] * 31 + period[(i + 1) % period.size()]);
+  return sum;
+}
+
+class Collector {
+ public:
+  Collector(const Trace& trace, const std::vector<int64_t>& gaps_before_ns)
+      : trace_(trace), gaps_before_ns_(gaps_before_ns) {}
+
+  void AddStream(uint32_t stream, std::span<const uint32_t> ops) {
+    symbols_.clear();
+    for (const uint32_t op : ops) symbols_.push_back(SymbolOf(trace_, op));
+    for (const Repeat& repeat : FindRepeats(symbols_, kMinRepetitions, kMinOperations)) {
+      const std::span<const uint64_t> period(symbols_.data() + repeat.first, repeat.period);
+      Chain& chain = chains_[{repeat.period, HashOf(period)}];
+      AddRun(ops.subspan(repeat.first, repeat.Repetitions() * repeat.period), repeat.period, stream, &chain);
+    }
+  }
+
+  std::vector<Chain> Take() {
+    std::vector<Chain> result;
+    for (auto& entry : chains_) {
+      if (entry.second.kernels > 0) result.push_back(std::move(entry.second));
+    }
+    std::stable_sort(result.begin(), result.end(), [](const Chain& a, const Chain& b) {
+      return std::make_tuple(-a.idle_ns, -a.busy_ns, a.operations) < std::make_tuple(-b.idle_ns, -b.busy_ns, b.operations);
+    });
+    return result;
+  }
+
+ private:
+  void AddRun(std::span<const uint32_t> run, uint32_t period, uint32_t stream, Chain* chain) {
+    // The gaps before each place of the period: whole, and what launching may account for. What comes before the first
+    // operation is not the chain's.
+    std::vector<int64_t> gaps_ns(period, 0), short_ns(period, 0);
+    for (size_t i = 0; i < run.size(); ++i) {
+      chain->busy_ns += trace_.ops[run[i]].DurationNs();
+      const int64_t gap_ns = i == 0 ? 0 : gaps_before_ns_[run[i]];
+      gaps_ns[i % period] += gap_ns;
+      if (gap_ns <= kLaunchGapAtMostNs) short_ns[i % period] += gap_ns;
+    }
+    // A repetition begins where the GPU waits longest: there the host may have something to do.
+    const auto begin = static_cast<uint32_t>(std::max_element(gaps_ns.begin(), gaps_ns.end()) - gaps_ns.begin());
+    for (uint32_t i = 0; i < period; ++i) {
+      if (i != begin || period == 1) chain->idle_ns += short_ns[i];
+    }
+    chain->repetitions += static_cast<int64_t>(run.size() / period);
+    if (chain->runs++ > 0) return;
+    chain->stream = stream;
+    chain->period = period;
+    for (uint32_t i = 0; i < period; ++i) {
+      const uint32_t op = run[begin + i];
+      chain->kernels += trace_.ops[op].kind == OpKind::kKernel;
+      if (i < kShownOperations) chain->operations.push_back(op);
+    }
+  }
+
+  const Trace& trace_;
+  const std::vector<int64_t>& gaps_before_ns_;
+  std::vector<uint64_t> symbols_;
+  std::map<std::pair<uint32_t, uint64_t>, Chain> chains_;
+};
+
+}  // namespace
+
+std::vector<int64_t> GapsBefore(const Trace& trace) {
+  std::vector<int64_t> gaps_ns(trace.ops.size(), 0);
+  const RecordedTime recorded(trace);
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    ForEachGap(
+        trace, recorded, device,
+        [&](const Gap& gap) {
+          if (!gap.is_cut_after) gaps_ns[gap.after] = gap.DurationNs();
+        },
+        [](uint32_t) {});
+  }
+  return gaps_ns;
+}
+
+std::vector<Chain> FindChains(const Trace& trace, const std::vector<int64_t>& gaps_before_ns) {
+  const StreamOps streams(trace);
+  Collector collector(trace, gaps_before_ns);
+  for (uint32_t i = 0; i < trace.streams.size(); ++i) collector.AddStream(i, streams.Of(i));
+  return collector.Take();
+}
+
+}  // namespace gprof

@@ -1,0 +1,31 @@
+// Sequences of kernels, copies and fills that a stream runs again and again: what a CUDA graph could launch at once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// A gap before an operation can be laid to launching only where it is short (2.6 us a launch on an H200,
+// reference/peers.md 4a); a longer one has another reason.
+inline constexpr int64_t kLaunchGapAtMostNs = 50'000;
+
+// All runs of one repeated sequence, wherever it begins and in whatever stream.
+struct Chain {
+  std::vector<uint32_t> operations;  // of one repetition: the first few, after the longest gap
+  uint32_t stream = kNone;           // of the first run
+  uint32_t period = 0, kernels = 0;  // operations and kernels of a repetition
+  int64_t repetitions = 0, runs = 0;
+  int64_t busy_ns = 0;               // sum of the durations
+  int64_t idle_ns = 0;               // of the device before operations within a repetition, where at most 50 us
+};
+
+// For each operation how long its device was idle before it, 0 where the gap was not recorded to its end.
+std::vector<int64_t> GapsBefore(const Trace& trace);
+
+// Those with the most idle time first. Operations of graphs are in none: they are launched at once already.
+std::vector<Chain> FindChains(const Trace& trace, const std::vector<int64_t>& gaps_before_ns);
+
+}  // namespace gprof

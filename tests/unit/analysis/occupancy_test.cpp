@@ -1,0 +1,169 @@
+// Expected values follow from the tables of the CUDA programming guide by hand; cuda_occupancy.h has to agree.
+#include <gtest/gtest.h>
+
+#include "analysis/analyses.h"
+#include "analysis/occupancy_calculator.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+constexpr int64_t kUs = 1000;
+
+trace::DeviceRecord Gpu(uint32_t major, uint32_t sms, uint32_t shared_kib) {
+  trace::DeviceRecord device;
+  device.compute_major = major;
+  device.sm_count = sms;
+  device.max_threads_per_sm = 2048;
+  device.max_blocks_per_sm = 32;
+  device.max_registers_per_sm = device.max_registers_per_block = 65536;
+  device.max_shared_bytes_per_sm = shared_kib * 1024;
+  device.max_shared_bytes_per_block = 48 * 1024;
+  device.max_threads_per_block = 1024;
+  device.warp_size = 32;
+  return device;
+}
+trace::DeviceRecord A100() { return Gpu(8, 108, 164); }
+trace::DeviceRecord H200() { return Gpu(9, 132, 228); }
+
+trace::KernelShapeRecord Shape(uint32_t blocks, uint32_t threads, uint32_t registers, uint32_t static_bytes = 0,
+                               uint32_t dynamic_bytes = 0) {
+  trace::KernelShapeRecord shape;
+  shape.grid_x = blocks;
+  shape.block_x = threads;
+  shape.grid_y = shape.grid_z = shape.block_y = shape.block_z = 1;
+  shape.registers_per_thread = registers;
+  shape.static_shared_bytes = static_bytes;
+  shape.dynamic_shared_bytes = dynamic_bytes;
+  return shape;
+}
+
+class OccupancyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasOccupancyCalculator()) GTEST_SKIP() << "built without cuda_occupancy.h";
+  }
+};
+
+void Expect(const trace::DeviceRecord& device, const trace::KernelShapeRecord& shape, int64_t blocks, double percent,
+            const std::string& limiter) {
+  const std::optional<Occupancy> occupancy = OccupancyOf(device, shape);
+  ASSERT_TRUE(occupancy.has_value());
+  EXPECT_EQ(occupancy->blocks_per_sm, blocks);
+  EXPECT_DOUBLE_EQ(occupancy->percent, percent);
+  EXPECT_EQ(occupancy->limiter, limiter);
+}
+
+TEST_F(OccupancyTest, OfAnA100) {
+  Expect(A100(), Shape(1, 256, 32), 8, 100, "");
+  // 64 registers x 32 threads = 2048 a warp, 8 warps on each quarter of the SM: 32 warps, 4 blocks.
+  Expect(A100(), Shape(1, 256, 64), 4, 50, "registers");
+  // 255 registers take 8192 a warp, 2 warps on each quarter: 8 warps, one block.
+  Expect(A100(), Shape(1, 256, 255), 1, 12.5, "registers");
+  // 40 KiB and the driver's 1 KiB: 4 times in 164 KiB.
+  Expect(A100(), Shape(1, 128, 16, 40 * 1024), 4, 25, "shared memory");
+  Expect(A100(), Shape(1, 128, 16, 0, 100 * 1024), 1, 6.25, "shared memory");
+  // 32 blocks of one warp.
+  Expect(A100(), Shape(1, 32, 16), 32, 50, "blocks per SM");
+  Expect(A100(), Shape(1, 1, 16), 32, 50, "blocks per SM");
+  // Two blocks of 24 warps: a third one does not fit in 64.
+  Expect(A100(), Shape(1, 768, 32), 2, 75, "registers, block size");
+}
+
+TEST_F(OccupancyTest, OfAnH200) {
+  Expect(H200(), Shape(1, 1024, 32), 2, 100, "");
+  Expect(H200(), Shape(1, 128, 16, 0, 200 * 1024), 1, 6.25, "shared memory");
+  // 227 KiB and the driver's one are all there is.
+  Expect(H200(), Shape(1, 128, 16, 0, 227 * 1024), 1, 6.25, "shared memory");
+  // 168 registers: 5376 a warp, 3 warps on each quarter: 12 warps, one block of 12.
+  Expect(H200(), Shape(1, 384, 168), 1, 18.75, "registers");
+}
+
+TEST_F(OccupancyTest, NotOfWhatIsNotKnown) {
+  EXPECT_FALSE(OccupancyOf(trace::DeviceRecord{}, Shape(1, 32, 16)).has_value());
+  EXPECT_FALSE(OccupancyOf(H200(), trace::KernelShapeRecord{}).has_value());
+  EXPECT_FALSE(OccupancyOf(H200(), Shape(1, 2048, 16)).has_value());             // no such block
+  EXPECT_FALSE(OccupancyOf(H200(), Shape(1, 32, 16, 0, 300 * 1024)).has_value());  // does not fit
+  EXPECT_FALSE(OccupancyOf(Gpu(99, 132, 228), Shape(1, 32, 16)).has_value());
+}
+
+// One kernel of 1 ms on an H200.
+AnalysisResult OneKernel(const trace::KernelShapeRecord& shape) {
+  TraceMaker maker;
+  maker.trace().devices[0].facts = H200();
+  maker.trace().shapes.push_back(shape);
+  maker.AddKernel(0, 1000 * kUs, kNone, "single_thread_sum").shape = 0;
+  return RunOccupancy(maker.Finish(), {});
+}
+
+TEST_F(OccupancyTest, OneThreadOnAWholeGpu) {
+  const AnalysisResult result = OneKernel(Shape(1, 1, 16));
+  const Table& table = TableOf(result, "occupancy");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "used_percent"), 100.0 / 132 / 32);
+  EXPECT_EQ(TextOf(table, 0, "grid"), "1");
+  const Finding* finding = FindingOf(result, "occupancy.small_grid");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kWarning);
+  EXPECT_EQ(finding->message,
+            "single_thread_sum ran 1 time (1.00 ms) with 1 block of 1 thread on a GPU of 132 SMs: at most <0.1% of it "
+            "had work");
+  EXPECT_EQ(finding->gain_ns, 999'763);  // 1 ms less its 4224th part
+  EXPECT_EQ(MetricOf(result, "occupancy.small_grid_count"), 1);
+  EXPECT_EQ(MetricOf(result, "occupancy.small_grid_ns"), 1000 * kUs);
+  EXPECT_EQ(MetricOf(result, "occupancy.below_warp_count"), 1);
+  EXPECT_EQ(MetricOf(result, "occupancy.percent"), 50);
+  EXPECT_EQ(MetricOf(result, "occupancy.unused_ns"), 999'763);
+}
+
+TEST_F(OccupancyTest, AGridThatFitsLastsAsLongAsTheFullestSm) {
+  // 8 blocks of 256 fit on an SM, 1056 on the GPU. 200 blocks: one SM has two, so half of 264 places are for 200.
+  const AnalysisResult result = OneKernel(Shape(200, 256, 32));
+  EXPECT_DOUBLE_EQ(RealOf(TableOf(result, "occupancy"), 0, "used_percent"), 100.0 * 200 / 264);
+  EXPECT_DOUBLE_EQ(RealOf(TableOf(result, "occupancy"), 0, "waves"), 200.0 / 1056);
+  EXPECT_TRUE(result.findings.empty());
+}
+
+TEST_F(OccupancyTest, TheTailOfTheLastWave) {
+  const AnalysisResult result = OneKernel(Shape(1057, 256, 32));  // one block more than fits
+  const Finding* finding = FindingOf(result, "occupancy.tail");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 499'526);  // 1 - 1057 / 2112
+  EXPECT_NE(finding->message.find("which is 1.00 waves"), std::string::npos) << finding->message;
+  EXPECT_TRUE(OneKernel(Shape(1056, 256, 32)).findings.empty());
+  EXPECT_DOUBLE_EQ(RealOf(TableOf(OneKernel(Shape(1056, 256, 32)), "occupancy"), 0, "used_percent"), 100);
+}
+
+TEST_F(OccupancyTest, LanesOfTheLastWarp) {
+  const AnalysisResult result = OneKernel(Shape(132 * 8, 240, 32));  // 7 warps and a half
+  EXPECT_DOUBLE_EQ(RealOf(TableOf(result, "occupancy"), 0, "used_percent"), 100.0 * 240 / 256);
+}
+
+TEST_F(OccupancyTest, RankedByWhatIsNotUsed) {
+  TraceMaker maker;
+  maker.trace().devices[0].facts = H200();
+  maker.trace().shapes = {Shape(132 * 8, 256, 32), Shape(66, 256, 32)};
+  maker.AddKernel(0, 900, kNone, "full").shape = 0;
+  maker.AddKernel(900, 1000, kNone, "half").shape = 1;
+  maker.AddKernel(1000, 1100, kNone, "half").shape = 1;
+  maker.AddKernel(1100, 1200, kNone, "no shape");
+  const AnalysisResult result = RunOccupancy(maker.Finish(), {});
+  const Table& table = TableOf(result, "occupancy");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(TextOf(table, 0, "kernel"), "half");
+  EXPECT_EQ(IntOf(table, 0, "kernels"), 2);
+  EXPECT_EQ(IntOf(table, 0, "unused_ns"), 100);
+  EXPECT_EQ(TextOf(table, 1, "kernel"), "full");
+  EXPECT_EQ(IntOf(table, 1, "unused_ns"), 0);
+}
+
+TEST_F(OccupancyTest, KernelsOfAnUnknownGpuAreCounted) {
+  TraceMaker maker;
+  maker.trace().shapes.push_back(Shape(1, 1, 16));
+  maker.AddKernel(0, 100).shape = 0;
+  const AnalysisResult result = RunOccupancy(maker.Finish(), {});
+  EXPECT_NE(TableOf(result, "occupancy").note.find("1 kernel of a GPU or shape"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gprof::test
