@@ -114,8 +114,14 @@ Salvager::Salvager(std::string folder, SalvageOptions options)
 Salvager::~Salvager() = default;
 
 bool Salvager::MustWrite(const Arena& arena) const {
-  const bool was_cancelled = arena.epoch_done < drop_before_;
+  const auto dropped = dropped_.find(arena.path);
+  const bool was_cancelled = dropped != dropped_.end() && arena.epoch_done < dropped->second;
   return arena.has_header && arena.state != trace::ArenaState::kFinished && !was_cancelled;
+}
+
+void Salvager::DropUnlessDone(uint32_t epoch) {
+  dropped_.clear();
+  for (const Arena& arena : ArenasIn(folder_)) dropped_.emplace(arena.path, epoch);
 }
 
 void Salvager::Sweep(bool knows_when) {

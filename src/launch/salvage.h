@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <set>
+#include <map>
 #include <string>
 
 #include "launch/arena.h"
@@ -40,8 +40,9 @@ class Salvager : public Attendant {
   // Sweeps about once a second, so that what dead grandchildren left is in the trace early.
   int64_t Attend(int64_t now_ns) override;
 
-  // What dead processes left is dropped, not written, if they had not carried out `epoch`: their capture was cancelled.
-  void DropBefore(uint32_t epoch) { drop_before_ = epoch; }
+  // The capture of now was cancelled by order `epoch`: of the processes there are, those that die before they have
+  // carried it out leave nothing that anybody wants.
+  void DropUnlessDone(uint32_t epoch);
   // Processes whose leavings were written into the trace.
   std::size_t recovered() const { return recovered_; }
 
@@ -61,7 +62,7 @@ class Salvager : public Attendant {
   int64_t next_sweep_ns_ = 0;
   bool has_more_ = false;
   bool knows_when_ = false;
-  uint32_t drop_before_ = 0;
+  std::map<std::string, uint32_t> dropped_;  // path of an arena, and the order that it must have carried out
   std::size_t recovered_ = 0;
 };
 

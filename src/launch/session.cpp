@@ -89,7 +89,7 @@ void Session::Cancel() {
     throw Error(ExitCode::kUsage, "nothing is being recorded", "gprof-cli start begins a capture");
   }
   Enter(SessionState::kCancelling, CaptureWish::kCancel, CaptureTrigger::kCommand);
-  salvager_->DropBefore(epoch_);
+  salvager_->DropUnlessDone(epoch_);
 }
 
 void Session::Shutdown(int signal) {

@@ -1,6 +1,8 @@
 """doctor tells what works on the machine it runs on, whatever that is."""
 
 import json
+import pathlib
+import re
 import unittest
 
 from launcher import LauncherTest
@@ -31,6 +33,11 @@ class Doctor(LauncherTest):
         done = self.run_in_folder(self.cli, "doctor")
         for check in self.examine().values():
             self.assertIn(f"{check['state']:10}{check['title']}", done.stdout.decode())
+
+    def test_page_has_a_row_for_each(self):
+        page = pathlib.Path(__file__).resolve().parents[3] / "docs" / "commands" / "doctor.md"
+        rows = set(re.findall(r"^\| `(\w+)` \|", page.read_text(encoding="utf-8"), re.M))
+        self.assertEqual(rows, set(self.examine()))
 
     def test_missing_memory(self):
         self.env["GPROF_RUN_BASE"] = "/proc/nothing"
