@@ -21,6 +21,9 @@ constexpr MetricInfo kCatalogue[] = {
     {"gpu.copy_only_ns", kNs, kLower, kTimed, "busy time without a kernel running"},
     {"gpu.idle_ns", kNs, kLower, kTimed, "window less busy time"},
     {"gpu.idle_percent", kPercent, kLower, kTimed, "idle time in percent of the window"},
+    {"gpu.startup_ns", kNs, kLower, kTimed,
+     "recorded time of the process before the GPU's first operation, of several the longest, summed over the GPUs"},
+    {"gpu.teardown_ns", kNs, kLower, kTimed, "the same after the GPU's last operation"},
     {"gpu.operations", kCount, kNeither, kExact, "kernels, copies, fills and whole graphs that ran on a GPU"},
 
     {"idle.queue_ns", kNs, kLower, kTimed, "idle although the launching call had returned: work was queued"},
@@ -117,6 +120,14 @@ constexpr MetricInfo kCatalogue[] = {
     {"streams.overlap_percent", kPercent, kHigher, kTimed, "that time in percent of the busy time"},
     {"streams.kernel_overlap_ns", kNs, kHigher, kTimed, "time with kernels of two or more streams running"},
     {"streams.copy_compute_ns", kNs, kHigher, kTimed, "time with a kernel and a copy running"},
+    {"streams.two_way_ns", kNs, kHigher, kTimed, "time with a copy to the device and one to the host running"},
+    {"streams.unused", kCount, kLower, kExact, "streams that the program created and never used"},
+    {"streams.renamed", kCount, kLower, kExact, "stream handles that were given several names: one used as several"},
+    {"streams.never_overlapped", kCount, kNeither, kTimed, "streams with operations, none of them beside another stream"},
+    {"streams.priorities", kCount, kNeither, kExact, "different priorities of the streams with operations"},
+    {"streams.default_splits", kCount, kLower, kTimed,
+     "runs of default stream operations with work of blocking streams before and after"},
+    {"streams.default_split_ns", kNs, kLower, kTimed, "time of those operations"},
 
     {"sync.count", kCount, kLower, kExact, "calls that wait for a device, stream or event"},
     {"sync.host_blocked_ns", kNs, kLower, kTimed, "time that host threads spent in those calls"},
@@ -125,6 +136,25 @@ constexpr MetricInfo kCatalogue[] = {
 
     {"api.calls", kCount, kLower, kExact, "CUDA calls of the program; calls within calls are not counted"},
     {"api.total_ns", kNs, kLower, kTimed, "time in those calls, summed over the threads"},
+
+    {"api.errors", kCount, kLower, kExact, "calls that returned an error; queries that answer 'not ready' are none"},
+
+    {"graphs.runs", kCount, kNeither, kExact, "launches of CUDA graphs, recorded as a whole or node by node"},
+    {"graphs.distinct", kCount, kNeither, kExact, "different graphs among them"},
+    {"graphs.gpu_ns", kNs, kLower, kTimed, "time from the first to the last node of each launch, summed"},
+    {"graphs.nodes", kCount, kNeither, kTimed, "operations that graphs launched, where they were recorded node by node"},
+    {"graphs.instantiations", kCount, kLower, kExact, "calls that instantiate a graph"},
+    {"graphs.instantiate_ns", kNs, kLower, kTimed, "time in those calls"},
+
+    {"startup.longest_ns", kNs, kLower, kTimed, "from the start of a process to its first GPU operation, of the slowest one"},
+    {"startup.own_ns", kNs, kLower, kTimed, "part of it in own code; this and the following are sums over the processes"},
+    {"startup.context_ns", kNs, kLower, kTimed, "part of it in calls that make the CUDA context"},
+    {"startup.load_ns", kNs, kLower, kTimed, "part of it that loading modules and kernels took"},
+    {"startup.compile_ns", kNs, kLower, kTimed, "part of it that the just-in-time compiler and its cache took"},
+    {"startup.profiler_ns", kNs, kLower, kTimed, "part of it that the recording took"},
+    {"startup.first_launch_ns", kNs, kLower, kTimed, "what first launches of kernels took more than the median of their launches"},
+    {"jit.compiles", kCount, kLower, kTimed, "kernels and modules that were compiled at run time"},
+    {"jit.compile_ns", kNs, kLower, kTimed, "time that took"},
 
     {"nvtx.ranges", kCount, kNeither, kExact, "NVTX ranges; per range: how often it was entered"},
     {"nvtx.marks", kCount, kNeither, kExact, "NVTX marks"},

@@ -1,7 +1,6 @@
 #include "analysis/stream_findings.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -16,6 +15,8 @@ namespace {
 
 // Below this share of the busy time overlap is an accident of two edges that meet.
 constexpr double kOverlapPercent = 1;
+constexpr double kGainWorthAFinding = 5, kGainWorthAWarning = 25;  // percent of the busy time
+constexpr int64_t kRounds = 2;  // copies before kernels: fewer leave nothing to overlap with
 
 // Streams that the processes asked for: those they created or gave a name.
 struct Demand {
@@ -23,7 +24,7 @@ struct Demand {
   bool some_process_used_several = false;
 };
 
-Demand DemandOf(const Trace& trace, const std::vector<uint8_t>& is_used) {
+Demand DemandOf(const Trace& trace, const std::vector<StreamUse>& uses) {
   struct OfProcess {
     int64_t created = 0, named = 0, used = 0;
   };
@@ -34,7 +35,7 @@ Demand DemandOf(const Trace& trace, const std::vector<uint8_t>& is_used) {
     OfProcess& process = processes[stream.process];
     process.created += stream.is_created;
     process.named += stream.names_given;
-    process.used += is_used[i] != 0 && (stream.is_created || stream.names_given > 0);
+    process.used += uses[i].IsUsed() && (stream.is_created || stream.names_given > 0);
   }
   Demand demand;
   for (const OfProcess& process : processes) {
@@ -94,6 +95,12 @@ void SetGain(const Trace& trace, Finding* finding) {
   if (finding->gain_ns > 0) finding->basis = "kernels and the copies of each direction running side by side";
 }
 
+uint32_t MostNames(const Trace& trace) {
+  uint32_t most = 0;
+  for (const Stream& stream : trace.streams) most = std::max(most, stream.names_given);
+  return most;
+}
+
 Finding OneUsed(const Trace& trace, const Demand& demand, const Concurrency& concurrency) {
   Finding finding;
   finding.id = "streams.one_used";
@@ -105,6 +112,8 @@ Finding OneUsed(const Trace& trace, const Demand& demand, const Concurrency& con
     finding.advice = "Pass the streams to the launches (<<<grid, block, shared, stream>>>) and to cudaMemcpyAsync.";
   } else {
     finding.advice = "Give each part of the work its own stream: the same handle seems to be used for all.";
+    const uint32_t names = MostNames(trace);
+    if (names >= 2) finding.advice += " One handle was given " + CountOf(names, "name") + ".";
   }
   SetGain(trace, &finding);
   return finding;
@@ -140,30 +149,88 @@ Finding Overlap(const Demand& demand, const Concurrency& concurrency) {
   return finding;
 }
 
+// Processes that did all their work in one stream, copies and kernels in turn.
+struct OneOnly {
+  int64_t processes = 0, copies = 0, kernels = 0, gain_ns = 0;
+  uint32_t stream = kNone;  // one of them
+};
+
+OneOnly OneOnlyOf(const Trace& trace, const std::vector<StreamUse>& uses) {
+  std::vector<int64_t> used(trace.processes.size(), 0);
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].IsUsed() && trace.streams[i].process != kNone) ++used[trace.streams[i].process];
+  }
+  OneOnly sum;
+  for (uint32_t i = 0; i < uses.size(); ++i) {
+    const StreamUse& use = uses[i];
+    const uint32_t process = trace.streams[i].process;
+    if (process == kNone || used[process] != 1 || use.rounds < kRounds || use.has_graph) continue;
+    ++sum.processes;
+    sum.copies += use.copies;
+    sum.kernels += use.kernels;
+    sum.gain_ns += use.OverlapGainNs();
+    sum.stream = i;
+  }
+  return sum;
+}
+
+Severity SeverityOf(int64_t gain_ns, int64_t busy_ns) {
+  return PercentOf(gain_ns, busy_ns) >= kGainWorthAWarning ? Severity::kWarning : Severity::kNote;
+}
+
+void AddOneOnly(const Trace& trace, const OneOnly& one, int64_t busy_ns, std::vector<Finding>* findings) {
+  if (one.processes == 0 || PercentOf(one.gain_ns, busy_ns) < kGainWorthAFinding) return;
+  Finding finding;
+  finding.id = "streams.one_only";
+  finding.severity = SeverityOf(one.gain_ns, busy_ns);
+  finding.message = one.processes == 1 ? "One stream only (" + StreamName(trace, one.stream) + ")"
+                                       : FormatCount(one.processes) + " processes with one stream each";
+  finding.message += ": " + CountOf(one.copies, "copy", "copies") + " and " + CountOf(one.kernels, "kernel") +
+                     " one after the other, copies never overlapped kernels";
+  finding.advice =
+      "Work in parts with a stream for each: while one part computes, the next is copied in and the last one out.";
+  finding.gain_ns = one.gain_ns;
+  finding.basis = "kernels and the asynchronous copies of each direction running side by side; what memcpy.overlap "
+                  "wins is part of it";
+  findings->push_back(std::move(finding));
+}
+
+void AddDefaultSplits(const DefaultSplits& splits, int64_t busy_ns, std::vector<Finding>* findings) {
+  if (splits.runs < kRounds || PercentOf(splits.gain_ns, busy_ns) < kGainWorthAFinding) return;
+  Finding finding;
+  finding.id = "streams.default_splits";
+  finding.severity = SeverityOf(splits.gain_ns, busy_ns);
+  finding.message = CountOf(splits.runs, "time") + " the default stream kept other streams apart: " +
+                    CountOf(splits.operations, "operation") + " in it took " +
+                    FormatNs(static_cast<double>(splits.time_ns)) +
+                    ", with work of blocking streams before and after";
+  finding.advice = "Move that work to a stream of its own, or create the others with cudaStreamNonBlocking, and order by "
+                   "events what depends on each other.";
+  finding.gain_ns = splits.gain_ns;
+  finding.basis = "the shorter of that work and the work of those streams, running beside the other";
+  findings->push_back(std::move(finding));
+}
+
 }  // namespace
 
-int64_t Concurrency::WindowNs() const { return std::accumulate(level_ns.begin(), level_ns.end(), int64_t{0}); }
-int64_t Concurrency::BusyNs() const { return level_ns.empty() ? 0 : WindowNs() - level_ns[0]; }
-int64_t Concurrency::OverlapNs() const {
-  return level_ns.size() < 2 ? 0 : std::accumulate(level_ns.begin() + 2, level_ns.end(), int64_t{0});
-}
-
-void Concurrency::Add(const Concurrency& other) {
-  level_ns.resize(std::max(level_ns.size(), other.level_ns.size()));
-  for (size_t i = 0; i < other.level_ns.size(); ++i) level_ns[i] += other.level_ns[i];
-  kernel_overlap_ns += other.kernel_overlap_ns;
-  copy_compute_ns += other.copy_compute_ns;
-}
-
-std::vector<Finding> StreamFindings(const Trace& trace, const std::vector<uint8_t>& is_used,
-                                    const Concurrency& concurrency) {
-  const Demand demand = DemandOf(trace, is_used);
-  if (demand.asked < 2 || concurrency.BusyNs() == 0) return {};
-  if (PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) >= kOverlapPercent) {
-    return {Overlap(demand, concurrency)};
+std::vector<Finding> StreamFindings(const Trace& trace, const std::vector<StreamUse>& uses,
+                                    const Concurrency& concurrency, const DefaultSplits& splits) {
+  if (concurrency.BusyNs() == 0) return {};
+  const Demand demand = DemandOf(trace, uses);
+  std::vector<Finding> findings;
+  if (demand.asked >= 2 && PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) < kOverlapPercent) {
+    findings.push_back(demand.some_process_used_several ? NoOverlap(trace, demand, concurrency)
+                                                        : OneUsed(trace, demand, concurrency));
+    return findings;  // which win all that DefaultSplit could
   }
-  if (!demand.some_process_used_several) return {OneUsed(trace, demand, concurrency)};
-  return {NoOverlap(trace, demand, concurrency)};
+  if (demand.asked >= 2) {
+    findings.push_back(Overlap(demand, concurrency));
+  } else {
+    AddOneOnly(trace, OneOnlyOf(trace, uses), concurrency.BusyNs(), &findings);
+  }
+  AddDefaultSplits(splits, concurrency.BusyNs(), &findings);
+  RankFindings(&findings);
+  return findings;
 }
 
 }  // namespace gprof

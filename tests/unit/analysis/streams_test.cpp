@@ -131,10 +131,13 @@ TEST(StreamFindings, OverlapWithTheDefaultStreamIsOverlap) {
       << result.findings[0].message;
 }
 
-TEST(StreamFindings, NothingForWhoAskedForNoStreams) {
+TEST(StreamFindings, WhoAskedForNoStreamsUsedOne) {
   TraceMaker maker;
   const uint32_t only = maker.AddStream(7, false);
-  EXPECT_TRUE(RunStreams(FourParts({only, only}, maker).Finish(), {}).findings.empty());
+  const AnalysisResult result = RunStreams(FourParts({only, only}, maker).Finish(), {});
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_EQ(result.findings[0].id, "streams.one_only");
+  EXPECT_NE(result.findings[0].message.find("(default stream)"), std::string::npos);
 }
 
 TEST(StreamFindings, OneStreamInEachOfManyProcessesIsFine) {
@@ -152,6 +155,111 @@ TEST(StreamFindings, SeveralProcessesThatUseOneStreamEach) {
   const Finding* finding = FindingOf(result, "streams.one_used");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message, "2 processes asked for 8 streams, 2 used, no overlap");
+}
+
+TEST(Streams, WhatRanAtTheSameTime) {
+  TraceMaker maker;
+  const uint32_t a = maker.AddStream(7), b = maker.AddStream(8), c = maker.AddStream(9), unused = maker.AddStream(10);
+  maker.AddCopy(0, 100, 64, CopyKind::kHostToDevice).stream = a;
+  maker.AddKernel(60, 200).stream = b;
+  maker.AddCopy(90, 150, 64, CopyKind::kDeviceToHost).stream = a;
+  maker.AddKernel(300, 400).stream = c;
+  maker.trace().streams[c].priority = -5;
+  maker.trace().streams[unused].names_given = 2;
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "streams.two_way_ns"), 10);
+  EXPECT_EQ(MetricOf(result, "streams.copy_compute_ns"), 90);
+  EXPECT_EQ(MetricOf(result, "streams.created"), 4);
+  EXPECT_EQ(MetricOf(result, "streams.unused"), 1);
+  EXPECT_EQ(MetricOf(result, "streams.renamed"), 1);
+  EXPECT_EQ(MetricOf(result, "streams.never_overlapped"), 1);
+  EXPECT_EQ(MetricOf(result, "streams.priorities"), 2);
+  const Table& streams = TableOf(result, "streams");
+  EXPECT_EQ(IntOf(streams, 0, "shared_ns"), 90);  // stream 7
+  EXPECT_EQ(IntOf(streams, 1, "shared_ns"), 90);  // stream 8
+  EXPECT_EQ(IntOf(streams, 2, "shared_ns"), 0);
+  EXPECT_EQ(IntOf(streams, 2, "priority"), -5);
+  const Table& overlap = TableOf(result, "overlap");
+  ASSERT_EQ(overlap.rows.size(), 3u);
+  EXPECT_EQ(IntOf(overlap, 0, "base_ns"), 240);  // kernels
+  EXPECT_EQ(IntOf(overlap, 0, "time_ns"), 0);
+  EXPECT_EQ(IntOf(overlap, 1, "base_ns"), 150);  // copies
+  EXPECT_DOUBLE_EQ(RealOf(overlap, 1, "percent"), 60);
+  EXPECT_EQ(TextOf(overlap, 1, "base"), "copy time");
+  EXPECT_EQ(IntOf(overlap, 2, "time_ns"), 10);
+  EXPECT_FALSE(overlap.is_detail);
+}
+
+TEST(StreamFindings, OneStreamForEverything) {
+  TraceMaker maker;
+  const uint32_t only = maker.AddStream(7);
+  const AnalysisResult result = RunStreams(FourParts({only, only, only}, maker).Finish(), {});
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_EQ(result.findings[0].id, "streams.one_only");
+  EXPECT_EQ(result.findings[0].severity, Severity::kWarning);
+  EXPECT_EQ(result.findings[0].message,
+            "One stream only (stream 7): 6 copies and 3 kernels one after the other, copies never overlapped kernels");
+  EXPECT_EQ(result.findings[0].gain_ns, 3 * (50 + 40));  // what remains is 3 * 100 of copies to the device
+  EXPECT_TRUE(TableOf(result, "overlap").is_detail);
+}
+
+TEST(StreamFindings, OneRoundLeavesNothingToOverlapWith) {
+  TraceMaker maker;
+  const uint32_t only = maker.AddStream(7);
+  EXPECT_TRUE(RunStreams(FourParts({only}, maker).Finish(), {}).findings.empty());
+}
+
+TEST(StreamFindings, PageableCopiesAndGraphsCannotJustBeMovedToOtherStreams) {
+  TraceMaker maker;
+  const uint32_t only = maker.AddStream(7);
+  for (int64_t at : {0, 1000, 2000}) {
+    maker.AddPageable(at, at + 400, 64).stream = only;
+    maker.AddKernel(at + 400, at + 800).stream = only;
+  }
+  EXPECT_TRUE(RunStreams(maker.Finish(), {}).findings.empty());
+
+  TraceMaker graphs;
+  const uint32_t stream = graphs.AddStream(7);
+  TraceMaker parts = FourParts({stream, stream}, graphs);
+  parts.trace().ops[1].graph = 3;
+  EXPECT_TRUE(RunStreams(parts.Finish(), {}).findings.empty());
+}
+
+// Two blocking streams with the default stream in between, twice.
+TraceMaker SplitByTheDefaultStream() {
+  TraceMaker maker;
+  const uint32_t all = maker.AddStream(7, false), a = maker.AddStream(8), b = maker.AddStream(9);
+  maker.AddKernel(0, 10).stream = all;  // nothing was before it
+  for (int64_t at : {100, 400}) {
+    maker.AddKernel(at, at + 100).stream = a;
+    maker.AddKernel(at + 20, at + 100).stream = b;
+    maker.AddKernel(at + 100, at + 150).stream = all;
+    maker.AddFill(at + 150, at + 160, 64).stream = all;
+    maker.AddKernel(at + 160, at + 200).stream = b;
+  }
+  maker.AddKernel(900, 910).stream = all;  // nothing comes after it
+  return maker;
+}
+
+TEST(StreamFindings, DefaultStreamKeepsOthersApart) {
+  const AnalysisResult result = RunStreams(SplitByTheDefaultStream().Finish(), {});
+  EXPECT_EQ(MetricOf(result, "streams.default_splits"), 2);
+  EXPECT_EQ(MetricOf(result, "streams.default_split_ns"), 120);
+  const Finding* finding = FindingOf(result, "streams.default_splits");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message,
+            "2 times the default stream kept other streams apart: 4 operations in it took 120 ns, with work of "
+            "blocking streams before and after");
+  EXPECT_EQ(finding->gain_ns, 120);
+  EXPECT_NE(FindingOf(result, "streams.overlap"), nullptr);
+}
+
+TEST(StreamFindings, NonBlockingStreamsAreNotKeptApart) {
+  TraceMaker maker = SplitByTheDefaultStream();
+  for (Stream& stream : maker.trace().streams) stream.is_non_blocking = true;
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "streams.default_splits"), 0);
+  EXPECT_EQ(FindingOf(result, "streams.default_splits"), nullptr);
 }
 
 TEST(Streams, EmptyTrace) {

@@ -1,0 +1,62 @@
+// How many streams of a GPU ran at the same time, and what ran beside what.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "analysis/recorded_time.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// Time by the number of streams that had an operation running.
+struct Concurrency {
+  std::vector<int64_t> level_ns;  // [0] is idle time
+  int64_t kernel_overlap_ns = 0;  // kernels of two or more streams
+  int64_t copy_compute_ns = 0;    // a kernel and a copy
+  int64_t two_way_ns = 0;         // a copy to the device and one to the host
+  int64_t kernel_ns = 0, copy_ns = 0;  // any kernel, any copy
+
+  int64_t WindowNs() const;
+  int64_t BusyNs() const;
+  int64_t OverlapNs() const;
+  size_t MaxLevel() const { return level_ns.empty() ? 0 : level_ns.size() - 1; }
+  void Add(const Concurrency& other);
+};
+
+// Moves along the operations of one device after the other and adds up the time in each state.
+class ConcurrencySweep {
+ public:
+  explicit ConcurrencySweep(const Trace& trace);
+  Concurrency Run(uint32_t device);
+  // By stream: time in which it and another one had an operation running, on the devices seen so far.
+  const std::vector<int64_t>& shared_ns() const { return shared_ns_; }
+
+ private:
+  struct Running {
+    int ops = 0, kernels = 0;
+    int64_t shared_from_ns = 0;
+  };
+  using End = std::pair<int64_t, uint32_t>;
+
+  void EndUntil(int64_t time_ns);
+  void AdvanceTo(int64_t time_ns);
+  void Change(const GpuOp& op, int by);
+
+  const Trace& trace_;
+  const RecordedTime recorded_;
+  uint32_t device_ = 0;
+  std::vector<Running> running_;
+  std::vector<int64_t> shared_ns_;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  Concurrency result_;
+  int64_t now_ns_ = 0;
+  int64_t several_ns_ = 0;  // time with two or more streams so far
+  size_t active_streams_ = 0, kernel_streams_ = 0;
+  int kernels_ = 0, copies_ = 0, to_device_ = 0, to_host_ = 0;
+};
+
+}  // namespace gprof

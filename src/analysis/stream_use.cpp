@@ -1,0 +1,102 @@
+#include "analysis/stream_use.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/names.h"
+
+namespace gprof {
+namespace {
+
+bool CanRunBeside(const GpuOp& op) { return op.IsCopy() && op.is_async && !op.IsPageable(); }
+
+// Contexts as numbers from 0, one for each stream.
+std::vector<uint32_t> ContextsOf(const Trace& trace) {
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;
+  std::vector<uint32_t> contexts;
+  contexts.reserve(trace.streams.size());
+  for (const Stream& stream : trace.streams) {
+    const auto next = static_cast<uint32_t>(numbers.size());
+    contexts.push_back(numbers.try_emplace({stream.process, stream.context}, next).first->second);
+  }
+  return contexts;
+}
+
+// Of one context: what is known while its operations go by in order.
+struct Order {
+  bool has_begun = false;                    // a blocking stream had work
+  int64_t pending_ops = 0, pending_ns = 0;   // of the default stream, since the last work of a blocking stream
+  int64_t blocking_ns = 0;                   // work of blocking streams
+  DefaultSplits splits;
+
+  void SeeDefault(const GpuOp& op) {
+    if (!has_begun) return;
+    ++pending_ops;
+    pending_ns += op.DurationNs();
+  }
+  void SeeBlocking(const GpuOp& op) {
+    has_begun = true;
+    blocking_ns += op.DurationNs();
+    if (pending_ops == 0) return;
+    ++splits.runs;
+    splits.operations += pending_ops;
+    splits.time_ns += pending_ns;
+    pending_ops = pending_ns = 0;
+  }
+};
+
+}  // namespace
+
+int64_t StreamUse::OverlapGainNs() const {
+  return kernel_ns + to_device_ns + to_host_ns - std::max({kernel_ns, to_device_ns, to_host_ns});
+}
+
+std::vector<StreamUse> UseOfStreams(const Trace& trace) {
+  std::vector<StreamUse> uses(trace.streams.size());
+  std::vector<uint8_t> came_copy(trace.streams.size(), 0);
+  for (const GpuOp& op : trace.ops) {
+    if (op.stream == kNone) continue;
+    StreamUse& use = uses[op.stream];
+    use.busy.Add(op.start_ns, op.end_ns);
+    ++use.operations;
+    use.copies += op.IsCopy();
+    use.has_graph |= op.graph != 0;
+    if (IsKernelLike(op)) {
+      ++use.kernels;
+      use.kernel_ns += op.DurationNs();
+      use.rounds += std::exchange(came_copy[op.stream], uint8_t{0});
+    } else if (CanRunBeside(op)) {
+      const Direction direction = DirectionOf(op);
+      if (direction == Direction::kH2d) use.to_device_ns += op.DurationNs();
+      if (direction == Direction::kD2h) use.to_host_ns += op.DurationNs();
+      came_copy[op.stream] = 1;
+    }
+  }
+  return uses;
+}
+
+DefaultSplits DefaultSplitsOf(const Trace& trace) {
+  const std::vector<uint32_t> contexts = ContextsOf(trace);
+  std::vector<Order> orders(trace.streams.size());
+  for (const GpuOp& op : trace.ops) {
+    if (op.stream == kNone) continue;
+    const Stream& stream = trace.streams[op.stream];
+    Order& order = orders[contexts[op.stream]];
+    if (stream.is_default) {
+      order.SeeDefault(op);
+    } else if (stream.is_created && !stream.is_non_blocking) {
+      order.SeeBlocking(op);
+    }
+  }
+  DefaultSplits sum;
+  for (const Order& order : orders) {
+    sum.runs += order.splits.runs;
+    sum.operations += order.splits.operations;
+    sum.time_ns += order.splits.time_ns;
+    sum.gain_ns += std::min(order.splits.time_ns, order.blocking_ns);
+  }
+  return sum;
+}
+
+}  // namespace gprof

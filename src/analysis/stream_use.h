@@ -1,0 +1,37 @@
+// What each stream did, and what the legacy default stream did to the others.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/gaps.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+struct StreamUse {
+  BusyTime busy;
+  int64_t operations = 0, kernels = 0, copies = 0;
+  // What could run side by side in other streams: kernels, and copies that neither stage nor hold up the host.
+  int64_t kernel_ns = 0, to_device_ns = 0, to_host_ns = 0;
+  int64_t rounds = 0;       // kernels that came after such a copy
+  bool has_graph = false;   // operations of a graph: a graph may run them side by side already
+
+  bool IsUsed() const { return operations > 0; }
+  // At best the longest of kernels and the copies of each direction is what remains.
+  int64_t OverlapGainNs() const;
+};
+
+// One for each stream.
+std::vector<StreamUse> UseOfStreams(const Trace& trace);
+
+// Runs of operations in the legacy default stream with work of blocking streams of the same context before and after:
+// that work and the run cannot overlap, whatever the program meant.
+struct DefaultSplits {
+  int64_t runs = 0, operations = 0, time_ns = 0;
+  int64_t gain_ns = 0;  // the shorter of the runs and the work of those streams, summed over the contexts
+};
+
+DefaultSplits DefaultSplitsOf(const Trace& trace);
+
+}  // namespace gprof
