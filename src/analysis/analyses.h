@@ -19,6 +19,9 @@ AnalysisResult RunMemory(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunStreams(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunSync(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunApi(const Trace& trace, const AnalysisOptions& options);
+AnalysisResult RunApiErrors(const Trace& trace, const AnalysisOptions& options);
+AnalysisResult RunGraphs(const Trace& trace, const AnalysisOptions& options);
+AnalysisResult RunStartup(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunNvtx(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunHealth(const Trace& trace, const AnalysisOptions& options);
 

@@ -23,6 +23,9 @@ constexpr Analysis kAnalyses[] = {
     {"streams", "streams asked for and used, and what really ran at the same time", RunStreams},
     {"sync", "calls that made the host wait for the GPU", RunSync},
     {"api", "time in CUDA calls by function", RunApi},
+    {"api_errors", "calls that returned an error", RunApiErrors},
+    {"graphs", "launches of CUDA graphs, and what making them took", RunGraphs},
+    {"startup", "from the start of a process to its first GPU operation; first launches, compiling", RunStartup},
     {"nvtx", "the program's own ranges, and the GPU time of what they launched", RunNvtx},
     {"health", "what is missing from the trace", RunHealth},
 };

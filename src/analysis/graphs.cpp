@@ -1,0 +1,223 @@
+// CUDA graphs: what each launch of them cost and did, who built them, and what making them took.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/analyses.h"
+#include "analysis/calls.h"
+#include "analysis/gaps.h"
+#include "analysis/metrics.h"
+#include "analysis/names.h"
+#include "analysis/statistics.h"
+#include "analysis/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kInstantiationsWorthAFinding = 10;
+constexpr double kPercentWorthAFinding = 5, kWarningPercent = 25;  // of the window
+
+// One launch of a graph: a record of the whole, or its nodes one by one.
+struct Launch {
+  uint32_t process = kNone, graph = 0;
+  uint32_t call = kNone;
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t busy_ns = 0;  // sum over the nodes
+  int64_t nodes = 0;    // operations, 0 where the graph was recorded as a whole
+};
+
+class Launches {
+ public:
+  explicit Launches(const Trace& trace) : of_call_(trace.api_calls.size(), kNone) {
+    for (const GpuOp& op : trace.ops) {
+      if (op.kind != OpKind::kGraph && op.graph == 0) continue;
+      Launch& launch = Of(op, OutermostCall(trace, op.api));
+      launch.start_ns = std::min(launch.start_ns, op.start_ns);
+      launch.end_ns = std::max(launch.end_ns, op.end_ns);
+      launch.busy_ns += op.DurationNs();
+      launch.nodes += op.kind != OpKind::kGraph;
+    }
+    std::stable_sort(all_.begin(), all_.end(), [](const Launch& a, const Launch& b) {
+      return std::tie(a.process, a.graph, a.start_ns) < std::tie(b.process, b.graph, b.start_ns);
+    });
+  }
+  const std::vector<Launch>& all() const { return all_; }  // by process and graph, then start
+
+ private:
+  Launch& Of(const GpuOp& op, uint32_t call) {
+    // Without its call the correlation tells one launch from the next.
+    uint32_t& index = call != kNone ? of_call_[call]
+                                    : of_correlation_.try_emplace({op.process, op.correlation}, kNone).first->second;
+    if (index == kNone) {
+      index = static_cast<uint32_t>(all_.size());
+      all_.push_back({op.process, op.graph, call, op.start_ns, op.end_ns, 0, 0});
+    }
+    return all_[index];
+  }
+
+  std::vector<Launch> all_;
+  std::vector<uint32_t> of_call_;  // index into all_
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_correlation_;
+};
+
+// The nodes of a graph whose making was recorded.
+struct Built {
+  int64_t nodes = 0;
+  NameId path;               // NVTX range of the code that made the first one
+  uint32_t api = kNone;      // the call that did
+};
+
+std::map<std::pair<uint32_t, uint32_t>, Built> ReadNodes(const Trace& trace) {
+  std::map<std::pair<uint32_t, uint32_t>, Built> graphs;
+  for (const GraphNode& node : trace.graph_nodes) {
+    Built& built = graphs[{node.process, node.graph}];
+    ++built.nodes;
+    if (built.api != kNone || node.source == kNone) continue;
+    const GraphNode& source = trace.graph_nodes[node.source];
+    built.api = source.api;
+    if (source.range != kNone) built.path = trace.ranges[source.range].path;
+  }
+  return graphs;
+}
+
+Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows) {
+  Table table{"graphs",
+              "CUDA graphs",
+              {{"graph", "Graph", Unit::kText, false},
+               {"pid", "Process", Unit::kCount, true},
+               {"launches", "Launches", Unit::kCount, false},
+               {"gpu_ns", "On the GPU", Unit::kNs, false},
+               {"gpu_median_ns", "Median", Unit::kNs, false},
+               {"busy_ns", "Nodes' time", Unit::kNs, true},
+               {"nodes", "Nodes", Unit::kCount, false},
+               {"call_median_ns", "Call", Unit::kNs, false},
+               {"gap_median_ns", "Gap", Unit::kNs, false},
+               {"path", "Built in", Unit::kText, false},
+               {"built_by", "Built by", Unit::kText, true}},
+              {},
+              "On the GPU: from the first node to the last of each launch. Call: median of the launching calls; gap: "
+              "median from the end of a launch to the start of the next one of the graph."};
+  const auto built = ReadNodes(trace);
+  const std::vector<Launch>& all = launches.all();
+  for (size_t first = 0, last = 0; first < all.size(); first = last) {
+    std::vector<int64_t> gpu_ns, call_ns, gap_ns;
+    int64_t busy_ns = 0, nodes = 0;
+    for (; last < all.size() && all[last].process == all[first].process && all[last].graph == all[first].graph; ++last) {
+      const Launch& launch = all[last];
+      gpu_ns.push_back(launch.end_ns - launch.start_ns);
+      if (launch.call != kNone) call_ns.push_back(trace.api_calls[launch.call].DurationNs());
+      if (last > first) gap_ns.push_back(std::max<int64_t>(launch.start_ns - all[last - 1].end_ns, 0));
+      busy_ns += launch.busy_ns;
+      nodes = std::max(nodes, launch.nodes);
+    }
+    const Statistics gpu = Summarize(gpu_ns), call = Summarize(call_ns), gap = Summarize(gap_ns);
+    const auto median = [](const Statistics& s) { return s.count > 0 ? Cell(s.median) : Cell(); };
+    const uint32_t process = all[first].process;
+    const auto at = built.find({process, all[first].graph});
+    if (at != built.end()) nodes = std::max(nodes, at->second.nodes);
+    table.rows.push_back({"graph " + std::to_string(all[first].graph),
+                          process == kNone ? Cell() : Cell(int64_t{trace.processes[process].pid}), gpu.count, gpu.total,
+                          gpu.median, busy_ns, nodes > 0 ? Cell(nodes) : Cell(), median(call), median(gap),
+                          at == built.end() ? Cell() : Cell(PathName(trace, at->second.path)),
+                          at == built.end() ? Cell() : Cell(FunctionName(trace, at->second.api))});
+  }
+  SortAndCut(&table, 3, 0, max_rows);
+  return table;
+}
+
+// ---- making them ----
+
+bool MakesGraphs(std::string_view function) {
+  const bool is_about = function.find("Graph") != std::string_view::npos ||
+                        function.find("Capture") != std::string_view::npos;
+  return is_about && function.find("Graphics") == std::string_view::npos;
+}
+
+bool Instantiates(std::string_view function) { return function.find("GraphInstantiate") != std::string_view::npos; }
+
+struct Making {
+  std::map<NameId, std::vector<int64_t>> durations_ns;  // by function
+  int64_t instantiations = 0, instantiate_ns = 0, total_ns = 0;
+};
+
+Making ReadCalls(const Trace& trace) {
+  Making making;
+  std::vector<uint8_t> is_known(trace.strings.size(), 0);  // 1: not about graphs, 2: makes them
+  for (const ApiCall& call : trace.api_calls) {
+    if (call.parent != kNone || call.api_class == ApiClass::kGraphLaunch) continue;
+    uint8_t& known = is_known[call.function.value];
+    if (known == 0) known = MakesGraphs(trace.Text(call.function)) ? 2 : 1;
+    if (known == 1) continue;
+    making.durations_ns[call.function].push_back(call.DurationNs());
+    making.total_ns += call.DurationNs();
+    if (!Instantiates(trace.Text(call.function))) continue;
+    ++making.instantiations;
+    making.instantiate_ns += call.DurationNs();
+  }
+  return making;
+}
+
+Table CallTable(const Trace& trace, Making* making, uint32_t max_rows) {
+  Table table{"graph_calls", "Making CUDA graphs", TimeColumns(), {}, "Percent of the time in these calls."};
+  table.columns.push_back({"name", "Function", Unit::kText, false});
+  for (auto& [function, durations] : making->durations_ns) {
+    table.rows.push_back(TimeCells(Summarize(durations), making->total_ns));
+    table.rows.back().emplace_back(std::string(trace.Text(function)));
+  }
+  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, max_rows);
+  table.is_detail = true;  // the calls are in the table of all calls, too
+  return table;
+}
+
+void AddFinding(const Trace& trace, const Making& making, int64_t launches, std::vector<Finding>* findings) {
+  const RecordedTime recorded(trace);
+  int64_t window_ns = 0;
+  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowNs(trace, recorded, i);
+  const double percent = PercentOf(making.instantiate_ns, window_ns);
+  // Graphs pay when each is launched many times.
+  if (making.instantiations < kInstantiationsWorthAFinding || making.instantiations * 4 < launches ||
+      percent < kPercentWorthAFinding) {
+    return;
+  }
+  findings->push_back({"graphs.instantiate", percent >= kWarningPercent ? Severity::kWarning : Severity::kNote,
+                       CountOf(making.instantiations, "CUDA graph") + " instantiated for " +
+                           CountOf(launches, "launch", "launches") + ", which took the host " +
+                           FormatNs(static_cast<double>(making.instantiate_ns)),
+                       "Instantiate a graph once and launch it often; where only parameters change, update it with "
+                       "cudaGraphExecUpdate or cudaGraphExecKernelNodeSetParams.",
+                       making.instantiate_ns, "time in those calls, part of which the GPU may have been busy"});
+}
+
+}  // namespace
+
+AnalysisResult RunGraphs(const Trace& trace, const AnalysisOptions& options) {
+  AnalysisResult result;
+  const Launches launches(trace);
+  Making making = ReadCalls(trace);
+  int64_t gpu_ns = 0, nodes = 0, distinct = 0;
+  const Launch* last = nullptr;
+  for (const Launch& launch : launches.all()) {
+    gpu_ns += launch.end_ns - launch.start_ns;
+    nodes += launch.nodes;
+    distinct += last == nullptr || last->process != launch.process || last->graph != launch.graph;
+    last = &launch;
+  }
+  const auto count = static_cast<int64_t>(launches.all().size());
+  AddMetric(&result, "graphs.runs", count);
+  AddMetric(&result, "graphs.distinct", distinct);
+  AddMetric(&result, "graphs.gpu_ns", gpu_ns);
+  AddMetric(&result, "graphs.nodes", nodes);
+  AddMetric(&result, "graphs.instantiations", making.instantiations);
+  AddMetric(&result, "graphs.instantiate_ns", making.instantiate_ns);
+  AddFinding(trace, making, count, &result.findings);
+  result.tables.push_back(GraphTable(trace, launches, options.max_rows));
+  result.tables.push_back(CallTable(trace, &making, options.max_rows));
+  return result;
+}
+
+}  // namespace gprof
