@@ -72,7 +72,8 @@ struct AnalysisResult {
 
 struct AnalysisOptions {
   uint32_t max_rows = 20;      // rows of a table, 0 for all
-  int64_t min_gap_ns = 0;      // leaves shorter gaps out of the table of gaps, never out of the sums
+  int64_t min_gap_ns = 0;      // shorter gaps share one row of the table of gaps; sums have them all
+  std::string step{};          // path or name of the NVTX range that is one step; empty: look for it
 };
 
 struct Analysis {

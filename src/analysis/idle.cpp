@@ -1,22 +1,20 @@
 // Why each GPU was idle. Every idle nanosecond has one cause: the parts sum to the gap, the gaps to the idle time.
 #include <algorithm>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "analysis/analyses.h"
 #include "analysis/findings.h"
 #include "analysis/gap_explainer.h"
+#include "analysis/idle_groups.h"
 #include "analysis/idle_summary.h"
+#include "analysis/idle_tables.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
-#include "analysis/statistics.h"
-#include "analysis/tables.h"
-#include "base/units.h"
+#include "analysis/outside.h"
 
 namespace gprof {
 namespace {
-
-constexpr size_t kTimeColumn = 1;
 
 void AddMetrics(AnalysisResult* result, const DeviceIdle& idle, const std::string& scope) {
   ForEachCause([&](Cause cause) { AddMetric(result, InfoOf(cause).metric, idle.split[cause], scope); });
@@ -24,174 +22,71 @@ void AddMetrics(AnalysisResult* result, const DeviceIdle& idle, const std::strin
   AddMetric(result, "gaps.longest_ns", idle.longest_ns, scope);
 }
 
-std::string WhyUnknown(const IdleSummary& summary) {
-  constexpr std::pair<UnknownReason, const char*> kReasons[] = {
-      {UnknownReason::kNoCalls, "no CUDA calls were recorded"},
-      {UnknownReason::kIncomplete, "the trace is incomplete"},
-      {UnknownReason::kNoCall, "the call was made before the recording or by something that is not traced"},
-      {UnknownReason::kBeforeProcess, "the process that launched next had not started"},
-      {UnknownReason::kBeforeCapture, "the call was made before the capture"},
-      {UnknownReason::kNotRecorded, "the process that launched next was not recorded then"},
-      {UnknownReason::kCaptureEnded, "the capture ended before other work came"}};
-  std::string text;
-  for (const auto& [reason, words] : kReasons) {
-    const int64_t idle_ns = summary.UnknownNs(reason);
-    if (idle_ns == 0) continue;
-    text += (text.empty() ? " Unknown: " : "; ") + FormatNs(static_cast<double>(idle_ns)) + " because " + words;
-  }
-  return text.empty() ? text : text + ".";
-}
+struct Idle {
+  IdleSummary summary;
+  IdleGroups groups;
+};
 
-Table CauseTable(const Trace& trace, const IdleSummary& summary) {
-  Table table{"idle",
-              "Why the GPU was idle",
-              {{"percent", "Idle", Unit::kPercent, false},
-               {"idle_ns", "Time", Unit::kNs, false},
-               {"gaps", "Gaps", Unit::kCount, false},
-               {"cause", "Cause", Unit::kText, false},
-               {"meaning", "Meaning", Unit::kText, false}},
-              {},
-              "Percent of the idle time."};
-  if (!IsRecordedWhole(trace)) table.note += " Time between two captures is not idle: it was not recorded.";
-  const DeviceIdle sum = summary.Sum();
-  ForEachCause([&](Cause cause) {
-    if (sum.split[cause] == 0) return;
-    table.rows.push_back({PercentOf(sum.split[cause], sum.split.Total()), sum.split[cause], summary.GapsWith(cause),
-                          std::string(InfoOf(cause).name), std::string(InfoOf(cause).meaning)});
-  });
-  std::stable_sort(table.rows.begin(), table.rows.end(),
-                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[1]) > std::get<int64_t>(b[1]); });
-  table.note += WhyUnknown(summary);
-  return table;
-}
-
-Table PathTable(const Trace& trace, const IdleSummary& summary, uint32_t max_rows) {
-  Table table{"idle_by_nvtx",
-              "Idle while the host ran its own code, by NVTX range",
-              {{"percent", "Idle", Unit::kPercent, false},
-               {"idle_ns", "Time", Unit::kNs, false},
-               {"gaps", "Gaps", Unit::kCount, false},
-               {"path", "NVTX range", Unit::kText, false}},
-              {},
-              "Percent of all idle time; the innermost range of the thread that launched next."};
-  const int64_t idle_ns = summary.Sum().split.Total();
-  for (uint32_t i = 0; i < trace.strings.size(); ++i) {
-    if (summary.host_ns()[i] == 0) continue;
-    table.rows.push_back({PercentOf(summary.host_ns()[i], idle_ns), summary.host_ns()[i], summary.host_gaps()[i],
-                          PathName(trace, NameId{i})});
-  }
-  SortAndCut(&table, kTimeColumn, 3, max_rows);
-  return table;
-}
-
-Table CallTable(const Trace& trace, const IdleSummary& summary, uint32_t max_rows) {
-  Table table{"idle_by_call",
-              "Idle by CUDA call",
-              {{"percent", "Idle", Unit::kPercent, false},
-               {"idle_ns", "Time", Unit::kNs, false},
-               {"cause", "Cause", Unit::kText, false},
-               {"function", "Call", Unit::kText, false}},
-              {},
-              "Percent of all idle time; for launch and queue the call that launched, else the call the host was in."};
-  const int64_t idle_ns = summary.Sum().split.Total();
-  for (const auto& entry : summary.by_call()) {
-    // Not structured bindings: clang 14 does not let a lambda capture them.
-    const auto& function = entry.first;
-    const auto& split = entry.second;
-    ForEachCause([&](Cause cause) {
-      if (split[cause] == 0) return;
-      table.rows.push_back({PercentOf(split[cause], idle_ns), split[cause], std::string(InfoOf(cause).name),
-                            std::string(trace.Text(function))});
-    });
-  }
-  SortAndCut(&table, kTimeColumn, 3, max_rows);
-  return table;
-}
-
-// "host 98.2%, launch 1.8%": largest first. What is below 1 % is left to the columns that JSON has.
-std::string SplitText(const CauseSplit& split) {
-  std::vector<Cause> causes;
-  ForEachCause([&](Cause cause) {
-    if (PercentOf(split[cause], split.Total()) >= 1) causes.push_back(cause);
-  });
-  std::stable_sort(causes.begin(), causes.end(), [&](Cause a, Cause b) { return split[a] > split[b]; });
-  std::string text;
-  for (Cause cause : causes) {
-    text += (text.empty() ? "" : ", ") + std::string(InfoOf(cause).name) + " " +
-            FormatPercent(PercentOf(split[cause], split.Total()));
-  }
-  return text;
-}
-
-std::vector<Cell> GapRow(const Trace& trace, const GapStory& story) {
-  const GpuOp& after = trace.ops[story.gap.after];
-  const uint32_t thread = after.api == kNone ? kNone : trace.api_calls[after.api].thread;
-  std::vector<Cell> row = {
-      story.gap.start_ns - trace.start_ns,
-      story.gap.DurationNs(),
-      DeviceScope(trace, story.device),
-      SplitText(story.split),
-      PathName(trace, story.path),
-      story.gap.is_cut_before ? "(start of the capture)" : OpName(trace, trace.ops[story.gap.before]),
-      story.gap.is_cut_after ? "(end of the capture)" : OpName(trace, after),
-      FunctionName(trace, after.api),
-      ThreadName(trace, thread)};
-  ForEachCause([&](Cause cause) { row.emplace_back(story.split[cause]); });
-  return row;
-}
-
-Table GapTable(const Trace& trace, const IdleSummary& summary, const AnalysisOptions& options) {
-  Table table{"gaps",
-              "Longest gaps",
-              {{"start_ns", "Start", Unit::kNs, false},
-               {"duration_ns", "Length", Unit::kNs, false},
-               {"device", "GPU", Unit::kText, true},
-               {"split", "Causes", Unit::kText, false},
-               {"path", "NVTX range", Unit::kText, false},
-               {"before", "Operation before", Unit::kText, true},
-               {"after", "Operation after", Unit::kText, true},
-               {"call", "Launched by", Unit::kText, true},
-               {"thread", "Thread", Unit::kText, true}},
-              {},
-              "Start counts from the beginning of the trace."};
-  ForEachCause([&](Cause cause) {
-    const std::string name(InfoOf(cause).name);
-    table.columns.push_back({name + "_ns", name, Unit::kNs, true});
-  });
-  for (const GapStory& story : summary.longest()) table.rows.push_back(GapRow(trace, story));
-  if (options.min_gap_ns > 0) {
-    table.note += " Gaps below " + FormatNs(static_cast<double>(options.min_gap_ns)) + " are in the sums only.";
-  }
-  return table;
-}
-
-IdleSummary Summarize(const Trace& trace, const AnalysisOptions& options) {
+Idle Summarize(const Trace& trace, const RecordedTime& recorded, const AnalysisOptions& options) {
   const HostFacts facts(trace);
-  const RecordedTime recorded(trace);
-  IdleSummary summary(trace, options.max_rows, options.min_gap_ns);
+  Idle idle{IdleSummary(trace, options.max_rows, options.min_gap_ns), IdleGroups(trace)};
+  IdleSummary& summary = idle.summary;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (trace.device_ops[device].first == trace.device_ops[device].last) continue;
     summary.StartDevice(device);
     GapExplainer explainer(trace, facts, recorded);
     summary.EndDevice(ForEachGap(
-        trace, recorded, device, [&](const Gap& gap) { summary.Add(gap, explainer.Explain(gap)); },
+        trace, recorded, device,
+        [&](const Gap& gap) {
+          const std::vector<Part>& parts = explainer.Explain(gap);
+          summary.Add(gap, parts);
+          idle.groups.Add(gap, parts);
+        },
         [&](uint32_t op) { explainer.See(op); }));
   }
   summary.Finish();
-  return summary;
+  return idle;
+}
+
+// The longest of the processes that use the GPU: that is how long the GPU waited, however many did.
+void AddOutside(const Trace& trace, const std::vector<OutsideWindow>& outside, AnalysisResult* result) {
+  int64_t startup_ns = 0, teardown_ns = 0;
+  for (size_t i = 0; i < outside.size();) {
+    const uint32_t device = outside[i].device;
+    int64_t before_ns = 0, after_ns = 0;
+    for (; i < outside.size() && outside[i].device == device; ++i) {
+      before_ns = std::max(before_ns, outside[i].startup_ns);
+      after_ns = std::max(after_ns, outside[i].teardown_ns);
+    }
+    AddMetric(result, "gpu.startup_ns", before_ns, DeviceScope(trace, device));
+    AddMetric(result, "gpu.teardown_ns", after_ns, DeviceScope(trace, device));
+    startup_ns += before_ns;
+    teardown_ns += after_ns;
+  }
+  if (outside.empty()) return;
+  AddMetric(result, "gpu.startup_ns", startup_ns);
+  AddMetric(result, "gpu.teardown_ns", teardown_ns);
 }
 
 }  // namespace
 
 AnalysisResult RunIdle(const Trace& trace, const AnalysisOptions& options) {
   AnalysisResult result;
-  const IdleSummary summary = Summarize(trace, options);
+  const RecordedTime recorded(trace);
+  const Idle idle_time = Summarize(trace, recorded, options);
+  const IdleSummary& summary = idle_time.summary;
+  const std::vector<OutsideWindow> outside = TimeOutsideWindows(trace, recorded);
   for (const DeviceIdle& idle : summary.devices()) AddMetrics(&result, idle, DeviceScope(trace, idle.device));
   if (!summary.devices().empty()) AddMetrics(&result, summary.Sum(), "");
-  result.tables.push_back(CauseTable(trace, summary));
-  result.tables.push_back(PathTable(trace, summary, options.max_rows));
-  result.tables.push_back(CallTable(trace, summary, options.max_rows));
+  AddOutside(trace, outside, &result);
+  result.tables.push_back(IdleCauseTable(trace, summary));
+  result.tables.push_back(IdlePathTable(idle_time.groups, options.max_rows));
+  result.tables.push_back(IdleCallTable(trace, summary, options.max_rows));
+  result.tables.push_back(IdleLaunchTable(idle_time.groups, options.max_rows));
+  result.tables.push_back(IdleNextTable(idle_time.groups, options.max_rows));
   result.tables.push_back(GapTable(trace, summary, options));
+  result.tables.push_back(GapLengthTable(idle_time.groups));
+  result.tables.push_back(OutsideTable(trace, outside));
   result.findings = IdleFindings(trace, summary);
   return result;
 }

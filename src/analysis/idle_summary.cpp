@@ -20,7 +20,6 @@ IdleSummary::IdleSummary(const Trace& trace, uint32_t longest_kept, int64_t min_
       longest_kept_(longest_kept),
       min_gap_ns_(min_gap_ns),
       host_ns_(trace.strings.size()),
-      host_gaps_(trace.strings.size()),
       call_slot_(trace.strings.size(), kNone) {}
 
 void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
@@ -36,7 +35,9 @@ void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   idle.split.Add(story.split);
   ForEachCause([&](Cause cause) { gaps_with_[static_cast<size_t>(cause)] += story.split[cause] > 0; });
   AddPatterns(gap, parts, story.split);
-  if (gap.DurationNs() >= min_gap_ns_) Keep(story);
+  if (gap.DurationNs() >= min_gap_ns_) return Keep(story);
+  ++shorter_.gaps;
+  shorter_.split.Add(story.split);
 }
 
 CauseSplit& IdleSummary::SplitOf(NameId function) {
@@ -62,7 +63,6 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
     const uint32_t path = paths_of_gap_[i].first;
     int64_t sum_ns = 0;
     for (; i < paths_of_gap_.size() && paths_of_gap_[i].first == path; ++i) sum_ns += paths_of_gap_[i].second;
-    ++host_gaps_[path];
     if (sum_ns > main_ns) main = NameId{path}, main_ns = sum_ns;
   }
   const uint32_t call = OutermostCall(trace_, trace_.ops[gap.after].api);

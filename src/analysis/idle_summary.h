@@ -26,6 +26,12 @@ struct GapStory {
   NameId path;  // where most of the host part was, else that of the launching call
 };
 
+// Gaps below AnalysisOptions::min_gap_ns.
+struct ShorterGaps {
+  int64_t gaps = 0;
+  CauseSplit split;
+};
+
 // Gaps that show one pattern.
 struct GapPattern {
   int64_t gaps = 0, idle_ns = 0;
@@ -46,9 +52,9 @@ class IdleSummary {
   int64_t GapsWith(Cause cause) const { return gaps_with_[static_cast<size_t>(cause)]; }
   const std::vector<GapStory>& longest() const { return longest_; }  // longest first
   const std::vector<int64_t>& host_ns() const { return host_ns_; }           // by path
-  const std::vector<int64_t>& host_gaps() const { return host_gaps_; }       // by path
   const std::vector<std::pair<NameId, CauseSplit>>& by_call() const { return by_call_; }  // by function
   int64_t UnknownNs(UnknownReason reason) const { return unknown_ns_[static_cast<size_t>(reason)]; }
+  const ShorterGaps& shorter() const { return shorter_; }
   const GapPattern& drained_by_sync() const { return drained_by_sync_; }
 
  private:
@@ -63,10 +69,11 @@ class IdleSummary {
   std::vector<DeviceIdle> devices_;
   std::array<int64_t, kCauseCount> gaps_with_{};
   std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
-  std::vector<int64_t> host_ns_, host_gaps_;      // indexed by NameId of the path
+  std::vector<int64_t> host_ns_;                  // indexed by NameId of the path
   std::vector<uint32_t> call_slot_;               // by NameId of the function, where it is in by_call_
   std::vector<std::pair<NameId, CauseSplit>> by_call_;
   std::vector<GapStory> longest_;                 // a heap until Finish()
+  ShorterGaps shorter_;
   GapPattern drained_by_sync_;
   std::vector<std::pair<uint32_t, int64_t>> paths_of_gap_;  // kept to save allocations
 };

@@ -164,6 +164,18 @@ constexpr MetricInfo kCatalogue[] = {
     {"nvtx.gpu_busy_ns", kNs, kLower, kTimed, "GPU time of the operations launched within the range"},
     {"nvtx.kernels", kCount, kNeither, kExact, "kernels launched within the range"},
 
+    {"step.count", kCount, kNeither, kExact, "iterations of the NVTX range that stands for a step"},
+    {"step.warmup_count", kCount, kNeither, kTimed, "slow iterations before the first that is not slow"},
+    {"step.outliers", kCount, kLower, kTimed, "later iterations longer than the median by 5 times the median deviation"},
+    {"step.mean_ns", kNs, kLower, kTimed, "mean time of an iteration, without the warm-up as those below"},
+    {"step.median_ns", kNs, kLower, kTimed, "median time of an iteration"},
+    {"step.p95_ns", kNs, kLower, kTimed, "time that 95 % of the iterations do not exceed"},
+    {"step.p99_ns", kNs, kLower, kTimed, "time that 99 % of the iterations do not exceed"},
+    {"step.max_ns", kNs, kLower, kTimed, "time of the slowest iteration"},
+    {"step.trend_percent", kPercent, kLower, kTimed,
+     "change from the first to the last iteration in percent of the median, by a robust slope"},
+    {"step.idle_percent", kPercent, kLower, kTimed, "idle time of the GPU in percent of the time of the iterations"},
+
     {"health.complete", kCount, kHigher, kExact, "1 when nothing is known to be missing from the trace, else 0"},
     {"health.lost_records", kCount, kLower, kTimed, "records that were dropped while recording"},
     {"health.damaged_chunks", kCount, kLower, kTimed, "parts of the file that could not be read"},

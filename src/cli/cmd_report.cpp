@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/step_finder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands.h"
@@ -44,8 +45,12 @@ class ReportCommand : public Command {
         ->check(WholeNumber(0, 1'000'000'000))
         ->group("What is shown");
     app.add_option("--min-gap", min_gap_,
-                   "leave shorter gaps out of the table of gaps, never out of sums; 10us, 1ms, 2s")
+                   "shorter gaps share one row of the table of gaps; 10us, 1ms, 2s")
         ->type_name("TIME")
+        ->group("What is shown");
+    app.add_option("--step", options_.step,
+                   "the NVTX range that is one step, by its name or path; found by itself without this")
+        ->type_name("NAME|PATH")
         ->group("What is shown");
     app.add_option("--format", format_, "text (default) or json")
         ->type_name("text|json")
@@ -65,6 +70,10 @@ class ReportCommand : public Command {
     options_.max_rows = rows_.value_or(format_ == "json" ? kJsonRows : kTextRows);
     RecoverEarlierRuns();
     const Trace trace = LoadTrace(trace_);
+    if (!options_.step.empty() && !FindStep(trace, options_.step)) {
+      throw Error(ExitCode::kUsage, "no NVTX range of this trace is '" + options_.step + "'",
+                  "gprof-cli report --only nvtx shows the ranges; --step wants one that is pushed and popped");
+    }
     Report report = RunAnalyses(trace, analyses, options_);
     report.has_details = !only_.empty();
     const bool is_file = !output_.empty() && output_ != "-";

@@ -11,12 +11,14 @@
 #include "base/units.h"
 #include "cli/facts.h"
 #include "cli/report.h"
+#include "cli/verdict.h"
 
 namespace gprof::cli {
 namespace {
 
 constexpr std::size_t kMaxProse = 100;  // longer lines are hard to read, whatever the terminal has room for
 constexpr std::size_t kMargin = 2;
+constexpr std::size_t kFirstFindings = 3;
 
 class TextReport {
  public:
@@ -29,11 +31,13 @@ class TextReport {
   std::string Render() {
     Header();
     Health();
+    out_ += RenderVerdict(report_, prose_);
     NoGpuWork();
-    Findings();
+    FirstFindings();
     for (const Section& section : report_.sections) {
       for (const Table& table : section.result.tables) AddTable(table);
     }
+    OtherFindings();
     return std::move(out_);
   }
 
@@ -104,14 +108,31 @@ class TextReport {
   // What is wrong with the trace itself stands at the top already.
   static bool IsAboutHealth(const Finding& finding) { return finding.id.starts_with("health."); }
 
-  void Findings() {
+  // [first, last) of the findings that are about the program, numbered from 1.
+  std::size_t AddFindings(const std::string& heading, std::size_t first, std::size_t last) {
     std::size_t number = 0;
     for (const Finding& finding : report_.findings) {
       if (IsAboutHealth(finding)) continue;
-      if (number == 0) Heading("What to do");
-      AddFinding(finding, ++number);
+      if (number == first) Heading(heading);
+      if (number >= first && number < last) AddFinding(finding, number + 1);
+      if (++number == last) break;
     }
+    return number;
   }
+
+  // The first screen has the most rewarding ones; who asks for analyses by name gets all that they find there.
+  std::size_t FirstCount() const { return report_.has_details ? report_.findings.size() : kFirstFindings; }
+
+  void FirstFindings() {
+    AddFindings("What to do", 0, FirstCount());
+    const std::size_t all = static_cast<std::size_t>(
+        std::count_if(report_.findings.begin(), report_.findings.end(), [](const Finding& f) { return !IsAboutHealth(f); }));
+    if (all <= FirstCount()) return;
+    const std::string more = CountOf(static_cast<int64_t>(all - FirstCount()), "more finding");
+    out_ += "     " + style_.Dim(more + " below the tables.") + "\n";
+  }
+
+  void OtherFindings() { AddFindings("What else to do", FirstCount(), report_.findings.size()); }
 
   void AddFinding(const Finding& finding, std::size_t number) {
     const std::string label = fmt::format("{:>3} ", number);
@@ -144,15 +165,29 @@ class TextReport {
     return style_.Dim(text);
   }
 
+  // A column of zeros is not worth the room that another could have.
+  static bool SaysSomething(const Table& table, std::size_t column) {
+    return std::any_of(table.rows.begin(), table.rows.end(), [column](const std::vector<Cell>& row) {
+      if (column >= row.size() || std::holds_alternative<std::monostate>(row[column])) return false;
+      if (const auto* whole = std::get_if<int64_t>(&row[column])) return *whole != 0;
+      if (const auto* text = std::get_if<std::string>(&row[column])) return !text->empty();
+      return std::get<double>(row[column]) != 0;
+    });
+  }
+
   void AddTable(const Table& table) {
     if (table.rows.empty() || table.id == "health" || (table.is_detail && !report_.has_details)) return;
     TextTable text;
-    for (const Column& column : table.columns) {
-      text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});
+    std::vector<bool> is_shown;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const Column& column = table.columns[i];
+      is_shown.push_back(!column.is_extra || SaysSomething(table, i));
+      if (is_shown[i]) text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});
     }
     for (const auto& row : table.rows) {
       std::vector<std::string> cells;
       for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i) {
+        if (!is_shown[i]) continue;
         cells.push_back(FormatCell(row[i], table.columns[i].unit));
         // A signature that would be cut to its ends says less than the name in it.
         const std::string& key = table.columns[i].key;

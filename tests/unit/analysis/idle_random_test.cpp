@@ -73,7 +73,8 @@ TEST(RandomTraces, CausesAreThoseOfEveryNanosecond) {
     }
     const Table& by_path = TableOf(result, "idle_by_nvtx");
     for (size_t row = 0; row < by_path.rows.size(); ++row) {
-      paths[TextOf(by_path, row, "path")] += IntOf(by_path, row, "idle_ns");
+      if (IntOf(by_path, row, "host_ns") == 0) continue;
+      paths[TextOf(by_path, row, "path")] += IntOf(by_path, row, "host_ns");
     }
     ASSERT_EQ(paths, expected_paths);
   }
@@ -104,6 +105,84 @@ TEST(RandomTraces, IdleAddsUpExactly) {
       ASSERT_TRUE(row == 0 || IntOf(gaps, row - 1, "duration_ns") >= IntOf(gaps, row, "duration_ns"));
     }
   }
+}
+
+// Each of these tables holds every idle nanosecond once, and the causes of a row sum to it.
+TEST(RandomTraces, EveryTableOfIdleTimeSumsToIt) {
+  int64_t spread = 0;
+  for (uint32_t seed = 0; seed < kTraces; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Trace trace = RandomTrace(seed);
+    if (trace.ops.empty()) continue;
+    const AnalysisResult idle = RunIdle(trace, kAllRows);
+    const double idle_ns = MetricOf(RunDevices(trace, kAllRows), "gpu.idle_ns");
+    for (const char* id : {"idle_by_nvtx", "idle_by_launch", "idle_by_next"}) {
+      SCOPED_TRACE(id);
+      const Table& table = TableOf(idle, id);
+      ASSERT_EQ(static_cast<double>(SumOf(table, "idle_ns")), idle_ns);
+      spread += table.rows.size() > 1;
+      for (size_t row = 0; row < table.rows.size(); ++row) {
+        int64_t parts_ns = 0;
+        ForEachCause([&](Cause cause) { parts_ns += IntOf(table, row, std::string(InfoOf(cause).name) + "_ns"); });
+        ASSERT_EQ(parts_ns, IntOf(table, row, "idle_ns"));
+      }
+    }
+    // A gap has one operation after it, but may be in several ranges.
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(idle, "idle_by_launch"), "gaps")), MetricOf(idle, "gaps.count"));
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(idle, "idle_by_next"), "gaps")), MetricOf(idle, "gaps.count"));
+    ASSERT_GE(static_cast<double>(SumOf(TableOf(idle, "idle_by_nvtx"), "gaps")), MetricOf(idle, "gaps.count"));
+    const Table& lengths = TableOf(idle, "gap_lengths");
+    ASSERT_EQ(static_cast<double>(SumOf(lengths, "idle_ns")), idle_ns);
+    ASSERT_EQ(static_cast<double>(SumOf(lengths, "gaps")), MetricOf(idle, "gaps.count"));
+  }
+  EXPECT_GT(spread, 500);
+}
+
+TEST(RandomTraces, ShorterGapsAreMergedAndStillCount) {
+  int64_t merged = 0;
+  for (uint32_t seed = 0; seed < kTraces; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Trace trace = RandomTrace(seed);
+    if (trace.ops.empty()) continue;
+    const AnalysisResult all = RunIdle(trace, kAllRows), idle = RunIdle(trace, {.max_rows = 0, .min_gap_ns = 8});
+    const Table& gaps = TableOf(idle, "gaps");
+    ASSERT_EQ(SumOf(gaps, "duration_ns"), SumOf(TableOf(all, "gaps"), "duration_ns"));
+    ASSERT_EQ(static_cast<double>(SumOf(gaps, "gaps")), MetricOf(idle, "gaps.count"));
+    for (size_t row = 0; row < gaps.rows.size(); ++row) {
+      if (IntOf(gaps, row, "gaps") == 1 && TextOf(gaps, row, "path") != "(1 shorter gap)") {
+        ASSERT_GE(IntOf(gaps, row, "duration_ns"), 8);
+      } else {
+        ++merged;
+        ASSERT_EQ(row + 1, gaps.rows.size());
+      }
+    }
+    for (const Metric& metric : all.metrics) ASSERT_EQ(metric.value, MetricOf(idle, metric.id, metric.scope));
+  }
+  EXPECT_GT(merged, 100);
+}
+
+TEST(RandomTraces, StartUpAndTearDownAreThoseOfEveryNanosecond) {
+  int64_t seen_ns = 0;
+  for (uint32_t seed = 0; seed < kTraces; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Trace trace = RandomTrace(seed);
+    const AnalysisResult idle = RunIdle(trace, kAllRows);
+    int64_t expected_ns = 0;
+    for (uint32_t device = 0; device < trace.devices.size(); ++device) {
+      const OutsideTimes expected = LookOutside(trace, device);
+      expected_ns += expected.startup_ns + expected.teardown_ns;
+      ASSERT_EQ(HasMetric(idle, "gpu.startup_ns", Scope(trace, device)), HasOps(trace, device));
+      if (!HasOps(trace, device)) continue;
+      ASSERT_EQ(MetricOf(idle, "gpu.startup_ns", Scope(trace, device)),
+                static_cast<double>(expected.longest_startup_ns));
+      ASSERT_EQ(MetricOf(idle, "gpu.teardown_ns", Scope(trace, device)),
+                static_cast<double>(expected.longest_teardown_ns));
+    }
+    const Table& table = TableOf(idle, "outside");
+    ASSERT_EQ(SumOf(table, "startup_ns") + SumOf(table, "teardown_ns"), expected_ns);
+    seen_ns += expected_ns;
+  }
+  EXPECT_GT(seen_ns, 1000);
 }
 
 TEST(RandomTraces, ConcurrencyIsThatOfEveryNanosecond) {

@@ -23,6 +23,31 @@ class Reference {
     return times_;
   }
 
+  OutsideTimes Outside() const {
+    OutsideTimes sum;
+    if (slice_.first == slice_.last) return sum;
+    const int64_t start_ns = trace_.ops[slice_.first].start_ns;
+    int64_t end_ns = start_ns;
+    std::set<uint32_t> processes;
+    for (uint32_t i = slice_.first; i < slice_.last; ++i) {
+      end_ns = std::max(end_ns, trace_.ops[i].end_ns);
+      processes.insert(trace_.ops[i].process);
+    }
+    for (const uint32_t process : processes) {
+      int64_t before_ns = 0, after_ns = 0;
+      for (int64_t t = trace_.processes[process].start_ns; t < trace_.processes[process].end_ns; ++t) {
+        if (!IsRecorded(process, t)) continue;
+        before_ns += t < start_ns;
+        after_ns += t >= end_ns;
+      }
+      sum.startup_ns += before_ns;
+      sum.teardown_ns += after_ns;
+      sum.longest_startup_ns = std::max(sum.longest_startup_ns, before_ns);
+      sum.longest_teardown_ns = std::max(sum.longest_teardown_ns, after_ns);
+    }
+    return sum;
+  }
+
  private:
   void Look(int64_t t) {
     std::set<uint32_t> streams, kernel_streams;
@@ -203,6 +228,8 @@ class Reference {
 };
 
 }  // namespace
+
+OutsideTimes LookOutside(const Trace& trace, uint32_t device) { return Reference(trace, device).Outside(); }
 
 ReferenceTimes LookAtEveryNanosecond(const Trace& trace, uint32_t device) { return Reference(trace, device).Run(); }
 

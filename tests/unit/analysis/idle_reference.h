@@ -19,4 +19,12 @@ struct ReferenceTimes {
 
 ReferenceTimes LookAtEveryNanosecond(const Trace& trace, uint32_t device);
 
+// Recorded time of the processes that use the device, before its first and after its last operation.
+struct OutsideTimes {
+  int64_t startup_ns = 0, teardown_ns = 0;  // summed over the processes
+  int64_t longest_startup_ns = 0, longest_teardown_ns = 0;
+};
+
+OutsideTimes LookOutside(const Trace& trace, uint32_t device);
+
 }  // namespace gprof::test

@@ -62,7 +62,8 @@ TEST(Idle, HostBeforeTheLaunchByRange) {
   EXPECT_EQ(TextOf(paths, 0, "path"), "step/load");
   EXPECT_EQ(IntOf(paths, 0, "idle_ns"), 30);
   EXPECT_EQ(TextOf(paths, 1, "path"), "step");
-  EXPECT_EQ(IntOf(paths, 1, "idle_ns"), 20);
+  EXPECT_EQ(IntOf(paths, 1, "host_ns"), 20);
+  EXPECT_EQ(IntOf(paths, 1, "launch_ns"), 7);  // the launch was made in it
 }
 
 TEST(Idle, HostOutsideOfRanges) {
@@ -85,7 +86,7 @@ TEST(Idle, AnOpenRangeCountsToItsEnd) {
   maker.AddRange(90, 1000, "step").is_open = true;
   maker.Launch(150, 155, 157, 200);
   const AnalysisResult result = RunIdle(maker.Finish(), {});
-  EXPECT_EQ(IntOf(TableOf(result, "idle_by_nvtx"), 0, "idle_ns"), 50);
+  EXPECT_EQ(IntOf(TableOf(result, "idle_by_nvtx"), 0, "host_ns"), 50);
 }
 
 TEST(Idle, SyncThenHostThenLaunch) {
@@ -249,9 +250,77 @@ TEST(Idle, ShortGapsStayInTheSums) {
   maker.Launch(200, 205, 210, 300);
   maker.Launch(290, 300, 305, 400);
   const AnalysisResult result = RunIdle(maker.Finish(), {.max_rows = 20, .min_gap_ns = 50});
-  EXPECT_EQ(TableOf(result, "gaps").rows.size(), 1u);
+  const Table& gaps = TableOf(result, "gaps");
+  ASSERT_EQ(gaps.rows.size(), 2u);
+  EXPECT_EQ(TextOf(gaps, 1, "path"), "(1 shorter gap)");
+  EXPECT_EQ(IntOf(gaps, 1, "duration_ns"), 5);
+  EXPECT_EQ(TextOf(gaps, 1, "split"), "queue 100.0%");
   EXPECT_EQ(MetricOf(result, "gaps.count"), 2);
   EXPECT_EQ(SumOf(TableOf(result, "idle"), "idle_ns"), 115);
+}
+
+TEST(Idle, ByTheNextOperationAndItsCall) {
+  TraceMaker maker = AfterAKernel();
+  maker.AddKernel(110, 120, maker.AddCall(90, 95, "cudaLaunchKernel"), "short");
+  maker.AddFill(150, 160, 64, maker.AddCall(100, 105, "cudaMemsetAsync"));
+  maker.AddKernel(200, 300);
+  const AnalysisResult result = RunIdle(maker.Finish(), kAllRows);
+  const Table& next = TableOf(result, "idle_by_next");
+  ASSERT_EQ(next.rows.size(), 3u);
+  EXPECT_EQ(TextOf(next, 0, "kernel"), "work");
+  EXPECT_EQ(IntOf(next, 0, "unknown_ns"), 40);
+  EXPECT_EQ(TextOf(next, 1, "kernel"), "memset");
+  EXPECT_EQ(IntOf(next, 1, "queue_ns"), 30);
+  EXPECT_EQ(TextOf(next, 2, "kernel"), "short");
+  EXPECT_EQ(IntOf(next, 2, "idle_ns"), 10);
+  const Table& launch = TableOf(result, "idle_by_launch");
+  ASSERT_EQ(launch.rows.size(), 3u);
+  EXPECT_EQ(TextOf(launch, 0, "function"), "(not known)");
+  EXPECT_EQ(TextOf(launch, 1, "function"), "cudaMemsetAsync");
+  EXPECT_EQ(TextOf(launch, 2, "function"), "cudaLaunchKernel");
+  EXPECT_EQ(IntOf(launch, 2, "gaps"), 1);
+  const Table& paths = TableOf(result, "idle_by_nvtx");
+  ASSERT_EQ(paths.rows.size(), 2u);  // ties come in the order of their names
+  EXPECT_EQ(TextOf(paths, 0, "path"), "(no range)");
+  EXPECT_EQ(TextOf(paths, 1, "path"), "(not known)");
+}
+
+TEST(Idle, GapsByLength) {
+  TraceMaker maker;
+  int64_t at_ns = 0;
+  maker.AddKernel(at_ns, at_ns + 10);
+  for (const int64_t gap_ns : {999LL, 1000LL, 9999LL, 10'000LL, 99'999'999LL, 100'000'000LL, 5'000'000'000LL}) {
+    at_ns += 10 + gap_ns;
+    maker.AddKernel(at_ns, at_ns + 10);
+  }
+  const AnalysisResult result = RunIdle(maker.Finish(), kAllRows);
+  const Table& lengths = TableOf(result, "gap_lengths");
+  ASSERT_EQ(lengths.rows.size(), 7u);
+  const int64_t gaps[] = {1, 2, 1, 0, 0, 1, 2};
+  const int64_t idle_ns[] = {999, 10'999, 10'000, 0, 0, 99'999'999, 5'100'000'000};
+  for (size_t row = 0; row < 7; ++row) {
+    EXPECT_EQ(IntOf(lengths, row, "gaps"), gaps[row]) << row;
+    EXPECT_EQ(IntOf(lengths, row, "idle_ns"), idle_ns[row]) << row;
+  }
+}
+
+TEST(Idle, StartUpAndTearDownAreNoIdleTime) {
+  TraceMaker maker;
+  maker.Launch(500, 505, 510, 600);
+  maker.Launch(580, 590, 700, 800);
+  const uint32_t second = maker.AddProcess(200, 300);
+  maker.AddKernel(620, 650).process = second;
+  maker.trace().processes[0].end_ns = 1000;
+  maker.trace().processes[second].end_ns = 790;
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "gpu.startup_ns", "gpu0"), 510);
+  EXPECT_EQ(MetricOf(result, "gpu.teardown_ns", "gpu0"), 200);
+  const Table& outside = TableOf(result, "outside");
+  ASSERT_EQ(outside.rows.size(), 2u);
+  EXPECT_EQ(IntOf(outside, 1, "pid"), 200);
+  EXPECT_EQ(IntOf(outside, 1, "startup_ns"), 210);
+  EXPECT_EQ(IntOf(outside, 1, "teardown_ns"), 0);  // it ended before the other's last operation
+  EXPECT_EQ(SumOf(TableOf(result, "idle"), "idle_ns"), 70);
 }
 
 TEST(Idle, AThreadThatLaunchesOnTwoDevicesIsWalkedForEach) {

@@ -1,0 +1,108 @@
+#include "analysis/idle_groups.h"
+
+#include "analysis/calls.h"
+#include "analysis/names.h"
+
+namespace gprof {
+namespace {
+
+// Keys of what comes next without a name of its own, counted from the number of strings; copies by direction follow.
+constexpr uint32_t kNextEnd = 0, kNextFill = 1, kNextGraph = 2, kNextCopy = 3;
+constexpr uint32_t kNextKeys = kNextCopy + kDirectionCount;
+constexpr uint32_t kLaunchUnknown = 0, kLaunchEnd = 1, kLaunchKeys = 2;
+constexpr uint32_t kPathUnknown = 0, kPathKeys = 1;
+
+}  // namespace
+
+void IdleShares::Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number) {
+  uint32_t& slot = slot_[key];
+  if (slot == kNone) {
+    slot = static_cast<uint32_t>(all_.size());
+    all_.emplace_back(key, IdleShare{});
+  }
+  IdleShare& share = all_[slot].second;
+  share.idle_ns += duration_ns;
+  share.split[cause] += duration_ns;
+  share.gaps += share.last_gap != gap_number;
+  share.last_gap = gap_number;
+}
+
+size_t DecadeOf(int64_t gap_ns) {
+  size_t decade = 0;
+  for (int64_t limit_ns = 1000; decade + 1 < kGapDecades && gap_ns >= limit_ns; limit_ns *= 10) ++decade;
+  return decade;
+}
+
+IdleGroups::IdleGroups(const Trace& trace)
+    : trace_(trace),
+      unnamed_(static_cast<uint32_t>(trace.strings.size())),
+      by_path_(unnamed_ + kPathKeys),
+      by_launch_(unnamed_ + kLaunchKeys),
+      by_next_(unnamed_ + kNextKeys) {}
+
+void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
+  const uint32_t launch = gap.is_cut_after ? kNone : OutermostCall(trace_, trace_.ops[gap.after].api);
+  const uint32_t next_key = NextKey(gap);
+  const uint32_t launch_key = launch != kNone ? trace_.api_calls[launch].function.value
+                                              : unnamed_ + (gap.is_cut_after ? kLaunchEnd : kLaunchUnknown);
+  for (const Part& part : parts) {
+    by_next_.Add(next_key, part.cause, part.duration_ns, gap_number_);
+    by_launch_.Add(launch_key, part.cause, part.duration_ns, gap_number_);
+    by_path_.Add(PathKey(part, launch), part.cause, part.duration_ns, gap_number_);
+  }
+  GapDecade& decade = lengths_[DecadeOf(gap.DurationNs())];
+  ++decade.gaps;
+  decade.idle_ns += gap.DurationNs();
+  ++gap_number_;
+}
+
+uint32_t IdleGroups::NextKey(const Gap& gap) const {
+  if (gap.is_cut_after) return unnamed_ + kNextEnd;
+  const GpuOp& op = trace_.ops[gap.after];
+  switch (op.kind) {
+    case OpKind::kKernel:
+      return op.name.value;
+    case OpKind::kMemset:
+      return unnamed_ + kNextFill;
+    case OpKind::kGraph:
+      return unnamed_ + kNextGraph;
+    case OpKind::kMemcpy:
+    case OpKind::kPeerCopy:
+      break;
+  }
+  return unnamed_ + kNextCopy + static_cast<uint32_t>(DirectionOf(op));
+}
+
+// The host's own code knows its range at that time; a call belongs to the range that it was made in.
+uint32_t IdleGroups::PathKey(const Part& part, uint32_t launch) const {
+  if (part.cause == Cause::kHost) return part.path.value;
+  if (part.cause == Cause::kUnknown) return unnamed_ + kPathUnknown;
+  const uint32_t call = part.call != kNone ? part.call : launch;
+  if (call == kNone || trace_.api_calls[call].range == kNone) return 0;
+  return trace_.ranges[trace_.api_calls[call].range].path.value;
+}
+
+std::string IdleGroups::NextName(uint32_t key) const {
+  if (key < unnamed_) return KernelName(trace_, NameId{key});
+  switch (key - unnamed_) {
+    case kNextEnd:
+      return "(end of the capture)";
+    case kNextFill:
+      return "memset";
+    case kNextGraph:
+      return "graph";
+    default:
+      return "copy " + std::string(DirectionName(static_cast<Direction>(key - unnamed_ - kNextCopy)));
+  }
+}
+
+std::string IdleGroups::LaunchName(uint32_t key) const {
+  if (key < unnamed_) return std::string(trace_.Text(NameId{key}));
+  return key - unnamed_ == kLaunchEnd ? "(end of the capture)" : "(not known)";
+}
+
+std::string IdleGroups::PathOfKey(uint32_t key) const {
+  return key < unnamed_ ? PathName(trace_, NameId{key}) : "(not known)";
+}
+
+}  // namespace gprof

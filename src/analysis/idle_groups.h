@@ -1,0 +1,69 @@
+// Idle time by what came next, by who launched it and by where in the program: each group holds every idle nanosecond once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/causes.h"
+#include "analysis/gaps.h"
+#include "analysis/host_walk.h"
+
+namespace gprof {
+
+struct IdleShare {
+  int64_t idle_ns = 0, gaps = 0;
+  CauseSplit split;
+  int64_t last_gap = -1;  // number of the gap counted last, so that one with several parts counts once
+};
+
+// Shares by a small number.
+class IdleShares {
+ public:
+  explicit IdleShares(size_t keys) : slot_(keys, kNone) {}
+  void Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number);
+  const std::vector<std::pair<uint32_t, IdleShare>>& all() const { return all_; }
+
+ private:
+  std::vector<uint32_t> slot_;  // by key, where it is in all_
+  std::vector<std::pair<uint32_t, IdleShare>> all_;
+};
+
+// Lengths of gaps: below 1 us, 10 us, 100 us, 1 ms, 10 ms, 100 ms, and longer.
+inline constexpr size_t kGapDecades = 7;
+struct GapDecade {
+  int64_t gaps = 0, idle_ns = 0;
+};
+size_t DecadeOf(int64_t gap_ns);
+
+class IdleGroups {
+ public:
+  explicit IdleGroups(const Trace& trace);
+  void Add(const Gap& gap, std::span<const Part> parts);
+
+  // Keys are NameIds; those from trace.strings.size() on stand for what has no name of its own.
+  const IdleShares& by_path() const { return by_path_; }      // + 0: not known
+  const IdleShares& by_launch() const { return by_launch_; }  // + 0: not known, + 1: the capture ended
+  const IdleShares& by_next() const { return by_next_; }      // see NextName
+  const std::array<GapDecade, kGapDecades>& lengths() const { return lengths_; }
+  std::string NextName(uint32_t key) const;
+  std::string LaunchName(uint32_t key) const;
+  std::string PathOfKey(uint32_t key) const;
+  bool IsPath(uint32_t key) const { return key != 0 && key < unnamed_; }  // an NVTX range
+
+ private:
+  uint32_t NextKey(const Gap& gap) const;
+  uint32_t PathKey(const Part& part, uint32_t launch) const;
+
+  const Trace& trace_;
+  uint32_t unnamed_;  // the first key that is no NameId
+  int64_t gap_number_ = 0;
+  IdleShares by_path_, by_launch_, by_next_;
+  std::array<GapDecade, kGapDecades> lengths_{};
+};
+
+}  // namespace gprof
