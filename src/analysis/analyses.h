@@ -22,6 +22,7 @@ AnalysisResult RunApi(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunApiErrors(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunGraphs(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunStartup(const Trace& trace, const AnalysisOptions& options);
+AnalysisResult RunSteps(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunNvtx(const Trace& trace, const AnalysisOptions& options);
 AnalysisResult RunHealth(const Trace& trace, const AnalysisOptions& options);
 

@@ -26,6 +26,7 @@ constexpr Analysis kAnalyses[] = {
     {"api_errors", "calls that returned an error", RunApiErrors},
     {"graphs", "launches of CUDA graphs, and what making them took", RunGraphs},
     {"startup", "from the start of a process to its first GPU operation; first launches, compiling", RunStartup},
+    {"steps", "the iterations of the range that is a step: median, slow ones and why, trend", RunSteps},
     {"nvtx", "the program's own ranges, and the GPU time of what they launched", RunNvtx},
     {"health", "what is missing from the trace", RunHealth},
 };

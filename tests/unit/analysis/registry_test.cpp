@@ -25,6 +25,13 @@ std::string TextOfFile(const std::filesystem::path& path) {
   return text.str();
 }
 
+// Asks for a step that the trace has: random ranges repeat too rarely to be taken for one.
+AnalysisOptions OptionsFor(const Trace& trace) {
+  AnalysisOptions options;
+  if (!trace.ranges.empty()) options.step = trace.Text(trace.ranges.front().path);
+  return options;
+}
+
 TEST(Registry, NamesAreUniqueAndFound) {
   std::set<std::string_view> names;
   for (const Analysis& analysis : AllAnalyses()) {
@@ -61,7 +68,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const Trace trace = RandomTrace(seed);
     for (const Analysis& analysis : AllAnalyses()) {
-      for (const Metric& metric : analysis.run(trace, {}).metrics) {
+      for (const Metric& metric : analysis.run(trace, OptionsFor(trace)).metrics) {
         EXPECT_NE(FindMetric(metric.id), nullptr) << metric.id;
         emitted.insert(metric.id);
       }
@@ -78,7 +85,7 @@ TEST(Metrics, NoneIsGivenTwice) {
     const Trace trace = RandomTrace(seed);
     std::set<std::pair<std::string_view, std::string>> given;
     for (const Analysis& analysis : AllAnalyses()) {
-      for (const Metric& metric : analysis.run(trace, {}).metrics) {
+      for (const Metric& metric : analysis.run(trace, OptionsFor(trace)).metrics) {
         EXPECT_TRUE(given.emplace(metric.id, metric.scope).second) << metric.id << "@" << metric.scope;
       }
     }
@@ -94,7 +101,7 @@ TEST(Tables, EveryRowHasACellForEachColumn) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const Trace trace = RandomTrace(seed);
     for (const Analysis& analysis : AllAnalyses()) {
-      for (const Table& table : analysis.run(trace, {}).tables) {
+      for (const Table& table : analysis.run(trace, OptionsFor(trace)).tables) {
         std::set<std::string> keys;
         for (const Column& column : table.columns) EXPECT_TRUE(keys.insert(column.key).second) << column.key;
         for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.id;
@@ -108,14 +115,14 @@ TEST(EveryAnalysis, TakesTracesWithLittleInThem) {
   only_cpu.AddRange(0, 100, "load");
   TraceMaker nothing;
   for (const Trace& trace : {only_cpu.Finish(), nothing.Finish()}) {
-    for (const Analysis& analysis : AllAnalyses()) EXPECT_NO_THROW(analysis.run(trace, {})) << analysis.name;
+    for (const Analysis& analysis : AllAnalyses()) EXPECT_NO_THROW(analysis.run(trace, OptionsFor(trace))) << analysis.name;
   }
 }
 
 TEST(EveryAnalysis, TakesATraceWithNothingAtAll) {
   Trace trace;
   trace.strings.emplace_back();
-  for (const Analysis& analysis : AllAnalyses()) EXPECT_NO_THROW(analysis.run(trace, {})) << analysis.name;
+  for (const Analysis& analysis : AllAnalyses()) EXPECT_NO_THROW(analysis.run(trace, OptionsFor(trace))) << analysis.name;
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+// The range of a program that stands for one step of its work: what `steps` compares with each other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+struct StepChoice {
+  uint32_t thread = kNone;
+  NameId path;
+  std::vector<uint32_t> ranges;  // in order of time, none overlap; those that were cut or never ended are left out
+  int64_t covered_ns = 0;        // of the GPU window
+  int64_t window_ns = 0;         // from the first to the last operation of any GPU; of the trace where there is none
+};
+
+// `wanted` is the path or the name of a push/pop range, and empty to look for one: the outermost that a thread repeats
+// at least 5 times at the same depth and that covers at least half of the GPU window; of several, the one that covers
+// most. Nothing where no range is like that.
+std::optional<StepChoice> FindStep(const Trace& trace, const std::string& wanted);
+
+}  // namespace gprof

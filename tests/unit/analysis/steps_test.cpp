@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include "analysis/analyses.h"
+#include "analysis/step_finder.h"
+#include "analysis/step_times.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+// A step that prepares for 100 ns and `extra_ns`, launches a kernel of 380 ns and `kernel_ns`, and ends 100 ns after it.
+// Returns when it ends.
+int64_t AddStep(TraceMaker* maker, int64_t start_ns, int64_t extra_ns = 0, int64_t kernel_ns = 0) {
+  const int64_t call_ns = start_ns + 100 + extra_ns;
+  maker->Launch(call_ns, call_ns + 10, call_ns + 20, call_ns + 400 + kernel_ns);
+  const int64_t end_ns = call_ns + 500 + kernel_ns;
+  maker->AddRange(start_ns, end_ns, "step");
+  if (extra_ns > 0) maker->AddRange(start_ns, call_ns, "step/load").depth = 1;
+  return end_ns;
+}
+
+Trace Loop(int64_t count, int64_t slow = -1) {
+  TraceMaker maker;
+  int64_t at_ns = 1000;
+  for (int64_t i = 0; i < count; ++i) at_ns = AddStep(&maker, at_ns, i == slow ? 5000 : 0) + 50;
+  return maker.Finish();
+}
+
+TEST(Steps, FindsTheOutermostRangeThatRepeats) {
+  const Trace trace = Loop(6);
+  const std::optional<StepChoice> choice = FindStep(trace, "");
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(trace.Text(choice->path), "step");
+  EXPECT_EQ(choice->ranges.size(), 6u);
+  EXPECT_EQ(choice->window_ns, 6 * 600 + 5 * 50 - 120 - 100);
+  EXPECT_EQ(choice->covered_ns, choice->window_ns - 5 * 50);
+}
+
+TEST(Steps, FourTimesAreTooFewUnlessAskedFor) {
+  const Trace trace = Loop(4);
+  EXPECT_FALSE(FindStep(trace, ""));
+  EXPECT_TRUE(RunSteps(trace, {}).tables.empty());
+  EXPECT_TRUE(RunSteps(trace, {}).metrics.empty());
+  ASSERT_TRUE(FindStep(trace, "step"));
+  AnalysisOptions options;
+  options.step = "step";
+  EXPECT_EQ(MetricOf(RunSteps(trace, options), "step.count"), 4);
+  EXPECT_FALSE(FindStep(trace, "stride"));
+}
+
+TEST(Steps, RangesOfSeveralDepthsOrAFewNanosecondsAreNone) {
+  TraceMaker maker;
+  maker.Launch(0, 10, 20, 10'000);
+  for (int i = 0; i < 6; ++i) maker.AddRange(1000 * i, 1000 * i + 400, "short");
+  for (int i = 0; i < 6; ++i) maker.AddRange(20'000 + 10 * i, 20'009 + 10 * i, "late");
+  EXPECT_FALSE(FindStep(maker.Finish(), ""));
+}
+
+TEST(Steps, WithoutAGpuTheTraceIsTheWindow) {
+  TraceMaker maker;
+  for (int i = 0; i < 6; ++i) maker.AddRange(1000 * i, 1000 * i + 900, "frame");
+  const AnalysisResult result = RunSteps(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "step.median_ns"), 900);
+  EXPECT_TRUE(TableOf(result, "step_parts").rows.empty());
+}
+
+TEST(Steps, PartsSumToTheTimeOfEachStep) {
+  const Trace trace = Loop(6);
+  const StepTimes times = TimeSteps(trace, *FindStep(trace, ""));
+  ASSERT_EQ(times.iterations.size(), 6u);
+  for (const Iteration& step : times.iterations) {
+    int64_t sum_ns = 0;
+    for (const int64_t ns : step.parts_ns) sum_ns += ns;
+    EXPECT_EQ(sum_ns, step.duration_ns);
+    EXPECT_EQ(step.parts_ns[kStepKernels], 380);
+  }
+  const size_t host = kStepIdle + static_cast<size_t>(Cause::kHost), launch = kStepIdle + static_cast<size_t>(Cause::kLaunch);
+  EXPECT_EQ(times.iterations[0].parts_ns[kStepOutside], 120);
+  EXPECT_EQ(times.iterations[1].parts_ns[kStepOutside], 0);
+  EXPECT_EQ(times.iterations[1].parts_ns[host], 200);
+  EXPECT_EQ(times.iterations[1].parts_ns[launch], 20);
+  EXPECT_EQ(times.iterations[5].parts_ns[kStepOutside], 100);
+  EXPECT_EQ(times.median_parts_ns[host], 200);
+}
+
+TEST(Steps, ASlowStepIsExplained) {
+  const AnalysisResult result = RunSteps(Loop(20, 7), {});
+  EXPECT_EQ(MetricOf(result, "step.count"), 20);
+  EXPECT_EQ(MetricOf(result, "step.outliers"), 1);
+  EXPECT_EQ(MetricOf(result, "step.warmup_count"), 0);
+  EXPECT_EQ(MetricOf(result, "step.median_ns"), 600);
+  EXPECT_EQ(MetricOf(result, "step.mean_ns"), 850);
+  EXPECT_EQ(MetricOf(result, "step.p95_ns"), 600);
+  EXPECT_EQ(MetricOf(result, "step.p99_ns"), 5600);
+  EXPECT_EQ(MetricOf(result, "step.max_ns"), 5600);
+  EXPECT_EQ(MetricOf(result, "step.trend_percent"), 0);
+  const Table& slow = TableOf(result, "step_outliers");
+  ASSERT_EQ(slow.rows.size(), 1u);
+  EXPECT_EQ(IntOf(slow, 0, "number"), 8);
+  EXPECT_EQ(RealOf(slow, 0, "above_median_ns"), 5000);
+  EXPECT_EQ(TextOf(slow, 0, "extra"), "idle: host +5.00 us");
+  const Finding* finding = FindingOf(result, "steps.outliers");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 5000);
+  EXPECT_NE(finding->message.find("step/load most of that time"), std::string::npos) << finding->message;
+}
+
+TEST(Steps, SlowOnesAtTheBeginningAreTheWarmup) {
+  TraceMaker maker;
+  int64_t at_ns = 1000;
+  for (int64_t i = 0; i < 12; ++i) at_ns = AddStep(&maker, at_ns, 0, i < 2 ? 9000 : 0) + 50;
+  const AnalysisResult result = RunSteps(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "step.count"), 12);
+  EXPECT_EQ(MetricOf(result, "step.warmup_count"), 2);
+  EXPECT_EQ(MetricOf(result, "step.outliers"), 0);
+  EXPECT_EQ(MetricOf(result, "step.max_ns"), 600);
+  ASSERT_NE(FindingOf(result, "steps.warmup"), nullptr);
+  EXPECT_EQ(FindingOf(result, "steps.warmup")->gain_ns, 18'000);
+  EXPECT_EQ(TextOf(TableOf(result, "step_outliers"), 0, "extra"), "kernels +9.00 us");
+}
+
+TEST(Steps, ATrendIsFoundDespiteOutliers) {
+  TraceMaker maker;
+  int64_t at_ns = 1000;
+  for (int64_t i = 0; i < 20; ++i) at_ns = AddStep(&maker, at_ns, 0, i == 9 ? 50'000 : 10 * i) + 50;
+  const AnalysisResult result = RunSteps(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "steps.trend");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 10 * 20 * 19 / 2);
+  EXPECT_NE(finding->message.find("by 10 ns each time"), std::string::npos) << finding->message;
+  EXPECT_NE(finding->message.find("first: kernels +"), std::string::npos) << finding->message;
+}
+
+TEST(Steps, StepsThatDifferByChanceHaveNoTrend) {
+  TraceMaker maker;
+  int64_t at_ns = 1000;
+  for (int64_t i = 0; i < 40; ++i) at_ns = AddStep(&maker, at_ns, 0, i * 37 % 11 * 10) + 50;
+  const AnalysisResult result = RunSteps(maker.Finish(), {});
+  EXPECT_EQ(FindingOf(result, "steps.trend"), nullptr);
+  EXPECT_EQ(MetricOf(result, "step.outliers"), 0);
+}
+
+TEST(Steps, CutRangesAreNoSteps) {
+  TraceMaker maker;
+  int64_t at_ns = 1000;
+  for (int64_t i = 0; i < 6; ++i) at_ns = AddStep(&maker, at_ns) + 50;
+  maker.AddRange(at_ns, at_ns + 9, "step").is_open = true;
+  maker.AddRange(at_ns + 10, at_ns + 19, "step").is_cut = true;
+  EXPECT_EQ(MetricOf(RunSteps(maker.Finish(), {}), "step.count"), 6);
+}
+
+}  // namespace
+}  // namespace gprof::test
