@@ -41,6 +41,18 @@ constinit std::atomic<uint32_t> next_discard{0};
 
 bool IsDiscard(const uint8_t* buffer) { return buffer >= discards[0] && buffer < discards[0] + sizeof discards; }
 
+// A buffer that was thrown away: its records count as lost.
+constinit std::atomic<uint64_t> discarded{0};
+void CountDiscarded(const uint8_t* buffer, std::size_t used) {
+  uint64_t count = 0;
+  for (std::size_t at = 0; at + sizeof(uint32_t) < used; ++count) {
+    const std::size_t bytes = RecordBytes(reinterpret_cast<const CUpti_Activity*>(buffer + at)->kind);
+    if (bytes == 0) break;
+    at += bytes;
+  }
+  discarded.fetch_add(count, std::memory_order_relaxed);
+}
+
 BlockHeader* HeaderOf(unsigned char* block) { return reinterpret_cast<BlockHeader*>(block); }
 
 unsigned char* TakeBlock() {
@@ -98,7 +110,8 @@ void CUPTIAPI OnBufferRequested(uint8_t** buffer, std::size_t* size, std::size_t
 }
 
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_t, std::size_t valid) {
-  if (buffer == nullptr || IsDiscard(buffer)) return;
+  if (buffer == nullptr) return;
+  if (IsDiscard(buffer)) return CountDiscarded(buffer, valid);
   ErrnoGuard errno_guard;
   BlockHeader* header = HeaderOf(buffer - kBlockHeaderBytes);
   header->used_bytes = static_cast<uint32_t>(valid);
@@ -121,6 +134,8 @@ bool DrainActivity(ChunkWriter* writer) {
   }
   return has_work;
 }
+
+uint64_t TakeDiscarded() { return discarded.exchange(0, std::memory_order_relaxed); }
 
 // The states say which blocks are full; the stack may have been caught in the middle of a push.
 void SalvageActivity(ChunkWriter* writer) {

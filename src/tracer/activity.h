@@ -15,6 +15,8 @@ void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_
 
 // Converts every completed buffer. False: there was none. [writer thread]
 bool DrainActivity(ChunkWriter* writer);
+// Records for which there was no buffer, since the last call. [writer thread]
+uint64_t TakeDiscarded();
 // Converts what a dead process had been given and not converted.
 void SalvageActivity(ChunkWriter* writer);
 void ResetActivityAfterFork();

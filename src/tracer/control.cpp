@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -44,6 +45,11 @@ void OpenControl() {
   close(fd);
   const auto* found = static_cast<const trace::ControlPage*>(at);
   if (at != MAP_FAILED && found->magic == trace::kControlMagic) page = found;
+}
+
+bool LauncherIsAlive() {
+  const auto pid = page == nullptr ? 0 : static_cast<pid_t>(page->launcher_pid.load(std::memory_order_relaxed));
+  return pid > 0 && kill(pid, 0) == 0;
 }
 
 bool ReadOrder(Order* order) {

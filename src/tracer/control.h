@@ -18,6 +18,7 @@ struct Order {
 
 // Maps the page of the run's folder, if there is one.
 void OpenControl();
+bool LauncherIsAlive();
 // False: there is no page, or nothing new on it since `order->epoch`.
 bool ReadOrder(Order* order);
 

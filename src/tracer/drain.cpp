@@ -30,6 +30,7 @@ void SayNotHandedOver() {
 
 // A process that lives on with another program in it has called exec.
 trace::EndReason EndReasonOfDead() {
+  if (Header().exit_began.load(std::memory_order_relaxed) != 0) return trace::EndReason::kExit;
   char path[64];
   snprintf(path, sizeof path, "/proc/%u/stat", Header().pid);
   return StartTicksOf(path) == Header().start_ticks ? trace::EndReason::kExec : trace::EndReason::kSalvaged;
@@ -160,7 +161,7 @@ void Drain::TakeNotices() {
 }
 
 void Drain::TakeLosses() {
-  Writer().CountLoss(trace::RecordKind{}, trace::LossReason::kNoMemory, TakeRowsWithoutLog());
+  Writer().CountLoss(trace::RecordKind{}, trace::LossReason::kNoMemory, TakeRowsWithoutLog() + TakeDiscarded());
   Writer().CountLoss(trace::RecordKind{}, trace::LossReason::kCuptiDropped, TakeCuptiDropped());
 }
 
@@ -197,6 +198,7 @@ bool Drain::TakeAll(bool is_last) {
 
 void Drain::Salvage(uint64_t died_ns) {
   const trace::ArenaHeader& header = Header();
+  Strings().ReleaseLock();
   last_ns_ = died_ns != 0 ? died_ns : header.heartbeat_ns.load(std::memory_order_relaxed);
   if (process_.pid == 0) {
     process_.pid = header.pid;
@@ -215,7 +217,8 @@ void Drain::Salvage(uint64_t died_ns) {
   TakeNotices();
   TakeLosses();
   trace::EndRecord end{last_ns_, static_cast<uint8_t>(EndReasonOfDead()), Writer().chunks_written()};
-  gpu_is_complete_ = !process_has_cupti_;
+  const bool was_flushed = end.reason == static_cast<uint8_t>(trace::EndReason::kExit) && gpu_is_complete_;
+  gpu_is_complete_ = was_flushed || !process_has_cupti_;
   end.gpu_complete_until_ns = GpuCompleteUntilNs();
   Writer().Flush();
   end.chunks_written = Writer().chunks_written();

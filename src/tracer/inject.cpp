@@ -56,4 +56,4 @@ GPROF_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
 }
 
 // Static destructors and atexit handlers of the program have run; the driver may be gone.
-__attribute__((destructor)) static void AtUnload() { gprof::tracer::StopTracer(); }
+__attribute__((destructor)) static void AtUnload() { gprof::tracer::StopAtUnload(); }

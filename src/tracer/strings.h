@@ -25,6 +25,8 @@ class StringTable {
   // True when the string was not yet named in this chunk; marks it. [writer thread]
   bool MarkForChunk(trace::StringId id, uint32_t chunk);
   void ResetAfterFork();
+  // [salvage] The process may have died within Intern.
+  void ReleaseLock() { lock_.ResetAfterFork(); }
 
  private:
   struct Entry {

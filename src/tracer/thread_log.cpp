@@ -86,6 +86,13 @@ ThreadLog* AcquireLog() {
 ThreadLog* FirstLog() { return first_log.load(std::memory_order_acquire); }
 uint64_t TakeRowsWithoutLog() { return rows_without_log.exchange(0, std::memory_order_relaxed); }
 
+bool HasOtherLiveLogs() {
+  for (const ThreadLog* log = FirstLog(); log != nullptr; log = log->next_log) {
+    if (log != own_log && log->state.load(std::memory_order_acquire) == LogState::kLive) return true;
+  }
+  return false;
+}
+
 bool SetUpLogs() {
   if (!has_key) has_key = pthread_key_create(&ended_key, ThreadEnded) == 0;
   return has_key;

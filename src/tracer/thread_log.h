@@ -115,6 +115,7 @@ bool IsReadable(const ThreadLog* log);
 
 // All logs there ever were, newest first; they are never removed.
 ThreadLog* FirstLog();
+bool HasOtherLiveLogs();        // other threads than the calling one may be writing rows
 bool SetUpLogs();               // once for a process
 void LeaveLogAfterFork();       // [child of a fork] the log is the parent's
 void ResetLogsAfterFork();      // the child starts without logs

@@ -383,6 +383,22 @@ void FlushBeforeDriverGoes() {
   if (registered.load(std::memory_order_relaxed) == 1) at_quick_exit(StopTracer);
 }
 
+namespace {
+
+// A program whose threads still use CUDA when it exits may crash when they meet a runtime that is gone; it exits fast
+// enough as a rule. It must not wait for us then, and need not where a launcher writes what is left.
+bool CanLeaveRestToLauncher() {
+  return Header().is_locked.load(std::memory_order_relaxed) != 0 && HasOtherLiveLogs() && LauncherIsAlive();
+}
+
+}  // namespace
+
+void StopAtUnload() {
+  if (!IsRecording() || !CanLeaveRestToLauncher()) return StopTracer();
+  Header().exit_began.store(1, std::memory_order_release);
+  state.store(State::kStopped, std::memory_order_release);
+}
+
 void StopTracer() {
   if (!IsRecording()) return;
   ErrnoGuard errno_guard;

@@ -27,5 +27,7 @@ void FlushBeforeDriverGoes();
 
 // At the end of the process: writes what is there and the end record. Waits a few seconds at most.
 void StopTracer();
+// The same when static destructors are under way.
+void StopAtUnload();
 
 }  // namespace gprof::tracer

@@ -64,7 +64,7 @@ struct ArenaHeader {
   std::atomic<uint64_t> heartbeat_ns;    // CLOCK_MONOTONIC at the last drain
   std::atomic<uint32_t> captures_started, captures_stopped;
   std::atomic<uint32_t> wants_shutdown;  // 1: a capture range with stop-shutdown has ended
-  std::atomic<uint32_t> reserved;
+  std::atomic<uint32_t> exit_began;      // 1: the process ends in order, and leaves its last rows to the launcher
 };
 static_assert(sizeof(ArenaHeader) == 104);
 
