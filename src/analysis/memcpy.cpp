@@ -6,6 +6,8 @@
 
 #include "analysis/analyses.h"
 #include "analysis/calls.h"
+#include "analysis/copy_overlap.h"
+#include "analysis/copy_speed.h"
 #include "analysis/findings.h"
 #include "analysis/gaps.h"
 #include "analysis/metrics.h"
@@ -174,6 +176,36 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
   findings->push_back(std::move(finding));
 }
 
+constexpr double kOverlapWorthAFinding = 5, kOverlapWorthAWarning = 25;  // percent of the busy time
+
+int64_t BusySum(const Trace& trace) {
+  int64_t busy_ns = 0;
+  for (const Trace::Slice slice : trace.device_ops) {
+    BusyTime busy;
+    for (uint32_t i = slice.first; i < slice.last; ++i) busy.Add(trace.ops[i].start_ns, trace.ops[i].end_ns);
+    busy_ns += busy.busy_ns();
+  }
+  return busy_ns;
+}
+
+// The program should have copied while kernels ran.
+void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding>* findings) {
+  const double percent = PercentOf(overlap.gain_ns, busy_ns);
+  if (overlap.copies < 2 || percent < kOverlapWorthAFinding) return;
+  Finding finding;
+  finding.id = "memcpy.overlap";
+  finding.severity = percent >= kOverlapWorthAWarning ? Severity::kWarning : Severity::kNote;
+  finding.message = CountOf(overlap.copies, "copy", "copies") + " ran " +
+                    FormatNs(static_cast<double>(overlap.copy_only_ns)) + " without a kernel, right before or after " +
+                    FormatNs(static_cast<double>(overlap.kernel_ns)) + " of kernels";
+  finding.advice = "Copy the next part with cudaMemcpyAsync in another stream while kernels work on this one.";
+  finding.gain_ns = overlap.gain_ns;
+  finding.basis = "for each run of copies the shorter of its time alone and the kernels within " +
+                  FormatNs(static_cast<double>(kNextToNs)) +
+                  " of it; part of what streams.one_only, one_used and no_overlap win";
+  findings->push_back(std::move(finding));
+}
+
 int64_t WindowSum(const Trace& trace) {
   const RecordedTime recorded(trace);
   int64_t window_ns = 0;
@@ -202,12 +234,17 @@ AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
   AddMetric(&result, "memcpy.small_count", small_count);
   result.tables.push_back(MakeTable(trace, traffic, options.max_rows));
   result.tables.push_back(pageable.MakeTable(options.max_rows));
+  AddCopySpeed(trace, reachable, &result);
+  result.tables.push_back(CopySizeTable(trace));
+  const CopyOverlap overlap = CopyOverlapOf(trace);
+  AddMetric(&result, "memcpy.overlappable_ns", overlap.gain_ns);
   if (sum.count > 0) result.findings = pageable.Findings(WindowSum(trace));
   if (small_count >= kManySmallCopies) {
     for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
       AddSmallCopies(SmallCopiesOf(trace, direction), direction, reachable.Of(direction), &result.findings);
     }
   }
+  if (overlap.gain_ns > 0) AddOverlap(overlap, BusySum(trace), &result.findings);
   RankFindings(&result.findings);
   return result;
 }

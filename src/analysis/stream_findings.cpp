@@ -204,8 +204,8 @@ void AddDefaultSplits(const DefaultSplits& splits, int64_t busy_ns, std::vector<
                     CountOf(splits.operations, "operation") + " in it took " +
                     FormatNs(static_cast<double>(splits.time_ns)) +
                     ", with work of blocking streams before and after";
-  finding.advice = "Move that work to a stream of its own, or create the others with cudaStreamNonBlocking, and order by "
-                   "events what depends on each other.";
+  finding.advice = "Move that work to a stream of its own, or create the others with cudaStreamNonBlocking, and order "
+                   "by events what depends on each other.";
   finding.gain_ns = splits.gain_ns;
   finding.basis = "the shorter of that work and the work of those streams, running beside the other";
   findings->push_back(std::move(finding));

@@ -28,17 +28,22 @@ void OfferPinned(const GpuOp& op, Reachable* best) {
 
 void OfferLink(const Trace& trace, const GpuOp& op, Reachable* best) {
   const trace::DeviceRecord& facts = trace.devices[op.device].facts;
-  const double link = LaneBytesPerNs(facts.pcie_generation) * facts.pcie_lanes;
-  if (link <= best->bytes_per_ns) return;
-  *best = {link, "the PCIe link, generation " + std::to_string(facts.pcie_generation) + " with " +
-                     CountOf(facts.pcie_lanes, "lane") + ", " + FormatBytesPerSecond(link * kNsPerSecond) +
-                     " at most (no pinned copy in this trace to compare with)"};
+  const double link = LinkBytesPerNs(facts), reachable = link * kReachablePercent / 100;
+  if (reachable <= best->bytes_per_ns) return;
+  *best = {reachable, std::to_string(kReachablePercent) + "% of the PCIe link, generation " +
+                          std::to_string(facts.pcie_generation) + " with " + CountOf(facts.pcie_lanes, "lane") + ", " +
+                          FormatBytesPerSecond(link * kNsPerSecond) +
+                          " (no pinned copy in this trace to compare with)"};
 }
 
 // Longer than any trace; a damaged one may ask for more than an integer can hold.
 constexpr double kLongestNs = 1e18;
 
 }  // namespace
+
+double LinkBytesPerNs(const trace::DeviceRecord& facts) {
+  return LaneBytesPerNs(facts.pcie_generation) * facts.pcie_lanes;
+}
 
 int64_t Reachable::TimeNs(uint64_t bytes) const {
   return static_cast<int64_t>(std::min(static_cast<double>(bytes) / bytes_per_ns, kLongestNs));

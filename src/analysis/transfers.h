@@ -27,7 +27,14 @@ struct Reachable {
   int64_t TimeNs(uint64_t bytes) const;
 };
 
-// By direction: the best pinned copy of the trace, else the PCIe link of the device that copied, else not known.
+// What the PCIe link of a GPU can carry after line coding, in bytes for each nanosecond; 0 where it is not known.
+double LinkBytesPerNs(const trace::DeviceRecord& facts);
+
+// Share of a link that pinned copies reach: headers of packets and requests take the rest.
+inline constexpr int kReachablePercent = 85;
+
+// By direction: the best pinned copy of the trace, else that share of the PCIe link of the device that copied, else not
+// known.
 class ReachableBandwidth {
  public:
   explicit ReachableBandwidth(const Trace& trace);

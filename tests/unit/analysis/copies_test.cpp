@@ -1,0 +1,198 @@
+// Speed, sizes and possible overlap of copies.
+#include <gtest/gtest.h>
+
+#include "analysis/analyses.h"
+#include "analysis/copy_overlap.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+using trace::CopyKind;
+using trace::SyncKind;
+
+constexpr uint64_t kMegabyte = 1'000'000;
+constexpr int64_t kUs = 1000;
+
+// To the device: three of 1 kB in 1, 2 and 9 us, one of 60 kB in 3 us, 8 MB in 200 us (40 GB/s) and in 400 us.
+TraceMaker SixCopies() {
+  TraceMaker maker;
+  int64_t now_ns = 0;
+  const auto add = [&](uint64_t bytes, int64_t duration_ns) {
+    maker.AddCopy(now_ns, now_ns + duration_ns, bytes, CopyKind::kHostToDevice);
+    now_ns += duration_ns + 50 * kUs;
+  };
+  for (int64_t duration_ns : {1 * kUs, 2 * kUs, 9 * kUs}) add(1000, duration_ns);
+  add(60'000, 3 * kUs);
+  add(8 * kMegabyte, 200 * kUs);
+  add(8 * kMegabyte, 400 * kUs);
+  return maker;
+}
+
+TEST(Bandwidth, FitAgainstBestAndLink) {
+  TraceMaker maker = SixCopies();
+  maker.trace().devices[0].facts.pcie_generation = 5;
+  maker.trace().devices[0].facts.pcie_lanes = 16;
+  const AnalysisResult result = RunMemcpy(maker.Finish(), {});
+  const Table& table = TableOf(result, "bandwidth");
+  EXPECT_TRUE(table.is_detail);
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(IntOf(table, 0, "count"), 6);
+  EXPECT_EQ(IntOf(table, 0, "time_ns"), 615 * kUs);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "best_bytes_per_second"), 40e9);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "link_bytes_per_second"), 3.938 * 16 * 1e9);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "percent_of_best"), 100 * (16'063'000.0 / 615'000) / 40);
+  EXPECT_EQ(IntOf(table, 0, "latency_ns"), 2 * kUs);  // median of those of 1 kB
+  EXPECT_EQ(IntOf(table, 0, "latency_bound_bytes"), 80'000);  // 2 us at 40 GB/s
+  EXPECT_EQ(IntOf(table, 0, "latency_bound_count"), 4);
+  EXPECT_EQ(IntOf(table, 0, "latency_bound_ns"), 15 * kUs);
+  EXPECT_NE(table.note.find("PCIe generation 5 with 16 lanes"), std::string::npos) << table.note;
+  EXPECT_EQ(MetricOf(result, "memcpy.latency_bound_count"), 4);
+  EXPECT_EQ(MetricOf(result, "memcpy.latency_bound_ns"), 15 * kUs);
+  EXPECT_DOUBLE_EQ(MetricOf(result, "memcpy.h2d_best_bytes_per_second"), 40e9);
+  EXPECT_DOUBLE_EQ(MetricOf(result, "memcpy.link_bytes_per_second", "gpu0"), 3.938 * 16 * 1e9);
+  EXPECT_FALSE(HasMetric(result, "memcpy.d2h_best_bytes_per_second"));
+}
+
+TEST(Bandwidth, LinkNotKnown) {
+  const AnalysisResult result = RunMemcpy(SixCopies().Finish(), {});
+  const Table& table = TableOf(result, "bandwidth");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(CellOf(table, 0, "link_bytes_per_second")));
+  EXPECT_NE(table.note.find("not known of gpu0"), std::string::npos) << table.note;
+  EXPECT_FALSE(HasMetric(result, "memcpy.link_bytes_per_second", "gpu0"));
+}
+
+TEST(Bandwidth, WithoutSmallCopiesNothingIsLatency) {
+  TraceMaker maker;
+  maker.AddCopy(0, 100 * kUs, kMegabyte, CopyKind::kDeviceToHost);
+  const AnalysisResult result = RunMemcpy(maker.Finish(), {});
+  const Table& table = TableOf(result, "bandwidth");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(CellOf(table, 0, "latency_ns")));
+  EXPECT_EQ(TextOf(table, 0, "memory"), "device to pinned");
+  EXPECT_EQ(MetricOf(result, "memcpy.latency_bound_count"), 0);
+}
+
+TEST(CopySizes, StepsOfFour) {
+  TraceMaker maker;
+  int64_t now_ns = 0;
+  for (uint64_t bytes : {0u, 1u, 2u, 4u, 5u, 16u, 17u, 65536u, 65537u}) {
+    maker.AddCopy(now_ns, now_ns + 10, bytes, CopyKind::kHostToDevice);
+    now_ns += 100;
+  }
+  maker.AddCopy(now_ns, now_ns + 10, UINT64_MAX, CopyKind::kDeviceToDevice);
+  const AnalysisResult result = RunMemcpy(maker.Finish(), {});
+  const Table& table = TableOf(result, "copy_sizes");
+  ASSERT_EQ(table.rows.size(), 7u);
+  const auto is_row = [&](size_t row, int64_t above, int64_t up_to, int64_t count) {
+    EXPECT_EQ(IntOf(table, row, "above_bytes"), above);
+    EXPECT_EQ(IntOf(table, row, "up_to_bytes"), up_to);
+    EXPECT_EQ(IntOf(table, row, "count"), count);
+  };
+  is_row(0, 0, 1, 2);
+  is_row(1, 1, 4, 2);
+  is_row(2, 4, 16, 2);
+  is_row(3, 16, 64, 1);
+  is_row(4, 16384, 65536, 1);
+  is_row(5, 65536, 262144, 1);
+  EXPECT_EQ(TextOf(table, 6, "direction"), "device to device");
+  EXPECT_EQ(IntOf(table, 6, "count"), 1);
+  EXPECT_EQ(SumOf(table, "count"), 10);
+}
+
+// Copy in 100 us, kernel of 60 us 2 us later, copy out of 50 us 2 us later.
+TraceMaker CopyKernelCopy() {
+  TraceMaker maker;
+  const uint32_t stream = maker.AddStream(7);
+  maker.AddCopy(0, 100 * kUs, kMegabyte, CopyKind::kHostToDevice).stream = stream;
+  maker.AddKernel(102 * kUs, 162 * kUs).stream = stream;
+  maker.AddCopy(164 * kUs, 214 * kUs, kMegabyte, CopyKind::kDeviceToHost).stream = stream;
+  return maker;
+}
+
+TEST(CopyOverlap, EachKernelHidesNoMoreThanItself) {
+  const CopyOverlap overlap = CopyOverlapOf(CopyKernelCopy().Finish());
+  EXPECT_EQ(overlap.gain_ns, 60 * kUs);
+  EXPECT_EQ(overlap.kernel_ns, 60 * kUs);
+}
+
+TEST(CopyOverlap, AFinding) {
+  const AnalysisResult result = RunMemcpy(
+      [] {
+        TraceMaker maker = CopyKernelCopy();
+        maker.AddKernel(220 * kUs, 250 * kUs);
+        return maker.Finish();
+      }(),
+      {});
+  const Finding* finding = FindingOf(result, "memcpy.overlap");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->message, "2 copies ran 150.00 us without a kernel, right before or after 90.00 us of kernels");
+  EXPECT_EQ(finding->gain_ns, 90 * kUs);
+  EXPECT_EQ(finding->severity, Severity::kWarning);
+  EXPECT_NE(finding->basis.find("20.00 us"), std::string::npos) << finding->basis;
+  EXPECT_EQ(MetricOf(result, "memcpy.overlappable_ns"), 90 * kUs);
+}
+
+TEST(CopyOverlap, FarKernelsDoNotCount) {
+  TraceMaker maker;
+  maker.AddCopy(0, 100 * kUs, kMegabyte, CopyKind::kHostToDevice);
+  maker.AddKernel(121 * kUs, 200 * kUs);
+  EXPECT_EQ(CopyOverlapOf(maker.Finish()).gain_ns, 0);
+}
+
+TEST(CopyOverlap, WhatOverlapsAlreadyIsNotWonAgain) {
+  TraceMaker maker;
+  const uint32_t a = maker.AddStream(7), b = maker.AddStream(8);
+  maker.AddCopy(0, 100 * kUs, kMegabyte, CopyKind::kHostToDevice).stream = a;
+  maker.AddKernel(70 * kUs, 120 * kUs).stream = b;  // 30 of it beside the copy, 20 left
+  const CopyOverlap overlap = CopyOverlapOf(maker.Finish());
+  EXPECT_EQ(overlap.copy_only_ns, 70 * kUs);
+  EXPECT_EQ(overlap.gain_ns, 20 * kUs);
+}
+
+TEST(CopyOverlap, PageableSmallGraphAndForeignWorkDoNotCount) {
+  TraceMaker maker;
+  const uint32_t other = maker.AddProcess(200);
+  maker.AddPageable(0, 100 * kUs, kMegabyte);
+  maker.AddKernel(100 * kUs, 200 * kUs);
+  maker.AddCopy(200 * kUs, 210 * kUs, 65536, CopyKind::kHostToDevice);
+  maker.AddCopy(210 * kUs, 260 * kUs, kMegabyte, CopyKind::kHostToDevice).graph = 5;
+  maker.AddCopy(200 * kUs, 300 * kUs, kMegabyte, CopyKind::kDeviceToDevice);
+  maker.AddCopy(300 * kUs, 400 * kUs, kMegabyte, CopyKind::kHostToDevice).process = other;
+  EXPECT_EQ(CopyOverlapOf(maker.Finish()).gain_ns, 0);
+}
+
+TEST(CopyOverlap, EventsAreDependencies) {
+  TraceMaker maker;
+  const uint32_t compute = maker.AddStream(7), copy = maker.AddStream(8);
+  maker.AddKernel(0, 100 * kUs, maker.AddCall(0, 5 * kUs, "cudaLaunchKernel")).stream = compute;
+  maker.AddSync(6 * kUs, 6 * kUs, SyncKind::kStreamWaitEvent, kNone, copy);
+  const uint32_t call = maker.AddCall(7 * kUs, 9 * kUs, "cudaMemcpyAsync");
+  maker.AddCopy(101 * kUs, 201 * kUs, kMegabyte, CopyKind::kDeviceToHost, call).stream = copy;
+  EXPECT_EQ(CopyOverlapOf(maker.Finish()).gain_ns, 0);
+
+  // The kernel waits for the copy before it.
+  TraceMaker consumer;
+  const uint32_t in = consumer.AddStream(7), work = consumer.AddStream(8);
+  const uint32_t copy_call = consumer.AddCall(0, 2 * kUs, "cudaMemcpyAsync");
+  consumer.AddCopy(3 * kUs, 103 * kUs, kMegabyte, CopyKind::kHostToDevice, copy_call).stream = in;
+  consumer.AddSync(4 * kUs, 4 * kUs, SyncKind::kStreamWaitEvent, kNone, work);
+  consumer.AddKernel(104 * kUs, 204 * kUs, consumer.AddCall(5 * kUs, 6 * kUs, "cudaLaunchKernel")).stream = work;
+  EXPECT_EQ(CopyOverlapOf(consumer.Finish()).gain_ns, 0);
+}
+
+// A kernel that runs throughout leaves nothing to be won, however many copies there are.
+TEST(CopyOverlap, ManyCopiesBesideALongKernel) {
+  TraceMaker maker;
+  const uint32_t a = maker.AddStream(7), b = maker.AddStream(8);
+  maker.AddKernel(0, 1'000'000 * kUs).stream = a;
+  for (int64_t i = 0; i < 20'000; ++i) {
+    maker.AddCopy(i * 40 * kUs, (i * 40 + 10) * kUs, kMegabyte, CopyKind::kHostToDevice).stream = b;
+    maker.AddKernel((i * 40 + 15) * kUs, (i * 40 + 20) * kUs).stream = b;
+  }
+  const CopyOverlap overlap = CopyOverlapOf(maker.Finish());
+  EXPECT_EQ(overlap.gain_ns, 0);
+  EXPECT_EQ(overlap.copies, 0);
+}
+
+}  // namespace
+}  // namespace gprof::test
