@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "analysis/analyses.h"
 #include "analysis/metrics.h"
@@ -154,32 +155,40 @@ Table ErrorTable(const Trace& trace, const ErrorMap& errors, uint32_t max_rows) 
                           int64_t{key.second}, first.start_ns - trace.start_ns, ThreadName(trace, first.thread),
                           PathOf(trace, first)});
   }
-  SortAndCut(&table, 0, 1, max_rows);
+  // In order of time: later errors often follow from the first.
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a[4]) < std::get<int64_t>(b[4]);
+  });
+  CutRows(&table, max_rows);
   return table;
 }
 
 Finding ErrorFinding(const Trace& trace, const ErrorMap& errors) {
-  // The first of all, as the others often follow from it.
-  const auto* first = &*errors.begin();
+  // The first of those that lose the context, else of all: the others often follow from it.
+  const ErrorMap::value_type* first = nullptr;
   int64_t count = 0;
   bool is_sticky = false;
   for (const auto& entry : errors) {
     count += entry.second.count;
-    is_sticky = is_sticky || IsSticky(entry.first.second);
-    const ApiCall &a = trace.api_calls[entry.second.first], &b = trace.api_calls[first->second.first];
-    if (a.start_ns < b.start_ns) first = &entry;
+    const bool is_worse = IsSticky(entry.first.second) && !is_sticky;
+    const bool is_as_bad = IsSticky(entry.first.second) == is_sticky;
+    const auto start_ns = [&](const Errors& e) { return trace.api_calls[e.first].start_ns; };
+    if (first == nullptr || is_worse || (is_as_bad && start_ns(entry.second) < start_ns(first->second))) first = &entry;
+    is_sticky = is_sticky || is_worse;
   }
   const ApiCall& call = trace.api_calls[first->second.first];
   const std::string path = PathOf(trace, call);
   Finding finding;
   finding.id = "api.errors";
   finding.severity = is_sticky ? Severity::kWarning : Severity::kNote;
-  finding.message = CountOf(count, "CUDA call") + " returned an error, first " +
-                    std::string(trace.Text(first->first.first)) + " " + ErrorName(first->first.second, call.domain) +
+  const std::string function(trace.Text(first->first.first)), error = ErrorName(first->first.second, call.domain);
+  finding.message = CountOf(count, "CUDA call") + " returned an error" +
+                    (is_sticky ? "; " + function + " said first that the context is lost: " + error
+                               : ", first " + function + " " + error) +
                     " after " + FormatNs(static_cast<double>(call.start_ns - trace.start_ns)) +
                     (call.range == kNone ? "" : " in " + path);
-  finding.advice = is_sticky ? "The context is lost after such an error: find the kernel with compute-sanitizer. Figures "
-                               "from then on are those of a program that fails."
+  finding.advice = is_sticky ? "Every later call fails, too: find the kernel with compute-sanitizer. Figures from then on "
+                               "are those of a program that fails."
                              : "Check what each call returns; errors that are expected cost the time of their call.";
   return finding;
 }

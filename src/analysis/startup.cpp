@@ -42,7 +42,7 @@ enum class Part : uint8_t {
 constexpr size_t kParts = 11;
 constexpr std::string_view kPartNames[kParts] = {"recording (CUPTI)",
                                                  "compiling kernels (JIT)",
-                                                 "taking compiled kernels from the cache",
+                                                 "the cache of the compiler",
                                                  "loading modules",
                                                  "loading kernels on demand",
                                                  "making the CUDA context",

@@ -36,8 +36,8 @@ TEST(ApiErrors, ByFunctionAndCode) {
   EXPECT_EQ(IntOf(table, 0, "first_ns"), 20);
   EXPECT_EQ(TextOf(table, 0, "thread"), "main (100)");
   EXPECT_EQ(TextOf(table, 0, "path"), "train");
-  EXPECT_EQ(TextOf(table, 1, "error"), "CUDA_ERROR_OUT_OF_MEMORY");
-  EXPECT_EQ(TextOf(table, 2, "error"), "cudaErrorInvalidValue");
+  EXPECT_EQ(TextOf(table, 1, "error"), "cudaErrorInvalidValue");
+  EXPECT_EQ(TextOf(table, 2, "error"), "CUDA_ERROR_OUT_OF_MEMORY");
   EXPECT_EQ(TextOf(table, 3, "error"), "error 12345");
   EXPECT_EQ(MetricOf(result, "api.errors"), 5);
   const Finding* finding = FindingOf(result, "api.errors");
@@ -49,6 +49,7 @@ TEST(ApiErrors, ByFunctionAndCode) {
 
 TEST(ApiErrors, ALostContextIsAWarning) {
   Maker maker;
+  maker.AddResult(0, "cudaMalloc", 2);
   maker.AddResult(10, "cudaDeviceSynchronize", 700);
   maker.AddResult(20, "cudaMalloc", 700);
   const AnalysisResult result = RunApiErrors(maker.Finish(), {});
@@ -56,7 +57,8 @@ TEST(ApiErrors, ALostContextIsAWarning) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(finding->message,
-            "2 CUDA calls returned an error, first cudaDeviceSynchronize cudaErrorIllegalAddress after 0 ns");
+            "3 CUDA calls returned an error; cudaDeviceSynchronize said first that the context is lost: "
+            "cudaErrorIllegalAddress after 10 ns");
 }
 
 TEST(ApiErrors, NotReadyIsTheAnswerOfAQuery) {
