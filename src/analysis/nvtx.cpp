@@ -1,4 +1,4 @@
-// The program's own ranges by path, and the GPU time of what was launched in them.
+// The program's own ranges by path: time on the host, GPU time of what was launched in them, and GPU idle time.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -6,9 +6,9 @@
 
 #include "analysis/analyses.h"
 #include "analysis/metrics.h"
-#include "analysis/names.h"
 #include "analysis/nvtx_tables.h"
 #include "analysis/range_projection.h"
+#include "analysis/range_times.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 
@@ -18,27 +18,6 @@ namespace {
 // Programs that number their ranges ("step 1234567") would drown everything else in metrics.
 constexpr size_t kMostPathsWithMetrics = 10'000;
 
-struct PathTimes {
-  NameId path;
-  Statistics times;
-};
-
-std::vector<PathTimes> TimesByPath(const Trace& trace) {
-  Groups durations(trace.strings.size());
-  for (const NvtxRange& range : trace.ranges) durations.Count(range.path.value);
-  durations.Seal();
-  for (const NvtxRange& range : trace.ranges) durations.Add(range.path.value, range.DurationNs());
-  std::vector<PathTimes> paths;
-  for (uint32_t i = 0; i < durations.size(); ++i) {
-    if (!durations.Of(i).empty()) paths.push_back({NameId{i}, Summarize(durations.Of(i))});
-  }
-  std::sort(paths.begin(), paths.end(), [&](const PathTimes& a, const PathTimes& b) {
-    if (a.times.total != b.times.total) return a.times.total > b.times.total;
-    return trace.Text(a.path) < trace.Text(b.path);
-  });
-  return paths;
-}
-
 void AddPathMetrics(const Trace& trace, const std::vector<PathTimes>& paths, const RangeProjection& projection,
                     AnalysisResult* result) {
   for (size_t i = 0; i < std::min(paths.size(), kMostPathsWithMetrics); ++i) {
@@ -46,17 +25,59 @@ void AddPathMetrics(const Trace& trace, const std::vector<PathTimes>& paths, con
     const RangeProjection::OfPath projected = projection.Of(paths[i].path);
     AddMetric(result, "nvtx.ranges", paths[i].times.count, scope);
     AddMetric(result, "nvtx.total_ns", paths[i].times.total, scope);
+    AddMetric(result, "nvtx.self_ns", paths[i].self_ns, scope);
     AddMetric(result, "nvtx.gpu_busy_ns", projected.busy.busy_ns(), scope);
+    AddMetric(result, "nvtx.gpu_idle_ns", paths[i].gpu_idle_ns, scope);
     AddMetric(result, "nvtx.kernels", projected.kernels, scope);
   }
 }
 
 std::vector<Column> Columns() {
-  std::vector<Column> columns = TimeColumns();
-  columns.push_back({"gpu_busy_ns", "GPU busy", Unit::kNs, false});
-  columns.push_back({"kernels", "Kernels", Unit::kCount, false});
-  columns.push_back({"path", "NVTX range", Unit::kText, false});
-  return columns;
+  return {{"percent", "Time", Unit::kPercent, false},
+          {"total_ns", "Total", Unit::kNs, false},
+          {"self_ns", "Self", Unit::kNs, false},
+          {"count", "Count", Unit::kCount, false},
+          {"gpu_busy_ns", "GPU busy", Unit::kNs, true},
+          {"gpu_idle_ns", "GPU idle", Unit::kNs, true},
+          {"gpu_idle_percent", "Idle", Unit::kPercent, true},
+          {"mean_ns", "Mean", Unit::kNs, true},
+          {"median_ns", "Median", Unit::kNs, true},
+          {"max_ns", "Max", Unit::kNs, true},
+          {"kernels", "Kernels", Unit::kCount, true},
+          {"min_ns", "Min", Unit::kNs, true},
+          {"stddev_ns", "StdDev", Unit::kNs, true},
+          {"lanes", "Lanes", Unit::kCount, true},
+          {"path", "NVTX range", Unit::kText, false}};
+}
+
+std::vector<Cell> Row(const Trace& trace, const PathTimes& path, const RangeProjection::OfPath& projected) {
+  const Statistics& times = path.times;
+  return {PercentOf(times.total, (trace.end_ns - trace.start_ns) * path.lanes),
+          times.total,
+          path.self_ns,
+          times.count,
+          projected.busy.busy_ns(),
+          path.gpu_idle_ns,
+          PercentOf(path.gpu_idle_ns, times.total),
+          times.mean,
+          times.median,
+          times.max,
+          projected.kernels,
+          times.min,
+          times.stddev,
+          path.lanes,
+          std::string(trace.Text(path.path))};
+}
+
+Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const RangeProjection& projection,
+                 uint32_t max_rows) {
+  Table table{"nvtx", "NVTX ranges", Columns(), {}, "Time: of the length of the trace, times the threads that had it "
+              "open (for ranges that overlap on one thread, times the most open at once). Self: without the ranges "
+              "within. GPU busy: operations that the range's thread launched in it. GPU idle: of that thread's GPU "
+              "while the range was open, Idle in percent of Total."};
+  for (const PathTimes& path : paths) table.rows.push_back(Row(trace, path, projection.Of(path.path)));
+  CutRows(&table, max_rows);
+  return table;
 }
 
 }  // namespace
@@ -65,19 +86,7 @@ AnalysisResult RunNvtx(const Trace& trace, const AnalysisOptions& options) {
   const std::vector<PathTimes> paths = TimesByPath(trace);
   const RangeProjection projection(trace);
   AnalysisResult result;
-  Table table{"nvtx", "NVTX ranges", Columns(), {},
-              "Percent of the length of the trace; ranges of several threads add up. GPU busy: time of the operations "
-              "that the range's thread launched in it."};
-  for (const PathTimes& path : paths) {
-    const RangeProjection::OfPath projected = projection.Of(path.path);
-    std::vector<Cell> row = TimeCells(path.times, trace.end_ns - trace.start_ns);
-    row.emplace_back(projected.busy.busy_ns());
-    row.emplace_back(projected.kernels);
-    row.emplace_back(std::string(trace.Text(path.path)));
-    table.rows.push_back(std::move(row));
-  }
-  CutRows(&table, options.max_rows);
-  result.tables.push_back(std::move(table));
+  result.tables.push_back(RangeTable(trace, paths, projection, options.max_rows));
   AddMetric(&result, "nvtx.ranges", trace.ranges.size());
   AddMetric(&result, "nvtx.marks", trace.marks.size());
   AddPathMetrics(trace, paths, projection, &result);

@@ -39,6 +39,60 @@ TEST(Nvtx, LaunchesOfOtherThreadsAreNotInTheRange) {
   EXPECT_EQ(MetricOf(RunNvtx(maker.Finish(), {}), "nvtx.kernels", "nvtx:step"), 0);
 }
 
+TEST(Nvtx, SelfTimeLeavesOutTheRangesDirectlyWithin) {
+  TraceMaker maker;
+  maker.AddRange(0, 100, "step");
+  maker.AddRange(10, 40, "step/forward");
+  maker.AddRange(15, 20, "step/forward/layer");
+  maker.AddRange(50, 60, "other/step/loss");  // of another domain
+  maker.AddRange(30, 90, "span").is_push_pop = false;
+  const AnalysisResult result = RunNvtx(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "nvtx.self_ns", "nvtx:step"), 60);
+  EXPECT_EQ(MetricOf(result, "nvtx.self_ns", "nvtx:step/forward"), 25);
+  EXPECT_EQ(MetricOf(result, "nvtx.self_ns", "nvtx:step/forward/layer"), 5);
+  EXPECT_EQ(MetricOf(result, "nvtx.self_ns", "nvtx:span"), 60);
+}
+
+TEST(Nvtx, IdleWithinIsOfTheGpuThatTheThreadUses) {
+  TraceMaker maker;
+  const uint32_t second = maker.AddDevice(1), other = maker.AddThread(0, 101), watcher = maker.AddThread(0, 102);
+  maker.Launch(0, 5, 10, 20);
+  maker.Launch(30, 35, 40, 50);
+  maker.Launch(30, 35, 70, 90);                            // gpu0 idle: 20..40, 50..70
+  maker.Launch(0, 5, 10, 15, other).device = second;
+  maker.Launch(50, 55, 60, 90, other).device = second;     // gpu1 idle: 15..60
+  maker.AddRange(0, 100, "all");
+  maker.AddRange(25, 60, "all/part");
+  maker.AddRange(30, 50, "second", other);
+  maker.AddRange(0, 100, "watch", watcher);                // launches nothing: the GPU most used, gpu0
+  const AnalysisResult result = RunNvtx(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "nvtx.gpu_idle_ns", "nvtx:all"), 40);
+  EXPECT_EQ(MetricOf(result, "nvtx.gpu_idle_ns", "nvtx:all/part"), 25);
+  EXPECT_EQ(MetricOf(result, "nvtx.gpu_idle_ns", "nvtx:second"), 20);
+  EXPECT_EQ(MetricOf(result, "nvtx.gpu_idle_ns", "nvtx:watch"), 40);
+  EXPECT_EQ(RealOf(TableOf(result, "nvtx"), 0, "gpu_idle_percent"), 40);
+}
+
+TEST(Nvtx, PercentagesAreOfTheThreadsThatHadItOpen) {
+  TraceMaker maker;
+  const uint32_t other = maker.AddThread(0, 101);
+  maker.AddRange(0, 100, "join");
+  maker.AddRange(0, 100, "frame");
+  maker.AddRange(0, 100, "frame", other);
+  for (const int64_t start_ns : {0, 10, 50, 60}) {
+    maker.AddRange(start_ns, start_ns + 40, "flight").is_push_pop = false;  // two at a time
+  }
+  const AnalysisResult result = RunNvtx(maker.Finish(), {});
+  const Table& table = TableOf(result, "nvtx");
+  EXPECT_EQ(TextOf(table, 0, "path"), "frame");
+  EXPECT_EQ(RealOf(table, 0, "percent"), 100);
+  EXPECT_EQ(IntOf(table, 0, "lanes"), 2);
+  EXPECT_EQ(TextOf(table, 1, "path"), "flight");
+  EXPECT_EQ(IntOf(table, 1, "lanes"), 2);
+  EXPECT_EQ(RealOf(table, 1, "percent"), 80);
+  EXPECT_EQ(RealOf(table, 2, "percent"), 100);
+}
+
 TEST(Nvtx, StartEndRangesProjectToo) {
   TraceMaker maker;
   maker.AddRange(0, 100, "whole").is_push_pop = false;
