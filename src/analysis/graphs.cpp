@@ -33,9 +33,10 @@ struct Launch {
 
 class Launches {
  public:
-  explicit Launches(const Trace& trace) : of_call_(trace.api_calls.size(), kNone) {
+  explicit Launches(const Trace& trace) {
     for (const GpuOp& op : trace.ops) {
       if (op.kind != OpKind::kGraph && op.graph == 0) continue;
+      if (of_call_.empty()) of_call_.resize(trace.api_calls.size(), kNone);
       Launch& launch = Of(op, OutermostCall(trace, op.api));
       launch.start_ns = std::min(launch.start_ns, op.start_ns);
       launch.end_ns = std::max(launch.end_ns, op.end_ns);

@@ -26,4 +26,13 @@ KernelGroups::KernelGroups(const Trace& trace) : group_of_name_(trace.strings.si
   }
 }
 
+KernelSamples::KernelSamples(const KernelGroups& kernels) : samples_(static_cast<size_t>(kernels.kernels())) {
+  size_t first = 0;
+  for (uint32_t i = 0; i < kernels.size(); ++i) {
+    first_.push_back(first);
+    first += static_cast<size_t>(kernels.Count(i));
+  }
+  next_ = first_;
+}
+
 }  // namespace gprof

@@ -1,7 +1,9 @@
 // Kernels by name; several mangled names may read alike once they are demangled.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,20 @@ class KernelGroups {
   std::vector<std::string> names_;
   std::vector<int64_t> counts_;
   int64_t kernels_ = 0;
+};
+
+// Samples by kernel, at most one for each kernel that ran, all in one vector.
+class KernelSamples {
+ public:
+  explicit KernelSamples(const KernelGroups& kernels);
+  void Add(uint32_t group, int64_t sample) { samples_[next_[group]++] = sample; }
+  std::span<int64_t> Of(uint32_t group) {
+    return std::span<int64_t>(samples_).subspan(first_[group], next_[group] - first_[group]);
+  }
+
+ private:
+  std::vector<size_t> first_, next_;  // of each group
+  std::vector<int64_t> samples_;
 };
 
 }  // namespace gprof

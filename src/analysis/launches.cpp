@@ -2,13 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analysis/analyses.h"
 #include "analysis/calls.h"
 #include "analysis/findings.h"
-#include "analysis/gap_explainer.h"
+#include "analysis/gaps.h"
 #include "analysis/kernel_groups.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
@@ -22,6 +23,7 @@ namespace {
 
 // A launch takes a few microseconds (2.6 us on an H200, reference/peers.md 4a); a longer gap has another reason.
 constexpr int64_t kLateLaunchAtMostNs = 50'000;
+constexpr uint32_t kCommandBufferFull = 6u << 16;   // CUpti_ActivityOverheadKind: the GPU is behind
 constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
 constexpr double kPatternPercentWorthAFinding = 5;  // of the window
 
@@ -75,23 +77,15 @@ void ForEachExecution(const Trace& trace, const KernelGroups& kernels, F&& f) {
   }
 }
 
-class Executions {
- public:
-  Executions(const Trace& trace, const KernelGroups& kernels)
-      : calls(kernels.size()), queues(kernels.size()), runs(kernels.size()) {
-    ForEachExecution(trace, kernels, [&](const Execution& e) {
-      if (e.call_ns >= 0) calls.Count(e.group);
-      if (e.queue_ns >= 0) queues.Count(e.group);
-      runs.Count(e.group);
-    });
-    for (Groups* groups : {&calls, &queues, &runs}) groups->Seal();
+struct Executions {
+  Executions(const Trace& trace, const KernelGroups& kernels) : calls(kernels), queues(kernels), runs(kernels) {
     ForEachExecution(trace, kernels, [&](const Execution& e) {
       if (e.call_ns >= 0) calls.Add(e.group, e.call_ns);
       if (e.queue_ns >= 0) queues.Add(e.group, e.queue_ns);
       runs.Add(e.group, e.run_ns);
     });
   }
-  Groups calls, queues, runs;
+  KernelSamples calls, queues, runs;
 };
 
 Table KernelTable(const Trace& trace, AnalysisResult* result, uint32_t max_rows) {
@@ -164,31 +158,87 @@ struct LateLaunches {
   int64_t kernels = 0, idle_ns = 0, launch_ns = 0, kernel_ns = 0, window_ns = 0;
 };
 
-// Whether launching alone explains the gap: the host neither waited for the GPU nor copied, allocated, loaded.
-bool IsLate(const CauseSplit& split, int64_t gap_ns) {
-  return split[Cause::kLaunch] > 0 && split[Cause::kLaunch] + split[Cause::kApi] + split[Cause::kHost] == gap_ns;
-}
+// What a call does to its thread while the GPU is idle.
+enum class Meanwhile : uint8_t { kNotAsked, kGoesOn, kHoldsUp };
 
-LateLaunches FindLateLaunches(const Trace& trace, const RecordedTime& recorded) {
-  LateLaunches late;
-  const HostFacts facts(trace);
-  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    GapExplainer explainer(trace, facts, recorded);
-    const auto see_gap = [&](const Gap& gap) {
-      const GpuOp& op = trace.ops[gap.after];
-      if (gap.is_cut_after || op.kind != OpKind::kKernel || gap.DurationNs() > kLateLaunchAtMostNs) return;
-      CauseSplit split;
-      for (const Part& part : explainer.Explain(gap)) split[part.cause] += part.duration_ns;
-      if (!IsLate(split, gap.DurationNs())) return;
-      ++late.kernels;
-      late.idle_ns += gap.DurationNs();
-      late.launch_ns += split[Cause::kLaunch];
-      late.kernel_ns += op.DurationNs();
-    };
-    late.window_ns += ForEachGap(trace, recorded, device, see_gap, [&](uint32_t op) { explainer.See(op); });
+class LateLaunchFinder {
+ public:
+  explicit LateLaunchFinder(const Trace& trace) : trace_(trace), of_function_(trace.strings.size(), Meanwhile::kNotAsked) {}
+
+  LateLaunches Run(const RecordedTime& recorded) {
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
+      next_overhead_ = 0;
+      late_.window_ns += ForEachGap(trace_, recorded, device, [&](const Gap& gap) { See(gap); }, [](uint32_t) {});
+    }
+    return late_;
   }
-  return late;
-}
+
+ private:
+  void See(const Gap& gap) {
+    if (gap.is_cut_after || gap.after == kNone) return;
+    const GpuOp& op = trace_.ops[gap.after];
+    if (op.kind != OpKind::kKernel || gap.DurationNs() > kLateLaunchAtMostNs) return;
+    const uint32_t call = OutermostCall(trace_, op.api);
+    if (call == kNone || !IsByLaunching(call, gap)) return;
+    const int64_t entry_ns = std::max(gap.start_ns, trace_.api_calls[call].start_ns);
+    if (entry_ns >= gap.end_ns) return;
+    ++late_.kernels;
+    late_.idle_ns += gap.DurationNs();
+    late_.launch_ns += gap.end_ns - entry_ns;
+    late_.kernel_ns += op.DurationNs();
+  }
+
+  // Whether launching explains the gap: the work had not been queued before it, and until the launch the host neither
+  // waited for the GPU nor copied, allocated or loaded.
+  bool IsByLaunching(uint32_t call, const Gap& gap) {
+    const ApiCall& launch = trace_.api_calls[call];
+    if (launch.end_ns <= gap.start_ns || launch.thread == kNone) return false;
+    if (launch.process != kNone && gap.start_ns < trace_.processes[launch.process].start_ns) return false;
+    const uint32_t first = trace_.thread_api_calls[launch.thread].first;
+    for (uint32_t i = call; i > first; --i) {
+      const ApiCall& before = trace_.api_calls[i - 1];
+      if (before.parent != kNone) continue;
+      if (before.end_ns <= gap.start_ns) break;
+      if (MeanwhileOf(before) == Meanwhile::kHoldsUp) return false;
+    }
+    return !IsInterrupted(launch.thread, gap);
+  }
+
+  Meanwhile MeanwhileOf(const ApiCall& call) {
+    Meanwhile& known = of_function_[call.function.value];
+    if (known == Meanwhile::kNotAsked) known = HoldsUp(call) ? Meanwhile::kHoldsUp : Meanwhile::kGoesOn;
+    return known;
+  }
+
+  bool HoldsUp(const ApiCall& call) const {
+    switch (call.api_class) {
+      case ApiClass::kSync:
+      case ApiClass::kMemory:
+      case ApiClass::kLoad:
+        return true;
+      case ApiClass::kCopy:
+      case ApiClass::kMemset:
+        return trace_.Text(call.function).find("Async") == std::string_view::npos;
+      default:
+        return false;
+    }
+  }
+
+  // By the recording, a loader or a compiler. Gaps come in order, and overheads are few.
+  bool IsInterrupted(uint32_t thread, const Gap& gap) {
+    const std::vector<Overhead>& all = trace_.overheads;
+    while (next_overhead_ < all.size() && all[next_overhead_].end_ns <= gap.start_ns) ++next_overhead_;
+    for (size_t i = next_overhead_; i < all.size() && all[i].start_ns < gap.end_ns; ++i) {
+      if (all[i].thread == thread && all[i].end_ns > gap.start_ns && all[i].kind != kCommandBufferFull) return true;
+    }
+    return false;
+  }
+
+  const Trace& trace_;
+  std::vector<Meanwhile> of_function_;  // by NameId
+  size_t next_overhead_ = 0;
+  LateLaunches late_;
+};
 
 std::string Each(int64_t sum_ns, int64_t count) {
   return FormatNs(static_cast<double>(sum_ns) / static_cast<double>(std::max<int64_t>(count, 1)));
@@ -215,7 +265,7 @@ AnalysisResult RunLaunches(const Trace& trace, const AnalysisOptions& options) {
   AnalysisResult result;
   const RecordedTime recorded(trace);
   LaunchCalls calls = ReadCalls(trace);
-  const LateLaunches late = FindLateLaunches(trace, recorded);
+  const LateLaunches late = LateLaunchFinder(trace).Run(recorded);
   const double interval_ns = Summarize(calls.intervals_ns).median;
   AddFinding(late, interval_ns, &result.findings);
   AddMetric(&result, "launches.per_second",

@@ -11,6 +11,7 @@ namespace gprof {
 namespace {
 
 constexpr uint32_t kNowhere = 0xFFFFFFFFu;
+constexpr uint32_t kWorthAJump = 128;  // a jump takes the symbols of all groups anew
 constexpr uint64_t kBase = 0x9E3779B97F4A7C15u;  // odd, so that no symbol is lost in the rolling hash
 
 // Where a group of `length` symbols was seen last. Entries are overwritten where two groups fall on one: what it
@@ -29,8 +30,14 @@ class LastSeen {
     return std::exchange(places_[(hash_ * kBase) >> (64 - kBits)], at);
   }
 
+  // As if every symbol before `at` had been taken, but for the places.
+  void JumpTo(std::span<const uint64_t> symbols, uint32_t at) {
+    hash_ = 0;
+    for (uint32_t i = at - std::min(at, length_); i < at; ++i) hash_ = hash_ * kBase + symbols[i];
+  }
+
  private:
-  static constexpr unsigned kBits = 16;
+  static constexpr unsigned kBits = 14;
   uint32_t length_;
   uint64_t hash_ = 0, drop_ = 1;
   std::vector<uint32_t> places_;
@@ -47,6 +54,7 @@ class Finder {
         const uint32_t before = group.Next(symbols_, at);
         if (before != kNowhere && at - before <= kLongestPeriod) Follow(at, at - before);
       }
+      at = SkipFound(at);
     }
     return Choose();
   }
@@ -56,6 +64,13 @@ class Finder {
     return r.first < r.last && r.Repetitions() >= min_repetitions_ && r.last - r.first >= min_symbols_;
   }
 
+  // Within a run there is nothing to be seen but that run; a longer one around it shows at its end.
+  uint32_t SkipFound(uint32_t at) {
+    if (found_until_ <= at + kWorthAJump) return at;
+    for (LastSeen& group : groups_) group.JumpTo(symbols_, found_until_);
+    return found_until_ - 1;
+  }
+
   void Follow(uint32_t at, uint32_t period) {
     if (at < checked_[period] || symbols_[at] != symbols_[at - period]) return;
     uint32_t first = at, last = at + 1;
@@ -63,7 +78,9 @@ class Finder {
     while (last < symbols_.size() && symbols_[last] == symbols_[last - period]) ++last;
     checked_[period] = last;
     const Repeat repeat{first - period, last, period};
-    if (IsLong(repeat)) found_.push_back(repeat);
+    if (!IsLong(repeat)) return;
+    found_.push_back(repeat);
+    found_until_ = std::max(found_until_, last);
   }
 
   // Symbols that are repetitions of earlier ones.
@@ -92,6 +109,7 @@ class Finder {
   std::array<LastSeen, 4> groups_{LastSeen(1), LastSeen(4), LastSeen(16), LastSeen(64)};
   std::vector<uint32_t> checked_ = std::vector<uint32_t>(kLongestPeriod + 1, 0);  // by period: followed until here
   std::vector<Repeat> found_;
+  uint32_t found_until_ = 0;  // end of the last of them
 };
 
 }  // namespace

@@ -253,42 +253,34 @@ Table ProcessTable(const Trace& trace, const std::vector<Startup>& startups, uin
 // ---- first launches ----
 
 struct FirstLaunch {
-  int64_t first_ns = 0;  // of the process where it took longest
-  double median_ns = 0;
+  int64_t first_ns = 0;  // in the process where it took longest
+  double median_ns = 0;  // of all launches
   int64_t extra_ns = 0;  // what first launches took more than the median, summed over the processes
 };
 
-// By kernel. The samples of one process and kernel make a group.
+// By kernel.
 std::vector<FirstLaunch> MeasureFirstLaunches(const Trace& trace, const KernelGroups& kernels) {
   const size_t count = kernels.size();
-  Groups durations(trace.processes.size() * count);
-  std::vector<uint32_t> first(durations.size(), kNone);
-  const auto for_each_call = [&](auto&& f) {
-    std::vector<uint8_t> is_counted(trace.api_calls.size(), 0);
-    for (const GpuOp& op : trace.ops) {
-      if (op.kind != OpKind::kKernel || op.process == kNone) continue;
-      const uint32_t call = OutermostCall(trace, op.api);
-      if (call == kNone || std::exchange(is_counted[call], uint8_t{1}) != 0) continue;
-      f(op.process * count + kernels.Of(op), call);
-    }
-  };
-  for_each_call([&](size_t group, uint32_t call) {
-    durations.Count(group);
-    const bool is_first = first[group] == kNone || trace.api_calls[call].start_ns < trace.api_calls[first[group]].start_ns;
-    if (is_first) first[group] = call;
-  });
-  durations.Seal();
-  for_each_call([&](size_t group, uint32_t call) { durations.Add(group, trace.api_calls[call].DurationNs()); });
+  KernelSamples durations(kernels);
+  std::vector<uint32_t> first(trace.processes.size() * count, kNone);  // call, by process and kernel
+  std::vector<uint8_t> is_counted(trace.api_calls.size(), 0);          // a call that launches a graph counts once
+  for (const GpuOp& op : trace.ops) {
+    if (op.kind != OpKind::kKernel || op.process == kNone) continue;
+    const uint32_t call = OutermostCall(trace, op.api);
+    if (call == kNone || std::exchange(is_counted[call], uint8_t{1}) != 0) continue;
+    const uint32_t kernel = kernels.Of(op);
+    durations.Add(kernel, trace.api_calls[call].DurationNs());
+    uint32_t& at = first[op.process * count + kernel];
+    if (at == kNone || trace.api_calls[call].start_ns < trace.api_calls[at].start_ns) at = call;
+  }
   std::vector<FirstLaunch> result(count);
-  for (size_t group = 0; group < durations.size(); ++group) {
-    if (first[group] == kNone) continue;
-    FirstLaunch& launch = result[group % count];
-    const double median_ns = Summarize(durations.Of(group)).median;
-    const int64_t first_ns = trace.api_calls[first[group]].DurationNs();
-    launch.extra_ns += std::max<int64_t>(first_ns - static_cast<int64_t>(median_ns), 0);
-    if (first_ns <= launch.first_ns) continue;
-    launch.first_ns = first_ns;
-    launch.median_ns = median_ns;
+  for (uint32_t i = 0; i < count; ++i) result[i].median_ns = Summarize(durations.Of(i)).median;
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (first[i] == kNone) continue;
+    FirstLaunch& launch = result[i % count];
+    const int64_t first_ns = trace.api_calls[first[i]].DurationNs();
+    launch.first_ns = std::max(launch.first_ns, first_ns);
+    launch.extra_ns += std::max<int64_t>(first_ns - static_cast<int64_t>(launch.median_ns), 0);
   }
   return result;
 }
