@@ -323,6 +323,14 @@ struct TraceHealth {
   }
 };
 
+// The time of a device that a selection of time leaves, and what came next, beyond it.
+struct DeviceWindow {
+  Interval time;
+  GpuOp next;                   // api is kNone, name and device are good
+  ApiCall next_call;            // the call of the program that launched it
+  bool has_next = false, has_next_call = false;
+};
+
 struct Trace {
   std::string path;
   std::vector<std::string> strings;           // [0] is empty
@@ -353,6 +361,7 @@ struct Trace {
   std::vector<Loss> losses;
   std::vector<Notice> notices;
   TraceHealth health;
+  std::vector<DeviceWindow> device_windows;   // one for each device; empty: from the first to the last operation
   uint64_t record_count = 0;                  // records read, dictionaries left out
   int64_t start_ns = 0, end_ns = 0;           // first and last time of anything
 

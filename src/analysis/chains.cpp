@@ -122,7 +122,7 @@ std::vector<int64_t> GapsBefore(const Trace& trace) {
     ForEachGap(
         trace, recorded, device,
         [&](const Gap& gap) {
-          if (!gap.is_cut_after) gaps_ns[gap.after] = gap.DurationNs();
+          if (!gap.is_cut_after && gap.after != kNone) gaps_ns[gap.after] = gap.DurationNs();
         },
         [](uint32_t) {});
   }

@@ -30,9 +30,10 @@ ConcurrencySweep::ConcurrencySweep(const Trace& trace)
 
 Concurrency ConcurrencySweep::Run(uint32_t device) {
   const Trace::Slice slice = trace_.device_ops[device];
-  if (slice.first == slice.last) return {};
+  if (!HasWindow(trace_, device)) return {};
   device_ = device;
-  now_ns_ = trace_.ops[slice.first].start_ns;
+  const bool is_selected = !trace_.device_windows.empty();
+  now_ns_ = is_selected ? trace_.device_windows[device].time.start_ns : trace_.ops[slice.first].start_ns;
   for (uint32_t i = slice.first; i < slice.last; ++i) {
     EndUntil(trace_.ops[i].start_ns);
     AdvanceTo(trace_.ops[i].start_ns);
@@ -40,6 +41,7 @@ Concurrency ConcurrencySweep::Run(uint32_t device) {
     ends_.emplace(trace_.ops[i].end_ns, i);
   }
   while (!ends_.empty()) EndUntil(ends_.top().first);
+  if (is_selected) AdvanceTo(trace_.device_windows[device].time.end_ns);
   return std::exchange(result_, {});
 }
 

@@ -24,7 +24,7 @@ struct Usage {
 Usage UsageOf(const Trace& trace, const RecordedTime& recorded, uint32_t device) {
   Usage usage;
   const Trace::Slice slice = trace.device_ops[device];
-  if (slice.first == slice.last) return usage;
+  if (!HasWindow(trace, device)) return usage;
   BusyTime busy, kernels;
   for (uint32_t i = slice.first; i < slice.last; ++i) {
     const GpuOp& op = trace.ops[i];
@@ -34,8 +34,9 @@ Usage UsageOf(const Trace& trace, const RecordedTime& recorded, uint32_t device)
     usage.copies += op.IsCopy();
     usage.fills += op.kind == OpKind::kMemset;
   }
-  usage.window_ns = recorded.IsThroughout(device) ? busy.end_ns() - trace.ops[slice.first].start_ns
-                                                  : WindowNs(trace, recorded, device);
+  const bool is_plain = recorded.IsThroughout(device) && trace.device_windows.empty();
+  usage.window_ns =
+      is_plain ? busy.end_ns() - trace.ops[slice.first].start_ns : WindowNs(trace, recorded, device);
   usage.busy_ns = busy.busy_ns();
   usage.kernel_ns = kernels.busy_ns();
   usage.operations = slice.last - slice.first;
@@ -94,13 +95,14 @@ std::vector<Cell> Row(const Trace& trace, uint32_t device, const Usage& usage) {
 AnalysisResult RunDevices(const Trace& trace, const AnalysisOptions&) {
   AnalysisResult result;
   Table table{"devices", "GPUs", Columns(), {}, "Percentages are of the window: from the first to the last operation."};
+  if (!trace.device_windows.empty()) table.note = "Percentages are of the window: the selected time.";
   if (!IsRecordedWhole(trace)) table.note += " What lies between two captures is not in it.";
   const RecordedTime recorded(trace);
   Usage sum;
   size_t unused = 0;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     const Usage usage = UsageOf(trace, recorded, device);
-    if (usage.operations == 0) {
+    if (usage.operations == 0 && usage.window_ns == 0) {
       ++unused;
       continue;
     }
@@ -108,7 +110,7 @@ AnalysisResult RunDevices(const Trace& trace, const AnalysisOptions&) {
     table.rows.push_back(Row(trace, device, usage));
     AddMetrics(&result, usage, DeviceScope(trace, device));
   }
-  if (sum.operations > 0) AddMetrics(&result, sum, "");
+  if (sum.window_ns > 0 || sum.operations > 0) AddMetrics(&result, sum, "");
   if (unused > 0)
     table.note += " Not used: " + std::to_string(unused) + " of " + std::to_string(trace.device_ops.size()) + " GPUs.";
   result.tables.push_back(std::move(table));

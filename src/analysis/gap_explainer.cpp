@@ -28,19 +28,27 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
 
 const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
   parts_.clear();
-  const GpuOp& op = trace_.ops[gap.after];
-  const uint32_t call = OutermostCall(trace_, op.api);
-  if (call == kNone || trace_.api_calls[call].thread == kNone) {
+  const GpuOp* op = nullptr;
+  const ApiCall* call = nullptr;
+  uint32_t index = kNone;
+  if (gap.after != kNone) {
+    op = &trace_.ops[gap.after];
+    index = OutermostCall(trace_, op->api);
+    if (index != kNone) call = &trace_.api_calls[index];
+  } else {
+    const DeviceWindow& window = trace_.device_windows[gap.device];
+    op = &window.next;
+    if (window.has_next_call) call = &window.next_call;
+  }
+  if (call == nullptr || call->thread == kNone) {
     parts_.push_back({Cause::kUnknown, gap.DurationNs(), kNone, {}, WhyUnknown(gap)});
   } else {
-    ExplainByCall(gap, call);
+    ExplainByCall(gap, *op, *call, index);
   }
   return parts_;
 }
 
-void GapExplainer::ExplainByCall(const Gap& gap, uint32_t call_index) {
-  const GpuOp& op = trace_.ops[gap.after];
-  const ApiCall& call = trace_.api_calls[call_index];
+void GapExplainer::ExplainByCall(const Gap& gap, const GpuOp& op, const ApiCall& call, uint32_t call_index) {
   if (call.end_ns <= gap.start_ns) {
     return AddQueued(gap, call_index, WaitsForEvent(op, call) ? Cause::kDependency : Cause::kQueue);
   }
@@ -63,7 +71,7 @@ void GapExplainer::ExplainByCall(const Gap& gap, uint32_t call_index) {
 
 // Queued work waits for managed memory that is on its way: prefetches are no operations of their own.
 void GapExplainer::AddQueued(const Gap& gap, uint32_t call, Cause cause) {
-  const std::vector<Interval>& moves = facts_.migrations[trace_.ops[gap.after].device];
+  const std::vector<Interval>& moves = facts_.migrations[gap.device];
   int64_t from_ns = gap.start_ns;
   const auto add = [&](Cause of_part, int64_t until_ns) {
     if (from_ns >= until_ns) return;
@@ -108,7 +116,8 @@ bool GapExplainer::WaitsForEvent(const GpuOp& op, const ApiCall& call) const {
 }
 
 UnknownReason GapExplainer::WhyUnknown(const Gap& gap) const {
-  const GpuOp& op = trace_.ops[gap.after];
+  if (gap.after == kNone && !trace_.device_windows[gap.device].has_next) return UnknownReason::kNotSelected;
+  const GpuOp& op = gap.after == kNone ? trace_.device_windows[gap.device].next : trace_.ops[gap.after];
   if (gap.is_cut_after) return UnknownReason::kCaptureEnded;
   if (op.is_from_before) return UnknownReason::kBeforeCapture;
   if (op.process != kNone && process_has_calls_[op.process] == 0) return UnknownReason::kNoCalls;

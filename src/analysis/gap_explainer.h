@@ -20,7 +20,7 @@ class GapExplainer {
   void See(uint32_t op);
 
  private:
-  void ExplainByCall(const Gap& gap, uint32_t call);
+  void ExplainByCall(const Gap& gap, const GpuOp& op, const ApiCall& call, uint32_t call_index);
   void AddQueued(const Gap& gap, uint32_t call, Cause cause);
   void AddHost(const ApiCall& call, int64_t from_ns, int64_t to_ns);
   UnknownReason WhyUnknown(const Gap& gap) const;

@@ -19,8 +19,9 @@ enum class UnknownReason : uint8_t {
   kBeforeCapture,
   kNotRecorded,
   kCaptureEnded,
+  kNotSelected,
 };
-inline constexpr size_t kUnknownReasonCount = 8;
+inline constexpr size_t kUnknownReasonCount = 9;
 
 // A piece of a gap.
 struct Part {

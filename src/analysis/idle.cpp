@@ -32,7 +32,7 @@ Idle Summarize(const Trace& trace, const RecordedTime& recorded, const AnalysisO
   Idle idle{IdleSummary(trace, options.max_rows, options.min_gap_ns), IdleGroups(trace)};
   IdleSummary& summary = idle.summary;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    if (trace.device_ops[device].first == trace.device_ops[device].last) continue;
+    if (!HasWindow(trace, device)) continue;
     summary.StartDevice(device);
     GapExplainer explainer(trace, facts, recorded);
     summary.EndDevice(ForEachGap(

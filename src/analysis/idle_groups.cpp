@@ -7,7 +7,7 @@ namespace gprof {
 namespace {
 
 // Keys of what comes next without a name of its own, counted from the number of strings; copies by direction follow.
-constexpr uint32_t kNextEnd = 0, kNextFill = 1, kNextGraph = 2, kNextCopy = 3;
+constexpr uint32_t kNextEnd = 0, kNextFill = 1, kNextGraph = 2, kNextNone = 3, kNextCopy = 4;
 constexpr uint32_t kNextKeys = kNextCopy + kDirectionCount;
 constexpr uint32_t kLaunchUnknown = 0, kLaunchEnd = 1, kLaunchKeys = 2;
 constexpr uint32_t kPathUnknown = 0, kPathKeys = 1;
@@ -41,10 +41,9 @@ IdleGroups::IdleGroups(const Trace& trace)
       by_next_(unnamed_ + kNextKeys) {}
 
 void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
-  const uint32_t launch = gap.is_cut_after ? kNone : OutermostCall(trace_, trace_.ops[gap.after].api);
-  const uint32_t next_key = NextKey(gap);
-  const uint32_t launch_key = launch != kNone ? trace_.api_calls[launch].function.value
-                                              : unnamed_ + (gap.is_cut_after ? kLaunchEnd : kLaunchUnknown);
+  const uint32_t launch =
+      gap.is_cut_after || gap.after == kNone ? kNone : OutermostCall(trace_, trace_.ops[gap.after].api);
+  const uint32_t next_key = NextKey(gap), launch_key = LaunchKey(gap, launch);
   for (const Part& part : parts) {
     by_next_.Add(next_key, part.cause, part.duration_ns, gap_number_);
     by_launch_.Add(launch_key, part.cause, part.duration_ns, gap_number_);
@@ -56,9 +55,17 @@ void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
   ++gap_number_;
 }
 
+uint32_t IdleGroups::LaunchKey(const Gap& gap, uint32_t launch) const {
+  if (launch != kNone) return trace_.api_calls[launch].function.value;
+  if (gap.is_cut_after) return unnamed_ + kLaunchEnd;
+  const ApiCall* beyond = gap.after == kNone ? CallAfter(trace_, gap) : nullptr;
+  return beyond == nullptr ? unnamed_ + kLaunchUnknown : beyond->function.value;
+}
+
 uint32_t IdleGroups::NextKey(const Gap& gap) const {
   if (gap.is_cut_after) return unnamed_ + kNextEnd;
-  const GpuOp& op = trace_.ops[gap.after];
+  if (gap.after == kNone && !trace_.device_windows[gap.device].has_next) return unnamed_ + kNextNone;
+  const GpuOp& op = OpAfter(trace_, gap);
   switch (op.kind) {
     case OpKind::kKernel:
       return op.name.value;
@@ -91,6 +98,8 @@ std::string IdleGroups::NextName(uint32_t key) const {
       return "memset";
     case kNextGraph:
       return "graph";
+    case kNextNone:
+      return "(not in the selection)";
     default:
       return "copy " + std::string(DirectionName(static_cast<Direction>(key - unnamed_ - kNextCopy)));
   }

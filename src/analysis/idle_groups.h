@@ -57,6 +57,7 @@ class IdleGroups {
 
  private:
   uint32_t NextKey(const Gap& gap) const;
+  uint32_t LaunchKey(const Gap& gap, uint32_t launch) const;  // launch: outermost call, where it is in the selection
   uint32_t PathKey(const Part& part, uint32_t launch) const;
 
   const Trace& trace_;

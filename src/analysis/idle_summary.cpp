@@ -65,7 +65,7 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
     for (; i < paths_of_gap_.size() && paths_of_gap_[i].first == path; ++i) sum_ns += paths_of_gap_[i].second;
     if (sum_ns > main_ns) main = NameId{path}, main_ns = sum_ns;
   }
-  const uint32_t call = OutermostCall(trace_, trace_.ops[gap.after].api);
+  const uint32_t call = gap.after == kNone ? kNone : OutermostCall(trace_, trace_.ops[gap.after].api);
   if (main.value == 0 && call != kNone && trace_.api_calls[call].range != kNone) {
     main = trace_.ranges[trace_.api_calls[call].range].path;
   }

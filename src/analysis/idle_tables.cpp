@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/gaps.h"
 #include "analysis/names.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
@@ -23,7 +24,8 @@ std::string WhyUnknown(const IdleSummary& summary) {
       {UnknownReason::kBeforeProcess, "the process that launched next had not started"},
       {UnknownReason::kBeforeCapture, "the call was made before the capture"},
       {UnknownReason::kNotRecorded, "the process that launched next was not recorded then"},
-      {UnknownReason::kCaptureEnded, "the capture ended before other work came"}};
+      {UnknownReason::kCaptureEnded, "the capture ended before other work came"},
+      {UnknownReason::kNotSelected, "what came next is not in the selection"}};
   std::string text;
   for (const auto& [reason, words] : kReasons) {
     const int64_t idle_ns = summary.UnknownNs(reason);
@@ -33,19 +35,24 @@ std::string WhyUnknown(const IdleSummary& summary) {
   return text.empty() ? text : text + ".";
 }
 
+std::string NameBefore(const Trace& trace, const Gap& gap) {
+  if (gap.is_cut_before) return "(start of the capture)";
+  return gap.before == kNone ? "(start of the selection)" : OpName(trace, trace.ops[gap.before]);
+}
+
 std::vector<Cell> GapRow(const Trace& trace, const GapStory& story) {
-  const GpuOp& after = trace.ops[story.gap.after];
-  const uint32_t thread = after.api == kNone ? kNone : trace.api_calls[after.api].thread;
+  const GpuOp& after = OpAfter(trace, story.gap);
+  const ApiCall* call = CallAfter(trace, story.gap);
   std::vector<Cell> row = {
       story.gap.start_ns - trace.start_ns,
       story.gap.DurationNs(),
       DeviceScope(trace, story.device),
       SplitText(story.split),
       PathName(trace, story.path),
-      story.gap.is_cut_before ? "(start of the capture)" : OpName(trace, trace.ops[story.gap.before]),
+      NameBefore(trace, story.gap),
       story.gap.is_cut_after ? "(end of the capture)" : OpName(trace, after),
-      FunctionName(trace, after.api),
-      ThreadName(trace, thread),
+      call == nullptr ? FunctionName(trace, kNone) : std::string(trace.Text(call->function)),
+      ThreadName(trace, call == nullptr ? kNone : call->thread),
       int64_t{1}};
   ForEachCause([&](Cause cause) { row.emplace_back(story.split[cause]); });
   return row;

@@ -180,11 +180,9 @@ class LateLaunchFinder {
     if (op.kind != OpKind::kKernel || gap.DurationNs() > kLateLaunchAtMostNs) return;
     const uint32_t call = OutermostCall(trace_, op.api);
     if (call == kNone || !IsByLaunching(call, gap)) return;
-    const int64_t entry_ns = std::max(gap.start_ns, trace_.api_calls[call].start_ns);
-    if (entry_ns >= gap.end_ns) return;
     ++late_.kernels;
     late_.idle_ns += gap.DurationNs();
-    late_.launch_ns += gap.end_ns - entry_ns;
+    late_.launch_ns += gap.end_ns - std::max(gap.start_ns, trace_.api_calls[call].start_ns);
     late_.kernel_ns += op.DurationNs();
   }
 
@@ -192,12 +190,15 @@ class LateLaunchFinder {
   // waited for the GPU nor copied, allocated or loaded.
   bool IsByLaunching(uint32_t call, const Gap& gap) {
     const ApiCall& launch = trace_.api_calls[call];
-    if (launch.end_ns <= gap.start_ns || launch.thread == kNone) return false;
+    if (launch.end_ns <= gap.start_ns || launch.start_ns >= gap.end_ns || launch.thread == kNone) return false;
     if (launch.process != kNone && gap.start_ns < trace_.processes[launch.process].start_ns) return false;
     const uint32_t first = trace_.thread_api_calls[launch.thread].first;
     for (uint32_t i = call; i > first; --i) {
       const ApiCall& before = trace_.api_calls[i - 1];
-      if (before.parent != kNone) continue;
+      if (before.parent != kNone) {
+        i = OutermostCall(trace_, i - 1) + 2;  // which is looked at next
+        continue;
+      }
       if (before.end_ns <= gap.start_ns) break;
       if (MeanwhileOf(before) == Meanwhile::kHoldsUp) return false;
     }

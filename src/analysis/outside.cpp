@@ -17,8 +17,10 @@ std::vector<OutsideWindow> TimeOutsideWindows(const Trace& trace, const Recorded
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     const Trace::Slice slice = trace.device_ops[device];
     if (slice.first == slice.last) continue;
-    const int64_t start_ns = trace.ops[slice.first].start_ns;
-    int64_t end_ns = start_ns;
+    const bool is_selected = !trace.device_windows.empty();
+    const int64_t start_ns =
+        is_selected ? trace.device_windows[device].time.start_ns : trace.ops[slice.first].start_ns;
+    int64_t end_ns = is_selected ? trace.device_windows[device].time.end_ns : start_ns;
     const size_t first = all.size();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       end_ns = std::max(end_ns, trace.ops[i].end_ns);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/calls.h"
+#include "analysis/gaps.h"
 
 namespace gprof {
 namespace {
@@ -20,6 +21,27 @@ constexpr Level kLevels[QueueDepth::kLevels] = {
 // In order already where there is one stream, as it mostly is.
 void Sort(std::vector<int64_t>* times_ns) {
   if (!std::is_sorted(times_ns->begin(), times_ns->end())) std::sort(times_ns->begin(), times_ns->end());
+}
+
+// What is not in the window: times without an operation that were not recorded, in order.
+std::vector<Interval> PausesOf(const Trace& trace, const RecordedTime& recorded, uint32_t device, Interval window) {
+  std::vector<Interval> pauses;
+  if (recorded.IsThroughout(device)) return pauses;
+  const auto add_gap = [&](int64_t from_ns, int64_t to_ns) {
+    if (from_ns >= to_ns) return;
+    recorded.ForEachOfDevice(device, from_ns, to_ns, [&](int64_t start_ns, int64_t end_ns) {
+      if (from_ns < start_ns) pauses.push_back({from_ns, start_ns});
+      from_ns = end_ns;
+    });
+    if (from_ns < to_ns) pauses.push_back({from_ns, to_ns});
+  };
+  int64_t busy_until_ns = window.start_ns;
+  for (uint32_t i = trace.device_ops[device].first; i < trace.device_ops[device].last; ++i) {
+    add_gap(busy_until_ns, trace.ops[i].start_ns);
+    busy_until_ns = std::max(busy_until_ns, trace.ops[i].end_ns);
+  }
+  add_gap(busy_until_ns, window.end_ns);
+  return pauses;
 }
 
 }  // namespace
@@ -43,23 +65,32 @@ QueueDepth QueueDepthOf(const Trace& trace, const RecordedTime& recorded, uint32
   QueueDepth result;
   const Trace::Slice slice = trace.device_ops[device];
   std::vector<int64_t> launches_ns, ends_ns;
+  launches_ns.reserve(slice.last - slice.first);
+  ends_ns.reserve(slice.last - slice.first);
   for (uint32_t i = slice.first; i < slice.last; ++i) {
     const GpuOp& op = trace.ops[i];
     const uint32_t call = OutermostCall(trace, op.api);
     launches_ns.push_back(call == kNone ? op.start_ns : std::min(op.start_ns, trace.api_calls[call].start_ns));
     ends_ns.push_back(op.end_ns);
   }
-  if (ends_ns.empty()) return result;
+  if (!HasWindow(trace, device)) return result;
   Sort(&launches_ns);
   Sort(&ends_ns);
 
-  int64_t from_ns = trace.ops[slice.first].start_ns, depth = 0;
-  const bool is_throughout = recorded.IsThroughout(device);
+  const bool is_selected = !trace.device_windows.empty();
+  const Interval window =
+      is_selected ? trace.device_windows[device].time : Interval{trace.ops[slice.first].start_ns, ends_ns.back()};
+  const std::vector<Interval> pauses = PausesOf(trace, recorded, device, window);
+  size_t pause = 0;  // the next one that is not over
+  int64_t from_ns = window.start_ns, depth = 0;
   const auto advance = [&](int64_t to_ns) {
     if (to_ns <= from_ns) return;
     int64_t& time_ns = result.time_ns[QueueDepth::LevelOf(depth)];
-    time_ns += is_throughout ? to_ns - from_ns
-                             : recorded.ForEachOfDevice(device, from_ns, to_ns, [](int64_t, int64_t) {});
+    time_ns += to_ns - from_ns;
+    for (; pause < pauses.size() && pauses[pause].start_ns < to_ns; ++pause) {
+      time_ns -= std::min(pauses[pause].end_ns, to_ns) - std::max(pauses[pause].start_ns, from_ns);
+      if (pauses[pause].end_ns > to_ns) break;
+    }
     from_ns = to_ns;
   };
   size_t launched = 0;
@@ -72,6 +103,7 @@ QueueDepth QueueDepthOf(const Trace& trace, const RecordedTime& recorded, uint32
     advance(end_ns);
     --depth;
   }
+  if (is_selected) advance(trace.device_windows[device].time.end_ns);
   return result;
 }
 

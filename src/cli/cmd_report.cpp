@@ -15,6 +15,7 @@
 #include "cli/leftovers.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/selection_arguments.h"
 #include "cli/talk.h"
 
 namespace gprof::cli {
@@ -40,7 +41,10 @@ class ReportCommand : public Command {
         ->group("What is shown");
     app.add_option("--skip", skip_, "all analyses but these")->type_name("LIST")->group("What is shown");
     app.add_flag("--list", wants_list_, "list the analyses and stop")->group("What is shown");
-    app.add_option("--rows", rows_, "rows of a table at most: 10 in text and 100 in JSON by default, 0 for all")
+    app.add_option("--sort", sort_, "sort tables by this column, named as in JSON: total_ns, count, name")
+        ->type_name("COLUMN")
+        ->group("What is shown");
+    app.add_option("--rows,--top", rows_, "rows of a table at most: 10 in text and 100 in JSON by default, 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, 1'000'000'000))
         ->group("What is shown");
@@ -52,6 +56,7 @@ class ReportCommand : public Command {
                    "the NVTX range that is one step, by its name or path; found by itself without this")
         ->type_name("NAME|PATH")
         ->group("What is shown");
+    selection_.AddOptions(app);
     app.add_option("--format", format_, "text (default) or json")
         ->type_name("text|json")
         ->check(OneOf({"text", "json"}))
@@ -69,12 +74,17 @@ class ReportCommand : public Command {
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
     options_.max_rows = rows_.value_or(format_ == "json" ? kJsonRows : kTextRows);
     RecoverEarlierRuns();
-    const Trace trace = LoadTrace(trace_);
+    const Selection selection = selection_.Read();
+    const Trace whole = LoadTrace(trace_);
+    const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
+    const Trace& trace = selection.IsEmpty() ? whole : selected;
     if (!options_.step.empty() && !FindStep(trace, options_.step)) {
       throw Error(ExitCode::kUsage, "no NVTX range of this trace is '" + options_.step + "'",
                   "gprof-cli report --only nvtx shows the ranges; --step wants one that is pushed and popped");
     }
-    Report report = RunAnalyses(trace, analyses, options_);
+    Report report = Analyse(trace, analyses);
+    if (!selection.IsEmpty()) report.whole = &whole;
+    report.selected = Describe(selection);
     report.has_details = !only_.empty();
     const bool is_file = !output_.empty() && output_ != "-";
     // A file is not a terminal, whatever stdout is.
@@ -89,6 +99,18 @@ class ReportCommand : public Command {
   }
 
  private:
+  // What is sorted in another way than the analyses do is cut afterwards.
+  Report Analyse(const Trace& trace, const std::vector<const Analysis*>& analyses) const {
+    AnalysisOptions options = options_;
+    if (!sort_.empty()) options.max_rows = 0;
+    Report report = RunAnalyses(trace, analyses, options);
+    if (!sort_.empty() && !SortTables(sort_, options_.max_rows, &report)) {
+      throw Error(ExitCode::kUsage, "no table has a column '" + sort_ + "'",
+                  "docs/metrics.md lists the columns of the tables; --format json shows them");
+    }
+    return report;
+  }
+
   std::vector<const Analysis*> Choose() const {
     std::vector<const Analysis*> only, skip, chosen;
     if (!only_.empty()) {
@@ -116,7 +138,8 @@ class ReportCommand : public Command {
     return CodeOf(ExitCode::kGood);
   }
 
-  std::string trace_, only_, skip_, min_gap_, output_;
+  SelectionArguments selection_;
+  std::string trace_, only_, skip_, min_gap_, output_, sort_;
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
   bool wants_list_ = false;

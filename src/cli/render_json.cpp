@@ -74,7 +74,8 @@ Json FindingJson(const Finding& finding) {
 std::string RenderReportJson(const Report& report) {
   Json json;
   json["schema"] = "gprof.report/1";
-  AddTraceFacts(report.trace, &json);
+  AddTraceFacts(report.Whole(), &json);
+  json["selected"] = report.selected;
   json["findings"] = Json::array();
   for (const Finding& finding : report.findings) json["findings"].push_back(FindingJson(finding));
   json["metrics"] = Json::array();

@@ -23,7 +23,7 @@ constexpr std::size_t kFirstFindings = 3;
 class TextReport {
  public:
   TextReport(const Report& report, const Terminal& terminal)
-      : report_(report), trace_(report.trace), terminal_(terminal), style_(terminal.has_color) {
+      : report_(report), trace_(report.Whole()), terminal_(terminal), style_(terminal.has_color) {
     prose_ = terminal_;
     prose_.columns = std::min(terminal_.columns, kMaxProse);
   }
@@ -51,6 +51,7 @@ class TextReport {
       AddLine("Time",
               FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
     }
+    AddLine("Selected", report_.selected);
     const std::string captures = CapturesText(trace_), mode = CaptureModeText(trace_);
     if (!captures.empty()) AddLine("Recorded", captures + (mode.empty() ? "" : ": " + mode));
   }
@@ -99,6 +100,10 @@ class TextReport {
   void Health() { out_ += RenderHealth(trace_, HealthOf(trace_), prose_); }
 
   void NoGpuWork() {
+    if (!trace_.ops.empty() && report_.trace.ops.empty()) {
+      Heading("No GPU work in what was selected");
+      return;
+    }
     const std::vector<std::string> reasons = WhyNoGpuWork(trace_);
     if (reasons.empty()) return;
     Heading("No GPU work in this trace");

@@ -1,6 +1,7 @@
 // The result of all analyses of a trace, ready to be printed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,18 @@ struct Section {
 };
 
 struct Report {
-  const Trace& trace;
+  const Trace& trace;             // what was analysed: a selection, or all of it
   std::vector<Section> sections;
   std::vector<Finding> findings;  // of all sections, the most rewarding first
   bool has_details = false;       // the analyses were asked for by name: text shows all their tables
+  const Trace* whole = nullptr;   // what `trace` was selected from; nullptr: it is all of it
+  std::string selected;           // what was selected, in words
+  const Trace& Whole() const { return whole == nullptr ? trace : *whole; }
 };
+
+// Sorts the rows of every table with a column of that key: numbers from large to small, text by the alphabet; what has
+// no value comes last. Then cuts them. False: no table has such a column.
+bool SortTables(const std::string& column, uint32_t max_rows, Report* report);
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);
 

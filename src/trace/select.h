@@ -1,0 +1,42 @@
+// A part of a trace: the same model with less in it, so that every analysis works on it as on the whole.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+struct Selection {
+  std::vector<uint32_t> devices;       // by ordinal
+  std::vector<std::string> processes;  // pid or name
+  std::vector<std::string> threads;    // tid or name
+  std::vector<std::string> streams;    // id or name
+  std::string kernel;                  // regular expression, found anywhere in the demangled name
+  std::string nvtx;                    // path of ranges, * and ? stand for any characters and any one
+  std::optional<Interval> time;        // from the start of the trace
+  std::optional<uint32_t> capture;     // number
+  bool IsEmpty() const {
+    return devices.empty() && processes.empty() && threads.empty() && streams.empty() && kernel.empty() &&
+           nvtx.empty() && !time && !capture;
+  }
+};
+
+// What is left of `trace`:
+//   devices, streams, kernel   operations on the GPU; the calls and ranges of the host stay, as they explain the gaps
+//   processes, threads         what these did, and the operations that they launched
+//   nvtx                       the ranges with that path, what is within them, and the operations launched there; idle
+//                              time counts inside the ranges only
+//   time, capture              what overlaps with it, clipped to it, to the nanosecond. The call of an operation that is
+//                              left stays, without a length where it lies before
+// Health, losses, notices and the span of the trace are those of the whole. Throws Error for what selects nothing.
+Trace Select(Trace trace, const Selection& selection);
+
+// Whether `text` is like `pattern`, in which * stands for any characters and ? for any one.
+bool MatchesGlob(std::string_view pattern, std::string_view text);
+
+}  // namespace gprof
