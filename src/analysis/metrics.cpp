@@ -189,6 +189,15 @@ constexpr MetricInfo kCatalogue[] = {
     {"nvtx.gpu_busy_ns", kNs, kLower, kTimed, "GPU time of the operations launched within the range"},
     {"nvtx.kernels", kCount, kNeither, kExact, "kernels launched within the range"},
 
+    {"balance.waiting_ns", kNs, kLower, kTimed, "idle time of a GPU while another was busy, summed over the GPUs"},
+    {"balance.imbalance_percent", kPercent, kLower, kTimed,
+     "busy time of the busiest GPU above the mean, in percent of the mean"},
+    {"balance.peer_bytes", kBytes, kNeither, kExact, "bytes copied between GPUs"},
+    {"nccl.kernels", kCount, kNeither, kExact, "kernels of NCCL"},
+    {"nccl.total_ns", kNs, kLower, kTimed, "time with a kernel of NCCL running, summed over the GPUs"},
+    {"nccl.exposed_ns", kNs, kLower, kTimed, "part of it with no other kernel running on the same GPU"},
+    {"nccl.exposed_percent", kPercent, kLower, kTimed, "exposed time in percent of the time of NCCL"},
+
     {"step.count", kCount, kNeither, kExact, "iterations of the NVTX range that stands for a step"},
     {"step.warmup_count", kCount, kNeither, kTimed, "slow iterations before the first that is not slow"},
     {"step.outliers", kCount, kLower, kTimed, "later iterations longer than the median by 5 times the median deviation"},

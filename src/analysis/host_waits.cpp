@@ -1,0 +1,166 @@
+#include "analysis/host_waits.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analysis/calls.h"
+#include "analysis/gap_explainer.h"
+#include "analysis/gaps.h"
+#include "analysis/implied_waits.h"
+
+namespace gprof {
+namespace {
+
+using trace::SyncKind;
+
+WaitKind KindOf(SyncKind kind) {
+  switch (kind) {
+    case SyncKind::kEvent:
+      return WaitKind::kEvent;
+    case SyncKind::kStream:
+      return WaitKind::kStream;
+    case SyncKind::kContext:
+      return WaitKind::kDevice;
+    case SyncKind::kStreamWaitEvent:
+    case SyncKind::kUnknown:
+      break;
+  }
+  return WaitKind::kOther;
+}
+
+WaitKind KindByName(std::string_view function) {
+  const auto has = [&](std::string_view part) { return function.find(part) != std::string_view::npos; };
+  if (has("Event")) return WaitKind::kEvent;
+  if (has("Stream")) return WaitKind::kStream;
+  return has("Device") || has("Ctx") ? WaitKind::kDevice : WaitKind::kOther;
+}
+
+WaitKind KindOfMemoryCall(std::string_view function) {
+  const auto has = [&](std::string_view part) { return function.find(part) != std::string_view::npos; };
+  return has("Free") || has("Unregister") ? WaitKind::kFree : WaitKind::kMemory;
+}
+
+class Collector {
+ public:
+  Collector(const Trace& trace, const HostFacts& facts)
+      : trace_(trace),
+        facts_(facts),
+        recorded_(trace.api_calls.size(), SyncKind::kUnknown),
+        site_of_call_(trace.api_calls.size(), kNone) {}
+
+  HostWaits Run() {
+    AddCalls();
+    for (const Sync& sync : trace_.syncs) {  // those whose call is not in the trace
+      if (sync.api != kNone || sync.kind == SyncKind::kStreamWaitEvent) continue;
+      Add(SiteOf({KindOf(sync.kind), 0, sync.thread, 0}), sync.DurationNs());
+    }
+    AddIdle();
+    return std::move(result_);
+  }
+
+ private:
+  using Key = std::tuple<WaitKind, uint32_t, uint32_t, uint32_t>;  // function, thread, path
+
+  void AddCalls() {
+    // What CUPTI says is better than what the name says.
+    for (const Sync& sync : trace_.syncs) {
+      if (sync.api != kNone) recorded_[OutermostCall(trace_, sync.api)] = sync.kind;
+    }
+    std::vector<uint8_t> is_implied(trace_.api_calls.size(), 0);
+    for (uint32_t call : ImpliedWaits(trace_)) is_implied[call] = 1;
+    for (uint32_t i = 0; i < trace_.api_calls.size(); ++i) {
+      const ApiCall& call = trace_.api_calls[i];
+      if (call.parent != kNone) continue;
+      if (call.api_class == ApiClass::kSync) {
+        const WaitKind kind = recorded_[i] == SyncKind::kUnknown ? KindByName(trace_.Text(call.function))
+                                                                 : KindOf(recorded_[i]);
+        AddCall(i, kind);
+      } else if (facts_.blocking_copies[i] != 0) {
+        AddCall(i, call.api_class == ApiClass::kMemset ? WaitKind::kFill : WaitKind::kCopy);
+      } else if (is_implied[i] != 0) {
+        AddCall(i, KindOfMemoryCall(trace_.Text(call.function)));
+      }
+    }
+  }
+
+  void AddCall(uint32_t index, WaitKind kind) {
+    const ApiCall& call = trace_.api_calls[index];
+    const uint32_t path = call.range == kNone ? 0 : trace_.ranges[call.range].path.value;
+    const uint32_t site = SiteOf({kind, call.function.value, call.thread, path});
+    site_of_call_[index] = site;
+    Add(site, call.DurationNs());
+  }
+
+  void Add(uint32_t index, int64_t duration_ns) {
+    WaitSite& site = result_.sites[index];
+    ++site.count;
+    site.blocked_ns += duration_ns;
+    site.longest_ns = std::max(site.longest_ns, duration_ns);
+    result_.waits.emplace_back(index, duration_ns);
+  }
+
+  uint32_t SiteOf(const Key& key) {
+    if (last_site_ != kNone && key == last_key_) return last_site_;  // as in most loops
+    const auto next = static_cast<uint32_t>(result_.sites.size());
+    const auto [found, is_new] = numbers_.try_emplace(key, next);
+    if (is_new) {
+      const auto& [kind, function, thread, path] = key;
+      result_.sites.push_back({kind, NameId{function}, thread, NameId{path}, 0, 0, 0, 0});
+    }
+    last_key_ = key;
+    return last_site_ = found->second;
+  }
+
+  // Explains only those gaps of which a waiting call may be a part: the thread came to its launching call after the gap
+  // had begun, or that call copies pageable memory. The rest is queue and launch time.
+  void AddIdle() {
+    const RecordedTime recorded(trace_);
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
+      GapExplainer explainer(trace_, facts_, recorded);
+      result_.window_ns += ForEachGap(
+          trace_, recorded, device,
+          [&](const Gap& gap) {
+            if (result_.sites.empty()) return;
+            if (gap.after == kNone) return AddParts(explainer.Explain(gap));  // it ends beyond the selected time
+            const GpuOp& op = trace_.ops[gap.after];
+            const uint32_t call = OutermostCall(trace_, op.api);
+            if (call == kNone) return;
+            if (trace_.api_calls[call].start_ns > gap.start_ns || op.IsPageable()) AddParts(explainer.Explain(gap));
+          },
+          [](uint32_t) {});
+    }
+  }
+
+  void AddParts(const std::vector<Part>& parts) {
+    for (const Part& part : parts) {
+      const bool is_wait = part.cause == Cause::kSync || part.cause == Cause::kCopy || part.cause == Cause::kMemory;
+      if (!is_wait || part.call == kNone || site_of_call_[part.call] == kNone) continue;
+      result_.sites[site_of_call_[part.call]].idle_ns += part.duration_ns;
+    }
+  }
+
+  const Trace& trace_;
+  const HostFacts& facts_;
+  HostWaits result_;
+  std::vector<SyncKind> recorded_;       // by call
+  std::vector<uint32_t> site_of_call_;   // kNone where it does not wait
+  std::map<Key, uint32_t> numbers_;
+  Key last_key_;
+  uint32_t last_site_ = kNone;
+};
+
+}  // namespace
+
+std::string_view WaitName(WaitKind kind) {
+  constexpr std::string_view kNames[kWaitKindCount] = {"device", "stream", "event", "other",
+                                                       "copy",   "fill",   "free",  "memory"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+HostWaits HostWaitsOf(const Trace& trace) {
+  const HostFacts facts(trace);
+  return Collector(trace, facts).Run();
+}
+
+}  // namespace gprof

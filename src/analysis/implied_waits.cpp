@@ -1,0 +1,84 @@
+#include "analysis/implied_waits.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kLeastWaitNs = 5'000;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
+
+struct Candidate {
+  uint32_t call = kNone;
+  int64_t entry_until_ns = kNever, return_until_ns = kNever;  // end of the work that had started by then
+};
+
+struct Question {
+  int64_t time_ns = 0;
+  uint32_t candidate = 0, process = 0;
+  bool is_entry = false;
+};
+
+std::vector<Candidate> CandidatesOf(const Trace& trace) {
+  std::vector<Candidate> candidates;
+  for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
+    const ApiCall& call = trace.api_calls[i];
+    if (call.api_class != ApiClass::kMemory || call.parent != kNone || call.process == kNone) continue;
+    if (call.DurationNs() < kLeastWaitNs) continue;
+    if (trace.Text(call.function).find("Async") == std::string_view::npos) candidates.push_back({i, kNever, kNever});
+  }
+  return candidates;
+}
+
+std::vector<Question> QuestionsOf(const Trace& trace, const std::vector<Candidate>& candidates) {
+  std::vector<Question> questions;
+  questions.reserve(2 * candidates.size());
+  for (uint32_t i = 0; i < candidates.size(); ++i) {
+    const ApiCall& call = trace.api_calls[candidates[i].call];
+    questions.push_back({call.start_ns, i, call.process, true});
+    questions.push_back({call.end_ns, i, call.process, false});
+  }
+  std::sort(questions.begin(), questions.end(),
+            [](const Question& a, const Question& b) { return a.time_ns < b.time_ns; });
+  return questions;
+}
+
+// Moves along the operations of each device once, and answers the questions in order of time.
+void Answer(const Trace& trace, const std::vector<Question>& questions, std::vector<Candidate>* candidates) {
+  for (const Trace::Slice slice : trace.device_ops) {
+    std::vector<int64_t> until_ns(trace.processes.size(), kNever);
+    uint32_t next = slice.first;
+    for (const Question& question : questions) {
+      for (; next < slice.last && trace.ops[next].start_ns < question.time_ns; ++next) {
+        const GpuOp& op = trace.ops[next];
+        if (op.process != kNone) until_ns[op.process] = std::max(until_ns[op.process], op.end_ns);
+      }
+      Candidate& candidate = (*candidates)[question.candidate];
+      int64_t& answer_ns = question.is_entry ? candidate.entry_until_ns : candidate.return_until_ns;
+      answer_ns = std::max(answer_ns, until_ns[question.process]);
+    }
+  }
+}
+
+bool HasWaited(const ApiCall& call, const Candidate& candidate) {
+  if (candidate.entry_until_ns <= call.start_ns || candidate.return_until_ns > call.end_ns) return false;
+  const int64_t waited_ns = candidate.return_until_ns - call.start_ns;
+  return waited_ns >= kLeastWaitNs && 2 * waited_ns >= call.DurationNs();
+}
+
+}  // namespace
+
+std::vector<uint32_t> ImpliedWaits(const Trace& trace) {
+  std::vector<Candidate> candidates = CandidatesOf(trace);
+  if (candidates.empty()) return {};
+  Answer(trace, QuestionsOf(trace, candidates), &candidates);
+  std::vector<uint32_t> calls;
+  for (const Candidate& candidate : candidates) {
+    if (HasWaited(trace.api_calls[candidate.call], candidate)) calls.push_back(candidate.call);
+  }
+  return calls;
+}
+
+}  // namespace gprof
