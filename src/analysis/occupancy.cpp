@@ -71,7 +71,7 @@ Use UseOf(const trace::DeviceRecord& device, const trace::KernelShapeRecord& sha
   // A grid that fits on the device lasts as long as the SM with the most blocks; a larger one goes in rounds.
   const int64_t round = use.blocks <= slots ? sms : slots;
   const int64_t rounds = use.blocks / round + (use.blocks % round != 0);
-  use.sm_share = rounds == 0 ? 1 : blocks / (static_cast<double>(rounds) * static_cast<double>(round));
+  use.sm_share = rounds == 0 ? 1 : std::min(blocks / (static_cast<double>(rounds) * static_cast<double>(round)), 1.0);
   const int64_t warp = device.warp_size, warps = (use.threads + warp - 1) / warp;
   use.lane_share = static_cast<double>(use.threads) / static_cast<double>(warps * warp);
   return use;
@@ -95,7 +95,7 @@ Summary Summarize(const Trace& trace) {
     const trace::DeviceRecord& device = trace.devices[launches.device].facts;
     const trace::KernelShapeRecord& shape = trace.shapes[launches.shape];
     const std::optional<Occupancy> occupancy = OccupancyOf(device, shape);
-    if (!occupancy || device.sm_count == 0) {
+    if (!occupancy) {
       summary.unknown += launches.count;
       continue;
     }

@@ -11,6 +11,26 @@ namespace {
 
 constexpr uint32_t kReservedByDriver = 1024;  // bytes of shared memory of every block, from compute capability 8.0 on
 
+// The calculator works with ints, and divides: a damaged trace must not get into it.
+bool IsSensible(const trace::DeviceRecord& device, const trace::KernelShapeRecord& shape) {
+  constexpr uint32_t kMostThreads = 1u << 16, kMostRegisters = 1u << 24, kMostShared = 1u << 28;
+  return device.warp_size > 0 && device.warp_size <= 1024 && device.max_threads_per_sm >= device.warp_size &&
+         device.max_threads_per_sm <= kMostThreads && device.max_threads_per_block <= kMostThreads &&
+         device.max_registers_per_sm <= kMostRegisters && device.max_registers_per_block <= kMostRegisters &&
+         device.max_shared_bytes_per_sm > kReservedByDriver && device.max_shared_bytes_per_sm <= kMostShared &&
+         device.max_shared_bytes_per_block <= kMostShared && device.compute_major < 1000 && device.compute_minor < 1000 &&
+         device.sm_count > 0 && device.sm_count <= kMostThreads && shape.registers_per_thread <= 1024 &&
+         shape.static_shared_bytes <= device.max_shared_bytes_per_sm &&
+         shape.dynamic_shared_bytes <= device.max_shared_bytes_per_sm;
+}
+
+// Of a block; 0 for one that is larger than the device takes.
+uint32_t ThreadsOf(const trace::DeviceRecord& device, const trace::KernelShapeRecord& shape) {
+  const uint64_t most = device.max_threads_per_block, xy = uint64_t{shape.block_x} * shape.block_y;
+  if (xy > most || shape.block_z > most || xy * shape.block_z > most) return 0;
+  return static_cast<uint32_t>(xy * shape.block_z);
+}
+
 cudaOccDeviceProp PropertiesOf(const trace::DeviceRecord& device) {
   cudaOccDeviceProp result;
   result.computeMajor = static_cast<int>(device.compute_major);
@@ -61,11 +81,9 @@ std::string LimiterOf(const cudaOccResult& result) {
 bool HasOccupancyCalculator() { return true; }
 
 std::optional<Occupancy> OccupancyOf(const trace::DeviceRecord& device, const trace::KernelShapeRecord& shape) {
-  const uint64_t threads = uint64_t{shape.block_x} * shape.block_y * shape.block_z;
-  // The calculator would divide by what a damaged trace does not say.
-  if (device.warp_size == 0 || device.max_threads_per_sm < device.warp_size) return std::nullopt;
-  if (threads == 0 || threads > device.max_threads_per_block) return std::nullopt;
-  if (device.max_shared_bytes_per_sm <= kReservedByDriver) return std::nullopt;
+  if (!IsSensible(device, shape)) return std::nullopt;
+  const uint32_t threads = ThreadsOf(device, shape);
+  if (threads == 0) return std::nullopt;
   const cudaOccDeviceProp properties = PropertiesOf(device);
   const cudaOccFuncAttributes attributes = AttributesOf(device, shape);
   const cudaOccDeviceState state;
@@ -75,10 +93,10 @@ std::optional<Occupancy> OccupancyOf(const trace::DeviceRecord& device, const tr
       result.activeBlocksPerMultiprocessor <= 0) {
     return std::nullopt;
   }
-  const uint64_t warps = (threads + device.warp_size - 1) / device.warp_size;
+  const uint32_t warps = (threads + device.warp_size - 1) / device.warp_size;
   Occupancy occupancy;
   occupancy.blocks_per_sm = result.activeBlocksPerMultiprocessor;
-  occupancy.percent = 100.0 * static_cast<double>(warps * static_cast<uint64_t>(occupancy.blocks_per_sm)) /
+  occupancy.percent = 100.0 * static_cast<double>(warps * occupancy.blocks_per_sm) /
                       static_cast<double>(device.max_threads_per_sm / device.warp_size);
   if (occupancy.percent < 100) occupancy.limiter = LimiterOf(result);
   return occupancy;

@@ -85,6 +85,16 @@ TEST_F(OccupancyTest, NotOfWhatIsNotKnown) {
   EXPECT_FALSE(OccupancyOf(H200(), Shape(1, 2048, 16)).has_value());             // no such block
   EXPECT_FALSE(OccupancyOf(H200(), Shape(1, 32, 16, 0, 300 * 1024)).has_value());  // does not fit
   EXPECT_FALSE(OccupancyOf(Gpu(99, 132, 228), Shape(1, 32, 16)).has_value());
+  trace::KernelShapeRecord shape = Shape(1, 0x80000000u, 0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu);  // of a damaged trace
+  shape.block_y = shape.block_z = 2;
+  EXPECT_FALSE(OccupancyOf(H200(), shape).has_value());
+  EXPECT_FALSE(OccupancyOf(H200(), Shape(1, 32, 0xFFFFFFFFu)).has_value());
+  trace::DeviceRecord device = H200();
+  device.warp_size = 0x80000000u;
+  EXPECT_FALSE(OccupancyOf(device, Shape(1, 32, 16)).has_value());
+  device = H200();
+  device.max_registers_per_sm = 0xFFFFFFFFu;
+  EXPECT_FALSE(OccupancyOf(device, Shape(1, 32, 16)).has_value());
 }
 
 // One kernel of 1 ms on an H200.
@@ -155,6 +165,13 @@ TEST_F(OccupancyTest, RankedByWhatIsNotUsed) {
   EXPECT_EQ(IntOf(table, 0, "unused_ns"), 100);
   EXPECT_EQ(TextOf(table, 1, "kernel"), "full");
   EXPECT_EQ(IntOf(table, 1, "unused_ns"), 0);
+}
+
+TEST_F(OccupancyTest, GridsOfADamagedTrace) {
+  trace::KernelShapeRecord shape = Shape(0xFFFFFFFFu, 256, 32);
+  shape.grid_y = shape.grid_z = 0xFFFFFFFFu;
+  EXPECT_EQ(IntOf(TableOf(OneKernel(shape), "occupancy"), 0, "unused_ns"), 0);
+  EXPECT_EQ(IntOf(TableOf(OneKernel(Shape(0, 256, 32)), "occupancy"), 0, "unused_ns"), 0);
 }
 
 TEST_F(OccupancyTest, KernelsOfAnUnknownGpuAreCounted) {
