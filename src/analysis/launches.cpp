@@ -280,7 +280,7 @@ AnalysisResult RunLaunches(const Trace& trace, const AnalysisOptions& options) {
   std::vector<std::pair<uint32_t, QueueDepth>> devices;
   QueueDepth sum;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    if (trace.device_ops[device].first == trace.device_ops[device].last) continue;
+    if (!HasWindow(trace, device)) continue;
     devices.emplace_back(device, QueueDepthOf(trace, recorded, device));
     sum.Add(devices.back().second);
     AddDepthMetrics(&result, devices.back().second, DeviceScope(trace, device));

@@ -172,6 +172,7 @@ Split SplitOf(const Trace& trace, uint32_t launch_call, uint32_t context_call, i
 
 // Of the processes that were recorded from their beginning and used a GPU.
 std::vector<Startup> Measure(const Trace& trace) {
+  if (!trace.device_windows.empty()) return {};  // a time was selected: what came first is not known
   std::vector<uint32_t> first_op(trace.processes.size(), kNone);
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];

@@ -2,6 +2,7 @@
 
 #include "analysis/analyses.h"
 #include "analysis/queue_depth.h"
+#include "random_trace.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -68,6 +69,80 @@ TEST(Launches, ALongPauseIsNotTheLaunch) {
   const AnalysisResult result = RunLaunches(maker.Finish(), {});
   EXPECT_EQ(FindingOf(result, "launch.bound"), nullptr);
   EXPECT_EQ(MetricOf(result, "launches.late_kernels"), 0);
+}
+
+// Twenty kernels that come 6 us after the GPU ran dry; before each launch the host makes a call of 2 us.
+AnalysisResult WithCallBetween(std::string_view function, bool is_overhead = false) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 20; ++i) {
+    const int64_t now_ns = i * 10 * kUs;
+    maker.Launch(now_ns, now_ns + 3 * kUs, now_ns + 2 * kUs, now_ns + 6 * kUs);
+    if (is_overhead) {
+      maker.AddOverhead(now_ns + 7 * kUs, now_ns + 9 * kUs, 3u << 16);
+    } else {
+      maker.AddCall(now_ns + 7 * kUs, now_ns + 9 * kUs, function);
+    }
+  }
+  return RunLaunches(maker.Finish(), {});
+}
+
+TEST(Launches, WhatHoldsUpTheHostIsNotTheLaunch) {
+  for (const char* function : {"cudaStreamQuery", "cudaEventRecord", "cudaMemcpyAsync", "cudaMemsetAsync"}) {
+    EXPECT_EQ(MetricOf(WithCallBetween(function), "launches.late_kernels"), 19) << function;
+  }
+  for (const char* function : {"cudaStreamSynchronize", "cudaMemcpy", "cudaMalloc", "cuModuleLoad", "cudaMemset"}) {
+    EXPECT_EQ(MetricOf(WithCallBetween(function), "launches.late_kernels"), 0) << function;
+  }
+  EXPECT_EQ(MetricOf(WithCallBetween("", true), "launches.late_kernels"), 0);
+}
+
+TEST(Launches, CallsWithinCallsDoNotHideTheOuterOne) {
+  for (const char* function : {"cudaStreamSynchronize", "cudaEventRecord"}) {
+    TraceMaker maker;
+    for (int64_t i = 0; i < 20; ++i) {
+      const int64_t now_ns = i * 10 * kUs;
+      maker.Launch(now_ns, now_ns + 3 * kUs, now_ns + 2 * kUs, now_ns + 6 * kUs);
+      const uint32_t call = maker.AddCall(now_ns + 4 * kUs, now_ns + 9 * kUs, function);
+      const uint32_t inner = maker.AddInnerCall(now_ns + 4 * kUs, now_ns + 5 * kUs, "cuQuery", call);
+      maker.AddInnerCall(now_ns + 4 * kUs, now_ns + 4500, "cuQuery", inner);
+    }
+    const bool holds_up = std::string_view(function) == "cudaStreamSynchronize";
+    EXPECT_EQ(MetricOf(RunLaunches(maker.Finish(), {}), "launches.late_kernels"), holds_up ? 0 : 19) << function;
+  }
+}
+
+TEST(Launches, QueuedWorkIsNotLate) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 20; ++i) maker.Launch(i * 100, i * 100 + 50, i * 10 * kUs, i * 10 * kUs + 5 * kUs);
+  EXPECT_EQ(MetricOf(RunLaunches(maker.Finish(), {}), "launches.late_kernels"), 0);
+}
+
+// The idle time of late launches is a part of what `idle` says of launches, other calls and the host.
+TEST(Launches, NeverMoreThanTheIdleTimeOfTheirCauses) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    const Trace trace = RandomTrace(seed);
+    if (trace.ops.empty()) continue;
+    const AnalysisResult idle = RunIdle(trace, {});
+    const double most_ns = MetricOf(idle, "idle.launch_ns") + MetricOf(idle, "idle.api_ns") +
+                           MetricOf(idle, "idle.host_ns") + MetricOf(idle, "idle.copy_ns") +
+                           MetricOf(idle, "idle.load_ns") + MetricOf(idle, "idle.profiler_ns") +
+                           MetricOf(idle, "idle.unknown_ns");
+    EXPECT_LE(MetricOf(RunLaunches(trace, {}), "launches.late_idle_ns"), most_ns) << seed;
+  }
+}
+
+// Depth 0 is idle time, and all depths together are the window.
+TEST(QueueDepth, SumsToTheWindow) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    const Trace trace = RandomTrace(seed);
+    const AnalysisResult result = RunLaunches(trace, {}), devices = RunDevices(trace, {});
+    for (const Metric& metric : devices.metrics) {
+      if (metric.id != "gpu.window_ns" || metric.scope.empty()) continue;
+      const auto of = [&](std::string_view id) { return MetricOf(result, id, metric.scope); };
+      EXPECT_EQ(of("launches.depth0_ns") + of("launches.depth1_ns") + of("launches.depth2_ns"), metric.value) << seed;
+      EXPECT_LE(of("launches.depth0_ns"), MetricOf(devices, "gpu.idle_ns", metric.scope)) << seed;
+    }
+  }
 }
 
 TEST(Launches, CallQueueAndRunOfEachKernel) {
@@ -138,6 +213,20 @@ TEST(QueueDepth, NotRecordedTimeIsLeftOut) {
   const AnalysisResult result = RunLaunches(maker.Finish(), {});
   EXPECT_EQ(MetricOf(result, "launches.depth0_ns"), 40 + 10);
   EXPECT_EQ(MetricOf(result, "launches.depth1_ns"), 50 + 50);
+}
+
+TEST(QueueDepth, OfASelectedTime) {
+  TraceMaker maker;
+  maker.Launch(20, 25, 30, 60);
+  maker.trace().device_windows.resize(1);
+  maker.trace().device_windows[0].time = {10, 100};
+  const AnalysisResult result = RunLaunches(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "launches.depth0_ns"), 10 + 40);
+  EXPECT_EQ(MetricOf(result, "launches.depth1_ns"), 40);
+  TraceMaker nothing;
+  nothing.trace().device_windows.resize(1);
+  nothing.trace().device_windows[0].time = {10, 100};
+  EXPECT_EQ(MetricOf(RunLaunches(nothing.Finish(), {}), "launches.depth0_ns"), 90);
 }
 
 TEST(QueueDepth, LevelsHaveNames) {

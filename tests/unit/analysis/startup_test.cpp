@@ -102,6 +102,14 @@ TEST(Startup, NotOfWhatWasNotRecorded) {
   EXPECT_EQ(MetricOf(result, "startup.longest_ns"), 0);
 }
 
+TEST(Startup, NotOfASelectedTime) {
+  TraceMaker maker;
+  maker.Launch(100, 110, 120, 200);
+  maker.trace().device_windows.resize(1);
+  maker.trace().device_windows[0].time = {100, 300};
+  EXPECT_TRUE(TableOf(RunStartup(maker.Finish(), {}), "startup").rows.empty());
+}
+
 TEST(Startup, FirstLaunchesOfKernels) {
   TraceMaker maker;
   int64_t now_ns = 0;
