@@ -83,7 +83,7 @@ class Randomiser {
         op = &maker_.AddFill(start_ns, end_ns, 64, call);
         break;
       default:
-        op = &maker_.AddKernel(start_ns, end_ns, call, OneIn(2) ? "first" : "second");
+        op = &maker_.AddKernel(start_ns, end_ns, call, OneIn(2) ? "first" : OneIn(2) ? "ncclKernel" : "second");
         if (OneIn(5)) op->kind = OpKind::kGraph;
     }
     op->device = Pick(maker_.trace().devices.size());

@@ -1,0 +1,261 @@
+#include "analysis/critical_walk.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "analysis/calls.h"
+
+namespace gprof {
+namespace {
+
+// Work that starts that soon after other work on its GPU ended was held up by it: a default stream, an engine, the SMs.
+constexpr int64_t kHandoverNs = 5000;
+constexpr size_t kMostNeighbours = 64;  // operations looked at for one that ended before
+
+class Walk {
+ public:
+  explicit Walk(const Trace& trace)
+      : trace_(trace), blocking_(BlockingCopies(trace)), of_stream_(trace.streams.size()), sync_of_call_(), path_() {
+    for (uint32_t i = 0; i < trace.ops.size(); ++i) {
+      if (trace.ops[i].stream != kNone) of_stream_[trace.ops[i].stream].push_back(i);
+    }
+    for (uint32_t i = 0; i < trace.syncs.size(); ++i) {
+      const Sync& sync = trace.syncs[i];
+      if (sync.kind == trace::SyncKind::kStreamWaitEvent) {
+        if (sync.stream != kNone) waits_[sync.stream].push_back(i);
+      } else if (sync.api != kNone) {
+        sync_of_call_[OutermostCall(trace, sync.api)] = i;
+      }
+    }
+    for (uint32_t i = 0; i < trace.event_records.size(); ++i) records_[trace.event_records[i].event].push_back(i);
+  }
+
+  CriticalPath Run() {
+    if (!Begin()) return path_;
+    // Every step goes back in time or to an operation or call before; the limit ends what a damaged trace makes up.
+    const size_t most_steps = 4 * (trace_.ops.size() + trace_.api_calls.size()) + 16;
+    for (size_t step = 0; step < most_steps && now_ns_ > path_.start_ns; ++step) {
+      const bool goes_on = op_ != kNone ? StepOperation() : StepThread();
+      if (!goes_on) break;
+    }
+    Take(path_.start_ns, {0, 0, PathKind::kUnknown, kNone, kNone, kNone});
+    std::reverse(path_.pieces.begin(), path_.pieces.end());
+    return path_;
+  }
+
+ private:
+  // The operation or call that ended last.
+  bool Begin() {
+    int64_t end_ns = std::numeric_limits<int64_t>::min();
+    for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
+      if (trace_.ops[i].end_ns > end_ns) end_ns = trace_.ops[i].end_ns, op_ = i;
+    }
+    for (const ApiCall& call : trace_.api_calls) {
+      if (call.thread == kNone || call.end_ns < end_ns) continue;
+      end_ns = call.end_ns;
+      op_ = kNone;
+      thread_ = call.thread;
+    }
+    if (op_ == kNone && thread_ == kNone) return false;
+    path_.process = op_ != kNone ? trace_.ops[op_].process : trace_.threads[thread_].process;
+    path_.end_ns = path_.start_ns = now_ns_ = end_ns;
+    for (const GpuOp& op : trace_.ops) {
+      if (op.process == path_.process) path_.start_ns = std::min(path_.start_ns, op.start_ns);
+    }
+    for (const ApiCall& call : trace_.api_calls) {
+      if (call.process == path_.process) path_.start_ns = std::min(path_.start_ns, call.start_ns);
+    }
+    return true;
+  }
+
+  // Gives the time from `start_ns` until now to `piece`.
+  void Take(int64_t start_ns, PathPiece piece) {
+    start_ns = std::max(start_ns, path_.start_ns);
+    if (start_ns >= now_ns_) return;
+    piece.start_ns = start_ns;
+    piece.end_ns = now_ns_;
+    path_.pieces.push_back(piece);
+    now_ns_ = start_ns;
+  }
+
+  bool StepOperation() {
+    const uint32_t index = op_;
+    const GpuOp& op = trace_.ops[index];
+    Take(op.start_ns, {0, 0, PathKind::kOperation, index, kNone, kNone});
+    const uint32_t call = OutermostCall(trace_, op.api);
+    uint32_t before = Later(BeforeInStream(index), BeforeEvent(op, call));
+    const int64_t call_ns = call == kNone ? std::numeric_limits<int64_t>::min() : EndOfLaunch(op, call);
+    const uint32_t neighbour = Neighbour(index);
+    if (neighbour != kNone && EndOf(neighbour) > std::max(EndOf(before), call_ns)) before = neighbour;
+    if (before != kNone && EndOf(before) > call_ns) {
+      Take(EndOf(before), {0, 0, PathKind::kQueue, index, kNone, kNone});
+      op_ = before;
+      return true;
+    }
+    if (call == kNone || trace_.api_calls[call].thread == kNone) return false;
+    Take(trace_.api_calls[call].end_ns, {0, 0, PathKind::kQueue, index, kNone, kNone});
+    Take(trace_.api_calls[call].start_ns, {0, 0, PathKind::kCall, kNone, call, kNone});
+    op_ = kNone;
+    thread_ = trace_.api_calls[call].thread;
+    return true;
+  }
+
+  int64_t EndOf(uint32_t op) const { return op == kNone ? std::numeric_limits<int64_t>::min() : trace_.ops[op].end_ns; }
+  uint32_t Later(uint32_t a, uint32_t b) const { return EndOf(b) > EndOf(a) ? b : a; }
+
+  // A blocking copy may be held up by earlier work while its call waits already.
+  int64_t EndOfLaunch(const GpuOp& op, uint32_t call) const {
+    if (blocking_[call] != 0) return trace_.api_calls[call].start_ns;
+    return std::min(trace_.api_calls[call].end_ns, op.start_ns);
+  }
+
+  uint32_t BeforeInStream(uint32_t index) const {
+    const GpuOp& op = trace_.ops[index];
+    if (op.stream == kNone) return kNone;
+    const std::vector<uint32_t>& list = of_stream_[op.stream];
+    const auto at = std::lower_bound(list.begin(), list.end(), index);
+    return LastEnded(list, static_cast<size_t>(at - list.begin()), op.start_ns);
+  }
+
+  // Of the operations in list[0, end), those before it in number, the one that ended last by then.
+  uint32_t LastEnded(const std::vector<uint32_t>& list, size_t end, int64_t time_ns) const {
+    uint32_t best = kNone;
+    for (size_t i = end, looked = 0; i > 0 && looked < kMostNeighbours; --i, ++looked) {
+      const uint32_t op = list[i - 1];
+      if (trace_.ops[op].end_ns <= time_ns && EndOf(op) > EndOf(best)) best = op;
+      if (best != kNone && trace_.ops[op].graph == 0) break;  // streams run in order, but for what is in graphs
+    }
+    return best;
+  }
+
+  uint32_t Neighbour(uint32_t index) const {
+    const GpuOp& op = trace_.ops[index];
+    const uint32_t first = trace_.device_ops[op.device].first;
+    uint32_t best = kNone;
+    for (uint32_t i = index, looked = 0; i > first && looked < kMostNeighbours; --i, ++looked) {
+      const GpuOp& other = trace_.ops[i - 1];
+      if (other.end_ns > op.start_ns || op.start_ns - other.end_ns > kHandoverNs) continue;
+      if (EndOf(i - 1) > EndOf(best)) best = i - 1;
+    }
+    return best;
+  }
+
+  // The operation that the stream was told to wait for between this launch and the one before.
+  uint32_t BeforeEvent(const GpuOp& op, uint32_t call) const {
+    if (op.stream == kNone || call == kNone) return kNone;
+    const auto found = waits_.find(op.stream);
+    if (found == waits_.end()) return kNone;
+    const int64_t launch_ns = trace_.api_calls[call].start_ns;
+    const auto after = std::upper_bound(found->second.begin(), found->second.end(), launch_ns,
+                                        [&](int64_t ns, uint32_t sync) { return ns < trace_.syncs[sync].start_ns; });
+    if (after == found->second.begin()) return kNone;
+    const Sync& wait = trace_.syncs[*(after - 1)];
+    return OpOfEvent(wait.event, wait.process, wait.start_ns, op.start_ns);
+  }
+
+  // The operation that an event stands for at `time_ns`, if it ended by `until_ns`.
+  uint32_t OpOfEvent(uint64_t event, uint32_t process, int64_t time_ns, int64_t until_ns) const {
+    const auto found = records_.find(event);
+    if (found == records_.end()) return kNone;
+    auto at = std::upper_bound(found->second.begin(), found->second.end(), time_ns, [&](int64_t ns, uint32_t record) {
+      return ns < trace_.event_records[record].time_ns;
+    });
+    while (at != found->second.begin() && trace_.event_records[*(at - 1)].process != process) --at;
+    if (at == found->second.begin()) return kNone;
+    const EventRecord& record = trace_.event_records[*(at - 1)];
+    if (record.stream == kNone) return kNone;
+    const std::vector<uint32_t>& list = of_stream_[record.stream];
+    const auto launched = std::partition_point(list.begin(), list.end(), [&](uint32_t op) {
+      const uint32_t call = OutermostCall(trace_, trace_.ops[op].api);
+      return (call == kNone ? trace_.ops[op].start_ns : trace_.api_calls[call].start_ns) < record.time_ns;
+    });
+    return LastEnded(list, static_cast<size_t>(launched - list.begin()), until_ns);
+  }
+
+  bool StepThread() {
+    const uint32_t call = CallBefore(thread_, now_ns_);
+    if (call == kNone) {
+      Take(path_.start_ns, {0, 0, PathKind::kHost, kNone, kNone, thread_});
+      return false;
+    }
+    const ApiCall& at = trace_.api_calls[call];
+    if (at.end_ns < now_ns_) Take(at.end_ns, {0, 0, PathKind::kHost, kNone, kNone, thread_});
+    const uint32_t op = WaitedFor(call);
+    if (op == kNone) {
+      Take(at.start_ns, {0, 0, PathKind::kCall, kNone, call, kNone});
+      return true;
+    }
+    Take(EndOf(op), {0, 0, PathKind::kReturn, kNone, call, kNone});
+    op_ = op;
+    return true;
+  }
+
+  // The outermost call of the thread that began last before then.
+  uint32_t CallBefore(uint32_t thread, int64_t time_ns) const {
+    const Trace::Slice slice = trace_.thread_api_calls[thread];
+    const auto begin = trace_.api_calls.begin();
+    const auto after = std::partition_point(begin + slice.first, begin + slice.last,
+                                            [&](const ApiCall& call) { return call.start_ns < time_ns; });
+    const auto index = static_cast<uint32_t>(after - begin);
+    return index == slice.first ? kNone : OutermostCall(trace_, index - 1);
+  }
+
+  // What ended last of that which the call waited for, if that ended within the call.
+  uint32_t WaitedFor(uint32_t call) const {
+    const ApiCall& at = trace_.api_calls[call];
+    uint32_t op = kNone;
+    if (blocking_[call] != 0) {
+      op = LastOfProcess(at, call);
+    } else if (at.api_class == ApiClass::kSync) {
+      const auto found = sync_of_call_.find(call);
+      const Sync* sync = found == sync_of_call_.end() ? nullptr : &trace_.syncs[found->second];
+      if (sync != nullptr && sync->kind == trace::SyncKind::kEvent) {
+        op = OpOfEvent(sync->event, at.process, at.start_ns, now_ns_);
+      } else if (sync != nullptr && sync->stream != kNone) {
+        const std::vector<uint32_t>& list = of_stream_[sync->stream];
+        const auto after = std::partition_point(list.begin(), list.end(), [&](uint32_t i) {
+          return trace_.ops[i].start_ns < now_ns_;
+        });
+        op = LastEnded(list, static_cast<size_t>(after - list.begin()), now_ns_);
+      } else {
+        op = LastOfProcess(at, kNone);
+      }
+    }
+    return op != kNone && EndOf(op) > at.start_ns ? op : kNone;
+  }
+
+  // Of the process, launched by `call` alone where it is given.
+  uint32_t LastOfProcess(const ApiCall& at, uint32_t call) const {
+    uint32_t best = kNone;
+    for (const Trace::Slice slice : trace_.device_ops) {
+      const auto begin = trace_.ops.begin();
+      const auto after = std::partition_point(begin + slice.first, begin + slice.last,
+                                              [&](const GpuOp& op) { return op.start_ns < now_ns_; });
+      uint32_t looked = 0;
+      for (auto i = static_cast<uint32_t>(after - begin); i > slice.first && looked < kMostNeighbours; --i, ++looked) {
+        const GpuOp& op = trace_.ops[i - 1];
+        if (op.process != at.process || op.end_ns > now_ns_) continue;
+        if (call != kNone && OutermostCall(trace_, op.api) != call) continue;
+        best = Later(best, i - 1);
+      }
+    }
+    return best;
+  }
+
+  const Trace& trace_;
+  const std::vector<uint8_t> blocking_;
+  std::vector<std::vector<uint32_t>> of_stream_;
+  std::unordered_map<uint32_t, uint32_t> sync_of_call_;           // outermost call → what it waits for
+  std::unordered_map<uint32_t, std::vector<uint32_t>> waits_;     // by stream: for events, in order
+  std::unordered_map<uint64_t, std::vector<uint32_t>> records_;   // by event, in order
+  CriticalPath path_;
+  int64_t now_ns_ = 0;
+  uint32_t op_ = kNone, thread_ = kNone;  // where the walk is: at the operation, or on the thread
+};
+
+}  // namespace
+
+CriticalPath FindCriticalPath(const Trace& trace) { return Walk(trace).Run(); }
+
+}  // namespace gprof

@@ -1,0 +1,54 @@
+// Intervals that are in order and do not overlap, and how much of others they cover.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+class IntervalSet {
+ public:
+  // In order of start; joined where they touch.
+  void Add(int64_t start_ns, int64_t end_ns) {
+    if (!intervals_.empty() && start_ns <= intervals_.back().end_ns) {
+      intervals_.back().end_ns = std::max(intervals_.back().end_ns, end_ns);
+    } else if (start_ns < end_ns) {
+      intervals_.push_back({start_ns, end_ns});
+    }
+  }
+
+  int64_t TotalNs() const {
+    int64_t sum_ns = 0;
+    for (const Interval& interval : intervals_) sum_ns += interval.DurationNs();
+    return sum_ns;
+  }
+
+  const std::vector<Interval>& intervals() const { return intervals_; }
+
+  // Covers intervals that come in order of their start.
+  class Cursor {
+   public:
+    explicit Cursor(const IntervalSet& set) : set_(set.intervals_) {}
+    int64_t Covered(int64_t start_ns, int64_t end_ns) {
+      while (next_ < set_.size() && set_[next_].end_ns <= start_ns) ++next_;
+      int64_t sum_ns = 0;
+      for (size_t i = next_; i < set_.size() && set_[i].start_ns < end_ns; ++i) {
+        sum_ns += std::min(end_ns, set_[i].end_ns) - std::max(start_ns, set_[i].start_ns);
+      }
+      return sum_ns;
+    }
+
+   private:
+    const std::vector<Interval>& set_;
+    size_t next_ = 0;
+  };
+
+ private:
+  std::vector<Interval> intervals_;
+};
+
+}  // namespace gprof
