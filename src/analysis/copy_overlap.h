@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "gprof/trace.h"
 
@@ -21,6 +22,7 @@ struct CopyOverlap {
   void Add(const CopyOverlap& other);
 };
 
-CopyOverlap CopyOverlapOf(const Trace& trace);
+// `transfers` are those of TransfersOf().
+CopyOverlap CopyOverlapOf(const Trace& trace, std::span<const uint32_t> transfers);
 
 }  // namespace gprof

@@ -69,22 +69,26 @@ void Fit(const Reachable& reachable, std::span<int64_t> latencies, Speed* speed)
   speed->latency_bound_bytes = static_cast<uint64_t>(bytes);
 }
 
-std::vector<Speed> SpeedsOf(const Trace& trace, const ReachableBandwidth& reachable) {
+std::vector<Speed> SpeedsOf(const Trace& trace, std::span<const uint32_t> transfers,
+                            const ReachableBandwidth& reachable) {
   std::vector<Speed> speeds(trace.devices.size() * kGroupsOfDevice);
   Groups latencies(speeds.size());
-  for (const GpuOp& op : trace.ops) {
+  for (uint32_t index : transfers) {
+    const GpuOp& op = trace.ops[index];
     if (!IsHostCopy(op)) continue;
     speeds[GroupOf(op)].Add(op);
     if (op.size_bytes <= kLatencyBytes) latencies.Count(GroupOf(op));
   }
   latencies.Seal();
-  for (const GpuOp& op : trace.ops) {
+  for (uint32_t index : transfers) {
+    const GpuOp& op = trace.ops[index];
     if (IsHostCopy(op) && op.size_bytes <= kLatencyBytes) latencies.Add(GroupOf(op), op.DurationNs());
   }
   for (size_t i = 0; i < speeds.size(); ++i) {
     if (speeds[i].count > 0) Fit(reachable.Of(DirectionOfGroup(i)), latencies.Of(i), &speeds[i]);
   }
-  for (const GpuOp& op : trace.ops) {
+  for (uint32_t index : transfers) {
+    const GpuOp& op = trace.ops[index];
     if (!IsHostCopy(op)) continue;
     Speed& speed = speeds[GroupOf(op)];
     if (op.size_bytes > speed.latency_bound_bytes) continue;
@@ -171,7 +175,8 @@ int64_t LargestOfStep(size_t step) {
 
 }  // namespace
 
-void AddCopySpeed(const Trace& trace, const ReachableBandwidth& reachable, AnalysisResult* result) {
+void AddCopySpeed(const Trace& trace, std::span<const uint32_t> transfers, const ReachableBandwidth& reachable,
+                  AnalysisResult* result) {
   Table table{"bandwidth",
               "How fast copies between host and GPU were",
               SpeedColumns(),
@@ -180,7 +185,7 @@ void AddCopySpeed(const Trace& trace, const ReachableBandwidth& reachable, Analy
               true};
   std::map<Direction, double> best;
   int64_t latency_bound_count = 0, latency_bound_ns = 0;
-  const std::vector<Speed> speeds = SpeedsOf(trace, reachable);
+  const std::vector<Speed> speeds = SpeedsOf(trace, transfers, reachable);
   for (size_t group = 0; group < speeds.size(); ++group) {
     const Speed& speed = speeds[group];
     if (speed.count == 0) continue;
@@ -206,13 +211,14 @@ void AddCopySpeed(const Trace& trace, const ReachableBandwidth& reachable, Analy
   }
 }
 
-Table CopySizeTable(const Trace& trace) {
+Table CopySizeTable(const Trace& trace, std::span<const uint32_t> transfers) {
   struct Step {
     int64_t count = 0, time_ns = 0;
     uint64_t bytes = 0;
   };
   std::array<std::array<Step, kSizeSteps>, kDirectionCount> steps;
-  for (const GpuOp& op : trace.ops) {
+  for (uint32_t index : transfers) {
+    const GpuOp& op = trace.ops[index];
     if (!op.IsCopy()) continue;
     Step& step = steps[static_cast<size_t>(DirectionOf(op))][SizeStep(op.size_bytes)];
     ++step.count;

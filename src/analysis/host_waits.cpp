@@ -67,8 +67,7 @@ class Collector {
     for (const Sync& sync : trace_.syncs) {
       if (sync.api != kNone) recorded_[OutermostCall(trace_, sync.api)] = sync.kind;
     }
-    std::vector<uint8_t> is_implied(trace_.api_calls.size(), 0);
-    for (uint32_t call : ImpliedWaits(trace_)) is_implied[call] = 1;
+    std::vector<uint32_t> memory_calls;
     for (uint32_t i = 0; i < trace_.api_calls.size(); ++i) {
       const ApiCall& call = trace_.api_calls[i];
       if (call.parent != kNone) continue;
@@ -78,9 +77,14 @@ class Collector {
         AddCall(i, kind);
       } else if (facts_.blocking_copies[i] != 0) {
         AddCall(i, call.api_class == ApiClass::kMemset ? WaitKind::kFill : WaitKind::kCopy);
-      } else if (is_implied[i] != 0) {
-        AddCall(i, KindOfMemoryCall(trace_.Text(call.function)));
+      } else if (call.api_class == ApiClass::kMemory) {
+        memory_calls.push_back(i);
+      } else if (call.api_class == ApiClass::kQuery) {
+        result_.has_queries = true;
       }
+    }
+    for (uint32_t i : ImpliedWaits(trace_, memory_calls)) {
+      AddCall(i, KindOfMemoryCall(trace_.Text(trace_.api_calls[i].function)));
     }
   }
 

@@ -34,6 +34,7 @@ struct WaitSite {
 struct HostWaits {
   std::vector<WaitSite> sites;                  // in order of their first call
   std::vector<std::pair<uint32_t, int64_t>> waits;  // site and time of each wait
+  bool has_queries = false;                     // calls that ask for something are in the trace
   int64_t window_ns = 0;                        // of all GPUs, less pauses between captures
 };
 

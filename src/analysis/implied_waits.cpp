@@ -21,12 +21,11 @@ struct Question {
   bool is_entry = false;
 };
 
-std::vector<Candidate> CandidatesOf(const Trace& trace) {
+std::vector<Candidate> CandidatesOf(const Trace& trace, std::span<const uint32_t> memory_calls) {
   std::vector<Candidate> candidates;
-  for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
+  for (uint32_t i : memory_calls) {
     const ApiCall& call = trace.api_calls[i];
-    if (call.api_class != ApiClass::kMemory || call.parent != kNone || call.process == kNone) continue;
-    if (call.DurationNs() < kLeastWaitNs) continue;
+    if (call.process == kNone || call.DurationNs() < kLeastWaitNs) continue;
     if (trace.Text(call.function).find("Async") == std::string_view::npos) candidates.push_back({i, kNever, kNever});
   }
   return candidates;
@@ -70,8 +69,8 @@ bool HasWaited(const ApiCall& call, const Candidate& candidate) {
 
 }  // namespace
 
-std::vector<uint32_t> ImpliedWaits(const Trace& trace) {
-  std::vector<Candidate> candidates = CandidatesOf(trace);
+std::vector<uint32_t> ImpliedWaits(const Trace& trace, std::span<const uint32_t> memory_calls) {
+  std::vector<Candidate> candidates = CandidatesOf(trace, memory_calls);
   if (candidates.empty()) return {};
   Answer(trace, QuestionsOf(trace, candidates), &candidates);
   std::vector<uint32_t> calls;

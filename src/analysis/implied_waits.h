@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gprof/trace.h"
 
 namespace gprof {
 
-// Indices of the calls, in no order (host_waits.h says what counts).
-std::vector<uint32_t> ImpliedWaits(const Trace& trace);
+// Those of the outermost calls about memory that waited (host_waits.h says what counts).
+std::vector<uint32_t> ImpliedWaits(const Trace& trace, std::span<const uint32_t> memory_calls);
 
 }  // namespace gprof

@@ -1,8 +1,10 @@
 // Copies and fills: how much, how fast, between what kinds of memory, and those that are pageable or small.
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/analyses.h"
 #include "analysis/calls.h"
@@ -36,8 +38,6 @@ size_t GroupOf(const GpuOp& op) {
   const size_t direction = op.kind == OpKind::kMemset ? kFill : static_cast<size_t>(DirectionOf(op));
   return (direction * kMemoryKinds + IndexOf(op.source_memory)) * kMemoryKinds + IndexOf(op.destination_memory);
 }
-
-bool IsTransfer(const GpuOp& op) { return op.IsCopy() || op.kind == OpKind::kMemset; }
 
 struct Traffic {
   int64_t count = 0, time_ns = 0;
@@ -75,13 +75,12 @@ std::string NameOf(size_t group) {
   return direction == kFill ? "fill" : std::string(DirectionName(static_cast<Direction>(direction)));
 }
 
-Table MakeTable(const Trace& trace, const TrafficByGroup& traffic, uint32_t max_rows) {
+Table MakeTable(const Trace& trace, std::span<const uint32_t> transfers, const TrafficByGroup& traffic,
+                uint32_t max_rows) {
   Groups sizes(kGroupCount);
   for (size_t i = 0; i < kGroupCount; ++i) sizes.Count(i, static_cast<size_t>(traffic[i].count));
   sizes.Seal();
-  for (const GpuOp& op : trace.ops) {
-    if (IsTransfer(op)) sizes.Add(GroupOf(op), static_cast<int64_t>(op.size_bytes));
-  }
+  for (uint32_t i : transfers) sizes.Add(GroupOf(trace.ops[i]), static_cast<int64_t>(trace.ops[i].size_bytes));
   Table table{"memcpy",
               "Copies and fills",
               {{"percent", "Time", Unit::kPercent, false},
@@ -138,9 +137,10 @@ struct SmallCopies {
   int64_t all_count = 0;  // copies of any size in that direction
 };
 
-SmallCopies SmallCopiesOf(const Trace& trace, Direction direction) {
+SmallCopies SmallCopiesOf(const Trace& trace, std::span<const uint32_t> transfers, Direction direction) {
   SmallCopies result;
-  for (const GpuOp& op : trace.ops) {
+  for (uint32_t i : transfers) {
+    const GpuOp& op = trace.ops[i];
     if (!op.IsCopy() || DirectionOf(op) != direction) continue;
     ++result.all_count;
     if (!IsSmallTransfer(op)) continue;
@@ -218,12 +218,13 @@ int64_t WindowSum(const Trace& trace) {
 AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
   TrafficByGroup traffic;
   int64_t small_count = 0;
-  for (const GpuOp& op : trace.ops) {
-    if (IsTransfer(op)) traffic[GroupOf(op)].Add(op);
-    small_count += IsSmallTransfer(op);
+  const std::vector<uint32_t> transfers = TransfersOf(trace);
+  for (uint32_t i : transfers) {
+    traffic[GroupOf(trace.ops[i])].Add(trace.ops[i]);
+    small_count += IsSmallTransfer(trace.ops[i]);
   }
-  const ReachableBandwidth reachable(trace);
-  const PageableSummary pageable(trace, reachable);
+  const ReachableBandwidth reachable(trace, transfers);
+  const PageableSummary pageable(trace, transfers, reachable);
   const PageableCopies sum = pageable.Sum();
   AnalysisResult result;
   AddMetrics(&result, traffic);
@@ -232,16 +233,16 @@ AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
   AddMetric(&result, "memcpy.pageable_ns", sum.time_ns);
   AddMetric(&result, "memcpy.pageable_blocked_ns", sum.blocked_ns);
   AddMetric(&result, "memcpy.small_count", small_count);
-  result.tables.push_back(MakeTable(trace, traffic, options.max_rows));
+  result.tables.push_back(MakeTable(trace, transfers, traffic, options.max_rows));
   result.tables.push_back(pageable.MakeTable(options.max_rows));
-  AddCopySpeed(trace, reachable, &result);
-  result.tables.push_back(CopySizeTable(trace));
-  const CopyOverlap overlap = CopyOverlapOf(trace);
+  AddCopySpeed(trace, transfers, reachable, &result);
+  result.tables.push_back(CopySizeTable(trace, transfers));
+  const CopyOverlap overlap = CopyOverlapOf(trace, transfers);
   AddMetric(&result, "memcpy.overlappable_ns", overlap.gain_ns);
   if (sum.count > 0) result.findings = pageable.Findings(WindowSum(trace));
   if (small_count >= kManySmallCopies) {
     for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
-      AddSmallCopies(SmallCopiesOf(trace, direction), direction, reachable.Of(direction), &result.findings);
+      AddSmallCopies(SmallCopiesOf(trace, transfers, direction), direction, reachable.Of(direction), &result.findings);
     }
   }
   if (overlap.gain_ns > 0) AddOverlap(overlap, BusySum(trace), &result.findings);

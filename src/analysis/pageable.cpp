@@ -44,9 +44,11 @@ void PageableCopies::Add(const PageableCopies& other) {
   saved_ns += other.saved_ns;
 }
 
-PageableSummary::PageableSummary(const Trace& trace, const ReachableBandwidth& reachable)
+PageableSummary::PageableSummary(const Trace& trace, std::span<const uint32_t> transfers,
+                                 const ReachableBandwidth& reachable)
     : trace_(trace), reachable_(reachable) {
-  for (const GpuOp& op : trace.ops) {
+  for (uint32_t i : transfers) {
+    const GpuOp& op = trace.ops[i];
     if (!op.IsPageable()) continue;
     const Direction direction = DirectionOf(op);
     const uint32_t call = OutermostCall(trace, op.api);

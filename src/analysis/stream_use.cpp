@@ -11,6 +11,8 @@ namespace {
 
 bool CanRunBeside(const GpuOp& op) { return op.IsCopy() && op.is_async && !op.IsPageable(); }
 
+bool IsBlocking(const Stream& stream) { return stream.is_created && !stream.is_default && !stream.is_non_blocking; }
+
 // Contexts as numbers from 0, one for each stream.
 std::vector<uint32_t> ContextsOf(const Trace& trace) {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;
@@ -76,7 +78,14 @@ std::vector<StreamUse> UseOfStreams(const Trace& trace) {
   return uses;
 }
 
-DefaultSplits DefaultSplitsOf(const Trace& trace) {
+DefaultSplits DefaultSplitsOf(const Trace& trace, const std::vector<StreamUse>& uses) {
+  bool has_default = false, has_blocking = false;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (!uses[i].IsUsed()) continue;
+    has_default |= trace.streams[i].is_default;
+    has_blocking |= IsBlocking(trace.streams[i]);
+  }
+  if (!has_default || !has_blocking) return {};
   const std::vector<uint32_t> contexts = ContextsOf(trace);
   std::vector<Order> orders(trace.streams.size());
   for (const GpuOp& op : trace.ops) {
@@ -85,7 +94,7 @@ DefaultSplits DefaultSplitsOf(const Trace& trace) {
     Order& order = orders[contexts[op.stream]];
     if (stream.is_default) {
       order.SeeDefault(op);
-    } else if (stream.is_created && !stream.is_non_blocking) {
+    } else if (IsBlocking(stream)) {
       order.SeeBlocking(op);
     }
   }

@@ -32,6 +32,6 @@ struct DefaultSplits {
   int64_t gain_ns = 0;  // the shorter of the runs and the work of those streams, summed over the contexts
 };
 
-DefaultSplits DefaultSplitsOf(const Trace& trace);
+DefaultSplits DefaultSplitsOf(const Trace& trace, const std::vector<StreamUse>& uses);
 
 }  // namespace gprof

@@ -157,7 +157,7 @@ AnalysisResult RunStreams(const Trace& trace, const AnalysisOptions& options) {
     if (devices.back().WindowNs() > 0) AddConcurrency(&result, devices.back(), DeviceScope(trace, device));
   }
   const std::vector<StreamUse> uses = UseOfStreams(trace);
-  const DefaultSplits splits = DefaultSplitsOf(trace);
+  const DefaultSplits splits = DefaultSplitsOf(trace, uses);
   AddCounts(&result, trace, uses, sweep.shared_ns());
   if (all.WindowNs() > 0) AddConcurrency(&result, all, "");
   AddMetric(&result, "streams.default_splits", splits.runs);

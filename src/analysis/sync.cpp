@@ -70,10 +70,10 @@ Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_row
   times.Seal();
   for (const auto& [site, duration_ns] : waits.waits) times.Add(row_of_site[site], duration_ns);
   for (const auto& [key, row] : rows) {
-    table.rows.push_back(TimeCells(Summarize(times.Of(row)), total_ns));
-    table.rows.back().insert(table.rows.back().begin() + kIdleColumn, Cell(idle_ns[row]));
-    table.rows.back().emplace_back(FunctionOf(trace, key.second));
-    table.rows.back().emplace_back(std::string(WaitName(key.first)));
+    const Statistics time = Summarize(times.Of(row));
+    table.rows.push_back({PercentOf(time.total, total_ns), time.total, idle_ns[row], time.count, time.mean,
+                          time.median, time.min, time.max, time.stddev, FunctionOf(trace, key.second),
+                          std::string(WaitName(key.first))});
   }
   SortAndCut(&table, kTotalNsColumn, kTimeColumnCount + 1, max_rows);
   return table;
@@ -231,7 +231,7 @@ void AddPolling(const Trace& trace, const HostWaits& waits, const std::vector<Po
 
 AnalysisResult RunSync(const Trace& trace, const AnalysisOptions& options) {
   const HostWaits waits = HostWaitsOf(trace);
-  const std::vector<PollingSite> polling = PollingOf(trace);
+  const std::vector<PollingSite> polling = waits.has_queries ? PollingOf(trace) : std::vector<PollingSite>();
   AnalysisResult result;
   result.tables.push_back(FunctionTable(trace, waits, options.max_rows));
   result.tables.push_back(SiteTable(trace, waits, options.max_rows));

@@ -3,12 +3,17 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "analysis/names.h"
 #include "gprof/trace.h"
 
 namespace gprof {
+
+// Indices of the copies and fills among the operations, in their order: what most passes over a trace look at.
+std::vector<uint32_t> TransfersOf(const Trace& trace);
 
 // Up to this size a copy takes about as long as an empty one: latency counts, not bandwidth.
 inline constexpr uint64_t kSmallCopyBytes = 64 * 1024;
@@ -37,7 +42,7 @@ inline constexpr int kReachablePercent = 85;
 // known.
 class ReachableBandwidth {
  public:
-  explicit ReachableBandwidth(const Trace& trace);
+  ReachableBandwidth(const Trace& trace, std::span<const uint32_t> transfers);
   const Reachable& Of(Direction direction) const { return reachable_[static_cast<size_t>(direction)]; }
 
  private:

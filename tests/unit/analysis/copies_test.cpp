@@ -3,6 +3,7 @@
 
 #include "analysis/analyses.h"
 #include "analysis/copy_overlap.h"
+#include "analysis/transfers.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -13,6 +14,8 @@ using trace::SyncKind;
 
 constexpr uint64_t kMegabyte = 1'000'000;
 constexpr int64_t kUs = 1000;
+
+CopyOverlap OverlapOf(const Trace& trace) { return CopyOverlapOf(trace, TransfersOf(trace)); }
 
 // To the device: three of 1 kB in 1, 2 and 9 us, one of 60 kB in 3 us, 8 MB in 200 us (40 GB/s) and in 400 us.
 TraceMaker SixCopies() {
@@ -110,7 +113,7 @@ TraceMaker CopyKernelCopy() {
 }
 
 TEST(CopyOverlap, EachKernelHidesNoMoreThanItself) {
-  const CopyOverlap overlap = CopyOverlapOf(CopyKernelCopy().Finish());
+  const CopyOverlap overlap = OverlapOf(CopyKernelCopy().Finish());
   EXPECT_EQ(overlap.gain_ns, 60 * kUs);
   EXPECT_EQ(overlap.kernel_ns, 60 * kUs);
 }
@@ -136,7 +139,7 @@ TEST(CopyOverlap, FarKernelsDoNotCount) {
   TraceMaker maker;
   maker.AddCopy(0, 100 * kUs, kMegabyte, CopyKind::kHostToDevice);
   maker.AddKernel(121 * kUs, 200 * kUs);
-  EXPECT_EQ(CopyOverlapOf(maker.Finish()).gain_ns, 0);
+  EXPECT_EQ(OverlapOf(maker.Finish()).gain_ns, 0);
 }
 
 TEST(CopyOverlap, WhatOverlapsAlreadyIsNotWonAgain) {
@@ -144,7 +147,7 @@ TEST(CopyOverlap, WhatOverlapsAlreadyIsNotWonAgain) {
   const uint32_t a = maker.AddStream(7), b = maker.AddStream(8);
   maker.AddCopy(0, 100 * kUs, kMegabyte, CopyKind::kHostToDevice).stream = a;
   maker.AddKernel(70 * kUs, 120 * kUs).stream = b;  // 30 of it beside the copy, 20 left
-  const CopyOverlap overlap = CopyOverlapOf(maker.Finish());
+  const CopyOverlap overlap = OverlapOf(maker.Finish());
   EXPECT_EQ(overlap.copy_only_ns, 70 * kUs);
   EXPECT_EQ(overlap.gain_ns, 20 * kUs);
 }
@@ -158,7 +161,7 @@ TEST(CopyOverlap, PageableSmallGraphAndForeignWorkDoNotCount) {
   maker.AddCopy(210 * kUs, 260 * kUs, kMegabyte, CopyKind::kHostToDevice).graph = 5;
   maker.AddCopy(200 * kUs, 300 * kUs, kMegabyte, CopyKind::kDeviceToDevice);
   maker.AddCopy(300 * kUs, 400 * kUs, kMegabyte, CopyKind::kHostToDevice).process = other;
-  EXPECT_EQ(CopyOverlapOf(maker.Finish()).gain_ns, 0);
+  EXPECT_EQ(OverlapOf(maker.Finish()).gain_ns, 0);
 }
 
 TEST(CopyOverlap, EventsAreDependencies) {
@@ -168,7 +171,7 @@ TEST(CopyOverlap, EventsAreDependencies) {
   maker.AddSync(6 * kUs, 6 * kUs, SyncKind::kStreamWaitEvent, kNone, copy);
   const uint32_t call = maker.AddCall(7 * kUs, 9 * kUs, "cudaMemcpyAsync");
   maker.AddCopy(101 * kUs, 201 * kUs, kMegabyte, CopyKind::kDeviceToHost, call).stream = copy;
-  EXPECT_EQ(CopyOverlapOf(maker.Finish()).gain_ns, 0);
+  EXPECT_EQ(OverlapOf(maker.Finish()).gain_ns, 0);
 
   // The kernel waits for the copy before it.
   TraceMaker consumer;
@@ -177,7 +180,7 @@ TEST(CopyOverlap, EventsAreDependencies) {
   consumer.AddCopy(3 * kUs, 103 * kUs, kMegabyte, CopyKind::kHostToDevice, copy_call).stream = in;
   consumer.AddSync(4 * kUs, 4 * kUs, SyncKind::kStreamWaitEvent, kNone, work);
   consumer.AddKernel(104 * kUs, 204 * kUs, consumer.AddCall(5 * kUs, 6 * kUs, "cudaLaunchKernel")).stream = work;
-  EXPECT_EQ(CopyOverlapOf(consumer.Finish()).gain_ns, 0);
+  EXPECT_EQ(OverlapOf(consumer.Finish()).gain_ns, 0);
 }
 
 // A kernel that runs throughout leaves nothing to be won, however many copies there are.
@@ -189,7 +192,7 @@ TEST(CopyOverlap, ManyCopiesBesideALongKernel) {
     maker.AddCopy(i * 40 * kUs, (i * 40 + 10) * kUs, kMegabyte, CopyKind::kHostToDevice).stream = b;
     maker.AddKernel((i * 40 + 15) * kUs, (i * 40 + 20) * kUs).stream = b;
   }
-  const CopyOverlap overlap = CopyOverlapOf(maker.Finish());
+  const CopyOverlap overlap = OverlapOf(maker.Finish());
   EXPECT_EQ(overlap.gain_ns, 0);
   EXPECT_EQ(overlap.copies, 0);
 }
