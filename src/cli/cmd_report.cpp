@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "analysis/step_finder.h"
@@ -30,6 +32,19 @@ const Analysis& RequireAnalysis(const std::string& name) {
   const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "there is no analysis '" + name + "'",
               nearest.empty() ? "gprof-cli report --list lists them" : "did you mean " + nearest + "?");
+}
+
+const Table& RequireTable(const std::vector<NamedTable>& tables, const std::string& name) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const NamedTable& table : tables) {
+    if (table.name == name) return table.table;
+    names.push_back(table.name);
+    list += (list.empty() ? "" : ", ") + table.name;
+  }
+  const std::string nearest = Nearest(name, names);
+  throw Error(ExitCode::kUsage, "there is no table '" + name + "'",
+              nearest.empty() ? "there is " + list : "did you mean " + nearest + "?");
 }
 
 class ReportCommand : public Command {
@@ -57,11 +72,15 @@ class ReportCommand : public Command {
         ->type_name("NAME|PATH")
         ->group("What is shown");
     selection_.AddOptions(app);
-    app.add_option("--format", format_, "text (default) or json")
-        ->type_name("text|json")
-        ->check(OneOf({"text", "json"}))
+    app.add_option("--format", format_, "text (default), md for Markdown, csv for tables, or json")
+        ->type_name("text|md|csv|json")
+        ->check(OneOf({"text", "md", "csv", "json"}))
         ->group("Output");
-    app.add_option("-o,--output", output_, "write the report to a file, whole or not at all")
+    app.add_option("--table", table_, "with --format csv: this table alone, such as idle.gaps or metrics")
+        ->type_name("NAME")
+        ->group("Output");
+    app.add_option("-o,--output", output_,
+                   "write the report to a file, whole or not at all; without --table the folder for the CSV of all tables")
         ->type_name("FILE")
         ->group("Output");
   }
@@ -72,7 +91,9 @@ class ReportCommand : public Command {
       throw Error(ExitCode::kUsage, "no trace to report on", "usage: gprof-cli report TRACE [options]");
     const std::vector<const Analysis*> analyses = Choose();
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
-    options_.max_rows = rows_.value_or(format_ == "json" ? kJsonRows : kTextRows);
+    if (!table_.empty() && format_ != "csv")
+      throw Error(ExitCode::kUsage, "--table goes with --format csv", "--only chooses analyses in other formats");
+    options_.max_rows = rows_.value_or(RowsByDefault());
     RecoverEarlierRuns();
     const Selection selection = selection_.Read();
     const Trace whole = LoadTrace(trace_);
@@ -86,10 +107,13 @@ class ReportCommand : public Command {
     if (!selection.IsEmpty()) report.whole = &whole;
     report.selected = Describe(selection);
     report.has_details = !only_.empty();
+    if (format_ == "csv") return WriteCsv(report);
     const bool is_file = !output_.empty() && output_ != "-";
     // A file is not a terminal, whatever stdout is.
     const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
-    const std::string text = format_ == "json" ? RenderReportJson(report) : RenderReportText(report, terminal);
+    const std::string text = format_ == "json" ? RenderReportJson(report)
+                             : format_ == "md" ? RenderReportMarkdown(report)
+                                               : RenderReportText(report, terminal);
     if (is_file) {
       WriteFile(output_, text);
     } else {
@@ -99,6 +123,25 @@ class ReportCommand : public Command {
   }
 
  private:
+  uint32_t RowsByDefault() const { return format_ == "csv" ? 0 : format_ == "json" ? kJsonRows : kTextRows; }
+
+  int WriteCsv(const Report& report) const {
+    const std::vector<NamedTable> tables = AllTables(report);
+    if (!table_.empty()) {
+      WriteFile(output_.empty() ? "-" : output_, RenderCsv(RequireTable(tables, table_)));
+      return CodeOf(ExitCode::kGood);
+    }
+    if (output_.empty() || output_ == "-")
+      throw Error(ExitCode::kUsage, "CSV of all tables needs a folder to go to", "add -o FOLDER, or --table NAME for one");
+    std::error_code error;
+    std::filesystem::create_directories(output_, error);
+    if (error) throw Error(ExitCode::kUnreadable, "cannot make the folder '" + output_ + "': " + error.message());
+    for (const NamedTable& table : tables) {
+      WriteFile((std::filesystem::path(output_) / (table.name + ".csv")).string(), RenderCsv(table.table));
+    }
+    return CodeOf(ExitCode::kGood);
+  }
+
   // What is sorted in another way than the analyses do is cut afterwards.
   Report Analyse(const Trace& trace, const std::vector<const Analysis*>& analyses) const {
     AnalysisOptions options = options_;
@@ -139,7 +182,7 @@ class ReportCommand : public Command {
   }
 
   SelectionArguments selection_;
-  std::string trace_, only_, skip_, min_gap_, output_, sort_;
+  std::string trace_, only_, skip_, min_gap_, output_, sort_, table_;
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
   bool wants_list_ = false;

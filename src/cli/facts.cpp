@@ -185,6 +185,15 @@ std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
           ", and none of them started work on a GPU."};
 }
 
+bool SaysSomething(const Table& table, std::size_t column) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [column](const std::vector<Cell>& row) {
+    if (column >= row.size() || std::holds_alternative<std::monostate>(row[column])) return false;
+    if (const auto* whole = std::get_if<int64_t>(&row[column])) return *whole != 0;
+    if (const auto* text = std::get_if<std::string>(&row[column])) return !text->empty();
+    return std::get<double>(row[column]) != 0;
+  });
+}
+
 std::string FormatCell(const Cell& cell, Unit unit) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   const auto* whole = std::get_if<int64_t>(&cell);

@@ -1,6 +1,7 @@
 // What a trace is about and what is wrong with it, in words: the parts that `report` and `info` share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ std::string CudaVersion(uint32_t version);
 
 // Why there is no GPU work in the trace, one sentence each; empty when there is.
 std::vector<std::string> WhyNoGpuWork(const Trace& trace);
+
+// A column that is not all zero, empty or without a value: others are not worth the room that another could have.
+bool SaysSomething(const Table& table, std::size_t column);
 
 std::string FormatCell(const Cell& cell, Unit unit);
 

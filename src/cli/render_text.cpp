@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "base/demangle.h"
 #include "base/table.h"
@@ -11,6 +9,7 @@
 #include "base/units.h"
 #include "cli/facts.h"
 #include "cli/report.h"
+#include "cli/report_head.h"
 #include "cli/verdict.h"
 
 namespace gprof::cli {
@@ -43,58 +42,7 @@ class TextReport {
 
  private:
   void Header() {
-    AddLine("Trace", fmt::format("{}, {}, {}", trace_.path, FormatBytes(static_cast<double>(trace_.health.file_bytes)),
-                                 CountOf(static_cast<int64_t>(trace_.record_count), "record")));
-    AddLine("Program", Programs());
-    AddLine("Machine", Machine());
-    if (trace_.end_ns > trace_.start_ns) {
-      AddLine("Time",
-              FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
-    }
-    AddLine("Selected", report_.selected);
-    const std::string captures = CapturesText(trace_), mode = CaptureModeText(trace_);
-    if (!captures.empty()) AddLine("Recorded", captures + (mode.empty() ? "" : ": " + mode));
-  }
-
-  std::string Programs() const {
-    if (trace_.processes.empty()) return "";
-    const Process& first = trace_.processes.front();
-    const std::string_view command = trace_.Text(first.command_line);
-    std::string text(command.empty() ? trace_.Text(first.name) : command);
-    const std::size_t room = prose_.columns - 30;
-    text = ShortenMiddle(Printable(text), std::max<std::size_t>(room, 20));
-    std::set<std::pair<uint32_t, NameId>> pids;
-    for (const Process& process : trace_.processes) pids.insert({process.pid, process.host});
-    if (pids.size() > 1)
-      text += " and " + CountOf(static_cast<int64_t>(pids.size()) - 1, "more process", "more processes");
-    const std::string ranks = RanksText(trace_);
-    return ranks.empty() ? text : text + ", " + ranks;
-  }
-
-  std::string Machine() const {
-    std::vector<std::string> parts;
-    std::set<NameId> hosts;
-    for (const Process& process : trace_.processes) {
-      if (hosts.insert(process.host).second && hosts.size() == 1) parts.emplace_back(trace_.Text(process.host));
-    }
-    if (hosts.size() > 1) parts.front() += " and " + CountOf(static_cast<int64_t>(hosts.size()) - 1, "more host");
-    std::map<std::string, unsigned> names;
-    for (const Device& device : trace_.devices) ++names[std::string(trace_.Text(device.name))];
-    for (const auto& [name, count] : names) parts.push_back(count > 1 ? fmt::format("{} x {}", count, name) : name);
-    AddVersions(&parts);
-    std::string text;
-    for (const std::string& part : parts) {
-      if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
-    }
-    return text;
-  }
-
-  void AddVersions(std::vector<std::string>* parts) const {
-    for (const Process& process : trace_.processes) {
-      if (process.driver_version == 0) continue;
-      parts->push_back("driver for CUDA " + CudaVersion(process.driver_version));
-      return;
-    }
+    for (const HeadLine& line : HeadOf(report_, prose_.columns)) AddLine(line.label, line.text);
   }
 
   void Health() { out_ += RenderHealth(trace_, HealthOf(trace_), prose_); }
@@ -168,16 +116,6 @@ class TextReport {
         break;
     }
     return style_.Dim(text);
-  }
-
-  // A column of zeros is not worth the room that another could have.
-  static bool SaysSomething(const Table& table, std::size_t column) {
-    return std::any_of(table.rows.begin(), table.rows.end(), [column](const std::vector<Cell>& row) {
-      if (column >= row.size() || std::holds_alternative<std::monostate>(row[column])) return false;
-      if (const auto* whole = std::get_if<int64_t>(&row[column])) return *whole != 0;
-      if (const auto* text = std::get_if<std::string>(&row[column])) return !text->empty();
-      return std::get<double>(row[column]) != 0;
-    });
   }
 
   void AddTable(const Table& table) {

@@ -34,6 +34,18 @@ Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analy
 
 std::string RenderReportText(const Report& report, const Terminal& terminal);
 
+// The same sections as the text, for pages that show Markdown as GitHub does.
+std::string RenderReportMarkdown(const Report& report);
+
+// A table as CSV: the keys of its columns, then plain numbers. Tables are named "analysis.table": "idle.gaps"; beside
+// those of the analyses there are "metrics" and "findings".
+struct NamedTable {
+  std::string name;
+  Table table;
+};
+std::vector<NamedTable> AllTables(const Report& report);
+std::string RenderCsv(const Table& table);
+
 // "schema": "gprof.report/1", described in docs/commands/report.md.
 std::string RenderReportJson(const Report& report);
 

@@ -44,23 +44,28 @@ std::string Bar(double kernel_ns, double copy_ns, double window_ns, std::size_t 
 
 }  // namespace
 
-std::string RenderVerdict(const Report& report, const Terminal& terminal) {
+std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
   const auto window_ns = ValueOf(report, "gpu.window_ns"), kernel_ns = ValueOf(report, "gpu.kernel_ns"),
              copy_ns = ValueOf(report, "gpu.copy_only_ns"), idle_ns = ValueOf(report, "gpu.idle_ns");
-  if (!window_ns || !kernel_ns || !copy_ns || !idle_ns || *window_ns <= 0) return "";
+  if (!window_ns || !kernel_ns || !copy_ns || !idle_ns || *window_ns <= 0) return {};
   const auto share = [&](double ns) { return FormatPercent(100 * ns / *window_ns); };
   const std::size_t gpus = UsedGpus(report.trace);
   std::string text = "kernels " + share(*kernel_ns) + ", copies only " + share(*copy_ns) + ", idle " + share(*idle_ns) +
                      " of " + FormatNs(*window_ns);
   if (gpus > 1) text += ", " + std::to_string(gpus) + " GPUs together";
-  std::string out = LabeledLine("GPU", text, terminal);
-  const std::size_t columns = std::min(kBarColumns, terminal.columns > 20 ? terminal.columns - 11 : 9);
-  out += LabeledLine("", Bar(*kernel_ns, *copy_ns, *window_ns, columns), terminal);
+  std::vector<std::string> lines = {text, Bar(*kernel_ns, *copy_ns, *window_ns, std::min(kBarColumns, columns))};
   const auto startup_ns = ValueOf(report, "gpu.startup_ns"), teardown_ns = ValueOf(report, "gpu.teardown_ns");
   if (startup_ns && teardown_ns && *startup_ns + *teardown_ns > 0) {
-    out += LabeledLine("", FormatNs(*startup_ns) + " before its first operation, " + FormatNs(*teardown_ns) +
-                               " after its last one", terminal);
+    lines.push_back(FormatNs(*startup_ns) + " before its first operation, " + FormatNs(*teardown_ns) +
+                    " after its last one");
   }
+  return lines;
+}
+
+std::string RenderVerdict(const Report& report, const Terminal& terminal) {
+  std::string out;
+  const std::size_t columns = terminal.columns > 20 ? terminal.columns - 11 : 9;
+  for (const std::string& line : VerdictOf(report, columns)) out += LabeledLine(out.empty() ? "GPU" : "", line, terminal);
   return out;
 }
 

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/terminal.h"
 #include "cli/report.h"
 
 namespace gprof::cli {
 
-// "GPU  kernels 17.1%, copies only 63.2%, idle 19.7% of 12.03 ms" and a bar of it; empty where the analysis `devices`
-// did not run or there was no GPU work.
+// The lines of it: the shares, a bar of at most `columns`, the time outside. Empty where the analysis `devices` did not
+// run or there was no GPU work.
+std::vector<std::string> VerdictOf(const Report& report, std::size_t columns);
+
+// "GPU  kernels 17.1%, copies only 63.2%, idle 19.7% of 12.03 ms" and what follows, as text.
 std::string RenderVerdict(const Report& report, const Terminal& terminal);
 
 }  // namespace gprof::cli

@@ -81,6 +81,58 @@ TEST(ReportText, ColoursOnlyWhereTheTerminalHasThem) {
   EXPECT_NE(RenderReportText(OddReport(trace), Terminal{true, true, 80}).find("\x1b[1m"), std::string::npos);
 }
 
+TEST(ReportMarkdown, WritesOutWhatMarkdownWouldTakeForMarks) {
+  const Trace trace = EmptyTrace();
+  Report report = OddReport(trace);
+  report.sections[0].result.tables[0].rows = {{std::string("a|b <script> *x* _y_ `z`\n# h"), int64_t{1500}}};
+  const std::string text = RenderReportMarkdown(report);
+  EXPECT_NE(text.find("| a\\|b \\<script\\> \\*x\\* \\_y\\_ \\`z\\`"), std::string::npos) << text;
+  EXPECT_NE(text.find("| 1.50 us |"), std::string::npos);
+  EXPECT_NE(text.find("|---|---:|"), std::string::npos);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find("\n# h"), std::string::npos);
+  EXPECT_NE(text.find("`odd.finding`"), std::string::npos);
+}
+
+TEST(Csv, QuotesAndKeepsNumbersPlain) {
+  Table table{"t",
+              "",
+              {{"name", "", Unit::kText}, {"total_ns", "", Unit::kNs}, {"percent", "", Unit::kPercent}},
+              {{std::string("plain"), int64_t{9'007'199'254'740'993}, 0.1},
+               {std::string("a,\"b\"\n"), std::monostate{}, std::nan("")},
+               {std::string()}},
+              ""};
+  EXPECT_EQ(RenderCsv(table),
+            "name,total_ns,percent\nplain,9007199254740993,0.1\n\"a,\"\"b\"\"\n\",,\n,,\n");
+}
+
+TEST(AllTables, AreNamedByTheirAnalysis) {
+  const Trace trace = EmptyTrace();
+  const std::vector<NamedTable> tables = AllTables(OddReport(trace));
+  ASSERT_EQ(tables.size(), 4u);
+  EXPECT_EQ(tables[0].name, "findings");
+  EXPECT_EQ(tables[1].name, "metrics");
+  EXPECT_EQ(tables[1].table.rows.size(), 3u);
+  EXPECT_EQ(tables[2].name, "odd.odd");
+}
+
+TEST(SortTables, NumbersFromLargeToSmallThenTextThenNothing) {
+  const Trace trace = EmptyTrace();
+  Report report = OddReport(trace);
+  Table& table = report.sections[0].result.tables[0];
+  table.rows = {{std::string("b"), int64_t{1}}, {std::monostate{}, 2.5}, {std::string("a"), int64_t{3}},
+                {std::string("c"), std::monostate{}}};
+  EXPECT_TRUE(SortTables("total_ns", 3, &report));
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "a");
+  EXPECT_EQ(std::get<double>(table.rows[1][1]), 2.5);
+  EXPECT_NE(table.note.find("1 more row"), std::string::npos);
+  EXPECT_TRUE(SortTables("name", 0, &report));
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "a");
+  EXPECT_EQ(table.rows[2][0].index(), 0u);
+  EXPECT_FALSE(SortTables("no_such_column", 0, &report));
+}
+
 TEST(FormatCell, EveryUnit) {
   EXPECT_EQ(FormatCell(int64_t{1'500'000}, Unit::kNs), "1.50 ms");
   EXPECT_EQ(FormatCell(2e9, Unit::kBytesPerSecond), "2.00 GB/s");
