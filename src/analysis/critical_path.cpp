@@ -22,7 +22,21 @@ namespace {
 constexpr double kKernelPercentWorthAFinding = 20;  // of the window
 
 // What the time of the path goes to. Names tell the rows of a kind apart.
-enum class Share : uint8_t { kKernel, kCopy, kFill, kQueue, kLaunch, kSync, kCopyCall, kMemory, kLoad, kApi, kHost, kProfiler, kUnknown };
+enum class Share : uint8_t {
+  kKernel,
+  kCopy,
+  kFill,
+  kQueue,
+  kLaunch,
+  kSync,
+  kCopyCall,
+  kMemory,
+  kLoad,
+  kApi,
+  kHost,
+  kProfiler,
+  kUnknown,
+};
 constexpr size_t kShareCount = 13;
 
 struct ShareInfo {
@@ -163,6 +177,7 @@ Table PathTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
                {"name", "What", Unit::kText, false}},
               {},
               "What the end of the last work waited for, back to the first CUDA call; percent of the time between."};
+  table.is_detail = true;  // the list of what could be won says the same in fewer words
   for (const auto& [key, sum] : shares.sums()) {
     if (sum.total_ns == 0) continue;
     table.rows.push_back({PercentOf(sum.total_ns, window_ns), sum.total_ns, sum.count,
@@ -197,7 +212,7 @@ WhatIf WhatIfOf(Share share, const std::string& name, int64_t ns) {
     case Share::kMemory:
       return {"no " + name + " in between", "time of these calls on the path", ns};
     case Share::kLoad:
-      return {name + " before the work", "time of these calls on the path", ns};
+      return {"no " + name + " in the run", "time of these calls on the path", ns};
     case Share::kApi:
       return {"no " + name, "time of these calls on the path", ns};
     case Share::kHost:

@@ -212,6 +212,7 @@ class Walk {
       const Sync* sync = found == sync_of_call_.end() ? nullptr : &trace_.syncs[found->second];
       if (sync != nullptr && sync->kind == trace::SyncKind::kEvent) {
         op = OpOfEvent(sync->event, at.process, at.start_ns, now_ns_);
+        if (op == kNone) op = LastOfProcess(at, kNone);  // where the event was recorded is not in the trace
       } else if (sync != nullptr && sync->stream != kNone) {
         const std::vector<uint32_t>& list = of_stream_[sync->stream];
         const auto after = std::partition_point(list.begin(), list.end(), [&](uint32_t i) {

@@ -97,6 +97,15 @@ TEST(CriticalPath, ABlockingCopyWaitsForTheKernelBefore) {
                                               {"blocking copy", "cudaMemcpy", 7}}));
 }
 
+TEST(CriticalPath, AnEventWithoutItsRecordStandsForTheLastOperation) {
+  TraceMaker maker;
+  maker.Launch(0, 10, 20, 500);
+  maker.AddSync(15, 510, trace::SyncKind::kEvent, maker.AddCall(15, 510, "cudaEventSynchronize")).event = 77;
+  const AnalysisResult result = RunCriticalPath(maker.Finish(), {});
+  EXPECT_EQ(MetricOf(result, "critical.kernel_ns"), 480);
+  EXPECT_EQ(MetricOf(result, "critical.sync_ns"), 10);
+}
+
 TEST(CriticalPath, ANeighbourHandsOverSoonOrNotAtAll) {
   for (const int64_t pause_ns : {1000, 50'000}) {
     TraceMaker maker;
