@@ -119,10 +119,9 @@ void CopyOverlap::Add(const CopyOverlap& other) {
   gain_ns += other.gain_ns;
 }
 
-CopyOverlap CopyOverlapOf(const Trace& trace, std::span<const uint32_t> transfers) {
+CopyOverlap CopyOverlapOf(const Trace& trace, std::span<const GpuOp> transfers) {
   CopyOverlap sum;
-  const auto counts = [&](uint32_t i) { return IsOverlappable(trace.ops[i]); };
-  if (std::none_of(transfers.begin(), transfers.end(), counts)) return sum;
+  if (std::none_of(transfers.begin(), transfers.end(), IsOverlappable)) return sum;
   EventWaits waits(trace);
   for (const Trace::Slice slice : trace.device_ops) {
     std::vector<Runs> processes(trace.processes.size());

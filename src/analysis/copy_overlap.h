@@ -23,6 +23,6 @@ struct CopyOverlap {
 };
 
 // `transfers` are those of TransfersOf().
-CopyOverlap CopyOverlapOf(const Trace& trace, std::span<const uint32_t> transfers);
+CopyOverlap CopyOverlapOf(const Trace& trace, std::span<const GpuOp> transfers);
 
 }  // namespace gprof

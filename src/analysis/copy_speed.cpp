@@ -69,26 +69,23 @@ void Fit(const Reachable& reachable, std::span<int64_t> latencies, Speed* speed)
   speed->latency_bound_bytes = static_cast<uint64_t>(bytes);
 }
 
-std::vector<Speed> SpeedsOf(const Trace& trace, std::span<const uint32_t> transfers,
+std::vector<Speed> SpeedsOf(const Trace& trace, std::span<const GpuOp> transfers,
                             const ReachableBandwidth& reachable) {
   std::vector<Speed> speeds(trace.devices.size() * kGroupsOfDevice);
   Groups latencies(speeds.size());
-  for (uint32_t index : transfers) {
-    const GpuOp& op = trace.ops[index];
+  for (const GpuOp& op : transfers) {
     if (!IsHostCopy(op)) continue;
     speeds[GroupOf(op)].Add(op);
     if (op.size_bytes <= kLatencyBytes) latencies.Count(GroupOf(op));
   }
   latencies.Seal();
-  for (uint32_t index : transfers) {
-    const GpuOp& op = trace.ops[index];
+  for (const GpuOp& op : transfers) {
     if (IsHostCopy(op) && op.size_bytes <= kLatencyBytes) latencies.Add(GroupOf(op), op.DurationNs());
   }
   for (size_t i = 0; i < speeds.size(); ++i) {
     if (speeds[i].count > 0) Fit(reachable.Of(DirectionOfGroup(i)), latencies.Of(i), &speeds[i]);
   }
-  for (uint32_t index : transfers) {
-    const GpuOp& op = trace.ops[index];
+  for (const GpuOp& op : transfers) {
     if (!IsHostCopy(op)) continue;
     Speed& speed = speeds[GroupOf(op)];
     if (op.size_bytes > speed.latency_bound_bytes) continue;
@@ -175,7 +172,7 @@ int64_t LargestOfStep(size_t step) {
 
 }  // namespace
 
-void AddCopySpeed(const Trace& trace, std::span<const uint32_t> transfers, const ReachableBandwidth& reachable,
+void AddCopySpeed(const Trace& trace, std::span<const GpuOp> transfers, const ReachableBandwidth& reachable,
                   AnalysisResult* result) {
   Table table{"bandwidth",
               "How fast copies between host and GPU were",
@@ -211,14 +208,13 @@ void AddCopySpeed(const Trace& trace, std::span<const uint32_t> transfers, const
   }
 }
 
-Table CopySizeTable(const Trace& trace, std::span<const uint32_t> transfers) {
+Table CopySizeTable(std::span<const GpuOp> transfers) {
   struct Step {
     int64_t count = 0, time_ns = 0;
     uint64_t bytes = 0;
   };
   std::array<std::array<Step, kSizeSteps>, kDirectionCount> steps;
-  for (uint32_t index : transfers) {
-    const GpuOp& op = trace.ops[index];
+  for (const GpuOp& op : transfers) {
     if (!op.IsCopy()) continue;
     Step& step = steps[static_cast<size_t>(DirectionOf(op))][SizeStep(op.size_bytes)];
     ++step.count;

@@ -12,10 +12,10 @@ namespace gprof {
 inline constexpr uint64_t kLatencyBytes = 4096;
 
 // The table `bandwidth` and the metrics of it: copies between host and device by GPU, direction and memory.
-void AddCopySpeed(const Trace& trace, std::span<const uint32_t> transfers, const ReachableBandwidth& reachable,
+void AddCopySpeed(const Trace& trace, std::span<const GpuOp> transfers, const ReachableBandwidth& reachable,
                   AnalysisResult* result);
 
 // The table `copy_sizes`: copies by direction and size, in steps of a power of 4.
-Table CopySizeTable(const Trace& trace, std::span<const uint32_t> transfers);
+Table CopySizeTable(std::span<const GpuOp> transfers);
 
 }  // namespace gprof

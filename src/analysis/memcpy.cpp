@@ -75,12 +75,11 @@ std::string NameOf(size_t group) {
   return direction == kFill ? "fill" : std::string(DirectionName(static_cast<Direction>(direction)));
 }
 
-Table MakeTable(const Trace& trace, std::span<const uint32_t> transfers, const TrafficByGroup& traffic,
-                uint32_t max_rows) {
+Table MakeTable(std::span<const GpuOp> transfers, const TrafficByGroup& traffic, uint32_t max_rows) {
   Groups sizes(kGroupCount);
   for (size_t i = 0; i < kGroupCount; ++i) sizes.Count(i, static_cast<size_t>(traffic[i].count));
   sizes.Seal();
-  for (uint32_t i : transfers) sizes.Add(GroupOf(trace.ops[i]), static_cast<int64_t>(trace.ops[i].size_bytes));
+  for (const GpuOp& op : transfers) sizes.Add(GroupOf(op), static_cast<int64_t>(op.size_bytes));
   Table table{"memcpy",
               "Copies and fills",
               {{"percent", "Time", Unit::kPercent, false},
@@ -137,10 +136,9 @@ struct SmallCopies {
   int64_t all_count = 0;  // copies of any size in that direction
 };
 
-SmallCopies SmallCopiesOf(const Trace& trace, std::span<const uint32_t> transfers, Direction direction) {
+SmallCopies SmallCopiesOf(const Trace& trace, std::span<const GpuOp> transfers, Direction direction) {
   SmallCopies result;
-  for (uint32_t i : transfers) {
-    const GpuOp& op = trace.ops[i];
+  for (const GpuOp& op : transfers) {
     if (!op.IsCopy() || DirectionOf(op) != direction) continue;
     ++result.all_count;
     if (!IsSmallTransfer(op)) continue;
@@ -218,10 +216,10 @@ int64_t WindowSum(const Trace& trace) {
 AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
   TrafficByGroup traffic;
   int64_t small_count = 0;
-  const std::vector<uint32_t> transfers = TransfersOf(trace);
-  for (uint32_t i : transfers) {
-    traffic[GroupOf(trace.ops[i])].Add(trace.ops[i]);
-    small_count += IsSmallTransfer(trace.ops[i]);
+  const std::vector<GpuOp> transfers = TransfersOf(trace);
+  for (const GpuOp& op : transfers) {
+    traffic[GroupOf(op)].Add(op);
+    small_count += IsSmallTransfer(op);
   }
   const ReachableBandwidth reachable(trace, transfers);
   const PageableSummary pageable(trace, transfers, reachable);
@@ -233,10 +231,10 @@ AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
   AddMetric(&result, "memcpy.pageable_ns", sum.time_ns);
   AddMetric(&result, "memcpy.pageable_blocked_ns", sum.blocked_ns);
   AddMetric(&result, "memcpy.small_count", small_count);
-  result.tables.push_back(MakeTable(trace, transfers, traffic, options.max_rows));
+  result.tables.push_back(MakeTable(transfers, traffic, options.max_rows));
   result.tables.push_back(pageable.MakeTable(options.max_rows));
   AddCopySpeed(trace, transfers, reachable, &result);
-  result.tables.push_back(CopySizeTable(trace, transfers));
+  result.tables.push_back(CopySizeTable(transfers));
   const CopyOverlap overlap = CopyOverlapOf(trace, transfers);
   AddMetric(&result, "memcpy.overlappable_ns", overlap.gain_ns);
   if (sum.count > 0) result.findings = pageable.Findings(WindowSum(trace));

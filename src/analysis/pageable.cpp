@@ -44,11 +44,10 @@ void PageableCopies::Add(const PageableCopies& other) {
   saved_ns += other.saved_ns;
 }
 
-PageableSummary::PageableSummary(const Trace& trace, std::span<const uint32_t> transfers,
+PageableSummary::PageableSummary(const Trace& trace, std::span<const GpuOp> transfers,
                                  const ReachableBandwidth& reachable)
     : trace_(trace), reachable_(reachable) {
-  for (uint32_t i : transfers) {
-    const GpuOp& op = trace.ops[i];
+  for (const GpuOp& op : transfers) {
     if (!op.IsPageable()) continue;
     const Direction direction = DirectionOf(op);
     const uint32_t call = OutermostCall(trace, op.api);

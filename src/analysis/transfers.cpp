@@ -49,18 +49,17 @@ int64_t Reachable::TimeNs(uint64_t bytes) const {
   return static_cast<int64_t>(std::min(static_cast<double>(bytes) / bytes_per_ns, kLongestNs));
 }
 
-std::vector<uint32_t> TransfersOf(const Trace& trace) {
-  std::vector<uint32_t> transfers;
-  for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    if (trace.ops[i].IsCopy() || trace.ops[i].kind == OpKind::kMemset) transfers.push_back(i);
+std::vector<GpuOp> TransfersOf(const Trace& trace) {
+  std::vector<GpuOp> transfers;
+  for (const GpuOp& op : trace.ops) {
+    if (op.IsCopy() || op.kind == OpKind::kMemset) transfers.push_back(op);
   }
   return transfers;
 }
 
-ReachableBandwidth::ReachableBandwidth(const Trace& trace, std::span<const uint32_t> transfers) {
+ReachableBandwidth::ReachableBandwidth(const Trace& trace, std::span<const GpuOp> transfers) {
   std::array<Reachable, kDirectionCount> pinned, link;
-  for (uint32_t i : transfers) {
-    const GpuOp& op = trace.ops[i];
+  for (const GpuOp& op : transfers) {
     if (op.kind != OpKind::kMemcpy) continue;
     const auto direction = static_cast<size_t>(DirectionOf(op));
     OfferPinned(op, &pinned[direction]);

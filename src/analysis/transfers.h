@@ -12,8 +12,9 @@
 
 namespace gprof {
 
-// Indices of the copies and fills among the operations, in their order: what most passes over a trace look at.
-std::vector<uint32_t> TransfersOf(const Trace& trace);
+// The copies and fills among the operations, in their order. They are copied because many passes look at nothing else,
+// and among kernels each of them is a cache line to wait for.
+std::vector<GpuOp> TransfersOf(const Trace& trace);
 
 // Up to this size a copy takes about as long as an empty one: latency counts, not bandwidth.
 inline constexpr uint64_t kSmallCopyBytes = 64 * 1024;
@@ -42,7 +43,7 @@ inline constexpr int kReachablePercent = 85;
 // known.
 class ReachableBandwidth {
  public:
-  ReachableBandwidth(const Trace& trace, std::span<const uint32_t> transfers);
+  ReachableBandwidth(const Trace& trace, std::span<const GpuOp> transfers);
   const Reachable& Of(Direction direction) const { return reachable_[static_cast<size_t>(direction)]; }
 
  private:
