@@ -50,6 +50,25 @@ class Traces(unittest.TestCase):
                 self.assertEqual({metric: exact.get(metric) for metric in then.deterministic()}, then.deterministic())
                 self.assertEqual(sorted(then.finding_ids() - now.finding_ids()), [], "findings that are gone")
 
+    def test_what_streams_and_copies_are_told(self):
+        told = {"python_v3_bug": {"streams.one_only", "memcpy.overlap"},
+                "normalise_v1": {"memcpy.pageable"},
+                "normalise_v2": {"streams.one_only", "memcpy.overlap"},
+                "normalise_v3_bug": {"streams.one_used", "memcpy.overlap"},
+                "normalise_v3_streams": {"streams.overlap"},
+                "many_small_copies": {"memcpy.small"}}
+        for name, findings in told.items():
+            with self.subTest(trace=name):
+                report = recorded.Report.of(DATA / f"{name}.trace")
+                about = {finding for finding in report.finding_ids() if finding.startswith(("streams.", "memcpy."))}
+                self.assertEqual(about, findings)
+
+    def test_waits_have_the_idle_time_of_their_cause(self):
+        for name in sorted(names(".trace")):
+            with self.subTest(trace=name):
+                report = recorded.Report.of(DATA / f"{name}.trace")
+                self.assertEqual(report.metric("sync.idle_ns"), report.metric("idle.sync_ns"))
+
     def test_idle_time_adds_up(self):
         for name in sorted(names(".trace")):
             with self.subTest(trace=name):

@@ -3,6 +3,7 @@
 
 #include "analysis/analyses.h"
 #include "analysis/implied_waits.h"
+#include "random_trace.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -84,6 +85,17 @@ TEST(SyncSites, SumsToTheIdleTimeOfTheCauses) {
   EXPECT_EQ(MetricOf(sync, "sync.copy_idle_ns"), MetricOf(idle, "idle.copy_ns"));
   EXPECT_EQ(MetricOf(sync, "sync.idle_ns"), 3 * 30 * kUs);  // the third until the pageable copy is called
   EXPECT_EQ(MetricOf(sync, "sync.copy_idle_ns"), 40 * kUs + 2 * kUs);
+}
+
+TEST(SyncSites, SumsToTheIdleTimeOfTheCausesOfRandomTraces) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    const Trace trace = RandomTrace(seed);
+    const AnalysisResult sync = RunSync(trace, {}), idle = RunIdle(trace, {});
+    if (!HasMetric(idle, "idle.sync_ns")) continue;
+    EXPECT_EQ(MetricOf(sync, "sync.idle_ns"), MetricOf(idle, "idle.sync_ns")) << seed;
+    EXPECT_LE(MetricOf(sync, "sync.copy_idle_ns"), MetricOf(idle, "idle.copy_ns")) << seed;
+    EXPECT_LE(MetricOf(sync, "sync.implied_idle_ns"), MetricOf(idle, "idle.memory_ns")) << seed;
+  }
 }
 
 TEST(ImpliedWaits, AFreeThatWaitsForAKernel) {
