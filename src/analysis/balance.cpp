@@ -146,7 +146,8 @@ Table PeerTable(const Trace& trace, uint32_t max_rows, int64_t* bytes) {
   for (const auto& [pair, sum] : pairs) {
     const std::string by = DeviceScope(trace, pair.first);
     const std::string other = pair.second == kNone ? "(not known)" : DeviceScope(trace, pair.second);
-    const double rate = sum.total_ns == 0 ? 0 : 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.total_ns);
+    const double rate =
+        sum.total_ns == 0 ? 0 : 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.total_ns);
     table.rows.push_back({sum.total_ns, sum.count, sum.bytes, rate, by + " and " + other, by});
     *bytes += sum.bytes;
   }

@@ -60,7 +60,9 @@ constexpr std::array<ShareInfo, kShareCount> kShares = {{
     {"unknown", "critical.unknown_ns"},
 }};
 
-const ShareInfo& InfoOf(Share share) { return kShares[static_cast<size_t>(share)]; }
+const ShareInfo& InfoOf(Share share) {
+  return kShares[static_cast<size_t>(share)];
+}
 
 struct Sum {
   int64_t total_ns = 0, count = 0;
@@ -108,7 +110,9 @@ class Shares {
       ++kernels_[op.name.value].count;
       return;
     }
-    AddTo(op.kind == OpKind::kGraph ? Share::kKernel : op.kind == OpKind::kMemset ? Share::kFill : Share::kCopy,
+    AddTo(op.kind == OpKind::kGraph    ? Share::kKernel
+          : op.kind == OpKind::kMemset ? Share::kFill
+                                       : Share::kCopy,
           OpName(trace_, op), ns);
   }
 
@@ -180,8 +184,8 @@ Table PathTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
   table.is_detail = true;  // the list of what could be won says the same in fewer words
   for (const auto& [key, sum] : shares.sums()) {
     if (sum.total_ns == 0) continue;
-    table.rows.push_back({PercentOf(sum.total_ns, window_ns), sum.total_ns, sum.count,
-                          std::string(InfoOf(key.first).name), key.second});
+    table.rows.push_back(
+        {PercentOf(sum.total_ns, window_ns), sum.total_ns, sum.count, std::string(InfoOf(key.first).name), key.second});
   }
   SortAndCut(&table, 1, 4, max_rows);
   return table;
@@ -236,8 +240,8 @@ Table WhatIfTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
   for (const auto& [key, sum] : shares.sums()) {
     WhatIf what_if = WhatIfOf(key.first, key.second, sum.total_ns);
     if (what_if.gain_ns <= 0) continue;
-    table.rows.push_back({what_if.gain_ns, PercentOf(what_if.gain_ns, window_ns), std::move(what_if.what),
-                          std::move(what_if.formula)});
+    table.rows.push_back(
+        {what_if.gain_ns, PercentOf(what_if.gain_ns, window_ns), std::move(what_if.what), std::move(what_if.formula)});
   }
   SortAndCut(&table, 0, 2, max_rows);
   return table;

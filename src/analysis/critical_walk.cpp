@@ -131,6 +131,7 @@ class Walk {
 
   uint32_t Neighbour(uint32_t index) const {
     const GpuOp& op = trace_.ops[index];
+    if (op.device == kNone) return kNone;
     const uint32_t first = trace_.device_ops[op.device].first;
     uint32_t best = kNone;
     for (uint32_t i = index, looked = 0; i > first && looked < kMostNeighbours; --i, ++looked) {
@@ -158,9 +159,8 @@ class Walk {
   uint32_t OpOfEvent(uint64_t event, uint32_t process, int64_t time_ns, int64_t until_ns) const {
     const auto found = records_.find(event);
     if (found == records_.end()) return kNone;
-    auto at = std::upper_bound(found->second.begin(), found->second.end(), time_ns, [&](int64_t ns, uint32_t record) {
-      return ns < trace_.event_records[record].time_ns;
-    });
+    auto at = std::upper_bound(found->second.begin(), found->second.end(), time_ns,
+                               [&](int64_t ns, uint32_t record) { return ns < trace_.event_records[record].time_ns; });
     while (at != found->second.begin() && trace_.event_records[*(at - 1)].process != process) --at;
     if (at == found->second.begin()) return kNone;
     const EventRecord& record = trace_.event_records[*(at - 1)];
@@ -215,9 +215,8 @@ class Walk {
         if (op == kNone) op = LastOfProcess(at, kNone);  // where the event was recorded is not in the trace
       } else if (sync != nullptr && sync->stream != kNone) {
         const std::vector<uint32_t>& list = of_stream_[sync->stream];
-        const auto after = std::partition_point(list.begin(), list.end(), [&](uint32_t i) {
-          return trace_.ops[i].start_ns < now_ns_;
-        });
+        const auto after = std::partition_point(list.begin(), list.end(),
+                                                [&](uint32_t i) { return trace_.ops[i].start_ns < now_ns_; });
         op = LastEnded(list, static_cast<size_t>(after - list.begin()), now_ns_);
       } else {
         op = LastOfProcess(at, kNone);
@@ -247,9 +246,9 @@ class Walk {
   const Trace& trace_;
   const std::vector<uint8_t> blocking_;
   std::vector<std::vector<uint32_t>> of_stream_;
-  std::unordered_map<uint32_t, uint32_t> sync_of_call_;           // outermost call → what it waits for
-  std::unordered_map<uint32_t, std::vector<uint32_t>> waits_;     // by stream: for events, in order
-  std::unordered_map<uint64_t, std::vector<uint32_t>> records_;   // by event, in order
+  std::unordered_map<uint32_t, uint32_t> sync_of_call_;          // outermost call → what it waits for
+  std::unordered_map<uint32_t, std::vector<uint32_t>> waits_;    // by stream: for events, in order
+  std::unordered_map<uint64_t, std::vector<uint32_t>> records_;  // by event, in order
   CriticalPath path_;
   int64_t now_ns_ = 0;
   uint32_t op_ = kNone, thread_ = kNone;  // where the walk is: at the operation, or on the thread
@@ -257,6 +256,8 @@ class Walk {
 
 }  // namespace
 
-CriticalPath FindCriticalPath(const Trace& trace) { return Walk(trace).Run(); }
+CriticalPath FindCriticalPath(const Trace& trace) {
+  return Walk(trace).Run();
+}
 
 }  // namespace gprof

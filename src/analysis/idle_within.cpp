@@ -32,8 +32,9 @@ size_t IdleWithin::FirstEndingAfter(int64_t time_ns, size_t from) const {
     }
   }
   const auto begin = ends_ns_.begin();
-  return static_cast<size_t>(std::upper_bound(begin + static_cast<std::ptrdiff_t>(low),
-                                              begin + static_cast<std::ptrdiff_t>(high), time_ns) - begin);
+  return static_cast<size_t>(
+      std::upper_bound(begin + static_cast<std::ptrdiff_t>(low), begin + static_cast<std::ptrdiff_t>(high), time_ns) -
+      begin);
 }
 
 int64_t IdleWithin::Until(int64_t time_ns, size_t gap) const {

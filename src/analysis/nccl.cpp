@@ -61,8 +61,8 @@ class Collectives {
       (IsCollective(op) ? collectives : others).Add(op.start_ns, op.end_ns);
     }
     if (collectives.intervals().empty()) return;
-    devices_.push_back({device, WindowNs(trace_, recorded, device), collectives.TotalNs(),
-                        kernels.TotalNs() - others.TotalNs()});
+    devices_.push_back(
+        {device, WindowNs(trace_, recorded, device), collectives.TotalNs(), kernels.TotalNs() - others.TotalNs()});
     IntervalSet::Cursor beside(others);
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const GpuOp& op = trace_.ops[i];

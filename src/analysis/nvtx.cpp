@@ -71,7 +71,11 @@ std::vector<Cell> Row(const Trace& trace, const PathTimes& path, const RangeProj
 
 Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const RangeProjection& projection,
                  uint32_t max_rows) {
-  Table table{"nvtx", "NVTX ranges", Columns(), {}, "Time: of the length of the trace, times the threads that had it "
+  Table table{"nvtx",
+              "NVTX ranges",
+              Columns(),
+              {},
+              "Time: of the length of the trace, times the threads that had it "
               "open (for ranges that overlap on one thread, times the most open at once). Self: without the ranges "
               "within. GPU busy: operations that the range's thread launched in it. GPU idle: of that thread's GPU "
               "while the range was open, Idle in percent of Total."};

@@ -57,8 +57,8 @@ class Search {
       slot.has_depths |= slot.depth != range.depth;
       ++slot.count;
       slot.total_ns += range.DurationNs();
-      slot.covered_ns += std::max<int64_t>(
-          0, std::min(range.end_ns, window_.end_ns) - std::max(range.start_ns, window_.start_ns));
+      slot.covered_ns +=
+          std::max<int64_t>(0, std::min(range.end_ns, window_.end_ns) - std::max(range.start_ns, window_.start_ns));
     }
     for (const uint32_t path : paths) Offer(slots_[path]);
   }

@@ -15,10 +15,12 @@ constexpr double kSlowInMads = 5;
 // Steps that all take the same time have no deviation: what is within 1 % of the median is the same to anybody.
 constexpr double kLeastMadOfMedian = 0.01;
 constexpr size_t kFewestForATrend = 10;
-constexpr double kTrendOfMedian = 0.05;   // from the first to the last iteration
-constexpr double kTrendSameSign = 0.75;   // of the pairs that the slope is the median of
+constexpr double kTrendOfMedian = 0.05;  // from the first to the last iteration
+constexpr double kTrendSameSign = 0.75;  // of the pairs that the slope is the median of
 
-double MedianOf(std::vector<int64_t> samples) { return Summarize(std::span<int64_t>(samples)).median; }
+double MedianOf(std::vector<int64_t> samples) {
+  return Summarize(std::span<int64_t>(samples)).median;
+}
 
 // Cuts intervals at the borders of the iterations. Intervals come in order and do not overlap.
 class Cutter {

@@ -18,8 +18,8 @@ namespace gprof {
 // or it lies before the first or after the last operation, or was not recorded.
 inline constexpr size_t kStepKernels = 0, kStepCopies = 1, kStepIdle = 2, kStepOutside = kStepIdle + kCauseCount;
 inline constexpr size_t kStepPartCount = kStepOutside + 1;
-std::string StepPartName(size_t part);     // "kernels", "idle: host"
-std::string StepPartKey(size_t part);      // "kernel_ns", "idle_host_ns"
+std::string StepPartName(size_t part);  // "kernels", "idle: host"
+std::string StepPartKey(size_t part);   // "kernel_ns", "idle_host_ns"
 
 struct Iteration {
   int64_t start_ns = 0, duration_ns = 0;
@@ -30,15 +30,15 @@ struct Iteration {
 
 struct StepTimes {
   std::vector<Iteration> iterations;
-  uint32_t device = kNone;             // the GPU that the parts are of
+  uint32_t device = kNone;  // the GPU that the parts are of
   int64_t warmups = 0, outliers = 0;
-  double median_ns = 0;                // of all iterations
-  double slow_from_ns = 0;             // iterations longer than this are slow: median + 5 MAD
+  double median_ns = 0;     // of all iterations
+  double slow_from_ns = 0;  // iterations longer than this are slow: median + 5 MAD
   // Of those without the warm-up:
   int64_t count = 0, total_ns = 0, p95_ns = 0, p99_ns = 0, max_ns = 0, min_ns = 0;
   double mean_ns = 0, steady_median_ns = 0;
-  double slope_ns = 0;                 // by which each is longer than the one before, robust against outliers
-  bool has_trend = false;              // the slope is more than what the iterations differ by anyway
+  double slope_ns = 0;     // by which each is longer than the one before, robust against outliers
+  bool has_trend = false;  // the slope is more than what the iterations differ by anyway
   std::array<double, kStepPartCount> median_parts_ns{};
   std::array<int64_t, kStepPartCount> total_parts_ns{};
   // Idle time while the host ran its own code in slow iterations, by range.

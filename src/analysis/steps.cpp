@@ -23,8 +23,12 @@ namespace {
 constexpr double kPercentWorthAFinding = 2;
 constexpr double kWarningPercent = 20;
 
-std::string Ns(double ns) { return FormatNs(ns); }
-std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
+std::string Ns(double ns) {
+  return FormatNs(ns);
+}
+std::string Ns(int64_t ns) {
+  return FormatNs(static_cast<double>(ns));
+}
 
 double TrendPercent(const StepTimes& times) {
   if (times.steady_median_ns <= 0 || times.count < 2) return 0;
@@ -94,7 +98,9 @@ Parts GrowthOf(const StepTimes& times) {
   return growth;
 }
 
-Severity SeverityOf(double percent) { return percent >= kWarningPercent ? Severity::kWarning : Severity::kNote; }
+Severity SeverityOf(double percent) {
+  return percent >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+}
 
 void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::string& name, AnalysisResult* result) {
   double gain_ns = 0;
@@ -106,9 +112,9 @@ void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::st
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_outlier; });
   result->findings.push_back(
       {"steps.outliers", SeverityOf(percent),
-       FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of " + name +
-           " took longer than " + Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) + ", slowest " +
-           Ns(times.max_ns) + "). Each had, beyond the median: " + ExtraText(extra) + SlowHostText(trace, times),
+       FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of " + name + " took longer than " +
+           Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) + ", slowest " + Ns(times.max_ns) +
+           "). Each had, beyond the median: " + ExtraText(extra) + SlowHostText(trace, times),
        "Look at what these iterations do that the others do not: logging, saving, loading, allocating.",
        std::llround(gain_ns), "time of the slow iterations above the median"});
 }
@@ -122,8 +128,8 @@ void AddTrendFinding(const StepTimes& times, const std::string& name, AnalysisRe
   result->findings.push_back(
       {"steps.trend", SeverityOf(percent),
        name + " gets slower: by " + Ns(times.slope_ns) + " each time, " + FormatPercent(TrendPercent(times)) +
-           " over " + CountOf(times.count, "iteration") + ". The second half has, beyond the first: " +
-           ExtraText(GrowthOf(times)),
+           " over " + CountOf(times.count, "iteration") +
+           ". The second half has, beyond the first: " + ExtraText(GrowthOf(times)),
        "Look for what grows with the iterations: lists, logs, caches, memory that is not freed, sequence lengths.",
        std::llround(gain_ns), "if all iterations were as fast as the first ones (robust slope)"});
 }
@@ -138,9 +144,8 @@ void AddWarmupFinding(const StepTimes& times, const std::string& name, AnalysisR
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_warmup; });
   result->findings.push_back(
       {"steps.warmup", Severity::kInfo,
-       "The first " +
-           (times.warmups == 1 ? "iteration" : CountOf(times.warmups, "iteration")) + " of " + name + " took " + Ns(gain_ns) +
-           " longer than the median (" + Ns(times.steady_median_ns) + "): " + ExtraText(extra),
+       "The first " + (times.warmups == 1 ? "iteration" : CountOf(times.warmups, "iteration")) + " of " + name +
+           " took " + Ns(gain_ns) + " longer than the median (" + Ns(times.steady_median_ns) + "): " + ExtraText(extra),
        "Leave warm-up out of measurements. If runs are short, load modules and make allocations before the loop.",
        std::llround(gain_ns), "time of the first iterations above the median"});
 }
@@ -157,16 +162,17 @@ void AddMetrics(const StepTimes& times, AnalysisResult* result) {
   AddMetric(result, "step.trend_percent", TrendPercent(times));
   double idle_ns = 0;
   for (size_t part = kStepIdle; part < kStepOutside; ++part) idle_ns += static_cast<double>(times.total_parts_ns[part]);
-  AddMetric(result, "step.idle_percent",
-            times.total_ns == 0 ? 0 : 100 * idle_ns / static_cast<double>(times.total_ns));
+  AddMetric(result, "step.idle_percent", times.total_ns == 0 ? 0 : 100 * idle_ns / static_cast<double>(times.total_ns));
 }
 
 std::string WhyThisStep(const Trace& trace, const StepChoice& choice, bool is_asked_for) {
   const std::string thread = ThreadName(trace, choice.thread);
   const std::string covers = FormatPercent(PercentOf(choice.covered_ns, choice.window_ns)) + " of the GPU window";
   if (is_asked_for) return "The range that --step names, on " + thread + "; it covers " + covers + ".";
-  return "Taken as the step: the outermost range that one thread (" + thread + ") repeats at least 5 times and that "
-         "covers at least half of the GPU window: " + covers + ". Another: --step NAME.";
+  return "Taken as the step: the outermost range that one thread (" + thread +
+         ") repeats at least 5 times and that "
+         "covers at least half of the GPU window: " +
+         covers + ". Another: --step NAME.";
 }
 
 Table SummaryTable(const Trace& trace, const StepChoice& choice, const StepTimes& times, bool is_asked_for) {
@@ -187,8 +193,8 @@ Table SummaryTable(const Trace& trace, const StepChoice& choice, const StepTimes
               {},
               ""};
   table.rows.push_back({times.count, times.mean_ns, times.steady_median_ns, times.p95_ns, times.p99_ns, times.max_ns,
-                        times.min_ns, TrendPercent(times), times.outliers, times.warmups,
-                        PathName(trace, choice.path), ThreadName(trace, choice.thread)});
+                        times.min_ns, TrendPercent(times), times.outliers, times.warmups, PathName(trace, choice.path),
+                        ThreadName(trace, choice.thread)});
   table.note = WhyThisStep(trace, choice, is_asked_for) +
                " Slow: longer than the median by 5 median deviations. Warm-up: slow ones at the beginning, left out of "
                "the other figures.";
@@ -211,8 +217,8 @@ Table PartTable(const Trace& trace, const StepTimes& times) {
     const int64_t total_ns = times.total_parts_ns[part];
     if (total_ns == 0) continue;
     table.rows.push_back({PercentOf(total_ns, times.total_ns),
-                          static_cast<double>(total_ns) / static_cast<double>(times.count),
-                          times.median_parts_ns[part], total_ns, StepPartName(part)});
+                          static_cast<double>(total_ns) / static_cast<double>(times.count), times.median_parts_ns[part],
+                          total_ns, StepPartName(part)});
   }
   std::stable_sort(table.rows.begin(), table.rows.end(),
                    [](const auto& a, const auto& b) { return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]); });
@@ -256,7 +262,9 @@ Table IterationTable(const Trace& trace, const StepTimes& times, uint32_t max_ro
   for (size_t i = 0; i < times.iterations.size(); ++i) {
     const Iteration& step = times.iterations[i];
     table.rows.push_back({static_cast<int64_t>(i + 1), step.start_ns - trace.start_ns, step.duration_ns,
-                          std::string(step.is_warmup ? "warm-up" : step.is_outlier ? "slow" : "")});
+                          std::string(step.is_warmup    ? "warm-up"
+                                      : step.is_outlier ? "slow"
+                                                        : "")});
     for (const int64_t ns : step.parts_ns) table.rows.back().emplace_back(ns);
   }
   CutRows(&table, max_rows);

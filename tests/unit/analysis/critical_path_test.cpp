@@ -58,9 +58,9 @@ TEST(CriticalPath, QueuedWorkHidesItsLaunch) {
   maker.Launch(0, 10, 20, 120).stream = stream;
   maker.Launch(10, 20, 122, 222).stream = stream;
   const AnalysisResult result = RunCriticalPath(maker.Finish(), {});
-  EXPECT_EQ(RowsOf(result), (std::vector<Row>{{"kernel", "work", 200},
-                                              {"queue", "launched, not started", 12},
-                                              {"launch", "cudaLaunchKernel", 10}}));
+  EXPECT_EQ(RowsOf(result),
+            (std::vector<Row>{
+                {"kernel", "work", 200}, {"queue", "launched, not started", 12}, {"launch", "cudaLaunchKernel", 10}}));
 }
 
 TEST(CriticalPath, FollowsTheEventThatAStreamWaitsFor) {

@@ -17,10 +17,10 @@ TEST(Nccl, WithoutItThereIsNothing) {
 TEST(Nccl, ExposedIsWhatNoOtherKernelHides) {
   TraceMaker maker;
   maker.AddKernel(0, 100);
-  maker.AddKernel(50, 150, kNone, kAllReduce);   // 50 of it exposed
-  maker.AddKernel(120, 140);                     // 20 of those hidden
+  maker.AddKernel(50, 150, kNone, kAllReduce);  // 50 of it exposed
+  maker.AddKernel(120, 140);                    // 20 of those hidden
   maker.AddKernel(160, 200, kNone, "ncclKernel_Broadcast");
-  maker.AddFill(160, 200, 8);                    // hides nothing
+  maker.AddFill(160, 200, 8);  // hides nothing
   const AnalysisResult result = RunNccl(maker.Finish(), {});
   EXPECT_EQ(MetricOf(result, "nccl.kernels"), 2);
   EXPECT_EQ(MetricOf(result, "nccl.total_ns"), 140);

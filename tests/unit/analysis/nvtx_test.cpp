@@ -11,8 +11,8 @@ TEST(Nvtx, TimesAndGpuTimeByPath) {
   maker.AddRange(0, 100, "step");
   maker.AddRange(10, 40, "step/forward");
   maker.AddRange(200, 400, "step");
-  maker.Launch(15, 20, 50, 90);    // in step/forward
-  maker.Launch(50, 55, 80, 120);   // in step, overlaps with the one before
+  maker.Launch(15, 20, 50, 90);      // in step/forward
+  maker.Launch(50, 55, 80, 120);     // in step, overlaps with the one before
   maker.Launch(150, 155, 160, 170);  // in no range
   const AnalysisResult result = RunNvtx(maker.Finish(), {});
   const Table& table = TableOf(result, "nvtx");
@@ -58,13 +58,13 @@ TEST(Nvtx, IdleWithinIsOfTheGpuThatTheThreadUses) {
   const uint32_t second = maker.AddDevice(1), other = maker.AddThread(0, 101), watcher = maker.AddThread(0, 102);
   maker.Launch(0, 5, 10, 20);
   maker.Launch(30, 35, 40, 50);
-  maker.Launch(30, 35, 70, 90);                            // gpu0 idle: 20..40, 50..70
+  maker.Launch(30, 35, 70, 90);  // gpu0 idle: 20..40, 50..70
   maker.Launch(0, 5, 10, 15, other).device = second;
-  maker.Launch(50, 55, 60, 90, other).device = second;     // gpu1 idle: 15..60
+  maker.Launch(50, 55, 60, 90, other).device = second;  // gpu1 idle: 15..60
   maker.AddRange(0, 100, "all");
   maker.AddRange(25, 60, "all/part");
   maker.AddRange(30, 50, "second", other);
-  maker.AddRange(0, 100, "watch", watcher);                // launches nothing: the GPU most used, gpu0
+  maker.AddRange(0, 100, "watch", watcher);  // launches nothing: the GPU most used, gpu0
   const AnalysisResult result = RunNvtx(maker.Finish(), {});
   EXPECT_EQ(MetricOf(result, "nvtx.gpu_idle_ns", "nvtx:all"), 40);
   EXPECT_EQ(MetricOf(result, "nvtx.gpu_idle_ns", "nvtx:all/part"), 25);

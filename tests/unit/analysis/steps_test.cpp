@@ -8,8 +8,8 @@
 namespace gprof::test {
 namespace {
 
-// A step that prepares for 100 ns and `extra_ns`, launches a kernel of 380 ns and `kernel_ns`, and ends 100 ns after it.
-// Returns when it ends.
+// A step that prepares for 100 ns and `extra_ns`, launches a kernel of 380 ns and `kernel_ns`, and ends 100 ns after
+// it. Returns when it ends.
 int64_t AddStep(TraceMaker* maker, int64_t start_ns, int64_t extra_ns = 0, int64_t kernel_ns = 0) {
   const int64_t call_ns = start_ns + 100 + extra_ns;
   maker->Launch(call_ns, call_ns + 10, call_ns + 20, call_ns + 400 + kernel_ns);
@@ -74,7 +74,8 @@ TEST(Steps, PartsSumToTheTimeOfEachStep) {
     EXPECT_EQ(sum_ns, step.duration_ns);
     EXPECT_EQ(step.parts_ns[kStepKernels], 380);
   }
-  const size_t host = kStepIdle + static_cast<size_t>(Cause::kHost), launch = kStepIdle + static_cast<size_t>(Cause::kLaunch);
+  const size_t host = kStepIdle + static_cast<size_t>(Cause::kHost),
+               launch = kStepIdle + static_cast<size_t>(Cause::kLaunch);
   EXPECT_EQ(times.iterations[0].parts_ns[kStepOutside], 120);
   EXPECT_EQ(times.iterations[1].parts_ns[kStepOutside], 0);
   EXPECT_EQ(times.iterations[1].parts_ns[host], 200);
