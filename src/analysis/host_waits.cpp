@@ -41,6 +41,12 @@ WaitKind KindOfMemoryCall(std::string_view function) {
   return has("Free") || has("Unregister") ? WaitKind::kFree : WaitKind::kMemory;
 }
 
+// As which cause of idle time such a wait counts.
+Cause CauseOf(WaitKind kind) {
+  if (IsExplicit(kind)) return Cause::kSync;
+  return IsCopyOrFill(kind) ? Cause::kCopy : Cause::kMemory;
+}
+
 class Collector {
  public:
   Collector(const Trace& trace, const HostFacts& facts)
@@ -138,9 +144,9 @@ class Collector {
 
   void AddParts(const std::vector<Part>& parts) {
     for (const Part& part : parts) {
-      const bool is_wait = part.cause == Cause::kSync || part.cause == Cause::kCopy || part.cause == Cause::kMemory;
-      if (!is_wait || part.call == kNone || site_of_call_[part.call] == kNone) continue;
-      result_.sites[site_of_call_[part.call]].idle_ns += part.duration_ns;
+      if (part.call == kNone || site_of_call_[part.call] == kNone) continue;
+      WaitSite& site = result_.sites[site_of_call_[part.call]];
+      if (part.cause == CauseOf(site.kind)) site.idle_ns += part.duration_ns;
     }
   }
 
