@@ -155,6 +155,16 @@ Finding ChainFinding(const Trace& trace, const Chain& chain, int64_t window_ns) 
                             : "idle time of at most 50 us between operations of one repetition"};
 }
 
+// Of the small kernels: those are launched at once already.
+bool MostAreInGraphs(const Trace& trace) {
+  constexpr int64_t kSmallNs = 10'000;
+  int64_t balance = 0;
+  for (const GpuOp& op : trace.ops) {
+    if (op.kind == OpKind::kKernel && op.DurationNs() < kSmallNs) balance += op.graph != 0 || op.graph_node != 0 ? 1 : -1;
+  }
+  return balance > 0;
+}
+
 void AddFindings(const Trace& trace, const Histogram& histogram, const std::vector<Chain>& chains,
                  std::vector<Finding>* findings) {
   const int64_t window_ns = WindowOfAllNs(trace);
@@ -169,7 +179,10 @@ void AddFindings(const Trace& trace, const Histogram& histogram, const std::vect
                        CountOf(small.count, "kernel") + " of " + FormatCount(all.count) + " ran for less than 10 us, " +
                            FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of the time of all kernels, with " +
                            Ns(small.idle_ns) + " idle before them",
-                       "Fuse kernels, give each launch more work, or launch them as a CUDA graph.", small.idle_ns,
+                       MostAreInGraphs(trace)
+                           ? "Fuse kernels, or give each more work: nodes of a CUDA graph have gaps between them, too."
+                           : "Fuse kernels, give each launch more work, or launch them as a CUDA graph.",
+                       small.idle_ns,
                        "idle time of at most 50 us before those kernels"});
 }
 
