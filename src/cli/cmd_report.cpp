@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "analysis/step_finder.h"
@@ -19,6 +21,7 @@
 #include "cli/report.h"
 #include "cli/selection_arguments.h"
 #include "cli/talk.h"
+#include "trace/merge.h"
 
 namespace gprof::cli {
 namespace {
@@ -50,7 +53,7 @@ const Table& RequireTable(const std::vector<NamedTable>& tables, const std::stri
 class ReportCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", trace_, "the trace to report on");
+    app.add_option("TRACE", paths_, "the trace to report on, or those of all ranks of a run")->type_name("");
     app.add_option("--only", only_, "these analyses alone, separated by commas")
         ->type_name("LIST")
         ->group("What is shown");
@@ -87,8 +90,8 @@ class ReportCommand : public Command {
 
   int Run() override {
     if (wants_list_) return List();
-    if (trace_.empty())
-      throw Error(ExitCode::kUsage, "no trace to report on", "usage: gprof-cli report TRACE [options]");
+    if (paths_.empty())
+      throw Error(ExitCode::kUsage, "no trace to report on", "usage: gprof-cli report TRACE... [options]");
     const std::vector<const Analysis*> analyses = Choose();
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
     if (!table_.empty() && format_ != "csv")
@@ -96,7 +99,8 @@ class ReportCommand : public Command {
     options_.max_rows = rows_.value_or(RowsByDefault());
     RecoverEarlierRuns();
     const Selection selection = selection_.Read();
-    const Trace whole = LoadTrace(trace_);
+    std::vector<TraceSummary> summaries;
+    const Trace whole = Load(&summaries);
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const Trace& trace = selection.IsEmpty() ? whole : selected;
     if (!options_.step.empty() && !FindStep(trace, options_.step)) {
@@ -104,6 +108,7 @@ class ReportCommand : public Command {
                   "gprof-cli report --only nvtx shows the ranges; --step wants one that is pushed and popped");
     }
     Report report = Analyse(trace, analyses);
+    if (!summaries.empty()) AddTraces(std::move(summaries), options_, &report);
     if (!selection.IsEmpty()) report.whole = &whole;
     report.selected = Describe(selection);
     report.has_details = !only_.empty();
@@ -123,6 +128,22 @@ class ReportCommand : public Command {
   }
 
  private:
+  // Fills `summaries` where there are several traces.
+  Trace Load(std::vector<TraceSummary>* summaries) const {
+    if (paths_.size() == 1) return LoadTrace(paths_.front());
+    std::vector<Trace> traces;
+    std::set<std::filesystem::path> files;
+    for (const std::string& path : paths_) {
+      traces.push_back(LoadTrace(path));
+      std::error_code error;
+      if (!files.insert(std::filesystem::weakly_canonical(path, error)).second && !error) {
+        throw Error(ExitCode::kUsage, "'" + path + "' is named twice", "everything in it would count twice");
+      }
+      summaries->push_back(SummarizeTrace(traces.back()));
+    }
+    return MergeTraces(std::move(traces));
+  }
+
   uint32_t RowsByDefault() const { return format_ == "csv" ? 0 : format_ == "json" ? kJsonRows : kTextRows; }
 
   int WriteCsv(const Report& report) const {
@@ -182,7 +203,8 @@ class ReportCommand : public Command {
   }
 
   SelectionArguments selection_;
-  std::string trace_, only_, skip_, min_gap_, output_, sort_, table_;
+  std::vector<std::string> paths_;
+  std::string only_, skip_, min_gap_, output_, sort_, table_;
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
   bool wants_list_ = false;

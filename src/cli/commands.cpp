@@ -19,7 +19,7 @@ constexpr std::array kCommands = {
                 "gprof-cli profile -o 'run-%h-%p.trace' python train.py\n"
                 "gprof-cli profile -t nvtx -f -o cpu.trace ./app",
                 true, MakeProfile},
-    CommandInfo{"report", "say what happened and why the GPU was idle", "TRACE [options]",
+    CommandInfo{"report", "say what happened and why the GPU was idle", "TRACE... [options]",
                 "gprof-cli report run.trace\n"
                 "gprof-cli report run.trace --only idle,kernels --rows 5\n"
                 "gprof-cli report run.trace --format json -o report.json",

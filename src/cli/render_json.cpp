@@ -69,12 +69,31 @@ Json FindingJson(const Finding& finding) {
           {"gain_ns", finding.gain_ns}, {"basis", finding.basis}};
 }
 
+Json TraceJson(const TraceSummary& t) {
+  return {{"path", t.path},
+          {"ranks", t.ranks},
+          {"host", t.host},
+          {"wall_ns", t.wall_ns},
+          {"gpu_window_ns", t.window_ns},
+          {"gpu_busy_ns", t.busy_ns},
+          {"gpu_idle_ns", t.IdleNs()},
+          {"idle_cause", t.idle_cause.empty() ? Json() : Json(t.idle_cause)},
+          {"idle_cause_ns", t.idle_cause_ns},
+          {"kernels", t.kernels},
+          {"complete", t.is_complete},
+          {"straggler", t.is_wall_straggler || t.is_busy_straggler}};
+}
+
 }  // namespace
 
 std::string RenderReportJson(const Report& report) {
   Json json;
   json["schema"] = "gprof.report/1";
   AddTraceFacts(report.Whole(), &json);
+  if (!report.traces.empty()) {
+    json["traces"] = Json::array();
+    for (const TraceSummary& t : report.traces) json["traces"].push_back(TraceJson(t));
+  }
   json["selected"] = report.selected;
   json["findings"] = Json::array();
   for (const Finding& finding : report.findings) json["findings"].push_back(FindingJson(finding));

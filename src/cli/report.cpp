@@ -5,6 +5,7 @@
 #include <exception>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <variant>
 
 #include "analysis/findings.h"
@@ -84,7 +85,7 @@ void RunSections(const Trace& trace, const AnalysisOptions& options, std::vector
 }  // namespace
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options) {
-  Report report{trace, {}, {}, false, nullptr, {}};
+  Report report{trace, {}, {}, false, nullptr, {}, {}};
   for (const Analysis* analysis : analyses) report.sections.push_back({analysis, {}});
   RunSections(trace, options, &report.sections);
   for (const Section& section : report.sections) {
@@ -93,6 +94,17 @@ Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analy
   }
   RankFindings(&report.findings);
   return report;
+}
+
+void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report) {
+  // Not in the registry: it compares traces, and has nothing to say of one.
+  static constexpr Analysis kTraces{"traces", "the traces of one run beside each other", nullptr};
+  FindStragglers(&traces);
+  AnalysisResult result = CompareTraces(traces, options);
+  report->findings.insert(report->findings.end(), result.findings.begin(), result.findings.end());
+  RankFindings(&report->findings);
+  report->sections.insert(report->sections.begin(), Section{&kTraces, std::move(result)});
+  report->traces = std::move(traces);
 }
 
 }  // namespace gprof::cli

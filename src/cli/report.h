@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/compare_traces.h"
 #include "base/terminal.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
@@ -23,6 +24,7 @@ struct Report {
   bool has_details = false;       // the analyses were asked for by name: text shows all their tables
   const Trace* whole = nullptr;   // what `trace` was selected from; nullptr: it is all of it
   std::string selected;           // what was selected, in words
+  std::vector<TraceSummary> traces{};  // that `Whole` was merged from; empty for a single one
   const Trace& Whole() const { return whole == nullptr ? trace : *whole; }
 };
 
@@ -31,6 +33,9 @@ struct Report {
 bool SortTables(const std::string& column, uint32_t max_rows, Report* report);
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);
+
+// Puts the traces that the report was merged from beside each other, before all other tables.
+void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report);
 
 std::string RenderReportText(const Report& report, const Terminal& terminal);
 

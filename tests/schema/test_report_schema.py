@@ -45,6 +45,12 @@ class Reports(unittest.TestCase):
             with self.subTest(words=words):
                 self.check(report(trace, *words))
 
+    def test_of_several_traces(self):
+        merged = report(*TRACES[:3])
+        self.check(merged)
+        self.assertEqual([trace["path"] for trace in merged["traces"]], [str(trace) for trace in TRACES[:3]])
+        self.assertNotIn("traces", report(TRACES[0]))
+
     def test_rows_have_the_columns_of_their_table(self):
         for table in report(TRACES[0])["tables"]:
             keys = {column["key"] for column in table["columns"]}
