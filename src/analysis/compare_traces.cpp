@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <utility>
 
 #include "analysis/analyses.h"
 #include "analysis/causes.h"
@@ -82,6 +83,11 @@ int64_t IdleNs(const TraceSummary& t) {
   return t.IdleNs();
 }
 
+// No value where there is nothing to have a share of.
+Cell ShareOf(int64_t part, int64_t whole) {
+  return whole == 0 ? Cell() : Cell(PercentOf(part, whole));
+}
+
 Table TracesTable(const std::vector<TraceSummary>& traces, const std::vector<std::string>& names, uint32_t max_rows) {
   Table table{"traces",
               "Traces",
@@ -99,11 +105,15 @@ Table TracesTable(const std::vector<TraceSummary>& traces, const std::vector<std
               "GPU busy: percent of the windows of its GPUs. Idle by: the largest cause of their idle time."};
   for (size_t i = 0; i < traces.size(); ++i) {
     const TraceSummary& t = traces[i];
-    const Cell busy_percent = t.window_ns == 0 ? Cell() : Cell(PercentOf(t.busy_ns, t.window_ns));
-    const Cell idle_cause_ns = t.idle_cause.empty() ? Cell() : Cell(t.idle_cause_ns);
-    const Cell idle_cause = t.idle_cause.empty() ? Cell() : Cell(std::string(t.idle_cause));
-    table.rows.push_back({names[i], t.ranks, t.wall_ns, busy_percent, idle_cause, idle_cause_ns, t.kernels,
-                          std::string(t.is_complete ? "yes" : "NO"), t.busy_ns, t.host});
+    std::vector<Cell> row = {names[i], t.ranks, t.wall_ns};
+    row.push_back(ShareOf(t.busy_ns, t.window_ns));
+    row.push_back(t.idle_cause.empty() ? Cell() : Cell(std::string(t.idle_cause)));
+    row.push_back(t.idle_cause.empty() ? Cell() : Cell(t.idle_cause_ns));
+    row.emplace_back(t.kernels);
+    row.emplace_back(std::string(t.is_complete ? "yes" : "NO"));
+    row.emplace_back(t.busy_ns);
+    row.emplace_back(t.host);
+    table.rows.push_back(std::move(row));
   }
   CutRows(&table, max_rows);
   return table;
@@ -114,9 +124,10 @@ std::vector<Cell> SpreadRow(const std::vector<TraceSummary>& traces, const std::
   const auto less = [of](const TraceSummary& a, const TraceSummary& b) { return of(a) < of(b); };
   const auto [min, max] = std::minmax_element(traces.begin(), traces.end(), less);
   const int64_t median = MedianOf(ValuesOf(traces, of));
-  const Cell spread_percent = median == 0 ? Cell() : Cell(PercentOf(of(*max) - of(*min), median));
-  return {std::string(what), of(*min),       median,
-          of(*max),          spread_percent, names[static_cast<size_t>(max - traces.begin())]};
+  std::vector<Cell> row = {std::string(what), of(*min), median, of(*max)};
+  row.push_back(ShareOf(of(*max) - of(*min), median));
+  row.push_back(names[static_cast<size_t>(max - traces.begin())]);
+  return row;
 }
 
 Table SpreadTable(const std::vector<TraceSummary>& traces, const std::vector<std::string>& names) {
