@@ -180,6 +180,33 @@ TEST(Merge, WindowsReachFromTheFirstToTheLast) {
   EXPECT_EQ(trace.device_windows[0].next.process, 1u);
 }
 
+TEST(MergeClocks, WindowsAreShiftedWithTheirOperations) {
+  std::vector<Trace> traces;
+  for (const uint64_t day_ns : {uint64_t{4000}, uint64_t{5000}}) {
+    TraceMaker maker;
+    maker.AddKernel(300, 400);
+    maker.trace().processes[0].host = maker.Name("host of " + std::to_string(day_ns));
+    trace::ClockRecord clock;
+    clock.monotonic_ns = 1000;
+    clock.realtime_ns = day_ns;
+    maker.trace().clocks.push_back({0, clock});
+    DeviceWindow window;
+    window.time = {250, 450};
+    window.has_next = window.has_next_call = true;
+    window.next.start_ns = window.next_call.start_ns = 500;
+    maker.trace().device_windows.push_back(window);
+    traces.push_back(maker.Finish());
+  }
+  const Trace trace = MergeTraces(std::move(traces));
+  ASSERT_EQ(trace.device_windows.size(), 2u);
+  EXPECT_EQ(trace.device_windows[0].time.start_ns, 250);
+  EXPECT_EQ(trace.device_windows[1].time.start_ns, 1250);
+  EXPECT_EQ(trace.device_windows[1].time.end_ns, 1450);
+  EXPECT_EQ(trace.device_windows[1].next.start_ns, 1500);
+  EXPECT_EQ(trace.device_windows[1].next_call.start_ns, 1500);
+  EXPECT_EQ(trace.ops[1].start_ns, 1300);
+}
+
 TEST(MergeClocks, OneHostHasOneClock) {
   const Trace trace = Merge(Load(ProcessText("box", 5'000'000'000)), Load(ProcessText("box", 5'900'000'000)));
   EXPECT_EQ(trace.processes[1].start_ns, 1000);
