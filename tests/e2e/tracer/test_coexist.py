@@ -66,6 +66,8 @@ class ToolsOfTheUser(CoexistCase):
     def test_preloaded_libraries_stay(self):
         script = f"echo \"$LD_PRELOAD\"; exec '{harness.PROGRAMS / 'ways_out'}' return {EVENTS}"
         run = self.profile("/bin/sh", "-c", script, env={"LD_PRELOAD": str(OTHER)})
+        if "ASan runtime does not come first" in run.err:
+            self.skipTest("a sanitized gprof-cli lets nobody be loaded before its runtime")
         self.assertEqual((run.code, run.out.splitlines()[0]), (3, str(OTHER)), run.err)
         self.assertEqual(len(run.trace.of("kernel")), EVENTS)
 
