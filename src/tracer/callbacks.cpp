@@ -176,14 +176,6 @@ SyncRow SyncOf(Duty duty, const CUpti_CallbackData* info, uint64_t start, uint64
   return row;
 }
 
-template <class Row>
-void Append(ThreadLog* log, const Row& row) {
-  if (unsigned char* at = log->Reserve(sizeof row); at != nullptr) {
-    std::memcpy(at, &row, sizeof row);
-    log->Commit(sizeof row);
-  }
-}
-
 void AppendEventRecord(ThreadLog* log, const CUpti_CallbackData* info, uint64_t stamp) {
   if (info->functionParams == nullptr) return;
   uint64_t arguments[2];

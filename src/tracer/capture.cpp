@@ -41,19 +41,18 @@ constexpr uint32_t kWarmUps = 256;
 WarmUpTime warm_ups[kWarmUps] GPROF_IN_ARENA = {};
 uint32_t warm_up_count = 0;
 
+// [writer thread, or the last one of the process]
+void Write(CaptureEvent event, CaptureTrigger trigger) {
+  Writer().Add(trace::CaptureRecord{MonotonicNs(), static_cast<uint8_t>(event), static_cast<uint8_t>(trigger), number});
+}
+
 void Note(CaptureEvent event, CaptureTrigger trigger) {
-  if (IsWriterThread()) {
-    Writer().Add(trace::CaptureRecord{MonotonicNs(), static_cast<uint8_t>(event), static_cast<uint8_t>(trigger), number});
-    return;
-  }
+  if (IsWriterThread()) return Write(event, trigger);
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
   const CaptureRow row{{RowType::kCapture, 0, sizeof(CaptureRow) / 8}, number, Stamp(), static_cast<uint8_t>(event),
                        static_cast<uint8_t>(trigger), 0, 0};
-  if (unsigned char* at = log->Reserve(sizeof row); at != nullptr) {
-    std::memcpy(at, &row, sizeof row);
-    log->Commit(sizeof row);
-  }
+  Append(log, row);
 }
 
 void ChooseNvtxPath() {
@@ -190,8 +189,7 @@ void EndCapture(CaptureTrigger trigger) {
 void EndCaptureWithProcess() {
   if (Config().capture_start == CaptureStart::kBegin || !IsCapturing()) return;
   capture_is_on.store(false, std::memory_order_release);
-  const auto event = static_cast<uint8_t>(CaptureEvent::kStop), trigger = static_cast<uint8_t>(CaptureTrigger::kEnd);
-  Writer().Add(trace::CaptureRecord{MonotonicNs(), event, trigger, number});
+  Write(CaptureEvent::kStop, CaptureTrigger::kEnd);
 }
 
 void OnProfilerStart() {
@@ -242,7 +240,8 @@ void OnEndSeen(uint64_t range) {
 }
 
 bool IsOfCapture(uint64_t start_ns, uint64_t end_ns) {
-  if (start_ns == 0 || Config().capture_start != CaptureStart::kSteps) return true;
+  const TracerConfig& config = Config();
+  if (start_ns == 0 || config.capture_start != CaptureStart::kSteps || config.steps.warmup == 0) return true;
   for (const WarmUpTime& time : warm_ups) {
     const uint64_t from = time.from_ns.load(std::memory_order_relaxed);
     const uint64_t to = time.to_ns.load(std::memory_order_relaxed);

@@ -36,7 +36,6 @@ class FactList {
   void ForEach(F&& f) const {
     for (uint32_t i = 0; i < count_; ++i) f(segments_[i / kPerSegment][i % kPerSegment]);
   }
-  void Forget() { *this = FactList(); }
 
  private:
   static constexpr uint32_t kPerSegment = 256, kSegments = 1024;

@@ -1,7 +1,5 @@
 #include "graph_nodes.h"
 
-#include <cstring>
-
 #include "clock.h"
 #include "graph_level.h"
 #include "thread_log.h"
@@ -48,10 +46,7 @@ void OnGraphNode(const CUpti_ResourceData& data) {
   row.original = NodeId(graph.originalNode);
   if (row.original != 0) CountGraphNode(row.graph);
   row.node_type = static_cast<uint8_t>(graph.nodeType);
-  if (unsigned char* at = log->Reserve(sizeof row); at != nullptr) {
-    std::memcpy(at, &row, sizeof row);
-    log->Commit(sizeof row);
-  }
+  Append(log, row);
 }
 
 }  // namespace gprof::tracer

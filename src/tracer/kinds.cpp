@@ -48,6 +48,13 @@ constexpr Kind kKinds[] = {
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", Group::kWork, Always}};
 constexpr std::size_t kCount = std::size(kKinds);
 
+constexpr std::size_t IndexOf(CUpti_ActivityKind kind) {
+  std::size_t i = 0;
+  while (kKinds[i].kind != kind) ++i;
+  return i;
+}
+constexpr std::size_t kGraphTrace = IndexOf(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+
 // Atomic because the thread that starts the driver enables the late kinds while another one may start a capture. A lock
 // would be waited for within the driver's start-up, whose own locks its holder may need.
 constinit std::atomic<bool> is_on[kCount] = {};
@@ -129,13 +136,6 @@ void Disable(Group group) {
   }
 }
 
-bool IsGraphTraceOn() {
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (kKinds[i].kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) return is_on[i];
-  }
-  return false;
-}
-
 }  // namespace
 
 void EnableFactKinds() { Enable(Group::kFacts); }
@@ -151,13 +151,11 @@ void SetWorkKinds(bool on) {
 
 void RecordGraphNodes() {
   is_by_nodes = true;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (kKinds[i].kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) DisableOne(i);
-  }
+  DisableOne(kGraphTrace);
 }
 
 void OnGraphInstantiated() {
-  if (Config().graph_mode == GraphMode::kNode || IsGraphTraceOn() || has_untraced_graph.exchange(true)) return;
+  if (Config().graph_mode == GraphMode::kNode || is_on[kGraphTrace] || has_untraced_graph.exchange(true)) return;
   Message message;
   message << "a CUDA graph was made outside captures; from here on graphs are recorded node by node, because CUPTI cannot "
              "record such a graph as a whole";

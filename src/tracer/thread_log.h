@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "gprof/trace/record.h"
 #include "capture.h"
@@ -108,6 +109,15 @@ ThreadLog* AcquireLog();
 inline ThreadLog* OwnLog() {
   ThreadLog* log = own_log;
   return __builtin_expect(log != nullptr, 1) ? log : AcquireLog();
+}
+
+// A row of fixed size; dropped, which is counted, when there is no room. [own thread]
+template <class Row>
+void Append(ThreadLog* log, const Row& row) {
+  if (unsigned char* at = log->Reserve(sizeof row); at != nullptr) {
+    std::memcpy(at, &row, sizeof row);
+    log->Commit(sizeof row);
+  }
 }
 
 // In salvage: whether the log is whole enough to be read.
