@@ -17,14 +17,15 @@ OURS = {
     "src/trace": rf"{FORMAT}|{PUBLIC}|base/.*|trace/.*",
     "src/launch": rf"gprof/trace/(env|file|record|run_folder)\.h|{PUBLIC}|base/.*|launch/.*",
     "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
+    "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|gate)/.*",
     "src/export": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*|export/.*",
-    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|launch|analysis|export|cli)/.*",
+    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|launch|analysis|gate|export|cli)/.*",
 }
 # Third parties: the folders that may include them.
 FOREIGN = {
     r"CLI/": {"src/cli"},
-    r"nlohmann/": {"src/cli", "src/export"},
-    r"fmt/": {"src/base", "src/trace", "src/launch", "src/analysis", "src/export", "src/cli"},
+    r"nlohmann/": {"src/cli", "src/gate", "src/export"},
+    r"fmt/": {"src/base", "src/trace", "src/launch", "src/analysis", "src/gate", "src/export", "src/cli"},
     r"zstd": {"src/trace"},
     r"cuda_occupancy\.h$": {"src/analysis"},
     r"cupti|cuda(?!_occupancy\.h$)|nvtx3|generated_": {"src/tracer"},
