@@ -1,14 +1,12 @@
 #include "cli/report.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <system_error>
-#include <thread>
+#include <cstddef>
 #include <utility>
 #include <variant>
 
 #include "analysis/findings.h"
+#include "analysis/run_analyses.h"
 #include "analysis/tables.h"
 
 namespace gprof::cli {
@@ -50,50 +48,21 @@ bool SortTables(const std::string& column, uint32_t max_rows, Report* report) {
   return is_found;
 }
 
-namespace {
-
-// Analyses are pure functions of the same trace, so a large one keeps as many cores busy as there are.
-void RunSections(const Trace& trace, const AnalysisOptions& options, std::vector<Section>* sections) {
-  constexpr std::size_t kWorthThreads = 200'000;  // operations, calls and ranges
-  const bool is_large = trace.ops.size() + trace.api_calls.size() + trace.ranges.size() >= kWorthThreads;
-  const std::size_t cores = is_large ? std::max(1u, std::thread::hardware_concurrency()) : 1;
-  std::atomic<std::size_t> next{0};
-  std::vector<std::exception_ptr> failures(sections->size());
-  const auto work = [&] {
-    for (std::size_t i = next++; i < sections->size(); i = next++) {
-      Section& section = (*sections)[i];
-      try {
-        section.result = section.analysis->run(trace, options);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    try {
-      for (std::size_t i = 1; i < std::min(cores, sections->size()); ++i) helpers.emplace_back(work);
-    } catch (const std::system_error&) {  // a limit of processes: those that did start will do
-    }
-    work();
-  }
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-}
-
-}  // namespace
-
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options) {
   Report report{trace, {}, {}, false, nullptr, {}, {}};
-  for (const Analysis* analysis : analyses) report.sections.push_back({analysis, {}});
-  RunSections(trace, options, &report.sections);
+  std::vector<AnalysisResult> results = RunAll(trace, analyses, options);
+  for (std::size_t i = 0; i < analyses.size(); ++i) report.sections.push_back({analyses[i], std::move(results[i])});
   for (const Section& section : report.sections) {
     const std::vector<Finding>& findings = section.result.findings;
     report.findings.insert(report.findings.end(), findings.begin(), findings.end());
   }
   RankFindings(&report.findings);
   return report;
+}
+
+bool HasHealth(const Report& report) {
+  return std::any_of(report.sections.begin(), report.sections.end(),
+                     [](const Section& section) { return section.analysis->name == "health"; });
 }
 
 void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report) {
