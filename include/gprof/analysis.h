@@ -1,8 +1,9 @@
 // What analyses return: metrics, tables and findings, all plain data. `report` prints it, `check` gates on it, `diff`
-// subtracts two of it. An analysis is a pure function from Trace to AnalysisResult; the list is src/analysis/registry.cpp.
+// subtracts two of it. An analysis is a pure function from a Trace to AnalysisResult; the list is src/analysis/registry.cpp.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,10 +77,27 @@ struct AnalysisOptions {
   std::string step{};          // path or name of the NVTX range that is one step; empty: look for it
 };
 
+class SharedFacts;  // src/analysis/shared_facts.h
+
+// What an analysis reads: the trace, and what several analyses derive from it. That is computed when the first of them
+// asks for it and kept for the others, whatever thread they run on, so give all analyses of a trace the same input. The
+// trace has to outlive it.
+class AnalysisInput {
+ public:
+  AnalysisInput(const Trace& trace);  // implicit: a single analysis can be run on a trace
+
+  const Trace& trace() const { return *trace_; }
+  const SharedFacts& shared() const { return *shared_; }
+
+ private:
+  const Trace* trace_;
+  std::shared_ptr<const SharedFacts> shared_;
+};
+
 struct Analysis {
   std::string_view name;
   std::string_view summary;
-  AnalysisResult (*run)(const Trace&, const AnalysisOptions&);
+  AnalysisResult (*run)(const AnalysisInput&, const AnalysisOptions&);
 };
 
 // In the order in which the report shows them.

@@ -8,25 +8,25 @@
 
 namespace gprof {
 
-AnalysisResult RunDevices(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunIdle(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunLaunches(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunKernels(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunSmallKernels(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunOccupancy(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunMemory(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunStreams(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunSync(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunApi(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunApiErrors(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunGraphs(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunStartup(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunBalance(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunNccl(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunCriticalPath(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunSteps(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunNvtx(const Trace& trace, const AnalysisOptions& options);
-AnalysisResult RunHealth(const Trace& trace, const AnalysisOptions& options);
+AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunSmallKernels(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunOccupancy(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunSync(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunApiErrors(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunStartup(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& options);
 
 }  // namespace gprof

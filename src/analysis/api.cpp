@@ -19,7 +19,8 @@ void ForEachOutermostCall(const Trace& trace, F&& f) {
 
 }  // namespace
 
-AnalysisResult RunApi(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   Groups durations(trace.strings.size());
   int64_t count = 0, total_ns = 0;
   ForEachOutermostCall(trace, [&](const ApiCall& call) {

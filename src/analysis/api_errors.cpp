@@ -195,7 +195,8 @@ Finding ErrorFinding(const Trace& trace, const ErrorMap& errors) {
 
 }  // namespace
 
-AnalysisResult RunApiErrors(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunApiErrors(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   const ErrorMap errors = Collect(trace);
   int64_t count = 0;

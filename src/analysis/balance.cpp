@@ -58,9 +58,7 @@ IntervalSet BusyAnywhere(const std::vector<Load>& loads) {
 }
 
 // While a GPU is idle, whatever is busy is another one.
-void AddWaits(const Trace& trace, std::vector<Load>* loads) {
-  const HostFacts facts(trace);
-  const RecordedTime recorded(trace);
+void AddWaits(const AnalysisInput& input, std::vector<Load>* loads) {
   const IntervalSet anywhere = BusyAnywhere(*loads);
   for (Load& load : *loads) {
     load.waits_for_ns.resize(loads->size());
@@ -75,7 +73,7 @@ void AddWaits(const Trace& trace, std::vector<Load>* loads) {
       if (waiting_ns == 0) return;
       for (size_t i = 0; i < others.size(); ++i) load.waits_for_ns[i] += others[i].Covered(start_ns, end_ns);
     };
-    ForEachIdlePart(trace, facts, recorded, load.device, add, [](uint32_t) {});
+    ForEachIdlePart(input, load.device, add, [](uint32_t) {});
   }
 }
 
@@ -181,11 +179,12 @@ void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t mean
 
 }  // namespace
 
-AnalysisResult RunBalance(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   std::vector<Load> loads = UsedGpus(trace);
   if (loads.size() < 2) return result;
-  AddWaits(trace, &loads);
+  AddWaits(input, &loads);
   int64_t busy_ns = 0, most_ns = 0, waiting_ns = 0, peer_bytes = 0;
   int64_t start_ns = loads.front().start_ns, end_ns = loads.front().end_ns;
   for (const Load& load : loads) {

@@ -9,6 +9,7 @@
 #include "analysis/gaps.h"
 #include "analysis/names.h"
 #include "analysis/repeats.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
@@ -115,12 +116,12 @@ class Collector {
 
 }  // namespace
 
-std::vector<int64_t> GapsBefore(const Trace& trace) {
+std::vector<int64_t> GapsBefore(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
   std::vector<int64_t> gaps_ns(trace.ops.size(), 0);
-  const RecordedTime recorded(trace);
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     ForEachGap(
-        trace, recorded, device,
+        trace, input.shared().recorded(), device,
         [&](const Gap& gap) {
           if (!gap.is_cut_after && gap.after != kNone) gaps_ns[gap.after] = gap.DurationNs();
         },

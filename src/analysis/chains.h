@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gprof/trace.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
@@ -23,7 +23,7 @@ struct Chain {
 };
 
 // For each operation how long its device was idle before it, 0 where the gap was not recorded to its end.
-std::vector<int64_t> GapsBefore(const Trace& trace);
+std::vector<int64_t> GapsBefore(const AnalysisInput& input);
 
 // Those with the most idle time first. Operations of graphs are in none: they are launched at once already.
 std::vector<Chain> FindChains(const Trace& trace, const std::vector<int64_t>& gaps_before_ns);

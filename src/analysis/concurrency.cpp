@@ -5,6 +5,7 @@
 
 #include "analysis/gaps.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 
@@ -25,8 +26,11 @@ void Concurrency::Add(const Concurrency& other) {
 }
 
 // Operations without a stream count as one stream, the last of them.
-ConcurrencySweep::ConcurrencySweep(const Trace& trace)
-    : trace_(trace), recorded_(trace), running_(trace.streams.size() + 1), shared_ns_(trace.streams.size() + 1, 0) {}
+ConcurrencySweep::ConcurrencySweep(const AnalysisInput& input)
+    : trace_(input.trace()),
+      recorded_(input.shared().recorded()),
+      running_(trace_.streams.size() + 1),
+      shared_ns_(trace_.streams.size() + 1, 0) {}
 
 Concurrency ConcurrencySweep::Run(uint32_t device) {
   const Trace::Slice slice = trace_.device_ops[device];

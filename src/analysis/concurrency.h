@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/recorded_time.h"
-#include "gprof/trace.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
@@ -30,7 +30,7 @@ struct Concurrency {
 // Moves along the operations of one device after the other and adds up the time in each state.
 class ConcurrencySweep {
  public:
-  explicit ConcurrencySweep(const Trace& trace);
+  explicit ConcurrencySweep(const AnalysisInput& input);
   Concurrency Run(uint32_t device);
   // By stream: time in which it and another one had an operation running, on the devices seen so far.
   const std::vector<int64_t>& shared_ns() const { return shared_ns_; }
@@ -47,7 +47,7 @@ class ConcurrencySweep {
   void Change(const GpuOp& op, int by);
 
   const Trace& trace_;
-  const RecordedTime recorded_;
+  const RecordedTime& recorded_;
   uint32_t device_ = 0;
   std::vector<Running> running_;
   std::vector<int64_t> shared_ns_;

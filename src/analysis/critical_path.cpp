@@ -12,6 +12,7 @@
 #include "analysis/host_walk.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/units.h"
@@ -70,11 +71,14 @@ struct Sum {
 
 class Shares {
  public:
-  Shares(const Trace& trace, const CriticalPath& path)
-      : trace_(trace), facts_(trace), walk_(trace, facts_), kernels_(trace.strings.size()) {
+  Shares(const AnalysisInput& input, const CriticalPath& path)
+      : trace_(input.trace()),
+        blocking_copies_(input.shared().host().blocking_copies),
+        walk_(trace_, input.shared().host()),
+        kernels_(trace_.strings.size()) {
     for (const PathPiece& piece : path.pieces) Add(piece);
     for (uint32_t name = 0; name < kernels_.size(); ++name) {
-      if (kernels_[name].count > 0) sums_[{Share::kKernel, KernelName(trace, NameId{name})}] = kernels_[name];
+      if (kernels_[name].count > 0) sums_[{Share::kKernel, KernelName(trace_, NameId{name})}] = kernels_[name];
     }
   }
 
@@ -94,7 +98,7 @@ class Shares {
       case PathKind::kQueue:
         return AddTo(Share::kQueue, "launched, not started", ns);
       case PathKind::kReturn:
-        return AddTo(facts_.blocking_copies[piece.call] != 0 ? Share::kCopyCall : Share::kSync,
+        return AddTo(blocking_copies_[piece.call] != 0 ? Share::kCopyCall : Share::kSync,
                      FunctionName(trace_, piece.call), ns);
       case PathKind::kCall:
       case PathKind::kHost:
@@ -164,7 +168,7 @@ class Shares {
   }
 
   const Trace& trace_;
-  const HostFacts facts_;
+  const std::vector<uint8_t>& blocking_copies_;  // by call
   HostWalk walk_;
   std::vector<Sum> kernels_;  // by NameId
   std::map<std::pair<Share, std::string>, Sum> sums_;
@@ -268,13 +272,14 @@ void AddFinding(const Shares& shares, int64_t window_ns, AnalysisResult* result)
 
 }  // namespace
 
-AnalysisResult RunCriticalPath(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   if (trace.ops.empty()) return result;
   const CriticalPath path = FindCriticalPath(trace);
   const int64_t window_ns = path.end_ns - path.start_ns;
   if (window_ns <= 0) return result;
-  const Shares shares(trace, path);
+  const Shares shares(input, path);
   AddMetric(&result, "critical.window_ns", window_ns);
   for (size_t i = 0; i < kShareCount; ++i) {
     const Share share = static_cast<Share>(i);

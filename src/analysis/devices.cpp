@@ -3,6 +3,7 @@
 #include "analysis/gaps.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 
 namespace gprof {
@@ -92,12 +93,13 @@ std::vector<Cell> Row(const Trace& trace, uint32_t device, const Usage& usage) {
 
 }  // namespace
 
-AnalysisResult RunDevices(const Trace& trace, const AnalysisOptions&) {
+AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions&) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   Table table{"devices", "GPUs", Columns(), {}, "Percentages are of the window: from the first to the last operation."};
   if (!trace.device_windows.empty()) table.note = "Percentages are of the window: the selected time.";
   if (!IsRecordedWhole(trace)) table.note += " What lies between two captures is not in it.";
-  const RecordedTime recorded(trace);
+  const RecordedTime& recorded = input.shared().recorded();
   Usage sum;
   size_t unused = 0;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {

@@ -9,9 +9,9 @@
 
 #include "analysis/analyses.h"
 #include "analysis/calls.h"
-#include "analysis/gaps.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/units.h"
@@ -175,11 +175,8 @@ Table CallTable(const Trace& trace, Making* making, uint32_t max_rows) {
   return table;
 }
 
-void AddFinding(const Trace& trace, const Making& making, int64_t launches, std::vector<Finding>* findings) {
-  const RecordedTime recorded(trace);
-  int64_t window_ns = 0;
-  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowNs(trace, recorded, i);
-  const double percent = PercentOf(making.instantiate_ns, window_ns);
+void AddFinding(const SharedFacts& shared, const Making& making, int64_t launches, std::vector<Finding>* findings) {
+  const double percent = PercentOf(making.instantiate_ns, shared.window_ns());
   // Graphs pay when each is launched many times.
   if (making.instantiations < kInstantiationsWorthAFinding || making.instantiations * 4 < launches ||
       percent < kPercentWorthAFinding) {
@@ -196,7 +193,8 @@ void AddFinding(const Trace& trace, const Making& making, int64_t launches, std:
 
 }  // namespace
 
-AnalysisResult RunGraphs(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   const Launches launches(trace);
   Making making = ReadCalls(trace);
@@ -215,7 +213,7 @@ AnalysisResult RunGraphs(const Trace& trace, const AnalysisOptions& options) {
   AddMetric(&result, "graphs.nodes", nodes);
   AddMetric(&result, "graphs.instantiations", making.instantiations);
   AddMetric(&result, "graphs.instantiate_ns", making.instantiate_ns);
-  AddFinding(trace, making, count, &result.findings);
+  AddFinding(input.shared(), making, count, &result.findings);
   result.tables.push_back(GraphTable(trace, launches, options.max_rows));
   result.tables.push_back(CallTable(trace, &making, options.max_rows));
   return result;

@@ -165,7 +165,8 @@ int64_t CountWarnings(const Trace& trace) {
 
 }  // namespace
 
-AnalysisResult RunHealth(const Trace& trace, const AnalysisOptions&) {
+AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions&) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   Report report(&result);
   AddMetric(&result, "health.complete", trace.health.IsComplete() ? 1 : 0);

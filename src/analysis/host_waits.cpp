@@ -5,8 +5,7 @@
 #include <tuple>
 
 #include "analysis/calls.h"
-#include "analysis/gap_explainer.h"
-#include "analysis/gaps.h"
+#include "analysis/idle_parts.h"
 #include "analysis/implied_waits.h"
 
 namespace gprof {
@@ -49,11 +48,11 @@ Cause CauseOf(WaitKind kind) {
 
 class Collector {
  public:
-  Collector(const Trace& trace, const HostFacts& facts)
-      : trace_(trace),
-        facts_(facts),
-        recorded_(trace.api_calls.size(), SyncKind::kUnknown),
-        site_of_call_(trace.api_calls.size(), kNone) {}
+  explicit Collector(const AnalysisInput& input)
+      : input_(input),
+        trace_(input.trace()),
+        recorded_(trace_.api_calls.size(), SyncKind::kUnknown),
+        site_of_call_(trace_.api_calls.size(), kNone) {}
 
   HostWaits Run() {
     AddCalls();
@@ -73,6 +72,7 @@ class Collector {
     for (const Sync& sync : trace_.syncs) {
       if (sync.api != kNone) recorded_[OutermostCall(trace_, sync.api)] = sync.kind;
     }
+    const std::vector<uint8_t>& blocking_copies = input_.shared().host().blocking_copies;
     std::vector<uint32_t> memory_calls;
     for (uint32_t i = 0; i < trace_.api_calls.size(); ++i) {
       const ApiCall& call = trace_.api_calls[i];
@@ -81,7 +81,7 @@ class Collector {
         const WaitKind kind = recorded_[i] == SyncKind::kUnknown ? KindByName(trace_.Text(call.function))
                                                                  : KindOf(recorded_[i]);
         AddCall(i, kind);
-      } else if (facts_.blocking_copies[i] != 0) {
+      } else if (blocking_copies[i] != 0) {
         AddCall(i, call.api_class == ApiClass::kMemset ? WaitKind::kFill : WaitKind::kCopy);
       } else if (call.api_class == ApiClass::kMemory) {
         memory_calls.push_back(i);
@@ -122,23 +122,19 @@ class Collector {
     return last_site_ = found->second;
   }
 
-  // Explains only those gaps of which a waiting call may be a part: the thread came to its launching call after the gap
+  // Looks only at those gaps of which a waiting call may be a part: the thread came to its launching call after the gap
   // had begun, or that call copies pageable memory. The rest is queue and launch time.
   void AddIdle() {
-    const RecordedTime recorded(trace_);
+    const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
+      if (result_.sites.empty()) return;
+      if (gap.after == kNone) return AddParts(parts);  // it ends beyond the selected time
+      const GpuOp& op = trace_.ops[gap.after];
+      const uint32_t call = OutermostCall(trace_, op.api);
+      if (call == kNone) return;
+      if (trace_.api_calls[call].start_ns > gap.start_ns || op.IsPageable()) AddParts(parts);
+    };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      GapExplainer explainer(trace_, facts_, recorded);
-      result_.window_ns += ForEachGap(
-          trace_, recorded, device,
-          [&](const Gap& gap) {
-            if (result_.sites.empty()) return;
-            if (gap.after == kNone) return AddParts(explainer.Explain(gap));  // it ends beyond the selected time
-            const GpuOp& op = trace_.ops[gap.after];
-            const uint32_t call = OutermostCall(trace_, op.api);
-            if (call == kNone) return;
-            if (trace_.api_calls[call].start_ns > gap.start_ns || op.IsPageable()) AddParts(explainer.Explain(gap));
-          },
-          [](uint32_t) {});
+      result_.window_ns += ForEachExplainedGap(input_, device, add, [](uint32_t) {});
     }
   }
 
@@ -150,8 +146,8 @@ class Collector {
     }
   }
 
+  const AnalysisInput& input_;
   const Trace& trace_;
-  const HostFacts& facts_;
   HostWaits result_;
   std::vector<SyncKind> recorded_;       // by call
   std::vector<uint32_t> site_of_call_;   // kNone where it does not wait
@@ -168,9 +164,6 @@ std::string_view WaitName(WaitKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-HostWaits HostWaitsOf(const Trace& trace) {
-  const HostFacts facts(trace);
-  return Collector(trace, facts).Run();
-}
+HostWaits HostWaitsOf(const AnalysisInput& input) { return Collector(input).Run(); }
 
 }  // namespace gprof

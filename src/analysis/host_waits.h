@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "analysis/host_walk.h"
-#include "analysis/recorded_time.h"
-#include "gprof/trace.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
@@ -40,6 +39,6 @@ struct HostWaits {
 
 // A call that frees or allocates memory waited when GPU work of its process ran as it began, none as it returned, and
 // that work took 5 us or more and at least half of it. Calls whose name says Async do not count.
-HostWaits HostWaitsOf(const Trace& trace);
+HostWaits HostWaitsOf(const AnalysisInput& input);
 
 }  // namespace gprof

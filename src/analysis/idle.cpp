@@ -5,13 +5,14 @@
 
 #include "analysis/analyses.h"
 #include "analysis/findings.h"
-#include "analysis/gap_explainer.h"
 #include "analysis/idle_groups.h"
+#include "analysis/idle_parts.h"
 #include "analysis/idle_summary.h"
 #include "analysis/idle_tables.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
 #include "analysis/outside.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
@@ -27,22 +28,18 @@ struct Idle {
   IdleGroups groups;
 };
 
-Idle Summarize(const Trace& trace, const RecordedTime& recorded, const AnalysisOptions& options) {
-  const HostFacts facts(trace);
+Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   Idle idle{IdleSummary(trace, options.max_rows, options.min_gap_ns), IdleGroups(trace)};
   IdleSummary& summary = idle.summary;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (!HasWindow(trace, device)) continue;
     summary.StartDevice(device);
-    GapExplainer explainer(trace, facts, recorded);
-    summary.EndDevice(ForEachGap(
-        trace, recorded, device,
-        [&](const Gap& gap) {
-          const std::vector<Part>& parts = explainer.Explain(gap);
-          summary.Add(gap, parts);
-          idle.groups.Add(gap, parts);
-        },
-        [&](uint32_t op) { explainer.See(op); }));
+    const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
+      summary.Add(gap, parts);
+      idle.groups.Add(gap, parts);
+    };
+    summary.EndDevice(ForEachExplainedGap(input, device, add, [](uint32_t) {}));
   }
   summary.Finish();
   return idle;
@@ -70,12 +67,12 @@ void AddOutside(const Trace& trace, const std::vector<OutsideWindow>& outside, A
 
 }  // namespace
 
-AnalysisResult RunIdle(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
-  const RecordedTime recorded(trace);
-  const Idle idle_time = Summarize(trace, recorded, options);
+  const Idle idle_time = Summarize(input, options);
   const IdleSummary& summary = idle_time.summary;
-  const std::vector<OutsideWindow> outside = TimeOutsideWindows(trace, recorded);
+  const std::vector<OutsideWindow> outside = TimeOutsideWindows(trace, input.shared().recorded());
   for (const DeviceIdle& idle : summary.devices()) AddMetrics(&result, idle, DeviceScope(trace, idle.device));
   if (!summary.devices().empty()) AddMetrics(&result, summary.Sum(), "");
   AddOutside(trace, outside, &result);

@@ -1,30 +1,35 @@
-// The idle time of a device in pieces, each with its cause and its place in time.
+// The idle time of a device, gap by gap or in pieces, each with its cause.
 #pragma once
 
 #include <cstdint>
-#include <utility>
+#include <vector>
 
-#include "analysis/gap_explainer.h"
+#include "analysis/gaps.h"
+#include "analysis/shared_facts.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
-// Calls f(start_ns, end_ns, part) for every piece of idle time of the device, in order, and `seen(op)` for every
-// operation once the idle time before it is done with. Returns the length of the window.
+// Calls f(gap, parts) for every gap of the device, in order, and `seen(op)` for every operation once the gaps before it
+// are done with. Returns the length of the window.
 template <class F, class G>
-int64_t ForEachIdlePart(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, uint32_t device,
-                        F&& f, G&& seen) {
-  GapExplainer explainer(trace, facts, recorded);
-  const auto explain = [&](const Gap& gap) {
+int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, G&& seen) {
+  GapCauses::Cursor causes(input.shared().gap_causes(device));
+  return ForEachGap(
+      input.trace(), input.shared().recorded(), device, [&](const Gap& gap) { f(gap, causes.Next()); }, seen);
+}
+
+// The same with f(start_ns, end_ns, part) for every part of every gap.
+template <class F, class G>
+int64_t ForEachIdlePart(const AnalysisInput& input, uint32_t device, F&& f, G&& seen) {
+  const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
     int64_t at_ns = gap.start_ns;
-    for (const Part& part : explainer.Explain(gap)) {
+    for (const Part& part : parts) {
       f(at_ns, at_ns + part.duration_ns, part);
       at_ns += part.duration_ns;
     }
   };
-  return ForEachGap(trace, recorded, device, explain, [&](uint32_t op) {
-    explainer.See(op);
-    seen(op);
-  });
+  return ForEachExplainedGap(input, device, add, seen);
 }
 
 }  // namespace gprof

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "analysis/analyses.h"
-#include "analysis/kernel_groups.h"
 #include "analysis/metrics.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/units.h"
@@ -39,8 +39,9 @@ int64_t CountLaunches(const Trace& trace) {
 
 }  // namespace
 
-AnalysisResult RunKernels(const Trace& trace, const AnalysisOptions& options) {
-  const KernelGroups kernels(trace);
+AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  const KernelGroups& kernels = input.shared().kernels();
   Groups durations = Durations(trace, kernels);
   std::vector<Statistics> times;
   int64_t total_ns = 0;

@@ -14,6 +14,7 @@
 #include "analysis/metrics.h"
 #include "analysis/names.h"
 #include "analysis/queue_depth.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/units.h"
@@ -88,7 +89,7 @@ struct Executions {
   KernelSamples calls, queues, runs;
 };
 
-Table KernelTable(const Trace& trace, AnalysisResult* result, uint32_t max_rows) {
+Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t max_rows) {
   Table table{"kernel_launches",
               "Launches by kernel",
               {{"kernels", "Kernels", Unit::kCount, false},
@@ -105,8 +106,8 @@ Table KernelTable(const Trace& trace, AnalysisResult* result, uint32_t max_rows)
               "Medians: of the launching calls, of the time from their return to the start of the kernels that had not "
               "started by then (queued), and of the kernels. Call longer than run and nothing queued: the GPU waits "
               "for launches."};
-  const KernelGroups kernels(trace);
-  Executions executions(trace, kernels);
+  const KernelGroups& kernels = input.shared().kernels();
+  Executions executions(input.trace(), kernels);
   int64_t queued = 0, queue_ns = 0;
   for (uint32_t i = 0; i < kernels.size(); ++i) {
     const Statistics call = Summarize(executions.calls.Of(i)), queue = Summarize(executions.queues.Of(i)),
@@ -262,9 +263,10 @@ void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Findin
 
 }  // namespace
 
-AnalysisResult RunLaunches(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
-  const RecordedTime recorded(trace);
+  const RecordedTime& recorded = input.shared().recorded();
   LaunchCalls calls = ReadCalls(trace);
   const LateLaunches late = LateLaunchFinder(trace).Run(recorded);
   const double interval_ns = Summarize(calls.intervals_ns).median;
@@ -275,7 +277,7 @@ AnalysisResult RunLaunches(const Trace& trace, const AnalysisOptions& options) {
   AddMetric(&result, "launches.interval_median_ns", interval_ns);
   AddMetric(&result, "launches.late_kernels", late.kernels);
   AddMetric(&result, "launches.late_idle_ns", late.idle_ns);
-  result.tables.push_back(KernelTable(trace, &result, options.max_rows));
+  result.tables.push_back(KernelTable(input, &result, options.max_rows));
 
   std::vector<std::pair<uint32_t, QueueDepth>> devices;
   QueueDepth sum;

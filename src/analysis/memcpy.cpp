@@ -15,6 +15,7 @@
 #include "analysis/metrics.h"
 #include "analysis/names.h"
 #include "analysis/pageable.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "analysis/transfers.h"
@@ -204,16 +205,10 @@ void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding
   findings->push_back(std::move(finding));
 }
 
-int64_t WindowSum(const Trace& trace) {
-  const RecordedTime recorded(trace);
-  int64_t window_ns = 0;
-  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowNs(trace, recorded, i);
-  return window_ns;
-}
-
 }  // namespace
 
-AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   TrafficByGroup traffic;
   int64_t small_count = 0;
   const std::vector<GpuOp> transfers = TransfersOf(trace);
@@ -237,7 +232,7 @@ AnalysisResult RunMemcpy(const Trace& trace, const AnalysisOptions& options) {
   result.tables.push_back(CopySizeTable(transfers));
   const CopyOverlap overlap = CopyOverlapOf(trace, transfers);
   AddMetric(&result, "memcpy.overlappable_ns", overlap.gain_ns);
-  if (sum.count > 0) result.findings = pageable.Findings(WindowSum(trace));
+  if (sum.count > 0) result.findings = pageable.Findings(input.shared().window_ns());
   if (small_count >= kManySmallCopies) {
     for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
       AddSmallCopies(SmallCopiesOf(trace, transfers, direction), direction, reachable.Of(direction), &result.findings);

@@ -10,9 +10,9 @@
 #include "analysis/analyses.h"
 #include "analysis/calls.h"
 #include "analysis/findings.h"
-#include "analysis/gaps.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/units.h"
@@ -315,14 +315,11 @@ void AddManagedMetrics(const Trace& trace, const ManagedTraffic& sums, AnalysisR
   }
 }
 
-Severity SeverityOf(const Trace& trace, int64_t time_ns) {
-  const RecordedTime recorded(trace);
-  int64_t window_ns = 0;
-  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowNs(trace, recorded, i);
-  return PercentOf(time_ns, window_ns) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+Severity SeverityOf(const SharedFacts& shared, int64_t time_ns) {
+  return PercentOf(time_ns, shared.window_ns()) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
 }
 
-void AddManagedFindings(const Trace& trace, const ManagedTraffic& sums, std::vector<Finding>* findings) {
+void AddManagedFindings(const SharedFacts& shared, const ManagedTraffic& sums, std::vector<Finding>* findings) {
   Traffic moved;
   for (size_t i = 0; i < kManagedKinds; ++i) {
     if (!InfoOf(static_cast<ManagedKind>(i)).is_migration) continue;
@@ -332,7 +329,7 @@ void AddManagedFindings(const Trace& trace, const ManagedTraffic& sums, std::vec
     moved.time_ns += sum.time_ns;
   }
   if (moved.count > 0) {
-    findings->push_back({"memory.migrations", SeverityOf(trace, moved.time_ns),
+    findings->push_back({"memory.migrations", SeverityOf(shared, moved.time_ns),
                          "Managed memory moved " + FormatBytes(static_cast<double>(moved.value)) + " in " +
                              CountOf(moved.count, "migration") + ", " +
                              FormatBytes(static_cast<double>(moved.value) / static_cast<double>(moved.count)) +
@@ -343,7 +340,7 @@ void AddManagedFindings(const Trace& trace, const ManagedTraffic& sums, std::vec
   }
   const Traffic& faults = sums[static_cast<size_t>(ManagedKind::kGpuPageFault)];
   if (faults.count > 0) {
-    findings->push_back({"memory.page_faults", SeverityOf(trace, faults.time_ns),
+    findings->push_back({"memory.page_faults", SeverityOf(shared, faults.time_ns),
                          "The GPU faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
                              " of managed memory, which took " + FormatNs(static_cast<double>(faults.time_ns)),
                          "Prefetch with cudaMemPrefetchAsync before the kernel starts: it moves at once what faults "
@@ -354,7 +351,8 @@ void AddManagedFindings(const Trace& trace, const ManagedTraffic& sums, std::vec
 
 }  // namespace
 
-AnalysisResult RunMemory(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   const Blocks blocks(trace);
   const ManagedTraffic managed = SumManaged(trace);
@@ -363,7 +361,7 @@ AnalysisResult RunMemory(const Trace& trace, const AnalysisOptions& options) {
   result.tables.push_back(UsageTable(trace, blocks, options.max_rows));
   result.tables.push_back(PoolTable(trace, options.max_rows));
   result.tables.push_back(ManagedTable(managed));
-  AddManagedFindings(trace, managed, &result.findings);
+  AddManagedFindings(input.shared(), managed, &result.findings);
   RankFindings(&result.findings);
   return result;
 }

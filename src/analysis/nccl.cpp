@@ -14,6 +14,7 @@
 #include "analysis/interval_set.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/units.h"
@@ -40,10 +41,10 @@ struct OfDevice {
 
 class Collectives {
  public:
-  explicit Collectives(const Trace& trace) : trace_(trace), is_nccl_(trace.strings.size()) {
-    for (size_t i = 0; i < is_nccl_.size(); ++i) is_nccl_[i] = IsNccl(trace.strings[i]);
-    const RecordedTime recorded(trace);
-    for (uint32_t device = 0; device < trace.device_ops.size(); ++device) Add(recorded, device);
+  explicit Collectives(const AnalysisInput& input)
+      : input_(input), trace_(input.trace()), is_nccl_(trace_.strings.size()) {
+    for (size_t i = 0; i < is_nccl_.size(); ++i) is_nccl_[i] = IsNccl(trace_.strings[i]);
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) Add(device);
   }
 
   bool IsCollective(const GpuOp& op) const { return op.kind == OpKind::kKernel && is_nccl_[op.name.value] != 0; }
@@ -51,7 +52,7 @@ class Collectives {
   const std::map<NameId, OfKernel>& kernels() const { return kernels_; }
 
  private:
-  void Add(const RecordedTime& recorded, uint32_t device) {
+  void Add(uint32_t device) {
     const Trace::Slice slice = trace_.device_ops[device];
     IntervalSet collectives, others, kernels;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
@@ -62,7 +63,7 @@ class Collectives {
     }
     if (collectives.intervals().empty()) return;
     devices_.push_back(
-        {device, WindowNs(trace_, recorded, device), collectives.TotalNs(), kernels.TotalNs() - others.TotalNs()});
+        {device, input_.shared().window_ns(device), collectives.TotalNs(), kernels.TotalNs() - others.TotalNs()});
     IntervalSet::Cursor beside(others);
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const GpuOp& op = trace_.ops[i];
@@ -74,6 +75,7 @@ class Collectives {
     }
   }
 
+  const AnalysisInput& input_;
   const Trace& trace_;
   std::vector<uint8_t> is_nccl_;  // by NameId
   std::vector<OfDevice> devices_;
@@ -236,9 +238,10 @@ void AddFinding(const std::string& gpus, const OfDevice& sum, AnalysisResult* re
 
 }  // namespace
 
-AnalysisResult RunNccl(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
-  const Collectives collectives(trace);
+  const Collectives collectives(input);
   OfDevice sum;
   int64_t count = 0, kernels_ns = 0;
   for (const OfDevice& of_device : collectives.devices()) {

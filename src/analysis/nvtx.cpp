@@ -86,8 +86,9 @@ Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const 
 
 }  // namespace
 
-AnalysisResult RunNvtx(const Trace& trace, const AnalysisOptions& options) {
-  const std::vector<PathTimes> paths = TimesByPath(trace);
+AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  const std::vector<PathTimes> paths = TimesByPath(input);
   const RangeProjection projection(trace);
   AnalysisResult result;
   result.tables.push_back(RangeTable(trace, paths, projection, options.max_rows));

@@ -8,10 +8,10 @@
 
 #include "analysis/analyses.h"
 #include "analysis/findings.h"
-#include "analysis/gaps.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
 #include "analysis/occupancy_calculator.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/demangle.h"
@@ -208,10 +208,9 @@ std::string Others(const Group& group) {
   return group.others == 0 ? "" : "; " + CountOf(group.others, "more launch", "more launches") + " like it";
 }
 
-void AddFindings(const Trace& trace, const Summary& summary, std::vector<Finding>* findings) {
-  const RecordedTime recorded(trace);
-  int64_t window_ns = 0;
-  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowNs(trace, recorded, i);
+void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector<Finding>* findings) {
+  const Trace& trace = input.trace();
+  const int64_t window_ns = input.shared().window_ns();
   Group small, tail;
   for (const Row& row : summary.rows) {
     if (IsSmallGrid(trace, row) || IsBelowWarp(trace, row)) {
@@ -251,12 +250,13 @@ void AddFindings(const Trace& trace, const Summary& summary, std::vector<Finding
 
 }  // namespace
 
-AnalysisResult RunOccupancy(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunOccupancy(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   const Summary summary = HasOccupancyCalculator() ? Summarize(trace) : Summary{};
   if (HasOccupancyCalculator()) {
     AddMetrics(trace, summary, &result);
-    AddFindings(trace, summary, &result.findings);
+    AddFindings(input, summary, &result.findings);
   }
   result.tables.push_back(OccupancyTable(trace, summary, options.max_rows));
   result.tables.back().is_detail = result.findings.empty();

@@ -7,8 +7,7 @@
 #include <unordered_map>
 
 #include "analysis/idle_within.h"
-#include "analysis/recorded_time.h"
-#include "analysis/thread_devices.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
@@ -23,10 +22,13 @@ using OpenEnds = std::priority_queue<int64_t, std::vector<int64_t>, std::greater
 
 class PathSums {
  public:
-  explicit PathSums(const Trace& trace)
-      : trace_(trace), recorded_(trace), idle_(trace.device_ops.size()), sums_(trace.strings.size()) {
-    const std::vector<uint32_t> devices = DevicesOfThreads(trace);
-    for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) Add(thread, devices[thread]);
+  explicit PathSums(const AnalysisInput& input)
+      : trace_(input.trace()),
+        recorded_(input.shared().recorded()),
+        idle_(trace_.device_ops.size()),
+        sums_(trace_.strings.size()) {
+    const std::vector<uint32_t>& devices = input.shared().devices_of_threads();
+    for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) Add(thread, devices[thread]);
   }
 
   const Sums& Of(NameId path) const { return sums_[path.value]; }
@@ -68,19 +70,20 @@ class PathSums {
   }
 
   const Trace& trace_;
-  const RecordedTime recorded_;
+  const RecordedTime& recorded_;
   std::vector<std::optional<IdleWithin>> idle_;  // by device, where a thread with ranges uses it
   std::vector<Sums> sums_;                       // by NameId of the path
 };
 
 }  // namespace
 
-std::vector<PathTimes> TimesByPath(const Trace& trace) {
+std::vector<PathTimes> TimesByPath(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
   Groups durations(trace.strings.size());
   for (const NvtxRange& range : trace.ranges) durations.Count(range.path.value);
   durations.Seal();
   for (const NvtxRange& range : trace.ranges) durations.Add(range.path.value, range.DurationNs());
-  const PathSums sums(trace);
+  const PathSums sums(input);
   std::vector<PathTimes> paths;
   for (uint32_t i = 0; i < durations.size(); ++i) {
     if (durations.Of(i).empty()) continue;

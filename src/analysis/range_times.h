@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/statistics.h"
-#include "gprof/trace.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
@@ -18,6 +18,6 @@ struct PathTimes {
 };
 
 // Longest total time first.
-std::vector<PathTimes> TimesByPath(const Trace& trace);
+std::vector<PathTimes> TimesByPath(const AnalysisInput& input);
 
 }  // namespace gprof

@@ -9,9 +9,9 @@
 #include "analysis/calls.h"
 #include "analysis/chains.h"
 #include "analysis/findings.h"
-#include "analysis/gaps.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/demangle.h"
@@ -129,13 +129,6 @@ Table ChainTable(const Trace& trace, const std::vector<Chain>& chains, uint32_t 
   return table;
 }
 
-int64_t WindowOfAllNs(const Trace& trace) {
-  const RecordedTime recorded(trace);
-  int64_t window_ns = 0;
-  for (uint32_t i = 0; i < trace.device_ops.size(); ++i) window_ns += WindowNs(trace, recorded, i);
-  return window_ns;
-}
-
 Severity SeverityOf(int64_t gain_ns, int64_t window_ns) {
   return PercentOf(gain_ns, window_ns) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
 }
@@ -165,9 +158,10 @@ bool MostAreInGraphs(const Trace& trace) {
   return balance > 0;
 }
 
-void AddFindings(const Trace& trace, const Histogram& histogram, const std::vector<Chain>& chains,
+void AddFindings(const AnalysisInput& input, const Histogram& histogram, const std::vector<Chain>& chains,
                  std::vector<Finding>* findings) {
-  const int64_t window_ns = WindowOfAllNs(trace);
+  const Trace& trace = input.trace();
+  const int64_t window_ns = input.shared().window_ns();
   const auto is_worth = [&](int64_t ns) { return PercentOf(ns, window_ns) >= kPercentWorthAFinding; };
   if (!chains.empty() && is_worth(chains.front().idle_ns)) {
     findings->push_back(ChainFinding(trace, chains.front(), window_ns));
@@ -188,8 +182,9 @@ void AddFindings(const Trace& trace, const Histogram& histogram, const std::vect
 
 }  // namespace
 
-AnalysisResult RunSmallKernels(const Trace& trace, const AnalysisOptions& options) {
-  const std::vector<int64_t> gaps_before_ns = GapsBefore(trace);
+AnalysisResult RunSmallKernels(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  const std::vector<int64_t> gaps_before_ns = GapsBefore(input);
   const Histogram histogram = Measure(trace, gaps_before_ns);
   const std::vector<Chain> chains = FindChains(trace, gaps_before_ns);
   AnalysisResult result;
@@ -205,7 +200,7 @@ AnalysisResult RunSmallKernels(const Trace& trace, const AnalysisOptions& option
   AddMetric(&result, "chains.count", chains.size());
   AddMetric(&result, "chains.operations", operations);
   AddMetric(&result, "chains.idle_ns", idle_ns);
-  AddFindings(trace, histogram, chains, &result.findings);
+  AddFindings(input, histogram, chains, &result.findings);
   result.tables.push_back(LengthTable(histogram));
   result.tables.push_back(ChainTable(trace, chains, options.max_rows));
   for (Table& table : result.tables) table.is_detail = result.findings.empty();

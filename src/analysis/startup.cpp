@@ -11,9 +11,9 @@
 
 #include "analysis/analyses.h"
 #include "analysis/calls.h"
-#include "analysis/kernel_groups.h"
 #include "analysis/metrics.h"
 #include "analysis/recorded_time.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/units.h"
@@ -404,10 +404,11 @@ void AddMetrics(const std::vector<Startup>& startups, const JitSums& jits, int64
 
 }  // namespace
 
-AnalysisResult RunStartup(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunStartup(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   const std::vector<Startup> startups = Measure(trace);
-  const KernelGroups kernels(trace);
+  const KernelGroups& kernels = input.shared().kernels();
   const std::vector<FirstLaunch> launches = MeasureFirstLaunches(trace, kernels);
   const JitSums jits = SumJits(trace);
   int64_t first_launch_ns = 0;

@@ -6,7 +6,6 @@
 
 #include "analysis/idle_parts.h"
 #include "analysis/statistics.h"
-#include "analysis/thread_devices.h"
 
 namespace gprof {
 namespace {
@@ -63,11 +62,10 @@ class UnionPart {
   int64_t start_ns_ = INT64_MIN, end_ns_ = INT64_MIN;
 };
 
-void AddParts(const Trace& trace, StepTimes* times) {
+void AddParts(const AnalysisInput& input, StepTimes* times) {
+  const Trace& trace = input.trace();
   std::vector<Iteration>& steps = times->iterations;
   if (times->device != kNone) {
-    const HostFacts facts(trace);
-    const RecordedTime recorded(trace);
     UnionPart kernels(&steps, kStepKernels), busy(&steps, kStepCopies);
     Cutter idle(&steps);
     const auto add_idle = [&](int64_t start_ns, int64_t end_ns, const Part& part) {
@@ -77,7 +75,7 @@ void AddParts(const Trace& trace, StepTimes* times) {
         if (is_slow && part.cause == Cause::kHost) times->slow_host_ns[part.path.value] += ns;
       });
     };
-    ForEachIdlePart(trace, facts, recorded, times->device, add_idle, [&](uint32_t op) {
+    ForEachIdlePart(input, times->device, add_idle, [&](uint32_t op) {
       busy.Add(trace.ops[op].start_ns, trace.ops[op].end_ns);
       if (IsKernelLike(trace.ops[op])) kernels.Add(trace.ops[op].start_ns, trace.ops[op].end_ns);
     });
@@ -172,9 +170,10 @@ std::string StepPartKey(size_t part) {
   return "idle_" + std::string(InfoOf(static_cast<Cause>(part - kStepIdle)).name) + "_ns";
 }
 
-StepTimes TimeSteps(const Trace& trace, const StepChoice& choice) {
+StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice) {
+  const Trace& trace = input.trace();
   StepTimes times;
-  times.device = DevicesOfThreads(trace)[choice.thread];
+  times.device = input.shared().devices_of_threads()[choice.thread];
   for (const uint32_t range : choice.ranges) {
     Iteration step;
     step.start_ns = trace.ranges[range].start_ns;
@@ -183,7 +182,7 @@ StepTimes TimeSteps(const Trace& trace, const StepChoice& choice) {
   }
   if (times.iterations.empty()) return times;
   MarkSlow(&times);
-  AddParts(trace, &times);
+  AddParts(input, &times);
   AddStatistics(&times);
   return times;
 }

@@ -10,7 +10,7 @@
 
 #include "analysis/causes.h"
 #include "analysis/step_finder.h"
-#include "gprof/trace.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
@@ -45,6 +45,6 @@ struct StepTimes {
   std::map<uint32_t, int64_t> slow_host_ns;
 };
 
-StepTimes TimeSteps(const Trace& trace, const StepChoice& choice);
+StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice);
 
 }  // namespace gprof

@@ -273,11 +273,12 @@ Table IterationTable(const Trace& trace, const StepTimes& times, uint32_t max_ro
 
 }  // namespace
 
-AnalysisResult RunSteps(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   const std::optional<StepChoice> choice = FindStep(trace, options.step);
   if (!choice || choice->ranges.empty()) return result;
-  const StepTimes times = TimeSteps(trace, *choice);
+  const StepTimes times = TimeSteps(input, *choice);
   const std::string name = PathName(trace, choice->path);
   AddMetrics(times, &result);
   result.tables.push_back(SummaryTable(trace, *choice, times, !options.step.empty()));

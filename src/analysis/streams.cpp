@@ -146,11 +146,12 @@ void AddCounts(AnalysisResult* result, const Trace& trace, const std::vector<Str
 
 }  // namespace
 
-AnalysisResult RunStreams(const Trace& trace, const AnalysisOptions& options) {
+AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   AnalysisResult result;
   std::vector<Concurrency> devices;
   Concurrency all;
-  ConcurrencySweep sweep(trace);
+  ConcurrencySweep sweep(input);
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     devices.push_back(sweep.Run(device));
     all.Add(devices.back());

@@ -229,8 +229,9 @@ void AddPolling(const Trace& trace, const HostWaits& waits, const std::vector<Po
 
 }  // namespace
 
-AnalysisResult RunSync(const Trace& trace, const AnalysisOptions& options) {
-  const HostWaits waits = HostWaitsOf(trace);
+AnalysisResult RunSync(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  const HostWaits waits = HostWaitsOf(input);
   const std::vector<PollingSite> polling = waits.has_queries ? PollingOf(trace) : std::vector<PollingSite>();
   AnalysisResult result;
   result.tables.push_back(FunctionTable(trace, waits, options.max_rows));

@@ -315,7 +315,8 @@ TEST(RandomSelections, LeaveATraceThatEveryAnalysisTakes) {
   }
 }
 
-double SumOverParts(const Trace& whole, int64_t middle_ns, const char* id, AnalysisResult (*run)(const Trace&, const AnalysisOptions&)) {
+double SumOverParts(const Trace& whole, int64_t middle_ns, const char* id,
+                    AnalysisResult (*run)(const AnalysisInput&, const AnalysisOptions&)) {
   const int64_t length_ns = whole.end_ns - whole.start_ns + 1;
   double sum = 0;
   for (const Selection& half : {Time(0, middle_ns), Time(middle_ns, length_ns)}) {

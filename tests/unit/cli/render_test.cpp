@@ -41,7 +41,7 @@ AnalysisResult OddResult() {
 }
 
 Report OddReport(const Trace& trace) {
-  static constexpr Analysis kOdd{"odd", "", [](const Trace&, const AnalysisOptions&) { return OddResult(); }};
+  static constexpr Analysis kOdd{"odd", "", [](const AnalysisInput&, const AnalysisOptions&) { return OddResult(); }};
   return RunAnalyses(trace, {&kOdd}, {});
 }
 

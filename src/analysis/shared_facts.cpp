@@ -1,0 +1,47 @@
+#include "analysis/shared_facts.h"
+
+#include "analysis/gaps.h"
+#include "analysis/thread_devices.h"
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+AnalysisInput::AnalysisInput(const Trace& trace) : trace_(&trace), shared_(std::make_shared<SharedFacts>(trace)) {}
+
+SharedFacts::SharedFacts(const Trace& trace) : trace_(trace), gap_causes_(trace.device_ops.size()) {}
+
+const RecordedTime& SharedFacts::recorded() const {
+  return recorded_.Get([&] { return RecordedTime(trace_); });
+}
+
+const HostFacts& SharedFacts::host() const {
+  return host_.Get([&] { return HostFacts(trace_); });
+}
+
+const KernelGroups& SharedFacts::kernels() const {
+  return kernels_.Get([&] { return KernelGroups(trace_); });
+}
+
+int64_t SharedFacts::window_ns(uint32_t device) const {
+  return windows_ns_.Get([&] {
+    std::vector<int64_t> windows_ns(trace_.device_ops.size());
+    for (uint32_t i = 0; i < windows_ns.size(); ++i) windows_ns[i] = WindowNs(trace_, recorded(), i);
+    return windows_ns;
+  })[device];
+}
+
+int64_t SharedFacts::window_ns() const {
+  int64_t sum_ns = 0;
+  for (uint32_t i = 0; i < trace_.device_ops.size(); ++i) sum_ns += window_ns(i);
+  return sum_ns;
+}
+
+const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
+  return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), device); });
+}
+
+const std::vector<uint32_t>& SharedFacts::devices_of_threads() const {
+  return devices_of_threads_.Get([&] { return DevicesOfThreads(trace_); });
+}
+
+}  // namespace gprof

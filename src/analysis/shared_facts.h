@@ -1,0 +1,44 @@
+// What several analyses derive from a trace, computed once for all of them (AnalysisInput).
+//
+// To add a fact: a member and its accessor here, and how it is made in shared_facts.cpp. It must follow from the trace
+// alone, not from options.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/gap_causes.h"
+#include "analysis/host_walk.h"
+#include "analysis/kernel_groups.h"
+#include "analysis/lazy.h"
+#include "analysis/recorded_time.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+class SharedFacts {
+ public:
+  explicit SharedFacts(const Trace& trace);
+
+  const RecordedTime& recorded() const;
+  const HostFacts& host() const;
+  const KernelGroups& kernels() const;
+  // Of the device, and of all of them (gaps.h): from the first to the last operation, less what was not recorded.
+  int64_t window_ns(uint32_t device) const;
+  int64_t window_ns() const;
+  // Why the device was idle in each of its gaps; ForEachExplainedGap is how to read it.
+  const GapCauses& gap_causes(uint32_t device) const;
+  // For each thread the device that it launches most on (thread_devices.h).
+  const std::vector<uint32_t>& devices_of_threads() const;
+
+ private:
+  const Trace& trace_;
+  Lazy<RecordedTime> recorded_;
+  Lazy<HostFacts> host_;
+  Lazy<KernelGroups> kernels_;
+  Lazy<std::vector<int64_t>> windows_ns_;    // by device
+  std::vector<Lazy<GapCauses>> gap_causes_;  // by device
+  Lazy<std::vector<uint32_t>> devices_of_threads_;
+};
+
+}  // namespace gprof
