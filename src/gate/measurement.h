@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gate/breakdown.h"
@@ -11,9 +12,9 @@
 
 namespace gprof {
 
-// Where and with what a run was made. Times of two runs can be compared only where these agree.
+// Where and with what a run was made. Times of two runs can be compared only where these agree: see fingerprint.h.
 struct Fingerprint {
-  std::vector<std::string> gpus;  // "NVIDIA H200", in the order of the devices
+  std::vector<std::string> gpus;  // "NVIDIA H200", those with work, in the order of the devices
   std::string driver_version;     // CUDA version of the driver, "13.0"
   std::string cuda_version;       // of the runtime
   std::string cupti_version;
@@ -25,12 +26,21 @@ struct Fingerprint {
   std::string commit;             // of the program, where somebody said it (--commit, or the CI's environment)
 };
 
+// Figures whose ids begin like this are not in the run, and why: nothing is known of them, which is not the same as 0.
+struct NotRecorded {
+  std::string prefix;
+  std::string why;                // "the trace has no GPU operation"
+};
+
 struct Measurement {
   std::string source;             // the file, for messages
+  std::string selected;           // the part of the trace that was measured, in words; empty for all of it
   Fingerprint fingerprint;
-  std::vector<Metric> metrics;    // of the whole trace and of its scopes
+  std::vector<Metric> metrics;    // of the whole trace and of its scopes, without those that were not recorded
+  std::vector<NotRecorded> not_recorded;
   Breakdown breakdown;
   bool is_complete = true;        // nothing is known to be missing
+  bool is_host_complete = true;   // nothing but GPU work may be missing
   std::vector<std::string> missing;  // what is, in words
   bool is_warm_up = false;        // a run that does not count
 };
@@ -40,6 +50,20 @@ Measurement Measure(const Trace& trace, const AnalysisOptions& options = {});
 
 // nullptr: the run has no such figure, which is not the same as 0.
 const Metric* FindIn(const Measurement& measurement, std::string_view id, std::string_view scope = {});
+
+// Why nothing is known of the figure, in words; empty when it would be there if there were any.
+std::string WhyNotRecorded(const Measurement& measurement, std::string_view id);
+
+// What a run tells about what was recorded; gives the list of what was not.
+struct RecordedKinds {
+  bool has_operations = false, has_calls = false, has_ranges = false;
+  bool has_memory_events = false, has_managed_memory = false;
+  std::string capture_mode;       // "CUDA, memory usage, NVTX; from the beginning"; empty where nobody wrote it down
+};
+std::vector<NotRecorded> NotRecordedOf(const RecordedKinds& kinds);
+
+// Takes out of `metrics` what was not recorded.
+void DropNotRecorded(Measurement* measurement);
 
 // Runs of the same thing, in the order in which they were made; warm-up runs are not among them.
 struct RunSet {

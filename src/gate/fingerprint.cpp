@@ -1,0 +1,99 @@
+#include "gate/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace gprof {
+namespace {
+
+std::string VersionText(uint32_t version) {
+  return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+bool HasWork(const Trace& trace, std::size_t device) {
+  return device < trace.device_ops.size() && trace.device_ops[device].first != trace.device_ops[device].last;
+}
+
+std::string ClocksOf(const Device& device) {
+  if (device.facts.sm_clock_khz == 0) return "";
+  std::string text = fmt::format("{} MHz", device.facts.sm_clock_khz / 1000);
+  if (device.facts.memory_clock_khz != 0) text += fmt::format(", memory {} MHz", device.facts.memory_clock_khz / 1000);
+  return text;
+}
+
+void AddDevices(const Trace& trace, Fingerprint* out) {
+  for (std::size_t i = 0; i < trace.devices.size(); ++i) {
+    if (!trace.ops.empty() && !HasWork(trace, i)) continue;
+    out->gpus.emplace_back(trace.Text(trace.devices[i].name));
+    if (out->clocks.empty()) out->clocks = ClocksOf(trace.devices[i]);
+  }
+}
+
+// The first process that has something to say says it: those of one run were started by one launcher.
+void FillIn(std::string* field, std::string text) {
+  if (field->empty()) *field = std::move(text);
+}
+
+std::string ListOf(std::vector<std::string> words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+void Compare(const char* what, const std::string& base, const std::string& now, std::vector<std::string>* differences) {
+  if (base.empty() || now.empty() || base == now) return;
+  differences->push_back(std::string(what) + ": " + now + " instead of " + base);
+}
+
+}  // namespace
+
+Fingerprint FingerprintOf(const Trace& trace) {
+  Fingerprint out;
+  AddDevices(trace, &out);
+  std::set<NameId> modes;
+  for (const Process& process : trace.processes) {
+    FillIn(&out.driver_version, VersionText(process.driver_version));
+    FillIn(&out.cuda_version, VersionText(process.runtime_version));
+    FillIn(&out.cupti_version, process.cupti_version == 0 ? "" : std::to_string(process.cupti_version));
+    FillIn(&out.tool_version, std::string(trace.Text(process.tracer_version)));
+    FillIn(&out.host, std::string(trace.Text(process.host)));
+    FillIn(&out.program, std::string(trace.Text(process.command_line)));
+    if (process.capture_mode == NameId{} || !modes.insert(process.capture_mode).second) continue;
+    out.capture_mode += (out.capture_mode.empty() ? "" : " | ") + std::string(trace.Text(process.capture_mode));
+  }
+  return out;
+}
+
+std::vector<std::string> TimingDifferences(const Fingerprint& base, const Fingerprint& now) {
+  std::vector<std::string> differences, base_gpus = base.gpus, now_gpus = now.gpus;
+  std::sort(base_gpus.begin(), base_gpus.end());
+  std::sort(now_gpus.begin(), now_gpus.end());
+  Compare("GPU", ListOf(base_gpus), ListOf(now_gpus), &differences);
+  Compare("driver for CUDA", base.driver_version, now.driver_version, &differences);
+  Compare("CUDA", base.cuda_version, now.cuda_version, &differences);
+  Compare("CUPTI", base.cupti_version, now.cupti_version, &differences);
+  Compare("clocks", base.clocks, now.clocks, &differences);
+  Compare("tracer", base.tool_version, now.tool_version, &differences);
+  Compare("recorded", base.capture_mode, now.capture_mode, &differences);
+  return differences;
+}
+
+std::vector<std::string> OtherDifferences(const Fingerprint& base, const Fingerprint& now) {
+  std::vector<std::string> differences;
+  Compare("host", base.host, now.host, &differences);
+  Compare("program", base.program, now.program, &differences);
+  return differences;
+}
+
+std::string MixedRuns(const RunSet& set) {
+  for (const Measurement& run : set.runs) {
+    const std::vector<std::string> differences = TimingDifferences(set.runs.front().fingerprint, run.fingerprint);
+    if (!differences.empty()) return ListOf(differences) + " in " + run.source;
+  }
+  return "";
+}
+
+}  // namespace gprof

@@ -1,0 +1,23 @@
+// Where and with what runs were made, and whether times of two of them can be compared.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gate/measurement.h"
+
+namespace gprof {
+
+Fingerprint FingerprintOf(const Trace& trace);
+
+// What makes times incomparable, "GPU: NVIDIA H100 instead of NVIDIA H200": GPUs, driver, CUDA, CUPTI, clocks, tracer,
+// what was recorded. A fact that one of the two does not have is no difference.
+std::vector<std::string> TimingDifferences(const Fingerprint& base, const Fingerprint& now);
+
+// What differs and may be meant to: host and program.
+std::vector<std::string> OtherDifferences(const Fingerprint& base, const Fingerprint& now);
+
+// A difference between the first run of the set and another of them that makes their times incomparable; empty: none.
+std::string MixedRuns(const RunSet& set);
+
+}  // namespace gprof

@@ -1,0 +1,99 @@
+#include "gate/report_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/units.h"
+#include "gate/measurement_json.h"
+#include "gprof/error.h"
+
+namespace gprof {
+namespace {
+
+using Json = DocumentJson;
+
+std::string VersionText(const Json& version) {
+  const auto number = version.get<uint32_t>();
+  return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+void FillIn(std::string* field, std::string text) {
+  if (field->empty()) *field = std::move(text);
+}
+
+Fingerprint FingerprintOfReport(const Json& json) {
+  Fingerprint out;
+  for (const Json& device : json.at("devices")) {
+    out.gpus.push_back(device.at("name").get<std::string>());
+    const uint32_t khz = device.value("sm_clock_khz", 0u), memory_khz = device.value("memory_clock_khz", 0u);
+    if (khz == 0) continue;
+    FillIn(&out.clocks, fmt::format("{} MHz", khz / 1000) +
+                            (memory_khz == 0 ? "" : fmt::format(", memory {} MHz", memory_khz / 1000)));
+  }
+  for (const Json& process : json.at("processes")) {
+    FillIn(&out.driver_version, VersionText(process.at("driver_version")));
+    FillIn(&out.cuda_version, VersionText(process.at("runtime_version")));
+    const auto cupti = process.at("cupti_version").get<uint32_t>();
+    FillIn(&out.cupti_version, cupti == 0 ? "" : std::to_string(cupti));
+    FillIn(&out.tool_version, process.at("tracer_version").get<std::string>());
+    FillIn(&out.host, process.at("host").get<std::string>());
+    FillIn(&out.program, process.at("command_line").get<std::string>());
+    FillIn(&out.capture_mode, process.value("capture_mode", ""));
+  }
+  return out;
+}
+
+// 0 where the report, of some analyses only, does not say.
+bool Has(const Measurement& run, std::string_view id, bool otherwise) {
+  const Metric* metric = FindIn(run, id);
+  return metric == nullptr ? otherwise : metric->value > 0;
+}
+
+RecordedKinds KindsOf(const Measurement& run) {
+  const bool has_gpu = std::any_of(run.metrics.begin(), run.metrics.end(), [](const Metric& metric) {
+    return metric.id.starts_with("gpu.") || metric.id.starts_with("idle.");
+  });
+  const bool is_whole = FindIn(run, "kernels.count") != nullptr && FindIn(run, "api.calls") != nullptr;
+  return {has_gpu || !is_whole,
+          Has(run, "api.calls", true),
+          Has(run, "nvtx.ranges", true),
+          Has(run, "memory.allocations", false),
+          Has(run, "memory.managed_h2d_count", false) || Has(run, "memory.gpu_page_faults", false),
+          run.fingerprint.capture_mode};
+}
+
+Measurement FromJson(const Json& json) {
+  Measurement run;
+  run.selected = json.value("selected", "");
+  run.fingerprint = FingerprintOfReport(json);
+  for (const Json& metric : json.at("metrics")) {
+    const MetricInfo* info = FindMetric(metric.at("id").get<std::string>());
+    if (info == nullptr || metric.at("value").is_null()) continue;
+    run.metrics.push_back({info->id, metric.at("scope").get<std::string>(), metric.at("value").get<double>()});
+  }
+  const Json& health = json.at("health");
+  run.is_complete = health.at("complete").get<bool>();
+  run.is_host_complete = run.is_complete;
+  if (!run.is_complete) run.missing.emplace_back("the trace of the report was not complete");
+  run.not_recorded = NotRecordedOf(KindsOf(run));
+  DropNotRecorded(&run);
+  return run;
+}
+
+}  // namespace
+
+Measurement MeasurementOfReport(const std::string& text, const std::string& path) {
+  const Json json = ReadDocument(text, path, "gprof.report/1");
+  try {
+    Measurement run = FromJson(json);
+    run.source = path;
+    return run;
+  } catch (const Json::exception& error) {
+    throw Error(ExitCode::kUnreadable, path + " is no whole report: " + error.what(),
+                "make it again with gprof-cli report --format json");
+  }
+}
+
+}  // namespace gprof

@@ -1,0 +1,164 @@
+#include "gate/value_text.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+struct UnitWord {
+  std::string_view word;
+  double factor;
+};
+
+constexpr UnitWord kTimes[] = {{"ns", 1},   {"us", 1e3},  {"\u00B5s", 1e3}, {"\u03BCs", 1e3},
+                               {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
+constexpr UnitWord kSizes[] = {{"B", 1},
+                               {"kB", 1e3},
+                               {"KB", 1e3},
+                               {"MB", 1e6},
+                               {"GB", 1e9},
+                               {"TB", 1e12},
+                               {"KiB", 1024},
+                               {"MiB", 1024.0 * 1024},
+                               {"GiB", 1024.0 * 1024 * 1024},
+                               {"TiB", 1024.0 * 1024 * 1024 * 1024}};
+
+template <std::size_t N>
+std::optional<double> FactorOf(std::string_view word, const UnitWord (&words)[N]) {
+  for (const UnitWord& unit : words) {
+    if (unit.word == word) return unit.factor;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> FactorOf(std::string_view word, Unit unit) {
+  if (word.empty()) return 1;
+  switch (unit) {
+    case Unit::kNs:
+      return FactorOf(word, kTimes);
+    case Unit::kBytes:
+      return FactorOf(word, kSizes);
+    case Unit::kBytesPerSecond:
+      return word.ends_with("/s") ? FactorOf(word.substr(0, word.size() - 2), kSizes) : std::nullopt;
+    case Unit::kPercent:
+      return word == "%" ? std::optional<double>(1) : std::nullopt;
+    case Unit::kPerSecond:
+      return word == "/s" ? std::optional<double>(1) : std::nullopt;
+    case Unit::kCount:
+    case Unit::kText:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// The number at the beginning; what follows it stays in `text`.
+std::optional<double> TakeNumber(std::string_view* text) {
+  *text = Trimmed(*text);
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  *text = Trimmed(text->substr(static_cast<std::size_t>(stop - text->data())));
+  return value;
+}
+
+// "200.00 us" says no more than "200 us".
+std::string WithoutIdleZeros(std::string text) {
+  const std::size_t point = text.rfind('.');
+  if (point == std::string::npos) return text;
+  const std::size_t end = text.find_first_not_of("0", point + 1);
+  const bool is_all_zeros = end == std::string::npos || (text[end] < '0' || text[end] > '9');
+  return is_all_zeros ? text.erase(point, std::min(end, text.size()) - point) : text;
+}
+
+std::string Formatted(double value, Unit unit) {
+  switch (unit) {
+    case Unit::kNs:
+      return FormatNs(value);
+    case Unit::kBytes:
+      return FormatBytes(value);
+    case Unit::kPercent:
+      return FormatPercent(value);
+    case Unit::kBytesPerSecond:
+      return FormatBytesPerSecond(value);
+    case Unit::kPerSecond:
+      return FormatPerSecond(value);
+    case Unit::kCount:
+    case Unit::kText:
+      break;
+  }
+  return FormatNumber(value);
+}
+
+std::string InDigits(double value, Unit unit) {
+  switch (unit) {
+    case Unit::kNs:
+      return FormatNumber(value) + " ns";
+    case Unit::kBytes:
+      return FormatNumber(value) + " B";
+    case Unit::kPercent:
+      return fmt::format("{}%", value);
+    case Unit::kBytesPerSecond:
+      return FormatNumber(value) + " B/s";
+    case Unit::kPerSecond:
+      return fmt::format("{} /s", value);
+    case Unit::kCount:
+    case Unit::kText:
+      break;
+  }
+  return fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::string FormatValue(double value, Unit unit) { return WithoutIdleZeros(Formatted(value, unit)); }
+
+std::string FormatValueBeside(double value, double other, Unit unit) {
+  std::string text = FormatValue(value, unit);
+  return value != other && text == FormatValue(other, unit) ? InDigits(value, unit) : text;
+}
+
+std::optional<double> ReadValue(std::string_view text, Unit unit) {
+  const std::optional<double> number = TakeNumber(&text);
+  const std::optional<double> factor = FactorOf(text, unit);
+  if (!number || !factor || !std::isfinite(*number * *factor)) return std::nullopt;
+  return *number * *factor;
+}
+
+std::string_view ValueForms(Unit unit) {
+  switch (unit) {
+    case Unit::kNs:
+      return "a number of nanoseconds, or a time such as \"200us\", \"5ms\" or \"2s\"";
+    case Unit::kBytes:
+      return "a number of bytes, or a size such as \"64kB\", \"1.5GB\" or \"2GiB\"";
+    case Unit::kPercent:
+      return "a number of percent, or \"20%\"";
+    case Unit::kBytesPerSecond:
+      return "a number of bytes per second, or a rate such as \"20GB/s\"";
+    case Unit::kPerSecond:
+      return "a number, or \"1000/s\"";
+    case Unit::kCount:
+    case Unit::kText:
+      break;
+  }
+  return "a number, it counts things";
+}
+
+std::optional<double> ReadShare(std::string_view text) {
+  const std::optional<double> number = TakeNumber(&text);
+  if (!number || text != "%") return std::nullopt;
+  return *number / 100;
+}
+
+}  // namespace gprof
