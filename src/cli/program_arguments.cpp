@@ -107,7 +107,7 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   for (const std::string& text : variables_) {
     for (auto& variable : ReadVariables(text)) options_.variables.push_back(std::move(variable));
   }
-  options_.show_output = show_output_ == "true";
+  if (show_output_ == "false") options_.program_output = ProgramOutput::kHidden;
   options_.trace_children = trace_children_ == "true";
   options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
   options_.report_loss = Warn;

@@ -1,8 +1,9 @@
-// The line at the end of a run, or of a capture.
+// The line at the end of a run, of a capture, or of a series of runs.
 #pragma once
 
 #include <string>
 
+#include "cli/series.h"
 #include "launch/launch.h"
 
 namespace gprof::cli {
@@ -12,5 +13,8 @@ std::string WhatIsIn(const std::string& trace_path);
 
 // Says how the program ended and what was recorded. The program has its exit code, so this never fails.
 void TellRecorded(const LaunchOptions& options, const LaunchResult& result);
+
+// Says why a series ended early, what its runs are like and which file names them. Never fails either.
+void TellSeries(const LaunchOptions& options, const RunFile& file, const SeriesResult& result);
 
 }  // namespace gprof::cli

@@ -95,6 +95,7 @@ void CaptureControl::AttendKill(int64_t now_ns) {
   if (kill_ns_ == kNever) return;
   if (now_ns < kill_ns_ && !ProgressOf(*folder_, stop_epoch_).IsComplete()) return;
   kill_ns_ = kNever;
+  has_ended_program_ = true;
   SignalProgram(*folder_, program_, options_.kill_signal);
 }
 

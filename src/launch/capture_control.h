@@ -23,6 +23,8 @@ class CaptureControl : public Attendant {
   int64_t Attend(int64_t now_ns) override;
   void OnCaptureSignal() override;
 
+  bool has_ended_program() const { return has_ended_program_; }
+
  private:
   void Record(trace::CaptureTrigger trigger);
   void Stop(trace::CaptureTrigger trigger);
@@ -39,6 +41,7 @@ class CaptureControl : public Attendant {
   int64_t kill_ns_ = kNever;  // when not even the processes that are slow to stop are waited for
   int64_t look_ns_ = kNever;  // when to look for processes that want the end
   uint32_t stop_epoch_ = 0;
+  bool has_ended_program_ = false;
 };
 
 }  // namespace gprof

@@ -77,7 +77,12 @@ bool ReceiveEnvironment(int gate, std::vector<std::string>* environment) {
   return true;
 }
 
-void SilenceOutput() {
+void DirectOutput(ProgramOutput output) {
+  if (output == ProgramOutput::kShown) return;
+  if (output == ProgramOutput::kOnStderr) {
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return;
+  }
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere < 0) return;
   dup2(nowhere, STDOUT_FILENO);
@@ -87,15 +92,14 @@ void SilenceOutput() {
 }
 
 // In the child. One thread only, so memory may be allocated here.
-[[noreturn]] void BecomeProgram(std::vector<std::string> command, bool show_output, int gate, int verdict,
-                                const SignalRelay& relay) {
+[[noreturn]] void BecomeProgram(std::vector<std::string> command, ProgramOutput output, int gate, int verdict) {
   std::vector<std::string> environment;
   if (!ReceiveEnvironment(gate, &environment)) _exit(static_cast<int>(ExitCode::kLaunchFailed));
-  if (!show_output) SilenceOutput();
+  DirectOutput(output);
   const std::vector<char*> arguments = Pointers(command), variables = Pointers(environment);
   // execvp looks through the PATH of environ, and that is to be the program's own.
   environ = const_cast<char**>(variables.data());
-  relay.RestoreInherited();
+  RestoreInheritedSignals();
   execvp(arguments[0], arguments.data());
   const int error = errno;
   WriteAll(verdict, &error, sizeof error);
@@ -104,7 +108,7 @@ void SilenceOutput() {
 
 }  // namespace
 
-Child::Child(const std::vector<std::string>& command, bool show_output, int capture_signal)
+Child::Child(const std::vector<std::string>& command, ProgramOutput output, int capture_signal)
     : relay_(capture_signal), program_(command.front()) {
   const Pipe gate = MakePipe(), verdict = MakePipe();
   pid_ = fork();
@@ -112,7 +116,7 @@ Child::Child(const std::vector<std::string>& command, bool show_output, int capt
   if (pid_ == 0) {
     close(gate.write_end);
     close(verdict.read_end);
-    BecomeProgram(command, show_output, gate.read_end, verdict.write_end, relay_);
+    BecomeProgram(command, output, gate.read_end, verdict.write_end);
   }
   close(gate.read_end);
   close(verdict.write_end);
@@ -139,7 +143,9 @@ void Child::Start(const std::vector<std::string>& environment) {
 
 ChildEnd Child::Wait(const std::vector<Attendant*>& attendants) {
   const int status = relay_.WaitFor(pid_, attendants);
-  return WIFSIGNALED(status) ? ChildEnd{0, WTERMSIG(status)} : ChildEnd{WEXITSTATUS(status), 0};
+  const int stop_signal = relay_.stop_signal();
+  return WIFSIGNALED(status) ? ChildEnd{0, WTERMSIG(status), stop_signal}
+                             : ChildEnd{WEXITSTATUS(status), 0, stop_signal};
 }
 
 }  // namespace gprof

@@ -6,20 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "launch/launch.h"
 #include "launch/relay.h"
 
 namespace gprof {
 
 struct ChildEnd {
   int exit_code = 0;
-  int signal = 0;  // that killed it, or 0
+  int signal = 0;       // that killed it, or 0
+  int stop_signal = 0;  // that the launcher got meanwhile: see SignalRelay
 };
 
 class Child {
  public:
   // Forks. The child waits for Start(), so that its pid can be known before anything else is done.
   // `capture_signal`: see SignalRelay.
-  Child(const std::vector<std::string>& command, bool show_output, int capture_signal = 0);
+  Child(const std::vector<std::string>& command, ProgramOutput output, int capture_signal = 0);
   // Without Start() the child goes away quietly.
   ~Child();
   Child(const Child&) = delete;

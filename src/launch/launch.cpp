@@ -63,6 +63,8 @@ class Companions {
     if (control_) control_->OnProgramStart(program, MonotonicNs());
   }
 
+  bool HasEndedProgram() const { return control_ && control_->has_ended_program(); }
+
   // Returns the path of the capture that the end of the program ended, where that is not known before.
   std::string OnProgramEnd() {
     const bool was_recording = session_ && session_->state() == SessionState::kRecording;
@@ -92,18 +94,28 @@ std::optional<OutputFile> MakeOutput(const LaunchOptions& options, pid_t program
   return output;
 }
 
+int64_t UnixNs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
 // The program has not run yet: what fails from here to its start costs no trace.
 LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, Environment* environment) {
   // The child exists, halted, before the file does: %p is its pid. What is opened from here on is not inherited by it.
-  Child child(options.command, options.show_output, options.capture.toggle_signal);
+  Child child(options.command, options.program_output, options.capture.toggle_signal);
   const std::unique_ptr<RunFolder> folder = MakeRunFolder(options);
   std::optional<OutputFile> output = MakeOutput(options, child.pid(), environment);
   if (folder) environment->SetRunFolder(folder->path());
   if (!options.trace_children) environment->SetOnlyPid(child.pid());
 
   std::optional<Companions> companions;
+  LaunchResult result;
+  int64_t start_ns = 0;
   try {
     if (folder) companions.emplace(folder.get(), options, tracer, output ? &*output : nullptr);
+    result.start_unix_ns = UnixNs();
+    start_ns = MonotonicNs();
     child.Start(environment->entries());
   } catch (const Error&) {
     if (output) output->Remove();
@@ -112,9 +124,14 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   if (companions) companions->OnProgramStart(child.pid());
   if (options.session) options.say("session '" + options.session->name + "' is idle; gprof-cli start begins a capture");
   const ChildEnd end = child.Wait(companions ? companions->attendants() : std::vector<Attendant*>());
-  std::string path = companions ? companions->OnProgramEnd() : std::string();
-  if (output) path = output->path;
-  return {path, end.signal != 0 ? 128 + end.signal : end.exit_code, end.signal};
+  result.wall_ns = MonotonicNs() - start_ns;
+  result.exit_code = end.signal != 0 ? 128 + end.signal : end.exit_code;
+  result.signal = end.signal;
+  result.stop_signal = end.stop_signal;
+  result.was_ended_by_capture = companions && companions->HasEndedProgram();
+  if (companions) result.trace_path = companions->OnProgramEnd();
+  if (output) result.trace_path = output->path;
+  return result;
 }
 
 }  // namespace

@@ -40,13 +40,20 @@ struct SessionOptions {
   AnswerTo answer_to;
 };
 
+// Where stdout and stderr of the program lead.
+enum class ProgramOutput : uint8_t {
+  kShown,     // where they led anyway
+  kHidden,    // /dev/null
+  kOnStderr,  // both to stderr, where stdout is somebody else's
+};
+
 struct LaunchOptions {
   std::vector<std::string> command;  // the program and its arguments
   std::string output = "run.trace";  // may hold %p %h %n %q{NAME} %%
   bool may_overwrite = false;
   bool trace_cuda = true, trace_nvtx = true;
   bool all_apis = false;
-  bool show_output = true;  // false: the program's stdout and stderr go to /dev/null
+  ProgramOutput program_output = ProgramOutput::kShown;
   std::string graph_trace;  // empty: left to the tracer
   uint32_t flush_ms = 0;    // 0: left to the tracer
   std::string cupti_path;   // empty: left to the tracer
@@ -66,8 +73,13 @@ struct LaunchResult {
   // As expanded from the pattern, relative as it was given. In a session, of the capture that the end of the program
   // ended; empty: none.
   std::string trace_path;
-  int exit_code = 0;  // the program's, 128 + N when signal N killed it
-  int signal = 0;     // that killed it, or 0
+  int exit_code = 0;                  // the program's, 128 + N when signal N killed it
+  int signal = 0;                     // that killed it, or 0
+  bool was_ended_by_capture = false;  // it was sent a signal because the capture was over
+  // SIGINT, SIGQUIT, SIGTERM or SIGHUP that was meant for us as well as for the program: nothing else is to be run.
+  int stop_signal = 0;
+  int64_t start_unix_ns = 0;
+  int64_t wall_ns = 0;  // from the start of the program to its end
 };
 
 // Everything that can be refused is refused, by Error, before the program starts and before an old trace is touched.

@@ -161,6 +161,27 @@ std::string ExpandPattern(const std::string& pattern, pid_t pid, unsigned number
   return path;
 }
 
+std::string WithNumber(const std::string& pattern, const std::string& number) {
+  std::string result;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const bool is_key = pattern[at] == '%' && at + 1 < pattern.size();
+    if (is_key && pattern[at + 1] == 'n') {
+      result += number;
+    } else {
+      result += pattern.substr(at, is_key ? 2 : 1);
+    }
+    if (is_key) ++at;
+  }
+  return result;
+}
+
+void RefuseExisting(const std::string& path, bool may_overwrite) {
+  RefuseWhatIsNoFile(path);
+  if (!may_overwrite && std::filesystem::exists(path)) {
+    Fail("'" + path + "' exists already", "overwrite it with -f, or choose another file with -o");
+  }
+}
+
 OutputFile OpenOutput(const std::string& pattern, pid_t pid, bool may_overwrite) {
   if (pattern.empty()) Fail("the name of the trace file is empty", "choose one with -o");
   const bool is_numbered = ExpandPattern(pattern, pid, 1) != ExpandPattern(pattern, pid, 2);

@@ -30,6 +30,12 @@ class OutputFile {
 // `number`. Throws Error for anything else behind a percent sign.
 std::string ExpandPattern(const std::string& pattern, pid_t pid, unsigned number);
 
+// Puts `number` in the place of every %n and leaves the rest of the pattern as it is.
+std::string WithNumber(const std::string& pattern, const std::string& number);
+
+// Throws Error where there is something at `path` that a trace or a document about traces cannot replace.
+void RefuseExisting(const std::string& path, bool may_overwrite);
+
 // Creates the trace file. An existing file is refused, or with `may_overwrite` replaced by a new one; what is not a
 // regular file is refused always. With %n in the pattern, takes the first number that is free.
 OutputFile OpenOutput(const std::string& pattern, pid_t pid, bool may_overwrite);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "gprof/error.h"
@@ -15,8 +16,29 @@
 namespace gprof {
 namespace {
 
+constexpr int kStopping[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 constexpr int kTaken[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
                           SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGPIPE};
+
+struct Inherited {
+  sigset_t mask;
+  struct sigaction child_action;
+};
+
+// What was there before the first relay changed it.
+const Inherited& InheritedSignals() {
+  static const Inherited inherited = [] {
+    Inherited now = {};
+    sigprocmask(SIG_BLOCK, nullptr, &now.mask);
+    sigaction(SIGCHLD, nullptr, &now.child_action);
+    return now;
+  }();
+  return inherited;
+}
+
+bool IsStopping(int signal) {
+  return std::find(std::begin(kStopping), std::end(kStopping), signal) != std::end(kStopping);
+}
 
 // The terminal's signals come from the kernel and went to the program as well.
 bool WasSentToUsAlone(int code, pid_t sender, pid_t child) {
@@ -35,6 +57,17 @@ void Continue(pid_t child) {
   if (!was_continued && sigismember(&pending, SIGTSTP) == 0) kill(child, SIGCONT);
 }
 
+// Until somebody continues us.
+void SleepStopped() {
+  kill(getpid(), SIGSTOP);
+  // What woke us is still pending, as it is blocked, and is dealt with here.
+  sigset_t woken;
+  sigemptyset(&woken);
+  sigaddset(&woken, SIGCONT);
+  const timespec now = {0, 0};
+  sigtimedwait(&woken, nullptr, &now);
+}
+
 }  // namespace
 
 SignalRelay::SignalRelay(int capture_signal) : capture_signal_(capture_signal) {
@@ -45,20 +78,16 @@ SignalRelay::SignalRelay(int capture_signal) : capture_signal_(capture_signal) {
   if (signals_ < 0) {
     throw Error(ExitCode::kLaunchFailed, std::string("cannot wait for signals: ") + std::strerror(errno));
   }
-  sigprocmask(SIG_BLOCK, &taken_, &inherited_mask_);
+  InheritedSignals();
+  sigprocmask(SIG_BLOCK, &taken_, nullptr);
   // Inherited as ignored, SIGCHLD would have the kernel throw the exit status away.
   struct sigaction by_default = {};
   by_default.sa_handler = SIG_DFL;
-  sigaction(SIGCHLD, &by_default, &inherited_child_action_);
+  sigaction(SIGCHLD, &by_default, nullptr);
 }
 
 SignalRelay::~SignalRelay() {
   close(signals_);
-}
-
-void SignalRelay::RestoreInherited() const {
-  sigaction(SIGCHLD, &inherited_child_action_, nullptr);
-  sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
 }
 
 int SignalRelay::WaitFor(pid_t child, const std::vector<Attendant*>& attendants) {
@@ -109,6 +138,7 @@ void SignalRelay::Handle(const Signal& signal, pid_t child, const std::vector<At
     default:
       break;
   }
+  if (IsStopping(signal.number) && signal.sender != child) stop_signal_ = signal.number;
   if (WasSentToUsAlone(signal.code, signal.sender, child)) kill(child, signal.number);
 }
 
@@ -117,14 +147,29 @@ void SignalRelay::StopToo(int stop_signal, pid_t child) {
   // it we would sleep for ever. After Ctrl-Z a program may well stop itself that way.
   if (stop_signal == SIGSTOP && !saw_stop_request_) return;
   saw_stop_request_ = false;
-  kill(getpid(), SIGSTOP);
-  // What woke us is still pending, as it is blocked, and is dealt with here.
-  sigset_t woken;
-  sigemptyset(&woken);
-  sigaddset(&woken, SIGCONT);
-  const timespec now = {0, 0};
-  sigtimedwait(&woken, nullptr, &now);
+  SleepStopped();
   Continue(child);
+}
+
+void RestoreInheritedSignals() {
+  sigaction(SIGCHLD, &InheritedSignals().child_action, nullptr);
+  sigprocmask(SIG_SETMASK, &InheritedSignals().mask, nullptr);
+}
+
+int SettleSignals() {
+  // Only what a relay has blocked can have waited.
+  sigset_t waiting;
+  sigprocmask(SIG_BLOCK, nullptr, &waiting);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (sigismember(&InheritedSignals().mask, signal) == 1) sigdelset(&waiting, signal);
+  }
+  int stop_signal = 0;
+  const timespec now = {0, 0};
+  for (int signal = 0; (signal = sigtimedwait(&waiting, nullptr, &now)) > 0;) {
+    if (IsStopping(signal)) stop_signal = signal;
+    if (signal == SIGTSTP) SleepStopped();
+  }
+  return stop_signal;
 }
 
 }  // namespace gprof

@@ -16,19 +16,20 @@ namespace gprof {
 
 class SignalRelay {
  public:
-  // Blocks what the relay takes, in this process, for good: after the program the launcher only finishes the trace,
-  // writes a line and exits. `capture_signal`, when not 0, is not passed on but told to the attendants.
+  // Blocks what the relay takes, in this process, for good: after the program the launcher finishes the trace, and may
+  // run the next program. `capture_signal`, when not 0, is not passed on but told to the attendants.
   explicit SignalRelay(int capture_signal = 0);
   ~SignalRelay();
   SignalRelay(const SignalRelay&) = delete;
   SignalRelay& operator=(const SignalRelay&) = delete;
 
-  // In the child, before exec: makes everything as it was inherited.
-  void RestoreInherited() const;
-
   // Waits for the end of `child` and returns its wait status. Passes on what only the launcher was sent, stops when the
   // program is stopped and continues it when continued, and sees to the attendants meanwhile.
   int WaitFor(pid_t child, const std::vector<Attendant*>& attendants);
+
+  // SIGINT, SIGQUIT, SIGTERM or SIGHUP that somebody else than the program sent the launcher meanwhile: it got that
+  // signal, too, and no other program is to be run. 0: none.
+  int stop_signal() const { return stop_signal_; }
 
  private:
   struct Signal {
@@ -41,11 +42,18 @@ class SignalRelay {
   void StopToo(int stop_signal, pid_t child);
 
   sigset_t taken_;
-  sigset_t inherited_mask_;
-  struct sigaction inherited_child_action_;
   int capture_signal_;
   int signals_;  // where the signals come from
   bool saw_stop_request_ = false;
+  int stop_signal_ = 0;
 };
+
+// Makes mask and dispositions what they were before the first relay: in the child before exec, and in the launcher when
+// no other program follows. What is pending then takes effect.
+void RestoreInheritedSignals();
+
+// Between two programs: what came meanwhile is for none of them. Stops where Ctrl-Z was pressed. Returns the signal
+// that is to end the series, or 0.
+int SettleSignals();
 
 }  // namespace gprof
