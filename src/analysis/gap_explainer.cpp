@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "analysis/calls.h"
 
 namespace gprof {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
+
+}  // namespace
 
 GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded)
     : trace_(trace),
@@ -13,16 +19,10 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
       recorded_(recorded),
       walk_(trace, facts),
       process_has_calls_(trace.processes.size(), 0),
-      event_waits_ns_(trace.streams.size()),
-      last_launch_ns_(trace.streams.size(), std::numeric_limits<int64_t>::min()) {
+      seen_(trace.streams.size(), {kNever, kNever}) {
   for (size_t i = 0; i < trace.threads.size(); ++i) {
     const bool has_calls = trace.thread_api_calls[i].first != trace.thread_api_calls[i].last;
     if (has_calls && trace.threads[i].process != kNone) process_has_calls_[trace.threads[i].process] = 1;
-  }
-  for (const Sync& sync : trace.syncs) {  // sorted by start, so each list is sorted too
-    if (sync.kind == trace::SyncKind::kStreamWaitEvent && sync.stream != kNone) {
-      event_waits_ns_[sync.stream].push_back(sync.start_ns);
-    }
   }
 }
 
@@ -50,7 +50,7 @@ const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
 
 void GapExplainer::ExplainByCall(const Gap& gap, const GpuOp& op, const ApiCall& call, uint32_t call_index) {
   if (call.end_ns <= gap.start_ns) {
-    return AddQueued(gap, call_index, WaitsForEvent(op, call) ? Cause::kDependency : Cause::kQueue);
+    return AddQueued(gap, call_index, WaitsForEvent(gap, op, call) ? Cause::kDependency : Cause::kQueue);
   }
   int64_t from_ns = gap.start_ns;
   const int64_t process_start_ns = call.process == kNone ? from_ns : trace_.processes[call.process].start_ns;
@@ -104,15 +104,30 @@ void GapExplainer::See(uint32_t op_index) {
   const GpuOp& op = trace_.ops[op_index];
   if (op.stream == kNone) return;
   const uint32_t call = OutermostCall(trace_, op.api);
-  last_launch_ns_[op.stream] = call == kNone ? op.start_ns : trace_.api_calls[call].start_ns;
+  Seen& seen = seen_[op.stream];
+  seen.launch_ns = std::max(seen.launch_ns, call == kNone ? op.start_ns : trace_.api_calls[call].start_ns);
+  seen.end_ns = std::max(seen.end_ns, op.end_ns);
 }
 
-bool GapExplainer::WaitsForEvent(const GpuOp& op, const ApiCall& call) const {
+// A wait counts for the first operation that was launched into the stream after it.
+bool GapExplainer::WaitsForEvent(const Gap& gap, const GpuOp& op, const ApiCall& call) const {
   if (op.stream == kNone) return false;
-  const std::vector<int64_t>& waits = event_waits_ns_[op.stream];
-  const auto after = std::upper_bound(waits.begin(), waits.end(), call.start_ns);
-  // The wait counts for the first operation that was launched into the stream after it.
-  return after != waits.begin() && *(after - 1) > last_launch_ns_[op.stream];
+  const std::span<const EventWait> waits = facts_.event_waits.Of(op.stream);
+  const auto after = std::partition_point(waits.begin(), waits.end(),
+                                          [&](const EventWait& wait) { return wait.time_ns <= call.start_ns; });
+  for (auto at = after; at != waits.begin() && (at - 1)->time_ns > seen_[op.stream].launch_ns; --at) {
+    if (IsHeldUp(gap, op, *(at - 1))) return true;
+  }
+  return false;
+}
+
+// What is not known may have been the reason. An event that completed well before the gap, or before the stream was done
+// with its own work, was not.
+bool GapExplainer::IsHeldUp(const Gap& gap, const GpuOp& op, const EventWait& wait) const {
+  if (!wait.is_known) return true;
+  if (wait.op == kNone || trace_.ops[wait.op].stream == op.stream) return false;
+  const int64_t completed_ns = trace_.ops[wait.op].end_ns;
+  return completed_ns > seen_[op.stream].end_ns && completed_ns > gap.start_ns - kEventNoticeNs;
 }
 
 UnknownReason GapExplainer::WhyUnknown(const Gap& gap) const {

@@ -24,7 +24,8 @@ class GapExplainer {
   void AddQueued(const Gap& gap, uint32_t call, Cause cause);
   void AddHost(const ApiCall& call, int64_t from_ns, int64_t to_ns);
   UnknownReason WhyUnknown(const Gap& gap) const;
-  bool WaitsForEvent(const GpuOp& op, const ApiCall& call) const;
+  bool WaitsForEvent(const Gap& gap, const GpuOp& op, const ApiCall& call) const;
+  bool IsHeldUp(const Gap& gap, const GpuOp& op, const EventWait& wait) const;
 
   const Trace& trace_;
   const HostFacts& facts_;
@@ -32,8 +33,10 @@ class GapExplainer {
   HostWalk walk_;
   std::vector<Part> parts_;
   std::vector<uint8_t> process_has_calls_;
-  std::vector<std::vector<int64_t>> event_waits_ns_;  // for each stream, when it was told to wait for an event
-  std::vector<int64_t> last_launch_ns_;               // for each stream, of the last operation seen
+  struct Seen {
+    int64_t launch_ns, end_ns;  // of the last operation launched, and of the last to end
+  };
+  std::vector<Seen> seen_;      // of each stream
 };
 
 }  // namespace gprof

@@ -58,7 +58,8 @@ void AddEdges(std::vector<Edge>* edges, int64_t start_ns, int64_t end_ns, Cause 
 HostFacts::HostFacts(const Trace& trace)
     : blocking_copies(BlockingCopies(trace)),
       interruptions(trace.threads.size()),
-      migrations(trace.device_ops.size()) {
+      migrations(trace.device_ops.size()),
+      event_waits(trace) {
   std::vector<std::vector<Edge>> edges(trace.threads.size());
   for (const Overhead& overhead : trace.overheads) {
     // Where the thread is not known it is CUPTI's own as a rule, which holds up nobody.

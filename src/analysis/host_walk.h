@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/causes.h"
+#include "analysis/event_waits.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -44,6 +45,7 @@ struct HostFacts {
   std::vector<uint8_t> blocking_copies;                  // one for each call
   std::vector<std::vector<Interruption>> interruptions;  // one list for each thread: in order, none overlap
   std::vector<std::vector<Interval>> migrations;         // by device: managed memory moves to or from it; in order too
+  EventWaits event_waits;
 };
 
 // Walks along the threads once. For each thread the intervals asked for must come in order and not overlap, so that

@@ -1,19 +1,23 @@
-// Memory: how much was allocated at most, what was not freed, memory pools, and what managed memory costs.
+// Memory: how much was allocated when, what is freed and allocated again and again, what is never freed, memory pools,
+// and what managed memory costs.
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "analysis/analyses.h"
-#include "analysis/calls.h"
 #include "analysis/findings.h"
+#include "analysis/memory_churn.h"
+#include "analysis/memory_growth.h"
+#include "analysis/memory_use.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
+#include "analysis/step_finder.h"
 #include "analysis/tables.h"
 #include "base/units.h"
 
@@ -21,166 +25,19 @@ namespace gprof {
 namespace {
 
 using trace::ManagedKind;
-using trace::MemoryKind;
 
 constexpr double kWarningPercent = 5;  // of the window, for managed memory
 
-bool IsOnDevice(MemoryKind memory) {
-  return memory == MemoryKind::kDevice || memory == MemoryKind::kArray || memory == MemoryKind::kDeviceStatic;
-}
-
-// Lives as long as its module: nobody frees it.
-bool IsStatic(MemoryKind memory) {
-  return memory == MemoryKind::kDeviceStatic || memory == MemoryKind::kManagedStatic;
-}
-
-std::string SortName(MemoryKind memory) {
-  return std::string(MemoryName(memory)) + (IsStatic(memory) ? " (static)" : "");
-}
-
-struct Level {
-  uint64_t now_bytes = 0, peak_bytes = 0;
-  int64_t peak_ns = 0;
-  uint32_t peak_api = kNone;  // the call that reached the peak
-
-  void Add(const MemoryEvent& event) {
-    now_bytes += event.size_bytes;
-    if (now_bytes <= peak_bytes) return;
-    peak_bytes = now_bytes;
-    peak_ns = event.time_ns;
-    peak_api = event.api;
-  }
-};
-
-struct Usage {
-  Level level;
-  int64_t allocations = 0, frees = 0;
-  uint64_t allocated_bytes = 0;
-};
-
-// Follows every block by its address from its allocation to its free.
-class Blocks {
- public:
-  explicit Blocks(const Trace& trace) : trace_(trace), of_process_(trace.processes.size()) {
-    for (const MemoryEvent& event : trace.memory_events) {
-      if (event.operation == trace::MemoryOp::kAllocate) {
-        Allocate(event);
-      } else {
-        Free(event);
-      }
-    }
-  }
-
-  using Key = std::pair<uint32_t, MemoryKind>;  // device and sort of memory
-  const std::map<Key, Usage>& usages() const { return usages_; }
-  const std::map<uint32_t, Level>& devices() const { return devices_; }
-
-  struct Left {
-    int64_t blocks = 0;
-    uint64_t bytes = 0;
-  };
-  std::map<Key, Left> NotFreed() const {
-    std::map<Key, Left> left;
-    for (const auto& blocks : of_process_) {
-      for (const auto& [address, event] : blocks) {
-        const MemoryEvent& block = trace_.memory_events[event];
-        if (IsStatic(block.memory)) continue;
-        Left& sum = left[{block.device, block.memory}];
-        ++sum.blocks;
-        sum.bytes += block.size_bytes;
-      }
-    }
-    return left;
-  }
-
- private:
-  void Allocate(const MemoryEvent& event) {
-    Usage& usage = usages_[{event.device, event.memory}];
-    ++usage.allocations;
-    usage.allocated_bytes += event.size_bytes;
-    // An address that is given out again was freed in between, where it was not recorded.
-    auto& blocks = of_process_[event.process];
-    const auto index = static_cast<uint32_t>(&event - trace_.memory_events.data());
-    const auto [at, is_new] = blocks.try_emplace(event.address, index);
-    if (!is_new) Forget(trace_.memory_events[std::exchange(at->second, index)]);
-    usage.level.Add(event);
-    if (IsOnDevice(event.memory)) devices_[event.device].Add(event);
-  }
-
-  void Free(const MemoryEvent& event) {
-    auto& blocks = of_process_[event.process];
-    const auto at = blocks.find(event.address);
-    if (at == blocks.end()) {  // allocated before the recording
-      ++usages_[{event.device, event.memory}].frees;
-      return;
-    }
-    const MemoryEvent& block = trace_.memory_events[at->second];
-    ++usages_[{block.device, block.memory}].frees;
-    Forget(block);
-    blocks.erase(at);
-  }
-
-  void Forget(const MemoryEvent& block) {
-    usages_[{block.device, block.memory}].level.now_bytes -= block.size_bytes;
-    if (IsOnDevice(block.memory)) devices_[block.device].now_bytes -= block.size_bytes;
-  }
-
-  const Trace& trace_;
-  std::vector<std::unordered_map<uint64_t, uint32_t>> of_process_;  // blocks in use: address to memory event
-  std::map<Key, Usage> usages_;
-  std::map<uint32_t, Level> devices_;  // device memory of every sort
-};
-
-std::string DeviceName(const Trace& trace, uint32_t device) {
-  return device == kNone ? "(not known)" : DeviceScope(trace, device);
-}
-
-std::string PathOfCall(const Trace& trace, uint32_t api) {
-  const uint32_t call = OutermostCall(trace, api);
-  const uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
-  return range == kNone ? std::string() : std::string(trace.Text(trace.ranges[range].path));
-}
-
-Table UsageTable(const Trace& trace, const Blocks& blocks, uint32_t max_rows) {
-  Table table{"memory",
-              "Memory",
-              {{"device", "GPU", Unit::kText, false},
-               {"memory", "Memory", Unit::kText, false},
-               {"peak_bytes", "Peak", Unit::kBytes, false},
-               {"peak_ns", "At", Unit::kNs, false},
-               {"allocations", "Allocations", Unit::kCount, false},
-               {"allocated_bytes", "Allocated", Unit::kBytes, true},
-               {"frees", "Frees", Unit::kCount, false},
-               {"not_freed", "Not freed", Unit::kCount, true},
-               {"not_freed_bytes", "Not freed", Unit::kBytes, false},
-               {"path", "Peak in", Unit::kText, false}},
-              {},
-              "At counts from the beginning of the trace; peak in: the NVTX range that allocated then. What was "
-              "allocated before the recording is not in it."};
-  const auto not_freed = blocks.NotFreed();
-  for (const auto& [key, usage] : blocks.usages()) {
-    const auto left = not_freed.find(key);
-    const Blocks::Left none, &rest = left == not_freed.end() ? none : left->second;
-    table.rows.push_back({DeviceName(trace, key.first), SortName(key.second),
-                          static_cast<int64_t>(usage.level.peak_bytes),
-                          usage.level.peak_ns == 0 ? 0 : usage.level.peak_ns - trace.start_ns, usage.allocations,
-                          static_cast<int64_t>(usage.allocated_bytes), usage.frees, rest.blocks,
-                          static_cast<int64_t>(rest.bytes), PathOfCall(trace, usage.level.peak_api)});
-  }
-  SortAndCut(&table, 2, 1, max_rows);
-  return table;
-}
-
-void AddUsageMetrics(const Trace& trace, const Blocks& blocks, AnalysisResult* result) {
+void AddUsageMetrics(const Trace& trace, const MemoryUse& use, AnalysisResult* result) {
   if (trace.memory_events.empty()) return;
   int64_t allocations = 0, frees = 0;
-  for (const auto& [key, usage] : blocks.usages()) {
+  uint64_t left_bytes = 0, most_bytes = 0;
+  for (const auto& [key, usage] : use.usages) {
     allocations += usage.allocations;
     frees += usage.frees;
+    left_bytes += usage.not_freed_bytes;
   }
-  uint64_t left_bytes = 0, most_bytes = 0;
-  for (const auto& [key, left] : blocks.NotFreed()) left_bytes += left.bytes;
-  for (const auto& [device, level] : blocks.devices()) {
+  for (const auto& [device, level] : use.devices) {
     most_bytes = std::max(most_bytes, level.peak_bytes);
     if (device != kNone) AddMetric(result, "memory.peak_bytes", level.peak_bytes, DeviceScope(trace, device));
   }
@@ -228,7 +85,7 @@ Table PoolTable(const Trace& trace, uint32_t max_rows) {
     if (event.operation == trace::PoolOp::kDestroy) pool.destroyed_ns = event.time_ns - trace.start_ns;
   }
   for (const auto& [key, pool] : pools) {
-    table.rows.push_back({DeviceName(trace, pool.device), static_cast<int64_t>(pool.size_bytes),
+    table.rows.push_back({MemoryDeviceName(trace, pool.device), static_cast<int64_t>(pool.size_bytes),
                           static_cast<int64_t>(pool.used_bytes), static_cast<int64_t>(pool.threshold_bytes), pool.trims,
                           pool.created_ns, pool.destroyed_ns, static_cast<int64_t>(pool.is_imported),
                           static_cast<int64_t>(trace.processes[key.first].pid), "pool " + std::to_string(key.second)});
@@ -354,15 +211,33 @@ void AddManagedFindings(const SharedFacts& shared, const ManagedTraffic& sums, s
 AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  const Blocks blocks(trace);
+  const std::vector<uint32_t> ended = EndedBlocks(trace);
+  const MemoryUse use(trace, ended);
+  Churn churn = ChurnOf(input, ended);
+  std::optional<StepChoice> step;
+  if (!trace.memory_events.empty() || !churn.sites.empty()) step = FindStep(trace, options.step);
+  if (step) CountSteps(trace, *step, &churn);
+  const Growth growth = GrowthOf(trace, ended, step ? &*step : nullptr);
   const ManagedTraffic managed = SumManaged(trace);
-  AddUsageMetrics(trace, blocks, &result);
+  AddUsageMetrics(trace, use, &result);
+  AddChurnMetrics(trace, churn, &result);
+  AddGrowthMetrics(trace, growth, &result);
   AddManagedMetrics(trace, managed, &result);
-  result.tables.push_back(UsageTable(trace, blocks, options.max_rows));
+  result.tables.push_back(MemoryTable(trace, use, options.max_rows));
+  result.tables.push_back(MemoryOverTimeTable(trace, ended, use, options.max_rows));
+  result.tables.push_back(ChurnTable(trace, churn, options.max_rows));
+  result.tables.push_back(NotFreedTable(trace, use, options.max_rows));
   result.tables.push_back(PoolTable(trace, options.max_rows));
   result.tables.push_back(ManagedTable(managed));
+  AddChurnFindings(trace, churn, input.shared().window_ns(), &result.findings);
+  AddGrowthFindings(trace, growth, &result.findings);
+  AddLeakFinding(trace, use, &result.findings);
   AddManagedFindings(input.shared(), managed, &result.findings);
   RankFindings(&result.findings);
+  // Without a finding the table is what any program does.
+  const bool has_churn = std::any_of(result.findings.begin(), result.findings.end(),
+                                     [](const Finding& finding) { return finding.id == "memory.churn"; });
+  for (Table& table : result.tables) table.is_detail |= table.id == "memory_churn" && !has_churn;
   return result;
 }
 

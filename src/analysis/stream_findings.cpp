@@ -75,7 +75,7 @@ std::string Asked(const Demand& demand) {
 }
 
 // What is known to keep streams apart.
-std::string Serialisers(const Trace& trace) {
+std::string Serialisers(const Trace& trace, const StreamWaits& waits) {
   int64_t pageable = 0, in_default_stream = 0;
   for (const GpuOp& op : trace.ops) {
     pageable += op.IsPageable();
@@ -86,6 +86,10 @@ std::string Serialisers(const Trace& trace) {
   if (in_default_stream > 0) {
     text += " " + CountOf(in_default_stream, "operation") +
             " ran in the default stream, which waits for all others unless they are non-blocking.";
+  }
+  if (const StreamWaitSite* worst = waits.Worst()) {
+    text += " Events held up work " + CountOf(waits.held, "time") + ", for " +
+            FormatNs(static_cast<double>(waits.held_ns)) + " in all: most of it " + DescribeWait(trace, *worst) + ".";
   }
   return text;
 }
@@ -119,7 +123,8 @@ Finding OneUsed(const Trace& trace, const Demand& demand, const Concurrency& con
   return finding;
 }
 
-Finding NoOverlap(const Trace& trace, const Demand& demand, const Concurrency& concurrency) {
+Finding NoOverlap(const Trace& trace, const Demand& demand, const Concurrency& concurrency,
+                  const StreamWaits& waits) {
   Finding finding;
   finding.id = "streams.no_overlap";
   finding.severity = Severity::kWarning;
@@ -130,7 +135,7 @@ Finding NoOverlap(const Trace& trace, const Demand& demand, const Concurrency& c
                                FormatPercent(PercentOf(concurrency.OverlapNs(), concurrency.BusyNs())) +
                                " of the busy time";
   finding.advice = "Launch all parts before waiting for the first, with asynchronous copies of pinned memory." +
-                   Serialisers(trace);
+                   Serialisers(trace, waits);
   SetGain(trace, &finding);
   return finding;
 }
@@ -214,13 +219,16 @@ void AddDefaultSplits(const DefaultSplits& splits, int64_t busy_ns, std::vector<
 }  // namespace
 
 std::vector<Finding> StreamFindings(const Trace& trace, const std::vector<StreamUse>& uses,
-                                    const Concurrency& concurrency, const DefaultSplits& splits) {
+                                    const Concurrency& concurrency, const DefaultSplits& splits,
+                                    const StreamWaits& waits) {
   if (concurrency.BusyNs() == 0) return {};
   const Demand demand = DemandOf(trace, uses);
   std::vector<Finding> findings;
+  AddStreamWaitFinding(trace, waits, concurrency.WindowNs(), &findings);
   if (demand.asked >= 2 && PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) < kOverlapPercent) {
-    findings.push_back(demand.some_process_used_several ? NoOverlap(trace, demand, concurrency)
+    findings.push_back(demand.some_process_used_several ? NoOverlap(trace, demand, concurrency, waits)
                                                         : OneUsed(trace, demand, concurrency));
+    RankFindings(&findings);
     return findings;  // which win all that DefaultSplit could
   }
   if (demand.asked >= 2) {

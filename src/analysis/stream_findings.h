@@ -5,12 +5,15 @@
 
 #include "analysis/concurrency.h"
 #include "analysis/stream_use.h"
+#include "analysis/stream_waits.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
 
-// At most one of one_used, no_overlap, one_only and overlap; what default_splits adds is named in none of them.
+// At most one of one_used, no_overlap, one_only and overlap; what default_splits and event_waits add is named in none
+// of them.
 std::vector<Finding> StreamFindings(const Trace& trace, const std::vector<StreamUse>& uses,
-                                    const Concurrency& concurrency, const DefaultSplits& splits);
+                                    const Concurrency& concurrency, const DefaultSplits& splits,
+                                    const StreamWaits& waits);
 
 }  // namespace gprof

@@ -11,6 +11,7 @@
 #include "analysis/statistics.h"
 #include "analysis/stream_findings.h"
 #include "analysis/stream_use.h"
+#include "analysis/stream_waits.h"
 #include "analysis/tables.h"
 
 namespace gprof {
@@ -110,6 +111,42 @@ Table StreamTable(const Trace& trace, const std::vector<StreamUse>& uses, const 
   return table;
 }
 
+// What kept work apart that could have run side by side. Several of these may keep the same work apart.
+Table SerialisedTable(const Trace& trace, const std::vector<StreamUse>& uses, const DefaultSplits& splits,
+                      const StreamWaits& waits, const Concurrency& all) {
+  Table table{"serialised",
+              "What kept streams apart",
+              {{"time_ns", "Time", Unit::kNs, false},
+               {"percent", "Of busy time", Unit::kPercent, false},
+               {"count", "Count", Unit::kCount, false},
+               {"reason", "Reason", Unit::kText, false}},
+              {},
+              "Times of several reasons may be the same time. Events: work was ready and its event was not. Default "
+              "stream: its work between work of others. One handle: work of streams with several names. Pageable "
+              "copies: they keep the host from launching."};
+  const auto add = [&](std::string reason, int64_t time_ns, int64_t count) {
+    if (count > 0) table.rows.push_back({time_ns, PercentOf(time_ns, all.BusyNs()), count, std::move(reason)});
+  };
+  int64_t renamed = 0, renamed_ns = 0, pageable = 0, pageable_ns = 0;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (trace.streams[i].names_given < 2 || !uses[i].IsUsed()) continue;
+    ++renamed;
+    renamed_ns += uses[i].busy.busy_ns();
+  }
+  for (const GpuOp& op : trace.ops) {
+    if (!op.IsPageable()) continue;
+    ++pageable;
+    pageable_ns += op.DurationNs();
+  }
+  add("events of other streams", waits.held_ns, waits.held);
+  add("legacy default stream", splits.time_ns, splits.runs);
+  add("one handle with several names", renamed_ns, renamed);
+  add("pageable copies", pageable_ns, pageable);
+  SortAndCut(&table, 0, 3, 0);
+  table.is_detail = true;
+  return table;
+}
+
 void AddConcurrency(AnalysisResult* result, const Concurrency& concurrency, const std::string& scope) {
   AddMetric(result, "streams.max_concurrency", concurrency.MaxLevel(), scope);
   AddMetric(result, "streams.overlap_ns", concurrency.OverlapNs(), scope);
@@ -159,14 +196,18 @@ AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& opt
   }
   const std::vector<StreamUse> uses = UseOfStreams(trace);
   const DefaultSplits splits = DefaultSplitsOf(trace, uses);
+  const StreamWaits waits = StreamWaitsOf(input);
   AddCounts(&result, trace, uses, sweep.shared_ns());
   if (all.WindowNs() > 0) AddConcurrency(&result, all, "");
   AddMetric(&result, "streams.default_splits", splits.runs);
   AddMetric(&result, "streams.default_split_ns", splits.time_ns);
+  AddStreamWaitMetrics(waits, &result);
   result.tables.push_back(StreamTable(trace, uses, devices, sweep.shared_ns(), options.max_rows));
   result.tables.push_back(ConcurrencyTable(trace, devices));
   result.tables.push_back(OverlapTable(trace, devices));
-  result.findings = StreamFindings(trace, uses, all, splits);
+  result.tables.push_back(StreamWaitTable(trace, waits, all.WindowNs(), options.max_rows));
+  result.tables.push_back(SerialisedTable(trace, uses, splits, waits, all));
+  result.findings = StreamFindings(trace, uses, all, splits, waits);
   return result;
 }
 

@@ -113,7 +113,7 @@ class Reference {
     const ApiCall& call = trace_.api_calls[call_index];
     if (call.end_ns <= gap_start_ns) {
       if (IsMoving(op.device, t)) return "memory";
-      return WaitsForEvent(next, call) ? "dependency" : "queue";
+      return WaitsForEvent(next, call, gap_start_ns) ? "dependency" : "queue";
     }
     if (t < trace_.processes[call.process].start_ns) return "unknown";
     if (t < call.start_ns && !IsRecorded(call.process, t)) return "unknown";
@@ -149,21 +149,47 @@ class Reference {
     return piece_ns;
   }
 
-  // The last operation of the stream before this one was launched before the stream was told to wait.
-  bool WaitsForEvent(uint32_t op_index, const ApiCall& call) const {
+  uint32_t OutermostOf(uint32_t call) const {
+    while (call != kNone && trace_.api_calls[call].parent != kNone) call = trace_.api_calls[call].parent;
+    return call;
+  }
+
+  int64_t LaunchNs(const GpuOp& op) const {
+    const uint32_t call = OutermostOf(op.api);
+    return call == kNone ? op.start_ns : trace_.api_calls[call].start_ns;
+  }
+
+  // The stream was told to wait after all its earlier operations had been launched, and that held this one up.
+  bool WaitsForEvent(uint32_t op_index, const ApiCall& call, int64_t gap_start_ns) const {
     const GpuOp& op = trace_.ops[op_index];
     if (op.stream == kNone) return false;
-    int64_t last_launch_ns = std::numeric_limits<int64_t>::min();
+    int64_t last_launch_ns = std::numeric_limits<int64_t>::min(), last_end_ns = last_launch_ns;
     for (uint32_t i = slice_.first; i < op_index; ++i) {
       if (trace_.ops[i].stream != op.stream) continue;
-      uint32_t other = trace_.ops[i].api;
-      while (other != kNone && trace_.api_calls[other].parent != kNone) other = trace_.api_calls[other].parent;
-      last_launch_ns = other == kNone ? trace_.ops[i].start_ns : trace_.api_calls[other].start_ns;
+      last_launch_ns = std::max(last_launch_ns, LaunchNs(trace_.ops[i]));
+      last_end_ns = std::max(last_end_ns, trace_.ops[i].end_ns);
     }
     return std::any_of(trace_.syncs.begin(), trace_.syncs.end(), [&](const Sync& sync) {
-      return sync.kind == trace::SyncKind::kStreamWaitEvent && sync.stream == op.stream &&
-             sync.start_ns <= call.start_ns && sync.start_ns > last_launch_ns;
+      if (sync.kind != trace::SyncKind::kStreamWaitEvent || sync.stream != op.stream) return false;
+      if (sync.start_ns > call.start_ns || sync.start_ns <= last_launch_ns) return false;
+      return HoldsUp(sync, op, last_end_ns, gap_start_ns);
     });
+  }
+
+  bool HoldsUp(const Sync& sync, const GpuOp& op, int64_t last_end_ns, int64_t gap_start_ns) const {
+    const EventRecord* record = nullptr;  // the last before the wait
+    for (const EventRecord& r : trace_.event_records) {
+      if (r.process == sync.process && r.event == sync.event && r.time_ns <= sync.start_ns) record = &r;
+    }
+    if (record == nullptr || record->stream == kNone) return true;
+    if (record->stream == op.stream) return false;
+    const uint32_t call = OutermostOf(record->api);
+    const int64_t record_ns = call == kNone ? record->time_ns : trace_.api_calls[call].start_ns;
+    int64_t completed_ns = std::numeric_limits<int64_t>::min();
+    for (const GpuOp& other : trace_.ops) {  // of one device, where they are in order of time
+      if (other.stream == record->stream && LaunchNs(other) < record_ns) completed_ns = other.end_ns;
+    }
+    return completed_ns > last_end_ns && completed_ns > gap_start_ns - 5000;
   }
 
   bool IsInterrupted(uint32_t thread, int64_t t, bool by_loading) const {

@@ -144,6 +144,63 @@ TEST(MemoryUse, OfRandomTracesIsThatOfEveryEvent) {
   }
 }
 
+TEST(MemoryOverTime, HasEqualSlicesWithThePeakAndTheLastValue) {
+  Memory m;
+  m.Allocate(100, 0x100, 1000);
+  m.Allocate(130, 0x200, 500);
+  m.Free(140, 0x200);
+  m.Allocate(150, 0x300, 9000, MemoryKind::kPinned);  // not of the GPU
+  m.Allocate(260, 0x400, 300);
+  m.Free(300, 0x100);
+  AnalysisOptions options;
+  options.max_rows = 5;
+  const AnalysisResult result = RunMemory(m.maker.Finish(), options);
+  const Table& table = TableOf(result, "memory_over_time");
+  ASSERT_EQ(table.rows.size(), 5u);
+  const int64_t until_ns[] = {140, 180, 220, 260, 300}, bytes[] = {1500, 1000, 1000, 1000, 300},
+                highest[] = {1500, 1500, 1000, 1000, 1300}, allocations[] = {2, 0, 0, 0, 1}, frees[] = {0, 1, 0, 0, 1};
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(IntOf(table, i, "time_ns"), until_ns[i]) << i;
+    EXPECT_EQ(IntOf(table, i, "bytes"), bytes[i]) << i;
+    EXPECT_EQ(IntOf(table, i, "highest_bytes"), highest[i]) << i;
+    EXPECT_EQ(IntOf(table, i, "allocations"), allocations[i]) << i;
+    EXPECT_EQ(IntOf(table, i, "frees"), frees[i]) << i;
+  }
+  EXPECT_EQ(RealOf(table, 0, "percent"), 100);
+}
+
+TEST(MemoryOverTime, OfRandomTracesKeepsPeaksAndLastValues) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    const Trace trace = RandomTrace(seed);
+    AnalysisOptions options;
+    options.max_rows = 1 + seed % 40;
+    const AnalysisResult result = RunMemory(trace, options);
+    const Table& table = TableOf(result, "memory_over_time");
+    std::map<std::string, int64_t> peaks, last, now;
+    for (size_t i = 0; i < table.rows.size(); ++i) {
+      int64_t& peak = peaks[TextOf(table, i, "device")];
+      peak = std::max(peak, IntOf(table, i, "highest_bytes"));
+      last[TextOf(table, i, "device")] = IntOf(table, i, "bytes");
+      EXPECT_LE(IntOf(table, i, "bytes"), IntOf(table, i, "highest_bytes"));
+    }
+    std::map<std::pair<uint32_t, uint64_t>, const MemoryEvent*> alive;
+    for (const MemoryEvent& event : trace.memory_events) alive[{event.process, event.address}] = &event;
+    for (const auto& [key, event] : alive) {
+      const bool is_device = event->memory == MemoryKind::kDevice || event->memory == MemoryKind::kArray ||
+                             event->memory == MemoryKind::kDeviceStatic;
+      if (event->operation != MemoryOp::kAllocate || !is_device) continue;
+      now[event->device == kNone ? "(not known)" : "gpu" + std::to_string(event->device)] +=
+          static_cast<int64_t>(event->size_bytes);
+    }
+    for (const auto& [device, bytes] : last) EXPECT_EQ(bytes, now[device]) << device;
+    for (const auto& [device, bytes] : peaks) {
+      if (device == "(not known)") continue;
+      EXPECT_EQ(MetricOf(result, "memory.peak_bytes", device), static_cast<double>(bytes));
+    }
+  }
+}
+
 TEST(ManagedMemory, IsSummedByKind) {
   Memory m;
   m.maker.Launch(0, 10, 20, 1020);

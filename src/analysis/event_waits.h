@@ -1,0 +1,60 @@
+// What waits for CUDA events wait for: the last operation launched into the recording stream before the event.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// An event that had completed that long before work started did not hold it up: the GPU takes less to notice.
+inline constexpr int64_t kEventNoticeNs = 5000;
+
+// A stream was told to wait for an event (cudaStreamWaitEvent).
+struct EventWait {
+  int64_t time_ns = 0;       // when it was told
+  uint32_t stream = kNone;   // that waits
+  uint32_t sync = kNone;     // in Trace::syncs
+  uint32_t record = kNone;   // in Trace::event_records; kNone: not in the trace
+  uint32_t op = kNone;       // that completes the event; kNone: not known, or nothing was left to complete
+  bool is_known = false;     // `op` is the whole truth: the record and its stream are in the trace
+};
+
+class EventWaits {
+ public:
+  explicit EventWaits(const Trace& trace);
+
+  // Of one stream, in order of time.
+  std::span<const EventWait> Of(uint32_t stream) const;
+  bool IsEmpty() const { return waits_.empty(); }
+  // Of one stream, in order of time; empty where nothing in the trace waits for events.
+  std::span<const uint32_t> OperationsOf(uint32_t stream) const;
+  // When the operation was launched; when it started where its call is not known.
+  int64_t LaunchNs(uint32_t op) const;
+
+  // What an event stands for that a thread or stream of the process waits for from `time_ns` on.
+  EventWait Resolve(uint64_t event, uint32_t process, int64_t time_ns) const;
+
+ private:
+  struct Record {
+    uint32_t process = 0;
+    uint64_t event = 0;
+    int64_t time_ns = 0;
+    uint32_t index = 0;
+  };
+
+  void SortRecords();
+  void ListOperations();
+  uint32_t LastBefore(const EventRecord& record) const;
+
+  const Trace& trace_;
+  std::vector<Record> records_;        // by process, event, time
+  std::vector<uint32_t> ops_;          // of all streams, those of one in order of time
+  std::vector<uint32_t> first_op_;     // of each stream, and one more
+  std::vector<EventWait> waits_;       // by stream, time
+  std::vector<uint32_t> first_wait_;   // of each stream, and one more
+};
+
+}  // namespace gprof
