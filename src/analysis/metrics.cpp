@@ -43,6 +43,7 @@ constexpr MetricInfo kCatalogue[] = {
 
     {"kernels.count", kCount, kNeither, kExact, "kernels that ran; those of graphs recorded as a whole are not in it"},
     {"kernels.total_ns", kNs, kLower, kTimed, "sum of the durations of all kernels"},
+    {"kernels.median_ns", kNs, kLower, kTimed, "median duration of the runs of a kernel; only per kernel"},
     {"kernels.distinct", kCount, kNeither, kExact, "kernels with different names"},
     {"launches.count", kCount, kLower, kExact, "calls that launch kernels or graphs"},
     {"launches.per_second", Unit::kPerSecond, kNeither, kTimed, "those calls by second of the window"},
@@ -108,7 +109,6 @@ constexpr MetricInfo kCatalogue[] = {
     {"memory.allocations", kCount, kLower, kExact, "allocations of every sort of memory"},
     {"memory.frees", kCount, kNeither, kExact, "frees of every sort of memory"},
     {"memory.leaked_bytes", kBytes, kLower, kExact, "bytes that were allocated and not freed while it was recorded"},
-    {"memory.managed_h2d_count", kCount, kLower, kTimed, "migrations of managed memory from host to device"},
     {"memory.churn_count", kCount, kLower, kTimed,
      "allocations with a block that had been freed before and could have been kept: of the same size, function and "
      "NVTX range, or any block where the trace has no records of memory"},
@@ -116,6 +116,7 @@ constexpr MetricInfo kCatalogue[] = {
     {"memory.churn_idle_ns", kNs, kLower, kTimed, "idle time with one of those calls as its cause"},
     {"memory.growth_bytes", kBytes, kLower, kTimed,
      "bytes that one place allocated in step after step and that were there after the last one"},
+    {"memory.managed_h2d_count", kCount, kLower, kTimed, "migrations of managed memory from host to device"},
     {"memory.managed_h2d_bytes", kBytes, kLower, kTimed, "bytes of those migrations"},
     {"memory.managed_h2d_ns", kNs, kLower, kTimed, "time of those migrations"},
     {"memory.managed_d2h_count", kCount, kLower, kTimed, "migrations of managed memory from device to host"},
@@ -144,11 +145,11 @@ constexpr MetricInfo kCatalogue[] = {
     {"streams.default_splits", kCount, kLower, kTimed,
      "runs of default stream operations with work of blocking streams before and after"},
     {"streams.default_split_ns", kNs, kLower, kTimed, "time of those operations"},
-
     {"streams.event_waits", kCount, kNeither, kExact, "times that a stream was told to wait for an event"},
     {"streams.event_held_ns", kNs, kLower, kTimed,
      "time that launched work of a free stream was held up by an event of another, summed over the streams"},
     {"streams.event_idle_ns", kNs, kLower, kTimed, "idle time with such a wait as its cause"},
+
     {"sync.count", kCount, kLower, kExact, "calls that wait for a device, stream or event"},
     {"sync.host_blocked_ns", kNs, kLower, kTimed, "time that host threads spent in those calls"},
     {"sync.idle_ns", kNs, kLower, kTimed, "idle time with one of those calls as its cause"},
@@ -208,6 +209,8 @@ constexpr MetricInfo kCatalogue[] = {
     {"nccl.total_ns", kNs, kLower, kTimed, "time with a kernel of NCCL running, summed over the GPUs"},
     {"nccl.exposed_ns", kNs, kLower, kTimed, "part of it with no other kernel running on the same GPU"},
     {"nccl.exposed_percent", kPercent, kLower, kTimed, "exposed time in percent of the time of NCCL"},
+    {"nccl.waiting_ns", kNs, kLower, kTimed,
+     "time that kernels of NCCL ran before the last GPU of their collective began, summed over the GPUs"},
 
     {"critical.window_ns", kNs, kLower, kTimed,
      "from the first CUDA call or operation to the end of the last; the parts of the critical path below sum to it"},
@@ -257,6 +260,12 @@ constexpr MetricInfo kCatalogue[] = {
     {"health.unmatched_nvtx_ends", kCount, kLower, kTimed, "ends of NVTX ranges without their start"},
     {"health.missing_strings", kCount, kLower, kTimed, "names that are missing from the file"},
     {"health.warnings", kCount, kLower, kTimed, "warnings and errors that the tracer wrote into the trace"},
+    {"health.clocks_ns", kNs, kLower, kTimed, "clocks of host, CUPTI and GPU agree to this, as far as the trace shows"},
+    {"health.overhead_ns", kNs, kLower, kTimed, "estimate of what recording cost, summed over the threads"},
+    {"health.overhead_percent", kPercent, kLower, kTimed,
+     "the same of the thread with the most, in percent of its time from first to last event"},
+    {"health.overhead_gpu_percent", kPercent, kLower, kTimed,
+     "what recording cost between the first and the last GPU operation, in percent of that; of the thread with the most"},
 };
 
 }  // namespace

@@ -1,19 +1,19 @@
 // Collectives of NCCL: how long they ran, how much of that no other kernel ran beside them, and their bandwidth.
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analysis/analyses.h"
-#include "analysis/calls.h"
 #include "analysis/findings.h"
 #include "analysis/gaps.h"
 #include "analysis/interval_set.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/nccl_messages.h"
+#include "analysis/nccl_waits.h"
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
@@ -82,86 +82,29 @@ class Collectives {
   std::map<NameId, OfKernel> kernels_;
 };
 
-// A collective that said how much it moves.
-struct Message {
-  int64_t bytes = -1, communicator = 0;
-  bool has_communicator = false;
-  std::optional<Interval> kernels;
-};
-
 struct OfPath {
   int64_t count = 0, bytes = 0, kernel_ns = 0, ranks = 0;
   double algorithm_bytes = 0, bus_bytes = 0;
   bool has_ranks = true;
 };
 
-class Messages {
+class Bandwidths {
  public:
-  Messages(const Trace& trace, const Collectives& collectives) : trace_(trace) {
-    for (const NvtxPayload& payload : trace.payloads) Read(payload);
-    if (messages_.empty()) return;
-    for (const GpuOp& op : trace.ops) {
-      if (collectives.IsCollective(op)) AddKernel(op);
-    }
-    for (const auto& [range, message] : messages_) AddToPath(range, message);
+  explicit Bandwidths(const NcclMessages& messages) : trace_(messages.trace()), messages_(messages) {
+    for (const auto& [range, message] : messages.messages()) AddToPath(range, message);
   }
 
   const std::map<NameId, OfPath>& paths() const { return paths_; }
 
  private:
-  void Read(const NvtxPayload& payload) {
-    if (payload.range == kNone || payload.domain == kNone) return;
-    if (trace_.Text(trace_.domains[payload.domain].name) != "NCCL") return;
-    Message message;
-    int64_t ranks = 0;
-    for (uint32_t i = payload.first_value; i < payload.last_value; ++i) {
-      const PayloadValue& value = trace_.payload_values[i];
-      const std::string_view key = trace_.Text(value.key);
-      if (!value.is_integer) continue;
-      if (key.find("size [bytes]") != std::string_view::npos) message.bytes = value.integer;
-      if (key.find("communicator ID") != std::string_view::npos) {
-        message.communicator = value.integer;
-        message.has_communicator = true;
-      }
-      if (key == "No. of ranks") ranks = value.integer;
-    }
-    if (ranks > 0 && message.has_communicator) ranks_[message.communicator] = ranks;
-    if (message.bytes >= 0) messages_.try_emplace(payload.range, message);
-  }
-
-  void AddKernel(const GpuOp& op) {
-    const uint32_t call = OutermostCall(trace_, op.api);
-    uint32_t range = call == kNone ? kNone : trace_.api_calls[call].range;
-    while (range != kNone) {
-      const auto found = messages_.find(range);
-      if (found != messages_.end()) {
-        std::optional<Interval>& kernels = found->second.kernels;
-        if (!kernels) kernels = Interval{op.start_ns, op.end_ns};
-        kernels->start_ns = std::min(kernels->start_ns, op.start_ns);
-        kernels->end_ns = std::max(kernels->end_ns, op.end_ns);
-        return;
-      }
-      const uint32_t parent = trace_.ranges[range].parent;
-      range = parent < range ? parent : kNone;
-    }
-  }
-
-  int64_t RanksOf(uint32_t range, const Message& message) const {
-    const auto found = ranks_.find(message.communicator);
-    if (message.has_communicator && found != ranks_.end()) return found->second;
-    const uint32_t thread = trace_.ranges[range].thread;
-    const uint32_t process = thread == kNone ? kNone : trace_.threads[thread].process;
-    return process == kNone ? 0 : trace_.processes[process].world_size;
-  }
-
   // As nccl-tests has it: a message of NCCL is what one rank gives; gathering and scattering move one for each rank.
-  void AddToPath(uint32_t range, const Message& message) {
+  void AddToPath(uint32_t range, const NcclMessage& message) {
     if (!message.kernels) return;
     OfPath& path = paths_[trace_.ranges[range].path];
     const std::string_view name = trace_.Text(trace_.ranges[range].name);
     const bool is_gather = name == "ncclAllGather" || name == "ncclReduceScatter";
     const bool is_all_reduce = name == "ncclAllReduce";
-    const int64_t ranks = RanksOf(range, message);
+    const int64_t ranks = messages_.RanksOf(range, message);
     const double n = static_cast<double>(ranks), bytes = static_cast<double>(message.bytes);
     ++path.count;
     path.bytes += message.bytes;
@@ -173,8 +116,7 @@ class Messages {
   }
 
   const Trace& trace_;
-  std::map<uint32_t, Message> messages_;  // by range
-  std::map<int64_t, int64_t> ranks_;      // by communicator
+  const NcclMessages& messages_;
   std::map<NameId, OfPath> paths_;
 };
 
@@ -197,7 +139,7 @@ Table KernelTable(const Trace& trace, const Collectives& collectives, int64_t to
   return table;
 }
 
-Table MessageTable(const Trace& trace, const Messages& messages, uint32_t max_rows) {
+Table MessageTable(const Trace& trace, const Bandwidths& messages, uint32_t max_rows) {
   Table table{"nccl_messages",
               "Bandwidth of collectives that say their size",
               {{"kernel_ns", "Kernels", Unit::kNs, false},
@@ -261,7 +203,9 @@ AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& option
   AddMetric(&result, "nccl.exposed_ns", sum.exposed_ns);
   AddMetric(&result, "nccl.exposed_percent", PercentOf(sum.exposed_ns, sum.total_ns));
   result.tables.push_back(KernelTable(trace, collectives, kernels_ns, options.max_rows));
-  result.tables.push_back(MessageTable(trace, Messages(trace, collectives), options.max_rows));
+  const NcclMessages messages(trace, [&](const GpuOp& op) { return collectives.IsCollective(op); });
+  result.tables.push_back(MessageTable(trace, Bandwidths(messages), options.max_rows));
+  AddNcclWaits(input, messages, options.max_rows, &result);
   const size_t gpus = collectives.devices().size();
   AddFinding(gpus == 1 ? DeviceScope(trace, collectives.devices()[0].device) : std::to_string(gpus) + " GPUs", sum,
              &result);

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
+#include <vector>
+
+#include "analysis/calls.h"
 
 namespace gprof {
 namespace {
@@ -85,13 +89,90 @@ class Search {
   Candidate best_;
 };
 
-}  // namespace
+// Where a long start-up makes all steps together a small part of the window, the work says what the step is: the kernels
+// that any thread of the process launched while the range was open. Any thread, as autograd launches the backward pass
+// from one of its own.
+class SearchByWork {
+ public:
+  explicit SearchByWork(const Trace& trace) : trace_(trace) {
+    std::vector<std::vector<Launched>> of_process = KernelsOfProcesses();
+    for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) {
+      const uint32_t process = trace.threads[thread].process;
+      if (process != kNone && !of_process[process].empty()) Look(thread, of_process[process]);
+    }
+  }
 
-std::optional<StepChoice> FindStep(const Trace& trace, const std::string& wanted) {
-  const Search search(trace, wanted);
-  const Candidate& best = search.best();
-  if (best.thread == kNone) return std::nullopt;
-  StepChoice choice{best.thread, best.path, {}, best.covered_ns, search.window().DurationNs()};
+  const Candidate& best() const { return best_; }
+  int64_t best_work_ns() const { return best_work_ns_; }
+  int64_t all_work_ns() const { return all_work_ns_; }
+
+ private:
+  struct Launched {
+    int64_t at_ns, kernel_ns;
+  };
+
+  struct Slot {
+    Candidate candidate;
+    int64_t work_ns = 0, working_count = 0;
+  };
+
+  std::vector<std::vector<Launched>> KernelsOfProcesses() const {
+    std::vector<std::vector<Launched>> of_process(trace_.processes.size());
+    for (const GpuOp& op : trace_.ops) {
+      const uint32_t call = OutermostCall(trace_, op.api);
+      if (op.kind != OpKind::kKernel || op.process == kNone || call == kNone) continue;
+      of_process[op.process].push_back({trace_.api_calls[call].start_ns, op.DurationNs()});
+    }
+    for (auto& kernels : of_process) {
+      std::sort(kernels.begin(), kernels.end(), [](const Launched& a, const Launched& b) { return a.at_ns < b.at_ns; });
+    }
+    return of_process;
+  }
+
+  // Entries of a path at one depth do not overlap, so each kernel is in at most one of them.
+  void Look(uint32_t thread, const std::vector<Launched>& kernels) {
+    std::vector<int64_t> sums_ns{0};  // kernel time launched before each
+    for (const Launched& kernel : kernels) sums_ns.push_back(sums_ns.back() + kernel.kernel_ns);
+    const auto launched_before = [&](int64_t time_ns) {
+      const auto at = std::partition_point(kernels.begin(), kernels.end(),
+                                           [&](const Launched& kernel) { return kernel.at_ns < time_ns; });
+      return sums_ns[static_cast<size_t>(at - kernels.begin())];
+    };
+    std::map<uint32_t, Slot> slots;
+    const Trace::Slice slice = trace_.thread_ranges[thread];
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const NvtxRange& range = trace_.ranges[i];
+      if (!range.is_push_pop || range.is_open || range.is_cut) continue;
+      Slot& slot = slots.try_emplace(range.path.value, Slot{{thread, range.path, range.depth, false, 0, 0, 0}, 0, 0})
+                       .first->second;
+      slot.candidate.has_depths |= slot.candidate.depth != range.depth;
+      ++slot.candidate.count;
+      const int64_t work_ns = launched_before(range.end_ns) - launched_before(range.start_ns);
+      slot.work_ns += work_ns;
+      slot.working_count += work_ns > 0;
+    }
+    for (const auto& [path, slot] : slots) Offer(slot, sums_ns.back());
+  }
+
+  void Offer(const Slot& slot, int64_t all_ns) {
+    if (slot.working_count < kFewestSteps || slot.candidate.has_depths) return;
+    if (slot.work_ns < all_ns - slot.work_ns) return;
+    const auto key = [&](const Candidate& candidate, int64_t work_ns) {
+      return std::tuple(candidate.depth, -work_ns, trace_.Text(candidate.path));
+    };
+    if (best_.thread != kNone && key(best_, best_work_ns_) <= key(slot.candidate, slot.work_ns)) return;
+    best_ = slot.candidate;
+    best_work_ns_ = slot.work_ns;
+    all_work_ns_ = all_ns;
+  }
+
+  const Trace& trace_;
+  Candidate best_;
+  int64_t best_work_ns_ = 0, all_work_ns_ = 0;
+};
+
+StepChoice ChoiceOf(const Trace& trace, const Candidate& best) {
+  StepChoice choice{best.thread, best.path, {}, best.covered_ns, 0, 0, 0};
   const Trace::Slice slice = trace.thread_ranges[best.thread];
   int64_t end_ns = std::numeric_limits<int64_t>::min();
   for (uint32_t i = slice.first; i < slice.last; ++i) {
@@ -101,6 +182,24 @@ std::optional<StepChoice> FindStep(const Trace& trace, const std::string& wanted
     end_ns = range.end_ns;
     choice.ranges.push_back(i);
   }
+  return choice;
+}
+
+}  // namespace
+
+std::optional<StepChoice> FindStep(const Trace& trace, const std::string& wanted) {
+  const Search search(trace, wanted);
+  if (search.best().thread != kNone) {
+    StepChoice choice = ChoiceOf(trace, search.best());
+    choice.window_ns = search.window().DurationNs();
+    return choice;
+  }
+  if (!wanted.empty()) return std::nullopt;
+  const SearchByWork by_work(trace);
+  if (by_work.best().thread == kNone) return std::nullopt;
+  StepChoice choice = ChoiceOf(trace, by_work.best());
+  choice.work_ns = by_work.best_work_ns();
+  choice.all_work_ns = by_work.all_work_ns();
   return choice;
 }
 

@@ -16,11 +16,14 @@ struct StepChoice {
   std::vector<uint32_t> ranges;  // in order of time, none overlap; those that were cut or never ended are left out
   int64_t covered_ns = 0;        // of the GPU window
   int64_t window_ns = 0;         // from the first to the last operation of any GPU; of the trace where there is none
+  int64_t work_ns = 0;           // kernel time that its process launched within the range; 0 where the window decided
+  int64_t all_work_ns = 0;       // kernel time of that process
 };
 
 // `wanted` is the path or the name of a push/pop range, and empty to look for one: the outermost that a thread repeats
 // at least 5 times at the same depth and that covers at least half of the GPU window; of several, the one that covers
-// most. Nothing where no range is like that.
+// most. Where none covers as much, as start-up took longer: in which at least half of the kernel time of its process was
+// launched. Nothing where no range is like that.
 std::optional<StepChoice> FindStep(const Trace& trace, const std::string& wanted);
 
 }  // namespace gprof

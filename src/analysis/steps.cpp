@@ -167,6 +167,11 @@ void AddMetrics(const StepTimes& times, AnalysisResult* result) {
 
 std::string WhyThisStep(const Trace& trace, const StepChoice& choice, bool is_asked_for) {
   const std::string thread = ThreadName(trace, choice.thread);
+  if (choice.work_ns > 0) {
+    return "Taken as the step: the outermost range that one thread (" + thread +
+           ") repeats at least 5 times and in which at least half of the kernel time of its process was launched: " +
+           FormatPercent(PercentOf(choice.work_ns, choice.all_work_ns)) + ". Another: --step NAME.";
+  }
   const std::string covers = FormatPercent(PercentOf(choice.covered_ns, choice.window_ns)) + " of the GPU window";
   if (is_asked_for) return "The range that --step names, on " + thread + "; it covers " + covers + ".";
   return "Taken as the step: the outermost range that one thread (" + thread +

@@ -63,6 +63,20 @@ class Traces(unittest.TestCase):
                 about = {finding for finding in report.finding_ids() if finding.startswith(("streams.", "memcpy."))}
                 self.assertEqual(about, findings)
 
+    def test_collectives_are_exposed_as_the_programs_made_them(self):
+        """Each rank reduces 64 MiB in each of 6 steps, and the program puts that after its other kernel or beside it."""
+        for name, exposed_percent in (("nccl_after", 100), ("nccl_beside", 0)):
+            with self.subTest(trace=name):
+                report = recorded.Report.of(DATA / f"{name}.trace", "--nvtx", "step")
+                self.assertEqual(report.metric("nccl.kernels"), 2 * 6)
+                self.assertEqual(report.metric("nccl.exposed_percent"), exposed_percent)
+                (row,) = report.table("nccl_messages")
+                self.assertEqual((row["count"], row["bytes"], row["ranks"]), (2 * 6, 2 * 6 * (64 << 20), 2))
+                waits = report.table("nccl_waits")
+                self.assertEqual([row["collectives"] for row in waits], [6, 6])
+                self.assertEqual(sum(row["last"] for row in waits), 6)
+                self.assertGreaterEqual(report.metric("step.count") + report.metric("step.warmup_count"), 5)
+
     def test_waits_have_the_idle_time_of_their_cause(self):
         for name in sorted(names(".trace")):
             with self.subTest(trace=name):

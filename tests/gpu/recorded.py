@@ -113,8 +113,8 @@ class Report:
         self.metrics = {(metric["id"], metric["scope"]): metric["value"] for metric in document["metrics"]}
 
     @classmethod
-    def of(cls, trace):
-        return cls(json.loads(ask("report", trace, "--rows", "0", "--format", "json")))
+    def of(cls, trace, *options):
+        return cls(json.loads(ask("report", trace, *options, "--rows", "0", "--format", "json")))
 
     def metric(self, name, scope=""):
         """0 for what the report leaves out because the trace has none of it."""
@@ -133,6 +133,10 @@ class Report:
 
     def findings_text(self):
         return "\n".join(f"{finding['message']} {finding['advice']}" for finding in self.document["findings"])
+
+    def table(self, name):
+        """The rows of a table; none where the report has no such table."""
+        return [row for table in self.document["tables"] if table["id"] == name for row in table["rows"]]
 
     def table_text(self, name):
         return "\n".join(json.dumps(table) for table in self.document["tables"] if table["id"] == name)

@@ -49,7 +49,8 @@ void AddPayload(TraceMaker* maker, uint32_t range, std::string_view key, int64_t
   payload.range = range;
   payload.domain = 0;
   payload.first_value = static_cast<uint32_t>(trace.payload_values.size());
-  trace.payload_values.push_back({maker->Name("NCCL communicator ID"), {}, 77, true});
+  // As it needs 64 bits without a sign, most communicators' numbers are text.
+  trace.payload_values.push_back({maker->Name("NCCL communicator ID"), maker->Name("11011835443116905073"), 0, false});
   trace.payload_values.push_back({maker->Name(key), {}, value, true});
   payload.last_value = static_cast<uint32_t>(trace.payload_values.size());
   trace.payloads.push_back(payload);
@@ -79,6 +80,52 @@ TEST(Nccl, BandwidthAsNcclTestsHasIt) {
   EXPECT_EQ(IntOf(table, 0, "ranks"), 4);
   EXPECT_DOUBLE_EQ(RealOf(table, 1, "algorithm_bytes_per_second"), 1000 / 100e-9);
   EXPECT_DOUBLE_EQ(RealOf(table, 1, "bus_bytes_per_second"), 1500 / 100e-9);
+}
+
+// Two GPUs, `count` all-reduces each 1000 ns apart: gpu1 begins 300 ns later, but for the last, where it is gpu0.
+Trace LateRank(int count, int count_of_gpu1) {
+  TraceMaker maker;
+  NvtxDomain domain;
+  domain.name = maker.Name("NCCL");
+  maker.trace().domains.push_back(domain);
+  const uint32_t second = maker.AddDevice(1);
+  for (int i = 0; i < count; ++i) {
+    for (int gpu = 0; gpu < (i < count_of_gpu1 ? 2 : 1); ++gpu) {
+      const int64_t at_ns = 1000 * i + 20 * gpu;
+      const bool is_late = (gpu == 1) == (i + 1 < count);
+      const auto range = static_cast<uint32_t>(maker.trace().ranges.size());
+      maker.AddRange(at_ns, at_ns + 15, "NCCL/ncclAllReduce");
+      AddPayload(&maker, range, "Message size [bytes]", 1000);
+      const uint32_t call = maker.AddCall(at_ns + 1, at_ns + 9, "cudaLaunchKernelExC");
+      GpuOp& op = maker.AddKernel(1000 * i + (is_late ? 400 : 100), 1000 * i + 600, call, kAllReduce);
+      if (gpu == 1) op.device = second;
+    }
+  }
+  return maker.Finish();
+}
+
+TEST(Nccl, ThoseThatComeFirstWaitForTheLast) {
+  const AnalysisResult result = RunNccl(LateRank(5, 5), {});
+  EXPECT_EQ(MetricOf(result, "nccl.waiting_ns", "gpu0"), 4 * 300);
+  EXPECT_EQ(MetricOf(result, "nccl.waiting_ns", "gpu1"), 300);
+  EXPECT_EQ(MetricOf(result, "nccl.waiting_ns"), 1500);
+  const Table& table = TableOf(result, "nccl_waits");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(TextOf(table, 0, "device"), "gpu0");
+  EXPECT_EQ(TextOf(table, 0, "most_for"), "gpu1");
+  EXPECT_EQ(IntOf(table, 0, "last"), 1);
+  EXPECT_EQ(IntOf(table, 1, "last"), 4);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "waiting_percent"), 100.0 * 1200 / (4 * 500 + 200));
+  const Finding* finding = FindingOf(result, "nccl.straggler");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 1200);
+  EXPECT_EQ(finding->message.substr(0, 35), "gpu1 came last in 4 of 5 collective");
+}
+
+TEST(Nccl, CollectivesThatDoNotPairAreNotGuessed) {
+  const AnalysisResult result = RunNccl(LateRank(5, 4), {});
+  for (const Metric& metric : result.metrics) EXPECT_NE(metric.id, "nccl.waiting_ns");
+  EXPECT_EQ(FindingOf(result, "nccl.straggler"), nullptr);
 }
 
 }  // namespace

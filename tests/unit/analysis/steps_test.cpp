@@ -56,6 +56,25 @@ TEST(Steps, RangesOfSeveralDepthsOrAFewNanosecondsAreNone) {
   EXPECT_FALSE(FindStep(maker.Finish(), ""));
 }
 
+// Long start-up, then steps on one thread whose kernels another thread launches, as autograd does.
+TEST(Steps, WhereStartUpIsLongTheWorkSaysIt) {
+  TraceMaker maker;
+  const uint32_t other = maker.AddThread(0, 2);
+  maker.Launch(0, 10, 20, 900);
+  for (int64_t i = 0; i < 6; ++i) {
+    const int64_t at_ns = 1'000'000 + 1000 * i;
+    maker.AddRange(at_ns, at_ns + 900, "step");
+    maker.AddKernel(at_ns + 300, at_ns + 800, maker.AddCall(at_ns + 100, at_ns + 110, "cudaLaunchKernel", other));
+  }
+  const Trace trace = maker.Finish();
+  const std::optional<StepChoice> choice = FindStep(trace, "");
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(trace.Text(choice->path), "step");
+  EXPECT_EQ(choice->ranges.size(), 6u);
+  EXPECT_EQ(choice->work_ns, 6 * 500);
+  EXPECT_EQ(choice->all_work_ns, 6 * 500 + 880);
+}
+
 TEST(Steps, WithoutAGpuTheTraceIsTheWindow) {
   TraceMaker maker;
   for (int i = 0; i < 6; ++i) maker.AddRange(1000 * i, 1000 * i + 900, "frame");
