@@ -12,6 +12,20 @@ namespace gprof {
 // Largest gain first; then warnings, notes, information; then by id and message.
 void RankFindings(std::vector<Finding>* findings);
 
+// A finding in a list that is read from the top.
+struct RankedFinding {
+  const Finding* finding = nullptr;
+  // A finding further up that is about the same time, or that the same change takes care of: whoever acts on that one has
+  // this one, too. nullptr where there is none.
+  const Finding* leader = nullptr;
+};
+
+// The findings of the list, ranked already, that have no leader, then the others.
+std::vector<RankedFinding> LeadersFirst(const std::vector<Finding>& findings);
+
+// Of each finding the id of its leader, empty where it has none.
+std::vector<std::string> LeadersOf(const std::vector<Finding>& findings);
+
 // "gpu0" or "3 GPUs": the devices that the trace has operations for.
 std::string UsedDevices(const Trace& trace);
 

@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "analysis/analyses.h"
+#include "analysis/clock_quality.h"
 #include "analysis/findings.h"
 #include "analysis/metrics.h"
+#include "analysis/names.h"
+#include "analysis/recording_cost.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -163,9 +166,58 @@ int64_t CountWarnings(const Trace& trace) {
   return warnings;
 }
 
+constexpr double kMuchPercent = 10;     // from here on the figures of short calls say more about the recording
+constexpr int64_t kLeastCostNs = 5'000;  // of less the trace is too short to say anything
+
+Table CostTable(const Trace& trace, const RecordingCost& cost, uint32_t max_rows) {
+  Table table{"recording_cost", "What recording cost, by thread",
+              {{"percent", "Of its time", Unit::kPercent, false},
+               {"total_ns", "Total", Unit::kNs, false},
+               {"cupti_ns", "CUPTI", Unit::kNs, false},
+               {"calls_ns", "In calls", Unit::kNs, false},
+               {"nvtx_ns", "NVTX", Unit::kNs, false},
+               {"gpu_percent", "GPU at work", Unit::kPercent, true},
+               {"calls", "Calls", Unit::kCount, true},
+               {"nvtx", "NVTX events", Unit::kCount, true},
+               {"active_ns", "Its time", Unit::kNs, true},
+               {"thread", "Thread", Unit::kText, false}},
+              {},
+              "Estimated: each record at what it was measured to cost (" + std::string(kCostsMeasuredOn) +
+                  "), and what CUPTI recorded about itself. Its time: from the first to the last event of the thread. "
+                  "GPU at work: of the time from the first to the last operation."};
+  table.is_detail = true;
+  for (const ThreadCost& c : cost.threads) {
+    if (max_rows != 0 && table.rows.size() == max_rows) break;
+    table.rows.push_back({c.ActivePercent(), c.TotalNs(), c.cupti_ns, c.calls_ns, c.nvtx_ns, c.GpuPercent(), c.calls, c.nvtx,
+                          c.active_ns, ThreadName(trace, c.thread)});
+  }
+  return table;
+}
+
+void AddCost(const Trace& trace, uint32_t max_rows, Report* report, AnalysisResult* result) {
+  const RecordingCost cost = EstimateRecordingCost(trace);
+  if (!cost.is_known) return;
+  AddMetric(result, "health.overhead_ns", cost.TotalNs());
+  AddMetric(result, "health.overhead_percent", cost.Percent());
+  AddMetric(result, "health.overhead_gpu_percent", cost.GpuPercent());
+  if (!cost.threads.empty()) result->tables.push_back(CostTable(trace, cost, max_rows));
+  const double percent = std::max(cost.RecordsPercent(), cost.GpuPercent());
+  if (percent <= kMuchPercent || cost.LargestNs() < kLeastCostNs) return;
+  report->Add("health.overhead", Severity::kNote, 1,
+              "Recording took about " + FormatPercent(percent) + " of the time" +
+                  (cost.GpuPercent() >= percent ? " in which the GPU was at work" : "") + ", an estimate",
+              "Figures of short calls and the gaps between them are too high by as much: the program alone is faster. "
+              "Nothing was taken off. Record less (--trace, -c), or compare with runs that were recorded alike.");
+}
+
+void AddClocks(const Trace& trace, AnalysisResult* result) {
+  const ClockQuality clocks = QualityOfClocks(trace);
+  if (clocks.IsKnown()) AddMetric(result, "health.clocks_ns", clocks.AgreeNs());
+}
+
 }  // namespace
 
-AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions&) {
+AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
   Report report(&result);
@@ -184,6 +236,8 @@ AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions&) {
   }
   AddMetric(&result, "health.warnings", CountWarnings(trace));
   AddNotices(trace, &report);
+  AddClocks(trace, &result);
+  AddCost(trace, options.max_rows, &report, &result);
   if (trace.ops.empty()) {
     report.Add("health.no_gpu", Severity::kNote, 0, "The trace has no GPU operations",
                "If the program should have used a GPU, see the notices of the tracer and docs/troubleshooting.md.");

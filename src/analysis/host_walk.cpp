@@ -3,14 +3,10 @@
 #include <algorithm>
 
 #include "analysis/calls.h"
+#include "analysis/overhead_kinds.h"
 
 namespace gprof {
 namespace {
-
-// CUpti_ActivityOverheadKind: the compiler and the loaders are work that the program asked for, a full command buffer
-// means that the GPU is behind, and the rest is the recording.
-constexpr uint32_t kDriverCompiler = 1, kModuleLoading = 4u << 16, kLazyLoading = 5u << 16,
-                   kCommandBufferFull = 6u << 16;
 
 // +1 where an interruption of one of the two sorts begins, -1 where it ends.
 struct Edge {
@@ -63,10 +59,9 @@ HostFacts::HostFacts(const Trace& trace)
   std::vector<std::vector<Edge>> edges(trace.threads.size());
   for (const Overhead& overhead : trace.overheads) {
     // Where the thread is not known it is CUPTI's own as a rule, which holds up nobody.
-    if (overhead.thread == kNone || overhead.kind == kCommandBufferFull) continue;
-    const bool is_load =
-        overhead.kind == kDriverCompiler || overhead.kind == kModuleLoading || overhead.kind == kLazyLoading;
-    AddEdges(&edges[overhead.thread], overhead.start_ns, overhead.end_ns, is_load ? Cause::kLoad : Cause::kProfiler);
+    if (overhead.thread == kNone || overhead.kind == kOverheadCommandBufferFull) continue;
+    AddEdges(&edges[overhead.thread], overhead.start_ns, overhead.end_ns,
+             IsLoading(overhead.kind) ? Cause::kLoad : Cause::kProfiler);
   }
   for (const Jit& jit : trace.jits) {
     if (jit.thread != kNone) AddEdges(&edges[jit.thread], jit.start_ns, jit.end_ns, Cause::kLoad);

@@ -1,7 +1,9 @@
 #include "base/demangle.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstddef>
+#include <iterator>
 
 // Part of the ABI of libstdc++ (CXXABI_1.3). Unlike __cxa_demangle it allocates nothing and hands out the text piece by
 // piece, so growth can be stopped: 300 bytes of mangled name can stand for 2^30 characters.
@@ -138,6 +140,19 @@ class Shortener {
   std::string out_;
 };
 
+// The first template argument where the name alone says nothing: CUTLASS starts every kernel through one of a few entries.
+std::string_view ArgumentOfEntry(std::string_view full, std::string_view shortened) {
+  constexpr std::string_view kEntries[] = {"cutlass::Kernel", "cutlass::Kernel2", "cutlass::device_kernel"};
+  if (std::find(std::begin(kEntries), std::end(kEntries), shortened) == std::end(kEntries)) return {};
+  const std::size_t open = full.find(std::string(shortened) + "<");
+  if (open == std::string_view::npos) return {};
+  const std::size_t first = open + shortened.size() + 1;
+  const std::size_t close = SkipBrackets(full, first - 1) - 1;
+  std::size_t end = first;
+  while (end < close && full[end] != ',') end = full[end] == '<' || full[end] == '(' ? SkipBrackets(full, end) : end + 1;
+  return full.substr(first, std::min(end, close) - first);
+}
+
 }  // namespace
 
 std::string Demangle(std::string_view name) {
@@ -157,7 +172,11 @@ std::string ShortName(std::string_view name) {
   const std::string full = Demangle(name);
   if (full.find_first_of("(<[") == std::string::npos) return full;
   std::string shortened = Shortener(full).Run();
-  return shortened.empty() ? full : shortened;
+  if (shortened.empty()) return full;
+  if (const std::string_view argument = ArgumentOfEntry(full, shortened); !argument.empty()) {
+    shortened += "<" + Shortener(argument).Run() + ">";
+  }
+  return shortened;
 }
 
 }  // namespace gprof

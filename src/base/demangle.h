@@ -9,8 +9,9 @@ namespace gprof {
 // The full signature. What is not a mangled name, or would grow beyond 64 KiB, comes back as it is.
 std::string Demangle(std::string_view name);
 
-// The qualified name alone: no return type, template arguments, parameters or ABI tags. Takes mangled and demangled
-// names; whatever does not look like a C++ signature comes back as it is.
+// The qualified name alone: no return type, template arguments, parameters or ABI tags. The entries of CUTLASS keep
+// their first argument, which is the kernel: "cutlass::Kernel2<cutlass_80_…>". Takes mangled and demangled names;
+// whatever does not look like a C++ signature comes back as it is.
 std::string ShortName(std::string_view name);
 
 }  // namespace gprof

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/short_names.h"
 #include "base/text.h"
 
 namespace gprof {
@@ -86,8 +87,7 @@ std::string RenderLine(const TextTable& table, const Layout& layout, const std::
     if (!layout.IsShown(i)) continue;
     if (!is_first) pending += kGap;
     is_first = false;
-    const std::string raw = i < cells.size() ? cells[i] : std::string();
-    const std::string text = table.columns[i].is_right_aligned ? raw : ShortenMiddle(raw, layout.Width(i));
+    const std::string text = i < cells.size() ? cells[i] : std::string();
     const std::size_t used = DisplayWidth(text);
     const std::size_t fill = layout.Width(i) > used ? layout.Width(i) - used : 0;
     if (table.columns[i].is_right_aligned) pending += fill;
@@ -110,11 +110,25 @@ TextTable MadePrintable(const TextTable& table) {
   return printable;
 }
 
+// What is different in a column reads differently.
+void ShortenCells(TextTable* table, const Layout& layout) {
+  for (std::size_t i = 0; i < table->columns.size(); ++i) {
+    if (!layout.IsShown(i) || table->columns[i].is_right_aligned) continue;
+    std::vector<std::string> cells;
+    for (const auto& row : table->rows) cells.push_back(i < row.size() ? row[i] : std::string());
+    cells = ShortenApart(cells, layout.Width(i));
+    for (std::size_t row = 0; row < cells.size(); ++row) {
+      if (i < table->rows[row].size()) table->rows[row][i] = std::move(cells[row]);
+    }
+  }
+}
+
 }  // namespace
 
 std::string RenderTable(const TextTable& table, std::size_t width, const Style& style, std::size_t indent) {
-  const TextTable printable = MadePrintable(table);
+  TextTable printable = MadePrintable(table);
   const Layout layout(printable, width > indent ? width - indent : 0);
+  ShortenCells(&printable, layout);
   std::vector<std::string> titles;
   for (const TextColumn& column : printable.columns) titles.push_back(column.title);
   const std::string margin(indent, ' ');

@@ -66,6 +66,8 @@ class ReportCommand : public Command {
         ->type_name("N")
         ->check(WholeNumber(0, 1'000'000'000))
         ->group("What is shown");
+    app.add_flag("--full-names", has_full_names_, "names of kernels and all else in full, however wide tables become")
+        ->group("What is shown");
     app.add_option("--min-gap", min_gap_,
                    "shorter gaps share one row of the table of gaps; 10us, 1ms, 2s")
         ->type_name("TIME")
@@ -112,6 +114,7 @@ class ReportCommand : public Command {
     if (!selection.IsEmpty()) report.whole = &whole;
     report.selected = Describe(selection);
     report.has_details = !only_.empty();
+    report.has_full_names = has_full_names_;
     if (format_ == "csv") return WriteCsv(report);
     const bool is_file = !output_.empty() && output_ != "-";
     // A file is not a terminal, whatever stdout is.
@@ -207,7 +210,7 @@ class ReportCommand : public Command {
   std::string only_, skip_, min_gap_, output_, sort_, table_;
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
-  bool wants_list_ = false;
+  bool wants_list_ = false, has_full_names_ = false;
   AnalysisOptions options_;
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analysis/recorded_time.h"
+#include "base/short_names.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -216,6 +217,38 @@ std::string FormatCell(const Cell& cell, Unit unit) {
       break;
   }
   return whole != nullptr ? FormatCount(*whole) : FormatNumber(value);
+}
+
+namespace {
+
+// Signatures of kernels, among other things that have no brackets in them.
+bool HoldsKernels(const Table& table, const Column& column) {
+  const std::string& key = column.key;
+  return key == "kernel" || key == "before" || key == "after" ||
+         (key == "name" && (table.id == "kernels" || table.id == "nccl"));
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> FormatRows(const Table& table, std::size_t longest_name) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : table.rows) {
+    rows.emplace_back();
+    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
+      rows.back().push_back(FormatCell(row[i], table.columns[i].unit));
+  }
+  if (longest_name == 0) return rows;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (!HoldsKernels(table, table.columns[i])) continue;
+    std::vector<std::string> names;
+    for (const auto& row : rows) names.push_back(i < row.size() ? row[i] : std::string());
+    const std::vector<std::string> shortened = ShortNames(names);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      // A signature that would be cut to its ends says less than the name in it.
+      if (names[row].size() > longest_name) rows[row][i] = shortened[row];
+    }
+  }
+  return rows;
 }
 
 std::string LabeledLine(const std::string& label, const std::string& text, const Terminal& terminal) {

@@ -46,6 +46,10 @@ bool SaysSomething(const Table& table, std::size_t column);
 
 std::string FormatCell(const Cell& cell, Unit unit);
 
+// The cells of a table as text. Names of kernels that are longer than `longest_name` bytes are shortened so that no two
+// kernels read alike; 0: none is.
+std::vector<std::vector<std::string>> FormatRows(const Table& table, std::size_t longest_name);
+
 // "Label     text", the text wrapped beside its label.
 std::string LabeledLine(const std::string& label, const std::string& text, const Terminal& terminal);
 

@@ -5,6 +5,7 @@
 
 #include "analysis/metrics.h"
 #include "cli/report.h"
+#include "cli/trust.h"
 
 namespace gprof::cli {
 namespace {
@@ -57,7 +58,9 @@ Table FindingTable(const Report& report) {
 }  // namespace
 
 std::vector<NamedTable> AllTables(const Report& report) {
-  std::vector<NamedTable> tables = {{"findings", FindingTable(report)}, {"metrics", MetricTable(report)}};
+  std::vector<NamedTable> tables = {{"findings", FindingTable(report)},
+                                    {"metrics", MetricTable(report)},
+                                    {"trust", TrustTable(TrustOf(report.Whole()))}};
   for (const Section& section : report.sections) {
     for (const Table& table : section.result.tables) {
       tables.push_back({std::string(section.analysis->name) + "." + table.id, table});

@@ -2,6 +2,7 @@
 #include "analysis/metrics.h"
 #include "cli/json.h"
 #include "cli/report.h"
+#include "cli/trust.h"
 
 namespace gprof::cli {
 namespace {
@@ -63,10 +64,11 @@ Json TableJson(const Table& table, std::string_view analysis) {
   return json;
 }
 
-Json FindingJson(const Finding& finding) {
+Json FindingJson(const Finding& finding, const std::string& leader) {
   return {{"id", finding.id},           {"severity", SeverityName(finding.severity)},
           {"message", finding.message}, {"advice", finding.advice},
-          {"gain_ns", finding.gain_ns}, {"basis", finding.basis}};
+          {"gain_ns", finding.gain_ns}, {"basis", finding.basis},
+          {"same_as", leader.empty() ? Json() : Json(leader)}};
 }
 
 Json TraceJson(const TraceSummary& t) {
@@ -90,13 +92,16 @@ std::string RenderReportJson(const Report& report) {
   Json json;
   json["schema"] = "gprof.report/1";
   AddTraceFacts(report.Whole(), &json);
+  json["trust"] = TrustJson(TrustOf(report.Whole()));
   if (!report.traces.empty()) {
     json["traces"] = Json::array();
     for (const TraceSummary& t : report.traces) json["traces"].push_back(TraceJson(t));
   }
   json["selected"] = report.selected;
   json["findings"] = Json::array();
-  for (const Finding& finding : report.findings) json["findings"].push_back(FindingJson(finding));
+  const std::vector<std::string> leaders = LeadersOf(report.findings);
+  for (std::size_t i = 0; i < leaders.size(); ++i)
+    json["findings"].push_back(FindingJson(report.findings[i], leaders[i]));
   json["metrics"] = Json::array();
   json["tables"] = Json::array();
   for (const Section& section : report.sections) {

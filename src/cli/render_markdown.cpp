@@ -4,12 +4,14 @@
 #include "cli/facts.h"
 #include "cli/report.h"
 #include "cli/report_head.h"
+#include "cli/trust.h"
 #include "cli/verdict.h"
 
 namespace gprof::cli {
 namespace {
 
 constexpr std::size_t kColumns = 120;  // room for command lines, and of the bar
+constexpr std::size_t kLongestName = 48;  // of a kernel: pages break lines, but a signature may have thousands of bytes
 constexpr std::string_view kMarks = "\\`*_{}[]<>#|~";
 
 // What Markdown would take for a mark or HTML, written out: names come from programs.
@@ -24,7 +26,7 @@ std::string Escaped(const std::string& text) {
 
 class MarkdownReport {
  public:
-  explicit MarkdownReport(const Report& report) : report_(report) {}
+  explicit MarkdownReport(const Report& report) : report_(report), trust_(TrustOf(report.Whole())) {}
 
   std::string Render() {
     out_ = "# GPU performance report\n\n";
@@ -35,6 +37,7 @@ class MarkdownReport {
     for (const Section& section : report_.sections) {
       for (const Table& table : section.result.tables) AddTable(table);
     }
+    if (HasHealth(report_)) AddTable(TrustTable(trust_));
     return std::move(out_);
   }
 
@@ -43,10 +46,12 @@ class MarkdownReport {
 
   void Health() {
     const Trace& trace = report_.Whole();
-    const std::vector<Finding> findings = HealthOf(trace);
+    const std::vector<Finding>& findings = trust_.health;
     const char* whole = findings.empty() ? "yes, nothing is known to be missing" : "yes, but:";
     Item("Complete", trace.health.IsComplete() ? whole : "NO: what follows is true of what is left");
     for (const Finding& f : findings) out_ += "  * " + Escaped(f.message) + "\n";
+    const std::string overhead = OverheadText(trust_);
+    if (!overhead.empty()) Item("Overhead", overhead);
   }
 
   void Verdict() {
@@ -56,6 +61,7 @@ class MarkdownReport {
       if (i == 1) out_ += "  `" + lines[i] + "`\n";
       if (i > 1) out_ += "  " + Escaped(lines[i]) + "\n";
     }
+    if (const std::string steps = StepsOf(report_); !steps.empty()) Item("Steps", steps);
     const std::vector<std::string> reasons = WhyNoGpuWork(report_.Whole());
     if (reasons.empty()) return;
     out_ += "\n## No GPU work in this trace\n\n";
@@ -64,15 +70,12 @@ class MarkdownReport {
 
   void Findings() {
     std::size_t number = 0;
-    for (const Finding& f : report_.findings) {
-      if (f.id.starts_with("health.")) continue;
+    for (const RankedFinding& ranked : FindingsToShow(report_)) {
+      const Finding& f = *ranked.finding;
       if (number++ == 0) out_ += "\n## What to do\n\n";
       out_ += std::to_string(number) + ". **" + Escaped(f.message) + "**\n";
       if (!f.advice.empty()) out_ += "   " + Escaped(f.advice) + "\n";
-      if (f.gain_ns > 0) {
-        out_ += "   To be won: up to " + FormatNs(static_cast<double>(f.gain_ns)) +
-                (f.basis.empty() ? "" : ", " + Escaped(f.basis)) + ".\n";
-      }
+      if (f.gain_ns > 0) out_ += "   " + Escaped(GainText(ranked)) + "\n";
       out_ += "   `" + f.id + "`\n";
     }
   }
@@ -88,17 +91,16 @@ class MarkdownReport {
     out_ += "\n|";
     for (const std::size_t i : shown) out_ += table.columns[i].unit == Unit::kText ? "---|" : "---:|";
     out_ += "\n";
-    for (const auto& row : table.rows) {
+    for (const auto& row : FormatRows(table, report_.has_full_names ? 0 : kLongestName)) {
       out_ += "|";
-      for (const std::size_t i : shown) {
-        out_ += " " + (i < row.size() ? Escaped(FormatCell(row[i], table.columns[i].unit)) : "") + " |";
-      }
+      for (const std::size_t i : shown) out_ += " " + (i < row.size() ? Escaped(row[i]) : "") + " |";
       out_ += "\n";
     }
     if (!table.note.empty()) out_ += "\n" + Escaped(table.note) + "\n";
   }
 
   const Report& report_;
+  const Trust trust_;
   std::string out_;
 };
 

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "base/demangle.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/facts.h"
 #include "cli/report.h"
 #include "cli/report_head.h"
+#include "cli/trust.h"
 #include "cli/verdict.h"
 
 namespace gprof::cli {
@@ -17,12 +17,13 @@ namespace {
 
 constexpr std::size_t kMaxProse = 100;  // longer lines are hard to read, whatever the terminal has room for
 constexpr std::size_t kMargin = 2;
+constexpr std::size_t kAnyWidth = 1 << 20;  // of tables with full names
 constexpr std::size_t kFirstFindings = 3;
 
 class TextReport {
  public:
   TextReport(const Report& report, const Terminal& terminal)
-      : report_(report), trace_(report.Whole()), terminal_(terminal), style_(terminal.has_color) {
+      : report_(report), trace_(report.Whole()), trust_(TrustOf(trace_)), findings_(FindingsToShow(report)), terminal_(terminal), style_(terminal.has_color) {
     prose_ = terminal_;
     prose_.columns = std::min(terminal_.columns, kMaxProse);
   }
@@ -37,6 +38,7 @@ class TextReport {
       for (const Table& table : section.result.tables) AddTable(table);
     }
     OtherFindings();
+    Trusted();
     return std::move(out_);
   }
 
@@ -45,7 +47,21 @@ class TextReport {
     for (const HeadLine& line : HeadOf(report_, prose_.columns)) AddLine(line.label, line.text);
   }
 
-  void Health() { out_ += RenderHealth(trace_, HealthOf(trace_), prose_); }
+  void Health() {
+    out_ += RenderHealth(trace_, trust_.health, prose_);
+    AddLine("Overhead", OverheadText(trust_));
+  }
+
+  // Where `health` was not asked for, the first lines have to do.
+  void Trusted() {
+    if (!HasHealth(report_)) return;
+    const Table table = TrustTable(trust_);
+    Heading(table.title);
+    for (const auto& row : table.rows) {
+      std::string lines = LabeledLine(FormatCell(row[0], Unit::kText), FormatCell(row[1], Unit::kText), prose_);
+      out_ += lines;
+    }
+  }
 
   void NoGpuWork() {
     if (!trace_.ops.empty() && report_.trace.ops.empty()) {
@@ -58,36 +74,34 @@ class TextReport {
     for (const std::string& reason : reasons) Paragraph(reason, kMargin);
   }
 
-  // What is wrong with the trace itself stands at the top already.
-  static bool IsAboutHealth(const Finding& finding) { return finding.id.starts_with("health."); }
-
   // [first, last) of the findings that are about the program, numbered from 1.
-  std::size_t AddFindings(const std::string& heading, std::size_t first, std::size_t last) {
-    std::size_t number = 0;
-    for (const Finding& finding : report_.findings) {
-      if (IsAboutHealth(finding)) continue;
-      if (number == first) Heading(heading);
-      if (number >= first && number < last) AddFinding(finding, number + 1);
-      if (++number == last) break;
+  void AddFindings(const std::string& heading, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < std::min(last, findings_.size()); ++i) {
+      if (i == first) Heading(heading);
+      AddFinding(findings_[i], i + 1);
     }
-    return number;
   }
 
-  // The first screen has the most rewarding ones; who asks for analyses by name gets all that they find there.
-  std::size_t FirstCount() const { return report_.has_details ? report_.findings.size() : kFirstFindings; }
+  // The first screen has the most rewarding ones, none of them about what another one there is about; who asks for
+  // analyses by name gets all that they find there.
+  std::size_t FirstCount() const {
+    if (report_.has_details) return findings_.size();
+    const auto leaders = static_cast<std::size_t>(
+        std::count_if(findings_.begin(), findings_.end(), [](const RankedFinding& f) { return f.leader == nullptr; }));
+    return std::min(leaders, kFirstFindings);
+  }
 
   void FirstFindings() {
     AddFindings("What to do", 0, FirstCount());
-    const std::size_t all = static_cast<std::size_t>(
-        std::count_if(report_.findings.begin(), report_.findings.end(), [](const Finding& f) { return !IsAboutHealth(f); }));
-    if (all <= FirstCount()) return;
-    const std::string more = CountOf(static_cast<int64_t>(all - FirstCount()), "more finding");
+    if (findings_.size() <= FirstCount()) return;
+    const std::string more = CountOf(static_cast<int64_t>(findings_.size() - FirstCount()), "more finding");
     out_ += "     " + style_.Dim(more + " below the tables.") + "\n";
   }
 
-  void OtherFindings() { AddFindings("What else to do", FirstCount(), report_.findings.size()); }
+  void OtherFindings() { AddFindings("What else to do", FirstCount(), findings_.size()); }
 
-  void AddFinding(const Finding& finding, std::size_t number) {
+  void AddFinding(const RankedFinding& ranked, std::size_t number) {
+    const Finding& finding = *ranked.finding;
     const std::string label = fmt::format("{:>3} ", number);
     const std::size_t indent = label.size() + 1;
     std::size_t used = 0;
@@ -97,10 +111,7 @@ class TextReport {
     }
     if (!finding.advice.empty()) Paragraph(finding.advice, indent);
     std::string tail = "[" + finding.id + "]";
-    if (finding.gain_ns > 0) {
-      tail = "To be won: up to " + FormatNs(static_cast<double>(finding.gain_ns)) +
-             (finding.basis.empty() ? "" : ", " + finding.basis) + ". " + tail;
-    }
+    if (finding.gain_ns > 0) tail = GainText(ranked) + " " + tail;
     for (const std::string& line : Wrap(Printable(tail), prose_.columns - indent)) {
       out_ += std::string(indent, ' ') + style_.Dim(line) + "\n";
     }
@@ -127,20 +138,15 @@ class TextReport {
       is_shown.push_back(!column.is_extra || SaysSomething(table, i));
       if (is_shown[i]) text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});
     }
-    for (const auto& row : table.rows) {
+    for (auto& row : FormatRows(table, report_.has_full_names ? 0 : terminal_.columns / 3)) {
       std::vector<std::string> cells;
-      for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i) {
-        if (!is_shown[i]) continue;
-        cells.push_back(FormatCell(row[i], table.columns[i].unit));
-        // A signature that would be cut to its ends says less than the name in it.
-        const std::string& key = table.columns[i].key;
-        const bool is_kernel = key == "kernel" || (table.id == "kernels" && key == "name");
-        if (is_kernel && cells.back().size() > terminal_.columns / 3) cells.back() = ShortName(cells.back());
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        if (is_shown[i]) cells.push_back(std::move(row[i]));
       }
       text.rows.push_back(std::move(cells));
     }
     Heading(table.title);
-    out_ += RenderTable(text, terminal_.columns, style_, kMargin);
+    out_ += RenderTable(text, report_.has_full_names ? kAnyWidth : terminal_.columns, style_, kMargin);
     if (!table.note.empty()) {
       for (const std::string& line : Wrap(Printable(table.note), prose_.columns - kMargin)) {
         out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
@@ -162,6 +168,8 @@ class TextReport {
 
   const Report& report_;
   const Trace& trace_;
+  const Trust trust_;
+  const std::vector<RankedFinding> findings_;
   Terminal terminal_, prose_;
   Style style_;
   std::string out_;

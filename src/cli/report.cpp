@@ -8,6 +8,7 @@
 #include "analysis/findings.h"
 #include "analysis/run_analyses.h"
 #include "analysis/tables.h"
+#include "base/units.h"
 
 namespace gprof::cli {
 
@@ -49,7 +50,7 @@ bool SortTables(const std::string& column, uint32_t max_rows, Report* report) {
 }
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options) {
-  Report report{trace, {}, {}, false, nullptr, {}, {}};
+  Report report{trace, {}, {}, false, false, nullptr, {}, {}};
   std::vector<AnalysisResult> results = RunAll(trace, analyses, options);
   for (std::size_t i = 0; i < analyses.size(); ++i) report.sections.push_back({analyses[i], std::move(results[i])});
   for (const Section& section : report.sections) {
@@ -58,6 +59,20 @@ Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analy
   }
   RankFindings(&report.findings);
   return report;
+}
+
+std::vector<RankedFinding> FindingsToShow(const Report& report) {
+  std::vector<RankedFinding> ranked = LeadersFirst(report.findings);
+  std::erase_if(ranked, [](const RankedFinding& r) { return r.finding->id.starts_with("health."); });
+  return ranked;
+}
+
+std::string GainText(const RankedFinding& ranked) {
+  const Finding& finding = *ranked.finding;
+  std::string text = "To be won: up to " + FormatNs(static_cast<double>(finding.gain_ns)) +
+                     (finding.basis.empty() ? "" : ", " + finding.basis) + ".";
+  if (ranked.leader != nullptr) text += " The same time or the same change as " + ranked.leader->id + ": do not add them.";
+  return text;
 }
 
 bool HasHealth(const Report& report) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/compare_traces.h"
+#include "analysis/findings.h"
 #include "base/terminal.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
@@ -22,6 +23,7 @@ struct Report {
   std::vector<Section> sections;
   std::vector<Finding> findings;  // of all sections, the most rewarding first
   bool has_details = false;       // the analyses were asked for by name: text shows all their tables
+  bool has_full_names = false;    // in text and Markdown no name is shortened
   const Trace* whole = nullptr;   // what `trace` was selected from; nullptr: it is all of it
   std::string selected;           // what was selected, in words
   std::vector<TraceSummary> traces{};  // that `Whole` was merged from; empty for a single one
@@ -34,6 +36,16 @@ bool SortTables(const std::string& column, uint32_t max_rows, Report* report);
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);
 
+// As text and Markdown show them: without those about the trace itself, which stand at the top already, and those with a
+// leader after the others.
+std::vector<RankedFinding> FindingsToShow(const Report& report);
+
+// "To be won: up to 3.00 ms, its basis. …"; for findings with a gain.
+std::string GainText(const RankedFinding& ranked);
+
+// The analysis `health` is among those asked for.
+bool HasHealth(const Report& report);
+
 // Puts the traces that the report was merged from beside each other, before all other tables.
 void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report);
 
@@ -43,7 +55,7 @@ std::string RenderReportText(const Report& report, const Terminal& terminal);
 std::string RenderReportMarkdown(const Report& report);
 
 // A table as CSV: the keys of its columns, then plain numbers. Tables are named "analysis.table": "idle.gaps"; beside
-// those of the analyses there are "metrics" and "findings".
+// those of the analyses there are "metrics", "findings" and "trust".
 struct NamedTable {
   std::string name;
   Table table;

@@ -23,6 +23,22 @@ std::optional<double> ValueOf(const Report& report, std::string_view id) {
   return std::nullopt;
 }
 
+const Table* TableOf(const Report& report, std::string_view id) {
+  for (const Section& section : report.sections) {
+    for (const Table& table : section.result.tables) {
+      if (table.id == id) return &table;
+    }
+  }
+  return nullptr;
+}
+
+std::string TextOf(const Table& table, const std::vector<Cell>& row, std::string_view key) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].key == key) return FormatCell(row[i], table.columns[i].unit);
+  }
+  return "";
+}
+
 std::size_t UsedGpus(const Trace& trace) {
   return static_cast<std::size_t>(std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
                                                 [](const Trace::Slice& slice) { return slice.first != slice.last; }));
@@ -62,10 +78,32 @@ std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
   return lines;
 }
 
+std::string StepsOf(const Report& report) {
+  const auto count = ValueOf(report, "step.count"), median_ns = ValueOf(report, "step.median_ns"),
+             idle_percent = ValueOf(report, "step.idle_percent");
+  if (!count || !median_ns || !idle_percent) return "";
+  const Table* steps = TableOf(report, "steps");
+  const Table* parts = TableOf(report, "step_parts");
+  if (steps == nullptr || steps->rows.empty()) return "";
+  std::string text = FormatCount(static_cast<int64_t>(*count)) + " of " + TextOf(*steps, steps->rows[0], "path") +
+                     ", median " + FormatNs(*median_ns);
+  if (parts == nullptr || parts->rows.empty()) return text;
+  text += ", GPU idle " + FormatPercent(*idle_percent) + " of them";
+  // The rows come in order of their time.
+  for (const auto& row : parts->rows) {
+    constexpr std::string_view kIdle = "idle: ";
+    const std::string part = TextOf(*parts, row, "part");
+    if (part.starts_with(kIdle)) return text + " (most: " + part.substr(kIdle.size()) + ")";
+  }
+  return text;
+}
+
 std::string RenderVerdict(const Report& report, const Terminal& terminal) {
   std::string out;
   const std::size_t columns = terminal.columns > 20 ? terminal.columns - 11 : 9;
   for (const std::string& line : VerdictOf(report, columns)) out += LabeledLine(out.empty() ? "GPU" : "", line, terminal);
+  const std::string steps = StepsOf(report);
+  if (!steps.empty()) out += LabeledLine("Steps", steps, terminal);
   return out;
 }
 

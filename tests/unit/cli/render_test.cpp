@@ -94,6 +94,33 @@ TEST(ReportMarkdown, WritesOutWhatMarkdownWouldTakeForMarks) {
   EXPECT_NE(text.find("`odd.finding`"), std::string::npos);
 }
 
+TEST(FormatRows, KernelsThatDifferReadDifferently) {
+  const std::string add = "void apply<Add<float>, 4>(float*)", mul = "void apply<Mul<float>, 4>(float*)";
+  const Table table{"kernels", "", {{"name", "Name", Unit::kText}, {"range", "Range", Unit::kText}},
+                    {{add, add}, {mul, std::string("load (1)")}, {std::string("f(int)"), std::string()}}, ""};
+  const auto rows = FormatRows(table, 10);
+  EXPECT_EQ(rows[0][0], "apply<…Add…>");
+  EXPECT_EQ(rows[1][0], "apply<…Mul…>");
+  EXPECT_EQ(rows[2][0], "f(int)");  // has room
+  EXPECT_EQ(rows[0][1], add);       // no kernel
+  EXPECT_EQ(rows[1][1], "load (1)");
+  EXPECT_EQ(FormatRows(table, 0)[0][0], add);
+}
+
+TEST(Reports, SayHowFarToTrustThem) {
+  const Trace trace = EmptyTrace();
+  const Report odd = OddReport(trace), whole = RunAnalyses(trace, {FindAnalysis("health")}, {});
+  EXPECT_EQ(RenderReportText(odd, {}).find("How far to trust"), std::string::npos);
+  EXPECT_NE(RenderReportText(whole, {}).find("How far to trust"), std::string::npos);
+  EXPECT_NE(RenderReportMarkdown(whole).find("## How far to trust"), std::string::npos);
+  for (const Report* report : {&odd, &whole}) {
+    const auto trust = nlohmann::json::parse(RenderReportJson(*report))["trust"];
+    EXPECT_EQ(trust["complete"], true);
+    EXPECT_TRUE(trust["overhead"].is_null());
+    EXPECT_TRUE(trust["clocks"]["agree_ns"].is_null());
+  }
+}
+
 TEST(Csv, QuotesAndKeepsNumbersPlain) {
   Table table{"t",
               "",
@@ -109,11 +136,12 @@ TEST(Csv, QuotesAndKeepsNumbersPlain) {
 TEST(AllTables, AreNamedByTheirAnalysis) {
   const Trace trace = EmptyTrace();
   const std::vector<NamedTable> tables = AllTables(OddReport(trace));
-  ASSERT_EQ(tables.size(), 4u);
+  ASSERT_EQ(tables.size(), 5u);
   EXPECT_EQ(tables[0].name, "findings");
   EXPECT_EQ(tables[1].name, "metrics");
   EXPECT_EQ(tables[1].table.rows.size(), 3u);
-  EXPECT_EQ(tables[2].name, "odd.odd");
+  EXPECT_EQ(tables[2].name, "trust");
+  EXPECT_EQ(tables[3].name, "odd.odd");
 }
 
 TEST(SortTables, NumbersFromLargeToSmallThenTextThenNothing) {

@@ -1,0 +1,208 @@
+#include "analysis/recording_cost.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "analysis/overhead_kinds.h"
+#include "analysis/recorded_time.h"
+#include "analysis/statistics.h"
+
+namespace gprof {
+namespace {
+
+// Nanoseconds that recording adds: the differences between traced and plain in docs/overhead.md and docs/capture.md.
+constexpr int64_t kLaunchNs = 678, kCopyNs = 1308, kSyncNs = 576, kMemoryCallNs = 301;
+constexpr int64_t kOtherCallNs = 307;       // mean of cudaStreamQuery and cudaGetDevice
+constexpr int64_t kGraphLaunchNs = 2100;    // 21 for each node, measured with 100
+constexpr int64_t kGraphNodeNs = 351;       // more, where nodes are recorded
+constexpr int64_t kMemoryRecordNs = 747;    // more, where allocations are recorded
+constexpr int64_t kRangeNs = 120, kMarkNs = 63;
+
+int64_t CostOf(ApiClass api_class) {
+  switch (api_class) {
+    case ApiClass::kLaunch:
+    case ApiClass::kMemset:  // not measured by itself: as a launch, which gives a record of the GPU as well
+      return kLaunchNs;
+    case ApiClass::kGraphLaunch:
+      return kGraphLaunchNs;
+    case ApiClass::kCopy:
+      return kCopyNs;
+    case ApiClass::kSync:
+      return kSyncNs;
+    case ApiClass::kMemory:
+      return kMemoryCallNs;
+    default:
+      return kOtherCallNs;
+  }
+}
+
+int64_t Common(const Interval& a, const Interval& b) {
+  return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.start_ns, b.start_ns));
+}
+
+class Estimate {
+ public:
+  explicit Estimate(const Trace& trace)
+      : trace_(trace), recorded_(trace), costs_(trace.threads.size()), active_(trace.threads.size(), Nothing()),
+        windows_(trace.processes.size(), Nothing()), cupti_(trace.threads.size()) {}
+
+  RecordingCost Run() {
+    for (const GpuOp& op : trace_.ops) {
+      if (op.process != kNone) Widen(&windows_[op.process], op.start_ns, op.end_ns);
+    }
+    GatherCupti();
+    AddCalls();
+    AddNvtx();
+    AddNodesAndAllocations();
+    return Finish();
+  }
+
+ private:
+  static Interval Nothing() { return {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}; }
+
+  static void Widen(Interval* interval, int64_t start_ns, int64_t end_ns) {
+    interval->start_ns = std::min(interval->start_ns, start_ns);
+    interval->end_ns = std::max(interval->end_ns, end_ns);
+  }
+
+  const Interval& Window(uint32_t thread) const { return windows_[trace_.threads[thread].process]; }
+
+  void Charge(uint32_t thread, int64_t at_ns, int64_t cost_ns, int64_t ThreadCost::*sort) {
+    costs_[thread].*sort += cost_ns;
+    const Interval& window = Window(thread);
+    if (at_ns >= window.start_ns && at_ns < window.end_ns) costs_[thread].gpu_cost_ns += cost_ns;
+  }
+
+  // They come in order of their start. Of intervals that overlap on a thread each moment counts once.
+  void GatherCupti() {
+    for (const Overhead& o : trace_.overheads) {
+      if (o.thread == kNone || !IsRecording(o.kind)) continue;
+      std::vector<Interval>& all = cupti_[o.thread];
+      const int64_t start_ns = all.empty() ? o.start_ns : std::max(o.start_ns, all.back().end_ns);
+      if (start_ns < o.end_ns) all.push_back({start_ns, o.end_ns});
+    }
+  }
+
+  void AddCalls() {
+    for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) {
+      const Trace::Slice slice = trace_.thread_api_calls[thread];
+      size_t next = 0;
+      for (uint32_t i = slice.first; i < slice.last; ++i) {
+        const ApiCall& call = trace_.api_calls[i];
+        if (call.parent != kNone) continue;
+        ++costs_[thread].calls;
+        Widen(&active_[thread], call.start_ns, call.end_ns);
+        Charge(thread, call.start_ns, BeyondCupti(call, cupti_[thread], &next), &ThreadCost::calls_ns);
+      }
+      // CUPTI has threads of its own, which hold up nobody.
+      if (costs_[thread].calls == 0) continue;
+      for (const Interval& o : cupti_[thread]) AddCupti(thread, o);
+    }
+  }
+
+  // What CUPTI recorded within the call counts as such; the estimate has only what is more than that.
+  static int64_t BeyondCupti(const ApiCall& call, const std::vector<Interval>& cupti, size_t* next) {
+    while (*next < cupti.size() && cupti[*next].end_ns <= call.start_ns) ++*next;
+    int64_t recorded_ns = 0;
+    for (size_t i = *next; i < cupti.size() && cupti[i].start_ns < call.end_ns; ++i)
+      recorded_ns += Common(cupti[i], {call.start_ns, call.end_ns});
+    return std::max<int64_t>(0, CostOf(call.api_class) - recorded_ns);
+  }
+
+  // What happened between captures held up what is not in the trace either.
+  void AddCupti(uint32_t thread, const Interval& overhead) {
+    const uint32_t process = trace_.threads[thread].process;
+    const Interval window = Window(thread);
+    recorded_.ForEachOfProcess(process, overhead.start_ns, overhead.end_ns, [&](int64_t from_ns, int64_t to_ns) {
+      costs_[thread].cupti_ns += to_ns - from_ns;
+      Widen(&active_[thread], from_ns, to_ns);
+      if (window.start_ns < window.end_ns) costs_[thread].gpu_cost_ns += Common({from_ns, to_ns}, window);
+    });
+  }
+
+  void AddNvtx() {
+    for (const NvtxRange& range : trace_.ranges) {
+      if (range.thread == kNone) continue;
+      ++costs_[range.thread].nvtx;
+      Widen(&active_[range.thread], range.start_ns, range.is_push_pop ? range.end_ns : range.start_ns);
+      Charge(range.thread, range.start_ns, kRangeNs, &ThreadCost::nvtx_ns);
+    }
+    for (const NvtxMark& mark : trace_.marks) {
+      if (mark.thread == kNone) continue;
+      ++costs_[mark.thread].nvtx;
+      Widen(&active_[mark.thread], mark.time_ns, mark.time_ns);
+      Charge(mark.thread, mark.time_ns, kMarkNs, &ThreadCost::nvtx_ns);
+    }
+  }
+
+  void AddNodesAndAllocations() {
+    for (const GpuOp& op : trace_.ops) {
+      if (op.graph_node != 0 && op.kind != OpKind::kGraph) ChargeCall(op.api, kGraphNodeNs);
+    }
+    for (const MemoryEvent& event : trace_.memory_events) ChargeCall(event.api, kMemoryRecordNs);
+  }
+
+  void ChargeCall(uint32_t api, int64_t cost_ns) {
+    if (api == kNone) return;
+    const ApiCall& call = trace_.api_calls[api];
+    if (call.thread != kNone) Charge(call.thread, call.start_ns, cost_ns, &ThreadCost::calls_ns);
+  }
+
+  int64_t RecordedNs(uint32_t process, const Interval& interval) const {
+    if (interval.start_ns >= interval.end_ns) return 0;
+    return recorded_.ForEachOfProcess(process, interval.start_ns, interval.end_ns, [](int64_t, int64_t) {});
+  }
+
+  RecordingCost Finish() {
+    RecordingCost result;
+    for (uint32_t thread = 0; thread < costs_.size(); ++thread) {
+      const uint32_t process = trace_.threads[thread].process;
+      if (process == kNone || trace_.Text(trace_.processes[process].tracer_version).empty()) continue;
+      result.is_known = true;
+      ThreadCost& cost = costs_[thread];
+      if (cost.TotalNs() == 0) continue;
+      cost.thread = thread;
+      cost.active_ns = RecordedNs(process, active_[thread]);
+      cost.gpu_window_ns = RecordedNs(process, windows_[process]);
+      result.threads.push_back(cost);
+    }
+    std::stable_sort(result.threads.begin(), result.threads.end(),
+                     [](const ThreadCost& a, const ThreadCost& b) { return a.TotalNs() > b.TotalNs(); });
+    return result;
+  }
+
+  const Trace& trace_;
+  RecordedTime recorded_;
+  std::vector<ThreadCost> costs_;   // by thread
+  std::vector<Interval> active_;    // by thread
+  std::vector<Interval> windows_;   // by process
+  std::vector<std::vector<Interval>> cupti_;  // by thread, in order, none overlap
+};
+
+}  // namespace
+
+double ThreadCost::ActivePercent() const { return std::min(100.0, PercentOf(TotalNs(), active_ns)); }
+double ThreadCost::RecordsPercent() const { return std::min(100.0, PercentOf(calls_ns + nvtx_ns, active_ns)); }
+double ThreadCost::GpuPercent() const { return std::min(100.0, PercentOf(gpu_cost_ns, gpu_window_ns)); }
+
+int64_t RecordingCost::TotalNs() const {
+  int64_t total_ns = 0;
+  for (const ThreadCost& cost : threads) total_ns += cost.TotalNs();
+  return total_ns;
+}
+
+double RecordingCost::RecordsPercent() const {
+  double largest = 0;
+  for (const ThreadCost& cost : threads) largest = std::max(largest, cost.RecordsPercent());
+  return largest;
+}
+
+double RecordingCost::GpuPercent() const {
+  double largest = 0;
+  for (const ThreadCost& cost : threads) largest = std::max(largest, cost.GpuPercent());
+  return largest;
+}
+
+RecordingCost EstimateRecordingCost(const Trace& trace) { return Estimate(trace).Run(); }
+
+}  // namespace gprof

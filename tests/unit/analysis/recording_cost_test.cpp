@@ -1,0 +1,126 @@
+#include "analysis/recording_cost.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/analyses.h"
+#include "analysis/overhead_kinds.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+constexpr uint32_t kBufferFlush = 1u << 16;
+
+class Maker : public TraceMaker {
+ public:
+  Maker() { trace().processes[0].tracer_version = Name("0.2.0"); }
+};
+
+TEST(RecordingCost, NotKnownOfWhatAnotherToolRecorded) {
+  TraceMaker maker;
+  maker.Launch(0, 10'000, 20'000, 30'000);
+  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  EXPECT_FALSE(cost.is_known);
+  EXPECT_EQ(cost.TotalNs(), 0);
+}
+
+// A launch 678 ns, a wait 576, a copy 1308, another call 307, a range 120.
+TEST(RecordingCost, CallsAndRangesAtTheirMeasuredCost) {
+  Maker maker;
+  maker.Launch(0, 10'000, 20'000, 80'000);
+  maker.AddCall(50'000, 90'000, "cudaDeviceSynchronize");
+  maker.AddCall(90'000, 100'000, "cudaMemcpyAsync");
+  maker.AddCall(100'000, 101'000, "cudaEventRecord");
+  maker.AddRange(0, 200'000, "step");
+  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  ASSERT_TRUE(cost.is_known);
+  ASSERT_EQ(cost.threads.size(), 1u);
+  const ThreadCost& thread = cost.threads[0];
+  EXPECT_EQ(thread.calls, 4);
+  EXPECT_EQ(thread.nvtx, 1);
+  EXPECT_EQ(thread.calls_ns, 678 + 576 + 1308 + 307);
+  EXPECT_EQ(thread.nvtx_ns, 120);
+  EXPECT_EQ(thread.cupti_ns, 0);
+  EXPECT_EQ(thread.active_ns, 200'000);
+  EXPECT_EQ(thread.gpu_window_ns, 60'000);
+  EXPECT_EQ(thread.gpu_cost_ns, 576);  // only the wait began while the GPU was at work
+  EXPECT_DOUBLE_EQ(cost.Percent(), 100.0 * 2989 / 200'000);
+  EXPECT_DOUBLE_EQ(cost.GpuPercent(), 100.0 * 576 / 60'000);
+}
+
+TEST(RecordingCost, CallsWithinCallsCostOnce) {
+  Maker maker;
+  const uint32_t outer = maker.AddCall(0, 10'000, "cudaLaunchKernel");
+  maker.AddInnerCall(1'000, 9'000, "cuLaunchKernel", outer);
+  EXPECT_EQ(EstimateRecordingCost(maker.Finish()).TotalNs(), 678);
+}
+
+// What CUPTI recorded within a call is not estimated again; loading and a full command buffer are not its own.
+TEST(RecordingCost, WhatCuptiRecordedCountsOnce) {
+  Maker maker;
+  maker.AddCall(0, 10'000, "cudaLaunchKernel");
+  maker.AddCall(20'000, 30'000, "cudaLaunchKernel");
+  maker.AddOverhead(1'000, 1'600, kBufferFlush);   // less than the launch: 78 ns remain to be estimated
+  maker.AddOverhead(1'500, 1'700, kBufferFlush);   // 100 ns of it are new
+  maker.AddOverhead(21'000, 26'000, kBufferFlush); // more than the launch
+  maker.AddOverhead(40'000, 41'000, kBufferFlush); // outside of calls
+  maker.AddOverhead(3'000, 9'000, kOverheadLazyLoading);
+  maker.AddOverhead(3'000, 9'000, kOverheadCommandBufferFull);
+  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  ASSERT_EQ(cost.threads.size(), 1u);
+  EXPECT_EQ(cost.threads[0].cupti_ns, 700 + 5'000 + 1'000);
+  EXPECT_EQ(cost.threads[0].calls_ns, 0);  // 678 - 700 and 678 - 5000: nothing is left
+}
+
+TEST(RecordingCost, TheThreadWithTheMostDecides) {
+  Maker maker;
+  const uint32_t other = maker.AddThread(0, 2, "loader");
+  maker.AddCall(0, 1'000, "cudaLaunchKernel");
+  maker.AddCall(99'000, 100'000, "cudaLaunchKernel");
+  maker.AddRange(0, 1'000'000, "load", other);
+  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  ASSERT_EQ(cost.threads.size(), 2u);
+  EXPECT_EQ(cost.TotalNs(), 2 * 678 + 120);
+  EXPECT_EQ(cost.LargestNs(), 2 * 678);
+  EXPECT_DOUBLE_EQ(cost.Percent(), 100.0 * 2 * 678 / 100'000);
+}
+
+TEST(RecordingCost, PausesBetweenCapturesAreNobodysTime) {
+  Maker maker;
+  maker.AddCapture(0, 10'000);
+  maker.AddCapture(90'000, 100'000);
+  maker.AddCall(0, 1'000, "cudaLaunchKernel");
+  maker.AddCall(99'000, 100'000, "cudaLaunchKernel");
+  maker.AddOverhead(5'000, 50'000, kBufferFlush);
+  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  ASSERT_EQ(cost.threads.size(), 1u);
+  EXPECT_EQ(cost.threads[0].active_ns, 20'000);
+  EXPECT_EQ(cost.threads[0].cupti_ns, 5'000);
+}
+
+TEST(RecordingCost, AFindingFromTenPercentOn) {
+  Maker much, little;
+  for (int64_t i = 0; i < 10; ++i) {
+    much.AddCall(i * 5'000, i * 5'000 + 5'000, "cudaLaunchKernel");
+    little.AddCall(i * 50'000, i * 50'000 + 50'000, "cudaLaunchKernel");
+  }
+  const AnalysisResult found = RunHealth(much.Finish(), {}), fine = RunHealth(little.Finish(), {});
+  EXPECT_NE(FindingOf(found, "health.overhead"), nullptr);
+  EXPECT_EQ(MetricOf(found, "health.overhead_ns"), 6'780);
+  EXPECT_DOUBLE_EQ(MetricOf(found, "health.overhead_percent"), 100.0 * 6'780 / 50'000);
+  EXPECT_EQ(FindingOf(fine, "health.overhead"), nullptr);
+  EXPECT_EQ(IntOf(TableOf(fine, "recording_cost"), 0, "total_ns"), 6'780);
+}
+
+// Starting CUPTI takes long once; it makes no call look longer than it is.
+TEST(RecordingCost, StartUpAloneIsNoFinding) {
+  Maker maker;
+  maker.AddCall(0, 100'000'000, "cudaFree");
+  maker.AddOverhead(1'000, 60'000'000, kBufferFlush);
+  const AnalysisResult result = RunHealth(maker.Finish(), {});
+  EXPECT_GT(MetricOf(result, "health.overhead_percent"), 59);
+  EXPECT_EQ(FindingOf(result, "health.overhead"), nullptr);
+}
+
+}  // namespace
+}  // namespace gprof::test
