@@ -80,6 +80,7 @@ Series::Series(std::vector<SeriesProgram> programs, const SeriesOptions& options
     program.file.command = program.launch.command;
     program.file.planned_runs = options_.runs;
     program.file.planned_warm_ups = options_.warm_ups;
+    CheckProgramOf(program.launch);
   }
   RefuseExistingFiles();
 }
@@ -144,7 +145,10 @@ bool Series::RunRound(uint32_t number, bool is_warm_up) {
 bool Series::RunOne(SeriesProgram* program, uint32_t number, bool is_warm_up) {
   RecoverEarlierRuns();
   input_.Rewind();
-  LaunchResult end = RunTraced(OptionsFor(*program, number, is_warm_up));
+  LaunchOptions options = OptionsFor(*program, number, is_warm_up);
+  const bool has_warned = order_ >= programs_.size();
+  if (has_warned) options.warn = [](const std::string&) {};
+  LaunchResult end = RunTraced(options);
   RecordedRun run;
   run.trace = end.trace_path;
   run.is_warm_up = is_warm_up;

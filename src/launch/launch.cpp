@@ -136,6 +136,11 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
 
 }  // namespace
 
+void CheckProgramOf(const LaunchOptions& options) {
+  const Environment environment(environ, options, FindTracer());
+  CheckProgram(options.command.front(), environment.Get("PATH"));
+}
+
 LaunchResult RunTraced(const LaunchOptions& options) {
   if (options.command.empty()) throw Error(ExitCode::kLaunchFailed, "no program to run");
   const std::string tracer = FindTracer();

@@ -82,6 +82,9 @@ struct LaunchResult {
   int64_t wall_ns = 0;  // from the start of the program to its end
 };
 
+// Throws the Error that RunTraced would begin with, where the program or the tracer cannot be found.
+void CheckProgramOf(const LaunchOptions& options);
+
 // Everything that can be refused is refused, by Error, before the program starts and before an old trace is touched.
 LaunchResult RunTraced(const LaunchOptions& options);
 

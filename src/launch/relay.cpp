@@ -157,15 +157,12 @@ void RestoreInheritedSignals() {
 }
 
 int SettleSignals() {
-  // Only what a relay has blocked can have waited.
-  sigset_t waiting;
-  sigprocmask(SIG_BLOCK, nullptr, &waiting);
-  for (int signal = 1; signal < NSIG; ++signal) {
-    if (sigismember(&InheritedSignals().mask, signal) == 1) sigdelset(&waiting, signal);
-  }
+  sigset_t taken;
+  sigemptyset(&taken);
+  for (const int signal : kTaken) sigaddset(&taken, signal);
   int stop_signal = 0;
   const timespec now = {0, 0};
-  for (int signal = 0; (signal = sigtimedwait(&waiting, nullptr, &now)) > 0;) {
+  for (int signal = 0; (signal = sigtimedwait(&taken, nullptr, &now)) > 0;) {
     if (IsStopping(signal)) stop_signal = signal;
     if (signal == SIGTSTP) SleepStopped();
   }

@@ -24,5 +24,21 @@ TEST(ExpandPattern, RefusesTheRest) {
   }
 }
 
+TEST(WithNumber, LeavesEverythingElseAlone) {
+  EXPECT_EQ(WithNumber("run-%n.trace", "03"), "run-03.trace");
+  EXPECT_EQ(WithNumber("%n%n", "1"), "11");
+  EXPECT_EQ(WithNumber("%%n-%p-%q{n}-%h", "1"), "%%n-%p-%q{n}-%h");
+  EXPECT_EQ(WithNumber("%%%n%", "1"), "%%1%");
+  EXPECT_EQ(WithNumber("", "1"), "");
+}
+
+TEST(RefuseExisting, WhatCannotOrMayNotBeReplaced) {
+  EXPECT_NO_THROW(RefuseExisting("/nonexistent/run.trace", false));
+  EXPECT_THROW(RefuseExisting("/proc/self/status", false), Error);
+  EXPECT_NO_THROW(RefuseExisting("/proc/self/status", true));
+  EXPECT_THROW(RefuseExisting("/proc/self", true), Error);
+  EXPECT_THROW(RefuseExisting("/dev/null", true), Error);
+}
+
 }  // namespace
 }  // namespace gprof
