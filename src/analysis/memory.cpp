@@ -231,7 +231,7 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   result.tables.push_back(ManagedTable(managed));
   AddChurnFindings(trace, churn, input.shared().window_ns(), &result.findings);
   AddGrowthFindings(trace, growth, &result.findings);
-  AddLeakFinding(trace, use, &result.findings);
+  if (growth.sites.empty()) AddLeakFinding(trace, use, &result.findings);  // which has said it already, and worse
   AddManagedFindings(input.shared(), managed, &result.findings);
   RankFindings(&result.findings);
   // Without a finding the table is what any program does.

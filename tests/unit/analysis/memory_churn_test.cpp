@@ -89,7 +89,8 @@ TEST(MemoryChurn, IsSeenInTheCallsAloneAndSaysWhatIsMissing) {
 TEST(MemoryChurn, OfAPoolHasAnotherAdvice) {
   Churning c;
   c.Steps(20, "cudaMallocAsync", "cudaFreeAsync");
-  const Finding* finding = FindingOf(c.Run(), "memory.churn");
+  const AnalysisResult result = c.Run();
+  const Finding* finding = FindingOf(result, "memory.churn");
   ASSERT_NE(finding, nullptr);
   EXPECT_NE(finding->message.find("memory of a pool"), std::string::npos);
   EXPECT_NE(finding->advice.find("cudaMemPoolAttrReleaseThreshold"), std::string::npos);
@@ -155,6 +156,22 @@ TEST(MemoryChurn, KnowsCallsByTheirNames) {
   }
   EXPECT_TRUE(IsAllocation("cudaHostAlloc"));
   EXPECT_FALSE(IsAllocation("cudaFreeAsync"));
+}
+
+// Four blocks of 3 MiB that stay, and one of 2 MiB that a pool gives out six times, on an H200.
+TEST(MemoryChurn, OfARecordedTrace) {
+  const Trace trace = LoadTrace(std::string(GPROF_SOURCE_DIR) + "/tests/data/memory.trace");
+  const AnalysisResult result = RunMemory(trace, {});
+  EXPECT_EQ(MetricOf(result, "memory.peak_bytes"), 4 * 3145728 + 2097152);
+  EXPECT_EQ(MetricOf(result, "memory.churn_count"), 5);
+  EXPECT_EQ(MetricOf(result, "memory.churn_ns"),
+            13630 + 3471 + 4128 + 2287 + 3288 + 1953 + 3300 + 1963 + 3231 + 5998);
+  EXPECT_EQ(MetricOf(result, "memory.growth_bytes"), 0);
+  EXPECT_EQ(FindingOf(result, "memory.leaked"), nullptr);
+  const Table& over_time = TableOf(result, "memory_over_time");
+  EXPECT_EQ(IntOf(over_time, over_time.rows.size() - 1, "bytes"), 0);
+  EXPECT_EQ(SumOf(over_time, "allocations"), 10);
+  EXPECT_EQ(SumOf(over_time, "frees"), 10);
 }
 
 TEST(MemoryGrowth, IsWhatStepsKeep) {
