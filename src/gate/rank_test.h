@@ -1,5 +1,5 @@
-// Tests and estimates that use only the order of the samples, so that they hold for any shape of noise: Mann–Whitney and
-// Wilcoxon's signed ranks, each with the shift that belongs to it (Hodges–Lehmann) and its interval.
+// Tests and estimates that use only the order of the samples, so that they hold for any shape of noise: Mann–Whitney
+// and Wilcoxon's signed ranks, each with the shift that belongs to it (Hodges–Lehmann) and its interval.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ RankTest SignedRankTest(std::span<const double> differences);
 
 struct ShiftInterval {
   double low = 0, high = 0;
-  double risk = 0.5;          // that the true value lies below `low`; the same for above `high`
+  double risk = 0.5;  // that the true value lies below `low`; the same for above `high`
 };
 
 // How far the second set lies from the first: the differences that a shift can be told by, and how much each weighs.
@@ -32,8 +32,8 @@ class Shift {
   static Shift OfSets(std::span<const double> base, std::span<const double> now);  // neither is empty
   static Shift OfPairs(std::span<const double> differences);                       // not empty
 
-  double Estimate() const;    // Hodges–Lehmann
-  // The narrowest interval whose risk is at most `risk`. Too few values for that: the widest there is, with its own risk.
+  double Estimate() const;  // Hodges–Lehmann
+  // The narrowest interval whose risk is at most `risk`; of too few values for that, the widest, with its own risk.
   ShiftInterval IntervalAt(double risk) const;
 
  private:

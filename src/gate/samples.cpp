@@ -28,8 +28,8 @@ constexpr uint32_t kMostRunsToAskFor = 1000;
 struct Judged {
   RankTest test;
   ShiftInterval shown, ruled_out;
-  double relevant = 0;           // effects that count, in the unit of the figure
-  double margin = 0;             // what "same" may leave open
+  double relevant = 0;  // effects that count, in the unit of the figure
+  double margin = 0;    // what "same" may leave open
   bool is_paired = false;
 };
 
@@ -117,10 +117,10 @@ SampleComparison CompareExactly(std::span<const double> base, std::span<const do
   };
   const bool base_varies = Range(base) > 0, new_varies = Range(now) > 0;
   if (base_varies || new_varies) {
-    result.evidence = fmt::format(
-        "{}{}{}: this count is not deterministic in this program, so that one difference proves nothing",
-        base_varies ? varying(base, "base") : "", base_varies && new_varies ? " and " : "",
-        new_varies ? varying(now, "new") : "");
+    result.evidence =
+        fmt::format("{}{}{}: this count is not deterministic in this program, so that one difference proves nothing",
+                    base_varies ? varying(base, "base") : "", base_varies && new_varies ? " and " : "",
+                    new_varies ? varying(now, "new") : "");
     return result;
   }
   result.shift_low = result.shift_high = result.ruled_out_below = result.ruled_out_above = result.shift;
@@ -173,8 +173,8 @@ std::string Needed(const SampleComparison& result, const SampleRules& rules) {
 
 std::string Evidence(const SampleComparison& result, const Judged& judged, const SampleRules& rules) {
   const double base = result.base_median;
-  std::string text = fmt::format("{}{}: {}", Sizes(result), judged.is_paired ? " in pairs" : "",
-                                 Signed(result.shift, base));
+  std::string text =
+      fmt::format("{}{}: {}", Sizes(result), judged.is_paired ? " in pairs" : "", Signed(result.shift, base));
   if (result.base_count == 1 && result.new_count == 1) return text + ", spread unknown" + Needed(result, rules);
   if (result.shift_low == 0 && result.shift_high == 0) return Sizes(result) + ": no difference";
   if (result.change == Change::kSame) {
@@ -211,13 +211,13 @@ SampleComparison Judge(std::span<const double> base, std::span<const double> now
   result.change = Decide(result, judged, rules);
   if (result.change == Change::kChanged) result.change = Direction(result.shift, rules.better);
   if (result.change == Change::kInconclusive) result.runs_needed = RunsNeeded(result, judged, rules);
-  result.evidence = Evidence(result, judged, rules) + RunsApart(base, "base", judged.margin) +
-                    RunsApart(now, "new", judged.margin);
+  result.evidence =
+      Evidence(result, judged, rules) + RunsApart(base, "base", judged.margin) + RunsApart(now, "new", judged.margin);
   return result;
 }
 
-// Pairs lose where nothing drifts: a disturbed run spoils its pair. The sums of pairs say whether something does without
-// a look at their differences, so that choosing the test by them does not make it alarm more often.
+// Pairs lose where nothing drifts: a disturbed run spoils its pair. The sums of pairs say whether something does
+// without a look at their differences, so that choosing the test by them does not make it alarm more often.
 bool Drift(std::span<const double> base, std::span<const double> now) {
   std::vector<double> sums;
   for (std::size_t i = 0; i < base.size(); ++i) sums.push_back(base[i] + now[i]);

@@ -129,7 +129,7 @@ TEST(SignedRank, TheApproximationContinuesTheExactTest) {
 
 TEST(Shift, IsTheMedianOfAllDifferences) {
   const Shift shift = Shift::OfSets(Values{1, 2, 100}, Values{11, 12, 13});
-  EXPECT_EQ(shift.Estimate(), 10);  // -89 -88 -87 9 10 10 11 11 12
+  EXPECT_EQ(shift.Estimate(), 10);                             // -89 -88 -87 9 10 10 11 11 12
   EXPECT_EQ(Shift::OfPairs(Values{1, 2, 9}).Estimate(), 3.5);  // means 1 1.5 2 5 5.5 9
 }
 

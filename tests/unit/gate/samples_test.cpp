@@ -51,9 +51,10 @@ TEST(Samples, FiveRunsEachShowAChange) {
   EXPECT_LT(result.shift_low, 10);
   EXPECT_GT(result.shift_high, 10);
   EXPECT_NEAR(result.confidence, 1 - 8.0 / 252, 1e-12);
-  EXPECT_EQ(result.evidence,
-            "5 and 5 runs: +10.0% (96% sure of +8.0% to +12.1%), p = 0.008, a new run is larger than a base run in 100% "
-            "of all pairs");
+  EXPECT_EQ(
+      result.evidence,
+      "5 and 5 runs: +10.0% (96% sure of +8.0% to +12.1%), p = 0.008, a new run is larger than a base run in 100% "
+      "of all pairs");
 }
 
 TEST(Samples, TheBetterDirectionDecides) {
@@ -165,9 +166,10 @@ TEST(Counts, AreComparedExactly) {
 TEST(Counts, ThatVaryAmongRunsOfOneSetAreNotDeterministic) {
   const SampleComparison result = CompareCounts({1200, 1201, 1200}, {1300, 1300, 1300});
   EXPECT_EQ(result.change, Change::kInconclusive);
-  EXPECT_EQ(result.evidence,
-            "1,200 to 1,201 among the base runs: this count is not deterministic in this program, so that one difference "
-            "proves nothing");
+  EXPECT_EQ(
+      result.evidence,
+      "1,200 to 1,201 among the base runs: this count is not deterministic in this program, so that one difference "
+      "proves nothing");
   EXPECT_EQ(CompareCounts({1200, 1201}, {1200, 1201}).change, Change::kInconclusive);
 }
 

@@ -12,12 +12,12 @@ namespace gprof {
 
 enum class Noise : uint8_t {
   kNormal,
-  kLogNormal,     // skewed: slow runs are further away than fast ones
-  kOutliers,      // one run in 20 is disturbed and takes up to 50 % longer
-  kHeavyTails,    // Student's t with 2 degrees of freedom: no variance at all
-  kClockStates,   // half of the runs at a lower clock, three spreads slower
-  kQuantized,     // whole steps of one spread: many ties
-  kDrift,         // normal, and the machine gets slower by five spreads in the course of the experiment
+  kLogNormal,    // skewed: slow runs are further away than fast ones
+  kOutliers,     // one run in 20 is disturbed and takes up to 50 % longer
+  kHeavyTails,   // Student's t with 2 degrees of freedom: no variance at all
+  kClockStates,  // half of the runs at a lower clock, three spreads slower
+  kQuantized,    // whole steps of one spread: many ties
+  kDrift,        // normal, and the machine gets slower by five spreads in the course of the experiment
 };
 inline constexpr Noise kAllNoises[] = {Noise::kNormal,      Noise::kLogNormal, Noise::kOutliers, Noise::kHeavyTails,
                                        Noise::kClockStates, Noise::kQuantized, Noise::kDrift};
@@ -27,7 +27,7 @@ std::string_view NameOf(Noise noise);
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
-  double Uniform();   // 0 < x < 1
+  double Uniform();  // 0 < x < 1
   double Normal();
 
  private:

@@ -1,9 +1,11 @@
-// How often the judge of samples is wrong, and how often it says that it cannot tell. docs/statistics.md has the tables.
+// How often the judge of samples is wrong, and how often it cannot tell. docs/statistics.md has the tables.
 #include "series.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace gprof {
 namespace {
@@ -15,11 +17,11 @@ struct Plan {
 };
 constexpr Plan kPlans[] = {{3, 500, 13}, {5, 4000, 61}, {7, 2000, 35}, {10, 1000, 21}, {20, 300, 10}};
 
-void ExpectFewFalseAlarms(double spread, bool is_paired) {
+void ExpectFewFalseAlarms(std::span<const Noise> noises, bool is_paired) {
   uint32_t trials = 0, alarms = 0;
-  for (const Noise noise : kAllNoises) {
+  for (const Noise noise : noises) {
     for (const auto& [runs, trials_of_row, most_alarms] : kPlans) {
-      const Rates rates = Repeat({noise, runs, spread, 0, is_paired}, trials_of_row, 1);
+      const Rates rates = Repeat({noise, runs, 0.02, 0, is_paired}, trials_of_row, 1);
       EXPECT_LE(rates.regressed + rates.improved, most_alarms) << NameOf(noise) << ", " << runs << " runs";
       trials += rates.trials;
       alarms += rates.regressed + rates.improved;
@@ -28,56 +30,58 @@ void ExpectFewFalseAlarms(double spread, bool is_paired) {
   EXPECT_LE(100 * alarms, trials);
 }
 
-Rates Identical(Noise noise, uint32_t runs, double spread) {
-  return Repeat({noise, runs, spread, 0}, 2000, 2);
+double PercentSame(Noise noise, uint32_t runs, double spread) {
+  const Rates rates = Repeat({noise, runs, spread, 0}, 1000, 2);
+  return rates.Percent(rates.same);
 }
 
+// Of 1,500 trials 95 % are 1,425.
 Rates Slower(double effect, uint32_t runs, Noise noise = Noise::kNormal, bool is_paired = false) {
-  return Repeat({noise, runs, 0.02, effect, is_paired}, 2000, 3);
+  return Repeat({noise, runs, 0.02, effect, is_paired}, 1500, 3);
 }
 
 TEST(FalseAlarms, AreAtMostOnePercentOfIdenticalBuilds) {
-  ExpectFewFalseAlarms(0.02, false);
+  ExpectFewFalseAlarms(kAllNoises, false);
 }
 
 TEST(FalseAlarms, AreAtMostOnePercentOfIdenticalBuildsRunInPairs) {
-  ExpectFewFalseAlarms(0.02, true);
+  ExpectFewFalseAlarms(std::array{Noise::kNormal, Noise::kClockStates, Noise::kDrift}, true);
 }
 
 TEST(FalseAlarms, IdenticalBuildsAreTheSame) {
   for (const Noise noise : {Noise::kNormal, Noise::kLogNormal, Noise::kQuantized}) {
-    EXPECT_GE(Identical(noise, 5, 0.01).same, 1980u) << NameOf(noise);
-    EXPECT_GE(Identical(noise, 5, 0.02).same, 1840u) << NameOf(noise);
-    EXPECT_GE(Identical(noise, 10, 0.02).same, 1920u) << NameOf(noise);
+    EXPECT_GE(PercentSame(noise, 5, 0.01), 99) << NameOf(noise);
+    EXPECT_GE(PercentSame(noise, 5, 0.02), 92) << NameOf(noise);
+    EXPECT_GE(PercentSame(noise, 10, 0.02), 96) << NameOf(noise);
   }
-  EXPECT_GE(Identical(Noise::kOutliers, 5, 0.01).same, 1880u);
+  EXPECT_GE(PercentSame(Noise::kOutliers, 5, 0.01), 94);
 }
 
 TEST(Power, TenPercentAreFoundWithFiveRuns) {
   for (const Noise noise : {Noise::kNormal, Noise::kLogNormal, Noise::kQuantized, Noise::kClockStates}) {
-    EXPECT_GE(Slower(0.10, 5, noise).regressed, 1900u) << NameOf(noise);
-    EXPECT_GE(Slower(-0.10, 5, noise).improved, 1900u) << NameOf(noise);
+    EXPECT_GE(Slower(0.10, 5, noise).regressed, 1425u) << NameOf(noise);
+    EXPECT_GE(Slower(-0.10, 5, noise).improved, 1425u) << NameOf(noise);
   }
 }
 
 TEST(Power, FivePercentAreFoundWithTenRuns) {
   for (const Noise noise : {Noise::kNormal, Noise::kLogNormal, Noise::kQuantized}) {
-    EXPECT_GE(Slower(0.05, 10, noise).regressed, 1900u) << NameOf(noise);
-    EXPECT_GE(Slower(-0.05, 10, noise).improved, 1900u) << NameOf(noise);
+    EXPECT_GE(Slower(0.05, 10, noise).regressed, 1425u) << NameOf(noise);
+    EXPECT_GE(Slower(-0.05, 10, noise).improved, 1425u) << NameOf(noise);
   }
 }
 
 TEST(Power, PairsFindThemUnderDriftToo) {
-  EXPECT_GE(Slower(0.05, 10, Noise::kDrift, true).regressed, 1900u);
-  EXPECT_LE(Slower(0.05, 10, Noise::kDrift, false).regressed, 1400u);  // which is what pairs are for
-  EXPECT_GE(Slower(0.05, 10, Noise::kNormal, true).regressed, 1900u);
+  EXPECT_GE(Slower(0.05, 10, Noise::kDrift, true).regressed, 1425u);
+  EXPECT_LE(Slower(0.05, 10, Noise::kDrift, false).regressed, 1050u);  // which is what pairs are for
+  EXPECT_GE(Slower(0.05, 10, Noise::kNormal, true).regressed, 1425u);
 }
 
 TEST(Power, WhatSameRulesOutIsSeldomThere) {
   // A change of just 5 % is called the same in one case of ten at most (`missed`), whatever the number of runs.
   for (const uint32_t runs : {3u, 5u, 10u}) {
     for (const Noise noise : {Noise::kNormal, Noise::kLogNormal, Noise::kOutliers, Noise::kHeavyTails}) {
-      EXPECT_LE(Slower(0.05, runs, noise).same, 200u) << NameOf(noise) << ", " << runs << " runs";
+      EXPECT_LE(Slower(0.05, runs, noise).same, 150u) << NameOf(noise) << ", " << runs << " runs";
     }
     EXPECT_EQ(Slower(0.10, runs).same, 0u);
   }
