@@ -42,6 +42,9 @@ constexpr Relation kRelations[] = {
     {"sync.drains", "idle.sync"},
     {"sync.site", "sync.drains"},
     {"sync.implied", "idle.memory"},
+    {"memory.churn", "idle.memory"},
+    {"memory.churn", "sync.implied"},
+    {"streams.event_waits", "idle.dependency"},
     // A fault moves pages.
     {"memory.page_faults", "memory.migrations"},
     {"memory.page_faults", "idle.memory"},
@@ -51,7 +54,16 @@ constexpr Relation kRelations[] = {
     {"critical.kernel", "occupancy.tail"},
 };
 
-bool AreRelated(std::string_view a, std::string_view b) {
+// Slow steps name what they had beyond the others: "idle: host +3.00 ms".
+bool IsSlowBy(const Finding& steps, const Finding& idle) {
+  constexpr std::string_view kIdle = "idle.";
+  return (steps.id == "steps.outliers" || steps.id == "steps.trend") && idle.id.starts_with(kIdle) &&
+         steps.message.find("idle: " + idle.id.substr(kIdle.size())) != std::string::npos;
+}
+
+bool AreRelated(const Finding& first, const Finding& second) {
+  const std::string_view a = first.id, b = second.id;
+  if (IsSlowBy(first, second) || IsSlowBy(second, first)) return true;
   return std::any_of(std::begin(kRelations), std::end(kRelations), [&](const Relation& relation) {
     return (relation.a == a && relation.b == b) || (relation.a == b && relation.b == a);
   });
@@ -62,7 +74,7 @@ std::vector<const Finding*> FindLeaders(const std::vector<Finding>& findings) {
   std::vector<const Finding*> leaders(findings.size(), nullptr);
   for (std::size_t i = 0; i < findings.size(); ++i) {
     for (std::size_t above = 0; above < i && findings[i].gain_ns > 0 && leaders[i] == nullptr; ++above) {
-      if (leaders[above] == nullptr && AreRelated(findings[above].id, findings[i].id)) leaders[i] = &findings[above];
+      if (leaders[above] == nullptr && AreRelated(findings[above], findings[i])) leaders[i] = &findings[above];
     }
   }
   return leaders;
