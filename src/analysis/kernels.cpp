@@ -37,6 +37,18 @@ int64_t CountLaunches(const Trace& trace) {
   return launches;
 }
 
+// Programs that make kernels by the thousand would drown everything else in metrics.
+constexpr uint32_t kMostKernelsWithMetrics = 10'000;
+
+void AddKernelMetrics(const KernelGroups& kernels, const std::vector<Statistics>& times, AnalysisResult* result) {
+  for (uint32_t i = 0; i < std::min(kernels.size(), kMostKernelsWithMetrics); ++i) {
+    const std::string scope = "kernel:" + kernels.Name(i);
+    AddMetric(result, "kernels.count", times[i].count, scope);
+    AddMetric(result, "kernels.total_ns", times[i].total, scope);
+    AddMetric(result, "kernels.median_ns", times[i].median, scope);
+  }
+}
+
 }  // namespace
 
 AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& options) {
@@ -68,6 +80,7 @@ AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& opt
   AddMetric(&result, "kernels.distinct", kernels.size());
   AddMetric(&result, "launches.count", CountLaunches(trace));
   AddMetric(&result, "graphs.launches", graphs);
+  AddKernelMetrics(kernels, times, &result);
   return result;
 }
 

@@ -13,6 +13,7 @@ constexpr Better kLower = Better::kLower, kHigher = Better::kHigher, kNeither = 
 constexpr bool kExact = true, kTimed = false;
 
 constexpr MetricInfo kCatalogue[] = {
+    {"run.wall_ns", kNs, kLower, kTimed, "from the first to the last record, what was not selected included"},
     {"gpu.window_ns", kNs, kLower, kTimed,
      "from the first to the last GPU operation, less pauses between captures, summed over the GPUs"},
     {"gpu.busy_ns", kNs, kLower, kTimed, "part of the window with a kernel, copy or fill running"},
