@@ -19,6 +19,20 @@ Verdict WorseOf(Verdict a, Verdict b) {
   return rank(a) < rank(b) ? b : a;
 }
 
+std::string_view VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "pass";
+    case Verdict::kWarn:
+      return "warn";
+    case Verdict::kFail:
+      return "fail";
+    case Verdict::kInconclusive:
+      break;
+  }
+  return "inconclusive";
+}
+
 ExitCode ExitCodeOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kPass:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gate/measurement.h"
@@ -41,6 +42,9 @@ struct CheckResult {
 
 // A failure before what nobody can tell, that before a warning, that before a pass.
 Verdict WorseOf(Verdict a, Verdict b);
+
+// "pass", "warn", "fail", "inconclusive": as documents have it.
+std::string_view VerdictName(Verdict verdict);
 
 // 0 pass and warn, 1 fail, 4 inconclusive.
 ExitCode ExitCodeOf(Verdict verdict);

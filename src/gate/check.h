@@ -1,0 +1,20 @@
+// Holds runs against a budget.
+#pragma once
+
+#include "gate/budget.h"
+#include "gate/measurement.h"
+#include "gate/verdict.h"
+
+namespace gprof {
+
+struct CheckOptions {
+  bool ignores_fingerprint = false;  // judge times although the runs were made with different things
+};
+
+// Throws Error(kUsage) where a rule needs a baseline and there is none. `baseline` may be nullptr.
+CheckResult Check(const Budget& budget, const RunSet& runs, const RunSet* baseline, const CheckOptions& options = {});
+
+// One line for the end of every output: "FAIL: 2 of 14 rules failed: gpu.idle_percent, memcpy.pageable_bytes".
+std::string VerdictLine(const CheckResult& result);
+
+}  // namespace gprof

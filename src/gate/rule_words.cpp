@@ -1,0 +1,164 @@
+#include "gate/rule_words.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "gate/value_text.h"
+#include "gprof/error.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::string_view kOperators = "<>=!";
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+const MetricInfo& RequireMetric(std::string_view id) {
+  if (const MetricInfo* info = FindMetric(id)) return *info;
+  std::vector<std::string> ids;
+  for (const MetricInfo& info : MetricCatalogue()) ids.emplace_back(info.id);
+  const std::string nearest = Nearest(id, ids);
+  throw Error(ExitCode::kUsage, "there is no figure '" + Printable(id) + "'",
+              nearest.empty() ? "docs/metrics.md lists them" : "did you mean " + nearest + "?");
+}
+
+bool IsPerKernel(std::string_view id) {
+  return id == "kernels.count" || id == "kernels.total_ns" || id == "kernels.median_ns";
+}
+
+void CheckScope(const MetricInfo& info, std::string_view scope) {
+  const std::string id(info.id);
+  if (scope.empty()) {
+    if (info.id != "kernels.median_ns") return;
+    throw Error(ExitCode::kUsage, id + " is a figure of one kernel", "write " + id + "@kernel:NAME; * is wild");
+  }
+  const std::string_view noun = ScopeNoun(scope);
+  if (noun.empty()) {
+    throw Error(ExitCode::kUsage, "'@" + Printable(scope) + "' is no part of a run",
+                "there is @gpu0, @nvtx:PATH and @kernel:NAME; * and ? are wild");
+  }
+  if (noun == "NVTX range" && !info.id.starts_with("nvtx.")) {
+    throw Error(ExitCode::kUsage, id + " is no figure of NVTX ranges",
+                "of ranges there is nvtx.ranges, total_ns, self_ns, gpu_busy_ns, gpu_idle_ns, kernels and payload_bytes");
+  }
+  if (noun == "kernel" && !IsPerKernel(info.id)) {
+    throw Error(ExitCode::kUsage, id + " is no figure of single kernels",
+                "of kernels there is kernels.count, kernels.total_ns and kernels.median_ns");
+  }
+}
+
+std::string_view SignOf(RuleKind kind) {
+  switch (kind) {
+    case RuleKind::kAtMost:
+      return "<=";
+    case RuleKind::kBelow:
+      return "<";
+    case RuleKind::kAtLeast:
+      return ">=";
+    case RuleKind::kAbove:
+      return ">";
+    case RuleKind::kEqual:
+      return "=";
+    case RuleKind::kNotEqual:
+      return "!=";
+    case RuleKind::kMaxIncrease:
+      return "<= baseline +";
+    case RuleKind::kMaxDecrease:
+      break;
+  }
+  return ">= baseline -";
+}
+
+// The rule that says that `figure operation limit` must not be.
+std::optional<RuleKind> OppositeOf(std::string_view operation) {
+  constexpr std::pair<std::string_view, RuleKind> kKinds[] = {
+      {">", RuleKind::kAtMost}, {">=", RuleKind::kBelow},    {"<", RuleKind::kAtLeast}, {"<=", RuleKind::kAbove},
+      {"=", RuleKind::kNotEqual}, {"==", RuleKind::kNotEqual}, {"!=", RuleKind::kEqual}};
+  for (const auto& [word, kind] : kKinds) {
+    if (word == operation) return kind;
+  }
+  return std::nullopt;
+}
+
+void ReadLimit(std::string_view text, Rule* rule) {
+  constexpr std::string_view kBaseline = "baseline";
+  const auto fail = [&] {
+    throw Error(ExitCode::kUsage, "'" + Printable(text) + "' is no limit for " + std::string(rule->info->id),
+                "wanted: " + std::string(ValueForms(rule->info->unit)) + ", or baseline + 5%");
+  };
+  if (!text.starts_with(kBaseline)) {
+    rule->limit = ReadValue(text, rule->info->unit);
+    return rule->limit ? void() : fail();
+  }
+  const std::string_view rest = Trimmed(text.substr(kBaseline.size()));
+  const bool is_upper = rule->kind == RuleKind::kAtMost, is_lower = rule->kind == RuleKind::kAtLeast;
+  const char sign = rest.empty() ? '+' : rest.front();
+  if ((!is_upper || sign != '+') && (!is_lower || (sign != '-' && !rest.empty()))) fail();
+  const std::string_view difference = rest.empty() ? "0%" : Trimmed(rest.substr(1));
+  rule->kind = is_upper ? RuleKind::kMaxIncrease : RuleKind::kMaxDecrease;
+  rule->share = ReadShare(difference);
+  if (!rule->share) rule->limit = ReadValue(difference, rule->info->unit);
+  if (rule->share.value_or(0) < 0 || rule->limit.value_or(0) < 0 || (!rule->share && !rule->limit)) fail();
+}
+
+}  // namespace
+
+std::string_view ScopeNoun(std::string_view scope) {
+  if (scope.starts_with("nvtx:") && scope.size() > 5) return "NVTX range";
+  if (scope.starts_with("kernel:") && scope.size() > 7) return "kernel";
+  const bool is_gpu = scope.starts_with("gpu") && scope.size() > 3 &&
+                      scope.find_first_not_of("0123456789*?", 3) == std::string_view::npos;
+  return is_gpu ? "GPU" : "";
+}
+
+Rule RuleFor(std::string_view figure) {
+  const std::size_t at = figure.find('@');
+  Rule rule;
+  rule.info = &RequireMetric(figure.substr(0, at));
+  if (at != std::string_view::npos) {
+    rule.scope = figure.substr(at + 1);
+    if (rule.scope.empty()) throw Error(ExitCode::kUsage, "nothing follows the @ of '" + Printable(figure) + "'");
+  }
+  CheckScope(*rule.info, rule.scope);
+  MatchesScope(rule.scope, "kernel:x");  // throws for what is no regular expression
+  return rule;
+}
+
+Rule ParseCondition(const std::string& text, const std::string& option) {
+  try {
+    // Names of kernels have < and > in them, so the last operator is the one that counts.
+    const std::size_t last = text.find_last_of(kOperators);
+    if (last == std::string::npos || last == 0) {
+      throw Error(ExitCode::kUsage, "there is no comparison in it", "write for example " + option + " 'gpu.idle_percent > 20'");
+    }
+    const std::size_t first = kOperators.find(text[last - 1]) != std::string_view::npos ? last - 1 : last;
+    Rule rule = RuleFor(Trimmed(std::string_view(text).substr(0, first)));
+    const std::string operation = text.substr(first, last + 1 - first);
+    const std::optional<RuleKind> kind = OppositeOf(operation);
+    if (!kind) throw Error(ExitCode::kUsage, "'" + operation + "' is no comparison", "there is > >= < <= == and !=");
+    rule.kind = *kind;
+    ReadLimit(Trimmed(std::string_view(text).substr(last + 1)), &rule);
+    return rule;
+  } catch (const Error& error) {
+    throw Error(ExitCode::kUsage, option + " '" + Printable(text) + "': " + error.what(), error.hint());
+  }
+}
+
+std::string TextOf(const Rule& rule, const std::string& scope) {
+  std::string text(rule.info->id);
+  if (!scope.empty()) text += "@" + scope;
+  text += " " + std::string(SignOf(rule.kind)) + " ";
+  if (!rule.NeedsBaseline()) return text + FormatValue(*rule.limit, rule.info->unit);
+  if (rule.share) text += FormatValue(100 * *rule.share, Unit::kPercent);
+  if (rule.limit) text += (rule.share ? " and " : "") + FormatValue(*rule.limit, rule.info->unit);
+  return text;
+}
+
+}  // namespace gprof
