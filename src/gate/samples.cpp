@@ -125,6 +125,7 @@ SampleComparison CompareExactly(std::span<const double> base, std::span<const do
   }
   result.shift_low = result.shift_high = result.ruled_out_below = result.ruled_out_above = result.shift;
   result.confidence = 1;
+  result.ruled_out_risk = 0;
   result.effect = result.shift > 0 ? 1 : result.shift < 0 ? 0 : 0.5;
   result.p_value = result.shift == 0 ? 1 : 0;
   result.change = result.shift == 0 ? Change::kSame : Direction(result.shift, rules.better);
@@ -157,7 +158,7 @@ Change Decide(const SampleComparison& result, const Judged& judged, const Sample
   if (counts && result.p_value <= rules.false_alarms) return Change::kChanged;
   // Few runs cannot prove what they plainly hint at.
   const bool is_hint = counts && (result.p_value < kHint || judged.test.is_separated);
-  const bool is_within = judged.ruled_out.risk <= rules.missed && judged.ruled_out.low >= -judged.margin &&
+  const bool is_within = result.ruled_out_risk <= rules.missed && judged.ruled_out.low >= -judged.margin &&
                          judged.ruled_out.high <= judged.margin;
   return is_within && !is_hint ? Change::kSame : Change::kInconclusive;
 }
@@ -182,7 +183,7 @@ std::string Evidence(const SampleComparison& result, const Judged& judged, const
     return text + fmt::format("{}, {}; a change below {} or above {} is ruled out, each {}",
                               is_too_small_to_count ? ", a difference but too small to count" : "",
                               ShownP(result.p_value), Signed(result.ruled_out_below, base),
-                              Signed(result.ruled_out_above, base), ShownConfidence(1 - judged.ruled_out.risk));
+                              Signed(result.ruled_out_above, base), ShownConfidence(1 - result.ruled_out_risk));
   }
   text += fmt::format(" ({} of {} to {}), {}", ShownConfidence(result.confidence), Signed(result.shift_low, base),
                       Signed(result.shift_high, base), ShownP(result.p_value));
@@ -206,6 +207,7 @@ SampleComparison Judge(std::span<const double> base, std::span<const double> now
   result.confidence = 1 - 2 * judged.shown.risk;
   result.ruled_out_below = judged.ruled_out.low;
   result.ruled_out_above = judged.ruled_out.high;
+  result.ruled_out_risk = judged.ruled_out.risk;
   result.p_value = judged.test.p_value;
   result.effect = judged.test.effect;
   result.change = Decide(result, judged, rules);

@@ -28,11 +28,12 @@ struct SampleComparison {
   double shift = 0;                      // estimate of new - base (Hodges–Lehmann), in the unit of the figure
   double shift_low = 0, shift_high = 0;  // its confidence interval
   double confidence = 0;                 // of that interval: 0.95 or more, less where there are too few runs for it
-  double ruled_out_below = 0;  // changes outside of these are ruled out, each with a risk of `missed`; the same
-  double ruled_out_above = 0;  // as the interval where there are too few runs for that
-  double relative = 0;         // shift / base median; 0 where that is 0
-  double p_value = 1;          // two-sided, Mann–Whitney or signed ranks, exact for small sets
-  double effect = 0.5;         // how often a new run is larger than a base run (common language effect size)
+  double ruled_out_below = 0;            // changes outside of these are ruled out …
+  double ruled_out_above = 0;
+  double ruled_out_risk = 0.5;  // … with this risk each: `missed` or less, more where there are too few runs for it
+  double relative = 0;          // shift / base median; 0 where that is 0
+  double p_value = 1;           // two-sided, Mann–Whitney or signed ranks, exact for small sets
+  double effect = 0.5;          // how often a new run is larger than a base run (common language effect size)
   uint32_t base_count = 0, new_count = 0;
   uint32_t runs_needed = 0;  // of each set for a verdict, guessed from shift and spread; 0: there are enough
   std::string evidence;      // "5 and 5 runs: +3.9% (97% sure of +3.1% to +4.9%), p = 0.008"

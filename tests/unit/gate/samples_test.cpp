@@ -93,6 +93,8 @@ TEST(Samples, TheSameRulesOutWhatItSays) {
   EXPECT_EQ(result.change, Change::kSame);
   EXPECT_GT(result.ruled_out_below, -5);
   EXPECT_LT(result.ruled_out_above, 5);
+  EXPECT_NEAR(result.ruled_out_risk, 19.0 / 252, 1e-12);
+  EXPECT_EQ(CompareSamples(Values{1}, Values{1}, {}).ruled_out_risk, 0.5);
   EXPECT_THAT(result.evidence, HasSubstr("is ruled out, each 92% sure"));
   EXPECT_EQ(CompareSamples(kBase, kBase, {}).change, Change::kSame);
 }
@@ -190,6 +192,15 @@ TEST(Pairs, WithoutDriftOrPairsAreSets) {
   const Values now = {101, 99.5, 100, 100.4, 102};
   EXPECT_EQ(ComparePairs(kBase, now, {}).evidence, CompareSamples(kBase, now, {}).evidence);
   EXPECT_EQ(ComparePairs(kBase, Values{120, 121}, {}).evidence, CompareSamples(kBase, Values{120, 121}, {}).evidence);
+}
+
+TEST(Samples, NeitherOrderNorUnitMatters) {
+  const Values now = {103, 99, 107, 101.5, 104};
+  const SampleComparison result = CompareSamples(kBase, now, {});
+  const SampleComparison other = CompareSamples(Values{102, 99, 100.2, 101, 100}, Values{99, 101.5, 103, 104, 107}, {});
+  EXPECT_EQ(other.evidence, result.evidence);
+  EXPECT_EQ(other.runs_needed, result.runs_needed);
+  EXPECT_EQ(CompareSamples(Times(kBase, 1048576), Times(now, 1048576), {}).evidence, result.evidence);
 }
 
 TEST(Samples, LeastRuns) {
