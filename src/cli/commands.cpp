@@ -24,6 +24,17 @@ constexpr std::array kCommands = {
                 "gprof-cli report run.trace --only idle,kernels --rows 5\n"
                 "gprof-cli report run.trace --format json -o report.json",
                 false, MakeReport},
+    CommandInfo{"check", "hold runs against a performance budget", "TRACE... --budget FILE [options]",
+                "gprof-cli check run.trace --init perf-budget.json\n"
+                "gprof-cli check run.trace --budget perf-budget.json\n"
+                "gprof-cli check runs/ --budget perf-budget.json --baseline main\n"
+                "gprof-cli check run.trace --fail-if 'gpu.idle_percent > 20'",
+                false, MakeCheck},
+    CommandInfo{"baseline", "keep what runs are compared with", "save|list|show|accept [NAME] [TRACE...] [options]",
+                "gprof-cli baseline save main runs/\n"
+                "gprof-cli baseline accept main runs/ --reason 'batches are twice as large'\n"
+                "gprof-cli baseline show main",
+                false, MakeBaseline},
     CommandInfo{"info", "show processes, devices, sizes and the health of a trace", "TRACE [options]",
                 "gprof-cli info run.trace", false, MakeInfo},
     CommandInfo{"dump", "print every record of a trace as text", "TRACE [options]",

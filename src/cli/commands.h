@@ -15,6 +15,8 @@ std::unique_ptr<Command> MakeCancel();
 std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeShutdown();
 std::unique_ptr<Command> MakeReport();
+std::unique_ptr<Command> MakeCheck();
+std::unique_ptr<Command> MakeBaseline();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDump();
 std::unique_ptr<Command> MakeDoctor();

@@ -229,6 +229,7 @@ std::vector<Measurement> RunsFrom(const Json& json, const std::string& path) {
   std::vector<Measurement> runs;
   try {
     for (const Json& run : json.at("runs")) runs.push_back(RunFrom(run));
+    if (runs.empty()) throw Error(ExitCode::kUnreadable, path + " holds no run", "make it again");
     for (const auto& [key, values] : json.at("metrics").items()) AddValues(key, values, path, &runs);
   } catch (const Json::exception& error) {
     throw Error(ExitCode::kUnreadable, path + ": " + error.what(),
