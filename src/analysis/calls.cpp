@@ -31,6 +31,12 @@ uint32_t OutermostCall(const Trace& trace, uint32_t call) {
   return call;
 }
 
+NameId PathOfCall(const Trace& trace, uint32_t call) {
+  const uint32_t outermost = OutermostCall(trace, call);
+  const uint32_t range = outermost == kNone ? kNone : trace.api_calls[outermost].range;
+  return range == kNone ? NameId{} : trace.ranges[range].path;
+}
+
 std::vector<uint8_t> BlockingCopies(const Trace& trace) {
   std::vector<uint8_t> blocks(trace.api_calls.size(), 0), has_op(trace.api_calls.size(), 0);
   for (const GpuOp& op : trace.ops) {

@@ -11,6 +11,9 @@ namespace gprof {
 // The call of the program that `call` is or was made by; kNone for kNone.
 uint32_t OutermostCall(const Trace& trace, uint32_t call);
 
+// The innermost NVTX range that the outermost call was made in; empty for kNone and outside of ranges.
+NameId PathOfCall(const Trace& trace, uint32_t call);
+
 // For every call whether it is a copy or fill that keeps its thread until the GPU is done with it, or with the staging
 // of pageable memory. Only outermost calls are marked.
 std::vector<uint8_t> BlockingCopies(const Trace& trace);

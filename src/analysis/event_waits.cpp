@@ -17,6 +17,18 @@ void SumUp(std::vector<uint32_t>* counts) {
 
 }  // namespace
 
+EventTarget TargetOf(const Trace& trace, const EventWait& wait) {
+  const uint32_t stream = wait.record == kNone ? kNone : trace.event_records[wait.record].stream;
+  if (wait.op == kNone) return {stream, OpKind::kKernel, kNone, Direction::kOther};
+  const GpuOp& op = trace.ops[wait.op];
+  return {stream, op.kind, op.kind == OpKind::kGraph ? op.graph : op.name.value, DirectionOf(op)};
+}
+
+std::string TargetName(const Trace& trace, uint32_t op, bool is_known) {
+  if (op != kNone) return OpName(trace, trace.ops[op]);
+  return is_known ? "(nothing)" : "(not known)";
+}
+
 EventWaits::EventWaits(const Trace& trace)
     : trace_(trace), first_op_(trace.streams.size() + 1, 0), first_wait_(trace.streams.size() + 1, 0) {
   const bool has_events = std::any_of(trace.syncs.begin(), trace.syncs.end(), [](const Sync& sync) {

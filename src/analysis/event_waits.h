@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <tuple>
 #include <vector>
 
+#include "analysis/names.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -21,6 +24,12 @@ struct EventWait {
   uint32_t op = kNone;       // that completes the event; kNone: not known, or nothing was left to complete
   bool is_known = false;     // `op` is the whole truth: the record and its stream are in the trace
 };
+
+// What operations are grouped by that events stand for: the stream of the event, and operations of one name.
+using EventTarget = std::tuple<uint32_t, OpKind, uint32_t, Direction>;
+EventTarget TargetOf(const Trace& trace, const EventWait& wait);
+// "gemm", "(nothing)" where nothing was left to complete, "(not known)"
+std::string TargetName(const Trace& trace, uint32_t op, bool is_known);
 
 class EventWaits {
  public:

@@ -119,12 +119,6 @@ std::string MemoryDeviceName(const Trace& trace, uint32_t device) {
   return device == kNone ? "(not known)" : DeviceScope(trace, device);
 }
 
-NameId PathOfCall(const Trace& trace, uint32_t call) {
-  const uint32_t outermost = OutermostCall(trace, call);
-  const uint32_t range = outermost == kNone ? kNone : trace.api_calls[outermost].range;
-  return range == kNone ? NameId{} : trace.ranges[range].path;
-}
-
 std::vector<uint32_t> EndedBlocks(const Trace& trace) {
   std::vector<uint32_t> ended(trace.memory_events.size(), kNone);
   std::vector<std::unordered_map<uint64_t, uint32_t>> of_process(trace.processes.size());  // blocks in use

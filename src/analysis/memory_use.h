@@ -16,9 +16,8 @@ namespace gprof {
 bool IsOnDevice(trace::MemoryKind memory);
 // Lives as long as its module: nobody frees it.
 bool IsStatic(trace::MemoryKind memory);
-std::string SortName(trace::MemoryKind memory);                // "device (static)"
+std::string SortName(trace::MemoryKind memory);  // "device (static)"
 std::string MemoryDeviceName(const Trace& trace, uint32_t device);
-NameId PathOfCall(const Trace& trace, uint32_t call);          // the NVTX range that the call was made in
 
 // For every memory event the allocation whose block ended with it: of a free its block, of an allocation one at the same
 // address, which was freed in between where it was not recorded. kNone: none, or allocated before the recording.

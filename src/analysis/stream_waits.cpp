@@ -21,12 +21,6 @@ namespace {
 constexpr double kIdleWorthAFinding = 5, kIdleWorthAWarning = 25;  // percent of the window
 constexpr double kHeldWorthATable = 1;                            // percent of the window
 
-NameId PathAt(const Trace& trace, uint32_t api) {
-  const uint32_t call = OutermostCall(trace, api);
-  const uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
-  return range == kNone ? NameId{} : trace.ranges[range].path;
-}
-
 class Collector {
  public:
   explicit Collector(const AnalysisInput& input)
@@ -47,8 +41,7 @@ class Collector {
   }
 
  private:
-  // Stream, stream of the event, paths of the wait and the record, and what kind of operation it was.
-  using Key = std::tuple<uint32_t, uint32_t, NameId, NameId, OpKind, uint32_t, Direction>;
+  using Key = std::tuple<uint32_t, NameId, NameId, EventTarget>;  // stream, paths of the wait and the record
 
   // Waits and operations of the stream in the order in which the program made them.
   void Look(uint32_t stream) {
@@ -96,23 +89,15 @@ class Collector {
 
   uint32_t SiteOf(const EventWait& wait) {
     const EventRecord* record = wait.record == kNone ? nullptr : &trace_.event_records[wait.record];
-    const GpuOp* op = wait.op == kNone ? nullptr : &trace_.ops[wait.op];
-    const NameId path = PathAt(trace_, trace_.syncs[wait.sync].api);
-    const NameId record_path = record == nullptr ? NameId{} : PathAt(trace_, record->api);
+    const NameId path = PathOfCall(trace_, trace_.syncs[wait.sync].api);
+    const NameId record_path = record == nullptr ? NameId{} : PathOfCall(trace_, record->api);
     const uint32_t event_stream = record == nullptr ? kNone : record->stream;
-    const Key key{wait.stream,
-                  event_stream,
-                  path,
-                  record_path,
-                  op == nullptr ? OpKind::kKernel : op->kind,
-                  op == nullptr ? kNone : (op->kind == OpKind::kGraph ? op->graph : op->name.value),
-                  op == nullptr ? Direction::kOther : DirectionOf(*op)};
+    const Key key{wait.stream, path, record_path, TargetOf(trace_, wait)};
     if (!result_.sites.empty() && key == last_key_) return last_site_;
     const auto next = static_cast<uint32_t>(result_.sites.size());
     const auto [found, is_new] = numbers_.try_emplace(key, next);
     if (is_new) {
-      result_.sites.push_back(
-          {wait.stream, event_stream, wait.op, wait.is_known, path, record_path, 0, 0, 0, 0});
+      result_.sites.push_back({wait.stream, event_stream, wait.op, wait.is_known, path, record_path, 0, 0, 0, 0});
     }
     last_key_ = key;
     return last_site_ = found->second;
@@ -142,11 +127,6 @@ class Collector {
   uint32_t last_site_ = kNone;
 };
 
-std::string OperationName(const Trace& trace, const StreamWaitSite& site) {
-  if (site.op != kNone) return OpName(trace, trace.ops[site.op]);
-  return site.is_known ? "(nothing)" : "(not known)";
-}
-
 }  // namespace
 
 const StreamWaitSite* StreamWaits::Worst() const {
@@ -162,7 +142,7 @@ StreamWaits StreamWaitsOf(const AnalysisInput& input) { return Collector(input).
 std::string DescribeWait(const Trace& trace, const StreamWaitSite& site) {
   std::string text = StreamName(trace, site.stream);
   if (site.op == kNone) return text;
-  return text + " for " + OperationName(trace, site) + " of " + StreamName(trace, site.event_stream);
+  return text + " for " + TargetName(trace, site.op, site.is_known) + " of " + StreamName(trace, site.event_stream);
 }
 
 Table StreamWaitTable(const Trace& trace, const StreamWaits& waits, int64_t window_ns, uint32_t max_rows) {
@@ -188,7 +168,7 @@ Table StreamWaitTable(const Trace& trace, const StreamWaits& waits, int64_t wind
     table.rows.push_back({stream.device == kNone ? std::string() : DeviceScope(trace, stream.device), site.held_ns,
                           site.idle_ns, site.waits, site.held, StreamName(trace, site.stream),
                           StreamName(trace, site.event_stream), pid, PathName(trace, site.path),
-                          PathName(trace, site.record_path), OperationName(trace, site)});
+                          PathName(trace, site.record_path), TargetName(trace, site.op, site.is_known)});
   }
   SortAndCut(&table, 1, 10, max_rows);
   table.is_detail = PercentOf(std::max(waits.held_ns, waits.idle_ns), window_ns) < kHeldWorthATable;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/analyses.h"
+#include "analysis/event_syncs.h"
 #include "analysis/findings.h"
 #include "analysis/host_waits.h"
 #include "analysis/metrics.h"
@@ -236,6 +237,7 @@ AnalysisResult RunSync(const AnalysisInput& input, const AnalysisOptions& option
   AnalysisResult result;
   result.tables.push_back(FunctionTable(trace, waits, options.max_rows));
   result.tables.push_back(SiteTable(trace, waits, options.max_rows));
+  result.tables.push_back(EventSyncTable(input, options.max_rows));
   result.tables.push_back(PollingTable(trace, polling, options.max_rows));
   AddMetrics(&result, waits, polling);
   AddSite(trace, waits, &result.findings);

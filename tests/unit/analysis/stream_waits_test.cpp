@@ -119,6 +119,25 @@ TEST(EventWaits, TakeTheLastRecordBeforeTheWait) {
   EXPECT_EQ(MetricOf(RunStreams(t.maker.Finish(), {}), "streams.event_held_ns"), 2000 - 9);
 }
 
+TEST(EventSyncs, SayWhatTheHostWaitedFor) {
+  TwoStreams t;
+  t.maker.Launch(0, 2, 10, 1000).stream = t.first;
+  Record(&t.maker, 3, t.first);
+  const uint32_t early = t.maker.AddCall(100, 1040, "cudaEventSynchronize"),
+                 late = t.maker.AddCall(1100, 1110, "cudaEventSynchronize");
+  t.maker.AddSync(100, 1040, trace::SyncKind::kEvent, early).event = kEvent;
+  t.maker.AddSync(1100, 1110, trace::SyncKind::kEvent, late).event = kEvent;
+  const AnalysisResult result = RunSync(t.maker.Finish(), {});
+  const Table& table = TableOf(result, "event_syncs");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(IntOf(table, 0, "blocked_ns"), 950);
+  EXPECT_EQ(IntOf(table, 0, "after_ns"), 50);
+  EXPECT_EQ(IntOf(table, 0, "count"), 2);
+  EXPECT_EQ(IntOf(table, 0, "complete"), 1);
+  EXPECT_EQ(TextOf(table, 0, "event_stream"), "stream 13");
+  EXPECT_EQ(TextOf(table, 0, "operation"), "work");
+}
+
 TEST(StreamFindings, EventWaitsThatCostIdleTime) {
   TwoStreams t;
   for (int64_t i = 0; i < 10; ++i) {
