@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/units.h"
 #include "gate/rank_test.h"
+#include "gate/value_text.h"
 
 namespace gprof {
 namespace {
@@ -54,13 +54,17 @@ Change Direction(double shift, Better better) {
   return (shift < 0) == (better == Better::kLower) ? Change::kImproved : Change::kRegressed;
 }
 
-// "+3.1%" of the base's median; where that is 0, the figure itself.
-std::string Signed(double difference, double base_median) {
-  if (base_median == 0) return (difference > 0 ? "+" : "") + FormatNumber(difference);
-  const double percent = 100 * difference / std::fabs(base_median);
-  if (std::fabs(percent) < 0.005) return "0%";
-  if (std::fabs(percent) >= 999.5) return fmt::format("{:+.0f}%", percent);
-  return fmt::format("{:+.{}f}%", percent, std::fabs(percent) < 0.095 ? 2 : 1);
+std::string Percent(double percent) {
+  if (std::fabs(percent) < 0.005) return "0";
+  if (std::fabs(percent) >= 999.5) return fmt::format("{:+.0f}", percent);
+  return fmt::format("{:+.{}f}", percent, std::fabs(percent) < 0.095 ? 2 : 1);
+}
+
+// "+3.1%" of the base's median, "+3.1 points" of a percentage; where the median is 0, in the unit of the figure.
+std::string Signed(double difference, double base_median, Unit unit) {
+  if (unit == Unit::kPercent) return Percent(difference) + " points";
+  if (base_median == 0) return (difference > 0 ? "+" : "") + FormatValue(difference, unit);
+  return Percent(100 * difference / std::fabs(base_median)) + "%";
 }
 
 std::string Sizes(const SampleComparison& result) {
@@ -77,7 +81,7 @@ std::string ShownConfidence(double confidence) {
 }
 
 // A run that lies apart is worth a look, whatever the verdict.
-std::string RunsApart(std::span<const double> values, std::string_view set, double margin) {
+std::string RunsApart(std::span<const double> values, std::string_view set, double margin, Unit unit) {
   if (values.size() < 5) return {};
   const double median = MedianOf(values);
   std::vector<double> distances;
@@ -92,7 +96,8 @@ std::string RunsApart(std::span<const double> values, std::string_view set, doub
   }
   if (apart == 0 || 4 * apart > values.size()) return {};
   return fmt::format("; {} of the {} runs {} apart ({}{} from their median)", apart, set,
-                     apart == 1 ? "stands" : "stand", apart == 1 ? "" : "up to ", Signed(farthest - median, median));
+                     apart == 1 ? "stands" : "stand", apart == 1 ? "" : "up to ",
+                     Signed(farthest - median, median, unit));
 }
 
 void FillMedians(std::span<const double> base, std::span<const double> now, SampleComparison* result) {
@@ -111,9 +116,10 @@ SampleComparison CompareExactly(std::span<const double> base, std::span<const do
   SampleComparison result;
   FillMedians(base, now, &result);
   SetShift(result.new_median - result.base_median, &result);
-  const auto varying = [](std::span<const double> values, std::string_view set) {
+  const auto varying = [&](std::span<const double> values, std::string_view set) {
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    return fmt::format("{} to {} among the {} runs", FormatNumber(*low), FormatNumber(*high), set);
+    return fmt::format("{} to {} among the {} runs", FormatValueBeside(*low, *high, rules.unit),
+                       FormatValueBeside(*high, *low, rules.unit), set);
   };
   const bool base_varies = Range(base) > 0, new_varies = Range(now) > 0;
   if (base_varies || new_varies) {
@@ -129,10 +135,11 @@ SampleComparison CompareExactly(std::span<const double> base, std::span<const do
   result.effect = result.shift > 0 ? 1 : result.shift < 0 ? 0 : 0.5;
   result.p_value = result.shift == 0 ? 1 : 0;
   result.change = result.shift == 0 ? Change::kSame : Direction(result.shift, rules.better);
-  result.evidence = result.shift == 0
-                        ? fmt::format("{}, {} in each", Sizes(result), FormatNumber(result.base_median))
-                        : fmt::format("{}, {} in each base run, {} in each new run: compared exactly", Sizes(result),
-                                      FormatNumber(result.base_median), FormatNumber(result.new_median));
+  const std::string before = FormatValueBeside(result.base_median, result.new_median, rules.unit);
+  const std::string after = FormatValueBeside(result.new_median, result.base_median, rules.unit);
+  result.evidence = result.shift == 0 ? fmt::format("{}, {} in each", Sizes(result), before)
+                                      : fmt::format("{}, {} in each base run, {} in each new run: compared exactly",
+                                                    Sizes(result), before, after);
   return result;
 }
 
@@ -174,19 +181,21 @@ std::string Needed(const SampleComparison& result, const SampleRules& rules) {
 
 std::string Evidence(const SampleComparison& result, const Judged& judged, const SampleRules& rules) {
   const double base = result.base_median;
-  std::string text =
-      fmt::format("{}{}: {}", Sizes(result), judged.is_paired ? " in pairs" : "", Signed(result.shift, base));
+  std::string text = fmt::format("{}{}: {}", Sizes(result), judged.is_paired ? " in pairs" : "",
+                                 Signed(result.shift, base, rules.unit));
   if (result.base_count == 1 && result.new_count == 1) return text + ", spread unknown" + Needed(result, rules);
   if (result.shift_low == 0 && result.shift_high == 0) return Sizes(result) + ": no difference";
   if (result.change == Change::kSame) {
     const bool is_too_small_to_count = result.p_value <= rules.false_alarms;
     return text + fmt::format("{}, {}; a change below {} or above {} is ruled out, each {}",
                               is_too_small_to_count ? ", a difference but too small to count" : "",
-                              ShownP(result.p_value), Signed(result.ruled_out_below, base),
-                              Signed(result.ruled_out_above, base), ShownConfidence(1 - result.ruled_out_risk));
+                              ShownP(result.p_value), Signed(result.ruled_out_below, base, rules.unit),
+                              Signed(result.ruled_out_above, base, rules.unit),
+                              ShownConfidence(1 - result.ruled_out_risk));
   }
-  text += fmt::format(" ({} of {} to {}), {}", ShownConfidence(result.confidence), Signed(result.shift_low, base),
-                      Signed(result.shift_high, base), ShownP(result.p_value));
+  text += fmt::format(" ({} of {} to {}), {}", ShownConfidence(result.confidence),
+                      Signed(result.shift_low, base, rules.unit), Signed(result.shift_high, base, rules.unit),
+                      ShownP(result.p_value));
   if (result.change == Change::kInconclusive) return text + Needed(result, rules);
   if (judged.is_paired) return text + fmt::format(", larger in {:.0f}% of the pairs", 100 * result.effect);
   return text + fmt::format(", a new run is larger than a base run in {:.0f}% of all pairs", 100 * result.effect);
@@ -213,8 +222,8 @@ SampleComparison Judge(std::span<const double> base, std::span<const double> now
   result.change = Decide(result, judged, rules);
   if (result.change == Change::kChanged) result.change = Direction(result.shift, rules.better);
   if (result.change == Change::kInconclusive) result.runs_needed = RunsNeeded(result, judged, rules);
-  result.evidence =
-      Evidence(result, judged, rules) + RunsApart(base, "base", judged.margin) + RunsApart(now, "new", judged.margin);
+  result.evidence = Evidence(result, judged, rules) + RunsApart(base, "base", judged.margin, rules.unit) +
+                    RunsApart(now, "new", judged.margin, rules.unit);
   return result;
 }
 

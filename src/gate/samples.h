@@ -14,6 +14,7 @@ enum class Change : uint8_t { kSame, kImproved, kRegressed, kChanged, kInconclus
 
 struct SampleRules {
   Better better = Better::kLower;
+  Unit unit = Unit::kCount;       // for the evidence: a percentage changes by points, all others by % of the base
   bool is_deterministic = false;  // compared exactly: any difference is one
   double min_relative = 0.02;     // of the base's median: smaller effects are not worth a word …
   double min_absolute = 0;        // … and neither are those below this, in the unit of the figure. Both must be met.

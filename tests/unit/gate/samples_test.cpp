@@ -203,6 +203,20 @@ TEST(Samples, NeitherOrderNorUnitMatters) {
   EXPECT_EQ(CompareSamples(Times(kBase, 1048576), Times(now, 1048576), {}).evidence, result.evidence);
 }
 
+TEST(Samples, TheEvidenceHasTheUnit) {
+  SampleRules rules;
+  rules.unit = Unit::kPercent;
+  EXPECT_THAT(CompareSamples(Values{20, 21, 20, 20, 21}, Values{31, 30, 31, 32, 30}, rules).evidence,
+              HasSubstr("5 and 5 runs: +10.0 points (96% sure of +9.0 points to +12.0 points)"));
+  rules.unit = Unit::kNs;
+  EXPECT_THAT(CompareSamples(Values{0, 0, 0, 0, 0}, Values{3000, 4000, 5000, 4000, 3000}, rules).evidence,
+              HasSubstr("+4 us (96% sure of +3 us to +5 us)"));
+  rules.unit = Unit::kBytes;
+  rules.is_deterministic = true;
+  EXPECT_EQ(CompareSamples(Values{2e9}, Values{2e9 + 1}, rules).evidence,
+            "1 and 1 runs, 2,000,000,000 B in each base run, 2,000,000,001 B in each new run: compared exactly");
+}
+
 TEST(Samples, LeastRuns) {
   EXPECT_EQ(LeastRunsForAChange(0.05), 4u);
   EXPECT_EQ(LeastRunsForAChange(0.01), 5u);
