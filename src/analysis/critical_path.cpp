@@ -276,7 +276,7 @@ AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions
   const Trace& trace = input.trace();
   AnalysisResult result;
   if (trace.ops.empty()) return result;
-  const CriticalPath path = FindCriticalPath(trace);
+  const CriticalPath path = FindCriticalPath(input);
   const int64_t window_ns = path.end_ns - path.start_ns;
   if (window_ns <= 0) return result;
   const Shares shares(input, path);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <unordered_map>
 
 #include "analysis/calls.h"
+#include "analysis/event_waits.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
@@ -15,20 +18,19 @@ constexpr size_t kMostNeighbours = 64;  // operations looked at for one that end
 
 class Walk {
  public:
-  explicit Walk(const Trace& trace)
-      : trace_(trace), blocking_(BlockingCopies(trace)), of_stream_(trace.streams.size()), sync_of_call_(), path_() {
-    for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-      if (trace.ops[i].stream != kNone) of_stream_[trace.ops[i].stream].push_back(i);
+  explicit Walk(const AnalysisInput& input)
+      : trace_(input.trace()),
+        blocking_(input.shared().host().blocking_copies),
+        events_(input.shared().host().event_waits),
+        of_stream_(trace_.streams.size()) {
+    for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
+      if (trace_.ops[i].stream != kNone) of_stream_[trace_.ops[i].stream].push_back(i);
     }
-    for (uint32_t i = 0; i < trace.syncs.size(); ++i) {
-      const Sync& sync = trace.syncs[i];
-      if (sync.kind == trace::SyncKind::kStreamWaitEvent) {
-        if (sync.stream != kNone) waits_[sync.stream].push_back(i);
-      } else if (sync.api != kNone) {
-        sync_of_call_[OutermostCall(trace, sync.api)] = i;
-      }
+    for (uint32_t i = 0; i < trace_.syncs.size(); ++i) {
+      const Sync& sync = trace_.syncs[i];
+      if (sync.kind == trace::SyncKind::kStreamWaitEvent || sync.api == kNone) continue;
+      sync_of_call_[OutermostCall(trace_, sync.api)] = i;
     }
-    for (uint32_t i = 0; i < trace.event_records.size(); ++i) records_[trace.event_records[i].event].push_back(i);
   }
 
   CriticalPath Run() {
@@ -145,33 +147,14 @@ class Walk {
   // The operation that the stream was told to wait for between this launch and the one before.
   uint32_t BeforeEvent(const GpuOp& op, uint32_t call) const {
     if (op.stream == kNone || call == kNone) return kNone;
-    const auto found = waits_.find(op.stream);
-    if (found == waits_.end()) return kNone;
     const int64_t launch_ns = trace_.api_calls[call].start_ns;
-    const auto after = std::upper_bound(found->second.begin(), found->second.end(), launch_ns,
-                                        [&](int64_t ns, uint32_t sync) { return ns < trace_.syncs[sync].start_ns; });
-    if (after == found->second.begin()) return kNone;
-    const Sync& wait = trace_.syncs[*(after - 1)];
-    return OpOfEvent(wait.event, wait.process, wait.start_ns, op.start_ns);
+    const std::span<const EventWait> waits = events_.Of(op.stream);
+    const auto after = std::partition_point(waits.begin(), waits.end(),
+                                            [&](const EventWait& wait) { return wait.time_ns <= launch_ns; });
+    return after == waits.begin() ? kNone : EndedBy((after - 1)->op, op.start_ns);
   }
 
-  // The operation that an event stands for at `time_ns`, if it ended by `until_ns`.
-  uint32_t OpOfEvent(uint64_t event, uint32_t process, int64_t time_ns, int64_t until_ns) const {
-    const auto found = records_.find(event);
-    if (found == records_.end()) return kNone;
-    auto at = std::upper_bound(found->second.begin(), found->second.end(), time_ns,
-                               [&](int64_t ns, uint32_t record) { return ns < trace_.event_records[record].time_ns; });
-    while (at != found->second.begin() && trace_.event_records[*(at - 1)].process != process) --at;
-    if (at == found->second.begin()) return kNone;
-    const EventRecord& record = trace_.event_records[*(at - 1)];
-    if (record.stream == kNone) return kNone;
-    const std::vector<uint32_t>& list = of_stream_[record.stream];
-    const auto launched = std::partition_point(list.begin(), list.end(), [&](uint32_t op) {
-      const uint32_t call = OutermostCall(trace_, trace_.ops[op].api);
-      return (call == kNone ? trace_.ops[op].start_ns : trace_.api_calls[call].start_ns) < record.time_ns;
-    });
-    return LastEnded(list, static_cast<size_t>(launched - list.begin()), until_ns);
-  }
+  uint32_t EndedBy(uint32_t op, int64_t time_ns) const { return EndOf(op) <= time_ns ? op : kNone; }
 
   bool StepThread() {
     const uint32_t call = CallBefore(thread_, now_ns_);
@@ -211,7 +194,7 @@ class Walk {
       const auto found = sync_of_call_.find(call);
       const Sync* sync = found == sync_of_call_.end() ? nullptr : &trace_.syncs[found->second];
       if (sync != nullptr && sync->kind == trace::SyncKind::kEvent) {
-        op = OpOfEvent(sync->event, at.process, at.start_ns, now_ns_);
+        op = EndedBy(events_.Resolve(sync->event, at.process, at.start_ns).op, now_ns_);
         if (op == kNone) op = LastOfProcess(at, kNone);  // where the event was recorded is not in the trace
       } else if (sync != nullptr && sync->stream != kNone) {
         const std::vector<uint32_t>& list = of_stream_[sync->stream];
@@ -244,11 +227,10 @@ class Walk {
   }
 
   const Trace& trace_;
-  const std::vector<uint8_t> blocking_;
+  const std::vector<uint8_t>& blocking_;
+  const EventWaits& events_;
   std::vector<std::vector<uint32_t>> of_stream_;
-  std::unordered_map<uint32_t, uint32_t> sync_of_call_;          // outermost call → what it waits for
-  std::unordered_map<uint32_t, std::vector<uint32_t>> waits_;    // by stream: for events, in order
-  std::unordered_map<uint64_t, std::vector<uint32_t>> records_;  // by event, in order
+  std::unordered_map<uint32_t, uint32_t> sync_of_call_;  // outermost call → what it waits for
   CriticalPath path_;
   int64_t now_ns_ = 0;
   uint32_t op_ = kNone, thread_ = kNone;  // where the walk is: at the operation, or on the thread
@@ -256,8 +238,8 @@ class Walk {
 
 }  // namespace
 
-CriticalPath FindCriticalPath(const Trace& trace) {
-  return Walk(trace).Run();
+CriticalPath FindCriticalPath(const AnalysisInput& input) {
+  return Walk(input).Run();
 }
 
 }  // namespace gprof

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gprof/trace.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
@@ -30,6 +30,6 @@ struct CriticalPath {
 };
 
 // Of the process whose work ended last. Without calls and operations there is no piece.
-CriticalPath FindCriticalPath(const Trace& trace);
+CriticalPath FindCriticalPath(const AnalysisInput& input);
 
 }  // namespace gprof
