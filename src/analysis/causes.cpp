@@ -24,7 +24,8 @@ constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
      "Use pinned memory (cudaMallocHost, cudaHostRegister) and cudaMemcpyAsync, so that the host can go on."},
     {"memory", "idle.memory_ns", "host allocating, freeing, registering memory",
      "the host was allocating or freeing memory",
-     "Allocate once and reuse, or use cudaMallocAsync with a memory pool: cudaMalloc and cudaFree wait for the GPU."},
+     "Do it once, before the loop: allocate and reuse, or use cudaMallocAsync with a memory pool, since cudaMalloc and "
+     "cudaFree wait for the GPU."},
     {"load", "idle.load_ns", "contexts, modules, loading, compiling",
      "CUDA was loading or compiling code",
      "Load before the time that matters: run every kernel once to warm up, build for this GPU's architecture, or set "

@@ -29,6 +29,14 @@ std::vector<std::string> LeadersOf(const std::vector<Finding>& findings);
 // "gpu0" or "3 GPUs": the devices that the trace has operations for.
 std::string UsedDevices(const Trace& trace);
 
-std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary);
+// Idle time of all devices in the iterations of the program's step, without their warm-up.
+struct SteadyIdle {
+  std::string path;  // of the step
+  CauseSplit split;
+};
+
+// `steady` is nullptr for a program without steps. With them, what is to be won is what is idle in them: the rest comes
+// once, however long the program runs.
+std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady);
 
 }  // namespace gprof

@@ -1,5 +1,6 @@
 // Why each GPU was idle. Every idle nanosecond has one cause: the parts sum to the gap, the gaps to the idle time.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "analysis/names.h"
 #include "analysis/outside.h"
 #include "analysis/shared_facts.h"
+#include "analysis/step_times.h"
 
 namespace gprof {
 namespace {
@@ -43,6 +45,25 @@ Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options) {
   }
   summary.Finish();
   return idle;
+}
+
+// Between two iterations counts as well: the GPU is as idle there in every run.
+std::optional<SteadyIdle> IdleInSteps(const AnalysisInput& input, const std::string& step) {
+  const Trace& trace = input.trace();
+  const std::optional<StepChoice> choice = FindStep(trace, step);
+  if (!choice) return std::nullopt;
+  const std::optional<Interval> time = SteadyTime(trace, *choice);
+  if (!time) return std::nullopt;
+  SteadyIdle steady{PathName(trace, choice->path), {}};
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    if (!HasWindow(trace, device)) continue;
+    const auto add = [&](int64_t start_ns, int64_t end_ns, const Part& part) {
+      const int64_t common_ns = std::min(end_ns, time->end_ns) - std::max(start_ns, time->start_ns);
+      if (common_ns > 0) steady.split[part.cause] += common_ns;
+    };
+    ForEachIdlePart(input, device, add, [](uint32_t) {});
+  }
+  return steady;
 }
 
 // The longest of the processes that use the GPU: that is how long the GPU waited, however many did.
@@ -84,7 +105,8 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(GapTable(trace, summary, options));
   result.tables.push_back(GapLengthTable(idle_time.groups));
   result.tables.push_back(OutsideTable(trace, outside));
-  result.findings = IdleFindings(trace, summary);
+  const std::optional<SteadyIdle> steady = IdleInSteps(input, options.step);
+  result.findings = IdleFindings(trace, summary, steady ? &*steady : nullptr);
   return result;
 }
 

@@ -16,6 +16,7 @@ constexpr double kIdlePercentWorthAFinding = 10;   // of the window, for idle ti
 constexpr double kCausePercentWorthAFinding = 5;   // of the window, for each cause
 constexpr double kPatternPercentWorthAFinding = 5;  // of the window
 constexpr double kWarningPercent = 25;              // of the window
+constexpr int64_t kLongestLatencyNs = 20'000;       // of starting what is queued, mean over the gaps
 constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
 
 struct Place {
@@ -58,7 +59,17 @@ std::string VerbOf(const Trace& trace, Cause cause) {
   return std::string(InfoOf(cause).verb);
 }
 
-Finding CauseFinding(const Trace& trace, const IdleSummary& summary, Cause cause, bool is_first) {
+void SetGain(const SteadyIdle* steady, Cause cause, int64_t cause_ns, Finding* finding) {
+  finding->gain_ns = cause_ns;
+  finding->basis = "all idle time with this cause";
+  if (steady == nullptr || steady->split[cause] == cause_ns) return;
+  finding->gain_ns = steady->split[cause];
+  finding->message += "; " + FormatNs(static_cast<double>(finding->gain_ns)) + " of it in the steps after the warm-up";
+  finding->basis = "idle time with this cause in the iterations of " + steady->path + " after the warm-up";
+}
+
+Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady, Cause cause,
+                     bool is_first) {
   const DeviceIdle sum = summary.Sum();
   const int64_t idle_ns = sum.split.Total(), cause_ns = sum.split[cause];
   const CauseInfo& info = InfoOf(cause);
@@ -73,21 +84,25 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, Cause cause
   if (!is_first) finding.message = "Of the idle time, " + share + " (" + FormatNs(static_cast<double>(cause_ns)) +
                                    "): " + VerbOf(trace, cause) + Where(trace, summary, cause, cause_ns);
   finding.advice = info.advice;
+  if (cause == Cause::kQueue && cause_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
+    finding.advice = "That is " + FormatNs(static_cast<double>(cause_ns) / static_cast<double>(summary.GapsWith(cause))) +
+                     " each, more than latency: the work waited for what the trace does not name, such as another GPU "
+                     "that a copy goes to. See the operations before and after the longest gaps.";
+  }
   if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
-    finding.gain_ns = cause_ns;
-    finding.basis = "all idle time with this cause";
+    SetGain(steady, cause, cause_ns, &finding);
   }
   return finding;
 }
 
-void AddCauses(const Trace& trace, const IdleSummary& summary, std::vector<Finding>* findings) {
+void AddCauses(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady, std::vector<Finding>* findings) {
   const DeviceIdle sum = summary.Sum();
   if (PercentOf(sum.split.Total(), sum.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = sum.split.Largest();
-  findings->push_back(CauseFinding(trace, summary, first, true));
+  findings->push_back(CauseFinding(trace, summary, steady, first, true));
   ForEachCause([&](Cause cause) {
     if (cause == first || PercentOf(sum.split[cause], sum.window_ns) < kCausePercentWorthAFinding) return;
-    findings->push_back(CauseFinding(trace, summary, cause, false));
+    findings->push_back(CauseFinding(trace, summary, steady, cause, false));
   });
 }
 
@@ -114,9 +129,9 @@ void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
 
 }  // namespace
 
-std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary) {
+std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady) {
   std::vector<Finding> findings;
-  AddCauses(trace, summary, &findings);
+  AddCauses(trace, summary, steady, &findings);
   AddPatterns(summary, &findings);
   RankFindings(&findings);
   return findings;

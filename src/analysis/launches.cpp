@@ -11,6 +11,7 @@
 #include "analysis/findings.h"
 #include "analysis/gaps.h"
 #include "analysis/kernel_groups.h"
+#include "analysis/launches_over_time.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
 #include "analysis/queue_depth.h"
@@ -289,8 +290,10 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   }
   AddDepthMetrics(&result, sum, "");
   result.tables.push_back(DepthTable(trace, devices));
+  result.tables.push_back(LaunchesOverTime(input));
   // Without a finding the figures are for those who ask for them.
   for (Table& table : result.tables) table.is_detail = result.findings.empty();
+  result.tables.back().is_detail = true;
   return result;
 }
 

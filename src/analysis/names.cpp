@@ -17,6 +17,11 @@ std::string KernelName(const Trace& trace, NameId mangled) {
   return name.empty() ? "(unnamed kernel)" : Demangle(name);
 }
 
+bool IsNcclKernel(std::string_view name) {
+  return name.starts_with("nccl") || name.find("ncclDevKernel") != std::string_view::npos ||
+         name.find("ncclKernel") != std::string_view::npos;
+}
+
 std::string OpName(const Trace& trace, const GpuOp& op) {
   switch (op.kind) {
     case OpKind::kKernel:

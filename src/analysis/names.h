@@ -9,6 +9,7 @@
 namespace gprof {
 
 std::string KernelName(const Trace& trace, NameId mangled);
+bool IsNcclKernel(std::string_view name);                         // mangled or not
 std::string OpName(const Trace& trace, const GpuOp& op);
 std::string DeviceScope(const Trace& trace, uint32_t device);    // gpu0
 std::string StreamName(const Trace& trace, uint32_t stream);     // "copy (stream 14)"

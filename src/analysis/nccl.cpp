@@ -25,11 +25,6 @@ namespace {
 constexpr double kPercentWorthAFinding = 5;  // of the window
 constexpr double kWarningPercent = 25;
 
-bool IsNccl(std::string_view name) {
-  return name.starts_with("nccl") || name.find("ncclDevKernel") != std::string_view::npos ||
-         name.find("ncclKernel") != std::string_view::npos;
-}
-
 struct OfKernel {
   int64_t count = 0, total_ns = 0, exposed_ns = 0;
 };
@@ -43,7 +38,7 @@ class Collectives {
  public:
   explicit Collectives(const AnalysisInput& input)
       : input_(input), trace_(input.trace()), is_nccl_(trace_.strings.size()) {
-    for (size_t i = 0; i < is_nccl_.size(); ++i) is_nccl_[i] = IsNccl(trace_.strings[i]);
+    for (size_t i = 0; i < is_nccl_.size(); ++i) is_nccl_[i] = IsNcclKernel(trace_.strings[i]);
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) Add(device);
   }
 

@@ -213,6 +213,8 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
   const int64_t window_ns = input.shared().window_ns();
   Group small, tail;
   for (const Row& row : summary.rows) {
+    // NCCL takes no more of the GPU than it needs, so that kernels run beside it.
+    if (IsNcclKernel(trace.Text(row.launches.name))) continue;
     if (IsSmallGrid(trace, row) || IsBelowWarp(trace, row)) {
       small.Add(row);
     } else if (row.use.waves > 1) {

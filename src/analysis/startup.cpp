@@ -370,8 +370,8 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
     findings->push_back(
         {"startup.load", load_percent >= kWarningPercent ? Severity::kWarning : Severity::kNote,
          "Loading and compiling code kept " + who(loading) + " for " + Ns(loading.LoadingNs()) +
-             " before its first GPU operation, " + FormatPercent(load_percent) + " of its time; compiling was " +
-             Ns(compile_ns) + " of it",
+             " before its first GPU operation, " + FormatPercent(load_percent) + " of its time" +
+             (compile_ns > 0 ? "; compiling was " + Ns(compile_ns) + " of it" : ""),
          compile_ns * 2 > loading.LoadingNs()
              ? "Build for the architecture of this GPU, so that nothing is compiled at run time, or keep the compiler's "
                "cache from run to run (CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE)."

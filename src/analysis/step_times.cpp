@@ -107,6 +107,18 @@ void MarkSlow(StepTimes* times) {
   }
 }
 
+StepTimes Iterations(const Trace& trace, const StepChoice& choice) {
+  StepTimes times;
+  for (const uint32_t range : choice.ranges) {
+    Iteration step;
+    step.start_ns = trace.ranges[range].start_ns;
+    step.duration_ns = trace.ranges[range].DurationNs();
+    times.iterations.push_back(step);
+  }
+  if (!times.iterations.empty()) MarkSlow(&times);
+  return times;
+}
+
 // The value that at least `percent` of the samples do not exceed.
 int64_t Percentile(const std::vector<int64_t>& sorted, size_t percent) {
   return sorted[(sorted.size() * percent + 99) / 100 - 1];
@@ -170,18 +182,19 @@ std::string StepPartKey(size_t part) {
   return "idle_" + std::string(InfoOf(static_cast<Cause>(part - kStepIdle)).name) + "_ns";
 }
 
+std::optional<Interval> SteadyTime(const Trace& trace, const StepChoice& choice) {
+  const StepTimes times = Iterations(trace, choice);
+  const auto first = std::find_if(times.iterations.begin(), times.iterations.end(),
+                                  [](const Iteration& step) { return !step.is_warmup; });
+  if (first == times.iterations.end()) return std::nullopt;
+  return Interval{first->start_ns, times.iterations.back().start_ns + times.iterations.back().duration_ns};
+}
+
 StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice) {
   const Trace& trace = input.trace();
-  StepTimes times;
+  StepTimes times = Iterations(trace, choice);
   times.device = input.shared().devices_of_threads()[choice.thread];
-  for (const uint32_t range : choice.ranges) {
-    Iteration step;
-    step.start_ns = trace.ranges[range].start_ns;
-    step.duration_ns = trace.ranges[range].DurationNs();
-    times.iterations.push_back(step);
-  }
   if (times.iterations.empty()) return times;
-  MarkSlow(&times);
   AddParts(input, &times);
   AddStatistics(&times);
   return times;

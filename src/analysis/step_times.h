@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,9 @@ struct StepTimes {
   // Idle time while the host ran its own code in slow iterations, by range.
   std::map<uint32_t, int64_t> slow_host_ns;
 };
+
+// From the first iteration that is no warm-up to the end of the last one.
+std::optional<Interval> SteadyTime(const Trace& trace, const StepChoice& choice);
 
 StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice);
 

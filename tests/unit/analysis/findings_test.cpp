@@ -36,6 +36,13 @@ TEST(Findings, FollowersLeadNobody) {
             (Ids{"idle.host", "kernels.chain", "launch.bound < idle.host"}));
 }
 
+TEST(Findings, SlowStepsFollowWhatTheySayTheyWaitedFor) {
+  Finding steps = Make("steps.outliers", 5);
+  steps.message = "2 of 23 iterations took longer: idle: host +3.00 ms";
+  EXPECT_EQ(Order({Make("idle.host", 9), Make("idle.sync", 8), steps}),
+            (Ids{"idle.host", "idle.sync", "steps.outliers < idle.host"}));
+}
+
 TEST(Findings, WithoutAGainThereIsNothingToAdd) {
   EXPECT_EQ(Order({Make("sync.site", 5), Make("idle.sync", 0)}), (Ids{"sync.site", "idle.sync"}));
 }

@@ -40,6 +40,39 @@ TEST(IdleFindings, StarvedLoaderNamesTheRange) {
   EXPECT_FALSE(finding->basis.empty());
 }
 
+// The first step loads for 300 ms and a second passes before it; 20 others load for 1 ms each.
+TEST(IdleFindings, WithStepsWhatComesOnceIsNotToBeWon) {
+  TraceMaker maker;
+  maker.Launch(0, 3 * kUs, 5 * kUs, 10 * kUs);
+  int64_t now_ns = 1'000 * kMs;
+  for (int64_t i = 0; i < 21; ++i) {
+    const int64_t load_ns = i == 0 ? 300 * kMs : kMs;
+    maker.AddRange(now_ns, now_ns + load_ns + 100 * kMs, "step");
+    now_ns += load_ns;
+    maker.Launch(now_ns, now_ns + 3 * kUs, now_ns + 5 * kUs, now_ns + 100 * kMs);
+    now_ns += 100 * kMs;
+  }
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "idle.host");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 20 * kMs);
+  EXPECT_NE(finding->message.find("; 20.00 ms of it in the steps after the warm-up"), std::string::npos) << finding->message;
+  EXPECT_EQ(finding->basis, "idle time with this cause in the iterations of step after the warm-up");
+  // The figures themselves are those of all idle time.
+  EXPECT_EQ(MetricOf(result, "idle.host_ns"), (1'000 * kMs - 10 * kUs) + 300 * kMs + 20 * kMs);
+}
+
+TEST(IdleFindings, WhatIsQueuedForLongIsNoLatency) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 20; ++i) {
+    maker.Launch(i * 10, i * 10 + 5, i * kMs + 100 * kUs, i * kMs + kMs - 200 * kUs);
+  }
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "idle.queue");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->advice.find("That is 300.00 us each"), 0u) << finding->advice;
+}
+
 TEST(IdleFindings, NothingOfABusyGpu) {
   TraceMaker maker;
   for (int64_t i = 0; i < 100; ++i) maker.Launch(i * 10, i * 10 + 5, i * kMs + kMs, (i + 2) * kMs);

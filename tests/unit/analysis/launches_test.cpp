@@ -237,5 +237,30 @@ TEST(QueueDepth, LevelsHaveNames) {
   EXPECT_EQ(QueueDepth::LevelName(QueueDepth::LevelOf(257)), "over 256");
 }
 
+// 100 us: a kernel in the first 10, launched before it; ten in the last 50, all launched at 50.
+TEST(Launches, OverTime) {
+  TraceMaker maker;
+  maker.Launch(0, 1'000, 2'000, 12'000);
+  for (int64_t i = 0; i < 10; ++i) {
+    maker.Launch(52'000 + i, 52'001 + i, 52'000 + i * 5'000 + 20, 57'000 + i * 5'000);
+  }
+  const AnalysisResult result = RunLaunches(maker.Finish(), {});
+  const Table& table = TableOf(result, "launches_over_time");
+  ASSERT_EQ(table.rows.size(), 10u);
+  EXPECT_EQ(IntOf(table, 0, "start_ns"), 2'000);
+  EXPECT_EQ(IntOf(table, 1, "start_ns"), 12'000);
+  EXPECT_EQ(RealOf(table, 0, "busy_percent"), 100);
+  EXPECT_EQ(RealOf(table, 1, "busy_percent"), 0);
+  EXPECT_EQ(RealOf(table, 5, "busy_percent"), 100.0 * (10'000 - 40) / 10'000);
+  EXPECT_EQ(IntOf(table, 0, "launched"), 1);
+  EXPECT_EQ(IntOf(table, 5, "launched"), 10);
+  EXPECT_EQ(SumOf(table, "launched"), 11);
+  EXPECT_EQ(RealOf(table, 5, "per_second"), 1e6);
+  EXPECT_EQ(RealOf(table, 0, "depth"), 1);
+  EXPECT_EQ(RealOf(table, 1, "depth"), 0);
+  EXPECT_NEAR(RealOf(table, 5, "depth"), 9.5, 0.01);
+  EXPECT_NEAR(RealOf(table, 9, "depth"), 1.5, 0.01);
+}
+
 }  // namespace
 }  // namespace gprof::test

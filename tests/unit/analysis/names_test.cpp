@@ -6,6 +6,13 @@
 namespace gprof::test {
 namespace {
 
+TEST(Names, KernelsOfNccl) {
+  EXPECT_TRUE(IsNcclKernel("_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"));
+  EXPECT_TRUE(IsNcclKernel("ncclKernel_AllGather(int)"));
+  EXPECT_FALSE(IsNcclKernel("all_reduce"));
+  EXPECT_FALSE(IsNcclKernel(""));
+}
+
 TEST(Names, OfOperations) {
   TraceMaker maker;
   maker.AddKernel(0, 1, kNone, "_Z4spinl");

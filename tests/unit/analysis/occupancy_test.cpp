@@ -106,6 +106,16 @@ AnalysisResult OneKernel(const trace::KernelShapeRecord& shape) {
   return RunOccupancy(maker.Finish(), {});
 }
 
+TEST_F(OccupancyTest, NcclIsNotToldToTakeMore) {
+  TraceMaker maker;
+  maker.trace().devices[0].facts = H200();
+  maker.trace().shapes.push_back(Shape(24, 544, 96));
+  maker.AddKernel(0, 1000 * kUs, kNone, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)").shape = 0;
+  const AnalysisResult result = RunOccupancy(maker.Finish(), {});
+  EXPECT_EQ(FindingOf(result, "occupancy.small_grid"), nullptr);
+  EXPECT_EQ(MetricOf(result, "occupancy.small_grid_count"), 1);
+}
+
 TEST_F(OccupancyTest, OneThreadOnAWholeGpu) {
   const AnalysisResult result = OneKernel(Shape(1, 1, 16));
   const Table& table = TableOf(result, "occupancy");

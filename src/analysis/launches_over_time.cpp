@@ -1,0 +1,119 @@
+#include "analysis/launches_over_time.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "analysis/calls.h"
+#include "analysis/gaps.h"
+#include "analysis/names.h"
+#include "analysis/statistics.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::size_t kSlices = 10;
+
+struct Slice {
+  int64_t busy_ns = 0, launched = 0;
+  double waiting_ns = 0;  // sum over the operations that were launched and not finished
+};
+
+class OverTime {
+ public:
+  OverTime(int64_t start_ns, int64_t end_ns) : start_ns_(start_ns), end_ns_(end_ns) {}
+
+  // Borders are whole ns, so that the slices have every ns once.
+  int64_t Border(std::size_t i) const {
+    return start_ns_ + static_cast<int64_t>(static_cast<double>(end_ns_ - start_ns_) * static_cast<double>(i) / kSlices);
+  }
+
+  void AddBusy(int64_t start_ns, int64_t end_ns) {
+    ForEach(start_ns, end_ns, [](Slice& slice, int64_t ns) { slice.busy_ns += ns; });
+  }
+
+  void AddOperation(int64_t launched_ns, int64_t end_ns) {
+    ForEach(launched_ns, end_ns, [](Slice& slice, int64_t ns) { slice.waiting_ns += static_cast<double>(ns); });
+    if (launched_ns >= end_ns_) return;
+    ++slices_[SliceOf(launched_ns)].launched;  // what was launched before the window counts in the first slice
+  }
+
+  const Slice& At(std::size_t i) const { return slices_[i]; }
+
+ private:
+  std::size_t SliceOf(int64_t time_ns) const {
+    std::size_t i = 0;
+    while (i + 1 < kSlices && time_ns >= Border(i + 1)) ++i;
+    return i;
+  }
+
+  template <class F>
+  void ForEach(int64_t start_ns, int64_t end_ns, F&& f) {
+    start_ns = std::max(start_ns, start_ns_), end_ns = std::min(end_ns, end_ns_);
+    for (std::size_t i = SliceOf(start_ns); i < kSlices && start_ns < end_ns; ++i) {
+      const int64_t to_ns = i + 1 == kSlices ? end_ns : std::min(end_ns, Border(i + 1));
+      if (to_ns > start_ns) f(slices_[i], to_ns - start_ns);
+      start_ns = std::max(start_ns, to_ns);
+    }
+  }
+
+  int64_t start_ns_, end_ns_;
+  std::array<Slice, kSlices> slices_{};
+};
+
+Interval WindowOf(const Trace& trace, uint32_t device) {
+  if (!trace.device_windows.empty()) return trace.device_windows[device].time;
+  const Trace::Slice slice = trace.device_ops[device];
+  Interval window{trace.ops[slice.first].start_ns, trace.ops[slice.first].end_ns};
+  for (uint32_t i = slice.first; i < slice.last; ++i) window.end_ns = std::max(window.end_ns, trace.ops[i].end_ns);
+  return window;
+}
+
+OverTime Gather(const Trace& trace, uint32_t device, Interval window) {
+  OverTime result(window.start_ns, window.end_ns);
+  int64_t busy_until_ns = window.start_ns;
+  for (uint32_t i = trace.device_ops[device].first; i < trace.device_ops[device].last; ++i) {
+    const GpuOp& op = trace.ops[i];
+    const uint32_t call = OutermostCall(trace, op.api);
+    result.AddOperation(call == kNone ? op.start_ns : std::min(op.start_ns, trace.api_calls[call].start_ns), op.end_ns);
+    result.AddBusy(std::max(busy_until_ns, op.start_ns), op.end_ns);
+    busy_until_ns = std::max(busy_until_ns, op.end_ns);
+  }
+  return result;
+}
+
+}  // namespace
+
+Table LaunchesOverTime(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  Table table{"launches_over_time",
+              "Work over time",
+              {{"device", "GPU", Unit::kText, false},
+               {"start_ns", "From", Unit::kNs, false},
+               {"busy_percent", "Busy", Unit::kPercent, false},
+               {"launched", "Launched", Unit::kCount, false},
+               {"per_second", "Launch rate", Unit::kPerSecond, false},
+               {"depth", "Not finished", Unit::kCount, false}},
+              {},
+              "Ten equal slices from the first to the last operation of the GPU; From counts from the beginning of the "
+              "trace. Launched: operations, in the slice of their launching call. Not finished: operations launched and "
+              "not finished, mean over the slice."};
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    if (!HasWindow(trace, device)) continue;
+    const Interval window = WindowOf(trace, device);
+    if (window.DurationNs() < static_cast<int64_t>(kSlices)) continue;
+    const OverTime over_time = Gather(trace, device, window);
+    for (std::size_t i = 0; i < kSlices; ++i) {
+      const Slice& slice = over_time.At(i);
+      const int64_t length_ns = (i + 1 == kSlices ? window.end_ns : over_time.Border(i + 1)) - over_time.Border(i);
+      table.rows.push_back({DeviceScope(trace, device), over_time.Border(i) - trace.start_ns,
+                            PercentOf(slice.busy_ns, length_ns), slice.launched,
+                            1e9 * static_cast<double>(slice.launched) / static_cast<double>(length_ns),
+                            slice.waiting_ns / static_cast<double>(length_ns)});
+    }
+  }
+  return table;
+}
+
+}  // namespace gprof
