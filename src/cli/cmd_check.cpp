@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/ci_outputs.h"
 #include "cli/commands.h"
 #include "cli/leftovers.h"
 #include "cli/options.h"
@@ -68,11 +69,23 @@ class CheckCommand : public Command {
         ->check(OneOf({"text", "json"}))
         ->group("Output");
     app.add_option("-o,--output", output_, "write to a file, whole or not at all")->type_name("FILE")->group("Output");
+    outputs_.AddOptions(app);
   }
 
   int Run() override {
+    if (!init_.empty() && !paths_.empty()) return Init();
+    outputs_.Check();
+    try {
+      return Judge();
+    } catch (const Error& error) {
+      outputs_.WriteError(error);
+      throw;
+    }
+  }
+
+ private:
+  int Judge() {
     if (paths_.empty()) throw Error(ExitCode::kUsage, "no run to check", kUsage);
-    if (!init_.empty()) return Init();
     Budget budget = ReadRules();
     const std::string baseline_name = baseline_.empty() ? budget.baseline : baseline_;
     RecoverEarlierRuns();
@@ -81,11 +94,11 @@ class CheckCommand : public Command {
     std::optional<RunSet> baseline;
     if (!baseline_name.empty()) baseline = LoadRunSet({BaselinePath(baseline_name, folder_)}, BaselineOptions(read));
     const CheckResult result = Check(budget, runs, baseline ? &*baseline : nullptr, options_);
+    outputs_.Write(result);
     Write(result);
     return CodeOf(ExitCodeOf(result.verdict));
   }
 
- private:
   // The commit is that of the runs that are judged, not of what they are compared with.
   static RunSetOptions BaselineOptions(RunSetOptions options) {
     options.commit.clear();
@@ -150,6 +163,7 @@ class CheckCommand : public Command {
   std::string format_ = "text";
   bool is_forced_ = false, is_verbose_ = false;
   RunSetArguments runs_;
+  CiOutputs outputs_;
   CheckOptions options_;
 };
 

@@ -1,7 +1,7 @@
 // The report as Markdown, for pull requests and wikis.
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/facts.h"
+#include "cli/markdown.h"
 #include "cli/report.h"
 #include "cli/report_head.h"
 #include "cli/trust.h"
@@ -12,17 +12,6 @@ namespace {
 
 constexpr std::size_t kColumns = 120;  // room for command lines, and of the bar
 constexpr std::size_t kLongestName = 48;  // of a kernel: pages break lines, but a signature may have thousands of bytes
-constexpr std::string_view kMarks = "\\`*_{}[]<>#|~";
-
-// What Markdown would take for a mark or HTML, written out: names come from programs.
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : Printable(text)) {
-    if (kMarks.find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
 
 class MarkdownReport {
  public:
@@ -42,14 +31,14 @@ class MarkdownReport {
   }
 
  private:
-  void Item(const std::string& label, const std::string& text) { out_ += "* **" + label + "**: " + Escaped(text) + "\n"; }
+  void Item(const std::string& label, const std::string& text) { out_ += "* **" + label + "**: " + MarkdownEscaped(text) + "\n"; }
 
   void Health() {
     const Trace& trace = report_.Whole();
     const std::vector<Finding>& findings = trust_.health;
     const char* whole = findings.empty() ? "yes, nothing is known to be missing" : "yes, but:";
     Item("Complete", trace.health.IsComplete() ? whole : "NO: what follows is true of what is left");
-    for (const Finding& f : findings) out_ += "  * " + Escaped(f.message) + "\n";
+    for (const Finding& f : findings) out_ += "  * " + MarkdownEscaped(f.message) + "\n";
     const std::string overhead = OverheadText(trust_);
     if (!overhead.empty()) Item("Overhead", overhead);
   }
@@ -59,13 +48,13 @@ class MarkdownReport {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (i == 0) Item("GPU", lines[i]);
       if (i == 1) out_ += "  `" + lines[i] + "`\n";
-      if (i > 1) out_ += "  " + Escaped(lines[i]) + "\n";
+      if (i > 1) out_ += "  " + MarkdownEscaped(lines[i]) + "\n";
     }
     if (const std::string steps = StepsOf(report_); !steps.empty()) Item("Steps", steps);
     const std::vector<std::string> reasons = WhyNoGpuWork(report_.Whole());
     if (reasons.empty()) return;
     out_ += "\n## No GPU work in this trace\n\n";
-    for (const std::string& reason : reasons) out_ += Escaped(reason) + "\n";
+    for (const std::string& reason : reasons) out_ += MarkdownEscaped(reason) + "\n";
   }
 
   void Findings() {
@@ -73,9 +62,9 @@ class MarkdownReport {
     for (const RankedFinding& ranked : FindingsToShow(report_)) {
       const Finding& f = *ranked.finding;
       if (number++ == 0) out_ += "\n## What to do\n\n";
-      out_ += std::to_string(number) + ". **" + Escaped(f.message) + "**\n";
-      if (!f.advice.empty()) out_ += "   " + Escaped(f.advice) + "\n";
-      if (f.gain_ns > 0) out_ += "   " + Escaped(GainText(ranked)) + "\n";
+      out_ += std::to_string(number) + ". **" + MarkdownEscaped(f.message) + "**\n";
+      if (!f.advice.empty()) out_ += "   " + MarkdownEscaped(f.advice) + "\n";
+      if (f.gain_ns > 0) out_ += "   " + MarkdownEscaped(GainText(ranked)) + "\n";
       out_ += "   `" + f.id + "`\n";
     }
   }
@@ -86,17 +75,17 @@ class MarkdownReport {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (!table.columns[i].is_extra || SaysSomething(table, i)) shown.push_back(i);
     }
-    out_ += "\n## " + Escaped(table.title) + "\n\n|";
-    for (const std::size_t i : shown) out_ += " " + Escaped(table.columns[i].title) + " |";
+    out_ += "\n## " + MarkdownEscaped(table.title) + "\n\n|";
+    for (const std::size_t i : shown) out_ += " " + MarkdownEscaped(table.columns[i].title) + " |";
     out_ += "\n|";
     for (const std::size_t i : shown) out_ += table.columns[i].unit == Unit::kText ? "---|" : "---:|";
     out_ += "\n";
     for (const auto& row : FormatRows(table, report_.has_full_names ? 0 : kLongestName)) {
       out_ += "|";
-      for (const std::size_t i : shown) out_ += " " + (i < row.size() ? Escaped(row[i]) : "") + " |";
+      for (const std::size_t i : shown) out_ += " " + (i < row.size() ? MarkdownEscaped(row[i]) : "") + " |";
       out_ += "\n";
     }
-    if (!table.note.empty()) out_ += "\n" + Escaped(table.note) + "\n";
+    if (!table.note.empty()) out_ += "\n" + MarkdownEscaped(table.note) + "\n";
   }
 
   const Report& report_;

@@ -1,0 +1,91 @@
+// What the forms for CI systems share.
+#include "cli/ci_formats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+namespace gprof::cli {
+namespace {
+
+int RankOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFail:
+      return 0;
+    case Verdict::kInconclusive:
+      return 1;
+    case Verdict::kWarn:
+      return 2;
+    case Verdict::kPass:
+      break;
+  }
+  return 3;
+}
+
+// How far beyond its limit, as a part of it.
+double ExcessOf(const RuleResult& rule) {
+  if (!rule.value || !rule.limit || *rule.value == *rule.limit) return 0;
+  if (*rule.limit == 0) return std::numeric_limits<double>::infinity();
+  const double excess = std::fabs((*rule.value - *rule.limit) / *rule.limit);
+  return std::isnan(excess) ? 0 : excess;
+}
+
+}  // namespace
+
+std::string VerdictWord(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "pass";
+    case Verdict::kWarn:
+      return "warn";
+    case Verdict::kFail:
+      return "fail";
+    case Verdict::kInconclusive:
+      break;
+  }
+  return "inconclusive";
+}
+
+std::vector<std::string> LinesOf(const RuleResult& rule) {
+  std::vector<std::string> lines;
+  for (const std::string* text : {&rule.message, &rule.reason, &rule.evidence}) {
+    if (!text->empty()) lines.push_back(*text);
+  }
+  return lines;
+}
+
+std::vector<const RuleResult*> WorstFirst(const CheckResult& result) {
+  std::vector<const RuleResult*> rules;
+  for (const RuleResult& rule : result.rules) {
+    if (rule.verdict != Verdict::kPass) rules.push_back(&rule);
+  }
+  std::stable_sort(rules.begin(), rules.end(), [](const RuleResult* a, const RuleResult* b) {
+    return std::pair(RankOf(a->verdict), -ExcessOf(*a)) < std::pair(RankOf(b->verdict), -ExcessOf(*b));
+  });
+  return rules;
+}
+
+std::string PathInRepository(const std::string& path, const std::filesystem::path& root) {
+  const std::string normal = std::filesystem::path(path).lexically_normal().string();
+  if (root.empty()) return normal;
+  std::error_code error;
+  const std::filesystem::path inside = std::filesystem::proximate(path, root, error);
+  const bool is_outside = error || inside.empty() || inside.is_absolute() || *inside.begin() == "..";
+  return is_outside ? normal : inside.string();
+}
+
+CheckResult ResultOfError(const Error& error) {
+  CheckResult result;
+  result.name = "gprof-cli check";
+  RuleResult rule;
+  rule.rule = "the check can be made";
+  rule.message = error.what();
+  rule.reason = error.hint();
+  result.rules.push_back(std::move(rule));
+  result.line = std::string("ERROR: nothing was judged: ") + error.what();
+  return result;
+}
+
+}  // namespace gprof::cli
