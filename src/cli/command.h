@@ -26,8 +26,9 @@ struct CommandInfo {
   std::string_view summary;   // one line for the list of commands
   std::string_view synopsis;  // what follows "gprof-cli name"
   std::string_view examples;  // lines for the end of the help text
-  bool runs_program = false;  // what follows the first positional belongs to a program; our failures are 125
+  bool runs_program = false;  // what follows the first positional belongs to a program
   std::unique_ptr<Command> (*make)();
+  bool has_code_of_program = false;  // its exit code is that of the program, so our failures are 125
 };
 
 // In the order in which help lists them.

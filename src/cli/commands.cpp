@@ -17,8 +17,9 @@ constexpr std::array kCommands = {
     CommandInfo{"profile", "run a program and record what it does on the GPU", "[options] [--] APP [ARGS...]",
                 "gprof-cli profile ./app --size 100\n"
                 "gprof-cli profile -o 'run-%h-%p.trace' python train.py\n"
-                "gprof-cli profile -t nvtx -f -o cpu.trace ./app",
-                true, MakeProfile},
+                "gprof-cli profile -t nvtx -f -o cpu.trace ./app\n"
+                "gprof-cli profile --repeat 5 --warmup 1 ./app",
+                true, MakeProfile, true},
     CommandInfo{"report", "say what happened and why the GPU was idle", "TRACE... [options]",
                 "gprof-cli report run.trace\n"
                 "gprof-cli report run.trace --only idle,kernels --rows 5\n"
@@ -45,7 +46,7 @@ constexpr std::array kCommands = {
                 "[options] [--] APP [ARGS...]",
                 "gprof-cli launch ./server\n"
                 "gprof-cli launch --session train -t nvtx python train.py",
-                true, MakeLaunch},
+                true, MakeLaunch, true},
     CommandInfo{"start", "start a capture of a launched program", "[options]",
                 "gprof-cli start\n"
                 "gprof-cli start --session train -o 'train-%n.trace'",

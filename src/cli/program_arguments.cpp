@@ -82,15 +82,18 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
       ->group(kGroup);
 }
 
-void ProgramArguments::AddProgramOptions(CLI::App& app) {
+void ProgramArguments::AddProgramOptions(CLI::App& app, ShowOutput show) {
   constexpr char kGroup[] = "Program";
+  show_ = show;
   app.add_option("-e,--env-var", variables_, "environment variable for APP; repeat it, or separate by commas")
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
       ->group(kGroup);
-  app.add_option("-w,--show-output", show_output_, "false sends stdout and stderr of APP to /dev/null")
+  app.add_option("-w,--show-output", show_output_,
+                 show == ShowOutput::kByDefault ? "false sends stdout and stderr of APP to /dev/null"
+                                                : "true shows stdout and stderr of APP, on stderr (false)")
       ->type_name("true|false")
       ->check(OneOf({"true", "false"}))
       ->group(kGroup);
@@ -107,7 +110,7 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   for (const std::string& text : variables_) {
     for (auto& variable : ReadVariables(text)) options_.variables.push_back(std::move(variable));
   }
-  if (show_output_ == "false") options_.program_output = ProgramOutput::kHidden;
+  options_.program_output = OutputOf();
   options_.trace_children = trace_children_ == "true";
   options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
   options_.report_loss = Warn;
@@ -116,6 +119,11 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
     options_.say = Say;
   }
   return options_;
+}
+
+ProgramOutput ProgramArguments::OutputOf() const {
+  if (show_ == ShowOutput::kByDefault) return show_output_ == "false" ? ProgramOutput::kHidden : ProgramOutput::kShown;
+  return show_output_ == "true" ? ProgramOutput::kOnStderr : ProgramOutput::kHidden;
 }
 
 void ProgramArguments::ReadTraceList() {

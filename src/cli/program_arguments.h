@@ -1,7 +1,8 @@
-// The options that `profile` and `launch` have in common: what to record, and how to run the program.
+// The options that `profile`, `launch` and `compare` have in common: what to record, and how to run the program.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,22 +10,30 @@
 
 namespace gprof::cli {
 
+// What happens to what the program writes, unless -w says something else.
+enum class ShowOutput : uint8_t {
+  kByDefault,         // it goes where it would go without us
+  kOnStderrIfWanted,  // stdout is for our result, so it is shown on stderr or not at all
+};
+
 class ProgramArguments {
  public:
   void AddTraceOptions(CLI::App& app);
-  void AddProgramOptions(CLI::App& app);
+  void AddProgramOptions(CLI::App& app, ShowOutput show = ShowOutput::kByDefault);
   void AddFlushOption(CLI::App& app);
   // The options, the program and its arguments. `usage` is for whoever forgot the program.
   LaunchOptions Read(const std::string& usage);
 
  private:
+  ProgramOutput OutputOf() const;
   void ReadTraceList();
   void TakeProgram(const std::string& usage);
 
   CLI::App* app_ = nullptr;
   LaunchOptions options_;
   std::string trace_ = "cuda,nvtx";
-  std::string show_output_ = "true", trace_children_ = "true";
+  ShowOutput show_ = ShowOutput::kByDefault;
+  std::string show_output_, trace_children_ = "true";
   bool cpu_page_faults_ = false, gpu_page_faults_ = false;
   std::vector<std::string> variables_;
 };

@@ -94,7 +94,7 @@ int Dispatch(const std::vector<std::string>& arguments) {
 int CodeFor(ExitCode code, const std::string& name) {
   const CommandInfo* const info = FindCommand(name);
   const bool says_itself = code == ExitCode::kNotExecutable || code == ExitCode::kNotFound;
-  if (info != nullptr && info->runs_program && !says_itself) return CodeOf(ExitCode::kLaunchFailed);
+  if (info != nullptr && info->has_code_of_program && !says_itself) return CodeOf(ExitCode::kLaunchFailed);
   return CodeOf(code);
 }
 

@@ -44,8 +44,11 @@ std::string EndingText(const LaunchResult& result) {
   return "ended with exit code " + std::to_string(result.exit_code);
 }
 
-std::string NameOfRun(const RecordedRun& run, const std::string& app) {
-  return (run.is_warm_up ? "warm-up run " : "run ") + std::to_string(run.number) + " of '" + app + "'";
+// "run 3 of './app'", and in a comparison "run 3 of './app' (new)".
+std::string NameOfLastRun(const RunFile& file) {
+  const RecordedRun& run = file.runs.back();
+  return (run.is_warm_up ? "warm-up run " : "run ") + std::to_string(run.number) + " of '" + file.command.front() +
+         "'" + (file.label.empty() ? "" : " (" + file.label + ")");
 }
 
 bool HasFailed(const LaunchResult& result) {
@@ -176,7 +179,7 @@ bool Series::GoesOn(const RunFile& file, const LaunchResult& end) {
   result_.stop_signal = end.stop_signal;
   if (end.stop_signal != 0) return false;
   if (file.runs.back().outcome != RunOutcome::kFailed) return true;
-  const std::string failure = NameOfRun(file.runs.back(), file.command.front()) + " " + EndingText(end);
+  const std::string failure = NameOfLastRun(file) + " " + EndingText(end);
   if (options_.keeps_going) {
     programs_.front().launch.warn(failure + "; it does not count");
     return true;
