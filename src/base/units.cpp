@@ -40,6 +40,8 @@ std::string Scaled(double value, std::span<const Step> steps) {
   return Grouped(is_whole ? fmt::format("{:.0f}", scaled) : fmt::format("{:.2f}", scaled)) + " " + steps[i].name;
 }
 
+std::string WithPlus(double value, std::string text) { return value > 0 ? "+" + text : text; }
+
 }  // namespace
 
 std::string FormatNs(double ns) {
@@ -78,6 +80,19 @@ std::string FormatPercent(double percent) {
   if (percent < 100 && percent >= 99.95) return ">99.9%";
   return Grouped(fmt::format("{:.1f}", percent)) + "%";
 }
+
+std::string FormatNsChange(double ns) { return WithPlus(ns, FormatNs(ns)); }
+
+std::string FormatPercentChange(double percent) {
+  if (!std::isfinite(percent)) return "-";
+  if (percent == 0) return "0%";
+  const double size = std::fabs(percent);
+  return WithPlus(percent, Grouped(fmt::format("{:.{}f}", percent, size < 0.05 ? 2 : 1)) + "%");
+}
+
+std::string FormatCountChange(int64_t count) { return WithPlus(static_cast<double>(count), FormatCount(count)); }
+
+std::string FormatBytesChange(double bytes) { return WithPlus(bytes, FormatBytes(bytes)); }
 
 std::string CountOf(int64_t count, const char* noun, const char* plural) {
   std::string text = FormatCount(count) + " ";

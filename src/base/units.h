@@ -14,6 +14,12 @@ std::string FormatCount(int64_t count);                     // 1,234,567
 std::string FormatNumber(double value);                     // 1,234.5; no decimals where there are none
 std::string FormatPercent(double percent);                  // 97.3%; never 100.0% or 0.0% for what only rounds to it
 
+// Differences: "+1.20 ms", "-4.10 us", "0 ns"; "+12.5%", "-0.02%", "0%"; "+1,234"; "-4.10 kB".
+std::string FormatNsChange(double ns);
+std::string FormatPercentChange(double percent);  // two decimals where one would say 0.0
+std::string FormatCountChange(int64_t count);
+std::string FormatBytesChange(double bytes);
+
 // "1 kernel", "2 kernels", "1,234 copies": plural is `noun` + "s" where not given.
 std::string CountOf(int64_t count, const char* noun, const char* plural = nullptr);
 

@@ -31,6 +31,12 @@ constexpr std::array kCommands = {
                 "gprof-cli check runs/ --budget perf-budget.json --baseline main\n"
                 "gprof-cli check run.trace --fail-if 'gpu.idle_percent > 20'",
                 false, MakeCheck},
+    CommandInfo{"diff", "say what got better or worse between runs, and why", "BASE NEW [options]",
+                "gprof-cli diff before.trace after.trace\n"
+                "gprof-cli diff before.trace after.trace --nvtx 'train/step' --only time,kernels\n"
+                "gprof-cli diff runs-old/ runs-new/ --min-change 3% --and 100us\n"
+                "gprof-cli diff main run.trace --format json -o diff.json",
+                false, MakeDiff},
     CommandInfo{"baseline", "keep what runs are compared with", "save|list|show|accept [NAME] [TRACE...] [options]",
                 "gprof-cli baseline save main runs/\n"
                 "gprof-cli baseline accept main runs/ --reason 'batches are twice as large'\n"

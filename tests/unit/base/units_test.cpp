@@ -56,6 +56,20 @@ TEST(Units, PercentNeverRoundsToAllOrNothing) {
   EXPECT_EQ(FormatPercent(1234.5), "1,234.5%");
 }
 
+TEST(Units, DifferencesHaveASign) {
+  EXPECT_EQ(FormatNsChange(1.2e6), "+1.20 ms");
+  EXPECT_EQ(FormatNsChange(-4100), "-4.10 us");
+  EXPECT_EQ(FormatNsChange(0), "0 ns");
+  EXPECT_EQ(FormatPercentChange(12.54), "+12.5%");
+  EXPECT_EQ(FormatPercentChange(-1234.5), "-1,234.5%");
+  EXPECT_EQ(FormatPercentChange(-0.02), "-0.02%");
+  EXPECT_EQ(FormatPercentChange(0), "0%");
+  EXPECT_EQ(FormatPercentChange(std::nan("")), "-");
+  EXPECT_EQ(FormatCountChange(1234), "+1,234");
+  EXPECT_EQ(FormatCountChange(-5), "-5");
+  EXPECT_EQ(FormatBytesChange(4100), "+4.10 kB");
+}
+
 TEST(Units, WhatIsNoNumberIsADash) {
   const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(FormatNs(nan), "-");

@@ -1,0 +1,37 @@
+// The options of commands that compare two sets of runs, and what becomes of the comparison.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/diff_tables.h"
+#include "gate/diff.h"
+
+namespace gprof::cli {
+
+class DiffArguments {
+ public:
+  void AddOptions(CLI::App& app);
+  void AddOutputOption(CLI::App& app);  // -o
+
+  // Throws Error for words that are no shares or times.
+  DiffOptions Options() const;
+
+  // Prints the comparison and returns the exit code. `selected`: the part of the runs that was compared, in words.
+  int Show(const Diff& diff, const std::string& selected = {}) const;
+
+  // 1 for a regression, 4 where a verdict was asked for and there is none.
+  int ExitCodeFor(const Diff& diff) const;
+
+ private:
+  DiffView View() const;
+
+  std::string only_, sort_, output_, min_change_, min_time_;
+  std::string format_ = "text", fail_on_ = "regressed";
+  std::optional<uint32_t> rows_;
+  bool requires_verdict_ = false, has_full_names_ = false;
+};
+
+}  // namespace gprof::cli

@@ -1,0 +1,122 @@
+// A comparison for machines: schema gprof.diff/1.
+#include "analysis/metrics.h"
+#include "cli/diff_report.h"
+#include "cli/json.h"
+#include "gate/diff_words.h"
+#include "gprof/version.h"
+
+namespace gprof::cli {
+namespace {
+
+Json CellJson(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* whole = std::get_if<int64_t>(&cell)) return *whole;
+  if (const auto* real = std::get_if<double>(&cell)) return NumberJson(*real);
+  return nullptr;
+}
+
+Json FingerprintJson(const Fingerprint& f) {
+  return {{"gpus", f.gpus},
+          {"driver_version", f.driver_version},
+          {"cuda_version", f.cuda_version},
+          {"cupti_version", f.cupti_version},
+          {"tool_version", f.tool_version},
+          {"clocks", f.clocks},
+          {"capture_mode", f.capture_mode},
+          {"host", f.host},
+          {"program", f.program},
+          {"commit", f.commit}};
+}
+
+Json SideJson(const DiffSide& side) {
+  return {{"name", side.name},
+          {"runs", side.sources},
+          {"shown", side.sources[side.shown]},
+          {"gpus", side.gpus},
+          {"complete", side.is_complete},
+          {"missing", side.missing},
+          {"notes", side.notes},
+          {"fingerprint", FingerprintJson(side.fingerprint)}};
+}
+
+Json JudgedJson(const std::optional<SampleComparison>& judged) {
+  if (!judged) return nullptr;
+  return {{"verdict", ChangeName(judged->change)},
+          {"evidence", judged->evidence},
+          {"p_value", NumberJson(judged->p_value)},
+          {"shift", NumberJson(judged->shift)},
+          {"shift_low", NumberJson(judged->shift_low)},
+          {"shift_high", NumberJson(judged->shift_high)},
+          {"runs_needed", judged->runs_needed}};
+}
+
+Json TimeJson(const TimeChange& time) {
+  return {{"base_ns", time.base_ns},
+          {"new_ns", time.new_ns},
+          {"change_ns", time.ChangeNs()},
+          {"judged", JudgedJson(time.judged)}};
+}
+
+Json RowsJson(const DiffTable& table) {
+  Json rows = Json::array();
+  for (const auto& row : table.rows) {
+    Json cells = Json::object();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string& key = table.columns[i].key;
+      // What is there for people only.
+      if (key.ends_with("_text") || key == "is" || key == "metric" || key == "exact") continue;
+      cells[key] = CellJson(row[i]);
+    }
+    rows.push_back(std::move(cells));
+  }
+  return rows;
+}
+
+Json StepJson(const Diff& diff, const DiffTable& table) {
+  if (!diff.steps) return nullptr;
+  const StepChange& steps = *diff.steps;
+  return {{"base_path", steps.base_path},
+          {"new_path", steps.new_path},
+          {"base_count", steps.base_count},
+          {"new_count", steps.new_count},
+          {"base_median_ns", NumberJson(steps.base_median_ns)},
+          {"new_median_ns", NumberJson(steps.new_median_ns)},
+          {"base_total_ns", steps.base_total_ns},
+          {"new_total_ns", steps.new_total_ns},
+          {"judged", JudgedJson(steps.judged)},
+          {"parts", RowsJson(table)}};
+}
+
+}  // namespace
+
+std::string RenderDiffJson(const Diff& diff, const DiffView& view) {
+  Json json;
+  json["schema"] = "gprof.diff/1";
+  json["gprof_cli"] = kVersion;
+  json["verdict"] = diff.is_judged ? Json(ChangeName(diff.verdict)) : Json("not judged");
+  json["figure"] = diff.figure;
+  json["evidence"] = diff.evidence;
+  json["line"] = OneLine(diff);
+  json["selected"] = view.selected;
+  json["base"] = SideJson(diff.base);
+  json["new"] = SideJson(diff.now);
+  json["differences"] = diff.differences;
+  json["other_differences"] = diff.other_differences;
+  json["explanation"] = Json::array();
+  for (const std::string& text : {StepText(diff), GpuText(diff), WallText(diff), WorkText(diff), CounterText(diff)}) {
+    if (!text.empty()) json["explanation"].push_back(text);
+  }
+  json["worse_counters"] = diff.worse_counters;
+  json["better_counters"] = diff.better_counters;
+  json["base_launches"] = diff.base_launches;
+  json["new_launches"] = diff.new_launches;
+  json["wall"] = TimeJson(diff.wall);
+  json["window"] = TimeJson(diff.window);
+  json["gpu_wall"] = TimeJson(diff.gpu_wall);
+  for (const DiffTable& table : DiffTables(diff, view)) {
+    json[table.id] = table.id == "steps" ? StepJson(diff, table) : RowsJson(table);
+  }
+  return ToText(json);
+}
+
+}  // namespace gprof::cli
