@@ -42,6 +42,11 @@ constexpr std::array kCommands = {
                 "gprof-cli baseline accept main runs/ --reason 'batches are twice as large'\n"
                 "gprof-cli baseline show main",
                 false, MakeBaseline},
+    CommandInfo{"compare", "run two programs in turn and judge the difference",
+                "[options] -- BASE [ARGS...] ::: NEW [ARGS...]",
+                "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
+                "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
+                true, MakeCompare},
     CommandInfo{"info", "show processes, devices, sizes and the health of a trace", "TRACE [options]",
                 "gprof-cli info run.trace", false, MakeInfo},
     CommandInfo{"dump", "print every record of a trace as text", "TRACE [options]",

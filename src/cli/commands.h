@@ -14,6 +14,7 @@ std::unique_ptr<Command> MakeStop();
 std::unique_ptr<Command> MakeCancel();
 std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeShutdown();
+std::unique_ptr<Command> MakeCompare();
 std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeCheck();
 std::unique_ptr<Command> MakeDiff();
