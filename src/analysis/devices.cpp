@@ -113,7 +113,7 @@ AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions&) {
     AddMetrics(&result, usage, DeviceScope(trace, device));
   }
   if (sum.window_ns > 0 || sum.operations > 0) AddMetrics(&result, sum, "");
-  AddMetric(&result, "run.wall_ns", trace.end_ns - trace.start_ns);
+  if (trace.end_ns > trace.start_ns) AddMetric(&result, "run.wall_ns", trace.end_ns - trace.start_ns);
   if (unused > 0)
     table.note += " Not used: " + std::to_string(unused) + " of " + std::to_string(trace.device_ops.size()) + " GPUs.";
   result.tables.push_back(std::move(table));

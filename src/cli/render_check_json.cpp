@@ -47,6 +47,9 @@ std::string RenderCheckJson(const CheckResult& result) {
                {"failed", count(Verdict::kFail)},
                {"inconclusive", count(Verdict::kInconclusive)},
                {"sources", result.sources},
+               {"selected", result.selected},
+               {"baseline", result.baseline.empty() ? Json() : Json(result.baseline)},
+               {"baseline_runs", result.baseline_count},
                {"fingerprint", FingerprintJson(result.fingerprint)},
                {"notes", result.notes}};
   json["rules"] = Json::array();

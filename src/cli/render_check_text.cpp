@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
@@ -15,7 +16,7 @@ constexpr std::size_t kIndent = 6;  // of what is below a rule: the width of a m
 const char* MarkOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kPass:
-      return "ok  ";
+      return "ok";
     case Verdict::kWarn:
       return "WARN";
     case Verdict::kFail:
@@ -44,16 +45,20 @@ class CheckText {
     Head();
     int64_t hidden = 0;
     for (const RuleResult& rule : result_.rules) {
-      const bool is_shown = is_verbose_ || rule.verdict != Verdict::kPass;
-      if (is_shown) AddRule(rule);
-      hidden += !is_shown;
+      if (rule.verdict != Verdict::kPass) AddRule(rule);
     }
-    if (hidden > 0) {
+    for (const RuleResult& rule : result_.rules) {
+      if (rule.verdict != Verdict::kPass) continue;
+      if (hidden++ == 0 && is_verbose_) out_ += "\n";
+      if (is_verbose_) AddKept(rule);
+    }
+    if (hidden > 0 && !is_verbose_) {
       out_ += "\n" + style_.Dim(CountOf(hidden, "rule") + (hidden == 1 ? " is" : " are") + " kept; --verbose lists " +
                                 (hidden == 1 ? "it." : "them.")) + "\n";
     }
     out_ += "\n";
-    AddLines(result_.line, 0, [&](const std::string& line) { return Colored(result_.verdict, line); });
+    // One line whatever the width: scripts take it with `tail -n 1`.
+    out_ += Colored(result_.verdict, Printable(result_.line)) + "\n";
     return std::move(out_);
   }
 
@@ -63,6 +68,10 @@ class CheckText {
     AddLabel("Budget", result_.name);
     AddLabel(result_.sources.size() == 1 ? "Run" : "Runs",
              (result_.sources.size() == 1 ? "" : std::to_string(result_.sources.size()) + ": ") + Joined(result_.sources, kSources));
+    AddLabel("Selected", result_.selected);
+    if (!result_.baseline.empty()) {
+      AddLabel("Baseline", result_.baseline + ", " + CountOf(static_cast<int64_t>(result_.baseline_count), "run"));
+    }
     std::string machine = Joined(result_.fingerprint.gpus, kSources);
     if (!result_.fingerprint.driver_version.empty()) {
       machine += (machine.empty() ? "" : ", ") + std::string("driver for CUDA ") + result_.fingerprint.driver_version;
@@ -74,6 +83,15 @@ class CheckText {
 
   void AddLabel(const std::string& label, const std::string& text) {
     if (!text.empty()) out_ += LabeledLine(label, text, terminal_);
+  }
+
+  // What is kept needs no more than a line.
+  void AddKept(const RuleResult& rule) {
+    std::string_view mark = "ok";
+    for (const std::string& line : Wrap(Printable(rule.rule + ": " + rule.message), terminal_.columns - kIndent)) {
+      out_ += Colored(rule.verdict, std::string(mark)) + std::string(kIndent - mark.size(), ' ') + line + "\n";
+      mark = "";
+    }
   }
 
   void AddRule(const RuleResult& rule) {
@@ -89,7 +107,8 @@ class CheckText {
     AddLines(rule.message, kIndent, plain);
     if (!rule.evidence.empty() && rule.evidence != "1 run") AddLines(rule.evidence, kIndent, dim);
     if (!rule.reason.empty()) AddLines("Why: " + rule.reason, kIndent, plain);
-    if (!rule.file.empty()) AddLines(rule.file + ":" + std::to_string(rule.line), kIndent, dim);
+    if (rule.file.empty()) return;
+    out_ += std::string(kIndent, ' ') + style_.Dim(Printable(rule.file) + ":" + std::to_string(rule.line)) + "\n";
   }
 
   template <class F>

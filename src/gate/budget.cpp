@@ -194,7 +194,7 @@ class BudgetReader {
     rule.line = member->line;
     ReadDifference(*member, &rule);
     if (const JsonMember* floor = object.Find("and")) {
-      if (rule.share ? ReadShareOf(floor->value) : !ReadShareOf(floor->value)) {
+      if (rule.share.has_value() == ReadShareOf(floor->value).has_value()) {
         Fail(floor->line, "\"and\" is a value where \"" + std::string(key) + "\" is a percentage, and the other way round",
              "write for example \"max_increase\": \"5%\", \"and\": \"200us\"");
       }

@@ -43,6 +43,9 @@ struct Rule {
 // "gpu.idle_percent@gpu0 <= 20%", for one of the scopes that the rule is for.
 std::string TextOf(const Rule& rule, const std::string& scope);
 
+// What may lie between the figure and its baseline: "5% and 200 us"; empty for nothing.
+std::string DifferenceOf(const Rule& rule);
+
 struct Budget {
   std::string name;               // for titles: that in the file, else the file's
   std::string baseline;           // path, relative to the folder of the budget; empty without

@@ -31,6 +31,11 @@ class Checker {
     result_.name = budget.name;
     result_.fingerprint = runs_.runs.front().fingerprint;
     for (const Measurement& run : runs_.runs) result_.sources.push_back(run.source);
+    result_.selected = runs_.runs.front().selected;
+    if (baseline_ != nullptr) {
+      result_.baseline = baseline_->name;
+      result_.baseline_count = baseline_->runs.size();
+    }
     AddNotes();
     for (const Rule& rule : budget.rules) AddRule(rule);
     result_.verdict = Verdict::kPass;

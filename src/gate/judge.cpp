@@ -151,13 +151,6 @@ std::string DifferenceText(const Rule& rule, double base, double now) {
   return is + ", " + by + (now > base ? " above" : " below") + " the baseline's " + was;
 }
 
-std::string AllowedText(const Rule& rule) {
-  std::string text;
-  if (rule.share) text = FormatValue(100 * *rule.share, Unit::kPercent);
-  if (rule.limit) text += (text.empty() ? "" : " and ") + FormatValue(*rule.limit, rule.info->unit);
-  return text;
-}
-
 void Settle(const Rule& rule, bool is_beyond, RuleResult* result) {
   result->verdict = !is_beyond ? Verdict::kPass : rule.is_warning ? Verdict::kWarn : Verdict::kFail;
 }
@@ -217,10 +210,12 @@ void JudgeDifference(const Rule& rule, const Figure& base, const Figure& now, co
     side = CompareTimes(rule, base, now, allowed, result);
   }
   if (side == Side::kOpen) {
-    return SetInconclusive(difference + ", which may be noise", result);
+    return SetInconclusive(difference + "; these runs are too few or too noisy to tell", result);
   }
   Settle(rule, side == Side::kBeyond, result);
-  if (side == Side::kBeyond) result->message += "; " + AllowedText(rule) + " may be";
+  if (side == Side::kWithin) return;
+  const std::string allowed_text = DifferenceOf(rule);
+  result->message += allowed_text.empty() ? "; no difference is allowed" : "; " + allowed_text + " allowed";
 }
 
 }  // namespace gprof

@@ -151,7 +151,11 @@ Json ReadDocument(const std::string& text, const std::string& path, const std::s
   try {
     json = Json::parse(text);
   } catch (const Json::exception& error) {
-    throw Error(ExitCode::kUnreadable, path + ": this is no JSON: " + error.what(), "the file was cut or changed");
+    const std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line 2, …"
+    const std::size_t end = what.find("] ");
+    throw Error(ExitCode::kUnreadable,
+                path + " is no JSON: " + std::string(end == std::string_view::npos ? what : what.substr(end + 2)),
+                "the file was cut or changed");
   }
   const std::string found = json.is_object() && json.contains("schema") && json["schema"].is_string()
                                 ? json["schema"].get<std::string>()

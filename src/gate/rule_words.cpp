@@ -69,11 +69,11 @@ std::string_view SignOf(RuleKind kind) {
     case RuleKind::kNotEqual:
       return "!=";
     case RuleKind::kMaxIncrease:
-      return "<= baseline +";
+      return "<=";
     case RuleKind::kMaxDecrease:
       break;
   }
-  return ">= baseline -";
+  return ">=";
 }
 
 // The rule that says that `figure operation limit` must not be.
@@ -151,14 +151,25 @@ Rule ParseCondition(const std::string& text, const std::string& option) {
   }
 }
 
+std::string DifferenceOf(const Rule& rule) {
+  std::string text;
+  if (rule.share.value_or(0) > 0) text = FormatValue(100 * *rule.share, Unit::kPercent);
+  if (rule.limit.value_or(0) == 0) return text;
+  // 5 % of a percentage and 5 points of it are not the same.
+  const bool is_percent = rule.info->unit == Unit::kPercent;
+  const std::string limit = is_percent ? FormatValue(*rule.limit, Unit::kCount) + " points" : FormatValue(*rule.limit, rule.info->unit);
+  text += (text.empty() ? "" : " and ") + limit;
+  return text;
+}
+
 std::string TextOf(const Rule& rule, const std::string& scope) {
   std::string text(rule.info->id);
   if (!scope.empty()) text += "@" + scope;
   text += " " + std::string(SignOf(rule.kind)) + " ";
   if (!rule.NeedsBaseline()) return text + FormatValue(*rule.limit, rule.info->unit);
-  if (rule.share) text += FormatValue(100 * *rule.share, Unit::kPercent);
-  if (rule.limit) text += (rule.share ? " and " : "") + FormatValue(*rule.limit, rule.info->unit);
-  return text;
+  const std::string difference = DifferenceOf(rule);
+  const std::string sign = rule.kind == RuleKind::kMaxIncrease ? " + " : " - ";
+  return text + "baseline" + (difference.empty() ? "" : sign + difference);
 }
 
 }  // namespace gprof

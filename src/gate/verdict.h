@@ -35,6 +35,9 @@ struct CheckResult {
   std::vector<RuleResult> rules;    // in the order of the budget
   Fingerprint fingerprint;          // of the runs that were judged
   std::vector<std::string> sources; // the traces
+  std::string selected;             // the part of them that was judged, in words; empty for all
+  std::string baseline;             // its name; empty without
+  std::size_t baseline_count = 0;   // runs in it
   std::vector<std::string> notes;   // fingerprint that differs, runs left out, data that is missing
   Verdict verdict = Verdict::kInconclusive;  // the worst of the rules
   std::string line;                 // one-line verdict, the last line of every text
