@@ -40,7 +40,7 @@ std::string Annotation(const RuleResult& rule, const std::filesystem::path& root
   if (!rule.file.empty()) {
     out += Property("file", PathInRepository(rule.file, root)) + ",line=" + std::to_string(rule.line) + ",";
   }
-  out += Property("title", ShortenMiddle(Printable(VerdictWord(rule.verdict) + ": " + rule.rule), kLongestTitle)) + "::";
+  out += Property("title", ShortenMiddle(Printable(std::string(VerdictName(rule.verdict)) + ": " + rule.rule), kLongestTitle)) + "::";
   std::string text;
   for (const std::string& line : LinesOf(rule)) {
     text += (text.empty() ? "" : "\n") + ShortenMiddle(Printable(line), kLongestLine);

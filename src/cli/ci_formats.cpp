@@ -34,20 +34,6 @@ double ExcessOf(const RuleResult& rule) {
 
 }  // namespace
 
-std::string VerdictWord(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kPass:
-      return "pass";
-    case Verdict::kWarn:
-      return "warn";
-    case Verdict::kFail:
-      return "fail";
-    case Verdict::kInconclusive:
-      break;
-  }
-  return "inconclusive";
-}
-
 std::vector<std::string> LinesOf(const RuleResult& rule) {
   std::vector<std::string> lines;
   for (const std::string* text : {&rule.message, &rule.reason, &rule.evidence}) {

@@ -17,9 +17,6 @@ inline constexpr std::size_t kMostSummaryBytes = 60'000;
 // GitHub shows no more of one kind for a step.
 inline constexpr std::size_t kMostAnnotations = 10;
 
-// "pass", "warn", "fail", "inconclusive".
-std::string VerdictWord(Verdict verdict);
-
 // What is said of a rule, one thing a line: what is the case, why the rule is there, the evidence.
 std::vector<std::string> LinesOf(const RuleResult& rule);
 

@@ -96,7 +96,7 @@ std::string RenderOpenMetrics(const CheckResult& result) {
   for (const Verdict verdict : {Verdict::kPass, Verdict::kWarn, Verdict::kFail, Verdict::kInconclusive}) {
     int64_t count = 0;
     for (const RuleResult& rule : result.rules) count += rule.verdict == verdict ? 1 : 0;
-    out += fmt::format("{}{{verdict=\"{}\"}} {}\n", rules, VerdictWord(verdict), count);
+    out += fmt::format("{}{{verdict=\"{}\"}} {}\n", rules, VerdictName(verdict), count);
   }
   return out + "# EOF\n";
 }

@@ -96,7 +96,7 @@ std::string Properties(const CheckResult& result) {
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) out += "      <property" + Attribute("name", name) + Attribute("value", value) + "/>\n";
   };
-  add("verdict", VerdictWord(result.verdict));
+  add("verdict", std::string(VerdictName(result.verdict)));
   const Fingerprint& made = result.fingerprint;
   for (const std::string& gpu : made.gpus) add("gpu", gpu);
   add("clocks", made.clocks);

@@ -64,7 +64,7 @@ class Summary {
       what += (what.empty() ? "" : "<br>") + Escaped(line, kLongestText);
     }
     const std::string code = MarkdownCode(Shortened(rule.rule, kLongestName), true);
-    return "| **" + VerdictWord(rule.verdict) + "** | " + code + " | " + what + " |\n";
+    return "| **" + std::string(VerdictName(rule.verdict)) + "** | " + code + " | " + what + " |\n";
   }
 
   void LeftOut(std::size_t count) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/ci_formats.h"
 #include "cli/ci_outputs.h"
 #include "cli/commands.h"
 #include "cli/leftovers.h"
@@ -64,9 +65,9 @@ class CheckCommand : public Command {
     app.add_flag("-f,--force-overwrite", is_forced_, "let --init replace a file")->group("Rules");
     runs_.AddOptions(app);
     app.add_flag("--verbose", is_verbose_, "list the rules that are kept, too")->group("Output");
-    app.add_option("--format", format_, "text (default) or json")
-        ->type_name("text|json")
-        ->check(OneOf({"text", "json"}))
+    app.add_option("--format", format_, "text (default), md for Markdown, or json")
+        ->type_name("text|md|json")
+        ->check(OneOf({"text", "md", "json"}))
         ->group("Output");
     app.add_option("-o,--output", output_, "write to a file, whole or not at all")->type_name("FILE")->group("Output");
     outputs_.AddOptions(app);
@@ -149,7 +150,9 @@ class CheckCommand : public Command {
   void Write(const CheckResult& result) const {
     const bool is_file = !output_.empty() && output_ != "-";
     const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
-    const std::string text = format_ == "json" ? RenderCheckJson(result) : RenderCheckText(result, is_verbose_, terminal);
+    const std::string text = format_ == "json" ? RenderCheckJson(result)
+                             : format_ == "md" ? RenderSummary(result)
+                                               : RenderCheckText(result, is_verbose_, terminal);
     if (!is_file) {
       WriteResult(text);
       return;
