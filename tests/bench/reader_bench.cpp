@@ -1,0 +1,101 @@
+// Where the time of `gprof-cli report` goes: reading a trace step by step, facts that analyses share, and each analysis.
+// Nanoseconds of one core for each record of the trace, the best of some rounds.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include "analysis/shared_facts.h"
+#include "common/arguments.h"
+#include "gprof/analysis.h"
+#include "gprof/trace.h"
+#include "trace/mapped_file.h"
+#include "trace/reader.h"
+#include "trace/rows.h"
+
+namespace {
+
+using namespace gprof;
+
+constexpr const char* kUsage = "usage: reader_bench -r ROUNDS --trace FILE\n";
+
+class Stopwatch {
+ public:
+  Stopwatch(std::size_t rounds, uint64_t records) : rounds_(rounds), records_(static_cast<double>(records)) {}
+
+  // What prepare() returns is handed to work; only that is timed.
+  template <class Prepare, class Work>
+  void Measure(const char* name, Prepare&& prepare, Work&& work) const {
+    double best_ns = std::numeric_limits<double>::max();
+    for (std::size_t i = 0; i < rounds_; ++i) {
+      auto prepared = prepare();
+      const auto start = std::chrono::steady_clock::now();
+      work(prepared);
+      const std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start;
+      best_ns = std::min(best_ns, elapsed.count());
+    }
+    std::printf("%-24s %9.3f ms %8.2f ns a record\n", name, best_ns / 1e6, best_ns / records_);
+  }
+
+ private:
+  std::size_t rounds_;
+  double records_;
+};
+
+void MeasureReading(const Stopwatch& stopwatch, const MappedFile& file) {
+  const auto bytes = [&] { return file.bytes(); };
+  stopwatch.Measure("read: headers", bytes, [](std::string_view b) { (void)CountRecords(b); });
+  stopwatch.Measure("read: checksums", bytes, [](std::string_view b) {
+    Reader reader(b);
+    for (Chunk chunk; reader.Next(&chunk);) {
+    }
+  });
+  stopwatch.Measure("read: and decode", bytes, [](std::string_view b) {
+    Reader reader(b);
+    RowDecoder decoder;
+    for (Chunk chunk; reader.Next(&chunk);) decoder.Decode(chunk, [](auto) {});
+  });
+  stopwatch.Measure("read: and join", bytes, [](std::string_view b) { (void)LoadTraceFromMemory(b, ""); });
+}
+
+void MeasureFacts(const Stopwatch& stopwatch, const Trace& trace) {
+  const auto input = [&] { return AnalysisInput(trace); };
+  stopwatch.Measure("fact: host", input, [](const AnalysisInput& i) { i.shared().host(); });
+  stopwatch.Measure("fact: kernels", input, [](const AnalysisInput& i) { i.shared().kernels(); });
+  stopwatch.Measure("fact: window", input, [](const AnalysisInput& i) { (void)i.shared().window_ns(); });
+  stopwatch.Measure("fact: gap causes", input, [&](const AnalysisInput& i) {
+    for (uint32_t device = 0; device < trace.device_ops.size(); ++device) i.shared().gap_causes(device);
+  });
+}
+
+void MeasureAnalyses(const Stopwatch& stopwatch, const Trace& trace) {
+  const AnalysisInput shared(trace);
+  for (const Analysis& analysis : AllAnalyses()) analysis.run(shared, {});  // makes the facts
+  for (const Analysis& analysis : AllAnalyses()) {
+    stopwatch.Measure(std::string(analysis.name).c_str(), [] { return 0; }, [&](int) { analysis.run(shared, {}); });
+  }
+  stopwatch.Measure("all analyses", [&] { return AnalysisInput(trace); }, [](const AnalysisInput& input) {
+    for (const Analysis& analysis : AllAnalyses()) analysis.run(input, {});
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gprof::examples::Arguments arguments(argc, argv, kUsage);
+  const std::size_t rounds = arguments.Number("-r", 5);
+  const std::string path = arguments.Text("--trace", "");
+  arguments.Finish();
+  const MappedFile file(path);
+  const Trace trace = LoadTraceFromMemory(file.bytes(), path);
+  std::printf("%llu records, %zu operations, %zu calls, %zu ranges\n",
+              static_cast<unsigned long long>(trace.record_count), trace.ops.size(), trace.api_calls.size(),
+              trace.ranges.size());
+  const Stopwatch stopwatch(rounds, trace.record_count);
+  MeasureReading(stopwatch, file);
+  MeasureFacts(stopwatch, trace);
+  MeasureAnalyses(stopwatch, trace);
+  return 0;
+}
