@@ -31,8 +31,12 @@ struct Load {
   std::vector<int64_t> waits_for_ns;  // idle while that other was busy
 };
 
+// Empty where it is not several.
 std::vector<Load> UsedGpus(const Trace& trace) {
   std::vector<Load> loads;
+  const auto used = std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
+                                  [](const Trace::Slice& slice) { return slice.first != slice.last; });
+  if (used < 2) return loads;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     const Trace::Slice slice = trace.device_ops[device];
     if (slice.first == slice.last) continue;
@@ -183,7 +187,7 @@ AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& opt
   const Trace& trace = input.trace();
   AnalysisResult result;
   std::vector<Load> loads = UsedGpus(trace);
-  if (loads.size() < 2) return result;
+  if (loads.empty()) return result;
   AddWaits(input, &loads);
   int64_t busy_ns = 0, most_ns = 0, waiting_ns = 0, peer_bytes = 0;
   int64_t start_ns = loads.front().start_ns, end_ns = loads.front().end_ns;

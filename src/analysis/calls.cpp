@@ -25,12 +25,6 @@ bool Blocks(const GpuOp& op) {
 
 }  // namespace
 
-uint32_t OutermostCall(const Trace& trace, uint32_t call) {
-  // Parents come before their children, which also ends this loop on a trace that says otherwise.
-  while (call != kNone && trace.api_calls[call].parent < call) call = trace.api_calls[call].parent;
-  return call;
-}
-
 NameId PathOfCall(const Trace& trace, uint32_t call) {
   const uint32_t outermost = OutermostCall(trace, call);
   const uint32_t range = outermost == kNone ? kNone : trace.api_calls[outermost].range;

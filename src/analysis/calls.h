@@ -9,7 +9,11 @@
 namespace gprof {
 
 // The call of the program that `call` is or was made by; kNone for kNone.
-uint32_t OutermostCall(const Trace& trace, uint32_t call);
+inline uint32_t OutermostCall(const Trace& trace, uint32_t call) {
+  // Parents come before their children, which also ends this loop on a trace that says otherwise.
+  while (call != kNone && trace.api_calls[call].parent < call) call = trace.api_calls[call].parent;
+  return call;
+}
 
 // The innermost NVTX range that the outermost call was made in; empty for kNone and outside of ranges.
 NameId PathOfCall(const Trace& trace, uint32_t call);

@@ -17,29 +17,6 @@ namespace {
 constexpr uint32_t kMinRepetitions = 4, kMinOperations = 16;  // fewer are not worth a change of the program
 constexpr uint32_t kShownOperations = 8;
 
-// The operations of each stream in order of time, all in one vector.
-class StreamOps {
- public:
-  explicit StreamOps(const Trace& trace) : ends_(trace.streams.size() + 1, 0) {
-    for (const GpuOp& op : trace.ops) {
-      if (op.stream != kNone) ++ends_[op.stream + 1];
-    }
-    for (size_t i = 1; i < ends_.size(); ++i) ends_[i] += ends_[i - 1];
-    ops_.resize(ends_.back());
-    for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-      if (trace.ops[i].stream != kNone) ops_[ends_[trace.ops[i].stream]++] = i;
-    }
-  }
-  std::span<const uint32_t> Of(uint32_t stream) const {
-    const size_t first = stream == 0 ? 0 : ends_[stream - 1];
-    return std::span<const uint32_t>(ops_).subspan(first, ends_[stream] - first);
-  }
-
- private:
-  std::vector<size_t> ends_;
-  std::vector<uint32_t> ops_;
-};
-
 // The same for operations that a graph could repeat: the same kernel in the same shape, a copy in the same direction.
 uint64_t SymbolOf(const Trace& trace, uint32_t index) {
   const GpuOp& op = trace.ops[index];
@@ -130,8 +107,9 @@ std::vector<int64_t> GapsBefore(const AnalysisInput& input) {
   return gaps_ns;
 }
 
-std::vector<Chain> FindChains(const Trace& trace, const std::vector<int64_t>& gaps_before_ns) {
-  const StreamOps streams(trace);
+std::vector<Chain> FindChains(const AnalysisInput& input, const std::vector<int64_t>& gaps_before_ns) {
+  const Trace& trace = input.trace();
+  const StreamOps& streams = input.shared().stream_ops();
   Collector collector(trace, gaps_before_ns);
   for (uint32_t i = 0; i < trace.streams.size(); ++i) collector.AddStream(i, streams.Of(i));
   return collector.Take();

@@ -26,6 +26,6 @@ struct Chain {
 std::vector<int64_t> GapsBefore(const AnalysisInput& input);
 
 // Those with the most idle time first. Operations of graphs are in none: they are launched at once already.
-std::vector<Chain> FindChains(const Trace& trace, const std::vector<int64_t>& gaps_before_ns);
+std::vector<Chain> FindChains(const AnalysisInput& input, const std::vector<int64_t>& gaps_before_ns);
 
 }  // namespace gprof

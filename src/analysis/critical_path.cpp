@@ -67,6 +67,14 @@ const ShareInfo& InfoOf(Share share) {
 
 struct Sum {
   int64_t total_ns = 0, count = 0;
+  void Add(int64_t ns) {
+    total_ns += ns;
+    ++count;
+  }
+  void Add(const Sum& other) {
+    total_ns += other.total_ns;
+    count += other.count;
+  }
 };
 
 class Shares {
@@ -77,6 +85,7 @@ class Shares {
         walk_(trace_, input.shared().host()),
         kernels_(trace_.strings.size()) {
     for (const PathPiece& piece : path.pieces) Add(piece);
+    NameSums();
     for (uint32_t name = 0; name < kernels_.size(); ++name) {
       if (kernels_[name].count > 0) sums_[{Share::kKernel, KernelName(trace_, NameId{name})}] = kernels_[name];
     }
@@ -96,10 +105,9 @@ class Shares {
       case PathKind::kOperation:
         return AddOperation(trace_.ops[piece.op], ns);
       case PathKind::kQueue:
-        return AddTo(Share::kQueue, "launched, not started", ns);
+        return queued_.Add(ns);
       case PathKind::kReturn:
-        return AddTo(blocking_copies_[piece.call] != 0 ? Share::kCopyCall : Share::kSync,
-                     FunctionName(trace_, piece.call), ns);
+        return AddCall(blocking_copies_[piece.call] != 0 ? Share::kCopyCall : Share::kSync, piece.call, ns);
       case PathKind::kCall:
       case PathKind::kHost:
         return AddThread(piece);
@@ -110,9 +118,7 @@ class Shares {
 
   void AddOperation(const GpuOp& op, int64_t ns) {
     if (op.kind == OpKind::kKernel) {
-      kernels_[op.name.value].total_ns += ns;
-      ++kernels_[op.name.value].count;
-      return;
+      return kernels_[op.name.value].Add(ns);
     }
     AddTo(op.kind == OpKind::kGraph    ? Share::kKernel
           : op.kind == OpKind::kMemset ? Share::kFill
@@ -125,10 +131,37 @@ class Shares {
     parts_.clear();
     walk_.AddHost(thread, piece.start_ns, piece.end_ns, &parts_);
     for (const Part& part : parts_) {
-      const std::string name = part.call != kNone           ? FunctionName(trace_, part.call)
-                               : part.cause == Cause::kHost ? PathName(trace_, part.path)
-                                                            : std::string(gprof::InfoOf(part.cause).meaning);
-      AddTo(ShareOf(part), name, part.duration_ns);
+      if (part.call != kNone) {
+        AddCall(ShareOf(part), part.call, part.duration_ns);
+      } else if (part.cause == Cause::kHost) {
+        SumOf(&paths_, part.path)->Add(part.duration_ns);
+      } else {
+        AddTo(ShareOf(part), std::string(gprof::InfoOf(part.cause).meaning), part.duration_ns);
+      }
+    }
+  }
+
+  void AddCall(Share share, uint32_t call, int64_t ns) {
+    SumOf(&functions_[static_cast<size_t>(share)], trace_.api_calls[call].function)->Add(ns);
+  }
+
+  Sum* SumOf(std::vector<Sum>* sums, NameId name) const {
+    if (sums->empty()) sums->resize(trace_.strings.size());
+    return &(*sums)[name.value];
+  }
+
+  // Pieces are many and names are few: what was summed by id gets its name once.
+  void NameSums() {
+    const auto add = [&](Share share, std::string name, const Sum& sum) {
+      if (sum.count > 0) sums_[{share, std::move(name)}].Add(sum);
+    };
+    add(Share::kQueue, "launched, not started", queued_);
+    for (uint32_t i = 0; i < paths_.size(); ++i) add(Share::kHost, PathName(trace_, NameId{i}), paths_[i]);
+    for (size_t share = 0; share < kShareCount; ++share) {
+      const std::vector<Sum>& sums = functions_[share];
+      for (uint32_t i = 0; i < sums.size(); ++i) {
+        if (sums[i].count > 0) add(static_cast<Share>(share), std::string(trace_.Text(NameId{i})), sums[i]);
+      }
     }
   }
 
@@ -162,15 +195,16 @@ class Shares {
   }
 
   void AddTo(Share share, std::string name, int64_t ns) {
-    Sum& sum = sums_[{share, std::move(name)}];
-    sum.total_ns += ns;
-    ++sum.count;
+    sums_[{share, std::move(name)}].Add(ns);
   }
 
   const Trace& trace_;
   const std::vector<uint8_t>& blocking_copies_;  // by call
   HostWalk walk_;
   std::vector<Sum> kernels_;  // by NameId
+  std::vector<Sum> paths_;    // of the host's own code, by NameId; empty without any
+  std::array<std::vector<Sum>, kShareCount> functions_;  // by share and NameId
+  Sum queued_;
   std::map<std::pair<Share, std::string>, Sum> sums_;
   std::vector<Part> parts_;
 };

@@ -7,6 +7,7 @@
 
 #include "analysis/calls.h"
 #include "analysis/event_waits.h"
+#include "analysis/near.h"
 #include "analysis/shared_facts.h"
 
 namespace gprof {
@@ -22,10 +23,9 @@ class Walk {
       : trace_(input.trace()),
         blocking_(input.shared().host().blocking_copies),
         events_(input.shared().host().event_waits),
-        of_stream_(trace_.streams.size()) {
-    for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
-      if (trace_.ops[i].stream != kNone) of_stream_[trace_.ops[i].stream].push_back(i);
-    }
+        of_stream_(input.shared().stream_ops()),
+        near_in_stream_(trace_.streams.size()),
+        near_in_thread_(trace_.threads.size()) {
     for (uint32_t i = 0; i < trace_.syncs.size(); ++i) {
       const Sync& sync = trace_.syncs[i];
       if (sync.kind == trace::SyncKind::kStreamWaitEvent || sync.api == kNone) continue;
@@ -50,10 +50,20 @@ class Walk {
   // The operation or call that ended last.
   bool Begin() {
     int64_t end_ns = std::numeric_limits<int64_t>::min();
+    std::vector<int64_t> starts_ns(trace_.processes.size() + 1, std::numeric_limits<int64_t>::max());
+    const auto start_of = [&](uint32_t process) -> int64_t& {
+      return starts_ns[std::min<size_t>(process, trace_.processes.size())];
+    };
+    ended_by_ns_.reserve(trace_.ops.size());
     for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
-      if (trace_.ops[i].end_ns > end_ns) end_ns = trace_.ops[i].end_ns, op_ = i;
+      const GpuOp& op = trace_.ops[i];
+      if (op.end_ns > end_ns) end_ns = op.end_ns, op_ = i;
+      start_of(op.process) = std::min(start_of(op.process), op.start_ns);
+      const bool is_first = i == 0 || trace_.ops[i - 1].device != op.device;
+      ended_by_ns_.push_back(is_first ? op.end_ns : std::max(op.end_ns, ended_by_ns_.back()));
     }
     for (const ApiCall& call : trace_.api_calls) {
+      start_of(call.process) = std::min(start_of(call.process), call.start_ns);
       if (call.thread == kNone || call.end_ns < end_ns) continue;
       end_ns = call.end_ns;
       op_ = kNone;
@@ -61,13 +71,8 @@ class Walk {
     }
     if (op_ == kNone && thread_ == kNone) return false;
     path_.process = op_ != kNone ? trace_.ops[op_].process : trace_.threads[thread_].process;
-    path_.end_ns = path_.start_ns = now_ns_ = end_ns;
-    for (const GpuOp& op : trace_.ops) {
-      if (op.process == path_.process) path_.start_ns = std::min(path_.start_ns, op.start_ns);
-    }
-    for (const ApiCall& call : trace_.api_calls) {
-      if (call.process == path_.process) path_.start_ns = std::min(path_.start_ns, call.start_ns);
-    }
+    path_.end_ns = now_ns_ = end_ns;
+    path_.start_ns = std::min(end_ns, start_of(path_.process));
     return true;
   }
 
@@ -112,16 +117,17 @@ class Walk {
     return std::min(trace_.api_calls[call].end_ns, op.start_ns);
   }
 
-  uint32_t BeforeInStream(uint32_t index) const {
+  uint32_t BeforeInStream(uint32_t index) {
     const GpuOp& op = trace_.ops[index];
     if (op.stream == kNone) return kNone;
-    const std::vector<uint32_t>& list = of_stream_[op.stream];
-    const auto at = std::lower_bound(list.begin(), list.end(), index);
-    return LastEnded(list, static_cast<size_t>(at - list.begin()), op.start_ns);
+    const std::span<const uint32_t> list = of_stream_.Of(op.stream);
+    size_t& at = near_in_stream_[op.stream];
+    at = PartitionPointNear(list.size(), at, [&](size_t i) { return list[i] < index; });
+    return LastEnded(list, at, op.start_ns);
   }
 
   // Of the operations in list[0, end), those before it in number, the one that ended last by then.
-  uint32_t LastEnded(const std::vector<uint32_t>& list, size_t end, int64_t time_ns) const {
+  uint32_t LastEnded(std::span<const uint32_t> list, size_t end, int64_t time_ns) const {
     uint32_t best = kNone;
     for (size_t i = end, looked = 0; i > 0 && looked < kMostNeighbours; --i, ++looked) {
       const uint32_t op = list[i - 1];
@@ -137,6 +143,8 @@ class Walk {
     const uint32_t first = trace_.device_ops[op.device].first;
     uint32_t best = kNone;
     for (uint32_t i = index, looked = 0; i > first && looked < kMostNeighbours; --i, ++looked) {
+      // Whatever comes before ended no later than this.
+      if (ended_by_ns_[i - 1] < op.start_ns - kHandoverNs || (best != kNone && ended_by_ns_[i - 1] <= EndOf(best))) break;
       const GpuOp& other = trace_.ops[i - 1];
       if (other.end_ns > op.start_ns || op.start_ns - other.end_ns > kHandoverNs) continue;
       if (EndOf(i - 1) > EndOf(best)) best = i - 1;
@@ -175,13 +183,12 @@ class Walk {
   }
 
   // The outermost call of the thread that began last before then.
-  uint32_t CallBefore(uint32_t thread, int64_t time_ns) const {
+  uint32_t CallBefore(uint32_t thread, int64_t time_ns) {
     const Trace::Slice slice = trace_.thread_api_calls[thread];
-    const auto begin = trace_.api_calls.begin();
-    const auto after = std::partition_point(begin + slice.first, begin + slice.last,
-                                            [&](const ApiCall& call) { return call.start_ns < time_ns; });
-    const auto index = static_cast<uint32_t>(after - begin);
-    return index == slice.first ? kNone : OutermostCall(trace_, index - 1);
+    size_t& at = near_in_thread_[thread];
+    at = PartitionPointNear(slice.last - slice.first, at,
+                            [&](size_t i) { return trace_.api_calls[slice.first + i].start_ns < time_ns; });
+    return at == 0 ? kNone : OutermostCall(trace_, slice.first + static_cast<uint32_t>(at) - 1);
   }
 
   // What ended last of that which the call waited for, if that ended within the call.
@@ -197,7 +204,7 @@ class Walk {
         op = EndedBy(events_.Resolve(sync->event, at.process, at.start_ns).op, now_ns_);
         if (op == kNone) op = LastOfProcess(at, kNone);  // where the event was recorded is not in the trace
       } else if (sync != nullptr && sync->stream != kNone) {
-        const std::vector<uint32_t>& list = of_stream_[sync->stream];
+        const std::span<const uint32_t> list = of_stream_.Of(sync->stream);
         const auto after = std::partition_point(list.begin(), list.end(),
                                                 [&](uint32_t i) { return trace_.ops[i].start_ns < now_ns_; });
         op = LastEnded(list, static_cast<size_t>(after - list.begin()), now_ns_);
@@ -229,7 +236,9 @@ class Walk {
   const Trace& trace_;
   const std::vector<uint8_t>& blocking_;
   const EventWaits& events_;
-  std::vector<std::vector<uint32_t>> of_stream_;
+  const StreamOps& of_stream_;
+  std::vector<int64_t> ended_by_ns_;                     // by operation: when it and all before it on its device had ended
+  std::vector<size_t> near_in_stream_, near_in_thread_;  // where the last search ended
   std::unordered_map<uint32_t, uint32_t> sync_of_call_;  // outermost call → what it waits for
   CriticalPath path_;
   int64_t now_ns_ = 0;

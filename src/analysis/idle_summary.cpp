@@ -26,18 +26,22 @@ void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   DeviceIdle& idle = devices_.back();
   ++idle.gaps;
   idle.longest_ns = std::max(idle.longest_ns, gap.DurationNs());
-  GapStory story{gap, idle.device, {}, MainPath(gap, parts)};
+  std::array<bool, kCauseCount> has_cause{};
   for (const Part& part : parts) {
-    story.split[part.cause] += part.duration_ns;
+    idle.split[part.cause] += part.duration_ns;
+    has_cause[static_cast<size_t>(part.cause)] |= part.duration_ns > 0;
     if (part.cause == Cause::kUnknown) unknown_ns_[static_cast<size_t>(part.reason)] += part.duration_ns;
+    if (part.cause == Cause::kHost) host_ns_[part.path.value] += part.duration_ns;
     if (part.call != kNone) SplitOf(trace_.api_calls[part.call].function)[part.cause] += part.duration_ns;
   }
-  idle.split.Add(story.split);
-  ForEachCause([&](Cause cause) { gaps_with_[static_cast<size_t>(cause)] += story.split[cause] > 0; });
-  AddPatterns(gap, parts, story.split);
-  if (gap.DurationNs() >= min_gap_ns_) return Keep(story);
+  for (size_t i = 0; i < kCauseCount; ++i) gaps_with_[i] += has_cause[i];
+  AddPatterns(gap, parts);
+  if (gap.DurationNs() >= min_gap_ns_) {
+    Keep(gap, parts);
+    return;
+  }
   ++shorter_.gaps;
-  shorter_.split.Add(story.split);
+  for (const Part& part : parts) shorter_.split[part.cause] += part.duration_ns;
 }
 
 CauseSplit& IdleSummary::SplitOf(NameId function) {
@@ -53,7 +57,6 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
   paths_of_gap_.clear();
   for (const Part& part : parts) {
     if (part.cause != Cause::kHost) continue;
-    host_ns_[part.path.value] += part.duration_ns;
     paths_of_gap_.emplace_back(part.path.value, part.duration_ns);
   }
   std::sort(paths_of_gap_.begin(), paths_of_gap_.end());
@@ -72,21 +75,27 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
   return main;
 }
 
-void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts, const CauseSplit& split) {
+void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
   if (gap.is_cut_after) return;  // it is not known what would have ended it
   if (parts.empty() || parts.front().cause != Cause::kSync) return;
   ++drained_by_sync_.gaps;
   // What the host computed after the wait is not the wait's fault.
-  drained_by_sync_.idle_ns += split[Cause::kSync] + split[Cause::kLaunch] + split[Cause::kApi];
+  for (const Part& part : parts) {
+    const bool is_its_fault = part.cause == Cause::kSync || part.cause == Cause::kLaunch || part.cause == Cause::kApi;
+    if (is_its_fault) drained_by_sync_.idle_ns += part.duration_ns;
+  }
 }
 
 // IsLonger as the order of a heap puts the shortest one kept in front.
-void IdleSummary::Keep(const GapStory& story) {
+void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
+  GapStory story{gap, devices_.back().device, {}, {}};
   if (longest_kept_ > 0 && longest_.size() == longest_kept_) {
     if (!IsLonger(story, longest_.front())) return;
     std::pop_heap(longest_.begin(), longest_.end(), IsLonger);
     longest_.pop_back();
   }
+  for (const Part& part : parts) story.split[part.cause] += part.duration_ns;
+  story.path = MainPath(gap, parts);
   longest_.push_back(story);
   std::push_heap(longest_.begin(), longest_.end(), IsLonger);
 }

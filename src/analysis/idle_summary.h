@@ -60,8 +60,8 @@ class IdleSummary {
  private:
   NameId MainPath(const Gap& gap, std::span<const Part> parts);
   CauseSplit& SplitOf(NameId function);
-  void AddPatterns(const Gap& gap, std::span<const Part> parts, const CauseSplit& split);
-  void Keep(const GapStory& story);
+  void AddPatterns(const Gap& gap, std::span<const Part> parts);
+  void Keep(const Gap& gap, std::span<const Part> parts);
 
   const Trace& trace_;
   size_t longest_kept_;

@@ -14,16 +14,6 @@
 namespace gprof {
 namespace {
 
-Groups Durations(const Trace& trace, const KernelGroups& kernels) {
-  Groups groups(kernels.size());
-  for (uint32_t i = 0; i < kernels.size(); ++i) groups.Count(i, static_cast<size_t>(kernels.Count(i)));
-  groups.Seal();
-  for (const GpuOp& op : trace.ops) {
-    if (op.kind == OpKind::kKernel) groups.Add(kernels.Of(op), op.DurationNs());
-  }
-  return groups;
-}
-
 int64_t CountGraphs(const Trace& trace) {
   return std::count_if(trace.ops.begin(), trace.ops.end(), [](const GpuOp& op) { return op.kind == OpKind::kGraph; });
 }
@@ -54,13 +44,9 @@ void AddKernelMetrics(const KernelGroups& kernels, const std::vector<Statistics>
 AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   const KernelGroups& kernels = input.shared().kernels();
-  Groups durations = Durations(trace, kernels);
-  std::vector<Statistics> times;
+  const std::vector<Statistics>& times = input.shared().kernel_times();
   int64_t total_ns = 0;
-  for (uint32_t i = 0; i < kernels.size(); ++i) {
-    times.push_back(Summarize(durations.Of(i)));
-    total_ns += times.back().total;
-  }
+  for (const Statistics& of_kernel : times) total_ns += of_kernel.total;
   const int64_t graphs = CountGraphs(trace);
 
   AnalysisResult result;

@@ -60,7 +60,6 @@ struct Execution {
   uint32_t group = 0;
   int64_t call_ns = -1;   // the launching call; a call that launches a graph counts for its first kernel alone
   int64_t queue_ns = -1;  // from the return of the call to the start, where the kernel starts after it
-  int64_t run_ns = 0;
 };
 
 template <class F>
@@ -68,7 +67,7 @@ void ForEachExecution(const Trace& trace, const KernelGroups& kernels, F&& f) {
   std::vector<uint8_t> is_counted(trace.api_calls.size(), 0);
   for (const GpuOp& op : trace.ops) {
     if (op.kind != OpKind::kKernel) continue;
-    Execution execution{kernels.Of(op), -1, -1, op.DurationNs()};
+    Execution execution{kernels.Of(op), -1, -1};
     const uint32_t call = OutermostCall(trace, op.api);
     if (call != kNone) {
       const ApiCall& launch = trace.api_calls[call];
@@ -80,14 +79,13 @@ void ForEachExecution(const Trace& trace, const KernelGroups& kernels, F&& f) {
 }
 
 struct Executions {
-  Executions(const Trace& trace, const KernelGroups& kernels) : calls(kernels), queues(kernels), runs(kernels) {
+  Executions(const Trace& trace, const KernelGroups& kernels) : calls(kernels), queues(kernels) {
     ForEachExecution(trace, kernels, [&](const Execution& e) {
       if (e.call_ns >= 0) calls.Add(e.group, e.call_ns);
       if (e.queue_ns >= 0) queues.Add(e.group, e.queue_ns);
-      runs.Add(e.group, e.run_ns);
     });
   }
-  KernelSamples calls, queues, runs;
+  KernelSamples calls, queues;
 };
 
 Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t max_rows) {
@@ -111,8 +109,8 @@ Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t m
   Executions executions(input.trace(), kernels);
   int64_t queued = 0, queue_ns = 0;
   for (uint32_t i = 0; i < kernels.size(); ++i) {
-    const Statistics call = Summarize(executions.calls.Of(i)), queue = Summarize(executions.queues.Of(i)),
-                     run = Summarize(executions.runs.Of(i));
+    const Statistics call = Summarize(executions.calls.Of(i)), queue = Summarize(executions.queues.Of(i));
+    const Statistics& run = input.shared().kernel_times()[i];
     queued += queue.count;
     queue_ns += queue.total;
     const auto median = [](const Statistics& s) { return s.count > 0 ? Cell(s.median) : Cell(); };

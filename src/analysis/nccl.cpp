@@ -38,7 +38,9 @@ class Collectives {
  public:
   explicit Collectives(const AnalysisInput& input)
       : input_(input), trace_(input.trace()), is_nccl_(trace_.strings.size()) {
-    for (size_t i = 0; i < is_nccl_.size(); ++i) is_nccl_[i] = IsNcclKernel(trace_.strings[i]);
+    bool has_any = false;
+    for (size_t i = 0; i < is_nccl_.size(); ++i) has_any |= is_nccl_[i] = IsNcclKernel(trace_.strings[i]);
+    if (!has_any) return;
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) Add(device);
   }
 

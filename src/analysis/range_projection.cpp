@@ -44,17 +44,23 @@ RangeProjection::RangeProjection(const Trace& trace) : slot_of_path_(trace.strin
     }
     AddWithParents(trace, range, op);
     if (open == start_end_paths_.end()) continue;
-    for (NameId path : open->second) Add(path, op);
+    for (NameId path : open->second) Add(SlotOf(path), op);
   }
 }
 
+// Many operations are launched in one range before the next.
 void RangeProjection::AddWithParents(const Trace& trace, uint32_t range, const GpuOp& op) {
-  // Parents come before their children, which also ends this loop on a trace that says otherwise.
-  while (range != kNone) {
-    Add(trace.ranges[range].path, op);
-    const uint32_t parent = trace.ranges[range].parent;
-    range = parent < range ? parent : kNone;
+  if (range != last_range_) {
+    last_range_ = range;
+    slots_of_last_.clear();
+    // Parents come before their children, which also ends this loop on a trace that says otherwise.
+    while (range != kNone) {
+      slots_of_last_.push_back(SlotOf(trace.ranges[range].path));
+      const uint32_t parent = trace.ranges[range].parent;
+      range = parent < range ? parent : kNone;
+    }
   }
+  for (const uint32_t slot : slots_of_last_) Add(slot, op);
 }
 
 void RangeProjection::FindStartEndRanges(const Trace& trace) {
@@ -72,12 +78,16 @@ void RangeProjection::FindStartEndRanges(const Trace& trace) {
   }
 }
 
-void RangeProjection::Add(NameId path, const GpuOp& op) {
+uint32_t RangeProjection::SlotOf(NameId path) {
   uint32_t& slot = slot_of_path_[path.value];
   if (slot == kNone) {
     slot = static_cast<uint32_t>(slots_.size());
     slots_.emplace_back();
   }
+  return slot;
+}
+
+void RangeProjection::Add(uint32_t slot, const GpuOp& op) {
   OfPath& of_path = slots_[slot];
   if (of_path.device != op.device) of_path.busy.StartOver();
   of_path.device = op.device;

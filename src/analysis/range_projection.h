@@ -25,11 +25,14 @@ class RangeProjection {
 
  private:
   void FindStartEndRanges(const Trace& trace);
-  void Add(NameId path, const GpuOp& op);
+  uint32_t SlotOf(NameId path);
+  void Add(uint32_t slot, const GpuOp& op);
   void AddWithParents(const Trace& trace, uint32_t range, const GpuOp& op);
 
   std::vector<uint32_t> slot_of_path_;  // by NameId, kNone where nothing was launched
   std::vector<OfPath> slots_;
+  uint32_t last_range_ = kNone;           // the innermost range of the operation added last
+  std::vector<uint32_t> slots_of_last_;   // of that range and those around it
   // Start/end ranges need not nest, so calls do not name them: launching call → paths of those open on its thread.
   std::unordered_map<uint32_t, std::vector<NameId>> start_end_paths_;
 };

@@ -22,6 +22,24 @@ const KernelGroups& SharedFacts::kernels() const {
   return kernels_.Get([&] { return KernelGroups(trace_); });
 }
 
+const std::vector<Statistics>& SharedFacts::kernel_times() const {
+  return kernel_times_.Get([&] {
+    Groups groups(kernels().size());
+    for (uint32_t i = 0; i < kernels().size(); ++i) groups.Count(i, static_cast<size_t>(kernels().Count(i)));
+    groups.Seal();
+    for (const GpuOp& op : trace_.ops) {
+      if (op.kind == OpKind::kKernel) groups.Add(kernels().Of(op), op.DurationNs());
+    }
+    std::vector<Statistics> times;
+    for (uint32_t i = 0; i < kernels().size(); ++i) times.push_back(Summarize(groups.Of(i)));
+    return times;
+  });
+}
+
+const StreamOps& SharedFacts::stream_ops() const {
+  return stream_ops_.Get([&] { return StreamOps(trace_); });
+}
+
 int64_t SharedFacts::window_ns(uint32_t device) const {
   return windows_ns_.Get([&] {
     std::vector<int64_t> windows_ns(trace_.device_ops.size());

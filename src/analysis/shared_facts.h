@@ -12,6 +12,8 @@
 #include "analysis/kernel_groups.h"
 #include "analysis/lazy.h"
 #include "analysis/recorded_time.h"
+#include "analysis/statistics.h"
+#include "analysis/stream_ops.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -23,6 +25,9 @@ class SharedFacts {
   const RecordedTime& recorded() const;
   const HostFacts& host() const;
   const KernelGroups& kernels() const;
+  // Times of the kernels on the GPU, by group.
+  const std::vector<Statistics>& kernel_times() const;
+  const StreamOps& stream_ops() const;
   // Of the device, and of all of them (gaps.h): from the first to the last operation, less what was not recorded.
   int64_t window_ns(uint32_t device) const;
   int64_t window_ns() const;
@@ -36,6 +41,8 @@ class SharedFacts {
   Lazy<RecordedTime> recorded_;
   Lazy<HostFacts> host_;
   Lazy<KernelGroups> kernels_;
+  Lazy<std::vector<Statistics>> kernel_times_;
+  Lazy<StreamOps> stream_ops_;
   Lazy<std::vector<int64_t>> windows_ns_;    // by device
   std::vector<Lazy<GapCauses>> gap_causes_;  // by device
   Lazy<std::vector<uint32_t>> devices_of_threads_;

@@ -186,7 +186,7 @@ AnalysisResult RunSmallKernels(const AnalysisInput& input, const AnalysisOptions
   const Trace& trace = input.trace();
   const std::vector<int64_t> gaps_before_ns = GapsBefore(input);
   const Histogram histogram = Measure(trace, gaps_before_ns);
-  const std::vector<Chain> chains = FindChains(trace, gaps_before_ns);
+  const std::vector<Chain> chains = FindChains(input, gaps_before_ns);
   AnalysisResult result;
   const Kernels small = Sum(histogram, kSmallLengths);
   int64_t idle_ns = 0, operations = 0;

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <random>
 #include <vector>
 
 #include "analysis/statistics.h"
@@ -9,6 +12,25 @@ namespace gprof::test {
 namespace {
 
 Statistics Of(std::vector<int64_t> samples) { return Summarize(samples); }
+
+// Many samples are counted by bucket first; sorting them says the same.
+TEST(Statistics, MedianOfManyIsThatOfTheSorted) {
+  std::mt19937_64 random(1);
+  for (const size_t count : {1999u, 2000u, 2001u, 30000u}) {
+    for (const int bits : {0, 1, 5, 6, 12, 40, 62}) {
+      std::vector<int64_t> samples(count);
+      for (int64_t& sample : samples) {
+        sample = static_cast<int64_t>(random() & ((uint64_t{1} << bits) - 1)) >> (random() % 8);
+      }
+      const double median = Of(samples).median;
+      std::sort(samples.begin(), samples.end());
+      const int64_t low = samples[(count - 1) / 2], high = samples[count / 2];
+      EXPECT_EQ(median, static_cast<double>(low) + static_cast<double>(high - low) / 2) << count << " " << bits;
+    }
+  }
+  std::vector<int64_t> negative(5000, -7);
+  EXPECT_EQ(Of(negative).median, -7);
+}
 
 TEST(Statistics, MedianIsExact) {
   EXPECT_EQ(Of({5}).median, 5);

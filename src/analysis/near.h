@@ -1,0 +1,47 @@
+// Searching in order where the last search ended: walks ask for places that lie close to each other.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace gprof {
+
+// The first of [0, size) for which is_before(i) is false; it must be true up to there. Looks around `near` first, in
+// steps that double.
+template <class F>
+size_t PartitionPointNear(size_t size, size_t near, F&& is_before) {
+  size_t low = 0, high = size;
+  near = std::min(near, size);
+  if (near < size && is_before(near)) {
+    low = near + 1;
+    for (size_t step = 1; low < size; step *= 2) {
+      const size_t at = std::min(size - 1, low + step - 1);
+      if (!is_before(at)) {
+        high = at;
+        break;
+      }
+      low = at + 1;
+    }
+  } else {
+    high = near;
+    for (size_t step = 1; high > 0; step *= 2) {
+      const size_t at = high - std::min(high, step);
+      if (is_before(at)) {
+        low = at + 1;
+        break;
+      }
+      high = at;
+    }
+  }
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (is_before(middle)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace gprof
