@@ -33,7 +33,7 @@ class BudgetReader {
     budget.name = TextAt(root, "name", std::filesystem::path(path_).filename().string());
     budget.step = TextAt(root, "step", "");
     const std::string baseline = TextAt(root, "baseline", "");
-    if (!baseline.empty()) budget.baseline = (std::filesystem::path(path_).parent_path() / baseline).string();
+    if (!baseline.empty()) budget.baseline = (std::filesystem::path(path_).parent_path() / baseline).lexically_normal().string();
     const JsonMember* rules = root.Find("rules");
     if (rules == nullptr) Fail(root.line, "a budget needs \"rules\"", "\"rules\": { \"memcpy.pageable_bytes\": 0 }");
     Want(rules->value, Kind::kObject, "\"rules\"");

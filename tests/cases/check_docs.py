@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The outputs in docs/commands are those of report/training.test, or the beginning of them. --update copies them."""
+"""The outputs in docs/commands are those of some of the cases, or the beginning of them. --update copies them."""
 
 import argparse
 import pathlib
@@ -9,13 +9,14 @@ import sys
 import run_cases
 
 HERE = pathlib.Path(__file__).resolve().parent
-CASE = HERE / "report" / "training.test"
-EXAMPLE = re.compile(r"```console\n\$ (gprof-cli (?:report|info|dump) run\.trace[^\n]*)\n(.+?)\n```", re.S)
+CASES = [HERE / "report" / "training.test", HERE / "check" / "training.test", HERE / "check" / "sets.test",
+         HERE / "check" / "baselines.test"]
+EXAMPLE = re.compile(r"```console\n\$ (gprof-cli (?:(?:report|info|dump) run\.trace|check|baseline)[^\n]*)\n(.+?)\n```",
+                     re.S)
 
 
 def outputs():
-    _, sections = run_cases.read_case(CASE)
-    runs = [section for section in sections if section.kind == "run"]
+    runs = [section for case in CASES for section in run_cases.read_case(case)[1] if section.kind == "run"]
     return {step.command: step.expected for section in runs for step in run_cases.steps_of(section)}
 
 

@@ -92,7 +92,8 @@ def environment(command):
     kept = ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")
     path = f"{command.parent}:{os.environ.get('PATH', '/usr/bin:/bin')}"
     return {**{name: os.environ[name] for name in kept if name in os.environ},
-            "PATH": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "GPROF_RUN_BASE": RUN_BASE.name}
+            "PATH": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "GPROF_RUN_BASE": RUN_BASE.name,
+            "SOURCE_DATE_EPOCH": "1795132800"}
 
 
 def run_step(step, folder, command):

@@ -59,6 +59,8 @@ def problems_of_object(value, schema, is_strict, root, path):
     for name, item in value.items():
         if name in named:
             yield from problems(item, named[name], is_strict, root, f"{path}.{name}")
+        elif schema.get("additionalProperties") is False:
+            yield f"{path}: there must be no {name}"
         elif "additionalProperties" in schema:
             yield from problems(item, schema["additionalProperties"], is_strict, root, f"{path}.{name}")
         elif is_strict:
