@@ -56,7 +56,8 @@ std::string WhatIsInSeries(const LaunchOptions& options, const RunFile& file) {
   const Recorded recorded = ScanTrace(first->trace);
   if (recorded.bytes == 0) return "nothing was recorded in " + runs + WhyNothing(options, "'" + file.command[0] + "'");
   return "recorded " + runs + " of " + WallText(file) + (good > 1 ? "; the first has " : "; it has ") +
-         Describe(recorded) + ". Next: gprof-cli check " + ShellQuoted(file.path);
+         Describe(recorded) + ". Next: gprof-cli check " + ShellQuoted(file.path) +
+         " --budget FILE, or gprof-cli diff BASE " + ShellQuoted(file.path);
 }
 
 }  // namespace

@@ -53,6 +53,13 @@ bool LooksLikeJson(std::string_view bytes) {
   return at != std::string_view::npos && (bytes[at] == '{' || bytes[at] == '[');
 }
 
+// Each of them says first what it is.
+bool IsDocumentOfOurs(std::string_view bytes) {
+  const std::string_view head = bytes.substr(0, 4096);
+  return LooksLikeJson(bytes) && head.find("\"schema\"") != std::string_view::npos &&
+         head.find("\"gprof.") != std::string_view::npos;
+}
+
 bool LooksLikeText(std::string_view bytes) {
   const std::string_view head = bytes.substr(0, 4096);
   return std::all_of(head.begin(), head.end(), [](char c) {
@@ -72,6 +79,10 @@ ForeignFile RecogniseForeign(std::string_view bytes, std::string_view path) {
     if (EndsWith(path, ending.end)) return ending.file;
   }
   if (const Signature* signature = FindSignature(bytes)) return signature->file;
+  if (IsDocumentOfOurs(bytes)) {
+    return {"a document of gprof-cli (a run file, a baseline or a report)",
+            "gprof-cli check and gprof-cli diff read it; the traces that a run file names are beside it"};
+  }
   if (LooksLikeJson(bytes)) return {"JSON (a capture of Kineto or Chrome?)", kReadsOwn};
   if (LooksLikeText(bytes)) return {"text", kReadsOwn};
   return {"of a kind that gprof-cli does not know", kReadsOwn};

@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from launcher import ASSEMBLE, DEADLINE_S, LauncherTest
+from test_series import SCHEMA, json_schema
 
 # Says in a file that it ran, and records the trace that was made for it.
 RECORDING = 'echo "$1" >> log; cat "$1.made" >> "$GPROF_OUTPUT"; echo "out of $1"; echo "err of $1" >&2'
@@ -43,6 +44,11 @@ class CompareTest(LauncherTest):
 
     def compare_made(self, *options, base="fast", new="slow"):
         return self.compare(*options, "--", *self.recorded(base), ":::", *self.recorded(new))
+
+    def run_file(self, side):
+        document = json.loads((self.folder / "kept" / f"{side}.runs.json").read_bytes())
+        self.assertEqual(list(json_schema.problems(document, SCHEMA, is_strict=True)), [])
+        return document
 
     def log(self):
         return (self.folder / "log").read_text(encoding="utf-8").split()
@@ -84,7 +90,7 @@ class Order(CompareTest):
         self.assertEqual(self.compare_made("-n", "4", "--warmup", "2", "-o", "kept").returncode, 4)
         a, b = "fast", "slow"
         self.assertEqual(self.log(), [a, b, b, a, a, b, b, a, a, b, b, a])
-        base, new = (json.loads((self.folder / "kept" / f"{side}.runs.json").read_bytes()) for side in ("base", "new"))
+        base, new = self.run_file("base"), self.run_file("new")
         self.assertEqual([run["order"] for run in base["runs"]], [1, 4, 5, 8, 9, 12])
         self.assertEqual([run["order"] for run in new["runs"]], [2, 3, 6, 7, 10, 11])
         self.assertEqual([run["number"] for run in new["runs"]], [1, 2, 1, 2, 3, 4])
@@ -150,8 +156,7 @@ class Failures(CompareTest):
         self.assertIn(b"run 4 of 'sh' (new) ended with exit code 6; nothing was judged", done.stderr)
         self.assertIn(b"-w true", done.stderr)
         self.assertEqual(len(self.log()), 9)
-        runs = json.loads((self.folder / "kept" / "new.runs.json").read_bytes())["runs"]
-        self.assertEqual([run["outcome"] for run in runs], ["good"] * 4 + ["failed"])
+        self.assertEqual([run["outcome"] for run in self.run_file("new")["runs"]], ["good"] * 4 + ["failed"])
 
     def test_failing_warm_up_costs_no_time(self):
         done = self.compare("--", *self.recorded("fast", FAILING, "1"), ":::", *self.recorded("slow"))

@@ -11,6 +11,12 @@ import unittest
 from launcher import DEADLINE_S, LauncherTest, wait_until
 from test_signals import Screen
 
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(SOURCE / "tests" / "schema"))
+import json_schema  # noqa: E402
+
+SCHEMA = json.loads((SOURCE / "docs" / "schema" / "runs.schema.json").read_text(encoding="utf-8"))
+
 # Counts its runs in a file and ends with the code that its arguments have for this one.
 COUNTING = """
 import pathlib, sys
@@ -49,7 +55,9 @@ os.kill(os.getpid(), number)
 
 class SeriesTest(LauncherTest):
     def run_file(self, name="run.runs.json"):
-        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+        document = json.loads((self.folder / name).read_text(encoding="utf-8"))
+        self.assertEqual(list(json_schema.problems(document, SCHEMA, is_strict=True)), [])
+        return document
 
     def outcomes(self, name="run.runs.json"):
         return [("warm-up " if run["warm_up"] else "") + run["outcome"] for run in self.run_file(name)["runs"]]
@@ -179,7 +187,7 @@ class Runs(SeriesTest):
         line = done.stderr.decode().splitlines()[-1]
         self.assertIn("recorded 2 runs of ", line)
         self.assertIn("; the first has 1 process, 1 kernel, 1 copy", line)
-        self.assertTrue(line.endswith(" 'my run.runs.json'"), line)
+        self.assertTrue(line.endswith(" gprof-cli diff BASE 'my run.runs.json'"), line)
 
     def test_warning_is_given_once(self):
         self.env["CUDA_INJECTION64_PATH"] = "/other/tool.so"

@@ -62,6 +62,7 @@ TEST(Errors, NameWhatIsThereInstead) {
   for (const Case& c : {
            Case{"empty.trace", "", "empty", "record it again"},
            Case{"a.sqlite", "SQLite format 3\0 and more"sv, "SQLite", "profile"},
+           Case{"a.runs.json", "{\n  \"schema\": \"gprof.runs/1\"}"sv, "document of gprof-cli", "diff"},
            Case{"a.json", " \n{\"traceEvents\": []}", "JSON", "profile"},
            Case{"b.json", "[1, 2]", "JSON", "profile"},
            Case{"a.json.gz", "\x1F\x8B\x08\0\0"sv, "gzip", "gzip -d"},
