@@ -1,5 +1,6 @@
 """Series of runs with the real tracer: each run is recorded as if it were the only one."""
 import json
+import shutil
 import signal
 import subprocess
 
@@ -101,6 +102,56 @@ class Ends(SeriesCase):
         runs = self.series(["--repeat", "5"], "-c", script, program="sh", code=9)
         self.assertEqual([run["exit_code"] for run in runs], [0, 0, 9])
         self.assertEqual([len(self.trace(run).of("kernel")) for run in runs[:2]], [1, 1])
+
+
+class Judged(SeriesCase):
+    def run_in(self, folder, *words):
+        return subprocess.run([str(harness.GPROF), *words], capture_output=True, timeout=harness.DEADLINE_S, check=False, cwd=folder,
+                              env=self.environment("13.0", None), stdin=subprocess.DEVNULL)
+
+    def test_moved_folder_is_still_a_set(self):
+        (self.folder / "here").mkdir()
+        self.series(["--repeat", "3", "--warmup", "1"], *WORK, name="here/run")
+        moved = shutil.move(self.folder / "here", self.folder / "there")
+        for folder, path in ((moved, "run.runs.json"), (self.folder, "there/run.runs.json"), ("/", f"{moved}/run.runs.json")):
+            for rule, code in (("kernels.count != 10", 0), ("kernels.count > 9", 1), ("health.lost_records > 0", 0)):
+                done = self.run_in(folder, "check", path, "--fail-if", rule)
+                self.assertEqual(done.returncode, code, done.stdout.decode() + done.stderr.decode())
+        (moved / "run-2.trace").unlink()
+        done = self.run_in(moved, "check", "run.runs.json", "--fail-if", "kernels.count > 9")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"run-2.trace", done.stderr)
+
+    def test_failed_runs_do_not_count(self):
+        count = self.folder / "count"
+        script = f"echo >> {count}; {harness.PROGRAMS / 'scripted'} launch 1; test $(wc -l < {count}) != 2"
+        self.series(["--repeat", "3", "--keep-going"], "-c", script, program="sh", code=1)
+        done = self.run_in(self.folder, "check", "run.runs.json", "--fail-if", "kernels.count != 1", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertIn("run 2 of run.runs.json", " ".join(json.loads(done.stdout)["notes"]))
+
+    def compare(self, base, new, *options):
+        scripted = str(harness.PROGRAMS / "scripted")
+        done = self.run_in(self.folder, "compare", "-n", "3", *options, "--format", "json", "--", scripted, *base, ":::", scripted,
+                           *new)
+        violations = self.folder / "violations"
+        self.assertEqual(violations.read_text() if violations.exists() else "", "", done.stderr.decode())
+        return done.returncode, json.loads(done.stdout)
+
+    def test_exact_figures_of_two_programs(self):
+        """Times of a loaded machine decide nothing here."""
+        code, found = self.compare(("launch", "5"), ("launch", "6"), "--fail-on", "counters")
+        self.assertEqual((code, found["base_launches"], found["new_launches"]), (1, 5, 6))
+        self.assertGreater(found["worse_counters"], 0)
+        code, found = self.compare(("launch", "5"), ("launch", "5"), "--fail-on", "counters", "--min-change", "100000%")
+        self.assertIn(code, (0, 4))
+        self.assertEqual((found["worse_counters"], found["better_counters"], found["differences"]), (0, 0, []))
+
+    def test_captures_of_two_programs(self):
+        code, found = self.compare("launch 3 pstart launch 2 pstop".split(), "pstart launch 2 pstop launch 9".split(), "-c",
+                                   "cudaProfilerApi", "--fail-on", "counters", "--min-change", "100000%")
+        self.assertIn(code, (0, 4))
+        self.assertEqual((found["base_launches"], found["new_launches"], found["worse_counters"]), (2, 2, 0))
 
 
 if __name__ == "__main__":
