@@ -16,6 +16,7 @@
 #include "cli/leftovers.h"
 #include "cli/options.h"
 #include "cli/talk.h"
+#include "import/read_trace.h"
 
 namespace gprof::cli {
 namespace {
@@ -210,7 +211,7 @@ class Info : public Command {
   int Run() override {
     if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to look at", "usage: gprof-cli info TRACE [options]");
     RecoverEarlierRuns();
-    const Trace trace = LoadTrace(trace_);
+    const Trace trace = ReadTrace(trace_);
     WriteResult(format_ == "json" ? InfoJson(trace) : InfoText(trace, DetectTerminal(STDOUT_FILENO)).Render());
     return CodeOf(ExitCode::kGood);
   }

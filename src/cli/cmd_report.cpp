@@ -21,6 +21,7 @@
 #include "cli/report.h"
 #include "cli/selection_arguments.h"
 #include "cli/talk.h"
+#include "import/read_trace.h"
 #include "trace/merge.h"
 
 namespace gprof::cli {
@@ -133,11 +134,11 @@ class ReportCommand : public Command {
  private:
   // Fills `summaries` where there are several traces.
   Trace Load(std::vector<TraceSummary>* summaries) const {
-    if (paths_.size() == 1) return LoadTrace(paths_.front());
+    if (paths_.size() == 1) return ReadTrace(paths_.front());
     std::vector<Trace> traces;
     std::set<std::filesystem::path> files;
     for (const std::string& path : paths_) {
-      traces.push_back(LoadTrace(path));
+      traces.push_back(ReadTrace(path));
       std::error_code error;
       if (!files.insert(std::filesystem::weakly_canonical(path, error)).second && !error) {
         throw Error(ExitCode::kUsage, "'" + path + "' is named twice", "everything in it would count twice");

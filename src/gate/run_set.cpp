@@ -17,6 +17,7 @@
 #include "gate/run_file.h"
 #include "gprof/error.h"
 #include "gprof/trace/file.h"
+#include "import/read_trace.h"
 
 namespace gprof {
 namespace {
@@ -104,7 +105,7 @@ class Loader {
 
   void AddTrace(const std::string& path) {
     NoteFile(path);
-    Trace trace = LoadTrace(path);
+    Trace trace = ReadTrace(path);
     if (!options_.selection.IsEmpty()) trace = Select(std::move(trace), options_.selection);
     Measurement run = Measure(trace, options_.analysis);
     run.selected = options_.selected;

@@ -1,0 +1,60 @@
+#include "import/read_trace.h"
+
+#include <array>
+#include <fstream>
+
+#include "gprof/trace/file.h"
+#include "import/kineto.h"
+#include "import/nsight.h"
+#include "trace/mapped_file.h"
+
+namespace gprof {
+namespace {
+
+using namespace std::string_view_literals;
+
+// Space and byte order mark before the first character of JSON.
+std::string_view WithoutBlanks(std::string_view bytes) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF"sv;
+  if (bytes.starts_with(kByteOrderMark)) bytes.remove_prefix(kByteOrderMark.size());
+  const std::size_t at = bytes.find_first_not_of(" \t\r\n");
+  return at == std::string_view::npos ? std::string_view() : bytes.substr(at);
+}
+
+std::string_view OwnMagic() {
+  return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic};
+}
+
+}  // namespace
+
+TraceFormat FormatOf(std::string_view bytes) {
+  if (bytes.starts_with(OwnMagic())) return TraceFormat::kGprof;
+  if (bytes.starts_with("SQLite format 3\0"sv)) return TraceFormat::kSqlite;
+  if (bytes.starts_with("\x1F\x8B"sv)) return TraceFormat::kGzip;
+  const std::string_view text = WithoutBlanks(bytes);
+  return text.starts_with('{') || text.starts_with('[') ? TraceFormat::kJson : TraceFormat::kUnknown;
+}
+
+Trace ReadTrace(const std::string& path) {
+  const MappedFile file(path);
+  switch (FormatOf(file.bytes())) {
+    case TraceFormat::kSqlite:
+      return ReadNsight(path);
+    case TraceFormat::kJson:
+    case TraceFormat::kGzip:
+      return ReadKineto(file.bytes(), path);
+    case TraceFormat::kGprof:
+    case TraceFormat::kUnknown:  // a damaged trace of ours, or what its reader has the words for
+      break;
+  }
+  return LoadTraceFromMemory(file.bytes(), path);
+}
+
+bool IsReadable(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 64> head{};
+  file.read(head.data(), head.size());
+  return FormatOf({head.data(), static_cast<std::size_t>(file.gcount())}) != TraceFormat::kUnknown;
+}
+
+}  // namespace gprof

@@ -1,0 +1,28 @@
+// Reads a trace of any tool that gprof-cli knows.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+enum class TraceFormat : uint8_t {
+  kUnknown,
+  kGprof,
+  kSqlite,  // Nsight Systems, nvprof
+  kJson,    // Kineto, Chrome
+  kGzip,    // of JSON
+};
+
+// Told by the first bytes, whatever the name is.
+TraceFormat FormatOf(std::string_view bytes);
+
+// As LoadTrace (gprof/trace.h), and takes captures of other tools as well: docs/import.md.
+Trace ReadTrace(const std::string& path);
+
+// Has ReadTrace a reader for this file? False for one that cannot be opened.
+bool IsReadable(const std::string& path);
+
+}  // namespace gprof
