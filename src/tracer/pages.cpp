@@ -1,5 +1,7 @@
 #include "pages.h"
 
+#include <algorithm>
+
 #include "arena.h"
 
 namespace gprof::tracer {
@@ -20,12 +22,15 @@ unsigned char* PagePool::Take(uint32_t* index) {
 
 void PagePool::Give(uint32_t index) {
   in_use_.fetch_sub(1, std::memory_order_relaxed);
-  free_.Push(index);
+  uint32_t& place = resting_[given_ % kResting];
+  if (given_ >= kResting) free_.Push(place);
+  place = index;
+  ++given_;
 }
 
 // Memory is touched here for the first time, which is slow; so the writer thread does it before it is needed.
 void PagePool::PrepareSlab() {
-  const uint32_t used = in_use_.load(std::memory_order_relaxed);
+  const uint32_t used = in_use_.load(std::memory_order_relaxed) + std::min(given_, kResting);
   if (used != 0 && slab_count_.load(std::memory_order_relaxed) * kPagesPerSlab < used + kSpare) Grow();
 }
 
@@ -54,6 +59,7 @@ void PagePool::ResetAfterFork() {
   for (auto& slab : slabs_) slab.store(nullptr, std::memory_order_relaxed);
   slab_count_.store(0, std::memory_order_relaxed);
   in_use_.store(0, std::memory_order_relaxed);
+  given_ = 0;
 }
 
 }  // namespace gprof::tracer

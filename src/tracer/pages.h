@@ -46,8 +46,10 @@ class PagePool {
  public:
   // [any thread] Null when the limit is reached or the system has no memory.
   unsigned char* Take(uint32_t* index);
+  // [writer thread] The page can be taken again when some more were given back: by then the last reader's core has lost
+  // it, and writing it is cheaper.
   void Give(uint32_t index);
-  // Keeps a slab's worth of pages free. [writer thread]
+  // Keeps two slabs' worth of pages free, so that no thread of the target has to make one. [writer thread]
   void PrepareSlab();
   uint32_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
   void ResetAfterFork();
@@ -57,11 +59,15 @@ class PagePool {
   // Two megabytes, so that the kernel can back a slab by one huge page: a storm of rows then costs one page fault where
   // it would cost five hundred.
   static constexpr uint32_t kPagesPerSlab = 32;
-  static constexpr uint32_t kSpare = kPagesPerSlab / 2;
+  static constexpr uint32_t kSpare = kPagesPerSlab * 2;
+  static constexpr uint32_t kResting = 256;  // 16 MB, more than a core's second cache holds
   BlockStack<kMaxPages> free_;
   std::atomic<unsigned char*> slabs_[kMaxPages / kPagesPerSlab] = {};
   std::atomic<uint32_t> slab_count_{0};
   std::atomic<uint32_t> in_use_{0};
+  // Given back and not free yet, the one that has waited longest at given_ % kResting. [writer thread]
+  uint32_t resting_[kResting] = {};
+  uint32_t given_ = 0;
 };
 
 PagePool& Pages();

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kFirstPageBytes = 4096;
 constexpr uint32_t kOwnPage = ~0u;
 // When this many pages wait, the writer thread is woken before its time.
-constexpr uint32_t kWakePages = 64;
+constexpr uint32_t kWakePages = 16;
 
 constinit std::atomic<ThreadLog*> first_log GPROF_IN_ARENA {nullptr};
 constinit std::atomic<uint32_t> log_count GPROF_IN_ARENA {0};
@@ -164,7 +164,11 @@ const RowHeader* ThreadLog::Next(Cursor* cursor) {
     if (next == nullptr) return nullptr;
     // One store takes the reader from page to page; who dies after it leaves a page that nobody needs.
     read_page_ = next;
-    if (page->index != kOwnPage) Pages().Give(page->index);
+    if (page->index != kOwnPage) {
+      LeaveToOthers(page, kPageBytes);
+      Pages().Give(page->index);
+    }
+    if (!is_salvage) Pages().PrepareSlab();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "gprof/trace/record.h"
+#include "cache.h"
 #include "capture.h"
 #include "pages.h"
 #include "rows.h"
@@ -44,6 +45,7 @@ struct SetAsideCall {
 
 class ThreadLog {
  public:
+  static constexpr uint32_t kAheadBytes = 1024;    // of the row being written, memory is fetched
   static constexpr uint32_t kDepthDomains = 32;  // NVTX domains whose nesting depth push and pop report
 
   // Room for a row of `bytes` (a multiple of 8); null when it must be dropped, which is counted. Commit() makes it
@@ -58,7 +60,9 @@ class ThreadLog {
       is_busy_ = false;
       return Refuse();
     }
-    return write_page_->Data() + write_used_;
+    unsigned char* at = write_page_->Data() + write_used_;
+    PrepareToWrite(at + kAheadBytes);
+    return at;
   }
   void Commit(uint32_t bytes) {
     write_used_ += bytes;
