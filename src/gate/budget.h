@@ -60,8 +60,4 @@ Budget ParseBudget(std::string_view text, const std::string& path);
 // named in the Error.
 Rule ParseCondition(const std::string& text, const std::string& option);
 
-// Whether `scope` is one that `pattern` stands for; see Rule::scope.
-bool MatchesScope(std::string_view pattern, std::string_view scope);
-bool IsScopePattern(std::string_view pattern);
-
 }  // namespace gprof

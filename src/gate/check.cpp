@@ -1,6 +1,7 @@
 #include "gate/check.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/units.h"
@@ -23,7 +24,8 @@ std::string Joined(const std::vector<std::string>& words) {
 class Checker {
  public:
   Checker(const RunSet& runs, const RunSet* baseline, const CheckOptions& options)
-      : runs_(runs), baseline_(baseline), options_(options) {
+      : runs_(runs), baseline_(baseline), options_(options), figures_(runs) {
+    if (baseline != nullptr) base_figures_.emplace(*baseline);
     FindMixed();
   }
 
@@ -101,7 +103,7 @@ class Checker {
       throw Error(ExitCode::kUsage, where + "'" + TextOf(rule, rule.scope) + "' needs a baseline",
                   "add --baseline PATH, or \"baseline\": \"PATH\" to the budget; gprof-cli baseline save makes one");
     }
-    const std::vector<std::string> scopes = ScopesLike(runs_, rule.info->id, rule.scope);
+    const std::vector<std::string> scopes = figures_.ScopesLike(rule.info->id, rule.scope);
     for (const std::string& scope : scopes) AddResult(rule, scope);
     if (scopes.empty()) AddNoMatch(rule);
   }
@@ -120,9 +122,9 @@ class Checker {
 
   void AddResult(const Rule& rule, const std::string& scope) {
     RuleResult result = Begin(rule, scope);
-    const Figure now = FigureOf(runs_, *rule.info, scope);
+    const Figure now = figures_.Of(*rule.info, scope);
     if (rule.NeedsBaseline()) {
-      JudgeDifference(rule, FigureOf(*baseline_, *rule.info, scope), now, mixed_sets_, &result);
+      JudgeDifference(rule, base_figures_->Of(*rule.info, scope), now, mixed_sets_, &result);
     } else {
       JudgeLimit(rule, now, mixed_runs_, &result);
     }
@@ -135,7 +137,7 @@ class Checker {
     result.message = why.empty() ? "nothing in the runs is like @" + rule.scope : why;
     const bool is_whole = std::all_of(runs_.runs.begin(), runs_.runs.end(),
                                       [](const Measurement& run) { return run.is_complete; });
-    if (rule.allows_missing && is_whole) result.verdict = Verdict::kPass;
+    if (rule.allows_missing && is_whole && why.empty()) result.verdict = Verdict::kPass;
     Add(rule, std::move(result));
   }
 
@@ -151,11 +153,13 @@ class Checker {
   const RunSet& runs_;
   const RunSet* baseline_;
   const CheckOptions& options_;
+  Figures figures_;
+  std::optional<Figures> base_figures_;
   std::string mixed_runs_, mixed_sets_;
   CheckResult result_;
 };
 
-std::string Figures(const CheckResult& result, Verdict verdict) {
+std::string FiguresWith(const CheckResult& result, Verdict verdict) {
   std::vector<std::string> names;
   for (const RuleResult& rule : result.rules) {
     const std::string name = rule.scope.empty() ? rule.metric : rule.metric + "@" + rule.scope;
@@ -183,15 +187,15 @@ std::string VerdictLine(const CheckResult& result) {
   const std::string warned = warnings > 0 ? CountOf(warnings, "warning") : "";
   const std::string of_all = " of " + CountOf(all, "rule");
   if (fails > 0) {
-    return "FAIL: " + FormatCount(fails) + of_all + " failed: " + Figures(result, Verdict::kFail) +
+    return "FAIL: " + FormatCount(fails) + of_all + " failed: " + FiguresWith(result, Verdict::kFail) +
            (open > 0 ? "; " + FormatCount(open) + " inconclusive" : "") + (warned.empty() ? "" : "; " + warned);
   }
   if (open > 0) {
     return "INCONCLUSIVE: " + FormatCount(open) + of_all + " cannot be judged: " +
-           Figures(result, Verdict::kInconclusive) + (warned.empty() ? "" : "; " + warned);
+           FiguresWith(result, Verdict::kInconclusive) + (warned.empty() ? "" : "; " + warned);
   }
   const std::string runs = ", " + CountOf(static_cast<int64_t>(result.sources.size()), "run");
-  if (warnings > 0) return "PASS with " + warned + " in " + CountOf(all, "rule") + runs + ": " + Figures(result, Verdict::kWarn);
+  if (warnings > 0) return "PASS with " + warned + " in " + CountOf(all, "rule") + runs + ": " + FiguresWith(result, Verdict::kWarn);
   if (all == 0) return "INCONCLUSIVE: there is no rule";
   return "PASS: " + CountOf(all, "rule") + runs;
 }

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/text.h"
-#include "gate/budget.h"
 #include "gate/rule_words.h"
+#include "gate/scope_pattern.h"
 
 namespace gprof {
 namespace {
@@ -38,24 +38,34 @@ std::string Missing(const Measurement& run) {
   return text.empty() ? "something is missing" : text;
 }
 
-std::string NearestScope(const RunSet& set, std::string_view id, const std::string& scope) {
-  std::set<std::string> known;
-  for (const Measurement& run : set.runs) {
-    for (const Metric& metric : run.metrics) {
-      if (metric.id == id && !metric.scope.empty()) known.insert(metric.scope);
+std::string KeyOf(std::string_view id, const std::string& scope) { return std::string(id) + "@" + scope; }
+
+}  // namespace
+
+Figures::Figures(const RunSet& set) : set_(set), values_(set.runs.size()) {
+  std::unordered_map<std::string_view, std::set<std::string>> seen;
+  for (std::size_t i = 0; i < set.runs.size(); ++i) {
+    for (const Metric& metric : set.runs[i].metrics) {
+      values_[i].emplace(KeyOf(metric.id, metric.scope), metric.value);
+      if (!metric.scope.empty() && seen[metric.id].insert(metric.scope).second) scopes_[metric.id].push_back(metric.scope);
     }
   }
-  return Nearest(scope, {known.begin(), known.end()});
 }
 
-std::string WhyMissing(const RunSet& set, const MetricInfo& info, const std::string& scope) {
-  const std::string why = WhyNotRecorded(set.runs.front(), info.id);
+const std::vector<std::string>& Figures::ScopesOf(std::string_view id) const {
+  static const std::vector<std::string> kNothing;
+  const auto found = scopes_.find(id);
+  return found == scopes_.end() ? kNothing : found->second;
+}
+
+std::string Figures::WhyMissing(const MetricInfo& info, const std::string& scope) const {
+  const std::string why = WhyNotRecorded(set_.runs.front(), info.id);
   if (!why.empty()) return why;
   if (!scope.empty()) {
-    const std::string nearest = NearestScope(set, info.id, scope);
-    return "no run has " + std::string(ScopeNoun(scope) == "GPU" ? "a " : "a figure of the ") +
-           (ScopeNoun(scope) == "GPU" ? "figure of " : std::string(ScopeNoun(scope)) + " ") +
-           scope.substr(scope.find(':') == std::string::npos ? 0 : scope.find(':') + 1) +
+    const std::string nearest = Nearest(scope, ScopesOf(info.id));
+    const std::size_t colon = scope.find(':');
+    return "no run has " +
+           (colon == std::string::npos ? scope : "the " + std::string(ScopeNoun(scope)) + " " + scope.substr(colon + 1)) +
            (nearest.empty() ? "" : "; did you mean @" + nearest + "?");
   }
   if (info.id.starts_with("step.")) return "no NVTX range repeats like a step; --step names the one that is";
@@ -63,38 +73,40 @@ std::string WhyMissing(const RunSet& set, const MetricInfo& info, const std::str
   return "no run has it";
 }
 
-}  // namespace
-
-Figure FigureOf(const RunSet& set, const MetricInfo& info, const std::string& scope) {
-  const bool has_whole = std::any_of(set.runs.begin(), set.runs.end(),
+Figure Figures::Of(const MetricInfo& info, const std::string& scope) const {
+  const bool has_whole = std::any_of(set_.runs.begin(), set_.runs.end(),
                                      [&](const Measurement& run) { return IsWholeFor(run, info.id); });
   Figure figure;
-  for (const Measurement& run : set.runs) {
+  figure.is_exact = info.is_deterministic;
+  for (std::size_t i = 0; i < set_.runs.size(); ++i) {
+    const Measurement& run = set_.runs[i];
     if (has_whole && !IsWholeFor(run, info.id)) continue;
     ++figure.run_count;
-    if (const Metric* metric = FindIn(run, info.id, scope)) figure.values.push_back(metric->value);
+    figure.is_exact = figure.is_exact && run.is_exact;
+    const auto found = values_[i].find(KeyOf(info.id, scope));
+    if (found != values_[i].end()) figure.values.push_back(found->second);
     if (!has_whole && figure.why_incomplete.empty()) {
       figure.why_incomplete = run.source + " is not complete (" + Missing(run) + ")";
     }
   }
-  if (figure.values.empty()) figure.why_missing = WhyMissing(set, info, scope);
+  if (figure.values.empty()) {
+    figure.why_missing = WhyMissing(info, scope);
+    figure.is_unknown = !WhyNotRecorded(set_.runs.front(), info.id).empty();
+  }
   figure.may_be_too_low = GrowsWithRecords(info);
   return figure;
 }
 
-std::vector<std::string> ScopesLike(const RunSet& set, std::string_view id, const std::string& pattern) {
+std::vector<std::string> Figures::ScopesLike(std::string_view id, const std::string& pattern) const {
   if (pattern.empty()) return {""};
+  const ScopePattern compiled(pattern);
   std::vector<std::string> scopes;
-  std::set<std::string> seen;
-  for (const Measurement& run : set.runs) {
-    for (const Metric& metric : run.metrics) {
-      if (metric.id != id || metric.scope.empty() || !seen.insert(metric.scope).second) continue;
-      // The name of a kernel may have a * in it, and then stands for itself.
-      if (metric.scope == pattern) return {pattern};
-      if (MatchesScope(pattern, metric.scope)) scopes.push_back(metric.scope);
-    }
+  for (const std::string& scope : ScopesOf(id)) {
+    // The name of a kernel may have a * in it, and then stands for itself.
+    if (scope == pattern) return {pattern};
+    if (compiled.Matches(scope)) scopes.push_back(scope);
   }
-  if (scopes.empty() && !IsScopePattern(pattern)) return {pattern};
+  if (scopes.empty() && !compiled.IsWild()) return {pattern};
   return scopes;
 }
 

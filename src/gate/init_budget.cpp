@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "gate/budget.h"
 #include "gate/rank_test.h"
+#include "gate/scope_pattern.h"
 #include "gate/value_text.h"
 
 namespace gprof {
@@ -190,7 +191,7 @@ class Writer {
     for (std::size_t i = 0; i < std::min(order.size(), kMostKernels); ++i) {
       const auto& [minus_ns, name] = order[i];
       const std::string scope = "kernel:" + name;
-      if (-minus_ns < kKernelWorthARule * all_ns || Printable(name) != name || IsScopePattern(scope)) continue;
+      if (-minus_ns < kKernelWorthARule * all_ns || Printable(name) != name || ScopePattern(scope).IsWild()) continue;
       if (medians_ns[name].size() == runs_.runs.size()) AddLooseOf(kKernel, medians_ns[name], scope);
     }
   }

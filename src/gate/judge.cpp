@@ -40,8 +40,9 @@ bool IsLower(RuleKind kind) { return kind == RuleKind::kAtLeast || kind == RuleK
 
 // Times vary, and their median stands for them. A counter that does not depend on timing has to keep to its limit in
 // every run: the worst one stands for it.
-double Representative(const Rule& rule, const std::vector<double>& values) {
-  if (!rule.info->is_deterministic) return MedianOf(values);
+double Representative(const Rule& rule, const Figure& figure) {
+  const std::vector<double>& values = figure.values;
+  if (!figure.is_exact) return MedianOf(values);
   if (IsUpper(rule.kind)) return *std::max_element(values.begin(), values.end());
   if (IsLower(rule.kind)) return *std::min_element(values.begin(), values.end());
   const double limit = *rule.limit;
@@ -65,7 +66,7 @@ void SetInconclusive(std::string message, RuleResult* result) {
 // True: there is nothing to judge, and it has been said.
 bool IsMissing(const Rule& rule, const Figure& figure, const std::string& who, RuleResult* result) {
   if (figure.values.empty()) {
-    if (rule.allows_missing && figure.why_incomplete.empty()) {
+    if (rule.allows_missing && figure.why_incomplete.empty() && !figure.is_unknown) {
       result->verdict = Verdict::kPass;
       result->message = "there is none, which the budget allows: " + figure.why_missing;
     } else {
@@ -160,11 +161,11 @@ void Settle(const Rule& rule, bool is_beyond, RuleResult* result) {
 void JudgeLimit(const Rule& rule, const Figure& figure, const std::string& mixed, RuleResult* result) {
   result->limit = rule.limit;
   if (!figure.values.empty()) {
-    result->value = Representative(rule, figure.values);
+    result->value = Representative(rule, figure);
     result->evidence = Spread(figure.values, rule.info->unit);
   }
   if (IsMissing(rule, figure, kRuns, result)) return;
-  if (!mixed.empty() && !rule.info->is_deterministic) {
+  if (!mixed.empty() && !figure.is_exact) {
     return SetInconclusive("the runs do not belong together: " + mixed, result);
   }
   const bool is_beyond = Violates(rule.kind, *result->value, *rule.limit);
@@ -183,7 +184,7 @@ void JudgeLimit(const Rule& rule, const Figure& figure, const std::string& mixed
   } else {
     result->message = Within(rule, *result->value);
   }
-  if (figure.values.size() > 1) result->message += rule.info->is_deterministic ? "" : " (median)";
+  if (figure.values.size() > 1) result->message += figure.is_exact ? "" : " (median)";
 }
 
 void JudgeDifference(const Rule& rule, const Figure& base, const Figure& now, const std::string& mixed,
@@ -198,11 +199,12 @@ void JudgeDifference(const Rule& rule, const Figure& base, const Figure& now, co
   if (!base.why_incomplete.empty() || !now.why_incomplete.empty()) {
     return SetInconclusive(now.why_incomplete.empty() ? base.why_incomplete : now.why_incomplete, result);
   }
-  if (!mixed.empty() && !rule.info->is_deterministic) {
+  const bool is_exact = base.is_exact && now.is_exact;
+  if (!mixed.empty() && !is_exact) {
     return SetInconclusive("times cannot be compared: " + mixed, result);
   }
   Side side = Side::kOpen;
-  if (rule.info->is_deterministic) {
+  if (is_exact) {
     side = CompareCounts(rule, base.values, now.values, allowed);
     result->evidence = "compared exactly: " + Spread(now.values, rule.info->unit) + "; baseline " +
                        Spread(base.values, rule.info->unit);

@@ -58,6 +58,18 @@ void AddMissing(const TraceHealth& health, Measurement* out) {
   out->is_complete = health.IsComplete();
 }
 
+// A command, a signal or a clock begins and ends a capture at a moment of its own in every run.
+bool IsByTime(trace::CaptureTrigger trigger) {
+  return trigger == trace::CaptureTrigger::kDelay || trigger == trace::CaptureTrigger::kCommand ||
+         trigger == trace::CaptureTrigger::kSignal;
+}
+
+bool CountsExactly(const Trace& trace) {
+  return std::none_of(trace.captures.begin(), trace.captures.end(), [](const Capture& capture) {
+    return IsByTime(capture.trigger) || (!capture.is_open && IsByTime(capture.end_trigger));
+  });
+}
+
 bool Begins(std::string_view id, const NotRecorded& entry) { return id.starts_with(entry.prefix); }
 
 }  // namespace
@@ -98,6 +110,7 @@ Measurement Measure(const Trace& trace, const AnalysisOptions& options) {
   out.not_recorded = NotRecordedOf(KindsOf(trace, out.fingerprint.capture_mode));
   DropNotRecorded(&out);
   AddMissing(trace.health, &out);
+  out.is_exact = CountsExactly(trace);
   return out;
 }
 

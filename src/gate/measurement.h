@@ -42,6 +42,7 @@ struct Measurement {
   bool is_complete = true;        // nothing is known to be missing
   bool is_host_complete = true;   // nothing but GPU work may be missing
   std::vector<std::string> missing;  // what is, in words
+  bool is_exact = true;           // counters do not depend on the moments at which the recording began and ended
   bool is_warm_up = false;        // a run that does not count
 };
 

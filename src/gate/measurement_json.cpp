@@ -99,7 +99,8 @@ Json RunJson(const Measurement& run) {
                {"fingerprint", FingerprintJson(run.fingerprint)},
                {"complete", run.is_complete},
                {"host_complete", run.is_host_complete},
-               {"missing", run.missing}};
+               {"missing", run.missing},
+               {"exact", run.is_exact}};
   json["not_recorded"] = Json::array();
   for (const NotRecorded& entry : run.not_recorded) {
     json["not_recorded"].push_back({{"prefix", entry.prefix}, {"why", entry.why}});
@@ -116,6 +117,7 @@ Measurement RunFrom(const Json& json) {
   run.is_complete = json.at("complete").get<bool>();
   run.is_host_complete = json.value("host_complete", run.is_complete);
   run.missing = json.value("missing", std::vector<std::string>());
+  run.is_exact = json.value("exact", true);
   for (const Json& entry : json.value("not_recorded", Json::array())) {
     run.not_recorded.push_back({entry.at("prefix").get<std::string>(), entry.at("why").get<std::string>()});
   }

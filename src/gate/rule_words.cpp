@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "gate/scope_pattern.h"
 #include "gate/value_text.h"
 #include "gprof/error.h"
 
@@ -127,7 +128,7 @@ Rule RuleFor(std::string_view figure) {
     if (rule.scope.empty()) throw Error(ExitCode::kUsage, "nothing follows the @ of '" + Printable(figure) + "'");
   }
   CheckScope(*rule.info, rule.scope);
-  MatchesScope(rule.scope, "kernel:x");  // throws for what is no regular expression
+  ScopePattern(rule.scope).Matches("kernel:x");  // throws for what is no regular expression
   return rule;
 }
 

@@ -109,6 +109,7 @@ class Loader {
     if (!options_.selection.IsEmpty()) trace = Select(std::move(trace), options_.selection);
     Measurement run = Measure(trace, options_.analysis);
     run.selected = options_.selected;
+    if (options_.selection.time) run.is_exact = false;
     set_.runs.push_back(std::move(run));
   }
 

@@ -1,8 +1,9 @@
-#include <regex>
-#include <string>
+#include "gate/scope_pattern.h"
+
+#include <utility>
 
 #include "base/demangle.h"
-#include "gate/budget.h"
+#include "base/text.h"
 #include "gprof/error.h"
 #include "trace/select.h"
 
@@ -15,33 +16,42 @@ bool IsExpression(std::string_view pattern) {
   return pattern.starts_with("kernel:/") && pattern.size() > kKernel.size() + 1 && pattern.ends_with("/");
 }
 
-// std::regex goes deeper with every character of the text, so that a name without end would end the program.
-bool FindsIn(std::string_view expression, std::string_view name) {
-  constexpr std::size_t kLongestSearched = 4096;
-  try {
-    const std::regex compiled(expression.begin(), expression.end());
-    const std::string text(name.substr(0, kLongestSearched));
-    return std::regex_search(text, compiled);
-  } catch (const std::regex_error& error) {
-    throw Error(ExitCode::kUsage, "'" + std::string(expression) + "' is no regular expression: " + error.what(),
-                "write for example @kernel:/gemm|conv/");
-  }
+[[noreturn]] void Fail(const std::string& pattern, const std::regex_error& error) {
+  const std::string expression = pattern.substr(kKernel.size() + 1, pattern.size() - kKernel.size() - 2);
+  throw Error(ExitCode::kUsage, "'" + Printable(expression) + "' is no regular expression: " + error.what(),
+              "write for example @kernel:/gemm|conv/");
 }
 
 }  // namespace
 
-bool IsScopePattern(std::string_view pattern) {
-  return IsExpression(pattern) || pattern.find_first_of("*?") != std::string_view::npos;
+ScopePattern::ScopePattern(std::string pattern)
+    : pattern_(std::move(pattern)),
+      is_wild_(IsExpression(pattern_) || pattern_.find_first_of("*?") != std::string::npos) {
+  if (!IsExpression(pattern_)) return;
+  try {
+    expression_.emplace(pattern_.begin() + kKernel.size() + 1, pattern_.end() - 1);
+  } catch (const std::regex_error& error) {
+    Fail(pattern_, error);
+  }
 }
 
-bool MatchesScope(std::string_view pattern, std::string_view scope) {
-  if (pattern == scope) return true;
-  if (!pattern.starts_with(kKernel)) return IsScopePattern(pattern) && MatchesGlob(pattern, scope);
+bool ScopePattern::Matches(std::string_view scope) const {
+  if (pattern_ == scope) return true;
+  if (!pattern_.starts_with(kKernel)) return is_wild_ && MatchesGlob(pattern_, scope);
   if (!scope.starts_with(kKernel)) return false;
   const std::string_view name = scope.substr(kKernel.size());
-  if (IsExpression(pattern)) return FindsIn(pattern.substr(8, pattern.size() - 9), name);
-  const std::string short_name = std::string(kKernel) + ShortName(name);
-  return MatchesGlob(pattern, scope) || MatchesGlob(pattern, short_name);
+  if (expression_) return Finds(name);
+  return MatchesGlob(pattern_, scope) || MatchesGlob(pattern_, std::string(kKernel) + ShortName(name));
+}
+
+// std::regex goes deeper with every character of the text, so that a name without end would end the program.
+bool ScopePattern::Finds(std::string_view name) const {
+  constexpr std::size_t kLongestSearched = 4096;
+  try {
+    return std::regex_search(std::string(name.substr(0, kLongestSearched)), *expression_);
+  } catch (const std::regex_error& error) {
+    Fail(pattern_, error);
+  }
 }
 
 }  // namespace gprof

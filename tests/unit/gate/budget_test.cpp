@@ -8,6 +8,7 @@
 #include <iterator>
 #include <random>
 
+#include "gate/scope_pattern.h"
 #include "gprof/error.h"
 
 namespace gprof {
@@ -145,6 +146,8 @@ TEST(Budget, RefusesConditionsThatAreNone) {
   EXPECT_THAT(ProblemOfCondition("> 5"), HasSubstr("no comparison"));
   EXPECT_THAT(ProblemOfCondition(""), HasSubstr("no comparison"));
 }
+
+bool MatchesScope(const std::string& pattern, std::string_view scope) { return ScopePattern(pattern).Matches(scope); }
 
 TEST(Scopes, AreMatchedByGlobsNamesAndExpressions) {
   EXPECT_TRUE(MatchesScope("gpu*", "gpu12"));

@@ -78,6 +78,9 @@ TEST(Check, WhatIsNotThereIsInconclusive) {
   EXPECT_EQ(Judge(R"("nvtx.total_ns@nvtx:*": "1ms")", runs).verdict, Verdict::kInconclusive);
   EXPECT_EQ(Judge(R"("nvtx.total_ns@nvtx:*": {"max": "1ms", "allow_missing": true})", runs).verdict, Verdict::kPass);
   EXPECT_EQ(Judge(R"("step.p95_ns": {"max": "1ms", "allow_missing": true})", runs).verdict, Verdict::kPass);
+  // Not recorded is not the same as not there.
+  EXPECT_EQ(Judge(R"("memory.peak_bytes": {"max": 1, "allow_missing": true})", runs).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(Judge(R"("memory.peak_bytes@gpu*": {"max": 1, "allow_missing": true})", runs).verdict, Verdict::kInconclusive);
   EXPECT_EQ(Judge(R"("step.p95_ns": "1ms")", runs).line, "INCONCLUSIVE: 1 of 1 rule cannot be judged: step.p95_ns");
 }
 
@@ -176,6 +179,26 @@ TEST(Check, TimesAreComparedAsSamples) {
   EXPECT_EQ(One(Judge(R"("kernels.total_ns": {"max_decrease": "5%"})", fast, &base)).verdict, Verdict::kFail);
   EXPECT_EQ(One(Judge(R"("kernels.total_ns": {"max_decrease": "5%"})", slow, &base)).verdict, Verdict::kPass);
   EXPECT_EQ(One(Judge(R"("kernels.total_ns": {"max_increase": "5%", "and": "5ms"})", slow, &base)).verdict, Verdict::kPass);
+}
+
+TEST(Check, CountersOfCapturesByTimeAreSamplesLikeTimes) {
+  RunSet base = Runs("kernels.count", {100, 103, 98, 101, 99}), now = Runs("kernels.count", {101, 98, 102, 100, 99});
+  const char* rule = R"("kernels.count": {"max_increase": "5%"})";
+  EXPECT_EQ(One(Judge(rule, now, &base)).verdict, Verdict::kPass);
+  EXPECT_EQ(One(Judge(R"("kernels.count": {"max_increase": 2})", now, &base)).verdict, Verdict::kInconclusive);
+  for (Measurement& run : now.runs) run.is_exact = false;
+  EXPECT_THAT(One(Judge(rule, now, &base)).evidence, HasSubstr("5 and 5 runs"));
+  EXPECT_EQ(One(Judge(R"("kernels.count": 101)", now)).value, 100) << "the median";
+}
+
+TEST(Check, ManyKernelsAreNoTrouble) {
+  RunSet runs = SetOf({RunOf({}), RunOf({})});
+  for (Measurement& run : runs.runs) {
+    for (int i = 0; i < 10'000; ++i) run.metrics.push_back({"kernels.count", "kernel:void kernel" + std::to_string(i) + "<float>(int)", 1});
+  }
+  const CheckResult result = Judge(R"("kernels.count@kernel:*": 1, "kernels.count@kernel:/9<f/": 1, "kernels.count@kernel:kernel77": 0)", runs);
+  ASSERT_EQ(result.rules.size(), 11'001u);
+  EXPECT_EQ(result.line, "FAIL: 1 of 11,001 rules failed: kernels.count@kernel:void kernel77<float>(int)");
 }
 
 TEST(Check, OneRunTellsNothingAboutTimes) {

@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "gate/baseline.h"
 #include "gate/check.h"
 #include "gate/init_budget.h"
 #include "gate/rule_words.h"
 #include "gate/run_file.h"
+#include "gate/scope_pattern.h"
 #include "gprof/error.h"
 #include "runs.h"
 
@@ -97,7 +99,7 @@ TEST_F(RunSets, EveryScopeThatThereIsCanBeGuarded) {
     for (const Metric& metric : set.runs[0].metrics) {
       const std::string figure = std::string(metric.id) + (metric.scope.empty() ? "" : "@" + metric.scope);
       const Rule rule = RuleFor(figure);
-      EXPECT_TRUE(MatchesScope(rule.scope, metric.scope)) << figure;
+      EXPECT_TRUE(ScopePattern(rule.scope).Matches(metric.scope)) << figure;
     }
   }
 }
@@ -180,6 +182,13 @@ TEST_F(RunSets, WarmUpAndFailedRunsAreLeftOut) {
   }
 }
 
+TEST_F(RunSets, CountsOfAPartByTimeAreNotExact) {
+  EXPECT_TRUE(LoadRunSet({Trace("captures")}).runs[0].is_exact) << "an NVTX range begins and ends them";
+  RunSetOptions options;
+  options.selection.time = Interval{0, 1'000'000'000};
+  EXPECT_FALSE(LoadRunSet({Trace("normalise_v1")}, options).runs[0].is_exact);
+}
+
 TEST_F(RunSets, SelectAPartOfTraces) {
   RunSetOptions options;
   options.selection.kernel = "DivideBy";
@@ -229,6 +238,23 @@ TEST_F(RunSets, TruncatedBaselinesAreErrors) {
   ASSERT_EQ(CodeOf({Write("t.json", text)}, &message), ExitCode::kGood) << message;
   for (std::size_t size = 40; size + 2 < text.size(); size += 7) {
     EXPECT_EQ(CodeOf({Write("t.json", text.substr(0, size))}, &message), ExitCode::kUnreadable) << size;
+  }
+}
+
+TEST_F(RunSets, ChangedDocumentsAreRunsOrErrors) {
+  Baseline baseline;
+  baseline.name = "main";
+  baseline.set = LoadRunSet({Trace("normalise_v1")});
+  baseline.made.time = "2026-11-21T00:00:00Z";
+  const std::string good = BaselineText(baseline);
+  std::mt19937 random(5);
+  const std::string alphabet = "{}[]\",:0159.e-anul \n";
+  for (int round = 0; round < 300; ++round) {
+    std::string text = good;
+    for (int i = 0; i < 2; ++i) text[40 + random() % (text.size() - 40)] = alphabet[random() % alphabet.size()];
+    std::string message;
+    const ExitCode code = CodeOf({Write("t.json", text)}, &message);
+    EXPECT_TRUE(code == ExitCode::kGood || code == ExitCode::kUnreadable) << message;
   }
 }
 
