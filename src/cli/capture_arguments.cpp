@@ -109,8 +109,13 @@ void CaptureArguments::AddOptions(CLI::App& app) {
       "none|stop|stop-shutdown|repeat");
   add("--sample-steps", &steps_,
       "record some of the steps that the NVTX range of -p marks: skip=10,wait=5,warmup=1,active=3,repeat=2", "LIST");
-  add("--capture-signal", &signal_,
-      "start and stop recording each time gprof-cli gets this signal, SIGUSR1 for example", "SIGNAL");
+}
+
+void CaptureArguments::AddSignalOption(CLI::App& app) {
+  app.add_option("--capture-signal", signal_,
+                 "start and stop recording each time gprof-cli gets this signal, SIGUSR1 for example")
+      ->type_name("SIGNAL")
+      ->group(kGroup);
 }
 
 void CaptureArguments::RefuseContradictions() const {

@@ -13,6 +13,7 @@ namespace gprof::cli {
 class CaptureArguments {
  public:
   void AddOptions(CLI::App& app);
+  void AddSignalOption(CLI::App& app);
   // What they mean together; throws Error where they contradict each other or what is recorded.
   CaptureOptions Read(bool trace_cuda, bool trace_nvtx) const;
 

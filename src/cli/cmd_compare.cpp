@@ -89,7 +89,7 @@ class Compare : public Command {
         ->type_name("NAME|PATH")
         ->group("What is looked at");
     selection_.AddOptions(app);
-    diff_.AddOptions(app);
+    diff_.AddOptions(app, true);
   }
 
   int Run() override {
@@ -165,10 +165,6 @@ class Compare : public Command {
     if (!launch.trace_cuda && !launch.trace_nvtx) {
       throw Error(ExitCode::kUsage, "-t none makes runs that hold nothing to compare", "leave it out");
     }
-    if (launch.capture.toggle_signal != 0) {
-      throw Error(ExitCode::kUsage, "--capture-signal: what is recorded by hand is not the same in each run",
-                  "record the same part of each run with -c, --sample-steps, or -y and -d");
-    }
   }
 
   static SeriesProgram ProgramIn(const std::string& folder, const LaunchOptions& launch, const std::string& label,
@@ -214,8 +210,7 @@ class Compare : public Command {
       const Diff diff = CompareRuns(base, now, options);
       const int code = diff_.Show(diff, loading.selected);
       if (is_temporary) folder->Remove();
-      const bool has_verdict = diff.is_judged && diff.verdict != Change::kInconclusive;
-      return code == CodeOf(ExitCode::kGood) && !has_verdict ? CodeOf(ExitCode::kInconclusive) : code;
+      return code;
     } catch (const Error&) {
       if (is_temporary) Say("the traces are in '" + folder->path() + "'");
       throw;

@@ -23,6 +23,7 @@ class Profile : public Command {
     program_.AddFlushOption(app);
     program_.AddTraceOptions(app);
     capture_.AddOptions(app);
+    capture_.AddSignalOption(app);
     AddSeriesOptions(app);
     program_.AddProgramOptions(app);
   }

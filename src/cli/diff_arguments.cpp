@@ -37,7 +37,8 @@ std::vector<std::string> ReadTables(const std::string& text) {
 
 }  // namespace
 
-void DiffArguments::AddOptions(CLI::App& app) {
+void DiffArguments::AddOptions(CLI::App& app, bool requires_verdict) {
+  requires_verdict_ = requires_verdict;
   app.add_option("--only", only_, "these tables alone: time, steps, gpus, kernels, transfers, paths, metrics")
       ->type_name("LIST")
       ->group(kShown);
@@ -60,8 +61,10 @@ void DiffArguments::AddOptions(CLI::App& app) {
       ->type_name("regressed|counters|none")
       ->check(OneOf({"regressed", "counters", "none"}))
       ->group(kJudged);
-  app.add_flag("--require-verdict", requires_verdict_, "end with 4 where nobody can tell, as with one run each")
-      ->group(kJudged);
+  if (!requires_verdict) {
+    app.add_flag("--require-verdict", requires_verdict_, "end with 4 where nobody can tell, as with one run each")
+        ->group(kJudged);
+  }
   app.add_option("--format", format_, "text (default), md for Markdown, or json")
       ->type_name("text|md|json")
       ->check(OneOf({"text", "md", "json"}))

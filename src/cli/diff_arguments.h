@@ -13,7 +13,8 @@ namespace gprof::cli {
 
 class DiffArguments {
  public:
-  void AddOptions(CLI::App& app);
+  // `requires_verdict`: no verdict is no success, asked for or not.
+  void AddOptions(CLI::App& app, bool requires_verdict = false);
   void AddOutputOption(CLI::App& app);  // -o
 
   // Throws Error for words that are no shares or times.

@@ -18,6 +18,7 @@ CaptureOptions Read(std::vector<std::string> words) {
   CaptureArguments arguments;
   CLI::App app;
   arguments.AddOptions(app);
+  arguments.AddSignalOption(app);
   std::reverse(words.begin(), words.end());
   app.parse(words);
   return arguments.Read(true, true);
