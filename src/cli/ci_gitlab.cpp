@@ -84,9 +84,6 @@ std::string RenderOpenMetrics(const CheckResult& result) {
   for (const auto& [id, scopes] : metrics) {
     const std::string name = MetricName(id);
     out += "# TYPE " + name + " gauge\n";
-    if (const MetricInfo* info = FindMetric(id)) {
-      out += "# HELP " + name + " " + LabelValue(info->meaning) + "\n";
-    }
     for (const auto& [scope, value] : scopes) {
       out += name + (scope.empty() ? "" : "{scope=\"" + LabelValue(scope) + "\"}") + " " + NumberText(value) + "\n";
     }
