@@ -274,7 +274,8 @@ Table WhatIfTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
                {"what", "If", Unit::kText, false},
                {"formula", "Counted", Unit::kText, true}},
               {},
-              "Each alone: another path may be nearly as long, so that less is won; gains do not add up."};
+              "At most: the time on the path of what the row names, half of it for twice as fast. Each alone: another path "
+              "may be nearly as long, so that less is won; gains do not add up."};
   for (const auto& [key, sum] : shares.sums()) {
     WhatIf what_if = WhatIfOf(key.first, key.second, sum.total_ns);
     if (what_if.gain_ns <= 0) continue;
