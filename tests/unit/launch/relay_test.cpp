@@ -65,5 +65,20 @@ TEST(Relay, SignalsThatEndTheSeries) {
   }
 }
 
+TEST(Relay, StopKeyBetweenProgramsStops) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const SignalRelay relay;
+    kill(getpid(), SIGTSTP);
+    _exit(SettleSignals() == 0 && !IsPending(SIGTSTP) && !IsPending(SIGCONT) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  kill(child, SIGCONT);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 }  // namespace
 }  // namespace gprof
