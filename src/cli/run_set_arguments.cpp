@@ -17,6 +17,8 @@ void RunSetArguments::AddOptions(CLI::App& app) {
       ->type_name("NAME|PATH")
       ->group("What is looked at");
   selection_.AddOptions(app);
+  app.add_flag("--merge", merges_, "the traces are those of the ranks of one run, not several runs")
+      ->group("What is looked at");
   app.add_option("--commit", commit_, "commit of the program; taken from the CI system where it says one")
       ->type_name("HASH")
       ->group("What is looked at");
@@ -27,6 +29,7 @@ RunSetOptions RunSetArguments::Read(const std::string& step) const {
   options.selection = selection_.Read();
   options.selected = Describe(options.selection);
   options.analysis.step = step_.empty() ? step : step_;
+  options.merges = merges_;
   options.commit = commit_.empty() ? CommitOfEnvironment() : commit_;
   return options;
 }

@@ -20,6 +20,7 @@ class RunSetArguments {
  private:
   SelectionArguments selection_;
   std::string step_, commit_;
+  bool merges_ = false;
 };
 
 // The commit of the program as the CI system says it (GITHUB_SHA, CI_COMMIT_SHA, GIT_COMMIT); empty elsewhere.

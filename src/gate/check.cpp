@@ -72,6 +72,7 @@ class Checker {
                               (complete > 0 ? ": it counts only where nothing that is missing matters" : ""));
     }
     AddUnmatched();
+    AddOtherPrograms();
     if (!mixed_runs_.empty()) AddFingerprintNote("the runs do not belong together: " + mixed_runs_);
     if (baseline_ == nullptr) return;
     for (const std::string& note : baseline_->notes) result_.notes.push_back("baseline: " + note);
@@ -95,6 +96,16 @@ class Checker {
     if (most == 0) return;
     result_.notes.push_back(CountOf(static_cast<int64_t>(most), "launching call has", "launching calls have") +
                             " no GPU operation in the trace: counts and sums may be too low");
+  }
+
+  void AddOtherPrograms() {
+    const Measurement& first = runs_.runs.front();
+    for (const Measurement& run : runs_.runs) {
+      if (run.fingerprint.program == first.fingerprint.program) continue;
+      result_.notes.push_back(run.source + " is of '" + run.fingerprint.program + "', " + first.source + " of '" +
+                              first.fingerprint.program + "': runs of a set should be of the same program");
+      return;
+    }
   }
 
   void AddRule(const Rule& rule) {

@@ -17,6 +17,7 @@
 #include "gate/run_file.h"
 #include "gprof/error.h"
 #include "gprof/trace/file.h"
+#include "trace/merge.h"
 #include "import/read_trace.h"
 
 namespace gprof {
@@ -81,6 +82,8 @@ class Loader {
   }
 
   RunSet Finish(const std::vector<std::string>& paths) {
+    if (traces_.size() == 1) AddRun(std::move(traces_.front()));
+    if (traces_.size() > 1) AddRun(MergeTraces(std::move(traces_)));
     if (set_.runs.empty()) {
       std::string why;
       for (const std::string& note : set_.notes) why += (why.empty() ? ": " : "; ") + note;
@@ -106,6 +109,29 @@ class Loader {
   void AddTrace(const std::string& path) {
     NoteFile(path);
     Trace trace = ReadTrace(path);
+    if (options_.merges) {
+      traces_.push_back(std::move(trace));
+    } else {
+      CheckRanks(trace);
+      AddRun(std::move(trace));
+    }
+  }
+
+  // Ranks that are taken for runs would be compared with each other.
+  void CheckRanks(const Trace& trace) {
+    std::set<int32_t> ranks;
+    for (const Process& process : trace.processes) {
+      if (process.rank >= 0 && process.world_size > 1) ranks.insert(process.rank);
+    }
+    if (ranks.empty()) return;
+    if (ranks_.empty()) ranks_ = ranks;
+    if (ranks == ranks_) return;
+    throw Error(ExitCode::kUsage, "'" + trace.path + "' is of rank " + std::to_string(*ranks.begin()) +
+                                      ", another trace of rank " + std::to_string(*ranks_.begin()) + ": these are no runs of the same",
+                "add --merge for the ranks of one run");
+  }
+
+  void AddRun(Trace trace) {
     if (!options_.selection.IsEmpty()) trace = Select(std::move(trace), options_.selection);
     Measurement run = Measure(trace, options_.analysis);
     run.selected = options_.selected;
@@ -177,6 +203,8 @@ class Loader {
   const RunSetOptions& options_;
   RunSet set_;
   std::set<fs::path> files_;
+  std::set<int32_t> ranks_;    // of the first trace that has some
+  std::vector<Trace> traces_;  // to be merged
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ struct RunSetOptions {
   std::string selected;      // the same in words; documents that were measured otherwise are refused
   AnalysisOptions analysis;
   std::string commit;        // of the program, for runs that do not know it
+  bool merges = false;       // the traces are those of the ranks of one run, not runs
 };
 
 // Runs that do not count (warm-up, failed) are left out, with a note. Throws Error where a path cannot be read, is
