@@ -50,8 +50,7 @@ class DiffCommand : public Command {
   RunSet Load(const std::string& path, const RunSetOptions& loading) const {
     RunSet set = LoadRunSet({BaselinePath(path, folder_)}, loading);
     for (const Measurement& run : set.runs) {
-      const bool has_breakdown = run.breakdown.wall_ns > 0;
-      if (step_.empty() || !has_breakdown || run.breakdown.steps) continue;
+      if (step_.empty() || !run.breakdown.is_known || run.breakdown.steps) continue;
       throw Error(ExitCode::kUsage, "no NVTX range of '" + run.source + "' is '" + step_ + "'",
                   "gprof-cli report --only nvtx shows the ranges; --step wants one that is pushed and popped");
     }

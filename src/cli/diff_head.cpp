@@ -55,7 +55,7 @@ class Head {
         Add("MISSING", name + ": " + missing + "; what follows is true of what is left");
       }
       if (!side->has_breakdown) {
-        Add("MISSING", name + " is a report: it says nothing of where the time went, so that figures alone are compared");
+        Add("MISSING", name + " says nothing of where the time went, as reports do not: figures alone are compared");
       }
     }
   }

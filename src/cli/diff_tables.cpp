@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "analysis/metrics.h"
 #include "base/units.h"
 #include "cli/facts.h"
 #include "gate/diff_words.h"
@@ -97,11 +98,11 @@ DiffTable TimeTable(const Diff& diff) {
                                                            [](const PartChange& part) { return part.is_in_window; }));
   if (diff.window.base_ns != 0 || diff.window.new_ns != 0) {
     table.sums.push_back({in_window, add(diff.window, change_ns == 0 ? Cell() : Cell(100.0), "window", true,
-                                         "= GPU time" + OfGpus(diff) + ", first to last operation")});
+                                         "= GPU time" + OfGpus(diff))});
     table.sums.push_back({diff.parts.size(), add(diff.gpu_wall, {}, "wall", false,
                                                  OfGpus(diff).empty() ? "= wall time" : "= wall time, once for each GPU")});
-    table.note = "Of change: in percent of the change of the GPU time. The parts sum to it, and with what lies before "
-                 "and after to the wall time.";
+    table.note = "GPU time is that from the first to the last operation, the sum of what stands above it. Of change: in "
+                 "percent of its change.";
   }
   return table;
 }
@@ -147,13 +148,21 @@ DiffTable GpuTable(const Diff& diff) {
   return table;
 }
 
+// "4x1x1 of 256x1x1", "4x1x1 of 256x1x1 to 8x1x1 of 128x1x1".
+std::string ShapeText(const KernelChange& kernel) {
+  if (kernel.presence == Presence::kNew || kernel.base_shape == kernel.new_shape) return kernel.new_shape;
+  if (kernel.presence == Presence::kGone) return kernel.base_shape;
+  return kernel.base_shape + " to " + kernel.new_shape;
+}
+
 DiffTable KernelTable(const Diff& diff, bool has_unchanged) {
   DiffTable table = TableOfTimes("kernels", "Kernels",
-                                 {{"base_count", "Base runs", Unit::kCount, false, true},
+                                 {{"presence", "Is", Unit::kText, false, true},
+                                  {"base_count", "Base runs", Unit::kCount, false, true},
                                   {"new_count", "New runs", Unit::kCount, false, true},
-                                  {"presence", "Is", Unit::kText, false, true},
-                                  {"base_shape", "Base shape", Unit::kText, false, true},
-                                  {"new_shape", "New shape", Unit::kText, false, true},
+                                  {"base_shape", "", Unit::kText, false, false},
+                                  {"new_shape", "", Unit::kText, false, false},
+                                  {"shape_text", "Shape", Unit::kText, false, true},
                                   {"was", "", Unit::kText, false, false},
                                   {"why", "", Unit::kText, false, false},
                                   {"name", "Kernel", Unit::kText, false, false}});
@@ -163,20 +172,20 @@ DiffTable KernelTable(const Diff& diff, bool has_unchanged) {
       continue;
     }
     table.rows.push_back(RowOfTimes(
-        kernel.time, {kernel.base_count, kernel.new_count, TextCell(PresenceName(kernel.presence)),
-                      TextCell(kernel.base_shape), TextCell(kernel.new_shape), TextCell(kernel.was),
-                      TextCell(kernel.why), kernel.name}));
+        kernel.time, {TextCell(PresenceName(kernel.presence)), kernel.base_count, kernel.new_count,
+                      TextCell(kernel.base_shape), TextCell(kernel.new_shape), TextCell(ShapeText(kernel)),
+                      TextCell(kernel.was), TextCell(kernel.why), kernel.name}));
   }
   return table;
 }
 
 DiffTable TransferTable(const Diff& diff, bool has_unchanged) {
   DiffTable table = TableOfTimes("transfers", "Copies and fills",
-                                 {{"base_bytes", "Base bytes", Unit::kBytes, false, true},
+                                 {{"presence", "Is", Unit::kText, false, true},
+                                  {"base_bytes", "Base bytes", Unit::kBytes, false, true},
                                   {"new_bytes", "New bytes", Unit::kBytes, false, true},
                                   {"base_count", "Base count", Unit::kCount, false, true},
                                   {"new_count", "New count", Unit::kCount, false, true},
-                                  {"presence", "Is", Unit::kText, false, true},
                                   {"direction", "Direction", Unit::kText, false, false},
                                   {"memory", "Memory", Unit::kText, false, false}});
   for (const TransferChange& t : diff.transfers) {
@@ -185,20 +194,20 @@ DiffTable TransferTable(const Diff& diff, bool has_unchanged) {
       ++table.unchanged;
       continue;
     }
-    table.rows.push_back(RowOfTimes(t.time, {t.base_bytes, t.new_bytes, t.base_count, t.new_count,
-                                             TextCell(PresenceName(t.presence)), t.direction, t.memory}));
+    table.rows.push_back(RowOfTimes(t.time, {TextCell(PresenceName(t.presence)), t.base_bytes, t.new_bytes,
+                                             t.base_count, t.new_count, t.direction, t.memory}));
   }
   return table;
 }
 
 DiffTable PathTable(const Diff& diff, bool has_unchanged) {
   DiffTable table = TableOfTimes("paths", "GPU time by NVTX range",
-                                 {{"busy_change_ns", "Busy", Unit::kNs, true, true},
+                                 {{"presence", "Is", Unit::kText, false, true},
+                                  {"busy_change_ns", "Busy", Unit::kNs, true, true},
                                   {"idle_change_ns", "Idle", Unit::kNs, true, true},
                                   {"host_change_ns", "", Unit::kNs, true, false},
                                   {"base_count", "Base ranges", Unit::kCount, false, true},
                                   {"new_count", "New ranges", Unit::kCount, false, true},
-                                  {"presence", "Is", Unit::kText, false, true},
                                   {"path", "NVTX range", Unit::kText, false, false}});
   if (!has_unchanged && diff.paths.size() == 1 && diff.paths.front().path.empty()) return table;  // the GPU time again
   for (const PathChange& path : diff.paths) {
@@ -206,9 +215,9 @@ DiffTable PathTable(const Diff& diff, bool has_unchanged) {
       ++table.unchanged;
       continue;
     }
-    table.rows.push_back(RowOfTimes(path.window, {path.busy.ChangeNs(), path.idle.ChangeNs(), path.host.ChangeNs(),
-                                                  path.base_count, path.new_count,
-                                                  TextCell(PresenceName(path.presence)),
+    table.rows.push_back(RowOfTimes(path.window, {TextCell(PresenceName(path.presence)), path.busy.ChangeNs(),
+                                                  path.idle.ChangeNs(), path.host.ChangeNs(), path.base_count,
+                                                  path.new_count,
                                                   path.path.empty() ? std::string("(no range)") : path.path}));
   }
   table.note = "What was launched in a range and no inner one, and the idle time while its thread was in it: these sum "
@@ -226,6 +235,7 @@ std::string MetricText(const std::optional<double>& value, Unit unit) {
 std::string MetricChangeText(const MetricChange& metric) {
   if (!metric.base || !metric.now) return metric.now ? "new" : "gone";
   const double change = *metric.now - *metric.base;
+  if (metric.unit == Unit::kPercent) return FormatPercentChange(change);
   const std::string text = MetricText(change, metric.unit);
   return change > 0 ? "+" + text : text;
 }
@@ -243,8 +253,10 @@ DiffTable MetricTable(const Diff& diff) {
                                                      {"change_percent", "Of base", Unit::kPercent, true, false},
                                                      {"base_text", "Base", Unit::kCount, false, false},
                                                      {"new_text", "New", Unit::kCount, false, false},
-                                                     {"exact", "Exact", Unit::kText, false, true},
+                                                     {"exact_text", "Exact", Unit::kText, false, true},
+                                                     {"deterministic", "", Unit::kCount, false, false},
                                                      {"better", "", Unit::kText, false, false},
+                                                     {"unit", "", Unit::kText, false, false},
                                                      {"is", "Is", Unit::kText, false, false},
                                                      {"base", "", Unit::kCount, false, false},
                                                      {"new", "", Unit::kCount, false, false},
@@ -263,9 +275,8 @@ DiffTable MetricTable(const Diff& diff) {
     const char* const better = m.better == Better::kLower ? "lower" : m.better == Better::kHigher ? "higher" : "neither";
     Row row = {MetricChangeText(m),    percent,
                MetricText(m.base, m.unit), MetricText(m.now, m.unit),
-               TextCell(m.is_deterministic ? "exact" : ""), std::string(better),
-               TextCell(BetterText(m)), ValueCell(m.base),
-               ValueCell(m.now),       m.id,
+               TextCell(m.is_deterministic ? "exact" : ""), int64_t{m.is_deterministic}, std::string(better),
+               std::string(UnitName(m.unit)), TextCell(BetterText(m)), ValueCell(m.base), ValueCell(m.now), m.id,
                m.scope};
     Append(JudgedCells(m.judged), &row);
     row.push_back(m.scope.empty() ? m.id : m.id + "@" + m.scope);

@@ -1,5 +1,7 @@
 // A comparison for machines: schema gprof.diff/1.
-#include "analysis/metrics.h"
+#include <algorithm>
+#include <iterator>
+
 #include "cli/diff_report.h"
 #include "cli/json.h"
 #include "gate/diff_words.h"
@@ -57,18 +59,36 @@ Json TimeJson(const TimeChange& time) {
           {"judged", JudgedJson(time.judged)}};
 }
 
+bool IsForPeople(const std::string& key) { return key.ends_with("_text") || key == "is" || key == "metric"; }
+
+bool IsOfJudged(const std::string& key) {
+  static constexpr std::string_view kKeys[] = {"verdict",   "evidence",   "p_value",    "shift",
+                                               "shift_low", "shift_high", "runs_needed"};
+  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+}
+
+Json RowJson(const DiffTable& table, const std::vector<Cell>& row) {
+  Json json = Json::object(), judged = Json::object();
+  bool is_judged = false, can_be_judged = false;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::string& key = table.columns[i].key;
+    if (IsOfJudged(key)) {
+      can_be_judged = true;
+      is_judged |= key == "verdict" && row[i].index() != 0;
+      judged[key] = CellJson(row[i]);
+    } else if (key == "in_window" || key == "deterministic") {
+      json[key] = CellJson(row[i]) == Json(1);
+    } else if (!IsForPeople(key)) {
+      json[key] = CellJson(row[i]);
+    }
+  }
+  if (can_be_judged) json["judged"] = is_judged ? std::move(judged) : Json();
+  return json;
+}
+
 Json RowsJson(const DiffTable& table) {
   Json rows = Json::array();
-  for (const auto& row : table.rows) {
-    Json cells = Json::object();
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string& key = table.columns[i].key;
-      // What is there for people only.
-      if (key.ends_with("_text") || key == "is" || key == "metric" || key == "exact") continue;
-      cells[key] = CellJson(row[i]);
-    }
-    rows.push_back(std::move(cells));
-  }
+  for (const auto& row : table.rows) rows.push_back(RowJson(table, row));
   return rows;
 }
 

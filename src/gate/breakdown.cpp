@@ -277,6 +277,7 @@ Breakdown BreakDown(const AnalysisInput& input, const std::string& step) {
   const Trace& trace = input.trace();
   const Interval span = SpanOf(trace);
   Breakdown breakdown;
+  breakdown.is_known = true;
   breakdown.wall_ns = span.DurationNs();
   breakdown.launches = CountLaunches(trace);
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {

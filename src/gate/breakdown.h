@@ -85,6 +85,7 @@ struct StepSums {
 };
 
 struct Breakdown {
+  bool is_known = false;          // false: nobody took the run apart, as of one that only a report is left of
   int64_t wall_ns = 0;            // from the first to the last record, of the selected time where one was selected
   int64_t launches = 0;           // calls that launch kernels or graphs
   std::vector<DeviceTime> devices;  // those that were used

@@ -161,6 +161,7 @@ nlohmann::ordered_json BreakdownJson(const Breakdown& breakdown) {
 
 Breakdown BreakdownFrom(const nlohmann::ordered_json& json) {
   Breakdown breakdown;
+  breakdown.is_known = true;
   breakdown.wall_ns = json.at("wall_ns").get<int64_t>();
   breakdown.launches = json.at("launches").get<int64_t>();
   for (const Json& device : json.at("devices")) breakdown.devices.push_back(DeviceFrom(device));

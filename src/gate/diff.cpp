@@ -22,8 +22,6 @@ constexpr double kPartOfWhole = 0.1;
 
 using Values = std::vector<double>;
 
-bool HasBreakdown(const Measurement& run) { return run.breakdown.wall_ns > 0 || !run.breakdown.devices.empty(); }
-
 template <class Map, class Key>
 const typename Map::mapped_type* Find(const Map& map, const Key& key) {
   const auto found = map.find(key);
@@ -85,7 +83,7 @@ class Comparer {
     for (const RunSums& sums : runs) {
       const Measurement& run = *sums.run;
       side->sources.push_back(run.source);
-      side->has_breakdown = side->has_breakdown && HasBreakdown(run);
+      side->has_breakdown = side->has_breakdown && run.breakdown.is_known;
       side->gpus = std::max(side->gpus, run.breakdown.devices.size());
       if (run.is_complete) continue;
       side->is_complete = false;
@@ -105,6 +103,8 @@ class Comparer {
       d_.evidence = "times of different machines or recordings are not judged";
     } else if (!d_.base.is_complete || !d_.now.is_complete) {
       d_.evidence = "times of incomplete traces are not judged";
+    } else if (HasGpuWork(base_) != HasGpuWork(new_)) {
+      d_.evidence = "one of the two has no GPU work";
     } else if (base_.size() == 1 && new_.size() == 1) {
       d_.evidence = "one run each says nothing of noise, " + CountOf(LeastRunsForAChange(SampleRules().false_alarms), "run") +
                     " of each may do";
@@ -114,9 +114,13 @@ class Comparer {
   }
 
   static int64_t WindowNs(const RunSums& sums) {
-    if (HasBreakdown(*sums.run)) return sums.all.window_ns;
+    if (sums.run->breakdown.is_known) return sums.all.window_ns;
     const Metric* metric = FindIn(*sums.run, "gpu.window_ns");
     return metric == nullptr ? 0 : static_cast<int64_t>(metric->value);
+  }
+
+  static bool HasGpuWork(const std::vector<RunSums>& runs) {
+    return std::any_of(runs.begin(), runs.end(), [](const RunSums& run) { return WindowNs(run) > 0; });
   }
 
   // All runs, and the ranges that stand for their steps have the same name.
@@ -133,11 +137,10 @@ class Comparer {
 
   // One figure only, so that identical builds are told apart no more often than one comparison would do it.
   void ChooseFigure() {
-    const auto has_window = [](const RunSums& run) { return WindowNs(run) > 0; };
     if (HaveSteps()) {
       d_.figure = "time of a step";
       Judge([](const RunSums& sums) { return sums.run->breakdown.steps->median_ns; });
-    } else if (std::any_of(base_.begin(), base_.end(), has_window) || std::any_of(new_.begin(), new_.end(), has_window)) {
+    } else if (HasGpuWork(base_) || HasGpuWork(new_)) {
       d_.figure = "GPU time";
       Judge([](const RunSums& run) { return static_cast<double>(WindowNs(run)); });
     } else {

@@ -127,6 +127,7 @@ std::string KernelRemark(const Diff& diff) {
 }
 
 std::string SumOverGpus(const Diff& diff) {
+  if (!diff.base.has_breakdown || !diff.now.has_breakdown) return "";
   const size_t base = diff.base.gpus, now = diff.now.gpus;
   if (base != now) return ", " + CountOf(static_cast<int64_t>(base), "GPU") + " to " + std::to_string(now) + " together";
   return base > 1 ? ", " + std::to_string(base) + " GPUs together" : "";
@@ -198,6 +199,8 @@ std::string VerdictText(const Diff& diff) {
 
 std::string GpuText(const Diff& diff) {
   if (diff.window.base_ns == 0 && diff.window.new_ns == 0) return "";
+  if (diff.window.new_ns == 0) return "NEW has no GPU work, BASE has " + FormatNs(static_cast<double>(diff.window.base_ns));
+  if (diff.window.base_ns == 0) return "BASE has no GPU work, NEW has " + FormatNs(static_cast<double>(diff.window.new_ns));
   const auto base_ns = static_cast<double>(diff.window.base_ns), new_ns = static_cast<double>(diff.window.new_ns);
   return Sentence(base_ns, new_ns, diff.window.judged) + " from first to last operation" + SumOverGpus(diff) +
          Pieces(WindowPieces(diff), new_ns - base_ns);
@@ -205,7 +208,7 @@ std::string GpuText(const Diff& diff) {
 
 std::string WallText(const Diff& diff) {
   const auto base_ns = static_cast<double>(diff.wall.base_ns), new_ns = static_cast<double>(diff.wall.new_ns);
-  if (base_ns == 0 && new_ns == 0) return "";
+  if ((base_ns == 0 && new_ns == 0) || !diff.base.has_breakdown || !diff.now.has_breakdown) return "";
   std::string text = Sentence(base_ns, new_ns, diff.wall.judged) + " from first to last record";
   if (diff.base.gpus != 1 || diff.now.gpus != 1) return text;
   std::vector<Piece> pieces = {{static_cast<double>(diff.window.ChangeNs()), "GPU time", ""}};

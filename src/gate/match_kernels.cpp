@@ -21,8 +21,8 @@ class Matcher {
 
   std::vector<KernelPair> Run() {
     PairNames();
-    PairLookalikes();
     PairInstances();
+    PairLookalikes();
     for (const size_t row : gone_) pairs_.push_back({row, kNoKernel, {}});
     for (const size_t row : new_) pairs_.push_back({kNoKernel, row, {}});
     return std::move(pairs_);

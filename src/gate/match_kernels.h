@@ -34,8 +34,8 @@ struct KernelPair {
 };
 
 // Every kernel of both is in exactly one pair. Those with the same name are one. A kernel that is gone and one that is
-// new are "renamed?" where nothing else would fit as well: the same shapes with the same counts, launched in the same
-// NVTX range or at about the same place; or the same function or template with other arguments.
+// new are "renamed?" where nothing else would fit as well: the same function or template with other arguments; or the
+// same shapes with the same counts, launched in the same NVTX range or at about the same place.
 std::vector<KernelPair> MatchKernels(std::span<const KernelOfRun> base, std::span<const KernelOfRun> now);
 
 }  // namespace gprof

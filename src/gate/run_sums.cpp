@@ -32,7 +32,7 @@ std::string PartKey(size_t part) {
 }
 
 std::string PartLabel(size_t part) {
-  constexpr std::string_view kLabels[] = {"before the first operation", "after the last operation", "not recorded",
+  constexpr std::string_view kLabels[] = {"before the first operation", "after the last operation", "not recorded or selected",
                                           "kernels", "CUDA graphs", "copies", "fills", "overlap, counted once"};
   if (part < kPartIdle) return std::string(kLabels[part]);
   return "idle: " + std::string(InfoOf(static_cast<Cause>(part - kPartIdle)).name);
