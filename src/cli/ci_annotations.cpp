@@ -40,7 +40,10 @@ std::string Annotation(const RuleResult& rule, const std::filesystem::path& root
   if (!rule.file.empty()) {
     out += Property("file", PathInRepository(rule.file, root)) + ",line=" + std::to_string(rule.line) + ",";
   }
-  out += Property("title", ShortenMiddle(Printable(std::string(VerdictName(rule.verdict)) + ": " + rule.rule), kLongestTitle)) + "::";
+  // A check that was not made has no figure.
+  const std::string title =
+      rule.metric.empty() ? "nothing was judged" : std::string(VerdictName(rule.verdict)) + ": " + rule.rule;
+  out += Property("title", ShortenMiddle(Printable(title), kLongestTitle)) + "::";
   std::string text;
   for (const std::string& line : LinesOf(rule)) {
     text += (text.empty() ? "" : "\n") + ShortenMiddle(Printable(line), kLongestLine);

@@ -2,8 +2,11 @@
 #include "cli/ci_formats.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -24,12 +27,28 @@ int RankOf(Verdict verdict) {
   return 3;
 }
 
-// How far beyond its limit, as a part of it.
+// How far beyond its limit, as a part of it. Of what nobody can judge, nobody knows.
 double ExcessOf(const RuleResult& rule) {
-  if (!rule.value || !rule.limit || *rule.value == *rule.limit) return 0;
+  if (rule.verdict == Verdict::kInconclusive || !rule.value || !rule.limit || *rule.value == *rule.limit) return 0;
   if (*rule.limit == 0) return std::numeric_limits<double>::infinity();
   const double excess = std::fabs((*rule.value - *rule.limit) / *rule.limit);
   return std::isnan(excess) ? 0 : excess;
+}
+
+// Messages about a budget begin with its path and the line: "perf.json:7: …".
+void TakePlace(RuleResult* rule) {
+  const std::string& text = rule->message;
+  for (std::size_t colon = text.find(':'); colon != std::string::npos; colon = text.find(':', colon + 1)) {
+    const char* const end = text.data() + text.size();
+    uint32_t line = 0;
+    const auto [stop, failed] = std::from_chars(text.data() + colon + 1, end, line);
+    if (failed != std::errc() || !std::string_view(stop, static_cast<std::size_t>(end - stop)).starts_with(": ")) continue;
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(text.substr(0, colon), error)) continue;
+    rule->file = text.substr(0, colon);
+    rule->line = line;
+    return;
+  }
 }
 
 }  // namespace
@@ -66,9 +85,10 @@ CheckResult ResultOfError(const Error& error) {
   CheckResult result;
   result.name = "gprof-cli check";
   RuleResult rule;
-  rule.rule = "the check can be made";
+  rule.rule = "the check is made";
   rule.message = error.what();
   rule.reason = error.hint();
+  TakePlace(&rule);
   result.rules.push_back(std::move(rule));
   result.line = std::string("ERROR: nothing was judged: ") + error.what();
   return result;

@@ -78,6 +78,8 @@ std::string RenderOpenMetrics(const CheckResult& result) {
   // All samples of a metric have to stand together.
   std::map<std::string, std::map<std::string, double>> metrics;
   for (const RuleResult& rule : result.rules) {
+    // What could not be judged may be wrong: a trace without its end has the figures of its beginning.
+    if (rule.verdict == Verdict::kInconclusive) continue;
     if (rule.value && std::isfinite(*rule.value)) metrics[rule.metric].try_emplace(rule.scope, *rule.value);
   }
   std::string out;

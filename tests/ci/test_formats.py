@@ -166,6 +166,11 @@ class Annotations(Formats):
             self.assertIn(f'"{line}"', lines[int(name) - 1])
         self.assertEqual(done.stderr.count("file=b.json,line="), 4)
 
+    def test_a_mistake_in_the_budget_is_shown_where_it_is(self):
+        (self.folder / "b: 9.json").write_text('{\n"rules": {\n"kernel.count": 1}}', encoding="utf-8")
+        lines = self.annotations(BAD, "--budget", "b: 9.json", "--annotations", "github")
+        self.assertEqual([line.split(",title")[0] for line in lines], ["::error file=b%3A 9.json,line=3"])
+
     def test_ten_at_most_and_the_worst_first(self):
         words = [word for i in range(1, 30) for word in ("--fail-if", f"kernels.count > {i}")]
         lines = self.annotations(BAD, *words, "--warn-if", "kernels.count > 0", "--annotations", "github")

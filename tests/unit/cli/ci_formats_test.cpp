@@ -270,7 +270,7 @@ TEST(ErrorAsResult, IsInconclusiveAndSaysWhy) {
   EXPECT_THAT(RenderJunit(result), HasSubstr("<error type=\"inconclusive\" message=\"cannot read 'x'\">"));
   EXPECT_THAT(RenderSummary(result), HasSubstr("ERROR: nothing was judged: cannot read 'x'"));
   EXPECT_EQ(RenderAnnotations(result, {}),
-            "::error title=inconclusive%3A the check can be made::cannot read 'x'%0Alook there\n");
+            "::error title=nothing was judged::cannot read 'x'%0Alook there\n");
   EXPECT_EQ(nlohmann::json::parse(RenderCodeQuality(result, {}, "ci.yml"))[0]["check_name"], "gprof-cli");
 }
 
