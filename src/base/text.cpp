@@ -135,6 +135,21 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
+std::string Utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint c = Decode(text);
+    if (c.size == 0 || c.value == 0) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(text.front()));
+    } else {
+      out += text.substr(0, c.size);
+    }
+    text.remove_prefix(std::max<std::size_t>(c.size, 1));
+  }
+  return out;
+}
+
 std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) width += WidthOf(Take(&text).value);

@@ -12,6 +12,9 @@ namespace gprof {
 // marks that change the direction of writing. A kernel cannot name itself into an escape sequence.
 std::string Printable(std::string_view text);
 
+// `text` for files that have to be UTF-8: bytes that are none, and NUL, are written as \xHH; all else stays as it is.
+std::string Utf8(std::string_view text);
+
 // Columns that `text`, which must be Printable, takes on a terminal.
 std::size_t DisplayWidth(std::string_view text);
 
