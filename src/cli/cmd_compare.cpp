@@ -38,7 +38,7 @@ class TraceFolder {
     std::error_code failed;
     std::string pattern = (std::filesystem::temp_directory_path(failed) / "gprof-compare-XXXXXX").string();
     if (failed || mkdtemp(pattern.data()) == nullptr) {
-      Fail("a temporary folder", failed ? failed.message() : std::strerror(errno));
+      Fail("a temporary folder (TMPDIR)", failed ? failed.message() : std::strerror(errno));
     }
     path_ = pattern;
     is_temporary_ = true;

@@ -14,7 +14,9 @@ std::string SideText(const DiffSide& side) {
     text += ", " + CountOf(static_cast<int64_t>(side.sources.size()), "run") + ", times are those of " +
             side.sources[side.shown] + ", the median run";
   }
-  if (!side.fingerprint.program.empty()) text += ", " + side.fingerprint.program;
+  // In gprof-cli compare a side is called by its command line.
+  const bool is_named = side.fingerprint.program.empty() || side.fingerprint.program == side.name;
+  if (!is_named) text += ", " + side.fingerprint.program;
   if (!side.fingerprint.commit.empty()) text += ", commit " + side.fingerprint.commit;
   return text;
 }

@@ -179,6 +179,13 @@ class Failures(CompareTest):
         self.assertEqual(done.returncode, 125)
         self.assertIn(b"cannot make the folder 'plain/x': Not a directory", done.stderr)
 
+    def test_no_room_for_a_temporary_folder(self):
+        self.env["TMPDIR"] = str(self.folder / "absent")
+        done = self.compare_made()
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"cannot make a temporary folder (TMPDIR): No such file", done.stderr)
+        self.assertFalse((self.folder / "log").exists())
+
     def test_nothing_recorded(self):
         done = self.compare("-n", "1", "--", *self.recorded("fast"), ":::", "true")
         self.assertEqual(done.returncode, 3)
