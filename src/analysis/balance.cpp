@@ -77,7 +77,7 @@ void AddWaits(const AnalysisInput& input, std::vector<Load>* loads) {
       if (waiting_ns == 0) return;
       for (size_t i = 0; i < others.size(); ++i) load.waits_for_ns[i] += others[i].Covered(start_ns, end_ns);
     };
-    ForEachIdlePart(input, load.device, add, [](uint32_t) {});
+    ForEachIdlePart(input, load.device, add);
   }
 }
 

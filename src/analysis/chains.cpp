@@ -97,12 +97,9 @@ std::vector<int64_t> GapsBefore(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   std::vector<int64_t> gaps_ns(trace.ops.size(), 0);
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    ForEachGap(
-        trace, input.shared().recorded(), device,
-        [&](const Gap& gap) {
-          if (!gap.is_cut_after && gap.after != kNone) gaps_ns[gap.after] = gap.DurationNs();
-        },
-        [](uint32_t) {});
+    input.shared().gaps(device).ForEach([&](const Gap& gap) {
+      if (!gap.is_cut_after && gap.after != kNone) gaps_ns[gap.after] = gap.DurationNs();
+    });
   }
   return gaps_ns;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "analysis/calls.h"
 #include "analysis/event_waits.h"
@@ -34,7 +35,7 @@ class Walk {
   }
 
   CriticalPath Run() {
-    if (!Begin()) return path_;
+    if (!Begin()) return std::move(path_);
     // Every step goes back in time or to an operation or call before; the limit ends what a damaged trace makes up.
     const size_t most_steps = 4 * (trace_.ops.size() + trace_.api_calls.size()) + 16;
     for (size_t step = 0; step < most_steps && now_ns_ > path_.start_ns; ++step) {
@@ -43,7 +44,7 @@ class Walk {
     }
     Take(path_.start_ns, {0, 0, PathKind::kUnknown, kNone, kNone, kNone});
     std::reverse(path_.pieces.begin(), path_.pieces.end());
-    return path_;
+    return std::move(path_);
   }
 
  private:

@@ -2,12 +2,9 @@
 
 namespace gprof {
 
-GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, uint32_t device) {
+GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const GapList& gaps) {
   GapExplainer explainer(trace, facts, recorded);
-  window_ns_ = ForEachGap(
-      trace, recorded, device, [&](const Gap& gap) { Add(explainer.Explain(gap)); },
-      [&](uint32_t op) { explainer.See(op); });
-  parts_.shrink_to_fit();
+  gaps.ForEach([&](const Gap& gap) { Add(explainer.Explain(gap)); }, [&](uint32_t op) { explainer.See(op); });
 }
 
 void GapCauses::Add(const std::vector<Part>& parts) {

@@ -6,16 +6,15 @@
 #include <vector>
 
 #include "analysis/gap_explainer.h"
+#include "analysis/gap_list.h"
 #include "gprof/trace.h"
 
 namespace gprof {
 
-// Holds the parts alone: ForEachGap gives the gaps again, in the same order.
+// Holds the parts alone: the list has the gaps, in the same order.
 class GapCauses {
  public:
-  GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, uint32_t device);
-
-  int64_t window_ns() const { return window_ns_; }
+  GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const GapList& gaps);
 
   class Cursor {
    public:
@@ -43,7 +42,6 @@ class GapCauses {
   void Add(const std::vector<Part>& parts);
 
   std::vector<PackedPart> parts_;
-  int64_t window_ns_ = 0;
 };
 
 }  // namespace gprof

@@ -134,7 +134,7 @@ class Collector {
       if (trace_.api_calls[call].start_ns > gap.start_ns || op.IsPageable()) AddParts(parts);
     };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      result_.window_ns += ForEachExplainedGap(input_, device, add, [](uint32_t) {});
+      result_.window_ns += ForEachExplainedGap(input_, device, add);
     }
   }
 

@@ -41,7 +41,7 @@ Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options) {
       summary.Add(gap, parts);
       idle.groups.Add(gap, parts);
     };
-    summary.EndDevice(ForEachExplainedGap(input, device, add, [](uint32_t) {}));
+    summary.EndDevice(ForEachExplainedGap(input, device, add));
   }
   summary.Finish();
   return idle;
@@ -61,7 +61,7 @@ std::optional<SteadyIdle> IdleInSteps(const AnalysisInput& input, const std::str
       const int64_t common_ns = std::min(end_ns, time->end_ns) - std::max(start_ns, time->start_ns);
       if (common_ns > 0) steady.split[part.cause] += common_ns;
     };
-    ForEachIdlePart(input, device, add, [](uint32_t) {});
+    ForEachIdlePart(input, device, add);
   }
   return steady;
 }

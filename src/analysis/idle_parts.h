@@ -10,18 +10,17 @@
 
 namespace gprof {
 
-// Calls f(gap, parts) for every gap of the device, in order, and `seen(op)` for every operation once the gaps before it
+// Calls f(gap, parts) for every gap of the device, in order, and seen(op), where it is given, for every operation once the gaps before it
 // are done with. Returns the length of the window.
-template <class F, class G>
-int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, G&& seen) {
+template <class F, class... Seen>
+int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, Seen&&... seen) {
   GapCauses::Cursor causes(input.shared().gap_causes(device));
-  return ForEachGap(
-      input.trace(), input.shared().recorded(), device, [&](const Gap& gap) { f(gap, causes.Next()); }, seen);
+  return input.shared().gaps(device).ForEach([&](const Gap& gap) { f(gap, causes.Next()); }, seen...);
 }
 
 // The same with f(start_ns, end_ns, part) for every part of every gap.
-template <class F, class G>
-int64_t ForEachIdlePart(const AnalysisInput& input, uint32_t device, F&& f, G&& seen) {
+template <class F, class... Seen>
+int64_t ForEachIdlePart(const AnalysisInput& input, uint32_t device, F&& f, Seen&&... seen) {
   const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
     int64_t at_ns = gap.start_ns;
     for (const Part& part : parts) {
@@ -29,7 +28,7 @@ int64_t ForEachIdlePart(const AnalysisInput& input, uint32_t device, F&& f, G&& 
       at_ns += part.duration_ns;
     }
   };
-  return ForEachExplainedGap(input, device, add, seen);
+  return ForEachExplainedGap(input, device, add, seen...);
 }
 
 }  // namespace gprof

@@ -4,14 +4,13 @@
 
 namespace gprof {
 
-IdleWithin::IdleWithin(const Trace& trace, const RecordedTime& recorded, uint32_t device) {
+IdleWithin::IdleWithin(const GapList& gaps) {
   sums_ns_.push_back(0);
-  const auto add = [&](const Gap& gap) {
+  gaps.ForEach([&](const Gap& gap) {
     starts_ns_.push_back(gap.start_ns);
     ends_ns_.push_back(gap.end_ns);
     sums_ns_.push_back(sums_ns_.back() + gap.DurationNs());
-  };
-  ForEachGap(trace, recorded, device, add, [](uint32_t) {});
+  });
 }
 
 int64_t IdleWithin::Of(int64_t start_ns, int64_t end_ns) {

@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/gaps.h"
-#include "gprof/trace.h"
+#include "analysis/gap_list.h"
 
 namespace gprof {
 
 class IdleWithin {
  public:
-  IdleWithin(const Trace& trace, const RecordedTime& recorded, uint32_t device);
+  explicit IdleWithin(const GapList& gaps);
 
   // Idle time of the device in [start_ns, end_ns). Quick for intervals that lie near the one asked for before.
   int64_t Of(int64_t start_ns, int64_t end_ns);

@@ -163,12 +163,13 @@ enum class Meanwhile : uint8_t { kNotAsked, kGoesOn, kHoldsUp };
 
 class LateLaunchFinder {
  public:
-  explicit LateLaunchFinder(const Trace& trace) : trace_(trace), of_function_(trace.strings.size(), Meanwhile::kNotAsked) {}
+  explicit LateLaunchFinder(const AnalysisInput& input)
+      : input_(input), trace_(input.trace()), of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {}
 
-  LateLaunches Run(const RecordedTime& recorded) {
+  LateLaunches Run() {
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       next_overhead_ = 0;
-      late_.window_ns += ForEachGap(trace_, recorded, device, [&](const Gap& gap) { See(gap); }, [](uint32_t) {});
+      late_.window_ns += input_.shared().gaps(device).ForEach([&](const Gap& gap) { See(gap); });
     }
     return late_;
   }
@@ -235,6 +236,7 @@ class LateLaunchFinder {
     return false;
   }
 
+  const AnalysisInput& input_;
   const Trace& trace_;
   std::vector<Meanwhile> of_function_;  // by NameId
   size_t next_overhead_ = 0;
@@ -267,7 +269,7 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   AnalysisResult result;
   const RecordedTime& recorded = input.shared().recorded();
   LaunchCalls calls = ReadCalls(trace);
-  const LateLaunches late = LateLaunchFinder(trace).Run(recorded);
+  const LateLaunches late = LateLaunchFinder(input).Run();
   const double interval_ns = Summarize(calls.intervals_ns).median;
   AddFinding(late, interval_ns, &result.findings);
   AddMetric(&result, "launches.per_second",

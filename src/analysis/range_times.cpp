@@ -23,8 +23,8 @@ using OpenEnds = std::priority_queue<int64_t, std::vector<int64_t>, std::greater
 class PathSums {
  public:
   explicit PathSums(const AnalysisInput& input)
-      : trace_(input.trace()),
-        recorded_(input.shared().recorded()),
+      : input_(input),
+        trace_(input.trace()),
         idle_(trace_.device_ops.size()),
         sums_(trace_.strings.size()) {
     const std::vector<uint32_t>& devices = input.shared().devices_of_threads();
@@ -37,7 +37,7 @@ class PathSums {
   void Add(uint32_t thread, uint32_t device) {
     const Trace::Slice slice = trace_.thread_ranges[thread];
     if (slice.first == slice.last) return;
-    if (device != kNone && !idle_[device]) idle_[device].emplace(trace_, recorded_, device);
+    if (device != kNone && !idle_[device]) idle_[device].emplace(input_.shared().gaps(device));
     std::unordered_map<uint32_t, OpenEnds> open;  // start/end ranges need not nest
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const NvtxRange& range = trace_.ranges[i];
@@ -69,8 +69,8 @@ class PathSums {
     open->push(range.end_ns);
   }
 
+  const AnalysisInput& input_;
   const Trace& trace_;
-  const RecordedTime& recorded_;
   std::vector<std::optional<IdleWithin>> idle_;  // by device, where a thread with ranges uses it
   std::vector<Sums> sums_;                       // by NameId of the path
 };

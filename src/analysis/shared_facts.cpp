@@ -8,7 +8,7 @@ namespace gprof {
 
 AnalysisInput::AnalysisInput(const Trace& trace) : trace_(&trace), shared_(std::make_shared<SharedFacts>(trace)) {}
 
-SharedFacts::SharedFacts(const Trace& trace) : trace_(trace), gap_causes_(trace.device_ops.size()) {}
+SharedFacts::SharedFacts(const Trace& trace) : trace_(trace), gaps_(trace.device_ops.size()), gap_causes_(trace.device_ops.size()) {}
 
 const RecordedTime& SharedFacts::recorded() const {
   return recorded_.Get([&] { return RecordedTime(trace_); });
@@ -40,13 +40,11 @@ const StreamOps& SharedFacts::stream_ops() const {
   return stream_ops_.Get([&] { return StreamOps(trace_); });
 }
 
-int64_t SharedFacts::window_ns(uint32_t device) const {
-  return windows_ns_.Get([&] {
-    std::vector<int64_t> windows_ns(trace_.device_ops.size());
-    for (uint32_t i = 0; i < windows_ns.size(); ++i) windows_ns[i] = WindowNs(trace_, recorded(), i);
-    return windows_ns;
-  })[device];
+const GapList& SharedFacts::gaps(uint32_t device) const {
+  return gaps_[device].Get([&] { return GapList(trace_, recorded(), device); });
 }
+
+int64_t SharedFacts::window_ns(uint32_t device) const { return gaps(device).window_ns(); }
 
 int64_t SharedFacts::window_ns() const {
   int64_t sum_ns = 0;
@@ -55,7 +53,7 @@ int64_t SharedFacts::window_ns() const {
 }
 
 const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
-  return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), device); });
+  return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), gaps(device)); });
 }
 
 const std::vector<uint32_t>& SharedFacts::devices_of_threads() const {

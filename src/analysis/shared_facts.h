@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/gap_causes.h"
+#include "analysis/gap_list.h"
 #include "analysis/host_walk.h"
 #include "analysis/kernel_groups.h"
 #include "analysis/lazy.h"
@@ -31,6 +32,7 @@ class SharedFacts {
   // Of the device, and of all of them (gaps.h): from the first to the last operation, less what was not recorded.
   int64_t window_ns(uint32_t device) const;
   int64_t window_ns() const;
+  const GapList& gaps(uint32_t device) const;
   // Why the device was idle in each of its gaps; ForEachExplainedGap is how to read it.
   const GapCauses& gap_causes(uint32_t device) const;
   // For each thread the device that it launches most on (thread_devices.h).
@@ -43,7 +45,7 @@ class SharedFacts {
   Lazy<KernelGroups> kernels_;
   Lazy<std::vector<Statistics>> kernel_times_;
   Lazy<StreamOps> stream_ops_;
-  Lazy<std::vector<int64_t>> windows_ns_;    // by device
+  std::vector<Lazy<GapList>> gaps_;          // by device
   std::vector<Lazy<GapCauses>> gap_causes_;  // by device
   Lazy<std::vector<uint32_t>> devices_of_threads_;
 };

@@ -113,7 +113,7 @@ class Collector {
       }
     };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      ForEachExplainedGap(input_, device, add, [](uint32_t) {});
+      ForEachExplainedGap(input_, device, add);
     }
   }
 

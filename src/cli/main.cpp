@@ -1,8 +1,10 @@
 #include <string>
 #include <vector>
 
+#include "base/memory.h"
 #include "cli/run.h"
 
 int main(int argc, char** argv) {
+  gprof::KeepFreedMemory();
   return gprof::cli::RunCommandLine(std::vector<std::string>(argv + 1, argv + argc));
 }

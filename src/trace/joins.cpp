@@ -1,7 +1,10 @@
 #include "trace/joins.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 
+#include "trace/beside.h"
 #include "trace/order.h"
 #include "trace/saturate.h"
 
@@ -37,15 +40,22 @@ Trace JoinTrace(Draft draft) {
   FinishStreams(draft);
   NameThreads(draft);
   PairCaptures(draft);
+  constexpr std::size_t kWorthAThread = 100'000;  // operations, calls and NVTX events
+  const bool is_large = t.ops.size() + t.api_calls.size() + draft.nvtx_events.size() >= kWorthAThread;
   std::vector<bool> has_op;
   {
-    const CorrelationIndex calls = OrderApiCalls(draft);
-    OrderOps(draft);
-    LinkOthers(draft, calls);
-    has_op = LinkOps(draft, calls);
+    std::optional<CorrelationIndex> calls;
+    RunBeside(is_large, [&] { OrderOps(draft); }, [&] { calls = OrderApiCalls(draft); });
+    // Of a call the one sets `range`, the other `op_count`.
+    const auto join_ranges = [&] {
+      PairRanges(draft);
+      LinkCallsToRanges(t);
+    };
+    RunBeside(is_large, join_ranges, [&] {
+      LinkOthers(draft, *calls);
+      has_op = LinkOps(draft, *calls);
+    });
   }
-  PairRanges(draft);
-  LinkCallsToRanges(t);
   LinkGraphNodes(t);
   CountUnmatchedLaunches(draft, has_op);
   SortMarks(draft);
