@@ -47,6 +47,11 @@ constexpr std::array kCommands = {
                 "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
                 "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
                 true, MakeCompare},
+    CommandInfo{"export", "write a trace for other tools: Perfetto, chrome://tracing, scripts", "TRACE --format F [options]",
+                "gprof-cli export run.trace --format perfetto\n"
+                "gprof-cli export run.trace -o run.json.gz\n"
+                "gprof-cli export run.trace -o - --format chrome --time-range 1s:2s > part.json",
+                false, MakeExport},
     CommandInfo{"info", "show processes, devices, sizes and the health of a trace", "TRACE [options]",
                 "gprof-cli info run.trace", false, MakeInfo},
     CommandInfo{"dump", "print every record of a trace as text", "TRACE [options]",

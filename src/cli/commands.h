@@ -19,6 +19,7 @@ std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeCheck();
 std::unique_ptr<Command> MakeDiff();
 std::unique_ptr<Command> MakeBaseline();
+std::unique_ptr<Command> MakeExport();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDump();
 std::unique_ptr<Command> MakeDoctor();

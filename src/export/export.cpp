@@ -1,0 +1,54 @@
+// The table of formats. A new one is a file <name>.cpp, its function in exporters.h, a line here and in CMakeLists.txt,
+// and a section in docs/export.md.
+#include "export/export.h"
+
+#include <algorithm>
+#include <array>
+
+#include "export/exporters.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::string_view kCompressed = ".gz";
+
+constexpr std::array kExporters = {
+    Exporter{.name = "perfetto", .extension = ".pftrace", .summary = "timeline for ui.perfetto.dev, in its own format",
+             .write = WritePerfetto},
+    Exporter{.name = "chrome", .extension = ".json",
+             .summary = "timeline as torch.profiler writes it: chrome://tracing, Perfetto, HTA", .write = WriteChrome},
+    Exporter{.name = "sqlite", .extension = ".sqlite", .summary = "database as Nsight Systems exports it, for SQL and its reports",
+             .write_file = WriteSqlite},
+    Exporter{.name = "csv", .extension = ".csv", .summary = "a table for each kind of record; one with --kind",
+             .write = WriteCsv, .write_folder = WriteCsvFolder},
+    Exporter{.name = "jsonl", .extension = ".jsonl", .summary = "the same tables, a JSON object in each line",
+             .write = WriteJsonl, .write_folder = WriteJsonlFolder},
+    Exporter{.name = "folded", .extension = ".folded", .summary = "stacks of NVTX ranges and kernels for flame graphs",
+             .write = WriteFolded},
+};
+
+}  // namespace
+
+std::span<const Exporter> AllExporters() {
+  return kExporters;
+}
+
+const Exporter* FindExporter(std::string_view name) {
+  const auto found =
+      std::find_if(kExporters.begin(), kExporters.end(), [name](const Exporter& e) { return e.name == name; });
+  return found == kExporters.end() ? nullptr : &*found;
+}
+
+const Exporter* ExporterForPath(std::string_view path) {
+  if (IsCompressedName(path)) path.remove_suffix(kCompressed.size());
+  const auto found = std::find_if(kExporters.begin(), kExporters.end(), [path](const Exporter& e) {
+    return !e.extension.empty() && path.ends_with(e.extension);
+  });
+  return found == kExporters.end() ? nullptr : &*found;
+}
+
+bool IsCompressedName(std::string_view path) {
+  return path.ends_with(kCompressed);
+}
+
+}  // namespace gprof

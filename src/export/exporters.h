@@ -1,0 +1,27 @@
+// What writes each format; the table of them is in export.cpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "export/export.h"
+
+namespace gprof {
+
+void WritePerfetto(const Trace& trace, const ExportOptions& options, OutputStream& out);
+void WriteChrome(const Trace& trace, const ExportOptions& options, OutputStream& out);
+void WriteSqlite(const Trace& trace, const ExportOptions& options, const std::string& path);
+void WriteCsv(const Trace& trace, const ExportOptions& options, OutputStream& out);
+void WriteCsvFolder(const Trace& trace, const ExportOptions& options, const std::string& folder);
+void WriteJsonl(const Trace& trace, const ExportOptions& options, OutputStream& out);
+void WriteJsonlFolder(const Trace& trace, const ExportOptions& options, const std::string& folder);
+void WriteFolded(const Trace& trace, const ExportOptions& options, OutputStream& out);
+
+// The kinds of record that csv and jsonl have, and a line about each.
+struct RecordTableInfo {
+  std::string_view name, meaning;
+};
+std::vector<RecordTableInfo> RecordTables();
+
+}  // namespace gprof

@@ -1,0 +1,40 @@
+// A file or folder that appears whole or not at all: it is made beside its place, and put there when it is done.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gprof {
+
+class FreshOutput {
+ public:
+  enum class Kind : uint8_t { kBytes, kFile, kFolder };
+
+  // kBytes: Write() fills it, in place where `path` is a pipe or device. kFile: a writer makes the file at work_path().
+  // kFolder: work_path() is an empty folder.
+  FreshOutput(const std::string& path, Kind kind);
+  // Leaves nothing behind but what was there before, unless Finish() was called.
+  ~FreshOutput();
+  FreshOutput(const FreshOutput&) = delete;
+  FreshOutput& operator=(const FreshOutput&) = delete;
+
+  const std::string& work_path() const { return work_path_; }
+  void Write(std::string_view bytes);
+  uint64_t written_bytes() const { return written_bytes_; }
+  // Into a folder that is there already goes file by file, and each is whole.
+  void Finish();
+
+ private:
+  void OpenBytes();
+  void MoveFiles();
+  [[noreturn]] void Fail(int error) const;
+
+  std::string path_, target_, work_path_;
+  Kind kind_;
+  int descriptor_ = -1;
+  bool is_in_place_ = false, is_done_ = false;
+  uint64_t written_bytes_ = 0;
+};
+
+}  // namespace gprof
