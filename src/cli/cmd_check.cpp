@@ -132,6 +132,10 @@ class CheckCommand : public Command {
     }
     RecoverEarlierRuns();
     const RunSet runs = LoadRunSet(paths_, runs_.Read());
+    for (const std::string& note : runs.notes) Say(note);
+    for (const Measurement& run : runs.runs) {
+      if (!run.is_complete) Warn(run.source + " is not complete: the budget is made of what is there");
+    }
     const std::string baseline = baseline_.empty() ? "" : FromBudget(BaselinePath(baseline_, folder_));
     WriteFile(init_, InitBudget(runs, baseline));
     if (init_ != "-") Say("wrote " + init_ + "; next: gprof-cli check " + ShellQuoted(paths_.front()) + " --budget " + ShellQuoted(init_));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/demangle.h"
 #include "base/units.h"
 #include "gate/figures.h"
 #include "gate/fingerprint.h"
@@ -134,12 +135,26 @@ class Checker {
   void AddResult(const Rule& rule, const std::string& scope) {
     RuleResult result = Begin(rule, scope);
     const Figure now = figures_.Of(*rule.info, scope);
-    if (rule.NeedsBaseline()) {
+    if (rule.NeedsBaseline() && !OtherSteps(rule).empty()) {
+      result.message = OtherSteps(rule);
+    } else if (rule.NeedsBaseline()) {
       JudgeDifference(rule, base_figures_->Of(*rule.info, scope), now, mixed_sets_, &result);
     } else {
       JudgeLimit(rule, now, mixed_runs_, &result);
     }
     Add(rule, std::move(result));
+  }
+
+  // Another range is another figure of the same name.
+  std::string OtherSteps(const Rule& rule) const {
+    const std::string base = StepOf(*baseline_), now = StepOf(runs_);
+    if (!rule.info->id.starts_with("step.") || base.empty() || now.empty() || base == now) return "";
+    return "the steps of the runs are '" + now + "', those of the baseline '" + base + "'; --step names them";
+  }
+
+  static std::string StepOf(const RunSet& set) {
+    const Breakdown& breakdown = set.runs.front().breakdown;
+    return breakdown.steps ? breakdown.steps->path : "";
   }
 
   void AddNoMatch(const Rule& rule) {
@@ -173,7 +188,10 @@ class Checker {
 std::string FiguresWith(const CheckResult& result, Verdict verdict) {
   std::vector<std::string> names;
   for (const RuleResult& rule : result.rules) {
-    const std::string name = rule.scope.empty() ? rule.metric : rule.metric + "@" + rule.scope;
+    // A signature would fill the line.
+    const bool is_kernel = rule.scope.starts_with("kernel:");
+    const std::string scope = is_kernel ? "kernel:" + ShortName(rule.scope.substr(7)) : rule.scope;
+    const std::string name = scope.empty() ? rule.metric : rule.metric + "@" + scope;
     const bool is_new = std::find(names.begin(), names.end(), name) == names.end();
     if (rule.verdict == verdict && is_new) names.push_back(name);
   }

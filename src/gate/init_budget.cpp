@@ -18,6 +18,7 @@
 #include "gate/rank_test.h"
 #include "gate/scope_pattern.h"
 #include "gate/value_text.h"
+#include "gprof/error.h"
 
 namespace gprof {
 namespace {
@@ -52,6 +53,9 @@ constexpr Loose kSteps[] = {{"step.median_ns", 0.2, 200 * kUs}, {"step.p95_ns", 
 constexpr Loose kNoSteps[] = {{"run.wall_ns", 0.25, 50 * kMs}, {"gpu.window_ns", 0.25, kMs}};
 constexpr Loose kTimes[] = {
     {"kernels.total_ns", 0.15, 100 * kUs}, {"memcpy.total_ns", 0.25, 100 * kUs}, {"gpu.idle_percent", 0.25, 5}};
+// Of this, more is better: a limit from below, where there is any to speak of.
+constexpr Loose kOverlap = {"streams.overlap_percent", 0.3, 5};
+constexpr double kOverlapWorthARule = 10;
 constexpr Loose kKernel = {"kernels.median_ns", 0.15, 2 * kUs};
 constexpr std::size_t kMostKernels = 3;
 constexpr double kKernelWorthARule = 0.1;  // of the time of all kernels
@@ -96,7 +100,11 @@ class Writer {
       for (const Loose& loose : kNoSteps) AddLoose(loose, "", "");
     }
     for (const Loose& loose : kTimes) AddLoose(loose, "", "");
+    AddOverlap();
     AddKernels();
+    if (lines_.empty()) {
+      throw Error(ExitCode::kInconclusive, "nothing in these runs is worth a rule", "name traces of whole runs");
+    }
     return Header() + Body();
   }
 
@@ -165,6 +173,18 @@ class Writer {
     double limit = RoundUp(most + std::max(loose.share * most, loose.least));
     if (info.unit == Unit::kPercent) limit = std::min(limit, 100.0);
     Add(figure, LimitText(limit, info.unit), source);
+  }
+
+  void AddOverlap() {
+    const std::vector<double> values = Values(kOverlap.id, "");
+    if (values.empty()) return;
+    const double least = *std::min_element(values.begin(), values.end());
+    if (least < kOverlapWorthARule) return;
+    const double room = std::max(kOverlap.share * least, kOverlap.least);
+    const std::string rule = baseline_.empty() ? "\"min\": " + LimitText(std::floor(least - room), Unit::kPercent)
+                                               : "\"max_decrease\": " + LimitText(kOverlap.least, Unit::kCount);
+    Add(std::string(kOverlap.id), "{" + rule + "}",
+        Source(values, Unit::kPercent) + (baseline_.empty() ? "" : "; the decrease is in points"));
   }
 
   // By their short names, so that another template argument is the same kernel.

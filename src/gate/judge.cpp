@@ -83,10 +83,15 @@ bool IsMissing(const Rule& rule, const Figure& figure, const std::string& who, R
   return true;
 }
 
+std::string LimitBeside(double limit, double value, Unit unit) {
+  const std::string text = FormatLimit(limit, unit);
+  return limit != value && text == FormatValue(value, unit) ? FormatValueBeside(limit, value, unit) : text;
+}
+
 // "34.1% is above the limit of 20%"
 std::string Beyond(const Rule& rule, double value, double limit, const char* what) {
   const Unit unit = rule.info->unit;
-  const std::string is = FormatValueBeside(value, limit, unit), bound = FormatValueBeside(limit, value, unit);
+  const std::string is = FormatValueBeside(value, limit, unit), bound = LimitBeside(limit, value, unit);
   if (rule.kind == RuleKind::kEqual) return is + " is not " + bound;
   if (rule.kind == RuleKind::kNotEqual) return is + " is what it must not be";
   if (value == limit) return is + " has reached the " + what;
@@ -95,7 +100,7 @@ std::string Beyond(const Rule& rule, double value, double limit, const char* wha
 
 std::string Within(const Rule& rule, double value) {
   const std::string is = FormatValueBeside(value, *rule.limit, rule.info->unit);
-  return is + ", limit " + FormatValueBeside(*rule.limit, value, rule.info->unit);
+  return is + ", limit " + LimitBeside(*rule.limit, value, rule.info->unit);
 }
 
 // What an incomplete run proves all the same: what is too high already, or high enough.
@@ -180,7 +185,7 @@ void JudgeLimit(const Rule& rule, const Figure& figure, const std::string& mixed
   } else if (rule.warn && Violates(rule.kind, *result->value, *rule.warn)) {
     result->verdict = Verdict::kWarn;
     result->message = Beyond(rule, *result->value, *rule.warn, "warning level") + ", the limit is " +
-                      FormatValue(*rule.limit, rule.info->unit);
+                      FormatLimit(*rule.limit, rule.info->unit);
   } else {
     result->message = Within(rule, *result->value);
   }

@@ -154,11 +154,11 @@ Rule ParseCondition(const std::string& text, const std::string& option) {
 
 std::string DifferenceOf(const Rule& rule) {
   std::string text;
-  if (rule.share.value_or(0) > 0) text = FormatValue(100 * *rule.share, Unit::kPercent);
+  if (rule.share.value_or(0) > 0) text = FormatLimit(100 * *rule.share, Unit::kPercent);
   if (rule.limit.value_or(0) == 0) return text;
   // 5 % of a percentage and 5 points of it are not the same.
   const bool is_percent = rule.info->unit == Unit::kPercent;
-  const std::string limit = is_percent ? FormatValue(*rule.limit, Unit::kCount) + " points" : FormatValue(*rule.limit, rule.info->unit);
+  const std::string limit = is_percent ? FormatLimit(*rule.limit, Unit::kCount) + " points" : FormatLimit(*rule.limit, rule.info->unit);
   text += (text.empty() ? "" : " and ") + limit;
   return text;
 }
@@ -167,7 +167,7 @@ std::string TextOf(const Rule& rule, const std::string& scope) {
   std::string text(rule.info->id);
   if (!scope.empty()) text += "@" + scope;
   text += " " + std::string(SignOf(rule.kind)) + " ";
-  if (!rule.NeedsBaseline()) return text + FormatValue(*rule.limit, rule.info->unit);
+  if (!rule.NeedsBaseline()) return text + FormatLimit(*rule.limit, rule.info->unit);
   const std::string difference = DifferenceOf(rule);
   const std::string sign = rule.kind == RuleKind::kMaxIncrease ? " + " : " - ";
   return text + "baseline" + (difference.empty() ? "" : sign + difference);

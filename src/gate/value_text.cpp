@@ -124,6 +124,12 @@ std::string InDigits(double value, Unit unit) {
 
 std::string FormatValue(double value, Unit unit) { return WithoutIdleZeros(Formatted(value, unit)); }
 
+std::string FormatLimit(double limit, Unit unit) {
+  if (unit == Unit::kPercent) return fmt::format("{:.10g}%", limit);
+  const bool is_small = unit == Unit::kCount || unit == Unit::kPerSecond;
+  return is_small && limit != std::floor(limit) ? InDigits(limit, unit) : FormatValue(limit, unit);
+}
+
 std::string FormatValueBeside(double value, double other, Unit unit) {
   std::string text = FormatValue(value, unit);
   return value != other && text == FormatValue(other, unit) ? InDigits(value, unit) : text;

@@ -12,7 +12,10 @@ namespace gprof {
 // As people read it, without zeros that say nothing: "20%", "200 us", "1.50 GB", "1,200".
 std::string FormatValue(double value, Unit unit);
 
-// The same, in digits where rounding would make two different values look alike.
+// A limit, as it was written: not rounded where the unit allows for small numbers, "0.05%".
+std::string FormatLimit(double limit, Unit unit);
+
+// A value, in digits where rounding would make two different values look alike.
 std::string FormatValueBeside(double value, double other, Unit unit);
 
 // A number, or a number with a unit of that kind: ns us ms s min; B kB MB GB TB KiB MiB GiB TiB, the same with /s;

@@ -198,7 +198,24 @@ TEST(Check, ManyKernelsAreNoTrouble) {
   }
   const CheckResult result = Judge(R"("kernels.count@kernel:*": 1, "kernels.count@kernel:/9<f/": 1, "kernels.count@kernel:kernel77": 0)", runs);
   ASSERT_EQ(result.rules.size(), 11'001u);
-  EXPECT_EQ(result.line, "FAIL: 1 of 11,001 rules failed: kernels.count@kernel:void kernel77<float>(int)");
+  EXPECT_EQ(result.line, "FAIL: 1 of 11,001 rules failed: kernels.count@kernel:kernel77");
+}
+
+TEST(Check, OtherStepsAreNotCompared) {
+  RunSet base = Runs("step.count", {5}), now = Runs("step.count", {5});
+  base.runs[0].breakdown.steps.emplace().path = "epoch";
+  now.runs[0].breakdown.steps.emplace().path = "step";
+  const char* rule = R"("step.count": {"max_increase": 0})";
+  EXPECT_EQ(One(Judge(rule, now, &base)).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(One(Judge(rule, now, &base)).message,
+            "the steps of the runs are 'step', those of the baseline 'epoch'; --step names them");
+  base.runs[0].breakdown.steps->path = "step";
+  EXPECT_EQ(One(Judge(rule, now, &base)).verdict, Verdict::kPass);
+}
+
+TEST(Check, SmallLimitsAreShownAsTheyAre) {
+  EXPECT_EQ(One(Judge(R"("gpu.idle_percent": 0.05)", Runs("gpu.idle_percent", {0.06}))).message,
+            "0.06% is above the limit of 0.05%");
 }
 
 TEST(Check, OneRunTellsNothingAboutTimes) {

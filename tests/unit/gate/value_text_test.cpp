@@ -41,6 +41,15 @@ TEST(ValueText, WritesWithoutIdleZeros) {
   EXPECT_EQ(FormatValue(0, Unit::kBytes), "0 B");
 }
 
+TEST(ValueText, DoesNotRoundLimits) {
+  EXPECT_EQ(FormatLimit(0.05, Unit::kPercent), "0.05%");
+  EXPECT_EQ(FormatLimit(99.99, Unit::kPercent), "99.99%");
+  EXPECT_EQ(FormatLimit(20, Unit::kPercent), "20%");
+  EXPECT_EQ(FormatLimit(0.001, Unit::kCount), "0.001");
+  EXPECT_EQ(FormatLimit(1200, Unit::kCount), "1,200");
+  EXPECT_EQ(FormatLimit(5e6, Unit::kNs), "5 ms");
+}
+
 TEST(ValueText, ShowsTheDifferenceThatThereIs) {
   EXPECT_EQ(FormatValueBeside(1'342'177'281, 1'342'177'280, Unit::kBytes), "1,342,177,281 B");
   EXPECT_EQ(FormatValueBeside(1e9, 2e9, Unit::kBytes), "1 GB");
