@@ -323,6 +323,21 @@ struct TraceHealth {
   }
 };
 
+// What another tool may not have recorded, or not kept in the form that was read. What rests on it is not known, which
+// is not the same as zero.
+enum class Fact : uint8_t {
+  kApiCalls,       // calls of the CUDA runtime and driver
+  kMemoryKinds,    // whether memory on the host is pageable or pinned
+  kSyncs,          // records of synchronisation: what was waited for
+  kEvents,         // CUDA events recorded into streams
+  kStreamsMade,    // which streams the program created
+  kMemory,         // allocations and frees
+  kNvtx,
+  kShapes,         // grid, block, registers and shared memory of kernels
+  kGraphNodes,     // the operations within a CUDA graph
+  kDevices,        // what the devices are able to do
+};
+
 // The time of a device that a selection of time leaves, and what came next, beyond it.
 struct DeviceWindow {
   Interval time;
@@ -333,6 +348,8 @@ struct DeviceWindow {
 
 struct Trace {
   std::string path;
+  std::string recorder;                       // the tool that recorded it, with its version; empty for gprof-cli
+  uint32_t lacks = 0;                         // set of Fact, see Lacks()
   std::vector<std::string> strings;           // [0] is empty
   std::vector<Process> processes;
   std::vector<Capture> captures;              // sorted by process, then start; those of a process do not overlap
@@ -366,6 +383,8 @@ struct Trace {
   int64_t start_ns = 0, end_ns = 0;           // first and last time of anything
 
   std::string_view Text(NameId id) const { return strings[id.value]; }
+  bool Lacks(Fact fact) const { return (lacks >> static_cast<uint32_t>(fact) & 1u) != 0; }
+  void SetLacks(Fact fact) { lacks |= 1u << static_cast<uint32_t>(fact); }
   // API calls and ranges of a thread are neighbours in their vectors; these are [first, last) of each.
   struct Slice {
     uint32_t first = 0, last = 0;

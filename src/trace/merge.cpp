@@ -265,8 +265,15 @@ class Merger {
     if (!shifts_[i].is_known) SayUnknownClock(t);
     AddHealth(&m_.health, t.health);
     m_.record_count += t.record_count;
+    m_.lacks |= t.lacks;
+    TakeRecorder(t.recorder);
     TakeAll(&t);
     t = {};  // its memory
+  }
+
+  void TakeRecorder(const std::string& recorder) {
+    if (recorder.empty() || m_.recorder.find(recorder) != std::string::npos) return;
+    m_.recorder += (m_.recorder.empty() ? "" : " and ") + recorder;
   }
 
   void TakeSpan(const Trace& t, int64_t shift_ns) {

@@ -1,0 +1,94 @@
+// Makes a Trace of what another tool recorded, through the builder that our own traces go through, so that everything
+// is joined and checked alike.
+//
+// The importers think in processes and texts of their own; here those become chunks and strings of TraceBuilder. All
+// records are added to the process that Enter() named last.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
+
+#include "gprof/trace.h"
+#include "gprof/trace/file.h"
+#include "trace/builder.h"
+#include "trace/flat_index.h"
+
+namespace gprof {
+
+class ForeignBuilder {
+ public:
+  // `recorder`: tool and version, "Nsight Systems 2026.2.1".
+  ForeignBuilder(const std::string& path, std::string recorder);
+
+  // A process with this pid; `space` keeps pids of different machines or pid namespaces apart.
+  uint32_t AddProcess(uint64_t space, uint32_t pid);
+  void Enter(uint32_t process);
+  uint32_t process() const { return process_; }
+  std::size_t process_count() const { return headers_.size(); }
+
+  // A text that records can be given, the same number for the same text. 0 is the empty text.
+  uint32_t Text(std::string_view text);
+  std::string_view TextOf(uint32_t text) const { return texts_[text]; }
+  // The text as a string of the process, which it becomes when it is first used there.
+  trace::StringId Name(uint32_t text);
+  trace::StringId Name(std::string_view text) { return Name(Text(text)); }
+  // The id within `shape` is not looked at.
+  trace::ShapeId Shape(const trace::KernelShapeRecord& shape);
+
+  template <class R>
+  void Add(const R& record) {
+    static_assert(std::is_class_v<R>);
+    ++record_count_;
+    builder_.Add(record);
+  }
+
+  // What the source does not tell.
+  void SetLacks(Fact fact) { lacks_ |= 1u << static_cast<uint32_t>(fact); }
+  // Said with the results, of the process that was entered last.
+  void AddNotice(trace::NoticeLevel level, std::string_view message);
+  // Records that were there and could not be used.
+  void AddLoss(trace::LossReason reason, uint64_t count);
+
+  uint64_t record_count() const { return record_count_; }
+
+  // `file_bytes`: size of the source. The builder is used up.
+  Trace Finish(uint64_t file_bytes);
+
+ private:
+  struct ShapeHash {
+    std::size_t operator()(const trace::KernelShapeRecord& shape) const;
+  };
+  struct SameShape {
+    bool operator()(const trace::KernelShapeRecord& a, const trace::KernelShapeRecord& b) const;
+  };
+  // What a process was told of. A hostile source has as many processes as rows, so only the first have tables.
+  class Known {
+   public:
+    bool IsFirst(uint32_t process, uint32_t id);
+
+   private:
+    static constexpr std::size_t kTables = 64;
+    std::vector<std::vector<bool>> tables_{kTables};
+    FlatIndex others_;
+  };
+
+  TraceBuilder builder_;
+  std::string recorder_;
+  std::vector<trace::ChunkHeader> headers_;  // by process
+  uint32_t process_ = kNone;
+  std::deque<std::string> texts_;            // never moves: the map's keys point in here
+  std::unordered_map<std::string_view, uint32_t> text_ids_;
+  std::unordered_map<trace::KernelShapeRecord, uint32_t, ShapeHash, SameShape> shape_ids_;
+  Known known_texts_, known_shapes_;
+  trace::KernelShapeRecord last_shape_;
+  uint32_t last_shape_id_ = 0;
+  uint32_t lacks_ = 0;
+  uint64_t record_count_ = 0;
+};
+
+}  // namespace gprof

@@ -1,0 +1,230 @@
+// What the host did: CUDA calls, synchronisation, events, allocations, and what the recording cost.
+#include <string_view>
+
+#include "import/nsight_import.h"
+#include "import/nsight_values.h"
+#include "trace/api_class.h"
+
+namespace gprof {
+namespace {
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// What ENUM_CUPTI_OVERHEAD_TYPE numbers, as CUPTI numbers it.
+constexpr uint32_t kOverheadKinds[] = {0, 0, 1, 1u << 16, 2u << 16, 3u << 16, 4u << 16, 5u << 16, 6u << 16};
+
+// Exports before that column have the name alone.
+uint32_t OverheadKindOf(std::string_view name) {
+  if (Has(name, "uffer flush")) return 1u << 16;
+  if (Has(name, "nstrumentation")) return 2u << 16;
+  if (Has(name, "esource")) return 3u << 16;
+  if (Has(name, "ompiler")) return 1;
+  return 0;
+}
+
+}  // namespace
+
+void NsightImport::ReadCalls(std::string_view table) {
+  if (!file_.HasTable(table)) return;
+  enum Column : std::size_t { kStart, kEnd, kThread, kCorrelation, kName, kReturn };
+  constexpr std::string_view kColumns[] = {"start", "end", "globalTid", "correlationId", "nameId", "returnValue"};
+  SqliteRows rows(file_, table, kColumns);
+  std::vector<uint8_t> classes;  // ApiClass + 1, by text
+  while (rows.Next()) {
+    Enter(rows, kThread);
+    trace::ApiRecord r;
+    Span span;
+    r.tid = ThreadOf(rows.Int(kThread));
+    r.correlation = rows.Int32(kCorrelation);
+    r.result = static_cast<int32_t>(rows.Int(kReturn));
+    const uint32_t text = rows.IsNull(kName) ? 0 : TextOf(rows.Int(kName));
+    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
+    r.start_ns = span.start_ns;
+    r.duration_ns = span.duration_ns;
+    r.function = builder_.Name(text);
+    const std::string_view function = builder_.TextOf(text);
+    const bool is_runtime = function.starts_with("cuda");
+    r.domain = static_cast<uint8_t>(is_runtime ? trace::ApiDomain::kRuntime : trace::ApiDomain::kDriver);
+    NoteThread(r.tid);
+    builder_.Add(r);
+    ++call_count_;
+    if (text >= classes.size()) classes.resize(text + 1);
+    if (classes[text] == 0) classes[text] = static_cast<uint8_t>(static_cast<uint8_t>(ClassifyApi(function)) + 1);
+    NoteCall(r, function, static_cast<ApiClass>(classes[text] - 1));
+  }
+}
+
+// Launches are most of all calls, and no record needs them.
+void NsightImport::NoteCall(const trace::ApiRecord& r, std::string_view function, ApiClass api_class) {
+  switch (api_class) {
+    case ApiClass::kSync:
+      ++sync_call_count_;
+      break;
+    case ApiClass::kEvent:
+      if (Has(function, "EventRecord")) ++event_call_count_;
+      break;
+    case ApiClass::kMemory:
+      if (Has(function, "lloc")) ++memory_call_count_;
+      break;
+    case ApiClass::kCopy:
+    case ApiClass::kMemset:
+    case ApiClass::kStream:
+      break;
+    default:
+      return;
+  }
+  uint32_t& at = calls_(builder_.process(), r.correlation);
+  if (at == kNone) {
+    at = static_cast<uint32_t>(call_facts_.size());
+    call_facts_.push_back({r.start_ns, r.tid, Has(function, "Async")});
+  }
+}
+
+void NsightImport::ReadSyncs() {
+  constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+  if (!file_.HasTable(kTable)) return;
+  enum Column : std::size_t { kStart, kEnd, kContext, kStream, kCorrelation, kProcess, kType, kEvent };
+  constexpr std::string_view kColumns[] = {"start",         "end",       "contextId", "streamId",
+                                           "correlationId", "globalPid", "syncType",  "eventId"};
+  SqliteRows rows(file_, kTable, kColumns);
+  while (rows.Next()) {
+    Enter(rows, kProcess);
+    trace::SyncRecord r;
+    Span span;
+    r.sync_kind = static_cast<uint8_t>(rows.Int32(kType));
+    r.correlation = rows.Int32(kCorrelation);
+    r.context = rows.Int32(kContext);
+    r.stream = OrNone(rows.Int32(kStream));
+    r.event = rows.Unsigned(kEvent);
+    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
+    ++sync_count_;
+    const CallFacts* const call = FindCall(r.correlation);
+    if (call == nullptr) {
+      ++syncs_without_call_;
+      continue;
+    }
+    r.start_ns = span.start_ns;
+    r.duration_ns = span.duration_ns;
+    r.tid = call->tid;
+    builder_.Add(r);
+  }
+}
+
+void NsightImport::ReadEvents() {
+  constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
+  if (!file_.HasTable(kTable)) return;
+  enum Column : std::size_t { kContext, kStream, kCorrelation, kProcess, kEvent };
+  constexpr std::string_view kColumns[] = {"contextId", "streamId", "correlationId", "globalPid", "eventId"};
+  SqliteRows rows(file_, kTable, kColumns);
+  while (rows.Next()) {
+    Enter(rows, kProcess);
+    trace::EventRecordRecord r;
+    r.correlation = rows.Int32(kCorrelation);
+    r.context = rows.Int32(kContext);
+    r.stream = OrNone(rows.Int32(kStream));
+    r.event = rows.Unsigned(kEvent);
+    if (!IsGood(rows)) continue;
+    // The rows have the time of the event on the GPU, or 0; the model has that of the call.
+    const CallFacts* const call = FindCall(r.correlation);
+    if (call == nullptr) continue;
+    r.time_ns = call->start_ns;
+    r.tid = call->tid;
+    builder_.Add(r);
+  }
+}
+
+void NsightImport::ReadMemory() {
+  constexpr std::string_view kTable = "CUDA_GPU_MEMORY_USAGE_EVENTS";
+  if (!file_.HasTable(kTable)) return;
+  enum Column : std::size_t {
+    kStart, kProcess, kDevice, kContext, kStream, kAddress, kBytes, kKind, kOperation, kCorrelation, kPool
+  };
+  constexpr std::string_view kColumns[] = {"start", "globalPid", "deviceId", "contextId", "streamId", "address",
+                                           "bytes", "memKind", "memoryOperationType", "correlationId",
+                                           "localMemoryPoolAddress"};
+  SqliteRows rows(file_, kTable, kColumns);
+  while (rows.Next()) {
+    Enter(rows, kProcess);
+    trace::MemoryRecord r;
+    r.device = rows.Int32(kDevice);
+    r.context = OrNone(rows.Int32(kContext));
+    r.stream = OrNone(rows.Int32(kStream));
+    r.address = rows.Unsigned(kAddress);
+    r.size_bytes = rows.Unsigned(kBytes);
+    r.memory = MemoryKindOf(rows.IsNull(kKind) ? -1 : rows.Int(kKind));
+    const int64_t operation = rows.Int(kOperation);
+    r.operation = static_cast<uint8_t>(operation == 1 ? trace::MemoryOp::kFree : trace::MemoryOp::kAllocate);
+    r.correlation = rows.Int32(kCorrelation);
+    r.pool = rows.Unsigned(kPool);
+    if (!TakeTime(rows, kStart, &r.time_ns)) continue;
+    const CallFacts* const call = FindCall(r.correlation);
+    r.is_async = call != nullptr && call->is_async ? 1 : 0;
+    NoteDevice(r.device);
+    builder_.Add(r);
+  }
+}
+
+void NsightImport::ReadFaults() {
+  if (file_.HasTable("CUDA_UM_CPU_PAGE_FAULT_EVENTS")) {
+    constexpr std::string_view kColumns[] = {"start", "globalPid", "address"};
+    SqliteRows rows(file_, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", kColumns);
+    while (rows.Next()) {
+      Enter(rows, 1);
+      trace::ManagedMemoryRecord r;
+      r.managed_kind = static_cast<uint8_t>(trace::ManagedKind::kCpuPageFaults);
+      r.value = 1;
+      r.address = rows.Unsigned(2);
+      r.source = r.destination = kNone;
+      if (TakeTime(rows, 0, &r.start_ns)) builder_.Add(r);
+    }
+  }
+  if (!file_.HasTable("CUDA_UM_GPU_PAGE_FAULT_EVENTS")) return;
+  enum Column : std::size_t { kStart, kEnd, kProcess, kDevice, kAddress, kFaults, kAccess };
+  constexpr std::string_view kColumns[] = {"start",   "end",                "globalPid",      "deviceId",
+                                           "address", "numberOfPageFaults", "faultAccessType"};
+  SqliteRows rows(file_, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", kColumns);
+  while (rows.Next()) {
+    Enter(rows, kProcess);
+    trace::ManagedMemoryRecord r;
+    Span span;
+    r.managed_kind = static_cast<uint8_t>(trace::ManagedKind::kGpuPageFault);
+    r.value = rows.Unsigned(kFaults);
+    r.address = rows.Unsigned(kAddress);
+    r.flags = rows.Int32(kAccess);
+    r.source = r.destination = rows.Int32(kDevice);
+    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
+    r.start_ns = span.start_ns;
+    r.duration_ns = span.duration_ns;
+    NoteDevice(r.source);
+    builder_.Add(r);
+  }
+}
+
+void NsightImport::ReadOverheads(std::string_view table) {
+  if (!file_.HasTable(table)) return;
+  enum Column : std::size_t { kStart, kEnd, kThread, kName, kType, kCorrelation };
+  constexpr std::string_view kColumns[] = {"start", "end", "globalTid", "nameId", "overheadType", "correlationId"};
+  SqliteRows rows(file_, table, kColumns);
+  while (rows.Next()) {
+    // Threads of the tool's own, in processes that did nothing with CUDA, are no part of the program.
+    if (!processes_.contains(rows.Int(kThread) >> kGlobalThreadBits)) continue;
+    Enter(rows, kThread);
+    trace::OverheadRecord r;
+    Span span;
+    r.tid = ThreadOf(rows.Int(kThread));
+    r.correlation = rows.Int32(kCorrelation);
+    const uint32_t type = rows.Int32(kType);
+    if (rows.Has(kType)) {
+      r.overhead_kind = type < std::size(kOverheadKinds) ? kOverheadKinds[type] : 0;
+    } else if (!rows.IsNull(kName)) {
+      r.overhead_kind = OverheadKindOf(builder_.TextOf(TextOf(rows.Int(kName))));
+    }
+    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
+    r.start_ns = span.start_ns;
+    r.duration_ns = span.duration_ns;
+    NoteThread(r.tid);
+    builder_.Add(r);
+  }
+}
+
+}  // namespace gprof
