@@ -101,8 +101,7 @@ DiffTable TimeTable(const Diff& diff) {
                                          "= GPU time" + OfGpus(diff))});
     table.sums.push_back({diff.parts.size(), add(diff.gpu_wall, {}, "wall", false,
                                                  OfGpus(diff).empty() ? "= wall time" : "= wall time, once for each GPU")});
-    table.note = "GPU time is that from the first to the last operation, the sum of what stands above it. Of change: in "
-                 "percent of its change.";
+    table.note = "GPU time is that from the first to the last operation, the sum of what stands above it.";
   }
   return table;
 }

@@ -10,8 +10,8 @@ import run_cases
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = [HERE / "report" / "training.test", HERE / "check" / "training.test", HERE / "check" / "sets.test",
-         HERE / "check" / "baselines.test"]
-EXAMPLE = re.compile(r"```console\n\$ (gprof-cli (?:(?:report|info|dump) run\.trace|check|baseline)[^\n]*)\n(.+?)\n```",
+         HERE / "check" / "baselines.test", HERE / "diff" / "sets.test", HERE / "diff" / "steps.test"]
+EXAMPLE = re.compile(r"```console\n\$ (gprof-cli (?:(?:report|info|dump) run\.trace|check|baseline|diff)[^\n]*)\n(.+?)\n```",
                      re.S)
 
 
