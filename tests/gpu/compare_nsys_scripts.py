@@ -14,9 +14,11 @@ import sys
 
 DIRECTIONS = {"Host-to-Device": "host to device", "HtoD": "host to device", "Device-to-Host": "device to host",
               "DtoH": "device to host", "Device-to-Device": "device to device", "DtoD": "device to device",
+              "Host-to-Array": "host to device", "Array-to-Host": "device to host", "Array-to-Array": "device to device",
+              "Array-to-Device": "device to device", "Device-to-Array": "device to device",
               "Peer-to-Peer": "peer to peer", "PtoP": "peer to peer", "Host-to-Host": "host to host", "memset": "fill",
               "Unified Host-to-Device": "unified host to device", "Unified Device-to-Host": "unified device to host"}
-ROUNDED_MB = 0.0005  # sizes are printed with three decimals
+ROUNDED_MB = 0.0005 * 4  # sizes are printed with three decimals, and at most four of them are added
 SHOWN = 8
 
 
@@ -129,8 +131,12 @@ def calls(trace, rows):
 
 
 def operations(rows, *columns):
-    named = by_name(rows, "Operation", *columns)
-    return {DIRECTIONS.get(re.sub(r"^CUDA (memcpy )?", "", name), name): value for name, value in named.items()}
+    """The report has copies of arrays among the others."""
+    found = {}
+    for name, values in by_name(rows, "Operation", *columns).items():
+        name = DIRECTIONS.get(re.sub(r"^CUDA (memcpy )?", "", name), name)
+        found[name] = tuple(a + b for a, b in zip(found[name], values)) if name in found else values
+    return found
 
 
 def copy_times(trace, rows):

@@ -78,5 +78,5 @@ export -f one_trace
 } >"$log" 2>&1
 code=$?
 tar -C "${work%/nsys_scripts}" -czf "$out/nsys_scripts.tar.gz" nsys_scripts
-tail -n 150 "$log"
+cat "$log"
 exit "$code"

@@ -1,0 +1,206 @@
+"""The SQLite export: the tables and columns of real exports, the figures of our report, and names as they were."""
+
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import unittest
+
+import exporting
+
+sys.path.insert(0, str(exporting.ROOT / "tests" / "gpu"))
+
+# The generation that we follow; others have columns more or less.
+GENERATION = "testcuda_4streams_r1.sqlite"
+OTHER_ENUM_TEXTS = {"ENUM_CUDA_KRENEL_LAUNCH_TYPE"}
+
+
+def connect(path):
+    return sqlite3.connect(f"{pathlib.Path(path).resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def tables(database):
+    """{table: [(column, type, not null, primary key)]}"""
+    names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {name: [(row[1], row[2], row[3], row[5]) for row in database.execute(f"PRAGMA table_info({name})")]
+            for name in names}
+
+
+class Sqlite(exporting.ExportTest):
+    def database(self, trace):
+        database = connect(self.export(trace, "sqlite"))
+        self.addCleanup(database.close)
+        return database
+
+    def test_every_trace_makes_a_sound_database(self):
+        for trace in exporting.TRACES:
+            with self.subTest(trace=trace.stem):
+                database = self.database(trace)
+                self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+                self.assertEqual(database.execute("SELECT name FROM sqlite_master WHERE type != 'table'").fetchall(), [])
+                empty = [name for name in tables(database)
+                         if database.execute(f"SELECT COUNT(*) FROM {name}").fetchone() == (0,)]
+                self.assertEqual(empty, [], "readers take a table that is there for data")
+
+    def test_nothing_refers_to_what_is_not_there(self):
+        for trace in exporting.TRACES:
+            database = self.database(trace)
+            there = tables(database)
+            for table, column, other in (
+                    ("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName", "StringIds"),
+                    ("CUPTI_ACTIVITY_KIND_KERNEL", "shortName", "StringIds"),
+                    ("CUPTI_ACTIVITY_KIND_KERNEL", "mangledName", "StringIds"),
+                    ("CUPTI_ACTIVITY_KIND_KERNEL", "cacheConfig", "ENUM_CUDA_FUNC_CACHE_CONFIG"),
+                    ("CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "StringIds"),
+                    ("CUPTI_ACTIVITY_KIND_RUNTIME", "eventClass", "ENUM_NSYS_EVENT_CLASS"),
+                    ("CUPTI_ACTIVITY_KIND_MEMCPY", "copyKind", "ENUM_CUDA_MEMCPY_OPER"),
+                    ("CUPTI_ACTIVITY_KIND_MEMCPY", "srcKind", "ENUM_CUDA_MEM_KIND"),
+                    ("CUPTI_ACTIVITY_KIND_MEMCPY", "dstKind", "ENUM_CUDA_MEM_KIND"),
+                    ("CUPTI_ACTIVITY_KIND_MEMSET", "memKind", "ENUM_CUDA_MEM_KIND"),
+                    ("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "syncType", "ENUM_CUPTI_SYNC_TYPE"),
+                    ("PROFILER_OVERHEAD", "overheadType", "ENUM_CUPTI_OVERHEAD_TYPE"),
+                    ("CUDA_GPU_MEMORY_USAGE_EVENTS", "memoryOperationType", "ENUM_CUDA_DEV_MEM_EVENT_OPER"),
+                    ("TARGET_INFO_CUDA_STREAM", "flag", "ENUM_CUPTI_STREAM_TYPE"),
+                    ("ThreadNames", "nameId", "StringIds"),
+                    ("NVTX_EVENTS", "eventType", "ENUM_NSYS_EVENT_TYPE")):
+                if table in there:
+                    with self.subTest(trace=trace.stem, table=table, column=column):
+                        lost = database.execute(f"SELECT COUNT(*) FROM {table} WHERE {column} IS NULL OR {column} NOT IN "
+                                                f"(SELECT id FROM {other})").fetchone()
+                        self.assertEqual(lost, (0,))
+
+    def test_counts_and_sums_are_those_of_the_report(self):
+        for trace in exporting.TRACES:
+            with self.subTest(trace=trace.stem):
+                database = self.database(trace)
+                there = tables(database)
+                metrics = {metric["id"]: metric["value"] for metric in exporting.report(trace)["metrics"]
+                           if not metric["scope"]}
+
+                def sums(table, what="SUM(end - start)", where="1"):
+                    if table not in there:
+                        return 0, 0
+                    return database.execute(f"SELECT COUNT(*), COALESCE({what}, 0) FROM {table} WHERE {where}").fetchone()
+
+                own = "copyKind <= 10"
+                expected = {
+                    "kernels": sums("CUPTI_ACTIVITY_KIND_KERNEL"), "memcpy": sums("CUPTI_ACTIVITY_KIND_MEMCPY", where=own),
+                    "memset": sums("CUPTI_ACTIVITY_KIND_MEMSET"), "api": sums("CUPTI_ACTIVITY_KIND_RUNTIME"),
+                    "bytes": sums("CUPTI_ACTIVITY_KIND_MEMCPY", "SUM(bytes)", own)[1],
+                    "pageable": sums("CUPTI_ACTIVITY_KIND_MEMCPY", where=f"{own} AND 0 IN (srcKind, dstKind)")}
+                ours = {"kernels": (metrics.get("kernels.count", 0), metrics.get("kernels.total_ns", 0)),
+                        "memcpy": (metrics.get("memcpy.count", 0), metrics.get("memcpy.total_ns", 0)),
+                        "memset": (metrics.get("memset.count", 0), metrics.get("memset.total_ns", 0)),
+                        "api": (metrics.get("api.calls", 0), metrics.get("api.total_ns", 0)),
+                        "bytes": metrics.get("memcpy.bytes", 0),
+                        "pageable": (metrics.get("memcpy.pageable_count", 0), metrics.get("memcpy.pageable_ns", 0))}
+                self.assertEqual(ours, expected)
+
+    def test_times_are_those_of_the_records(self):
+        trace = exporting.DATA / "known_facts.trace"
+        database = self.database(trace)
+        shift, = database.execute("SELECT systemClockNs FROM TARGET_INFO_SESSION_START_TIME").fetchone()
+        records = exporting.recorded.Records.of(trace)
+        for kind, table in (("kernel", "KERNEL"), ("memcpy", "MEMCPY"), ("api", "RUNTIME"), ("sync", "SYNCHRONIZATION")):
+            theirs = sorted(database.execute(f"SELECT start + ?, end - start FROM CUPTI_ACTIVITY_KIND_{table}", (shift,)))
+            self.assertEqual(sorted((r["start_ns"], r["duration_ns"]) for r in records[kind]), theirs)
+
+    def test_ids_of_processes_and_threads(self):
+        database = self.database(exporting.DATA / "nccl_after.trace")
+        pids = {pid for (pid,) in database.execute("SELECT pid FROM PROCESSES")}
+        self.assertEqual(len(pids), 2)
+        for table, column in (("PROCESSES", "globalPid"), ("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid"),
+                              ("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid"), ("NVTX_EVENTS", "globalTid")):
+            ids = {number for (number,) in database.execute(f"SELECT DISTINCT {column} FROM {table}")}
+            self.assertEqual({number >> 24 & 0xFFFFFF for number in ids}, pids, table)
+            self.assertEqual({number >> 48 for number in ids}, {1})
+
+    def test_work_joins_with_its_call(self):
+        for trace in exporting.TRACES:
+            database = self.database(trace)
+            if "CUPTI_ACTIVITY_KIND_KERNEL" not in tables(database):
+                continue
+            # The process is part of the join: numbers begin at 1 in each.
+            joined, = database.execute("SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r "
+                                       "ON r.correlationId = k.correlationId AND r.globalTid >> 24 = k.globalPid >> 24").fetchone()
+            metrics = {metric["id"]: metric["value"] for metric in exporting.report(trace)["metrics"] if not metric["scope"]}
+            self.assertEqual(joined, metrics["kernels.count"] - metrics["health.unmatched_ops"], trace.stem)
+
+    def test_hostile_names(self):
+        database = self.database(self.hostile())
+        names = {*exporting.HOSTILE.values(), exporting.BROKEN}
+        self.assertEqual({name for (name,) in database.execute("SELECT text FROM NVTX_EVENTS")}, names)
+        kernels = database.execute("SELECT value, k.end - k.start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s "
+                                   "ON s.id = mangledName").fetchall()
+        self.assertEqual({name for name, _ in kernels}, names)
+        self.assertEqual(sorted(time for _, time in kernels), list(range(100, 100 + len(names))))
+
+    def test_an_empty_trace(self):
+        database = self.database(self.empty())
+        self.assertEqual(database.execute("SELECT pid, name FROM PROCESSES").fetchall(), [(7, "app")])
+        self.assertFalse([name for name in tables(database) if name.startswith("CUPTI_ACTIVITY_KIND")])
+
+    def test_what_does_not_work_leaves_nothing_behind(self):
+        with self.assertRaisesRegex(RuntimeError, "cannot|exists"):
+            exporting.ask("export", exporting.TRACES[0], "--format", "sqlite", "-o", self.folder / "nowhere" / "x.sqlite")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_the_scripts_of_nsys_would_print_the_figures_of_the_report(self):
+        done = subprocess.run([exporting.ROOT / "tests" / "gpu" / "run_nsys_scripts.sh", self.folder / "out",
+                               exporting.recorded.BUILD], capture_output=True, text=True, timeout=280,
+                              env={**os.environ, "GPROF_TEST_NSYS": str(exporting.HERE / "nsys_double.py")})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("all as expected", done.stdout)
+        self.assertGreaterEqual(done.stdout.count(" equal "), 8 * len(exporting.TRACES))
+
+
+@unittest.skipUnless(exporting.SAMPLES.is_dir(), "the real exports (../shared/samples) are not here")
+class RealExports(exporting.ExportTest):
+    """Beside exports that Nsight Systems itself made."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.theirs = {path.name: connect(path) for path in sorted((exporting.SAMPLES / "nsys").glob("*.sqlite"))}
+
+    @classmethod
+    def tearDownClass(cls):
+        for database in cls.theirs.values():
+            database.close()
+
+    def setUp(self):
+        super().setUp()
+        self.ours = {}
+        for trace in exporting.TRACES:
+            database = connect(self.export(trace, "sqlite"))
+            self.addCleanup(database.close)
+            self.ours.update(tables(database))
+
+    def test_columns_are_theirs(self):
+        theirs = tables(self.theirs[GENERATION])
+        common = set(theirs) & set(self.ours)
+        self.assertGreater(len(common), 30)
+        for table in sorted(common):
+            with self.subTest(table=table):
+                self.assertEqual(self.ours[table], theirs[table])
+
+    def test_later_and_earlier_generations_have_our_columns_in_the_same_order(self):
+        for name, database in self.theirs.items():
+            theirs = tables(database)
+            for table in sorted(set(theirs) & set(self.ours)):
+                with self.subTest(file=name, table=table):
+                    common = [column for column, *_ in theirs[table] if column in {column for column, *_ in self.ours[table]}]
+                    self.assertEqual([column for column, *_ in self.ours[table] if column in common], common)
+
+    def test_enumerations_are_theirs(self):
+        database = connect(self.export(exporting.TRACES[0], "sqlite", name="enums.sqlite"))
+        self.addCleanup(database.close)
+        theirs = self.theirs[GENERATION]
+        for table in sorted(name for name in tables(database) if name.startswith("ENUM_")):
+            with self.subTest(table=table):
+                rows = set(database.execute(f"SELECT * FROM {table}"))
+                self.assertEqual(rows - set(theirs.execute(f"SELECT * FROM {table}")), set())
+
+
+if __name__ == "__main__":
+    exporting.main()
