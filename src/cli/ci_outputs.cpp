@@ -122,17 +122,22 @@ std::vector<std::function<void()>> CiOutputs::Steps(const CheckResult& result) c
 }
 
 void CiOutputs::Write(const CheckResult& result) const {
-  for (const auto& step : Steps(result)) step();
-}
-
-void CiOutputs::WriteError(const Error& error) const {
-  const CheckResult result = ResultOfError(error);
+  std::exception_ptr first;
   for (const auto& step : Steps(result)) {
     try {
       step();
-    } catch (const std::exception&) {
-      // `error` is on its way to the user already, and says more than a second one would.
+    } catch (const Error&) {
+      if (!first) first = std::current_exception();
     }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+void CiOutputs::WriteError(const Error& error) const {
+  try {
+    Write(ResultOfError(error));
+  } catch (const std::exception&) {
+    // `error` is on its way to the user already, and says more than a second one would.
   }
 }
 

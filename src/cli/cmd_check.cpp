@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -76,6 +77,21 @@ class CheckCommand : public Command {
   int Run() override {
     if (!init_.empty() && !paths_.empty()) return Init();
     outputs_.Check();
+    const CheckResult result = JudgeOrTell();
+    std::exception_ptr failure;
+    try {
+      outputs_.Write(result);
+    } catch (const Error&) {
+      // A verdict is not lost because a file of it is.
+      failure = std::current_exception();
+    }
+    Write(result);
+    if (failure) std::rethrow_exception(failure);
+    return CodeOf(ExitCodeOf(result.verdict));
+  }
+
+ private:
+  CheckResult JudgeOrTell() {
     try {
       return Judge();
     } catch (const Error& error) {
@@ -84,8 +100,7 @@ class CheckCommand : public Command {
     }
   }
 
- private:
-  int Judge() {
+  CheckResult Judge() {
     if (paths_.empty()) throw Error(ExitCode::kUsage, "no run to check", kUsage);
     Budget budget = ReadRules();
     const std::string baseline_name = baseline_.empty() ? budget.baseline : baseline_;
@@ -94,10 +109,7 @@ class CheckCommand : public Command {
     const RunSet runs = LoadRunSet(paths_, read);
     std::optional<RunSet> baseline;
     if (!baseline_name.empty()) baseline = LoadRunSet({BaselinePath(baseline_name, folder_)}, BaselineOptions(read));
-    const CheckResult result = Check(budget, runs, baseline ? &*baseline : nullptr, options_);
-    outputs_.Write(result);
-    Write(result);
-    return CodeOf(ExitCodeOf(result.verdict));
+    return Check(budget, runs, baseline ? &*baseline : nullptr, options_);
   }
 
   // The commit is that of the runs that are judged, not of what they are compared with.

@@ -236,8 +236,17 @@ class Options(Formats):
         done = self.check(GOOD, "--budget", BUDGET, "--junit", "no/such/folder/perf.xml", "--summary", "perf.md")
         self.assertEqual(done.returncode, 3)
         self.assertIn("no/such/folder/perf.xml", done.stderr)
-        self.assertIn("nothing was judged", self.text("perf.md"))
+        self.assertIn("## PASS", self.text("perf.md"))
+        self.assertTrue(done.stdout.splitlines()[-1].startswith("PASS"))
         self.assertEqual([path.name for path in self.folder.iterdir()], ["perf.md"])
+
+    def test_a_full_disk_is_an_error(self):
+        if not pathlib.Path("/dev/full").exists():
+            self.skipTest("there is no /dev/full")
+        for summary in ("", "/dev/full"):
+            done = self.check(BAD, "--budget", BUDGET, "--summary", "/dev/full", GITHUB_STEP_SUMMARY=summary)
+            self.assertEqual(done.returncode, 3)
+            self.assertTrue(done.stdout.splitlines()[-1].startswith("FAIL"))
 
     def test_what_makes_no_sense_is_a_usage_error(self):
         for words in (("--junit", "-"), ("--junit", "x", "--summary", "x"), ("--annotations", "gitlab")):
