@@ -25,7 +25,8 @@ if words[0] == "doctor":
     sys.exit(0)
 if words[0] == "compare":
     assert "--" in words and ":::" in words, words
-    print("## compared")
+    with open(words[words.index("--summary") + 1], "a") as summary:
+        summary.write("## compared\\n")
     sys.exit(int(os.environ.get("DOUBLE_COMPARES", "0")))
 if words[0] != "profile":
     os.execv({command!r}, [{command!r}, *words])
