@@ -64,6 +64,7 @@ Fingerprint FingerprintOf(const Trace& trace) {
     if (process.capture_mode == NameId{} || !modes.insert(process.capture_mode).second) continue;
     out.capture_mode += (out.capture_mode.empty() ? "" : " | ") + std::string(trace.Text(process.capture_mode));
   }
+  FillIn(&out.tool_version, trace.recorder);
   return out;
 }
 
