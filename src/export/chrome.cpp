@@ -91,7 +91,8 @@ class ChromeWriter {
   void Duration(Interval time);
   template <class F>
   void Args(F&& f);
-  void Flow(char phase, uint32_t process, uint32_t correlation, Place place, int64_t time_ns);
+  void CheckCorrelations();
+  void Flow(char phase, uint32_t call, Place place, int64_t time_ns);
   void Close();
   void Metadata(std::string_view name, Place place, std::string_view key, std::string_view text);
   void MetadataIndex(std::string_view name, Place place, uint64_t index);
@@ -117,6 +118,7 @@ class ChromeWriter {
   std::string line_;
   JsonArgs sink_;
   bool is_first_event_ = true;
+  bool has_good_correlations_ = true;  // no two calls of a process with GPU work have the same one
 };
 
 ChromeWriter::ChromeWriter(const Trace& trace, const ExportOptions& options, OutputStream& out)
@@ -133,6 +135,7 @@ ChromeWriter::ChromeWriter(const Trace& trace, const ExportOptions& options, Out
     base_ns_ = start_ns / kQuarterNs * kQuarterNs;
     shift_ns_ = offset_ns - base_ns_;
   }
+  CheckCorrelations();
 }
 
 void ChromeWriter::Write() {
@@ -238,10 +241,23 @@ void ChromeWriter::Close() {
   out_.Write(line_);
 }
 
+uint64_t CorrelationOf(const ApiCall& call) {
+  return uint64_t{call.process == kNone ? 0 : call.process} << 32 | call.correlation;
+}
+
+void ChromeWriter::CheckCorrelations() {
+  std::vector<uint64_t> correlations;
+  for (const ApiCall& call : trace_.api_calls) {
+    if (call.op_count != 0) correlations.push_back(CorrelationOf(call));
+  }
+  std::sort(correlations.begin(), correlations.end());
+  has_good_correlations_ = std::adjacent_find(correlations.begin(), correlations.end()) == correlations.end();
+}
+
 // Of one call and all that it launched, as torch.profiler numbers them; processes count for themselves.
-void ChromeWriter::Flow(char phase, uint32_t process, uint32_t correlation, Place place, int64_t time_ns) {
+void ChromeWriter::Flow(char phase, uint32_t call, Place place, int64_t time_ns) {
   Open(phase, "ac2g", labels_.Of("ac2g"), place, time_ns);
-  const uint64_t id = uint64_t{process == kNone ? 0 : process} << 32 | correlation;
+  const uint64_t id = has_good_correlations_ ? CorrelationOf(trace_.api_calls[call]) : uint64_t{call} + 1;
   fmt::format_to(std::back_inserter(line_), ",\"id\":{}{}", id, phase == 'f' ? ",\"bp\":\"e\"" : "");
   Close();
 }
@@ -281,7 +297,7 @@ void ChromeWriter::Call(uint32_t call, Place place) {
   Duration({c.start_ns, c.end_ns});
   Args([&](ArgSink& sink) { args_.OfCall(call, sink); });
   Close();
-  if (c.op_count != 0) Flow('s', c.process, c.correlation, place, c.start_ns);
+  if (c.op_count != 0) Flow('s', call, place, c.start_ns);
 }
 
 // Ranges that need not nest stand above their process, each on its own.
@@ -345,9 +361,7 @@ void ChromeWriter::Op(const GpuOp& op, Place place) {
   Duration({op.start_ns, op.end_ns});
   Args([&](ArgSink& sink) { args_.OfOp(op, sink); });
   Close();
-  if (op.api == kNone) return;
-  const ApiCall& call = trace_.api_calls[op.api];
-  Flow('f', call.process, call.correlation, place, op.start_ns);
+  if (op.api != kNone) Flow('f', op.api, place, op.start_ns);
 }
 
 void ChromeWriter::ProjectedRanges() {

@@ -1,0 +1,128 @@
+#define ZLIB_CONST
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "export/fresh_output.h"
+#include "export/output_stream.h"
+#include "gprof/error.h"
+
+namespace gprof::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Output : public testing::Test {
+ protected:
+  Output() {
+    std::string name = (fs::temp_directory_path() / "gprof-export-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~Output() override { fs::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  std::size_t Files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Output, NothingIsThereBeforeTheEnd) {
+  FreshOutput output(Path("a"), FreshOutput::Kind::kBytes);
+  output.Write("one ");
+  EXPECT_FALSE(fs::exists(Path("a")));
+  output.Write("two");
+  output.Finish();
+  EXPECT_EQ(Read(Path("a")), "one two");
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(Output, WhatWasThereStaysWhenItFails) {
+  std::ofstream(Path("a")) << "old";
+  {
+    FreshOutput output(Path("a"), FreshOutput::Kind::kBytes);
+    output.Write("new");
+  }
+  EXPECT_EQ(Read(Path("a")), "old");
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(Output, ALinkStaysALink) {
+  std::ofstream(Path("a")) << "old";
+  fs::create_symlink("a", Path("link"));
+  FreshOutput output(Path("link"), FreshOutput::Kind::kBytes);
+  output.Write("new");
+  output.Finish();
+  EXPECT_TRUE(fs::is_symlink(Path("link")));
+  EXPECT_EQ(Read(Path("a")), "new");
+}
+
+TEST_F(Output, FilesAndFoldersOfWritersAreMoved) {
+  FreshOutput file(Path("f"), FreshOutput::Kind::kFile);
+  std::ofstream(file.work_path()) << "data";
+  file.Finish();
+  EXPECT_EQ(Read(Path("f")), "data");
+
+  fs::create_directory(Path("d"));
+  std::ofstream(Path("d/old")) << "old";
+  std::ofstream(Path("d/same")) << "old";
+  FreshOutput folder(Path("d/"), FreshOutput::Kind::kFolder);
+  std::ofstream(folder.work_path() + "/same") << "new";
+  EXPECT_EQ(Read(Path("d/same")), "old");
+  folder.Finish();
+  EXPECT_EQ(Read(Path("d/same")), "new");
+  EXPECT_EQ(Read(Path("d/old")), "old");
+  EXPECT_EQ(Files(), 2u);
+}
+
+TEST_F(Output, FoldersThatAreNotThereAreAnError) {
+  EXPECT_THROW(FreshOutput(Path("no/such"), FreshOutput::Kind::kBytes), Error);
+  EXPECT_THROW(FreshOutput(Path("no/such"), FreshOutput::Kind::kFolder), Error);
+}
+
+std::string Unpack(const std::string& packed) {
+  z_stream stream{};
+  EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
+  std::string text;
+  unsigned char block[4096];
+  stream.next_in = reinterpret_cast<const Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(packed.size());
+  int result = Z_OK;
+  while (result == Z_OK) {
+    stream.next_out = block;
+    stream.avail_out = sizeof block;
+    result = inflate(&stream, Z_NO_FLUSH);
+    text.append(reinterpret_cast<const char*>(block), sizeof block - stream.avail_out);
+  }
+  EXPECT_EQ(result, Z_STREAM_END);
+  inflateEnd(&stream);
+  return text;
+}
+
+TEST(OutputStream, CompressedBytesComeBack) {
+  for (const std::size_t size : {0u, 1u, 1'000u, 3'000'000u}) {
+    std::string text, packed;
+    while (text.size() < size) text += std::to_string(text.size() * 7919) + ",";
+    OutputStream out([&](std::string_view block) { packed += block; }, true);
+    for (std::size_t at = 0; at < text.size(); at += 777) out.Write(std::string_view(text).substr(at, 777));
+    out.Finish();
+    EXPECT_EQ(Unpack(packed), text);
+    if (size > 1'000) {
+      EXPECT_LT(packed.size(), text.size() / 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gprof::test
