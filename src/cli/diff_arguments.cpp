@@ -6,6 +6,7 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "cli/ci_outputs.h"
 #include "cli/command.h"
 #include "cli/diff_report.h"
 #include "cli/options.h"
@@ -69,6 +70,9 @@ void DiffArguments::AddOptions(CLI::App& app, bool requires_verdict) {
       ->type_name("text|md|json")
       ->check(OneOf({"text", "md", "json"}))
       ->group("Output");
+  app.add_option("--summary", summary_, "write it as Markdown, too; $GITHUB_STEP_SUMMARY is appended to")
+      ->type_name("FILE")
+      ->group("Output");
 }
 
 void DiffArguments::AddOutputOption(CLI::App& app) {
@@ -102,6 +106,12 @@ DiffView DiffArguments::View() const {
 int DiffArguments::Show(const Diff& diff, const std::string& selected) const {
   DiffView view = View();
   view.selected = selected;
+  if (!summary_.empty()) {
+    DiffView of_summary = view;
+    of_summary.max_rows = rows_.value_or(kTextRows);
+    of_summary.has_unchanged = false;
+    WriteSummary(summary_, RenderDiffMarkdown(diff, of_summary));
+  }
   const bool is_file = !output_.empty() && output_ != "-";
   // A file is not a terminal, whatever stdout is.
   const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);

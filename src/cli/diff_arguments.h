@@ -29,7 +29,7 @@ class DiffArguments {
  private:
   DiffView View() const;
 
-  std::string only_, sort_, output_, min_change_, min_time_;
+  std::string only_, sort_, output_, summary_, min_change_, min_time_;
   std::string format_ = "text", fail_on_ = "regressed";
   std::optional<uint32_t> rows_;
   bool requires_verdict_ = false, has_full_names_ = false;

@@ -1,11 +1,14 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/diff_report.h"
 #include "gate/diff_words.h"
 
 namespace gprof::cli {
 namespace {
+
+constexpr std::size_t kLongestProgram = 60;  // of a command line
 
 // "run.trace, ./app --size 4"; of several runs which of them the times are of.
 std::string SideText(const DiffSide& side) {
@@ -16,7 +19,7 @@ std::string SideText(const DiffSide& side) {
   }
   // In gprof-cli compare a side is called by its command line.
   const bool is_named = side.fingerprint.program.empty() || side.fingerprint.program == side.name;
-  if (!is_named) text += ", " + side.fingerprint.program;
+  if (!is_named) text += ", " + ShortenMiddle(Printable(side.fingerprint.program), kLongestProgram);
   if (!side.fingerprint.commit.empty()) text += ", commit " + side.fingerprint.commit;
   return text;
 }

@@ -230,7 +230,10 @@ std::string StepText(const Diff& diff) {
     pieces.push_back({steps.NewMeanNs(part.new_total_ns) - steps.BaseMeanNs(part.base_total_ns), part.label, ""});
   }
   const double mean_ns = steps.NewMeanNs(steps.new_total_ns) - steps.BaseMeanNs(steps.base_total_ns);
-  return text + " (medians). On average " + TimeChanged(mean_ns) + Pieces(std::move(pieces), mean_ns);
+  text += " (medians)";
+  const bool is_same = std::all_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.change_ns == 0; });
+  if (is_same) return text;
+  return text + ". On average " + TimeChanged(mean_ns) + Pieces(std::move(pieces), mean_ns);
 }
 
 std::string CounterText(const Diff& diff) {

@@ -258,6 +258,19 @@ TEST(Diff, RunsOfDifferentLengthAreComparedByTheStep) {
   EXPECT_NE(WorkText(diff).find("6 steps instead of 10"), std::string::npos);
 }
 
+// A machine that gets slower all the time hides a small change from sets, and not from pairs.
+TEST(Diff, PairsSeeThroughDrift) {
+  std::vector<int64_t> base, now;
+  for (int64_t i = 0; i < 10; ++i) {
+    base.push_back(10'000 + 1000 * i + 7 * (i % 3));
+    now.push_back(10'700 + 1000 * i + 7 * (i % 2));
+  }
+  DiffOptions options;
+  EXPECT_NE(CompareRuns(Runs(base), Runs(now), options).verdict, Change::kRegressed);
+  options.are_pairs = true;
+  EXPECT_EQ(CompareRuns(Runs(base), Runs(now), options).verdict, Change::kRegressed);
+}
+
 TEST(Diff, NeedsRunsOnBothSides) { EXPECT_THROW(CompareRuns(Runs({1000}), RunSet{}), Error); }
 
 }  // namespace
