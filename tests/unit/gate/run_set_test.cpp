@@ -274,6 +274,25 @@ TEST(Baselines, AcceptKeepsWhatWasBefore) {
   EXPECT_EQ(FindIn(read.set.runs[0], "kernels.count")->value, 5);
 }
 
+TEST(Baselines, KeepTheScopesWithMostTime) {
+  Measurement run = RunOf({{"kernels.count", 1000}});
+  for (int i = 0; i < 1000; ++i) {
+    run.metrics.push_back({"kernels.total_ns", "kernel:k" + std::to_string(i), static_cast<double>(i)});
+    run.metrics.push_back({"kernels.count", "kernel:k" + std::to_string(i), 1});
+  }
+  run.metrics.push_back({"gpu.idle_ns", "gpu0", 5});
+  Baseline baseline;
+  baseline.name = "main";
+  baseline.set = SetOf({std::move(run)});
+  const Measurement read = ParseBaseline(BaselineText(baseline), "main.json").set.runs[0];
+  EXPECT_EQ(read.metrics.size(), 1 + 2 * 300 + 1u);
+  EXPECT_NE(FindIn(read, "kernels.count", "kernel:k999"), nullptr);
+  EXPECT_NE(FindIn(read, "kernels.count", "kernel:k700"), nullptr);
+  EXPECT_EQ(FindIn(read, "kernels.count", "kernel:k699"), nullptr);
+  EXPECT_NE(FindIn(read, "gpu.idle_ns", "gpu0"), nullptr);
+  EXPECT_EQ(FindIn(read, "kernels.count")->value, 1000);
+}
+
 TEST(Baselines, NamesAreNoPaths) {
   EXPECT_NO_THROW(CheckBaselineName("h200-nightly_2.0"));
   for (const char* name : {"", "../x", "a/b", ".hidden", "a b", "caf\u00E9"}) EXPECT_THROW(CheckBaselineName(name), Error) << name;
