@@ -81,6 +81,12 @@ apt_install() {
     fail "apt-get could not install: ${missing[*]}" "see the messages above; nothing was built"
 }
 
+# What single tests need; without it they are skipped.
+install_test_packages() {
+  command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || return 0
+  (apt_install valgrind) || say "Going on without valgrind: the guard of instruction counts is skipped"
+}
+
 install_packages() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     say "Not a Debian system: going on with what is installed. Needed are: ${packages[*]}"
@@ -197,6 +203,7 @@ main_build() {
 
 main_test() {
   set_up
+  install_test_packages
   build_all
   say "Testing with ${JOBS:-$(nproc)} jobs"
   local code=0
