@@ -7,6 +7,8 @@
 #include <system_error>
 #include <thread>
 
+#include "analysis/lacks.h"
+
 namespace gprof {
 
 // Analyses are pure functions of the same input, so a large one keeps as many cores busy as there are.
@@ -39,6 +41,7 @@ std::vector<AnalysisResult> RunAll(const AnalysisInput& input, std::span<const A
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }
+  DropUnknownMetrics(trace, results);
   return results;
 }
 

@@ -66,8 +66,11 @@ class InfoText {
   std::string Render() {
     const double bytes = static_cast<double>(trace_.health.file_bytes);
     Line("Trace", trace_.path);
-    Line("Size", FormatBytes(bytes) + ", " + CountOf(static_cast<int64_t>(trace_.record_count), "record") + " in " +
-                     CountOf(static_cast<int64_t>(trace_.health.chunks), "chunk") + PerRecord(bytes));
+    const bool is_ours = trace_.recorder.empty();
+    Line("Size", FormatBytes(bytes) + ", " + CountOf(static_cast<int64_t>(trace_.record_count), "record") +
+                     (is_ours ? " in " + CountOf(static_cast<int64_t>(trace_.health.chunks), "chunk") : "") +
+                     PerRecord(bytes));
+    if (!is_ours) Line("Recorded", "by " + trace_.recorder);
     Line("Time", FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
     const std::string mode = CaptureModeText(trace_), captures = CapturesText(trace_), ranks = RanksText(trace_);
     if (!mode.empty()) Line("Recorded", mode);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "analysis/lacks.h"
 #include "cli/facts.h"
 #include "gprof/version.h"
 
@@ -119,6 +120,10 @@ void AddTraceFacts(const Trace& trace, Json* json) {
                   {"start_ns", trace.start_ns},
                   {"end_ns", trace.end_ns},
                   {"duration_ns", trace.end_ns - trace.start_ns}};
+  if (!trace.recorder.empty()) {
+    out["trace"]["recorder"] = trace.recorder;
+    out["trace"]["lacks"] = LackingFacts(trace);
+  }
   out["processes"] = Json::array();
   for (std::size_t i = 0; i < trace.processes.size(); ++i) out["processes"].push_back(ProcessJson(trace, i));
   out["devices"] = Json::array();

@@ -64,6 +64,7 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
   };
   add("Trace", fmt::format("{}, {}, {}", trace.path, FormatBytes(static_cast<double>(trace.health.file_bytes)),
                            CountOf(static_cast<int64_t>(trace.record_count), "record")));
+  if (!trace.recorder.empty()) add("Recorded", "by " + trace.recorder);
   add("Program", Programs(trace, columns));
   add("Machine", Machine(trace));
   if (trace.end_ns > trace.start_ns) {

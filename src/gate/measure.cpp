@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/lacks.h"
 #include "analysis/run_analyses.h"
 #include "base/units.h"
 #include "gate/fingerprint.h"
@@ -24,44 +25,6 @@ constexpr std::string_view kNeedMemoryEvents[] = {"memory.peak_bytes", "memory.a
                                                   "memory.leaked_bytes"};
 constexpr std::string_view kNeedManagedMemory[] = {"memory.managed_", "memory.gpu_", "memory.cpu_"};
 constexpr std::string_view kNeedRanges[] = {"nvtx.", "step."};
-
-// What rests on facts that other tools do not keep.
-struct FactNeed {
-  Fact fact;
-  std::string_view what, prefix;
-};
-constexpr FactNeed kNeedFacts[] = {
-    {Fact::kApiCalls, "CUDA calls", "api."},
-    {Fact::kApiCalls, "CUDA calls", "sync."},
-    {Fact::kApiCalls, "CUDA calls", "launches."},
-    {Fact::kApiCalls, "CUDA calls", "startup."},
-    {Fact::kApiCalls, "CUDA calls", "critical."},
-    {Fact::kApiCalls, "CUDA calls", "idle."},
-    {Fact::kMemoryKinds, "which memory is pageable", "memcpy.pageable_"},
-    {Fact::kEvents, "events recorded into streams", "idle.dependency_ns"},
-    {Fact::kStreamsMade, "which streams the program made", "streams.created"},
-    {Fact::kStreamsMade, "which streams the program made", "streams.unused"},
-    {Fact::kStreamsMade, "which streams the program made", "streams.renamed"},
-    {Fact::kStreamsMade, "which streams the program made", "streams.named"},
-    {Fact::kMemory, "allocations and frees", "memory.peak_bytes"},
-    {Fact::kMemory, "allocations and frees", "memory.allocations"},
-    {Fact::kMemory, "allocations and frees", "memory.frees"},
-    {Fact::kMemory, "allocations and frees", "memory.leaked_bytes"},
-    {Fact::kNvtx, "NVTX", "nvtx."},
-    {Fact::kNvtx, "NVTX", "step."},
-    {Fact::kShapes, "grids and blocks of kernels", "occupancy."},
-    {Fact::kDevices, "what the GPUs are able to do", "occupancy."},
-    {Fact::kDevices, "what the GPUs are able to do", "memcpy.link_bytes_per_second"},
-    {Fact::kGraphNodes, "the operations within graphs", "graphs.nodes"},
-};
-
-void AddLacks(const Trace& trace, std::vector<NotRecorded>* list) {
-  const std::string who = trace.recorder.empty() ? "whoever wrote the trace" : trace.recorder;
-  for (const FactNeed& need : kNeedFacts) {
-    if (!trace.Lacks(need.fact)) continue;
-    list->push_back({std::string(need.prefix), who + " did not record " + std::string(need.what)});
-  }
-}
 
 template <std::size_t N>
 void Add(const std::string_view (&prefixes)[N], std::string_view why, std::vector<NotRecorded>* list) {
@@ -145,7 +108,9 @@ Measurement Measure(const Trace& trace, const AnalysisOptions& options) {
     std::move(result.metrics.begin(), result.metrics.end(), std::back_inserter(out.metrics));
   }
   out.breakdown = BreakDown(input, options.step);
-  AddLacks(trace, &out.not_recorded);
+  for (UnknownMetrics& unknown : UnknownMetricsOf(trace)) {
+    out.not_recorded.push_back({std::string(unknown.prefix), std::move(unknown.why)});
+  }
   for (NotRecorded& entry : NotRecordedOf(KindsOf(trace, out.fingerprint.capture_mode))) {
     out.not_recorded.push_back(std::move(entry));
   }

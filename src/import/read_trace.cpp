@@ -6,6 +6,7 @@
 #include "gprof/trace/file.h"
 #include "import/kineto.h"
 #include "import/nsight.h"
+#include "trace/foreign.h"
 #include "trace/mapped_file.h"
 
 namespace gprof {
@@ -41,12 +42,15 @@ Trace ReadTrace(const std::string& path) {
     case TraceFormat::kSqlite:
       return ReadNsight(path);
     case TraceFormat::kJson:
+      if (IsDocumentOfOurs(file.bytes())) break;
+      return ReadKineto(file.bytes(), path);
     case TraceFormat::kGzip:
       return ReadKineto(file.bytes(), path);
     case TraceFormat::kGprof:
-    case TraceFormat::kUnknown:  // a damaged trace of ours, or what its reader has the words for
+    case TraceFormat::kUnknown:
       break;
   }
+  // Damaged traces of ours, too; for what is none its reader has the words.
   return LoadTraceFromMemory(file.bytes(), path);
 }
 

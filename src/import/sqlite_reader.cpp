@@ -4,7 +4,9 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "gprof/error.h"
@@ -50,6 +52,21 @@ bool HasBytes(const std::string& path) {
   return !error && size > 0;
 }
 
+// Pages that the header promises and the file has not: SQLite itself notices only where it needs one of them.
+bool IsCutShort(const std::string& path, uint64_t file_bytes) {
+  std::array<char, 100> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(bytes.data(), bytes.size())) return true;
+  const auto number = [&](std::size_t at, int size) {
+    uint64_t value = 0;
+    for (int i = 0; i < size; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
+    return value;
+  };
+  const uint64_t page_bytes = number(16, 2) == 1 ? 65536 : number(16, 2), pages = number(28, 4);
+  const bool is_count_good = number(24, 4) == number(92, 4);
+  return is_count_good && pages * page_bytes > file_bytes;
+}
+
 struct Finalizer {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
@@ -63,6 +80,10 @@ SqliteReader::SqliteReader(const std::string& path) : path_(path) {
   if (error) {
     throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': an SQLite database has to be a file", path),
                 "copy it to a file first");
+  }
+  if (!HasBytes(path + "-wal") && IsCutShort(path, file_bytes_)) {
+    throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': the database is cut short", path),
+                std::string(kExportAgain));
   }
   try {
     Open();

@@ -7,7 +7,11 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kReadsOwn = "give the file that 'gprof-cli profile' wrote (run.trace)";
+constexpr std::string_view kReads =
+    "gprof-cli reads traces of 'gprof-cli profile' (run.trace), SQLite exports of Nsight Systems, and JSON of "
+    "torch.profiler (Kineto) or Chrome";
+// Said by what prints records as they are in the file.
+constexpr std::string_view kReadsOwn = "dump prints traces of 'gprof-cli profile' alone; report and info read other files";
 
 struct Signature {
   std::string_view start;
@@ -16,7 +20,7 @@ struct Signature {
 
 constexpr Signature kSignatures[] = {
     {"SQLite format 3\0"sv, {"an SQLite database (an export of Nsight Systems?)", kReadsOwn}},
-    {"\x1F\x8B"sv, {"compressed with gzip", "unpack it first: gzip -d FILE"}},
+    {"\x1F\x8B"sv, {"compressed with gzip", kReadsOwn}},
     {"\x28\xB5\x2F\xFD"sv, {"compressed with zstd", "unpack it first: zstd -d FILE"}},
     {"\xFD\x37\x7A\x58\x5A\0"sv, {"compressed with xz", "unpack it first: xz -d FILE"}},
     {"PK\x03\x04"sv, {"a zip archive", "unpack it first: unzip FILE"}},
@@ -29,11 +33,14 @@ struct Ending {
   ForeignFile file;
 };
 
-constexpr std::string_view kUseNsys = "Nsight Systems reads it: nsys stats FILE";
+constexpr std::string_view kUseNsys =
+    "export it, and give the file that this makes: nsys export --type sqlite FILE.nsys-rep";
 constexpr Ending kEndings[] = {
     {".nsys-rep", {"a report of Nsight Systems", kUseNsys}},
     {".qdrep", {"a report of Nsight Systems", kUseNsys}},
-    {".qdstrm", {"an unfinished report of Nsight Systems", kUseNsys}},
+    {".qdstrm",
+     {"an unfinished report of Nsight Systems",
+      "make a report of it (QdstrmImporter), and export that: nsys export --type sqlite FILE.nsys-rep"}},
     {".ncu-rep", {"a report of Nsight Compute", "Nsight Compute reads it: ncu --import FILE"}},
 };
 
@@ -53,13 +60,6 @@ bool LooksLikeJson(std::string_view bytes) {
   return at != std::string_view::npos && (bytes[at] == '{' || bytes[at] == '[');
 }
 
-// Each of them says first what it is.
-bool IsDocumentOfOurs(std::string_view bytes) {
-  const std::string_view head = bytes.substr(0, 4096);
-  return LooksLikeJson(bytes) && head.find("\"schema\"") != std::string_view::npos &&
-         head.find("\"gprof.") != std::string_view::npos;
-}
-
 bool LooksLikeText(std::string_view bytes) {
   const std::string_view head = bytes.substr(0, 4096);
   return std::all_of(head.begin(), head.end(), [](char c) {
@@ -69,6 +69,13 @@ bool LooksLikeText(std::string_view bytes) {
 }
 
 }  // namespace
+
+// Each of them says first what it is.
+bool IsDocumentOfOurs(std::string_view bytes) {
+  const std::string_view head = bytes.substr(0, 4096);
+  return LooksLikeJson(bytes) && head.find("\"schema\"") != std::string_view::npos &&
+         head.find("\"gprof.") != std::string_view::npos;
+}
 
 bool IsSurelyForeign(std::string_view bytes) {
   return FindSignature(bytes) != nullptr;
@@ -84,8 +91,8 @@ ForeignFile RecogniseForeign(std::string_view bytes, std::string_view path) {
             "gprof-cli check and gprof-cli diff read it; the traces that a run file names are beside it"};
   }
   if (LooksLikeJson(bytes)) return {"JSON (a capture of Kineto or Chrome?)", kReadsOwn};
-  if (LooksLikeText(bytes)) return {"text", kReadsOwn};
-  return {"of a kind that gprof-cli does not know", kReadsOwn};
+  if (LooksLikeText(bytes)) return {"text", kReads};
+  return {"of a kind that gprof-cli does not know", kReads};
 }
 
 }  // namespace gprof

@@ -14,6 +14,9 @@ struct ForeignFile {
 // `path` helps where the contents have no mark of their own (.nsys-rep).
 ForeignFile RecogniseForeign(std::string_view bytes, std::string_view path);
 
+// A run file, a baseline, a report: JSON, but no trace.
+bool IsDocumentOfOurs(std::string_view bytes);
+
 // True for formats whose first bytes leave no doubt: then the file need not be searched for chunks.
 bool IsSurelyForeign(std::string_view bytes);
 

@@ -65,7 +65,7 @@ TEST(Errors, NameWhatIsThereInstead) {
            Case{"a.runs.json", "{\n  \"schema\": \"gprof.runs/1\"}"sv, "document of gprof-cli", "diff"},
            Case{"a.json", " \n{\"traceEvents\": []}", "JSON", "profile"},
            Case{"b.json", "[1, 2]", "JSON", "profile"},
-           Case{"a.json.gz", "\x1F\x8B\x08\0\0"sv, "gzip", "gzip -d"},
+           Case{"a.json.gz", "\x1F\x8B\x08\0\0"sv, "gzip", "report and info"},
            Case{"a.zst", "\x28\xB5\x2F\xFD\0\0"sv, "zstd", "zstd -d"},
            Case{"app", "\x7F\x45LF\x02\x01\x01"sv, "ELF", "profile"},
            Case{"app.sh", "#!/bin/sh\n", "script", "profile"},
