@@ -16,11 +16,13 @@ namespace {
 class DiffCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("BASE", base_, "what to compare with: a trace, a folder of traces, a run file, a baseline or its name")
+    app.add_option("BASE", base_,
+                   "what to compare with: a trace, a folder of traces, a run file, a baseline or its name")
         ->type_name("");
     app.add_option("NEW", new_, "what is compared with it, of the same sorts")->type_name("");
     runs_.AddOptions(app);
-    app.add_option("--dir", folder_, std::string("folder of baselines that are named, ") + kBaselineFolder + " by default")
+    app.add_option("--dir", folder_,
+                   std::string("folder of baselines that are named, ") + kBaselineFolder + " by default")
         ->type_name("FOLDER")
         ->group("What is looked at");
     arguments_.AddOptions(app);
@@ -59,6 +61,8 @@ class DiffCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeDiff() { return std::make_unique<DiffCommand>(); }
+std::unique_ptr<Command> MakeDiff() {
+  return std::make_unique<DiffCommand>();
+}
 
 }  // namespace gprof::cli

@@ -18,10 +18,16 @@ namespace {
 
 using Row = std::vector<Cell>;
 
-Cell PercentCell(double part, double whole) { return whole == 0 ? Cell() : Cell(100 * part / whole); }
-Cell TextCell(std::string_view text) { return text.empty() ? Cell() : Cell(std::string(text)); }
+Cell PercentCell(double part, double whole) {
+  return whole == 0 ? Cell() : Cell(100 * part / whole);
+}
+Cell TextCell(std::string_view text) {
+  return text.empty() ? Cell() : Cell(std::string(text));
+}
 
-void Append(Row more, Row* row) { row->insert(row->end(), more.begin(), more.end()); }
+void Append(Row more, Row* row) {
+  row->insert(row->end(), more.begin(), more.end());
+}
 
 // Every table of times begins with these.
 std::vector<DiffColumn> TimeColumns() {
@@ -39,12 +45,9 @@ Row TimeCells(const TimeChange& time) {
 
 // What all runs say, in words and for machines.
 std::vector<DiffColumn> JudgedColumns() {
-  return {{"verdict", "Verdict", Unit::kText, false, false},
-          {"evidence", "", Unit::kText, false, false},
-          {"p_value", "", Unit::kCount, false, false},
-          {"shift", "", Unit::kCount, false, false},
-          {"shift_low", "", Unit::kCount, false, false},
-          {"shift_high", "", Unit::kCount, false, false},
+  return {{"verdict", "Verdict", Unit::kText, false, false}, {"evidence", "", Unit::kText, false, false},
+          {"p_value", "", Unit::kCount, false, false},       {"shift", "", Unit::kCount, false, false},
+          {"shift_low", "", Unit::kCount, false, false},     {"shift_high", "", Unit::kCount, false, false},
           {"runs_needed", "", Unit::kCount, false, false}};
 }
 
@@ -94,28 +97,34 @@ DiffTable TimeTable(const Diff& diff) {
     if (part.is_in_window) share = PercentCell(static_cast<double>(part.time.ChangeNs()), change_ns);
     table.rows.push_back(add(part.time, share, part.key, part.is_in_window, part.label));
   }
-  const auto in_window = static_cast<size_t>(std::count_if(diff.parts.begin(), diff.parts.end(),
-                                                           [](const PartChange& part) { return part.is_in_window; }));
+  const auto in_window = static_cast<size_t>(
+      std::count_if(diff.parts.begin(), diff.parts.end(), [](const PartChange& part) { return part.is_in_window; }));
   if (diff.window.base_ns != 0 || diff.window.new_ns != 0) {
     table.sums.push_back({in_window, add(diff.window, change_ns == 0 ? Cell() : Cell(100.0), "window", true,
                                          "= GPU time" + OfGpus(diff))});
-    table.sums.push_back({diff.parts.size(), add(diff.gpu_wall, {}, "wall", false,
-                                                 OfGpus(diff).empty() ? "= wall time" : "= wall time, once for each GPU")});
+    table.sums.push_back(
+        {diff.parts.size(), add(diff.gpu_wall, {}, "wall", false,
+                                OfGpus(diff).empty() ? "= wall time" : "= wall time, once for each GPU")});
     table.note = "GPU time is that from the first to the last operation, the sum of what stands above it.";
   }
   return table;
 }
 
 DiffTable StepTable(const Diff& diff) {
-  DiffTable table{"steps", "Time per step", {{"change_ns", "Change", Unit::kNs, true, false},
-                                             {"change_percent", "Of base", Unit::kPercent, true, false},
-                                             {"base_ns", "Base", Unit::kNs, false, false},
-                                             {"new_ns", "New", Unit::kNs, false, false},
-                                             {"base_total_ns", "", Unit::kNs, false, false},
-                                             {"new_total_ns", "", Unit::kNs, false, false},
-                                             {"part", "", Unit::kText, false, false},
-                                             {"label", "Part", Unit::kText, false, false}},
-                  {}, {}, "", 0};
+  DiffTable table{"steps",
+                  "Time per step",
+                  {{"change_ns", "Change", Unit::kNs, true, false},
+                   {"change_percent", "Of base", Unit::kPercent, true, false},
+                   {"base_ns", "Base", Unit::kNs, false, false},
+                   {"new_ns", "New", Unit::kNs, false, false},
+                   {"base_total_ns", "", Unit::kNs, false, false},
+                   {"new_total_ns", "", Unit::kNs, false, false},
+                   {"part", "", Unit::kText, false, false},
+                   {"label", "Part", Unit::kText, false, false}},
+                  {},
+                  {},
+                  "",
+                  0};
   if (!diff.steps) return table;
   const StepChange& steps = *diff.steps;
   const auto add = [&](int64_t base_ns, int64_t new_ns, const std::string& key, const std::string& label) -> Row {
@@ -170,10 +179,10 @@ DiffTable KernelTable(const Diff& diff, bool has_unchanged) {
       ++table.unchanged;
       continue;
     }
-    table.rows.push_back(RowOfTimes(
-        kernel.time, {TextCell(PresenceName(kernel.presence)), kernel.base_count, kernel.new_count,
-                      TextCell(kernel.base_shape), TextCell(kernel.new_shape), TextCell(ShapeText(kernel)),
-                      TextCell(kernel.was), TextCell(kernel.why), kernel.name}));
+    table.rows.push_back(
+        RowOfTimes(kernel.time, {TextCell(PresenceName(kernel.presence)), kernel.base_count, kernel.new_count,
+                                 TextCell(kernel.base_shape), TextCell(kernel.new_shape), TextCell(ShapeText(kernel)),
+                                 TextCell(kernel.was), TextCell(kernel.why), kernel.name}));
   }
   return table;
 }
@@ -214,13 +223,14 @@ DiffTable PathTable(const Diff& diff, bool has_unchanged) {
       ++table.unchanged;
       continue;
     }
-    table.rows.push_back(RowOfTimes(path.window, {TextCell(PresenceName(path.presence)), path.busy.ChangeNs(),
-                                                  path.idle.ChangeNs(), path.host.ChangeNs(), path.base_count,
-                                                  path.new_count,
-                                                  path.path.empty() ? std::string("(no range)") : path.path}));
+    table.rows.push_back(RowOfTimes(
+        path.window,
+        {TextCell(PresenceName(path.presence)), path.busy.ChangeNs(), path.idle.ChangeNs(), path.host.ChangeNs(),
+         path.base_count, path.new_count, path.path.empty() ? std::string("(no range)") : path.path}));
   }
-  table.note = "What was launched in a range and no inner one, and the idle time while its thread was in it: these sum "
-               "to the GPU time.";
+  table.note =
+      "What was launched in a range and no inner one, and the idle time while its thread was in it: these sum "
+      "to the GPU time.";
   return table;
 }
 
@@ -245,23 +255,30 @@ std::string BetterText(const MetricChange& metric) {
   return metric.judged ? std::string(ChangeName(metric.judged->change)) : "";
 }
 
-Cell ValueCell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
+Cell ValueCell(const std::optional<double>& value) {
+  return value ? Cell(*value) : Cell();
+}
 
 DiffTable MetricTable(const Diff& diff) {
-  DiffTable table{"metrics", "Figures that changed", {{"change_text", "Change", Unit::kCount, false, false},
-                                                     {"change_percent", "Of base", Unit::kPercent, true, false},
-                                                     {"base_text", "Base", Unit::kCount, false, false},
-                                                     {"new_text", "New", Unit::kCount, false, false},
-                                                     {"exact_text", "Exact", Unit::kText, false, true},
-                                                     {"deterministic", "", Unit::kCount, false, false},
-                                                     {"better", "", Unit::kText, false, false},
-                                                     {"unit", "", Unit::kText, false, false},
-                                                     {"is", "Is", Unit::kText, false, false},
-                                                     {"base", "", Unit::kCount, false, false},
-                                                     {"new", "", Unit::kCount, false, false},
-                                                     {"id", "", Unit::kText, false, false},
-                                                     {"scope", "", Unit::kText, false, false}},
-                  {}, {}, "", 0};
+  DiffTable table{"metrics",
+                  "Figures that changed",
+                  {{"change_text", "Change", Unit::kCount, false, false},
+                   {"change_percent", "Of base", Unit::kPercent, true, false},
+                   {"base_text", "Base", Unit::kCount, false, false},
+                   {"new_text", "New", Unit::kCount, false, false},
+                   {"exact_text", "Exact", Unit::kText, false, true},
+                   {"deterministic", "", Unit::kCount, false, false},
+                   {"better", "", Unit::kText, false, false},
+                   {"unit", "", Unit::kText, false, false},
+                   {"is", "Is", Unit::kText, false, false},
+                   {"base", "", Unit::kCount, false, false},
+                   {"new", "", Unit::kCount, false, false},
+                   {"id", "", Unit::kText, false, false},
+                   {"scope", "", Unit::kText, false, false}},
+                  {},
+                  {},
+                  "",
+                  0};
   const std::vector<DiffColumn> judged = JudgedColumns();
   for (const DiffColumn& column : judged) {
     table.columns.push_back(column);
@@ -271,11 +288,21 @@ DiffTable MetricTable(const Diff& diff) {
   for (const MetricChange& m : diff.metrics) {
     Cell percent;
     if (m.base && m.now) percent = PercentCell(*m.now - *m.base, std::fabs(*m.base));
-    const char* const better = m.better == Better::kLower ? "lower" : m.better == Better::kHigher ? "higher" : "neither";
-    Row row = {MetricChangeText(m),    percent,
-               MetricText(m.base, m.unit), MetricText(m.now, m.unit),
-               TextCell(m.is_deterministic ? "exact" : ""), int64_t{m.is_deterministic}, std::string(better),
-               std::string(UnitName(m.unit)), TextCell(BetterText(m)), ValueCell(m.base), ValueCell(m.now), m.id,
+    const char* const better = m.better == Better::kLower    ? "lower"
+                               : m.better == Better::kHigher ? "higher"
+                                                             : "neither";
+    Row row = {MetricChangeText(m),
+               percent,
+               MetricText(m.base, m.unit),
+               MetricText(m.now, m.unit),
+               TextCell(m.is_deterministic ? "exact" : ""),
+               int64_t{m.is_deterministic},
+               std::string(better),
+               std::string(UnitName(m.unit)),
+               TextCell(BetterText(m)),
+               ValueCell(m.base),
+               ValueCell(m.now),
+               m.id,
                m.scope};
     Append(JudgedCells(m.judged), &row);
     row.push_back(m.scope.empty() ? m.id : m.id + "@" + m.scope);
@@ -316,7 +343,8 @@ bool Sort(const std::string& key, DiffTable* table) {
 // What sums to the GPU time stands together.
 void Group(DiffTable* table) {
   const std::size_t at = ColumnOf(*table, "in_window");
-  std::stable_partition(table->rows.begin(), table->rows.end(), [at](const Row& row) { return NumberOf(row[at]) != 0; });
+  std::stable_partition(table->rows.begin(), table->rows.end(),
+                        [at](const Row& row) { return NumberOf(row[at]) != 0; });
 }
 
 // What is left out stands in one row, so that the rows that are shown sum as before. Parts of the time are few.
@@ -338,7 +366,8 @@ void Cut(uint32_t max_rows, DiffTable* table) {
     rest.back() = "(" + CountOf(static_cast<int64_t>(left_out), "more row") + ")";
     table->sums.insert(table->sums.begin(), {max_rows, std::move(rest)});
   } else {
-    table->note += (table->note.empty() ? "" : " ") + CountOf(static_cast<int64_t>(left_out), "more row") + " not shown.";
+    table->note +=
+        (table->note.empty() ? "" : " ") + CountOf(static_cast<int64_t>(left_out), "more row") + " not shown.";
   }
   table->rows.resize(max_rows);
 }

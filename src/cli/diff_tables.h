@@ -12,25 +12,25 @@
 namespace gprof::cli {
 
 struct DiffColumn {
-  std::string key;        // name in JSON, units in it: change_ns
-  std::string title;      // heading; empty: for machines only
+  std::string key;    // name in JSON, units in it: change_ns
+  std::string title;  // heading; empty: for machines only
   Unit unit = Unit::kText;
-  bool is_change = false; // printed with a sign
-  bool is_extra = false;  // left out where there is no room
+  bool is_change = false;  // printed with a sign
+  bool is_extra = false;   // left out where there is no room
 };
 
 struct DiffTable {
-  std::string id;         // time, steps, gpus, kernels, transfers, paths, metrics: what --only names
+  std::string id;  // time, steps, gpus, kernels, transfers, paths, metrics: what --only names
   std::string title;
   std::vector<DiffColumn> columns;
   std::vector<std::vector<Cell>> rows;
   struct Sum {
-    size_t after = 0;               // how many rows stand above it
+    size_t after = 0;  // how many rows stand above it
     std::vector<Cell> cells;
   };
-  std::vector<Sum> sums;            // in order, for people
+  std::vector<Sum> sums;  // in order, for people
   std::string note;
-  size_t unchanged = 0;   // rows that were left out because nothing in them changed
+  size_t unchanged = 0;  // rows that were left out because nothing in them changed
 };
 
 // What of a comparison is shown, and how.
@@ -39,8 +39,8 @@ struct DiffView {
   std::string sort;               // column; empty: the largest change first
   uint32_t max_rows = 0;          // of a table, 0: all
   bool has_full_names = false;
-  bool has_unchanged = false;     // rows in which nothing changed
-  std::string selected;           // the part of the runs that was compared, in words
+  bool has_unchanged = false;  // rows in which nothing changed
+  std::string selected;        // the part of the runs that was compared, in words
 };
 
 // Names of the tables, in their order.

@@ -43,12 +43,9 @@ Json SideJson(const DiffSide& side) {
 
 Json JudgedJson(const std::optional<SampleComparison>& judged) {
   if (!judged) return nullptr;
-  return {{"verdict", ChangeName(judged->change)},
-          {"evidence", judged->evidence},
-          {"p_value", NumberJson(judged->p_value)},
-          {"shift", NumberJson(judged->shift)},
-          {"shift_low", NumberJson(judged->shift_low)},
-          {"shift_high", NumberJson(judged->shift_high)},
+  return {{"verdict", ChangeName(judged->change)},      {"evidence", judged->evidence},
+          {"p_value", NumberJson(judged->p_value)},     {"shift", NumberJson(judged->shift)},
+          {"shift_low", NumberJson(judged->shift_low)}, {"shift_high", NumberJson(judged->shift_high)},
           {"runs_needed", judged->runs_needed}};
 }
 
@@ -59,7 +56,9 @@ Json TimeJson(const TimeChange& time) {
           {"judged", JudgedJson(time.judged)}};
 }
 
-bool IsForPeople(const std::string& key) { return key.ends_with("_text") || key == "is" || key == "metric"; }
+bool IsForPeople(const std::string& key) {
+  return key.ends_with("_text") || key == "is" || key == "metric";
+}
 
 bool IsOfJudged(const std::string& key) {
   static constexpr std::string_view kKeys[] = {"verdict",   "evidence",   "p_value",    "shift",

@@ -259,7 +259,9 @@ int64_t SumIf(const Rows& rows, F&& is_counted) {
 
 }  // namespace
 
-int64_t DeviceTime::IdleNs() const { return std::accumulate(idle_ns.begin(), idle_ns.end(), int64_t{0}); }
+int64_t DeviceTime::IdleNs() const {
+  return std::accumulate(idle_ns.begin(), idle_ns.end(), int64_t{0});
+}
 int64_t DeviceTime::KernelNs() const {
   return SumIf(kernels, [](const KernelTime& kernel) { return !kernel.IsGraph(); });
 }

@@ -61,8 +61,7 @@ class Comparer {
     d_.window = Times(WindowNs);
     part_floor_ns_ = kPartOfWhole * options_.min_relative * static_cast<double>(d_.window.base_ns);
     if (d_.base.has_breakdown && d_.now.has_breakdown) Decompose();
-    CompareMetrics({Measurements(base_), Measurements(new_)},
-                   {options_, d_.is_judged}, &d_);
+    CompareMetrics({Measurements(base_), Measurements(new_)}, {options_, d_.is_judged}, &d_);
     return std::move(d_);
   }
 
@@ -106,8 +105,8 @@ class Comparer {
     } else if (HasGpuWork(base_) != HasGpuWork(new_)) {
       d_.evidence = "one of the two has no GPU work";
     } else if (base_.size() == 1 && new_.size() == 1) {
-      d_.evidence = "one run each says nothing of noise, " + CountOf(LeastRunsForAChange(SampleRules().false_alarms), "run") +
-                    " of each may do";
+      d_.evidence = "one run each says nothing of noise, " +
+                    CountOf(LeastRunsForAChange(SampleRules().false_alarms), "run") + " of each may do";
     } else {
       d_.is_judged = true;
     }
@@ -334,8 +333,8 @@ class Comparer {
   void AddSteps() {
     if (!HaveSteps()) return;
     const std::optional<StepSums>&base = ShownBase().run->breakdown.steps, &now = ShownNew().run->breakdown.steps;
-    StepChange steps{base->path,     now->path,      base->count, now->count, base->median_ns,
-                     now->median_ns, base->total_ns, now->total_ns, {},       {}};
+    StepChange steps{base->path,     now->path,      base->count,   now->count, base->median_ns,
+                     now->median_ns, base->total_ns, now->total_ns, {},         {}};
     if (d_.is_judged) {
       const auto [old_medians, new_medians] =
           Samples([](const RunSums& sums) { return sums.run->breakdown.steps->median_ns; });

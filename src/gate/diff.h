@@ -16,9 +16,9 @@
 namespace gprof {
 
 struct DiffOptions {
-  double min_relative = 0.02;   // smaller changes of times do not count …
-  double min_absolute_ns = 0;   // … nor do those below this
-  bool are_pairs = false;       // base.runs[i] and now.runs[i] ran side by side
+  double min_relative = 0.02;  // smaller changes of times do not count …
+  double min_absolute_ns = 0;  // … nor do those below this
+  bool are_pairs = false;      // base.runs[i] and now.runs[i] ran side by side
 };
 
 struct TimeChange {
@@ -27,12 +27,12 @@ struct TimeChange {
   int64_t ChangeNs() const { return new_ns - base_ns; }
 };
 
-// A part of the time of all GPUs. The changes of those in the window sum to the change of the window, all of them to the
-// change of the recorded time; `overlap` is what counts twice otherwise, below 0.
+// A part of the time of all GPUs. The changes of those in the window sum to the change of the window, all of them to
+// the change of the recorded time; `overlap` is what counts twice otherwise, below 0.
 struct PartChange {
-  std::string key;              // "before", "kernels", "overlap", "idle.host", …
-  std::string label;            // for people
-  bool is_in_window = true;     // between the first and the last operation
+  std::string key;           // "before", "kernels", "overlap", "idle.host", …
+  std::string label;         // for people
+  bool is_in_window = true;  // between the first and the last operation
   TimeChange time;
 };
 
@@ -48,8 +48,8 @@ struct DeviceChange {
 
 struct KernelChange {
   std::string name;
-  std::string was;              // name in the base, where it probably was renamed
-  std::string why;              // what makes us think so
+  std::string was;  // name in the base, where it probably was renamed
+  std::string why;  // what makes us think so
   Presence presence = Presence::kBoth;
   std::string base_shape, new_shape;
   int64_t base_count = 0, new_count = 0;
@@ -104,13 +104,13 @@ struct MetricChange {
 // One of the two sets.
 struct DiffSide {
   std::string name;
-  std::vector<std::string> sources;        // of the runs
-  size_t shown = 0;                        // the run that the times are of
+  std::vector<std::string> sources;  // of the runs
+  size_t shown = 0;                  // the run that the times are of
   Fingerprint fingerprint;
   bool is_complete = true;
   std::vector<std::string> missing, notes;
   size_t gpus = 0;
-  bool has_breakdown = true;               // a report in JSON has none
+  bool has_breakdown = true;  // a report in JSON has none
 };
 
 struct Diff {
@@ -122,18 +122,18 @@ struct Diff {
   // What the verdict is about: the time of a step where both have one, else of the GPU, else the wall time.
   std::string figure;
   Change verdict = Change::kInconclusive;
-  std::string evidence;                        // or why there is no verdict
+  std::string evidence;  // or why there is no verdict
 
-  TimeChange wall;                             // of the run
-  TimeChange gpu_wall;                         // the same once for each GPU: what `parts` sum to
-  TimeChange window;                           // first to last operation, summed over the GPUs
+  TimeChange wall;      // of the run
+  TimeChange gpu_wall;  // the same once for each GPU: what `parts` sum to
+  TimeChange window;    // first to last operation, summed over the GPUs
   std::vector<PartChange> parts;
   std::vector<DeviceChange> devices;
-  std::vector<KernelChange> kernels;           // those below: largest change first
+  std::vector<KernelChange> kernels;  // those below: largest change first
   std::vector<TransferChange> transfers;
   std::vector<PathChange> paths;
   std::optional<StepChange> steps;
-  std::vector<MetricChange> metrics;           // changed ones; counters first, then the whole before its scopes
+  std::vector<MetricChange> metrics;  // changed ones; counters first, then the whole before its scopes
   int64_t base_launches = 0, new_launches = 0;
   int64_t worse_counters = 0, better_counters = 0;  // deterministic, of the whole run
 };

@@ -42,9 +42,8 @@ SampleComparison JudgeTime(const Values& values, const MetricInfo& info, const D
   rules.min_relative = options.min_relative;
   if (info.unit == Unit::kNs) rules.min_absolute = options.min_absolute_ns;
   if (info.unit == Unit::kPercent) rules.min_absolute = kLeastPoints;
-  return options.are_pairs && values.base.size() == values.now.size()
-             ? ComparePairs(values.base, values.now, rules)
-             : CompareSamples(values.base, values.now, rules);
+  return options.are_pairs && values.base.size() == values.now.size() ? ComparePairs(values.base, values.now, rules)
+                                                                      : CompareSamples(values.base, values.now, rules);
 }
 
 // How far apart the two are, of the base; figures that one side does not have come last.
@@ -69,7 +68,7 @@ void CompareMetrics(const std::pair<std::vector<const Measurement*>, std::vector
   for (const auto& [key, values] : all) {
     const MetricInfo* const info = FindMetric(key.first);
     if (info == nullptr) continue;  // of a document that a newer build wrote
-    MetricChange metric{key.first,          key.second,          info->unit, info->better, info->is_deterministic,
+    MetricChange metric{key.first,           key.second,         info->unit, info->better, info->is_deterministic,
                         Median(values.base), Median(values.now), {}};
     const bool is_in_both = metric.base && metric.now;
     if (is_in_both && info->is_deterministic) {

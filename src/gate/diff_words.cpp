@@ -15,13 +15,19 @@ namespace {
 
 constexpr size_t kMostPieces = 5;
 constexpr int64_t kMostCounters = 3;
-constexpr double kEnough = 0.95;      // of all that moved: what is smaller than the rest of it is not named
-constexpr double kOtherWork = 0.01;   // counts and bytes that differ by more than this are other work
+constexpr double kEnough = 0.95;     // of all that moved: what is smaller than the rest of it is not named
+constexpr double kOtherWork = 0.01;  // counts and bytes that differ by more than this are other work
 
-std::string Time(double ns) { return FormatNs(ns); }
-std::string TimeChanged(double ns) { return FormatNsChange(ns); }
+std::string Time(double ns) {
+  return FormatNs(ns);
+}
+std::string TimeChanged(double ns) {
+  return FormatNsChange(ns);
+}
 
-std::string FromTo(double base_ns, double new_ns) { return Time(base_ns) + " to " + Time(new_ns); }
+std::string FromTo(double base_ns, double new_ns) {
+  return Time(base_ns) + " to " + Time(new_ns);
+}
 
 // "12.30 ms (12.5%)", without signs.
 std::string Size(double change_ns, double base_ns) {
@@ -71,12 +77,14 @@ bool IsOther(int64_t base, int64_t now) {
   return std::fabs(static_cast<double>(now - base)) > kOtherWork * static_cast<double>(std::max(base, now));
 }
 
-std::string BytesText(int64_t bytes) { return FormatBytes(static_cast<double>(bytes)); }
+std::string BytesText(int64_t bytes) {
+  return FormatBytes(static_cast<double>(bytes));
+}
 
 // The sort of host memory that most bytes of a direction come from or go to.
 std::string HostMemory(const std::map<std::string, int64_t>& bytes) {
-  const auto most = std::max_element(bytes.begin(), bytes.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == bytes.end() || most->second == 0 ? "" : most->first;
 }
 
@@ -92,8 +100,9 @@ std::string CopyRemark(const Diff& diff) {
     if (t.direction == "fill") continue;
     base_bytes += t.base_bytes;
     new_bytes += t.new_bytes;
-    const std::string host = t.direction == "host to device" ? t.memory.substr(0, t.memory.find(" to "))
-                             : t.direction == "device to host" ? t.memory.substr(t.memory.find(" to ") + 4) : "";
+    const std::string host = t.direction == "host to device"   ? t.memory.substr(0, t.memory.find(" to "))
+                             : t.direction == "device to host" ? t.memory.substr(t.memory.find(" to ") + 4)
+                                                               : "";
     if (host.empty()) continue;
     by_direction[t.direction].base[host] += t.base_bytes;
     by_direction[t.direction].now[host] += t.new_bytes;
@@ -129,7 +138,8 @@ std::string KernelRemark(const Diff& diff) {
 std::string SumOverGpus(const Diff& diff) {
   if (!diff.base.has_breakdown || !diff.now.has_breakdown) return "";
   const size_t base = diff.base.gpus, now = diff.now.gpus;
-  if (base != now) return ", " + CountOf(static_cast<int64_t>(base), "GPU") + " to " + std::to_string(now) + " together";
+  if (base != now)
+    return ", " + CountOf(static_cast<int64_t>(base), "GPU") + " to " + std::to_string(now) + " together";
   return base > 1 ? ", " + std::to_string(base) + " GPUs together" : "";
 }
 
@@ -151,7 +161,8 @@ std::string Counters(const Diff& diff, Change change, const char* word) {
   int64_t count = 0;
   std::string list;
   for (const MetricChange& metric : diff.metrics) {
-    if (!metric.is_deterministic || !metric.scope.empty() || !metric.judged || metric.judged->change != change) continue;
+    if (!metric.is_deterministic || !metric.scope.empty() || !metric.judged || metric.judged->change != change)
+      continue;
     if (++count > kMostCounters) continue;
     list += (list.empty() ? "" : ", ") + metric.id + " " + FormatValue(*metric.base, metric.unit) + " to " +
             FormatValue(*metric.now, metric.unit);
@@ -199,8 +210,10 @@ std::string VerdictText(const Diff& diff) {
 
 std::string GpuText(const Diff& diff) {
   if (diff.window.base_ns == 0 && diff.window.new_ns == 0) return "";
-  if (diff.window.new_ns == 0) return "NEW has no GPU work, BASE has " + FormatNs(static_cast<double>(diff.window.base_ns));
-  if (diff.window.base_ns == 0) return "BASE has no GPU work, NEW has " + FormatNs(static_cast<double>(diff.window.new_ns));
+  if (diff.window.new_ns == 0)
+    return "NEW has no GPU work, BASE has " + FormatNs(static_cast<double>(diff.window.base_ns));
+  if (diff.window.base_ns == 0)
+    return "BASE has no GPU work, NEW has " + FormatNs(static_cast<double>(diff.window.new_ns));
   const auto base_ns = static_cast<double>(diff.window.base_ns), new_ns = static_cast<double>(diff.window.new_ns);
   return Sentence(base_ns, new_ns, diff.window.judged) + " from first to last operation" + SumOverGpus(diff) +
          Pieces(WindowPieces(diff), new_ns - base_ns);
@@ -221,7 +234,8 @@ std::string WallText(const Diff& diff) {
 std::string StepText(const Diff& diff) {
   if (!diff.steps) return "";
   const StepChange& steps = *diff.steps;
-  std::string text = Sentence(steps.base_median_ns, steps.new_median_ns, steps.judged) + " in a step of " + steps.new_path;
+  std::string text =
+      Sentence(steps.base_median_ns, steps.new_median_ns, steps.judged) + " in a step of " + steps.new_path;
   if (steps.base_count != steps.new_count) {
     text += ", " + CountOf(steps.new_count, "step") + " instead of " + FormatCount(steps.base_count);
   }
@@ -231,7 +245,8 @@ std::string StepText(const Diff& diff) {
   }
   const double mean_ns = steps.NewMeanNs(steps.new_total_ns) - steps.BaseMeanNs(steps.base_total_ns);
   text += " (medians)";
-  const bool is_same = std::all_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.change_ns == 0; });
+  const bool is_same =
+      std::all_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.change_ns == 0; });
   if (is_same) return text;
   return text + ". On average " + TimeChanged(mean_ns) + Pieces(std::move(pieces), mean_ns);
 }
@@ -269,8 +284,8 @@ std::string OneLine(const Diff& diff) {
   text += ": " + diff.figure + " " + FromTo(base_ns, new_ns);
   if (base_ns != 0) text += " (" + FormatPercentChange(100 * (new_ns - base_ns) / base_ns) + ")";
   if (diff.worse_counters == 0 && diff.better_counters == 0) return text;
-  return text + "; exact figures: " + FormatCount(diff.worse_counters) + " worse, " + FormatCount(diff.better_counters) +
-         " better";
+  return text + "; exact figures: " + FormatCount(diff.worse_counters) + " worse, " +
+         FormatCount(diff.better_counters) + " better";
 }
 
 }  // namespace gprof

@@ -20,7 +20,7 @@ struct KernelOfRun {
   double place = 0;                       // of its first start among the kernels: 0 for the first, towards 1
   int64_t count = 0, total_ns = 0;
 
-  std::string ShapeText() const;          // "40x1x1 of 256x1x1", "3 shapes"
+  std::string ShapeText() const;  // "40x1x1 of 256x1x1", "3 shapes"
 };
 
 // Sorted by name.

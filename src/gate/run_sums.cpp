@@ -26,14 +26,21 @@ void Add(const DeviceSums& device, DeviceSums* all) {
 }  // namespace
 
 std::string PartKey(size_t part) {
-  constexpr std::string_view kKeys[] = {"before", "after", "unrecorded", "kernels", "graphs", "copies", "fills", "overlap"};
+  constexpr std::string_view kKeys[] = {"before", "after",  "unrecorded", "kernels",
+                                        "graphs", "copies", "fills",      "overlap"};
   if (part < kPartIdle) return std::string(kKeys[part]);
   return "idle." + std::string(InfoOf(static_cast<Cause>(part - kPartIdle)).name);
 }
 
 std::string PartLabel(size_t part) {
-  constexpr std::string_view kLabels[] = {"before the first operation", "after the last operation", "not recorded or selected",
-                                          "kernels", "CUDA graphs", "copies", "fills", "overlap, counted once"};
+  constexpr std::string_view kLabels[] = {"before the first operation",
+                                          "after the last operation",
+                                          "not recorded or selected",
+                                          "kernels",
+                                          "CUDA graphs",
+                                          "copies",
+                                          "fills",
+                                          "overlap, counted once"};
   if (part < kPartIdle) return std::string(kLabels[part]);
   return "idle: " + std::string(InfoOf(static_cast<Cause>(part - kPartIdle)).name);
 }

@@ -21,7 +21,9 @@ using Parts = std::array<int64_t, kPartCount>;  // sum to the recorded time: ove
 
 std::string PartKey(size_t part);    // "before", "idle.host"
 std::string PartLabel(size_t part);  // "before the first operation", "idle: host"
-inline bool IsInWindow(size_t part) { return part >= kPartKernels; }
+inline bool IsInWindow(size_t part) {
+  return part >= kPartKernels;
+}
 
 struct DeviceSums {
   int64_t wall_ns = 0, window_ns = 0;
@@ -29,8 +31,8 @@ struct DeviceSums {
 };
 
 struct PathSums {
-  int64_t busy_ns = 0, idle_ns = 0;   // of the GPUs, children not included
-  int64_t count = 0, host_ns = 0;     // of its ranges
+  int64_t busy_ns = 0, idle_ns = 0;  // of the GPUs, children not included
+  int64_t count = 0, host_ns = 0;    // of its ranges
   int64_t WindowNs() const { return busy_ns + idle_ns; }
 };
 
@@ -38,9 +40,9 @@ struct RunSums {
   explicit RunSums(const Measurement& run);
 
   const Measurement* run;
-  DeviceSums all;                     // of all GPUs
+  DeviceSums all;  // of all GPUs
   std::map<std::string, DeviceSums> devices;
-  std::vector<KernelOfRun> kernels;   // sorted by name
+  std::vector<KernelOfRun> kernels;                                       // sorted by name
   std::map<std::pair<std::string, std::string>, TransferTime> transfers;  // by direction and memory
   std::map<std::string, PathSums> paths;
 };

@@ -32,7 +32,8 @@ RunSet SetOf(std::vector<Trace> traces) {
 Trace CopyAndKernel(int64_t kernel_ns) {
   TraceMaker maker;
   maker.AddRange(0, 2000 + kernel_ns, "step");
-  const uint32_t copy = maker.AddCall(100, 120, "cudaMemcpyAsync"), launch = maker.AddCall(130, 150, "cudaLaunchKernel");
+  const uint32_t copy = maker.AddCall(100, 120, "cudaMemcpyAsync"),
+                 launch = maker.AddCall(130, 150, "cudaLaunchKernel");
   maker.AddCopy(200, 1200, 64, trace::CopyKind::kHostToDevice, copy);
   maker.AddKernel(1300, 1300 + kernel_ns, launch, "work");
   return maker.Finish();
@@ -204,7 +205,8 @@ TEST(Diff, TimesOfOtherMachinesOrIncompleteRunsAreNotJudged) {
   const Diff of_others = CompareRuns(old, other);
   EXPECT_FALSE(of_others.is_judged);
   EXPECT_EQ(of_others.differences.size(), 1u);
-  const Diff incomplete = CompareRuns(Runs(kOld), changed(Runs(kSlow), [](Measurement* run) { run->is_complete = false; }));
+  const Diff incomplete =
+      CompareRuns(Runs(kOld), changed(Runs(kSlow), [](Measurement* run) { run->is_complete = false; }));
   EXPECT_FALSE(incomplete.is_judged);
   RunSet mixed = Runs(kOld);
   mixed.runs.front().fingerprint.gpus = {"NVIDIA A100"};
@@ -271,7 +273,9 @@ TEST(Diff, PairsSeeThroughDrift) {
   EXPECT_EQ(CompareRuns(Runs(base), Runs(now), options).verdict, Change::kRegressed);
 }
 
-TEST(Diff, NeedsRunsOnBothSides) { EXPECT_THROW(CompareRuns(Runs({1000}), RunSet{}), Error); }
+TEST(Diff, NeedsRunsOnBothSides) {
+  EXPECT_THROW(CompareRuns(Runs({1000}), RunSet{}), Error);
+}
 
 }  // namespace
 }  // namespace gprof::test

@@ -27,8 +27,8 @@ std::vector<std::string> Pairs(std::vector<KernelOfRun> base, std::vector<Kernel
   std::vector<std::string> pairs;
   for (const KernelPair& pair : MatchKernels(base, now)) {
     pairs.push_back(Named(base, pair.base) + ">" + Named(now, pair.now));
-    EXPECT_EQ(pair.why.empty(), pair.base == kNoKernel || pair.now == kNoKernel ||
-                                    base[pair.base].name == now[pair.now].name);
+    EXPECT_EQ(pair.why.empty(),
+              pair.base == kNoKernel || pair.now == kNoKernel || base[pair.base].name == now[pair.now].name);
   }
   std::sort(pairs.begin(), pairs.end());
   return pairs;
@@ -64,8 +64,9 @@ TEST(MatchKernels, ARunWithoutRangesIsMatchedByOrder) {
 }
 
 TEST(MatchKernels, SeveralAlikeKeepTheirOrder) {
-  EXPECT_EQ(Pairs({Kernel("a", "4", 3, 0.5), Kernel("b", "4", 3, 0.4)}, {Kernel("c", "4", 3, 0.4), Kernel("d", "4", 3, 0.5)}),
-            (Names{"a>d", "b>c"}));
+  EXPECT_EQ(
+      Pairs({Kernel("a", "4", 3, 0.5), Kernel("b", "4", 3, 0.4)}, {Kernel("c", "4", 3, 0.4), Kernel("d", "4", 3, 0.5)}),
+      (Names{"a>d", "b>c"}));
 }
 
 TEST(MatchKernels, NobodyCanTellWhichOfTwoItWas) {
@@ -74,12 +75,14 @@ TEST(MatchKernels, NobodyCanTellWhichOfTwoItWas) {
 }
 
 TEST(MatchKernels, ATemplateWithOtherArguments) {
-  EXPECT_EQ(Pairs({Kernel("void gemm<float, 64>(float*)", "8", 3, 0)}, {Kernel("void gemm<float, 128>(float*)", "4", 3, 0.9)}),
-            Names{"void gemm<float, 64>(float*)>void gemm<float, 128>(float*)"});
   EXPECT_EQ(Pairs({Kernel("void gemm<float, 64>(float*)", "8", 3, 0)},
-                  {Kernel("void gemm<float, 128>(float*)", "4", 3, 0.9), Kernel("void gemm<float, 32>(float*)", "2", 3, 0.9)})
-                .size(),
-            3u);
+                  {Kernel("void gemm<float, 128>(float*)", "4", 3, 0.9)}),
+            Names{"void gemm<float, 64>(float*)>void gemm<float, 128>(float*)"});
+  EXPECT_EQ(
+      Pairs({Kernel("void gemm<float, 64>(float*)", "8", 3, 0)},
+            {Kernel("void gemm<float, 128>(float*)", "4", 3, 0.9), Kernel("void gemm<float, 32>(float*)", "2", 3, 0.9)})
+          .size(),
+      3u);
 }
 
 // Each kernel is in one pair, whatever there is.
@@ -91,8 +94,8 @@ TEST(MatchKernels, ForgetsNothingAndTakesNothingTwice) {
     for (std::vector<KernelOfRun>& side : sides) {
       for (char name = 'a'; name < 'm'; ++name) {
         if (pick(2) == 0) continue;
-        side.push_back(Kernel(std::string(1, name), std::to_string(pick(3)), 1 + pick(2), static_cast<double>(pick(4)) / 4,
-                              pick(2) == 0 ? "step" : ""));
+        side.push_back(Kernel(std::string(1, name), std::to_string(pick(3)), 1 + pick(2),
+                              static_cast<double>(pick(4)) / 4, pick(2) == 0 ? "step" : ""));
       }
     }
     std::vector<int> seen[2] = {std::vector<int>(sides[0].size()), std::vector<int>(sides[1].size())};
