@@ -125,6 +125,11 @@ class GpuWriter {
                  std::nullopt, std::nullopt, std::nullopt);
   }
 
+  std::optional<int64_t> KnownDevice(uint32_t device) const {
+    if (device == kNone) return std::nullopt;
+    return out_.DeviceId(device);
+  }
+
   void AddCopy(const GpuOp& op) {
     const SqlitePlace place = PlaceOf(out_.trace, op.stream);
     copies_.Add(out_.Time(op.start_ns), out_.Time(op.end_ns), out_.DeviceId(op.device), place.context, std::nullopt,
@@ -152,13 +157,10 @@ class GpuWriter {
     const SqlitePlace place = PlaceOf(out_.trace, event.stream);
     const bool is_from_host = event.source == kNone;
     const auto managed = MemoryKindInSqlite(trace::MemoryKind::kManaged);
-    const auto device = [&](uint32_t d) {
-      return d == kNone ? std::optional<int64_t>() : std::optional<int64_t>(out_.DeviceId(d));
-    };
     copies_.Add(out_.Time(event.start_ns), out_.Time(event.end_ns),
                 out_.DeviceId(is_from_host ? event.destination : event.source), place.context, std::nullopt, place.stream,
                 std::nullopt, out_.ProcessId(event.process), event.value, kind, std::nullopt, managed, managed,
-                device(event.source), std::nullopt, device(event.destination), std::nullopt, event.flags, std::nullopt,
+                KnownDevice(event.source), std::nullopt, KnownDevice(event.destination), std::nullopt, event.flags, std::nullopt,
                 event.address, std::nullopt);
   }
 

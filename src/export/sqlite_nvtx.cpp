@@ -1,13 +1,18 @@
 // NVTX: ranges, marks, and the names of domains and categories, all in one table.
 #include <bit>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
+#include "export/json_text.h"
 #include "export/sqlite_export.h"
 
 namespace gprof {
 namespace {
 
 // ENUM_NSYS_EVENT_TYPE
-enum class EventType : uint8_t { kCategory = 33, kMark = 34, kPushPop = 59, kStartEnd = 60, kDomain = 75 };
+enum class EventType : uint8_t { kCategory = 33, kMark = 34, kPushPop = 59, kStartEnd = 60, kDomain = 75, kStreamName = 99 };
 
 constexpr std::string_view kColumns =
     "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER, "
@@ -26,6 +31,8 @@ struct Event {
   uint32_t domain = 0;
   uint64_t payload = 0;
   trace::PayloadType payload_type = trace::PayloadType::kNone;
+  std::optional<int64_t> stream{}, context{};  // kStreamName
+  std::optional<std::string> json{};
 };
 
 class NvtxWriter {
@@ -39,11 +46,11 @@ class NvtxWriter {
     };
     const auto low = static_cast<uint32_t>(e.payload);
     table_.Add(e.start_ns, e.end_ns, e.type, e.range, e.category, e.color, e.text, e.thread, e.end_thread, std::nullopt,
-               e.domain, when(PayloadType::kUnsigned64, e.payload),
+               e.domain, e.stream ? e.stream : when(PayloadType::kUnsigned64, static_cast<int64_t>(e.payload)),
                when(PayloadType::kSigned64, static_cast<int64_t>(e.payload)),
-               when(PayloadType::kDouble, std::bit_cast<double>(e.payload)), when(PayloadType::kUnsigned32, low),
+               when(PayloadType::kDouble, std::bit_cast<double>(e.payload)), e.context ? e.context : when(PayloadType::kUnsigned32, int64_t{low}),
                when(PayloadType::kSigned32, static_cast<int32_t>(low)),
-               when(PayloadType::kFloat, double{std::bit_cast<float>(low)}), std::nullopt, std::nullopt, std::nullopt);
+               when(PayloadType::kFloat, double{std::bit_cast<float>(low)}), std::nullopt, e.json, std::nullopt);
   }
 
   // Names of domains and categories are given by the process as a whole: its main thread stands for it.
@@ -56,6 +63,53 @@ class NvtxWriter {
  private:
   SqliteExport& out_;
   SqliteTable table_{out_.database, "NVTX_EVENTS", kColumns};
+};
+
+// What programs attached to ranges and marks by a schema, as one JSON object for each.
+class PayloadTexts {
+ public:
+  explicit PayloadTexts(const SqliteExport& out) : out_(out) {
+    for (uint32_t i = 0; i < out.trace.payloads.size(); ++i) {
+      const NvtxPayload& payload = out.trace.payloads[i];
+      if (payload.range != kNone) of_range_[payload.range].push_back(i);
+      if (payload.mark != kNone) of_mark_[payload.mark].push_back(i);
+    }
+  }
+  std::optional<std::string> OfRange(std::size_t range) const { return Text(of_range_, range); }
+  std::optional<std::string> OfMark(std::size_t mark) const { return Text(of_mark_, mark); }
+
+ private:
+  using Lists = std::unordered_map<std::size_t, std::vector<uint32_t>>;
+
+  std::optional<std::string> Text(const Lists& lists, std::size_t key) const {
+    const auto found = lists.find(key);
+    if (found == lists.end()) return std::nullopt;
+    std::string text;
+    // A value that is attached to the begin and to the end of a range is there once.
+    std::set<uint32_t> keys;
+    for (const uint32_t payload : found->second) {
+      const NvtxPayload& p = out_.trace.payloads[payload];
+      for (uint32_t i = p.first_value; i < p.last_value; ++i) {
+        const PayloadValue& value = out_.trace.payload_values[i];
+        if (keys.insert(value.key.value).second) Append(value, &text);
+      }
+    }
+    return text.empty() ? text + "{}" : text + "}";
+  }
+
+  void Append(const PayloadValue& value, std::string* text) const {
+    *text += text->empty() ? '{' : ',';
+    AppendJsonString(out_.clean(value.key), text);
+    *text += ':';
+    if (value.is_integer) {
+      *text += std::to_string(value.integer);
+    } else {
+      AppendJsonString(out_.clean(value.text), text);
+    }
+  }
+
+  const SqliteExport& out_;
+  Lists of_range_, of_mark_;
 };
 
 uint32_t DomainId(const Trace& trace, uint32_t domain) {
@@ -108,12 +162,25 @@ void WriteSqliteNvtx(SqliteExport& out) {
   for (const NvtxCategory& category : trace.categories) {
     writer.AddName(EventType::kCategory, trace.domains[category.domain], category.name, category.id);
   }
+  for (const Stream& stream : trace.streams) {
+    if (trace.Text(stream.name).empty()) continue;
+    writer.Add({.type = EventType::kStreamName,
+                .text = out.clean(stream.name),
+                .thread = out.ThreadId(stream.process, kNone),
+                .stream = stream.id,
+                .context = stream.context});
+  }
+  const PayloadTexts payloads(out);
   for (std::size_t i = 0; i < trace.ranges.size(); ++i) {
-    writer.Add(EventOf(out, trace.ranges[i], i));
+    Event event = EventOf(out, trace.ranges[i], i);
+    event.json = payloads.OfRange(i);
+    writer.Add(event);
     out.progress.Add();
   }
-  for (const NvtxMark& mark : trace.marks) {
-    writer.Add(EventOf(out, mark));
+  for (std::size_t i = 0; i < trace.marks.size(); ++i) {
+    Event event = EventOf(out, trace.marks[i]);
+    event.json = payloads.OfMark(i);
+    writer.Add(event);
     out.progress.Add();
   }
 }

@@ -11,6 +11,18 @@ TEST(Printable, OrdinaryTextStays) {
   for (const char* text : {"", "saxpy", "名前 é ω 🚀", "a\\b", "e\xCC\x81"}) EXPECT_EQ(Printable(text), text);
 }
 
+TEST(Utf8, WhatIsUtf8Stays) {
+  for (const char* text : {"", "saxpy", "名前 é 🚀", "a\nb\x1b[31m\x7f", "\xE2\x80\xAE"}) EXPECT_EQ(Utf8(text), text);
+}
+
+TEST(Utf8, OtherBytesAndNulAreWrittenOut) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(Utf8("a\xFFz"), "a\\xffz");
+  EXPECT_EQ(Utf8("\xC3"), "\\xc3");
+  EXPECT_EQ(Utf8("\xED\xA0\x80"), "\\xed\\xa0\\x80");  // half of a surrogate pair
+  EXPECT_EQ(Utf8("a\0b"sv), "a\\x00b");
+}
+
 TEST(Printable, WhatATerminalWouldObeyIsWrittenOut) {
   EXPECT_EQ(Printable("\x1b[31mred"), "\\x1b[31mred");
   EXPECT_EQ(Printable("a\nb\tc\rd"), "a\\nb\\tc\\rd");

@@ -1,0 +1,57 @@
+"""HolisticTraceAnalysis, made for torch.profiler, loads what `export --format chrome` writes, and finds the same.
+
+Skips (77) where the package cannot be had.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import exporting
+import packages
+
+READER = pathlib.Path(__file__).with_name("read_hta.py")
+# What it imports; its own list brings notebooks as well, which are half a gigabyte.
+PYTHON, WHY_NOT = packages.python_with("hta", ["--no-deps", "HolisticTraceAnalysis==0.5.0"],
+                                       ["numpy", "pandas", "networkx", "plotly", "psutil", "pyyaml"])
+CHOSEN = ("normalise_v2", "many_small_copies", "known_facts_graph_nodes")
+
+
+class Hta(exporting.ExportTest):
+    def read(self, path):
+        done = subprocess.run([PYTHON, "-B", READER, path], capture_output=True, text=True, timeout=240)
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def test_it_finds_what_the_report_says(self):
+        for name in CHOSEN:
+            with self.subTest(trace=name):
+                trace = exporting.DATA / f"{name}.trace"
+                found = self.read(self.export(trace, "chrome", name=f"{name}/trace.json.gz").parent)
+                self.check(trace, found)
+
+    def export(self, trace, form, *options, name=None):
+        (self.folder / name).parent.mkdir()
+        return super().export(trace, form, *options, name=name)
+
+    def check(self, trace, found):
+        contents = json.loads(exporting.ask("info", trace, "--format", "json"))["contents"]
+        self.assertEqual(found["ranks"], [0])
+        self.assertEqual(found["kernels"], contents["kernels"])
+        self.assertEqual(found["copies"], contents["copies"])
+        self.assertEqual(found["calls"], contents["api_calls"])
+        # Its own analyses run, and its times are those of the trace to the nanosecond.
+        rows = exporting.csv_rows(exporting.ExportTest.export(self, trace, "csv", "--kind", "kernel",
+                                                              name=f"{trace.stem}.csv"))
+        self.assertEqual(found["kernel_ns"], sum(int(row["duration_ns"]) for row in rows))
+        self.assertEqual(found["linked_kernels"], len(rows))
+        self.assertEqual(found["analyses"], ["temporal breakdown", "kernel breakdown", "launch statistics", "queue length",
+                                             "idle time", "memory bandwidth"])
+
+
+if __name__ == "__main__":
+    if PYTHON is None:
+        print("skipped: the package HolisticTraceAnalysis cannot be installed:", WHY_NOT)
+        sys.exit(exporting.SKIP)
+    exporting.main()
