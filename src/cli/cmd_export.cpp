@@ -19,6 +19,7 @@
 #include "export/export.h"
 #include "export/exporters.h"
 #include "export/fresh_output.h"
+#include "import/read_trace.h"
 
 namespace gprof::cli {
 namespace {
@@ -73,7 +74,7 @@ class Export : public Command {
     const std::string path = output_.empty() ? NameFor(exporter) : output_;
     Check(exporter, path);
     RecoverEarlierRuns();
-    Trace trace = LoadTrace(trace_);
+    Trace trace = ReadTrace(trace_);
     const Selection selection = selection_.Read();
     if (!selection.IsEmpty()) trace = Select(std::move(trace), selection);
     try {

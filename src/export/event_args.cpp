@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/calls.h"
+#include "base/text.h"
 
 namespace gprof {
 namespace {
@@ -142,7 +143,9 @@ void EventArgs::OfPayload(uint32_t payload, ArgSink& sink) const {
   const NvtxPayload& p = trace_.payloads[payload];
   for (uint32_t i = p.first_value; i < p.last_value; ++i) {
     const PayloadValue& value = trace_.payload_values[i];
-    const std::string_view key = trace_.Text(value.key), text = trace_.Text(value.text);
+    // Names of fields are the program's own, and must not pass for ours.
+    const std::string key = "payload." + Utf8(trace_.Text(value.key));
+    const std::string_view text = trace_.Text(value.text);
     if (value.is_integer && text.empty()) {
       sink.Int(key, value.integer);
     } else {

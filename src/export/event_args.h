@@ -10,7 +10,7 @@
 
 namespace gprof {
 
-// Takes the arguments of one event. Keys are literals, or names out of the trace: any bytes.
+// Takes the arguments of one event. Keys are UTF-8; values may be any bytes.
 class ArgSink {
  public:
   virtual ~ArgSink() = default;

@@ -1,9 +1,10 @@
 """HolisticTraceAnalysis, made for torch.profiler, loads what `export --format chrome` writes, and finds the same.
 
-Skips (77) where the package cannot be had.
+Runs with GPROF_TEST_HTA=1, as the packages that it needs are large. Skips (77) without, and where they cannot be had.
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import packages
 
 READER = pathlib.Path(__file__).with_name("read_hta.py")
 # What it imports; its own list brings notebooks as well, which are half a gigabyte.
-PYTHON, WHY_NOT = packages.python_with("hta", ["--no-deps", "HolisticTraceAnalysis==0.5.0"],
-                                       ["numpy", "pandas", "networkx", "plotly", "psutil", "pyyaml"])
+PACKAGES = (["--no-deps", "HolisticTraceAnalysis==0.5.0"], ["numpy", "pandas", "networkx", "plotly", "psutil", "pyyaml"])
+IS_ASKED_FOR = os.environ.get("GPROF_TEST_HTA") == "1"
+PYTHON, WHY_NOT = packages.python_with("hta", *PACKAGES) if IS_ASKED_FOR else (None, "GPROF_TEST_HTA is not 1")
 CHOSEN = ("normalise_v2", "many_small_copies", "known_facts_graph_nodes")
 
 
@@ -52,6 +54,6 @@ class Hta(exporting.ExportTest):
 
 if __name__ == "__main__":
     if PYTHON is None:
-        print("skipped: the package HolisticTraceAnalysis cannot be installed:", WHY_NOT)
+        print("skipped, HolisticTraceAnalysis is not there:", WHY_NOT)
         sys.exit(exporting.SKIP)
     exporting.main()
