@@ -1,7 +1,7 @@
 # What is installed, and the .deb and .tar.gz that hold it (`cpack --preset release`).
 #
 # Component gprof is the tool. Component examples holds the example programs: they carry code for several GPU generations,
-# which would be most of the size, so they are a package of their own.
+# which would be most of the size, so they are a package of their own. Component dev is the library, see GprofLibrary.cmake.
 
 if(TARGET gprof-cli)
   install(TARGETS gprof-cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT gprof)
@@ -62,12 +62,19 @@ set(CPACK_COMPONENTS_ALL gprof)
 if(GPROF_BUILD_EXAMPLES)
   list(APPEND CPACK_COMPONENTS_ALL examples)
 endif()
+if(TARGET gprof_bundle)
+  list(APPEND CPACK_COMPONENTS_ALL dev)
+endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_GPROF_PACKAGE_NAME gprof-cli)
 set(CPACK_DEBIAN_EXAMPLES_PACKAGE_NAME gprof-cli-examples)
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME gprof-cli-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "gprof-cli (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Library to read traces of gprof-cli from C++")
 set(CPACK_COMPONENT_EXAMPLES_DESCRIPTION "Example programs for gprof-cli")
 set(CPACK_COMPONENT_GPROF_DESCRIPTION "${PROJECT_DESCRIPTION}")
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
@@ -76,5 +83,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "nvidia-cuda-toolkit")
 set(gprof_archive_suffix "${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
 set(CPACK_ARCHIVE_GPROF_FILE_NAME "gprof-cli-${gprof_archive_suffix}")
+set(CPACK_ARCHIVE_DEV_FILE_NAME "gprof-cli-dev-${gprof_archive_suffix}")
 set(CPACK_ARCHIVE_EXAMPLES_FILE_NAME "gprof-cli-examples-${gprof_archive_suffix}")
 include(CPack)

@@ -8,7 +8,7 @@ import tree
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 # Our headers that a folder may use, besides its own.
-PUBLIC = r"gprof/(trace|analysis|error|export|version)\.h"
+PUBLIC = r"gprof/(trace|analysis|error|export|library|version)\.h"
 FORMAT = r"gprof/trace/\w+\.h"
 OURS = {
     "include/gprof/trace": FORMAT,
@@ -20,6 +20,8 @@ OURS = {
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
     "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|gate)/.*",
     "src/export": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*|export/.*",
+    "src/library": rf"{PUBLIC}|(analysis|cli)/.*",
+    "src/python": rf"{PUBLIC}|(base|analysis|export)/.*",
     "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|launch|analysis|gate|import|export|cli)/.*",
 }
 # Third parties: the folders that may include them.
@@ -32,6 +34,7 @@ FOREIGN = {
     r"sqlite3\.h$": {"src/import", "src/export"},
     r"simdjson": {"src/import"},
     r"protozero/": {"src/export"},
+    r"pybind11/": {"src/python"},
     r"zlib\.h$": {"src/import", "src/export"},
     r"cuda_occupancy\.h$": {"src/analysis"},
     r"cupti|cuda(?!_occupancy\.h$)|nvtx3|generated_": {"src/tracer"},
