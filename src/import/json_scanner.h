@@ -12,9 +12,9 @@
 namespace gprof {
 
 struct JsonValue {
-  enum class Kind : uint8_t { kNone, kString, kNumber, kObject, kArray, kTrue, kFalse, kNull };
+  enum class Kind : uint8_t { kMissing, kString, kNumber, kObject, kArray, kTrue, kFalse, kNull };
   std::string_view text;  // strings: what is between the quotes, as it is written; else all of it
-  Kind kind = Kind::kNone;
+  Kind kind = Kind::kMissing;
   bool has_escapes = false;
 
   bool IsText() const { return kind == Kind::kString; }

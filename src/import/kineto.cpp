@@ -1,12 +1,49 @@
 #include "import/kineto.h"
 
+#include <fmt/format.h>
+
 #include "gprof/error.h"
+#include "import/byte_window.h"
+#include "import/chrome_reader.h"
+#include "import/kineto_import.h"
+#include "trace/foreign.h"
 
 namespace gprof {
+namespace {
 
-Trace ReadKineto(std::string_view, const std::string& path) {
-  throw Error(ExitCode::kUnreadable, "cannot read '" + path + "': JSON of Kineto or Chrome is not read yet",
-              "give a trace of 'gprof-cli profile', or an SQLite export of Nsight Systems");
+constexpr std::string_view kHint =
+    "gprof-cli reads traces of 'gprof-cli profile', SQLite exports of Nsight Systems, and JSON of torch.profiler "
+    "(Kineto) or Chrome";
+
+[[noreturn]] void Fail(const std::string& path, const std::string& why) {
+  throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': {}", path, why), std::string(kHint));
+}
+
+Trace Read(ByteWindow& window, const std::string& path, uint64_t file_bytes) {
+  // Packed ones get here; the words for them are with the reader of our own traces.
+  if (IsDocumentOfOurs(window.bytes())) return LoadTraceFromMemory(window.bytes(), path);
+  KinetoImport import(path);
+  ChromeReader reader(&window, &import);
+  reader.Read();
+  if (reader.event_count() == 0) {
+    if (!window.damage().empty()) Fail(path, window.damage());
+    if (reader.is_bad()) Fail(path, fmt::format("no JSON from byte {}", reader.bad_position()));
+    if (reader.bad_event_count() > 0) Fail(path, fmt::format("no trace events, no JSON from byte {}", reader.bad_position()));
+    if (!reader.has_events()) Fail(path, reader.is_cut() ? "JSON that is cut short" : "JSON, but without traceEvents");
+  }
+  return import.Finish(reader, window.damage(), file_bytes);
+}
+
+}  // namespace
+
+Trace ReadKineto(std::string_view bytes, const std::string& path) {
+  try {
+    ByteWindow window(bytes);
+    return Read(window, path, bytes.size());
+  } catch (const Error& e) {
+    if (std::string_view(e.what()).starts_with("cannot ")) throw;
+    throw Error(e.code(), fmt::format("cannot read '{}': {}", path, e.what()), e.hint());
+  }
 }
 
 }  // namespace gprof
