@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -25,10 +26,12 @@ struct RecordContext::Names {
   explicit Names(const Trace& trace) : clean(trace), kernel(trace.strings.size()), short_kernel(trace.strings.size()) {}
   CleanNames clean;
   std::vector<std::string> kernel, short_kernel;  // by NameId, empty for what is no kernel
+  std::map<std::pair<uint32_t, uint32_t>, NameId> category;  // by domain and id
 };
 
 RecordContext::RecordContext(const Trace& trace, const ExportOptions& options)
     : trace_(trace), progress_(options, RecordCount(trace, options.kind)), names_(std::make_unique<Names>(trace)) {
+  for (const NvtxCategory& c : trace.categories) names_->category[{c.domain, c.id}] = c.name;
   std::vector<uint32_t> kernels;
   std::vector<bool> is_seen(trace.strings.size());
   for (const GpuOp& op : trace.ops) {
@@ -57,6 +60,12 @@ std::string_view RecordContext::KernelName(NameId mangled) {
 
 std::string_view RecordContext::ShortKernelName(NameId mangled) {
   return names_->short_kernel[mangled.value];
+}
+
+std::string_view RecordContext::CategoryName(uint32_t domain, uint32_t category) const {
+  if (category == 0) return {};
+  const auto found = names_->category.find({domain, category});
+  return found == names_->category.end() ? std::string_view() : names_->clean(found->second);
 }
 
 std::span<const RecordTable> TablesOfKind(const std::string& kind) {

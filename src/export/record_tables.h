@@ -52,6 +52,8 @@ class RecordContext {
   // Names of a kernel, demangled; the short one is what reports show.
   std::string_view KernelName(NameId mangled);
   std::string_view ShortKernelName(NameId mangled);
+  // Empty where the category has no name.
+  std::string_view CategoryName(uint32_t domain, uint32_t category) const;
 
  private:
   struct Names;

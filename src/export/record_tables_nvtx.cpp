@@ -1,5 +1,4 @@
 // Tables of NVTX ranges, marks and payloads.
-#include <algorithm>
 #include <bit>
 
 #include "export/record_rows.h"
@@ -54,11 +53,7 @@ void AddPayload(trace::PayloadType type, uint64_t bits, RowWriter& row) {
 template <class Event>
 void AddAttributes(const RecordContext& context, const Event& event, RowWriter& row) {
   AddUnlessZero(event.category, row);
-  const auto& categories = context.trace().categories;
-  const auto named = std::find_if(categories.begin(), categories.end(), [&](const NvtxCategory& c) {
-    return c.domain == event.domain && c.id == event.category;
-  });
-  row.Text(event.category == 0 || named == categories.end() ? std::string_view() : context.Clean(named->name));
+  row.Text(context.CategoryName(event.domain, event.category));
   AddUnlessZero(event.color, row);
   AddPayload(event.payload_type, event.payload, row);
 }

@@ -49,8 +49,12 @@ SqliteExport::SqliteExport(const Trace& trace_in, const ExportOptions& options, 
       clean(trace_in),
       progress(options, RowCount(trace_in)),
       machine_ids_(MachineIds(trace_in)),
+      first_contexts_(trace_in.processes.size()),
       name_string_ids_(trace_in.strings.size(), -1) {
   strings.Id("");
+  for (const Context& context : trace.contexts) {
+    if (context.process != kNone && first_contexts_[context.process] == nullptr) first_contexts_[context.process] = &context;
+  }
 }
 
 int64_t SqliteExport::ProcessId(uint32_t process) const {

@@ -49,11 +49,14 @@ struct SqliteExport {
   int64_t DeviceId(uint32_t device) const;
   // Of the call of the program: calls that CUDA makes itself within it are left out. Nothing for kNone.
   std::optional<int64_t> Correlation(uint32_t api) const;
+  // Stands for those that name no stream: the only context of the process, as a rule. nullptr where there is none.
+  const Context* FirstContext(uint32_t process) const { return process == kNone ? nullptr : first_contexts_[process]; }
   // Id of the text of a name of the trace.
   int64_t NameStringId(NameId name);
 
  private:
   std::vector<int64_t> machine_ids_;        // of each process
+  std::vector<const Context*> first_contexts_;
   std::vector<int64_t> name_string_ids_;    // by NameId, -1 where not asked for yet
 };
 

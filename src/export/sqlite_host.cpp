@@ -82,14 +82,6 @@ void WriteCalls(SqliteExport& out) {
   }
 }
 
-// Device and context of those that name no stream: the only ones of the process, as a rule.
-const Context* FirstContextOf(const Trace& trace, uint32_t process) {
-  for (const Context& context : trace.contexts) {
-    if (context.process == process) return &context;
-  }
-  return nullptr;
-}
-
 struct SyncPlace {
   int64_t device = 0, context = 0, stream = kNoneInSqlite;
 };
@@ -99,7 +91,7 @@ SyncPlace SyncPlaceOf(const SqliteExport& out, uint32_t process, uint32_t stream
     const Stream& s = out.trace.streams[stream];
     return {out.DeviceId(s.device), s.context, s.id};
   }
-  const Context* context = FirstContextOf(out.trace, process);
+  const Context* context = out.FirstContext(process);
   if (context == nullptr) return {};
   return {out.DeviceId(context->device), context->id, kNoneInSqlite};
 }
