@@ -6,19 +6,28 @@
 #include <iterator>
 
 namespace gprof {
+namespace {
+
+char Digit(unsigned value) { return static_cast<char>('0' + value); }
+
+}  // namespace
 
 void AppendJsonString(std::string_view text, std::string* out) {
   *out += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      *out += '\\';
-      *out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+  std::size_t plain = 0;  // from here on nothing needs to be escaped, up to `i`
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_control = static_cast<unsigned char>(c) < 0x20;
+    if (!is_control && c != '"' && c != '\\') continue;
+    out->append(text, plain, i - plain);
+    plain = i + 1;
+    if (is_control) {
       fmt::format_to(std::back_inserter(*out), "\\u{:04x}", static_cast<unsigned char>(c));
     } else {
-      *out += c;
+      out->append({'\\', c});
     }
   }
+  out->append(text, plain);
   *out += '"';
 }
 
@@ -33,7 +42,11 @@ void AppendJsonNumber(double value, std::string* out) {
 void AppendMicroseconds(int64_t ns, std::string* out) {
   const bool is_negative = ns < 0;
   const uint64_t size = is_negative ? uint64_t{0} - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
-  fmt::format_to(std::back_inserter(*out), "{}{}.{:03}", is_negative ? "-" : "", size / 1000, size % 1000);
+  if (is_negative) *out += '-';
+  AppendInteger(size / 1000, out);
+  const auto rest = static_cast<unsigned>(size % 1000);
+  const char digits[] = {'.', Digit(rest / 100), Digit(rest / 10 % 10), Digit(rest % 10)};
+  out->append(digits, std::size(digits));
 }
 
 }  // namespace gprof
