@@ -25,6 +25,8 @@ class ForeignBuilder {
   // `recorder`: tool and version, "Nsight Systems 2026.2.1".
   ForeignBuilder(const std::string& path, std::string recorder);
 
+  void Reserve(const RecordCounts& counts) { builder_.Reserve(counts); }
+
   // A process with this pid; `space` keeps pids of different machines or pid namespaces apart.
   uint32_t AddProcess(uint64_t space, uint32_t pid);
   void Enter(uint32_t process);

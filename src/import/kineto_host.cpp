@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <limits>
 #include <string_view>
 
 #include "import/decimal.h"
@@ -15,11 +16,11 @@ constexpr uint32_t kFirstMadeUp = 0xF0000000u;  // numbers of threads and proces
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// 0 for what is no number of 32 bits.
+// 0 for what is no number of 32 bits. Some numbers of threads are pieces of addresses, with a sign.
 uint32_t SmallNumber(std::string_view text) {
-  uint32_t number = 0;
-  const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return status == std::errc() && stop == text.data() + text.size() ? number : 0;
+  const auto number = ReadDecimal(text).value_or(0);
+  constexpr int64_t kLeast = std::numeric_limits<int32_t>::min(), kMost = std::numeric_limits<uint32_t>::max();
+  return number < kLeast || number > kMost ? 0 : static_cast<uint32_t>(number);
 }
 
 // "#76b900"
@@ -147,7 +148,7 @@ void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push
 // Those of a whole process or of everything are of the profiler; "[memory]" is of PyTorch's own allocator, which hands
 // out what it got from CUDA before.
 void KinetoImport::ReadMark(const ChromeEvent& event) {
-  if (event.category.text == "cpu_instant_event") return Skip("event of PyTorch's allocator");
+  if (event.category.text == "cpu_instant_event") return Skip("events of PyTorch's allocator");
   if (event.scope.text == "g" || event.scope.text == "p") return;
   int64_t source_ns = 0;
   trace::NvtxRecord r;

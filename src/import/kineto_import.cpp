@@ -90,11 +90,11 @@ void KinetoImport::OnEvent(const ChromeEvent& event) {
     case 'I':
       return ReadMark(event);
     case 'C':
-      return Skip("counter sample");
+      return Skip("counter samples");
     case 't':
       return;  // the middle of an arrow
     default:
-      return Skip("event of another kind");
+      return Skip("events of other kinds");
   }
 }
 
@@ -116,7 +116,10 @@ void KinetoImport::ReadComplete(const ChromeEvent& event) {
   if (!TakeTime(event.time, &start_ns)) return;
   Slice slice = SliceOf(event, start_ns);
   if (slice.category == KinetoCategory::kProjection) return Skip(builder_.TextOf(slice.category_text));
-  // An event without its length is one that was not ended.
+  // Where PyTorch does not know the thread it writes that of GPU 0.
+  if (builder_.TextOf(slice.category_text) == "python_function" && event.pid.text == "0" && event.tid.text == "0") {
+    return Skip("python_function without its thread");
+  }
   if (event.duration.kind != JsonValue::Kind::kMissing && !TakeTime(event.duration, &slice.duration_ns)) return;
   Take(slice, true);
 }

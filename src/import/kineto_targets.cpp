@@ -122,7 +122,7 @@ void KinetoImport::AddThreads() {
     const auto named = thread_names_.find({track.pid, track.tid});
     std::string_view name = named == thread_names_.end() ? "" : ThreadNameIn(builder_.TextOf(named->second));
     const std::string_view tid = builder_.TextOf(track.tid);
-    if (name.empty() && std::to_string(track.thread) != tid) name = tid;  // "worker", of a made-up number
+    if (name.empty() && tid.find_first_not_of("-0123456789") != std::string_view::npos) name = tid;
     if (name.empty()) continue;
     builder_.Enter(track.process);
     builder_.Add(trace::ThreadRecord{track.thread, builder_.Name(name)});
@@ -215,7 +215,7 @@ void KinetoImport::AddSkipped() {
   for (const auto& [what, times] : skipped_) {
     if (what == "Trace" || said == kMost) continue;
     ++said;
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", CountOf(static_cast<int64_t>(times), what.c_str()));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", FormatCount(static_cast<int64_t>(times)), what);
   }
   if (!text.empty()) builder_.AddNotice(trace::NoticeLevel::kInfo, "Not read: " + text);
 }

@@ -24,6 +24,7 @@ struct ClosedRange {
 // that every duration comes out as it came in.
 class NestedRanges {
  public:
+  void Reserve(std::size_t count) { ranges_.reserve(count); }
   void Add(const ClosedRange& range) { ranges_.push_back(range); }
   // Times have to be those of the trace by now.
   void Finish(ForeignBuilder* builder);

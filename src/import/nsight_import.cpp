@@ -37,6 +37,7 @@ NsightImport::NsightImport(const SqliteReader& file, int64_t shift_ns)
     : file_(file), builder_(file.path(), NsightVersion(file)), shift_ns_(shift_ns), needed_shift_ns_(shift_ns) {}
 
 Trace NsightImport::Run() {
+  Reserve();
   ReadStrings();
   // Calls come first: the records of what they did have neither their thread nor, some of them, a time.
   ReadCalls("CUPTI_ACTIVITY_KIND_RUNTIME");
@@ -58,6 +59,27 @@ Trace NsightImport::Run() {
   ReadTargets();
   Finish();
   return builder_.Finish(file_.file_bytes());
+}
+
+void NsightImport::Reserve() {
+  RecordCounts counts;
+  const auto count = [&](trace::RecordKind kind, std::string_view table, uint64_t records = 1) {
+    const auto index = static_cast<std::size_t>(kind);
+    if (index >= counts.size()) counts.resize(index + 1);
+    counts[index] += records * file_.RowsAtMost(table);
+  };
+  using trace::RecordKind;
+  count(RecordKind::kGraphNode, "CUDA_GRAPH_NODE_EVENTS");
+  count(RecordKind::kApi, "CUPTI_ACTIVITY_KIND_RUNTIME");
+  count(RecordKind::kKernel, "CUPTI_ACTIVITY_KIND_KERNEL");
+  count(RecordKind::kMemcpy, "CUPTI_ACTIVITY_KIND_MEMCPY");
+  count(RecordKind::kMemset, "CUPTI_ACTIVITY_KIND_MEMSET");
+  count(RecordKind::kSync, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION");
+  count(RecordKind::kMemory, "CUDA_GPU_MEMORY_USAGE_EVENTS");
+  count(RecordKind::kNvtx, "NVTX_EVENTS", 2);
+  count(RecordKind::kNvtxPayload, "");
+  builder_.Reserve(counts);
+  ranges_.Reserve(file_.RowsAtMost("NVTX_EVENTS"));
 }
 
 // ---- processes and names ----

@@ -48,6 +48,7 @@ class NsightImport {
   };
 
   // nsight_import.cpp
+  void Reserve();
   void Enter(SqliteRows& rows, std::size_t global_id_column);
   uint32_t ProcessOf(int64_t global_id);
   uint32_t TextOf(int64_t string_id);
@@ -113,7 +114,7 @@ class NsightImport {
   std::unordered_map<int64_t, uint32_t> processes_;  // by global id without the thread
   std::vector<int64_t> global_ids_;                  // by process
   std::unordered_map<int64_t, uint32_t> pids_;       // processes by pid
-  int64_t last_global_id_ = -1;
+  int64_t last_global_id_ = std::numeric_limits<int64_t>::min();
   uint32_t last_process_ = 0;
 
   std::unordered_map<int64_t, uint32_t> texts_;      // by id of StringIds

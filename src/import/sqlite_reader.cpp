@@ -187,14 +187,29 @@ bool SqliteReader::HasPrimaryKey(std::string_view table, std::string_view column
   return found != nullptr && found->is_primary_key;
 }
 
+uint64_t SqliteReader::RowsAtMost(std::string_view table) const {
+  constexpr uint64_t kUsualRowBytes = 16;
+  const Table* const found = FindTable(table);
+  if (found == nullptr) return 0;
+  sqlite3_stmt* raw = nullptr;
+  const std::string sql = "SELECT max(rowid) FROM main." + Quoted(found->name);
+  if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) return 0;  // WITHOUT ROWID
+  const Statement statement(raw);
+  const int64_t rows = sqlite3_step(raw) == SQLITE_ROW ? sqlite3_column_int64(raw, 0) : 0;
+  return std::min(static_cast<uint64_t>(std::max<int64_t>(rows, 0)), file_bytes_ / kUsualRowBytes);
+}
+
 SqliteRows::SqliteRows(const SqliteReader& reader, std::string_view table, std::span<const std::string_view> columns,
                        std::string_view where)
     : reader_(reader), table_(table) {
   std::string sql = "SELECT ";
+  int count = 0;
   for (const std::string_view column : columns) {
-    has_.push_back(reader.HasColumn(table, column));
-    sql += (has_.size() > 1 ? ", " : "") + (has_.back() ? Quoted(column) : "NULL");
+    const bool has_column = reader.HasColumn(table, column);
+    if (has_column) sql += (count > 0 ? ", " : "") + Quoted(column);
+    at_.push_back(has_column ? count++ : kLacks);
   }
+  if (count == 0) sql += "NULL";
   sql += " FROM main." + Quoted(table);
   // NOT INDEXED keeps the order of storage, in which reading is fastest.
   sql += where.empty() ? " NOT INDEXED" : " WHERE " + Quoted(where) + " = ?1";
@@ -224,31 +239,29 @@ void SqliteRows::Seek(int64_t key) {
 }
 
 bool SqliteRows::IsNull(std::size_t column) const {
-  return sqlite3_column_type(statement_, static_cast<int>(column)) == SQLITE_NULL;
+  return !Has(column) || sqlite3_column_type(statement_, at_[column]) == SQLITE_NULL;
 }
 
 int64_t SqliteRows::Int(std::size_t column, int64_t otherwise) {
-  const int at = static_cast<int>(column);
-  switch (sqlite3_column_type(statement_, at)) {
-    case SQLITE_INTEGER:
-      return sqlite3_column_int64(statement_, at);
-    case SQLITE_NULL:
-      return otherwise;
-    default:
-      is_bad_ = true;
-      return otherwise;
-  }
+  if (!Has(column)) return otherwise;
+  sqlite3_value* const value = sqlite3_column_value(statement_, at_[column]);
+  const int type = sqlite3_value_type(value);
+  if (type == SQLITE_INTEGER) return sqlite3_value_int64(value);
+  is_bad_ = is_bad_ || type != SQLITE_NULL;
+  return otherwise;
 }
 
 double SqliteRows::Real(std::size_t column) {
-  const int at = static_cast<int>(column);
+  if (!Has(column)) return 0;
+  const int at = at_[column];
   const int type = sqlite3_column_type(statement_, at);
   is_bad_ = is_bad_ || type == SQLITE_TEXT || type == SQLITE_BLOB;
   return type == SQLITE_FLOAT || type == SQLITE_INTEGER ? sqlite3_column_double(statement_, at) : 0;
 }
 
 std::string_view SqliteRows::Text(std::size_t column) {
-  const int at = static_cast<int>(column);
+  if (!Has(column)) return {};
+  const int at = at_[column];
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, at));
   return bytes == nullptr ? std::string_view()
                           : std::string_view(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, at)));

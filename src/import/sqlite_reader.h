@@ -31,6 +31,9 @@ class SqliteReader {
   bool HasColumn(std::string_view table, std::string_view column) const;
   bool HasPrimaryKey(std::string_view table, std::string_view column) const;
 
+  // For reserving memory: as many as the last row's number says, where the file has room for that many. 0: not known.
+  uint64_t RowsAtMost(std::string_view table) const;
+
   uint64_t file_bytes() const { return file_bytes_; }
   const std::string& path() const { return path_; }
   // Not empty: what the file could not give.
@@ -75,7 +78,7 @@ class SqliteRows {
   // Starts anew with the rows of this key.
   void Seek(int64_t key);
 
-  bool Has(std::size_t column) const { return has_[column]; }  // the table has the column
+  bool Has(std::size_t column) const { return at_[column] != kLacks; }  // the table has the column
   bool IsNull(std::size_t column) const;
   // `otherwise` for NULL. A value of another type marks the row as bad.
   int64_t Int(std::size_t column, int64_t otherwise = 0);
@@ -95,7 +98,8 @@ class SqliteRows {
  private:
   const SqliteReader& reader_;
   std::string table_;
-  std::vector<bool> has_;
+  static constexpr int kLacks = -1;
+  std::vector<int> at_;  // where the result has a column
   sqlite3_stmt* statement_ = nullptr;
   uint64_t rows_ = 0;
   bool is_bad_ = false;

@@ -98,6 +98,13 @@ INSERT INTO NVTX_EVENTS (start, eventType, domainId, category) VALUES (10, 59, -
   EXPECT_EQ(t.ops.size(), 6u);
 }
 
+TEST(HostileSqlite, AnyGlobalIdIsAProcess) {
+  for (const char* id : {"-1", "0", "9223372036854775807", "-9223372036854775808"}) {
+    const TestDatabase database(Small() + "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET globalTid = " + id + ";");
+    EXPECT_EQ(ReadNsight(database.path()).api_calls.size(), 4u) << id;
+  }
+}
+
 TEST(HostileSqlite, ViewsAndVirtualTablesAreNotRun) {
   // As a table it would never end.
   const TestDatabase database(std::string(NewSchema()) + R"sql(
