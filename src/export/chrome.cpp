@@ -131,7 +131,7 @@ class ChromeWriter {
   std::string line_;
   JsonArgs sink_;
   bool is_first_event_ = true;
-  bool has_good_correlations_ = true;  // no two calls of a process with GPU work have the same one
+  bool has_good_correlations_ = true;  // no two calls with GPU work have the same one
 };
 
 ChromeWriter::ChromeWriter(const Trace& trace, const ExportOptions& options, OutputStream& out)
@@ -148,6 +148,7 @@ ChromeWriter::ChromeWriter(const Trace& trace, const ExportOptions& options, Out
     base_ns_ = start_ns / kQuarterNs * kQuarterNs;
     shift_ns_ = offset_ns - base_ns_;
   }
+  args_.CountCorrelationsOn();
   CheckCorrelations();
 }
 
@@ -263,23 +264,20 @@ void ChromeWriter::Close() {
   out_.Write(line_);
 }
 
-uint64_t CorrelationOf(const ApiCall& call) {
-  return uint64_t{call.process == kNone ? 0 : call.process} << 32 | call.correlation;
-}
-
 void ChromeWriter::CheckCorrelations() {
   std::vector<uint64_t> correlations;
   for (const ApiCall& call : trace_.api_calls) {
-    if (call.op_count != 0) correlations.push_back(CorrelationOf(call));
+    if (call.op_count != 0) correlations.push_back(args_.Correlation(call.process, call.correlation));
   }
   std::sort(correlations.begin(), correlations.end());
   has_good_correlations_ = std::adjacent_find(correlations.begin(), correlations.end()) == correlations.end();
 }
 
-// Of one call and all that it launched, as torch.profiler numbers them; processes count for themselves.
+// Of one call and all that it launched, as torch.profiler numbers them.
 void ChromeWriter::Flow(char phase, uint32_t call, Place place, int64_t time_ns) {
   Open(phase, "ac2g", labels_.Of("ac2g"), place, time_ns);
-  const uint64_t id = has_good_correlations_ ? CorrelationOf(trace_.api_calls[call]) : uint64_t{call} + 1;
+  const ApiCall& c = trace_.api_calls[call];
+  const uint64_t id = has_good_correlations_ ? args_.Correlation(c.process, c.correlation) : uint64_t{call} + 1;
   line_ += ",\"id\":";
   AppendInteger(id, &line_);
   if (phase == 'f') line_ += ",\"bp\":\"e\"";

@@ -52,6 +52,20 @@ EventArgs::EventArgs(const Trace& trace) : trace_(trace) {
   std::sort(of_mark_.begin(), of_mark_.end());
 }
 
+void EventArgs::CountCorrelationsOn() {
+  std::vector<uint64_t> largest(trace_.processes.size());
+  const auto note = [&](uint32_t process, uint32_t correlation) {
+    if (process != kNone) largest[process] = std::max<uint64_t>(largest[process], correlation);
+  };
+  for (const ApiCall& call : trace_.api_calls) note(call.process, call.correlation);
+  for (const GpuOp& op : trace_.ops) note(op.process, op.correlation);
+  uint64_t offset = 0;
+  for (const uint64_t of_process : largest) {
+    offsets_.push_back(offset);
+    offset += of_process;
+  }
+}
+
 void EventArgs::OfOp(const GpuOp& op, ArgSink& sink) const {
   const uint32_t call = OutermostCall(trace_, op.api);
   if (call != kNone && trace_.api_calls[call].range != kNone)
@@ -62,7 +76,7 @@ void EventArgs::OfOp(const GpuOp& op, ArgSink& sink) const {
     sink.Uint("context", trace_.streams[op.stream].context);
     sink.Uint("stream", trace_.streams[op.stream].id);
   }
-  sink.Uint("correlation", op.correlation);
+  sink.Uint("correlation", Correlation(op.process, op.correlation));
   if (op.kind == OpKind::kKernel) OfKernel(op, sink);
   if (op.IsCopy() || op.kind == OpKind::kMemset) {
     sink.Uint("bytes", op.size_bytes);
@@ -97,7 +111,7 @@ void EventArgs::OfCall(uint32_t call, ArgSink& sink) const {
   const uint32_t outermost = OutermostCall(trace_, call);
   if (trace_.api_calls[outermost].range != kNone)
     sink.Uint("External id", ExternalId(trace_.api_calls[outermost].range));
-  sink.Uint("correlation", c.correlation);
+  sink.Uint("correlation", Correlation(c.process, c.correlation));
   if (c.result != 0) sink.Int("result", c.result);
   if (c.is_unfinished) sink.Bool("unfinished", true);
 }

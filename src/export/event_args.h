@@ -31,6 +31,13 @@ class EventArgs {
   void OfRange(uint32_t range, ArgSink& sink) const;
   void OfMark(uint32_t mark, ArgSink& sink) const;
 
+  // Processes number their calls alike. From now on those of each go on where those of the one before end, for readers
+  // that join calls and operations of a whole file.
+  void CountCorrelationsOn();
+  uint64_t Correlation(uint32_t process, uint32_t correlation) const {
+    return process < offsets_.size() ? offsets_[process] + correlation : correlation;
+  }
+
   // Number of a range in traces of torch.profiler: "External id". What is launched in the range carries it, too.
   static uint64_t ExternalId(uint32_t range) { return range == kNone ? 0 : uint64_t{range} + 1; }
 
@@ -42,6 +49,7 @@ class EventArgs {
   void OfAttached(const std::vector<std::pair<uint32_t, uint32_t>>& index, uint32_t event, ArgSink& sink) const;
 
   const Trace& trace_;
+  std::vector<uint64_t> offsets_;  // by process, what is added to its correlations
   std::vector<std::pair<uint32_t, uint32_t>> of_range_, of_mark_;  // event and its payload, sorted
 };
 

@@ -173,6 +173,23 @@ TEST(Chrome, TimesAreExactFarFromTheEpoch) {
   ExpectRoundTrip(trace);
 }
 
+// Readers join what has the same correlation, whatever process it is of.
+TEST(Chrome, CorrelationsOfTwoProcessesStayApart) {
+  TraceMaker maker;
+  const uint32_t thread = maker.AddThread(maker.AddProcess(77), 77);
+  maker.Launch(10, 20, 100, 110);
+  maker.Launch(10, 20, 200, 210, thread);
+  Trace trace = maker.Finish();
+  for (ApiCall& call : trace.api_calls) call.correlation = 5;
+  for (GpuOp& op : trace.ops) op.correlation = 5;
+  const Json document = Json::parse(Written(trace, WriteChrome));
+  std::map<uint64_t, int> seen;
+  for (const Json& event : document["traceEvents"]) {
+    if (event["ph"] == "X" && event["cat"] != "gpu_user_annotation") ++seen[event["args"]["correlation"].get<uint64_t>()];
+  }
+  EXPECT_EQ(seen, (std::map<uint64_t, int>{{5, 2}, {10, 2}}));
+}
+
 TEST(Chrome, ProcessesAndThreadsOfTwoHostsWithTheSameNumbersStayApart) {
   TraceMaker maker;
   const uint32_t second = maker.AddProcess(maker.trace().processes[0].pid);
