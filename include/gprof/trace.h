@@ -336,6 +336,7 @@ enum class Fact : uint8_t {
   kShapes,         // grid, block, registers and shared memory of kernels
   kGraphNodes,     // the operations within a CUDA graph
   kDevices,        // what the devices are able to do
+  kProcessTimes,   // when processes began and ended: the trace has the time from the first record to the last
 };
 
 // The time of a device that a selection of time leaves, and what came next, beyond it.

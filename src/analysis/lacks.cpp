@@ -21,13 +21,16 @@ constexpr std::string_view kOfCalls[] = {
 constexpr std::string_view kOfMemoryKinds[] = {"memcpy.pageable_", "memcpy.overlappable_ns", "sync.copy_"};
 constexpr std::string_view kOfSyncs[] = {"streams.event_", "sync.implied_"};
 constexpr std::string_view kOfEvents[] = {"streams.event_", "idle.dependency_ns"};
-constexpr std::string_view kOfStreamsMade[] = {"streams.created", "streams.unused", "streams.named", "streams.renamed"};
+constexpr std::string_view kOfStreamsMade[] = {"streams.created", "streams.unused", "streams.named", "streams.renamed",
+                                               "streams.default_split"};
 constexpr std::string_view kOfMemory[] = {"memory.peak_bytes", "memory.allocations", "memory.frees",
-                                          "memory.leaked_bytes", "memory.churn_", "memory.growth_bytes"};
+                                          "memory.leaked_bytes", "memory.growth_bytes"};
 constexpr std::string_view kOfNvtx[] = {"nvtx.", "step."};
 constexpr std::string_view kOfShapes[] = {"occupancy."};
-constexpr std::string_view kOfGraphNodes[] = {"graphs.nodes", "kernels.", "occupancy."};
+constexpr std::string_view kOfGraphNodes[] = {"graphs.nodes"};
 constexpr std::string_view kOfDevices[] = {"occupancy.", "memcpy.link_bytes_per_second"};
+constexpr std::string_view kOfProcessTimes[] = {"run.wall_ns", "gpu.startup_ns", "gpu.teardown_ns",
+                                                "startup.longest_ns", "startup.own_ns"};
 
 constexpr FactFacts kFacts[] = {
     {Fact::kApiCalls, "CUDA calls", kOfCalls},
@@ -40,6 +43,7 @@ constexpr FactFacts kFacts[] = {
     {Fact::kShapes, "launch configurations", kOfShapes},
     {Fact::kGraphNodes, "the operations within CUDA graphs", kOfGraphNodes},
     {Fact::kDevices, "what the GPUs are", kOfDevices},
+    {Fact::kProcessTimes, "when processes began and ended", kOfProcessTimes},
 };
 
 }  // namespace

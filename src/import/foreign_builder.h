@@ -56,7 +56,7 @@ class ForeignBuilder {
   // Records that were there and could not be used.
   void AddLoss(trace::LossReason reason, uint64_t count);
 
-  uint64_t record_count() const { return record_count_; }
+  const std::string& recorder() const { return recorder_; }
 
   // `file_bytes`: size of the source. The builder is used up.
   Trace Finish(uint64_t file_bytes);
@@ -89,7 +89,7 @@ class ForeignBuilder {
   Known known_texts_, known_shapes_;
   trace::KernelShapeRecord last_shape_;
   uint32_t last_shape_id_ = 0;
-  uint32_t lacks_ = 0;
+  uint32_t lacks_ = 1u << static_cast<uint32_t>(Fact::kProcessTimes);  // no other tool tells
   uint64_t record_count_ = 0;
 };
 

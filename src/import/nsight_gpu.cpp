@@ -16,6 +16,11 @@ constexpr int64_t kFirstMigration = 11, kLastMigration = 13;
 
 }  // namespace
 
+uint32_t NsightImport::GraphOf(uint32_t correlation) const {
+  const uint32_t graph = graphs_.Find(builder_.process(), correlation);
+  return graph == kNone ? 0 : graph;
+}
+
 template <class R>
 bool NsightImport::StartOp(SqliteRows& rows, R* r) {
   r->device = rows.Int32(kDevice);
@@ -24,6 +29,11 @@ bool NsightImport::StartOp(SqliteRows& rows, R* r) {
   r->correlation = rows.Int32(kCorrelation);
   if constexpr (requires { r->graph_node; }) r->graph_node = rows.Unsigned(kGraphNode);
   r->graph = rows.Int32(kGraph);
+  // Kernels alone say of which graph they are; what was launched with one is of the same.
+  if constexpr (requires { r->graph_node; }) {
+    if (r->graph != 0 && r->graph_node != 0) graphs_(builder_.process(), r->correlation) = r->graph;
+    if (r->graph == 0 && r->graph_node != 0) r->graph = GraphOf(r->correlation);
+  }
   Span span;
   if (!TakeSpan(rows, kStart, kEnd, &span, true)) return false;
   r->start_ns = span.start_ns;

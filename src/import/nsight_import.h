@@ -83,6 +83,7 @@ class NsightImport {
   void ReadMemsets();
   void ReadGraphs();
   void ReadGraphNodes();
+  uint32_t GraphOf(uint32_t correlation) const;
   template <class R>
   bool StartOp(SqliteRows& rows, R* record);
 
@@ -123,6 +124,7 @@ class NsightImport {
 
   FlatIndex calls_;                                  // (process, correlation) to call_facts_
   std::vector<CallFacts> call_facts_;
+  FlatIndex graphs_;                                 // (process, correlation of a graph's launch) to the graph
   FlatIndex threads_, devices_;                      // that records were about: (process, id)
   FlatIndex streams_;                                // that operations ran on: (process and context, stream)
   std::vector<Target> seen_devices_;

@@ -32,7 +32,6 @@ FOREIGN = {
              "src/cli"},
     r"zstd": {"src/trace"},
     r"sqlite3\.h$": {"src/import", "src/export"},
-    r"simdjson": {"src/import"},
     r"protozero/": {"src/export"},
     r"pybind11/": {"src/python"},
     r"zlib\.h$": {"src/import", "src/export"},

@@ -36,6 +36,7 @@ TEST(Lacks, MetricsThatRestOnWhatIsNotThereAreLeftOut) {
   EXPECT_THAT(ids, testing::Contains("memcpy.count"));
   EXPECT_THAT(ids, testing::Not(testing::Contains("memcpy.pageable_count")));
   EXPECT_THAT(ids, testing::Not(testing::Contains("streams.created")));
+  EXPECT_THAT(ids, testing::Not(testing::Contains("run.wall_ns")));
   EXPECT_EQ(WhyUnknown(trace, "memcpy.pageable_bytes"),
             "Nsight Systems 2020.3.1 did not record which memory is pageable");
   EXPECT_EQ(WhyUnknown(trace, "kernels.count"), "");
