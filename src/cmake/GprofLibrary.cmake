@@ -4,7 +4,7 @@
 # header: there is no binary interface to keep, and programs that are linked need no file beside them. What it is made
 # with (zstd, zlib, SQLite) is inside, with its names made local, so that nothing is asked of the programs that use it,
 # and a copy of zstd or SQLite of their own does not meet ours.
-set(gprof_bundled gprof_library_calls gprof_report gprof_records gprof_import gprof_analysis gprof_trace gprof_base)
+set(gprof_bundle_parts gprof_library_calls gprof_report gprof_records gprof_import gprof_analysis gprof_trace gprof_base)
 set(gprof_bundle "${PROJECT_BINARY_DIR}/lib/libgprof.a")
 
 # Archives are taken in. A library that is there as a shared one only is linked by the programs.
@@ -23,15 +23,19 @@ endforeach()
 list(REMOVE_DUPLICATES gprof_bundle_needs)
 
 set(gprof_bundle_files)
-foreach(target ${gprof_bundled})
+foreach(target ${gprof_bundle_parts})
   list(APPEND gprof_bundle_files "$<TARGET_FILE:${target}>")
 endforeach()
 add_custom_command(OUTPUT "${gprof_bundle}" VERBATIM
-  DEPENDS ${gprof_bundled} "${CMAKE_CURRENT_LIST_DIR}/bundle.cmake"
+  DEPENDS ${gprof_bundle_parts} "${CMAKE_CURRENT_LIST_DIR}/bundle.cmake"
   COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${gprof_bundle}" "-DOURS=${gprof_bundle_files}" "-DTHEIRS=${gprof_bundle_archives}"
           "-DCXX=${CMAKE_CXX_COMPILER}" "-DLINKER=${CMAKE_LINKER}" "-DNM=${CMAKE_NM}" "-DOBJCOPY=${CMAKE_OBJCOPY}"
           "-DAR=${CMAKE_AR}" -P "${CMAKE_CURRENT_LIST_DIR}/bundle.cmake")
 add_custom_target(gprof_bundle ALL DEPENDS "${gprof_bundle}")
+# What a target of ours links to have it all.
+add_library(gprof_bundled INTERFACE)
+target_link_libraries(gprof_bundled INTERFACE "${gprof_bundle}" ${gprof_bundle_needs})
+add_dependencies(gprof_bundled gprof_bundle)
 
 # The package gprof-cli-dev. The headers of the format come with gprof-cli, see GprofPackage.cmake.
 include(CMakePackageConfigHelpers)

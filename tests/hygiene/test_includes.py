@@ -21,7 +21,7 @@ OURS = {
     "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|gate)/.*",
     "src/export": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*|export/.*",
     "src/library": rf"{PUBLIC}|(analysis|cli)/.*",
-    "src/python": rf"{PUBLIC}|(base|analysis|export)/.*",
+    "src/python": rf"{PUBLIC}|(export|python)/.*",
     "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|launch|analysis|gate|import|export|cli)/.*",
 }
 # Third parties: the folders that may include them.

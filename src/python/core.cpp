@@ -1,0 +1,171 @@
+// gprof_cli._core: traces as buffers that NumPy looks at. What people call is gprof_cli/__init__.py.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gprof/library.h"
+#include "gprof/version.h"
+#include "python/columns.h"
+#include "python/layouts.h"
+
+namespace py = pybind11;
+
+namespace gprof::python {
+namespace {
+
+// Read-only bytes, and whatever has to live as long as they are looked at.
+struct Bytes {
+  std::shared_ptr<const void> owner;
+  const void* first = nullptr;
+  std::size_t size = 0;
+};
+
+// Of a vector that it takes over.
+Bytes Keep(std::vector<unsigned char>&& bytes) {
+  auto owner = std::make_shared<const std::vector<unsigned char>>(std::move(bytes));
+  return {owner, owner->data(), owner->size()};
+}
+
+// Names come from programs, and may be no UTF-8.
+py::str TextOf(std::string_view text) {
+  PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(made);
+}
+
+class LoadedTrace {
+ public:
+  explicit LoadedTrace(const std::string& path) {
+    const py::gil_scoped_release others_may_run;
+    trace_ = std::make_shared<const Trace>(ReadTrace(path));
+  }
+
+  const Trace& trace() const { return *trace_; }
+
+  std::string Report(uint32_t max_rows, int64_t min_gap_ns, const std::string& step) const {
+    const py::gil_scoped_release others_may_run;
+    AnalysisOptions options;
+    options.max_rows = max_rows;
+    options.min_gap_ns = min_gap_ns;
+    options.step = step;
+    return ReportJson(*trace_, options);
+  }
+
+  // (rows, {column: (format, items, missing or None, texts or None, is_constant)})
+  py::tuple Columns(const std::string& kind) const {
+    python::Columns made;
+    {
+      const py::gil_scoped_release others_may_run;
+      made = ColumnsOf(*trace_, kind);
+    }
+    py::dict columns;
+    for (FinishedColumn& column : made.columns) {
+      py::object missing = py::none(), texts = py::none();
+      if (!column.missing.empty()) missing = py::cast(Keep(std::move(column.missing)));
+      if (column.type == ColumnType::kText) {
+        py::list list;
+        for (const std::string& text : column.texts) list.append(TextOf(text));
+        texts = std::move(list);
+      }
+      columns[py::str(column.name)] =
+          py::make_tuple(column.format, Keep(std::move(column.items)), missing, texts, column.is_constant);
+    }
+    return py::make_tuple(made.rows, columns);
+  }
+
+  // {name: (records, bytes of a record, names, formats, offsets, Bytes)}
+  py::dict Records() const {
+    py::dict all;
+    for (const RecordView& view : RecordViews(*trace_)) {
+      py::list names, formats, offsets;
+      for (const Field& field : view.fields) {
+        names.append(field.name);
+        formats.append(field.format);
+        offsets.append(field.offset);
+      }
+      all[py::str(view.name)] = py::make_tuple(view.count, view.record_bytes, names, formats, offsets,
+                                               Bytes{trace_, view.first, view.count * view.record_bytes});
+    }
+    return all;
+  }
+
+  py::str Text(std::size_t id) const {
+    if (id >= trace_->strings.size()) throw py::index_error("the trace has no text of this number");
+    return TextOf(trace_->strings[id]);
+  }
+
+ private:
+  std::shared_ptr<const Trace> trace_;
+};
+
+py::list Lacks(const Trace& trace) {
+  constexpr std::pair<Fact, const char*> kFacts[] = {
+      {Fact::kApiCalls, "api_calls"},       {Fact::kMemoryKinds, "memory_kinds"}, {Fact::kSyncs, "syncs"},
+      {Fact::kEvents, "events"},            {Fact::kStreamsMade, "streams_made"}, {Fact::kMemory, "memory"},
+      {Fact::kNvtx, "nvtx"},                {Fact::kShapes, "shapes"},            {Fact::kGraphNodes, "graph_nodes"},
+      {Fact::kDevices, "devices"}};
+  py::list lacks;
+  for (const auto& [fact, name] : kFacts) {
+    if (trace.Lacks(fact)) lacks.append(name);
+  }
+  return lacks;
+}
+
+py::list Kinds() {
+  py::list kinds;
+  for (const RecordTable& table : AllRecordTables()) {
+    py::list columns;
+    for (const std::string_view column : table.columns) columns.append(TextOf(column));
+    kinds.append(py::make_tuple(TextOf(table.name), TextOf(table.meaning), columns));
+  }
+  return kinds;
+}
+
+// gprof_cli.Error has what an Error says: `hint`, and the code that a command would exit with.
+void AddError(py::module_& module) {
+  static PyObject* type = PyErr_NewExceptionWithDoc("gprof_cli.Error", "What failed and why; `hint` says what to do about it.",
+                                                    PyExc_Exception, nullptr);
+  if (type == nullptr) throw py::error_already_set();
+  module.add_object("Error", py::reinterpret_borrow<py::object>(type));
+  py::register_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    } catch (const Error& error) {
+      py::object made = py::reinterpret_borrow<py::object>(type)(TextOf(error.what()));
+      made.attr("hint") = TextOf(error.hint());
+      made.attr("code") = static_cast<int>(error.code());
+      PyErr_SetObject(type, made.ptr());
+    }
+  });
+}
+
+PYBIND11_MODULE(_core, module) {
+  module.attr("__version__") = kVersion;
+  AddError(module);
+  module.def("kinds", &Kinds);
+  py::class_<Bytes>(module, "Bytes", py::buffer_protocol()).def_buffer([](const Bytes& bytes) {
+    // NumPy asks for writable memory only of what says that it is.
+    return py::buffer_info(const_cast<void*>(bytes.first), 1, py::format_descriptor<unsigned char>::format(), 1,
+                           {static_cast<py::ssize_t>(bytes.size)}, {py::ssize_t{1}}, true);
+  });
+  py::class_<LoadedTrace>(module, "Trace")
+      .def(py::init<const std::string&>())
+      .def("report", &LoadedTrace::Report)
+      .def("columns", &LoadedTrace::Columns)
+      .def("records", &LoadedTrace::Records)
+      .def("text", &LoadedTrace::Text)
+      .def_property_readonly("path", [](const LoadedTrace& t) { return TextOf(t.trace().path); })
+      .def_property_readonly("recorder", [](const LoadedTrace& t) { return TextOf(t.trace().recorder); })
+      .def_property_readonly("start_ns", [](const LoadedTrace& t) { return t.trace().start_ns; })
+      .def_property_readonly("end_ns", [](const LoadedTrace& t) { return t.trace().end_ns; })
+      .def_property_readonly("is_complete", [](const LoadedTrace& t) { return t.trace().health.IsComplete(); })
+      .def_property_readonly("lacks", [](const LoadedTrace& t) { return Lacks(t.trace()); });
+}
+
+}  // namespace
+}  // namespace gprof::python
