@@ -31,6 +31,35 @@ def cpp_blocks(page):
     return re.findall(r"^```cpp\n(.*?)^```", (SOURCE / page).read_text(encoding="utf-8"), re.M | re.S)
 
 
+NAMES = ("ZSTD_decompress", "ZSTD_createDCtx", "inflate", "inflateInit2_", "sqlite3_open_v2", "sqlite3_step",
+         "__gcclibcxx_demangle_callback")
+ERRORS = """
+#include <gprof/library.h>
+#include <cstdio>
+int main(int, char** argv) {
+  try {
+    gprof::ReadTrace(argv[1]);
+  } catch (const gprof::Error& error) {
+    std::printf("%s|%s", error.what(), error.hint().c_str());
+    return static_cast<int>(error.code());
+  }
+}
+"""
+OWN_NAMES = "".join(f'extern "C" long {name}() {{ return 42; }}\n' for name in NAMES) + f"""
+#include <gprof/library.h>
+#include <cstdio>
+int main(int, char** argv) {{
+  const gprof::Trace trace = gprof::ReadTrace(argv[1]);
+  std::printf("%ld %zu", {" + ".join(f"{name}()" for name in NAMES)}, trace.ops.size());
+  return trace.ops.empty() ? 1 : 0;
+}}
+"""
+PLUGIN = """
+#include <gprof/library.h>
+extern "C" int Ops(const char* path) { return static_cast<int>(gprof::ReadTrace(path).ops.size()); }
+"""
+
+
 class Library(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -39,26 +68,33 @@ class Library(unittest.TestCase):
         cls.prefix = cls.folder / "prefix"
         for component in ("gprof", "dev"):
             done = run(CMAKE, "--install", BUILD, "--prefix", cls.prefix, "--component", component)
-            assert done.returncode == 0, done.stdout + done.stderr
+            assert done.returncode == 0, done.stderr
+        cls.programs = cls.build("users", cls.users_project())
 
-    def build(self, name, source):
-        out = self.folder / name
-        done = run(CMAKE, "-S", source, "-B", out, "-G", GENERATOR, f"-DCMAKE_PREFIX_PATH={self.prefix}",
-                   f"-DCMAKE_CXX_COMPILER={CXX}", "-DCMAKE_CXX_FLAGS=-O0")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        done = run(CMAKE, "--build", out)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return out
-
-    def project(self, name, code, more=""):
-        """A project as a user would have it."""
-        source = self.folder / f"{name}-source"
+    @classmethod
+    def users_project(cls):
+        """A project with several programs, as users would have them; configuring one for each takes longer."""
+        source = cls.folder / "users-source"
         source.mkdir()
-        (source / "main.cpp").write_text(code, encoding="utf-8")
-        (source / "CMakeLists.txt").write_text(
-            "cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES C CXX)\nfind_package(gprof 0.2 REQUIRED)\n"
-            f"add_executable(main main.cpp)\ntarget_link_libraries(main PRIVATE gprof::gprof {more})\n", encoding="utf-8")
-        return self.build(name, source) / "main"
+        (source / "plugin.cpp").write_text(PLUGIN, encoding="utf-8")
+        lines = ["cmake_minimum_required(VERSION 3.25)", "project(users LANGUAGES CXX)", "find_package(gprof 0.2 REQUIRED)",
+                 "add_library(plugin SHARED plugin.cpp)", "target_link_libraries(plugin PRIVATE gprof::gprof)"]
+        pages = {f"page{number}": code for number, code in enumerate(cpp_blocks("docs/library.md"))}
+        for name, code in {"errors": ERRORS, "own_names": OWN_NAMES, **pages}.items():
+            (source / f"{name}.cpp").write_text(code, encoding="utf-8")
+            lines += [f"add_executable({name} {name}.cpp)", f"target_link_libraries({name} PRIVATE gprof::gprof)"]
+        (source / "CMakeLists.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return source
+
+    @classmethod
+    def build(cls, name, source):
+        out = cls.folder / name
+        done = run(CMAKE, "-S", source, "-B", out, "-G", GENERATOR, f"-DCMAKE_PREFIX_PATH={cls.prefix}",
+                   f"-DCMAKE_CXX_COMPILER={CXX}", "-DCMAKE_CXX_FLAGS=-O0")
+        assert done.returncode == 0, done.stdout + done.stderr
+        done = run(CMAKE, "--build", out)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return out
 
     def test_the_example_builds_and_reads_a_trace(self):
         # As it is installed: what a user has is the example there.
@@ -79,63 +115,29 @@ class Library(unittest.TestCase):
             self.assertEqual([name for name in needed if not RUNTIME.match(name)], [])
 
     def test_a_file_that_is_no_trace_is_an_error_with_a_hint(self):
-        program = self.project("errors", """
-#include <gprof/library.h>
-#include <cstdio>
-int main(int, char** argv) {
-  try {
-    gprof::ReadTrace(argv[1]);
-  } catch (const gprof::Error& error) {
-    std::printf("%s|%s", error.what(), error.hint().c_str());
-    return static_cast<int>(error.code());
-  }
-}
-""")
         text = self.folder / "text.txt"
         text.write_text("no trace\n")
-        done = run(program, text)
+        done = run(self.programs / "errors", text)
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertIn("text.txt", done.stdout)
 
     def test_names_of_what_it_is_made_with_do_not_meet_those_of_the_program(self):
-        names = ("ZSTD_decompress", "ZSTD_createDCtx", "inflate", "inflateInit2_", "sqlite3_open_v2", "sqlite3_step",
-                 "__gcclibcxx_demangle_callback")
-        functions = "".join(f'extern "C" long {name}() {{ return 42; }}\n' for name in names)
-        calls = " + ".join(f"{name}()" for name in names)
-        program = self.project("names", f"""
-#include <gprof/library.h>
-#include <cstdio>
-{functions}
-int main(int, char** argv) {{
-  const gprof::Trace trace = gprof::ReadTrace(argv[1]);
-  std::printf("%ld %zu", {calls}, trace.ops.size());
-  return trace.ops.empty() ? 1 : 0;
-}}
-""")
-        done = run(program, TRACE)
+        done = run(self.programs / "own_names", TRACE)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertTrue(done.stdout.startswith(f"{42 * len(names)} "), done.stdout)
+        self.assertTrue(done.stdout.startswith(f"{42 * len(NAMES)} "), done.stdout)
 
     def test_the_examples_of_the_page_run(self):
-        blocks = cpp_blocks("docs/library.md")
-        self.assertTrue(blocks)
-        for number, block in enumerate(blocks):
-            with self.subTest(block=block):
-                done = run(self.project(f"page{number}", block), TRACE)
+        pages = sorted(path for path in self.programs.glob("page*") if path.is_file())
+        self.assertEqual(len(pages), len(cpp_blocks("docs/library.md")))
+        self.assertTrue(pages)
+        for page in pages:
+            with self.subTest(page=page.name):
+                done = run(page, TRACE)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertTrue(done.stdout)
 
     def test_a_shared_library_of_a_user_can_hold_it(self):
-        source = self.folder / "shared-source"
-        source.mkdir()
-        (source / "plugin.cpp").write_text(
-            '#include <gprof/library.h>\nextern "C" int Ops(const char* path) {\n'
-            "  return static_cast<int>(gprof::ReadTrace(path).ops.size());\n}\n", encoding="utf-8")
-        (source / "CMakeLists.txt").write_text(
-            "cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES CXX)\nfind_package(gprof REQUIRED)\n"
-            "add_library(plugin SHARED plugin.cpp)\ntarget_link_libraries(plugin PRIVATE gprof::gprof)\n", encoding="utf-8")
-        library = self.build("shared", source) / "libplugin.so"
-        code = f"import ctypes; print(ctypes.CDLL({str(library)!r}).Ops({str(TRACE)!r}.encode()))"
+        code = f"import ctypes; print(ctypes.CDLL({str(self.programs / 'libplugin.so')!r}).Ops({str(TRACE)!r}.encode()))"
         done = run(sys.executable, "-c", code)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(int(done.stdout), 0)
