@@ -112,6 +112,7 @@ class ChromeWriter {
   void NameTrack(Place place, std::string name, uint64_t order);
   Place LaneOf(std::vector<Place>* lanes, std::size_t lane, const std::string& name);
   const std::string& Quoted(uint32_t label);
+  Place PlaceOf(uint32_t thread) const;
 
   struct TrackName {
     Place place;
@@ -294,11 +295,16 @@ Place ChromeWriter::LaneOf(std::vector<Place>* lanes, std::size_t lane, const st
 
 // ---- the host ----
 
+Place ChromeWriter::PlaceOf(uint32_t thread) const {
+  if (thread == kNone) return {};
+  const uint32_t process = trace_.threads[thread].process;
+  return {process == kNone ? 0 : ids_.Pid(process), ids_.Tid(thread)};
+}
+
 void ChromeWriter::Host(uint32_t thread) {
   const Thread& t = trace_.threads[thread];
-  const uint32_t pid = t.process == kNone ? 0 : ids_.Pid(t.process);
   const std::string name = fmt::format("thread {} ({})", t.tid, Utf8(trace_.Text(t.name)));
-  std::vector<Place> places = {{pid, ids_.Tid(thread)}};
+  std::vector<Place> places = {PlaceOf(thread)};
   NameTrack(places.front(), name, t.tid);
   Lanes lanes(Lanes::Nesting::kNested);
   ForEachHostEvent(trace_, thread, [&](const HostEvent& event) {
@@ -328,8 +334,7 @@ void ChromeWriter::StartEndRanges() {
     const NvtxRange& range = trace_.ranges[i];
     if (range.is_push_pop) continue;
     progress_.Add();
-    const Thread& thread = trace_.threads[range.thread];
-    const Place place = {thread.process == kNone ? 0 : ids_.Pid(thread.process), ids_.Tid(range.thread)};
+    const Place place = PlaceOf(range.thread);
     for (const char phase : {'b', 'e'}) {
       Open(phase, "user_annotation", labels_.Of(range.name), place, phase == 'b' ? range.start_ns : range.end_ns);
       fmt::format_to(std::back_inserter(line_), ",\"id\":{}", EventArgs::ExternalId(i));
@@ -343,9 +348,7 @@ void ChromeWriter::Marks() {
   for (uint32_t i = 0; i < trace_.marks.size(); ++i) {
     const NvtxMark& mark = trace_.marks[i];
     progress_.Add();
-    const uint32_t process = mark.thread == kNone ? kNone : trace_.threads[mark.thread].process;
-    Open('i', "user_annotation", labels_.Of(mark.name),
-         {process == kNone ? 0 : ids_.Pid(process), mark.thread == kNone ? 0 : ids_.Tid(mark.thread)}, mark.time_ns);
+    Open('i', "user_annotation", labels_.Of(mark.name), PlaceOf(mark.thread), mark.time_ns);
     line_ += ",\"s\":\"t\"";
     Args([&](ArgSink& sink) { args_.OfMark(i, sink); });
     Close();

@@ -176,7 +176,9 @@ void PerfettoWriter::Call(uint32_t call, uint64_t track) {
 void PerfettoWriter::StartEndRanges() {
   std::map<uint32_t, std::vector<uint32_t>> by_process;
   for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
-    if (!trace_.ranges[i].is_push_pop) by_process[trace_.threads[trace_.ranges[i].thread].process].push_back(i);
+    const NvtxRange& range = trace_.ranges[i];
+    if (range.is_push_pop) continue;
+    by_process[range.thread == kNone ? kNone : trace_.threads[range.thread].process].push_back(i);
   }
   for (auto& [process, ranges] : by_process) {
     std::sort(ranges.begin(), ranges.end(), [&](uint32_t a, uint32_t b) {
