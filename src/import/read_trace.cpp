@@ -1,8 +1,5 @@
 #include "import/read_trace.h"
 
-#include <array>
-#include <fstream>
-
 #include "gprof/trace/file.h"
 #include "import/kineto.h"
 #include "import/nsight.h"
@@ -52,13 +49,6 @@ Trace ReadTrace(const std::string& path) {
   }
   // Damaged traces of ours, too; for what is none its reader has the words.
   return LoadTraceFromMemory(file.bytes(), path);
-}
-
-bool IsReadable(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, 64> head{};
-  file.read(head.data(), head.size());
-  return FormatOf({head.data(), static_cast<std::size_t>(file.gcount())}) != TraceFormat::kUnknown;
 }
 
 }  // namespace gprof

@@ -1,6 +1,7 @@
 // Reads a trace of any tool that gprof-cli knows.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,5 @@ TraceFormat FormatOf(std::string_view bytes);
 
 // As LoadTrace (gprof/trace.h), and takes captures of other tools as well: docs/import.md.
 Trace ReadTrace(const std::string& path);
-
-// Has ReadTrace a reader for this file? False for one that cannot be opened.
-bool IsReadable(const std::string& path);
 
 }  // namespace gprof

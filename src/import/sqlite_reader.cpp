@@ -112,11 +112,13 @@ bool SqliteReader::TryOpen(const std::string& options) {
 }
 
 void SqliteReader::Open() {
-  if (TryOpen("mode=ro")) return;
+  // Without a log or a journal beside it the file is all there is: no locks, and no files of SQLite's own.
+  const bool is_at_rest = !HasBytes(path_ + "-wal") && !HasBytes(path_ + "-journal");
+  if (TryOpen(is_at_rest ? "mode=ro&immutable=1" : "mode=ro")) return;
   const int code = sqlite3_errcode(db_);
   if (HasBytes(path_ + "-journal")) {
     throw Error(ExitCode::kUnreadable,
-                fmt::format("cannot read '{}': its export was interrupted (there is a {}-journal)", path_,
+                fmt::format("cannot read '{}': its export was interrupted, or still runs (there is a {}-journal)", path_,
                             std::filesystem::path(path_).filename().string()),
                 std::string(kExportAgain));
   }

@@ -28,6 +28,7 @@ std::optional<int64_t> DayOffset(const Trace& trace) {
 struct HostClock {
   std::string_view host;
   std::optional<int64_t> day_offset_ns;
+  bool is_foreign = false;  // its times count from the start of a session of another tool
   ClockShift shift;
 };
 
@@ -37,6 +38,7 @@ std::string_view HostOf(const Trace& trace) {
 
 bool IsSameClock(const HostClock& a, const HostClock& b) {
   if (a.host != b.host) return false;
+  if (a.is_foreign || b.is_foreign) return a.day_offset_ns && a.day_offset_ns == b.day_offset_ns;
   // Without clock records nothing says that the host was started anew.
   return !a.day_offset_ns || !b.day_offset_ns || std::abs(*a.day_offset_ns - *b.day_offset_ns) <= kSameClockNs;
 }
@@ -55,7 +57,7 @@ std::vector<ClockShift> ClockShifts(const std::vector<Trace>& traces) {
   std::vector<HostClock> clocks;
   std::vector<ClockShift> shifts;
   for (const Trace& trace : traces) {
-    HostClock clock{HostOf(trace), DayOffset(trace), {}};
+    HostClock clock{HostOf(trace), DayOffset(trace), !trace.recorder.empty(), {}};
     const HostClock* known = nullptr;
     for (const HostClock& c : clocks) {
       if (IsSameClock(c, clock)) known = &c;

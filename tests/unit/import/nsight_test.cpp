@@ -6,6 +6,7 @@
 
 #include "database.h"
 #include "gprof/error.h"
+#include "trace/merge.h"
 
 namespace gprof {
 namespace {
@@ -281,6 +282,16 @@ INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES (-1500, 
   EXPECT_EQ(t.ranges[0].DurationNs(), 1000);
   EXPECT_EQ(t.ops[1].start_ns, 1'000'001'700);
   EXPECT_TRUE(t.health.IsComplete());
+}
+
+// Two ranks of one host, each under an nsys of its own: sessions that began within a second do not share a clock.
+TEST(Nsight, SessionsAreBroughtToOneClockByTheTimeOfDay) {
+  std::vector<Trace> traces;
+  traces.push_back(Read(New()));
+  traces.push_back(Read(New("UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + 250000000;")));
+  const std::vector<ClockShift> shifts = ClockShifts(traces);
+  EXPECT_EQ(shifts[1].ns, 250'000'000);
+  EXPECT_TRUE(shifts[1].is_known);
 }
 
 TEST(Nsight, SaysWhatTheSourceLacks) {

@@ -5,7 +5,6 @@ usage: sums_test.py GPROF_CLI FOLDER   FOLDER: real captures (skipped with 77 wh
 
 import csv
 import io
-import json
 import pathlib
 import sqlite3
 import subprocess
@@ -14,7 +13,6 @@ import tempfile
 import unittest
 
 GPROF_CLI, SAMPLES = sys.argv[1], pathlib.Path(sys.argv[2])
-MADE = {}
 
 SCHEMA = """
 CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
@@ -86,15 +84,15 @@ def make_capture(path, seed, processes=2, calls=400):
     db.close()
 
 
-def gprof(*arguments):
-    result = subprocess.run([GPROF_CLI, *map(str, arguments)], capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        raise AssertionError(f"gprof-cli {arguments}: {result.returncode}: {result.stderr}")
-    return result.stdout
-
-
-def table(path, name):
-    return list(csv.DictReader(io.StringIO(gprof("report", path, "--format", "csv", "--table", name, "--full-names"))))
+def tables_of(path):
+    """Every table of the report, by name, as rows of text."""
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = ("report", path, "--only", "kernels,memcpy,api,nvtx", "--full-names", "--format", "csv", "-o", folder)
+        result = subprocess.run([GPROF_CLI, *map(str, arguments)], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise AssertionError(f"gprof-cli {arguments}: {result.returncode}: {result.stderr}")
+        return {file.stem: list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
+                for file in pathlib.Path(folder).glob("*.csv")}
 
 
 class Capture:
@@ -102,8 +100,8 @@ class Capture:
         self.path = path
         self.db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
         self.tables = {row[0] for row in self.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        report = json.loads(gprof("report", path, "--format", "json"))
-        self.metrics = {m["id"]: m["value"] for m in report["metrics"] if not m.get("scope")}
+        self.report = tables_of(path)
+        self.metrics = {m["id"]: float(m["value"]) for m in self.report["metrics"] if not m["scope"]}
 
     def one(self, name, sql, otherwise=0):
         if name not in self.tables:
@@ -146,13 +144,13 @@ class Sums(unittest.TestCase):
             FROM TABLE k JOIN StringIds s ON s.id = k.demangledName GROUP BY s.value""")
         sums = lambda rows: sorted(tuple(map(int, row[1:])) for row in rows)
         ours = [(r["name"], r["count"], r["total_ns"], r["min_ns"], r["max_ns"])
-                for r in table(capture.path, "kernels.kernels")]
+                for r in capture.report["kernels.kernels"]]
         self.assertEqual(sums(ours), sums(kernels), capture.path.name)
         calls = capture.rows("CUPTI_ACTIVITY_KIND_RUNTIME", """
             SELECT s.value, count(*), sum(r.end - r.start), min(r.end - r.start), max(r.end - r.start)
             FROM TABLE r JOIN StringIds s ON s.id = r.nameId GROUP BY s.value""")
         ours = [(r["name"], int(r["count"]), int(r["total_ns"]), int(r["min_ns"]), int(r["max_ns"]))
-                for r in table(capture.path, "api.api")]
+                for r in capture.report["api.api"]]
         self.assertEqual(sorted(ours), sorted(calls), capture.path.name)
 
     def check_ranges(self, capture):
@@ -160,7 +158,7 @@ class Sums(unittest.TestCase):
         count = capture.one("NVTX_EVENTS", "SELECT count(*) FROM TABLE WHERE eventType IN (59, 60, 70, 71)")
         self.assertEqual(capture.metrics.get("nvtx.ranges", 0), count, capture.path.name)
         if count:
-            self.assertEqual(sum(int(row["total_ns"]) for row in table(capture.path, "nvtx.nvtx")), total)
+            self.assertEqual(sum(int(row["total_ns"]) for row in capture.report["nvtx.nvtx"]), total)
 
     def test_made_captures(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -171,6 +169,23 @@ class Sums(unittest.TestCase):
                 self.check(capture)
                 self.check_tables(capture)
                 self.check_ranges(capture)
+
+    def test_every_reader_takes_a_capture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [str(pathlib.Path(folder) / name) for name in ("a.sqlite", "b.sqlite")]
+            for seed, path in enumerate(paths):
+                make_capture(path, seed, calls=60)
+            out = str(pathlib.Path(folder) / "out.json")
+            for code, arguments in (
+                    (0, ["info", paths[0]]), (0, ["report", *paths]), (0, ["diff", *paths]),
+                    (0, ["export", paths[0], "--format", "chrome", "-o", out]),
+                    (0, ["check", paths[0], "--fail-if", "memcpy.pageable_count>100000"]),
+                    (1, ["check", paths[0], "--fail-if", "memcpy.pageable_count>1"]),
+                    (4, ["check", paths[0], "--fail-if", "streams.created>100000"]),
+                    (4, ["check", paths[0], "--fail-if", "run.wall_ns>100000000000"]),
+                    (3, ["dump", paths[0]])):
+                result = subprocess.run([GPROF_CLI, *arguments], capture_output=True, text=True, check=False)
+                self.assertEqual(result.returncode, code, f"{arguments[0]}: {result.stdout}{result.stderr}")
 
     def test_real_captures(self):
         captures = sorted(SAMPLES.glob("*.sqlite"))
