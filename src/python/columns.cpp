@@ -13,15 +13,18 @@ namespace {
 
 // Columns of text: told apart from numbers where a table has no row, or no row with a value.
 constexpr std::string_view kTextColumns[] = {
-    "capture_mode",  "category_name", "command_line", "destination_memory", "direction",     "domain",
-    "end",           "entry_kind",    "function",     "host",               "key",           "level",
-    "lost_kind",     "managed_kind",  "mangled_name", "memory",             "message",       "name",
-    "node_type",     "nvtx_path",     "operation",    "overhead_kind",      "path",          "reason",
-    "schema",        "short_name",    "source_memory", "style",             "sync_kind",     "text",
-    "tracer_version", "uuid"};
+    "capture_mode", "category_name", "command_line",   "destination_memory", "direction", "domain",
+    "end",          "entry_kind",    "function",       "host",               "key",       "level",
+    "managed_kind", "mangled_name",  "memory",         "message",            "name",      "nvtx_path",
+    "operation",    "overhead_kind", "path",           "reason",             "schema",    "short_name",
+    "source_memory", "style",        "sync_kind",      "text",               "tracer_version", "uuid"};
 
-bool IsTruthName(std::string_view name) {
-  return name.starts_with("is_");
+ColumnType UsualType(const RecordTable& table, std::string_view name) {
+  if (name.starts_with("is_")) return ColumnType::kTruth;
+  // A number in other tables: the handle of a CUDA event.
+  const bool is_word = name == "event" && table.name == "nvtx_payload";
+  const bool is_text = std::find(std::begin(kTextColumns), std::end(kTextColumns), name) != std::end(kTextColumns);
+  return is_word || is_text ? ColumnType::kText : ColumnType::kInteger;
 }
 
 const char* FormatOf(ColumnType type) {
@@ -43,7 +46,7 @@ const char* FormatOf(ColumnType type) {
 class ColumnWriter : public RowWriter {
  public:
   explicit ColumnWriter(const RecordTable& table) {
-    for (const std::string_view name : table.columns) builders_.emplace_back(name);
+    for (const std::string_view name : table.columns) builders_.emplace_back(name, UsualType(table, name));
   }
   void Integer(int64_t value) override { Next().Integer(value); }
   void Unsigned(uint64_t value) override { Next().Unsigned(value); }
@@ -70,14 +73,6 @@ class ColumnWriter : public RowWriter {
 };
 
 }  // namespace
-
-ColumnBuilder::ColumnBuilder(std::string_view name) : name_(name) {
-  if (IsTruthName(name)) type_ = ColumnType::kTruth;
-  if (std::find(std::begin(kTextColumns), std::end(kTextColumns), name) != std::end(kTextColumns)) {
-    type_ = ColumnType::kText;
-    has_value_ = true;
-  }
-}
 
 void ColumnBuilder::Append(uint64_t bits, bool is_missing) {
   if (is_constant_ && count_ > 0 && (bits != bits_.front() || is_missing != (missing_count_ > 0))) {
@@ -154,9 +149,13 @@ void ColumnBuilder::Truth(bool value) {
 }
 
 uint64_t ColumnBuilder::CodeOf(std::string_view text) {
-  const auto [found, is_new] = codes_.try_emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
-  if (is_new) texts_.emplace_back(text);
-  return found->second;
+  if (last_code_ < texts_.size() && texts_[last_code_] == text) return last_code_;
+  auto found = codes_.find(text);
+  if (found == codes_.end()) {
+    found = codes_.emplace(std::string(text), static_cast<uint32_t>(texts_.size())).first;
+    texts_.emplace_back(text);
+  }
+  return last_code_ = found->second;
 }
 
 void ColumnBuilder::Text(std::string_view value) {
@@ -186,10 +185,7 @@ FinishedColumn ColumnBuilder::Finish() {
   column.type = type_;
   column.format = FormatOf(type_);
   column.is_constant = is_constant_ && count_ > 0;
-  if (missing_count_ > 0) {
-    column.missing = is_constant_ ? std::vector<unsigned char>{1} : std::move(missing_);
-    if (!is_constant_) missing_ = column.missing;
-  }
+  if (missing_count_ > 0) column.missing = is_constant_ ? std::vector<unsigned char>{1} : missing_;
   // What stands where there is no value: -1, or NaN, or no text. Whoever has to know asks for what is missing.
   if (type_ == ColumnType::kInteger) {
     column.items = Items<int64_t>([](uint64_t bits, bool is_missing) { return is_missing ? -1 : static_cast<int64_t>(bits); });

@@ -1,8 +1,9 @@
 // The tables of src/export as columns that NumPy can look at.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,7 +28,8 @@ struct FinishedColumn {
 // Takes the values of one column. Most columns of most traces hold one value, which is kept once.
 class ColumnBuilder {
  public:
-  explicit ColumnBuilder(std::string_view name);
+  // `type`: what the column is unless its values say otherwise.
+  ColumnBuilder(std::string_view name, ColumnType type) : name_(name), type_(type) {}
 
   void Integer(int64_t value);
   void Unsigned(uint64_t value);
@@ -38,6 +40,11 @@ class ColumnBuilder {
   FinishedColumn Finish();
 
  private:
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
   void Append(uint64_t bits, bool is_missing);
   void Become(ColumnType type);
   uint64_t CodeOf(std::string_view text);
@@ -49,10 +56,11 @@ class ColumnBuilder {
   std::string name_;
   std::vector<uint64_t> bits_;       // a single one as long as all are alike
   std::vector<unsigned char> missing_;
-  std::unordered_map<std::string, uint32_t> codes_;
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> codes_;
   std::vector<std::string> texts_;
   uint64_t count_ = 0, missing_count_ = 0;
-  ColumnType type_ = ColumnType::kInteger;
+  uint32_t last_code_ = 0;           // neighbours are often alike
+  ColumnType type_;
   bool is_constant_ = true;
   bool has_value_ = false;           // one that says of which type the column is
 };

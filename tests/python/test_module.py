@@ -87,9 +87,20 @@ class Tables(Folder):
                     column = trace[kind][name]
                     form = "text" if isinstance(column, gprof_cli.Texts) else column.dtype.str
                     types.setdefault((kind, name), set()).add(form)
-        # A payload is whatever the program gave it; a 0 of a graph or a pool is not there at all.
-        several = {key: forms for key, forms in types.items() if len(forms) > 1 and key[1] not in ("payload", "event")}
+        # A payload is whatever the program gave it.
+        several = {key: forms for key, forms in types.items() if len(forms) > 1 and key[1] != "payload"}
         self.assertEqual(several, {})
+
+    def test_texts_are_no_numbers(self):
+        texts = {}
+        for path in TRACES:
+            trace = gprof_cli.read(path)
+            for kind in gprof_cli.KINDS:
+                for name in trace[kind].columns:
+                    if isinstance(trace[kind][name], gprof_cli.Texts):
+                        texts.setdefault((kind, name), set()).update(trace[kind][name].categories)
+        numbers = [key for key, found in texts.items() if found and all(text.isdigit() for text in found)]
+        self.assertEqual(numbers, [])
 
     def test_a_foreign_capture_reads_alike(self):
         out = self.folder / "run.sqlite"

@@ -88,9 +88,11 @@ class Table:
         self._missing = {}
 
     def _fill(self):
-        if self._load is None:
+        load = self._load
+        if load is None:
             return
-        self._rows, columns = self._load()
+        # Two threads may both do this, and store the same.
+        self._rows, columns = load()
         for name, (form, items, missing, texts, is_constant) in columns.items():
             values = view(items, form, self._rows, is_constant)
             self._data[name] = values if texts is None else Texts(values, texts)
