@@ -55,7 +55,7 @@ QUERIES = {
         ("NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL|CUPTI_ACTIVITY_KIND_MEMCPY"),
         f"""SELECT name AS "Range", SUM(span) AS "Total Proj Time (ns)", COUNT(*) AS "Range Instances",
                    SUM(ops) AS "Total GPU Ops"
-            FROM (SELECT n.name, MAX(o.end) - MIN(o.start) AS span, COUNT(*) AS ops
+            FROM (SELECT n.name, MAX(o.end) - MIN(o.start) AS span, COUNT(DISTINCT r.start) AS ops
                   FROM (SELECT *, ROW_NUMBER() OVER () AS number FROM ({NVTX})) n
                   JOIN CUPTI_ACTIVITY_KIND_RUNTIME r
                     ON r.globalTid = n.globalTid AND r.start >= n.start AND r.end <= n.end
@@ -68,9 +68,9 @@ QUERIES = {
             GROUP BY name"""),
     "cuda_memcpy_async": (
         ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_MEMCPY"),
-        f"""SELECT m.end - m.start AS "Duration (ns)", m.start AS "Start (ns)", value AS "API Name"
+        """SELECT m.end - m.start AS "Duration (ns)", m.start AS "Start (ns)", value AS "API Name"
             FROM CUPTI_ACTIVITY_KIND_MEMCPY m
-            JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = m.correlationId AND r.globalTid & {PROCESS} = m.globalPid
+            JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = m.correlationId
             JOIN StringIds s ON s.id = r.nameId
             JOIN ENUM_CUDA_MEM_KIND src ON src.id = m.srcKind JOIN ENUM_CUDA_MEM_KIND dst ON dst.id = m.dstKind
             WHERE value LIKE 'cudaMemcpy%Async%' AND 'Pageable' IN (src.label, dst.label)"""),

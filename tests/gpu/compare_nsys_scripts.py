@@ -80,7 +80,10 @@ class OurTrace:
         return dict(found)
 
     def projections(self):
-        """{domain:name: (instances, ns, operations)}: from the first start to the last end of what was launched within."""
+        """{domain:name: (instances, ns, launches)}: from the first start to the last end of what was launched within.
+
+        nsys counts the work of one call once: the nodes of a graph, the two halves of a copy between devices.
+        """
         calls = collections.defaultdict(list)
         for kind in ("kernel", "memcpy", "memset", "graph_launch"):
             for op in self.records(kind):
@@ -95,7 +98,7 @@ class OurTrace:
             if within and row["tid"] == row["end_tid"]:
                 span_ns = max(op[2] for op in within) - min(op[1] for op in within)
                 key = f"{row['domain']}:{row['name']}"
-                found[key] = tuple(a + b for a, b in zip(found[key], (1, span_ns, len(within))))
+                found[key] = tuple(a + b for a, b in zip(found[key], (1, span_ns, len({op[0] for op in within}))))
         return dict(found)
 
 
@@ -183,8 +186,11 @@ def listed(ours, rows):
 
 
 def async_copies(trace, rows):
-    return listed([int(copy["duration_ns"]) for copy in trace.records("memcpy")
-                   if copy["is_pageable"] == "1" and re.match(r"cudaMemcpy.*Async", copy["function"])], rows)
+    """The rule takes any call with the number of the copy, whatever its process: with several, it lists copies twice."""
+    calls = collections.Counter(call["correlation"] for call in trace.records("api")
+                                if re.match(r"cudaMemcpy.*Async", call["function"]))
+    return listed([int(copy["duration_ns"]) for copy in trace.records("memcpy") if copy["is_pageable"] == "1"
+                   for _ in range(calls[copy["correlation"]])], rows)
 
 
 def waits(trace, rows):
