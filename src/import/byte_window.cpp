@@ -17,7 +17,7 @@ constexpr std::size_t kMiB = 1 << 20;
 constexpr std::size_t kStepBytes = 4 * kMiB;
 constexpr std::size_t kMaxValueBytes = 256 * kMiB;
 // Traces pack 10 to 40 times; what packs so much better is no trace.
-constexpr uint64_t kSuspiciousBytes = 512 * uint64_t{kMiB}, kMaxRatio = 300;
+constexpr uint64_t kSuspiciousBytes = 256 * uint64_t{kMiB}, kMaxRatio = 300;
 constexpr std::size_t kMaxInputBytes = 1 << 30;  // zlib counts in 32 bits
 constexpr std::string_view kGzipMagic = "\x1F\x8B"sv;
 

@@ -9,7 +9,7 @@ namespace gprof {
 namespace {
 
 constexpr int kNsDigits = 3;  // times are microseconds
-constexpr int64_t kHourNs = int64_t{3600} * 1'000'000'000, kDayNs = 24 * kHourNs;
+constexpr int64_t kSecondNs = 1'000'000'000, kHourNs = 3600 * kSecondNs, kDayNs = 24 * kHourNs;
 constexpr int64_t kMostNs = int64_t{1} << 59;
 // Above it times count from 1970, which is more than a trace takes.
 constexpr int64_t kCalendarNs = int64_t{1} << 57;
@@ -57,7 +57,7 @@ bool KinetoImport::TakeTime(const JsonValue& value, int64_t* source_ns) {
 // near 0 move up by an hour, so that none of them is 0 or before it.
 bool KinetoImport::ToTrace(int64_t source_ns, uint64_t* time_ns) {
   if (origin_ns_ == kNoOrigin) {
-    origin_ns_ = source_ns >= kCalendarNs ? FloorTo(source_ns, kDayNs) - kDayNs : source_ns < kHourNs ? -kHourNs : 0;
+    origin_ns_ = source_ns >= kCalendarNs ? FloorTo(source_ns, kDayNs) - kDayNs : source_ns < kSecondNs ? -kHourNs : 0;
   }
   int64_t shifted = 0;
   if (__builtin_sub_overflow(source_ns, origin_ns_, &shifted) || shifted < 1 || shifted > kMostNs) {

@@ -6,7 +6,7 @@ namespace gprof {
 namespace {
 
 struct Rule {
-  std::string_view prefix;  // of the name without "cuda" or "cu"; the longest that fits decides
+  std::string_view prefix;  // of the name without "cuda", "cu" or "hip"; the longest that fits decides
   ApiClass api_class;
 };
 
@@ -14,6 +14,9 @@ struct Rule {
 constexpr Rule kRules[] = {
     {"Launch", ApiClass::kLaunch},
     {"LaunchHostFunc", ApiClass::kStream},
+    {"ModuleLaunch", ApiClass::kLaunch},  // hipModuleLaunchKernel
+    {"ExtLaunch", ApiClass::kLaunch},     // hipExtLaunchKernel
+    {"ExtModuleLaunch", ApiClass::kLaunch},
     {"GraphLaunch", ApiClass::kGraphLaunch},
 
     {"Memcpy", ApiClass::kCopy},
@@ -124,7 +127,8 @@ std::string_view WithoutVersion(std::string_view function) {
 
 ApiClass ClassifyApi(std::string_view function) {
   std::string_view name = WithoutVersion(function);
-  if (!TakePrefix(&name, "cuda") && !TakePrefix(&name, "cu")) return ApiClass::kOther;
+  // AMD's functions have the names of CUDA's.
+  if (!TakePrefix(&name, "cuda") && !TakePrefix(&name, "cu") && !TakePrefix(&name, "hip")) return ApiClass::kOther;
   const Rule* best = nullptr;
   for (const Rule& rule : kRules) {
     const bool fits = name.substr(0, rule.prefix.size()) == rule.prefix;

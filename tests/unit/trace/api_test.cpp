@@ -17,6 +17,10 @@ TEST(ApiClass, GoesByTheName) {
   expect(ApiClass::kLaunch, {"cudaLaunchKernel", "cudaLaunchKernel_v7000", "cudaLaunchKernel_ptsz_v7000",
                              "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuLaunchKernelEx", "cudaLaunchKernelExC_v11060",
                              "cudaLaunchCooperativeKernel_v9000", "cuLaunchGridAsync", "cuLaunchCooperativeKernel"});
+  expect(ApiClass::kLaunch, {"hipLaunchKernel", "hipModuleLaunchKernel", "hipExtModuleLaunchKernel",
+                             "hipExtLaunchKernel"});
+  expect(ApiClass::kCopy, {"hipMemcpyAsync", "hipMemcpyWithStream"});
+  expect(ApiClass::kSync, {"hipDeviceSynchronize", "hipStreamSynchronize"});
   expect(ApiClass::kGraphLaunch, {"cudaGraphLaunch_v10000", "cudaGraphLaunch_ptsz_v10000", "cuGraphLaunch"});
   expect(ApiClass::kCopy, {"cudaMemcpy_v3020", "cudaMemcpyAsync_v3020", "cudaMemcpyPeerAsync_v4000", "cuMemcpyHtoD_v2",
                            "cuMemcpyHtoDAsync_v2_ptsz", "cudaMemcpy2DToArray_v3020", "cudaMemcpyToSymbol_ptds_v7000",
