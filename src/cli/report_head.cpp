@@ -45,7 +45,10 @@ std::string Machine(const Trace& trace) {
   if (hosts.size() > 1) parts.front() += " and " + CountOf(static_cast<int64_t>(hosts.size()) - 1, "more host");
   std::map<std::string, unsigned> names;
   for (const Device& device : trace.devices) ++names[std::string(trace.Text(device.name))];
-  for (const auto& [name, count] : names) parts.push_back(count > 1 ? fmt::format("{} x {}", count, name) : name);
+  for (const auto& [name, count] : names) {
+    const std::string what = name.empty() ? "GPU" : name;  // of a source that does not describe them
+    parts.push_back(count > 1 ? fmt::format("{} x {}", count, what) : what);
+  }
   AddVersions(trace, &parts);
   std::string text;
   for (const std::string& part : parts) {

@@ -27,7 +27,8 @@ std::string ClocksOf(const Device& device) {
 void AddDevices(const Trace& trace, Fingerprint* out) {
   for (std::size_t i = 0; i < trace.devices.size(); ++i) {
     if (!trace.ops.empty() && !HasWork(trace, i)) continue;
-    out->gpus.emplace_back(trace.Text(trace.devices[i].name));
+    const std::string_view name = trace.Text(trace.devices[i].name);
+    out->gpus.emplace_back(name.empty() ? "unknown GPU" : name);
     if (out->clocks.empty()) out->clocks = ClocksOf(trace.devices[i]);
   }
 }
