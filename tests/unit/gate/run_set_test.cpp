@@ -210,7 +210,7 @@ TEST_F(RunSets, BadInputIsNamed) {
   EXPECT_THAT(message, HasSubstr("there is no run to judge: the folder"));
   EXPECT_EQ(CodeOf({Trace("normalise_v1"), Trace("normalise_v1")}, &message), ExitCode::kUsage);
   EXPECT_THAT(message, HasSubstr("named twice"));
-  EXPECT_EQ(CodeOf({Write("x.json", "{\"traceEvents\": []}")}, &message), ExitCode::kUnreadable);
+  EXPECT_EQ(CodeOf({Write("x.json", "{\"results\": []}")}, &message), ExitCode::kUnreadable);
   EXPECT_EQ(CodeOf({Write("b.json", "// a budget\n{\"schema\": \"gprof.budget/1\"}")}, &message), ExitCode::kUsage);
   EXPECT_THAT(message, HasSubstr("of the kind gprof.budget/1"));
   EXPECT_EQ(CodeOf({Write("n.json", "{\"schema\": \"gprof.baseline/2\"}")}, &message), ExitCode::kUnreadable);
