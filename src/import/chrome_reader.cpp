@@ -8,14 +8,14 @@ namespace {
 bool IsBlank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 // "id2" is an object that says whose the id is.
-JsonValue InnerId(const JsonValue& id2) {
-  JsonValue id;
-  if (id2.kind != JsonValue::Kind::kObject) return id;
-  JsonScanner(id2.text).ReadObject([&](std::string_view, const JsonValue& value) { id = value; });
+JsonPiece InnerId(const JsonPiece& id2) {
+  JsonPiece id;
+  if (id2.kind != JsonPiece::Kind::kObject) return id;
+  JsonScanner(id2.text).ReadObject([&](std::string_view, const JsonPiece& value) { id = value; });
   return id;
 }
 
-void SetMember(std::string_view key, const JsonValue& value, ChromeEvent* event) {
+void SetMember(std::string_view key, const JsonPiece& value, ChromeEvent* event) {
   if (key == "name") {
     event->name = value;
   } else if (key == "ts") {
@@ -82,7 +82,7 @@ bool ChromeReader::ReadMember() {
     if (window_.bytes().empty()) return is_cut_ = true, false;
     if (window_.bytes().front() == '}') return false;
     JsonScanner scanner(window_.bytes());
-    JsonValue key;
+    JsonPiece key;
     const bool has_key = scanner.Peek() == '"' && scanner.ReadValue(&key) && scanner.Take(':');
     if (has_key && key.text == "traceEvents" && scanner.Peek() == '[') {
       window_.Consume(scanner.position());
@@ -90,7 +90,7 @@ bool ChromeReader::ReadMember() {
       ReadEvents(true);
       return !is_cut_;
     }
-    JsonValue value;
+    JsonPiece value;
     if (has_key && scanner.ReadValue(&value)) {
       sink_.OnMember(key.text, value);
       window_.Consume(scanner.position());
@@ -143,7 +143,7 @@ ChromeReader::Next ChromeReader::ReadWindow(bool needs_end) {
 
 bool ChromeReader::ReadEvent(JsonScanner* scanner) {
   ChromeEvent event;
-  const bool is_good = scanner->ReadObject([&](std::string_view key, const JsonValue& value) {
+  const bool is_good = scanner->ReadObject([&](std::string_view key, const JsonPiece& value) {
     SetMember(key, value, &event);
   });
   if (!is_good) return false;

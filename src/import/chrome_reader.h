@@ -11,7 +11,7 @@ namespace gprof {
 
 // An event as it is written: whatever a key lacks or has of another type is the reader's to judge.
 struct ChromeEvent {
-  JsonValue category, name, pid, tid, time, duration, id, scope, args;
+  JsonPiece category, name, pid, tid, time, duration, id, scope, args;
   char phase = 0;  // 'X', 'B', 'M', …
 };
 
@@ -23,7 +23,7 @@ class ChromeReader {
     virtual ~Sink() = default;
     virtual void OnEvent(const ChromeEvent& event) = 0;
     // Another member of the object.
-    virtual void OnMember(std::string_view key, const JsonValue& value) = 0;
+    virtual void OnMember(std::string_view key, const JsonPiece& value) = 0;
   };
 
   ChromeReader(ByteWindow* window, Sink* sink) : window_(*window), sink_(*sink) {}

@@ -88,7 +88,8 @@ std::size_t AppendUnicode(std::string_view text, std::string* out) {
   if (is_high && text.substr(4, 2) == "\\u") {
     const int32_t second = HexNumber(text.substr(6));
     if (second >= 0xDC00 && second < 0xE000) {
-      AppendUtf8(0x10000u + (static_cast<uint32_t>(first - 0xD800) << 10) + static_cast<uint32_t>(second - 0xDC00), out);
+      const auto high = static_cast<uint32_t>(first - 0xD800), low = static_cast<uint32_t>(second - 0xDC00);
+      AppendUtf8(0x10000u + (high << 10) + low, out);
       return 10;
     }
   }
@@ -98,7 +99,7 @@ std::size_t AppendUnicode(std::string_view text, std::string* out) {
 
 }  // namespace
 
-std::string_view Unescaped(const JsonValue& value, std::string* buffer) {
+std::string_view Unescaped(const JsonPiece& value, std::string* buffer) {
   if (!value.has_escapes) return value.text;
   constexpr std::string_view kEscapes = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
   const std::string_view text = value.text;
@@ -121,9 +122,9 @@ std::string_view Unescaped(const JsonValue& value, std::string* buffer) {
   return *buffer;
 }
 
-bool JsonScanner::ReadString(JsonValue* value) {
+bool JsonScanner::ReadString(JsonPiece* value) {
   const char* const first = at_ + 1;
-  value->kind = JsonValue::Kind::kString;
+  value->kind = JsonPiece::Kind::kString;
   value->has_escapes = false;
   for (const char* at = FindQuote(first, end_); at < end_; at = FindQuote(at, end_)) {
     if (*at == '"') {
@@ -139,7 +140,7 @@ bool JsonScanner::ReadString(JsonValue* value) {
   return Fail();
 }
 
-bool JsonScanner::ReadWord(JsonValue* value) {
+bool JsonScanner::ReadWord(JsonPiece* value) {
   const char* const first = at_;
   while (at_ < end_ && ClassOf(*at_) == kWord) ++at_;
   value->text = {first, static_cast<std::size_t>(at_ - first)};
@@ -147,15 +148,15 @@ bool JsonScanner::ReadWord(JsonValue* value) {
   if (at_ == first || at_ == end_) return Fail();
   const char c = *first;
   if ((c >= '0' && c <= '9') || ((c == '-' || c == '+' || c == '.') && value->text.size() > 1)) {
-    value->kind = JsonValue::Kind::kNumber;
+    value->kind = JsonPiece::Kind::kNumber;
   } else if (value->text == "true") {
-    value->kind = JsonValue::Kind::kTrue;
+    value->kind = JsonPiece::Kind::kTrue;
   } else if (value->text == "false") {
-    value->kind = JsonValue::Kind::kFalse;
+    value->kind = JsonPiece::Kind::kFalse;
   } else if (value->text == "null") {
-    value->kind = JsonValue::Kind::kNull;
+    value->kind = JsonPiece::Kind::kNull;
   } else if (IsNotFinite(value->text)) {
-    value->kind = JsonValue::Kind::kNumber;
+    value->kind = JsonPiece::Kind::kNumber;
   } else {
     status_ = Status::kBad;
     return false;
@@ -166,7 +167,7 @@ bool JsonScanner::ReadWord(JsonValue* value) {
 bool JsonScanner::SkipContainer() {
   std::array<bool, kMaxDepth> is_object;
   std::size_t depth = 0;
-  JsonValue string;
+  JsonPiece string;
   while (at_ < end_) {
     const char c = *at_;
     if (ClassOf(c) != kStructure) {
@@ -186,14 +187,14 @@ bool JsonScanner::SkipContainer() {
   return Fail();
 }
 
-bool JsonScanner::ReadValue(JsonValue* value) {
+bool JsonScanner::ReadValue(JsonPiece* value) {
   switch (const char c = Peek()) {
     case '"':
       return ReadString(value);
     case '{':
     case '[': {
       const char* const first = at_;
-      value->kind = c == '{' ? JsonValue::Kind::kObject : JsonValue::Kind::kArray;
+      value->kind = c == '{' ? JsonPiece::Kind::kObject : JsonPiece::Kind::kArray;
       value->has_escapes = false;
       if (!SkipContainer()) return false;
       value->text = {first, static_cast<std::size_t>(at_ - first)};

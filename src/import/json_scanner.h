@@ -11,7 +11,8 @@
 
 namespace gprof {
 
-struct JsonValue {
+// A value, as a piece of the text.
+struct JsonPiece {
   enum class Kind : uint8_t { kMissing, kString, kNumber, kObject, kArray, kTrue, kFalse, kNull };
   std::string_view text;  // strings: what is between the quotes, as it is written; else all of it
   Kind kind = Kind::kMissing;
@@ -23,7 +24,7 @@ struct JsonValue {
 };
 
 // The string without its escapes; `buffer` holds it where there are any.
-std::string_view Unescaped(const JsonValue& value, std::string* buffer);
+std::string_view Unescaped(const JsonPiece& value, std::string* buffer);
 
 class JsonScanner {
  public:
@@ -57,7 +58,7 @@ class JsonScanner {
   }
 
   // False: see status(). Containers are taken as a whole.
-  bool ReadValue(JsonValue* value);
+  bool ReadValue(JsonPiece* value);
   // Calls f(key, value) for every member of the object that comes next.
   template <class F>
   bool ReadObject(F&& f);
@@ -70,10 +71,10 @@ class JsonScanner {
     status_ = at_ >= end_ ? Status::kCut : Status::kBad;
     return false;
   }
-  bool ReadString(JsonValue* value);
-  bool ReadWord(JsonValue* value);
+  bool ReadString(JsonPiece* value);
+  bool ReadWord(JsonPiece* value);
   bool SkipContainer();
-  bool ReadKey(JsonValue* key) { return (Peek() == '"' && ReadString(key) && Take(':')) || Fail(); }
+  bool ReadKey(JsonPiece* key) { return (Peek() == '"' && ReadString(key) && Take(':')) || Fail(); }
 
   const char* begin_;
   const char* at_;
@@ -85,7 +86,7 @@ template <class F>
 bool JsonScanner::ReadObject(F&& f) {
   if (!Take('{')) return Fail();
   while (!Take('}')) {
-    JsonValue key, value;
+    JsonPiece key, value;
     if (!ReadKey(&key) || !ReadValue(&value)) return false;
     f(key.text, value);
     if (!Take(',') && Peek() != '}') return Fail();
@@ -97,7 +98,7 @@ template <class F>
 bool JsonScanner::ReadArray(F&& f) {
   if (!Take('[')) return Fail();
   while (!Take(']')) {
-    JsonValue value;
+    JsonPiece value;
     if (!ReadValue(&value)) return false;
     f(value);
     if (!Take(',') && Peek() != ']') return Fail();

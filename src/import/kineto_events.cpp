@@ -40,20 +40,20 @@ constexpr std::pair<std::string_view, KinetoCategory> kCategories[] = {
     {"Overhead", KinetoCategory::kOverhead},
 };
 
-void Set(const JsonValue& value, int64_t* field) {
+void Set(const JsonPiece& value, int64_t* field) {
   if (!value.IsNumber()) return;
   if (const auto number = ReadDecimal(value.text); number && *number >= 0) *field = *number;
 }
 
-void SetBits(const JsonValue& value, uint64_t* field) {
+void SetBits(const JsonPiece& value, uint64_t* field) {
   if (!value.IsNumber()) return;
   if (const auto bits = ReadBits(value.text)) *field = *bits;
 }
 
-void SetDim(const JsonValue& value, std::array<uint32_t, 3>* dim) {
-  if (value.kind != JsonValue::Kind::kArray) return;
+void SetDim(const JsonPiece& value, std::array<uint32_t, 3>* dim) {
+  if (value.kind != JsonPiece::Kind::kArray) return;
   std::size_t at = 0;
-  JsonScanner(value.text).ReadArray([&](const JsonValue& element) {
+  JsonScanner(value.text).ReadArray([&](const JsonPiece& element) {
     int64_t size = 0;
     Set(element, &size);
     if (at < dim->size() && size <= std::numeric_limits<uint32_t>::max()) (*dim)[at] = static_cast<uint32_t>(size);
@@ -61,39 +61,39 @@ void SetDim(const JsonValue& value, std::array<uint32_t, 3>* dim) {
   });
 }
 
-using Setter = void (*)(const JsonValue&, KinetoArgs*);
+using Setter = void (*)(const JsonPiece&, KinetoArgs*);
 struct Argument {
   std::string_view key;
   Setter set;
 };
 
 constexpr Argument kArguments[] = {
-    {"device", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->device); }},
-    {"context", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->context); }},
-    {"stream", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->stream); }},
-    {"correlation", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->correlation); }},
-    {"bytes", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->bytes); }},
-    {"registers per thread", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->registers); }},
-    {"shared memory", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->shared_bytes); }},
-    {"grid", [](const JsonValue& v, KinetoArgs* a) { SetDim(v, &a->grid); }},
-    {"block", [](const JsonValue& v, KinetoArgs* a) { SetDim(v, &a->block); }},
-    {"cluster", [](const JsonValue& v, KinetoArgs* a) { SetDim(v, &a->cluster); }},
-    {"kind", [](const JsonValue& v, KinetoArgs* a) { if (v.IsText()) a->copy_kind = v.text; }},
-    {"graph id", [](const JsonValue& v, KinetoArgs* a) { SetBits(v, &a->graph); }},
-    {"graph node id", [](const JsonValue& v, KinetoArgs* a) { SetBits(v, &a->graph_node); }},
-    {"fromDevice", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->from_device); }},
-    {"inDevice", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->device); }},
-    {"toDevice", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->to_device); }},
-    {"inContext", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->context); }},
-    {"peer device", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->peer_device); }},
+    {"device", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->device); }},
+    {"context", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->context); }},
+    {"stream", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->stream); }},
+    {"correlation", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->correlation); }},
+    {"bytes", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->bytes); }},
+    {"registers per thread", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->registers); }},
+    {"shared memory", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->shared_bytes); }},
+    {"grid", [](const JsonPiece& v, KinetoArgs* a) { SetDim(v, &a->grid); }},
+    {"block", [](const JsonPiece& v, KinetoArgs* a) { SetDim(v, &a->block); }},
+    {"cluster", [](const JsonPiece& v, KinetoArgs* a) { SetDim(v, &a->cluster); }},
+    {"kind", [](const JsonPiece& v, KinetoArgs* a) { if (v.IsText()) a->copy_kind = v.text; }},
+    {"graph id", [](const JsonPiece& v, KinetoArgs* a) { SetBits(v, &a->graph); }},
+    {"graph node id", [](const JsonPiece& v, KinetoArgs* a) { SetBits(v, &a->graph_node); }},
+    {"fromDevice", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->from_device); }},
+    {"inDevice", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->device); }},
+    {"toDevice", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->to_device); }},
+    {"inContext", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->context); }},
+    {"peer device", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->peer_device); }},
     {"asynchronous",
-     [](const JsonValue& v, KinetoArgs* a) { a->is_async = v.kind == JsonValue::Kind::kTrue ? 1 : 0; }},
+     [](const JsonPiece& v, KinetoArgs* a) { a->is_async = v.kind == JsonPiece::Kind::kTrue ? 1 : 0; }},
     {"result",
-     [](const JsonValue& v, KinetoArgs* a) { if (const auto n = ReadDecimal(v.text)) a->result = *n; }},
-    {"cuda_sync_kind", [](const JsonValue& v, KinetoArgs* a) { if (v.IsText()) a->sync_kind = v.text; }},
-    {"wait_on_cuda_event_id", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->event); }},
-    {"wait_on_stream", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->waited_stream); }},
-    {"wait_on_cuda_event_record_corr_id", [](const JsonValue& v, KinetoArgs* a) { Set(v, &a->record_correlation); }},
+     [](const JsonPiece& v, KinetoArgs* a) { if (const auto n = ReadDecimal(v.text)) a->result = *n; }},
+    {"cuda_sync_kind", [](const JsonPiece& v, KinetoArgs* a) { if (v.IsText()) a->sync_kind = v.text; }},
+    {"wait_on_cuda_event_id", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->event); }},
+    {"wait_on_stream", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->waited_stream); }},
+    {"wait_on_cuda_event_record_corr_id", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->record_correlation); }},
 };
 
 constexpr std::pair<std::string_view, CopyKind> kCopyKinds[] = {
@@ -144,10 +144,10 @@ bool IsGpuWork(KinetoCategory category) {
          category == KinetoCategory::kMemset || category == KinetoCategory::kGraph;
 }
 
-KinetoArgs ReadKinetoArgs(const JsonValue& args) {
+KinetoArgs ReadKinetoArgs(const JsonPiece& args) {
   KinetoArgs read;
-  if (args.kind != JsonValue::Kind::kObject) return read;
-  JsonScanner(args.text).ReadObject([&](std::string_view key, const JsonValue& value) {
+  if (args.kind != JsonPiece::Kind::kObject) return read;
+  JsonScanner(args.text).ReadObject([&](std::string_view key, const JsonPiece& value) {
     const auto at = std::find_if(std::begin(kArguments), std::end(kArguments),
                                  [&](const Argument& argument) { return argument.key == key; });
     if (at != std::end(kArguments)) at->set(value, &read);

@@ -41,7 +41,7 @@ struct KinetoArgs {
 };
 
 // `args` may be anything.
-KinetoArgs ReadKinetoArgs(const JsonValue& args);
+KinetoArgs ReadKinetoArgs(const JsonPiece& args);
 
 struct CopyEnds {
   trace::CopyKind kind = trace::CopyKind::kUnknown;

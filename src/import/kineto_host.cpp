@@ -109,19 +109,20 @@ void KinetoImport::DomainOf(uint32_t text, ClosedRange* range) {
   builder_.Add(trace::NvtxDomainRecord{text, builder_.Name(text)});
 }
 
-void KinetoImport::ReadNvtxArgs(const JsonValue& args, ClosedRange* range) {
+void KinetoImport::ReadNvtxArgs(const JsonPiece& args, ClosedRange* range) {
   uint32_t domain = 0;
-  JsonScanner(args.text).ReadObject([&](std::string_view key, const JsonValue& value) {
+  JsonScanner(args.text).ReadObject([&](std::string_view key, const JsonPiece& value) {
     if (key == "domain") domain = TextOf(value);
     if (key == "color") range->color = ColorOf(value.text);
-    if (key != "payload" || value.kind != JsonValue::Kind::kNumber) return;
+    if (key != "payload" || value.kind != JsonPiece::Kind::kNumber) return;
     if (value.text.find_first_of(".eEnN") != std::string_view::npos) {
       double number = 0;
       std::from_chars(value.text.data(), value.text.data() + value.text.size(), number);
       range->payload_type = trace::PayloadType::kDouble;
       range->payload = std::bit_cast<uint64_t>(number);
     } else if (const auto bits = ReadBits(value.text)) {
-      range->payload_type = value.text.starts_with('-') ? trace::PayloadType::kSigned64 : trace::PayloadType::kUnsigned64;
+      const bool is_signed = value.text.starts_with('-');
+      range->payload_type = is_signed ? trace::PayloadType::kSigned64 : trace::PayloadType::kUnsigned64;
       range->payload = *bits;
     }
   });

@@ -22,7 +22,7 @@ KinetoImport::KinetoImport(const std::string& path) : builder_(path, {}) {}
 
 // ---- texts, tracks and times ----
 
-uint32_t KinetoImport::TextOf(const JsonValue& value) {
+uint32_t KinetoImport::TextOf(const JsonPiece& value) {
   return value.IsText() ? builder_.Text(Unescaped(value, &buffer_)) : 0;
 }
 
@@ -43,7 +43,7 @@ uint32_t KinetoImport::TrackOf(const ChromeEvent& event) {
   return last_track_ = at->second;
 }
 
-bool KinetoImport::TakeTime(const JsonValue& value, int64_t* source_ns) {
+bool KinetoImport::TakeTime(const JsonPiece& value, int64_t* source_ns) {
   const auto time_ns = value.IsNumber() ? ReadDecimal(value.text, kNsDigits) : std::nullopt;
   if (!time_ns) {
     ++bad_times_;
@@ -57,7 +57,9 @@ bool KinetoImport::TakeTime(const JsonValue& value, int64_t* source_ns) {
 // near 0 move up by an hour, so that none of them is 0 or before it.
 bool KinetoImport::ToTrace(int64_t source_ns, uint64_t* time_ns) {
   if (origin_ns_ == kNoOrigin) {
-    origin_ns_ = source_ns >= kCalendarNs ? FloorTo(source_ns, kDayNs) - kDayNs : source_ns < kSecondNs ? -kHourNs : 0;
+    origin_ns_ = source_ns >= kCalendarNs ? FloorTo(source_ns, kDayNs) - kDayNs
+                 : source_ns < kSecondNs  ? -kHourNs
+                                          : 0;
   }
   int64_t shifted = 0;
   if (__builtin_sub_overflow(source_ns, origin_ns_, &shifted) || shifted < 1 || shifted > kMostNs) {
@@ -120,7 +122,7 @@ void KinetoImport::ReadComplete(const ChromeEvent& event) {
   if (builder_.TextOf(slice.category_text) == "python_function" && event.pid.text == "0" && event.tid.text == "0") {
     return Skip("python_function without its thread");
   }
-  if (event.duration.kind != JsonValue::Kind::kMissing && !TakeTime(event.duration, &slice.duration_ns)) return;
+  if (event.duration.kind != JsonPiece::Kind::kMissing && !TakeTime(event.duration, &slice.duration_ns)) return;
   Take(slice, true);
 }
 
@@ -230,9 +232,9 @@ void KinetoImport::ReadFlow(const ChromeEvent& event) {
 }
 
 void KinetoImport::ReadMetadata(const ChromeEvent& event) {
-  if (event.args.kind != JsonValue::Kind::kObject) return;
-  JsonValue name;
-  JsonScanner(event.args.text).ReadObject([&](std::string_view key, const JsonValue& value) {
+  if (event.args.kind != JsonPiece::Kind::kObject) return;
+  JsonPiece name;
+  JsonScanner(event.args.text).ReadObject([&](std::string_view key, const JsonPiece& value) {
     if (key == "name") name = value;
   });
   if (!name.IsText()) return;

@@ -23,7 +23,7 @@ class KinetoImport : public ChromeReader::Sink {
   explicit KinetoImport(const std::string& path);
 
   void OnEvent(const ChromeEvent& event) override;
-  void OnMember(std::string_view key, const JsonValue& value) override;
+  void OnMember(std::string_view key, const JsonPiece& value) override;
 
   // After everything was read. `file_bytes`: size of the file.
   Trace Finish(const ChromeReader& reader, const std::string& damage, uint64_t file_bytes);
@@ -37,7 +37,7 @@ class KinetoImport : public ChromeReader::Sink {
   };
   // An event with both its ends.
   struct Slice {
-    JsonValue args;
+    JsonPiece args;
     int64_t start_ns = 0, duration_ns = 0;
     uint32_t track = 0, category_text = 0, name = 0;
     KinetoCategory category = KinetoCategory::kOther;
@@ -92,9 +92,9 @@ class KinetoImport : public ChromeReader::Sink {
   };
 
   // kineto_import.cpp
-  uint32_t TextOf(const JsonValue& value);
+  uint32_t TextOf(const JsonPiece& value);
   uint32_t TrackOf(const ChromeEvent& event);
-  bool TakeTime(const JsonValue& value, int64_t* source_ns);
+  bool TakeTime(const JsonPiece& value, int64_t* source_ns);
   bool ToTrace(int64_t source_ns, uint64_t* time_ns);
   Slice SliceOf(const ChromeEvent& event, int64_t start_ns);
   void ReadComplete(const ChromeEvent& event);
@@ -113,7 +113,7 @@ class KinetoImport : public ChromeReader::Sink {
   uint32_t ProcessOf(uint32_t pid);
   void TakeRange(const Slice& slice, uint64_t start_ns, bool is_push_pop, bool is_open);
   void ReadMark(const ChromeEvent& event);
-  void ReadNvtxArgs(const JsonValue& args, ClosedRange* range);
+  void ReadNvtxArgs(const JsonPiece& args, ClosedRange* range);
   void TakeCall(const Slice& slice, uint64_t start_ns);
   void AddCall(trace::ApiRecord record, uint32_t name);
   void AddSyncs();
@@ -139,8 +139,8 @@ class KinetoImport : public ChromeReader::Sink {
   void NoteDevice(uint32_t device);
 
   // kineto_targets.cpp
-  void ReadDeviceProperties(const JsonValue& value);
-  void ReadRank(const JsonValue& value);
+  void ReadDeviceProperties(const JsonPiece& value);
+  void ReadRank(const JsonPiece& value);
   void AddProcesses();
   void AddThreads();
   void AddDevices();

@@ -11,17 +11,17 @@
 namespace gprof {
 namespace {
 
-uint64_t NumberOf(const JsonValue& value) {
+uint64_t NumberOf(const JsonPiece& value) {
   const auto bits = value.IsNumber() ? ReadBits(value.text) : std::nullopt;
   return bits.value_or(0);
 }
 
-uint32_t SmallNumberOf(const JsonValue& value) {
+uint32_t SmallNumberOf(const JsonPiece& value) {
   const uint64_t number = NumberOf(value);
   return number > std::numeric_limits<uint32_t>::max() ? 0 : static_cast<uint32_t>(number);
 }
 
-void SetProperty(std::string_view key, const JsonValue& value, trace::DeviceRecord* facts) {
+void SetProperty(std::string_view key, const JsonPiece& value, trace::DeviceRecord* facts) {
   const auto is = [&](std::string_view name, uint32_t* field) {
     if (key == name) *field = SmallNumberOf(value);
   };
@@ -52,7 +52,7 @@ std::string_view ThreadNameIn(std::string_view name) {
 
 }  // namespace
 
-void KinetoImport::OnMember(std::string_view key, const JsonValue& value) {
+void KinetoImport::OnMember(std::string_view key, const JsonPiece& value) {
   if (key == "deviceProperties") return ReadDeviceProperties(value);
   if (key == "distributedInfo") return ReadRank(value);
   if (key == "schemaVersion") is_kineto_ = true;
@@ -64,14 +64,14 @@ void KinetoImport::OnMember(std::string_view key, const JsonValue& value) {
   if (key == "generator" && value.text.starts_with("gprof-cli ")) generator_ = value.text;
 }
 
-void KinetoImport::ReadDeviceProperties(const JsonValue& devices) {
+void KinetoImport::ReadDeviceProperties(const JsonPiece& devices) {
   constexpr std::size_t kMostDevices = 4096;
   constexpr uint32_t kNvidiaWarp = 32;
-  if (devices.kind != JsonValue::Kind::kArray) return;
-  JsonScanner(devices.text).ReadArray([&](const JsonValue& device) {
-    if (device.kind != JsonValue::Kind::kObject || properties_.size() >= kMostDevices) return;
+  if (devices.kind != JsonPiece::Kind::kArray) return;
+  JsonScanner(devices.text).ReadArray([&](const JsonPiece& device) {
+    if (device.kind != JsonPiece::Kind::kObject || properties_.size() >= kMostDevices) return;
     Properties read;
-    JsonScanner(device.text).ReadObject([&](std::string_view key, const JsonValue& value) {
+    JsonScanner(device.text).ReadObject([&](std::string_view key, const JsonPiece& value) {
       if (key == "name") read.name = TextOf(value);
       SetProperty(key, value, &read.facts);
     });
@@ -81,9 +81,9 @@ void KinetoImport::ReadDeviceProperties(const JsonValue& devices) {
   });
 }
 
-void KinetoImport::ReadRank(const JsonValue& info) {
-  if (info.kind != JsonValue::Kind::kObject) return;
-  JsonScanner(info.text).ReadObject([&](std::string_view key, const JsonValue& value) {
+void KinetoImport::ReadRank(const JsonPiece& info) {
+  if (info.kind != JsonPiece::Kind::kObject) return;
+  JsonScanner(info.text).ReadObject([&](std::string_view key, const JsonPiece& value) {
     const auto number = static_cast<int64_t>(SmallNumberOf(value));
     if (key == "world_size") world_size_ = static_cast<uint32_t>(number);
     if (key == "rank" && value.IsNumber() && number <= std::numeric_limits<int32_t>::max()) {

@@ -10,27 +10,27 @@
 namespace gprof {
 namespace {
 
-using Kind = JsonValue::Kind;
+using Kind = JsonPiece::Kind;
 using Status = JsonScanner::Status;
 using testing::ElementsAre;
 using testing::Pair;
 
 Status StatusOf(std::string_view text) {
   JsonScanner scanner(text);
-  JsonValue value;
+  JsonPiece value;
   return scanner.ReadValue(&value) ? Status::kGood : scanner.status();
 }
 
 std::string Text(std::string_view json) {
   JsonScanner scanner(json);
-  JsonValue value;
+  JsonPiece value;
   std::string buffer;
   return scanner.ReadValue(&value) ? std::string(Unescaped(value, &buffer)) : "(not read)";
 }
 
 std::vector<std::pair<std::string, std::string>> Members(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> members;
-  JsonScanner(text).ReadObject([&](std::string_view key, const JsonValue& value) {
+  JsonScanner(text).ReadObject([&](std::string_view key, const JsonPiece& value) {
     members.emplace_back(key, value.text);
   });
   return members;
@@ -63,7 +63,7 @@ TEST(JsonScanner, FindsTheEndOfStringsOfEveryLength) {
       const std::string inside = std::string(escape, 'x') + R"(\")" + std::string(size - escape, '\x80');
       const std::string text = "\"" + inside + "\"!";
       JsonScanner again(text);
-      JsonValue value;
+      JsonPiece value;
       ASSERT_TRUE(again.ReadValue(&value));
       EXPECT_EQ(value.text, inside);
       EXPECT_EQ(again.Peek(), '!');
