@@ -41,10 +41,13 @@ def sums(events, *categories):
 
 
 class Sums(unittest.TestCase):
+    def metrics(self, path):
+        report = json.loads(gprof("report", path, "--format", "json"))
+        return {m["id"]: m["value"] for m in report["metrics"] if not m.get("scope")}
+
     def check(self, path):
         events = events_of(path)
-        metrics = {m["id"]: m["value"] for m in json.loads(gprof("report", path, "--format", "json"))["metrics"]
-                   if not m.get("scope")}
+        metrics = self.metrics(path)
         kernels, copies = sums(events, "kernel"), sums(events, "gpu_memcpy")
         calls = sums(events, "cuda_runtime", "cuda_driver")
         with self.subTest(path=path.name):
@@ -76,6 +79,24 @@ class MadeCaptures(Sums):
             self.check(packed)
 
 
+class RoundTrip(Sums):
+    """What gprof-cli exports and reads again says the same."""
+
+    METRICS = ("kernels.count", "kernels.total_ns", "api.calls", "launches.count", "memcpy.h2d_bytes",
+               "memcpy.d2h_bytes", "memcpy.pageable_bytes", "memset.count", "gpu.busy_ns", "gpu.idle_ns")
+
+    def test_own_traces(self):
+        data = pathlib.Path(__file__).resolve().parents[2] / "data"
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("known_facts", "graph_built", "nccl_beside"):
+                copy = pathlib.Path(folder) / f"{name}.json"
+                gprof("export", data / f"{name}.trace", "--format", "chrome", "-o", copy)
+                before, after = (self.metrics(path) for path in (data / f"{name}.trace", copy))
+                with self.subTest(trace=name):
+                    self.assertGreater(before["kernels.count"], 0)
+                    self.assertEqual({k: before.get(k) for k in self.METRICS}, {k: after.get(k) for k in self.METRICS})
+
+
 def made_capture():
     events, state, now = [], 7, 5_000_000_000
     for number in range(1, 2000):
@@ -97,7 +118,7 @@ def made_capture():
 
 if __name__ == "__main__":
     has_samples = SAMPLES.is_dir()
-    cases = [MadeCaptures] + ([RealCaptures] if has_samples else [])
+    cases = [MadeCaptures, RoundTrip] + ([RealCaptures] if has_samples else [])
     suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in cases)
     result = unittest.TextTestRunner().run(suite)
     if not result.wasSuccessful():
