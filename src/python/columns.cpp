@@ -116,6 +116,7 @@ void ColumnBuilder::Integer(int64_t value) {
     Become(ColumnType::kInteger);
   }
   has_value_ = true;
+  has_negative_ |= value < 0;
   Append(static_cast<uint64_t>(value), false);
 }
 
@@ -123,10 +124,7 @@ void ColumnBuilder::Unsigned(uint64_t value) {
   if (type_ == ColumnType::kText) return Text(std::to_string(value));
   if (type_ == ColumnType::kReal) return Real(static_cast<double>(value));
   const bool is_large = value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  const bool has_negative = type_ == ColumnType::kInteger && std::any_of(bits_.begin(), bits_.end(), [](uint64_t bits) {
-    return static_cast<int64_t>(bits) < 0;
-  });
-  if (is_large && has_negative) return Real(static_cast<double>(value));
+  if (is_large && has_negative_) return Real(static_cast<double>(value));
   if (is_large) {
     Become(ColumnType::kUnsigned);
   } else if (type_ != ColumnType::kUnsigned) {

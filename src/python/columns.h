@@ -62,6 +62,7 @@ class ColumnBuilder {
   uint32_t last_code_ = 0;           // neighbours are often alike
   ColumnType type_;
   bool is_constant_ = true;
+  bool has_negative_ = false;
   bool has_value_ = false;           // one that says of which type the column is
 };
 
