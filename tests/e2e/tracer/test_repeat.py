@@ -86,7 +86,10 @@ class Ends(SeriesCase):
 
     def test_process_that_outlives_its_run_goes_on_in_its_own_trace(self):
         scripted = harness.PROGRAMS / "scripted"
-        script = f"{scripted} mark early wait {self.folder}/go mark late >/dev/null 2>&1 & {scripted} mark here"
+        # What begins after the launcher has ended is recorded by nobody, so each run waits for its process to have begun.
+        said = f"{self.folder}/said.$$"
+        script = (f"{scripted} mark early wait {self.folder}/go mark late >{said} 2>&1 & "
+                  f"until grep -q early {said}; do sleep 0.01; done; {scripted} mark here")
         runs = self.series(["--repeat", "3"], "-c", script, program="sh")
         (self.folder / "go").touch()
 
