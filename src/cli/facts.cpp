@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "analysis/format_figure.h"
 #include "analysis/recorded_time.h"
 #include "base/short_names.h"
 #include "base/text.h"
@@ -200,23 +201,9 @@ std::string FormatCell(const Cell& cell, Unit unit) {
   const auto* whole = std::get_if<int64_t>(&cell);
   const auto* real = std::get_if<double>(&cell);
   if (whole == nullptr && real == nullptr) return "-";
-  const double value = whole != nullptr ? static_cast<double>(*whole) : *real;
-  switch (unit) {
-    case Unit::kNs:
-      return FormatNs(value);
-    case Unit::kBytes:
-      return FormatBytes(value);
-    case Unit::kPercent:
-      return FormatPercent(value);
-    case Unit::kBytesPerSecond:
-      return FormatBytesPerSecond(value);
-    case Unit::kPerSecond:
-      return FormatPerSecond(value);
-    case Unit::kText:
-    case Unit::kCount:
-      break;
-  }
-  return whole != nullptr ? FormatCount(*whole) : FormatNumber(value);
+  // Exact beyond what a double holds.
+  if (whole != nullptr && (unit == Unit::kText || unit == Unit::kCount)) return FormatCount(*whole);
+  return FormatFigure(whole != nullptr ? static_cast<double>(*whole) : *real, unit);
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "cli/json.h"
 
+#include <variant>
+
 #include <cmath>
 
 #include "analysis/lacks.h"
@@ -109,6 +111,13 @@ Json NumberJson(double value) {
   if (!std::isfinite(value)) return nullptr;
   if (value == std::floor(value) && std::fabs(value) < kLargestExact) return static_cast<int64_t>(value);
   return value;
+}
+
+Json CellJson(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* whole = std::get_if<int64_t>(&cell)) return *whole;
+  if (const auto* real = std::get_if<double>(&cell)) return NumberJson(*real);
+  return nullptr;
 }
 
 void AddTraceFacts(const Trace& trace, Json* json) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof::cli {
@@ -15,6 +16,9 @@ std::string ToText(const Json& json);
 
 // A number as JSON has it: whole where it is whole, null where it is none.
 Json NumberJson(double value);
+
+// A cell of a table; null where it is empty.
+Json CellJson(const Cell& cell);
 
 // "trace", "processes", "devices", "health", "losses" and "notices", the same in every schema.
 void AddTraceFacts(const Trace& trace, Json* json);

@@ -5,30 +5,11 @@
 #include "cli/diff_report.h"
 #include "cli/json.h"
 #include "gate/diff_words.h"
+#include "gate/measurement_json.h"
 #include "gprof/version.h"
 
 namespace gprof::cli {
 namespace {
-
-Json CellJson(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* whole = std::get_if<int64_t>(&cell)) return *whole;
-  if (const auto* real = std::get_if<double>(&cell)) return NumberJson(*real);
-  return nullptr;
-}
-
-Json FingerprintJson(const Fingerprint& f) {
-  return {{"gpus", f.gpus},
-          {"driver_version", f.driver_version},
-          {"cuda_version", f.cuda_version},
-          {"cupti_version", f.cupti_version},
-          {"tool_version", f.tool_version},
-          {"clocks", f.clocks},
-          {"capture_mode", f.capture_mode},
-          {"host", f.host},
-          {"program", f.program},
-          {"commit", f.commit}};
-}
 
 Json SideJson(const DiffSide& side) {
   return {{"name", side.name},

@@ -41,13 +41,6 @@ Json MetricJson(const Metric& metric) {
   return json;
 }
 
-Json CellJson(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* whole = std::get_if<int64_t>(&cell)) return *whole;
-  if (const auto* real = std::get_if<double>(&cell)) return NumberJson(*real);
-  return nullptr;
-}
-
 Json TableJson(const Table& table, std::string_view analysis) {
   Json json = {{"id", table.id}, {"analysis", analysis}, {"title", table.title}, {"note", table.note}};
   json["columns"] = Json::array();

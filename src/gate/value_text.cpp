@@ -6,6 +6,7 @@
 #include <cmath>
 #include <system_error>
 
+#include "analysis/format_figure.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -82,25 +83,6 @@ std::string WithoutIdleZeros(std::string text) {
   return is_all_zeros ? text.erase(point, std::min(end, text.size()) - point) : text;
 }
 
-std::string Formatted(double value, Unit unit) {
-  switch (unit) {
-    case Unit::kNs:
-      return FormatNs(value);
-    case Unit::kBytes:
-      return FormatBytes(value);
-    case Unit::kPercent:
-      return FormatPercent(value);
-    case Unit::kBytesPerSecond:
-      return FormatBytesPerSecond(value);
-    case Unit::kPerSecond:
-      return FormatPerSecond(value);
-    case Unit::kCount:
-    case Unit::kText:
-      break;
-  }
-  return FormatNumber(value);
-}
-
 std::string InDigits(double value, Unit unit) {
   switch (unit) {
     case Unit::kNs:
@@ -122,7 +104,7 @@ std::string InDigits(double value, Unit unit) {
 
 }  // namespace
 
-std::string FormatValue(double value, Unit unit) { return WithoutIdleZeros(Formatted(value, unit)); }
+std::string FormatValue(double value, Unit unit) { return WithoutIdleZeros(FormatFigure(value, unit)); }
 
 std::string FormatLimit(double limit, Unit unit) {
   if (unit == Unit::kPercent) return fmt::format("{:.10g}%", limit);
