@@ -1,0 +1,172 @@
+// What a page carries, as src/html writes it: the contract between the C++ side and the page.
+//
+// The page has two parts of data. `PageData` is JSON in <script type="application/json" id="page">: small, read before the
+// first paint; Overview, tables and charts come from it. The events are columns of numbers in one binary blob for each
+// timeline, deflated (zlib), base64, in <script type="application/octet-stream" id="events-0"> (and -1 for the second run of
+// a diff); read after the first paint. docs/html.md describes both for people.
+//
+// Times are nanoseconds since Timeline.start_ns, as numbers: exact, as no trace is longer than 2^53 ns (104 days).
+
+/** A cell of a report table: as `report --format json` has it. */
+export type Cell = string | number | null;
+
+export interface ReportColumn {
+  key: string;
+  title: string;
+  unit: "" | "count" | "ns" | "bytes" | "percent" | "bytes_per_second" | "per_second" | string;
+}
+
+export interface ReportTable {
+  id: string;
+  analysis: string;
+  title: string;
+  note: string;
+  columns: ReportColumn[];
+  rows: Record<string, Cell>[];
+}
+
+export interface Finding {
+  id: string;
+  severity: "info" | "note" | "warning";
+  message: string;
+  advice: string;
+  gain_ns: number;
+  basis: string;
+  same_as: string | null;
+}
+
+/** The document of `report --format json` (docs/schema): only what the page reads is typed here. */
+export interface ReportDocument {
+  schema: string;
+  gprof_cli: string;
+  trace: Record<string, unknown> & { path: string; duration_ns: number; records: number };
+  processes: Record<string, unknown>[];
+  devices: Record<string, unknown>[];
+  health: Record<string, unknown> & { complete: boolean };
+  trust: Record<string, unknown>;
+  findings: Finding[];
+  metrics: { id: string; scope: string; value: number; unit: string }[];
+  tables: ReportTable[];
+}
+
+/** Where on the timeline a finding is seen: events that match `query` (the language of the filter box), the longest first. */
+export interface FindingPlace {
+  finding: number; // index into findings
+  query: string;
+}
+
+export interface PageData {
+  version: 1;
+  kind: "report" | "diff";
+  title: string; // the program, or "A against B"
+  verdict: string; // the first line of the report, or of the diff
+  report: ReportDocument | null; // kind "report"
+  diff: Record<string, unknown> | null; // kind "diff": the document of `diff --format json`
+  places: FindingPlace[];
+  timelines: Timeline[]; // one; two of a diff: before and after
+}
+
+export interface Timeline {
+  label: string; // path of the trace, or "before"/"after" with it
+  start_ns: string; // on the clock of the trace, decimal: may be beyond 2^53
+  duration_ns: number;
+  // Where times were cut: events shorter than this are drawn together with their neighbours (`count` of a lane); 0: nothing was.
+  merged_below_ns: number;
+  event_count: number; // in the blob
+  trace_event_count: number; // in the trace
+  names: string[]; // kernels (demangled), functions, ranges, causes: whatever `name` of an event refers to
+  shapes: Shape[];
+  tracks: Track[]; // in the order of display; parents before their children
+  blob_bytes: number; // of the blob, inflated
+}
+
+/** Launch configuration of kernels. */
+export interface Shape {
+  grid: [number, number, number];
+  block: [number, number, number];
+  registers: number;
+  static_shared_bytes: number;
+  dynamic_shared_bytes: number;
+}
+
+export type TrackKind =
+  | "process" // group
+  | "thread" // group: nvtx and api beneath it
+  | "nvtx"
+  | "api"
+  | "device" // group
+  | "gaps" // idle time of a device by its cause
+  | "stream"
+  | "counter"
+  | "marks"; // NVTX marks: events without duration
+
+export interface Track {
+  kind: TrackKind;
+  label: string; // "gpu0 NVIDIA H200", "stream 7 (default)", "thread 519 python", "CUDA API", "NVTX"
+  detail: string; // second line and tooltip: what is known besides
+  parent: number; // index into tracks, -1: none
+  lanes: Lane[]; // events; those of one lane never overlap (nesting depth, or side by side)
+  counter: Counter | null; // of kind "counter"
+}
+
+/** Columns of one encoding in the blob. Every column of a lane has `count` values. */
+export interface ColumnRef {
+  name: string;
+  // How values become bytes. varint: LEB128. zigzag: LEB128 of zigzag. delta: zigzag of the difference from the value before (first: from 0).
+  coding: "varint" | "zigzag" | "delta" | "byte";
+  offset: number; // in the inflated blob
+  bytes: number;
+}
+
+/**
+ * Events of a lane, by start; none overlaps the next. Columns:
+ *   gap      varint  from the end of the event before (of the first: from 0) to its start, ns
+ *   duration varint  ns
+ *   name     varint  index into names
+ *   kind     byte    EventKind
+ *   call     delta   operations: 1 + number of the event that launched it, 0: not recorded. Events are numbered over all lanes, see `first`
+ *   bytes    varint  copies, memsets: their size; calls: 0
+ *   shape    varint  kernels: 1 + index into shapes, 0: none
+ *   memory   byte    copies: source memory kind * 16 + destination memory kind (MEMORY_KINDS)
+ *   correlation delta   calls and operations
+ *   result   varint  calls: what was returned, 0 is success
+ *   color    varint  NVTX: 0 or 1 + 0xRRGGBB (32 bits at most)
+ *   payload  varint  NVTX: 0, or 1 + index into names of its text
+ *   range    delta   calls: 1 + number of the innermost NVTX range around it, 0: none
+ *   next     delta   gaps: 1 + number of the operation that ended it
+ *   blame    delta   gaps: 1 + number of the call (or range) that the host was in, 0: none
+ *   count    varint  only with merged_below_ns > 0: how many events of the trace this one stands for, 1 for a whole one
+ *   busy     varint  with count: ns of them that was busy
+ * A column that would be all zeros is left out.
+ */
+export interface Lane {
+  count: number;
+  first: number; // number of its first event
+  depth: number; // 0 outermost
+  columns: ColumnRef[];
+}
+
+export interface Counter {
+  unit: "count" | "bytes" | "percent";
+  maximum: number;
+  count: number;
+  columns: ColumnRef[]; // time: varint differences; value: zigzag differences ("delta"). A value holds until the next
+}
+
+/** Value of column `kind`; the order is that of EVENT_KINDS. */
+export const EVENT_KINDS = [
+  "kernel", "copy_h2d", "copy_d2h", "copy_d2d", "copy_peer", "copy_other", "memset", "graph",
+  "api_launch", "api_copy", "api_memset", "api_sync", "api_memory", "api_load", "api_query", "api_stream", "api_event", "api_graph", "api_other",
+  "nvtx_range", "nvtx_start_end", "nvtx_mark",
+  "gap", // its cause is its name
+  "pageable_h2d", "pageable_d2h", // copies with pageable memory
+  "overhead", // of CUPTI itself
+] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+export const MEMORY_KINDS = [
+  "unknown", "pageable", "pinned", "device", "array", "managed", "device_static", "managed_static",
+] as const;
+
+/** Causes of idle time, as docs/analyses.md has them: names of the events of "gaps" tracks. */
+export type GapCause = string;
