@@ -111,8 +111,12 @@ struct GpuOp {
   uint32_t node = kNone;        // index into graph_nodes: the node that the program made, clones are followed back
   bool is_async = false;
   bool is_from_before = false;  // launched before the capture that it ran in: its call was not recorded
+  bool is_from_peer = false;    // peer copies: peer_device is the source; otherwise it is the destination
   int64_t DurationNs() const { return end_ns - start_ns; }
   bool IsCopy() const { return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy; }
+  // Of peer copies.
+  uint32_t SourceDevice() const { return is_from_peer ? peer_device : device; }
+  uint32_t DestinationDevice() const { return is_from_peer ? device : peer_device; }
   bool IsPageable() const {
     return kind == OpKind::kMemcpy && (source_memory == trace::MemoryKind::kPageable ||
                                        destination_memory == trace::MemoryKind::kPageable);

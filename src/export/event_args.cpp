@@ -83,7 +83,11 @@ void EventArgs::OfOp(const GpuOp& op, ArgSink& sink) const {
     if (op.DurationNs() > 0) sink.Real("memory bandwidth (GB/s)", BytesPerNs(op));
   }
   if (op.IsCopy()) sink.Bool("asynchronous", op.is_async);
-  if (op.peer_device != kNone) sink.Uint("peer device", trace_.devices[op.peer_device].ordinal);
+  if (op.peer_device != kNone) {
+    sink.Uint("fromDevice", trace_.devices[op.SourceDevice()].ordinal);
+    sink.Uint("inDevice", trace_.devices[op.device].ordinal);
+    sink.Uint("toDevice", trace_.devices[op.DestinationDevice()].ordinal);
+  }
   if (op.graph != 0) sink.Uint("graph id", op.graph);
   if (op.graph_node != 0) sink.Uint("graph node id", op.graph_node);
 }

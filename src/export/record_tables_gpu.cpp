@@ -14,8 +14,8 @@ constexpr std::string_view kKernelColumns[] = {
 
 constexpr std::string_view kMemcpyColumns[] = {
     "start_ns", "duration_ns", "pid", "device", "context", "stream", "direction", "size_bytes", "source_memory",
-    "destination_memory", "is_async", "is_pageable", "peer_device", "graph", "graph_node", "correlation", "function",
-    "call_start_ns", "call_tid", "nvtx_path"};
+    "destination_memory", "is_async", "is_pageable", "peer_device", "is_from_peer", "graph", "graph_node", "correlation",
+    "function", "call_start_ns", "call_tid", "nvtx_path"};
 
 constexpr std::string_view kMemsetColumns[] = {
     "start_ns", "duration_ns", "pid", "device", "context", "stream", "size_bytes", "memory", "is_async", "graph",
@@ -94,6 +94,11 @@ void WriteCopies(RecordContext& context, RowWriter& row) {
     row.Truth(op.is_async);
     row.Truth(op.IsPageable());
     AddDevice(context.trace(), op.peer_device, row);
+    if (op.kind == OpKind::kPeerCopy) {
+      row.Truth(op.is_from_peer);
+    } else {
+      row.Nothing();
+    }
     AddLaunch(context, op, row);
     row.EndRow();
   }

@@ -132,10 +132,13 @@ class GpuWriter {
 
   void AddCopy(const GpuOp& op) {
     const SqlitePlace place = PlaceOf(out_.trace, op.stream);
+    const bool is_peer = op.kind == OpKind::kPeerCopy;
+    const auto source = KnownDevice(is_peer ? op.SourceDevice() : kNone);
+    const auto destination = KnownDevice(is_peer ? op.DestinationDevice() : kNone);
     copies_.Add(out_.Time(op.start_ns), out_.Time(op.end_ns), out_.DeviceId(op.device), place.context, std::nullopt,
                 place.stream, Correlation(op), out_.ProcessId(op.process), op.size_bytes, op.copy_kind, std::nullopt,
-                MemoryKindInSqlite(op.source_memory), MemoryKindInSqlite(op.destination_memory), std::nullopt, std::nullopt,
-                std::nullopt, std::nullopt, std::nullopt, UnlessZero(op.graph_node), std::nullopt, std::nullopt);
+                MemoryKindInSqlite(op.source_memory), MemoryKindInSqlite(op.destination_memory), source, std::nullopt,
+                destination, std::nullopt, std::nullopt, UnlessZero(op.graph_node), std::nullopt, std::nullopt);
   }
 
   void AddMemset(const GpuOp& op) {

@@ -93,7 +93,7 @@ void Describe<GpuOp>(Layout<GpuOp>& l) {
    ("shape", &GpuOp::shape)("kind", &GpuOp::kind)("copy_kind", &GpuOp::copy_kind)
    ("source_memory", &GpuOp::source_memory)("destination_memory", &GpuOp::destination_memory)
    ("peer_device", &GpuOp::peer_device)("node", &GpuOp::node)("is_async", &GpuOp::is_async)
-   ("is_from_before", &GpuOp::is_from_before);
+   ("is_from_before", &GpuOp::is_from_before)("is_from_peer", &GpuOp::is_from_peer);
 }
 
 template <>

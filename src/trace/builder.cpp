@@ -279,7 +279,8 @@ void TraceBuilder::Add(const trace::PeerCopyRecord& r) {
   op.source_memory = ToMemoryKind(r.source_memory);
   op.destination_memory = ToMemoryKind(r.destination_memory);
   op.is_async = r.is_async != 0;
-  op.peer_device = draft_.SlotIndex(process_, r.source_device == r.device ? r.destination_device : r.source_device);
+  op.is_from_peer = r.source_device != r.device;
+  op.peer_device = draft_.SlotIndex(process_, op.is_from_peer ? r.source_device : r.destination_device);
   FinishOp(r, op);
 }
 

@@ -156,7 +156,8 @@ class Sqlite(exporting.ExportTest):
 
     def test_read_again_the_report_has_the_same_figures(self):
         same = ("kernels.", "memcpy.", "memset.", "api.", "sync.", "nvtx.ranges", "nvtx.marks", "managed.")
-        over_time = ("gpu.busy", "gpu.idle", "gpu.window", "idle.", "gaps.", "streams.max", "streams.overlap", "launches.count")
+        over_time = ("gpu.busy", "gpu.idle", "gpu.window", "idle.", "gaps.", "streams.max", "streams.overlap", "launches.count",
+                     "balance.peer_bytes")
         elsewhere = ("memcpy.link_bytes_per_second",)  # the generation of the PCIe link is not in the schema
         for trace in exporting.TRACES:
             with self.subTest(trace=trace.stem):
@@ -178,6 +179,17 @@ class Sqlite(exporting.ExportTest):
             theirs = self.database(exporting.DATA / f"{trace}.trace").execute(
                 "SELECT uint32Value, uint64Value, text FROM NVTX_EVENTS WHERE eventType = 99")
             self.assertEqual(set(theirs), named)
+
+    def test_copies_between_gpus_have_their_ends(self):
+        trace = exporting.DATA / "peer_copy.trace"
+        facts = json.loads((exporting.DATA / "peer_copy.facts.json").read_text(encoding="utf-8"))["facts"]["peer_copies"]
+        theirs = self.database(trace).execute(
+            "SELECT srcDeviceId || '>' || dstDeviceId, SUM(bytes), COUNT(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY "
+            "WHERE copyKind = 10 GROUP BY 1").fetchall()
+        self.assertEqual({ends: {"bytes": size, "count": count} for ends, size, count in theirs}, facts)
+        others, = self.database(trace).execute("SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind != 10 "
+                                               "AND COALESCE(srcDeviceId, dstDeviceId) IS NOT NULL").fetchone()
+        self.assertEqual(others, 0)
 
     def test_payloads(self):
         trace = exporting.DATA / "nccl_after.trace"

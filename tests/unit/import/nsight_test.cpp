@@ -113,12 +113,16 @@ TEST(Nsight, PeerCopiesAndMigrationsAreTellApart) {
   const Trace t = Read(New(R"sql(
 INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, contextId, streamId, correlationId, globalPid, bytes,
   copyKind, srcKind, dstKind, srcDeviceId, dstDeviceId) VALUES (5000, 5100, 0, 1, 7, 0, $P, 8, 10, 2, 2, 0, 1),
+  (5102, 5104, 0, 1, 7, 0, $P, 8, 10, 2, 2, 1, 0),
   (5200, 5300, 0, 1, 7, 0, $P, 4096, 11, 4, 4, NULL, NULL), (5400, 5500, 0, 1, 7, 0, $P, 100, 12, 4, 4, NULL, NULL);)sql"));
   ASSERT_EQ(t.devices.size(), 2u);
   const GpuOp& peer = t.ops[3];
   EXPECT_EQ(peer.kind, OpKind::kPeerCopy);
   EXPECT_EQ(peer.peer_device, 1u);
-  EXPECT_EQ(t.ops.size(), 4u);
+  EXPECT_FALSE(peer.is_from_peer);
+  EXPECT_EQ(t.ops[4].peer_device, 1u);
+  EXPECT_TRUE(t.ops[4].is_from_peer);
+  EXPECT_EQ(t.ops.size(), 5u);
   ASSERT_EQ(t.managed_memory.size(), 2u);
   EXPECT_EQ(t.managed_memory[0].kind, trace::ManagedKind::kHostToDevice);
   EXPECT_EQ(t.managed_memory[0].value, 4096u);

@@ -50,8 +50,12 @@ memcpy start_ns=30 duration_ns=2 copy_kind=99 source_memory=99
   EXPECT_EQ(op(5).destination_memory, trace::MemoryKind::kManaged);
   EXPECT_EQ(op(5).size_bytes, 32u);
   EXPECT_EQ(t.devices[op(9).peer_device].ordinal, 2u);
+  EXPECT_EQ(t.devices[op(9).SourceDevice()].ordinal, 1u);
+  EXPECT_EQ(t.devices[op(9).DestinationDevice()].ordinal, 2u);
   EXPECT_EQ(op(9).copy_kind, trace::CopyKind::kPeerToPeer);
   EXPECT_EQ(t.devices[op(19).peer_device].ordinal, 3u);
+  EXPECT_EQ(t.devices[op(19).SourceDevice()].ordinal, 3u);
+  EXPECT_EQ(t.devices[op(19).DestinationDevice()].ordinal, 1u);
   EXPECT_EQ(op(30).copy_kind, trace::CopyKind::kUnknown);
   EXPECT_EQ(op(30).source_memory, trace::MemoryKind::kUnknown);
 }
