@@ -6,6 +6,8 @@
 
 namespace gprof::tracer {
 
+inline constexpr std::size_t kLineBytes = 64;
+
 // The line will be written soon: fetches it from whichever core has it.
 inline void PrepareToWrite(const void* at) {
 #ifdef __x86_64__
@@ -18,7 +20,6 @@ inline void PrepareToWrite(const void* at) {
 // This core is done with the memory: another gets it from the cache that all share, not from here.
 inline void LeaveToOthers(const void* at, std::size_t bytes) {
 #ifdef __x86_64__
-  constexpr std::size_t kLineBytes = 64;
   const auto* line = static_cast<const char*>(at);
   for (const char* const end = line + bytes; line < end; line += kLineBytes) {
     __asm__ volatile("cldemote %0" : : "m"(*line));

@@ -15,12 +15,14 @@
 
 namespace gprof::tracer {
 
+// What the writer thread writes lies in lines of its own, here and in the log: a line that two cores write costs more
+// than the row.
 struct Page {
   std::atomic<Page*> next;
   std::atomic<uint32_t> committed;  // bytes of whole rows
   uint32_t capacity;
   uint32_t index;                   // in the pool
-  uint32_t read_at;                 // bytes that have become records [writer thread]
+  alignas(kLineBytes) uint32_t read_at;  // bytes that have become records [writer thread]
   unsigned char* Data() { return reinterpret_cast<unsigned char*>(this + 1); }
 };
 
@@ -81,14 +83,12 @@ class ThreadLog {
   uint32_t tid = 0;
   uint32_t number = 0;                // of this log, never 0: the upper part of range ids
   uint32_t next_range = 0;
-  int32_t depths[kDepthDomains] = {};
   OpenCall open_call;
   SetAsideCall set_aside;
   WatchedRange watched;
+  int32_t depths[kDepthDomains] = {};
   std::atomic<LogState> state{LogState::kFree};
   ThreadLog* next_log = nullptr;
-  uint64_t last_nvtx_ns = 0;          // [writer thread]
-  trace::StringId told_name{~0u};     // thread name last written to the trace [writer thread]
 
  private:
   friend ThreadLog* NewLog();
@@ -100,10 +100,16 @@ class ThreadLog {
   bool is_busy_ = false;              // a row is being written: a signal handler's NVTX call must not tear it
   uint32_t write_used_ = 0;
   Page* write_page_ = nullptr;
-  Page* read_page_ = nullptr;
   std::atomic<uint64_t> dropped_{0};
-  uint64_t dropped_told_ = 0;
   Page* first_page_ = nullptr;        // small and for ever the log's own: most threads never need another
+
+ public:
+  alignas(kLineBytes) uint64_t last_nvtx_ns = 0;  // [writer thread, as all that follows]
+  trace::StringId told_name{~0u};     // thread name last written to the trace
+
+ private:
+  Page* read_page_ = nullptr;
+  uint64_t dropped_told_ = 0;
 };
 
 extern thread_local ThreadLog* own_log;
