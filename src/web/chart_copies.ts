@@ -1,0 +1,89 @@
+// Size and speed of every copy. Copies that fall on the same spot are one circle, larger the more there are.
+import type { EventKind } from "./data";
+import { svg } from "./dom";
+import { formatBytes, formatFigure, formatNs, formatNumber } from "./format";
+import { durationOf, showEvent } from "./jump";
+import { kindColor, kindLabel, kindName } from "./labels";
+import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, live, logarithmic } from "./plot";
+import type { EventRef, State } from "./state";
+
+const TITLE = "Copies: size and bandwidth";
+const CELL = 0.06; // of a decade, both ways
+
+interface Spot {
+  kind: EventKind;
+  count: number;
+  bytes: number;
+  rate: number;
+  longest_ns: number;
+  longest: EventRef;
+}
+
+/** Copies of a kind, put together where their size and bandwidth are nearly the same. */
+export function copySpots(state: State): { spots: Spot[]; left: number } {
+  const spots = new Map<string, Spot>();
+  let left = 0;
+  for (const run of state.runs) {
+    for (const lane of run.lanes) {
+      const sizes = lane.events.more.get("bytes");
+      if (!sizes || lane.trackData.kind !== "stream") continue;
+      const counts = lane.events.more.get("count");
+      for (let i = 0; i < lane.events.count; ++i) {
+        const kind = kindName(lane.events.kind[i]);
+        if (!/^(copy|pageable)_/.test(kind)) continue;
+        const ns = durationOf(lane, i);
+        const bytes = sizes[i];
+        if (bytes === 0 || ns === 0 || (counts?.[i] ?? 1) > 1) {
+          ++left;
+          continue;
+        }
+        const rate = (bytes * 1e9) / ns;
+        const key = `${kind} ${Math.round(Math.log10(bytes) / CELL)} ${Math.round(Math.log10(rate) / CELL)}`;
+        const spot = spots.get(key);
+        const ref = { timeline: run.index, event: lane.events.first + i };
+        if (!spot) spots.set(key, { kind, count: 1, bytes, rate, longest_ns: ns, longest: ref });
+        else {
+          ++spot.count;
+          if (ns > spot.longest_ns) Object.assign(spot, { longest_ns: ns, longest: ref, bytes, rate });
+        }
+      }
+    }
+  }
+  return { spots: [...spots.values()].sort((a, b) => b.count - a.count), left };
+}
+
+/** Pageable copies are squares, others circles: not told by colour alone. */
+function shape(spot: Spot, x: number, y: number): SVGElement {
+  const r = Math.min(16, 3.5 + 2 * Math.log2(spot.count));
+  const mark = spot.kind.startsWith("pageable")
+    ? svg("rect", { attributes: { x: x - r, y: y - r, width: 2 * r, height: 2 * r } })
+    : svg("circle", { attributes: { cx: x, cy: y, r } });
+  mark.style.fill = `var(${kindColor(spot.kind)})`;
+  mark.classList.add("spot");
+  return mark;
+}
+
+export function copyChart(state: State): HTMLElement {
+  if (state.runs.length === 0) return absentCard(TITLE, "The events are being read …");
+  const { spots, left } = copySpots(state);
+  if (spots.length === 0) return absentCard(TITLE, left > 0 ? "The copies of this trace are merged or have no length." : "No copy with a size is in this trace.");
+  const sizes = spots.map((s) => s.bytes);
+  const rates = spots.map((s) => s.rate);
+  const x = logarithmic(Math.min(...sizes), Math.max(...sizes), INNER.left + 10, INNER.right - 10);
+  const y = logarithmic(Math.min(...rates), Math.max(...rates), INNER.bottom - 8, INNER.top + 8);
+  const marks = svg("g");
+  for (const spot of spots) {
+    const value = `${spot.count > 1 ? `${formatNumber(spot.count)} times ` : ""}${kindLabel(spot.kind)}: ${formatBytes(spot.bytes)} at ` +
+      `${formatFigure(spot.rate, "bytes/s")}, ${spot.count > 1 ? "the longest " : ""}${formatNs(spot.longest_ns)}`;
+    marks.append(live(shape(spot, x(spot.bytes), y(spot.rate)), value, () => showEvent(state, spot.longest)));
+  }
+  const kinds = [...new Set(spots.map((s) => s.kind))];
+  return chartCard("copies", TITLE,
+    "A circle is one copy, or many of nearly the same size and speed (the larger the more); squares are copies with pageable memory." +
+    (left > 0 ? ` Left out: ${formatNumber(left)} that are merged or have no size or length.` : ""),
+    [canvas(TITLE, axisX(x, "bytes", "size of a copy"), axisY(y, "bytes/s"), marks), legend(kinds.map((k) => ({ label: kindLabel(k), color: kindColor(k) })))],
+    {
+      head: ["Copies", "Count", "Size", "Bandwidth", "Longest"],
+      rows: spots.slice(0, 100).map((s) => [kindLabel(s.kind), formatNumber(s.count), formatBytes(s.bytes), formatFigure(s.rate, "bytes/s"), formatNs(s.longest_ns)]),
+    });
+}

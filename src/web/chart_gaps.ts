@@ -1,0 +1,96 @@
+// Idle time by the length of its gaps, each bar split by cause.
+import type { ReportDocument } from "./data";
+import { svg } from "./dom";
+import { formatNs, formatNumber } from "./format";
+import { showEvent } from "./jump";
+import { causeColor } from "./labels";
+import { absentCard, axisY, canvas, chartCard, HEIGHT, INNER, legend, linear, live } from "./plot";
+import { num, rowsOf, str, tableOf } from "./report";
+import type { EventRef, State } from "./state";
+
+const TITLE = "Idle time by length of the gap";
+const BUCKETS = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, Infinity]; // as the table gap_lengths
+
+export interface GapBucket {
+  gaps: number;
+  ns: number;
+  byCause: Map<string, number>;
+  longest: EventRef | null;
+  longest_ns: number;
+}
+
+/** Gaps are drawn in pieces, one for each cause: pieces that touch are one gap. null: some were merged with their neighbours. */
+export function gapBuckets(state: State): GapBucket[] | null {
+  const buckets = BUCKETS.map((): GapBucket => ({ gaps: 0, ns: 0, byCause: new Map(), longest: null, longest_ns: 0 }));
+  for (const run of state.runs) {
+    for (const lane of run.lanes) {
+      if (lane.trackData.kind !== "gaps") continue;
+      const { start, end, name, count, first } = lane.events;
+      if (lane.events.more.has("count")) return null;
+      for (let i = 0; i < count;) {
+        let last = i;
+        while (last + 1 < count && start[last + 1] === end[last]) ++last;
+        const length = end[last] - start[i];
+        const bucket = buckets[BUCKETS.findIndex((limit) => length < limit)];
+        ++bucket.gaps;
+        bucket.ns += length;
+        for (let k = i; k <= last; ++k) {
+          const cause = run.data.names[name[k]] ?? "unknown";
+          const ns = end[k] - start[k];
+          bucket.byCause.set(cause, (bucket.byCause.get(cause) ?? 0) + ns);
+          if (ns > bucket.longest_ns) {
+            bucket.longest_ns = ns;
+            bucket.longest = { timeline: run.index, event: first + k };
+          }
+        }
+        i = last + 1;
+      }
+    }
+  }
+  return buckets;
+}
+
+export function gapChart(state: State, report: ReportDocument): HTMLElement {
+  const rows = rowsOf(report, "gap_lengths");
+  if (rows.every((row) => num(row, "gaps") === 0)) {
+    return absentCard(TITLE, rows.length === 0 && !tableOf(report, "devices") ? "The report was made without the analysis of idle time." : "There were no gaps: nothing ran on a GPU, or it was never idle in between.");
+  }
+  const buckets = state.runs.length > 0 ? gapBuckets(state) : null;
+  const totals = rows.map((row) => num(row, "idle_ns"));
+  const y = linear(0, Math.max(1, ...totals), INNER.bottom, INNER.top, 4);
+  const step = (INNER.right - INNER.left) / rows.length;
+  const bars = svg("g");
+  const causes = new Set<string>();
+  rows.forEach((row, i) => {
+    const x = INNER.left + i * step;
+    const words = `${str(row, "length")}: ${formatNs(totals[i])} in ${formatNumber(num(row, "gaps"))} gaps`;
+    bars.append(svg("text", { class: "bar-label", text: str(row, "length").replace(" to ", "–").replace(" and longer", "+"), attributes: { x: x + step / 2, y: INNER.bottom + 15, "text-anchor": "middle" } }));
+    if (totals[i] === 0) return;
+    const bucket = buckets?.[i];
+    const go = bucket?.longest ? () => showEvent(state, bucket.longest!) : null;
+    const parts = bucket && bucket.ns > 0 ? [...bucket.byCause].sort((a, b) => b[1] - a[1]) : [["", totals[i]] as [string, number]];
+    let from = 0;
+    const group = svg("g");
+    const tells: string[] = [];
+    for (const [cause, ns] of parts) {
+      causes.add(cause);
+      const rect = svg("rect", { attributes: { x: x + step * 0.12, width: step * 0.76, y: y(from + ns), height: Math.max(0.5, y(from) - y(from + ns)) } });
+      rect.style.fill = cause ? `var(${causeColor(cause)})` : "var(--kind-gap)";
+      if (cause) tells.push(`${cause} ${formatNs(ns)}`);
+      group.append(rect);
+      from += ns;
+    }
+    const top = svg("text", { class: "bar-figure", text: `${formatNumber(num(row, "gaps"))} ×`, attributes: { x: x + step / 2, y: y(totals[i]) - 3, "text-anchor": "middle" } });
+    bars.append(live(group, tells.length > 0 ? `${words} (${tells.join(", ")})` : words, go), top);
+  });
+  const title = svg("text", { class: "axis-title", text: "length of a gap", attributes: { x: (INNER.left + INNER.right) / 2, y: HEIGHT - 6, "text-anchor": "middle" } });
+  const note = "Height: idle time in gaps of that length; above each bar, how many there are." +
+    (buckets ? " A bar leads to its longest gap." : state.runs.length === 0 ? " Causes follow when the events are read." : " Short gaps are merged in this file, so the bars are not split by cause here.");
+  return chartCard("gaps", TITLE, note, [
+    canvas(TITLE, axisY(y, "ns"), bars, title),
+    legend([...causes].filter((c) => c).map((c) => ({ label: c, color: causeColor(c), isIdle: true }))),
+  ], {
+    head: ["Length", "Idle time", "Gaps"],
+    rows: rows.map((row) => [str(row, "length"), formatNs(num(row, "idle_ns")), formatNumber(num(row, "gaps"))]),
+  });
+}

@@ -1,0 +1,19 @@
+// The tab of charts. They are drawn of the report at once, and again when the events are there.
+import { copyChart } from "./chart_copies";
+import { gapChart } from "./chart_gaps";
+import { levelChart } from "./chart_levels";
+import { memoryChart } from "./chart_memory";
+import { stepChart } from "./chart_steps";
+import type { ReportDocument } from "./data";
+import { el } from "./dom";
+import type { State } from "./state";
+
+export function mountCharts(root: HTMLElement, state: State, report: ReportDocument): void {
+  const grid = el("div", { class: "charts" });
+  const draw = (): void => {
+    grid.replaceChildren(gapChart(state, report), levelChart(state, report), copyChart(state), stepChart(state, report), memoryChart(state, report));
+  };
+  root.append(el("h2", { class: "hidden", text: "Charts" }), grid);
+  draw();
+  state.on("loaded", draw);
+}

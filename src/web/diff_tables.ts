@@ -1,0 +1,99 @@
+// Tables of a diff, from the document of `diff --format json`: the change, before and after, part by part.
+import type { Cell } from "./data";
+import { formatFigure } from "./format";
+import type { GridColumn, GridData } from "./grid_model";
+import { quoted, showPlace, type Place } from "./jump";
+import type { State } from "./state";
+import type { Entry } from "./table_list";
+
+type Row = Record<string, unknown>;
+
+interface DiffTable {
+  id: string; // key of the document
+  title: string;
+  columns: GridColumn[];
+  place?(row: Row): Place | null;
+}
+
+const text = (key: string, title: string): GridColumn => ({ key, title, unit: "" });
+const ns = (key: string, title: string): GridColumn => ({ key, title, unit: "ns" });
+const count = (key: string, title: string): GridColumn => ({ key, title, unit: "count" });
+const TIMES = [ns("change_ns", "Change"), { key: "change_percent", title: "Of base", unit: "percent" }, ns("base_ns", "Base"), ns("new_ns", "New")];
+
+const TABLES: readonly DiffTable[] = [
+  { id: "time", title: "Where the time went", columns: [text("label", "Part"), ...TIMES] },
+  { id: "steps", title: "Steps", columns: [text("label", "Part"), ...TIMES] },
+  { id: "gpus", title: "GPUs", columns: [text("device", "GPU"), ...TIMES, ns("busy_change_ns", "Busy"), ns("idle_change_ns", "Idle"), text("presence", "Is")],
+    place: (r) => ({ query: `gpu:${String(r["device"]).replace("gpu", "")}`, label: String(r["device"]) }) },
+  { id: "kernels", title: "Kernels",
+    columns: [text("name", "Kernel"), ...TIMES, count("base_count", "Base count"), count("new_count", "New count"),
+      text("base_shape", "Base shape"), text("new_shape", "New shape"), text("presence", "Is"), text("was", "Was"), text("why", "Why")],
+    place: (r) => ({ query: `kind:kernel name:${quoted(String(r["name"]))}`, label: String(r["name"]) }) },
+  { id: "transfers", title: "Copies and fills",
+    columns: [text("direction", "Direction"), text("memory", "Memory"), ...TIMES, { key: "base_bytes", title: "Base bytes", unit: "bytes" },
+      { key: "new_bytes", title: "New bytes", unit: "bytes" }, count("base_count", "Base count"), count("new_count", "New count"), text("presence", "Is")] },
+  { id: "paths", title: "GPU time by NVTX range",
+    columns: [text("path", "NVTX range"), ...TIMES, ns("busy_change_ns", "Busy"), ns("idle_change_ns", "Idle"), ns("host_change_ns", "Host"),
+      count("base_count", "Base count"), count("new_count", "New count"), text("presence", "Is")],
+    place: (r) => (String(r["path"]).startsWith("(") ? null : { query: `nvtx:${quoted(String(r["path"]))}`, label: String(r["path"]) }) },
+];
+
+function cell(value: unknown): Cell {
+  return typeof value === "number" || typeof value === "string" ? value : null;
+}
+
+export function diffRows(diff: Row, key: string): Row[] {
+  const value = diff[key];
+  if (Array.isArray(value)) return value as Row[];
+  const parts = typeof value === "object" && value !== null ? (value as Row)["parts"] : null; // of steps
+  return Array.isArray(parts) ? (parts as Row[]) : [];
+}
+
+function entry(state: State, table: DiffTable, rows: Row[]): Entry {
+  const data: GridData = { columns: table.columns, count: rows.length, value: (row, c) => cell(rows[row][table.columns[c].key]) };
+  const placeOf = (row: number): Place | null => table.place?.(rows[row]) ?? null;
+  return {
+    id: table.id, title: table.title, group: "Difference", count: rows.length, needsEvents: false,
+    open: () => ({
+      data, note: "Change: new less base.", sort: null, canShow: (row) => placeOf(row) !== null,
+      show: (row) => {
+        const place = placeOf(row);
+        if (place) showPlace(state, place);
+      },
+      has: (row, facts) => table.id === "kernels" && facts.kind === "kernel" && rows[row]["name"] === facts.name,
+    }),
+  };
+}
+
+function judged(row: Row): string {
+  const value = row["judged"];
+  return typeof value === "object" && value !== null ? String((value as Row)["verdict"] ?? "") : "";
+}
+
+/** Every figure of both runs; each has a unit of its own, so that cells are written out. */
+function metricEntry(rows: Row[], write: (value: number, unit: string) => string): Entry {
+  const columns = [text("id", "Figure"), text("scope", "Of"), text("base", "Base"), text("new", "New"),
+    { key: "change_percent", title: "Change", unit: "percent" }, text("verdict", "Is"), text("exact", "Exact")];
+  const figure = (row: Row, key: string): string => (typeof row[key] === "number" ? write(row[key] as number, String(row["unit"])) : "–");
+  const value = (i: number, c: number): Cell => {
+    const row = rows[i];
+    switch (columns[c].key) {
+      case "base": return figure(row, "base");
+      case "new": return figure(row, "new");
+      case "verdict": return judged(row);
+      case "exact": return row["deterministic"] === true ? "exact" : "";
+      default: return cell(row[columns[c].key]);
+    }
+  };
+  return {
+    id: "metrics", title: "All figures", group: "Difference", count: rows.length, needsEvents: false,
+    open: () => ({
+      data: { columns, count: rows.length, value }, sort: null, canShow: () => false, show: () => undefined, has: () => false,
+      note: "Exact: does not depend on timing, so that any difference is one of the program.",
+    }),
+  };
+}
+
+export function diffEntries(state: State, diff: Row): Entry[] {
+  return [...TABLES.map((table) => entry(state, table, diffRows(diff, table.id))), metricEntry(diffRows(diff, "metrics"), formatFigure)];
+}

@@ -1,0 +1,109 @@
+// The ranked findings: what to do first, what it would win, and where to see it.
+import type { Finding, PageData, ReportDocument } from "./data";
+import { button, el } from "./dom";
+import { countOf, formatNs } from "./format";
+import type { Place } from "./jump";
+import { visible } from "./names";
+
+export interface FindingLinks {
+  show(place: Place): void;
+  openTable(id: string): void;
+}
+
+/** The table that has the facts of a finding, by the beginning of its id; the longest that fits counts. */
+const TABLES: Record<string, string> = {
+  "idle.": "gaps", "launch.": "kernel_launches", "kernels.chain": "kernel_chains", "kernels.small": "kernel_lengths",
+  "occupancy.": "occupancy", "graphs.": "graph_calls", "startup.load": "startup", "startup.slow": "startup_processes",
+  "api.errors": "api_errors", "sync.": "sync_sites", "sync.drains": "sync", "sync.polling": "polling",
+  "memcpy.pageable": "pageable", "memcpy.small": "copy_sizes", "memcpy.overlap": "overlap", "memory.churn": "memory_churn",
+  "memory.growth": "memory_over_time", "memory.leaked": "memory_not_freed", "memory.migrations": "managed_memory",
+  "memory.page_faults": "managed_memory", "streams.": "streams", "streams.event_waits": "stream_waits",
+  "streams.default_splits": "serialised", "streams.overlap": "overlap", "traces.": "traces", "health.overhead": "recording_cost",
+  "health.": "health", "critical.": "critical_path", "steps.outliers": "step_outliers", "steps.": "step_iterations",
+  "balance.": "balance", "nccl.": "nccl",
+};
+
+export function tableOfFinding(report: ReportDocument, id: string): string | null {
+  const best = Object.keys(TABLES).filter((k) => id.startsWith(k)).sort((a, b) => b.length - a.length);
+  const hasRows = (table: string): boolean => report.tables.some((t) => t.id === table && t.rows.length > 0);
+  return best.map((k) => TABLES[k]).find(hasRows) ?? null;
+}
+
+interface Group {
+  leader: number;
+  others: number[]; // the same time or the same change
+}
+
+/** The findings in their order; those that are about the same as a larger one stand below it. */
+export function groupFindings(findings: readonly Finding[]): Group[] {
+  const groups: Group[] = [];
+  const leaderOf = new Map<string, Group>();
+  findings.forEach((finding, i) => {
+    const leader = finding.same_as === null ? undefined : leaderOf.get(finding.same_as);
+    const group = leader ?? { leader: i, others: [] };
+    if (leader) leader.others.push(i);
+    else groups.push(group);
+    if (!leaderOf.has(finding.id)) leaderOf.set(finding.id, group);
+  });
+  return groups;
+}
+
+const SEVERITY: Record<Finding["severity"], string> = { warning: "▲ warning", note: "● note", info: "ⓘ for information" };
+
+function gainBar(finding: Finding, largest: number): HTMLElement | null {
+  if (finding.gain_ns <= 0) return null;
+  const fill = el("span", { class: "gain-fill" });
+  fill.style.width = `${Math.max(1, (100 * finding.gain_ns) / largest)}%`;
+  return el("div", { class: "gain" },
+    el("span", { class: "gain-bar", attributes: { "aria-hidden": "true" } }, fill),
+    el("span", { class: "gain-text" }, "to be won: up to ", el("b", { text: formatNs(finding.gain_ns) })));
+}
+
+function actions(page: PageData, report: ReportDocument, index: number, links: FindingLinks): HTMLElement | null {
+  const finding = report.findings[index];
+  const place = page.places.find((p) => p.finding === index);
+  const table = tableOfFinding(report, finding.id);
+  if (!place && !table) return null;
+  const title = report.tables.find((t) => t.id === table)?.title ?? "";
+  return el("p", { class: "actions" },
+    place ? button("Show on the timeline", () => links.show({ query: place.query, label: finding.id }), {
+      class: "go", attributes: { "aria-label": `Show on the timeline: ${visible(finding.message).slice(0, 80)}` },
+    }) : null,
+    table ? button(`Table: ${title}`, () => links.openTable(table), { class: "quiet" }) : null);
+}
+
+function article(page: PageData, report: ReportDocument, index: number, largest: number, links: FindingLinks): HTMLElement {
+  const finding = report.findings[index];
+  return el("div", { class: `finding ${finding.severity}` },
+    el("p", { class: "tags" },
+      el("span", { class: `severity ${finding.severity}`, text: SEVERITY[finding.severity] ?? finding.severity }),
+      el("code", { class: "finding-id", text: finding.id })),
+    el("h3", { text: visible(finding.message) }),
+    gainBar(finding, largest),
+    finding.advice ? el("p", { class: "advice", text: visible(finding.advice) }) : null,
+    finding.basis ? el("p", { class: "basis" }, el("span", { text: "Counted: " }), visible(finding.basis)) : null,
+    actions(page, report, index, links));
+}
+
+export function findingsSection(page: PageData, report: ReportDocument, links: FindingLinks): HTMLElement {
+  const section = el("section", { class: "card findings", attributes: { "aria-labelledby": "findings-title" } },
+    el("h2", { id: "findings-title", text: "What to do" }));
+  if (report.findings.length === 0) {
+    section.append(el("p", { text: "Nothing was found that would be worth a change." }));
+    return section;
+  }
+  const largest = Math.max(1, ...report.findings.map((f) => f.gain_ns));
+  const list = el("ol", { class: "finding-list" });
+  for (const group of groupFindings(report.findings)) {
+    const item = el("li", {}, article(page, report, group.leader, largest, links));
+    if (group.others.length > 0) {
+      item.append(el("details", { class: "same" },
+        el("summary", { text: `${countOf(group.others.length, "more finding")} about the same time or the same change: do not add the gains` }),
+        ...group.others.map((i) => article(page, report, i, largest, links))));
+    }
+    list.append(item);
+  }
+  section.append(list, el("p", { class: "note", text:
+    "Gains are upper bounds, each alone; those of different findings may be about the same time." }));
+  return section;
+}

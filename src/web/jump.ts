@@ -1,0 +1,104 @@
+// From a finding, a row or a bar of a chart to its event: the longest that fits is selected and brought into view.
+import type { EventKind } from "./data";
+import { announce } from "./dom";
+import { compileFilter } from "./filter";
+import { formatNs } from "./format";
+import { kindName } from "./labels";
+import { shortName } from "./names";
+import type { EventFacts, EventRef, Run, RunLane, State } from "./state";
+
+export type Matcher = (lane: RunLane, index: number) => boolean;
+
+/** Where something is on the timeline. `query` goes into the filter box; of what fits it and `matches`, the longest is meant. */
+export interface Place {
+  query: string;
+  label: string; // of the link, for those who hear it
+  matches?: Matcher;
+  at_ns?: number; // where there is no such event, this time is shown
+}
+
+/** Text in the language of the filter box, meant to the letter. */
+export function quoted(text: string): string {
+  return `"${text.replace(/(["\\])/g, "\\$1")}"`;
+}
+
+export function whenLoaded(state: State, then: (runs: readonly Run[]) => void): void {
+  if (state.runs.length > 0) {
+    then(state.runs);
+    return;
+  }
+  let isDone = false;
+  state.on("loaded", (runs) => {
+    if (!isDone) then(runs);
+    isDone = true;
+  });
+}
+
+export function durationOf(lane: RunLane, index: number): number {
+  return lane.events.end[index] - lane.events.start[index];
+}
+
+/** null: nothing fits. */
+export function longest(runs: readonly Run[], matcherOf: (run: Run) => Matcher): EventRef | null {
+  let found: EventRef | null = null;
+  let most = -1;
+  for (const run of runs) {
+    const matches = matcherOf(run);
+    for (const lane of run.lanes) {
+      for (let i = 0; i < lane.events.count; ++i) {
+        const duration = durationOf(lane, i);
+        if (duration <= most || !matches(lane, i)) continue;
+        most = duration;
+        found = { timeline: run.index, event: lane.events.first + i };
+      }
+    }
+  }
+  return found;
+}
+
+export function factsOf(state: State, ref: EventRef): EventFacts | null {
+  const run = state.runs[ref.timeline];
+  if (!run) return null;
+  const lane = run.laneOf(ref.event);
+  const index = ref.event - lane.events.first;
+  const name = run.data.names[lane.events.name[index] ?? 0] ?? "";
+  const kind: EventKind = kindName(lane.events.kind[index] ?? 0);
+  return { ref, name, kind, start_ns: lane.events.start[index], duration_ns: durationOf(lane, index), track: lane.trackData };
+}
+
+/** Zooms to the event with some of what is around it. */
+function showAround(state: State, start: number, duration: number): void {
+  const whole = Math.max(1, ...state.page.timelines.map((t) => t.duration_ns));
+  const width = Math.min(whole, Math.max(duration * 4, whole / 2000, 1000));
+  const begin = Math.max(0, Math.min(whole - width, start + duration / 2 - width / 2));
+  state.setView({ start_ns: begin, end_ns: begin + width });
+}
+
+export function showEvent(state: State, ref: EventRef): void {
+  const facts = factsOf(state, ref);
+  if (!facts) return;
+  state.setTab("timeline");
+  state.select(ref);
+  showAround(state, facts.start_ns, facts.duration_ns);
+  announce(`Selected on the timeline: ${shortName(facts.name)}, ${formatNs(facts.duration_ns)}`);
+}
+
+export function showTime(state: State, start_ns: number, duration_ns: number): void {
+  state.setTab("timeline");
+  showAround(state, start_ns, duration_ns);
+}
+
+export function showPlace(state: State, place: Place): void {
+  state.setFilter(place.query);
+  state.setTab("timeline");
+  whenLoaded(state, (runs) => {
+    const ref = longest(runs, (run) => {
+      const fits = compileFilter(place.query, run);
+      const more = place.matches;
+      return more ? (lane, i) => more(lane, i) && fits(lane, i) : fits;
+    });
+    if (ref) showEvent(state, ref);
+    else if (place.at_ns !== undefined) showTime(state, place.at_ns, 0);
+    else announce("Nothing on the timeline fits.");
+  });
+}

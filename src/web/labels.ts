@@ -1,0 +1,43 @@
+// Words and colours for kinds of events and causes of idle time, one place for all parts of the page.
+import { EVENT_KINDS, type EventKind } from "./data";
+
+const KIND_LABELS: Record<EventKind, string> = {
+  kernel: "kernel", copy_h2d: "copy host to device", copy_d2h: "copy device to host", copy_d2d: "copy device to device",
+  copy_peer: "copy between GPUs", copy_other: "copy", memset: "memset", graph: "CUDA graph",
+  api_launch: "launching call", api_copy: "copying call", api_memset: "filling call", api_sync: "waiting call",
+  api_memory: "memory call", api_load: "loading call", api_query: "asking call", api_stream: "stream call",
+  api_event: "event call", api_graph: "graph call", api_other: "CUDA call",
+  nvtx_range: "NVTX range", nvtx_start_end: "NVTX range", nvtx_mark: "NVTX mark", gap: "idle",
+  pageable_h2d: "pageable copy host to device", pageable_d2h: "pageable copy device to host", overhead: "CUPTI overhead",
+};
+
+/** Causes of idle time, as docs/analyses.md has them, in the order of display. */
+export const CAUSES = [
+  "host", "sync", "copy", "memory", "load", "api", "os", "launch", "queue", "dependency", "profiler", "unknown",
+] as const;
+
+const CAUSE_MEANINGS: Record<string, string> = {
+  queue: "work was queued, the GPU had not started it", dependency: "queued work waited for an event of another stream",
+  launch: "from the entry of the launching call to the start on the GPU", sync: "the host sat in a synchronising call",
+  copy: "the host sat in a blocking copy or fill", memory: "the host allocated, freed or registered memory",
+  load: "contexts, modules and code were loaded or compiled", api: "the host was in another CUDA call",
+  os: "the host was blocked in the operating system", host: "the host ran its own code",
+  profiler: "CUPTI was busy with the recording", unknown: "the launching call is not in the trace",
+};
+
+export const kindLabel = (kind: EventKind): string => KIND_LABELS[kind];
+export const kindColor = (kind: EventKind): string => `--kind-${kind.replace(/_/g, "-")}`;
+export const kindName = (value: number): EventKind => EVENT_KINDS[value] ?? "api_other";
+
+export const causeMeaning = (cause: string): string => CAUSE_MEANINGS[cause] ?? cause;
+export const causeColor = (cause: string): string =>
+  (CAUSES as readonly string[]).includes(cause) ? `--cause-${cause}` : "--cause-unknown";
+
+/** Titles of the analyses, for groups of tables. */
+const ANALYSIS_TITLES: Record<string, string> = {
+  devices: "GPUs", idle: "Idle time", launches: "Launches", kernels: "Kernels", small_kernels: "Small kernels",
+  occupancy: "Occupancy", memcpy: "Copies", memory: "Memory", streams: "Streams", sync: "Waiting", api: "CUDA calls",
+  api_errors: "Errors", graphs: "CUDA graphs", startup: "Start-up", critical_path: "Critical path", steps: "Steps",
+  nvtx: "NVTX", health: "Trust", balance: "Several GPUs", nccl: "NCCL", traces: "Several traces",
+};
+export const analysisTitle = (id: string): string => ANALYSIS_TITLES[id] ?? id;

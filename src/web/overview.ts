@@ -1,0 +1,50 @@
+// The first tab: painted from the report alone, before any event is read.
+import type { PageData, ReportDocument } from "./data";
+import { el } from "./dom";
+import { findingsSection, type FindingLinks } from "./findings";
+import { formatNs, formatPercent } from "./format";
+import { headline } from "./headline";
+import { visible } from "./names";
+import { num, rowsOf, str } from "./report";
+import { timeSplit } from "./time_split";
+import { factsSection, lossBanner, noticesSection, trustSection } from "./trust";
+
+function stepsLine(report: ReportDocument): string {
+  const row = rowsOf(report, "steps")[0];
+  if (!row) return "";
+  const warm = num(row, "warmups");
+  return `${num(row, "count")} steps of ${visible(str(row, "path"))}, median ${formatNs(num(row, "median_ns"))}, ` +
+    `slowest ${formatNs(num(row, "max_ns"))}${warm > 0 ? `, ${warm} of warm-up left out` : ""}`;
+}
+
+function noGpuSection(report: ReportDocument): HTMLElement {
+  const calls = rowsOf(report, "api").reduce((sum, row) => sum + num(row, "count"), 0);
+  return el("section", { class: "card" }, el("h2", { text: "No GPU work" }),
+    el("p", { text: calls > 0
+      ? `The program made ${calls} CUDA calls, and none of them started work on a GPU.`
+      : "The program made no CUDA call that could be recorded." }));
+}
+
+/** Says where to begin: the first finding that would win something. */
+function firstStep(report: ReportDocument): HTMLElement | null {
+  const finding = report.findings.find((f) => f.severity === "warning" && f.same_as === null) ?? report.findings[0];
+  if (!finding) return null;
+  const window = rowsOf(report, "devices").reduce((sum, row) => sum + num(row, "window_ns"), 0);
+  const share = window > 0 && finding.gain_ns > 0 && finding.gain_ns < window
+    ? ` (up to ${formatNs(finding.gain_ns)}, ${formatPercent((100 * finding.gain_ns) / window)} of it)` : "";
+  return el("p", { class: "first-step" }, el("b", { text: "Look first at: " }), visible(finding.message) + share);
+}
+
+export function mountOverview(root: HTMLElement, page: PageData, report: ReportDocument, links: FindingLinks): void {
+  const hasGpu = rowsOf(report, "devices").length > 0;
+  const steps = stepsLine(report);
+  root.append(
+    el("section", { class: "hero", attributes: { "aria-label": "Verdict" } },
+      lossBanner(report),
+      el("p", { class: "headline", text: headline(report) }),
+      firstStep(report),
+      el("p", { class: "soft", text: [visible(page.verdict), steps].filter((t) => t).join(" · ") })),
+    el("div", { class: "columns" },
+      el("div", { class: "wide" }, hasGpu ? timeSplit(report, links.show) : noGpuSection(report), findingsSection(page, report, links)),
+      el("div", { class: "narrow" }, trustSection(report), factsSection(report), noticesSection(report))));
+}

@@ -1,0 +1,48 @@
+// On paper: the overview, then the tables that people read, as far as they go on a page. Built when somebody prints.
+import { el } from "./dom";
+import { formatFigure, formatNumber } from "./format";
+import { tellingColumns } from "./grid_model";
+import { shortName } from "./names";
+import type { State } from "./state";
+import { entriesOf } from "./tables";
+import type { Entry } from "./table_list";
+
+const PRINTED = ["time", "idle", "gaps", "kernels", "memcpy", "transfers", "pageable", "streams", "concurrency", "sync", "api", "steps", "nvtx", "paths"];
+const MOST_ROWS = 12;
+const MOST_COLUMNS = 8;
+
+function printedTable(entry: Entry): HTMLElement {
+  const { data, note } = entry.open();
+  const columns = tellingColumns(data).slice(0, MOST_COLUMNS);
+  const rows = Array.from({ length: Math.min(MOST_ROWS, data.count) }, (_, row) => el("tr", {}, ...columns.map((c) => {
+    const value = data.value(row, c);
+    return typeof value === "number"
+      ? el("td", { class: "number", text: formatFigure(value, data.columns[c].unit) })
+      : el("td", { text: value === null ? "–" : shortName(value, 48) });
+  })));
+  const more = data.count > rows.length ? `${formatNumber(data.count - rows.length)} more rows not printed. ` : "";
+  return el("section", { class: "card" }, el("h2", { text: entry.title }),
+    el("table", { class: "figures" },
+      el("thead", {}, el("tr", {}, ...columns.map((c) => el("th", { class: data.columns[c].unit ? "number" : "", text: data.columns[c].title })))),
+      el("tbody", {}, ...rows)),
+    el("p", { class: "note", text: more + note }));
+}
+
+export function startPrinting(state: State): void {
+  let printed: HTMLElement | null = null;
+  let tab = "";
+  addEventListener("beforeprint", () => {
+    if (printed) return;
+    tab = state.tab;
+    state.setTab("overview");
+    const entries = entriesOf(state);
+    const tables = PRINTED.flatMap((id) => entries.filter((e) => e.id === id && e.count !== null && e.count > 0));
+    printed = el("div", { class: "printed" }, ...tables.map(printedTable));
+    document.getElementById("main")?.append(printed);
+  });
+  addEventListener("afterprint", () => {
+    printed?.remove();
+    printed = null;
+    if (tab && tab !== state.tab) state.setTab(tab);
+  });
+}

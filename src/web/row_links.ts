@@ -1,0 +1,112 @@
+// Which events of the timeline a row of a table is about, and back: whether the selected event belongs to a row.
+import type { EventKind, ReportTable } from "./data";
+import { durationOf, quoted, type Matcher, type Place } from "./jump";
+import { num, str, type Row } from "./report";
+import type { EventFacts } from "./state";
+
+type RowPlace = (row: Row) => Place | null;
+
+const byName = (kind: string, key: string): RowPlace => (row) => {
+  const name = str(row, key);
+  return name ? { query: `kind:${kind} name:${quoted(name)}`, label: name } : null;
+};
+
+function gpuOf(row: Row): string {
+  const device = str(row, "device");
+  return device ? ` gpu:${device.replace("gpu", "")}` : "";
+}
+
+const byCause: RowPlace = (row) => (str(row, "cause") ? { query: `cause:${str(row, "cause")}`, label: str(row, "cause") } : null);
+
+const byPath = (key: string): RowPlace => (row) => {
+  const path = str(row, key);
+  return path && !path.startsWith("(") ? { query: `nvtx:${quoted(path)}`, label: path } : null;
+};
+
+/** "host to device" and "pageable to device" as words of the filter. */
+function copyQuery(row: Row): string {
+  const direction = str(row, "direction");
+  const ends: Record<string, string> = {
+    "host to device": "h2d", "device to host": "d2h", "device to device": "d2d", "peer to peer": "copy_peer", fill: "memset",
+  };
+  const isPageable = /\bpageable\b/.test(str(row, "memory"));
+  const end = ends[direction];
+  if (end === "memset" || direction.startsWith("fill") || direction === "memset") return "kind:memset";
+  if (end === undefined) return "kind:copy";
+  return isPageable ? `kind:pageable kind:${end}` : `kind:${end}`;
+}
+
+/** An operation or a gap that began `start_ns` after the beginning of the trace. */
+const byStart = (query: (row: Row) => string, key = "start_ns"): RowPlace => (row) => {
+  const start = num(row, key);
+  return { query: query(row), label: "this time", at_ns: start, matches: (lane, i) => Math.abs(lane.events.start[i] - start) < 1 };
+};
+
+const gapPlace: RowPlace = (row) => {
+  const start = num(row, "start_ns");
+  const end = start + num(row, "duration_ns");
+  // A gap is drawn in pieces, one for each cause: the longest of them is meant.
+  const matches: Matcher = (lane, i) =>
+    lane.trackData.kind === "gaps" && lane.events.start[i] >= start - 0.5 && lane.events.start[i] + durationOf(lane, i) <= end + 0.5;
+  return { query: `kind:gap${gpuOf(row)}`, label: "this gap", at_ns: start, matches };
+};
+
+const PLACES: Record<string, RowPlace> = {
+  devices: (row) => ({ query: gpuOf(row).trim(), label: str(row, "device") }),
+  idle: byCause, idle_by_call: (row) => byName("api", "function")(row), idle_by_nvtx: byPath("path"),
+  idle_by_launch: byName("api", "function"), gaps: gapPlace, kernels: byName("kernel", "name"), kernel_launches: byName("kernel", "kernel"),
+  first_launches: byName("kernel", "kernel"), occupancy: byName("kernel", "kernel"), api: byName("api", "name"),
+  graph_calls: byName("api", "name"), api_errors: byName("api", "function"), sync: byName("api", "function"),
+  sync_sites: byName("api", "function"), polling: byName("api", "function"), nvtx: byPath("path"), nccl: byName("kernel", "name"),
+  memcpy: (row) => ({ query: copyQuery(row), label: str(row, "direction") }),
+  pageable: (row) => ({ query: `kind:pageable ${copyQuery(row)}`, label: `pageable ${str(row, "direction")}` }),
+  copy_sizes: (row) => ({
+    query: copyQuery(row), label: str(row, "direction"),
+    matches: (lane, i) => {
+      const bytes = lane.events.more.get("bytes")?.[i] ?? 0;
+      return bytes > num(row, "above_bytes") && bytes <= num(row, "up_to_bytes");
+    },
+  }),
+  streams: (row) => (num(row, "operations") > 0 ? { query: `stream:${quoted(str(row, "name"))}${gpuOf(row)}`, label: str(row, "name") } : null),
+  step_iterations: byStart(() => "kind:nvtx"), step_outliers: byStart(() => "kind:nvtx"),
+  steps: byPath("path"), launches_over_time: byStart((row) => gpuOf(row).trim()),
+};
+
+/** null: the row is about nothing on the timeline. */
+export function placeOf(table: ReportTable, row: Row): Place | null {
+  return PLACES[table.id]?.(row) ?? null;
+}
+
+const KINDS_OF: Record<string, (kind: EventKind) => boolean> = {
+  kernels: (k) => k === "kernel", api: (k) => k.startsWith("api_"), nvtx: (k) => k.startsWith("nvtx_"),
+};
+const NAME_KEYS: Record<string, [key: string, kinds: string]> = {
+  kernels: ["name", "kernels"], kernel_launches: ["kernel", "kernels"], first_launches: ["kernel", "kernels"],
+  occupancy: ["kernel", "kernels"], nccl: ["name", "kernels"], api: ["name", "api"], graph_calls: ["name", "api"],
+  api_errors: ["function", "api"], sync: ["function", "api"], sync_sites: ["function", "api"], polling: ["function", "api"],
+  idle_by_launch: ["function", "api"], idle_by_call: ["function", "api"], nvtx: ["path", "nvtx"], steps: ["path", "nvtx"],
+};
+
+/** Whether the selected event is one of those that the row is about. */
+export function rowHas(table: ReportTable, row: Row, facts: EventFacts): boolean {
+  if (table.id === "idle") return facts.kind === "gap" && str(row, "cause") === facts.name;
+  if (table.id === "gaps") {
+    return facts.kind === "gap" && facts.start_ns >= num(row, "start_ns") - 0.5 &&
+      facts.start_ns + facts.duration_ns <= num(row, "start_ns") + num(row, "duration_ns") + 0.5;
+  }
+  if (table.id === "step_iterations" || table.id === "step_outliers") {
+    return facts.start_ns >= num(row, "start_ns") && facts.start_ns < num(row, "start_ns") + num(row, "duration_ns");
+  }
+  if (table.id === "memcpy" || table.id === "pageable") {
+    const isPageable = facts.kind.startsWith("pageable");
+    const wanted = table.id === "pageable" || /\bpageable\b/.test(str(row, "memory"));
+    const end = str(row, "direction") === "host to device" ? "h2d" : str(row, "direction") === "device to host" ? "d2h" : "d2d";
+    return isPageable === wanted && facts.kind.endsWith(end);
+  }
+  if (table.id === "streams") return facts.track.kind === "stream" && facts.track.label === str(row, "name");
+  const rule = NAME_KEYS[table.id];
+  if (!rule || !KINDS_OF[rule[1]]?.(facts.kind)) return false;
+  const value = str(row, rule[0]);
+  return value === facts.name || (rule[1] === "nvtx" && value.endsWith(`/${facts.name}`));
+}
+

@@ -1,0 +1,141 @@
+// The tab of tables: a list at the left, the chosen table at the right.
+import { announce, button, el } from "./dom";
+import { diffEntries } from "./diff_tables";
+import { copyText, csvOf } from "./csv";
+import { countOf, formatNumber } from "./format";
+import { Grid, rowDetails } from "./grid";
+import { factsOf, whenLoaded } from "./jump";
+import type { State } from "./state";
+import { eventEntries, reportEntries, type Entry, type Shown } from "./table_list";
+
+export function openTable(state: State, id: string): void {
+  state.setTable(id);
+  state.setTab("tables");
+}
+
+export function entriesOf(state: State): Entry[] {
+  const { page } = state;
+  if (page.report) return reportEntries(state, page.report);
+  return [...(page.diff ? diffEntries(state, page.diff) : []), ...eventEntries(state)];
+}
+
+class TablesTab {
+  private readonly view = el("div", { class: "table-view" });
+  private readonly links = new Map<string, HTMLButtonElement>();
+  private readonly select = el("select", { class: "table-select", attributes: { "aria-label": "Table" } });
+  private grid: Grid | null = null;
+  private shown: Shown | null = null;
+
+  constructor(root: HTMLElement, private readonly state: State, private readonly entries: Entry[]) {
+    root.append(el("div", { class: "tables" }, this.list(), this.view));
+    state.on("table", (id) => this.open(id));
+    state.on("selection", () => this.markSelection(true));
+    const first = entries.find((e) => e.id === state.table) ?? entries.find((e) => e.id === "kernels" && e.count !== 0) ??
+      entries.find((e) => e.count !== 0);
+    if (first) this.open(first.id);
+  }
+
+  private list(): HTMLElement {
+    const nav = el("nav", { class: "table-list", attributes: { "aria-label": "Tables" } });
+    const full = this.entries.filter((e) => e.count !== 0);
+    for (const group of new Set(full.map((e) => e.group))) {
+      const list = el("ul");
+      const options = el("optgroup", { attributes: { label: group } });
+      for (const entry of full.filter((e) => e.group === group)) {
+        const link = button("", () => this.state.setTable(entry.id), { class: "table-link" });
+        link.append(el("span", { text: entry.title }), el("span", { class: "count", text: entry.count === null ? "" : formatNumber(entry.count) }));
+        this.links.set(entry.id, link);
+        list.append(el("li", {}, link));
+        options.append(el("option", { text: entry.title, attributes: { value: entry.id } }));
+      }
+      nav.append(el("h3", { text: group }), list);
+      this.select.append(options);
+    }
+    const empty = this.entries.filter((e) => e.count === 0);
+    if (empty.length > 0) {
+      nav.append(el("details", { class: "empty" }, el("summary", { text: `${formatNumber(empty.length)} with nothing to show` }),
+        el("p", { class: "note", text: empty.map((e) => e.title).join(", ") })));
+    }
+    this.select.addEventListener("change", () => this.state.setTable(this.select.value));
+    nav.prepend(this.select);
+    return nav;
+  }
+
+  private open(id: string): void {
+    const entry = this.entries.find((e) => e.id === id);
+    if (!entry) return;
+    for (const [key, link] of this.links) {
+      if (key === id) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+    this.select.value = id;
+    if (entry.needsEvents && this.state.runs.length === 0) {
+      this.view.replaceChildren(el("h2", { text: entry.title }), el("p", { class: "soft", text: "The events are being read …" }));
+      whenLoaded(this.state, () => {
+        if (this.select.value === id) this.show(entry);
+      });
+      return;
+    }
+    this.show(entry);
+  }
+
+  private show(entry: Entry): void {
+    const shown = entry.open();
+    const details = el("div", { class: "row-details", attributes: { "aria-live": "polite" } });
+    const count = el("span", { class: "soft", attributes: { role: "status" } });
+    const grid = new Grid(shown.data, {
+      label: entry.title, sort: shown.sort, canShow: shown.canShow, show: shown.show,
+      onActive: (row) => this.describe(details, shown, row),
+    });
+    const say = (): void => {
+      const { length } = grid.order;
+      count.textContent = length === shown.data.count ? countOf(length, "row") : `${formatNumber(length)} of ${countOf(shown.data.count, "row")}`;
+    };
+    const filter = el("input", {
+      class: "table-filter", attributes: { type: "search", placeholder: "Filter rows", "aria-label": `Filter rows of ${entry.title}` },
+    });
+    filter.addEventListener("input", () => {
+      grid.setFilter(filter.value);
+      say();
+    });
+    const copy = button("Copy as CSV", () => void this.copy(grid, copy), { class: "quiet", id: "copy-csv" });
+    const all = el("input", { id: "all-columns", attributes: { type: "checkbox" } });
+    all.addEventListener("change", () => grid.showAllColumns(all.checked));
+    const left = grid.columnsLeftOut;
+    this.view.replaceChildren(
+      el("div", { class: "table-head" }, el("h2", { text: entry.title }), count, filter, copy,
+        left > 0 ? el("label", { class: "soft" }, all, ` ${countOf(left, "empty column")} too`) : null),
+      shown.data.count === 0 ? el("p", { class: "soft", text: "Nothing to show." }) : grid.root,
+      details, el("p", { class: "note", text: shown.note }));
+    say();
+    this.grid = grid;
+    this.shown = shown;
+    this.markSelection(true);
+  }
+
+  private describe(details: HTMLElement, shown: Shown, row: number): void {
+    details.replaceChildren(rowDetails(shown.data, row));
+    if (shown.canShow(row)) details.prepend(button("Show on the timeline", () => shown.show(row), { class: "go" }));
+  }
+
+  private async copy(grid: Grid, source: HTMLElement): Promise<void> {
+    const isCopied = await copyText(csvOf(grid.keys(), grid.rows()));
+    source.textContent = isCopied ? "Copied" : "Not allowed by the browser";
+    announce(isCopied ? `${countOf(grid.order.length, "row")} copied` : "The browser did not allow to copy");
+    setTimeout(() => { source.textContent = "Copy as CSV"; }, 2000);
+  }
+
+  /** Rows about the event that is selected on the timeline. */
+  private markSelection(scroll: boolean): void {
+    const { grid, shown } = this;
+    if (!grid || !shown) return;
+    const facts = this.state.selection && this.state.runs.length > 0 ? factsOf(this.state, this.state.selection) : null;
+    const rows = new Set<number>();
+    if (facts) for (let row = 0; row < shown.data.count; ++row) if (shown.has(row, facts)) rows.add(row);
+    grid.mark(rows, scroll);
+  }
+}
+
+export function mountTables(root: HTMLElement, state: State): void {
+  new TablesTab(root, state, entriesOf(state));
+}

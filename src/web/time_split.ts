@@ -1,0 +1,87 @@
+// One bar for each GPU: where its time went, from the first to the last operation, to the nanosecond.
+import type { ReportDocument } from "./data";
+import { el } from "./dom";
+import { formatNs, formatPercent } from "./format";
+import type { Place } from "./jump";
+import { CAUSES, causeColor, causeMeaning } from "./labels";
+import { visible } from "./names";
+import { metric, num, rowsOf, str, type Row } from "./report";
+
+interface Part {
+  label: string;
+  meaning: string;
+  color: string; // custom property
+  ns: number;
+  isIdle: boolean;
+  query: string;
+}
+
+/** The parts sum to the window. */
+export function partsOf(report: ReportDocument, row: Row): Part[] {
+  const device = str(row, "device");
+  const both = metric(report, "streams.copy_compute_ns", device) ?? 0;
+  const gpu = device ? ` gpu:${device.replace("gpu", "")}` : "";
+  const parts: Part[] = [
+    { label: "kernels", meaning: "a kernel ran, and no copy", color: "--kind-kernel", ns: num(row, "kernel_ns") - both, isIdle: false, query: `kind:kernel${gpu}` },
+    { label: "kernels and copies", meaning: "at the same time", color: "--kind-overlap", ns: both, isIdle: false, query: `kind:kernel${gpu}` },
+    { label: "copies, fills only", meaning: "no kernel ran", color: "--kind-copy-h2d", ns: num(row, "copy_only_ns"), isIdle: false, query: `kind:copy${gpu}` },
+  ];
+  const causes = CAUSES.map((cause): Part => ({
+    label: `idle: ${cause}`, meaning: causeMeaning(cause), color: causeColor(cause),
+    ns: metric(report, `idle.${cause}_ns`, device) ?? 0, isIdle: true, query: `cause:${cause}${gpu}`,
+  }));
+  const rest = num(row, "idle_ns") - causes.reduce((sum, p) => sum + p.ns, 0);
+  if (rest > 0) causes.push({ label: "idle", meaning: "no kernel, copy or fill ran", color: "--cause-unknown", ns: rest, isIdle: true, query: `kind:gap${gpu}` });
+  return [...parts, ...causes.sort((a, b) => b.ns - a.ns)].filter((p) => p.ns > 0);
+}
+
+function segment(part: Part, window: number): HTMLElement {
+  const share = (100 * part.ns) / window;
+  const made = el("div", {
+    class: part.isIdle ? "segment idle" : "segment",
+    title: `${part.label}: ${formatPercent(share)}, ${formatNs(part.ns)} (${part.meaning})`,
+  }, share >= 9 ? el("span", { text: share >= 18 ? `${part.label} ${formatPercent(share)}` : formatPercent(share) }) : null);
+  made.style.flexGrow = String(part.ns);
+  made.style.backgroundColor = `var(${part.color})`;
+  return made;
+}
+
+function legendRow(part: Part, window: number, show: (place: Place) => void): HTMLElement {
+  const swatch = el("span", { class: part.isIdle ? "swatch idle" : "swatch", attributes: { "aria-hidden": "true" } });
+  swatch.style.backgroundColor = `var(${part.color})`;
+  const link = el("button", { class: "link", text: part.label, attributes: { type: "button", "aria-label": `${part.label}: show the longest on the timeline` } });
+  link.addEventListener("click", () => show({ query: part.query, label: part.label }));
+  return el("tr", {},
+    el("th", { attributes: { scope: "row" } }, swatch, link),
+    el("td", { class: "number", text: formatPercent((100 * part.ns) / window) }),
+    el("td", { class: "number", text: formatNs(part.ns) }),
+    el("td", { class: "meaning", text: part.meaning }));
+}
+
+/** A bar, and its figures below. `show` follows a link to the timeline. */
+export function timeSplit(report: ReportDocument, show: (place: Place) => void): HTMLElement {
+  const devices = rowsOf(report, "devices");
+  const section = el("section", { class: "card split", attributes: { "aria-labelledby": "split-title" } },
+    el("h2", { id: "split-title", text: "Where the time went" }));
+  for (const row of devices) {
+    const window = num(row, "window_ns");
+    const parts = partsOf(report, row);
+    const bar = el("div", { class: "bar", attributes: { "aria-hidden": "true" } }, ...parts.map((p) => segment(p, window)));
+    const figures = el("table", { class: "figures" },
+      el("caption", { class: "hidden", text: `Time of ${str(row, "device")}` }),
+      el("tbody", {}, ...parts.map((p) => legendRow(p, window, show))));
+    section.append(el("div", { class: "device" },
+      el("h3", {},
+        el("b", { text: str(row, "device") }), ` ${visible(str(row, "name"))} `,
+        el("span", { class: "soft", text: `${formatNs(window)} from its first to its last operation` })),
+      bar,
+      devices.length > 2 ? el("details", {}, el("summary", { text: "Figures" }), figures) : figures));
+  }
+  const outside = rowsOf(report, "outside");
+  if (outside.length === 1) {
+    section.append(el("p", { class: "note", text:
+      `Not in the bar: ${formatNs(num(outside[0], "startup_ns"))} before the first operation, ` +
+      `${formatNs(num(outside[0], "teardown_ns"))} after the last one.` }));
+  }
+  return section;
+}

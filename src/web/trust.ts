@@ -1,0 +1,145 @@
+// How far the report can be trusted, and what run it is about.
+import type { ReportDocument } from "./data";
+import { el } from "./dom";
+import { countOf, formatBytes, formatNs, formatNumber, formatPercent } from "./format";
+import { middle, visible } from "./names";
+
+type Json = Record<string, unknown>;
+
+const object = (value: unknown): Json => (typeof value === "object" && value !== null ? (value as Json) : {});
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const number = (value: unknown): number => (typeof value === "number" ? value : 0);
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+function unique(values: string[]): string[] {
+  return [...new Set(values.filter((v) => v !== ""))];
+}
+
+function matchedText(trust: Json): string {
+  const calls = number(trust["unmatched_launches"]);
+  const ops = number(trust["unmatched_ops"]);
+  const ends = number(trust["unmatched_nvtx_ends"]);
+  if (calls + ops + ends === 0) return "yes, every call with its GPU operation and every range with its end";
+  return `${formatNumber(calls)} launching calls without their GPU operation, ${formatNumber(ops)} GPU operations ` +
+    `without their call, ${formatNumber(ends)} ends of NVTX ranges without their start`;
+}
+
+function clocksText(trust: Json): string {
+  const clocks = object(trust["clocks"]);
+  if (typeof clocks["agree_ns"] !== "number") return "not known: the trace has no readings of them";
+  const read = number(clocks["host_readings"]) + number(clocks["cupti_readings"]);
+  const early = number(clocks["early_ops"]);
+  return `agree to ${formatNs(number(clocks["agree_ns"]))}: read ${countOf(read, "time")}, within ` +
+    formatNs(number(clocks["read_within_ns"])) +
+    (early > 0 ? `, ${countOf(early, "operation")} before the call by up to ${formatNs(number(clocks["early_ns"]))}` : "");
+}
+
+function overheadText(trust: Json): string {
+  const cost = trust["overhead"];
+  if (cost === null || cost === undefined) return "not known: not recorded by gprof-cli";
+  const o = object(cost);
+  const whileBusy = number(o["gpu_percent"]);
+  return `about ${formatPercent(number(o["percent"]))} (${formatNs(number(o["total_ns"]))})` +
+    (whileBusy > 0 ? `, ${formatPercent(whileBusy)} while the GPU was at work` : "") +
+    `; ${text(o["basis"])}; taken off no figure`;
+}
+
+function recordedText(trust: Json): string {
+  const modes = list(trust["capture_modes"]).map(text).filter((m) => m !== "");
+  const captures = number(trust["captures"]);
+  if (captures === 0) return modes.length === 0 ? "from beginning to end" : modes.join(", ");
+  return `${countOf(captures, "capture")}, ${formatNs(number(trust["captured_ns"]))} in all` +
+    (modes.length > 0 ? `: ${modes.join(", ")}` : "");
+}
+
+function versionsText(trust: Json): string {
+  const versions = object(trust["versions"]);
+  const part = (what: string, key: string): string => {
+    const found = list(versions[key]).map(text).filter((v) => v !== "");
+    return found.length === 0 ? "" : `, ${what} ${found.join(" and ")}`;
+  };
+  return `gprof-cli ${text(versions["gprof_cli"])}${part("tracer", "tracer")}${part("CUPTI", "cupti")}` +
+    `${part("driver for CUDA", "driver")}${part("CUDA runtime", "runtime")}`;
+}
+
+function facts(rows: [string, string][]): HTMLElement {
+  const made = el("dl", { class: "facts" });
+  for (const [what, is] of rows) if (is) made.append(el("dt", { text: what }), el("dd", { text: visible(is) }));
+  return made;
+}
+
+export function isComplete(report: ReportDocument): boolean {
+  return report.health.complete !== false;
+}
+
+/** What is missing, said at the top of the page; null when nothing is known to be. */
+export function lossBanner(report: ReportDocument): HTMLElement | null {
+  if (isComplete(report)) return null;
+  const remarks = list(report.trust?.["remarks"]).map(text).filter((r) => r !== "");
+  return el("aside", { class: "banner", attributes: { role: "note" } },
+    el("b", { text: "▲ This trace is not complete. " }), "All figures are true of what is left.",
+    el("ul", {}, ...remarks.map((r) => el("li", { text: visible(r) }))));
+}
+
+export function trustSection(report: ReportDocument): HTMLElement {
+  const trust = object(report.trust);
+  const remarks = list(trust["remarks"]).map(text);
+  const complete = isComplete(report);
+  return el("section", { class: "card", attributes: { "aria-labelledby": "trust-title" } },
+    el("h2", { id: "trust-title", text: "How far to trust this" }),
+    el("p", { class: complete ? "verdict good" : "verdict bad", text: complete ? "✔ Complete: nothing is known to be missing" : "▲ Not complete" }),
+    facts([
+      ["Missing", complete ? "" : remarks.join("; ")],
+      ["Remarks", complete ? remarks.join("; ") : ""],
+      ["Lost", countOf(number(trust["lost_records"]), "record")],
+      ["Matched", matchedText(trust)], ["Clocks", clocksText(trust)], ["Overhead", overheadText(trust)],
+      ["Recorded", recordedText(trust)], ["Versions", versionsText(trust)],
+    ]));
+}
+
+function programText(report: ReportDocument): string {
+  const first = object(report.processes[0]);
+  const more = report.processes.length - 1;
+  return middle(text(first["command_line"]) || text(first["name"]), 300) + (more > 0 ? ` and ${countOf(more, "more process", "more processes")}` : "");
+}
+
+function gpuText(devices: Json[]): string {
+  const count = new Map<string, number>();
+  for (const d of devices) count.set(text(d["name"]), (count.get(text(d["name"])) ?? 0) + 1);
+  return [...count].map(([name, n]) => (n > 1 ? `${n} × ${name}` : name)).join(", ");
+}
+
+export function factsSection(report: ReportDocument): HTMLElement {
+  const { trace } = report;
+  const processes = report.processes.map(object);
+  const devices = report.devices.map(object);
+  const driver = unique(processes.map((p) => {
+    const version = number(p["driver_version"]);
+    return version === 0 ? "" : `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
+  }));
+  const ranks = processes.map((p) => p["rank"]).filter((r) => typeof r === "number");
+  const d = devices[0] ?? {};
+  return el("section", { class: "card", attributes: { "aria-labelledby": "run-title" } },
+    el("h2", { id: "run-title", text: "This run" }),
+    facts([
+      ["Program", programText(report)],
+      ["Ranks", ranks.length > 0 ? ranks.join(", ") : ""],
+      ["Host", unique(processes.map((p) => text(p["host"]))).join(", ")],
+      ["GPU", gpuText(devices)],
+      ["Each with", number(d["sm_count"]) > 0
+        ? `${formatNumber(number(d["sm_count"]))} SMs, ${formatBytes(number(d["memory_bytes"]))}` +
+          (number(d["memory_bytes_per_second"]) > 0 ? ` at ${formatBytes(number(d["memory_bytes_per_second"]))}/s` : "") +
+          (number(d["pcie_generation"]) > 0 ? `, PCIe ${number(d["pcie_generation"])} × ${number(d["pcie_lanes"])}` : "") : ""],
+      ["Driver", driver.length > 0 ? `for CUDA ${driver.join(" and ")}` : ""],
+      ["Time", `${formatNs(trace.duration_ns)} from the first to the last record`],
+      ["Trace", `${trace.path}, ${formatBytes(number(trace["file_bytes"]))}, ${formatNumber(trace.records)} records`],
+      ["Selected", text(report["selected" as keyof ReportDocument])],
+    ]));
+}
+
+export function noticesSection(report: ReportDocument): HTMLElement | null {
+  const notices = list((report as unknown as Json)["notices"]).map(object);
+  if (notices.length === 0) return null;
+  return el("section", { class: "card" }, el("h2", { text: "What the tracer said" }),
+    el("ul", {}, ...notices.slice(0, 20).map((n) => el("li", { text: visible(`${text(n["level"])}: ${text(n["message"])}`) }))));
+}
