@@ -11,7 +11,7 @@ cuda_example=normalise_v2_pinned_nvtx
 recording=tests/data/normalise_v1.trace
 
 packages=(g++ make cmake ninja-build git binutils python3 libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev
-          libbenchmark-dev libzstd-dev zlib1g-dev libprotozero-dev libsqlite3-dev libxml2-utils python3-yaml python3-dev pybind11-dev)
+          libbenchmark-dev libzstd-dev zlib1g-dev libprotozero-dev libsqlite3-dev libxml2-utils python3-yaml python3-dev pybind11-dev esbuild)
 
 # NVIDIA's redistributable wheels of one CUDA release: headers for the tracer, and the compiler where there is a GPU.
 header_wheels=(nvidia-cuda-cupti==13.0.85 nvidia-nvtx==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)

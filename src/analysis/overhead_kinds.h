@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace gprof {
 
@@ -17,6 +18,34 @@ inline constexpr bool IsLoading(uint32_t overhead_kind) {
 
 inline constexpr bool IsRecording(uint32_t overhead_kind) {
   return !IsLoading(overhead_kind) && overhead_kind != kOverheadCommandBufferFull;
+}
+
+// One word for each in tables and timelines.
+inline constexpr std::string_view OverheadName(uint32_t kind) {
+  constexpr uint32_t kFlush = 1u << 16, kInstrumentation = 2u << 16, kResource = 3u << 16,
+                     kBufferRequest = 7u << 16, kManagedMemory = 8u << 16;
+  switch (kind) {
+    case kOverheadCompiler:
+      return "driver compiler";
+    case kOverheadModuleLoading:
+      return "module loading";
+    case kOverheadLazyLoading:
+      return "lazy function loading";
+    case kOverheadCommandBufferFull:
+      return "command buffer full";
+    case kFlush:
+      return "CUPTI buffer flush";
+    case kInstrumentation:
+      return "CUPTI instrumentation";
+    case kResource:
+      return "CUPTI resource";
+    case kBufferRequest:
+      return "CUPTI buffer request";
+    case kManagedMemory:
+      return "managed memory recording";
+    default:
+      return "not known";
+  }
 }
 
 }  // namespace gprof

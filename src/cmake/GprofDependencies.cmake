@@ -22,6 +22,15 @@ target_link_libraries(gprof_sqlite INTERFACE "${SQLITE3_LIBRARY}" m ${CMAKE_DL_L
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp REQUIRED)
 add_library(gprof_protozero INTERFACE)
 target_include_directories(gprof_protozero SYSTEM INTERFACE "${PROTOZERO_INCLUDE_DIR}")
+# Makes one script of src/web, see src/html.
+if(GPROF_BUILD_HTML)
+  find_program(GPROF_ESBUILD esbuild)
+  if(NOT GPROF_ESBUILD)
+    message(FATAL_ERROR "The page of `report --format html` is made with esbuild, which was not found.\n"
+      "Install it (Debian: apt-get install esbuild, or ./setup.sh deps), name it with -DGPROF_ESBUILD=FILE,\n"
+      "or build without the page with -DGPROF_BUILD_HTML=OFF.")
+  endif()
+endif()
 if(GPROF_BUILD_TESTS)
   find_package(GTest REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)

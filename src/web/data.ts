@@ -98,7 +98,8 @@ export type TrackKind =
   | "gaps" // idle time of a device by its cause
   | "stream"
   | "counter"
-  | "marks"; // NVTX marks: events without duration
+  | "marks" // NVTX marks: events without duration
+  | "overhead"; // what CUPTI took for itself, beneath its process
 
 export interface Track {
   kind: TrackKind;
@@ -148,8 +149,9 @@ export interface Lane {
 
 export interface Counter {
   unit: "count" | "bytes" | "percent";
-  maximum: number;
+  maximum: number; // exact
   count: number;
+  resolution_ns: number; // 0: every change is there; else each slice of time of this length has its largest value
   columns: ColumnRef[]; // time: varint differences; value: zigzag differences ("delta"). A value holds until the next
 }
 

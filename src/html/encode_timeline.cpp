@@ -1,0 +1,244 @@
+#include "html/encode_timeline.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "html/columns.h"
+#include "html/event_facts.h"
+#include "html/timeline.h"
+
+namespace gprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostCounterPoints = 40'000;  // of a counter; more are as many slices of time
+
+std::string_view TrackKindName(TrackKind kind) {
+  constexpr std::string_view kNames[] = {"process", "thread", "nvtx",    "api",   "device",
+                                         "gaps",    "stream", "counter", "marks", "overhead"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+// Each slice of time has the largest value in it: peaks stay. Returns the length of a slice, 0 where nothing was changed.
+int64_t Thin(std::vector<CounterPoint>* points) {
+  if (points->size() <= kMostCounterPoints) return 0;
+  const int64_t begin_ns = points->front().time_ns;
+  const int64_t slice_ns = (points->back().time_ns - begin_ns) / static_cast<int64_t>(kMostCounterPoints) + 1;
+  std::vector<CounterPoint> thinned;
+  int64_t held = 0;  // the level at the beginning of the slice
+  for (std::size_t i = 0; i < points->size();) {
+    const int64_t slice = ((*points)[i].time_ns - begin_ns) / slice_ns;
+    int64_t largest = (*points)[i].time_ns == begin_ns + slice * slice_ns ? (*points)[i].value : held;
+    for (; i < points->size() && ((*points)[i].time_ns - begin_ns) / slice_ns == slice; ++i) {
+      held = (*points)[i].value;
+      largest = std::max(largest, held);
+    }
+    thinned.push_back({begin_ns + slice * slice_ns, largest});
+    // What holds until the next change, where that is not in the next slice.
+    const bool is_next = i < points->size() && ((*points)[i].time_ns - begin_ns) / slice_ns == slice + 1;
+    if (!is_next && largest != held) thinned.push_back({begin_ns + (slice + 1) * slice_ns, held});
+  }
+  *points = std::move(thinned);
+  return slice_ns;
+}
+
+class Encoder {
+ public:
+  Encoder(const AnalysisInput& input, uint64_t budget) : trace_(input.trace()), timeline_(LayOut(input)), reader_(trace_, timeline_) {
+    NumberEvents(trace_, budget, &timeline_);
+    Number(EventSource::kOp, trace_.ops.size(), &op_events_);
+    Number(EventSource::kCall, trace_.api_calls.size(), &call_events_);
+    Number(EventSource::kRange, trace_.ranges.size(), &range_events_);
+  }
+
+  EncodedTimeline Encode(const std::string& label) {
+    Json tracks = Json::array();
+    for (const TimelineTrack& track : timeline_.tracks) tracks.push_back(TrackJson(track));
+    Json json;
+    json["label"] = Utf8(label);
+    json["start_ns"] = std::to_string(trace_.start_ns);
+    json["duration_ns"] = std::max<int64_t>(0, trace_.end_ns - trace_.start_ns);
+    json["merged_below_ns"] = timeline_.merged_below_ns;
+    json["event_count"] = timeline_.event_count;
+    json["trace_event_count"] = timeline_.trace_event_count;
+    json["names"] = reader_.names().texts();
+    json["shapes"] = ShapesJson();
+    json["tracks"] = std::move(tracks);
+    json["blob_bytes"] = blob_.size();
+    return {std::move(json), std::move(blob_)};
+  }
+
+ private:
+  // For each item the number of the event that it is drawn in.
+  void Number(EventSource source, std::size_t size, std::vector<uint32_t>* numbers) const;
+  Json TrackJson(const TimelineTrack& track);
+  Json LaneJson(const TimelineTrack& track, const TimelineLane& lane);
+  Json CounterJson(Counter counter);
+  Json ShapesJson() const;
+  Json Take(ColumnWriter* column);
+  // The item that stands for those that are drawn together, and the sums of all of them.
+  struct Drawn {
+    Interval time;
+    uint32_t item = 0, count = 0;
+    int64_t busy_ns = 0;
+  };
+  Drawn Draw(EventSource source, const std::vector<uint32_t>& items, std::size_t first, std::size_t last) const;
+  void AddFacts(const Drawn& drawn, const EventFacts& facts, uint64_t size_bytes);
+  static uint64_t Event(uint32_t item, const std::vector<uint32_t>& numbers) {
+    return item == kNone || numbers[item] == kNone ? 0 : uint64_t{numbers[item]} + 1;
+  }
+
+  const Trace& trace_;
+  TimelineData timeline_;
+  EventReader reader_;
+  std::vector<uint32_t> op_events_, call_events_, range_events_;
+  std::string blob_;
+  ColumnWriter gap_{"gap", Coding::kVarint}, duration_{"duration", Coding::kVarint}, name_{"name", Coding::kVarint},
+      kind_{"kind", Coding::kByte}, call_{"call", Coding::kDelta}, bytes_{"bytes", Coding::kVarint},
+      shape_{"shape", Coding::kVarint}, memory_{"memory", Coding::kByte}, correlation_{"correlation", Coding::kDelta},
+      result_{"result", Coding::kVarint}, color_{"color", Coding::kVarint}, payload_{"payload", Coding::kVarint},
+      range_{"range", Coding::kDelta}, next_{"next", Coding::kDelta}, blame_{"blame", Coding::kDelta},
+      count_{"count", Coding::kVarint}, busy_{"busy", Coding::kVarint};
+  std::array<ColumnWriter*, 17> columns_ = {&gap_,    &duration_, &name_,        &kind_,   &call_,  &bytes_,
+                                            &shape_,  &memory_,   &correlation_, &result_, &color_, &payload_,
+                                            &range_,  &next_,     &blame_,       &count_,  &busy_};
+};
+
+void Encoder::Number(EventSource source, std::size_t size, std::vector<uint32_t>* numbers) const {
+  numbers->assign(size, kNone);
+  for (const TimelineTrack& track : timeline_.tracks) {
+    if (track.source != source) continue;
+    const auto time_of = [&](uint32_t item) { return TimeOf(trace_, timeline_, source, item); };
+    for (const TimelineLane& lane : track.lanes) {
+      uint32_t number = lane.first;
+      ForEachEvent(lane.items, timeline_.merged_below_ns, time_of, [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) (*numbers)[lane.items[i]] = number;
+        ++number;
+      });
+    }
+  }
+}
+
+Encoder::Drawn Encoder::Draw(EventSource source, const std::vector<uint32_t>& items, std::size_t first,
+                             std::size_t last) const {
+  Drawn drawn;
+  int64_t longest_ns = -1;
+  for (std::size_t i = first; i < last; ++i) {
+    const Interval time = TimeOf(trace_, timeline_, source, items[i]);
+    if (i == first) drawn.time = time;
+    drawn.time.end_ns = std::max(drawn.time.end_ns, time.end_ns);
+    drawn.busy_ns += time.DurationNs();
+    ++drawn.count;
+    if (time.DurationNs() <= longest_ns) continue;
+    longest_ns = time.DurationNs();
+    drawn.item = items[i];
+  }
+  return drawn;
+}
+
+Json Encoder::LaneJson(const TimelineTrack& track, const TimelineLane& lane) {
+  int64_t before_ns = trace_.start_ns;
+  const auto time_of = [&](uint32_t item) { return TimeOf(trace_, timeline_, track.source, item); };
+  ForEachEvent(lane.items, timeline_.merged_below_ns, time_of, [&](std::size_t first, std::size_t last) {
+    const Drawn drawn = Draw(track.source, lane.items, first, last);
+    const EventFacts facts = reader_.Read(track.source, drawn.item);
+    uint64_t size_bytes = facts.size_bytes;
+    for (std::size_t i = first; i < last && drawn.count > 1 && track.source == EventSource::kOp; ++i) {
+      if (lane.items[i] != drawn.item) size_bytes += trace_.ops[lane.items[i]].size_bytes;
+    }
+    gap_.Add(static_cast<uint64_t>(std::max<int64_t>(0, drawn.time.start_ns - before_ns)));
+    duration_.Add(static_cast<uint64_t>(std::max<int64_t>(0, drawn.time.DurationNs())));
+    before_ns = std::max(before_ns, drawn.time.end_ns);
+    AddFacts(drawn, facts, size_bytes);
+  });
+  Json columns = Json::array();
+  for (ColumnWriter* column : columns_) {
+    if (column->HasValues()) columns.push_back(Take(column));
+    column->Clear();
+  }
+  return {{"count", lane.count}, {"first", lane.first}, {"depth", lane.depth}, {"columns", std::move(columns)}};
+}
+
+void Encoder::AddFacts(const Drawn& drawn, const EventFacts& facts, uint64_t size_bytes) {
+  name_.Add(facts.name);
+  kind_.Add(static_cast<uint64_t>(facts.kind));
+  call_.Add(Event(facts.call, call_events_));
+  bytes_.Add(size_bytes);
+  shape_.Add(facts.shape);
+  memory_.Add(facts.memory);
+  correlation_.Add(facts.correlation);
+  result_.Add(facts.result);
+  color_.Add(facts.color);
+  payload_.Add(facts.payload);
+  range_.Add(Event(facts.range, range_events_));
+  next_.Add(Event(facts.next, op_events_));
+  blame_.Add(facts.blame_call != kNone ? Event(facts.blame_call, call_events_) : Event(facts.blame_range, range_events_));
+  if (timeline_.merged_below_ns == 0) return;
+  count_.Add(drawn.count);
+  busy_.Add(static_cast<uint64_t>(drawn.busy_ns));
+}
+
+Json Encoder::Take(ColumnWriter* column) {
+  Json json = {{"name", column->name()},
+               {"coding", CodingName(column->coding())},
+               {"offset", blob_.size()},
+               {"bytes", column->bytes().size()}};
+  blob_ += column->bytes();
+  return json;
+}
+
+Json Encoder::CounterJson(Counter counter) {
+  int64_t maximum = 0;
+  for (const CounterPoint& point : counter.points) maximum = std::max(maximum, point.value);
+  const int64_t resolution_ns = Thin(&counter.points);
+  ColumnWriter time("time", Coding::kVarint), value("value", Coding::kDelta);
+  int64_t before_ns = trace_.start_ns;
+  for (const CounterPoint& point : counter.points) {
+    time.Add(static_cast<uint64_t>(std::max<int64_t>(0, point.time_ns - before_ns)));
+    before_ns = std::max(before_ns, point.time_ns);
+    value.Add(static_cast<uint64_t>(point.value));
+  }
+  Json columns = Json::array({Take(&time), Take(&value)});
+  return {{"unit", counter.is_bytes ? "bytes" : "count"},
+          {"maximum", maximum},
+          {"count", counter.points.size()},
+          {"resolution_ns", resolution_ns},
+          {"columns", std::move(columns)}};
+}
+
+Json Encoder::TrackJson(const TimelineTrack& track) {
+  Json lanes = Json::array();
+  for (const TimelineLane& lane : track.lanes) lanes.push_back(LaneJson(track, lane));
+  return {{"kind", TrackKindName(track.kind)},
+          {"label", track.label},
+          {"detail", track.detail},
+          {"parent", track.parent},
+          {"lanes", std::move(lanes)},
+          {"counter", track.counter ? CounterJson(*track.counter) : Json()}};
+}
+
+Json Encoder::ShapesJson() const {
+  Json shapes = Json::array();
+  for (const uint32_t index : reader_.shapes()) {
+    const trace::KernelShapeRecord& s = trace_.shapes[index];
+    shapes.push_back({{"grid", {s.grid_x, s.grid_y, s.grid_z}},
+                      {"block", {s.block_x, s.block_y, s.block_z}},
+                      {"registers", s.registers_per_thread},
+                      {"static_shared_bytes", s.static_shared_bytes},
+                      {"dynamic_shared_bytes", s.dynamic_shared_bytes}});
+  }
+  return shapes;
+}
+
+}  // namespace
+
+EncodedTimeline EncodeTimeline(const AnalysisInput& input, const std::string& label, uint64_t budget) {
+  return Encoder(input, budget).Encode(label);
+}
+
+}  // namespace gprof

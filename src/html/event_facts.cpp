@@ -1,0 +1,203 @@
+#include "html/event_facts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "analysis/calls.h"
+#include "analysis/names.h"
+#include "analysis/overhead_kinds.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::size_t kMostPayloads = 200'000;  // that are written out: a number for each of millions of ranges is no help
+constexpr std::size_t kLongestPayloadBytes = 1000;
+
+// What is said of an NVTX event besides its name and color, as one line.
+class PayloadText : public ArgSink {
+ public:
+  void Int(std::string_view key, int64_t value) override { Add(key, std::to_string(value)); }
+  void Uint(std::string_view key, uint64_t value) override { Add(key, std::to_string(value)); }
+  void Real(std::string_view key, double value) override { Add(key, fmt::format("{}", value)); }
+  void Bool(std::string_view key, bool value) override { Add(key, value ? "yes" : "no"); }
+  void Text(std::string_view key, std::string_view value) override { Add(key, value); }
+  void Dim(std::string_view, uint32_t, uint32_t, uint32_t) override {}
+  const std::string& text() const { return text_; }
+
+ private:
+  void Add(std::string_view key, std::string_view value) {
+    if (key == "External id" || key == "color") return;
+    if (!text_.empty()) text_ += ", ";
+    text_.append(key).append(" = ").append(value);
+  }
+  std::string text_;
+};
+
+EventKind KindOf(const GpuOp& op) {
+  switch (op.kind) {
+    case OpKind::kKernel:
+      return EventKind::kKernel;
+    case OpKind::kMemset:
+      return EventKind::kMemset;
+    case OpKind::kGraph:
+      return EventKind::kGraph;
+    case OpKind::kMemcpy:
+    case OpKind::kPeerCopy:
+      break;
+  }
+  switch (DirectionOf(op)) {
+    case Direction::kH2d:
+      return op.IsPageable() ? EventKind::kPageableH2d : EventKind::kCopyH2d;
+    case Direction::kD2h:
+      return op.IsPageable() ? EventKind::kPageableD2h : EventKind::kCopyD2h;
+    case Direction::kD2d:
+      return EventKind::kCopyD2d;
+    case Direction::kP2p:
+      return EventKind::kCopyPeer;
+    case Direction::kH2h:
+    case Direction::kOther:
+      break;
+  }
+  return EventKind::kCopyOther;
+}
+
+EventKind KindOf(ApiClass api_class) {
+  switch (api_class) {
+    case ApiClass::kLaunch:
+      return EventKind::kApiLaunch;
+    case ApiClass::kCopy:
+      return EventKind::kApiCopy;
+    case ApiClass::kMemset:
+      return EventKind::kApiMemset;
+    case ApiClass::kSync:
+      return EventKind::kApiSync;
+    case ApiClass::kMemory:
+      return EventKind::kApiMemory;
+    case ApiClass::kLoad:
+      return EventKind::kApiLoad;
+    case ApiClass::kQuery:
+      return EventKind::kApiQuery;
+    case ApiClass::kStream:
+      return EventKind::kApiStream;
+    case ApiClass::kEvent:
+      return EventKind::kApiEvent;
+    case ApiClass::kGraphLaunch:
+      return EventKind::kApiGraph;
+    case ApiClass::kOther:
+      break;
+  }
+  return EventKind::kApiOther;
+}
+
+uint64_t ColorValue(uint32_t color) {
+  constexpr uint32_t kRgb = 0xFFFFFF;
+  return color == 0 ? 0 : uint64_t{color & kRgb} + 1;
+}
+
+}  // namespace
+
+EventFacts EventReader::Read(EventSource source, uint32_t item) {
+  switch (source) {
+    case EventSource::kOp:
+      return OfOp(trace_.ops[item]);
+    case EventSource::kCall:
+      return OfCall(item);
+    case EventSource::kRange:
+      return OfRange(item);
+    case EventSource::kMark:
+      return OfMark(item);
+    case EventSource::kIdlePart:
+      return OfIdlePart(timeline_.idle_parts[item]);
+    case EventSource::kOverhead:
+      return OfOverhead(trace_.overheads[item]);
+    case EventSource::kNothing:
+      break;
+  }
+  return {};
+}
+
+EventFacts EventReader::OfOp(const GpuOp& op) {
+  EventFacts facts;
+  facts.name = names_.Of(op);
+  facts.kind = KindOf(op);
+  facts.shape = op.shape == kNone ? 0 : Shape(op.shape) + 1;
+  facts.call = OutermostCall(trace_, op.api);
+  facts.size_bytes = op.size_bytes;
+  if (op.IsCopy() || op.kind == OpKind::kMemset) {
+    constexpr uint32_t kKinds = 16;
+    facts.memory = static_cast<uint32_t>(op.source_memory) * kKinds + static_cast<uint32_t>(op.destination_memory);
+  }
+  facts.correlation = op.correlation;
+  return facts;
+}
+
+EventFacts EventReader::OfCall(uint32_t index) {
+  const ApiCall& call = trace_.api_calls[index];
+  EventFacts facts;
+  facts.name = names_.Of(call.function);
+  facts.kind = KindOf(call.api_class);
+  facts.range = call.range;
+  facts.correlation = call.correlation;
+  facts.result = static_cast<uint32_t>(call.result);
+  return facts;
+}
+
+EventFacts EventReader::OfRange(uint32_t index) {
+  const NvtxRange& range = trace_.ranges[index];
+  EventFacts facts;
+  facts.name = names_.Of(range.name);
+  facts.kind = range.is_push_pop ? EventKind::kNvtxRange : EventKind::kNvtxStartEnd;
+  facts.color = ColorValue(range.color);
+  facts.payload = Payload([&](ArgSink& sink) { args_.OfRange(index, sink); });
+  return facts;
+}
+
+EventFacts EventReader::OfMark(uint32_t index) {
+  const NvtxMark& mark = trace_.marks[index];
+  EventFacts facts;
+  facts.name = names_.Of(mark.name);
+  facts.kind = EventKind::kNvtxMark;
+  facts.color = ColorValue(mark.color);
+  facts.payload = Payload([&](ArgSink& sink) { args_.OfMark(index, sink); });
+  return facts;
+}
+
+EventFacts EventReader::OfIdlePart(const IdlePart& part) {
+  EventFacts facts;
+  facts.name = names_.Of(InfoOf(part.cause).name);
+  facts.kind = EventKind::kGap;
+  facts.next = part.next;
+  facts.blame_call = OutermostCall(trace_, part.call);
+  facts.blame_range = part.range;
+  return facts;
+}
+
+EventFacts EventReader::OfOverhead(const Overhead& overhead) {
+  EventFacts facts;
+  facts.name = names_.Of(OverheadName(overhead.kind));
+  facts.kind = EventKind::kOverhead;
+  return facts;
+}
+
+uint32_t EventReader::Shape(uint32_t shape) {
+  if (shape_numbers_.empty()) shape_numbers_.assign(trace_.shapes.size(), kNone);
+  uint32_t& number = shape_numbers_[shape];
+  if (number == kNone) {
+    number = static_cast<uint32_t>(shapes_.size());
+    shapes_.push_back(shape);
+  }
+  return number;
+}
+
+template <class Write>
+uint32_t EventReader::Payload(Write&& write) {
+  if (payload_count_ >= kMostPayloads) return 0;
+  PayloadText text;
+  write(text);
+  if (text.text().empty()) return 0;
+  ++payload_count_;
+  return names_.Of(CutMiddle(text.text(), kLongestPayloadBytes)) + 1;
+}
+
+}  // namespace gprof

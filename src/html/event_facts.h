@@ -1,0 +1,70 @@
+// What the page says of one event: the values of its columns (src/web/data.ts, docs/html.md). All that the page takes from
+// the records of a trace is read here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "export/event_args.h"
+#include "gprof/trace.h"
+#include "html/event_names.h"
+#include "html/timeline.h"
+
+namespace gprof {
+
+// In the order of EVENT_KINDS in src/web/data.ts.
+enum class EventKind : uint8_t {
+  kKernel, kCopyH2d, kCopyD2h, kCopyD2d, kCopyPeer, kCopyOther, kMemset, kGraph,
+  kApiLaunch, kApiCopy, kApiMemset, kApiSync, kApiMemory, kApiLoad, kApiQuery, kApiStream, kApiEvent, kApiGraph, kApiOther,
+  kNvtxRange, kNvtxStartEnd, kNvtxMark,
+  kGap,
+  kPageableH2d, kPageableD2h,
+  kOverhead,
+};
+
+struct EventFacts {
+  uint32_t name = 0;
+  EventKind kind = EventKind::kKernel;
+  uint32_t shape = 0;                   // 1 + index, 0 for none
+  uint32_t call = kNone, range = kNone, next = kNone;  // of the trace
+  uint32_t blame_call = kNone, blame_range = kNone;
+  uint64_t size_bytes = 0;
+  uint32_t memory = 0;
+  uint32_t correlation = 0;
+  uint32_t result = 0;
+  uint64_t color = 0;                   // 1 + 0xRRGGBB, 0 for none
+  uint32_t payload = 0;                 // 1 + name, 0 for none
+};
+
+class EventReader {
+ public:
+  EventReader(const Trace& trace, const TimelineData& timeline) : trace_(trace), timeline_(timeline), args_(trace), names_(trace) {}
+
+  EventFacts Read(EventSource source, uint32_t item);
+  const EventNames& names() const { return names_; }
+  // Launch configurations of the kernels that were read, those alone.
+  const std::vector<uint32_t>& shapes() const { return shapes_; }
+
+ private:
+  EventFacts OfOp(const GpuOp& op);
+  EventFacts OfCall(uint32_t call);
+  EventFacts OfRange(uint32_t range);
+  EventFacts OfMark(uint32_t mark);
+  EventFacts OfIdlePart(const IdlePart& part);
+  EventFacts OfOverhead(const Overhead& overhead);
+  uint32_t Shape(uint32_t shape);
+  template <class Write>
+  uint32_t Payload(Write&& write);
+
+  const Trace& trace_;
+  const TimelineData& timeline_;
+  EventArgs args_;
+  EventNames names_;
+  std::vector<uint32_t> shapes_, shape_numbers_;
+  std::size_t payload_count_ = 0;
+};
+
+}  // namespace gprof

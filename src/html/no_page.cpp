@@ -1,0 +1,8 @@
+// A build with GPROF_BUILD_HTML=OFF: there is no page.
+#include "html/page_parts.h"
+
+namespace gprof {
+
+const PageParts kPageParts = {};
+
+}  // namespace gprof

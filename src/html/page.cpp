@@ -1,0 +1,206 @@
+#include "html/page.h"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "gprof/error.h"
+#include "html/base64.h"
+#include "html/encode_timeline.h"
+#include "html/page_parts.h"
+
+namespace gprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+struct Unpacked {
+  std::string text;
+  std::string_view style, script, page;
+};
+
+Unpacked Unpack() {
+  Unpacked parts;
+  parts.text.resize(kPageParts.style_bytes + kPageParts.script_bytes + kPageParts.template_bytes);
+  const std::size_t size =
+      ZSTD_decompress(parts.text.data(), parts.text.size(), kPageParts.compressed, kPageParts.compressed_bytes);
+  if (size != parts.text.size()) throw Error(ExitCode::kBug, "the page in this program is damaged");
+  const std::string_view text = parts.text;
+  parts.style = text.substr(0, kPageParts.style_bytes);
+  parts.script = text.substr(kPageParts.style_bytes, kPageParts.script_bytes);
+  parts.page = text.substr(kPageParts.style_bytes + kPageParts.script_bytes);
+  return parts;
+}
+
+std::string Base64OfHex(std::string_view hex) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::string bytes, out;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) bytes += static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1]));
+  Base64 base64;
+  base64.Add(bytes, &out);
+  base64.Finish(&out);
+  return out;
+}
+
+// Nothing is fetched and nothing runs but the script and the style that are part of the page.
+std::string SecurityPolicy() {
+  return "default-src 'none'; script-src 'sha256-" + Base64OfHex(kPageParts.script_sha256) + "'; style-src 'sha256-" +
+         Base64OfHex(kPageParts.style_sha256) + "'; img-src data:; base-uri 'none'; form-action 'none'";
+}
+
+// `blob` deflated and in base64.
+void WriteBlob(const std::string& blob, OutputStream& out) {
+  constexpr int kLevel = 6;
+  z_stream stream{};
+  if (deflateInit(&stream, kLevel) != Z_OK) throw Error(ExitCode::kBug, "zlib does not start");
+  Base64 base64;
+  std::string text, packed(std::size_t{1} << 18, '\0');
+  std::size_t at = 0;
+  constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib counts in 32 bits
+  for (int code = Z_OK; code != Z_STREAM_END;) {
+    const std::size_t given = std::min(blob.size() - at, kMostAtOnce);
+    // zlib does not write to its input.
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(blob.data() + at));
+    stream.avail_in = static_cast<uInt>(given);
+    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    code = deflate(&stream, at + given == blob.size() ? Z_FINISH : Z_NO_FLUSH);
+    at += given - stream.avail_in;
+    base64.Add(std::string_view(packed).substr(0, packed.size() - stream.avail_out), &text);
+    out.Write(text);
+    text.clear();
+  }
+  deflateEnd(&stream);
+  base64.Finish(&text);
+  out.Write(text);
+}
+
+class PageWriter {
+ public:
+  PageWriter(const PageContents& contents, OutputStream& out) : contents_(contents), out_(out), parts_(Unpack()) {}
+
+  void Write() {
+    const uint64_t budget = contents_.event_budget / std::max<std::size_t>(1, contents_.timelines.size());
+    for (const PageTimeline& timeline : contents_.timelines) {
+      timelines_.push_back(EncodeTimeline(timeline.input, timeline.label, budget));
+    }
+    std::string_view page = parts_.page;
+    for (;;) {
+      const std::size_t begin = page.find("{{"), end = page.find("}}");
+      if (begin == std::string_view::npos || end == std::string_view::npos) break;
+      out_.Write(page.substr(0, begin));
+      WritePart(page.substr(begin + 2, end - begin - 2));
+      page.remove_prefix(end + 2);
+    }
+    out_.Write(page);
+  }
+
+ private:
+  void WritePart(std::string_view name) {
+    if (name == "csp") return out_.Write(SecurityPolicy());
+    if (name == "title") return out_.Write(EscapeForText(Utf8(contents_.title)));
+    if (name == "style") return out_.Write(parts_.style);
+    if (name == "script") return out_.Write(parts_.script);
+    if (name == "page") return WriteData();
+    if (name == "events") return WriteEvents();
+    throw Error(ExitCode::kBug, "the page has no part '" + std::string(name) + "'");
+  }
+
+  // The documents are JSON already.
+  void WriteData() {
+    Json places = Json::array();
+    for (const FindingPlace& place : contents_.places) places.push_back({{"finding", place.finding}, {"query", place.query}});
+    out_.Write(R"({"version":1,"kind":)");
+    out_.Write(contents_.diff.empty() ? R"("report")" : R"("diff")");
+    const auto write = [&](std::string_view key, const std::string& json) {
+      out_.Write(",\"");
+      out_.Write(key);
+      out_.Write("\":");
+      out_.Write(json.empty() ? "null" : EscapeForScript(json));
+    };
+    write("title", Dump(Utf8(contents_.title)));
+    write("verdict", Dump(Utf8(contents_.verdict)));
+    write("report", contents_.report);
+    write("diff", contents_.diff);
+    write("places", Dump(places));
+    Json timelines = Json::array();
+    for (EncodedTimeline& timeline : timelines_) timelines.push_back(std::move(timeline.description));
+    write("timelines", Dump(timelines));
+    out_.Write("}");
+  }
+
+  void WriteEvents() {
+    for (std::size_t i = 0; i < timelines_.size(); ++i) {
+      out_.Write("<script type=\"application/octet-stream\" id=\"events-" + std::to_string(i) + "\">");
+      WriteBlob(timelines_[i].blob, out_);
+      out_.Write("</script>\n");
+    }
+  }
+
+  const PageContents& contents_;
+  OutputStream& out_;
+  Unpacked parts_;
+  std::vector<EncodedTimeline> timelines_;
+};
+
+}  // namespace
+
+bool HasPage() {
+  return kPageParts.template_bytes != 0;
+}
+
+void WritePage(const PageContents& contents, OutputStream& out) {
+  if (!HasPage()) {
+    throw Error(ExitCode::kUsage, "this gprof-cli was built without the HTML page",
+                "it was configured with GPROF_BUILD_HTML=OFF; other formats are there");
+  }
+  PageWriter(contents, out).Write();
+}
+
+std::string EscapeForScript(std::string_view json) {
+  constexpr std::string_view kSeparator = "\xE2\x80\xA8";  // U+2028; U+2029 has a last byte of one more
+  std::string out;
+  out.reserve(json.size());
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '<' || c == '>' || c == '&') {
+      out += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : "\\u0026";
+    } else if (c == kSeparator[0] && json.substr(i, 2) == kSeparator.substr(0, 2) && i + 2 < json.size() &&
+               (json[i + 2] == kSeparator[2] || json[i + 2] == kSeparator[2] + 1)) {
+      out += json[i + 2] == kSeparator[2] ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string EscapeForText(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace gprof

@@ -1,0 +1,333 @@
+#include "html/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analysis/gaps.h"
+#include "analysis/idle_parts.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "export/track_ids.h"
+
+namespace gprof {
+namespace {
+
+// Puts events, which come by start, into lanes: each into the first one from `depth` on that is free.
+class LaneMaker {
+ public:
+  void Add(uint32_t item, Interval time, std::size_t depth) {
+    std::size_t lane = depth;
+    while (lane < ends_.size() && ends_[lane] > time.start_ns) ++lane;
+    while (ends_.size() <= lane) {
+      lanes_.push_back({static_cast<uint32_t>(ends_.size()), 0, 0, {}});
+      ends_.push_back(INT64_MIN);
+    }
+    ends_[lane] = time.end_ns;
+    lanes_[lane].items.push_back(item);
+  }
+  // Lanes without events are left out.
+  std::vector<TimelineLane> Finish() {
+    std::erase_if(lanes_, [](const TimelineLane& lane) { return lane.items.empty(); });
+    return std::move(lanes_);
+  }
+
+ private:
+  std::vector<TimelineLane> lanes_;
+  std::vector<int64_t> ends_;
+};
+
+class LayoutMaker {
+ public:
+  explicit LayoutMaker(const AnalysisInput& input) : input_(input), trace_(input.trace()), marks_(trace_.threads.size()) {
+    for (uint32_t i = 0; i < trace_.marks.size(); ++i) {
+      if (trace_.marks[i].thread != kNone) marks_[trace_.marks[i].thread].push_back(i);
+    }
+  }
+
+  TimelineData Make() {
+    for (uint32_t device = 0; device < trace_.devices.size(); ++device) AddDevice(device);
+    for (uint32_t process = 0; process < trace_.processes.size(); ++process) AddProcess(process);
+    AddStartEndRanges(kNone, -1);
+    AddThreadsOf(kNone, -1);
+    for (const TimelineTrack& track : data_.tracks) {
+      for (const TimelineLane& lane : track.lanes) data_.trace_event_count += lane.items.size();
+    }
+    return std::move(data_);
+  }
+
+ private:
+  int32_t AddTrack(TimelineTrack track) {
+    data_.tracks.push_back(std::move(track));
+    return static_cast<int32_t>(data_.tracks.size()) - 1;
+  }
+  void AddLanes(TrackKind kind, EventSource source, int32_t parent, std::string label, std::string detail,
+                std::vector<TimelineLane> lanes) {
+    if (!lanes.empty()) AddTrack({kind, source, parent, std::move(label), std::move(detail), std::move(lanes), {}});
+  }
+  // A group that turned out to be empty is left out.
+  void DropIfEmpty(int32_t track) {
+    if (static_cast<std::size_t>(track) + 1 == data_.tracks.size()) data_.tracks.pop_back();
+  }
+
+  void AddDevice(uint32_t device);
+  void AddIdle(uint32_t device, int32_t parent);
+  uint32_t RangeWith(NameId path, uint32_t thread, int64_t time_ns) const;
+  void AddStreams(uint32_t device, int32_t parent);
+  std::string StreamDetail(uint32_t stream) const;
+  void AddProcess(uint32_t process);
+  void AddStartEndRanges(uint32_t process, int32_t parent);
+  void AddOverhead(uint32_t process, int32_t parent);
+  void AddThreadsOf(uint32_t process, int32_t parent);
+  void AddNvtx(uint32_t thread, int32_t parent);
+  void AddMarks(uint32_t thread, int32_t parent);
+  void AddCalls(uint32_t thread, int32_t parent);
+  template <class Records, class IsWanted>
+  std::vector<TimelineLane> SideBySide(const Records& records, IsWanted&& is_wanted) const;
+
+  const AnalysisInput& input_;
+  const Trace& trace_;
+  std::vector<std::vector<uint32_t>> marks_;  // by thread
+  TimelineData data_;
+};
+
+// ---- the GPUs ----
+
+void LayoutMaker::AddDevice(uint32_t device) {
+  const trace::DeviceRecord& facts = trace_.devices[device].facts;
+  std::string detail;
+  if (facts.sm_count != 0) {
+    detail = fmt::format("{} multiprocessors, {}", facts.sm_count, FormatBytes(static_cast<double>(facts.memory_bytes)));
+  }
+  const int32_t group = AddTrack({TrackKind::kDevice, EventSource::kNothing, -1, DeviceTitle(trace_, device), detail, {}, {}});
+  for (const auto make : {RunningOps, QueuedOps, MemoryInUse}) {
+    Counter counter = make(trace_, device);
+    if (counter.points.empty()) continue;
+    const std::string label(counter.name);
+    AddTrack({TrackKind::kCounter, EventSource::kNothing, group, label, "", {}, std::move(counter)});
+  }
+  AddIdle(device, group);
+  AddStreams(device, group);
+  DropIfEmpty(group);
+}
+
+void LayoutMaker::AddIdle(uint32_t device, int32_t parent) {
+  TimelineLane lane;
+  ForEachExplainedGap(input_, device, [&](const Gap& gap, const std::vector<Part>& parts) {
+    int64_t at_ns = gap.start_ns;
+    const ApiCall* const launch = CallAfter(trace_, gap);
+    for (const Part& part : parts) {
+      const int64_t end_ns = at_ns + part.duration_ns;
+      const uint32_t thread = launch == nullptr ? kNone : launch->thread;
+      const uint32_t range = part.call == kNone ? RangeWith(part.path, thread, at_ns) : kNone;
+      lane.items.push_back(static_cast<uint32_t>(data_.idle_parts.size()));
+      data_.idle_parts.push_back({at_ns, end_ns, part.cause, part.call, range, gap.after});
+      at_ns = end_ns;
+    }
+  });
+  if (lane.items.empty()) return;
+  // A selection keeps gaps in order, but captures cut some of them.
+  std::sort(lane.items.begin(), lane.items.end(), [this](uint32_t a, uint32_t b) {
+    return data_.idle_parts[a].start_ns < data_.idle_parts[b].start_ns;
+  });
+  AddTrack({TrackKind::kGaps, EventSource::kIdlePart, parent, "idle", "time without an operation, by its cause", {lane}, {}});
+}
+
+// The range with that path that the thread was in.
+uint32_t LayoutMaker::RangeWith(NameId path, uint32_t thread, int64_t time_ns) const {
+  if (path.value == 0 || thread == kNone) return kNone;
+  const Trace::Slice slice = trace_.thread_ranges[thread];
+  const auto begin = trace_.ranges.begin();
+  const auto after = std::upper_bound(begin + slice.first, begin + slice.last, time_ns,
+                                      [](int64_t time, const NvtxRange& range) { return time < range.start_ns; });
+  if (after == begin + slice.first) return kNone;
+  // Ranges that began before and are over have parents that may not be.
+  auto range = static_cast<uint32_t>(after - begin - 1);
+  while (range != kNone && (trace_.ranges[range].path != path || trace_.ranges[range].end_ns < time_ns)) {
+    const uint32_t parent = trace_.ranges[range].parent;
+    range = parent < range ? parent : kNone;
+  }
+  return range;
+}
+
+void LayoutMaker::AddStreams(uint32_t device, int32_t parent) {
+  std::map<uint32_t, LaneMaker> streams;  // what has no stream comes last, as kNone is the largest number
+  const Trace::Slice slice = trace_.device_ops[device];
+  for (uint32_t i = slice.first; i < slice.last; ++i) {
+    streams[trace_.ops[i].stream].Add(i, TimeOf(trace_, data_, EventSource::kOp, i), 0);
+  }
+  for (auto& [stream, lanes] : streams) {
+    AddLanes(TrackKind::kStream, EventSource::kOp, parent, StreamTitle(trace_, stream, trace_.processes.size() > 1),
+             StreamDetail(stream), lanes.Finish());
+  }
+}
+
+std::string LayoutMaker::StreamDetail(uint32_t stream) const {
+  if (stream == kNone) return "";
+  const Stream& s = trace_.streams[stream];
+  std::string detail = fmt::format("stream {}", s.id);
+  if (s.is_default) detail += ", default stream of its context";
+  if (s.is_created) detail += ", created by the program";
+  if (s.is_non_blocking) detail += ", non-blocking";
+  if (s.priority != 0) detail += fmt::format(", priority {}", s.priority);
+  if (s.names_given > 1) detail += fmt::format(", was given {} names", s.names_given);
+  return detail;
+}
+
+// ---- the host ----
+
+void LayoutMaker::AddProcess(uint32_t process) {
+  const Process& p = trace_.processes[process];
+  const std::string command_line = Utf8(trace_.Text(p.command_line));
+  const int32_t group = AddTrack({TrackKind::kProcess, EventSource::kNothing, -1,
+                                  fmt::format("{} ({})", ProcessTitle(trace_, process), p.pid), command_line, {}, {}});
+  AddStartEndRanges(process, group);
+  AddThreadsOf(process, group);
+  AddOverhead(process, group);
+  DropIfEmpty(group);
+}
+
+template <class Records, class IsWanted>
+std::vector<TimelineLane> LayoutMaker::SideBySide(const Records& records, IsWanted&& is_wanted) const {
+  std::vector<uint32_t> wanted;
+  for (uint32_t i = 0; i < records.size(); ++i) {
+    if (is_wanted(records[i])) wanted.push_back(i);
+  }
+  std::sort(wanted.begin(), wanted.end(), [&](uint32_t a, uint32_t b) {
+    return std::tuple(records[a].start_ns, -records[a].end_ns, a) < std::tuple(records[b].start_ns, -records[b].end_ns, b);
+  });
+  LaneMaker lanes;
+  for (const uint32_t i : wanted) lanes.Add(i, {records[i].start_ns, records[i].end_ns}, 0);
+  return lanes.Finish();
+}
+
+void LayoutMaker::AddStartEndRanges(uint32_t process, int32_t parent) {
+  AddLanes(TrackKind::kNvtx, EventSource::kRange, parent, "NVTX start/end", "ranges that need not nest",
+           SideBySide(trace_.ranges, [&](const NvtxRange& range) {
+             if (range.is_push_pop) return false;
+             return (range.thread == kNone ? kNone : trace_.threads[range.thread].process) == process;
+           }));
+}
+
+void LayoutMaker::AddOverhead(uint32_t process, int32_t parent) {
+  AddLanes(TrackKind::kOverhead, EventSource::kOverhead, parent, "recording", "what CUPTI took for itself",
+           SideBySide(trace_.overheads, [&](const Overhead& overhead) { return overhead.process == process; }));
+}
+
+void LayoutMaker::AddThreadsOf(uint32_t process, int32_t parent) {
+  for (uint32_t i = 0; i < trace_.threads.size(); ++i) {
+    const Thread& thread = trace_.threads[i];
+    if (thread.process != process) continue;
+    const std::string name = Utf8(trace_.Text(thread.name));
+    const int32_t group = AddTrack({TrackKind::kThread, EventSource::kNothing, parent,
+                                    fmt::format("thread {}{}{}", thread.tid, name.empty() ? "" : " ", name), "", {}, {}});
+    AddMarks(i, group);
+    AddNvtx(i, group);
+    AddCalls(i, group);
+    DropIfEmpty(group);
+  }
+}
+
+void LayoutMaker::AddNvtx(uint32_t thread, int32_t parent) {
+  const Trace::Slice slice = trace_.thread_ranges[thread];
+  LaneMaker lanes;
+  for (uint32_t i = slice.first; i < slice.last; ++i) {
+    const NvtxRange& range = trace_.ranges[i];
+    if (range.is_push_pop) lanes.Add(i, {range.start_ns, range.end_ns}, range.depth);
+  }
+  AddLanes(TrackKind::kNvtx, EventSource::kRange, parent, "NVTX", "ranges that are pushed and popped", lanes.Finish());
+}
+
+void LayoutMaker::AddMarks(uint32_t thread, int32_t parent) {
+  if (marks_[thread].empty()) return;
+  TimelineLane lane;
+  lane.items = marks_[thread];
+  AddLanes(TrackKind::kMarks, EventSource::kMark, parent, "NVTX marks", "", {std::move(lane)});
+}
+
+void LayoutMaker::AddCalls(uint32_t thread, int32_t parent) {
+  const Trace::Slice slice = trace_.thread_api_calls[thread];
+  LaneMaker lanes;
+  std::vector<uint16_t> depths(slice.last - slice.first);
+  for (uint32_t i = slice.first; i < slice.last; ++i) {
+    const uint32_t caller = trace_.api_calls[i].parent;
+    // As deep as the call within a call within … of the program, which ends in a trace that says otherwise, too.
+    if (caller >= slice.first && caller < i && depths[caller - slice.first] < UINT16_MAX) {
+      depths[i - slice.first] = static_cast<uint16_t>(depths[caller - slice.first] + 1);
+    }
+    lanes.Add(i, TimeOf(trace_, data_, EventSource::kCall, i), depths[i - slice.first]);
+  }
+  AddLanes(TrackKind::kApi, EventSource::kCall, parent, "CUDA API", "calls of the runtime and the driver", lanes.Finish());
+}
+
+uint64_t CountEvents(const Trace& trace, const TimelineData& timeline, int64_t merged_below_ns) {
+  uint64_t count = 0;
+  for (const TimelineTrack& track : timeline.tracks) {
+    const auto time_of = [&](uint32_t item) { return TimeOf(trace, timeline, track.source, item); };
+    for (const TimelineLane& lane : track.lanes) {
+      ForEachEvent(lane.items, merged_below_ns, time_of, [&](std::size_t, std::size_t) { ++count; });
+    }
+  }
+  return count;
+}
+
+// The smallest power of two that makes few enough events of them; 0 where there are few enough.
+int64_t MergedBelow(const Trace& trace, uint64_t budget, const TimelineData& timeline) {
+  if (timeline.trace_event_count <= budget) return 0;
+  int low = 0, high = 62;  // 2^low may be too little, 2^high is not: one event a lane
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (CountEvents(trace, timeline, int64_t{1} << middle) <= budget) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return int64_t{1} << low;
+}
+
+}  // namespace
+
+Interval TimeOf(const Trace& trace, const TimelineData& timeline, EventSource source, uint32_t item) {
+  const auto time = [](const auto& record) { return Interval{record.start_ns, record.end_ns}; };
+  switch (source) {
+    case EventSource::kOp:
+      return time(trace.ops[item]);
+    case EventSource::kCall:
+      return time(trace.api_calls[item]);
+    case EventSource::kRange:
+      return time(trace.ranges[item]);
+    case EventSource::kMark:
+      return {trace.marks[item].time_ns, trace.marks[item].time_ns};
+    case EventSource::kIdlePart:
+      return time(timeline.idle_parts[item]);
+    case EventSource::kOverhead:
+      return time(trace.overheads[item]);
+    case EventSource::kNothing:
+      break;
+  }
+  return {};
+}
+
+TimelineData LayOut(const AnalysisInput& input) {
+  return LayoutMaker(input).Make();
+}
+
+void NumberEvents(const Trace& trace, uint64_t budget, TimelineData* timeline) {
+  timeline->merged_below_ns = MergedBelow(trace, budget, *timeline);
+  timeline->event_count = 0;
+  for (TimelineTrack& track : timeline->tracks) {
+    const auto time_of = [&](uint32_t item) { return TimeOf(trace, *timeline, track.source, item); };
+    for (TimelineLane& lane : track.lanes) {
+      lane.first = static_cast<uint32_t>(timeline->event_count);
+      lane.count = 0;
+      ForEachEvent(lane.items, timeline->merged_below_ns, time_of, [&](std::size_t, std::size_t) { ++lane.count; });
+      timeline->event_count += lane.count;
+    }
+  }
+}
+
+}  // namespace gprof
