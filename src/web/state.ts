@@ -11,7 +11,21 @@ export interface LaneEvents {
   readonly name: Uint32Array;
   readonly kind: Uint8Array;
   readonly busyBefore: Float64Array; // sum of the durations of all events before index i; count + 1 long
-  readonly more: ReadonlyMap<string, Float64Array | Uint32Array | Uint8Array>; // the other columns by name
+  readonly more: Columns; // the other columns by name
+}
+
+export type Column = Float64Array | Uint32Array | Uint8Array;
+
+/** Columns that are decoded when they are first asked for. */
+export interface Columns {
+  has(name: string): boolean;
+  get(name: string): Column | undefined; // undefined: not in the blob, all zeros
+}
+
+/** A value holds from its time until the next. */
+export interface CounterValues {
+  readonly time: Float64Array; // ns since Timeline.start_ns
+  readonly value: Float64Array;
 }
 
 /** An event of a timeline, by its number: the key of selection, links and tables. */
@@ -25,6 +39,7 @@ export interface Run {
   readonly index: number; // of the timeline
   readonly data: Timeline;
   readonly lanes: readonly RunLane[]; // all lanes of all tracks, by `first`
+  readonly counters: readonly (CounterValues | null)[]; // by track
   laneOf(event: number): RunLane; // binary search
 }
 
@@ -57,6 +72,7 @@ export interface StateEvents {
   span: View | null; // the measured time range
   filter: string; // text of the filter box
   tab: string; // "overview" | "timeline" | "tables" | "charts"
+  table: string; // id of the table that is shown
 }
 
 type Listener<K extends keyof StateEvents> = (value: StateEvents[K]) => void;
@@ -69,11 +85,17 @@ export class State {
   span: View | null = null;
   filter = "";
   tab = "overview";
+  table = "";
   private readonly listeners = new Map<keyof StateEvents, Set<(value: never) => void>>();
 
   constructor(page: PageData) {
     this.page = page;
-    this.view = { start_ns: 0, end_ns: Math.max(1, ...page.timelines.map((t) => t.duration_ns)) };
+    this.view = this.wholeView();
+  }
+
+  /** From the beginning of the first timeline to the end of the longest. */
+  wholeView(): View {
+    return { start_ns: 0, end_ns: Math.max(1, ...this.page.timelines.map((t) => t.duration_ns)) };
   }
 
   on<K extends keyof StateEvents>(name: K, listener: Listener<K>): void {
@@ -106,6 +128,11 @@ export class State {
   setTab(tab: string): void {
     this.tab = tab;
     this.emit("tab", tab);
+  }
+
+  setTable(table: string): void {
+    this.table = table;
+    this.emit("table", table);
   }
 
   private emit<K extends keyof StateEvents>(name: K, value: StateEvents[K]): void {

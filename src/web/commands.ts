@@ -1,0 +1,118 @@
+// What a reader can do with the timeline, by key, button or link: one method each.
+import { announce } from "./dom";
+import { describe } from "./events";
+import * as navigate from "./navigate";
+import type { Direction } from "./navigate";
+import { runOf, type Scene } from "./scene";
+import type { EventRef, Run, View } from "./state";
+import { around, panned, zoomed } from "./viewport";
+
+const PAN_SHARE = 0.2; // of the view
+const ZOOM = 1.5;
+
+export class Commands {
+  constructor(private readonly scene: Scene) {}
+
+  private get state() {
+    return this.scene.state;
+  }
+  private get middle_ns(): number {
+    const { start_ns, end_ns } = this.state.view;
+    return (start_ns + end_ns) / 2;
+  }
+  /** The run that is walked through: that of the selection, else the first. */
+  private get run(): Run | undefined {
+    const { selection, runs } = this.state;
+    return selection ? runOf(this.scene, selection) : runs[0];
+  }
+
+  private go(ref: EventRef | null, otherwise: string): void {
+    if (ref) this.scene.jump(ref);
+    else announce(otherwise);
+  }
+
+  pan(direction: Direction): void {
+    const { view } = this.state;
+    this.scene.setView(panned(view, direction * PAN_SHARE * (view.end_ns - view.start_ns)));
+  }
+  zoom(direction: Direction, at_ns = this.scene.cursor_ns ?? this.middle_ns): void {
+    this.scene.setView(zoomed(this.state.view, direction > 0 ? 1 / ZOOM : ZOOM, at_ns));
+  }
+  fit(): void {
+    this.scene.setView(this.state.wholeView());
+  }
+  toEnd(direction: Direction): void {
+    const whole = this.state.wholeView();
+    const width = this.state.view.end_ns - this.state.view.start_ns;
+    const start = direction > 0 ? whole.end_ns - width : whole.start_ns;
+    this.scene.setView({ start_ns: start, end_ns: start + width });
+  }
+  /** Enter: to the measured range, else to the selected event. */
+  zoomToSelection(): void {
+    const { span, selection } = this.state;
+    if (selection) this.scene.reveal(selection, true);
+    else if (span) this.zoomToSpan(span);
+  }
+  zoomToSpan(span: View): void {
+    this.scene.setView(around(span.start_ns, span.end_ns, 0.9));
+  }
+  zoomTo(ref: EventRef): void {
+    this.state.select(ref);
+    this.scene.reveal(ref, true);
+  }
+
+  sameName(direction: Direction): void {
+    const { selection } = this.state;
+    if (!this.run || !selection) return announce("Select an event first.");
+    this.go(navigate.nextSameName(this.run, selection, direction), "No other of this name.");
+  }
+  longestSameName(): void {
+    const { selection } = this.state;
+    if (!this.run || !selection) return announce("Select an event first.");
+    this.go(navigate.longestSameName(this.run, selection), "No other of this name.");
+  }
+  gap(direction: Direction): void {
+    if (!this.run) return;
+    const at = this.state.view.start_ns - this.scene.offsets[this.run.index];
+    this.go(navigate.nextGap(this.run, this.state.selection, at, direction), "No more gaps.");
+  }
+  longestGap(): void {
+    if (this.run) this.go(navigate.longestGap(this.run), "No gaps.");
+  }
+  neighbour(direction: Direction): void {
+    const { selection } = this.state;
+    if (!this.run || !selection) return;
+    const event = navigate.neighbour(this.run, selection.event, direction);
+    this.go(event === null ? null : { timeline: selection.timeline, event }, "Nothing more on this track.");
+  }
+  /** The next match of the filter in this run, else in the next one. */
+  match(direction: Direction): void {
+    const { run, scene } = this;
+    const matches = run ? scene.matches[run.index] : null;
+    const at = this.state.view.start_ns - (run ? scene.offsets[run.index] : 0);
+    const next = run && matches ? navigate.nextMatch(run, matches, this.state.selection, at, direction) : null;
+    this.go(next ?? this.matchElsewhere(direction), "No more matches.");
+  }
+  private matchElsewhere(direction: Direction): EventRef | null {
+    const { runs } = this.state;
+    for (let i = 1; i <= runs.length; ++i) {
+      const run = runs[((this.run?.index ?? 0) + i * direction + runs.length * 2) % runs.length];
+      const matches = this.scene.matches[run.index];
+      const found = matches && navigate.nextMatch(run, matches, null, direction > 0 ? -Infinity : Infinity, direction);
+      if (found) return found;
+    }
+    return null;
+  }
+  longestMatch(): void {
+    let best: EventRef | null = null;
+    let length = -1;
+    for (const run of this.state.runs) {
+      const matches = this.scene.matches[run.index];
+      const found = matches && navigate.longestMatch(run, matches);
+      if (!found || describe(run, found.event).duration_ns <= length) continue;
+      length = describe(run, found.event).duration_ns;
+      best = found;
+    }
+    this.go(best, "Nothing matches.");
+  }
+}

@@ -1,0 +1,231 @@
+// The events of a page: base64 → zlib → columns of numbers → lanes. It runs in slices of a few milliseconds, so that the
+// page is painted and answers while millions of events are read.
+import type { ColumnRef, Counter, Lane, PageData, Timeline } from "./data";
+import { prepareLevels } from "./levels";
+import type { Column, Columns, CounterValues, LaneEvents, Run, RunLane } from "./state";
+
+declare const DecompressionStream: { new (format: "deflate"): ReadableWritablePair<Uint8Array, BufferSource> };
+
+const SLICE_MS = 10;
+const CHUNK = 1 << 15; // values between two looks at the clock
+
+/** Gives the browser its turn when a slice is over. */
+export class Slices {
+  private until = performance.now() + SLICE_MS;
+  async rest(): Promise<void> {
+    if (performance.now() < this.until) return;
+    await pause();
+    this.until = performance.now() + SLICE_MS;
+  }
+}
+
+// Not setTimeout: browsers stretch nested ones to 4 ms.
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      channel.port1.close();
+      resolve();
+    };
+    channel.port2.postMessage(null);
+  });
+}
+
+// ---- bytes
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/** For browsers without Uint8Array.fromBase64. */
+export async function bytesOfBase64(text: string, slices: Slices): Promise<Uint8Array> {
+  const values = new Uint8Array(128).fill(255);
+  for (let i = 0; i < 64; ++i) values[DIGITS.charCodeAt(i)] = i;
+  const out = new Uint8Array(Math.ceil((text.length * 3) / 4));
+  let size = 0;
+  let bits = 0;
+  let held = 0;
+  for (let from = 0; from < text.length; from += CHUNK * 8) {
+    const to = Math.min(text.length, from + CHUNK * 8);
+    for (let i = from; i < to; ++i) {
+      const value = values[text.charCodeAt(i) & 127];
+      if (value === 255) continue;
+      held = ((held << 6) | value) & 0xffff;
+      bits += 6;
+      if (bits >= 8) out[size++] = (held >> (bits -= 8)) & 255;
+    }
+    await slices.rest();
+  }
+  return out.subarray(0, size);
+}
+
+async function inflate(packed: Uint8Array, size: number): Promise<Uint8Array> {
+  const source = new Response(packed as BodyInit).body as ReadableStream<Uint8Array>;
+  const reader = source.pipeThrough(new DecompressionStream("deflate")).getReader();
+  const out = new Uint8Array(size);
+  let filled = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    if (filled + value.length > size) throw new Error("the events are longer than the page says");
+    out.set(value, filled);
+    filled += value.length;
+  }
+  if (filled !== size) throw new Error(`the events are cut off: ${filled} of ${size} bytes`);
+  return out;
+}
+
+// ---- columns
+
+// Each reads `to - from` values at `at` and returns where the next one is. Most values are small, so that one
+// byte is tried first; beyond 28 bits shifts would lose bits.
+function readVarints(bytes: Uint8Array, at: number, out: Column, from: number, to: number): number {
+  for (let i = from; i < to; ++i) {
+    let byte = bytes[at++];
+    let value = byte & 127;
+    for (let factor = 128; byte & 128; factor *= 128) {
+      byte = bytes[at++];
+      value += (byte & 127) * factor;
+    }
+    out[i] = value;
+  }
+  return at;
+}
+
+const signed = (value: number): number => (value % 2 === 1 ? -(value + 1) / 2 : value / 2);
+
+function unzigzag(out: Column, from: number, to: number): void {
+  for (let i = from; i < to; ++i) out[i] = signed(out[i]);
+}
+
+function sumUp(out: Column, from: number, to: number): void {
+  let last = from > 0 ? out[from - 1] : 0;
+  for (let i = from; i < to; ++i) out[i] = last += signed(out[i]);
+}
+
+/** A whole column, at once. */
+export function decodeColumn(bytes: Uint8Array, column: ColumnRef, count: number): Column {
+  if (column.coding === "byte") return bytes.subarray(column.offset, column.offset + count);
+  const wide = new Float64Array(count);
+  readVarints(bytes, column.offset, wide, 0, count);
+  if (column.coding === "delta") sumUp(wide, 0, count);
+  if (column.coding === "zigzag") unzigzag(wide, 0, count);
+  for (let i = 0; i < count; ++i) if (wide[i] > 0xffffffff || wide[i] < 0) return wide;
+  return Uint32Array.from(wide);
+}
+
+class LazyColumns implements Columns {
+  private readonly decoded = new Map<string, Column>();
+  constructor(private readonly bytes: Uint8Array, private readonly lane: Lane) {}
+  has(name: string): boolean {
+    return this.lane.columns.some((c) => c.name === name);
+  }
+  get(name: string): Column | undefined {
+    let column = this.decoded.get(name);
+    const ref = column ? undefined : this.lane.columns.find((c) => c.name === name);
+    if (ref) this.decoded.set(name, (column = decodeColumn(this.bytes, ref, this.lane.count)));
+    return column;
+  }
+}
+
+async function readSliced(bytes: Uint8Array, lane: Lane, name: string, out: Column, slices: Slices): Promise<boolean> {
+  const ref = lane.columns.find((c) => c.name === name);
+  if (!ref) return false;
+  let at = ref.offset;
+  for (let from = 0; from < lane.count; from += CHUNK) {
+    at = readVarints(bytes, at, out, from, Math.min(lane.count, from + CHUNK));
+    await slices.rest();
+  }
+  return true;
+}
+
+async function decodeLane(bytes: Uint8Array, lane: Lane, slices: Slices): Promise<LaneEvents> {
+  const count = lane.count;
+  const more = new LazyColumns(bytes, lane);
+  const start = new Float64Array(count);
+  const end = new Float64Array(count);
+  const name = new Uint32Array(count);
+  const busyBefore = new Float64Array(count + 1);
+  await readSliced(bytes, lane, "gap", start, slices);
+  await readSliced(bytes, lane, "duration", end, slices);
+  await readSliced(bytes, lane, "name", name, slices);
+  const busy = more.get("busy");
+  let time = 0;
+  let sum = 0;
+  for (let i = 0; i < count; ++i) {
+    const duration = end[i];
+    start[i] = time += start[i];
+    end[i] = time += duration;
+    busyBefore[i] = sum;
+    sum += busy ? busy[i] : duration;
+    if (i % CHUNK === 0) await slices.rest();
+  }
+  busyBefore[count] = sum;
+  const kind = (more.get("kind") as Uint8Array | undefined) ?? new Uint8Array(count);
+  return { count, first: lane.first, start, end, name, kind, busyBefore, more };
+}
+
+function decodeCounter(bytes: Uint8Array, counter: Counter): CounterValues {
+  const read = (name: string): Float64Array => {
+    const ref = counter.columns.find((c) => c.name === name);
+    return ref ? Float64Array.from(decodeColumn(bytes, ref, counter.count)) : new Float64Array(counter.count);
+  };
+  const time = read("time");
+  const isSummed = counter.columns.some((c) => c.name === "time" && c.coding === "delta");
+  for (let i = 1; i < time.length && !isSummed; ++i) time[i] += time[i - 1];
+  return { time, value: read("value") };
+}
+
+class DecodedRun implements Run {
+  constructor(
+    readonly index: number, readonly data: Timeline, readonly lanes: readonly RunLane[],
+    readonly counters: readonly (CounterValues | null)[],
+  ) {}
+  laneOf(event: number): RunLane {
+    let low = 0;
+    let high = this.lanes.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.lanes[middle].events.first <= event) low = middle;
+      else high = middle;
+    }
+    return this.lanes[low];
+  }
+}
+
+/** The events of one timeline out of its inflated blob. */
+export async function decodeTimeline(index: number, data: Timeline, bytes: Uint8Array, slices: Slices): Promise<Run> {
+  const lanes: RunLane[] = [];
+  const counters: (CounterValues | null)[] = [];
+  for (const [track, trackData] of data.tracks.entries()) {
+    for (const lane of trackData.lanes) {
+      if (lane.count === 0) continue;
+      const events = await decodeLane(bytes, lane, slices);
+      await prepareLevels(events, data.names, slices);
+      lanes.push({ track, trackData, depth: lane.depth, events });
+    }
+    counters.push(trackData.counter ? decodeCounter(bytes, trackData.counter) : null);
+  }
+  lanes.sort((a, b) => a.events.first - b.events.first);
+  return new DecodedRun(index, data, lanes, counters);
+}
+
+function whenParsed(): Promise<void> {
+  if (document.readyState !== "loading") return Promise.resolve();
+  return new Promise((resolve) => document.addEventListener("DOMContentLoaded", () => resolve(), { once: true }));
+}
+
+/** All timelines of the page. Rejects with an Error that says what is wrong with the file. */
+export async function decodePage(page: PageData): Promise<Run[]> {
+  await whenParsed();
+  const slices = new Slices();
+  const runs: Run[] = [];
+  for (const [index, data] of page.timelines.entries()) {
+    const text = document.getElementById(`events-${index}`)?.textContent;
+    if (text === null || text === undefined) throw new Error("the events are not in this file");
+    await pause();
+    const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+    const packed = native ? native.call(Uint8Array, text) : await bytesOfBase64(text, slices);
+    const bytes = await inflate(packed, data.blob_bytes);
+    runs.push(await decodeTimeline(index, data, bytes, slices));
+  }
+  return runs;
+}

@@ -1,0 +1,202 @@
+// Draws the rows of a pane. Lanes are painted pixel by pixel into a strip, one line each (paint.ts), which goes to the
+// canvas in one piece and is stretched to the height of the rows: a frame costs a few calls of the canvas a row.
+import type { Counter } from "./data";
+import { drawCounter } from "./counter";
+import { formatBytes } from "./format";
+import { BLOCK } from "./levels";
+import { isShown, laneTop, LANE_HEIGHT, type Row } from "./layout";
+import { MOST_WIDE, makeWideEvents, paintLane, type ColorOf, type Marks, type WideEvents } from "./paint";
+import { fromRgb, parseColor, tinted, type Palette } from "./palette";
+import type { CounterValues, LaneEvents, Run, RunLane, View } from "./state";
+import { BarText, FONT_PX } from "./text";
+
+const TEXT_FROM_PX = 24; // narrower bars have no name
+const MOST_TEXTS = 1500; // a frame
+const BAR_HEIGHT = LANE_HEIGHT - 2;
+
+export interface DrawJob {
+  run: Run;
+  view: View; // on the clock of the run
+  rows: readonly Row[]; // in view
+  top: number; // of the area, CSS pixels
+  scroll: number; // what of the rows is above it
+  palette: Palette;
+  matches: ReadonlyMap<RunLane, Marks> | null; // of the filter; null: none
+  same: ReadonlyMap<RunLane, Marks> | null; // events with the name of the selected one: underlined
+}
+
+interface BarLine {
+  lane: RunLane;
+  y: number;
+  wide: WideEvents;
+  line: number;
+}
+
+export class RowDrawer {
+  private readonly strip = document.createElement("canvas");
+  private readonly stripContext = this.strip.getContext("2d") as CanvasRenderingContext2D;
+  private readonly text: BarText;
+  private readonly wideOfLine: WideEvents[] = [];
+  private pixels: ImageData | null = null;
+  private words: Uint32Array = new Uint32Array(0);
+  private font = "";
+
+  constructor(private readonly context: CanvasRenderingContext2D) {
+    this.text = new BarText(context);
+  }
+
+  /** `width` and the strip are in device pixels, all else in CSS pixels. */
+  draw(job: DrawJob, width: number, ratio: number): void {
+    this.useFont(job.palette.font);
+    const bars = this.paint(job, width);
+    this.context.imageSmoothingEnabled = false;
+    for (const bar of bars) {
+      this.context.drawImage(this.strip, 0, bar.line, width, 1, 0, bar.y + 1, width / ratio, BAR_HEIGHT);
+    }
+    if (job.same) this.underline(job, job.same, bars, width, ratio);
+    for (const row of job.rows) {
+      const counter = row.trackData.counter;
+      const values = job.run.counters[row.track];
+      if (counter && values) this.drawCounter(job, row, { counter, values }, width / ratio);
+    }
+    this.drawTexts(job, bars, ratio);
+  }
+
+  private useFont(family: string): void {
+    const font = `${FONT_PX}px ${family}`;
+    this.context.font = font;
+    this.context.textBaseline = "middle";
+    if (font !== this.font) {
+      this.font = font;
+      this.text.reset();
+    }
+  }
+
+  private paint(job: DrawJob, width: number): BarLine[] {
+    const bars: BarLine[] = [];
+    let line = -1;
+    let lastY = NaN;
+    const shown = job.rows.flatMap((row) => row.lanes.filter((lane) => isShown(row, lane)).map((lane) => ({ row, lane })));
+    this.resize(width, Math.max(1, shown.length));
+    for (const { row, lane } of shown) {
+      const y = job.top + row.y - job.scroll + laneTop(row, lane);
+      const isUnder = y === lastY && row.isGroup;
+      if (!isUnder) ++line;
+      lastY = y;
+      const wide = isUnder ? bars[bars.length - 1].wide : (this.wideOfLine[line] ??= makeWideEvents());
+      if (!isUnder) wide.count = 0;
+      const marks = job.matches ? job.matches.get(lane) ?? noMarks(lane) : null;
+      paintLane(
+        { events: lane.events, start_ns: job.view.start_ns, perPixel_ns: (job.view.end_ns - job.view.start_ns) / width,
+          marks, colorOf: colorsOf(job), isUnder, onlyMarked: false },
+        this.words.subarray(line * width, (line + 1) * width), row.isGroup ? null : wide, TEXT_FROM_PX);
+      if (!isUnder) bars.push({ lane, y, wide, line });
+    }
+    if (this.pixels && line >= 0) this.stripContext.putImageData(this.pixels, 0, 0, 0, 0, width, line + 1);
+    return bars;
+  }
+
+  private resize(width: number, lines: number): void {
+    if (!this.pixels || this.pixels.width !== width || this.pixels.height < lines) {
+      this.strip.width = width;
+      this.strip.height = lines + 8;
+      this.pixels = this.stripContext.createImageData(width, lines + 8);
+      this.words = new Uint32Array(this.pixels.data.buffer);
+    } else {
+      this.words.fill(0, 0, lines * width);
+    }
+  }
+
+  private underline(
+    job: DrawJob, same: ReadonlyMap<RunLane, Marks>, bars: readonly BarLine[], width: number, ratio: number,
+  ): void {
+    const lines = bars.filter((bar) => same.has(bar.lane));
+    if (lines.length === 0 || !this.pixels) return;
+    this.resize(width, lines.length);
+    const color = parseColor(job.palette.select, 0xff0000ff);
+    const perPixel_ns = (job.view.end_ns - job.view.start_ns) / width;
+    for (const [line, { lane }] of lines.entries()) {
+      paintLane(
+        { events: lane.events, start_ns: job.view.start_ns, perPixel_ns, marks: same.get(lane) ?? null,
+          colorOf: () => color, isUnder: false, onlyMarked: true },
+        this.words.subarray(line * width, (line + 1) * width), null, 0);
+    }
+    this.stripContext.putImageData(this.pixels, 0, 0, 0, 0, width, lines.length);
+    for (const [line, { y }] of lines.entries()) {
+      this.context.drawImage(this.strip, 0, line, width, 1, 0, y + BAR_HEIGHT - 1.5, width / ratio, 2.5);
+    }
+  }
+
+  private drawCounter(job: DrawJob, row: Row, of: { counter: Counter; values: CounterValues }, width: number): void {
+    drawCounter(this.context, of.counter, of.values, job.view, {
+      width, top: job.top + row.y - job.scroll, height: row.height, color: job.palette.counter, ink: job.palette.soft,
+    });
+  }
+
+  private drawTexts(job: DrawJob, bars: readonly BarLine[], ratio: number): void {
+    let left = MOST_TEXTS;
+    let style = "";
+    for (const bar of bars) {
+      const { wide } = bar;
+      const y = bar.y + LANE_HEIGHT / 2 + 0.5;
+      for (let i = 0; i < Math.min(wide.count, MOST_WIDE) && left > 0; ++i) {
+        const from = wide.from[i] / ratio;
+        const room = wide.to[i] / ratio - from - 7;
+        const text = this.text.fit(this.textOf(job.run, bar.lane.events, wide.index[i], room), room);
+        if (text === "") continue;
+        --left;
+        const ink = job.palette.onBar(wide.color[i]);
+        if (ink !== style) this.context.fillStyle = style = ink;
+        this.context.fillText(text, from + 4, y);
+      }
+    }
+  }
+
+  private textOf(run: Run, events: LaneEvents, index: number, room: number): string {
+    const merged = events.more.get("count")?.[index] ?? 1;
+    const label = this.text.label(run.data.names[events.name[index]] ?? "");
+    if (merged > 1) return `${merged} × short`;
+    if (room < 110) return label;
+    const bytes = events.more.get("bytes")?.[index] ?? 0;
+    return bytes > 0 ? `${label}, ${formatBytes(bytes)}` : label;
+  }
+}
+
+const none = new WeakMap<RunLane, Marks>();
+
+/** Marks of a lane where nothing matches. */
+function noMarks(lane: RunLane): Marks {
+  let marks = none.get(lane);
+  if (!marks) {
+    const blocks = new Uint32Array(Math.ceil(lane.events.count / BLOCK) + 1);
+    none.set(lane, (marks = { bits: new Uint8Array(lane.events.count), blocks }));
+  }
+  return marks;
+}
+
+const KERNEL = 0;
+const NVTX_FROM = 19;
+const NVTX_TO = 20;
+const TINTS = [0, 0.14, -0.1, 0.28, -0.2, 0.42];
+
+/** Kernels by name in tints of one colour, so that patterns are seen; NVTX ranges in the colour the program gave them. */
+function colorsOf(job: DrawJob): ColorOf {
+  const { classes } = job.palette;
+  const tints = kernelTints(job.palette);
+  return (events, index, cls) => {
+    if (cls === KERNEL) return tints[events.name[index] % tints.length];
+    if (cls >= NVTX_FROM && cls <= NVTX_TO) {
+      const color = events.more.get("color")?.[index] ?? 0;
+      if (color > 0) return fromRgb((color - 1) & 0xffffff);
+    }
+    return classes[cls];
+  };
+}
+
+const tintsOf = new WeakMap<Palette, number[]>();
+
+function kernelTints(palette: Palette): number[] {
+  let tints = tintsOf.get(palette);
+  if (!tints) tintsOf.set(palette, (tints = TINTS.map((share) => tinted(palette.classes[KERNEL], share))));
+  return tints;
+}

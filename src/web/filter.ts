@@ -1,0 +1,230 @@
+// The language of the filter box, which links of findings use, too. Words and key:value pairs, all of which have to match:
+//   saxpy            name contains it, in upper or lower case      "a b"  with blanks
+//   name:x           name contains x                               name:"x"  name is exactly x
+//   kind:kernel      kind, or a part of it: h2d, copy, api, sync, pageable, gap
+//   stream:7 thread:519 gpu:0 track:memory    where it is
+//   nvtx:step/load   path of NVTX ranges around it, or around the call that launched it (also path:)
+//   cause:host       idle time by its cause
+//   min:10us max:2ms duration
+// Within quotes \" is a quote and \\ a backslash; "a,b" without quotes are alternatives, "-" before a term turns it around.
+import { EVENT_KINDS } from "./data";
+import { durationAt } from "./events";
+import { BLOCK } from "./levels";
+import type { Marks } from "./paint";
+import { pathsOf } from "./paths";
+import type { EventRef, Run, RunLane } from "./state";
+
+interface Term {
+  key: string;
+  values: string[]; // alternatives, in lower case
+  isExact: boolean;
+  isNegated: boolean;
+}
+
+const KEYS = new Set(["name", "kind", "stream", "thread", "gpu", "device", "track", "nvtx", "path", "cause", "min", "max"]);
+
+export function parseFilter(text: string): Term[] {
+  const terms: Term[] = [];
+  for (const match of text.matchAll(/(-?)(?:([a-z]+):)?(?:"((?:[^"\\]|\\.)*)"?|(\S+))/gi)) {
+    const [, minus, key, , plain] = match;
+    const quoted = match[3]?.replace(/\\(.)/g, "$1");
+    const known = key && KEYS.has(key.toLowerCase()) ? key.toLowerCase() : "";
+    const value = (known || !key ? "" : `${key}:`) + (quoted ?? plain ?? "");
+    if (value === "" || (minus && value === "-")) continue;
+    const splits = quoted === undefined && known !== "" && known !== "name" && known !== "nvtx" && known !== "path";
+    const values = (splits ? value.split(",") : [value]).filter((v) => v !== "").map((v) => v.toLowerCase());
+    if (values.length === 0) continue;
+    terms.push({ key: known || "name", values, isExact: quoted !== undefined && known !== "", isNegated: minus === "-" });
+  }
+  return terms;
+}
+
+const UNITS: Record<string, number> = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, "": 1 };
+
+/** "10us" in ns; NaN: not a time. */
+export function parseTime(text: string): number {
+  const match = /^(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|)$/.exec(text);
+  return match ? Number(match[1]) * UNITS[match[2]] : NaN;
+}
+
+/** Whether a kind is meant by a word: "pageable_h2d" by itself, "pageable", "h2d" and "copy". */
+function isKind(kind: string, word: string): boolean {
+  const parts = kind.split("_");
+  if (parts[0] === "pageable") parts.push("copy");
+  if (kind === "gap") parts.push("idle");
+  return kind === word.replace(/-/g, "_") || parts.includes(word);
+}
+
+type Test = (lane: RunLane, index: number) => boolean;
+/** A part of the filter: what it says of a whole lane, or else of each event. */
+interface Part {
+  lane(lane: RunLane): boolean | Test;
+}
+
+function namePart(term: Term, run: Run): Part {
+  const isMatch = new Uint8Array(run.data.names.length);
+  for (const [i, name] of run.data.names.entries()) {
+    const lower = name.toLowerCase();
+    isMatch[i] = term.values.some((v) => (term.isExact ? lower === v : lower.includes(v))) ? 1 : 0;
+  }
+  const test: Test = (lane, index) => isMatch[lane.events.name[index]] === 1;
+  return { lane: () => test };
+}
+
+function kindPart(term: Term): Part {
+  const isMatch = EVENT_KINDS.map((kind) => term.values.some((v) => isKind(kind, v)));
+  const test: Test = (lane, index) => isMatch[lane.events.kind[index]];
+  return { lane: () => test };
+}
+
+function trackPart(term: Term, run: Run): Part {
+  const { tracks } = run.data;
+  const kind = { stream: "stream", thread: "thread", gpu: "device", device: "device" }[term.key];
+  const word = { stream: "stream ", thread: "thread ", gpu: "gpu", device: "gpu" }[term.key] ?? "";
+  const isMatch = tracks.map((track) => {
+    if (kind && track.kind !== kind) return false;
+    const label = track.label.toLowerCase();
+    if (!kind || term.isExact) return term.values.some((v) => (term.isExact ? label === v : label.includes(v)));
+    return term.values.some((v) => ` ${label} `.includes(` ${word}${v} `) || (!/^\d+$/.test(v) && label.includes(v)));
+  });
+  return {
+    lane: (lane) => {
+      for (let at = lane.track; at >= 0; at = tracks[at].parent) if (isMatch[at]) return true;
+      return false;
+    },
+  };
+}
+
+function pathPart(term: Term, run: Run): Part {
+  const paths = pathsOf(run);
+  const isMatch = new Uint8Array(paths.count);
+  for (let id = 1; id < paths.count; ++id) {
+    const path = paths.text(id).toLowerCase();
+    isMatch[id] = term.values.some((v) => (term.isExact ? path === v : path.includes(v))) ? 1 : 0;
+  }
+  const test: Test = (lane, index) => isMatch[paths.idOf(lane.events.first + index)] === 1;
+  return { lane: (lane) => (lane.trackData.kind === "marks" ? false : test) };
+}
+
+function timePart(term: Term): Part {
+  const limit = parseTime(term.values[0]);
+  const test: Test =
+    term.key === "min" ? (lane, i) => durationAt(lane.events, i) >= limit : (lane, i) => durationAt(lane.events, i) <= limit;
+  return { lane: () => (Number.isNaN(limit) ? false : test) };
+}
+
+function causePart(term: Term, run: Run): Part {
+  const part = namePart({ ...term, isExact: true }, run);
+  return { lane: (lane) => (lane.trackData.kind === "gaps" ? part.lane(lane) : false) };
+}
+
+function partOf(term: Term, run: Run): Part {
+  switch (term.key) {
+    case "kind": return kindPart(term);
+    case "stream": case "thread": case "gpu": case "device": case "track": return trackPart(term, run);
+    case "nvtx": case "path": return pathPart(term, run);
+    case "cause": return causePart(term, run);
+    case "min": case "max": return timePart(term);
+    default: return namePart(term, run);
+  }
+}
+
+/** A filter for the events of a run: for each lane false (nothing matches), true (all do) or a test. */
+function compile(text: string, run: Run): (lane: RunLane) => boolean | Test {
+  const parts = parseFilter(text).map((term) => ({ part: partOf(term, run), isNegated: term.isNegated }));
+  return (lane) => {
+    const tests: Test[] = [];
+    for (const { part, isNegated } of parts) {
+      const verdict = part.lane(lane);
+      if (typeof verdict !== "boolean") tests.push(isNegated ? (l, i) => !verdict(l, i) : verdict);
+      else if (verdict === isNegated) return false;
+    }
+    if (tests.length === 0) return true;
+    if (tests.length === 1) return tests[0];
+    return (l, i) => tests.every((test) => test(l, i));
+  };
+}
+
+/** Whether an event matches: for tables and other parts that look at single events. An empty filter matches all. */
+export function compileFilter(text: string, run: Run): (lane: RunLane, index: number) => boolean {
+  const compiled = compile(text, run);
+  const verdicts = new Map<RunLane, boolean | Test>();
+  return (lane, index) => {
+    let verdict = verdicts.get(lane);
+    if (verdict === undefined) verdicts.set(lane, (verdict = compiled(lane)));
+    return typeof verdict === "boolean" ? verdict : verdict(lane, index);
+  };
+}
+
+/** What a filter found in a run. */
+export interface Matches {
+  readonly marks: ReadonlyMap<RunLane, Marks>; // lanes that are not in it have no match
+  readonly count: number; // of events
+  readonly time_ns: number;
+}
+
+function markLane(lane: RunLane, verdict: boolean | Test): Marks {
+  const { count } = lane.events;
+  const bits = new Uint8Array(count);
+  const blocks = new Uint32Array(Math.ceil(count / BLOCK) + 1);
+  let sum = 0;
+  for (let i = 0; i < count; ++i) {
+    if (i % BLOCK === 0) blocks[i / BLOCK] = sum;
+    if (verdict === true || (verdict !== false && verdict(lane, i))) {
+      bits[i] = 1;
+      ++sum;
+    }
+  }
+  blocks[blocks.length - 1] = sum;
+  return { bits, blocks };
+}
+
+function timeOf(lane: RunLane, marks: Marks): number {
+  let sum = 0;
+  for (let i = 0; i < marks.bits.length; ++i) if (marks.bits[i] === 1) sum += durationAt(lane.events, i);
+  return sum;
+}
+
+/** All events of the run that match, in slices; null: `isStale` said that nobody wants it any more. */
+export async function findMatches(
+  run: Run, text: string, slices: { rest(): Promise<void> }, isStale: () => boolean,
+): Promise<Matches | null> {
+  const compiled = compile(text, run);
+  const found = new Map<RunLane, Marks>();
+  let count = 0;
+  let time_ns = 0;
+  for (const lane of run.lanes) {
+    const verdict = compiled(lane);
+    if (verdict === false) continue;
+    const marks = markLane(lane, verdict);
+    const matches = marks.blocks[marks.blocks.length - 1];
+    if (matches > 0) {
+      found.set(lane, marks);
+      count += matches;
+      time_ns += timeOf(lane, marks);
+    }
+    await slices.rest();
+    if (isStale()) return null;
+  }
+  return { marks: found, count, time_ns };
+}
+
+/** The longest event that matches in any of the runs: where the link of a finding leads. */
+export function findLongest(runs: readonly Run[], text: string): EventRef | null {
+  let best: EventRef | null = null;
+  let length = -1;
+  for (const run of runs) {
+    const compiled = compile(text, run);
+    for (const lane of run.lanes) {
+      const verdict = compiled(lane);
+      if (verdict === false) continue;
+      for (let i = 0; i < lane.events.count; ++i) {
+        const duration = durationAt(lane.events, i);
+        if (duration <= length || (verdict !== true && !verdict(lane, i))) continue;
+        length = duration;
+        best = { timeline: run.index, event: lane.events.first + i };
+      }
+    }
+  }
+  return best;
+}

@@ -1,0 +1,37 @@
+// What the colours mean: only those that this run has.
+import { EVENT_KINDS } from "./data";
+import { el } from "./dom";
+import { CAUSES, causeColor, causeMeaning, kindColor, kindLabel } from "./labels";
+import { levelsOf, FIRST_CAUSE } from "./levels";
+import type { Run } from "./state";
+import { cssColor } from "./theme";
+
+function entry(property: string, text: string, title: string): HTMLElement {
+  const swatch = el("i", { class: "tl-swatch" });
+  swatch.style.background = cssColor(property);
+  return el("li", { title }, swatch, text);
+}
+
+/** Classes of the GPUs' lanes, by their blocks: nobody looks for one among millions here. */
+function classesOf(runs: readonly Run[]): Set<number> {
+  const found = new Set<number>();
+  for (const { lanes } of runs) {
+    for (const { events, trackData } of lanes) {
+      if (trackData.kind !== "stream" && trackData.kind !== "gaps") continue;
+      for (const cls of levelsOf(events).blockClass) found.add(cls);
+    }
+  }
+  return found;
+}
+
+export function makeLegend(runs: readonly Run[]): HTMLElement {
+  const classes = classesOf(runs);
+  const list = el("ul", { class: "tl-legend", attributes: { "aria-label": "Colours" } });
+  for (const [i, kind] of EVENT_KINDS.entries()) {
+    if (classes.has(i) && kind !== "gap") list.append(entry(kindColor(kind), kindLabel(kind), kindLabel(kind)));
+  }
+  for (const [i, cause] of CAUSES.entries()) {
+    if (classes.has(FIRST_CAUSE + i)) list.append(entry(causeColor(cause), `idle: ${cause}`, causeMeaning(cause)));
+  }
+  return list;
+}

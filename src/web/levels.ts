@@ -1,0 +1,130 @@
+// Level of detail: what a stretch of 32 events looks like from afar, so that a frame never looks at more of a lane than it
+// has pixels. Which part of a stretch is busy comes from LaneEvents.busyBefore; here is what it was busy with.
+import { CAUSES } from "./labels";
+import type { LaneEvents } from "./state";
+
+export const BLOCK = 32; // events
+const SHIFT = 5;
+
+/** Events are painted by class: their kind, or for idle time FIRST_CAUSE + its cause. */
+export const FIRST_CAUSE = 32;
+export const CLASSES = 64;
+const GAP = 22;
+const PAGEABLE_H2D = 23;
+const PAGEABLE_D2H = 24;
+
+export interface Levels {
+  readonly classes: Uint8Array; // of events
+  readonly blockClass: Uint8Array; // the class with most of the time, pageable copies counted four times
+  readonly blockLongest: Uint32Array; // the longest event of that class
+}
+
+const levels = new WeakMap<LaneEvents, Levels>();
+
+/** What a class weighs where several share a pixel: pageable copies are what people look for. */
+export const weightOf = (cls: number): number => (cls === PAGEABLE_H2D || cls === PAGEABLE_D2H ? 4 : 1);
+
+function classesOf(events: LaneEvents, names: readonly string[]): Uint8Array {
+  if (events.count === 0 || events.kind[0] !== GAP) return events.kind;
+  const classes = new Uint8Array(events.count);
+  const unknown = CAUSES.length - 1;
+  const known = new Map<number, number>();
+  for (let i = 0; i < events.count; ++i) {
+    const name = events.name[i];
+    let cause = known.get(name);
+    if (cause === undefined) {
+      cause = (CAUSES as readonly string[]).indexOf(names[name]);
+      known.set(name, (cause = cause < 0 ? unknown : cause));
+    }
+    classes[i] = FIRST_CAUSE + cause;
+  }
+  return classes;
+}
+
+const sums = new Float64Array(CLASSES);
+
+function summarise(events: LaneEvents, classes: Uint8Array, block: number, into: Levels): void {
+  const from = block << SHIFT;
+  const to = Math.min(events.count, from + BLOCK);
+  let best = classes[from];
+  for (let i = from; i < to; ++i) {
+    const cls = classes[i] & (CLASSES - 1);
+    sums[cls] += (events.end[i] - events.start[i] + 1) * weightOf(cls);
+    if (sums[cls] > sums[best]) best = cls;
+  }
+  let longest = from;
+  let length = -1;
+  for (let i = from; i < to; ++i) {
+    sums[classes[i] & (CLASSES - 1)] = 0;
+    const duration = events.end[i] - events.start[i];
+    if (classes[i] !== best || duration <= length) continue;
+    length = duration;
+    longest = i;
+  }
+  into.blockClass[block] = best;
+  into.blockLongest[block] = longest;
+}
+
+/** Made while events are read: `rest` gives the browser its turn. */
+export async function prepareLevels(
+  events: LaneEvents, names: readonly string[], slices: { rest(): Promise<void> },
+): Promise<Levels> {
+  const classes = classesOf(events, names);
+  const blocks = Math.ceil(events.count / BLOCK);
+  const made = { classes, blockClass: new Uint8Array(blocks), blockLongest: new Uint32Array(blocks) };
+  for (let block = 0; block < blocks; ++block) {
+    summarise(events, classes, block, made);
+    if (block % 512 === 0) await slices.rest();
+  }
+  levels.set(events, made);
+  return made;
+}
+
+export function levelsOf(events: LaneEvents): Levels {
+  const made = levels.get(events);
+  if (!made) throw new Error("a lane without its levels of detail");
+  return made;
+}
+
+// ---- searching in a lane: its events are sorted and disjoint, so that starts and ends both ascend
+
+/** The first index with values[index] >= time, from `from` on: steps double, then halve, as what is looked for is near. */
+export function lowerBound(values: Float64Array, time: number, from = 0): number {
+  const count = values.length;
+  if (from >= count || values[from] >= time) return from;
+  let step = 1;
+  let low = from; // values[low] < time
+  while (low + step < count && values[low + step] < time) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(count, low + step);
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < time) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+/** The event that runs at `time`, or -1. An event without duration runs at its start. */
+export function eventAt(events: LaneEvents, time: number): number {
+  const index = lowerBound(events.end, time);
+  if (index < events.count && events.start[index] <= time) return index;
+  return -1;
+}
+
+/** Busy ns of the lane within [from, to). */
+export function busyWithin(events: LaneEvents, from: number, to: number): number {
+  return busyUntil(events, to) - busyUntil(events, from);
+}
+
+function busyUntil(events: LaneEvents, time: number): number {
+  const index = lowerBound(events.end, time); // the first that ends at or after `time`
+  if (index >= events.count) return events.busyBefore[events.count];
+  const start = events.start[index];
+  if (start >= time) return events.busyBefore[index];
+  const duration = events.end[index] - start;
+  const busy = events.busyBefore[index + 1] - events.busyBefore[index];
+  return events.busyBefore[index] + (busy * (time - start)) / duration;
+}

@@ -1,0 +1,23 @@
+// What the parts of the timeline share while it is shown. timeline.ts makes it; parts read it and ask it to draw again.
+import type { Matches } from "./filter";
+import type { Palette } from "./palette";
+import type { EventRef, Run, State, View } from "./state";
+
+export interface Scene {
+  readonly state: State;
+  palette: Palette;
+  readonly offsets: number[]; // by timeline: ns that its clock is behind the common axis; a diff may align them
+  readonly matches: (Matches | null)[]; // by timeline, of the filter; null: no filter
+  readonly same: (Matches | null)[]; // by timeline, events with the name of the selected one
+  hover: EventRef | null;
+  cursor_ns: number | null; // where the pointer is, on the common axis
+  draw(): void; // all, with the next frame
+  drawOverlay(): void; // only what lies over the events
+  /** Brings the event into view and its row; `zoom` makes it wide enough to be seen. */
+  reveal(ref: EventRef, zoom: boolean): void;
+  /** Selects, and brings into view where it is not. */
+  jump(ref: EventRef): void;
+  setView(view: View): void; // within the limits
+}
+
+export const runOf = (scene: Scene, ref: EventRef): Run | undefined => scene.state.runs[ref.timeline];

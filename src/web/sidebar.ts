@@ -1,0 +1,87 @@
+// The column of labels at the left of a pane. Labels are elements, so that Tab and screen readers find them; only those in
+// view exist.
+import { el } from "./dom";
+import type { Row } from "./layout";
+import { shortName, tooltip, visible } from "./names";
+
+export interface SidebarActions {
+  fold(track: number): void;
+  pin(track: number): void;
+}
+
+interface Label {
+  element: HTMLElement;
+  fold: HTMLButtonElement;
+  pin: HTMLButtonElement;
+}
+
+export class Sidebar {
+  readonly element = el("div", { class: "tl-labels", attributes: { role: "group", "aria-label": "Tracks" } });
+  private readonly labels = new Map<number, Label>();
+
+  constructor(private readonly actions: SidebarActions) {}
+
+  /** Shows the labels of these rows; `topOf` is where each is, in pixels from the top of the pane. */
+  show(rows: readonly Row[], topOf: (row: Row) => number, pinnedHeight: number): void {
+    const wanted = new Set(rows.map((row) => row.track));
+    for (const [track, label] of this.labels) {
+      if (wanted.has(track) || label.element.contains(document.activeElement)) continue;
+      label.element.remove();
+      this.labels.delete(track);
+    }
+    for (const row of rows) this.place(row, topOf(row), pinnedHeight);
+    this.keepOrder(rows);
+  }
+
+  private place(row: Row, top: number, pinnedHeight: number): void {
+    let label = this.labels.get(row.track);
+    if (!label) this.labels.set(row.track, (label = this.make(row)));
+    const { element, fold, pin } = label;
+    element.style.top = `${top}px`;
+    element.style.height = `${row.height}px`;
+    element.style.paddingLeft = `${4 + row.level * 12}px`;
+    element.classList.toggle("tl-pinned", row.isPinned);
+    // What scrolls under the pinned rows is not seen there.
+    element.style.visibility = !row.isPinned && top + row.height <= pinnedHeight ? "hidden" : "visible";
+    fold.setAttribute("aria-expanded", String(!row.isFolded));
+    fold.textContent = row.isFolded ? "▸" : "▾";
+    pin.setAttribute("aria-pressed", String(row.isPinned));
+  }
+
+  private make(row: Row): Label {
+    const { label, detail } = row.trackData;
+    const name = shortName(label, 80);
+    const canFold = row.isGroup || row.trackData.counter !== null || row.trackData.lanes.some((l) => l.depth > 0);
+    const fold = el("button", {
+      class: "tl-fold", attributes: { type: "button", "aria-label": `Fold ${name}` },
+      on: { click: () => this.actions.fold(row.track) },
+    });
+    fold.hidden = !canFold;
+    const pin = el("button", {
+      class: "tl-pin", text: "📌\ufe0e", title: "Keep at the top",
+      attributes: { type: "button", "aria-label": `Keep ${name} at the top` },
+      on: { click: () => this.actions.pin(row.track) },
+    });
+    const text = el("span", { class: "tl-name", title: tooltip(detail ? `${label}\n${detail}` : label), text: name });
+    if (row.height >= 34 && detail) text.append(el("small", { text: shortName(visible(detail), 60) }));
+    const element = el("div", { class: row.isGroup ? "tl-label tl-group" : "tl-label" }, fold, text, pin);
+    if (canFold) text.addEventListener("click", () => this.actions.fold(row.track));
+    this.element.append(element);
+    return { element, fold, pin };
+  }
+
+  // Tab goes through labels as they are seen.
+  private keepOrder(rows: readonly Row[]): void {
+    let last: Element | null = null;
+    for (const row of rows) {
+      const element = this.labels.get(row.track)?.element;
+      if (!element) continue;
+      const isInPlace: boolean = last === null ? this.element.firstElementChild === element : last.nextElementSibling === element;
+      if (!isInPlace && !element.contains(document.activeElement)) {
+        if (last) last.after(element);
+        else this.element.prepend(element);
+      }
+      last = element;
+    }
+  }
+}

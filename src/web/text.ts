@@ -1,0 +1,54 @@
+// Text on bars: names cut to what fits. Measuring is slow, so that widths are kept.
+import { shortName } from "./names";
+
+export const FONT_PX = 11;
+
+export class BarText {
+  private readonly widths = new Map<string, number>();
+  private readonly labels = new Map<string, string>();
+  private average = 6;
+
+  constructor(private readonly context: CanvasRenderingContext2D) {}
+
+  /** Fonts change with the theme or the zoom of the browser. */
+  reset(): void {
+    this.widths.clear();
+    this.average = this.context.measureText("abcdefghijklmnopqrstuvwxyz_<>:0123456789").width / 40;
+  }
+
+  /** A name as bars show it: no return type, no arguments, the last part first to be seen. */
+  label(name: string): string {
+    let label = this.labels.get(name);
+    if (label === undefined) this.labels.set(name, (label = barName(name)));
+    return label;
+  }
+
+  /** As much of the text as fits, "" where that says nothing. */
+  fit(text: string, width: number): string {
+    if (width < 2.2 * this.average) return "";
+    if (this.widthOf(text) <= width) return text;
+    const fits = Math.floor(width / this.average) - 1;
+    return fits >= 2 ? `${text.slice(0, fits)}…` : "";
+  }
+
+  private widthOf(text: string): number {
+    let width = this.widths.get(text);
+    if (width === undefined) {
+      if (this.widths.size > 5000) this.widths.clear();
+      this.widths.set(text, (width = this.context.measureText(text).width));
+    }
+    return width;
+  }
+}
+
+/** "void at::native::f<4>(int)" → "f<4>" */
+export function barName(name: string): string {
+  let text = shortName(name, 200);
+  text = text.replace(/^(?:void|auto|int|float|double|bool) (?=[\w:]+[<(])/, "");
+  const paren = text.search(/\((?!anonymous)/);
+  if (paren > 0 && text.endsWith(")")) text = text.slice(0, paren);
+  const angle = text.indexOf("<");
+  const head = angle > 0 ? text.slice(0, angle) : text;
+  const colons = head.lastIndexOf("::");
+  return colons > 0 && colons + 2 < head.length ? text.slice(colons + 2) : text;
+}

@@ -1,0 +1,56 @@
+// What is under the pointer, in two or three lines.
+import { el } from "./dom";
+import { counterAt } from "./counter";
+import { describe, valueOf } from "./events";
+import { formatBytes, formatFigure, formatNs, formatNumber } from "./format";
+import { causeMeaning, kindLabel } from "./labels";
+import { middle, tooltip, visible, withoutParameters } from "./names";
+import { nvtxPath } from "./paths";
+import type { Hit } from "./pane";
+import type { Run } from "./state";
+
+/** Lines of text; the first is the name. */
+function linesOf(run: Run, event: number): string[] {
+  const { name, kind, duration_ns, track } = describe(run, event);
+  const lines = [kind === "gap" ? `idle: ${name}` : middle(tooltip(withoutParameters(name)), 160)];
+  const bytes = valueOf(run, event, "bytes");
+  const speed = bytes > 0 && duration_ns > 0 ? `, ${formatBytes(bytes)} at ${formatBytes(bytes / (duration_ns / 1e9))}/s` : "";
+  lines.push(`${formatNs(duration_ns)}, ${kindLabel(kind)}${speed}`);
+  const count = valueOf(run, event, "count");
+  if (count > 1) lines.push(`${formatNumber(count)} short events drawn as one, ${formatNs(valueOf(run, event, "busy"))} busy`);
+  if (kind === "gap") lines.push(causeMeaning(name));
+  const path = track.kind === "nvtx" ? "" : nvtxPath(run, event);
+  if (path) lines.push(`in ${middle(visible(path), 120)}`);
+  return lines;
+}
+
+export class Tooltip {
+  readonly element = el("div", { class: "tl-tooltip", attributes: { role: "tooltip" } });
+
+  constructor() {
+    this.element.hidden = true;
+  }
+
+  show(run: Run | null, hit: Hit | null, at: { x: number; y: number; width: number; height: number }): void {
+    const lines = run && hit ? this.lines(run, hit) : [];
+    this.element.hidden = lines.length === 0;
+    if (lines.length === 0) return;
+    this.element.replaceChildren(...lines.map((text, i) => el(i === 0 ? "b" : "span", { text })));
+    const { offsetWidth, offsetHeight } = this.element;
+    this.element.style.left = `${Math.max(2, at.x + 14 + offsetWidth > at.width ? at.x - offsetWidth - 10 : at.x + 14)}px`;
+    this.element.style.top = `${Math.max(2, at.y + 18 + offsetHeight > at.height ? at.y - offsetHeight - 8 : at.y + 18)}px`;
+  }
+
+  hide(): void {
+    this.element.hidden = true;
+  }
+
+  private lines(run: Run, hit: Hit): string[] {
+    if (hit.ref) return linesOf(run, hit.ref.event);
+    const { counter } = hit.row.trackData;
+    const values = run.counters[hit.row.track];
+    if (!counter || !values) return [];
+    const value = counterAt(values, hit.time_ns);
+    return value === null ? [] : [formatFigure(value, counter.unit), visible(hit.row.trackData.label)];
+  }
+}
