@@ -9,19 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "gprof/events.h"
+#include "gprof/packed.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {
-
-inline constexpr uint32_t kNone = 0xFFFFFFFFu;
-
-// Index into Trace::strings; names of all processes share one table.
-struct NameId {
-  uint32_t value = 0;
-  friend bool operator==(NameId a, NameId b) { return a.value == b.value; }
-  friend bool operator!=(NameId a, NameId b) { return a.value != b.value; }
-  friend bool operator<(NameId a, NameId b) { return a.value < b.value; }
-};
 
 struct Interval {
   int64_t start_ns = 0, end_ns = 0;
@@ -86,60 +78,6 @@ struct Stream {
   bool is_default = false;      // legacy default stream of its context
   bool is_created = false;      // by the program; false for default streams and those of the driver
   bool is_non_blocking = false;
-};
-
-enum class OpKind : uint8_t { kKernel, kMemcpy, kPeerCopy, kMemset, kGraph };
-
-// Something that ran on a GPU.
-struct GpuOp {
-  int64_t start_ns = 0, end_ns = 0;
-  uint64_t size_bytes = 0;      // copies and memsets
-  uint64_t graph_node = 0;
-  uint32_t graph = 0;
-  uint32_t device = kNone;      // index into devices
-  uint32_t stream = kNone;      // index into streams
-  uint32_t process = kNone;
-  uint32_t api = kNone;         // the launching call
-  uint32_t correlation = 0;
-  NameId name;                  // kernels: mangled name
-  uint32_t shape = kNone;       // kernels: index into shapes
-  OpKind kind = OpKind::kKernel;
-  trace::CopyKind copy_kind = trace::CopyKind::kUnknown;
-  trace::MemoryKind source_memory = trace::MemoryKind::kUnknown;
-  trace::MemoryKind destination_memory = trace::MemoryKind::kUnknown;  // memsets: the memory filled
-  uint32_t peer_device = kNone; // peer copies: the other device
-  uint32_t node = kNone;        // index into graph_nodes: the node that the program made, clones are followed back
-  bool is_async = false;
-  bool is_from_before = false;  // launched before the capture that it ran in: its call was not recorded
-  bool is_from_peer = false;    // peer copies: peer_device is the source; otherwise it is the destination
-  int64_t DurationNs() const { return end_ns - start_ns; }
-  bool IsCopy() const { return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy; }
-  // Of peer copies.
-  uint32_t SourceDevice() const { return is_from_peer ? peer_device : device; }
-  uint32_t DestinationDevice() const { return is_from_peer ? device : peer_device; }
-  bool IsPageable() const {
-    return kind == OpKind::kMemcpy && (source_memory == trace::MemoryKind::kPageable ||
-                                       destination_memory == trace::MemoryKind::kPageable);
-  }
-};
-
-// What a call is for; decides which cause of idle it stands for.
-enum class ApiClass : uint8_t { kOther, kLaunch, kCopy, kMemset, kSync, kMemory, kLoad, kQuery, kStream, kEvent, kGraphLaunch };
-
-struct ApiCall {
-  int64_t start_ns = 0, end_ns = 0;
-  uint32_t thread = kNone;
-  uint32_t process = kNone;
-  uint32_t correlation = 0;
-  uint32_t parent = kNone;      // the API call that made this one (a driver call within a runtime call)
-  uint32_t range = kNone;       // innermost push/pop NVTX range of its thread at entry
-  NameId function;
-  int32_t result = 0;
-  uint32_t op_count = 0;        // GPU operations it launched
-  ApiClass api_class = ApiClass::kOther;
-  trace::ApiDomain domain = trace::ApiDomain::kRuntime;
-  bool is_unfinished = false;   // the process ended inside it
-  int64_t DurationNs() const { return end_ns - start_ns; }
 };
 
 struct NvtxRange {
@@ -363,8 +301,8 @@ struct Trace {
   std::vector<Context> contexts;
   std::vector<Stream> streams;
   std::vector<trace::KernelShapeRecord> shapes;
-  std::vector<GpuOp> ops;                     // sorted by device, then start, then end
-  std::vector<ApiCall> api_calls;             // sorted by thread, then start (parents before children)
+  PackedOps ops;                              // sorted by device, then start, then end
+  PackedCalls api_calls;                      // sorted by thread, then start (parents before children)
   std::vector<NvtxRange> ranges;              // sorted by thread, then start (parents before children)
   std::vector<NvtxMark> marks;                // sorted by time
   std::vector<NvtxDomain> domains;

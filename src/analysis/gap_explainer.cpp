@@ -28,22 +28,22 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
 
 const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
   parts_.clear();
-  const GpuOp* op = nullptr;
-  const ApiCall* call = nullptr;
+  GpuOp op;
+  ApiCall call;  // its thread is kNone where it is not known
   uint32_t index = kNone;
   if (gap.after != kNone) {
-    op = &trace_.ops[gap.after];
-    index = OutermostCall(trace_, op->api);
-    if (index != kNone) call = &trace_.api_calls[index];
+    op = trace_.ops[gap.after];
+    index = OutermostCall(trace_, op.api);
+    if (index != kNone) call = trace_.api_calls[index];
   } else {
     const DeviceWindow& window = trace_.device_windows[gap.device];
-    op = &window.next;
-    if (window.has_next_call) call = &window.next_call;
+    op = window.next;
+    if (window.has_next_call) call = window.next_call;
   }
-  if (call == nullptr || call->thread == kNone) {
+  if (call.thread == kNone) {
     parts_.push_back({Cause::kUnknown, gap.DurationNs(), kNone, {}, WhyUnknown(gap)});
   } else {
-    ExplainByCall(gap, *op, *call, index);
+    ExplainByCall(gap, op, call, index);
   }
   return parts_;
 }
@@ -132,7 +132,7 @@ bool GapExplainer::IsHeldUp(const Gap& gap, const GpuOp& op, const EventWait& wa
 
 UnknownReason GapExplainer::WhyUnknown(const Gap& gap) const {
   if (gap.after == kNone && !trace_.device_windows[gap.device].has_next) return UnknownReason::kNotSelected;
-  const GpuOp& op = gap.after == kNone ? trace_.device_windows[gap.device].next : trace_.ops[gap.after];
+  const GpuOp op = OpAfter(trace_, gap);
   if (gap.is_cut_after) return UnknownReason::kCaptureEnded;
   if (op.is_from_before) return UnknownReason::kBeforeCapture;
   if (op.process != kNone && process_has_calls_[op.process] == 0) return UnknownReason::kNoCalls;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "analysis/recorded_time.h"
 #include "gprof/trace.h"
@@ -47,13 +48,17 @@ struct Gap {
 };
 
 // What ended the gap, in the selection or beyond it.
-inline const GpuOp& OpAfter(const Trace& trace, const Gap& gap) {
+inline GpuOp OpAfter(const Trace& trace, const Gap& gap) {
   return gap.after != kNone ? trace.ops[gap.after] : trace.device_windows[gap.device].next;
 }
-// The call that launched it; nullptr where that is not known.
-inline const ApiCall* CallAfter(const Trace& trace, const Gap& gap) {
-  if (gap.after != kNone) return trace.ops[gap.after].api == kNone ? nullptr : &trace.api_calls[trace.ops[gap.after].api];
-  return trace.device_windows[gap.device].has_next_call ? &trace.device_windows[gap.device].next_call : nullptr;
+// The call that launched it, where that is known.
+inline std::optional<ApiCall> CallAfter(const Trace& trace, const Gap& gap) {
+  if (gap.after == kNone) {
+    const DeviceWindow& window = trace.device_windows[gap.device];
+    return window.has_next_call ? std::optional(window.next_call) : std::nullopt;
+  }
+  const uint32_t call = trace.ops[gap.after].api;
+  return call == kNone ? std::nullopt : std::optional(trace.api_calls[call]);
 }
 
 // The device has a window: operations, or a selected time between some.

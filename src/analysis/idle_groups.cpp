@@ -58,14 +58,14 @@ void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
 uint32_t IdleGroups::LaunchKey(const Gap& gap, uint32_t launch) const {
   if (launch != kNone) return trace_.api_calls[launch].function.value;
   if (gap.is_cut_after) return unnamed_ + kLaunchEnd;
-  const ApiCall* beyond = gap.after == kNone ? CallAfter(trace_, gap) : nullptr;
-  return beyond == nullptr ? unnamed_ + kLaunchUnknown : beyond->function.value;
+  const std::optional<ApiCall> beyond = gap.after == kNone ? CallAfter(trace_, gap) : std::nullopt;
+  return !beyond ? unnamed_ + kLaunchUnknown : beyond->function.value;
 }
 
 uint32_t IdleGroups::NextKey(const Gap& gap) const {
   if (gap.is_cut_after) return unnamed_ + kNextEnd;
   if (gap.after == kNone && !trace_.device_windows[gap.device].has_next) return unnamed_ + kNextNone;
-  const GpuOp& op = OpAfter(trace_, gap);
+  const GpuOp op = OpAfter(trace_, gap);
   switch (op.kind) {
     case OpKind::kKernel:
       return op.name.value;

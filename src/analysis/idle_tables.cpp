@@ -41,8 +41,8 @@ std::string NameBefore(const Trace& trace, const Gap& gap) {
 }
 
 std::vector<Cell> GapRow(const Trace& trace, const GapStory& story) {
-  const GpuOp& after = OpAfter(trace, story.gap);
-  const ApiCall* call = CallAfter(trace, story.gap);
+  const GpuOp after = OpAfter(trace, story.gap);
+  const std::optional<ApiCall> call = CallAfter(trace, story.gap);
   std::vector<Cell> row = {
       story.gap.start_ns - trace.start_ns,
       story.gap.DurationNs(),
@@ -51,8 +51,8 @@ std::vector<Cell> GapRow(const Trace& trace, const GapStory& story) {
       PathName(trace, story.path),
       NameBefore(trace, story.gap),
       story.gap.is_cut_after ? "(end of the capture)" : OpName(trace, after),
-      call == nullptr ? FunctionName(trace, kNone) : std::string(trace.Text(call->function)),
-      ThreadName(trace, call == nullptr ? kNone : call->thread),
+      !call ? FunctionName(trace, kNone) : std::string(trace.Text(call->function)),
+      ThreadName(trace, !call ? kNone : call->thread),
       int64_t{1}};
   ForEachCause([&](Cause cause) { row.emplace_back(story.split[cause]); });
   return row;

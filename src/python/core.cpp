@@ -78,20 +78,21 @@ class LoadedTrace {
     return py::make_tuple(made.rows, columns);
   }
 
-  // {name: (records, bytes of a record, names, formats, offsets, Bytes)}
+  // {name: (records, bytes of a record, names, formats, offsets, Bytes)}, and None for those of Unpacked().
   py::dict Records() const {
     py::dict all;
-    for (const RecordView& view : RecordViews(*trace_)) {
-      py::list names, formats, offsets;
-      for (const Field& field : view.fields) {
-        names.append(field.name);
-        formats.append(field.format);
-        offsets.append(field.offset);
-      }
-      all[py::str(view.name)] = py::make_tuple(view.count, view.record_bytes, names, formats, offsets,
-                                               Bytes{trace_, view.first, view.count * view.record_bytes});
-    }
+    for (const RecordView& view : RecordViews(*trace_)) all[py::str(view.name)] = Describe(view, trace_);
+    for (const std::string& name : PackedNames()) all[py::str(name)] = py::none();
     return all;
+  }
+
+  py::tuple Unpacked(const std::string& name) const {
+    python::RecordView view;
+    {
+      const py::gil_scoped_release others_may_run;
+      view = Unpack(*trace_, name);
+    }
+    return Describe(view, view.owner);
   }
 
   py::str Text(std::size_t id) const {
@@ -100,6 +101,17 @@ class LoadedTrace {
   }
 
  private:
+  static py::tuple Describe(const RecordView& view, std::shared_ptr<const void> owner) {
+    py::list names, formats, offsets;
+    for (const Field& field : view.fields) {
+      names.append(field.name);
+      formats.append(field.format);
+      offsets.append(field.offset);
+    }
+    return py::make_tuple(view.count, view.record_bytes, names, formats, offsets,
+                          Bytes{std::move(owner), view.first, view.count * view.record_bytes});
+  }
+
   std::shared_ptr<const Trace> trace_;
 };
 
@@ -158,6 +170,7 @@ PYBIND11_MODULE(_core, module) {
       .def("report", &LoadedTrace::Report)
       .def("columns", &LoadedTrace::Columns)
       .def("records", &LoadedTrace::Records)
+      .def("unpacked", &LoadedTrace::Unpacked)
       .def("text", &LoadedTrace::Text)
       .def_property_readonly("path", [](const LoadedTrace& t) { return TextOf(t.trace().path); })
       .def_property_readonly("recorder", [](const LoadedTrace& t) { return TextOf(t.trace().recorder); })

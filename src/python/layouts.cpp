@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace gprof::python {
 namespace {
@@ -188,10 +189,26 @@ template <class R>
 RecordView View(std::string_view name, const std::vector<R>& records) {
   Layout<R> layout;
   Describe<R>(layout);
-  return {std::string(name), layout.fields(), sizeof(R), records.size(), records.data()};
+  return {std::string(name), layout.fields(), sizeof(R), records.size(), records.data(), nullptr};
+}
+
+template <class List>
+RecordView UnpackedView(std::string_view name, const List& packed) {
+  const auto records = std::make_shared<std::vector<typename List::value_type>>(packed.begin(), packed.end());
+  RecordView view = View(name, std::as_const(*records));
+  view.owner = records;
+  return view;
 }
 
 }  // namespace
+
+std::vector<std::string> PackedNames() {
+  return {"ops", "api_calls"};
+}
+
+RecordView Unpack(const Trace& trace, const std::string& name) {
+  return name == "ops" ? UnpackedView(name, trace.ops) : UnpackedView(name, trace.api_calls);
+}
 
 std::vector<RecordView> RecordViews(const Trace& trace) {
   return {
@@ -201,8 +218,6 @@ std::vector<RecordView> RecordViews(const Trace& trace) {
       View("devices", trace.devices),
       View("contexts", trace.contexts),
       View("streams", trace.streams),
-      View("ops", trace.ops),
-      View("api_calls", trace.api_calls),
       View("ranges", trace.ranges),
       View("marks", trace.marks),
       View("domains", trace.domains),

@@ -1,7 +1,9 @@
-// Where the fields of the records of the model are, so that NumPy can look at the vectors of Trace as they are.
+// Where the fields of the records of the model are, so that NumPy can look at the vectors of Trace as they are. Operations
+// and calls are packed there: those are unpacked for it.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,9 +21,14 @@ struct RecordView {
   std::vector<Field> fields;
   std::size_t record_bytes = 0, count = 0;
   const void* first = nullptr;
+  std::shared_ptr<const void> owner{};  // of what is not a part of the trace
 };
 
-// All of them, pointing into the trace.
+// All but those of PackedNames(), pointing into the trace.
 std::vector<RecordView> RecordViews(const Trace& trace);
+
+// "ops" or "api_calls", each unpacked into memory of its own.
+std::vector<std::string> PackedNames();
+RecordView Unpack(const Trace& trace, const std::string& name);
 
 }  // namespace gprof::python

@@ -32,9 +32,10 @@ void UpdateIfSet(T* field, T value) {
 void TraceBuilder::Reserve(const RecordCounts& counts) {
   const auto count = [&](trace::RecordKind kind) { return counts[static_cast<std::size_t>(kind)]; };
   using trace::RecordKind;
-  ReserveHuge(draft_.trace.api_calls, count(RecordKind::kApi));
-  ReserveHuge(draft_.trace.ops, count(RecordKind::kKernel) + count(RecordKind::kMemcpy) + count(RecordKind::kMemset) +
-                                    count(RecordKind::kPeerCopy) + count(RecordKind::kGraphLaunch));
+  ReserveHuge(draft_.trace.api_calls.items(), count(RecordKind::kApi));
+  ReserveHuge(draft_.trace.ops.items(), count(RecordKind::kKernel) + count(RecordKind::kMemcpy) +
+                                            count(RecordKind::kMemset) + count(RecordKind::kPeerCopy) +
+                                            count(RecordKind::kGraphLaunch));
   ReserveHuge(draft_.trace.syncs, count(RecordKind::kSync));
   ReserveHuge(draft_.trace.memory_events, count(RecordKind::kMemory));
   ReserveHuge(draft_.nvtx_events, count(RecordKind::kNvtx));

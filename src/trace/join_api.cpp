@@ -9,31 +9,43 @@ namespace gprof {
 namespace {
 
 // Outer calls before the calls that they made. Their records come the other way round: a record is written at return.
-struct ComesBefore {
-  bool operator()(const ApiCall& a, const ApiCall& b) const {
-    if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
-    if (a.end_ns != b.end_ns) return a.end_ns > b.end_ns;
-    return a.domain < b.domain;
+class ComesBefore {
+ public:
+  explicit ComesBefore(const PackedCalls& calls) : calls_(&calls) {}
+  bool operator()(const PackedCalls::Item& a, const PackedCalls::Item& b) const {
+    if (a.start_ns() != b.start_ns()) return a.start_ns() < b.start_ns();
+    const int64_t a_end_ns = calls_->EndNs(a), b_end_ns = calls_->EndNs(b);
+    if (a_end_ns != b_end_ns) return a_end_ns > b_end_ns;
+    return calls_->FactsOf(a).domain < calls_->FactsOf(b).domain;
+  }
+
+ private:
+  const PackedCalls* calls_;
+};
+
+// A call that may have made others.
+struct OpenCall {
+  uint32_t index;
+  int64_t start_ns, end_ns;
+  trace::ApiDomain domain;
+
+  // It does not come after `inner`.
+  bool Encloses(const OpenCall& inner) const {
+    if (end_ns < inner.end_ns) return false;
+    // Calls that only touch are neighbours, unless both took no time at all and are a driver call in a runtime call.
+    return inner.start_ns < end_ns || (inner.start_ns == start_ns && domain < inner.domain);
   }
 };
 
-// `outer` does not come after `inner`.
-bool Encloses(const ApiCall& outer, const ApiCall& inner) {
-  if (outer.end_ns < inner.end_ns) return false;
-  // Calls that only touch are neighbours, unless both took no time at all and are a driver call in a runtime call.
-  return inner.start_ns < outer.end_ns || (inner.start_ns == outer.start_ns && outer.domain < inner.domain);
-}
-
 // What is known of a name, worked out once.
 struct FunctionFacts {
-  bool is_known = false, is_free = false, is_allocation = false;
+  bool is_free = false, is_allocation = false;
   ApiClass api_class = ApiClass::kOther;
 };
 
 FunctionFacts FactsOf(std::string_view function) {
   FunctionFacts facts;
   const std::string_view name = WithoutVersion(function);
-  facts.is_known = true;
   facts.api_class = ClassifyApi(name);
   facts.is_free = name == "cudaFree";
   facts.is_allocation = facts.api_class == ApiClass::kMemory && name.find("lloc") != std::string_view::npos;
@@ -46,45 +58,57 @@ class CallPass {
   explicit CallPass(Draft& draft)
       : draft_(draft),
         calls_(draft.trace.api_calls),
-        facts_(draft.names.size()),
         first_allocation_(draft.trace.processes.size(), std::numeric_limits<int64_t>::max()),
-        index_(draft.correlations) {}
+        index_(draft.correlations) {
+    Classify();
+  }
 
   void RunThread(Trace::Slice slice) {
     open_.clear();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
-      ApiCall& call = calls_[i];
-      while (!open_.empty() && !Encloses(calls_[open_.back()], call)) open_.pop_back();
-      call.parent = open_.empty() ? kNone : open_.back();
-      open_.push_back(i);
+      const PackedCalls::Item& item = calls_.items()[i];
+      const OpenCall call{i, item.start_ns(), calls_.EndNs(item), calls_.FactsOf(item).domain};
+      while (!open_.empty() && !open_.back().Encloses(call)) open_.pop_back();
+      if (!open_.empty()) calls_.SetParent(i, open_.back().index);
+      open_.push_back(call);
       index_.Add(calls_, i);
-      Classify(call, i);
+      Look(i, call.start_ns);
     }
   }
 
   // There is nothing to free before the first allocation: that is the cudaFree(0) which programs make the context with.
   void ClassifyFrees() {
     for (const uint32_t i : frees_) {
-      if (calls_[i].start_ns < first_allocation_[calls_[i].process]) calls_[i].api_class = ApiClass::kLoad;
+      const ApiCall call = calls_[i];
+      if (call.start_ns >= first_allocation_[call.process]) continue;
+      calls_.Change(i, [](ApiCall& c) { c.api_class = ApiClass::kLoad; });
     }
   }
 
   CorrelationIndex TakeIndex() { return std::move(index_); }
 
  private:
-  void Classify(ApiCall& call, uint32_t i) {
-    FunctionFacts& f = facts_[call.function.value];
-    if (!f.is_known) f = FactsOf(draft_.names.Text(call.function));
-    call.api_class = f.api_class;
+  void Classify() {
+    calls_.ChangeFacts([&](PackedCalls::Facts& f) {
+      functions_.push_back(FactsOf(draft_.names.Text(f.function)));
+      f.api_class = functions_.back().api_class;
+    });
+  }
+
+  void Look(uint32_t i, int64_t start_ns) {
+    const FunctionFacts& f = functions_[calls_.FactsIndex(i)];
     if (f.is_free) frees_.push_back(i);
-    if (f.is_allocation) first_allocation_[call.process] = std::min(first_allocation_[call.process], call.start_ns);
+    if (!f.is_allocation) return;
+    int64_t& first_ns = first_allocation_[calls_.FactsAt(calls_.FactsIndex(i)).process];
+    first_ns = std::min(first_ns, start_ns);
   }
 
   Draft& draft_;
-  std::vector<ApiCall>& calls_;
-  std::vector<FunctionFacts> facts_;       // by name
+  PackedCalls& calls_;
+  std::vector<FunctionFacts> functions_;   // by facts of the calls
   std::vector<int64_t> first_allocation_;  // by process
-  std::vector<uint32_t> open_, frees_;
+  std::vector<OpenCall> open_;
+  std::vector<uint32_t> frees_;
   CorrelationIndex index_;
 };
 
@@ -93,14 +117,16 @@ class CallPass {
 CorrelationIndex OrderApiCalls(Draft& draft) {
   Trace& t = draft.trace;
   for (const uint32_t i : draft.unfinished_calls) {
-    ApiCall& c = t.api_calls[i];
+    const ApiCall c = t.api_calls[i];
     // A call may be unfinished because its capture ended: the thread went on after that.
-    c.end_ns = std::max(c.end_ns, EndOfRecording(t, c.process, c.start_ns));
+    t.api_calls.SetTimes(i, c.start_ns, std::max(c.end_ns, EndOfRecording(t, c.process, c.start_ns)));
   }
-  t.thread_api_calls = GroupBy(t.api_calls, t.threads.size(), [](const ApiCall& c) { return c.thread; });
+  std::vector<PackedCalls::Item>& items = t.api_calls.items();
+  t.thread_api_calls = GroupBy(items, t.threads.size(),
+                               [&](const PackedCalls::Item& c) { return t.api_calls.FactsOf(c).thread; });
   CallPass pass(draft);
   for (const Trace::Slice slice : t.thread_api_calls) {
-    SortNearlySorted(t.api_calls.begin() + slice.first, t.api_calls.begin() + slice.last, ComesBefore{});
+    SortNearlySorted(items.begin() + slice.first, items.begin() + slice.last, ComesBefore(t.api_calls));
     pass.RunThread(slice);
   }
   pass.ClassifyFrees();
@@ -116,12 +142,13 @@ CorrelationIndex::CorrelationIndex(const std::vector<CorrelationExtent>& extents
   }
 }
 
-void CorrelationIndex::Add(const std::vector<ApiCall>& calls, uint32_t call) {
-  const ApiCall& c = calls[call];
-  if (c.correlation == 0) return;
-  Table& t = tables_[c.process];
-  uint32_t& entry = t.dense.empty() ? t.sparse(0, c.correlation) : t.dense[c.correlation - t.first];
-  if (entry == kNone || c.domain < calls[entry].domain) entry = call;
+void CorrelationIndex::Add(const PackedCalls& calls, uint32_t call) {
+  const uint32_t correlation = calls.Correlation(call);
+  if (correlation == 0) return;
+  const PackedCalls::Facts& facts = calls.FactsAt(calls.FactsIndex(call));
+  Table& t = tables_[facts.process];
+  uint32_t& entry = t.dense.empty() ? t.sparse(0, correlation) : t.dense[correlation - t.first];
+  if (entry == kNone || facts.domain < calls.FactsAt(calls.FactsIndex(entry)).domain) entry = call;
 }
 
 uint32_t CorrelationIndex::Find(uint32_t process, uint32_t correlation) const {

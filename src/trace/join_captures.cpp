@@ -106,11 +106,11 @@ LaunchesBefore::LaunchesBefore(const Draft& draft) : draft_(draft), lowest_(draf
   }
 }
 
-bool LaunchesBefore::Has(const GpuOp& op) const {
-  const uint32_t capture = lowest_.empty() ? kNone : CaptureAt(draft_.trace, op.process, op.start_ns);
-  if (capture == kNone || op.correlation == 0 || draft_.correlations[op.process].count == 0) return false;
+bool LaunchesBefore::Has(uint32_t process, uint32_t correlation, int64_t start_ns) const {
+  const uint32_t capture = lowest_.empty() ? kNone : CaptureAt(draft_.trace, process, start_ns);
+  if (capture == kNone || correlation == 0 || draft_.correlations[process].count == 0) return false;
   const bool is_from_the_beginning = draft_.trace.captures[capture].trigger == trace::CaptureTrigger::kBegin;
-  return !is_from_the_beginning && op.correlation < lowest_[capture];
+  return !is_from_the_beginning && correlation < lowest_[capture];
 }
 
 }  // namespace gprof

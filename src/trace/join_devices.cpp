@@ -176,11 +176,7 @@ void NumberDevices(Draft& draft) {
     device = draft.slot_ids.Find(process, device);
     from_slot(device);
   };
-  bool is_same = true;  // as in most traces of one process: nothing to change then
-  for (uint32_t i = 0; i < device_of.size(); ++i) is_same = is_same && device_of[i] == i;
-  if (!is_same) {
-    for (GpuOp& op : t.ops) from_slot(op.device), from_slot(op.peer_device);
-  }
+  t.ops.ChangeFacts([&](PackedOps::Facts& op) { from_slot(op.device), from_slot(op.peer_device); });
   for (Context& c : t.contexts) from_slot(c.device);
   for (Stream& s : t.streams) from_slot(s.device);
   for (Jit& j : t.jits) from_ordinal(j.process, j.device);

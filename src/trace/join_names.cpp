@@ -13,8 +13,8 @@ void ForEachName(Draft& draft, F f) {
   }
   for (Thread& x : t.threads) f(x.name);
   for (DeviceSlot& x : draft.device_slots) f(x.name), f(x.uuid);
-  for (GpuOp& x : t.ops) f(x.name);
-  for (ApiCall& x : t.api_calls) f(x.function);
+  t.ops.ChangeFacts([&](PackedOps::Facts& x) { f(x.name); });
+  t.api_calls.ChangeFacts([&](PackedCalls::Facts& x) { f(x.function); });
   for (NvtxEvent& x : draft.nvtx_events) f(x.message);
   for (NvtxDomain& x : t.domains) f(x.name);
   for (NvtxCategory& x : t.categories) f(x.name);
@@ -40,7 +40,7 @@ void ResolveLateNames(Draft& draft) {
 
 void ResolveLateShapes(Draft& draft) {
   for (const LateShape& late : draft.late_shapes) {
-    draft.trace.ops[late.op].shape = draft.shape_ids.Find(late.process, late.shape);
+    draft.trace.ops.Change(late.op, [&](GpuOp& op) { op.shape = draft.shape_ids.Find(late.process, late.shape); });
   }
 }
 

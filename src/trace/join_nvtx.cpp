@@ -326,7 +326,7 @@ void LinkCallsToRanges(Trace& trace) {
     const Trace::Slice calls = trace.thread_api_calls[thread];
     RangeCursor ranges(trace, thread);
     for (uint32_t i = calls.first; i < calls.last; ++i) {
-      trace.api_calls[i].range = ranges.At(trace.api_calls[i].start_ns);
+      trace.api_calls.SetRange(i, ranges.At(trace.api_calls.items()[i].start_ns()));
     }
   }
 }

@@ -11,8 +11,8 @@ bool IsLaunch(const ApiCall& c) {
   return c.api_class == ApiClass::kLaunch || c.api_class == ApiClass::kGraphLaunch;
 }
 
-void MarkMatched(const std::vector<ApiCall>& calls, uint32_t call, std::vector<bool>& is_matched) {
-  for (; call != kNone && !is_matched[call]; call = calls[call].parent) is_matched[call] = true;
+void MarkMatched(const PackedCalls& calls, uint32_t call, std::vector<bool>& is_matched) {
+  for (; call != kNone && !is_matched[call]; call = calls.Parent(call)) is_matched[call] = true;
 }
 
 enum class StreamCapture : uint8_t { kNone, kBegin, kEnd };
@@ -26,12 +26,7 @@ StreamCapture CaptureOf(std::string_view function) {
 
 void OrderOps(Draft& draft) {
   Trace& t = draft.trace;
-  t.device_ops = GroupBy(t.ops, t.devices.size(), [](const GpuOp& op) { return op.device; });
-  for (const Trace::Slice slice : t.device_ops) {
-    SortNearlySorted(t.ops.begin() + slice.first, t.ops.begin() + slice.last, [](const GpuOp& a, const GpuOp& b) {
-      return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns < b.end_ns;
-    });
-  }
+  t.device_ops = GroupAndSortOps(t.ops, t.devices.size());
 }
 
 std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls) {
@@ -39,19 +34,20 @@ std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls) {
   std::vector<bool> is_matched(t.api_calls.size());
   TraceHealth& health = t.health;
   const LaunchesBefore before(draft);
-  for (GpuOp& op : t.ops) {
-    op.api = calls.Find(op.process, op.correlation);
+  for (PackedOps::Item& op : t.ops.items()) {
+    const uint32_t process = t.ops.FactsOf(op).process;
+    op.api = calls.Find(process, op.correlation);
     if (op.api == kNone) {
-      op.is_from_before = before.Has(op);
-      ++(op.is_from_before ? health.ops_from_before : health.unmatched_ops);
+      op.is_from_before = before.Has(process, op.correlation, op.start_ns()) ? 1 : 0;
+      ++(op.is_from_before != 0 ? health.ops_from_before : health.unmatched_ops);
       continue;
     }
-    ApiCall& call = t.api_calls[op.api];
-    ++call.op_count;
+    t.api_calls.CountOp(op.api);
     MarkMatched(t.api_calls, op.api, is_matched);
-    if (op.start_ns < call.start_ns) {
+    const int64_t early_ns = t.api_calls.items()[op.api].start_ns() - op.start_ns();
+    if (early_ns > 0) {
       ++health.early_ops;
-      health.worst_early_ns = std::max(health.worst_early_ns, call.start_ns - op.start_ns);
+      health.worst_early_ns = std::max(health.worst_early_ns, early_ns);
     }
   }
   health.unmatched_ops -= draft.launched_by_device;  // those have no call, and are among the unmatched

@@ -25,7 +25,7 @@ void NameThreads(Draft& draft);
 class CorrelationIndex {
  public:
   explicit CorrelationIndex(const std::vector<CorrelationExtent>& extents);
-  void Add(const std::vector<ApiCall>& calls, uint32_t call);
+  void Add(const PackedCalls& calls, uint32_t call);
   uint32_t Find(uint32_t process, uint32_t correlation) const;
 
  private:
@@ -52,7 +52,7 @@ bool GoesOnAfterCapture(const Trace& trace, uint32_t process, int64_t time_ns);
 class LaunchesBefore {
  public:
   explicit LaunchesBefore(const Draft& draft);
-  bool Has(const GpuOp& op) const;
+  bool Has(uint32_t process, uint32_t correlation, int64_t start_ns) const;
 
  private:
   const Draft& draft_;

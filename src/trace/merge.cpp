@@ -140,15 +140,27 @@ class Mover {
       Process(&s.process), Device(&s.device), Name(&s.name);
       s.created_ns = ShiftedIfKnown(s.created_ns, shift_ns_);
     }
-    for (GpuOp& op : t_.ops) MoveOp(&op);
+    MoveOps();
+  }
+
+  void MoveOps() {
+    t_.ops.ChangeFacts([&](PackedOps::Facts& op) { MoveFacts(&op); });
+    for (PackedOps::Item& op : t_.ops.items()) op.SetStart(op.start_ns() + shift_ns_), Api(&op.api);
+  }
+
+  // Of an operation, or of what many have in common.
+  template <class T>
+  void MoveFacts(T* op) const {
+    Device(&op->device), Device(&op->peer_device);
+    Stream(&op->stream), Process(&op->process), Name(&op->name);
+    Shift(&op->shape, Size(m_.shapes.size()));
+    Shift(&op->node, Size(m_.graph_nodes.size()));
   }
 
   void MoveOp(GpuOp* op) const {
     Times(op);
-    Device(&op->device), Device(&op->peer_device);
-    Stream(&op->stream), Process(&op->process), Api(&op->api), Name(&op->name);
-    Shift(&op->shape, Size(m_.shapes.size()));
-    Shift(&op->node, Size(m_.graph_nodes.size()));
+    Api(&op->api);
+    MoveFacts(op);
   }
 
   void MoveCall(ApiCall* c) const {
@@ -157,7 +169,9 @@ class Mover {
   }
 
   void MoveCalls() {
-    for (ApiCall& c : t_.api_calls) MoveCall(&c);
+    t_.api_calls.ChangeFacts(
+        [&](PackedCalls::Facts& c) { Thread(&c.thread), Process(&c.process), Name(&c.function); });
+    for (PackedCalls::Item& c : t_.api_calls.items()) c.SetStart(c.start_ns() + shift_ns_), Range(&c.range);
     for (GraphNode& n : t_.graph_nodes) {
       n.time_ns += shift_ns_;
       Process(&n.process), Thread(&n.thread), Api(&n.api), Range(&n.range);
@@ -337,8 +351,8 @@ class Merger {
     Append(&m_.contexts, &t->contexts);
     Append(&m_.streams, &t->streams);
     Append(&m_.shapes, &t->shapes);
-    Append(&m_.ops, &t->ops);
-    Append(&m_.api_calls, &t->api_calls);
+    m_.ops.Append(std::move(t->ops));
+    m_.api_calls.Append(std::move(t->api_calls));
     Append(&m_.ranges, &t->ranges);
     Append(&m_.marks, &t->marks);
     Append(&m_.domains, &t->domains);
@@ -363,12 +377,7 @@ class Merger {
 
   // Calls, ranges, captures and graph nodes are in order: their threads and processes follow each other.
   void Order() {
-    m_.device_ops = GroupBy(m_.ops, m_.devices.size(), [](const GpuOp& op) { return op.device; });
-    for (const Trace::Slice slice : m_.device_ops) {
-      SortNearlySorted(m_.ops.begin() + slice.first, m_.ops.begin() + slice.last, [](const GpuOp& a, const GpuOp& b) {
-        return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns < b.end_ns;
-      });
-    }
+    m_.device_ops = GroupAndSortOps(m_.ops, m_.devices.size());
     OrderMarks();
     ByTime(&m_.payloads), ByTime(&m_.event_records), ByTime(&m_.memory_events), ByTime(&m_.memory_pools);
     ByStart(&m_.syncs), ByStart(&m_.overheads), ByStart(&m_.jits), ByStart(&m_.managed_memory);

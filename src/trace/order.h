@@ -95,4 +95,23 @@ std::vector<Trace::Slice> GroupBy(std::vector<T>& elements, std::size_t groups, 
   return slices;
 }
 
+// Operations of each device by their start, then their end.
+inline void SortOps(PackedOps& ops, const std::vector<Trace::Slice>& of_devices) {
+  using Item = PackedOps::Item;
+  const auto first = ops.items().begin();
+  for (const Trace::Slice slice : of_devices) {
+    SortNearlySorted(first + slice.first, first + slice.last, [&](const Item& a, const Item& b) {
+      return a.start_ns() != b.start_ns() ? a.start_ns() < b.start_ns() : ops.EndNs(a) < ops.EndNs(b);
+    });
+  }
+}
+
+// The same, of operations that are not grouped by their device yet.
+inline std::vector<Trace::Slice> GroupAndSortOps(PackedOps& ops, std::size_t devices) {
+  std::vector<Trace::Slice> of_devices =
+      GroupBy(ops.items(), devices, [&](const PackedOps::Item& op) { return ops.FactsOf(op).device; });
+  SortOps(ops, of_devices);
+  return of_devices;
+}
+
 }  // namespace gprof

@@ -48,8 +48,8 @@ std::vector<uint32_t> Keep(std::vector<T>* all, const std::vector<uint8_t>& is_k
 uint32_t Moved(const std::vector<uint32_t>& to, uint32_t index) { return index == kNone ? kNone : to[index]; }
 
 // The slices of a vector whose elements are in the order of `of`.
-template <class T, class F>
-void Slice(const std::vector<T>& all, std::vector<Trace::Slice>* slices, F&& of) {
+template <class List, class F>
+void Slice(const List& all, std::vector<Trace::Slice>* slices, F&& of) {
   for (Trace::Slice& slice : *slices) slice = {};
   for (uint32_t i = 0; i < all.size(); ++i) {
     if (of(all[i]) == kNone) continue;
@@ -261,31 +261,38 @@ class Selector {
   }
 
   void MoveCalls() {
-    for (ApiCall& call : t_.api_calls) {
+    PackedCalls& calls = t_.api_calls;
+    std::vector<uint32_t> parents;  // of those that stay
+    for (uint32_t i = 0; i < calls.size(); ++i) {
+      if (is_call_[i] == 0) continue;
+      ApiCall call = calls[i];
       Clip(TimeOf(call.process), &call);
-      call.range = Moved(nearest_range_, call.range);
+      calls.SetTimes(i, call.start_ns, call.end_ns);
+      calls.SetRange(i, Moved(nearest_range_, call.range));
+      parents.push_back(call.parent);
     }
-    calls_to_ = Keep(&t_.api_calls, is_call_);
-    for (ApiCall& call : t_.api_calls) call.parent = Moved(calls_to_, call.parent);
+    calls_to_ = Keep(&calls.items(), is_call_);
+    for (uint32_t i = 0; i < calls.size(); ++i) calls.SetParent(i, Moved(calls_to_, parents[i]));
     Slice(t_.api_calls, &t_.thread_api_calls, [](const ApiCall& call) { return call.thread; });
   }
 
   void MoveOps() {
-    Keep(&t_.ops, is_op_);
-    for (GpuOp& op : t_.ops) {
-      op.api = Moved(calls_to_, op.api);
+    Keep(&t_.ops.items(), is_op_);
+    for (uint32_t i = 0; i < t_.ops.size(); ++i) {
+      GpuOp op = t_.ops[i];
+      t_.ops.items()[i].api = Moved(calls_to_, op.api);
       Clip(TimeOf(op.process), &op);
+      t_.ops.SetTimes(i, op.start_ns, op.end_ns);
     }
-    SortNearlySorted(t_.ops.begin(), t_.ops.end(), [](const GpuOp& a, const GpuOp& b) {
-      return std::tie(a.device, a.start_ns, a.end_ns) < std::tie(b.device, b.start_ns, b.end_ns);
-    });
     Slice(t_.ops, &t_.device_ops, [](const GpuOp& op) { return op.device; });
+    SortOps(t_.ops, t_.device_ops);
     MoveStreams();
   }
 
   void MoveStreams() {
     const std::vector<uint32_t> to = Keep(&t_.streams, is_stream_);
-    for (GpuOp& op : t_.ops) op.stream = Moved(to, op.stream);
+    // What no operation is left of may have been in a stream that is gone.
+    t_.ops.ChangeFacts([&](PackedOps::Facts& op) { op.stream = Moved(to, op.stream); });
     for (Sync& sync : t_.syncs) sync.stream = Moved(to, sync.stream);
     for (MemoryEvent& m : t_.memory_events) m.stream = Moved(to, m.stream);
     for (ManagedMemory& m : t_.managed_memory) m.stream = Moved(to, m.stream);

@@ -48,12 +48,14 @@ class Trace:
     lacks = property(lambda self: tuple(self._trace.lacks), doc="What the tool that recorded it does not tell.")
 
     def records(self, name):
-        """The records of the model as they lie in memory, without a copy: a structured array that cannot be written.
-        Fields that refer to others are indices (NONE: to nothing), names are numbers for text()."""
+        """The records of the model: a structured array that cannot be written. They are as they lie in memory, without a
+        copy; operations and calls are packed there, and are unpacked when they are first asked for. Fields that refer to others are indices (NONE: to nothing), names are numbers for text()."""
         if self._records is None:
             self._records = self._trace.records()
         if name not in self._records:
             raise KeyError(f"there are no records {name!r}; there are {', '.join(self._records)}")
+        if self._records[name] is None:
+            self._records[name] = self._trace.unpacked(name)
         _, size, names, formats, offsets, data = self._records[name]
         layout = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
         return view(data, layout, self._records[name][0], False)

@@ -11,8 +11,8 @@ class Maker : public TraceMaker {
   uint32_t AddResult(int64_t start_ns, std::string_view function, int32_t result,
                      trace::ApiDomain domain = trace::ApiDomain::kRuntime) {
     const uint32_t call = AddCall(start_ns, start_ns + 5, function);
-    trace().api_calls[call].result = result;
-    trace().api_calls[call].domain = domain;
+    Call(call).result = result;
+    Call(call).domain = domain;
     return call;
   }
 };
@@ -74,7 +74,7 @@ TEST(ApiErrors, CallsWithinCallsAreNotCounted) {
   Maker maker;
   const uint32_t call = maker.AddResult(0, "cudaMalloc", 2);
   const uint32_t inner = maker.AddInnerCall(1, 3, "cuMemAlloc_v2", call);
-  maker.trace().api_calls[inner].result = 2;
+  maker.Call(inner).result = 2;
   EXPECT_EQ(MetricOf(RunApiErrors(maker.Finish(), {}), "api.errors"), 1);
 }
 

@@ -127,7 +127,7 @@ TEST(MemoryChurn, RegistrationsAreSeenInTheCalls) {
   c.Allocate(0, 0x100, 1000);  // there are records, and none for registrations
   c.has_records = false;
   c.Steps(20, "cudaHostRegister", "cudaHostUnregister");
-  for (ApiCall& call : c.maker.trace().api_calls) {
+  for (ApiCall& call : c.maker.calls()) {
     if (call.api_class == ApiClass::kOther) call.api_class = ApiClass::kMemory;
   }
   const AnalysisResult result = c.Run();

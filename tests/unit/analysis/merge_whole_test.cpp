@@ -66,7 +66,7 @@ class Teller {
   }
   std::string CallAt(uint32_t i) const {
     if (i == kNone) return "-";
-    const ApiCall& c = t_.api_calls.at(i);
+    const ApiCall& c = t_.api_calls[i];
     return fmt::format("{} {} {}", Tid(c.thread), c.start_ns, Text(c.function));
   }
   std::string RangeAt(uint32_t i) const {

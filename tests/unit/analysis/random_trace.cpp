@@ -67,7 +67,7 @@ class Randomiser {
     const bool has_call = !calls_.empty() && !OneIn(8);
     const uint32_t call = has_call ? calls_[Pick(calls_.size())] : kNone;
     // Mostly after its call, now and then before it.
-    const int64_t earliest_ns = has_call ? maker_.trace().api_calls[call].start_ns : 0;
+    const int64_t earliest_ns = has_call ? maker_.Call(call).start_ns : 0;
     const int64_t start_ns = OneIn(10) ? Below(kLengthNs) : earliest_ns + Below(60);
     const int64_t end_ns = start_ns + Below(12);
     GpuOp* op = nullptr;
@@ -166,7 +166,7 @@ class Randomiser {
     n.process = 0;
     n.source = static_cast<uint32_t>(t.graph_nodes.size());
     t.graph_nodes.push_back(n);
-    if (!t.ops.empty()) t.ops[Pick(t.ops.size())].node = n.source;
+    if (!maker_.ops().empty()) maker_.ops()[Pick(maker_.ops().size())].node = n.source;
   }
 
   void AddCaptures(uint32_t process) {

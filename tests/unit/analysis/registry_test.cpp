@@ -36,9 +36,9 @@ AnalysisOptions OptionsFor(const Trace& trace) {
 Trace RandomTraceWithLink(uint32_t seed) {
   Trace trace = RandomTrace(seed);
   for (Device& device : trace.devices) device.facts.pcie_generation = 5, device.facts.pcie_lanes = 16;
-  for (GpuOp& op : trace.ops) {
-    if (op.IsCopy()) op.size_bytes = 1 << 20;
-  }
+  trace.ops.ChangeFacts([](PackedOps::Facts& op) {
+    if (op.kind == OpKind::kMemcpy || op.kind == OpKind::kPeerCopy) op.size_bytes = 1 << 20;
+  });
   return trace;
 }
 

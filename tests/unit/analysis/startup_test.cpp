@@ -58,7 +58,7 @@ TEST(Startup, EveryNanosecondHasOnePart) {
 TEST(Startup, ACallThatMakesTheContextByItself) {
   TraceMaker maker;
   const uint32_t call = maker.AddCall(10, 110, "cuDevicePrimaryCtxRetain");
-  maker.trace().api_calls[call].api_class = ApiClass::kLoad;
+  maker.Call(call).api_class = ApiClass::kLoad;
   maker.AddCall(120, 140, "cudaMalloc");
   maker.Launch(150, 160, 170, 200);
   const AnalysisResult result = RunStartup(maker.Finish(), {});

@@ -221,7 +221,7 @@ TEST(StreamFindings, PageableCopiesAndGraphsCannotJustBeMovedToOtherStreams) {
   TraceMaker graphs;
   const uint32_t stream = graphs.AddStream(7);
   TraceMaker parts = FourParts({stream, stream}, graphs);
-  parts.trace().ops[1].graph = 3;
+  parts.ops()[1].graph = 3;
   EXPECT_TRUE(RunStreams(parts.Finish(), {}).findings.empty());
 }
 

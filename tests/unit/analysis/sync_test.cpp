@@ -173,7 +173,7 @@ TEST(Polling, LoopsOfQueries) {
 TEST(Polling, QueriesForErrorsNeitherPollNorEndALoop) {
   TraceMaker maker;
   const auto ask = [&](int64_t start_ns, std::string_view function) {
-    maker.trace().api_calls[maker.AddCall(start_ns, start_ns + 100, function)].api_class = ApiClass::kQuery;
+    maker.Call(maker.AddCall(start_ns, start_ns + 100, function)).api_class = ApiClass::kQuery;
   };
   for (int64_t i = 0; i < 10; ++i) {
     ask(i * kUs, "cudaStreamQuery");

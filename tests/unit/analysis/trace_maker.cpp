@@ -23,8 +23,8 @@ std::vector<uint32_t> SortAndRenumber(std::vector<T>* items, Less less) {
   return new_index;
 }
 
-template <class T, class KeyOf>
-std::vector<Trace::Slice> SlicesOf(const std::vector<T>& sorted, size_t count, KeyOf key_of) {
+template <class List, class KeyOf>
+std::vector<Trace::Slice> SlicesOf(const List& sorted, size_t count, KeyOf key_of) {
   std::vector<Trace::Slice> slices(count);
   uint32_t at = 0;
   for (size_t key = 0; key < count; ++key) {
@@ -110,14 +110,14 @@ uint32_t TraceMaker::AddCall(int64_t start_ns, int64_t end_ns, std::string_view 
   call.process = trace_.threads[thread].process;
   call.function = Name(function);
   call.api_class = ClassOf(function);
-  trace_.api_calls.push_back(call);
-  return static_cast<uint32_t>(trace_.api_calls.size() - 1);
+  calls_.push_back(call);
+  return static_cast<uint32_t>(calls_.size() - 1);
 }
 
 uint32_t TraceMaker::AddInnerCall(int64_t start_ns, int64_t end_ns, std::string_view function, uint32_t parent) {
-  const uint32_t call = AddCall(start_ns, end_ns, function, trace_.api_calls[parent].thread);
-  trace_.api_calls[call].parent = parent;
-  trace_.api_calls[call].domain = trace::ApiDomain::kDriver;
+  const uint32_t call = AddCall(start_ns, end_ns, function, calls_[parent].thread);
+  calls_[call].parent = parent;
+  calls_[call].domain = trace::ApiDomain::kDriver;
   return call;
 }
 
@@ -127,11 +127,11 @@ GpuOp& TraceMaker::AddOp(OpKind kind, int64_t start_ns, int64_t end_ns, uint32_t
   op.start_ns = start_ns;
   op.end_ns = end_ns;
   op.device = 0;
-  op.process = call == kNone ? 0 : trace_.api_calls[call].process;
+  op.process = call == kNone ? 0 : calls_[call].process;
   op.api = call;
-  if (call != kNone) ++trace_.api_calls[call].op_count;
-  trace_.ops.push_back(op);
-  return trace_.ops.back();
+  if (call != kNone) ++calls_[call].op_count;
+  ops_.push_back(op);
+  return ops_.back();
 }
 
 GpuOp& TraceMaker::AddKernel(int64_t start_ns, int64_t end_ns, uint32_t call, std::string_view name) {
@@ -201,7 +201,7 @@ Sync& TraceMaker::AddSync(int64_t start_ns, int64_t end_ns, trace::SyncKind kind
   sync.api = call;
   sync.stream = stream;
   sync.process = 0;
-  sync.thread = call == kNone ? kNone : trace_.api_calls[call].thread;
+  sync.thread = call == kNone ? kNone : calls_[call].thread;
   trace_.syncs.push_back(sync);
   return trace_.syncs.back();
 }
@@ -219,7 +219,7 @@ void TraceMaker::AddJit(int64_t start_ns, int64_t end_ns, uint32_t thread) {
 }
 
 std::vector<uint32_t> TraceMaker::SortCalls() {
-  return SortAndRenumber(&trace_.api_calls, [](const ApiCall& a, const ApiCall& b) {
+  return SortAndRenumber(&calls_, [](const ApiCall& a, const ApiCall& b) {
     return std::make_tuple(a.thread, a.start_ns, -a.end_ns) < std::make_tuple(b.thread, b.start_ns, -b.end_ns);
   });
 }
@@ -246,11 +246,11 @@ void TraceMaker::NestRanges() {
       trace_.ranges[i].parent = innermost(trace_.ranges[i].thread, trace_.ranges[i].start_ns, i);
     }
   }
-  for (ApiCall& call : trace_.api_calls) call.range = innermost(call.thread, call.start_ns, kNone);
+  for (ApiCall& call : calls_) call.range = innermost(call.thread, call.start_ns, kNone);
 }
 
 void TraceMaker::SortOps() {
-  std::stable_sort(trace_.ops.begin(), trace_.ops.end(), [](const GpuOp& a, const GpuOp& b) {
+  std::stable_sort(ops_.begin(), ops_.end(), [](const GpuOp& a, const GpuOp& b) {
     return std::make_tuple(a.device, a.start_ns, a.end_ns) < std::make_tuple(b.device, b.start_ns, b.end_ns);
   });
 }
@@ -262,15 +262,15 @@ void TraceMaker::SetSpan() {
     trace_.end_ns = is_first ? end_ns : std::max(trace_.end_ns, end_ns);
     is_first = false;
   };
-  for (const GpuOp& op : trace_.ops) extend(op.start_ns, op.end_ns);
-  for (const ApiCall& call : trace_.api_calls) extend(call.start_ns, call.end_ns);
+  for (const GpuOp& op : ops_) extend(op.start_ns, op.end_ns);
+  for (const ApiCall& call : calls_) extend(call.start_ns, call.end_ns);
   for (const NvtxRange& range : trace_.ranges) extend(range.start_ns, range.end_ns);
 }
 
 Trace TraceMaker::Finish() {
   const std::vector<uint32_t> new_call = SortCalls();
-  for (ApiCall& call : trace_.api_calls) Renumber(&call.parent, new_call);
-  for (GpuOp& op : trace_.ops) Renumber(&op.api, new_call);
+  for (ApiCall& call : calls_) Renumber(&call.parent, new_call);
+  for (GpuOp& op : ops_) Renumber(&op.api, new_call);
   for (Sync& sync : trace_.syncs) Renumber(&sync.api, new_call);
   for (MemoryEvent& event : trace_.memory_events) Renumber(&event.api, new_call);
   for (GraphNode& node : trace_.graph_nodes) Renumber(&node.api, new_call);
@@ -286,12 +286,16 @@ Trace TraceMaker::Finish() {
   trace_.process_captures =
       SlicesOf(trace_.captures, trace_.processes.size(), [](const Capture& c) { return c.process; });
   trace_.thread_api_calls =
-      SlicesOf(trace_.api_calls, trace_.threads.size(), [](const ApiCall& call) { return call.thread; });
+      SlicesOf(calls_, trace_.threads.size(), [](const ApiCall& call) { return call.thread; });
   trace_.thread_ranges =
       SlicesOf(trace_.ranges, trace_.threads.size(), [](const NvtxRange& range) { return range.thread; });
-  trace_.device_ops = SlicesOf(trace_.ops, trace_.devices.size(), [](const GpuOp& op) { return op.device; });
+  trace_.device_ops = SlicesOf(ops_, trace_.devices.size(), [](const GpuOp& op) { return op.device; });
   NestRanges();
   SetSpan();
+  trace_.api_calls = {};
+  for (const ApiCall& call : calls_) trace_.api_calls.push_back(call);
+  trace_.ops = {};
+  for (const GpuOp& op : ops_) trace_.ops.push_back(op);
   for (Process& process : trace_.processes) {
     if (process.end_ns == 0) process.end_ns = trace_.end_ns;
   }

@@ -1,6 +1,7 @@
 // Builds small traces by hand: times in nanoseconds, everything that is not said has a sensible default.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -41,7 +42,10 @@ class TraceMaker {
   void AddJit(int64_t start_ns, int64_t end_ns, uint32_t thread = 0);
 
   NameId Name(std::string_view text);
-  Trace& trace() { return trace_; }  // for what the functions above do not cover
+  Trace& trace() { return trace_; }  // for what the functions above do not cover, without operations and calls until Finish
+  ApiCall& Call(uint32_t call) { return calls_[call]; }
+  std::deque<GpuOp>& ops() { return ops_; }
+  std::vector<ApiCall>& calls() { return calls_; }
   Trace Finish();
 
  private:
@@ -53,6 +57,8 @@ class TraceMaker {
   void SetSpan();
 
   Trace trace_;
+  std::deque<GpuOp> ops_;  // references to them stay good
+  std::vector<ApiCall> calls_;
   std::unordered_map<std::string, uint32_t> names_;
 };
 

@@ -177,12 +177,12 @@ TEST(WhyNoGpuWork, SaysSo) {
   EXPECT_EQ(WhyNoGpuWork(trace).size(), 1u);
   trace.processes.emplace_back();
   EXPECT_NE(WhyNoGpuWork(trace).front().find("no CUDA call"), std::string::npos);
-  trace.api_calls.emplace_back();
+  trace.api_calls.push_back({});
   EXPECT_NE(WhyNoGpuWork(trace).front().find("1 CUDA call"), std::string::npos);
   trace.strings.push_back("no driver");
   trace.notices.push_back({0, 0, trace::NoticeLevel::kWarning, NameId{1}});
   EXPECT_EQ(WhyNoGpuWork(trace).front(), "no driver");
-  trace.ops.emplace_back();
+  trace.ops.push_back({});
   EXPECT_TRUE(WhyNoGpuWork(trace).empty());
 }
 

@@ -111,11 +111,13 @@ TEST(Chrome, RandomTracesComeBack) {
     Trace trace = RandomTrace(seed);
     for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
       // Foreign traces have calls without a number of their own.
-      trace.api_calls[i].correlation = seed % 2 == 0 ? i + 1 : 0;
-      trace.api_calls[i].op_count = 0;
+      trace.api_calls.Change(i, [&](ApiCall& call) {
+        call.correlation = seed % 2 == 0 ? i + 1 : 0;
+        call.op_count = 0;
+      });
     }
     for (const GpuOp& op : trace.ops) {
-      if (op.api != kNone) ++trace.api_calls[op.api].op_count;
+      if (op.api != kNone) trace.api_calls.CountOp(op.api);
     }
     ExpectRoundTrip(trace);
   }
@@ -180,8 +182,8 @@ TEST(Chrome, CorrelationsOfTwoProcessesStayApart) {
   maker.Launch(10, 20, 100, 110);
   maker.Launch(10, 20, 200, 210, thread);
   Trace trace = maker.Finish();
-  for (ApiCall& call : trace.api_calls) call.correlation = 5;
-  for (GpuOp& op : trace.ops) op.correlation = 5;
+  for (auto& call : trace.api_calls.items()) call.correlation = 5;
+  for (auto& op : trace.ops.items()) op.correlation = 5;
   const Json document = Json::parse(Written(trace, WriteChrome));
   std::map<uint64_t, int> seen;
   for (const Json& event : document["traceEvents"]) {

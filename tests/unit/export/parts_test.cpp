@@ -90,10 +90,10 @@ TEST(ProjectedRanges, CoverWhatWasLaunchedWithin) {
   maker.Launch(12, 14, 200, 210);
   maker.Launch(30, 32, 220, 250);
   Trace trace = maker.Finish();
-  for (ApiCall& call : trace.api_calls) {
+  for (auto& call : trace.api_calls.items()) {
     for (uint32_t i = 0; i < trace.ranges.size(); ++i) {
       const NvtxRange& range = trace.ranges[i];
-      if (range.start_ns <= call.start_ns && call.start_ns < range.end_ns) call.range = i;
+      if (range.start_ns <= call.start_ns() && call.start_ns() < range.end_ns) call.range = i;
     }
   }
   const std::vector<ProjectedRange> projected = ProjectRanges(trace);

@@ -84,7 +84,7 @@ Trace HostileTrace() {
     maker.AddRange(time_ns, time_ns + 90, name);
     const uint32_t call = maker.AddCall(time_ns + 10, time_ns + 20, name);
     maker.AddKernel(time_ns + 30, time_ns + 40, call, name);
-    maker.trace().api_calls[call].op_count = 1;
+    maker.Call(call).op_count = 1;
     time_ns += 100;
   };
   for (const std::string_view name : names) add(name);

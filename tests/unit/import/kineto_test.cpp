@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "kineto_capture.h"
@@ -16,9 +17,9 @@ using testing::UnorderedElementsAre;
 
 Trace ReadCapture() { return ReadKineto(Document(kCapture, kMembers), "test.json"); }
 
-const GpuOp* FindOp(const Trace& t, OpKind kind) {
+std::optional<GpuOp> FindOp(const Trace& t, OpKind kind) {
   const auto at = std::find_if(t.ops.begin(), t.ops.end(), [&](const GpuOp& op) { return op.kind == kind; });
-  return at == t.ops.end() ? nullptr : &*at;
+  return at == t.ops.end() ? std::nullopt : std::optional(*at);
 }
 
 std::vector<std::string> PathsOf(const Trace& t) {
@@ -35,8 +36,8 @@ std::vector<std::string> NoticesOf(const Trace& t) {
 
 TEST(Kineto, KernelsHaveAllThatTheirArgumentsSay) {
   const Trace t = ReadCapture();
-  const GpuOp* const kernel = FindOp(t, OpKind::kKernel);
-  ASSERT_NE(kernel, nullptr);
+  const std::optional<GpuOp> kernel = FindOp(t, OpKind::kKernel);
+  ASSERT_TRUE(kernel);
   EXPECT_EQ(t.Text(kernel->name), "void add<float>(float*, \"x\")");
   EXPECT_EQ(kernel->start_ns, 5000040003);
   EXPECT_EQ(kernel->DurationNs(), 100004);
@@ -56,15 +57,15 @@ TEST(Kineto, KernelsHaveAllThatTheirArgumentsSay) {
 
 TEST(Kineto, CopiesAndFillsHaveTheirMemory) {
   const Trace t = ReadCapture();
-  const GpuOp* const copy = FindOp(t, OpKind::kMemcpy);
-  ASSERT_NE(copy, nullptr);
+  const std::optional<GpuOp> copy = FindOp(t, OpKind::kMemcpy);
+  ASSERT_TRUE(copy);
   EXPECT_EQ(copy->copy_kind, trace::CopyKind::kHostToDevice);
   EXPECT_TRUE(copy->IsPageable());
   EXPECT_TRUE(copy->is_async);
   EXPECT_EQ(copy->size_bytes, 4096u);
   EXPECT_EQ(copy->start_ns, 5000210500);
-  const GpuOp* const fill = FindOp(t, OpKind::kMemset);
-  ASSERT_NE(fill, nullptr);
+  const std::optional<GpuOp> fill = FindOp(t, OpKind::kMemset);
+  ASSERT_TRUE(fill);
   EXPECT_EQ(fill->size_bytes, 512u);
   EXPECT_EQ(fill->destination_memory, trace::MemoryKind::kDevice);
   EXPECT_FALSE(fill->is_async);

@@ -87,7 +87,7 @@ TEST(ApiClass, VersionSuffixesAreTaken) {
   EXPECT_EQ(WithoutVersion("123"), "123");
 }
 
-const ApiCall& Call(const Trace& t, std::string_view function) {
+ApiCall Call(const Trace& t, std::string_view function) {
   for (const ApiCall& c : t.api_calls) {
     if (t.Text(c.function) == function) return c;
   }
