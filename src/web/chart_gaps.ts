@@ -50,6 +50,10 @@ export function gapBuckets(state: State): GapBucket[] | null {
   return buckets;
 }
 
+function causesText(bucket: GapBucket | undefined): string {
+  return [...(bucket?.byCause ?? [])].sort((a, b) => b[1] - a[1]).map(([cause, ns]) => `${cause} ${formatNs(ns)}`).join(", ");
+}
+
 export function gapChart(state: State, report: ReportDocument): HTMLElement {
   const rows = rowsOf(report, "gap_lengths");
   if (rows.every((row) => num(row, "gaps") === 0)) {
@@ -90,7 +94,7 @@ export function gapChart(state: State, report: ReportDocument): HTMLElement {
     canvas(TITLE, axisY(y, "ns"), bars, title),
     legend([...causes].filter((c) => c).map((c) => ({ label: c, color: causeColor(c), isIdle: true }))),
   ], {
-    head: ["Length", "Idle time", "Gaps"],
-    rows: rows.map((row) => [str(row, "length"), formatNs(num(row, "idle_ns")), formatNumber(num(row, "gaps"))]),
+    head: ["Length", "Idle time", "Gaps", "Causes"],
+    rows: rows.map((row, i) => [str(row, "length"), formatNs(num(row, "idle_ns")), formatNumber(num(row, "gaps")), causesText(buckets?.[i])]),
   });
 }

@@ -8,19 +8,20 @@ import { num, rowsOf, str, type Row } from "./report";
 import type { State } from "./state";
 
 const TITLE = "Streams at work at the same time";
+const COUNTER = "operations running"; // those of one stream run one after the other
 
 /** The longest time at a level, from the counter of streams where the page has one. */
 function longestAt(state: State, device: string, level: number): { start: number; length: number } | null {
   for (const run of state.runs) {
     for (const [i, track] of run.data.tracks.entries()) {
       const values = run.counters[i];
-      if (!values || track.counter?.unit !== "count" || !isOf(run.data.tracks, i, device)) continue;
+      if (!values || track.label !== COUNTER || !isOf(run.data.tracks, i, device)) continue;
       let found: { start: number; length: number } | null = null;
-      for (let k = 0; k < values.time.length; ++k) {
-        const length = (values.time[k + 1] ?? run.data.duration_ns) - values.time[k];
+      for (let k = 0; k + 1 < values.time.length; ++k) { // the last holds to the end of the trace: not of the window
+        const length = values.time[k + 1] - values.time[k];
         if (values.value[k] === level && length > (found?.length ?? 0)) found = { start: values.time[k], length };
       }
-      if (found && found.start > 0) return found;
+      if (found) return found;
     }
   }
   return null;

@@ -29,7 +29,7 @@ function linesOf(report: ReportDocument): Line[] {
 export function memoryChart(state: State, report: ReportDocument): HTMLElement {
   const lines = linesOf(report);
   if (lines.every((line) => line.points.every((p) => p.bytes === 0))) {
-    return absentCard(TITLE, "The trace has no allocations of GPU memory: `profile --cuda-memory-usage` records them.");
+    return absentCard(TITLE, "The trace has no allocations of GPU memory: they are recorded with “gprof-cli profile --cuda-memory-usage”.");
   }
   const all = lines.flatMap((line) => line.points);
   const x = linear(Math.min(...all.map((p) => p.at)), Math.max(...all.map((p) => p.at)), INNER.left, INNER.right);

@@ -68,7 +68,7 @@ export function stepChart(state: State, report: ReportDocument): HTMLElement {
   const rows = rowsOf(report, "step_iterations");
   const steps = rowsOf(report, "steps")[0];
   if (rows.length === 0 || !steps) {
-    return absentCard(TITLE, "No NVTX range of this trace looks like a step of the program; `report --step NAME` names one.");
+    return absentCard(TITLE, "No NVTX range of this trace looks like a step of the program; “gprof-cli report --step NAME” names one.");
   }
   const parts = partsOf(report).filter((part) => rows.some((row) => num(row, part.key) > 0));
   const drawn = drawnSteps(rows);

@@ -11,7 +11,9 @@ import type { State } from "./state";
 export function mountCharts(root: HTMLElement, state: State, report: ReportDocument): void {
   const grid = el("div", { class: "charts" });
   const draw = (): void => {
-    grid.replaceChildren(gapChart(state, report), levelChart(state, report), copyChart(state), stepChart(state, report), memoryChart(state, report));
+    const cards = [stepChart(state, report), gapChart(state, report), copyChart(state), levelChart(state, report), memoryChart(state, report)];
+    const isAbsent = (card: HTMLElement): boolean => card.classList.contains("absent");
+    grid.replaceChildren(...cards.filter((c) => !isAbsent(c)), ...cards.filter(isAbsent));
   };
   root.append(el("h2", { class: "hidden", text: "Charts" }), grid);
   draw();

@@ -73,7 +73,7 @@ function waterfallSection(title: string, note: string, bars: Bar[], state: State
   const low = least > 0.6 * high ? least - 0.15 * (high - least) - 0.02 * high : Math.min(0, least);
   return el("section", { class: "card" },
     el("h2", { text: title }),
-    el("table", { class: "waterfall" }, el("caption", { class: "hidden", text: title }),
+    el("table", { class: "waterfall", attributes: { "aria-label": title } }, el("colgroup", {}, el("col", { class: "of-label" }), el("col", { class: "of-change" }), el("col")),
       el("tbody", {}, ...bars.map((b) => barRow(b, low, high, state)))),
     el("p", { class: "note", text: low > 0 ? `${note} The axis begins at ${formatNs(low)}, not at 0.` : note }));
 }

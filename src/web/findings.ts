@@ -74,9 +74,9 @@ function actions(page: PageData, report: ReportDocument, index: number, links: F
 
 function article(page: PageData, report: ReportDocument, index: number, largest: number, links: FindingLinks): HTMLElement {
   const finding = report.findings[index];
-  return el("div", { class: `finding ${finding.severity}` },
+  return el("div", { class: `finding is-${finding.severity}` },
     el("p", { class: "tags" },
-      el("span", { class: `severity ${finding.severity}`, text: SEVERITY[finding.severity] ?? finding.severity }),
+      el("span", { class: `severity is-${finding.severity}`, text: SEVERITY[finding.severity] ?? finding.severity }),
       el("code", { class: "finding-id", text: finding.id })),
     el("h3", { text: visible(finding.message) }),
     gainBar(finding, largest),

@@ -25,14 +25,16 @@ function noGpuSection(report: ReportDocument): HTMLElement {
       : "The program made no CUDA call that could be recorded." }));
 }
 
-/** Says where to begin: the first finding that would win something. */
+/** The first finding, for those who read one line. */
 function firstStep(report: ReportDocument): HTMLElement | null {
-  const finding = report.findings.find((f) => f.severity === "warning" && f.same_as === null) ?? report.findings[0];
+  const finding = report.findings[0];
   if (!finding) return null;
   const window = rowsOf(report, "devices").reduce((sum, row) => sum + num(row, "window_ns"), 0);
   const share = window > 0 && finding.gain_ns > 0 && finding.gain_ns < window
-    ? ` (up to ${formatNs(finding.gain_ns)}, ${formatPercent((100 * finding.gain_ns) / window)} of it)` : "";
-  return el("p", { class: "first-step" }, el("b", { text: "Look first at: " }), visible(finding.message) + share);
+    ? ` (up to ${formatNs(finding.gain_ns)} to be won, ${formatPercent((100 * finding.gain_ns) / window)})` : "";
+  // Of idle time the headline has said the rest.
+  const says = finding.id.startsWith("idle.") && finding.advice ? finding.advice : finding.message;
+  return el("p", { class: "first-step" }, el("b", { text: "Begin here: " }), visible(says) + share);
 }
 
 export function mountOverview(root: HTMLElement, page: PageData, report: ReportDocument, links: FindingLinks): void {

@@ -29,13 +29,26 @@ export function linear(low: number, high: number, from: number, to: number, most
   return scale;
 }
 
+/** The nearest of 1, 2 and 5 times a power of ten: below or above. */
+function niceEnd(value: number, isAbove: boolean): number {
+  const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
+  const ends = [1, 2, 5, 10].map((m) => m * power);
+  return isAbove ? ends.find((e) => e >= value * 0.999) ?? 10 * power : ends.reverse().find((e) => e <= value * 1.001) ?? power;
+}
+
 export function logarithmic(low: number, high: number, from: number, to: number): Scale {
-  const first = Math.floor(Math.log10(Math.max(low, 1e-9)) + 1e-9);
-  const last = Math.max(first + 1, Math.ceil(Math.log10(Math.max(high, 1e-9)) - 1e-9));
-  const scale = ((value: number) => from + ((Math.log10(Math.max(value, 1e-9)) - first) / (last - first)) * (to - from)) as Scale;
-  const every = Math.ceil((last - first) / 8);
+  const first = niceEnd(Math.max(low, 1e-9) * 0.8, false);
+  const last = niceEnd(Math.max(high, first) * 1.25, true);
+  const span = Math.log10(last / first);
+  const scale = ((value: number) => from + (Math.log10(Math.max(value, 1e-9) / first) / span) * (to - from)) as Scale;
+  const decades = Math.ceil(span) + 1;
+  const steps = span < 1.6 ? [1, 2, 5] : [1];
+  const every = Math.max(1, Math.round(span / 7));
   scale.marks = [];
-  for (let at = first; at <= last; at += every) scale.marks.push(10 ** at);
+  for (let k = 0; k <= decades; k += every) {
+    const power = 10 ** (Math.ceil(Math.log10(first) - 1e-9) - (steps.length > 1 ? 1 : 0) + k);
+    for (const step of steps) if (step * power >= first * 0.999 && step * power <= last * 1.001) scale.marks.push(step * power);
+  }
   return scale;
 }
 

@@ -23,17 +23,15 @@ const byPath = (key: string): RowPlace => (row) => {
   return path && !path.startsWith("(") ? { query: `nvtx:${quoted(path)}`, label: path } : null;
 };
 
+const COPY_ENDS: Record<string, string> = { "host to device": "h2d", "device to host": "d2h", "device to device": "d2d", "peer to peer": "peer" };
+
 /** "host to device" and "pageable to device" as words of the filter. */
 function copyQuery(row: Row): string {
-  const direction = str(row, "direction");
-  const ends: Record<string, string> = {
-    "host to device": "h2d", "device to host": "d2h", "device to device": "d2d", "peer to peer": "copy_peer", fill: "memset",
-  };
-  const isPageable = /\bpageable\b/.test(str(row, "memory"));
-  const end = ends[direction];
-  if (end === "memset" || direction.startsWith("fill") || direction === "memset") return "kind:memset";
-  if (end === undefined) return "kind:copy";
-  return isPageable ? `kind:pageable kind:${end}` : `kind:${end}`;
+  const end = COPY_ENDS[str(row, "direction")];
+  if (end === undefined) return /fill|memset/.test(str(row, "direction")) ? "kind:memset" : "kind:copy";
+  const memory = str(row, "memory");
+  if (memory === "") return `kind:${end}`;
+  return /\bpageable\b/.test(memory) ? `kind:pageable_${end}` : `kind:copy_${end}`;
 }
 
 /** An operation or a gap that began `start_ns` after the beginning of the trace. */
@@ -59,7 +57,7 @@ const PLACES: Record<string, RowPlace> = {
   graph_calls: byName("api", "name"), api_errors: byName("api", "function"), sync: byName("api", "function"),
   sync_sites: byName("api", "function"), polling: byName("api", "function"), nvtx: byPath("path"), nccl: byName("kernel", "name"),
   memcpy: (row) => ({ query: copyQuery(row), label: str(row, "direction") }),
-  pageable: (row) => ({ query: `kind:pageable ${copyQuery(row)}`, label: `pageable ${str(row, "direction")}` }),
+  pageable: (row) => ({ query: `kind:pageable_${COPY_ENDS[str(row, "direction")] ?? "h2d"}`, label: `pageable ${str(row, "direction")}` }),
   copy_sizes: (row) => ({
     query: copyQuery(row), label: str(row, "direction"),
     matches: (lane, i) => {
@@ -98,10 +96,8 @@ export function rowHas(table: ReportTable, row: Row, facts: EventFacts): boolean
     return facts.start_ns >= num(row, "start_ns") && facts.start_ns < num(row, "start_ns") + num(row, "duration_ns");
   }
   if (table.id === "memcpy" || table.id === "pageable") {
-    const isPageable = facts.kind.startsWith("pageable");
-    const wanted = table.id === "pageable" || /\bpageable\b/.test(str(row, "memory"));
-    const end = str(row, "direction") === "host to device" ? "h2d" : str(row, "direction") === "device to host" ? "d2h" : "d2d";
-    return isPageable === wanted && facts.kind.endsWith(end);
+    const isPageable = table.id === "pageable" || /\bpageable\b/.test(str(row, "memory"));
+    return facts.kind === `${isPageable ? "pageable" : "copy"}_${COPY_ENDS[str(row, "direction")] ?? "other"}`;
   }
   if (table.id === "streams") return facts.track.kind === "stream" && facts.track.label === str(row, "name");
   const rule = NAME_KEYS[table.id];
