@@ -26,25 +26,52 @@ size_t BucketOf(int64_t sample) {
   return (static_cast<size_t>(shift) << kBucketBits) + (bits >> shift);
 }
 
-// The same for many samples, none below 0: counts them by bucket, and looks closely at the bucket in the middle alone.
-double BucketMedian(std::span<const int64_t> samples) {
-  std::array<uint32_t, kBuckets> counts{};
-  for (const int64_t sample : samples) ++counts[BucketOf(sample)];
-  size_t below = 0, bucket = 0;
-  for (; below + counts[bucket] <= samples.size() / 2; ++bucket) below += counts[bucket];
-  std::vector<int64_t> middle;
-  middle.reserve(counts[bucket] + 1);
-  int64_t largest_below = 0;
+// The samples of one bucket: [first, first + width).
+struct Bucket {
+  int64_t first;
+  uint64_t width;
+};
+Bucket BoundsOf(size_t bucket) {
+  if (bucket < size_t{2} << kBucketBits) return {static_cast<int64_t>(bucket), 1};
+  const size_t shift = (bucket >> kBucketBits) - 1;
+  return {static_cast<int64_t>((bucket - (shift << kBucketBits)) << shift), uint64_t{1} << shift};
+}
+
+// Counts samples by bucket. Two tables, as most neighbours fall on one bucket and would wait for each other.
+class BucketCounts {
+ public:
+  void Add(int64_t sample, size_t number) { ++counts_[number % 2][BucketOf(sample)]; }
+  size_t Of(size_t bucket) const { return size_t{counts_[0][bucket]} + counts_[1][bucket]; }
+
+ private:
+  std::array<std::array<uint32_t, kBuckets>, 2> counts_{};
+};
+
+int64_t LargestBelow(std::span<const int64_t> samples, int64_t limit) {
+  int64_t largest = 0;
+  for (const int64_t sample : samples) largest = std::max(largest, sample < limit ? sample : 0);
+  return largest;
+}
+
+// Looks closely at the samples of the bucket in the middle alone. Whether one is in it is not to be foreseen, so that
+// nothing here branches on it.
+double MedianWithin(std::span<const int64_t> samples, const BucketCounts& counts) {
+  size_t below = 0, number = 0;
+  for (; below + counts.Of(number) <= samples.size() / 2; ++number) below += counts.Of(number);
+  const Bucket bucket = BoundsOf(number);
+  std::vector<int64_t> middle(counts.Of(number) + 1);  // one place more for what is written and not kept
+  size_t kept = 0;
   for (const int64_t sample : samples) {
-    const size_t of_sample = BucketOf(sample);
-    if (of_sample == bucket) middle.push_back(sample);
-    if (of_sample < bucket) largest_below = std::max(largest_below, sample);
+    middle[kept] = sample;
+    kept += static_cast<uint64_t>(sample - bucket.first) < bucket.width;
   }
   const auto at = middle.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2 - below);
-  std::nth_element(middle.begin(), at, middle.end());
+  const auto end = middle.begin() + static_cast<std::ptrdiff_t>(kept);
+  if (bucket.width > 1) std::nth_element(middle.begin(), at, end);
   if (samples.size() % 2 == 1) return static_cast<double>(*at);
-  if (at != middle.begin()) largest_below = *std::max_element(middle.begin(), at);
-  return static_cast<double>(largest_below) + static_cast<double>(*at - largest_below) / 2;
+  const int64_t before =
+      at == middle.begin() ? LargestBelow(samples, bucket.first) : *std::max_element(middle.begin(), at);
+  return static_cast<double>(before) + static_cast<double>(*at - before) / 2;
 }
 
 }  // namespace
@@ -60,15 +87,25 @@ Statistics Summarize(std::span<int64_t> samples) {
     result.max = std::max(result.max, sample);
   }
   result.mean = static_cast<double>(result.total) / static_cast<double>(result.count);
-  double squares = 0;
-  for (int64_t sample : samples) {
-    const double distance = static_cast<double>(sample) - result.mean;
-    squares += distance * distance;
-  }
-  if (result.count > 1) result.stddev = std::sqrt(squares / static_cast<double>(result.count - 1));
   constexpr size_t kWorthBuckets = 2000;
   const bool is_many = samples.size() >= kWorthBuckets && samples.size() < UINT32_MAX && result.min >= 0;
-  result.median = is_many ? BucketMedian(samples) : SelectMedian(samples);
+  double squares = 0;
+  if (is_many) {
+    BucketCounts counts;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const double distance = static_cast<double>(samples[i]) - result.mean;
+      squares += distance * distance;
+      counts.Add(samples[i], i);
+    }
+    result.median = MedianWithin(samples, counts);
+  } else {
+    for (const int64_t sample : samples) {
+      const double distance = static_cast<double>(sample) - result.mean;
+      squares += distance * distance;
+    }
+    result.median = SelectMedian(samples);
+  }
+  if (result.count > 1) result.stddev = std::sqrt(squares / static_cast<double>(result.count - 1));
   return result;
 }
 
