@@ -123,7 +123,8 @@ Table BalanceTable(const Trace& trace, const std::vector<Load>& loads, int64_t m
   return table;
 }
 
-Table PeerTable(const Trace& trace, uint32_t max_rows, int64_t* bytes) {
+Table PeerTable(const AnalysisInput& input, uint32_t max_rows, int64_t* bytes) {
+  const Trace& trace = input.trace();
   Table table{"peer_copies",
               "Copies between GPUs",
               {{"total_ns", "Time", Unit::kNs, false},
@@ -138,7 +139,8 @@ Table PeerTable(const Trace& trace, uint32_t max_rows, int64_t* bytes) {
     int64_t total_ns = 0, count = 0, bytes = 0;
   };
   std::map<std::pair<uint32_t, uint32_t>, Sum> pairs;
-  for (const GpuOp& op : trace.ops) {
+  for (const uint32_t i : input.shared().ops().transfers()) {
+    const GpuOp& op = trace.ops[i];
     if (op.kind != OpKind::kPeerCopy) continue;
     Sum& sum = pairs[{op.device, op.peer_device}];
     sum.total_ns += op.DurationNs();
@@ -201,7 +203,7 @@ AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& opt
   }
   const int64_t mean_ns = busy_ns / static_cast<int64_t>(loads.size());
   result.tables.push_back(BalanceTable(trace, loads, mean_ns));
-  result.tables.push_back(PeerTable(trace, options.max_rows, &peer_bytes));
+  result.tables.push_back(PeerTable(input, options.max_rows, &peer_bytes));
   AddMetric(&result, "balance.waiting_ns", waiting_ns);
   AddMetric(&result, "balance.imbalance_percent", PercentOf(most_ns - mean_ns, mean_ns));
   AddMetric(&result, "balance.peer_bytes", peer_bytes);

@@ -8,6 +8,8 @@
 
 namespace gprof {
 
+class OpFacts;
+
 // The call of the program that `call` is or was made by; kNone for kNone.
 inline uint32_t OutermostCall(const Trace& trace, uint32_t call) {
   // Parents come before their children, which also ends this loop on a trace that says otherwise.
@@ -20,6 +22,6 @@ NameId PathOfCall(const Trace& trace, uint32_t call);
 
 // For every call whether it is a copy or fill that keeps its thread until the GPU is done with it, or with the staging
 // of pageable memory. Only outermost calls are marked.
-std::vector<uint8_t> BlockingCopies(const Trace& trace);
+std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops);
 
 }  // namespace gprof

@@ -22,6 +22,7 @@ class Walk {
  public:
   explicit Walk(const AnalysisInput& input)
       : trace_(input.trace()),
+        ops_(input.shared().ops()),
         blocking_(input.shared().host().blocking_copies),
         events_(input.shared().host().event_waits),
         of_stream_(input.shared().stream_ops()),
@@ -91,7 +92,7 @@ class Walk {
     const uint32_t index = op_;
     const GpuOp& op = trace_.ops[index];
     Take(op.start_ns, {0, 0, PathKind::kOperation, index, kNone, kNone});
-    const uint32_t call = OutermostCall(trace_, op.api);
+    const uint32_t call = ops_.CallOf(index);
     uint32_t before = Later(BeforeInStream(index), BeforeEvent(op, call));
     const int64_t call_ns = call == kNone ? std::numeric_limits<int64_t>::min() : EndOfLaunch(op, call);
     const uint32_t neighbour = Neighbour(index);
@@ -227,7 +228,7 @@ class Walk {
       for (auto i = static_cast<uint32_t>(after - begin); i > slice.first && looked < kMostNeighbours; --i, ++looked) {
         const GpuOp& op = trace_.ops[i - 1];
         if (op.process != at.process || op.end_ns > now_ns_) continue;
-        if (call != kNone && OutermostCall(trace_, op.api) != call) continue;
+        if (call != kNone && ops_.CallOf(i - 1) != call) continue;
         best = Later(best, i - 1);
       }
     }
@@ -235,6 +236,7 @@ class Walk {
   }
 
   const Trace& trace_;
+  const OpFacts& ops_;
   const std::vector<uint8_t>& blocking_;
   const EventWaits& events_;
   const StreamOps& of_stream_;

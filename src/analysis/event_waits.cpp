@@ -10,11 +10,6 @@ namespace {
 
 constexpr size_t kMostNodes = 256;  // of a graph: looked at for the one that ends last
 
-// Numbers of the first of each stream from their counts: counts[i] is how many stream i - 1 has.
-void SumUp(std::vector<uint32_t>* counts) {
-  for (size_t i = 1; i < counts->size(); ++i) (*counts)[i] += (*counts)[i - 1];
-}
-
 }  // namespace
 
 EventTarget TargetOf(const Trace& trace, const EventWait& wait) {
@@ -29,14 +24,13 @@ std::string TargetName(const Trace& trace, uint32_t op, bool is_known) {
   return is_known ? "(nothing)" : "(not known)";
 }
 
-EventWaits::EventWaits(const Trace& trace)
-    : trace_(trace), first_op_(trace.streams.size() + 1, 0), first_wait_(trace.streams.size() + 1, 0) {
+EventWaits::EventWaits(const Trace& trace, const OpFacts& ops, const StreamOps& stream_ops)
+    : trace_(trace), ops_(ops), stream_ops_(stream_ops), first_wait_(trace.streams.size() + 1, 0) {
   const bool has_events = std::any_of(trace.syncs.begin(), trace.syncs.end(), [](const Sync& sync) {
     return sync.kind == trace::SyncKind::kStreamWaitEvent || sync.kind == trace::SyncKind::kEvent;
   });
   if (!has_events) return;
   SortRecords();
-  ListOperations();
   for (uint32_t i = 0; i < trace.syncs.size(); ++i) {
     const Sync& sync = trace.syncs[i];
     if (sync.kind != trace::SyncKind::kStreamWaitEvent || sync.stream == kNone) continue;
@@ -46,17 +40,13 @@ EventWaits::EventWaits(const Trace& trace)
     waits_.push_back(wait);
     ++first_wait_[sync.stream + 1];
   }
-  SumUp(&first_wait_);
+  for (size_t i = 1; i < first_wait_.size(); ++i) first_wait_[i] += first_wait_[i - 1];
   std::stable_sort(waits_.begin(), waits_.end(),
                    [](const EventWait& a, const EventWait& b) { return a.stream < b.stream; });
 }
 
 std::span<const EventWait> EventWaits::Of(uint32_t stream) const {
   return std::span(waits_).subspan(first_wait_[stream], first_wait_[stream + 1] - first_wait_[stream]);
-}
-
-std::span<const uint32_t> EventWaits::OperationsOf(uint32_t stream) const {
-  return std::span(ops_).subspan(first_op_[stream], first_op_[stream + 1] - first_op_[stream]);
 }
 
 void EventWaits::SortRecords() {
@@ -68,18 +58,6 @@ void EventWaits::SortRecords() {
   std::sort(records_.begin(), records_.end(), [](const Record& a, const Record& b) {
     return std::tie(a.process, a.event, a.time_ns, a.index) < std::tie(b.process, b.event, b.time_ns, b.index);
   });
-}
-
-void EventWaits::ListOperations() {
-  for (const GpuOp& op : trace_.ops) {
-    if (op.stream != kNone) ++first_op_[op.stream + 1];
-  }
-  SumUp(&first_op_);
-  ops_.resize(first_op_.back());
-  std::vector<uint32_t> next(first_op_.begin(), first_op_.end() - 1);
-  for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
-    if (trace_.ops[i].stream != kNone) ops_[next[trace_.ops[i].stream]++] = i;
-  }
 }
 
 EventWait EventWaits::Resolve(uint64_t event, uint32_t process, int64_t time_ns) const {
@@ -99,20 +77,16 @@ EventWait EventWaits::Resolve(uint64_t event, uint32_t process, int64_t time_ns)
   return wait;
 }
 
-int64_t EventWaits::LaunchNs(uint32_t op) const {
-  const uint32_t call = OutermostCall(trace_, trace_.ops[op].api);
-  return call == kNone ? trace_.ops[op].start_ns : trace_.api_calls[call].start_ns;
-}
-
 // Streams run in order, but for the nodes of a graph: of those the one that ends last.
 uint32_t EventWaits::LastBefore(const EventRecord& record) const {
   const uint32_t recording = OutermostCall(trace_, record.api);
   const int64_t time_ns = recording == kNone ? record.time_ns : trace_.api_calls[recording].start_ns;
-  const auto begin = ops_.begin() + first_op_[record.stream], end = ops_.begin() + first_op_[record.stream + 1];
-  const auto after = std::partition_point(begin, end, [&](uint32_t op) { return LaunchNs(op) < time_ns; });
+  const std::span<const uint32_t> ops = stream_ops_.Of(record.stream);
+  const auto after =
+      std::partition_point(ops.begin(), ops.end(), [&](uint32_t op) { return ops_.LaunchNs(op) < time_ns; });
   uint32_t best = kNone;
   size_t looked = 0;
-  for (auto at = after; at != begin && looked < kMostNodes; --at, ++looked) {
+  for (auto at = after; at != ops.begin() && looked < kMostNodes; --at, ++looked) {
     const uint32_t op = *(at - 1);
     if (best == kNone || trace_.ops[op].end_ns > trace_.ops[best].end_ns) best = op;
     if (trace_.ops[op].graph == 0) break;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "analysis/names.h"
+#include "analysis/op_facts.h"
+#include "analysis/stream_ops.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -33,15 +35,12 @@ std::string TargetName(const Trace& trace, uint32_t op, bool is_known);
 
 class EventWaits {
  public:
-  explicit EventWaits(const Trace& trace);
+  // Keeps references to all of them.
+  EventWaits(const Trace& trace, const OpFacts& ops, const StreamOps& stream_ops);
 
   // Of one stream, in order of time.
   std::span<const EventWait> Of(uint32_t stream) const;
   bool IsEmpty() const { return waits_.empty(); }
-  // Of one stream, in order of time; empty where nothing in the trace waits for events.
-  std::span<const uint32_t> OperationsOf(uint32_t stream) const;
-  // When the operation was launched; when it started where its call is not known.
-  int64_t LaunchNs(uint32_t op) const;
 
   // What an event stands for that a thread or stream of the process waits for from `time_ns` on.
   EventWait Resolve(uint64_t event, uint32_t process, int64_t time_ns) const;
@@ -55,13 +54,12 @@ class EventWaits {
   };
 
   void SortRecords();
-  void ListOperations();
   uint32_t LastBefore(const EventRecord& record) const;
 
   const Trace& trace_;
+  const OpFacts& ops_;
+  const StreamOps& stream_ops_;
   std::vector<Record> records_;        // by process, event, time
-  std::vector<uint32_t> ops_;          // of all streams, those of one in order of time
-  std::vector<uint32_t> first_op_;     // of each stream, and one more
   std::vector<EventWait> waits_;       // by stream, time
   std::vector<uint32_t> first_wait_;   // of each stream, and one more
 };

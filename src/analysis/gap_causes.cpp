@@ -2,8 +2,9 @@
 
 namespace gprof {
 
-GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const GapList& gaps) {
-  GapExplainer explainer(trace, facts, recorded);
+GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops,
+                     const GapList& gaps) {
+  GapExplainer explainer(trace, facts, recorded, ops);
   gaps.ForEach([&](const Gap& gap) { Add(explainer.Explain(gap)); }, [&](uint32_t op) { explainer.See(op); });
 }
 

@@ -14,7 +14,8 @@ namespace gprof {
 // Holds the parts alone: the list has the gaps, in the same order.
 class GapCauses {
  public:
-  GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const GapList& gaps);
+  GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops,
+            const GapList& gaps);
 
   class Cursor {
    public:

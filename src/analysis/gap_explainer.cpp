@@ -4,8 +4,6 @@
 #include <limits>
 #include <span>
 
-#include "analysis/calls.h"
-
 namespace gprof {
 namespace {
 
@@ -13,10 +11,11 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
 
 }  // namespace
 
-GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded)
+GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops)
     : trace_(trace),
       facts_(facts),
       recorded_(recorded),
+      ops_(ops),
       walk_(trace, facts),
       process_has_calls_(trace.processes.size(), 0),
       seen_(trace.streams.size(), {kNever, kNever}) {
@@ -33,7 +32,7 @@ const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
   uint32_t index = kNone;
   if (gap.after != kNone) {
     op = trace_.ops[gap.after];
-    index = OutermostCall(trace_, op.api);
+    index = ops_.CallOf(gap.after);
     if (index != kNone) call = trace_.api_calls[index];
   } else {
     const DeviceWindow& window = trace_.device_windows[gap.device];
@@ -103,9 +102,8 @@ void GapExplainer::AddHost(const ApiCall& call, int64_t from_ns, int64_t to_ns) 
 void GapExplainer::See(uint32_t op_index) {
   const GpuOp& op = trace_.ops[op_index];
   if (op.stream == kNone) return;
-  const uint32_t call = OutermostCall(trace_, op.api);
   Seen& seen = seen_[op.stream];
-  seen.launch_ns = std::max(seen.launch_ns, call == kNone ? op.start_ns : trace_.api_calls[call].start_ns);
+  seen.launch_ns = std::max(seen.launch_ns, ops_.LaunchNs(op_index));
   seen.end_ns = std::max(seen.end_ns, op.end_ns);
 }
 

@@ -6,13 +6,14 @@
 
 #include "analysis/gaps.h"
 #include "analysis/host_walk.h"
+#include "analysis/op_facts.h"
 
 namespace gprof {
 
 // Walks back from the operation that ended the gap to the call that launched it, and along that call's thread.
 class GapExplainer {
  public:
-  GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded);
+  GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops);
 
   // The parts in order of time, valid until the next call; they sum to the gap. Gaps of one device, in order.
   const std::vector<Part>& Explain(const Gap& gap);
@@ -30,6 +31,7 @@ class GapExplainer {
   const Trace& trace_;
   const HostFacts& facts_;
   const RecordedTime& recorded_;
+  const OpFacts& ops_;
   HostWalk walk_;
   std::vector<Part> parts_;
   std::vector<uint8_t> process_has_calls_;

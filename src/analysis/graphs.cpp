@@ -33,11 +33,12 @@ struct Launch {
 
 class Launches {
  public:
-  explicit Launches(const Trace& trace) {
-    for (const GpuOp& op : trace.ops) {
+  Launches(const Trace& trace, const OpFacts& ops) {
+    for (const uint32_t i : ops.graph_ops()) {
+      const GpuOp& op = trace.ops[i];
       if (op.kind != OpKind::kGraph && op.graph == 0) continue;
       if (of_call_.empty()) of_call_.resize(trace.api_calls.size(), kNone);
-      Launch& launch = Of(op, OutermostCall(trace, op.api));
+      Launch& launch = Of(op, ops.CallOf(i));
       launch.start_ns = std::min(launch.start_ns, op.start_ns);
       launch.end_ns = std::max(launch.end_ns, op.end_ns);
       launch.busy_ns += op.DurationNs();
@@ -196,7 +197,7 @@ void AddFinding(const SharedFacts& shared, const Making& making, int64_t launche
 AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  const Launches launches(trace);
+  const Launches launches(trace, input.shared().ops());
   Making making = ReadCalls(trace);
   int64_t gpu_ns = 0, nodes = 0, distinct = 0;
   const Launch* last = nullptr;

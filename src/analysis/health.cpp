@@ -10,6 +10,7 @@
 #include "analysis/metrics.h"
 #include "analysis/names.h"
 #include "analysis/recording_cost.h"
+#include "analysis/shared_facts.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -194,13 +195,13 @@ Table CostTable(const Trace& trace, const RecordingCost& cost, uint32_t max_rows
   return table;
 }
 
-void AddCost(const Trace& trace, uint32_t max_rows, Report* report, AnalysisResult* result) {
-  const RecordingCost cost = EstimateRecordingCost(trace);
+void AddCost(const AnalysisInput& input, uint32_t max_rows, Report* report, AnalysisResult* result) {
+  const RecordingCost& cost = input.shared().recording_cost();
   if (!cost.is_known) return;
   AddMetric(result, "health.overhead_ns", cost.TotalNs());
   AddMetric(result, "health.overhead_percent", cost.Percent());
   AddMetric(result, "health.overhead_gpu_percent", cost.GpuPercent());
-  if (!cost.threads.empty()) result->tables.push_back(CostTable(trace, cost, max_rows));
+  if (!cost.threads.empty()) result->tables.push_back(CostTable(input.trace(), cost, max_rows));
   const double percent = std::max(cost.RecordsPercent(), cost.GpuPercent());
   if (percent <= kMuchPercent || cost.LargestNs() < kLeastCostNs) return;
   report->Add("health.overhead", Severity::kNote, 1,
@@ -237,7 +238,7 @@ AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& opti
   AddMetric(&result, "health.warnings", CountWarnings(trace));
   AddNotices(trace, &report);
   AddClocks(trace, &result);
-  AddCost(trace, options.max_rows, &report, &result);
+  AddCost(input, options.max_rows, &report, &result);
   if (trace.ops.empty()) {
     report.Add("health.no_gpu", Severity::kNote, 0, "The trace has no GPU operations",
                "If the program should have used a GPU, see the notices of the tracer and docs/troubleshooting.md.");

@@ -125,13 +125,13 @@ class Collector {
   // Looks only at those gaps of which a waiting call may be a part: the thread came to its launching call after the gap
   // had begun, or that call copies pageable memory. The rest is queue and launch time.
   void AddIdle() {
+    const OpFacts& ops = input_.shared().ops();
     const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
       if (result_.sites.empty()) return;
       if (gap.after == kNone) return AddParts(parts);  // it ends beyond the selected time
       const GpuOp& op = trace_.ops[gap.after];
-      const uint32_t call = OutermostCall(trace_, op.api);
-      if (call == kNone) return;
-      if (trace_.api_calls[call].start_ns > gap.start_ns || op.IsPageable()) AddParts(parts);
+      if (ops.CallOf(gap.after) == kNone) return;
+      if (ops.LaunchNs(gap.after) > gap.start_ns || op.IsPageable()) AddParts(parts);
     };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       result_.window_ns += ForEachExplainedGap(input_, device, add);

@@ -51,11 +51,11 @@ void AddEdges(std::vector<Edge>* edges, int64_t start_ns, int64_t end_ns, Cause 
 
 }  // namespace
 
-HostFacts::HostFacts(const Trace& trace)
-    : blocking_copies(BlockingCopies(trace)),
+HostFacts::HostFacts(const Trace& trace, const OpFacts& ops, const StreamOps& stream_ops)
+    : blocking_copies(BlockingCopies(trace, ops)),
       interruptions(trace.threads.size()),
       migrations(trace.device_ops.size()),
-      event_waits(trace) {
+      event_waits(trace, ops, stream_ops) {
   std::vector<std::vector<Edge>> edges(trace.threads.size());
   for (const Overhead& overhead : trace.overheads) {
     // Where the thread is not known it is CUPTI's own as a rule, which holds up nobody.

@@ -32,7 +32,7 @@ struct Idle {
 
 Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
-  Idle idle{IdleSummary(trace, options.max_rows, options.min_gap_ns), IdleGroups(trace)};
+  Idle idle{IdleSummary(input, options.max_rows, options.min_gap_ns), IdleGroups(input)};
   IdleSummary& summary = idle.summary;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (!HasWindow(trace, device)) continue;
@@ -50,7 +50,7 @@ Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options) {
 // Between two iterations counts as well: the GPU is as idle there in every run.
 std::optional<SteadyIdle> IdleInSteps(const AnalysisInput& input, const std::string& step) {
   const Trace& trace = input.trace();
-  const std::optional<StepChoice> choice = FindStep(trace, step);
+  const std::optional<StepChoice> choice = FindStep(input, step);
   if (!choice) return std::nullopt;
   const std::optional<Interval> time = SteadyTime(trace, *choice);
   if (!time) return std::nullopt;

@@ -1,7 +1,7 @@
 #include "analysis/idle_groups.h"
 
-#include "analysis/calls.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
@@ -33,16 +33,16 @@ size_t DecadeOf(int64_t gap_ns) {
   return decade;
 }
 
-IdleGroups::IdleGroups(const Trace& trace)
-    : trace_(trace),
-      unnamed_(static_cast<uint32_t>(trace.strings.size())),
+IdleGroups::IdleGroups(const AnalysisInput& input)
+    : trace_(input.trace()),
+      ops_(input.shared().ops()),
+      unnamed_(static_cast<uint32_t>(trace_.strings.size())),
       by_path_(unnamed_ + kPathKeys),
       by_launch_(unnamed_ + kLaunchKeys),
       by_next_(unnamed_ + kNextKeys) {}
 
 void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
-  const uint32_t launch =
-      gap.is_cut_after || gap.after == kNone ? kNone : OutermostCall(trace_, trace_.ops[gap.after].api);
+  const uint32_t launch = gap.is_cut_after || gap.after == kNone ? kNone : ops_.CallOf(gap.after);
   const uint32_t next_key = NextKey(gap), launch_key = LaunchKey(gap, launch);
   for (const Part& part : parts) {
     by_next_.Add(next_key, part.cause, part.duration_ns, gap_number_);

@@ -12,6 +12,8 @@
 #include "analysis/causes.h"
 #include "analysis/gaps.h"
 #include "analysis/host_walk.h"
+#include "analysis/op_facts.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
@@ -42,7 +44,7 @@ size_t DecadeOf(int64_t gap_ns);
 
 class IdleGroups {
  public:
-  explicit IdleGroups(const Trace& trace);
+  explicit IdleGroups(const AnalysisInput& input);
   void Add(const Gap& gap, std::span<const Part> parts);
 
   // Keys are NameIds; those from trace.strings.size() on stand for what has no name of its own.
@@ -61,6 +63,7 @@ class IdleGroups {
   uint32_t PathKey(const Part& part, uint32_t launch) const;
 
   const Trace& trace_;
+  const OpFacts& ops_;
   uint32_t unnamed_;  // the first key that is no NameId
   int64_t gap_number_ = 0;
   IdleShares by_path_, by_launch_, by_next_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/calls.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
@@ -15,12 +15,13 @@ bool IsLonger(const GapStory& a, const GapStory& b) {
 
 }  // namespace
 
-IdleSummary::IdleSummary(const Trace& trace, uint32_t longest_kept, int64_t min_gap_ns)
-    : trace_(trace),
+IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns)
+    : trace_(input.trace()),
+      ops_(input.shared().ops()),
       longest_kept_(longest_kept),
       min_gap_ns_(min_gap_ns),
-      host_ns_(trace.strings.size()),
-      call_slot_(trace.strings.size(), kNone) {}
+      host_ns_(trace_.strings.size()),
+      call_slot_(trace_.strings.size(), kNone) {}
 
 void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   DeviceIdle& idle = devices_.back();
@@ -68,7 +69,7 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
     for (; i < paths_of_gap_.size() && paths_of_gap_[i].first == path; ++i) sum_ns += paths_of_gap_[i].second;
     if (sum_ns > main_ns) main = NameId{path}, main_ns = sum_ns;
   }
-  const uint32_t call = gap.after == kNone ? kNone : OutermostCall(trace_, trace_.ops[gap.after].api);
+  const uint32_t call = gap.after == kNone ? kNone : ops_.CallOf(gap.after);
   if (main.value == 0 && call != kNone && trace_.api_calls[call].range != kNone) {
     main = trace_.ranges[trace_.api_calls[call].range].path;
   }

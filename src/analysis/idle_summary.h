@@ -10,6 +10,8 @@
 #include "analysis/causes.h"
 #include "analysis/gaps.h"
 #include "analysis/host_walk.h"
+#include "analysis/op_facts.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
@@ -40,7 +42,7 @@ struct GapPattern {
 class IdleSummary {
  public:
   // Keeps the `longest_kept` longest gaps (0: all) of those not shorter than `min_gap_ns`.
-  IdleSummary(const Trace& trace, uint32_t longest_kept, int64_t min_gap_ns);
+  IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns);
 
   void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
   void Add(const Gap& gap, std::span<const Part> parts);
@@ -64,6 +66,7 @@ class IdleSummary {
   void Keep(const Gap& gap, std::span<const Part> parts);
 
   const Trace& trace_;
+  const OpFacts& ops_;
   size_t longest_kept_;
   int64_t min_gap_ns_;
   std::vector<DeviceIdle> devices_;

@@ -6,11 +6,8 @@
 
 namespace gprof {
 
-KernelGroups::KernelGroups(const Trace& trace) : group_of_name_(trace.strings.size(), kNone) {
-  std::vector<int64_t> of_name(trace.strings.size());
-  for (const GpuOp& op : trace.ops) {
-    if (op.kind == OpKind::kKernel) ++of_name[op.name.value];
-  }
+KernelGroups::KernelGroups(const Trace& trace, const std::vector<int64_t>& of_name)
+    : group_of_name_(trace.strings.size(), kNone) {
   std::map<std::string, std::vector<uint32_t>> ids;
   for (uint32_t i = 0; i < of_name.size(); ++i) {
     if (of_name[i] > 0) ids[KernelName(trace, NameId{i})].push_back(i);

@@ -13,7 +13,8 @@ namespace gprof {
 
 class KernelGroups {
  public:
-  explicit KernelGroups(const Trace& trace);
+  // `of_name`: how many kernels have each name.
+  KernelGroups(const Trace& trace, const std::vector<int64_t>& of_name);
 
   uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
   uint32_t Of(const GpuOp& kernel) const { return group_of_name_[kernel.name.value]; }

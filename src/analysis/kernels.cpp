@@ -14,10 +14,6 @@
 namespace gprof {
 namespace {
 
-int64_t CountGraphs(const Trace& trace) {
-  return std::count_if(trace.ops.begin(), trace.ops.end(), [](const GpuOp& op) { return op.kind == OpKind::kGraph; });
-}
-
 int64_t CountLaunches(const Trace& trace) {
   int64_t launches = 0;
   for (const ApiCall& call : trace.api_calls) {
@@ -47,7 +43,7 @@ AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& opt
   const std::vector<Statistics>& times = input.shared().kernel_times();
   int64_t total_ns = 0;
   for (const Statistics& of_kernel : times) total_ns += of_kernel.total;
-  const int64_t graphs = CountGraphs(trace);
+  const int64_t graphs = input.shared().ops().Count(OpKind::kGraph);
 
   AnalysisResult result;
   Table table{"kernels", "Kernels", TimeColumns(), {}, "Percent of the time of all kernels."};

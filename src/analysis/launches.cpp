@@ -55,39 +55,6 @@ LaunchCalls ReadCalls(const Trace& trace) {
 
 // ---- call, queue and run of each kernel ----
 
-// What became of one kernel; below 0: it has none.
-struct Execution {
-  uint32_t group = 0;
-  int64_t call_ns = -1;   // the launching call; a call that launches a graph counts for its first kernel alone
-  int64_t queue_ns = -1;  // from the return of the call to the start, where the kernel starts after it
-};
-
-template <class F>
-void ForEachExecution(const Trace& trace, const KernelGroups& kernels, F&& f) {
-  std::vector<uint8_t> is_counted(trace.api_calls.size(), 0);
-  for (const GpuOp& op : trace.ops) {
-    if (op.kind != OpKind::kKernel) continue;
-    Execution execution{kernels.Of(op), -1, -1};
-    const uint32_t call = OutermostCall(trace, op.api);
-    if (call != kNone) {
-      const ApiCall& launch = trace.api_calls[call];
-      if (std::exchange(is_counted[call], uint8_t{1}) == 0) execution.call_ns = launch.DurationNs();
-      if (op.start_ns > launch.end_ns) execution.queue_ns = op.start_ns - launch.end_ns;
-    }
-    f(execution);
-  }
-}
-
-struct Executions {
-  Executions(const Trace& trace, const KernelGroups& kernels) : calls(kernels), queues(kernels) {
-    ForEachExecution(trace, kernels, [&](const Execution& e) {
-      if (e.call_ns >= 0) calls.Add(e.group, e.call_ns);
-      if (e.queue_ns >= 0) queues.Add(e.group, e.queue_ns);
-    });
-  }
-  KernelSamples calls, queues;
-};
-
 Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t max_rows) {
   Table table{"kernel_launches",
               "Launches by kernel",
@@ -106,10 +73,10 @@ Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t m
               "started by then (queued), and of the kernels. Call longer than run and nothing queued: the GPU waits "
               "for launches."};
   const KernelGroups& kernels = input.shared().kernels();
-  Executions executions(input.trace(), kernels);
+  const KernelLaunches& launches = input.shared().kernel_launches();
   int64_t queued = 0, queue_ns = 0;
   for (uint32_t i = 0; i < kernels.size(); ++i) {
-    const Statistics call = Summarize(executions.calls.Of(i)), queue = Summarize(executions.queues.Of(i));
+    const Statistics &call = launches.CallsOf(i), &queue = launches.QueuedOf(i);
     const Statistics& run = input.shared().kernel_times()[i];
     queued += queue.count;
     queue_ns += queue.total;
@@ -164,7 +131,7 @@ enum class Meanwhile : uint8_t { kNotAsked, kGoesOn, kHoldsUp };
 class LateLaunchFinder {
  public:
   explicit LateLaunchFinder(const AnalysisInput& input)
-      : input_(input), trace_(input.trace()), of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {}
+      : input_(input), trace_(input.trace()), ops_(input.shared().ops()), of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {}
 
   LateLaunches Run() {
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
@@ -179,7 +146,7 @@ class LateLaunchFinder {
     if (gap.is_cut_after || gap.after == kNone) return;
     const GpuOp& op = trace_.ops[gap.after];
     if (op.kind != OpKind::kKernel || gap.DurationNs() > kLateLaunchAtMostNs) return;
-    const uint32_t call = OutermostCall(trace_, op.api);
+    const uint32_t call = ops_.CallOf(gap.after);
     if (call == kNone || !IsByLaunching(call, gap)) return;
     ++late_.kernels;
     late_.idle_ns += gap.DurationNs();
@@ -238,6 +205,7 @@ class LateLaunchFinder {
 
   const AnalysisInput& input_;
   const Trace& trace_;
+  const OpFacts& ops_;
   std::vector<Meanwhile> of_function_;  // by NameId
   size_t next_overhead_ = 0;
   LateLaunches late_;
@@ -267,7 +235,6 @@ void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Findin
 AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  const RecordedTime& recorded = input.shared().recorded();
   LaunchCalls calls = ReadCalls(trace);
   const LateLaunches late = LateLaunchFinder(input).Run();
   const double interval_ns = Summarize(calls.intervals_ns).median;
@@ -284,7 +251,7 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   QueueDepth sum;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (!HasWindow(trace, device)) continue;
-    devices.emplace_back(device, QueueDepthOf(trace, recorded, device));
+    devices.emplace_back(device, QueueDepthOf(input, device));
     sum.Add(devices.back().second);
     AddDepthMetrics(&result, devices.back().second, DeviceScope(trace, device));
   }

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "analysis/calls.h"
 #include "analysis/gaps.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 
 namespace gprof {
@@ -22,12 +22,14 @@ struct Slice {
 
 class OverTime {
  public:
-  OverTime(int64_t start_ns, int64_t end_ns) : start_ns_(start_ns), end_ns_(end_ns) {}
-
   // Borders are whole ns, so that the slices have every ns once.
-  int64_t Border(std::size_t i) const {
-    return start_ns_ + static_cast<int64_t>(static_cast<double>(end_ns_ - start_ns_) * static_cast<double>(i) / kSlices);
+  OverTime(int64_t start_ns, int64_t end_ns) : start_ns_(start_ns), end_ns_(end_ns) {
+    for (std::size_t i = 0; i < kSlices; ++i) {
+      borders_ns_[i] = start_ns + static_cast<int64_t>(static_cast<double>(end_ns - start_ns) * static_cast<double>(i) / kSlices);
+    }
   }
+
+  int64_t Border(std::size_t i) const { return borders_ns_[i]; }
 
   void AddBusy(int64_t start_ns, int64_t end_ns) {
     ForEach(start_ns, end_ns, [](Slice& slice, int64_t ns) { slice.busy_ns += ns; });
@@ -42,9 +44,11 @@ class OverTime {
   const Slice& At(std::size_t i) const { return slices_[i]; }
 
  private:
-  std::size_t SliceOf(int64_t time_ns) const {
-    std::size_t i = 0;
-    while (i + 1 < kSlices && time_ns >= Border(i + 1)) ++i;
+  // Operations come in order of time: it is the slice of the one before, as a rule.
+  std::size_t SliceOf(int64_t time_ns) {
+    std::size_t& i = last_slice_;
+    while (i > 0 && time_ns < borders_ns_[i]) --i;
+    while (i + 1 < kSlices && time_ns >= borders_ns_[i + 1]) ++i;
     return i;
   }
 
@@ -59,7 +63,9 @@ class OverTime {
   }
 
   int64_t start_ns_, end_ns_;
+  std::array<int64_t, kSlices> borders_ns_{};  // where each slice begins
   std::array<Slice, kSlices> slices_{};
+  std::size_t last_slice_ = 0;
 };
 
 Interval WindowOf(const Trace& trace, uint32_t device) {
@@ -70,13 +76,12 @@ Interval WindowOf(const Trace& trace, uint32_t device) {
   return window;
 }
 
-OverTime Gather(const Trace& trace, uint32_t device, Interval window) {
+OverTime Gather(const Trace& trace, const OpFacts& ops, uint32_t device, Interval window) {
   OverTime result(window.start_ns, window.end_ns);
   int64_t busy_until_ns = window.start_ns;
   for (uint32_t i = trace.device_ops[device].first; i < trace.device_ops[device].last; ++i) {
     const GpuOp& op = trace.ops[i];
-    const uint32_t call = OutermostCall(trace, op.api);
-    result.AddOperation(call == kNone ? op.start_ns : std::min(op.start_ns, trace.api_calls[call].start_ns), op.end_ns);
+    result.AddOperation(std::min(op.start_ns, ops.LaunchNs(i)), op.end_ns);
     result.AddBusy(std::max(busy_until_ns, op.start_ns), op.end_ns);
     busy_until_ns = std::max(busy_until_ns, op.end_ns);
   }
@@ -103,7 +108,7 @@ Table LaunchesOverTime(const AnalysisInput& input) {
     if (!HasWindow(trace, device)) continue;
     const Interval window = WindowOf(trace, device);
     if (window.DurationNs() < static_cast<int64_t>(kSlices)) continue;
-    const OverTime over_time = Gather(trace, device, window);
+    const OverTime over_time = Gather(trace, input.shared().ops(), device, window);
     for (std::size_t i = 0; i < kSlices; ++i) {
       const Slice& slice = over_time.At(i);
       const int64_t length_ns = (i + 1 == kSlices ? window.end_ns : over_time.Border(i + 1)) - over_time.Border(i);

@@ -211,7 +211,7 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   const Trace& trace = input.trace();
   TrafficByGroup traffic;
   int64_t small_count = 0;
-  const std::vector<GpuOp> transfers = TransfersOf(trace);
+  const std::vector<GpuOp> transfers = TransfersOf(input);
   for (const GpuOp& op : transfers) {
     traffic[GroupOf(op)].Add(op);
     small_count += IsSmallTransfer(op);

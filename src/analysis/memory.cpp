@@ -215,7 +215,7 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   const MemoryUse use(trace, ended);
   Churn churn = ChurnOf(input, ended);
   std::optional<StepChoice> step;
-  if (!trace.memory_events.empty() || !churn.sites.empty()) step = FindStep(trace, options.step);
+  if (!trace.memory_events.empty() || !churn.sites.empty()) step = FindStep(input, options.step);
   if (step) CountSteps(trace, *step, &churn);
   const Growth growth = GrowthOf(trace, ended, step ? &*step : nullptr);
   const ManagedTraffic managed = SumManaged(trace);

@@ -89,13 +89,13 @@ Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const 
 AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   const std::vector<PathTimes> paths = TimesByPath(input);
-  const RangeProjection projection(trace);
+  const RangeProjection projection(input);
   AnalysisResult result;
   result.tables.push_back(RangeTable(trace, paths, projection, options.max_rows));
   AddMetric(&result, "nvtx.ranges", trace.ranges.size());
   AddMetric(&result, "nvtx.marks", trace.marks.size());
   AddPathMetrics(trace, paths, projection, &result);
-  result.tables.push_back(GraphWorkTable(trace, options.max_rows));
+  result.tables.push_back(GraphWorkTable(input, options.max_rows));
   result.tables.push_back(PayloadTable(trace, options.max_rows, &result));
   return result;
 }

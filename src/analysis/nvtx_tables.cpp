@@ -12,6 +12,7 @@
 
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/units.h"
@@ -120,7 +121,8 @@ Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result
   return table;
 }
 
-Table GraphWorkTable(const Trace& trace, uint32_t max_rows) {
+Table GraphWorkTable(const AnalysisInput& input, uint32_t max_rows) {
+  const Trace& trace = input.trace();
   Table table{"graph_work",
               "Work of CUDA graphs by the code that built them",
               {{"percent", "Time", Unit::kPercent, false},
@@ -143,7 +145,8 @@ Table GraphWorkTable(const Trace& trace, uint32_t max_rows) {
   };
   const auto path_of = [&](uint32_t range) { return range == kNone ? NameId{} : trace.ranges[range].path; };
   std::unordered_map<uint64_t, Work> by_node;  // and the range that launched it
-  for (const GpuOp& op : trace.ops) {
+  for (const uint32_t i : input.shared().ops().graph_ops()) {
+    const GpuOp& op = trace.ops[i];
     if (op.node == kNone) continue;
     const NameId launched_in = path_of(op.api == kNone ? kNone : trace.api_calls[op.api].range);
     by_node[uint64_t{op.node} << 32 | launched_in.value].Add({op.DurationNs(), 1, 0});

@@ -6,7 +6,7 @@
 namespace gprof {
 
 // What ran in CUDA graphs, by the code that built them: kernels of a graph all come from one launch otherwise.
-Table GraphWorkTable(const Trace& trace, uint32_t max_rows);
+Table GraphWorkTable(const AnalysisInput& input, uint32_t max_rows);
 
 // What programs attached to their ranges and marks, by range; adds the metrics of it.
 Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result);

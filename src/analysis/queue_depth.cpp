@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <span>
 #include <vector>
 
-#include "analysis/calls.h"
 #include "analysis/gaps.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
@@ -18,6 +19,16 @@ struct Level {
 constexpr Level kLevels[QueueDepth::kLevels] = {
     {0, "0"},       {1, "1"},         {2, "2"},           {4, "3 to 4"},            {8, "5 to 8"},
     {16, "9 to 16"}, {64, "17 to 64"}, {256, "65 to 256"}, {INT64_MAX, "over 256"}};
+constexpr size_t kMostCounted = 256;  // what is deeper is of the last level
+
+// By depth.
+constexpr std::array<uint8_t, kMostCounted + 1> kLevelOfDepth = [] {
+  std::array<uint8_t, kMostCounted + 1> levels{};
+  for (size_t depth = 0; depth < levels.size(); ++depth) {
+    while (static_cast<int64_t>(depth) > kLevels[levels[depth]].most) ++levels[depth];
+  }
+  return levels;
+}();
 
 // From the lowest digits to the highest.
 void SortByDigits(std::vector<int64_t>* times_ns) {
@@ -35,20 +46,49 @@ void SortByDigits(std::vector<int64_t>* times_ns) {
   }
 }
 
-// They are nearly in order, as operations come in the order of their starts: most are moved a few places or none. Those
-// of a stream that runs ahead of another are moved far.
-void Sort(std::vector<int64_t>* times_ns) {
-  std::vector<int64_t>& times = *times_ns;
-  size_t moves_left = 4 * times.size();
-  for (size_t i = 1; i < times.size(); ++i) {
-    const int64_t time_ns = times[i];
-    size_t place = i;
-    for (; place > 0 && times[place - 1] > time_ns && moves_left > 0; --place, --moves_left) {
-      times[place] = times[place - 1];
-    }
-    times[place] = time_ns;
-    if (moves_left == 0) return SortByDigits(times_ns);
+// Times of operations are a few sequences that are in order, one for each stream that runs ahead of another or beside it.
+// Splits them up again: each time goes behind the latest one that is not later.
+class Sequences {
+ public:
+  // False: there are too many.
+  bool Add(int64_t time_ns) {
+    size_t i = 0;
+    while (i < count_ && last_ns_[i] > time_ns) ++i;  // the last times of the sequences go down
+    if (i == kMost) return false;
+    count_ = std::max(count_, i + 1);
+    last_ns_[i] = time_ns;
+    times_ns_[i].push_back(time_ns);
+    return true;
   }
+
+  void MergeTo(std::vector<int64_t>* merged) const {
+    std::array<std::span<const int64_t>, kMost> left;
+    std::copy(times_ns_.begin(), times_ns_.end(), left.begin());
+    size_t count = count_;
+    merged->clear();
+    while (count > 1) {
+      size_t first = 0;
+      for (size_t i = 1; i < count; ++i) first = left[i].front() < left[first].front() ? i : first;
+      merged->push_back(left[first].front());
+      left[first] = left[first].subspan(1);
+      if (left[first].empty()) left[first] = left[--count];
+    }
+    if (count == 1) merged->insert(merged->end(), left[0].begin(), left[0].end());
+  }
+
+ private:
+  static constexpr size_t kMost = 16;
+  std::array<std::vector<int64_t>, kMost> times_ns_;
+  std::array<int64_t, kMost> last_ns_{};
+  size_t count_ = 0;
+};
+
+void Sort(std::vector<int64_t>* times_ns) {
+  Sequences sequences;
+  for (const int64_t time_ns : *times_ns) {
+    if (!sequences.Add(time_ns)) return SortByDigits(times_ns);
+  }
+  sequences.MergeTo(times_ns);
 }
 
 // What is not in the window: times without an operation that were not recorded, in order.
@@ -77,9 +117,7 @@ std::vector<Interval> PausesOf(const Trace& trace, const RecordedTime& recorded,
 std::string_view QueueDepth::LevelName(size_t level) { return gprof::kLevels[level].name; }
 
 size_t QueueDepth::LevelOf(int64_t depth) {
-  size_t level = 0;
-  while (depth > gprof::kLevels[level].most) ++level;
-  return level;
+  return depth > static_cast<int64_t>(kMostCounted) ? kLevels - 1 : kLevelOfDepth[static_cast<size_t>(std::max<int64_t>(depth, 0))];
 }
 
 int64_t QueueDepth::TotalNs() const { return std::accumulate(time_ns.begin(), time_ns.end(), int64_t{0}); }
@@ -89,7 +127,9 @@ void QueueDepth::Add(const QueueDepth& other) {
   max = std::max(max, other.max);
 }
 
-QueueDepth QueueDepthOf(const Trace& trace, const RecordedTime& recorded, uint32_t device) {
+QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
+  const OpFacts& ops = input.shared().ops();
   QueueDepth result;
   const Trace::Slice slice = trace.device_ops[device];
   std::vector<int64_t> launches_ns, ends_ns;
@@ -97,8 +137,7 @@ QueueDepth QueueDepthOf(const Trace& trace, const RecordedTime& recorded, uint32
   ends_ns.reserve(slice.last - slice.first);
   for (uint32_t i = slice.first; i < slice.last; ++i) {
     const GpuOp& op = trace.ops[i];
-    const uint32_t call = OutermostCall(trace, op.api);
-    launches_ns.push_back(call == kNone ? op.start_ns : std::min(op.start_ns, trace.api_calls[call].start_ns));
+    launches_ns.push_back(std::min(op.start_ns, ops.LaunchNs(i)));
     ends_ns.push_back(op.end_ns);
   }
   if (!HasWindow(trace, device)) return result;
@@ -108,7 +147,7 @@ QueueDepth QueueDepthOf(const Trace& trace, const RecordedTime& recorded, uint32
   const bool is_selected = !trace.device_windows.empty();
   const Interval window =
       is_selected ? trace.device_windows[device].time : Interval{trace.ops[slice.first].start_ns, ends_ns.back()};
-  const std::vector<Interval> pauses = PausesOf(trace, recorded, device, window);
+  const std::vector<Interval> pauses = PausesOf(trace, input.shared().recorded(), device, window);
   size_t pause = 0;  // the next one that is not over
   int64_t from_ns = window.start_ns, depth = 0;
   const auto advance = [&](int64_t to_ns) {

@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analysis/recorded_time.h"
-#include "gprof/trace.h"
+#include "gprof/analysis.h"
 
 namespace gprof {
 
@@ -26,6 +25,6 @@ struct QueueDepth {
 
 // From the first operation of the device to the end of its last, less what was not recorded. An operation counts from
 // the entry of the call that launched it; one without a call from its start.
-QueueDepth QueueDepthOf(const Trace& trace, const RecordedTime& recorded, uint32_t device);
+QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device);
 
 }  // namespace gprof

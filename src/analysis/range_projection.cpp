@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/calls.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
@@ -32,12 +32,15 @@ class OpenRanges {
 
 }  // namespace
 
-RangeProjection::RangeProjection(const Trace& trace) : slot_of_path_(trace.strings.size(), kNone) {
+RangeProjection::RangeProjection(const AnalysisInput& input) : slot_of_path_(input.trace().strings.size(), kNone) {
+  const Trace& trace = input.trace();
+  const OpFacts& ops = input.shared().ops();
   FindStartEndRanges(trace);
-  for (const GpuOp& op : trace.ops) {
-    const uint32_t call = OutermostCall(trace, op.api);
+  for (uint32_t i = 0; i < trace.ops.size(); ++i) {
+    const GpuOp& op = trace.ops[i];
+    const uint32_t call = ops.CallOf(i);
     const uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
-    const auto open = start_end_paths_.find(call);
+    const auto open = start_end_paths_.empty() ? start_end_paths_.end() : start_end_paths_.find(call);
     if (range == kNone && open == start_end_paths_.end() && op.node != kNone) {
       AddWithParents(trace, trace.graph_nodes[op.node].range, op);
       continue;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/gaps.h"
+#include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -19,7 +20,7 @@ class RangeProjection {
     uint32_t device = kNone;  // of the operation added last
   };
 
-  explicit RangeProjection(const Trace& trace);
+  explicit RangeProjection(const AnalysisInput& input);
   // Zero for paths that launched nothing.
   OfPath Of(NameId path) const;
 

@@ -27,7 +27,7 @@ class PathSums {
         trace_(input.trace()),
         idle_(trace_.device_ops.size()),
         sums_(trace_.strings.size()) {
-    const std::vector<uint32_t>& devices = input.shared().devices_of_threads();
+    const std::vector<uint32_t>& devices = input.shared().ops().devices_of_threads();
     for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) Add(thread, devices[thread]);
   }
 

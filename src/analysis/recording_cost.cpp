@@ -42,14 +42,11 @@ int64_t Common(const Interval& a, const Interval& b) {
 
 class Estimate {
  public:
-  explicit Estimate(const Trace& trace)
-      : trace_(trace), recorded_(trace), costs_(trace.threads.size()), active_(trace.threads.size(), Nothing()),
-        windows_(trace.processes.size(), Nothing()), cupti_(trace.threads.size()) {}
+  Estimate(const Trace& trace, const OpFacts& ops)
+      : trace_(trace), ops_(ops), recorded_(trace), costs_(trace.threads.size()),
+        active_(trace.threads.size(), Nothing()), cupti_(trace.threads.size()) {}
 
   RecordingCost Run() {
-    for (const GpuOp& op : trace_.ops) {
-      if (op.process != kNone) Widen(&windows_[op.process], op.start_ns, op.end_ns);
-    }
     GatherCupti();
     AddCalls();
     AddNvtx();
@@ -65,7 +62,7 @@ class Estimate {
     interval->end_ns = std::max(interval->end_ns, end_ns);
   }
 
-  const Interval& Window(uint32_t thread) const { return windows_[trace_.threads[thread].process]; }
+  const Interval& Window(uint32_t thread) const { return ops_.WindowOf(trace_.threads[thread].process); }
 
   void Charge(uint32_t thread, int64_t at_ns, int64_t cost_ns, int64_t ThreadCost::*sort) {
     costs_[thread].*sort += cost_ns;
@@ -136,7 +133,8 @@ class Estimate {
   }
 
   void AddNodesAndAllocations() {
-    for (const GpuOp& op : trace_.ops) {
+    for (const uint32_t i : ops_.graph_ops()) {
+      const GpuOp& op = trace_.ops[i];
       if (op.graph_node != 0 && op.kind != OpKind::kGraph) ChargeCall(op.api, kGraphNodeNs);
     }
     for (const MemoryEvent& event : trace_.memory_events) ChargeCall(event.api, kMemoryRecordNs);
@@ -163,7 +161,7 @@ class Estimate {
       if (cost.TotalNs() == 0) continue;
       cost.thread = thread;
       cost.active_ns = RecordedNs(process, active_[thread]);
-      cost.gpu_window_ns = RecordedNs(process, windows_[process]);
+      cost.gpu_window_ns = RecordedNs(process, ops_.WindowOf(process));
       result.threads.push_back(cost);
     }
     std::stable_sort(result.threads.begin(), result.threads.end(),
@@ -172,10 +170,10 @@ class Estimate {
   }
 
   const Trace& trace_;
+  const OpFacts& ops_;
   RecordedTime recorded_;
   std::vector<ThreadCost> costs_;   // by thread
   std::vector<Interval> active_;    // by thread
-  std::vector<Interval> windows_;   // by process
   std::vector<std::vector<Interval>> cupti_;  // by thread, in order, none overlap
 };
 
@@ -203,6 +201,6 @@ double RecordingCost::GpuPercent() const {
   return largest;
 }
 
-RecordingCost EstimateRecordingCost(const Trace& trace) { return Estimate(trace).Run(); }
+RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops) { return Estimate(trace, ops).Run(); }
 
 }  // namespace gprof

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/op_facts.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -40,6 +41,6 @@ struct RecordingCost {
   double GpuPercent() const;
 };
 
-RecordingCost EstimateRecordingCost(const Trace& trace);
+RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops);
 
 }  // namespace gprof

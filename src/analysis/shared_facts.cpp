@@ -1,7 +1,6 @@
 #include "analysis/shared_facts.h"
 
 #include "analysis/gaps.h"
-#include "analysis/thread_devices.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -14,12 +13,16 @@ const RecordedTime& SharedFacts::recorded() const {
   return recorded_.Get([&] { return RecordedTime(trace_); });
 }
 
+const OpFacts& SharedFacts::ops() const {
+  return ops_.Get([&] { return OpFacts(trace_); });
+}
+
 const HostFacts& SharedFacts::host() const {
-  return host_.Get([&] { return HostFacts(trace_); });
+  return host_.Get([&] { return HostFacts(trace_, ops(), stream_ops()); });
 }
 
 const KernelGroups& SharedFacts::kernels() const {
-  return kernels_.Get([&] { return KernelGroups(trace_); });
+  return kernels_.Get([&] { return KernelGroups(trace_, ops().kernels_of_name()); });
 }
 
 const std::vector<Statistics>& SharedFacts::kernel_times() const {
@@ -36,8 +39,12 @@ const std::vector<Statistics>& SharedFacts::kernel_times() const {
   });
 }
 
+const KernelLaunches& SharedFacts::kernel_launches() const {
+  return kernel_launches_.Get([&] { return KernelLaunches(trace_, ops(), kernels()); });
+}
+
 const StreamOps& SharedFacts::stream_ops() const {
-  return stream_ops_.Get([&] { return StreamOps(trace_); });
+  return stream_ops_.Get([&] { return StreamOps(trace_, ops().counts_of_streams()); });
 }
 
 const GapList& SharedFacts::gaps(uint32_t device) const {
@@ -53,11 +60,15 @@ int64_t SharedFacts::window_ns() const {
 }
 
 const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
-  return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), gaps(device)); });
+  return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), ops(), gaps(device)); });
 }
 
-const std::vector<uint32_t>& SharedFacts::devices_of_threads() const {
-  return devices_of_threads_.Get([&] { return DevicesOfThreads(trace_); });
+const std::optional<StepChoice>& SharedFacts::step() const {
+  return step_.Get([&] { return FindStepUnnamed(trace_, ops()); });
+}
+
+const RecordingCost& SharedFacts::recording_cost() const {
+  return recording_cost_.Get([&] { return EstimateRecordingCost(trace_, ops()); });
 }
 
 }  // namespace gprof

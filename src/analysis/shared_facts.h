@@ -5,15 +5,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/gap_causes.h"
 #include "analysis/gap_list.h"
 #include "analysis/host_walk.h"
 #include "analysis/kernel_groups.h"
+#include "analysis/kernel_launches.h"
 #include "analysis/lazy.h"
+#include "analysis/op_facts.h"
 #include "analysis/recorded_time.h"
+#include "analysis/recording_cost.h"
 #include "analysis/statistics.h"
+#include "analysis/step_finder.h"
 #include "analysis/stream_ops.h"
 #include "gprof/trace.h"
 
@@ -24,10 +29,12 @@ class SharedFacts {
   explicit SharedFacts(const Trace& trace);
 
   const RecordedTime& recorded() const;
+  const OpFacts& ops() const;
   const HostFacts& host() const;
   const KernelGroups& kernels() const;
   // Times of the kernels on the GPU, by group.
   const std::vector<Statistics>& kernel_times() const;
+  const KernelLaunches& kernel_launches() const;
   const StreamOps& stream_ops() const;
   // Of the device, and of all of them (gaps.h): from the first to the last operation, less what was not recorded.
   int64_t window_ns(uint32_t device) const;
@@ -35,19 +42,23 @@ class SharedFacts {
   const GapList& gaps(uint32_t device) const;
   // Why the device was idle in each of its gaps; ForEachExplainedGap is how to read it.
   const GapCauses& gap_causes(uint32_t device) const;
-  // For each thread the device that it launches most on (thread_devices.h).
-  const std::vector<uint32_t>& devices_of_threads() const;
+  // The range that stands for a step where nobody named one.
+  const std::optional<StepChoice>& step() const;
+  const RecordingCost& recording_cost() const;
 
  private:
   const Trace& trace_;
   Lazy<RecordedTime> recorded_;
+  Lazy<OpFacts> ops_;
   Lazy<HostFacts> host_;
   Lazy<KernelGroups> kernels_;
   Lazy<std::vector<Statistics>> kernel_times_;
+  Lazy<KernelLaunches> kernel_launches_;
   Lazy<StreamOps> stream_ops_;
   std::vector<Lazy<GapList>> gaps_;          // by device
   std::vector<Lazy<GapCauses>> gap_causes_;  // by device
-  Lazy<std::vector<uint32_t>> devices_of_threads_;
+  Lazy<std::optional<StepChoice>> step_;
+  Lazy<RecordingCost> recording_cost_;
 };
 
 }  // namespace gprof

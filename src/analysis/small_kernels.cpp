@@ -149,7 +149,9 @@ Finding ChainFinding(const Trace& trace, const Chain& chain, int64_t window_ns) 
 }
 
 // Of the small kernels: those are launched at once already.
-bool MostAreInGraphs(const Trace& trace) {
+bool MostAreInGraphs(const AnalysisInput& input) {
+  if (input.shared().ops().graph_ops().empty()) return false;
+  const Trace& trace = input.trace();
   constexpr int64_t kSmallNs = 10'000;
   int64_t balance = 0;
   for (const GpuOp& op : trace.ops) {
@@ -173,7 +175,7 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
                        CountOf(small.count, "kernel") + " of " + FormatCount(all.count) + " ran for less than 10 us, " +
                            FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of the time of all kernels, with " +
                            Ns(small.idle_ns) + " idle before them",
-                       MostAreInGraphs(trace)
+                       MostAreInGraphs(input)
                            ? "Fuse kernels, or give each more work: nodes of a CUDA graph have gaps between them, too."
                            : "Fuse kernels, give each launch more work, or launch them as a CUDA graph.",
                        small.idle_ns,

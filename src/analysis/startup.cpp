@@ -171,24 +171,19 @@ Split SplitOf(const Trace& trace, uint32_t launch_call, uint32_t context_call, i
 }
 
 // Of the processes that were recorded from their beginning and used a GPU.
-std::vector<Startup> Measure(const Trace& trace) {
+std::vector<Startup> Measure(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  const OpFacts& ops = input.shared().ops();
   if (!trace.device_windows.empty()) return {};  // a time was selected: what came first is not known
-  std::vector<uint32_t> first_op(trace.processes.size(), kNone);
-  for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    const GpuOp& op = trace.ops[i];
-    if (op.process == kNone) continue;
-    uint32_t& at = first_op[op.process];
-    if (at == kNone || op.start_ns < trace.ops[at].start_ns) at = i;
-  }
   const std::vector<uint32_t> context_calls = ImplicitContextCalls(trace);
   std::vector<Startup> startups;
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const Process& process = trace.processes[i];
-    if (first_op[i] == kNone || !RecordedTime::IsRecordedThroughout(trace, i)) continue;
-    const GpuOp& op = trace.ops[first_op[i]];
+    if (ops.FirstOf(i) == kNone || !RecordedTime::IsRecordedThroughout(trace, i)) continue;
+    const GpuOp& op = trace.ops[ops.FirstOf(i)];
     if (op.start_ns <= process.start_ns) continue;
     startups.push_back({i, op.start_ns - process.start_ns, process.end_ns - process.start_ns,
-                        SplitOf(trace, OutermostCall(trace, op.api), context_calls[i], process.start_ns, op.start_ns)});
+                        SplitOf(trace, ops.CallOf(ops.FirstOf(i)), context_calls[i], process.start_ns, op.start_ns)});
   }
   std::stable_sort(startups.begin(), startups.end(),
                    [](const Startup& a, const Startup& b) { return a.total_ns > b.total_ns; });
@@ -260,28 +255,19 @@ struct FirstLaunch {
 };
 
 // By kernel.
-std::vector<FirstLaunch> MeasureFirstLaunches(const Trace& trace, const KernelGroups& kernels) {
-  const size_t count = kernels.size();
-  KernelSamples durations(kernels);
-  std::vector<uint32_t> first(trace.processes.size() * count, kNone);  // call, by process and kernel
-  std::vector<uint8_t> is_counted(trace.api_calls.size(), 0);          // a call that launches a graph counts once
-  for (const GpuOp& op : trace.ops) {
-    if (op.kind != OpKind::kKernel || op.process == kNone) continue;
-    const uint32_t call = OutermostCall(trace, op.api);
-    if (call == kNone || std::exchange(is_counted[call], uint8_t{1}) != 0) continue;
-    const uint32_t kernel = kernels.Of(op);
-    durations.Add(kernel, trace.api_calls[call].DurationNs());
-    uint32_t& at = first[op.process * count + kernel];
-    if (at == kNone || trace.api_calls[call].start_ns < trace.api_calls[at].start_ns) at = call;
-  }
-  std::vector<FirstLaunch> result(count);
-  for (uint32_t i = 0; i < count; ++i) result[i].median_ns = Summarize(durations.Of(i)).median;
-  for (size_t i = 0; i < first.size(); ++i) {
-    if (first[i] == kNone) continue;
-    FirstLaunch& launch = result[i % count];
-    const int64_t first_ns = trace.api_calls[first[i]].DurationNs();
-    launch.first_ns = std::max(launch.first_ns, first_ns);
-    launch.extra_ns += std::max<int64_t>(first_ns - static_cast<int64_t>(launch.median_ns), 0);
+std::vector<FirstLaunch> MeasureFirstLaunches(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  const KernelLaunches& launches = input.shared().kernel_launches();
+  std::vector<FirstLaunch> result(input.shared().kernels().size());
+  for (uint32_t i = 0; i < result.size(); ++i) result[i].median_ns = launches.CallsOf(i).median;
+  for (uint32_t process = 0; process < trace.processes.size(); ++process) {
+    for (uint32_t i = 0; i < result.size(); ++i) {
+      const uint32_t call = launches.FirstCall(process, i);
+      if (call == kNone) continue;
+      const int64_t first_ns = trace.api_calls[call].DurationNs();
+      result[i].first_ns = std::max(result[i].first_ns, first_ns);
+      result[i].extra_ns += std::max<int64_t>(first_ns - static_cast<int64_t>(result[i].median_ns), 0);
+    }
   }
   return result;
 }
@@ -407,9 +393,9 @@ void AddMetrics(const std::vector<Startup>& startups, const JitSums& jits, int64
 AnalysisResult RunStartup(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  const std::vector<Startup> startups = Measure(trace);
+  const std::vector<Startup> startups = Measure(input);
   const KernelGroups& kernels = input.shared().kernels();
-  const std::vector<FirstLaunch> launches = MeasureFirstLaunches(trace, kernels);
+  const std::vector<FirstLaunch> launches = MeasureFirstLaunches(input);
   const JitSums jits = SumJits(trace);
   int64_t first_launch_ns = 0;
   for (const FirstLaunch& launch : launches) first_launch_ns += launch.extra_ns;

@@ -6,22 +6,12 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/calls.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
 
 constexpr int64_t kFewestSteps = 5;
-
-Interval GpuWindow(const Trace& trace) {
-  if (trace.ops.empty()) return {trace.start_ns, trace.end_ns};
-  Interval window{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-  for (const GpuOp& op : trace.ops) {
-    window.start_ns = std::min(window.start_ns, op.start_ns);
-    window.end_ns = std::max(window.end_ns, op.end_ns);
-  }
-  return window;
-}
 
 // The entries of one path on one thread.
 struct Candidate {
@@ -34,8 +24,11 @@ struct Candidate {
 
 class Search {
  public:
-  Search(const Trace& trace, const std::string& wanted)
-      : trace_(trace), wanted_(wanted), window_(GpuWindow(trace)), slots_(trace.strings.size()) {
+  Search(const Trace& trace, const OpFacts& ops, const std::string& wanted)
+      : trace_(trace),
+        wanted_(wanted),
+        window_(trace.ops.empty() ? Interval{trace.start_ns, trace.end_ns} : ops.window()),
+        slots_(trace.strings.size()) {
     for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) Look(thread);
   }
 
@@ -94,7 +87,7 @@ class Search {
 // from one of its own.
 class SearchByWork {
  public:
-  explicit SearchByWork(const Trace& trace) : trace_(trace) {
+  SearchByWork(const Trace& trace, const OpFacts& ops) : trace_(trace), ops_(ops) {
     std::vector<std::vector<Launched>> of_process = KernelsOfProcesses();
     for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) {
       const uint32_t process = trace.threads[thread].process;
@@ -118,10 +111,10 @@ class SearchByWork {
 
   std::vector<std::vector<Launched>> KernelsOfProcesses() const {
     std::vector<std::vector<Launched>> of_process(trace_.processes.size());
-    for (const GpuOp& op : trace_.ops) {
-      const uint32_t call = OutermostCall(trace_, op.api);
-      if (op.kind != OpKind::kKernel || op.process == kNone || call == kNone) continue;
-      of_process[op.process].push_back({trace_.api_calls[call].start_ns, op.DurationNs()});
+    for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
+      const GpuOp& op = trace_.ops[i];
+      if (op.kind != OpKind::kKernel || op.process == kNone || ops_.CallOf(i) == kNone) continue;
+      of_process[op.process].push_back({ops_.LaunchNs(i), op.DurationNs()});
     }
     for (auto& kernels : of_process) {
       std::sort(kernels.begin(), kernels.end(), [](const Launched& a, const Launched& b) { return a.at_ns < b.at_ns; });
@@ -167,6 +160,7 @@ class SearchByWork {
   }
 
   const Trace& trace_;
+  const OpFacts& ops_;
   Candidate best_;
   int64_t best_work_ns_ = 0, all_work_ns_ = 0;
 };
@@ -185,22 +179,28 @@ StepChoice ChoiceOf(const Trace& trace, const Candidate& best) {
   return choice;
 }
 
-}  // namespace
-
-std::optional<StepChoice> FindStep(const Trace& trace, const std::string& wanted) {
-  const Search search(trace, wanted);
+std::optional<StepChoice> Find(const Trace& trace, const OpFacts& ops, const std::string& wanted) {
+  const Search search(trace, ops, wanted);
   if (search.best().thread != kNone) {
     StepChoice choice = ChoiceOf(trace, search.best());
     choice.window_ns = search.window().DurationNs();
     return choice;
   }
   if (!wanted.empty()) return std::nullopt;
-  const SearchByWork by_work(trace);
+  const SearchByWork by_work(trace, ops);
   if (by_work.best().thread == kNone) return std::nullopt;
   StepChoice choice = ChoiceOf(trace, by_work.best());
   choice.work_ns = by_work.best_work_ns();
   choice.all_work_ns = by_work.all_work_ns();
   return choice;
 }
+
+}  // namespace
+
+std::optional<StepChoice> FindStep(const AnalysisInput& input, const std::string& wanted) {
+  return wanted.empty() ? input.shared().step() : Find(input.trace(), input.shared().ops(), wanted);
+}
+
+std::optional<StepChoice> FindStepUnnamed(const Trace& trace, const OpFacts& ops) { return Find(trace, ops, ""); }
 
 }  // namespace gprof

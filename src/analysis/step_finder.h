@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/op_facts.h"
+#include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -24,6 +26,9 @@ struct StepChoice {
 // at least 5 times at the same depth and that covers at least half of the GPU window; of several, the one that covers
 // most. Where none covers as much, as start-up took longer: in which at least half of the kernel time of its process was
 // launched. Nothing where no range is like that.
-std::optional<StepChoice> FindStep(const Trace& trace, const std::string& wanted);
+std::optional<StepChoice> FindStep(const AnalysisInput& input, const std::string& wanted);
+
+// The same without a name, for SharedFacts, which keeps it.
+std::optional<StepChoice> FindStepUnnamed(const Trace& trace, const OpFacts& ops);
 
 }  // namespace gprof

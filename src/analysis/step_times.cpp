@@ -193,7 +193,7 @@ std::optional<Interval> SteadyTime(const Trace& trace, const StepChoice& choice)
 StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice) {
   const Trace& trace = input.trace();
   StepTimes times = Iterations(trace, choice);
-  times.device = input.shared().devices_of_threads()[choice.thread];
+  times.device = input.shared().ops().devices_of_threads()[choice.thread];
   if (times.iterations.empty()) return times;
   AddParts(input, &times);
   AddStatistics(&times);

@@ -281,7 +281,7 @@ Table IterationTable(const Trace& trace, const StepTimes& times, uint32_t max_ro
 AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  const std::optional<StepChoice> choice = FindStep(trace, options.step);
+  const std::optional<StepChoice> choice = FindStep(input, options.step);
   if (!choice || choice->ranges.empty()) return result;
   const StepTimes times = TimeSteps(input, *choice);
   const std::string name = PathName(trace, choice->path);

@@ -2,14 +2,12 @@
 
 namespace gprof {
 
-StreamOps::StreamOps(const Trace& trace) : ends_(trace.streams.size() + 1, 0) {
-  for (const GpuOp& op : trace.ops) {
-    if (op.stream != kNone) ++ends_[op.stream + 1];
-  }
-  for (size_t i = 1; i < ends_.size(); ++i) ends_[i] += ends_[i - 1];
+StreamOps::StreamOps(const Trace& trace, const std::vector<uint32_t>& counts) : ends_(counts.size() + 1, 0) {
+  for (size_t i = 0; i < counts.size(); ++i) ends_[i + 1] = ends_[i] + counts[i];
   ops_.resize(ends_.back());
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    if (trace.ops[i].stream != kNone) ops_[ends_[trace.ops[i].stream]++] = i;
+    const uint32_t stream = trace.ops[i].stream;
+    if (stream != kNone) ops_[ends_[stream]++] = i;
   }
 }
 

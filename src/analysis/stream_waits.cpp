@@ -24,7 +24,7 @@ constexpr double kHeldWorthATable = 1;                            // percent of 
 class Collector {
  public:
   explicit Collector(const AnalysisInput& input)
-      : input_(input), trace_(input.trace()), events_(input.shared().host().event_waits) {}
+      : input_(input), trace_(input.trace()), ops_(input.shared().ops()), events_(input.shared().host().event_waits) {}
 
   StreamWaits Run() {
     if (events_.IsEmpty()) return {};
@@ -49,9 +49,9 @@ class Collector {
     if (waits.empty()) return;
     size_t next = 0;
     int64_t free_ns = std::numeric_limits<int64_t>::min();  // the stream was done with what it had
-    for (const uint32_t op : events_.OperationsOf(stream)) {
+    for (const uint32_t op : input_.shared().stream_ops().Of(stream)) {
       const size_t first = next;
-      while (next < waits.size() && waits[next].time_ns <= events_.LaunchNs(op)) ++next;
+      while (next < waits.size() && waits[next].time_ns <= ops_.LaunchNs(op)) ++next;
       if (next > first) Hold(op, waits.subspan(first, next - first), free_ns);
       free_ns = std::max(free_ns, trace_.ops[op].end_ns);
     }
@@ -69,7 +69,7 @@ class Collector {
     site_of_op_.emplace_back(op, index);
     if (!last->is_known || last->op == kNone) return;
     const GpuOp& held = trace_.ops[op];
-    const uint32_t call = OutermostCall(trace_, held.api);
+    const uint32_t call = ops_.CallOf(op);
     const int64_t launched_ns = call == kNone ? held.start_ns : trace_.api_calls[call].end_ns;
     const int64_t until_ns = std::min(trace_.ops[last->op].end_ns, held.start_ns);
     const int64_t held_ns = until_ns - std::max(launched_ns, free_ns);
@@ -119,6 +119,7 @@ class Collector {
 
   const AnalysisInput& input_;
   const Trace& trace_;
+  const OpFacts& ops_;
   const EventWaits& events_;
   StreamWaits result_;
   std::map<Key, uint32_t> numbers_;

@@ -8,6 +8,7 @@
 #include "analysis/concurrency.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/stream_findings.h"
 #include "analysis/stream_use.h"
@@ -112,8 +113,9 @@ Table StreamTable(const Trace& trace, const std::vector<StreamUse>& uses, const 
 }
 
 // What kept work apart that could have run side by side. Several of these may keep the same work apart.
-Table SerialisedTable(const Trace& trace, const std::vector<StreamUse>& uses, const DefaultSplits& splits,
+Table SerialisedTable(const AnalysisInput& input, const std::vector<StreamUse>& uses, const DefaultSplits& splits,
                       const StreamWaits& waits, const Concurrency& all) {
+  const Trace& trace = input.trace();
   Table table{"serialised",
               "What kept streams apart",
               {{"time_ns", "Time", Unit::kNs, false},
@@ -133,7 +135,8 @@ Table SerialisedTable(const Trace& trace, const std::vector<StreamUse>& uses, co
     ++renamed;
     renamed_ns += uses[i].busy.busy_ns();
   }
-  for (const GpuOp& op : trace.ops) {
+  for (const uint32_t i : input.shared().ops().transfers()) {
+    const GpuOp& op = trace.ops[i];
     if (!op.IsPageable()) continue;
     ++pageable;
     pageable_ns += op.DurationNs();
@@ -206,7 +209,7 @@ AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& opt
   result.tables.push_back(ConcurrencyTable(trace, devices));
   result.tables.push_back(OverlapTable(trace, devices));
   result.tables.push_back(StreamWaitTable(trace, waits, all.WindowNs(), options.max_rows));
-  result.tables.push_back(SerialisedTable(trace, uses, splits, waits, all));
+  result.tables.push_back(SerialisedTable(input, uses, splits, waits, all));
   result.findings = StreamFindings(trace, uses, all, splits, waits);
   return result;
 }

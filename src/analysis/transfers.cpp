@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/shared_facts.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -49,11 +50,10 @@ int64_t Reachable::TimeNs(uint64_t bytes) const {
   return static_cast<int64_t>(std::min(static_cast<double>(bytes) / bytes_per_ns, kLongestNs));
 }
 
-std::vector<GpuOp> TransfersOf(const Trace& trace) {
+std::vector<GpuOp> TransfersOf(const AnalysisInput& input) {
   std::vector<GpuOp> transfers;
-  for (const GpuOp& op : trace.ops) {
-    if (op.IsCopy() || op.kind == OpKind::kMemset) transfers.push_back(op);
-  }
+  transfers.reserve(input.shared().ops().transfers().size());
+  for (const uint32_t i : input.shared().ops().transfers()) transfers.push_back(input.trace().ops[i]);
   return transfers;
 }
 

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "analysis/names.h"
+#include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof {
 
 // The copies and fills among the operations, in their order. They are copied because many passes look at nothing else,
 // and among kernels each of them is a cache line to wait for.
-std::vector<GpuOp> TransfersOf(const Trace& trace);
+std::vector<GpuOp> TransfersOf(const AnalysisInput& input);
 
 // Up to this size a copy takes about as long as an empty one: latency counts, not bandwidth.
 inline constexpr uint64_t kSmallCopyBytes = 64 * 1024;

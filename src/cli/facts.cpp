@@ -21,11 +21,11 @@ constexpr std::size_t kMaxRankRuns = 4;  // "0-3, 8-11, …": more would fill th
 
 }  // namespace
 
-std::vector<Finding> HealthOf(const Trace& trace) {
+std::vector<Finding> HealthOf(const AnalysisInput& input) {
   std::vector<Finding> findings;
-  for (Finding& finding : FindAnalysis("health")->run(trace, {}).findings) {
+  for (Finding& finding : FindAnalysis("health")->run(input, {}).findings) {
     // Where there is no GPU work, the notices say why, and that has a place of its own.
-    const bool is_reason = finding.id == "health.no_gpu" || (trace.ops.empty() && finding.id == "health.notice");
+    const bool is_reason = finding.id == "health.no_gpu" || (input.trace().ops.empty() && finding.id == "health.notice");
     if (!is_reason) findings.push_back(std::move(finding));
   }
   return findings;

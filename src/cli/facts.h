@@ -14,7 +14,7 @@ namespace gprof::cli {
 
 // What is missing from the trace or odd in it: what the analysis `health` finds, whichever analyses were asked for.
 // Without the remark that there is no GPU work; see WhyNoGpuWork.
-std::vector<Finding> HealthOf(const Trace& trace);
+std::vector<Finding> HealthOf(const AnalysisInput& input);
 
 // Whether the trace is whole, and a line for each finding, "- message", with the advice below it.
 std::string RenderHealth(const Trace& trace, const std::vector<Finding>& findings, const Terminal& terminal);

@@ -60,7 +60,7 @@ Table FindingTable(const Report& report) {
 std::vector<NamedTable> AllTables(const Report& report) {
   std::vector<NamedTable> tables = {{"findings", FindingTable(report)},
                                     {"metrics", MetricTable(report)},
-                                    {"trust", TrustTable(TrustOf(report.Whole()))}};
+                                    {"trust", TrustTable(TrustOf(report.WholeInput()))}};
   for (const Section& section : report.sections) {
     for (const Table& table : section.result.tables) {
       tables.push_back({std::string(section.analysis->name) + "." + table.id, table});

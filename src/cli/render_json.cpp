@@ -85,7 +85,7 @@ std::string RenderReportJson(const Report& report) {
   Json json;
   json["schema"] = "gprof.report/1";
   AddTraceFacts(report.Whole(), &json);
-  json["trust"] = TrustJson(TrustOf(report.Whole()));
+  json["trust"] = TrustJson(TrustOf(report.WholeInput()));
   if (!report.traces.empty()) {
     json["traces"] = Json::array();
     for (const TraceSummary& t : report.traces) json["traces"].push_back(TraceJson(t));

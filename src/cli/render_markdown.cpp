@@ -15,7 +15,7 @@ constexpr std::size_t kLongestName = 48;  // of a kernel: pages break lines, but
 
 class MarkdownReport {
  public:
-  explicit MarkdownReport(const Report& report) : report_(report), trust_(TrustOf(report.Whole())) {}
+  explicit MarkdownReport(const Report& report) : report_(report), trust_(TrustOf(report.WholeInput())) {}
 
   std::string Render() {
     out_ = "# GPU performance report\n\n";

@@ -23,7 +23,7 @@ constexpr std::size_t kFirstFindings = 3;
 class TextReport {
  public:
   TextReport(const Report& report, const Terminal& terminal)
-      : report_(report), trace_(report.Whole()), trust_(TrustOf(trace_)), findings_(FindingsToShow(report)), terminal_(terminal), style_(terminal.has_color) {
+      : report_(report), trace_(report.Whole()), trust_(TrustOf(report.WholeInput())), findings_(FindingsToShow(report)), terminal_(terminal), style_(terminal.has_color) {
     prose_ = terminal_;
     prose_.columns = std::min(terminal_.columns, kMaxProse);
   }

@@ -27,7 +27,9 @@ struct Report {
   const Trace* whole = nullptr;   // what `trace` was selected from; nullptr: it is all of it
   std::string selected;           // what was selected, in words
   std::vector<TraceSummary> traces{};  // that `Whole` was merged from; empty for a single one
+  AnalysisInput input{trace};          // of `trace`, with what the analyses derived from it
   const Trace& Whole() const { return whole == nullptr ? trace : *whole; }
+  AnalysisInput WholeInput() const { return whole == nullptr ? input : AnalysisInput(*whole); }
 };
 
 // Sorts the rows of every table with a column of that key: numbers from large to small, text by the alphabet; what has

@@ -10,6 +10,7 @@
 #include "analysis/names.h"
 #include "analysis/recorded_time.h"
 #include "analysis/recording_cost.h"
+#include "analysis/shared_facts.h"
 #include "base/units.h"
 #include "cli/facts.h"
 #include "gprof/version.h"
@@ -166,8 +167,8 @@ Json ClocksJson(const Trust& trust) {
 
 }  // namespace
 
-Trust TrustOf(const Trace& trace) {
-  return {trace, HealthOf(trace), EstimateRecordingCost(trace), QualityOfClocks(trace)};
+Trust TrustOf(const AnalysisInput& input) {
+  return {input.trace(), HealthOf(input), input.shared().recording_cost(), QualityOfClocks(input.trace())};
 }
 
 std::string OverheadText(const Trust& trust) {

@@ -20,7 +20,7 @@ struct Trust {
   ClockQuality clocks;
 };
 
-Trust TrustOf(const Trace& trace);
+Trust TrustOf(const AnalysisInput& input);
 
 // "about 0.8% of the run (1.20 ms)", what recording cost; empty where that is not known.
 std::string OverheadText(const Trust& trust);

@@ -201,7 +201,7 @@ DeviceTime TimeOf(const AnalysisInput& input, uint32_t device, const Interval& s
   const Trace& trace = input.trace();
   DeviceTime time;
   time.device = DeviceScope(trace, device);
-  IdleGroups idle(trace);
+  IdleGroups idle(input);
   Operations operations(trace);
   time.window_ns = ForEachExplainedGap(
       input, device,
@@ -236,7 +236,7 @@ std::vector<RangeTime> RangesOf(const Trace& trace) {
 }
 
 std::optional<StepSums> StepsOf(const AnalysisInput& input, const std::string& step) {
-  const std::optional<StepChoice> choice = FindStep(input.trace(), step);
+  const std::optional<StepChoice> choice = FindStep(input, step);
   if (!choice) return std::nullopt;
   const StepTimes times = TimeSteps(input, *choice);
   if (times.count == 0) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "analysis/analyses.h"
 #include "analysis/overhead_kinds.h"
+#include "analysis/shared_facts.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -16,10 +17,12 @@ class Maker : public TraceMaker {
   Maker() { trace().processes[0].tracer_version = Name("0.2.0"); }
 };
 
+RecordingCost CostOf(const Trace& trace) { return AnalysisInput(trace).shared().recording_cost(); }
+
 TEST(RecordingCost, NotKnownOfWhatAnotherToolRecorded) {
   TraceMaker maker;
   maker.Launch(0, 10'000, 20'000, 30'000);
-  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  const RecordingCost cost = CostOf(maker.Finish());
   EXPECT_FALSE(cost.is_known);
   EXPECT_EQ(cost.TotalNs(), 0);
 }
@@ -32,7 +35,7 @@ TEST(RecordingCost, CallsAndRangesAtTheirMeasuredCost) {
   maker.AddCall(90'000, 100'000, "cudaMemcpyAsync");
   maker.AddCall(100'000, 101'000, "cudaEventRecord");
   maker.AddRange(0, 200'000, "step");
-  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  const RecordingCost cost = CostOf(maker.Finish());
   ASSERT_TRUE(cost.is_known);
   ASSERT_EQ(cost.threads.size(), 1u);
   const ThreadCost& thread = cost.threads[0];
@@ -52,7 +55,7 @@ TEST(RecordingCost, CallsWithinCallsCostOnce) {
   Maker maker;
   const uint32_t outer = maker.AddCall(0, 10'000, "cudaLaunchKernel");
   maker.AddInnerCall(1'000, 9'000, "cuLaunchKernel", outer);
-  EXPECT_EQ(EstimateRecordingCost(maker.Finish()).TotalNs(), 678);
+  EXPECT_EQ(CostOf(maker.Finish()).TotalNs(), 678);
 }
 
 // What CUPTI recorded within a call is not estimated again; loading and a full command buffer are not its own.
@@ -66,7 +69,7 @@ TEST(RecordingCost, WhatCuptiRecordedCountsOnce) {
   maker.AddOverhead(40'000, 41'000, kBufferFlush); // outside of calls
   maker.AddOverhead(3'000, 9'000, kOverheadLazyLoading);
   maker.AddOverhead(3'000, 9'000, kOverheadCommandBufferFull);
-  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  const RecordingCost cost = CostOf(maker.Finish());
   ASSERT_EQ(cost.threads.size(), 1u);
   EXPECT_EQ(cost.threads[0].cupti_ns, 700 + 5'000 + 1'000);
   EXPECT_EQ(cost.threads[0].calls_ns, 0);  // 678 - 700 and 678 - 5000: nothing is left
@@ -78,7 +81,7 @@ TEST(RecordingCost, TheThreadWithTheMostDecides) {
   maker.AddCall(0, 1'000, "cudaLaunchKernel");
   maker.AddCall(99'000, 100'000, "cudaLaunchKernel");
   maker.AddRange(0, 1'000'000, "load", other);
-  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  const RecordingCost cost = CostOf(maker.Finish());
   ASSERT_EQ(cost.threads.size(), 2u);
   EXPECT_EQ(cost.TotalNs(), 2 * 678 + 120);
   EXPECT_EQ(cost.LargestNs(), 2 * 678);
@@ -92,7 +95,7 @@ TEST(RecordingCost, PausesBetweenCapturesAreNobodysTime) {
   maker.AddCall(0, 1'000, "cudaLaunchKernel");
   maker.AddCall(99'000, 100'000, "cudaLaunchKernel");
   maker.AddOverhead(5'000, 50'000, kBufferFlush);
-  const RecordingCost cost = EstimateRecordingCost(maker.Finish());
+  const RecordingCost cost = CostOf(maker.Finish());
   ASSERT_EQ(cost.threads.size(), 1u);
   EXPECT_EQ(cost.threads[0].active_ns, 20'000);
   EXPECT_EQ(cost.threads[0].cupti_ns, 5'000);

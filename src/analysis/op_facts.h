@@ -1,0 +1,57 @@
+// What one pass over all operations tells, so that analyses need not make a pass each.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+class OpFacts {
+ public:
+  explicit OpFacts(const Trace& trace);
+
+  // The outermost call that launched the operation; kNone where that is not known.
+  uint32_t CallOf(uint32_t op) const { return calls_[op]; }
+  // When that call began. Where it is not known: when the operation did.
+  int64_t LaunchNs(uint32_t op) const { return launches_ns_[op]; }
+  bool HasOp(uint32_t call) const { return has_op_[call] != 0; }  // of outermost calls
+
+  int64_t Count(OpKind kind) const { return counts_[static_cast<size_t>(kind)]; }
+  const std::vector<int64_t>& kernels_of_name() const { return kernels_of_name_; }    // by NameId
+  const std::vector<uint32_t>& counts_of_streams() const { return counts_of_streams_; }
+  // Few as a rule, in order of the trace.
+  const std::vector<uint32_t>& transfers() const { return transfers_; }  // copies and fills
+  const std::vector<uint32_t>& graph_ops() const { return graph_ops_; }  // graphs as a whole, and what ran within graphs
+
+  // From the first start to the last end of the operations of a process; of all. Empty: nothing, the end before the start.
+  const Interval& WindowOf(uint32_t process) const { return windows_[process]; }
+  const Interval& window() const { return window_; }
+  uint32_t FirstOf(uint32_t process) const { return first_ops_[process]; }  // kNone for none
+  // By thread the device that it launched most GPU time on; a thread that launched nothing has that of its process, and
+  // kNone where the process used none.
+  const std::vector<uint32_t>& devices_of_threads() const { return devices_of_threads_; }
+
+ private:
+  static constexpr size_t kKinds = 5;
+
+  void AddToProcess(uint32_t process, uint32_t index, int64_t start_ns, int64_t end_ns);
+
+  std::vector<uint32_t> calls_;
+  std::vector<int64_t> launches_ns_;
+  std::vector<uint8_t> has_op_;             // by call
+  std::array<int64_t, kKinds> counts_{};
+  std::vector<int64_t> kernels_of_name_;
+  std::vector<uint32_t> counts_of_streams_;
+  std::vector<uint32_t> transfers_, graph_ops_;
+  std::vector<Interval> windows_;           // by process
+  Interval window_;
+  std::vector<uint32_t> first_ops_;         // by process
+  std::vector<int64_t> first_starts_ns_;    // of those
+  std::vector<uint32_t> devices_of_threads_;
+};
+
+}  // namespace gprof
