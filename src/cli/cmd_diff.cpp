@@ -1,6 +1,8 @@
 // gprof-cli diff: what got better or worse, and by how much. docs/commands/diff.md
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.h"
@@ -9,6 +11,9 @@
 #include "cli/run_set_arguments.h"
 #include "gate/diff.h"
 #include "gate/run_set.h"
+#include "import/read_trace.h"
+#include "trace/merge.h"
+#include "trace/select.h"
 
 namespace gprof::cli {
 namespace {
@@ -25,7 +30,7 @@ class DiffCommand : public Command {
                    std::string("folder of baselines that are named, ") + kBaselineFolder + " by default")
         ->type_name("FOLDER")
         ->group("What is looked at");
-    arguments_.AddOptions(app);
+    arguments_.AddOptions(app, false, DiffArguments::Pages::kHtml);
     arguments_.AddOutputOption(app);
   }
 
@@ -40,10 +45,27 @@ class DiffCommand : public Command {
     of_base.commit.clear();  // the CI system knows that of what it has built
     RecoverEarlierRuns();
     const RunSet base = Load(base_, of_base), now = Load(new_, of_new);
-    return arguments_.Show(CompareRuns(base, now, options), of_new.selected);
+    const Diff diff = CompareRuns(base, now, options);
+    if (!arguments_.WantsPage()) return arguments_.Show(diff, of_new.selected);
+    // The runs that the times are of.
+    const std::optional<Trace> before = TraceOf(base.runs[diff.base.shown], of_new.selection),
+                               after = TraceOf(now.runs[diff.now.shown], of_new.selection);
+    std::vector<PageTimeline> timelines;
+    if (before) timelines.push_back({*before, "before: " + before->path});
+    if (after) timelines.push_back({*after, "after: " + after->path});
+    return arguments_.ShowPage(diff, of_new.selected, std::move(timelines));
   }
 
  private:
+  // None of what was measured elsewhere, such as a baseline.
+  static std::optional<Trace> TraceOf(const Measurement& run, const Selection& selection) {
+    if (run.traces.empty()) return std::nullopt;
+    std::vector<Trace> traces;
+    for (const std::string& path : run.traces) traces.push_back(ReadTrace(path));
+    Trace trace = traces.size() == 1 ? std::move(traces.front()) : MergeTraces(std::move(traces));
+    return selection.IsEmpty() ? std::move(trace) : Select(std::move(trace), selection);
+  }
+
   RunSet Load(const std::string& path, const RunSetOptions& loading) const {
     RunSet set = LoadRunSet({BaselinePath(path, folder_)}, loading);
     for (const Measurement& run : set.runs) {

@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/leftovers.h"
 #include "cli/options.h"
+#include "cli/pages.h"
 #include "cli/report.h"
 #include "cli/selection_arguments.h"
 #include "cli/talk.h"
@@ -63,7 +64,7 @@ class ReportCommand : public Command {
     app.add_option("--sort", sort_, "sort tables by this column, named as in JSON: total_ns, count, name")
         ->type_name("COLUMN")
         ->group("What is shown");
-    app.add_option("--rows,--top", rows_, "rows of a table at most: 10 in text and 100 in JSON by default, 0 for all")
+    app.add_option("--rows,--top", rows_, "rows of a table at most: 10 in text, 100 in JSON and 2000 in HTML by default, 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, 1'000'000'000))
         ->group("What is shown");
@@ -78,9 +79,14 @@ class ReportCommand : public Command {
         ->type_name("NAME|PATH")
         ->group("What is shown");
     selection_.AddOptions(app);
-    app.add_option("--format", format_, "text (default), md for Markdown, csv for tables, or json")
-        ->type_name("text|md|csv|json")
-        ->check(OneOf({"text", "md", "csv", "json"}))
+    app.add_option("--format", format_, "text (default), md for Markdown, csv for tables, json, or html for one page with a timeline")
+        ->type_name("text|md|csv|json|html")
+        ->check(OneOf({"text", "md", "csv", "json", "html"}))
+        ->group("Output");
+    app.add_option("--html-events", event_budget_,
+                   "with --format html: events of the timeline at most, 5000000 by default; beyond it short ones are drawn together")
+        ->type_name("N")
+        ->check(WholeNumber(1, 100'000'000))
         ->group("Output");
     app.add_option("--table", table_, "with --format csv: this table alone, such as idle.gaps or metrics")
         ->type_name("NAME")
@@ -99,6 +105,8 @@ class ReportCommand : public Command {
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
     if (!table_.empty() && format_ != "csv")
       throw Error(ExitCode::kUsage, "--table goes with --format csv", "--only chooses analyses in other formats");
+    if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events goes with --format html");
+    if (format_ == "html") RequirePage(output_);
     options_.max_rows = rows_.value_or(RowsByDefault());
     RecoverEarlierRuns();
     const Selection selection = selection_.Read();
@@ -117,6 +125,7 @@ class ReportCommand : public Command {
     report.has_details = !only_.empty();
     report.has_full_names = has_full_names_;
     if (format_ == "csv") return WriteCsv(report);
+    if (format_ == "html") return WriteHtml(report);
     const bool is_file = !output_.empty() && output_ != "-";
     // A file is not a terminal, whatever stdout is.
     const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
@@ -148,7 +157,14 @@ class ReportCommand : public Command {
     return MergeTraces(std::move(traces));
   }
 
-  uint32_t RowsByDefault() const { return format_ == "csv" ? 0 : format_ == "json" ? kJsonRows : kTextRows; }
+  uint32_t RowsByDefault() const {
+    return format_ == "csv" ? 0 : format_ == "html" ? kPageRows : format_ == "json" ? kJsonRows : kTextRows;
+  }
+
+  int WriteHtml(const Report& report) const {
+    WritePageTo(output_, PageOfReport(report, event_budget_.value_or(kDefaultEventBudget)));
+    return CodeOf(ExitCode::kGood);
+  }
 
   int WriteCsv(const Report& report) const {
     const std::vector<NamedTable> tables = AllTables(report);
@@ -211,6 +227,7 @@ class ReportCommand : public Command {
   std::string only_, skip_, min_gap_, output_, sort_, table_;
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
+  std::optional<uint64_t> event_budget_;
   bool wants_list_ = false, has_full_names_ = false;
   AnalysisOptions options_;
 };

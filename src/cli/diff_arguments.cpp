@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/terminal.h"
 #include "base/text.h"
@@ -10,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/diff_report.h"
 #include "cli/options.h"
+#include "cli/pages.h"
 #include "cli/talk.h"
 #include "gate/value_text.h"
 #include "gprof/error.h"
@@ -38,7 +40,7 @@ std::vector<std::string> ReadTables(const std::string& text) {
 
 }  // namespace
 
-void DiffArguments::AddOptions(CLI::App& app, bool requires_verdict) {
+void DiffArguments::AddOptions(CLI::App& app, bool requires_verdict, Pages pages) {
   requires_verdict_ = requires_verdict;
   app.add_option("--only", only_, "these tables alone: time, steps, gpus, kernels, transfers, paths, metrics")
       ->type_name("LIST")
@@ -66,9 +68,12 @@ void DiffArguments::AddOptions(CLI::App& app, bool requires_verdict) {
     app.add_flag("--require-verdict", requires_verdict_, "end with 4 where nobody can tell, as with one run each")
         ->group(kJudged);
   }
-  app.add_option("--format", format_, "text (default), md for Markdown, or json")
-      ->type_name("text|md|json")
-      ->check(OneOf({"text", "md", "json"}))
+  const bool has_pages = pages == Pages::kHtml;
+  app.add_option("--format", format_,
+                 has_pages ? "text (default), md for Markdown, json, or html for a page with both timelines"
+                           : "text (default), md for Markdown, or json")
+      ->type_name(has_pages ? "text|md|json|html" : "text|md|json")
+      ->check(has_pages ? OneOf({"text", "md", "json", "html"}) : OneOf({"text", "md", "json"}))
       ->group("Output");
   app.add_option("--summary", summary_, "write it as Markdown, too; $GITHUB_STEP_SUMMARY is appended to")
       ->type_name("FILE")
@@ -80,6 +85,7 @@ void DiffArguments::AddOutputOption(CLI::App& app) {
 }
 
 DiffOptions DiffArguments::Options() const {
+  if (WantsPage()) RequirePage(output_);
   DiffOptions options;
   if (!min_change_.empty()) {
     const std::optional<double> share = ReadShare(min_change_);
@@ -93,25 +99,29 @@ DiffOptions DiffArguments::Options() const {
   return options;
 }
 
-DiffView DiffArguments::View() const {
+DiffView DiffArguments::View(const std::string& selected) const {
+  const bool is_for_machines = format_ == "json" || WantsPage();
   DiffView view;
+  view.selected = selected;
   view.only = ReadTables(only_);
   view.sort = sort_;
-  view.max_rows = rows_.value_or(format_ == "json" ? 0 : kTextRows);
+  view.max_rows = rows_.value_or(is_for_machines ? 0 : kTextRows);
   view.has_full_names = has_full_names_;
-  view.has_unchanged = format_ == "json";
+  view.has_unchanged = is_for_machines;
   return view;
 }
 
+void DiffArguments::Summarize(const Diff& diff, const DiffView& view) const {
+  if (summary_.empty()) return;
+  DiffView of_summary = view;
+  of_summary.max_rows = rows_.value_or(kTextRows);
+  of_summary.has_unchanged = false;
+  WriteSummary(summary_, RenderDiffMarkdown(diff, of_summary));
+}
+
 int DiffArguments::Show(const Diff& diff, const std::string& selected) const {
-  DiffView view = View();
-  view.selected = selected;
-  if (!summary_.empty()) {
-    DiffView of_summary = view;
-    of_summary.max_rows = rows_.value_or(kTextRows);
-    of_summary.has_unchanged = false;
-    WriteSummary(summary_, RenderDiffMarkdown(diff, of_summary));
-  }
+  const DiffView view = View(selected);
+  Summarize(diff, view);
   const bool is_file = !output_.empty() && output_ != "-";
   // A file is not a terminal, whatever stdout is.
   const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
@@ -123,6 +133,15 @@ int DiffArguments::Show(const Diff& diff, const std::string& selected) const {
   } else {
     WriteResult(text);
   }
+  return ExitCodeFor(diff);
+}
+
+int DiffArguments::ShowPage(const Diff& diff, const std::string& selected, std::vector<PageTimeline> timelines) const {
+  const DiffView view = View(selected);
+  Summarize(diff, view);
+  PageContents contents = PageOfDiff(diff, RenderDiffJson(diff, view));
+  contents.timelines = std::move(timelines);
+  WritePageTo(output_, contents);
   return ExitCodeFor(diff);
 }
 

@@ -13,6 +13,8 @@ namespace gprof::cli {
 using Json = nlohmann::ordered_json;
 
 std::string ToText(const Json& json);
+// The same in one line, for a document within another.
+std::string ToCompactText(const Json& json);
 
 // A number as JSON has it: whole where it is whole, null where it is none.
 Json NumberJson(double value);

@@ -79,9 +79,7 @@ Json TraceJson(const TraceSummary& t) {
           {"straggler", t.is_wall_straggler || t.is_busy_straggler}};
 }
 
-}  // namespace
-
-std::string RenderReportJson(const Report& report) {
+Json ReportJson(const Report& report) {
   Json json;
   json["schema"] = "gprof.report/1";
   AddTraceFacts(report.Whole(), &json);
@@ -101,7 +99,17 @@ std::string RenderReportJson(const Report& report) {
     for (const Metric& metric : section.result.metrics) json["metrics"].push_back(MetricJson(metric));
     for (const Table& table : section.result.tables) json["tables"].push_back(TableJson(table, section.analysis->name));
   }
-  return ToText(json);
+  return json;
+}
+
+}  // namespace
+
+std::string RenderReportJson(const Report& report) {
+  return ToText(ReportJson(report));
+}
+
+std::string RenderCompactReportJson(const Report& report) {
+  return ToCompactText(ReportJson(report));
 }
 
 }  // namespace gprof::cli

@@ -67,5 +67,7 @@ std::string RenderCsv(const Table& table);
 
 // "schema": "gprof.report/1", described in docs/commands/report.md.
 std::string RenderReportJson(const Report& report);
+// The same document in one line.
+std::string RenderCompactReportJson(const Report& report);
 
 }  // namespace gprof::cli

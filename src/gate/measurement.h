@@ -34,6 +34,7 @@ struct NotRecorded {
 
 struct Measurement {
   std::string source;             // the file, for messages
+  std::vector<std::string> traces{};  // that it was measured from; none for documents
   std::string selected;           // the part of the trace that was measured, in words; empty for all of it
   Fingerprint fingerprint;
   std::vector<Metric> metrics;    // of the whole trace and of its scopes, without those that were not recorded

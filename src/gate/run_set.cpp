@@ -82,8 +82,8 @@ class Loader {
   }
 
   RunSet Finish(const std::vector<std::string>& paths) {
-    if (traces_.size() == 1) AddRun(std::move(traces_.front()));
-    if (traces_.size() > 1) AddRun(MergeTraces(std::move(traces_)));
+    if (traces_.size() == 1) AddRun(std::move(traces_.front()), merged_);
+    if (traces_.size() > 1) AddRun(MergeTraces(std::move(traces_)), merged_);
     if (set_.runs.empty()) {
       std::string why;
       for (const std::string& note : set_.notes) why += (why.empty() ? ": " : "; ") + note;
@@ -111,9 +111,10 @@ class Loader {
     Trace trace = ReadTrace(path);
     if (options_.merges) {
       traces_.push_back(std::move(trace));
+      merged_.push_back(path);
     } else {
       CheckRanks(trace);
-      AddRun(std::move(trace));
+      AddRun(std::move(trace), {path});
     }
   }
 
@@ -131,10 +132,11 @@ class Loader {
                 "add --merge for the ranks of one run");
   }
 
-  void AddRun(Trace trace) {
+  void AddRun(Trace trace, std::vector<std::string> paths) {
     if (!options_.selection.IsEmpty()) trace = Select(std::move(trace), options_.selection);
     Measurement run = Measure(trace, options_.analysis);
     run.selected = options_.selected;
+    run.traces = std::move(paths);
     if (options_.selection.time) run.is_exact = false;
     set_.runs.push_back(std::move(run));
   }
@@ -205,6 +207,7 @@ class Loader {
   std::set<fs::path> files_;
   std::set<int32_t> ranks_;    // of the first trace that has some
   std::vector<Trace> traces_;  // to be merged
+  std::vector<std::string> merged_;  // their paths
 };
 
 }  // namespace

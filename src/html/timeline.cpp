@@ -75,6 +75,7 @@ class LayoutMaker {
 
   void AddDevice(uint32_t device);
   void AddIdle(uint32_t device, int32_t parent);
+  uint32_t ThreadAfter(const Gap& gap) const;
   uint32_t RangeWith(NameId path, uint32_t thread, int64_t time_ns) const;
   void AddStreams(uint32_t device, int32_t parent);
   std::string StreamDetail(uint32_t stream) const;
@@ -118,10 +119,9 @@ void LayoutMaker::AddIdle(uint32_t device, int32_t parent) {
   TimelineLane lane;
   ForEachExplainedGap(input_, device, [&](const Gap& gap, const std::vector<Part>& parts) {
     int64_t at_ns = gap.start_ns;
-    const ApiCall* const launch = CallAfter(trace_, gap);
+    const uint32_t thread = ThreadAfter(gap);
     for (const Part& part : parts) {
       const int64_t end_ns = at_ns + part.duration_ns;
-      const uint32_t thread = launch == nullptr ? kNone : launch->thread;
       const uint32_t range = part.call == kNone ? RangeWith(part.path, thread, at_ns) : kNone;
       lane.items.push_back(static_cast<uint32_t>(data_.idle_parts.size()));
       data_.idle_parts.push_back({at_ns, end_ns, part.cause, part.call, range, gap.after});
@@ -134,6 +134,16 @@ void LayoutMaker::AddIdle(uint32_t device, int32_t parent) {
     return data_.idle_parts[a].start_ns < data_.idle_parts[b].start_ns;
   });
   AddTrack({TrackKind::kGaps, EventSource::kIdlePart, parent, "idle", "time without an operation, by its cause", {lane}, {}});
+}
+
+// Of the call that ended the gap.
+uint32_t LayoutMaker::ThreadAfter(const Gap& gap) const {
+  if (gap.after == kNone) {
+    const DeviceWindow& window = trace_.device_windows[gap.device];
+    return window.has_next_call ? window.next_call.thread : kNone;
+  }
+  const uint32_t call = trace_.ops[gap.after].api;
+  return call == kNone ? kNone : trace_.api_calls[call].thread;
 }
 
 // The range with that path that the thread was in.
@@ -292,20 +302,19 @@ int64_t MergedBelow(const Trace& trace, uint64_t budget, const TimelineData& tim
 }  // namespace
 
 Interval TimeOf(const Trace& trace, const TimelineData& timeline, EventSource source, uint32_t item) {
-  const auto time = [](const auto& record) { return Interval{record.start_ns, record.end_ns}; };
   switch (source) {
     case EventSource::kOp:
-      return time(trace.ops[item]);
+      return {trace.ops[item].start_ns, trace.ops[item].end_ns};
     case EventSource::kCall:
-      return time(trace.api_calls[item]);
+      return {trace.api_calls[item].start_ns, trace.api_calls[item].end_ns};
     case EventSource::kRange:
-      return time(trace.ranges[item]);
+      return {trace.ranges[item].start_ns, trace.ranges[item].end_ns};
     case EventSource::kMark:
       return {trace.marks[item].time_ns, trace.marks[item].time_ns};
     case EventSource::kIdlePart:
-      return time(timeline.idle_parts[item]);
+      return {timeline.idle_parts[item].start_ns, timeline.idle_parts[item].end_ns};
     case EventSource::kOverhead:
-      return time(trace.overheads[item]);
+      return {trace.overheads[item].start_ns, trace.overheads[item].end_ns};
     case EventSource::kNothing:
       break;
   }
