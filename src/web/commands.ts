@@ -1,6 +1,6 @@
 // What a reader can do with the timeline, by key, button or link: one method each.
 import { announce } from "./dom";
-import { describe } from "./events";
+import { describe, gpuWork } from "./events";
 import * as navigate from "./navigate";
 import type { Direction } from "./navigate";
 import { runOf, type Scene } from "./scene";
@@ -9,6 +9,7 @@ import { around, panned, zoomed } from "./viewport";
 
 const PAN_SHARE = 0.2; // of the view
 const ZOOM = 1.5;
+const MARGIN = 0.02; // around the GPUs' work
 
 export class Commands {
   constructor(private readonly scene: Scene) {}
@@ -41,10 +42,36 @@ export class Commands {
   fit(): void {
     this.scene.setView(this.state.wholeView());
   }
+  /** From the first to the last operation on any GPU, without start-up and tear-down; null: no GPU worked. */
+  gpuWork(): View | null {
+    const works = this.state.runs.flatMap((run) => {
+      const work = gpuWork(run);
+      const offset = this.scene.offsets[run.index];
+      return work ? [{ start_ns: work.start_ns + offset, end_ns: work.end_ns + offset }] : [];
+    });
+    if (works.length === 0) return null;
+    return around(Math.min(...works.map((w) => w.start_ns)), Math.max(...works.map((w) => w.end_ns)), 1 / (1 + 2 * MARGIN));
+  }
+  fitGpuWork(): void {
+    const work = this.gpuWork();
+    if (work) this.scene.setView(work);
+    else announce("No GPU worked.");
+  }
+  /** The GPUs' work where start-up and tear-down are most of the run: what people come for. */
+  toInitialView(): void {
+    const work = this.gpuWork();
+    const { state } = this;
+    const whole = state.wholeView();
+    const isShort = work !== null && work.end_ns - work.start_ns < (whole.end_ns - whole.start_ns) / 2;
+    const wasInitial = state.view.start_ns === state.initial.start_ns && state.view.end_ns === state.initial.end_ns;
+    state.initial = isShort ? work : whole;
+    if (wasInitial) state.setView(state.initial);
+  }
   toEnd(direction: Direction): void {
     const whole = this.state.wholeView();
     const width = this.state.view.end_ns - this.state.view.start_ns;
     const start = direction > 0 ? whole.end_ns - width : whole.start_ns;
+    if (start === this.state.view.start_ns) return this.fit(); // there already
     this.scene.setView({ start_ns: start, end_ns: start + width });
   }
   /** Enter: to the measured range, else to the selected event. */

@@ -4,15 +4,15 @@ import type { Counter } from "./data";
 import { drawCounter } from "./counter";
 import { formatBytes } from "./format";
 import { BLOCK } from "./levels";
-import { isShown, laneTop, LANE_HEIGHT, type Row } from "./layout";
+import { isShown, laneHeight, laneTop, type Row } from "./layout";
 import { MOST_WIDE, makeWideEvents, paintLane, type ColorOf, type Marks, type WideEvents } from "./paint";
-import { fromRgb, parseColor, tinted, type Palette } from "./palette";
+import { fromRgb, parseColor, RANGE_COLORS, tinted, type Palette } from "./palette";
 import type { CounterValues, LaneEvents, Run, RunLane, View } from "./state";
 import { BarText, FONT_PX } from "./text";
 
 const TEXT_FROM_PX = 24; // narrower bars have no name
 const MOST_TEXTS = 1500; // a frame
-const BAR_HEIGHT = LANE_HEIGHT - 2;
+const BETWEEN_PX = 2; // lanes
 
 export interface DrawJob {
   run: Run;
@@ -28,6 +28,7 @@ export interface DrawJob {
 interface BarLine {
   lane: RunLane;
   y: number;
+  height: number;
   wide: WideEvents;
   line: number;
 }
@@ -51,7 +52,7 @@ export class RowDrawer {
     const bars = this.paint(job, width);
     this.context.imageSmoothingEnabled = false;
     for (const bar of bars) {
-      this.context.drawImage(this.strip, 0, bar.line, width, 1, 0, bar.y + 1, width / ratio, BAR_HEIGHT);
+      this.context.drawImage(this.strip, 0, bar.line, width, 1, 0, bar.y + BETWEEN_PX / 2, width / ratio, bar.height);
     }
     if (job.same) this.underline(job, job.same, bars, width, ratio);
     for (const row of job.rows) {
@@ -90,7 +91,7 @@ export class RowDrawer {
         { events: lane.events, start_ns: job.view.start_ns, perPixel_ns: (job.view.end_ns - job.view.start_ns) / width,
           marks, colorOf: colorsOf(job), isUnder, onlyMarked: false },
         this.words.subarray(line * width, (line + 1) * width), row.isGroup ? null : wide, TEXT_FROM_PX);
-      if (!isUnder) bars.push({ lane, y, wide, line });
+      if (!isUnder) bars.push({ lane, y, height: laneHeight(row) - BETWEEN_PX, wide, line });
     }
     if (this.pixels && line >= 0) this.stripContext.putImageData(this.pixels, 0, 0, 0, 0, width, line + 1);
     return bars;
@@ -122,8 +123,8 @@ export class RowDrawer {
         this.words.subarray(line * width, (line + 1) * width), null, 0);
     }
     this.stripContext.putImageData(this.pixels, 0, 0, 0, 0, width, lines.length);
-    for (const [line, { y }] of lines.entries()) {
-      this.context.drawImage(this.strip, 0, line, width, 1, 0, y + BAR_HEIGHT - 1.5, width / ratio, 2.5);
+    for (const [line, { y, height }] of lines.entries()) {
+      this.context.drawImage(this.strip, 0, line, width, 1, 0, y + height - 1.5, width / ratio, 2.5);
     }
   }
 
@@ -138,7 +139,7 @@ export class RowDrawer {
     let style = "";
     for (const bar of bars) {
       const { wide } = bar;
-      const y = bar.y + LANE_HEIGHT / 2 + 0.5;
+      const y = bar.y + BETWEEN_PX / 2 + bar.height / 2 + 0.5;
       for (let i = 0; i < Math.min(wide.count, MOST_WIDE) && left > 0; ++i) {
         const from = wide.from[i] / ratio;
         const room = wide.to[i] / ratio - from - 7;
@@ -179,15 +180,17 @@ const NVTX_FROM = 19;
 const NVTX_TO = 20;
 const TINTS = [0, 0.14, -0.1, 0.28, -0.2, 0.42];
 
-/** Kernels by name in tints of one colour, so that patterns are seen; NVTX ranges in the colour the program gave them. */
+/** Kernels by name in tints of one colour, so that patterns are seen; NVTX ranges in the colour the program gave them, else likewise. */
 function colorsOf(job: DrawJob): ColorOf {
   const { classes } = job.palette;
   const tints = kernelTints(job.palette);
+  const hashes = hashesOf(job.run);
   return (events, index, cls) => {
-    if (cls === KERNEL) return tints[events.name[index] % tints.length];
+    if (cls === KERNEL) return tints[hashes[events.name[index]] % tints.length];
     if (cls >= NVTX_FROM && cls <= NVTX_TO) {
       const color = events.more.get("color")?.[index] ?? 0;
       if (color > 0) return fromRgb((color - 1) & 0xffffff);
+      return RANGE_COLORS[hashes[events.name[index]] % RANGE_COLORS.length];
     }
     return classes[cls];
   };
@@ -199,4 +202,19 @@ function kernelTints(palette: Palette): number[] {
   let tints = tintsOf.get(palette);
   if (!tints) tintsOf.set(palette, (tints = TINTS.map((share) => tinted(palette.classes[KERNEL], share))));
   return tints;
+}
+
+const hashesOfRun = new WeakMap<Run, Uint8Array>();
+
+/** By name: the same name has the same colour in both runs of a diff, and in the next report. */
+function hashesOf(run: Run): Uint8Array {
+  let hashes = hashesOfRun.get(run);
+  if (!hashes) hashesOfRun.set(run, (hashes = Uint8Array.from(run.data.names, hashOf)));
+  return hashes;
+}
+
+function hashOf(text: string): number {
+  let hash = 0;
+  for (let i = 0; i < Math.min(text.length, 500); ++i) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
+  return ((hash >>> 16) ^ hash) & 255;
 }

@@ -1,7 +1,7 @@
 // Questions about events that every part of the page asks: where an event is, what launched it, what runs at a time.
 import { EVENT_KINDS, type EventKind, type Track, type TrackKind } from "./data";
 import { lowerBound } from "./levels";
-import type { EventFacts, LaneEvents, Run, RunLane } from "./state";
+import type { EventFacts, LaneEvents, Run, RunLane, View } from "./state";
 
 export interface Place {
   lane: RunLane;
@@ -107,11 +107,13 @@ export function overlapping(lanes: readonly RunLane[], from: number, to: number,
   return found;
 }
 
-/** Start of the first operation on a GPU; null: there is none. */
-export function firstOperation(run: Run): number | null {
-  let first: number | null = null;
+/** From the first to the last operation on a GPU; null: there is none. */
+export function gpuWork(run: Run): View | null {
+  let [start_ns, end_ns] = [Infinity, -Infinity];
   for (const { events, trackData } of run.lanes) {
-    if (trackData.kind === "stream" && events.count > 0) first = Math.min(first ?? Infinity, events.start[0]);
+    if (trackData.kind !== "stream" || events.count === 0) continue;
+    start_ns = Math.min(start_ns, events.start[0]);
+    end_ns = Math.max(end_ns, events.end[events.count - 1]);
   }
-  return first;
+  return end_ns >= start_ns ? { start_ns, end_ns } : null;
 }

@@ -10,7 +10,7 @@ import { neighbour } from "./navigate";
 import { shortName, visible } from "./names";
 import { pathsOf } from "./paths";
 import { exactText } from "./ruler";
-import type { Run, RunLane } from "./state";
+import type { LaneEvents, Run, RunLane } from "./state";
 
 export interface Fact {
   label: string;
@@ -115,7 +115,8 @@ function rangeFacts(run: Run, event: number): Fact[] {
   if (path === "") return [];
   const { kind } = placeOf(run, event).lane.trackData;
   const call = kind === "stream" ? callOf(run, event) : kind === "gaps" ? blameOf(run, event) : event;
-  const range = call === null ? null : rangeOf(run, call);
+  const isRange = call !== null && placeOf(run, call).lane.trackData.kind === "nvtx";
+  const range = call === null || isRange ? call : rangeOf(run, call);
   return [{ label: "NVTX", value: visible(path), ...(range === null ? {} : { event: range }) }];
 }
 
@@ -194,9 +195,32 @@ function gpuMeanwhile(run: Run, event: number): Section[] {
   return facts.length > 0 ? [{ title: "GPUs meanwhile", facts }] : [];
 }
 
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/** A gap is split by cause: the parts follow each other without anything between. */
+function partsOf({ start, end, count }: LaneEvents, index: number): { first: number; last: number } {
+  let first = index;
+  let last = index;
+  while (first > 0 && end[first - 1] === start[first]) --first;
+  while (last + 1 < count && start[last + 1] === end[last]) ++last;
+  return { first, last };
+}
+
+function wholeGap(run: Run, lane: RunLane, parts: { first: number; last: number }): Section[] {
+  const { first, last } = parts;
+  if (first === last) return [];
+  const length = lane.events.end[last] - lane.events.start[first];
+  const shown = Math.min(last, first + MOST_NEIGHBOURS - 1);
+  const facts: Fact[] = [];
+  for (let i = first; i <= shown; ++i) facts.push(...link(run, "", lane.events.first + i));
+  return [{ title: `Part of ${formatNs(length)} without any operation`, facts }];
+}
+
 function gapSections(run: Run, event: number): Section[] {
-  const { name, start_ns } = describe(run, event);
-  const { lane } = placeOf(run, event);
+  const { name } = describe(run, event);
+  const { lane, index } = placeOf(run, event);
+  const parts = partsOf(lane.events, index);
+  const start_ns = lane.events.start[parts.first];
   const blame = blameOf(run, event);
   const next = nextOf(run, event);
   const device = trackAround(run.data.tracks, lane.track, "device");
@@ -205,15 +229,16 @@ function gapSections(run: Run, event: number): Section[] {
     return at < events.count && events.end[at] === start_ns ? [events.first + at] : [];
   });
   return [
-    { title: "Why", note: `${causeMeaning(name)}.`, facts: [...link(run, "The host was in", blame), ...rangeFacts(run, event)] },
+    { title: "Why", note: sentence(causeMeaning(name)), facts: [...link(run, "The host was in", blame), ...rangeFacts(run, event)] },
+    ...wholeGap(run, lane, parts),
     {
       title: "Around it",
       facts: [
         ...before.slice(0, 1).flatMap((operation) => link(run, "Ran before", operation)),
         ...link(run, "Ended by", next),
         ...(next === null ? [] : link(run, "Launched by", callOf(run, next))),
-        ...link(run, "Gap before", neighbour(run, event, -1)),
-        ...link(run, "Gap after", neighbour(run, event, 1)),
+        ...link(run, "Gap before", parts.first > 0 ? lane.events.first + parts.first - 1 : null),
+        ...link(run, "Gap after", parts.last + 1 < lane.events.count ? lane.events.first + parts.last + 1 : null),
       ],
     },
   ];

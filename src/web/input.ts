@@ -55,7 +55,7 @@ export class PointerInput {
     stage.addEventListener("pointerup", (event) => this.up(event));
     stage.addEventListener("pointercancel", (event) => this.cancel(event));
     stage.addEventListener("pointerleave", () => this.leave());
-    stage.addEventListener("dblclick", (event) => this.zoomToEvent(event));
+    stage.addEventListener("dblclick", () => this.zoomToEvent());
     stage.addEventListener("wheel", (event) => {
       this.tooltip.hide();
       handleWheel(scene, event, { x: this.at(event).x, width: pane.width }, (pixels) => pane.scrollBy(pixels));
@@ -79,6 +79,7 @@ export class PointerInput {
       this.drag = null;
       return;
     }
+    this.scene.isMeasuring = event.shiftKey;
     this.drag = {
       x, y, view: this.scene.state.view, scroll: this.pane.scroll, mode: event.shiftKey ? "measure" : "undecided",
       from_ns: timeAt(this.scene, x, this.pane.width),
@@ -134,6 +135,7 @@ export class PointerInput {
     this.touches.delete(event.pointerId);
     this.pinch = null;
     this.drag = null;
+    endMeasuring(this.scene);
     this.pane.stage.classList.remove("tl-dragging");
   }
 
@@ -154,11 +156,18 @@ export class PointerInput {
     this.scene.drawOverlay();
   }
 
-  private zoomToEvent(event: MouseEvent): void {
-    const { x, y } = this.at(event);
-    const ref = this.pane.hit(x, y)?.ref;
-    if (ref) this.commands.zoomTo(ref);
+  // The first click has selected it; the details that this opened may have moved all else.
+  private zoomToEvent(): void {
+    const { selection } = this.scene.state;
+    if (selection?.timeline === this.pane.index) this.commands.zoomTo(selection);
   }
+}
+
+/** The range is what it is to be: who waited for that goes on. */
+function endMeasuring(scene: Scene): void {
+  if (!scene.isMeasuring) return;
+  scene.isMeasuring = false;
+  scene.state.setSpan(scene.state.span);
 }
 
 /** Dragging on the ruler measures. */
@@ -171,6 +180,7 @@ export function measureOn(element: HTMLElement, scene: Scene): void {
   element.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     from = time(event);
+    scene.isMeasuring = true;
     element.setPointerCapture(event.pointerId);
   });
   element.addEventListener("pointermove", (event) => {
@@ -180,6 +190,7 @@ export function measureOn(element: HTMLElement, scene: Scene): void {
   });
   const end = (): void => {
     from = null;
+    endMeasuring(scene);
   };
   element.addEventListener("pointerup", end);
   element.addEventListener("pointercancel", end);

@@ -11,8 +11,8 @@ export interface KeyTarget {
 
 /** For the help: keys, and what they do. */
 export const KEY_HELP: readonly (readonly [string, string])[] = [
-  ["A D, ← →", "pan"], ["W S, + −", "zoom in and out at the pointer"], ["↑ ↓", "scroll the tracks"], ["Home End", "to the beginning, to the end"],
-  ["f, 0", "show the whole run"], ["Enter", "zoom to the selected event, or to the measured range"],
+  ["A D, ← →", "pan"], ["W S, + −", "zoom in and out at the pointer"], ["↑ ↓", "scroll the tracks"], ["Home End", "to the beginning, to the end; again: the whole run"],
+  ["f, 0", "show the whole run"], ["e", "from the first to the last operation on a GPU"], ["Enter", "zoom to the selected event, or to the measured range"],
   ["n p", "next, previous event of the same name"], ["l", "longest event of the same name"],
   [", .", "event before, after on the same track"], ["g, Shift+B", "next gap, gap before"], ["G", "longest gap"],
   ["/", "filter"], ["] [", "next, previous match"], ["m", "longest match"],
@@ -33,7 +33,7 @@ function bindings(target: KeyTarget): Record<string, () => void> {
     w: () => commands.zoom(1), s: () => commands.zoom(-1), "+": () => commands.zoom(1), "=": () => commands.zoom(1),
     "-": () => commands.zoom(-1), ArrowUp: () => target.scroll(-SCROLL_PX), ArrowDown: () => target.scroll(SCROLL_PX),
     PageUp: () => target.scroll(-400), PageDown: () => target.scroll(400),
-    Home: () => commands.toEnd(-1), End: () => commands.toEnd(1), f: () => commands.fit(), "0": () => commands.fit(),
+    Home: () => commands.toEnd(-1), End: () => commands.toEnd(1), f: () => commands.fit(), "0": () => commands.fit(), e: () => commands.fitGpuWork(),
     Enter: () => commands.zoomToSelection(), n: () => commands.sameName(1), p: () => commands.sameName(-1),
     l: () => commands.longestSameName(), ",": () => commands.neighbour(-1), ".": () => commands.neighbour(1),
     g: () => commands.gap(1), B: () => commands.gap(-1), G: () => commands.longestGap(), "]": () => commands.match(1),

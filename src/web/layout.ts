@@ -2,9 +2,9 @@
 import type { Track, Timeline } from "./data";
 import type { Run, RunLane } from "./state";
 
-export const LANE_HEIGHT = 18;
+export const LANE_HEIGHTS = [30, 26, 22, 18] as const; // the highest that lets all rows fit, else the lowest
 export const HEADER_HEIGHT = 22;
-export const COUNTER_HEIGHT = 38;
+const COUNTER_LANES = 2; // a counter is as high as so many lanes
 const PADDING = 4;
 
 export interface Row {
@@ -13,6 +13,7 @@ export interface Row {
   readonly level: number; // of nesting in groups
   readonly y: number; // within the rows that scroll, or within the pinned ones
   readonly height: number;
+  readonly laneHeight: number;
   readonly isGroup: boolean;
   readonly isFolded: boolean;
   readonly isPinned: boolean;
@@ -36,11 +37,10 @@ function depthOf(track: Track): number {
   return track.lanes.reduce((deepest, lane) => Math.max(deepest, lane.depth + 1), 0);
 }
 
-function heightOf(track: Track, isGroup: boolean, isFolded: boolean): number {
+function heightOf(track: Track, isGroup: boolean, isFolded: boolean, laneHeight: number): number {
   if (isGroup) return HEADER_HEIGHT;
-  if (track.kind === "counter") return isFolded ? LANE_HEIGHT : COUNTER_HEIGHT;
-  const depth = isFolded ? 1 : Math.max(1, depthOf(track));
-  return depth * LANE_HEIGHT + PADDING;
+  const lanes = track.kind === "counter" ? COUNTER_LANES : depthOf(track);
+  return (isFolded ? 1 : Math.max(1, lanes)) * laneHeight + PADDING;
 }
 
 /** Lanes of each track, outermost first. */
@@ -62,7 +62,17 @@ function lanesOfGroup(group: number, tracks: readonly Track[], lanes: RunLane[][
   return within;
 }
 
-export function makeLayout(data: Timeline, lanes: RunLane[][], arrangement: Arrangement): Layout {
+/** With rows as high as `room` allows. */
+export function makeLayout(data: Timeline, lanes: RunLane[][], arrangement: Arrangement, room: number): Layout {
+  const lowest = LANE_HEIGHTS[LANE_HEIGHTS.length - 1];
+  for (const laneHeight of LANE_HEIGHTS) {
+    const layout = layoutWith(data, lanes, arrangement, laneHeight);
+    if (laneHeight === lowest || layout.height + layout.pinnedHeight <= room) return layout;
+  }
+  return layoutWith(data, lanes, arrangement, lowest);
+}
+
+function layoutWith(data: Timeline, lanes: RunLane[][], arrangement: Arrangement, laneHeight: number): Layout {
   const { tracks } = data;
   const isGroup = tracks.map(() => false);
   for (const track of tracks) if (track.parent >= 0) isGroup[track.parent] = true;
@@ -79,9 +89,11 @@ export function makeLayout(data: Timeline, lanes: RunLane[][], arrangement: Arra
     const isFolded = arrangement.folded.has(track);
     const isPinned = arrangement.pinned.has(track);
     if (isHidden[track] && !isPinned) continue;
-    const height = heightOf(trackData, isGroup[track], isFolded);
+    const height = heightOf(trackData, isGroup[track], isFolded, laneHeight);
     const shown = isGroup[track] ? (isFolded ? lanesOfGroup(track, tracks, lanes) : []) : lanes[track];
-    const row = { track, trackData, level: level[track], height, isGroup: isGroup[track], isFolded, isPinned, lanes: shown };
+    const row = {
+      track, trackData, level: level[track], height, laneHeight, isGroup: isGroup[track], isFolded, isPinned, lanes: shown,
+    };
     if (isPinned) {
       pinned.push({ ...row, y: pinnedY });
       pinnedY += height;
@@ -95,9 +107,11 @@ export function makeLayout(data: Timeline, lanes: RunLane[][], arrangement: Arra
 
 /** Where a lane is within its row. */
 export function laneTop(row: Row, lane: RunLane): number {
-  if (row.isGroup) return 3;
-  return PADDING / 2 + (row.isFolded ? 0 : lane.depth * LANE_HEIGHT);
+  if (row.isGroup) return 2;
+  return PADDING / 2 + (row.isFolded ? 0 : lane.depth * row.laneHeight);
 }
+
+export const laneHeight = (row: Row): number => (row.isGroup ? HEADER_HEIGHT - 4 : row.laneHeight);
 
 /** Whether the lane is drawn in the row: folded tracks show the outermost lane. */
 export const isShown = (row: Row, lane: RunLane): boolean => row.isGroup || !row.isFolded || lane.depth === 0;

@@ -12,13 +12,12 @@ function entry(property: string, text: string, title: string): HTMLElement {
   return el("li", { title }, swatch, text);
 }
 
-/** Classes of the GPUs' lanes, by their blocks: nobody looks for one among millions here. */
 function classesOf(runs: readonly Run[]): Set<number> {
   const found = new Set<number>();
   for (const { lanes } of runs) {
     for (const { events, trackData } of lanes) {
       if (trackData.kind !== "stream" && trackData.kind !== "gaps") continue;
-      for (const cls of levelsOf(events).blockClass) found.add(cls);
+      for (const cls of levelsOf(events).classes) found.add(cls);
     }
   }
   return found;

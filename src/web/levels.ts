@@ -1,10 +1,11 @@
-// Level of detail: what a stretch of 32 events looks like from afar, so that a frame never looks at more of a lane than it
-// has pixels. Which part of a stretch is busy comes from LaneEvents.busyBefore; here is what it was busy with.
+// Level of detail: what stretches of 32 and of 1024 events look like from afar, so that the cost of a frame follows its
+// pixels. Which part of a stretch is busy comes from LaneEvents.busyBefore; here is what it was busy with.
 import { CAUSES } from "./labels";
 import type { LaneEvents } from "./state";
 
 export const BLOCK = 32; // events
 const SHIFT = 5;
+export const BIG_BLOCK = BLOCK * BLOCK;
 
 /** Events are painted by class: their kind, or for idle time FIRST_CAUSE + its cause. */
 export const FIRST_CAUSE = 32;
@@ -17,6 +18,8 @@ export interface Levels {
   readonly classes: Uint8Array; // of events
   readonly blockClass: Uint8Array; // the class with most of the time, pageable copies counted four times
   readonly blockLongest: Uint32Array; // the longest event of that class
+  readonly bigClass: Uint8Array; // the same of big blocks
+  readonly bigLongest: Uint32Array;
 }
 
 const levels = new WeakMap<LaneEvents, Levels>();
@@ -65,17 +68,46 @@ function summarise(events: LaneEvents, classes: Uint8Array, block: number, into:
   into.blockLongest[block] = longest;
 }
 
+function summariseBig(events: LaneEvents, big: number, into: Levels): void {
+  const from = big << SHIFT;
+  const to = Math.min(into.blockClass.length, from + BLOCK);
+  let best = into.blockClass[from];
+  for (let block = from; block < to; ++block) {
+    const cls = into.blockClass[block];
+    const end = Math.min(events.count, (block + 1) << SHIFT);
+    sums[cls] += (events.busyBefore[end] - events.busyBefore[block << SHIFT] + 1) * weightOf(cls);
+    if (sums[cls] > sums[best]) best = cls;
+  }
+  let longest = into.blockLongest[from];
+  let length = -1;
+  for (let block = from; block < to; ++block) {
+    sums[into.blockClass[block]] = 0;
+    const event = into.blockLongest[block];
+    const duration = events.end[event] - events.start[event];
+    if (into.blockClass[block] !== best || duration <= length) continue;
+    length = duration;
+    longest = event;
+  }
+  into.bigClass[big] = best;
+  into.bigLongest[big] = longest;
+}
+
 /** Made while events are read: `rest` gives the browser its turn. */
 export async function prepareLevels(
   events: LaneEvents, names: readonly string[], slices: { rest(): Promise<void> },
 ): Promise<Levels> {
   const classes = classesOf(events, names);
   const blocks = Math.ceil(events.count / BLOCK);
-  const made = { classes, blockClass: new Uint8Array(blocks), blockLongest: new Uint32Array(blocks) };
+  const bigs = Math.ceil(blocks / BLOCK);
+  const made = {
+    classes, blockClass: new Uint8Array(blocks), blockLongest: new Uint32Array(blocks),
+    bigClass: new Uint8Array(bigs), bigLongest: new Uint32Array(bigs),
+  };
   for (let block = 0; block < blocks; ++block) {
     summarise(events, classes, block, made);
     if (block % 512 === 0) await slices.rest();
   }
+  for (let big = 0; big < bigs; ++big) summariseBig(events, big, made);
   levels.set(events, made);
   return made;
 }

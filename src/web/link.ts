@@ -49,8 +49,8 @@ const textOfView = (view: View): string => `${digits(view.start_ns)},${digits(vi
 
 export function formatLink(state: State): string {
   const fields: string[] = [];
-  const whole = state.wholeView();
-  if (state.view.start_ns !== whole.start_ns || state.view.end_ns !== whole.end_ns) fields.push(`t=${textOfView(state.view)}`);
+  const { view, initial } = state;
+  if (view.start_ns !== initial.start_ns || view.end_ns !== initial.end_ns) fields.push(`t=${textOfView(state.view)}`);
   if (state.selection) fields.push(`sel=${state.selection.timeline}:${state.selection.event}`);
   if (state.span) fields.push(`span=${textOfView(state.span)}`);
   if (state.filter) fields.push(`q=${encodeURIComponent(state.filter)}`);

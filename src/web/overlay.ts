@@ -68,7 +68,7 @@ function drawFlow(context: CanvasRenderingContext2D, scene: Scene, pane: Pane, f
   context.lineWidth = 1.5;
   context.beginPath();
   context.moveTo(x0, y0);
-  context.bezierCurveTo(x0, y0 + bend, x1 - 30, y1, x1 - 5, y1);
+  context.bezierCurveTo(x0, y0 + bend, x1 - Math.max(12, Math.min(30, (x1 - x0) / 2)), y1, x1 - 5, y1);
   context.stroke();
   context.beginPath();
   context.moveTo(x1, y1);

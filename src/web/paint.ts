@@ -1,7 +1,7 @@
 // A lane as one line of pixels, which the canvas stretches to the height of its row. Where events are wider than pixels
 // they are drawn as they are; where many share a pixel it takes the colour of what took most of its time, as strong as
 // the share of the pixel that was busy. The cost follows the pixels, not the events.
-import { BLOCK, CLASSES, levelsOf, lowerBound, weightOf } from "./levels";
+import { BIG_BLOCK, BLOCK, CLASSES, levelsOf, lowerBound, weightOf } from "./levels";
 import type { LaneEvents } from "./state";
 
 /** Which events of a lane stand out: those of the filter, or of the selected name. */
@@ -108,6 +108,15 @@ function add(cls: number, weight: number, index: number, events: LaneEvents): vo
   sums[cls] += weight;
 }
 
+function addBlocks(events: LaneEvents, i: number, j: number, size: number, classes: Uint8Array, longest: Uint32Array): void {
+  const last = Math.floor((j - 1) / size);
+  for (let block = Math.floor(i / size); block <= last; ++block) {
+    const end = Math.min(events.count, (block + 1) * size);
+    const cls = classes[block];
+    add(cls, (events.busyBefore[end] - events.busyBefore[block * size] + 1) * weightOf(cls), longest[block], events);
+  }
+}
+
 /** What took most of the time of events [i, j): its class is left in `best`, the longest event of it is returned. */
 function dominant(events: LaneEvents, i: number, j: number): number {
   const levels = levelsOf(events);
@@ -116,13 +125,10 @@ function dominant(events: LaneEvents, i: number, j: number): number {
       const cls = levels.classes[k];
       add(cls, (events.end[k] - events.start[k] + 1) * weightOf(cls), k, events);
     }
+  } else if (j - i <= 2 * BIG_BLOCK) {
+    addBlocks(events, i, j, BLOCK, levels.blockClass, levels.blockLongest);
   } else {
-    const last = Math.floor((j - 1) / BLOCK);
-    for (let block = Math.floor(i / BLOCK); block <= last; ++block) {
-      const end = Math.min(events.count, (block + 1) * BLOCK);
-      const cls = levels.blockClass[block];
-      add(cls, (events.busyBefore[end] - events.busyBefore[block * BLOCK] + 1) * weightOf(cls), levels.blockLongest[block], events);
-    }
+    addBlocks(events, i, j, BIG_BLOCK, levels.bigClass, levels.bigLongest);
   }
   let best = seen[0];
   for (const cls of seen) if (sums[cls] > sums[best]) best = cls;

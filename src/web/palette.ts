@@ -22,6 +22,9 @@ export interface Palette {
   onBar(color: number): string; // text on a bar of this colour
 }
 
+/** NVTX ranges that the program gave no colour, by name; dark text can be read on all of them. */
+export const RANGE_COLORS = [0x8fb8de, 0xa3cf9b, 0xe6c17f, 0xdba6b6, 0xb7a8dc, 0x86cbc5, 0xd4b48c, 0xaebfcb, 0xc9d18a, 0xe0a58a].map(fromRgb);
+
 const probe = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
 
 /** Any colour of CSS as 0xFFBBGGRR. */
@@ -85,6 +88,6 @@ export function readPalette(isDark: boolean): Palette {
     font: color("--font", "sans-serif"),
     counter: color("--kind-kernel", "#4477aa"),
     css: cssOf,
-    onBar: (bar) => (brightness(bar) > 140 ? "#111418" : "#ffffff"),
+    onBar: (bar) => (brightness(bar) > 115 ? "#111418" : "#ffffff"),
   };
 }

@@ -2,7 +2,7 @@
 import { el } from "./dom";
 import { RowDrawer } from "./draw";
 import { placeOf } from "./events";
-import { isShown, lanesByTrack, laneTop, LANE_HEIGHT, makeLayout, rowAt, type Layout, type Row } from "./layout";
+import { isShown, laneHeight, lanesByTrack, laneTop, makeLayout, rowAt, type Layout, type Row } from "./layout";
 import { lowerBound } from "./levels";
 import { drawOverlay } from "./overlay";
 import { marksOf } from "./ruler";
@@ -48,7 +48,7 @@ export class Pane {
   constructor(private readonly scene: Scene, readonly index: number) {
     const data = this.data;
     this.lanes = lanesByTrack(null, data.tracks);
-    this.layout = makeLayout(data, this.lanes, this.arrangement);
+    this.layout = makeLayout(data, this.lanes, this.arrangement, 0);
     this.stage.append(this.canvas, this.over);
     this.scroller.append(this.spacer);
     this.element.append(this.sidebar.element, this.stage, this.scroller);
@@ -97,7 +97,7 @@ export class Pane {
     this.relayout();
   }
   private relayout(): void {
-    this.layout = makeLayout(this.data, this.lanes, this.arrangement);
+    this.layout = makeLayout(this.data, this.lanes, this.arrangement, this.height);
     this.spacer.style.height = `${this.layout.height + this.layout.pinnedHeight}px`;
     this.scene.draw();
   }
@@ -117,7 +117,8 @@ export class Pane {
       canvas.style.width = `${clientWidth}px`;
       canvas.style.height = `${clientHeight}px`;
     }
-    if (this.width > 0 && this.height > 0) this.draw(); // a canvas that was resized is empty
+    this.relayout();
+    if (this.width > 0 && this.height > 0) this.draw(); // at once: a canvas that was resized is empty
   }
 
   xOf(time_ns: number): number {
@@ -208,7 +209,7 @@ export class Pane {
     for (const lane of row.lanes) {
       if (!isShown(row, lane)) continue;
       const top = row.y + laneTop(row, lane);
-      if (inRows < top || inRows >= top + LANE_HEIGHT) continue;
+      if (inRows < top || inRows >= top + laneHeight(row)) continue;
       const index = nearest(lane, time_ns, perPixel);
       if (index >= 0) return { row, time_ns, ref: { timeline: this.index, event: lane.events.first + index } };
     }
@@ -223,8 +224,8 @@ export class Pane {
     if (!row) return null;
     const x = this.xOf(lane.events.start[index]);
     const y = this.topOf(row) + laneTop(row, lane);
-    const isRowInView = row.isPinned || (y + LANE_HEIGHT > this.layout.pinnedHeight && y < this.height);
-    return { x, y: y + 1, width: this.xOf(lane.events.end[index]) - x, height: LANE_HEIGHT - 2, isRowInView };
+    const isRowInView = row.isPinned || (y + laneHeight(row) > this.layout.pinnedHeight && y < this.height);
+    return { x, y: y + 1, width: this.xOf(lane.events.end[index]) - x, height: laneHeight(row) - 2, isRowInView };
   }
 
   private rowOf(lane: RunLane): Row | null {
@@ -245,7 +246,7 @@ export class Pane {
     if (!row || row.isPinned) return;
     const room = this.height - this.layout.pinnedHeight;
     const top = row.y + laneTop(row, lane);
-    if (top < this.scroll || top + LANE_HEIGHT > this.scroll + room) this.scroller.scrollTop = Math.max(0, top - room / 2);
+    if (top < this.scroll || top + laneHeight(row) > this.scroll + room) this.scroller.scrollTop = Math.max(0, top - room / 2);
   }
 }
 

@@ -10,6 +10,7 @@ export interface Scene {
   readonly matches: (Matches | null)[]; // by timeline, of the filter; null: no filter
   readonly same: (Matches | null)[]; // by timeline, events with the name of the selected one
   hover: EventRef | null;
+  isMeasuring: boolean; // the range is being dragged: nothing may move under the pointer
   cursor_ns: number | null; // where the pointer is, on the common axis
   draw(): void; // all, with the next frame
   drawOverlay(): void; // only what lies over the events

@@ -56,7 +56,7 @@ export class Sidebar {
       class: "tl-fold", attributes: { type: "button", "aria-label": `Fold ${name}` },
       on: { click: () => this.actions.fold(row.track) },
     });
-    fold.hidden = !canFold;
+    fold.disabled = !canFold; // keeps its place: names are aligned
     const pin = el("button", {
       class: "tl-pin", text: "📌\ufe0e", title: "Keep at the top",
       attributes: { type: "button", "aria-label": `Keep ${name} at the top` },

@@ -10,7 +10,7 @@ import type { Scene } from "./scene";
 import type { Run, View } from "./state";
 
 const MOST_ROWS = 12;
-const DELAY_MS = 120; // while the range is dragged
+const DELAY_MS = 30; // ranges that are replaced at once are not looked at
 
 export class SpanPanel {
   readonly element = el("aside", { class: "tl-details tl-span", attributes: { "aria-label": "Measured range" } });
@@ -24,8 +24,8 @@ export class SpanPanel {
   show(span: View | null): void {
     const number = ++this.wanted;
     window.clearTimeout(this.timer);
-    this.element.hidden = span === null;
-    if (!span) return;
+    if (!span) this.element.hidden = true;
+    if (!span || this.scene.isMeasuring) return;
     this.timer = window.setTimeout(() => void this.fill(span, number), DELAY_MS);
   }
 
@@ -40,6 +40,7 @@ export class SpanPanel {
       if (runs.length > 1) parts.push(el("h2", { text: shortName(run.data.label, 60) }));
       parts.push(...this.tables(run, sums));
     }
+    this.element.hidden = false;
     this.element.replaceChildren(
       el("header", {},
         el("h2", { text: `Range of ${formatNs(span.end_ns - span.start_ns)}` }),

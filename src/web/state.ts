@@ -81,6 +81,7 @@ export class State {
   readonly page: PageData;
   runs: Run[] = [];
   view: View;
+  initial: View; // what is shown when nothing else was asked for
   selection: EventRef | null = null;
   span: View | null = null;
   filter = "";
@@ -90,7 +91,7 @@ export class State {
 
   constructor(page: PageData) {
     this.page = page;
-    this.view = this.wholeView();
+    this.view = this.initial = this.wholeView();
   }
 
   /** From the beginning of the first timeline to the end of the longest. */

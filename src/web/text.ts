@@ -45,8 +45,8 @@ export class BarText {
 export function barName(name: string): string {
   let text = shortName(name, 200);
   text = text.replace(/^(?:void|auto|int|float|double|bool) (?=[\w:]+[<(])/, "");
-  const paren = text.search(/\((?!anonymous)/);
-  if (paren > 0 && text.endsWith(")")) text = text.slice(0, paren);
+  const paren = text.search(/\S\((?!anonymous)/);
+  if (paren >= 0 && text.endsWith(")")) text = text.slice(0, paren + 1);
   const angle = text.indexOf("<");
   const head = angle > 0 ? text.slice(0, angle) : text;
   const colons = head.lastIndexOf("::");

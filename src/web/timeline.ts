@@ -2,7 +2,7 @@
 import { Commands } from "./commands";
 import { Details } from "./details";
 import { button, el } from "./dom";
-import { firstOperation, isEvent, placeOf } from "./events";
+import { gpuWork, isEvent, placeOf } from "./events";
 import { FilterBox } from "./filter_box";
 import { Help } from "./help";
 import { measureOn, PointerInput } from "./input";
@@ -31,6 +31,7 @@ class TimelineView implements Scene {
   readonly same;
   hover: EventRef | null = null;
   cursor_ns: number | null = null;
+  isMeasuring = false;
   private readonly commands: Commands = new Commands(this);
   private readonly panes: Pane[];
   private readonly minimap: Minimap;
@@ -107,6 +108,7 @@ class TimelineView implements Scene {
       el("span", { class: "tl-tools" },
         tool("−", "Zoom out (key: s)", () => this.commands.zoom(-1)), tool("+", "Zoom in (key: w)", () => this.commands.zoom(1)),
         tool("Fit", "Show the whole run (key: f)", () => this.commands.fit()),
+        tool("GPU work", "From the first to the last operation on a GPU (key: e)", () => this.commands.fitGpuWork()),
         tool("Longest gap", "Longest gap (key: G)", () => this.commands.longestGap()),
         tool("Fold", "Fold or unfold all groups", () => this.foldAll()),
         ...(this.panes.length > 1 ? [this.alignBox()] : []),
@@ -145,7 +147,7 @@ class TimelineView implements Scene {
   }
 
   private align(atFirst: boolean): void {
-    const firsts = this.state.runs.map((run) => firstOperation(run) ?? 0);
+    const firsts = this.state.runs.map((run) => gpuWork(run)?.start_ns ?? 0);
     const latest = Math.max(0, ...firsts);
     for (const [i, first] of firsts.entries()) this.offsets[i] = atFirst ? latest - first : 0;
     this.minimap.refresh();
@@ -188,6 +190,7 @@ class TimelineView implements Scene {
     this.minimap.refresh();
     this.filterBox.show(this.state.filter);
     this.spanPanel.show(this.state.span);
+    this.commands.toInitialView();
     if (this.state.selection) this.select(this.state.selection);
     this.draw();
   }

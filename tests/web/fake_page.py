@@ -227,7 +227,7 @@ def counter_of(blob, rng, period_ns, repeat, points, unit, maximum):
     for i in range(points):
         varint(times, 0 if i == 0 else total // points)
         time += total // points
-        step = max(0, min(maximum, value + rng.randrange(-maximum // 8, maximum // 7))) - value
+        step = max(0, min(maximum, value + rng.randrange(-(maximum // 8 + 1), maximum // 7 + 2))) - value
         varint(values, zigzag(step))
         value += step
     return {"unit": unit, "maximum": maximum, "count": points, "resolution_ns": 0,
