@@ -2,7 +2,7 @@
 import type { Track, Timeline } from "./data";
 import type { Run, RunLane } from "./state";
 
-export const LANE_HEIGHTS = [30, 26, 22, 18] as const; // the highest that lets all rows fit, else the lowest
+export const LANE_HEIGHTS = [26, 22, 18] as const; // the highest that lets all rows fit, else the lowest
 export const HEADER_HEIGHT = 22;
 const COUNTER_LANES = 2; // a counter is as high as so many lanes
 const PADDING = 4;

@@ -41,6 +41,7 @@ export const makeWideEvents = (): WideEvents => ({
 const FULL = 235; // alpha of a busy pixel
 const DIM = 46; // of one that the filter leaves out
 const FAINTEST = 70; // a lone short event can still be seen
+const STRIKING = 170; // of pixels with what people look for
 const WIDE_PX = 1.5;
 
 function put(line: Uint32Array, x: number, color: number, alpha: number, isUnder: boolean): void {
@@ -155,6 +156,8 @@ function paintPixel(job: PaintJob, i: number, j: number, x: number, line: Uint32
   const share = Math.min(1, (events.busyBefore[j] - events.busyBefore[i]) / job.perPixel_ns);
   let alpha = Math.round(FAINTEST + (FULL - FAINTEST) * share);
   let index = j - i === 1 ? i : dominant(events, i, j);
+  const cls = levelsOf(events).classes[index];
+  if (weightOf(cls) > 1) alpha = Math.max(alpha, STRIKING);
   if (marks) {
     if (markedWithin(marks, i, j) === 0) {
       if (job.onlyMarked) return;

@@ -13,7 +13,10 @@ interface Label {
   element: HTMLElement;
   fold: HTMLButtonElement;
   pin: HTMLButtonElement;
+  detail: HTMLElement | null; // second line
 }
+
+const DETAIL_FROM_PX = 38; // rows that are lower have one line
 
 export class Sidebar {
   readonly element = el("div", { class: "tl-labels", attributes: { role: "group", "aria-label": "Tracks" } });
@@ -36,13 +39,14 @@ export class Sidebar {
   private place(row: Row, top: number, pinnedHeight: number): void {
     let label = this.labels.get(row.track);
     if (!label) this.labels.set(row.track, (label = this.make(row)));
-    const { element, fold, pin } = label;
+    const { element, fold, pin, detail } = label;
     element.style.top = `${top}px`;
     element.style.height = `${row.height}px`;
     element.style.paddingLeft = `${4 + row.level * 12}px`;
     element.classList.toggle("tl-pinned", row.isPinned);
     // What scrolls under the pinned rows is not seen there.
     element.style.visibility = !row.isPinned && top + row.height <= pinnedHeight ? "hidden" : "visible";
+    if (detail) detail.hidden = row.height < DETAIL_FROM_PX;
     fold.setAttribute("aria-expanded", String(!row.isFolded));
     fold.textContent = row.isFolded ? "▸" : "▾";
     pin.setAttribute("aria-pressed", String(row.isPinned));
@@ -63,11 +67,12 @@ export class Sidebar {
       on: { click: () => this.actions.pin(row.track) },
     });
     const text = el("span", { class: "tl-name", title: tooltip(detail ? `${label}\n${detail}` : label), text: name });
-    if (row.height >= 34 && detail) text.append(el("small", { text: shortName(visible(detail), 60) }));
+    const second = detail && !row.isGroup ? el("small", { text: shortName(visible(detail), 60) }) : null;
+    if (second) text.append(second);
     const element = el("div", { class: row.isGroup ? "tl-label tl-group" : "tl-label" }, fold, text, pin);
     if (canFold) text.addEventListener("click", () => this.actions.fold(row.track));
     this.element.append(element);
-    return { element, fold, pin };
+    return { element, fold, pin, detail: second };
   }
 
   // Tab goes through labels as they are seen.

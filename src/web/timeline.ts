@@ -4,6 +4,7 @@ import { Details } from "./details";
 import { button, el } from "./dom";
 import { gpuWork, isEvent, placeOf } from "./events";
 import { FilterBox } from "./filter_box";
+import { makeGrip } from "./grip";
 import { Help } from "./help";
 import { measureOn, PointerInput } from "./input";
 import { bindKeys } from "./keys";
@@ -123,15 +124,20 @@ class TimelineView implements Scene {
       class: "tl-main", attributes: { role: "application", tabindex: 0, "aria-roledescription": "timeline",
         "aria-label": "Timeline of events. Keys: question mark for help, n and p for events of the same name, g for gaps, slash to filter." },
     }, el("div", { class: "tl-head" }, el("div", { class: "tl-corner" }, this.status), this.rulerBox), body, this.help.element);
+    region.append(makeGrip(this.root, region));
     this.root.classList.add("tl");
     this.root.append(toolbar, el("div", { class: "tl-mini-row" }, el("div", { class: "tl-corner", text: "Whole run" }), this.minimap.element),
-      el("div", { class: "tl-body" }, region, this.spanPanel.element, this.details.element), this.legend);
+      el("div", { class: "tl-body" }, region, this.panels()), this.legend);
     measureOn(this.rulerBox, this);
     for (const pane of this.panes) {
       const tooltip = new Tooltip();
       pane.stage.append(tooltip.element);
       new PointerInput(this, pane, this.commands, tooltip);
     }
+  }
+
+  private panels(): HTMLElement {
+    return el("div", { class: "tl-panels" }, this.details.element, this.spanPanel.element);
   }
 
   private isFolded = false;
