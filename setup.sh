@@ -85,6 +85,8 @@ apt_install() {
 install_test_packages() {
   command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || return 0
   (apt_install valgrind) || say "Going on without valgrind: the guard of instruction counts is skipped"
+  (apt_install chromium chromium-driver python3-selenium node-typescript) ||
+    say "Going on without a browser and TypeScript: the tests of the HTML page are skipped"
 }
 
 install_packages() {
