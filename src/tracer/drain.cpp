@@ -95,7 +95,7 @@ uint64_t Drain::TakeLog(ThreadLog* log) {
   Cursor cursor;
   while (const RowHeader* row = log->Next(&cursor)) {
     if (log->told_name.value == ~0u) TellThread(log);
-    ConvertRow(row, {log->tid, &log->last_nvtx_ns, cursor}, clock_, &Writer());
+    ConvertRow(row, {log->tid, &log->nvtx, cursor}, clock_, &Writer());
     *cursor.at = cursor.next;
     ++rows;
   }
@@ -121,7 +121,7 @@ void Drain::TakeOpenCalls() {
     const uint64_t end = is_salvage ? clock_.ToStamp(last_ns_) : Stamp();
     const ApiRow row{{RowType::kApi, 0, sizeof(ApiRow) / 8}, call.correlation, start, end > start ? end : start, 0, call.cbid,
                      call.domain, 1};
-    ConvertRow(&row.header, {log->tid, &log->last_nvtx_ns, {}}, clock_, &Writer());
+    ConvertRow(&row.header, {log->tid, &log->nvtx, {}}, clock_, &Writer());
   }
 }
 

@@ -23,9 +23,107 @@ bool InstallModule(const Table* callbacks, NvtxCallbackModule module) {
   return true;
 }
 
+// Puts what follows an NvtxRow behind it.
+class PartWriter {
+ public:
+  explicit PartWriter(unsigned char* row) : row_(row), at_(row + sizeof(NvtxRow)) {}
+  template <class Part>
+  void Put(const Part& part) {
+    std::memcpy(at_, &part, sizeof part);
+    at_ += sizeof part;
+  }
+  void PutText(const NvtxText& text) {
+    std::memcpy(at_, text.data, text.size);
+    at_ += (text.size + 7) & ~std::size_t{7};
+  }
+  uint32_t bytes() const { return static_cast<uint32_t>(at_ - row_); }
+
+ private:
+  unsigned char* row_;
+  unsigned char* at_;
+};
+
+constexpr uint32_t kMostPartBytes = 2 * sizeof(uint64_t) + sizeof(NvtxLook) + sizeof(NvtxValue);
+
+// Answers the flags of what it put there.
+uint32_t PutAttributes(const NvtxAttributes& a, PartWriter* out) {
+  uint32_t flags = 0;
+  if (a.range != 0) {
+    out->Put(a.range);
+    flags |= kHasRange;
+  }
+  if (a.category != 0 || a.color != 0) {
+    out->Put(NvtxLook{a.category, a.color});
+    flags |= kHasLook;
+  }
+  if (a.payload_type != 0) {
+    out->Put(NvtxValue{a.payload, a.payload_type, 0});
+    flags |= kHasPayload;
+  }
+  return flags;
+}
+
 }  // namespace
 
-int WatchedPush(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
+void WriteNvtxRow(ThreadLog* log, trace::NvtxEvent event, uint32_t domain, const NvtxText& given,
+                  const NvtxAttributes* attributes, uint64_t stamp) {
+  const NvtxText text = given.Measured();
+  const auto text_room = static_cast<uint32_t>((text.size + 7) & ~std::size_t{7});
+  unsigned char* at = log->Reserve(static_cast<uint32_t>(sizeof(NvtxRow)) + kMostPartBytes + text_room);
+  if (at == nullptr) return;
+  PartWriter out(at);
+  uint32_t flags = static_cast<uint32_t>(event) << kNvtxEventShift;
+  if (attributes != nullptr) flags |= PutAttributes(*attributes, &out);
+  if (text.size != 0) {
+    out.PutText(text);
+    flags |= kHasText;
+  }
+  if (given.size == NvtxText::kUnmeasured) log->names.Learn(text.data, text.size);
+  if (stamp == 0) stamp = Stamp();
+  const uint64_t since = stamp - log->nvtx_base;
+  if (since >> 32 != 0) {
+    out.Put(stamp);
+    flags |= kHasStamp;
+    log->nvtx_base = stamp;
+  }
+  *reinterpret_cast<NvtxRow*>(at) = {{RowType::kNvtx, static_cast<uint8_t>(flags), static_cast<uint16_t>(out.bytes() / 8)},
+                                     static_cast<uint32_t>(since),
+                                     text.size != 0 ? static_cast<uint32_t>(text.size) : text.id, domain};
+  log->Commit(out.bytes());
+  if (__builtin_expect(event_payloads != nullptr, 0)) {
+    WritePayloads(log, event, domain, stamp, attributes != nullptr ? attributes->range : 0);
+  }
+}
+
+int Push(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
+  ThreadLog* log = OwnLog();
+  if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
+  const NvtxPath path = PathOfNvtx();
+  if (path == NvtxPath::kWatch) return WatchedPush(log, domain, text, attributes);
+  if (path == NvtxPath::kRecord) {
+    WriteNvtxNamed(log, RowType::kNvtxPush, trace::NvtxEvent::kPush, domain, text, attributes);
+  }
+  return Deeper(log, domain);
+}
+
+int Pop(uint32_t domain) {
+  const NvtxPath path = PathOfNvtx();
+  const uint64_t now = path == NvtxPath::kIgnore ? 0 : Stamp();
+  ThreadLog* log = OwnLog();
+  if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
+  if (path == NvtxPath::kWatch) return WatchedPop(log, domain, now);
+  if (path == NvtxPath::kRecord) WriteNvtxPop(log, domain, now);
+  return Shallower(log, domain);
+}
+
+void Mark(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
+  ThreadLog* log = OwnLog();
+  if (log == nullptr || !IsCapturing()) return;
+  WriteNvtxNamed(log, RowType::kNvtxMark, trace::NvtxEvent::kMark, domain, text, attributes);
+}
+
+int WatchedPush(ThreadLog* log, uint32_t domain, const NvtxText& given, const NvtxAttributes* attributes) {
+  const NvtxText text = given.Measured();
   OnPushSeen(&log->watched, domain, text.id, text.data, text.size);
   if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
   return Deeper(log, domain);
@@ -37,7 +135,8 @@ int WatchedPop(ThreadLog* log, uint32_t domain, uint64_t stamp) {
   return Shallower(log, domain);
 }
 
-void WatchedStart(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes& attributes) {
+void WatchedStart(ThreadLog* log, uint32_t domain, const NvtxText& given, const NvtxAttributes& attributes) {
+  const NvtxText text = given.Measured();
   OnStartSeen(attributes.range, domain, text.id, text.data, text.size);
   if (IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kStart, domain, text, &attributes, 0);
 }

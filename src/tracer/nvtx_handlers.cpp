@@ -26,6 +26,12 @@ trace::StringId InternWide(const wchar_t* text) {
   return Strings().Intern(utf8, ToUtf8(text, utf8, sizeof utf8));
 }
 
+// It has a message of this type and nothing else.
+bool HasMessageAlone(const nvtxEventAttributes_t* a, int32_t type) {
+  if (a == nullptr || a->size < sizeof *a || a->messageType != type) return false;
+  return (a->category | static_cast<uint32_t>(a->colorType) | static_cast<uint32_t>(a->payloadType)) == 0;
+}
+
 // What an event's attributes say, as far as the caller's (perhaps older) struct goes.
 struct EventAttributes {
   NvtxText text;
@@ -107,6 +113,19 @@ struct EventAttributes {
   }
 };
 
+[[gnu::noinline]] int PushWithAttributes(uint32_t domain, const nvtxEventAttributes_t* a) {
+  const EventAttributes e(a);
+  return Push(domain, e.text, e.Rest());
+}
+
+int PushEvent(uint32_t domain, const nvtxEventAttributes_t* a) {
+  if (HasMessageAlone(a, NVTX_MESSAGE_TYPE_REGISTERED)) {
+    return PushKnown(domain, static_cast<uint32_t>(reinterpret_cast<uintptr_t>(a->message.registered)));
+  }
+  if (HasMessageAlone(a, NVTX_MESSAGE_TYPE_ASCII)) return PushNamed(domain, a->message.ascii);
+  return PushWithAttributes(domain, a);
+}
+
 void NameObject(trace::NvtxNameKind kind, uint64_t handle, uint32_t domain, trace::StringId name) {
   if (HasNames()) {
     AddName({NameType::kObject, static_cast<uint8_t>(kind), domain, handle, name, Stamp()});
@@ -148,7 +167,7 @@ void NVTX_API MarkEx(const nvtxEventAttributes_t* a) {
   const EventAttributes e(a);
   Mark(0, e.text, e.Rest());
 }
-void NVTX_API MarkA(const char* text) { Mark(0, PlainText(text), nullptr); }
+void NVTX_API MarkA(const char* text) { MarkNamed(0, text); }
 void NVTX_API MarkW(const wchar_t* text) { Mark(0, {nullptr, 0, InternWide(text).value}, nullptr); }
 nvtxRangeId_t NVTX_API RangeStartEx(const nvtxEventAttributes_t* a) {
   const EventAttributes e(a);
@@ -157,13 +176,10 @@ nvtxRangeId_t NVTX_API RangeStartEx(const nvtxEventAttributes_t* a) {
 nvtxRangeId_t NVTX_API RangeStartA(const char* text) { return Start(0, PlainText(text), {}); }
 nvtxRangeId_t NVTX_API RangeStartW(const wchar_t* text) { return Start(0, {nullptr, 0, InternWide(text).value}, {}); }
 void NVTX_API RangeEnd(nvtxRangeId_t range) { End(0, range); }
-int NVTX_API RangePushEx(const nvtxEventAttributes_t* a) {
-  const EventAttributes e(a);
-  return Push(0, e.text, e.Rest());
-}
-int NVTX_API RangePushA(const char* text) { return Push(0, PlainText(text), nullptr); }
+int NVTX_API RangePushEx(const nvtxEventAttributes_t* a) { return PushEvent(0, a); }
+int NVTX_API RangePushA(const char* text) { return PushNamed(0, text); }
 int NVTX_API RangePushW(const wchar_t* text) { return Push(0, {nullptr, 0, InternWide(text).value}, nullptr); }
-int NVTX_API RangePop() { return Pop(0); }
+int NVTX_API RangePop() { return PopShort(0); }
 void NVTX_API NameCategoryA(uint32_t category, const char* name) {
   ErrnoGuard errno_guard;
   NameCategory(0, category, InternName(name));
@@ -185,10 +201,9 @@ nvtxRangeId_t NVTX_API DomainRangeStartEx(nvtxDomainHandle_t domain, const nvtxE
 }
 void NVTX_API DomainRangeEnd(nvtxDomainHandle_t domain, nvtxRangeId_t range) { End(DomainNumber(domain), range); }
 int NVTX_API DomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* a) {
-  const EventAttributes e(a);
-  return Push(DomainNumber(domain), e.text, e.Rest());
+  return PushEvent(DomainNumber(domain), a);
 }
-int NVTX_API DomainRangePop(nvtxDomainHandle_t domain) { return Pop(DomainNumber(domain)); }
+int NVTX_API DomainRangePop(nvtxDomainHandle_t domain) { return PopShort(DomainNumber(domain)); }
 
 nvtxResourceHandle_t NVTX_API DomainResourceCreate(nvtxDomainHandle_t domain, nvtxResourceAttributes_t* given) {
   ErrnoGuard errno_guard;

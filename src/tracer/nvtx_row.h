@@ -12,54 +12,59 @@
 
 namespace gprof::tracer {
 
+// A registered string, a text of known length, or one that ends with a zero and nobody has measured yet.
 struct NvtxText {
-  const char* data = nullptr;  // text, or
+  static constexpr std::size_t kUnmeasured = ~std::size_t{0};
+  const char* data = nullptr;
   std::size_t size = 0;
-  uint32_t id = 0;             // a registered string
+  uint32_t id = 0;
+
+  NvtxText Measured() const {
+    return size != kUnmeasured ? *this : NvtxText{data, strnlen(data, kMaxNameBytes), 0};
+  }
 };
 
 inline NvtxText PlainText(const char* text) {
-  return text == nullptr ? NvtxText{} : NvtxText{text, strnlen(text, kMaxNameBytes), 0};
+  return text == nullptr ? NvtxText{} : NvtxText{text, NvtxText::kUnmeasured, 0};
 }
 
-inline NvtxShortRow NvtxStart(trace::NvtxEvent event, uint8_t flags, uint32_t bytes, uint32_t domain, uint64_t stamp) {
-  const auto all_flags = static_cast<uint8_t>(flags | static_cast<uint8_t>(event) << kNvtxEventShift);
-  return {{RowType::kNvtx, all_flags, static_cast<uint16_t>(bytes / 8)}, domain, stamp};
+// What an event says beside its name.
+struct NvtxAttributes {
+  uint64_t range = 0, payload = 0;
+  uint32_t category = 0, color = 0;
+  uint32_t payload_type = 0;
+};
+
+// Stamp 0: now, at the last moment. A range begins after the tracer's own work and ends before it.
+void WriteNvtxRow(ThreadLog* log, trace::NvtxEvent event, uint32_t domain, const NvtxText& text,
+                  const NvtxAttributes* attributes, uint64_t stamp);
+
+// The same as one word, where that can hold it. False: it cannot, or nothing is recorded now. Stamp 0 as above.
+[[gnu::always_inline]] inline bool WriteNvtxWord(ThreadLog* log, RowType type, uint32_t domain, uint32_t message,
+                                                 uint64_t stamp) {
+  if (__builtin_expect((domain > kMostWordDomain) | (message > kMostWordMessage), 0)) return false;
+  unsigned char* at = log->ReserveHere(sizeof(NvtxWord));
+  if (__builtin_expect(at == nullptr, 0)) return false;
+  if (stamp == 0) stamp = Stamp();
+  const uint64_t since = stamp - log->nvtx_base;
+  const bool fits = since >> 32 == 0;
+  if (__builtin_expect(fits, 1)) *reinterpret_cast<uint64_t*>(at) = Packed(type, domain, message, since);
+  log->Commit(fits ? sizeof(NvtxWord) : 0);
+  return fits;
 }
 
-// What the row says of the moment: a range begins after the tracer's own work and ends before it.
-inline void WriteNvtxRow(ThreadLog* log, trace::NvtxEvent event, uint32_t domain, const NvtxText& text,
-                         const NvtxAttributes* attributes, uint64_t early_stamp) {
-  const auto text_room = static_cast<uint32_t>((text.size + 7) & ~std::size_t{7});
-  const auto attribute_room = static_cast<uint32_t>(attributes != nullptr ? sizeof(NvtxAttributes) : 0);
-  const uint32_t bytes = static_cast<uint32_t>(sizeof(NvtxRow)) + attribute_room + text_room;
-  unsigned char* at = log->Reserve(bytes);
-  if (at == nullptr) return;
-  auto* row = reinterpret_cast<NvtxRow*>(at);
-  unsigned char* rest = at + sizeof(NvtxRow);
-  if (attributes != nullptr) {
-    std::memcpy(rest, attributes, sizeof *attributes);
-    rest += sizeof *attributes;
-  }
-  if (text.size != 0) std::memcpy(rest, text.data, text.size);
-  row->message = text.id;
-  row->text_bytes = static_cast<uint32_t>(text.size);
-  const auto flags = static_cast<uint8_t>((attributes != nullptr ? kHasAttributes : 0) | (text.size != 0 ? kHasText : 0));
-  const uint64_t stamp = early_stamp != 0 ? early_stamp : Stamp();
-  row->start = NvtxStart(event, flags, bytes, domain, stamp);
-  log->Commit(bytes);
-  if (__builtin_expect(event_payloads != nullptr, 0)) {
-    WritePayloads(log, event, domain, stamp, attributes != nullptr ? attributes->range : 0);
-  }
+inline void WriteNvtxNamed(ThreadLog* log, RowType type, trace::NvtxEvent event, uint32_t domain, const NvtxText& text,
+                           const NvtxAttributes* attributes) {
+  const uint32_t known = text.size == NvtxText::kUnmeasured ? log->names.Find(text.data) : text.id;
+  const bool is_word = attributes == nullptr && event_payloads == nullptr && (known != 0 || text.data == nullptr);
+  if (is_word && WriteNvtxWord(log, type, domain, known, 0)) return;
+  if (known != 0) return WriteNvtxRow(log, event, domain, {nullptr, 0, known}, attributes, 0);
+  WriteNvtxRow(log, event, domain, text, attributes, 0);
 }
 
 inline void WriteNvtxPop(ThreadLog* log, uint32_t domain, uint64_t stamp) {
-  unsigned char* at = log->Reserve(sizeof(NvtxShortRow));
-  if (at == nullptr) return;
-  *reinterpret_cast<NvtxShortRow*>(at) =
-      NvtxStart(trace::NvtxEvent::kPop, kIsShort, sizeof(NvtxShortRow), domain, stamp);
-  log->Commit(sizeof(NvtxShortRow));
-  if (__builtin_expect(event_payloads != nullptr, 0)) WritePayloads(log, trace::NvtxEvent::kPop, domain, stamp, 0);
+  if (event_payloads == nullptr && WriteNvtxWord(log, RowType::kNvtxPop, domain, 0, stamp)) return;
+  WriteNvtxRow(log, trace::NvtxEvent::kPop, domain, {}, nullptr, stamp);
 }
 
 // Depths as NVTX counts them: the first push answers 0. Domains beyond the first few are not tracked.
@@ -80,23 +85,38 @@ void WatchedEnd(ThreadLog* log, uint32_t domain, const NvtxAttributes& attribute
 
 inline NvtxPath PathOfNvtx() { return nvtx_path.load(std::memory_order_relaxed); }
 
-inline int Push(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
-  ThreadLog* log = OwnLog();
-  if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
-  const NvtxPath path = PathOfNvtx();
-  if (__builtin_expect(path == NvtxPath::kWatch, 0)) return WatchedPush(log, domain, text, attributes);
-  if (path == NvtxPath::kRecord) WriteNvtxRow(log, trace::NvtxEvent::kPush, domain, text, attributes, 0);
-  return Deeper(log, domain);
+// All ways a push can go, and a pop.
+int Push(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes);
+int Pop(uint32_t domain);
+
+// The short ways, which nearly all take: a row of one word, and nothing else to be done. The numbers of names and
+// domains stay in registers here.
+inline int PushKnown(uint32_t domain, uint32_t message) {
+  ThreadLog* log = own_log;
+  const bool is_short = (log != nullptr) & (PathOfNvtx() == NvtxPath::kRecord);
+  if (__builtin_expect(is_short, 1) && WriteNvtxWord(log, RowType::kNvtxPush, domain, message, 0)) {
+    return Deeper(log, domain);
+  }
+  return Push(domain, {nullptr, 0, message}, nullptr);
 }
 
-inline int Pop(uint32_t domain) {
-  const NvtxPath path = PathOfNvtx();
-  const uint64_t now = path == NvtxPath::kIgnore ? 0 : Stamp();
-  ThreadLog* log = OwnLog();
-  if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
-  if (__builtin_expect(path == NvtxPath::kWatch, 0)) return WatchedPop(log, domain, now);
-  if (path == NvtxPath::kRecord) WriteNvtxPop(log, domain, now);
-  return Shallower(log, domain);
+inline int PushNamed(uint32_t domain, const char* text) {
+  ThreadLog* log = own_log;
+  const bool is_short = (log != nullptr) & (PathOfNvtx() == NvtxPath::kRecord) & (text != nullptr);
+  if (__builtin_expect(is_short, 1)) {
+    const uint32_t known = log->names.Find(text);
+    if (known != 0 && WriteNvtxWord(log, RowType::kNvtxPush, domain, known, 0)) return Deeper(log, domain);
+  }
+  return Push(domain, PlainText(text), nullptr);
+}
+
+inline int PopShort(uint32_t domain) {
+  ThreadLog* log = own_log;
+  const bool is_short = (log != nullptr) & (PathOfNvtx() == NvtxPath::kRecord);
+  if (__builtin_expect(is_short, 1) && WriteNvtxWord(log, RowType::kNvtxPop, domain, 0, Stamp())) {
+    return Shallower(log, domain);
+  }
+  return Pop(domain);
 }
 
 inline uint64_t Start(uint32_t domain, const NvtxText& text, NvtxAttributes attributes) {
@@ -125,9 +145,15 @@ inline void End(uint32_t domain, uint64_t range) {
   WriteNvtxRow(log, trace::NvtxEvent::kEnd, domain, {}, &attributes, now);
 }
 
-inline void Mark(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes) {
-  ThreadLog* log = OwnLog();
-  if (log != nullptr && IsCapturing()) WriteNvtxRow(log, trace::NvtxEvent::kMark, domain, text, attributes, 0);
+void Mark(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes);
+
+inline void MarkNamed(uint32_t domain, const char* text) {
+  ThreadLog* log = own_log;
+  if (__builtin_expect((log != nullptr) & IsCapturing() & (text != nullptr), 1)) {
+    const uint32_t known = log->names.Find(text);
+    if (known != 0 && WriteNvtxWord(log, RowType::kNvtxMark, domain, known, 0)) return;
+  }
+  Mark(domain, PlainText(text), nullptr);
 }
 
 }  // namespace gprof::tracer

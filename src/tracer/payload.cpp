@@ -14,7 +14,7 @@
 
 namespace gprof::tracer {
 
-thread_local const NvtxPayloads* event_payloads = nullptr;
+constinit thread_local const NvtxPayloads* event_payloads = nullptr;
 
 namespace {
 

@@ -41,7 +41,7 @@ struct NvtxPayloads {
 };
 
 // What the thread's next NVTX row carries; null for nearly all.
-extern thread_local const NvtxPayloads* event_payloads;
+extern constinit thread_local const NvtxPayloads* event_payloads;
 
 // Hands payloads to the row that is written while it lives.
 class PayloadScope {

@@ -1,6 +1,7 @@
 #include "rows.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "callbacks.h"
 #include "cupti_session.h"
@@ -8,6 +9,31 @@
 
 namespace gprof::tracer {
 namespace {
+
+// What follows an NvtxRow. In salvage a row may say anything; what lies beyond its end reads as 0.
+class PartReader {
+ public:
+  explicit PartReader(const NvtxRow* row)
+      : at_(reinterpret_cast<const char*>(row + 1)), end_(reinterpret_cast<const char*>(row) + BytesOf(row->header)) {}
+  template <class Part>
+  Part Take() {
+    Part part{};
+    const char* from = Take(sizeof part);
+    if (from != nullptr) std::memcpy(&part, from, sizeof part);
+    return part;
+  }
+  // Null where it is not there.
+  const char* Take(std::size_t bytes) {
+    const std::size_t whole = (bytes + 7) & ~std::size_t{7};
+    if (at_ > end_ || static_cast<std::size_t>(end_ - at_) < whole) return nullptr;
+    at_ += whole;
+    return at_ - whole;
+  }
+
+ private:
+  const char* at_;
+  const char* end_;
+};
 
 class RowConverter {
  public:
@@ -22,7 +48,10 @@ class RowConverter {
       case RowType::kEventRecord: return Add(*reinterpret_cast<const EventRecordRow*>(row));
       case RowType::kGraphNode: return Add(*reinterpret_cast<const GraphNodeRow*>(row));
       case RowType::kNvtxPayload: return Add(reinterpret_cast<const NvtxPayloadRow*>(row));
-      case RowType::kNvtx: return Add(reinterpret_cast<const NvtxShortRow*>(row));
+      case RowType::kNvtx: return Add(reinterpret_cast<const NvtxRow*>(row));
+      case RowType::kNvtxPush: return Add(*reinterpret_cast<const NvtxWord*>(row), trace::NvtxEvent::kPush);
+      case RowType::kNvtxPop: return Add(*reinterpret_cast<const NvtxWord*>(row), trace::NvtxEvent::kPop);
+      case RowType::kNvtxMark: return Add(*reinterpret_cast<const NvtxWord*>(row), trace::NvtxEvent::kMark);
       case RowType::kCapture: return Add(*reinterpret_cast<const CaptureRow*>(row));
     }
   }
@@ -85,15 +114,47 @@ class RowConverter {
     writer_->Add(trace::CaptureRecord{clock_.ToNs(row.stamp), row.event, row.trigger, row.number}, source_.cursor);
   }
 
-  void Add(const NvtxShortRow* start) {
-    trace::NvtxRecord r;
-    // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
-    r.time_ns = *source_.last_nvtx_ns = std::max(clock_.ToNs(start->stamp), *source_.last_nvtx_ns);
+  // Two drains convert with two slopes, which may differ by a nanosecond at the seam.
+  void AddEvent(uint64_t stamp, trace::NvtxRecord r) {
+    r.time_ns = source_.nvtx->last_ns = std::max(clock_.ToNs(stamp), source_.nvtx->last_ns);
     r.tid = source_.tid;
-    r.event = start->header.flags >> kNvtxEventShift;
-    r.domain = start->domain;
-    if ((start->header.flags & kIsShort) == 0) AddRest(*reinterpret_cast<const NvtxRow*>(start), &r);
     writer_->Add(r, source_.cursor);
+  }
+
+  void Add(const NvtxWord& word, trace::NvtxEvent event) {
+    trace::NvtxRecord r;
+    r.event = static_cast<uint8_t>(event);
+    r.domain = word.domain;
+    r.message = {word.message};
+    AddEvent(source_.nvtx->base + word.since, r);
+  }
+
+  void Add(const NvtxRow* row) {
+    trace::NvtxRecord r;
+    const uint8_t flags = row->header.flags;
+    r.event = flags >> kNvtxEventShift;
+    r.domain = row->domain;
+    r.message = {(flags & kHasText) != 0 ? 0 : row->message};
+    PartReader rest(row);
+    if ((flags & kHasRange) != 0) r.range = rest.Take<uint64_t>();
+    if ((flags & kHasLook) != 0) {
+      const auto look = rest.Take<NvtxLook>();
+      r.category = look.category;
+      r.color = look.color;
+    }
+    if ((flags & kHasPayload) != 0) {
+      const auto value = rest.Take<NvtxValue>();
+      r.payload = value.payload;
+      r.payload_type = static_cast<uint8_t>(value.payload_type);
+    }
+    if ((flags & kHasText) != 0) {
+      if (const char* text = rest.Take(row->message); text != nullptr) r.message = Strings().Intern(text, row->message);
+    }
+    if ((flags & kHasStamp) != 0) {
+      source_.nvtx->base = rest.Take<uint64_t>();
+      return AddEvent(source_.nvtx->base, r);
+    }
+    AddEvent(source_.nvtx->base + row->since, r);
   }
 
   void Add(const NvtxPayloadRow* row) {
@@ -101,7 +162,7 @@ class RowConverter {
     // Its event was converted just before; the two must have one time, though a drain may lie between them.
     constexpr uint64_t kSeamNs = 4;
     const uint64_t own_ns = clock_.ToNs(row->stamp);
-    const uint64_t event_ns = *source_.last_nvtx_ns;
+    const uint64_t event_ns = source_.nvtx->last_ns;
     r.time_ns = own_ns > event_ns + kSeamNs ? own_ns : event_ns;
     r.tid = source_.tid;
     r.domain = row->domain;
@@ -110,23 +171,6 @@ class RowConverter {
     r.event = row->header.flags;
     r.data = {reinterpret_cast<const char*>(row + 1), row->data_bytes};
     writer_->Add(r, source_.cursor);
-  }
-
-  static void AddRest(const NvtxRow& row, trace::NvtxRecord* r) {
-    r->message = {row.message};
-    const auto* rest = reinterpret_cast<const unsigned char*>(&row + 1);
-    if ((row.start.header.flags & kHasAttributes) != 0) {
-      const auto* attributes = reinterpret_cast<const NvtxAttributes*>(rest);
-      r->range = attributes->range;
-      r->category = attributes->category;
-      r->color = attributes->color;
-      r->payload_type = static_cast<uint8_t>(attributes->payload_type);
-      r->payload = attributes->payload;
-      rest += sizeof(NvtxAttributes);
-    }
-    if ((row.start.header.flags & kHasText) != 0) {
-      r->message = Strings().Intern(reinterpret_cast<const char*>(rest), row.text_bytes);
-    }
   }
 
   static uint8_t Domain(uint8_t domain) {

@@ -11,7 +11,7 @@
 
 namespace gprof::tracer {
 
-thread_local ThreadLog* own_log = nullptr;
+constinit thread_local ThreadLog* own_log = nullptr;
 
 namespace {
 
@@ -116,7 +116,8 @@ void ThreadLog::Reset() {
   write_used_ = 0;
   is_busy_ = false;
   told_name = {~0u};
-  last_nvtx_ns = 0;
+  nvtx_base = kNoBase;
+  nvtx = {};
   open_call.start.store(0, std::memory_order_relaxed);
   open_call.nested = 0;
   set_aside = {};
@@ -126,6 +127,18 @@ void ThreadLog::Reset() {
 unsigned char* ThreadLog::Refuse() {
   dropped_.fetch_add(1, std::memory_order_relaxed);
   return nullptr;
+}
+
+unsigned char* ThreadLog::ReserveElsewhere(uint32_t bytes) {
+  if (is_busy_) return Refuse();
+  is_busy_ = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (write_used_ + bytes > write_page_->capacity && !NewPage(bytes)) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    is_busy_ = false;
+    return Refuse();
+  }
+  return write_page_->Data() + write_used_;
 }
 
 bool ThreadLog::NewPage(uint32_t bytes) {
@@ -138,6 +151,7 @@ bool ThreadLog::NewPage(uint32_t bytes) {
   write_page_->next.store(page, std::memory_order_release);
   write_page_ = page;
   write_used_ = 0;
+  nvtx_base = kNoBase;  // should a page be spoilt, the next can be read without it
   if (Pages().in_use() % kWakePages == 0) WakeWriter();
   return true;
 }
@@ -151,7 +165,7 @@ const RowHeader* ThreadLog::Next(Cursor* cursor) {
     const uint32_t committed = page->committed.load(std::memory_order_acquire);
     if (page->read_at < committed && committed <= page->capacity) {
       const auto* row = reinterpret_cast<const RowHeader*>(page->Data() + page->read_at);
-      const uint32_t bytes = row->words * 8u;
+      const uint32_t bytes = BytesOf(*row);
       if (bytes == 0 || bytes > committed - page->read_at) {
         // The target wrote over our memory. Nobody can say where the next row begins.
         page->read_at = committed;

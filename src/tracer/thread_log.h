@@ -10,6 +10,7 @@
 #include "gprof/trace/record.h"
 #include "cache.h"
 #include "capture.h"
+#include "name_cache.h"
 #include "pages.h"
 #include "rows.h"
 
@@ -53,14 +54,18 @@ class ThreadLog {
   // Room for a row of `bytes` (a multiple of 8); null when it must be dropped, which is counted. Commit() makes it
   // visible. Between the two nothing may call back into the target. [own thread]
   unsigned char* Reserve(uint32_t bytes) {
-    if (__builtin_expect(is_busy_, 0)) return Refuse();
+    unsigned char* at = ReserveHere(bytes);
+    return __builtin_expect(at != nullptr, 1) ? at : ReserveElsewhere(bytes);
+  }
+  // The same within the page that is being written; null, and nothing is counted, when that has no room. [own thread]
+  unsigned char* ReserveHere(uint32_t bytes) {
+    if (__builtin_expect(is_busy_, 0)) return nullptr;
     is_busy_ = true;
     // From here to the end of Commit() a signal handler finds the log busy; the fences keep the compiler to it.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (__builtin_expect(write_used_ + bytes > write_page_->capacity, 0) && !NewPage(bytes)) {
-      std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (__builtin_expect(write_used_ + bytes > write_page_->capacity, 0)) {
       is_busy_ = false;
-      return Refuse();
+      return nullptr;
     }
     unsigned char* at = write_page_->Data() + write_used_;
     PrepareToWrite(at + kAheadBytes);
@@ -86,6 +91,7 @@ class ThreadLog {
   OpenCall open_call;
   SetAsideCall set_aside;
   WatchedRange watched;
+  uint64_t nvtx_base = kNoBase;       // of the stamps of NVTX rows
   int32_t depths[kDepthDomains] = {};
   std::atomic<LogState> state{LogState::kFree};
   ThreadLog* next_log = nullptr;
@@ -93,6 +99,7 @@ class ThreadLog {
  private:
   friend ThreadLog* NewLog();
   friend bool IsReadable(const ThreadLog* log);
+  unsigned char* ReserveElsewhere(uint32_t bytes);
   unsigned char* Refuse();
   bool NewPage(uint32_t bytes);
   void Reset();
@@ -104,7 +111,8 @@ class ThreadLog {
   Page* first_page_ = nullptr;        // small and for ever the log's own: most threads never need another
 
  public:
-  alignas(kLineBytes) uint64_t last_nvtx_ns = 0;  // [writer thread, as all that follows]
+  NameCache names;
+  alignas(kLineBytes) NvtxTimes nvtx;  // [writer thread, as all that follows]
   trace::StringId told_name{~0u};     // thread name last written to the trace
 
  private:
@@ -112,7 +120,7 @@ class ThreadLog {
   uint64_t dropped_told_ = 0;
 };
 
-extern thread_local ThreadLog* own_log;
+extern constinit thread_local ThreadLog* own_log;
 
 // The calling thread's log; null when recording is off or there is no memory. Never blocks.
 ThreadLog* AcquireLog();

@@ -27,12 +27,15 @@ void PushAndPopInThreads(std::size_t count, std::size_t thread_count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  gprof::examples::Arguments arguments(argc, argv, "nvtx_bench [-n COUNT] [-r REPETITIONS] [--only NAMES]");
+  gprof::examples::Arguments arguments(argc, argv, "nvtx_bench [-n COUNT] [-r REPETITIONS] [--only NAMES] [--processor-time]");
   const std::size_t count = arguments.Number("-n", 1'000'000);
-  Samples samples(arguments.Number("-r", 5), arguments.Text("--only", ""));
+  const bool counts_processor = arguments.Switch("--processor-time");
+  Samples samples(arguments.Number("-r", 5), arguments.Text("--only", ""), counts_processor);
   arguments.Finish();
   MeasureNvtx(samples, count);
-  samples.Measure("nvtx_push_pop_4_threads", count, [](std::size_t n) { PushAndPopInThreads(n, 4); });
+  if (!counts_processor) {
+    samples.Measure("nvtx_push_pop_4_threads", count, [](std::size_t n) { PushAndPopInThreads(n, 4); });
+  }
   samples.Print();
   return 0;
 }

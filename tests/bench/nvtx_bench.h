@@ -33,6 +33,25 @@ inline void MeasureNvtx(Samples& samples, std::size_t count) {
       EndOfRound();
     }
   });
+  attributes.category = 3;
+  attributes.colorType = NVTX_COLOR_ARGB;
+  attributes.color = 0xFF00FF00;
+  samples.Measure("nvtx_push_pop_coloured", count, [domain, &attributes](std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      nvtxDomainRangePushEx(domain, &attributes);
+      nvtxDomainRangePop(domain);
+      EndOfRound();
+    }
+  });
+  samples.Measure("nvtx_push_pop_changing_text", count, [](std::size_t n) {
+    char text[] = "step 0";
+    for (std::size_t i = 0; i < n; ++i) {
+      text[5] = static_cast<char>('0' + i % 10);
+      nvtxRangePushA(text);
+      nvtxRangePop();
+      EndOfRound();
+    }
+  });
   samples.Measure("nvtx_mark", count, [](std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       nvtxMarkA("mark");

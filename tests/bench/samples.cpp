@@ -1,12 +1,20 @@
 #include "samples.h"
 
-#include <chrono>
+#include <time.h>
+
 #include <cstdio>
 #include <utility>
 
 namespace gprof::bench {
 
-Samples::Samples(std::size_t repetitions, std::string only) : repetitions_(repetitions), only_(std::move(only)) {}
+Samples::Samples(std::size_t repetitions, std::string only, bool counts_processor)
+    : repetitions_(repetitions), only_(std::move(only)), counts_processor_(counts_processor) {}
+
+double Samples::Now() const {
+  timespec now{};
+  clock_gettime(counts_processor_ ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
 
 bool Samples::IsWanted(const std::string& name) const {
   return only_.empty() || ("," + only_ + ",").find("," + name + ",") != std::string::npos;
@@ -19,11 +27,10 @@ void Samples::Measure(const std::string& name, std::size_t count, const std::fun
   Row row{name, count, {}};
   for (std::size_t i = 0; i < repetitions_; ++i) {
     settle();
-    const auto start = std::chrono::steady_clock::now();
+    const double start = Now();
     work(count);
     settle();
-    const std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start;
-    row.ns.push_back(elapsed.count() / static_cast<double>(count));
+    row.ns.push_back((Now() - start) / static_cast<double>(count));
   }
   rows_.push_back(std::move(row));
 }

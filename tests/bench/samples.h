@@ -11,8 +11,9 @@ namespace gprof::bench {
 // How the operations of one program are timed.
 class Samples {
  public:
-  // `only`: names separated by commas, empty for all.
-  Samples(std::size_t repetitions, std::string only);
+  // `only`: names separated by commas, empty for all. `counts_processor`: the time that the calling thread had a core,
+  // on machines where others compete for them; work in other threads is not in it.
+  Samples(std::size_t repetitions, std::string only, bool counts_processor = false);
 
   // Runs work(count) once to warm up, with a tenth of the count, and then `repetitions` times on the clock. `settle` is
   // called before each of them and within the timed part at its end: it waits until nothing is left to do.
@@ -25,6 +26,7 @@ class Samples {
 
  private:
   bool IsWanted(const std::string& name) const;
+  double Now() const;  // ns
 
   struct Row {
     std::string name;
@@ -33,6 +35,7 @@ class Samples {
   };
   std::size_t repetitions_;
   std::string only_;
+  bool counts_processor_;
   std::vector<Row> rows_;
 };
 

@@ -119,6 +119,33 @@ class Misuse(harness.Case):
         self.assertEqual(report["schema"], "gprof.report/1")
 
 
+class Rows(harness.Case):
+    """Rows are written in several forms; the trace must not show which."""
+
+    def pushes(self, fact):
+        yield from (("", name) for name in ["aa"] * 4 + ["bb", "aa"] + ["bb"] * 3 + [""] + [""] * fact["times"])
+        yield from (("", "l" * size) for size in range(1, fact["longest"] + 1) for _ in range(fact["times"]))
+        yield from (("strings", f"string {i}") for i in range(fact["strings"]))
+        yield from ((f"domain {i}", "in a domain") for i in range(fact["domains"]))
+        yield from (("", name) for name in ("before", "pause", "after"))
+
+    def test_every_form(self):
+        run = self.profile("nvtx_rows", version=None)
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        domains = trace.domain_names(trace.of("process")[0]["pid"])
+        events = trace.of("nvtx")
+        self.assertEqual(events, sorted(events, key=lambda r: r["time_ns"]))
+        expected = list(self.pushes(run.facts("rows")[0]))
+        self.assertEqual([(domains[r["domain"]], r["message"]) for r in events if r["event"] == EVENTS["push"]], expected)
+        self.assertEqual(len([r for r in events if r["event"] == EVENTS["pop"]]), len(expected))
+        began = next(i for i, r in enumerate(events) if r["message"] == "pause")
+        lasted, pause = events[began + 1]["time_ns"] - events[began]["time_ns"], run.facts("pause")[0]
+        self.assertGreaterEqual(lasted, pause["inner_ns"] - 1_000_000)
+        self.assertLessEqual(lasted, pause["outer_ns"] + 1_000_000)
+
+
 class Stress(harness.Case):
     def test_marks_in_a_signal_handler(self):
         run = self.profile("nvtx_stress", "signals", version=None)

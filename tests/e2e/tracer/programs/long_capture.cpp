@@ -1,0 +1,106 @@
+// Records for as long as it is told to, and says what its memory is while it does. usage: long_capture EVENTS SAYS [RATE]
+//   EVENTS  of NVTX, calls and work on the double's GPU together
+//   SAYS    how often it says so
+//   RATE    events a second; without it the program waits, after every 200,000 events, until the trace that
+//           LONG_CAPTURE_TRACE names has grown: what is recorded and not written is bounded by that, however slow the machine is
+#include <nvtx3/nvToolsExt.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cuda_work.h"
+#include "facts.h"
+
+namespace {
+
+// A step: two ranges around two launches, and a wait now and then.
+constexpr uint64_t kEventsOfStep = 2 * 2 + 2 * 2, kStepsOfWait = 64;
+constexpr uint64_t kEventsAtOnce = 200'000, kEventsOfPace = 2'000;
+constexpr int kPatienceS = 60;
+
+double Now() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// KiB of a line of /proc/self/status.
+long Status(const char* key) {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  char line[256];
+  long kib = -1;
+  while (file != nullptr && std::fgets(line, sizeof line, file) != nullptr) {
+    if (std::strncmp(line, key, std::strlen(key)) == 0) kib = std::strtol(line + std::strlen(key), nullptr, 10);
+  }
+  if (file != nullptr) std::fclose(file);
+  return kib;
+}
+
+long long TraceBytes() {
+  const char* path = std::getenv("LONG_CAPTURE_TRACE");
+  struct stat found = {};
+  return path != nullptr && stat(path, &found) == 0 ? found.st_size : -1;
+}
+
+void SayMemory(uint64_t events, double started) {
+  facts::Say(R"({"fact":"memory","events":%llu,"anonymous_kib":%ld,"shared_kib":%ld,"trace_bytes":%lld,"ms":%.0f})",
+             static_cast<unsigned long long>(events), Status("RssAnon:"), Status("RssShmem:"), TraceBytes(),
+             (Now() - started) * 1e3);
+}
+
+void Step(uint64_t step) {
+  nvtxRangePushA("step");
+  CHECK(cuda_work::Launch());
+  nvtxRangePushA(step % 2 == 0 ? "even" : "odd");
+  CHECK(cuda_work::Launch());
+  nvtxRangePop();
+  nvtxRangePop();
+  if (step % kStepsOfWait == 0) CHECK(cuda_work::Synchronize());
+}
+
+// What the thread has recorded since goes to the trace while it sleeps.
+void WaitForTrace(long long bytes) {
+  const double end = Now() + kPatienceS;
+  while (bytes >= 0 && TraceBytes() <= bytes) {
+    if (Now() > end) {
+      std::fprintf(stderr, "the trace does not grow\n");
+      std::exit(98);
+    }
+    usleep(1000);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3 || !cuda_work::Open()) return 97;
+  const uint64_t most = std::strtoull(argv[1], nullptr, 10), says = std::strtoull(argv[2], nullptr, 10);
+  const double rate = argc > 3 ? std::strtod(argv[3], nullptr) : 0;
+  const double started = Now();
+  uint64_t events = 0, said = 0, waited = 0;
+  SayMemory(0, started);
+  for (uint64_t step = 0; events < most; ++step) {
+    Step(step);
+    events += kEventsOfStep;
+    if (rate > 0 && events % kEventsOfPace < kEventsOfStep) {
+      const double early = static_cast<double>(events) / rate - (Now() - started);
+      if (early > 0) usleep(static_cast<useconds_t>(early * 1e6));
+    }
+    if (rate == 0 && events - waited >= kEventsAtOnce) {
+      WaitForTrace(TraceBytes());
+      waited = events;
+    }
+    if ((events - said) * says >= most) {
+      SayMemory(events, started);
+      said = events;
+    }
+  }
+  facts::Say(R"({"fact":"end","events":%llu,"steps":%llu})", static_cast<unsigned long long>(events),
+             static_cast<unsigned long long>(events / kEventsOfStep));
+  return 0;
+}
