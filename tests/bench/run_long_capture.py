@@ -2,8 +2,8 @@
 
     GPROF_TEST_BUILD=BUILD tests/bench/run_long_capture.py --out DIR [--events 200e6] [--rate 2e6]
 
-Runs tests/e2e/tracer/programs/long_capture twice, alone and recorded, at a given number of events a second; the
-difference of their memory is the tracer's. Writes DIR/long_capture.json and DIR/long_capture.md.
+Runs tests/e2e/tracer/programs/long_capture alone, and recorded at a given number of events a second; the difference of
+their memory is the tracer's. Writes DIR/long_capture.json and DIR/long_capture.md.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--events", type=float, default=200e6)
-    parser.add_argument("--rate", type=float, default=2e6, help="events a second; 0: as fast as the program can")
+    parser.add_argument("--rate", type=float, default=2e6, help="events a second; 0: on when the trace has grown")
     parser.add_argument("--points", type=int, default=20)
     return parser.parse_args()
 
@@ -53,11 +53,11 @@ class RunFolder(threading.Thread):
             self.most = max(self.most, size)
 
 
-def run(words, arguments, environment):
+def run(words, arguments, rate, environment):
     """The points that the program told, and the seconds it took."""
     command = [*words, PROGRAM, int(arguments.events), arguments.points]
-    if arguments.rate:
-        command.append(arguments.rate)
+    if rate:
+        command.append(rate)
     started = time.monotonic()
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                           env=environment)
@@ -88,10 +88,11 @@ def main():
         base = tempfile.mkdtemp(prefix="gprof-long-run-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         environment = support.environment(LD_LIBRARY_PATH=str(MOCK), TEST_CUDART=str(MOCK / "libcudart.so.13"),
                                           GPROF_RUN_BASE=base, LONG_CAPTURE_TRACE=str(trace))
-        alone, alone_s = run([], arguments, {**environment, "LONG_CAPTURE_TRACE": ""})
+        alone, alone_s = run([], arguments, 0, {**environment, "LONG_CAPTURE_TRACE": ""})
         watcher = RunFolder(base)
         watcher.start()
-        traced, traced_s = run([support.COMMAND, "profile", "-q", "-f", "-o", trace, "--"], arguments, environment)
+        traced, traced_s = run([support.COMMAND, "profile", "-q", "-f", "-o", trace, "--"], arguments, arguments.rate,
+                               environment)
         watcher.is_over.set()
         watcher.join()
         os.rmdir(base)
