@@ -14,12 +14,24 @@ const GAP = 22;
 const PAGEABLE_H2D = 23;
 const PAGEABLE_D2H = 24;
 
+/** Stretches of one size, summed up. All that a pixel asks is here, next to each other: the events themselves are far apart. */
+export interface Blocks {
+  readonly cls: Uint8Array; // the class with most of the time, pageable copies counted four times
+  readonly weight: Float32Array; // its time
+  readonly longest: Uint32Array; // the longest event of that class
+  readonly length: Float32Array; // its duration
+}
+
 export interface Levels {
   readonly classes: Uint8Array; // of events
-  readonly blockClass: Uint8Array; // the class with most of the time, pageable copies counted four times
-  readonly blockLongest: Uint32Array; // the longest event of that class
-  readonly bigClass: Uint8Array; // the same of big blocks
-  readonly bigLongest: Uint32Array;
+  readonly blocks: Blocks;
+  readonly bigBlocks: Blocks;
+}
+
+function makeBlocks(count: number): Blocks {
+  return {
+    cls: new Uint8Array(count), weight: new Float32Array(count), longest: new Uint32Array(count), length: new Float32Array(count),
+  };
 }
 
 const levels = new WeakMap<LaneEvents, Levels>();
@@ -46,50 +58,47 @@ function classesOf(events: LaneEvents, names: readonly string[]): Uint8Array {
 
 const sums = new Float64Array(CLASSES);
 
-function summarise(events: LaneEvents, classes: Uint8Array, block: number, into: Levels): void {
+function summarise(events: LaneEvents, classes: Uint8Array, block: number, into: Blocks): void {
   const from = block << SHIFT;
   const to = Math.min(events.count, from + BLOCK);
   let best = classes[from];
   for (let i = from; i < to; ++i) {
-    const cls = classes[i] & (CLASSES - 1);
+    const cls = classes[i];
     sums[cls] += (events.end[i] - events.start[i] + 1) * weightOf(cls);
     if (sums[cls] > sums[best]) best = cls;
   }
-  let longest = from;
+  into.cls[block] = best;
+  into.weight[block] = sums[best];
   let length = -1;
   for (let i = from; i < to; ++i) {
-    sums[classes[i] & (CLASSES - 1)] = 0;
+    sums[classes[i]] = 0;
     const duration = events.end[i] - events.start[i];
     if (classes[i] !== best || duration <= length) continue;
     length = duration;
-    longest = i;
+    into.longest[block] = i;
   }
-  into.blockClass[block] = best;
-  into.blockLongest[block] = longest;
+  into.length[block] = length;
 }
 
-function summariseBig(events: LaneEvents, big: number, into: Levels): void {
+function summariseBig(blocks: Blocks, big: number, into: Blocks): void {
   const from = big << SHIFT;
-  const to = Math.min(into.blockClass.length, from + BLOCK);
-  let best = into.blockClass[from];
+  const to = Math.min(blocks.cls.length, from + BLOCK);
+  let best = blocks.cls[from];
   for (let block = from; block < to; ++block) {
-    const cls = into.blockClass[block];
-    const end = Math.min(events.count, (block + 1) << SHIFT);
-    sums[cls] += (events.busyBefore[end] - events.busyBefore[block << SHIFT] + 1) * weightOf(cls);
+    const cls = blocks.cls[block];
+    sums[cls] += blocks.weight[block];
     if (sums[cls] > sums[best]) best = cls;
   }
-  let longest = into.blockLongest[from];
+  into.cls[big] = best;
+  into.weight[big] = sums[best];
   let length = -1;
   for (let block = from; block < to; ++block) {
-    sums[into.blockClass[block]] = 0;
-    const event = into.blockLongest[block];
-    const duration = events.end[event] - events.start[event];
-    if (into.blockClass[block] !== best || duration <= length) continue;
-    length = duration;
-    longest = event;
+    sums[blocks.cls[block]] = 0;
+    if (blocks.cls[block] !== best || blocks.length[block] <= length) continue;
+    length = blocks.length[block];
+    into.longest[big] = blocks.longest[block];
   }
-  into.bigClass[big] = best;
-  into.bigLongest[big] = longest;
+  into.length[big] = length;
 }
 
 /** Made while events are read: `rest` gives the browser its turn. */
@@ -97,17 +106,14 @@ export async function prepareLevels(
   events: LaneEvents, names: readonly string[], slices: { rest(): Promise<void> },
 ): Promise<Levels> {
   const classes = classesOf(events, names);
-  const blocks = Math.ceil(events.count / BLOCK);
-  const bigs = Math.ceil(blocks / BLOCK);
-  const made = {
-    classes, blockClass: new Uint8Array(blocks), blockLongest: new Uint32Array(blocks),
-    bigClass: new Uint8Array(bigs), bigLongest: new Uint32Array(bigs),
-  };
-  for (let block = 0; block < blocks; ++block) {
-    summarise(events, classes, block, made);
+  const blocks = makeBlocks(Math.ceil(events.count / BLOCK));
+  const bigBlocks = makeBlocks(Math.ceil(events.count / BIG_BLOCK));
+  for (let block = 0; block < blocks.cls.length; ++block) {
+    summarise(events, classes, block, blocks);
     if (block % 512 === 0) await slices.rest();
   }
-  for (let big = 0; big < bigs; ++big) summariseBig(events, big, made);
+  for (let big = 0; big < bigBlocks.cls.length; ++big) summariseBig(blocks, big, bigBlocks);
+  const made = { classes, blocks, bigBlocks };
   levels.set(events, made);
   return made;
 }
@@ -120,11 +126,13 @@ export function levelsOf(events: LaneEvents): Levels {
 
 // ---- searching in a lane: its events are sorted and disjoint, so that starts and ends both ascend
 
-/** The first index with values[index] >= time, from `from` on: steps double, then halve, as what is looked for is near. */
-export function lowerBound(values: Float64Array, time: number, from = 0): number {
+/**
+ * The first index with values[index] >= time, from `from` on: steps double, then halve, as what is looked for is near.
+ * `step` is the first of them: about as far as it was the last time.
+ */
+export function lowerBound(values: Float64Array, time: number, from = 0, step = 1): number {
   const count = values.length;
   if (from >= count || values[from] >= time) return from;
-  let step = 1;
   let low = from; // values[low] < time
   while (low + step < count && values[low + step] < time) {
     low += step;

@@ -1,7 +1,7 @@
 // A lane as one line of pixels, which the canvas stretches to the height of its row. Where events are wider than pixels
 // they are drawn as they are; where many share a pixel it takes the colour of what took most of its time, as strong as
 // the share of the pixel that was busy. The cost follows the pixels, not the events.
-import { BIG_BLOCK, BLOCK, CLASSES, levelsOf, lowerBound, weightOf } from "./levels";
+import { BIG_BLOCK, BLOCK, CLASSES, levelsOf, lowerBound, weightOf, type Blocks, type Levels } from "./levels";
 import type { LaneEvents } from "./state";
 
 /** Which events of a lane stand out: those of the filter, or of the selected name. */
@@ -52,33 +52,38 @@ function put(line: Uint32Array, x: number, color: number, alpha: number, isUnder
 /** Paints a lane into `line`; wide events are appended to `wide`. */
 export function paintLane(job: PaintJob, line: Uint32Array, wide: WideEvents | null, wideFrom_px: number): void {
   const { events, start_ns, perPixel_ns } = job;
+  const levels = levelsOf(events);
   const width = line.length;
   const end_ns = start_ns + width * perPixel_ns;
   const narrow_ns = WIDE_PX * perPixel_ns;
-  let i = lowerBound(events.end, start_ns);
+  let i = lowerBound(events.end, start_ns, 0, 1024);
+  let last = 1;
   while (i < events.count && events.start[i] < end_ns) {
     if (events.end[i] - events.start[i] >= narrow_ns) {
-      paintWide(job, i, line, wide, wideFrom_px);
+      paintWide(job, levels, i, line, wide, wideFrom_px);
       ++i;
       continue;
     }
     const x = Math.max(0, Math.floor((events.start[i] - start_ns) / perPixel_ns));
     if (x >= width) break;
     // The next pixel begins here; one event that is wide ends the pixel's share early.
-    let j = lowerBound(events.start, start_ns + (x + 1) * perPixel_ns, i + 1);
+    let j = lowerBound(events.start, start_ns + (x + 1) * perPixel_ns, i + 1, last);
     if (j - i > 1 && events.end[j - 1] - events.start[j - 1] >= narrow_ns) --j;
-    paintPixel(job, i, j, x, line);
+    paintPixel(job, levels, i, j, x, line);
+    last = Math.max(1, (j - i) >> 1);
     i = j;
   }
 }
 
-function paintWide(job: PaintJob, i: number, line: Uint32Array, wide: WideEvents | null, wideFrom_px: number): void {
+function paintWide(
+  job: PaintJob, levels: Levels, i: number, line: Uint32Array, wide: WideEvents | null, wideFrom_px: number,
+): void {
   const { events, start_ns, perPixel_ns, marks } = job;
   const left = (events.start[i] - start_ns) / perPixel_ns;
   const right = (events.end[i] - start_ns) / perPixel_ns;
   const from = Math.max(0, Math.round(left));
   const to = Math.min(line.length, Math.max(Math.round(right), from + 1));
-  const color = job.colorOf(events, i, levelsOf(events).classes[i]);
+  const color = job.colorOf(events, i, levels.classes[i]);
   const isDim = marks !== null && marks.bits[i] === 0;
   if (isDim && job.onlyMarked) return;
   const busy = events.busyBefore[i + 1] - events.busyBefore[i];
@@ -97,39 +102,39 @@ function paintWide(job: PaintJob, i: number, line: Uint32Array, wide: WideEvents
 
 const sums = new Float64Array(CLASSES);
 const longestOf = new Uint32Array(CLASSES);
+const lengthOf = new Float64Array(CLASSES);
 const seen: number[] = [];
 
-function add(cls: number, weight: number, index: number, events: LaneEvents): void {
+function add(cls: number, weight: number, index: number, length: number): void {
   if (sums[cls] === 0) {
     seen.push(cls);
     longestOf[cls] = index;
-  } else if (events.end[index] - events.start[index] > events.end[longestOf[cls]] - events.start[longestOf[cls]]) {
+    lengthOf[cls] = length;
+  } else if (length > lengthOf[cls]) {
     longestOf[cls] = index;
+    lengthOf[cls] = length;
   }
   sums[cls] += weight;
 }
 
-function addBlocks(events: LaneEvents, i: number, j: number, size: number, classes: Uint8Array, longest: Uint32Array): void {
-  const last = Math.floor((j - 1) / size);
-  for (let block = Math.floor(i / size); block <= last; ++block) {
-    const end = Math.min(events.count, (block + 1) * size);
-    const cls = classes[block];
-    add(cls, (events.busyBefore[end] - events.busyBefore[block * size] + 1) * weightOf(cls), longest[block], events);
+function addBlocks(blocks: Blocks, from: number, to: number): void {
+  for (let block = from; block < to; ++block) {
+    add(blocks.cls[block], blocks.weight[block], blocks.longest[block], blocks.length[block]);
   }
 }
 
-/** What took most of the time of events [i, j): its class is left in `best`, the longest event of it is returned. */
-function dominant(events: LaneEvents, i: number, j: number): number {
-  const levels = levelsOf(events);
+/** Of what took most of the time of events [i, j): the longest. */
+function dominant(events: LaneEvents, levels: Levels, i: number, j: number): number {
   if (j - i <= BLOCK) {
     for (let k = i; k < j; ++k) {
+      const length = events.end[k] - events.start[k];
       const cls = levels.classes[k];
-      add(cls, (events.end[k] - events.start[k] + 1) * weightOf(cls), k, events);
+      add(cls, (length + 1) * weightOf(cls), k, length);
     }
   } else if (j - i <= 2 * BIG_BLOCK) {
-    addBlocks(events, i, j, BLOCK, levels.blockClass, levels.blockLongest);
+    addBlocks(levels.blocks, Math.floor(i / BLOCK), Math.ceil(j / BLOCK));
   } else {
-    addBlocks(events, i, j, BIG_BLOCK, levels.bigClass, levels.bigLongest);
+    addBlocks(levels.bigBlocks, Math.floor(i / BIG_BLOCK), Math.ceil(j / BIG_BLOCK));
   }
   let best = seen[0];
   for (const cls of seen) if (sums[cls] > sums[best]) best = cls;
@@ -151,13 +156,12 @@ function firstMarked(marks: Marks, i: number, j: number): number {
   return i;
 }
 
-function paintPixel(job: PaintJob, i: number, j: number, x: number, line: Uint32Array): void {
+function paintPixel(job: PaintJob, levels: Levels, i: number, j: number, x: number, line: Uint32Array): void {
   const { events, marks } = job;
   const share = Math.min(1, (events.busyBefore[j] - events.busyBefore[i]) / job.perPixel_ns);
   let alpha = Math.round(FAINTEST + (FULL - FAINTEST) * share);
-  let index = j - i === 1 ? i : dominant(events, i, j);
-  const cls = levelsOf(events).classes[index];
-  if (weightOf(cls) > 1) alpha = Math.max(alpha, STRIKING);
+  let index = j - i === 1 ? i : dominant(events, levels, i, j);
+  if (weightOf(levels.classes[index]) > 1) alpha = Math.max(alpha, STRIKING);
   if (marks) {
     if (markedWithin(marks, i, j) === 0) {
       if (job.onlyMarked) return;
@@ -167,5 +171,5 @@ function paintPixel(job: PaintJob, i: number, j: number, x: number, line: Uint32
       if (j - i <= 2 * BLOCK) index = firstMarked(marks, i, j);
     }
   }
-  put(line, x, job.colorOf(events, index, levelsOf(events).classes[index]), alpha, job.isUnder);
+  put(line, x, job.colorOf(events, index, levels.classes[index]), alpha, job.isUnder);
 }

@@ -44,6 +44,8 @@ export class Pane {
   private readonly arrangement = { folded: new Set<number>(), pinned: new Set<number>() };
   private lanes: RunLane[][];
   private ratio = 1;
+  scroll = 0; // of the rows; asking the element would have it laid out in each frame
+  private labelled: { layout: Layout; scroll: number; height: number } | null = null; // what the labels are of
 
   constructor(private readonly scene: Scene, readonly index: number) {
     const data = this.data;
@@ -52,7 +54,10 @@ export class Pane {
     this.stage.append(this.canvas, this.over);
     this.scroller.append(this.spacer);
     this.element.append(this.sidebar.element, this.stage, this.scroller);
-    this.scroller.addEventListener("scroll", () => scene.draw());
+    this.scroller.addEventListener("scroll", () => {
+      this.scroll = this.scroller.scrollTop;
+      scene.draw();
+    });
     this.sidebar.element.addEventListener("wheel", (event) => this.scrollBy(event.deltaY), { passive: true });
     new ResizeObserver(() => this.resize()).observe(this.stage);
     this.relayout();
@@ -66,9 +71,6 @@ export class Pane {
     const { view } = this.scene.state;
     const offset = this.scene.offsets[this.index];
     return { start_ns: view.start_ns - offset, end_ns: view.end_ns - offset };
-  }
-  get scroll(): number {
-    return this.scroller.scrollTop;
   }
 
   setRun(run: Run): void {
@@ -99,11 +101,17 @@ export class Pane {
   private relayout(): void {
     this.layout = makeLayout(this.data, this.lanes, this.arrangement, this.height);
     this.spacer.style.height = `${this.layout.height + this.layout.pinnedHeight}px`;
+    this.scroll = this.scroller.scrollTop; // it may have been below what is there now
     this.scene.draw();
   }
 
   scrollBy(pixels: number): void {
-    this.scroller.scrollTop += pixels;
+    if (Math.abs(pixels) >= 1) this.scrollTo(this.scroll + pixels);
+  }
+  private scrollTo(top: number): void {
+    this.scroller.scrollTop = Math.max(0, top);
+    this.scroll = this.scroller.scrollTop;
+    this.scene.draw();
   }
 
   resize(): void {
@@ -158,8 +166,15 @@ export class Pane {
       context.fillStyle = palette.ink;
       context.fillRect(0, layout.pinnedHeight - 1, this.width, 1);
     }
-    this.sidebar.show([...layout.pinned, ...rows], (row) => this.topOf(row), layout.pinnedHeight);
+    this.drawLabels(rows);
     this.drawOverlay();
+  }
+
+  private drawLabels(rows: readonly Row[]): void {
+    const { layout, scroll, height, labelled } = this;
+    if (labelled && labelled.layout === layout && labelled.scroll === scroll && labelled.height === height) return;
+    this.labelled = { layout, scroll, height };
+    this.sidebar.show([...layout.pinned, ...rows], (row) => this.topOf(row), layout.pinnedHeight);
   }
 
   private drawRows(rows: readonly Row[], top: number, scroll: number): void {
@@ -246,7 +261,7 @@ export class Pane {
     if (!row || row.isPinned) return;
     const room = this.height - this.layout.pinnedHeight;
     const top = row.y + laneTop(row, lane);
-    if (top < this.scroll || top + laneHeight(row) > this.scroll + room) this.scroller.scrollTop = Math.max(0, top - room / 2);
+    if (top < this.scroll || top + laneHeight(row) > this.scroll + room) this.scrollTo(top - room / 2);
   }
 }
 
