@@ -384,7 +384,11 @@ void ChromeWriter::Op(const GpuOp& op, Place place) {
   constexpr std::string_view kCategories[] = {"kernel", "gpu_memcpy", "gpu_memcpy", "gpu_memset", "gpu_graph"};
   Open('X', kCategories[static_cast<std::size_t>(op.kind)], labels_.Of(op), place, op.start_ns);
   Duration({op.start_ns, op.end_ns});
-  Args([&](ArgSink& sink) { args_.OfOp(op, sink); });
+  Args([&](ArgSink& sink) {
+    args_.OfOp(op, sink);
+    // A reader knows it by the call otherwise.
+    if (op.api == kNone && trace_.processes.size() > 1) sink.Uint("process", ids_.Pid(op.process));
+  });
   Close();
   if (op.api != kNone) Flow('f', op.api, place, op.start_ns);
 }

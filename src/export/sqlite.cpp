@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "analysis/calls.h"
 #include "export/exporters.h"
@@ -30,6 +31,24 @@ std::vector<int64_t> MachineIds(const Trace& trace) {
 constexpr uint32_t kPidBits = 24;
 constexpr int64_t kPidMask = (int64_t{1} << kPidBits) - 1;
 
+// Other tools have numbers beyond what an id has room for, pieces of addresses. They get free ones, from the largest down.
+template <class Members, class F>
+std::vector<int64_t> NumbersThatFit(const Members& members, F number_of) {
+  std::set<int64_t> taken;
+  for (const auto& member : members) taken.insert(number_of(member));
+  std::vector<int64_t> numbers;
+  int64_t next = kPidMask;
+  for (const auto& member : members) {
+    int64_t number = number_of(member);
+    if (number > kPidMask) {
+      while (taken.contains(next)) --next;
+      number = next--;
+    }
+    numbers.push_back(number & kPidMask);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 int64_t SqliteStrings::Id(std::string_view text) {
@@ -49,6 +68,8 @@ SqliteExport::SqliteExport(const Trace& trace_in, const ExportOptions& options, 
       clean(trace_in),
       progress(options, RowCount(trace_in)),
       machine_ids_(MachineIds(trace_in)),
+      pids_(NumbersThatFit(trace_in.processes, [](const Process& p) { return int64_t{p.pid}; })),
+      tids_(NumbersThatFit(trace_in.threads, [](const Thread& t) { return int64_t{t.tid}; })),
       first_contexts_(trace_in.processes.size()),
       name_string_ids_(trace_in.strings.size(), -1) {
   strings.Id("");
@@ -59,15 +80,15 @@ SqliteExport::SqliteExport(const Trace& trace_in, const ExportOptions& options, 
 
 int64_t SqliteExport::ProcessId(uint32_t process) const {
   if (process == kNone) return 0;
-  return machine_ids_[process] | (trace.processes[process].pid & kPidMask) << kPidBits;
+  return machine_ids_[process] | pids_[process] << kPidBits;
 }
 
 int64_t SqliteExport::ThreadId(uint32_t process, uint32_t thread) const {
   if (thread != kNone) {
-    return ProcessId(trace.threads[thread].process) | (trace.threads[thread].tid & kPidMask);
+    return ProcessId(trace.threads[thread].process) | tids_[thread];
   }
   // The main thread has the number of its process.
-  return process == kNone ? 0 : ProcessId(process) | (trace.processes[process].pid & kPidMask);
+  return process == kNone ? 0 : ProcessId(process) | pids_[process];
 }
 
 int64_t SqliteExport::DeviceId(uint32_t device) const {

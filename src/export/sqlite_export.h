@@ -56,6 +56,7 @@ struct SqliteExport {
 
  private:
   std::vector<int64_t> machine_ids_;        // of each process
+  std::vector<int64_t> pids_, tids_;        // of each process, of each thread
   std::vector<const Context*> first_contexts_;
   std::vector<int64_t> name_string_ids_;    // by NameId, -1 where not asked for yet
 };

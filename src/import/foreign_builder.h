@@ -49,6 +49,9 @@ class ForeignBuilder {
     builder_.Add(record);
   }
 
+  // Sources know a stream by its number, programs by its handle.
+  void NameStream(uint32_t context, uint32_t stream, trace::StringId name) { builder_.NameStream(context, stream, name); }
+
   // What the source does not tell.
   void SetLacks(Fact fact) { lacks_ |= 1u << static_cast<uint32_t>(fact); }
   // Said with the results, of the process that was entered last.

@@ -86,6 +86,7 @@ constexpr Argument kArguments[] = {
     {"toDevice", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->to_device); }},
     {"inContext", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->context); }},
     {"peer device", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->peer_device); }},
+    {"process", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->process); }},
     {"asynchronous",
      [](const JsonPiece& v, KinetoArgs* a) { a->is_async = v.kind == JsonPiece::Kind::kTrue ? 1 : 0; }},
     {"result",

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <string>
 #include <tuple>
 
 #include "import/kineto_import.h"
@@ -52,6 +53,7 @@ void KinetoImport::TakeGpuWork(const Slice& slice, uint64_t start_ns) {
   work.graph_node = args.graph_node;
   work.bytes = args.bytes < 0 ? 0 : static_cast<uint64_t>(args.bytes);
   work.is_async = static_cast<int8_t>(args.is_async);
+  if (args.process >= 0) work.process = ProcessOf(builder_.Text(std::to_string(args.process)));
   if (slice.category == KinetoCategory::kKernel) TakeKernel(args, &work);
   if (slice.category == KinetoCategory::kMemcpy) TakeCopy(slice, args, &work);
   if (slice.category == KinetoCategory::kMemset) work.ends.destination = ReadMemsetName(builder_.TextOf(slice.name));
@@ -152,6 +154,7 @@ void KinetoImport::LinkLooseCalls(std::vector<FlowEnd>* starts) {
 }
 
 uint32_t KinetoImport::ProcessOfWork(const GpuWork& work) {
+  if (work.process != kNone) return work.process;
   if (pids_.size() == 1 || work.correlation == 0) return 0;
   for (uint32_t process = 0; process < pids_.size(); ++process) {
     if (calls_.Find(process, work.correlation) != kNone) return process;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint32_t kFirstMadeUp = 0xF0000000u;  // numbers of threads and processes that have none
 
+constexpr std::string_view kPayloadPrefix = "payload.";  // of arguments in our own exports
+
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // 0 for what is no number of 32 bits. Some numbers of threads are pieces of addresses, with a sign.
@@ -142,6 +144,9 @@ void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push
     DomainOf(slice.category_text, &range);
   } else {
     ReadNvtxArgs(slice.args, &range);
+    if (auto payload = payloads_.ReadMembers(slice.args.text, kPayloadPrefix, range.domain)) {
+      range.attached = ranges_.Attach(*std::move(payload));
+    }
   }
   ranges_.Add(range);
 }
@@ -169,6 +174,9 @@ void KinetoImport::ReadMark(const ChromeEvent& event) {
   r.payload = range.payload;
   r.payload_type = static_cast<uint8_t>(range.payload_type);
   builder_.Add(r);
+  if (generator_.empty()) return;
+  const auto payload = payloads_.ReadMembers(event.args.text, kPayloadPrefix, r.domain);
+  if (payload) builder_.Add(PayloadRecordOf(r, *payload));
 }
 
 // ---- at the end ----

@@ -12,6 +12,7 @@
 
 #include "import/chrome_reader.h"
 #include "import/foreign_builder.h"
+#include "import/json_payload.h"
 #include "import/kineto_events.h"
 #include "import/nested_ranges.h"
 #include "trace/flat_index.h"
@@ -54,6 +55,7 @@ class KinetoImport : public ChromeReader::Sink {
     uint32_t device = 0, context = 0, stream = 0, correlation = 0;
     uint32_t track = 0, name = 0, shape = kNone, graph = 0;
     uint32_t from_device = kNone, to_device = kNone;
+    uint32_t process = kNone;  // where the file says it
     CopyEnds ends;
     KinetoCategory category = KinetoCategory::kKernel;
     int8_t is_async = -1;  // not known
@@ -151,6 +153,7 @@ class KinetoImport : public ChromeReader::Sink {
   std::string Recorder() const;
 
   ForeignBuilder builder_;
+  JsonPayloads payloads_{&builder_};
   NestedRanges ranges_;
   std::string buffer_, key_;
 

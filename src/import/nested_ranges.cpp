@@ -36,10 +36,15 @@ trace::NvtxRecord BeginOf(const ClosedRange& range, trace::NvtxEvent event, Fore
 
 }  // namespace
 
+void NestedRanges::AddBegin(const ClosedRange& range, trace::NvtxEvent event, uint64_t id, ForeignBuilder* builder) {
+  trace::NvtxRecord begin = BeginOf(range, event, builder);
+  begin.range = id;
+  builder->Add(begin);
+  if (range.attached != kNone) builder->Add(PayloadRecordOf(begin, attached_[range.attached]));
+}
+
 void NestedRanges::AddStartEnd(const ClosedRange& range, ForeignBuilder* builder) {
-  trace::NvtxRecord start = BeginOf(range, trace::NvtxEvent::kStart, builder);
-  start.range = next_id_;
-  builder->Add(start);
+  AddBegin(range, trace::NvtxEvent::kStart, next_id_, builder);
   if (range.end_ns != ClosedRange::kOpen) {
     trace::NvtxRecord end = RecordOf(range, trace::NvtxEvent::kEnd, range.end_ns);
     end.tid = range.end_tid == 0 ? range.tid : range.end_tid;
@@ -62,7 +67,7 @@ void NestedRanges::AddGroup(std::size_t first, std::size_t last, ForeignBuilder*
       AddStartEnd(range, builder);
       continue;
     }
-    builder->Add(BeginOf(range, trace::NvtxEvent::kPush, builder));
+    AddBegin(range, trace::NvtxEvent::kPush, 0, builder);
     open.push_back(&range);
   }
   while (!open.empty() && open.back()->end_ns != ClosedRange::kOpen) pop();
@@ -81,6 +86,7 @@ void NestedRanges::Finish(ForeignBuilder* builder) {
     first = last;
   }
   ranges_ = {};
+  attached_ = {};
 }
 
 }  // namespace gprof

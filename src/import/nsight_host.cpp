@@ -8,6 +8,8 @@
 namespace gprof {
 namespace {
 
+constexpr int64_t kRuntimeClass = 0;  // ENUM_NSYS_EVENT_CLASS
+
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // What ENUM_CUPTI_OVERHEAD_TYPE numbers, as CUPTI numbers it.
@@ -26,8 +28,9 @@ uint32_t OverheadKindOf(std::string_view name) {
 
 void NsightImport::ReadCalls(std::string_view table) {
   if (!file_.HasTable(table)) return;
-  enum Column : std::size_t { kStart, kEnd, kThread, kCorrelation, kName, kReturn };
-  constexpr std::string_view kColumns[] = {"start", "end", "globalTid", "correlationId", "nameId", "returnValue"};
+  enum Column : std::size_t { kStart, kEnd, kThread, kCorrelation, kName, kReturn, kClass };
+  constexpr std::string_view kColumns[] = {"start",  "end",         "globalTid", "correlationId",
+                                           "nameId", "returnValue", "eventClass"};
   SqliteRows rows(file_, table, kColumns);
   std::vector<uint8_t> classes;  // ApiClass + 1, by text
   while (rows.Next()) {
@@ -43,7 +46,8 @@ void NsightImport::ReadCalls(std::string_view table) {
     r.duration_ns = span.duration_ns;
     r.function = builder_.Name(text);
     const std::string_view function = builder_.TextOf(text);
-    const bool is_runtime = function.starts_with("cuda");
+    // Exports of 2020 have no classes; what is exported of other GPUs has other names.
+    const bool is_runtime = rows.IsNull(kClass) ? function.starts_with("cuda") : rows.Int(kClass) == kRuntimeClass;
     r.domain = static_cast<uint8_t>(is_runtime ? trace::ApiDomain::kRuntime : trace::ApiDomain::kDriver);
     NoteThread(r.tid);
     builder_.Add(r);
@@ -164,6 +168,43 @@ void NsightImport::ReadMemory() {
   }
 }
 
+void NsightImport::ReadMemoryPools() {
+  constexpr std::string_view kTable = "CUDA_GPU_MEMORY_POOL_EVENTS";
+  constexpr int64_t kImported = 2;  // ENUM_CUDA_MEMPOOL_TYPE
+  if (!file_.HasTable(kTable)) return;
+  enum Column : std::size_t {
+    kStart, kProcess, kDevice, kAddress, kOperation, kType, kCorrelation, kKeep, kThreshold, kSize, kUsed
+  };
+  constexpr std::string_view kColumns[] = {"start",
+                                           "globalPid",
+                                           "deviceId",
+                                           "address",
+                                           "operationType",
+                                           "poolType",
+                                           "correlationId",
+                                           "minBytesToKeep",
+                                           "localMemoryPoolReleaseThreshold",
+                                           "localMemoryPoolSize",
+                                           "localMemoryPoolUtilizedSize"};
+  SqliteRows rows(file_, kTable, kColumns);
+  while (rows.Next()) {
+    Enter(rows, kProcess);
+    trace::MemoryPoolRecord r;
+    r.device = rows.Int32(kDevice);
+    r.pool = rows.Unsigned(kAddress);
+    r.operation = static_cast<uint8_t>(rows.Int32(kOperation) & 0xFF);
+    r.is_imported = rows.Int(kType) == kImported ? 1 : 0;
+    r.correlation = rows.Int32(kCorrelation);
+    r.keep_bytes = rows.Unsigned(kKeep);
+    r.release_threshold_bytes = rows.Unsigned(kThreshold);
+    r.size_bytes = rows.Unsigned(kSize);
+    r.used_bytes = rows.Unsigned(kUsed);
+    if (!TakeTime(rows, kStart, &r.time_ns)) continue;
+    NoteDevice(r.device);
+    builder_.Add(r);
+  }
+}
+
 void NsightImport::ReadFaults() {
   if (file_.HasTable("CUDA_UM_CPU_PAGE_FAULT_EVENTS")) {
     constexpr std::string_view kColumns[] = {"start", "globalPid", "address"};
@@ -223,6 +264,31 @@ void NsightImport::ReadOverheads(std::string_view table) {
     r.start_ns = span.start_ns;
     r.duration_ns = span.duration_ns;
     NoteThread(r.tid);
+    builder_.Add(r);
+  }
+}
+
+void NsightImport::ReadJits() {
+  constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_JIT";
+  if (!file_.HasTable(kTable)) return;
+  enum Column : std::size_t { kStart, kEnd, kThread, kEntry, kOperation, kDevice, kCache };
+  constexpr std::string_view kColumns[] = {"start",    "end", "globalTid", "jitEntryType", "jitOperationType",
+                                           "deviceId", "cacheSize"};
+  SqliteRows rows(file_, kTable, kColumns);
+  while (rows.Next()) {
+    Enter(rows, kThread);
+    trace::JitRecord r;
+    Span span;
+    r.tid = ThreadOf(rows.Int(kThread));
+    r.entry_kind = static_cast<uint8_t>(rows.Int32(kEntry) & 0xFF);
+    r.operation = static_cast<uint8_t>(rows.Int32(kOperation) & 0xFF);
+    r.device = rows.Int32(kDevice);
+    r.cache_bytes = rows.Unsigned(kCache);
+    if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
+    r.start_ns = span.start_ns;
+    r.duration_ns = span.duration_ns;
+    NoteThread(r.tid);
+    if (!rows.IsNull(kDevice)) NoteDevice(r.device);
     builder_.Add(r);
   }
 }

@@ -50,9 +50,11 @@ Trace NsightImport::Run() {
   ReadSyncs();
   ReadEvents();
   ReadMemory();
+  ReadMemoryPools();
   ReadFaults();
   ReadOverheads("PROFILER_OVERHEAD");
   ReadOverheads("CUPTI_ACTIVITY_KIND_OVERHEAD");
+  ReadJits();
   ReadNvtx();
   if (builder_.process_count() == 0) ProcessOf(0);  // notices need a process to be said of
   builder_.Enter(0);
@@ -289,6 +291,11 @@ void NsightImport::Finish() {
     builder_.AddNotice(trace::NoticeLevel::kInfo,
                        CountOf(count(skipped_nvtx_), "row") + " of NVTX_EVENTS left out: of a kind that is not read");
   }
+  if (payloads_.left_out_count() > 0) {
+    builder_.AddNotice(trace::NoticeLevel::kInfo, CountOf(count(payloads_.left_out_count()), "payload") +
+                                                      " of NVTX left out: there are too many layouts");
+  }
+  AddNotRead();
   for (uint32_t process = 0; process < builder_.process_count(); ++process) {
     builder_.Enter(process);
     trace::EndRecord end;

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "import/foreign_builder.h"
+#include "import/json_payload.h"
 #include "import/nested_ranges.h"
 #include "import/sqlite_reader.h"
 #include "trace/flat_index.h"
@@ -73,8 +75,10 @@ class NsightImport {
   void ReadSyncs();
   void ReadEvents();
   void ReadMemory();
+  void ReadMemoryPools();
   void ReadFaults();
   void ReadOverheads(std::string_view table);
+  void ReadJits();
 
   // nsight_gpu.cpp
   void ReadKernels();
@@ -92,23 +96,28 @@ class NsightImport {
   void ReadRange(SqliteRows& rows, bool is_push_pop);
   void ReadMark(SqliteRows& rows);
   void ReadNvtxName(SqliteRows& rows, int64_t type);
+  void ReadStreamName(SqliteRows& rows, trace::StringId name);
   uint32_t NvtxText(SqliteRows& rows);
+  std::optional<JsonPayloads::Payload> NvtxJson(SqliteRows& rows);
 
   // nsight_targets.cpp
   void ReadTargets();
   void ReadProcessNames();
   void ReadThreadNames();
+  void ReadRanks(std::vector<trace::ProcessRecord>* processes);
   std::vector<Gpu> ReadGpus();
   void ReadDevices();
   void ReadContexts(std::string_view table, std::string_view null_stream);
   void ReadStreams();
   void ReadClock();
   void ReadDiagnostics();
+  void AddNotRead();
   std::string ValueOf(std::string_view table, std::string_view name) const;
   uint32_t ProcessOfPid(int64_t pid) const;  // kNone for one that recorded nothing
 
   const SqliteReader& file_;
   ForeignBuilder builder_;
+  JsonPayloads payloads_{&builder_};
   NestedRanges ranges_;
   int64_t shift_ns_, needed_shift_ns_ = 0;
 

@@ -9,16 +9,16 @@ namespace {
 
 enum Column : std::size_t {
   kStart, kEnd, kType, kText, kTextId, kThread, kEndThread, kDomain, kCategory, kColor, kUint64, kInt64, kDouble,
-  kUint32, kInt32, kFloat
+  kUint32, kInt32, kFloat, kJsonText, kJsonTextId
 };
 constexpr std::string_view kColumns[] = {
     "start", "end", "eventType", "text", "textId", "globalTid", "endGlobalTid", "domainId", "category", "color",
-    "uint64Value", "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue"};
+    "uint64Value", "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue", "jsonText", "jsonTextId"};
 
 // ENUM_NSYS_EVENT_TYPE: events of the program, and the same ones of a text file that was imported.
 enum EventType : int64_t {
   kNvtxCategory = 33, kNvtxMark = 34, kNvtxThread = 39, kNvtxPushPop = 59, kNvtxStartEnd = 60, kTextCategory = 64,
-  kTextMark = 65, kTextPushPop = 70, kTextStartEnd = 71, kDomainCreate = 75, kDomainDestroy = 76
+  kTextMark = 65, kTextPushPop = 70, kTextStartEnd = 71, kDomainCreate = 75, kDomainDestroy = 76, kStreamName = 99
 };
 
 struct Payload {
@@ -79,6 +79,14 @@ uint32_t NsightImport::NvtxText(SqliteRows& rows) {
   return rows.IsNull(kTextId) ? 0 : TextOf(rows.Int(kTextId));
 }
 
+// What the event has by a layout of its own.
+std::optional<JsonPayloads::Payload> NsightImport::NvtxJson(SqliteRows& rows) {
+  std::string_view json = rows.Text(kJsonText);
+  if (json.empty() && !rows.IsNull(kJsonTextId)) json = builder_.TextOf(TextOf(rows.Int(kJsonTextId)));
+  if (json.empty()) return std::nullopt;
+  return payloads_.Read(json, rows.Int32(kDomain));
+}
+
 void NsightImport::ReadRange(SqliteRows& rows, bool is_push_pop) {
   ClosedRange range;
   Span span;
@@ -97,6 +105,7 @@ void NsightImport::ReadRange(SqliteRows& rows, bool is_push_pop) {
   if (is_open ? !TakeTime(rows, kStart, &span.start_ns) : !TakeSpan(rows, kStart, kEnd, &span)) return;
   range.start_ns = static_cast<int64_t>(span.start_ns);
   if (!is_open) range.end_ns = static_cast<int64_t>(span.start_ns + span.duration_ns);
+  if (auto json = NvtxJson(rows)) range.attached = ranges_.Attach(*std::move(json));
   NoteThread(range.tid);
   ranges_.Add(range);
 }
@@ -116,6 +125,7 @@ void NsightImport::ReadMark(SqliteRows& rows) {
   r.message = builder_.Name(text);
   NoteThread(r.tid);
   builder_.Add(r);
+  if (const auto json = NvtxJson(rows)) builder_.Add(PayloadRecordOf(r, *json));
 }
 
 void NsightImport::ReadNvtxName(SqliteRows& rows, int64_t type) {
@@ -131,9 +141,21 @@ void NsightImport::ReadNvtxName(SqliteRows& rows, int64_t type) {
     r.handle = ThreadOf(rows.Int(kThread));
     r.name = name;
     builder_.Add(r);
+  } else if (type == kStreamName) {
+    ReadStreamName(rows, name);
   } else if (type != kDomainDestroy) {
     ++skipped_nvtx_;
   }
+}
+
+// The stream is the number, its context the short one. Streams without work are not in the model.
+void NsightImport::ReadStreamName(SqliteRows& rows, trace::StringId name) {
+  const uint32_t stream = rows.Int32(kUint64), context = rows.Int32(kUint32);
+  if (streams_.Find(uint64_t{builder_.process()} << 32 | context, stream) == kNone) {
+    ++skipped_nvtx_;
+    return;
+  }
+  builder_.NameStream(context, stream, name);
 }
 
 }  // namespace gprof

@@ -1,9 +1,13 @@
 // Who and where: names of processes and threads, GPUs, contexts, streams, clocks, and what the tool had to say.
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <utility>
 
+#include "base/units.h"
 #include "import/nsight_import.h"
 #include "import/nsight_values.h"
 #include "trace/saturate.h"
@@ -68,13 +72,27 @@ void NsightImport::ReadProcessNames() {
       names[at->second] = builder_.Text(rows.Text(2));
     }
   }
+  ReadRanks(&records);
   for (uint32_t process = 0; process < records.size(); ++process) {
     builder_.Enter(process);
+    if (records[process].rank >= 0) records[process].rank_source = builder_.Name("MPI");
     records[process].name = builder_.Name(names[process]);
     records[process].host = builder_.Name(host_text);
     records[process].driver_version = driver;
     builder_.Add(records[process]);
     if (records[process].pid != 0) pids_[records[process].pid] = process;
+  }
+}
+
+void NsightImport::ReadRanks(std::vector<trace::ProcessRecord>* processes) {
+  if (!file_.HasTable("MPI_RANKS")) return;
+  constexpr std::string_view kColumns[] = {"globalTid", "rank"};
+  SqliteRows rows(file_, "MPI_RANKS", kColumns);
+  while (rows.Next()) {
+    const auto at = processes_.find(rows.Int(0) >> kGlobalThreadBits);
+    const int64_t rank = rows.Int(1, -1);
+    if (!IsGood(rows) || at == processes_.end() || rank < 0 || rank > std::numeric_limits<int32_t>::max()) continue;
+    (*processes)[at->second].rank = static_cast<int32_t>(rank);
   }
 }
 
@@ -243,6 +261,31 @@ void NsightImport::ReadDiagnostics() {
     builder_.AddNotice(severity >= kError ? trace::NoticeLevel::kWarning : trace::NoticeLevel::kInfo, text);
     ++said;
   }
+}
+
+// Samples, calls of the operating system and the like, which a trace has no place for.
+void NsightImport::AddNotRead() {
+  constexpr std::size_t kMost = 8;
+  // What describes the export, and what belongs to rows of another table.
+  constexpr std::string_view kAside[] = {"ENUM_",     "TARGET_INFO_",   "META_DATA_",   "EXPORT_META_", "ANALYSIS_",
+                                         "sqlite_",   "ProcessStreams", "UnwindMethod", "NVTX_PAYLOAD", "StringIds",
+                                         "GENERIC_EVENT_TYPES"};
+  std::vector<std::pair<uint64_t, std::string>> tables;
+  for (std::string& name : file_.UnreadTables()) {
+    const bool is_aside = name.ends_with("_CALLCHAINS") || name.ends_with("_DESCRIPTORS") ||
+                          std::any_of(std::begin(kAside), std::end(kAside),
+                                      [&](std::string_view prefix) { return name.starts_with(prefix); });
+    const uint64_t rows = is_aside ? 0 : file_.RowsAtMost(name);
+    if (rows > 0) tables.emplace_back(rows, std::move(name));
+  }
+  if (tables.empty()) return;
+  std::sort(tables.begin(), tables.end(), std::greater<>());
+  std::string text;
+  for (std::size_t i = 0; i < std::min(tables.size(), kMost); ++i) {
+    text += (i > 0 ? ", " : "") + tables[i].second + " (" + CountOf(static_cast<int64_t>(tables[i].first), "row") + ")";
+  }
+  if (tables.size() > kMost) text += ", " + CountOf(static_cast<int64_t>(tables.size() - kMost), "other table");
+  builder_.AddNotice(trace::NoticeLevel::kInfo, "Not read: " + text);
 }
 
 }  // namespace gprof

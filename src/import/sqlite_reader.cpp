@@ -201,6 +201,14 @@ uint64_t SqliteReader::RowsAtMost(std::string_view table) const {
   return std::min(static_cast<uint64_t>(std::max<int64_t>(rows, 0)), file_bytes_ / kUsualRowBytes);
 }
 
+std::vector<std::string> SqliteReader::UnreadTables() const {
+  std::vector<std::string> names;
+  for (const auto& [key, table] : tables_) {
+    if (!table.was_read) names.push_back(table.name);
+  }
+  return names;
+}
+
 SqliteRows::SqliteRows(const SqliteReader& reader, std::string_view table, std::span<const std::string_view> columns,
                        std::string_view where)
     : reader_(reader), table_(table) {
@@ -212,6 +220,7 @@ SqliteRows::SqliteRows(const SqliteReader& reader, std::string_view table, std::
     at_.push_back(has_column ? count++ : kLacks);
   }
   if (count == 0) sql += "NULL";
+  if (const auto* const found = reader.FindTable(table)) found->was_read = true;
   sql += " FROM main." + Quoted(table);
   // NOT INDEXED keeps the order of storage, in which reading is fastest.
   sql += where.empty() ? " NOT INDEXED" : " WHERE " + Quoted(where) + " = ?1";

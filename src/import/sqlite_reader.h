@@ -34,6 +34,9 @@ class SqliteReader {
   // For reserving memory: as many as the last row's number says, where the file has room for that many. 0: not known.
   uint64_t RowsAtMost(std::string_view table) const;
 
+  // Tables that SqliteRows was not asked for, by name.
+  std::vector<std::string> UnreadTables() const;
+
   uint64_t file_bytes() const { return file_bytes_; }
   const std::string& path() const { return path_; }
   // Not empty: what the file could not give.
@@ -48,6 +51,7 @@ class SqliteReader {
   struct Table {
     std::string name;
     std::vector<Column> columns;
+    mutable bool was_read = false;
   };
   void Open();
   bool TryOpen(const std::string& options);

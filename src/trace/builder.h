@@ -65,6 +65,9 @@ class TraceBuilder {
   void Add(const trace::NvtxEnumRecord& r);
   void Add(const trace::NvtxPayloadRecord& r);
 
+  // The name of a stream, as a record of NVTX has it, for sources that have no handles.
+  void NameStream(uint32_t context, uint32_t stream, trace::StringId name);
+
   // `framing` is what the reader has counted. The builder is used up.
   Trace Finish(const TraceHealth& framing);
 

@@ -46,6 +46,12 @@ void TraceBuilder::Add(const trace::NvtxNameRecord& r) {
   draft_.object_names.push_back(n);
 }
 
+void TraceBuilder::NameStream(uint32_t context, uint32_t stream, trace::StringId name) {
+  Stream& s = draft_.trace.streams[draft_.StreamIndex(process_, context, stream)];
+  if (s.name != Name(name)) ++s.names_given;
+  s.name = Name(name);
+}
+
 // ---- payloads ----
 
 void TraceBuilder::Add(const trace::NvtxSchemaRecord& r) {
