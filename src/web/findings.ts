@@ -48,7 +48,7 @@ export function groupFindings(findings: readonly Finding[]): Group[] {
   return groups;
 }
 
-const SEVERITY: Record<Finding["severity"], string> = { warning: "▲ warning", note: "● note", info: "ⓘ for information" };
+const SEVERITY: Record<Finding["severity"], string> = { warning: "▲ warning", note: "● note", info: "○ for information" };
 
 function gainBar(finding: Finding, largest: number): HTMLElement | null {
   if (finding.gain_ns <= 0) return null;
@@ -67,7 +67,7 @@ function actions(page: PageData, report: ReportDocument, index: number, links: F
   const title = report.tables.find((t) => t.id === table)?.title ?? "";
   return el("p", { class: "actions" },
     place ? button("Show on the timeline", () => links.show({ query: place.query, label: finding.id }), {
-      class: "go", attributes: { "aria-label": `Show on the timeline: ${visible(finding.message).slice(0, 80)}` },
+      class: finding.severity === "warning" ? "go" : "go plain", attributes: { "aria-label": `Show on the timeline: ${visible(finding.message).slice(0, 80)}` },
     }) : null,
     table ? button(`Table: ${title}`, () => links.openTable(table), { class: "quiet" }) : null);
 }

@@ -9,6 +9,7 @@ import { shortName, tooltip, visible } from "./names";
 const ROW_PX = 30; // as .grid td in style.css has it
 const MORE_ROWS = 12; // above and below what is seen
 const ALL_UP_TO = 200; // rows that are all built
+const SENTENCES = new Set(["split", "causes", "extra", "meaning", "advice", "formula", "what"]); // columns of words, not of names
 
 export interface GridOptions {
   label: string;
@@ -109,7 +110,7 @@ export class Grid {
     const value = this.data.value(row, c);
     if (value === null) return el("td", { class: "none", text: "–" });
     if (typeof value === "string") {
-      const short = shortName(value);
+      const short = shortName(value, SENTENCES.has(column.key) ? 160 : 64);
       return el("td", { class: "name", text: short, title: short === value ? "" : tooltip(value) });
     }
     const made = el("td", { class: "number", text: column.key === "pid" || column.key === "number" ? String(value) : formatFigure(value, column.unit) });
@@ -127,7 +128,7 @@ export class Grid {
       class: `${this.marked.has(row) ? "marked" : ""}${at % 2 ? " odd" : ""}`,
       attributes: { "data-at": at, "aria-rowindex": at + 2, tabindex: at === Math.max(0, this.active) ? 0 : -1 },
     }, el("td", { class: "go" }, canShow ? el("button", {
-      class: "show", text: "⇱", title: "Show the longest on the timeline", attributes: { type: "button", tabindex: -1, "aria-label": "Show on the timeline" },
+      class: "show", text: "↗", title: "Show the longest on the timeline", attributes: { type: "button", tabindex: -1, "aria-label": "Show on the timeline" },
     }) : null));
     if (at === this.active) made.setAttribute("aria-selected", "true");
     made.append(...this.columns.map((c) => this.cell(row, c)));

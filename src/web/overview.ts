@@ -30,7 +30,8 @@ function firstStep(report: ReportDocument): HTMLElement | null {
   const finding = report.findings[0];
   if (!finding) return null;
   const window = rowsOf(report, "devices").reduce((sum, row) => sum + num(row, "window_ns"), 0);
-  const share = window > 0 && finding.gain_ns > 0 && finding.gain_ns < window
+  const isInWindow = !finding.id.startsWith("startup."); // what comes before the first operation is no part of it
+  const share = isInWindow && window > 0 && finding.gain_ns > 0 && finding.gain_ns < window
     ? ` (up to ${formatNs(finding.gain_ns)} to be won, ${formatPercent((100 * finding.gain_ns) / window)})` : "";
   // Of idle time the headline has said the rest.
   const says = finding.id.startsWith("idle.") && finding.advice ? finding.advice : finding.message;

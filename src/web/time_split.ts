@@ -16,6 +16,25 @@ interface Part {
   query: string;
 }
 
+/** Share of the copies' time that pageable memory was in; 0 with several GPUs, as the report does not say it of each. */
+function pageableShare(report: ReportDocument): number {
+  if (rowsOf(report, "devices").length !== 1) return 0;
+  const copies = rowsOf(report, "memcpy").filter((row) => / to /.test(str(row, "direction")));
+  const time = (rows: Row[]): number => rows.reduce((sum, row) => sum + num(row, "total_ns"), 0);
+  return time(copies.filter((row) => /\bpageable\b/.test(str(row, "memory")))) / Math.max(1, time(copies));
+}
+
+/** What only copied: in the colour of pageable copies where most of them are. */
+function copyPart(report: ReportDocument, row: Row, gpu: string): Part {
+  const pageable = pageableShare(report);
+  return {
+    label: "copies, fills only",
+    meaning: pageable > 0 ? `no kernel ran; ${formatPercent(100 * pageable)} of the time of copies with pageable memory` : "no kernel ran",
+    color: pageable > 0.5 ? "--kind-pageable-h2d" : "--kind-copy-h2d",
+    ns: num(row, "copy_only_ns"), isIdle: false, query: `kind:${pageable > 0.5 ? "pageable" : "copy"}${gpu}`,
+  };
+}
+
 /** The parts sum to the window. */
 export function partsOf(report: ReportDocument, row: Row): Part[] {
   const device = str(row, "device");
@@ -24,7 +43,7 @@ export function partsOf(report: ReportDocument, row: Row): Part[] {
   const parts: Part[] = [
     { label: "kernels", meaning: "a kernel ran, and no copy", color: "--kind-kernel", ns: num(row, "kernel_ns") - both, isIdle: false, query: `kind:kernel${gpu}` },
     { label: "kernels and copies", meaning: "at the same time", color: "--kind-overlap", ns: both, isIdle: false, query: `kind:kernel${gpu}` },
-    { label: "copies, fills only", meaning: "no kernel ran", color: "--kind-copy-h2d", ns: num(row, "copy_only_ns"), isIdle: false, query: `kind:copy${gpu}` },
+    copyPart(report, row, gpu),
   ];
   const causes = CAUSES.map((cause): Part => ({
     label: `idle: ${cause}`, meaning: causeMeaning(cause), color: causeColor(cause),
@@ -75,7 +94,7 @@ export function timeSplit(report: ReportDocument, show: (place: Place) => void):
         el("b", { text: str(row, "device") }), ` ${visible(str(row, "name"))} `,
         el("span", { class: "soft", text: `${formatNs(window)} from its first to its last operation` })),
       bar,
-      devices.length > 2 ? el("details", {}, el("summary", { text: "Figures" }), figures) : figures));
+      devices.length > 1 ? el("details", { attributes: { open: row === devices[0] } }, el("summary", { text: "Figures" }), figures) : figures));
   }
   const outside = rowsOf(report, "outside");
   if (outside.length === 1) {
