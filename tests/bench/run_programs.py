@@ -3,9 +3,10 @@
     GPROF_TEST_BUILD=BUILD tests/bench/run_programs.py --out DIR [--rounds 10] [--programs torch,compile] [--limit-s 500]
 
 In a round a program is started once for every variant; all of them warm up side by side, then each in turn does its
-measured part while the others sleep, then all end. So start-up, which takes most of the time, is paid once a round, and
-what is compared was measured within seconds. A first untraced run, which does not count, fills caches and says how many
-steps make --steady-ms. --serial runs the variants one after the other instead.
+measured part while the others sleep, --turns times, then all end. So start-up, which takes most of the time, is paid
+once a round, and what is compared was measured within seconds. The figure of a run is the median of its turns. A first
+untraced run, which does not count, fills caches and says how many steps make --steady-ms. --serial runs the variants
+one after the other instead.
 
 Writes DIR/programs.json and DIR/programs.md after every round, and prints the tables. nsys needs libdw and libelf:
 GPROF_TEST_NSYS_LIBS (tests/gpu/nsys.py).
@@ -15,6 +16,7 @@ import argparse
 import concurrent.futures
 import contextlib
 import dataclasses
+import functools
 import importlib.util
 import json
 import os
@@ -53,6 +55,7 @@ class Program:
     workloads: dict  # name in the program: what the table calls it
     modules: tuple = ()
     profiled: str = ""  # the workload that torch.profiler records as well
+    most_turns: int = 100
 
     def why_not(self):
         missing = [module for module in self.modules if importlib.util.find_spec(module) is None]
@@ -76,7 +79,7 @@ KNOWN = {
     "storm": Program([str(support.PROGRAMS / "kernel_storm")], {"storm": "5 µs kernels from 4 threads, a launch"}),
     "examples": Program(python("examples.py", "--folder", support.EXAMPLES),
                         {name: f"example normalise_{name}, whole run"
-                         for name in ("v1_pageable", "v2_pinned_nvtx", "v3_streams")}),
+                         for name in ("v1_pageable", "v2_pinned_nvtx", "v3_streams")}, most_turns=2),
 }
 
 
@@ -85,7 +88,8 @@ def parse_arguments():
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--programs", default=",".join(KNOWN), help="some of " + ", ".join(KNOWN))
-    parser.add_argument("--steady-ms", type=float, default=500, help="length of the measured part of a workload")
+    parser.add_argument("--turns", type=int, default=5, help="measured parts of a run")
+    parser.add_argument("--steady-ms", type=float, default=150, help="length of the measured part of a workload")
     parser.add_argument("--limit-s", type=float, default=540, help="no round begins that would not end within it")
     parser.add_argument("--without", action="append", default=[], help="leave a variant out; repeat it for more")
     parser.add_argument("--serial", action="store_true", help="never have two variants at once")
@@ -97,10 +101,12 @@ class Run:
 
     def __init__(self, program, variant, folder, arguments, steps):
         self.program, self.variant, self.folder = program, variant, folder
+        self.turns = min(arguments.turns, program.most_turns)
         self.gate = pathlib.Path(tempfile.mkdtemp(prefix="gate-", dir=folder))
         self.product = None
         self.error = self.gate / "stderr"
-        words = [*program.words, "--gate", str(self.gate), "--steady-ms", str(arguments.steady_ms)]
+        words = [*program.words, "--gate", str(self.gate), "--steady-ms", str(arguments.steady_ms),
+                 "--turns", str(self.turns)]
         if steps:
             words += ["--steps", ",".join(f"{name}={count}" for name, count in steps.items())]
         with open(self.error, "wb") as error:
@@ -151,9 +157,9 @@ class Run:
     def ready(self):
         return self.wait("ready")
 
-    def measure(self):
-        self.tell("go")
-        return json.loads(self.wait("result"))
+    def measure(self, turn):
+        self.tell(f"go{turn}")
+        return json.loads(self.wait(f"result{turn}"))
 
     def leave(self):
         """Seconds from the program's end to the end of the command, when its trace can be read."""
@@ -266,7 +272,7 @@ def calibrate(program, folder, arguments):
     run = Run(program, UNTRACED, folder, arguments, None)
     try:
         run.wait("ready")
-        measured = run.measure()
+        measured = [run.measure(turn) for turn in range(run.turns)][-1]
         run.leave()
     finally:
         run.stop()
@@ -296,18 +302,31 @@ def run_together(key, program, variants, number, steps, folder, results):
             guarded(variant, lambda variant=variant: start(variant))
         for variant in list(runs):
             guarded(variant, runs[variant].ready)
-        for variant in list(runs):
-            measured[variant] = guarded(variant, runs[variant].measure)
+        for number_of_turn in range(min(results.arguments.turns, program.most_turns)):
+            for variant in turn(list(runs), number_of_turn):
+                found = guarded(variant, functools.partial(runs[variant].measure, number_of_turn))
+                measured.setdefault(variant, []).append(found)
         with concurrent.futures.ThreadPoolExecutor(max(1, len(runs))) as pool:
             ends = {variant: pool.submit(run.leave) for variant, run in runs.items()}
         for variant, end in ends.items():
             seconds = guarded(variant, end.result)
             if seconds is not None:
-                results.add(key, variant, number, measured[variant], seconds)
+                results.add(key, variant, number, of_turns(measured[variant]), seconds)
         return runs
     finally:
         for run in runs.values():
             run.stop()
+
+
+def of_turns(turns):
+    """What the turns of a run say together: the median time, the last checksum."""
+    result = {}
+    for workload, last in turns[-1].items():
+        result[workload] = dict(last)
+        if "skipped" not in last:
+            times = [turn[workload]["ns_per_step"] for turn in turns]
+            result[workload].update(ns_per_step=statistics.median(times), turns=times)
+    return result
 
 
 def turn(variants, number):

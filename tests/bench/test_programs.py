@@ -71,7 +71,7 @@ class Programs(unittest.TestCase):
         script = self.folder / "counting.py"
         script.write_text(COUNTING)
         self.program = run_programs.Program([sys.executable, "-B", str(script)], {"counting": "counting"})
-        self.arguments = argparse.Namespace(steady_ms=1.0, serial=False, without=["gprof-cli", "nsys"], rounds=2,
+        self.arguments = argparse.Namespace(steady_ms=1.0, turns=3, serial=False, without=["gprof-cli", "nsys"], rounds=2,
                                             limit_s=600, out=self.folder / "out")
 
     def run_rounds(self):
@@ -86,7 +86,8 @@ class Programs(unittest.TestCase):
         self.assertEqual(sorted(runs), [0, 1])
         steps = runs[0]["steps"]
         self.assertEqual(runs[1]["steps"], steps)  # the run before the first round decided
-        expected = steady.WARM_STEPS + max(steady.WARM_STEPS, steps // 10) + steps
+        expected = steady.WARM_STEPS + self.arguments.turns * (max(steady.WARM_STEPS, steps // 10) + steps)
+        self.assertEqual(len(runs[0]["turns"]), self.arguments.turns)
         self.assertEqual({run["checksum"] for run in runs.values()}, {str(expected)})
         self.assertEqual(len(results.ends["counting"]["untraced"]), 2)
         self.assertIn("no_such_module", results.failed["counting"]["missing"])
@@ -103,6 +104,11 @@ class Programs(unittest.TestCase):
         variants = ["a", "b", "c"]
         self.assertEqual([run_programs.turn(variants, number)[0] for number in range(4)], ["a", "b", "c", "a"])
         self.assertEqual(run_programs.turn(variants, 1), ["b", "c", "a"])
+
+    def test_the_figure_of_a_run_is_the_median_of_its_turns(self):
+        turns = [{"a": {"ns_per_step": ns, "steps": 5, "checksum": str(ns)}, "b": {"skipped": "why"}} for ns in (3, 90, 4)]
+        found = run_programs.of_turns(turns)
+        self.assertEqual((found["a"]["ns_per_step"], found["a"]["checksum"], found["b"]), (4, "4", {"skipped": "why"}))
 
     def test_steps_on_the_command_line(self):
         self.assertEqual(steady.parse_steps("a=3,b=4"), {"a": 3, "b": 4})

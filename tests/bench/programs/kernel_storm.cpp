@@ -85,8 +85,10 @@ long long MonotonicNs() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  gprof::examples::Arguments arguments(argc, argv, "kernel_storm [--gate DIR] [--steps storm=N] [--steady-ms MS]");
+  gprof::examples::Arguments arguments(argc, argv,
+                                       "kernel_storm [--gate DIR] [--turns N] [--steps storm=N] [--steady-ms MS]");
   const Gate gate(arguments.Text("--gate", ""));
+  const std::size_t turns = arguments.Number("--turns", 1);
   const std::string steps = arguments.Text("--steps", "");
   const double steady_ns = std::strtod(arguments.Text("--steady-ms", "500").c_str(), nullptr) * 1e6;
   arguments.Finish();
@@ -94,14 +96,16 @@ int main(int argc, char** argv) {
   const std::int64_t cycles = CyclesOf(kKernelNs);
   Storm(streams, cycles, kWarmLaunches);
   gate.Tell("ready", "");
-  gate.Wait("go");
-  const double warm_ns = Storm(streams, cycles, kWarmLaunches) / kWarmLaunches;
-  const std::size_t launches = StepsIn(steps, static_cast<std::size_t>(steady_ns / warm_ns)) / kThreads * kThreads;
-  const double ns = Storm(streams, cycles, launches) / static_cast<double>(launches);
-  char text[200];
-  std::snprintf(text, sizeof text, "{\"storm\": {\"ns_per_step\": %.2f, \"steps\": %zu, \"checksum\": \"\"}}\n", ns,
-                launches);
-  gate.Tell("result", text);
+  char text[200] = "";
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    gate.Wait(("go" + std::to_string(turn)).c_str());
+    const double warm_ns = Storm(streams, cycles, kWarmLaunches) / kWarmLaunches;
+    const std::size_t launches = StepsIn(steps, static_cast<std::size_t>(steady_ns / warm_ns)) / kThreads * kThreads;
+    const double ns = Storm(streams, cycles, launches) / static_cast<double>(launches);
+    std::snprintf(text, sizeof text, "{\"storm\": {\"ns_per_step\": %.2f, \"steps\": %zu, \"checksum\": \"\"}}\n", ns,
+                  launches);
+    gate.Tell(("result" + std::to_string(turn)).c_str(), text);
+  }
   gate.Wait("leave");
   gate.Tell("end", std::to_string(MonotonicNs()));
   std::fputs(text, stdout);

@@ -1,10 +1,11 @@
 """The part of a program that is measured: warmed up, with its own clock, at a moment that run_programs.py chooses.
 
 A program makes its workloads, does some steps of each and waits. When its turn has come it does the steps that count,
-writes what it measured, and waits again until it may end. Without --gate it does not wait. The files of a gate:
+writes what it measured, and waits for its next turn, at last until it may end. Without --gate it does not wait. The
+files of a gate, I being the number of a turn from 0:
 
-    ready     the program has warmed up                  go       it is its turn [runner]
-    result    one JSON object with the measurements      leave    it may end [runner]
+    ready     the program has warmed up                  goI      it is its turn [runner]
+    resultI   one JSON object with the measurements      leave    it may end [runner]
     end       the moment at which it began to end, in ns of the monotonic clock
 """
 
@@ -65,7 +66,8 @@ def parser():
     result.add_argument("--gate", default="", help="folder of the files above")
     result.add_argument("--only", default="", help="workloads, separated by commas")
     result.add_argument("--steps", type=parse_steps, default={}, help="NAME=STEPS,…")
-    result.add_argument("--steady-ms", type=float, default=500, help="length of the measured part where --steps does not say")
+    result.add_argument("--turns", type=int, default=1, help="times that it is measured")
+    result.add_argument("--steady-ms", type=float, default=500, help="length of a measured part where --steps does not say")
     return result
 
 
@@ -100,11 +102,12 @@ def run(factories, arguments, finish=lambda: None):
         except ImportError as error:
             results[name] = {"skipped": str(error)}
     gate.tell("ready")
-    gate.wait("go")
-    for name, workload in workloads.items():
-        results[name] = measure(name, workload, arguments)
-    text = json.dumps(results)
-    gate.tell("result", text)
+    for turn in range(arguments.turns):
+        gate.wait(f"go{turn}")
+        for name, workload in workloads.items():
+            results[name] = measure(name, workload, arguments)
+        text = json.dumps(results)
+        gate.tell(f"result{turn}", text)
     gate.wait("leave")
     gate.tell("end", str(time.monotonic_ns()))
     finish()
