@@ -82,15 +82,22 @@ def unfiltered(form, line, above, channels):
     return line
 
 
+def distance(one, other):
+    return sum((a - b) ** 2 for a, b in zip(one, other))
+
+
 def smaller(png):
-    """The same picture in 256 colours, the most frequent ones: it is lines, bars and text."""
+    """The same picture in 256 colours: it is lines, bars and text."""
     width, height, points = pixels(png)
     counts = collections.Counter(points)
-    palette = [colour for colour, _ in counts.most_common(256)]
+    palette = []  # frequent ones that differ, so that a small swatch is not lost to the many shades of the edges of letters
+    for colour, _ in counts.most_common():
+        if len(palette) < 256 and all(distance(colour, other) > 100 for other in palette):
+            palette.append(colour)
     index = {colour: i for i, colour in enumerate(palette)}
     for colour in counts:
         if colour not in index:
-            index[colour] = min(range(len(palette)), key=lambda i: sum((a - b) ** 2 for a, b in zip(palette[i], colour)))
+            index[colour] = min(range(len(palette)), key=lambda i: distance(palette[i], colour))
     flat = bytes(index[point] for point in points)
     lines = b"".join(b"\0" + flat[y * width:(y + 1) * width] for y in range(height))
     return (png[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)) + chunk(b"PLTE", b"".join(palette)) +
@@ -103,6 +110,7 @@ def main():
     browser.Case.setUpClass = classmethod(lambda cls: None)
     case = browser.Case("command")
     browser.Case.driver = browser.start()
+    case.command("Emulation.setScrollbarsHidden", hidden=True)
     IMAGES.mkdir(parents=True, exist_ok=True)
     try:
         for name in sys.argv[1:] or PICTURES:
