@@ -10,6 +10,7 @@
 #include "analysis/analyses.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/tables.h"
 #include "base/units.h"
 
@@ -120,11 +121,12 @@ bool IsError(const ApiCall& call) {
   return call.result != 0 && !(call.result == kNotReady && call.api_class == ApiClass::kQuery);
 }
 
-ErrorMap Collect(const Trace& trace) {
+ErrorMap Collect(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
   ErrorMap errors;
-  for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
+  for (const uint32_t i : input.shared().calls().failed()) {
     const ApiCall& call = trace.api_calls[i];
-    if (!IsError(call) || call.parent != kNone) continue;
+    if (!IsError(call)) continue;
     Errors& entry = errors[{call.function, call.result}];
     ++entry.count;
     if (entry.first == kNone || call.start_ns < trace.api_calls[entry.first].start_ns) entry.first = i;
@@ -198,7 +200,7 @@ Finding ErrorFinding(const Trace& trace, const ErrorMap& errors) {
 AnalysisResult RunApiErrors(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  const ErrorMap errors = Collect(trace);
+  const ErrorMap errors = Collect(input);
   int64_t count = 0;
   for (const auto& entry : errors) count += entry.second.count;
   AddMetric(&result, "api.errors", count);

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "analysis/call_facts.h"
 #include "analysis/names.h"
 #include "analysis/op_facts.h"
 
@@ -32,16 +33,16 @@ NameId PathOfCall(const Trace& trace, uint32_t call) {
   return range == kNone ? NameId{} : trace.ranges[range].path;
 }
 
-std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops) {
+std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops, const CallFacts& calls) {
   std::vector<uint8_t> blocks(trace.api_calls.size(), 0);
   for (const uint32_t op : ops.transfers()) {
     const uint32_t call = ops.CallOf(op);
     if (call != kNone && Blocks(trace.ops[op])) blocks[call] = 1;
   }
-  for (uint32_t i = 0; i < blocks.size(); ++i) {
+  for (const uint32_t i : calls.rare()) {
     const ApiCall& call = trace.api_calls[i];
     // Without its operation only the name tells: cudaMemcpy waits, cudaMemcpyAsync does not as a rule.
-    if (call.api_class == ApiClass::kCopy && call.parent == kNone && !ops.HasOp(i)) {
+    if (call.api_class == ApiClass::kCopy && !ops.HasOp(i)) {
       blocks[i] = trace.Text(call.function).find("Async") == std::string_view::npos;
     }
   }

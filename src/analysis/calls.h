@@ -8,6 +8,7 @@
 
 namespace gprof {
 
+class CallFacts;
 class OpFacts;
 
 // The call of the program that `call` is or was made by; kNone for kNone.
@@ -22,6 +23,6 @@ NameId PathOfCall(const Trace& trace, uint32_t call);
 
 // For every call whether it is a copy or fill that keeps its thread until the GPU is done with it, or with the staging
 // of pageable memory. Only outermost calls are marked.
-std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops);
+std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops, const CallFacts& calls);
 
 }  // namespace gprof

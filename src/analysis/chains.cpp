@@ -18,9 +18,7 @@ constexpr uint32_t kMinRepetitions = 4, kMinOperations = 16;  // fewer are not w
 constexpr uint32_t kShownOperations = 8;
 
 // The same for operations that a graph could repeat: the same kernel in the same shape, a copy in the same direction.
-uint64_t SymbolOf(const Trace& trace, uint32_t index) {
-  const GpuOp& op = trace.ops[index];
-  if (op.kind == OpKind::kGraph || op.graph != 0) return Mix((uint64_t{3} << 62) | index);  // like no other
+uint64_t SymbolOf(const GpuOp& op) {
   if (op.kind == OpKind::kKernel) return Mix((uint64_t{op.name.value} << 32) | op.shape);
   return Mix((uint64_t{1} << 62) | (static_cast<uint64_t>(op.kind) << 8) | static_cast<uint64_t>(DirectionOf(op)));
 }
@@ -34,12 +32,21 @@ uint64_t HashOf(std::span<const uint64_t> period) {
 
 class Collector {
  public:
-  Collector(const Trace& trace, const std::vector<int64_t>& gaps_before_ns)
-      : trace_(trace), gaps_before_ns_(gaps_before_ns) {}
+  Collector(const AnalysisInput& input, const std::vector<int64_t>& gaps_before_ns)
+      : trace_(input.trace()), gaps_before_ns_(gaps_before_ns) {
+    for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+      const GpuOp op = sum.count == 0 ? GpuOp() : trace_.ops[sum.first];
+      const bool is_unlike = op.kind == OpKind::kGraph || op.graph != 0;
+      symbol_of_facts_.push_back(is_unlike ? 0 : std::max<uint64_t>(SymbolOf(op), 1));
+    }
+  }
 
   void AddStream(uint32_t stream, std::span<const uint32_t> ops) {
     symbols_.clear();
-    for (const uint32_t op : ops) symbols_.push_back(SymbolOf(trace_, op));
+    for (const uint32_t op : ops) {
+      const uint64_t symbol = symbol_of_facts_[trace_.ops.FactsIndex(op)];
+      symbols_.push_back(symbol != 0 ? symbol : Mix((uint64_t{3} << 62) | op));  // like no other
+    }
     for (const Repeat& repeat : FindRepeats(symbols_, kMinRepetitions, kMinOperations)) {
       const std::span<const uint64_t> period(symbols_.data() + repeat.first, repeat.period);
       Chain& chain = chains_[{repeat.period, HashOf(period)}];
@@ -63,11 +70,13 @@ class Collector {
     // The gaps before each place of the period: whole, and what launching may account for. What comes before the first
     // operation is not the chain's.
     std::vector<int64_t> gaps_ns(period, 0), short_ns(period, 0);
+    uint32_t place = 0;  // in the period
     for (size_t i = 0; i < run.size(); ++i) {
       chain->busy_ns += trace_.ops[run[i]].DurationNs();
       const int64_t gap_ns = i == 0 ? 0 : gaps_before_ns_[run[i]];
-      gaps_ns[i % period] += gap_ns;
-      if (gap_ns <= kLaunchGapAtMostNs) short_ns[i % period] += gap_ns;
+      gaps_ns[place] += gap_ns;
+      if (gap_ns <= kLaunchGapAtMostNs) short_ns[place] += gap_ns;
+      if (++place == period) place = 0;
     }
     // A repetition begins where the GPU waits longest: there the host may have something to do.
     const auto begin = static_cast<uint32_t>(std::max_element(gaps_ns.begin(), gaps_ns.end()) - gaps_ns.begin());
@@ -87,6 +96,7 @@ class Collector {
 
   const Trace& trace_;
   const std::vector<int64_t>& gaps_before_ns_;
+  std::vector<uint64_t> symbol_of_facts_;  // 0: each operation is like no other
   std::vector<uint64_t> symbols_;
   std::map<std::pair<uint32_t, uint64_t>, Chain> chains_;
 };
@@ -107,7 +117,7 @@ std::vector<int64_t> GapsBefore(const AnalysisInput& input) {
 std::vector<Chain> FindChains(const AnalysisInput& input, const std::vector<int64_t>& gaps_before_ns) {
   const Trace& trace = input.trace();
   const StreamOps& streams = input.shared().stream_ops();
-  Collector collector(trace, gaps_before_ns);
+  Collector collector(input, gaps_before_ns);
   for (uint32_t i = 0; i < trace.streams.size(); ++i) collector.AddStream(i, streams.Of(i));
   return collector.Take();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "analysis/gaps.h"
 #include "analysis/names.h"
@@ -30,7 +31,9 @@ ConcurrencySweep::ConcurrencySweep(const AnalysisInput& input)
     : trace_(input.trace()),
       recorded_(input.shared().recorded()),
       running_(trace_.streams.size() + 1),
-      shared_ns_(trace_.streams.size() + 1, 0) {}
+      shared_ns_(trace_.streams.size() + 1, 0) {
+  MakeParts(input.shared().ops().sums());
+}
 
 Concurrency ConcurrencySweep::Run(uint32_t device) {
   const Trace::Slice slice = trace_.device_ops[device];
@@ -39,20 +42,36 @@ Concurrency ConcurrencySweep::Run(uint32_t device) {
   const bool is_selected = !trace_.device_windows.empty();
   now_ns_ = is_selected ? trace_.device_windows[device].time.start_ns : trace_.ops[slice.first].start_ns;
   for (uint32_t i = slice.first; i < slice.last; ++i) {
-    EndUntil(trace_.ops[i].start_ns);
-    AdvanceTo(trace_.ops[i].start_ns);
-    Change(trace_.ops[i], 1);
-    ends_.emplace(trace_.ops[i].end_ns, i);
+    const GpuOp& op = trace_.ops[i];
+    EndUntil(op.start_ns);
+    AdvanceTo(op.start_ns);
+    Part part = parts_[trace_.ops.FactsIndex(i)];
+    part.end_ns = op.end_ns;
+    Begin(part);
+    ends_.push(part);
   }
-  while (!ends_.empty()) EndUntil(ends_.top().first);
+  while (!ends_.empty()) EndUntil(ends_.top().end_ns);
   if (is_selected) AdvanceTo(trace_.device_windows[device].time.end_ns);
-  return std::exchange(result_, {});
+  return Finish();
+}
+
+void ConcurrencySweep::MakeParts(const std::vector<OpFacts::Sum>& sums) {
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    if (sums[i].count == 0) {
+      parts_.push_back({});
+      continue;
+    }
+    const GpuOp& op = trace_.ops[sums[i].first];
+    const auto stream = static_cast<uint32_t>(std::min<size_t>(op.stream, trace_.streams.size()));
+    const Direction direction = op.IsCopy() ? DirectionOf(op) : Direction::kOther;
+    parts_.push_back({0, stream, IsKernelLike(op), op.IsCopy(), direction == Direction::kH2d, direction == Direction::kD2h});
+  }
 }
 
 void ConcurrencySweep::EndUntil(int64_t time_ns) {
-  while (!ends_.empty() && ends_.top().first <= time_ns) {
-    AdvanceTo(ends_.top().first);
-    Change(trace_.ops[ends_.top().second], -1);
+  while (!ends_.empty() && ends_.top().end_ns <= time_ns) {
+    AdvanceTo(ends_.top().end_ns);
+    End(ends_.top());
     ends_.pop();
   }
 }
@@ -64,33 +83,61 @@ void ConcurrencySweep::AdvanceTo(int64_t time_ns) {
                                 ? time_ns - now_ns_
                                 : recorded_.ForEachOfDevice(device_, now_ns_, time_ns, [](int64_t, int64_t) {});
   now_ns_ = time_ns;
-  if (result_.level_ns.size() <= active_streams_) result_.level_ns.resize(active_streams_ + 1);
-  result_.level_ns[active_streams_] += passed_ns;
+  if (level_ns_.size() <= active_streams_) level_ns_.resize(active_streams_ + 1);
+  level_ns_[active_streams_] += passed_ns;
   if (active_streams_ >= 2) several_ns_ += passed_ns;
-  if (kernel_streams_ >= 2) result_.kernel_overlap_ns += passed_ns;
-  if (kernels_ > 0) result_.kernel_ns += passed_ns;
-  if (copies_ > 0) result_.copy_ns += passed_ns;
-  if (kernels_ > 0 && copies_ > 0) result_.copy_compute_ns += passed_ns;
-  if (to_device_ > 0 && to_host_ > 0) result_.two_way_ns += passed_ns;
+  state_ns_[state_] += passed_ns;
 }
 
-void ConcurrencySweep::Change(const GpuOp& op, int by) {
-  const size_t index = op.stream == kNone ? trace_.streams.size() : op.stream;
-  Running& stream = running_[index];
-  const bool was_active = stream.ops > 0, had_kernels = stream.kernels > 0;
-  stream.ops += by;
-  if (IsKernelLike(op)) stream.kernels += by, kernels_ += by;
-  if (op.IsCopy()) {
-    copies_ += by;
-    const Direction direction = DirectionOf(op);
-    if (direction == Direction::kH2d) to_device_ += by;
-    if (direction == Direction::kD2h) to_host_ += by;
+void ConcurrencySweep::Begin(const Part& part) {
+  Running& stream = running_[part.stream];
+  if (stream.ops++ == 0) {
+    stream.shared_from_ns = several_ns_;
+    ++active_streams_;
   }
-  const bool is_active = stream.ops > 0;
-  if (is_active && !was_active) stream.shared_from_ns = several_ns_;
-  if (was_active && !is_active) shared_ns_[index] += several_ns_ - stream.shared_from_ns;
-  active_streams_ += static_cast<size_t>(is_active) - static_cast<size_t>(was_active);
-  kernel_streams_ += static_cast<size_t>(stream.kernels > 0) - static_cast<size_t>(had_kernels);
+  if (part.is_kernel) {
+    kernel_streams_ += stream.kernels++ == 0;
+    ++kernels_;
+  }
+  copies_ += part.is_copy;
+  to_device_ += part.is_to_device;
+  to_host_ += part.is_to_host;
+  SetState();
+}
+
+void ConcurrencySweep::End(const Part& part) {
+  Running& stream = running_[part.stream];
+  if (--stream.ops == 0) {
+    shared_ns_[part.stream] += several_ns_ - stream.shared_from_ns;
+    --active_streams_;
+  }
+  if (part.is_kernel) {
+    kernel_streams_ -= --stream.kernels == 0;
+    --kernels_;
+  }
+  copies_ -= part.is_copy;
+  to_device_ -= part.is_to_device;
+  to_host_ -= part.is_to_host;
+  SetState();
+}
+
+void ConcurrencySweep::SetState() {
+  state_ = (kernels_ > 0 ? kKernels : 0) | (copies_ > 0 ? kCopies : 0) |
+           (kernel_streams_ >= 2 ? kSeveralKernels : 0) | (to_device_ > 0 && to_host_ > 0 ? kTwoWay : 0);
+}
+
+Concurrency ConcurrencySweep::Finish() {
+  Concurrency result;
+  result.level_ns = std::exchange(level_ns_, {});
+  for (size_t state = 0; state < kStates; ++state) {
+    const int64_t ns = std::exchange(state_ns_[state], 0);
+    if (state & kKernels) result.kernel_ns += ns;
+    if (state & kCopies) result.copy_ns += ns;
+    if ((state & kKernels) && (state & kCopies)) result.copy_compute_ns += ns;
+    if (state & kSeveralKernels) result.kernel_overlap_ns += ns;
+    if (state & kTwoWay) result.two_way_ns += ns;
+  }
+  return result;
 }
 
 }  // namespace gprof

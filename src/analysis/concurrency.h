@@ -1,12 +1,13 @@
 // How many streams of a GPU ran at the same time, and what ran beside what.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <queue>
-#include <utility>
 #include <vector>
 
+#include "analysis/op_facts.h"
 #include "analysis/recorded_time.h"
 #include "gprof/analysis.h"
 
@@ -40,22 +41,38 @@ class ConcurrencySweep {
     int ops = 0, kernels = 0;
     int64_t shared_from_ns = 0;
   };
-  using End = std::pair<int64_t, uint32_t>;
+  // All that counts of an operation until it ends.
+  struct Part {
+    int64_t end_ns;
+    uint32_t stream;
+    bool is_kernel, is_copy, is_to_device, is_to_host;
+  };
+  struct EndsLater {
+    bool operator()(const Part& a, const Part& b) const { return a.end_ns > b.end_ns; }
+  };
+  // What goes on, as bits: the time in each of their combinations is added up.
+  static constexpr size_t kKernels = 1, kCopies = 2, kSeveralKernels = 4, kTwoWay = 8, kStates = 16;
 
+  void MakeParts(const std::vector<OpFacts::Sum>& sums);
   void EndUntil(int64_t time_ns);
   void AdvanceTo(int64_t time_ns);
-  void Change(const GpuOp& op, int by);
+  void Begin(const Part& part);
+  void End(const Part& part);
+  void SetState();
+  Concurrency Finish();
 
   const Trace& trace_;
   const RecordedTime& recorded_;
   uint32_t device_ = 0;
+  std::vector<Part> parts_;  // by the facts of operations; end_ns is that of none of them
   std::vector<Running> running_;
   std::vector<int64_t> shared_ns_;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  Concurrency result_;
+  std::priority_queue<Part, std::vector<Part>, EndsLater> ends_;
+  std::vector<int64_t> level_ns_;  // by number of streams, as far as there were as many
+  std::array<int64_t, kStates> state_ns_{};
   int64_t now_ns_ = 0;
   int64_t several_ns_ = 0;  // time with two or more streams so far
-  size_t active_streams_ = 0, kernel_streams_ = 0;
+  size_t active_streams_ = 0, kernel_streams_ = 0, state_ = 0;
   int kernels_ = 0, copies_ = 0, to_device_ = 0, to_host_ = 0;
 };
 

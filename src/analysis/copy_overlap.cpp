@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/calls.h"
 #include "analysis/gaps.h"
+#include "analysis/shared_facts.h"
 #include "analysis/transfers.h"
 
 namespace gprof {
@@ -21,26 +21,27 @@ struct Runs {
   std::vector<Run> kernels, copies;
   bool was_kernel = false;
 
-  void Add(const GpuOp& op, bool is_kernel, bool waits) {
+  void Add(int64_t start_ns, int64_t end_ns, bool is_kernel, bool waits) {
     std::vector<Run>& runs = is_kernel ? kernels : copies;
     const int64_t longest_gap_ns = was_kernel == is_kernel ? kNextToNs : 0;
     was_kernel = is_kernel;
-    if (runs.empty() || op.start_ns - runs.back().end_ns > longest_gap_ns) {
-      runs.push_back({op.start_ns, op.end_ns, op.DurationNs(), 1, waits});
+    if (runs.empty() || start_ns - runs.back().end_ns > longest_gap_ns) {
+      runs.push_back({start_ns, end_ns, end_ns - start_ns, 1, waits});
       return;
     }
     Run& run = runs.back();
-    run.busy_ns += std::max<int64_t>(0, op.end_ns - std::max(op.start_ns, run.end_ns));
-    run.end_ns = std::max(run.end_ns, op.end_ns);
+    run.busy_ns += std::max<int64_t>(0, end_ns - std::max(start_ns, run.end_ns));
+    run.end_ns = std::max(run.end_ns, end_ns);
     ++run.count;
   }
 };
 
 // Says of each operation whether its stream was told to wait for an event since the operation before it.
-class EventWaits {
+class StreamWaits {
  public:
-  explicit EventWaits(const Trace& trace) : trace_(trace), waits_ns_(trace.streams.size()), next_(trace.streams.size()) {
-    for (const Sync& sync : trace.syncs) {  // sorted by start
+  explicit StreamWaits(const AnalysisInput& input)
+      : ops_(input.shared().ops()), waits_ns_(input.trace().streams.size()), next_(input.trace().streams.size()) {
+    for (const Sync& sync : input.trace().syncs) {  // sorted by start
       if (sync.kind == trace::SyncKind::kStreamWaitEvent && sync.stream != kNone) {
         waits_ns_[sync.stream].push_back(sync.start_ns);
       }
@@ -48,19 +49,18 @@ class EventWaits {
   }
 
   // In the order of the trace.
-  bool Before(const GpuOp& op) {
-    if (op.stream == kNone || waits_ns_[op.stream].empty()) return false;
-    const uint32_t call = OutermostCall(trace_, op.api);
-    const int64_t launched_ns = call == kNone ? op.start_ns : trace_.api_calls[call].start_ns;
-    const std::vector<int64_t>& waits = waits_ns_[op.stream];
-    size_t& next = next_[op.stream];
+  bool Before(uint32_t op, uint32_t stream) {
+    if (stream == kNone || waits_ns_[stream].empty()) return false;
+    const int64_t launched_ns = ops_.LaunchNs(op);
+    const std::vector<int64_t>& waits = waits_ns_[stream];
+    size_t& next = next_[stream];
     const size_t first = next;
     while (next < waits.size() && waits[next] < launched_ns) ++next;
     return next != first;
   }
 
  private:
-  const Trace& trace_;
+  const OpFacts& ops_;
   std::vector<std::vector<int64_t>> waits_ns_;
   std::vector<size_t> next_;
 };
@@ -70,6 +70,9 @@ bool IsOverlappable(const GpuOp& op) {
   const Direction direction = DirectionOf(op);
   return direction == Direction::kH2d || direction == Direction::kD2h;
 }
+
+enum class Sort : uint8_t { kNone, kKernel, kCopy };
+Sort SortOf(const GpuOp& op) { return IsKernelLike(op) ? Sort::kKernel : IsOverlappable(op) ? Sort::kCopy : Sort::kNone; }
 
 int64_t OverlapNs(const Run& a, const Run& b) {
   return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.start_ns, b.start_ns));
@@ -119,20 +122,24 @@ void CopyOverlap::Add(const CopyOverlap& other) {
   gain_ns += other.gain_ns;
 }
 
-CopyOverlap CopyOverlapOf(const Trace& trace, std::span<const GpuOp> transfers) {
+CopyOverlap CopyOverlapOf(const AnalysisInput& input, std::span<const GpuOp> transfers) {
   CopyOverlap sum;
   if (std::none_of(transfers.begin(), transfers.end(), IsOverlappable)) return sum;
-  EventWaits waits(trace);
+  const Trace& trace = input.trace();
+  std::vector<Sort> sorts;
+  for (const OpFacts::Sum& of_facts : input.shared().ops().sums()) {
+    sorts.push_back(of_facts.count == 0 ? Sort::kNone : SortOf(trace.ops[of_facts.first]));
+  }
+  StreamWaits waits(input);
   for (const Trace::Slice slice : trace.device_ops) {
     std::vector<Runs> processes(trace.processes.size());
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const GpuOp& op = trace.ops[i];
-      const bool has_waited = waits.Before(op);
-      if (op.process == kNone) continue;
-      if (IsKernelLike(op)) {
-        processes[op.process].Add(op, true, has_waited);
-      } else if (IsOverlappable(op) && !has_waited) {
-        processes[op.process].Add(op, false, false);
+      const bool has_waited = waits.Before(i, op.stream);
+      const Sort sort = sorts[trace.ops.FactsIndex(i)];
+      if (op.process == kNone || sort == Sort::kNone) continue;
+      if (sort == Sort::kKernel || !has_waited) {
+        processes[op.process].Add(op.start_ns, op.end_ns, sort == Sort::kKernel, has_waited);
       }
     }
     for (const Runs& runs : processes) sum.Add(Match(runs));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -23,6 +24,6 @@ struct CopyOverlap {
 };
 
 // `transfers` are those of TransfersOf().
-CopyOverlap CopyOverlapOf(const Trace& trace, std::span<const GpuOp> transfers);
+CopyOverlap CopyOverlapOf(const AnalysisInput& input, std::span<const GpuOp> transfers);
 
 }  // namespace gprof

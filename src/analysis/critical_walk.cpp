@@ -22,6 +22,7 @@ class Walk {
  public:
   explicit Walk(const AnalysisInput& input)
       : trace_(input.trace()),
+        shared_(input.shared()),
         ops_(input.shared().ops()),
         blocking_(input.shared().host().blocking_copies),
         events_(input.shared().host().event_waits),
@@ -52,29 +53,25 @@ class Walk {
   // The operation or call that ended last.
   bool Begin() {
     int64_t end_ns = std::numeric_limits<int64_t>::min();
-    std::vector<int64_t> starts_ns(trace_.processes.size() + 1, std::numeric_limits<int64_t>::max());
-    const auto start_of = [&](uint32_t process) -> int64_t& {
-      return starts_ns[std::min<size_t>(process, trace_.processes.size())];
-    };
-    ended_by_ns_.reserve(trace_.ops.size());
-    for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
-      const GpuOp& op = trace_.ops[i];
-      if (op.end_ns > end_ns) end_ns = op.end_ns, op_ = i;
-      start_of(op.process) = std::min(start_of(op.process), op.start_ns);
-      const bool is_first = i == 0 || trace_.ops[i - 1].device != op.device;
-      ended_by_ns_.push_back(is_first ? op.end_ns : std::max(op.end_ns, ended_by_ns_.back()));
+    ended_by_ns_.resize(trace_.ops.size());
+    for (const Trace::Slice slice : trace_.device_ops) {
+      int64_t ended_by_ns = std::numeric_limits<int64_t>::min();
+      for (uint32_t i = slice.first; i < slice.last; ++i) {
+        const int64_t op_end_ns = trace_.ops[i].end_ns;
+        if (op_end_ns > end_ns) end_ns = op_end_ns, op_ = i;
+        ended_by_ns_[i] = ended_by_ns = std::max(ended_by_ns, op_end_ns);
+      }
     }
-    for (const ApiCall& call : trace_.api_calls) {
-      start_of(call.process) = std::min(start_of(call.process), call.start_ns);
-      if (call.thread == kNone || call.end_ns < end_ns) continue;
-      end_ns = call.end_ns;
+    const CallFacts& calls = shared_.calls();
+    if (const uint32_t last = calls.last_ended(); last != kNone && trace_.api_calls[last].end_ns >= end_ns) {
+      end_ns = trace_.api_calls[last].end_ns;
       op_ = kNone;
-      thread_ = call.thread;
+      thread_ = trace_.api_calls[last].thread;
     }
     if (op_ == kNone && thread_ == kNone) return false;
     path_.process = op_ != kNone ? trace_.ops[op_].process : trace_.threads[thread_].process;
     path_.end_ns = now_ns_ = end_ns;
-    path_.start_ns = std::min(end_ns, start_of(path_.process));
+    path_.start_ns = std::min({end_ns, shared_.ops().WindowOf(path_.process).start_ns, calls.StartOf(path_.process)});
     return true;
   }
 
@@ -236,6 +233,7 @@ class Walk {
   }
 
   const Trace& trace_;
+  const SharedFacts& shared_;
   const OpFacts& ops_;
   const std::vector<uint8_t>& blocking_;
   const EventWaits& events_;

@@ -22,24 +22,26 @@ struct Usage {
   }
 };
 
-Usage UsageOf(const Trace& trace, const RecordedTime& recorded, uint32_t device) {
+Usage UsageOf(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
+  const RecordedTime& recorded = input.shared().recorded();
   Usage usage;
   const Trace::Slice slice = trace.device_ops[device];
   if (!HasWindow(trace, device)) return usage;
-  BusyTime busy, kernels;
-  for (uint32_t i = slice.first; i < slice.last; ++i) {
-    const GpuOp& op = trace.ops[i];
-    busy.Add(op.start_ns, op.end_ns);
-    if (IsKernelLike(op)) kernels.Add(op.start_ns, op.end_ns);
-    usage.kernels += op.kind == OpKind::kKernel;
-    usage.copies += op.IsCopy();
-    usage.fills += op.kind == OpKind::kMemset;
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    if (facts.device != device) continue;
+    usage.kernels += facts.kind == OpKind::kKernel ? sums[i].count : 0;
+    usage.copies += facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy ? sums[i].count : 0;
+    usage.fills += facts.kind == OpKind::kMemset ? sums[i].count : 0;
   }
+  const SharedFacts::Busy& busy = input.shared().busy(device);
   const bool is_plain = recorded.IsThroughout(device) && trace.device_windows.empty();
   usage.window_ns =
-      is_plain ? busy.end_ns() - trace.ops[slice.first].start_ns : WindowNs(trace, recorded, device);
-  usage.busy_ns = busy.busy_ns();
-  usage.kernel_ns = kernels.busy_ns();
+      is_plain ? busy.any.end_ns() - trace.ops[slice.first].start_ns : WindowNs(trace, recorded, device);
+  usage.busy_ns = busy.any.busy_ns();
+  usage.kernel_ns = busy.kernels.busy_ns();
   usage.operations = slice.last - slice.first;
   return usage;
 }
@@ -99,11 +101,10 @@ AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions&) {
   Table table{"devices", "GPUs", Columns(), {}, "Percentages are of the window: from the first to the last operation."};
   if (!trace.device_windows.empty()) table.note = "Percentages are of the window: the selected time.";
   if (!IsRecordedWhole(trace)) table.note += " What lies between two captures is not in it.";
-  const RecordedTime& recorded = input.shared().recorded();
   Usage sum;
   size_t unused = 0;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    const Usage usage = UsageOf(trace, recorded, device);
+    const Usage usage = UsageOf(input, device);
     if (usage.operations == 0 && usage.window_ns == 0) {
       ++unused;
       continue;

@@ -22,6 +22,10 @@ class GapCauses {
     explicit Cursor(const GapCauses& causes) : causes_(causes) {}
     // The parts of the next gap, valid until the next call.
     const std::vector<Part>& Next();
+    void Skip() {
+      while (!causes_.parts_[next_++].is_last) {
+      }
+    }
 
    private:
     const GapCauses& causes_;

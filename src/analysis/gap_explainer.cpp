@@ -27,44 +27,47 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
 
 const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
   parts_.clear();
-  GpuOp op;
-  ApiCall call;  // its thread is kNone where it is not known
-  uint32_t index = kNone;
+  Launch launch{0, 0, kNone, kNone, kNone, kNone, false};  // the thread is kNone where the call is not known
+  const auto set_call = [&](const ApiCall& call) {
+    launch.start_ns = call.start_ns, launch.end_ns = call.end_ns;
+    launch.thread = call.thread, launch.process = call.process;
+  };
   if (gap.after != kNone) {
-    op = trace_.ops[gap.after];
-    index = ops_.CallOf(gap.after);
-    if (index != kNone) call = trace_.api_calls[index];
+    launch.call = ops_.CallOf(gap.after);
+    if (launch.call != kNone) set_call(trace_.api_calls[launch.call]);
+    const GpuOp& op = trace_.ops[gap.after];
+    launch.stream = op.stream, launch.is_pageable = op.IsPageable();
   } else {
     const DeviceWindow& window = trace_.device_windows[gap.device];
-    op = window.next;
-    if (window.has_next_call) call = window.next_call;
+    if (window.has_next_call) set_call(window.next_call);
+    launch.stream = window.next.stream, launch.is_pageable = window.next.IsPageable();
   }
-  if (call.thread == kNone) {
+  if (launch.thread == kNone) {
     parts_.push_back({Cause::kUnknown, gap.DurationNs(), kNone, {}, WhyUnknown(gap)});
   } else {
-    ExplainByCall(gap, op, call, index);
+    ExplainByCall(gap, launch);
   }
   return parts_;
 }
 
-void GapExplainer::ExplainByCall(const Gap& gap, const GpuOp& op, const ApiCall& call, uint32_t call_index) {
-  if (call.end_ns <= gap.start_ns) {
-    return AddQueued(gap, call_index, WaitsForEvent(gap, op, call) ? Cause::kDependency : Cause::kQueue);
+void GapExplainer::ExplainByCall(const Gap& gap, const Launch& launch) {
+  if (launch.end_ns <= gap.start_ns) {
+    return AddQueued(gap, launch.call, WaitsForEvent(gap, launch) ? Cause::kDependency : Cause::kQueue);
   }
   int64_t from_ns = gap.start_ns;
-  const int64_t process_start_ns = call.process == kNone ? from_ns : trace_.processes[call.process].start_ns;
+  const int64_t process_start_ns = launch.process == kNone ? from_ns : trace_.processes[launch.process].start_ns;
   if (from_ns < process_start_ns) {
     const int64_t end_ns = std::min(process_start_ns, gap.end_ns);
     parts_.push_back({Cause::kUnknown, end_ns - from_ns, kNone, {}, UnknownReason::kBeforeProcess});
     from_ns = end_ns;
   }
   // An operation that seems to start before its call (clocks differ a little) has no launch part.
-  const int64_t entry_ns = std::clamp(call.start_ns, from_ns, gap.end_ns);
-  if (from_ns < entry_ns) AddHost(call, from_ns, entry_ns);
+  const int64_t entry_ns = std::clamp(launch.start_ns, from_ns, gap.end_ns);
+  if (from_ns < entry_ns) AddHost(launch, from_ns, entry_ns);
   if (entry_ns < gap.end_ns) {
     // Before a pageable copy starts on the GPU its call fills the staging buffer.
-    const Cause cause = op.IsPageable() ? Cause::kCopy : Cause::kLaunch;
-    walk_.AddLaunch(call.thread, entry_ns, gap.end_ns, {cause, 0, call_index, {}, UnknownReason::kIsKnown}, &parts_);
+    const Cause cause = launch.is_pageable ? Cause::kCopy : Cause::kLaunch;
+    walk_.AddLaunch(launch.thread, entry_ns, gap.end_ns, {cause, 0, launch.call, {}, UnknownReason::kIsKnown}, &parts_);
   }
 }
 
@@ -86,14 +89,14 @@ void GapExplainer::AddQueued(const Gap& gap, uint32_t call, Cause cause) {
 }
 
 // The device may be recorded for the sake of another process while this one is not.
-void GapExplainer::AddHost(const ApiCall& call, int64_t from_ns, int64_t to_ns) {
+void GapExplainer::AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns) {
   const auto add_pause = [&](int64_t until_ns) {
     if (from_ns >= until_ns) return;
     parts_.push_back({Cause::kUnknown, until_ns - from_ns, kNone, {}, UnknownReason::kNotRecorded});
   };
-  recorded_.ForEachOfProcess(call.process, from_ns, to_ns, [&](int64_t start_ns, int64_t end_ns) {
+  recorded_.ForEachOfProcess(launch.process, from_ns, to_ns, [&](int64_t start_ns, int64_t end_ns) {
     add_pause(start_ns);
-    walk_.AddHost(call.thread, start_ns, end_ns, &parts_);
+    walk_.AddHost(launch.thread, start_ns, end_ns, &parts_);
     from_ns = end_ns;
   });
   add_pause(to_ns);
@@ -108,24 +111,24 @@ void GapExplainer::See(uint32_t op_index) {
 }
 
 // A wait counts for the first operation that was launched into the stream after it.
-bool GapExplainer::WaitsForEvent(const Gap& gap, const GpuOp& op, const ApiCall& call) const {
-  if (op.stream == kNone) return false;
-  const std::span<const EventWait> waits = facts_.event_waits.Of(op.stream);
+bool GapExplainer::WaitsForEvent(const Gap& gap, const Launch& launch) const {
+  if (launch.stream == kNone) return false;
+  const std::span<const EventWait> waits = facts_.event_waits.Of(launch.stream);
   const auto after = std::partition_point(waits.begin(), waits.end(),
-                                          [&](const EventWait& wait) { return wait.time_ns <= call.start_ns; });
-  for (auto at = after; at != waits.begin() && (at - 1)->time_ns > seen_[op.stream].launch_ns; --at) {
-    if (IsHeldUp(gap, op, *(at - 1))) return true;
+                                          [&](const EventWait& wait) { return wait.time_ns <= launch.start_ns; });
+  for (auto at = after; at != waits.begin() && (at - 1)->time_ns > seen_[launch.stream].launch_ns; --at) {
+    if (IsHeldUp(gap, launch.stream, *(at - 1))) return true;
   }
   return false;
 }
 
 // What is not known may have been the reason. An event that completed well before the gap, or before the stream was done
 // with its own work, was not.
-bool GapExplainer::IsHeldUp(const Gap& gap, const GpuOp& op, const EventWait& wait) const {
+bool GapExplainer::IsHeldUp(const Gap& gap, uint32_t stream, const EventWait& wait) const {
   if (!wait.is_known) return true;
-  if (wait.op == kNone || trace_.ops[wait.op].stream == op.stream) return false;
+  if (wait.op == kNone || trace_.ops[wait.op].stream == stream) return false;
   const int64_t completed_ns = trace_.ops[wait.op].end_ns;
-  return completed_ns > seen_[op.stream].end_ns && completed_ns > gap.start_ns - kEventNoticeNs;
+  return completed_ns > seen_[stream].end_ns && completed_ns > gap.start_ns - kEventNoticeNs;
 }
 
 UnknownReason GapExplainer::WhyUnknown(const Gap& gap) const {

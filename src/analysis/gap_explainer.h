@@ -21,12 +21,20 @@ class GapExplainer {
   void See(uint32_t op);
 
  private:
-  void ExplainByCall(const Gap& gap, const GpuOp& op, const ApiCall& call, uint32_t call_index);
+  // What counts of the operation that ended a gap, and of its launching call.
+  struct Launch {
+    int64_t start_ns, end_ns;
+    uint32_t call, thread, process;
+    uint32_t stream;       // of the operation
+    bool is_pageable;
+  };
+
+  void ExplainByCall(const Gap& gap, const Launch& launch);
   void AddQueued(const Gap& gap, uint32_t call, Cause cause);
-  void AddHost(const ApiCall& call, int64_t from_ns, int64_t to_ns);
+  void AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns);
   UnknownReason WhyUnknown(const Gap& gap) const;
-  bool WaitsForEvent(const Gap& gap, const GpuOp& op, const ApiCall& call) const;
-  bool IsHeldUp(const Gap& gap, const GpuOp& op, const EventWait& wait) const;
+  bool WaitsForEvent(const Gap& gap, const Launch& launch) const;
+  bool IsHeldUp(const Gap& gap, uint32_t stream, const EventWait& wait) const;
 
   const Trace& trace_;
   const HostFacts& facts_;

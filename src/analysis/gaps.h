@@ -15,24 +15,19 @@ inline bool IsKernelLike(const GpuOp& op) { return op.kind == OpKind::kKernel ||
 // Length of the union of intervals that come sorted by their start.
 class BusyTime {
  public:
+  // Whether they overlap is not to be foreseen, so that this has no branches.
   void Add(int64_t start_ns, int64_t end_ns) {
-    if (is_empty_ || start_ns > end_ns_) {
-      busy_ns_ += end_ns - start_ns;
-      end_ns_ = end_ns;
-      is_empty_ = false;
-    } else if (end_ns > end_ns_) {
-      busy_ns_ += end_ns - end_ns_;
-      end_ns_ = end_ns;
-    }
+    const int64_t from_ns = start_ns > end_ns_ ? start_ns : end_ns_;
+    busy_ns_ += end_ns > from_ns ? end_ns - from_ns : 0;
+    end_ns_ = end_ns > end_ns_ ? end_ns : end_ns_;
   }
   // The next intervals are of another device: they do not overlap with those before.
-  void StartOver() { is_empty_ = true; }
+  void StartOver() { end_ns_ = INT64_MIN; }
   int64_t busy_ns() const { return busy_ns_; }
   int64_t end_ns() const { return end_ns_; }  // of the last interval to end
 
  private:
-  int64_t busy_ns_ = 0, end_ns_ = 0;
-  bool is_empty_ = true;
+  int64_t busy_ns_ = 0, end_ns_ = INT64_MIN;
 };
 
 // A maximal interval without a GPU operation that was recorded. An operation of no length ends a gap as any other does,
@@ -89,15 +84,16 @@ int64_t ForEachGap(const Trace& trace, const RecordedTime& recorded, uint32_t de
   uint32_t last = slice.first;
   const int64_t start_ns = is_selected ? window.start_ns : trace.ops[slice.first].start_ns;
   if (trace.ops[slice.first].start_ns > start_ns) add(start_ns, trace.ops[slice.first].start_ns, kNone, slice.first);
+  int64_t last_end_ns = trace.ops[last].end_ns;
   for (uint32_t i = slice.first; i < slice.last; ++i) {
     const GpuOp& op = trace.ops[i];
-    const int64_t idle_from_ns = trace.ops[last].end_ns;
-    if (op.start_ns > idle_from_ns) add(idle_from_ns, op.start_ns, last, i);
-    if (op.end_ns > trace.ops[last].end_ns) last = i;
+    const int64_t op_start_ns = op.start_ns, op_end_ns = op.end_ns;
+    if (op_start_ns > last_end_ns) add(last_end_ns, op_start_ns, last, i);
+    if (op_end_ns > last_end_ns) last = i, last_end_ns = op_end_ns;
     seen(i);
   }
-  const int64_t end_ns = is_selected ? window.end_ns : trace.ops[last].end_ns;
-  if (end_ns > trace.ops[last].end_ns) add(trace.ops[last].end_ns, end_ns, last, kNone);
+  const int64_t end_ns = is_selected ? window.end_ns : last_end_ns;
+  if (end_ns > last_end_ns) add(last_end_ns, end_ns, last, kNone);
   return end_ns - start_ns - paused_ns;
 }
 

@@ -147,14 +147,18 @@ struct Making {
   int64_t instantiations = 0, instantiate_ns = 0, total_ns = 0;
 };
 
-Making ReadCalls(const Trace& trace) {
+Making ReadCalls(const Trace& trace, const CallFacts& calls) {
   Making making;
-  std::vector<uint8_t> is_known(trace.strings.size(), 0);  // 1: not about graphs, 2: makes them
+  std::vector<uint8_t> makes_graphs(trace.strings.size(), 0);  // by function
+  bool some_make_graphs = false;
+  for (uint32_t i = 0; i < makes_graphs.size(); ++i) {
+    makes_graphs[i] = calls.counts_of_functions()[i] > 0 && MakesGraphs(trace.strings[i]);
+    some_make_graphs |= makes_graphs[i] != 0;
+  }
+  if (!some_make_graphs) return making;
   for (const ApiCall& call : trace.api_calls) {
     if (call.parent != kNone || call.api_class == ApiClass::kGraphLaunch) continue;
-    uint8_t& known = is_known[call.function.value];
-    if (known == 0) known = MakesGraphs(trace.Text(call.function)) ? 2 : 1;
-    if (known == 1) continue;
+    if (makes_graphs[call.function.value] == 0) continue;
     making.durations_ns[call.function].push_back(call.DurationNs());
     making.total_ns += call.DurationNs();
     if (!Instantiates(trace.Text(call.function))) continue;
@@ -198,7 +202,7 @@ AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& opti
   const Trace& trace = input.trace();
   AnalysisResult result;
   const Launches launches(trace, input.shared().ops());
-  Making making = ReadCalls(trace);
+  Making making = ReadCalls(trace, input.shared().calls());
   int64_t gpu_ns = 0, nodes = 0, distinct = 0;
   const Launch* last = nullptr;
   for (const Launch& launch : launches.all()) {

@@ -74,9 +74,8 @@ class Collector {
     }
     const std::vector<uint8_t>& blocking_copies = input_.shared().host().blocking_copies;
     std::vector<uint32_t> memory_calls;
-    for (uint32_t i = 0; i < trace_.api_calls.size(); ++i) {
+    for (const uint32_t i : input_.shared().calls().rare()) {
       const ApiCall& call = trace_.api_calls[i];
-      if (call.parent != kNone) continue;
       if (call.api_class == ApiClass::kSync) {
         const WaitKind kind = recorded_[i] == SyncKind::kUnknown ? KindByName(trace_.Text(call.function))
                                                                  : KindOf(recorded_[i]);
@@ -126,15 +125,18 @@ class Collector {
   // had begun, or that call copies pageable memory. The rest is queue and launch time.
   void AddIdle() {
     const OpFacts& ops = input_.shared().ops();
-    const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
-      if (result_.sites.empty()) return;
-      if (gap.after == kNone) return AddParts(parts);  // it ends beyond the selected time
-      const GpuOp& op = trace_.ops[gap.after];
-      if (ops.CallOf(gap.after) == kNone) return;
-      if (ops.LaunchNs(gap.after) > gap.start_ns || op.IsPageable()) AddParts(parts);
+    const auto may_have_waited = [&](const Gap& gap) {
+      if (gap.after == kNone) return true;  // it ends beyond the selected time
+      if (ops.CallOf(gap.after) == kNone) return false;
+      return ops.LaunchNs(gap.after) > gap.start_ns || trace_.ops[gap.after].IsPageable();
     };
+    result_.window_ns = input_.shared().window_ns();
+    if (result_.sites.empty()) return;
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      result_.window_ns += ForEachExplainedGap(input_, device, add);
+      GapCauses::Cursor causes(input_.shared().gap_causes(device));
+      input_.shared().gaps(device).ForEach([&](const Gap& gap) {
+        may_have_waited(gap) ? AddParts(causes.Next()) : causes.Skip();
+      });
     }
   }
 

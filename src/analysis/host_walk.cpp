@@ -51,8 +51,8 @@ void AddEdges(std::vector<Edge>* edges, int64_t start_ns, int64_t end_ns, Cause 
 
 }  // namespace
 
-HostFacts::HostFacts(const Trace& trace, const OpFacts& ops, const StreamOps& stream_ops)
-    : blocking_copies(BlockingCopies(trace, ops)),
+HostFacts::HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const StreamOps& stream_ops)
+    : blocking_copies(BlockingCopies(trace, ops, calls)),
       interruptions(trace.threads.size()),
       migrations(trace.device_ops.size()),
       event_waits(trace, ops, stream_ops) {

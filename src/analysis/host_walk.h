@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/call_facts.h"
 #include "analysis/causes.h"
 #include "analysis/event_waits.h"
 #include "gprof/trace.h"
@@ -41,7 +42,7 @@ struct Interruption {
 
 // What is the same for every device: computed once for a trace.
 struct HostFacts {
-  HostFacts(const Trace& trace, const OpFacts& ops, const StreamOps& stream_ops);
+  HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const StreamOps& stream_ops);
   std::vector<uint8_t> blocking_copies;                  // one for each call
   std::vector<std::vector<Interruption>> interruptions;  // one list for each thread: in order, none overlap
   std::vector<std::vector<Interval>> migrations;         // by device: managed memory moves to or from it; in order too

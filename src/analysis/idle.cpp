@@ -28,11 +28,33 @@ void AddMetrics(AnalysisResult* result, const DeviceIdle& idle, const std::strin
 struct Idle {
   IdleSummary summary;
   IdleGroups groups;
+  std::optional<SteadyIdle> steady;
 };
+
+// From the first iteration that is no warm-up to the end of the last one. Between two iterations counts as well: the GPU
+// is as idle there in every run.
+std::optional<Interval> TimeOfSteps(const AnalysisInput& input, const std::string& step, Idle* idle) {
+  const std::optional<StepChoice> choice = FindStep(input, step);
+  if (!choice) return std::nullopt;
+  const std::optional<Interval> time = SteadyTime(input.trace(), *choice);
+  if (time) idle->steady = SteadyIdle{PathName(input.trace(), choice->path), {}};
+  return time;
+}
+
+void AddSteady(const Gap& gap, const std::vector<Part>& parts, const Interval& time, SteadyIdle* steady) {
+  int64_t start_ns = gap.start_ns;
+  for (const Part& part : parts) {
+    const int64_t end_ns = start_ns + part.duration_ns;
+    const int64_t common_ns = std::min(end_ns, time.end_ns) - std::max(start_ns, time.start_ns);
+    if (common_ns > 0) steady->split[part.cause] += common_ns;
+    start_ns = end_ns;
+  }
+}
 
 Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
-  Idle idle{IdleSummary(input, options.max_rows, options.min_gap_ns), IdleGroups(input)};
+  Idle idle{IdleSummary(input, options.max_rows, options.min_gap_ns), IdleGroups(input), std::nullopt};
+  const std::optional<Interval> steady_time = TimeOfSteps(input, options.step, &idle);
   IdleSummary& summary = idle.summary;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (!HasWindow(trace, device)) continue;
@@ -40,30 +62,12 @@ Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options) {
     const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
       summary.Add(gap, parts);
       idle.groups.Add(gap, parts);
+      if (steady_time) AddSteady(gap, parts, *steady_time, &*idle.steady);
     };
     summary.EndDevice(ForEachExplainedGap(input, device, add));
   }
   summary.Finish();
   return idle;
-}
-
-// Between two iterations counts as well: the GPU is as idle there in every run.
-std::optional<SteadyIdle> IdleInSteps(const AnalysisInput& input, const std::string& step) {
-  const Trace& trace = input.trace();
-  const std::optional<StepChoice> choice = FindStep(input, step);
-  if (!choice) return std::nullopt;
-  const std::optional<Interval> time = SteadyTime(trace, *choice);
-  if (!time) return std::nullopt;
-  SteadyIdle steady{PathName(trace, choice->path), {}};
-  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    if (!HasWindow(trace, device)) continue;
-    const auto add = [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-      const int64_t common_ns = std::min(end_ns, time->end_ns) - std::max(start_ns, time->start_ns);
-      if (common_ns > 0) steady.split[part.cause] += common_ns;
-    };
-    ForEachIdlePart(input, device, add);
-  }
-  return steady;
 }
 
 // The longest of the processes that use the GPU: that is how long the GPU waited, however many did.
@@ -93,7 +97,7 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   AnalysisResult result;
   const Idle idle_time = Summarize(input, options);
   const IdleSummary& summary = idle_time.summary;
-  const std::vector<OutsideWindow> outside = TimeOutsideWindows(trace, input.shared().recorded());
+  const std::vector<OutsideWindow> outside = TimeOutsideWindows(input);
   for (const DeviceIdle& idle : summary.devices()) AddMetrics(&result, idle, DeviceScope(trace, idle.device));
   if (!summary.devices().empty()) AddMetrics(&result, summary.Sum(), "");
   AddOutside(trace, outside, &result);
@@ -105,8 +109,7 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(GapTable(trace, summary, options));
   result.tables.push_back(GapLengthTable(idle_time.groups));
   result.tables.push_back(OutsideTable(trace, outside));
-  const std::optional<SteadyIdle> steady = IdleInSteps(input, options.step);
-  result.findings = IdleFindings(trace, summary, steady ? &*steady : nullptr);
+  result.findings = IdleFindings(trace, summary, idle_time.steady ? &*idle_time.steady : nullptr);
   return result;
 }
 

@@ -39,7 +39,9 @@ IdleGroups::IdleGroups(const AnalysisInput& input)
       unnamed_(static_cast<uint32_t>(trace_.strings.size())),
       by_path_(unnamed_ + kPathKeys),
       by_launch_(unnamed_ + kLaunchKeys),
-      by_next_(unnamed_ + kNextKeys) {}
+      by_next_(unnamed_ + kNextKeys) {
+  for (const OpFacts::Sum& sum : ops_.sums()) next_of_facts_.push_back(sum.count == 0 ? 0 : KeyOf(trace_.ops[sum.first]));
+}
 
 void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
   const uint32_t launch = gap.is_cut_after || gap.after == kNone ? kNone : ops_.CallOf(gap.after);
@@ -65,7 +67,10 @@ uint32_t IdleGroups::LaunchKey(const Gap& gap, uint32_t launch) const {
 uint32_t IdleGroups::NextKey(const Gap& gap) const {
   if (gap.is_cut_after) return unnamed_ + kNextEnd;
   if (gap.after == kNone && !trace_.device_windows[gap.device].has_next) return unnamed_ + kNextNone;
-  const GpuOp op = OpAfter(trace_, gap);
+  return gap.after != kNone ? next_of_facts_[trace_.ops.FactsIndex(gap.after)] : KeyOf(OpAfter(trace_, gap));
+}
+
+uint32_t IdleGroups::KeyOf(const GpuOp& op) const {
   switch (op.kind) {
     case OpKind::kKernel:
       return op.name.value;

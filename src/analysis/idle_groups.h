@@ -59,12 +59,14 @@ class IdleGroups {
 
  private:
   uint32_t NextKey(const Gap& gap) const;
+  uint32_t KeyOf(const GpuOp& op) const;
   uint32_t LaunchKey(const Gap& gap, uint32_t launch) const;  // launch: outermost call, where it is in the selection
   uint32_t PathKey(const Part& part, uint32_t launch) const;
 
   const Trace& trace_;
   const OpFacts& ops_;
   uint32_t unnamed_;  // the first key that is no NameId
+  std::vector<uint32_t> next_of_facts_;  // keys of what comes next, by the facts of operations
   int64_t gap_number_ = 0;
   IdleShares by_path_, by_launch_, by_next_;
   std::array<GapDecade, kGapDecades> lengths_{};

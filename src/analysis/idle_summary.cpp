@@ -89,6 +89,8 @@ void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
 
 // IsLonger as the order of a heap puts the shortest one kept in front.
 void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
+  const bool is_full = longest_kept_ > 0 && longest_.size() == longest_kept_;
+  if (is_full && gap.DurationNs() < longest_.front().gap.DurationNs()) return;  // most of them
   GapStory story{gap, devices_.back().device, {}, {}};
   if (longest_kept_ > 0 && longest_.size() == longest_kept_) {
     if (!IsLonger(story, longest_.front())) return;

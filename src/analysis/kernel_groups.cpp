@@ -21,6 +21,10 @@ KernelGroups::KernelGroups(const Trace& trace, const std::vector<int64_t>& of_na
     kernels_ += counts_.back();
     names_.push_back(name);
   }
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    group_of_facts_.push_back(facts.kind == OpKind::kKernel ? group_of_name_[facts.name.value] : kNone);
+  }
 }
 
 KernelSamples::KernelSamples(const KernelGroups& kernels) : samples_(static_cast<size_t>(kernels.kernels())) {

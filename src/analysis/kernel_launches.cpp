@@ -11,10 +11,9 @@ KernelLaunches::KernelLaunches(const Trace& trace, const OpFacts& ops, const Ker
   std::vector<uint8_t> is_counted(trace.api_calls.size(), 0);
   std::vector<int64_t> first_starts_ns(first_calls_.size(), std::numeric_limits<int64_t>::max());
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    const uint32_t call = ops.CallOf(i);
+    const uint32_t call = ops.CallOf(i), group = kernels.of_facts()[trace.ops.FactsIndex(i)];
+    if (group == kNone || call == kNone) continue;
     const GpuOp& op = trace.ops[i];
-    if (op.kind != OpKind::kKernel || call == kNone) continue;
-    const uint32_t group = kernels.Of(op);
     const int64_t call_start_ns = ops.LaunchNs(i), call_end_ns = trace.api_calls[call].end_ns;
     if (op.start_ns > call_end_ns) queued.Add(group, op.start_ns - call_end_ns);
     if (std::exchange(is_counted[call], uint8_t{1}) != 0) continue;

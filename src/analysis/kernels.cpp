@@ -14,15 +14,6 @@
 namespace gprof {
 namespace {
 
-int64_t CountLaunches(const Trace& trace) {
-  int64_t launches = 0;
-  for (const ApiCall& call : trace.api_calls) {
-    const bool launches_work = call.api_class == ApiClass::kLaunch || call.api_class == ApiClass::kGraphLaunch;
-    launches += launches_work && call.parent == kNone;
-  }
-  return launches;
-}
-
 // Programs that make kernels by the thousand would drown everything else in metrics.
 constexpr uint32_t kMostKernelsWithMetrics = 10'000;
 
@@ -38,7 +29,6 @@ void AddKernelMetrics(const KernelGroups& kernels, const std::vector<Statistics>
 }  // namespace
 
 AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& options) {
-  const Trace& trace = input.trace();
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
   int64_t total_ns = 0;
@@ -60,7 +50,7 @@ AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& opt
   AddMetric(&result, "kernels.count", kernels.kernels());
   AddMetric(&result, "kernels.total_ns", total_ns);
   AddMetric(&result, "kernels.distinct", kernels.size());
-  AddMetric(&result, "launches.count", CountLaunches(trace));
+  AddMetric(&result, "launches.count", input.shared().calls().CountLaunches());
   AddMetric(&result, "graphs.launches", graphs);
   AddKernelMetrics(kernels, times, &result);
   return result;

@@ -36,18 +36,22 @@ struct LaunchCalls {
   std::vector<int64_t> intervals_ns;  // from a launch to the next one of the same thread
 };
 
-LaunchCalls ReadCalls(const Trace& trace) {
+LaunchCalls ReadCalls(const AnalysisInput& input) {
+  constexpr int64_t kNever = INT64_MIN;
+  const Trace& trace = input.trace();
   LaunchCalls calls;
+  calls.intervals_ns.reserve(static_cast<size_t>(input.shared().calls().CountLaunches()));
   for (const Trace::Slice& slice : trace.thread_api_calls) {
-    uint32_t last = kNone;
+    int64_t last_ns = kNever;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const ApiCall& call = trace.api_calls[i];
       const bool launches = call.api_class == ApiClass::kLaunch || call.api_class == ApiClass::kGraphLaunch;
       if (!launches || call.parent != kNone) continue;
+      const int64_t start_ns = call.start_ns;
       ++calls.count;
-      calls.total_ns += call.DurationNs();
-      if (last != kNone) calls.intervals_ns.push_back(call.start_ns - trace.api_calls[last].start_ns);
-      last = i;
+      calls.total_ns += call.end_ns - start_ns;
+      if (last_ns != kNever) calls.intervals_ns.push_back(start_ns - last_ns);
+      last_ns = start_ns;
     }
   }
   return calls;
@@ -235,7 +239,7 @@ void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Findin
 AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  LaunchCalls calls = ReadCalls(trace);
+  LaunchCalls calls = ReadCalls(input);
   const LateLaunches late = LateLaunchFinder(input).Run();
   const double interval_ns = Summarize(calls.intervals_ns).median;
   AddFinding(late, interval_ns, &result.findings);

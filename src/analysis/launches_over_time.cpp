@@ -55,6 +55,12 @@ class OverTime {
   template <class F>
   void ForEach(int64_t start_ns, int64_t end_ns, F&& f) {
     start_ns = std::max(start_ns, start_ns_), end_ns = std::min(end_ns, end_ns_);
+    // As a rule it is within one slice, that of the interval before.
+    const std::size_t last = last_slice_;
+    if (start_ns >= borders_ns_[last] && last + 1 < kSlices && end_ns <= borders_ns_[last + 1]) {
+      if (start_ns < end_ns) f(slices_[last], end_ns - start_ns);
+      return;
+    }
     for (std::size_t i = SliceOf(start_ns); i < kSlices && start_ns < end_ns; ++i) {
       const int64_t to_ns = i + 1 == kSlices ? end_ns : std::min(end_ns, Border(i + 1));
       if (to_ns > start_ns) f(slices_[i], to_ns - start_ns);

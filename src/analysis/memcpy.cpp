@@ -177,16 +177,6 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
 
 constexpr double kOverlapWorthAFinding = 5, kOverlapWorthAWarning = 25;  // percent of the busy time
 
-int64_t BusySum(const Trace& trace) {
-  int64_t busy_ns = 0;
-  for (const Trace::Slice slice : trace.device_ops) {
-    BusyTime busy;
-    for (uint32_t i = slice.first; i < slice.last; ++i) busy.Add(trace.ops[i].start_ns, trace.ops[i].end_ns);
-    busy_ns += busy.busy_ns();
-  }
-  return busy_ns;
-}
-
 // The program should have copied while kernels ran.
 void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding>* findings) {
   const double percent = PercentOf(overlap.gain_ns, busy_ns);
@@ -230,7 +220,7 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   result.tables.push_back(pageable.MakeTable(options.max_rows));
   AddCopySpeed(trace, transfers, reachable, &result);
   result.tables.push_back(CopySizeTable(transfers));
-  const CopyOverlap overlap = CopyOverlapOf(trace, transfers);
+  const CopyOverlap overlap = CopyOverlapOf(input, transfers);
   AddMetric(&result, "memcpy.overlappable_ns", overlap.gain_ns);
   if (sum.count > 0) result.findings = pageable.Findings(input.shared().window_ns());
   if (small_count >= kManySmallCopies) {
@@ -238,7 +228,7 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
       AddSmallCopies(SmallCopiesOf(trace, transfers, direction), direction, reachable.Of(direction), &result.findings);
     }
   }
-  if (overlap.gain_ns > 0) AddOverlap(overlap, BusySum(trace), &result.findings);
+  if (overlap.gain_ns > 0) AddOverlap(overlap, input.shared().busy_ns(), &result.findings);
   RankFindings(&result.findings);
   return result;
 }

@@ -83,9 +83,9 @@ class Collector {
     std::vector<MemoryCallKind> kind_of(trace_.strings.size(), MemoryCallKind::kOther);
     std::vector<uint8_t> is_known(trace_.strings.size(), 0), is_allocation(trace_.strings.size(), 0);
     std::vector<uint32_t> calls;
-    for (uint32_t i = 0; i < trace_.api_calls.size(); ++i) {
+    for (const uint32_t i : input_.shared().calls().rare()) {
       const ApiCall& call = trace_.api_calls[i];
-      if (call.api_class != ApiClass::kMemory || call.parent != kNone || call.result != 0) continue;
+      if (call.api_class != ApiClass::kMemory || call.result != 0) continue;
       if (call.process == kNone) continue;
       const uint32_t name = call.function.value;
       if (std::exchange(is_known[name], uint8_t{1}) == 0) {
@@ -159,6 +159,7 @@ class Collector {
   }
 
   void AddIdle() {
+    if (calls_.empty()) return;
     std::vector<uint32_t> site_of_call(trace_.api_calls.size(), kNone);
     for (const auto& [call, site] : calls_) site_of_call[call] = site;
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {

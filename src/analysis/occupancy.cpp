@@ -31,18 +31,19 @@ struct Launches {
   int64_t count = 0, time_ns = 0;
 };
 
-// Few kernels share a shape, and the next kernel of a shape is mostly the last one again.
-std::vector<Launches> Collect(const Trace& trace) {
+// Few kernels share a shape.
+std::vector<Launches> Collect(const Trace& trace, const OpFacts& ops) {
   std::vector<std::vector<Launches>> of_shape(trace.shapes.size());
-  for (const GpuOp& op : trace.ops) {
-    if (op.kind != OpKind::kKernel || op.shape == kNone) continue;
-    std::vector<Launches>& list = of_shape[op.shape];
+  for (uint32_t i = 0; i < ops.sums().size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    const OpFacts::Sum& sum = ops.sums()[i];
+    if (facts.kind != OpKind::kKernel || facts.shape == kNone || sum.count == 0) continue;
+    std::vector<Launches>& list = of_shape[facts.shape];
     auto at = std::find_if(list.begin(), list.end(),
-                           [&](const Launches& l) { return l.name == op.name && l.device == op.device; });
-    if (at == list.end()) at = list.insert(at, {op.name, op.shape, op.device, 0, 0});
-    ++at->count;
-    at->time_ns += op.DurationNs();
-    std::swap(*at, list.front());
+                           [&](const Launches& l) { return l.name == facts.name && l.device == facts.device; });
+    if (at == list.end()) at = list.insert(at, {facts.name, facts.shape, facts.device, 0, 0});
+    at->count += sum.count;
+    at->time_ns += sum.time_ns;
   }
   std::vector<Launches> result;
   for (const auto& list : of_shape) result.insert(result.end(), list.begin(), list.end());
@@ -89,9 +90,9 @@ struct Summary {
   double occupancy_ns = 0;  // sum of occupancy times time
 };
 
-Summary Summarize(const Trace& trace) {
+Summary Summarize(const Trace& trace, const OpFacts& ops) {
   Summary summary;
-  for (const Launches& launches : Collect(trace)) {
+  for (const Launches& launches : Collect(trace, ops)) {
     const trace::DeviceRecord& device = trace.devices[launches.device].facts;
     const trace::KernelShapeRecord& shape = trace.shapes[launches.shape];
     const std::optional<Occupancy> occupancy = OccupancyOf(device, shape);
@@ -255,7 +256,7 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
 AnalysisResult RunOccupancy(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  const Summary summary = HasOccupancyCalculator() ? Summarize(trace) : Summary{};
+  const Summary summary = HasOccupancyCalculator() ? Summarize(trace, input.shared().ops()) : Summary{};
   if (HasOccupancyCalculator()) {
     AddMetrics(trace, summary, &result);
     AddFindings(input, summary, &result.findings);

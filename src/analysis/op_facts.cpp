@@ -10,18 +10,28 @@ namespace {
 
 Interval Nothing() { return {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}; }
 
-void Widen(Interval* interval, int64_t start_ns, int64_t end_ns) {
-  interval->start_ns = std::min(interval->start_ns, start_ns);
-  interval->end_ns = std::max(interval->end_ns, end_ns);
+void Widen(Interval* interval, const Interval& by) {
+  interval->start_ns = std::min(interval->start_ns, by.start_ns);
+  interval->end_ns = std::max(interval->end_ns, by.end_ns);
 }
 
+bool IsTransfer(OpKind kind) {
+  return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy || kind == OpKind::kMemset;
+}
+
+bool IsOfGraph(const PackedOps::Facts& facts) {
+  return facts.kind == OpKind::kGraph || facts.graph != 0 || facts.graph_node != 0 || facts.node != kNone;
+}
+
+}  // namespace
+
 // GPU time by owner and device, in one array, as owners and devices are few.
-class Shares {
+class OpFacts::Shares {
  public:
   Shares(size_t owners, size_t devices) : devices_(devices), shares_ns_(owners * devices, 0) {}
 
   void Add(uint32_t owner, uint32_t device, int64_t ns) {
-    if (owner != kNone) shares_ns_[owner * devices_ + device] += ns;
+    if (owner != kNone && device != kNone) shares_ns_[owner * devices_ + device] += ns;
   }
 
   uint32_t LargestOf(uint32_t owner) const {
@@ -35,58 +45,101 @@ class Shares {
   std::vector<int64_t> shares_ns_;
 };
 
-}  // namespace
-
 OpFacts::OpFacts(const Trace& trace)
-    : calls_(trace.ops.size()),
+    : trace_(trace),
       launches_ns_(trace.ops.size()),
       has_op_(trace.api_calls.size(), 0),
+      sums_(trace.ops.FactsCount(), {0, 0, 0, Nothing(), kNone}),
       kernels_of_name_(trace.strings.size(), 0),
       counts_of_streams_(trace.streams.size(), 0),
-      windows_(trace.processes.size(), Nothing()),
+      of_process_(trace.processes.size() + 1, {Nothing(), kNone}),
       window_(Nothing()),
-      first_ops_(trace.processes.size(), kNone),
-      first_starts_ns_(trace.processes.size(), 0),
       devices_of_threads_(trace.threads.size(), kNone) {
   const size_t devices = trace.device_ops.size();
-  Shares of_thread(trace.threads.size(), devices), of_process(trace.processes.size(), devices);
-  for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    const GpuOp& op = trace.ops[i];
-    uint32_t thread = kNone, call = op.api;
-    launches_ns_[i] = op.start_ns;
-    if (call != kNone) {
-      thread = trace.api_calls[call].thread;
-      call = OutermostCall(trace, call);
-      launches_ns_[i] = trace.api_calls[call].start_ns;
-      has_op_[call] = 1;
-    }
-    calls_[i] = call;
-    ++counts_[static_cast<size_t>(op.kind)];
-    if (op.kind == OpKind::kKernel) ++kernels_of_name_[op.name.value];
-    if (op.IsCopy() || op.kind == OpKind::kMemset) transfers_.push_back(i);
-    if (op.kind == OpKind::kGraph || op.graph != 0 || op.graph_node != 0 || op.node != kNone) graph_ops_.push_back(i);
-    if (op.stream != kNone) ++counts_of_streams_[op.stream];
-    AddToProcess(op.process, i, op.start_ns, op.end_ns);
-    if (op.device == kNone) continue;
-    const int64_t share_ns = std::max<int64_t>(op.DurationNs(), 1);
-    of_process.Add(op.process, op.device, share_ns);
-    of_thread.Add(thread, op.device, share_ns);
+  Shares of_threads(trace.threads.size(), devices), of_processes(trace.processes.size(), devices);
+  ReadOps(&of_threads);
+  AddUp(&of_processes);
+  ChooseDevices(of_threads, of_processes);
+}
+
+void OpFacts::ReadOps(Shares* of_threads) {
+  struct Kind {
+    uint32_t device;
+    bool is_transfer, is_of_graph;
+  };
+  std::vector<Kind> kinds;
+  for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
+    const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
+    kinds.push_back({facts.device, IsTransfer(facts.kind), IsOfGraph(facts)});
   }
-  for (uint32_t thread = 0; thread < devices_of_threads_.size(); ++thread) {
-    uint32_t& device = devices_of_threads_[thread];
-    device = of_thread.LargestOf(thread);
-    const uint32_t process = trace.threads[thread].process;
-    if (device == kNone && process != kNone) device = of_process.LargestOf(process);
+  for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
+    const GpuOp& op = trace_.ops[i];
+    const uint32_t index = trace_.ops.FactsIndex(i);
+    const int64_t start_ns = op.start_ns, time_ns = op.DurationNs();
+    Sum& sum = sums_[index];
+    ++sum.count;
+    sum.time_ns += time_ns;
+    const int64_t share_ns = std::max<int64_t>(time_ns, 1);
+    sum.share_ns += share_ns;
+    if (start_ns < sum.window.start_ns || sum.first == kNone) sum.window.start_ns = start_ns, sum.first = i;
+    sum.window.end_ns = std::max(sum.window.end_ns, start_ns + time_ns);
+    launches_ns_[i] = start_ns;
+    if (op.api != kNone) {
+      uint32_t thread = kNone;
+      FindLaunch(i, op.api, &thread);
+      of_threads->Add(thread, kinds[index].device, share_ns);
+    }
+    if (kinds[index].is_transfer) transfers_.push_back(i);
+    if (kinds[index].is_of_graph) graph_ops_.push_back(i);
   }
 }
 
-void OpFacts::AddToProcess(uint32_t process, uint32_t index, int64_t start_ns, int64_t end_ns) {
-  Widen(&window_, start_ns, end_ns);
-  if (process == kNone) return;
-  Widen(&windows_[process], start_ns, end_ns);
-  if (first_ops_[process] != kNone && start_ns >= first_starts_ns_[process]) return;
-  first_ops_[process] = index;
-  first_starts_ns_[process] = start_ns;
+void OpFacts::FindLaunch(uint32_t op, uint32_t api, uint32_t* thread) {
+  const ApiCall& call = trace_.api_calls[api];
+  *thread = call.thread;
+  launches_ns_[op] = call.start_ns;
+  uint32_t outermost = api;
+  if (call.parent != kNone) {
+    outermost = OutermostCall(trace_, api);
+    launches_ns_[op] = trace_.api_calls[outermost].start_ns;
+    if (calls_.empty() && outermost != api) {
+      calls_.resize(trace_.ops.size());
+      for (uint32_t i = 0; i < trace_.ops.size(); ++i) calls_[i] = trace_.ops[i].api;
+    }
+    if (!calls_.empty()) calls_[op] = outermost;
+  }
+  has_op_[outermost] = 1;
+}
+
+void OpFacts::AddUp(Shares* of_processes) {
+  for (uint32_t i = 0; i < sums_.size(); ++i) {
+    const Sum& sum = sums_[i];
+    if (sum.count == 0) continue;
+    const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
+    counts_[static_cast<size_t>(facts.kind)] += sum.count;
+    if (facts.kind == OpKind::kKernel) kernels_of_name_[facts.name.value] += sum.count;
+    if (facts.stream != kNone) counts_of_streams_[facts.stream] += static_cast<uint32_t>(sum.count);
+    of_processes->Add(facts.process, facts.device, sum.share_ns);
+    Widen(&window_, sum.window);
+    OfProcess& of_process = of_process_[Slot(facts.process)];
+    const auto is_first = [&] {
+      if (of_process.first == kNone || sum.window.start_ns != of_process.window.start_ns) {
+        return of_process.first == kNone || sum.window.start_ns < of_process.window.start_ns;
+      }
+      return sum.first < of_process.first;
+    };
+    if (is_first()) of_process.first = sum.first;
+    Widen(&of_process.window, sum.window);
+  }
+}
+
+void OpFacts::ChooseDevices(const Shares& of_threads, const Shares& of_processes) {
+  for (uint32_t thread = 0; thread < devices_of_threads_.size(); ++thread) {
+    uint32_t& device = devices_of_threads_[thread];
+    device = of_threads.LargestOf(thread);
+    const uint32_t process = trace_.threads[thread].process;
+    if (device == kNone && process != kNone) device = of_processes.LargestOf(process);
+  }
 }
 
 }  // namespace gprof

@@ -15,42 +15,61 @@ class OpFacts {
   explicit OpFacts(const Trace& trace);
 
   // The outermost call that launched the operation; kNone where that is not known.
-  uint32_t CallOf(uint32_t op) const { return calls_[op]; }
+  uint32_t CallOf(uint32_t op) const { return calls_.empty() ? trace_.ops[op].api : calls_[op]; }
   // When that call began. Where it is not known: when the operation did.
   int64_t LaunchNs(uint32_t op) const { return launches_ns_[op]; }
   bool HasOp(uint32_t call) const { return has_op_[call] != 0; }  // of outermost calls
 
+  // Sums over the operations that share their facts, by the number of those (PackedOps::FactsIndex).
+  struct Sum {
+    int64_t count = 0, time_ns = 0;
+    int64_t share_ns = 0;      // the same time, of operations without any 1 ns
+    Interval window;           // from the first start to the last end
+    uint32_t first = kNone;    // the first of those that started first
+  };
+  const std::vector<Sum>& sums() const { return sums_; }
+
   int64_t Count(OpKind kind) const { return counts_[static_cast<size_t>(kind)]; }
-  const std::vector<int64_t>& kernels_of_name() const { return kernels_of_name_; }    // by NameId
+  const std::vector<int64_t>& kernels_of_name() const { return kernels_of_name_; }  // by NameId
   const std::vector<uint32_t>& counts_of_streams() const { return counts_of_streams_; }
   // Few as a rule, in order of the trace.
   const std::vector<uint32_t>& transfers() const { return transfers_; }  // copies and fills
   const std::vector<uint32_t>& graph_ops() const { return graph_ops_; }  // graphs as a whole, and what ran within graphs
 
-  // From the first start to the last end of the operations of a process; of all. Empty: nothing, the end before the start.
-  const Interval& WindowOf(uint32_t process) const { return windows_[process]; }
+  // From the first start to the last end of the operations of a process (kNone: of none); of all. Without any the start
+  // is INT64_MAX.
+  const Interval& WindowOf(uint32_t process) const { return of_process_[Slot(process)].window; }
   const Interval& window() const { return window_; }
-  uint32_t FirstOf(uint32_t process) const { return first_ops_[process]; }  // kNone for none
+  uint32_t FirstOf(uint32_t process) const { return of_process_[Slot(process)].first; }  // kNone for none
   // By thread the device that it launched most GPU time on; a thread that launched nothing has that of its process, and
   // kNone where the process used none.
   const std::vector<uint32_t>& devices_of_threads() const { return devices_of_threads_; }
 
  private:
   static constexpr size_t kKinds = 5;
+  class Shares;
+  struct OfProcess {
+    Interval window;
+    uint32_t first = kNone;
+  };
 
-  void AddToProcess(uint32_t process, uint32_t index, int64_t start_ns, int64_t end_ns);
+  void ReadOps(Shares* of_threads);
+  void AddUp(Shares* of_processes);
+  void FindLaunch(uint32_t op, uint32_t api, uint32_t* thread);
+  void ChooseDevices(const Shares& of_threads, const Shares& of_processes);
+  size_t Slot(uint32_t process) const { return process < of_process_.size() ? process : of_process_.size() - 1; }
 
-  std::vector<uint32_t> calls_;
+  const Trace& trace_;
+  std::vector<uint32_t> calls_;             // empty where every operation names its outermost call
   std::vector<int64_t> launches_ns_;
   std::vector<uint8_t> has_op_;             // by call
+  std::vector<Sum> sums_;
   std::array<int64_t, kKinds> counts_{};
   std::vector<int64_t> kernels_of_name_;
   std::vector<uint32_t> counts_of_streams_;
   std::vector<uint32_t> transfers_, graph_ops_;
-  std::vector<Interval> windows_;           // by process
+  std::vector<OfProcess> of_process_;       // and of none
   Interval window_;
-  std::vector<uint32_t> first_ops_;         // by process
-  std::vector<int64_t> first_starts_ns_;    // of those
   std::vector<uint32_t> devices_of_threads_;
 };
 

@@ -1,6 +1,9 @@
 #include "analysis/outside.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
@@ -9,11 +12,31 @@ int64_t RecordedNs(const RecordedTime& recorded, uint32_t process, int64_t from_
   return from_ns < to_ns ? recorded.ForEachOfProcess(process, from_ns, to_ns, [](int64_t, int64_t) {}) : 0;
 }
 
+// The processes in the order in which they first use the device, and when it was done.
+std::vector<uint32_t> ProcessesOn(const Trace& trace, const OpFacts& ops, uint32_t device, int64_t* end_ns) {
+  std::vector<std::pair<uint32_t, uint32_t>> first_ops;  // and their process
+  for (uint32_t i = 0; i < ops.sums().size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    const OpFacts::Sum& sum = ops.sums()[i];
+    if (facts.device != device || sum.count == 0) continue;
+    *end_ns = std::max(*end_ns, sum.window.end_ns);
+    if (facts.process != kNone) first_ops.emplace_back(sum.first, facts.process);
+  }
+  std::sort(first_ops.begin(), first_ops.end());
+  std::vector<uint32_t> processes;
+  std::vector<uint8_t> is_known(trace.processes.size(), 0);
+  for (const auto& [op, process] : first_ops) {
+    if (std::exchange(is_known[process], uint8_t{1}) == 0) processes.push_back(process);
+  }
+  return processes;
+}
+
 }  // namespace
 
-std::vector<OutsideWindow> TimeOutsideWindows(const Trace& trace, const RecordedTime& recorded) {
+std::vector<OutsideWindow> TimeOutsideWindows(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  const RecordedTime& recorded = input.shared().recorded();
   std::vector<OutsideWindow> all;
-  std::vector<uint32_t> seen_on(trace.processes.size(), kNone);  // the last device that a process was seen on
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     const Trace::Slice slice = trace.device_ops[device];
     if (slice.first == slice.last) continue;
@@ -22,11 +45,7 @@ std::vector<OutsideWindow> TimeOutsideWindows(const Trace& trace, const Recorded
         is_selected ? trace.device_windows[device].time.start_ns : trace.ops[slice.first].start_ns;
     int64_t end_ns = is_selected ? trace.device_windows[device].time.end_ns : start_ns;
     const size_t first = all.size();
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      end_ns = std::max(end_ns, trace.ops[i].end_ns);
-      const uint32_t process = trace.ops[i].process;
-      if (process == kNone || seen_on[process] == device) continue;
-      seen_on[process] = device;
+    for (const uint32_t process : ProcessesOn(trace, input.shared().ops(), device, &end_ns)) {
       all.push_back({device, process, 0, 0});
     }
     for (size_t i = first; i < all.size(); ++i) {

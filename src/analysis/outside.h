@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/recorded_time.h"
+#include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -15,6 +15,6 @@ struct OutsideWindow {
 };
 
 // By device, then in the order in which the processes first use it. What was not recorded is not counted.
-std::vector<OutsideWindow> TimeOutsideWindows(const Trace& trace, const RecordedTime& recorded);
+std::vector<OutsideWindow> TimeOutsideWindows(const AnalysisInput& input);
 
 }  // namespace gprof

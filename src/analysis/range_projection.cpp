@@ -38,32 +38,34 @@ RangeProjection::RangeProjection(const AnalysisInput& input) : slot_of_path_(inp
   FindStartEndRanges(trace);
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
+    const Work work{op.start_ns, op.end_ns, op.device, op.kind == OpKind::kKernel};
     const uint32_t call = ops.CallOf(i);
     const uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
     const auto open = start_end_paths_.empty() ? start_end_paths_.end() : start_end_paths_.find(call);
     if (range == kNone && open == start_end_paths_.end() && op.node != kNone) {
-      AddWithParents(trace, trace.graph_nodes[op.node].range, op);
+      AddWithParents(trace, trace.graph_nodes[op.node].range, work);
       continue;
     }
-    AddWithParents(trace, range, op);
+    AddWithParents(trace, range, work);
     if (open == start_end_paths_.end()) continue;
-    for (NameId path : open->second) Add(SlotOf(path), op);
+    for (NameId path : open->second) Add(SlotOf(path), work);
   }
 }
 
-// Many operations are launched in one range before the next.
-void RangeProjection::AddWithParents(const Trace& trace, uint32_t range, const GpuOp& op) {
-  if (range != last_range_) {
-    last_range_ = range;
-    slots_of_last_.clear();
+// Many operations are launched in one range before the next, by several threads at a time.
+void RangeProjection::AddWithParents(const Trace& trace, uint32_t range, const Work& work) {
+  Slots& slots = recent_[range % recent_.size()];
+  if (slots.range != range) {
+    slots.range = range;
+    slots.list.clear();
     // Parents come before their children, which also ends this loop on a trace that says otherwise.
     while (range != kNone) {
-      slots_of_last_.push_back(SlotOf(trace.ranges[range].path));
+      slots.list.push_back(SlotOf(trace.ranges[range].path));
       const uint32_t parent = trace.ranges[range].parent;
       range = parent < range ? parent : kNone;
     }
   }
-  for (const uint32_t slot : slots_of_last_) Add(slot, op);
+  for (const uint32_t slot : slots.list) Add(slot, work);
 }
 
 void RangeProjection::FindStartEndRanges(const Trace& trace) {
@@ -90,12 +92,12 @@ uint32_t RangeProjection::SlotOf(NameId path) {
   return slot;
 }
 
-void RangeProjection::Add(uint32_t slot, const GpuOp& op) {
+void RangeProjection::Add(uint32_t slot, const Work& work) {
   OfPath& of_path = slots_[slot];
-  if (of_path.device != op.device) of_path.busy.StartOver();
-  of_path.device = op.device;
-  of_path.busy.Add(op.start_ns, op.end_ns);
-  of_path.kernels += op.kind == OpKind::kKernel;
+  if (of_path.device != work.device) of_path.busy.StartOver();
+  of_path.device = work.device;
+  of_path.busy.Add(work.start_ns, work.end_ns);
+  of_path.kernels += work.is_kernel;
 }
 
 RangeProjection::OfPath RangeProjection::Of(NameId path) const {

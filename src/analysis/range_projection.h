@@ -2,6 +2,7 @@
 // a CUDA graph that was launched outside of any range belongs to the range that its node was made in.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -27,13 +28,22 @@ class RangeProjection {
  private:
   void FindStartEndRanges(const Trace& trace);
   uint32_t SlotOf(NameId path);
-  void Add(uint32_t slot, const GpuOp& op);
-  void AddWithParents(const Trace& trace, uint32_t range, const GpuOp& op);
+  // What counts of an operation.
+  struct Work {
+    int64_t start_ns, end_ns;
+    uint32_t device;
+    bool is_kernel;
+  };
+  void Add(uint32_t slot, const Work& work);
+  void AddWithParents(const Trace& trace, uint32_t range, const Work& work);
 
   std::vector<uint32_t> slot_of_path_;  // by NameId, kNone where nothing was launched
   std::vector<OfPath> slots_;
-  uint32_t last_range_ = kNone;           // the innermost range of the operation added last
-  std::vector<uint32_t> slots_of_last_;   // of that range and those around it
+  struct Slots {
+    uint32_t range = kNone;
+    std::vector<uint32_t> list;          // of that range and those around it
+  };
+  std::array<Slots, 16> recent_;         // the innermost ranges of the operations added last, by their number
   // Start/end ranges need not nest, so calls do not name them: launching call → paths of those open on its thread.
   std::unordered_map<uint32_t, std::vector<NameId>> start_end_paths_;
 };

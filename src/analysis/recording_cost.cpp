@@ -81,16 +81,35 @@ class Estimate {
   }
 
   void AddCalls() {
+    std::vector<int64_t> costs_of_facts;
+    for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
+      costs_of_facts.push_back(CostOf(trace_.api_calls.FactsAt(i).api_class));
+    }
     for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) {
       const Trace::Slice slice = trace_.thread_api_calls[thread];
+      const std::vector<Interval>& cupti = cupti_[thread];
+      const Interval window = slice.first == slice.last ? Nothing() : Window(thread);
+      Interval active = Nothing();
+      int64_t count = 0, cost_ns = 0, gpu_cost_ns = 0;
       size_t next = 0;
       for (uint32_t i = slice.first; i < slice.last; ++i) {
         const ApiCall& call = trace_.api_calls[i];
         if (call.parent != kNone) continue;
-        ++costs_[thread].calls;
-        Widen(&active_[thread], call.start_ns, call.end_ns);
-        Charge(thread, call.start_ns, BeyondCupti(call, cupti_[thread], &next), &ThreadCost::calls_ns);
+        const int64_t start_ns = call.start_ns, end_ns = call.end_ns;
+        ++count;
+        Widen(&active, start_ns, end_ns);
+        while (next < cupti.size() && cupti[next].end_ns <= start_ns) ++next;
+        const int64_t of_class_ns = costs_of_facts[trace_.api_calls.FactsIndex(i)];
+        const int64_t call_cost_ns = next == cupti.size() || cupti[next].start_ns >= end_ns
+                                         ? of_class_ns
+                                         : BeyondCupti(of_class_ns, {start_ns, end_ns}, cupti, next);
+        cost_ns += call_cost_ns;
+        gpu_cost_ns += start_ns >= window.start_ns && start_ns < window.end_ns ? call_cost_ns : 0;
       }
+      costs_[thread].calls += count;
+      costs_[thread].calls_ns += cost_ns;
+      costs_[thread].gpu_cost_ns += gpu_cost_ns;
+      if (count > 0) Widen(&active_[thread], active.start_ns, active.end_ns);
       // CUPTI has threads of its own, which hold up nobody.
       if (costs_[thread].calls == 0) continue;
       for (const Interval& o : cupti_[thread]) AddCupti(thread, o);
@@ -98,12 +117,11 @@ class Estimate {
   }
 
   // What CUPTI recorded within the call counts as such; the estimate has only what is more than that.
-  static int64_t BeyondCupti(const ApiCall& call, const std::vector<Interval>& cupti, size_t* next) {
-    while (*next < cupti.size() && cupti[*next].end_ns <= call.start_ns) ++*next;
+  // `cupti`: in order, those before `first` are over.
+  static int64_t BeyondCupti(int64_t cost_ns, const Interval& call, const std::vector<Interval>& cupti, size_t first) {
     int64_t recorded_ns = 0;
-    for (size_t i = *next; i < cupti.size() && cupti[i].start_ns < call.end_ns; ++i)
-      recorded_ns += Common(cupti[i], {call.start_ns, call.end_ns});
-    return std::max<int64_t>(0, CostOf(call.api_class) - recorded_ns);
+    for (size_t i = first; i < cupti.size() && cupti[i].start_ns < call.end_ns; ++i) recorded_ns += Common(cupti[i], call);
+    return std::max<int64_t>(0, cost_ns - recorded_ns);
   }
 
   // What happened between captures held up what is not in the trace either.

@@ -7,7 +7,11 @@ namespace gprof {
 
 AnalysisInput::AnalysisInput(const Trace& trace) : trace_(&trace), shared_(std::make_shared<SharedFacts>(trace)) {}
 
-SharedFacts::SharedFacts(const Trace& trace) : trace_(trace), gaps_(trace.device_ops.size()), gap_causes_(trace.device_ops.size()) {}
+SharedFacts::SharedFacts(const Trace& trace)
+    : trace_(trace),
+      busy_(trace.device_ops.size()),
+      gaps_(trace.device_ops.size()),
+      gap_causes_(trace.device_ops.size()) {}
 
 const RecordedTime& SharedFacts::recorded() const {
   return recorded_.Get([&] { return RecordedTime(trace_); });
@@ -17,8 +21,12 @@ const OpFacts& SharedFacts::ops() const {
   return ops_.Get([&] { return OpFacts(trace_); });
 }
 
+const CallFacts& SharedFacts::calls() const {
+  return calls_.Get([&] { return CallFacts(trace_); });
+}
+
 const HostFacts& SharedFacts::host() const {
-  return host_.Get([&] { return HostFacts(trace_, ops(), stream_ops()); });
+  return host_.Get([&] { return HostFacts(trace_, ops(), calls(), stream_ops()); });
 }
 
 const KernelGroups& SharedFacts::kernels() const {
@@ -27,14 +35,14 @@ const KernelGroups& SharedFacts::kernels() const {
 
 const std::vector<Statistics>& SharedFacts::kernel_times() const {
   return kernel_times_.Get([&] {
-    Groups groups(kernels().size());
-    for (uint32_t i = 0; i < kernels().size(); ++i) groups.Count(i, static_cast<size_t>(kernels().Count(i)));
-    groups.Seal();
-    for (const GpuOp& op : trace_.ops) {
-      if (op.kind == OpKind::kKernel) groups.Add(kernels().Of(op), op.DurationNs());
+    const KernelGroups& of = kernels();
+    KernelSamples samples(of);
+    for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
+      const uint32_t group = of.of_facts()[trace_.ops.FactsIndex(i)];
+      if (group != kNone) samples.Add(group, trace_.ops[i].DurationNs());
     }
     std::vector<Statistics> times;
-    for (uint32_t i = 0; i < kernels().size(); ++i) times.push_back(Summarize(groups.Of(i)));
+    for (uint32_t i = 0; i < of.size(); ++i) times.push_back(Summarize(samples.Of(i)));
     return times;
   });
 }
@@ -45,6 +53,26 @@ const KernelLaunches& SharedFacts::kernel_launches() const {
 
 const StreamOps& SharedFacts::stream_ops() const {
   return stream_ops_.Get([&] { return StreamOps(trace_, ops().counts_of_streams()); });
+}
+
+const SharedFacts::Busy& SharedFacts::busy(uint32_t device) const {
+  return busy_[device].Get([&] {
+    Busy busy;
+    const Trace::Slice slice = trace_.device_ops[device];
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const GpuOp& op = trace_.ops[i];
+      const int64_t start_ns = op.start_ns, end_ns = op.end_ns;
+      busy.any.Add(start_ns, end_ns);
+      if (IsKernelLike(op)) busy.kernels.Add(start_ns, end_ns);
+    }
+    return busy;
+  });
+}
+
+int64_t SharedFacts::busy_ns() const {
+  int64_t sum_ns = 0;
+  for (uint32_t i = 0; i < trace_.device_ops.size(); ++i) sum_ns += busy(i).any.busy_ns();
+  return sum_ns;
 }
 
 const GapList& SharedFacts::gaps(uint32_t device) const {

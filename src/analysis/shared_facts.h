@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/call_facts.h"
 #include "analysis/gap_causes.h"
 #include "analysis/gap_list.h"
 #include "analysis/host_walk.h"
@@ -30,6 +31,7 @@ class SharedFacts {
 
   const RecordedTime& recorded() const;
   const OpFacts& ops() const;
+  const CallFacts& calls() const;
   const HostFacts& host() const;
   const KernelGroups& kernels() const;
   // Times of the kernels on the GPU, by group.
@@ -39,6 +41,12 @@ class SharedFacts {
   // Of the device, and of all of them (gaps.h): from the first to the last operation, less what was not recorded.
   int64_t window_ns(uint32_t device) const;
   int64_t window_ns() const;
+  // Busy time of a device, with anything and with kernels; of all devices.
+  struct Busy {
+    BusyTime any, kernels;
+  };
+  const Busy& busy(uint32_t device) const;
+  int64_t busy_ns() const;
   const GapList& gaps(uint32_t device) const;
   // Why the device was idle in each of its gaps; ForEachExplainedGap is how to read it.
   const GapCauses& gap_causes(uint32_t device) const;
@@ -50,11 +58,13 @@ class SharedFacts {
   const Trace& trace_;
   Lazy<RecordedTime> recorded_;
   Lazy<OpFacts> ops_;
+  Lazy<CallFacts> calls_;
   Lazy<HostFacts> host_;
   Lazy<KernelGroups> kernels_;
   Lazy<std::vector<Statistics>> kernel_times_;
   Lazy<KernelLaunches> kernel_launches_;
   Lazy<StreamOps> stream_ops_;
+  std::vector<Lazy<Busy>> busy_;            // by device
   std::vector<Lazy<GapList>> gaps_;          // by device
   std::vector<Lazy<GapCauses>> gap_causes_;  // by device
   Lazy<std::optional<StepChoice>> step_;

@@ -85,14 +85,16 @@ bool MakesContext(const Trace& trace, const ApiCall& call) {
 }
 
 // The first call of the runtime makes the context, whatever it is for, unless another call did; kNone for none.
-std::vector<uint32_t> ImplicitContextCalls(const Trace& trace) {
+std::vector<uint32_t> ImplicitContextCalls(const Trace& trace, const CallFacts& calls) {
   std::vector<uint32_t> first(trace.processes.size(), kNone);
-  for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
-    const ApiCall& call = trace.api_calls[i];
-    if (call.process == kNone || call.parent != kNone || call.api_class == ApiClass::kQuery) continue;
-    if (trace.Text(call.function) == "cuInit") continue;
-    uint32_t& at = first[call.process];
-    if (at == kNone || call.start_ns < trace.api_calls[at].start_ns) at = i;
+  for (uint32_t i = 0; i < calls.sums().size(); ++i) {
+    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    const CallFacts::Sum& sum = calls.sums()[i];
+    if (sum.count == 0 || facts.process == kNone || facts.api_class == ApiClass::kQuery) continue;
+    if (trace.Text(facts.function) == "cuInit") continue;
+    uint32_t& at = first[facts.process];
+    const int64_t start_ns = at == kNone ? INT64_MAX : trace.api_calls[at].start_ns;
+    if (sum.start_ns < start_ns || (sum.start_ns == start_ns && sum.first < at)) at = sum.first;
   }
   return first;
 }
@@ -175,7 +177,7 @@ std::vector<Startup> Measure(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   const OpFacts& ops = input.shared().ops();
   if (!trace.device_windows.empty()) return {};  // a time was selected: what came first is not known
-  const std::vector<uint32_t> context_calls = ImplicitContextCalls(trace);
+  const std::vector<uint32_t> context_calls = ImplicitContextCalls(trace, input.shared().calls());
   std::vector<Startup> startups;
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const Process& process = trace.processes[i];

@@ -29,6 +29,11 @@ class Cutter {
   template <class F>
   void Add(int64_t start_ns, int64_t end_ns, F&& f) {
     while (next_ < iterations_.size() && EndOf(next_) <= start_ns) ++next_;
+    if (next_ == iterations_.size()) return;
+    if (start_ns >= iterations_[next_].start_ns && end_ns <= EndOf(next_)) {  // as most are
+      if (start_ns < end_ns) f(iterations_[next_], end_ns - start_ns);
+      return;
+    }
     for (size_t i = next_; i < iterations_.size() && iterations_[i].start_ns < end_ns; ++i) {
       const int64_t within_ns = std::min(end_ns, EndOf(i)) - std::max(start_ns, iterations_[i].start_ns);
       if (within_ns > 0) f(iterations_[i], within_ns);

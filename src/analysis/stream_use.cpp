@@ -5,11 +5,32 @@
 #include <utility>
 
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 
 namespace gprof {
 namespace {
 
-bool CanRunBeside(const GpuOp& op) { return op.IsCopy() && op.is_async && !op.IsPageable(); }
+// What could run beside what: kernels, and copies that neither stage nor hold up the host.
+enum class Role : uint8_t { kOther, kKernel, kToDevice, kToHost, kOtherCopy };
+
+Role RoleOf(const GpuOp& op) {
+  if (IsKernelLike(op)) return Role::kKernel;
+  if (!op.IsCopy() || !op.is_async || op.IsPageable()) return Role::kOther;
+  const Direction direction = DirectionOf(op);
+  return direction == Direction::kH2d ? Role::kToDevice : direction == Direction::kD2h ? Role::kToHost : Role::kOtherCopy;
+}
+
+void AddSum(const PackedOps::Facts& facts, Role role, const OpFacts::Sum& sum, StreamUse* use) {
+  use->operations += sum.count;
+  if (facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy) use->copies += sum.count;
+  use->has_graph |= sum.count > 0 && facts.graph != 0;
+  if (role == Role::kKernel) {
+    use->kernels += sum.count;
+    use->kernel_ns += sum.time_ns;
+  }
+  if (role == Role::kToDevice) use->to_device_ns += sum.time_ns;
+  if (role == Role::kToHost) use->to_host_ns += sum.time_ns;
+}
 
 bool IsBlocking(const Stream& stream) { return stream.is_created && !stream.is_default && !stream.is_non_blocking; }
 
@@ -54,25 +75,28 @@ int64_t StreamUse::OverlapGainNs() const {
   return kernel_ns + to_device_ns + to_host_ns - std::max({kernel_ns, to_device_ns, to_host_ns});
 }
 
-std::vector<StreamUse> UseOfStreams(const Trace& trace) {
+std::vector<StreamUse> UseOfStreams(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
   std::vector<StreamUse> uses(trace.streams.size());
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  std::vector<uint32_t> streams;   // by the facts of operations
+  std::vector<Role> roles;
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    streams.push_back(facts.stream);
+    roles.push_back(sums[i].count == 0 ? Role::kOther : RoleOf(trace.ops[sums[i].first]));
+    if (facts.stream != kNone) AddSum(facts, roles.back(), sums[i], &uses[facts.stream]);
+  }
   std::vector<uint8_t> came_copy(trace.streams.size(), 0);
-  for (const GpuOp& op : trace.ops) {
-    if (op.stream == kNone) continue;
-    StreamUse& use = uses[op.stream];
-    use.busy.Add(op.start_ns, op.end_ns);
-    ++use.operations;
-    use.copies += op.IsCopy();
-    use.has_graph |= op.graph != 0;
-    if (IsKernelLike(op)) {
-      ++use.kernels;
-      use.kernel_ns += op.DurationNs();
-      use.rounds += std::exchange(came_copy[op.stream], uint8_t{0});
-    } else if (CanRunBeside(op)) {
-      const Direction direction = DirectionOf(op);
-      if (direction == Direction::kH2d) use.to_device_ns += op.DurationNs();
-      if (direction == Direction::kD2h) use.to_host_ns += op.DurationNs();
-      came_copy[op.stream] = 1;
+  for (uint32_t i = 0; i < trace.ops.size(); ++i) {
+    const uint32_t facts = trace.ops.FactsIndex(i), stream = streams[facts];
+    if (stream == kNone) continue;
+    const GpuOp& op = trace.ops[i];
+    uses[stream].busy.Add(op.start_ns, op.end_ns);
+    if (roles[facts] == Role::kKernel) {
+      uses[stream].rounds += std::exchange(came_copy[stream], uint8_t{0});
+    } else if (roles[facts] != Role::kOther) {
+      came_copy[stream] = 1;
     }
   }
   return uses;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/gaps.h"
+#include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -23,7 +24,7 @@ struct StreamUse {
 };
 
 // One for each stream.
-std::vector<StreamUse> UseOfStreams(const Trace& trace);
+std::vector<StreamUse> UseOfStreams(const AnalysisInput& input);
 
 // Runs of operations in the legacy default stream with work of blocking streams of the same context before and after:
 // that work and the run cannot overlap, whatever the program meant.

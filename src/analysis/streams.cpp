@@ -197,7 +197,7 @@ AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& opt
     all.Add(devices.back());
     if (devices.back().WindowNs() > 0) AddConcurrency(&result, devices.back(), DeviceScope(trace, device));
   }
-  const std::vector<StreamUse> uses = UseOfStreams(trace);
+  const std::vector<StreamUse> uses = UseOfStreams(input);
   const DefaultSplits splits = DefaultSplitsOf(trace, uses);
   const StreamWaits waits = StreamWaitsOf(input);
   AddCounts(&result, trace, uses, sweep.shared_ns());
