@@ -10,7 +10,7 @@
 namespace gprof {
 
 struct EncodedTimeline {
-  nlohmann::ordered_json description;  // Timeline of src/web/data.ts
+  nlohmann::ordered_json description;  // Timeline of src/web/shared/data.ts
   std::string blob;                    // not deflated yet
 };
 

@@ -1,4 +1,4 @@
-// What the page says of one event: the values of its columns (src/web/data.ts, docs/html.md). All that the page takes from
+// What the page says of one event: the values of its columns (src/web/shared/data.ts, docs/html.md). All that the page takes from
 // the records of a trace is read here.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace gprof {
 
-// In the order of EVENT_KINDS in src/web/data.ts.
+// In the order of EVENT_KINDS in src/web/shared/data.ts.
 enum class EventKind : uint8_t {
   kKernel, kCopyH2d, kCopyD2h, kCopyD2d, kCopyPeer, kCopyOther, kMemset, kGraph,
   kApiLaunch, kApiCopy, kApiMemset, kApiSync, kApiMemory, kApiLoad, kApiQuery, kApiStream, kApiEvent, kApiGraph, kApiOther,

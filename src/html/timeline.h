@@ -16,7 +16,7 @@
 
 namespace gprof {
 
-// src/web/data.ts has the same words.
+// src/web/shared/data.ts has the same words.
 enum class TrackKind : uint8_t { kProcess, kThread, kNvtx, kApi, kDevice, kGaps, kStream, kCounter, kMarks, kOverhead };
 
 // What the items of a track are indices of.

@@ -1,12 +1,12 @@
 // Idle time by the length of its gaps, each bar split by cause.
-import type { ReportDocument } from "./data";
-import { svg } from "./dom";
-import { formatNs, formatNumber } from "./format";
+import type { ReportDocument } from "./shared/data";
+import { svg } from "./shared/dom";
+import { formatNs, formatNumber } from "./shared/format";
 import { showEvent } from "./jump";
-import { causeColor } from "./labels";
+import { causeColor } from "./shared/labels";
 import { absentCard, axisY, canvas, chartCard, HEIGHT, INNER, legend, linear, live } from "./plot";
 import { num, rowsOf, str, tableOf } from "./report";
-import type { EventRef, State } from "./state";
+import type { EventRef, State } from "./shared/state";
 
 const TITLE = "Idle time by length of the gap";
 const BUCKETS = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, Infinity]; // as the table gap_lengths

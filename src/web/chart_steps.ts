@@ -1,13 +1,13 @@
 // How long each step took and what its time went to, with the median and the steps of the warm-up marked.
-import type { ReportDocument } from "./data";
-import { svg } from "./dom";
-import { formatNs, formatNumber } from "./format";
+import type { ReportDocument } from "./shared/data";
+import { svg } from "./shared/dom";
+import { formatNs, formatNumber } from "./shared/format";
 import { showPlace } from "./jump";
-import { causeColor } from "./labels";
+import { causeColor } from "./shared/labels";
 import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, linear, live } from "./plot";
 import { num, rowsOf, str, tableOf, type Row } from "./report";
 import { placeOf } from "./row_links";
-import type { State } from "./state";
+import type { State } from "./shared/state";
 
 const TITLE = "Time of each step";
 const MOST_BARS = 600;

@@ -1,7 +1,7 @@
 // What the reader is told first, in one sentence. The figures are those of the report's first line.
-import type { ReportDocument } from "./data";
-import { formatNs, formatPercent } from "./format";
-import { causeMeaning } from "./labels";
+import type { ReportDocument } from "./shared/data";
+import { formatNs, formatPercent } from "./shared/format";
+import { causeMeaning } from "./shared/labels";
 import { num, rowsOf, str } from "./report";
 
 export function headline(report: ReportDocument): string {

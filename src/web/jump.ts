@@ -1,11 +1,11 @@
 // From a finding, a row or a bar of a chart to its event: the longest that fits is selected and brought into view.
-import type { EventKind } from "./data";
-import { announce } from "./dom";
-import { compileFilter } from "./filter";
-import { formatNs } from "./format";
-import { kindName } from "./labels";
-import { shortName } from "./names";
-import type { EventFacts, EventRef, Run, RunLane, State } from "./state";
+import type { EventKind } from "./shared/data";
+import { announce } from "./shared/dom";
+import { compileFilter } from "./shared/filter";
+import { formatNs } from "./shared/format";
+import { kindName } from "./shared/labels";
+import { shortName } from "./shared/names";
+import type { EventFacts, EventRef, Run, RunLane, State } from "./shared/state";
 
 export type Matcher = (lane: RunLane, index: number) => boolean;
 

@@ -1,20 +1,20 @@
 // The page: reads its data, shows the overview at once, and the events when they are read.
 import { mountCharts } from "./charts";
-import type { PageData } from "./data";
-import { decodePage } from "./decode";
+import type { PageData } from "./shared/data";
+import { decodePage } from "./shared/decode";
 import { mountDiff } from "./diff";
-import { announce, el } from "./dom";
-import { formatNs } from "./format";
+import { announce, el } from "./shared/dom";
+import { formatNs } from "./shared/format";
 import { showPlace } from "./jump";
-import { startLinks } from "./link";
-import { visible } from "./names";
+import { startLinks } from "./shared/link";
+import { visible } from "./shared/names";
 import { mountOverview } from "./overview";
 import { startPrinting } from "./print";
-import { State } from "./state";
+import { State } from "./shared/state";
 import { mountTables, openTable } from "./tables";
 import { makeTabs, type TabSpec } from "./tabs";
-import { chooseTheme, onThemeChange, startTheme, theme } from "./theme";
-import { mountTimeline } from "./timeline";
+import { chooseTheme, onThemeChange, startTheme, theme } from "./shared/theme";
+import { mountTimeline } from "./timeline/timeline";
 
 function readPage(): PageData {
   const source = document.getElementById("page")?.textContent;

@@ -1,6 +1,6 @@
 // What charts share: scales, axes, and the frame with title, figures for screen readers and a box for hover values.
-import { el, svg } from "./dom";
-import { formatMark } from "./format";
+import { el, svg } from "./shared/dom";
+import { formatMark } from "./shared/format";
 
 export interface Scale {
   (value: number): number;

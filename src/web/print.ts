@@ -1,9 +1,9 @@
 // On paper: the overview, then the tables that people read, as far as they go on a page. Built when somebody prints.
-import { el } from "./dom";
-import { formatFigure, formatNumber } from "./format";
+import { el } from "./shared/dom";
+import { formatFigure, formatNumber } from "./shared/format";
 import { tellingColumns } from "./grid_model";
-import { shortName } from "./names";
-import type { State } from "./state";
+import { shortName } from "./shared/names";
+import type { State } from "./shared/state";
 import { entriesOf } from "./tables";
 import type { Entry } from "./table_list";
 

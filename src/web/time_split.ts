@@ -1,10 +1,10 @@
 // One bar for each GPU: where its time went, from the first to the last operation, to the nanosecond.
-import type { ReportDocument } from "./data";
-import { el } from "./dom";
-import { formatNs, formatPercent } from "./format";
+import type { ReportDocument } from "./shared/data";
+import { el } from "./shared/dom";
+import { formatNs, formatPercent } from "./shared/format";
 import type { Place } from "./jump";
-import { CAUSES, causeColor, causeMeaning } from "./labels";
-import { visible } from "./names";
+import { CAUSES, causeColor, causeMeaning } from "./shared/labels";
+import { visible } from "./shared/names";
 import { metric, num, rowsOf, str, type Row } from "./report";
 
 interface Part {

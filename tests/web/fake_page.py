@@ -311,7 +311,7 @@ def sha(text):
 def write_page(args, out):
     made = [make_timeline(args, 1)] + ([make_timeline(args, 2)] if args.diff else [])
     script = bundle(args).replace("</script", "<\\/script").strip()
-    style = "".join(p.read_text() for p in (WEB / "style.css", WEB / "timeline.css") if p.exists()).strip()
+    style = "".join(p.read_text() for p in [WEB / "style.css", *sorted(WEB.glob("*/*.css"))]).strip()
     parts = {
         "csp": f"default-src 'none'; script-src {sha(script)}; style-src {sha(style)}; img-src data:; base-uri 'none'; "
                "form-action 'none'",

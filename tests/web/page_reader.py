@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 
-# In the order of EVENT_KINDS in src/web/data.ts.
+# In the order of EVENT_KINDS in src/web/shared/data.ts.
 KINDS = ["kernel", "copy_h2d", "copy_d2h", "copy_d2d", "copy_peer", "copy_other", "memset", "graph",
          "api_launch", "api_copy", "api_memset", "api_sync", "api_memory", "api_load", "api_query", "api_stream",
          "api_event", "api_graph", "api_other", "nvtx_range", "nvtx_start_end", "nvtx_mark", "gap",

@@ -1,13 +1,13 @@
 // The panel of the selected event: what is known of it, and its neighbours, all of which lead to where they are.
 import type { Commands } from "./commands";
-import { announce, button, el } from "./dom";
-import { describe, isEvent } from "./events";
+import { announce, button, el } from "../shared/dom";
+import { describe, isEvent } from "../shared/events";
 import { sectionsOf, titleOf, type Fact, type Section } from "./facts";
-import { formatNs } from "./format";
-import { kindLabel } from "./labels";
-import { middle, shortName, visible } from "./names";
+import { formatNs } from "../shared/format";
+import { kindLabel } from "../shared/labels";
+import { middle, shortName, visible } from "../shared/names";
 import { runOf, type Scene } from "./scene";
-import type { EventRef } from "./state";
+import type { EventRef } from "../shared/state";
 
 const LONGEST_NAME = 4000;
 

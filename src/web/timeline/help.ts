@@ -1,5 +1,5 @@
 // Keys and mouse, over the timeline.
-import { button, el } from "./dom";
+import { button, el } from "../shared/dom";
 import { KEY_HELP, MOUSE_HELP } from "./keys";
 
 export class Help {

@@ -1,8 +1,8 @@
 // The timeline: puts its parts together and keeps them in step with the state.
 import { Commands } from "./commands";
 import { Details } from "./details";
-import { button, el } from "./dom";
-import { gpuWork, isEvent, placeOf } from "./events";
+import { button, el } from "../shared/dom";
+import { gpuWork, isEvent, placeOf } from "../shared/events";
 import { FilterBox } from "./filter_box";
 import { makeGrip } from "./grip";
 import { Help } from "./help";
@@ -16,9 +16,9 @@ import { drawRuler } from "./ruler";
 import { findSameName } from "./same_name";
 import type { Scene } from "./scene";
 import { SpanPanel } from "./span_panel";
-import type { EventRef, Run, State, View } from "./state";
+import type { EventRef, Run, State, View } from "../shared/state";
 import { FONT_PX } from "./text";
-import { onThemeChange, theme } from "./theme";
+import { onThemeChange, theme } from "../shared/theme";
 import { Tooltip } from "./tooltip";
 import { around, limited } from "./viewport";
 

@@ -1,10 +1,10 @@
 // What a reader can do with the timeline, by key, button or link: one method each.
-import { announce } from "./dom";
-import { describe, gpuWork } from "./events";
+import { announce } from "../shared/dom";
+import { describe, gpuWork } from "../shared/events";
 import * as navigate from "./navigate";
 import type { Direction } from "./navigate";
 import { runOf, type Scene } from "./scene";
-import type { EventRef, Run, View } from "./state";
+import type { EventRef, Run, View } from "../shared/state";
 import { around, panned, zoomed } from "./viewport";
 
 const PAN_SHARE = 0.2; // of the view

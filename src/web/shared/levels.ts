@@ -124,6 +124,12 @@ export function levelsOf(events: LaneEvents): Levels {
   return made;
 }
 
+/** Which events of a lane stand out: those of the filter, or of the selected name. */
+export interface Marks {
+  readonly bits: Uint8Array; // 1: matches
+  readonly blocks: Uint32Array; // how many matches there are before each block of BLOCK events; one longer
+}
+
 // ---- searching in a lane: its events are sorted and disjoint, so that starts and ends both ascend
 
 /**

@@ -1,5 +1,5 @@
 // The edge between labels and canvas, which can be moved.
-import { el } from "./dom";
+import { el } from "../shared/dom";
 
 const NARROWEST_PX = 60;
 const STEP_PX = 24;

@@ -1,9 +1,8 @@
 // Events with the name of the selected one, on tracks of its kind in all runs: they are underlined.
-import { placeOf } from "./events";
-import { BLOCK } from "./levels";
-import type { Marks } from "./paint";
-import type { Matches } from "./filter";
-import type { EventRef, Run, RunLane } from "./state";
+import { placeOf } from "../shared/events";
+import { BLOCK, type Marks } from "../shared/levels";
+import type { Matches } from "../shared/filter";
+import type { EventRef, Run, RunLane } from "../shared/state";
 
 function marksOf(lane: RunLane, name: number): Marks {
   const { count, name: names } = lane.events;

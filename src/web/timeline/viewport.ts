@@ -1,5 +1,5 @@
 // Arithmetic of the view: within the run and never narrower than can be told apart.
-import type { View } from "./state";
+import type { View } from "../shared/state";
 
 const NARROWEST_NS = 20;
 const MARGIN = 0.02; // of the view beyond either end

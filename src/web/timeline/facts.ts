@@ -1,16 +1,16 @@
 // Everything that is known of an event and of its neighbours that explain it, as plain data: details.ts shows it.
-import { MEMORY_KINDS } from "./data";
+import { MEMORY_KINDS } from "../shared/data";
 import {
   blameOf, callOf, describe, kindAt, lanesUnder, nextOf, operationsOf, overlapping, placeOf, rangeOf, trackAround, trackPath, valueOf,
-} from "./events";
-import { formatBytes, formatNs, formatNumber } from "./format";
-import { causeMeaning, kindLabel } from "./labels";
-import { eventAt, lowerBound } from "./levels";
+} from "../shared/events";
+import { formatBytes, formatNs, formatNumber } from "../shared/format";
+import { causeMeaning, kindLabel } from "../shared/labels";
+import { eventAt, lowerBound } from "../shared/levels";
 import { neighbour } from "./navigate";
-import { shortName, visible } from "./names";
-import { pathsOf } from "./paths";
+import { shortName, visible } from "../shared/names";
+import { pathsOf } from "../shared/paths";
 import { exactText } from "./ruler";
-import type { LaneEvents, Run, RunLane } from "./state";
+import type { LaneEvents, Run, RunLane } from "../shared/state";
 
 export interface Fact {
   label: string;

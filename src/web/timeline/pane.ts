@@ -1,14 +1,14 @@
 // One timeline: labels, canvas, what lies over it, and its own scrolling. A diff has two of them, one above the other.
-import { el } from "./dom";
+import { el } from "../shared/dom";
 import { RowDrawer } from "./draw";
-import { placeOf } from "./events";
+import { placeOf } from "../shared/events";
 import { isShown, laneHeight, lanesByTrack, laneTop, makeLayout, rowAt, type Layout, type Row } from "./layout";
-import { lowerBound } from "./levels";
+import { lowerBound } from "../shared/levels";
 import { drawOverlay } from "./overlay";
 import { marksOf } from "./ruler";
 import type { Scene } from "./scene";
 import { Sidebar } from "./sidebar";
-import type { EventRef, Run, RunLane, View } from "./state";
+import type { EventRef, Run, RunLane, View } from "../shared/state";
 
 export interface Rect {
   x: number;

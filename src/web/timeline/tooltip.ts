@@ -1,13 +1,13 @@
 // What is under the pointer, in two or three lines.
-import { el } from "./dom";
+import { el } from "../shared/dom";
 import { counterAt } from "./counter";
-import { describe, valueOf } from "./events";
-import { formatBytes, formatFigure, formatNs, formatNumber } from "./format";
-import { causeMeaning, kindLabel } from "./labels";
-import { middle, tooltip, visible, withoutParameters } from "./names";
-import { nvtxPath } from "./paths";
+import { describe, valueOf } from "../shared/events";
+import { formatBytes, formatFigure, formatNs, formatNumber } from "../shared/format";
+import { causeMeaning, kindLabel } from "../shared/labels";
+import { middle, tooltip, visible, withoutParameters } from "../shared/names";
+import { nvtxPath } from "../shared/paths";
 import type { Hit } from "./pane";
-import type { Run } from "./state";
+import type { Run } from "../shared/state";
 
 /** Lines of text; the first is the name. */
 function linesOf(run: Run, event: number): string[] {

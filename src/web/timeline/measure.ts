@@ -1,9 +1,9 @@
 // Statistics of a range of time: what ran in it, how long, how idle the GPUs were and why. Events at the borders count with
 // the part that is within.
-import { EVENT_KINDS, type EventKind, type TrackKind } from "./data";
-import { trackAround } from "./events";
-import { lowerBound } from "./levels";
-import type { EventRef, Run, RunLane, View } from "./state";
+import { EVENT_KINDS, type EventKind, type TrackKind } from "../shared/data";
+import { trackAround } from "../shared/events";
+import { lowerBound } from "../shared/levels";
+import type { EventRef, Run, RunLane, View } from "../shared/state";
 
 export interface NameSum {
   name: number; // index into names
@@ -42,6 +42,7 @@ function add(sums: Sums, run: Run, lane: RunLane, i: number, span: View): void {
   const key = events.name[i] * 64 + kind;
   const duration = events.end[i] - events.start[i];
   const within = Math.max(0, Math.min(events.end[i], span.end_ns) - Math.max(events.start[i], span.start_ns));
+  if (within === 0 && duration > 0) return; // ended just when the range begins
   let sum = sums.get(key);
   if (!sum) {
     const longest = { timeline: run.index, event: events.first + i };

@@ -9,8 +9,7 @@
 // Within quotes \" is a quote and \\ a backslash; "a,b" without quotes are alternatives, "-" before a term turns it around.
 import { EVENT_KINDS } from "./data";
 import { durationAt } from "./events";
-import { BLOCK } from "./levels";
-import type { Marks } from "./paint";
+import { BLOCK, type Marks } from "./levels";
 import { pathsOf } from "./paths";
 import type { EventRef, Run, RunLane } from "./state";
 

@@ -1,8 +1,8 @@
 // Walking from event to event: the next of a name, the longest, the next gap, the next match of the filter.
-import { durationAt, placeOf } from "./events";
-import type { Matches } from "./filter";
-import { lowerBound } from "./levels";
-import type { EventRef, Run, RunLane } from "./state";
+import { durationAt, placeOf } from "../shared/events";
+import type { Matches } from "../shared/filter";
+import { lowerBound } from "../shared/levels";
+import type { EventRef, Run, RunLane } from "../shared/state";
 
 type Accept = (lane: RunLane, index: number) => boolean;
 export type Direction = 1 | -1;

@@ -1,13 +1,13 @@
 // The panel of the measured range: tables of what measure.ts found, each row of which filters and leads to its longest event.
-import { Slices } from "./decode";
-import { button, el } from "./dom";
-import { formatBytes, formatNs, formatNumber, formatPercent } from "./format";
-import { causeMeaning, kindLabel } from "./labels";
+import { Slices } from "../shared/decode";
+import { button, el } from "../shared/dom";
+import { formatBytes, formatNs, formatNumber, formatPercent } from "../shared/format";
+import { causeMeaning, kindLabel } from "../shared/labels";
 import { sumSpan, type DeviceSum, type NameSum, type SpanSums } from "./measure";
-import { shortName } from "./names";
+import { shortName } from "../shared/names";
 import { exactText } from "./ruler";
 import type { Scene } from "./scene";
-import type { Run, View } from "./state";
+import type { Run, View } from "../shared/state";
 
 const MOST_ROWS = 12;
 const DELAY_MS = 30; // ranges that are replaced at once are not looked at

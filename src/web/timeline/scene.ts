@@ -1,7 +1,7 @@
 // What the parts of the timeline share while it is shown. timeline.ts makes it; parts read it and ask it to draw again.
-import type { Matches } from "./filter";
+import type { Matches } from "../shared/filter";
 import type { Palette } from "./palette";
-import type { EventRef, Run, State, View } from "./state";
+import type { EventRef, Run, State, View } from "../shared/state";
 
 export interface Scene {
   readonly state: State;

@@ -1,8 +1,8 @@
 // Counters as areas with steps. Where many values share a pixel the highest is drawn: peaks are what counters are for.
-import type { Counter } from "./data";
-import { formatFigure } from "./format";
-import { lowerBound } from "./levels";
-import type { CounterValues, View } from "./state";
+import type { Counter } from "../shared/data";
+import { formatFigure } from "../shared/format";
+import { lowerBound } from "../shared/levels";
+import type { CounterValues, View } from "../shared/state";
 
 const BLOCK = 64;
 const highest = new WeakMap<CounterValues, Float64Array>();

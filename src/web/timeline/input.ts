@@ -3,7 +3,7 @@ import type { Commands } from "./commands";
 import type { Pane } from "./pane";
 import type { Scene } from "./scene";
 import type { Tooltip } from "./tooltip";
-import type { View } from "./state";
+import type { View } from "../shared/state";
 import { panned, zoomed } from "./viewport";
 
 const CLICK_PX = 4; // a pointer that moved less was not dragged

@@ -1,7 +1,7 @@
 // The time axis: marks at round times, in the unit that fits what is in view. Far into a run marks that are close together
 // share most of their digits; these are said once at the left.
-import { formatMark } from "./format";
-import type { View } from "./state";
+import { formatMark } from "../shared/format";
+import type { View } from "../shared/state";
 
 const MARK_PX = 90;
 

@@ -1,7 +1,7 @@
 // What lies over the events and changes more often than they: the selected event, flow from call to operation, the
 // measured range, the pointer.
-import { blameOf, callOf, isEvent, nextOf, operationsOf, placeOf } from "./events";
-import { formatNs } from "./format";
+import { blameOf, callOf, isEvent, nextOf, operationsOf, placeOf } from "../shared/events";
+import { formatNs } from "../shared/format";
 import type { Pane, Rect } from "./pane";
 import type { Scene } from "./scene";
 import { FONT_PX } from "./text";

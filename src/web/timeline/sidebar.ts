@@ -1,8 +1,8 @@
 // The column of labels at the left of a pane. Labels are elements, so that Tab and screen readers find them; only those in
 // view exist.
-import { el } from "./dom";
+import { el } from "../shared/dom";
 import type { Row } from "./layout";
-import { shortName, tooltip, visible } from "./names";
+import { shortName, tooltip, visible } from "../shared/names";
 
 export interface SidebarActions {
   fold(track: number): void;

@@ -1,6 +1,6 @@
 // Rows of a timeline: which tracks are shown, how high they are and where. Groups fold, tracks are pinned to the top.
-import type { Track, Timeline } from "./data";
-import type { Run, RunLane } from "./state";
+import type { Track, Timeline } from "../shared/data";
+import type { Run, RunLane } from "../shared/state";
 
 export const LANE_HEIGHTS = [26, 22, 18] as const; // the highest that lets all rows fit, else the lowest
 export const HEADER_HEIGHT = 22;

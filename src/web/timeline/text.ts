@@ -1,5 +1,5 @@
 // Text on bars: names cut to what fits. Measuring is slow, so that widths are kept.
-import { shortName } from "./names";
+import { shortName } from "../shared/names";
 
 export const FONT_PX = 11;
 

@@ -1,9 +1,9 @@
 // The filter box: what is typed becomes marks on the events, with a count and steps through the matches.
 import type { Commands } from "./commands";
-import { Slices } from "./decode";
-import { button, el } from "./dom";
-import { findMatches } from "./filter";
-import { countOf, formatNs } from "./format";
+import { Slices } from "../shared/decode";
+import { button, el } from "../shared/dom";
+import { findMatches } from "../shared/filter";
+import { countOf, formatNs } from "../shared/format";
 import type { Scene } from "./scene";
 
 const DELAY_MS = 90;

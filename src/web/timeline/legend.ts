@@ -1,10 +1,10 @@
 // What the colours mean: only those that this run has.
-import { EVENT_KINDS } from "./data";
-import { el } from "./dom";
-import { CAUSES, causeColor, causeMeaning, kindColor, kindLabel } from "./labels";
-import { levelsOf, FIRST_CAUSE } from "./levels";
-import type { Run } from "./state";
-import { cssColor } from "./theme";
+import { EVENT_KINDS } from "../shared/data";
+import { el } from "../shared/dom";
+import { CAUSES, causeColor, causeMeaning, kindColor, kindLabel } from "../shared/labels";
+import { levelsOf, FIRST_CAUSE } from "../shared/levels";
+import type { Run } from "../shared/state";
+import { cssColor } from "../shared/theme";
 
 function entry(property: string, text: string, title: string): HTMLElement {
   const swatch = el("i", { class: "tl-swatch" });

@@ -1,13 +1,13 @@
 // Draws the rows of a pane. Lanes are painted pixel by pixel into a strip, one line each (paint.ts), which goes to the
 // canvas in one piece and is stretched to the height of the rows: a frame costs a few calls of the canvas a row.
-import type { Counter } from "./data";
+import type { Counter } from "../shared/data";
 import { drawCounter } from "./counter";
-import { formatBytes } from "./format";
-import { BLOCK } from "./levels";
+import { formatBytes } from "../shared/format";
+import { BLOCK, type Marks } from "../shared/levels";
 import { isShown, laneHeight, laneTop, type Row } from "./layout";
-import { MOST_WIDE, makeWideEvents, paintLane, type ColorOf, type Marks, type WideEvents } from "./paint";
+import { MOST_WIDE, makeWideEvents, paintLane, type ColorOf, type WideEvents } from "./paint";
 import { fromRgb, parseColor, RANGE_COLORS, tinted, type Palette } from "./palette";
-import type { CounterValues, LaneEvents, Run, RunLane, View } from "./state";
+import type { CounterValues, LaneEvents, Run, RunLane, View } from "../shared/state";
 import { BarText, FONT_PX } from "./text";
 
 const TEXT_FROM_PX = 24; // narrower bars have no name

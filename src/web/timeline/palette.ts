@@ -1,8 +1,8 @@
 // Colours of the canvas, read from style.css once for each theme.
-import { EVENT_KINDS } from "./data";
-import { CAUSES, causeColor, kindColor } from "./labels";
-import { CLASSES, FIRST_CAUSE } from "./levels";
-import { cssColor } from "./theme";
+import { EVENT_KINDS } from "../shared/data";
+import { CAUSES, causeColor, kindColor } from "../shared/labels";
+import { CLASSES, FIRST_CAUSE } from "../shared/levels";
+import { cssColor } from "../shared/theme";
 
 export interface Palette {
   readonly classes: Uint32Array; // by class of events (levels.ts), 0xAABBGGRR as ImageData has it

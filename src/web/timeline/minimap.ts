@@ -1,11 +1,11 @@
 // The whole run in a few lines: what each GPU was busy with, gaps in the colour of their cause, and a window that is the view.
-import { el } from "./dom";
-import { lanesUnder } from "./events";
+import { el } from "../shared/dom";
+import { lanesUnder } from "../shared/events";
 import { handleWheel } from "./input";
-import { FIRST_CAUSE } from "./levels";
+import { FIRST_CAUSE } from "../shared/levels";
 import { paintLane, type ColorOf } from "./paint";
 import type { Scene } from "./scene";
-import type { Run, RunLane } from "./state";
+import type { Run, RunLane } from "../shared/state";
 
 const MOST_LINES = 8; // GPUs of a run
 const LINE_PX = 9;

@@ -1,14 +1,8 @@
 // A lane as one line of pixels, which the canvas stretches to the height of its row. Where events are wider than pixels
 // they are drawn as they are; where many share a pixel it takes the colour of what took most of its time, as strong as
 // the share of the pixel that was busy. The cost follows the pixels, not the events.
-import { BIG_BLOCK, BLOCK, CLASSES, levelsOf, lowerBound, weightOf, type Blocks, type Levels } from "./levels";
-import type { LaneEvents } from "./state";
-
-/** Which events of a lane stand out: those of the filter, or of the selected name. */
-export interface Marks {
-  readonly bits: Uint8Array; // 1: matches
-  readonly blocks: Uint32Array; // how many matches there are before each block of BLOCK events; one longer
-}
+import { BIG_BLOCK, BLOCK, CLASSES, levelsOf, lowerBound, weightOf, type Blocks, type Levels, type Marks } from "../shared/levels";
+import type { LaneEvents } from "../shared/state";
 
 /** Colour of an event: 0xFFBBGGRR. */
 export type ColorOf = (events: LaneEvents, index: number, cls: number) => number;

@@ -1,0 +1,358 @@
+// The arithmetic of the timeline, without a browser: test_maths.py bundles and runs it with Node. Whatever fails throws.
+import { bytesOfBase64, decodeColumn, decodeTimeline } from "../../src/web/shared/decode";
+import type { ColumnRef, Lane, Timeline, Track } from "../../src/web/shared/data";
+import { callOf, gpuWork, isEvent, operationsOf, overlapping } from "../../src/web/shared/events";
+import { compileFilter, findLongest, findMatches, parseFilter, parseTime } from "../../src/web/shared/filter";
+import { makeLayout, lanesByTrack, rowAt } from "../../src/web/timeline/layout";
+import { busyWithin, eventAt, levelsOf, lowerBound } from "../../src/web/shared/levels";
+import { formatLink, parseLink } from "../../src/web/shared/link";
+import { sumSpan } from "../../src/web/timeline/measure";
+import { longestGap, nextGap, nextMatch, nextSameName } from "../../src/web/timeline/navigate";
+import { makeWideEvents, markedWithin, paintLane } from "../../src/web/timeline/paint";
+import { nvtxPath } from "../../src/web/shared/paths";
+import { exactText, marksOf, roundStep } from "../../src/web/timeline/ruler";
+import { State, type Run } from "../../src/web/shared/state";
+import { limited, zoomed } from "../../src/web/timeline/viewport";
+
+const slices = { rest: async (): Promise<void> => undefined };
+const tests: [string, () => void | Promise<void>][] = [];
+const test = (name: string, body: () => void | Promise<void>): void => void tests.push([name, body]);
+
+function same(actual: unknown, expected: unknown, what = ""): void {
+  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)];
+  if (a !== b) throw new Error(`${what} is ${a}, expected ${b}`);
+}
+
+// ---- a small run, written as src/html writes it
+
+type Row = Record<string, number>;
+
+class Blob {
+  readonly bytes: number[] = [];
+  column(name: string, coding: ColumnRef["coding"], values: number[]): ColumnRef {
+    const offset = this.bytes.length;
+    let last = 0;
+    for (const value of values) {
+      if (coding === "byte") this.bytes.push(value);
+      else if (coding === "varint") this.varint(value);
+      else {
+        const difference = coding === "delta" ? value - last : value;
+        this.varint(difference < 0 ? -difference * 2 - 1 : difference * 2);
+        last = value;
+      }
+    }
+    return { name, coding, offset, bytes: this.bytes.length - offset };
+  }
+  private varint(value: number): void {
+    while (value > 127) {
+      this.bytes.push((value % 128) | 128);
+      value = Math.floor(value / 128);
+    }
+    this.bytes.push(value);
+  }
+}
+
+const CODINGS: Record<string, ColumnRef["coding"]> = { kind: "byte", memory: "byte", call: "delta", range: "delta", next: "delta", blame: "delta" };
+let numbered = 0;
+
+/** Rows have start, end and any of the columns; those that are all zeros are left out. */
+function lane(blob: Blob, depth: number, rows: Row[]): Lane {
+  const columns: ColumnRef[] = [
+    blob.column("gap", "varint", rows.map((row, i) => row.start - (i > 0 ? rows[i - 1].end : 0))),
+    blob.column("duration", "varint", rows.map((row) => row.end - row.start)),
+  ];
+  const names = new Set(rows.flatMap((row) => Object.keys(row)));
+  for (const name of names) {
+    if (name === "start" || name === "end" || rows.every((row) => !row[name])) continue;
+    columns.push(blob.column(name, CODINGS[name] ?? "varint", rows.map((row) => row[name] ?? 0)));
+  }
+  const first = numbered;
+  numbered += rows.length;
+  return { count: rows.length, first, depth, columns };
+}
+
+const track = (kind: Track["kind"], label: string, parent: number, lanes: Lane[] = []): Track =>
+  ({ kind, label, detail: "", parent, lanes, counter: null });
+
+// names: 0 step 1 load 2 launch 3 saxpy 4 host 5 copy 6 sync
+const NAMES = ["step", "load", "cudaLaunchKernel", "void saxpy<float>(int)", "host", "copy host to device", "queue"];
+const [KERNEL, H2D, LAUNCH, NVTX, GAP, PAGEABLE] = [0, 1, 8, 19, 22, 23];
+
+async function smallRun(): Promise<Run> {
+  numbered = 0;
+  const blob = new Blob();
+  const tracks = [
+    track("process", "process 5 train", -1),
+    track("thread", "thread 6 python", 0),
+    track("nvtx", "NVTX", 1, [
+      lane(blob, 0, [{ start: 0, end: 500, name: 0, kind: NVTX }, { start: 500, end: 1000, name: 0, kind: NVTX }]), // 0 1
+      lane(blob, 1, [{ start: 100, end: 200, name: 1, kind: NVTX }, { start: 500, end: 600, name: 1, kind: NVTX }]), // 2 3
+    ]),
+    track("api", "CUDA API", 1, [
+      lane(blob, 0, [
+        { start: 120, end: 150, name: 2, kind: LAUNCH, range: 1 + 2 }, { start: 300, end: 320, name: 2, kind: LAUNCH, range: 1 + 0 },
+        { start: 510, end: 530, name: 2, kind: LAUNCH, range: 1 + 3 },
+      ]), // 4 5 6
+    ]),
+    track("device", "gpu0 NVIDIA H200", -1),
+    track("gaps", "idle", 4, [lane(blob, 0, [
+      { start: 250, end: 330, name: 4, kind: GAP, next: 1 + 11, blame: 1 + 2 }, { start: 430, end: 540, name: 6, kind: GAP, next: 1 + 12, blame: 1 + 6 },
+    ])]), // 7 8
+    track("stream", "stream 7", 4, [lane(blob, 0, [
+      { start: 160, end: 250, name: 3, kind: KERNEL, call: 1 + 4 }, { start: 540, end: 600, name: 3, kind: KERNEL, call: 1 + 6 },
+    ])]), // 9 10
+    track("stream", "stream 17", 4, [lane(blob, 0, [
+      { start: 330, end: 430, name: 5, kind: PAGEABLE, call: 1 + 5, bytes: 4096, memory: 0x13 },
+      { start: 560, end: 590, name: 5, kind: H2D, call: 1 + 6, bytes: 8192, memory: 0x23 },
+    ])]), // 11 12
+  ];
+  const data: Timeline = {
+    label: "small", start_ns: "0", duration_ns: 1000, merged_below_ns: 0, event_count: numbered, trace_event_count: numbered,
+    names: NAMES, shapes: [], tracks, blob_bytes: blob.bytes.length,
+  };
+  return decodeTimeline(0, data, Uint8Array.from(blob.bytes), slices as never);
+}
+
+/** Which events match, by number. */
+function matching(run: Run, text: string): number[] {
+  const matches = compileFilter(text, run);
+  return run.lanes.flatMap((l) => [...Array(l.events.count).keys()].filter((i) => matches(l, i)).map((i) => l.events.first + i));
+}
+
+// ---- reading
+
+test("columns of every coding", () => {
+  const blob = new Blob();
+  const values = [0, 1, 127, 128, 300, 2 ** 28, 2 ** 31, 2 ** 40, 2 ** 53 - 1];
+  const varint = blob.column("a", "varint", values);
+  const mixed = [0, -1, 1, -64, 63, 2 ** 30, -(2 ** 40)];
+  const delta = blob.column("b", "delta", mixed);
+  const zigzag = blob.column("c", "zigzag", mixed);
+  const bytes = blob.column("d", "byte", [0, 255, 7]);
+  const all = Uint8Array.from(blob.bytes);
+  same([...decodeColumn(all, varint, values.length)], values, "varint");
+  same([...decodeColumn(all, delta, mixed.length)], mixed, "delta");
+  same([...decodeColumn(all, zigzag, mixed.length)], mixed, "zigzag");
+  same([...decodeColumn(all, bytes, 3)], [0, 255, 7], "byte");
+});
+
+test("base64 without the browser's own", async () => {
+  for (const text of ["", "a", "ab", "abc", "\u0000\u00ff\u0010abc"]) {
+    const bytes = await bytesOfBase64(btoa(text), slices as never);
+    same([...bytes], [...text].map((c) => c.charCodeAt(0)), text);
+  }
+  same([...(await bytesOfBase64("YW\nJj\n", slices as never))], [97, 98, 99], "with line ends");
+});
+
+test("a run is read back", async () => {
+  const run = await smallRun();
+  same(run.lanes.map((l) => [...l.events.start]), [[0, 500], [100, 500], [120, 300, 510], [250, 430], [160, 540], [330, 560]], "starts");
+  same([...run.lanes[4].events.end], [250, 600], "ends");
+  same([...run.lanes[5].events.busyBefore], [0, 100, 130], "busy before");
+  same([run.laneOf(0).track, run.laneOf(9).track, run.laneOf(12).track], [2, 6, 7], "lanes of events");
+  same([isEvent(run, 12), isEvent(run, 13), isEvent(run, -1), isEvent(run, 0.5), isEvent(undefined, 0)], [true, false, false, false, false], "events");
+  same([callOf(run, 12), operationsOf(run, 6), operationsOf(run, 4)], [6, [10, 12], [9]], "calls and operations");
+  same(gpuWork(run), { start_ns: 160, end_ns: 600 }, "work of the GPU");
+  same(overlapping([run.lanes[4], run.lanes[5]], 250, 560, 9), [10, 11], "what overlaps, borders excluded");
+  same([9, 10, 11, 0, 7].map((event) => nvtxPath(run, event)), ["step/load", "step/load", "step", "step", "step/load"], "paths");
+});
+
+// ---- searching
+
+test("lower bounds are those of a plain search", () => {
+  const values = Float64Array.from({ length: 1000 }, (_, i) => Math.floor(i / 3) * 7);
+  for (const from of [0, 1, 5, 400, 999, 1000]) {
+    for (const step of [1, 3, 1000, 5000]) {
+      for (let time = -3; time < 2400; time += 5) {
+        let expected = from;
+        while (expected < 1000 && values[expected] < time) ++expected;
+        same(lowerBound(values, time, from, step), expected, `from ${from} by ${step} to ${time}`);
+      }
+    }
+  }
+});
+
+test("busy time within", async () => {
+  const { events } = (await smallRun()).lanes[5];
+  for (const [from, to, busy] of [[0, 1000, 130], [330, 430, 100], [340, 350, 10], [400, 575, 45], [430, 560, 0], [600, 700, 0]]) {
+    same(busyWithin(events, from, to), busy, `${from} to ${to}`);
+  }
+  same([eventAt(events, 330), eventAt(events, 429), eventAt(events, 431), eventAt(events, 999)], [0, 0, -1, -1], "at a time");
+});
+
+// ---- painting
+
+async function manyEvents(count: number): Promise<Run> {
+  numbered = 0;
+  const blob = new Blob();
+  const rows: Row[] = [];
+  for (let i = 0; i < count; ++i) rows.push({ start: i * 10, end: i * 10 + (i % 2 === 0 ? 5 : 1), name: i % 7, kind: i % 2 === 0 ? KERNEL : H2D });
+  const tracks = [track("stream", "stream 7", -1, [lane(blob, 0, rows)])];
+  return decodeTimeline(0, {
+    label: "", start_ns: "0", duration_ns: count * 10, merged_below_ns: 0, event_count: count, trace_event_count: count, names: NAMES, shapes: [],
+    tracks, blob_bytes: blob.bytes.length,
+  }, Uint8Array.from(blob.bytes), slices as never);
+}
+
+function paint(run: Run, start_ns: number, end_ns: number, width: number, filter = ""): Promise<Uint32Array> {
+  return findMatches(run, filter, slices, () => false).then((found) => {
+    const line = new Uint32Array(width);
+    const { count } = run.lanes[0].events;
+    const none = { bits: new Uint8Array(count), blocks: new Uint32Array(Math.ceil(count / 32) + 1) };
+    const marks = filter ? found?.marks.get(run.lanes[0]) ?? none : null;
+    paintLane({ events: run.lanes[0].events, start_ns, perPixel_ns: (end_ns - start_ns) / width, marks, colorOf: (_e, _i, cls) => cls + 1,
+      isUnder: false, onlyMarked: false }, line, makeWideEvents(), 20);
+    return line;
+  });
+}
+
+test("few events are painted where they are", async () => {
+  const line = await paint(await manyEvents(4), 0, 40, 400);
+  const runs = [...line].map((word) => word & 255);
+  same(runs.slice(0, 50).every((cls) => cls === KERNEL + 1), true, "the first kernel");
+  same(runs.slice(50, 100).every((cls) => cls === 0), true, "nothing after it");
+  same(runs.slice(100, 110).every((cls) => cls === H2D + 1), true, "the copy");
+  same(runs[111], 0, "nothing after the copy");
+});
+
+test("many events in a pixel have the colour of what took most, whatever the zoom", async () => {
+  const run = await manyEvents(200000);
+  for (const events of [4, 20, 64, 500, 5000]) {
+    const line = await paint(run, 0, 2000000, Math.floor(200000 / events));
+    same([...new Set([...line].map((word) => word & 255))], [KERNEL + 1], `${events} in a pixel`);
+    const alphas = [...line].map((word) => word >>> 24);
+    if (Math.max(...alphas) - Math.min(...alphas) > 12) throw new Error(`${events} in a pixel: strength ${Math.min(...alphas)} to ${Math.max(...alphas)}`);
+  }
+});
+
+test("summaries of blocks", async () => {
+  const { blocks, bigBlocks } = levelsOf((await manyEvents(3000)).lanes[0].events);
+  same([blocks.cls.length, bigBlocks.cls.length], [94, 3], "blocks");
+  same([new Set(blocks.cls).size, blocks.cls[0], bigBlocks.cls[2]], [1, KERNEL, KERNEL], "kernels");
+  same([blocks.longest[1], blocks.length[1], blocks.weight[0]], [32, 5, 16 * 6], "the first longest");
+});
+
+test("one match among thousands is seen", async () => {
+  const run = await manyEvents(100000);
+  const line = await paint(run, 0, 1000000, 100, "min:5ns kind:h2d"); // there is none
+  same(Math.max(...[...line].map((word) => word >>> 24)) < 60, true, "all dim");
+  const found = await findMatches(run, "name:step kind:copy", slices, () => false);
+  const marks = found?.marks.get(run.lanes[0]);
+  if (!found || !marks) throw new Error("no matches");
+  same(found.count, marks.bits.reduce((sum, bit) => sum + bit, 0), "count");
+  same(marks.blocks[marks.blocks.length - 1], found.count, "sum of blocks");
+  for (const [i, j] of [[0, 10], [0, 64], [0, 32000], [3, 60]]) {
+    let count = 0;
+    for (let k = i; k < j; ++k) count += marks.bits[k];
+    same(markedWithin(marks, i, j), count, `${i} to ${j}`);
+  }
+  const lit = await paint(run, 0, 1000000, 100, "name:step kind:copy");
+  same(Math.min(...[...lit].map((word) => word >>> 24)) > 200, true, "every pixel has one");
+});
+
+// ---- the filter
+
+test("the language of the filter", async () => {
+  const run = await smallRun();
+  const cases: [string, number[]][] = [
+    ["saxpy", [9, 10]], ["SAXPY float", [9, 10]], ["saxpy copy", []], ["\"host to\"", [11, 12]], ["name:\"host\"", [7]], ["name:host", [7, 11, 12]],
+    ["kind:copy", [11, 12]], ["kind:pageable", [11]], ["kind:h2d", [11, 12]], ["kind:copy_h2d", [12]], ["kind:kernel,pageable", [9, 10, 11]],
+    ["kind:api", [4, 5, 6]], ["kind:gap", [7, 8]], ["stream:7", [9, 10]], ["stream:17", [11, 12]], ["stream:1", []], ["gpu:0 kind:kernel", [9, 10]],
+    ["gpu:1", []], ["thread:6 kind:api", [4, 5, 6]], ["thread:python kind:api", [4, 5, 6]], ["track:\"stream 7\"", [9, 10]],
+    ["nvtx:step/load kind:kernel", [9, 10]], ["nvtx:\"step\" kind:copy", [11]], ["path:load kind:api", [4, 6]], ["cause:host", [7]], ["cause:queue", [8]],
+    ["min:100ns kind:copy", [11]], ["max:30ns kind:copy", [12]], ["-kind:nvtx -kind:api -kind:gap -stream:7", [11, 12]], ["min:nonsense", []],
+    ["\"", []], ["unknown:x", []], ["kind:", []], ["name:\"void saxpy<float>(int)\"", [9, 10]],
+  ];
+  for (const [text, expected] of cases) {
+    const isAll = parseFilter(text).length === 0;
+    same(matching(run, text), isAll ? [...Array(13).keys()] : expected, text);
+  }
+  same(parseFilter("name:\"a \\\"b\\\" \\\\c\"")[0].values, ["a \"b\" \\c"], "escapes");
+  same([parseTime("10us"), parseTime("1.5ms"), parseTime("2s"), parseTime("7"), Number.isNaN(parseTime("x"))], [1e4, 1.5e6, 2e9, 7, true], "times");
+  same(findLongest([run], "kind:copy"), { timeline: 0, event: 11 }, "longest");
+  same(findLongest([run], "nothing like it"), null, "no longest");
+});
+
+// ---- walking
+
+test("from event to event", async () => {
+  const run = await smallRun();
+  const at = (event: number) => ({ timeline: 0, event });
+  same([nextSameName(run, at(9), 1), nextSameName(run, at(10), 1), nextSameName(run, at(10), -1)], [at(10), null, at(9)], "of a name");
+  same([nextGap(run, null, 0, 1), nextGap(run, at(7), 0, 1), nextGap(run, at(8), 0, 1), longestGap(run)], [at(7), at(8), null, at(8)], "gaps");
+  const found = await findMatches(run, "kind:api", slices, () => false);
+  if (!found) throw new Error("no matches");
+  const order: number[] = [];
+  for (let ref = nextMatch(run, found, null, -1, 1); ref; ref = nextMatch(run, found, ref, 0, 1)) order.push(ref.event);
+  same(order, [4, 5, 6], "matches in time");
+});
+
+test("sums of a range", async () => {
+  const sums = await sumSpan(await smallRun(), { start_ns: 200, end_ns: 400 }, slices, () => false);
+  if (!sums) throw new Error("no sums");
+  same(sums.operations.map((s) => [s.name, s.time_ns, s.count, s.bytes]), [[5, 70, 1, 4096], [3, 50, 1, 0]], "operations");
+  same(sums.devices.map((d) => [d.busy_ns, d.idle_ns, d.idle]), [[120, 80, [{ cause: "host", time_ns: 80, count: 1 }]]], "the GPU");
+  same(sums.ranges.map((r) => [r.name, r.time_ns]), [[0, 200]], "ranges");
+});
+
+// ---- rows, axis, links
+
+test("rows fold and are pinned", async () => {
+  const run = await smallRun();
+  const lanes = lanesByTrack(run, run.data.tracks);
+  const rows = (folded: number[], pinned: number[]) => makeLayout(run.data, lanes, { folded: new Set(folded), pinned: new Set(pinned) }, 0);
+  same(rows([], []).rows.map((row) => row.track), [0, 1, 2, 3, 4, 5, 6, 7], "all");
+  same(rows([0], []).rows.map((row) => row.track), [0, 4, 5, 6, 7], "folded");
+  same(rows([0], [3]).pinned.map((row) => row.track), [3], "pinned out of a folded group");
+  same(rows([4], []).rows[4].lanes.length, 2, "streams over each other");
+  const { rows: all } = rows([], []);
+  for (const row of all) same([rowAt(all, row.y)?.track, rowAt(all, row.y + row.height - 1)?.track], [row.track, row.track], "row at");
+  same([rowAt(all, -1), rowAt(all, 1e6)], [null, null], "beyond the rows");
+});
+
+test("the axis has round marks", () => {
+  same([1, 1.5, 2.1, 7, 90].map(roundStep), [1, 2, 5, 10, 100], "steps");
+  same(marksOf({ start_ns: 0, end_ns: 1e7 }, 1000).marks.map((m) => m.text).slice(0, 3), ["0", "1 ms", "2 ms"], "from the start");
+  const far = marksOf({ start_ns: 12345678900, end_ns: 12345679900 }, 1000);
+  same(far.base.endsWith("+"), true, "a base far from the start");
+  same(new Set(far.marks.map((m) => m.text)).size, far.marks.length, "marks differ");
+  same([exactText(1234567), exactText(5), exactText(0)], ["1.234567 ms", "5 ns", "0 ns"], "exact times");
+});
+
+test("the view stays on the run", () => {
+  const whole = { start_ns: 0, end_ns: 1e9 };
+  for (const view of [{ start_ns: -1e12, end_ns: 1e12 }, { start_ns: 5e12, end_ns: 6e12 }, { start_ns: NaN, end_ns: 1 }, { start_ns: 100, end_ns: 100 }]) {
+    const { start_ns, end_ns } = limited(view, whole);
+    if (!(end_ns - start_ns >= 20 && start_ns < 1e9 && end_ns > 0 && end_ns - start_ns <= 1.05e9)) throw new Error(`${start_ns} to ${end_ns}`);
+  }
+  const near = zoomed(whole, 0.5, 2.5e8);
+  same((2.5e8 - near.start_ns) / (near.end_ns - near.start_ns), 0.25, "the pointer stays where it is");
+});
+
+test("links, and what is no link", () => {
+  const state = new State({ timelines: [{ duration_ns: 1000 }] } as never);
+  same(formatLink(state), "", "nothing to say");
+  state.setView({ start_ns: 1.25, end_ns: 500 });
+  state.select({ timeline: 0, event: 7 });
+  state.setFilter("kind:h2d \"a&b=#\"");
+  state.setSpan({ start_ns: 1, end_ns: 2 });
+  state.setTab("timeline");
+  const link = parseLink(formatLink(state));
+  same([link.view, link.selection, link.filter, link.span, link.tab], [state.view, state.selection, state.filter, state.span, "timeline"], "there and back");
+  for (const hash of ["", "#", "#t=", "#t=5", "#t=9,3", "#t=a,b", "#t=1e99,2", "#sel=1", "#sel=-1:2", "#sel=0:99999999999", "#tab=<script>", "#%", "#t=NaN,NaN&sel=:&q", "#table=../x"]) {
+    const { view, selection, tab, table } = parseLink(hash);
+    same([view, selection, tab, table], [null, null, null, null], hash);
+  }
+  same((parseLink(`#q=${"x".repeat(9999)}`).filter ?? "").length, 2000, "a long filter is cut");
+});
+
+void (async () => {
+  for (const [name, body] of tests) {
+    try {
+      await body();
+    } catch (error) {
+      throw new Error(`${name}: ${error instanceof Error ? error.stack : String(error)}`);
+    }
+  }
+  console.log(`${tests.length} tests passed`);
+})();
