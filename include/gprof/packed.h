@@ -14,6 +14,9 @@
 
 #include "gprof/events.h"
 
+// Only where it is inlined a compiler knows what is not looked at, and by its size it would not be.
+#define GPROF_INLINE [[gnu::always_inline]]
+
 namespace gprof {
 
 namespace packed_detail {
@@ -35,9 +38,9 @@ class Iterator {
 
   Iterator() = default;
   Iterator(const List* list, std::size_t at) : list_(list), at_(at) {}
-  Value operator*() const { return (*list_)[at_]; }
-  Arrow operator->() const { return {(*list_)[at_]}; }
-  Value operator[](difference_type n) const { return (*list_)[at_ + static_cast<std::size_t>(n)]; }
+  GPROF_INLINE Value operator*() const { return (*list_)[at_]; }
+  GPROF_INLINE Arrow operator->() const { return {(*list_)[at_]}; }
+  GPROF_INLINE Value operator[](difference_type n) const { return (*list_)[at_ + static_cast<std::size_t>(n)]; }
   Iterator& operator++() { return ++at_, *this; }
   Iterator& operator--() { return --at_, *this; }
   Iterator operator++(int) { return Iterator(list_, at_++); }
@@ -156,7 +159,7 @@ class PackedOps {
   const_iterator end() const { return {this, size()}; }
   GpuOp front() const { return (*this)[0]; }
   GpuOp back() const { return (*this)[size() - 1]; }
-  GpuOp operator[](std::size_t i) const {
+  GPROF_INLINE GpuOp operator[](std::size_t i) const {
     const Item& item = items_[i];
     const Facts& f = facts_[item.facts];
     GpuOp op;
@@ -252,7 +255,7 @@ class PackedCalls {
   const_iterator end() const { return {this, size()}; }
   ApiCall front() const { return (*this)[0]; }
   ApiCall back() const { return (*this)[size() - 1]; }
-  ApiCall operator[](std::size_t i) const {
+  GPROF_INLINE ApiCall operator[](std::size_t i) const {
     const Item& item = items_[i];
     const Facts& f = facts_[item.facts];
     ApiCall call;
@@ -328,3 +331,5 @@ class PackedCalls {
 };
 
 }  // namespace gprof
+
+#undef GPROF_INLINE

@@ -44,6 +44,7 @@ void TraceBuilder::Reserve(const RecordCounts& counts) {
 
 void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
   const auto [at, is_new] = processes_.try_emplace(header.process, static_cast<uint32_t>(processes_.size()));
+  if (process_ != at->second) recent_ops_.Clear(), recent_calls_.Clear();
   process_ = at->second;
   if (is_new) {
     Process p;
@@ -197,108 +198,126 @@ void TraceBuilder::Add(const trace::ClockRecord& r) {
 
 // ---- what the program did ----
 
-void TraceBuilder::Add(const trace::ApiRecord& r) {
-  ApiCall c;
-  c.start_ns = TimeNs(r.start_ns);
-  c.end_ns = EndNs(r.start_ns, r.duration_ns);
-  c.thread = ThreadIndex(r.tid);
-  c.process = process_;
-  c.correlation = r.correlation;
-  c.function = Name(r.function);
-  c.result = r.result;
-  c.domain = r.domain == static_cast<uint8_t>(trace::ApiDomain::kDriver) ? trace::ApiDomain::kDriver
+uint32_t TraceBuilder::CallFacts(const trace::ApiRecord& r) {
+  uint32_t& recent = recent_calls_({uint64_t{r.tid} << 32 | r.function.value,
+                                    uint64_t{static_cast<uint32_t>(r.result)} << 32 | uint64_t{r.domain} << 8 | r.is_unfinished});
+  if (recent != kNone) return recent;
+  PackedCalls::Facts f;
+  f.thread = ThreadIndex(r.tid);
+  f.process = process_;
+  f.function = Name(r.function);
+  f.result = r.result;
+  f.domain = r.domain == static_cast<uint8_t>(trace::ApiDomain::kDriver) ? trace::ApiDomain::kDriver
                                                                          : trace::ApiDomain::kRuntime;
-  c.is_unfinished = r.is_unfinished != 0;
-  Touch(c.start_ns, c.end_ns);
-  if (c.is_unfinished) draft_.unfinished_calls.push_back(static_cast<uint32_t>(draft_.trace.api_calls.size()));
-  if (c.correlation != 0) {
-    CorrelationExtent& extent = draft_.correlations[process_];
-    extent.low = std::min(extent.low, c.correlation);
-    extent.high = std::max(extent.high, c.correlation);
-    ++extent.count;
-  }
-  draft_.trace.api_calls.push_back(c);
+  f.is_unfinished = r.is_unfinished != 0 ? 1 : 0;
+  return recent = draft_.trace.api_calls.Intern(f);
 }
 
+void TraceBuilder::Add(const trace::ApiRecord& r) {
+  const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
+  Touch(start_ns, end_ns);
+  if (r.is_unfinished != 0) draft_.unfinished_calls.push_back(static_cast<uint32_t>(draft_.trace.api_calls.size()));
+  if (r.correlation != 0) {
+    CorrelationExtent& extent = draft_.correlations[process_];
+    extent.low = std::min(extent.low, r.correlation);
+    extent.high = std::max(extent.high, r.correlation);
+    ++extent.count;
+  }
+  draft_.trace.api_calls.Add(start_ns, end_ns, CallFacts(r), r.correlation);
+}
+
+// What all kinds of operations have in common.
 template <class R>
-bool TraceBuilder::StartOp(const R& r, OpKind kind, GpuOp* op) {
+PackedOps::Facts TraceBuilder::OpFacts(const R& r, OpKind kind) {
+  PackedOps::Facts f;
+  f.device = draft_.SlotIndex(process_, r.device);
+  f.stream = draft_.StreamIndex(process_, r.context, r.stream);
+  f.process = process_;
+  f.graph = r.graph;
+  if constexpr (requires { r.graph_node; }) f.graph_node = r.graph_node;
+  if constexpr (requires { r.size_bytes; }) f.size_bytes = r.size_bytes;
+  f.is_async = 1;
+  if constexpr (requires { r.is_async; }) f.is_async = r.is_async != 0 ? 1 : 0;
+  f.kind = kind;
+  Stream& stream = draft_.trace.streams[f.stream];
+  if (stream.device == kNone) stream.device = f.device;
+  return f;
+}
+
+// False: the operation has no usable times and is left out. `what`, `kinds` and `peer` are what differs between
+// operations of the kind, beside graph and stream; facts() is asked for where nothing like it was seen lately.
+template <class R, class F>
+bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer, F&& facts) {
   // CUPTI reports 0, or an end before the start, when it ran out of room for time stamps; the difference of the latter
   // is a huge duration here.
   if (r.start_ns == 0 || r.start_ns > kMaxTimeNs || r.duration_ns > kMaxTimeNs) {
     ++draft_.trace.health.bad_times;
     return false;
   }
-  op->start_ns = TimeNs(r.start_ns);
-  op->end_ns = EndNs(r.start_ns, r.duration_ns);
-  op->device = draft_.SlotIndex(process_, r.device);
-  op->stream = draft_.StreamIndex(process_, r.context, r.stream);
-  op->process = process_;
-  op->correlation = r.correlation;
-  op->graph = r.graph;
-  if constexpr (requires { r.graph_node; }) op->graph_node = r.graph_node;
-  op->kind = kind;
+  uint64_t graph_node = 0;
+  if constexpr (requires { r.graph_node; }) graph_node = r.graph_node;
+  uint32_t& recent = recent_ops_({uint64_t{r.context} << 32 | r.stream, uint64_t{r.device} << 32 | r.graph, graph_node,
+                                  what, uint64_t{static_cast<uint8_t>(kind)} << 32 | kinds, peer});
+  if (recent == kNone) recent = draft_.trace.ops.Intern(facts());
+  const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
+  Touch(start_ns, end_ns);
+  draft_.trace.ops.Add(start_ns, end_ns, recent, r.correlation);
   return true;
 }
 
-template <class R>
-void TraceBuilder::FinishOp(const R&, const GpuOp& op) {
-  Stream& stream = draft_.trace.streams[op.stream];
-  if (stream.device == kNone) stream.device = op.device;
-  Touch(op.start_ns, op.end_ns);
-  draft_.trace.ops.push_back(op);
-}
-
 void TraceBuilder::Add(const trace::KernelRecord& r) {
-  GpuOp op;
-  if (!StartOp(r, OpKind::kKernel, &op)) return;
-  op.name = Name(r.name);
-  op.shape = ShapeIndex(r.shape);
-  op.is_async = true;
-  if (op.shape == kNone && r.shape.value != 0) {
-    draft_.late_shapes.push_back({static_cast<uint32_t>(draft_.trace.ops.size()), process_, r.shape.value});
+  const bool is_added = AddOp(r, OpKind::kKernel, uint64_t{r.name.value} << 32 | r.shape.value, 0, 0, [&] {
+    PackedOps::Facts f = OpFacts(r, OpKind::kKernel);
+    f.name = Name(r.name);
+    f.shape = ShapeIndex(r.shape);
+    return f;
+  });
+  if (!is_added) return;
+  const PackedOps& ops = draft_.trace.ops;
+  const auto op = static_cast<uint32_t>(ops.size() - 1);
+  if (r.shape.value != 0 && ops.FactsAt(ops.FactsIndex(op)).shape == kNone) {
+    draft_.late_shapes.push_back({op, process_, r.shape.value});
   }
   if (r.is_device_launched != 0 && r.correlation == 0) ++draft_.launched_by_device;
-  FinishOp(r, op);
 }
 
 void TraceBuilder::Add(const trace::MemcpyRecord& r) {
-  GpuOp op;
-  if (!StartOp(r, OpKind::kMemcpy, &op)) return;
-  op.size_bytes = r.size_bytes;
-  op.copy_kind = ToCopyKind(r.copy_kind);
-  op.source_memory = ToMemoryKind(r.source_memory);
-  op.destination_memory = ToMemoryKind(r.destination_memory);
-  op.is_async = r.is_async != 0;
-  FinishOp(r, op);
+  const uint32_t kinds = uint32_t{r.copy_kind} << 24 | uint32_t{r.source_memory} << 16 |
+                         uint32_t{r.destination_memory} << 8 | r.is_async;
+  AddOp(r, OpKind::kMemcpy, r.size_bytes, kinds, 0, [&] {
+    PackedOps::Facts f = OpFacts(r, OpKind::kMemcpy);
+    f.copy_kind = ToCopyKind(r.copy_kind);
+    f.source_memory = ToMemoryKind(r.source_memory);
+    f.destination_memory = ToMemoryKind(r.destination_memory);
+    return f;
+  });
 }
 
 void TraceBuilder::Add(const trace::PeerCopyRecord& r) {
-  GpuOp op;
-  if (!StartOp(r, OpKind::kPeerCopy, &op)) return;
-  op.size_bytes = r.size_bytes;
-  op.copy_kind = trace::CopyKind::kPeerToPeer;
-  op.source_memory = ToMemoryKind(r.source_memory);
-  op.destination_memory = ToMemoryKind(r.destination_memory);
-  op.is_async = r.is_async != 0;
-  op.is_from_peer = r.source_device != r.device;
-  op.peer_device = draft_.SlotIndex(process_, op.is_from_peer ? r.source_device : r.destination_device);
-  FinishOp(r, op);
+  const uint32_t kinds = uint32_t{r.source_memory} << 16 | uint32_t{r.destination_memory} << 8 | r.is_async;
+  const bool is_from_peer = r.source_device != r.device;
+  const uint32_t peer = is_from_peer ? r.source_device : r.destination_device;
+  AddOp(r, OpKind::kPeerCopy, r.size_bytes, kinds, uint64_t{peer} << 1 | (is_from_peer ? 1 : 0), [&] {
+    PackedOps::Facts f = OpFacts(r, OpKind::kPeerCopy);
+    f.copy_kind = trace::CopyKind::kPeerToPeer;
+    f.source_memory = ToMemoryKind(r.source_memory);
+    f.destination_memory = ToMemoryKind(r.destination_memory);
+    f.is_from_peer = is_from_peer ? 1 : 0;
+    f.peer_device = draft_.SlotIndex(process_, peer);
+    return f;
+  });
 }
 
 void TraceBuilder::Add(const trace::MemsetRecord& r) {
-  GpuOp op;
-  if (!StartOp(r, OpKind::kMemset, &op)) return;
-  op.size_bytes = r.size_bytes;
-  op.destination_memory = ToMemoryKind(r.memory);
-  op.is_async = r.is_async != 0;
-  FinishOp(r, op);
+  AddOp(r, OpKind::kMemset, r.size_bytes, uint32_t{r.memory} << 8 | r.is_async, 0, [&] {
+    PackedOps::Facts f = OpFacts(r, OpKind::kMemset);
+    f.destination_memory = ToMemoryKind(r.memory);
+    return f;
+  });
 }
 
 void TraceBuilder::Add(const trace::GraphLaunchRecord& r) {
-  GpuOp op;
-  if (!StartOp(r, OpKind::kGraph, &op)) return;
-  op.is_async = true;
-  FinishOp(r, op);
+  AddOp(r, OpKind::kGraph, 0, 0, 0, [&] { return OpFacts(r, OpKind::kGraph); });
 }
 
 void TraceBuilder::Add(const trace::SyncRecord& r) {

@@ -11,6 +11,7 @@
 #include "gprof/trace.h"
 #include "trace/draft.h"
 #include "trace/reader.h"
+#include "trace/recent_facts.h"
 
 namespace gprof {
 
@@ -81,17 +82,19 @@ class TraceBuilder {
     if (start_ns > 0 && start_ns < first_ns_) first_ns_ = start_ns;
     if (end_ns > last_ns_) last_ns_ = end_ns;
   }
-  // False: the operation has no usable times and is left out.
+  uint32_t CallFacts(const trace::ApiRecord& r);
   template <class R>
-  bool StartOp(const R& r, OpKind kind, GpuOp* op);
-  template <class R>
-  void FinishOp(const R& r, const GpuOp& op);
+  PackedOps::Facts OpFacts(const R& r, OpKind kind);
+  template <class R, class F>
+  bool AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer, F&& facts);
 
   Draft draft_;
   std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_;
   uint32_t process_ = kNone;  // of the chunk
   int64_t first_ns_ = 0, last_ns_ = 0;
   uint32_t cached_tid_ = 0, cached_thread_ = kNone;
+  RecentFacts<6> recent_ops_;    // of the process of the chunk, as the tables below
+  RecentFacts<2> recent_calls_;
 };
 
 }  // namespace gprof

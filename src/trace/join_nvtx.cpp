@@ -41,6 +41,11 @@ class RangePairing {
 
   void Run() {
     NameDomains();
+    const auto opens = [](const NvtxEvent& e) {
+      return e.event == trace::NvtxEvent::kPush || e.event == trace::NvtxEvent::kStart;
+    };
+    const auto& events = draft_.nvtx_events;
+    ReserveHuge(trace_.ranges, static_cast<std::size_t>(std::count_if(events.begin(), events.end(), opens)));
     const std::vector<Trace::Slice> payloads = GroupPayloads(draft_);
     const std::vector<Trace::Slice> slices =
         GroupBy(draft_.nvtx_events, trace_.threads.size(), [](const NvtxEvent& e) { return e.thread; });
@@ -50,6 +55,7 @@ class RangePairing {
       payloads_ = payloads[trace_.thread_ranges.size()];
       RunThread(slice);
     }
+    draft_.nvtx_events = {};
     CloseStarted();
     CloseOpen();
     AttachToStarted();

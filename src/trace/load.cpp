@@ -31,6 +31,8 @@ bool StartsLikeTrace(std::string_view bytes) {
   return bytes.substr(0, size) == Magic().substr(0, size);
 }
 
+}  // namespace
+
 // Indexes of the model are 32 bits wide; kNone is taken.
 void CheckSize(const RecordCounts& counts, const std::string& path) {
   uint64_t sum = 0;
@@ -39,8 +41,6 @@ void CheckSize(const RecordCounts& counts, const std::string& path) {
   throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': {} records are more than fit in memory", path, sum),
               "record less at a time: --delay and --duration, or a capture range");
 }
-
-}  // namespace
 
 void CheckStart(std::string_view bytes, const std::string& path) {
   if (bytes.empty()) {

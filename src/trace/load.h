@@ -14,4 +14,7 @@ void CheckIsTrace(const Reader& reader, std::string_view bytes, const std::strin
 // Throws Error for what needs no reading to know: empty files, other formats.
 void CheckStart(std::string_view bytes, const std::string& path);
 
+// Throws Error for more records than the model can number.
+void CheckSize(const RecordCounts& counts, const std::string& path);
+
 }  // namespace gprof

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gprof/trace.h"
+#include "trace/huge_pages.h"
 
 namespace gprof {
 
@@ -81,17 +82,12 @@ std::vector<Trace::Slice> GroupBy(std::vector<T>& elements, std::size_t groups, 
     s.last = is_grouped ? first : s.first;
   }
   if (is_grouped) return slices;
-  // In place: a second array of that length costs more than moving within the first one. Those of a chunk mostly stay
-  // neighbours, so few of the moves are to far places.
-  std::vector<uint32_t> places(elements.size());
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = slices[group(elements[i])].last++;
-  for (uint32_t i = 0; i < places.size(); ++i) {
-    while (places[i] != i) {
-      const uint32_t place = places[i];
-      std::swap(elements[i], elements[place]);
-      std::swap(places[i], places[place]);
-    }
-  }
+  // Into a second array: within one, nearly every element would be moved twice, to places far apart.
+  std::vector<T> grouped;
+  ReserveHuge(grouped, elements.capacity());
+  grouped.resize(elements.size());
+  for (const T& e : elements) grouped[slices[group(e)].last++] = e;
+  elements.swap(grouped);
   return slices;
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "chunks.h"
+#include "trace/load.h"
 #include "trace_text.h"
 
 namespace gprof {
@@ -97,6 +98,15 @@ TEST(Errors, AnUnreadableFileNamesTheSystemsReason) {
   Write(folder / "secret", "x");
   chmod((folder / "secret").c_str(), 0);
   ExpectUnreadable(folder / "secret", "Permission denied", "permission");
+}
+
+// Indexes are 32 bits wide, and the last of them stands for none.
+TEST(Errors, MoreRecordsThanTheModelCanNumberAreRefused) {
+  EXPECT_NO_THROW(CheckSize({500'000'000, 0, 1'000'000'000}, "run.trace"));
+  EXPECT_NO_THROW(CheckSize({kNone - 1}, "run.trace"));
+  for (const RecordCounts& counts : {RecordCounts{kNone}, RecordCounts{1, kNone - 1}, RecordCounts{~uint64_t{0}, 2}}) {
+    EXPECT_THROW(CheckSize(counts, "run.trace"), Error);
+  }
 }
 
 TEST(Errors, NoneForADamagedTrace) {
