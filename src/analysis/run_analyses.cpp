@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "analysis/lacks.h"
+#include "base/spill.h"
 
 namespace gprof {
 
@@ -17,7 +18,8 @@ std::vector<AnalysisResult> RunAll(const AnalysisInput& input, std::span<const A
   const Trace& trace = input.trace();
   constexpr std::size_t kWorthThreads = 200'000;  // operations, calls and ranges
   const bool is_large = trace.ops.size() + trace.api_calls.size() + trace.ranges.size() >= kWorthThreads;
-  const std::size_t cores = is_large ? std::max(1u, std::thread::hardware_concurrency()) : 1;
+  // Side by side they need their memory at the same time.
+  const std::size_t cores = is_large && !IsSpilling() ? std::max(1u, std::thread::hardware_concurrency()) : 1;
   std::atomic<std::size_t> next{0};
   std::vector<AnalysisResult> results(analyses.size());
   std::vector<std::exception_ptr> failures(analyses.size());

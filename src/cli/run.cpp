@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <new>
 
+#include "base/spill.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/help.h"
@@ -98,6 +99,15 @@ int CodeFor(ExitCode code, const std::string& name) {
   return CodeOf(code);
 }
 
+Error NoMemory(const std::string& name) {
+  const std::string why = WhySpillingFailed();
+  if (!why.empty()) return Error(ExitCode::kUnreadable, why, "--temp-dir FOLDER names a folder on a disk with more room");
+  const bool can_spill = name == "report" && !IsSpilling();
+  return Error(ExitCode::kUnreadable, "not enough memory",
+               can_spill ? "try --low-memory: it keeps the trace in a file on disk"
+                         : "record less at a time (--delay, --duration), or use a machine with more memory");
+}
+
 }  // namespace
 
 int RunCommand(const CommandInfo& info, const std::vector<std::string>& arguments) {
@@ -122,7 +132,7 @@ int RunCommandLine(const std::vector<std::string>& arguments) {
     Tell(error);
     return CodeFor(error.code(), name);
   } catch (const std::bad_alloc&) {
-    Tell(Error(ExitCode::kUnreadable, "not enough memory"));
+    Tell(NoMemory(name));
     return CodeFor(ExitCode::kUnreadable, name);
   } catch (const std::exception& error) {
     Tell(Error(ExitCode::kBug, std::string("internal error: ") + error.what(),

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/spill.h"
 #include "gprof/error.h"
 
 namespace gprof {
@@ -72,6 +73,7 @@ MappedFile::MappedFile(const std::string& path) {
       madvise(map, size, MADV_SEQUENTIAL);
       map_ = map;
       map_bytes_ = size;
+      RememberMapped(map_, map_bytes_);
       return;
     }
   }
@@ -80,7 +82,9 @@ MappedFile::MappedFile(const std::string& path) {
 }
 
 MappedFile::~MappedFile() {
-  if (map_ != nullptr) munmap(map_, map_bytes_);
+  if (map_ == nullptr) return;
+  ForgetMapped(map_);
+  munmap(map_, map_bytes_);
 }
 
 std::string_view MappedFile::bytes() const {
