@@ -1,18 +1,18 @@
 // The page: reads its data, shows the overview at once, and the events when they are read.
-import { mountCharts } from "./charts";
+import { mountCharts } from "./charts/charts";
 import type { PageData } from "./shared/data";
 import { decodePage } from "./shared/decode";
-import { mountDiff } from "./diff";
+import { mountDiff } from "./diff/diff";
 import { announce, el } from "./shared/dom";
 import { formatNs } from "./shared/format";
-import { showPlace } from "./jump";
+import { openTable, showPlace } from "./shared/jump";
 import { startLinks } from "./shared/link";
 import { visible } from "./shared/names";
-import { mountOverview } from "./overview";
+import { mountOverview } from "./overview/overview";
 import { startPrinting } from "./print";
 import { State } from "./shared/state";
-import { mountTables, openTable } from "./tables";
-import { makeTabs, type TabSpec } from "./tabs";
+import { mountTables } from "./tables/tables";
+import { makeTabs, type TabSpec } from "./shared/tabs";
 import { chooseTheme, onThemeChange, startTheme, theme } from "./shared/theme";
 import { mountTimeline } from "./timeline/timeline";
 

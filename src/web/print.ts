@@ -1,11 +1,11 @@
 // On paper: the overview, then the tables that people read, as far as they go on a page. Built when somebody prints.
 import { el } from "./shared/dom";
 import { formatFigure, formatNumber } from "./shared/format";
-import { tellingColumns } from "./grid_model";
+import { tellingColumns } from "./tables/grid_model";
 import { shortName } from "./shared/names";
 import type { State } from "./shared/state";
-import { entriesOf } from "./tables";
-import type { Entry } from "./table_list";
+import { entriesOf } from "./tables/tables";
+import type { Entry } from "./tables/table_list";
 
 const PRINTED = ["time", "idle", "gaps", "kernels", "memcpy", "transfers", "pageable", "streams", "concurrency", "sync", "api", "steps", "nvtx", "paths"];
 const MOST_ROWS = 12;

@@ -1,11 +1,11 @@
 // From a finding, a row or a bar of a chart to its event: the longest that fits is selected and brought into view.
-import type { EventKind } from "./shared/data";
-import { announce } from "./shared/dom";
-import { compileFilter } from "./shared/filter";
-import { formatNs } from "./shared/format";
-import { kindName } from "./shared/labels";
-import { shortName } from "./shared/names";
-import type { EventFacts, EventRef, Run, RunLane, State } from "./shared/state";
+import type { EventKind } from "./data";
+import { announce } from "./dom";
+import { compileFilter } from "./filter";
+import { formatNs } from "./format";
+import { kindName } from "./labels";
+import { shortName } from "./names";
+import type { EventFacts, EventRef, Run, RunLane, State } from "./state";
 
 export type Matcher = (lane: RunLane, index: number) => boolean;
 
@@ -101,4 +101,9 @@ export function showPlace(state: State, place: Place): void {
     else if (place.at_ns !== undefined) showTime(state, place.at_ns, 0);
     else announce("Nothing on the timeline fits.");
   });
+}
+
+export function openTable(state: State, id: string): void {
+  state.setTable(id);
+  state.setTab("tables");
 }

@@ -1,9 +1,9 @@
 // Tables of single events, the longest first: what the tables of the report summarise.
-import type { Cell, EventKind } from "./shared/data";
+import type { Cell, EventKind } from "../shared/data";
 import type { GridColumn, GridData } from "./grid_model";
-import { kindLabel, kindName } from "./shared/labels";
-import { durationOf } from "./jump";
-import type { EventRef, Run, RunLane } from "./shared/state";
+import { kindLabel, kindName } from "../shared/labels";
+import { durationOf } from "../shared/jump";
+import type { EventRef, Run, RunLane } from "../shared/state";
 
 const MOST = 20000; // rows; the note says so where there are more
 

@@ -1,8 +1,8 @@
 // What the reader is told first, in one sentence. The figures are those of the report's first line.
-import type { ReportDocument } from "./shared/data";
-import { formatNs, formatPercent } from "./shared/format";
-import { causeMeaning } from "./shared/labels";
-import { num, rowsOf, str } from "./report";
+import type { ReportDocument } from "../shared/data";
+import { formatNs, formatPercent } from "../shared/format";
+import { causeMeaning } from "../shared/labels";
+import { num, rowsOf, str } from "../shared/report";
 
 export function headline(report: ReportDocument): string {
   const devices = rowsOf(report, "devices");

@@ -1,12 +1,11 @@
 // The first tab of a diff: what changed, and where the difference comes from, part by part, down to the nanosecond.
 import { diffRows } from "./diff_tables";
-import { button, el } from "./shared/dom";
-import { formatChange, formatNs } from "./shared/format";
-import { showPlace } from "./jump";
-import { causeColor } from "./shared/labels";
-import { visible } from "./shared/names";
-import type { State } from "./shared/state";
-import { openTable } from "./tables";
+import { button, el } from "../shared/dom";
+import { formatChange, formatNs } from "../shared/format";
+import { openTable, showPlace } from "../shared/jump";
+import { causeColor } from "../shared/labels";
+import { visible } from "../shared/names";
+import type { State } from "../shared/state";
 
 type Json = Record<string, unknown>;
 

@@ -1,11 +1,11 @@
 // Size and speed of every copy. Copies that fall on the same spot are one circle, larger the more there are.
-import type { EventKind } from "./shared/data";
-import { svg } from "./shared/dom";
-import { formatBytes, formatFigure, formatNs, formatNumber } from "./shared/format";
-import { durationOf, showEvent } from "./jump";
-import { kindColor, kindLabel, kindName } from "./shared/labels";
+import type { EventKind } from "../shared/data";
+import { svg } from "../shared/dom";
+import { formatBytes, formatFigure, formatNs, formatNumber } from "../shared/format";
+import { durationOf, showEvent } from "../shared/jump";
+import { kindColor, kindLabel, kindName } from "../shared/labels";
 import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, live, logarithmic } from "./plot";
-import type { EventRef, State } from "./shared/state";
+import type { EventRef, State } from "../shared/state";
 
 const TITLE = "Copies: size and bandwidth";
 const CELL = 0.06; // of a decade, both ways

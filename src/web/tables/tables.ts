@@ -1,17 +1,12 @@
 // The tab of tables: a list at the left, the chosen table at the right.
-import { announce, button, el } from "./shared/dom";
-import { diffEntries } from "./diff_tables";
+import { announce, button, el } from "../shared/dom";
+import { diffEntries } from "../diff/diff_tables";
 import { copyText, csvOf } from "./csv";
-import { countOf, formatNumber } from "./shared/format";
+import { countOf, formatNumber } from "../shared/format";
 import { Grid, rowDetails } from "./grid";
-import { factsOf, whenLoaded } from "./jump";
-import type { State } from "./shared/state";
+import { factsOf, whenLoaded } from "../shared/jump";
+import type { State } from "../shared/state";
 import { eventEntries, reportEntries, type Entry, type Shown } from "./table_list";
-
-export function openTable(state: State, id: string): void {
-  state.setTable(id);
-  state.setTab("tables");
-}
 
 export function entriesOf(state: State): Entry[] {
   const { page } = state;

@@ -4,9 +4,9 @@ import { gapChart } from "./chart_gaps";
 import { levelChart } from "./chart_levels";
 import { memoryChart } from "./chart_memory";
 import { stepChart } from "./chart_steps";
-import type { ReportDocument } from "./shared/data";
-import { el } from "./shared/dom";
-import type { State } from "./shared/state";
+import type { ReportDocument } from "../shared/data";
+import { el } from "../shared/dom";
+import type { State } from "../shared/state";
 
 export function mountCharts(root: HTMLElement, state: State, report: ReportDocument): void {
   const grid = el("div", { class: "charts" });

@@ -1,5 +1,5 @@
 // Reading the report's document: tables by id, metrics by id and scope.
-import type { Cell, ReportDocument, ReportTable } from "./shared/data";
+import type { Cell, ReportDocument, ReportTable } from "./data";
 
 export type Row = Record<string, Cell>;
 

@@ -1,8 +1,8 @@
 // How far the report can be trusted, and what run it is about.
-import type { ReportDocument } from "./shared/data";
-import { el } from "./shared/dom";
-import { countOf, formatBytes, formatNs, formatNumber, formatPercent } from "./shared/format";
-import { middle, visible } from "./shared/names";
+import type { ReportDocument } from "../shared/data";
+import { el } from "../shared/dom";
+import { countOf, formatBytes, formatNs, formatNumber, formatPercent } from "../shared/format";
+import { middle, visible } from "../shared/names";
 
 type Json = Record<string, unknown>;
 

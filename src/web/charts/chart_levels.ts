@@ -1,11 +1,11 @@
 // How many streams were at work at the same time, as shares of the window of each GPU.
-import type { ReportDocument } from "./shared/data";
-import { el } from "./shared/dom";
-import { formatNs, formatPercent } from "./shared/format";
-import { showTime } from "./jump";
+import type { ReportDocument } from "../shared/data";
+import { el } from "../shared/dom";
+import { formatNs, formatPercent } from "../shared/format";
+import { showTime } from "../shared/jump";
 import { absentCard, chartCard } from "./plot";
-import { num, rowsOf, str, type Row } from "./report";
-import type { State } from "./shared/state";
+import { num, rowsOf, str, type Row } from "../shared/report";
+import type { State } from "../shared/state";
 
 const TITLE = "Streams at work at the same time";
 const COUNTER = "operations running"; // those of one stream run one after the other

@@ -1,11 +1,11 @@
 // Memory in use over time: what was allocated while it was recorded, GPU by GPU.
-import type { ReportDocument } from "./shared/data";
-import { svg } from "./shared/dom";
-import { formatBytes, formatNs } from "./shared/format";
-import { showTime } from "./jump";
+import type { ReportDocument } from "../shared/data";
+import { svg } from "../shared/dom";
+import { formatBytes, formatNs } from "../shared/format";
+import { showTime } from "../shared/jump";
 import { absentCard, axisX, axisY, canvas, chartCard, INNER, legend, linear } from "./plot";
-import { num, rowsOf, str } from "./report";
-import type { State } from "./shared/state";
+import { num, rowsOf, str } from "../shared/report";
+import type { State } from "../shared/state";
 
 const TITLE = "Device memory over time";
 const LINES = [{ color: "--kind-kernel", dash: "" }, { color: "--kind-pageable-h2d", dash: "7 3" }, { color: "--kind-copy-h2d", dash: "2 3" }, { color: "--kind-copy-d2d", dash: "9 3 2 3" }];

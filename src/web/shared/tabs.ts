@@ -1,7 +1,7 @@
 // The tabs of the page, by the pattern of WAI-ARIA: arrows move between tabs, Tab goes into the panel. A panel is filled
 // when it is first shown, so that the overview does not wait for tables that nobody has asked for.
-import { el } from "./shared/dom";
-import type { State } from "./shared/state";
+import { el } from "./dom";
+import type { State } from "./state";
 
 export interface TabSpec {
   id: string;

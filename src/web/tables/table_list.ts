@@ -1,12 +1,12 @@
 // What the list of tables offers: those of the report, grouped by analysis, and those of single events.
-import type { ReportDocument, ReportTable } from "./shared/data";
+import type { ReportDocument, ReportTable } from "../shared/data";
 import { EVENT_TABLES, eventRows } from "./event_tables";
-import { formatNumber } from "./shared/format";
+import { formatNumber } from "../shared/format";
 import { type GridData, type Sort } from "./grid_model";
-import { showEvent, showPlace } from "./jump";
-import { analysisTitle } from "./shared/labels";
+import { showEvent, showPlace } from "../shared/jump";
+import { analysisTitle } from "../shared/labels";
 import { placeOf, rowHas } from "./row_links";
-import type { EventFacts, EventRef, State } from "./shared/state";
+import type { EventFacts, EventRef, State } from "../shared/state";
 
 /** A table as the grid shows it. */
 export interface Shown {

@@ -1,10 +1,10 @@
 // A table that sorts, filters and scrolls over any number of rows: only those in view are elements of the page.
 // Keyboard: arrows, Home, End, Page keys move; Enter shows the row on the timeline.
-import type { Cell } from "./shared/data";
-import { el } from "./shared/dom";
-import { formatFigure } from "./shared/format";
+import type { Cell } from "../shared/data";
+import { el } from "../shared/dom";
+import { formatFigure } from "../shared/format";
 import { arrange, isText, tellingColumns, type GridData, type Sort } from "./grid_model";
-import { shortName, tooltip, visible } from "./shared/names";
+import { shortName, tooltip, visible } from "../shared/names";
 
 const ROW_PX = 30; // as .grid td in style.css has it
 const MORE_ROWS = 12; // above and below what is seen

@@ -1,12 +1,12 @@
 // Idle time by the length of its gaps, each bar split by cause.
-import type { ReportDocument } from "./shared/data";
-import { svg } from "./shared/dom";
-import { formatNs, formatNumber } from "./shared/format";
-import { showEvent } from "./jump";
-import { causeColor } from "./shared/labels";
+import type { ReportDocument } from "../shared/data";
+import { svg } from "../shared/dom";
+import { formatNs, formatNumber } from "../shared/format";
+import { showEvent } from "../shared/jump";
+import { causeColor } from "../shared/labels";
 import { absentCard, axisY, canvas, chartCard, HEIGHT, INNER, legend, linear, live } from "./plot";
-import { num, rowsOf, str, tableOf } from "./report";
-import type { EventRef, State } from "./shared/state";
+import { num, rowsOf, str, tableOf } from "../shared/report";
+import type { EventRef, State } from "../shared/state";
 
 const TITLE = "Idle time by length of the gap";
 const BUCKETS = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, Infinity]; // as the table gap_lengths

@@ -1,11 +1,11 @@
 // The first tab: painted from the report alone, before any event is read.
-import type { PageData, ReportDocument } from "./shared/data";
-import { el } from "./shared/dom";
+import type { PageData, ReportDocument } from "../shared/data";
+import { el } from "../shared/dom";
 import { findingsSection, type FindingLinks } from "./findings";
-import { formatNs, formatPercent } from "./shared/format";
+import { formatNs, formatPercent } from "../shared/format";
 import { headline } from "./headline";
-import { visible } from "./shared/names";
-import { num, rowsOf, str } from "./report";
+import { visible } from "../shared/names";
+import { num, rowsOf, str } from "../shared/report";
 import { timeSplit } from "./time_split";
 import { factsSection, lossBanner, noticesSection, trustSection } from "./trust";
 

@@ -1,9 +1,9 @@
 // The ranked findings: what to do first, what it would win, and where to see it.
-import type { Finding, PageData, ReportDocument } from "./shared/data";
-import { button, el } from "./shared/dom";
-import { countOf, formatNs } from "./shared/format";
-import type { Place } from "./jump";
-import { visible } from "./shared/names";
+import type { Finding, PageData, ReportDocument } from "../shared/data";
+import { button, el } from "../shared/dom";
+import { countOf, formatNs } from "../shared/format";
+import type { Place } from "../shared/jump";
+import { visible } from "../shared/names";
 
 export interface FindingLinks {
   show(place: Place): void;

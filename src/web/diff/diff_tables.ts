@@ -1,10 +1,10 @@
 // Tables of a diff, from the document of `diff --format json`: the change, before and after, part by part.
-import type { Cell } from "./shared/data";
-import { formatFigure } from "./shared/format";
-import type { GridColumn, GridData } from "./grid_model";
-import { quoted, showPlace, type Place } from "./jump";
-import type { State } from "./shared/state";
-import type { Entry } from "./table_list";
+import type { Cell } from "../shared/data";
+import { formatFigure } from "../shared/format";
+import type { GridColumn, GridData } from "../tables/grid_model";
+import { quoted, showPlace, type Place } from "../shared/jump";
+import type { State } from "../shared/state";
+import type { Entry } from "../tables/table_list";
 
 type Row = Record<string, unknown>;
 

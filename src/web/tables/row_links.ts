@@ -1,8 +1,8 @@
 // Which events of the timeline a row of a table is about, and back: whether the selected event belongs to a row.
-import type { EventKind, ReportTable } from "./shared/data";
-import { durationOf, quoted, type Matcher, type Place } from "./jump";
-import { num, str, type Row } from "./report";
-import type { EventFacts } from "./shared/state";
+import type { EventKind, ReportTable } from "../shared/data";
+import { durationOf, quoted, type Matcher, type Place } from "../shared/jump";
+import { num, str, type Row } from "../shared/report";
+import type { EventFacts } from "../shared/state";
 
 type RowPlace = (row: Row) => Place | null;
 

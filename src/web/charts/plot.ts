@@ -1,6 +1,6 @@
 // What charts share: scales, axes, and the frame with title, figures for screen readers and a box for hover values.
-import { el, svg } from "./shared/dom";
-import { formatMark } from "./shared/format";
+import { el, svg } from "../shared/dom";
+import { formatMark } from "../shared/format";
 
 export interface Scale {
   (value: number): number;
@@ -83,7 +83,7 @@ export function live<E extends SVGElement>(mark: E, value: string, go: (() => vo
   mark.setAttribute("data-value", value);
   if (go) {
     mark.classList.add("goes");
-    mark.setAttribute("tabindex", "0");
+    mark.setAttribute("tabindex", "-1");
     mark.setAttribute("role", "button");
     mark.setAttribute("aria-label", `${value}. Show on the timeline`);
     mark.addEventListener("click", go);
@@ -95,6 +95,23 @@ export function live<E extends SVGElement>(mark: E, value: string, go: (() => vo
     });
   }
   return mark;
+}
+
+/** One stop for Tab in each chart; arrows move between its marks. */
+function rove(card: HTMLElement): void {
+  const marks = [...card.querySelectorAll<SVGElement>(".goes[role]")];
+  marks[0]?.setAttribute("tabindex", "0");
+  card.addEventListener("keydown", (event) => {
+    const at = marks.indexOf(event.target as SVGElement);
+    const last = marks.length - 1;
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: last }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(last, to));
+    marks[at].setAttribute("tabindex", "-1");
+    marks[next].setAttribute("tabindex", "0");
+    marks[next].focus();
+  });
 }
 
 export interface LegendItem {
@@ -129,6 +146,7 @@ export function chartCard(id: string, title: string, note: string, body: Node[],
   };
   card.addEventListener("pointerover", tell);
   card.addEventListener("focusin", tell);
+  rove(card);
   if (figures) {
     card.append(el("details", { class: "values" }, el("summary", { text: "Values as a table" }),
       el("div", { class: "scroll" }, el("table", { class: "figures" },

@@ -1,5 +1,5 @@
 // Rows of a grid: order and filter, without any element of the page.
-import type { Cell } from "./shared/data";
+import type { Cell } from "../shared/data";
 
 export interface GridColumn {
   key: string;

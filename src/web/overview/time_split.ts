@@ -1,11 +1,11 @@
 // One bar for each GPU: where its time went, from the first to the last operation, to the nanosecond.
-import type { ReportDocument } from "./shared/data";
-import { el } from "./shared/dom";
-import { formatNs, formatPercent } from "./shared/format";
-import type { Place } from "./jump";
-import { CAUSES, causeColor, causeMeaning } from "./shared/labels";
-import { visible } from "./shared/names";
-import { metric, num, rowsOf, str, type Row } from "./report";
+import type { ReportDocument } from "../shared/data";
+import { el } from "../shared/dom";
+import { formatNs, formatPercent } from "../shared/format";
+import type { Place } from "../shared/jump";
+import { CAUSES, causeColor, causeMeaning } from "../shared/labels";
+import { visible } from "../shared/names";
+import { metric, num, rowsOf, str, type Row } from "../shared/report";
 
 interface Part {
   label: string;
