@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,8 +22,7 @@
 #include "cli/report.h"
 #include "cli/selection_arguments.h"
 #include "cli/talk.h"
-#include "import/read_trace.h"
-#include "trace/merge.h"
+#include "cli/traces.h"
 
 namespace gprof::cli {
 namespace {
@@ -123,7 +121,7 @@ class ReportCommand : public Command {
     RecoverEarlierRuns();
     const Selection selection = selection_.Read();
     std::vector<TraceSummary> summaries;
-    const Trace whole = Load(&summaries);
+    const Trace whole = LoadTraces(paths_, &summaries);
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const Trace& trace = selection.IsEmpty() ? whole : selected;
     if (!options_.step.empty() && !FindStep(trace, options_.step)) {
@@ -153,22 +151,6 @@ class ReportCommand : public Command {
   }
 
  private:
-  // Fills `summaries` where there are several traces.
-  Trace Load(std::vector<TraceSummary>* summaries) const {
-    if (paths_.size() == 1) return ReadTrace(paths_.front());
-    std::vector<Trace> traces;
-    std::set<std::filesystem::path> files;
-    for (const std::string& path : paths_) {
-      traces.push_back(ReadTrace(path));
-      std::error_code error;
-      if (!files.insert(std::filesystem::weakly_canonical(path, error)).second && !error) {
-        throw Error(ExitCode::kUsage, "'" + path + "' is named twice", "everything in it would count twice");
-      }
-      summaries->push_back(SummarizeTrace(traces.back()));
-    }
-    return MergeTraces(std::move(traces));
-  }
-
   uint32_t RowsByDefault() const {
     return format_ == "csv" ? 0 : format_ == "html" ? kPageRows : format_ == "json" ? kJsonRows : kTextRows;
   }

@@ -23,8 +23,14 @@ constexpr std::array kCommands = {
     CommandInfo{"report", "say what happened and why the GPU was idle", "TRACE... [options]",
                 "gprof-cli report run.trace\n"
                 "gprof-cli report run.trace --only idle,kernels --rows 5\n"
-                "gprof-cli report run.trace --format json -o report.json",
+                "gprof-cli report run.trace --format json -o report.json\n"
+                "gprof-cli report run.trace --format html -o report.html",
                 false, MakeReport},
+    CommandInfo{"view", "look at the report and the timeline of a trace in a browser", "TRACE... [options]",
+                "gprof-cli view run.trace\n"
+                "gprof-cli view run.trace --port 8080\n"
+                "gprof-cli view run.trace --perfetto",
+                false, MakeView},
     CommandInfo{"check", "hold runs against a performance budget", "TRACE... --budget FILE [options]",
                 "gprof-cli check run.trace --init perf-budget.json\n"
                 "gprof-cli check run.trace --budget perf-budget.json\n"
@@ -35,7 +41,8 @@ constexpr std::array kCommands = {
                 "gprof-cli diff before.trace after.trace\n"
                 "gprof-cli diff before.trace after.trace --nvtx 'train/step' --only time,kernels\n"
                 "gprof-cli diff runs-old/ runs-new/ --min-change 3% --and 100us\n"
-                "gprof-cli diff main run.trace --format json -o diff.json",
+                "gprof-cli diff main run.trace --format json -o diff.json\n"
+                "gprof-cli diff before.trace after.trace --format html -o diff.html",
                 false, MakeDiff},
     CommandInfo{"baseline", "keep what runs are compared with", "save|list|show|accept [NAME] [TRACE...] [options]",
                 "gprof-cli baseline save main runs/\n"

@@ -79,6 +79,12 @@ PageContents PageOfDiff(const Diff& diff, std::string document) {
   return contents;
 }
 
+std::string PageText(const PageContents& contents) {
+  std::string text;
+  Write(contents, [&text](std::string_view bytes) { text += bytes; });
+  return text;
+}
+
 void WritePageTo(const std::string& path, const PageContents& contents) {
   if (IsStdout(path)) {
     try {

@@ -22,6 +22,8 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget);
 // `document`: the comparison in JSON. Timelines are added by those who have the traces.
 PageContents PageOfDiff(const Diff& diff, std::string document);
 
+std::string PageText(const PageContents& contents);
+
 // Writes the page to a file, whole or not at all, and says so; for "-" and nothing to stdout.
 void WritePageTo(const std::string& path, const PageContents& contents);
 

@@ -59,7 +59,7 @@ std::string SecurityPolicy() {
 
 // `blob` deflated and in base64.
 void WriteBlob(const std::string& blob, OutputStream& out) {
-  constexpr int kLevel = 6;
+  constexpr int kLevel = 3;  // 6 takes twice as long for 0.2 % less
   z_stream stream{};
   if (deflateInit(&stream, kLevel) != Z_OK) throw Error(ExitCode::kBug, "zlib does not start");
   Base64 base64;

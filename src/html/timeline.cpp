@@ -130,9 +130,11 @@ void LayoutMaker::AddIdle(uint32_t device, int32_t parent) {
   });
   if (lane.items.empty()) return;
   // A selection keeps gaps in order, but captures cut some of them.
-  std::sort(lane.items.begin(), lane.items.end(), [this](uint32_t a, uint32_t b) {
+  const auto is_before = [this](uint32_t a, uint32_t b) {
     return data_.idle_parts[a].start_ns < data_.idle_parts[b].start_ns;
-  });
+  };
+  if (!std::is_sorted(lane.items.begin(), lane.items.end(), is_before))
+    std::stable_sort(lane.items.begin(), lane.items.end(), is_before);
   AddTrack({TrackKind::kGaps, EventSource::kIdlePart, parent, "idle", "time without an operation, by its cause", {lane}, {}});
 }
 
