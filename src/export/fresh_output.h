@@ -1,9 +1,15 @@
 // A file or folder that appears whole or not at all: it is made beside its place, and put there when it is done.
+//
+// What is ended by a signal leaves nothing behind. Where the process is killed outright that holds for kBytes alone, which
+// have no name until they are done, where the file system is able to; other leftovers go with a later run.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "export/unfinished.h"
 
 namespace gprof {
 
@@ -27,13 +33,16 @@ class FreshOutput {
 
  private:
   void OpenBytes();
+  bool OpenNameless();
+  void GiveName();
   void MoveFiles();
   [[noreturn]] void Fail(int error) const;
 
   std::string path_, target_, work_path_;
   Kind kind_;
   int descriptor_ = -1;
-  bool is_in_place_ = false, is_done_ = false;
+  bool is_in_place_ = false, is_nameless_ = false, is_done_ = false;
+  std::optional<Unfinished> unfinished_;
   uint64_t written_bytes_ = 0;
 };
 

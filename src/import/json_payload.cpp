@@ -43,10 +43,10 @@ void JsonPayloads::Add(std::string key, Type type, std::string_view bytes) {
 void JsonPayloads::TakeValue(std::string key, const JsonPiece& value, int depth) {
   using Kind = JsonPiece::Kind;
   if (value.kind == Kind::kObject) return TakeObject(value.text, {}, key + ".", depth + 1);
-  if (value.kind == Kind::kNumber) {
-    if (const auto whole = ReadDecimal(value.text); whole && IsWhole(value.text)) {
-      return Add(std::move(key), Type::kInteger, BytesOf(*whole));
-    }
+  // Whole numbers beyond 63 bits, as identifiers are, stay exact as texts.
+  if (value.kind == Kind::kNumber && IsWhole(value.text)) {
+    if (const auto whole = ReadDecimal(value.text)) return Add(std::move(key), Type::kInteger, BytesOf(*whole));
+  } else if (value.kind == Kind::kNumber) {
     if (const auto real = RealIn(value.text)) return Add(std::move(key), Type::kReal, BytesOf(*real));
   }
   if (value.kind == Kind::kNull || value.kind == Kind::kMissing) return;

@@ -38,6 +38,8 @@ struct KinetoArgs {
   uint64_t graph = 0, graph_node = 0;
   std::array<uint32_t, 3> grid{}, block{}, cluster{};
   std::string_view copy_kind, sync_kind;
+  // Where the name does not say them.
+  trace::MemoryKind source_memory = trace::MemoryKind::kUnknown, destination_memory = trace::MemoryKind::kUnknown;
 };
 
 // `args` may be anything.

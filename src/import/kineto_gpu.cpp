@@ -32,8 +32,7 @@ uint32_t KinetoImport::NumberIn(uint32_t text) const {
   return number;
 }
 
-void KinetoImport::TakeGpuWork(const Slice& slice, uint64_t start_ns) {
-  const KinetoArgs args = ReadKinetoArgs(slice.args);
+void KinetoImport::TakeGpuWork(const Slice& slice, const KinetoArgs& args, uint64_t start_ns) {
   GpuWork work;
   work.category = slice.category;
   work.track = slice.track;
@@ -56,7 +55,10 @@ void KinetoImport::TakeGpuWork(const Slice& slice, uint64_t start_ns) {
   if (args.process >= 0) work.process = ProcessOf(builder_.Text(std::to_string(args.process)));
   if (slice.category == KinetoCategory::kKernel) TakeKernel(args, &work);
   if (slice.category == KinetoCategory::kMemcpy) TakeCopy(slice, args, &work);
-  if (slice.category == KinetoCategory::kMemset) work.ends.destination = ReadMemsetName(builder_.TextOf(slice.name));
+  if (slice.category == KinetoCategory::kMemset) {
+    work.ends.destination = ReadMemsetName(builder_.TextOf(slice.name));
+    if (work.ends.destination == trace::MemoryKind::kUnknown) work.ends.destination = args.destination_memory;
+  }
   if (slice.category == KinetoCategory::kGraph) ++graph_count_;
   work_.push_back(work);
 }
@@ -85,6 +87,8 @@ void KinetoImport::TakeKernel(const KinetoArgs& args, GpuWork* work) {
 void KinetoImport::TakeCopy(const Slice& slice, const KinetoArgs& args, GpuWork* work) {
   using trace::MemoryKind;
   work->ends = ReadCopyName(builder_.TextOf(slice.name), args.copy_kind);
+  if (work->ends.source == MemoryKind::kUnknown) work->ends.source = args.source_memory;
+  if (work->ends.destination == MemoryKind::kUnknown) work->ends.destination = args.destination_memory;
   work->from_device = To32(args.from_device, kNone);
   work->to_device = To32(args.to_device, kNone);
   if (args.peer_device >= 0) {

@@ -64,8 +64,7 @@ uint32_t KinetoImport::EnterThread(uint32_t index) {
 
 // ---- calls ----
 
-void KinetoImport::TakeCall(const Slice& slice, uint64_t start_ns) {
-  const KinetoArgs args = ReadKinetoArgs(slice.args);
+void KinetoImport::TakeCall(const Slice& slice, const KinetoArgs& args, uint64_t start_ns) {
   trace::ApiRecord r;
   r.start_ns = start_ns;
   r.duration_ns = static_cast<uint64_t>(slice.duration_ns);

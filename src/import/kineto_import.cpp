@@ -193,17 +193,19 @@ void KinetoImport::Take(const Slice& slice, bool is_push_pop) {
     case KinetoCategory::kMemcpy:
     case KinetoCategory::kMemset:
     case KinetoCategory::kGraph:
-      return TakeGpuWork(slice, start_ns);
+      return TakeGpuWork(slice, ReadKinetoArgs(slice.args), start_ns);
     case KinetoCategory::kRuntime:
     case KinetoCategory::kDriver:
-      return TakeCall(slice, start_ns);
+      return TakeCall(slice, ReadKinetoArgs(slice.args), start_ns);
     case KinetoCategory::kSync:
       return TakeSync(slice, start_ns);
     case KinetoCategory::kOverhead:
       overheads_.push_back({start_ns, static_cast<uint64_t>(slice.duration_ns), slice.name});
       return;
-    case KinetoCategory::kRange:
     case KinetoCategory::kOther:
+      if (is_xla_ && TakeXla(slice, start_ns)) return;
+      return TakeRange(slice, start_ns, is_push_pop, false);
+    case KinetoCategory::kRange:
       return TakeRange(slice, start_ns, is_push_pop, false);
     case KinetoCategory::kProjection:
       return Skip(builder_.TextOf(slice.category_text));
@@ -239,7 +241,10 @@ void KinetoImport::ReadMetadata(const ChromeEvent& event) {
   });
   if (!name.IsText()) return;
   const uint32_t pid = builder_.Text(event.pid.text);
-  if (event.name.text == "process_name") process_names_[pid] = TextOf(name);
+  if (event.name.text == "process_name") {
+    process_names_[pid] = TextOf(name);
+    NoteXlaProcess(name.text);
+  }
   if (event.name.text == "thread_name") thread_names_[{pid, builder_.Text(event.tid.text)}] = TextOf(name);
 }
 

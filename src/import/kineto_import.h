@@ -116,7 +116,7 @@ class KinetoImport : public ChromeReader::Sink {
   void TakeRange(const Slice& slice, uint64_t start_ns, bool is_push_pop, bool is_open);
   void ReadMark(const ChromeEvent& event);
   void ReadNvtxArgs(const JsonPiece& args, ClosedRange* range);
-  void TakeCall(const Slice& slice, uint64_t start_ns);
+  void TakeCall(const Slice& slice, const KinetoArgs& args, uint64_t start_ns);
   void AddCall(trace::ApiRecord record, uint32_t name);
   void AddSyncs();
   void AddEventRecord(const SyncWork& work, uint32_t process);
@@ -124,7 +124,7 @@ class KinetoImport : public ChromeReader::Sink {
   void DomainOf(uint32_t text, ClosedRange* range);
 
   // kineto_gpu.cpp
-  void TakeGpuWork(const Slice& slice, uint64_t start_ns);
+  void TakeGpuWork(const Slice& slice, const KinetoArgs& args, uint64_t start_ns);
   void TakeSync(const Slice& slice, uint64_t start_ns);
   void TakeKernel(const KinetoArgs& args, GpuWork* work);
   void TakeCopy(const Slice& slice, const KinetoArgs& args, GpuWork* work);
@@ -139,6 +139,11 @@ class KinetoImport : public ChromeReader::Sink {
   R RecordOf(const GpuWork& work) const;
   bool IsAsync(const GpuWork& work) const;
   void NoteDevice(uint32_t device);
+
+  // kineto_xla.cpp
+  void NoteXlaProcess(std::string_view name);
+  bool TakeXla(Slice slice, uint64_t start_ns);
+  bool TakeXlaCall(Slice slice, uint64_t start_ns);
 
   // kineto_targets.cpp
   void ReadDeviceProperties(const JsonPiece& value);
@@ -190,6 +195,7 @@ class KinetoImport : public ChromeReader::Sink {
   uint64_t base_ns_ = 0;
   std::string generator_;                                // not empty: what wrote the file, if not torch.profiler
   bool is_kineto_ = false;
+  bool is_xla_ = false;                                  // a process has the name of one of XLA's devices
 
   static constexpr int64_t kNoOrigin = std::numeric_limits<int64_t>::min();
   int64_t origin_ns_ = kNoOrigin;                        // is subtracted from the times of the source

@@ -222,6 +222,7 @@ void KinetoImport::AddSkipped() {
 
 std::string KinetoImport::Recorder() const {
   if (!generator_.empty()) return generator_ + " (Chrome JSON)";
+  if (is_xla_) return "XLA profiler";
   return is_kineto_ ? "torch.profiler" : "Chrome JSON";
 }
 

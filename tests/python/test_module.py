@@ -240,6 +240,19 @@ class Others(Folder):
             self.assertEqual(table.num_rows, len(trace[kind]))
             self.assertEqual(table.to_pylist(), [{name: row[name] for name in trace[kind].columns} for row in trace[kind].rows()])
 
+    @unittest.skipUnless(has_arrow, "pyarrow is not installed")
+    def test_parquet(self):
+        import pyarrow.parquet
+        for name in ("known_facts", "nccl_after", "captures"):
+            trace = gprof_cli.read(DATA / f"{name}.trace")
+            for kind in gprof_cli.KINDS:
+                with self.subTest(trace=name, kind=kind):
+                    written, path = trace[kind].to_arrow(), self.folder / f"{name}-{kind}.parquet"
+                    pyarrow.parquet.write_table(written, path)
+                    read = pyarrow.parquet.read_table(path)
+                    self.assertEqual(read.column_names, written.column_names)
+                    self.assertEqual(read.to_pylist(), written.to_pylist())
+
     def test_the_hints_of_types_name_what_is_there(self):
         for module in ("__init__", "tables"):
             hints = ast.parse((SOURCE / f"src/python/gprof_cli/{module}.pyi").read_text())

@@ -1,9 +1,15 @@
 #define ZLIB_CONST
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -122,6 +128,104 @@ TEST(OutputStream, CompressedBytesComeBack) {
       EXPECT_LT(packed.size(), text.size() / 2);
     }
   }
+}
+
+// ---- what a process leaves that is ended in the middle ----
+
+// Waits for a child that runs `f` and does not come back from it; the signal that ended it.
+template <class F>
+int SignalOfChild(F f) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    f();
+    _exit(1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+bool HasNamelessFiles(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+  if (descriptor >= 0) close(descriptor);
+  return descriptor >= 0 && fs::exists("/proc/self/fd");
+}
+
+TEST_F(Output, BytesLeaveNothingBehindWhereTheProcessIsKilled) {
+  if (!HasNamelessFiles(folder_)) GTEST_SKIP() << "the file system has no files without a name";
+  EXPECT_EQ(SignalOfChild([&] {
+              FreshOutput output(Path("a"), FreshOutput::Kind::kBytes);
+              output.Write("half");
+              raise(SIGKILL);
+            }),
+            SIGKILL);
+  EXPECT_EQ(Files(), 0u);
+}
+
+TEST_F(Output, FilesAndFoldersGoWithTheSignalsThatEndAProcess) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    EXPECT_EQ(SignalOfChild([&] {
+                FreshOutput file(Path("a"), FreshOutput::Kind::kFile);
+                std::ofstream(file.work_path()) << "half";
+                FreshOutput folder(Path("b"), FreshOutput::Kind::kFolder);
+                for (int i = 0; i < 300; ++i) std::ofstream(folder.work_path() + "/" + std::to_string(i)) << "half";
+                raise(signal);
+              }),
+              signal);
+    EXPECT_EQ(Files(), 0u) << signal;
+  }
+}
+
+TEST_F(Output, ASignalThatIsIgnoredStaysIgnored) {
+  EXPECT_EQ(SignalOfChild([&] {
+              signal(SIGHUP, SIG_IGN);
+              FreshOutput file(Path("a"), FreshOutput::Kind::kFile);
+              std::ofstream(file.work_path()) << "whole";
+              raise(SIGHUP);
+              file.Finish();
+            }),
+            0);
+  EXPECT_EQ(Read(Path("a")), "whole");
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(Output, SignalsAreAsBeforeWhenItIsDone) {
+  {
+    FreshOutput output(Path("a"), FreshOutput::Kind::kFolder);
+    output.Finish();
+  }
+  struct sigaction action = {};
+  ASSERT_EQ(sigaction(SIGTERM, nullptr, &action), 0);
+  EXPECT_EQ(action.sa_handler, SIG_DFL);
+  EXPECT_EQ(SignalOfChild([] { raise(SIGTERM); }), SIGTERM);
+  EXPECT_TRUE(fs::exists(Path("a")));
+}
+
+TEST_F(Output, LeftoversOfTheKilledGoWithALaterRun) {
+  std::string gone, just_now;
+  for (std::string* path : {&gone, &just_now}) {
+    EXPECT_EQ(SignalOfChild([&] {
+                FreshOutput output(Path("a"), FreshOutput::Kind::kFile);
+                std::ofstream(output.work_path()) << "half";
+                raise(SIGKILL);
+              }),
+              SIGKILL);
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      if (entry.path() != gone) *path = entry.path();
+    }
+  }
+  const auto two_hours_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  const std::string others[] = {Path("a.newer"), Path("a.new1x"), Path("b.new999999")};
+  for (const std::string& path : others) std::ofstream(path) << "not ours";
+  const std::string alive = Path("a.new" + std::to_string(getpid()));
+  std::ofstream(alive) << "being written";
+  for (const auto& entry : fs::directory_iterator(folder_)) fs::last_write_time(entry.path(), two_hours_ago);
+  fs::last_write_time(just_now, fs::file_time_type::clock::now());
+  { FreshOutput output(Path("a"), FreshOutput::Kind::kBytes); }
+  EXPECT_FALSE(fs::exists(gone));
+  for (const std::string& path : {others[0], others[1], others[2], alive, just_now}) EXPECT_TRUE(fs::exists(path)) << path;
 }
 
 }  // namespace

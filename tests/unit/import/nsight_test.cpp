@@ -332,5 +332,91 @@ INSERT INTO DIAGNOSTIC_EVENT VALUES (0, 1, 1, 3, 'CUDA buffers were dropped.', $
   EXPECT_THAT(Notices(t), testing::Not(testing::Contains(HasSubstr("No CUDA"))));
 }
 
+TEST(Nsight, StreamsHaveTheNamesOfNvtx) {
+  const Trace t = Read(New(R"sql(
+INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, uint64Value, uint32Value) VALUES
+  (0, 99, 'compute', $T, 7, 1), (0, 99, 'nobody', $T, 99, 1);)sql"));
+  ASSERT_EQ(t.streams.size(), 1u);
+  EXPECT_EQ(t.Text(t.streams[0].name), "compute");
+  EXPECT_EQ(t.streams[0].names_given, 1u);
+  EXPECT_FALSE(t.streams[0].is_created);  // that is not known
+  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 row of NVTX_EVENTS left out")));
+}
+
+std::string PayloadText(const Trace& t, const NvtxPayload& payload) {
+  std::string text;
+  for (uint32_t i = payload.first_value; i < payload.last_value; ++i) {
+    const PayloadValue& value = t.payload_values[i];
+    text += std::string(t.Text(value.key)) + "=";
+    text += value.is_integer ? std::to_string(value.integer) : "'" + std::string(t.Text(value.text)) + "'";
+    text += ";";
+  }
+  return text;
+}
+
+TEST(Nsight, PayloadsOfNvtxAreReadFromJson) {
+  const Trace t = Read(New(R"sql(
+ALTER TABLE NVTX_EVENTS ADD COLUMN jsonText TEXT;
+INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId, jsonText) VALUES
+  (2000, 2100, 59, 'ncclAllReduce', $T, 0, '{"comm": 18446744073709551615, "Message size [bytes]": 4096, "op": "Sum"}'),
+  (2200, 2300, 60, 'start end', $T, 0, '{"a": {"b": -1, "c": 1.5}, "list": [1, 2], "t": true, "n": null}'),
+  (2400, NULL, 34, 'mark', $T, 0, '{"x": "a \"quoted\" word", "y": 7}'),
+  (2500, 2600, 59, 'broken', $T, 0, '{"k": 1, '), (2700, 2800, 59, 'none', $T, 0, '[]');)sql"));
+  ASSERT_EQ(t.payloads.size(), 4u);
+  EXPECT_EQ(PayloadText(t, t.payloads[0]), "comm='18446744073709551615';Message size [bytes]=4096;op='Sum';");
+  EXPECT_EQ(t.Text(t.ranges[t.payloads[0].range].name), "ncclAllReduce");
+  EXPECT_EQ(PayloadText(t, t.payloads[1]), "a.b=-1;a.c='1.5';list='[1, 2]';t='true';");
+  EXPECT_EQ(t.Text(t.ranges[t.payloads[1].range].name), "start end");
+  EXPECT_EQ(PayloadText(t, t.payloads[2]), "x='a \"quoted\" word';y=7;");
+  EXPECT_EQ(t.Text(t.marks[t.payloads[2].mark].name), "mark");
+  EXPECT_EQ(PayloadText(t, t.payloads[3]), "k=1;");
+}
+
+TEST(Nsight, MemoryPoolsJustInTimeCompilationAndRanksAreRead) {
+  const Trace t = Read(New(R"sql(
+CREATE TABLE CUDA_GPU_MEMORY_POOL_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER, address INTEGER,
+  operationType INTEGER, poolType INTEGER, correlationId INTEGER, minBytesToKeep INTEGER,
+  localMemoryPoolReleaseThreshold INTEGER, localMemoryPoolSize INTEGER, localMemoryPoolUtilizedSize INTEGER);
+INSERT INTO CUDA_GPU_MEMORY_POOL_EVENTS VALUES (1010, $P, 0, 4242, 3, 2, 11, 1, 2, 3, 4);
+CREATE TABLE CUPTI_ACTIVITY_KIND_JIT (start INTEGER, end INTEGER, globalTid INTEGER, jitEntryType INTEGER,
+  jitOperationType INTEGER, deviceId INTEGER, cacheSize INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_JIT VALUES (1020, 1025, $T, 1, 3, 0, 512);
+CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER);
+INSERT INTO MPI_RANKS VALUES ($T, 5);)sql"));
+  ASSERT_EQ(t.memory_pools.size(), 1u);
+  EXPECT_EQ(t.memory_pools[0].operation, trace::PoolOp::kTrim);
+  EXPECT_TRUE(t.memory_pools[0].is_imported);
+  EXPECT_EQ(t.memory_pools[0].keep_bytes, 1u);
+  EXPECT_EQ(t.memory_pools[0].release_threshold_bytes, 2u);
+  EXPECT_EQ(t.memory_pools[0].size_bytes, 3u);
+  EXPECT_EQ(t.memory_pools[0].used_bytes, 4u);
+  ASSERT_EQ(t.jits.size(), 1u);
+  EXPECT_EQ(t.jits[0].cache_bytes, 512u);
+  EXPECT_EQ(t.processes[0].rank, 5);
+  EXPECT_EQ(t.Text(t.processes[0].rank_source), "MPI");
+}
+
+TEST(Nsight, SaysWhichTablesWereNotRead) {
+  const Trace t = Read(New(R"sql(
+CREATE TABLE OSRT_API (start INTEGER, end INTEGER);
+INSERT INTO OSRT_API VALUES (1, 2), (3, 4), (5, 6);
+CREATE TABLE COMPOSITE_EVENTS (start INTEGER);
+INSERT INTO COMPOSITE_EVENTS VALUES (1);
+CREATE TABLE SAMPLING_CALLCHAINS (id INTEGER);
+INSERT INTO SAMPLING_CALLCHAINS VALUES (1);
+CREATE TABLE GPU_METRICS (timestamp INTEGER);)sql"));
+  EXPECT_THAT(Notices(t), testing::Contains("Not read: OSRT_API (3 rows), COMPOSITE_EVENTS (1 row)"));
+  EXPECT_TRUE(t.health.IsComplete());
+}
+
+TEST(Nsight, CallsAreOfTheRuntimeWhereTheExportSaysSo) {
+  const Trace t = Read(New(R"sql(
+INSERT INTO StringIds VALUES (70, 'hipLaunchKernel');
+UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET nameId = 70, eventClass = 0 WHERE correlationId = 11;
+UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET nameId = 70, eventClass = 1 WHERE correlationId = 12;)sql"));
+  EXPECT_EQ(t.api_calls[1].domain, trace::ApiDomain::kRuntime);
+  EXPECT_EQ(t.api_calls[2].domain, trace::ApiDomain::kDriver);
+}
+
 }  // namespace
 }  // namespace gprof
