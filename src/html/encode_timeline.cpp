@@ -61,8 +61,8 @@ class Encoder {
     for (const TimelineTrack& track : timeline_.tracks) tracks.push_back(TrackJson(track));
     Json json;
     json["label"] = Utf8(label);
-    json["start_ns"] = std::to_string(trace_.start_ns);
-    json["duration_ns"] = std::max<int64_t>(0, trace_.end_ns - trace_.start_ns);
+    json["start_ns"] = std::to_string(timeline_.span.start_ns);
+    json["duration_ns"] = timeline_.span.DurationNs();
     json["merged_below_ns"] = timeline_.merged_below_ns;
     json["event_count"] = timeline_.event_count;
     json["trace_event_count"] = timeline_.trace_event_count;
@@ -116,7 +116,7 @@ void Encoder::Number(EventSource source, std::size_t size, std::vector<uint32_t>
     const auto time_of = [&](uint32_t item) { return TimeOf(trace_, timeline_, source, item); };
     for (const TimelineLane& lane : track.lanes) {
       uint32_t number = lane.first;
-      ForEachEvent(lane.items, timeline_.merged_below_ns, time_of, [&](std::size_t first, std::size_t last) {
+      ForEachEvent(lane.items, timeline_.span.start_ns, timeline_.merged_below_ns, time_of, [&](std::size_t first, std::size_t last) {
         for (std::size_t i = first; i < last; ++i) (*numbers)[lane.items[i]] = number;
         ++number;
       });
@@ -142,9 +142,9 @@ Encoder::Drawn Encoder::Draw(EventSource source, const std::vector<uint32_t>& it
 }
 
 Json Encoder::LaneJson(const TimelineTrack& track, const TimelineLane& lane) {
-  int64_t before_ns = trace_.start_ns;
+  int64_t before_ns = timeline_.span.start_ns;
   const auto time_of = [&](uint32_t item) { return TimeOf(trace_, timeline_, track.source, item); };
-  ForEachEvent(lane.items, timeline_.merged_below_ns, time_of, [&](std::size_t first, std::size_t last) {
+  ForEachEvent(lane.items, timeline_.span.start_ns, timeline_.merged_below_ns, time_of, [&](std::size_t first, std::size_t last) {
     const Drawn drawn = Draw(track.source, lane.items, first, last);
     const EventFacts facts = reader_.Read(track.source, drawn.item);
     uint64_t size_bytes = facts.size_bytes;
@@ -197,7 +197,7 @@ Json Encoder::CounterJson(Counter counter) {
   for (const CounterPoint& point : counter.points) maximum = std::max(maximum, point.value);
   const int64_t resolution_ns = Thin(&counter.points);
   ColumnWriter time("time", Coding::kVarint), value("value", Coding::kDelta);
-  int64_t before_ns = trace_.start_ns;
+  int64_t before_ns = timeline_.span.start_ns;
   for (const CounterPoint& point : counter.points) {
     time.Add(static_cast<uint64_t>(std::max<int64_t>(0, point.time_ns - before_ns)));
     before_ns = std::max(before_ns, point.time_ns);

@@ -41,6 +41,7 @@ constexpr PlaceOfId kPlaces[] = {
     {"streams.overlap", "kind:kernel,copy,pageable", ""},
     {"sync.drains", "cause:sync", ""},
     {"sync.implied", "kind:api_memory", ""},
+    {"sync.polling", "kind:api_query", ""},
     {"sync.site", "kind:api_sync", "", "sync_sites", "function", "name"},
     {"traces.straggler", "", "compares whole traces, which have tracks of their own"},
 };

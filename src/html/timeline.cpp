@@ -53,8 +53,13 @@ class LayoutMaker {
     for (uint32_t process = 0; process < trace_.processes.size(); ++process) AddProcess(process);
     AddStartEndRanges(kNone, -1);
     AddThreadsOf(kNone, -1);
+    data_.span = {trace_.start_ns, std::max(trace_.start_ns, trace_.end_ns)};
     for (const TimelineTrack& track : data_.tracks) {
-      for (const TimelineLane& lane : track.lanes) data_.trace_event_count += lane.items.size();
+      for (const TimelineLane& lane : track.lanes) {
+        data_.trace_event_count += lane.items.size();
+        data_.span.start_ns = std::min(data_.span.start_ns, TimeOf(trace_, data_, track.source, lane.items.front()).start_ns);
+        data_.span.end_ns = std::max(data_.span.end_ns, TimeOf(trace_, data_, track.source, lane.items.back()).end_ns);
+      }
     }
     return std::move(data_);
   }
@@ -280,7 +285,7 @@ uint64_t CountEvents(const Trace& trace, const TimelineData& timeline, int64_t m
   for (const TimelineTrack& track : timeline.tracks) {
     const auto time_of = [&](uint32_t item) { return TimeOf(trace, timeline, track.source, item); };
     for (const TimelineLane& lane : track.lanes) {
-      ForEachEvent(lane.items, merged_below_ns, time_of, [&](std::size_t, std::size_t) { ++count; });
+      ForEachEvent(lane.items, timeline.span.start_ns, merged_below_ns, time_of, [&](std::size_t, std::size_t) { ++count; });
     }
   }
   return count;
@@ -289,7 +294,8 @@ uint64_t CountEvents(const Trace& trace, const TimelineData& timeline, int64_t m
 // The smallest power of two that makes few enough events of them; 0 where there are few enough.
 int64_t MergedBelow(const Trace& trace, uint64_t budget, const TimelineData& timeline) {
   if (timeline.trace_event_count <= budget) return 0;
-  int low = 0, high = 62;  // 2^low may be too little, 2^high is not: one event a lane
+  int low = 0, high = 1;  // 2^low may be too little, 2^high is not: all is in one slice
+  while (high < 62 && int64_t{1} << high <= timeline.span.DurationNs()) ++high;
   while (low < high) {
     const int middle = (low + high) / 2;
     if (CountEvents(trace, timeline, int64_t{1} << middle) <= budget) {
@@ -335,7 +341,8 @@ void NumberEvents(const Trace& trace, uint64_t budget, TimelineData* timeline) {
     for (TimelineLane& lane : track.lanes) {
       lane.first = static_cast<uint32_t>(timeline->event_count);
       lane.count = 0;
-      ForEachEvent(lane.items, timeline->merged_below_ns, time_of, [&](std::size_t, std::size_t) { ++lane.count; });
+      ForEachEvent(lane.items, timeline->span.start_ns, timeline->merged_below_ns, time_of,
+                   [&](std::size_t, std::size_t) { ++lane.count; });
       timeline->event_count += lane.count;
     }
   }

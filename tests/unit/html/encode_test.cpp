@@ -1,0 +1,173 @@
+#include "html/encode_timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "../analysis/random_trace.h"
+#include "../analysis/trace_maker.h"
+#include "base/text.h"
+#include "export/labels.h"
+#include "html/columns.h"
+#include "html/event_names.h"
+#include "html/timeline.h"
+#include "page_reader.h"
+
+namespace gprof::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Holder(const ColumnWriter& column, std::size_t count) {
+  return {{"count", count},
+          {"columns", {{{"name", "x"}, {"coding", CodingName(column.coding())}, {"offset", 0}, {"bytes", column.bytes().size()}}}}};
+}
+
+TEST(Columns, ReadBackAsTheyWere) {
+  const std::vector<int64_t> values = {0, 1, 127, 128, 255, 300, 1 << 20, 5, 0, std::numeric_limits<int64_t>::max(),
+                                       std::numeric_limits<int64_t>::min(), -1, 7};
+  for (const Coding coding : {Coding::kVarint, Coding::kDelta}) {
+    ColumnWriter column("x", coding);
+    for (const int64_t value : values) column.Add(static_cast<uint64_t>(value));
+    EXPECT_EQ(ReadColumns(Holder(column, values.size()), column.bytes()).at("x"), values);
+  }
+}
+
+TEST(Columns, BytesAreBytes) {
+  ColumnWriter column("x", Coding::kByte);
+  for (const uint64_t value : {0, 1, 255}) column.Add(value);
+  EXPECT_EQ(column.bytes(), std::string("\0\1\xFF", 3));
+}
+
+TEST(Columns, ZerosAreToldFromValues) {
+  ColumnWriter column("x", Coding::kDelta);
+  column.Add(0);
+  EXPECT_FALSE(column.HasValues());
+  column.Add(3);
+  column.Add(0);
+  EXPECT_TRUE(column.HasValues());
+  column.Clear();
+  EXPECT_FALSE(column.HasValues());
+  EXPECT_EQ(column.bytes(), "");
+}
+
+const std::vector<std::string> kColumns = {"gap",    "duration", "name",  "kind",    "call",  "bytes", "shape", "memory", "correlation",
+                                           "result", "color",    "range", "payload", "next",  "blame", "count", "busy"};
+
+TEST(Encode, EventsHaveTheirTimesAndTheirCalls) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    const Trace trace = RandomTrace(seed);
+    const TimelineData timeline = LayOut(trace);
+    const EncodedTimeline encoded = EncodeTimeline(trace, "run", timeline.trace_event_count + 1);
+    ASSERT_EQ(encoded.description.at("tracks").size(), timeline.tracks.size());
+    Labels labels(trace);
+    std::vector<int64_t> call_starts;  // by event
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::size_t t = 0; t < timeline.tracks.size(); ++t) {
+        const TimelineTrack& track = timeline.tracks[t];
+        for (std::size_t l = 0; l < track.lanes.size(); ++l) {
+          const Columns columns = ReadColumns(encoded.description.at("tracks")[t].at("lanes")[l], encoded.blob, kColumns);
+          int64_t at_ns = timeline.span.start_ns;
+          for (std::size_t i = 0; i < track.lanes[l].items.size(); ++i) {
+            const uint32_t item = track.lanes[l].items[i];
+            const Interval time = TimeOf(trace, timeline, track.source, item);
+            const int64_t start_ns = at_ns + columns.at("gap")[i];
+            ASSERT_EQ(start_ns, time.start_ns) << "seed " << seed;
+            ASSERT_EQ(columns.at("duration")[i], time.DurationNs());
+            at_ns = time.end_ns;
+            if (pass == 0) {
+              call_starts.push_back(track.source == EventSource::kCall ? time.start_ns : -1);
+            } else if (track.source == EventSource::kOp) {
+              ASSERT_EQ(static_cast<uint64_t>(columns.at("bytes")[i]), trace.ops[item].size_bytes);
+              ASSERT_EQ(static_cast<uint64_t>(columns.at("correlation")[i]), trace.ops[item].correlation);
+              ASSERT_EQ(encoded.description.at("names")[static_cast<std::size_t>(columns.at("name")[i])],
+                        labels.Text(labels.Of(trace.ops[item])));
+              const int64_t call = columns.at("call")[i];
+              ASSERT_EQ(call == 0, trace.ops[item].api == kNone);
+              ASSERT_TRUE(call == 0 || call_starts[static_cast<std::size_t>(call - 1)] != -1) << "not a call";
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Encode, BusyTimeIsKeptWhereEventsAreDrawnTogether) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    const Trace trace = RandomTrace(seed);
+    const TimelineData timeline = LayOut(trace);
+    const EncodedTimeline encoded = EncodeTimeline(trace, "run", timeline.trace_event_count / 4 + 1);
+    if (encoded.description.at("merged_below_ns") == 0) continue;
+    for (std::size_t t = 0; t < timeline.tracks.size(); ++t) {
+      const TimelineTrack& track = timeline.tracks[t];
+      for (std::size_t l = 0; l < track.lanes.size(); ++l) {
+        int64_t expected_ns = 0, busy_ns = 0, count = 0;
+        for (const uint32_t item : track.lanes[l].items) expected_ns += TimeOf(trace, timeline, track.source, item).DurationNs();
+        const Columns columns = ReadColumns(encoded.description.at("tracks")[t].at("lanes")[l], encoded.blob, kColumns);
+        for (const int64_t busy : columns.at("busy")) busy_ns += busy;
+        for (const int64_t of_event : columns.at("count")) count += of_event;
+        ASSERT_EQ(busy_ns, expected_ns) << "seed " << seed;
+        ASSERT_EQ(static_cast<std::size_t>(count), track.lanes[l].items.size());
+      }
+    }
+  }
+}
+
+TEST(Encode, CountersHoldTheirValues) {
+  TraceMaker maker;
+  maker.AddKernel(100, 200);
+  maker.AddKernel(150, 300);
+  const Trace trace = maker.Finish();
+  const EncodedTimeline encoded = EncodeTimeline(trace, "run", 100);
+  const Json& counter = encoded.description.at("tracks")[1].at("counter");
+  EXPECT_EQ(counter.at("maximum"), 2);
+  EXPECT_EQ(counter.at("resolution_ns"), 0);
+  const Columns columns = ReadColumns(counter, encoded.blob);
+  int64_t at_ns = trace.start_ns;
+  std::vector<std::pair<int64_t, int64_t>> points;
+  for (std::size_t i = 0; i < columns.at("time").size(); ++i) {
+    at_ns += columns.at("time")[i];
+    points.emplace_back(at_ns, columns.at("value")[i]);
+  }
+  EXPECT_EQ(points, (std::vector<std::pair<int64_t, int64_t>>{{100, 1}, {150, 2}, {200, 1}, {300, 0}}));
+}
+
+TEST(Encode, LongCountersKeepTheirPeaks) {
+  TraceMaker maker;
+  for (int i = 0; i < 60'000; ++i) maker.AddKernel(i * 100, i * 100 + (i == 30'000 ? 150 : 50));
+  const Trace trace = maker.Finish();
+  const EncodedTimeline encoded = EncodeTimeline(trace, "run", 1'000'000);
+  const Json& counter = encoded.description.at("tracks")[1].at("counter");
+  EXPECT_GT(counter.at("resolution_ns"), 0);
+  EXPECT_LT(counter.at("count"), 90'000);
+  EXPECT_EQ(counter.at("maximum"), 2);
+  const std::vector<int64_t> values = ReadColumns(counter, encoded.blob).at("value");
+  EXPECT_EQ(*std::max_element(values.begin(), values.end()), 2);
+  EXPECT_EQ(values.back(), 0);
+}
+
+TEST(Names, OutOfProportionAreCutInTheMiddle) {
+  EXPECT_EQ(CutMiddle("short", 10), "short");
+  EXPECT_EQ(CutMiddle("0123456789abcdef", 11), "0123…cdef");
+  // Never within a character.
+  const std::string umlauts = "ääääääääääääääää";
+  for (std::size_t limit = 5; limit < umlauts.size(); ++limit) {
+    const std::string cut = CutMiddle(umlauts, limit);
+    EXPECT_LE(cut.size(), limit);
+    EXPECT_EQ(Utf8(cut), cut);
+    EXPECT_NE(cut.find("…"), std::string::npos);
+  }
+}
+
+TEST(Names, LongSymbolsAreCut) {
+  TraceMaker maker;
+  maker.AddKernel(0, 10, kNone, std::string(100'000, 'k'));
+  const Trace trace = maker.Finish();
+  const EncodedTimeline encoded = EncodeTimeline(trace, "run", 10);
+  for (const auto& name : encoded.description.at("names")) EXPECT_LE(name.get<std::string>().size(), 4096u);
+}
+
+}  // namespace
+}  // namespace gprof::test
