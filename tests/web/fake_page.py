@@ -140,12 +140,12 @@ class Names:
 class Loop:
     """One period of the loop: `steps` steps on one thread and one GPU."""
 
-    def __init__(self, rng, names, streams, launches, pageable):
+    def __init__(self, rng, names, args):
         self.nvtx = [Lane(0), Lane(1), Lane(2)]
         self.api = Lane(0)
         self.gaps = Lane(0)
-        self.streams = [Lane(0) for _ in range(streams)]
-        self.rng, self.names, self.launches, self.pageable = rng, names, launches, pageable
+        self.streams = [Lane(0) for _ in range(args.streams)]
+        self.rng, self.names, self.launches, self.pageable, self.merged = rng, names, args.launches, args.pageable, args.merged
         self.time = 0
 
     def call(self, name, kind, length, **more):
@@ -159,6 +159,9 @@ class Loop:
     def operation(self, stream, call, name, kind, length, **more):
         lane = self.streams[stream]
         start = max(self.time + self.rng.randrange(1000, 4000), lane.events[-1]["end"] + 700 if lane.events else 0)
+        if self.merged:  # every other operation stands for many short ones, of which half of the time was busy
+            count = 1 + 49 * (len(lane.events) % 2)
+            more |= {"count": count, "busy": length // 2 if count > 1 else length}
         return lane.add(start, start + length, self.names(name), kind, call=(self.api, call), **more)
 
     def step(self, hostile):
@@ -196,10 +199,9 @@ class Loop:
 
     def wait(self):
         call = self.call("cudaMemcpyAsync", "api_copy", 5000)
-        last = self.operation(0, call, "copy device to host", "copy_d2h", 4000, bytes=4096, memory=3 * 16 + 2)
+        self.operation(0, call, "copy device to host", "copy_d2h", 4000, bytes=4096, memory=3 * 16 + 2)
         until = max(lane.events[-1]["end"] for lane in self.streams if lane.events)
         self.call("cudaStreamSynchronize", "api_sync", max(1000, until - self.time))
-        del last
 
     def find_gaps(self):
         spans = sorted((e["start"], e["end"], lane, i) for lane in self.streams[:1] for i, e in enumerate(lane.events))
@@ -237,12 +239,12 @@ def counter_of(blob, rng, period_ns, repeat, points, unit, maximum):
 def make_timeline(args, seed):
     rng = random.Random(seed)
     names = Names()
-    loops = [Loop(rng, names, args.streams, args.launches, args.pageable) for _ in range(args.gpus)]
+    loops = [Loop(rng, names, args) for _ in range(args.gpus)]
     steps = max(1, min(args.period, args.events // max(1, args.gpus * (2 * args.launches + 20))))
     for loop in loops:
         loop.time = 50000 + rng.randrange(100000)
         for step in range(steps):
-            loop.step(HOSTILE[step % len(HOSTILE)] if args.hostile and step % 2 else None)
+            loop.step(HOSTILE[step // 2 % len(HOSTILE)] if args.hostile and step % 2 else None)
         loop.find_gaps()
     lanes = [lane for loop in loops for lane in [*loop.nvtx, loop.api, loop.gaps, *loop.streams] if lane.events]
     per_period = sum(len(lane.events) for lane in lanes)
@@ -277,7 +279,8 @@ def make_timeline(args, seed):
               {"grid": [1, 1, 1], "block": [32, 1, 1], "registers": 16, "static_shared_bytes": 1024,
                "dynamic_shared_bytes": 0}]
     timeline = {"label": f"fake {seed}.trace", "start_ns": "1790000000000000000", "duration_ns": period_ns * repeat,
-                "merged_below_ns": 0, "event_count": first, "trace_event_count": first, "names": names.list,
+                "merged_below_ns": 2000 if args.merged else 0, "event_count": first,
+                "trace_event_count": first * (20 if args.merged else 1), "names": names.list,
                 "shapes": shapes, "tracks": tracks, "blob_bytes": len(blob.bytes)}
     return timeline, bytes(blob.bytes)
 
@@ -329,7 +332,7 @@ def write_page(args, out):
         out.write(parts[key] + rest)
 
 
-def main():
+def parse(words=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=20000)
     parser.add_argument("--gpus", type=int, default=1)
@@ -338,13 +341,23 @@ def main():
     parser.add_argument("--period", type=int, default=40, help="steps made before they repeat")
     parser.add_argument("--pageable", type=float, default=0.1, help="share of the copies")
     parser.add_argument("--hostile", action="store_true", help="names that try to break the page")
+    parser.add_argument("--merged", action="store_true", help="events that stand for many short ones")
     parser.add_argument("--diff", action="store_true", help="two timelines")
     parser.add_argument("--bundle", help="the script, bundled already")
     parser.add_argument("--entry", default=WEB / "main.ts")
     parser.add_argument("-o", "--output", required=True)
-    args = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def write(words):
+    """What the command does, for tests."""
+    args = parse(words)
     with open(args.output, "w", encoding="utf-8", errors="replace") as out:
         write_page(args, out)
+
+
+def main():
+    write(None)
     return 0
 
 

@@ -46,9 +46,13 @@ export function parseTime(text: string): number {
   return match ? Number(match[1]) * UNITS[match[2]] : NaN;
 }
 
-/** Whether a kind is meant by a word: "pageable_h2d" by itself, "pageable", "h2d" and "copy". */
+/**
+ * Whether a kind is meant by a word: "pageable_h2d" by itself, "pageable", "h2d" and "copy". Calls are not meant by the word of
+ * what they launch: "copy" is the copies, "api_copy" the calls.
+ */
 function isKind(kind: string, word: string): boolean {
   const parts = kind.split("_");
+  if (parts[0] === "api" && EVENT_KINDS.some((other) => other.split("_")[0] === parts[1])) parts.pop();
   if (parts[0] === "pageable") parts.push("copy");
   if (kind === "gap") parts.push("idle");
   return kind === word.replace(/-/g, "_") || parts.includes(word);

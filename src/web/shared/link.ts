@@ -5,7 +5,7 @@ import type { EventRef, State, View } from "./state";
 
 const ID = /^[a-z_][a-z_0-9.]{0,60}$/;
 const LONGEST_FILTER = 2000;
-const DELAY_MS = 250; // browsers refuse addresses that change with every frame
+const DELAY_MS = 110; // browsers refuse addresses that change with every frame
 
 export interface Link {
   view: View | null;

@@ -27,7 +27,7 @@ export class FilterBox {
       on: { input: () => scene.state.setFilter(this.input.value) },
     });
     this.input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") (event.shiftKey ? commands.match(-1) : this.first(commands));
+      if (event.key === "Enter") void this.go(commands, event.shiftKey);
       else if (event.key === "Escape") this.leave();
       else return;
       event.preventDefault();
@@ -44,6 +44,12 @@ export class FilterBox {
   focus(): void {
     this.input.focus();
     this.input.select();
+  }
+
+  private async go(commands: Commands, isBack: boolean): Promise<void> {
+    if (this.timer !== 0) await this.find(this.scene.state.filter, this.wanted); // typed faster than it was looked for
+    if (isBack) commands.match(-1);
+    else this.first(commands);
   }
 
   // The first Enter goes to the longest match, as this is mostly what is looked for; more go on from there.
@@ -67,6 +73,7 @@ export class FilterBox {
     if (this.input.value !== filter) this.input.value = filter;
     const number = ++this.wanted;
     window.clearTimeout(this.timer);
+    this.timer = 0;
     if (filter.trim() === "") {
       this.scene.matches.fill(null);
       this.count.textContent = "";
@@ -78,6 +85,8 @@ export class FilterBox {
   }
 
   private async find(filter: string, number: number): Promise<void> {
+    window.clearTimeout(this.timer);
+    this.timer = 0;
     const { runs } = this.scene.state;
     const slices = new Slices();
     let count = 0;
@@ -90,6 +99,7 @@ export class FilterBox {
       time_ns += found.time_ns;
     }
     if (runs.length === 0) return;
+    this.count.dataset["of"] = filter;
     this.count.textContent = count === 0 ? "no match" : `${countOf(count, "match", "matches")}, ${formatNs(time_ns)}`;
     this.steps.hidden = count === 0;
     this.scene.draw();

@@ -197,7 +197,10 @@ class TimelineView implements Scene {
     this.filterBox.show(this.state.filter);
     this.spanPanel.show(this.state.span);
     this.commands.toInitialView();
-    if (this.state.selection) this.select(this.state.selection);
+    const { view, initial, selection } = this.state;
+    this.isQuiet = view.start_ns !== initial.start_ns || view.end_ns !== initial.end_ns; // somebody chose the view
+    if (selection) this.select(selection);
+    this.isQuiet = false;
     this.draw();
   }
 
