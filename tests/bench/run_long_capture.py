@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -95,7 +96,7 @@ def main():
                                environment)
         watcher.is_over.set()
         watcher.join()
-        os.rmdir(base)
+        shutil.rmtree(base, ignore_errors=True)
         for point, without in zip(traced, alone, strict=True):
             point["anonymous_more_kib"] = point["anonymous_kib"] - without["anonymous_kib"]
             point["shared_more_kib"] = point["shared_kib"] - without["shared_kib"]
