@@ -5,7 +5,7 @@ import { decodePage } from "./shared/decode";
 import { mountDiff } from "./diff/diff";
 import { announce, el } from "./shared/dom";
 import { formatNs } from "./shared/format";
-import { openTable, showPlace } from "./shared/jump";
+import { hasTimeline, openTable, showPlace } from "./shared/jump";
 import { startLinks } from "./shared/link";
 import { visible } from "./shared/names";
 import { mountOverview } from "./overview/overview";
@@ -55,7 +55,7 @@ function tabsOf(state: State): TabSpec[] {
     const { diff } = page;
     return [
       { id: "overview", title: "Difference", mount: (root) => mountDiff(root, state, diff) },
-      timeline,
+      ...(hasTimeline(state) ? [timeline] : []),
       { id: "tables", title: "Tables", mount: (root) => mountTables(root, state) },
     ];
   }

@@ -57,6 +57,13 @@ class DiffPage(browser.Case):
         self.open(self.page)
         self.assertLessEqual(self.js("return document.scrollingElement.scrollWidth"), 380)
 
+    def test_measurements_without_traces_have_no_timeline(self):
+        gates = browser.DATA / "gates"
+        self.open(browser.made("gates", "diff", gates / "v1.json", gates / "v2.json", "--format", "html"))
+        self.assertEqual(self.texts("[role=tab]"), ["Difference", "Tables"])
+        self.click("#tab-tables")
+        self.assertNotIn("Single events", " ".join(self.texts(".table-list h3")))
+
     def test_runs_with_steps_have_theirs_explained(self):
         self.open(browser.diff_page("normalise_v2", "normalise_v3_bug"))
         self.assertIn("A step of round", " ".join(self.texts(".card h2")))

@@ -119,6 +119,12 @@ class Pages(browser.Case):
         self.open(browser.data_page("nvtx_cpu"))
         self.assertEqual(self.text(".headline"), "No GPU work in this trace")
 
+    def test_a_part_of_the_report_does_not_say_what_it_does_not_know(self):
+        self.open(browser.made("only", "report", browser.DATA / "normalise_v1.trace", "--only", "kernels", "--format", "html"))
+        self.assertNotIn("No GPU work", self.text("#panel-overview"))
+        self.open(browser.made("part", "report", browser.DATA / "starved_loader.trace", "--nvtx", "step/load", "--format", "html"))
+        self.assertIn("step/load", self.text(".hero"))
+
     def test_light_and_dark(self):
         page = browser.data_page("normalise_v1")
         colour = "return getComputedStyle(document.body.parentElement).backgroundColor"

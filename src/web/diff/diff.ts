@@ -2,7 +2,7 @@
 import { diffRows } from "./diff_tables";
 import { button, el } from "../shared/dom";
 import { formatChange, formatNs } from "../shared/format";
-import { openTable, showPlace } from "../shared/jump";
+import { hasTimeline, openTable, showPlace } from "../shared/jump";
 import { causeColor } from "../shared/labels";
 import { visible } from "../shared/names";
 import type { State } from "../shared/state";
@@ -55,7 +55,7 @@ function barRow(bar: Bar, low: number, high: number, state: State): HTMLElement 
   fill.style.width = `${Math.max(0.4, share(Math.max(bar.from, bar.to)) - share(Math.max(low, Math.min(bar.from, bar.to))))}%`;
   fill.style.backgroundColor = `var(${bar.color})`;
   const sign = bar.change === null ? "" : bar.change > 0 ? "worse" : bar.change < 0 ? "better" : "";
-  const label = bar.query
+  const label = bar.query && hasTimeline(state)
     ? button(bar.label, () => showPlace(state, { query: bar.query, label: bar.label }), { class: "link" })
     : el("span", { text: bar.label });
   return el("tr", { class: bar.change === null ? "whole" : "" },

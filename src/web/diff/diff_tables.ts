@@ -2,7 +2,7 @@
 import type { Cell } from "../shared/data";
 import { formatFigure } from "../shared/format";
 import type { GridColumn, GridData } from "../tables/grid_model";
-import { quoted, showPlace, type Place } from "../shared/jump";
+import { hasTimeline, quoted, showPlace, type Place } from "../shared/jump";
 import type { State } from "../shared/state";
 import type { Entry } from "../tables/table_list";
 
@@ -51,7 +51,7 @@ export function diffRows(diff: Row, key: string): Row[] {
 
 function entry(state: State, table: DiffTable, rows: Row[]): Entry {
   const data: GridData = { columns: table.columns, count: rows.length, value: (row, c) => cell(rows[row][table.columns[c].key]) };
-  const placeOf = (row: number): Place | null => table.place?.(rows[row]) ?? null;
+  const placeOf = (row: number): Place | null => (hasTimeline(state) ? table.place?.(rows[row]) ?? null : null);
   return {
     id: table.id, title: table.title, group: "Difference", count: rows.length, needsEvents: false,
     open: () => ({

@@ -34,11 +34,17 @@ interface Group {
   others: number[]; // the same time or the same change
 }
 
+/** What is missing or odd in the trace: the block about trust says it. */
+export function isOfTrust(finding: Finding): boolean {
+  return finding.id.startsWith("health.") && finding.gain_ns === 0 && finding.id !== "health.overhead";
+}
+
 /** The findings in their order; those that are about the same as a larger one stand below it. */
 export function groupFindings(findings: readonly Finding[]): Group[] {
   const groups: Group[] = [];
   const leaderOf = new Map<string, Group>();
   findings.forEach((finding, i) => {
+    if (isOfTrust(finding)) return;
     const leader = finding.same_as === null ? undefined : leaderOf.get(finding.same_as);
     const group = leader ?? { leader: i, others: [] };
     if (leader) leader.others.push(i);
@@ -88,13 +94,14 @@ function article(page: PageData, report: ReportDocument, index: number, largest:
 export function findingsSection(page: PageData, report: ReportDocument, links: FindingLinks): HTMLElement {
   const section = el("section", { class: "card findings", attributes: { "aria-labelledby": "findings-title" } },
     el("h2", { id: "findings-title", text: "What to do" }));
-  if (report.findings.length === 0) {
+  const groups = groupFindings(report.findings);
+  if (groups.length === 0) {
     section.append(el("p", { text: "Nothing was found that would be worth a change." }));
     return section;
   }
   const largest = Math.max(1, ...report.findings.map((f) => f.gain_ns));
   const list = el("ol", { class: "finding-list" });
-  for (const group of groupFindings(report.findings)) {
+  for (const group of groups) {
     const item = el("li", {}, article(page, report, group.leader, largest, links));
     if (group.others.length > 0) {
       item.append(el("details", { class: "same" },

@@ -2,11 +2,12 @@
 import type { ReportDocument } from "../shared/data";
 import { formatNs, formatPercent } from "../shared/format";
 import { causeMeaning } from "../shared/labels";
-import { num, rowsOf, str } from "../shared/report";
+import { num, rowsOf, str, tableOf } from "../shared/report";
 
 export function headline(report: ReportDocument): string {
   const devices = rowsOf(report, "devices");
-  if (devices.length === 0) return "No GPU work in this trace";
+  if (!tableOf(report, "devices")) return "A part of the report: what the GPU did is not in it"; // `--only` chose other analyses
+  if (devices.length === 0) return report.selected ? "No GPU work in what was selected" : "No GPU work in this trace";
   const sum = (key: string): number => devices.reduce((all, row) => all + num(row, key), 0);
   const window = sum("window_ns");
   const who = devices.length === 1 ? "The GPU" : `The ${devices.length} GPUs`;

@@ -1,11 +1,11 @@
 // The first tab: painted from the report alone, before any event is read.
 import type { PageData, ReportDocument } from "../shared/data";
 import { el } from "../shared/dom";
-import { findingsSection, type FindingLinks } from "./findings";
+import { findingsSection, isOfTrust, type FindingLinks } from "./findings";
 import { formatNs, formatPercent } from "../shared/format";
 import { headline } from "./headline";
 import { visible } from "../shared/names";
-import { num, rowsOf, str } from "../shared/report";
+import { num, rowsOf, str, tableOf } from "../shared/report";
 import { timeSplit } from "./time_split";
 import { factsSection, lossBanner, noticesSection, trustSection } from "./trust";
 
@@ -17,7 +17,8 @@ function stepsLine(report: ReportDocument): string {
     `slowest ${formatNs(num(row, "max_ns"))}${warm > 0 ? `, ${warm} of warm-up left out` : ""}`;
 }
 
-function noGpuSection(report: ReportDocument): HTMLElement {
+function noGpuSection(report: ReportDocument): HTMLElement | null {
+  if (!tableOf(report, "devices")) return null;
   const calls = rowsOf(report, "api").reduce((sum, row) => sum + num(row, "count"), 0);
   return el("section", { class: "card" }, el("h2", { text: "No GPU work" }),
     el("p", { text: calls > 0
@@ -27,7 +28,7 @@ function noGpuSection(report: ReportDocument): HTMLElement {
 
 /** The first finding, for those who read one line. */
 function firstStep(report: ReportDocument): HTMLElement | null {
-  const finding = report.findings[0];
+  const finding = report.findings.find((f) => !isOfTrust(f));
   if (!finding) return null;
   const window = rowsOf(report, "devices").reduce((sum, row) => sum + num(row, "window_ns"), 0);
   const isInWindow = !finding.id.startsWith("startup."); // what comes before the first operation is no part of it
@@ -44,6 +45,7 @@ export function mountOverview(root: HTMLElement, page: PageData, report: ReportD
   root.append(
     el("section", { class: "hero", attributes: { "aria-label": "Verdict" } },
       lossBanner(report),
+      report.selected ? el("p", { class: "selected-part" }, el("b", { text: "Of a part of the trace: " }), visible(report.selected)) : null,
       el("p", { class: "headline", text: headline(report) }),
       firstStep(report),
       el("p", { class: "soft", text: [visible(page.verdict), steps].filter((t) => t).join(" · ") })),

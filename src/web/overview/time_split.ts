@@ -59,7 +59,7 @@ function segment(part: Part, window: number): HTMLElement {
   const made = el("div", {
     class: part.isIdle ? "segment idle" : "segment",
     title: `${part.label}: ${formatPercent(share)}, ${formatNs(part.ns)} (${part.meaning})`,
-  }, share >= 9 ? el("span", { text: share >= 18 ? `${part.label} ${formatPercent(share)}` : formatPercent(share) }) : null);
+  }, share >= 9 ? el("span", { text: share >= 23 ? `${part.label} ${formatPercent(share)}` : formatPercent(share) }) : null);
   made.style.flexGrow = String(part.ns);
   made.style.backgroundColor = `var(${part.color})`;
   return made;

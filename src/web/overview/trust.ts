@@ -133,7 +133,7 @@ export function factsSection(report: ReportDocument): HTMLElement {
       ["Driver", driver.length > 0 ? `for CUDA ${driver.join(" and ")}` : ""],
       ["Time", `${formatNs(trace.duration_ns)} from the first to the last record`],
       ["Trace", `${trace.path}, ${formatBytes(number(trace["file_bytes"]))}, ${formatNumber(trace.records)} records`],
-      ["Selected", text(report["selected" as keyof ReportDocument])],
+      ["Selected", report.selected],
     ]));
 }
 

@@ -39,6 +39,7 @@ export interface Finding {
 export interface ReportDocument {
   schema: string;
   gprof_cli: string;
+  selected: string; // in words; empty for the whole trace
   trace: Record<string, unknown> & { path: string; duration_ns: number; records: number };
   processes: Record<string, unknown>[];
   devices: Record<string, unknown>[];

@@ -22,6 +22,11 @@ export function quoted(text: string): string {
   return `"${text.replace(/(["\\])/g, "\\$1")}"`;
 }
 
+/** A comparison of measurements without their traces has none. */
+export function hasTimeline(state: State): boolean {
+  return state.page.timelines.length > 0;
+}
+
 export function whenLoaded(state: State, then: (runs: readonly Run[]) => void): void {
   if (state.runs.length > 0) {
     then(state.runs);

@@ -3,7 +3,7 @@ import type { ReportDocument, ReportTable } from "../shared/data";
 import { EVENT_TABLES, eventRows } from "./event_tables";
 import { formatNumber } from "../shared/format";
 import { type GridData, type Sort } from "./grid_model";
-import { showEvent, showPlace } from "../shared/jump";
+import { hasTimeline, showEvent, showPlace } from "../shared/jump";
 import { analysisTitle } from "../shared/labels";
 import { placeOf, rowHas } from "./row_links";
 import type { EventFacts, EventRef, State } from "../shared/state";
@@ -70,6 +70,7 @@ function eventNote(shown: number, total: number, state: State): string {
 }
 
 export function eventEntries(state: State): Entry[] {
+  if (!hasTimeline(state)) return [];
   return EVENT_TABLES.map((table) => ({
     id: table.id, title: table.title, group: "Single events", count: null, needsEvents: true,
     open: (): Shown => {

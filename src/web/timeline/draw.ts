@@ -178,6 +178,7 @@ function noMarks(lane: RunLane): Marks {
 const KERNEL = 0;
 const NVTX_FROM = 19;
 const NVTX_TO = 20;
+const FEW = 3; // kernels in a pixel have the tint of the longest; of more it would be noise
 const TINTS = [0, 0.14, -0.1, 0.28, -0.2, 0.42];
 
 /** Kernels by name in tints of one colour, so that patterns are seen; NVTX ranges in the colour the program gave them, else likewise. */
@@ -185,8 +186,8 @@ function colorsOf(job: DrawJob): ColorOf {
   const { classes } = job.palette;
   const tints = kernelTints(job.palette);
   const hashes = hashesOf(job.run);
-  return (events, index, cls) => {
-    if (cls === KERNEL) return tints[hashes[events.name[index]] % tints.length];
+  return (events, index, cls, count) => {
+    if (cls === KERNEL && count <= FEW) return tints[hashes[events.name[index]] % tints.length];
     if (cls >= NVTX_FROM && cls <= NVTX_TO) {
       const color = events.more.get("color")?.[index] ?? 0;
       if (color > 0) return fromRgb((color - 1) & 0xffffff);

@@ -4,8 +4,8 @@
 import { BIG_BLOCK, BLOCK, CLASSES, levelsOf, lowerBound, weightOf, type Blocks, type Levels, type Marks } from "../shared/levels";
 import type { LaneEvents } from "../shared/state";
 
-/** Colour of an event: 0xFFBBGGRR. */
-export type ColorOf = (events: LaneEvents, index: number, cls: number) => number;
+/** Colour of an event, which may stand for `count` of them in a pixel: 0xFFBBGGRR. */
+export type ColorOf = (events: LaneEvents, index: number, cls: number, count: number) => number;
 
 export interface PaintJob {
   events: LaneEvents;
@@ -77,7 +77,7 @@ function paintWide(
   const right = (events.end[i] - start_ns) / perPixel_ns;
   const from = Math.max(0, Math.round(left));
   const to = Math.min(line.length, Math.max(Math.round(right), from + 1));
-  const color = job.colorOf(events, i, levels.classes[i]);
+  const color = job.colorOf(events, i, levels.classes[i], 1);
   const isDim = marks !== null && marks.bits[i] === 0;
   if (isDim && job.onlyMarked) return;
   const busy = events.busyBefore[i + 1] - events.busyBefore[i];
@@ -165,5 +165,5 @@ function paintPixel(job: PaintJob, levels: Levels, i: number, j: number, x: numb
       if (j - i <= 2 * BLOCK) index = firstMarked(marks, i, j);
     }
   }
-  put(line, x, job.colorOf(events, index, levels.classes[index]), alpha, job.isUnder);
+  put(line, x, job.colorOf(events, index, levels.classes[index], j - i), alpha, job.isUnder);
 }
