@@ -50,6 +50,11 @@ export function gapBuckets(state: State): GapBucket[] | null {
   return buckets;
 }
 
+/** "10 us to 100 us" is "10–100 us" below a bar. */
+function shortLength(length: string): string {
+  return length.replace("below ", "< ").replace(" and longer", "+").replace(/(\d+) (\w+) to (\d+ \2)$/, "$1–$3").replace(" to ", "–");
+}
+
 function causesText(bucket: GapBucket | undefined): string {
   return [...(bucket?.byCause ?? [])].sort((a, b) => b[1] - a[1]).map(([cause, ns]) => `${cause} ${formatNs(ns)}`).join(", ");
 }
@@ -68,7 +73,7 @@ export function gapChart(state: State, report: ReportDocument): HTMLElement {
   rows.forEach((row, i) => {
     const x = INNER.left + i * step;
     const words = `${str(row, "length")}: ${formatNs(totals[i])} in ${formatNumber(num(row, "gaps"))} gaps`;
-    bars.append(svg("text", { class: "bar-label", text: str(row, "length").replace(" to ", "–").replace(" and longer", "+"), attributes: { x: x + step / 2, y: INNER.bottom + 15, "text-anchor": "middle" } }));
+    bars.append(svg("text", { class: "bar-label", text: shortLength(str(row, "length")), attributes: { x: x + step / 2, y: INNER.bottom + 15, "text-anchor": "middle" } }));
     if (totals[i] === 0) return;
     const bucket = buckets?.[i];
     const go = bucket?.longest ? () => showEvent(state, bucket.longest!) : null;
