@@ -4,6 +4,7 @@ import { formatFigure, formatNumber } from "./shared/format";
 import { tellingColumns } from "./tables/grid_model";
 import { shortName } from "./shared/names";
 import type { State } from "./shared/state";
+import { timelinePicture } from "./timeline/timeline";
 import { entriesOf } from "./tables/tables";
 import type { Entry } from "./tables/table_list";
 
@@ -34,10 +35,12 @@ export function startPrinting(state: State): void {
   addEventListener("beforeprint", () => {
     if (printed) return;
     tab = state.tab;
+    const picture = tab === "timeline" ? timelinePicture(state) : null; // what the reader looked at
     state.setTab("overview");
     const entries = entriesOf(state);
     const tables = PRINTED.flatMap((id) => entries.filter((e) => e.id === id && e.count !== null && e.count > 0));
-    printed = el("div", { class: "printed" }, ...tables.map(printedTable));
+    const timeline = picture ? el("section", { class: "card" }, el("h2", { text: "Timeline" }), picture) : null;
+    printed = el("div", { class: "printed" }, timeline, ...tables.map(printedTable));
     document.getElementById("main")?.append(printed);
   });
   addEventListener("afterprint", () => {

@@ -216,6 +216,20 @@ function wholeGap(run: Run, lane: RunLane, parts: { first: number; last: number 
   return [{ title: `Part of ${formatNs(length)} without any operation`, facts }];
 }
 
+/** What the host did meanwhile: what is to blame, or for work that was launched before, the calls of that thread. */
+function hostFacts(run: Run, gap: number, blame: number | null): Fact[] {
+  if (blame === null) return [];
+  const { start_ns, duration_ns } = describe(run, gap);
+  const end_ns = start_ns + duration_ns;
+  const blamed = describe(run, blame);
+  const isThen = blamed.start_ns < end_ns && blamed.start_ns + blamed.duration_ns > start_ns;
+  if (isThen) return link(run, "The host was in", blame);
+  const { track } = placeOf(run, blame).lane;
+  const calls = overlapping(run.lanes.filter((lane) => lane.track === track), start_ns, end_ns, 3);
+  if (calls.length === 0) return [{ label: "The host", value: "was in no CUDA call" }];
+  return calls.flatMap((call) => link(run, "The host was in", call));
+}
+
 function gapSections(run: Run, event: number): Section[] {
   const { name } = describe(run, event);
   const { lane, index } = placeOf(run, event);
@@ -229,7 +243,7 @@ function gapSections(run: Run, event: number): Section[] {
     return at < events.count && events.end[at] === start_ns ? [events.first + at] : [];
   });
   return [
-    { title: "Why", note: sentence(causeMeaning(name)), facts: [...link(run, "The host was in", blame), ...rangeFacts(run, event)] },
+    { title: "Why", note: sentence(causeMeaning(name)), facts: [...hostFacts(run, event, blame), ...rangeFacts(run, event)] },
     ...wholeGap(run, lane, parts),
     {
       title: "Around it",

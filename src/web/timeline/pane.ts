@@ -177,6 +177,18 @@ export class Pane {
     this.sidebar.show([...layout.pinned, ...rows], (row) => this.topOf(row), layout.pinnedHeight);
   }
 
+  /** Rows in view, and where they are on the canvas. */
+  shownRows(): { row: Row; y: number }[] {
+    return [...this.layout.pinned, ...this.rowsInView()].map((row) => ({ row, y: this.topOf(row) }));
+  }
+
+  /** What is drawn, with what lies over it. */
+  copyTo(context: CanvasRenderingContext2D, to: { x: number; y: number; width: number; height: number }): void {
+    for (const canvas of [this.canvas, this.over]) {
+      context.drawImage(canvas, 0, 0, canvas.width, to.height * this.ratio, to.x, to.y, to.width, to.height);
+    }
+  }
+
   private drawRows(rows: readonly Row[], top: number, scroll: number): void {
     const { context } = this;
     const { palette } = this.scene;

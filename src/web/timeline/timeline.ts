@@ -15,6 +15,7 @@ import { Pane } from "./pane";
 import { drawRuler } from "./ruler";
 import { findSameName } from "./same_name";
 import type { Scene } from "./scene";
+import { snapshot } from "./snapshot";
 import { SpanPanel } from "./span_panel";
 import type { EventRef, Run, State, View } from "../shared/state";
 import { FONT_PX } from "./text";
@@ -186,7 +187,6 @@ class TimelineView implements Scene {
       escape: () => this.escape(),
       toggleHelp: () => this.help.toggle(),
     }, () => this.root.offsetParent !== null);
-    addEventListener("beforeprint", () => this.drawNow());
   }
 
   private load(runs: readonly Run[]): void {
@@ -226,6 +226,10 @@ class TimelineView implements Scene {
 
   // ---- drawing
 
+  picture(): HTMLCanvasElement | null {
+    return snapshot({ panes: this.panes, view: this.state.view, palette: this.palette });
+  }
+
   private schedule(): void {
     if (this.frame === 0) this.frame = requestAnimationFrame(() => this.drawFrame());
   }
@@ -262,6 +266,13 @@ class TimelineView implements Scene {
   }
 }
 
+const mounted = new WeakMap<State, TimelineView>();
+
 export function mountTimeline(root: HTMLElement, state: State): void {
-  new TimelineView(root, state);
+  mounted.set(state, new TimelineView(root, state));
+}
+
+/** What the timeline shows, as a picture for paper; null: it was not shown yet. */
+export function timelinePicture(state: State): HTMLCanvasElement | null {
+  return mounted.get(state)?.picture() ?? null;
 }
