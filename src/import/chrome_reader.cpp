@@ -1,6 +1,10 @@
 #include "import/chrome_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "gprof/error.h"
 
 namespace gprof {
 namespace {
@@ -52,7 +56,8 @@ char ChromeReader::Peek() {
   return window_.bytes().empty() ? '\0' : window_.bytes().front();
 }
 
-void ChromeReader::Read() {
+void ChromeReader::Read(uint64_t most_events) {
+  most_events_ = most_events;
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (window_.bytes().starts_with(kByteOrderMark)) window_.Consume(kByteOrderMark.size());
   const char first = Peek();
@@ -147,7 +152,9 @@ bool ChromeReader::ReadEvent(JsonScanner* scanner) {
     SetMember(key, value, &event);
   });
   if (!is_good) return false;
-  ++event_count_;
+  if (++event_count_ > most_events_) {
+    throw Error(ExitCode::kUnreadable, fmt::format("it unpacks to more than {} events, which is no trace", most_events_));
+  }
   sink_.OnEvent(event);
   return true;
 }

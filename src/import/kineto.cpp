@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "gprof/error.h"
 #include "import/byte_window.h"
 #include "import/chrome_reader.h"
@@ -19,19 +22,26 @@ constexpr std::string_view kHint =
   throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': {}", path, why), std::string(kHint));
 }
 
-Trace Read(ByteWindow& window, const std::string& path, uint64_t file_bytes) {
+// What gzip makes small may be large as a model: events of a trace differ by their times at least, which takes bytes.
+uint64_t MostEvents(std::string_view bytes) {
+  constexpr uint64_t kAlways = 1 << 20, kLeastBytes = 2;
+  if (!bytes.starts_with("\x1F\x8B")) return std::numeric_limits<uint64_t>::max();
+  return std::max<uint64_t>(kAlways, bytes.size() / kLeastBytes);
+}
+
+Trace Read(ByteWindow& window, const std::string& path, std::string_view file) {
   // Packed ones get here; the words for them are with the reader of our own traces.
   if (IsDocumentOfOurs(window.bytes())) return LoadTraceFromMemory(window.bytes(), path);
   KinetoImport import(path);
   ChromeReader reader(&window, &import);
-  reader.Read();
+  reader.Read(MostEvents(file));
   if (reader.event_count() == 0) {
     if (!window.damage().empty()) Fail(path, window.damage());
     if (reader.is_bad()) Fail(path, fmt::format("no JSON from byte {}", reader.bad_position()));
     if (reader.bad_event_count() > 0) Fail(path, fmt::format("no trace events, no JSON from byte {}", reader.bad_position()));
     if (!reader.has_events()) Fail(path, reader.is_cut() ? "JSON that is cut short" : "JSON, but without traceEvents");
   }
-  return import.Finish(reader, window.damage(), file_bytes);
+  return import.Finish(reader, window.damage(), file.size());
 }
 
 }  // namespace
@@ -39,7 +49,7 @@ Trace Read(ByteWindow& window, const std::string& path, uint64_t file_bytes) {
 Trace ReadKineto(std::string_view bytes, const std::string& path) {
   try {
     ByteWindow window(bytes);
-    return Read(window, path, bytes.size());
+    return Read(window, path, bytes);
   } catch (const Error& e) {
     if (std::string_view(e.what()).starts_with("cannot ")) throw;
     throw Error(e.code(), fmt::format("cannot read '{}': {}", path, e.what()), e.hint());

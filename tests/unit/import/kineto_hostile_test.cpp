@@ -154,6 +154,12 @@ TEST(HostileJson, BombsAreRefusedInBoundedMemory) {
   EXPECT_THAT(ErrorOf(bomb), HasSubstr("times its size"));
 }
 
+TEST(HostileJson, EventsThatTakeNoBytesAreRefused) {
+  std::string events = "[";
+  while (events.size() < (std::size_t{20} << 20)) events += R"({"ph":"B","ts":1},)";
+  EXPECT_THAT(ErrorOf(Packed(events)), HasSubstr("more than 1048576 events"));
+}
+
 TEST(HostileJson, AWindowGrowsOnlyAsFarAsOneValueNeeds) {
   const std::string text(20 << 20, 'x'), packed = Packed(text);
   ByteWindow window(packed);
