@@ -19,6 +19,32 @@ HOSTILE = {
 }
 
 
+UNNAMED = """
+  const name = (e) => (e.getAttribute('aria-label') || e.textContent || e.title || e.closest('label')?.textContent || '').trim();
+  return [...document.querySelectorAll('button, a, input, select, [role=button], [tabindex="0"]')]
+    .filter((e) => e.checkVisibility() && !name(e)).map((e) => e.outerHTML.slice(0, 100));"""
+# Texts of less than 4.5 to 1 on the plain colour behind them.
+FAINT = """
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = getComputedStyle(e).backgroundColor;
+      if (!/, 0\\)$/.test(colour)) return colour;
+    }
+    return getComputedStyle(document.documentElement).backgroundColor;
+  };
+  const faint = {};
+  for (const e of document.querySelectorAll('#app *')) {
+    if (e instanceof SVGElement || !e.checkVisibility() || ![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())) continue;
+    const [a, b] = [light(getComputedStyle(e).color), light(behind(e))];
+    if (Math.max(a, b) / Math.min(a, b) < 4.5) faint[`${e.tagName} ${e.className}`] = [getComputedStyle(e).color, behind(e)].join(' on ');
+  }
+  return faint;"""
+
+
 def escaped(text):
     """As `dump` writes it: bytes that are not plain as \\xNN."""
     return "".join(chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\' else f"\\x{byte:02x}" for byte in text.encode())
@@ -146,6 +172,16 @@ class Pages(browser.Case):
                 self.click(f"#tab-{tab}")
                 with self.subTest(width=width, tab=tab):
                     self.assertLessEqual(self.js("return document.scrollingElement.scrollWidth"), width)
+
+    def test_every_control_has_a_name_and_every_text_contrast(self):
+        for theme in ("light", "dark"):
+            self.prefer(theme)
+            self.open(browser.data_page("known_facts"))
+            for tab in ("overview", "timeline", "tables", "charts"):
+                self.js("document.getElementById(arguments[0]).click()", f"tab-{tab}")
+                with self.subTest(theme=theme, tab=tab):
+                    self.assertEqual(self.js(UNNAMED), [])
+                    self.assertEqual(self.js(FAINT), {})
 
     def test_printing_has_overview_and_tables(self):
         self.open(browser.data_page("normalise_v1"), "#tab=charts")
