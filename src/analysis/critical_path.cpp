@@ -84,7 +84,7 @@ class Shares {
         blocking_copies_(input.shared().host().blocking_copies),
         walk_(trace_, input.shared().host()),
         kernels_(trace_.strings.size()) {
-    for (const PathPiece& piece : path.pieces) Add(piece);
+    path.ForEach([&](const PathPiece& piece) { Add(piece); });
     NameSums();
     for (uint32_t name = 0; name < kernels_.size(); ++name) {
       if (kernels_[name].count > 0) sums_[{Share::kKernel, KernelName(trace_, NameId{name})}] = kernels_[name];

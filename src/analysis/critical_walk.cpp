@@ -44,8 +44,7 @@ class Walk {
       const bool goes_on = op_ != kNone ? StepOperation() : StepThread();
       if (!goes_on) break;
     }
-    Take(path_.start_ns, {0, 0, PathKind::kUnknown, kNone, kNone, kNone});
-    std::reverse(path_.pieces.begin(), path_.pieces.end());
+    Take(path_.start_ns, PathKind::kUnknown, kNone);
     return std::move(path_);
   }
 
@@ -75,33 +74,31 @@ class Walk {
     return true;
   }
 
-  // Gives the time from `start_ns` until now to `piece`.
-  void Take(int64_t start_ns, PathPiece piece) {
+  // Gives the time from `start_ns` until now to a piece of the path.
+  void Take(int64_t start_ns, PathKind kind, uint32_t index) {
     start_ns = std::max(start_ns, path_.start_ns);
     if (start_ns >= now_ns_) return;
-    piece.start_ns = start_ns;
-    piece.end_ns = now_ns_;
-    path_.pieces.push_back(piece);
+    path_.AddBefore(start_ns, kind, index);
     now_ns_ = start_ns;
   }
 
   bool StepOperation() {
     const uint32_t index = op_;
     const GpuOp& op = trace_.ops[index];
-    Take(op.start_ns, {0, 0, PathKind::kOperation, index, kNone, kNone});
+    Take(op.start_ns, PathKind::kOperation, index);
     const uint32_t call = ops_.CallOf(index);
     uint32_t before = Later(BeforeInStream(index), BeforeEvent(op, call));
     const int64_t call_ns = call == kNone ? std::numeric_limits<int64_t>::min() : EndOfLaunch(op, call);
     const uint32_t neighbour = Neighbour(index);
     if (neighbour != kNone && EndOf(neighbour) > std::max(EndOf(before), call_ns)) before = neighbour;
     if (before != kNone && EndOf(before) > call_ns) {
-      Take(EndOf(before), {0, 0, PathKind::kQueue, index, kNone, kNone});
+      Take(EndOf(before), PathKind::kQueue, index);
       op_ = before;
       return true;
     }
     if (call == kNone || trace_.api_calls[call].thread == kNone) return false;
-    Take(trace_.api_calls[call].end_ns, {0, 0, PathKind::kQueue, index, kNone, kNone});
-    Take(trace_.api_calls[call].start_ns, {0, 0, PathKind::kCall, kNone, call, kNone});
+    Take(trace_.api_calls[call].end_ns, PathKind::kQueue, index);
+    Take(trace_.api_calls[call].start_ns, PathKind::kCall, call);
     op_ = kNone;
     thread_ = trace_.api_calls[call].thread;
     return true;
@@ -166,17 +163,17 @@ class Walk {
   bool StepThread() {
     const uint32_t call = CallBefore(thread_, now_ns_);
     if (call == kNone) {
-      Take(path_.start_ns, {0, 0, PathKind::kHost, kNone, kNone, thread_});
+      Take(path_.start_ns, PathKind::kHost, thread_);
       return false;
     }
     const ApiCall& at = trace_.api_calls[call];
-    if (at.end_ns < now_ns_) Take(at.end_ns, {0, 0, PathKind::kHost, kNone, kNone, thread_});
+    if (at.end_ns < now_ns_) Take(at.end_ns, PathKind::kHost, thread_);
     const uint32_t op = WaitedFor(call);
     if (op == kNone) {
-      Take(at.start_ns, {0, 0, PathKind::kCall, kNone, call, kNone});
+      Take(at.start_ns, PathKind::kCall, call);
       return true;
     }
-    Take(EndOf(op), {0, 0, PathKind::kReturn, kNone, call, kNone});
+    Take(EndOf(op), PathKind::kReturn, call);
     op_ = op;
     return true;
   }

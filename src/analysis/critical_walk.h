@@ -1,6 +1,7 @@
 // The critical path: what the end of the program waited for, and what that waited for, back to its first CUDA call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -23,10 +24,34 @@ struct PathPiece {
   uint32_t op = kNone, call = kNone, thread = kNone;
 };
 
-struct CriticalPath {
+class CriticalPath {
+ public:
   uint32_t process = kNone;
   int64_t start_ns = 0, end_ns = 0;  // first call or operation of the process; its last end
-  std::vector<PathPiece> pieces;     // in order of time; they cover all between, and none overlap
+
+  // Calls f(piece) in order of time; the pieces cover all between, and none overlap.
+  template <class F>
+  void ForEach(F&& f) const {
+    for (size_t i = steps_.size(); i > 0; --i) {
+      const Step& step = steps_[i - 1];
+      PathPiece piece{step.start_ns, i == 1 ? end_ns : steps_[i - 2].start_ns, step.kind, kNone, kNone, kNone};
+      const bool is_op = step.kind == PathKind::kOperation || step.kind == PathKind::kQueue;
+      (is_op ? piece.op : step.kind == PathKind::kHost ? piece.thread : piece.call) = step.index;
+      f(piece);
+    }
+  }
+
+  // From the end to the beginning: a piece from `from_ns` to where the one before it began, or to the end. `index`: the
+  // operation, call or thread, whichever the kind is about.
+  void AddBefore(int64_t from_ns, PathKind kind, uint32_t index) { steps_.push_back({from_ns, index, kind}); }
+
+ private:
+  struct Step {
+    int64_t start_ns;
+    uint32_t index;
+    PathKind kind;
+  };
+  std::vector<Step> steps_;
 };
 
 // Of the process whose work ended last. Without calls and operations there is no piece.

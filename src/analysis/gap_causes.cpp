@@ -4,6 +4,7 @@ namespace gprof {
 
 GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops,
                      const GapList& gaps) {
+  parts_.reserve(gaps.size());
   GapExplainer explainer(trace, facts, recorded, ops);
   gaps.ForEach([&](const Gap& gap) { Add(explainer.Explain(gap)); }, [&](uint32_t op) { explainer.See(op); });
 }

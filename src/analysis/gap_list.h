@@ -13,6 +13,7 @@ class GapList {
   GapList(const Trace& trace, const RecordedTime& recorded, uint32_t device);
 
   int64_t window_ns() const { return window_ns_; }
+  size_t size() const { return gaps_.size() + cut_gaps_.size(); }
 
   // Calls f(gap) for every gap, in order. Returns the length of the window.
   template <class F>

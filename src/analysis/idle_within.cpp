@@ -5,6 +5,7 @@
 namespace gprof {
 
 IdleWithin::IdleWithin(const GapList& gaps) {
+  starts_ns_.reserve(gaps.size()), ends_ns_.reserve(gaps.size()), sums_ns_.reserve(gaps.size() + 1);
   sums_ns_.push_back(0);
   gaps.ForEach([&](const Gap& gap) {
     starts_ns_.push_back(gap.start_ns);

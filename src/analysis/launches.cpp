@@ -241,7 +241,7 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   AnalysisResult result;
   LaunchCalls calls = ReadCalls(input);
   const LateLaunches late = LateLaunchFinder(input).Run();
-  const double interval_ns = Summarize(calls.intervals_ns).median;
+  const double interval_ns = Median(calls.intervals_ns);
   AddFinding(late, interval_ns, &result.findings);
   AddMetric(&result, "launches.per_second",
             late.window_ns == 0 ? 0 : static_cast<double>(calls.count) * 1e9 / static_cast<double>(late.window_ns));

@@ -50,45 +50,60 @@ void SortByDigits(std::vector<int64_t>* times_ns) {
 // Splits them up again: each time goes behind the latest one that is not later.
 class Sequences {
  public:
-  // False: there are too many.
-  bool Add(int64_t time_ns) {
-    size_t i = 0;
-    while (i < count_ && last_ns_[i] > time_ns) ++i;  // the last times of the sequences go down
-    if (i == kMost) return false;
-    count_ = std::max(count_, i + 1);
-    last_ns_[i] = time_ns;
-    times_ns_[i].push_back(time_ns);
-    return true;
-  }
-
-  void MergeTo(std::vector<int64_t>* merged) const {
-    std::array<std::span<const int64_t>, kMost> left;
-    std::copy(times_ns_.begin(), times_ns_.end(), left.begin());
-    size_t count = count_;
-    merged->clear();
-    while (count > 1) {
-      size_t first = 0;
-      for (size_t i = 1; i < count; ++i) first = left[i].front() < left[first].front() ? i : first;
-      merged->push_back(left[first].front());
-      left[first] = left[first].subspan(1);
-      if (left[first].empty()) left[first] = left[--count];
+  // Sorts the times. False: there are too many sequences.
+  bool Sort(std::vector<int64_t>* times_ns) {
+    std::vector<uint8_t> of_time(times_ns->size());
+    for (size_t i = 0; i < of_time.size(); ++i) {
+      const size_t sequence = Next((*times_ns)[i]);
+      if (sequence == kMost) return false;
+      of_time[i] = static_cast<uint8_t>(sequence);
     }
-    if (count == 1) merged->insert(merged->end(), left[0].begin(), left[0].end());
+    if (used_ > 1) Merge(Split(*times_ns, of_time), times_ns);
+    return true;
   }
 
  private:
   static constexpr size_t kMost = 16;
-  std::array<std::vector<int64_t>, kMost> times_ns_;
+
+  size_t Next(int64_t time_ns) {
+    size_t i = 0;
+    while (i < used_ && last_ns_[i] > time_ns) ++i;  // the last times of the sequences go down
+    if (i == kMost) return i;
+    used_ = std::max(used_, i + 1);
+    last_ns_[i] = time_ns;
+    ++counts_[i];
+    return i;
+  }
+
+  // One sequence after the other.
+  std::vector<int64_t> Split(const std::vector<int64_t>& times_ns, const std::vector<uint8_t>& of_time) const {
+    std::array<size_t, kMost> places{};
+    for (size_t i = 1; i < used_; ++i) places[i] = places[i - 1] + counts_[i - 1];
+    std::vector<int64_t> split(times_ns.size());
+    for (size_t i = 0; i < times_ns.size(); ++i) split[places[of_time[i]]++] = times_ns[i];
+    return split;
+  }
+
+  void Merge(const std::vector<int64_t>& split, std::vector<int64_t>* merged) const {
+    std::array<std::span<const int64_t>, kMost> left;
+    for (size_t i = 0, first = 0; i < used_; first += counts_[i++]) left[i] = std::span(split).subspan(first, counts_[i]);
+    size_t count = used_, next = 0;
+    while (count > 0) {
+      size_t first = 0;
+      for (size_t i = 1; i < count; ++i) first = left[i].front() < left[first].front() ? i : first;
+      (*merged)[next++] = left[first].front();
+      left[first] = left[first].subspan(1);
+      if (left[first].empty()) left[first] = left[--count];
+    }
+  }
+
   std::array<int64_t, kMost> last_ns_{};
-  size_t count_ = 0;
+  std::array<size_t, kMost> counts_{};
+  size_t used_ = 0;
 };
 
 void Sort(std::vector<int64_t>* times_ns) {
-  Sequences sequences;
-  for (const int64_t time_ns : *times_ns) {
-    if (!sequences.Add(time_ns)) return SortByDigits(times_ns);
-  }
-  sequences.MergeTo(times_ns);
+  if (!Sequences().Sort(times_ns)) SortByDigits(times_ns);
 }
 
 // What is not in the window: times without an operation that were not recorded, in order.

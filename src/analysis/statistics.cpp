@@ -74,6 +74,12 @@ double MedianWithin(std::span<const int64_t> samples, const BucketCounts& counts
   return static_cast<double>(before) + static_cast<double>(*at - before) / 2;
 }
 
+// Counting them in buckets pays, and can be done.
+bool AreManyFrom(std::span<const int64_t> samples, int64_t min) {
+  constexpr size_t kWorthBuckets = 2000;
+  return samples.size() >= kWorthBuckets && samples.size() < UINT32_MAX && min >= 0;
+}
+
 }  // namespace
 
 Statistics Summarize(std::span<int64_t> samples) {
@@ -87,8 +93,7 @@ Statistics Summarize(std::span<int64_t> samples) {
     result.max = std::max(result.max, sample);
   }
   result.mean = static_cast<double>(result.total) / static_cast<double>(result.count);
-  constexpr size_t kWorthBuckets = 2000;
-  const bool is_many = samples.size() >= kWorthBuckets && samples.size() < UINT32_MAX && result.min >= 0;
+  const bool is_many = AreManyFrom(samples, result.min);
   double squares = 0;
   if (is_many) {
     BucketCounts counts;
@@ -107,6 +112,14 @@ Statistics Summarize(std::span<int64_t> samples) {
   }
   if (result.count > 1) result.stddev = std::sqrt(squares / static_cast<double>(result.count - 1));
   return result;
+}
+
+double Median(std::span<int64_t> samples) {
+  if (samples.empty()) return 0;
+  if (!AreManyFrom(samples, *std::min_element(samples.begin(), samples.end()))) return SelectMedian(samples);
+  BucketCounts counts;
+  for (size_t i = 0; i < samples.size(); ++i) counts.Add(samples[i], i);
+  return MedianWithin(samples, counts);
 }
 
 void Groups::Seal() {

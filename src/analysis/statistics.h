@@ -19,6 +19,9 @@ struct Statistics {
 // Changes the order of the samples.
 Statistics Summarize(std::span<int64_t> samples);
 
+// Their median alone. Changes the order of the samples.
+double Median(std::span<int64_t> samples);
+
 // Samples by group, all in one vector: call Count for all samples, Seal once, then Add for each sample.
 class Groups {
  public:

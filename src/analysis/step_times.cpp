@@ -18,33 +18,34 @@ constexpr double kTrendOfMedian = 0.05;  // from the first to the last iteration
 constexpr double kTrendSameSign = 0.75;  // of the pairs that the slope is the median of
 
 double MedianOf(std::vector<int64_t> samples) {
-  return Summarize(std::span<int64_t>(samples)).median;
+  return Median(samples);
 }
 
 // Cuts intervals at the borders of the iterations. Intervals come in order and do not overlap.
 class Cutter {
  public:
-  explicit Cutter(std::vector<Iteration>* iterations) : iterations_(*iterations) {}
+  explicit Cutter(std::vector<Iteration>* iterations)
+      : next_(iterations->data()), end_(iterations->data() + iterations->size()) {}
 
   template <class F>
   void Add(int64_t start_ns, int64_t end_ns, F&& f) {
-    while (next_ < iterations_.size() && EndOf(next_) <= start_ns) ++next_;
-    if (next_ == iterations_.size()) return;
-    if (start_ns >= iterations_[next_].start_ns && end_ns <= EndOf(next_)) {  // as most are
-      if (start_ns < end_ns) f(iterations_[next_], end_ns - start_ns);
+    while (next_ != end_ && EndOf(*next_) <= start_ns) ++next_;
+    if (next_ == end_) return;
+    if (start_ns >= next_->start_ns && end_ns <= EndOf(*next_)) {  // as most are
+      if (start_ns < end_ns) f(*next_, end_ns - start_ns);
       return;
     }
-    for (size_t i = next_; i < iterations_.size() && iterations_[i].start_ns < end_ns; ++i) {
-      const int64_t within_ns = std::min(end_ns, EndOf(i)) - std::max(start_ns, iterations_[i].start_ns);
-      if (within_ns > 0) f(iterations_[i], within_ns);
+    for (Iteration* step = next_; step != end_ && step->start_ns < end_ns; ++step) {
+      const int64_t within_ns = std::min(end_ns, EndOf(*step)) - std::max(start_ns, step->start_ns);
+      if (within_ns > 0) f(*step, within_ns);
     }
   }
 
  private:
-  int64_t EndOf(size_t i) const { return iterations_[i].start_ns + iterations_[i].duration_ns; }
+  static int64_t EndOf(const Iteration& step) { return step.start_ns + step.duration_ns; }
 
-  std::vector<Iteration>& iterations_;
-  size_t next_ = 0;
+  Iteration* next_;  // the first that had not ended when the last interval began
+  Iteration* end_;
 };
 
 // Joins intervals that come in order of their start, and adds the union to a part of the iterations.

@@ -132,11 +132,11 @@ TEST(CriticalPath, PiecesCoverTheWindowOfEveryTrace) {
     const Trace trace = RandomTrace(seed);
     const CriticalPath path = FindCriticalPath(trace);
     int64_t at_ns = path.start_ns;
-    for (const PathPiece& piece : path.pieces) {
+    path.ForEach([&](const PathPiece& piece) {
       ASSERT_EQ(piece.start_ns, at_ns) << seed;
       ASSERT_LT(piece.start_ns, piece.end_ns) << seed;
       at_ns = piece.end_ns;
-    }
+    });
     ASSERT_EQ(at_ns, path.end_ns) << seed;
     AnalysisOptions all;
     all.max_rows = 0;
