@@ -275,7 +275,7 @@ function rangeSections(run: Run, event: number): Section[] {
   const inside = within.slice(0, MOST_NEIGHBOURS).flatMap((other) => link(run, "", other));
   if (within.length > MOST_NEIGHBOURS) inside.push({ label: "", value: "and more" });
   return [
-    { title: "Range", facts },
+    { title: placeOf(run, event).lane.trackData.kind === "nvtx" ? "Range" : "On this track", facts },
     ...(inside.length > 0 ? [{ title: "Within it", facts: inside }] : []),
     ...gpuMeanwhile(run, event),
   ];
