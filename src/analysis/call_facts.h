@@ -33,7 +33,9 @@ class CallFacts {
   const std::vector<uint32_t>& failed() const { return failed_; }
   // Of any call, outermost or not: when the first one of a process (kNone: of none) began, INT64_MAX where there is none;
   // the one on a known thread that ended last, kNone for none.
-  int64_t StartOf(uint32_t process) const { return starts_ns_[process < starts_ns_.size() ? process : starts_ns_.size() - 1]; }
+  int64_t StartOf(uint32_t process) const {
+    return starts_ns_[process < starts_ns_.size() ? process : starts_ns_.size() - 1];
+  }
   uint32_t last_ended() const { return last_ended_; }
 
  private:

@@ -64,7 +64,8 @@ void ConcurrencySweep::MakeParts(const std::vector<OpFacts::Sum>& sums) {
     const GpuOp& op = trace_.ops[sums[i].first];
     const auto stream = static_cast<uint32_t>(std::min<size_t>(op.stream, trace_.streams.size()));
     const Direction direction = op.IsCopy() ? DirectionOf(op) : Direction::kOther;
-    parts_.push_back({0, stream, IsKernelLike(op), op.IsCopy(), direction == Direction::kH2d, direction == Direction::kD2h});
+    parts_.push_back(
+        {0, stream, IsKernelLike(op), op.IsCopy(), direction == Direction::kH2d, direction == Direction::kD2h});
   }
 }
 

@@ -25,7 +25,8 @@ class OverTime {
   // Borders are whole ns, so that the slices have every ns once.
   OverTime(int64_t start_ns, int64_t end_ns) : start_ns_(start_ns), end_ns_(end_ns) {
     for (std::size_t i = 0; i < kSlices; ++i) {
-      borders_ns_[i] = start_ns + static_cast<int64_t>(static_cast<double>(end_ns - start_ns) * static_cast<double>(i) / kSlices);
+      borders_ns_[i] =
+          start_ns + static_cast<int64_t>(static_cast<double>(end_ns - start_ns) * static_cast<double>(i) / kSlices);
     }
   }
 

@@ -132,7 +132,8 @@ std::vector<Interval> PausesOf(const Trace& trace, const RecordedTime& recorded,
 std::string_view QueueDepth::LevelName(size_t level) { return gprof::kLevels[level].name; }
 
 size_t QueueDepth::LevelOf(int64_t depth) {
-  return depth > static_cast<int64_t>(kMostCounted) ? kLevels - 1 : kLevelOfDepth[static_cast<size_t>(std::max<int64_t>(depth, 0))];
+  if (depth > static_cast<int64_t>(kMostCounted)) return kLevels - 1;
+  return kLevelOfDepth[static_cast<size_t>(std::max<int64_t>(depth, 0))];
 }
 
 int64_t QueueDepth::TotalNs() const { return std::accumulate(time_ns.begin(), time_ns.end(), int64_t{0}); }

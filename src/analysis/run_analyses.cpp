@@ -24,7 +24,9 @@ constexpr std::array<std::string_view, 8> kFirst = {"idle",    "api",           
 std::vector<std::size_t> OrderOf(std::span<const Analysis* const> analyses) {
   std::vector<std::size_t> order(analyses.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto rank = [&](std::size_t i) { return std::find(kFirst.begin(), kFirst.end(), analyses[i]->name) - kFirst.begin(); };
+  const auto rank = [&](std::size_t i) {
+    return std::find(kFirst.begin(), kFirst.end(), analyses[i]->name) - kFirst.begin();
+  };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   return order;
 }

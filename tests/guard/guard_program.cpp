@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/run_analyses.h"
+#include "gprof/analysis.h"
 #include "gprof/trace.h"
 #include "gprof/trace/wire.h"
 #include "trace/chunk_writer.h"
@@ -80,6 +82,18 @@ void Load(std::size_t rounds) {
   std::printf("%zu\n", operations);
 }
 
+// Reading a trace and all analyses of it.
+void Report(std::size_t rounds, const std::string& path) {
+  std::vector<const Analysis*> analyses;
+  for (const Analysis& analysis : AllAnalyses()) analyses.push_back(&analysis);
+  std::size_t metrics = 0;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    const Trace trace = LoadTrace(path);
+    for (const AnalysisResult& result : RunAll(trace, analyses, {})) metrics += result.metrics.size();
+  }
+  std::printf("%zu\n", metrics);
+}
+
 void Nvtx(std::size_t rounds) {
   for (std::size_t i = 0; i < rounds * kRecords; ++i) {
     nvtxRangePushA("forward");
@@ -90,11 +104,12 @@ void Nvtx(std::size_t rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 3 && argc != 4) return 2;
   const std::string_view what = argv[1];
   const std::size_t rounds = std::strtoull(argv[2], nullptr, 10);
   if (what == "encode") Encode(rounds);
   if (what == "load") Load(rounds);
+  if (what == "report" && argc == 4) Report(rounds, argv[3]);
   if (what == "nvtx") Nvtx(rounds);
   return 0;
 }

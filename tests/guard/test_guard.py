@@ -1,5 +1,6 @@
-"""Counts the instructions of the encoder, the loader and the NVTX handlers on inputs that never change, and holds them
-to the limits in limits.json. Instructions do not depend on how busy a machine is, so this is no timed test.
+"""Counts the instructions of the encoder, the loader, a report (reading and all analyses) and the NVTX handlers on inputs
+that never change, and holds them to the limits in limits.json. Instructions do not depend on how busy a machine is, so
+this is no timed test.
 
     GPROF_TEST_BUILD=BUILD tests/guard/test_guard.py           checks
     GPROF_TEST_BUILD=BUILD tests/guard/test_guard.py --print   prints what there is; new limits are 1.15 times that, 1.2 times for nvtx
@@ -21,7 +22,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", HERE.parents[1] / "build/release")).resolve()
 PROGRAM = BUILD / "tests/bin/guard_program"
 COMMAND = BUILD / "bin/gprof-cli"
-RECORDS = {"encode": 20_000, "load": 20_000, "nvtx": 10_000}  # of a round
+GENERATOR = BUILD / "tests/bin/synthetic_trace"
+RECORDS = {"encode": 20_000, "load": 20_000, "report": 20_000, "nvtx": 10_000}  # of a round
 TIME_LIMIT_S = 280
 SKIPPED = 77
 
@@ -36,10 +38,15 @@ def why_skipped():
 
 
 def count(what, rounds):
-    """Instructions of the first thread."""
+    """Instructions of the first thread; of a report, which uses more than one, those of all threads."""
     with tempfile.TemporaryDirectory(prefix="gprof-guard-") as folder:
         words = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={folder}/counts",
                  PROGRAM, what, str(rounds)]
+        if what == "report":
+            trace = f"{folder}/fixed.trace"
+            subprocess.run([str(GENERATOR), "-n", str(rounds * RECORDS[what]), "--out", trace], check=True,
+                           stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_S)
+            words[-1:] = ["1", trace]  # once, of a longer trace: what does not grow with it does not count
         if what == "nvtx":
             words = [COMMAND, "profile", "-o", f"{folder}/run.trace", "--", *words]
         done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -48,8 +55,13 @@ def count(what, rounds):
             raise RuntimeError(f"{words}: exit code {done.returncode}\n{done.stdout}")
         if what == "nvtx":
             check_recorded(f"{folder}/run.trace", rounds)
-        text = (pathlib.Path(folder) / "counts-01").read_text(encoding="utf-8", errors="replace")
-        return int(re.search(r"^(?:totals|summary): (\d+)", text, re.M).group(1))
+        threads = sorted(pathlib.Path(folder).glob("counts-*"))
+        return sum(read_count(thread) for thread in (threads if what == "report" else threads[:1]))
+
+
+def read_count(path):
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return int(re.search(r"^(?:totals|summary): (\d+)", text, re.M).group(1))
 
 
 def check_recorded(trace, rounds):
@@ -79,6 +91,9 @@ class Guard(unittest.TestCase):
 
     def test_loader(self):
         self.check("load")
+
+    def test_report(self):
+        self.check("report")
 
     def test_nvtx_handlers(self):
         if not (BUILD / "lib/gprof-cli/libgprof-tracer.so").is_file():
