@@ -201,6 +201,8 @@ void ChunkWriter::Resume() {
   std::apply([this](auto&... batch) { (ResumeBatch(&batch), ...); }, batches_);
   step_ = {};
   flight_ = {};
+  // The process died while it wrote a full batch; Add() counts on room for one more.
+  std::apply([this](auto&... batch) { ((IsFull(batch) ? WriteBatch(&batch) : void()), ...); }, batches_);
 }
 
 }  // namespace gprof::tracer

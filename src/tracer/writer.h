@@ -53,6 +53,10 @@ class ChunkWriter {
     char* texts = nullptr;    // what Text fields of the rows point to
     uint32_t text_bytes = 0;
   };
+  template <class R>
+  static bool IsFull(const Batch<R>& batch) {
+    return batch.count == Batch<R>::kCapacity;
+  }
   template <class... R>
   static std::tuple<Batch<R>...> BatchesOf(std::tuple<R...>*);
   using Batches = decltype(BatchesOf(static_cast<trace::AllRecords*>(nullptr)));

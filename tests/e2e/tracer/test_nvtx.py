@@ -157,6 +157,16 @@ class Stress(harness.Case):
         self.assertLessEqual((main, handler), (fact["marks"], fact["handled"]))
         self.assertEqual(main + handler + lost, fact["marks"] + fact["handled"])
 
+    def test_killed_while_records_are_written(self):
+        """In a storm the writer is nearly always within a batch, often a full one, and all the rest waits."""
+        for ranges in range(100_000, 190_000, 15_000):
+            run = self.profile("nvtx_stress", "killed", ranges, version=None)
+            self.assertEqual(run.code, 128 + 9, run.err)
+            report = self.report(run.trace_path)
+            # A write that was cut short is damage, and is written again.
+            self.assertEqual(report["health"]["lost_records"], 0)
+            self.assertEqual(harness.total(report)["nvtx.ranges"], ranges)
+
     def test_threads_that_live_for_one_range(self):
         run = self.profile("nvtx_stress", "churn", version=None)
         self.assertEqual(run.code, 0, run.err)

@@ -1,6 +1,7 @@
-// NVTX where it hurts. usage: nvtx_stress signals|churn|close
+// NVTX where it hurts. usage: nvtx_stress signals|churn|close|killed N
 //   signals  marks in a signal handler that interrupts marks of the same thread
 //   churn    thousands of threads that live for one range, with one more mark when their thread_local objects go
+//   killed   N ranges as fast as they go, then the program kills itself
 //   close    the program closes every descriptor but 0, 1 and 2 between its marks, as daemons do
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
@@ -69,6 +70,14 @@ void CloseAll() {
   }
 }
 
+void Killed(int ranges) {
+  for (int i = 0; i < ranges; ++i) {
+    nvtxRangePushA("until the end");
+    nvtxRangePop();
+  }
+  raise(SIGKILL);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -76,6 +85,7 @@ int main(int argc, char** argv) {
   if (how == "signals") Signals();
   else if (how == "churn") Churn();
   else if (how == "close") CloseAll();
+  else if (how == "killed" && argc > 2) Killed(std::atoi(argv[2]));
   else return 2;
   return 0;
 }
