@@ -1,6 +1,6 @@
 """How fast a trace becomes a report: seconds, records a second and memory of `gprof-cli report`.
 
-    GPROF_TEST_BUILD=BUILD tests/bench/run_reader.py [--out DIR] [--rounds 5] TRACE...
+    GPROF_TEST_BUILD=BUILD tests/bench/run_reader.py [--out DIR] [--rounds 5] [--low-memory [--temp-dir DIR]] TRACE...
 
 Without a trace it records one: the launches of recording_bench with a GPU, the ranges of nvtx_bench without.
 """
@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import statistics
 import sys
 import tempfile
@@ -25,6 +26,8 @@ def parse_arguments():
     parser.add_argument("traces", nargs="*", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--low-memory", action="store_true", help="measure report --low-memory")
+    parser.add_argument("--temp-dir", help="its folder")
     parser.add_argument("-n", type=int, default=1_000_000, help="operations of the trace that is recorded")
     return parser.parse_args()
 
@@ -41,39 +44,59 @@ def record(folder, count):
     return trace
 
 
+def ordinary_bytes(pid):
+    """Memory of a process that is no page of a file."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    found = re.search(r"RssAnon:\s*(\d+) kB", status)
+    return int(found.group(1)) * 1024 if found else 0
+
+
 def run_once(*words):
-    """Wall seconds, CPU seconds and peak bytes of a command."""
+    """Wall seconds, CPU seconds, and peaks of a command: of all its bytes, and of those that are no page of a file."""
     started = time.monotonic()
     pid = os.posix_spawn(words[0], [str(word) for word in words], os.environ,
                          file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
-    _, status, usage = os.wait4(pid, 0)
+    ordinary = 0
+    while True:
+        ended, status, usage = os.wait4(pid, os.WNOHANG)
+        if ended:
+            break
+        ordinary = max(ordinary, ordinary_bytes(pid))
+        time.sleep(0.01)
     if status != 0:
         raise RuntimeError(f"{words} ended with status {status}")
-    return time.monotonic() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+    return time.monotonic() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, ordinary
 
 
-def measure(trace, rounds):
+def measure(trace, rounds, options):
     document = json.loads(recorded.ask("report", trace, "--only", "health", "--format", "json"))
     records = document["trace"]["records"]
-    runs = [run_once(support.COMMAND, "report", trace) for _ in range(rounds)]
+    runs = [run_once(support.COMMAND, "report", trace, *options) for _ in range(rounds)]
     wall, cpu = statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
     peak = max(run[2] for run in runs)
     return {"trace": trace.name, "bytes": trace.stat().st_size, "records": records, "seconds": round(wall, 4),
-            "cpu_seconds": round(cpu, 4), "records_per_second": round(records / wall), "peak_bytes": peak,
+            "cpu_seconds": round(cpu, 4), "records_per_second": round(records / wall), "peak_bytes": peak, "peak_ordinary_bytes": max(run[3] for run in runs),
             "file_bytes_per_record": round(trace.stat().st_size / max(records, 1), 3),
             "memory_bytes_per_record": round(peak / max(records, 1), 2)}
 
 
 def main():
     arguments = parse_arguments()
+    options = ["--low-memory"] if arguments.low_memory else []
+    options += ["--temp-dir", arguments.temp_dir] if arguments.temp_dir else []
     with tempfile.TemporaryDirectory(prefix="gprof-bench-") as folder:
         traces = arguments.traces or [record(pathlib.Path(folder), arguments.n)]
-        rows = [measure(trace, arguments.rounds) for trace in traces]
-    print("| trace | records | file bytes a record | report, s | records a second | memory bytes a record |")
-    print("|---|---|---|---|---|---|")
+        rows = [measure(trace, arguments.rounds, options) for trace in traces]
+    print("| trace | records | file bytes a record | report, s | processor, s | records a second | memory, MB | "
+          "of it no file, MB | memory bytes a record |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         print(f"| {row['trace']} | {row['records']:,} | {row['file_bytes_per_record']} | {row['seconds']:.3f} | "
-              f"{row['records_per_second']:,} | {row['memory_bytes_per_record']} |")
+              f"{row['cpu_seconds']:.2f} | {row['records_per_second']:,} | {row['peak_bytes'] / 1e6:.0f} | "
+              f"{row['peak_ordinary_bytes'] / 1e6:.0f} | {row['memory_bytes_per_record']} |")
     if arguments.out:
         arguments.out.mkdir(parents=True, exist_ok=True)
         (arguments.out / "reader.json").write_text(json.dumps(rows, indent=1))
