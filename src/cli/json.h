@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "gate/measurement_json.h"  // NumberJson
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -16,6 +15,9 @@ using Json = nlohmann::ordered_json;
 std::string ToText(const Json& json);
 // The same in one line, for a document within another.
 std::string ToCompactText(const Json& json);
+
+// A number as JSON has it: whole where it is whole, null where it is none.
+Json NumberJson(double value);
 
 // A cell of a table; null where it is empty.
 Json CellJson(const Cell& cell);
