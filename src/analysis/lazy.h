@@ -1,6 +1,10 @@
 // A value that is computed when it is first asked for, by whichever thread asks; the others wait for it.
+//
+// Not by std::call_once: an exception on its way through pthread_once() meets the clean-up of libc, whose unwinder is that
+// of libgcc_s, and ends a program that has libgcc linked into it, as ours has. What `make` throws may be thrown: too little memory.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -13,12 +17,19 @@ class Lazy {
   // `make` returns a T and must be the same for every caller.
   template <class F>
   const T& Get(F&& make) const {
-    std::call_once(once_, [&] { value_.emplace(std::forward<F>(make)()); });
+    if (!is_there_.load(std::memory_order_acquire)) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!is_there_.load(std::memory_order_relaxed)) {
+        value_.emplace(std::forward<F>(make)());
+        is_there_.store(true, std::memory_order_release);
+      }
+    }
     return *value_;
   }
 
  private:
-  mutable std::once_flag once_;
+  mutable std::mutex mutex_;
+  mutable std::atomic<bool> is_there_{false};
   mutable std::optional<T> value_;
 };
 
