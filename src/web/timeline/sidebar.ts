@@ -62,7 +62,7 @@ export class Sidebar {
     });
     fold.disabled = !canFold; // keeps its place: names are aligned
     const pin = el("button", {
-      class: "tl-pin", text: "📌\ufe0e", title: "Keep at the top",
+      class: "tl-pin", text: "↥", title: "Keep at the top",
       attributes: { type: "button", "aria-label": `Keep ${name} at the top` },
       on: { click: () => this.actions.pin(row.track) },
     });
