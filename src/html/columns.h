@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "gprof/trace/bytes.h"
+
 namespace gprof {
 
 enum class Coding : uint8_t { kVarint, kDelta, kByte };
@@ -28,7 +30,7 @@ class ColumnWriter {
       // Differences wrap around, as do the sums of those who read them.
       const uint64_t difference = value - before_;
       before_ = value;
-      AddVarint(difference << 1 ^ (difference >> 63 != 0 ? ~uint64_t{0} : 0));
+      AddVarint(trace::ZigZag(static_cast<int64_t>(difference)));
     }
   }
 
