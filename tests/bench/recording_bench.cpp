@@ -1,6 +1,7 @@
 // What one traced operation costs the program: every loop issues it back to back and ends with a synchronisation of the
 // device, so that waiting for a full queue is part of it. Kernels are empty.
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <thread>
 #include <vector>
@@ -132,6 +133,62 @@ void MeasureQueries(Samples& samples, std::size_t count) {
   samples.Measure("cudaGetDevice", count, get_device);
 }
 
+// What a training step does, in small: ranges around layers, forward and backward on two streams that wait for each
+// other, a copy in, a fill, an update, and a wait for the GPU at its end.
+class TrainingStep {
+ public:
+  static constexpr std::size_t kLayers = 8, kKernelsOfLayer = 3, kKernelsOfUpdate = 6;
+  // Calls and their work on the GPU, pushes and pops. What waits is a call alone.
+  static constexpr std::size_t kEvents = 2 * (2 * kLayers * kKernelsOfLayer + kKernelsOfUpdate + 2) + 2 * (2 * kLayers + 4) + 3;
+
+  TrainingStep() : streams_(2), batch_(kCopyBytes), pinned_(kCopyBytes) {
+    Check(cudaEventCreateWithFlags(&forward_done_, cudaEventDisableTiming));
+  }
+  ~TrainingStep() { cudaEventDestroy(forward_done_); }
+  TrainingStep(const TrainingStep&) = delete;
+  TrainingStep& operator=(const TrainingStep&) = delete;
+
+  void Run() {
+    nvtxRangePushA("step");
+    Check(cudaMemcpyAsync(batch_.data(), pinned_.data(), kCopyBytes, cudaMemcpyHostToDevice, streams_[0]));
+    Layers("forward", streams_[0]);
+    Check(cudaEventRecord(forward_done_, streams_[0]));
+    Check(cudaStreamWaitEvent(streams_[1], forward_done_, 0));
+    Check(cudaMemsetAsync(batch_.data(), 0, kCopyBytes, streams_[1]));
+    Layers("backward", streams_[1]);
+    nvtxRangePushA("update");
+    Launch(streams_[1], kKernelsOfUpdate);
+    nvtxRangePop();
+    Check(cudaStreamSynchronize(streams_[1]));
+    nvtxRangePop();
+  }
+
+ private:
+  static void Layers(const char* phase, cudaStream_t stream) {
+    nvtxRangePushA(phase);
+    for (std::size_t layer = 0; layer < kLayers; ++layer) {
+      nvtxRangePushA("layer");
+      Launch(stream, kKernelsOfLayer);
+      nvtxRangePop();
+    }
+    nvtxRangePop();
+  }
+
+  gprof::examples::Streams streams_;
+  gprof::examples::DeviceArray<char> batch_;
+  gprof::examples::PinnedArray<char> pinned_;
+  cudaEvent_t forward_done_ = nullptr;
+};
+
+// In the time of one event, so that its count is one of events as well.
+void MeasureTrainingSteps(Samples& samples, std::size_t count) {
+  TrainingStep step;
+  const auto steps = [&](std::size_t events) {
+    for (std::size_t done = 0; done < events; done += TrainingStep::kEvents) step.Run();
+  };
+  samples.Measure("training_step_event", count, steps, Settle);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -143,6 +200,7 @@ int main(int argc, char** argv) {
   MeasureLaunches(samples, count);
   MeasureCopies(samples, count);
   MeasureGraph(samples, count);
+  MeasureTrainingSteps(samples, count);
   MeasureMemory(samples, count);
   MeasureManaged(samples, count);
   MeasureNvtx(samples, 5 * count);

@@ -3,7 +3,10 @@
     GPROF_TEST_BUILD=BUILD tests/bench/run_long_capture.py --out DIR [--events 200e6] [--rate 2e6]
 
 Runs tests/e2e/tracer/programs/long_capture alone, and recorded at a given number of events a second; the difference of
-their memory is the tracer's. Writes DIR/long_capture.json and DIR/long_capture.md.
+their memory is the tracer's. Then reads the trace: info, report, report --low-memory, and whether all was recorded.
+Writes DIR/long_capture.json and DIR/long_capture.md.
+
+    tests/bench/run_long_capture.py --out DIR --events 108e6 --rate 60e3 --points 180    # 30 minutes, told every 10 s
 """
 
 import argparse
@@ -19,12 +22,14 @@ import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "gpu")]
 
+import measured  # noqa: E402
 import paired  # noqa: E402
 import support  # noqa: E402
 from run_recording import machine  # noqa: E402
 
 PROGRAM = support.BUILD / "tests" / "e2e" / "tracer" / "long_capture"
 MOCK = support.BUILD / "tests" / "mock" / "13.0"
+PATIENCE_S = 1200
 
 
 def parse_arguments():
@@ -78,6 +83,29 @@ def table(points):
     return "\n".join(lines) + "\n"
 
 
+def line(points):
+    """What the curve comes to: the most and the growth of memory after the first tenth, and of the trace."""
+    late = [point for point in points if point["events"] * 10 >= points[-1]["events"]]
+    memory = [(point["anonymous_more_kib"] + point["shared_more_kib"]) / 1024 for point in late]
+    each = [point["trace_bytes"] / point["events"] for point in late]
+    return (f"memory after the first tenth: {min(memory):.1f} to {max(memory):.1f} MiB, {memory[-1] - memory[0]:+.1f} MiB "
+            f"from there to the end; {min(each):.3f} to {max(each):.3f} bytes an event")
+
+
+def read(trace):
+    """How the trace is read: {command: figures}, and what `report` says of its health."""
+    found = {}
+    for name, words in (("info", ["info"]), ("report", ["report"]), ("report --low-memory", ["report", "--low-memory"])):
+        command = [support.COMMAND, *words, trace]
+        found[name] = measured.run(*command, env=os.environ | {"TMPDIR": str(trace.parent)}, limit_s=PATIENCE_S).figures()
+    health = trace.parent / "health.json"
+    words = ["report", "--low-memory", "--only", "health", "--format", "json", "-o", health]
+    measured.run(support.COMMAND, *words, trace, env=os.environ | {"TMPDIR": str(trace.parent)}, limit_s=PATIENCE_S)
+    document = json.loads(health.read_text())
+    return {"commands": found, "records": document["trace"]["records"], "lost": document["health"]["lost_records"],
+            "complete": document["health"]["complete"]}
+
+
 def main():
     arguments = parse_arguments()
     if not PROGRAM.is_file() or not support.COMMAND.is_file():
@@ -102,10 +130,15 @@ def main():
             point["shared_more_kib"] = point["shared_kib"] - without["shared_kib"]
         document = {"schema": "gprof.long_capture/1", "machine": machine(), "rate": arguments.rate, "points": traced,
                     "seconds": {"alone": alone_s, "recorded": traced_s}, "run_folder_most_bytes": watcher.most,
-                    "trace_bytes": trace.stat().st_size}
+                    "trace_bytes": trace.stat().st_size, "line": line(traced)}
+        document["reading"] = reading = read(trace)
     (arguments.out / "long_capture.json").write_text(json.dumps(document, indent=1))
     (arguments.out / "long_capture.md").write_text(table(traced))
     print(table(traced))
+    print(document["line"])
+    for name, figures in reading.pop("commands").items():
+        print(f"{name}: {json.dumps(figures)}")
+    print(json.dumps(reading))
     print(f"alone {alone_s:.1f} s, recorded {traced_s:.1f} s; run folder at most {paired.bytes_text(watcher.most)}")
     return 0
 

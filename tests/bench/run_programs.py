@@ -366,13 +366,18 @@ def look_at_ours(run):
             "lost": health["lost_records"], "complete": health["complete"]}
 
 
+def nsys_events(database):
+    """{table: rows} of an export."""
+    with contextlib.closing(sqlite3.connect(database)) as opened:
+        known = {name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {name: opened.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in NSYS_EVENTS if name in known}
+
+
 def look_at_nsys(run):
     database = run.gate / "run.sqlite"
     seconds = timed(nsys.find(), "stats", "--force-export=true", "--sqlite", database, run.product,
                     env=nsys.environment())
-    with contextlib.closing(sqlite3.connect(database)) as opened:
-        known = {name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        counts = {name: opened.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in NSYS_EVENTS if name in known}
+    counts = nsys_events(database)
     return {"events": sum(counts.values()), "kernels": counts.get(NSYS_EVENTS[0], 0), "report_s": seconds, "tables": counts}
 
 

@@ -44,7 +44,9 @@ void Samples::Print() const {
     std::printf("]}");
     comma = ",";
   }
-  std::printf("\n}}\n");
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  std::printf("\n}, \"end_ns\": %lld}\n", now.tv_sec * 1'000'000'000LL + now.tv_nsec);
 }
 
 }  // namespace gprof::bench

@@ -21,7 +21,8 @@ class Samples {
       const std::string& name, std::size_t count, const std::function<void(std::size_t)>& work,
       const std::function<void()>& settle = [] {});
 
-  // One JSON object on stdout: {"operations": {NAME: {"count": N, "ns": [per operation, one for each repetition]}}}.
+  // One JSON object on stdout: {"operations": {NAME: {"count": N, "ns": [per operation, one for each repetition]}},
+  // "end_ns": this moment by the monotonic clock, the last thing that the program does by itself}.
   void Print() const;
 
  private:
