@@ -16,7 +16,7 @@ constexpr int64_t kOtherCallNs = 307;       // mean of cudaStreamQuery and cudaG
 constexpr int64_t kGraphLaunchNs = 2100;    // 21 for each node, measured with 100
 constexpr int64_t kGraphNodeNs = 351;       // more, where nodes are recorded
 constexpr int64_t kMemoryRecordNs = 747;    // more, where allocations are recorded
-constexpr int64_t kRangeNs = 120, kMarkNs = 63;
+constexpr int64_t kRangeNs = 46, kMarkNs = 26;
 
 int64_t CostOf(ApiClass api_class) {
   switch (api_class) {

@@ -11,7 +11,7 @@
 namespace gprof {
 
 // Where and when the costs of single records were measured.
-inline constexpr std::string_view kCostsMeasuredOn = "NVIDIA H200, driver 580, libcupti 13.0, 2026-11-21";
+inline constexpr std::string_view kCostsMeasuredOn = "NVIDIA H200, driver 580, libcupti 13.0, 2026-11-21 and 22";
 
 struct ThreadCost {
   uint32_t thread = kNone;
