@@ -32,8 +32,7 @@ uint64_t HashOf(std::span<const uint64_t> period) {
 
 class Collector {
  public:
-  Collector(const AnalysisInput& input, const std::vector<int64_t>& gaps_before_ns)
-      : trace_(input.trace()), gaps_before_ns_(gaps_before_ns) {
+  explicit Collector(const AnalysisInput& input) : trace_(input.trace()), gaps_(input) {
     for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
       const GpuOp op = sum.count == 0 ? GpuOp() : trace_.ops[sum.first];
       const bool is_unlike = op.kind == OpKind::kGraph || op.graph != 0;
@@ -73,7 +72,7 @@ class Collector {
     uint32_t place = 0;  // in the period
     for (size_t i = 0; i < run.size(); ++i) {
       chain->busy_ns += trace_.ops[run[i]].DurationNs();
-      const int64_t gap_ns = i == 0 ? 0 : gaps_before_ns_[run[i]];
+      const int64_t gap_ns = i == 0 ? 0 : gaps_.Of(run[i]);
       gaps_ns[place] += gap_ns;
       if (gap_ns <= kLaunchGapAtMostNs) short_ns[place] += gap_ns;
       if (++place == period) place = 0;
@@ -95,7 +94,7 @@ class Collector {
   }
 
   const Trace& trace_;
-  const std::vector<int64_t>& gaps_before_ns_;
+  GapsBefore gaps_;
   std::vector<uint64_t> symbol_of_facts_;  // 0: each operation is like no other
   std::vector<uint64_t> symbols_;
   std::map<std::pair<uint32_t, uint64_t>, Chain> chains_;
@@ -103,21 +102,14 @@ class Collector {
 
 }  // namespace
 
-std::vector<int64_t> GapsBefore(const AnalysisInput& input) {
-  const Trace& trace = input.trace();
-  std::vector<int64_t> gaps_ns(trace.ops.size(), 0);
-  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    input.shared().gaps(device).ForEach([&](const Gap& gap) {
-      if (!gap.is_cut_after && gap.after != kNone) gaps_ns[gap.after] = gap.DurationNs();
-    });
-  }
-  return gaps_ns;
+GapsBefore::GapsBefore(const AnalysisInput& input) : trace_(input.trace()) {
+  for (uint32_t i = 0; i < trace_.device_ops.size(); ++i) of_device_.push_back(&input.shared().gaps(i));
 }
 
-std::vector<Chain> FindChains(const AnalysisInput& input, const std::vector<int64_t>& gaps_before_ns) {
+std::vector<Chain> FindChains(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   const StreamOps& streams = input.shared().stream_ops();
-  Collector collector(input, gaps_before_ns);
+  Collector collector(input);
   for (uint32_t i = 0; i < trace.streams.size(); ++i) collector.AddStream(i, streams.Of(i));
   return collector.Take();
 }

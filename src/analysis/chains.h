@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/gap_list.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -22,10 +23,21 @@ struct Chain {
   int64_t idle_ns = 0;               // of the device before operations within a repetition, where at most 50 us
 };
 
-// For each operation how long its device was idle before it, 0 where the gap was not recorded to its end.
-std::vector<int64_t> GapsBefore(const AnalysisInput& input);
+// How long the device of an operation was idle before it, 0 where the gap was not recorded to its end.
+class GapsBefore {
+ public:
+  explicit GapsBefore(const AnalysisInput& input);
+  int64_t Of(uint32_t op) const {
+    const uint32_t device = trace_.ops[op].device;
+    return device == kNone ? 0 : of_device_[device]->GapBefore(op);
+  }
+
+ private:
+  const Trace& trace_;
+  std::vector<const GapList*> of_device_;
+};
 
 // Those with the most idle time first. Operations of graphs are in none: they are launched at once already.
-std::vector<Chain> FindChains(const AnalysisInput& input, const std::vector<int64_t>& gaps_before_ns);
+std::vector<Chain> FindChains(const AnalysisInput& input);
 
 }  // namespace gprof

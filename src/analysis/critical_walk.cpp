@@ -52,14 +52,10 @@ class Walk {
   // The operation or call that ended last.
   bool Begin() {
     int64_t end_ns = std::numeric_limits<int64_t>::min();
-    ended_by_ns_.resize(trace_.ops.size());
-    for (const Trace::Slice slice : trace_.device_ops) {
-      int64_t ended_by_ns = std::numeric_limits<int64_t>::min();
-      for (uint32_t i = slice.first; i < slice.last; ++i) {
-        const int64_t op_end_ns = trace_.ops[i].end_ns;
-        if (op_end_ns > end_ns) end_ns = op_end_ns, op_ = i;
-        ended_by_ns_[i] = ended_by_ns = std::max(ended_by_ns, op_end_ns);
-      }
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
+      gaps_.push_back(&shared_.gaps(device));
+      const uint32_t last = gaps_.back()->last_ended();
+      if (EndOf(last) > end_ns) end_ns = EndOf(last), op_ = last;
     }
     const CallFacts& calls = shared_.calls();
     if (const uint32_t last = calls.last_ended(); last != kNone && trace_.api_calls[last].end_ns >= end_ns) {
@@ -137,10 +133,14 @@ class Walk {
     const GpuOp& op = trace_.ops[index];
     if (op.device == kNone) return kNone;
     const uint32_t first = trace_.device_ops[op.device].first;
+    const GapList& gaps = *gaps_[op.device];
     uint32_t best = kNone;
     for (uint32_t i = index, looked = 0; i > first && looked < kMostNeighbours; --i, ++looked) {
-      // Whatever comes before ended no later than this.
-      if (ended_by_ns_[i - 1] < op.start_ns - kHandoverNs || (best != kNone && ended_by_ns_[i - 1] <= EndOf(best))) break;
+      if (const int64_t idle_ns = gaps.IdleBefore(i); idle_ns > 0) {
+        // Whatever comes before ended no later than this.
+        const int64_t ended_by_ns = trace_.ops[i].start_ns - idle_ns;
+        if (ended_by_ns < op.start_ns - kHandoverNs || (best != kNone && ended_by_ns <= EndOf(best))) break;
+      }
       const GpuOp& other = trace_.ops[i - 1];
       if (other.end_ns > op.start_ns || op.start_ns - other.end_ns > kHandoverNs) continue;
       if (EndOf(i - 1) > EndOf(best)) best = i - 1;
@@ -235,7 +235,7 @@ class Walk {
   const std::vector<uint8_t>& blocking_;
   const EventWaits& events_;
   const StreamOps& of_stream_;
-  std::vector<int64_t> ended_by_ns_;                     // by operation: when it and all before it on its device had ended
+  std::vector<const GapList*> gaps_;                     // by device
   std::vector<size_t> near_in_stream_, near_in_thread_;  // where the last search ended
   std::unordered_map<uint32_t, uint32_t> sync_of_call_;  // outermost call → what it waits for
   CriticalPath path_;

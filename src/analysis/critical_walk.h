@@ -32,9 +32,9 @@ class CriticalPath {
   // Calls f(piece) in order of time; the pieces cover all between, and none overlap.
   template <class F>
   void ForEach(F&& f) const {
-    for (size_t i = steps_.size(); i > 0; --i) {
-      const Step& step = steps_[i - 1];
-      PathPiece piece{step.start_ns, i == 1 ? end_ns : steps_[i - 2].start_ns, step.kind, kNone, kNone, kNone};
+    for (size_t i = size_; i > 0; --i) {
+      const Step& step = At(i - 1);
+      PathPiece piece{step.start_ns, i == 1 ? end_ns : At(i - 2).start_ns, step.kind, kNone, kNone, kNone};
       const bool is_op = step.kind == PathKind::kOperation || step.kind == PathKind::kQueue;
       (is_op ? piece.op : step.kind == PathKind::kHost ? piece.thread : piece.call) = step.index;
       f(piece);
@@ -43,7 +43,11 @@ class CriticalPath {
 
   // From the end to the beginning: a piece from `from_ns` to where the one before it began, or to the end. `index`: the
   // operation, call or thread, whichever the kind is about.
-  void AddBefore(int64_t from_ns, PathKind kind, uint32_t index) { steps_.push_back({from_ns, index, kind}); }
+  void AddBefore(int64_t from_ns, PathKind kind, uint32_t index) {
+    if (size_ % kStepsOfABlock == 0) blocks_.emplace_back().reserve(kStepsOfABlock);
+    blocks_.back().push_back({from_ns, index, kind});
+    ++size_;
+  }
 
  private:
   struct Step {
@@ -51,7 +55,12 @@ class CriticalPath {
     uint32_t index;
     PathKind kind;
   };
-  std::vector<Step> steps_;
+  // Blocks of 1 MiB, so that it grows without a copy of what there is.
+  static constexpr size_t kStepsOfABlock = 65'536;
+  const Step& At(size_t i) const { return blocks_[i / kStepsOfABlock][i % kStepsOfABlock]; }
+
+  std::vector<std::vector<Step>> blocks_;
+  size_t size_ = 0;
 };
 
 // Of the process whose work ended last. Without calls and operations there is no piece.

@@ -39,7 +39,7 @@ Usage UsageOf(const AnalysisInput& input, uint32_t device) {
   const SharedFacts::Busy& busy = input.shared().busy(device);
   const bool is_plain = recorded.IsThroughout(device) && trace.device_windows.empty();
   usage.window_ns =
-      is_plain ? busy.any.end_ns() - trace.ops[slice.first].start_ns : WindowNs(trace, recorded, device);
+      is_plain ? busy.any.end_ns() - trace.ops[slice.first].start_ns : input.shared().window_ns(device);
   usage.busy_ns = busy.any.busy_ns();
   usage.kernel_ns = busy.kernels.busy_ns();
   usage.operations = slice.last - slice.first;

@@ -1,32 +1,111 @@
 #include "analysis/gap_causes.h"
 
+#include <algorithm>
+#include <optional>
+
+#include "base/parallel.h"
+
 namespace gprof {
+namespace {
+
+// A tag: what the cause is and, where it is not known, why; whose call or which path goes with it; whether it is the
+// last of its gap, whose length is what the others leave.
+constexpr uint8_t kCodeBits = 0x1F, kLast = 0x80;
+constexpr uint8_t kLaunchingCall = 0x20, kCall = 0x40, kPath = 0x60, kOf = 0x60;
+constexpr uint8_t kFirstReason = static_cast<uint8_t>(Cause::kUnknown);  // unknown causes are the last of the codes
+static_assert(kFirstReason + 1 == kCauseCount && kFirstReason + kUnknownReasonCount <= kCodeBits);
+
+constexpr uint32_t kLong = UINT32_MAX;  // in short_ns: the length is in long_ns
+
+uint8_t CodeOf(const Part& part) {
+  const auto code = static_cast<uint8_t>(part.cause);
+  return part.cause == Cause::kUnknown ? static_cast<uint8_t>(code + static_cast<uint8_t>(part.reason)) : code;
+}
+
+}  // namespace
 
 GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops,
-                     const GapList& gaps) {
-  parts_.reserve(gaps.size());
-  GapExplainer explainer(trace, facts, recorded, ops);
-  gaps.ForEach([&](const Gap& gap) { Add(explainer.Explain(gap)); }, [&](uint32_t op) { explainer.See(op); });
+                     const GapList& gaps)
+    : ops_(ops), pieces_(gaps.pieces()) {
+  // What an operation waits for depends on all before it, but only where there are waits.
+  const bool is_sequence = !facts.event_waits.IsEmpty();
+  std::optional<GapExplainer> of_all;
+  if (is_sequence) of_all.emplace(trace, facts, recorded, ops);
+  ForEachSideBySide(pieces_.size(), is_sequence ? 1 : UsableCores(), [&](size_t i) {
+    std::optional<GapExplainer> of_piece;
+    if (!is_sequence) of_piece.emplace(trace, facts, recorded, ops);
+    GapExplainer& explainer = is_sequence ? *of_all : *of_piece;
+    const auto add = [&](const Gap& gap) { Add(gap, explainer.Explain(gap), &pieces_[i]); };
+    if (is_sequence) {
+      gaps.ForEachOfPiece(i, add, [&](uint32_t op) { explainer.See(op); });
+    } else {
+      gaps.ForEachOfPiece(i, add, [](uint32_t) {});
+    }
+    pieces_[i].Shrink();
+  });
 }
 
-void GapCauses::Add(const std::vector<Part>& parts) {
+void GapCauses::Piece::Shrink() {
+  tags.shrink_to_fit();
+  short_ns.shrink_to_fit();
+  calls_and_paths.shrink_to_fit();
+}
+
+void GapCauses::Add(const Gap& gap, const std::vector<Part>& parts, Piece* piece) const {
+  const uint32_t launching_call = gap.after == kNone ? kNone : ops_.CallOf(gap.after);
   for (const Part& part : parts) {
-    const bool has_path = part.call == kNone;
-    parts_.push_back(
-        {part.duration_ns, has_path ? part.path.value : part.call, part.cause, part.reason, has_path, false});
+    const bool is_last = &part == &parts.back();
+    uint8_t tag = CodeOf(part);
+    if (part.call != kNone) {
+      tag |= part.call == launching_call ? kLaunchingCall : kCall;
+      if (part.call != launching_call) piece->calls_and_paths.push_back(part.call);
+    } else if (part.path.value != 0) {
+      tag |= kPath;
+      piece->calls_and_paths.push_back(part.path.value);
+    }
+    piece->tags.push_back(is_last ? tag | kLast : tag);
+    if (is_last) continue;
+    const bool is_long = part.duration_ns >= kLong;
+    piece->short_ns.push_back(is_long ? kLong : static_cast<uint32_t>(part.duration_ns));
+    if (is_long) piece->long_ns.push_back(part.duration_ns);
   }
-  parts_.back().is_last = true;
 }
 
-const std::vector<Part>& GapCauses::Cursor::Next() {
+void GapCauses::Cursor::BeginPiece(const Piece& piece) {
+  tag_ = piece.tags.data(), last_tag_ = tag_ + piece.tags.size();
+  short_ns_ = piece.short_ns.data(), long_ns_ = piece.long_ns.data();
+  call_or_path_ = piece.calls_and_paths.data();
+}
+
+int64_t GapCauses::Cursor::NextLength() {
+  const uint32_t ns = *short_ns_++;
+  return ns != kLong ? ns : *long_ns_++;
+}
+
+const std::vector<Part>& GapCauses::Cursor::Next(const Gap& gap) {
   parts_.clear();
+  int64_t left_ns = gap.DurationNs();
   for (bool is_last = false; !is_last;) {
-    const PackedPart& packed = causes_.parts_[next_++];
-    parts_.push_back({packed.cause, packed.duration_ns, packed.has_path ? kNone : packed.call_or_path,
-                      NameId{packed.has_path ? packed.call_or_path : 0}, packed.reason});
-    is_last = packed.is_last;
+    const uint8_t tag = NextTag(), code = tag & kCodeBits;
+    is_last = (tag & kLast) != 0;
+    const int64_t ns = is_last ? left_ns : NextLength();
+    left_ns -= ns;
+    Part& part = parts_.emplace_back(Part{static_cast<Cause>(std::min(code, kFirstReason)), ns, kNone, {},
+                                          static_cast<UnknownReason>(std::max(code, kFirstReason) - kFirstReason)});
+    if ((tag & kOf) == kLaunchingCall) part.call = causes_.ops_.CallOf(gap.after);
+    if ((tag & kOf) == kCall) part.call = *call_or_path_++;
+    if ((tag & kOf) == kPath) part.path = NameId{*call_or_path_++};
   }
   return parts_;
+}
+
+void GapCauses::Cursor::Skip() {
+  for (bool is_last = false; !is_last;) {
+    const uint8_t tag = NextTag();
+    is_last = (tag & kLast) != 0;
+    if (!is_last) NextLength();
+    if ((tag & kOf) == kCall || (tag & kOf) == kPath) ++call_or_path_;
+  }
 }
 
 }  // namespace gprof

@@ -1,19 +1,90 @@
 #include "analysis/gap_list.h"
 
+#include <algorithm>
+
 namespace gprof {
+namespace {
+
+// Fewer are not worth a thread, and with more of them threads would spend their time on finding out where they are.
+constexpr size_t kOpsOfAPiece = 16'384, kMostPieces = 32;
+
+}  // namespace
 
 GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t device)
-    : ops_(trace.device_ops[device]), device_(device) {
-  const bool is_throughout = recorded.IsThroughout(device);
-  if (is_throughout) gaps_.reserve(ops_.last - ops_.first + 1);  // what is not used is never touched
-  const auto add = [&](const Gap& gap) {
-    if (is_throughout) {
-      gaps_.push_back({gap.start_ns, gap.end_ns, gap.before, gap.after});
-    } else {
-      cut_gaps_.push_back(gap);
-    }
-  };
-  window_ns_ = ForEachGap(trace, recorded, device, add, [](uint32_t) {});
+    : trace_(trace),
+      recorded_(recorded),
+      ops_(trace.device_ops[device]),
+      device_(device),
+      is_throughout_(recorded.IsThroughout(device)),
+      has_window_(HasWindow(trace, device)),
+      pieces_(std::clamp<size_t>((ops_.last - ops_.first) / kOpsOfAPiece, 1, kMostPieces)),
+      idle_ns_(ops_.last - ops_.first) {
+  const bool is_selected = !trace.device_windows.empty(), has_ops = ops_.first != ops_.last;
+  const int64_t start_ns = is_selected ? trace.device_windows[device].time.start_ns
+                           : has_ops   ? trace.ops[ops_.first].start_ns
+                                       : 0;
+  int64_t ended_ns = start_ns;
+  for (uint32_t i = ops_.first; i < ops_.last; ++i) {
+    const int64_t op_start_ns = trace.ops[i].start_ns, op_end_ns = trace.ops[i].end_ns;
+    if (op_start_ns > ended_ns) AddIdle(i, op_start_ns - ended_ns);
+    if (op_end_ns > ended_ns || i == ops_.first) last_ended_ = i, ended_ns = op_end_ns;
+  }
+  if (!has_window_) return;
+  const int64_t end_ns = is_selected ? trace.device_windows[device].time.end_ns : ended_ns;
+  tail_ = {ended_ns, end_ns};
+  window_ns_ = end_ns - start_ns;
+  if (is_throughout_) return;
+  for (uint32_t i = ops_.first; i < ops_.last; ++i) {
+    const int64_t idle_ns = IdleBefore(i), op_start_ns = trace.ops[i].start_ns;
+    if (idle_ns != 0) AddPauses(op_start_ns - idle_ns, op_start_ns);
+  }
+  AddPauses(tail_.start_ns, tail_.end_ns);
+  for (const Interval& pause : pauses_) window_ns_ -= pause.DurationNs();
+}
+
+void GapList::AddIdle(uint32_t op, int64_t idle_ns) {
+  idle_ns_[op - ops_.first] = static_cast<uint32_t>(std::min<int64_t>(idle_ns, kLong));
+  if (idle_ns >= kLong) long_idle_ns_.emplace_back(op, idle_ns);
+}
+
+void GapList::AddPauses(int64_t start_ns, int64_t end_ns) {
+  if (start_ns >= end_ns) return;
+  recorded_.ForEachOfDevice(device_, start_ns, end_ns, [&](int64_t from_ns, int64_t to_ns) {
+    if (start_ns < from_ns) pauses_.push_back({start_ns, from_ns});
+    start_ns = to_ns;
+  });
+  if (start_ns < end_ns) pauses_.push_back({start_ns, end_ns});
+}
+
+int64_t GapList::LongIdleBefore(uint32_t op) const {
+  return std::lower_bound(long_idle_ns_.begin(), long_idle_ns_.end(), std::pair(op, int64_t{0}))->second;
+}
+
+int64_t GapList::RecordedGapBefore(uint32_t op, int64_t idle_ns) const {
+  const int64_t end_ns = trace_.ops[op].start_ns;
+  int64_t gap_ns = 0;
+  recorded_.ForEachOfDevice(device_, end_ns - idle_ns, end_ns, [&](int64_t from_ns, int64_t to_ns) {
+    if (to_ns == end_ns) gap_ns = to_ns - from_ns;
+  });
+  return gap_ns;
+}
+
+uint32_t GapList::OpBefore(const Gap& gap) const {
+  uint32_t best = kNone;
+  for (uint32_t i = gap.after == kNone ? ops_.last : gap.after; i > ops_.first;) {
+    --i;
+    if (best == kNone || trace_.ops[i].end_ns >= trace_.ops[best].end_ns) best = i;
+    if (idle_ns_[i - ops_.first] != 0) break;  // what ran before it had ended
+  }
+  return best;
+}
+
+int64_t GapList::IdleUntil(int64_t time_ns, uint32_t next, int64_t idle_ns) const {
+  if (next == ops_.last) {
+    const int64_t until_ns = std::min(time_ns, tail_.end_ns);
+    return idle_ns + std::max<int64_t>(0, until_ns - tail_.start_ns);
+  }
+  return idle_ns - std::min(IdleBefore(next), trace_.ops[next].start_ns - time_ns);
 }
 
 }  // namespace gprof

@@ -1,56 +1,103 @@
 // The gaps of a device, found once and gone over by many.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "analysis/gaps.h"
 
 namespace gprof {
 
+// Kept is how long the device was idle before each operation, 4 bytes each: all else of a gap follows from that.
 class GapList {
  public:
   GapList(const Trace& trace, const RecordedTime& recorded, uint32_t device);
 
+  // From the first to the last operation, or of the selected time, less what was not recorded.
   int64_t window_ns() const { return window_ns_; }
-  size_t size() const { return gaps_.size() + cut_gaps_.size(); }
+  // Within the window and not recorded, in order.
+  const std::vector<Interval>& pauses() const { return pauses_; }
+  // The first of the operations that ended last; kNone without any.
+  uint32_t last_ended() const { return last_ended_; }
+
+  // The device was idle for that long before the operation, whether or not that was recorded.
+  int64_t IdleBefore(uint32_t op) const {
+    const uint32_t ns = idle_ns_[op - ops_.first];
+    return ns != kLong ? ns : LongIdleBefore(op);
+  }
+  // The length of the gap that ended with the operation; 0 for none, and where it was not recorded to its end.
+  int64_t GapBefore(uint32_t op) const {
+    const int64_t idle_ns = IdleBefore(op);
+    return is_throughout_ || idle_ns == 0 ? idle_ns : RecordedGapBefore(op, idle_ns);
+  }
+  // The first of those that ended last before the gap; kNone where none is in the selection.
+  uint32_t OpBefore(const Gap& gap) const;
+  // The device was idle so long before that time, from the beginning of the window, whether or not it was recorded.
+  // `next`: the first operation that starts later. `idle_ns`: the idle time before that operation, gap included.
+  int64_t IdleUntil(int64_t time_ns, uint32_t next, int64_t idle_ns) const;
+  const Trace::Slice& ops() const { return ops_; }
 
   // Calls f(gap) for every gap, in order. Returns the length of the window.
   template <class F>
   int64_t ForEach(F&& f) const {
-    for (const Entry& entry : gaps_) {
-      f(Gap{entry.start_ns, entry.end_ns, entry.before, entry.after, false, false, device_});
-    }
-    for (const Gap& gap : cut_gaps_) f(gap);
-    return window_ns_;
+    return ForEach(f, [](uint32_t) {});
   }
-
   // The same, and seen(op) for every operation of the device once the gaps before it are done with.
   template <class F, class G>
   int64_t ForEach(F&& f, G&& seen) const {
-    uint32_t next = ops_.first;
-    const auto see_until = [&](uint32_t last) {
-      for (; next < last; ++next) seen(next);
-    };
-    ForEach([&](const Gap& gap) {
-      see_until(gap.after == kNone ? ops_.last : gap.after);
-      f(gap);
-    });
-    see_until(ops_.last);
+    for (size_t piece = 0; piece < pieces(); ++piece) ForEachOfPiece(piece, f, seen);
     return window_ns_;
   }
 
+  // Pieces follow from the number of operations alone, so that results are the same on any number of threads.
+  size_t pieces() const { return pieces_; }
+  template <class F, class G>
+  void ForEachOfPiece(size_t piece, F&& f, G&& seen) const {
+    const uint32_t last = PieceBegin(piece + 1);
+    for (uint32_t i = PieceBegin(piece); i < last; ++i) {
+      if (has_window_ && idle_ns_[i - ops_.first] != 0) {
+        const int64_t end_ns = trace_.ops[i].start_ns;
+        Emit(end_ns - IdleBefore(i), end_ns, i, f);
+      }
+      seen(i);
+    }
+    if (last == ops_.last && tail_.start_ns < tail_.end_ns) Emit(tail_.start_ns, tail_.end_ns, kNone, f);
+  }
+
  private:
-  // What is recorded throughout has no gap that a capture cuts.
-  struct Entry {
-    int64_t start_ns, end_ns;
-    uint32_t before, after;
-  };
-  std::vector<Entry> gaps_;
-  std::vector<Gap> cut_gaps_;  // all gaps, where the device was not recorded throughout
+  static constexpr uint32_t kLong = UINT32_MAX;  // 4.3 s and more: in long_idle_
+
+  uint32_t PieceBegin(size_t piece) const {
+    return ops_.first + static_cast<uint32_t>(uint64_t{ops_.last - ops_.first} * piece / pieces_);
+  }
+
+  template <class F>
+  void Emit(int64_t start_ns, int64_t end_ns, uint32_t after, F&& f) const {
+    if (is_throughout_) return f(Gap{start_ns, end_ns, after, false, false, device_});
+    recorded_.ForEachOfDevice(device_, start_ns, end_ns, [&](int64_t from_ns, int64_t to_ns) {
+      f(Gap{from_ns, to_ns, after, from_ns != start_ns, to_ns != end_ns, device_});
+    });
+  }
+
+  void AddIdle(uint32_t op, int64_t idle_ns);
+  void AddPauses(int64_t start_ns, int64_t end_ns);
+  int64_t LongIdleBefore(uint32_t op) const;
+  int64_t RecordedGapBefore(uint32_t op, int64_t idle_ns) const;
+
+  const Trace& trace_;
+  const RecordedTime& recorded_;
   Trace::Slice ops_;
   uint32_t device_;
-  int64_t window_ns_;
+  bool is_throughout_, has_window_;
+  size_t pieces_;
+  std::vector<uint32_t> idle_ns_;                           // before each operation
+  std::vector<std::pair<uint32_t, int64_t>> long_idle_ns_;  // by operation
+  Interval tail_;                                           // after the last one, where more time is selected
+  std::vector<Interval> pauses_;
+  uint32_t last_ended_ = kNone;
+  int64_t window_ns_ = 0;
 };
 
 }  // namespace gprof

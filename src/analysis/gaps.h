@@ -34,9 +34,8 @@ class BusyTime {
 // and so does the end of a capture or of a selected time.
 struct Gap {
   int64_t start_ns = 0, end_ns = 0;
-  uint32_t before = kNone;       // index of the operation that ended last before the gap; kNone: not in the selection
   uint32_t after = kNone;        // index of the operation that came next; kNone: see Trace::device_windows
-  bool is_cut_before = false;    // it begins with a capture, not with the end of `before`
+  bool is_cut_before = false;    // it begins with a capture, not with the end of an operation
   bool is_cut_after = false;     // it ends with a capture, not with the start of `after`
   uint32_t device = kNone;
   int64_t DurationNs() const { return end_ns - start_ns; }
@@ -60,46 +59,6 @@ inline std::optional<ApiCall> CallAfter(const Trace& trace, const Gap& gap) {
 inline bool HasWindow(const Trace& trace, uint32_t device) {
   if (!trace.device_windows.empty()) return trace.device_windows[device].time.DurationNs() > 0;
   return trace.device_ops[device].first != trace.device_ops[device].last;
-}
-
-// Calls f(gap) for every gap of the device, in order of time, and `seen(op)` for every operation once the gaps before
-// it are done with. Returns the length of the window: from the first to the last operation, less what was not recorded.
-template <class F, class G>
-int64_t ForEachGap(const Trace& trace, const RecordedTime& recorded, uint32_t device, F&& f, G&& seen) {
-  const Trace::Slice slice = trace.device_ops[device];
-  if (!HasWindow(trace, device)) return 0;
-  int64_t paused_ns = 0;
-  const auto add = [&](int64_t from_ns, int64_t to_ns, uint32_t before, uint32_t after) {
-    paused_ns += to_ns - from_ns;
-    paused_ns -= recorded.ForEachOfDevice(device, from_ns, to_ns, [&](int64_t start_ns, int64_t end_ns) {
-      f(Gap{start_ns, end_ns, before, after, start_ns != from_ns, end_ns != to_ns, device});
-    });
-  };
-  const bool is_selected = !trace.device_windows.empty();
-  const Interval window = is_selected ? trace.device_windows[device].time : Interval{};
-  if (slice.first == slice.last) {
-    add(window.start_ns, window.end_ns, kNone, kNone);
-    return window.DurationNs() - paused_ns;
-  }
-  uint32_t last = slice.first;
-  const int64_t start_ns = is_selected ? window.start_ns : trace.ops[slice.first].start_ns;
-  if (trace.ops[slice.first].start_ns > start_ns) add(start_ns, trace.ops[slice.first].start_ns, kNone, slice.first);
-  int64_t last_end_ns = trace.ops[last].end_ns;
-  for (uint32_t i = slice.first; i < slice.last; ++i) {
-    const GpuOp& op = trace.ops[i];
-    const int64_t op_start_ns = op.start_ns, op_end_ns = op.end_ns;
-    if (op_start_ns > last_end_ns) add(last_end_ns, op_start_ns, last, i);
-    if (op_end_ns > last_end_ns) last = i, last_end_ns = op_end_ns;
-    seen(i);
-  }
-  const int64_t end_ns = is_selected ? window.end_ns : last_end_ns;
-  if (end_ns > last_end_ns) add(last_end_ns, end_ns, last, kNone);
-  return end_ns - start_ns - paused_ns;
-}
-
-// The same length alone.
-inline int64_t WindowNs(const Trace& trace, const RecordedTime& recorded, uint32_t device) {
-  return ForEachGap(trace, recorded, device, [](const Gap&) {}, [](uint32_t) {});
 }
 
 }  // namespace gprof

@@ -135,7 +135,7 @@ class Collector {
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       GapCauses::Cursor causes(input_.shared().gap_causes(device));
       input_.shared().gaps(device).ForEach([&](const Gap& gap) {
-        may_have_waited(gap) ? AddParts(causes.Next()) : causes.Skip();
+        may_have_waited(gap) ? AddParts(causes.Next(gap)) : causes.Skip();
       });
     }
   }

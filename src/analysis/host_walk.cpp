@@ -49,6 +49,20 @@ void AddEdges(std::vector<Edge>* edges, int64_t start_ns, int64_t end_ns, Cause 
   edges->push_back({end_ns, -profiler, -load});
 }
 
+// The first of the slice that starts later; they are in order of their start.
+template <class StartOf>
+uint32_t FirstAfter(Trace::Slice slice, StartOf&& start_ns_of, int64_t time_ns) {
+  while (slice.first < slice.last) {
+    const uint32_t middle = slice.first + (slice.last - slice.first) / 2;
+    if (start_ns_of(middle) <= time_ns) {
+      slice.first = middle + 1;
+    } else {
+      slice.last = middle;
+    }
+  }
+  return slice.first;
+}
+
 }  // namespace
 
 HostFacts::HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const StreamOps& stream_ops)
@@ -75,16 +89,44 @@ HostFacts::HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& ca
 }
 
 HostWalk::HostWalk(const Trace& trace, const HostFacts& facts)
-    : trace_(trace), facts_(facts), cursors_(trace.threads.size()) {
-  for (size_t i = 0; i < cursors_.size(); ++i) {
-    cursors_[i].call = trace.thread_api_calls[i].first;
-    cursors_[i].range = trace.thread_ranges[i].first;
+    : trace_(trace), facts_(facts), cursors_(trace.threads.size()) {}
+
+// Where the cursors would be had they walked from the beginning.
+void HostWalk::Place(uint32_t thread, int64_t time_ns) {
+  Cursor& cursor = cursors_[thread];
+  cursor.is_placed = true;
+  const std::vector<Interruption>& list = facts_.interruptions[thread];
+  cursor.interruption = static_cast<size_t>(
+      std::partition_point(list.begin(), list.end(), [&](const Interruption& i) { return i.end_ns <= time_ns; }) -
+      list.begin());
+  const Trace::Slice calls = trace_.thread_api_calls[thread];
+  cursor.call = FirstAfter(calls, [&](uint32_t i) { return trace_.api_calls[i].start_ns; }, time_ns);
+  if (cursor.call > calls.first) {
+    const uint32_t around = OutermostCall(trace_, cursor.call - 1);
+    if (trace_.api_calls[around].end_ns > time_ns) cursor.call = around;
   }
+  PlaceRanges(thread, time_ns);
+}
+
+void HostWalk::PlaceRanges(uint32_t thread, int64_t time_ns) {
+  Cursor& cursor = cursors_[thread];
+  const Trace::Slice ranges = trace_.thread_ranges[thread];
+  cursor.range = FirstAfter(ranges, [&](uint32_t i) { return trace_.ranges[i].start_ns; }, time_ns);
+  uint32_t inner = cursor.range;
+  while (inner > ranges.first && !trace_.ranges[inner - 1].is_push_pop) --inner;
+  if (inner == ranges.first) return;
+  for (uint32_t i = inner - 1; i != kNone;) {
+    cursor.open.push_back(i);
+    const uint32_t parent = trace_.ranges[i].parent;
+    i = parent < i ? parent : kNone;  // parents come first, or the trace is damaged
+  }
+  std::reverse(cursor.open.begin(), cursor.open.end());
 }
 
 template <class F>
 void HostWalk::SplitAtInterruptions(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts,
                                     F&& between) {
+  if (!cursors_[thread].is_placed) Place(thread, from_ns);
   const std::vector<Interruption>& list = facts_.interruptions[thread];
   size_t& next = cursors_[thread].interruption;
   while (next < list.size() && list[next].end_ns <= from_ns) ++next;

@@ -49,8 +49,8 @@ struct HostFacts {
   EventWaits event_waits;
 };
 
-// Walks along the threads once. For each thread the intervals asked for must come in order and not overlap, so that
-// all of them together cost no more than the thread has calls and ranges.
+// Walks along the threads, from the first interval that is asked for. For each thread the intervals must come in order
+// and not overlap, so that all of them together cost no more than the thread has calls and ranges.
 class HostWalk {
  public:
   HostWalk(const Trace& trace, const HostFacts& facts);
@@ -64,9 +64,12 @@ class HostWalk {
   struct Cursor {
     uint32_t call = 0, range = 0;   // the next ones to look at
     size_t interruption = 0;
+    bool is_placed = false;
     std::vector<uint32_t> open;     // ranges entered, innermost last
   };
 
+  void Place(uint32_t thread, int64_t time_ns);
+  void PlaceRanges(uint32_t thread, int64_t time_ns);
   template <class F>
   void SplitAtInterruptions(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts, F&& between);
   void AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);

@@ -15,7 +15,7 @@ namespace gprof {
 template <class F, class... Seen>
 int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, Seen&&... seen) {
   GapCauses::Cursor causes(input.shared().gap_causes(device));
-  return input.shared().gaps(device).ForEach([&](const Gap& gap) { f(gap, causes.Next()); }, seen...);
+  return input.shared().gaps(device).ForEach([&](const Gap& gap) { f(gap, causes.Next(gap)); }, seen...);
 }
 
 // The same with f(start_ns, end_ns, part) for every part of every gap.

@@ -17,6 +17,7 @@ bool IsLonger(const GapStory& a, const GapStory& b) {
 
 IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns)
     : trace_(input.trace()),
+      shared_(input.shared()),
       ops_(input.shared().ops()),
       longest_kept_(longest_kept),
       min_gap_ns_(min_gap_ns),
@@ -91,7 +92,7 @@ void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
 void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
   const bool is_full = longest_kept_ > 0 && longest_.size() == longest_kept_;
   if (is_full && gap.DurationNs() < longest_.front().gap.DurationNs()) return;  // most of them
-  GapStory story{gap, devices_.back().device, {}, {}};
+  GapStory story{gap, devices_.back().device, {}, {}, kNone};
   if (longest_kept_ > 0 && longest_.size() == longest_kept_) {
     if (!IsLonger(story, longest_.front())) return;
     std::pop_heap(longest_.begin(), longest_.end(), IsLonger);
@@ -103,7 +104,10 @@ void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
   std::push_heap(longest_.begin(), longest_.end(), IsLonger);
 }
 
-void IdleSummary::Finish() { std::sort(longest_.begin(), longest_.end(), IsLonger); }
+void IdleSummary::Finish() {
+  std::sort(longest_.begin(), longest_.end(), IsLonger);
+  for (GapStory& story : longest_) story.op_before = shared_.gaps(story.device).OpBefore(story.gap);
+}
 
 DeviceIdle IdleSummary::Sum() const {
   DeviceIdle sum;

@@ -26,6 +26,7 @@ struct GapStory {
   uint32_t device = kNone;
   CauseSplit split;
   NameId path;  // where most of the host part was, else that of the launching call
+  uint32_t op_before = kNone;  // see GapList::OpBefore
 };
 
 // Gaps below AnalysisOptions::min_gap_ns.
@@ -66,6 +67,7 @@ class IdleSummary {
   void Keep(const Gap& gap, std::span<const Part> parts);
 
   const Trace& trace_;
+  const SharedFacts& shared_;
   const OpFacts& ops_;
   size_t longest_kept_;
   int64_t min_gap_ns_;

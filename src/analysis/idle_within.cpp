@@ -2,44 +2,51 @@
 
 #include <algorithm>
 
+#include "analysis/near.h"
+
 namespace gprof {
 
-IdleWithin::IdleWithin(const GapList& gaps) {
-  starts_ns_.reserve(gaps.size()), ends_ns_.reserve(gaps.size()), sums_ns_.reserve(gaps.size() + 1);
-  sums_ns_.push_back(0);
-  gaps.ForEach([&](const Gap& gap) {
-    starts_ns_.push_back(gap.start_ns);
-    ends_ns_.push_back(gap.end_ns);
-    sums_ns_.push_back(sums_ns_.back() + gap.DurationNs());
-  });
+IdleWithin::IdleWithin(const Trace& trace, const GapList& gaps) : trace_(trace), gaps_(gaps) {
+  const Trace::Slice ops = gaps.ops();
+  sums_ns_.reserve((ops.last - ops.first) / kStride + 1);
+  int64_t sum_ns = 0;
+  for (uint32_t i = ops.first; i < ops.last; ++i) {
+    if ((i - ops.first) % kStride == 0) sums_ns_.push_back(sum_ns);
+    sum_ns += gaps.IdleBefore(i);
+  }
+  paused_ns_.push_back(0);
+  for (const Interval& pause : gaps.pauses()) paused_ns_.push_back(paused_ns_.back() + pause.DurationNs());
 }
 
 int64_t IdleWithin::Of(int64_t start_ns, int64_t end_ns) {
-  const size_t first = FirstEndingAfter(start_ns, last_), last = FirstEndingAfter(end_ns, first);
+  const size_t first = FirstAfter(start_ns, last_), last = FirstAfter(end_ns, first);
   last_ = first;
-  return Until(end_ns, last) - Until(start_ns, first);
+  return Until(end_ns, last) - Until(start_ns, first) - (PausedUntil(end_ns) - PausedUntil(start_ns));
 }
 
-// Steps that double, from where the last search ended, then halves.
-size_t IdleWithin::FirstEndingAfter(int64_t time_ns, size_t from) const {
-  const size_t size = ends_ns_.size();
-  size_t low = 0, high = std::min(from, size);
-  if (high == 0 || ends_ns_[high - 1] <= time_ns) {
-    low = high;
-    for (size_t step = 1; high < size && ends_ns_[high] <= time_ns; step *= 2) {
-      low = high + 1;
-      high = std::min(size, high + step);
-    }
-  }
-  const auto begin = ends_ns_.begin();
-  return static_cast<size_t>(
-      std::upper_bound(begin + static_cast<std::ptrdiff_t>(low), begin + static_cast<std::ptrdiff_t>(high), time_ns) -
-      begin);
+// The first operation that starts later, counted from the first of the device.
+size_t IdleWithin::FirstAfter(int64_t time_ns, size_t near) const {
+  const Trace::Slice ops = gaps_.ops();
+  return PartitionPointNear(ops.last - ops.first, near,
+                            [&](size_t i) { return trace_.ops[ops.first + i].start_ns <= time_ns; });
 }
 
-int64_t IdleWithin::Until(int64_t time_ns, size_t gap) const {
-  const int64_t within_ns = gap < starts_ns_.size() ? std::max<int64_t>(0, time_ns - starts_ns_[gap]) : 0;
-  return sums_ns_[gap] + within_ns;
+int64_t IdleWithin::Until(int64_t time_ns, size_t next) const {
+  const Trace::Slice ops = gaps_.ops();
+  const size_t size = ops.last - ops.first;
+  const size_t stride = std::min(next / kStride, sums_ns_.empty() ? 0 : sums_ns_.size() - 1);
+  int64_t sum_ns = sums_ns_.empty() ? 0 : sums_ns_[stride];
+  for (size_t i = stride * kStride; i < size && i <= next; ++i) sum_ns += gaps_.IdleBefore(ops.first + static_cast<uint32_t>(i));
+  return gaps_.IdleUntil(time_ns, ops.first + static_cast<uint32_t>(next), sum_ns);
+}
+
+int64_t IdleWithin::PausedUntil(int64_t time_ns) const {
+  const std::vector<Interval>& pauses = gaps_.pauses();
+  if (pauses.empty()) return 0;
+  const auto after = std::partition_point(pauses.begin(), pauses.end(),
+                                          [&](const Interval& pause) { return pause.end_ns <= time_ns; });
+  const int64_t within_ns = after == pauses.end() ? 0 : std::max<int64_t>(0, time_ns - after->start_ns);
+  return paused_ns_[static_cast<size_t>(after - pauses.begin())] + within_ns;
 }
 
 }  // namespace gprof

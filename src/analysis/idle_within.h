@@ -11,17 +11,23 @@ namespace gprof {
 
 class IdleWithin {
  public:
-  explicit IdleWithin(const GapList& gaps);
+  IdleWithin(const Trace& trace, const GapList& gaps);
 
   // Idle time of the device in [start_ns, end_ns). Quick for intervals that lie near the one asked for before.
   int64_t Of(int64_t start_ns, int64_t end_ns);
 
  private:
-  size_t FirstEndingAfter(int64_t time_ns, size_t from) const;
-  int64_t Until(int64_t time_ns, size_t gap) const;
+  // Idle time is summed up to every 32nd operation; from there on it is counted.
+  static constexpr uint32_t kStride = 32;
 
-  std::vector<int64_t> starts_ns_, ends_ns_;
-  std::vector<int64_t> sums_ns_;  // idle time before each gap, and after the last
+  size_t FirstAfter(int64_t time_ns, size_t near) const;
+  int64_t Until(int64_t time_ns, size_t next) const;
+  int64_t PausedUntil(int64_t time_ns) const;
+
+  const Trace& trace_;
+  const GapList& gaps_;
+  std::vector<int64_t> sums_ns_;    // idle time before the gap that each such operation ends
+  std::vector<int64_t> paused_ns_;  // time of the pauses before each, and of all
   size_t last_ = 0;
 };
 

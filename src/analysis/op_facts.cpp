@@ -47,7 +47,7 @@ class OpFacts::Shares {
 
 OpFacts::OpFacts(const Trace& trace)
     : trace_(trace),
-      launches_ns_(trace.ops.size()),
+      launched_before_ns_(trace.ops.size()),
       has_op_(trace.api_calls.size(), 0),
       sums_(trace.ops.FactsCount(), {0, 0, 0, Nothing(), kNone}),
       kernels_of_name_(trace.strings.size(), 0),
@@ -83,32 +83,30 @@ void OpFacts::ReadOps(Shares* of_threads) {
     sum.share_ns += share_ns;
     if (start_ns < sum.window.start_ns || sum.first == kNone) sum.window.start_ns = start_ns, sum.first = i;
     sum.window.end_ns = std::max(sum.window.end_ns, start_ns + time_ns);
-    launches_ns_[i] = start_ns;
-    if (op.api != kNone) {
-      uint32_t thread = kNone;
-      FindLaunch(i, op.api, &thread);
-      of_threads->Add(thread, kinds[index].device, share_ns);
-    }
+    if (op.api != kNone) of_threads->Add(FindLaunch(i, start_ns, op.api), kinds[index].device, share_ns);
     if (kinds[index].is_transfer) transfers_.push_back(i);
     if (kinds[index].is_of_graph) graph_ops_.push_back(i);
   }
 }
 
-void OpFacts::FindLaunch(uint32_t op, uint32_t api, uint32_t* thread) {
+// The thread of the launch.
+uint32_t OpFacts::FindLaunch(uint32_t op, int64_t start_ns, uint32_t api) {
   const ApiCall& call = trace_.api_calls[api];
-  *thread = call.thread;
-  launches_ns_[op] = call.start_ns;
+  int64_t launch_ns = call.start_ns;
   uint32_t outermost = api;
   if (call.parent != kNone) {
     outermost = OutermostCall(trace_, api);
-    launches_ns_[op] = trace_.api_calls[outermost].start_ns;
+    launch_ns = trace_.api_calls[outermost].start_ns;
     if (calls_.empty() && outermost != api) {
       calls_.resize(trace_.ops.size());
       for (uint32_t i = 0; i < trace_.ops.size(); ++i) calls_[i] = trace_.ops[i].api;
     }
     if (!calls_.empty()) calls_[op] = outermost;
   }
+  const auto before_ns = static_cast<uint64_t>(start_ns - launch_ns);
+  launched_before_ns_[op] = static_cast<uint32_t>(std::min<uint64_t>(before_ns, kFar));
   has_op_[outermost] = 1;
+  return call.thread;
 }
 
 void OpFacts::AddUp(Shares* of_processes) {

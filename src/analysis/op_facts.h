@@ -17,7 +17,10 @@ class OpFacts {
   // The outermost call that launched the operation; kNone where that is not known.
   uint32_t CallOf(uint32_t op) const { return calls_.empty() ? trace_.ops[op].api : calls_[op]; }
   // When that call began. Where it is not known: when the operation did.
-  int64_t LaunchNs(uint32_t op) const { return launches_ns_[op]; }
+  int64_t LaunchNs(uint32_t op) const {
+    const uint32_t before_ns = launched_before_ns_[op];
+    return before_ns != kFar ? trace_.ops[op].start_ns - before_ns : trace_.api_calls[CallOf(op)].start_ns;
+  }
   bool HasOp(uint32_t call) const { return has_op_[call] != 0; }  // of outermost calls
 
   // Sums over the operations that share their facts, by the number of those (PackedOps::FactsIndex).
@@ -47,6 +50,7 @@ class OpFacts {
 
  private:
   static constexpr size_t kKinds = 5;
+  static constexpr uint32_t kFar = UINT32_MAX;  // 4.3 s and more, or launched after it started: its call knows
   class Shares;
   struct OfProcess {
     Interval window;
@@ -55,13 +59,13 @@ class OpFacts {
 
   void ReadOps(Shares* of_threads);
   void AddUp(Shares* of_processes);
-  void FindLaunch(uint32_t op, uint32_t api, uint32_t* thread);
+  uint32_t FindLaunch(uint32_t op, int64_t start_ns, uint32_t api);
   void ChooseDevices(const Shares& of_threads, const Shares& of_processes);
   size_t Slot(uint32_t process) const { return process < of_process_.size() ? process : of_process_.size() - 1; }
 
   const Trace& trace_;
   std::vector<uint32_t> calls_;             // empty where every operation names its outermost call
-  std::vector<int64_t> launches_ns_;
+  std::vector<uint32_t> launched_before_ns_;  // how long before its start an operation was launched, or kFar
   std::vector<uint8_t> has_op_;             // by call
   std::vector<Sum> sums_;
   std::array<int64_t, kKinds> counts_{};

@@ -106,27 +106,6 @@ void Sort(std::vector<int64_t>* times_ns) {
   if (!Sequences().Sort(times_ns)) SortByDigits(times_ns);
 }
 
-// What is not in the window: times without an operation that were not recorded, in order.
-std::vector<Interval> PausesOf(const Trace& trace, const RecordedTime& recorded, uint32_t device, Interval window) {
-  std::vector<Interval> pauses;
-  if (recorded.IsThroughout(device)) return pauses;
-  const auto add_gap = [&](int64_t from_ns, int64_t to_ns) {
-    if (from_ns >= to_ns) return;
-    recorded.ForEachOfDevice(device, from_ns, to_ns, [&](int64_t start_ns, int64_t end_ns) {
-      if (from_ns < start_ns) pauses.push_back({from_ns, start_ns});
-      from_ns = end_ns;
-    });
-    if (from_ns < to_ns) pauses.push_back({from_ns, to_ns});
-  };
-  int64_t busy_until_ns = window.start_ns;
-  for (uint32_t i = trace.device_ops[device].first; i < trace.device_ops[device].last; ++i) {
-    add_gap(busy_until_ns, trace.ops[i].start_ns);
-    busy_until_ns = std::max(busy_until_ns, trace.ops[i].end_ns);
-  }
-  add_gap(busy_until_ns, window.end_ns);
-  return pauses;
-}
-
 }  // namespace
 
 std::string_view QueueDepth::LevelName(size_t level) { return gprof::kLevels[level].name; }
@@ -163,7 +142,7 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   const bool is_selected = !trace.device_windows.empty();
   const Interval window =
       is_selected ? trace.device_windows[device].time : Interval{trace.ops[slice.first].start_ns, ends_ns.back()};
-  const std::vector<Interval> pauses = PausesOf(trace, input.shared().recorded(), device, window);
+  const std::vector<Interval>& pauses = input.shared().gaps(device).pauses();
   size_t pause = 0;  // the next one that is not over
   int64_t from_ns = window.start_ns, depth = 0;
   const auto advance = [&](int64_t to_ns) {

@@ -37,7 +37,7 @@ class PathSums {
   void Add(uint32_t thread, uint32_t device) {
     const Trace::Slice slice = trace_.thread_ranges[thread];
     if (slice.first == slice.last) return;
-    if (device != kNone && !idle_[device]) idle_[device].emplace(input_.shared().gaps(device));
+    if (device != kNone && !idle_[device]) idle_[device].emplace(trace_, input_.shared().gaps(device));
     std::unordered_map<uint32_t, OpenEnds> open;  // start/end ranges need not nest
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const NvtxRange& range = trace_.ranges[i];

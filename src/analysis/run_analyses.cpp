@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
-#include <exception>
 #include <numeric>
 #include <string_view>
-#include <system_error>
-#include <thread>
 
 #include "analysis/lacks.h"
-#include "base/spill.h"
+#include "base/parallel.h"
 
 namespace gprof {
 namespace {
@@ -39,33 +35,12 @@ std::vector<AnalysisResult> RunAll(const AnalysisInput& input, std::span<const A
   const Trace& trace = input.trace();
   constexpr std::size_t kWorthThreads = 200'000;  // operations, calls and ranges
   const bool is_large = trace.ops.size() + trace.api_calls.size() + trace.ranges.size() >= kWorthThreads;
-  // Side by side they need their memory at the same time.
-  const std::size_t cores = is_large && !IsSpilling() ? std::max(1u, std::thread::hardware_concurrency()) : 1;
   const std::vector<std::size_t> order = OrderOf(analyses);
-  std::atomic<std::size_t> next{0};
   std::vector<AnalysisResult> results(analyses.size());
-  std::vector<std::exception_ptr> failures(analyses.size());
-  const auto work = [&] {
-    for (std::size_t at = next++; at < analyses.size(); at = next++) {
-      const std::size_t i = order[at];
-      try {
-        results[i] = analyses[i]->run(input, options);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    try {
-      for (std::size_t i = 1; i < std::min(cores, analyses.size()); ++i) helpers.emplace_back(work);
-    } catch (const std::system_error&) {  // a limit of processes: those that did start will do
-    }
-    work();
-  }
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  ForEachSideBySide(analyses.size(), is_large ? UsableCores() : 1, [&](std::size_t at) {
+    const std::size_t i = order[at];
+    results[i] = analyses[i]->run(input, options);
+  });
   DropUnknownMetrics(trace, results);
   return results;
 }

@@ -43,14 +43,17 @@ struct Kernels {
 };
 using Histogram = std::array<Kernels, std::size(kLengths)>;
 
-Histogram Measure(const Trace& trace, const std::vector<int64_t>& gaps_before_ns) {
+Histogram Measure(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  const GapsBefore gaps(input);
   Histogram histogram;
-  for (size_t i = 0; i < trace.ops.size(); ++i) {
+  for (uint32_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
     if (op.kind != OpKind::kKernel) continue;
+    const int64_t time_ns = op.DurationNs(), gap_ns = gaps.Of(i);
     size_t length = 0;
-    while (op.DurationNs() >= kLengths[length].below_ns) ++length;
-    histogram[length].Add({1, op.DurationNs(), gaps_before_ns[i] <= kLaunchGapAtMostNs ? gaps_before_ns[i] : 0});
+    while (time_ns >= kLengths[length].below_ns) ++length;
+    histogram[length].Add({1, time_ns, gap_ns <= kLaunchGapAtMostNs ? gap_ns : 0});
   }
   return histogram;
 }
@@ -186,9 +189,8 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
 
 AnalysisResult RunSmallKernels(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
-  const std::vector<int64_t> gaps_before_ns = GapsBefore(input);
-  const Histogram histogram = Measure(trace, gaps_before_ns);
-  const std::vector<Chain> chains = FindChains(input, gaps_before_ns);
+  const Histogram histogram = Measure(input);
+  const std::vector<Chain> chains = FindChains(input);
   AnalysisResult result;
   const Kernels small = Sum(histogram, kSmallLengths);
   int64_t idle_ns = 0, operations = 0;

@@ -1,0 +1,17 @@
+// Work on several cores.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace gprof {
+
+// That this process may run on (`taskset`, containers), at least 1; 1 while large blocks go into a file, as what is
+// done side by side needs its memory at the same time.
+std::size_t UsableCores();
+
+// Calls work(i) for every i below `count`, in that order where `threads` is 1. What the first of them throws is thrown
+// once all are done.
+void ForEachSideBySide(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work);
+
+}  // namespace gprof
