@@ -9,7 +9,10 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <memory>
+#include <new>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gprof/events.h"
@@ -20,6 +23,25 @@
 namespace gprof {
 
 namespace packed_detail {
+
+// An allocator whose vectors do not write new elements when they are made longer by resize(): whoever does that writes
+// all of them, from several threads where there are many.
+template <class T>
+struct Unwritten : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Unwritten<U>;
+  };
+  Unwritten() = default;
+  template <class U>
+  Unwritten(const Unwritten<U>&) {}
+  template <class U>
+  void construct(U*) noexcept {}
+  template <class U, class... Args>
+  void construct(U* at, Args&&... args) {
+    ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
+  }
+};
 
 // Goes over a list whose elements are made when they are looked at.
 template <class List, class Value>
@@ -126,6 +148,7 @@ struct Times {
     start_high = static_cast<uint32_t>(static_cast<uint64_t>(ns) >> 32);
   }
   static bool IsLong(int64_t duration_ns) { return duration_ns < 0 || duration_ns >> 32 >= kLong; }
+  static bool FitsDuration(uint64_t duration_ns) { return duration_ns >> 32 < kLong; }
 };
 
 }  // namespace packed_detail
@@ -151,6 +174,10 @@ class PackedOps {
   struct Item : packed_detail::Times {
     uint32_t facts = 0, api = kNone, correlation = 0;
     uint8_t duration_high = 0, is_from_before = 0, unused[2] = {};
+    void SetDuration(uint64_t duration_ns) {
+      duration = static_cast<uint32_t>(duration_ns);
+      duration_high = static_cast<uint8_t>(duration_ns >> 32);
+    }
   };
 
   std::size_t size() const { return items_.size(); }
@@ -200,7 +227,8 @@ class PackedOps {
   const Facts& FactsOf(const Item& item) const { return facts_[item.facts]; }
 
   // ---- for those who build a trace ----
-  std::vector<Item>& items() { return items_; }
+  using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
+  Items& items() { return items_; }
   void push_back(const GpuOp& op);
   void Set(std::size_t i, const GpuOp& op);
   // change(GpuOp&) of one of them.
@@ -224,7 +252,7 @@ class PackedOps {
   Item Pack(const GpuOp& op);
   void SetTimes(Item& item, int64_t start_ns, int64_t end_ns);
 
-  std::vector<Item> items_;
+  Items items_;
   packed_detail::Shared<Facts> facts_;
   std::vector<int64_t> long_durations_ns_;
 };
@@ -247,6 +275,10 @@ class PackedCalls {
     uint32_t facts = 0, correlation = 0, range = kNone;
     uint16_t parent = 0;  // how far before this one, 0 for none
     uint8_t duration_high = 0, op_count = 0;
+    void SetDuration(uint64_t duration_ns) {
+      duration = static_cast<uint32_t>(duration_ns);
+      duration_high = static_cast<uint8_t>(duration_ns >> 32);
+    }
   };
 
   std::size_t size() const { return items_.size(); }
@@ -294,7 +326,8 @@ class PackedCalls {
 
   // ---- for those who build a trace ----
   // Parents are relative: those of calls that are moved have to be set again.
-  std::vector<Item>& items() { return items_; }
+  using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
+  Items& items() { return items_; }
   void push_back(const ApiCall& call);
   void Set(std::size_t i, const ApiCall& call);
   template <class F>
@@ -313,7 +346,11 @@ class PackedCalls {
   void SetTimes(std::size_t i, int64_t start_ns, int64_t end_ns);
   void SetParent(std::size_t i, uint32_t parent);
   void SetRange(std::size_t i, uint32_t range) { items_[i].range = range; }
-  void CountOp(std::size_t i);
+  void CountOp(std::size_t i) {
+    Item& item = items_[i];
+    if (item.duration_high == packed_detail::kLong || item.op_count == 0xFF) return CountOpOfRare(i);
+    ++item.op_count;
+  }
 
  private:
   // What few calls have does not fit into an item.
@@ -322,10 +359,11 @@ class PackedCalls {
     uint32_t parent = 0, op_count = 0;
   };
   Item Pack(const ApiCall& call, std::size_t i);
+  void CountOpOfRare(std::size_t i);
   Rare RareOf(const Item& item) const;
   void Store(Item& item, const Rare& rare);
 
-  std::vector<Item> items_;
+  Items items_;
   packed_detail::Shared<Facts> facts_;
   std::vector<Rare> rare_;
 };

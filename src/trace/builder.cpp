@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "trace/enum_or.h"
+#include "trace/fill.h"
 #include "trace/huge_pages.h"
 #include "trace/joins.h"
 #include "trace/saturate.h"
@@ -38,7 +39,7 @@ void TraceBuilder::Reserve(const RecordCounts& counts) {
                                             count(RecordKind::kGraphLaunch));
   ReserveHuge(draft_.trace.syncs, count(RecordKind::kSync));
   ReserveHuge(draft_.trace.memory_events, count(RecordKind::kMemory));
-  ReserveHuge(draft_.nvtx_events, count(RecordKind::kNvtx));
+  ReserveHuge(draft_.nvtx_events.items(), count(RecordKind::kNvtx));
   draft_.trace.graph_nodes.reserve(count(RecordKind::kGraphNode));
 }
 
@@ -60,24 +61,24 @@ void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
 }
 
 void TraceBuilder::EndChunk() {
-  Process& p = draft_.trace.processes[process_];
-  Trace& t = draft_.trace;
-  if (first_ns_ <= last_ns_) {
-    p.start_ns = p.start_ns == 0 ? first_ns_ : std::min(p.start_ns, first_ns_);
-    t.start_ns = t.start_ns == 0 ? first_ns_ : std::min(t.start_ns, first_ns_);
-  }
-  p.end_ns = std::max(p.end_ns, last_ns_);
-  t.end_ns = std::max(t.end_ns, last_ns_);
+  draft_.Touch(process_, first_ns_, last_ns_);
 }
 
-Trace TraceBuilder::Finish(const TraceHealth& framing) {
+std::optional<Trace> TraceBuilder::Finish(const TraceHealth& framing, std::vector<BulkChunk> bulk, DamagedBlocks* damaged) {
   draft_.trace.health = [&] {
     TraceHealth health = framing;
     health.lost_records = draft_.trace.health.lost_records;
     health.bad_times = draft_.trace.health.bad_times;
     return health;
   }();
+  NumberThings(draft_);
+  if (!FillBulk(std::move(bulk), draft_, damaged)) return std::nullopt;
   return JoinTrace(std::move(draft_));
+}
+
+Trace TraceBuilder::Finish(const TraceHealth& framing) {
+  DamagedBlocks damaged;
+  return *Finish(framing, {}, &damaged);
 }
 
 NameId TraceBuilder::Name(trace::StringId id) {
@@ -113,7 +114,11 @@ uint32_t TraceBuilder::StreamOf(uint32_t context, uint32_t stream, std::vector<L
 }
 
 uint32_t TraceBuilder::ShapeIndex(trace::ShapeId shape) {
-  return shape.value == 0 ? kNone : draft_.shape_ids.Find(process_, shape.value);
+  if (shape.value == 0) return kNone;
+  const uint32_t known = draft_.shape_ids.Find(process_, shape.value);
+  if (known != kNone) return known;
+  draft_.late_shapes.push_back({process_, shape.value});
+  return kLateShape + static_cast<uint32_t>(draft_.late_shapes.size() - 1);
 }
 
 // ---- dictionary ----
@@ -198,10 +203,7 @@ void TraceBuilder::Add(const trace::ClockRecord& r) {
 
 // ---- what the program did ----
 
-uint32_t TraceBuilder::CallFacts(const trace::ApiRecord& r) {
-  uint32_t& recent = recent_calls_({uint64_t{r.tid} << 32 | r.function.value,
-                                    uint64_t{static_cast<uint32_t>(r.result)} << 32 | uint64_t{r.domain} << 8 | r.is_unfinished});
-  if (recent != kNone) return recent;
+uint32_t TraceBuilder::FactsOf(const trace::ApiRecord& r) {
   PackedCalls::Facts f;
   f.thread = ThreadIndex(r.tid);
   f.process = process_;
@@ -210,25 +212,22 @@ uint32_t TraceBuilder::CallFacts(const trace::ApiRecord& r) {
   f.domain = r.domain == static_cast<uint8_t>(trace::ApiDomain::kDriver) ? trace::ApiDomain::kDriver
                                                                          : trace::ApiDomain::kRuntime;
   f.is_unfinished = r.is_unfinished != 0 ? 1 : 0;
-  return recent = draft_.trace.api_calls.Intern(f);
+  return draft_.trace.api_calls.Intern(f);
 }
 
 void TraceBuilder::Add(const trace::ApiRecord& r) {
   const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
   Touch(start_ns, end_ns);
-  if (r.is_unfinished != 0) draft_.unfinished_calls.push_back(static_cast<uint32_t>(draft_.trace.api_calls.size()));
-  if (r.correlation != 0) {
-    CorrelationExtent& extent = draft_.correlations[process_];
-    extent.low = std::min(extent.low, r.correlation);
-    extent.high = std::max(extent.high, r.correlation);
-    ++extent.count;
-  }
-  draft_.trace.api_calls.Add(start_ns, end_ns, CallFacts(r), r.correlation);
+  if (r.correlation != 0) draft_.correlations[process_].Add({r.correlation, r.correlation, 1});
+  uint32_t& recent = recent_calls_({uint64_t{r.tid} << 32 | r.function.value,
+                                    uint64_t{static_cast<uint32_t>(r.result)} << 32 | uint64_t{r.domain} << 8 | r.is_unfinished});
+  if (recent == kNone) recent = FactsOf(r);
+  draft_.trace.api_calls.Add(start_ns, end_ns, recent, r.correlation);
 }
 
 // What all kinds of operations have in common.
 template <class R>
-PackedOps::Facts TraceBuilder::OpFacts(const R& r, OpKind kind) {
+PackedOps::Facts TraceBuilder::FactsOfAny(const R& r, OpKind kind) {
   PackedOps::Facts f;
   f.device = draft_.SlotIndex(process_, r.device);
   f.stream = draft_.StreamIndex(process_, r.context, r.stream);
@@ -244,13 +243,46 @@ PackedOps::Facts TraceBuilder::OpFacts(const R& r, OpKind kind) {
   return f;
 }
 
+uint32_t TraceBuilder::FactsOf(const trace::KernelRecord& r) {
+  PackedOps::Facts f = FactsOfAny(r, OpKind::kKernel);
+  f.name = Name(r.name);
+  f.shape = ShapeIndex(r.shape);
+  return draft_.trace.ops.Intern(f);
+}
+
+uint32_t TraceBuilder::FactsOf(const trace::MemcpyRecord& r) {
+  PackedOps::Facts f = FactsOfAny(r, OpKind::kMemcpy);
+  f.copy_kind = ToCopyKind(r.copy_kind);
+  f.source_memory = ToMemoryKind(r.source_memory);
+  f.destination_memory = ToMemoryKind(r.destination_memory);
+  return draft_.trace.ops.Intern(f);
+}
+
+uint32_t TraceBuilder::FactsOf(const trace::PeerCopyRecord& r) {
+  PackedOps::Facts f = FactsOfAny(r, OpKind::kPeerCopy);
+  f.copy_kind = trace::CopyKind::kPeerToPeer;
+  f.source_memory = ToMemoryKind(r.source_memory);
+  f.destination_memory = ToMemoryKind(r.destination_memory);
+  f.is_from_peer = r.source_device != r.device ? 1 : 0;
+  f.peer_device = draft_.SlotIndex(process_, f.is_from_peer != 0 ? r.source_device : r.destination_device);
+  return draft_.trace.ops.Intern(f);
+}
+
+uint32_t TraceBuilder::FactsOf(const trace::MemsetRecord& r) {
+  PackedOps::Facts f = FactsOfAny(r, OpKind::kMemset);
+  f.destination_memory = ToMemoryKind(r.memory);
+  return draft_.trace.ops.Intern(f);
+}
+
+uint32_t TraceBuilder::FactsOf(const trace::GraphLaunchRecord& r) {
+  return draft_.trace.ops.Intern(FactsOfAny(r, OpKind::kGraph));
+}
+
 // False: the operation has no usable times and is left out. `what`, `kinds` and `peer` are what differs between
-// operations of the kind, beside graph and stream; facts() is asked for where nothing like it was seen lately.
-template <class R, class F>
-bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer, F&& facts) {
-  // CUPTI reports 0, or an end before the start, when it ran out of room for time stamps; the difference of the latter
-  // is a huge duration here.
-  if (r.start_ns == 0 || r.start_ns > kMaxTimeNs || r.duration_ns > kMaxTimeNs) {
+// operations of the kind, beside graph and stream; its facts are asked for where nothing like it was seen lately.
+template <class R>
+bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer) {
+  if (!HasTimes(r.start_ns, r.duration_ns)) {
     ++draft_.trace.health.bad_times;
     return false;
   }
@@ -258,7 +290,7 @@ bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds,
   if constexpr (requires { r.graph_node; }) graph_node = r.graph_node;
   uint32_t& recent = recent_ops_({uint64_t{r.context} << 32 | r.stream, uint64_t{r.device} << 32 | r.graph, graph_node,
                                   what, uint64_t{static_cast<uint8_t>(kind)} << 32 | kinds, peer});
-  if (recent == kNone) recent = draft_.trace.ops.Intern(facts());
+  if (recent == kNone) recent = FactsOf(r);
   const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
   Touch(start_ns, end_ns);
   draft_.trace.ops.Add(start_ns, end_ns, recent, r.correlation);
@@ -266,58 +298,27 @@ bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds,
 }
 
 void TraceBuilder::Add(const trace::KernelRecord& r) {
-  const bool is_added = AddOp(r, OpKind::kKernel, uint64_t{r.name.value} << 32 | r.shape.value, 0, 0, [&] {
-    PackedOps::Facts f = OpFacts(r, OpKind::kKernel);
-    f.name = Name(r.name);
-    f.shape = ShapeIndex(r.shape);
-    return f;
-  });
-  if (!is_added) return;
-  const PackedOps& ops = draft_.trace.ops;
-  const auto op = static_cast<uint32_t>(ops.size() - 1);
-  if (r.shape.value != 0 && ops.FactsAt(ops.FactsIndex(op)).shape == kNone) {
-    draft_.late_shapes.push_back({op, process_, r.shape.value});
-  }
-  if (r.is_device_launched != 0 && r.correlation == 0) ++draft_.launched_by_device;
+  const bool is_added = AddOp(r, OpKind::kKernel, uint64_t{r.name.value} << 32 | r.shape.value, 0, 0);
+  if (is_added && r.is_device_launched != 0 && r.correlation == 0) ++draft_.launched_by_device;
 }
 
 void TraceBuilder::Add(const trace::MemcpyRecord& r) {
   const uint32_t kinds = uint32_t{r.copy_kind} << 24 | uint32_t{r.source_memory} << 16 |
                          uint32_t{r.destination_memory} << 8 | r.is_async;
-  AddOp(r, OpKind::kMemcpy, r.size_bytes, kinds, 0, [&] {
-    PackedOps::Facts f = OpFacts(r, OpKind::kMemcpy);
-    f.copy_kind = ToCopyKind(r.copy_kind);
-    f.source_memory = ToMemoryKind(r.source_memory);
-    f.destination_memory = ToMemoryKind(r.destination_memory);
-    return f;
-  });
+  AddOp(r, OpKind::kMemcpy, r.size_bytes, kinds, 0);
 }
 
 void TraceBuilder::Add(const trace::PeerCopyRecord& r) {
   const uint32_t kinds = uint32_t{r.source_memory} << 16 | uint32_t{r.destination_memory} << 8 | r.is_async;
-  const bool is_from_peer = r.source_device != r.device;
-  const uint32_t peer = is_from_peer ? r.source_device : r.destination_device;
-  AddOp(r, OpKind::kPeerCopy, r.size_bytes, kinds, uint64_t{peer} << 1 | (is_from_peer ? 1 : 0), [&] {
-    PackedOps::Facts f = OpFacts(r, OpKind::kPeerCopy);
-    f.copy_kind = trace::CopyKind::kPeerToPeer;
-    f.source_memory = ToMemoryKind(r.source_memory);
-    f.destination_memory = ToMemoryKind(r.destination_memory);
-    f.is_from_peer = is_from_peer ? 1 : 0;
-    f.peer_device = draft_.SlotIndex(process_, peer);
-    return f;
-  });
+  AddOp(r, OpKind::kPeerCopy, r.size_bytes, kinds, uint64_t{r.source_device} << 32 | r.destination_device);
 }
 
 void TraceBuilder::Add(const trace::MemsetRecord& r) {
-  AddOp(r, OpKind::kMemset, r.size_bytes, uint32_t{r.memory} << 8 | r.is_async, 0, [&] {
-    PackedOps::Facts f = OpFacts(r, OpKind::kMemset);
-    f.destination_memory = ToMemoryKind(r.memory);
-    return f;
-  });
+  AddOp(r, OpKind::kMemset, r.size_bytes, uint32_t{r.memory} << 8 | r.is_async, 0);
 }
 
 void TraceBuilder::Add(const trace::GraphLaunchRecord& r) {
-  AddOp(r, OpKind::kGraph, 0, 0, 0, [&] { return OpFacts(r, OpKind::kGraph); });
+  AddOp(r, OpKind::kGraph, 0, 0, 0);
 }
 
 void TraceBuilder::Add(const trace::SyncRecord& r) {

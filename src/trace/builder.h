@@ -4,11 +4,14 @@
 // is decided here what becomes of it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "gprof/trace.h"
+#include "trace/bulk.h"
 #include "trace/draft.h"
 #include "trace/reader.h"
 #include "trace/recent_facts.h"
@@ -69,8 +72,21 @@ class TraceBuilder {
   // The name of a stream, as a record of NVTX has it, for sources that have no handles.
   void NameStream(uint32_t context, uint32_t stream, trace::StringId name);
 
+  // The first pass over calls, operations and NVTX events (bulk.h): the facts that records like `r` have.
+  uint32_t FactsOf(const trace::ApiRecord& r);
+  uint32_t FactsOf(const trace::KernelRecord& r);
+  uint32_t FactsOf(const trace::MemcpyRecord& r);
+  uint32_t FactsOf(const trace::PeerCopyRecord& r);
+  uint32_t FactsOf(const trace::MemsetRecord& r);
+  uint32_t FactsOf(const trace::GraphLaunchRecord& r);
+  uint32_t FactsOf(const trace::NvtxRecord& r);
+  void CountRecords(uint64_t count) { draft_.trace.record_count += count; }
+  uint32_t process() const { return process_; }
+
   // `framing` is what the reader has counted. The builder is used up.
   Trace Finish(const TraceHealth& framing);
+  // With what was surveyed. Nothing where blocks turn out to be damaged: a survey without those has to be made.
+  std::optional<Trace> Finish(const TraceHealth& framing, std::vector<BulkChunk> bulk, DamagedBlocks* damaged);
 
  private:
   NameId Name(trace::StringId id);
@@ -82,11 +98,10 @@ class TraceBuilder {
     if (start_ns > 0 && start_ns < first_ns_) first_ns_ = start_ns;
     if (end_ns > last_ns_) last_ns_ = end_ns;
   }
-  uint32_t CallFacts(const trace::ApiRecord& r);
   template <class R>
-  PackedOps::Facts OpFacts(const R& r, OpKind kind);
-  template <class R, class F>
-  bool AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer, F&& facts);
+  PackedOps::Facts FactsOfAny(const R& r, OpKind kind);
+  template <class R>
+  bool AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
 
   Draft draft_;
   std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_;

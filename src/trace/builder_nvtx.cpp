@@ -5,20 +5,21 @@
 
 namespace gprof {
 
+uint32_t TraceBuilder::FactsOf(const trace::NvtxRecord& r) {
+  NvtxEvents::Facts f;
+  f.thread = ThreadIndex(r.tid);
+  f.domain = draft_.DomainIndex(process_, r.domain);
+  f.message = Name(r.message);
+  f.category = r.category;
+  f.color = r.color;
+  f.event = static_cast<trace::NvtxEvent>(r.event);
+  f.payload_type = EnumOr(r.payload_type, trace::PayloadType::kExtended, trace::PayloadType::kNone);
+  return draft_.nvtx_events.Intern(f);
+}
+
 void TraceBuilder::Add(const trace::NvtxRecord& r) {
-  NvtxEvent e;
-  e.time_ns = TimeNs(r.time_ns);
-  e.range = r.range;
-  e.payload = r.payload;
-  e.thread = ThreadIndex(r.tid);
-  e.domain = draft_.DomainIndex(process_, r.domain);
-  e.message = Name(r.message);
-  e.category = r.category;
-  e.color = r.color;
-  e.event = static_cast<trace::NvtxEvent>(r.event);
-  e.payload_type = EnumOr(r.payload_type, trace::PayloadType::kExtended, trace::PayloadType::kNone);
-  Touch(e.time_ns, e.time_ns);
-  draft_.nvtx_events.push_back(e);
+  Touch(TimeNs(r.time_ns), TimeNs(r.time_ns));
+  draft_.nvtx_events.Add(TimeNs(r.time_ns), FactsOf(r), {r.range, r.payload});
 }
 
 void TraceBuilder::Add(const trace::NvtxDomainRecord& r) {

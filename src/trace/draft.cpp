@@ -1,5 +1,7 @@
 #include "trace/draft.h"
 
+#include <algorithm>
+
 namespace gprof {
 
 uint32_t Draft::ContextIndex(uint32_t process, uint32_t context) {
@@ -50,6 +52,16 @@ uint32_t Draft::DomainIndex(uint32_t process, uint32_t id) {
     trace.domains.push_back(d);
   }
   return index;
+}
+
+void Draft::Touch(uint32_t process, int64_t first_ns, int64_t last_ns) {
+  Process& p = trace.processes[process];
+  if (first_ns <= last_ns) {
+    p.start_ns = p.start_ns == 0 ? first_ns : std::min(p.start_ns, first_ns);
+    trace.start_ns = trace.start_ns == 0 ? first_ns : std::min(trace.start_ns, first_ns);
+  }
+  p.end_ns = std::max(p.end_ns, last_ns);
+  trace.end_ns = std::max(trace.end_ns, last_ns);
 }
 
 }  // namespace gprof

@@ -7,6 +7,7 @@
 //   * `api` of syncs, event records, memory and pool records is a correlation id.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "gprof/trace.h"
 #include "trace/flat_index.h"
 #include "trace/name_table.h"
+#include "trace/nvtx_events.h"
 
 namespace gprof {
 
@@ -23,16 +25,6 @@ struct DeviceSlot {
   bool is_described = false;
   trace::DeviceRecord facts;  // `device` is the ordinal in the process
   NameId name, uuid;
-};
-
-struct NvtxEvent {
-  int64_t time_ns = 0;
-  uint64_t range = 0, payload = 0;
-  uint32_t thread = kNone, domain = kNone;
-  NameId message;
-  uint32_t category = 0, color = 0;
-  trace::NvtxEvent event{};
-  trace::PayloadType payload_type = trace::PayloadType::kNone;
 };
 
 // A record of a payload's layout, and the domain it belongs to.
@@ -70,10 +62,12 @@ struct ObjectName {
   trace::NvtxNameKind object{};
 };
 
-// A kernel that named a shape before its definition was read.
+// A shape that a kernel named before its definition was read. Until all is read, such facts have kLateShape + the place in
+// the list of these as their shape.
 struct LateShape {
-  uint32_t op = kNone, process = kNone, shape = 0;
+  uint32_t process = kNone, shape = 0;
 };
+inline constexpr uint32_t kLateShape = 1u << 31;
 
 // A stream given by its id alone: which context it belongs to is known only at the end.
 struct LateStream {
@@ -88,6 +82,12 @@ struct LateName {
 // The correlation ids of a process.
 struct CorrelationExtent {
   uint32_t low = kNone, high = 0, count = 0;
+
+  void Add(const CorrelationExtent& other) {
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+    count += other.count;
+  }
 };
 
 struct Draft {
@@ -111,16 +111,20 @@ struct Draft {
   std::vector<OfDomain<trace::NvtxEnumRecord>> enum_values;
   std::vector<RawPayload> raw_payloads;
   std::string payload_bytes;
-  std::vector<NvtxEvent> nvtx_events;
+  NvtxEvents nvtx_events;
+  std::vector<Trace::Slice> thread_events;  // where events are grouped by thread already
+  // Where operations and calls that are in order begin, in each slice; none where that is not known.
+  std::vector<uint32_t> op_runs, call_runs;
   std::vector<ObjectName> object_names;
   std::vector<CorrelationExtent> correlations;  // of calls, by process
-  std::vector<uint32_t> unfinished_calls;
   uint64_t launched_by_device = 0;  // kernels that no call of the host launched
 
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);
   uint32_t ContextIndex(uint32_t process, uint32_t context);
   uint32_t SlotIndex(uint32_t process, uint32_t ordinal);
   uint32_t DomainIndex(uint32_t process, uint32_t id);
+  // Something of the process happened in this time; nothing where last is before first.
+  void Touch(uint32_t process, int64_t first_ns, int64_t last_ns);
 };
 
 }  // namespace gprof

@@ -4,24 +4,10 @@
 #include "trace/api_class.h"
 #include "trace/joins.h"
 #include "trace/order.h"
+#include "trace/range_cursor.h"
 
 namespace gprof {
 namespace {
-
-// Outer calls before the calls that they made. Their records come the other way round: a record is written at return.
-class ComesBefore {
- public:
-  explicit ComesBefore(const PackedCalls& calls) : calls_(&calls) {}
-  bool operator()(const PackedCalls::Item& a, const PackedCalls::Item& b) const {
-    if (a.start_ns() != b.start_ns()) return a.start_ns() < b.start_ns();
-    const int64_t a_end_ns = calls_->EndNs(a), b_end_ns = calls_->EndNs(b);
-    if (a_end_ns != b_end_ns) return a_end_ns > b_end_ns;
-    return calls_->FactsOf(a).domain < calls_->FactsOf(b).domain;
-  }
-
- private:
-  const PackedCalls* calls_;
-};
 
 // A call that may have made others.
 struct OpenCall {
@@ -63,7 +49,9 @@ class CallPass {
     Classify();
   }
 
-  void RunThread(Trace::Slice slice) {
+  void RunThread(uint32_t thread) {
+    const Trace::Slice slice = draft_.trace.thread_api_calls[thread];
+    RangeCursor ranges(draft_.trace, thread);
     open_.clear();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const PackedCalls::Item& item = calls_.items()[i];
@@ -71,6 +59,7 @@ class CallPass {
       while (!open_.empty() && !open_.back().Encloses(call)) open_.pop_back();
       if (!open_.empty()) calls_.SetParent(i, open_.back().index);
       open_.push_back(call);
+      calls_.SetRange(i, ranges.At(call.start_ns));
       index_.Add(calls_, i);
       Look(i, call.start_ns);
     }
@@ -112,22 +101,34 @@ class CallPass {
   CorrelationIndex index_;
 };
 
+// A call may be unfinished because its capture ended: the thread went on after that.
+void FinishCalls(Trace& t) {
+  bool has_unfinished = false;
+  for (uint32_t i = 0; i < t.api_calls.FactsCount(); ++i) {
+    has_unfinished = has_unfinished || t.api_calls.FactsAt(i).is_unfinished != 0;
+  }
+  if (!has_unfinished) return;
+  for (uint32_t i = 0; i < t.api_calls.size(); ++i) {
+    const ApiCall c = t.api_calls[i];
+    if (!c.is_unfinished) continue;
+    t.api_calls.SetTimes(i, c.start_ns, std::max(c.end_ns, EndOfRecording(t, c.process, c.start_ns)));
+  }
+}
+
 }  // namespace
 
 CorrelationIndex OrderApiCalls(Draft& draft) {
   Trace& t = draft.trace;
-  for (const uint32_t i : draft.unfinished_calls) {
-    const ApiCall c = t.api_calls[i];
-    // A call may be unfinished because its capture ended: the thread went on after that.
-    t.api_calls.SetTimes(i, c.start_ns, std::max(c.end_ns, EndOfRecording(t, c.process, c.start_ns)));
+  FinishCalls(t);
+  PackedCalls::Items& items = t.api_calls.items();
+  if (t.thread_api_calls.empty()) {
+    t.thread_api_calls = GroupBy(items, t.threads.size(),
+                                 [&](const PackedCalls::Item& c) { return t.api_calls.FactsOf(c).thread; });
   }
-  std::vector<PackedCalls::Item>& items = t.api_calls.items();
-  t.thread_api_calls = GroupBy(items, t.threads.size(),
-                               [&](const PackedCalls::Item& c) { return t.api_calls.FactsOf(c).thread; });
   CallPass pass(draft);
-  for (const Trace::Slice slice : t.thread_api_calls) {
-    SortNearlySorted(items.begin() + slice.first, items.begin() + slice.last, ComesBefore(t.api_calls));
-    pass.RunThread(slice);
+  for (uint32_t thread = 0; thread < t.threads.size(); ++thread) {
+    SortSlice(items, t.thread_api_calls[thread], draft.call_runs, CallComesBefore(t.api_calls));
+    pass.RunThread(thread);
   }
   pass.ClassifyFrees();
   return pass.TakeIndex();

@@ -15,7 +15,7 @@ void ForEachName(Draft& draft, F f) {
   for (DeviceSlot& x : draft.device_slots) f(x.name), f(x.uuid);
   t.ops.ChangeFacts([&](PackedOps::Facts& x) { f(x.name); });
   t.api_calls.ChangeFacts([&](PackedCalls::Facts& x) { f(x.function); });
-  for (NvtxEvent& x : draft.nvtx_events) f(x.message);
+  draft.nvtx_events.ChangeFacts([&](NvtxEvents::Facts& x) { f(x.message); });
   for (NvtxDomain& x : t.domains) f(x.name);
   for (NvtxCategory& x : t.categories) f(x.name);
   for (Notice& x : t.notices) f(x.message);
@@ -39,9 +39,12 @@ void ResolveLateNames(Draft& draft) {
 }
 
 void ResolveLateShapes(Draft& draft) {
-  for (const LateShape& late : draft.late_shapes) {
-    draft.trace.ops.Change(late.op, [&](GpuOp& op) { op.shape = draft.shape_ids.Find(late.process, late.shape); });
-  }
+  if (draft.late_shapes.empty()) return;
+  draft.trace.ops.ChangeFacts([&](PackedOps::Facts& op) {
+    if (op.shape == kNone || op.shape < kLateShape) return;
+    const LateShape late = draft.late_shapes[op.shape - kLateShape];
+    op.shape = draft.shape_ids.Find(late.process, late.shape);
+  });
 }
 
 }  // namespace gprof

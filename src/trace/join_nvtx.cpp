@@ -6,7 +6,6 @@
 #include "trace/joins.h"
 #include "trace/order.h"
 #include "trace/payload.h"
-#include "trace/range_cursor.h"
 
 namespace gprof {
 namespace {
@@ -41,17 +40,21 @@ class RangePairing {
 
   void Run() {
     NameDomains();
-    const auto opens = [](const NvtxEvent& e) {
-      return e.event == trace::NvtxEvent::kPush || e.event == trace::NvtxEvent::kStart;
+    const auto facts_of = [&](const NvtxEvents::Item& e) { return draft_.nvtx_events.FactsAt(e.facts); };
+    const auto opens = [&](const NvtxEvents::Item& e) {
+      const trace::NvtxEvent event = facts_of(e).event;
+      return event == trace::NvtxEvent::kPush || event == trace::NvtxEvent::kStart;
     };
-    const auto& events = draft_.nvtx_events;
+    NvtxEvents::Items& events = draft_.nvtx_events.items();
     ReserveHuge(trace_.ranges, static_cast<std::size_t>(std::count_if(events.begin(), events.end(), opens)));
     const std::vector<Trace::Slice> payloads = GroupPayloads(draft_);
-    const std::vector<Trace::Slice> slices =
-        GroupBy(draft_.nvtx_events, trace_.threads.size(), [](const NvtxEvent& e) { return e.thread; });
-    for (const Trace::Slice slice : slices) {
-      SortNearlySorted(draft_.nvtx_events.begin() + slice.first, draft_.nvtx_events.begin() + slice.last,
-                       [](const NvtxEvent& a, const NvtxEvent& b) { return a.time_ns < b.time_ns; });
+    if (draft_.thread_events.empty()) {
+      draft_.thread_events =
+          GroupBy(events, trace_.threads.size(), [&](const NvtxEvents::Item& e) { return facts_of(e).thread; });
+    }
+    for (const Trace::Slice slice : draft_.thread_events) {
+      SortNearlySorted(events.begin() + slice.first, events.begin() + slice.last,
+                       [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
       payloads_ = payloads[trace_.thread_ranges.size()];
       RunThread(slice);
     }
@@ -68,7 +71,7 @@ class RangePairing {
     below_.clear();
     captures_ = trace_.process_captures[trace_.threads[trace_.thread_ranges.size()].process];
     for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const NvtxEvent& e = draft_.nvtx_events[i];
+      const NvtxEvent e = draft_.nvtx_events[i];
       if (IsInNextCapture(e)) EnterCapture(e, i - slice.first);
       Take(e, i - slice.first);
     }
@@ -325,16 +328,6 @@ void DecodePayloads(Draft& draft) {
   PayloadDecoder decoder(draft);
   draft.trace.payloads.reserve(draft.raw_payloads.size());
   for (const RawPayload& raw : draft.raw_payloads) decoder.Decode(raw);
-}
-
-void LinkCallsToRanges(Trace& trace) {
-  for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) {
-    const Trace::Slice calls = trace.thread_api_calls[thread];
-    RangeCursor ranges(trace, thread);
-    for (uint32_t i = calls.first; i < calls.last; ++i) {
-      trace.api_calls.SetRange(i, ranges.At(trace.api_calls.items()[i].start_ns()));
-    }
-  }
 }
 
 }  // namespace gprof

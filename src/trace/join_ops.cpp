@@ -7,31 +7,54 @@
 namespace gprof {
 namespace {
 
-bool IsLaunch(const ApiCall& c) {
-  return c.api_class == ApiClass::kLaunch || c.api_class == ApiClass::kGraphLaunch;
+bool IsLaunch(ApiClass api_class) { return api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch; }
+
+enum class CallRole : uint8_t { kOther, kLaunch, kCaptureBegin, kCaptureEnd };
+
+// What a call without operations means; calls that failed mean nothing, and so do launches that never returned.
+CallRole RoleOf(const PackedCalls::Facts& f, std::string_view function) {
+  if (f.result != 0) return CallRole::kOther;
+  if (function.find("StreamBeginCapture") != std::string_view::npos) return CallRole::kCaptureBegin;
+  if (function.find("StreamEndCapture") != std::string_view::npos) return CallRole::kCaptureEnd;
+  return IsLaunch(f.api_class) && f.is_unfinished == 0 ? CallRole::kLaunch : CallRole::kOther;
 }
 
-void MarkMatched(const PackedCalls& calls, uint32_t call, std::vector<bool>& is_matched) {
-  for (; call != kNone && !is_matched[call]; call = calls.Parent(call)) is_matched[call] = true;
+std::vector<CallRole> RolesOfFacts(const Draft& draft) {
+  const PackedCalls& calls = draft.trace.api_calls;
+  std::vector<CallRole> roles;
+  for (uint32_t i = 0; i < calls.FactsCount(); ++i) {
+    roles.push_back(RoleOf(calls.FactsAt(i), draft.names.Text(calls.FactsAt(i).function)));
+  }
+  return roles;
 }
 
-enum class StreamCapture : uint8_t { kNone, kBegin, kEnd };
-
-StreamCapture CaptureOf(std::string_view function) {
-  if (function.find("StreamBeginCapture") != std::string_view::npos) return StreamCapture::kBegin;
-  return function.find("StreamEndCapture") != std::string_view::npos ? StreamCapture::kEnd : StreamCapture::kNone;
+// The calls of a thread that may be launches without an operation, and those that begin and end the capture of a stream:
+// backwards, so that calls are met before the one that made them, which their operation is that of, too.
+std::vector<uint32_t> FindCandidates(const PackedCalls& calls, Trace::Slice slice, const std::vector<CallRole>& roles,
+                                     std::vector<bool>& has_effect) {
+  std::vector<uint32_t> found;
+  for (uint32_t i = slice.last; i-- > slice.first;) {
+    const bool is_matched = calls[i].op_count != 0 || has_effect[i];
+    if (const uint32_t parent = calls.Parent(i); is_matched && parent != kNone) has_effect[parent] = true;
+    const CallRole role = roles[calls.FactsIndex(i)];
+    if (role != CallRole::kOther && !(role == CallRole::kLaunch && is_matched)) found.push_back(i);
+  }
+  return found;
 }
 
 }  // namespace
 
 void OrderOps(Draft& draft) {
   Trace& t = draft.trace;
-  t.device_ops = GroupAndSortOps(t.ops, t.devices.size());
+  if (t.device_ops.empty()) {
+    t.device_ops = GroupAndSortOps(t.ops, t.devices.size());
+  } else {
+    SortOps(t.ops, t.device_ops, draft.op_runs);
+  }
 }
 
-std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls) {
+void LinkOps(Draft& draft, const CorrelationIndex& calls) {
   Trace& t = draft.trace;
-  std::vector<bool> is_matched(t.api_calls.size());
   TraceHealth& health = t.health;
   const LaunchesBefore before(draft);
   for (PackedOps::Item& op : t.ops.items()) {
@@ -43,7 +66,6 @@ std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls) {
       continue;
     }
     t.api_calls.CountOp(op.api);
-    MarkMatched(t.api_calls, op.api, is_matched);
     const int64_t early_ns = t.api_calls.items()[op.api].start_ns() - op.start_ns();
     if (early_ns > 0) {
       ++health.early_ops;
@@ -51,7 +73,6 @@ std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls) {
     }
   }
   health.unmatched_ops -= draft.launched_by_device;  // those have no call, and are among the unmatched
-  return is_matched;
 }
 
 void LinkOthers(Draft& draft, const CorrelationIndex& calls) {
@@ -64,24 +85,25 @@ void LinkOthers(Draft& draft, const CorrelationIndex& calls) {
   link(draft.trace.event_records);
 }
 
-void CountUnmatchedLaunches(Draft& draft, std::vector<bool>& is_matched) {
+void CountUnmatchedLaunches(Draft& draft) {
   Trace& t = draft.trace;
+  std::vector<bool> has_effect(t.api_calls.size());
   for (const GraphNode& node : t.graph_nodes) {
-    if (node.api != kNone) is_matched[node.api] = true;
+    if (node.api != kNone) has_effect[node.api] = true;
   }
-  std::vector<StreamCapture> capture_of(draft.names.size());
-  for (std::size_t i = 0; i < capture_of.size(); ++i) {
-    capture_of[i] = CaptureOf(draft.names.Text(NameId{static_cast<uint32_t>(i)}));
-  }
+  const std::vector<CallRole> roles = RolesOfFacts(draft);
   for (const Trace::Slice slice : t.thread_api_calls) {
+    const std::vector<uint32_t> found = FindCandidates(t.api_calls, slice, roles, has_effect);
     bool is_capturing = false;  // launches into a stream that is captured become nodes of a graph, nothing runs
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const ApiCall& c = t.api_calls[i];
-      const StreamCapture capture = capture_of[c.function.value];
-      if (capture != StreamCapture::kNone && c.result == 0) is_capturing = capture == StreamCapture::kBegin;
-      if (!IsLaunch(c) || is_matched[i] || is_capturing || c.result != 0 || c.is_unfinished) continue;
-      const bool is_inner = c.parent != kNone && IsLaunch(t.api_calls[c.parent]);
-      if (!is_inner) ++t.health.unmatched_launches;
+    for (auto at = found.rbegin(); at != found.rend(); ++at) {
+      const CallRole role = roles[t.api_calls.FactsIndex(*at)];
+      if (role != CallRole::kLaunch) {
+        is_capturing = role == CallRole::kCaptureBegin;
+        continue;
+      }
+      const uint32_t parent = t.api_calls.Parent(*at);
+      const bool is_inner = parent != kNone && IsLaunch(t.api_calls[parent].api_class);
+      if (!is_capturing && !is_inner) ++t.health.unmatched_launches;
     }
   }
 }

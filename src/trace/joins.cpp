@@ -31,33 +31,30 @@ void CountProcesses(Trace& t) {
 
 }  // namespace
 
-Trace JoinTrace(Draft draft) {
-  Trace& t = draft.trace;
+void NumberThings(Draft& draft) {
   ResolveLateNames(draft);
   ResolveLateShapes(draft);
   ResolveLateStreams(draft);
   NumberDevices(draft);
   FinishStreams(draft);
   NameThreads(draft);
+}
+
+Trace JoinTrace(Draft draft) {
+  Trace& t = draft.trace;
   PairCaptures(draft);
   constexpr std::size_t kWorthAThread = 100'000;  // operations, calls and NVTX events
   const bool is_large = t.ops.size() + t.api_calls.size() + draft.nvtx_events.size() >= kWorthAThread;
-  std::vector<bool> has_op;
-  {
-    std::optional<CorrelationIndex> calls;
-    RunBeside(is_large, [&] { OrderOps(draft); }, [&] { calls = OrderApiCalls(draft); });
-    // Of a call the one sets `range`, the other `op_count`.
-    const auto join_ranges = [&] {
-      PairRanges(draft);
-      LinkCallsToRanges(t);
-    };
-    RunBeside(is_large, join_ranges, [&] {
-      LinkOthers(draft, *calls);
-      has_op = LinkOps(draft, *calls);
-    });
-  }
+  std::optional<CorrelationIndex> calls;
+  RunBeside(is_large, [&] { OrderOps(draft); }, [&] {
+    PairRanges(draft);
+    calls = OrderApiCalls(draft);
+  });
+  LinkOthers(draft, *calls);
+  LinkOps(draft, *calls);
+  calls.reset();
   LinkGraphNodes(t);
-  CountUnmatchedLaunches(draft, has_op);
+  CountUnmatchedLaunches(draft);
   SortMarks(draft);
   DecodePayloads(draft);
   SortByStart(t.syncs);

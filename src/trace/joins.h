@@ -1,4 +1,4 @@
-// The joins, each in the file of its name. JoinTrace calls them in this order: later ones use what earlier ones made.
+// The joins, each in the file of its name. NumberThings and JoinTrace call them in this order: later ones use what earlier ones made.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 namespace gprof {
 
 // joins.cpp
+// What the joins need before operations and calls are there: names, devices and streams have their numbers after this.
+void NumberThings(Draft& draft);
 Trace JoinTrace(Draft draft);
 
 // join_names.cpp: names and shapes that were defined after their use.
@@ -59,20 +61,18 @@ class LaunchesBefore {
   std::vector<uint32_t> lowest_;  // correlation of the calls of each capture
 };
 
-// join_api.cpp: calls in order, their parents and their classes.
+// join_api.cpp: calls in order, their parents, their ranges and their classes.
 CorrelationIndex OrderApiCalls(Draft& draft);
 
 // join_ops.cpp: GPU operations in order, with their calls.
 void OrderOps(Draft& draft);
-// Marks the calls that an operation is known of, and those around them.
-std::vector<bool> LinkOps(Draft& draft, const CorrelationIndex& calls);
+void LinkOps(Draft& draft, const CorrelationIndex& calls);
 void LinkOthers(Draft& draft, const CorrelationIndex& calls);
 // After the nodes of graphs are known: a launch that made one has no operation of its own.
-void CountUnmatchedLaunches(Draft& draft, std::vector<bool>& is_matched);
+void CountUnmatchedLaunches(Draft& draft);
 
-// join_nvtx.cpp: ranges from their ends, the range that each call was made in, and what payloads say.
+// join_nvtx.cpp: ranges from their ends, and what payloads say.
 void PairRanges(Draft& draft);
-void LinkCallsToRanges(Trace& trace);
 void SortMarks(Draft& draft);
 void DecodePayloads(Draft& draft);
 

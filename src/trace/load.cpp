@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "gprof/error.h"
 #include "gprof/trace.h"
@@ -11,6 +15,7 @@
 #include "trace/mapped_file.h"
 #include "trace/rows.h"
 #include "trace/saturate.h"
+#include "trace/survey.h"
 
 namespace gprof {
 namespace {
@@ -62,19 +67,66 @@ void CheckIsTrace(const Reader& reader, std::string_view bytes, const std::strin
   if (!reader.has_found_header() && !StartsLikeTrace(bytes)) FailAsForeign(bytes, path);
 }
 
-Trace LoadTraceFromMemory(std::string_view bytes, const std::string& path) {
-  CheckStart(bytes, path);
-  const RecordCounts counts = CountRecords(bytes);
-  CheckSize(counts, path);
+namespace {
+
+// Takes the blocks of a chunk: calls, operations and NVTX events are surveyed, all else is given to the builder.
+class ChunkSink {
+ public:
+  ChunkSink(TraceBuilder& builder, Survey& survey, const DamagedBlocks& damaged, const Chunk& chunk, std::string_view file)
+      : builder_(builder), survey_(survey), damaged_(damaged), body_(chunk.body.next()) {
+    bulk_.offset = chunk.offset;
+    bulk_.stored = file.substr(chunk.offset + trace::kChunkHeaderBytes, chunk.header.body_bytes);
+    bulk_.unpacked_bytes = chunk.header.unpacked_bytes;
+    bulk_.is_packed = (chunk.header.flags & trace::kChunkZstd) != 0;
+    bulk_.process = builder.process();
+  }
+
+  template <class R>
+  void operator()(std::span<const R> rows) {
+    builder_.AddRows(rows);
+  }
+
+  template <class R>
+    requires kIsBulk<R>
+  bool TakeBlock(const trace::BlockView& block, const R*) {
+    if (block.record_count == 0) return true;
+    if (damaged_.count({bulk_.offset, bulk_.blocks.size()}) != 0) return false;
+    BulkBlock bulk;
+    if (!survey_.Take<R>(block, [&](const R& r) { return builder_.FactsOf(r); }, &bulk)) return false;
+    bulk.first_byte = static_cast<uint32_t>(block.columns.next() - body_);
+    bulk.size_bytes = static_cast<uint32_t>(block.columns.left());
+    builder_.CountRecords(block.record_count);
+    bulk_.blocks.push_back(std::move(bulk));
+    return true;
+  }
+
+  void MoveTo(std::vector<BulkChunk>* chunks) {
+    if (!bulk_.blocks.empty()) chunks->push_back(std::move(bulk_));
+  }
+
+ private:
+  TraceBuilder& builder_;
+  Survey& survey_;
+  const DamagedBlocks& damaged_;
+  const unsigned char* body_;
+  BulkChunk bulk_;
+};
+
+// Nothing: blocks were found to be damaged when the names and numbers in them had been taken already. They are in
+// `damaged` now.
+std::optional<Trace> Load(std::string_view bytes, const std::string& path, DamagedBlocks* damaged) {
   TraceBuilder builder(path);
-  builder.Reserve(counts);
   Reader reader(bytes);
   RowDecoder decoder;
+  Survey survey;
+  std::vector<BulkChunk> bulk;
   uint64_t unknown_records = 0;
   for (Chunk chunk; reader.Next(&chunk);) {
     if (chunk.is_duplicate) continue;
     builder.BeginChunk(chunk.header);
-    const BodyResult body = decoder.Decode(chunk, [&](auto rows) { builder.AddRows(rows); });
+    ChunkSink sink(builder, survey, *damaged, chunk, bytes);
+    const BodyResult body = decoder.Decode(chunk, sink);
+    sink.MoveTo(&bulk);
     builder.EndChunk();
     unknown_records = AddSaturating(unknown_records, body.unknown_records);
     if (!body.is_good) reader.RejectLast();
@@ -82,7 +134,18 @@ Trace LoadTraceFromMemory(std::string_view bytes, const std::string& path) {
   CheckIsTrace(reader, bytes, path);
   TraceHealth health = reader.health();
   health.unknown_records = AddSaturating(health.unknown_records, unknown_records);
-  return builder.Finish(health);
+  return builder.Finish(health, std::move(bulk), damaged);
+}
+
+}  // namespace
+
+Trace LoadTraceFromMemory(std::string_view bytes, const std::string& path) {
+  CheckStart(bytes, path);
+  CheckSize(CountRecords(bytes), path);
+  DamagedBlocks damaged;
+  for (;;) {
+    if (std::optional<Trace> trace = Load(bytes, path, &damaged)) return std::move(*trace);
+  }
 }
 
 Trace LoadTrace(const std::string& path) {

@@ -42,27 +42,47 @@ void MergeRuns(It first, It middle, It last, Less less) {
 
 }  // namespace order_detail
 
-// A stable sort that costs one comparison an element when there is nothing to do, and moves only what overlaps.
+// Merges neighbouring runs, given by where each begins and where the last one ends.
 template <class It, class Less>
-void SortNearlySorted(It first, It last, Less less) {
-  if (first == last) return;
-  std::vector<It> runs{first};
-  while (runs.back() != last) runs.push_back(order_detail::MakeRun(runs.back(), last, less));
+void MergeSortedRuns(std::vector<It> runs, Less less) {
   while (runs.size() > 2) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i + 1 < runs.size(); i += 2) {
       if (i + 2 < runs.size()) order_detail::MergeRuns(runs[i], runs[i + 1], runs[i + 2], less);
       runs[kept++] = runs[i];
     }
-    runs[kept++] = last;
+    runs[kept++] = runs.back();
     runs.resize(kept);
   }
 }
 
+// A stable sort that costs one comparison an element when there is nothing to do, and moves only what overlaps.
+template <class It, class Less>
+void SortNearlySorted(It first, It last, Less less) {
+  if (first == last) return;
+  std::vector<It> runs{first};
+  while (runs.back() != last) runs.push_back(order_detail::MakeRun(runs.back(), last, less));
+  MergeSortedRuns(std::move(runs), less);
+}
+
+// The same for one slice of a list in which `run_starts` says where sorted runs begin. Without any it has to look.
+template <class Items, class Less>
+void SortSlice(Items& items, Trace::Slice slice, const std::vector<uint32_t>& run_starts, Less less) {
+  const auto begin = items.begin();
+  if (run_starts.empty()) return SortNearlySorted(begin + slice.first, begin + slice.last, less);
+  std::vector<typename Items::iterator> runs;
+  for (auto at = std::lower_bound(run_starts.begin(), run_starts.end(), slice.first);
+       at != run_starts.end() && *at < slice.last; ++at) {
+    runs.push_back(begin + *at);
+  }
+  runs.push_back(begin + slice.last);
+  MergeSortedRuns(std::move(runs), less);
+}
+
 // Brings elements of a group together, groups in order, elements of a group in the order they had. group(element) must
 // be below `groups`.
-template <class T, class Group>
-std::vector<Trace::Slice> GroupBy(std::vector<T>& elements, std::size_t groups, Group group) {
+template <class Vector, class Group>
+std::vector<Trace::Slice> GroupBy(Vector& elements, std::size_t groups, Group group) {
   std::vector<Trace::Slice> slices(groups);
   if (groups == 1) {
     slices[0].last = static_cast<uint32_t>(elements.size());
@@ -70,7 +90,7 @@ std::vector<Trace::Slice> GroupBy(std::vector<T>& elements, std::size_t groups, 
   }
   bool is_grouped = true;
   uint32_t before = 0;
-  for (const T& e : elements) {
+  for (const auto& e : elements) {
     const uint32_t g = group(e);
     ++slices[g].last;
     is_grouped = is_grouped && before <= g;
@@ -83,23 +103,45 @@ std::vector<Trace::Slice> GroupBy(std::vector<T>& elements, std::size_t groups, 
   }
   if (is_grouped) return slices;
   // Into a second array: within one, nearly every element would be moved twice, to places far apart.
-  std::vector<T> grouped;
+  Vector grouped;
   ReserveHuge(grouped, elements.capacity());
   grouped.resize(elements.size());
-  for (const T& e : elements) grouped[slices[group(e)].last++] = e;
+  for (const auto& e : elements) grouped[slices[group(e)].last++] = e;
   elements.swap(grouped);
   return slices;
 }
 
-// Operations of each device by their start, then their end.
-inline void SortOps(PackedOps& ops, const std::vector<Trace::Slice>& of_devices) {
-  using Item = PackedOps::Item;
-  const auto first = ops.items().begin();
-  for (const Trace::Slice slice : of_devices) {
-    SortNearlySorted(first + slice.first, first + slice.last, [&](const Item& a, const Item& b) {
-      return a.start_ns() != b.start_ns() ? a.start_ns() < b.start_ns() : ops.EndNs(a) < ops.EndNs(b);
-    });
+// Operations by their start, then their end.
+class OpComesBefore {
+ public:
+  explicit OpComesBefore(const PackedOps& ops) : ops_(&ops) {}
+  bool operator()(const PackedOps::Item& a, const PackedOps::Item& b) const {
+    return a.start_ns() != b.start_ns() ? a.start_ns() < b.start_ns() : ops_->EndNs(a) < ops_->EndNs(b);
   }
+
+ private:
+  const PackedOps* ops_;
+};
+
+// Outer calls before the calls that they made. Their records come the other way round: a record is written at return.
+class CallComesBefore {
+ public:
+  explicit CallComesBefore(const PackedCalls& calls) : calls_(&calls) {}
+  bool operator()(const PackedCalls::Item& a, const PackedCalls::Item& b) const {
+    if (a.start_ns() != b.start_ns()) return a.start_ns() < b.start_ns();
+    const int64_t a_end_ns = calls_->EndNs(a), b_end_ns = calls_->EndNs(b);
+    if (a_end_ns != b_end_ns) return a_end_ns > b_end_ns;
+    return calls_->FactsOf(a).domain < calls_->FactsOf(b).domain;
+  }
+
+ private:
+  const PackedCalls* calls_;
+};
+
+// Operations of each device in order.
+inline void SortOps(PackedOps& ops, const std::vector<Trace::Slice>& of_devices,
+                    const std::vector<uint32_t>& run_starts = {}) {
+  for (const Trace::Slice slice : of_devices) SortSlice(ops.items(), slice, run_starts, OpComesBefore(ops));
 }
 
 // The same, of operations that are not grouped by their device yet.

@@ -163,16 +163,17 @@ void PackedCalls::SetTimes(std::size_t i, int64_t start_ns, int64_t end_ns) {
 }
 
 void PackedCalls::SetParent(std::size_t i, uint32_t parent) {
+  const uint64_t back = parent == kNone ? 0 : i - parent;
+  if (items_[i].duration_high != kLong && back <= std::numeric_limits<uint16_t>::max()) {
+    items_[i].parent = static_cast<uint16_t>(back);
+    return;
+  }
   Rare rare = RareOf(items_[i]);
-  rare.parent = parent == kNone ? 0 : static_cast<uint32_t>(i) - parent;
+  rare.parent = static_cast<uint32_t>(back);
   Store(items_[i], rare);
 }
 
-void PackedCalls::CountOp(std::size_t i) {
-  if (items_[i].duration_high != kLong && items_[i].op_count < std::numeric_limits<uint8_t>::max()) {
-    ++items_[i].op_count;
-    return;
-  }
+void PackedCalls::CountOpOfRare(std::size_t i) {
   Rare rare = RareOf(items_[i]);
   ++rare.op_count;
   Store(items_[i], rare);

@@ -23,7 +23,7 @@ class RecentFacts {
     uint64_t hash = 0;
     for (const uint64_t word : key) hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
     Entry& entry = entries_[static_cast<std::size_t>(hash >> (64 - kBits))];
-    if (entry.key != key) entry = {key, kNone};
+    if (!IsSame(entry.key, key)) entry = {key, kNone};
     return entry.value;
   }
 
@@ -34,6 +34,12 @@ class RecentFacts {
     Key key{};
     uint32_t value = kNone;
   };
+  // A comparison of arrays would call memcmp, which takes longer than all else here.
+  static bool IsSame(const Key& a, const Key& b) {
+    uint64_t difference = 0;
+    for (std::size_t i = 0; i < kWords; ++i) difference |= a[i] ^ b[i];
+    return difference == 0;
+  }
   static constexpr std::size_t kBits = 10, kEntries = 1u << kBits;
   std::vector<Entry> entries_;
 };

@@ -20,7 +20,8 @@ struct BodyResult {
 class RowDecoder {
  public:
   // Calls sink(std::span<const R>) for every block, in order. Strings point into the chunk. A block that is damaged
-  // ends the chunk: nothing behind it can be trusted.
+  // ends the chunk: nothing behind it can be trusted. A sink with TakeBlock(block, const R*) gets blocks of R as they are,
+  // and answers whether they are good.
   template <class Sink>
   BodyResult Decode(const Chunk& chunk, Sink&& sink) {
     BodyResult result;
@@ -48,12 +49,13 @@ class RowDecoder {
       using R = std::decay_t<decltype(*null_record)>;
       if (static_cast<uint16_t>(R::kKind) != block.kind) return;
       is_known = true;
-      auto& rows = std::get<std::vector<R>>(rows_);
-      rows.assign(block.record_count, R{});
-      if (trace::DecodeBlock(block, rows.data())) {
-        sink(std::span<const R>(rows));
+      if constexpr (requires { sink.TakeBlock(block, static_cast<const R*>(nullptr)); }) {
+        result->is_good = sink.TakeBlock(block, static_cast<const R*>(nullptr));
       } else {
-        result->is_good = false;
+        auto& rows = std::get<std::vector<R>>(rows_);
+        rows.assign(block.record_count, R{});
+        result->is_good = trace::DecodeBlock(block, rows.data());
+        if (result->is_good) sink(std::span<const R>(rows));
       }
     });
     if (!is_known) result->unknown_records += block.record_count;

@@ -21,4 +21,10 @@ constexpr int64_t EndNs(uint64_t start_ns, uint64_t duration_ns) {
   return TimeNs(AddSaturating(start_ns, duration_ns));
 }
 
+// CUPTI reports 0, or an end before the start, when it ran out of room for time stamps; the difference of the latter is a
+// huge duration here.
+constexpr bool HasTimes(uint64_t start_ns, uint64_t duration_ns) {
+  return start_ns != 0 && start_ns <= kMaxTimeNs && duration_ns <= kMaxTimeNs;
+}
+
 }  // namespace gprof

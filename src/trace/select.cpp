@@ -31,8 +31,8 @@ void Clip(Interval time, T* t) {
 }
 
 // Keeps the elements with a true flag; returns where each went, kNone for the others.
-template <class T>
-std::vector<uint32_t> Keep(std::vector<T>* all, const std::vector<uint8_t>& is_kept) {
+template <class Vector>
+std::vector<uint32_t> Keep(Vector* all, const std::vector<uint8_t>& is_kept) {
   std::vector<uint32_t> to(all->size(), kNone);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < all->size(); ++i) {

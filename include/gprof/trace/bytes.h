@@ -79,6 +79,7 @@ class ByteReader {
 
   bool failed() const { return failed_; }
   std::size_t left() const { return static_cast<std::size_t>(end_ - next_); }
+  const unsigned char* next() const { return next_; }
 
  private:
   uint64_t LongVarint() {

@@ -1,0 +1,62 @@
+// Calls, operations and NVTX events are nearly all of a trace, and are read in two passes over its chunks.
+//
+// The survey (survey.h) reads what many records have in common. It numbers threads, streams and names in the order of the
+// file, and counts. After it every record has its place, so that arrays are made once and at their final length. The fill
+// (fill.h) then writes times and correlations straight to their places; no block of records has to wait for another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gprof/trace/record.h"
+
+namespace gprof {
+
+using BulkOps = std::tuple<trace::KernelRecord, trace::MemcpyRecord, trace::PeerCopyRecord, trace::MemsetRecord,
+                           trace::GraphLaunchRecord>;
+
+template <class R, class Tuple>
+inline constexpr bool kIsOneOf = false;
+template <class R, class... All>
+inline constexpr bool kIsOneOf<R, std::tuple<All...>> = (std::is_same_v<R, All> || ...);
+
+template <class R>
+inline constexpr bool kIsBulk =
+    std::is_same_v<R, trace::ApiRecord> || std::is_same_v<R, trace::NvtxRecord> || kIsOneOf<R, BulkOps>;
+
+// Records of one kind, neighbours in a chunk.
+struct BulkBlock {
+  // What some of the records have in common.
+  struct Common {
+    uint32_t facts = 0;  // index into the facts of calls, operations or NVTX events
+    uint32_t count = 0;  // records
+    uint32_t group = 0;  // their thread, or their device
+    uint32_t place = 0;  // of the first record of the block that is of that group
+  };
+  trace::RecordKind kind{};
+  uint32_t record_count = 0, column_count = 0;
+  uint32_t first_byte = 0, size_bytes = 0;  // of the columns, in the body of the chunk
+  bool has_device_launches = false;         // kernels that the GPU launched
+  std::vector<Common> commons;
+  std::vector<uint16_t> which;              // index into `commons` of each record; empty where there is one only
+};
+
+struct BulkChunk {
+  uint64_t offset = 0;          // of its header: tells chunks apart
+  std::string_view stored;      // the body as it is in the file
+  uint32_t unpacked_bytes = 0;
+  bool is_packed = false;
+  uint32_t process = 0;
+  std::vector<BulkBlock> blocks;
+};
+
+// The offset of a chunk, and the number of a block in it.
+using DamagedBlocks = std::set<std::pair<uint64_t, std::size_t>>;
+
+}  // namespace gprof

@@ -1,0 +1,65 @@
+// Columns of a block, decoded one at a time and only where somebody asks for them: rows would be 90 bytes a record to
+// write and to read again.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "gprof/trace/record.h"
+#include "gprof/trace/wire.h"
+
+namespace gprof {
+
+struct Column {
+  const unsigned char* data = nullptr;
+  std::size_t size_bytes = 0;
+  trace::Encoding encoding = trace::Encoding::kConstant;
+  bool is_there = false;  // an older writer did not have every column
+};
+
+// Fills out[0 .. count) with the values as wire_detail::ToBits has them, zeros for a column that is not there. False: it
+// is damaged.
+bool DecodeNumbers(const Column& column, uint64_t* out, std::size_t count);
+
+// Where the columns of a block of R lie.
+template <class R>
+class BlockColumns {
+ public:
+  static constexpr std::size_t kFields = trace::FieldCount<R>();
+
+  // False: the block is damaged.
+  bool Find(const trace::BlockView& block) {
+    columns_ = {};
+    trace::ByteReader in = block.columns;
+    for (std::size_t k = 0; k < kFields && k < block.column_count; ++k) {
+      const auto encoding = static_cast<trace::Encoding>(in.Byte());
+      const uint64_t bytes = in.Varint();
+      const unsigned char* at = bytes <= in.left() ? in.Bytes(static_cast<std::size_t>(bytes)) : nullptr;
+      if (at == nullptr || in.failed()) return false;
+      columns_[k] = {at, static_cast<std::size_t>(bytes), encoding, true};
+    }
+    return true;
+  }
+
+  const Column& operator[](std::size_t k) const { return columns_[k]; }
+
+  // The column of a field: Of(&R::start_ns).
+  template <class T>
+  const Column& Of(T R::*member) const {
+    R r;
+    std::size_t k = 0, found = 0;
+    R::Fields(r, [&](const trace::FieldInfo&, auto& field) {
+      if (static_cast<const void*>(&field) == &(r.*member)) found = k;
+      ++k;
+    });
+    return columns_[found];
+  }
+
+ private:
+  std::array<Column, kFields> columns_;
+};
+
+}  // namespace gprof

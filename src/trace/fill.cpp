@@ -1,0 +1,347 @@
+#include "trace/fill.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "trace/columns.h"
+#include "trace/huge_pages.h"
+#include "trace/order.h"
+#include "trace/saturate.h"
+#include "trace/unpack.h"
+
+namespace gprof {
+namespace {
+
+enum class Target : uint8_t { kCalls, kOps, kEvents };
+
+Target TargetOf(trace::RecordKind kind) {
+  if (kind == trace::RecordKind::kApi) return Target::kCalls;
+  return kind == trace::RecordKind::kNvtx ? Target::kEvents : Target::kOps;
+}
+
+template <class F>
+void ForEachBlock(std::vector<BulkChunk>& chunks, Target target, F&& f) {
+  for (BulkChunk& chunk : chunks) {
+    for (BulkBlock& block : chunk.blocks) {
+      if (TargetOf(block.kind) == target) f(block);
+    }
+  }
+}
+
+// Gives every group of records in every block its place. group_of(facts) is the group. Returns the slices of the groups.
+template <class F>
+std::vector<Trace::Slice> PlanPlaces(std::vector<BulkChunk>& chunks, Target target, std::size_t groups, F&& group_of) {
+  std::vector<Trace::Slice> slices(groups);
+  ForEachBlock(chunks, target, [&](BulkBlock& block) {
+    for (BulkBlock::Common& common : block.commons) {
+      common.group = group_of(common.facts);
+      slices[common.group].last += common.count;
+    }
+  });
+  uint32_t first = 0;
+  for (Trace::Slice& s : slices) {
+    const uint32_t count = s.last;
+    s.first = s.last = first;
+    first += count;
+  }
+  ForEachBlock(chunks, target, [&](BulkBlock& block) {
+    for (BulkBlock::Common& common : block.commons) common.place = slices[common.group].last;
+    for (const BulkBlock::Common& common : block.commons) slices[common.group].last += common.count;
+  });
+  return slices;
+}
+
+template <class Items>
+void Resize(Items& items, const std::vector<Trace::Slice>& slices) {
+  const std::size_t count = slices.empty() ? 0 : slices.back().last;
+  ReserveHuge(items, count);
+  items.resize(count);
+}
+
+// A time that does not fit into an item as it is.
+struct UnusualTime {
+  uint32_t place = 0;
+  int64_t start_ns = 0, end_ns = 0;
+};
+
+// What was found in the records of a process.
+struct ProcessTotals {
+  int64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
+  CorrelationExtent correlations;
+
+  void Touch(uint64_t start_ns, uint64_t end_ns) {
+    if (start_ns > 0) first_ns = std::min(first_ns, static_cast<int64_t>(start_ns));
+    last_ns = std::max(last_ns, static_cast<int64_t>(end_ns));
+  }
+  void Add(const ProcessTotals& other) {
+    first_ns = std::min(first_ns, other.first_ns);
+    last_ns = std::max(last_ns, other.last_ns);
+    correlations.Add(other.correlations);
+  }
+};
+
+constexpr uint32_t kNoTimes = kNone;  // facts of an operation without usable times, until those are taken out
+
+// Fills the places of some chunks. What cannot be put there at once is kept until all are done.
+class Filler {
+ public:
+  explicit Filler(Draft& draft) : draft_(draft), totals_(draft.trace.processes.size()) {}
+
+  void Take(const BulkChunk& chunk, DamagedBlocks* damaged) {
+    process_ = chunk.process;
+    const auto* body = reinterpret_cast<const unsigned char*>(chunk.stored.data());
+    if (chunk.is_packed) {
+      // It was unpacked before, for the survey, so it can be.
+      unpacker_.Unpack(body, chunk.stored.size(), chunk.unpacked_bytes, &unpacked_);
+      body = unpacked_.data();
+    }
+    for (std::size_t i = 0; i < chunk.blocks.size(); ++i) {
+      const BulkBlock& block = chunk.blocks[i];
+      const trace::BlockView view{static_cast<uint16_t>(block.kind), block.record_count, block.column_count,
+                                  trace::ByteReader(body + block.first_byte, block.size_bytes)};
+      if (!TakeBlock(view, block)) damaged->insert({chunk.offset, i});
+    }
+  }
+
+  // Once all places are filled.
+  void Finish() {
+    Trace& t = draft_.trace;
+    for (const UnusualTime& x : unusual_calls_) t.api_calls.SetTimes(x.place, x.start_ns, x.end_ns);
+    for (const UnusualTime& x : unusual_ops_) t.ops.SetTimes(x.place, x.start_ns, x.end_ns);
+    for (const auto& [place, details] : details_) {
+      draft_.nvtx_events.items()[place].details = static_cast<uint32_t>(draft_.nvtx_events.details().size());
+      draft_.nvtx_events.details().push_back(details);
+    }
+    for (uint32_t process = 0; process < totals_.size(); ++process) {
+      draft_.Touch(process, totals_[process].first_ns, totals_[process].last_ns);
+      draft_.correlations[process].Add(totals_[process].correlations);
+    }
+    draft_.launched_by_device += launched_by_device_;
+    t.health.bad_times += bad_times_;
+    if (unusual_calls_.empty()) draft_.call_runs = Sorted(std::move(call_runs_));
+    if (unusual_ops_.empty() && bad_times_ == 0) draft_.op_runs = Sorted(std::move(op_runs_));
+  }
+
+ private:
+  using Numbers = std::vector<uint64_t>;
+
+  bool TakeBlock(const trace::BlockView& view, const BulkBlock& block) {
+    bool is_good = false;
+    trace::ForEachKind([&](auto* null_record) {
+      using R = std::decay_t<decltype(*null_record)>;
+      if constexpr (kIsBulk<R>) {
+        if (R::kKind == block.kind) is_good = TakeRecords<R>(view, block);
+      }
+    });
+    return is_good;
+  }
+
+  static std::vector<uint32_t> Sorted(std::vector<uint32_t> numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+  }
+
+  static bool Decode(const Column& column, std::size_t count, Numbers* out) {
+    if (out->size() < count) out->resize(trace::kMaxChunkRecords);
+    return DecodeNumbers(column, out->data(), count);
+  }
+
+  static bool IsOneGroup(const BulkBlock& block) {
+    const auto is_like_first = [&](const BulkBlock::Common& c) { return c.group == block.commons[0].group; };
+    return std::all_of(block.commons.begin(), block.commons.end(), is_like_first);
+  }
+
+  // put(i, facts, place) for every record of the block.
+  template <class F>
+  void ForEachPlace(const BulkBlock& block, F&& put) {
+    const std::vector<BulkBlock::Common>& commons = block.commons;
+    if (block.which.empty()) {
+      for (uint32_t i = 0; i < block.record_count; ++i) put(i, commons[0].facts, commons[0].place + i);
+      return;
+    }
+    if (IsOneGroup(block)) {
+      const uint32_t first = commons[0].place;
+      for (uint32_t i = 0; i < block.record_count; ++i) put(i, commons[block.which[i]].facts, first + i);
+      return;
+    }
+    for (const BulkBlock::Common& c : commons) {
+      if (next_.size() <= c.group) next_.resize(c.group + 1);
+      next_[c.group] = c.place;
+    }
+    for (uint32_t i = 0; i < block.record_count; ++i) {
+      const BulkBlock::Common& c = commons[block.which[i]];
+      put(i, c.facts, next_[c.group]++);
+    }
+  }
+
+  template <class R>
+  bool TakeRecords(const trace::BlockView& view, const BulkBlock& block) {
+    BlockColumns<R> columns;
+    const std::size_t count = block.record_count;
+    if (!columns.Find(view)) return false;
+    if constexpr (std::is_same_v<R, trace::NvtxRecord>) {
+      if (!Decode(columns.Of(&R::time_ns), count, &starts_) || !Decode(columns.Of(&R::range), count, &durations_) ||
+          !Decode(columns.Of(&R::payload), count, &correlations_)) {
+        return false;
+      }
+      TakeEvents(block);
+    } else {
+      if (!Decode(columns.Of(&R::start_ns), count, &starts_) ||
+          !Decode(columns.Of(&R::duration_ns), count, &durations_) ||
+          !Decode(columns.Of(&R::correlation), count, &correlations_)) {
+        return false;
+      }
+      if constexpr (std::is_same_v<R, trace::ApiRecord>) {
+        PackedCalls& calls = draft_.trace.api_calls;
+        TakeTimes<false>(block, &calls, &unusual_calls_);
+        Order(block, calls.items(), CallComesBefore(calls), unusual_calls_.empty(), &call_runs_);
+        TakeCorrelations(count);
+      } else {
+        PackedOps& ops = draft_.trace.ops;
+        TakeTimes<true>(block, &ops, &unusual_ops_);
+        Order(block, ops.items(), OpComesBefore(ops), unusual_ops_.empty(), &op_runs_);
+      }
+      if constexpr (std::is_same_v<R, trace::KernelRecord>) {
+        if (block.has_device_launches) return TakeDeviceLaunches(columns.Of(&R::is_device_launched), count);
+      }
+    }
+    return true;
+  }
+
+  // Calls or operations; those have to have times.
+  template <bool kMustHaveTimes, class Packed>
+  void TakeTimes(const BulkBlock& block, Packed* packed, std::vector<UnusualTime>* unusual) {
+    auto* const items = packed->items().data();
+    ProcessTotals totals;
+    ForEachPlace(block, [&](uint32_t i, uint32_t facts, uint32_t place) {
+      const uint64_t start_ns = starts_[i], duration_ns = durations_[i];
+      typename Packed::Item item;
+      item.facts = facts;
+      item.correlation = static_cast<uint32_t>(correlations_[i]);
+      const bool is_usual = start_ns != 0 && start_ns <= kMaxTimeNs / 2 && Packed::Item::FitsDuration(duration_ns);
+      if (is_usual) {
+        item.SetStart(static_cast<int64_t>(start_ns));
+        item.SetDuration(duration_ns);
+        totals.Touch(start_ns, start_ns + duration_ns);
+      } else if (kMustHaveTimes && !HasTimes(start_ns, duration_ns)) {
+        item.facts = kNoTimes;
+        ++bad_times_;
+      } else {
+        const int64_t end_ns = EndNs(start_ns, duration_ns);
+        unusual->push_back({place, TimeNs(start_ns), end_ns});
+        totals.Touch(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
+      }
+      items[place] = item;
+    });
+    totals_[process_].Add(totals);
+  }
+
+  // Brings the records of a block in order while they are in the cache, each group by itself. Those without their times
+  // must stay where they are: then all are put in order later.
+  template <class Items, class Less>
+  void Order(const BulkBlock& block, Items& items, Less less, bool has_times, std::vector<uint32_t>* run_starts) const {
+    const auto first = starts_.begin(), last = first + block.record_count;
+    const bool is_in_order = std::adjacent_find(first, last, std::greater_equal<>()) == last;
+    for (const Trace::Slice run : RunsOf(block)) {
+      run_starts->push_back(run.first);
+      if (!is_in_order && has_times) SortNearlySorted(items.begin() + run.first, items.begin() + run.last, less);
+    }
+  }
+
+  // The places of a block whose places were filled last, by group.
+  std::vector<Trace::Slice> RunsOf(const BulkBlock& block) const {
+    const uint32_t first = block.commons[0].place;
+    if (IsOneGroup(block)) return {{first, first + block.record_count}};
+    std::vector<Trace::Slice> runs;
+    for (const BulkBlock::Common& c : block.commons) runs.push_back({c.place, next_[c.group]});
+    std::sort(runs.begin(), runs.end(), [](Trace::Slice a, Trace::Slice b) { return a.first < b.first; });
+    const auto is_same = [](Trace::Slice a, Trace::Slice b) { return a.first == b.first; };
+    runs.erase(std::unique(runs.begin(), runs.end(), is_same), runs.end());
+    return runs;
+  }
+
+  void TakeCorrelations(std::size_t count) {
+    CorrelationExtent extent;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto correlation = static_cast<uint32_t>(correlations_[i]);
+      extent.low = std::min(extent.low, correlation == 0 ? kNone : correlation);
+      extent.high = std::max(extent.high, correlation);
+      extent.count += correlation == 0 ? 0 : 1;
+    }
+    totals_[process_].correlations.Add(extent);
+  }
+
+  // No call of the host launched them.
+  bool TakeDeviceLaunches(const Column& is_device_launched, std::size_t count) {
+    Numbers is_launched(count);
+    if (!DecodeNumbers(is_device_launched, is_launched.data(), count)) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool is_by_device = static_cast<uint8_t>(is_launched[i]) != 0 && static_cast<uint32_t>(correlations_[i]) == 0;
+      if (is_by_device && HasTimes(starts_[i], durations_[i])) ++launched_by_device_;
+    }
+    return true;
+  }
+
+  void TakeEvents(const BulkBlock& block) {
+    const Numbers &times_ns = starts_, &ranges = durations_, &payloads = correlations_;
+    NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
+    ForEachPlace(block, [&](uint32_t i, uint32_t facts, uint32_t place) {
+      NvtxEvents::Item item;
+      item.SetTime(TimeNs(times_ns[i]));
+      item.facts = facts;
+      items[place] = item;
+      if (ranges[i] != 0 || payloads[i] != 0) details_.push_back({place, {ranges[i], payloads[i]}});
+      totals_[process_].Touch(static_cast<uint64_t>(item.time_ns()), static_cast<uint64_t>(item.time_ns()));
+    });
+  }
+
+  Draft& draft_;
+  uint32_t process_ = 0;
+  Unpacker unpacker_;
+  std::vector<unsigned char> unpacked_;
+  Numbers starts_, durations_, correlations_;  // of the block; of NVTX events times, ranges and payloads
+  std::vector<uint32_t> next_;                 // place of a block's next record, by group
+  std::vector<UnusualTime> unusual_calls_, unusual_ops_;
+  std::vector<uint32_t> call_runs_, op_runs_;  // where records that are in order begin
+  std::vector<std::pair<uint32_t, NvtxEvents::Details>> details_;  // of the event at a place
+  std::vector<ProcessTotals> totals_;                              // by process
+  uint64_t bad_times_ = 0, launched_by_device_ = 0;
+};
+
+void LeaveOutOpsWithoutTimes(Draft& draft) {
+  Trace& t = draft.trace;
+  if (t.health.bad_times == 0) return;
+  std::erase_if(t.ops.items(), [](const PackedOps::Item& op) { return op.facts == kNoTimes; });
+  t.device_ops = GroupBy(t.ops.items(), t.devices.size(),
+                         [&](const PackedOps::Item& op) { return t.ops.FactsOf(op).device; });
+}
+
+}  // namespace
+
+bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damaged) {
+  if (chunks.empty()) return true;
+  Trace& t = draft.trace;
+  t.thread_api_calls = PlanPlaces(chunks, Target::kCalls, t.threads.size(),
+                                  [&](uint32_t facts) { return t.api_calls.FactsAt(facts).thread; });
+  t.device_ops = PlanPlaces(chunks, Target::kOps, t.devices.size(),
+                            [&](uint32_t facts) { return t.ops.FactsAt(facts).device; });
+  draft.thread_events = PlanPlaces(chunks, Target::kEvents, t.threads.size(),
+                                   [&](uint32_t facts) { return draft.nvtx_events.FactsAt(facts).thread; });
+  Resize(t.api_calls.items(), t.thread_api_calls);
+  Resize(t.ops.items(), t.device_ops);
+  Resize(draft.nvtx_events.items(), draft.thread_events);
+  Filler filler(draft);
+  const std::size_t known_damaged = damaged->size();
+  for (BulkChunk& chunk : chunks) {
+    filler.Take(chunk, damaged);
+    chunk.blocks = {};
+  }
+  if (damaged->size() != known_damaged) return false;
+  filler.Finish();
+  LeaveOutOpsWithoutTimes(draft);
+  return true;
+}
+
+}  // namespace gprof

@@ -1,0 +1,82 @@
+// NVTX events until they are paired to ranges, packed as operations and calls are (gprof/packed.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gprof/packed.h"
+#include "gprof/trace/record.h"
+
+namespace gprof {
+
+struct NvtxEvent {
+  int64_t time_ns = 0;
+  uint64_t range = 0, payload = 0;
+  uint32_t thread = kNone, domain = kNone;
+  NameId message;
+  uint32_t category = 0, color = 0;
+  trace::NvtxEvent event{};
+  trace::PayloadType payload_type = trace::PayloadType::kNone;
+};
+
+class NvtxEvents {
+ public:
+  // What events have in common.
+  struct Facts {
+    uint32_t thread = kNone, domain = kNone;
+    NameId message;
+    uint32_t category = 0, color = 0;
+    trace::NvtxEvent event{};
+    trace::PayloadType payload_type = trace::PayloadType::kNone;
+    uint8_t unused[2] = {};
+  };
+  struct Item {
+    uint32_t time_low = 0, time_high = 0, facts = 0;
+    uint32_t details = kNone;  // most have none
+    int64_t time_ns() const { return static_cast<int64_t>(uint64_t{time_high} << 32 | time_low); }
+    void SetTime(int64_t ns) {
+      time_low = static_cast<uint32_t>(static_cast<uint64_t>(ns));
+      time_high = static_cast<uint32_t>(static_cast<uint64_t>(ns) >> 32);
+    }
+  };
+  struct Details {
+    uint64_t range = 0, payload = 0;
+  };
+
+  std::size_t size() const { return items_.size(); }
+  NvtxEvent operator[](std::size_t i) const {
+    const Item& item = items_[i];
+    const Facts& f = facts_[item.facts];
+    const Details details = item.details == kNone ? Details{} : details_[item.details];
+    return {item.time_ns(), details.range, details.payload, f.thread, f.domain,
+            f.message,      f.category,    f.color,         f.event,  f.payload_type};
+  }
+  const Facts& FactsAt(uint32_t index) const { return facts_[index]; }
+
+  using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
+  Items& items() { return items_; }
+  std::vector<Details>& details() { return details_; }
+  uint32_t Intern(const Facts& facts) { return facts_.Intern(facts); }
+  template <class F>
+  void ChangeFacts(F&& change) {
+    facts_.Change(change);
+  }
+  void Add(int64_t time_ns, uint32_t facts, Details details) {
+    Item item;
+    item.SetTime(time_ns);
+    item.facts = facts;
+    if (details.range != 0 || details.payload != 0) {
+      item.details = static_cast<uint32_t>(details_.size());
+      details_.push_back(details);
+    }
+    items_.push_back(item);
+  }
+
+ private:
+  Items items_;
+  packed_detail::Shared<Facts> facts_;
+  std::vector<Details> details_;
+};
+
+}  // namespace gprof
