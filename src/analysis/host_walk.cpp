@@ -101,9 +101,11 @@ void HostWalk::Place(uint32_t thread, int64_t time_ns) {
       list.begin());
   const Trace::Slice calls = trace_.thread_api_calls[thread];
   cursor.call = FirstAfter(calls, [&](uint32_t i) { return trace_.api_calls[i].start_ns; }, time_ns);
-  if (cursor.call > calls.first) {
-    const uint32_t around = OutermostCall(trace_, cursor.call - 1);
-    if (trace_.api_calls[around].end_ns > time_ns) cursor.call = around;
+  for (uint32_t before = cursor.call; before > calls.first;) {
+    before = OutermostCall(trace_, before - 1);
+    const int64_t start_ns = trace_.api_calls[before].start_ns, end_ns = trace_.api_calls[before].end_ns;
+    if (end_ns > time_ns) cursor.call = before;
+    if (end_ns > start_ns) break;  // all before it had ended when it began
   }
   PlaceRanges(thread, time_ns);
 }

@@ -35,9 +35,9 @@ std::string WhyUnknown(const IdleSummary& summary) {
   return text.empty() ? text : text + ".";
 }
 
-std::string NameBefore(const Trace& trace, const Gap& gap) {
-  if (gap.is_cut_before) return "(start of the capture)";
-  return gap.before == kNone ? "(start of the selection)" : OpName(trace, trace.ops[gap.before]);
+std::string NameBefore(const Trace& trace, const GapStory& story) {
+  if (story.gap.is_cut_before) return "(start of the capture)";
+  return story.op_before == kNone ? "(start of the selection)" : OpName(trace, trace.ops[story.op_before]);
 }
 
 std::vector<Cell> GapRow(const Trace& trace, const GapStory& story) {
@@ -49,7 +49,7 @@ std::vector<Cell> GapRow(const Trace& trace, const GapStory& story) {
       DeviceScope(trace, story.device),
       SplitText(story.split),
       PathName(trace, story.path),
-      NameBefore(trace, story.gap),
+      NameBefore(trace, story),
       story.gap.is_cut_after ? "(end of the capture)" : OpName(trace, after),
       !call ? FunctionName(trace, kNone) : std::string(trace.Text(call->function)),
       ThreadName(trace, !call ? kNone : call->thread),
