@@ -38,9 +38,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint16_t kPerfettoPort = 9001;  // the only one that ui.perfetto.dev may read from
-constexpr std::string_view kPerfetto = "https://ui.perfetto.dev";
+constexpr uint16_t kPerfettoPort = 9001;  // the only one that the page of Perfetto may read from
+constexpr const char* kPerfetto = "https://ui.perfetto.dev";
 constexpr int64_t kOldSeconds = 24 * 3600;
+
+// "https://host:port", which browsers name a page by; nothing where the address is none of a page.
+std::string OriginOf(const std::string& url) {
+  const std::size_t host = url.starts_with("https://") ? 8 : url.starts_with("http://") ? 7 : 0;
+  const std::size_t end = std::min(url.find_first_of("/?#", host), url.size());
+  const bool is_plain = url.find_first_of(" \t\r\n\"'<>#?") == std::string::npos;
+  return host == 0 || end == host || !is_plain ? "" : url.substr(0, end);
+}
+
+std::string NotAPage(const std::string& url) {
+  return OriginOf(url).empty() ? "'" + url + "' is no address such as https://perfetto.example.com" : "";
+}
 
 // A page that we wrote before.
 bool IsPage(const std::string& path) {
@@ -109,6 +121,11 @@ class View : public Command {
     app.add_flag("--no-open", is_quiet_, "start no browser: say where the page is")->group("Output");
     app.add_flag("--perfetto", is_perfetto_, "hand the trace to ui.perfetto.dev instead, from this machine to the browser")
         ->group("Output");
+    app.add_option("--perfetto-url", perfetto_url_, "with --perfetto: where that page is, if somebody hosts it for you")
+        ->type_name("URL")
+        ->check(NotAPage)
+        ->needs("--perfetto")
+        ->group("Output");
     selection_.AddOptions(app);
   }
 
@@ -123,7 +140,7 @@ class View : public Command {
       return ShowPage();
     }
     if (is_perfetto_ && port_) {
-      throw Error(ExitCode::kUsage, "--perfetto has no --port: ui.perfetto.dev reads from port 9001 alone",
+      throw Error(ExitCode::kUsage, "--perfetto has no --port: the page of Perfetto reads from port 9001 alone",
                   "from another machine: ssh -L 9001:127.0.0.1:9001");
     }
     if (!is_perfetto_) RequirePage("-");
@@ -218,8 +235,9 @@ class View : public Command {
 
   int ShowInPerfetto(const LoopbackServer& server, const Trace& trace) const {
     const std::string text = PerfettoText(trace);
-    const ServedFile file{"/" + PlainName(paths_.front()) + ".pftrace", "application/octet-stream", std::string(kPerfetto), text};
-    const std::string url = std::string(kPerfetto) + "/#!/?url=http://127.0.0.1:" + std::to_string(kPerfettoPort) + file.path;
+    const ServedFile file{"/" + PlainName(paths_.front()) + ".pftrace", "application/octet-stream", OriginOf(perfetto_url_), text};
+    const std::string page = perfetto_url_.ends_with('/') ? perfetto_url_ : perfetto_url_ + "/";
+    const std::string url = page + "#!/?url=http://127.0.0.1:" + std::to_string(kPerfettoPort) + file.path;
     WriteResult(url + "\n");
     Say("serving " + FormatBytes(static_cast<double>(text.size())) +
         " until that page has read it, or Ctrl-C. The browser may ask whether the page may reach this device: it has to. "
@@ -231,6 +249,7 @@ class View : public Command {
 
   SelectionArguments selection_;
   std::vector<std::string> paths_;
+  std::string perfetto_url_ = kPerfetto;
   std::optional<uint32_t> port_;
   bool is_quiet_ = false, is_perfetto_ = false;
 };

@@ -26,9 +26,10 @@
 namespace gprof {
 namespace {
 
-// Times count from such a point, the same for all ranks of a job and for torch.profiler: whole quarters of a year since
-// 1970. So they are small enough for a double to hold them to the nanosecond.
-constexpr int64_t kQuarterNs = 7'889'238'000'000'000;
+// Times count from such a point, which is the same for all ranks of a job: whole weeks since 1970. Less than 2^40 us is
+// what a double holds to an eighth of a nanosecond. After the quarters of a year that torch.profiler counts from, Perfetto
+// reads every fourth time one nanosecond late, and throws ranges away that seem to end after those around them.
+constexpr int64_t kWeekNs = 604'800'000'000'000;
 
 // Writes arguments into the line of their event.
 class JsonArgs : public ArgSink {
@@ -126,6 +127,7 @@ class ChromeWriter {
   Labels labels_;
   EventArgs args_;
   TrackIds ids_;
+  std::vector<bool> has_several_;       // processes, by device
   int64_t base_ns_ = 0, shift_ns_ = 0;  // what is added to a time of the trace
   std::vector<std::string> quoted_;     // by label
   std::vector<TrackName> tracks_;
@@ -142,11 +144,12 @@ ChromeWriter::ChromeWriter(const Trace& trace, const ExportOptions& options, Out
       labels_(trace),
       args_(trace),
       ids_(trace),
+      has_several_(DevicesOfSeveralProcesses(trace)),
       sink_(&line_) {
   if (const auto clock = BestClock(trace)) {
     const auto offset_ns = static_cast<int64_t>(clock->realtime_ns - clock->monotonic_ns);
     const int64_t start_ns = static_cast<int64_t>(clock->realtime_ns);
-    base_ns_ = start_ns / kQuarterNs * kQuarterNs;
+    base_ns_ = start_ns / kWeekNs * kWeekNs;
     shift_ns_ = offset_ns - base_ns_;
   }
   args_.CountCorrelationsOn();
@@ -363,7 +366,6 @@ void ChromeWriter::Ops(uint32_t device) {
     std::vector<Place> places;
     Lanes lanes{Lanes::Nesting::kFlat};
   };
-  const bool has_several = trace_.processes.size() > 1;
   std::map<uint32_t, Stream> streams;
   const Trace::Slice slice = trace_.device_ops[device];
   for (uint32_t i = slice.first; i < slice.last; ++i) {
@@ -372,7 +374,7 @@ void ChromeWriter::Ops(uint32_t device) {
     const auto [found, is_new] = streams.try_emplace(op.stream);
     Stream& stream = found->second;
     if (is_new) {
-      stream.name = StreamTitle(trace_, op.stream, has_several);
+      stream.name = StreamTitle(trace_, op.stream, has_several_[device]);
       stream.places.push_back({ids_.DevicePid(device), ids_.StreamTid(device, op.stream)});
       NameTrack(stream.places.front(), stream.name, stream.places.front().tid);
     }
@@ -394,7 +396,6 @@ void ChromeWriter::Op(const GpuOp& op, Place place) {
 }
 
 void ChromeWriter::ProjectedRanges() {
-  const bool has_several = trace_.processes.size() > 1;
   std::vector<Place> places;
   Lanes lanes(Lanes::Nesting::kNested);
   std::pair<uint32_t, uint32_t> of = {kNone, kNone};
@@ -403,7 +404,7 @@ void ChromeWriter::ProjectedRanges() {
     if (range.device == kNone) continue;
     if (places.empty() || of != std::pair{range.device, range.stream}) {
       of = {range.device, range.stream};
-      name = "NVTX of " + StreamTitle(trace_, range.stream, has_several);
+      name = "NVTX of " + StreamTitle(trace_, range.stream, has_several_[range.device]);
       places = {{ids_.DevicePid(range.device), ids_.NewTid()}};
       lanes = Lanes(Lanes::Nesting::kNested);
       NameTrack(places.front(), name, ids_.StreamTid(range.device, range.stream));

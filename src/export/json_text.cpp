@@ -10,6 +10,15 @@ namespace {
 
 char Digit(unsigned value) { return static_cast<char>('0' + value); }
 
+// Perfetto takes \\" at the end of a text for a quote within it.
+void AppendEscaped(char c, bool is_last, std::string* out) {
+  constexpr std::string_view kShort = "\"\"\\\\\nn\rr\tt\bb\ff";
+  for (std::size_t i = 0; i < kShort.size() && !(c == '\\' && is_last); i += 2) {
+    if (kShort[i] == c) return void(out->append({'\\', kShort[i + 1]}));
+  }
+  fmt::format_to(std::back_inserter(*out), "\\u{:04x}", static_cast<unsigned char>(c));
+}
+
 }  // namespace
 
 void AppendJsonString(std::string_view text, std::string* out) {
@@ -21,11 +30,8 @@ void AppendJsonString(std::string_view text, std::string* out) {
     if (!is_control && c != '"' && c != '\\') continue;
     out->append(text, plain, i - plain);
     plain = i + 1;
-    if (is_control) {
-      fmt::format_to(std::back_inserter(*out), "\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      out->append({'\\', c});
-    }
+    AppendEscaped(c, i + 1 == text.size(), out);
+    plain = i + 1;
   }
   out->append(text, plain);
   *out += '"';

@@ -79,6 +79,7 @@ class PerfettoWriter {
         labels_(trace),
         args_(trace),
         ids_(trace),
+        has_several_(DevicesOfSeveralProcesses(trace)),
         ops_of_calls_(trace) {}
 
   void Write() {
@@ -121,6 +122,7 @@ class PerfettoWriter {
   Labels labels_;
   EventArgs args_;
   TrackIds ids_;
+  std::vector<bool> has_several_;  // processes, by device
   OpsOfCalls ops_of_calls_;
   std::vector<uint64_t> process_tracks_, thread_tracks_, device_tracks_;
 };
@@ -228,7 +230,6 @@ PerfettoPackets::Track PerfettoWriter::StreamTrack(uint32_t device, uint32_t str
 }
 
 void PerfettoWriter::Ops(uint32_t device) {
-  const bool has_several = trace_.processes.size() > 1;
   std::map<uint32_t, Row> rows;
   const Trace::Slice slice = trace_.device_ops[device];
   for (uint32_t i = slice.first; i < slice.last; ++i) {
@@ -236,7 +237,7 @@ void PerfettoWriter::Ops(uint32_t device) {
     progress_.Add();
     auto found = rows.find(op.stream);
     if (found == rows.end()) {
-      const std::string name = StreamTitle(trace_, op.stream, has_several);
+      const std::string name = StreamTitle(trace_, op.stream, has_several_[device]);
       const PerfettoPackets::Track track = StreamTrack(device, op.stream, name, false);
       found = rows.try_emplace(op.stream, &packets_, Lanes::Nesting::kFlat, packets_.AddTrack(track), track).first;
     }
@@ -257,10 +258,9 @@ void PerfettoWriter::Op(uint32_t index, uint64_t track) {
 }
 
 void PerfettoWriter::ProjectedRanges(const std::vector<ProjectedRange>& projected) {
-  const bool has_several = trace_.processes.size() > 1;
   for (std::size_t i = 0; i < projected.size();) {
     const uint32_t device = projected[i].device, stream = projected[i].stream;
-    const std::string name = "NVTX of " + StreamTitle(trace_, stream, has_several);
+    const std::string name = "NVTX of " + StreamTitle(trace_, stream, has_several_[device]);
     const PerfettoPackets::Track track = StreamTrack(device, stream, name, true);
     Row row(&packets_, Lanes::Nesting::kNested, packets_.AddTrack(track), track);
     for (; i < projected.size() && projected[i].device == device && projected[i].stream == stream; ++i) {

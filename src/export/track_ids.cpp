@@ -36,6 +36,18 @@ std::string ProcessTitle(const Trace& trace, uint32_t process) {
   return Utf8(p.rank < 0 ? title : fmt::format("{} rank {}", title, p.rank));
 }
 
+std::vector<bool> DevicesOfSeveralProcesses(const Trace& trace) {
+  std::vector<bool> has_several(trace.devices.size());
+  std::vector<uint32_t> processes(trace.devices.size(), kNone);
+  for (const Stream& stream : trace.streams) {
+    if (stream.device == kNone || stream.process == kNone) continue;
+    uint32_t& first = processes[stream.device];
+    if (first == kNone) first = stream.process;
+    if (first != stream.process) has_several[stream.device] = true;
+  }
+  return has_several;
+}
+
 std::string StreamTitle(const Trace& trace, uint32_t stream, bool has_several_processes) {
   if (stream == kNone) return "stream not known";
   const std::string name = StreamName(trace, stream);

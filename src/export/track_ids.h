@@ -36,6 +36,8 @@ class TrackIds {
 
 // "name", or where it has none "process 4711".
 std::string ProcessTitle(const Trace& trace, uint32_t process);
+// Where the process of a stream has to be told, by device.
+std::vector<bool> DevicesOfSeveralProcesses(const Trace& trace);
 // "train (4711)", with its stream named as in reports. `process` is told where several use the GPU.
 std::string StreamTitle(const Trace& trace, uint32_t stream, bool has_several_processes);
 // "gpu0 NVIDIA H200"

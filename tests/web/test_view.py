@@ -272,6 +272,21 @@ class Perfetto(ViewTest):
         self.assertEqual(process.wait(LIMIT_S), 0, "it ends once the trace was fetched")
         self.assertEqual(self.opened_words()[1], url)
 
+    def test_page_that_somebody_hosts(self):
+        for address, page in (("https://perfetto.example.com", "https://perfetto.example.com"),
+                              ("http://localhost:10000/ui/", "http://localhost:10000")):
+            process, url = self.start(TRACE, "--perfetto", "--perfetto-url", address, "--no-open")
+            trace = "http://127.0.0.1:9001/normalise_v2.pftrace"
+            self.assertEqual(url, f"{address.rstrip('/')}/#!/?url={trace}")
+            response, body = self.request(trace)
+            self.assertEqual((response.status, response.headers["Access-Control-Allow-Origin"]), (200, page))
+            self.assertEqual(process.wait(LIMIT_S), 0)
+
+    def test_addresses_that_are_none(self):
+        for address in ("perfetto.example.com", "file:///tmp/ui", "https://", "https://a b", "https://a/#!/", "https://a/?b"):
+            self.assertIn("is no address", self.view(TRACE, "--perfetto", "--perfetto-url", address, "--no-open", code=2).stderr)
+        self.view(TRACE, "--perfetto-url", "https://perfetto.example.com", "--no-open", code=2)
+
 
 if __name__ == "__main__":
     unittest.main()

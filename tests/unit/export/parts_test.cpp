@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -61,11 +64,27 @@ TEST(JsonText, MicrosecondsAreExact) {
   EXPECT_EQ(text(std::numeric_limits<int64_t>::max()), "9223372036854775.807");
 }
 
+// Perfetto's way: a double, times a thousand, rounded. Two ranges that end together have to do so there.
+TEST(JsonText, MicrosecondsAreExactForReadersOfDoubles) {
+  std::mt19937_64 random(1);
+  constexpr int kBitsOfWeek = 50;
+  for (int bits = 30; bits < kBitsOfWeek; ++bits) {
+    for (int i = 0; i < 2000; ++i) {
+      const auto ns = static_cast<int64_t>((uint64_t{1} << bits) + random() % (uint64_t{1} << bits));
+      std::string out;
+      AppendMicroseconds(ns, &out);
+      ASSERT_EQ(std::llround(std::strtod(out.c_str(), nullptr) * 1000), ns) << out;
+      ASSERT_EQ(std::llround(std::strtold(out.c_str(), nullptr) * 1000), ns) << out;
+    }
+  }
+}
+
 TEST(JsonText, StringsAreEscapedAndNumbersThatAreNoneAreNull) {
   std::string out;
-  AppendJsonString("a\"b\\c\n\x1f", &out);
+  AppendJsonString("a\"b\\c\n\t\x1f", &out);
+  AppendJsonString("no quote after a \\", &out);
   AppendJsonNumber(std::numeric_limits<double>::quiet_NaN(), &out);
-  EXPECT_EQ(out, "\"a\\\"b\\\\c\\u000a\\u001f\"null");
+  EXPECT_EQ(out, R"("a\"b\\c\n\t\u001f""no quote after a \u005c"null)");
 }
 
 TEST(Labels, OneForEachName) {
