@@ -64,21 +64,22 @@ void TraceBuilder::EndChunk() {
   draft_.Touch(process_, first_ns_, last_ns_);
 }
 
-std::optional<Trace> TraceBuilder::Finish(const TraceHealth& framing, std::vector<BulkChunk> bulk, DamagedBlocks* damaged) {
+bool TraceBuilder::Fill(std::vector<BulkChunk> bulk, DamagedBlocks* damaged) {
+  NumberThings(draft_);
+  has_numbers_ = true;
+  return FillBulk(std::move(bulk), draft_, damaged);
+}
+
+Trace TraceBuilder::Finish(const TraceHealth& framing) {
+  if (!has_numbers_) NumberThings(draft_);
   draft_.trace.health = [&] {
     TraceHealth health = framing;
     health.lost_records = draft_.trace.health.lost_records;
     health.bad_times = draft_.trace.health.bad_times;
+    health.missing_strings = draft_.trace.health.missing_strings;
     return health;
   }();
-  NumberThings(draft_);
-  if (!FillBulk(std::move(bulk), draft_, damaged)) return std::nullopt;
   return JoinTrace(std::move(draft_));
-}
-
-Trace TraceBuilder::Finish(const TraceHealth& framing) {
-  DamagedBlocks damaged;
-  return *Finish(framing, {}, &damaged);
 }
 
 NameId TraceBuilder::Name(trace::StringId id) {

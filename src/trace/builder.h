@@ -4,7 +4,6 @@
 // is decided here what becomes of it.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -83,10 +82,11 @@ class TraceBuilder {
   void CountRecords(uint64_t count) { draft_.trace.record_count += count; }
   uint32_t process() const { return process_; }
 
+  // The second pass. False: blocks turned out to be damaged, and everything has to be read again without those.
+  bool Fill(std::vector<BulkChunk> bulk, DamagedBlocks* damaged);
+
   // `framing` is what the reader has counted. The builder is used up.
   Trace Finish(const TraceHealth& framing);
-  // With what was surveyed. Nothing where blocks turn out to be damaged: a survey without those has to be made.
-  std::optional<Trace> Finish(const TraceHealth& framing, std::vector<BulkChunk> bulk, DamagedBlocks* damaged);
 
  private:
   NameId Name(trace::StringId id);
@@ -104,6 +104,7 @@ class TraceBuilder {
   bool AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
 
   Draft draft_;
+  bool has_numbers_ = false;  // NumberThings was called
   std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_;
   uint32_t process_ = kNone;  // of the chunk
   int64_t first_ns_ = 0, last_ns_ = 0;

@@ -1,10 +1,13 @@
 #include "trace/fill.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <utility>
 
+#include "base/parallel.h"
 #include "trace/columns.h"
 #include "trace/huge_pages.h"
 #include "trace/order.h"
@@ -82,6 +85,7 @@ struct ProcessTotals {
   }
 };
 
+constexpr uint64_t kWorthAThread = 100'000;  // records
 constexpr uint32_t kNoTimes = kNone;  // facts of an operation without usable times, until those are taken out
 
 // Fills the places of some chunks. What cannot be put there at once is kept until all are done.
@@ -94,7 +98,7 @@ class Filler {
     const auto* body = reinterpret_cast<const unsigned char*>(chunk.stored.data());
     if (chunk.is_packed) {
       // It was unpacked before, for the survey, so it can be.
-      unpacker_.Unpack(body, chunk.stored.size(), chunk.unpacked_bytes, &unpacked_);
+      unpacker_->Unpack(body, chunk.stored.size(), chunk.unpacked_bytes, &unpacked_);
       body = unpacked_.data();
     }
     for (std::size_t i = 0; i < chunk.blocks.size(); ++i) {
@@ -114,15 +118,19 @@ class Filler {
       draft_.nvtx_events.items()[place].details = static_cast<uint32_t>(draft_.nvtx_events.details().size());
       draft_.nvtx_events.details().push_back(details);
     }
+    Append(call_runs_, &draft_.call_runs);
+    Append(op_runs_, &draft_.op_runs);
     for (uint32_t process = 0; process < totals_.size(); ++process) {
       draft_.Touch(process, totals_[process].first_ns, totals_[process].last_ns);
       draft_.correlations[process].Add(totals_[process].correlations);
     }
     draft_.launched_by_device += launched_by_device_;
     t.health.bad_times += bad_times_;
-    if (unusual_calls_.empty()) draft_.call_runs = Sorted(std::move(call_runs_));
-    if (unusual_ops_.empty() && bad_times_ == 0) draft_.op_runs = Sorted(std::move(op_runs_));
   }
+
+  // Every block is in order by itself: not where records got their times at the end, or are taken out.
+  bool HasCallsInRuns() const { return unusual_calls_.empty(); }
+  bool HasOpsInRuns() const { return unusual_ops_.empty() && bad_times_ == 0; }
 
  private:
   using Numbers = std::vector<uint64_t>;
@@ -138,9 +146,8 @@ class Filler {
     return is_good;
   }
 
-  static std::vector<uint32_t> Sorted(std::vector<uint32_t> numbers) {
-    std::sort(numbers.begin(), numbers.end());
-    return numbers;
+  static void Append(const std::vector<uint32_t>& from, std::vector<uint32_t>* to) {
+    to->insert(to->end(), from.begin(), from.end());
   }
 
   static bool Decode(const Column& column, std::size_t count, Numbers* out) {
@@ -299,7 +306,7 @@ class Filler {
 
   Draft& draft_;
   uint32_t process_ = 0;
-  Unpacker unpacker_;
+  std::unique_ptr<Unpacker> unpacker_ = std::make_unique<Unpacker>();
   std::vector<unsigned char> unpacked_;
   Numbers starts_, durations_, correlations_;  // of the block; of NVTX events times, ranges and payloads
   std::vector<uint32_t> next_;                 // place of a block's next record, by group
@@ -318,6 +325,30 @@ void LeaveOutOpsWithoutTimes(Draft& draft) {
                          [&](const PackedOps::Item& op) { return t.ops.FactsOf(op).device; });
 }
 
+// The blocks of the file in any order, on all cores: each has its places for itself.
+void FillPlaces(std::vector<BulkChunk>& chunks, std::vector<Filler>& fillers, DamagedBlocks* damaged) {
+  std::atomic<std::size_t> next{0};
+  std::vector<DamagedBlocks> found(fillers.size());
+  ForEachSideBySide(fillers.size(), fillers.size(), [&](std::size_t filler) {
+    for (std::size_t i = next++; i < chunks.size(); i = next++) {
+      fillers[filler].Take(chunks[i], &found[filler]);
+      chunks[i].blocks = {};
+    }
+  });
+  for (DamagedBlocks& blocks : found) damaged->merge(blocks);
+}
+
+void Finish(std::vector<Filler>& fillers, Draft& draft) {
+  for (Filler& filler : fillers) filler.Finish();
+  const auto sort_or_forget = [&](std::vector<uint32_t>& runs, bool (Filler::*has_runs)() const) {
+    const bool all = std::all_of(fillers.begin(), fillers.end(), [&](const Filler& f) { return (f.*has_runs)(); });
+    all ? std::sort(runs.begin(), runs.end()) : runs.clear();
+  };
+  sort_or_forget(draft.call_runs, &Filler::HasCallsInRuns);
+  sort_or_forget(draft.op_runs, &Filler::HasOpsInRuns);
+  LeaveOutOpsWithoutTimes(draft);
+}
+
 }  // namespace
 
 bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damaged) {
@@ -332,15 +363,13 @@ bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damage
   Resize(t.api_calls.items(), t.thread_api_calls);
   Resize(t.ops.items(), t.device_ops);
   Resize(draft.nvtx_events.items(), draft.thread_events);
-  Filler filler(draft);
   const std::size_t known_damaged = damaged->size();
-  for (BulkChunk& chunk : chunks) {
-    filler.Take(chunk, damaged);
-    chunk.blocks = {};
-  }
+  const bool is_large = t.record_count >= kWorthAThread;
+  std::vector<Filler> fillers;
+  for (std::size_t i = is_large ? std::min(UsableCores(), chunks.size()) : 1; i > 0; --i) fillers.emplace_back(draft);
+  FillPlaces(chunks, fillers, damaged);
   if (damaged->size() != known_damaged) return false;
-  filler.Finish();
-  LeaveOutOpsWithoutTimes(draft);
+  Finish(fillers, draft);
   return true;
 }
 

@@ -51,6 +51,7 @@ class CallPass {
 
   void RunThread(uint32_t thread) {
     const Trace::Slice slice = draft_.trace.thread_api_calls[thread];
+    const uint32_t process = draft_.trace.threads[thread].process;
     RangeCursor ranges(draft_.trace, thread);
     open_.clear();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
@@ -60,7 +61,7 @@ class CallPass {
       if (!open_.empty()) calls_.SetParent(i, open_.back().index);
       open_.push_back(call);
       calls_.SetRange(i, ranges.At(call.start_ns));
-      index_.Add(calls_, i);
+      index_.Add(calls_, process, i);
       Look(i, call.start_ns);
     }
   }
@@ -141,23 +142,6 @@ CorrelationIndex::CorrelationIndex(const std::vector<CorrelationExtent>& extents
     tables_[p].first = e.low;
     if (width > 0 && width <= 16 * uint64_t{e.count} + 1024) tables_[p].dense.assign(width, kNone);
   }
-}
-
-void CorrelationIndex::Add(const PackedCalls& calls, uint32_t call) {
-  const uint32_t correlation = calls.Correlation(call);
-  if (correlation == 0) return;
-  const PackedCalls::Facts& facts = calls.FactsAt(calls.FactsIndex(call));
-  Table& t = tables_[facts.process];
-  uint32_t& entry = t.dense.empty() ? t.sparse(0, correlation) : t.dense[correlation - t.first];
-  if (entry == kNone || facts.domain < calls.FactsAt(calls.FactsIndex(entry)).domain) entry = call;
-}
-
-uint32_t CorrelationIndex::Find(uint32_t process, uint32_t correlation) const {
-  const Table& t = tables_[process];
-  if (correlation == 0) return kNone;
-  if (t.dense.empty()) return t.sparse.Find(0, correlation);
-  const uint32_t at = correlation - t.first;  // below `first` wraps around to far outside
-  return at < t.dense.size() ? t.dense[at] : kNone;
 }
 
 }  // namespace gprof

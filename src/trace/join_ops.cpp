@@ -57,8 +57,9 @@ void LinkOps(Draft& draft, const CorrelationIndex& calls) {
   Trace& t = draft.trace;
   TraceHealth& health = t.health;
   const LaunchesBefore before(draft);
+  const bool is_one_process = t.processes.size() == 1;  // saves a look at facts that are spread over the cache
   for (PackedOps::Item& op : t.ops.items()) {
-    const uint32_t process = t.ops.FactsOf(op).process;
+    const uint32_t process = is_one_process ? 0 : t.ops.FactsOf(op).process;
     op.api = calls.Find(process, op.correlation);
     if (op.api == kNone) {
       op.is_from_before = before.Has(process, op.correlation, op.start_ns()) ? 1 : 0;

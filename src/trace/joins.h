@@ -27,8 +27,20 @@ void NameThreads(Draft& draft);
 class CorrelationIndex {
  public:
   explicit CorrelationIndex(const std::vector<CorrelationExtent>& extents);
-  void Add(const PackedCalls& calls, uint32_t call);
-  uint32_t Find(uint32_t process, uint32_t correlation) const;
+  void Add(const PackedCalls& calls, uint32_t process, uint32_t call) {
+    const uint32_t correlation = calls.Correlation(call);
+    if (correlation == 0) return;
+    Table& t = tables_[process];
+    uint32_t& entry = t.dense.empty() ? t.sparse(0, correlation) : t.dense[correlation - t.first];
+    if (entry == kNone || IsOuter(calls, call, entry)) entry = call;
+  }
+  uint32_t Find(uint32_t process, uint32_t correlation) const {
+    const Table& t = tables_[process];
+    if (correlation == 0) return kNone;
+    if (t.dense.empty()) return t.sparse.Find(0, correlation);
+    const uint32_t at = correlation - t.first;  // below `first` wraps around to far outside
+    return at < t.dense.size() ? t.dense[at] : kNone;
+  }
 
  private:
   struct Table {
@@ -36,6 +48,9 @@ class CorrelationIndex {
     std::vector<uint32_t> dense;  // call by correlation - first
     FlatIndex sparse;             // where ids are too far apart for a table
   };
+  static bool IsOuter(const PackedCalls& calls, uint32_t call, uint32_t other) {
+    return calls.FactsAt(calls.FactsIndex(call)).domain < calls.FactsAt(calls.FactsIndex(other)).domain;
+  }
   std::vector<Table> tables_;  // by process
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -113,8 +114,9 @@ class ChunkSink {
 };
 
 // Nothing: blocks were found to be damaged when the names and numbers in them had been taken already. They are in
-// `damaged` now.
-std::optional<Trace> Load(std::string_view bytes, const std::string& path, DamagedBlocks* damaged) {
+// `damaged` now. is_read() is called when the bytes are not needed any more.
+std::optional<Trace> TryToLoad(std::string_view bytes, const std::string& path, const std::function<void()>& is_read,
+                               DamagedBlocks* damaged) {
   TraceBuilder builder(path);
   Reader reader(bytes);
   RowDecoder decoder;
@@ -134,23 +136,29 @@ std::optional<Trace> Load(std::string_view bytes, const std::string& path, Damag
   CheckIsTrace(reader, bytes, path);
   TraceHealth health = reader.health();
   health.unknown_records = AddSaturating(health.unknown_records, unknown_records);
-  return builder.Finish(health, std::move(bulk), damaged);
+  if (!builder.Fill(std::move(bulk), damaged)) return std::nullopt;
+  is_read();
+  return builder.Finish(health);
+}
+
+Trace Load(std::string_view bytes, const std::string& path, const std::function<void()>& is_read) {
+  CheckStart(bytes, path);
+  CheckSize(CountRecords(bytes), path);
+  DamagedBlocks damaged;
+  for (;;) {
+    if (std::optional<Trace> trace = TryToLoad(bytes, path, is_read, &damaged)) return std::move(*trace);
+  }
 }
 
 }  // namespace
 
 Trace LoadTraceFromMemory(std::string_view bytes, const std::string& path) {
-  CheckStart(bytes, path);
-  CheckSize(CountRecords(bytes), path);
-  DamagedBlocks damaged;
-  for (;;) {
-    if (std::optional<Trace> trace = Load(bytes, path, &damaged)) return std::move(*trace);
-  }
+  return Load(bytes, path, [] {});
 }
 
 Trace LoadTrace(const std::string& path) {
   const MappedFile file(path);
-  return LoadTraceFromMemory(file.bytes(), path);
+  return Load(file.bytes(), path, [&] { file.DropPages(); });
 }
 
 }  // namespace gprof

@@ -91,4 +91,8 @@ std::string_view MappedFile::bytes() const {
   return map_ != nullptr ? std::string_view(static_cast<const char*>(map_), map_bytes_) : std::string_view(copy_);
 }
 
+void MappedFile::DropPages() const {
+  if (map_ != nullptr) madvise(map_, map_bytes_, MADV_DONTNEED);
+}
+
 }  // namespace gprof

@@ -17,6 +17,9 @@ class MappedFile {
 
   std::string_view bytes() const;
 
+  // All of it was read: its pages go back to the system, which has them again where they are wanted after all.
+  void DropPages() const;
+
  private:
   void* map_ = nullptr;
   std::size_t map_bytes_ = 0;

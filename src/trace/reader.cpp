@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "trace/checksum.h"
 #include "trace/saturate.h"
 
 namespace gprof {
@@ -115,7 +116,7 @@ bool Reader::TakeBody(const ChunkHeader& header, Chunk* chunk) {
   }
   const unsigned char* body = At(next_) + kChunkHeaderBytes;
   const std::size_t end = next_ + kChunkHeaderBytes + header.body_bytes;
-  if (trace::Crc32(body, header.body_bytes) != header.body_crc) {
+  if (Checksum(body, header.body_bytes) != header.body_crc) {
     TakeBadBody(header, end);
     return false;
   }
