@@ -101,11 +101,12 @@ void HostWalk::Place(uint32_t thread, int64_t time_ns) {
       list.begin());
   const Trace::Slice calls = trace_.thread_api_calls[thread];
   cursor.call = FirstAfter(calls, [&](uint32_t i) { return trace_.api_calls[i].start_ns; }, time_ns);
-  for (uint32_t before = cursor.call; before > calls.first;) {
+  // Calls of a thread do not overlap but where clocks or records are not exact.
+  constexpr int kMostOverlapping = 64;
+  uint32_t before = cursor.call;
+  for (int looked = 0; looked < kMostOverlapping && before > calls.first; ++looked) {
     before = OutermostCall(trace_, before - 1);
-    const int64_t start_ns = trace_.api_calls[before].start_ns, end_ns = trace_.api_calls[before].end_ns;
-    if (end_ns > time_ns) cursor.call = before;
-    if (end_ns > start_ns) break;  // all before it had ended when it began
+    if (trace_.api_calls[before].end_ns > time_ns) cursor.call = before;
   }
   PlaceRanges(thread, time_ns);
 }
