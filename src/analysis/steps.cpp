@@ -230,6 +230,18 @@ Table PartTable(const Trace& trace, const StepTimes& times) {
   return table;
 }
 
+// Those that are told one by one, the longest first.
+std::vector<uint32_t> SlowSteps(const StepTimes& times) {
+  std::vector<uint32_t> slow;
+  for (uint32_t i = 0; i < times.iterations.size(); ++i) {
+    if (times.iterations[i].is_outlier || times.iterations[i].is_warmup) slow.push_back(i);
+  }
+  std::stable_sort(slow.begin(), slow.end(), [&](uint32_t a, uint32_t b) {
+    return times.iterations[a].duration_ns > times.iterations[b].duration_ns;
+  });
+  return slow;
+}
+
 Table SlowTable(const Trace& trace, const StepTimes& times, uint32_t max_rows) {
   Table table{"step_outliers",
               "Slow steps",
@@ -241,16 +253,14 @@ Table SlowTable(const Trace& trace, const StepTimes& times, uint32_t max_rows) {
                {"extra", "Beyond the median step", Unit::kText, false}},
               {},
               "Steps count from 1. Start counts from the beginning of the trace."};
-  for (size_t i = 0; i < times.iterations.size(); ++i) {
+  const std::vector<uint32_t> slow = SlowSteps(times);
+  for (const uint32_t i : std::span(slow).first(RowsShown(slow.size(), max_rows))) {
     const Iteration& step = times.iterations[i];
-    if (!step.is_outlier && !step.is_warmup) continue;
     table.rows.push_back({static_cast<int64_t>(i + 1), step.start_ns - trace.start_ns, step.duration_ns,
                           static_cast<double>(step.duration_ns) - times.steady_median_ns,
                           std::string(step.is_warmup ? "warm-up" : "slow"), ExtraText(ExtraOf(times, step))});
   }
-  std::stable_sort(table.rows.begin(), table.rows.end(),
-                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[2]) > std::get<int64_t>(b[2]); });
-  CutRows(&table, max_rows);
+  NoteLeftOut(&table, slow.size());
   return table;
 }
 
@@ -264,7 +274,7 @@ Table IterationTable(const Trace& trace, const StepTimes& times, uint32_t max_ro
   for (size_t part = 0; part < kStepPartCount; ++part) {
     table.columns.push_back({StepPartKey(part), StepPartName(part), Unit::kNs, part >= kStepIdle});
   }
-  for (size_t i = 0; i < times.iterations.size(); ++i) {
+  for (size_t i = 0; i < RowsShown(times.iterations.size(), max_rows); ++i) {
     const Iteration& step = times.iterations[i];
     table.rows.push_back({static_cast<int64_t>(i + 1), step.start_ns - trace.start_ns, step.duration_ns,
                           std::string(step.is_warmup    ? "warm-up"
@@ -272,7 +282,7 @@ Table IterationTable(const Trace& trace, const StepTimes& times, uint32_t max_ro
                                                         : "")});
     for (const int64_t ns : step.parts_ns) table.rows.back().emplace_back(ns);
   }
-  CutRows(&table, max_rows);
+  NoteLeftOut(&table, times.iterations.size());
   return table;
 }
 

@@ -19,10 +19,18 @@ void SortAndCut(Table* table, size_t value_column, size_t name_column, uint32_t 
 
 void CutRows(Table* table, uint32_t max_rows) {
   const size_t rows = table->rows.size();
-  if (max_rows == 0 || rows <= max_rows) return;
-  table->rows.resize(max_rows);
-  table->note += (table->note.empty() ? "" : " ") + CountOf(static_cast<int64_t>(rows - max_rows), "more row") +
-                 " not shown.";
+  table->rows.resize(RowsShown(rows, max_rows));
+  NoteLeftOut(table, rows);
+}
+
+size_t RowsShown(size_t all_rows, uint32_t max_rows) {
+  return max_rows == 0 ? all_rows : std::min<size_t>(all_rows, max_rows);
+}
+
+void NoteLeftOut(Table* table, size_t all_rows) {
+  const size_t left_out = all_rows - table->rows.size();
+  if (left_out == 0) return;
+  table->note += (table->note.empty() ? "" : " ") + CountOf(static_cast<int64_t>(left_out), "more row") + " not shown.";
 }
 
 }  // namespace gprof

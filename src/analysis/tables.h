@@ -15,4 +15,8 @@ void SortAndCut(Table* table, size_t value_column, size_t name_column, uint32_t 
 // Cut alone, for rows that are in order.
 void CutRows(Table* table, uint32_t max_rows);
 
+// For tables with a row for each of something that a trace has millions of: only the rows that are shown are made.
+size_t RowsShown(size_t all_rows, uint32_t max_rows);
+void NoteLeftOut(Table* table, size_t all_rows);
+
 }  // namespace gprof
