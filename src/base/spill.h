@@ -1,6 +1,6 @@
-// Memory on disk, for `--low-memory`: large blocks lie in a file without a name that is mapped shared, so the kernel can
-// write them out where it needs the room, which it cannot do with ordinary memory on a machine without swap. A thread
-// takes pages from this process (not from the kernel's cache of the file) whenever it holds more than it may.
+// Memory on disk, for `--low-memory`: blocks lie in a file without a name that is mapped shared, so the kernel can
+// write them out where it needs the room, which it cannot do with ordinary memory on a machine without swap. Pages are
+// taken from this process (not from the kernel's cache of the file) before it holds more than it may.
 #pragma once
 
 #include <atomic>
@@ -10,16 +10,14 @@
 
 namespace gprof {
 
-// Smaller blocks stay in ordinary memory.
-inline constexpr std::size_t kLargeBlockBytes = std::size_t{1} << 20;
-
-// From now on TakeSpilled gives blocks, and this process keeps `resident_bytes` in its memory or little more. `folder`
-// is that of the file, empty for $TMPDIR or /var/tmp. Throws Error: no such folder, nothing may be written there, or it
-// lies in memory itself. To be called once.
+// From now on TakeSpilled gives blocks, and this process keeps no more than `resident_bytes` of such pages in its memory.
+// `folder` is that of the file, empty for $TMPDIR or /var/tmp. Throws Error: no such folder, nothing may be written there,
+// or it lies in memory itself. Takes SIGALRM and SIGPROF for itself. To be called once.
 void StartSpilling(const std::string& folder, std::size_t resident_bytes);
 bool IsSpilling();
 
-// nullptr where nothing is spilled. Throws std::bad_alloc when the disk has no room for it.
+// Of any size, aligned to 16 bytes. nullptr where nothing is spilled, and for 256 KiB or less when the disk has no room
+// for it. Larger ones throw std::bad_alloc then.
 void* TakeSpilled(std::size_t bytes);
 
 // False: it is none of TakeSpilled.

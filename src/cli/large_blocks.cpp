@@ -1,4 +1,4 @@
-// Where large blocks of this program come from: with `report --low-memory` from a file, whatever asks for them. The
+// Where the memory of this program comes from: with `--low-memory` from a file, whatever asks for it. The
 // library that other programs link must not decide that for them, so this is a part of gprof-cli alone.
 #include <cstddef>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include "base/spill.h"
 
 void* operator new(std::size_t bytes) {
-  if (bytes >= gprof::kLargeBlockBytes) {
+  if (gprof::IsSpilling()) {
     if (void* const block = gprof::TakeSpilled(bytes)) return block;
   }
   for (;;) {

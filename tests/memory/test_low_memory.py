@@ -14,9 +14,9 @@ PROGRAM = BUILD / "bin/gprof-cli"
 MAKER = BUILD / "tests/bin/synthetic_trace"
 SANITIZED = any(mark in PROGRAM.read_bytes() for mark in (b"__asan_init", b"__tsan_init"))
 SKIPPED = 77
-RECORDS = 600_000
+RECORDS = 1_500_000
 # RLIMIT_DATA counts what a process may write to and shares with nobody: ordinary memory, not mapped files. A report takes
-# some 70 MB of it, and with --low-memory 5 MB and the stacks of its threads.
+# some 90 MB of it, and with --low-memory 1 MB and the stacks of its threads.
 ENOUGH_BYTES = 40 << 20
 
 
