@@ -11,6 +11,7 @@
 #include "trace/columns.h"
 #include "trace/huge_pages.h"
 #include "trace/order.h"
+#include "trace/prefetch.h"
 #include "trace/saturate.h"
 #include "trace/unpack.h"
 
@@ -177,10 +178,17 @@ class Filler {
       if (next_.size() <= c.group) next_.resize(c.group + 1);
       next_[c.group] = c.place;
     }
+    uint32_t group = commons[0].group, place = commons[0].place;  // neighbours mostly are of one group
     for (uint32_t i = 0; i < block.record_count; ++i) {
       const BulkBlock::Common& c = commons[block.which[i]];
-      put(i, c.facts, next_[c.group]++);
+      if (c.group != group) {
+        next_[group] = place;
+        group = c.group;
+        place = next_[group];
+      }
+      put(i, c.facts, place++);
     }
+    next_[group] = place;
   }
 
   template <class R>
@@ -240,6 +248,7 @@ class Filler {
         unusual->push_back({place, TimeNs(start_ns), end_ns});
         totals.Touch(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
       }
+      PrefetchAfter(items + place);
       items[place] = item;
     });
     totals_[process_].Add(totals);

@@ -4,6 +4,7 @@
 #include "trace/api_class.h"
 #include "trace/joins.h"
 #include "trace/order.h"
+#include "trace/prefetch.h"
 #include "trace/range_cursor.h"
 
 namespace gprof {
@@ -56,6 +57,7 @@ class CallPass {
     open_.clear();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const PackedCalls::Item& item = calls_.items()[i];
+      PrefetchAfter(&item);
       const OpenCall call{i, item.start_ns(), calls_.EndNs(item), calls_.FactsOf(item).domain};
       while (!open_.empty() && !open_.back().Encloses(call)) open_.pop_back();
       if (!open_.empty()) calls_.SetParent(i, open_.back().index);

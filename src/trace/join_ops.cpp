@@ -3,6 +3,7 @@
 
 #include "trace/joins.h"
 #include "trace/order.h"
+#include "trace/prefetch.h"
 
 namespace gprof {
 namespace {
@@ -59,6 +60,7 @@ void LinkOps(Draft& draft, const CorrelationIndex& calls) {
   const LaunchesBefore before(draft);
   const bool is_one_process = t.processes.size() == 1;  // saves a look at facts that are spread over the cache
   for (PackedOps::Item& op : t.ops.items()) {
+    PrefetchAfter(&op);
     const uint32_t process = is_one_process ? 0 : t.ops.FactsOf(op).process;
     op.api = calls.Find(process, op.correlation);
     if (op.api == kNone) {
