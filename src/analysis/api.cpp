@@ -24,7 +24,7 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
   table.columns.push_back({"name", "Function", Unit::kText, false});
   for (uint32_t i = 0; i < durations.size(); ++i) {
     if (durations.Of(i).empty()) continue;
-    table.rows.push_back(TimeCells(Summarize(durations.Of(i)), calls.total_ns()));
+    table.rows.push_back(TimeCells(durations.Of(i).Summary(), calls.total_ns()));
     table.rows.back().emplace_back(trace.strings[i]);
   }
   SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, options.max_rows);

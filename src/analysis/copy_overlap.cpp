@@ -44,13 +44,14 @@ class StreamWaits {
     for (const Sync& sync : input.trace().syncs) {  // sorted by start
       if (sync.kind == trace::SyncKind::kStreamWaitEvent && sync.stream != kNone) {
         waits_ns_[sync.stream].push_back(sync.start_ns);
+        has_any_ = true;
       }
     }
   }
 
   // In the order of the trace.
   bool Before(uint32_t op, uint32_t stream) {
-    if (stream == kNone || waits_ns_[stream].empty()) return false;
+    if (!has_any_ || stream == kNone || waits_ns_[stream].empty()) return false;
     const int64_t launched_ns = ops_.LaunchNs(op);
     const std::vector<int64_t>& waits = waits_ns_[stream];
     size_t& next = next_[stream];
@@ -63,6 +64,7 @@ class StreamWaits {
   const OpFacts& ops_;
   std::vector<std::vector<int64_t>> waits_ns_;
   std::vector<size_t> next_;
+  bool has_any_ = false;
 };
 
 bool IsOverlappable(const GpuOp& op) {

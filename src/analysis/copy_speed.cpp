@@ -58,9 +58,9 @@ struct Speed {
 };
 
 // Time = latency + bytes / bandwidth: a copy is latency-bound where the first is not the smaller part.
-void Fit(const Reachable& reachable, std::span<int64_t> latencies, Speed* speed) {
+void Fit(const Reachable& reachable, const Samples::Some& latencies, Speed* speed) {
   if (latencies.empty()) return;
-  speed->latency_ns = static_cast<int64_t>(Median(latencies));
+  speed->latency_ns = static_cast<int64_t>(latencies.Median());
   const double bytes_per_ns = speed->best_bytes_per_ns > 0 ? speed->best_bytes_per_ns : reachable.bytes_per_ns;
   if (bytes_per_ns <= 0) return;
   // A copy of kLatencyBytes is latency by definition, and no host and GPU are a second apart.

@@ -36,7 +36,7 @@ Usage UsageOf(const AnalysisInput& input, uint32_t device) {
     usage.copies += facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy ? sums[i].count : 0;
     usage.fills += facts.kind == OpKind::kMemset ? sums[i].count : 0;
   }
-  const SharedFacts::Busy& busy = input.shared().busy(device);
+  const GapList::Busy& busy = input.shared().busy(device);
   const bool is_plain = recorded.IsThroughout(device) && trace.device_windows.empty();
   usage.window_ns =
       is_plain ? busy.any.end_ns() - trace.ops[slice.first].start_ns : input.shared().window_ns(device);

@@ -25,13 +25,13 @@ uint8_t CodeOf(const Part& part) {
 }  // namespace
 
 GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops,
-                     const GapList& gaps)
+                     const GapList& gaps, size_t threads)
     : ops_(ops), pieces_(gaps.pieces()) {
   // What an operation waits for depends on all before it, but only where there are waits.
   const bool is_sequence = !facts.event_waits.IsEmpty();
   std::optional<GapExplainer> of_all;
   if (is_sequence) of_all.emplace(trace, facts, recorded, ops);
-  ForEachSideBySide(pieces_.size(), is_sequence ? 1 : UsableCores(), [&](size_t i) {
+  ForEachSideBySide(pieces_.size(), is_sequence ? 1 : threads, [&](size_t i) {
     std::optional<GapExplainer> of_piece;
     if (!is_sequence) of_piece.emplace(trace, facts, recorded, ops);
     GapExplainer& explainer = is_sequence ? *of_all : *of_piece;

@@ -15,7 +15,7 @@ namespace gprof {
 class GapCauses {
  public:
   GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops,
-            const GapList& gaps);
+            const GapList& gaps, size_t threads);
 
   class Cursor;
 

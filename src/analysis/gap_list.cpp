@@ -23,11 +23,15 @@ GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t devi
   const int64_t start_ns = is_selected ? trace.device_windows[device].time.start_ns
                            : has_ops   ? trace.ops[ops_.first].start_ns
                                        : 0;
+  std::vector<uint8_t> is_kernel;  // by the facts of operations
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) is_kernel.push_back(IsKernelLike(trace.ops.FactsAt(i).kind));
   int64_t ended_ns = start_ns;
   for (uint32_t i = ops_.first; i < ops_.last; ++i) {
     const int64_t op_start_ns = trace.ops[i].start_ns, op_end_ns = trace.ops[i].end_ns;
     if (op_start_ns > ended_ns) AddIdle(i, op_start_ns - ended_ns);
     if (op_end_ns > ended_ns || i == ops_.first) last_ended_ = i, ended_ns = op_end_ns;
+    busy_.any.Add(op_start_ns, op_end_ns);
+    if (is_kernel[trace.ops.FactsIndex(i)] != 0) busy_.kernels.Add(op_start_ns, op_end_ns);
   }
   if (!has_window_) return;
   const int64_t end_ns = is_selected ? trace.device_windows[device].time.end_ns : ended_ns;

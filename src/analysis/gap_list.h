@@ -1,4 +1,4 @@
-// The gaps of a device, found once and gone over by many.
+// When a device was busy, and the gaps between: found once and gone over by many.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,11 @@ class GapList {
 
   // From the first to the last operation, or of the selected time, less what was not recorded.
   int64_t window_ns() const { return window_ns_; }
+  // Busy time with anything, and with kernels.
+  struct Busy {
+    BusyTime any, kernels;
+  };
+  const Busy& busy() const { return busy_; }
   // Within the window and not recorded, in order.
   const std::vector<Interval>& pauses() const { return pauses_; }
   // The first of the operations that ended last; kNone without any.
@@ -96,6 +101,7 @@ class GapList {
   std::vector<std::pair<uint32_t, int64_t>> long_idle_ns_;  // by operation
   Interval tail_;                                           // after the last one, where more time is selected
   std::vector<Interval> pauses_;
+  Busy busy_;
   uint32_t last_ended_ = kNone;
   int64_t window_ns_ = 0;
 };

@@ -10,7 +10,8 @@
 namespace gprof {
 
 // A graph recorded as a whole counts as a kernel: kernels are what it is made of as a rule.
-inline bool IsKernelLike(const GpuOp& op) { return op.kind == OpKind::kKernel || op.kind == OpKind::kGraph; }
+inline bool IsKernelLike(OpKind kind) { return kind == OpKind::kKernel || kind == OpKind::kGraph; }
+inline bool IsKernelLike(const GpuOp& op) { return IsKernelLike(op.kind); }
 
 // Length of the union of intervals that come sorted by their start.
 class BusyTime {

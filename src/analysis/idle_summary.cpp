@@ -21,6 +21,7 @@ IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int6
       ops_(input.shared().ops()),
       longest_kept_(longest_kept),
       min_gap_ns_(min_gap_ns),
+      gaps_with_causes_(size_t{1} << kCauseCount),
       host_ns_(trace_.strings.size()),
       call_slot_(trace_.strings.size(), kNone) {}
 
@@ -28,15 +29,15 @@ void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   DeviceIdle& idle = devices_.back();
   ++idle.gaps;
   idle.longest_ns = std::max(idle.longest_ns, gap.DurationNs());
-  std::array<bool, kCauseCount> has_cause{};
+  size_t causes = 0;
   for (const Part& part : parts) {
     idle.split[part.cause] += part.duration_ns;
-    has_cause[static_cast<size_t>(part.cause)] |= part.duration_ns > 0;
+    causes |= size_t{part.duration_ns > 0} << static_cast<size_t>(part.cause);
     if (part.cause == Cause::kUnknown) unknown_ns_[static_cast<size_t>(part.reason)] += part.duration_ns;
     if (part.cause == Cause::kHost) host_ns_[part.path.value] += part.duration_ns;
     if (part.call != kNone) SplitOf(trace_.api_calls[part.call].function)[part.cause] += part.duration_ns;
   }
-  for (size_t i = 0; i < kCauseCount; ++i) gaps_with_[i] += has_cause[i];
+  ++gaps_with_causes_[causes];
   AddPatterns(gap, parts);
   if (gap.DurationNs() >= min_gap_ns_) {
     Keep(gap, parts);
@@ -44,6 +45,14 @@ void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   }
   ++shorter_.gaps;
   for (const Part& part : parts) shorter_.split[part.cause] += part.duration_ns;
+}
+
+int64_t IdleSummary::GapsWith(Cause cause) const {
+  int64_t gaps = 0;
+  for (size_t causes = 0; causes < gaps_with_causes_.size(); ++causes) {
+    if ((causes >> static_cast<size_t>(cause) & 1) != 0) gaps += gaps_with_causes_[causes];
+  }
+  return gaps;
 }
 
 CauseSplit& IdleSummary::SplitOf(NameId function) {

@@ -52,7 +52,7 @@ class IdleSummary {
 
   const std::vector<DeviceIdle>& devices() const { return devices_; }
   DeviceIdle Sum() const;
-  int64_t GapsWith(Cause cause) const { return gaps_with_[static_cast<size_t>(cause)]; }
+  int64_t GapsWith(Cause cause) const;
   const std::vector<GapStory>& longest() const { return longest_; }  // longest first
   const std::vector<int64_t>& host_ns() const { return host_ns_; }           // by path
   const std::vector<std::pair<NameId, CauseSplit>>& by_call() const { return by_call_; }  // by function
@@ -72,7 +72,7 @@ class IdleSummary {
   size_t longest_kept_;
   int64_t min_gap_ns_;
   std::vector<DeviceIdle> devices_;
-  std::array<int64_t, kCauseCount> gaps_with_{};
+  std::vector<int64_t> gaps_with_causes_;         // by the set of causes, as bits
   std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
   std::vector<int64_t> host_ns_;                  // indexed by NameId of the path
   std::vector<uint32_t> call_slot_;               // by NameId of the function, where it is in by_call_

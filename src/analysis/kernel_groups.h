@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "analysis/statistics.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -36,14 +36,12 @@ class KernelGroups {
 class KernelSamples {
  public:
   explicit KernelSamples(const KernelGroups& kernels);
-  void Add(uint32_t group, int64_t sample) { samples_[next_[group]++] = sample; }
-  std::span<int64_t> Of(uint32_t group) {
-    return std::span<int64_t>(samples_).subspan(first_[group], next_[group] - first_[group]);
-  }
+  void Add(uint32_t group, int64_t sample) { samples_.Set(next_[group]++, sample); }
+  Samples::Some Of(uint32_t group) { return {&samples_, first_[group], next_[group] - first_[group]}; }
 
  private:
   std::vector<size_t> first_, next_;  // of each group
-  std::vector<int64_t> samples_;
+  Samples samples_;
 };
 
 }  // namespace gprof

@@ -25,8 +25,8 @@ KernelLaunches::KernelLaunches(const Trace& trace, const OpFacts& ops, const Ker
     first_starts_ns[at] = call_start_ns;
   }
   for (uint32_t i = 0; i < kernels.size(); ++i) {
-    calls_.push_back(Summarize(calls.Of(i)));
-    queued_.push_back(Summarize(queued.Of(i)));
+    calls_.push_back(calls.Of(i).Summary());
+    queued_.push_back(queued.Of(i).Summary());
   }
 }
 

@@ -18,6 +18,7 @@
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "analysis/together.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -33,14 +34,15 @@ constexpr double kPatternPercentWorthAFinding = 5;  // of the window
 
 struct LaunchCalls {
   int64_t count = 0, total_ns = 0;
-  std::vector<int64_t> intervals_ns;  // from a launch to the next one of the same thread
+  double interval_median_ns = 0;  // from a launch to the next one of the same thread
 };
 
 LaunchCalls ReadCalls(const AnalysisInput& input) {
   constexpr int64_t kNever = INT64_MIN;
   const Trace& trace = input.trace();
   LaunchCalls calls;
-  calls.intervals_ns.reserve(static_cast<size_t>(input.shared().calls().CountLaunches()));
+  Samples intervals_ns(static_cast<size_t>(input.shared().calls().CountLaunches()));
+  size_t intervals = 0;
   for (const Trace::Slice& slice : trace.thread_api_calls) {
     int64_t last_ns = kNever;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
@@ -50,10 +52,11 @@ LaunchCalls ReadCalls(const AnalysisInput& input) {
       const int64_t start_ns = call.start_ns;
       ++calls.count;
       calls.total_ns += call.end_ns - start_ns;
-      if (last_ns != kNever) calls.intervals_ns.push_back(start_ns - last_ns);
+      if (last_ns != kNever) intervals_ns.Set(intervals++, start_ns - last_ns);
       last_ns = start_ns;
     }
   }
+  calls.interval_median_ns = Samples::Some(&intervals_ns, 0, intervals).Median();
   return calls;
 }
 
@@ -95,6 +98,14 @@ Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t m
 }
 
 // ---- queue depth ----
+
+std::vector<std::pair<uint32_t, QueueDepth>> DepthOfDevices(const AnalysisInput& input) {
+  std::vector<std::pair<uint32_t, QueueDepth>> devices;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (HasWindow(input.trace(), device)) devices.emplace_back(device, QueueDepthOf(input, device));
+  }
+  return devices;
+}
 
 Table DepthTable(const Trace& trace, const std::vector<std::pair<uint32_t, QueueDepth>>& devices) {
   Table table{"queue_depth",
@@ -239,29 +250,31 @@ void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Findin
 AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  LaunchCalls calls = ReadCalls(input);
-  const LateLaunches late = LateLaunchFinder(input).Run();
-  const double interval_ns = Median(calls.intervals_ns);
-  AddFinding(late, interval_ns, &result.findings);
+  LaunchCalls calls;
+  LateLaunches late;
+  std::vector<std::pair<uint32_t, QueueDepth>> devices;
+  Table over_time;
+  const SharedFacts& shared = input.shared();
+  RunTogether(input, {[&] { (void)shared.kernel_launches(); }, [&] { devices = DepthOfDevices(input); },
+                      [&] { (void)shared.kernel_times(); }, [&] { late = LateLaunchFinder(input).Run(); },
+                      [&] { over_time = LaunchesOverTime(input); },
+                      [&] { calls = ReadCalls(input); }});
+  AddFinding(late, calls.interval_median_ns, &result.findings);
   AddMetric(&result, "launches.per_second",
             late.window_ns == 0 ? 0 : static_cast<double>(calls.count) * 1e9 / static_cast<double>(late.window_ns));
   AddMetric(&result, "launches.call_ns", calls.total_ns);
-  AddMetric(&result, "launches.interval_median_ns", interval_ns);
+  AddMetric(&result, "launches.interval_median_ns", calls.interval_median_ns);
   AddMetric(&result, "launches.late_kernels", late.kernels);
   AddMetric(&result, "launches.late_idle_ns", late.idle_ns);
   result.tables.push_back(KernelTable(input, &result, options.max_rows));
-
-  std::vector<std::pair<uint32_t, QueueDepth>> devices;
   QueueDepth sum;
-  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    if (!HasWindow(trace, device)) continue;
-    devices.emplace_back(device, QueueDepthOf(input, device));
-    sum.Add(devices.back().second);
-    AddDepthMetrics(&result, devices.back().second, DeviceScope(trace, device));
+  for (const auto& [device, depth] : devices) {
+    sum.Add(depth);
+    AddDepthMetrics(&result, depth, DeviceScope(trace, device));
   }
   AddDepthMetrics(&result, sum, "");
   result.tables.push_back(DepthTable(trace, devices));
-  result.tables.push_back(LaunchesOverTime(input));
+  result.tables.push_back(std::move(over_time));
   // Without a finding the figures are for those who ask for them.
   for (Table& table : result.tables) table.is_detail = result.findings.empty();
   result.tables.back().is_detail = true;

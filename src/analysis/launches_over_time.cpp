@@ -75,12 +75,11 @@ class OverTime {
   std::size_t last_slice_ = 0;
 };
 
-Interval WindowOf(const Trace& trace, uint32_t device) {
+Interval WindowOf(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
   if (!trace.device_windows.empty()) return trace.device_windows[device].time;
-  const Trace::Slice slice = trace.device_ops[device];
-  Interval window{trace.ops[slice.first].start_ns, trace.ops[slice.first].end_ns};
-  for (uint32_t i = slice.first; i < slice.last; ++i) window.end_ns = std::max(window.end_ns, trace.ops[i].end_ns);
-  return window;
+  const uint32_t last = input.shared().gaps(device).last_ended();
+  return {trace.ops[trace.device_ops[device].first].start_ns, trace.ops[last].end_ns};
 }
 
 OverTime Gather(const Trace& trace, const OpFacts& ops, uint32_t device, Interval window) {
@@ -113,7 +112,7 @@ Table LaunchesOverTime(const AnalysisInput& input) {
               "not finished, mean over the slice."};
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (!HasWindow(trace, device)) continue;
-    const Interval window = WindowOf(trace, device);
+    const Interval window = WindowOf(input, device);
     if (window.DurationNs() < static_cast<int64_t>(kSlices)) continue;
     const OverTime over_time = Gather(trace, input.shared().ops(), device, window);
     for (std::size_t i = 0; i < kSlices; ++i) {

@@ -101,7 +101,7 @@ Table MakeTable(std::span<const GpuOp> transfers, const TrafficByGroup& traffic,
   for (size_t i = 0; i < kGroupCount; ++i) {
     const Traffic& group = traffic[i];
     if (group.count == 0) continue;
-    const Statistics size = Summarize(sizes.Of(i));
+    const Statistics size = sizes.Of(i).Summary();
     table.rows.push_back({PercentOf(group.time_ns, total_ns), group.time_ns, group.count,
                           static_cast<int64_t>(group.bytes), BytesPerSecond(group.bytes, group.time_ns), size.mean,
                           size.median, size.min, size.max, NameOf(i), MemoryOf(i)});

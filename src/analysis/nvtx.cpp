@@ -1,5 +1,6 @@
 // The program's own ranges by path: time on the host, GPU time of what was launched in them, and GPU idle time.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "analysis/range_times.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "analysis/together.h"
 
 namespace gprof {
 namespace {
@@ -88,8 +90,10 @@ Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const 
 
 AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
-  const std::vector<PathTimes> paths = TimesByPath(input);
-  const RangeProjection projection(input);
+  std::vector<PathTimes> paths;
+  std::optional<RangeProjection> of_ranges;
+  RunTogether(input, {[&] { of_ranges.emplace(input); }, [&] { paths = TimesByPath(input); }});
+  const RangeProjection& projection = *of_ranges;
   AnalysisResult result;
   result.tables.push_back(RangeTable(trace, paths, projection, options.max_rows));
   AddMetric(&result, "nvtx.ranges", trace.ranges.size());

@@ -1,9 +1,11 @@
 #include "analysis/op_facts.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "analysis/calls.h"
+#include "base/parallel.h"
 
 namespace gprof {
 namespace {
@@ -34,6 +36,10 @@ class OpFacts::Shares {
     if (owner != kNone && device != kNone) shares_ns_[owner * devices_ + device] += ns;
   }
 
+  void Add(const Shares& other) {
+    for (size_t i = 0; i < shares_ns_.size(); ++i) shares_ns_[i] += other.shares_ns_[i];
+  }
+
   uint32_t LargestOf(uint32_t owner) const {
     const auto begin = shares_ns_.begin() + static_cast<std::ptrdiff_t>(owner * devices_);
     const auto at = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(devices_));
@@ -45,7 +51,19 @@ class OpFacts::Shares {
   std::vector<int64_t> shares_ns_;
 };
 
-OpFacts::OpFacts(const Trace& trace)
+// What some operations in a row add up to.
+struct OpFacts::Piece {
+  explicit Piece(const Trace& trace)
+      : sums(trace.ops.FactsCount(), {0, 0, 0, Nothing(), kNone}),
+        of_threads(trace.threads.size(), trace.device_ops.size()) {}
+
+  std::vector<Sum> sums;
+  Shares of_threads;
+  std::vector<uint32_t> transfers, graph_ops;
+  bool has_inner_calls = false;
+};
+
+OpFacts::OpFacts(const Trace& trace, size_t threads)
     : trace_(trace),
       launched_before_ns_(trace.ops.size()),
       has_op_(trace.api_calls.size(), 0),
@@ -55,14 +73,24 @@ OpFacts::OpFacts(const Trace& trace)
       of_process_(trace.processes.size() + 1, {Nothing(), kNone}),
       window_(Nothing()),
       devices_of_threads_(trace.threads.size(), kNone) {
-  const size_t devices = trace.device_ops.size();
+  const size_t devices = trace.device_ops.size(), count = trace.ops.size();
   Shares of_threads(trace.threads.size(), devices), of_processes(trace.processes.size(), devices);
-  ReadOps(&of_threads);
+  // Where nearly every operation has facts of its own, sums of each piece would take more room than they save time.
+  constexpr size_t kOpsOfAPiece = 65'536, kMostPieces = 16, kOpsToFacts = 64;
+  const bool is_worth = threads > 1 && count / kOpsToFacts >= sums_.size();
+  std::vector<Piece> pieces(is_worth ? std::clamp<size_t>(count / kOpsOfAPiece, 1, kMostPieces) : 1, Piece(trace));
+  ForEachSideBySide(pieces.size(), threads, [&](size_t i) {
+    const auto begin = [&](size_t piece) { return static_cast<uint32_t>(count * piece / pieces.size()); };
+    ReadOps(begin(i), begin(i + 1), &pieces[i]);
+  });
+  bool has_inner_calls = false;
+  for (Piece& piece : pieces) Take(&piece, &of_threads), has_inner_calls |= piece.has_inner_calls;
+  if (has_inner_calls) FindOutermostCalls();
   AddUp(&of_processes);
   ChooseDevices(of_threads, of_processes);
 }
 
-void OpFacts::ReadOps(Shares* of_threads) {
+void OpFacts::ReadOps(uint32_t first, uint32_t last, Piece* piece) {
   struct Kind {
     uint32_t device;
     bool is_transfer, is_of_graph;
@@ -72,41 +100,63 @@ void OpFacts::ReadOps(Shares* of_threads) {
     const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
     kinds.push_back({facts.device, IsTransfer(facts.kind), IsOfGraph(facts)});
   }
-  for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
+  bool has_inner_calls = false;
+  for (uint32_t i = first; i < last; ++i) {
     const GpuOp& op = trace_.ops[i];
     const uint32_t index = trace_.ops.FactsIndex(i);
     const int64_t start_ns = op.start_ns, time_ns = op.DurationNs();
-    Sum& sum = sums_[index];
+    Sum& sum = piece->sums[index];
     ++sum.count;
     sum.time_ns += time_ns;
     const int64_t share_ns = std::max<int64_t>(time_ns, 1);
     sum.share_ns += share_ns;
     if (start_ns < sum.window.start_ns || sum.first == kNone) sum.window.start_ns = start_ns, sum.first = i;
     sum.window.end_ns = std::max(sum.window.end_ns, start_ns + time_ns);
-    if (op.api != kNone) of_threads->Add(FindLaunch(i, start_ns, op.api), kinds[index].device, share_ns);
-    if (kinds[index].is_transfer) transfers_.push_back(i);
-    if (kinds[index].is_of_graph) graph_ops_.push_back(i);
+    if (op.api != kNone) {
+      piece->of_threads.Add(FindLaunch(i, start_ns, op.api, &has_inner_calls), kinds[index].device, share_ns);
+    }
+    if (kinds[index].is_transfer) piece->transfers.push_back(i);
+    if (kinds[index].is_of_graph) piece->graph_ops.push_back(i);
   }
+  piece->has_inner_calls = has_inner_calls;
 }
 
 // The thread of the launch.
-uint32_t OpFacts::FindLaunch(uint32_t op, int64_t start_ns, uint32_t api) {
+uint32_t OpFacts::FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* is_inner) {
   const ApiCall& call = trace_.api_calls[api];
   int64_t launch_ns = call.start_ns;
   uint32_t outermost = api;
   if (call.parent != kNone) {
     outermost = OutermostCall(trace_, api);
     launch_ns = trace_.api_calls[outermost].start_ns;
-    if (calls_.empty() && outermost != api) {
-      calls_.resize(trace_.ops.size());
-      for (uint32_t i = 0; i < trace_.ops.size(); ++i) calls_[i] = trace_.ops[i].api;
-    }
-    if (!calls_.empty()) calls_[op] = outermost;
+    *is_inner |= outermost != api;
   }
   const auto before_ns = static_cast<uint64_t>(start_ns - launch_ns);
   launched_before_ns_[op] = static_cast<uint32_t>(std::min<uint64_t>(before_ns, kFar));
-  has_op_[outermost] = 1;
+  std::atomic_ref(has_op_[outermost]).store(1, std::memory_order_relaxed);  // that of a graph has operations in many pieces
   return call.thread;
+}
+
+void OpFacts::Take(Piece* piece, Shares* of_threads) {
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    Sum& sum = sums_[i];
+    const Sum& more = piece->sums[i];
+    if (more.count == 0) continue;
+    if (sum.count == 0 || more.window.start_ns < sum.window.start_ns) sum.first = more.first;
+    sum.count += more.count;
+    sum.time_ns += more.time_ns;
+    sum.share_ns += more.share_ns;
+    Widen(&sum.window, more.window);
+  }
+  of_threads->Add(piece->of_threads);
+  transfers_.insert(transfers_.end(), piece->transfers.begin(), piece->transfers.end());
+  graph_ops_.insert(graph_ops_.end(), piece->graph_ops.begin(), piece->graph_ops.end());
+  piece->transfers = {}, piece->graph_ops = {};
+}
+
+void OpFacts::FindOutermostCalls() {
+  calls_.resize(trace_.ops.size());
+  for (uint32_t i = 0; i < trace_.ops.size(); ++i) calls_[i] = OutermostCall(trace_, trace_.ops[i].api);
 }
 
 void OpFacts::AddUp(Shares* of_processes) {

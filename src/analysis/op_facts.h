@@ -12,7 +12,7 @@ namespace gprof {
 
 class OpFacts {
  public:
-  explicit OpFacts(const Trace& trace);
+  explicit OpFacts(const Trace& trace, size_t threads = 1);
 
   // The outermost call that launched the operation; kNone where that is not known.
   uint32_t CallOf(uint32_t op) const { return calls_.empty() ? trace_.ops[op].api : calls_[op]; }
@@ -52,14 +52,17 @@ class OpFacts {
   static constexpr size_t kKinds = 5;
   static constexpr uint32_t kFar = UINT32_MAX;  // 4.3 s and more, or launched after it started: its call knows
   class Shares;
+  struct Piece;
   struct OfProcess {
     Interval window;
     uint32_t first = kNone;
   };
 
-  void ReadOps(Shares* of_threads);
+  void ReadOps(uint32_t first, uint32_t last, Piece* piece);
+  void Take(Piece* piece, Shares* of_threads);
+  void FindOutermostCalls();
   void AddUp(Shares* of_processes);
-  uint32_t FindLaunch(uint32_t op, int64_t start_ns, uint32_t api);
+  uint32_t FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* is_inner);
   void ChooseDevices(const Shares& of_threads, const Shares& of_processes);
   size_t Slot(uint32_t process) const { return process < of_process_.size() ? process : of_process_.size() - 1; }
 

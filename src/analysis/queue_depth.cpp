@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <functional>
 #include <numeric>
-#include <span>
+#include <queue>
 #include <vector>
 
 #include "analysis/gaps.h"
@@ -46,65 +48,111 @@ void SortByDigits(std::vector<int64_t>* times_ns) {
   }
 }
 
-// Times of operations are a few sequences that are in order, one for each stream that runs ahead of another or beside it.
-// Splits them up again: each time goes behind the latest one that is not later.
-class Sequences {
+// When the operations of a device were launched, in order. In the order of their starts, launches are a few sequences
+// that are in order by themselves, one for each stream that runs ahead of another or beside it: each operation goes behind
+// the latest launch that is not later. One byte for each operation says where.
+class LaunchTimes {
  public:
-  // Sorts the times. False: there are too many sequences.
-  bool Sort(std::vector<int64_t>* times_ns) {
-    std::vector<uint8_t> of_time(times_ns->size());
-    for (size_t i = 0; i < of_time.size(); ++i) {
-      const size_t sequence = Next((*times_ns)[i]);
-      if (sequence == kMost) return false;
-      of_time[i] = static_cast<uint8_t>(sequence);
+  LaunchTimes(const Trace& trace, const OpFacts& ops, Trace::Slice slice) : trace_(trace), ops_(ops), slice_(slice) {
+    if (!SplitUp()) SortAll();
+    for (size_t i = 0; i < used_; ++i) Find(i, 0);
+    FindFirst();
+  }
+
+  bool IsEmpty() const { return used_ == 0 && next_sorted_ == sorted_ns_.size(); }
+  int64_t front() const { return used_ > 0 ? heads_[first_].time_ns : sorted_ns_[next_sorted_]; }
+  void Pop() {
+    if (used_ == 0) {
+      ++next_sorted_;
+      return;
     }
-    if (used_ > 1) Merge(Split(*times_ns, of_time), times_ns);
-    return true;
+    Find(first_, heads_[first_].at + 1);
+    FindFirst();
   }
 
  private:
   static constexpr size_t kMost = 16;
+  static constexpr int64_t kOver = INT64_MAX;
+  struct Head {
+    size_t at;        // counted from the first operation of the device
+    int64_t time_ns;  // kOver: the sequence is at its end
+  };
 
-  size_t Next(int64_t time_ns) {
-    size_t i = 0;
-    while (i < used_ && last_ns_[i] > time_ns) ++i;  // the last times of the sequences go down
-    if (i == kMost) return i;
-    used_ = std::max(used_, i + 1);
-    last_ns_[i] = time_ns;
-    ++counts_[i];
-    return i;
+  size_t size() const { return slice_.last - slice_.first; }
+  int64_t TimeOf(size_t i) const {
+    const uint32_t op = slice_.first + static_cast<uint32_t>(i);
+    return std::min(trace_.ops[op].start_ns, ops_.LaunchNs(op));
   }
 
-  // One sequence after the other.
-  std::vector<int64_t> Split(const std::vector<int64_t>& times_ns, const std::vector<uint8_t>& of_time) const {
-    std::array<size_t, kMost> places{};
-    for (size_t i = 1; i < used_; ++i) places[i] = places[i - 1] + counts_[i - 1];
-    std::vector<int64_t> split(times_ns.size());
-    for (size_t i = 0; i < times_ns.size(); ++i) split[places[of_time[i]]++] = times_ns[i];
-    return split;
-  }
-
-  void Merge(const std::vector<int64_t>& split, std::vector<int64_t>* merged) const {
-    std::array<std::span<const int64_t>, kMost> left;
-    for (size_t i = 0, first = 0; i < used_; first += counts_[i++]) left[i] = std::span(split).subspan(first, counts_[i]);
-    size_t count = used_, next = 0;
-    while (count > 0) {
-      size_t first = 0;
-      for (size_t i = 1; i < count; ++i) first = left[i].front() < left[first].front() ? i : first;
-      (*merged)[next++] = left[first].front();
-      left[first] = left[first].subspan(1);
-      if (left[first].empty()) left[first] = left[--count];
+  // False: there are too many sequences.
+  bool SplitUp() {
+    sequences_.resize(size());
+    std::array<int64_t, kMost> last_ns{};
+    for (size_t i = 0; i < sequences_.size(); ++i) {
+      const int64_t time_ns = TimeOf(i);
+      size_t sequence = 0;
+      while (sequence < used_ && last_ns[sequence] > time_ns) ++sequence;  // the last times of the sequences go down
+      if (sequence == kMost) return false;
+      used_ = std::max(used_, sequence + 1);
+      last_ns[sequence] = time_ns;
+      sequences_[i] = static_cast<uint8_t>(sequence);
     }
+    return true;
   }
 
-  std::array<int64_t, kMost> last_ns_{};
-  std::array<size_t, kMost> counts_{};
-  size_t used_ = 0;
+  void SortAll() {
+    used_ = 0;
+    sequences_ = {};
+    sorted_ns_.reserve(size());
+    for (size_t i = 0; i < size(); ++i) sorted_ns_.push_back(TimeOf(i));
+    SortByDigits(&sorted_ns_);
+  }
+
+  // The next operation of the sequence.
+  void Find(size_t sequence, size_t from) {
+    const void* found = from == size() ? nullptr
+                                       : std::memchr(sequences_.data() + from, static_cast<int>(sequence), size() - from);
+    const size_t at = found == nullptr ? size() : static_cast<size_t>(static_cast<const uint8_t*>(found) - sequences_.data());
+    heads_[sequence] = {at, found == nullptr ? kOver : TimeOf(at)};
+  }
+
+  void FindFirst() {
+    first_ = 0;
+    for (size_t i = 1; i < used_; ++i) first_ = heads_[i].time_ns < heads_[first_].time_ns ? i : first_;
+    if (used_ > 0 && heads_[first_].time_ns == kOver) used_ = 0;
+  }
+
+  const Trace& trace_;
+  const OpFacts& ops_;
+  Trace::Slice slice_;
+  std::vector<uint8_t> sequences_;  // by operation
+  std::array<Head, kMost> heads_{};
+  size_t used_ = 0, first_ = 0;
+  std::vector<int64_t> sorted_ns_;  // where there are more sequences than that
+  size_t next_sorted_ = 0;
 };
 
-void Sort(std::vector<int64_t>* times_ns) {
-  if (!Sequences().Sort(times_ns)) SortByDigits(times_ns);
-}
+// When the operations of a device ended, in order. They come in order of their starts: what ends before the next one
+// starts has nothing left before it.
+class EndTimes {
+ public:
+  EndTimes(const Trace& trace, Trace::Slice slice) : trace_(trace), next_(slice.first), last_(slice.last) {}
+
+  bool IsEmpty() const { return next_ == last_ && running_.empty(); }
+  int64_t Pop() {
+    while (next_ < last_ && (running_.empty() || running_.top() >= trace_.ops[next_].start_ns)) {
+      running_.push(trace_.ops[next_++].end_ns);
+    }
+    const int64_t end_ns = running_.top();
+    running_.pop();
+    return end_ns;
+  }
+
+ private:
+  const Trace& trace_;
+  uint32_t next_, last_;
+  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running_;
+};
 
 }  // namespace
 
@@ -127,22 +175,12 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   const OpFacts& ops = input.shared().ops();
   QueueDepth result;
   const Trace::Slice slice = trace.device_ops[device];
-  std::vector<int64_t> launches_ns, ends_ns;
-  launches_ns.reserve(slice.last - slice.first);
-  ends_ns.reserve(slice.last - slice.first);
-  for (uint32_t i = slice.first; i < slice.last; ++i) {
-    const GpuOp& op = trace.ops[i];
-    launches_ns.push_back(std::min(op.start_ns, ops.LaunchNs(i)));
-    ends_ns.push_back(op.end_ns);
-  }
   if (!HasWindow(trace, device)) return result;
-  Sort(&launches_ns);
-  Sort(&ends_ns);
-
+  const GapList& gaps = input.shared().gaps(device);
   const bool is_selected = !trace.device_windows.empty();
-  const Interval window =
-      is_selected ? trace.device_windows[device].time : Interval{trace.ops[slice.first].start_ns, ends_ns.back()};
-  const std::vector<Interval>& pauses = input.shared().gaps(device).pauses();
+  const Interval window = is_selected ? trace.device_windows[device].time
+                                      : Interval{trace.ops[slice.first].start_ns, trace.ops[gaps.last_ended()].end_ns};
+  const std::vector<Interval>& pauses = gaps.pauses();
   size_t pause = 0;  // the next one that is not over
   int64_t from_ns = window.start_ns, depth = 0;
   const auto advance = [&](int64_t to_ns) {
@@ -155,11 +193,12 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
     }
     from_ns = to_ns;
   };
-  size_t launched = 0;
-  for (const int64_t end_ns : ends_ns) {
+  LaunchTimes launches(trace, ops, slice);
+  for (EndTimes ends(trace, slice); !ends.IsEmpty();) {
+    const int64_t end_ns = ends.Pop();
     // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
-    for (; launched < launches_ns.size() && (launches_ns[launched] < end_ns || depth == 0); ++launched) {
-      advance(launches_ns[launched]);
+    for (; !launches.IsEmpty() && (launches.front() < end_ns || depth == 0); launches.Pop()) {
+      advance(launches.front());
       result.max = std::max(result.max, ++depth);
     }
     advance(end_ns);

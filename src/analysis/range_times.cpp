@@ -88,7 +88,7 @@ std::vector<PathTimes> TimesByPath(const AnalysisInput& input) {
   for (uint32_t i = 0; i < durations.size(); ++i) {
     if (durations.Of(i).empty()) continue;
     const NameId path{i};
-    const Statistics times = Summarize(durations.Of(i));
+    const Statistics times = durations.Of(i).Summary();
     paths.push_back({path, times, times.total - sums.Of(path).children_ns, sums.Of(path).gpu_idle_ns,
                      std::max<int64_t>(sums.Of(path).lanes, 1)});
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analysis/lacks.h"
+#include "analysis/shared_facts.h"
 #include "base/parallel.h"
 
 namespace gprof {
@@ -32,16 +33,13 @@ std::vector<std::size_t> OrderOf(std::span<const Analysis* const> analyses) {
 // Analyses are pure functions of the same input, so a large one keeps as many cores busy as there are.
 std::vector<AnalysisResult> RunAll(const AnalysisInput& input, std::span<const Analysis* const> analyses,
                                    const AnalysisOptions& options) {
-  const Trace& trace = input.trace();
-  constexpr std::size_t kWorthThreads = 200'000;  // operations, calls and ranges
-  const bool is_large = trace.ops.size() + trace.api_calls.size() + trace.ranges.size() >= kWorthThreads;
   const std::vector<std::size_t> order = OrderOf(analyses);
   std::vector<AnalysisResult> results(analyses.size());
-  ForEachSideBySide(analyses.size(), is_large ? UsableCores() : 1, [&](std::size_t at) {
+  ForEachSideBySide(analyses.size(), input.shared().threads(), [&](std::size_t at) {
     const std::size_t i = order[at];
     results[i] = analyses[i]->run(input, options);
   });
-  DropUnknownMetrics(trace, results);
+  DropUnknownMetrics(input.trace(), results);
   return results;
 }
 

@@ -1,15 +1,25 @@
 #include "analysis/shared_facts.h"
 
 #include "analysis/gaps.h"
+#include "base/parallel.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
+
+namespace {
+
+size_t ThreadsFor(const Trace& trace) {
+  constexpr size_t kWorthThreads = 200'000;  // operations, calls and ranges
+  return trace.ops.size() + trace.api_calls.size() + trace.ranges.size() < kWorthThreads ? 1 : UsableCores();
+}
+
+}  // namespace
 
 AnalysisInput::AnalysisInput(const Trace& trace) : trace_(&trace), shared_(std::make_shared<SharedFacts>(trace)) {}
 
 SharedFacts::SharedFacts(const Trace& trace)
     : trace_(trace),
-      busy_(trace.device_ops.size()),
+      threads_(ThreadsFor(trace)),
       gaps_(trace.device_ops.size()),
       gap_causes_(trace.device_ops.size()) {}
 
@@ -18,7 +28,7 @@ const RecordedTime& SharedFacts::recorded() const {
 }
 
 const OpFacts& SharedFacts::ops() const {
-  return ops_.Get([&] { return OpFacts(trace_); });
+  return ops_.Get([&] { return OpFacts(trace_, threads_); });
 }
 
 const CallFacts& SharedFacts::calls() const {
@@ -42,7 +52,7 @@ const std::vector<Statistics>& SharedFacts::kernel_times() const {
       if (group != kNone) samples.Add(group, trace_.ops[i].DurationNs());
     }
     std::vector<Statistics> times;
-    for (uint32_t i = 0; i < of.size(); ++i) times.push_back(Summarize(samples.Of(i)));
+    for (uint32_t i = 0; i < of.size(); ++i) times.push_back(samples.Of(i).Summary());
     return times;
   });
 }
@@ -53,20 +63,6 @@ const KernelLaunches& SharedFacts::kernel_launches() const {
 
 const StreamOps& SharedFacts::stream_ops() const {
   return stream_ops_.Get([&] { return StreamOps(trace_, ops().counts_of_streams()); });
-}
-
-const SharedFacts::Busy& SharedFacts::busy(uint32_t device) const {
-  return busy_[device].Get([&] {
-    Busy busy;
-    const Trace::Slice slice = trace_.device_ops[device];
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const GpuOp& op = trace_.ops[i];
-      const int64_t start_ns = op.start_ns, end_ns = op.end_ns;
-      busy.any.Add(start_ns, end_ns);
-      if (IsKernelLike(op)) busy.kernels.Add(start_ns, end_ns);
-    }
-    return busy;
-  });
 }
 
 int64_t SharedFacts::busy_ns() const {
@@ -88,7 +84,7 @@ int64_t SharedFacts::window_ns() const {
 }
 
 const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
-  return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), ops(), gaps(device)); });
+  return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), ops(), gaps(device), threads_); });
 }
 
 const std::optional<StepChoice>& SharedFacts::step() const {

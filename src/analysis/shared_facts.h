@@ -29,6 +29,8 @@ class SharedFacts {
  public:
   explicit SharedFacts(const Trace& trace);
 
+  // Worth starting for a trace of this size.
+  size_t threads() const { return threads_; }
   const RecordedTime& recorded() const;
   const OpFacts& ops() const;
   const CallFacts& calls() const;
@@ -42,10 +44,7 @@ class SharedFacts {
   int64_t window_ns(uint32_t device) const;
   int64_t window_ns() const;
   // Busy time of a device, with anything and with kernels; of all devices.
-  struct Busy {
-    BusyTime any, kernels;
-  };
-  const Busy& busy(uint32_t device) const;
+  const GapList::Busy& busy(uint32_t device) const { return gaps(device).busy(); }
   int64_t busy_ns() const;
   const GapList& gaps(uint32_t device) const;
   // Why the device was idle in each of its gaps; ForEachExplainedGap is how to read it.
@@ -56,6 +55,7 @@ class SharedFacts {
 
  private:
   const Trace& trace_;
+  size_t threads_;
   Lazy<RecordedTime> recorded_;
   Lazy<OpFacts> ops_;
   Lazy<CallFacts> calls_;
@@ -64,7 +64,6 @@ class SharedFacts {
   Lazy<std::vector<Statistics>> kernel_times_;
   Lazy<KernelLaunches> kernel_launches_;
   Lazy<StreamOps> stream_ops_;
-  std::vector<Lazy<Busy>> busy_;            // by device
   std::vector<Lazy<GapList>> gaps_;          // by device
   std::vector<Lazy<GapCauses>> gap_causes_;  // by device
   Lazy<std::optional<StepChoice>> step_;

@@ -14,6 +14,7 @@
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "analysis/together.h"
 #include "base/demangle.h"
 #include "base/units.h"
 
@@ -51,8 +52,10 @@ Histogram Measure(const AnalysisInput& input) {
     const GpuOp& op = trace.ops[i];
     if (op.kind != OpKind::kKernel) continue;
     const int64_t time_ns = op.DurationNs(), gap_ns = gaps.Of(i);
-    size_t length = 0;
-    while (time_ns >= kLengths[length].below_ns) ++length;
+    size_t length = 0;  // without a branch, as lengths are not to be foreseen
+    for (size_t shorter = 0; shorter + 1 < std::size(kLengths); ++shorter) {
+      length += time_ns >= kLengths[shorter].below_ns;
+    }
     histogram[length].Add({1, time_ns, gap_ns <= kLaunchGapAtMostNs ? gap_ns : 0});
   }
   return histogram;
@@ -189,8 +192,9 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
 
 AnalysisResult RunSmallKernels(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
-  const Histogram histogram = Measure(input);
-  const std::vector<Chain> chains = FindChains(input);
+  Histogram histogram;
+  std::vector<Chain> chains;
+  RunTogether(input, {[&] { chains = FindChains(input); }, [&] { histogram = Measure(input); }});
   AnalysisResult result;
   const Kernels small = Sum(histogram, kSmallLengths);
   int64_t idle_ns = 0, operations = 0;

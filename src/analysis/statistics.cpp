@@ -8,13 +8,14 @@
 namespace gprof {
 namespace {
 
-double SelectMedian(std::span<int64_t> samples) {
+template <class T>
+double SelectMedian(std::span<T> samples) {
   const size_t middle = samples.size() / 2;
   const auto at = samples.begin() + static_cast<std::ptrdiff_t>(middle);
   std::nth_element(samples.begin(), at, samples.end());
   if (samples.size() % 2 == 1) return static_cast<double>(*at);
-  const int64_t below = *std::max_element(samples.begin(), at);
-  return static_cast<double>(below) + static_cast<double>(*at - below) / 2;
+  const int64_t above = *at, below = *std::max_element(samples.begin(), at);
+  return static_cast<double>(below) + static_cast<double>(above - below) / 2;
 }
 
 // Buckets of about 3 %: five bits after the first one tell values apart.
@@ -47,7 +48,8 @@ class BucketCounts {
   std::array<std::array<uint32_t, kBuckets>, 2> counts_{};
 };
 
-int64_t LargestBelow(std::span<const int64_t> samples, int64_t limit) {
+template <class T>
+int64_t LargestBelow(std::span<const T> samples, int64_t limit) {
   int64_t largest = 0;
   for (const int64_t sample : samples) largest = std::max(largest, sample < limit ? sample : 0);
   return largest;
@@ -55,7 +57,8 @@ int64_t LargestBelow(std::span<const int64_t> samples, int64_t limit) {
 
 // Looks closely at the samples of the bucket in the middle alone. Whether one is in it is not to be foreseen, so that
 // nothing here branches on it.
-double MedianWithin(std::span<const int64_t> samples, const BucketCounts& counts) {
+template <class T>
+double MedianWithin(std::span<const T> samples, const BucketCounts& counts) {
   size_t below = 0, number = 0;
   for (; below + counts.Of(number) <= samples.size() / 2; ++number) below += counts.Of(number);
   const Bucket bucket = BoundsOf(number);
@@ -75,25 +78,24 @@ double MedianWithin(std::span<const int64_t> samples, const BucketCounts& counts
 }
 
 // Counting them in buckets pays, and can be done.
-bool AreManyFrom(std::span<const int64_t> samples, int64_t min) {
+bool AreManyFrom(size_t count, int64_t min) {
   constexpr size_t kWorthBuckets = 2000;
-  return samples.size() >= kWorthBuckets && samples.size() < UINT32_MAX && min >= 0;
+  return count >= kWorthBuckets && count < UINT32_MAX && min >= 0;
 }
 
-}  // namespace
-
-Statistics Summarize(std::span<int64_t> samples) {
+template <class T>
+Statistics StatisticsOf(std::span<T> samples) {
   Statistics result;
   if (samples.empty()) return result;
   result.count = static_cast<int64_t>(samples.size());
   result.min = result.max = samples[0];
-  for (int64_t sample : samples) {
+  for (const int64_t sample : samples) {
     result.total += sample;
     result.min = std::min(result.min, sample);
     result.max = std::max(result.max, sample);
   }
   result.mean = static_cast<double>(result.total) / static_cast<double>(result.count);
-  const bool is_many = AreManyFrom(samples, result.min);
+  const bool is_many = AreManyFrom(samples.size(), result.min);
   double squares = 0;
   if (is_many) {
     BucketCounts counts;
@@ -102,7 +104,7 @@ Statistics Summarize(std::span<int64_t> samples) {
       squares += distance * distance;
       counts.Add(samples[i], i);
     }
-    result.median = MedianWithin(samples, counts);
+    result.median = MedianWithin<T>(samples, counts);
   } else {
     for (const int64_t sample : samples) {
       const double distance = static_cast<double>(sample) - result.mean;
@@ -114,22 +116,46 @@ Statistics Summarize(std::span<int64_t> samples) {
   return result;
 }
 
-double Median(std::span<int64_t> samples) {
+template <class T>
+double MedianOf(std::span<T> samples) {
   if (samples.empty()) return 0;
-  if (!AreManyFrom(samples, *std::min_element(samples.begin(), samples.end()))) return SelectMedian(samples);
+  if (!AreManyFrom(samples.size(), *std::min_element(samples.begin(), samples.end()))) return SelectMedian(samples);
   BucketCounts counts;
   for (size_t i = 0; i < samples.size(); ++i) counts.Add(samples[i], i);
-  return MedianWithin(samples, counts);
+  return MedianWithin<T>(samples, counts);
+}
+
+}  // namespace
+
+Statistics Summarize(std::span<int64_t> samples) { return StatisticsOf(samples); }
+double Median(std::span<int64_t> samples) { return MedianOf(samples); }
+
+void Samples::SetLong(size_t at, int64_t sample) {
+  if (long_.empty()) {
+    long_.assign(short_.begin(), short_.end());
+    short_ = {};
+  }
+  long_[at] = sample;
+}
+
+Statistics Samples::Some::Summary() const {
+  return all_->long_.empty() ? StatisticsOf(std::span(all_->short_).subspan(first_, count_))
+                             : StatisticsOf(std::span(all_->long_).subspan(first_, count_));
+}
+
+double Samples::Some::Median() const {
+  return all_->long_.empty() ? MedianOf(std::span(all_->short_).subspan(first_, count_))
+                             : MedianOf(std::span(all_->long_).subspan(first_, count_));
 }
 
 void Groups::Seal() {
   for (size_t i = 1; i < ends_.size(); ++i) ends_[i] += ends_[i - 1];
-  samples_.resize(ends_.back());
+  samples_ = Samples(ends_.back());
 }
 
-std::span<int64_t> Groups::Of(size_t group) {
+Samples::Some Groups::Of(size_t group) {
   const size_t first = group == 0 ? 0 : ends_[group - 1];
-  return std::span<int64_t>(samples_).subspan(first, ends_[group] - first);
+  return {&samples_, first, ends_[group] - first};
 }
 
 std::vector<Column> TimeColumns() {

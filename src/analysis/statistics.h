@@ -22,19 +22,51 @@ Statistics Summarize(std::span<int64_t> samples);
 // Their median alone. Changes the order of the samples.
 double Median(std::span<int64_t> samples);
 
+// Samples of a number that is known: 4 bytes each as long as all of them fit.
+class Samples {
+ public:
+  explicit Samples(size_t count) : short_(count) {}
+
+  void Set(size_t at, int64_t sample) {
+    if (!long_.empty() || static_cast<uint64_t>(sample) > UINT32_MAX) return SetLong(at, sample);
+    short_[at] = static_cast<uint32_t>(sample);
+  }
+
+  // Some in a row.
+  class Some {
+   public:
+    Some(Samples* all, size_t first, size_t count) : all_(all), first_(first), count_(count) {}
+    size_t size() const { return count_; }
+    bool empty() const { return count_ == 0; }
+    // Change the order of the samples.
+    Statistics Summary() const;
+    double Median() const;
+
+   private:
+    Samples* all_;
+    size_t first_, count_;
+  };
+
+ private:
+  void SetLong(size_t at, int64_t sample);
+
+  std::vector<uint32_t> short_;
+  std::vector<int64_t> long_;  // once there is one that is negative or does not fit: all of them
+};
+
 // Samples by group, all in one vector: call Count for all samples, Seal once, then Add for each sample.
 class Groups {
  public:
-  explicit Groups(size_t group_count) : ends_(group_count + 1, 0) {}
+  explicit Groups(size_t group_count) : ends_(group_count + 1, 0), samples_(0) {}
   void Count(size_t group, size_t samples = 1) { ends_[group + 1] += samples; }
   void Seal();
-  void Add(size_t group, int64_t sample) { samples_[ends_[group]++] = sample; }
+  void Add(size_t group, int64_t sample) { samples_.Set(ends_[group]++, sample); }
   size_t size() const { return ends_.size() - 1; }
-  std::span<int64_t> Of(size_t group);
+  Samples::Some Of(size_t group);
 
  private:
   std::vector<size_t> ends_;  // of each group once it is full; before that, where its next sample goes
-  std::vector<int64_t> samples_;
+  Samples samples_;
 };
 
 // Columns percent, total, count, mean, median, min, max, stddev for a table of times, and their cells.

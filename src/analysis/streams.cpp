@@ -14,6 +14,7 @@
 #include "analysis/stream_use.h"
 #include "analysis/stream_waits.h"
 #include "analysis/tables.h"
+#include "analysis/together.h"
 
 namespace gprof {
 namespace {
@@ -190,16 +191,20 @@ AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& opt
   const Trace& trace = input.trace();
   AnalysisResult result;
   std::vector<Concurrency> devices;
-  Concurrency all;
   ConcurrencySweep sweep(input);
-  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    devices.push_back(sweep.Run(device));
-    all.Add(devices.back());
-    if (devices.back().WindowNs() > 0) AddConcurrency(&result, devices.back(), DeviceScope(trace, device));
+  std::vector<StreamUse> uses;
+  DefaultSplits splits;
+  StreamWaits waits;
+  RunTogether(input, {[&] {
+                        for (uint32_t i = 0; i < trace.device_ops.size(); ++i) devices.push_back(sweep.Run(i));
+                      },
+                      [&] { uses = UseOfStreams(input), splits = DefaultSplitsOf(trace, uses); },
+                      [&] { waits = StreamWaitsOf(input); }});
+  Concurrency all;
+  for (uint32_t device = 0; device < devices.size(); ++device) {
+    all.Add(devices[device]);
+    if (devices[device].WindowNs() > 0) AddConcurrency(&result, devices[device], DeviceScope(trace, device));
   }
-  const std::vector<StreamUse> uses = UseOfStreams(input);
-  const DefaultSplits splits = DefaultSplitsOf(trace, uses);
-  const StreamWaits waits = StreamWaitsOf(input);
   AddCounts(&result, trace, uses, sweep.shared_ns());
   if (all.WindowNs() > 0) AddConcurrency(&result, all, "");
   AddMetric(&result, "streams.default_splits", splits.runs);

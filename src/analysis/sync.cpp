@@ -71,7 +71,7 @@ Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_row
   times.Seal();
   for (const auto& [site, duration_ns] : waits.waits) times.Add(row_of_site[site], duration_ns);
   for (const auto& [key, row] : rows) {
-    const Statistics time = Summarize(times.Of(row));
+    const Statistics time = times.Of(row).Summary();
     table.rows.push_back({PercentOf(time.total, total_ns), time.total, idle_ns[row], time.count, time.mean,
                           time.median, time.min, time.max, time.stddev, FunctionOf(trace, key.second),
                           std::string(WaitName(key.first))});

@@ -60,12 +60,28 @@ TEST(Groups, KeepSamplesApart) {
   groups.Add(2, 30);
   groups.Add(3, 40);
   EXPECT_EQ(groups.Of(0).size(), 1u);
-  EXPECT_EQ(groups.Of(0)[0], 20);
+  EXPECT_EQ(groups.Of(0).Summary().total, 20);
   EXPECT_TRUE(groups.Of(1).empty());
   ASSERT_EQ(groups.Of(2).size(), 2u);
-  EXPECT_EQ(groups.Of(2)[0], 10);
-  EXPECT_EQ(groups.Of(2)[1], 30);
-  EXPECT_EQ(groups.Of(3)[0], 40);
+  EXPECT_EQ(groups.Of(2).Summary().min, 10);
+  EXPECT_EQ(groups.Of(2).Summary().max, 30);
+  EXPECT_EQ(groups.Of(3).Median(), 40);
+}
+
+// 4 bytes hold most; one sample that needs more must not change the others.
+TEST(Samples, OfAnySize) {
+  constexpr int64_t kLarge = int64_t{1} << 40;
+  for (const int64_t last : {int64_t{7}, kLarge, int64_t{-7}}) {
+    Samples samples(4);
+    const std::vector<int64_t> values{UINT32_MAX, 0, 5, last};
+    for (size_t i = 0; i < values.size(); ++i) samples.Set(i, values[i]);
+    EXPECT_EQ(Samples::Some(&samples, 1, 2).Median(), 2.5);
+    const Statistics statistics = Samples::Some(&samples, 0, 4).Summary();
+    EXPECT_EQ(statistics.total, int64_t{UINT32_MAX} + 5 + last);
+    EXPECT_EQ(statistics.min, std::min<int64_t>(0, last));
+    EXPECT_EQ(statistics.max, std::max<int64_t>(UINT32_MAX, last));
+    EXPECT_EQ(statistics.median, Of(values).median);
+  }
 }
 
 TEST(PercentOf, NothingOfNothingIsZero) {

@@ -1,0 +1,14 @@
+#include "analysis/together.h"
+
+#include "analysis/shared_facts.h"
+#include "base/parallel.h"
+
+namespace gprof {
+
+void RunTogether(const AnalysisInput& input, const std::vector<std::function<void()>>& parts) {
+  constexpr size_t kMoreThanAnalysesUse = 4;
+  const size_t threads = input.shared().threads();
+  ForEachSideBySide(parts.size(), threads >= kMoreThanAnalysesUse ? threads : 1, [&](size_t i) { parts[i](); });
+}
+
+}  // namespace gprof

@@ -1,0 +1,15 @@
+// Parts of an analysis side by side.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+// Calls each of them: side by side where the trace is large and the machine has more cores than analyses alone would
+// keep busy, one after the other elsewhere, as what runs side by side needs its memory at the same time.
+void RunTogether(const AnalysisInput& input, const std::vector<std::function<void()>>& parts);
+
+}  // namespace gprof
