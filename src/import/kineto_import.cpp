@@ -95,6 +95,9 @@ void KinetoImport::OnEvent(const ChromeEvent& event) {
       return Skip("counter samples");
     case 't':
       return;  // the middle of an arrow
+    case '\0':
+      if (event.name.kind == JsonPiece::Kind::kMissing) return;  // XLA ends its list with {}
+      [[fallthrough]];
     default:
       return Skip("events of other kinds");
   }

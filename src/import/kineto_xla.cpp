@@ -17,7 +17,8 @@ namespace {
 
 using trace::MemoryKind;
 
-constexpr std::string_view kGpuProcess = "/device:GPU:", kHostProcess = "/host:CPU", kStreamThread = "Stream #";
+constexpr std::string_view kGpuProcess = "/device:GPU:", kHostProcess = "/host:CPU", kStreamThread = "Stream #",
+                           kPythonFrame = "$";  // "$profiler.py:151 start_trace"
 
 int64_t NumberAtFront(std::string_view text) {
   int64_t number = -1;
@@ -84,6 +85,7 @@ struct XlaArgs {
   std::string_view kernel, copy, fill;
   int64_t correlation = -1, context = -1;
   bool is_about_memory = false;  // allocations, which have no time on the GPU
+  bool has_device = false;
 };
 
 XlaArgs ReadXlaArgs(const JsonPiece& args) {
@@ -93,6 +95,7 @@ XlaArgs ReadXlaArgs(const JsonPiece& args) {
     if (key == "memcpy_details") read.copy = value.text;
     if (key == "Memset_details" || key == "memset_details") read.fill = value.text;
     if (key == "correlation_id" && value.IsNumber()) read.correlation = ReadDecimal(value.text).value_or(-1);
+    read.has_device = read.has_device || key == "device_id";
     if (key == "context_id") {  // "$$1"
       const std::size_t digits = value.text.find_first_not_of('$');
       if (digits != std::string_view::npos) read.context = NumberAtFront(value.text.substr(digits));
@@ -101,6 +104,14 @@ XlaArgs ReadXlaArgs(const JsonPiece& args) {
                            key == "MemoryResidency_details";
   });
   return read;
+}
+
+// A call that launches something has the name of that in place of its own, so of its function only this much is known.
+std::string FunctionOf(std::string_view name, const XlaArgs& facts) {
+  if (facts.copy.empty() && facts.fill.empty()) return "cuLaunchKernel";
+  const bool is_async = NumberOf(facts.copy.empty() ? facts.fill : facts.copy, "async") == 1;
+  std::string function = facts.copy.empty() ? "cuMemsetD8" : "cuMemcpy" + std::string(CopyKindIn(name));
+  return function + (is_async ? "Async" : "");
 }
 
 void SetCopy(std::string_view details, std::string_view name, KinetoArgs* args) {
@@ -166,11 +177,20 @@ bool KinetoImport::TakeXla(Slice slice, uint64_t start_ns) {
 
 bool KinetoImport::TakeXlaCall(Slice slice, uint64_t start_ns) {
   const std::string_view name = builder_.TextOf(slice.name);
-  if (!IsCallName(name)) return false;
+  if (name.starts_with(kPythonFrame)) {
+    // As torch.profiler keeps them apart; else they would stand between the ranges of the program.
+    slice.category_text = builder_.Text("python_function");
+    TakeRange(slice, start_ns, true, false);
+    return true;
+  }
+  const XlaArgs facts = ReadXlaArgs(slice.args);
+  const bool is_call_name = IsCallName(name);
+  const bool is_launch = facts.correlation >= 0 && facts.has_device && !facts.is_about_memory;
+  if (!is_call_name && !is_launch) return false;
   KinetoArgs args;
-  args.correlation = ReadXlaArgs(slice.args).correlation;
-  if (args.correlation < 0) return false;
+  args.correlation = facts.correlation;
   slice.category = name.starts_with("cuda") ? KinetoCategory::kRuntime : KinetoCategory::kDriver;
+  if (!is_call_name) slice.name = builder_.Text(FunctionOf(name, facts));
   TakeCall(slice, args, start_ns);
   return true;
 }

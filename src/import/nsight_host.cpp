@@ -1,4 +1,5 @@
 // What the host did: CUDA calls, synchronisation, events, allocations, and what the recording cost.
+#include <string>
 #include <string_view>
 
 #include "import/nsight_import.h"
@@ -9,6 +10,18 @@ namespace gprof {
 namespace {
 
 constexpr int64_t kRuntimeClass = 0;  // ENUM_NSYS_EVENT_CLASS
+
+// "cudaMalloc_v3020" is cudaMalloc, as reports of Nsight Systems and our own traces have it; the driver's cuMemAlloc_v2 is a
+// function of its own.
+std::string_view WithoutCudaVersion(std::string_view function) {
+  constexpr std::size_t kFewestDigits = 4;
+  const std::size_t mark = function.rfind("_v");
+  if (mark == std::string_view::npos || !function.starts_with("cuda")) return function;
+  const std::string_view version = function.substr(mark + 2);
+  const bool is_version =
+      version.size() >= kFewestDigits && version.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_version ? function.substr(0, mark) : function;
+}
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -40,7 +53,7 @@ void NsightImport::ReadCalls(std::string_view table) {
     r.tid = ThreadOf(rows.Int(kThread));
     r.correlation = rows.Int32(kCorrelation);
     r.result = static_cast<int32_t>(rows.Int(kReturn));
-    const uint32_t text = rows.IsNull(kName) ? 0 : TextOf(rows.Int(kName));
+    const uint32_t text = rows.IsNull(kName) ? 0 : FunctionOf(rows.Int(kName));
     if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
     r.start_ns = span.start_ns;
     r.duration_ns = span.duration_ns;
@@ -56,6 +69,16 @@ void NsightImport::ReadCalls(std::string_view table) {
     if (classes[text] == 0) classes[text] = static_cast<uint8_t>(static_cast<uint8_t>(ClassifyApi(function)) + 1);
     NoteCall(r, function, static_cast<ApiClass>(classes[text] - 1));
   }
+}
+
+// The text of a function's name.
+uint32_t NsightImport::FunctionOf(int64_t string_id) {
+  const auto [at, is_new] = functions_.try_emplace(string_id, 0);
+  if (is_new) {
+    const std::string function(builder_.TextOf(TextOf(string_id)));
+    at->second = builder_.Text(WithoutCudaVersion(function));
+  }
+  return at->second;
 }
 
 // Launches are most of all calls, and no record needs them.

@@ -54,6 +54,7 @@ class NsightImport {
   void Enter(SqliteRows& rows, std::size_t global_id_column);
   uint32_t ProcessOf(int64_t global_id);
   uint32_t TextOf(int64_t string_id);
+  uint32_t FunctionOf(int64_t string_id);
   trace::StringId NameOf(SqliteRows& rows, std::size_t column);
   void ReadStrings();
   // False: the times cannot be used, which is counted. `is_op`: the builder counts those of GPU work itself.
@@ -128,6 +129,7 @@ class NsightImport {
   uint32_t last_process_ = 0;
 
   std::unordered_map<int64_t, uint32_t> texts_;      // by id of StringIds
+  std::unordered_map<int64_t, uint32_t> functions_;  // texts without the version of CUDA, likewise
   std::vector<uint32_t> near_texts_;                 // those of small ids, kNone when not looked up
   std::unique_ptr<SqliteRows> strings_;              // looks up one by its id
 

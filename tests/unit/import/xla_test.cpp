@@ -95,6 +95,30 @@ TEST(Xla, CallsOfTheHostLaunchThem) {
   EXPECT_EQ(t.Text(t.ranges[1].name), "cudnn autotune");
 }
 
+// As jax.profiler writes it today: launching calls have the name of what they launch, and Python's frames are among them.
+TEST(Xla, CallsHaveTheNamesOfWhatTheyLaunch) {
+  const Trace t = ReadXla(std::string(kLanes) + R"json(
+{"ph":"X","pid":701,"tid":55,"ts":5,"dur":90,"name":"$train.py:12 main"},
+{"ph":"X","pid":701,"tid":55,"ts":6,"dur":60,"name":"train","args":{"step_num":"0"}},
+{"ph":"X","pid":701,"tid":55,"ts":10,"dur":2,"name":"fusion_1","args":{"correlation_id":"41","device_id":"0","scope_range_id":"9"}},
+{"ph":"X","pid":701,"tid":55,"ts":14,"dur":1,"name":"MemcpyH2D",
+ "args":{"correlation_id":"40","device_id":"0","memcpy_details":"kind_src:unknown kind_dst:unknown size:4 dest:0 async:1"}},
+{"ph":"X","pid":701,"tid":55,"ts":16,"dur":1,"name":"cuLaunchHostFunc"},
+{"ph":"X","pid":1,"tid":14,"ts":20,"dur":30,"name":"fusion_1","args":{"correlation_id":"41","kernel_details":"regs:32 grid:4,1,1"}},
+{"ph":"X","pid":1,"tid":13,"ts":22,"dur":3,"name":"MemcpyH2D",
+ "args":{"correlation_id":"40","memcpy_details":"kind_src:pinned kind_dst:device size:4 dest:0 async:1"}},
+{})json");
+  ASSERT_EQ(t.api_calls.size(), 3u);
+  EXPECT_EQ(t.Text(t.api_calls[FindOp(t, OpKind::kKernel).api].function), "cuLaunchKernel");
+  EXPECT_EQ(t.Text(t.api_calls[FindOp(t, OpKind::kMemcpy).api].function), "cuMemcpyHtoDAsync");
+  EXPECT_EQ(t.Text(t.api_calls[2].function), "cuLaunchHostFunc");
+  ASSERT_EQ(t.ranges.size(), 2u);
+  EXPECT_EQ(t.Text(t.ranges[0].path), "python_function/$train.py:12 main");
+  EXPECT_EQ(t.Text(t.ranges[1].path), "train");
+  EXPECT_EQ(t.health.lost_records, 0u);
+  for (const Notice& notice : t.notices) EXPECT_THAT(std::string(t.Text(notice.message)), testing::Not(HasSubstr("Not read")));
+}
+
 TEST(Xla, LanesDerivedFromStreamsAreCountedNotRead) {
   const Trace t = ReadXla(std::string(kLanes) + std::string(kWork));
   std::string notices;
