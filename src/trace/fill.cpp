@@ -134,7 +134,7 @@ class Filler {
   bool HasOpsInRuns() const { return unusual_ops_.empty() && bad_times_ == 0; }
 
  private:
-  using Numbers = std::vector<uint64_t>;
+  using Numbers = std::unique_ptr<uint64_t[]>;
 
   bool TakeBlock(const trace::BlockView& view, const BulkBlock& block) {
     bool is_good = false;
@@ -152,8 +152,8 @@ class Filler {
   }
 
   static bool Decode(const Column& column, std::size_t count, Numbers* out) {
-    if (out->size() < count) out->resize(trace::kMaxChunkRecords);
-    return DecodeNumbers(column, out->data(), count);
+    if (*out == nullptr) *out = std::make_unique_for_overwrite<uint64_t[]>(trace::kMaxChunkRecords);
+    return DecodeNumbers(column, out->get(), count);
   }
 
   static bool IsOneGroup(const BulkBlock& block) {
@@ -229,12 +229,13 @@ class Filler {
   template <bool kMustHaveTimes, class Packed>
   void TakeTimes(const BulkBlock& block, Packed* packed, std::vector<UnusualTime>* unusual) {
     auto* const items = packed->items().data();
+    const uint64_t *starts = starts_.get(), *durations = durations_.get(), *correlations = correlations_.get();
     ProcessTotals totals;
     ForEachPlace(block, [&](uint32_t i, uint32_t facts, uint32_t place) {
-      const uint64_t start_ns = starts_[i], duration_ns = durations_[i];
+      const uint64_t start_ns = starts[i], duration_ns = durations[i];
       typename Packed::Item item;
       item.facts = facts;
-      item.correlation = static_cast<uint32_t>(correlations_[i]);
+      item.correlation = static_cast<uint32_t>(correlations[i]);
       const bool is_usual = start_ns != 0 && start_ns <= kMaxTimeNs / 2 && Packed::Item::FitsDuration(duration_ns);
       if (is_usual) {
         item.SetStart(static_cast<int64_t>(start_ns));
@@ -258,7 +259,7 @@ class Filler {
   // must stay where they are: then all are put in order later.
   template <class Items, class Less>
   void Order(const BulkBlock& block, Items& items, Less less, bool has_times, std::vector<uint32_t>* run_starts) const {
-    const auto first = starts_.begin(), last = first + block.record_count;
+    const uint64_t *first = starts_.get(), *last = first + block.record_count;
     const bool is_in_order = std::adjacent_find(first, last, std::greater_equal<>()) == last;
     for (const Trace::Slice run : RunsOf(block)) {
       run_starts->push_back(run.first);
@@ -279,19 +280,21 @@ class Filler {
   }
 
   void TakeCorrelations(std::size_t count) {
+    const uint64_t* const correlations = correlations_.get();
     CorrelationExtent extent;
     for (std::size_t i = 0; i < count; ++i) {
-      const auto correlation = static_cast<uint32_t>(correlations_[i]);
-      extent.low = std::min(extent.low, correlation == 0 ? kNone : correlation);
+      const auto correlation = static_cast<uint32_t>(correlations[i]);
+      extent.low = std::min(extent.low, correlation - 1);  // 0, for none, becomes the highest of all
       extent.high = std::max(extent.high, correlation);
       extent.count += correlation == 0 ? 0 : 1;
     }
+    if (extent.count != 0) ++extent.low;
     totals_[process_].correlations.Add(extent);
   }
 
   // No call of the host launched them.
   bool TakeDeviceLaunches(const Column& is_device_launched, std::size_t count) {
-    Numbers is_launched(count);
+    std::vector<uint64_t> is_launched(count);
     if (!DecodeNumbers(is_device_launched, is_launched.data(), count)) return false;
     for (std::size_t i = 0; i < count; ++i) {
       const bool is_by_device = static_cast<uint8_t>(is_launched[i]) != 0 && static_cast<uint32_t>(correlations_[i]) == 0;

@@ -54,15 +54,16 @@ class CallPass {
     const Trace::Slice slice = draft_.trace.thread_api_calls[thread];
     const uint32_t process = draft_.trace.threads[thread].process;
     RangeCursor ranges(draft_.trace, thread);
+    PackedCalls::Item* const items = calls_.items().data();
     open_.clear();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const PackedCalls::Item& item = calls_.items()[i];
+      PackedCalls::Item& item = items[i];
       PrefetchAfter(&item);
       const OpenCall call{i, item.start_ns(), calls_.EndNs(item), calls_.FactsOf(item).domain};
       while (!open_.empty() && !open_.back().Encloses(call)) open_.pop_back();
       if (!open_.empty()) calls_.SetParent(i, open_.back().index);
       open_.push_back(call);
-      calls_.SetRange(i, ranges.At(call.start_ns));
+      item.range = ranges.At(call.start_ns);
       index_.Add(calls_, process, i);
       Look(i, call.start_ns);
     }

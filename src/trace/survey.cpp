@@ -8,9 +8,9 @@ constexpr uint16_t kNoNumber = 0xFFFF;  // a chunk has 16384 records at most
 }  // namespace
 
 const uint64_t* AlikeRecords::Add(const Column& column) {
-  std::vector<uint64_t>& values = values_[varying_++];
-  if (values.size() < count_) values.resize(trace::kMaxChunkRecords);
-  return DecodeNumbers(column, values.data(), count_) ? values.data() : nullptr;
+  std::unique_ptr<uint64_t[]>& values = values_[varying_++];
+  if (values == nullptr) values = std::make_unique_for_overwrite<uint64_t[]>(trace::kMaxChunkRecords);
+  return DecodeNumbers(column, values.get(), count_) ? values.get() : nullptr;
 }
 
 void AlikeRecords::Number(std::vector<uint16_t>* numbers, std::vector<uint32_t>* first) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -35,13 +36,15 @@ class AlikeRecords {
   // Numbers the records: alike ones have the same number, as a rule. first[n] is the first record with number n.
   void Number(std::vector<uint16_t>* numbers, std::vector<uint32_t>* first);
 
+  static constexpr std::size_t kMostColumns = 16;
+
  private:
-  static constexpr std::size_t kMostColumns = 16, kHashBits = 10;
+  static constexpr std::size_t kHashBits = 10;
   template <std::size_t kColumns>
   void NumberBy(std::size_t columns, std::vector<uint16_t>* numbers, std::vector<uint32_t>* first);
 
   std::size_t count_ = 0, varying_ = 0;
-  std::array<std::vector<uint64_t>, kMostColumns> values_;
+  std::array<std::unique_ptr<uint64_t[]>, kMostColumns> values_;
   std::array<uint16_t, std::size_t{1} << kHashBits> recent_{};
 };
 
@@ -51,6 +54,7 @@ class Survey {
   // common are not set. False: the block is damaged.
   template <class R, class F>
   bool Take(const trace::BlockView& block, F&& facts_of, BulkBlock* out) {
+    static_assert(BlockColumns<R>::kFields <= AlikeRecords::kMostColumns);
     BlockColumns<R> columns;
     std::array<CommonValues, BlockColumns<R>::kFields> values;
     if (!columns.Find(block) || !ReadCommon(columns, block.record_count, &values)) return false;
