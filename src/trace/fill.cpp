@@ -97,16 +97,17 @@ class Filler {
   void Take(const BulkChunk& chunk, DamagedBlocks* damaged) {
     process_ = chunk.process;
     const auto* body = reinterpret_cast<const unsigned char*>(chunk.stored.data());
+    // It could be unpacked for the survey: somebody has changed the file since where it cannot be now.
+    bool is_good = true;
     if (chunk.is_packed) {
-      // It was unpacked before, for the survey, so it can be.
-      unpacker_->Unpack(body, chunk.stored.size(), chunk.unpacked_bytes, &unpacked_);
+      is_good = unpacker_->Unpack(body, chunk.stored.size(), chunk.unpacked_bytes, &unpacked_);
       body = unpacked_.data();
     }
     for (std::size_t i = 0; i < chunk.blocks.size(); ++i) {
       const BulkBlock& block = chunk.blocks[i];
       const trace::BlockView view{static_cast<uint16_t>(block.kind), block.record_count, block.column_count,
                                   trace::ByteReader(body + block.first_byte, block.size_bytes)};
-      if (!TakeBlock(view, block)) damaged->insert({chunk.offset, i});
+      if (!is_good || !TakeBlock(view, block)) damaged->insert({chunk.offset, i});
     }
   }
 
