@@ -52,7 +52,7 @@ std::size_t DecodeWords(const unsigned char** next, const unsigned char* end, ui
   return i;
 }
 
-bool DecodeVarints(const Column& column, uint64_t* out, std::size_t count) {
+bool DecodeVarints(const ColumnView& column, uint64_t* out, std::size_t count) {
   const unsigned char* at = column.data;
   const unsigned char* const end = column.data + column.size_bytes;
   std::size_t i = 0;
@@ -72,7 +72,7 @@ void SumUp(uint64_t* values, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) values[i] = sum += static_cast<uint64_t>(trace::UnZigZag(values[i]));
 }
 
-bool DecodeRuns(const Column& column, uint64_t* out, std::size_t count) {
+bool DecodeRuns(const ColumnView& column, uint64_t* out, std::size_t count) {
   ByteReader in(column.data, column.size_bytes);
   const bool is_delta = column.encoding == Encoding::kDeltaRuns;
   uint64_t before = 0;
@@ -90,7 +90,7 @@ bool DecodeRuns(const Column& column, uint64_t* out, std::size_t count) {
 
 }  // namespace
 
-bool DecodeNumbers(const Column& column, uint64_t* out, std::size_t count) {
+bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count) {
   if (!column.is_there) return std::fill_n(out, count, 0), true;
   switch (column.encoding) {
     case Encoding::kConstant: {

@@ -13,16 +13,16 @@
 
 namespace gprof {
 
-struct Column {
+struct ColumnView {
   const unsigned char* data = nullptr;
   std::size_t size_bytes = 0;
   trace::Encoding encoding = trace::Encoding::kConstant;
   bool is_there = false;  // an older writer did not have every column
 };
 
-// Fills out[0 .. count) with the values as wire_detail::ToBits has them, zeros for a column that is not there. False: it
-// is damaged.
-bool DecodeNumbers(const Column& column, uint64_t* out, std::size_t count);
+// Fills out[0 .. count) with the values as wire_detail::ToBits has them, zeros for a column that is not there. False: the
+// column is damaged.
+bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count);
 
 // Where the columns of a block of R lie.
 template <class R>
@@ -44,11 +44,11 @@ class BlockColumns {
     return true;
   }
 
-  const Column& operator[](std::size_t k) const { return columns_[k]; }
+  const ColumnView& operator[](std::size_t k) const { return columns_[k]; }
 
   // The column of a field: Of(&R::start_ns).
   template <class T>
-  const Column& Of(T R::*member) const {
+  const ColumnView& Of(T R::*member) const {
     R r;
     std::size_t k = 0, found = 0;
     R::Fields(r, [&](const trace::FieldInfo&, auto& field) {
@@ -59,7 +59,7 @@ class BlockColumns {
   }
 
  private:
-  std::array<Column, kFields> columns_;
+  std::array<ColumnView, kFields> columns_;
 };
 
 }  // namespace gprof

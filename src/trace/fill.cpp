@@ -152,7 +152,7 @@ class Filler {
     to->insert(to->end(), from.begin(), from.end());
   }
 
-  static bool Decode(const Column& column, std::size_t count, Numbers* out) {
+  static bool Decode(const ColumnView& column, std::size_t count, Numbers* out) {
     if (*out == nullptr) *out = std::make_unique_for_overwrite<uint64_t[]>(trace::kMaxChunkRecords);
     return DecodeNumbers(column, out->get(), count);
   }
@@ -294,12 +294,12 @@ class Filler {
   }
 
   // No call of the host launched them.
-  bool TakeDeviceLaunches(const Column& is_device_launched, std::size_t count) {
+  bool TakeDeviceLaunches(const ColumnView& is_device_launched, std::size_t count) {
     std::vector<uint64_t> is_launched(count);
     if (!DecodeNumbers(is_device_launched, is_launched.data(), count)) return false;
     for (std::size_t i = 0; i < count; ++i) {
-      const bool is_by_device = static_cast<uint8_t>(is_launched[i]) != 0 && static_cast<uint32_t>(correlations_[i]) == 0;
-      if (is_by_device && HasTimes(starts_[i], durations_[i])) ++launched_by_device_;
+      const bool has_no_call = static_cast<uint8_t>(is_launched[i]) != 0 && static_cast<uint32_t>(correlations_[i]) == 0;
+      if (has_no_call && HasTimes(starts_[i], durations_[i])) ++launched_by_device_;
     }
     return true;
   }

@@ -7,7 +7,7 @@ constexpr uint16_t kNoNumber = 0xFFFF;  // a chunk has 16384 records at most
 
 }  // namespace
 
-const uint64_t* AlikeRecords::Add(const Column& column) {
+const uint64_t* AlikeRecords::Add(const ColumnView& column) {
   std::unique_ptr<uint64_t[]>& values = values_[varying_++];
   if (values == nullptr) values = std::make_unique_for_overwrite<uint64_t[]>(trace::kMaxChunkRecords);
   return DecodeNumbers(column, values.get(), count_) ? values.get() : nullptr;

@@ -17,7 +17,7 @@ namespace gprof {
 
 // What differs from record to record is kept of each, or not at all; the rest is what many have in common.
 constexpr bool IsCommon(std::string_view field) {
-  constexpr std::string_view kOfEachRecord[] = {"start_ns", "duration_ns", "time_ns",  "correlation", "range",     "payload",
+  constexpr std::string_view kOfEachRecord[] = {"start_ns",  "duration_ns",  "time_ns", "correlation", "range", "payload",
                                                 "queued_ns", "submitted_ns", "channel", "copy_count",  "value"};
   for (const std::string_view name : kOfEachRecord) {
     if (field == name) return false;
@@ -31,7 +31,7 @@ class AlikeRecords {
   void Begin(std::size_t count) { count_ = count, varying_ = 0; }
 
   // One more column to tell them apart by. Null: the column is damaged. Values are good until the next Begin.
-  const uint64_t* Add(const Column& column);
+  const uint64_t* Add(const ColumnView& column);
 
   // Numbers the records: alike ones have the same number, as a rule. first[n] is the first record with number n.
   void Number(std::vector<uint16_t>* numbers, std::vector<uint32_t>* first);
@@ -89,7 +89,7 @@ class Survey {
     std::size_t k = 0;
     R r;
     R::Fields(r, [&](const trace::FieldInfo& info, auto&) {
-      const Column& column = columns[k];
+      const ColumnView& column = columns[k];
       CommonValues& v = (*values)[k++];
       if (!is_good || !column.is_there || !IsCommon(info.name)) return;
       v.is_there = true;

@@ -73,7 +73,7 @@ TEST(Columns, ANumberThatDoesNotEndIsDamage) {
     const std::string bytes = Block(Calls(random));
     BlockColumns<trace::ApiRecord> columns;
     ASSERT_TRUE(columns.Find(ViewOf(bytes)));
-    Column column = columns.Of(&trace::ApiRecord::duration_ns);
+    ColumnView column = columns.Of(&trace::ApiRecord::duration_ns);
     ASSERT_EQ(column.encoding, trace::Encoding::kVarint);
     column.size_bytes -= 1;  // data of a column may be longer than it needs, never shorter
     EXPECT_FALSE(DecodeNumbers(column, out.data(), kRecords));
@@ -94,7 +94,7 @@ TEST(Columns, ABlockWithDamagedTimesIsLeftOutAndTheRestIsRead) {
   std::string body = Block(calls), damaged = body;
   BlockColumns<trace::ApiRecord> columns;
   ASSERT_TRUE(columns.Find(ViewOf(damaged)));
-  const Column& starts = columns.Of(&trace::ApiRecord::start_ns);
+  const ColumnView& starts = columns.Of(&trace::ApiRecord::start_ns);
   damaged[static_cast<std::size_t>(starts.data - AsBytes(damaged)) + starts.size_bytes - 1] |= '\x80';
   std::string file = MakeChunk(header, body);
   for (header.sequence = 1; header.sequence < 3; ++header.sequence) file += MakeChunk(header, damaged + body);
