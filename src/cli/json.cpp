@@ -2,16 +2,12 @@
 
 #include <variant>
 
-#include <cmath>
-
 #include "analysis/lacks.h"
 #include "cli/facts.h"
 #include "gprof/version.h"
 
 namespace gprof::cli {
 namespace {
-
-constexpr double kLargestExact = 9007199254740992.0;  // 2^53
 
 Json CapturesJson(const Trace& trace, std::size_t process) {
   Json captures = Json::array();
@@ -109,12 +105,6 @@ std::string ToText(const Json& json) {
 
 std::string ToCompactText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json NumberJson(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  if (value == std::floor(value) && std::fabs(value) < kLargestExact) return static_cast<int64_t>(value);
-  return value;
 }
 
 Json CellJson(const Cell& cell) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "gate/number_json.h"  // NumberJson, for numbers
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -15,9 +16,6 @@ using Json = nlohmann::ordered_json;
 std::string ToText(const Json& json);
 // The same in one line, for a document within another.
 std::string ToCompactText(const Json& json);
-
-// A number as JSON has it: whole where it is whole, null where it is none.
-Json NumberJson(double value);
 
 // A cell of a table; null where it is empty.
 Json CellJson(const Cell& cell);

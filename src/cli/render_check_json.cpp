@@ -11,7 +11,7 @@
 namespace gprof::cli {
 namespace {
 
-Json OrNull(const std::optional<double>& value) { return value ? cli::NumberJson(*value) : Json(); }
+Json OrNull(const std::optional<double>& value) { return value ? NumberJson(*value) : Json(); }
 
 Json RuleJson(const RuleResult& rule) {
   return {{"rule", rule.rule},

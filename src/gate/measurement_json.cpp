@@ -1,7 +1,6 @@
 #include "gate/measurement_json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -17,7 +16,6 @@ namespace {
 
 using Json = DocumentJson;
 
-constexpr double kLargestExact = 9007199254740992.0;  // 2^53
 constexpr std::size_t kMostScopes = 300;              // NVTX paths or kernels in a document
 
 bool IsPlain(const Json& json) { return !json.is_structured(); }
@@ -171,12 +169,6 @@ Json ReadDocument(const std::string& text, const std::string& path, const std::s
   }
   throw Error(ExitCode::kUnreadable, path + " is " + (found.empty() ? "no document of gprof-cli" : "of the kind " + found) +
                                          ", not " + schema);
-}
-
-Json NumberJson(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  if (value == std::floor(value) && std::fabs(value) < kLargestExact) return static_cast<int64_t>(value);
-  return value;
 }
 
 Json FingerprintJson(const Fingerprint& f) {

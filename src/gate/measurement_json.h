@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gate/measurement.h"
+#include "gate/number_json.h"
 
 namespace gprof {
 
@@ -25,8 +26,5 @@ Fingerprint FingerprintFrom(const DocumentJson& json);
 void AddRuns(const RunSet& set, DocumentJson* json);
 // Throws Error in the name of `path` where they make no sense. Figures that this version does not know are skipped.
 std::vector<Measurement> RunsFrom(const DocumentJson& json, const std::string& path);
-
-// A whole number where it is one, null where it is none.
-DocumentJson NumberJson(double value);
 
 }  // namespace gprof
