@@ -6,15 +6,17 @@
 #include <thread>
 #include <utility>
 
+#include "base/parallel.h"
+
 namespace gprof {
 
 // Runs `other` on a thread of its own and `here` on this one, and returns when both are done. One after the other where
-// that is not worth a thread, or none can be had. They must not touch the same data.
+// that is not worth a thread, there is no other core or none can be had. They must not touch the same data.
 template <class F, class G>
 void RunBeside(bool is_worth_a_thread, F&& other, G&& here) {
   std::exception_ptr failure;
   std::thread thread;
-  if (is_worth_a_thread) {
+  if (is_worth_a_thread && UsableCores() > 1) {
     try {
       thread = std::thread([&] {
         try {
