@@ -27,14 +27,20 @@ struct Chain {
 class GapsBefore {
  public:
   explicit GapsBefore(const AnalysisInput& input);
-  int64_t Of(uint32_t op) const {
-    const uint32_t device = trace_.ops[op].device;
-    return device == kNone ? 0 : of_device_[device]->GapBefore(op);
+  int64_t Of(uint32_t op) {
+    if (last_ == nullptr || !last_->Has(op)) last_ = ListOf(op);
+    return last_ == nullptr ? 0 : last_->GapBefore(op);
   }
 
  private:
+  const GapList* ListOf(uint32_t op) const {
+    const uint32_t device = trace_.ops[op].device;
+    return device == kNone ? nullptr : of_device_[device];
+  }
+
   const Trace& trace_;
   std::vector<const GapList*> of_device_;
+  const GapList* last_ = nullptr;  // of the operation asked for before: as a rule the next one is of the same device
 };
 
 // Those with the most idle time first. Operations of graphs are in none: they are launched at once already.

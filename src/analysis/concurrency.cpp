@@ -47,6 +47,10 @@ Concurrency ConcurrencySweep::Run(uint32_t device) {
     AdvanceTo(op.start_ns);
     Part part = parts_[trace_.ops.FactsIndex(i)];
     part.end_ns = op.end_ns;
+    if (ends_.empty() && i + 1 < slice.last && part.end_ns <= trace_.ops[i + 1].start_ns) {
+      AddAlone(part);
+      continue;
+    }
     Begin(part);
     ends_.push(part);
   }
@@ -88,6 +92,16 @@ void ConcurrencySweep::AdvanceTo(int64_t time_ns) {
   level_ns_[active_streams_] += passed_ns;
   if (active_streams_ >= 2) several_ns_ += passed_ns;
   state_ns_[state_] += passed_ns;
+}
+
+// Nothing runs beside it, so that it changes nothing but the sums.
+void ConcurrencySweep::AddAlone(const Part& part) {
+  const int64_t passed_ns = part.end_ns - now_ns_;
+  if (passed_ns <= 0) return;
+  now_ns_ = part.end_ns;
+  if (level_ns_.size() < 2) level_ns_.resize(2);
+  level_ns_[1] += passed_ns;
+  state_ns_[(part.is_kernel ? kKernels : 0) | (part.is_copy ? kCopies : 0)] += passed_ns;
 }
 
 void ConcurrencySweep::Begin(const Part& part) {

@@ -56,6 +56,7 @@ class ConcurrencySweep {
   void MakeParts(const std::vector<OpFacts::Sum>& sums);
   void EndUntil(int64_t time_ns);
   void AdvanceTo(int64_t time_ns);
+  void AddAlone(const Part& part);
   void Begin(const Part& part);
   void End(const Part& part);
   void SetState();

@@ -43,6 +43,7 @@ class GapList {
   // `next`: the first operation that starts later. `idle_ns`: the idle time before that operation, gap included.
   int64_t IdleUntil(int64_t time_ns, uint32_t next, int64_t idle_ns) const;
   const Trace::Slice& ops() const { return ops_; }
+  bool Has(uint32_t op) const { return op >= ops_.first && op < ops_.last; }
 
   // Calls f(gap) for every gap, in order. Returns the length of the window.
   template <class F>

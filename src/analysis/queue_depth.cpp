@@ -140,6 +140,9 @@ class EndTimes {
 
   bool IsEmpty() const { return next_ == last_ && running_.empty(); }
   int64_t Pop() {
+    if (running_.empty() && next_ + 1 < last_ && trace_.ops[next_].end_ns < trace_.ops[next_ + 1].start_ns) {
+      return trace_.ops[next_++].end_ns;  // it ran alone
+    }
     while (next_ < last_ && (running_.empty() || running_.top() >= trace_.ops[next_].start_ns)) {
       running_.push(trace_.ops[next_++].end_ns);
     }

@@ -46,7 +46,7 @@ using Histogram = std::array<Kernels, std::size(kLengths)>;
 
 Histogram Measure(const AnalysisInput& input) {
   const Trace& trace = input.trace();
-  const GapsBefore gaps(input);
+  GapsBefore gaps(input);
   Histogram histogram;
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
     const GpuOp& op = trace.ops[i];
