@@ -14,6 +14,7 @@
 #include "cli/facts.h"
 #include "cli/json.h"
 #include "cli/leftovers.h"
+#include "cli/low_memory.h"
 #include "cli/options.h"
 #include "cli/talk.h"
 #include "import/read_trace.h"
@@ -209,10 +210,12 @@ class Info : public Command {
         ->type_name("text|json")
         ->check(OneOf({"text", "json"}))
         ->group("Output");
+    low_memory_.AddOptions(app, "for traces larger than the memory: keep them in a file on disk");
   }
 
   int Run() override {
     if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to look at", "usage: gprof-cli info TRACE [options]");
+    low_memory_.Start();
     RecoverEarlierRuns();
     const Trace trace = ReadTrace(trace_);
     WriteResult(format_ == "json" ? InfoJson(trace) : InfoText(trace, DetectTerminal(STDOUT_FILENO)).Render());
@@ -222,6 +225,7 @@ class Info : public Command {
  private:
   std::string trace_;
   std::string format_ = "text";
+  LowMemory low_memory_;
 };
 
 }  // namespace

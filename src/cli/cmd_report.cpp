@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "analysis/step_finder.h"
-#include "base/spill.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/leftovers.h"
+#include "cli/low_memory.h"
 #include "cli/options.h"
 #include "cli/pages.h"
 #include "cli/report.h"
@@ -27,8 +27,6 @@
 namespace gprof::cli {
 namespace {
 
-// With --low-memory, of the model, what is derived from it, and the input.
-constexpr std::size_t kResidentBytes = std::size_t{256} << 20;
 constexpr uint32_t kTextRows = 10, kJsonRows = 100;
 
 const Analysis& RequireAnalysis(const std::string& name) {
@@ -96,12 +94,7 @@ class ReportCommand : public Command {
                    "write the report to a file, whole or not at all; without --table the folder for the CSV of all tables")
         ->type_name("FILE")
         ->group("Output");
-    app.add_flag("--low-memory", has_low_memory_,
-                 "for traces larger than the memory: keep them in a file on disk, one analysis after the other")
-        ->group("Memory");
-    app.add_option("--temp-dir", temp_dir_, "with --low-memory: folder of that file; $TMPDIR or /var/tmp by default")
-        ->type_name("FOLDER")
-        ->group("Memory");
+    low_memory_.AddOptions(app, "for traces larger than the memory: keep them in a file on disk, one analysis after the other");
   }
 
   int Run() override {
@@ -115,9 +108,7 @@ class ReportCommand : public Command {
     if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events goes with --format html");
     if (format_ == "html") RequirePage(output_);
     options_.max_rows = rows_.value_or(RowsByDefault());
-    if (!temp_dir_.empty() && !has_low_memory_)
-      throw Error(ExitCode::kUsage, "--temp-dir goes with --low-memory", "nothing is written to disk without it");
-    if (has_low_memory_) StartSpilling(temp_dir_, kResidentBytes);
+    low_memory_.Start();
     RecoverEarlierRuns();
     const Selection selection = selection_.Read();
     std::vector<TraceSummary> summaries;
@@ -222,8 +213,7 @@ class ReportCommand : public Command {
   std::string format_ = "text";
   std::optional<uint32_t> rows_;
   std::optional<uint64_t> event_budget_;
-  std::string temp_dir_;
-  bool has_low_memory_ = false;
+  LowMemory low_memory_;
   bool wants_list_ = false, has_full_names_ = false;
   AnalysisOptions options_;
 };

@@ -102,7 +102,7 @@ int CodeFor(ExitCode code, const std::string& name) {
 Error NoMemory(const std::string& name) {
   const std::string why = WhySpillingFailed();
   if (!why.empty()) return Error(ExitCode::kUnreadable, why, "--temp-dir FOLDER names a folder on a disk with more room");
-  const bool can_spill = name == "report" && !IsSpilling();
+  const bool can_spill = (name == "report" || name == "info") && !IsSpilling();
   return Error(ExitCode::kUnreadable, "not enough memory",
                can_spill ? "try --low-memory: it keeps the trace in a file on disk"
                          : "record less at a time (--delay, --duration), or use a machine with more memory");
