@@ -1,8 +1,8 @@
 // Calls, operations and NVTX events are nearly all of a trace, and are read in two passes over its chunks.
 //
-// The survey (survey.h) reads what many records have in common. It numbers threads, streams and names in the order of the
-// file, and counts. After it every record has its place, so that arrays are made once and at their final length. The fill
-// (fill.h) then writes times and correlations straight to their places; no block of records has to wait for another.
+// The survey (survey.h) reads what many records have in common. Threads, streams and names get their numbers in the order
+// of the file, and records are counted. After it every record has its place, so that arrays are made once, at their final
+// length. The fill (fill.h) then writes times and correlations straight to their places; no block waits for another.
 #pragma once
 
 #include <cstddef>

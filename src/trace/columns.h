@@ -20,8 +20,8 @@ struct ColumnView {
   bool is_there = false;  // an older writer did not have every column
 };
 
-// Fills out[0 .. count) with the values as wire_detail::ToBits has them, zeros for a column that is not there. False: the
-// column is damaged.
+// Fills out[0 .. count) with the values as wire_detail::ToBits has them, zeros for a column that is not there. False:
+// the column is damaged.
 bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count);
 
 // Where the columns of a block of R lie.

@@ -80,7 +80,7 @@ class Dumper {
       BeginChunk(chunk.header);
       const BodyResult body = decoder.Decode(chunk, [&](auto rows) { TakeRows(rows); });
       unknown_records += body.unknown_records;
-      if (!body.is_good) reader.RejectLast();
+      if (!body.is_good) reader.RejectOne();
     }
     CheckIsTrace(reader, bytes, options_.path);
     TraceHealth health = reader.health();

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "gprof/error.h"
 #include "gprof/trace.h"
 #include "trace/builder.h"
@@ -70,11 +72,18 @@ void CheckIsTrace(const Reader& reader, std::string_view bytes, const std::strin
 
 namespace {
 
-// Takes the blocks of a chunk: calls, operations and NVTX events are surveyed, all else is given to the builder.
+// A chunk whose calls, operations and NVTX events were surveyed.
+struct SurveyedChunk {
+  Chunk chunk;
+  std::vector<SurveyedBlock> blocks;
+};
+
+// Takes the blocks of a chunk in order. The builder gives numbers to what is surveyed, and gets all else as it is.
 class ChunkSink {
  public:
-  ChunkSink(TraceBuilder& builder, Survey& survey, const DamagedBlocks& damaged, const Chunk& chunk, std::string_view file)
-      : builder_(builder), survey_(survey), damaged_(damaged), body_(chunk.body.next()) {
+  ChunkSink(TraceBuilder& builder, const DamagedBlocks& damaged, SurveyedChunk& surveyed, std::string_view file)
+      : builder_(builder), damaged_(damaged), surveyed_(surveyed.blocks) {
+    const Chunk& chunk = surveyed.chunk;
     bulk_.offset = chunk.offset;
     bulk_.stored = file.substr(chunk.offset + trace::kChunkHeaderBytes, chunk.header.body_bytes);
     bulk_.unpacked_bytes = chunk.header.unpacked_bytes;
@@ -92,12 +101,12 @@ class ChunkSink {
   bool TakeBlock(const trace::BlockView& block, const R*) {
     if (block.record_count == 0) return true;
     if (damaged_.count({bulk_.offset, bulk_.blocks.size()}) != 0) return false;
-    BulkBlock bulk;
-    if (!survey_.Take<R>(block, [&](const R& r) { return builder_.FactsOf(r); }, &bulk)) return false;
-    bulk.first_byte = static_cast<uint32_t>(block.columns.next() - body_);
-    bulk.size_bytes = static_cast<uint32_t>(block.columns.left());
+    SurveyedBlock surveyed = std::move(surveyed_.at(bulk_.blocks.size()));  // there is one: it ends where this does
+    if (!surveyed.is_good) return false;
+    std::vector<BulkBlock::Common>& commons = surveyed.block.commons;
+    for (std::size_t i = 0; i < commons.size(); ++i) commons[i].facts = builder_.FactsOf(surveyed.Row<R>(i));
     builder_.CountRecords(block.record_count);
-    bulk_.blocks.push_back(std::move(bulk));
+    bulk_.blocks.push_back(std::move(surveyed.block));
     return true;
   }
 
@@ -107,10 +116,40 @@ class ChunkSink {
 
  private:
   TraceBuilder& builder_;
-  Survey& survey_;
   const DamagedBlocks& damaged_;
-  const unsigned char* body_;
+  std::vector<SurveyedBlock>& surveyed_;
   BulkChunk bulk_;
+};
+
+// Some chunks at a time, surveyed on all cores and then taken in their order.
+class ChunkSurvey {
+ public:
+  explicit ChunkSurvey(Reader& reader) : reader_(reader), surveys_(1) {}
+
+  // The next chunks. None: that was the last one.
+  std::vector<SurveyedChunk>& Next() {
+    chunks_.clear();
+    for (Chunk chunk; chunks_.size() < kAtOnce && reader_.Next(&chunk);) {
+      if (chunk.is_duplicate) continue;
+      chunks_.push_back({chunk, {}});
+      if ((chunk.header.flags & trace::kChunkZstd) != 0) break;  // its body is good until the next call
+    }
+    if (chunks_.size() >= kWorthThreads && surveys_.size() == 1) surveys_.resize(UsableCores());
+    std::atomic<std::size_t> next{0};
+    const std::size_t threads = chunks_.size() >= kWorthThreads ? surveys_.size() : 1;
+    ForEachSideBySide(threads, threads, [&](std::size_t thread) {
+      for (std::size_t i = next++; i < chunks_.size(); i = next++) {
+        chunks_[i].blocks = surveys_[thread].Read(chunks_[i].chunk.body);
+      }
+    });
+    return chunks_;
+  }
+
+ private:
+  static constexpr std::size_t kAtOnce = 128, kWorthThreads = 16;
+  Reader& reader_;
+  std::vector<Survey> surveys_;  // one for each thread
+  std::vector<SurveyedChunk> chunks_;
 };
 
 // Nothing: blocks were found to be damaged when the names and numbers in them had been taken already. They are in
@@ -120,18 +159,22 @@ std::optional<Trace> TryToLoad(std::string_view bytes, const std::string& path, 
   TraceBuilder builder(path);
   Reader reader(bytes);
   RowDecoder decoder;
-  Survey survey;
+  ChunkSurvey survey(reader);
   std::vector<BulkChunk> bulk;
   uint64_t unknown_records = 0;
-  for (Chunk chunk; reader.Next(&chunk);) {
-    if (chunk.is_duplicate) continue;
-    builder.BeginChunk(chunk.header);
-    ChunkSink sink(builder, survey, *damaged, chunk, bytes);
-    const BodyResult body = decoder.Decode(chunk, sink);
+  const auto take = [&](SurveyedChunk& surveyed) {
+    builder.BeginChunk(surveyed.chunk.header);
+    ChunkSink sink(builder, *damaged, surveyed, bytes);
+    const BodyResult body = decoder.Decode(surveyed.chunk, sink);
     sink.MoveTo(&bulk);
     builder.EndChunk();
     unknown_records = AddSaturating(unknown_records, body.unknown_records);
-    if (!body.is_good) reader.RejectLast();
+    if (!body.is_good) reader.RejectOne();
+  };
+  for (;;) {
+    std::vector<SurveyedChunk>& chunks = survey.Next();
+    if (chunks.empty()) break;
+    for (SurveyedChunk& chunk : chunks) take(chunk);
   }
   CheckIsTrace(reader, bytes, path);
   TraceHealth health = reader.health();

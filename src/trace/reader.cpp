@@ -81,7 +81,7 @@ bool Reader::Next(Chunk* chunk) {
   return false;
 }
 
-void Reader::RejectLast() {
+void Reader::RejectOne() {
   --health_.chunks;
   ++health_.damaged_chunks;
 }

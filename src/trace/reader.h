@@ -43,8 +43,8 @@ class Reader {
   // Gives the next chunk of a known kind with a good checksum. False: the end; health() is final then.
   bool Next(Chunk* chunk);
 
-  // The caller could not decode the chunk that Next gave last.
-  void RejectLast();
+  // The caller could not decode a chunk that Next gave.
+  void RejectOne();
 
   const TraceHealth& health() const { return health_; }
   // The format version of a chunk that was too new for this build, 0 without one.

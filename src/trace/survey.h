@@ -4,26 +4,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "gprof/trace/bytes.h"
 #include "gprof/trace/wire.h"
 #include "trace/bulk.h"
 #include "trace/columns.h"
 
 namespace gprof {
-
-// What differs from record to record is kept of each, or not at all; the rest is what many have in common.
-constexpr bool IsCommon(std::string_view field) {
-  constexpr std::string_view kOfEachRecord[] = {"start_ns",  "duration_ns",  "time_ns", "correlation", "range", "payload",
-                                                "queued_ns", "submitted_ns", "channel", "copy_count",  "value"};
-  for (const std::string_view name : kOfEachRecord) {
-    if (field == name) return false;
-  }
-  return true;
-}
 
 // Finds which records of a block are alike in some columns.
 class AlikeRecords {
@@ -48,30 +39,26 @@ class AlikeRecords {
   std::array<uint16_t, std::size_t{1} << kHashBits> recent_{};
 };
 
+// A block, and the first of the records that are alike, in the order of BulkBlock::commons.
+struct SurveyedBlock {
+  BulkBlock block;
+  std::vector<unsigned char> rows;  // one after the other, of the type of the block's kind; only what is common is set
+  bool is_good = false;
+
+  template <class R>
+  R Row(std::size_t i) const {
+    static_assert(std::is_trivially_copyable_v<R>);
+    R r;
+    std::memcpy(&r, rows.data() + i * sizeof(R), sizeof(R));
+    return r;
+  }
+};
+
 class Survey {
  public:
-  // Makes a BulkBlock of a block. facts_of(const R&) gives the index of the facts of a record; fields that are not
-  // common are not set. False: the block is damaged.
-  template <class R, class F>
-  bool Take(const trace::BlockView& block, F&& facts_of, BulkBlock* out) {
-    static_assert(BlockColumns<R>::kFields <= AlikeRecords::kMostColumns);
-    BlockColumns<R> columns;
-    std::array<CommonValues, BlockColumns<R>::kFields> values;
-    if (!columns.Find(block) || !ReadCommon(columns, block.record_count, &values)) return false;
-    alike_.Number(&numbers_, &first_);
-    out->kind = R::kKind;
-    out->record_count = block.record_count;
-    out->column_count = block.column_count;
-    for (const uint32_t i : first_) {
-      const R r = RecordOf<R>(values, i);
-      if constexpr (requires { r.is_device_launched; }) {
-        out->has_device_launches = out->has_device_launches || r.is_device_launched != 0;
-      }
-      out->commons.push_back({facts_of(r)});
-    }
-    Count(block.record_count, out);
-    return true;
-  }
+  // The blocks of calls, operations and NVTX events in the body of a chunk, up to the first one that is damaged. What
+  // they have in common has no facts yet: those are numbered in the order of the file.
+  std::vector<SurveyedBlock> Read(trace::ByteReader body);
 
  private:
   // A column with one value for all records is no array.
@@ -80,41 +67,13 @@ class Survey {
     uint64_t of_all = 0;
     bool is_there = false;
   };
+  template <class R>
+  using ValuesOf = std::array<CommonValues, BlockColumns<R>::kFields>;
 
   template <class R>
-  bool ReadCommon(const BlockColumns<R>& columns, std::size_t count,
-                  std::array<CommonValues, BlockColumns<R>::kFields>* values) {
-    alike_.Begin(count);
-    bool is_good = true;
-    std::size_t k = 0;
-    R r;
-    R::Fields(r, [&](const trace::FieldInfo& info, auto&) {
-      const ColumnView& column = columns[k];
-      CommonValues& v = (*values)[k++];
-      if (!is_good || !column.is_there || !IsCommon(info.name)) return;
-      v.is_there = true;
-      if (column.encoding == trace::Encoding::kConstant) {
-        is_good = DecodeNumbers(column, &v.of_all, 1);
-      } else {
-        v.of_each = alike_.Add(column);
-        is_good = v.of_each != nullptr;
-      }
-    });
-    return is_good;
-  }
-
+  bool ReadBlock(const trace::BlockView& block, SurveyedBlock* out);
   template <class R>
-  static R RecordOf(const std::array<CommonValues, BlockColumns<R>::kFields>& values, std::size_t i) {
-    R r;
-    std::size_t k = 0;
-    R::Fields(r, [&](const trace::FieldInfo&, auto& field) {
-      const CommonValues& v = values[k++];
-      using T = std::decay_t<decltype(field)>;
-      if (v.is_there) field = trace::wire_detail::FromBits<T>(v.of_each == nullptr ? v.of_all : v.of_each[i]);
-    });
-    return r;
-  }
-
+  bool ReadCommon(const BlockColumns<R>& columns, std::size_t count, ValuesOf<R>* values);
   void Count(std::size_t count, BulkBlock* out) const;
 
   AlikeRecords alike_;
