@@ -55,6 +55,14 @@ class LowMemory(unittest.TestCase):
         self.assertEqual(ordinary.stdout, spilled.stdout)
         self.assertEqual(os.listdir(self.folder), ["run.trace"])
 
+    def test_info_does_as_well(self):
+        def info(*options, **more):
+            return subprocess.run([PROGRAM, "info", self.trace, *options], capture_output=True, text=True, timeout=250,
+                                  env=os.environ | {"TMPDIR": self.folder}, **more)
+        self.refused(info(preexec_fn=limit(resource.RLIMIT_DATA, ENOUGH_BYTES)), "not enough memory", "--low-memory")
+        spilled = info("--low-memory", preexec_fn=limit(resource.RLIMIT_DATA, ENOUGH_BYTES))
+        self.assertEqual((spilled.returncode, spilled.stdout), (0, info().stdout), spilled.stderr)
+
     def test_the_folder_is_tmpdir_without_the_option(self):
         spilled = self.report("--low-memory", preexec_fn=limit(resource.RLIMIT_DATA, ENOUGH_BYTES))
         self.assertEqual(spilled.returncode, 0, spilled.stderr)
