@@ -10,6 +10,7 @@
 #include "analysis/event_waits.h"
 #include "analysis/near.h"
 #include "analysis/shared_facts.h"
+#include "analysis/together.h"
 
 namespace gprof {
 namespace {
@@ -246,6 +247,7 @@ class Walk {
 }  // namespace
 
 CriticalPath FindCriticalPath(const AnalysisInput& input) {
+  RunTogether(input, {[&] { (void)input.shared().host(); }, [&] { (void)input.shared().window_ns(); }});
   return Walk(input).Run();
 }
 

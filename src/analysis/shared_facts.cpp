@@ -1,6 +1,7 @@
 #include "analysis/shared_facts.h"
 
 #include "analysis/gaps.h"
+#include "analysis/together.h"
 #include "base/parallel.h"
 #include "gprof/analysis.h"
 
@@ -36,7 +37,10 @@ const CallFacts& SharedFacts::calls() const {
 }
 
 const HostFacts& SharedFacts::host() const {
-  return host_.Get([&] { return HostFacts(trace_, ops(), calls(), stream_ops()); });
+  return host_.Get([&] {
+    RunTogether(threads_, {[&] { (void)stream_ops(); }, [&] { (void)calls(); }});
+    return HostFacts(trace_, ops(), calls(), stream_ops());
+  });
 }
 
 const KernelGroups& SharedFacts::kernels() const {
@@ -84,7 +88,10 @@ int64_t SharedFacts::window_ns() const {
 }
 
 const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
-  return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), ops(), gaps(device), threads_); });
+  return gap_causes_[device].Get([&] {
+    RunTogether(threads_, {[&] { (void)host(); }, [&] { (void)gaps(device); }});
+    return GapCauses(trace_, host(), recorded(), ops(), gaps(device), threads_);
+  });
 }
 
 const std::optional<StepChoice>& SharedFacts::step() const {

@@ -6,8 +6,11 @@
 namespace gprof {
 
 void RunTogether(const AnalysisInput& input, const std::vector<std::function<void()>>& parts) {
+  RunTogether(input.shared().threads(), parts);
+}
+
+void RunTogether(size_t threads, const std::vector<std::function<void()>>& parts) {
   constexpr size_t kMoreThanAnalysesUse = 4;
-  const size_t threads = input.shared().threads();
   ForEachSideBySide(parts.size(), threads >= kMoreThanAnalysesUse ? threads : 1, [&](size_t i) { parts[i](); });
 }
 
