@@ -46,6 +46,10 @@ FOLDER = ui_folder()
 import browser  # noqa: E402
 
 
+def drop_none(values):
+    return {key: value for key, value in values.items() if value is not None}
+
+
 class Files(http.server.SimpleHTTPRequestHandler):
     extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm", ".js": "text/javascript"}
 
@@ -133,31 +137,27 @@ class Ui(exporting.ExportTest):
         rows = [row for row in tables.tables.get(kind, []) if where(row)]
         return (len(rows), sum(int(row["duration_ns"]) for row in rows)) if rows else None
 
-
-def drop_none(values):
-    return {key: value for key, value in values.items() if value is not None}
-
-
-class Loads(Ui):
-    def wanted_sums(self, tables, *, with_start_end):
+    def wanted_sums(self, tables):
+        ranges, total_ns = self.of(tables, "nvtx_range") or (0, 0)
+        marks = len(tables.tables.get("nvtx_mark", []))  # an instant is an event without a duration
         return drop_none({
             "kernel": self.of(tables, "kernel"), "gpu_memcpy": self.of(tables, "memcpy"), "gpu_memset": self.of(tables, "memset"),
             "gpu_graph": self.of(tables, "graph_launch"),
             "cuda_runtime": self.of(tables, "api", lambda row: row["domain"] == "runtime"),
             "cuda_driver": self.of(tables, "api", lambda row: row["domain"] == "driver"),
-            "user_annotation": self.of(tables, "nvtx_range", lambda row: with_start_end or row["style"] == "push_pop")})
+            "user_annotation": (ranges + marks, total_ns) if ranges + marks else None})
 
+    @staticmethod
+    def launched(tables):
+        return sum(1 for kind in groups.WORK for row in tables.tables.get(kind, []) if row["function"])
+
+
+class Loads(Ui):
     def check_sums(self, tables, form):
-        # A mark is an instant, which is a slice without a duration.
-        marks = len(tables.tables.get("nvtx_mark", []))
-        found, wanted = self.sums(), self.wanted_sums(tables, with_start_end=True)
+        found = self.sums()
         found.pop("gpu_user_annotation", None)
-        if marks:
-            count, total_ns = wanted.get("user_annotation", (0, 0))
-            wanted["user_annotation"] = count + marks, total_ns
-        self.assertEqual(found, wanted, form)
-        launched = sum(1 for kind in groups.WORK for row in tables.tables.get(kind, []) if row["function"])
-        self.assertEqual(self.number("SELECT COUNT(*) FROM flow"), launched, form)
+        self.assertEqual(found, self.wanted_sums(tables), form)
+        self.assertEqual(self.number("SELECT COUNT(*) FROM flow"), self.launched(tables), form)
 
     def test_perfetto(self):
         for name in CHOSEN:
@@ -215,6 +215,49 @@ class Loads(Ui):
             # Of escapes in JSON it reads \\" alone, and shows others as they are written.
             shown = {name for name in exporting.HOSTILE.values() if form == "perfetto" or name.isprintable() and "\\" not in name}
             self.assertEqual(shown - names, set(), form)
+
+
+class ChromeTracing(Ui):
+    """The viewer of chrome://tracing, which the page of Perfetto has as its old one; Debian's Chromium comes without it."""
+
+    def setUp(self):
+        super().setUp()
+        viewer = next(FOLDER.glob("*/assets/catapult_trace_viewer.html"))
+        self.driver.get(f"{self.page}/{viewer.relative_to(FOLDER)}")
+        self.wait("return window.tr && tr.Model && document.querySelector('tr-ui-timeline-view') !== null")
+
+    def read(self, path):
+        """By category events and nanoseconds, arrows, warnings."""
+        return self.later("""
+            const model = new tr.Model();
+            await new tr.importer.Import(model, new tr.importer.ImportOptions()).importTracesWithProgressDialog([arguments[0]]);
+            const sums = {};
+            for (const process of Object.values(model.processes))
+              for (const thread of Object.values(process.threads))
+                for (const slice of [...thread.sliceGroup.slices, ...thread.asyncSliceGroup.slices]) {
+                  const sum = sums[slice.category] ??= [0, 0];
+                  sum[0] += 1, sum[1] += Math.round(slice.duration * 1e6);
+                }
+            document.querySelector('tr-ui-timeline-view').model = model;
+            return [sums, model.flowEvents.length, model.importWarnings.map((warning) => warning.message)]""",
+                          path.read_text(encoding="utf-8"))
+
+    def test_viewer_of_chrome_tracing(self):
+        for name in CHOSEN:
+            with self.subTest(trace=name):
+                trace = exporting.DATA / f"{name}.trace"
+                sums, flows, warnings = self.read(self.export(trace, "chrome", name=f"{name}.json"))
+                tables = self.wanted(trace)
+                sums.pop("gpu_user_annotation", None)
+                self.assertEqual({category: tuple(sum) for category, sum in sums.items()},
+                                 self.wanted_sums(tables))
+                # Of a graph's launch, which has an arrow to each node, it draws the first and warns of the others.
+                calls = {(row["pid"], row["correlation"]) for kind in groups.WORK for row in tables.tables.get(kind, [])
+                         if row["function"]}
+                self.assertEqual(flows, len(calls))
+                self.assertEqual([text for text in warnings if "no flow start found" not in text], [])
+                if PICTURES:
+                    self.driver.save_screenshot(str(pathlib.Path(PICTURES) / f"{name}-chrome-tracing.png"))
 
 
 class View(Ui):
