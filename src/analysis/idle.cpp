@@ -15,7 +15,6 @@
 #include "analysis/outside.h"
 #include "analysis/shared_facts.h"
 #include "analysis/step_times.h"
-#include "analysis/together.h"
 
 namespace gprof {
 namespace {
@@ -52,37 +51,22 @@ void AddSteady(const Gap& gap, const std::vector<Part>& parts, const Interval& t
   }
 }
 
-// Calls add(gap, parts) for the gaps of all devices; `windows` learns of each device before and after, where it is given.
-template <class F>
-void ForEachGapOfAll(const AnalysisInput& input, IdleSummary* windows, F&& add) {
-  const Trace& trace = input.trace();
-  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
-    if (!HasWindow(trace, device)) continue;
-    if (windows != nullptr) windows->StartDevice(device);
-    const int64_t window_ns = ForEachExplainedGap(input, device, add);
-    if (windows != nullptr) windows->EndDevice(window_ns);
-  }
-}
-
 Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
   Idle idle{IdleSummary(input, options.max_rows, options.min_gap_ns), IdleGroups(input), std::nullopt};
   const std::optional<Interval> steady_time = TimeOfSteps(input, options.step, &idle);
-  const auto sum_up = [&](const Gap& gap, const std::vector<Part>& parts) { idle.summary.Add(gap, parts); };
-  const auto group = [&](const Gap& gap, const std::vector<Part>& parts) {
-    idle.groups.Add(gap, parts);
-    if (steady_time) AddSteady(gap, parts, *steady_time, &*idle.steady);
-  };
-  if (IsDoneTogether(input)) {
-    // To go over the gaps twice takes less than to add them up.
-    RunTogether(input, {[&] { ForEachGapOfAll(input, &idle.summary, sum_up); },
-                        [&] { ForEachGapOfAll(input, nullptr, group); }});
-  } else {
-    ForEachGapOfAll(input, &idle.summary, [&](const Gap& gap, const std::vector<Part>& parts) {
-      sum_up(gap, parts);
-      group(gap, parts);
-    });
+  IdleSummary& summary = idle.summary;
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    if (!HasWindow(trace, device)) continue;
+    summary.StartDevice(device);
+    const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
+      summary.Add(gap, parts);
+      idle.groups.Add(gap, parts);
+      if (steady_time) AddSteady(gap, parts, *steady_time, &*idle.steady);
+    };
+    summary.EndDevice(ForEachExplainedGap(input, device, add));
   }
-  idle.summary.Finish();
+  summary.Finish();
   return idle;
 }
 

@@ -5,19 +5,12 @@
 
 namespace gprof {
 
-namespace {
-
-constexpr size_t kMoreThanAnalysesUse = 4;
-
-}  // namespace
-
-bool IsDoneTogether(const AnalysisInput& input) { return input.shared().threads() >= kMoreThanAnalysesUse; }
-
 void RunTogether(const AnalysisInput& input, const std::vector<std::function<void()>>& parts) {
   RunTogether(input.shared().threads(), parts);
 }
 
 void RunTogether(size_t threads, const std::vector<std::function<void()>>& parts) {
+  constexpr size_t kMoreThanAnalysesUse = 4;
   ForEachSideBySide(parts.size(), threads >= kMoreThanAnalysesUse ? threads : 1, [&](size_t i) { parts[i](); });
 }
 

@@ -13,9 +13,6 @@ namespace gprof {
 // keep busy, one after the other elsewhere, as what runs side by side needs its memory at the same time.
 void RunTogether(const AnalysisInput& input, const std::vector<std::function<void()>>& parts);
 
-// Whether it would be side by side.
-bool IsDoneTogether(const AnalysisInput& input);
-
 // The same for facts: `threads` is SharedFacts::threads().
 void RunTogether(size_t threads, const std::vector<std::function<void()>>& parts);
 
