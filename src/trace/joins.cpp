@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "trace/beside.h"
+#include "base/parallel.h"
 #include "trace/order.h"
 #include "trace/saturate.h"
 
@@ -46,7 +46,9 @@ Trace JoinTrace(Draft draft) {
   constexpr std::size_t kWorthAThread = 100'000;  // operations, calls and NVTX events
   const bool is_large = t.ops.size() + t.api_calls.size() + draft.nvtx_events.size() >= kWorthAThread;
   std::optional<CorrelationIndex> calls;
-  RunBeside(is_large, [&] { OrderOps(draft); }, [&] {
+  // They touch nothing in common.
+  ForEachSideBySide(2, is_large ? UsableCores() : 1, [&](std::size_t half) {
+    if (half == 0) return OrderOps(draft);
     PairRanges(draft);
     calls = OrderApiCalls(draft);
   });
