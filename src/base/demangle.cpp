@@ -4,6 +4,7 @@
 #include <csetjmp>
 #include <cstddef>
 #include <iterator>
+#include <memory>
 
 // Part of the ABI of libstdc++ (CXXABI_1.3). Unlike __cxa_demangle it allocates nothing and hands out the text piece by
 // piece, so growth can be stopped: 300 bytes of mangled name can stand for 2^30 characters.
@@ -160,12 +161,10 @@ std::string Demangle(std::string_view name) {
   const std::string mangled(name);
   // A byte 0 would end the name early; what follows it must not be dropped silently.
   if (mangled.find('\0') != std::string::npos) return mangled;
-  std::string text(kMaxDemangledBytes, '\0');
-  Sink sink{text.data(), 0, {}};
+  const auto text = std::make_unique_for_overwrite<char[]>(kMaxDemangledBytes);
+  Sink sink{text.get(), 0, {}};
   if (!RunDemangler(mangled.c_str(), &sink)) return mangled;
-  text.resize(sink.size);
-  text.shrink_to_fit();
-  return text;
+  return {text.get(), sink.size};
 }
 
 std::string ShortName(std::string_view name) {
