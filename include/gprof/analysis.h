@@ -75,6 +75,9 @@ struct AnalysisOptions {
   uint32_t max_rows = 20;      // rows of a table, 0 for all
   int64_t min_gap_ns = 0;      // shorter gaps share one row of the table of gaps; sums have them all
   std::string step{};          // path or name of the NVTX range that is one step; empty: look for it
+  // What a report in text does not show may be left out: tables that are is_detail, and metrics but for those at its
+  // head (src/cli/verdict.cpp). Findings and all other tables are the same.
+  bool is_brief = false;
 };
 
 class SharedFacts;  // src/analysis/shared_facts.h

@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/parallel.h"
 
 namespace gprof {
 namespace {
 
-// A tag: what the cause is and, where it is not known, why; whose call or which path goes with it; whether it is the
-// last of its gap, whose length is what the others leave.
-constexpr uint8_t kCodeBits = 0x1F, kLast = 0x80;
-constexpr uint8_t kLaunchingCall = 0x20, kCall = 0x40, kPath = 0x60, kOf = 0x60;
 constexpr uint8_t kFirstReason = static_cast<uint8_t>(Cause::kUnknown);  // unknown causes are the last of the codes
-static_assert(kFirstReason + 1 == kCauseCount && kFirstReason + kUnknownReasonCount <= kCodeBits);
+static_assert(kFirstReason + 1 == kCauseCount);
 
 constexpr uint32_t kLong = UINT32_MAX;  // in short_ns: the length is in long_ns
 
@@ -27,6 +24,7 @@ uint8_t CodeOf(const Part& part) {
 GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops,
                      const GapList& gaps, size_t threads)
     : ops_(ops), pieces_(gaps.pieces()) {
+  static_assert(kFirstReason + kUnknownReasonCount <= kCodeBits);
   // What an operation waits for depends on all before it, but only where there are waits.
   const bool is_sequence = !facts.event_waits.IsEmpty();
   std::optional<GapExplainer> of_all;
@@ -35,13 +33,18 @@ GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedT
     std::optional<GapExplainer> of_piece;
     if (!is_sequence) of_piece.emplace(trace, facts, recorded, ops);
     GapExplainer& explainer = is_sequence ? *of_all : *of_piece;
-    const auto add = [&](const Gap& gap) { Add(gap, explainer.Explain(gap), &pieces_[i]); };
+    Piece piece;  // close to the thread that fills it
+    const auto add = [&](const Gap& gap) {
+      if (explainer.IsAllQueued(gap)) return piece.tags.push_back(kAllQueued);
+      Add(gap, explainer.Explain(gap), &piece);
+    };
     if (is_sequence) {
       gaps.ForEachOfPiece(i, add, [&](uint32_t op) { explainer.See(op); });
     } else {
       gaps.ForEachOfPiece(i, add, [](uint32_t) {});
     }
-    pieces_[i].Shrink();
+    piece.Shrink();
+    pieces_[i] = std::move(piece);
   });
 }
 
@@ -51,7 +54,7 @@ void GapCauses::Piece::Shrink() {
   calls_and_paths.shrink_to_fit();
 }
 
-void GapCauses::Add(const Gap& gap, const std::vector<Part>& parts, Piece* piece) const {
+void GapCauses::Add(const Gap& gap, std::span<const Part> parts, Piece* piece) const {
   const uint32_t launching_call = gap.after == kNone ? kNone : ops_.CallOf(gap.after);
   for (const Part& part : parts) {
     const bool is_last = &part == &parts.back();
@@ -82,12 +85,12 @@ int64_t GapCauses::Cursor::NextLength() {
   return ns != kLong ? ns : *long_ns_++;
 }
 
-const std::vector<Part>& GapCauses::Cursor::Next(const Gap& gap) {
+std::span<const Part> GapCauses::Cursor::PartsFrom(uint8_t tag, const Gap& gap) {
   parts_.clear();
   int64_t left_ns = gap.DurationNs();
-  for (bool is_last = false; !is_last;) {
-    const uint8_t tag = NextTag(), code = tag & kCodeBits;
-    is_last = (tag & kLast) != 0;
+  for (;; tag = NextTag()) {
+    const uint8_t code = tag & kCodeBits;
+    const bool is_last = (tag & kLast) != 0;
     const int64_t ns = is_last ? left_ns : NextLength();
     left_ns -= ns;
     Part& part = parts_.emplace_back(Part{static_cast<Cause>(std::min(code, kFirstReason)), ns, kNone, {},
@@ -95,16 +98,15 @@ const std::vector<Part>& GapCauses::Cursor::Next(const Gap& gap) {
     if ((tag & kOf) == kLaunchingCall) part.call = causes_.ops_.CallOf(gap.after);
     if ((tag & kOf) == kCall) part.call = *call_or_path_++;
     if ((tag & kOf) == kPath) part.path = NameId{*call_or_path_++};
+    if (is_last) return parts_;
   }
-  return parts_;
 }
 
-void GapCauses::Cursor::Skip() {
-  for (bool is_last = false; !is_last;) {
-    const uint8_t tag = NextTag();
-    is_last = (tag & kLast) != 0;
-    if (!is_last) NextLength();
+void GapCauses::Cursor::SkipFrom(uint8_t tag) {
+  for (;; tag = NextTag()) {
     if ((tag & kOf) == kCall || (tag & kOf) == kPath) ++call_or_path_;
+    if ((tag & kLast) != 0) return;
+    NextLength();
   }
 }
 

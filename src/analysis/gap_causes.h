@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/gap_explainer.h"
@@ -20,6 +21,13 @@ class GapCauses {
   class Cursor;
 
  private:
+  // A tag: what the cause is and, where it is not known, why; whose call or which path goes with it; whether it is the
+  // last of its gap, whose length is what the others leave.
+  static constexpr uint8_t kCodeBits = 0x1F, kLast = 0x80;
+  static constexpr uint8_t kLaunchingCall = 0x20, kCall = 0x40, kPath = 0x60, kOf = 0x60;
+  // Most gaps: the operation had been launched before it, and nothing is known to have held it up.
+  static constexpr uint8_t kAllQueued = static_cast<uint8_t>(Cause::kQueue) | kLaunchingCall | kLast;
+
   // Of one part after the other: the call or path, and the length, are there where the tag says so.
   struct Piece {
     std::vector<uint8_t> tags;
@@ -28,7 +36,7 @@ class GapCauses {
     void Shrink();
   };
 
-  void Add(const Gap& gap, const std::vector<Part>& parts, Piece* piece) const;
+  void Add(const Gap& gap, std::span<const Part> parts, Piece* piece) const;
 
   const OpFacts& ops_;
   std::vector<Piece> pieces_;
@@ -39,8 +47,16 @@ class GapCauses::Cursor {
  public:
   explicit Cursor(const GapCauses& causes) : causes_(causes) { BeginPiece(causes.pieces_.front()); }
   // The parts of the next gap, valid until the next call.
-  const std::vector<Part>& Next(const Gap& gap);
-  void Skip();
+  std::span<const Part> Next(const Gap& gap) {
+    const uint8_t tag = NextTag();
+    if (tag != kAllQueued) return PartsFrom(tag, gap);
+    queued_.duration_ns = gap.DurationNs();
+    queued_.call = causes_.ops_.CallOf(gap.after);
+    return {&queued_, 1};
+  }
+  void Skip() {
+    if (const uint8_t tag = NextTag(); tag != kAllQueued) SkipFrom(tag);
+  }
 
  private:
   void BeginPiece(const Piece& piece);
@@ -49,12 +65,15 @@ class GapCauses::Cursor {
     return *tag_++;
   }
   int64_t NextLength();
+  std::span<const Part> PartsFrom(uint8_t tag, const Gap& gap);
+  void SkipFrom(uint8_t tag);
 
   const GapCauses& causes_;
   size_t piece_ = 0;
   const uint8_t *tag_, *last_tag_;  // what is left of the piece
   const uint32_t *short_ns_, *call_or_path_;
   const int64_t* long_ns_;
+  Part queued_{Cause::kQueue, 0, kNone, {}, UnknownReason::kIsKnown};
   std::vector<Part> parts_;
 };
 

@@ -15,6 +15,13 @@ class GapExplainer {
  public:
   GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops);
 
+  // Its one part would be `queue`, with the call that launched what ended it: as a rule, so that it is asked first.
+  bool IsAllQueued(const Gap& gap) const {
+    const uint32_t call = gap.after == kNone ? kNone : ops_.CallOf(gap.after);
+    if (call == kNone || trace_.api_calls[call].end_ns > gap.start_ns) return false;
+    return trace_.api_calls[call].thread != kNone && facts_.migrations[gap.device].empty() &&
+           (!may_wait_ || !MayWait(gap.after));
+  }
   // The parts in order of time, valid until the next call; they sum to the gap. Gaps of one device, in order.
   const std::vector<Part>& Explain(const Gap& gap);
   // Operations in the order of the trace, each after the gap that it ended.
@@ -33,6 +40,7 @@ class GapExplainer {
   void AddQueued(const Gap& gap, uint32_t call, Cause cause);
   void AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns);
   UnknownReason WhyUnknown(const Gap& gap) const;
+  bool MayWait(uint32_t op) const;
   bool WaitsForEvent(const Gap& gap, const Launch& launch) const;
   bool IsHeldUp(const Gap& gap, uint32_t stream, const EventWait& wait) const;
 
@@ -41,6 +49,7 @@ class GapExplainer {
   const RecordedTime& recorded_;
   const OpFacts& ops_;
   HostWalk walk_;
+  bool may_wait_;  // there are waits for events
   std::vector<Part> parts_;
   std::vector<uint8_t> process_has_calls_;
   struct Seen {

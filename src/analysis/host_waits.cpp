@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "analysis/calls.h"
@@ -140,7 +141,7 @@ class Collector {
     }
   }
 
-  void AddParts(const std::vector<Part>& parts) {
+  void AddParts(std::span<const Part> parts) {
     for (const Part& part : parts) {
       if (part.call == kNone || site_of_call_[part.call] == kNone) continue;
       WaitSite& site = result_.sites[site_of_call_[part.call]];

@@ -1,6 +1,7 @@
 // Why each GPU was idle. Every idle nanosecond has one cause: the parts sum to the gap, the gaps to the idle time.
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ std::optional<Interval> TimeOfSteps(const AnalysisInput& input, const std::strin
   return time;
 }
 
-void AddSteady(const Gap& gap, const std::vector<Part>& parts, const Interval& time, SteadyIdle* steady) {
+void AddSteady(const Gap& gap, std::span<const Part> parts, const Interval& time, SteadyIdle* steady) {
   int64_t start_ns = gap.start_ns;
   for (const Part& part : parts) {
     const int64_t end_ns = start_ns + part.duration_ns;
@@ -53,13 +54,13 @@ void AddSteady(const Gap& gap, const std::vector<Part>& parts, const Interval& t
 
 Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
-  Idle idle{IdleSummary(input, options.max_rows, options.min_gap_ns), IdleGroups(input), std::nullopt};
+  Idle idle{IdleSummary(input, options.max_rows, options.min_gap_ns), IdleGroups(input, !options.is_brief), std::nullopt};
   const std::optional<Interval> steady_time = TimeOfSteps(input, options.step, &idle);
   IdleSummary& summary = idle.summary;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (!HasWindow(trace, device)) continue;
     summary.StartDevice(device);
-    const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
+    const auto add = [&](const Gap& gap, std::span<const Part> parts) {
       summary.Add(gap, parts);
       idle.groups.Add(gap, parts);
       if (steady_time) AddSteady(gap, parts, *steady_time, &*idle.steady);

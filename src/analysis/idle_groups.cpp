@@ -33,9 +33,10 @@ size_t DecadeOf(int64_t gap_ns) {
   return decade;
 }
 
-IdleGroups::IdleGroups(const AnalysisInput& input)
+IdleGroups::IdleGroups(const AnalysisInput& input, bool has_details)
     : trace_(input.trace()),
       ops_(input.shared().ops()),
+      has_details_(has_details),
       unnamed_(static_cast<uint32_t>(trace_.strings.size())),
       by_path_(unnamed_ + kPathKeys),
       by_launch_(unnamed_ + kLaunchKeys),
@@ -45,16 +46,20 @@ IdleGroups::IdleGroups(const AnalysisInput& input)
 
 void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
   const uint32_t launch = gap.is_cut_after || gap.after == kNone ? kNone : ops_.CallOf(gap.after);
+  for (const Part& part : parts) by_path_.Add(PathKey(part, launch), part.cause, part.duration_ns, gap_number_);
+  if (has_details_) AddDetails(gap, launch, parts);
+  ++gap_number_;
+}
+
+void IdleGroups::AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts) {
   const uint32_t next_key = NextKey(gap), launch_key = LaunchKey(gap, launch);
   for (const Part& part : parts) {
     by_next_.Add(next_key, part.cause, part.duration_ns, gap_number_);
     by_launch_.Add(launch_key, part.cause, part.duration_ns, gap_number_);
-    by_path_.Add(PathKey(part, launch), part.cause, part.duration_ns, gap_number_);
   }
   GapDecade& decade = lengths_[DecadeOf(gap.DurationNs())];
   ++decade.gaps;
   decade.idle_ns += gap.DurationNs();
-  ++gap_number_;
 }
 
 uint32_t IdleGroups::LaunchKey(const Gap& gap, uint32_t launch) const {

@@ -44,7 +44,8 @@ size_t DecadeOf(int64_t gap_ns);
 
 class IdleGroups {
  public:
-  explicit IdleGroups(const AnalysisInput& input);
+  // Without details only by_path() is filled.
+  IdleGroups(const AnalysisInput& input, bool has_details);
   void Add(const Gap& gap, std::span<const Part> parts);
 
   // Keys are NameIds; those from trace.strings.size() on stand for what has no name of its own.
@@ -58,6 +59,7 @@ class IdleGroups {
   bool IsPath(uint32_t key) const { return key != 0 && key < unnamed_; }  // an NVTX range
 
  private:
+  void AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts);
   uint32_t NextKey(const Gap& gap) const;
   uint32_t KeyOf(const GpuOp& op) const;
   uint32_t LaunchKey(const Gap& gap, uint32_t launch) const;  // launch: outermost call, where it is in the selection
@@ -65,6 +67,7 @@ class IdleGroups {
 
   const Trace& trace_;
   const OpFacts& ops_;
+  bool has_details_;
   uint32_t unnamed_;  // the first key that is no NameId
   std::vector<uint32_t> next_of_facts_;  // keys of what comes next, by the facts of operations
   int64_t gap_number_ = 0;

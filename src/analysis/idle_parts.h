@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "analysis/gaps.h"
 #include "analysis/shared_facts.h"
@@ -21,7 +21,7 @@ int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, 
 // The same with f(start_ns, end_ns, part) for every part of every gap.
 template <class F, class... Seen>
 int64_t ForEachIdlePart(const AnalysisInput& input, uint32_t device, F&& f, Seen&&... seen) {
-  const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
+  const auto add = [&](const Gap& gap, std::span<const Part> parts) {
     int64_t at_ns = gap.start_ns;
     for (const Part& part : parts) {
       f(at_ns, at_ns + part.duration_ns, part);

@@ -27,24 +27,35 @@ IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int6
 
 void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   DeviceIdle& idle = devices_.back();
+  const int64_t gap_ns = gap.DurationNs();
   ++idle.gaps;
-  idle.longest_ns = std::max(idle.longest_ns, gap.DurationNs());
-  size_t causes = 0;
-  for (const Part& part : parts) {
-    idle.split[part.cause] += part.duration_ns;
-    causes |= size_t{part.duration_ns > 0} << static_cast<size_t>(part.cause);
-    if (part.cause == Cause::kUnknown) unknown_ns_[static_cast<size_t>(part.reason)] += part.duration_ns;
-    if (part.cause == Cause::kHost) host_ns_[part.path.value] += part.duration_ns;
-    if (part.call != kNone) SplitOf(trace_.api_calls[part.call].function)[part.cause] += part.duration_ns;
+  idle.longest_ns = std::max(idle.longest_ns, gap_ns);
+  if (parts.size() == 1 && parts[0].cause == Cause::kQueue) {  // as most are
+    idle.split[Cause::kQueue] += gap_ns;
+    ++gaps_with_causes_[size_t{gap_ns > 0} << static_cast<size_t>(Cause::kQueue)];
+    if (parts[0].call != kNone) SplitOf(FunctionOf(parts[0].call))[Cause::kQueue] += gap_ns;
+  } else {
+    AddParts(gap, parts, &idle);
   }
-  ++gaps_with_causes_[causes];
-  AddPatterns(gap, parts);
-  if (gap.DurationNs() >= min_gap_ns_) {
-    Keep(gap, parts);
+  if (gap_ns >= min_gap_ns_) {
+    if (IsLongEnough(gap_ns)) Keep(gap, parts);
     return;
   }
   ++shorter_.gaps;
   for (const Part& part : parts) shorter_.split[part.cause] += part.duration_ns;
+}
+
+void IdleSummary::AddParts(const Gap& gap, std::span<const Part> parts, DeviceIdle* idle) {
+  size_t causes = 0;
+  for (const Part& part : parts) {
+    idle->split[part.cause] += part.duration_ns;
+    causes |= size_t{part.duration_ns > 0} << static_cast<size_t>(part.cause);
+    if (part.cause == Cause::kUnknown) unknown_ns_[static_cast<size_t>(part.reason)] += part.duration_ns;
+    if (part.cause == Cause::kHost) host_ns_[part.path.value] += part.duration_ns;
+    if (part.call != kNone) SplitOf(FunctionOf(part.call))[part.cause] += part.duration_ns;
+  }
+  ++gaps_with_causes_[causes];
+  AddPatterns(gap, parts);
 }
 
 int64_t IdleSummary::GapsWith(Cause cause) const {
@@ -97,10 +108,14 @@ void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
   }
 }
 
+// Most gaps are shorter than all that are kept.
+bool IdleSummary::IsLongEnough(int64_t gap_ns) const {
+  const bool is_full = longest_kept_ > 0 && longest_.size() == longest_kept_;
+  return !is_full || gap_ns >= longest_.front().gap.DurationNs();
+}
+
 // IsLonger as the order of a heap puts the shortest one kept in front.
 void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
-  const bool is_full = longest_kept_ > 0 && longest_.size() == longest_kept_;
-  if (is_full && gap.DurationNs() < longest_.front().gap.DurationNs()) return;  // most of them
   GapStory story{gap, devices_.back().device, {}, {}, kNone};
   if (longest_kept_ > 0 && longest_.size() == longest_kept_) {
     if (!IsLonger(story, longest_.front())) return;

@@ -62,8 +62,11 @@ class IdleSummary {
 
  private:
   NameId MainPath(const Gap& gap, std::span<const Part> parts);
+  NameId FunctionOf(uint32_t call) const { return trace_.api_calls[call].function; }
   CauseSplit& SplitOf(NameId function);
+  void AddParts(const Gap& gap, std::span<const Part> parts, DeviceIdle* idle);
   void AddPatterns(const Gap& gap, std::span<const Part> parts);
+  bool IsLongEnough(int64_t gap_ns) const;
   void Keep(const Gap& gap, std::span<const Part> parts);
 
   const Trace& trace_;

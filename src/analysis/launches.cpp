@@ -1,6 +1,7 @@
 // How fast work was launched, what became of it (call, queue, run), and whether the GPU had to wait for launches.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -158,22 +159,22 @@ class LateLaunchFinder {
 
  private:
   void See(const Gap& gap) {
-    if (gap.is_cut_after || gap.after == kNone) return;
-    const GpuOp& op = trace_.ops[gap.after];
-    if (op.kind != OpKind::kKernel || gap.DurationNs() > kLateLaunchAtMostNs) return;
+    if (gap.is_cut_after || gap.after == kNone || gap.DurationNs() > kLateLaunchAtMostNs) return;
     const uint32_t call = ops_.CallOf(gap.after);
-    if (call == kNone || !IsByLaunching(call, gap)) return;
+    if (call == kNone || trace_.api_calls[call].end_ns <= gap.start_ns) return;  // most were queued before the gap
+    const GpuOp& op = trace_.ops[gap.after];
+    if (op.kind != OpKind::kKernel || !IsByLaunching(call, gap)) return;
     ++late_.kernels;
     late_.idle_ns += gap.DurationNs();
     late_.launch_ns += gap.end_ns - std::max(gap.start_ns, trace_.api_calls[call].start_ns);
     late_.kernel_ns += op.DurationNs();
   }
 
-  // Whether launching explains the gap: the work had not been queued before it, and until the launch the host neither
+  // Whether launching explains the gap before which the work had not been queued: until the launch the host neither
   // waited for the GPU nor copied, allocated or loaded.
   bool IsByLaunching(uint32_t call, const Gap& gap) {
     const ApiCall& launch = trace_.api_calls[call];
-    if (launch.end_ns <= gap.start_ns || launch.start_ns >= gap.end_ns || launch.thread == kNone) return false;
+    if (launch.start_ns >= gap.end_ns || launch.thread == kNone) return false;
     if (launch.process != kNone && gap.start_ns < trace_.processes[launch.process].start_ns) return false;
     const uint32_t first = trace_.thread_api_calls[launch.thread].first;
     for (uint32_t i = call; i > first; --i) {
@@ -230,15 +231,17 @@ std::string Each(int64_t sum_ns, int64_t count) {
   return FormatNs(static_cast<double>(sum_ns) / static_cast<double>(std::max<int64_t>(count, 1)));
 }
 
+bool IsWorthAFinding(const LateLaunches& late) {
+  return late.kernels >= kGapsOfAPattern && PercentOf(late.idle_ns, late.window_ns) >= kPatternPercentWorthAFinding;
+}
+
 void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Finding>* findings) {
-  const double percent = PercentOf(late.idle_ns, late.window_ns);
-  if (late.kernels < kGapsOfAPattern || percent < kPatternPercentWorthAFinding) return;
   findings->push_back(
       {"launch.bound", Severity::kWarning,
        CountOf(late.kernels, "kernel") + " of " + Each(late.kernel_ns, late.kernels) +
            " on average came after the GPU had run dry, " + Each(late.idle_ns, late.kernels) +
            " idle before each, one launch every " + FormatNs(interval_ns) + ": the GPU waits for launches for " +
-           FormatPercent(percent) + " of the window",
+           FormatPercent(PercentOf(late.idle_ns, late.window_ns)) + " of the window",
        "Launch the whole chain as one CUDA graph, fuse kernels, or give each launch more work (larger batches).",
        late.idle_ns,
        "idle time before those kernels, " + FormatNs(static_cast<double>(late.launch_ns)) +
@@ -253,13 +256,19 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   LaunchCalls calls;
   LateLaunches late;
   std::vector<std::pair<uint32_t, QueueDepth>> devices;
-  Table over_time;
+  std::optional<Table> over_time;
   const SharedFacts& shared = input.shared();
-  RunTogether(input, {[&] { (void)shared.kernel_launches(); }, [&] { devices = DepthOfDevices(input); },
-                      [&] { (void)shared.kernel_times(); }, [&] { late = LateLaunchFinder(input).Run(); },
-                      [&] { over_time = LaunchesOverTime(input); },
+  if (options.is_brief) {
+    late = LateLaunchFinder(input).Run();
+    if (!IsWorthAFinding(late)) return result;  // all tables are details then
+  }
+  RunTogether(input, {[&] { (void)shared.kernel_launches(); },
+                      [&] { devices = DepthOfDevices(input); },
+                      [&] { (void)shared.kernel_times(); },
+                      [&] { if (!options.is_brief) late = LateLaunchFinder(input).Run(); },
+                      [&] { if (!options.is_brief) over_time = LaunchesOverTime(input); },
                       [&] { calls = ReadCalls(input); }});
-  AddFinding(late, calls.interval_median_ns, &result.findings);
+  if (IsWorthAFinding(late)) AddFinding(late, calls.interval_median_ns, &result.findings);
   AddMetric(&result, "launches.per_second",
             late.window_ns == 0 ? 0 : static_cast<double>(calls.count) * 1e9 / static_cast<double>(late.window_ns));
   AddMetric(&result, "launches.call_ns", calls.total_ns);
@@ -274,10 +283,12 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   }
   AddDepthMetrics(&result, sum, "");
   result.tables.push_back(DepthTable(trace, devices));
-  result.tables.push_back(std::move(over_time));
   // Without a finding the figures are for those who ask for them.
   for (Table& table : result.tables) table.is_detail = result.findings.empty();
-  result.tables.back().is_detail = true;
+  if (over_time) {
+    over_time->is_detail = true;
+    result.tables.push_back(std::move(*over_time));
+  }
   return result;
 }
 

@@ -396,13 +396,14 @@ AnalysisResult RunStartup(const AnalysisInput& input, const AnalysisOptions& opt
   const Trace& trace = input.trace();
   AnalysisResult result;
   const std::vector<Startup> startups = Measure(input);
+  AddFindings(trace, startups, &result.findings);
+  if (options.is_brief && result.findings.empty()) return result;  // all tables are details then
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<FirstLaunch> launches = MeasureFirstLaunches(input);
   const JitSums jits = SumJits(trace);
   int64_t first_launch_ns = 0;
   for (const FirstLaunch& launch : launches) first_launch_ns += launch.extra_ns;
   AddMetrics(startups, jits, first_launch_ns, &result);
-  AddFindings(trace, startups, &result.findings);
   result.tables.push_back(PartTable(startups));
   result.tables.push_back(ProcessTable(trace, startups, options.max_rows));
   result.tables.push_back(FirstLaunchTable(kernels, launches, options.max_rows));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -104,7 +105,7 @@ class Collector {
   }
 
   void AddIdle() {
-    const auto add = [&](const Gap& gap, const std::vector<Part>& parts) {
+    const auto add = [&](const Gap& gap, std::span<const Part> parts) {
       if (gap.after == kNone) return;
       for (const Part& part : parts) {
         if (part.cause != Cause::kDependency) continue;

@@ -172,6 +172,8 @@ class ReportCommand : public Command {
   Report Analyse(const Trace& trace, const std::vector<const Analysis*>& analyses) const {
     AnalysisOptions options = options_;
     if (!sort_.empty()) options.max_rows = 0;
+    // What is sorted by a column may be a detail alone.
+    options.is_brief = (format_ == "text" || format_ == "md") && only_.empty() && sort_.empty();
     Report report = RunAnalyses(trace, analyses, options);
     if (!sort_.empty() && !SortTables(sort_, options_.max_rows, &report)) {
       throw Error(ExitCode::kUsage, "no table has a column '" + sort_ + "'",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -201,11 +202,11 @@ DeviceTime TimeOf(const AnalysisInput& input, uint32_t device, const Interval& s
   const Trace& trace = input.trace();
   DeviceTime time;
   time.device = DeviceScope(trace, device);
-  IdleGroups idle(input);
+  IdleGroups idle(input, false);
   Operations operations(trace);
   time.window_ns = ForEachExplainedGap(
       input, device,
-      [&](const Gap& gap, const std::vector<Part>& parts) {
+      [&](const Gap& gap, std::span<const Part> parts) {
         for (const Part& part : parts) time.idle_ns[static_cast<size_t>(part.cause)] += part.duration_ns;
         idle.Add(gap, parts);
       },

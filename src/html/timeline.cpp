@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -122,7 +123,7 @@ void LayoutMaker::AddDevice(uint32_t device) {
 
 void LayoutMaker::AddIdle(uint32_t device, int32_t parent) {
   TimelineLane lane;
-  ForEachExplainedGap(input_, device, [&](const Gap& gap, const std::vector<Part>& parts) {
+  ForEachExplainedGap(input_, device, [&](const Gap& gap, std::span<const Part> parts) {
     int64_t at_ns = gap.start_ns;
     const uint32_t thread = ThreadAfter(gap);
     for (const Part& part : parts) {

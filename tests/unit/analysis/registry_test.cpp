@@ -3,9 +3,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
 #include "analysis/metrics.h"
 #include "analysis/occupancy_calculator.h"
@@ -40,6 +43,61 @@ Trace RandomTraceWithLink(uint32_t seed) {
     if (op.kind == OpKind::kMemcpy || op.kind == OpKind::kPeerCopy) op.size_bytes = 1 << 20;
   });
   return trace;
+}
+
+std::vector<const Table*> ShownTables(const AnalysisResult& result) {
+  std::vector<const Table*> shown;
+  for (const Table& table : result.tables) {
+    if (!table.is_detail && !table.rows.empty()) shown.push_back(&table);
+  }
+  return shown;
+}
+
+// Metrics at the head of a report in text.
+std::map<std::string_view, double> HeadMetrics(const AnalysisResult& result) {
+  static const std::set<std::string_view> kIds = {"gpu.window_ns",  "gpu.kernel_ns",   "gpu.copy_only_ns",
+                                                  "gpu.idle_ns",    "gpu.startup_ns",  "gpu.teardown_ns",
+                                                  "step.count",     "step.median_ns",  "step.idle_percent"};
+  std::map<std::string_view, double> values;
+  for (const Metric& metric : result.metrics) {
+    if (metric.scope.empty() && kIds.contains(metric.id)) values[metric.id] = metric.value;
+  }
+  return values;
+}
+
+void ExpectTheSameInBrief(const Analysis& analysis, const Trace& trace, AnalysisOptions options) {
+  const AnalysisResult full = analysis.run(trace, options);
+  options.is_brief = true;
+  const AnalysisResult brief = analysis.run(trace, options);
+  ASSERT_EQ(brief.findings.size(), full.findings.size()) << analysis.name;
+  for (size_t i = 0; i < full.findings.size(); ++i) {
+    EXPECT_EQ(brief.findings[i].message, full.findings[i].message);
+    EXPECT_EQ(brief.findings[i].gain_ns, full.findings[i].gain_ns);
+  }
+  const std::vector<const Table*> shown = ShownTables(brief), all = ShownTables(full);
+  ASSERT_EQ(shown.size(), all.size()) << analysis.name;
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(shown[i]->id, all[i]->id);
+    EXPECT_EQ(shown[i]->note, all[i]->note);
+    EXPECT_EQ(shown[i]->rows, all[i]->rows) << all[i]->id;
+  }
+  EXPECT_EQ(HeadMetrics(brief), HeadMetrics(full)) << analysis.name;
+}
+
+TEST(Registry, ABriefResultHasAllThatTextShows) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    const Trace trace = RandomTraceWithLink(seed);
+    for (const Analysis& analysis : AllAnalyses()) ExpectTheSameInBrief(analysis, trace, OptionsFor(trace));
+  }
+}
+
+// With findings the tables of launches are no details.
+TEST(Registry, ABriefResultHasAllThatFindingsBring) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 200; ++i) maker.Launch(i * 5000, i * 5000 + 4500, i * 5000 + 4000, i * 5000 + 6000);
+  const Trace trace = maker.Finish();
+  ASSERT_EQ(ShownTables(FindAnalysis("launches")->run(trace, {})).size(), 2u);
+  for (const Analysis& analysis : AllAnalyses()) ExpectTheSameInBrief(analysis, trace, {});
 }
 
 TEST(Registry, NamesAreUniqueAndFound) {
