@@ -81,9 +81,10 @@ class Shares {
  public:
   Shares(const AnalysisInput& input, const CriticalPath& path)
       : trace_(input.trace()),
-        blocking_copies_(input.shared().host().blocking_copies),
-        walk_(trace_, input.shared().host()),
-        kernels_(trace_.strings.size()) {
+        host_(input.shared().host()),
+        walk_(trace_, host_),
+        kernels_(trace_.strings.size()),
+        launches_(trace_.api_calls.FactsCount()) {
     path.ForEach([&](const PathPiece& piece) { Add(piece); });
     NameSums();
     for (uint32_t name = 0; name < kernels_.size(); ++name) {
@@ -107,8 +108,10 @@ class Shares {
       case PathKind::kQueue:
         return queued_.Add(ns);
       case PathKind::kReturn:
-        return AddCall(blocking_copies_[piece.call] != 0 ? Share::kCopyCall : Share::kSync, piece.call, ns);
+        return AddCall(host_.blocking_copies[piece.call] != 0 ? Share::kCopyCall : Share::kSync, piece.call, ns);
       case PathKind::kCall:
+        if (IsLaunchAlone(piece.call)) return launches_[trace_.api_calls.FactsIndex(piece.call)].Add(ns);
+        return AddThread(piece);
       case PathKind::kHost:
         return AddThread(piece);
       case PathKind::kUnknown:
@@ -126,6 +129,16 @@ class Shares {
           OpName(trace_, op), ns);
   }
 
+  // All of its time is the call's own.
+  bool IsLaunchAlone(uint32_t call) const {
+    const PackedCalls::Facts& facts = trace_.api_calls.FactsAt(trace_.api_calls.FactsIndex(call));
+    return IsLaunch(facts.api_class) && host_.interruptions[facts.thread].empty();
+  }
+
+  static bool IsLaunch(ApiClass api_class) {
+    return api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch;
+  }
+
   void AddThread(const PathPiece& piece) {
     const uint32_t thread = piece.kind == PathKind::kHost ? piece.thread : trace_.api_calls[piece.call].thread;
     parts_.clear();
@@ -141,8 +154,10 @@ class Shares {
     }
   }
 
-  void AddCall(Share share, uint32_t call, int64_t ns) {
-    SumOf(&functions_[static_cast<size_t>(share)], trace_.api_calls[call].function)->Add(ns);
+  void AddCall(Share share, uint32_t call, int64_t ns) { SumOfCalls(share, trace_.api_calls[call].function)->Add(ns); }
+
+  Sum* SumOfCalls(Share share, NameId function) {
+    return SumOf(&functions_[static_cast<size_t>(share)], function);
   }
 
   Sum* SumOf(std::vector<Sum>* sums, NameId name) const {
@@ -155,6 +170,9 @@ class Shares {
     const auto add = [&](Share share, std::string name, const Sum& sum) {
       if (sum.count > 0) sums_[{share, std::move(name)}].Add(sum);
     };
+    for (uint32_t i = 0; i < launches_.size(); ++i) {
+      if (launches_[i].count > 0) SumOfCalls(Share::kLaunch, trace_.api_calls.FactsAt(i).function)->Add(launches_[i]);
+    }
     add(Share::kQueue, "launched, not started", queued_);
     for (uint32_t i = 0; i < paths_.size(); ++i) add(Share::kHost, PathName(trace_, NameId{i}), paths_[i]);
     for (size_t share = 0; share < kShareCount; ++share) {
@@ -167,8 +185,7 @@ class Shares {
 
   Share ShareOf(const Part& part) const {
     if (part.call != kNone) {
-      const ApiClass api_class = trace_.api_calls[part.call].api_class;
-      if (api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch) return Share::kLaunch;
+      if (IsLaunch(trace_.api_calls[part.call].api_class)) return Share::kLaunch;
     }
     switch (part.cause) {
       case Cause::kSync:
@@ -199,9 +216,10 @@ class Shares {
   }
 
   const Trace& trace_;
-  const std::vector<uint8_t>& blocking_copies_;  // by call
+  const HostFacts& host_;
   HostWalk walk_;
-  std::vector<Sum> kernels_;  // by NameId
+  std::vector<Sum> kernels_;   // by NameId
+  std::vector<Sum> launches_;  // that nothing interrupted, by the facts of calls
   std::vector<Sum> paths_;    // of the host's own code, by NameId; empty without any
   std::array<std::vector<Sum>, kShareCount> functions_;  // by share and NameId
   Sum queued_;

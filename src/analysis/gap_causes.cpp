@@ -102,12 +102,4 @@ std::span<const Part> GapCauses::Cursor::PartsFrom(uint8_t tag, const Gap& gap) 
   }
 }
 
-void GapCauses::Cursor::SkipFrom(uint8_t tag) {
-  for (;; tag = NextTag()) {
-    if ((tag & kOf) == kCall || (tag & kOf) == kPath) ++call_or_path_;
-    if ((tag & kLast) != 0) return;
-    NextLength();
-  }
-}
-
 }  // namespace gprof

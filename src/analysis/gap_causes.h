@@ -54,19 +54,25 @@ class GapCauses::Cursor {
     queued_.call = causes_.ops_.CallOf(gap.after);
     return {&queued_, 1};
   }
-  void Skip() {
-    if (const uint8_t tag = NextTag(); tag != kAllQueued) SkipFrom(tag);
+  // Goes past the next gap if all of it is `queue`, and says whether it did.
+  bool SkipIfQueued() {
+    if (tag_ == last_tag_) BeginPieceWithTags();
+    if (*tag_ != kAllQueued) return false;
+    ++tag_;
+    return true;
   }
 
  private:
   void BeginPiece(const Piece& piece);
-  uint8_t NextTag() {
+  void BeginPieceWithTags() {
     while (tag_ == last_tag_) BeginPiece(causes_.pieces_[++piece_]);
+  }
+  uint8_t NextTag() {
+    if (tag_ == last_tag_) BeginPieceWithTags();
     return *tag_++;
   }
   int64_t NextLength();
   std::span<const Part> PartsFrom(uint8_t tag, const Gap& gap);
-  void SkipFrom(uint8_t tag);
 
   const GapCauses& causes_;
   size_t piece_ = 0;

@@ -57,6 +57,21 @@ class GapList {
     return window_ns_;
   }
 
+  // The same for gaps of which is_wanted() says so, which is asked once for each, in order.
+  template <class Wanted, class F>
+  void ForEachWanted(Wanted&& is_wanted, F&& f) const {
+    const auto emit = [&](const Gap& gap) {
+      if (is_wanted()) f(gap);
+    };
+    if (!is_throughout_) return void(ForEach(emit));
+    for (uint32_t i = ops_.first; i < ops_.last && has_window_; ++i) {
+      if (idle_ns_[i - ops_.first] == 0 || !is_wanted()) continue;
+      const int64_t end_ns = trace_.ops[i].start_ns;
+      f(Gap{end_ns - IdleBefore(i), end_ns, i, false, false, device_});
+    }
+    if (has_window_ && tail_.start_ns < tail_.end_ns) emit(Gap{tail_.start_ns, tail_.end_ns, kNone, false, false, device_});
+  }
+
   // Pieces follow from the number of operations alone, so that results are the same on any number of threads.
   size_t pieces() const { return pieces_; }
   template <class F, class G>

@@ -122,23 +122,11 @@ class Collector {
     return last_site_ = found->second;
   }
 
-  // Looks only at those gaps of which a waiting call may be a part: the thread came to its launching call after the gap
-  // had begun, or that call copies pageable memory. The rest is queue and launch time.
   void AddIdle() {
-    const OpFacts& ops = input_.shared().ops();
-    const auto may_have_waited = [&](const Gap& gap) {
-      if (gap.after == kNone) return true;  // it ends beyond the selected time
-      if (ops.CallOf(gap.after) == kNone) return false;
-      return ops.LaunchNs(gap.after) > gap.start_ns || trace_.ops[gap.after].IsPageable();
-    };
     result_.window_ns = input_.shared().window_ns();
     if (result_.sites.empty()) return;
-    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      GapCauses::Cursor causes(input_.shared().gap_causes(device));
-      input_.shared().gaps(device).ForEach([&](const Gap& gap) {
-        may_have_waited(gap) ? AddParts(causes.Next(gap)) : causes.Skip();
-      });
-    }
+    const auto add = [&](const Gap&, std::span<const Part> parts) { AddParts(parts); };
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) ForEachGapNotQueued(input_, device, add);
   }
 
   void AddParts(std::span<const Part> parts) {

@@ -18,7 +18,15 @@ int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, 
   return input.shared().gaps(device).ForEach([&](const Gap& gap) { f(gap, causes.Next(gap)); }, seen...);
 }
 
-// The same with f(start_ns, end_ns, part) for every part of every gap.
+// The same without gaps that are `queue` from end to end, which most are: for those who look for other causes.
+template <class F>
+void ForEachGapNotQueued(const AnalysisInput& input, uint32_t device, F&& f) {
+  GapCauses::Cursor causes(input.shared().gap_causes(device));
+  input.shared().gaps(device).ForEachWanted([&] { return !causes.SkipIfQueued(); },
+                                            [&](const Gap& gap) { f(gap, causes.Next(gap)); });
+}
+
+// The same as the first with f(start_ns, end_ns, part) for every part of every gap.
 template <class F, class... Seen>
 int64_t ForEachIdlePart(const AnalysisInput& input, uint32_t device, F&& f, Seen&&... seen) {
   const auto add = [&](const Gap& gap, std::span<const Part> parts) {

@@ -26,9 +26,10 @@ class IdleWithin {
 
   const Trace& trace_;
   const GapList& gaps_;
-  std::vector<int64_t> sums_ns_;    // idle time before the gap that each such operation ends
+  std::vector<int64_t> starts_ns_;  // of each such operation: close together, unlike the operations
+  std::vector<int64_t> sums_ns_;    // idle time before the gap that each of them ends
   std::vector<int64_t> paused_ns_;  // time of the pauses before each, and of all
-  size_t last_ = 0;
+  size_t last_ = 0;  // where the interval asked for before began
 };
 
 }  // namespace gprof

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "analysis/calls.h"
 #include "analysis/findings.h"
 #include "analysis/gaps.h"
+#include "analysis/idle_parts.h"
 #include "analysis/kernel_groups.h"
 #include "analysis/launches_over_time.h"
 #include "analysis/metrics.h"
@@ -152,7 +154,8 @@ class LateLaunchFinder {
   LateLaunches Run() {
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       next_overhead_ = 0;
-      late_.window_ns += input_.shared().gaps(device).ForEach([&](const Gap& gap) { See(gap); });
+      late_.window_ns += input_.shared().gaps(device).window_ns();
+      ForEachGapNotQueued(input_, device, [&](const Gap& gap, std::span<const Part>) { See(gap); });
     }
     return late_;
   }
@@ -161,7 +164,7 @@ class LateLaunchFinder {
   void See(const Gap& gap) {
     if (gap.is_cut_after || gap.after == kNone || gap.DurationNs() > kLateLaunchAtMostNs) return;
     const uint32_t call = ops_.CallOf(gap.after);
-    if (call == kNone || trace_.api_calls[call].end_ns <= gap.start_ns) return;  // most were queued before the gap
+    if (call == kNone) return;
     const GpuOp& op = trace_.ops[gap.after];
     if (op.kind != OpKind::kKernel || !IsByLaunching(call, gap)) return;
     ++late_.kernels;
@@ -170,11 +173,11 @@ class LateLaunchFinder {
     late_.kernel_ns += op.DurationNs();
   }
 
-  // Whether launching explains the gap before which the work had not been queued: until the launch the host neither
+  // Whether launching explains the gap: the work had not been queued before it, and until the launch the host neither
   // waited for the GPU nor copied, allocated or loaded.
   bool IsByLaunching(uint32_t call, const Gap& gap) {
     const ApiCall& launch = trace_.api_calls[call];
-    if (launch.start_ns >= gap.end_ns || launch.thread == kNone) return false;
+    if (launch.end_ns <= gap.start_ns || launch.start_ns >= gap.end_ns || launch.thread == kNone) return false;
     if (launch.process != kNone && gap.start_ns < trace_.processes[launch.process].start_ns) return false;
     const uint32_t first = trace_.thread_api_calls[launch.thread].first;
     for (uint32_t i = call; i > first; --i) {

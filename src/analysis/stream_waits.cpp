@@ -114,7 +114,7 @@ class Collector {
       }
     };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      ForEachExplainedGap(input_, device, add);
+      ForEachGapNotQueued(input_, device, add);
     }
   }
 
