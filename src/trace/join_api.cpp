@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "trace/api_class.h"
 #include "trace/joins.h"
 #include "trace/order.h"
+#include "trace/pieces.h"
 #include "trace/prefetch.h"
 #include "trace/range_cursor.h"
 
@@ -24,10 +27,28 @@ struct OpenCall {
   }
 };
 
-// What is known of a name, worked out once.
+// The calls around the one that is looked at, the innermost at the end.
+class OpenCalls {
+ public:
+  // Leaves those that hold `call`.
+  void Leave(const OpenCall& call) {
+    while (!calls_.empty() && !calls_.back().Encloses(call)) calls_.pop_back();
+  }
+  void Enter(const OpenCall& call) { calls_.push_back(call); }
+  void Enter(const OpenCalls& inner) { calls_.insert(calls_.end(), inner.calls_.begin(), inner.calls_.end()); }
+  void Clear() { calls_.clear(); }
+  bool empty() const { return calls_.empty(); }
+  uint32_t innermost() const { return calls_.back().index; }
+
+ private:
+  std::vector<OpenCall> calls_;
+};
+
+// What is known of a name, worked out once, and what is asked of every call.
 struct FunctionFacts {
   bool is_free = false, is_allocation = false;
   ApiClass api_class = ApiClass::kOther;
+  trace::ApiDomain domain{};
 };
 
 FunctionFacts FactsOf(std::string_view function) {
@@ -39,71 +60,155 @@ FunctionFacts FactsOf(std::string_view function) {
   return facts;
 }
 
+std::vector<FunctionFacts> Classify(Draft& draft) {
+  std::vector<FunctionFacts> functions;
+  draft.trace.api_calls.ChangeFacts([&](PackedCalls::Facts& f) {
+    functions.push_back(FactsOf(draft.names.Text(f.function)));
+    functions.back().domain = f.domain;
+    f.api_class = functions.back().api_class;
+  });
+  return functions;
+}
+
+// Calls of a thread that are neighbours, and what a pass over them found.
+struct CallPiece {
+  uint32_t thread = 0;
+  Trace::Slice calls;
+  OpenCalls open;                                     // at its end, of those that began in it
+  std::vector<std::pair<uint32_t, uint32_t>> parents; // of calls that have to have theirs set one at a time
+  std::vector<uint32_t> frees;
+  int64_t first_allocation_ns = std::numeric_limits<int64_t>::max();
+  CorrelationIndex::Added added;
+};
+
+// Where no call is open, as far as those shortly before tell. It may be wrong: JoinPieces looks at all of them.
+uint32_t FindCut(PackedCalls& calls, uint32_t from, uint32_t last) {
+  constexpr uint32_t kBefore = 64, kMost = 1024;
+  const PackedCalls::Items& items = calls.items();
+  int64_t end_ns = 0;
+  for (uint32_t i = from - std::min(kBefore, kPieceItems); i < from; ++i) end_ns = std::max(end_ns, calls.EndNs(items[i]));
+  for (uint32_t i = from; i < last && i < from + kMost; ++i) {
+    const int64_t start_ns = items[i].start_ns();
+    if (start_ns >= end_ns && start_ns > items[i - 1].start_ns()) return i;
+    end_ns = std::max(end_ns, calls.EndNs(items[i]));
+  }
+  return from;
+}
+
+std::vector<CallPiece> CutCalls(Trace& t) {
+  std::vector<CallPiece> pieces;
+  for (uint32_t thread = 0; thread < t.threads.size(); ++thread) {
+    Trace::Slice rest = t.thread_api_calls[thread];
+    while (rest.first < rest.last) {
+      CallPiece& piece = pieces.emplace_back();
+      const bool is_last = rest.last - rest.first < 2 * kPieceItems;
+      const uint32_t end = is_last ? rest.last : FindCut(t.api_calls, rest.first + kPieceItems, rest.last);
+      piece.thread = thread;
+      piece.calls = {std::exchange(rest.first, end), end};
+    }
+  }
+  return pieces;
+}
+
+bool MayHaveCutRanges(const Trace& t, uint32_t process) {
+  const Trace::Slice captures = t.process_captures[process];
+  if (captures.first == captures.last) return false;
+  return captures.last - captures.first > 1 || GoesOnAfterCapture(t, process, t.captures[captures.first].start_ns);
+}
+
 // The passes over all calls are few and do much each: at millions of calls memory is what they wait for.
 class CallPass {
  public:
-  explicit CallPass(Draft& draft)
-      : draft_(draft),
-        calls_(draft.trace.api_calls),
-        first_allocation_(draft.trace.processes.size(), std::numeric_limits<int64_t>::max()),
-        index_(draft.correlations) {
-    Classify();
-  }
+  CallPass(Draft& draft, const std::vector<FunctionFacts>& functions, CorrelationIndex& index)
+      : trace_(draft.trace), calls_(draft.trace.api_calls), functions_(functions), index_(index) {}
 
-  void RunThread(uint32_t thread) {
-    const Trace::Slice slice = draft_.trace.thread_api_calls[thread];
-    const uint32_t process = draft_.trace.threads[thread].process;
-    RangeCursor ranges(draft_.trace, thread);
+  // What changes with every call is kept here until the piece is done: its neighbours are in the same line of the cache.
+  void Run(CallPiece* piece) {
+    MoveTo(*piece);
+    open_.Clear();
+    CorrelationIndex::Added added;
+    int64_t first_allocation_ns = piece->first_allocation_ns;
+    const uint32_t process = trace_.threads[piece->thread].process;
     PackedCalls::Item* const items = calls_.items().data();
-    open_.clear();
+    const Trace::Slice slice = piece->calls;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       PackedCalls::Item& item = items[i];
       PrefetchAfter(&item);
-      const OpenCall call{i, item.start_ns(), calls_.EndNs(item), calls_.FactsOf(item).domain};
-      while (!open_.empty() && !open_.back().Encloses(call)) open_.pop_back();
-      if (!open_.empty()) calls_.SetParent(i, open_.back().index);
-      open_.push_back(call);
-      item.range = ranges.At(call.start_ns);
-      index_.Add(calls_, process, i);
-      Look(i, call.start_ns);
+      const FunctionFacts& function = functions_[item.facts];
+      const OpenCall call{i, item.start_ns(), calls_.EndNs(item), function.domain};
+      open_.Leave(call);
+      if (!open_.empty()) SetParent(i, open_.innermost(), piece);
+      open_.Enter(call);
+      item.range = ranges_->At(call.start_ns);
+      index_.Add(calls_, process, i, slice, &added);
+      if (function.is_free) piece->frees.push_back(i);
+      if (function.is_allocation) first_allocation_ns = std::min(first_allocation_ns, call.start_ns);
     }
+    piece->added = added;
+    piece->first_allocation_ns = first_allocation_ns;
+    piece->open = open_;
+    at_ = piece->calls.last;
   }
-
-  // There is nothing to free before the first allocation: that is the cudaFree(0) which programs make the context with.
-  void ClassifyFrees() {
-    for (const uint32_t i : frees_) {
-      const ApiCall call = calls_[i];
-      if (call.start_ns >= first_allocation_[call.process]) continue;
-      calls_.Change(i, [](ApiCall& c) { c.api_class = ApiClass::kLoad; });
-    }
-  }
-
-  CorrelationIndex TakeIndex() { return std::move(index_); }
 
  private:
-  void Classify() {
-    calls_.ChangeFacts([&](PackedCalls::Facts& f) {
-      functions_.push_back(FactsOf(draft_.names.Text(f.function)));
-      f.api_class = functions_.back().api_class;
-    });
+  // Ranges go on where the piece follows the one before.
+  void MoveTo(const CallPiece& piece) {
+    const bool is_next = ranges_.has_value() && at_ == piece.calls.first;
+    if (!ranges_.has_value() || thread_ != piece.thread) ranges_.emplace(trace_, piece.thread);
+    thread_ = piece.thread;
+    if (is_next || MayHaveCutRanges(trace_, trace_.threads[thread_].process)) return;
+    ranges_->Jump(calls_.items()[piece.calls.first].start_ns());
   }
 
-  void Look(uint32_t i, int64_t start_ns) {
-    const FunctionFacts& f = functions_[calls_.FactsIndex(i)];
-    if (f.is_free) frees_.push_back(i);
-    if (!f.is_allocation) return;
-    int64_t& first_ns = first_allocation_[calls_.FactsAt(calls_.FactsIndex(i)).process];
-    first_ns = std::min(first_ns, start_ns);
+  void SetParent(uint32_t call, uint32_t parent, CallPiece* piece) {
+    const bool is_rare = calls_.items()[call].duration_high == packed_detail::kLong ||
+                         call - parent > std::numeric_limits<uint16_t>::max();
+    if (is_rare) return piece->parents.emplace_back(call, parent), void();  // changes a list that all pieces share
+    calls_.SetParent(call, parent);
   }
 
-  Draft& draft_;
+  Trace& trace_;
   PackedCalls& calls_;
-  std::vector<FunctionFacts> functions_;   // by facts of the calls
-  std::vector<int64_t> first_allocation_;  // by process
-  std::vector<OpenCall> open_;
-  std::vector<uint32_t> frees_;
-  CorrelationIndex index_;
+  const std::vector<FunctionFacts>& functions_;  // by facts of the calls
+  CorrelationIndex& index_;
+  std::optional<RangeCursor> ranges_;
+  uint32_t thread_ = 0, at_ = 0;  // where ranges_ is
+  OpenCalls open_;
 };
+
+// Parents that lie in another piece than their calls.
+void JoinPieces(Trace& t, const std::vector<FunctionFacts>& functions, const std::vector<CallPiece>& pieces) {
+  PackedCalls& calls = t.api_calls;
+  OpenCalls open;
+  uint32_t thread = kNone;
+  for (const CallPiece& piece : pieces) {
+    if (std::exchange(thread, piece.thread) != piece.thread) open.Clear();
+    for (const auto& [call, parent] : piece.parents) calls.SetParent(call, parent);
+    for (uint32_t i = piece.calls.first; i < piece.calls.last && !open.empty(); ++i) {
+      if (calls.Parent(i) != kNone) continue;
+      const PackedCalls::Item& item = calls.items()[i];
+      open.Leave({i, item.start_ns(), calls.EndNs(item), functions[item.facts].domain});
+      if (!open.empty()) calls.SetParent(i, open.innermost());
+    }
+    open.Enter(piece.open);
+  }
+}
+
+// There is nothing to free before the first allocation: that is the cudaFree(0) which programs make the context with.
+void ClassifyFrees(Trace& t, const std::vector<CallPiece>& pieces) {
+  std::vector<int64_t> first_allocation_ns(t.processes.size(), std::numeric_limits<int64_t>::max());  // by process
+  for (const CallPiece& piece : pieces) {
+    int64_t& first_ns = first_allocation_ns[t.threads[piece.thread].process];
+    first_ns = std::min(first_ns, piece.first_allocation_ns);
+  }
+  for (const CallPiece& piece : pieces) {
+    for (const uint32_t i : piece.frees) {
+      const ApiCall call = t.api_calls[i];
+      if (call.start_ns >= first_allocation_ns[call.process]) continue;
+      t.api_calls.Change(i, [](ApiCall& c) { c.api_class = ApiClass::kLoad; });
+    }
+  }
+}
 
 // A call may be unfinished because its capture ended: the thread went on after that.
 void FinishCalls(Trace& t) {
@@ -121,7 +226,7 @@ void FinishCalls(Trace& t) {
 
 }  // namespace
 
-CorrelationIndex OrderApiCalls(Draft& draft) {
+void OrderApiCalls(Draft& draft, std::size_t cores) {
   Trace& t = draft.trace;
   FinishCalls(t);
   PackedCalls::Items& items = t.api_calls.items();
@@ -129,22 +234,26 @@ CorrelationIndex OrderApiCalls(Draft& draft) {
     t.thread_api_calls = GroupBy(items, t.threads.size(),
                                  [&](const PackedCalls::Item& c) { return t.api_calls.FactsOf(c).thread; });
   }
-  CallPass pass(draft);
-  for (uint32_t thread = 0; thread < t.threads.size(); ++thread) {
-    SortSlice(items, t.thread_api_calls[thread], draft.call_runs, CallComesBefore(t.api_calls));
-    pass.RunThread(thread);
+  for (const Trace::Slice slice : t.thread_api_calls) {
+    SortSlice(items, slice, draft.call_runs, CallComesBefore(t.api_calls), cores);
   }
-  pass.ClassifyFrees();
-  return pass.TakeIndex();
 }
 
-CorrelationIndex::CorrelationIndex(const std::vector<CorrelationExtent>& extents) : tables_(extents.size()) {
-  for (std::size_t p = 0; p < tables_.size(); ++p) {
-    const CorrelationExtent& e = extents[p];
-    const uint64_t width = e.count == 0 ? 0 : uint64_t{e.high} - e.low + 1;
-    tables_[p].first = e.low;
-    if (width > 0 && width <= 16 * uint64_t{e.count} + 1024) tables_[p].dense.assign(width, kNone);
-  }
+CorrelationIndex NestApiCalls(Draft& draft, std::size_t cores) {
+  Trace& t = draft.trace;
+  const std::vector<FunctionFacts> functions = Classify(draft);
+  CorrelationIndex index(draft.correlations, cores);
+  std::vector<CallPiece> pieces = CutCalls(t);
+  ShareOut(pieces.size(), cores, [&](const auto& take) {
+    CallPass pass(draft, functions, index);
+    for (std::size_t i = take(); i < pieces.size(); i = take()) pass.Run(&pieces[i]);
+  });
+  CorrelationIndex::Added added;
+  for (const CallPiece& piece : pieces) added += piece.added;
+  index.Settle(t, added, cores);
+  JoinPieces(t, functions, pieces);
+  ClassifyFrees(t, pieces);
+  return index;
 }
 
 }  // namespace gprof

@@ -1,81 +1,108 @@
 #include <algorithm>
-#include <string_view>
+#include <atomic>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "trace/joins.h"
 #include "trace/order.h"
+#include "trace/pieces.h"
 #include "trace/prefetch.h"
 
 namespace gprof {
 namespace {
 
-bool IsLaunch(ApiClass api_class) { return api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch; }
+// What linking a piece of the operations found.
+struct LinkedPiece {
+  uint64_t with_call = 0, without_call = 0, from_before = 0, early = 0;
+  int64_t worst_early_ns = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> counts;  // calls, and operations that they have to be counted one at a time
+};
 
-enum class CallRole : uint8_t { kOther, kLaunch, kCaptureBegin, kCaptureEnd };
+// Links operations, and counts them at their calls, while others do so with other pieces.
+class OpLinker {
+ public:
+  OpLinker(Draft& draft, const CorrelationIndex& index, const LaunchesBefore& before)
+      : ops_(draft.trace.ops),
+        calls_(draft.trace.api_calls),
+        index_(index),
+        before_(before),
+        is_one_process_(draft.trace.processes.size() == 1) {}
 
-// What a call without operations means; calls that failed mean nothing, and so do launches that never returned.
-CallRole RoleOf(const PackedCalls::Facts& f, std::string_view function) {
-  if (f.result != 0) return CallRole::kOther;
-  if (function.find("StreamBeginCapture") != std::string_view::npos) return CallRole::kCaptureBegin;
-  if (function.find("StreamEndCapture") != std::string_view::npos) return CallRole::kCaptureEnd;
-  return IsLaunch(f.api_class) && f.is_unfinished == 0 ? CallRole::kLaunch : CallRole::kOther;
-}
-
-std::vector<CallRole> RolesOfFacts(const Draft& draft) {
-  const PackedCalls& calls = draft.trace.api_calls;
-  std::vector<CallRole> roles;
-  for (uint32_t i = 0; i < calls.FactsCount(); ++i) {
-    roles.push_back(RoleOf(calls.FactsAt(i), draft.names.Text(calls.FactsAt(i).function)));
+  LinkedPiece Run(Trace::Slice slice) {
+    LinkedPiece piece;
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      PackedOps::Item& op = ops_.items()[i];
+      PrefetchAfter(&op);
+      const uint32_t process = is_one_process_ ? 0 : ops_.FactsOf(op).process;
+      op.api = index_.Find(process, op.correlation);
+      if (op.api == kNone) {
+        op.is_from_before = before_.Has(process, op.correlation, op.start_ns()) ? 1 : 0;
+        ++(op.is_from_before != 0 ? piece.from_before : piece.without_call);
+        continue;
+      }
+      PackedCalls::Item& call = calls_.items()[op.api];
+      ++piece.with_call;
+      Count(op.api, call, &piece);
+      const int64_t early_ns = call.start_ns() - op.start_ns();
+      if (early_ns <= 0) continue;
+      ++piece.early;
+      piece.worst_early_ns = std::max(piece.worst_early_ns, early_ns);
+    }
+    return piece;
   }
-  return roles;
-}
 
-// The calls of a thread that may be launches without an operation, and those that begin and end the capture of a stream:
-// backwards, so that calls are met before the one that made them, which their operation is that of, too.
-std::vector<uint32_t> FindCandidates(const PackedCalls& calls, Trace::Slice slice, const std::vector<CallRole>& roles,
-                                     std::vector<bool>& has_effect) {
-  std::vector<uint32_t> found;
-  for (uint32_t i = slice.last; i-- > slice.first;) {
-    const bool is_matched = calls[i].op_count != 0 || has_effect[i];
-    if (const uint32_t parent = calls.Parent(i); is_matched && parent != kNone) has_effect[parent] = true;
-    const CallRole role = roles[calls.FactsIndex(i)];
-    if (role != CallRole::kOther && !(role == CallRole::kLaunch && is_matched)) found.push_back(i);
+ private:
+  // A load and a store as any other, as in CorrelationIndex. Operations of one call that are in two pieces may be
+  // counted at the same time, and one of them is not counted then; CountUnmatchedLaunches finds out.
+  static void Count(uint32_t index, PackedCalls::Item& call, LinkedPiece* piece) {
+    const std::atomic_ref<uint8_t> op_count(call.op_count);
+    const uint8_t count = op_count.load(std::memory_order_relaxed);
+    if (call.duration_high != packed_detail::kLong && count != std::numeric_limits<uint8_t>::max()) {
+      return op_count.store(static_cast<uint8_t>(count + 1), std::memory_order_relaxed);
+    }
+    if (piece->counts.empty() || piece->counts.back().first != index) piece->counts.emplace_back(index, 0);
+    ++piece->counts.back().second;
   }
-  return found;
-}
+
+  PackedOps& ops_;
+  PackedCalls& calls_;
+  const CorrelationIndex& index_;
+  const LaunchesBefore& before_;
+  const bool is_one_process_;  // saves a look at facts that are spread over the cache
+};
 
 }  // namespace
 
-void OrderOps(Draft& draft) {
+void OrderOps(Draft& draft, std::size_t cores) {
   Trace& t = draft.trace;
   if (t.device_ops.empty()) {
     t.device_ops = GroupAndSortOps(t.ops, t.devices.size());
   } else {
-    SortOps(t.ops, t.device_ops, draft.op_runs);
+    SortOps(t.ops, t.device_ops, draft.op_runs, cores);
   }
 }
 
-void LinkOps(Draft& draft, const CorrelationIndex& calls) {
+uint64_t LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores) {
   Trace& t = draft.trace;
-  TraceHealth& health = t.health;
   const LaunchesBefore before(draft);
-  const bool is_one_process = t.processes.size() == 1;  // saves a look at facts that are spread over the cache
-  for (PackedOps::Item& op : t.ops.items()) {
-    PrefetchAfter(&op);
-    const uint32_t process = is_one_process ? 0 : t.ops.FactsOf(op).process;
-    op.api = calls.Find(process, op.correlation);
-    if (op.api == kNone) {
-      op.is_from_before = before.Has(process, op.correlation, op.start_ns()) ? 1 : 0;
-      ++(op.is_from_before != 0 ? health.ops_from_before : health.unmatched_ops);
-      continue;
-    }
-    t.api_calls.CountOp(op.api);
-    const int64_t early_ns = t.api_calls.items()[op.api].start_ns() - op.start_ns();
-    if (early_ns > 0) {
-      ++health.early_ops;
-      health.worst_early_ns = std::max(health.worst_early_ns, early_ns);
+  std::vector<LinkedPiece> pieces(PieceCount(t.ops.size()));
+  ForEachPiece(t.ops.size(), cores, [&](Trace::Slice slice) {
+    pieces[slice.first / kPieceItems] = OpLinker(draft, calls, before).Run(slice);
+  });
+  uint64_t with_call = 0;
+  for (const LinkedPiece& piece : pieces) {
+    with_call += piece.with_call;
+    t.health.unmatched_ops += piece.without_call;
+    t.health.ops_from_before += piece.from_before;
+    t.health.early_ops += piece.early;
+    t.health.worst_early_ns = std::max(t.health.worst_early_ns, piece.worst_early_ns);
+    for (auto [call, count] : piece.counts) {
+      for (; count > 0; --count) t.api_calls.CountOp(call);
     }
   }
-  health.unmatched_ops -= draft.launched_by_device;  // those have no call, and are among the unmatched
+  t.health.unmatched_ops -= draft.launched_by_device;  // those have no call, and are among the unmatched
+  return with_call;
 }
 
 void LinkOthers(Draft& draft, const CorrelationIndex& calls) {
@@ -86,29 +113,6 @@ void LinkOthers(Draft& draft, const CorrelationIndex& calls) {
   link(draft.trace.memory_events);
   link(draft.trace.memory_pools);
   link(draft.trace.event_records);
-}
-
-void CountUnmatchedLaunches(Draft& draft) {
-  Trace& t = draft.trace;
-  std::vector<bool> has_effect(t.api_calls.size());
-  for (const GraphNode& node : t.graph_nodes) {
-    if (node.api != kNone) has_effect[node.api] = true;
-  }
-  const std::vector<CallRole> roles = RolesOfFacts(draft);
-  for (const Trace::Slice slice : t.thread_api_calls) {
-    const std::vector<uint32_t> found = FindCandidates(t.api_calls, slice, roles, has_effect);
-    bool is_capturing = false;  // launches into a stream that is captured become nodes of a graph, nothing runs
-    for (auto at = found.rbegin(); at != found.rend(); ++at) {
-      const CallRole role = roles[t.api_calls.FactsIndex(*at)];
-      if (role != CallRole::kLaunch) {
-        is_capturing = role == CallRole::kCaptureBegin;
-        continue;
-      }
-      const uint32_t parent = t.api_calls.Parent(*at);
-      const bool is_inner = parent != kNone && IsLaunch(t.api_calls[parent].api_class);
-      if (!is_capturing && !is_inner) ++t.health.unmatched_launches;
-    }
-  }
 }
 
 }  // namespace gprof

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 
 #include "base/parallel.h"
 #include "trace/order.h"
@@ -45,18 +44,20 @@ Trace JoinTrace(Draft draft) {
   PairCaptures(draft);
   constexpr std::size_t kWorthAThread = 100'000;  // operations, calls and NVTX events
   const bool is_large = t.ops.size() + t.api_calls.size() + draft.nvtx_events.size() >= kWorthAThread;
-  std::optional<CorrelationIndex> calls;
+  const std::size_t cores = is_large ? UsableCores() : 1;
   // They touch nothing in common.
-  ForEachSideBySide(2, is_large ? UsableCores() : 1, [&](std::size_t half) {
-    if (half == 0) return OrderOps(draft);
-    PairRanges(draft);
-    calls = OrderApiCalls(draft);
+  ForEachSideBySide(2, cores, [&](std::size_t half) {
+    if (half == 1) return PairRanges(draft);
+    OrderOps(draft, cores);
+    OrderApiCalls(draft, cores);
   });
-  LinkOthers(draft, *calls);
-  LinkOps(draft, *calls);
-  calls.reset();
+  const uint64_t linked_ops = [&] {
+    const CorrelationIndex calls = NestApiCalls(draft, cores);
+    LinkOthers(draft, calls);
+    return LinkOps(draft, calls, cores);
+  }();
   LinkGraphNodes(t);
-  CountUnmatchedLaunches(draft);
+  CountUnmatchedLaunches(draft, linked_ops, cores);
   SortMarks(draft);
   DecodePayloads(draft);
   SortByStart(t.syncs);

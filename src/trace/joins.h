@@ -1,9 +1,11 @@
 // The joins, each in the file of its name. NumberThings and JoinTrace call them in this order: later ones use what earlier ones made.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "trace/correlation_index.h"
 #include "trace/draft.h"
 
 namespace gprof {
@@ -22,37 +24,6 @@ void NumberDevices(Draft& draft);
 void ResolveLateStreams(Draft& draft);
 void FinishStreams(Draft& draft);
 void NameThreads(Draft& draft);
-
-// Finds the call that a correlation id stands for: of a runtime and a driver call with the same id the runtime call.
-class CorrelationIndex {
- public:
-  explicit CorrelationIndex(const std::vector<CorrelationExtent>& extents);
-  void Add(const PackedCalls& calls, uint32_t process, uint32_t call) {
-    const uint32_t correlation = calls.Correlation(call);
-    if (correlation == 0) return;
-    Table& t = tables_[process];
-    uint32_t& entry = t.dense.empty() ? t.sparse(0, correlation) : t.dense[correlation - t.first];
-    if (entry == kNone || IsOuter(calls, call, entry)) entry = call;
-  }
-  uint32_t Find(uint32_t process, uint32_t correlation) const {
-    const Table& t = tables_[process];
-    if (correlation == 0) return kNone;
-    if (t.dense.empty()) return t.sparse.Find(0, correlation);
-    const uint32_t at = correlation - t.first;  // below `first` wraps around to far outside
-    return at < t.dense.size() ? t.dense[at] : kNone;
-  }
-
- private:
-  struct Table {
-    uint32_t first = 0;
-    std::vector<uint32_t> dense;  // call by correlation - first
-    FlatIndex sparse;             // where ids are too far apart for a table
-  };
-  static bool IsOuter(const PackedCalls& calls, uint32_t call, uint32_t other) {
-    return calls.FactsAt(calls.FactsIndex(call)).domain < calls.FactsAt(calls.FactsIndex(other)).domain;
-  }
-  std::vector<Table> tables_;  // by process
-};
 
 // join_captures.cpp: when each process was recorded.
 void PairCaptures(Draft& draft);
@@ -76,15 +47,18 @@ class LaunchesBefore {
   std::vector<uint32_t> lowest_;  // correlation of the calls of each capture
 };
 
-// join_api.cpp: calls in order, their parents, their ranges and their classes.
-CorrelationIndex OrderApiCalls(Draft& draft);
+// join_api.cpp: calls in order; then their parents, their ranges and their classes.
+void OrderApiCalls(Draft& draft, std::size_t cores);
+CorrelationIndex NestApiCalls(Draft& draft, std::size_t cores);
 
 // join_ops.cpp: GPU operations in order, with their calls.
-void OrderOps(Draft& draft);
-void LinkOps(Draft& draft, const CorrelationIndex& calls);
+void OrderOps(Draft& draft, std::size_t cores);
+// Returns how many have a call.
+uint64_t LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores);
 void LinkOthers(Draft& draft, const CorrelationIndex& calls);
-// After the nodes of graphs are known: a launch that made one has no operation of its own.
-void CountUnmatchedLaunches(Draft& draft);
+
+// join_launches.cpp. After the nodes of graphs are known: a launch that made one has no operation of its own.
+void CountUnmatchedLaunches(Draft& draft, uint64_t linked_ops, std::size_t cores);
 
 // join_nvtx.cpp: ranges from their ends, and what payloads say.
 void PairRanges(Draft& draft);

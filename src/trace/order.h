@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "gprof/trace.h"
 #include "trace/huge_pages.h"
 
@@ -56,6 +57,24 @@ void MergeSortedRuns(std::vector<It> runs, Less less) {
   }
 }
 
+// The same on several cores: some neighbours each, then what came of them.
+template <class It, class Less>
+void MergeSortedRuns(std::vector<It> runs, Less less, std::size_t cores) {
+  constexpr std::size_t kNeighbours = 8;
+  while (cores > 1 && runs.size() > 2 * kNeighbours) {
+    const std::size_t groups = (runs.size() - 2) / kNeighbours + 1;  // the last element ends the last run
+    std::vector<It> merged(groups + 1, runs.back());
+    ForEachSideBySide(groups, cores, [&](std::size_t group) {
+      const auto first = runs.begin() + static_cast<std::ptrdiff_t>(group * kNeighbours);
+      const auto last = runs.end() - first > static_cast<std::ptrdiff_t>(kNeighbours) ? first + kNeighbours + 1 : runs.end();
+      merged[group] = *first;
+      MergeSortedRuns(std::vector<It>(first, last), less);
+    });
+    runs.swap(merged);
+  }
+  MergeSortedRuns(std::move(runs), less);
+}
+
 // A stable sort that costs one comparison an element when there is nothing to do, and moves only what overlaps.
 template <class It, class Less>
 void SortNearlySorted(It first, It last, Less less) {
@@ -67,16 +86,18 @@ void SortNearlySorted(It first, It last, Less less) {
 
 // The same for one slice of a list in which `run_starts` says where sorted runs begin. Without any it has to look.
 template <class Items, class Less>
-void SortSlice(Items& items, Trace::Slice slice, const std::vector<uint32_t>& run_starts, Less less) {
+void SortSlice(Items& items, Trace::Slice slice, const std::vector<uint32_t>& run_starts, Less less,
+               std::size_t cores = 1) {
   const auto begin = items.begin();
   if (run_starts.empty()) return SortNearlySorted(begin + slice.first, begin + slice.last, less);
   std::vector<typename Items::iterator> runs;
   for (auto at = std::lower_bound(run_starts.begin(), run_starts.end(), slice.first);
        at != run_starts.end() && *at < slice.last; ++at) {
-    runs.push_back(begin + *at);
+    const auto run = begin + *at;
+    if (runs.empty() || less(*run, *(run - 1))) runs.push_back(run);
   }
   runs.push_back(begin + slice.last);
-  MergeSortedRuns(std::move(runs), less);
+  MergeSortedRuns(std::move(runs), less, cores);
 }
 
 // Brings elements of a group together, groups in order, elements of a group in the order they had. group(element) must
@@ -140,8 +161,8 @@ class CallComesBefore {
 
 // Operations of each device in order.
 inline void SortOps(PackedOps& ops, const std::vector<Trace::Slice>& of_devices,
-                    const std::vector<uint32_t>& run_starts = {}) {
-  for (const Trace::Slice slice : of_devices) SortSlice(ops.items(), slice, run_starts, OpComesBefore(ops));
+                    const std::vector<uint32_t>& run_starts = {}, std::size_t cores = 1) {
+  for (const Trace::Slice slice : of_devices) SortSlice(ops.items(), slice, run_starts, OpComesBefore(ops), cores);
 }
 
 // The same, of operations that are not grouped by their device yet.
