@@ -43,6 +43,7 @@ CallFacts::CallFacts(const Trace& trace)
     Sum& sum = sums_[facts];
     ++sum.count;
     sum.total_ns += end_ns - start_ns;
+    sum.end_ns = std::max(sum.end_ns, end_ns);
     if (start_ns < sum.start_ns || sum.first == kNone) sum.start_ns = start_ns, sum.first = i;
     if (kinds[facts].is_rare) rare_.push_back(i);
     if (kinds[facts].has_failed) failed_.push_back(i);

@@ -18,7 +18,7 @@ class CallFacts {
   // Sums over the calls that share their facts, by the number of those (PackedCalls::FactsIndex).
   struct Sum {
     int64_t count = 0, total_ns = 0;
-    int64_t start_ns = INT64_MAX;  // of the first
+    int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;  // the first start, the last end
     uint32_t first = kNone;
   };
   const std::vector<Sum>& sums() const { return sums_; }

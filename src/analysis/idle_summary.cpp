@@ -23,6 +23,7 @@ IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int6
       min_gap_ns_(min_gap_ns),
       gaps_with_causes_(size_t{1} << kCauseCount),
       host_ns_(trace_.strings.size()),
+      queued_ns_(trace_.api_calls.FactsCount()),
       call_slot_(trace_.strings.size(), kNone) {}
 
 void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
@@ -33,7 +34,7 @@ void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   if (parts.size() == 1 && parts[0].cause == Cause::kQueue) {  // as most are
     idle.split[Cause::kQueue] += gap_ns;
     ++gaps_with_causes_[size_t{gap_ns > 0} << static_cast<size_t>(Cause::kQueue)];
-    if (parts[0].call != kNone) SplitOf(FunctionOf(parts[0].call))[Cause::kQueue] += gap_ns;
+    if (parts[0].call != kNone) queued_ns_[trace_.api_calls.FactsIndex(parts[0].call)] += gap_ns;
   } else {
     AddParts(gap, parts, &idle);
   }
@@ -129,6 +130,9 @@ void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
 }
 
 void IdleSummary::Finish() {
+  for (uint32_t i = 0; i < queued_ns_.size(); ++i) {
+    if (queued_ns_[i] > 0) SplitOf(trace_.api_calls.FactsAt(i).function)[Cause::kQueue] += queued_ns_[i];
+  }
   std::sort(longest_.begin(), longest_.end(), IsLonger);
   for (GapStory& story : longest_) story.op_before = shared_.gaps(story.device).OpBefore(story.gap);
 }

@@ -78,6 +78,7 @@ class IdleSummary {
   std::vector<int64_t> gaps_with_causes_;         // by the set of causes, as bits
   std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
   std::vector<int64_t> host_ns_;                  // indexed by NameId of the path
+  std::vector<int64_t> queued_ns_;                // of gaps that are `queue` alone, by the facts of calls
   std::vector<uint32_t> call_slot_;               // by NameId of the function, where it is in by_call_
   std::vector<std::pair<NameId, CauseSplit>> by_call_;
   std::vector<GapStory> longest_;                 // a heap until Finish()

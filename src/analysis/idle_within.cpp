@@ -34,14 +34,12 @@ size_t IdleWithin::FirstAfter(int64_t time_ns, size_t near) const {
   const size_t stride = PartitionPointNear(starts_ns_.size(), near / kStride,
                                            [&](size_t i) { return starts_ns_[i] <= time_ns; });
   if (stride == 0) return 0;
-  size_t low = (stride - 1) * kStride + 1, high = std::min<size_t>(stride * kStride, ops.last - ops.first);
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (trace_.ops[ops.first + static_cast<uint32_t>(middle)].start_ns <= time_ns) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+  // Without a branch, as it is not to be foreseen.
+  size_t low = (stride - 1) * kStride + 1;
+  for (size_t left = std::min<size_t>(stride * kStride, ops.last - ops.first) - low; left > 0;) {
+    const size_t half = (left + 1) / 2, at = low + half - 1;
+    low = trace_.ops[ops.first + static_cast<uint32_t>(at)].start_ns <= time_ns ? at + 1 : low;
+    left -= half;
   }
   return low;
 }

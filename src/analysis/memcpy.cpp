@@ -177,6 +177,13 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
 
 constexpr double kOverlapWorthAFinding = 5, kOverlapWorthAWarning = 25;  // percent of the busy time
 
+// No more time can be won than copies take.
+bool MayBeWorthAFinding(std::span<const GpuOp> transfers, int64_t busy_ns) {
+  int64_t copy_ns = 0;
+  for (const GpuOp& op : transfers) copy_ns += op.IsCopy() ? op.DurationNs() : 0;
+  return PercentOf(copy_ns, busy_ns) >= kOverlapWorthAFinding;
+}
+
 // The program should have copied while kernels ran.
 void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding>* findings) {
   const double percent = PercentOf(overlap.gain_ns, busy_ns);
@@ -220,7 +227,10 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   result.tables.push_back(pageable.MakeTable(options.max_rows));
   AddCopySpeed(trace, transfers, reachable, &result);
   result.tables.push_back(CopySizeTable(transfers));
-  const CopyOverlap overlap = CopyOverlapOf(input, transfers);
+  CopyOverlap overlap;
+  if (!options.is_brief || MayBeWorthAFinding(transfers, input.shared().busy_ns())) {
+    overlap = CopyOverlapOf(input, transfers);
+  }
   AddMetric(&result, "memcpy.overlappable_ns", overlap.gain_ns);
   if (sum.count > 0) result.findings = pageable.Findings(input.shared().window_ns());
   if (small_count >= kManySmallCopies) {

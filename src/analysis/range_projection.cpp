@@ -36,36 +36,41 @@ RangeProjection::RangeProjection(const AnalysisInput& input) : slot_of_path_(inp
   const Trace& trace = input.trace();
   const OpFacts& ops = input.shared().ops();
   FindStartEndRanges(trace);
+  struct Kind {
+    uint32_t device, node;
+    bool is_kernel;
+  };
+  std::vector<Kind> kinds;  // by the facts of operations
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    kinds.push_back({facts.device, facts.node, facts.kind == OpKind::kKernel});
+  }
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    const GpuOp& op = trace.ops[i];
-    const Work work{op.start_ns, op.end_ns, op.device, op.kind == OpKind::kKernel};
+    const Kind& kind = kinds[trace.ops.FactsIndex(i)];
+    const Work work{trace.ops[i].start_ns, trace.ops[i].end_ns, kind.device, kind.is_kernel};
     const uint32_t call = ops.CallOf(i);
-    const uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
     const auto open = start_end_paths_.empty() ? start_end_paths_.end() : start_end_paths_.find(call);
-    if (range == kNone && open == start_end_paths_.end() && op.node != kNone) {
-      AddWithParents(trace, trace.graph_nodes[op.node].range, work);
-      continue;
-    }
-    AddWithParents(trace, range, work);
+    uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
+    if (range == kNone && open == start_end_paths_.end() && kind.node != kNone) range = trace.graph_nodes[kind.node].range;
+    for (const uint32_t slot : SlotsOf(trace, range)) Add(slot, work);
     if (open == start_end_paths_.end()) continue;
     for (NameId path : open->second) Add(SlotOf(path), work);
   }
 }
 
 // Many operations are launched in one range before the next, by several threads at a time.
-void RangeProjection::AddWithParents(const Trace& trace, uint32_t range, const Work& work) {
+const std::vector<uint32_t>& RangeProjection::SlotsOf(const Trace& trace, uint32_t range) {
   Slots& slots = recent_[range % recent_.size()];
-  if (slots.range != range) {
-    slots.range = range;
-    slots.list.clear();
-    // Parents come before their children, which also ends this loop on a trace that says otherwise.
-    while (range != kNone) {
-      slots.list.push_back(SlotOf(trace.ranges[range].path));
-      const uint32_t parent = trace.ranges[range].parent;
-      range = parent < range ? parent : kNone;
-    }
+  if (slots.range == range) return slots.list;
+  slots.range = range;
+  slots.list.clear();
+  // Parents come before their children, which also ends this loop on a trace that says otherwise.
+  while (range != kNone) {
+    slots.list.push_back(SlotOf(trace.ranges[range].path));
+    const uint32_t parent = trace.ranges[range].parent;
+    range = parent < range ? parent : kNone;
   }
-  for (const uint32_t slot : slots.list) Add(slot, work);
+  return slots.list;
 }
 
 void RangeProjection::FindStartEndRanges(const Trace& trace) {
@@ -90,14 +95,6 @@ uint32_t RangeProjection::SlotOf(NameId path) {
     slots_.emplace_back();
   }
   return slot;
-}
-
-void RangeProjection::Add(uint32_t slot, const Work& work) {
-  OfPath& of_path = slots_[slot];
-  if (of_path.device != work.device) of_path.busy.StartOver();
-  of_path.device = work.device;
-  of_path.busy.Add(work.start_ns, work.end_ns);
-  of_path.kernels += work.is_kernel;
 }
 
 RangeProjection::OfPath RangeProjection::Of(NameId path) const {

@@ -34,14 +34,20 @@ class RangeProjection {
     uint32_t device;
     bool is_kernel;
   };
-  void Add(uint32_t slot, const Work& work);
-  void AddWithParents(const Trace& trace, uint32_t range, const Work& work);
+  void Add(uint32_t slot, const Work& work) {
+    OfPath& of_path = slots_[slot];
+    if (of_path.device != work.device) of_path.busy.StartOver(), of_path.device = work.device;
+    of_path.busy.Add(work.start_ns, work.end_ns);
+    of_path.kernels += work.is_kernel;
+  }
+  // Of the range and those around it.
+  const std::vector<uint32_t>& SlotsOf(const Trace& trace, uint32_t range);
 
   std::vector<uint32_t> slot_of_path_;  // by NameId, kNone where nothing was launched
   std::vector<OfPath> slots_;
   struct Slots {
     uint32_t range = kNone;
-    std::vector<uint32_t> list;          // of that range and those around it
+    std::vector<uint32_t> list;
   };
   std::array<Slots, 16> recent_;         // the innermost ranges of the operations added last, by their number
   // Start/end ranges need not nest, so calls do not name them: launching call → paths of those open on its thread.

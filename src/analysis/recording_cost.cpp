@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "analysis/calls.h"
 #include "analysis/overhead_kinds.h"
 #include "analysis/recorded_time.h"
 #include "analysis/statistics.h"
@@ -42,8 +43,8 @@ int64_t Common(const Interval& a, const Interval& b) {
 
 class Estimate {
  public:
-  Estimate(const Trace& trace, const OpFacts& ops)
-      : trace_(trace), ops_(ops), recorded_(trace), costs_(trace.threads.size()),
+  Estimate(const Trace& trace, const OpFacts& ops, const CallFacts& calls)
+      : trace_(trace), ops_(ops), calls_(calls), recorded_(trace), costs_(trace.threads.size()),
         active_(trace.threads.size(), Nothing()), cupti_(trace.threads.size()) {}
 
   RecordingCost Run() {
@@ -80,43 +81,68 @@ class Estimate {
     }
   }
 
+  // Sums of calls are known; those at the edges of the window, and those that CUPTI recorded something in, are few.
   void AddCalls() {
-    std::vector<int64_t> costs_of_facts;
-    for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
-      costs_of_facts.push_back(CostOf(trace_.api_calls.FactsAt(i).api_class));
+    for (uint32_t i = 0; i < calls_.sums().size(); ++i) {
+      const PackedCalls::Facts& facts = trace_.api_calls.FactsAt(i);
+      const CallFacts::Sum& sum = calls_.sums()[i];
+      cost_of_facts_.push_back(CostOf(facts.api_class));
+      if (facts.thread == kNone || sum.count == 0) continue;
+      costs_[facts.thread].calls += sum.count;
+      costs_[facts.thread].calls_ns += sum.count * cost_of_facts_.back();
+      Widen(&active_[facts.thread], sum.start_ns, sum.end_ns);
     }
     for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) {
-      const Trace::Slice slice = trace_.thread_api_calls[thread];
-      const std::vector<Interval>& cupti = cupti_[thread];
-      const Interval window = slice.first == slice.last ? Nothing() : Window(thread);
-      Interval active = Nothing();
-      int64_t count = 0, cost_ns = 0, gpu_cost_ns = 0;
-      size_t next = 0;
-      for (uint32_t i = slice.first; i < slice.last; ++i) {
-        const ApiCall& call = trace_.api_calls[i];
-        if (call.parent != kNone) continue;
-        const int64_t start_ns = call.start_ns, end_ns = call.end_ns;
-        ++count;
-        Widen(&active, start_ns, end_ns);
-        while (next < cupti.size() && cupti[next].end_ns <= start_ns) ++next;
-        const int64_t of_class_ns = costs_of_facts[trace_.api_calls.FactsIndex(i)];
-        const int64_t call_cost_ns = next == cupti.size() || cupti[next].start_ns >= end_ns
-                                         ? of_class_ns
-                                         : BeyondCupti(of_class_ns, {start_ns, end_ns}, cupti, next);
-        cost_ns += call_cost_ns;
-        gpu_cost_ns += start_ns >= window.start_ns && start_ns < window.end_ns ? call_cost_ns : 0;
-      }
-      costs_[thread].calls += count;
-      costs_[thread].calls_ns += cost_ns;
-      costs_[thread].gpu_cost_ns += gpu_cost_ns;
-      if (count > 0) Widen(&active_[thread], active.start_ns, active.end_ns);
       // CUPTI has threads of its own, which hold up nobody.
       if (costs_[thread].calls == 0) continue;
+      costs_[thread].gpu_cost_ns += costs_[thread].calls_ns - CostOutside(trace_.thread_api_calls[thread], Window(thread));
+      TakeOffCupti(thread);
       for (const Interval& o : cupti_[thread]) AddCupti(thread, o);
     }
   }
 
-  // What CUPTI recorded within the call counts as such; the estimate has only what is more than that.
+  uint32_t FirstFrom(const Trace::Slice& calls, int64_t start_ns) const {
+    const auto begin = trace_.api_calls.begin();
+    return static_cast<uint32_t>(std::partition_point(begin + calls.first, begin + calls.last,
+                                                      [&](const ApiCall& call) { return call.start_ns < start_ns; }) -
+                                 begin);
+  }
+
+  // Of the calls that did not begin within the window.
+  int64_t CostOutside(const Trace::Slice& calls, const Interval& window) const {
+    const uint32_t first = FirstFrom(calls, window.start_ns), last = std::max(first, FirstFrom(calls, window.end_ns));
+    int64_t cost_ns = 0;
+    const auto add = [&](uint32_t from, uint32_t to) {
+      for (uint32_t i = from; i < to; ++i) {
+        if (trace_.api_calls[i].parent == kNone) cost_ns += cost_of_facts_[trace_.api_calls.FactsIndex(i)];
+      }
+    };
+    add(calls.first, first);
+    add(last, calls.last);
+    return cost_ns;
+  }
+
+  // What CUPTI recorded within a call counts as such; the estimate has only what is more than that.
+  void TakeOffCupti(uint32_t thread) {
+    const std::vector<Interval>& cupti = cupti_[thread];
+    const Trace::Slice calls = trace_.thread_api_calls[thread];
+    const Interval window = Window(thread);
+    uint32_t call = calls.first;
+    for (size_t i = 0; i < cupti.size(); ++i) {
+      // From the call that was running then: calls of a thread do not overlap but where clocks are not exact.
+      const uint32_t next = FirstFrom({call, calls.last}, cupti[i].start_ns);
+      if (next > call) call = std::max(call, OutermostCall(trace_, next - 1));
+      for (; call < calls.last && trace_.api_calls[call].start_ns < cupti[i].end_ns; ++call) {
+        if (trace_.api_calls[call].parent != kNone || trace_.api_calls[call].end_ns <= cupti[i].start_ns) continue;
+        const int64_t of_class_ns = cost_of_facts_[trace_.api_calls.FactsIndex(call)];
+        const int64_t start_ns = trace_.api_calls[call].start_ns, end_ns = trace_.api_calls[call].end_ns;
+        const int64_t off_ns = of_class_ns - BeyondCupti(of_class_ns, {start_ns, end_ns}, cupti, i);
+        costs_[thread].calls_ns -= off_ns;
+        if (start_ns >= window.start_ns && start_ns < window.end_ns) costs_[thread].gpu_cost_ns -= off_ns;
+      }
+    }
+  }
+
   // `cupti`: in order, those before `first` are over.
   static int64_t BeyondCupti(int64_t cost_ns, const Interval& call, const std::vector<Interval>& cupti, size_t first) {
     int64_t recorded_ns = 0;
@@ -189,7 +215,9 @@ class Estimate {
 
   const Trace& trace_;
   const OpFacts& ops_;
+  const CallFacts& calls_;
   RecordedTime recorded_;
+  std::vector<int64_t> cost_of_facts_;  // by the facts of calls
   std::vector<ThreadCost> costs_;   // by thread
   std::vector<Interval> active_;    // by thread
   std::vector<std::vector<Interval>> cupti_;  // by thread, in order, none overlap
@@ -219,6 +247,8 @@ double RecordingCost::GpuPercent() const {
   return largest;
 }
 
-RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops) { return Estimate(trace, ops).Run(); }
+RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls) {
+  return Estimate(trace, ops, calls).Run();
+}
 
 }  // namespace gprof

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/call_facts.h"
 #include "analysis/op_facts.h"
 #include "gprof/trace.h"
 
@@ -41,6 +42,6 @@ struct RecordingCost {
   double GpuPercent() const;
 };
 
-RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops);
+RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls);
 
 }  // namespace gprof

@@ -99,7 +99,7 @@ const std::optional<StepChoice>& SharedFacts::step() const {
 }
 
 const RecordingCost& SharedFacts::recording_cost() const {
-  return recording_cost_.Get([&] { return EstimateRecordingCost(trace_, ops()); });
+  return recording_cost_.Get([&] { return EstimateRecordingCost(trace_, ops(), calls()); });
 }
 
 }  // namespace gprof

@@ -166,17 +166,23 @@ bool MostAreInGraphs(const AnalysisInput& input) {
   return balance > 0;
 }
 
+bool IsWorthAFinding(const AnalysisInput& input, int64_t idle_ns) {
+  return PercentOf(idle_ns, input.shared().window_ns()) >= kPercentWorthAFinding;
+}
+
 void AddFindings(const AnalysisInput& input, const Histogram& histogram, const std::vector<Chain>& chains,
                  std::vector<Finding>* findings) {
   const Trace& trace = input.trace();
   const int64_t window_ns = input.shared().window_ns();
-  const auto is_worth = [&](int64_t ns) { return PercentOf(ns, window_ns) >= kPercentWorthAFinding; };
-  if (!chains.empty() && is_worth(chains.front().idle_ns)) {
+  if (!chains.empty() && IsWorthAFinding(input, chains.front().idle_ns)) {
     findings->push_back(ChainFinding(trace, chains.front(), window_ns));
     return;  // what the small kernels cost is in it as a rule
   }
   const Kernels small = Sum(histogram, kSmallLengths), all = Sum(histogram, histogram.size());
-  if (PercentOf(small.time_ns, all.time_ns) < kSmallPercentWorthAFinding || !is_worth(small.idle_ns)) return;
+  if (PercentOf(small.time_ns, all.time_ns) < kSmallPercentWorthAFinding ||
+      !IsWorthAFinding(input, small.idle_ns)) {
+    return;
+  }
   findings->push_back({"kernels.small", SeverityOf(small.idle_ns, window_ns),
                        CountOf(small.count, "kernel") + " of " + FormatCount(all.count) + " ran for less than 10 us, " +
                            FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of the time of all kernels, with " +
@@ -192,6 +198,9 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
 
 AnalysisResult RunSmallKernels(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
+  const int64_t idle_of_all_ns = input.shared().window_ns() - input.shared().busy_ns();
+  // Findings are about idle time, and without any all tables are details.
+  if (options.is_brief && !IsWorthAFinding(input, idle_of_all_ns)) return {};
   Histogram histogram;
   std::vector<Chain> chains;
   RunTogether(input, {[&] { chains = FindChains(input); }, [&] { histogram = Measure(input); }});

@@ -48,24 +48,21 @@ class Cutter {
   Iteration* end_;
 };
 
-// Joins intervals that come in order of their start, and adds the union to a part of the iterations.
+// Adds the union of intervals that come in order of their start to a part of the iterations.
 class UnionPart {
  public:
   UnionPart(std::vector<Iteration>* iterations, size_t part) : cutter_(iterations), part_(part) {}
 
   void Add(int64_t start_ns, int64_t end_ns) {
-    if (start_ns > end_ns_) Flush(), start_ns_ = start_ns, end_ns_ = end_ns;
-    end_ns_ = std::max(end_ns_, end_ns);
-  }
-  void Flush() {
-    if (start_ns_ >= end_ns_) return;
-    cutter_.Add(start_ns_, end_ns_, [&](Iteration& step, int64_t ns) { step.parts_ns[part_] += ns; });
+    if (end_ns <= until_ns_) return;
+    cutter_.Add(std::max(start_ns, until_ns_), end_ns, [&](Iteration& step, int64_t ns) { step.parts_ns[part_] += ns; });
+    until_ns_ = end_ns;
   }
 
  private:
   Cutter cutter_;
   size_t part_;
-  int64_t start_ns_ = INT64_MIN, end_ns_ = INT64_MIN;
+  int64_t until_ns_ = INT64_MIN;
 };
 
 void AddParts(const AnalysisInput& input, StepTimes* times) {
@@ -82,11 +79,10 @@ void AddParts(const AnalysisInput& input, StepTimes* times) {
       });
     };
     ForEachIdlePart(input, times->device, add_idle, [&](uint32_t op) {
-      busy.Add(trace.ops[op].start_ns, trace.ops[op].end_ns);
-      if (IsKernelLike(trace.ops[op])) kernels.Add(trace.ops[op].start_ns, trace.ops[op].end_ns);
+      const int64_t start_ns = trace.ops[op].start_ns, end_ns = trace.ops[op].end_ns;
+      busy.Add(start_ns, end_ns);
+      if (IsKernelLike(trace.ops[op].kind)) kernels.Add(start_ns, end_ns);
     });
-    busy.Flush();
-    kernels.Flush();
   }
   for (Iteration& step : steps) {
     step.parts_ns[kStepOutside] = step.duration_ns;
