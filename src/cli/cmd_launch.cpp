@@ -57,6 +57,7 @@ class Launch : public Command {
     app.add_option("--session", name_, "name of the session; that of APP by default")
         ->type_name("NAME")
         ->group("Session");
+    program_.AddCompressOption(app);
     program_.AddFlushOption(app);
     program_.AddTraceOptions(app);
     program_.AddProgramOptions(app);

@@ -20,6 +20,7 @@ class Profile : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     AddOutputOptions(app);
+    program_.AddCompressOption(app);
     program_.AddFlushOption(app);
     program_.AddTraceOptions(app);
     capture_.AddOptions(app);

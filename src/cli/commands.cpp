@@ -18,6 +18,7 @@ constexpr std::array kCommands = {
                 "gprof-cli profile ./app --size 100\n"
                 "gprof-cli profile -o 'run-%h-%p.trace' python train.py\n"
                 "gprof-cli profile -t nvtx -f -o cpu.trace ./app\n"
+                "gprof-cli profile --compress python train.py\n"
                 "gprof-cli profile --repeat 5 --warmup 1 ./app",
                 true, MakeProfile, true},
     CommandInfo{"report", "say what happened and why the GPU was idle", "TRACE... [options]",

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/compress_trace.h"
 #include "cli/options.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
@@ -55,6 +56,13 @@ void ProgramArguments::AddFlushOption(CLI::App& app) {
          "longest time in ms that a record waits before it is in the file (500): what a killed machine can lose")
       ->type_name("MS")
       ->check(WholeNumber(1, 3'600'000))
+      ->group("Output");
+}
+
+void ProgramArguments::AddCompressOption(CLI::App& app) {
+  app.add_flag("--compress", is_compressed_,
+               "compress the trace when APP has ended, which every command reads as well; it is a fifth to two fifths "
+               "smaller")
       ->group("Output");
 }
 
@@ -114,6 +122,11 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   options_.trace_children = trace_children_ == "true";
   options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
   options_.report_loss = Warn;
+  if (is_compressed_) {
+    options_.finish_trace = [is_quiet = options_.is_quiet](const FinishedTrace& trace) {
+      CompressFinishedTrace(trace, is_quiet);
+    };
+  }
   if (!options_.is_quiet) {
     options_.warn = Warn;
     options_.say = Say;

@@ -21,6 +21,7 @@ class ProgramArguments {
   void AddTraceOptions(CLI::App& app);
   void AddProgramOptions(CLI::App& app, ShowOutput show = ShowOutput::kByDefault);
   void AddFlushOption(CLI::App& app);
+  void AddCompressOption(CLI::App& app);
   // The options, the program and its arguments. `usage` is for whoever forgot the program.
   LaunchOptions Read(const std::string& usage);
 
@@ -35,6 +36,7 @@ class ProgramArguments {
   ShowOutput show_ = ShowOutput::kByDefault;
   std::string show_output_, trace_children_ = "true";
   bool cpu_page_faults_ = false, gpu_page_faults_ = false;
+  bool is_compressed_ = false;
   std::vector<std::string> variables_;
 };
 

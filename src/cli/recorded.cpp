@@ -54,6 +54,8 @@ void Scan(int descriptor, Recorded* recorded) {
   while (pread(descriptor, bytes, sizeof bytes, at) == static_cast<ssize_t>(sizeof bytes) &&
          trace::ReadHeader(bytes, &header) == trace::HeaderStatus::kGood) {
     Count(header, recorded);
+    const bool is_packed = (header.flags & trace::kChunkZstd) != 0 && header.unpacked_bytes > header.body_bytes;
+    if (is_packed) recorded->saved_bytes += header.unpacked_bytes - header.body_bytes;
     processes.emplace(header.process.host, header.process.start_ticks, header.process.pid);
     at += static_cast<off_t>(trace::kChunkHeaderBytes + header.body_bytes);
   }
@@ -87,7 +89,9 @@ std::string Describe(const Recorded& recorded) {
   add(recorded.memsets, "memset", "memsets");
   if (recorded.kernels == 0) add(recorded.api_calls, "CUDA call", "CUDA calls");
   add(recorded.nvtx_events, "NVTX event", "NVTX events");
-  return text + ", " + FormatBytes(static_cast<double>(recorded.bytes));
+  text += ", " + FormatBytes(static_cast<double>(recorded.bytes));
+  if (recorded.saved_bytes == 0) return text;
+  return text + " (compressed from " + FormatBytes(static_cast<double>(recorded.bytes + recorded.saved_bytes)) + ")";
 }
 
 }  // namespace gprof::cli

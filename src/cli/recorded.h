@@ -11,6 +11,7 @@ struct Recorded {
   uint64_t kernels = 0, graph_launches = 0, copies = 0, memsets = 0, api_calls = 0, nvtx_events = 0;
   uint64_t loss_records = 0;
   uint64_t bytes = 0;
+  uint64_t saved_bytes = 0;  // by compression
   bool is_readable = true;  // false: there is something in the file that is no chunk
 };
 

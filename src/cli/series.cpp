@@ -51,6 +51,12 @@ std::string NameOfLastRun(const RunFile& file) {
          "'" + (file.label.empty() ? "" : " (" + file.label + ")");
 }
 
+// Between two programs.
+int LateSignal(const LaunchResult& end) {
+  const int signal = SettleSignals();
+  return end.late_signal != 0 ? end.late_signal : signal;
+}
+
 bool HasFailed(const LaunchResult& result) {
   return result.exit_code != 0 && !result.was_ended_by_capture;
 }
@@ -112,6 +118,7 @@ std::string Series::NumberText(uint32_t number, bool is_warm_up) const {
 LaunchOptions Series::OptionsFor(const SeriesProgram& program, uint32_t number, bool is_warm_up) const {
   LaunchOptions options = program.launch;
   options.output = WithNumber(options.output, NumberText(number, is_warm_up));
+  if (is_warm_up && !options_.keeps_warm_ups) options.finish_trace = nullptr;
   return options;
 }
 
@@ -161,7 +168,7 @@ bool Series::RunOne(SeriesProgram* program, uint32_t number, bool is_warm_up) {
   run.signal = end.signal;
   run.start_unix_ns = end.start_unix_ns;
   run.wall_ns = end.wall_ns;
-  const int late_signal = SettleSignals();
+  const int late_signal = LateSignal(end);
   const bool was_disturbed = end.stop_signal != 0 || (late_signal != 0 && HasFailed(end));
   if (end.stop_signal == 0) end.stop_signal = late_signal;
   run.outcome = was_disturbed ? RunOutcome::kInterrupted : HasFailed(end) ? RunOutcome::kFailed : RunOutcome::kGood;

@@ -81,6 +81,12 @@ void FreshOutput::Write(std::string_view bytes) {
   }
 }
 
+void FreshOutput::MakeAsGoodAs(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || fchmod(descriptor_, status.st_mode & 07777) != 0) Fail(errno);
+  if (fdatasync(descriptor_) != 0 && errno != EINVAL) Fail(errno);
+}
+
 void FreshOutput::Finish() {
   if (is_nameless_) GiveName();
   if (descriptor_ >= 0) {

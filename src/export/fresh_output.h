@@ -28,6 +28,9 @@ class FreshOutput {
   const std::string& work_path() const { return work_path_; }
   void Write(std::string_view bytes);
   uint64_t written_bytes() const { return written_bytes_; }
+  // For bytes that take the place of a good file: gives them its mode, and waits until they are on the disk. Throws Error
+  // where the disk has no room for them after all.
+  void MakeAsGoodAs(const std::string& path);
   // Into a folder that is there already goes file by file, and each is whole.
   void Finish();
 

@@ -16,6 +16,8 @@
 #include "launch/find_program.h"
 #include "launch/find_tracer.h"
 #include "launch/output_file.h"
+#include "launch/relay.h"
+#include "launch/remaining.h"
 #include "launch/run_folder.h"
 #include "launch/salvage.h"
 #include "launch/session.h"
@@ -75,6 +77,12 @@ class Companions {
     return output;
   }
 
+  // What processes left that have ended since.
+  void TakeLeavings() { salvager_.Finish(true); }
+
+  // Of a session.
+  std::vector<CaptureOrder> Traces() const { return session_ ? session_->traces() : std::vector<CaptureOrder>(); }
+
  private:
   Salvager salvager_;
   std::unique_ptr<CaptureControl> control_;
@@ -92,6 +100,38 @@ std::optional<OutputFile> MakeOutput(const LaunchOptions& options, pid_t program
   std::optional<OutputFile> output(OpenOutput(options.output, program, options.may_overwrite));
   environment->SetOutput(output->absolute_path, output->run_id);
   return output;
+}
+
+std::string WhyNotFinal(const RunMarks& marks, Companions* companions) {
+  // Helpers of a program often end a moment after it.
+  constexpr int64_t kPatienceNs = 1'000'000'000, kPollNs = 10'000'000;
+  const int64_t deadline_ns = MonotonicNs() + kPatienceNs;
+  std::vector<pid_t> remaining = RemainingProcesses(marks);
+  while (!remaining.empty() && MonotonicNs() < deadline_ns) {
+    if (IsAskedToStop()) return "that was interrupted";
+    const timespec pause = {0, kPollNs};
+    nanosleep(&pause, nullptr);
+    remaining = RemainingProcesses(marks);
+  }
+  if (!remaining.empty()) return Describe(remaining);
+  if (companions != nullptr) companions->TakeLeavings();
+  return {};
+}
+
+void FinishTraces(const LaunchOptions& options, const RunMarks& marks, const OutputFile* output,
+                  Companions* companions) {
+  std::vector<CaptureOrder> traces;
+  if (companions != nullptr) traces = companions->Traces();
+  if (output != nullptr) {
+    traces.emplace_back();
+    traces.back().output = output->path;
+    traces.back().device = output->device;
+    traces.back().inode = output->inode;
+  }
+  for (const CaptureOrder& trace : traces) {
+    options.finish_trace(
+        {trace.output, trace.device, trace.inode, [&] { return WhyNotFinal(marks, companions); }});
+  }
 }
 
 int64_t UnixNs() {
@@ -131,6 +171,12 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   result.was_ended_by_capture = companions && companions->HasEndedProgram();
   if (companions) result.trace_path = companions->OnProgramEnd();
   if (output) result.trace_path = output->path;
+  if (options.finish_trace) {
+    // What came before is not for what is done now.
+    result.late_signal = SettleSignals();
+    const RunMarks marks = {folder ? folder->path() : "", output ? output->run_id : ""};
+    FinishTraces(options, marks, output ? &*output : nullptr, companions ? &*companions : nullptr);
+  }
   return result;
 }
 

@@ -28,6 +28,15 @@ struct CaptureOptions {
   bool IsCommanded() const { return delay_ns != 0 || duration_ns != 0 || toggle_signal != 0 || by_session; }
 };
 
+// A trace that is done but for what processes of the run may still write.
+struct FinishedTrace {
+  std::string path;
+  uint64_t device = 0, inode = 0;
+  // Why another file must not take its place, as a process lives on that would go on writing into this one: "process 123
+  // (server) of the run lives on". Empty: nothing writes it any more. Waits a moment for processes that are ending.
+  std::function<std::string()> why_not_final;
+};
+
 class Session;
 
 // What is answered to a request: asked again and again until there is something, a line without its end.
@@ -67,6 +76,9 @@ struct LaunchOptions {
   // What is lost for good, which is said even when quiet.
   std::function<void(const std::string&)> report_loss = [](const std::string&) {};
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  // Called for each trace of the run when the program has ended, and while the terminal's signals are still taken: see
+  // IsAskedToStop(). Must not throw.
+  std::function<void(const FinishedTrace&)> finish_trace;
 };
 
 struct LaunchResult {
@@ -78,6 +90,8 @@ struct LaunchResult {
   bool was_ended_by_capture = false;  // it was sent a signal because the capture was over
   // SIGINT, SIGQUIT, SIGTERM or SIGHUP that was meant for us as well as for the program: nothing else is to be run.
   int stop_signal = 0;
+  // The same, but it came when the program had ended.
+  int late_signal = 0;
   int64_t start_unix_ns = 0;
   int64_t wall_ns = 0;  // from the start of the program to its end
 };

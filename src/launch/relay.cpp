@@ -156,6 +156,18 @@ void RestoreInheritedSignals() {
   sigprocmask(SIG_SETMASK, &InheritedSignals().mask, nullptr);
 }
 
+bool IsAskedToStop() {
+  sigset_t stop_key, pending;
+  sigemptyset(&stop_key);
+  sigaddset(&stop_key, SIGTSTP);
+  sigpending(&pending);
+  const timespec now = {0, 0};
+  if (sigismember(&pending, SIGTSTP) == 1 && sigtimedwait(&stop_key, nullptr, &now) == SIGTSTP) SleepStopped();
+  sigpending(&pending);
+  return std::any_of(std::begin(kStopping), std::end(kStopping),
+                     [&pending](int signal) { return sigismember(&pending, signal) == 1; });
+}
+
 int SettleSignals() {
   sigset_t taken;
   sigemptyset(&taken);

@@ -68,6 +68,7 @@ void Session::Start(const std::string& output, uint64_t device, uint64_t inode) 
   order.inode = inode;
   order.wish = CaptureWish::kRecord;
   order.trigger = CaptureTrigger::kCommand;
+  traces_.push_back(order);
   epoch_ = folder_->Publish(order);
   state_ = SessionState::kRecording;
   since_ns_ = MonotonicNs();
@@ -88,6 +89,7 @@ void Session::Cancel() {
   if (state_ != SessionState::kRecording) {
     throw Error(ExitCode::kUsage, "nothing is being recorded", "gprof-cli start begins a capture");
   }
+  traces_.pop_back();
   Enter(SessionState::kCancelling, CaptureWish::kCancel, CaptureTrigger::kCommand);
   salvager_->DropUnlessDone(epoch_);
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "launch/attendant.h"
 #include "launch/progress.h"
@@ -41,6 +42,8 @@ class Session : public Attendant {
   pid_t program() const { return program_; }
   const std::string& output() const { return folder_->order().output; }  // of the capture, or of the last one
   uint32_t captures() const { return captures_; }                        // started so far
+  // Where each of them went, but for those that were cancelled.
+  const std::vector<CaptureOrder>& traces() const { return traces_; }
   int64_t since_ns() const { return since_ns_; }                         // of the state, CLOCK_MONOTONIC
   // How far the processes have followed the last order, and whether waiting for them is over.
   Progress Now() const { return ProgressOf(*folder_, epoch_); }
@@ -58,6 +61,7 @@ class Session : public Attendant {
   SessionState state_ = SessionState::kIdle;
   uint32_t epoch_ = 0, captures_ = 0;
   int64_t since_ns_;
+  std::vector<CaptureOrder> traces_;
   int output_descriptor_ = -1;  // open as long as it is recorded into, so that its inode number is not given away
   Progress last_;
   int shutdown_signal_ = 0;

@@ -7,7 +7,6 @@
 
 #include "gprof/error.h"
 #include "trace/saturate.h"
-#include "trace/unpack.h"
 
 namespace gprof {
 namespace {
@@ -138,11 +137,12 @@ void ChunkWriter::CollectShape(trace::ShapeId id) {
 
 void ChunkWriter::AppendChunk(trace::ChunkHeader header, const unsigned char* body, std::size_t size,
                               std::string* out) {
-  const std::string packed = options_.is_zstd ? Pack(body, size) : std::string();
   header.unpacked_bytes = static_cast<uint32_t>(size);
-  if (!packed.empty()) {
-    body = reinterpret_cast<const unsigned char*>(packed.data());
-    size = packed.size();
+  std::vector<unsigned char> packed(options_.is_zstd ? size : 0);
+  const std::size_t packed_bytes = options_.is_zstd ? packer_.Pack(body, size, packed.data()) : 0;
+  if (packed_bytes != 0) {
+    body = packed.data();
+    size = packed_bytes;
     header.flags = trace::kChunkZstd;
   }
   header.body_bytes = static_cast<uint32_t>(size);

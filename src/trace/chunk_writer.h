@@ -16,6 +16,7 @@
 #include "gprof/trace/record.h"
 #include "gprof/trace/wire.h"
 #include "trace/dictionary.h"
+#include "trace/unpack.h"
 
 namespace gprof {
 
@@ -78,6 +79,7 @@ class ChunkWriter {
   std::vector<trace::RecordKind> kinds_;  // in the order of their first record
   std::deque<std::string> texts_;
   std::unique_ptr<unsigned char[]> buffer_;
+  Packer packer_;
   // Dictionary of the chunk being written.
   std::unordered_set<uint32_t> seen_strings_, seen_shapes_;
   std::vector<trace::StringRecord> strings_;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace gprof {
@@ -22,7 +21,20 @@ class Unpacker {
   ZstdContext* context_ = nullptr;  // made at the first compressed chunk: most traces have none
 };
 
-// Compresses a body. The result is empty when that does not make it smaller.
-std::string Pack(const unsigned char* data, std::size_t size);
+class Packer {
+ public:
+  Packer() = default;
+  ~Packer();
+  Packer(Packer&& other) noexcept : context_(other.context_) { other.context_ = nullptr; }
+  Packer& operator=(Packer&&) = delete;
+
+  // Compresses a body of `size` bytes into `out`, which has room for as many. Returns how many it takes, or 0 when that
+  // does not make it smaller.
+  std::size_t Pack(const unsigned char* data, std::size_t size, unsigned char* out);
+
+ private:
+  struct ZstdContext;
+  ZstdContext* context_ = nullptr;
+};
 
 }  // namespace gprof

@@ -65,6 +65,18 @@ TEST(Relay, SignalsThatEndTheSeries) {
   }
 }
 
+TEST(Relay, WorkBehindAProgramSeesWhoAsksItToStop) {
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+    EXPECT_TRUE(InProcess([signal] {
+      const SignalRelay relay;
+      kill(getpid(), SIGUSR1);
+      if (IsAskedToStop()) return false;
+      kill(getpid(), signal);
+      return IsAskedToStop() && IsAskedToStop() && SettleSignals() == signal && !IsAskedToStop();
+    })) << signal;
+  }
+}
+
 TEST(Relay, StopKeyBetweenProgramsStops) {
   const pid_t child = fork();
   if (child == 0) {
