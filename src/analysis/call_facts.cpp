@@ -33,14 +33,23 @@ CallFacts::CallFacts(const Trace& trace)
   const std::vector<Kind> kinds = KindsOf(trace.api_calls);
   std::vector<int64_t> any_start_ns(kinds.size(), std::numeric_limits<int64_t>::max());  // of calls within calls as well
   int64_t last_end_ns = std::numeric_limits<int64_t>::min();
+  // Most calls share their facts with the one before: what they add up to stays out of memory until that changes.
+  Sum sum;
+  int64_t first_ns = 0;
+  uint32_t of_sum = kNone;
+  const auto put_back = [&] {
+    if (of_sum != kNone) sums_[of_sum] = sum, any_start_ns[of_sum] = first_ns;
+  };
   for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
-    const ApiCall& call = trace.api_calls[i];
     const uint32_t facts = trace.api_calls.FactsIndex(i);
-    const int64_t start_ns = call.start_ns, end_ns = call.end_ns;
-    any_start_ns[facts] = std::min(any_start_ns[facts], start_ns);
+    const int64_t start_ns = trace.api_calls[i].start_ns, end_ns = trace.api_calls[i].end_ns;
+    if (facts != of_sum) {
+      put_back();
+      of_sum = facts, sum = sums_[facts], first_ns = any_start_ns[facts];
+    }
+    first_ns = std::min(first_ns, start_ns);
     if (end_ns >= last_end_ns && kinds[facts].has_thread) last_end_ns = end_ns, last_ended_ = i;
-    if (call.parent != kNone) continue;
-    Sum& sum = sums_[facts];
+    if (trace.api_calls.Parent(i) != kNone) continue;
     ++sum.count;
     sum.total_ns += end_ns - start_ns;
     sum.end_ns = std::max(sum.end_ns, end_ns);
@@ -48,6 +57,7 @@ CallFacts::CallFacts(const Trace& trace)
     if (kinds[facts].is_rare) rare_.push_back(i);
     if (kinds[facts].has_failed) failed_.push_back(i);
   }
+  put_back();
   for (uint32_t i = 0; i < sums_.size(); ++i) {
     const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
     count_ += sums_[i].count;

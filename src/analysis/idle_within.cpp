@@ -8,14 +8,10 @@ namespace gprof {
 
 IdleWithin::IdleWithin(const Trace& trace, const GapList& gaps) : trace_(trace), gaps_(gaps) {
   const Trace::Slice ops = gaps.ops();
-  starts_ns_.reserve((ops.last - ops.first) / kStride + 1);
   sums_ns_.reserve((ops.last - ops.first) / kStride + 1);
   int64_t sum_ns = 0;
   for (uint32_t i = ops.first; i < ops.last; ++i) {
-    if ((i - ops.first) % kStride == 0) {
-      starts_ns_.push_back(trace.ops[i].start_ns);
-      sums_ns_.push_back(sum_ns);
-    }
+    if ((i - ops.first) % kStride == 0) sums_ns_.push_back(sum_ns);
     sum_ns += gaps.IdleBefore(i);
   }
   paused_ns_.push_back(0);
@@ -28,20 +24,11 @@ int64_t IdleWithin::Of(int64_t start_ns, int64_t end_ns) {
   return Until(end_ns, last) - Until(start_ns, first) - (PausedUntil(end_ns) - PausedUntil(start_ns));
 }
 
-// The first operation that starts later, counted from the first of the device. `near`: an operation that may be close.
+// The first operation that starts later, counted from the first of the device.
 size_t IdleWithin::FirstAfter(int64_t time_ns, size_t near) const {
   const Trace::Slice ops = gaps_.ops();
-  const size_t stride = PartitionPointNear(starts_ns_.size(), near / kStride,
-                                           [&](size_t i) { return starts_ns_[i] <= time_ns; });
-  if (stride == 0) return 0;
-  // Without a branch, as it is not to be foreseen.
-  size_t low = (stride - 1) * kStride + 1;
-  for (size_t left = std::min<size_t>(stride * kStride, ops.last - ops.first) - low; left > 0;) {
-    const size_t half = (left + 1) / 2, at = low + half - 1;
-    low = trace_.ops[ops.first + static_cast<uint32_t>(at)].start_ns <= time_ns ? at + 1 : low;
-    left -= half;
-  }
-  return low;
+  return PartitionPointNear(ops.last - ops.first, near,
+                            [&](size_t i) { return trace_.ops[ops.first + i].start_ns <= time_ns; });
 }
 
 int64_t IdleWithin::Until(int64_t time_ns, size_t next) const {

@@ -17,8 +17,8 @@ class IdleWithin {
   int64_t Of(int64_t start_ns, int64_t end_ns);
 
  private:
-  // Idle time is summed up to every 32nd operation; from there on it is counted.
-  static constexpr uint32_t kStride = 32;
+  // Idle time is summed up to every 8th operation; from there on it is counted.
+  static constexpr uint32_t kStride = 8;
 
   size_t FirstAfter(int64_t time_ns, size_t near) const;
   int64_t Until(int64_t time_ns, size_t next) const;
@@ -26,10 +26,9 @@ class IdleWithin {
 
   const Trace& trace_;
   const GapList& gaps_;
-  std::vector<int64_t> starts_ns_;  // of each such operation: close together, unlike the operations
-  std::vector<int64_t> sums_ns_;    // idle time before the gap that each of them ends
+  std::vector<int64_t> sums_ns_;    // idle time before the gap that each such operation ends
   std::vector<int64_t> paused_ns_;  // time of the pauses before each, and of all
-  size_t last_ = 0;  // where the interval asked for before began
+  size_t last_ = 0;
 };
 
 }  // namespace gprof

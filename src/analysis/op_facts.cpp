@@ -90,6 +90,21 @@ OpFacts::OpFacts(const Trace& trace, size_t threads)
   ChooseDevices(of_threads, of_processes);
 }
 
+// The thread of the launch.
+inline uint32_t OpFacts::FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* is_inner) {
+  int64_t launch_ns = trace_.api_calls[api].start_ns;
+  uint32_t outermost = api;
+  if (trace_.api_calls.Parent(api) != kNone) {
+    outermost = OutermostCall(trace_, api);
+    launch_ns = trace_.api_calls[outermost].start_ns;
+    *is_inner |= outermost != api;
+  }
+  const auto before_ns = static_cast<uint64_t>(start_ns - launch_ns);
+  launched_before_ns_[op] = static_cast<uint32_t>(std::min<uint64_t>(before_ns, kFar));
+  std::atomic_ref(has_op_[outermost]).store(1, std::memory_order_relaxed);  // that of a graph has operations in many pieces
+  return trace_.api_calls[api].thread;
+}
+
 void OpFacts::ReadOps(uint32_t first, uint32_t last, Piece* piece) {
   struct Kind {
     uint32_t device;
@@ -102,9 +117,8 @@ void OpFacts::ReadOps(uint32_t first, uint32_t last, Piece* piece) {
   }
   bool has_inner_calls = false;
   for (uint32_t i = first; i < last; ++i) {
-    const GpuOp& op = trace_.ops[i];
-    const uint32_t index = trace_.ops.FactsIndex(i);
-    const int64_t start_ns = op.start_ns, time_ns = op.DurationNs();
+    const uint32_t index = trace_.ops.FactsIndex(i), api = trace_.ops[i].api;
+    const int64_t start_ns = trace_.ops[i].start_ns, time_ns = trace_.ops[i].end_ns - start_ns;
     Sum& sum = piece->sums[index];
     ++sum.count;
     sum.time_ns += time_ns;
@@ -112,29 +126,13 @@ void OpFacts::ReadOps(uint32_t first, uint32_t last, Piece* piece) {
     sum.share_ns += share_ns;
     if (start_ns < sum.window.start_ns || sum.first == kNone) sum.window.start_ns = start_ns, sum.first = i;
     sum.window.end_ns = std::max(sum.window.end_ns, start_ns + time_ns);
-    if (op.api != kNone) {
-      piece->of_threads.Add(FindLaunch(i, start_ns, op.api, &has_inner_calls), kinds[index].device, share_ns);
+    if (api != kNone) {
+      piece->of_threads.Add(FindLaunch(i, start_ns, api, &has_inner_calls), kinds[index].device, share_ns);
     }
     if (kinds[index].is_transfer) piece->transfers.push_back(i);
     if (kinds[index].is_of_graph) piece->graph_ops.push_back(i);
   }
   piece->has_inner_calls = has_inner_calls;
-}
-
-// The thread of the launch.
-uint32_t OpFacts::FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* is_inner) {
-  const ApiCall& call = trace_.api_calls[api];
-  int64_t launch_ns = call.start_ns;
-  uint32_t outermost = api;
-  if (call.parent != kNone) {
-    outermost = OutermostCall(trace_, api);
-    launch_ns = trace_.api_calls[outermost].start_ns;
-    *is_inner |= outermost != api;
-  }
-  const auto before_ns = static_cast<uint64_t>(start_ns - launch_ns);
-  launched_before_ns_[op] = static_cast<uint32_t>(std::min<uint64_t>(before_ns, kFar));
-  std::atomic_ref(has_op_[outermost]).store(1, std::memory_order_relaxed);  // that of a graph has operations in many pieces
-  return call.thread;
 }
 
 void OpFacts::Take(Piece* piece, Shares* of_threads) {
