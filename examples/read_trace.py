@@ -6,7 +6,8 @@
 
 Shows how little it takes to read the format without gprof-cli; docs/trace-format.md describes it and lists the kinds.
 Columns of newer versions, damaged chunks and kinds that are not known here are no problem: they are skipped. Numbers
-are printed as they are stored: names as the ids of their strings, signed numbers in zigzag form.
+are printed as they are stored: names as the ids of their strings, signed numbers in zigzag form. Traces of
+`profile --compress` need Python 3.14, or the module zstandard (pip install zstandard).
 """
 import struct
 import sys
@@ -67,6 +68,20 @@ def column(encoding, data, count):
     return values
 
 
+def unpack(body, size):
+    """A body that is compressed with zstd."""
+    try:
+        from compression import zstd  # Python 3.14
+        return zstd.decompress(body)
+    except ImportError:
+        pass
+    try:
+        import zstandard
+    except ImportError:
+        sys.exit("read_trace.py: the trace is compressed (profile --compress): pip install zstandard, or use Python 3.14")
+    return zstandard.ZstdDecompressor().decompress(body, max_output_size=size)
+
+
 def chunks(data):
     """Process, kind and body of every chunk with good checksums; what is damaged is stepped over."""
     at = data.find(MAGIC)
@@ -78,8 +93,7 @@ def chunks(data):
             at = data.find(MAGIC, at + 1)
             continue
         if flags & FLAG_ZSTD:
-            import zstandard  # pip install zstandard; traces are not compressed unless asked for
-            body = zstandard.ZstdDecompressor().decompress(body, max_output_size=unpacked_bytes)
+            body = unpack(body, unpacked_bytes)
         yield (host, ticks, pid, image), kind, body
         at = data.find(MAGIC, at + header_bytes + body_bytes)
 

@@ -171,6 +171,12 @@ class Case(unittest.TestCase):
         return json.loads(done.stdout)
 
 
+def packed_chunks(path):
+    """How many chunks of a trace are compressed."""
+    done = subprocess.run([GPROF, "dump", path], capture_output=True, timeout=DEADLINE_S, check=True)
+    return done.stdout.count(b" zstd=1")
+
+
 def total(report):
     """The metrics of the whole trace by id, without those of single devices and ranges."""
     return {m["id"]: m["value"] for m in report["metrics"] if not m["scope"]}

@@ -73,6 +73,27 @@ class Session(harness.Case):
         self.check_trace("b.trace", ["in2"], 4)
         self.assertEqual([p.name for p in sorted(pathlib.Path(self.folder).glob("*.trace"))], ["a.trace", "b.trace"])
 
+    def test_captures_are_compressed_at_the_end_of_the_program(self):
+        gates = self.gates(6)
+        script = "".join(f"say {i} wait {gate} launch {200 * (i + 1)} " for i, gate in enumerate(gates))
+        process = self.launch("scripted", *script.split(), options=["--compress"])
+        for i, name in enumerate(("a.trace", "cancelled.trace", "b.trace")):
+            self.read_until(process, str(2 * i))
+            self.cli("start", "--session", "test", "-o", name)
+            gates[2 * i].touch()
+            self.read_until(process, str(2 * i + 1))
+            if i < 2:
+                self.cli("cancel" if i == 1 else "stop", "--session", "test")
+            gates[2 * i + 1].touch()
+        # What was launched before the stop may still be added to it.
+        self.assertEqual(harness.packed_chunks(self.folder / "a.trace"), 0)
+        self.finish(process, 0)
+        self.assertEqual(sorted(path.name for path in pathlib.Path(self.folder).glob("*.trace*")), ["a.trace", "b.trace"])
+        for name, kernels in (("a.trace", 200), ("b.trace", 1000 + 1200)):
+            self.assertGreater(harness.packed_chunks(self.folder / name), 0)
+            trace = harness.Trace(self.folder / name)
+            self.assertEqual((len(trace.of("kernel")), trace.problems, trace.of("loss")), (kernels, [], []))
+
     def test_program_that_is_never_captured(self):
         process = self.launch("scripted", *"mark out launch 3 exit 4".split())
         self.read_fact(process)

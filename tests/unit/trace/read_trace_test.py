@@ -77,6 +77,44 @@ class ReadTrace(unittest.TestCase):
         damaged = self.check(bytes(trace))
         self.assertNotEqual(whole, damaged)
 
+    def run_on_compressed(self, *modules):
+        """The example on a compressed trace, with these modules to be found before those that are installed."""
+        text = "chunk pid=1 zstd=1\n" + "".join(f'kernel start_ns={10 * i} duration_ns=7 name="k"\n' for i in range(300))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.trace")
+            with open(path, "wb") as file:
+                file.write(run(ASSEMBLE, data=text.encode()))
+            self.assertIn(b" zstd=1", run(DUMP, path))
+            for name, code in modules:
+                with open(os.path.join(folder, name + ".py"), "w", encoding="utf-8") as file:
+                    file.write(code)
+            return subprocess.run([sys.executable, "-B", READ_TRACE, path], capture_output=True, check=False,
+                                  env=dict(os.environ, PYTHONPATH=folder))
+
+    def test_says_what_compressed_traces_need(self):
+        done = self.run_on_compressed(("compression", "raise ImportError"), ("zstandard", "raise ImportError"))
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.assertIn(b"pip install zstandard", done.stderr)
+
+    def test_hands_compressed_bodies_to_the_module(self):
+        """A double of it: what it is given is a zstd frame, and what it answers is read as the body."""
+        double = ("class ZstdDecompressor:\n"
+                  "    def decompress(self, body, max_output_size):\n"
+                  "        assert body[:4] == bytes.fromhex('28b52ffd') and max_output_size > len(body)\n"
+                  "        return b''\n")
+        done = self.run_on_compressed(("compression", "raise ImportError"), ("zstandard", double))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+
+    def test_reads_compressed_traces_where_the_module_is(self):
+        try:
+            import zstandard  # noqa: F401
+        except ImportError:
+            self.skipTest("the module zstandard is not installed")
+        done = self.run_on_compressed()
+        self.assertEqual(kernels_of_example(done.stdout), {"k": (300, 2100)})
+
     def rows_of_kind(self, text, kind):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "run.trace")
