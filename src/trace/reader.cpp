@@ -73,9 +73,42 @@ const unsigned char* Reader::At(std::size_t offset) const {
   return Bytes(bytes_) + offset;
 }
 
-bool Reader::Next(Chunk* chunk) {
+const ChunkAhead* FindAhead(std::span<const ChunkAhead> ahead, uint64_t offset) {
+  const auto at = std::partition_point(ahead.begin(), ahead.end(), [&](const ChunkAhead& c) { return c.offset() < offset; });
+  return at != ahead.end() && at->offset() == offset ? &*at : nullptr;
+}
+
+bool ChunkAhead::is_of_known_kind() const { return IsKnown(header_.kind) && (header_.flags & ~trace::kChunkZstd) == 0; }
+
+void ChunkAhead::Open(std::string_view file, Unpacker& unpacker, std::vector<unsigned char>* unpacked) {
+  const unsigned char* body = Bytes(file) + offset_ + kChunkHeaderBytes;
+  has_good_checksum_ = Checksum(body, header_.body_bytes) == header_.body_crc;
+  if (!has_good_checksum_ || !is_of_known_kind()) return;
+  if ((header_.flags & trace::kChunkZstd) == 0) {
+    body_.emplace(body, header_.body_bytes);
+  } else if (unpacker.Unpack(body, header_.body_bytes, header_.unpacked_bytes, unpacked)) {
+    body_.emplace(unpacked->data(), header_.unpacked_bytes);
+  }
+}
+
+std::vector<ChunkAhead> Reader::LookAhead(std::size_t chunks, std::size_t unpacked_bytes) const {
+  std::vector<ChunkAhead> ahead;
+  std::size_t at = next_, sum_bytes = 0;
+  while (ahead.size() < chunks && bytes_.size() - at >= kChunkHeaderBytes) {
+    ChunkHeader header;
+    if (ReadHeader(At(at), &header) != HeaderStatus::kGood) break;
+    if (bytes_.size() - at - kChunkHeaderBytes < header.body_bytes) break;
+    sum_bytes += header.unpacked_bytes;
+    if (sum_bytes > unpacked_bytes) break;
+    ahead.emplace_back(header, at);
+    at += kChunkHeaderBytes + header.body_bytes;
+  }
+  return ahead;
+}
+
+bool Reader::Next(Chunk* chunk, std::span<const ChunkAhead> ahead) {
   while (next_ < bytes_.size()) {
-    if (TakeChunk(chunk)) return true;
+    if (TakeChunk(chunk, ahead)) return true;
   }
   CountHoles();
   return false;
@@ -87,13 +120,13 @@ void Reader::RejectOne() {
 }
 
 // Moves past whatever lies at next_. True: that was a chunk for the caller.
-bool Reader::TakeChunk(Chunk* chunk) {
+bool Reader::TakeChunk(Chunk* chunk, std::span<const ChunkAhead> ahead) {
   ChunkHeader header;
   const HeaderStatus status = left() < kChunkHeaderBytes ? HeaderStatus::kNotAChunk : ReadHeader(At(next_), &header);
   has_found_header_ = has_found_header_ || IsHeader(status);
   switch (status) {
     case HeaderStatus::kGood:
-      return TakeBody(header, chunk);
+      return TakeBody(header, FindAhead(ahead, next_), chunk);
     case HeaderStatus::kTooNew:
       SkipNewer(header);
       return false;
@@ -109,37 +142,36 @@ bool Reader::TakeChunk(Chunk* chunk) {
   return false;
 }
 
-bool Reader::TakeBody(const ChunkHeader& header, Chunk* chunk) {
+bool Reader::TakeBody(const ChunkHeader& header, const ChunkAhead* ahead, Chunk* chunk) {
   if (left() - kChunkHeaderBytes < header.body_bytes) {
     TakeTornBody(header);
     return false;
   }
-  const unsigned char* body = At(next_) + kChunkHeaderBytes;
-  const std::size_t end = next_ + kChunkHeaderBytes + header.body_bytes;
-  if (Checksum(body, header.body_bytes) != header.body_crc) {
+  ChunkAhead opened(header, next_);
+  if (ahead != nullptr) {
+    opened = *ahead;
+  } else {
+    opened.Open(bytes_, unpacker_, &unpacked_);
+  }
+  const std::size_t begin = next_, end = next_ + kChunkHeaderBytes + header.body_bytes;
+  if (!opened.has_good_checksum()) {
     TakeBadBody(header, end);
     return false;
   }
-  const std::size_t begin = next_;
   next_ = end;
-  if (!IsKnown(header.kind) || (header.flags & ~trace::kChunkZstd) != 0) {
+  if (!opened.is_of_known_kind()) {
     NoteRead(header);
     ++health_.unknown_chunks;
     health_.unknown_records = AddSaturating(health_.unknown_records, header.record_count);
     return false;
   }
-  std::size_t body_bytes = header.body_bytes;
-  if ((header.flags & trace::kChunkZstd) != 0) {
-    if (!unpacker_.Unpack(body, body_bytes, header.unpacked_bytes, &unpacked_)) {
-      NoteDamaged(header);
-      return false;
-    }
-    body = unpacked_.data();
-    body_bytes = header.unpacked_bytes;
+  if (!opened.body().has_value()) {
+    NoteDamaged(header);
+    return false;
   }
   chunk->header = header;
   chunk->offset = begin;
-  chunk->body = trace::ByteReader(body, body_bytes);
+  chunk->body = *opened.body();
   chunk->is_duplicate = !NoteRead(header);
   if (!chunk->is_duplicate) ++health_.chunks;
   return true;

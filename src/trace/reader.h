@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -27,9 +29,34 @@ struct ProcessKeyHash {
 struct Chunk {
   trace::ChunkHeader header;
   uint64_t offset = 0;        // of the header in the file
-  trace::ByteReader body;     // unpacked; good until the next call of Next
+  trace::ByteReader body;     // unpacked; good until the next call of Next, or that of the ChunkAhead
   bool is_duplicate = false;  // its sequence number was read before: the records are there already
 };
+
+// A chunk that Next has yet to come to. Those of several can be opened side by side.
+class ChunkAhead {
+ public:
+  ChunkAhead(const trace::ChunkHeader& header, uint64_t offset) : header_(header), offset_(offset) {}
+
+  // Computes the checksum, and unpacks into `unpacked` what is compressed.
+  void Open(std::string_view file, Unpacker& unpacker, std::vector<unsigned char>* unpacked);
+
+  uint64_t offset() const { return offset_; }  // of the header in the file
+  uint64_t end() const { return offset_ + trace::kChunkHeaderBytes + header_.body_bytes; }
+  bool has_good_checksum() const { return has_good_checksum_; }
+  bool is_of_known_kind() const;
+  // Nothing where one of those says no, or where the body cannot be unpacked.
+  const std::optional<trace::ByteReader>& body() const { return body_; }
+
+ private:
+  trace::ChunkHeader header_;
+  uint64_t offset_ = 0;
+  bool has_good_checksum_ = false;
+  std::optional<trace::ByteReader> body_;
+};
+
+// The chunk at `offset`, nullptr where it is none of these.
+const ChunkAhead* FindAhead(std::span<const ChunkAhead> ahead, uint64_t offset);
 
 // How many records of each kind the headers promise, for reserving memory. Never more than the file has bytes.
 using RecordCounts = std::vector<uint64_t>;  // by RecordKind
@@ -40,8 +67,14 @@ class Reader {
   // `bytes` must outlive the reader.
   explicit Reader(std::string_view bytes);
 
-  // Gives the next chunk of a known kind with a good checksum. False: the end; health() is final then.
-  bool Next(Chunk* chunk);
+  // The chunks that follow each other from here on, at most so many, and so many bytes when they are unpacked.
+  std::vector<ChunkAhead> LookAhead(std::size_t chunks, std::size_t unpacked_bytes) const;
+
+  // Gives the next chunk of a known kind with a good checksum. False: the end; health() is final then. `ahead` are chunks
+  // that were opened, in order: what is known of them is not found out again.
+  bool Next(Chunk* chunk, std::span<const ChunkAhead> ahead = {});
+  // Where in the file it is.
+  std::size_t offset() const { return next_; }
 
   // The caller could not decode a chunk that Next gave.
   void RejectOne();
@@ -59,8 +92,8 @@ class Reader {
   };
   std::size_t left() const { return bytes_.size() - next_; }
   const unsigned char* At(std::size_t offset) const;
-  bool TakeChunk(Chunk* chunk);
-  bool TakeBody(const trace::ChunkHeader& header, Chunk* chunk);
+  bool TakeChunk(Chunk* chunk, std::span<const ChunkAhead> ahead);
+  bool TakeBody(const trace::ChunkHeader& header, const ChunkAhead* ahead, Chunk* chunk);
   void SkipNewer(const trace::ChunkHeader& header);
   void TakeTornBody(const trace::ChunkHeader& header);
   void TakeBadBody(const trace::ChunkHeader& header, std::size_t end);

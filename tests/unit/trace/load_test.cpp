@@ -1,6 +1,10 @@
 // What LoadTrace makes of a small whole trace.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "chunks.h"
 #include "trace_text.h"
 
 namespace gprof {
@@ -41,6 +45,39 @@ TEST(Load, JoinsASmallTrace) {
 TEST(Load, DumpIsTheInverseOfAssemble) {
   const std::string dump = DumpText(AssembleTrace(kSmall));
   EXPECT_EQ(DumpText(AssembleTrace(dump)), dump) << dump;
+}
+
+// More chunks than are looked at side by side, every third compressed; in the middle damage, and a chunk that is there twice.
+TEST(Load, ManyChunksAreReadInTheirOrder) {
+  std::string text;
+  for (uint32_t i = 0; i < 700; ++i) {
+    text += fmt::format("chunk pid=7 sequence={}{}\n", i, i % 3 == 0 ? " zstd=1" : "");
+    for (uint32_t k = 1; k <= 20; ++k) {
+      text += fmt::format("api start_ns={} duration_ns=5 tid=70 correlation={} function=\"function {}\"\n", 1000 * i + k * 10,
+                          20 * i + k, (i + k) % 50);
+    }
+  }
+  std::vector<std::string> chunks = SplitChunks(AssembleTrace(text));
+  ASSERT_EQ(HeaderOf(chunks[0]).flags, trace::kChunkZstd);
+  chunks[301].back() ^= 1;
+  chunks[303].back() ^= 1;
+  std::string bytes;
+  for (const std::string& chunk : chunks) bytes += chunk;
+  bytes += chunks[5] + chunks[6] + "torn";
+  const Trace t = LoadTraceFromMemory(bytes, "many.trace");
+  EXPECT_EQ(t.health.chunks, 698u);
+  EXPECT_EQ(t.health.damaged_chunks, 2u);
+  EXPECT_EQ(t.health.duplicate_chunks, 2u);
+  EXPECT_EQ(t.health.skipped_bytes, 4u);
+  ASSERT_EQ(t.api_calls.size(), 698u * 20);
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < 700; ++i) {
+    if (i == 301 || i == 303) continue;
+    for (uint32_t k = 1; k <= 20; ++k, ++at) {
+      ASSERT_EQ(t.api_calls[at].correlation, 20 * i + k);
+      ASSERT_EQ(t.Text(t.api_calls[at].function), fmt::format("function {}", (i + k) % 50));
+    }
+  }
 }
 
 }  // namespace
