@@ -15,6 +15,7 @@
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/parallel.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -77,15 +78,22 @@ struct Sum {
   }
 };
 
+void AddEach(const std::vector<Sum>& more, std::vector<Sum>* sums) {
+  if (sums->empty()) sums->resize(more.size());
+  for (size_t i = 0; i < more.size(); ++i) (*sums)[i].Add(more[i]);
+}
+
 class Shares {
  public:
-  Shares(const AnalysisInput& input, const CriticalPath& path)
-      : trace_(input.trace()),
-        host_(input.shared().host()),
-        walk_(trace_, host_),
-        kernels_(trace_.strings.size()),
-        launches_(trace_.api_calls.FactsCount()) {
-    path.ForEach([&](const PathPiece& piece) { Add(piece); });
+  Shares(const AnalysisInput& input, const CriticalPath& path) : Shares(input) {
+    // A piece has sums for each name, so that it is to be longer than those.
+    const size_t pieces = std::clamp<size_t>(path.size() / std::max<size_t>(32'768, trace_.strings.size()), 1, 16);
+    std::vector<Shares> shares(pieces, *this);
+    ForEachSideBySide(pieces, input.shared().threads(), [&](size_t i) {
+      path.ForEach(path.size() * i / pieces, path.size() * (i + 1) / pieces,
+                   [&](const PathPiece& piece) { shares[i].Add(piece); });
+    });
+    for (const Shares& of_piece : shares) Add(of_piece);
     NameSums();
     for (uint32_t name = 0; name < kernels_.size(); ++name) {
       if (kernels_[name].count > 0) sums_[{Share::kKernel, KernelName(trace_, NameId{name})}] = kernels_[name];
@@ -100,6 +108,22 @@ class Shares {
   }
 
  private:
+  explicit Shares(const AnalysisInput& input)
+      : trace_(input.trace()),
+        host_(input.shared().host()),
+        walk_(trace_, host_),
+        kernels_(trace_.strings.size()),
+        launches_(trace_.api_calls.FactsCount()) {}
+
+  void Add(const Shares& more) {
+    AddEach(more.kernels_, &kernels_);
+    AddEach(more.launches_, &launches_);
+    AddEach(more.paths_, &paths_);
+    for (size_t i = 0; i < kShareCount; ++i) AddEach(more.functions_[i], &functions_[i]);
+    queued_.Add(more.queued_);
+    for (const auto& [key, sum] : more.sums_) sums_[key].Add(sum);
+  }
+
   void Add(const PathPiece& piece) {
     const int64_t ns = piece.end_ns - piece.start_ns;
     switch (piece.kind) {

@@ -29,10 +29,18 @@ class CriticalPath {
   uint32_t process = kNone;
   int64_t start_ns = 0, end_ns = 0;  // first call or operation of the process; its last end
 
+  // How many pieces it has.
+  size_t size() const { return size_; }
+
   // Calls f(piece) in order of time; the pieces cover all between, and none overlap.
   template <class F>
   void ForEach(F&& f) const {
-    for (size_t i = size_; i > 0; --i) {
+    ForEach(0, size_, f);
+  }
+  // The same for those from `first` to before `last`.
+  template <class F>
+  void ForEach(size_t first, size_t last, F&& f) const {
+    for (size_t i = size_ - first; i > size_ - last; --i) {
       const Step& step = At(i - 1);
       PathPiece piece{step.start_ns, i == 1 ? end_ns : At(i - 2).start_ns, step.kind, kNone, kNone, kNone};
       const bool is_op = step.kind == PathKind::kOperation || step.kind == PathKind::kQueue;

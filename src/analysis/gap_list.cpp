@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
+
 namespace gprof {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr size_t kOpsOfAPiece = 16'384, kMostPieces = 32;
 
 }  // namespace
 
-GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t device)
+GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t device, size_t threads)
     : trace_(trace),
       recorded_(recorded),
       ops_(trace.device_ops[device]),
@@ -23,19 +25,13 @@ GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t devi
   const int64_t start_ns = is_selected ? trace.device_windows[device].time.start_ns
                            : has_ops   ? trace.ops[ops_.first].start_ns
                                        : 0;
-  std::vector<uint8_t> is_kernel;  // by the facts of operations
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) is_kernel.push_back(IsKernelLike(trace.ops.FactsAt(i).kind));
-  int64_t ended_ns = start_ns;
-  for (uint32_t i = ops_.first; i < ops_.last; ++i) {
-    const int64_t op_start_ns = trace.ops[i].start_ns, op_end_ns = trace.ops[i].end_ns;
-    if (op_start_ns > ended_ns) AddIdle(i, op_start_ns - ended_ns);
-    if (op_end_ns > ended_ns || i == ops_.first) last_ended_ = i, ended_ns = op_end_ns;
-    busy_.any.Add(op_start_ns, op_end_ns);
-    if (is_kernel[trace.ops.FactsIndex(i)] != 0) busy_.kernels.Add(op_start_ns, op_end_ns);
-  }
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) is_kernel_.push_back(IsKernelLike(trace.ops.FactsAt(i).kind));
+  const Sweep sweep = SweepAll(start_ns, threads);
+  busy_ = sweep.busy;
+  last_ended_ = sweep.last_ended;
   if (!has_window_) return;
-  const int64_t end_ns = is_selected ? trace.device_windows[device].time.end_ns : ended_ns;
-  tail_ = {ended_ns, end_ns};
+  const int64_t end_ns = is_selected ? trace.device_windows[device].time.end_ns : sweep.ended_ns;
+  tail_ = {sweep.ended_ns, end_ns};
   window_ns_ = end_ns - start_ns;
   if (is_throughout_) return;
   for (uint32_t i = ops_.first; i < ops_.last; ++i) {
@@ -46,9 +42,59 @@ GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t devi
   for (const Interval& pause : pauses_) window_ns_ -= pause.DurationNs();
 }
 
-void GapList::AddIdle(uint32_t op, int64_t idle_ns) {
+inline void GapList::See(uint32_t op, Sweep* sweep, LongIdle* long_idle_ns) {
+  const int64_t start_ns = trace_.ops[op].start_ns, end_ns = trace_.ops[op].end_ns;
+  const int64_t idle_ns = start_ns > sweep->ended_ns ? start_ns - sweep->ended_ns : 0;
   idle_ns_[op - ops_.first] = static_cast<uint32_t>(std::min<int64_t>(idle_ns, kLong));
-  if (idle_ns >= kLong) long_idle_ns_.emplace_back(op, idle_ns);
+  if (idle_ns >= kLong) long_idle_ns->emplace_back(op, idle_ns);
+  if (end_ns > sweep->ended_ns || sweep->last_ended == kNone) sweep->last_ended = op;
+  sweep->ended_ns = std::max(sweep->ended_ns, end_ns);
+  sweep->busy.any.Add(start_ns, end_ns);
+  if (is_kernel_[trace_.ops.FactsIndex(op)] != 0) sweep->busy.kernels.Add(start_ns, end_ns);
+}
+
+// Pieces are gone over side by side as if nothing had run before them. What did changes the first operations of a piece,
+// until one of them ends after all that; those are gone over again.
+GapList::Sweep GapList::SweepAll(int64_t start_ns, size_t threads) {
+  Sweep sweep{start_ns, kNone, {}};
+  if (threads <= 1 || pieces_ == 1) {
+    for (uint32_t i = ops_.first; i < ops_.last; ++i) See(i, &sweep, &long_idle_ns_);
+    return sweep;
+  }
+  std::vector<Sweep> ends(pieces_);
+  std::vector<LongIdle> long_idle_ns(pieces_);
+  const auto begin_of = [&](size_t piece) { return Sweep{trace_.ops[PieceBegin(piece)].start_ns, kNone, {}}; };
+  ForEachSideBySide(pieces_, threads, [&](size_t piece) {
+    Sweep of_piece = begin_of(piece);
+    for (uint32_t i = PieceBegin(piece); i < PieceBegin(piece + 1); ++i) See(i, &of_piece, &long_idle_ns[piece]);
+    ends[piece] = of_piece;
+  });
+  for (size_t piece = 0; piece < pieces_; ++piece) {
+    Sweep of_piece = begin_of(piece);
+    LongIdle unused;
+    uint32_t i = PieceBegin(piece);
+    for (; i < PieceBegin(piece + 1) && (i == PieceBegin(piece) || !sweep.IsAt(of_piece)); ++i) {
+      See(i, &of_piece, &unused);
+      See(i, &sweep, &long_idle_ns_);
+    }
+    for (const auto& entry : long_idle_ns[piece]) {
+      if (entry.first >= i) long_idle_ns_.push_back(entry);
+    }
+    GoOn(of_piece, ends[piece], &sweep);
+  }
+  return sweep;
+}
+
+// Both are at the same time after some operations of a piece: takes over what the rest of it brought.
+void GapList::GoOn(const Sweep& from, const Sweep& to, Sweep* sweep) {
+  const auto add = [](const BusyTime& before, const BusyTime& after, BusyTime* busy) {
+    if (after.busy_ns() == before.busy_ns() && after.end_ns() == before.end_ns()) return;
+    *busy = BusyTime(busy->busy_ns() + after.busy_ns() - before.busy_ns(), after.end_ns());
+  };
+  add(from.busy.any, to.busy.any, &sweep->busy.any);
+  add(from.busy.kernels, to.busy.kernels, &sweep->busy.kernels);
+  if (to.last_ended != from.last_ended) sweep->last_ended = to.last_ended;
+  if (to.ended_ns != from.ended_ns) sweep->ended_ns = to.ended_ns;
 }
 
 void GapList::AddPauses(int64_t start_ns, int64_t end_ns) {

@@ -13,7 +13,7 @@ namespace gprof {
 // Kept is how long the device was idle before each operation, 4 bytes each: all else of a gap follows from that.
 class GapList {
  public:
-  GapList(const Trace& trace, const RecordedTime& recorded, uint32_t device);
+  GapList(const Trace& trace, const RecordedTime& recorded, uint32_t device, size_t threads = 1);
 
   // From the first to the last operation, or of the selected time, less what was not recorded.
   int64_t window_ns() const { return window_ns_; }
@@ -102,7 +102,21 @@ class GapList {
     });
   }
 
-  void AddIdle(uint32_t op, int64_t idle_ns);
+  // What is known once some operations have gone by.
+  struct Sweep {
+    int64_t ended_ns;               // all of them, or when the window began
+    uint32_t last_ended = kNone;
+    Busy busy;
+    bool IsAt(const Sweep& other) const {
+      return ended_ns == other.ended_ns && busy.any.end_ns() == other.busy.any.end_ns() &&
+             busy.kernels.end_ns() == other.busy.kernels.end_ns();
+    }
+  };
+  using LongIdle = std::vector<std::pair<uint32_t, int64_t>>;  // by operation
+
+  Sweep SweepAll(int64_t start_ns, size_t threads);
+  void See(uint32_t op, Sweep* sweep, LongIdle* long_idle_ns);
+  static void GoOn(const Sweep& from, const Sweep& to, Sweep* sweep);
   void AddPauses(int64_t start_ns, int64_t end_ns);
   int64_t LongIdleBefore(uint32_t op) const;
   int64_t RecordedGapBefore(uint32_t op, int64_t idle_ns) const;
@@ -114,7 +128,8 @@ class GapList {
   bool is_throughout_, has_window_;
   size_t pieces_;
   std::vector<uint32_t> idle_ns_;                           // before each operation
-  std::vector<std::pair<uint32_t, int64_t>> long_idle_ns_;  // by operation
+  LongIdle long_idle_ns_;
+  std::vector<uint8_t> is_kernel_;                          // by the facts of operations
   Interval tail_;                                           // after the last one, where more time is selected
   std::vector<Interval> pauses_;
   Busy busy_;

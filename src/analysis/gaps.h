@@ -16,6 +16,8 @@ inline bool IsKernelLike(const GpuOp& op) { return IsKernelLike(op.kind); }
 // Length of the union of intervals that come sorted by their start.
 class BusyTime {
  public:
+  BusyTime() = default;
+  BusyTime(int64_t busy_ns, int64_t end_ns) : busy_ns_(busy_ns), end_ns_(end_ns) {}
   // Whether they overlap is not to be foreseen, so that this has no branches.
   void Add(int64_t start_ns, int64_t end_ns) {
     const int64_t from_ns = start_ns > end_ns_ ? start_ns : end_ns_;

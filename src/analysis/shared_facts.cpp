@@ -76,7 +76,7 @@ int64_t SharedFacts::busy_ns() const {
 }
 
 const GapList& SharedFacts::gaps(uint32_t device) const {
-  return gaps_[device].Get([&] { return GapList(trace_, recorded(), device); });
+  return gaps_[device].Get([&] { return GapList(trace_, recorded(), device, threads_); });
 }
 
 int64_t SharedFacts::window_ns(uint32_t device) const { return gaps(device).window_ns(); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,45 @@ TEST(CallFacts, SayWhatEachCallSays) {
     const int64_t end_ns =
         facts.last_ended() == kNone ? std::numeric_limits<int64_t>::min() : trace.api_calls[facts.last_ended()].end_ns;
     EXPECT_EQ(end_ns, last_end_ns) << seed;
+  }
+}
+
+// Enough operations for several pieces, which long operations reach across and which may be all copies.
+Trace ManyOps(uint32_t seed) {
+  TraceMaker maker;
+  std::mt19937 random(seed);
+  int64_t now_ns = 1000;
+  for (int64_t i = 0; i < 70'000; ++i) {
+    now_ns += random() % 50;
+    if (random() % 20'000 == 0) now_ns += 5'000'000'000;  // longer than 4 bytes hold
+    const bool is_long = random() % 10'000 == 0, is_copies_only = i > 20'000 && i < 55'000;
+    const int64_t end_ns = now_ns + (is_long ? 400'000 : static_cast<int64_t>(random() % 60));
+    if (is_copies_only) {
+      maker.AddFill(now_ns, end_ns, 64);
+    } else {
+      maker.AddKernel(now_ns, end_ns);
+    }
+  }
+  return maker.Finish();
+}
+
+TEST(GapList, IsTheSameOnAnyNumberOfThreads) {
+  for (uint32_t seed = 0; seed < 4; ++seed) {
+    const Trace trace = ManyOps(seed);
+    const RecordedTime recorded(trace);
+    const GapList one(trace, recorded, 0, 1), many(trace, recorded, 0, 8);
+    ASSERT_GT(many.pieces(), 3u);
+    int64_t idle_ns = 0;
+    for (uint32_t i = 0; i < trace.ops.size(); ++i) {
+      ASSERT_EQ(many.IdleBefore(i), one.IdleBefore(i)) << seed << " " << i;
+      idle_ns += one.IdleBefore(i);
+    }
+    EXPECT_EQ(many.busy().any.busy_ns(), one.busy().any.busy_ns());
+    EXPECT_EQ(many.busy().kernels.busy_ns(), one.busy().kernels.busy_ns());
+    EXPECT_EQ(many.busy().kernels.end_ns(), one.busy().kernels.end_ns());
+    EXPECT_EQ(many.window_ns(), one.window_ns());
+    EXPECT_EQ(many.last_ended(), one.last_ended());
+    EXPECT_EQ(one.busy().any.busy_ns() + idle_ns, one.window_ns());
   }
 }
 
