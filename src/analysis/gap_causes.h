@@ -42,10 +42,12 @@ class GapCauses {
   std::vector<Piece> pieces_;
 };
 
-// Goes along the gaps of the list, all of them and in order.
+// Goes along the gaps of the list in order, from the first one of a piece.
 class GapCauses::Cursor {
  public:
-  explicit Cursor(const GapCauses& causes) : causes_(causes) { BeginPiece(causes.pieces_.front()); }
+  explicit Cursor(const GapCauses& causes, size_t piece = 0) : causes_(causes), piece_(piece) {
+    BeginPiece(causes.pieces_[piece]);
+  }
   // The parts of the next gap, valid until the next call.
   std::span<const Part> Next(const Gap& gap) {
     const uint8_t tag = NextTag();
@@ -75,7 +77,7 @@ class GapCauses::Cursor {
   std::span<const Part> PartsFrom(uint8_t tag, const Gap& gap);
 
   const GapCauses& causes_;
-  size_t piece_ = 0;
+  size_t piece_;
   const uint8_t *tag_, *last_tag_;  // what is left of the piece
   const uint32_t *short_ns_, *call_or_path_;
   const int64_t* long_ns_;

@@ -14,17 +14,30 @@ constexpr uint32_t kPathUnknown = 0, kPathKeys = 1;
 
 }  // namespace
 
-void IdleShares::Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number) {
+inline IdleShare& IdleShares::ShareOf(uint32_t key) {
   uint32_t& slot = slot_[key];
   if (slot == kNone) {
     slot = static_cast<uint32_t>(all_.size());
     all_.emplace_back(key, IdleShare{});
   }
-  IdleShare& share = all_[slot].second;
+  return all_[slot].second;
+}
+
+void IdleShares::Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number) {
+  IdleShare& share = ShareOf(key);
   share.idle_ns += duration_ns;
   share.split[cause] += duration_ns;
   share.gaps += share.last_gap != gap_number;
   share.last_gap = gap_number;
+}
+
+void IdleShares::Add(const IdleShares& more) {
+  for (const auto& [key, of_key] : more.all_) {
+    IdleShare& share = ShareOf(key);
+    share.idle_ns += of_key.idle_ns;
+    share.gaps += of_key.gaps;
+    share.split.Add(of_key.split);
+  }
 }
 
 size_t DecadeOf(int64_t gap_ns) {
@@ -49,6 +62,17 @@ void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
   for (const Part& part : parts) by_path_.Add(PathKey(part, launch), part.cause, part.duration_ns, gap_number_);
   if (has_details_) AddDetails(gap, launch, parts);
   ++gap_number_;
+}
+
+void IdleGroups::Add(const IdleGroups& more) {
+  by_path_.Add(more.by_path_);
+  by_launch_.Add(more.by_launch_);
+  by_next_.Add(more.by_next_);
+  for (size_t i = 0; i < kGapDecades; ++i) {
+    lengths_[i].gaps += more.lengths_[i].gaps;
+    lengths_[i].idle_ns += more.lengths_[i].idle_ns;
+  }
+  gap_number_ += more.gap_number_;
 }
 
 void IdleGroups::AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts) {

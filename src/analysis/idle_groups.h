@@ -28,9 +28,12 @@ class IdleShares {
  public:
   explicit IdleShares(size_t keys) : slot_(keys, kNone) {}
   void Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number);
+  void Add(const IdleShares& more);  // of other gaps
   const std::vector<std::pair<uint32_t, IdleShare>>& all() const { return all_; }
 
  private:
+  IdleShare& ShareOf(uint32_t key);
+
   std::vector<uint32_t> slot_;  // by key, where it is in all_
   std::vector<std::pair<uint32_t, IdleShare>> all_;
 };
@@ -47,6 +50,7 @@ class IdleGroups {
   // Without details only by_path() is filled.
   IdleGroups(const AnalysisInput& input, bool has_details);
   void Add(const Gap& gap, std::span<const Part> parts);
+  void Add(const IdleGroups& more);  // of other gaps
 
   // Keys are NameIds; those from trace.strings.size() on stand for what has no name of its own.
   const IdleShares& by_path() const { return by_path_; }      // + 0: not known

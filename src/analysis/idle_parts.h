@@ -18,7 +18,18 @@ int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, 
   return input.shared().gaps(device).ForEach([&](const Gap& gap) { f(gap, causes.Next(gap)); }, seen...);
 }
 
-// The same without gaps that are `queue` from end to end, which most are: for those who look for other causes.
+// The same for the pieces of the GapList from `first` to before `last`.
+template <class F>
+void ForEachExplainedGapOf(const AnalysisInput& input, uint32_t device, size_t first, size_t last, F&& f) {
+  if (first == last) return;
+  GapCauses::Cursor causes(input.shared().gap_causes(device), first);
+  for (size_t piece = first; piece < last; ++piece) {
+    input.shared().gaps(device).ForEachOfPiece(
+        piece, [&](const Gap& gap) { f(gap, causes.Next(gap)); }, [](uint32_t) {});
+  }
+}
+
+// The same as the first without gaps that are `queue` from end to end, which most are: for those who look for other causes.
 template <class F>
 void ForEachGapNotQueued(const AnalysisInput& input, uint32_t device, F&& f) {
   GapCauses::Cursor causes(input.shared().gap_causes(device));

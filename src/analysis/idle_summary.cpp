@@ -1,6 +1,7 @@
 #include "analysis/idle_summary.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "analysis/shared_facts.h"
 
@@ -57,6 +58,31 @@ void IdleSummary::AddParts(const Gap& gap, std::span<const Part> parts, DeviceId
   }
   ++gaps_with_causes_[causes];
   AddPatterns(gap, parts);
+}
+
+void IdleSummary::Add(const IdleSummary& more) {
+  DeviceIdle& idle = devices_.back();
+  const DeviceIdle& more_idle = more.devices_.back();
+  idle.gaps += more_idle.gaps;
+  idle.longest_ns = std::max(idle.longest_ns, more_idle.longest_ns);
+  idle.split.Add(more_idle.split);
+  const auto add = [](const auto& from, auto* to) {
+    std::transform(from.begin(), from.end(), to->begin(), to->begin(), std::plus<>());
+  };
+  add(more.gaps_with_causes_, &gaps_with_causes_);
+  add(more.unknown_ns_, &unknown_ns_);
+  add(more.host_ns_, &host_ns_);
+  add(more.queued_ns_, &queued_ns_);
+  for (const auto& [function, split] : more.by_call_) SplitOf(function).Add(split);
+  for (const GapStory& story : more.longest_) {
+    if (!MakeRoomFor(story)) continue;
+    longest_.push_back(story);
+    std::push_heap(longest_.begin(), longest_.end(), IsLonger);
+  }
+  shorter_.gaps += more.shorter_.gaps;
+  shorter_.split.Add(more.shorter_.split);
+  drained_by_sync_.gaps += more.drained_by_sync_.gaps;
+  drained_by_sync_.idle_ns += more.drained_by_sync_.idle_ns;
 }
 
 int64_t IdleSummary::GapsWith(Cause cause) const {
@@ -116,13 +142,17 @@ bool IdleSummary::IsLongEnough(int64_t gap_ns) const {
 }
 
 // IsLonger as the order of a heap puts the shortest one kept in front.
+bool IdleSummary::MakeRoomFor(const GapStory& story) {
+  if (longest_kept_ == 0 || longest_.size() < longest_kept_) return true;
+  if (!IsLonger(story, longest_.front())) return false;
+  std::pop_heap(longest_.begin(), longest_.end(), IsLonger);
+  longest_.pop_back();
+  return true;
+}
+
 void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
   GapStory story{gap, devices_.back().device, {}, {}, kNone};
-  if (longest_kept_ > 0 && longest_.size() == longest_kept_) {
-    if (!IsLonger(story, longest_.front())) return;
-    std::pop_heap(longest_.begin(), longest_.end(), IsLonger);
-    longest_.pop_back();
-  }
+  if (!MakeRoomFor(story)) return;
   for (const Part& part : parts) story.split[part.cause] += part.duration_ns;
   story.path = MainPath(gap, parts);
   longest_.push_back(story);

@@ -47,6 +47,7 @@ class IdleSummary {
 
   void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
   void Add(const Gap& gap, std::span<const Part> parts);
+  void Add(const IdleSummary& more);  // of other gaps of the same device, which it began with
   void EndDevice(int64_t window_ns) { devices_.back().window_ns = window_ns; }
   void Finish();  // once, after the last device
 
@@ -67,6 +68,7 @@ class IdleSummary {
   void AddParts(const Gap& gap, std::span<const Part> parts, DeviceIdle* idle);
   void AddPatterns(const Gap& gap, std::span<const Part> parts);
   bool IsLongEnough(int64_t gap_ns) const;
+  bool MakeRoomFor(const GapStory& story);
   void Keep(const Gap& gap, std::span<const Part> parts);
 
   const Trace& trace_;
