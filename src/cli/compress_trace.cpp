@@ -25,7 +25,7 @@ uint64_t SizeOf(const FinishedTrace& trace) {
 }
 
 // Returns why the trace is not compressed; empty: it is, or there is nothing to compress.
-std::string Compress(const FinishedTrace& trace) {
+std::string Compress(const FinishedTrace& trace, bool is_quiet) {
   if (SizeOf(trace) == 0) return {};
   const std::string why = trace.why_not_final();
   if (!why.empty()) return why;
@@ -37,7 +37,7 @@ std::string Compress(const FinishedTrace& trace) {
   options.threads = UsableCores();
   options.progress = [&](uint64_t done) {
     if (IsAskedToStop()) throw Interrupted{};
-    line.Show(done, size);
+    if (!is_quiet) line.Show(done, size);
     file.DropPages();
   };
   const CompressedTrace result =
@@ -49,9 +49,9 @@ std::string Compress(const FinishedTrace& trace) {
   return {};
 }
 
-std::string TryToCompress(const FinishedTrace& trace) {
+std::string TryToCompress(const FinishedTrace& trace, bool is_quiet) {
   try {
-    return Compress(trace);
+    return Compress(trace, is_quiet);
   } catch (const Interrupted&) {
     return "that was interrupted";
   } catch (const std::exception& error) {
@@ -62,7 +62,7 @@ std::string TryToCompress(const FinishedTrace& trace) {
 }  // namespace
 
 void CompressFinishedTrace(const FinishedTrace& trace, bool is_quiet) {
-  const std::string why = TryToCompress(trace);
+  const std::string why = TryToCompress(trace, is_quiet);
   if (!why.empty() && !is_quiet) Warn("'" + trace.path + "' is as it was recorded, not compressed: " + why);
 }
 

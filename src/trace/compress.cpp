@@ -30,7 +30,11 @@ struct Piece {
 class Compressor {
  public:
   Compressor(std::string_view bytes, const CompressOptions& options, const std::function<void(std::string_view)>& write)
-      : bytes_(bytes), options_(options), write_(write), packers_(std::max<std::size_t>(1, options.threads)) {}
+      : bytes_(bytes), options_(options), write_(write), packers_(std::max<std::size_t>(1, options.threads)) {
+    // A batch ends with the chunk that fills it. What is not used of it is never touched, and no memory.
+    constexpr std::size_t kMostOfAChunk = kChunkHeaderBytes + trace::kMaxBodyBytes;
+    buffer_.reset(new unsigned char[std::min(bytes.size(), options.batch_bytes + kMostOfAChunk)]);
+  }
 
   CompressedTrace Run() {
     Reader reader(bytes_);
@@ -99,10 +103,6 @@ class Compressor {
   }
 
   void PackAll() {
-    if (used_bytes_ > buffer_bytes_) {
-      buffer_.reset(new unsigned char[used_bytes_]);
-      buffer_bytes_ = used_bytes_;
-    }
     const std::size_t threads = std::min(packers_.size(), pieces_.size());
     std::atomic<std::size_t> next{0};
     ForEachSideBySide(threads, threads, [&](std::size_t thread) {
@@ -134,7 +134,7 @@ class Compressor {
   std::vector<Piece> pieces_;             // of the batch
   std::size_t done_ = 0, end_ = 0;        // of the trace: written, and in pieces
   std::unique_ptr<unsigned char[]> buffer_;
-  std::size_t buffer_bytes_ = 0, used_bytes_ = 0;
+  std::size_t used_bytes_ = 0;  // of it
   CompressedTrace result_;
 };
 

@@ -1,5 +1,6 @@
-/* Preloaded into gprof-cli alone: stands in for a disk or a user with bad timing. GPROF_TEST_TROUBLE says what happens when
-   a compressed trace is all written, and is to take the place of the plain one:
+/* Preloaded into gprof-cli: stands in for a disk or a user with bad timing. GPROF_TEST_TROUBLE says which:
+     interrupt     Ctrl-C comes when the trace has been opened to be compressed
+   and when the compressed trace is all written, and is to take the place of the plain one:
      full          there is no room on the disk after all
      kill, kill2   the command is killed, before and after the new file has a name */
 #define _GNU_SOURCE
@@ -8,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static int Is(const char* word) {
   const char* const trouble = getenv("GPROF_TEST_TROUBLE");
@@ -20,6 +22,12 @@ int fdatasync(int descriptor) {
   if (!Is("full")) return 0;
   errno = ENOSPC;
   return -1;
+}
+
+int madvise(void* at, size_t size, int advice) {
+  if (advice == MADV_SEQUENTIAL && Is("interrupt")) raise(SIGINT);
+  int (*const next)(void*, size_t, int) = (int (*)(void*, size_t, int))dlsym(RTLD_NEXT, "madvise");
+  return next(at, size, advice);
 }
 
 int rename(const char* from, const char* to) {

@@ -221,6 +221,11 @@ class Trouble(CompressTest):
         self.assertIn("not compressed: ", said)
         self.assert_plain()
 
+    def test_interrupted_in_the_middle(self):
+        said = self.trouble("interrupt", 3, program=["sh", "-c", 'cat plain.trace >> "$GPROF_OUTPUT"; exit 3'])
+        self.assertIn("'run.trace' is as it was recorded, not compressed: that was interrupted", said)
+        self.assert_plain()
+
     def test_killed_when_the_new_file_is_written(self):
         self.trouble("kill", -signal.SIGKILL)
         self.assert_plain(but=self.unfinished())
