@@ -338,13 +338,30 @@ void LeaveOutOpsWithoutTimes(Draft& draft) {
                          [&](const PackedOps::Item& op) { return t.ops.FactsOf(op).device; });
 }
 
-// The blocks of the file in any order, on all cores: each has its places for itself.
-void FillPlaces(std::vector<BulkChunk>& chunks, std::vector<Filler>& fillers, DamagedBlocks* damaged) {
+std::size_t CountRanges(const Draft& draft, std::vector<BulkChunk>& chunks) {
+  std::size_t count = 0;
+  ForEachBlock(chunks, Target::kEvents, [&](const BulkBlock& block) {
+    for (const BulkBlock::Common& common : block.commons) {
+      const trace::NvtxEvent event = draft.nvtx_events.FactsAt(common.facts).event;
+      count += event == trace::NvtxEvent::kPush || event == trace::NvtxEvent::kStart ? common.count : 0;
+    }
+  });
+  return count;
+}
+
+// The blocks of the file in any order, on all cores: each has its places for itself. Ranges that will be paired side by
+// side need their places before that; on one core and on two they are not, and are written once instead of twice.
+void FillPlaces(Draft& draft, std::vector<BulkChunk>& chunks, std::vector<Filler>& fillers, DamagedBlocks* damaged) {
+  const std::size_t ranges = fillers.size() > 2 ? CountRanges(draft, chunks) : 0;
   std::atomic<std::size_t> next{0};
   std::vector<DamagedBlocks> found(fillers.size());
-  ForEachSideBySide(fillers.size(), fillers.size(), [&](std::size_t filler) {
+  ForEachSideBySide(fillers.size() + 1, fillers.size(), [&](std::size_t part) {
+    if (part == 0) {
+      ReserveHuge(draft.trace.ranges, ranges);
+      return draft.trace.ranges.resize(ranges);
+    }
     for (std::size_t i = next++; i < chunks.size(); i = next++) {
-      fillers[filler].Take(chunks[i], &found[filler]);
+      fillers[part - 1].Take(chunks[i], &found[part - 1]);
       chunks[i].blocks = {};
     }
   });
@@ -380,7 +397,7 @@ bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damage
   const bool is_large = t.record_count >= kWorthAThread;
   std::vector<Filler> fillers;
   for (std::size_t i = is_large ? std::min(UsableCores(), chunks.size()) : 1; i > 0; --i) fillers.emplace_back(draft);
-  FillPlaces(chunks, fillers, damaged);
+  FillPlaces(draft, chunks, fillers, damaged);
   if (damaged->size() != known_damaged) return false;
   Finish(fillers, draft);
   return true;

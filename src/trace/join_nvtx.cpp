@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "trace/joins.h"
 #include "trace/order.h"
 #include "trace/payload.h"
+#include "trace/pieces.h"
 
 namespace gprof {
 namespace {
@@ -31,54 +34,74 @@ std::vector<Trace::Slice> GroupPayloads(Draft& draft) {
   return slices;
 }
 
+void Cut(NvtxRange& r, int64_t end_ns) {
+  r.end_ns = std::max(r.start_ns, end_ns);
+  r.end_thread = r.thread;
+  r.is_open = false;
+  r.is_cut = true;
+}
+
+// An end without its start says something only where starts cannot have been before the capture.
+bool MayMissStarts(const Trace& t, uint32_t process) {
+  const Trace::Slice captures = t.process_captures[process];
+  if (captures.first == captures.last) return false;
+  return captures.last - captures.first > 1 || t.captures[captures.first].trigger != trace::CaptureTrigger::kBegin;
+}
+
 // The n-th event of a thread closed the range; order by event, as times may be equal.
 constexpr uint32_t kNeverClosed = kNone;
 
-class RangePairing {
- public:
-  explicit RangePairing(Draft& draft) : draft_(draft), trace_(draft.trace), top_(trace_.domains.size(), kNone) {}
+// What the events of a thread are, once they are paired. Threads know nothing of each other until all are.
+struct PairedThread {
+  // A path as the thread knows it: that of the range around, or the name of the domain, and the name of the range.
+  struct Path {
+    uint32_t outer = kNone;
+    NameId domain, message;
+  };
+  Trace::Slice ranges;  // `path` is an index into `paths` until FinishThread
+  std::vector<Path> paths;  // in order of their first use
+  std::vector<uint32_t> closed_by;  // by range
+  std::vector<uint32_t> open;       // ranges that were pushed and not popped
+  std::vector<std::pair<uint64_t, uint32_t>> started;  // ids and ranges, in order
+  std::vector<RangeEnd> ends;
+  std::vector<NvtxMark> marks;
+  uint64_t unknown_events = 0, unmatched_ends = 0;
+};
 
-  void Run() {
-    NameDomains();
-    const auto facts_of = [&](const NvtxEvents::Item& e) { return draft_.nvtx_events.FactsAt(e.facts); };
-    const auto opens = [&](const NvtxEvents::Item& e) {
-      const trace::NvtxEvent event = facts_of(e).event;
-      return event == trace::NvtxEvent::kPush || event == trace::NvtxEvent::kStart;
-    };
-    NvtxEvents::Items& events = draft_.nvtx_events.items();
-    ReserveHuge(trace_.ranges, static_cast<std::size_t>(std::count_if(events.begin(), events.end(), opens)));
-    const std::vector<Trace::Slice> payloads = GroupPayloads(draft_);
-    if (draft_.thread_events.empty()) {
-      draft_.thread_events =
-          GroupBy(events, trace_.threads.size(), [&](const NvtxEvents::Item& e) { return facts_of(e).thread; });
+// Pairs events of one thread after the other.
+class ThreadPairing {
+ public:
+  explicit ThreadPairing(Draft& draft) : draft_(draft), trace_(draft.trace), top_(trace_.domains.size(), kNone) {}
+
+  // The ranges of the thread begin at `first_range`; there are none there yet, or they are to be written over.
+  PairedThread Run(uint32_t thread, uint32_t first_range, Trace::Slice events, Trace::Slice payloads) {
+    paired_ = {};
+    paired_.ranges = {first_range, first_range};
+    payloads_ = payloads;
+    process_ = trace_.threads[thread].process;
+    captures_ = trace_.process_captures[process_];
+    path_index_ = {};
+    below_.clear();
+    for (uint32_t i = events.first; i < events.last; ++i) {
+      const NvtxEvent e = draft_.nvtx_events[i];
+      if (IsInNextCapture(e)) EnterCapture(e, i - events.first);
+      Take(e, i - events.first);
     }
-    for (const Trace::Slice slice : draft_.thread_events) {
-      SortNearlySorted(events.begin() + slice.first, events.begin() + slice.last,
-                       [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
-      payloads_ = payloads[trace_.thread_ranges.size()];
-      RunThread(slice);
-    }
-    draft_.nvtx_events = {};
-    CloseStarted();
-    CloseOpen();
-    AttachToStarted();
+    ForEachOpen([&](uint32_t range) { paired_.open.push_back(range); });
+    return std::move(paired_);
   }
 
  private:
-  void RunThread(Trace::Slice slice) {
-    first_range_ = static_cast<uint32_t>(trace_.ranges.size());
-    closed_by_.clear();
-    below_.clear();
-    captures_ = trace_.process_captures[trace_.threads[trace_.thread_ranges.size()].process];
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const NvtxEvent e = draft_.nvtx_events[i];
-      if (IsInNextCapture(e)) EnterCapture(e, i - slice.first);
-      Take(e, i - slice.first);
+  uint32_t Local(uint32_t range) const { return range - paired_.ranges.first; }
+
+  // Of all domains; nothing is open after it.
+  template <class F>
+  void ForEachOpen(F&& f) {
+    for (const uint32_t domain : touched_) {
+      for (uint32_t range = top_[domain]; range != kNone; range = below_[Local(range)]) f(range);
+      top_[domain] = kNone;
     }
-    for (const uint32_t domain : touched_) top_[domain] = kNone;
     touched_.clear();
-    FindParents();
-    trace_.thread_ranges.push_back({first_range_, static_cast<uint32_t>(trace_.ranges.size())});
   }
 
   // The event that ends a capture, or begins one, may be a little late or early for it.
@@ -88,43 +111,18 @@ class RangePairing {
     return is_begin || e.time_ns >= trace_.captures[captures_.first + 1].start_ns;
   }
 
-  // Straight to the capture of the event, as nothing is open once the first pause is passed.
+  // Straight to the capture of the event, as nothing is open once the first pause is passed: what is open at the end of a
+  // capture may have ended before the next one, and its end is not known.
   void EnterCapture(const NvtxEvent& e, uint32_t ordinal) {
-    CutRanges(trace_.captures[captures_.first].end_ns, ordinal);
+    ForEachOpen([&](uint32_t range) {
+      Cut(trace_.ranges[range], trace_.captures[captures_.first].end_ns);
+      paired_.closed_by[Local(range)] = ordinal;
+    });
     const auto begin = trace_.captures.begin();
     const auto after = std::partition_point(begin + captures_.first + 1, begin + captures_.last,
                                             [&](const Capture& c) { return c.start_ns <= e.time_ns; });
     captures_.first = std::max(captures_.first + 1, static_cast<uint32_t>(after - begin) - 1);
     if (IsInNextCapture(e)) ++captures_.first;
-  }
-
-  // What is open at the end of a capture may have ended before the next one: its end is not known.
-  void CutRanges(int64_t end_ns, uint32_t ordinal) {
-    for (const uint32_t domain : touched_) {
-      for (uint32_t range = top_[domain]; range != kNone; range = below_[range - first_range_]) {
-        NvtxRange& r = trace_.ranges[range];
-        Cut(r, end_ns);
-        closed_by_[range - first_range_] = ordinal;
-      }
-      top_[domain] = kNone;
-    }
-    touched_.clear();
-  }
-
-  static void Cut(NvtxRange& r, int64_t end_ns) {
-    r.end_ns = std::max(r.start_ns, end_ns);
-    r.end_thread = r.thread;
-    r.is_open = false;
-    r.is_cut = true;
-  }
-
-  // An end without its start says something only where starts cannot have been before the capture.
-  void CountUnmatchedEnd(uint32_t process) {
-    const Trace::Slice captures = trace_.process_captures[process];
-    const bool has_all = captures.first == captures.last ||
-                         (captures.last - captures.first == 1 &&
-                          trace_.captures[captures.first].trigger == trace::CaptureTrigger::kBegin);
-    if (has_all) ++trace_.health.unmatched_nvtx_ends;
   }
 
   // The payloads of an event have its time, thread and domain.
@@ -139,18 +137,11 @@ class RangePairing {
     }
   }
 
-  void AttachToStarted() {
-    for (RawPayload& p : draft_.raw_payloads) {
-      if (p.event != trace::NvtxEvent::kStart && p.event != trace::NvtxEvent::kEnd) continue;
-      p.of_range = started_.Find(trace_.threads[p.thread].process, p.range);
-    }
-  }
-
   void Take(const NvtxEvent& e, uint32_t ordinal) {
     switch (e.event) {
       case trace::NvtxEvent::kMark:
-        Attach(e, kNone, static_cast<uint32_t>(trace_.marks.size()));
-        trace_.marks.push_back(
+        Attach(e, kNone, static_cast<uint32_t>(paired_.marks.size()));
+        paired_.marks.push_back(
             {e.time_ns, e.thread, e.domain, e.message, e.category, e.color, e.payload, e.payload_type});
         return;
       case trace::NvtxEvent::kPush:
@@ -160,16 +151,14 @@ class RangePairing {
         Pop(e, ordinal);
         return;
       case trace::NvtxEvent::kStart:
-        started_(ProcessOf(e), e.range) = Open(e, kNone);
+        paired_.started.emplace_back(e.range, Open(e, kNone));
         return;
       case trace::NvtxEvent::kEnd:
-        ends_.push_back({e.range, e.time_ns, ProcessOf(e), e.thread});
+        paired_.ends.push_back({e.range, e.time_ns, process_, e.thread});
         return;
     }
-    ++trace_.health.unknown_records;
+    ++paired_.unknown_events;
   }
-
-  uint32_t ProcessOf(const NvtxEvent& e) const { return trace_.threads[e.thread].process; }
 
   // Push and pop nest in each domain of a thread on its own.
   void Push(const NvtxEvent& e) {
@@ -181,18 +170,20 @@ class RangePairing {
 
   void Pop(const NvtxEvent& e, uint32_t ordinal) {
     const uint32_t range = top_[e.domain];
-    if (range == kNone) return CountUnmatchedEnd(ProcessOf(e));
+    if (range == kNone) {
+      paired_.unmatched_ends += MayMissStarts(trace_, process_) ? 0 : 1;
+      return;
+    }
     NvtxRange& r = trace_.ranges[range];
     r.end_ns = e.time_ns;
     r.end_thread = e.thread;
     r.is_open = false;
-    closed_by_[range - first_range_] = ordinal;
-    top_[e.domain] = below_[range - first_range_];
+    paired_.closed_by[Local(range)] = ordinal;
+    top_[e.domain] = below_[Local(range)];
     Attach(e, range, kNone);
   }
 
   uint32_t Open(const NvtxEvent& e, uint32_t outer) {
-    const auto index = static_cast<uint32_t>(trace_.ranges.size());
     NvtxRange r;
     r.start_ns = e.time_ns;
     r.thread = e.thread;
@@ -205,17 +196,152 @@ class RangePairing {
     r.payload_type = e.payload_type;
     r.is_push_pop = e.event == trace::NvtxEvent::kPush;
     r.is_open = true;
-    trace_.ranges.push_back(r);
-    closed_by_.push_back(kNeverClosed);
+    const uint32_t index = paired_.ranges.last++;
+    if (index == trace_.ranges.size()) {
+      trace_.ranges.push_back(r);
+    } else {
+      trace_.ranges[index] = r;
+    }
+    paired_.closed_by.push_back(kNeverClosed);
     below_.push_back(outer);
     return index;
   }
 
   NameId PathOf(const NvtxEvent& e, uint32_t outer) {
-    const NameId prefix = outer == kNone ? trace_.domains[e.domain].name : trace_.ranges[outer].path;
-    if (prefix == NameId{}) return e.message;
-    uint32_t& path = paths_(prefix.value, e.message.value);
-    if (path == kNone) path = JoinPath(prefix, e.message).value;
+    constexpr uint64_t kIsDomain = uint64_t{1} << 32;
+    PairedThread::Path path{kNone, {}, e.message};
+    if (outer == kNone) {
+      path.domain = trace_.domains[e.domain].name;
+    } else {
+      path.outer = trace_.ranges[outer].path.value;
+    }
+    uint32_t& index = path_index_(outer == kNone ? kIsDomain | path.domain.value : path.outer, path.message.value);
+    if (index == kNone) {
+      index = static_cast<uint32_t>(paired_.paths.size());
+      paired_.paths.push_back(path);
+    }
+    return NameId{index};
+  }
+
+  Draft& draft_;
+  Trace& trace_;
+  PairedThread paired_;
+  uint32_t process_ = kNone;
+  std::vector<uint32_t> top_;      // innermost open range of the thread, by domain
+  std::vector<uint32_t> touched_;  // domains whose top_ may be set
+  std::vector<uint32_t> below_;    // by range of the thread: the range around it in its domain
+  FlatIndex path_index_;           // (path around or domain, name)
+  Trace::Slice captures_;  // of the thread's process: the one that events belong to now, and those to come
+  Trace::Slice payloads_;  // of the thread: those that events to come may have
+};
+
+class RangePairing {
+ public:
+  RangePairing(Draft& draft, std::size_t cores) : draft_(draft), trace_(draft.trace), cores_(cores) {}
+
+  void Run() {
+    NameDomains();
+    GroupEvents();
+    payloads_ = GroupPayloads(draft_);
+    if (!trace_.ranges.empty() && HasRoomForAll()) {
+      PairSideBySide();
+    } else {
+      PairOneByOne();
+    }
+    draft_.nvtx_events = {};
+    CloseStarted();
+    for (const PairedThread& paired : threads_) CloseOpen(paired);
+    AttachToStarted();
+  }
+
+ private:
+  static bool IsBegin(trace::NvtxEvent event) {
+    return event == trace::NvtxEvent::kPush || event == trace::NvtxEvent::kStart;
+  }
+
+  void GroupEvents() {
+    const std::size_t threads = trace_.threads.size();
+    NvtxEvents& events = draft_.nvtx_events;
+    if (draft_.thread_events.empty()) {
+      draft_.thread_events = GroupBy(events.items(), threads,
+                                     [&](const NvtxEvents::Item& e) { return events.FactsAt(e.facts).thread; });
+    }
+    threads_.resize(threads);
+  }
+
+  void SortEvents(uint32_t thread) {
+    NvtxEvents::Items& events = draft_.nvtx_events.items();
+    const Trace::Slice slice = draft_.thread_events[thread];
+    SortNearlySorted(events.begin() + slice.first, events.begin() + slice.last,
+                     [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
+  }
+
+  // FillBulk has made room for all ranges where there are cores for it. Gives threads their places if so.
+  bool HasRoomForAll() {
+    NvtxEvents& events = draft_.nvtx_events;
+    ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
+      const Trace::Slice slice = draft_.thread_events[thread];
+      uint32_t count = 0;
+      for (uint32_t i = slice.first; i < slice.last; ++i) {
+        count += IsBegin(events.FactsAt(events.items()[i].facts).event) ? 1 : 0;
+      }
+      threads_[thread].ranges.last = count;
+    });
+    uint32_t first = 0;
+    for (PairedThread& paired : threads_) {
+      paired.ranges.first = first;
+      first += paired.ranges.last;
+    }
+    return first == trace_.ranges.size();
+  }
+
+  void PairSideBySide() {
+    ShareOut(threads_.size(), cores_, [&](const auto& take) {
+      ThreadPairing pairing(draft_);
+      for (std::size_t i = take(); i < threads_.size(); i = take()) Pair(static_cast<uint32_t>(i), pairing);
+    });
+    std::vector<std::vector<NameId>> paths;
+    for (uint32_t thread = 0; thread < threads_.size(); ++thread) paths.push_back(NamePaths(threads_[thread]));
+    ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
+      FinishThread(&threads_[thread], paths[thread]);
+    });
+    for (PairedThread& paired : threads_) Join(&paired);
+  }
+
+  void PairOneByOne() {
+    NvtxEvents& events = draft_.nvtx_events;
+    trace_.ranges.clear();
+    const auto begins = [&](const NvtxEvents::Item& e) { return IsBegin(events.FactsAt(e.facts).event); };
+    ReserveHuge(trace_.ranges, static_cast<std::size_t>(std::count_if(events.items().begin(), events.items().end(), begins)));
+    ThreadPairing pairing(draft_);
+    for (uint32_t thread = 0; thread < threads_.size(); ++thread) {
+      threads_[thread].ranges.first = static_cast<uint32_t>(trace_.ranges.size());
+      Pair(thread, pairing);
+      FinishThread(&threads_[thread], NamePaths(threads_[thread]));
+      Join(&threads_[thread]);
+    }
+  }
+
+  void Pair(uint32_t thread, ThreadPairing& pairing) {
+    SortEvents(thread);
+    PairedThread& paired = threads_[thread];
+    paired = pairing.Run(thread, paired.ranges.first, draft_.thread_events[thread], payloads_[thread]);
+  }
+
+  // The paths of a thread. In order of threads, as names are numbered.
+  std::vector<NameId> NamePaths(const PairedThread& paired) {
+    std::vector<NameId> names;
+    names.reserve(paired.paths.size());
+    for (const PairedThread::Path& path : paired.paths) {
+      const NameId prefix = path.outer == kNone ? path.domain : names[path.outer];
+      names.push_back(prefix == NameId{} ? path.message : JoinedPath(prefix, path.message));
+    }
+    return names;
+  }
+
+  NameId JoinedPath(NameId prefix, NameId name) {
+    uint32_t& path = paths_(prefix.value, name.value);
+    if (path == kNone) path = JoinPath(prefix, name).value;
     return NameId{path};
   }
 
@@ -227,22 +353,49 @@ class RangePairing {
     return is_cut ? prefix : draft_.names.Intern(fmt::format("{}{}", before, kMore));
   }
 
-  // The enclosing push/pop range, whatever its domain. A range that closes before another that was opened later can
-  // enclose nothing that the later one does not, so it need not be looked at again.
-  void FindParents() {
-    enclosing_.clear();
-    for (uint32_t i = first_range_; i < trace_.ranges.size(); ++i) {
+  // Paths, and the enclosing push/pop range, whatever its domain. A range that closes before another that was opened later
+  // can enclose nothing that the later one does not, so it need not be looked at again.
+  void FinishThread(PairedThread* paired, const std::vector<NameId>& paths) {
+    const uint32_t first = paired->ranges.first;
+    const std::vector<uint32_t>& closed_by = paired->closed_by;
+    std::vector<uint32_t> enclosing;
+    for (uint32_t i = first; i < paired->ranges.last; ++i) {
       NvtxRange& r = trace_.ranges[i];
+      r.path = paths[r.path.value];
       if (!r.is_push_pop) continue;
-      const uint32_t closed = closed_by_[i - first_range_];
-      while (!enclosing_.empty() && closed_by_[enclosing_.back() - first_range_] < closed) enclosing_.pop_back();
-      if (!enclosing_.empty()) {
-        r.parent = enclosing_.back();
+      const uint32_t closed = closed_by[i - first];
+      while (!enclosing.empty() && closed_by[enclosing.back() - first] < closed) enclosing.pop_back();
+      if (!enclosing.empty()) {
+        r.parent = enclosing.back();
         const uint16_t depth = trace_.ranges[r.parent].depth;
         r.depth = depth == std::numeric_limits<uint16_t>::max() ? depth : static_cast<uint16_t>(depth + 1);
       }
-      enclosing_.push_back(i);
+      enclosing.push_back(i);
     }
+    paired->closed_by = {};
+  }
+
+  // In order of threads: what lies one behind the other, or may be of several of them.
+  void Join(PairedThread* paired) {
+    const auto thread = static_cast<std::size_t>(paired - threads_.data());
+    const auto first_mark = static_cast<uint32_t>(trace_.marks.size());
+    for (uint32_t i = payloads_[thread].first; i < payloads_[thread].last; ++i) {
+      uint32_t& mark = draft_.raw_payloads[i].of_mark;
+      if (mark != kNone) mark += first_mark;
+    }
+    if (trace_.marks.empty()) {
+      trace_.marks.swap(paired->marks);
+    } else {
+      trace_.marks.insert(trace_.marks.end(), paired->marks.begin(), paired->marks.end());
+    }
+    paired->marks = {};
+    const uint32_t process = trace_.threads[thread].process;
+    for (const auto& [id, range] : paired->started) started_(process, id) = range;
+    ends_.insert(ends_.end(), paired->ends.begin(), paired->ends.end());
+    paired->ends = {};
+    trace_.thread_ranges.push_back(paired->ranges);
+    trace_.health.unknown_records += paired->unknown_events;
+    trace_.health.unmatched_nvtx_ends += paired->unmatched_ends;
   }
 
   // Ends may be on other threads, and may be read before their start: chunks come in any order.
@@ -252,7 +405,7 @@ class RangePairing {
     for (const RangeEnd& end : ends_) {
       const uint32_t range = started_.Find(end.process, end.range);
       if (range == kNone || !trace_.ranges[range].is_open) {
-        CountUnmatchedEnd(end.process);
+        trace_.health.unmatched_nvtx_ends += MayMissStarts(trace_, end.process) ? 0 : 1;
         continue;
       }
       NvtxRange& r = trace_.ranges[range];
@@ -262,16 +415,27 @@ class RangePairing {
     }
   }
 
-  void CloseOpen() {
-    for (NvtxRange& r : trace_.ranges) {
-      if (!r.is_open) continue;
-      const uint32_t process = trace_.threads[r.thread].process;
-      if (GoesOnAfterCapture(trace_, process, r.start_ns)) {
-        Cut(r, EndOfRecording(trace_, process, r.start_ns));
-        continue;
-      }
-      r.end_ns = std::max(r.start_ns, trace_.processes[process].end_ns);
-      ++trace_.health.open_ranges;
+  void CloseOpen(const PairedThread& paired) {
+    for (const uint32_t range : paired.open) CloseOpen(trace_.ranges[range]);
+    for (const auto& [id, range] : paired.started) {
+      if (trace_.ranges[range].is_open) CloseOpen(trace_.ranges[range]);
+    }
+  }
+
+  void CloseOpen(NvtxRange& r) {
+    const uint32_t process = trace_.threads[r.thread].process;
+    if (GoesOnAfterCapture(trace_, process, r.start_ns)) {
+      Cut(r, EndOfRecording(trace_, process, r.start_ns));
+      return;
+    }
+    r.end_ns = std::max(r.start_ns, trace_.processes[process].end_ns);
+    ++trace_.health.open_ranges;
+  }
+
+  void AttachToStarted() {
+    for (RawPayload& p : draft_.raw_payloads) {
+      if (p.event != trace::NvtxEvent::kStart && p.event != trace::NvtxEvent::kEnd) continue;
+      p.of_range = started_.Find(trace_.threads[p.thread].process, p.range);
     }
   }
 
@@ -284,23 +448,18 @@ class RangePairing {
 
   Draft& draft_;
   Trace& trace_;
-  std::vector<uint32_t> top_;        // innermost open range of the thread, by domain
-  std::vector<uint32_t> touched_;    // domains whose top_ is to be reset
-  std::vector<uint32_t> closed_by_;  // by range of the thread
-  std::vector<uint32_t> below_;      // by range of the thread: the range around it in its domain
-  std::vector<uint32_t> enclosing_;
+  std::size_t cores_;
+  std::vector<PairedThread> threads_;
+  std::vector<Trace::Slice> payloads_;  // by thread
   std::vector<RangeEnd> ends_;
   FlatIndex started_;  // (process, range id)
   FlatIndex paths_;    // (path around, name)
-  uint32_t first_range_ = 0;
-  Trace::Slice captures_;  // of the thread's process: the one that events belong to now, and those to come
-  Trace::Slice payloads_;  // of the thread: those that events to come may have
 };
 
 }  // namespace
 
-void PairRanges(Draft& draft) {
-  RangePairing(draft).Run();
+void PairRanges(Draft& draft, std::size_t cores) {
+  RangePairing(draft, cores).Run();
 }
 
 void SortMarks(Draft& draft) {

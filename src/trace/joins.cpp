@@ -47,7 +47,7 @@ Trace JoinTrace(Draft draft) {
   const std::size_t cores = is_large ? UsableCores() : 1;
   // They touch nothing in common.
   ForEachSideBySide(2, cores, [&](std::size_t half) {
-    if (half == 1) return PairRanges(draft);
+    if (half == 1) return PairRanges(draft, cores);
     OrderOps(draft, cores);
     OrderApiCalls(draft, cores);
   });

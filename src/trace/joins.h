@@ -61,7 +61,7 @@ void LinkOthers(Draft& draft, const CorrelationIndex& calls);
 void CountUnmatchedLaunches(Draft& draft, uint64_t linked_ops, std::size_t cores);
 
 // join_nvtx.cpp: ranges from their ends, and what payloads say.
-void PairRanges(Draft& draft);
+void PairRanges(Draft& draft, std::size_t cores);
 void SortMarks(Draft& draft);
 void DecodePayloads(Draft& draft);
 

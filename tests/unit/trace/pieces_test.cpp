@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <tuple>
 #include <map>
 #include <vector>
 
@@ -184,6 +186,51 @@ TEST(Pieces, LaunchesWithoutAnOperationAreCountedWhereverTheyAreCut) {
     CountUnmatchedLaunches(d.draft, LinkOps(d.draft, index, cores), cores);
     EXPECT_EQ(d.draft.trace.health.unmatched_launches, 137u) << cores;
   }
+}
+
+// Events of five threads in three domains; ranges of one thread end on another.
+Draft DraftOfEvents() {
+  Random random(3);
+  Draft draft;
+  Trace& t = draft.trace;
+  t.processes.resize(1);
+  t.process_captures.resize(1);
+  t.threads.resize(5);
+  for (Thread& thread : t.threads) thread.process = 0;
+  for (uint32_t domain = 0; domain < 3; ++domain) draft.DomainIndex(0, domain);
+  for (uint32_t i = 0; i < 3000; ++i) {
+    NvtxEvents::Facts f;
+    f.thread = static_cast<uint32_t>(random.Below(5));
+    f.domain = static_cast<uint32_t>(random.Below(3));
+    f.message = draft.names.Intern("name " + std::to_string(random.Below(6)));
+    f.event = static_cast<trace::NvtxEvent>(1 + random.Below(5));
+    const bool has_id = f.event == trace::NvtxEvent::kStart || f.event == trace::NvtxEvent::kEnd;
+    draft.nvtx_events.Add(static_cast<int64_t>(1 + random.Below(2000)), draft.nvtx_events.Intern(f),
+                          {has_id ? random.Below(40) : 0, 0});
+  }
+  return draft;
+}
+
+TEST(Pieces, ThreadsPairTheirRangesSideBySideAsOneAfterTheOther) {
+  Draft expected = DraftOfEvents(), draft = DraftOfEvents();
+  PairRanges(expected, 1);
+  draft.trace.ranges.resize(expected.trace.ranges.size());  // the room that makes them do so
+  PairRanges(draft, 4);
+  const Trace &a = expected.trace, &b = draft.trace;
+  EXPECT_EQ(expected.names.Take(), draft.names.Take());
+  const auto range = [](const NvtxRange& r) {
+    return std::tuple(r.start_ns, r.end_ns, r.thread, r.end_thread, r.parent, r.domain, r.name.value, r.path.value, r.depth,
+                      r.is_push_pop, r.is_open);
+  };
+  const auto mark = [](const NvtxMark& m) { return std::tuple(m.time_ns, m.thread, m.domain, m.name.value); };
+  ASSERT_EQ(a.ranges.size(), b.ranges.size());
+  for (std::size_t i = 0; i < a.ranges.size(); ++i) ASSERT_EQ(range(a.ranges[i]), range(b.ranges[i])) << i;
+  ASSERT_EQ(a.marks.size(), b.marks.size());
+  for (std::size_t i = 0; i < a.marks.size(); ++i) ASSERT_EQ(mark(a.marks[i]), mark(b.marks[i])) << i;
+  EXPECT_GT(a.health.open_ranges, 0u);
+  EXPECT_EQ(a.health.open_ranges, b.health.open_ranges);
+  EXPECT_GT(a.health.unmatched_nvtx_ends, 0u);
+  EXPECT_EQ(a.health.unmatched_nvtx_ends, b.health.unmatched_nvtx_ends);
 }
 
 TEST(Pieces, RunsAreMergedInAnyGroups) {
