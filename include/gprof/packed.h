@@ -136,6 +136,14 @@ class Shared {
   std::vector<uint32_t> slots_;
 };
 
+// Has an item fetched that a loop reaches soon. Where it goes past the end nothing happens.
+template <class Item>
+void PrefetchAhead(const Item* item) {
+  // Far enough for the memory, near enough for the first cache.
+  constexpr std::size_t kAhead = 24;
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(item) + kAhead * sizeof(Item)));
+}
+
 inline constexpr uint8_t kLong = 0xFF;  // in duration_high: the duration is kept elsewhere
 
 // 40 bits hold 18 minutes; `duration` is the place of a longer one in a list of those, or of a negative one.
@@ -213,6 +221,9 @@ class PackedOps {
     op.is_from_peer = f.is_from_peer != 0;
     return op;
   }
+
+  // For loops over all of them, which wait for memory more than for anything else: at the beginning of each turn.
+  GPROF_INLINE void PrefetchAfter(std::size_t i) const { packed_detail::PrefetchAhead(&items_[i]); }
 
   // Sums over operations with the same facts can be kept by the number of those: FactsOf(i) < FactsCount().
   uint32_t FactsIndex(std::size_t i) const { return items_[i].facts; }
@@ -310,6 +321,8 @@ class PackedCalls {
   uint32_t FactsIndex(std::size_t i) const { return items_[i].facts; }
   std::size_t FactsCount() const { return facts_.size(); }
   const Facts& FactsAt(uint32_t index) const { return facts_[index]; }
+
+  GPROF_INLINE void PrefetchAfter(std::size_t i) const { packed_detail::PrefetchAhead(&items_[i]); }
 
   uint32_t Correlation(std::size_t i) const { return items_[i].correlation; }
   uint32_t Parent(std::size_t i) const {

@@ -15,7 +15,9 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
   Groups durations(trace.strings.size());
   for (uint32_t i = 0; i < durations.size(); ++i) durations.Count(i, calls.counts_of_functions()[i]);
   durations.Seal();
-  for (const ApiCall& call : trace.api_calls) {
+  for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
+    trace.api_calls.PrefetchAfter(i);
+    const ApiCall& call = trace.api_calls[i];
     if (call.parent == kNone) durations.Add(call.function.value, call.DurationNs());
   }
 

@@ -41,6 +41,7 @@ CallFacts::CallFacts(const Trace& trace)
     if (of_sum != kNone) sums_[of_sum] = sum, any_start_ns[of_sum] = first_ns;
   };
   for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
+    trace.api_calls.PrefetchAfter(i);
     const uint32_t facts = trace.api_calls.FactsIndex(i);
     const int64_t start_ns = trace.api_calls[i].start_ns, end_ns = trace.api_calls[i].end_ns;
     if (facts != of_sum) {

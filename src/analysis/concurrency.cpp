@@ -42,6 +42,7 @@ Concurrency ConcurrencySweep::Run(uint32_t device) {
   const bool is_selected = !trace_.device_windows.empty();
   now_ns_ = is_selected ? trace_.device_windows[device].time.start_ns : trace_.ops[slice.first].start_ns;
   for (uint32_t i = slice.first; i < slice.last; ++i) {
+    trace_.ops.PrefetchAfter(i);
     const GpuOp& op = trace_.ops[i];
     EndUntil(op.start_ns);
     AdvanceTo(op.start_ns);

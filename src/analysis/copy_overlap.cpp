@@ -136,6 +136,7 @@ CopyOverlap CopyOverlapOf(const AnalysisInput& input, std::span<const GpuOp> tra
   for (const Trace::Slice slice : trace.device_ops) {
     std::vector<Runs> processes(trace.processes.size());
     for (uint32_t i = slice.first; i < slice.last; ++i) {
+      trace.ops.PrefetchAfter(i);
       const GpuOp& op = trace.ops[i];
       const bool has_waited = waits.Before(i, op.stream);
       const Sort sort = sorts[trace.ops.FactsIndex(i)];

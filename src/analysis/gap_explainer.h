@@ -18,7 +18,9 @@ class GapExplainer {
   // Its one part would be `queue`, with the call that launched what ended it: as a rule, so that it is asked first.
   bool IsAllQueued(const Gap& gap) const {
     const uint32_t call = gap.after == kNone ? kNone : ops_.CallOf(gap.after);
-    if (call == kNone || trace_.api_calls[call].end_ns > gap.start_ns) return false;
+    if (call == kNone) return false;
+    trace_.api_calls.PrefetchAfter(call);
+    if (trace_.api_calls[call].end_ns > gap.start_ns) return false;
     return trace_.api_calls[call].thread != kNone && facts_.migrations[gap.device].empty() &&
            (!may_wait_ || !MayWait(gap.after));
   }

@@ -43,6 +43,7 @@ GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t devi
 }
 
 inline void GapList::See(uint32_t op, Sweep* sweep, LongIdle* long_idle_ns) {
+  trace_.ops.PrefetchAfter(op);
   const int64_t start_ns = trace_.ops[op].start_ns, end_ns = trace_.ops[op].end_ns;
   const int64_t idle_ns = start_ns > sweep->ended_ns ? start_ns - sweep->ended_ns : 0;
   idle_ns_[op - ops_.first] = static_cast<uint32_t>(std::min<int64_t>(idle_ns, kLong));

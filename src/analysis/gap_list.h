@@ -78,6 +78,7 @@ class GapList {
   void ForEachOfPiece(size_t piece, F&& f, G&& seen) const {
     const uint32_t last = PieceBegin(piece + 1);
     for (uint32_t i = PieceBegin(piece); i < last; ++i) {
+      trace_.ops.PrefetchAfter(i);
       if (has_window_ && idle_ns_[i - ops_.first] != 0) {
         const int64_t end_ns = trace_.ops[i].start_ns;
         Emit(end_ns - IdleBefore(i), end_ns, i, f);

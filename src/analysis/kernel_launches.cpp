@@ -11,8 +11,10 @@ KernelLaunches::KernelLaunches(const Trace& trace, const OpFacts& ops, const Ker
   std::vector<uint8_t> is_counted(trace.api_calls.size(), 0);
   std::vector<int64_t> first_starts_ns(first_calls_.size(), std::numeric_limits<int64_t>::max());
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
+    trace.ops.PrefetchAfter(i);
     const uint32_t call = ops.CallOf(i), group = kernels.of_facts()[trace.ops.FactsIndex(i)];
     if (group == kNone || call == kNone) continue;
+    trace.api_calls.PrefetchAfter(call);
     const GpuOp& op = trace.ops[i];
     const int64_t call_start_ns = ops.LaunchNs(i), call_end_ns = trace.api_calls[call].end_ns;
     if (op.start_ns > call_end_ns) queued.Add(group, op.start_ns - call_end_ns);

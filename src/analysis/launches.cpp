@@ -49,6 +49,7 @@ LaunchCalls ReadCalls(const AnalysisInput& input) {
   for (const Trace::Slice& slice : trace.thread_api_calls) {
     int64_t last_ns = kNever;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
+      trace.api_calls.PrefetchAfter(i);
       const ApiCall& call = trace.api_calls[i];
       const bool launches = call.api_class == ApiClass::kLaunch || call.api_class == ApiClass::kGraphLaunch;
       if (!launches || call.parent != kNone) continue;

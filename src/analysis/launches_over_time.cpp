@@ -86,6 +86,7 @@ OverTime Gather(const Trace& trace, const OpFacts& ops, uint32_t device, Interva
   OverTime result(window.start_ns, window.end_ns);
   int64_t busy_until_ns = window.start_ns;
   for (uint32_t i = trace.device_ops[device].first; i < trace.device_ops[device].last; ++i) {
+    trace.ops.PrefetchAfter(i);
     const GpuOp& op = trace.ops[i];
     result.AddOperation(std::min(op.start_ns, ops.LaunchNs(i)), op.end_ns);
     result.AddBusy(std::max(busy_until_ns, op.start_ns), op.end_ns);

@@ -92,6 +92,7 @@ OpFacts::OpFacts(const Trace& trace, size_t threads)
 
 // The thread of the launch.
 inline uint32_t OpFacts::FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* is_inner) {
+  trace_.api_calls.PrefetchAfter(api);
   int64_t launch_ns = trace_.api_calls[api].start_ns;
   uint32_t outermost = api;
   if (trace_.api_calls.Parent(api) != kNone) {
@@ -117,6 +118,7 @@ void OpFacts::ReadOps(uint32_t first, uint32_t last, Piece* piece) {
   }
   bool has_inner_calls = false;
   for (uint32_t i = first; i < last; ++i) {
+    trace_.ops.PrefetchAfter(i);
     const uint32_t index = trace_.ops.FactsIndex(i), api = trace_.ops[i].api;
     const int64_t start_ns = trace_.ops[i].start_ns, time_ns = trace_.ops[i].end_ns - start_ns;
     Sum& sum = piece->sums[index];

@@ -46,9 +46,11 @@ RangeProjection::RangeProjection(const AnalysisInput& input) : slot_of_path_(inp
     kinds.push_back({facts.device, facts.node, facts.kind == OpKind::kKernel});
   }
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
+    trace.ops.PrefetchAfter(i);
     const Kind& kind = kinds[trace.ops.FactsIndex(i)];
     const Work work{trace.ops[i].start_ns, trace.ops[i].end_ns, kind.device, kind.is_kernel};
     const uint32_t call = ops.CallOf(i);
+    if (call != kNone) trace.api_calls.PrefetchAfter(call);
     const auto open = start_end_paths_.empty() ? start_end_paths_.end() : start_end_paths_.find(call);
     uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
     if (range == kNone && open == start_end_paths_.end() && kind.node != kNone) range = trace.graph_nodes[kind.node].range;

@@ -52,6 +52,7 @@ const std::vector<Statistics>& SharedFacts::kernel_times() const {
     const KernelGroups& of = kernels();
     KernelSamples samples(of);
     for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
+      trace_.ops.PrefetchAfter(i);
       const uint32_t group = of.of_facts()[trace_.ops.FactsIndex(i)];
       if (group != kNone) samples.Add(group, trace_.ops[i].DurationNs());
     }

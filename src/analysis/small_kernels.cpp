@@ -49,6 +49,7 @@ Histogram Measure(const AnalysisInput& input) {
   GapsBefore gaps(input);
   Histogram histogram;
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
+    trace.ops.PrefetchAfter(i);
     const GpuOp& op = trace.ops[i];
     if (op.kind != OpKind::kKernel) continue;
     const int64_t time_ns = op.DurationNs(), gap_ns = gaps.Of(i);

@@ -89,6 +89,7 @@ std::vector<StreamUse> UseOfStreams(const AnalysisInput& input) {
   }
   std::vector<uint8_t> came_copy(trace.streams.size(), 0);
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
+    trace.ops.PrefetchAfter(i);
     const uint32_t facts = trace.ops.FactsIndex(i), stream = streams[facts];
     if (stream == kNone) continue;
     const GpuOp& op = trace.ops[i];
