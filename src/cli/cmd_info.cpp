@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/table.h"
@@ -16,6 +18,7 @@
 #include "cli/leftovers.h"
 #include "cli/low_memory.h"
 #include "cli/options.h"
+#include "cli/recorded.h"
 #include "cli/talk.h"
 #include "import/read_trace.h"
 
@@ -68,7 +71,7 @@ class InfoText {
     const double bytes = static_cast<double>(trace_.health.file_bytes);
     Line("Trace", trace_.path);
     const bool is_ours = trace_.recorder.empty();
-    Line("Size", FormatBytes(bytes) + ", " + CountOf(static_cast<int64_t>(trace_.record_count), "record") +
+    Line("Size", FormatBytes(bytes) + (is_ours ? PlainSize() : "") + ", " + CountOf(static_cast<int64_t>(trace_.record_count), "record") +
                      (is_ours ? " in " + CountOf(static_cast<int64_t>(trace_.health.chunks), "chunk") : "") +
                      PerRecord(bytes));
     if (!is_ours) Line("Recorded", "by " + trace_.recorder);
@@ -87,6 +90,15 @@ class InfoText {
   }
 
  private:
+  std::string PlainSize() const {
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(trace_.path, failed)) return "";
+    const Recorded recorded = ScanTrace(trace_.path);
+    // Behind damage it sees no chunks.
+    if (recorded.saved_bytes == 0 || !recorded.is_readable) return "";
+    return " (compressed from " + FormatBytes(static_cast<double>(recorded.bytes + recorded.saved_bytes)) + ")";
+  }
+
   std::string PerRecord(double bytes) const {
     if (trace_.record_count == 0) return "";
     return ", " + FormatNumber(bytes / static_cast<double>(trace_.record_count)) + " bytes a record";

@@ -52,6 +52,8 @@ class Compressed(harness.Case):
                 self.assertGreater(len(out), 100)
                 self.assertEqual(SIZE.sub(b"", out), SIZE.sub(b"", self.run_in(plain, *words)))
         self.assertEqual(self.run_in(packed, "dump", "run.trace").replace(b" zstd=1", b""), self.run_in(plain, "dump", "run.trace"))
+        self.assertIn(b" (compressed from ", self.run_in(packed, "info", "run.trace"))
+        self.assertNotIn(b"compressed", self.run_in(plain, "info", "run.trace"))
         for words in (["report"], ["info"], ["info", "--low-memory"]):
             a, b = (json.loads(self.run_in(folder, *words, "run.trace", "--format", "json")) for folder in (plain, packed))
             self.assertEqual(self.without_sizes(a, sizes[0]), self.without_sizes(b, sizes[1]))

@@ -199,6 +199,43 @@ TEST(Compress, EveryWrongByteIsCountedAsBefore) {
   }
 }
 
+// Changed bytes, cuts, pieces twice and pieces elsewhere, several of them in each trace.
+TEST(Compress, AnyDamageIsCountedAsBefore) {
+  const std::string kernels = KernelTrace(2);
+  Random random(2026);
+  uint64_t compressed_chunks = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string plain = RandomTrace(static_cast<uint64_t>(round)) + kernels + RandomTrace(static_cast<uint64_t>(round) + 1);
+    for (uint64_t n = 1 + random.Below(5); n > 0; --n) {
+      const std::size_t at = random.Below(plain.size()), to = random.Below(plain.size());
+      const std::string piece = plain.substr(at, 1 + random.Below(random.Below(2) == 0 ? 60 : 3000));
+      switch (random.Below(4)) {
+        case 0:
+          plain[at] = static_cast<char>(plain[at] ^ (1 << random.Below(8)));
+          break;
+        case 1:
+          plain.erase(at, piece.size());
+          break;
+        case 2:
+          plain.insert(at, piece);
+          break;
+        default:
+          plain.insert(to, piece);
+          break;
+      }
+    }
+    CompressedTrace result;
+    CompressOptions options;
+    options.batch_bytes = 1 + random.Below(8000);
+    const std::string compressed = Compressed(plain, options, &result);
+    compressed_chunks += result.compressed_chunks;
+    ASSERT_EQ(TextOf(plain), TextOf(compressed)) << round;
+    ExpectSameHealth(LoadTraceFromMemory(plain, "t").health, LoadTraceFromMemory(compressed, "t").health);
+    ASSERT_FALSE(HasFailure()) << round;
+  }
+  EXPECT_GT(compressed_chunks, 300u);
+}
+
 TEST(Compress, ProgressGoesToTheEndAndMayEndTheWork) {
   const std::string plain = KernelTrace(20);
   CompressOptions options;
