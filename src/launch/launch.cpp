@@ -104,7 +104,7 @@ std::optional<OutputFile> MakeOutput(const LaunchOptions& options, pid_t program
 
 std::string WhyNotFinal(const RunMarks& marks, Companions* companions) {
   // Helpers of a program often end a moment after it.
-  constexpr int64_t kPatienceNs = 1'000'000'000, kPollNs = 10'000'000;
+  constexpr int64_t kPatienceNs = 2'000'000'000, kPollNs = 10'000'000;
   const int64_t deadline_ns = MonotonicNs() + kPatienceNs;
   std::vector<pid_t> remaining = RemainingProcesses(marks);
   while (!remaining.empty() && MonotonicNs() < deadline_ns) {

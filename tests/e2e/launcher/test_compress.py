@@ -16,16 +16,17 @@ TROUBLE = pathlib.Path(os.environ["GPROF_TEST_TROUBLE_LIBRARY"])
 # A child that goes on when the program has ended, and ends when it is told so, or stands up to Ctrl-C.
 LINGERING = """
 import os, signal, sys, time
-launcher, program = os.getppid(), os.getpid()
+launcher = os.getppid()
 ready, say_ready = os.pipe()
+alive, is_alive = os.pipe()  # the program alone keeps the other end
 if os.fork() == 0:
-    os.write(say_ready, b"x")
+    os.close(is_alive)
     os.dup2(os.open("/dev/null", os.O_RDWR), 1)  # whoever reads what the command says is not kept waiting
     os.dup2(1, 2)
     with open("child", "w") as file:
         file.write(str(os.getpid()))
-    while os.getppid() == program:
-        time.sleep(0.001)
+    os.write(say_ready, b"x")
+    os.read(alive, 1)
     if "interrupt" in sys.argv:  # until it is seen: what comes before it compresses counts as sent to the program
         try:
             while True:
@@ -170,24 +171,23 @@ class NotNow(CompressTest):
         self.assert_compressed()
 
     def test_process_that_lives_on(self):
-        for marks in ({}, {"GPROF_RUN_BASE": "/proc/nothing"}):  # without a run folder, too
-            with self.subTest(marks=marks):
-                said = self.compress("-f", program=self.lingering("stay"), env=self.env | marks)
-                self.assertRegex(said, r"'run\.trace' is as it was recorded, not compressed: process \d+ \(python[^)]*\) of "
-                                       r"the run lives on\n")
-                self.assert_plain()
-                self.end_child()
+        said = self.compress(program=self.lingering("stay"))
+        self.assertRegex(said, r"'run\.trace' is as it was recorded, not compressed: process \d+ \(python[^)]*\) of "
+                               r"the run lives on\n")
+        self.assert_plain()
+        self.end_child()
+
+    def test_process_that_lives_on_without_a_run_folder_and_quietly(self):
+        said = self.compress("-q", program=self.lingering("stay"), env=self.env | {"GPROF_RUN_BASE": "/proc/nothing"})
+        self.assertEqual(said, "")
+        self.assert_plain()
+        self.end_child()
 
     def end_child(self):
         (self.folder / "go").touch()
         child = int((self.folder / "child").read_text())
         wait_until(lambda: state_of(child) in "XZ", "the child is gone")
         (self.folder / "go").unlink()
-
-    def test_quiet_about_it(self):
-        self.assertEqual(self.compress("-q", program=self.lingering("stay")), "")
-        self.assert_plain()
-        self.end_child()
 
     def test_interrupted(self):
         said = self.compress(program=self.lingering("interrupt"))
