@@ -81,6 +81,7 @@ class LaunchTimes {
   size_t size() const { return slice_.last - slice_.first; }
   int64_t TimeOf(size_t i) const {
     const uint32_t op = slice_.first + static_cast<uint32_t>(i);
+    trace_.ops.PrefetchAfter(op);
     return std::min(trace_.ops[op].start_ns, ops_.LaunchNs(op));
   }
 
@@ -110,10 +111,13 @@ class LaunchTimes {
 
   // The next operation of the sequence.
   void Find(size_t sequence, size_t from) {
-    const void* found = from == size() ? nullptr
-                                       : std::memchr(sequences_.data() + from, static_cast<int>(sequence), size() - from);
-    const size_t at = found == nullptr ? size() : static_cast<size_t>(static_cast<const uint8_t*>(found) - sequences_.data());
-    heads_[sequence] = {at, found == nullptr ? kOver : TimeOf(at)};
+    const size_t at = used_ == 1 ? from : Search(sequence, from);
+    heads_[sequence] = {at, at == size() ? kOver : TimeOf(at)};
+  }
+  size_t Search(size_t sequence, size_t from) const {
+    if (from == size()) return from;
+    const void* found = std::memchr(sequences_.data() + from, static_cast<int>(sequence), size() - from);
+    return found == nullptr ? size() : static_cast<size_t>(static_cast<const uint8_t*>(found) - sequences_.data());
   }
 
   void FindFirst() {
