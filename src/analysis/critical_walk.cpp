@@ -246,6 +246,33 @@ class Walk {
 
 }  // namespace
 
+void CriticalPath::AddBefore(int64_t from_ns, PathKind kind, uint32_t index) {
+  if (size_ == 0) begin_ns_ = end_ns;
+  if (size_ % kStepsOfABlock == 0) {
+    Block& block = blocks_.emplace_back(Block{begin_ns_, {}, {}, {}});
+    block.lengths_ns.reserve(kStepsOfABlock), block.indexes.reserve(kStepsOfABlock), block.kinds.reserve(kStepsOfABlock);
+  }
+  const int64_t length_ns = begin_ns_ - from_ns;
+  if (length_ns >= kLong) long_ns_.emplace_back(size_, length_ns);
+  Block& block = blocks_.back();
+  block.lengths_ns.push_back(static_cast<uint32_t>(std::min<int64_t>(length_ns, kLong)));
+  block.indexes.push_back(index);
+  block.kinds.push_back(kind);
+  begin_ns_ = from_ns;
+  ++size_;
+}
+
+int64_t CriticalPath::LongLengthOf(size_t i) const {
+  return std::lower_bound(long_ns_.begin(), long_ns_.end(), std::pair(i, int64_t{0}))->second;
+}
+
+int64_t CriticalPath::StartOf(size_t i) const {
+  const size_t first = i / kStepsOfABlock * kStepsOfABlock;
+  int64_t at_ns = blocks_[i / kStepsOfABlock].end_ns;
+  for (size_t step = first; step <= i; ++step) at_ns -= LengthOf(step);
+  return at_ns;
+}
+
 CriticalPath FindCriticalPath(const AnalysisInput& input) {
   RunTogether(input, {[&] { (void)input.shared().host(); }, [&] { (void)input.shared().window_ns(); }});
   return Walk(input).Run();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "gprof/analysis.h"
@@ -40,35 +41,44 @@ class CriticalPath {
   // The same for those from `first` to before `last`.
   template <class F>
   void ForEach(size_t first, size_t last, F&& f) const {
+    if (first == last) return;
+    int64_t at_ns = StartOf(size_ - 1 - first);
     for (size_t i = size_ - first; i > size_ - last; --i) {
-      const Step& step = At(i - 1);
-      PathPiece piece{step.start_ns, i == 1 ? end_ns : At(i - 2).start_ns, step.kind, kNone, kNone, kNone};
-      const bool is_op = step.kind == PathKind::kOperation || step.kind == PathKind::kQueue;
-      (is_op ? piece.op : step.kind == PathKind::kHost ? piece.thread : piece.call) = step.index;
+      const Block& block = blocks_[(i - 1) / kStepsOfABlock];
+      const size_t step = (i - 1) % kStepsOfABlock;
+      const int64_t from_ns = std::exchange(at_ns, at_ns + LengthOf(i - 1));
+      PathPiece piece{from_ns, at_ns, block.kinds[step], kNone, kNone, kNone};
+      const bool is_op = piece.kind == PathKind::kOperation || piece.kind == PathKind::kQueue;
+      (is_op ? piece.op : piece.kind == PathKind::kHost ? piece.thread : piece.call) = block.indexes[step];
       f(piece);
     }
   }
 
   // From the end to the beginning: a piece from `from_ns` to where the one before it began, or to the end. `index`: the
   // operation, call or thread, whichever the kind is about.
-  void AddBefore(int64_t from_ns, PathKind kind, uint32_t index) {
-    if (size_ % kStepsOfABlock == 0) blocks_.emplace_back().reserve(kStepsOfABlock);
-    blocks_.back().push_back({from_ns, index, kind});
-    ++size_;
-  }
+  void AddBefore(int64_t from_ns, PathKind kind, uint32_t index);
 
  private:
-  struct Step {
-    int64_t start_ns;
-    uint32_t index;
-    PathKind kind;
-  };
-  // Blocks of 1 MiB, so that it grows without a copy of what there is.
+  // 9 bytes a step, in blocks so that it grows without a copy of what there is.
   static constexpr size_t kStepsOfABlock = 65'536;
-  const Step& At(size_t i) const { return blocks_[i / kStepsOfABlock][i % kStepsOfABlock]; }
+  static constexpr uint32_t kLong = UINT32_MAX;  // 4.3 s and more: in long_ns_
+  struct Block {
+    int64_t end_ns;  // of its first step, the last in time
+    std::vector<uint32_t> lengths_ns, indexes;
+    std::vector<PathKind> kinds;
+  };
 
-  std::vector<std::vector<Step>> blocks_;
+  int64_t LengthOf(size_t i) const {
+    const uint32_t ns = blocks_[i / kStepsOfABlock].lengths_ns[i % kStepsOfABlock];
+    return ns != kLong ? ns : LongLengthOf(i);
+  }
+  int64_t LongLengthOf(size_t i) const;
+  int64_t StartOf(size_t i) const;
+
+  std::vector<Block> blocks_;
   size_t size_ = 0;
+  int64_t begin_ns_ = 0;                             // of the step added last
+  std::vector<std::pair<size_t, int64_t>> long_ns_;  // by step
 };
 
 // Of the process whose work ended last. Without calls and operations there is no piece.
