@@ -66,7 +66,9 @@ class Helpers {
       const std::lock_guard lock(mutex_);
       loop.wanted = helpers;
       loop.around = std::exchange(newest_, &loop);
-      wanted_ = std::max(wanted_, helpers);
+      // Those that are not idle may wait for what this loop makes: there have to be others.
+      const std::size_t coming = idle_ + to_start_;
+      if (coming < helpers) to_start_ += std::min(helpers - coming, kMost - std::min(kMost, started_ + to_start_));
     }
     helpers == 1 ? wake_.notify_one() : wake_.notify_all();
     StartOne();
@@ -81,6 +83,8 @@ class Helpers {
   }
 
  private:
+  static constexpr std::size_t kMost = 256;
+
   static void* Storage() {
     alignas(std::max_align_t) static unsigned char storage[sizeof(Helpers)];
     return storage;
@@ -90,8 +94,8 @@ class Helpers {
   void StartOne() {
     {
       const std::lock_guard lock(mutex_);
-      if (started_ >= wanted_) return;
-      ++started_;
+      if (to_start_ == 0) return;
+      --to_start_, ++started_;
     }
     sigset_t all, before;  // signals are for the threads that were there
     sigfillset(&all);
@@ -107,7 +111,9 @@ class Helpers {
     StartOne();
     std::unique_lock lock(mutex_);
     for (;;) {
+      ++idle_;
       wake_.wait(lock, [&] { return newest_ != nullptr; });
+      --idle_;
       Loop& loop = *newest_;  // a loop within another one: the other one waits for it
       ++loop.active;
       if (--loop.wanted == 0) newest_ = loop.around;
@@ -121,7 +127,7 @@ class Helpers {
   std::mutex mutex_;
   std::condition_variable wake_;
   Loop* newest_ = nullptr;  // of those that want helpers
-  std::size_t started_ = 0, wanted_ = 0;
+  std::size_t started_ = 0, to_start_ = 0, idle_ = 0;
 };
 
 }  // namespace

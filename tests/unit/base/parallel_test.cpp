@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -40,6 +43,32 @@ TEST(Parallel, LoopsMayBeWithinLoops) {
     });
   }
   EXPECT_EQ(sum, 200u * (100 * 15 * 15 + 10 * 10 * 18 + 3 * 30));
+}
+
+// As analyses do that wait for a fact which one of them makes: the loop that makes it has helpers all the same.
+TEST(Parallel, ALoopHasHelpersWhileAllOthersWaitForIt) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int met = 0;
+  bool is_made = false;
+  const auto wait_for = [&](auto&& is_so) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::seconds(60), is_so);
+  };
+  const auto change = [&](auto&& how) {
+    const std::lock_guard lock(mutex);
+    how();
+    changed.notify_all();
+  };
+  ForEachSideBySide(4, 4, [&](std::size_t i) {
+    if (i > 0) return void(wait_for([&] { return is_made; }));
+    ForEachSideBySide(2, 2, [&](std::size_t) {
+      change([&] { ++met; });
+      EXPECT_TRUE(wait_for([&] { return met == 2; })) << "one thread did both";
+    });
+    change([&] { is_made = true; });
+  });
+  EXPECT_TRUE(is_made);
 }
 
 TEST(Parallel, LoopsMayBeOfSeveralThreads) {
