@@ -397,6 +397,11 @@ bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damage
   const bool is_large = t.record_count >= kWorthAThread;
   std::vector<Filler> fillers;
   for (std::size_t i = is_large ? std::min(UsableCores(), chunks.size()) : 1; i > 0; --i) fillers.emplace_back(draft);
+  if (fillers.size() > 1) {
+    TouchHuge(t.api_calls.items(), fillers.size());
+    TouchHuge(t.ops.items(), fillers.size());
+    TouchHuge(draft.nvtx_events.items(), fillers.size());
+  }
   FillPlaces(draft, chunks, fillers, damaged);
   if (damaged->size() != known_damaged) return false;
   Finish(fillers, draft);

@@ -224,8 +224,12 @@ std::optional<Trace> TryToLoad(std::string_view bytes, const std::string& path, 
   TraceHealth health = reader.health();
   health.unknown_records = AddSaturating(health.unknown_records, unknown_records);
   if (!builder.Fill(std::move(bulk), damaged)) return std::nullopt;
-  is_read();
-  return builder.Finish(health);
+  constexpr std::size_t kWorthAThreadBytes = 1u << 20;
+  std::optional<Trace> trace;
+  ForEachSideBySide(2, bytes.size() >= kWorthAThreadBytes ? UsableCores() : 1, [&](std::size_t part) {
+    part == 0 ? is_read() : void(trace.emplace(builder.Finish(health)));
+  });
+  return trace;
 }
 
 Trace Load(std::string_view bytes, const std::string& path, const std::function<void()>& is_read) {
