@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/parallel.h"
+#include "base/spill.h"
 
 namespace gprof {
 
@@ -28,6 +29,7 @@ HugePages HugePagesOf(Vector& v) {
 template <class Vector>
 void ReserveHuge(Vector& v, std::size_t count) {
   v.reserve(count);
+  if (IsSpilling()) return;  // to be taken from this process a few at a time
   const HugePages pages = HugePagesOf(v);
   // A hint: kernels without large pages refuse it, and nothing else changes.
   if (pages.first < pages.last) {
