@@ -82,14 +82,16 @@ void Load(std::size_t rounds) {
   std::printf("%zu\n", operations);
 }
 
-// Reading a trace and all analyses of it.
-void Report(std::size_t rounds, const std::string& path) {
+// Reading a trace and all analyses of it: all that they tell, or what a report in text shows of it.
+void Report(std::size_t rounds, const std::string& path, bool is_brief) {
   std::vector<const Analysis*> analyses;
   for (const Analysis& analysis : AllAnalyses()) analyses.push_back(&analysis);
+  AnalysisOptions options;
+  options.is_brief = is_brief;
   std::size_t metrics = 0;
   for (std::size_t i = 0; i < rounds; ++i) {
     const Trace trace = LoadTrace(path);
-    for (const AnalysisResult& result : RunAll(trace, analyses, {})) metrics += result.metrics.size();
+    for (const AnalysisResult& result : RunAll(trace, analyses, options)) metrics += result.metrics.size();
   }
   std::printf("%zu\n", metrics);
 }
@@ -109,7 +111,7 @@ int main(int argc, char** argv) {
   const std::size_t rounds = std::strtoull(argv[2], nullptr, 10);
   if (what == "encode") Encode(rounds);
   if (what == "load") Load(rounds);
-  if (what == "report" && argc == 4) Report(rounds, argv[3]);
+  if ((what == "report" || what == "brief") && argc == 4) Report(rounds, argv[3], what == "brief");
   if (what == "nvtx") Nvtx(rounds);
   return 0;
 }

@@ -1,4 +1,4 @@
-"""Counts the instructions of the encoder, the loader, a report (reading and all analyses) and the NVTX handlers on inputs
+"""Counts the instructions of the encoder, the loader, reports (reading and all analyses) and the NVTX handlers on inputs
 that never change, and holds them to the limits in limits.json. Instructions do not depend on how busy a machine is, so
 this is no timed test.
 
@@ -23,7 +23,8 @@ BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", HERE.parents[1] / "build
 PROGRAM = BUILD / "tests/bin/guard_program"
 COMMAND = BUILD / "bin/gprof-cli"
 GENERATOR = BUILD / "tests/bin/synthetic_trace"
-RECORDS = {"encode": 20_000, "load": 20_000, "report": 20_000, "nvtx": 10_000}  # of a round
+RECORDS = {"encode": 20_000, "load": 20_000, "report": 20_000, "brief": 20_000, "nvtx": 10_000}  # of a round
+REPORTS = ("report", "brief")  # all that analyses tell; what a report in text shows
 TIME_LIMIT_S = 280
 SKIPPED = 77
 
@@ -42,7 +43,7 @@ def count(what, rounds):
     with tempfile.TemporaryDirectory(prefix="gprof-guard-") as folder:
         words = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={folder}/counts",
                  PROGRAM, what, str(rounds)]
-        if what == "report":
+        if what in REPORTS:
             trace = f"{folder}/fixed.trace"
             subprocess.run([str(GENERATOR), "-n", str(rounds * RECORDS[what]), "--out", trace], check=True,
                            stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_S)
@@ -56,7 +57,7 @@ def count(what, rounds):
         if what == "nvtx":
             check_recorded(f"{folder}/run.trace", rounds)
         threads = sorted(pathlib.Path(folder).glob("counts-*"))
-        return sum(read_count(thread) for thread in (threads if what == "report" else threads[:1]))
+        return sum(read_count(thread) for thread in (threads if what in REPORTS else threads[:1]))
 
 
 def read_count(path):
@@ -94,6 +95,9 @@ class Guard(unittest.TestCase):
 
     def test_report(self):
         self.check("report")
+
+    def test_report_in_text(self):
+        self.check("brief")
 
     def test_nvtx_handlers(self):
         if not (BUILD / "lib/gprof-cli/libgprof-tracer.so").is_file():
