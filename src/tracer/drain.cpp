@@ -113,6 +113,8 @@ uint64_t Drain::TakeRows() {
 
 void Drain::TakeOpenCalls() {
   for (ThreadLog* log = FirstLog(); log != nullptr && IsReadable(log); log = log->next_log) {
+    // A call is no longer open when its row is written, so that one that is open now has no row among these.
+    TakeLog(log);
     if (log->state.load(std::memory_order_acquire) == LogState::kFree) continue;
     const OpenCall& call = log->open_call;
     const uint64_t start = call.start.load(std::memory_order_acquire);
@@ -194,6 +196,14 @@ bool Drain::TakeAll(bool is_last) {
   TakeLosses();
   Writer().Flush();
   return has_work;
+}
+
+// Nobody takes rows after this, so that a call of another thread that returns meanwhile is there once.
+void Drain::TakeLast() {
+  TakeOpenCalls();
+  TakeNames();
+  TakeLayouts();
+  Writer().Flush();
 }
 
 void Drain::Salvage(uint64_t died_ns) {

@@ -24,8 +24,8 @@ class Drain {
   void AddAnchor(bool is_record);
   // Tells what came up too late for TakeAll, a disk that filled up during the last write for example.
   void TakeNotices();
-  // The calls that threads are in when the process ends.
-  void TakeOpenCalls();
+  // When the process ends, after TakeAll: rows that came meanwhile, and the calls that threads are in.
+  void TakeLast();
 
   void ResetAfterFork();
   // GPU work that ended later may be missing; 0: none is.
@@ -36,6 +36,7 @@ class Drain {
 
  private:
   uint64_t TakeLog(class ThreadLog* log);
+  void TakeOpenCalls();
   void TellThread(class ThreadLog* log);
   void TakeNames();
   void TakeLayouts();

@@ -70,8 +70,8 @@ trace::ProcessKey KeyOf(const trace::ArenaHeader& h) { return {h.host, h.start_t
 
 void WriteEnd() {
   Drain& drain = OwnDrain();
-  drain.TakeOpenCalls();
   drain.TakeAll(true);
+  drain.TakeLast();
   EndCaptureWithProcess();
   const auto reason = static_cast<uint8_t>(trace::EndReason::kExit);
   Writer().Add(trace::EndRecord{MonotonicNs(), reason, Writer().chunks_written(), drain.GpuCompleteUntilNs()});

@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 #include <cupti_driver_cbid.h>
+#include <unistd.h>
 
 // Types of CUDA 3 that the parameter structs of long dead functions still name.
 using CUdeviceptr_v1 = unsigned int;
@@ -13,6 +14,7 @@ struct CUDA_ARRAY3D_DESCRIPTOR_v1;
 #include <generated_cuda_meta.h>
 
 #include "cuda_model.h"
+#include "violation.h"
 
 // The function's callback id and its name, as CUPTI spells them.
 #define MOCK_DRIVER_ID(name) CUPTI_DRIVER_TRACE_CBID_##name, #name
@@ -44,6 +46,8 @@ CUresult Call(Use use, uint32_t cbid, const char* name, const void* params, Body
   frame.symbol = symbol;
   TheHub().enter(&frame);
   result = body();
+  static const long work_us = EnvNumber("MOCK_LAUNCH_US", 0);
+  if (work_us > 0 && use == Use::kWork) usleep(static_cast<useconds_t>(work_us));
   TheHub().exit(&frame, &result, static_cast<uint32_t>(result));
   return result;
 }

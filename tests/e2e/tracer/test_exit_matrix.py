@@ -35,6 +35,7 @@ def kill(pid):
 
 class MatrixCase(harness.Case):
     rows = {}
+    cupti = {}  # what is special about the double of CUPTI
 
     @classmethod
     def tearDownClass(cls):
@@ -46,7 +47,7 @@ class MatrixCase(harness.Case):
         """The program under `profile`, as far as the point where it is about to end."""
         self.go = self.folder / f"go{self.runs}"
         self.page = self.folder / f"progress{self.runs}"
-        env = {"TEST_PROGRESS": str(self.page), "TEST_GO": str(self.go)}
+        env = {"TEST_PROGRESS": str(self.page), "TEST_GO": str(self.go), **self.cupti}
         path, command = self.profile_command("exit_matrix", [how, doing], options)
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
                                    env=self.environment("13.0", env), stdin=subprocess.DEVNULL)
@@ -121,6 +122,23 @@ class ExitMatrix(MatrixCase):
 
     def test_running_graph(self):
         self.check_all("graph")
+
+
+class SlowLastFlush(MatrixCase):
+    """Other threads return from calls while the process that ends waits for CUPTI."""
+    cupti = {"MOCK_FLUSH_SLEEP_MS": "100", "MOCK_LAUNCH_US": "3000"}
+
+    def test_calls_that_return_meanwhile_are_there_once(self):
+        for how in ("return", "exit", "quick_exit"):
+            for _ in range(3):
+                with self.subTest(how=how):
+                    path = self.end_in_its_own_way(how, "threads")
+                    trace = MatrixTrace(path)
+                    self.assertEqual(trace.problems, [])
+                    checker = exit_matrix.Checker(self, trace, exit_matrix.read_slots(self.page), exit_matrix.WAYS[how],
+                                                  harness.api_name)
+                    checker.check_host()
+                    checker.check_ends()
 
 
 class KilledAtAnyMoment(MatrixCase):
