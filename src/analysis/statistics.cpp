@@ -89,11 +89,13 @@ Statistics StatisticsOf(std::span<T> samples) {
   if (samples.empty()) return result;
   result.count = static_cast<int64_t>(samples.size());
   result.min = result.max = samples[0];
+  uint64_t total = 0;  // which may wrap: damaged traces have times of centuries
   for (const int64_t sample : samples) {
-    result.total += sample;
+    total += static_cast<uint64_t>(sample);
     result.min = std::min(result.min, sample);
     result.max = std::max(result.max, sample);
   }
+  result.total = static_cast<int64_t>(total);
   result.mean = static_cast<double>(result.total) / static_cast<double>(result.count);
   const bool is_many = AreManyFrom(samples.size(), result.min);
   double squares = 0;
