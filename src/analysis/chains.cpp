@@ -41,7 +41,8 @@ class Collector {
   }
 
   void AddStream(uint32_t stream, std::span<const uint32_t> ops) {
-    symbols_.clear();
+    symbols_ = {};
+    symbols_.reserve(ops.size());  // growing would take twice the room at its end
     for (const uint32_t op : ops) {
       const uint64_t symbol = symbol_of_facts_[trace_.ops.FactsIndex(op)];
       symbols_.push_back(symbol != 0 ? symbol : Mix((uint64_t{3} << 62) | op));  // like no other
