@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/analyses.h"
+#include "analysis/calls.h"
 #include "analysis/critical_walk.h"
 #include "analysis/findings.h"
 #include "analysis/host_walk.h"
@@ -157,10 +158,6 @@ class Shares {
   bool IsLaunchAlone(uint32_t call) const {
     const PackedCalls::Facts& facts = trace_.api_calls.FactsAt(trace_.api_calls.FactsIndex(call));
     return IsLaunch(facts.api_class) && host_.interruptions[facts.thread].empty();
-  }
-
-  static bool IsLaunch(ApiClass api_class) {
-    return api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch;
   }
 
   void AddThread(const PathPiece& piece) {

@@ -51,8 +51,7 @@ LaunchCalls ReadCalls(const AnalysisInput& input) {
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       trace.api_calls.PrefetchAfter(i);
       const ApiCall& call = trace.api_calls[i];
-      const bool launches = call.api_class == ApiClass::kLaunch || call.api_class == ApiClass::kGraphLaunch;
-      if (!launches || call.parent != kNone) continue;
+      if (!IsLaunch(call.api_class) || call.parent != kNone) continue;
       const int64_t start_ns = call.start_ns;
       ++calls.count;
       calls.total_ns += call.end_ns - start_ns;

@@ -95,8 +95,7 @@ class InfoText {
     if (!std::filesystem::is_regular_file(trace_.path, failed)) return "";
     const Recorded recorded = ScanTrace(trace_.path);
     // Behind damage it sees no chunks.
-    if (recorded.saved_bytes == 0 || !recorded.is_readable) return "";
-    return " (compressed from " + FormatBytes(static_cast<double>(recorded.bytes + recorded.saved_bytes)) + ")";
+    return recorded.is_readable ? CompressedFrom(recorded) : "";
   }
 
   std::string PerRecord(double bytes) const {

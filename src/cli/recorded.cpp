@@ -89,9 +89,12 @@ std::string Describe(const Recorded& recorded) {
   add(recorded.memsets, "memset", "memsets");
   if (recorded.kernels == 0) add(recorded.api_calls, "CUDA call", "CUDA calls");
   add(recorded.nvtx_events, "NVTX event", "NVTX events");
-  text += ", " + FormatBytes(static_cast<double>(recorded.bytes));
-  if (recorded.saved_bytes == 0) return text;
-  return text + " (compressed from " + FormatBytes(static_cast<double>(recorded.bytes + recorded.saved_bytes)) + ")";
+  return text + ", " + FormatBytes(static_cast<double>(recorded.bytes)) + CompressedFrom(recorded);
+}
+
+std::string CompressedFrom(const Recorded& recorded) {
+  if (recorded.saved_bytes == 0) return "";
+  return " (compressed from " + FormatBytes(static_cast<double>(recorded.bytes + recorded.saved_bytes)) + ")";
 }
 
 }  // namespace gprof::cli

@@ -17,6 +17,9 @@ struct Recorded {
 
 Recorded ScanTrace(const std::string& path);
 
+// " (compressed from 5.22 MB)"; empty where nothing is compressed.
+std::string CompressedFrom(const Recorded& recorded);
+
 // "1 process, 12,345 kernels, 20 copies, 1.20 MB"
 std::string Describe(const Recorded& recorded);
 

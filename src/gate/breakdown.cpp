@@ -247,7 +247,7 @@ std::optional<StepSums> StepsOf(const AnalysisInput& input, const std::string& s
 
 int64_t CountLaunches(const Trace& trace) {
   return std::count_if(trace.api_calls.begin(), trace.api_calls.end(), [](const ApiCall& call) {
-    return call.parent == kNone && (call.api_class == ApiClass::kLaunch || call.api_class == ApiClass::kGraphLaunch);
+    return call.parent == kNone && IsLaunch(call.api_class);
   });
 }
 
