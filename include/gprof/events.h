@@ -56,6 +56,11 @@ struct GpuOp {
 // What a call is for; decides which cause of idle it stands for.
 enum class ApiClass : uint8_t { kOther, kLaunch, kCopy, kMemset, kSync, kMemory, kLoad, kQuery, kStream, kEvent, kGraphLaunch };
 
+// Of a kernel or of a graph.
+inline bool IsLaunch(ApiClass api_class) {
+  return api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch;
+}
+
 struct ApiCall {
   int64_t start_ns = 0, end_ns = 0;
   uint32_t thread = kNone;

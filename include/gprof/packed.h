@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gprof/events.h"
+#include "gprof/prefetch.h"
 
 // Only where it is inlined a compiler knows what is not looked at, and by its size it would not be.
 #define GPROF_INLINE [[gnu::always_inline]]
@@ -136,14 +137,6 @@ class Shared {
   std::vector<uint32_t> slots_;
 };
 
-// Has an item fetched that a loop reaches soon. Where it goes past the end nothing happens.
-template <class Item>
-void PrefetchAhead(const Item* item) {
-  // Far enough for the memory, near enough for the first cache.
-  constexpr std::size_t kAhead = 24;
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(item) + kAhead * sizeof(Item)));
-}
-
 inline constexpr uint8_t kLong = 0xFF;  // in duration_high: the duration is kept elsewhere
 
 // 40 bits hold 18 minutes; `duration` is the place of a longer one in a list of those, or of a negative one.
@@ -223,7 +216,7 @@ class PackedOps {
   }
 
   // For loops over all of them, which wait for memory more than for anything else: at the beginning of each turn.
-  GPROF_INLINE void PrefetchAfter(std::size_t i) const { packed_detail::PrefetchAhead(&items_[i]); }
+  GPROF_INLINE void PrefetchAfter(std::size_t i) const { PrefetchForReading(&items_[i]); }
 
   // Sums over operations with the same facts can be kept by the number of those: FactsOf(i) < FactsCount().
   uint32_t FactsIndex(std::size_t i) const { return items_[i].facts; }
@@ -322,7 +315,7 @@ class PackedCalls {
   std::size_t FactsCount() const { return facts_.size(); }
   const Facts& FactsAt(uint32_t index) const { return facts_[index]; }
 
-  GPROF_INLINE void PrefetchAfter(std::size_t i) const { packed_detail::PrefetchAhead(&items_[i]); }
+  GPROF_INLINE void PrefetchAfter(std::size_t i) const { PrefetchForReading(&items_[i]); }
 
   uint32_t Correlation(std::size_t i) const { return items_[i].correlation; }
   uint32_t Parent(std::size_t i) const {

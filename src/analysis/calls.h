@@ -11,11 +11,6 @@ namespace gprof {
 class CallFacts;
 class OpFacts;
 
-// Of a kernel or of a graph.
-inline bool IsLaunch(ApiClass api_class) {
-  return api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch;
-}
-
 // The call of the program that `call` is or was made by; kNone for kNone.
 inline uint32_t OutermostCall(const Trace& trace, uint32_t call) {
   // Parents come before their children, which also ends this loop on a trace that says otherwise.

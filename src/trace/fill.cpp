@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "gprof/prefetch.h"
 #include "trace/columns.h"
 #include "trace/huge_pages.h"
 #include "trace/order.h"
-#include "trace/prefetch.h"
 #include "trace/saturate.h"
 #include "trace/unpack.h"
 
@@ -250,7 +250,7 @@ class Filler {
         unusual->push_back({place, TimeNs(start_ns), end_ns});
         totals.Touch(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
       }
-      PrefetchAfter(items + place);
+      PrefetchForWriting(items + place);
       items[place] = item;
     });
     totals_[process_].Add(totals);

@@ -3,11 +3,11 @@
 #include <optional>
 #include <utility>
 
+#include "gprof/prefetch.h"
 #include "trace/api_class.h"
 #include "trace/joins.h"
 #include "trace/order.h"
 #include "trace/pieces.h"
-#include "trace/prefetch.h"
 #include "trace/range_cursor.h"
 
 namespace gprof {
@@ -133,7 +133,7 @@ class CallPass {
     const Trace::Slice slice = piece->calls;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       PackedCalls::Item& item = items[i];
-      PrefetchAfter(&item);
+      PrefetchForWriting(&item);
       const FunctionFacts& function = functions_[item.facts];
       const OpenCall call{i, item.start_ns(), calls_.EndNs(item), function.domain};
       open_.Leave(call);

@@ -10,8 +10,6 @@
 namespace gprof {
 namespace {
 
-bool IsLaunch(ApiClass api_class) { return api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch; }
-
 enum class CallRole : uint8_t { kOther, kLaunch, kCaptureBegin, kCaptureEnd };
 
 // What a call without operations means; calls that failed mean nothing, and so do launches that never returned.

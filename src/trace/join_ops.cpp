@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "gprof/prefetch.h"
 #include "trace/joins.h"
 #include "trace/order.h"
 #include "trace/pieces.h"
-#include "trace/prefetch.h"
 
 namespace gprof {
 namespace {
@@ -33,7 +33,7 @@ class OpLinker {
     LinkedPiece piece;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       PackedOps::Item& op = ops_.items()[i];
-      PrefetchAfter(&op);
+      PrefetchForWriting(&op);
       const uint32_t process = is_one_process_ ? 0 : ops_.FactsOf(op).process;
       op.api = index_.Find(process, op.correlation);
       if (op.api == kNone) {
