@@ -1,5 +1,6 @@
 #include "trace/survey.h"
 
+#include <bit>
 #include <string_view>
 #include <utility>
 
@@ -17,8 +18,6 @@ constexpr bool IsCommon(std::string_view field) {
   return true;
 }
 
-constexpr uint16_t kNoNumber = 0xFFFF;  // a chunk has 16384 records at most
-
 }  // namespace
 
 const uint64_t* AlikeRecords::Add(const ColumnView& column) {
@@ -27,46 +26,86 @@ const uint64_t* AlikeRecords::Add(const ColumnView& column) {
   return DecodeNumbers(column, values.get(), count_) ? values.get() : nullptr;
 }
 
-void AlikeRecords::Number(std::vector<uint16_t>* numbers, std::vector<uint32_t>* first) {
-  numbers->clear();
-  first->clear();
-  switch (varying_) {
-    case 0:
-      first->push_back(0);
-      return;
-    case 1:
-      return NumberBy<1>(1, numbers, first);
-    case 2:
-      return NumberBy<2>(2, numbers, first);
-    case 3:
-      return NumberBy<3>(3, numbers, first);
-    default:
-      return NumberBy<0>(varying_, numbers, first);
+std::span<const AlikeRecords::Group> AlikeRecords::Number(std::vector<uint16_t>* numbers) {
+  if (groups_ == nullptr) groups_ = std::make_unique_for_overwrite<Group[]>(trace::kMaxChunkRecords);
+  numbers->resize(varying_ == 0 ? 0 : count_);
+  std::size_t groups = 1;
+  if (varying_ == 0) {
+    groups_[0] = {0, static_cast<uint32_t>(count_)};
+  } else if (!PlanKeys()) {
+    groups = NumberByColumns(numbers->data());
+  } else if (varying_ == 1) {
+    groups = NumberByKey<1>(numbers->data());
+  } else if (varying_ == 2) {
+    groups = NumberByKey<2>(numbers->data());
+  } else if (varying_ == 3) {
+    groups = NumberByKey<3>(numbers->data());
+  } else {
+    groups = NumberByKey<0>(numbers->data());
   }
+  return {groups_.get(), groups};
+}
+
+// False: they do not fit.
+bool AlikeRecords::PlanKeys() {
+  unsigned sum_bits = 0;
+  for (std::size_t c = 0; c < varying_; ++c) {
+    const uint64_t* const values = values_[c].get();
+    uint64_t all = 0;
+    std::size_t i = 0;
+    for (; i + 4 <= count_; i += 4) all |= values[i] | values[i + 1] | values[i + 2] | values[i + 3];
+    for (; i < count_; ++i) all |= values[i];
+    sum_bits += key_bits_[c] = static_cast<unsigned>(std::bit_width(all));
+  }
+  return sum_bits < 64;
 }
 
 // kColumns is the number of columns where it is known to the compiler, else 0. A table with one place for each hash:
 // what comes to a taken place takes it over, and those that come back are numbered anew.
 template <std::size_t kColumns>
-void AlikeRecords::NumberBy(std::size_t columns, std::vector<uint16_t>* numbers, std::vector<uint32_t>* first) {
-  if (kColumns != 0) columns = kColumns;
-  numbers->resize(count_);
-  recent_.fill(kNoNumber);
+std::size_t AlikeRecords::NumberByKey(uint16_t* numbers) {
+  const std::size_t columns = kColumns == 0 ? varying_ : kColumns;
+  std::array<const uint64_t*, kColumns == 0 ? kMostColumns : kColumns> values;
+  for (std::size_t c = 0; c < columns; ++c) values[c] = values_[c].get();
+  const std::array<unsigned, kMostColumns> bits = key_bits_;
+  recent_.fill({});
+  recent_[0].key = 1;  // no key is at a place that nothing came to: 0 would be at the first one, and 1 is not
+  static_assert(kHashFactor >> (64 - kHashBits) != 0);
+  Group* const groups = groups_.get();
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    uint64_t key = values[0][i];
+    for (std::size_t c = 1; c < columns; ++c) key = key << bits[c] | values[c][i];
+    Recent& recent = recent_[PlaceOf(key * kHashFactor)];
+    if (recent.key != key) {
+      groups[count] = {static_cast<uint32_t>(i), 0};
+      recent = {key, static_cast<uint16_t>(count++)};
+    }
+    ++groups[recent.number].count;
+    numbers[i] = recent.number;
+  }
+  return count;
+}
+
+// The same, where values have to be compared one by one.
+std::size_t AlikeRecords::NumberByColumns(uint16_t* numbers) {
+  constexpr uint16_t kNoNumber = 0xFFFF;  // a chunk has 16384 records at most
+  recent_.fill({0, kNoNumber});
+  std::size_t count = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     uint64_t hash = 0;
-    for (std::size_t c = 0; c < columns; ++c) hash = (hash ^ values_[c][i]) * 0x9E3779B97F4A7C15u;
-    uint16_t& recent = recent_[static_cast<std::size_t>(hash >> (64 - kHashBits))];
+    for (std::size_t c = 0; c < varying_; ++c) hash = (hash ^ values_[c][i]) * kHashFactor;
+    uint16_t& recent = recent_[PlaceOf(hash)].number;
     bool is_alike = recent != kNoNumber;
-    if (is_alike) {
-      const std::size_t other = (*first)[recent];
-      for (std::size_t c = 0; c < columns; ++c) is_alike = is_alike && values_[c][i] == values_[c][other];
-    }
+    for (std::size_t c = 0; is_alike && c < varying_; ++c) is_alike = values_[c][i] == values_[c][groups_[recent].first];
     if (!is_alike) {
-      recent = static_cast<uint16_t>(first->size());
-      first->push_back(static_cast<uint32_t>(i));
+      groups_[count] = {static_cast<uint32_t>(i), 0};
+      recent = static_cast<uint16_t>(count++);
     }
-    (*numbers)[i] = recent;
+    ++groups_[recent].count;
+    numbers[i] = recent;
   }
+  return count;
 }
 
 std::vector<SurveyedBlock> Survey::Read(trace::ByteReader body) {
@@ -98,27 +137,27 @@ bool Survey::ReadBlock(const trace::BlockView& block, SurveyedBlock* out) {
   BlockColumns<R> columns;
   ValuesOf<R> values;
   if (!columns.Find(block) || !ReadCommon(columns, block.record_count, &values)) return false;
-  alike_.Number(&numbers_, &first_);
+  const std::span<const AlikeRecords::Group> groups = alike_.Number(&out->block.which);
   BulkBlock& bulk = out->block;
   bulk.kind = R::kKind;
   bulk.record_count = block.record_count;
   bulk.column_count = block.column_count;
-  bulk.commons.resize(first_.size());
-  out->rows.resize(first_.size() * sizeof(R));
-  for (std::size_t n = 0; n < first_.size(); ++n) {
+  bulk.commons.resize(groups.size());
+  out->rows.resize(groups.size() * sizeof(R));
+  for (std::size_t n = 0; n < groups.size(); ++n) {
+    bulk.commons[n].count = groups[n].count;
     R r;
     std::size_t k = 0;
     R::Fields(r, [&](const trace::FieldInfo&, auto& field) {
       const CommonValues& v = values[k++];
       using T = std::decay_t<decltype(field)>;
-      if (v.is_there) field = trace::wire_detail::FromBits<T>(v.of_each == nullptr ? v.of_all : v.of_each[first_[n]]);
+      if (v.is_there) field = trace::wire_detail::FromBits<T>(v.of_each == nullptr ? v.of_all : v.of_each[groups[n].first]);
     });
     if constexpr (requires { r.is_device_launched; }) {
       bulk.has_device_launches = bulk.has_device_launches || r.is_device_launched != 0;
     }
     std::memcpy(out->rows.data() + n * sizeof(R), &r, sizeof(R));
   }
-  Count(block.record_count, &bulk);
   return true;
 }
 
@@ -141,15 +180,6 @@ bool Survey::ReadCommon(const BlockColumns<R>& columns, std::size_t count, Value
     }
   });
   return is_good;
-}
-
-void Survey::Count(std::size_t count, BulkBlock* out) const {
-  if (numbers_.empty()) {
-    out->commons[0].count = static_cast<uint32_t>(count);
-    return;
-  }
-  for (const uint16_t number : numbers_) ++out->commons[number].count;
-  out->which.assign(numbers_.begin(), numbers_.end());
 }
 
 }  // namespace gprof

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -19,24 +20,41 @@ namespace gprof {
 // Finds which records of a block are alike in some columns.
 class AlikeRecords {
  public:
+  // Records with the same number.
+  struct Group {
+    uint32_t first = 0, count = 0;
+  };
+
   void Begin(std::size_t count) { count_ = count, varying_ = 0; }
 
   // One more column to tell them apart by. Null: the column is damaged. Values are good until the next Begin.
   const uint64_t* Add(const ColumnView& column);
 
-  // Numbers the records: alike ones have the same number, as a rule. first[n] is the first record with number n.
-  void Number(std::vector<uint16_t>* numbers, std::vector<uint32_t>* first);
+  // Numbers the records: alike ones have the same number, as a rule. Returns those with each number; no numbers are given
+  // where all are alike. Good until the next call.
+  std::span<const Group> Number(std::vector<uint16_t>* numbers);
 
   static constexpr std::size_t kMostColumns = 16;
 
  private:
-  static constexpr std::size_t kHashBits = 10;
+  // The numbers of a record in all columns, side by side, where they fit.
+  struct Recent {
+    uint64_t key = 0;
+    uint16_t number = 0;
+  };
+  bool PlanKeys();
   template <std::size_t kColumns>
-  void NumberBy(std::size_t columns, std::vector<uint16_t>* numbers, std::vector<uint32_t>* first);
+  std::size_t NumberByKey(uint16_t* numbers);
+  std::size_t NumberByColumns(uint16_t* numbers);
+  static std::size_t PlaceOf(uint64_t hash) { return static_cast<std::size_t>(hash >> (64 - kHashBits)); }
 
+  static constexpr std::size_t kHashBits = 10;
+  static constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15u;
   std::size_t count_ = 0, varying_ = 0;
   std::array<std::unique_ptr<uint64_t[]>, kMostColumns> values_;
-  std::array<uint16_t, std::size_t{1} << kHashBits> recent_{};
+  std::array<unsigned, kMostColumns> key_bits_{};  // of each column
+  std::array<Recent, std::size_t{1} << kHashBits> recent_{};
+  std::unique_ptr<Group[]> groups_;
 };
 
 // A block, and the first of the records that are alike, in the order of BulkBlock::commons.
@@ -74,11 +92,8 @@ class Survey {
   bool ReadBlock(const trace::BlockView& block, SurveyedBlock* out);
   template <class R>
   bool ReadCommon(const BlockColumns<R>& columns, std::size_t count, ValuesOf<R>* values);
-  void Count(std::size_t count, BulkBlock* out) const;
 
   AlikeRecords alike_;
-  std::vector<uint16_t> numbers_;
-  std::vector<uint32_t> first_;
 };
 
 }  // namespace gprof
