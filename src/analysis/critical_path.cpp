@@ -3,20 +3,20 @@
 #include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analysis/analyses.h"
-#include "analysis/calls.h"
 #include "analysis/critical_walk.h"
 #include "analysis/findings.h"
 #include "analysis/host_walk.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "analysis/ranges_back.h"
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
-#include "base/parallel.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -79,25 +79,59 @@ struct Sum {
   }
 };
 
-void AddEach(const std::vector<Sum>& more, std::vector<Sum>* sums) {
-  if (sums->empty()) sums->resize(more.size());
-  for (size_t i = 0; i < more.size(); ++i) (*sums)[i].Add(more[i]);
-}
-
+// What the pieces of a path add up to. They are many and names are few, so that they are summed by what they have in
+// common, which gets its name once.
 class Shares {
  public:
-  Shares(const AnalysisInput& input, const CriticalPath& path) : Shares(input) {
-    // A piece has sums for each name, so that it is to be longer than those.
-    const size_t pieces = std::clamp<size_t>(path.size() / std::max<size_t>(32'768, trace_.strings.size()), 1, 16);
-    std::vector<Shares> shares(pieces, *this);
-    ForEachSideBySide(pieces, input.shared().threads(), [&](size_t i) {
-      path.ForEach(path.size() * i / pieces, path.size() * (i + 1) / pieces,
-                   [&](const PathPiece& piece) { shares[i].Add(piece); });
-    });
-    for (const Shares& of_piece : shares) Add(of_piece);
-    NameSums();
-    for (uint32_t name = 0; name < kernels_.size(); ++name) {
-      if (kernels_[name].count > 0) sums_[{Share::kKernel, KernelName(trace_, NameId{name})}] = kernels_[name];
+  explicit Shares(const AnalysisInput& input)
+      : trace_(input.trace()),
+        host_(input.shared().host()),
+        ranges_(trace_),
+        ops_(trace_.ops.FactsCount()),
+        calls_(trace_.api_calls.FactsCount()),
+        blocked_(trace_.api_calls.FactsCount()),
+        paths_(trace_.strings.size()) {
+    for (const std::vector<Interruption>& list : host_.interruptions) interruptions_before_.push_back(list.size());
+  }
+
+  // Pieces come from the last one to the first.
+  void Add(const PathPiece& piece) {
+    switch (piece.kind) {
+      case PathKind::kOperation:
+        return ops_[trace_.ops.FactsIndex(piece.index)].Add(piece.DurationNs());
+      case PathKind::kQueue:
+        return queued_.Add(piece.DurationNs());
+      case PathKind::kReturn:
+        return SumOf(piece.index, host_.blocking_copies[piece.index] != 0)->Add(piece.DurationNs());
+      case PathKind::kCall: {
+        Sum* const sum = SumOf(piece.index, IsBlockingCopy(piece.index));
+        return AddThread(trace_.api_calls[piece.index].thread, piece,
+                         [&](int64_t from_ns, int64_t to_ns) { sum->Add(to_ns - from_ns); });
+      }
+      case PathKind::kHost:
+        return AddThread(piece.index, piece, [&](int64_t from_ns, int64_t to_ns) {
+          ranges_.ForEach(piece.index, from_ns, to_ns, [&](NameId path, int64_t ns) { paths_[path.value].Add(ns); });
+        });
+      case PathKind::kUnknown:
+        return unknown_.Add(piece.DurationNs());
+    }
+  }
+
+  void NameSums(const std::vector<OpFacts::Sum>& ops) {
+    for (uint32_t i = 0; i < ops_.size(); ++i) {
+      if (ops_[i].count > 0) NameOp(trace_.ops[ops[i].first], ops_[i]);
+    }
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      const PackedCalls::Facts& facts = trace_.api_calls.FactsAt(i);
+      AddTo(ShareOf(facts.api_class), trace_.Text(facts.function), calls_[i]);
+      AddTo(Share::kCopyCall, trace_.Text(facts.function), blocked_[i]);
+    }
+    AddTo(Share::kQueue, "launched, not started", queued_);
+    AddTo(Share::kLoad, InfoOf(Cause::kLoad).meaning, loading_);
+    AddTo(Share::kProfiler, InfoOf(Cause::kProfiler).meaning, profiler_);
+    AddTo(Share::kUnknown, "not in the trace", unknown_);
+    for (uint32_t i = 0; i < paths_.size(); ++i) {
+      if (paths_[i].count > 0) AddTo(Share::kHost, PathName(trace_, NameId{i}), paths_[i]);
     }
   }
 
@@ -109,143 +143,73 @@ class Shares {
   }
 
  private:
-  explicit Shares(const AnalysisInput& input)
-      : trace_(input.trace()),
-        host_(input.shared().host()),
-        walk_(trace_, host_),
-        kernels_(trace_.strings.size()),
-        launches_(trace_.api_calls.FactsCount()) {}
-
-  void Add(const Shares& more) {
-    AddEach(more.kernels_, &kernels_);
-    AddEach(more.launches_, &launches_);
-    AddEach(more.paths_, &paths_);
-    for (size_t i = 0; i < kShareCount; ++i) AddEach(more.functions_[i], &functions_[i]);
-    queued_.Add(more.queued_);
-    for (const auto& [key, sum] : more.sums_) sums_[key].Add(sum);
-  }
-
-  void Add(const PathPiece& piece) {
-    const int64_t ns = piece.end_ns - piece.start_ns;
-    switch (piece.kind) {
-      case PathKind::kOperation:
-        return AddOperation(trace_.ops[piece.op], ns);
-      case PathKind::kQueue:
-        return queued_.Add(ns);
-      case PathKind::kReturn:
-        return AddCall(host_.blocking_copies[piece.call] != 0 ? Share::kCopyCall : Share::kSync, piece.call, ns);
-      case PathKind::kCall:
-        if (IsLaunchAlone(piece.call)) return launches_[trace_.api_calls.FactsIndex(piece.call)].Add(ns);
-        return AddThread(piece);
-      case PathKind::kHost:
-        return AddThread(piece);
-      case PathKind::kUnknown:
-        return AddTo(Share::kUnknown, "not in the trace", ns);
+  // Calls between(from_ns, to_ns) for what nothing took from the thread in the time of the piece.
+  template <class F>
+  void AddThread(uint32_t thread, const PathPiece& piece, F&& between) {
+    const std::vector<Interruption>& list = host_.interruptions[thread];
+    size_t& before = interruptions_before_[thread];
+    int64_t to_ns = piece.end_ns;
+    while (before > 0 && list[before - 1].start_ns >= to_ns) --before;
+    for (size_t i = before; i > 0 && list[i - 1].end_ns > piece.start_ns; --i) {
+      const int64_t start_ns = std::max(piece.start_ns, list[i - 1].start_ns), end_ns = std::min(to_ns, list[i - 1].end_ns);
+      if (end_ns < to_ns) between(end_ns, to_ns);
+      (list[i - 1].cause == Cause::kLoad ? loading_ : profiler_).Add(end_ns - start_ns);
+      to_ns = start_ns;
     }
+    if (piece.start_ns < to_ns) between(piece.start_ns, to_ns);
   }
 
-  void AddOperation(const GpuOp& op, int64_t ns) {
-    if (op.kind == OpKind::kKernel) {
-      return kernels_[op.name.value].Add(ns);
-    }
-    AddTo(op.kind == OpKind::kGraph    ? Share::kKernel
-          : op.kind == OpKind::kMemset ? Share::kFill
-                                       : Share::kCopy,
-          OpName(trace_, op), ns);
+  bool IsBlockingCopy(uint32_t call) const {
+    if (host_.blocking_copies[call] == 0) return false;
+    const ApiClass api_class = trace_.api_calls[call].api_class;
+    return api_class == ApiClass::kCopy || api_class == ApiClass::kMemset;
   }
 
-  // All of its time is the call's own.
-  bool IsLaunchAlone(uint32_t call) const {
-    const PackedCalls::Facts& facts = trace_.api_calls.FactsAt(trace_.api_calls.FactsIndex(call));
-    return IsLaunch(facts.api_class) && host_.interruptions[facts.thread].empty();
+  Sum* SumOf(uint32_t call, bool is_blocked) {
+    return &(is_blocked ? blocked_ : calls_)[trace_.api_calls.FactsIndex(call)];
   }
 
-  void AddThread(const PathPiece& piece) {
-    const uint32_t thread = piece.kind == PathKind::kHost ? piece.thread : trace_.api_calls[piece.call].thread;
-    parts_.clear();
-    walk_.AddHost(thread, piece.start_ns, piece.end_ns, &parts_);
-    for (const Part& part : parts_) {
-      if (part.call != kNone) {
-        AddCall(ShareOf(part), part.call, part.duration_ns);
-      } else if (part.cause == Cause::kHost) {
-        SumOf(&paths_, part.path)->Add(part.duration_ns);
-      } else {
-        AddTo(ShareOf(part), std::string(gprof::InfoOf(part.cause).meaning), part.duration_ns);
-      }
-    }
-  }
-
-  void AddCall(Share share, uint32_t call, int64_t ns) { SumOfCalls(share, trace_.api_calls[call].function)->Add(ns); }
-
-  Sum* SumOfCalls(Share share, NameId function) {
-    return SumOf(&functions_[static_cast<size_t>(share)], function);
-  }
-
-  Sum* SumOf(std::vector<Sum>* sums, NameId name) const {
-    if (sums->empty()) sums->resize(trace_.strings.size());
-    return &(*sums)[name.value];
-  }
-
-  // Pieces are many and names are few: what was summed by id gets its name once.
-  void NameSums() {
-    const auto add = [&](Share share, std::string name, const Sum& sum) {
-      if (sum.count > 0) sums_[{share, std::move(name)}].Add(sum);
-    };
-    for (uint32_t i = 0; i < launches_.size(); ++i) {
-      if (launches_[i].count > 0) SumOfCalls(Share::kLaunch, trace_.api_calls.FactsAt(i).function)->Add(launches_[i]);
-    }
-    add(Share::kQueue, "launched, not started", queued_);
-    for (uint32_t i = 0; i < paths_.size(); ++i) add(Share::kHost, PathName(trace_, NameId{i}), paths_[i]);
-    for (size_t share = 0; share < kShareCount; ++share) {
-      const std::vector<Sum>& sums = functions_[share];
-      for (uint32_t i = 0; i < sums.size(); ++i) {
-        if (sums[i].count > 0) add(static_cast<Share>(share), std::string(trace_.Text(NameId{i})), sums[i]);
-      }
-    }
-  }
-
-  Share ShareOf(const Part& part) const {
-    if (part.call != kNone) {
-      if (IsLaunch(trace_.api_calls[part.call].api_class)) return Share::kLaunch;
-    }
-    switch (part.cause) {
-      case Cause::kSync:
+  static Share ShareOf(ApiClass api_class) {
+    switch (api_class) {
+      case ApiClass::kLaunch:
+      case ApiClass::kGraphLaunch:
+        return Share::kLaunch;
+      case ApiClass::kSync:
         return Share::kSync;
-      case Cause::kCopy:
-        return Share::kCopyCall;
-      case Cause::kMemory:
+      case ApiClass::kMemory:
         return Share::kMemory;
-      case Cause::kLoad:
+      case ApiClass::kLoad:
         return Share::kLoad;
-      case Cause::kHost:
-        return Share::kHost;
-      case Cause::kProfiler:
-        return Share::kProfiler;
-      case Cause::kUnknown:
-        return Share::kUnknown;
-      case Cause::kQueue:
-      case Cause::kDependency:
-      case Cause::kLaunch:
-      case Cause::kApi:
+      case ApiClass::kOther:
+      case ApiClass::kCopy:
+      case ApiClass::kMemset:
+      case ApiClass::kQuery:
+      case ApiClass::kStream:
+      case ApiClass::kEvent:
         break;
     }
     return Share::kApi;
   }
 
-  void AddTo(Share share, std::string name, int64_t ns) {
-    sums_[{share, std::move(name)}].Add(ns);
+  void NameOp(const GpuOp& op, const Sum& sum) {
+    const Share share = IsKernelLike(op) ? Share::kKernel : op.kind == OpKind::kMemset ? Share::kFill : Share::kCopy;
+    AddTo(share, OpName(trace_, op), sum);
+  }
+
+  void AddTo(Share share, std::string_view name, const Sum& sum) {
+    if (sum.count > 0) sums_[{share, std::string(name)}].Add(sum);
   }
 
   const Trace& trace_;
   const HostFacts& host_;
-  HostWalk walk_;
-  std::vector<Sum> kernels_;   // by NameId
-  std::vector<Sum> launches_;  // that nothing interrupted, by the facts of calls
-  std::vector<Sum> paths_;    // of the host's own code, by NameId; empty without any
-  std::array<std::vector<Sum>, kShareCount> functions_;  // by share and NameId
-  Sum queued_;
+  RangesBack ranges_;
+  std::vector<size_t> interruptions_before_;  // by thread: no more than those began before the last piece
+  std::vector<Sum> ops_;      // by their facts
+  std::vector<Sum> calls_;    // by their facts
+  std::vector<Sum> blocked_;  // the same of those that are blocking copies
+  std::vector<Sum> paths_;    // of the host's own code, by NameId
+  Sum queued_, loading_, profiler_, unknown_;
   std::map<std::pair<Share, std::string>, Sum> sums_;
-  std::vector<Part> parts_;
 };
 
 Table PathTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
@@ -350,10 +314,12 @@ AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions
   const Trace& trace = input.trace();
   AnalysisResult result;
   if (trace.ops.empty()) return result;
-  const CriticalPath path = FindCriticalPath(input);
-  const int64_t window_ns = path.end_ns - path.start_ns;
+  CriticalWalk walk(input);
+  const int64_t window_ns = walk.window().DurationNs();
   if (window_ns <= 0) return result;
-  const Shares shares(input, path);
+  Shares shares(input);
+  walk.Run([&](const PathPiece& piece) { shares.Add(piece); });
+  shares.NameSums(input.shared().ops().sums());
   AddMetric(&result, "critical.window_ns", window_ns);
   for (size_t i = 0; i < kShareCount; ++i) {
     const Share share = static_cast<Share>(i);

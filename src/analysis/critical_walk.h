@@ -1,87 +1,156 @@
 // The critical path: what the end of the program waited for, and what that waited for, back to its first CUDA call.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
+#include "analysis/calls.h"
+#include "analysis/event_waits.h"
+#include "analysis/gap_list.h"
+#include "analysis/near.h"
+#include "analysis/op_facts.h"
+#include "analysis/stream_ops.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
 
 enum class PathKind : uint8_t {
-  kOperation,  // `op` ran
-  kQueue,      // `op` was launched and nothing it is known to wait for was left, but it had not started
-  kCall,       // `call` ran, and nothing on a GPU is known that it waited for
-  kReturn,     // the operation that `call` waited for was done, and it had not returned
-  kHost,       // `thread` was between calls
+  kOperation,  // the operation ran
+  kQueue,      // it was launched and nothing it is known to wait for was left, but it had not started
+  kCall,       // the call ran, and nothing on a GPU is known that it waited for
+  kReturn,     // the operation that the call waited for was done, and it had not returned
+  kHost,       // the thread was between calls
   kUnknown,    // nothing is known to lead there
 };
 
 struct PathPiece {
   int64_t start_ns = 0, end_ns = 0;
   PathKind kind = PathKind::kUnknown;
-  uint32_t op = kNone, call = kNone, thread = kNone;
+  uint32_t index = kNone;  // of the operation, call or thread, whichever the kind is about
+  int64_t DurationNs() const { return end_ns - start_ns; }
 };
 
-class CriticalPath {
+class CriticalWalk {
  public:
-  uint32_t process = kNone;
-  int64_t start_ns = 0, end_ns = 0;  // first call or operation of the process; its last end
+  explicit CriticalWalk(const AnalysisInput& input);
 
-  // How many pieces it has.
-  size_t size() const { return size_; }
+  // Of the process whose work ended last: from its first call or operation to its last end. Without any it is empty.
+  const Interval& window() const { return window_; }
 
-  // Calls f(piece) in order of time; the pieces cover all between, and none overlap.
-  template <class F>
-  void ForEach(F&& f) const {
-    ForEach(0, size_, f);
-  }
-  // The same for those from `first` to before `last`.
-  template <class F>
-  void ForEach(size_t first, size_t last, F&& f) const {
-    if (first == last) return;
-    int64_t at_ns = StartOf(size_ - 1 - first);
-    for (size_t i = size_ - first; i > size_ - last; --i) {
-      const Block& block = blocks_[(i - 1) / kStepsOfABlock];
-      const size_t step = (i - 1) % kStepsOfABlock;
-      const int64_t from_ns = std::exchange(at_ns, at_ns + LengthOf(i - 1));
-      PathPiece piece{from_ns, at_ns, block.kinds[step], kNone, kNone, kNone};
-      const bool is_op = piece.kind == PathKind::kOperation || piece.kind == PathKind::kQueue;
-      (is_op ? piece.op : piece.kind == PathKind::kHost ? piece.thread : piece.call) = block.indexes[step];
-      f(piece);
+  // Calls add(piece) from the end to the beginning; the pieces cover the window, and none overlap. To be called once.
+  template <class Add>
+  void Run(Add&& add) {
+    // Every step goes back in time or to an operation or call before; the limit ends what a damaged trace makes up.
+    const size_t most_steps = 4 * (trace_.ops.size() + trace_.api_calls.size()) + 16;
+    for (size_t step = 0; step < most_steps && now_ns_ > window_.start_ns; ++step) {
+      const bool goes_on = op_ != kNone ? StepOperation(add) : StepThread(add);
+      if (!goes_on) break;
     }
+    Take(window_.start_ns, PathKind::kUnknown, kNone, add);
   }
-
-  // From the end to the beginning: a piece from `from_ns` to where the one before it began, or to the end. `index`: the
-  // operation, call or thread, whichever the kind is about.
-  void AddBefore(int64_t from_ns, PathKind kind, uint32_t index);
 
  private:
-  // 9 bytes a step, in blocks so that it grows without a copy of what there is.
-  static constexpr size_t kStepsOfABlock = 65'536;
-  static constexpr uint32_t kLong = UINT32_MAX;  // 4.3 s and more: in long_ns_
-  struct Block {
-    int64_t end_ns;  // of its first step, the last in time
-    std::vector<uint32_t> lengths_ns, indexes;
-    std::vector<PathKind> kinds;
-  };
-
-  int64_t LengthOf(size_t i) const {
-    const uint32_t ns = blocks_[i / kStepsOfABlock].lengths_ns[i % kStepsOfABlock];
-    return ns != kLong ? ns : LongLengthOf(i);
+  // Gives the time from `start_ns` until now to a piece of the path.
+  template <class Add>
+  void Take(int64_t start_ns, PathKind kind, uint32_t index, Add&& add) {
+    start_ns = std::max(start_ns, window_.start_ns);
+    if (start_ns >= now_ns_) return;
+    add(PathPiece{start_ns, now_ns_, kind, index});
+    now_ns_ = start_ns;
   }
-  int64_t LongLengthOf(size_t i) const;
-  int64_t StartOf(size_t i) const;
 
-  std::vector<Block> blocks_;
-  size_t size_ = 0;
-  int64_t begin_ns_ = 0;                             // of the step added last
-  std::vector<std::pair<size_t, int64_t>> long_ns_;  // by step
+  template <class Add>
+  bool StepOperation(Add&& add) {
+    const uint32_t index = op_;
+    Take(trace_.ops[index].start_ns, PathKind::kOperation, index, add);
+    const uint32_t call = ops_.CallOf(index);
+    const int64_t call_ns = call == kNone ? kNever : EndOfLaunch(index, call);
+    if (const uint32_t before = Before(index, call, call_ns); before != kNone) {
+      Take(EndOf(before), PathKind::kQueue, index, add);
+      op_ = before;
+      return true;
+    }
+    if (call == kNone || trace_.api_calls[call].thread == kNone) return false;
+    Take(trace_.api_calls[call].end_ns, PathKind::kQueue, index, add);
+    Take(trace_.api_calls[call].start_ns, PathKind::kCall, call, add);
+    op_ = kNone;
+    thread_ = trace_.api_calls[call].thread;
+    SkipTo(call);
+    return true;
+  }
+
+  template <class Add>
+  bool StepThread(Add&& add) {
+    const uint32_t call = CallBefore(thread_);
+    if (call == kNone) {
+      Take(window_.start_ns, PathKind::kHost, thread_, add);
+      return false;
+    }
+    Take(trace_.api_calls[call].end_ns, PathKind::kHost, thread_, add);
+    const bool may_wait = blocking_[call] != 0 || trace_.api_calls[call].api_class == ApiClass::kSync;
+    const uint32_t op = may_wait ? WaitedFor(call) : kNone;
+    if (op == kNone) {
+      Take(trace_.api_calls[call].start_ns, PathKind::kCall, call, add);
+      SkipTo(call);
+      return true;
+    }
+    Take(EndOf(op), PathKind::kReturn, call, add);
+    op_ = op;
+    return true;
+  }
+
+  // On the thread of the call: that and those after it did not begin before now.
+  void SkipTo(uint32_t call) {
+    uint32_t& before = calls_before_[thread_];
+    before = std::min(before, call - trace_.thread_api_calls[thread_].first);
+  }
+
+  // The outermost call of the thread that began last before now.
+  uint32_t CallBefore(uint32_t thread) {
+    const Trace::Slice& slice = trace_.thread_api_calls[thread];
+    uint32_t& before = calls_before_[thread];
+    const auto is_before = [&](size_t i) { return trace_.api_calls[slice.first + i].start_ns < now_ns_; };
+    if (before > 0 && !is_before(before - 1)) {
+      before = static_cast<uint32_t>(PartitionPointNear(before, before, is_before));
+    }
+    return before == 0 ? kNone : OutermostCall(trace_, slice.first + before - 1);
+  }
+
+  int64_t EndOf(uint32_t op) const { return op == kNone ? kNever : trace_.ops[op].end_ns; }
+  uint32_t Later(uint32_t a, uint32_t b) const { return EndOf(b) > EndOf(a) ? b : a; }
+
+  void Begin();
+  // What the operation waited for once it was launched: what ended last, if that was after `call_ns`.
+  uint32_t Before(uint32_t index, uint32_t call, int64_t call_ns);
+  int64_t EndOfLaunch(uint32_t index, uint32_t call) const;
+  uint32_t BeforeInStream(uint32_t index);
+  uint32_t BeforeEvent(uint32_t index, uint32_t call) const;
+  uint32_t LastEnded(std::span<const uint32_t> list, size_t end, int64_t time_ns) const;
+  uint32_t Neighbour(uint32_t index, int64_t after_ns) const;
+  uint32_t EndedBy(uint32_t op, int64_t time_ns) const { return EndOf(op) <= time_ns ? op : kNone; }
+  uint32_t WaitedFor(uint32_t call) const;
+  uint32_t WaitedForSync(const ApiCall& at, uint32_t call) const;
+  uint32_t LastOfProcess(const ApiCall& at, uint32_t call) const;
+
+  static constexpr int64_t kNever = INT64_MIN;
+
+  const Trace& trace_;
+  const SharedFacts& shared_;
+  const OpFacts& ops_;
+  const std::vector<uint8_t>& blocking_;
+  const EventWaits& events_;
+  const StreamOps& of_stream_;
+  std::vector<const GapList*> gaps_;                     // by device
+  std::vector<size_t> near_in_stream_;                   // where the last search ended
+  std::vector<uint32_t> calls_before_;                   // by thread: no more than those began before now
+  std::unordered_map<uint32_t, uint32_t> sync_of_call_;  // outermost call → what it waits for
+  Interval window_;
+  int64_t now_ns_ = 0;
+  uint32_t op_ = kNone, thread_ = kNone;  // where the walk is: at the operation, or on the thread
 };
-
-// Of the process whose work ended last. Without calls and operations there is no piece.
-CriticalPath FindCriticalPath(const AnalysisInput& input);
 
 }  // namespace gprof

@@ -130,19 +130,20 @@ TEST(CriticalPath, WithoutALaunchingCallTheRestIsUnknown) {
 TEST(CriticalPath, PiecesCoverTheWindowOfEveryTrace) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
     const Trace trace = RandomTrace(seed);
-    const CriticalPath path = FindCriticalPath(trace);
-    int64_t at_ns = path.start_ns;
-    path.ForEach([&](const PathPiece& piece) {
-      ASSERT_EQ(piece.start_ns, at_ns) << seed;
+    const AnalysisInput input(trace);
+    CriticalWalk walk(input);
+    int64_t at_ns = walk.window().end_ns;
+    walk.Run([&](const PathPiece& piece) {
+      ASSERT_EQ(piece.end_ns, at_ns) << seed;
       ASSERT_LT(piece.start_ns, piece.end_ns) << seed;
-      at_ns = piece.end_ns;
+      at_ns = piece.start_ns;
     });
-    ASSERT_EQ(at_ns, path.end_ns) << seed;
+    ASSERT_EQ(at_ns, walk.window().start_ns) << seed;
     AnalysisOptions all;
     all.max_rows = 0;
     const AnalysisResult result = RunCriticalPath(trace, all);
     if (result.metrics.empty()) continue;
-    EXPECT_EQ(SumOf(TableOf(result, "critical_path"), "total_ns"), path.end_ns - path.start_ns) << seed;
+    EXPECT_EQ(SumOf(TableOf(result, "critical_path"), "total_ns"), walk.window().DurationNs()) << seed;
     double sum_ns = 0;
     for (const Metric& metric : result.metrics) sum_ns += metric.id == "critical.window_ns" ? 0 : metric.value;
     EXPECT_EQ(sum_ns, MetricOf(result, "critical.window_ns")) << seed;
