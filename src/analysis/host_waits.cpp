@@ -5,6 +5,7 @@
 #include <span>
 #include <tuple>
 
+#include "analysis/call_numbers.h"
 #include "analysis/calls.h"
 #include "analysis/idle_parts.h"
 #include "analysis/implied_waits.h"
@@ -47,13 +48,13 @@ Cause CauseOf(WaitKind kind) {
   return IsCopyOrFill(kind) ? Cause::kCopy : Cause::kMemory;
 }
 
+bool IsCauseOfWaits(Cause cause) {
+  return cause == Cause::kSync || cause == Cause::kCopy || cause == Cause::kMemory;
+}
+
 class Collector {
  public:
-  explicit Collector(const AnalysisInput& input)
-      : input_(input),
-        trace_(input.trace()),
-        recorded_(trace_.api_calls.size(), SyncKind::kUnknown),
-        site_of_call_(trace_.api_calls.size(), kNone) {}
+  explicit Collector(const AnalysisInput& input) : input_(input), trace_(input.trace()) {}
 
   HostWaits Run() {
     AddCalls();
@@ -69,18 +70,14 @@ class Collector {
   using Key = std::tuple<WaitKind, uint32_t, uint32_t, uint32_t>;  // function, thread, path
 
   void AddCalls() {
-    // What CUPTI says is better than what the name says.
-    for (const Sync& sync : trace_.syncs) {
-      if (sync.api != kNone) recorded_[OutermostCall(trace_, sync.api)] = sync.kind;
-    }
+    CallNumbers recorded = RecordedKinds();
     const std::vector<uint8_t>& blocking_copies = input_.shared().host().blocking_copies;
     std::vector<uint32_t> memory_calls;
     for (const uint32_t i : input_.shared().calls().rare()) {
       const ApiCall& call = trace_.api_calls[i];
       if (call.api_class == ApiClass::kSync) {
-        const WaitKind kind = recorded_[i] == SyncKind::kUnknown ? KindByName(trace_.Text(call.function))
-                                                                 : KindOf(recorded_[i]);
-        AddCall(i, kind);
+        const uint32_t kind = recorded.Of(i);
+        AddCall(i, kind == kNone ? KindByName(trace_.Text(call.function)) : KindOf(static_cast<SyncKind>(kind)));
       } else if (blocking_copies[i] != 0) {
         AddCall(i, call.api_class == ApiClass::kMemset ? WaitKind::kFill : WaitKind::kCopy);
       } else if (call.api_class == ApiClass::kMemory) {
@@ -94,11 +91,22 @@ class Collector {
     }
   }
 
+  // By call, what CUPTI says, which is better than what the name says.
+  CallNumbers RecordedKinds() const {
+    std::vector<std::pair<uint32_t, uint32_t>> kinds;
+    for (const Sync& sync : trace_.syncs) {
+      if (sync.api == kNone) continue;
+      const uint32_t kind = sync.kind == SyncKind::kUnknown ? kNone : static_cast<uint32_t>(sync.kind);
+      kinds.emplace_back(OutermostCall(trace_, sync.api), kind);
+    }
+    return CallNumbers(std::move(kinds));
+  }
+
   void AddCall(uint32_t index, WaitKind kind) {
     const ApiCall& call = trace_.api_calls[index];
     const uint32_t path = call.range == kNone ? 0 : trace_.ranges[call.range].path.value;
     const uint32_t site = SiteOf({kind, call.function.value, call.thread, path});
-    site_of_call_[index] = site;
+    site_of_call_.emplace_back(index, site);
     Add(site, call.DurationNs());
   }
 
@@ -125,14 +133,17 @@ class Collector {
   void AddIdle() {
     result_.window_ns = input_.shared().window_ns();
     if (result_.sites.empty()) return;
-    const auto add = [&](const Gap&, std::span<const Part> parts) { AddParts(parts); };
+    CallNumbers sites(std::move(site_of_call_));
+    const auto add = [&](const Gap&, std::span<const Part> parts) { AddParts(parts, &sites); };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) ForEachGapNotQueued(input_, device, add);
   }
 
-  void AddParts(std::span<const Part> parts) {
+  void AddParts(std::span<const Part> parts, CallNumbers* sites) {
     for (const Part& part : parts) {
-      if (part.call == kNone || site_of_call_[part.call] == kNone) continue;
-      WaitSite& site = result_.sites[site_of_call_[part.call]];
+      if (!IsCauseOfWaits(part.cause)) continue;
+      const uint32_t index = sites->Of(part.call);
+      if (index == kNone) continue;
+      WaitSite& site = result_.sites[index];
       if (part.cause == CauseOf(site.kind)) site.idle_ns += part.duration_ns;
     }
   }
@@ -140,8 +151,7 @@ class Collector {
   const AnalysisInput& input_;
   const Trace& trace_;
   HostWaits result_;
-  std::vector<SyncKind> recorded_;       // by call
-  std::vector<uint32_t> site_of_call_;   // kNone where it does not wait
+  std::vector<std::pair<uint32_t, uint32_t>> site_of_call_;  // of those that wait
   std::map<Key, uint32_t> numbers_;
   Key last_key_;
   uint32_t last_site_ = kNone;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/call_numbers.h"
 #include "analysis/calls.h"
 #include "analysis/idle_parts.h"
 #include "analysis/memory_use.h"
@@ -160,17 +162,15 @@ class Collector {
 
   void AddIdle() {
     if (calls_.empty()) return;
-    std::vector<uint32_t> site_of_call(trace_.api_calls.size(), kNone);
-    for (const auto& [call, site] : calls_) site_of_call[call] = site;
-    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      ForEachIdlePart(
-          input_, device,
-          [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-            if (part.cause != Cause::kMemory || part.call == kNone || site_of_call[part.call] == kNone) return;
-            churn_.sites[site_of_call[part.call]].idle_ns += end_ns - start_ns;
-          },
-          [](uint32_t) {});
-    }
+    CallNumbers sites(std::move(calls_));
+    const auto add = [&](const Gap&, std::span<const Part> parts) {
+      for (const Part& part : parts) {
+        if (part.cause != Cause::kMemory) continue;
+        const uint32_t site = sites.Of(part.call);
+        if (site != kNone) churn_.sites[site].idle_ns += part.duration_ns;
+      }
+    };
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) ForEachGapNotQueued(input_, device, add);
   }
 
   const AnalysisInput& input_;
