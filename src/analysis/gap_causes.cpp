@@ -32,20 +32,37 @@ GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedT
   ForEachSideBySide(pieces_.size(), is_sequence ? 1 : threads, [&](size_t i) {
     std::optional<GapExplainer> of_piece;
     if (!is_sequence) of_piece.emplace(trace, facts, recorded, ops);
-    GapExplainer& explainer = is_sequence ? *of_all : *of_piece;
-    Piece piece;  // close to the thread that fills it
-    const auto add = [&](const Gap& gap) {
-      if (explainer.IsAllQueued(gap)) return piece.tags.push_back(kAllQueued);
-      Add(gap, explainer.Explain(gap), &piece);
-    };
-    if (is_sequence) {
-      gaps.ForEachOfPiece(i, add, [&](uint32_t op) { explainer.See(op); });
-    } else {
-      gaps.ForEachOfPiece(i, add, [](uint32_t) {});
-    }
-    piece.Shrink();
-    pieces_[i] = std::move(piece);
+    pieces_[i] = MakePiece(gaps, i, is_sequence, is_sequence ? &*of_all : &*of_piece);
   });
+}
+
+GapCauses::Piece GapCauses::MakePiece(const GapList& gaps, size_t number, bool is_sequence,
+                                      GapExplainer* explainer) const {
+  Piece piece{gaps.Piece(number), {}, {}, {}, {}, {}};
+  const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(piece.ops.first, piece.ops.last);
+  piece.others.resize((idle_ns.size() + 63) / 64);
+  const auto add = [&](const Gap& gap) { Add(gap, explainer->Explain(gap), &piece); };
+  const auto add_before = [&](size_t i) {
+    piece.others[i / 64] |= uint64_t{1} << i % 64;
+    gaps.ForEachBefore(piece.ops.first + static_cast<uint32_t>(i), add);
+  };
+  const bool may_be_queued = gaps.has_window() && gaps.is_throughout() && explainer->MayBeQueued(gaps.device());
+  const auto is_queued = [&](size_t i) {
+    return idle_ns[i] == 0 || (may_be_queued && idle_ns[i] != GapList::kLong &&
+                               explainer->IsAllQueued(piece.ops.first + static_cast<uint32_t>(i), idle_ns[i]));
+  };
+  for (size_t i = 0; is_sequence && i < idle_ns.size(); ++i) {
+    if (!is_queued(i)) add_before(i);
+    explainer->See(piece.ops.first + static_cast<uint32_t>(i));
+  }
+  // Where nothing is to be seen a loop without calls does most of the work.
+  for (size_t i = 0; !is_sequence && i < idle_ns.size(); ++i) {
+    while (i < idle_ns.size() && is_queued(i)) ++i;
+    if (i < idle_ns.size()) add_before(i);
+  }
+  gaps.ForEachAtEndOf(number, add);
+  piece.Shrink();
+  return piece;
 }
 
 void GapCauses::Piece::Shrink() {
@@ -74,22 +91,16 @@ void GapCauses::Add(const Gap& gap, std::span<const Part> parts, Piece* piece) c
   }
 }
 
-void GapCauses::Cursor::BeginPiece(const Piece& piece) {
-  tag_ = piece.tags.data(), last_tag_ = tag_ + piece.tags.size();
-  short_ns_ = piece.short_ns.data(), long_ns_ = piece.long_ns.data();
-  call_or_path_ = piece.calls_and_paths.data();
-}
-
 int64_t GapCauses::Cursor::NextLength() {
   const uint32_t ns = *short_ns_++;
   return ns != kLong ? ns : *long_ns_++;
 }
 
-std::span<const Part> GapCauses::Cursor::PartsFrom(uint8_t tag, const Gap& gap) {
+std::span<const Part> GapCauses::Cursor::Next(const Gap& gap) {
   parts_.clear();
   int64_t left_ns = gap.DurationNs();
-  for (;; tag = NextTag()) {
-    const uint8_t code = tag & kCodeBits;
+  for (;;) {
+    const uint8_t tag = *tag_++, code = tag & kCodeBits;
     const bool is_last = (tag & kLast) != 0;
     const int64_t ns = is_last ? left_ns : NextLength();
     left_ns -= ns;

@@ -15,14 +15,17 @@ class GapExplainer {
  public:
   GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops);
 
-  // Its one part would be `queue`, with the call that launched what ended it: as a rule, so that it is asked first.
-  bool IsAllQueued(const Gap& gap) const {
-    const uint32_t call = gap.after == kNone ? kNone : ops_.CallOf(gap.after);
+  // Only the call that launched the next operation, and waits for events, decide whether a gap of the device is `queue`.
+  bool MayBeQueued(uint32_t device) const { return facts_.migrations[device].empty(); }
+  // On such a device: the one part of a gap of that length before the operation would be `queue`, with the call that
+  // launched it. As a rule it is, so that this is asked first.
+  bool IsAllQueued(uint32_t op, int64_t gap_ns) const {
+    trace_.ops.PrefetchAfter(op);
+    const uint32_t call = ops_.CallOf(op);
     if (call == kNone) return false;
     trace_.api_calls.PrefetchAfter(call);
-    if (trace_.api_calls[call].end_ns > gap.start_ns) return false;
-    return trace_.api_calls[call].thread != kNone && facts_.migrations[gap.device].empty() &&
-           (!may_wait_ || !MayWait(gap.after));
+    if (trace_.api_calls[call].end_ns > trace_.ops[op].start_ns - gap_ns) return false;
+    return trace_.api_calls[call].thread != kNone && (!may_wait_ || !MayWait(op));
   }
   // The parts in order of time, valid until the next call; they sum to the gap. Gaps of one device, in order.
   const std::vector<Part>& Explain(const Gap& gap);

@@ -42,16 +42,27 @@ GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t devi
   for (const Interval& pause : pauses_) window_ns_ -= pause.DurationNs();
 }
 
-inline void GapList::See(uint32_t op, Sweep* sweep, LongIdle* long_idle_ns) {
-  trace_.ops.PrefetchAfter(op);
-  const int64_t start_ns = trace_.ops[op].start_ns, end_ns = trace_.ops[op].end_ns;
-  const int64_t idle_ns = start_ns > sweep->ended_ns ? start_ns - sweep->ended_ns : 0;
-  idle_ns_[op - ops_.first] = static_cast<uint32_t>(std::min<int64_t>(idle_ns, kLong));
-  if (idle_ns >= kLong) long_idle_ns->emplace_back(op, idle_ns);
-  if (end_ns > sweep->ended_ns || sweep->last_ended == kNone) sweep->last_ended = op;
-  sweep->ended_ns = std::max(sweep->ended_ns, end_ns);
-  sweep->busy.any.Add(start_ns, end_ns);
-  if (is_kernel_[trace_.ops.FactsIndex(op)] != 0) sweep->busy.kernels.Add(start_ns, end_ns);
+// All that is known stays out of memory in the loop: about whose start and end is the next to be largest nothing can be
+// foreseen, so that it has no branches but for what is rare.
+GapList::Sweep GapList::GoOver(Trace::Slice slice, const Sweep& before, LongIdle* long_idle_ns) {
+  const PackedOps& ops = trace_.ops;
+  const uint8_t* const is_kernel = is_kernel_.data();
+  uint32_t* idle_ns_of = idle_ns_.data() + (slice.first - ops_.first);
+  int64_t ended_ns = before.ended_ns;
+  size_t last_ended = before.last_ended != kNone || slice.first == slice.last ? before.last_ended : slice.first;
+  BusyTime any = before.busy.any, kernels = before.busy.kernels;
+  for (size_t i = slice.first; i < slice.last; ++i) {
+    ops.PrefetchAfter(i);
+    const int64_t start_ns = ops[i].start_ns, end_ns = ops[i].end_ns;
+    const int64_t idle_ns = start_ns > ended_ns ? start_ns - ended_ns : 0;
+    *idle_ns_of++ = static_cast<uint32_t>(std::min<int64_t>(idle_ns, kLong));
+    if (idle_ns >= kLong) [[unlikely]] long_idle_ns->emplace_back(static_cast<uint32_t>(i), idle_ns);
+    last_ended = end_ns > ended_ns ? i : last_ended;
+    ended_ns = std::max(ended_ns, end_ns);
+    any.Add(start_ns, end_ns);
+    if (is_kernel[ops.FactsIndex(i)] != 0) kernels.Add(start_ns, end_ns);
+  }
+  return {ended_ns, static_cast<uint32_t>(last_ended), {any, kernels}};
 }
 
 // Pieces are gone over side by side as if nothing had run before them. What did changes the first operations of a piece,
@@ -59,24 +70,21 @@ inline void GapList::See(uint32_t op, Sweep* sweep, LongIdle* long_idle_ns) {
 GapList::Sweep GapList::SweepAll(int64_t start_ns, size_t threads) {
   Sweep sweep{start_ns, kNone, {}};
   if (threads <= 1 || pieces_ == 1) {
-    for (uint32_t i = ops_.first; i < ops_.last; ++i) See(i, &sweep, &long_idle_ns_);
-    return sweep;
+    return GoOver(ops_, sweep, &long_idle_ns_);
   }
   std::vector<Sweep> ends(pieces_);
   std::vector<LongIdle> long_idle_ns(pieces_);
   const auto begin_of = [&](size_t piece) { return Sweep{trace_.ops[PieceBegin(piece)].start_ns, kNone, {}}; };
   ForEachSideBySide(pieces_, threads, [&](size_t piece) {
-    Sweep of_piece = begin_of(piece);
-    for (uint32_t i = PieceBegin(piece); i < PieceBegin(piece + 1); ++i) See(i, &of_piece, &long_idle_ns[piece]);
-    ends[piece] = of_piece;
+    ends[piece] = GoOver(Piece(piece), begin_of(piece), &long_idle_ns[piece]);
   });
   for (size_t piece = 0; piece < pieces_; ++piece) {
     Sweep of_piece = begin_of(piece);
     LongIdle unused;
     uint32_t i = PieceBegin(piece);
     for (; i < PieceBegin(piece + 1) && (i == PieceBegin(piece) || !sweep.IsAt(of_piece)); ++i) {
-      See(i, &of_piece, &unused);
-      See(i, &sweep, &long_idle_ns_);
+      of_piece = GoOver({i, i + 1}, of_piece, &unused);
+      sweep = GoOver({i, i + 1}, sweep, &long_idle_ns_);
     }
     for (const auto& entry : long_idle_ns[piece]) {
       if (entry.first >= i) long_idle_ns_.push_back(entry);

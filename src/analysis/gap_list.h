@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -45,52 +46,33 @@ class GapList {
   const Trace::Slice& ops() const { return ops_; }
   bool Has(uint32_t op) const { return op >= ops_.first && op < ops_.last; }
 
-  // Calls f(gap) for every gap, in order. Returns the length of the window.
-  template <class F>
-  int64_t ForEach(F&& f) const {
-    return ForEach(f, [](uint32_t) {});
-  }
-  // The same, and seen(op) for every operation of the device once the gaps before it are done with.
-  template <class F, class G>
-  int64_t ForEach(F&& f, G&& seen) const {
-    for (size_t piece = 0; piece < pieces(); ++piece) ForEachOfPiece(piece, f, seen);
-    return window_ns_;
+  uint32_t device() const { return device_; }
+  bool is_throughout() const { return is_throughout_; }
+  bool has_window() const { return has_window_; }
+
+  // For loops over operations in a row: what IdleBefore() says of each of them, kLong where that is longer.
+  static constexpr uint32_t kLong = UINT32_MAX;  // 4.3 s
+  std::span<const uint32_t> ShortIdleBefore(uint32_t first, uint32_t last) const {
+    return std::span<const uint32_t>(idle_ns_).subspan(first - ops_.first, last - first);
   }
 
-  // The same for gaps of which is_wanted() says so, which is asked once for each, in order.
-  template <class Wanted, class F>
-  void ForEachWanted(Wanted&& is_wanted, F&& f) const {
-    const auto emit = [&](const Gap& gap) {
-      if (is_wanted()) f(gap);
-    };
-    if (!is_throughout_) return void(ForEach(emit));
-    for (uint32_t i = ops_.first; i < ops_.last && has_window_; ++i) {
-      if (idle_ns_[i - ops_.first] == 0 || !is_wanted()) continue;
-      const int64_t end_ns = trace_.ops[i].start_ns;
-      f(Gap{end_ns - IdleBefore(i), end_ns, i, false, false, device_});
-    }
-    if (has_window_ && tail_.start_ns < tail_.end_ns) emit(Gap{tail_.start_ns, tail_.end_ns, kNone, false, false, device_});
+  // Calls f(gap) for every gap that the operation ended, in order: none, or more than one where recording paused.
+  template <class F>
+  void ForEachBefore(uint32_t op, F&& f) const {
+    const int64_t idle_ns = has_window_ ? IdleBefore(op) : 0, end_ns = trace_.ops[op].start_ns;
+    if (idle_ns != 0) Emit(end_ns - idle_ns, end_ns, op, f);
+  }
+  // The same for those after the last operation, of the last piece, and none for the others.
+  template <class F>
+  void ForEachAtEndOf(size_t piece, F&& f) const {
+    if (piece + 1 == pieces_ && tail_.start_ns < tail_.end_ns) Emit(tail_.start_ns, tail_.end_ns, kNone, f);
   }
 
   // Pieces follow from the number of operations alone, so that results are the same on any number of threads.
   size_t pieces() const { return pieces_; }
-  template <class F, class G>
-  void ForEachOfPiece(size_t piece, F&& f, G&& seen) const {
-    const uint32_t last = PieceBegin(piece + 1);
-    for (uint32_t i = PieceBegin(piece); i < last; ++i) {
-      trace_.ops.PrefetchAfter(i);
-      if (has_window_ && idle_ns_[i - ops_.first] != 0) {
-        const int64_t end_ns = trace_.ops[i].start_ns;
-        Emit(end_ns - IdleBefore(i), end_ns, i, f);
-      }
-      seen(i);
-    }
-    if (last == ops_.last && tail_.start_ns < tail_.end_ns) Emit(tail_.start_ns, tail_.end_ns, kNone, f);
-  }
+  Trace::Slice Piece(size_t piece) const { return {PieceBegin(piece), PieceBegin(piece + 1)}; }
 
  private:
-  static constexpr uint32_t kLong = UINT32_MAX;  // 4.3 s and more: in long_idle_
-
   uint32_t PieceBegin(size_t piece) const {
     return ops_.first + static_cast<uint32_t>(uint64_t{ops_.last - ops_.first} * piece / pieces_);
   }
@@ -116,7 +98,7 @@ class GapList {
   using LongIdle = std::vector<std::pair<uint32_t, int64_t>>;  // by operation
 
   Sweep SweepAll(int64_t start_ns, size_t threads);
-  void See(uint32_t op, Sweep* sweep, LongIdle* long_idle_ns);
+  Sweep GoOver(Trace::Slice ops, const Sweep& before, LongIdle* long_idle_ns);
   static void GoOn(const Sweep& from, const Sweep& to, Sweep* sweep);
   void AddPauses(int64_t start_ns, int64_t end_ns);
   int64_t LongIdleBefore(uint32_t op) const;
@@ -128,7 +110,7 @@ class GapList {
   uint32_t device_;
   bool is_throughout_, has_window_;
   size_t pieces_;
-  std::vector<uint32_t> idle_ns_;                           // before each operation
+  std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> idle_ns_;  // before each operation, kLong: in long_idle_ns_
   LongIdle long_idle_ns_;
   std::vector<uint8_t> is_kernel_;                          // by the facts of operations
   Interval tail_;                                           // after the last one, where more time is selected

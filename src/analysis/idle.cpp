@@ -46,13 +46,48 @@ struct Idle {
   IdleGroups groups;
   CauseSplit steady;  // within the steady time
 
-  Idle(const AnalysisInput& input, const AnalysisOptions& options)
-      : summary(input, options.max_rows, options.min_gap_ns), groups(input, !options.is_brief) {}
+  // `steady_time` is empty where there is none.
+  Idle(const AnalysisInput& input, const AnalysisOptions& options, const Interval& steady_time)
+      : summary(input, options.max_rows, options.min_gap_ns),
+        groups(input, !options.is_brief),
+        trace_(&input.trace()),
+        ops_(&input.shared().ops()),
+        steady_time_(steady_time) {}
 
-  void Add(const Gap& gap, std::span<const Part> parts, const std::optional<Steady>& in) {
+  void Add(const Gap& gap, std::span<const Part> parts) {
     summary.Add(gap, parts);
     groups.Add(gap, parts);
-    if (in) AddSteady(gap, parts, in->time);
+    int64_t start_ns = gap.start_ns;
+    for (const Part& part : parts) {
+      const int64_t end_ns = start_ns + part.duration_ns;
+      steady[part.cause] += SteadyNs(start_ns, end_ns);
+      start_ns = end_ns;
+    }
+  }
+
+  // Where the device was idle before these operations that was `queue` from end to end.
+  void AddQueued(const GapList& gaps, uint32_t first, uint32_t last) {
+    const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(first, last);
+    int64_t count = 0, sum_ns = 0, longest_ns = 0, steady_ns = 0, least_kept_ns = summary.LeastKeptNs();
+    for (size_t i = 0; i < idle_ns.size(); ++i) {
+      const int64_t gap_ns = idle_ns[i];
+      if (gap_ns == 0) continue;
+      const uint32_t op = first + static_cast<uint32_t>(i), call = ops_->CallOf(op);
+      trace_->api_calls.PrefetchAfter(call);
+      const int64_t end_ns = trace_->ops[op].start_ns, start_ns = end_ns - gap_ns;
+      ++count;
+      sum_ns += gap_ns;
+      longest_ns = std::max(longest_ns, gap_ns);
+      steady_ns += SteadyNs(start_ns, end_ns);
+      summary.AddQueuedOf(call, gap_ns);
+      groups.AddQueued(op, call, gap_ns);
+      if (gap_ns < least_kept_ns && gap_ns >= summary.min_gap_ns()) continue;
+      const Part part{Cause::kQueue, gap_ns, call, {}, UnknownReason::kIsKnown};
+      summary.AddByLength({start_ns, end_ns, op, false, false, gaps.device()}, {&part, 1});
+      least_kept_ns = summary.LeastKeptNs();
+    }
+    summary.AddQueued(count, sum_ns, longest_ns);
+    steady[Cause::kQueue] += steady_ns;
   }
 
   void Add(const Idle& more) {
@@ -62,40 +97,40 @@ struct Idle {
   }
 
  private:
-  void AddSteady(const Gap& gap, std::span<const Part> parts, const Interval& time) {
-    int64_t start_ns = gap.start_ns;
-    for (const Part& part : parts) {
-      const int64_t end_ns = start_ns + part.duration_ns;
-      const int64_t common_ns = std::min(end_ns, time.end_ns) - std::max(start_ns, time.start_ns);
-      if (common_ns > 0) steady[part.cause] += common_ns;
-      start_ns = end_ns;
-    }
+  int64_t SteadyNs(int64_t start_ns, int64_t end_ns) const {
+    return std::max<int64_t>(std::min(end_ns, steady_time_.end_ns) - std::max(start_ns, steady_time_.start_ns), 0);
   }
+
+  const Trace* trace_;
+  const OpFacts* ops_;
+  Interval steady_time_;
 };
 
 // In some parts side by side: each has sums for every name, so that it is to have more gaps than there are names.
 void AddDevice(const AnalysisInput& input, const AnalysisOptions& options, uint32_t device,
-               const std::optional<Steady>& steady, Idle* idle) {
+               const Interval& steady_time, Idle* idle) {
   const GapList& gaps = input.shared().gaps(device);
   const size_t operations = gaps.ops().last - gaps.ops().first;
   const size_t count = std::min<size_t>(
       gaps.pieces(), std::max<size_t>(operations / std::max<size_t>(32'768, input.trace().strings.size()), 1));
   (void)input.shared().gap_causes(device);
-  std::vector<Idle> some(count, Idle(input, options));
+  std::vector<Idle> some(count, Idle(input, options, steady_time));
   ForEachSideBySide(count, input.shared().threads(), [&](size_t i) {
     some[i].summary.StartDevice(device);
-    ForEachExplainedGapOf(input, device, gaps.pieces() * i / count, gaps.pieces() * (i + 1) / count,
-                          [&](const Gap& gap, std::span<const Part> parts) { some[i].Add(gap, parts, steady); });
+    ForEachGapOfPieces(
+        input, device, gaps.pieces() * i / count, gaps.pieces() * (i + 1) / count,
+        [&](uint32_t first, uint32_t last) { some[i].AddQueued(gaps, first, last); },
+        [&](const Gap& gap, GapCauses::Cursor& causes) { some[i].Add(gap, causes.Next(gap)); });
   });
   idle->summary.StartDevice(device);
   for (const Idle& of_part : some) idle->Add(of_part);
   idle->summary.EndDevice(gaps.window_ns());
 }
 
-Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options, const std::optional<Steady>& steady) {
-  Idle idle(input, options);
+Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options, const Interval& steady_time) {
+  Idle idle(input, options, steady_time);
   for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
-    if (HasWindow(input.trace(), device)) AddDevice(input, options, device, steady, &idle);
+    if (HasWindow(input.trace(), device)) AddDevice(input, options, device, steady_time, &idle);
   }
   idle.summary.Finish();
   return idle;
@@ -127,7 +162,7 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   const Trace& trace = input.trace();
   AnalysisResult result;
   const std::optional<Steady> steady = SteadyOf(input, options.step);
-  const Idle idle_time = Summarize(input, options, steady);
+  const Idle idle_time = Summarize(input, options, steady ? steady->time : Interval{});
   const IdleSummary& summary = idle_time.summary;
   const std::vector<OutsideWindow> outside = TimeOutsideWindows(input);
   for (const DeviceIdle& idle : summary.devices()) AddMetrics(&result, idle, DeviceScope(trace, idle.device));

@@ -14,13 +14,9 @@ constexpr uint32_t kPathUnknown = 0, kPathKeys = 1;
 
 }  // namespace
 
-inline IdleShare& IdleShares::ShareOf(uint32_t key) {
-  uint32_t& slot = slot_[key];
-  if (slot == kNone) {
-    slot = static_cast<uint32_t>(all_.size());
-    all_.emplace_back(key, IdleShare{});
-  }
-  return all_[slot].second;
+IdleShare& IdleShares::AddShare(uint32_t key) {
+  slot_[key] = static_cast<uint32_t>(all_.size());
+  return all_.emplace_back(key, IdleShare{}).second;
 }
 
 void IdleShares::Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number) {
@@ -81,9 +77,19 @@ void IdleGroups::AddDetails(const Gap& gap, uint32_t launch, std::span<const Par
     by_next_.Add(next_key, part.cause, part.duration_ns, gap_number_);
     by_launch_.Add(launch_key, part.cause, part.duration_ns, gap_number_);
   }
-  GapDecade& decade = lengths_[DecadeOf(gap.DurationNs())];
+  AddLength(gap.DurationNs());
+}
+
+void IdleGroups::AddQueuedDetails(uint32_t op, uint32_t call, int64_t gap_ns) {
+  by_next_.AddQueued(next_of_facts_[trace_.ops.FactsIndex(op)], gap_ns);
+  by_launch_.AddQueued(trace_.api_calls[call].function.value, gap_ns);
+  AddLength(gap_ns);
+}
+
+void IdleGroups::AddLength(int64_t gap_ns) {
+  GapDecade& decade = lengths_[DecadeOf(gap_ns)];
   ++decade.gaps;
-  decade.idle_ns += gap.DurationNs();
+  decade.idle_ns += gap_ns;
 }
 
 uint32_t IdleGroups::LaunchKey(const Gap& gap, uint32_t launch) const {

@@ -28,11 +28,21 @@ class IdleShares {
  public:
   explicit IdleShares(size_t keys) : slot_(keys, kNone) {}
   void Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number);
+  void AddQueued(uint32_t key, int64_t gap_ns) {  // a gap that is `queue` from end to end
+    IdleShare& share = ShareOf(key);
+    share.idle_ns += gap_ns;
+    share.split[Cause::kQueue] += gap_ns;
+    ++share.gaps;
+  }
   void Add(const IdleShares& more);  // of other gaps
   const std::vector<std::pair<uint32_t, IdleShare>>& all() const { return all_; }
 
  private:
-  IdleShare& ShareOf(uint32_t key);
+  IdleShare& ShareOf(uint32_t key) {
+    const uint32_t slot = slot_[key];
+    return slot != kNone ? all_[slot].second : AddShare(key);
+  }
+  IdleShare& AddShare(uint32_t key);
 
   std::vector<uint32_t> slot_;  // by key, where it is in all_
   std::vector<std::pair<uint32_t, IdleShare>> all_;
@@ -50,6 +60,12 @@ class IdleGroups {
   // Without details only by_path() is filled.
   IdleGroups(const AnalysisInput& input, bool has_details);
   void Add(const Gap& gap, std::span<const Part> parts);
+  // The gap of that length before `op`, which `call` launched, is `queue` from end to end.
+  void AddQueued(uint32_t op, uint32_t call, int64_t gap_ns) {
+    const uint32_t range = trace_.api_calls[call].range;
+    by_path_.AddQueued(range == kNone ? 0 : trace_.ranges[range].path.value, gap_ns);
+    if (has_details_) AddQueuedDetails(op, call, gap_ns);
+  }
   void Add(const IdleGroups& more);  // of other gaps
 
   // Keys are NameIds; those from trace.strings.size() on stand for what has no name of its own.
@@ -63,6 +79,8 @@ class IdleGroups {
   bool IsPath(uint32_t key) const { return key != 0 && key < unnamed_; }  // an NVTX range
 
  private:
+  void AddQueuedDetails(uint32_t op, uint32_t call, int64_t gap_ns);
+  void AddLength(int64_t gap_ns);
   void AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts);
   uint32_t NextKey(const Gap& gap) const;
   uint32_t KeyOf(const GpuOp& op) const;

@@ -29,20 +29,24 @@ IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int6
 
 void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   DeviceIdle& idle = devices_.back();
-  const int64_t gap_ns = gap.DurationNs();
   ++idle.gaps;
-  idle.longest_ns = std::max(idle.longest_ns, gap_ns);
-  if (parts.size() == 1 && parts[0].cause == Cause::kQueue) {  // as most are
-    idle.split[Cause::kQueue] += gap_ns;
-    ++gaps_with_causes_[size_t{gap_ns > 0} << static_cast<size_t>(Cause::kQueue)];
-    if (parts[0].call != kNone) queued_ns_[trace_.api_calls.FactsIndex(parts[0].call)] += gap_ns;
-  } else {
-    AddParts(gap, parts, &idle);
-  }
-  if (gap_ns >= min_gap_ns_) {
-    if (IsLongEnough(gap_ns)) Keep(gap, parts);
-    return;
-  }
+  idle.longest_ns = std::max(idle.longest_ns, gap.DurationNs());
+  AddParts(gap, parts, &idle);
+  AddByLength(gap, parts);
+}
+
+void IdleSummary::AddQueued(int64_t gaps, int64_t idle_ns, int64_t longest_ns) {
+  DeviceIdle& idle = devices_.back();
+  idle.gaps += gaps;
+  idle.longest_ns = std::max(idle.longest_ns, longest_ns);
+  idle.split[Cause::kQueue] += idle_ns;
+  gaps_with_causes_[size_t{1} << static_cast<size_t>(Cause::kQueue)] += gaps;
+}
+
+void IdleSummary::AddByLength(const Gap& gap, std::span<const Part> parts) {
+  const int64_t gap_ns = gap.DurationNs();
+  if (gap_ns >= LeastKeptNs()) return Keep(gap, parts);
+  if (gap_ns >= min_gap_ns_) return;
   ++shorter_.gaps;
   for (const Part& part : parts) shorter_.split[part.cause] += part.duration_ns;
 }
@@ -135,15 +139,9 @@ void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
   }
 }
 
-// Most gaps are shorter than all that are kept.
-bool IdleSummary::IsLongEnough(int64_t gap_ns) const {
-  const bool is_full = longest_kept_ > 0 && longest_.size() == longest_kept_;
-  return !is_full || gap_ns >= longest_.front().gap.DurationNs();
-}
-
 // IsLonger as the order of a heap puts the shortest one kept in front.
 bool IdleSummary::MakeRoomFor(const GapStory& story) {
-  if (longest_kept_ == 0 || longest_.size() < longest_kept_) return true;
+  if (!IsFull()) return true;
   if (!IsLonger(story, longest_.front())) return false;
   std::pop_heap(longest_.begin(), longest_.end(), IsLonger);
   longest_.pop_back();

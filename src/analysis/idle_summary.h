@@ -1,6 +1,7 @@
 // What the gaps of a trace add up to: the data behind the tables, metrics and findings of `idle`.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -47,6 +48,15 @@ class IdleSummary {
 
   void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
   void Add(const Gap& gap, std::span<const Part> parts);
+  // Gaps that are `queue` from end to end: each by the call that launched what ended it, then how many there were.
+  void AddQueuedOf(uint32_t call, int64_t gap_ns) { queued_ns_[trace_.api_calls.FactsIndex(call)] += gap_ns; }
+  void AddQueued(int64_t gaps, int64_t idle_ns, int64_t longest_ns);
+  // Those below the one and those from the other on are told apart by their length as well.
+  int64_t min_gap_ns() const { return min_gap_ns_; }
+  int64_t LeastKeptNs() const {
+    return IsFull() ? std::max(min_gap_ns_, longest_.front().gap.DurationNs()) : min_gap_ns_;
+  }
+  void AddByLength(const Gap& gap, std::span<const Part> parts);
   void Add(const IdleSummary& more);  // of other gaps of the same device, which it began with
   void EndDevice(int64_t window_ns) { devices_.back().window_ns = window_ns; }
   void Finish();  // once, after the last device
@@ -67,7 +77,7 @@ class IdleSummary {
   CauseSplit& SplitOf(NameId function);
   void AddParts(const Gap& gap, std::span<const Part> parts, DeviceIdle* idle);
   void AddPatterns(const Gap& gap, std::span<const Part> parts);
-  bool IsLongEnough(int64_t gap_ns) const;
+  bool IsFull() const { return longest_kept_ > 0 && longest_.size() == longest_kept_; }
   bool MakeRoomFor(const GapStory& story);
   void Keep(const Gap& gap, std::span<const Part> parts);
 

@@ -29,62 +29,146 @@ class Cutter {
 
   template <class F>
   void Add(int64_t start_ns, int64_t end_ns, F&& f) {
-    while (next_ != end_ && EndOf(*next_) <= start_ns) ++next_;
+    while (next_ != end_ && next_->EndNs() <= start_ns) ++next_;
     if (next_ == end_) return;
-    if (start_ns >= next_->start_ns && end_ns <= EndOf(*next_)) {  // as most are
+    if (start_ns >= next_->start_ns && end_ns <= next_->EndNs()) {  // as most are
       if (start_ns < end_ns) f(*next_, end_ns - start_ns);
       return;
     }
     for (Iteration* step = next_; step != end_ && step->start_ns < end_ns; ++step) {
-      const int64_t within_ns = std::min(end_ns, EndOf(*step)) - std::max(start_ns, step->start_ns);
+      const int64_t within_ns = std::min(end_ns, step->EndNs()) - std::max(start_ns, step->start_ns);
       if (within_ns > 0) f(*step, within_ns);
     }
   }
 
  private:
-  static int64_t EndOf(const Iteration& step) { return step.start_ns + step.duration_ns; }
-
   Iteration* next_;  // the first that had not ended when the last interval began
   Iteration* end_;
 };
 
-// Adds the union of intervals that come in order of their start to a part of the iterations.
-class UnionPart {
+// What operations and gaps, in order of time, add to the parts of the iterations. Nearly all lie within one iteration or
+// between two: they are added up until one does not, and only that is cut.
+class PartSums {
  public:
-  UnionPart(std::vector<Iteration>* iterations, size_t part) : cutter_(iterations), part_(part) {}
+  PartSums(const Trace& trace, StepTimes* times)
+      : trace_(trace),
+        times_(*times),
+        next_(times->iterations.data()),
+        end_(next_ + times->iterations.size()),
+        to_ns_(next_ == end_ ? INT64_MAX : next_->start_ns),
+        idle_(&times->iterations),
+        busy_(&times->iterations, kStepCopies),
+        kernels_(&times->iterations, kStepKernels) {
+    for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) is_kernel_.push_back(IsKernelLike(trace.ops.FactsAt(i).kind));
+  }
 
-  void Add(int64_t start_ns, int64_t end_ns) {
-    if (end_ns <= until_ns_) return;
-    cutter_.Add(std::max(start_ns, until_ns_), end_ns, [&](Iteration& step, int64_t ns) { step.parts_ns[part_] += ns; });
-    until_ns_ = end_ns;
+  // Operations in a row, and the idle time before each, which is `queue` where there is any.
+  void AddOps(uint32_t first, std::span<const uint32_t> queued_ns) {
+    for (size_t i = 0; i < queued_ns.size(); ++i) {
+      i += AddWithin(first + static_cast<uint32_t>(i), queued_ns.subspan(i));
+      if (i < queued_ns.size()) AddAcross(first + static_cast<uint32_t>(i), queued_ns[i]);
+    }
+  }
+
+  void AddOp(uint32_t op) {
+    constexpr uint32_t kNoGap = 0;
+    AddOps(op, {&kNoGap, 1});
+  }
+
+  void AddGap(const Gap& gap, std::span<const Part> parts) {
+    int64_t at_ns = gap.start_ns;
+    for (const Part& part : parts) {
+      AddIdle(at_ns, at_ns + part.duration_ns, part);
+      at_ns += part.duration_ns;
+    }
   }
 
  private:
-  Cutter cutter_;
-  size_t part_;
-  int64_t until_ns_ = INT64_MIN;
+  // The union of intervals that come in order of their start.
+  struct Union {
+    Union(std::vector<Iteration>* iterations, size_t of_part) : cutter(iterations), part(of_part) {}
+    Cutter cutter;
+    size_t part;
+    int64_t until_ns = INT64_MIN;
+
+    void Add(int64_t start_ns, int64_t end_ns) {
+      if (end_ns <= until_ns) return;
+      cutter.Add(std::max(start_ns, until_ns), end_ns, [&](Iteration& step, int64_t ns) { step.parts_ns[part] += ns; });
+      until_ns = end_ns;
+    }
+  };
+
+  void AddIdle(int64_t start_ns, int64_t end_ns, const Part& part) {
+    idle_.Add(start_ns, end_ns, [&](Iteration& step, int64_t ns) {
+      step.parts_ns[kStepIdle + static_cast<size_t>(part.cause)] += ns;
+      const bool is_slow = step.is_outlier || step.is_warmup;
+      if (is_slow && part.cause == Cause::kHost) times_.slow_host_ns[part.path.value] += ns;
+    });
+  }
+
+  // Returns how many of the operations lie between the borders, each with the idle time before it.
+  size_t AddWithin(uint32_t first, std::span<const uint32_t> queued_ns) {
+    const int64_t from_ns = from_ns_, to_ns = to_ns_;
+    const uint8_t* const is_kernel = is_kernel_.data();
+    BusyTime busy(0, busy_.until_ns), kernels(0, kernels_.until_ns);
+    int64_t queue_ns = 0;
+    size_t i = 0;
+    for (; i < queued_ns.size(); ++i) {
+      const size_t op = size_t{first} + i;
+      trace_.ops.PrefetchAfter(op);
+      const int64_t start_ns = trace_.ops[op].start_ns, end_ns = trace_.ops[op].end_ns;
+      if (start_ns - queued_ns[i] < from_ns || start_ns > to_ns || end_ns > to_ns) break;
+      queue_ns += queued_ns[i];
+      busy.Add(start_ns, end_ns);
+      if (is_kernel[trace_.ops.FactsIndex(op)] != 0) kernels.Add(start_ns, end_ns);
+    }
+    busy_.until_ns = busy.end_ns(), kernels_.until_ns = kernels.end_ns();
+    if (within_ == nullptr) return i;
+    within_->parts_ns[kStepIdle + static_cast<size_t>(Cause::kQueue)] += queue_ns;
+    within_->parts_ns[kStepCopies] += busy.busy_ns();
+    within_->parts_ns[kStepKernels] += kernels.busy_ns();
+    return i;
+  }
+
+  void AddAcross(uint32_t op, int64_t queued_ns) {
+    const int64_t start_ns = trace_.ops[op].start_ns, end_ns = trace_.ops[op].end_ns;
+    const Part queued{Cause::kQueue, queued_ns, kNone, {}, UnknownReason::kIsKnown};
+    AddIdle(start_ns - queued_ns, start_ns, queued);
+    busy_.Add(start_ns, end_ns);
+    if (is_kernel_[trace_.ops.FactsIndex(op)] != 0) kernels_.Add(start_ns, end_ns);
+    if (end_ns > to_ns_) SetBorders(end_ns);
+  }
+
+  // Those of the iteration at that time, or of the time between two.
+  void SetBorders(int64_t time_ns) {
+    while (next_ != end_ && next_->EndNs() <= time_ns) ++next_;
+    within_ = next_ != end_ && next_->start_ns <= time_ns ? next_ : nullptr;
+    from_ns_ = within_ != nullptr ? within_->start_ns : time_ns;
+    to_ns_ = within_ != nullptr ? within_->EndNs() : next_ != end_ ? next_->start_ns : INT64_MAX;
+  }
+
+  const Trace& trace_;
+  StepTimes& times_;
+  std::vector<uint8_t> is_kernel_;  // by the facts of operations
+  Iteration* next_;                 // the first that ends after the borders, or the one they are of
+  Iteration* end_;
+  Iteration* within_ = nullptr;
+  int64_t from_ns_ = INT64_MIN, to_ns_;
+  Cutter idle_;
+  Union busy_, kernels_;
 };
 
 void AddParts(const AnalysisInput& input, StepTimes* times) {
-  const Trace& trace = input.trace();
-  std::vector<Iteration>& steps = times->iterations;
   if (times->device != kNone) {
-    UnionPart kernels(&steps, kStepKernels), busy(&steps, kStepCopies);
-    Cutter idle(&steps);
-    const auto add_idle = [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-      idle.Add(start_ns, end_ns, [&](Iteration& step, int64_t ns) {
-        step.parts_ns[kStepIdle + static_cast<size_t>(part.cause)] += ns;
-        const bool is_slow = step.is_outlier || step.is_warmup;
-        if (is_slow && part.cause == Cause::kHost) times->slow_host_ns[part.path.value] += ns;
-      });
-    };
-    ForEachIdlePart(input, times->device, add_idle, [&](uint32_t op) {
-      const int64_t start_ns = trace.ops[op].start_ns, end_ns = trace.ops[op].end_ns;
-      busy.Add(start_ns, end_ns);
-      if (IsKernelLike(trace.ops[op].kind)) kernels.Add(start_ns, end_ns);
-    });
+    const GapList& gaps = input.shared().gaps(times->device);
+    PartSums sums(input.trace(), times);
+    ForEachGapOfPieces(
+        input, times->device, 0, gaps.pieces(),
+        [&](uint32_t first, uint32_t last) { sums.AddOps(first, gaps.ShortIdleBefore(first, last)); },
+        [&](const Gap& gap, GapCauses::Cursor& causes) { sums.AddGap(gap, causes.Next(gap)); },
+        [&](uint32_t op) { sums.AddOp(op); });
   }
-  for (Iteration& step : steps) {
+  for (Iteration& step : times->iterations) {
     step.parts_ns[kStepOutside] = step.duration_ns;
     for (size_t part = kStepCopies; part < kStepOutside; ++part) step.parts_ns[kStepOutside] -= step.parts_ns[part];
     step.parts_ns[kStepCopies] -= step.parts_ns[kStepKernels];  // what was busy without a kernel
@@ -189,7 +273,7 @@ std::optional<Interval> SteadyTime(const Trace& trace, const StepChoice& choice)
   const auto first = std::find_if(times.iterations.begin(), times.iterations.end(),
                                   [](const Iteration& step) { return !step.is_warmup; });
   if (first == times.iterations.end()) return std::nullopt;
-  return Interval{first->start_ns, times.iterations.back().start_ns + times.iterations.back().duration_ns};
+  return Interval{first->start_ns, times.iterations.back().EndNs()};
 }
 
 StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice) {

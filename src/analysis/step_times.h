@@ -27,6 +27,7 @@ struct Iteration {
   std::array<int64_t, kStepPartCount> parts_ns{};  // sum to the duration
   bool is_warmup = false;                          // slow, and before the first that is not
   bool is_outlier = false;                         // slow, and after it
+  int64_t EndNs() const { return start_ns + duration_ns; }
 };
 
 struct StepTimes {
