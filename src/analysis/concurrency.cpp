@@ -31,7 +31,8 @@ ConcurrencySweep::ConcurrencySweep(const AnalysisInput& input)
     : trace_(input.trace()),
       recorded_(input.shared().recorded()),
       running_(trace_.streams.size() + 1),
-      shared_ns_(trace_.streams.size() + 1, 0) {
+      shared_ns_(trace_.streams.size() + 1, 0),
+      alone_ns_(trace_.ops.FactsCount(), 0) {
   MakeParts(input.shared().ops().sums());
 }
 
@@ -42,22 +43,17 @@ Concurrency ConcurrencySweep::Run(uint32_t device) {
   const bool is_selected = !trace_.device_windows.empty();
   now_ns_ = is_selected ? trace_.device_windows[device].time.start_ns : trace_.ops[slice.first].start_ns;
   for (uint32_t i = slice.first; i < slice.last; ++i) {
+    EndUntil(trace_.ops[i].start_ns);
+    if (ends_.empty()) i = AddAlone(i, slice.last);
     trace_.ops.PrefetchAfter(i);
-    const GpuOp& op = trace_.ops[i];
-    EndUntil(op.start_ns);
-    AdvanceTo(op.start_ns);
-    Part part = parts_[trace_.ops.FactsIndex(i)];
-    part.end_ns = op.end_ns;
-    if (ends_.empty() && i + 1 < slice.last && part.end_ns <= trace_.ops[i + 1].start_ns) {
-      AddAlone(part);
-      continue;
-    }
-    Begin(part);
-    ends_.push(part);
+    AdvanceTo(trace_.ops[i].start_ns);
+    const uint32_t facts = trace_.ops.FactsIndex(i);
+    Begin(parts_[facts]);
+    ends_.push({trace_.ops[i].end_ns, facts});
   }
-  while (!ends_.empty()) EndUntil(ends_.top().end_ns);
+  while (!ends_.empty()) EndUntil(ends_.top().time_ns);
   if (is_selected) AdvanceTo(trace_.device_windows[device].time.end_ns);
-  return Finish();
+  return TakeSums();
 }
 
 void ConcurrencySweep::MakeParts(const std::vector<OpFacts::Sum>& sums) {
@@ -70,24 +66,21 @@ void ConcurrencySweep::MakeParts(const std::vector<OpFacts::Sum>& sums) {
     const auto stream = static_cast<uint32_t>(std::min<size_t>(op.stream, trace_.streams.size()));
     const Direction direction = op.IsCopy() ? DirectionOf(op) : Direction::kOther;
     parts_.push_back(
-        {0, stream, IsKernelLike(op), op.IsCopy(), direction == Direction::kH2d, direction == Direction::kD2h});
+        {stream, IsKernelLike(op), op.IsCopy(), direction == Direction::kH2d, direction == Direction::kD2h});
   }
 }
 
 void ConcurrencySweep::EndUntil(int64_t time_ns) {
-  while (!ends_.empty() && ends_.top().end_ns <= time_ns) {
-    AdvanceTo(ends_.top().end_ns);
-    End(ends_.top());
+  while (!ends_.empty() && ends_.top().time_ns <= time_ns) {
+    AdvanceTo(ends_.top().time_ns);
+    Finish(parts_[ends_.top().facts]);
     ends_.pop();
   }
 }
 
 void ConcurrencySweep::AdvanceTo(int64_t time_ns) {
   if (time_ns <= now_ns_) return;
-  // Idle time counts where it was recorded.
-  const int64_t passed_ns = active_streams_ > 0
-                                ? time_ns - now_ns_
-                                : recorded_.ForEachOfDevice(device_, now_ns_, time_ns, [](int64_t, int64_t) {});
+  const int64_t passed_ns = active_streams_ > 0 ? time_ns - now_ns_ : IdleNs(now_ns_, time_ns);
   now_ns_ = time_ns;
   if (level_ns_.size() <= active_streams_) level_ns_.resize(active_streams_ + 1);
   level_ns_[active_streams_] += passed_ns;
@@ -95,14 +88,34 @@ void ConcurrencySweep::AdvanceTo(int64_t time_ns) {
   state_ns_[state_] += passed_ns;
 }
 
-// Nothing runs beside it, so that it changes nothing but the sums.
-void ConcurrencySweep::AddAlone(const Part& part) {
-  const int64_t passed_ns = part.end_ns - now_ns_;
-  if (passed_ns <= 0) return;
-  now_ns_ = part.end_ns;
-  if (level_ns_.size() < 2) level_ns_.resize(2);
-  level_ns_[1] += passed_ns;
-  state_ns_[(part.is_kernel ? kKernels : 0) | (part.is_copy ? kCopies : 0)] += passed_ns;
+// Idle time counts where it was recorded.
+int64_t ConcurrencySweep::IdleNs(int64_t from_ns, int64_t to_ns) const {
+  return recorded_.ForEachOfDevice(device_, from_ns, to_ns, [](int64_t, int64_t) {});
+}
+
+// Most operations have nothing beside them, so that they change nothing but sums.
+uint32_t ConcurrencySweep::AddAlone(uint32_t op, uint32_t last) {
+  const bool is_throughout = recorded_.IsThroughout(device_);
+  int64_t now_ns = now_ns_, idle_ns = 0, busy_ns = 0, start_ns = trace_.ops[op].start_ns;
+  for (; op + 1 < last; ++op) {
+    trace_.ops.PrefetchAfter(op);
+    const int64_t end_ns = trace_.ops[op].end_ns, next_ns = trace_.ops[op + 1].start_ns;
+    if (end_ns > next_ns) break;
+    if (start_ns > now_ns) {
+      idle_ns += is_throughout ? start_ns - now_ns : IdleNs(now_ns, start_ns);
+      now_ns = start_ns;
+    }
+    const int64_t passed_ns = std::max<int64_t>(end_ns - now_ns, 0);
+    alone_ns_[trace_.ops.FactsIndex(op)] += passed_ns;
+    busy_ns += passed_ns;
+    now_ns += passed_ns;
+    start_ns = next_ns;
+  }
+  now_ns_ = now_ns;
+  if (level_ns_.size() < 2) level_ns_.resize(busy_ns > 0 ? 2 : 1);
+  level_ns_[0] += idle_ns;
+  if (busy_ns > 0) level_ns_[1] += busy_ns;
+  return op;
 }
 
 void ConcurrencySweep::Begin(const Part& part) {
@@ -121,7 +134,7 @@ void ConcurrencySweep::Begin(const Part& part) {
   SetState();
 }
 
-void ConcurrencySweep::End(const Part& part) {
+void ConcurrencySweep::Finish(const Part& part) {
   Running& stream = running_[part.stream];
   if (--stream.ops == 0) {
     shared_ns_[part.stream] += several_ns_ - stream.shared_from_ns;
@@ -142,7 +155,10 @@ void ConcurrencySweep::SetState() {
            (kernel_streams_ >= 2 ? kSeveralKernels : 0) | (to_device_ > 0 && to_host_ > 0 ? kTwoWay : 0);
 }
 
-Concurrency ConcurrencySweep::Finish() {
+Concurrency ConcurrencySweep::TakeSums() {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    state_ns_[(parts_[i].is_kernel ? kKernels : 0) | (parts_[i].is_copy ? kCopies : 0)] += std::exchange(alone_ns_[i], 0);
+  }
   Concurrency result;
   result.level_ns = std::exchange(level_ns_, {});
   for (size_t state = 0; state < kStates; ++state) {

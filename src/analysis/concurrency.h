@@ -41,14 +41,15 @@ class ConcurrencySweep {
     int ops = 0, kernels = 0;
     int64_t shared_from_ns = 0;
   };
-  // All that counts of an operation until it ends.
+  // All that counts of an operation.
   struct Part {
-    int64_t end_ns;
     uint32_t stream;
     bool is_kernel, is_copy, is_to_device, is_to_host;
   };
-  struct EndsLater {
-    bool operator()(const Part& a, const Part& b) const { return a.end_ns > b.end_ns; }
+  struct End {
+    int64_t time_ns;
+    uint32_t facts;
+    bool operator<(const End& other) const { return time_ns > other.time_ns; }  // the first one is on top
   };
   // What goes on, as bits: the time in each of their combinations is added up.
   static constexpr size_t kKernels = 1, kCopies = 2, kSeveralKernels = 4, kTwoWay = 8, kStates = 16;
@@ -56,19 +57,22 @@ class ConcurrencySweep {
   void MakeParts(const std::vector<OpFacts::Sum>& sums);
   void EndUntil(int64_t time_ns);
   void AdvanceTo(int64_t time_ns);
-  void AddAlone(const Part& part);
+  int64_t IdleNs(int64_t from_ns, int64_t to_ns) const;
+  // From `op` on, as long as nothing runs beside; returns the next one.
+  uint32_t AddAlone(uint32_t op, uint32_t last);
   void Begin(const Part& part);
-  void End(const Part& part);
+  void Finish(const Part& part);
   void SetState();
-  Concurrency Finish();
+  Concurrency TakeSums();
 
   const Trace& trace_;
   const RecordedTime& recorded_;
   uint32_t device_ = 0;
-  std::vector<Part> parts_;  // by the facts of operations; end_ns is that of none of them
+  std::vector<Part> parts_;  // by the facts of operations
   std::vector<Running> running_;
   std::vector<int64_t> shared_ns_;
-  std::priority_queue<Part, std::vector<Part>, EndsLater> ends_;
+  std::vector<int64_t> alone_ns_;  // by the facts of operations: while nothing ran beside them
+  std::priority_queue<End> ends_;
   std::vector<int64_t> level_ns_;  // by number of streams, as far as there were as many
   std::array<int64_t, kStates> state_ns_{};
   int64_t now_ns_ = 0;

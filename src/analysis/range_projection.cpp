@@ -1,6 +1,7 @@
 #include "analysis/range_projection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/shared_facts.h"
 
@@ -32,59 +33,82 @@ class OpenRanges {
 
 }  // namespace
 
-RangeProjection::RangeProjection(const AnalysisInput& input) : slot_of_path_(input.trace().strings.size(), kNone) {
-  const Trace& trace = input.trace();
-  const OpFacts& ops = input.shared().ops();
-  FindStartEndRanges(trace);
-  struct Kind {
-    uint32_t device, node;
-    bool is_kernel;
-  };
-  std::vector<Kind> kinds;  // by the facts of operations
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    kinds.push_back({facts.device, facts.node, facts.kind == OpKind::kKernel});
+RangeProjection::RangeProjection(const AnalysisInput& input)
+    : trace_(input.trace()), ops_(input.shared().ops()), slot_of_path_(trace_.strings.size(), kNone) {
+  for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
+    const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
+    kinds_.push_back({facts.device, facts.node, facts.kind == OpKind::kKernel});
   }
-  for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    trace.ops.PrefetchAfter(i);
-    const Kind& kind = kinds[trace.ops.FactsIndex(i)];
-    const Work work{trace.ops[i].start_ns, trace.ops[i].end_ns, kind.device, kind.is_kernel};
-    const uint32_t call = ops.CallOf(i);
-    if (call != kNone) trace.api_calls.PrefetchAfter(call);
-    const auto open = start_end_paths_.empty() ? start_end_paths_.end() : start_end_paths_.find(call);
-    uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
-    if (range == kNone && open == start_end_paths_.end() && kind.node != kNone) range = trace.graph_nodes[kind.node].range;
-    for (const uint32_t slot : SlotsOf(trace, range)) Add(slot, work);
-    if (open == start_end_paths_.end()) continue;
-    for (NameId path : open->second) Add(SlotOf(path), work);
+  FindStartEndRanges();
+  AddOperations();
+}
+
+void RangeProjection::AddOperations() {
+  const bool has_others = !start_end_paths_.empty();
+  Run run;
+  for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
+    trace_.ops.PrefetchAfter(i);
+    const Kind& kind = kinds_[trace_.ops.FactsIndex(i)];
+    const uint32_t call = ops_.CallOf(i);
+    if (call != kNone) trace_.api_calls.PrefetchAfter(call);
+    uint32_t range = call == kNone ? kNone : trace_.api_calls[call].range;
+    const auto others = has_others ? start_end_paths_.find(call) : start_end_paths_.end();
+    if (range == kNone && kind.node != kNone && others == start_end_paths_.end()) range = trace_.graph_nodes[kind.node].range;
+    if (range != run.range || kind.device != run.device || others != start_end_paths_.end()) {
+      AddRun(run, i);
+      run = {range, kind.device, i, {}, 0};
+    }
+    run.busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
+    run.kernels += kind.is_kernel;
+    if (others == start_end_paths_.end()) continue;
+    for (const NameId path : others->second) AddTo(SlotOf(path), run, i + 1);
+    AddRun(std::exchange(run, {}), i + 1);
   }
+  AddRun(run, static_cast<uint32_t>(trace_.ops.size()));
+}
+
+void RangeProjection::AddRun(const Run& run, uint32_t last) {
+  if (run.range == kNone) return;
+  for (const uint32_t slot : SlotsOf(run.range)) AddTo(slot, run, last);
+}
+
+void RangeProjection::AddTo(uint32_t slot, const Run& run, uint32_t last) {
+  OfPath& of_path = slots_[slot];
+  of_path.kernels += run.kernels;
+  if (std::exchange(of_path.device, run.device) != run.device) of_path.busy.StartOver();
+  BusyTime& busy = of_path.busy;
+  if (busy.end_ns() <= trace_.ops[run.first].start_ns) {  // as if nothing had been before
+    busy = BusyTime(busy.busy_ns() + run.busy.busy_ns(), std::max(busy.end_ns(), run.busy.end_ns()));
+    return;
+  }
+  for (uint32_t i = run.first; i < last; ++i) busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
 }
 
 // Many operations are launched in one range before the next, by several threads at a time.
-const std::vector<uint32_t>& RangeProjection::SlotsOf(const Trace& trace, uint32_t range) {
+const std::vector<uint32_t>& RangeProjection::SlotsOf(uint32_t range) {
   Slots& slots = recent_[range % recent_.size()];
   if (slots.range == range) return slots.list;
   slots.range = range;
   slots.list.clear();
   // Parents come before their children, which also ends this loop on a trace that says otherwise.
   while (range != kNone) {
-    slots.list.push_back(SlotOf(trace.ranges[range].path));
-    const uint32_t parent = trace.ranges[range].parent;
+    slots.list.push_back(SlotOf(trace_.ranges[range].path));
+    const uint32_t parent = trace_.ranges[range].parent;
     range = parent < range ? parent : kNone;
   }
   return slots.list;
 }
 
-void RangeProjection::FindStartEndRanges(const Trace& trace) {
-  for (size_t thread = 0; thread < trace.threads.size(); ++thread) {
-    const Trace::Slice ranges = trace.thread_ranges[thread], calls = trace.thread_api_calls[thread];
-    const bool has_any = std::any_of(trace.ranges.begin() + ranges.first, trace.ranges.begin() + ranges.last,
+void RangeProjection::FindStartEndRanges() {
+  for (size_t thread = 0; thread < trace_.threads.size(); ++thread) {
+    const Trace::Slice ranges = trace_.thread_ranges[thread], calls = trace_.thread_api_calls[thread];
+    const bool has_any = std::any_of(trace_.ranges.begin() + ranges.first, trace_.ranges.begin() + ranges.last,
                                      [](const NvtxRange& range) { return !range.is_push_pop; });
     if (!has_any) continue;
-    OpenRanges open(trace, ranges);
+    OpenRanges open(trace_, ranges);
     for (uint32_t i = calls.first; i < calls.last; ++i) {
-      if (trace.api_calls[i].parent != kNone || trace.api_calls[i].api_class == ApiClass::kQuery) continue;
-      std::vector<NameId> paths = open.PathsAt(trace.api_calls[i].start_ns);
+      if (trace_.api_calls[i].parent != kNone || trace_.api_calls[i].api_class == ApiClass::kQuery) continue;
+      std::vector<NameId> paths = open.PathsAt(trace_.api_calls[i].start_ns);
       if (!paths.empty()) start_end_paths_.emplace(i, std::move(paths));
     }
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/gaps.h"
+#include "analysis/op_facts.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -26,23 +27,31 @@ class RangeProjection {
   OfPath Of(NameId path) const;
 
  private:
-  void FindStartEndRanges(const Trace& trace);
-  uint32_t SlotOf(NameId path);
   // What counts of an operation.
-  struct Work {
-    int64_t start_ns, end_ns;
-    uint32_t device;
+  struct Kind {
+    uint32_t device, node;
     bool is_kernel;
   };
-  void Add(uint32_t slot, const Work& work) {
-    OfPath& of_path = slots_[slot];
-    if (of_path.device != work.device) of_path.busy.StartOver(), of_path.device = work.device;
-    of_path.busy.Add(work.start_ns, work.end_ns);
-    of_path.kernels += work.is_kernel;
-  }
-  // Of the range and those around it.
-  const std::vector<uint32_t>& SlotsOf(const Trace& trace, uint32_t range);
+  // Operations one after the other that were launched in the same range, on one device.
+  struct Run {
+    uint32_t range = kNone, device = kNone;
+    uint32_t first = 0;
+    BusyTime busy;
+    int64_t kernels = 0;
+  };
 
+  void FindStartEndRanges();
+  void AddOperations();
+  // To the range and those around it. `last`: the operation after those of the run.
+  void AddRun(const Run& run, uint32_t last);
+  void AddTo(uint32_t slot, const Run& run, uint32_t last);
+  uint32_t SlotOf(NameId path);
+  // Of the range and those around it.
+  const std::vector<uint32_t>& SlotsOf(uint32_t range);
+
+  const Trace& trace_;
+  const OpFacts& ops_;
+  std::vector<Kind> kinds_;             // by the facts of operations
   std::vector<uint32_t> slot_of_path_;  // by NameId, kNone where nothing was launched
   std::vector<OfPath> slots_;
   struct Slots {

@@ -20,6 +20,23 @@ Role RoleOf(const GpuOp& op) {
   return direction == Direction::kH2d ? Role::kToDevice : direction == Direction::kD2h ? Role::kToHost : Role::kOtherCopy;
 }
 
+// What is known of a stream while its operations go by in order.
+struct Sequence {
+  BusyTime busy;
+  int64_t rounds = 0;
+  bool came_copy = false;
+
+  void See(Role role, int64_t start_ns, int64_t end_ns) {
+    busy.Add(start_ns, end_ns);
+    if (role == Role::kKernel) {
+      rounds += came_copy;
+      came_copy = false;
+    } else {
+      came_copy |= role != Role::kOther;
+    }
+  }
+};
+
 void AddSum(const PackedOps::Facts& facts, Role role, const OpFacts::Sum& sum, StreamUse* use) {
   use->operations += sum.count;
   if (facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy) use->copies += sum.count;
@@ -79,26 +96,26 @@ std::vector<StreamUse> UseOfStreams(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   std::vector<StreamUse> uses(trace.streams.size());
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
-  std::vector<uint32_t> streams;   // by the facts of operations
-  std::vector<Role> roles;
+  struct Kind {
+    uint32_t stream;
+    Role role;
+  };
+  std::vector<Kind> kinds;  // by the facts of operations
   for (uint32_t i = 0; i < sums.size(); ++i) {
     const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    streams.push_back(facts.stream);
-    roles.push_back(sums[i].count == 0 ? Role::kOther : RoleOf(trace.ops[sums[i].first]));
-    if (facts.stream != kNone) AddSum(facts, roles.back(), sums[i], &uses[facts.stream]);
+    const Role role = sums[i].count == 0 ? Role::kOther : RoleOf(trace.ops[sums[i].first]);
+    kinds.push_back({static_cast<uint32_t>(std::min<size_t>(facts.stream, uses.size())), role});
+    if (facts.stream != kNone) AddSum(facts, role, sums[i], &uses[facts.stream]);
   }
-  std::vector<uint8_t> came_copy(trace.streams.size(), 0);
+  std::vector<Sequence> sequences(uses.size() + 1);  // the last one of what has no stream
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
     trace.ops.PrefetchAfter(i);
-    const uint32_t facts = trace.ops.FactsIndex(i), stream = streams[facts];
-    if (stream == kNone) continue;
-    const GpuOp& op = trace.ops[i];
-    uses[stream].busy.Add(op.start_ns, op.end_ns);
-    if (roles[facts] == Role::kKernel) {
-      uses[stream].rounds += std::exchange(came_copy[stream], uint8_t{0});
-    } else if (roles[facts] != Role::kOther) {
-      came_copy[stream] = 1;
-    }
+    const Kind kind = kinds[trace.ops.FactsIndex(i)];
+    sequences[kind.stream].See(kind.role, trace.ops[i].start_ns, trace.ops[i].end_ns);
+  }
+  for (size_t i = 0; i < uses.size(); ++i) {
+    uses[i].busy = sequences[i].busy;
+    uses[i].rounds = sequences[i].rounds;
   }
   return uses;
 }
