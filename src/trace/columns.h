@@ -24,6 +24,12 @@ struct ColumnView {
 // the column is damaged.
 bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count);
 
+// All values are zero, for sure.
+inline bool IsZero(const ColumnView& column) {
+  if (!column.is_there) return true;
+  return column.encoding == trace::Encoding::kConstant && column.size_bytes != 0 && column.data[0] == 0;
+}
+
 // Where the columns of a block of R lie.
 template <class R>
 class BlockColumns {

@@ -87,6 +87,10 @@ struct ProcessTotals {
 };
 
 constexpr uint64_t kWorthAThread = 100'000;  // records
+// Of a record in its block, in a number whose other bits say where it belongs.
+constexpr unsigned kIndexWidth = 14;
+constexpr uint64_t kIndexBits = (uint64_t{1} << kIndexWidth) - 1, kNoIndexBits = ~uint64_t{0} >> kIndexWidth;
+static_assert(trace::kMaxChunkRecords <= kIndexBits + 1);
 constexpr uint32_t kNoTimes = kNone;  // facts of an operation without usable times, until those are taken out
 
 // Fills the places of some chunks. What cannot be put there at once is kept until all are done.
@@ -162,19 +166,29 @@ class Filler {
     return std::all_of(block.commons.begin(), block.commons.end(), is_like_first);
   }
 
-  // put(i, facts, place) for every record of the block.
+  // put(i, facts, place) for every record of the block, in the order that was planned for it.
   template <class F>
-  void ForEachPlace(const BulkBlock& block, F&& put) {
+  [[gnu::always_inline]] void ForEachPlace(const BulkBlock& block, F&& put) {
+    static constexpr uint16_t kFirst = 0;
+    const BulkBlock::Common* const commons = block.commons.data();
+    const uint16_t* const which = block.which.empty() ? &kFirst : block.which.data();
+    const uint32_t index_bits = block.which.empty() ? 0 : ~uint32_t{0};
+    const uint32_t first = commons[0].place, count = block.record_count;
+    if (!IsOneGroup(block)) return ForEachPlaceOfGroups(block, put);
+    if (!has_order_) {
+      for (uint32_t i = 0; i < count; ++i) put(i, commons[which[i & index_bits]].facts, first + i);
+      return;
+    }
+    const uint64_t* const order = order_.get();
+    for (uint32_t k = 0; k < count; ++k) {
+      const auto i = static_cast<uint32_t>(order[k] & kIndexBits);
+      put(i, commons[which[i & index_bits]].facts, first + k);
+    }
+  }
+
+  template <class F>
+  [[gnu::always_inline]] void ForEachPlaceOfGroups(const BulkBlock& block, F&& put) {
     const std::vector<BulkBlock::Common>& commons = block.commons;
-    if (block.which.empty()) {
-      for (uint32_t i = 0; i < block.record_count; ++i) put(i, commons[0].facts, commons[0].place + i);
-      return;
-    }
-    if (IsOneGroup(block)) {
-      const uint32_t first = commons[0].place;
-      for (uint32_t i = 0; i < block.record_count; ++i) put(i, commons[block.which[i]].facts, first + i);
-      return;
-    }
     for (const BulkBlock::Common& c : commons) {
       if (next_.size() <= c.group) next_.resize(c.group + 1);
       next_[c.group] = c.place;
@@ -198,11 +212,15 @@ class Filler {
     const std::size_t count = block.record_count;
     if (!columns.Find(view)) return false;
     if constexpr (std::is_same_v<R, trace::NvtxRecord>) {
-      if (!Decode(columns.Of(&R::time_ns), count, &starts_) || !Decode(columns.Of(&R::range), count, &durations_) ||
-          !Decode(columns.Of(&R::payload), count, &correlations_)) {
-        return false;
+      const ColumnView &ranges = columns.Of(&R::range), &payloads = columns.Of(&R::payload);
+      if (!Decode(columns.Of(&R::time_ns), count, &starts_)) return false;
+      has_order_ = false;
+      if (IsZero(ranges) && IsZero(payloads)) {
+        TakeEvents<false>(block);
+        return true;
       }
-      TakeEvents(block);
+      if (!Decode(ranges, count, &durations_) || !Decode(payloads, count, &correlations_)) return false;
+      TakeEvents<true>(block);
     } else {
       if (!Decode(columns.Of(&R::start_ns), count, &starts_) ||
           !Decode(columns.Of(&R::duration_ns), count, &durations_) ||
@@ -211,13 +229,17 @@ class Filler {
       }
       if constexpr (std::is_same_v<R, trace::ApiRecord>) {
         PackedCalls& calls = draft_.trace.api_calls;
+        const bool is_in_order = PlanOrder(block);
         TakeTimes<false>(block, &calls, &unusual_calls_);
-        Order(block, calls.items(), CallComesBefore(calls), unusual_calls_.empty(), &call_runs_);
+        NoteRuns(block, &call_runs_);
+        if (!is_in_order && unusual_calls_.empty()) Order(block, calls.items(), CallComesBefore(calls));
         TakeCorrelations(count);
       } else {
         PackedOps& ops = draft_.trace.ops;
+        const bool is_in_order = PlanOrder(block);
         TakeTimes<true>(block, &ops, &unusual_ops_);
-        Order(block, ops.items(), OpComesBefore(ops), unusual_ops_.empty(), &op_runs_);
+        NoteRuns(block, &op_runs_);
+        if (!is_in_order && unusual_ops_.empty()) Order(block, ops.items(), OpComesBefore(ops));
       }
       if constexpr (std::is_same_v<R, trace::KernelRecord>) {
         if (block.has_device_launches) return TakeDeviceLaunches(columns.Of(&R::is_device_launched), count);
@@ -226,45 +248,80 @@ class Filler {
     return true;
   }
 
+  // Records of one group are brought in the order of their starts before they are written: what is moved for that is one
+  // number for each. True: no two of them start at the same time, so that there is nothing more to order them by.
+  bool PlanOrder(const BulkBlock& block) {
+    has_order_ = false;
+    const uint64_t *first = starts_.get(), *last = first + block.record_count;
+    if (std::adjacent_find(first, last, std::greater_equal<>()) == last) return true;
+    // Those without their times stay where they are, and are not within reach of any other.
+    constexpr uint64_t kReach = kNoIndexBits / 2;
+    if (!IsOneGroup(block) || *first > kMaxTimeNs / 4) return false;
+    const uint64_t low_ns = std::max(*first, kReach + 1) - kReach;
+    if (order_ == nullptr) order_ = std::make_unique_for_overwrite<uint64_t[]>(trace::kMaxChunkRecords);
+    uint64_t* const order = order_.get();
+    uint64_t all_ns = 0;
+    for (std::size_t i = 0; i < block.record_count; ++i) {
+      const uint64_t ns = first[i] - low_ns;
+      all_ns |= ns;
+      order[i] = ns << kIndexWidth | i;
+    }
+    has_order_ = all_ns <= kNoIndexBits;
+    if (!has_order_) return false;
+    SortNearlySorted(order, order + block.record_count, std::less<>());
+    const auto has_same_start = [](uint64_t a, uint64_t b) { return (a ^ b) <= kIndexBits; };
+    return std::adjacent_find(order, order + block.record_count, has_same_start) == order + block.record_count;
+  }
+
+  static bool IsUsualStart(uint64_t start_ns) { return start_ns != 0 && start_ns <= kMaxTimeNs / 2; }
+
   // Calls or operations; those have to have times.
   template <bool kMustHaveTimes, class Packed>
   void TakeTimes(const BulkBlock& block, Packed* packed, std::vector<UnusualTime>* unusual) {
-    auto* const items = packed->items().data();
+    using Item = typename Packed::Item;
+    Item* const items = packed->items().data();
     const uint64_t *starts = starts_.get(), *durations = durations_.get(), *correlations = correlations_.get();
-    ProcessTotals totals;
-    ForEachPlace(block, [&](uint32_t i, uint32_t facts, uint32_t place) {
+    uint64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
+    ForEachPlace(block, [&](uint32_t i, uint32_t facts, uint32_t place) __attribute__((always_inline)) {
       const uint64_t start_ns = starts[i], duration_ns = durations[i];
-      typename Packed::Item item;
+      Item& item = items[place];
+      PrefetchForWriting(&item);
+      item = {};
       item.facts = facts;
       item.correlation = static_cast<uint32_t>(correlations[i]);
-      const bool is_usual = start_ns != 0 && start_ns <= kMaxTimeNs / 2 && Packed::Item::FitsDuration(duration_ns);
-      if (is_usual) {
-        item.SetStart(static_cast<int64_t>(start_ns));
-        item.SetDuration(duration_ns);
-        totals.Touch(start_ns, start_ns + duration_ns);
-      } else if (kMustHaveTimes && !HasTimes(start_ns, duration_ns)) {
-        item.facts = kNoTimes;
-        ++bad_times_;
-      } else {
-        const int64_t end_ns = EndNs(start_ns, duration_ns);
-        unusual->push_back({place, TimeNs(start_ns), end_ns});
-        totals.Touch(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
+      if (!IsUsualStart(start_ns) || !Item::FitsDuration(duration_ns)) [[unlikely]] {
+        if (kMustHaveTimes && !HasTimes(start_ns, duration_ns)) {
+          item.facts = kNoTimes;
+          ++bad_times_;
+        } else {
+          TakeUnusualTime(start_ns, duration_ns, place, unusual);
+        }
+        return;
       }
-      PrefetchForWriting(items + place);
-      items[place] = item;
+      item.SetStart(static_cast<int64_t>(start_ns));
+      item.SetDuration(duration_ns);
+      first_ns = std::min(first_ns, start_ns);
+      last_ns = std::max(last_ns, start_ns + duration_ns);
     });
-    totals_[process_].Add(totals);
+    totals_[process_].Touch(first_ns, last_ns);
   }
 
-  // Brings the records of a block in order while they are in the cache, each group by itself. Those without their times
-  // must stay where they are: then all are put in order later.
+  void TakeUnusualTime(uint64_t start_ns, uint64_t duration_ns, uint32_t place, std::vector<UnusualTime>* unusual) {
+    const int64_t end_ns = EndNs(start_ns, duration_ns);
+    unusual->push_back({place, TimeNs(start_ns), end_ns});
+    totals_[process_].Touch(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
+  }
+
+  void NoteRuns(const BulkBlock& block, std::vector<uint32_t>* run_starts) const {
+    for (const Trace::Slice run : RunsOf(block)) run_starts->push_back(run.first);
+  }
+
+  // Brings the records of a block in order while they are in the cache, each group by itself. Not where some are without
+  // their times, which must stay where they are: then all are put in order later.
   template <class Items, class Less>
-  void Order(const BulkBlock& block, Items& items, Less less, bool has_times, std::vector<uint32_t>* run_starts) const {
-    const uint64_t *first = starts_.get(), *last = first + block.record_count;
-    const bool is_in_order = std::adjacent_find(first, last, std::greater_equal<>()) == last;
+  void Order(const BulkBlock& block, Items& items, Less less) const {
     for (const Trace::Slice run : RunsOf(block)) {
-      run_starts->push_back(run.first);
-      if (!is_in_order && has_times) SortNearlySorted(items.begin() + run.first, items.begin() + run.last, less);
+      SortNearlySorted(items.begin() + run.first, items.begin() + run.last, less);
     }
   }
 
@@ -304,17 +361,22 @@ class Filler {
     return true;
   }
 
+  template <bool kMayHaveDetails>
   void TakeEvents(const BulkBlock& block) {
-    const Numbers &times_ns = starts_, &ranges = durations_, &payloads = correlations_;
+    const uint64_t *times_ns = starts_.get(), *ranges = durations_.get(), *payloads = correlations_.get();
     NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
-    ForEachPlace(block, [&](uint32_t i, uint32_t facts, uint32_t place) {
+    uint64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
+    ForEachPlace(block, [&](uint32_t i, uint32_t facts, uint32_t place) __attribute__((always_inline)) {
+      const uint64_t time_ns = std::min(times_ns[i], kMaxTimeNs);
       NvtxEvents::Item item;
-      item.SetTime(TimeNs(times_ns[i]));
+      item.SetTime(static_cast<int64_t>(time_ns));
       item.facts = facts;
       items[place] = item;
-      if (ranges[i] != 0 || payloads[i] != 0) details_.push_back({place, {ranges[i], payloads[i]}});
-      totals_[process_].Touch(static_cast<uint64_t>(item.time_ns()), static_cast<uint64_t>(item.time_ns()));
+      if (kMayHaveDetails && (ranges[i] != 0 || payloads[i] != 0)) details_.push_back({place, {ranges[i], payloads[i]}});
+      first_ns = std::min(first_ns, time_ns == 0 ? first_ns : time_ns);
+      last_ns = std::max(last_ns, time_ns);
     });
+    totals_[process_].Touch(first_ns, last_ns);
   }
 
   Draft& draft_;
@@ -322,6 +384,8 @@ class Filler {
   std::unique_ptr<Unpacker> unpacker_ = std::make_unique<Unpacker>();
   std::vector<unsigned char> unpacked_;
   Numbers starts_, durations_, correlations_;  // of the block; of NVTX events times, ranges and payloads
+  Numbers order_;                              // of the records of the block, in their lowest bits
+  bool has_order_ = false;                     // else they are taken as they come
   std::vector<uint32_t> next_;                 // place of a block's next record, by group
   std::vector<UnusualTime> unusual_calls_, unusual_ops_;
   std::vector<uint32_t> call_runs_, op_runs_;  // where records that are in order begin
