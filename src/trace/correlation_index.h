@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "trace/draft.h"
@@ -26,41 +27,58 @@ class CorrelationIndex {
     }
   };
 
-  // Adds a call of a piece, while others add those of other pieces. As good as always an id occurs in one piece only;
+  // Adds the calls of a piece, while others add those of other pieces. As good as always an id occurs in one piece only;
   // Settle finds out where it did not.
-  void Add(const PackedCalls& calls, uint32_t process, uint32_t call, Trace::Slice piece, Added* added) {
-    const uint32_t correlation = calls.Correlation(call);
-    Table& t = tables_[process];
-    if (correlation == 0 || t.dense.empty()) return;
-    // A load and a store as any other: an exchange would have the processor wait for all that it has fetched ahead.
-    const std::atomic_ref<uint32_t> entry(t.dense[correlation - t.first]);
-    const uint32_t before = entry.load(std::memory_order_relaxed);
-    if (before == kNone) {
-      ++added->new_ids;
-    } else {
-      added->has_met_others = added->has_met_others || before < piece.first || before >= piece.last;
-      if (!IsOuter(calls, call, before)) return;
+  class PieceAdder {
+   public:
+    PieceAdder(CorrelationIndex& index, const PackedCalls& calls, uint32_t process, Trace::Slice piece)
+        : calls_(calls), piece_(piece), table_(index.tables_[process].dense), first_(index.tables_[process].first) {}
+
+    void Add(uint32_t call, uint32_t correlation) {
+      const uint32_t at = correlation - first_;
+      if (at >= table_.size()) return;  // it has none, or the table is one for few
+      // A load and a store as any other: an exchange would have the processor wait for all that it has fetched ahead.
+      const std::atomic_ref<uint32_t> entry(table_[at]);
+      const uint32_t before = entry.load(std::memory_order_relaxed);
+      if (before == kNone) {
+        ++added_.new_ids;
+      } else {
+        added_.has_met_others = added_.has_met_others || before < piece_.first || before >= piece_.last;
+        if (!IsOuter(calls_, call, before)) return;
+      }
+      entry.store(call, std::memory_order_relaxed);
     }
-    entry.store(call, std::memory_order_relaxed);
-  }
+    const Added& added() const { return added_; }
+
+   private:
+    const PackedCalls& calls_;
+    const Trace::Slice piece_;
+    const std::span<uint32_t> table_;
+    const uint32_t first_;
+    Added added_;
+  };
 
   // After all calls were added, by so many cores: makes the result the one of a single core.
   void Settle(const Trace& trace, const Added& all, std::size_t cores);
 
-  uint32_t Find(uint32_t process, uint32_t correlation) const {
-    const Table& t = tables_[process];
-    if (correlation == 0) return kNone;
-    if (t.dense.empty()) return t.sparse.Find(0, correlation);
-    const uint32_t at = correlation - t.first;  // below `first` wraps around to far outside
-    return at < t.dense.size() ? t.dense[at] : kNone;
-  }
+  uint32_t Find(uint32_t process, uint32_t correlation) const { return tables_[process].Find(correlation); }
 
- private:
+  // The ids of a process.
   struct Table {
-    uint32_t first = 0;
+    // `first` is above 0, which stands for none. What is below wraps around to far outside.
+    uint32_t Find(uint32_t correlation) const {
+      const uint32_t at = correlation - first;
+      if (at < dense.size()) [[likely]] return dense[at];
+      return dense.empty() && correlation != 0 ? sparse.Find(0, correlation) : kNone;
+    }
+
+    uint32_t first = 1;
     std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> dense;  // call by correlation - first
     FlatIndex sparse;                                                 // where ids are too far apart for a table
   };
+  const Table& TableOf(uint32_t process) const { return tables_[process]; }
+
+ private:
   static bool IsOuter(const PackedCalls& calls, uint32_t call, uint32_t other) {
     return calls.FactsAt(calls.FactsIndex(call)).domain < calls.FactsAt(calls.FactsIndex(other)).domain;
   }

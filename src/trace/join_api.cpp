@@ -30,7 +30,7 @@ struct OpenCall {
 // The calls around the one that is looked at, the innermost at the end.
 class OpenCalls {
  public:
-  // Leaves those that hold `call`.
+  // Leaves those that do not hold `call`.
   void Leave(const OpenCall& call) {
     while (!calls_.empty() && !calls_.back().Encloses(call)) calls_.pop_back();
   }
@@ -46,7 +46,7 @@ class OpenCalls {
 
 // What is known of a name, worked out once, and what is asked of every call.
 struct FunctionFacts {
-  bool is_free = false, is_allocation = false;
+  bool is_free = false, is_allocation = false, is_memory = false;  // the last: one of these
   ApiClass api_class = ApiClass::kOther;
   trace::ApiDomain domain{};
 };
@@ -57,6 +57,7 @@ FunctionFacts FactsOf(std::string_view function) {
   facts.api_class = ClassifyApi(name);
   facts.is_free = name == "cudaFree";
   facts.is_allocation = facts.api_class == ApiClass::kMemory && name.find("lloc") != std::string_view::npos;
+  facts.is_memory = facts.is_free || facts.is_allocation;
   return facts;
 }
 
@@ -125,28 +126,26 @@ class CallPass {
   // What changes with every call is kept here until the piece is done: its neighbours are in the same line of the cache.
   void Run(CallPiece* piece) {
     MoveTo(*piece);
-    open_.Clear();
-    CorrelationIndex::Added added;
-    int64_t first_allocation_ns = piece->first_allocation_ns;
-    const uint32_t process = trace_.threads[piece->thread].process;
-    PackedCalls::Item* const items = calls_.items().data();
+    OpenCalls open;  // but for the call before
+    int64_t end_before_ns = std::numeric_limits<int64_t>::min();
+    RangeCursor& ranges = *ranges_;
     const Trace::Slice slice = piece->calls;
+    CorrelationIndex::PieceAdder adder(index_, calls_, trace_.threads[piece->thread].process, slice);
+    PackedCalls::Item* const items = calls_.items().data();
+    const FunctionFacts* const functions = functions_.data();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       PackedCalls::Item& item = items[i];
       PrefetchForWriting(&item);
-      const FunctionFacts& function = functions_[item.facts];
-      const OpenCall call{i, item.start_ns(), calls_.EndNs(item), function.domain};
-      open_.Leave(call);
-      if (!open_.empty()) SetParent(i, open_.innermost(), piece);
-      open_.Enter(call);
-      item.range = ranges_->At(call.start_ns);
-      index_.Add(calls_, process, i, slice, &added);
-      if (function.is_free) piece->frees.push_back(i);
-      if (function.is_allocation) first_allocation_ns = std::min(first_allocation_ns, call.start_ns);
+      const int64_t start_ns = item.start_ns(), end_ns = calls_.EndNs(item);
+      if (end_ns <= end_before_ns || !open.empty()) Nest(i, &open, piece);  // as a rule it follows the one before
+      end_before_ns = end_ns;
+      item.range = ranges.At(start_ns);
+      adder.Add(i, item.correlation);
+      if (functions[item.facts].is_memory) NoteMemoryCall(i, piece);
     }
-    piece->added = added;
-    piece->first_allocation_ns = first_allocation_ns;
-    piece->open = open_;
+    if (slice.first < slice.last) open.Enter(CallAt(slice.last - 1));
+    piece->added = adder.added();
+    piece->open = std::move(open);
     at_ = piece->calls.last;
   }
 
@@ -158,6 +157,28 @@ class CallPass {
     thread_ = piece.thread;
     if (is_next || MayHaveCutRanges(trace_, trace_.threads[thread_].process)) return;
     ranges_->Jump(calls_.items()[piece.calls.first].start_ns());
+  }
+
+  OpenCall CallAt(uint32_t i) const {
+    const PackedCalls::Item& item = calls_.items()[i];
+    return {i, item.start_ns(), calls_.EndNs(item), functions_[item.facts].domain};
+  }
+
+  // `open` are those around the call before.
+  [[gnu::noinline]] void Nest(uint32_t i, OpenCalls* open, CallPiece* piece) {
+    const OpenCall call = CallAt(i);
+    if (i != piece->calls.first && CallAt(i - 1).Encloses(call)) {
+      open->Enter(CallAt(i - 1));
+    } else {
+      open->Leave(call);
+    }
+    if (!open->empty()) SetParent(i, open->innermost(), piece);
+  }
+
+  [[gnu::noinline]] void NoteMemoryCall(uint32_t i, CallPiece* piece) const {
+    const PackedCalls::Item& item = calls_.items()[i];
+    if (functions_[item.facts].is_free) piece->frees.push_back(i);
+    if (functions_[item.facts].is_allocation) piece->first_allocation_ns = std::min(piece->first_allocation_ns, item.start_ns());
   }
 
   void SetParent(uint32_t call, uint32_t parent, CallPiece* piece) {
@@ -173,7 +194,6 @@ class CallPass {
   CorrelationIndex& index_;
   std::optional<RangeCursor> ranges_;
   uint32_t thread_ = 0, at_ = 0;  // where ranges_ is
-  OpenCalls open_;
 };
 
 // Parents that lie in another piece than their calls.

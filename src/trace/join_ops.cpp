@@ -31,17 +31,19 @@ class OpLinker {
 
   LinkedPiece Run(Trace::Slice slice) {
     LinkedPiece piece;
+    PackedOps::Item* const ops = ops_.items().data();
+    PackedCalls::Item* const calls = calls_.items().data();
+    const CorrelationIndex::Table* table = &index_.TableOf(0);
     for (uint32_t i = slice.first; i < slice.last; ++i) {
-      PackedOps::Item& op = ops_.items()[i];
+      PackedOps::Item& op = ops[i];
       PrefetchForWriting(&op);
-      const uint32_t process = is_one_process_ ? 0 : ops_.FactsOf(op).process;
-      op.api = index_.Find(process, op.correlation);
+      if (!is_one_process_) table = &index_.TableOf(ops_.FactsOf(op).process);
+      op.api = table->Find(op.correlation);
       if (op.api == kNone) {
-        op.is_from_before = before_.Has(process, op.correlation, op.start_ns()) ? 1 : 0;
-        ++(op.is_from_before != 0 ? piece.from_before : piece.without_call);
+        NoteWithoutCall(op, &piece);
         continue;
       }
-      PackedCalls::Item& call = calls_.items()[op.api];
+      PackedCalls::Item& call = calls[op.api];
       ++piece.with_call;
       Count(op.api, call, &piece);
       const int64_t early_ns = call.start_ns() - op.start_ns();
@@ -53,6 +55,11 @@ class OpLinker {
   }
 
  private:
+  void NoteWithoutCall(PackedOps::Item& op, LinkedPiece* piece) const {
+    op.is_from_before = before_.Has(ops_.FactsOf(op).process, op.correlation, op.start_ns()) ? 1 : 0;
+    ++(op.is_from_before != 0 ? piece->from_before : piece->without_call);
+  }
+
   // A load and a store as any other, as in CorrelationIndex. Operations of one call that are in two pieces may be
   // counted at the same time, and one of them is not counted then; CountUnmatchedLaunches finds out.
   static void Count(uint32_t index, PackedCalls::Item& call, LinkedPiece* piece) {

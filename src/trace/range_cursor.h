@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "gprof/trace.h"
@@ -28,20 +29,36 @@ class RangeCursor {
     while (end != first_ && !trace_.ranges[end - 1].is_push_pop) --end;
     for (uint32_t r = end == first_ ? kNone : end - 1; r != kNone; r = trace_.ranges[r].parent) open_.push_back(r);
     std::reverse(open_.begin(), open_.end());
+    LookAround();
   }
 
   uint32_t At(int64_t time_ns) {
+    if (time_ns >= change_ns_) Move(time_ns);
+    return innermost_;
+  }
+
+ private:
+  [[gnu::noinline]] void Move(int64_t time_ns) {
     for (; next_ < last_ && trace_.ranges[next_].start_ns <= time_ns; ++next_) {
       if (trace_.ranges[next_].is_push_pop) open_.push_back(next_);
     }
     const auto is_over = [&](const NvtxRange& r) { return !r.is_open && r.end_ns <= time_ns; };
     while (!open_.empty() && is_over(trace_.ranges[open_.back()])) open_.pop_back();
-    return open_.empty() ? kNone : open_.back();
+    LookAround();
   }
 
- private:
+  // What is innermost, and until when nothing changes that.
+  void LookAround() {
+    innermost_ = open_.empty() ? kNone : open_.back();
+    change_ns_ = next_ < last_ ? trace_.ranges[next_].start_ns : std::numeric_limits<int64_t>::max();
+    if (innermost_ == kNone || trace_.ranges[innermost_].is_open) return;
+    change_ns_ = std::min(change_ns_, trace_.ranges[innermost_].end_ns);
+  }
+
   const Trace& trace_;
   uint32_t first_, next_, last_;
+  uint32_t innermost_ = kNone;
+  int64_t change_ns_ = std::numeric_limits<int64_t>::min();
   std::vector<uint32_t> open_;
 };
 
