@@ -1,6 +1,7 @@
 // Time in CUDA calls by function. Calls that the runtime makes itself are within those of the program.
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/analyses.h"
 #include "analysis/metrics.h"
@@ -9,16 +10,21 @@
 #include "analysis/tables.h"
 
 namespace gprof {
+
 AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   const CallFacts& calls = input.shared().calls();
   Groups durations(trace.strings.size());
   for (uint32_t i = 0; i < durations.size(); ++i) durations.Count(i, calls.counts_of_functions()[i]);
   durations.Seal();
+  std::vector<uint32_t> functions;  // by the facts of calls
+  for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
+    functions.push_back(trace.api_calls.FactsAt(i).function.value);
+  }
   for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
     trace.api_calls.PrefetchAfter(i);
-    const ApiCall& call = trace.api_calls[i];
-    if (call.parent == kNone) durations.Add(call.function.value, call.DurationNs());
+    if (trace.api_calls.Parent(i) != kNone) continue;
+    durations.Add(functions[trace.api_calls.FactsIndex(i)], trace.api_calls[i].end_ns - trace.api_calls[i].start_ns);
   }
 
   AnalysisResult result;

@@ -43,36 +43,56 @@ RangeProjection::RangeProjection(const AnalysisInput& input)
   AddOperations();
 }
 
+inline uint32_t RangeProjection::RangeOf(uint32_t op) const {
+  const uint32_t call = ops_.CallOf(op);
+  if (call == kNone) return kNone;
+  trace_.api_calls.PrefetchAfter(call);
+  return trace_.api_calls[call].range;
+}
+
 void RangeProjection::AddOperations() {
   const bool has_others = !start_end_paths_.empty();
-  Run run;
-  for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
-    trace_.ops.PrefetchAfter(i);
-    const Kind& kind = kinds_[trace_.ops.FactsIndex(i)];
-    const uint32_t call = ops_.CallOf(i);
-    if (call != kNone) trace_.api_calls.PrefetchAfter(call);
-    uint32_t range = call == kNone ? kNone : trace_.api_calls[call].range;
-    const auto others = has_others ? start_end_paths_.find(call) : start_end_paths_.end();
-    if (range == kNone && kind.node != kNone && others == start_end_paths_.end()) range = trace_.graph_nodes[kind.node].range;
-    if (range != run.range || kind.device != run.device || others != start_end_paths_.end()) {
-      AddRun(run, i);
-      run = {range, kind.device, i, {}, 0};
-    }
-    run.busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
-    run.kernels += kind.is_kernel;
-    if (others == start_end_paths_.end()) continue;
-    for (const NameId path : others->second) AddTo(SlotOf(path), run, i + 1);
-    AddRun(std::exchange(run, {}), i + 1);
+  const auto count = static_cast<uint32_t>(trace_.ops.size());
+  for (uint32_t i = 0; i < count;) {
+    const Kind of_first = kinds_[trace_.ops.FactsIndex(i)];
+    const uint32_t first = i, range = RangeOf(i);
+    BusyTime busy;
+    int64_t kernels = 0;
+    Kind kind = of_first;
+    do {
+      trace_.ops.PrefetchAfter(i);
+      busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
+      kernels += kind.is_kernel;
+      if (++i == count || has_others) break;
+      kind = kinds_[trace_.ops.FactsIndex(i)];
+      if (kind.device != of_first.device || (range == kNone && kind.node != of_first.node)) break;
+    } while (RangeOf(i) == range);
+    AddRun({range, of_first.device, first, i, busy, kernels}, of_first.node);
   }
-  AddRun(run, static_cast<uint32_t>(trace_.ops.size()));
 }
 
-void RangeProjection::AddRun(const Run& run, uint32_t last) {
-  if (run.range == kNone) return;
-  for (const uint32_t slot : SlotsOf(run.range)) AddTo(slot, run, last);
+inline uint32_t RangeProjection::SlotOf(NameId path) {
+  uint32_t& slot = slot_of_path_[path.value];
+  if (slot == kNone) {
+    slot = static_cast<uint32_t>(slots_.size());
+    slots_.emplace_back();
+  }
+  return slot;
 }
 
-void RangeProjection::AddTo(uint32_t slot, const Run& run, uint32_t last) {
+void RangeProjection::AddRun(const Run& run, uint32_t node) {
+  const auto others =
+      start_end_paths_.empty() ? start_end_paths_.end() : start_end_paths_.find(ops_.CallOf(run.first));
+  const bool is_known = run.range != kNone || node == kNone || others != start_end_paths_.end();
+  const uint32_t range = is_known ? run.range : trace_.graph_nodes[node].range;
+  if (range != kNone) {
+    for (const uint32_t slot : SlotsOf(range)) AddTo(slot, run);
+  }
+  if (others == start_end_paths_.end()) return;
+  for (const NameId path : others->second) AddTo(SlotOf(path), run);
+}
+
+void RangeProjection::AddTo(uint32_t slot, const Run& run) {
   OfPath& of_path = slots_[slot];
   of_path.kernels += run.kernels;
   if (std::exchange(of_path.device, run.device) != run.device) of_path.busy.StartOver();
@@ -81,7 +101,7 @@ void RangeProjection::AddTo(uint32_t slot, const Run& run, uint32_t last) {
     busy = BusyTime(busy.busy_ns() + run.busy.busy_ns(), std::max(busy.end_ns(), run.busy.end_ns()));
     return;
   }
-  for (uint32_t i = run.first; i < last; ++i) busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
+  for (uint32_t i = run.first; i < run.last; ++i) busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
 }
 
 // Many operations are launched in one range before the next, by several threads at a time.
@@ -112,15 +132,6 @@ void RangeProjection::FindStartEndRanges() {
       if (!paths.empty()) start_end_paths_.emplace(i, std::move(paths));
     }
   }
-}
-
-uint32_t RangeProjection::SlotOf(NameId path) {
-  uint32_t& slot = slot_of_path_[path.value];
-  if (slot == kNone) {
-    slot = static_cast<uint32_t>(slots_.size());
-    slots_.emplace_back();
-  }
-  return slot;
 }
 
 RangeProjection::OfPath RangeProjection::Of(NameId path) const {

@@ -32,19 +32,19 @@ class RangeProjection {
     uint32_t device, node;
     bool is_kernel;
   };
-  // Operations one after the other that were launched in the same range, on one device.
+  // [first, last) of the operations: of one device, and launched in the same range or in none; then of one graph node.
   struct Run {
-    uint32_t range = kNone, device = kNone;
-    uint32_t first = 0;
+    uint32_t range, device;
+    uint32_t first, last;
     BusyTime busy;
-    int64_t kernels = 0;
+    int64_t kernels;
   };
 
   void FindStartEndRanges();
   void AddOperations();
-  // To the range and those around it. `last`: the operation after those of the run.
-  void AddRun(const Run& run, uint32_t last);
-  void AddTo(uint32_t slot, const Run& run, uint32_t last);
+  uint32_t RangeOf(uint32_t op) const;
+  void AddRun(const Run& run, uint32_t node);
+  void AddTo(uint32_t slot, const Run& run);
   uint32_t SlotOf(NameId path);
   // Of the range and those around it.
   const std::vector<uint32_t>& SlotsOf(uint32_t range);

@@ -18,13 +18,15 @@ double SelectMedian(std::span<T> samples) {
   return static_cast<double>(below) + static_cast<double>(above - below) / 2;
 }
 
-// Buckets of about 3 %: five bits after the first one tell values apart.
-constexpr int kBucketBits = 5;
-constexpr size_t kBuckets = size_t{64 - kBucketBits} << kBucketBits;
-size_t BucketOf(int64_t sample) {
-  const auto bits = static_cast<uint64_t>(sample);
-  const int shift = std::max(0, static_cast<int>(std::bit_width(bits)) - kBucketBits - 1);
-  return (static_cast<size_t>(shift) << kBucketBits) + (bits >> shift);
+// Buckets of about 3 %: those of numbers whose exponents and first five bits after the point are the same. A sample has
+// to be a number to be summed up in any case, and zero has a bucket of its own.
+constexpr int kBucketBits = 5, kMantissaBits = 52;
+constexpr int64_t kMostExact = int64_t{1} << (kMantissaBits + 1);
+constexpr uint64_t kFirstExponent = std::bit_cast<uint64_t>(1.0) >> kMantissaBits;
+constexpr size_t kBuckets = ((kMantissaBits + 2) << kBucketBits) + 1;
+size_t BucketOf(int64_t sample, double number) {
+  const uint64_t bits = std::bit_cast<uint64_t>(number) >> (kMantissaBits - kBucketBits);
+  return sample == 0 ? 0 : bits - (kFirstExponent << kBucketBits) + 1;
 }
 
 // The samples of one bucket: [first, first + width).
@@ -33,15 +35,18 @@ struct Bucket {
   uint64_t width;
 };
 Bucket BoundsOf(size_t bucket) {
-  if (bucket < size_t{2} << kBucketBits) return {static_cast<int64_t>(bucket), 1};
-  const size_t shift = (bucket >> kBucketBits) - 1;
-  return {static_cast<int64_t>((bucket - (shift << kBucketBits)) << shift), uint64_t{1} << shift};
+  if (bucket == 0) return {0, 1};
+  const uint64_t bits = (bucket - 1 + (kFirstExponent << kBucketBits)) << (kMantissaBits - kBucketBits);
+  const int exponent = static_cast<int>((bucket - 1) >> kBucketBits);
+  const auto first = static_cast<int64_t>(std::bit_cast<double>(bits));
+  return {first, uint64_t{1} << std::max(exponent - kBucketBits, 0)};
 }
 
 // Counts samples by bucket. Two tables, as most neighbours fall on one bucket and would wait for each other.
 class BucketCounts {
  public:
-  void Add(int64_t sample, size_t number) { ++counts_[number % 2][BucketOf(sample)]; }
+  // `number`: the sample as one.
+  void Add(int64_t sample, double number, size_t place) { ++counts_[place % 2][BucketOf(sample, number)]; }
   size_t Of(size_t bucket) const { return size_t{counts_[0][bucket]} + counts_[1][bucket]; }
 
  private:
@@ -78,42 +83,39 @@ double MedianWithin(std::span<const T> samples, const BucketCounts& counts) {
 }
 
 // Counting them in buckets pays, and can be done.
-bool AreManyFrom(size_t count, int64_t min) {
+bool AreManyFrom(size_t count, int64_t min, int64_t max) {
   constexpr size_t kWorthBuckets = 2000;
-  return count >= kWorthBuckets && count < UINT32_MAX && min >= 0;
+  return count >= kWorthBuckets && count < UINT32_MAX && min >= 0 && max <= kMostExact;
 }
 
 template <class T>
 Statistics StatisticsOf(std::span<T> samples) {
-  Statistics result;
-  if (samples.empty()) return result;
-  result.count = static_cast<int64_t>(samples.size());
-  result.min = result.max = samples[0];
+  if (samples.empty()) return {};
+  T min = samples[0], max = samples[0];
   uint64_t total = 0;  // which may wrap: damaged traces have times of centuries
-  for (const int64_t sample : samples) {
+  for (const T sample : samples) {
     total += static_cast<uint64_t>(sample);
-    result.min = std::min(result.min, sample);
-    result.max = std::max(result.max, sample);
+    min = std::min(min, sample);
+    max = std::max(max, sample);
   }
-  result.total = static_cast<int64_t>(total);
-  result.mean = static_cast<double>(result.total) / static_cast<double>(result.count);
-  const bool is_many = AreManyFrom(samples.size(), result.min);
+  Statistics result{static_cast<int64_t>(samples.size()), static_cast<int64_t>(total), min, max};
+  const double mean = static_cast<double>(result.total) / static_cast<double>(result.count);
   double squares = 0;
-  if (is_many) {
+  const auto add_square = [&](double sample) { squares += (sample - mean) * (sample - mean); };
+  if (AreManyFrom(samples.size(), min, max)) {
     BucketCounts counts;
     for (size_t i = 0; i < samples.size(); ++i) {
-      const double distance = static_cast<double>(samples[i]) - result.mean;
-      squares += distance * distance;
-      counts.Add(samples[i], i);
+      const int64_t sample = samples[i];
+      const auto number = static_cast<double>(sample);
+      add_square(number);
+      counts.Add(sample, number, i);
     }
     result.median = MedianWithin<T>(samples, counts);
   } else {
-    for (const int64_t sample : samples) {
-      const double distance = static_cast<double>(sample) - result.mean;
-      squares += distance * distance;
-    }
+    for (const int64_t sample : samples) add_square(static_cast<double>(sample));
     result.median = SelectMedian(samples);
   }
+  result.mean = mean;
   if (result.count > 1) result.stddev = std::sqrt(squares / static_cast<double>(result.count - 1));
   return result;
 }
@@ -121,9 +123,10 @@ Statistics StatisticsOf(std::span<T> samples) {
 template <class T>
 double MedianOf(std::span<T> samples) {
   if (samples.empty()) return 0;
-  if (!AreManyFrom(samples.size(), *std::min_element(samples.begin(), samples.end()))) return SelectMedian(samples);
+  const auto [min, max] = std::minmax_element(samples.begin(), samples.end());
+  if (!AreManyFrom(samples.size(), *min, *max)) return SelectMedian(samples);
   BucketCounts counts;
-  for (size_t i = 0; i < samples.size(); ++i) counts.Add(samples[i], i);
+  for (size_t i = 0; i < samples.size(); ++i) counts.Add(samples[i], static_cast<double>(samples[i]), i);
   return MedianWithin<T>(samples, counts);
 }
 
