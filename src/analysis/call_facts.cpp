@@ -10,55 +10,18 @@ bool IsCommon(ApiClass api_class) {
   return api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch || api_class == ApiClass::kOther;
 }
 
-// What is asked of each call, by its facts.
-struct Kind {
-  bool is_rare, has_failed, has_thread;
-};
-
-std::vector<Kind> KindsOf(const PackedCalls& calls) {
-  std::vector<Kind> kinds;
-  for (uint32_t i = 0; i < calls.FactsCount(); ++i) {
-    const PackedCalls::Facts& facts = calls.FactsAt(i);
-    kinds.push_back({!IsCommon(facts.api_class), facts.result != 0, facts.thread != kNone});
-  }
-  return kinds;
-}
-
 }  // namespace
 
 CallFacts::CallFacts(const Trace& trace)
     : sums_(trace.api_calls.FactsCount()),
       counts_of_functions_(trace.strings.size(), 0),
       starts_ns_(trace.processes.size() + 1, std::numeric_limits<int64_t>::max()) {
-  const std::vector<Kind> kinds = KindsOf(trace.api_calls);
-  std::vector<int64_t> any_start_ns(kinds.size(), std::numeric_limits<int64_t>::max());  // of calls within calls as well
+  std::vector<int64_t> inner_start_ns(sums_.size(), std::numeric_limits<int64_t>::max());  // of calls within calls
   int64_t last_end_ns = std::numeric_limits<int64_t>::min();
-  // Most calls share their facts with the one before: what they add up to stays out of memory until that changes.
-  Sum sum;
-  int64_t first_ns = 0;
-  uint32_t of_sum = kNone;
-  const auto put_back = [&] {
-    if (of_sum != kNone) sums_[of_sum] = sum, any_start_ns[of_sum] = first_ns;
-  };
-  for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
-    trace.api_calls.PrefetchAfter(i);
+  for (size_t i = 0; i < trace.api_calls.size();) {
     const uint32_t facts = trace.api_calls.FactsIndex(i);
-    const int64_t start_ns = trace.api_calls[i].start_ns, end_ns = trace.api_calls[i].end_ns;
-    if (facts != of_sum) {
-      put_back();
-      of_sum = facts, sum = sums_[facts], first_ns = any_start_ns[facts];
-    }
-    first_ns = std::min(first_ns, start_ns);
-    if (end_ns >= last_end_ns && kinds[facts].has_thread) last_end_ns = end_ns, last_ended_ = i;
-    if (trace.api_calls.Parent(i) != kNone) continue;
-    ++sum.count;
-    sum.total_ns += end_ns - start_ns;
-    sum.end_ns = std::max(sum.end_ns, end_ns);
-    if (start_ns < sum.start_ns || sum.first == kNone) sum.start_ns = start_ns, sum.first = i;
-    if (kinds[facts].is_rare) rare_.push_back(i);
-    if (kinds[facts].has_failed) failed_.push_back(i);
+    i = AddRun(trace.api_calls, i, &inner_start_ns[facts], &last_end_ns);
   }
-  put_back();
   for (uint32_t i = 0; i < sums_.size(); ++i) {
     const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
     count_ += sums_[i].count;
@@ -66,8 +29,39 @@ CallFacts::CallFacts(const Trace& trace)
     counts_[static_cast<size_t>(facts.api_class)] += sums_[i].count;
     counts_of_functions_[facts.function.value] += static_cast<uint32_t>(sums_[i].count);
     int64_t& start_ns = starts_ns_[std::min<size_t>(facts.process, trace.processes.size())];
-    start_ns = std::min(start_ns, any_start_ns[i]);
+    start_ns = std::min({start_ns, sums_[i].start_ns, inner_start_ns[i]});
   }
+}
+
+// Most calls share their facts with the one before: what they add up to stays out of memory until that changes. Returns
+// where it did.
+size_t CallFacts::AddRun(const PackedCalls& calls, size_t first, int64_t* inner_start_ns, int64_t* last_end_ns) {
+  const uint32_t run = calls.FactsIndex(first);
+  const PackedCalls::Facts& facts = calls.FactsAt(run);
+  const bool is_rare = !IsCommon(facts.api_class), has_failed = facts.result != 0;
+  const int64_t counts_from_ns = facts.thread != kNone ? *last_end_ns : std::numeric_limits<int64_t>::max();
+  Sum sum = sums_[run];
+  int64_t ended_ns = counts_from_ns;
+  uint32_t last_ended = kNone;
+  size_t i = first;
+  for (; i < calls.size() && calls.FactsIndex(i) == run; ++i) {
+    calls.PrefetchAfter(i);
+    const auto call = static_cast<uint32_t>(i);
+    const int64_t start_ns = calls[i].start_ns, end_ns = calls[i].end_ns;
+    if (end_ns >= ended_ns) ended_ns = end_ns, last_ended = call;
+    if (calls.Parent(i) != kNone) {
+      *inner_start_ns = std::min(*inner_start_ns, start_ns);
+      continue;
+    }
+    if (sum.count++ == 0 || start_ns < sum.start_ns) sum.start_ns = start_ns, sum.first = call;
+    sum.total_ns += end_ns - start_ns;
+    sum.end_ns = std::max(sum.end_ns, end_ns);
+    if (is_rare) rare_.push_back(call);
+    if (has_failed) failed_.push_back(call);
+  }
+  sums_[run] = sum;
+  if (facts.thread != kNone && last_ended != kNone) last_ended_ = last_ended, *last_end_ns = ended_ns;
+  return i;
 }
 
 }  // namespace gprof

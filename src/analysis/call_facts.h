@@ -41,6 +41,8 @@ class CallFacts {
  private:
   static constexpr size_t kClasses = 11;
 
+  size_t AddRun(const PackedCalls& calls, size_t first, int64_t* inner_start_ns, int64_t* last_end_ns);
+
   std::vector<Sum> sums_;
   int64_t count_ = 0, total_ns_ = 0;
   std::array<int64_t, kClasses> counts_{};

@@ -33,6 +33,16 @@ class GapList {
     const uint32_t ns = idle_ns_[op - ops_.first];
     return ns != kLong ? ns : LongIdleBefore(op);
   }
+  // What IdleBefore() says of operations in a row, added up.
+  int64_t IdleBeforeAll(uint32_t first, uint32_t last) const {
+    int64_t sum_ns = 0;
+    if (!long_idle_ns_.empty()) {
+      for (uint32_t op = first; op < last; ++op) sum_ns += IdleBefore(op);
+      return sum_ns;
+    }
+    for (const uint32_t ns : ShortIdleBefore(first, last)) sum_ns += ns;
+    return sum_ns;
+  }
   // The length of the gap that ended with the operation; 0 for none, and where it was not recorded to its end.
   int64_t GapBefore(uint32_t op) const {
     const int64_t idle_ns = IdleBefore(op);

@@ -10,9 +10,9 @@ IdleWithin::IdleWithin(const Trace& trace, const GapList& gaps) : trace_(trace),
   const Trace::Slice ops = gaps.ops();
   sums_ns_.reserve((ops.last - ops.first) / kStride + 1);
   int64_t sum_ns = 0;
-  for (uint32_t i = ops.first; i < ops.last; ++i) {
-    if ((i - ops.first) % kStride == 0) sums_ns_.push_back(sum_ns);
-    sum_ns += gaps.IdleBefore(i);
+  for (uint32_t i = ops.first; i < ops.last; i += kStride) {
+    sums_ns_.push_back(sum_ns);
+    sum_ns += gaps.IdleBeforeAll(i, std::min(ops.last, i + kStride));
   }
   paused_ns_.push_back(0);
   for (const Interval& pause : gaps.pauses()) paused_ns_.push_back(paused_ns_.back() + pause.DurationNs());
@@ -35,8 +35,10 @@ int64_t IdleWithin::Until(int64_t time_ns, size_t next) const {
   const Trace::Slice ops = gaps_.ops();
   const size_t size = ops.last - ops.first;
   const size_t stride = std::min(next / kStride, sums_ns_.empty() ? 0 : sums_ns_.size() - 1);
-  int64_t sum_ns = sums_ns_.empty() ? 0 : sums_ns_[stride];
-  for (size_t i = stride * kStride; i < size && i <= next; ++i) sum_ns += gaps_.IdleBefore(ops.first + static_cast<uint32_t>(i));
+  const size_t last = std::min(size, next + 1);
+  const int64_t sum_ns = (sums_ns_.empty() ? 0 : sums_ns_[stride]) +
+                         gaps_.IdleBeforeAll(ops.first + static_cast<uint32_t>(stride * kStride),
+                                             ops.first + static_cast<uint32_t>(last));
   return gaps_.IdleUntil(time_ns, ops.first + static_cast<uint32_t>(next), sum_ns);
 }
 

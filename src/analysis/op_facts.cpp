@@ -27,37 +27,54 @@ bool IsOfGraph(const PackedOps::Facts& facts) {
 
 }  // namespace
 
-// GPU time by owner and device, in one array, as owners and devices are few.
+// GPU time by owner and device, in one array, as owners and devices are few. What has no owner or no device is kept as well,
+// so that nobody has to ask.
 class OpFacts::Shares {
  public:
-  Shares(size_t owners, size_t devices) : devices_(devices), shares_ns_(owners * devices, 0) {}
+  Shares(size_t owners, size_t devices) : owners_(owners), devices_(devices), shares_ns_((owners + 1) * (devices + 1)) {}
 
-  void Add(uint32_t owner, uint32_t device, int64_t ns) {
-    if (owner != kNone && device != kNone) shares_ns_[owner * devices_ + device] += ns;
-  }
+  // The place of both is the sum of these.
+  size_t RowOf(uint32_t owner) const { return std::min<size_t>(owner, owners_) * (devices_ + 1); }
+  size_t ColumnOf(uint32_t device) const { return std::min<size_t>(device, devices_); }
+  int64_t& operator[](size_t place) { return shares_ns_[place]; }
 
   void Add(const Shares& other) {
     for (size_t i = 0; i < shares_ns_.size(); ++i) shares_ns_[i] += other.shares_ns_[i];
   }
 
   uint32_t LargestOf(uint32_t owner) const {
-    const auto begin = shares_ns_.begin() + static_cast<std::ptrdiff_t>(owner * devices_);
+    const auto begin = shares_ns_.begin() + static_cast<std::ptrdiff_t>(RowOf(owner));
     const auto at = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(devices_));
     return devices_ == 0 || *at == 0 ? kNone : static_cast<uint32_t>(at - begin);
   }
 
  private:
-  size_t devices_;
+  size_t owners_, devices_;
   std::vector<int64_t> shares_ns_;
 };
 
 // What some operations in a row add up to.
 struct OpFacts::Piece {
-  explicit Piece(const Trace& trace)
-      : sums(trace.ops.FactsCount(), {0, 0, 0, Nothing(), kNone}),
-        of_threads(trace.threads.size(), trace.device_ops.size()) {}
+  // Of the operations with the same facts, and what these facts say.
+  struct Alike {
+    int64_t time_ns = 0, share_ns = 0;
+    int64_t start_ns = Nothing().start_ns, end_ns = Nothing().end_ns;
+    uint32_t count = 0, first = kNone;
+    uint32_t column = 0;  // of the shares
+    bool is_transfer = false, is_of_graph = false;
+  };
 
-  std::vector<Sum> sums;
+  explicit Piece(const Trace& trace)
+      : alike(trace.ops.FactsCount()), of_threads(trace.threads.size(), trace.device_ops.size()) {
+    for (uint32_t i = 0; i < alike.size(); ++i) {
+      const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+      alike[i].column = static_cast<uint32_t>(of_threads.ColumnOf(facts.device));
+      alike[i].is_transfer = IsTransfer(facts.kind);
+      alike[i].is_of_graph = IsOfGraph(facts);
+    }
+  }
+
+  std::vector<Alike> alike;
   Shares of_threads;
   std::vector<uint32_t> transfers, graph_ops;
   bool has_inner_calls = false;
@@ -90,63 +107,59 @@ OpFacts::OpFacts(const Trace& trace, size_t threads)
   ChooseDevices(of_threads, of_processes);
 }
 
-// The thread of the launch.
-inline uint32_t OpFacts::FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* is_inner) {
-  trace_.api_calls.PrefetchAfter(api);
+inline void OpFacts::FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* has_inner_calls) {
   int64_t launch_ns = trace_.api_calls[api].start_ns;
   uint32_t outermost = api;
   if (trace_.api_calls.Parent(api) != kNone) {
     outermost = OutermostCall(trace_, api);
     launch_ns = trace_.api_calls[outermost].start_ns;
-    *is_inner |= outermost != api;
+    *has_inner_calls |= outermost != api;
   }
   const auto before_ns = static_cast<uint64_t>(start_ns - launch_ns);
   launched_before_ns_[op] = static_cast<uint32_t>(std::min<uint64_t>(before_ns, kFar));
   std::atomic_ref(has_op_[outermost]).store(1, std::memory_order_relaxed);  // that of a graph has operations in many pieces
-  return trace_.api_calls[api].thread;
 }
 
 void OpFacts::ReadOps(uint32_t first, uint32_t last, Piece* piece) {
-  struct Kind {
-    uint32_t device;
-    bool is_transfer, is_of_graph;
-  };
-  std::vector<Kind> kinds;
-  for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
-    const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
-    kinds.push_back({facts.device, IsTransfer(facts.kind), IsOfGraph(facts)});
+  const PackedOps& ops = trace_.ops;
+  const PackedCalls& calls = trace_.api_calls;
+  Piece::Alike* const alike_of = piece->alike.data();
+  std::vector<uint32_t> rows;  // of the shares, by the facts of calls
+  for (uint32_t i = 0; i < calls.FactsCount(); ++i) {
+    rows.push_back(static_cast<uint32_t>(piece->of_threads.RowOf(calls.FactsAt(i).thread)));
   }
-  bool has_inner_calls = false;
-  for (uint32_t i = first; i < last; ++i) {
-    trace_.ops.PrefetchAfter(i);
-    const uint32_t index = trace_.ops.FactsIndex(i), api = trace_.ops[i].api;
-    const int64_t start_ns = trace_.ops[i].start_ns, time_ns = trace_.ops[i].end_ns - start_ns;
-    Sum& sum = piece->sums[index];
-    ++sum.count;
-    sum.time_ns += time_ns;
+  for (size_t i = first; i < last; ++i) {
+    ops.PrefetchAfter(i);
+    const auto op = static_cast<uint32_t>(i);
+    const int64_t start_ns = ops[i].start_ns, time_ns = ops[i].end_ns - start_ns;
     const int64_t share_ns = std::max<int64_t>(time_ns, 1);
-    sum.share_ns += share_ns;
-    if (start_ns < sum.window.start_ns || sum.first == kNone) sum.window.start_ns = start_ns, sum.first = i;
-    sum.window.end_ns = std::max(sum.window.end_ns, start_ns + time_ns);
-    if (api != kNone) {
-      piece->of_threads.Add(FindLaunch(i, start_ns, api, &has_inner_calls), kinds[index].device, share_ns);
+    Piece::Alike& alike = alike_of[ops.FactsIndex(i)];
+    if (alike.count++ == 0 || start_ns < alike.start_ns) alike.start_ns = start_ns, alike.first = op;
+    alike.time_ns += time_ns;
+    alike.share_ns += share_ns;
+    alike.end_ns = std::max(alike.end_ns, start_ns + time_ns);
+    if (const uint32_t api = ops[i].api; api != kNone) {
+      calls.PrefetchAfter(api);
+      FindLaunch(op, start_ns, api, &piece->has_inner_calls);
+      piece->of_threads[rows[calls.FactsIndex(api)] + alike.column] += share_ns;
+    } else {
+      launched_before_ns_[op] = 0;
     }
-    if (kinds[index].is_transfer) piece->transfers.push_back(i);
-    if (kinds[index].is_of_graph) piece->graph_ops.push_back(i);
+    if (alike.is_transfer) piece->transfers.push_back(op);
+    if (alike.is_of_graph) piece->graph_ops.push_back(op);
   }
-  piece->has_inner_calls = has_inner_calls;
 }
 
 void OpFacts::Take(Piece* piece, Shares* of_threads) {
   for (size_t i = 0; i < sums_.size(); ++i) {
     Sum& sum = sums_[i];
-    const Sum& more = piece->sums[i];
+    const Piece::Alike& more = piece->alike[i];
     if (more.count == 0) continue;
-    if (sum.count == 0 || more.window.start_ns < sum.window.start_ns) sum.first = more.first;
+    if (sum.count == 0 || more.start_ns < sum.window.start_ns) sum.first = more.first;
     sum.count += more.count;
     sum.time_ns += more.time_ns;
     sum.share_ns += more.share_ns;
-    Widen(&sum.window, more.window);
+    Widen(&sum.window, {more.start_ns, more.end_ns});
   }
   of_threads->Add(piece->of_threads);
   transfers_.insert(transfers_.end(), piece->transfers.begin(), piece->transfers.end());
@@ -167,7 +180,7 @@ void OpFacts::AddUp(Shares* of_processes) {
     counts_[static_cast<size_t>(facts.kind)] += sum.count;
     if (facts.kind == OpKind::kKernel) kernels_of_name_[facts.name.value] += sum.count;
     if (facts.stream != kNone) counts_of_streams_[facts.stream] += static_cast<uint32_t>(sum.count);
-    of_processes->Add(facts.process, facts.device, sum.share_ns);
+    (*of_processes)[of_processes->RowOf(facts.process) + of_processes->ColumnOf(facts.device)] += sum.share_ns;
     Widen(&window_, sum.window);
     OfProcess& of_process = of_process_[Slot(facts.process)];
     const auto is_first = [&] {

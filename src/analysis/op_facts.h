@@ -62,13 +62,14 @@ class OpFacts {
   void Take(Piece* piece, Shares* of_threads);
   void FindOutermostCalls();
   void AddUp(Shares* of_processes);
-  uint32_t FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* is_inner);
+  void FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* has_inner_calls);
   void ChooseDevices(const Shares& of_threads, const Shares& of_processes);
   size_t Slot(uint32_t process) const { return process < of_process_.size() ? process : of_process_.size() - 1; }
 
   const Trace& trace_;
   std::vector<uint32_t> calls_;             // empty where every operation names its outermost call
-  std::vector<uint32_t> launched_before_ns_;  // how long before its start an operation was launched, or kFar
+  // How long before its start an operation was launched, or kFar.
+  std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> launched_before_ns_;
   std::vector<uint8_t> has_op_;             // by call
   std::vector<Sum> sums_;
   std::array<int64_t, kKinds> counts_{};
