@@ -230,8 +230,11 @@ class PackedOps {
   }
   const Facts& FactsOf(const Item& item) const { return facts_[item.facts]; }
 
-  // ---- for those who build a trace ----
+  // For loops over all of them that need little of each.
   using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
+  const Items& items() const { return items_; }
+
+  // ---- for those who build a trace ----
   Items& items() { return items_; }
   void push_back(const GpuOp& op);
   void Set(std::size_t i, const GpuOp& op);
@@ -330,9 +333,12 @@ class PackedCalls {
   }
   const Facts& FactsOf(const Item& item) const { return facts_[item.facts]; }
 
+  // For loops over all of them that need little of each.
+  using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
+  const Items& items() const { return items_; }
+
   // ---- for those who build a trace ----
   // Parents are relative: those of calls that are moved have to be set again.
-  using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
   Items& items() { return items_; }
   void push_back(const ApiCall& call);
   void Set(std::size_t i, const ApiCall& call);
