@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "gprof/packed.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {
@@ -30,6 +31,9 @@ template <class R>
 inline constexpr bool kIsBulk =
     std::is_same_v<R, trace::ApiRecord> || std::is_same_v<R, trace::NvtxRecord> || kIsOneOf<R, BulkOps>;
 
+// Which of some things each of many records is or has.
+using WhichOf = std::vector<uint16_t, packed_detail::Unwritten<uint16_t>>;
+
 // Records of one kind, neighbours in a chunk.
 struct BulkBlock {
   // What some of the records have in common.
@@ -44,7 +48,7 @@ struct BulkBlock {
   uint32_t first_byte = 0, size_bytes = 0;  // of the columns, in the body of the chunk
   bool has_device_launches = false;         // kernels that the GPU launched
   std::vector<Common> commons;
-  std::vector<uint16_t> which;              // index into `commons` of each record; empty where there is one only
+  WhichOf which;                            // index into `commons` of each record; empty where there is one only
 };
 
 struct BulkChunk {

@@ -72,38 +72,40 @@ unsigned BytesUpToFirst(uint64_t ends) { return static_cast<unsigned>(std::count
 template <class Way, class ValueOf>
 [[gnu::always_inline]] inline std::size_t DecodeWords(const unsigned char** next, const unsigned char* end,
                                                       uint64_t* out, std::size_t count, ValueOf& value_of_next) {
-  if (std::endian::native != std::endian::little) return 0;
-  ValueOf value_of = value_of_next;  // stays in registers
+  constexpr std::size_t kWordBytes = 8, kAtOnce = 3;
   const unsigned char* at = *next;
-  std::size_t i = 0;
-  while (count - i >= 3 && end - at >= 8) {
+  if (std::endian::native != std::endian::little || count < kAtOnce || end - at < std::ptrdiff_t{kWordBytes}) return 0;
+  const unsigned char* const last_at = end - kWordBytes;
+  uint64_t *to = out, *const last_to = out + (count - kAtOnce);
+  ValueOf value_of = value_of_next;  // stays in registers
+  while (to <= last_to && at <= last_at) {
     uint64_t word = 0;
     std::memcpy(&word, at, sizeof word);
     // Bits that end a number: of all of them, and of those from the second and the third on.
     const uint64_t ends = ~word & kHighBits, ends_2 = ends & (ends - 1), ends_3 = ends_2 & (ends_2 - 1);
-    if (ends == kHighBits && count - i >= 8) {
-      for (unsigned k = 0; k < 8; ++k) out[i + k] = value_of(word >> (8 * k) & 0xFF);
-      i += 8;
-      at += 8;
+    if (ends == kHighBits && last_to - to >= std::ptrdiff_t{kWordBytes - kAtOnce}) {
+      for (unsigned k = 0; k < kWordBytes; ++k) to[k] = value_of(word >> (8 * k) & 0xFF);
+      to += kWordBytes;
+      at += kWordBytes;
       continue;
     }
     if (ends == 0) break;
-    out[i++] = value_of(Way::Number(word, UpToFirst(ends)));
+    *to++ = value_of(Way::Number(word, UpToFirst(ends)));
     if (ends_2 == 0) {
       at += BytesUpToFirst(ends);
       continue;
     }
-    out[i++] = value_of(Way::Number(word, UpToFirst(ends) ^ UpToFirst(ends_2)));
+    *to++ = value_of(Way::Number(word, UpToFirst(ends) ^ UpToFirst(ends_2)));
     if (ends_3 == 0) {
       at += BytesUpToFirst(ends_2);
       continue;
     }
-    out[i++] = value_of(Way::Number(word, UpToFirst(ends_2) ^ UpToFirst(ends_3)));
+    *to++ = value_of(Way::Number(word, UpToFirst(ends_2) ^ UpToFirst(ends_3)));
     at += BytesUpToFirst(ends_3);
   }
   *next = at;
   value_of_next = value_of;
-  return i;
+  return static_cast<std::size_t>(to - out);
 }
 
 template <class Way, class ValueOf>
@@ -131,65 +133,71 @@ GPROF_BIT_EXTRACTION bool ExtractVarints(const ColumnView& column, uint64_t* out
 #endif
 
 template <class ValueOf>
-bool DecodeNumbersOf(const ColumnView& column, uint64_t* out, std::size_t count) {
+bool DecodeEach(const ColumnView& column, uint64_t* out, std::size_t count, [[maybe_unused]] bool may_extract) {
 #ifdef GPROF_HAS_BIT_EXTRACTION
-  if (CanExtract()) return ExtractVarints<ValueOf>(column, out, count);
+  if (may_extract && CanExtract()) return ExtractVarints<ValueOf>(column, out, count);
 #endif
   return DecodeVarints<ByShifting, ValueOf>(column, out, count);
 }
 
-// Some values at a time, also where a run has fewer: what comes behind it is written over.
-class RunWriter {
- public:
-  RunWriter(uint64_t* out, std::size_t count)
-      : next_(out), end_(out + count), end_of_room_(count < kAtOnce ? out : end_ - (kAtOnce - 1)) {}
-
-  std::size_t left() const { return static_cast<std::size_t>(end_ - next_); }
-  // The run is no longer than what is left.
-  void Add(std::size_t length, uint64_t value, uint64_t step) {
-    uint64_t* const run_end = next_ + length;
-    uint64_t* const room_end = std::min(run_end, end_of_room_);
-    Two low = {value, value + step}, high = low + 2 * step;
-    for (; next_ < room_end; next_ += kAtOnce) {
-      std::memcpy(next_, &low, sizeof low);
-      std::memcpy(next_ + 2, &high, sizeof high);
-      low += kAtOnce * step;
-      high += kAtOnce * step;
-    }
-    for (value = low[0]; next_ < run_end; value += step) *next_++ = value;
-    next_ = run_end;
-  }
-
- private:
+// A run of values that differ by the same step.
+[[gnu::noinline]] void WriteRun(uint64_t* to, std::size_t length, uint64_t value, uint64_t step) {
   using Two [[gnu::vector_size(16)]] = uint64_t;
-  static constexpr std::size_t kAtOnce = 4;
-  uint64_t* next_;
-  uint64_t *const end_, *const end_of_room_;  // where so many can be written up to
-};
+  uint64_t *const end = to + length, *const end_of_fours = to + length / 4 * 4;
+  Two low = {value, value + step}, high = low + 2 * step;
+  const uint64_t step_of_fours = 4 * step;
+  for (; to != end_of_fours; to += 4) {
+    std::memcpy(to, &low, sizeof low);
+    std::memcpy(to + 2, &high, sizeof high);
+    low += step_of_fours;
+    high += step_of_fours;
+  }
+  for (value = low[0]; to != end; value += step) *to++ = value;
+}
 
+// The length of a run and its value. False: they are damaged.
+[[gnu::noinline]] bool TakeLongRun(const unsigned char** next, const unsigned char* end, uint64_t* length, uint64_t* value) {
+  ByteReader in(*next, static_cast<std::size_t>(end - *next));
+  *length = in.Varint();
+  *value = in.Varint();
+  *next = end - in.left();
+  return !in.failed();
+}
+
+template <bool kIsDelta>
 bool DecodeRuns(const ColumnView& column, uint64_t* out, std::size_t count) {
-  ByteReader in(column.data, column.size_bytes);
-  const bool is_delta = column.encoding == Encoding::kDeltaRuns;
-  RunWriter writer(out, count);
+  constexpr std::size_t kShort = 4, kMostOfOneByte = 0x7F;
+  const unsigned char* at = column.data;
+  const unsigned char* const end = column.data + column.size_bytes;
   uint64_t before = 0;
-  while (writer.left() > 0) {
-    const uint64_t length = in.Varint();
-    const uint64_t value = in.Varint();
-    if (in.failed() || length == 0 || length > writer.left()) return false;
-    if (is_delta) {
-      const auto step = static_cast<uint64_t>(trace::UnZigZag(value));
-      writer.Add(static_cast<std::size_t>(length), before + step, step);
-      before += length * step;
-    } else {
-      writer.Add(static_cast<std::size_t>(length), value, 0);
+  for (std::size_t i = 0, length = 0; i < count; i += length) {
+    uint64_t value = 0;
+    // Nearly always they have a byte each.
+    if (end - at >= 2 && (at[0] | at[1]) <= kMostOfOneByte) {
+      length = at[0];
+      value = at[1];
+      at += 2;
+    } else if (!TakeLongRun(&at, end, &length, &value)) {
+      return false;
     }
+    if (length == 0 || length > count - i) return false;
+    const uint64_t step = kIsDelta ? static_cast<uint64_t>(trace::UnZigZag(value)) : 0;
+    const uint64_t first = kIsDelta ? before + step : value;
+    // Most are short: some values are written without a look at how many there are, and what is behind them written over.
+    if (length <= kShort && count - i >= kShort) {
+      out[i] = first;
+      out[i + 1] = first + step;
+      out[i + 2] = first + 2 * step;
+      out[i + 3] = first + 3 * step;
+    } else {
+      WriteRun(out + i, length, first, step);
+    }
+    before += length * step;
   }
   return true;
 }
 
-}  // namespace
-
-bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count) {
+bool Decode(const ColumnView& column, uint64_t* out, std::size_t count, bool may_extract) {
   if (!column.is_there) return std::fill_n(out, count, 0), true;
   switch (column.encoding) {
     case Encoding::kConstant: {
@@ -198,16 +206,27 @@ bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count) {
       return !in.failed();
     }
     case Encoding::kVarint:
-      return DecodeNumbersOf<Itself>(column, out, count);
+      return DecodeEach<Itself>(column, out, count, may_extract);
     case Encoding::kDelta:
-      return DecodeNumbersOf<SumUp>(column, out, count);
+      return DecodeEach<SumUp>(column, out, count, may_extract);
     case Encoding::kRuns:
+      return DecodeRuns<false>(column, out, count);
     case Encoding::kDeltaRuns:
-      return DecodeRuns(column, out, count);
+      return DecodeRuns<true>(column, out, count);
     case Encoding::kText:
       break;
   }
   return false;
+}
+
+}  // namespace
+
+bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count) {
+  return Decode(column, out, count, true);
+}
+
+bool DecodeNumbersPlainly(const ColumnView& column, uint64_t* out, std::size_t count) {
+  return Decode(column, out, count, false);
 }
 
 }  // namespace gprof

@@ -23,6 +23,8 @@ struct ColumnView {
 // Fills out[0 .. count) with the values as wire_detail::ToBits has them, zeros for a column that is not there. False:
 // the column is damaged.
 bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count);
+// The same as on a processor without instructions for it, so that tests see both.
+bool DecodeNumbersPlainly(const ColumnView& column, uint64_t* out, std::size_t count);
 
 // All values are zero, for sure.
 inline bool IsZero(const ColumnView& column) {

@@ -26,9 +26,9 @@ const uint64_t* AlikeRecords::Add(const ColumnView& column) {
   return DecodeNumbers(column, values.get(), count_) ? values.get() : nullptr;
 }
 
-std::span<const AlikeRecords::Group> AlikeRecords::Number(std::vector<uint16_t>* numbers) {
+std::span<const AlikeRecords::Group> AlikeRecords::Number(WhichOf* numbers) {
   if (groups_ == nullptr) groups_ = std::make_unique_for_overwrite<Group[]>(trace::kMaxChunkRecords);
-  numbers->resize(varying_ == 0 ? 0 : count_);
+  numbers->resize(varying_ == 0 ? 0 : count_);  // of which each is written
   std::size_t groups = 1;
   if (varying_ == 0) {
     groups_[0] = {0, static_cast<uint32_t>(count_)};
@@ -68,21 +68,23 @@ std::size_t AlikeRecords::NumberByKey(uint16_t* numbers) {
   std::array<const uint64_t*, kColumns == 0 ? kMostColumns : kColumns> values;
   for (std::size_t c = 0; c < columns; ++c) values[c] = values_[c].get();
   const std::array<unsigned, kMostColumns> bits = key_bits_;
-  recent_.fill({});
-  recent_[0].key = 1;  // no key is at a place that nothing came to: 0 would be at the first one, and 1 is not
+  recent_keys_.fill(0);
+  recent_keys_[0] = 1;  // no key is at a place that nothing came to: 0 would be at the first one, and 1 is not
   static_assert(kHashFactor >> (64 - kHashBits) != 0);
   Group* const groups = groups_.get();
   std::size_t count = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     uint64_t key = values[0][i];
     for (std::size_t c = 1; c < columns; ++c) key = key << bits[c] | values[c][i];
-    Recent& recent = recent_[PlaceOf(key * kHashFactor)];
-    if (recent.key != key) {
-      groups[count] = {static_cast<uint32_t>(i), 0};
-      recent = {key, static_cast<uint16_t>(count++)};
+    const std::size_t place = PlaceOf(key * kHashFactor);
+    if (recent_keys_[place] != key) {
+      recent_keys_[place] = key;
+      recent_numbers_[place] = static_cast<uint16_t>(count);
+      groups[count++] = {static_cast<uint32_t>(i), 0};
     }
-    ++groups[recent.number].count;
-    numbers[i] = recent.number;
+    const uint16_t number = recent_numbers_[place];
+    ++groups[number].count;
+    numbers[i] = number;
   }
   return count;
 }
@@ -90,12 +92,12 @@ std::size_t AlikeRecords::NumberByKey(uint16_t* numbers) {
 // The same, where values have to be compared one by one.
 std::size_t AlikeRecords::NumberByColumns(uint16_t* numbers) {
   constexpr uint16_t kNoNumber = 0xFFFF;  // a chunk has 16384 records at most
-  recent_.fill({0, kNoNumber});
+  recent_numbers_.fill(kNoNumber);
   std::size_t count = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     uint64_t hash = 0;
     for (std::size_t c = 0; c < varying_; ++c) hash = (hash ^ values_[c][i]) * kHashFactor;
-    uint16_t& recent = recent_[PlaceOf(hash)].number;
+    uint16_t& recent = recent_numbers_[PlaceOf(hash)];
     bool is_alike = recent != kNoNumber;
     for (std::size_t c = 0; is_alike && c < varying_; ++c) is_alike = values_[c][i] == values_[c][groups_[recent].first];
     if (!is_alike) {

@@ -32,28 +32,25 @@ class AlikeRecords {
 
   // Numbers the records: alike ones have the same number, as a rule. Returns those with each number; no numbers are given
   // where all are alike. Good until the next call.
-  std::span<const Group> Number(std::vector<uint16_t>* numbers);
+  std::span<const Group> Number(WhichOf* numbers);
 
   static constexpr std::size_t kMostColumns = 16;
 
  private:
-  // The numbers of a record in all columns, side by side, where they fit.
-  struct Recent {
-    uint64_t key = 0;
-    uint16_t number = 0;
-  };
   bool PlanKeys();
   template <std::size_t kColumns>
   std::size_t NumberByKey(uint16_t* numbers);
   std::size_t NumberByColumns(uint16_t* numbers);
   static std::size_t PlaceOf(uint64_t hash) { return static_cast<std::size_t>(hash >> (64 - kHashBits)); }
 
-  static constexpr std::size_t kHashBits = 10;
+  static constexpr std::size_t kHashBits = 10, kPlaces = std::size_t{1} << kHashBits;
   static constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15u;
   std::size_t count_ = 0, varying_ = 0;
   std::array<std::unique_ptr<uint64_t[]>, kMostColumns> values_;
   std::array<unsigned, kMostColumns> key_bits_{};  // of each column
-  std::array<Recent, std::size_t{1} << kHashBits> recent_{};
+  // What came to each place last. The key of a record is its values in all columns, side by side, where they fit.
+  std::array<uint64_t, kPlaces> recent_keys_{};
+  std::array<uint16_t, kPlaces> recent_numbers_{};
   std::unique_ptr<Group[]> groups_;
 };
 

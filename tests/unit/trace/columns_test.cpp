@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,80 @@ TEST(Columns, NumbersOfAnyLengthAreWhatTheyWereAsRows) {
   }
 }
 
+// Counters that step evenly, or stay what they are, for a while.
+std::vector<trace::ApiRecord> CallsInRuns(Random& random, std::size_t count) {
+  std::vector<trace::ApiRecord> calls(count);
+  uint64_t counter = 0, step = 0, left = 0;
+  uint32_t same = 0;
+  for (trace::ApiRecord& call : calls) {
+    if (left-- == 0) {
+      left = random.Below(random.Below(4) == 0 ? 300 : 6);
+      step = random.Below(8) == 0 ? random.Next() : random.Below(5) - 2;
+      same = static_cast<uint32_t>(random.Below(2) == 0 ? random.Below(4) : random.Next());
+    }
+    call.start_ns = counter += step;
+    call.correlation = same;
+  }
+  return calls;
+}
+
+void ExpectRuns(const std::vector<trace::ApiRecord>& calls) {
+  const std::string bytes = Block(calls);
+  BlockColumns<trace::ApiRecord> columns;
+  ASSERT_TRUE(columns.Find(ViewOf(bytes)));
+  constexpr uint64_t kBehind = 0x1234;
+  std::vector<uint64_t> starts(calls.size() + 1, kBehind), correlations(calls.size() + 1, kBehind);
+  ASSERT_TRUE(DecodeNumbers(columns.Of(&trace::ApiRecord::start_ns), starts.data(), calls.size()));
+  ASSERT_TRUE(DecodeNumbers(columns.Of(&trace::ApiRecord::correlation), correlations.data(), calls.size()));
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    ASSERT_EQ(starts[i], calls[i].start_ns);
+    ASSERT_EQ(correlations[i], calls[i].correlation);
+  }
+  EXPECT_EQ(starts.back(), kBehind);
+  EXPECT_EQ(correlations.back(), kBehind);
+}
+
+TEST(Columns, RunsAreWhatTheyWereAndNothingIsWrittenBehindThem) {
+  Random random(4);
+  for (std::size_t count = 1; count < 40; ++count) ExpectRuns(CallsInRuns(random, count));
+  for (int round = 0; round < 20; ++round) ExpectRuns(CallsInRuns(random, kRecords));
+}
+
+TEST(Columns, ARunThatIsTooLongIsDamage) {
+  std::vector<uint64_t> out(8);
+  for (const trace::Encoding encoding : {trace::Encoding::kRuns, trace::Encoding::kDeltaRuns}) {
+    const auto is_good = [&](const std::string& bytes) {
+      return DecodeNumbers({AsBytes(bytes), bytes.size(), encoding, true}, out.data(), out.size());
+    };
+    EXPECT_TRUE(is_good(std::string("\x05\x01\x03\x02", 4)));
+    EXPECT_FALSE(is_good(std::string("\x05\x01\x04\x02", 4)));
+    EXPECT_FALSE(is_good(std::string("\x05\x01\x00\x02", 4)));
+    EXPECT_FALSE(is_good(std::string("\x05\x01\x03", 3)));
+    EXPECT_FALSE(is_good(std::string("\x05\x01\x03\x82", 4)));
+    EXPECT_FALSE(is_good(std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", 11)));
+  }
+}
+
+// Any bytes at all are the same numbers, or the same damage, to both ways.
+TEST(Columns, NumbersAreTheSameOnAnyProcessor) {
+  Random random(5);
+  constexpr std::size_t kMost = 200;
+  std::vector<uint64_t> fast(kMost), plain(kMost);
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes(random.Below(kMost), '\0');
+    const uint64_t long_ones = random.Below(5);
+    for (char& c : bytes) c = static_cast<char>(random.Below(4) < long_ones ? random.Next() | 0x80 : random.Below(0x80));
+    const trace::Encoding encoding = random.Below(2) == 0 ? trace::Encoding::kVarint : trace::Encoding::kDelta;
+    const ColumnView column{AsBytes(bytes), bytes.size(), encoding, true};
+    const std::size_t count = random.Below(kMost);
+    const bool is_good = DecodeNumbers(column, fast.data(), count);
+    ASSERT_EQ(is_good, DecodeNumbersPlainly(column, plain.data(), count));
+    if (is_good) {
+      ASSERT_TRUE(std::equal(fast.begin(), fast.begin() + static_cast<std::ptrdiff_t>(count), plain.begin()));
+    }
+  }
+}
+
 TEST(Columns, ANumberThatDoesNotEndIsDamage) {
   Random random(2);
   std::vector<uint64_t> out(kRecords);
@@ -105,6 +180,35 @@ TEST(Columns, ABlockWithDamagedTimesIsLeftOutAndTheRestIsRead) {
   EXPECT_EQ(t.record_count, 200u);
   EXPECT_EQ(t.health.damaged_chunks, 2u);
   EXPECT_EQ(t.health.chunks, 2u);
+}
+
+// What many records have in common is found by numbers that fit side by side, or do not.
+TEST(Columns, WhatRecordsHaveInCommonIsWhatEachOfThemHad) {
+  Random random(6);
+  for (const unsigned size_bits : {1u, 8u, 30u, 61u, 64u}) {
+    std::vector<trace::MemcpyRecord> copies(2000);
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      trace::MemcpyRecord& copy = copies[i];
+      copy.start_ns = 1000 + 10 * i, copy.duration_ns = 5, copy.correlation = static_cast<uint32_t>(i + 1);
+      copy.stream = static_cast<uint32_t>(random.Below(3));
+      copy.size_bytes = random.Below(2) == 0 ? random.Next() >> (64 - size_bits) : random.Below(2);
+    }
+    std::string body(1u << 20, '\0');
+    trace::ByteWriter out(reinterpret_cast<unsigned char*>(body.data()), body.size());
+    trace::EncodeBlock(copies.data(), copies.size(), out);
+    body.resize(out.size());
+    trace::ChunkHeader header;
+    header.kind = static_cast<uint16_t>(trace::RecordKind::kMemcpy);
+    header.record_count = static_cast<uint32_t>(copies.size());
+    const Trace t = LoadTraceFromMemory(MakeChunk(header, body), "test");
+    ASSERT_EQ(t.ops.size(), copies.size());
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const GpuOp op = t.ops[i];
+      ASSERT_EQ(op.correlation, copies[i].correlation);
+      ASSERT_EQ(op.size_bytes, copies[i].size_bytes);
+      ASSERT_EQ(op.stream == kNone ? 0 : t.streams[op.stream].id, copies[i].stream);
+    }
+  }
 }
 
 TEST(Columns, ChecksumsOfAnyLengthAreThoseOfTheFormat) {
