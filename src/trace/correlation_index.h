@@ -61,24 +61,27 @@ class CorrelationIndex {
   // After all calls were added, by so many cores: makes the result the one of a single core.
   void Settle(const Trace& trace, const Added& all, std::size_t cores);
 
-  uint32_t Find(uint32_t process, uint32_t correlation) const { return tables_[process].Find(correlation); }
+  uint32_t Find(uint32_t process, uint32_t correlation) const {
+    const Table& t = tables_[process];
+    const uint32_t at = correlation - t.first;
+    if (at < t.dense.size()) return t.dense[at];
+    return t.dense.empty() && correlation != 0 ? t.sparse.Find(0, correlation) : kNone;
+  }
 
-  // The ids of a process.
+  // What most ids of a process are found in, by how far they are from the first one: ids below wrap around to far outside,
+  // and so does 0, which stands for none.
+  struct Dense {
+    uint32_t first = 0;
+    std::span<const uint32_t> calls;
+  };
+  Dense DenseOf(uint32_t process) const { return {tables_[process].first, tables_[process].dense}; }
+
+ private:
   struct Table {
-    // `first` is above 0, which stands for none. What is below wraps around to far outside.
-    uint32_t Find(uint32_t correlation) const {
-      const uint32_t at = correlation - first;
-      if (at < dense.size()) [[likely]] return dense[at];
-      return dense.empty() && correlation != 0 ? sparse.Find(0, correlation) : kNone;
-    }
-
     uint32_t first = 1;
     std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> dense;  // call by correlation - first
     FlatIndex sparse;                                                 // where ids are too far apart for a table
   };
-  const Table& TableOf(uint32_t process) const { return tables_[process]; }
-
- private:
   static bool IsOuter(const PackedCalls& calls, uint32_t call, uint32_t other) {
     return calls.FactsAt(calls.FactsIndex(call)).domain < calls.FactsAt(calls.FactsIndex(other)).domain;
   }

@@ -64,8 +64,8 @@ std::vector<LaunchPiece> CutAtOutermost(const Trace& t) {
 
 class LaunchCounter {
  public:
-  LaunchCounter(const PackedCalls& calls, const std::vector<CallRole>& roles, const std::vector<uint32_t>& makers)
-      : calls_(calls), roles_(roles), makers_(makers) {}
+  LaunchCounter(PackedCalls& calls, const std::vector<CallRole>& roles, const std::vector<uint32_t>& makers)
+      : calls_(calls), items_(calls.items().data()), roles_(roles), makers_(makers) {}
 
   void Run(LaunchPiece* piece) {
     FindCandidates(piece);
@@ -89,6 +89,7 @@ class LaunchCounter {
   // that calls are met before the one that made them, which their operation is that of, too.
   void FindCandidates(LaunchPiece* piece) {
     const auto [first, last] = piece->calls;
+    const CallRole* const roles = roles_.data();
     uint64_t all_ops = 0;
     found_.clear();
     has_effect_.assign(last - first, false);
@@ -96,17 +97,25 @@ class LaunchCounter {
       has_effect_[*maker - first] = true;
     }
     for (uint32_t i = last; i-- > first;) {
-      const uint32_t ops = calls_[i].op_count;
+      const PackedCalls::Item& item = items_[i];
+      const CallRole role = roles[item.facts];
+      // As good as all of them: nothing is around it, and it is no launch or one with operations.
+      const bool is_alone = item.parent == 0 && item.duration_high != packed_detail::kLong;
+      if (is_alone && (role == CallRole::kOther || (role == CallRole::kLaunch && item.op_count != 0))) {
+        all_ops += item.op_count;
+        continue;
+      }
+      const uint32_t ops = calls_[i].op_count, parent = calls_.Parent(i);
       all_ops += ops;
       const bool is_matched = ops != 0 || has_effect_[i - first];
-      if (const uint32_t parent = calls_.Parent(i); is_matched && parent != kNone) has_effect_[parent - first] = true;
-      const CallRole role = roles_[calls_.FactsIndex(i)];
+      if (is_matched && parent != kNone) has_effect_[parent - first] = true;
       if (role != CallRole::kOther && !(role == CallRole::kLaunch && is_matched)) found_.push_back(i);
     }
     piece->ops = all_ops;
   }
 
   const PackedCalls& calls_;
+  const PackedCalls::Item* const items_;
   const std::vector<CallRole>& roles_;
   const std::vector<uint32_t>& makers_;
   std::vector<bool> has_effect_;  // by call of the piece
@@ -122,8 +131,8 @@ void CountOpsAgain(Trace& t) {
   }
 }
 
-std::vector<LaunchPiece> CountInPieces(const Draft& draft, std::size_t cores) {
-  const Trace& t = draft.trace;
+std::vector<LaunchPiece> CountInPieces(Draft& draft, std::size_t cores) {
+  Trace& t = draft.trace;
   const std::vector<CallRole> roles = RolesOfFacts(draft);
   const std::vector<uint32_t> makers = NodeMakers(t);
   std::vector<LaunchPiece> pieces = CutAtOutermost(t);

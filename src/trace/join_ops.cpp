@@ -33,30 +33,32 @@ class OpLinker {
     LinkedPiece piece;
     PackedOps::Item* const ops = ops_.items().data();
     PackedCalls::Item* const calls = calls_.items().data();
-    const CorrelationIndex::Table* table = &index_.TableOf(0);
+    uint32_t process = 0;
+    CorrelationIndex::Dense dense = index_.DenseOf(process);
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       PackedOps::Item& op = ops[i];
       PrefetchForWriting(&op);
-      if (!is_one_process_) table = &index_.TableOf(ops_.FactsOf(op).process);
-      op.api = table->Find(op.correlation);
+      if (!is_one_process_ && std::exchange(process, ops_.FactsOf(op).process) != process) dense = index_.DenseOf(process);
+      const uint32_t at = op.correlation - dense.first;
+      op.api = at < dense.calls.size() ? dense.calls[at] : index_.Find(process, op.correlation);
       if (op.api == kNone) {
-        NoteWithoutCall(op, &piece);
+        NoteWithoutCall(process, op, &piece);
         continue;
       }
       PackedCalls::Item& call = calls[op.api];
-      ++piece.with_call;
       Count(op.api, call, &piece);
       const int64_t early_ns = call.start_ns() - op.start_ns();
       if (early_ns <= 0) continue;
       ++piece.early;
       piece.worst_early_ns = std::max(piece.worst_early_ns, early_ns);
     }
+    piece.with_call = slice.last - slice.first - piece.from_before - piece.without_call;
     return piece;
   }
 
  private:
-  void NoteWithoutCall(PackedOps::Item& op, LinkedPiece* piece) const {
-    op.is_from_before = before_.Has(ops_.FactsOf(op).process, op.correlation, op.start_ns()) ? 1 : 0;
+  [[gnu::noinline]] void NoteWithoutCall(uint32_t process, PackedOps::Item& op, LinkedPiece* piece) const {
+    op.is_from_before = before_.Has(process, op.correlation, op.start_ns()) ? 1 : 0;
     ++(op.is_from_before != 0 ? piece->from_before : piece->without_call);
   }
 
@@ -68,6 +70,9 @@ class OpLinker {
     if (call.duration_high != packed_detail::kLong && count != std::numeric_limits<uint8_t>::max()) {
       return op_count.store(static_cast<uint8_t>(count + 1), std::memory_order_relaxed);
     }
+    CountLater(index, piece);
+  }
+  [[gnu::noinline]] static void CountLater(uint32_t index, LinkedPiece* piece) {
     if (piece->counts.empty() || piece->counts.back().first != index) piece->counts.emplace_back(index, 0);
     ++piece->counts.back().second;
   }
