@@ -34,6 +34,8 @@ class Search {
 
   const Candidate& best() const { return best_; }
   const Interval& window() const { return window_; }
+  // Some path is entered often and at one depth, whatever it covers.
+  bool has_repeats() const { return has_repeats_; }
 
  private:
   bool IsWanted(const NvtxRange& range) const {
@@ -61,7 +63,9 @@ class Search {
   }
 
   void Offer(const Candidate& candidate) {
-    if (wanted_.empty() && (candidate.count < kFewestSteps || candidate.has_depths || !CoversMost(candidate))) return;
+    const bool repeats = candidate.count >= kFewestSteps && !candidate.has_depths;
+    has_repeats_ |= repeats;
+    if (wanted_.empty() && (!repeats || !CoversMost(candidate))) return;
     if (best_.thread == kNone || IsBetter(candidate, best_)) best_ = candidate;
   }
 
@@ -80,6 +84,7 @@ class Search {
   const Interval window_;
   std::vector<Candidate> slots_;  // by NameId of the path, of the thread looked at last
   Candidate best_;
+  bool has_repeats_ = false;
 };
 
 // Where a long start-up makes all steps together a small part of the window, the work says what the step is: the kernels
@@ -117,7 +122,8 @@ class SearchByWork {
       of_process[op.process].push_back({ops_.LaunchNs(i), op.DurationNs()});
     }
     for (auto& kernels : of_process) {
-      std::sort(kernels.begin(), kernels.end(), [](const Launched& a, const Launched& b) { return a.at_ns < b.at_ns; });
+      const auto earlier = [](const Launched& a, const Launched& b) { return a.at_ns < b.at_ns; };
+      if (!std::is_sorted(kernels.begin(), kernels.end(), earlier)) std::sort(kernels.begin(), kernels.end(), earlier);
     }
     return of_process;
   }
@@ -186,7 +192,7 @@ std::optional<StepChoice> Find(const Trace& trace, const OpFacts& ops, const std
     choice.window_ns = search.window().DurationNs();
     return choice;
   }
-  if (!wanted.empty()) return std::nullopt;
+  if (!wanted.empty() || !search.has_repeats()) return std::nullopt;
   const SearchByWork by_work(trace, ops);
   if (by_work.best().thread == kNone) return std::nullopt;
   StepChoice choice = ChoiceOf(trace, by_work.best());
