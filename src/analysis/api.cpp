@@ -22,9 +22,11 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
     functions.push_back(trace.api_calls.FactsAt(i).function.value);
   }
   for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
-    trace.api_calls.PrefetchAfter(i);
-    if (trace.api_calls.Parent(i) != kNone) continue;
-    durations.Add(functions[trace.api_calls.FactsIndex(i)], trace.api_calls[i].end_ns - trace.api_calls[i].start_ns);
+    const PackedCalls::Item& call = trace.api_calls.items()[i];
+    PrefetchForReading(&call);
+    const bool is_long = call.duration_high == packed_detail::kLong;
+    if (is_long ? trace.api_calls.Parent(i) != kNone : call.parent != 0) continue;
+    durations.Add(functions[call.facts], trace.api_calls.EndNs(call) - call.start_ns());
   }
 
   AnalysisResult result;

@@ -42,10 +42,10 @@ class Collector {
 
   void AddStream(uint32_t stream, std::span<const uint32_t> ops) {
     symbols_ = {};
-    symbols_.reserve(ops.size());  // growing would take twice the room at its end
-    for (const uint32_t op : ops) {
-      const uint64_t symbol = symbol_of_facts_[trace_.ops.FactsIndex(op)];
-      symbols_.push_back(symbol != 0 ? symbol : Mix((uint64_t{3} << 62) | op));  // like no other
+    symbols_.resize(ops.size());  // growing would take twice the room at its end
+    for (size_t i = 0; i < ops.size(); ++i) {
+      const uint64_t symbol = symbol_of_facts_[trace_.ops.FactsIndex(ops[i])];
+      symbols_[i] = symbol != 0 ? symbol : Mix((uint64_t{3} << 62) | ops[i]);  // like no other
     }
     for (const Repeat& repeat : FindRepeats(symbols_, kMinRepetitions, kMinOperations)) {
       const std::span<const uint64_t> period(symbols_.data() + repeat.first, repeat.period);
@@ -71,13 +71,16 @@ class Collector {
     // operation is not the chain's.
     std::vector<int64_t> gaps_ns(period, 0), short_ns(period, 0);
     uint32_t place = 0;  // in the period
+    int64_t busy_ns = 0;
     for (size_t i = 0; i < run.size(); ++i) {
-      chain->busy_ns += trace_.ops[run[i]].DurationNs();
+      const PackedOps::Item& op = trace_.ops.items()[run[i]];
+      busy_ns += trace_.ops.EndNs(op) - op.start_ns();
       const int64_t gap_ns = i == 0 ? 0 : gaps_.Of(run[i]);
       gaps_ns[place] += gap_ns;
       if (gap_ns <= kLaunchGapAtMostNs) short_ns[place] += gap_ns;
       if (++place == period) place = 0;
     }
+    chain->busy_ns += busy_ns;
     // A repetition begins where the GPU waits longest: there the host may have something to do.
     const auto begin = static_cast<uint32_t>(std::max_element(gaps_ns.begin(), gaps_ns.end()) - gaps_ns.begin());
     for (uint32_t i = 0; i < period; ++i) {

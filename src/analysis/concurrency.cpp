@@ -32,6 +32,7 @@ ConcurrencySweep::ConcurrencySweep(const AnalysisInput& input)
       recorded_(input.shared().recorded()),
       running_(trace_.streams.size() + 1),
       shared_ns_(trace_.streams.size() + 1, 0),
+      busy_ns_(trace_.streams.size() + 1, 0),
       alone_ns_(trace_.ops.FactsCount(), 0) {
   MakeParts(input.shared().ops().sums());
 }
@@ -96,17 +97,19 @@ int64_t ConcurrencySweep::IdleNs(int64_t from_ns, int64_t to_ns) const {
 // Most operations have nothing beside them, so that they change nothing but sums.
 uint32_t ConcurrencySweep::AddAlone(uint32_t op, uint32_t last) {
   const bool is_throughout = recorded_.IsThroughout(device_);
-  int64_t now_ns = now_ns_, idle_ns = 0, busy_ns = 0, start_ns = trace_.ops[op].start_ns;
-  for (; op + 1 < last; ++op) {
-    trace_.ops.PrefetchAfter(op);
-    const int64_t end_ns = trace_.ops[op].end_ns, next_ns = trace_.ops[op + 1].start_ns;
+  const PackedOps::Item* const items = trace_.ops.items().data();
+  const PackedOps::Item* item = items + op;
+  int64_t now_ns = now_ns_, idle_ns = 0, busy_ns = 0, start_ns = item->start_ns();
+  for (; item + 1 < items + last; ++item) {
+    PrefetchForReading(item);
+    const int64_t end_ns = trace_.ops.EndNs(*item), next_ns = item[1].start_ns();
     if (end_ns > next_ns) break;
     if (start_ns > now_ns) {
       idle_ns += is_throughout ? start_ns - now_ns : IdleNs(now_ns, start_ns);
       now_ns = start_ns;
     }
     const int64_t passed_ns = std::max<int64_t>(end_ns - now_ns, 0);
-    alone_ns_[trace_.ops.FactsIndex(op)] += passed_ns;
+    alone_ns_[item->facts] += passed_ns;
     busy_ns += passed_ns;
     now_ns += passed_ns;
     start_ns = next_ns;
@@ -115,12 +118,13 @@ uint32_t ConcurrencySweep::AddAlone(uint32_t op, uint32_t last) {
   if (level_ns_.size() < 2) level_ns_.resize(busy_ns > 0 ? 2 : 1);
   level_ns_[0] += idle_ns;
   if (busy_ns > 0) level_ns_[1] += busy_ns;
-  return op;
+  return static_cast<uint32_t>(item - items);
 }
 
 void ConcurrencySweep::Begin(const Part& part) {
   Running& stream = running_[part.stream];
   if (stream.ops++ == 0) {
+    stream.from_ns = now_ns_;
     stream.shared_from_ns = several_ns_;
     ++active_streams_;
   }
@@ -138,6 +142,7 @@ void ConcurrencySweep::Finish(const Part& part) {
   Running& stream = running_[part.stream];
   if (--stream.ops == 0) {
     shared_ns_[part.stream] += several_ns_ - stream.shared_from_ns;
+    busy_ns_[part.stream] += now_ns_ - stream.from_ns;
     --active_streams_;
   }
   if (part.is_kernel) {
@@ -157,7 +162,9 @@ void ConcurrencySweep::SetState() {
 
 Concurrency ConcurrencySweep::TakeSums() {
   for (size_t i = 0; i < parts_.size(); ++i) {
-    state_ns_[(parts_[i].is_kernel ? kKernels : 0) | (parts_[i].is_copy ? kCopies : 0)] += std::exchange(alone_ns_[i], 0);
+    const int64_t alone_ns = std::exchange(alone_ns_[i], 0);
+    state_ns_[(parts_[i].is_kernel ? kKernels : 0) | (parts_[i].is_copy ? kCopies : 0)] += alone_ns;
+    busy_ns_[parts_[i].stream] += alone_ns;
   }
   Concurrency result;
   result.level_ns = std::exchange(level_ns_, {});

@@ -35,11 +35,13 @@ class ConcurrencySweep {
   Concurrency Run(uint32_t device);
   // By stream: time in which it and another one had an operation running, on the devices seen so far.
   const std::vector<int64_t>& shared_ns() const { return shared_ns_; }
+  // By stream: time in which it had one running there.
+  const std::vector<int64_t>& busy_ns() const { return busy_ns_; }
 
  private:
   struct Running {
     int ops = 0, kernels = 0;
-    int64_t shared_from_ns = 0;
+    int64_t from_ns = 0, shared_from_ns = 0;
   };
   // All that counts of an operation.
   struct Part {
@@ -70,7 +72,7 @@ class ConcurrencySweep {
   uint32_t device_ = 0;
   std::vector<Part> parts_;  // by the facts of operations
   std::vector<Running> running_;
-  std::vector<int64_t> shared_ns_;
+  std::vector<int64_t> shared_ns_, busy_ns_;
   std::vector<int64_t> alone_ns_;  // by the facts of operations: while nothing ran beside them
   std::priority_queue<End> ends_;
   std::vector<int64_t> level_ns_;  // by number of streams, as far as there were as many

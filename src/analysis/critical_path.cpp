@@ -91,11 +91,11 @@ class Shares {
         calls_(trace_.api_calls.FactsCount()),
         blocked_(trace_.api_calls.FactsCount()),
         paths_(trace_.strings.size()) {
-    for (const std::vector<Interruption>& list : host_.interruptions) interruptions_before_.push_back(list.size());
+    for (const std::vector<Interruption>& list : host_.interruptions) threads_.emplace_back(list);
   }
 
-  // Pieces come from the last one to the first.
-  void Add(const PathPiece& piece) {
+  // Pieces come from the last one to the first. Inlined, as each place that calls it is about one kind.
+  [[gnu::always_inline]] void Add(const PathPiece& piece) {
     switch (piece.kind) {
       case PathKind::kOperation:
         return ops_[trace_.ops.FactsIndex(piece.index)].Add(piece.DurationNs());
@@ -143,13 +143,31 @@ class Shares {
   }
 
  private:
+  // Interruptions of a thread, as times go back.
+  struct OnThread {
+    explicit OnThread(const std::vector<Interruption>& list) { Leave(list, list.size()); }
+    void Leave(const std::vector<Interruption>& list, size_t first) {
+      before = first;
+      ended_ns = before == 0 ? INT64_MIN : list[before - 1].end_ns;
+    }
+    size_t before;     // no more than those began before the last piece
+    int64_t ended_ns;  // the last end of those
+  };
+
   // Calls between(from_ns, to_ns) for what nothing took from the thread in the time of the piece.
   template <class F>
   void AddThread(uint32_t thread, const PathPiece& piece, F&& between) {
+    if (threads_[thread].ended_ns <= piece.start_ns) return between(piece.start_ns, piece.end_ns);
+    AddInterrupted(thread, piece, between);
+  }
+
+  template <class F>
+  [[gnu::noinline]] void AddInterrupted(uint32_t thread, const PathPiece& piece, F&& between) {
     const std::vector<Interruption>& list = host_.interruptions[thread];
-    size_t& before = interruptions_before_[thread];
+    size_t before = threads_[thread].before;
     int64_t to_ns = piece.end_ns;
     while (before > 0 && list[before - 1].start_ns >= to_ns) --before;
+    threads_[thread].Leave(list, before);
     for (size_t i = before; i > 0 && list[i - 1].end_ns > piece.start_ns; --i) {
       const int64_t start_ns = std::max(piece.start_ns, list[i - 1].start_ns), end_ns = std::min(to_ns, list[i - 1].end_ns);
       if (end_ns < to_ns) between(end_ns, to_ns);
@@ -161,12 +179,12 @@ class Shares {
 
   bool IsBlockingCopy(uint32_t call) const {
     if (host_.blocking_copies[call] == 0) return false;
-    const ApiClass api_class = trace_.api_calls[call].api_class;
+    const ApiClass api_class = trace_.api_calls.FactsOf(trace_.api_calls.items()[call]).api_class;
     return api_class == ApiClass::kCopy || api_class == ApiClass::kMemset;
   }
 
   Sum* SumOf(uint32_t call, bool is_blocked) {
-    return &(is_blocked ? blocked_ : calls_)[trace_.api_calls.FactsIndex(call)];
+    return &(is_blocked ? blocked_ : calls_)[trace_.api_calls.items()[call].facts];
   }
 
   static Share ShareOf(ApiClass api_class) {
@@ -203,7 +221,7 @@ class Shares {
   const Trace& trace_;
   const HostFacts& host_;
   RangesBack ranges_;
-  std::vector<size_t> interruptions_before_;  // by thread: no more than those began before the last piece
+  std::vector<OnThread> threads_;
   std::vector<Sum> ops_;      // by their facts
   std::vector<Sum> calls_;    // by their facts
   std::vector<Sum> blocked_;  // the same of those that are blocking copies

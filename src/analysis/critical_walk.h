@@ -56,7 +56,7 @@ class CriticalWalk {
  private:
   // Gives the time from `start_ns` until now to a piece of the path.
   template <class Add>
-  void Take(int64_t start_ns, PathKind kind, uint32_t index, Add&& add) {
+  [[gnu::always_inline]] void Take(int64_t start_ns, PathKind kind, uint32_t index, Add&& add) {
     start_ns = std::max(start_ns, window_.start_ns);
     if (start_ns >= now_ns_) return;
     add(PathPiece{start_ns, now_ns_, kind, index});
@@ -86,15 +86,13 @@ class CriticalWalk {
   template <class Add>
   bool StepThread(Add&& add) {
     const uint32_t call = CallBefore(thread_);
-    if (call == kNone) {
-      Take(window_.start_ns, PathKind::kHost, thread_, add);
-      return false;
-    }
-    Take(trace_.api_calls[call].end_ns, PathKind::kHost, thread_, add);
-    const bool may_wait = blocking_[call] != 0 || trace_.api_calls[call].api_class == ApiClass::kSync;
+    const PackedCalls::Item* const item = call == kNone ? nullptr : &trace_.api_calls.items()[call];
+    Take(item == nullptr ? window_.start_ns : trace_.api_calls.EndNs(*item), PathKind::kHost, thread_, add);
+    if (item == nullptr) return false;
+    const bool may_wait = blocking_[call] != 0 || trace_.api_calls.FactsOf(*item).api_class == ApiClass::kSync;
     const uint32_t op = may_wait ? WaitedFor(call) : kNone;
     if (op == kNone) {
-      Take(trace_.api_calls[call].start_ns, PathKind::kCall, call, add);
+      Take(item->start_ns(), PathKind::kCall, call, add);
       SkipTo(call);
       return true;
     }
@@ -113,7 +111,8 @@ class CriticalWalk {
   uint32_t CallBefore(uint32_t thread) {
     const Trace::Slice& slice = trace_.thread_api_calls[thread];
     uint32_t& before = calls_before_[thread];
-    const auto is_before = [&](size_t i) { return trace_.api_calls[slice.first + i].start_ns < now_ns_; };
+    const PackedCalls::Item* const items = trace_.api_calls.items().data() + slice.first;
+    const auto is_before = [&](size_t i) { return items[i].start_ns() < now_ns_; };
     if (before > 0 && !is_before(before - 1)) {
       before = static_cast<uint32_t>(PartitionPointNear(before, before, is_before));
     }

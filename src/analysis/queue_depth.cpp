@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -48,6 +49,11 @@ void SortByDigits(std::vector<int64_t>* times_ns) {
   }
 }
 
+// From the entry of its call, or from its start where that is not known.
+int64_t LaunchOf(const Trace& trace, const OpFacts& ops, uint32_t op) {
+  return std::min(trace.ops[op].start_ns, ops.LaunchNs(op));
+}
+
 // When the operations of a device were launched, in order. In the order of their starts, launches are a few sequences
 // that are in order by themselves, one for each stream that runs ahead of another or beside it: each operation goes behind
 // the latest launch that is not later. One byte for each operation says where.
@@ -82,7 +88,7 @@ class LaunchTimes {
   int64_t TimeOf(size_t i) const {
     const uint32_t op = slice_.first + static_cast<uint32_t>(i);
     trace_.ops.PrefetchAfter(op);
-    return std::min(trace_.ops[op].start_ns, ops_.LaunchNs(op));
+    return LaunchOf(trace_, ops_, op);
   }
 
   // False: there are too many sequences.
@@ -161,6 +167,43 @@ class EndTimes {
   std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running_;
 };
 
+// Of operations that were launched in order and ended in order, as those of one stream are; nothing for others.
+std::optional<QueueDepth> DepthInOrder(const Trace& trace, const OpFacts& ops, Trace::Slice slice, Interval window) {
+  std::array<int64_t, kMostCounted + 2> time_ns{};  // by depth
+  const auto time_at = [&](uint32_t depth) { return &time_ns[std::min<size_t>(depth, kMostCounted + 1)]; };
+  int64_t now_ns = window.start_ns, ended_ns = INT64_MIN;
+  const auto advance = [&](int64_t to_ns, uint32_t depth) {
+    if (to_ns <= now_ns) return;
+    *time_at(depth) += to_ns - now_ns;
+    now_ns = to_ns;
+  };
+  uint32_t next = slice.first, max = 0;  // to be launched
+  int64_t launch_ns = LaunchOf(trace, ops, next);
+  for (uint32_t i = slice.first; i < slice.last; ++i) {
+    const PackedOps::Item& op = trace.ops.items()[i];
+    PrefetchForReading(&op);
+    const int64_t end_ns = trace.ops.EndNs(op);
+    if (end_ns < ended_ns) return std::nullopt;
+    ended_ns = end_ns;
+    // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
+    while (launch_ns < end_ns || next == i) {
+      advance(launch_ns, next - i);
+      const int64_t before_ns = launch_ns;
+      launch_ns = ++next == slice.last ? INT64_MAX : LaunchOf(trace, ops, next);
+      if (launch_ns < before_ns) return std::nullopt;
+    }
+    max = std::max(max, next - i);
+    advance(end_ns, next - i);
+  }
+  advance(window.end_ns, 0);
+  QueueDepth result;
+  result.max = max;
+  for (size_t depth = 0; depth < time_ns.size(); ++depth) {
+    result.time_ns[QueueDepth::LevelOf(static_cast<int64_t>(depth))] += time_ns[depth];
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string_view QueueDepth::LevelName(size_t level) { return gprof::kLevels[level].name; }
@@ -188,6 +231,9 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   const Interval window = is_selected ? trace.device_windows[device].time
                                       : Interval{trace.ops[slice.first].start_ns, trace.ops[gaps.last_ended()].end_ns};
   const std::vector<Interval>& pauses = gaps.pauses();
+  if (pauses.empty() && slice.first < slice.last) {
+    if (const std::optional<QueueDepth> depth = DepthInOrder(trace, ops, slice, window)) return *depth;
+  }
   size_t pause = 0;  // the next one that is not over
   int64_t from_ns = window.start_ns, depth = 0;
   const auto advance = [&](int64_t to_ns) {

@@ -46,25 +46,27 @@ RangeProjection::RangeProjection(const AnalysisInput& input)
 inline uint32_t RangeProjection::RangeOf(uint32_t op) const {
   const uint32_t call = ops_.CallOf(op);
   if (call == kNone) return kNone;
-  trace_.api_calls.PrefetchAfter(call);
-  return trace_.api_calls[call].range;
+  const PackedCalls::Item& item = trace_.api_calls.items()[call];
+  PrefetchForReading(&item);
+  return item.range;
 }
 
 void RangeProjection::AddOperations() {
   const bool has_others = !start_end_paths_.empty();
-  const auto count = static_cast<uint32_t>(trace_.ops.size());
+  const PackedOps::Items& items = trace_.ops.items();
+  const auto count = static_cast<uint32_t>(items.size());
   for (uint32_t i = 0; i < count;) {
-    const Kind of_first = kinds_[trace_.ops.FactsIndex(i)];
+    const Kind of_first = kinds_[items[i].facts];
     const uint32_t first = i, range = RangeOf(i);
     BusyTime busy;
     int64_t kernels = 0;
     Kind kind = of_first;
     do {
-      trace_.ops.PrefetchAfter(i);
-      busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
+      PrefetchForReading(&items[i]);
+      busy.Add(items[i].start_ns(), trace_.ops.EndNs(items[i]));
       kernels += kind.is_kernel;
       if (++i == count || has_others) break;
-      kind = kinds_[trace_.ops.FactsIndex(i)];
+      kind = kinds_[items[i].facts];
       if (kind.device != of_first.device || (range == kNone && kind.node != of_first.node)) break;
     } while (RangeOf(i) == range);
     AddRun({range, of_first.device, first, i, busy, kernels}, of_first.node);

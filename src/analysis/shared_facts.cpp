@@ -51,10 +51,10 @@ const std::vector<Statistics>& SharedFacts::kernel_times() const {
   return kernel_times_.Get([&] {
     const KernelGroups& of = kernels();
     KernelSamples samples(of);
-    for (uint32_t i = 0; i < trace_.ops.size(); ++i) {
-      trace_.ops.PrefetchAfter(i);
-      const uint32_t group = of.of_facts()[trace_.ops.FactsIndex(i)];
-      if (group != kNone) samples.Add(group, trace_.ops[i].DurationNs());
+    for (const PackedOps::Item& op : trace_.ops.items()) {
+      PrefetchForReading(&op);
+      const uint32_t group = of.of_facts()[op.facts];
+      if (group != kNone) samples.Add(group, trace_.ops.EndNs(op) - op.start_ns());
     }
     std::vector<Statistics> times;
     for (uint32_t i = 0; i < of.size(); ++i) times.push_back(samples.Of(i).Summary());

@@ -1,6 +1,7 @@
 // Kernels so short that launching them costs as much as they do, and chains of them that repeat: candidates for CUDA
 // graphs and for fusing.
 #include <array>
+#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,27 @@ constexpr Length kLengths[] = {{1'000, "below 1 us"},     {5'000, "1 to 5 us"}, 
                                {INT64_MAX, "1 ms and more"}};
 constexpr size_t kSmallLengths = 3;  // those below 10 us
 
+// Among times of as many bits at most one length ends: they are of this one up to that time, of the next one above it.
+struct OfBits {
+  uint32_t length = 0;
+  int64_t most_ns = INT64_MAX;
+};
+constexpr std::array<OfBits, 65> kLengthsOfBits = [] {
+  std::array<OfBits, 65> of_bits{};  // 64: negative, which are short
+  for (size_t bits = 1; bits < 64; ++bits) {
+    OfBits& of = of_bits[bits];
+    while (kLengths[of.length].below_ns <= int64_t{1} << (bits - 1)) ++of.length;
+    if (of.length + 1 < std::size(kLengths)) of.most_ns = kLengths[of.length].below_ns - 1;
+  }
+  return of_bits;
+}();
+
+// Without a branch, as lengths are not to be foreseen.
+size_t LengthOf(int64_t time_ns) {
+  const OfBits& of = kLengthsOfBits[static_cast<size_t>(std::bit_width(static_cast<uint64_t>(time_ns)))];
+  return of.length + static_cast<size_t>(time_ns > of.most_ns);
+}
+
 struct Kernels {
   int64_t count = 0, time_ns = 0;
   int64_t idle_ns = 0;  // gaps before them that launching may account for
@@ -49,15 +71,11 @@ Histogram Measure(const AnalysisInput& input) {
   GapsBefore gaps(input);
   Histogram histogram;
   for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    trace.ops.PrefetchAfter(i);
-    const GpuOp& op = trace.ops[i];
-    if (op.kind != OpKind::kKernel) continue;
-    const int64_t time_ns = op.DurationNs(), gap_ns = gaps.Of(i);
-    size_t length = 0;  // without a branch, as lengths are not to be foreseen
-    for (size_t shorter = 0; shorter + 1 < std::size(kLengths); ++shorter) {
-      length += time_ns >= kLengths[shorter].below_ns;
-    }
-    histogram[length].Add({1, time_ns, gap_ns <= kLaunchGapAtMostNs ? gap_ns : 0});
+    const PackedOps::Item& op = trace.ops.items()[i];
+    PrefetchForReading(&op);
+    if (trace.ops.FactsOf(op).kind != OpKind::kKernel) continue;
+    const int64_t time_ns = trace.ops.EndNs(op) - op.start_ns(), gap_ns = gaps.Of(i);
+    histogram[LengthOf(time_ns)].Add({1, time_ns, gap_ns <= kLaunchGapAtMostNs ? gap_ns : 0});
   }
   return histogram;
 }

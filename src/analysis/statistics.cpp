@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 namespace gprof {
 namespace {
@@ -46,12 +47,33 @@ Bucket BoundsOf(size_t bucket) {
 class BucketCounts {
  public:
   // `number`: the sample as one.
-  void Add(int64_t sample, double number, size_t place) { ++counts_[place % 2][BucketOf(sample, number)]; }
+  template <size_t kTable>
+  void Add(int64_t sample, double number) {
+    ++counts_[kTable][BucketOf(sample, number)];
+  }
   size_t Of(size_t bucket) const { return size_t{counts_[0][bucket]} + counts_[1][bucket]; }
 
  private:
   std::array<std::array<uint32_t, kBuckets>, 2> counts_{};
 };
+
+// Calls seen(number) for all of them, in order.
+template <class T, class F>
+BucketCounts CountInBuckets(std::span<const T> samples, F&& seen) {
+  BucketCounts counts;
+  const auto add = [&]<size_t kTable>(std::integral_constant<size_t, kTable>, T sample) {
+    const auto number = static_cast<double>(sample);
+    seen(number);
+    counts.Add<kTable>(sample, number);
+  };
+  size_t i = 0;
+  for (; i + 1 < samples.size(); i += 2) {
+    add(std::integral_constant<size_t, 0>(), samples[i]);
+    add(std::integral_constant<size_t, 1>(), samples[i + 1]);
+  }
+  if (i < samples.size()) add(std::integral_constant<size_t, 0>(), samples[i]);
+  return counts;
+}
 
 template <class T>
 int64_t LargestBelow(std::span<const T> samples, int64_t limit) {
@@ -103,14 +125,7 @@ Statistics StatisticsOf(std::span<T> samples) {
   double squares = 0;
   const auto add_square = [&](double sample) { squares += (sample - mean) * (sample - mean); };
   if (AreManyFrom(samples.size(), min, max)) {
-    BucketCounts counts;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      const int64_t sample = samples[i];
-      const auto number = static_cast<double>(sample);
-      add_square(number);
-      counts.Add(sample, number, i);
-    }
-    result.median = MedianWithin<T>(samples, counts);
+    result.median = MedianWithin<T>(samples, CountInBuckets<T>(samples, add_square));
   } else {
     for (const int64_t sample : samples) add_square(static_cast<double>(sample));
     result.median = SelectMedian(samples);
@@ -125,9 +140,7 @@ double MedianOf(std::span<T> samples) {
   if (samples.empty()) return 0;
   const auto [min, max] = std::minmax_element(samples.begin(), samples.end());
   if (!AreManyFrom(samples.size(), *min, *max)) return SelectMedian(samples);
-  BucketCounts counts;
-  for (size_t i = 0; i < samples.size(); ++i) counts.Add(samples[i], static_cast<double>(samples[i]), i);
-  return MedianWithin<T>(samples, counts);
+  return MedianWithin<T>(samples, CountInBuckets<T>(samples, [](double) {}));
 }
 
 }  // namespace
@@ -139,6 +152,7 @@ void Samples::SetLong(size_t at, int64_t sample) {
   if (long_.empty()) {
     long_.assign(short_.begin(), short_.end());
     short_ = {};
+    short_below_ = 0;
   }
   long_[at] = sample;
 }

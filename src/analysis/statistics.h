@@ -28,7 +28,7 @@ class Samples {
   explicit Samples(size_t count) : short_(count) {}
 
   void Set(size_t at, int64_t sample) {
-    if (!long_.empty() || static_cast<uint64_t>(sample) > UINT32_MAX) return SetLong(at, sample);
+    if (static_cast<uint64_t>(sample) >= short_below_) return SetLong(at, sample);
     short_[at] = static_cast<uint32_t>(sample);
   }
 
@@ -52,6 +52,7 @@ class Samples {
 
   std::vector<uint32_t> short_;
   std::vector<int64_t> long_;  // once there is one that is negative or does not fit: all of them
+  uint64_t short_below_ = uint64_t{UINT32_MAX} + 1;  // 0 from then on
 };
 
 // Samples by group, all in one vector: call Count for all samples, Seal once, then Add for each sample.

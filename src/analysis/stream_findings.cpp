@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/findings.h"
 #include "analysis/gaps.h"
 #include "analysis/names.h"
+#include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "base/units.h"
 
@@ -50,20 +52,25 @@ Demand DemandOf(const Trace& trace, const std::vector<StreamUse>& uses) {
 }
 
 // At best kernels and the copies of each direction run side by side, so that the longest of them is what remains.
-int64_t GainOfOverlap(const Trace& trace) {
+int64_t GainOfOverlap(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  struct Copies {
+    BusyTime to_device, to_host;
+  };
+  std::vector<Copies> copies(trace.device_ops.size());
+  for (const uint32_t i : input.shared().ops().transfers()) {
+    const GpuOp& op = trace.ops[i];
+    if (op.device == kNone || !op.IsCopy()) continue;
+    const Direction direction = DirectionOf(op);
+    if (direction == Direction::kH2d) copies[op.device].to_device.Add(op.start_ns, op.end_ns);
+    if (direction == Direction::kD2h) copies[op.device].to_host.Add(op.start_ns, op.end_ns);
+  }
   int64_t gain_ns = 0;
-  for (const Trace::Slice slice : trace.device_ops) {
-    BusyTime busy, kernels, to_device, to_host;
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const GpuOp& op = trace.ops[i];
-      busy.Add(op.start_ns, op.end_ns);
-      if (IsKernelLike(op)) kernels.Add(op.start_ns, op.end_ns);
-      if (!op.IsCopy()) continue;
-      if (DirectionOf(op) == Direction::kH2d) to_device.Add(op.start_ns, op.end_ns);
-      if (DirectionOf(op) == Direction::kD2h) to_host.Add(op.start_ns, op.end_ns);
-    }
-    const int64_t longest_ns = std::max({kernels.busy_ns(), to_device.busy_ns(), to_host.busy_ns()});
-    if (longest_ns > 0) gain_ns += busy.busy_ns() - longest_ns;
+  for (uint32_t device = 0; device < copies.size(); ++device) {
+    const GapList::Busy& busy = input.shared().busy(device);
+    const int64_t longest_ns = std::max(
+        {busy.kernels.busy_ns(), copies[device].to_device.busy_ns(), copies[device].to_host.busy_ns()});
+    if (longest_ns > 0) gain_ns += busy.any.busy_ns() - longest_ns;
   }
   return gain_ns;
 }
@@ -75,11 +82,14 @@ std::string Asked(const Demand& demand) {
 }
 
 // What is known to keep streams apart.
-std::string Serialisers(const Trace& trace, const StreamWaits& waits) {
+std::string Serialisers(const AnalysisInput& input, const StreamWaits& waits) {
+  const Trace& trace = input.trace();
   int64_t pageable = 0, in_default_stream = 0;
-  for (const GpuOp& op : trace.ops) {
-    pageable += op.IsPageable();
-    in_default_stream += op.stream != kNone && trace.streams[op.stream].is_default;
+  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+    if (sum.count == 0) continue;
+    const GpuOp& op = trace.ops[sum.first];
+    if (op.IsPageable()) pageable += sum.count;
+    if (op.stream != kNone && trace.streams[op.stream].is_default) in_default_stream += sum.count;
   }
   std::string text;
   if (pageable > 0) text += " There are " + CountOf(pageable, "pageable copy", "pageable copies") + ", which wait.";
@@ -94,8 +104,8 @@ std::string Serialisers(const Trace& trace, const StreamWaits& waits) {
   return text;
 }
 
-void SetGain(const Trace& trace, Finding* finding) {
-  finding->gain_ns = GainOfOverlap(trace);
+void SetGain(const AnalysisInput& input, Finding* finding) {
+  finding->gain_ns = GainOfOverlap(input);
   if (finding->gain_ns > 0) finding->basis = "kernels and the copies of each direction running side by side";
 }
 
@@ -105,7 +115,7 @@ uint32_t MostNames(const Trace& trace) {
   return most;
 }
 
-Finding OneUsed(const Trace& trace, const Demand& demand, const Concurrency& concurrency) {
+Finding OneUsed(const AnalysisInput& input, const Demand& demand, const Concurrency& concurrency) {
   Finding finding;
   finding.id = "streams.one_used";
   finding.severity = Severity::kWarning;
@@ -116,14 +126,14 @@ Finding OneUsed(const Trace& trace, const Demand& demand, const Concurrency& con
     finding.advice = "Pass the streams to the launches (<<<grid, block, shared, stream>>>) and to cudaMemcpyAsync.";
   } else {
     finding.advice = "Give each part of the work its own stream: the same handle seems to be used for all.";
-    const uint32_t names = MostNames(trace);
+    const uint32_t names = MostNames(input.trace());
     if (names >= 2) finding.advice += " One handle was given " + CountOf(names, "name") + ".";
   }
-  SetGain(trace, &finding);
+  SetGain(input, &finding);
   return finding;
 }
 
-Finding NoOverlap(const Trace& trace, const Demand& demand, const Concurrency& concurrency,
+Finding NoOverlap(const AnalysisInput& input, const Demand& demand, const Concurrency& concurrency,
                   const StreamWaits& waits) {
   Finding finding;
   finding.id = "streams.no_overlap";
@@ -135,8 +145,8 @@ Finding NoOverlap(const Trace& trace, const Demand& demand, const Concurrency& c
                                FormatPercent(PercentOf(concurrency.OverlapNs(), concurrency.BusyNs())) +
                                " of the busy time";
   finding.advice = "Launch all parts before waiting for the first, with asynchronous copies of pinned memory." +
-                   Serialisers(trace, waits);
-  SetGain(trace, &finding);
+                   Serialisers(input, waits);
+  SetGain(input, &finding);
   return finding;
 }
 
@@ -218,16 +228,17 @@ void AddDefaultSplits(const DefaultSplits& splits, int64_t busy_ns, std::vector<
 
 }  // namespace
 
-std::vector<Finding> StreamFindings(const Trace& trace, const std::vector<StreamUse>& uses,
+std::vector<Finding> StreamFindings(const AnalysisInput& input, const std::vector<StreamUse>& uses,
                                     const Concurrency& concurrency, const DefaultSplits& splits,
                                     const StreamWaits& waits) {
   if (concurrency.BusyNs() == 0) return {};
+  const Trace& trace = input.trace();
   const Demand demand = DemandOf(trace, uses);
   std::vector<Finding> findings;
   AddStreamWaitFinding(trace, waits, concurrency.WindowNs(), &findings);
   if (demand.asked >= 2 && PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) < kOverlapPercent) {
-    findings.push_back(demand.some_process_used_several ? NoOverlap(trace, demand, concurrency, waits)
-                                                        : OneUsed(trace, demand, concurrency));
+    findings.push_back(demand.some_process_used_several ? NoOverlap(input, demand, concurrency, waits)
+                                                        : OneUsed(input, demand, concurrency));
     RankFindings(&findings);
     return findings;  // which win all that DefaultSplit could
   }

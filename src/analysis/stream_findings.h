@@ -12,7 +12,7 @@ namespace gprof {
 
 // At most one of one_used, no_overlap, one_only and overlap; what default_splits and event_waits add is named in none
 // of them.
-std::vector<Finding> StreamFindings(const Trace& trace, const std::vector<StreamUse>& uses,
+std::vector<Finding> StreamFindings(const AnalysisInput& input, const std::vector<StreamUse>& uses,
                                     const Concurrency& concurrency, const DefaultSplits& splits,
                                     const StreamWaits& waits);
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
+#include "analysis/gaps.h"
 #include "analysis/names.h"
+#include "analysis/near.h"
 #include "analysis/shared_facts.h"
 
 namespace gprof {
@@ -20,23 +23,6 @@ Role RoleOf(const GpuOp& op) {
   return direction == Direction::kH2d ? Role::kToDevice : direction == Direction::kD2h ? Role::kToHost : Role::kOtherCopy;
 }
 
-// What is known of a stream while its operations go by in order.
-struct Sequence {
-  BusyTime busy;
-  int64_t rounds = 0;
-  bool came_copy = false;
-
-  void See(Role role, int64_t start_ns, int64_t end_ns) {
-    busy.Add(start_ns, end_ns);
-    if (role == Role::kKernel) {
-      rounds += came_copy;
-      came_copy = false;
-    } else {
-      came_copy |= role != Role::kOther;
-    }
-  }
-};
-
 void AddSum(const PackedOps::Facts& facts, Role role, const OpFacts::Sum& sum, StreamUse* use) {
   use->operations += sum.count;
   if (facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy) use->copies += sum.count;
@@ -47,6 +33,32 @@ void AddSum(const PackedOps::Facts& facts, Role role, const OpFacts::Sum& sum, S
   }
   if (role == Role::kToDevice) use->to_device_ns += sum.time_ns;
   if (role == Role::kToHost) use->to_host_ns += sum.time_ns;
+}
+
+// Operations whose device is not known.
+void AddHomeless(const Trace& trace, std::vector<StreamUse>* uses) {
+  std::vector<BusyTime> busy(uses->size());
+  for (const GpuOp& op : trace.ops) {
+    if (op.device == kNone && op.stream != kNone) busy[op.stream].Add(op.start_ns, op.end_ns);
+  }
+  for (size_t i = 0; i < busy.size(); ++i) (*uses)[i].busy_ns += busy[i].busy_ns();
+}
+
+// Copies are few: for each the next operation of its stream that counts.
+void CountRounds(const AnalysisInput& input, const std::vector<Role>& roles, std::vector<StreamUse>* uses) {
+  const PackedOps::Items& ops = input.trace().ops.items();
+  const StreamOps& of_streams = input.shared().stream_ops();
+  std::vector<size_t> places(uses->size(), 0);  // of the copy before
+  for (const uint32_t copy : input.shared().ops().transfers()) {
+    const uint32_t stream = input.trace().ops.FactsOf(ops[copy]).stream;
+    if (stream == kNone || roles[ops[copy].facts] == Role::kOther) continue;
+    const std::span<const uint32_t> list = of_streams.Of(stream);
+    size_t& place = places[stream];
+    place = PartitionPointNear(list.size(), place, [&](size_t i) { return list[i] < copy; });
+    size_t next = place + 1;
+    while (next < list.size() && roles[ops[list[next]].facts] == Role::kOther) ++next;
+    if (next < list.size() && roles[ops[list[next]].facts] == Role::kKernel) ++(*uses)[stream].rounds;
+  }
 }
 
 bool IsBlocking(const Stream& stream) { return stream.is_created && !stream.is_default && !stream.is_non_blocking; }
@@ -92,31 +104,22 @@ int64_t StreamUse::OverlapGainNs() const {
   return kernel_ns + to_device_ns + to_host_ns - std::max({kernel_ns, to_device_ns, to_host_ns});
 }
 
-std::vector<StreamUse> UseOfStreams(const AnalysisInput& input) {
+std::vector<StreamUse> UseOfStreams(const AnalysisInput& input, const std::vector<int64_t>& busy_ns) {
   const Trace& trace = input.trace();
   std::vector<StreamUse> uses(trace.streams.size());
+  for (size_t i = 0; i < uses.size(); ++i) uses[i].busy_ns = busy_ns[i];
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
-  struct Kind {
-    uint32_t stream;
-    Role role;
-  };
-  std::vector<Kind> kinds;  // by the facts of operations
+  std::vector<Role> roles;  // by the facts of operations
+  bool has_homeless = false;
   for (uint32_t i = 0; i < sums.size(); ++i) {
     const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    const Role role = sums[i].count == 0 ? Role::kOther : RoleOf(trace.ops[sums[i].first]);
-    kinds.push_back({static_cast<uint32_t>(std::min<size_t>(facts.stream, uses.size())), role});
-    if (facts.stream != kNone) AddSum(facts, role, sums[i], &uses[facts.stream]);
+    roles.push_back(sums[i].count == 0 ? Role::kOther : RoleOf(trace.ops[sums[i].first]));
+    if (facts.stream == kNone) continue;
+    AddSum(facts, roles.back(), sums[i], &uses[facts.stream]);
+    has_homeless |= sums[i].count > 0 && facts.device == kNone;
   }
-  std::vector<Sequence> sequences(uses.size() + 1);  // the last one of what has no stream
-  for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    trace.ops.PrefetchAfter(i);
-    const Kind kind = kinds[trace.ops.FactsIndex(i)];
-    sequences[kind.stream].See(kind.role, trace.ops[i].start_ns, trace.ops[i].end_ns);
-  }
-  for (size_t i = 0; i < uses.size(); ++i) {
-    uses[i].busy = sequences[i].busy;
-    uses[i].rounds = sequences[i].rounds;
-  }
+  if (has_homeless) AddHomeless(trace, &uses);
+  CountRounds(input, roles, &uses);
   return uses;
 }
 

@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/gaps.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
 namespace gprof {
 
 struct StreamUse {
-  BusyTime busy;
+  int64_t busy_ns = 0;
   int64_t operations = 0, kernels = 0, copies = 0;
   // What could run side by side in other streams: kernels, and copies that neither stage nor hold up the host.
   int64_t kernel_ns = 0, to_device_ns = 0, to_host_ns = 0;
@@ -23,8 +22,8 @@ struct StreamUse {
   int64_t OverlapGainNs() const;
 };
 
-// One for each stream.
-std::vector<StreamUse> UseOfStreams(const AnalysisInput& input);
+// One for each stream. `busy_ns`: ConcurrencySweep::busy_ns() of all devices.
+std::vector<StreamUse> UseOfStreams(const AnalysisInput& input, const std::vector<int64_t>& busy_ns);
 
 // Runs of operations in the legacy default stream with work of blocking streams of the same context before and after:
 // that work and the run cannot overlap, whatever the program meant.

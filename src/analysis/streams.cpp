@@ -105,7 +105,7 @@ Table StreamTable(const Trace& trace, const std::vector<StreamUse>& uses, const 
     const int64_t window_ns = stream.device < devices.size() ? devices[stream.device].WindowNs() : 0;
     const int64_t pid = stream.process == kNone ? 0 : trace.processes[stream.process].pid;
     table.rows.push_back({stream.device == kNone ? std::string() : DeviceScope(trace, stream.device),
-                          use.busy.busy_ns(), PercentOf(use.busy.busy_ns(), window_ns), use.operations, use.kernels,
+                          use.busy_ns, PercentOf(use.busy_ns, window_ns), use.operations, use.kernels,
                           use.copies, shared_ns[i], static_cast<int64_t>(stream.names_given),
                           static_cast<int64_t>(stream.priority), pid, StreamName(trace, i)});
   }
@@ -134,7 +134,7 @@ Table SerialisedTable(const AnalysisInput& input, const std::vector<StreamUse>& 
   for (size_t i = 0; i < uses.size(); ++i) {
     if (trace.streams[i].names_given < 2 || !uses[i].IsUsed()) continue;
     ++renamed;
-    renamed_ns += uses[i].busy.busy_ns();
+    renamed_ns += uses[i].busy_ns;
   }
   for (const uint32_t i : input.shared().ops().transfers()) {
     const GpuOp& op = trace.ops[i];
@@ -197,8 +197,9 @@ AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& opt
   StreamWaits waits;
   RunTogether(input, {[&] {
                         for (uint32_t i = 0; i < trace.device_ops.size(); ++i) devices.push_back(sweep.Run(i));
+                        uses = UseOfStreams(input, sweep.busy_ns());
+                        splits = DefaultSplitsOf(trace, uses);
                       },
-                      [&] { uses = UseOfStreams(input), splits = DefaultSplitsOf(trace, uses); },
                       [&] { waits = StreamWaitsOf(input); }});
   Concurrency all;
   for (uint32_t device = 0; device < devices.size(); ++device) {
@@ -215,7 +216,7 @@ AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& opt
   result.tables.push_back(OverlapTable(trace, devices));
   result.tables.push_back(StreamWaitTable(trace, waits, all.WindowNs(), options.max_rows));
   result.tables.push_back(SerialisedTable(input, uses, splits, waits, all));
-  result.findings = StreamFindings(trace, uses, all, splits, waits);
+  result.findings = StreamFindings(input, uses, all, splits, waits);
   return result;
 }
 
