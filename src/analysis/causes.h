@@ -33,6 +33,10 @@ struct CauseInfo {
 
 const CauseInfo& InfoOf(Cause cause);
 
+// Some causes, a bit for each.
+using CauseMask = uint32_t;
+constexpr CauseMask MaskOf(Cause cause) { return CauseMask{1} << static_cast<uint32_t>(cause); }
+
 // Nanoseconds of each cause, indexed by Cause.
 class CauseSplit {
  public:

@@ -38,27 +38,31 @@ GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedT
 
 GapCauses::Piece GapCauses::MakePiece(const GapList& gaps, size_t number, bool is_sequence,
                                       GapExplainer* explainer) const {
-  Piece piece{gaps.Piece(number), {}, {}, {}, {}, {}};
+  Piece piece{gaps.Piece(number), {}, {}, {}, {}, {}, {}};
   const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(piece.ops.first, piece.ops.last);
-  piece.others.resize((idle_ns.size() + 63) / 64);
+  const bool may_be_plain = gaps.has_window() && gaps.is_throughout();
   const auto add = [&](const Gap& gap) { Add(gap, explainer->Explain(gap), &piece); };
-  const auto add_before = [&](size_t i) {
-    piece.others[i / 64] |= uint64_t{1} << i % 64;
-    gaps.ForEachBefore(piece.ops.first + static_cast<uint32_t>(i), add);
-  };
-  const bool may_be_queued = gaps.has_window() && gaps.is_throughout() && explainer->MayBeQueued(gaps.device());
-  const auto is_queued = [&](size_t i) {
-    return idle_ns[i] == 0 || (may_be_queued && idle_ns[i] != GapList::kLong &&
-                               explainer->IsAllQueued(piece.ops.first + static_cast<uint32_t>(i), idle_ns[i]));
-  };
-  for (size_t i = 0; is_sequence && i < idle_ns.size(); ++i) {
-    if (!is_queued(i)) add_before(i);
-    explainer->See(piece.ops.first + static_cast<uint32_t>(i));
-  }
-  // Where nothing is to be seen a loop without calls does most of the work.
-  for (size_t i = 0; !is_sequence && i < idle_ns.size(); ++i) {
-    while (i < idle_ns.size() && is_queued(i)) ++i;
-    if (i < idle_ns.size()) add_before(i);
+  bool is_launch = false;
+  for (size_t begin = 0; begin < idle_ns.size(); begin += 64) {
+    uint64_t others = 0, launches = 0;
+    for (size_t i = begin; i < std::min(begin + 64, idle_ns.size()); ++i) {
+      const uint32_t op = piece.ops.first + static_cast<uint32_t>(i);
+      if (idle_ns[i] != 0) {
+        const PlainGap plain = may_be_plain && idle_ns[i] != GapList::kLong
+                                   ? explainer->PlainBefore(gaps.device(), op, idle_ns[i])
+                                   : PlainGap::kNot;
+        if (plain != PlainGap::kNot) {
+          is_launch = plain == PlainGap::kLaunch;
+        } else {
+          others |= uint64_t{1} << i % 64;
+          gaps.ForEachBefore(op, add);
+        }
+      }
+      if (is_sequence) explainer->See(op);
+      launches |= uint64_t{is_launch} << i % 64;
+    }
+    piece.others.push_back(others);
+    piece.launches.push_back(launches);
   }
   gaps.ForEachAtEndOf(number, add);
   piece.Shrink();
@@ -66,6 +70,8 @@ GapCauses::Piece GapCauses::MakePiece(const GapList& gaps, size_t number, bool i
 }
 
 void GapCauses::Piece::Shrink() {
+  others.shrink_to_fit();
+  launches.shrink_to_fit();
   tags.shrink_to_fit();
   short_ns.shrink_to_fit();
   calls_and_paths.shrink_to_fit();
@@ -97,20 +103,38 @@ int64_t GapCauses::Cursor::NextLength() {
 }
 
 std::span<const Part> GapCauses::Cursor::Next(const Gap& gap) {
-  parts_.clear();
+  size_t count = 1;
+  while ((tag_[count - 1] & kLast) == 0) ++count;
+  if (parts_.size() < count) parts_.resize(count);
   int64_t left_ns = gap.DurationNs();
-  for (;;) {
-    const uint8_t tag = *tag_++, code = tag & kCodeBits;
-    const bool is_last = (tag & kLast) != 0;
-    const int64_t ns = is_last ? left_ns : NextLength();
+  for (Part *part = parts_.data(), *last = part + count - 1; part <= last; ++part) {
+    const uint8_t tag = *tag_++, code = tag & kCodeBits, of = tag & kOf;
+    const int64_t ns = part == last ? left_ns : NextLength();
     left_ns -= ns;
-    Part& part = parts_.emplace_back(Part{static_cast<Cause>(std::min(code, kFirstReason)), ns, kNone, {},
-                                          static_cast<UnknownReason>(std::max(code, kFirstReason) - kFirstReason)});
-    if ((tag & kOf) == kLaunchingCall) part.call = causes_.ops_.CallOf(gap.after);
-    if ((tag & kOf) == kCall) part.call = *call_or_path_++;
-    if ((tag & kOf) == kPath) part.path = NameId{*call_or_path_++};
-    if (is_last) return parts_;
+    part->cause = static_cast<Cause>(std::min(code, kFirstReason));
+    part->duration_ns = ns;
+    part->call = of == kLaunchingCall ? causes_.ops_.CallOf(gap.after) : of == kCall ? *call_or_path_++ : kNone;
+    part->path = NameId{of == kPath ? *call_or_path_++ : 0};
+    part->reason = static_cast<UnknownReason>(std::max(code, kFirstReason) - kFirstReason);
   }
+  return {parts_.data(), count};
+}
+
+bool GapCauses::Cursor::SkipWithout(CauseMask wanted) {
+  static_assert((kCall & kPath) != 0 && (kCall & kLaunchingCall) == 0);
+  CauseMask causes = 0;
+  size_t count = 0, calls_and_paths = 0;
+  for (bool is_last = false; !is_last; ++count) {
+    const uint8_t tag = tag_[count];
+    causes |= CauseMask{1} << std::min<uint8_t>(tag & kCodeBits, kFirstReason);
+    calls_and_paths += (tag & kCall) != 0;
+    is_last = (tag & kLast) != 0;
+  }
+  if ((causes & wanted) != 0) return false;
+  tag_ += count;
+  call_or_path_ += calls_and_paths;
+  for (; count > 1; --count) NextLength();
+  return true;
 }
 
 }  // namespace gprof

@@ -1,6 +1,7 @@
 // The causes of all gaps of a device, kept in little room.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -26,15 +27,13 @@ class GapCauses {
   // last of its gap, whose length is what the others leave.
   static constexpr uint8_t kCodeBits = 0x1F, kLast = 0x80;
   static constexpr uint8_t kLaunchingCall = 0x20, kCall = 0x40, kPath = 0x60, kOf = 0x60;
-  // The operation had been launched before the gap, and nothing is known to have held it up.
-  static constexpr uint8_t kAllQueued = static_cast<uint8_t>(Cause::kQueue) | kLaunchingCall | kLast;
 
-  // Where a program launches ahead nearly all gaps are `queue` from end to end: these have a bit that is 0 and nothing
-  // else. Those of the other operations have, for one part after the other, the call or path, and the length where the
-  // tag says so.
+  // Nearly all gaps are `queue` or `launch` from end to end: for these a bit says which of the two. It is that of the
+  // gap before where the operation ended none, so that runs are long. The other gaps have, for one part after the other,
+  // the call or path, and the length, where the tag says so.
   struct Piece {
     Trace::Slice ops;
-    std::vector<uint64_t> others;  // a bit for each operation
+    std::vector<uint64_t> others, launches;  // a bit for each operation
     std::vector<uint8_t> tags;
     std::vector<uint32_t> short_ns, calls_and_paths;
     std::vector<int64_t> long_ns;
@@ -53,30 +52,34 @@ class GapCauses::Cursor {
  public:
   Cursor(const GapCauses& causes, size_t piece) : Cursor(causes, causes.pieces_[piece]) {}
 
-  // The first operation from `op` on that may have ended a gap which is not `queue` from end to end; the end of the
-  // piece where there is none. Next() knows nothing of gaps before the operations in between.
-  uint32_t NextOther(uint32_t op) const {
-    if (op == ops_.last) return op;
+  // Operations from `op` on whose gaps, where they ended any, are of that cause from end to end: until before `last`,
+  // none where those of `op` are others.
+  struct Run {
+    uint32_t last;
+    Cause cause;
+  };
+  Run RunFrom(uint32_t op) const {
     size_t word = (op - ops_.first) / 64;
-    uint64_t bits = others_[word] >> (op - ops_.first) % 64 << (op - ops_.first) % 64;
-    while (bits == 0 && ++word < others_.size()) bits = others_[word];
-    if (bits == 0) return ops_.last;
-    return ops_.first + static_cast<uint32_t>(word * 64 + static_cast<size_t>(std::countr_zero(bits)));
+    const uint32_t bit = (op - ops_.first) % 64;
+    const bool is_launch = (launches_[word] >> bit & 1) != 0;
+    const uint64_t same = is_launch ? ~uint64_t{0} : 0;
+    uint64_t ends = (others_[word] | (launches_[word] ^ same)) >> bit << bit;
+    while (ends == 0 && ++word < others_.size()) ends = others_[word] | (launches_[word] ^ same);
+    const uint64_t length = word * 64 + (ends == 0 ? 0 : static_cast<uint64_t>(std::countr_zero(ends)));
+    const uint32_t last = std::min(ops_.last, ops_.first + static_cast<uint32_t>(length));
+    return {last, is_launch ? Cause::kLaunch : Cause::kQueue};
   }
-  // The parts of the next gap, valid until the next call.
+  // Of the other gaps, in order: the parts of the next one, valid until the next call.
   std::span<const Part> Next(const Gap& gap);
-  // Goes past the next gap if all of it is `queue`, and says whether it did.
-  bool SkipIfQueued() {
-    if (*tag_ != kAllQueued) return false;
-    ++tag_;
-    return true;
-  }
+  // Goes past the next one if it has no part of these causes, and says whether it did.
+  bool SkipWithout(CauseMask wanted);
 
  private:
   Cursor(const GapCauses& causes, const Piece& piece)
       : causes_(causes),
         ops_(piece.ops),
         others_(piece.others),
+        launches_(piece.launches),
         tag_(piece.tags.data()),
         short_ns_(piece.short_ns.data()),
         call_or_path_(piece.calls_and_paths.data()),
@@ -85,7 +88,7 @@ class GapCauses::Cursor {
 
   const GapCauses& causes_;
   Trace::Slice ops_;
-  std::span<const uint64_t> others_;
+  std::span<const uint64_t> others_, launches_;
   const uint8_t* tag_;  // what is left of the piece
   const uint32_t *short_ns_, *call_or_path_;
   const int64_t* long_ns_;

@@ -17,7 +17,6 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
       recorded_(recorded),
       ops_(ops),
       walk_(trace, facts),
-      may_wait_(!facts.event_waits.IsEmpty()),
       process_has_calls_(trace.processes.size(), 0),
       seen_(trace.streams.size(), {kNever, kNever}) {
   for (size_t i = 0; i < trace.threads.size(); ++i) {
@@ -103,18 +102,10 @@ void GapExplainer::AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns)
   add_pause(to_ns);
 }
 
-void GapExplainer::See(uint32_t op_index) {
-  const GpuOp& op = trace_.ops[op_index];
-  if (op.stream == kNone) return;
-  Seen& seen = seen_[op.stream];
-  seen.launch_ns = std::max(seen.launch_ns, ops_.LaunchNs(op_index));
-  seen.end_ns = std::max(seen.end_ns, op.end_ns);
-}
-
-// Its stream was told to wait for an event at any time.
-bool GapExplainer::MayWait(uint32_t op) const {
-  const uint32_t stream = trace_.ops[op].stream;
-  return stream != kNone && !facts_.event_waits.Of(stream).empty();
+void GapExplainer::SeeWaiting(uint32_t op) {
+  Seen& seen = seen_[trace_.ops[op].stream];
+  seen.launch_ns = std::max(seen.launch_ns, ops_.LaunchNs(op));
+  seen.end_ns = std::max(seen.end_ns, trace_.ops[op].end_ns);
 }
 
 // A wait counts for the first operation that was launched into the stream after it.

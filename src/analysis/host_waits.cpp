@@ -48,9 +48,7 @@ Cause CauseOf(WaitKind kind) {
   return IsCopyOrFill(kind) ? Cause::kCopy : Cause::kMemory;
 }
 
-bool IsCauseOfWaits(Cause cause) {
-  return cause == Cause::kSync || cause == Cause::kCopy || cause == Cause::kMemory;
-}
+constexpr CauseMask kCausesOfWaits = MaskOf(Cause::kSync) | MaskOf(Cause::kCopy) | MaskOf(Cause::kMemory);
 
 class Collector {
  public:
@@ -135,12 +133,14 @@ class Collector {
     if (result_.sites.empty()) return;
     CallNumbers sites(std::move(site_of_call_));
     const auto add = [&](const Gap&, std::span<const Part> parts) { AddParts(parts, &sites); };
-    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) ForEachGapNotQueued(input_, device, add);
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
+      ForEachGapWith(input_, device, kCausesOfWaits, add);
+    }
   }
 
   void AddParts(std::span<const Part> parts, CallNumbers* sites) {
     for (const Part& part : parts) {
-      if (!IsCauseOfWaits(part.cause)) continue;
+      if ((MaskOf(part.cause) & kCausesOfWaits) == 0) continue;
       const uint32_t index = sites->Of(part.call);
       if (index == kNone) continue;
       WaitSite& site = result_.sites[index];

@@ -86,10 +86,33 @@ HostFacts::HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& ca
     if (m.source != kNone) Append(m, &migrations[m.source]);
     if (m.destination != kNone) Append(m, &migrations[m.destination]);
   }
+  AddFacts(trace);
+}
+
+void HostFacts::AddFacts(const Trace& trace) {
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    GpuOp op;
+    op.kind = facts.kind;
+    op.source_memory = facts.source_memory, op.destination_memory = facts.destination_memory;
+    of_ops.push_back({op.IsPageable(), facts.stream != kNone && !event_waits.Of(facts.stream).empty()});
+  }
+  for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
+    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    of_calls.push_back({facts.thread, facts.process == kNone ? INT64_MIN : trace.processes[facts.process].start_ns});
+  }
 }
 
 HostWalk::HostWalk(const Trace& trace, const HostFacts& facts)
-    : trace_(trace), facts_(facts), cursors_(trace.threads.size()) {}
+    : trace_(trace), facts_(facts), cursors_(trace.threads.size()), quiet_(trace.threads.size()) {}
+
+bool HostWalk::FindInterruption(uint32_t thread, int64_t from_ns, int64_t to_ns) {
+  const std::vector<Interruption>& list = facts_.interruptions[thread];
+  Quiet& quiet = quiet_[thread];
+  while (quiet.interruption < list.size() && list[quiet.interruption].end_ns <= from_ns) ++quiet.interruption;
+  quiet.until_ns = quiet.interruption < list.size() ? list[quiet.interruption].start_ns : INT64_MAX;
+  return to_ns > quiet.until_ns;
+}
 
 // Where the cursors would be had they walked from the beginning.
 void HostWalk::Place(uint32_t thread, int64_t time_ns) {

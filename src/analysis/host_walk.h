@@ -47,6 +47,19 @@ struct HostFacts {
   std::vector<std::vector<Interruption>> interruptions;  // one list for each thread: in order, none overlap
   std::vector<std::vector<Interval>> migrations;         // by device: managed memory moves to or from it; in order too
   EventWaits event_waits;
+  // What is asked of each operation that ended a gap, and of the call that launched it, by what they share.
+  struct OfOp {
+    bool is_pageable, may_wait;  // its stream was told to wait for an event at any time
+  };
+  struct OfCall {
+    uint32_t thread;
+    int64_t process_start_ns;
+  };
+  std::vector<OfOp> of_ops;      // by PackedOps::FactsIndex
+  std::vector<OfCall> of_calls;  // by PackedCalls::FactsIndex
+
+ private:
+  void AddFacts(const Trace& trace);
 };
 
 // Walks along the threads, from the first interval that is asked for. For each thread the intervals must come in order
@@ -59,8 +72,17 @@ class HostWalk {
   void AddHost(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   // The same for an interval within the call that launched the operation: `cause` where nothing interrupted it.
   void AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, const Part& launch, std::vector<Part>* parts);
+  // Whether something interrupted the thread in that time, which is to come in order as well.
+  bool IsInterrupted(uint32_t thread, int64_t from_ns, int64_t to_ns) {
+    return to_ns > quiet_[thread].until_ns && FindInterruption(thread, from_ns, to_ns);
+  }
 
  private:
+  // Until the next interruption.
+  struct Quiet {
+    int64_t until_ns = INT64_MIN;
+    size_t interruption = 0;
+  };
   struct Cursor {
     uint32_t call = 0, range = 0;   // the next ones to look at
     size_t interruption = 0;
@@ -76,10 +98,12 @@ class HostWalk {
   void AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   void EnterRanges(uint32_t thread, int64_t time_ns);
   Cause CauseOf(uint32_t call) const;
+  bool FindInterruption(uint32_t thread, int64_t from_ns, int64_t to_ns);
 
   const Trace& trace_;
   const HostFacts& facts_;
   std::vector<Cursor> cursors_;  // one for each thread
+  std::vector<Quiet> quiet_;     // the same
 };
 
 }  // namespace gprof

@@ -65,8 +65,10 @@ struct Idle {
     }
   }
 
-  // Where the device was idle before these operations that was `queue` from end to end.
-  void AddQueued(const GapList& gaps, uint32_t first, uint32_t last) {
+  // Where the device was idle before these operations it was for that cause from end to end, `queue` or `launch`.
+  void AddPlain(const GapList& gaps, Cause cause, uint32_t first, uint32_t last) {
+    using OfCall = IdleSummary::IdleOfCall;
+    int64_t OfCall::*const of_call = cause == Cause::kLaunch ? &OfCall::launch_ns : &OfCall::queue_ns;
     const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(first, last);
     int64_t count = 0, sum_ns = 0, longest_ns = 0, steady_ns = 0, least_kept_ns = summary.LeastKeptNs();
     for (size_t i = 0; i < idle_ns.size(); ++i) {
@@ -79,15 +81,15 @@ struct Idle {
       sum_ns += gap_ns;
       longest_ns = std::max(longest_ns, gap_ns);
       steady_ns += SteadyNs(start_ns, end_ns);
-      summary.AddQueuedOf(call, gap_ns);
-      groups.AddQueued(op, call, gap_ns);
+      summary.AddPlainOf(call, of_call, gap_ns);
+      groups.AddPlain(cause, op, call, gap_ns);
       if (gap_ns < least_kept_ns && gap_ns >= summary.min_gap_ns()) continue;
-      const Part part{Cause::kQueue, gap_ns, call, {}, UnknownReason::kIsKnown};
+      const Part part{cause, gap_ns, call, {}, UnknownReason::kIsKnown};
       summary.AddByLength({start_ns, end_ns, op, false, false, gaps.device()}, {&part, 1});
       least_kept_ns = summary.LeastKeptNs();
     }
-    summary.AddQueued(count, sum_ns, longest_ns);
-    steady[Cause::kQueue] += steady_ns;
+    summary.AddPlain(cause, count, sum_ns, longest_ns);
+    steady[cause] += steady_ns;
   }
 
   void Add(const Idle& more) {
@@ -119,7 +121,7 @@ void AddDevice(const AnalysisInput& input, const AnalysisOptions& options, uint3
     some[i].summary.StartDevice(device);
     ForEachGapOfPieces(
         input, device, gaps.pieces() * i / count, gaps.pieces() * (i + 1) / count,
-        [&](uint32_t first, uint32_t last) { some[i].AddQueued(gaps, first, last); },
+        [&](Cause cause, uint32_t begin, uint32_t end) { some[i].AddPlain(gaps, cause, begin, end); },
         [&](const Gap& gap, GapCauses::Cursor& causes) { some[i].Add(gap, causes.Next(gap)); });
   });
   idle->summary.StartDevice(device);

@@ -28,10 +28,10 @@ class IdleShares {
  public:
   explicit IdleShares(size_t keys) : slot_(keys, kNone) {}
   void Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number);
-  void AddQueued(uint32_t key, int64_t gap_ns) {  // a gap that is `queue` from end to end
+  void AddPlain(uint32_t key, Cause cause, int64_t gap_ns) {  // a gap of that cause from end to end
     IdleShare& share = ShareOf(key);
     share.idle_ns += gap_ns;
-    share.split[Cause::kQueue] += gap_ns;
+    share.split[cause] += gap_ns;
     ++share.gaps;
   }
   void Add(const IdleShares& more);  // of other gaps
@@ -60,11 +60,11 @@ class IdleGroups {
   // Without details only by_path() is filled.
   IdleGroups(const AnalysisInput& input, bool has_details);
   void Add(const Gap& gap, std::span<const Part> parts);
-  // The gap of that length before `op`, which `call` launched, is `queue` from end to end.
-  void AddQueued(uint32_t op, uint32_t call, int64_t gap_ns) {
+  // The gap of that length before `op`, which `call` launched, is `queue` or `launch` from end to end.
+  void AddPlain(Cause cause, uint32_t op, uint32_t call, int64_t gap_ns) {
     const uint32_t range = trace_.api_calls[call].range;
-    by_path_.AddQueued(range == kNone ? 0 : trace_.ranges[range].path.value, gap_ns);
-    if (has_details_) AddQueuedDetails(op, call, gap_ns);
+    by_path_.AddPlain(range == kNone ? 0 : trace_.ranges[range].path.value, cause, gap_ns);
+    if (has_details_) AddPlainDetails(cause, op, call, gap_ns);
   }
   void Add(const IdleGroups& more);  // of other gaps
 
@@ -79,7 +79,7 @@ class IdleGroups {
   bool IsPath(uint32_t key) const { return key != 0 && key < unnamed_; }  // an NVTX range
 
  private:
-  void AddQueuedDetails(uint32_t op, uint32_t call, int64_t gap_ns);
+  void AddPlainDetails(Cause cause, uint32_t op, uint32_t call, int64_t gap_ns);
   void AddLength(int64_t gap_ns);
   void AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts);
   uint32_t NextKey(const Gap& gap) const;

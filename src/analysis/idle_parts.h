@@ -10,12 +10,13 @@
 
 namespace gprof {
 
-// Goes over pieces of the GapList, from `first` to before `last`, in order. Calls queued(first, last) for operations in a
-// row: where the device was idle before them (GapList::ShortIdleBefore; none is kLong) that was `queue` from end to end.
-// Calls f(gap, causes) for the gaps before the others, which has to call causes.Next(gap) or get past the gap with
-// causes.SkipIfQueued(), then seen(op), where it is given, for the operation.
-template <class Queued, class F, class... Seen>
-void ForEachGapOfPieces(const AnalysisInput& input, uint32_t device, size_t first, size_t last, Queued&& queued, F&& f,
+// Goes over pieces of the GapList, from `first` to before `last`, in order. Calls plain(cause, first, last) for operations
+// in a row: where the device was idle before them (GapList::ShortIdleBefore; none is kLong) it was for that cause from end
+// to end, `queue` or `launch`, by the call that launched the operation. Calls f(gap, causes) for the gaps before the
+// others, which has to call causes.Next(gap) unless causes.SkipWithout() got past it, then seen(op), where it is given,
+// for the operation.
+template <class Plain, class F, class... Seen>
+void ForEachGapOfPieces(const AnalysisInput& input, uint32_t device, size_t first, size_t last, Plain&& plain, F&& f,
                         Seen&&... seen) {
   if (first == last) return;
   const GapCauses& all_causes = input.shared().gap_causes(device);
@@ -24,15 +25,34 @@ void ForEachGapOfPieces(const AnalysisInput& input, uint32_t device, size_t firs
     GapCauses::Cursor causes(all_causes, piece);
     const auto explain = [&](const Gap& gap) { f(gap, causes); };
     const Trace::Slice ops = gaps.Piece(piece);
-    for (uint32_t op = ops.first; op < ops.last; ++op) {
-      const uint32_t other = causes.NextOther(op);
-      if (op < other) queued(op, other);
-      op = other;
-      if (op == ops.last) break;
-      gaps.ForEachBefore(op, explain);
-      (seen(op), ...);
+    for (uint32_t op = ops.first; op < ops.last;) {
+      const GapCauses::Cursor::Run run = causes.RunFrom(op);
+      if (op < run.last) {
+        plain(run.cause, op, run.last);
+        op = run.last;
+      } else {
+        gaps.ForEachBefore(op, explain);
+        (seen(op), ...);
+        ++op;
+      }
     }
     gaps.ForEachAtEndOf(piece, explain);
+  }
+}
+
+// Calls f(gap, parts) for the gaps before operations in a row that are of the cause from end to end, and seen(op) for
+// every operation.
+template <class F, class... Seen>
+void ForEachPlainGap(const AnalysisInput& input, uint32_t device, Cause cause, uint32_t first, uint32_t last, F&& f,
+                     Seen&&... seen) {
+  const std::span<const uint32_t> idle_ns = input.shared().gaps(device).ShortIdleBefore(first, last);
+  for (uint32_t op = first; op < last; ++op) {
+    if (const int64_t gap_ns = idle_ns[op - first]; gap_ns != 0) {
+      const int64_t end_ns = input.trace().ops[op].start_ns;
+      const Part part{cause, gap_ns, input.shared().ops().CallOf(op), {}, UnknownReason::kIsKnown};
+      f(Gap{end_ns - gap_ns, end_ns, op, false, false, device}, std::span<const Part>(&part, 1));
+    }
+    (seen(op), ...);
   }
 }
 
@@ -41,30 +61,25 @@ void ForEachGapOfPieces(const AnalysisInput& input, uint32_t device, size_t firs
 template <class F, class... Seen>
 int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, Seen&&... seen) {
   const GapList& gaps = input.shared().gaps(device);
-  const auto add_queued = [&](uint32_t first, uint32_t last) {
-    const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(first, last);
-    for (uint32_t op = first; op < last; ++op) {
-      if (const int64_t gap_ns = idle_ns[op - first]; gap_ns != 0) {
-        const int64_t end_ns = input.trace().ops[op].start_ns;
-        const Part part{Cause::kQueue, gap_ns, input.shared().ops().CallOf(op), {}, UnknownReason::kIsKnown};
-        f(Gap{end_ns - gap_ns, end_ns, op, false, false, device}, std::span<const Part>(&part, 1));
-      }
-      (seen(op), ...);
-    }
-  };
   ForEachGapOfPieces(
-      input, device, 0, gaps.pieces(), add_queued,
+      input, device, 0, gaps.pieces(),
+      [&](Cause cause, uint32_t first, uint32_t last) {
+        ForEachPlainGap(input, device, cause, first, last, f, seen...);
+      },
       [&](const Gap& gap, GapCauses::Cursor& causes) { f(gap, causes.Next(gap)); }, seen...);
   return gaps.window_ns();
 }
 
-// The same without gaps that are `queue` from end to end, which most are: for those who look for other causes.
+// The same for gaps that have a part of one of the causes. Without `queue` and `launch` few are looked at.
 template <class F>
-void ForEachGapNotQueued(const AnalysisInput& input, uint32_t device, F&& f) {
+void ForEachGapWith(const AnalysisInput& input, uint32_t device, CauseMask wanted, F&& f) {
   ForEachGapOfPieces(
-      input, device, 0, input.shared().gaps(device).pieces(), [](uint32_t, uint32_t) {},
+      input, device, 0, input.shared().gaps(device).pieces(),
+      [&](Cause cause, uint32_t first, uint32_t last) {
+        if ((wanted & MaskOf(cause)) != 0) ForEachPlainGap(input, device, cause, first, last, f);
+      },
       [&](const Gap& gap, GapCauses::Cursor& causes) {
-        if (!causes.SkipIfQueued()) f(gap, causes.Next(gap));
+        if (!causes.SkipWithout(wanted)) f(gap, causes.Next(gap));
       });
 }
 

@@ -24,7 +24,7 @@ IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int6
       min_gap_ns_(min_gap_ns),
       gaps_with_causes_(size_t{1} << kCauseCount),
       host_ns_(trace_.strings.size()),
-      queued_ns_(trace_.api_calls.FactsCount()),
+      plain_(trace_.api_calls.FactsCount()),
       call_slot_(trace_.strings.size(), kNone) {}
 
 void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
@@ -35,12 +35,12 @@ void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   AddByLength(gap, parts);
 }
 
-void IdleSummary::AddQueued(int64_t gaps, int64_t idle_ns, int64_t longest_ns) {
+void IdleSummary::AddPlain(Cause cause, int64_t gaps, int64_t idle_ns, int64_t longest_ns) {
   DeviceIdle& idle = devices_.back();
   idle.gaps += gaps;
   idle.longest_ns = std::max(idle.longest_ns, longest_ns);
-  idle.split[Cause::kQueue] += idle_ns;
-  gaps_with_causes_[size_t{1} << static_cast<size_t>(Cause::kQueue)] += gaps;
+  idle.split[cause] += idle_ns;
+  gaps_with_causes_[MaskOf(cause)] += gaps;
 }
 
 void IdleSummary::AddByLength(const Gap& gap, std::span<const Part> parts) {
@@ -76,7 +76,10 @@ void IdleSummary::Add(const IdleSummary& more) {
   add(more.gaps_with_causes_, &gaps_with_causes_);
   add(more.unknown_ns_, &unknown_ns_);
   add(more.host_ns_, &host_ns_);
-  add(more.queued_ns_, &queued_ns_);
+  for (size_t i = 0; i < plain_.size(); ++i) {
+    plain_[i].queue_ns += more.plain_[i].queue_ns;
+    plain_[i].launch_ns += more.plain_[i].launch_ns;
+  }
   for (const auto& [function, split] : more.by_call_) SplitOf(function).Add(split);
   for (const GapStory& story : more.longest_) {
     if (!MakeRoomFor(story)) continue;
@@ -158,8 +161,11 @@ void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
 }
 
 void IdleSummary::Finish() {
-  for (uint32_t i = 0; i < queued_ns_.size(); ++i) {
-    if (queued_ns_[i] > 0) SplitOf(trace_.api_calls.FactsAt(i).function)[Cause::kQueue] += queued_ns_[i];
+  for (uint32_t i = 0; i < plain_.size(); ++i) {
+    if (plain_[i].queue_ns == 0 && plain_[i].launch_ns == 0) continue;
+    CauseSplit& split = SplitOf(trace_.api_calls.FactsAt(i).function);
+    split[Cause::kQueue] += plain_[i].queue_ns;
+    split[Cause::kLaunch] += plain_[i].launch_ns;
   }
   std::sort(longest_.begin(), longest_.end(), IsLonger);
   for (GapStory& story : longest_) story.op_before = shared_.gaps(story.device).OpBefore(story.gap);

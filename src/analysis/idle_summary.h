@@ -48,9 +48,15 @@ class IdleSummary {
 
   void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
   void Add(const Gap& gap, std::span<const Part> parts);
-  // Gaps that are `queue` from end to end: each by the call that launched what ended it, then how many there were.
-  void AddQueuedOf(uint32_t call, int64_t gap_ns) { queued_ns_[trace_.api_calls.FactsIndex(call)] += gap_ns; }
-  void AddQueued(int64_t gaps, int64_t idle_ns, int64_t longest_ns);
+  // Gaps that are `queue` or `launch` from end to end: each by the call that launched what ended it, then how many there
+  // were.
+  struct IdleOfCall {
+    int64_t queue_ns = 0, launch_ns = 0;
+  };
+  void AddPlainOf(uint32_t call, int64_t IdleOfCall::*idle, int64_t gap_ns) {
+    plain_[trace_.api_calls.FactsIndex(call)].*idle += gap_ns;
+  }
+  void AddPlain(Cause cause, int64_t gaps, int64_t idle_ns, int64_t longest_ns);
   // Those below the one and those from the other on are told apart by their length as well.
   int64_t min_gap_ns() const { return min_gap_ns_; }
   int64_t LeastKeptNs() const {
@@ -90,7 +96,7 @@ class IdleSummary {
   std::vector<int64_t> gaps_with_causes_;         // by the set of causes, as bits
   std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
   std::vector<int64_t> host_ns_;                  // indexed by NameId of the path
-  std::vector<int64_t> queued_ns_;                // of gaps that are `queue` alone, by the facts of calls
+  std::vector<IdleOfCall> plain_;                 // by the facts of calls
   std::vector<uint32_t> call_slot_;               // by NameId of the function, where it is in by_call_
   std::vector<std::pair<NameId, CauseSplit>> by_call_;
   std::vector<GapStory> longest_;                 // a heap until Finish()

@@ -155,7 +155,7 @@ class LateLaunchFinder {
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       next_overhead_ = 0;
       late_.window_ns += input_.shared().gaps(device).window_ns();
-      ForEachGapNotQueued(input_, device, [&](const Gap& gap, std::span<const Part>) { See(gap); });
+      ForEachGapWith(input_, device, ~MaskOf(Cause::kQueue), [&](const Gap& gap, std::span<const Part>) { See(gap); });
     }
     return late_;
   }

@@ -170,7 +170,9 @@ class Collector {
         if (site != kNone) churn_.sites[site].idle_ns += part.duration_ns;
       }
     };
-    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) ForEachGapNotQueued(input_, device, add);
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
+      ForEachGapWith(input_, device, MaskOf(Cause::kMemory), add);
+    }
   }
 
   const AnalysisInput& input_;

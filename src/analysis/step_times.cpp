@@ -17,10 +17,6 @@ constexpr size_t kFewestForATrend = 10;
 constexpr double kTrendOfMedian = 0.05;  // from the first to the last iteration
 constexpr double kTrendSameSign = 0.75;  // of the pairs that the slope is the median of
 
-double MedianOf(std::vector<int64_t> samples) {
-  return Median(samples);
-}
-
 // Cuts intervals at the borders of the iterations. Intervals come in order and do not overlap.
 class Cutter {
  public:
@@ -62,17 +58,17 @@ class PartSums {
     for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) is_kernel_.push_back(IsKernelLike(trace.ops.FactsAt(i).kind));
   }
 
-  // Operations in a row, and the idle time before each, which is `queue` where there is any.
-  void AddOps(uint32_t first, std::span<const uint32_t> queued_ns) {
-    for (size_t i = 0; i < queued_ns.size(); ++i) {
-      i += AddWithin(first + static_cast<uint32_t>(i), queued_ns.subspan(i));
-      if (i < queued_ns.size()) AddAcross(first + static_cast<uint32_t>(i), queued_ns[i]);
+  // Operations in a row, and the idle time before each, which is of that cause where there is any.
+  void AddOps(uint32_t first, std::span<const uint32_t> idle_ns, Cause cause) {
+    for (size_t i = 0; i < idle_ns.size(); ++i) {
+      i += AddWithin(first + static_cast<uint32_t>(i), idle_ns.subspan(i), cause);
+      if (i < idle_ns.size()) AddAcross(first + static_cast<uint32_t>(i), idle_ns[i], cause);
     }
   }
 
   void AddOp(uint32_t op) {
     constexpr uint32_t kNoGap = 0;
-    AddOps(op, {&kNoGap, 1});
+    AddOps(op, {&kNoGap, 1}, Cause::kQueue);
   }
 
   void AddGap(const Gap& gap, std::span<const Part> parts) {
@@ -107,33 +103,32 @@ class PartSums {
   }
 
   // Returns how many of the operations lie between the borders, each with the idle time before it.
-  size_t AddWithin(uint32_t first, std::span<const uint32_t> queued_ns) {
+  size_t AddWithin(uint32_t first, std::span<const uint32_t> idle_ns, Cause cause) {
     const int64_t from_ns = from_ns_, to_ns = to_ns_;
     const uint8_t* const is_kernel = is_kernel_.data();
     BusyTime busy(0, busy_.until_ns), kernels(0, kernels_.until_ns);
-    int64_t queue_ns = 0;
+    int64_t sum_ns = 0;
     size_t i = 0;
-    for (; i < queued_ns.size(); ++i) {
+    for (; i < idle_ns.size(); ++i) {
       const size_t op = size_t{first} + i;
       trace_.ops.PrefetchAfter(op);
       const int64_t start_ns = trace_.ops[op].start_ns, end_ns = trace_.ops[op].end_ns;
-      if (start_ns - queued_ns[i] < from_ns || start_ns > to_ns || end_ns > to_ns) break;
-      queue_ns += queued_ns[i];
+      if (start_ns - idle_ns[i] < from_ns || start_ns > to_ns || end_ns > to_ns) break;
+      sum_ns += idle_ns[i];
       busy.Add(start_ns, end_ns);
       if (is_kernel[trace_.ops.FactsIndex(op)] != 0) kernels.Add(start_ns, end_ns);
     }
     busy_.until_ns = busy.end_ns(), kernels_.until_ns = kernels.end_ns();
     if (within_ == nullptr) return i;
-    within_->parts_ns[kStepIdle + static_cast<size_t>(Cause::kQueue)] += queue_ns;
+    within_->parts_ns[kStepIdle + static_cast<size_t>(cause)] += sum_ns;
     within_->parts_ns[kStepCopies] += busy.busy_ns();
     within_->parts_ns[kStepKernels] += kernels.busy_ns();
     return i;
   }
 
-  void AddAcross(uint32_t op, int64_t queued_ns) {
+  void AddAcross(uint32_t op, int64_t idle_ns, Cause cause) {
     const int64_t start_ns = trace_.ops[op].start_ns, end_ns = trace_.ops[op].end_ns;
-    const Part queued{Cause::kQueue, queued_ns, kNone, {}, UnknownReason::kIsKnown};
-    AddIdle(start_ns - queued_ns, start_ns, queued);
+    AddIdle(start_ns - idle_ns, start_ns, {cause, idle_ns, kNone, {}, UnknownReason::kIsKnown});
     busy_.Add(start_ns, end_ns);
     if (is_kernel_[trace_.ops.FactsIndex(op)] != 0) kernels_.Add(start_ns, end_ns);
     if (end_ns > to_ns_) SetBorders(end_ns);
@@ -164,7 +159,9 @@ void AddParts(const AnalysisInput& input, StepTimes* times) {
     PartSums sums(input.trace(), times);
     ForEachGapOfPieces(
         input, times->device, 0, gaps.pieces(),
-        [&](uint32_t first, uint32_t last) { sums.AddOps(first, gaps.ShortIdleBefore(first, last)); },
+        [&](Cause cause, uint32_t first, uint32_t last) {
+          sums.AddOps(first, gaps.ShortIdleBefore(first, last), cause);
+        },
         [&](const Gap& gap, GapCauses::Cursor& causes) { sums.AddGap(gap, causes.Next(gap)); },
         [&](uint32_t op) { sums.AddOp(op); });
   }
@@ -175,33 +172,37 @@ void AddParts(const AnalysisInput& input, StepTimes* times) {
   }
 }
 
-void MarkSlow(StepTimes* times) {
-  std::vector<int64_t> durations, distances;
-  for (const Iteration& step : times->iterations) durations.push_back(step.duration_ns);
-  times->median_ns = MedianOf(durations);
-  for (const int64_t ns : durations) distances.push_back(std::llabs(ns - std::llround(times->median_ns)));
-  const double mad_ns = std::max(MedianOf(std::move(distances)), kLeastMadOfMedian * times->median_ns);
-  times->slow_from_ns = times->median_ns + kSlowInMads * mad_ns;
-  bool is_warm = false;
-  for (Iteration& step : times->iterations) {
-    const bool is_slow = static_cast<double>(step.duration_ns) > times->slow_from_ns;
-    is_warm |= !is_slow;
-    step.is_warmup = is_slow && !is_warm;
-    step.is_outlier = is_slow && is_warm;
-    times->warmups += step.is_warmup;
-    times->outliers += step.is_outlier;
-  }
+// Steps longer than this are slow.
+double SlowFrom(std::vector<int64_t> durations, double* median_ns) {
+  *median_ns = Median(durations);
+  for (int64_t& ns : durations) ns = std::llabs(ns - std::llround(*median_ns));
+  return *median_ns + kSlowInMads * std::max(Median(durations), kLeastMadOfMedian * *median_ns);
+}
+
+std::vector<int64_t> DurationsOf(const Trace& trace, const StepChoice& choice) {
+  std::vector<int64_t> durations;
+  durations.reserve(choice.ranges.size());
+  for (const uint32_t range : choice.ranges) durations.push_back(trace.ranges[range].DurationNs());
+  return durations;
 }
 
 StepTimes Iterations(const Trace& trace, const StepChoice& choice) {
   StepTimes times;
-  for (const uint32_t range : choice.ranges) {
-    Iteration step;
-    step.start_ns = trace.ranges[range].start_ns;
-    step.duration_ns = trace.ranges[range].DurationNs();
-    times.iterations.push_back(step);
+  if (choice.ranges.empty()) return times;
+  times.slow_from_ns = SlowFrom(DurationsOf(trace, choice), &times.median_ns);
+  times.iterations.resize(choice.ranges.size());
+  bool is_warm = false;
+  for (size_t i = 0; i < choice.ranges.size(); ++i) {
+    Iteration& step = times.iterations[i];
+    step.start_ns = trace.ranges[choice.ranges[i]].start_ns;
+    step.duration_ns = trace.ranges[choice.ranges[i]].DurationNs();
+    const bool is_slow = static_cast<double>(step.duration_ns) > times.slow_from_ns;
+    is_warm |= !is_slow;
+    step.is_warmup = is_slow && !is_warm;
+    step.is_outlier = is_slow && is_warm;
+    times.warmups += step.is_warmup;
+    times.outliers += step.is_outlier;
   }
-  if (!times.iterations.empty()) MarkSlow(&times);
   return times;
 }
 
@@ -222,25 +223,26 @@ void FindTrend(const std::vector<int64_t>& durations, StepTimes* times) {
     down += differences.back() < 0;
   }
   const double pairs = static_cast<double>(differences.size());
-  times->slope_ns = MedianOf(std::move(differences)) / static_cast<double>(half);
+  times->slope_ns = Median(differences) / static_cast<double>(half);
   const double change_ns = std::abs(times->slope_ns) * static_cast<double>(durations.size() - 1);
   const double same_sign = static_cast<double>(times->slope_ns > 0 ? up : down) / pairs;
   times->has_trend = change_ns >= kTrendOfMedian * times->steady_median_ns && same_sign >= kTrendSameSign;
 }
 
 void AddStatistics(StepTimes* times) {
-  std::vector<int64_t> durations;
-  std::array<std::vector<int64_t>, kStepPartCount> parts;
+  std::vector<int64_t> durations, of_part;
   for (const Iteration& step : times->iterations) {
-    if (step.is_warmup) continue;
-    durations.push_back(step.duration_ns);
-    for (size_t part = 0; part < kStepPartCount; ++part) parts[part].push_back(step.parts_ns[part]);
+    if (!step.is_warmup) durations.push_back(step.duration_ns);
   }
   if (durations.empty()) return;
   for (size_t part = 0; part < kStepPartCount; ++part) {
-    const Statistics of_part = Summarize(std::span<int64_t>(parts[part]));
-    times->median_parts_ns[part] = of_part.median;
-    times->total_parts_ns[part] = of_part.total;
+    of_part.clear();
+    for (const Iteration& step : times->iterations) {
+      if (!step.is_warmup) of_part.push_back(step.parts_ns[part]);
+    }
+    const Statistics statistics = Summarize(std::span<int64_t>(of_part));
+    times->median_parts_ns[part] = statistics.median;
+    times->total_parts_ns[part] = statistics.total;
   }
   std::vector<int64_t> sorted = durations;
   const Statistics all = Summarize(std::span<int64_t>(sorted));
@@ -269,11 +271,14 @@ std::string StepPartKey(size_t part) {
 }
 
 std::optional<Interval> SteadyTime(const Trace& trace, const StepChoice& choice) {
-  const StepTimes times = Iterations(trace, choice);
-  const auto first = std::find_if(times.iterations.begin(), times.iterations.end(),
-                                  [](const Iteration& step) { return !step.is_warmup; });
-  if (first == times.iterations.end()) return std::nullopt;
-  return Interval{first->start_ns, times.iterations.back().EndNs()};
+  if (choice.ranges.empty()) return std::nullopt;
+  double median_ns = 0;
+  const double slow_from_ns = SlowFrom(DurationsOf(trace, choice), &median_ns);
+  const auto first = std::find_if(choice.ranges.begin(), choice.ranges.end(), [&](uint32_t range) {
+    return static_cast<double>(trace.ranges[range].DurationNs()) <= slow_from_ns;
+  });
+  if (first == choice.ranges.end()) return std::nullopt;
+  return Interval{trace.ranges[*first].start_ns, trace.ranges[choice.ranges.back()].end_ns};
 }
 
 StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice) {

@@ -114,7 +114,7 @@ class Collector {
       }
     };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      ForEachGapNotQueued(input_, device, add);
+      ForEachGapWith(input_, device, MaskOf(Cause::kDependency), add);
     }
   }
 
