@@ -166,17 +166,21 @@ bool DecodeEach(const ColumnView& column, uint64_t* out, std::size_t count, [[ma
 
 template <bool kIsDelta>
 bool DecodeRuns(const ColumnView& column, uint64_t* out, std::size_t count) {
-  constexpr std::size_t kShort = 4, kMostOfOneByte = 0x7F;
+  constexpr std::size_t kShort = 4, kMostOfAByte = 0x7F;
   const unsigned char* at = column.data;
   const unsigned char* const end = column.data + column.size_bytes;
   uint64_t before = 0;
   for (std::size_t i = 0, length = 0; i < count; i += length) {
     uint64_t value = 0;
-    // Nearly always they have a byte each.
-    if (end - at >= 2 && (at[0] | at[1]) <= kMostOfOneByte) {
+    // As good as always they have a byte each, or the value has two.
+    if (end - at >= 2 && (at[0] | at[1]) <= kMostOfAByte) {
       length = at[0];
       value = at[1];
       at += 2;
+    } else if (end - at >= 3 && (at[0] | at[2]) <= kMostOfAByte) {
+      length = at[0];
+      value = (at[1] & kMostOfAByte) | at[2] << 7;
+      at += 3;
     } else if (!TakeLongRun(&at, end, &length, &value)) {
       return false;
     }

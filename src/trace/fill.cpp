@@ -172,16 +172,16 @@ class Filler {
     static constexpr uint16_t kFirst = 0;
     const BulkBlock::Common* const commons = block.commons.data();
     const uint16_t* const which = block.which.empty() ? &kFirst : block.which.data();
-    const uint32_t index_bits = block.which.empty() ? 0 : ~uint32_t{0};
-    const uint32_t first = commons[0].place, count = block.record_count;
+    const std::size_t index_bits = block.which.empty() ? 0 : ~std::size_t{0};
+    const std::size_t first = commons[0].place, count = block.record_count;
     if (!IsOneGroup(block)) return ForEachPlaceOfGroups(block, put);
     if (!has_order_) {
-      for (uint32_t i = 0; i < count; ++i) put(i, commons[which[i & index_bits]].facts, first + i);
+      for (std::size_t i = 0; i < count; ++i) put(i, commons[which[i & index_bits]].facts, first + i);
       return;
     }
     const uint64_t* const order = order_.get();
-    for (uint32_t k = 0; k < count; ++k) {
-      const auto i = static_cast<uint32_t>(order[k] & kIndexBits);
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t i = order[k] & kIndexBits;
       put(i, commons[which[i & index_bits]].facts, first + k);
     }
   }
@@ -194,7 +194,7 @@ class Filler {
       next_[c.group] = c.place;
     }
     uint32_t group = commons[0].group, place = commons[0].place;  // neighbours mostly are of one group
-    for (uint32_t i = 0; i < block.record_count; ++i) {
+    for (std::size_t i = 0; i < block.record_count; ++i) {
       const BulkBlock::Common& c = commons[block.which[i]];
       if (c.group != group) {
         next_[group] = place;
@@ -282,7 +282,7 @@ class Filler {
     Item* const items = packed->items().data();
     const uint64_t *starts = starts_.get(), *durations = durations_.get(), *correlations = correlations_.get();
     uint64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
-    ForEachPlace(block, [&](uint32_t i, uint32_t facts, uint32_t place) __attribute__((always_inline)) {
+    ForEachPlace(block, [&](std::size_t i, uint32_t facts, std::size_t place) __attribute__((always_inline)) {
       const uint64_t start_ns = starts[i], duration_ns = durations[i];
       Item& item = items[place];
       PrefetchForWriting(&item);
@@ -306,9 +306,9 @@ class Filler {
     totals_[process_].Touch(first_ns, last_ns);
   }
 
-  void TakeUnusualTime(uint64_t start_ns, uint64_t duration_ns, uint32_t place, std::vector<UnusualTime>* unusual) {
+  void TakeUnusualTime(uint64_t start_ns, uint64_t duration_ns, std::size_t place, std::vector<UnusualTime>* unusual) {
     const int64_t end_ns = EndNs(start_ns, duration_ns);
-    unusual->push_back({place, TimeNs(start_ns), end_ns});
+    unusual->push_back({static_cast<uint32_t>(place), TimeNs(start_ns), end_ns});
     totals_[process_].Touch(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
   }
 
@@ -366,17 +366,21 @@ class Filler {
     const uint64_t *times_ns = starts_.get(), *ranges = durations_.get(), *payloads = correlations_.get();
     NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
     uint64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
-    ForEachPlace(block, [&](uint32_t i, uint32_t facts, uint32_t place) __attribute__((always_inline)) {
+    ForEachPlace(block, [&](std::size_t i, uint32_t facts, std::size_t place) __attribute__((always_inline)) {
       const uint64_t time_ns = std::min(times_ns[i], kMaxTimeNs);
       NvtxEvents::Item item;
       item.SetTime(static_cast<int64_t>(time_ns));
       item.facts = facts;
       items[place] = item;
-      if (kMayHaveDetails && (ranges[i] != 0 || payloads[i] != 0)) details_.push_back({place, {ranges[i], payloads[i]}});
+      if (kMayHaveDetails && (ranges[i] != 0 || payloads[i] != 0)) AddDetails(place, {ranges[i], payloads[i]});
       first_ns = std::min(first_ns, time_ns == 0 ? first_ns : time_ns);
       last_ns = std::max(last_ns, time_ns);
     });
     totals_[process_].Touch(first_ns, last_ns);
+  }
+
+  void AddDetails(std::size_t place, NvtxEvents::Details details) {
+    details_.emplace_back(static_cast<uint32_t>(place), details);
   }
 
   Draft& draft_;
