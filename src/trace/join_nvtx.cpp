@@ -9,6 +9,7 @@
 #include "trace/order.h"
 #include "trace/payload.h"
 #include "trace/pieces.h"
+#include "trace/recent_facts.h"
 
 namespace gprof {
 namespace {
@@ -73,17 +74,20 @@ class ThreadPairing {
  public:
   explicit ThreadPairing(Draft& draft) : draft_(draft), trace_(draft.trace), top_(trace_.domains.size(), kNone) {}
 
-  // The ranges of the thread begin at `first_range`; there are none there yet, or they are to be written over.
-  PairedThread Run(uint32_t thread, uint32_t first_range, Trace::Slice events, Trace::Slice payloads) {
+  // The ranges of the thread will be `ranges`; there are none there yet, or they are to be written over.
+  PairedThread Run(uint32_t thread, Trace::Slice ranges, Trace::Slice events, Trace::Slice payloads) {
     paired_ = {};
-    paired_.ranges = {first_range, first_range};
+    paired_.ranges = {ranges.first, ranges.first};
+    paired_.closed_by.assign(ranges.last - ranges.first, kNeverClosed);
+    below_.resize(ranges.last - ranges.first);
     payloads_ = payloads;
+    thread_ = thread;
     process_ = trace_.threads[thread].process;
     captures_ = trace_.process_captures[process_];
     path_index_ = {};
-    below_.clear();
+    const NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
     for (uint32_t i = events.first; i < events.last; ++i) {
-      const NvtxEvent e = draft_.nvtx_events[i];
+      const Event e{items[i].time_ns(), items[i].details, draft_.nvtx_events.FactsAt(items[i].facts)};
       if (IsInNextCapture(e)) EnterCapture(e, i - events.first);
       Take(e, i - events.first);
     }
@@ -92,6 +96,17 @@ class ThreadPairing {
   }
 
  private:
+  using Facts = NvtxEvents::Facts;
+  // All of an event that is needed each time.
+  struct Event {
+    int64_t time_ns;
+    uint32_t details;
+    const Facts& facts;
+  };
+  NvtxEvents::Details DetailsOf(const Event& e) const {
+    return e.details == kNone ? NvtxEvents::Details{} : draft_.nvtx_events.details()[e.details];
+  }
+
   uint32_t Local(uint32_t range) const { return range - paired_.ranges.first; }
 
   // Of all domains; nothing is open after it.
@@ -105,15 +120,15 @@ class ThreadPairing {
   }
 
   // The event that ends a capture, or begins one, may be a little late or early for it.
-  bool IsInNextCapture(const NvtxEvent& e) const {
+  bool IsInNextCapture(const Event& e) const {
     if (captures_.last - captures_.first <= 1) return false;
-    const bool is_begin = e.event == trace::NvtxEvent::kPush && e.time_ns > trace_.captures[captures_.first].end_ns;
+    const bool is_begin = e.facts.event == trace::NvtxEvent::kPush && e.time_ns > trace_.captures[captures_.first].end_ns;
     return is_begin || e.time_ns >= trace_.captures[captures_.first + 1].start_ns;
   }
 
   // Straight to the capture of the event, as nothing is open once the first pause is passed: what is open at the end of a
   // capture may have ended before the next one, and its end is not known.
-  void EnterCapture(const NvtxEvent& e, uint32_t ordinal) {
+  void EnterCapture(const Event& e, uint32_t ordinal) {
     ForEachOpen([&](uint32_t range) {
       Cut(trace_.ranges[range], trace_.captures[captures_.first].end_ns);
       paired_.closed_by[Local(range)] = ordinal;
@@ -126,23 +141,23 @@ class ThreadPairing {
   }
 
   // The payloads of an event have its time, thread and domain.
-  void Attach(const NvtxEvent& e, uint32_t range, uint32_t mark) {
+  void Attach(const Event& e, uint32_t range, uint32_t mark) {
     const auto raw = [this](uint32_t i) -> RawPayload& { return draft_.raw_payloads[i]; };
     while (payloads_.first < payloads_.last && raw(payloads_.first).time_ns < e.time_ns) ++payloads_.first;
     for (uint32_t i = payloads_.first; i < payloads_.last && raw(i).time_ns == e.time_ns; ++i) {
       RawPayload& p = raw(i);
-      if (p.domain != e.domain || p.event != e.event || p.of_range != kNone || p.of_mark != kNone) continue;
+      if (p.domain != e.facts.domain || p.event != e.facts.event || p.of_range != kNone || p.of_mark != kNone) continue;
       p.of_range = range;
       p.of_mark = mark;
     }
   }
 
-  void Take(const NvtxEvent& e, uint32_t ordinal) {
-    switch (e.event) {
+  void Take(const Event& e, uint32_t ordinal) {
+    switch (e.facts.event) {
       case trace::NvtxEvent::kMark:
         Attach(e, kNone, static_cast<uint32_t>(paired_.marks.size()));
-        paired_.marks.push_back(
-            {e.time_ns, e.thread, e.domain, e.message, e.category, e.color, e.payload, e.payload_type});
+        paired_.marks.push_back({e.time_ns, e.facts.thread, e.facts.domain, e.facts.message, e.facts.category,
+                                 e.facts.color, DetailsOf(e).payload, e.facts.payload_type});
         return;
       case trace::NvtxEvent::kPush:
         Push(e);
@@ -151,86 +166,87 @@ class ThreadPairing {
         Pop(e, ordinal);
         return;
       case trace::NvtxEvent::kStart:
-        paired_.started.emplace_back(e.range, Open(e, kNone));
+        paired_.started.emplace_back(DetailsOf(e).range, Open(e, kNone));
         return;
       case trace::NvtxEvent::kEnd:
-        paired_.ends.push_back({e.range, e.time_ns, process_, e.thread});
+        paired_.ends.push_back({DetailsOf(e).range, e.time_ns, process_, e.facts.thread});
         return;
     }
     ++paired_.unknown_events;
   }
 
   // Push and pop nest in each domain of a thread on its own.
-  void Push(const NvtxEvent& e) {
-    const uint32_t outer = top_[e.domain];
-    if (outer == kNone) touched_.push_back(e.domain);
-    top_[e.domain] = Open(e, outer);
-    Attach(e, top_[e.domain], kNone);
+  void Push(const Event& e) {
+    uint32_t& top = top_[e.facts.domain];
+    if (top == kNone) touched_.push_back(e.facts.domain);
+    top = Open(e, top);
+    Attach(e, top, kNone);
   }
 
-  void Pop(const NvtxEvent& e, uint32_t ordinal) {
-    const uint32_t range = top_[e.domain];
+  void Pop(const Event& e, uint32_t ordinal) {
+    const uint32_t range = top_[e.facts.domain];
     if (range == kNone) {
       paired_.unmatched_ends += MayMissStarts(trace_, process_) ? 0 : 1;
       return;
     }
     NvtxRange& r = trace_.ranges[range];
     r.end_ns = e.time_ns;
-    r.end_thread = e.thread;
+    r.end_thread = e.facts.thread;
     r.is_open = false;
     paired_.closed_by[Local(range)] = ordinal;
-    top_[e.domain] = below_[Local(range)];
+    top_[e.facts.domain] = below_[Local(range)];
     Attach(e, range, kNone);
   }
 
-  uint32_t Open(const NvtxEvent& e, uint32_t outer) {
-    NvtxRange r;
-    r.start_ns = e.time_ns;
-    r.thread = e.thread;
-    r.domain = e.domain;
-    r.name = e.message;
-    r.path = PathOf(e, outer);
-    r.category = e.category;
-    r.color = e.color;
-    r.payload = e.payload;
-    r.payload_type = e.payload_type;
-    r.is_push_pop = e.event == trace::NvtxEvent::kPush;
-    r.is_open = true;
+  uint32_t Open(const Event& e, uint32_t outer) {
+    const NameId path = PathOf(e.facts, outer);
     const uint32_t index = paired_.ranges.last++;
-    if (index == trace_.ranges.size()) {
-      trace_.ranges.push_back(r);
-    } else {
-      trace_.ranges[index] = r;
-    }
-    paired_.closed_by.push_back(kNeverClosed);
-    below_.push_back(outer);
+    NvtxRange& r = index == trace_.ranges.size() ? trace_.ranges.emplace_back() : trace_.ranges[index] = NvtxRange{};
+    r.start_ns = e.time_ns;
+    r.thread = e.facts.thread;
+    r.domain = e.facts.domain;
+    r.name = e.facts.message;
+    r.path = path;
+    r.category = e.facts.category;
+    r.color = e.facts.color;
+    if (e.details != kNone) r.payload = DetailsOf(e).payload;
+    r.payload_type = e.facts.payload_type;
+    r.is_push_pop = e.facts.event == trace::NvtxEvent::kPush;
+    r.is_open = true;
+    below_[Local(index)] = outer;
     return index;
   }
 
-  NameId PathOf(const NvtxEvent& e, uint32_t outer) {
+  NameId PathOf(const Facts& facts, uint32_t outer) {
     constexpr uint64_t kIsDomain = uint64_t{1} << 32;
-    PairedThread::Path path{kNone, {}, e.message};
+    PairedThread::Path path{kNone, {}, facts.message};
     if (outer == kNone) {
-      path.domain = trace_.domains[e.domain].name;
+      path.domain = trace_.domains[facts.domain].name;
     } else {
       path.outer = trace_.ranges[outer].path.value;
     }
-    uint32_t& index = path_index_(outer == kNone ? kIsDomain | path.domain.value : path.outer, path.message.value);
-    if (index == kNone) {
-      index = static_cast<uint32_t>(paired_.paths.size());
-      paired_.paths.push_back(path);
+    const uint64_t around = outer == kNone ? kIsDomain | path.domain.value : path.outer;
+    uint32_t& recent = recent_paths_({around, uint64_t{thread_} << 32 | path.message.value});
+    if (recent == kNone) {
+      uint32_t& index = path_index_(around, path.message.value);
+      if (index == kNone) {
+        index = static_cast<uint32_t>(paired_.paths.size());
+        paired_.paths.push_back(path);
+      }
+      recent = index;
     }
-    return NameId{index};
+    return NameId{recent};
   }
 
   Draft& draft_;
   Trace& trace_;
   PairedThread paired_;
-  uint32_t process_ = kNone;
+  uint32_t thread_ = kNone, process_ = kNone;
   std::vector<uint32_t> top_;      // innermost open range of the thread, by domain
   std::vector<uint32_t> touched_;  // domains whose top_ may be set
   std::vector<uint32_t> below_;    // by range of the thread: the range around it in its domain
   FlatIndex path_index_;           // (path around or domain, name)
+  RecentFacts<2> recent_paths_;    // the same, and the thread
   Trace::Slice captures_;  // of the thread's process: the one that events belong to now, and those to come
   Trace::Slice payloads_;  // of the thread: those that events to come may have
 };
@@ -243,7 +259,7 @@ class RangePairing {
     NameDomains();
     GroupEvents();
     payloads_ = GroupPayloads(draft_);
-    if (!trace_.ranges.empty() && HasRoomForAll()) {
+    if (PlanRanges()) {
       PairSideBySide();
     } else {
       PairOneByOne();
@@ -276,23 +292,23 @@ class RangePairing {
                      [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
   }
 
-  // FillBulk has made room for all ranges where there are cores for it. Gives threads their places if so.
-  bool HasRoomForAll() {
-    NvtxEvents& events = draft_.nvtx_events;
+  // Gives the ranges of threads their places. FillBulk has made room for all where there are cores for it: true.
+  bool PlanRanges() {
+    const NvtxEvents::Items& items = draft_.nvtx_events.items();
+    std::vector<uint8_t> is_begin(draft_.nvtx_events.FactsCount());
+    for (uint32_t i = 0; i < is_begin.size(); ++i) is_begin[i] = IsBegin(draft_.nvtx_events.FactsAt(i).event) ? 1 : 0;
     ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
       const Trace::Slice slice = draft_.thread_events[thread];
       uint32_t count = 0;
-      for (uint32_t i = slice.first; i < slice.last; ++i) {
-        count += IsBegin(events.FactsAt(events.items()[i].facts).event) ? 1 : 0;
-      }
+      for (uint32_t i = slice.first; i < slice.last; ++i) count += is_begin[items[i].facts];
       threads_[thread].ranges.last = count;
     });
     uint32_t first = 0;
     for (PairedThread& paired : threads_) {
       paired.ranges.first = first;
-      first += paired.ranges.last;
+      first = paired.ranges.last += first;
     }
-    return first == trace_.ranges.size();
+    return first != 0 && first == trace_.ranges.size();
   }
 
   void PairSideBySide() {
@@ -309,13 +325,10 @@ class RangePairing {
   }
 
   void PairOneByOne() {
-    NvtxEvents& events = draft_.nvtx_events;
     trace_.ranges.clear();
-    const auto begins = [&](const NvtxEvents::Item& e) { return IsBegin(events.FactsAt(e.facts).event); };
-    ReserveHuge(trace_.ranges, static_cast<std::size_t>(std::count_if(events.items().begin(), events.items().end(), begins)));
+    ReserveHuge(trace_.ranges, threads_.empty() ? 0 : threads_.back().ranges.last);
     ThreadPairing pairing(draft_);
     for (uint32_t thread = 0; thread < threads_.size(); ++thread) {
-      threads_[thread].ranges.first = static_cast<uint32_t>(trace_.ranges.size());
       Pair(thread, pairing);
       FinishThread(&threads_[thread], NamePaths(threads_[thread]));
       Join(&threads_[thread]);
@@ -325,7 +338,7 @@ class RangePairing {
   void Pair(uint32_t thread, ThreadPairing& pairing) {
     SortEvents(thread);
     PairedThread& paired = threads_[thread];
-    paired = pairing.Run(thread, paired.ranges.first, draft_.thread_events[thread], payloads_[thread]);
+    paired = pairing.Run(thread, paired.ranges, draft_.thread_events[thread], payloads_[thread]);
   }
 
   // The paths of a thread. In order of threads, as names are numbered.

@@ -10,16 +10,6 @@
 
 namespace gprof {
 
-struct NvtxEvent {
-  int64_t time_ns = 0;
-  uint64_t range = 0, payload = 0;
-  uint32_t thread = kNone, domain = kNone;
-  NameId message;
-  uint32_t category = 0, color = 0;
-  trace::NvtxEvent event{};
-  trace::PayloadType payload_type = trace::PayloadType::kNone;
-};
-
 class NvtxEvents {
  public:
   // What events have in common.
@@ -45,18 +35,13 @@ class NvtxEvents {
   };
 
   std::size_t size() const { return items_.size(); }
-  NvtxEvent operator[](std::size_t i) const {
-    const Item& item = items_[i];
-    const Facts& f = facts_[item.facts];
-    const Details details = item.details == kNone ? Details{} : details_[item.details];
-    return {item.time_ns(), details.range, details.payload, f.thread, f.domain,
-            f.message,      f.category,    f.color,         f.event,  f.payload_type};
-  }
+  std::size_t FactsCount() const { return facts_.size(); }
   const Facts& FactsAt(uint32_t index) const { return facts_[index]; }
 
   using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
   Items& items() { return items_; }
   std::vector<Details>& details() { return details_; }
+  const std::vector<Details>& details() const { return details_; }
   uint32_t Intern(const Facts& facts) { return facts_.Intern(facts); }
   template <class F>
   void ChangeFacts(F&& change) {
