@@ -38,30 +38,31 @@ CallFacts::CallFacts(const Trace& trace)
 size_t CallFacts::AddRun(const PackedCalls& calls, size_t first, int64_t* inner_start_ns, int64_t* last_end_ns) {
   const uint32_t run = calls.FactsIndex(first);
   const PackedCalls::Facts& facts = calls.FactsAt(run);
-  const bool is_rare = !IsCommon(facts.api_class), has_failed = facts.result != 0;
-  const int64_t counts_from_ns = facts.thread != kNone ? *last_end_ns : std::numeric_limits<int64_t>::max();
+  const bool is_rare = !IsCommon(facts.api_class), has_failed = facts.result != 0, is_listed = is_rare || has_failed;
   Sum sum = sums_[run];
-  int64_t ended_ns = counts_from_ns;
+  int64_t ended_ns = facts.thread != kNone ? *last_end_ns : std::numeric_limits<int64_t>::max();
   uint32_t last_ended = kNone;
-  size_t i = first;
-  for (; i < calls.size() && calls.FactsIndex(i) == run; ++i) {
-    calls.PrefetchAfter(i);
-    const auto call = static_cast<uint32_t>(i);
-    const int64_t start_ns = calls[i].start_ns, end_ns = calls[i].end_ns;
+  const PackedCalls::Item* const items = calls.items().data();
+  const PackedCalls::Item *item = items + first, *const end = items + calls.size();
+  for (; item != end && item->facts == run; ++item) {
+    PrefetchForReading(item);
+    const auto call = static_cast<uint32_t>(item - items);
+    const int64_t start_ns = item->start_ns(), end_ns = calls.EndNs(*item);
     if (end_ns >= ended_ns) ended_ns = end_ns, last_ended = call;
-    if (calls.Parent(i) != kNone) {
+    if ((item->parent != 0 || item->duration_high == packed_detail::kLong) && calls.Parent(call) != kNone) {
       *inner_start_ns = std::min(*inner_start_ns, start_ns);
       continue;
     }
     if (sum.count++ == 0 || start_ns < sum.start_ns) sum.start_ns = start_ns, sum.first = call;
     sum.total_ns += end_ns - start_ns;
     sum.end_ns = std::max(sum.end_ns, end_ns);
+    if (!is_listed) continue;
     if (is_rare) rare_.push_back(call);
     if (has_failed) failed_.push_back(call);
   }
   sums_[run] = sum;
   if (facts.thread != kNone && last_ended != kNone) last_ended_ = last_ended, *last_end_ns = ended_ns;
-  return i;
+  return static_cast<size_t>(item - items);
 }
 
 }  // namespace gprof

@@ -32,37 +32,31 @@ GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedT
   ForEachSideBySide(pieces_.size(), is_sequence ? 1 : threads, [&](size_t i) {
     std::optional<GapExplainer> of_piece;
     if (!is_sequence) of_piece.emplace(trace, facts, recorded, ops);
-    pieces_[i] = MakePiece(gaps, i, is_sequence, is_sequence ? &*of_all : &*of_piece);
+    pieces_[i] = MakePiece(gaps, i, is_sequence ? &*of_all : &*of_piece);
   });
 }
 
-GapCauses::Piece GapCauses::MakePiece(const GapList& gaps, size_t number, bool is_sequence,
-                                      GapExplainer* explainer) const {
+GapCauses::Piece GapCauses::MakePiece(const GapList& gaps, size_t number, GapExplainer* explainer) const {
   Piece piece{gaps.Piece(number), {}, {}, {}, {}, {}, {}};
   const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(piece.ops.first, piece.ops.last);
   const bool may_be_plain = gaps.has_window() && gaps.is_throughout();
   const auto add = [&](const Gap& gap) { Add(gap, explainer->Explain(gap), &piece); };
-  bool is_launch = false;
   for (size_t begin = 0; begin < idle_ns.size(); begin += 64) {
-    uint64_t others = 0, launches = 0;
-    for (size_t i = begin; i < std::min(begin + 64, idle_ns.size()); ++i) {
-      const uint32_t op = piece.ops.first + static_cast<uint32_t>(i);
-      if (idle_ns[i] != 0) {
-        const PlainGap plain = may_be_plain && idle_ns[i] != GapList::kLong
-                                   ? explainer->PlainBefore(gaps.device(), op, idle_ns[i])
-                                   : PlainGap::kNot;
-        if (plain != PlainGap::kNot) {
-          is_launch = plain == PlainGap::kLaunch;
-        } else {
-          others |= uint64_t{1} << i % 64;
-          gaps.ForEachBefore(op, add);
-        }
-      }
-      if (is_sequence) explainer->See(op);
-      launches |= uint64_t{is_launch} << i % 64;
+    const auto some_ns = idle_ns.subspan(begin, std::min<size_t>(64, idle_ns.size() - begin));
+    const uint32_t first = piece.ops.first + static_cast<uint32_t>(begin);
+    const bool is_after_launch = begin != 0 && piece.launches.back() >> 63 != 0;
+    GapExplainer::Word word = explainer->Look(gaps.device(), first, some_ns, is_after_launch);
+    if (!may_be_plain) {
+      word.others = 0;
+      for (size_t i = 0; i < some_ns.size(); ++i) word.others |= uint64_t{some_ns[i] != 0} << i;
     }
-    piece.others.push_back(others);
-    piece.launches.push_back(launches);
+    for (uint64_t left = word.others | word.waits; left != 0; left &= left - 1) {
+      const auto i = static_cast<uint32_t>(std::countr_zero(left));
+      if ((word.others >> i & 1) != 0) gaps.ForEachBefore(first + i, add);
+      if ((word.waits >> i & 1) != 0) explainer->See(first + i);
+    }
+    piece.others.push_back(word.others);
+    piece.launches.push_back(word.launches);
   }
   gaps.ForEachAtEndOf(number, add);
   piece.Shrink();

@@ -40,7 +40,7 @@ class GapCauses {
     void Shrink();
   };
 
-  Piece MakePiece(const GapList& gaps, size_t number, bool is_sequence, GapExplainer* explainer) const;
+  Piece MakePiece(const GapList& gaps, size_t number, GapExplainer* explainer) const;
   void Add(const Gap& gap, std::span<const Part> parts, Piece* piece) const;
 
   const OpFacts& ops_;

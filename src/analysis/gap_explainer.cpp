@@ -4,6 +4,8 @@
 #include <limits>
 #include <span>
 
+#include "analysis/gap_list.h"
+
 namespace gprof {
 namespace {
 
@@ -23,6 +25,39 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
     const bool has_calls = trace.thread_api_calls[i].first != trace.thread_api_calls[i].last;
     if (has_calls && trace.threads[i].process != kNone) process_has_calls_[trace.threads[i].process] = 1;
   }
+}
+
+GapExplainer::Word GapExplainer::Look(uint32_t device, uint32_t first, std::span<const uint32_t> idle_ns,
+                                      bool is_after_launch) {
+  const PackedCalls& calls = trace_.api_calls;
+  const bool may_be_queue = facts_.migrations[device].empty();
+  const PackedOps::Item* item = trace_.ops.items().data() + first;
+  Word word;
+  uint64_t launch = is_after_launch ? 1 : 0;
+  for (size_t i = 0; i < idle_ns.size(); ++i, ++item) {
+    PrefetchForReading(item);
+    const HostFacts::OfOp of_op = facts_.of_ops[item->facts];
+    word.waits |= uint64_t{of_op.may_wait} << i;
+    const uint32_t call_index = idle_ns[i] == 0 ? kNone : ops_.CallOf(first + static_cast<uint32_t>(i));
+    if (call_index == kNone) {
+      word.others |= uint64_t{idle_ns[i] != 0} << i;
+      word.launches |= launch << i;
+      continue;
+    }
+    const PackedCalls::Item& call = calls.items()[call_index];
+    PrefetchForReading(&call);
+    const HostFacts::OfCall& of_call = facts_.of_calls[call.facts];
+    const int64_t end_ns = item->start_ns(), start_ns = end_ns - idle_ns[i];
+    const bool is_queue = calls.EndNs(call) <= start_ns;
+    bool is_plain = is_queue ? may_be_queue && !of_op.may_wait
+                             : call.start_ns() <= start_ns && of_call.process_start_ns <= start_ns && !of_op.is_pageable;
+    is_plain = is_plain && of_call.thread != kNone && idle_ns[i] != GapList::kLong &&
+               (is_queue || !walk_.IsInterrupted(of_call.thread, start_ns, end_ns));
+    if (is_plain) launch = is_queue ? 0 : 1;
+    word.others |= uint64_t{!is_plain} << i;
+    word.launches |= launch << i;
+  }
+  return word;
 }
 
 const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
@@ -102,7 +137,7 @@ void GapExplainer::AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns)
   add_pause(to_ns);
 }
 
-void GapExplainer::SeeWaiting(uint32_t op) {
+void GapExplainer::See(uint32_t op) {
   Seen& seen = seen_[trace_.ops[op].stream];
   seen.launch_ns = std::max(seen.launch_ns, ops_.LaunchNs(op));
   seen.end_ns = std::max(seen.end_ns, trace_.ops[op].end_ns);

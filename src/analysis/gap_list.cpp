@@ -49,20 +49,25 @@ GapList::Sweep GapList::GoOver(Trace::Slice slice, const Sweep& before, LongIdle
   const uint8_t* const is_kernel = is_kernel_.data();
   uint32_t* idle_ns_of = idle_ns_.data() + (slice.first - ops_.first);
   int64_t ended_ns = before.ended_ns;
-  size_t last_ended = before.last_ended != kNone || slice.first == slice.last ? before.last_ended : slice.first;
   BusyTime any = before.busy.any, kernels = before.busy.kernels;
-  for (size_t i = slice.first; i < slice.last; ++i) {
-    ops.PrefetchAfter(i);
-    const int64_t start_ns = ops[i].start_ns, end_ns = ops[i].end_ns;
+  const PackedOps::Item* const items = ops.items().data();
+  const bool is_first = before.last_ended == kNone && slice.first != slice.last;
+  const PackedOps::Item* last_ended = is_first ? items + slice.first : nullptr;
+  for (const PackedOps::Item *item = items + slice.first, *end = items + slice.last; item != end; ++item) {
+    PrefetchForReading(item);
+    const int64_t start_ns = item->start_ns(), end_ns = ops.EndNs(*item);
     const int64_t idle_ns = start_ns > ended_ns ? start_ns - ended_ns : 0;
-    *idle_ns_of++ = static_cast<uint32_t>(std::min<int64_t>(idle_ns, kLong));
-    if (idle_ns >= kLong) [[unlikely]] long_idle_ns->emplace_back(static_cast<uint32_t>(i), idle_ns);
-    last_ended = end_ns > ended_ns ? i : last_ended;
+    *idle_ns_of++ = static_cast<uint32_t>(idle_ns);
+    if (idle_ns >= kLong) [[unlikely]] {
+      idle_ns_of[-1] = kLong;
+      long_idle_ns->emplace_back(static_cast<uint32_t>(item - items), idle_ns);
+    }
+    last_ended = end_ns > ended_ns ? item : last_ended;
     ended_ns = std::max(ended_ns, end_ns);
     any.Add(start_ns, end_ns);
-    if (is_kernel[ops.FactsIndex(i)] != 0) kernels.Add(start_ns, end_ns);
+    if (is_kernel[item->facts] != 0) kernels.Add(start_ns, end_ns);
   }
-  return {ended_ns, static_cast<uint32_t>(last_ended), {any, kernels}};
+  return {ended_ns, last_ended == nullptr ? before.last_ended : static_cast<uint32_t>(last_ended - items), {any, kernels}};
 }
 
 // Pieces are gone over side by side as if nothing had run before them. What did changes the first operations of a piece,

@@ -70,26 +70,26 @@ struct Idle {
     using OfCall = IdleSummary::IdleOfCall;
     int64_t OfCall::*const of_call = cause == Cause::kLaunch ? &OfCall::launch_ns : &OfCall::queue_ns;
     const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(first, last);
-    int64_t count = 0, sum_ns = 0, longest_ns = 0, steady_ns = 0, least_kept_ns = summary.LeastKeptNs();
-    for (size_t i = 0; i < idle_ns.size(); ++i) {
+    const PackedOps::Item* item = trace_->ops.items().data() + first;
+    const uint64_t min_ns = static_cast<uint64_t>(summary.min_gap_ns());
+    uint64_t kept_ns = static_cast<uint64_t>(summary.LeastKeptNs());
+    int64_t count = 0, sum_ns = 0;
+    for (size_t i = 0; i < idle_ns.size(); ++i, ++item) {
       const int64_t gap_ns = idle_ns[i];
       if (gap_ns == 0) continue;
       const uint32_t op = first + static_cast<uint32_t>(i), call = ops_->CallOf(op);
       trace_->api_calls.PrefetchAfter(call);
-      const int64_t end_ns = trace_->ops[op].start_ns, start_ns = end_ns - gap_ns;
       ++count;
       sum_ns += gap_ns;
-      longest_ns = std::max(longest_ns, gap_ns);
-      steady_ns += SteadyNs(start_ns, end_ns);
       summary.AddPlainOf(call, of_call, gap_ns);
       groups.AddPlain(cause, op, call, gap_ns);
-      if (gap_ns < least_kept_ns && gap_ns >= summary.min_gap_ns()) continue;
+      if (static_cast<uint64_t>(gap_ns) - min_ns < kept_ns - min_ns) continue;  // neither shorter nor among the longest
       const Part part{cause, gap_ns, call, {}, UnknownReason::kIsKnown};
-      summary.AddByLength({start_ns, end_ns, op, false, false, gaps.device()}, {&part, 1});
-      least_kept_ns = summary.LeastKeptNs();
+      summary.AddByLength({item->start_ns() - gap_ns, item->start_ns(), op, false, false, gaps.device()}, {&part, 1});
+      kept_ns = static_cast<uint64_t>(summary.LeastKeptNs());
     }
-    summary.AddPlain(cause, count, sum_ns, longest_ns);
-    steady[cause] += steady_ns;
+    summary.AddPlain(cause, count, sum_ns);
+    steady[cause] += SteadyNsOf(gaps, first, last, sum_ns);
   }
 
   void Add(const Idle& more) {
@@ -101,6 +101,20 @@ struct Idle {
  private:
   int64_t SteadyNs(int64_t start_ns, int64_t end_ns) const {
     return std::max<int64_t>(std::min(end_ns, steady_time_.end_ns) - std::max(start_ns, steady_time_.start_ns), 0);
+  }
+
+  // Of the gaps before operations in a row, which are so long together.
+  int64_t SteadyNsOf(const GapList& gaps, uint32_t first, uint32_t last, int64_t sum_ns) const {
+    const int64_t start_ns = trace_->ops[first].start_ns - gaps.IdleBefore(first);
+    const int64_t end_ns = trace_->ops[last - 1].start_ns;
+    if (start_ns >= steady_time_.start_ns && end_ns <= steady_time_.end_ns) return sum_ns;
+    if (SteadyNs(start_ns, end_ns) == 0) return 0;
+    int64_t steady_ns = 0;
+    for (uint32_t op = first; op < last; ++op) {
+      const int64_t gap_end_ns = trace_->ops[op].start_ns;
+      steady_ns += SteadyNs(gap_end_ns - gaps.IdleBefore(op), gap_end_ns);
+    }
+    return steady_ns;
   }
 
   const Trace* trace_;

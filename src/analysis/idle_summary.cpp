@@ -30,21 +30,20 @@ IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int6
 void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
   DeviceIdle& idle = devices_.back();
   ++idle.gaps;
-  idle.longest_ns = std::max(idle.longest_ns, gap.DurationNs());
   AddParts(gap, parts, &idle);
   AddByLength(gap, parts);
 }
 
-void IdleSummary::AddPlain(Cause cause, int64_t gaps, int64_t idle_ns, int64_t longest_ns) {
+void IdleSummary::AddPlain(Cause cause, int64_t gaps, int64_t idle_ns) {
   DeviceIdle& idle = devices_.back();
   idle.gaps += gaps;
-  idle.longest_ns = std::max(idle.longest_ns, longest_ns);
   idle.split[cause] += idle_ns;
   gaps_with_causes_[MaskOf(cause)] += gaps;
 }
 
 void IdleSummary::AddByLength(const Gap& gap, std::span<const Part> parts) {
   const int64_t gap_ns = gap.DurationNs();
+  devices_.back().longest_ns = std::max(devices_.back().longest_ns, gap_ns);
   if (gap_ns >= LeastKeptNs()) return Keep(gap, parts);
   if (gap_ns >= min_gap_ns_) return;
   ++shorter_.gaps;

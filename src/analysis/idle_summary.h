@@ -56,7 +56,7 @@ class IdleSummary {
   void AddPlainOf(uint32_t call, int64_t IdleOfCall::*idle, int64_t gap_ns) {
     plain_[trace_.api_calls.FactsIndex(call)].*idle += gap_ns;
   }
-  void AddPlain(Cause cause, int64_t gaps, int64_t idle_ns, int64_t longest_ns);
+  void AddPlain(Cause cause, int64_t gaps, int64_t idle_ns);
   // Those below the one and those from the other on are told apart by their length as well.
   int64_t min_gap_ns() const { return min_gap_ns_; }
   int64_t LeastKeptNs() const {

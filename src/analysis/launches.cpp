@@ -149,18 +149,62 @@ enum class Meanwhile : uint8_t { kNotAsked, kGoesOn, kHoldsUp };
 class LateLaunchFinder {
  public:
   explicit LateLaunchFinder(const AnalysisInput& input)
-      : input_(input), trace_(input.trace()), ops_(input.shared().ops()), of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {}
+      : input_(input), trace_(input.trace()), ops_(input.shared().ops()), of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {
+    for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
+      is_kernel_.push_back(trace_.ops.FactsAt(i).kind == OpKind::kKernel);
+    }
+  }
 
   LateLaunches Run() {
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       next_overhead_ = 0;
+      no_overhead_until_ns_ = INT64_MIN;
       late_.window_ns += input_.shared().gaps(device).window_ns();
-      ForEachGapWith(input_, device, ~MaskOf(Cause::kQueue), [&](const Gap& gap, std::span<const Part>) { See(gap); });
+      SeeGapsOf(device);
     }
     return late_;
   }
 
  private:
+  // What is `queue` from end to end is not by launching.
+  void SeeGapsOf(uint32_t device) {
+    ForEachGapOfPieces(
+        input_, device, 0, input_.shared().gaps(device).pieces(),
+        [&](Cause cause, uint32_t first, uint32_t last) {
+          if (cause == Cause::kLaunch) SeeLaunches(device, first, last);
+        },
+        [&](const Gap& gap, GapCauses::Cursor& causes) {
+          if (causes.SkipWithout(~MaskOf(Cause::kQueue))) return;
+          causes.Next(gap);
+          See(gap);
+        });
+  }
+
+  // Gaps that are `launch` from end to end: the call before had ended before nearly all of them, so that launching
+  // explains them.
+  void SeeLaunches(uint32_t device, uint32_t first, uint32_t last) {
+    const std::span<const uint32_t> idle_ns = input_.shared().gaps(device).ShortIdleBefore(first, last);
+    const PackedCalls& calls = trace_.api_calls;
+    const PackedOps::Item* item = trace_.ops.items().data() + first;
+    for (uint32_t op = first; op < last; ++op, ++item) {
+      const int64_t gap_ns = idle_ns[op - first];
+      if (gap_ns == 0 || gap_ns > kLateLaunchAtMostNs || !is_kernel_[item->facts]) continue;
+      const int64_t end_ns = item->start_ns(), start_ns = end_ns - gap_ns;
+      const uint32_t call = ops_.CallOf(op);
+      const PackedCalls::Item& before = calls.items()[call - (call > 0)];
+      const bool is_clear = call > 0 && before.parent == 0 && before.duration_high != packed_detail::kLong &&
+                            calls.EndNs(before) <= start_ns && end_ns <= no_overhead_until_ns_;
+      if (!is_clear) {
+        See(Gap{start_ns, end_ns, op, false, false, device});
+        continue;
+      }
+      ++late_.kernels;
+      late_.idle_ns += gap_ns;
+      late_.launch_ns += gap_ns;
+      late_.kernel_ns += trace_.ops.EndNs(*item) - end_ns;
+    }
+  }
+
   void See(const Gap& gap) {
     if (gap.is_cut_after || gap.after == kNone || gap.DurationNs() > kLateLaunchAtMostNs) return;
     const uint32_t call = ops_.CallOf(gap.after);
@@ -216,6 +260,7 @@ class LateLaunchFinder {
   bool IsInterrupted(uint32_t thread, const Gap& gap) {
     const std::vector<Overhead>& all = trace_.overheads;
     while (next_overhead_ < all.size() && all[next_overhead_].end_ns <= gap.start_ns) ++next_overhead_;
+    no_overhead_until_ns_ = next_overhead_ < all.size() ? all[next_overhead_].start_ns : INT64_MAX;
     for (size_t i = next_overhead_; i < all.size() && all[i].start_ns < gap.end_ns; ++i) {
       if (all[i].thread == thread && all[i].end_ns > gap.start_ns && all[i].kind != kCommandBufferFull) return true;
     }
@@ -226,7 +271,9 @@ class LateLaunchFinder {
   const Trace& trace_;
   const OpFacts& ops_;
   std::vector<Meanwhile> of_function_;  // by NameId
+  std::vector<uint8_t> is_kernel_;      // by the facts of operations
   size_t next_overhead_ = 0;
+  int64_t no_overhead_until_ns_ = INT64_MIN;  // none of those to come begins before
   LateLaunches late_;
 };
 

@@ -61,7 +61,7 @@ struct OpFacts::Piece {
     int64_t start_ns = Nothing().start_ns, end_ns = Nothing().end_ns;
     uint32_t count = 0, first = kNone;
     uint32_t column = 0;  // of the shares
-    bool is_transfer = false, is_of_graph = false;
+    bool is_transfer = false, is_of_graph = false, is_listed = false;  // one of both
   };
 
   explicit Piece(const Trace& trace)
@@ -71,6 +71,7 @@ struct OpFacts::Piece {
       alike[i].column = static_cast<uint32_t>(of_threads.ColumnOf(facts.device));
       alike[i].is_transfer = IsTransfer(facts.kind);
       alike[i].is_of_graph = IsOfGraph(facts);
+      alike[i].is_listed = alike[i].is_transfer || alike[i].is_of_graph;
     }
   }
 
@@ -107,46 +108,51 @@ OpFacts::OpFacts(const Trace& trace, size_t threads)
   ChooseDevices(of_threads, of_processes);
 }
 
-inline void OpFacts::FindLaunch(uint32_t op, int64_t start_ns, uint32_t api, bool* has_inner_calls) {
-  int64_t launch_ns = trace_.api_calls[api].start_ns;
+// Returns how long before its start the operation was launched, or kFar.
+inline uint32_t OpFacts::FindLaunch(int64_t start_ns, uint32_t api, bool* has_inner_calls) {
+  const PackedCalls::Item& call = trace_.api_calls.items()[api];
+  int64_t launch_ns = call.start_ns();
   uint32_t outermost = api;
-  if (trace_.api_calls.Parent(api) != kNone) {
+  if (call.parent != 0 || call.duration_high == packed_detail::kLong) {
     outermost = OutermostCall(trace_, api);
     launch_ns = trace_.api_calls[outermost].start_ns;
     *has_inner_calls |= outermost != api;
   }
-  const auto before_ns = static_cast<uint64_t>(start_ns - launch_ns);
-  launched_before_ns_[op] = static_cast<uint32_t>(std::min<uint64_t>(before_ns, kFar));
   std::atomic_ref(has_op_[outermost]).store(1, std::memory_order_relaxed);  // that of a graph has operations in many pieces
+  return static_cast<uint32_t>(std::min<uint64_t>(static_cast<uint64_t>(start_ns - launch_ns), kFar));
 }
 
 void OpFacts::ReadOps(uint32_t first, uint32_t last, Piece* piece) {
   const PackedOps& ops = trace_.ops;
-  const PackedCalls& calls = trace_.api_calls;
+  const PackedOps::Item* const items = ops.items().data();
+  const PackedCalls::Item* const calls = trace_.api_calls.items().data();
   Piece::Alike* const alike_of = piece->alike.data();
   std::vector<uint32_t> rows;  // of the shares, by the facts of calls
-  for (uint32_t i = 0; i < calls.FactsCount(); ++i) {
-    rows.push_back(static_cast<uint32_t>(piece->of_threads.RowOf(calls.FactsAt(i).thread)));
+  for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
+    rows.push_back(static_cast<uint32_t>(piece->of_threads.RowOf(trace_.api_calls.FactsAt(i).thread)));
   }
-  for (size_t i = first; i < last; ++i) {
-    ops.PrefetchAfter(i);
-    const auto op = static_cast<uint32_t>(i);
-    const int64_t start_ns = ops[i].start_ns, time_ns = ops[i].end_ns - start_ns;
+  uint32_t* launched_before_ns = launched_before_ns_.data() + first;
+  for (const PackedOps::Item *item = items + first, *end = items + last; item != end; ++item) {
+    PrefetchForReading(item);
+    const int64_t start_ns = item->start_ns(), end_ns = ops.EndNs(*item), time_ns = end_ns - start_ns;
     const int64_t share_ns = std::max<int64_t>(time_ns, 1);
-    Piece::Alike& alike = alike_of[ops.FactsIndex(i)];
-    if (alike.count++ == 0 || start_ns < alike.start_ns) alike.start_ns = start_ns, alike.first = op;
+    Piece::Alike& alike = alike_of[item->facts];
+    if (alike.count++ == 0 || start_ns < alike.start_ns) {
+      alike.start_ns = start_ns, alike.first = static_cast<uint32_t>(item - items);
+    }
     alike.time_ns += time_ns;
     alike.share_ns += share_ns;
-    alike.end_ns = std::max(alike.end_ns, start_ns + time_ns);
-    if (const uint32_t api = ops[i].api; api != kNone) {
-      calls.PrefetchAfter(api);
-      FindLaunch(op, start_ns, api, &piece->has_inner_calls);
-      piece->of_threads[rows[calls.FactsIndex(api)] + alike.column] += share_ns;
-    } else {
-      launched_before_ns_[op] = 0;
+    alike.end_ns = std::max(alike.end_ns, end_ns);
+    uint32_t before_ns = 0;
+    if (const uint32_t api = item->api; api != kNone) {
+      PrefetchForReading(&calls[api]);
+      before_ns = FindLaunch(start_ns, api, &piece->has_inner_calls);
+      piece->of_threads[rows[calls[api].facts] + alike.column] += share_ns;
     }
-    if (alike.is_transfer) piece->transfers.push_back(op);
-    if (alike.is_of_graph) piece->graph_ops.push_back(op);
+    *launched_before_ns++ = before_ns;
+    if (!alike.is_listed) continue;
+    if (alike.is_transfer) piece->transfers.push_back(static_cast<uint32_t>(item - items));
+    if (alike.is_of_graph) piece->graph_ops.push_back(static_cast<uint32_t>(item - items));
   }
 }
 

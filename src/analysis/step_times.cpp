@@ -109,14 +109,14 @@ class PartSums {
     BusyTime busy(0, busy_.until_ns), kernels(0, kernels_.until_ns);
     int64_t sum_ns = 0;
     size_t i = 0;
-    for (; i < idle_ns.size(); ++i) {
-      const size_t op = size_t{first} + i;
-      trace_.ops.PrefetchAfter(op);
-      const int64_t start_ns = trace_.ops[op].start_ns, end_ns = trace_.ops[op].end_ns;
+    const PackedOps::Item* item = trace_.ops.items().data() + first;
+    for (; i < idle_ns.size(); ++i, ++item) {
+      PrefetchForReading(item);
+      const int64_t start_ns = item->start_ns(), end_ns = trace_.ops.EndNs(*item);
       if (start_ns - idle_ns[i] < from_ns || start_ns > to_ns || end_ns > to_ns) break;
       sum_ns += idle_ns[i];
       busy.Add(start_ns, end_ns);
-      if (is_kernel[trace_.ops.FactsIndex(op)] != 0) kernels.Add(start_ns, end_ns);
+      if (is_kernel[item->facts] != 0) kernels.Add(start_ns, end_ns);
     }
     busy_.until_ns = busy.end_ns(), kernels_.until_ns = kernels.end_ns();
     if (within_ == nullptr) return i;
