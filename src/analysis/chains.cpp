@@ -23,10 +23,27 @@ uint64_t SymbolOf(const GpuOp& op) {
   return Mix((uint64_t{1} << 62) | (static_cast<uint64_t>(op.kind) << 8) | static_cast<uint64_t>(DirectionOf(op)));
 }
 
+// The symbols of the operations of a stream, made when they are looked at: they would take much memory.
+class StreamSymbols {
+ public:
+  StreamSymbols(const PackedOps& ops, std::span<const uint32_t> list, const std::vector<uint64_t>& of_facts)
+      : ops_(ops.items().data()), list_(list), of_facts_(of_facts.data()) {}
+  size_t size() const { return list_.size(); }
+  uint64_t operator[](size_t i) const {
+    const uint64_t symbol = of_facts_[ops_[list_[i]].facts];
+    return symbol != 0 ? symbol : Mix((uint64_t{3} << 62) | list_[i]);  // like no other
+  }
+
+ private:
+  const PackedOps::Item* ops_;
+  std::span<const uint32_t> list_;
+  const uint64_t* of_facts_;
+};
+
 // The same wherever in the period one begins.
-uint64_t HashOf(std::span<const uint64_t> period) {
+uint64_t HashOf(const StreamSymbols& symbols, uint32_t first, uint32_t period) {
   uint64_t sum = 0;
-  for (size_t i = 0; i < period.size(); ++i) sum += Mix(period[i] * 31 + period[(i + 1) % period.size()]);
+  for (uint32_t i = 0; i < period; ++i) sum += Mix(symbols[first + i] * 31 + symbols[first + (i + 1) % period]);
   return sum;
 }
 
@@ -41,15 +58,9 @@ class Collector {
   }
 
   void AddStream(uint32_t stream, std::span<const uint32_t> ops) {
-    symbols_ = {};
-    symbols_.resize(ops.size());  // growing would take twice the room at its end
-    for (size_t i = 0; i < ops.size(); ++i) {
-      const uint64_t symbol = symbol_of_facts_[trace_.ops.FactsIndex(ops[i])];
-      symbols_[i] = symbol != 0 ? symbol : Mix((uint64_t{3} << 62) | ops[i]);  // like no other
-    }
-    for (const Repeat& repeat : FindRepeats(symbols_, kMinRepetitions, kMinOperations)) {
-      const std::span<const uint64_t> period(symbols_.data() + repeat.first, repeat.period);
-      Chain& chain = chains_[{repeat.period, HashOf(period)}];
+    const StreamSymbols symbols(trace_.ops, ops, symbol_of_facts_);
+    for (const Repeat& repeat : FindRepeats(symbols, kMinRepetitions, kMinOperations)) {
+      Chain& chain = chains_[{repeat.period, HashOf(symbols, repeat.first, repeat.period)}];
       AddRun(ops.subspan(repeat.first, repeat.Repetitions() * repeat.period), repeat.period, stream, &chain);
     }
   }
@@ -100,7 +111,6 @@ class Collector {
   const Trace& trace_;
   GapsBefore gaps_;
   std::vector<uint64_t> symbol_of_facts_;  // 0: each operation is like no other
-  std::vector<uint64_t> symbols_;
   std::map<std::pair<uint32_t, uint64_t>, Chain> chains_;
 };
 

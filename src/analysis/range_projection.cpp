@@ -53,20 +53,21 @@ inline uint32_t RangeProjection::RangeOf(uint32_t op) const {
 
 void RangeProjection::AddOperations() {
   const bool has_others = !start_end_paths_.empty();
-  const PackedOps::Items& items = trace_.ops.items();
-  const auto count = static_cast<uint32_t>(items.size());
+  const auto count = static_cast<uint32_t>(trace_.ops.size());
+  const PackedOps::Item* item = trace_.ops.items().data();
   for (uint32_t i = 0; i < count;) {
-    const Kind of_first = kinds_[items[i].facts];
+    const Kind of_first = kinds_[item->facts];
     const uint32_t first = i, range = RangeOf(i);
     BusyTime busy;
     int64_t kernels = 0;
     Kind kind = of_first;
     do {
-      PrefetchForReading(&items[i]);
-      busy.Add(items[i].start_ns(), trace_.ops.EndNs(items[i]));
+      PrefetchForReading(item);
+      busy.Add(item->start_ns(), trace_.ops.EndNs(*item));
       kernels += kind.is_kernel;
+      ++item;
       if (++i == count || has_others) break;
-      kind = kinds_[items[i].facts];
+      kind = kinds_[item->facts];
       if (kind.device != of_first.device || (range == kNone && kind.node != of_first.node)) break;
     } while (RangeOf(i) == range);
     AddRun({range, of_first.device, first, i, busy, kernels}, of_first.node);
