@@ -1,10 +1,17 @@
 #include "base/memory.h"
 
+#include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>  // says which C library this is
+#include <vector>
 
 #ifdef __GLIBC__
 #include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/spill.h"
 #endif
 
 namespace gprof {
@@ -18,5 +25,46 @@ void KeepFreedMemory() {
   mallopt(M_ARENA_MAX, 1);
 #endif
 }
+
+#ifdef __GLIBC__
+namespace {
+
+constexpr std::size_t kLargePageBytes = std::size_t{2} << 20;
+
+std::size_t HalfOfTheMachine() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page_bytes > 0 ? static_cast<std::size_t>(pages) / 2 * static_cast<std::size_t>(page_bytes) : 0;
+}
+
+// Kernels without large pages refuse, and nothing else changes.
+void AdviseLargePages(void* block, std::size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(block);
+  const uintptr_t first = (begin + kLargePageBytes - 1) & ~(kLargePageBytes - 1);
+  const uintptr_t last = (begin + bytes) & ~(kLargePageBytes - 1);
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+
+}  // namespace
+
+// The heap is made so long and is free again: it stays mapped, and what is asked for next lies in there.
+void ExpectMemory(std::size_t bytes) {
+  constexpr std::size_t kBlockBytes = std::size_t{512} << 20;  // more is mapped by itself, and unmapped when it is freed
+  constexpr std::size_t kWorthwhileBytes = 2 * kLargePageBytes;
+  if (IsSpilling()) return;  // pages are to be taken from this process a few at a time
+  bytes = std::min(bytes, HalfOfTheMachine());
+  std::vector<void*> blocks;
+  for (std::size_t left = bytes; left >= kWorthwhileBytes;) {
+    const std::size_t size = std::min(left, kBlockBytes);
+    void* const block = std::malloc(size);
+    if (block == nullptr) break;
+    AdviseLargePages(block, size);
+    blocks.push_back(block);
+    left -= size;
+  }
+  for (void* block : blocks) std::free(block);
+}
+#else
+void ExpectMemory(std::size_t) {}
+#endif
 
 }  // namespace gprof

@@ -1,17 +1,36 @@
 #include "cli/traces.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <system_error>
 #include <utility>
 
+#include "base/memory.h"
 #include "gprof/error.h"
 #include "import/read_trace.h"
 #include "trace/merge.h"
 
 namespace gprof::cli {
+namespace {
+
+// What a trace of ours takes with its analyses: 3 to 7 bytes a record in the file, 40 to 48 in memory.
+constexpr std::uintmax_t kMemoryOfAByte = 16;
+
+std::uintmax_t SizeOf(const std::vector<std::string>& paths) {
+  std::uintmax_t bytes = 0;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (!error) bytes += size;  // reading it says what is wrong
+  }
+  return bytes;
+}
+
+}  // namespace
 
 Trace LoadTraces(const std::vector<std::string>& paths, std::vector<TraceSummary>* summaries) {
+  ExpectMemory(kMemoryOfAByte * SizeOf(paths));
   if (paths.size() == 1) return ReadTrace(paths.front());
   std::vector<Trace> traces;
   std::set<std::filesystem::path> files;
