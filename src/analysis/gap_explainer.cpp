@@ -4,8 +4,6 @@
 #include <limits>
 #include <span>
 
-#include "analysis/gap_list.h"
-
 namespace gprof {
 namespace {
 
@@ -29,35 +27,23 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
 
 GapExplainer::Word GapExplainer::Look(uint32_t device, uint32_t first, std::span<const uint32_t> idle_ns,
                                       bool is_after_launch) {
-  const PackedCalls& calls = trace_.api_calls;
   const bool may_be_queue = facts_.migrations[device].empty();
   const PackedOps::Item* item = trace_.ops.items().data() + first;
-  Word word;
-  uint64_t launch = is_after_launch ? 1 : 0;
+  uint64_t launch = is_after_launch ? 1 : 0, launches = 0, others = 0, waits = 0;
   for (size_t i = 0; i < idle_ns.size(); ++i, ++item) {
     PrefetchForReading(item);
     const HostFacts::OfOp of_op = facts_.of_ops[item->facts];
-    word.waits |= uint64_t{of_op.may_wait} << i;
-    const uint32_t call_index = idle_ns[i] == 0 ? kNone : ops_.CallOf(first + static_cast<uint32_t>(i));
-    if (call_index == kNone) {
-      word.others |= uint64_t{idle_ns[i] != 0} << i;
-      word.launches |= launch << i;
-      continue;
+    uint64_t is_other = 0;
+    if (idle_ns[i] != 0) {
+      const Plain plain = PlainBefore(first + static_cast<uint32_t>(i), *item, idle_ns[i], of_op);
+      is_other = plain == Plain::kNot || (plain == Plain::kQueue && !may_be_queue);
+      if (is_other == 0) launch = plain == Plain::kLaunch;
     }
-    const PackedCalls::Item& call = calls.items()[call_index];
-    PrefetchForReading(&call);
-    const HostFacts::OfCall& of_call = facts_.of_calls[call.facts];
-    const int64_t end_ns = item->start_ns(), start_ns = end_ns - idle_ns[i];
-    const bool is_queue = calls.EndNs(call) <= start_ns;
-    bool is_plain = is_queue ? may_be_queue && !of_op.may_wait
-                             : call.start_ns() <= start_ns && of_call.process_start_ns <= start_ns && !of_op.is_pageable;
-    is_plain = is_plain && of_call.thread != kNone && idle_ns[i] != GapList::kLong &&
-               (is_queue || !walk_.IsInterrupted(of_call.thread, start_ns, end_ns));
-    if (is_plain) launch = is_queue ? 0 : 1;
-    word.others |= uint64_t{!is_plain} << i;
-    word.launches |= launch << i;
+    waits |= uint64_t{of_op.may_wait} << i;
+    others |= is_other << i;
+    launches |= launch << i;
   }
-  return word;
+  return {launches, others, waits};
 }
 
 const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/gap_list.h"
 #include "analysis/gaps.h"
 #include "analysis/host_walk.h"
 #include "analysis/op_facts.h"
@@ -39,6 +40,22 @@ class GapExplainer {
     bool is_pageable;
   };
 
+  enum class Plain : uint8_t { kNot, kQueue, kLaunch };
+
+  // Inlined, as it is asked for each operation.
+  [[gnu::always_inline]] Plain PlainBefore(uint32_t op, const PackedOps::Item& item, uint32_t gap_ns,
+                                           HostFacts::OfOp of_op) {
+    const uint32_t call_index = ops_.CallOf(op, item);
+    if (call_index == kNone || gap_ns == GapList::kLong) return Plain::kNot;
+    const PackedCalls::Item& call = trace_.api_calls.items()[call_index];
+    PrefetchForReading(&call);
+    const HostFacts::OfCall& of_call = facts_.of_calls[call.facts];
+    const int64_t end_ns = item.start_ns(), start_ns = end_ns - gap_ns;
+    if (of_call.thread == kNone) return Plain::kNot;
+    if (trace_.api_calls.EndNs(call) <= start_ns) return of_op.may_wait ? Plain::kNot : Plain::kQueue;
+    if (call.start_ns() > start_ns || of_call.process_start_ns > start_ns || of_op.is_pageable) return Plain::kNot;
+    return walk_.IsInterrupted(of_call.thread, start_ns, end_ns) ? Plain::kNot : Plain::kLaunch;
+  }
   void ExplainByCall(const Gap& gap, const Launch& launch);
   void AddQueued(const Gap& gap, uint32_t call, Cause cause);
   void AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns);

@@ -77,14 +77,15 @@ struct Idle {
     for (size_t i = 0; i < idle_ns.size(); ++i, ++item) {
       const int64_t gap_ns = idle_ns[i];
       if (gap_ns == 0) continue;
-      const uint32_t op = first + static_cast<uint32_t>(i), call = ops_->CallOf(op);
-      trace_->api_calls.PrefetchAfter(call);
+      const uint32_t op = first + static_cast<uint32_t>(i), call_index = ops_->CallOf(op, *item);
+      const PackedCalls::Item& call = trace_->api_calls.items()[call_index];
+      PrefetchForReading(&call);
       ++count;
       sum_ns += gap_ns;
       summary.AddPlainOf(call, of_call, gap_ns);
       groups.AddPlain(cause, op, call, gap_ns);
       if (static_cast<uint64_t>(gap_ns) - min_ns < kept_ns - min_ns) continue;  // neither shorter nor among the longest
-      const Part part{cause, gap_ns, call, {}, UnknownReason::kIsKnown};
+      const Part part{cause, gap_ns, call_index, {}, UnknownReason::kIsKnown};
       summary.AddByLength({item->start_ns() - gap_ns, item->start_ns(), op, false, false, gaps.device()}, {&part, 1});
       kept_ns = static_cast<uint64_t>(summary.LeastKeptNs());
     }

@@ -61,9 +61,8 @@ class IdleGroups {
   IdleGroups(const AnalysisInput& input, bool has_details);
   void Add(const Gap& gap, std::span<const Part> parts);
   // The gap of that length before `op`, which `call` launched, is `queue` or `launch` from end to end.
-  void AddPlain(Cause cause, uint32_t op, uint32_t call, int64_t gap_ns) {
-    const uint32_t range = trace_.api_calls[call].range;
-    by_path_.AddPlain(range == kNone ? 0 : trace_.ranges[range].path.value, cause, gap_ns);
+  void AddPlain(Cause cause, uint32_t op, const PackedCalls::Item& call, int64_t gap_ns) {
+    by_path_.AddPlain(call.range == kNone ? 0 : trace_.ranges[call.range].path.value, cause, gap_ns);
     if (has_details_) AddPlainDetails(cause, op, call, gap_ns);
   }
   void Add(const IdleGroups& more);  // of other gaps
@@ -79,7 +78,7 @@ class IdleGroups {
   bool IsPath(uint32_t key) const { return key != 0 && key < unnamed_; }  // an NVTX range
 
  private:
-  void AddPlainDetails(Cause cause, uint32_t op, uint32_t call, int64_t gap_ns);
+  void AddPlainDetails(Cause cause, uint32_t op, const PackedCalls::Item& call, int64_t gap_ns);
   void AddLength(int64_t gap_ns);
   void AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts);
   uint32_t NextKey(const Gap& gap) const;

@@ -53,8 +53,8 @@ class IdleSummary {
   struct IdleOfCall {
     int64_t queue_ns = 0, launch_ns = 0;
   };
-  void AddPlainOf(uint32_t call, int64_t IdleOfCall::*idle, int64_t gap_ns) {
-    plain_[trace_.api_calls.FactsIndex(call)].*idle += gap_ns;
+  void AddPlainOf(const PackedCalls::Item& call, int64_t IdleOfCall::*idle, int64_t gap_ns) {
+    plain_[call.facts].*idle += gap_ns;
   }
   void AddPlain(Cause cause, int64_t gaps, int64_t idle_ns);
   // Those below the one and those from the other on are told apart by their length as well.

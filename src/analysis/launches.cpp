@@ -190,7 +190,7 @@ class LateLaunchFinder {
       const int64_t gap_ns = idle_ns[op - first];
       if (gap_ns == 0 || gap_ns > kLateLaunchAtMostNs || !is_kernel_[item->facts]) continue;
       const int64_t end_ns = item->start_ns(), start_ns = end_ns - gap_ns;
-      const uint32_t call = ops_.CallOf(op);
+      const uint32_t call = ops_.CallOf(op, *item);
       const PackedCalls::Item& before = calls.items()[call - (call > 0)];
       const bool is_clear = call > 0 && before.parent == 0 && before.duration_high != packed_detail::kLong &&
                             calls.EndNs(before) <= start_ns && end_ns <= no_overhead_until_ns_;

@@ -22,7 +22,7 @@ class StreamOps {
 
  private:
   std::vector<size_t> ends_;
-  std::vector<uint32_t> ops_;
+  std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> ops_;
 };
 
 }  // namespace gprof
