@@ -58,6 +58,7 @@ class Collector {
   }
 
   void AddStream(uint32_t stream, std::span<const uint32_t> ops) {
+    if (ops.size() < kMinOperations) return;  // of which programs may have many
     const StreamSymbols symbols(trace_.ops, ops, symbol_of_facts_);
     for (const Repeat& repeat : FindRepeats(symbols, kMinRepetitions, kMinOperations)) {
       Chain& chain = chains_[{repeat.period, HashOf(symbols, repeat.first, repeat.period)}];

@@ -18,8 +18,8 @@ CriticalWalk::CriticalWalk(const AnalysisInput& input)
       blocking_(input.shared().host().blocking_copies),
       events_(input.shared().host().event_waits),
       of_stream_(input.shared().stream_ops()),
-      near_in_stream_(trace_.streams.size()) {
-  for (const Trace::Slice& slice : trace_.thread_api_calls) calls_before_.push_back(slice.last - slice.first);
+      near_in_stream_(trace_.streams.size()),
+      calls_of_(trace_.thread_api_calls) {
   for (uint32_t i = 0; i < trace_.syncs.size(); ++i) {
     const Sync& sync = trace_.syncs[i];
     if (sync.kind == trace::SyncKind::kStreamWaitEvent || sync.api == kNone) continue;

@@ -54,6 +54,8 @@ class CriticalWalk {
   }
 
  private:
+  using Calls = Trace::Slice;
+
   // Gives the time from `start_ns` until now to a piece of the path.
   template <class Add>
   [[gnu::always_inline]] void Take(int64_t start_ns, PathKind kind, uint32_t index, Add&& add) {
@@ -79,44 +81,45 @@ class CriticalWalk {
     Take(trace_.api_calls[call].start_ns, PathKind::kCall, call, add);
     op_ = kNone;
     thread_ = trace_.api_calls[call].thread;
-    SkipTo(call);
+    calls_of_[thread_].last = std::min(calls_of_[thread_].last, call);
     return true;
   }
 
+  // Back along the thread, to the operation that one of its calls waited for.
   template <class Add>
   bool StepThread(Add&& add) {
-    const uint32_t call = CallBefore(thread_);
-    const PackedCalls::Item* const item = call == kNone ? nullptr : &trace_.api_calls.items()[call];
-    Take(item == nullptr ? window_.start_ns : trace_.api_calls.EndNs(*item), PathKind::kHost, thread_, add);
-    if (item == nullptr) return false;
-    const bool may_wait = blocking_[call] != 0 || trace_.api_calls.FactsOf(*item).api_class == ApiClass::kSync;
-    const uint32_t op = may_wait ? WaitedFor(call) : kNone;
-    if (op == kNone) {
-      Take(item->start_ns(), PathKind::kCall, call, add);
-      SkipTo(call);
-      return true;
+    const uint8_t* const blocking = blocking_.data();
+    Calls& calls = calls_of_[thread_];
+    while (now_ns_ > window_.start_ns) {
+      const uint32_t call = CallBefore(&calls);
+      if (call == kNone) {
+        Take(window_.start_ns, PathKind::kHost, thread_, add);
+        return false;
+      }
+      const PackedCalls::Item& item = trace_.api_calls.items()[call];
+      Take(trace_.api_calls.EndNs(item), PathKind::kHost, thread_, add);
+      if (blocking[call] != 0 || trace_.api_calls.FactsOf(item).api_class == ApiClass::kSync) {
+        if (const uint32_t op = WaitedFor(call); op != kNone) {
+          Take(EndOf(op), PathKind::kReturn, call, add);
+          op_ = op;
+          return true;
+        }
+      }
+      Take(item.start_ns(), PathKind::kCall, call, add);
+      calls.last = call;
     }
-    Take(EndOf(op), PathKind::kReturn, call, add);
-    op_ = op;
     return true;
   }
 
-  // On the thread of the call: that and those after it did not begin before now.
-  void SkipTo(uint32_t call) {
-    uint32_t& before = calls_before_[thread_];
-    before = std::min(before, call - trace_.thread_api_calls[thread_].first);
-  }
-
-  // The outermost call of the thread that began last before now.
-  uint32_t CallBefore(uint32_t thread) {
-    const Trace::Slice& slice = trace_.thread_api_calls[thread];
-    uint32_t& before = calls_before_[thread];
-    const PackedCalls::Item* const items = trace_.api_calls.items().data() + slice.first;
-    const auto is_before = [&](size_t i) { return items[i].start_ns() < now_ns_; };
-    if (before > 0 && !is_before(before - 1)) {
-      before = static_cast<uint32_t>(PartitionPointNear(before, before, is_before));
+  // The outermost call of a thread that began last before now.
+  uint32_t CallBefore(Calls* calls) const {
+    const PackedCalls::Item* const items = trace_.api_calls.items().data();
+    if (calls->last > calls->first && items[calls->last - 1].start_ns() >= now_ns_) {
+      const uint32_t count = calls->last - calls->first;
+      const auto is_before = [&](size_t i) { return items[calls->first + i].start_ns() < now_ns_; };
+      calls->last = calls->first + static_cast<uint32_t>(PartitionPointNear(count, count, is_before));
     }
-    return before == 0 ? kNone : OutermostCall(trace_, slice.first + before - 1);
+    return calls->last <= calls->first ? kNone : OutermostCall(trace_, calls->last - 1);
   }
 
   int64_t EndOf(uint32_t op) const { return op == kNone ? kNever : trace_.ops[op].end_ns; }
@@ -145,7 +148,7 @@ class CriticalWalk {
   const StreamOps& of_stream_;
   std::vector<const GapList*> gaps_;                     // by device
   std::vector<size_t> near_in_stream_;                   // where the last search ended
-  std::vector<uint32_t> calls_before_;                   // by thread: no more than those began before now
+  std::vector<Calls> calls_of_;                          // by thread: no more than those began before now
   std::unordered_map<uint32_t, uint32_t> sync_of_call_;  // outermost call → what it waits for
   Interval window_;
   int64_t now_ns_ = 0;

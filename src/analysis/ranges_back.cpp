@@ -10,23 +10,11 @@ RangesBack::RangesBack(const Trace& trace) : trace_(trace), cursors_(trace.threa
   }
 }
 
-void RangesBack::MoveTo(int64_t time_ns, Cursor* cursor) const {
-  const uint32_t open = OpenBefore(time_ns, cursor);
-  cursor->path = open == kNone ? NameId{} : trace_.ranges[open].path;
-  cursor->begin_ns = std::numeric_limits<int64_t>::min();
-  if (cursor->next > cursor->first) cursor->begin_ns = trace_.ranges[cursor->next - 1].start_ns;
-  if (!cursor->closed.empty()) cursor->begin_ns = std::max(cursor->begin_ns, cursor->closed.back().end_ns);
-}
-
-uint32_t RangesBack::OpenBefore(int64_t time_ns, Cursor* cursor) const {
-  const std::vector<NvtxRange>& ranges = trace_.ranges;
-  const uint32_t next = cursor->next;
-  while (cursor->next > cursor->first && ranges[cursor->next - 1].start_ns >= time_ns) --cursor->next;
-  if (cursor->is_placed && cursor->next == next) return Reopen(time_ns, cursor);
-  cursor->is_placed = true;
-  uint32_t& last = cursor->after_nested;
-  last = std::min(last, cursor->next);
+inline uint32_t RangesBack::FindOpen(int64_t time_ns, Cursor* cursor) const {
+  const NvtxRange* const ranges = trace_.ranges.data();
+  uint32_t last = std::min(cursor->after_nested, cursor->next);
   while (last > cursor->first && !ranges[last - 1].is_push_pop) --last;
+  cursor->after_nested = last;
   cursor->closed.clear();
   int64_t end_ns = std::numeric_limits<int64_t>::min();
   for (uint32_t i = last == cursor->first ? kNone : last - 1; i != kNone;) {
@@ -39,13 +27,22 @@ uint32_t RangesBack::OpenBefore(int64_t time_ns, Cursor* cursor) const {
   return kNone;
 }
 
-// No range began since the time before, so that it is one of those that ended.
-uint32_t RangesBack::Reopen(int64_t time_ns, Cursor* cursor) {
-  uint32_t open = kNone;
-  for (; !cursor->closed.empty() && cursor->closed.back().end_ns >= time_ns; cursor->closed.pop_back()) {
-    open = cursor->closed.back().range;
+void RangesBack::MoveTo(int64_t time_ns, Cursor* cursor) const {
+  const NvtxRange* const ranges = trace_.ranges.data();
+  std::vector<Closed>& closed = cursor->closed;
+  uint32_t next = cursor->next, open = kNone;
+  while (next > cursor->first && ranges[next - 1].start_ns >= time_ns) --next;
+  if (cursor->is_placed && next == cursor->next) {
+    // No range began since the time before, so that it is one of those that ended.
+    for (; !closed.empty() && closed.back().end_ns >= time_ns; closed.pop_back()) open = closed.back().range;
+  } else {
+    cursor->is_placed = true;
+    cursor->next = next;
+    open = FindOpen(time_ns, cursor);
   }
-  return open;
+  cursor->path = open == kNone ? NameId{} : ranges[open].path;
+  cursor->begin_ns = next > cursor->first ? ranges[next - 1].start_ns : std::numeric_limits<int64_t>::min();
+  if (!closed.empty()) cursor->begin_ns = std::max(cursor->begin_ns, closed.back().end_ns);
 }
 
 }  // namespace gprof

@@ -46,8 +46,7 @@ class RangesBack {
 
   void MoveTo(int64_t time_ns, Cursor* cursor) const;
   // The innermost one just before that time; kNone for none.
-  uint32_t OpenBefore(int64_t time_ns, Cursor* cursor) const;
-  static uint32_t Reopen(int64_t time_ns, Cursor* cursor);
+  uint32_t FindOpen(int64_t time_ns, Cursor* cursor) const;
 
   const Trace& trace_;
   std::vector<Cursor> cursors_;  // one for each thread

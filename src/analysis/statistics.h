@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gprof/analysis.h"
+#include "gprof/packed.h"
 
 namespace gprof {
 
@@ -22,7 +23,7 @@ Statistics Summarize(std::span<int64_t> samples);
 // Their median alone. Changes the order of the samples.
 double Median(std::span<int64_t> samples);
 
-// Samples of a number that is known: 4 bytes each as long as all of them fit.
+// Samples of a number that is known, all of which are to be set: 4 bytes each as long as all of them fit.
 class Samples {
  public:
   explicit Samples(size_t count) : short_(count) {}
@@ -50,7 +51,7 @@ class Samples {
  private:
   void SetLong(size_t at, int64_t sample);
 
-  std::vector<uint32_t> short_;
+  std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> short_;
   std::vector<int64_t> long_;  // once there is one that is negative or does not fit: all of them
   uint64_t short_below_ = uint64_t{UINT32_MAX} + 1;  // 0 from then on
 };
