@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -32,13 +33,51 @@ It MakeRun(It first, It last, Less less) {
   return end;
 }
 
+// Merges two neighbouring runs that overlap, the shorter one out of a copy. Some elements of one of them follow each other
+// as a rule, so that each run has a loop of its own, with one comparison that mostly has the same answer.
+template <class It, class Less>
+void MergeForward(It first, It middle, It last, Less less) {
+  const std::vector<std::iter_value_t<It>> copy(first, middle);
+  auto left = copy.begin();
+  for (It right = middle, to = first; left != copy.end();) {
+    for (; right != last && less(*right, *left); ++right, ++to) *to = *right;
+    if (right == last) {
+      std::copy(left, copy.end(), to);
+      return;
+    }
+    do {
+      *to++ = *left++;
+    } while (left != copy.end() && !less(*right, *left));
+  }
+}
+
+template <class It, class Less>
+void MergeBackward(It first, It middle, It last, Less less) {
+  const std::vector<std::iter_value_t<It>> copy(middle, last);
+  auto right = copy.end();
+  for (It left = middle, to = last; right != copy.begin();) {
+    for (; left != first && less(*(right - 1), *(left - 1)); --left) *--to = *(left - 1);
+    if (left == first) {
+      std::copy_backward(copy.begin(), right, to);
+      return;
+    }
+    do {
+      *--to = *--right;
+    } while (right != copy.begin() && !less(*(right - 1), *(left - 1)));
+  }
+}
+
 // Merges two neighbouring runs; only where they overlap is anything moved.
 template <class It, class Less>
 void MergeRuns(It first, It middle, It last, Less less) {
   if (!less(*middle, *(middle - 1))) return;
   first = std::upper_bound(first, middle, *middle, less);
   last = std::lower_bound(middle, last, *(middle - 1), less);
-  std::inplace_merge(first, middle, last, less);
+  if (middle - first <= last - middle) {
+    MergeForward(first, middle, last, less);
+  } else {
+    MergeBackward(first, middle, last, less);
+  }
 }
 
 }  // namespace order_detail
