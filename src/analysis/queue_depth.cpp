@@ -50,7 +50,7 @@ void SortByDigits(std::vector<int64_t>* times_ns) {
 }
 
 // From the entry of its call, or from its start where that is not known.
-int64_t LaunchOf(const Trace& trace, const OpFacts& ops, uint32_t op) {
+inline int64_t LaunchOf(const Trace& trace, const OpFacts& ops, uint32_t op) {
   return std::min(trace.ops[op].start_ns, ops.LaunchNs(op));
 }
 
@@ -167,14 +167,28 @@ class EndTimes {
   std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running_;
 };
 
+// Time by depth, which is summed up to levels at the end.
+class DepthTimes {
+ public:
+  void Add(int64_t depth, int64_t ns) { *At(depth) += ns; }
+  void AddTo(QueueDepth* result) const {
+    for (size_t depth = 0; depth < time_ns_.size(); ++depth) {
+      result->time_ns[QueueDepth::LevelOf(static_cast<int64_t>(depth))] += time_ns_[depth];
+    }
+  }
+
+ private:
+  int64_t* At(int64_t depth) { return &time_ns_[std::min(static_cast<size_t>(depth), kMostCounted + 1)]; }
+  std::array<int64_t, kMostCounted + 2> time_ns_{};
+};
+
 // Of operations that were launched in order and ended in order, as those of one stream are; nothing for others.
 std::optional<QueueDepth> DepthInOrder(const Trace& trace, const OpFacts& ops, Trace::Slice slice, Interval window) {
-  std::array<int64_t, kMostCounted + 2> time_ns{};  // by depth
-  const auto time_at = [&](uint32_t depth) { return &time_ns[std::min<size_t>(depth, kMostCounted + 1)]; };
+  DepthTimes times;
   int64_t now_ns = window.start_ns, ended_ns = INT64_MIN;
   const auto advance = [&](int64_t to_ns, uint32_t depth) {
     if (to_ns <= now_ns) return;
-    *time_at(depth) += to_ns - now_ns;
+    times.Add(depth, to_ns - now_ns);
     now_ns = to_ns;
   };
   uint32_t next = slice.first, max = 0;  // to be launched
@@ -198,9 +212,7 @@ std::optional<QueueDepth> DepthInOrder(const Trace& trace, const OpFacts& ops, T
   advance(window.end_ns, 0);
   QueueDepth result;
   result.max = max;
-  for (size_t depth = 0; depth < time_ns.size(); ++depth) {
-    result.time_ns[QueueDepth::LevelOf(static_cast<int64_t>(depth))] += time_ns[depth];
-  }
+  times.AddTo(&result);
   return result;
 }
 
@@ -234,14 +246,14 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   if (pauses.empty() && slice.first < slice.last) {
     if (const std::optional<QueueDepth> depth = DepthInOrder(trace, ops, slice, window)) return *depth;
   }
+  DepthTimes times;
   size_t pause = 0;  // the next one that is not over
   int64_t from_ns = window.start_ns, depth = 0;
   const auto advance = [&](int64_t to_ns) {
     if (to_ns <= from_ns) return;
-    int64_t& time_ns = result.time_ns[QueueDepth::LevelOf(depth)];
-    time_ns += to_ns - from_ns;
+    times.Add(depth, to_ns - from_ns);
     for (; pause < pauses.size() && pauses[pause].start_ns < to_ns; ++pause) {
-      time_ns -= std::min(pauses[pause].end_ns, to_ns) - std::max(pauses[pause].start_ns, from_ns);
+      times.Add(depth, std::max(pauses[pause].start_ns, from_ns) - std::min(pauses[pause].end_ns, to_ns));
       if (pauses[pause].end_ns > to_ns) break;
     }
     from_ns = to_ns;
@@ -258,6 +270,7 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
     --depth;
   }
   if (is_selected) advance(trace.device_windows[device].time.end_ns);
+  times.AddTo(&result);
   return result;
 }
 

@@ -37,15 +37,20 @@ class IdleAlong {
   // `within`: idle time of the device in an interval, asked for where that is far.
   template <class F>
   int64_t Until(int64_t time_ns, F&& within) {
-    constexpr uint32_t kFar = 64;  // operations
+    constexpr uint32_t kFar = 64, kVeryFar = 2048;  // operations
     const uint32_t far = next_ + std::min(kFar, end_ - next_);
     for (; next_ < far && ops_[next_].start_ns() <= time_ns; ++next_) passed_ns_ += gaps_.IdleBefore(next_);
     if (next_ == far && far < end_) {
-      const int64_t idle_ns = idle_ns_ + within(time_ns_, time_ns);
-      next_ = FirstAfter(next_, time_ns);
-      passed_ns_ = 0;
-      MoveTo(time_ns);
-      passed_ns_ = idle_ns - idle_ns_;
+      const uint32_t next = FirstAfter(next_, time_ns);
+      if (next - next_ <= kVeryFar) {
+        passed_ns_ += gaps_.IdleBeforeAll(std::exchange(next_, next), next);
+      } else {
+        const int64_t idle_ns = idle_ns_ + within(time_ns_, time_ns);
+        next_ = next;
+        passed_ns_ = 0;
+        MoveTo(time_ns);
+        passed_ns_ = idle_ns - idle_ns_;
+      }
     }
     MoveTo(time_ns);
     return idle_ns_;
