@@ -50,11 +50,14 @@ GapCauses::Piece GapCauses::MakePiece(const GapList& gaps, size_t number, GapExp
       word.others = 0;
       for (size_t i = 0; i < some_ns.size(); ++i) word.others |= uint64_t{some_ns[i] != 0} << i;
     }
-    for (uint64_t left = word.others | word.waits; left != 0; left &= left - 1) {
-      const auto i = static_cast<uint32_t>(std::countr_zero(left));
-      if ((word.others >> i & 1) != 0) gaps.ForEachBefore(first + i, add);
-      if ((word.waits >> i & 1) != 0) explainer->See(first + i);
+    uint64_t unseen = word.waits;
+    for (uint64_t left = word.others; left != 0; left &= left - 1) {
+      const uint64_t before = (left & (~left + 1)) - 1;  // the bits of those that come earlier
+      explainer->See(first, unseen & before);
+      unseen &= ~before;
+      gaps.ForEachBefore(first + static_cast<uint32_t>(std::countr_zero(left)), add);
     }
+    explainer->See(first, unseen);
     piece.others.push_back(word.others);
     piece.launches.push_back(word.launches);
   }

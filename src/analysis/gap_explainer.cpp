@@ -1,6 +1,7 @@
 #include "analysis/gap_explainer.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <span>
 
@@ -123,10 +124,14 @@ void GapExplainer::AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns)
   add_pause(to_ns);
 }
 
-void GapExplainer::See(uint32_t op) {
-  Seen& seen = seen_[trace_.ops[op].stream];
-  seen.launch_ns = std::max(seen.launch_ns, ops_.LaunchNs(op));
-  seen.end_ns = std::max(seen.end_ns, trace_.ops[op].end_ns);
+void GapExplainer::See(uint32_t first, uint64_t waits) {
+  const PackedOps::Item* const items = trace_.ops.items().data() + first;
+  for (; waits != 0; waits &= waits - 1) {
+    const int i = std::countr_zero(waits);
+    Seen& seen = seen_[trace_.ops.FactsOf(items[i]).stream];
+    seen.launch_ns = std::max(seen.launch_ns, ops_.LaunchNs(first + static_cast<uint32_t>(i)));
+    seen.end_ns = std::max(seen.end_ns, trace_.ops.EndNs(items[i]));
+  }
 }
 
 // A wait counts for the first operation that was launched into the stream after it.

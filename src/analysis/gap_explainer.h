@@ -27,9 +27,9 @@ class GapExplainer {
   Word Look(uint32_t device, uint32_t first, std::span<const uint32_t> idle_ns, bool is_after_launch);
   // The parts in order of time, valid until the next call; they sum to the gap. Gaps of one device, in order.
   const std::vector<Part>& Explain(const Gap& gap);
-  // Operations in the order of the trace, those whose stream was told to wait for an event, each after the gap that it
-  // ended.
-  void See(uint32_t op);
+  // Operations in the order of the trace, a bit for each from `first` on: those whose stream was told to wait for an
+  // event, each after the gap that it ended.
+  void See(uint32_t first, uint64_t waits);
 
  private:
   // What counts of the operation that ended a gap, and of its launching call.

@@ -183,11 +183,14 @@ void HostWalk::AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::ve
   uint32_t& next = cursors_[thread].call;
   const uint32_t last = trace_.thread_api_calls[thread].last;
   // By pointer, as this goes over all calls that launch ahead.
-  const PackedCalls::Item* const items = trace_.api_calls.items().data();
-  for (const PackedCalls::Item* item = items + next; next < last; ++next, ++item) {
+  const PackedCalls& calls = trace_.api_calls;
+  const PackedCalls::Item* const items = calls.items().data();
+  const PackedCalls::Item* item = items + next;
+  for (; item != items + last; ++item) {
     PrefetchForReading(item);
-    if (trace_.api_calls.EndNs(*item) > from_ns && trace_.api_calls.Parent(next) == kNone) break;
+    if (calls.EndNs(*item) > from_ns && calls.Parent(static_cast<size_t>(item - items)) == kNone) break;
   }
+  next = static_cast<uint32_t>(item - items);
   for (uint32_t i = next; i < last && from_ns < to_ns && trace_.api_calls[i].start_ns < to_ns; ++i) {
     const ApiCall& call = trace_.api_calls[i];
     const int64_t start_ns = std::max(from_ns, call.start_ns), end_ns = std::min(to_ns, call.end_ns);
