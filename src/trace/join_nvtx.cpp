@@ -96,16 +96,12 @@ class ThreadPairing {
   }
 
  private:
-  using Facts = NvtxEvents::Facts;
   // All of an event that is needed each time.
   struct Event {
     int64_t time_ns;
     uint32_t details;
-    const Facts& facts;
+    const NvtxEvents::Facts& facts;
   };
-  NvtxEvents::Details DetailsOf(const Event& e) const {
-    return e.details == kNone ? NvtxEvents::Details{} : draft_.nvtx_events.details()[e.details];
-  }
 
   uint32_t Local(uint32_t range) const { return range - paired_.ranges.first; }
 
@@ -157,7 +153,7 @@ class ThreadPairing {
       case trace::NvtxEvent::kMark:
         Attach(e, kNone, static_cast<uint32_t>(paired_.marks.size()));
         paired_.marks.push_back({e.time_ns, e.facts.thread, e.facts.domain, e.facts.message, e.facts.category,
-                                 e.facts.color, DetailsOf(e).payload, e.facts.payload_type});
+                                 e.facts.color, draft_.nvtx_events.DetailsAt(e.details).payload, e.facts.payload_type});
         return;
       case trace::NvtxEvent::kPush:
         Push(e);
@@ -166,10 +162,10 @@ class ThreadPairing {
         Pop(e, ordinal);
         return;
       case trace::NvtxEvent::kStart:
-        paired_.started.emplace_back(DetailsOf(e).range, Open(e, kNone));
+        paired_.started.emplace_back(draft_.nvtx_events.DetailsAt(e.details).range, Open(e, kNone));
         return;
       case trace::NvtxEvent::kEnd:
-        paired_.ends.push_back({DetailsOf(e).range, e.time_ns, process_, e.facts.thread});
+        paired_.ends.push_back({draft_.nvtx_events.DetailsAt(e.details).range, e.time_ns, process_, e.facts.thread});
         return;
     }
     ++paired_.unknown_events;
@@ -209,7 +205,7 @@ class ThreadPairing {
     r.path = path;
     r.category = e.facts.category;
     r.color = e.facts.color;
-    if (e.details != kNone) r.payload = DetailsOf(e).payload;
+    r.payload = draft_.nvtx_events.DetailsAt(e.details).payload;
     r.payload_type = e.facts.payload_type;
     r.is_push_pop = e.facts.event == trace::NvtxEvent::kPush;
     r.is_open = true;
@@ -217,15 +213,12 @@ class ThreadPairing {
     return index;
   }
 
-  NameId PathOf(const Facts& facts, uint32_t outer) {
+  NameId PathOf(const NvtxEvents::Facts& facts, uint32_t outer) {
     constexpr uint64_t kIsDomain = uint64_t{1} << 32;
-    PairedThread::Path path{kNone, {}, facts.message};
-    if (outer == kNone) {
-      path.domain = trace_.domains[facts.domain].name;
-    } else {
-      path.outer = trace_.ranges[outer].path.value;
-    }
-    const uint64_t around = outer == kNone ? kIsDomain | path.domain.value : path.outer;
+    const bool is_outermost = outer == kNone;
+    const NameId domain = is_outermost ? trace_.domains[facts.domain].name : NameId{};
+    const PairedThread::Path path{is_outermost ? kNone : trace_.ranges[outer].path.value, domain, facts.message};
+    const uint64_t around = is_outermost ? kIsDomain | domain.value : path.outer;
     uint32_t& recent = recent_paths_({around, uint64_t{thread_} << 32 | path.message.value});
     if (recent == kNone) {
       uint32_t& index = path_index_(around, path.message.value);

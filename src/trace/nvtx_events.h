@@ -36,12 +36,12 @@ class NvtxEvents {
 
   std::size_t size() const { return items_.size(); }
   std::size_t FactsCount() const { return facts_.size(); }
+  Details DetailsAt(uint32_t index) const { return index == kNone ? Details{} : details_[index]; }
   const Facts& FactsAt(uint32_t index) const { return facts_[index]; }
 
   using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
   Items& items() { return items_; }
   std::vector<Details>& details() { return details_; }
-  const std::vector<Details>& details() const { return details_; }
   uint32_t Intern(const Facts& facts) { return facts_.Intern(facts); }
   template <class F>
   void ChangeFacts(F&& change) {
