@@ -71,7 +71,7 @@ void ConcurrencySweep::MakeParts(const std::vector<OpFacts::Sum>& sums) {
   }
 }
 
-void ConcurrencySweep::EndUntil(int64_t time_ns) {
+inline void ConcurrencySweep::EndUntil(int64_t time_ns) {
   while (!ends_.empty() && ends_.top().time_ns <= time_ns) {
     AdvanceTo(ends_.top().time_ns);
     Finish(parts_[ends_.top().facts]);
@@ -79,7 +79,7 @@ void ConcurrencySweep::EndUntil(int64_t time_ns) {
   }
 }
 
-void ConcurrencySweep::AdvanceTo(int64_t time_ns) {
+inline void ConcurrencySweep::AdvanceTo(int64_t time_ns) {
   if (time_ns <= now_ns_) return;
   const int64_t passed_ns = active_streams_ > 0 ? time_ns - now_ns_ : IdleNs(now_ns_, time_ns);
   now_ns_ = time_ns;
@@ -121,7 +121,7 @@ uint32_t ConcurrencySweep::AddAlone(uint32_t op, uint32_t last) {
   return static_cast<uint32_t>(item - items);
 }
 
-void ConcurrencySweep::Begin(const Part& part) {
+inline void ConcurrencySweep::Begin(const Part& part) {
   Running& stream = running_[part.stream];
   if (stream.ops++ == 0) {
     stream.from_ns = now_ns_;
@@ -138,7 +138,7 @@ void ConcurrencySweep::Begin(const Part& part) {
   SetState();
 }
 
-void ConcurrencySweep::Finish(const Part& part) {
+inline void ConcurrencySweep::Finish(const Part& part) {
   Running& stream = running_[part.stream];
   if (--stream.ops == 0) {
     shared_ns_[part.stream] += several_ns_ - stream.shared_from_ns;
@@ -155,7 +155,7 @@ void ConcurrencySweep::Finish(const Part& part) {
   SetState();
 }
 
-void ConcurrencySweep::SetState() {
+inline void ConcurrencySweep::SetState() {
   state_ = (kernels_ > 0 ? kKernels : 0) | (copies_ > 0 ? kCopies : 0) |
            (kernel_streams_ >= 2 ? kSeveralKernels : 0) | (to_device_ > 0 && to_host_ > 0 ? kTwoWay : 0);
 }

@@ -169,7 +169,8 @@ class Shares {
     while (before > 0 && list[before - 1].start_ns >= to_ns) --before;
     threads_[thread].Leave(list, before);
     for (size_t i = before; i > 0 && list[i - 1].end_ns > piece.start_ns; --i) {
-      const int64_t start_ns = std::max(piece.start_ns, list[i - 1].start_ns), end_ns = std::min(to_ns, list[i - 1].end_ns);
+      const int64_t start_ns = std::max(piece.start_ns, list[i - 1].start_ns);
+      const int64_t end_ns = std::min(to_ns, list[i - 1].end_ns);
       if (end_ns < to_ns) between(end_ns, to_ns);
       (list[i - 1].cause == Cause::kLoad ? loading_ : profiler_).Add(end_ns - start_ns);
       to_ns = start_ns;

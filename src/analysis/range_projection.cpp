@@ -51,6 +51,54 @@ inline uint32_t RangeProjection::RangeOf(uint32_t op) const {
   return item.range;
 }
 
+inline uint32_t RangeProjection::SlotOf(NameId path) {
+  uint32_t& slot = slot_of_path_[path.value];
+  if (slot == kNone) {
+    slot = static_cast<uint32_t>(slots_.size());
+    slots_.emplace_back();
+  }
+  return slot;
+}
+
+// Many operations are launched in one range before the next, by several threads at a time.
+inline const std::vector<uint32_t>& RangeProjection::SlotsOf(uint32_t range) {
+  Slots& slots = recent_[range % recent_.size()];
+  if (slots.range == range) return slots.list;
+  slots.range = range;
+  slots.list.clear();
+  // Parents come before their children, which also ends this loop on a trace that says otherwise.
+  while (range != kNone) {
+    slots.list.push_back(SlotOf(trace_.ranges[range].path));
+    const uint32_t parent = trace_.ranges[range].parent;
+    range = parent < range ? parent : kNone;
+  }
+  return slots.list;
+}
+
+inline void RangeProjection::AddTo(uint32_t slot, const Run& run) {
+  OfPath& of_path = slots_[slot];
+  of_path.kernels += run.kernels;
+  if (std::exchange(of_path.device, run.device) != run.device) of_path.busy.StartOver();
+  BusyTime& busy = of_path.busy;
+  if (busy.end_ns() <= trace_.ops[run.first].start_ns) {  // as if nothing had been before
+    busy = BusyTime(busy.busy_ns() + run.busy.busy_ns(), std::max(busy.end_ns(), run.busy.end_ns()));
+    return;
+  }
+  for (uint32_t i = run.first; i < run.last; ++i) busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
+}
+
+void RangeProjection::AddRun(const Run& run, uint32_t node) {
+  const auto others =
+      start_end_paths_.empty() ? start_end_paths_.end() : start_end_paths_.find(ops_.CallOf(run.first));
+  const bool is_known = run.range != kNone || node == kNone || others != start_end_paths_.end();
+  const uint32_t range = is_known ? run.range : trace_.graph_nodes[node].range;
+  if (range != kNone) {
+    for (const uint32_t slot : SlotsOf(range)) AddTo(slot, run);
+  }
+  if (others == start_end_paths_.end()) return;
+  for (const NameId path : others->second) AddTo(SlotOf(path), run);
+}
+
 void RangeProjection::AddOperations() {
   const bool has_others = !start_end_paths_.empty();
   const auto count = static_cast<uint32_t>(trace_.ops.size());
@@ -72,54 +120,6 @@ void RangeProjection::AddOperations() {
     } while (RangeOf(i) == range);
     AddRun({range, of_first.device, first, i, busy, kernels}, of_first.node);
   }
-}
-
-inline uint32_t RangeProjection::SlotOf(NameId path) {
-  uint32_t& slot = slot_of_path_[path.value];
-  if (slot == kNone) {
-    slot = static_cast<uint32_t>(slots_.size());
-    slots_.emplace_back();
-  }
-  return slot;
-}
-
-void RangeProjection::AddRun(const Run& run, uint32_t node) {
-  const auto others =
-      start_end_paths_.empty() ? start_end_paths_.end() : start_end_paths_.find(ops_.CallOf(run.first));
-  const bool is_known = run.range != kNone || node == kNone || others != start_end_paths_.end();
-  const uint32_t range = is_known ? run.range : trace_.graph_nodes[node].range;
-  if (range != kNone) {
-    for (const uint32_t slot : SlotsOf(range)) AddTo(slot, run);
-  }
-  if (others == start_end_paths_.end()) return;
-  for (const NameId path : others->second) AddTo(SlotOf(path), run);
-}
-
-void RangeProjection::AddTo(uint32_t slot, const Run& run) {
-  OfPath& of_path = slots_[slot];
-  of_path.kernels += run.kernels;
-  if (std::exchange(of_path.device, run.device) != run.device) of_path.busy.StartOver();
-  BusyTime& busy = of_path.busy;
-  if (busy.end_ns() <= trace_.ops[run.first].start_ns) {  // as if nothing had been before
-    busy = BusyTime(busy.busy_ns() + run.busy.busy_ns(), std::max(busy.end_ns(), run.busy.end_ns()));
-    return;
-  }
-  for (uint32_t i = run.first; i < run.last; ++i) busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
-}
-
-// Many operations are launched in one range before the next, by several threads at a time.
-const std::vector<uint32_t>& RangeProjection::SlotsOf(uint32_t range) {
-  Slots& slots = recent_[range % recent_.size()];
-  if (slots.range == range) return slots.list;
-  slots.range = range;
-  slots.list.clear();
-  // Parents come before their children, which also ends this loop on a trace that says otherwise.
-  while (range != kNone) {
-    slots.list.push_back(SlotOf(trace_.ranges[range].path));
-    const uint32_t parent = trace_.ranges[range].parent;
-    range = parent < range ? parent : kNone;
-  }
-  return slots.list;
 }
 
 void RangeProjection::FindStartEndRanges() {

@@ -28,7 +28,10 @@ using OpenEnds = std::priority_queue<int64_t, std::vector<int64_t>, std::greater
 class IdleAlong {
  public:
   IdleAlong(const Trace& trace, const GapList& gaps, int64_t from_ns)
-      : ops_(trace.ops.items().data()), gaps_(gaps), end_(gaps.ops().last), next_(FirstAfter(gaps.ops().first, from_ns)) {
+      : ops_(trace.ops.items().data()),
+        gaps_(gaps),
+        end_(gaps.ops().last),
+        next_(FirstAfter(gaps.ops().first, from_ns)) {
     MoveTo(from_ns);
   }
 
@@ -38,19 +41,18 @@ class IdleAlong {
   template <class F>
   int64_t Until(int64_t time_ns, F&& within) {
     constexpr uint32_t kFar = 64, kVeryFar = 2048;  // operations
-    const uint32_t far = next_ + std::min(kFar, end_ - next_);
-    for (; next_ < far && ops_[next_].start_ns() <= time_ns; ++next_) passed_ns_ += gaps_.IdleBefore(next_);
-    if (next_ == far && far < end_) {
-      const uint32_t next = FirstAfter(next_, time_ns);
-      if (next - next_ <= kVeryFar) {
-        passed_ns_ += gaps_.IdleBeforeAll(std::exchange(next_, next), next);
-      } else {
-        const int64_t idle_ns = idle_ns_ + within(time_ns_, time_ns);
-        next_ = next;
-        passed_ns_ = 0;
-        MoveTo(time_ns);
-        passed_ns_ = idle_ns - idle_ns_;
-      }
+    const uint32_t first = next_, far = first + std::min(kFar, end_ - first);
+    uint32_t next = first;
+    for (const PackedOps::Item* op = ops_ + next; next < far && op->start_ns() <= time_ns; ++op) ++next;
+    if (next == far) next = FirstAfter(next, time_ns);
+    next_ = next;
+    if (next - first <= kVeryFar) {
+      passed_ns_ += gaps_.IdleBeforeAll(first, next);
+    } else {
+      const int64_t idle_ns = idle_ns_ + within(time_ns_, time_ns);
+      passed_ns_ = 0;
+      MoveTo(time_ns);
+      passed_ns_ = idle_ns - idle_ns_;
     }
     MoveTo(time_ns);
     return idle_ns_;

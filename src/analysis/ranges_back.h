@@ -15,9 +15,9 @@ class RangesBack {
  public:
   explicit RangesBack(const Trace& trace);
 
-  // Calls f(path, length_ns) for the pieces of [from_ns, to_ns), the last one first: in each the innermost push/pop range
-  // of the thread has that path, which may be empty, and no range begins. For each thread the times must go back, so that
-  // all of them together cost no more than the thread has ranges.
+  // Calls f(path, length_ns) for the pieces of [from_ns, to_ns), the last one first: in each the innermost push/pop
+  // range of the thread has that path, which may be empty, and no range begins. For each thread the times must go back,
+  // so that all of them together cost no more than the thread has ranges.
   template <class F>
   void ForEach(uint32_t thread, int64_t from_ns, int64_t to_ns, F&& f) {
     Cursor& cursor = cursors_[thread];
