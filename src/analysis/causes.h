@@ -35,6 +35,7 @@ const CauseInfo& InfoOf(Cause cause);
 
 // Some causes, a bit for each.
 using CauseMask = uint32_t;
+inline constexpr CauseMask kNoCause = 0;
 constexpr CauseMask MaskOf(Cause cause) { return CauseMask{1} << static_cast<uint32_t>(cause); }
 
 // Nanoseconds of each cause, indexed by Cause.

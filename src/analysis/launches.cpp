@@ -174,8 +174,7 @@ class LateLaunchFinder {
           if (cause == Cause::kLaunch) SeeLaunches(device, first, last);
         },
         [&](const Gap& gap, GapCauses::Cursor& causes) {
-          if (causes.SkipWithout(~MaskOf(Cause::kQueue))) return;
-          causes.Next(gap);
+          causes.SkipWithout(kNoCause);
           See(gap);
         });
   }

@@ -109,8 +109,8 @@ OpFacts::OpFacts(const Trace& trace, size_t threads)
 }
 
 // Returns how long before its start the operation was launched, or kFar.
-inline uint32_t OpFacts::FindLaunch(int64_t start_ns, uint32_t api, bool* has_inner_calls) {
-  const PackedCalls::Item& call = trace_.api_calls.items()[api];
+inline uint32_t OpFacts::FindLaunch(int64_t start_ns, uint32_t api, const PackedCalls::Item& call,
+                                    bool* has_inner_calls) {
   int64_t launch_ns = call.start_ns();
   uint32_t outermost = api;
   if (call.parent != 0 || call.duration_high == packed_detail::kLong) {
@@ -145,9 +145,10 @@ void OpFacts::ReadOps(uint32_t first, uint32_t last, Piece* piece) {
     alike.end_ns = std::max(alike.end_ns, end_ns);
     uint32_t before_ns = 0;
     if (const uint32_t api = item->api; api != kNone) {
-      PrefetchForReading(&calls[api]);
-      before_ns = FindLaunch(start_ns, api, &piece->has_inner_calls);
-      piece->of_threads[rows[calls[api].facts] + alike.column] += share_ns;
+      const PackedCalls::Item& call = calls[api];
+      PrefetchForReading(&call);
+      before_ns = FindLaunch(start_ns, api, call, &piece->has_inner_calls);
+      piece->of_threads[rows[call.facts] + alike.column] += share_ns;
     }
     *launched_before_ns++ = before_ns;
     if (!alike.is_listed) continue;

@@ -64,7 +64,7 @@ class OpFacts {
   void Take(Piece* piece, Shares* of_threads);
   void FindOutermostCalls();
   void AddUp(Shares* of_processes);
-  uint32_t FindLaunch(int64_t start_ns, uint32_t api, bool* has_inner_calls);
+  uint32_t FindLaunch(int64_t start_ns, uint32_t api, const PackedCalls::Item& call, bool* has_inner_calls);
   void ChooseDevices(const Shares& of_threads, const Shares& of_processes);
   size_t Slot(uint32_t process) const { return process < of_process_.size() ? process : of_process_.size() - 1; }
 
