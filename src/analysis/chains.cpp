@@ -84,12 +84,12 @@ class Collector {
     std::vector<int64_t> gaps_ns(period, 0), short_ns(period, 0);
     uint32_t place = 0;  // in the period
     int64_t busy_ns = 0;
-    for (size_t i = 0; i < run.size(); ++i) {
-      const PackedOps::Item& op = trace_.ops.items()[run[i]];
-      busy_ns += trace_.ops.EndNs(op) - op.start_ns();
-      const int64_t gap_ns = i == 0 ? 0 : gaps_.Of(run[i]);
+    const PackedOps::Item* const items = trace_.ops.items().data();
+    for (const uint32_t i : run) {
+      busy_ns += trace_.ops.EndNs(items[i]) - items[i].start_ns();
+      const int64_t gap_ns = i == run.front() ? 0 : gaps_.Of(i);
       gaps_ns[place] += gap_ns;
-      if (gap_ns <= kLaunchGapAtMostNs) short_ns[place] += gap_ns;
+      short_ns[place] += gap_ns <= kLaunchGapAtMostNs ? gap_ns : 0;
       if (++place == period) place = 0;
     }
     chain->busy_ns += busy_ns;
@@ -119,6 +119,18 @@ class Collector {
 
 GapsBefore::GapsBefore(const AnalysisInput& input) : trace_(input.trace()) {
   for (uint32_t i = 0; i < trace_.device_ops.size(); ++i) of_device_.push_back(&input.shared().gaps(i));
+}
+
+int64_t GapsBefore::OfAny(uint32_t op) {
+  if (last_ == nullptr || !last_->Has(op)) {
+    const uint32_t device = trace_.ops[op].device;
+    last_ = device == kNone ? nullptr : of_device_[device];
+    const Trace::Slice ops = last_ == nullptr ? Trace::Slice() : last_->ops();
+    first_ = ops.first;
+    short_ns_ = last_ != nullptr && last_->is_throughout() ? last_->ShortIdleBefore(ops.first, ops.last)
+                                                           : std::span<const uint32_t>();
+  }
+  return last_ == nullptr ? 0 : last_->GapBefore(op);
 }
 
 std::vector<Chain> FindChains(const AnalysisInput& input) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/gap_list.h"
@@ -28,19 +29,20 @@ class GapsBefore {
  public:
   explicit GapsBefore(const AnalysisInput& input);
   int64_t Of(uint32_t op) {
-    if (last_ == nullptr || !last_->Has(op)) last_ = ListOf(op);
-    return last_ == nullptr ? 0 : last_->GapBefore(op);
+    const uint32_t at = op - first_;
+    if (at < short_ns_.size() && short_ns_[at] != GapList::kLong) return short_ns_[at];
+    return OfAny(op);
   }
 
  private:
-  const GapList* ListOf(uint32_t op) const {
-    const uint32_t device = trace_.ops[op].device;
-    return device == kNone ? nullptr : of_device_[device];
-  }
+  int64_t OfAny(uint32_t op);
 
   const Trace& trace_;
   std::vector<const GapList*> of_device_;
-  const GapList* last_ = nullptr;  // of the operation asked for before: as a rule the next one is of the same device
+  // Of the operation asked for before: as a rule the next one is of the same device.
+  const GapList* last_ = nullptr;
+  uint32_t first_ = 0;                   // operation of the device
+  std::span<const uint32_t> short_ns_;   // from there on, where all was recorded; GapList::kLong for long gaps
 };
 
 // Those with the most idle time first. Operations of graphs are in none: they are launched at once already.

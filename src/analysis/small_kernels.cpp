@@ -70,10 +70,15 @@ Histogram Measure(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   GapsBefore gaps(input);
   Histogram histogram;
-  for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-    const PackedOps::Item& op = trace.ops.items()[i];
+  std::vector<uint8_t> are_kernels;  // by the facts of operations
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+    are_kernels.push_back(trace.ops.FactsAt(i).kind == OpKind::kKernel);
+  }
+  uint32_t next = 0;
+  for (const PackedOps::Item& op : trace.ops.items()) {
     PrefetchForReading(&op);
-    if (trace.ops.FactsOf(op).kind != OpKind::kKernel) continue;
+    const uint32_t i = next++;
+    if (are_kernels[op.facts] == 0) continue;
     const int64_t time_ns = trace.ops.EndNs(op) - op.start_ns(), gap_ns = gaps.Of(i);
     histogram[LengthOf(time_ns)].Add({1, time_ns, gap_ns <= kLaunchGapAtMostNs ? gap_ns : 0});
   }
