@@ -293,6 +293,7 @@ class Selector {
     const std::vector<uint32_t> to = Keep(&t_.streams, is_stream_);
     // What no operation is left of may have been in a stream that is gone.
     t_.ops.ChangeFacts([&](PackedOps::Facts& op) { op.stream = Moved(to, op.stream); });
+    for (DeviceWindow& window : t_.device_windows) window.next.stream = Moved(to, window.next.stream);
     for (Sync& sync : t_.syncs) sync.stream = Moved(to, sync.stream);
     for (MemoryEvent& m : t_.memory_events) m.stream = Moved(to, m.stream);
     for (ManagedMemory& m : t_.managed_memory) m.stream = Moved(to, m.stream);

@@ -196,6 +196,23 @@ TEST(Select, TheWindowIsTheSelectedTime) {
   EXPECT_EQ(TextOf(gaps, 1, "before"), "(start of the selection)");
 }
 
+// Streams get other numbers when some of them are left out.
+TEST(Select, WhatEndsTheWindowIsInAStreamThatStays) {
+  Selection selection = Time(20, 400);
+  selection.streams = {"8"};
+  TraceMaker maker;
+  maker.AddStream(7);
+  const uint32_t stream8 = maker.AddStream(8);
+  for (const int64_t start_ns : {10, 600}) {
+    const uint32_t call = maker.AddCall(start_ns - 10, start_ns - 5, "cudaLaunchKernel");
+    maker.AddKernel(start_ns, start_ns + 50, call).stream = stream8;
+  }
+  const Trace trace = Select(maker.Finish(), selection);
+  ASSERT_TRUE(trace.device_windows[0].has_next);
+  ASSERT_EQ(trace.streams.size(), 1u);
+  EXPECT_EQ(trace.device_windows[0].next.stream, 0u);
+}
+
 TEST(Select, ATimeWithoutOperationsIsIdle) {
   const Trace trace = Select(Sample(), Time(400, 500));
   const AnalysisResult devices = RunDevices(trace, kAllRows), idle = RunIdle(trace, kAllRows);
@@ -290,6 +307,7 @@ void CheckModel(const Trace& t) {
     ASSERT_TRUE(is_in(t.ops[i].api, t.api_calls) && is_in(t.ops[i].stream, t.streams));
     ASSERT_TRUE(i == 0 || t.ops[i - 1].device != t.ops[i].device || t.ops[i - 1].start_ns <= t.ops[i].start_ns);
   }
+  for (const DeviceWindow& window : t.device_windows) ASSERT_TRUE(is_in(window.next.stream, t.streams));
 }
 
 TEST(RandomSelections, LeaveATraceThatEveryAnalysisTakes) {
