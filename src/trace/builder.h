@@ -80,6 +80,7 @@ class TraceBuilder {
   uint32_t FactsOf(const trace::GraphLaunchRecord& r);
   uint32_t FactsOf(const trace::NvtxRecord& r);
   void CountRecords(uint64_t count) { draft_.trace.record_count += count; }
+  uint64_t record_count() const { return draft_.trace.record_count; }
   uint32_t process() const { return process_; }
 
   // The second pass. False: blocks turned out to be damaged, and everything has to be read again without those.

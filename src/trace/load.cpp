@@ -40,15 +40,20 @@ bool StartsLikeTrace(std::string_view bytes) {
   return bytes.substr(0, size) == Magic().substr(0, size);
 }
 
+// Indexes of the model are 32 bits wide; kNone is taken.
+void CheckRecordCount(uint64_t count, const std::string& path) {
+  if (count < kNone) return;
+  throw Error(ExitCode::kUnreadable,
+              fmt::format("cannot read '{}': {} records are more than fit in memory", path, count),
+              "record less at a time: --delay and --duration, or a capture range");
+}
+
 }  // namespace
 
-// Indexes of the model are 32 bits wide; kNone is taken.
 void CheckSize(const RecordCounts& counts, const std::string& path) {
   uint64_t sum = 0;
   for (const uint64_t count : counts) sum = AddSaturating(sum, count);
-  if (sum < kNone) return;
-  throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': {} records are more than fit in memory", path, sum),
-              "record less at a time: --delay and --duration, or a capture range");
+  CheckRecordCount(sum, path);
 }
 
 void CheckStart(std::string_view bytes, const std::string& path) {
@@ -212,6 +217,7 @@ std::optional<Trace> TryToLoad(std::string_view bytes, const std::string& path, 
     const BodyResult body = decoder.Decode(surveyed.chunk, sink);
     sink.MoveTo(&bulk);
     builder.EndChunk();
+    CheckRecordCount(builder.record_count(), path);  // places are counted in 32 bits
     unknown_records = AddSaturating(unknown_records, body.unknown_records);
     if (!body.is_good) reader.RejectOne();
   };
@@ -234,7 +240,8 @@ std::optional<Trace> TryToLoad(std::string_view bytes, const std::string& path, 
 
 Trace Load(std::string_view bytes, const std::string& path, const std::function<void()>& is_read) {
   CheckStart(bytes, path);
-  if (bytes.size() >= kNone) CheckSize(CountRecords(bytes), path);  // a record takes a byte at least
+  // As early as headers tell. They may say less than there is: records that are all alike take no bytes of their own.
+  if (bytes.size() >= kNone) CheckSize(CountRecords(bytes), path);
   DamagedBlocks damaged;
   for (;;) {
     if (std::optional<Trace> trace = TryToLoad(bytes, path, is_read, &damaged)) return std::move(*trace);

@@ -1,6 +1,13 @@
 // Values that no program would write: nothing may overflow, hang or crash, whatever a record says.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chunks.h"
+#include "gprof/error.h"
+#include "gprof/trace/wire.h"
 #include "random_trace.h"
 #include "trace_text.h"
 
@@ -138,6 +145,21 @@ TEST(Hostile, ManyCapturesThreadsAndNodesStayLinear) {
   ExpectSound(t);
   EXPECT_EQ(t.captures.size(), 20000u);
   EXPECT_EQ(t.graph_nodes.size(), 20000u);
+}
+
+// Records that are all alike take no bytes of their own: 37 MB hold more of them than there are numbers.
+TEST(Hostile, MoreRecordsThanTheModelCanNumberAreRefused) {
+  std::vector<trace::ApiRecord> calls(trace::kMaxChunkRecords);
+  std::vector<unsigned char> body(1024);
+  trace::ByteWriter out(body.data(), body.size());
+  trace::EncodeBlock(calls.data(), calls.size(), out);
+  ASSERT_FALSE(out.overflow());
+  trace::ChunkHeader header;
+  header.kind = static_cast<uint16_t>(trace::RecordKind::kApi);
+  const std::string_view packed(reinterpret_cast<const char*>(body.data()), out.size());
+  std::string bytes;
+  for (; header.sequence <= kNone / trace::kMaxChunkRecords; ++header.sequence) bytes += MakeChunk(header, packed);
+  EXPECT_THROW(LoadTraceFromMemory(bytes, "many.trace"), Error);
 }
 
 }  // namespace
