@@ -38,7 +38,10 @@ class OpLinker {
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       PackedOps::Item& op = ops[i];
       PrefetchForWriting(&op);
-      if (!is_one_process_ && std::exchange(process, ops_.FactsOf(op).process) != process) dense = index_.DenseOf(process);
+      if (!is_one_process_ && ops_.FactsOf(op).process != process) {
+        process = ops_.FactsOf(op).process;
+        dense = index_.DenseOf(process);
+      }
       const uint32_t at = op.correlation - dense.first;
       op.api = at < dense.calls.size() ? dense.calls[at] : index_.Find(process, op.correlation);
       if (op.api == kNone) {
