@@ -64,7 +64,7 @@ std::vector<LaunchPiece> CutAtOutermost(const Trace& t) {
 
 class LaunchCounter {
  public:
-  LaunchCounter(PackedCalls& calls, const std::vector<CallRole>& roles, const std::vector<uint32_t>& makers)
+  LaunchCounter(const PackedCalls& calls, const std::vector<CallRole>& roles, const std::vector<uint32_t>& makers)
       : calls_(calls), items_(calls.items().data()), roles_(roles), makers_(makers) {}
 
   void Run(LaunchPiece* piece) {
@@ -131,8 +131,8 @@ void CountOpsAgain(Trace& t) {
   }
 }
 
-std::vector<LaunchPiece> CountInPieces(Draft& draft, std::size_t cores) {
-  Trace& t = draft.trace;
+std::vector<LaunchPiece> CountInPieces(const Draft& draft, std::size_t cores) {
+  const Trace& t = draft.trace;
   const std::vector<CallRole> roles = RolesOfFacts(draft);
   const std::vector<uint32_t> makers = NodeMakers(t);
   std::vector<LaunchPiece> pieces = CutAtOutermost(t);
