@@ -1,5 +1,7 @@
 #include "base/memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <climits>
 #include <cstdint>
@@ -8,7 +10,6 @@
 
 #ifdef __GLIBC__
 #include <malloc.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/spill.h"
@@ -26,22 +27,23 @@ void KeepFreedMemory() {
 #endif
 }
 
+LargePages LargePagesIn(const void* block, std::size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(block);
+  const uintptr_t first = (begin + kLargePageBytes - 1) & ~(kLargePageBytes - 1);
+  const uintptr_t last = (begin + bytes) & ~(kLargePageBytes - 1);
+  return {first, first < last ? last : first};
+}
+
+void AdviseLargePages(const LargePages& pages) {
+  if (pages.first < pages.last) madvise(reinterpret_cast<void*>(pages.first), pages.last - pages.first, MADV_HUGEPAGE);
+}
+
 #ifdef __GLIBC__
 namespace {
-
-constexpr std::size_t kLargePageBytes = std::size_t{2} << 20;
 
 std::size_t HalfOfTheMachine() {
   const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
   return pages > 0 && page_bytes > 0 ? static_cast<std::size_t>(pages) / 2 * static_cast<std::size_t>(page_bytes) : 0;
-}
-
-// Kernels without large pages refuse, and nothing else changes.
-void AdviseLargePages(void* block, std::size_t bytes) {
-  const auto begin = reinterpret_cast<uintptr_t>(block);
-  const uintptr_t first = (begin + kLargePageBytes - 1) & ~(kLargePageBytes - 1);
-  const uintptr_t last = (begin + bytes) & ~(kLargePageBytes - 1);
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ void ExpectMemory(std::size_t bytes) {
     const std::size_t size = std::min(left, kBlockBytes);
     void* const block = std::malloc(size);
     if (block == nullptr) break;
-    AdviseLargePages(block, size);
+    AdviseLargePages(LargePagesIn(block, size));
     blocks.push_back(block);
     left -= size;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace gprof {
 
@@ -12,5 +13,16 @@ void KeepFreedMemory();
 // About so much is going to be asked for: has the kernel give it in large pages. After KeepFreedMemory; a hint, which
 // takes no memory by itself.
 void ExpectMemory(std::size_t bytes);
+
+inline constexpr std::size_t kLargePageBytes = std::size_t{2} << 20;
+
+// Those that lie in a block from end to end, by their addresses.
+struct LargePages {
+  uintptr_t first = 0, last = 0;
+};
+LargePages LargePagesIn(const void* block, std::size_t bytes);
+
+// Has the kernel give them as such when they are touched. Kernels without large pages refuse, and nothing else changes.
+void AdviseLargePages(const LargePages& pages);
 
 }  // namespace gprof
