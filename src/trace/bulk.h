@@ -48,7 +48,7 @@ struct BulkBlock {
   uint32_t first_byte = 0, size_bytes = 0;  // of the columns, in the body of the chunk
   bool has_device_launches = false;         // kernels that the GPU launched
   std::vector<Common> commons;
-  WhichOf which;                            // index into `commons` of each record; empty where there is one only
+  WhichOf which;                            // index into `commons` of each record; may be empty where there is one only
 };
 
 struct BulkChunk {

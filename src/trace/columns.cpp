@@ -63,7 +63,8 @@ class SumUp {
   uint64_t sum_ = 0;
 };
 
-// Up to its first byte with a high bit of zero, and the ones below that bit.
+// `ends` has the high bit of each byte that ends a number: all bits of the bytes up to the first of those, and how many
+// bytes that are.
 uint64_t UpToFirst(uint64_t ends) { return ends ^ (ends - 1); }
 unsigned BytesUpToFirst(uint64_t ends) { return static_cast<unsigned>(std::countr_zero(ends)) / 8 + 1; }
 

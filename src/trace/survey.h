@@ -31,7 +31,7 @@ class AlikeRecords {
   const uint64_t* Add(const ColumnView& column);
 
   // Numbers the records: alike ones have the same number, as a rule. Returns those with each number; no numbers are given
-  // where all are alike. Good until the next call.
+  // where there is no column to tell them apart by. Good until the next call.
   std::span<const Group> Number(WhichOf* numbers);
 
   static constexpr std::size_t kMostColumns = 16;
