@@ -147,7 +147,7 @@ TEST(Hostile, ManyCapturesThreadsAndNodesStayLinear) {
   EXPECT_EQ(t.graph_nodes.size(), 20000u);
 }
 
-// Records that are all alike take no bytes of their own: 37 MB hold more of them than there are numbers.
+// Records that are all alike take no bytes of their own: 33 MB hold more of them than there are numbers.
 TEST(Hostile, MoreRecordsThanTheModelCanNumberAreRefused) {
   std::vector<trace::ApiRecord> calls(trace::kMaxChunkRecords);
   std::vector<unsigned char> body(1024);
