@@ -216,6 +216,53 @@ std::optional<QueueDepth> DepthInOrder(const Trace& trace, const OpFacts& ops, T
   return result;
 }
 
+// Time by depth within the window, but for pauses.
+class RecordedDepths {
+ public:
+  RecordedDepths(const std::vector<Interval>& pauses, Interval window)
+      : pauses_(pauses), now_ns_(window.start_ns), end_ns_(window.end_ns) {}
+
+  void AdvanceTo(int64_t to_ns, int64_t depth) {
+    if (to_ns <= now_ns_) return;
+    times_.Add(depth, to_ns - now_ns_);
+    for (; pause_ < pauses_.size() && pauses_[pause_].start_ns < to_ns; ++pause_) {
+      const Interval& pause = pauses_[pause_];
+      times_.Add(depth, std::max(pause.start_ns, now_ns_) - std::min(pause.end_ns, to_ns));
+      if (pause.end_ns > to_ns) break;
+    }
+    now_ns_ = to_ns;
+  }
+  QueueDepth Finish(int64_t max) {
+    AdvanceTo(end_ns_, 0);
+    QueueDepth result;
+    result.max = max;
+    times_.AddTo(&result);
+    return result;
+  }
+
+ private:
+  const std::vector<Interval>& pauses_;
+  size_t pause_ = 0;  // the next one that is not over
+  int64_t now_ns_, end_ns_;
+  DepthTimes times_;
+};
+
+QueueDepth DepthInAnyOrder(const Trace& trace, const OpFacts& ops, Trace::Slice slice, RecordedDepths times) {
+  int64_t depth = 0, max = 0;
+  LaunchTimes launches(trace, ops, slice);
+  for (EndTimes ends(trace, slice); !ends.IsEmpty();) {
+    const int64_t end_ns = ends.Pop();
+    // As in DepthInOrder.
+    for (; !launches.IsEmpty() && (launches.front() < end_ns || depth == 0); launches.Pop()) {
+      times.AdvanceTo(launches.front(), depth);
+      max = std::max(max, ++depth);
+    }
+    times.AdvanceTo(end_ns, depth);
+    --depth;
+  }
+  return times.Finish(max);
+}
+
 }  // namespace
 
 std::string_view QueueDepth::LevelName(size_t level) { return gprof::kLevels[level].name; }
@@ -235,9 +282,8 @@ void QueueDepth::Add(const QueueDepth& other) {
 QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   const Trace& trace = input.trace();
   const OpFacts& ops = input.shared().ops();
-  QueueDepth result;
   const Trace::Slice slice = trace.device_ops[device];
-  if (!HasWindow(trace, device)) return result;
+  if (!HasWindow(trace, device)) return {};
   const GapList& gaps = input.shared().gaps(device);
   const bool is_selected = !trace.device_windows.empty();
   const Interval window = is_selected ? trace.device_windows[device].time
@@ -246,32 +292,7 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   if (pauses.empty() && slice.first < slice.last) {
     if (const std::optional<QueueDepth> depth = DepthInOrder(trace, ops, slice, window)) return *depth;
   }
-  DepthTimes times;
-  size_t pause = 0;  // the next one that is not over
-  int64_t from_ns = window.start_ns, depth = 0;
-  const auto advance = [&](int64_t to_ns) {
-    if (to_ns <= from_ns) return;
-    times.Add(depth, to_ns - from_ns);
-    for (; pause < pauses.size() && pauses[pause].start_ns < to_ns; ++pause) {
-      times.Add(depth, std::max(pauses[pause].start_ns, from_ns) - std::min(pauses[pause].end_ns, to_ns));
-      if (pauses[pause].end_ns > to_ns) break;
-    }
-    from_ns = to_ns;
-  };
-  LaunchTimes launches(trace, ops, slice);
-  for (EndTimes ends(trace, slice); !ends.IsEmpty();) {
-    const int64_t end_ns = ends.Pop();
-    // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
-    for (; !launches.IsEmpty() && (launches.front() < end_ns || depth == 0); launches.Pop()) {
-      advance(launches.front());
-      result.max = std::max(result.max, ++depth);
-    }
-    advance(end_ns);
-    --depth;
-  }
-  if (is_selected) advance(trace.device_windows[device].time.end_ns);
-  times.AddTo(&result);
-  return result;
+  return DepthInAnyOrder(trace, ops, slice, RecordedDepths(pauses, window));
 }
 
 }  // namespace gprof
