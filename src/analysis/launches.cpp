@@ -149,7 +149,10 @@ enum class Meanwhile : uint8_t { kNotAsked, kGoesOn, kHoldsUp };
 class LateLaunchFinder {
  public:
   explicit LateLaunchFinder(const AnalysisInput& input)
-      : input_(input), trace_(input.trace()), ops_(input.shared().ops()), of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {
+      : input_(input),
+        trace_(input.trace()),
+        ops_(input.shared().ops()),
+        of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {
     for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
       is_kernel_.push_back(trace_.ops.FactsAt(i).kind == OpKind::kKernel);
     }
