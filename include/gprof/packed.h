@@ -282,6 +282,8 @@ class PackedCalls {
     uint32_t facts = 0, correlation = 0, range = kNone;
     uint16_t parent = 0;  // how far before this one, 0 for none
     uint8_t duration_high = 0, op_count = 0;
+    // False for most: no call made it. Parent() knows for certain.
+    bool MayHaveParent() const { return parent != 0 || duration_high == packed_detail::kLong; }
     void SetDuration(uint64_t duration_ns) {
       duration = static_cast<uint32_t>(duration_ns);
       duration_high = static_cast<uint8_t>(duration_ns >> 32);

@@ -24,8 +24,7 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
   for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
     const PackedCalls::Item& call = trace.api_calls.items()[i];
     PrefetchForReading(&call);
-    const bool is_long = call.duration_high == packed_detail::kLong;
-    if (is_long ? trace.api_calls.Parent(i) != kNone : call.parent != 0) continue;
+    if (call.MayHaveParent() && trace.api_calls.Parent(i) != kNone) continue;
     durations.Add(functions[call.facts], trace.api_calls.EndNs(call) - call.start_ns());
   }
 

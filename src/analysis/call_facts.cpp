@@ -7,7 +7,7 @@ namespace gprof {
 namespace {
 
 bool IsCommon(ApiClass api_class) {
-  return api_class == ApiClass::kLaunch || api_class == ApiClass::kGraphLaunch || api_class == ApiClass::kOther;
+  return IsLaunch(api_class) || api_class == ApiClass::kOther;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ size_t CallFacts::AddRun(const PackedCalls& calls, size_t first, int64_t* inner_
     const auto call = static_cast<uint32_t>(item - items);
     const int64_t start_ns = item->start_ns(), end_ns = calls.EndNs(*item);
     if (end_ns >= ended_ns) ended_ns = end_ns, last_ended = call;
-    if ((item->parent != 0 || item->duration_high == packed_detail::kLong) && calls.Parent(call) != kNone) {
+    if (item->MayHaveParent() && calls.Parent(call) != kNone) {
       *inner_start_ns = std::min(*inner_start_ns, start_ns);
       continue;
     }

@@ -194,8 +194,8 @@ class LateLaunchFinder {
       const int64_t end_ns = item->start_ns(), start_ns = end_ns - gap_ns;
       const uint32_t call = ops_.CallOf(op, *item);
       const PackedCalls::Item& before = calls.items()[call - (call > 0)];
-      const bool is_clear = call > 0 && before.parent == 0 && before.duration_high != packed_detail::kLong &&
-                            calls.EndNs(before) <= start_ns && end_ns <= no_overhead_until_ns_;
+      const bool is_clear = call > 0 && !before.MayHaveParent() && calls.EndNs(before) <= start_ns &&
+                            end_ns <= no_overhead_until_ns_;
       if (!is_clear) {
         See(Gap{start_ns, end_ns, op, false, false, device});
         continue;

@@ -113,7 +113,7 @@ inline uint32_t OpFacts::FindLaunch(int64_t start_ns, uint32_t api, const Packed
                                     bool* has_inner_calls) {
   int64_t launch_ns = call.start_ns();
   uint32_t outermost = api;
-  if (call.parent != 0 || call.duration_high == packed_detail::kLong) {
+  if (call.MayHaveParent()) {
     outermost = OutermostCall(trace_, api);
     launch_ns = trace_.api_calls[outermost].start_ns;
     *has_inner_calls |= outermost != api;

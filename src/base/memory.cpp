@@ -6,7 +6,6 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>  // says which C library this is
-#include <vector>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -48,22 +47,17 @@ std::size_t HalfOfTheMachine() {
 
 }  // namespace
 
-// The heap is made so long and is free again: it stays mapped, and what is asked for next lies in there.
+// The heap is made so long and is free again: it stays mapped, and what is asked for next lies in there. Arrays of large
+// traces that are longer than that are mapped by themselves.
 void ExpectMemory(std::size_t bytes) {
-  constexpr std::size_t kBlockBytes = std::size_t{512} << 20;  // more is mapped by itself, and unmapped when it is freed
+  constexpr std::size_t kMostBytes = std::size_t{1000} << 20;  // kept when it is freed, see KeepFreedMemory
   constexpr std::size_t kWorthwhileBytes = 2 * kLargePageBytes;
-  if (IsSpilling()) return;  // pages are to be taken from this process a few at a time
-  bytes = std::min(bytes, HalfOfTheMachine());
-  std::vector<void*> blocks;
-  for (std::size_t left = bytes; left >= kWorthwhileBytes;) {
-    const std::size_t size = std::min(left, kBlockBytes);
-    void* const block = std::malloc(size);
-    if (block == nullptr) break;
-    AdviseLargePages(LargePagesIn(block, size));
-    blocks.push_back(block);
-    left -= size;
-  }
-  for (void* block : blocks) std::free(block);
+  if (bytes < kWorthwhileBytes || IsSpilling()) return;  // there pages are to be taken from this process a few at a time
+  bytes = std::min({bytes, kMostBytes, HalfOfTheMachine()});
+  void* const block = std::malloc(bytes);
+  if (block == nullptr) return;
+  AdviseLargePages(LargePagesIn(block, bytes));
+  std::free(block);
 }
 #else
 void ExpectMemory(std::size_t) {}

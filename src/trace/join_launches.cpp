@@ -100,8 +100,7 @@ class LaunchCounter {
       const PackedCalls::Item& item = items_[i];
       const CallRole role = roles[item.facts];
       // As good as all of them: nothing is around it, and it is no launch or one with operations.
-      const bool is_alone = item.parent == 0 && item.duration_high != packed_detail::kLong;
-      if (is_alone && (role == CallRole::kOther || (role == CallRole::kLaunch && item.op_count != 0))) {
+      if (!item.MayHaveParent() && (role == CallRole::kOther || (role == CallRole::kLaunch && item.op_count != 0))) {
         all_ops += item.op_count;
         continue;
       }
