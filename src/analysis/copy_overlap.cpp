@@ -124,7 +124,7 @@ void CopyOverlap::Add(const CopyOverlap& other) {
   gain_ns += other.gain_ns;
 }
 
-CopyOverlap CopyOverlapOf(const AnalysisInput& input, std::span<const GpuOp> transfers) {
+CopyOverlap CopyOverlapOf(const AnalysisInput& input, const PackedOps& transfers) {
   CopyOverlap sum;
   if (std::none_of(transfers.begin(), transfers.end(), IsOverlappable)) return sum;
   const Trace& trace = input.trace();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
@@ -24,6 +23,6 @@ struct CopyOverlap {
 };
 
 // `transfers` are those of TransfersOf().
-CopyOverlap CopyOverlapOf(const AnalysisInput& input, std::span<const GpuOp> transfers);
+CopyOverlap CopyOverlapOf(const AnalysisInput& input, const PackedOps& transfers);
 
 }  // namespace gprof

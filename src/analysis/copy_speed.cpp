@@ -69,7 +69,7 @@ void Fit(const Reachable& reachable, const Samples::Some& latencies, Speed* spee
   speed->latency_bound_bytes = static_cast<uint64_t>(bytes);
 }
 
-std::vector<Speed> SpeedsOf(const Trace& trace, std::span<const GpuOp> transfers,
+std::vector<Speed> SpeedsOf(const Trace& trace, const PackedOps& transfers,
                             const ReachableBandwidth& reachable) {
   std::vector<Speed> speeds(trace.devices.size() * kGroupsOfDevice);
   Groups latencies(speeds.size());
@@ -172,7 +172,7 @@ int64_t LargestOfStep(size_t step) {
 
 }  // namespace
 
-void AddCopySpeed(const Trace& trace, std::span<const GpuOp> transfers, const ReachableBandwidth& reachable,
+void AddCopySpeed(const Trace& trace, const PackedOps& transfers, const ReachableBandwidth& reachable,
                   AnalysisResult* result) {
   Table table{"bandwidth",
               "How fast copies between host and GPU were",
@@ -208,7 +208,7 @@ void AddCopySpeed(const Trace& trace, std::span<const GpuOp> transfers, const Re
   }
 }
 
-Table CopySizeTable(std::span<const GpuOp> transfers) {
+Table CopySizeTable(const PackedOps& transfers) {
   struct Step {
     int64_t count = 0, time_ns = 0;
     uint64_t bytes = 0;

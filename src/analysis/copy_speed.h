@@ -1,7 +1,6 @@
 // How fast copies were against their link, and how much of their time is latency.
 #pragma once
 
-#include <span>
 
 #include "analysis/transfers.h"
 #include "gprof/analysis.h"
@@ -12,10 +11,10 @@ namespace gprof {
 inline constexpr uint64_t kLatencyBytes = 4096;
 
 // The table `bandwidth` and the metrics of it: copies between host and device by GPU, direction and memory.
-void AddCopySpeed(const Trace& trace, std::span<const GpuOp> transfers, const ReachableBandwidth& reachable,
+void AddCopySpeed(const Trace& trace, const PackedOps& transfers, const ReachableBandwidth& reachable,
                   AnalysisResult* result);
 
 // The table `copy_sizes`: copies by direction and size, in steps of a power of 4.
-Table CopySizeTable(std::span<const GpuOp> transfers);
+Table CopySizeTable(const PackedOps& transfers);
 
 }  // namespace gprof

@@ -1,7 +1,6 @@
 // Copies and fills: how much, how fast, between what kinds of memory, and those that are pageable or small.
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,7 +75,7 @@ std::string NameOf(size_t group) {
   return direction == kFill ? "fill" : std::string(DirectionName(static_cast<Direction>(direction)));
 }
 
-Table MakeTable(std::span<const GpuOp> transfers, const TrafficByGroup& traffic, uint32_t max_rows) {
+Table MakeTable(const PackedOps& transfers, const TrafficByGroup& traffic, uint32_t max_rows) {
   Groups sizes(kGroupCount);
   for (size_t i = 0; i < kGroupCount; ++i) sizes.Count(i, static_cast<size_t>(traffic[i].count));
   sizes.Seal();
@@ -137,7 +136,7 @@ struct SmallCopies {
   int64_t all_count = 0;  // copies of any size in that direction
 };
 
-SmallCopies SmallCopiesOf(const Trace& trace, std::span<const GpuOp> transfers, Direction direction) {
+SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direction direction) {
   SmallCopies result;
   for (const GpuOp& op : transfers) {
     if (!op.IsCopy() || DirectionOf(op) != direction) continue;
@@ -178,7 +177,7 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
 constexpr double kOverlapWorthAFinding = 5, kOverlapWorthAWarning = 25;  // percent of the busy time
 
 // No more time can be won than copies take.
-bool MayBeWorthAFinding(std::span<const GpuOp> transfers, int64_t busy_ns) {
+bool MayBeWorthAFinding(const PackedOps& transfers, int64_t busy_ns) {
   int64_t copy_ns = 0;
   for (const GpuOp& op : transfers) copy_ns += op.IsCopy() ? op.DurationNs() : 0;
   return PercentOf(copy_ns, busy_ns) >= kOverlapWorthAFinding;
@@ -208,7 +207,7 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   const Trace& trace = input.trace();
   TrafficByGroup traffic;
   int64_t small_count = 0;
-  const std::vector<GpuOp> transfers = TransfersOf(input);
+  const PackedOps transfers = TransfersOf(input);
   for (const GpuOp& op : transfers) {
     traffic[GroupOf(op)].Add(op);
     small_count += IsSmallTransfer(op);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -23,7 +22,7 @@ struct PageableCopies {
 
 class PageableSummary {
  public:
-  PageableSummary(const Trace& trace, std::span<const GpuOp> transfers, const ReachableBandwidth& reachable);
+  PageableSummary(const Trace& trace, const PackedOps& transfers, const ReachableBandwidth& reachable);
   PageableCopies Sum() const;
   Table MakeTable(uint32_t max_rows) const;
   std::vector<Finding> Findings(int64_t window_ns) const;

@@ -1,6 +1,7 @@
 #include "analysis/transfers.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "analysis/shared_facts.h"
 #include "base/units.h"
@@ -50,14 +51,26 @@ int64_t Reachable::TimeNs(uint64_t bytes) const {
   return static_cast<int64_t>(std::min(static_cast<double>(bytes) / bytes_per_ns, kLongestNs));
 }
 
-std::vector<GpuOp> TransfersOf(const AnalysisInput& input) {
-  std::vector<GpuOp> transfers;
-  transfers.reserve(input.shared().ops().transfers().size());
-  for (const uint32_t i : input.shared().ops().transfers()) transfers.push_back(input.trace().ops[i]);
+PackedOps TransfersOf(const AnalysisInput& input) {
+  const PackedOps& ops = input.trace().ops;
+  PackedOps transfers;
+  std::vector<uint32_t> places(ops.FactsCount(), kNone);  // of facts, among those of the transfers
+  transfers.items().reserve(input.shared().ops().transfers().size());
+  for (const uint32_t i : input.shared().ops().transfers()) {
+    PackedOps::Item item = ops.items()[i];
+    if (item.duration_high == packed_detail::kLong) {  // kept elsewhere
+      transfers.push_back(ops[i]);
+      continue;
+    }
+    uint32_t& place = places[item.facts];
+    if (place == kNone) place = transfers.Intern(ops.FactsAt(item.facts));
+    item.facts = place;
+    transfers.items().push_back(item);
+  }
   return transfers;
 }
 
-ReachableBandwidth::ReachableBandwidth(const Trace& trace, std::span<const GpuOp> transfers) {
+ReachableBandwidth::ReachableBandwidth(const Trace& trace, const PackedOps& transfers) {
   std::array<Reachable, kDirectionCount> pinned, link;
   for (const GpuOp& op : transfers) {
     if (op.kind != OpKind::kMemcpy) continue;

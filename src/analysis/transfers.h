@@ -3,9 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "analysis/names.h"
 #include "gprof/analysis.h"
@@ -15,7 +13,7 @@ namespace gprof {
 
 // The copies and fills among the operations, in their order. They are copied because many passes look at nothing else,
 // and among kernels each of them is a cache line to wait for.
-std::vector<GpuOp> TransfersOf(const AnalysisInput& input);
+PackedOps TransfersOf(const AnalysisInput& input);
 
 // Up to this size a copy takes about as long as an empty one: latency counts, not bandwidth.
 inline constexpr uint64_t kSmallCopyBytes = 64 * 1024;
@@ -44,7 +42,7 @@ inline constexpr int kReachablePercent = 85;
 // known.
 class ReachableBandwidth {
  public:
-  ReachableBandwidth(const Trace& trace, std::span<const GpuOp> transfers);
+  ReachableBandwidth(const Trace& trace, const PackedOps& transfers);
   const Reachable& Of(Direction direction) const { return reachable_[static_cast<size_t>(direction)]; }
 
  private:
