@@ -253,6 +253,17 @@ class PackedOps {
   uint32_t Intern(const Facts& facts) { return facts_.Intern(facts); }
   void Add(int64_t start_ns, int64_t end_ns, uint32_t facts, uint32_t correlation);
   void Append(PackedOps&& others);
+  // One of others, which has `facts` here.
+  void AddFrom(const PackedOps& others, std::size_t i, uint32_t facts) {
+    Item item = others.items_[i];
+    item.facts = facts;
+    if (item.duration_high == packed_detail::kLong) {
+      const int64_t duration_ns = others.long_durations_ns_[item.duration];
+      item.duration = static_cast<uint32_t>(long_durations_ns_.size());
+      long_durations_ns_.push_back(duration_ns);
+    }
+    items_.push_back(item);
+  }
   void SetTimes(std::size_t i, int64_t start_ns, int64_t end_ns) { SetTimes(items_[i], start_ns, end_ns); }
 
  private:

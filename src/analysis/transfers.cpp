@@ -57,15 +57,9 @@ PackedOps TransfersOf(const AnalysisInput& input) {
   std::vector<uint32_t> places(ops.FactsCount(), kNone);  // of facts, among those of the transfers
   transfers.items().reserve(input.shared().ops().transfers().size());
   for (const uint32_t i : input.shared().ops().transfers()) {
-    PackedOps::Item item = ops.items()[i];
-    if (item.duration_high == packed_detail::kLong) {  // kept elsewhere
-      transfers.push_back(ops[i]);
-      continue;
-    }
-    uint32_t& place = places[item.facts];
-    if (place == kNone) place = transfers.Intern(ops.FactsAt(item.facts));
-    item.facts = place;
-    transfers.items().push_back(item);
+    uint32_t& place = places[ops.FactsIndex(i)];
+    if (place == kNone) place = transfers.Intern(ops.FactsAt(ops.FactsIndex(i)));
+    transfers.AddFrom(ops, i, place);
   }
   return transfers;
 }

@@ -32,6 +32,30 @@ TraceMaker SixCopies() {
   return maker;
 }
 
+TEST(Transfers, AreTheCopiesAndMemsetsWithAllThatIsKnownOfThem) {
+  constexpr int64_t kLongNs = int64_t{1} << 41;  // longer than the 40 bits of most durations
+  TraceMaker maker;
+  maker.AddKernel(0, kLongNs);
+  maker.AddCopy(10, 20, 1000, CopyKind::kHostToDevice);
+  maker.AddKernel(20, 30 + kLongNs);
+  maker.AddCopy(30, 30 + 2 * kLongNs, 2000, CopyKind::kDeviceToHost);
+  maker.AddCopy(40, 40 + 3 * kLongNs, 1000, CopyKind::kHostToDevice);
+  const Trace& trace = maker.Finish();
+  const PackedOps transfers = TransfersOf(trace);
+  ASSERT_EQ(transfers.size(), 3u);
+  EXPECT_EQ(transfers.FactsCount(), 2u);
+  std::size_t at = 0;
+  for (const GpuOp& op : trace.ops) {
+    if (!op.IsCopy()) continue;
+    EXPECT_EQ(transfers[at].start_ns, op.start_ns);
+    EXPECT_EQ(transfers[at].end_ns, op.end_ns);
+    EXPECT_EQ(transfers[at].size_bytes, op.size_bytes);
+    EXPECT_EQ(transfers[at].copy_kind, op.copy_kind);
+    EXPECT_EQ(transfers[at].api, op.api);
+    ++at;
+  }
+}
+
 TEST(Bandwidth, FitAgainstBestAndLink) {
   TraceMaker maker = SixCopies();
   maker.trace().devices[0].facts.pcie_generation = 5;
