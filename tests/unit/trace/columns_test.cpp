@@ -141,6 +141,34 @@ TEST(Columns, NumbersAreTheSameOnAnyProcessor) {
   }
 }
 
+// Numbers of few bytes are taken many at a time, and differently where neighbours have equally many.
+TEST(Columns, NeighboursOfAnyLengthsAreWhatTheyWere) {
+  Random random(7);
+  std::vector<uint64_t> numbers(kRecords), sums(kRecords), out(kRecords + 1);
+  for (int round = 0; round < 40; ++round) {
+    unsigned bits = 7;
+    uint64_t left = 0, sum = 0;
+    std::string bytes(10 * kRecords, '\0');
+    trace::ByteWriter writer(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size());
+    for (std::size_t i = 0; i < kRecords; ++i) {
+      if (left-- == 0) bits = 7 * static_cast<unsigned>(1 + random.Below(round < 20 ? 4 : 10)), left = random.Below(30);
+      numbers[i] = bits > 63 ? random.Next() : (uint64_t{1} << bits) - 1 - random.Below(uint64_t{1} << (bits - 1));
+      sums[i] = sum += static_cast<uint64_t>(trace::UnZigZag(numbers[i]));
+      writer.Varint(numbers[i]);
+    }
+    for (const bool is_sum : {false, true}) {
+      const ColumnView column{AsBytes(bytes), writer.size(), is_sum ? trace::Encoding::kDelta : trace::Encoding::kVarint, true};
+      const std::vector<uint64_t>& expected = is_sum ? sums : numbers;
+      out.back() = 0x1234;
+      ASSERT_TRUE(DecodeNumbers(column, out.data(), kRecords));
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), out.begin())) << round;
+      ASSERT_TRUE(DecodeNumbersPlainly(column, out.data(), kRecords));
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), out.begin())) << round;
+      ASSERT_EQ(out.back(), 0x1234u);
+    }
+  }
+}
+
 TEST(Columns, ANumberThatDoesNotEndIsDamage) {
   Random random(2);
   std::vector<uint64_t> out(kRecords);
