@@ -279,18 +279,29 @@ uint32_t TraceBuilder::FactsOf(const trace::GraphLaunchRecord& r) {
   return draft_.trace.ops.Intern(FactsOfAny(r, OpKind::kGraph));
 }
 
-// False: the operation has no usable times and is left out. `what`, `kinds` and `peer` are what differs between
-// operations of the kind, beside graph and stream; its facts are asked for where nothing like it was seen lately.
+// `what`, `kinds` and `peer` are what differs between operations of the kind, beside graph and stream.
+template <class R>
+uint32_t& TraceBuilder::RecentOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer) {
+  uint64_t graph_node = 0;
+  if constexpr (requires { r.graph_node; }) graph_node = r.graph_node;
+  return recent_ops_({uint64_t{r.context} << 32 | r.stream, uint64_t{r.device} << 32 | r.graph, graph_node, what,
+                      uint64_t{static_cast<uint8_t>(kind)} << 32 | kinds, peer});
+}
+
+uint32_t TraceBuilder::RecentFactsOf(const trace::KernelRecord& r) {
+  uint32_t& recent = RecentOp(r, OpKind::kKernel, WhatOf(r), 0, 0);
+  if (recent == kNone) recent = FactsOf(r);
+  return recent;
+}
+
+// False: the operation has no usable times and is left out. Its facts are asked for where nothing like it was seen lately.
 template <class R>
 bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer) {
   if (!HasTimes(r.start_ns, r.duration_ns)) {
     ++draft_.trace.health.bad_times;
     return false;
   }
-  uint64_t graph_node = 0;
-  if constexpr (requires { r.graph_node; }) graph_node = r.graph_node;
-  uint32_t& recent = recent_ops_({uint64_t{r.context} << 32 | r.stream, uint64_t{r.device} << 32 | r.graph, graph_node,
-                                  what, uint64_t{static_cast<uint8_t>(kind)} << 32 | kinds, peer});
+  uint32_t& recent = RecentOp(r, kind, what, kinds, peer);
   if (recent == kNone) recent = FactsOf(r);
   const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
   Touch(start_ns, end_ns);
@@ -299,7 +310,7 @@ bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds,
 }
 
 void TraceBuilder::Add(const trace::KernelRecord& r) {
-  const bool is_added = AddOp(r, OpKind::kKernel, uint64_t{r.name.value} << 32 | r.shape.value, 0, 0);
+  const bool is_added = AddOp(r, OpKind::kKernel, WhatOf(r), 0, 0);
   if (is_added && r.is_device_launched != 0 && r.correlation == 0) ++draft_.launched_by_device;
 }
 

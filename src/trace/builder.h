@@ -79,6 +79,8 @@ class TraceBuilder {
   uint32_t FactsOf(const trace::MemsetRecord& r);
   uint32_t FactsOf(const trace::GraphLaunchRecord& r);
   uint32_t FactsOf(const trace::NvtxRecord& r);
+  // The same, of records whose like comes again and again.
+  uint32_t RecentFactsOf(const trace::KernelRecord& r);
   void CountRecords(uint64_t count) { draft_.trace.record_count += count; }
   uint64_t record_count() const { return draft_.trace.record_count; }
   uint32_t process() const { return process_; }
@@ -101,6 +103,9 @@ class TraceBuilder {
   }
   template <class R>
   PackedOps::Facts FactsOfAny(const R& r, OpKind kind);
+  static uint64_t WhatOf(const trace::KernelRecord& r) { return uint64_t{r.name.value} << 32 | r.shape.value; }
+  template <class R>
+  uint32_t& RecentOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
   template <class R>
   bool AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
 

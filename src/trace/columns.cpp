@@ -11,61 +11,77 @@ namespace {
 using trace::ByteReader;
 using trace::Encoding;
 
-// A run of values that differ by the same step.
-[[gnu::noinline]] void WriteRun(uint64_t* to, std::size_t length, uint64_t value, uint64_t step) {
+// A run of values that differ by the same step. There is room for `room` values, and what is behind the run is written over.
+inline void WriteRun(uint64_t* to, std::size_t length, std::size_t room, uint64_t value, uint64_t step) {
+  constexpr std::size_t kAtOnce = 4;
+  if (room < length + kAtOnce) [[unlikely]] {
+    for (std::size_t i = 0; i < length; ++i) to[i] = value + i * step;
+    return;
+  }
   using Two [[gnu::vector_size(16)]] = uint64_t;
-  uint64_t *const end = to + length, *const end_of_fours = to + length / 4 * 4;
   Two low = {value, value + step}, high = low + 2 * step;
-  const uint64_t step_of_fours = 4 * step;
-  for (; to != end_of_fours; to += 4) {
+  const uint64_t step_of_fours = kAtOnce * step;
+  for (uint64_t* const end = to + length; to < end; to += kAtOnce) {
     std::memcpy(to, &low, sizeof low);
     std::memcpy(to + 2, &high, sizeof high);
     low += step_of_fours;
     high += step_of_fours;
   }
-  for (value = low[0]; to != end; value += step) *to++ = value;
 }
 
-// The length of a run and its value. False: they are damaged.
-[[gnu::noinline]] bool TakeLongRun(const unsigned char** next, const unsigned char* end, uint64_t* length, uint64_t* value) {
-  ByteReader in(*next, static_cast<std::size_t>(end - *next));
-  *length = in.Varint();
-  *value = in.Varint();
-  *next = end - in.left();
-  return !in.failed();
-}
+// Takes runs off the bytes of a column.
+class RunReader {
+ public:
+  explicit RunReader(const ColumnView& column) : at_(column.data), end_(column.data + column.size_bytes) {}
+
+  // The length of a run and its value. False: they are damaged.
+  [[gnu::always_inline]] bool Take(uint64_t* length, uint64_t* value) {
+    constexpr unsigned kMostOfAByte = 0x7F;
+    // As good as always they have a byte each, or the value has two.
+    if (end_ - at_ < 3) return TakeLong(length, value);
+    if ((at_[0] | at_[1]) <= kMostOfAByte) {
+      *length = at_[0];
+      *value = at_[1];
+      at_ += 2;
+      return true;
+    }
+    if ((at_[0] | at_[2]) > kMostOfAByte) return TakeLong(length, value);
+    *length = at_[0];
+    *value = (at_[1] & kMostOfAByte) | static_cast<uint64_t>(at_[2]) << 7;
+    at_ += 3;
+    return true;
+  }
+
+ private:
+  [[gnu::noinline]] bool TakeLong(uint64_t* length, uint64_t* value) {
+    ByteReader in(at_, static_cast<std::size_t>(end_ - at_));
+    *length = in.Varint();
+    *value = in.Varint();
+    at_ = end_ - in.left();
+    return !in.failed();
+  }
+
+  const unsigned char* at_;
+  const unsigned char* const end_;
+};
 
 template <bool kIsDelta>
 bool DecodeRuns(const ColumnView& column, uint64_t* out, std::size_t count) {
-  constexpr std::size_t kShort = 4, kMostOfAByte = 0x7F;
-  const unsigned char* at = column.data;
-  const unsigned char* const end = column.data + column.size_bytes;
-  uint64_t before = 0;
-  for (std::size_t i = 0, length = 0; i < count; i += length) {
-    uint64_t value = 0;
-    // As good as always they have a byte each, or the value has two.
-    if (end - at >= 2 && (at[0] | at[1]) <= kMostOfAByte) {
-      length = at[0];
-      value = at[1];
-      at += 2;
-    } else if (end - at >= 3 && (at[0] | at[2]) <= kMostOfAByte) {
-      length = at[0];
-      value = (at[1] & kMostOfAByte) | at[2] << 7;
-      at += 3;
-    } else if (!TakeLongRun(&at, end, &length, &value)) {
-      return false;
-    }
-    if (length == 0 || length > count - i) return false;
+  constexpr std::size_t kShort = 4;
+  RunReader runs(column);
+  uint64_t before = 0, length = 0, value = 0;
+  for (std::size_t left = count; left != 0; left -= length, out += length) {
+    if (!runs.Take(&length, &value) || length - 1 >= left) return false;
     const uint64_t step = kIsDelta ? static_cast<uint64_t>(trace::UnZigZag(value)) : 0;
     const uint64_t first = kIsDelta ? before + step : value;
     // Most are short: some values are written without a look at how many there are, and what is behind them written over.
-    if (length <= kShort && count - i >= kShort) {
-      out[i] = first;
-      out[i + 1] = first + step;
-      out[i + 2] = first + 2 * step;
-      out[i + 3] = first + 3 * step;
+    if (length <= kShort && left >= kShort) {
+      out[0] = first;
+      out[1] = first + step;
+      out[2] = first + 2 * step;
+      out[3] = first + 3 * step;
     } else {
-      WriteRun(out + i, length, first, step);
+      WriteRun(out, length, left, first, step);
     }
     before += length * step;
   }
@@ -99,6 +115,17 @@ bool Decode(const ColumnView& column, uint64_t* out, std::size_t count, bool may
 
 bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count) {
   return Decode(column, out, count, true);
+}
+
+std::size_t DecodeRunList(const ColumnView& column, ColumnRun* runs, std::size_t count) {
+  RunReader reader(column);
+  std::size_t found = 0;
+  uint64_t length = 0, value = 0;
+  for (std::size_t left = count; left != 0; left -= length) {
+    if (!reader.Take(&length, &value) || length - 1 >= left) return 0;
+    runs[found++] = {value, static_cast<uint32_t>(count - left + length)};
+  }
+  return found;
 }
 
 bool DecodeNumbersPlainly(const ColumnView& column, uint64_t* out, std::size_t count) {

@@ -26,6 +26,15 @@ bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count);
 // The same as on a processor without instructions for it, so that tests see both.
 bool DecodeNumbersPlainly(const ColumnView& column, uint64_t* out, std::size_t count);
 
+// Values that are the same up to a place, where the next ones begin.
+struct ColumnRun {
+  uint64_t value = 0;
+  uint32_t end = 0;
+};
+// A column of such runs, as they are in it: fills `runs`, which has room for `count`. Returns how many there are, 0 for a
+// column that is damaged. Only for Encoding::kRuns, and count > 0.
+std::size_t DecodeRunList(const ColumnView& column, ColumnRun* runs, std::size_t count);
+
 // All values are zero, for sure.
 inline bool IsZero(const ColumnView& column) {
   if (!column.is_there) return true;

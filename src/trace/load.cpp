@@ -110,7 +110,13 @@ class ChunkSink {
     SurveyedBlock surveyed = std::move(surveyed_.at(bulk_.blocks.size()));  // there is one: it ends where this does
     if (!surveyed.is_good) return false;
     std::vector<BulkBlock::Common>& commons = surveyed.block.commons;
-    for (std::size_t i = 0; i < commons.size(); ++i) commons[i].facts = builder_.FactsOf(surveyed.Row<R>(i));
+    for (std::size_t i = 0; i < commons.size(); ++i) {
+      if constexpr (std::is_same_v<R, trace::KernelRecord>) {
+        commons[i].facts = builder_.RecentFactsOf(surveyed.Row<R>(i));
+      } else {
+        commons[i].facts = builder_.FactsOf(surveyed.Row<R>(i));
+      }
+    }
     builder_.CountRecords(block.record_count);
     bulk_.blocks.push_back(std::move(surveyed.block));
     return true;

@@ -1,5 +1,6 @@
 #include "trace/survey.h"
 
+#include <algorithm>
 #include <bit>
 #include <string_view>
 #include <utility>
@@ -20,41 +21,117 @@ constexpr bool IsCommon(std::string_view field) {
 
 }  // namespace
 
-const uint64_t* AlikeRecords::Add(const ColumnView& column) {
-  std::unique_ptr<uint64_t[]>& values = values_[varying_++];
-  if (values == nullptr) values = std::make_unique_for_overwrite<uint64_t[]>(trace::kMaxChunkRecords);
-  return DecodeNumbers(column, values.get(), count_) ? values.get() : nullptr;
+bool AlikeRecords::AreAllInRuns() const {
+  const auto end = columns_.begin() + static_cast<std::ptrdiff_t>(varying_);
+  return std::all_of(columns_.begin(), end, [](const ColumnView& c) { return c.encoding == trace::Encoding::kRuns; });
+}
+
+bool AlikeRecords::Decode() {
+  is_in_runs_ = varying_ != 0 && AreAllInRuns();
+  for (std::size_t c = 0; c < varying_; ++c) {
+    if (values_[c] == nullptr) values_[c] = std::make_unique_for_overwrite<uint64_t[]>(trace::kMaxChunkRecords);
+  }
+  if (is_in_runs_) return DecodeSections();
+  sections_ = count_;
+  for (std::size_t c = 0; c < varying_; ++c) {
+    if (!DecodeNumbers(columns_[c], values_[c].get(), count_)) return false;
+  }
+  return true;
+}
+
+bool AlikeRecords::DecodeSections() {
+  if (section_ends_ == nullptr) section_ends_ = std::make_unique_for_overwrite<uint32_t[]>(trace::kMaxChunkRecords);
+  for (std::size_t c = 0; c < varying_; ++c) {
+    runs_[c].resize(trace::kMaxChunkRecords);
+    if (DecodeRunList(columns_[c], runs_[c].data(), count_) == 0) return false;
+  }
+  varying_ == 1 ? JoinRuns<1>() : varying_ == 2 ? JoinRuns<2>() : JoinRuns<0>();
+  return true;
+}
+
+// A section ends where a run of any column does. kColumns is the number of columns where it is known to the compiler, else 0.
+template <std::size_t kColumns>
+void AlikeRecords::JoinRuns() {
+  const std::size_t columns = kColumns == 0 ? varying_ : kColumns;
+  std::array<const ColumnRun*, kColumns == 0 ? kMostColumns : kColumns> next;
+  std::array<uint64_t*, kColumns == 0 ? kMostColumns : kColumns> values;
+  for (std::size_t c = 0; c < columns; ++c) next[c] = runs_[c].data(), values[c] = values_[c].get();
+  uint32_t* const ends = section_ends_.get();
+  const std::size_t count = count_;
+  std::size_t sections = 0;
+  for (uint32_t end = 0; end != count; ++sections) {
+    end = next[0]->end;
+    for (std::size_t c = 1; c < columns; ++c) end = std::min(end, next[c]->end);
+    for (std::size_t c = 0; c < columns; ++c) {
+      values[c][sections] = next[c]->value;
+      next[c] += next[c]->end == end ? 1 : 0;
+    }
+    ends[sections] = end;
+  }
+  sections_ = sections;
 }
 
 std::span<const AlikeRecords::Group> AlikeRecords::Number(WhichOf* numbers) {
   if (groups_ == nullptr) groups_ = std::make_unique_for_overwrite<Group[]>(trace::kMaxChunkRecords);
   numbers->resize(varying_ == 0 ? 0 : count_);  // of which each is written
+  if (is_in_runs_ && section_numbers_ == nullptr) {
+    section_numbers_ = std::make_unique_for_overwrite<uint16_t[]>(trace::kMaxChunkRecords);
+  }
+  uint16_t* const of_sections = is_in_runs_ ? section_numbers_.get() : numbers->data();
   std::size_t groups = 1;
   if (varying_ == 0) {
     groups_[0] = {0, static_cast<uint32_t>(count_)};
   } else if (!PlanKeys()) {
-    groups = NumberByColumns(numbers->data());
+    groups = NumberByColumns(of_sections);
   } else if (varying_ == 1) {
-    groups = NumberByKey<1>(numbers->data());
+    groups = NumberByKey<1>(of_sections);
   } else if (varying_ == 2) {
-    groups = NumberByKey<2>(numbers->data());
+    groups = NumberByKey<2>(of_sections);
   } else if (varying_ == 3) {
-    groups = NumberByKey<3>(numbers->data());
+    groups = NumberByKey<3>(of_sections);
   } else {
-    groups = NumberByKey<0>(numbers->data());
+    groups = NumberByKey<0>(of_sections);
   }
+  if (is_in_runs_) SpreadNumbers(groups, numbers->data());
   return {groups_.get(), groups};
+}
+
+// From the sections to their records.
+void AlikeRecords::SpreadNumbers(std::size_t groups, uint16_t* numbers) {
+  using Eight [[gnu::vector_size(16)]] = uint16_t;
+  constexpr uint32_t kAtOnce = 8;
+  for (std::size_t n = 0; n < groups; ++n) groups_[n].count = 0;
+  uint32_t i = 0;
+  for (std::size_t s = 0; s < sections_; ++s) {
+    const uint16_t number = section_numbers_[s];
+    const uint32_t end = section_ends_[s];
+    const Eight same = Eight{} + number;
+    groups_[number].count += end - i;
+    for (; i < end && i + kAtOnce <= count_; i += kAtOnce) std::memcpy(numbers + i, &same, sizeof same);  // and behind it
+    for (; i < end; ++i) numbers[i] = number;
+    i = end;
+  }
 }
 
 // False: they do not fit.
 bool AlikeRecords::PlanKeys() {
+  using Two [[gnu::vector_size(16)]] = uint64_t;
+  constexpr std::size_t kAtOnce = 8;
   unsigned sum_bits = 0;
   for (std::size_t c = 0; c < varying_; ++c) {
     const uint64_t* const values = values_[c].get();
     uint64_t all = 0;
     std::size_t i = 0;
-    for (; i + 4 <= count_; i += 4) all |= values[i] | values[i + 1] | values[i + 2] | values[i + 3];
-    for (; i < count_; ++i) all |= values[i];
+    Two pairs[2] = {};
+    for (; i + kAtOnce <= sections_; i += kAtOnce) {
+      Two four[4];
+      std::memcpy(four, values + i, sizeof four);
+      pairs[0] |= four[0] | four[1];
+      pairs[1] |= four[2] | four[3];
+    }
+    for (; i < sections_; ++i) all |= values[i];
+    pairs[0] |= pairs[1];
+    all |= pairs[0][0] | pairs[0][1];
     sum_bits += key_bits_[c] = static_cast<unsigned>(std::bit_width(all));
   }
   return sum_bits < 64;
@@ -73,11 +150,11 @@ std::size_t AlikeRecords::NumberByKey(uint16_t* numbers) {
   static_assert(kHashFactor >> (64 - kHashBits) != 0);
   Group* const groups = groups_.get();
   std::size_t count = 0;
-  for (std::size_t i = 0; i < count_; ++i) {
+  for (std::size_t i = 0; i < sections_; ++i) {
     uint64_t key = values[0][i];
     for (std::size_t c = 1; c < columns; ++c) key = key << bits[c] | values[c][i];
     const std::size_t place = PlaceOf(key * kHashFactor);
-    if (recent_keys_[place] != key) {
+    if (recent_keys_[place] != key) [[unlikely]] {
       recent_keys_[place] = key;
       recent_numbers_[place] = static_cast<uint16_t>(count);
       groups[count++] = {static_cast<uint32_t>(i), 0};
@@ -94,7 +171,7 @@ std::size_t AlikeRecords::NumberByColumns(uint16_t* numbers) {
   constexpr uint16_t kNoNumber = 0xFFFF;  // a chunk has 16384 records at most
   recent_numbers_.fill(kNoNumber);
   std::size_t count = 0;
-  for (std::size_t i = 0; i < count_; ++i) {
+  for (std::size_t i = 0; i < sections_; ++i) {
     uint64_t hash = 0;
     for (std::size_t c = 0; c < varying_; ++c) hash = (hash ^ values_[c][i]) * kHashFactor;
     uint16_t& recent = recent_numbers_[PlaceOf(hash)];
@@ -153,7 +230,7 @@ bool Survey::ReadBlock(const trace::BlockView& block, SurveyedBlock* out) {
     R::Fields(r, [&](const trace::FieldInfo&, auto& field) {
       const CommonValues& v = values[k++];
       using T = std::decay_t<decltype(field)>;
-      if (v.is_there) field = trace::wire_detail::FromBits<T>(v.of_each == nullptr ? v.of_all : v.of_each[groups[n].first]);
+      if (v.is_there) field = trace::wire_detail::FromBits<T>(v.is_of_all ? v.of_all : alike_.ValueOf(v.column, groups[n].first));
     });
     if constexpr (requires { r.is_device_launched; }) {
       bulk.has_device_launches = bulk.has_device_launches || r.is_device_launched != 0;
@@ -175,13 +252,13 @@ bool Survey::ReadCommon(const BlockColumns<R>& columns, std::size_t count, Value
     if (!is_good || !column.is_there || !IsCommon(info.name)) return;
     v.is_there = true;
     if (column.encoding == trace::Encoding::kConstant) {
+      v.is_of_all = true;
       is_good = DecodeNumbers(column, &v.of_all, 1);
     } else {
-      v.of_each = alike_.Add(column);
-      is_good = v.of_each != nullptr;
+      v.column = alike_.Add(column);
     }
   });
-  return is_good;
+  return is_good && alike_.Decode();
 }
 
 }  // namespace gprof

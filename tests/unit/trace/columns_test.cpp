@@ -106,11 +106,35 @@ TEST(Columns, RunsAreWhatTheyWereAndNothingIsWrittenBehindThem) {
   for (int round = 0; round < 20; ++round) ExpectRuns(CallsInRuns(random, kRecords));
 }
 
+// The same runs without their values written out one by one.
+TEST(Columns, ListsOfRunsAreWhatTheirValuesAre) {
+  Random random(8);
+  for (int round = 0; round < 200; ++round) {
+    std::string bytes(kRecords, '\0');
+    for (char& c : bytes) c = static_cast<char>(random.Below(40) == 0 ? random.Next() : 1 + random.Below(6));
+    const ColumnView column{AsBytes(bytes), random.Below(bytes.size()), trace::Encoding::kRuns, true};
+    const std::size_t count = 1 + random.Below(kRecords);
+    std::vector<uint64_t> out(count);
+    std::vector<ColumnRun> runs(count);
+    const std::size_t found = DecodeRunList(column, runs.data(), count);
+    ASSERT_EQ(found != 0, DecodeNumbers(column, out.data(), count));
+    for (std::size_t run = 0, i = 0; run < found; ++run) {
+      ASSERT_LT(i, runs[run].end);
+      for (; i < runs[run].end; ++i) ASSERT_EQ(out[i], runs[run].value);
+      ASSERT_EQ(i == count, run + 1 == found);
+    }
+  }
+}
+
 TEST(Columns, ARunThatIsTooLongIsDamage) {
   std::vector<uint64_t> out(8);
+  std::vector<ColumnRun> runs(8);
   for (const trace::Encoding encoding : {trace::Encoding::kRuns, trace::Encoding::kDeltaRuns}) {
     const auto is_good = [&](const std::string& bytes) {
-      return DecodeNumbers({AsBytes(bytes), bytes.size(), encoding, true}, out.data(), out.size());
+      const ColumnView column{AsBytes(bytes), bytes.size(), encoding, true};
+      const bool are_numbers = DecodeNumbers(column, out.data(), out.size());
+      EXPECT_EQ(are_numbers, DecodeRunList(column, runs.data(), runs.size()) != 0);
+      return are_numbers;
     };
     EXPECT_TRUE(is_good(std::string("\x05\x01\x03\x02", 4)));
     EXPECT_FALSE(is_good(std::string("\x05\x01\x04\x02", 4)));
@@ -210,32 +234,47 @@ TEST(Columns, ABlockWithDamagedTimesIsLeftOutAndTheRestIsRead) {
   EXPECT_EQ(t.health.chunks, 2u);
 }
 
-// What many records have in common is found by numbers that fit side by side, or do not.
+// Copies of which some are alike, each by itself or some neighbours at a time.
+std::vector<trace::MemcpyRecord> Copies(Random& random, unsigned size_bits, uint64_t most_alike) {
+  std::vector<trace::MemcpyRecord> copies(2000);
+  uint64_t alike_sizes = 0, alike_streams = 0, size_bytes = 0, stream = 0;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    trace::MemcpyRecord& copy = copies[i];
+    copy.start_ns = 1000 + 10 * i, copy.duration_ns = 5, copy.correlation = static_cast<uint32_t>(i + 1);
+    if (alike_streams-- == 0) alike_streams = random.Below(most_alike), stream = random.Below(3);
+    if (alike_sizes-- == 0) {
+      alike_sizes = random.Below(most_alike);
+      size_bytes = random.Below(2) == 0 ? random.Next() >> (64 - size_bits) : random.Below(2);
+    }
+    copy.stream = static_cast<uint32_t>(stream);
+    copy.size_bytes = size_bytes;
+  }
+  return copies;
+}
+
+void ExpectCopies(const std::vector<trace::MemcpyRecord>& copies) {
+  std::string body(1u << 20, '\0');
+  trace::ByteWriter out(reinterpret_cast<unsigned char*>(body.data()), body.size());
+  trace::EncodeBlock(copies.data(), copies.size(), out);
+  body.resize(out.size());
+  trace::ChunkHeader header;
+  header.kind = static_cast<uint16_t>(trace::RecordKind::kMemcpy);
+  header.record_count = static_cast<uint32_t>(copies.size());
+  const Trace t = LoadTraceFromMemory(MakeChunk(header, body), "test");
+  ASSERT_EQ(t.ops.size(), copies.size());
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const GpuOp op = t.ops[i];
+    ASSERT_EQ(op.correlation, copies[i].correlation);
+    ASSERT_EQ(op.size_bytes, copies[i].size_bytes);
+    ASSERT_EQ(op.stream == kNone ? 0 : t.streams[op.stream].id, copies[i].stream);
+  }
+}
+
+// What many records have in common is found by numbers that fit side by side, or do not, record by record or run by run.
 TEST(Columns, WhatRecordsHaveInCommonIsWhatEachOfThemHad) {
   Random random(6);
   for (const unsigned size_bits : {1u, 8u, 30u, 61u, 64u}) {
-    std::vector<trace::MemcpyRecord> copies(2000);
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      trace::MemcpyRecord& copy = copies[i];
-      copy.start_ns = 1000 + 10 * i, copy.duration_ns = 5, copy.correlation = static_cast<uint32_t>(i + 1);
-      copy.stream = static_cast<uint32_t>(random.Below(3));
-      copy.size_bytes = random.Below(2) == 0 ? random.Next() >> (64 - size_bits) : random.Below(2);
-    }
-    std::string body(1u << 20, '\0');
-    trace::ByteWriter out(reinterpret_cast<unsigned char*>(body.data()), body.size());
-    trace::EncodeBlock(copies.data(), copies.size(), out);
-    body.resize(out.size());
-    trace::ChunkHeader header;
-    header.kind = static_cast<uint16_t>(trace::RecordKind::kMemcpy);
-    header.record_count = static_cast<uint32_t>(copies.size());
-    const Trace t = LoadTraceFromMemory(MakeChunk(header, body), "test");
-    ASSERT_EQ(t.ops.size(), copies.size());
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      const GpuOp op = t.ops[i];
-      ASSERT_EQ(op.correlation, copies[i].correlation);
-      ASSERT_EQ(op.size_bytes, copies[i].size_bytes);
-      ASSERT_EQ(op.stream == kNone ? 0 : t.streams[op.stream].id, copies[i].stream);
-    }
+    for (const uint64_t most_alike : {1u, 3u, 12u, 100u, 3000u}) ExpectCopies(Copies(random, size_bits, most_alike));
   }
 }
 
