@@ -406,6 +406,13 @@ void LeaveOutOpsWithoutTimes(Draft& draft) {
                          [&](const PackedOps::Item& op) { return t.ops.FactsOf(op).device; });
 }
 
+void CountCalls(Draft& draft, std::vector<BulkChunk>& chunks) {
+  draft.calls_of_facts.assign(draft.trace.api_calls.FactsCount(), 0);
+  ForEachBlock(chunks, Target::kCalls, [&](const BulkBlock& block) {
+    for (const BulkBlock::Common& common : block.commons) draft.calls_of_facts[common.facts] += common.count;
+  });
+}
+
 std::size_t CountRanges(const Draft& draft, std::vector<BulkChunk>& chunks) {
   std::size_t count = 0;
   ForEachBlock(chunks, Target::kEvents, [&](const BulkBlock& block) {
@@ -461,6 +468,7 @@ bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damage
   Resize(t.api_calls.items(), t.thread_api_calls);
   Resize(t.ops.items(), t.device_ops);
   Resize(draft.nvtx_events.items(), draft.thread_events);
+  CountCalls(draft, chunks);
   const std::size_t known_damaged = damaged->size();
   const bool is_large = t.record_count >= kWorthAThread;
   std::vector<Filler> fillers;

@@ -142,13 +142,30 @@ std::vector<LaunchPiece> CountInPieces(const Draft& draft, std::size_t cores) {
   return pieces;
 }
 
+// As good as always; nothing has to be looked for then.
+bool HaveAllAnOperation(const Draft& draft, const LinkedOps& linked) {
+  const std::vector<uint8_t> are_launches = AreLaunches(draft);
+  uint64_t launches = 0;
+  for (std::size_t i = 0; i < draft.calls_of_facts.size(); ++i) {
+    launches += are_launches[i] != 0 ? draft.calls_of_facts[i] : 0;
+  }
+  return !draft.calls_of_facts.empty() && launches == linked.launches;
+}
+
 }  // namespace
 
-void CountUnmatchedLaunches(Draft& draft, uint64_t linked_ops, std::size_t cores) {
+std::vector<uint8_t> AreLaunches(const Draft& draft) {
+  std::vector<uint8_t> are_launches;
+  for (const CallRole role : RolesOfFacts(draft)) are_launches.push_back(role == CallRole::kLaunch ? 1 : 0);
+  return are_launches;
+}
+
+void CountUnmatchedLaunches(Draft& draft, const LinkedOps& linked, std::size_t cores) {
+  if (cores == 1 && HaveAllAnOperation(draft, linked)) return;
   std::vector<LaunchPiece> pieces = CountInPieces(draft, cores);
   uint64_t ops = 0;
   for (const LaunchPiece& piece : pieces) ops += piece.ops;
-  if (ops != linked_ops) {  // two cores counted at the same call at the same time
+  if (ops != linked.with_call) {  // two cores counted at the same call at the same time
     CountOpsAgain(draft.trace);
     pieces = CountInPieces(draft, cores);
   }

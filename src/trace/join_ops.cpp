@@ -14,7 +14,7 @@ namespace {
 
 // What linking a piece of the operations found.
 struct LinkedPiece {
-  uint64_t with_call = 0, without_call = 0, from_before = 0, early = 0;
+  uint64_t with_call = 0, without_call = 0, from_before = 0, early = 0, launches = 0;
   int64_t worst_early_ns = 0;
   std::vector<std::pair<uint32_t, uint32_t>> counts;  // calls, and operations that they have to be counted one at a time
 };
@@ -22,11 +22,14 @@ struct LinkedPiece {
 // Links operations, and counts them at their calls, while others do so with other pieces.
 class OpLinker {
  public:
-  OpLinker(Draft& draft, const CorrelationIndex& index, const LaunchesBefore& before)
+  // are_launches: see AreLaunches.
+  OpLinker(Draft& draft, const CorrelationIndex& index, const LaunchesBefore& before,
+           const std::vector<uint8_t>& are_launches)
       : ops_(draft.trace.ops),
         calls_(draft.trace.api_calls),
         index_(index),
         before_(before),
+        are_launches_(are_launches.data()),
         is_one_process_(draft.trace.processes.size() == 1) {}
 
   LinkedPiece Run(Trace::Slice slice) {
@@ -67,10 +70,11 @@ class OpLinker {
 
   // A load and a store as any other, as in CorrelationIndex. Operations of one call that are in two pieces may be
   // counted at the same time, and one of them is not counted then; CountUnmatchedLaunches finds out.
-  static void Count(uint32_t index, PackedCalls::Item& call, LinkedPiece* piece) {
+  void Count(uint32_t index, PackedCalls::Item& call, LinkedPiece* piece) const {
     const std::atomic_ref<uint8_t> op_count(call.op_count);
     const uint8_t count = op_count.load(std::memory_order_relaxed);
     if (call.duration_high != packed_detail::kLong && count != std::numeric_limits<uint8_t>::max()) {
+      piece->launches += count == 0 ? are_launches_[call.facts] : 0;
       return op_count.store(static_cast<uint8_t>(count + 1), std::memory_order_relaxed);
     }
     CountLater(index, piece);
@@ -84,6 +88,7 @@ class OpLinker {
   PackedCalls& calls_;
   const CorrelationIndex& index_;
   const LaunchesBefore& before_;
+  const uint8_t* const are_launches_;
   const bool is_one_process_;  // saves a look at facts that are spread over the cache
 };
 
@@ -98,16 +103,18 @@ void OrderOps(Draft& draft, std::size_t cores) {
   }
 }
 
-uint64_t LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores) {
+LinkedOps LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores) {
   Trace& t = draft.trace;
+  const std::vector<uint8_t> are_launches = AreLaunches(draft);
   const LaunchesBefore before(draft);
   std::vector<LinkedPiece> pieces(PieceCount(t.ops.size()));
   ForEachPiece(t.ops.size(), cores, [&](Trace::Slice slice) {
-    pieces[slice.first / kPieceItems] = OpLinker(draft, calls, before).Run(slice);
+    pieces[slice.first / kPieceItems] = OpLinker(draft, calls, before, are_launches).Run(slice);
   });
-  uint64_t with_call = 0;
+  LinkedOps linked;
   for (const LinkedPiece& piece : pieces) {
-    with_call += piece.with_call;
+    linked.with_call += piece.with_call;
+    linked.launches += cores == 1 ? piece.launches : 0;
     t.health.unmatched_ops += piece.without_call;
     t.health.ops_from_before += piece.from_before;
     t.health.early_ops += piece.early;
@@ -117,7 +124,7 @@ uint64_t LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores)
     }
   }
   t.health.unmatched_ops -= draft.launched_by_device;  // those have no call, and are among the unmatched
-  return with_call;
+  return linked;
 }
 
 void LinkOthers(Draft& draft, const CorrelationIndex& calls) {

@@ -51,13 +51,13 @@ Trace JoinTrace(Draft draft) {
     OrderOps(draft, cores);
     OrderApiCalls(draft, cores);
   });
-  const uint64_t linked_ops = [&] {
+  const LinkedOps linked = [&] {
     const CorrelationIndex calls = NestApiCalls(draft, cores);
     LinkOthers(draft, calls);
     return LinkOps(draft, calls, cores);
   }();
   LinkGraphNodes(t);
-  CountUnmatchedLaunches(draft, linked_ops, cores);
+  CountUnmatchedLaunches(draft, linked, cores);
   SortMarks(draft);
   DecodePayloads(draft);
   SortByStart(t.syncs);

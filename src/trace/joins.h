@@ -53,12 +53,18 @@ CorrelationIndex NestApiCalls(Draft& draft, std::size_t cores);
 
 // join_ops.cpp: GPU operations in order, with their calls.
 void OrderOps(Draft& draft, std::size_t cores);
-// Returns how many have a call.
-uint64_t LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores);
+struct LinkedOps {
+  uint64_t with_call = 0;
+  // Calls that launch something and have an operation, on one core. Some may be missing, none is there that is not one.
+  uint64_t launches = 0;
+};
+LinkedOps LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores);
 void LinkOthers(Draft& draft, const CorrelationIndex& calls);
 
 // join_launches.cpp. After the nodes of graphs are known: a launch that made one has no operation of its own.
-void CountUnmatchedLaunches(Draft& draft, uint64_t linked_ops, std::size_t cores);
+void CountUnmatchedLaunches(Draft& draft, const LinkedOps& linked, std::size_t cores);
+// By facts of calls: whether such a call launches something that should run.
+std::vector<uint8_t> AreLaunches(const Draft& draft);
 
 // join_nvtx.cpp: ranges from their ends, and what payloads say.
 void PairRanges(Draft& draft, std::size_t cores);

@@ -144,10 +144,10 @@ TEST(Pieces, OperationsOfOneCallAreCountedWhereverTheyAreCut) {
     d.Add(0, 90'000, 90'010, 0, "cudaMalloc");
     for (uint32_t i = 0; i < kOps; ++i) d.AddOp(5 + i, i % 3 == 0 ? 1 : i % 3 == 1 ? 2 + i % 20 : 0);
     const CorrelationIndex index = NestApiCalls(d.draft, cores);
-    const uint64_t linked = LinkOps(d.draft, index, cores);
+    const LinkedOps linked = LinkOps(d.draft, index, cores);
     CountUnmatchedLaunches(d.draft, linked, cores);
     const Trace& t = d.draft.trace;
-    EXPECT_EQ(linked, kOps / 3 * 2);
+    EXPECT_EQ(linked.with_call, kOps / 3 * 2);
     EXPECT_EQ(t.api_calls[0].op_count, kOps / 3);
     uint64_t others = 0;
     for (uint32_t call = 1; call < t.api_calls.size(); ++call) others += t.api_calls[call].op_count;
@@ -163,12 +163,33 @@ TEST(Pieces, AnOperationThatWasNotCountedIsNoticed) {
   AddLaunches(d, 0, 0, 300);
   for (uint32_t i = 0; i < 300; ++i) d.AddOp(100 * i + 60, 1 + i);
   const CorrelationIndex index = NestApiCalls(d.draft, 1);
-  const uint64_t linked = LinkOps(d.draft, index, 1);
+  const LinkedOps linked = LinkOps(d.draft, index, 1);
   PackedCalls& calls = d.draft.trace.api_calls;
   calls.items()[40].op_count = 0;
   CountUnmatchedLaunches(d.draft, linked, 1);
   EXPECT_EQ(calls[40].op_count, 1u);
   EXPECT_EQ(d.draft.trace.health.unmatched_launches, 0u);
+}
+
+// Where calls were counted by their facts, nobody goes over them when as many launches have operations.
+TEST(Pieces, LaunchesWithoutAnOperationAreCountedWhereCallsWereCounted) {
+  for (const uint32_t ops : {300u, 299u, 1u, 0u}) {
+    for (const bool is_counted : {false, true}) {
+      DraftOfCalls d(1);
+      for (uint32_t i = 0; i < 300; ++i) d.Add(0, 100 * i, 100 * i + 50, i + 1, "cudaLaunchKernel");
+      d.Add(0, 40'000, 40'010, 0, "cudaMalloc");
+      for (uint32_t i = 0; i < ops; ++i) {
+        d.AddOp(100 * i + 60, 1 + i);
+        if (i % 7 == 0) d.AddOp(100 * i + 61, 1 + i);
+      }
+      const CorrelationIndex index = NestApiCalls(d.draft, 1);
+      const PackedCalls& calls = d.draft.trace.api_calls;
+      if (is_counted) d.draft.calls_of_facts.resize(calls.FactsCount());
+      for (std::size_t i = 0; is_counted && i < calls.size(); ++i) ++d.draft.calls_of_facts[calls.FactsIndex(i)];
+      CountUnmatchedLaunches(d.draft, LinkOps(d.draft, index, 1), 1);
+      EXPECT_EQ(d.draft.trace.health.unmatched_launches, 300 - ops);
+    }
+  }
 }
 
 TEST(Pieces, LaunchesWithoutAnOperationAreCountedWhereverTheyAreCut) {
