@@ -34,20 +34,18 @@ It MakeRun(It first, It last, Less less) {
 }
 
 // Merges two neighbouring runs that overlap, the shorter one out of a copy. Some elements of one of them follow each other
-// as a rule, so that each run has a loop of its own, with one comparison that mostly has the same answer.
+// as a rule: those are moved at once.
 template <class It, class Less>
 void MergeForward(It first, It middle, It last, Less less) {
   const std::vector<std::iter_value_t<It>> copy(first, middle);
   auto left = copy.begin();
   for (It right = middle, to = first; left != copy.end();) {
-    for (; right != last && less(*right, *left); ++right, ++to) *to = *right;
-    if (right == last) {
-      std::copy(left, copy.end(), to);
-      return;
-    }
-    do {
-      *to++ = *left++;
-    } while (left != copy.end() && !less(*right, *left));
+    const It right_begin = right;
+    while (right != last && less(*right, *left)) ++right;
+    to = std::copy(right_begin, right, to);
+    const auto left_begin = left;
+    while (left != copy.end() && (right == last || !less(*right, *left))) ++left;
+    to = std::copy(left_begin, left, to);
   }
 }
 
@@ -56,14 +54,12 @@ void MergeBackward(It first, It middle, It last, Less less) {
   const std::vector<std::iter_value_t<It>> copy(middle, last);
   auto right = copy.end();
   for (It left = middle, to = last; right != copy.begin();) {
-    for (; left != first && less(*(right - 1), *(left - 1)); --left) *--to = *(left - 1);
-    if (left == first) {
-      std::copy_backward(copy.begin(), right, to);
-      return;
-    }
-    do {
-      *--to = *--right;
-    } while (right != copy.begin() && !less(*(right - 1), *(left - 1)));
+    const It left_end = left;
+    while (left != first && less(*(right - 1), *(left - 1))) --left;
+    to = std::copy_backward(left, left_end, to);
+    const auto right_end = right;
+    while (right != copy.begin() && (left == first || !less(*(right - 1), *(left - 1)))) --right;
+    to = std::copy_backward(right, right_end, to);
   }
 }
 
