@@ -39,29 +39,41 @@ size_t CallFacts::AddRun(const PackedCalls& calls, size_t first, int64_t* inner_
   const uint32_t run = calls.FactsIndex(first);
   const PackedCalls::Facts& facts = calls.FactsAt(run);
   const bool is_rare = !IsCommon(facts.api_class), has_failed = facts.result != 0, is_listed = is_rare || has_failed;
-  Sum sum = sums_[run];
+  int64_t total_ns = 0, start_ns = std::numeric_limits<int64_t>::max(), end_ns = std::numeric_limits<int64_t>::min();
   int64_t ended_ns = facts.thread != kNone ? *last_end_ns : std::numeric_limits<int64_t>::max();
-  uint32_t last_ended = kNone;
   const PackedCalls::Item* const items = calls.items().data();
   const PackedCalls::Item *item = items + first, *const end = items + calls.size();
+  const PackedCalls::Item *first_started = nullptr, *last_ended = nullptr;
+  const auto index_of = [&](const PackedCalls::Item* call) { return static_cast<uint32_t>(call - items); };
+  int64_t inner = 0;
   for (; item != end && item->facts == run; ++item) {
     PrefetchForReading(item);
-    const auto call = static_cast<uint32_t>(item - items);
-    const int64_t start_ns = item->start_ns(), end_ns = calls.EndNs(*item);
-    if (end_ns >= ended_ns) ended_ns = end_ns, last_ended = call;
-    if (item->MayHaveParent() && calls.Parent(call) != kNone) {
-      *inner_start_ns = std::min(*inner_start_ns, start_ns);
+    const int64_t call_start_ns = item->start_ns();
+    int64_t call_end_ns = call_start_ns + item->duration;
+    bool is_inner = false;
+    if (item->parent != 0 || item->duration_high != 0) [[unlikely]] {
+      call_end_ns = calls.EndNs(*item);
+      is_inner = calls.Parent(static_cast<size_t>(item - items)) != kNone;
+    }
+    if (call_end_ns >= ended_ns) ended_ns = call_end_ns, last_ended = item;
+    if (is_inner) [[unlikely]] {
+      *inner_start_ns = std::min(*inner_start_ns, call_start_ns);
+      ++inner;
       continue;
     }
-    if (sum.count++ == 0 || start_ns < sum.start_ns) sum.start_ns = start_ns, sum.first = call;
-    sum.total_ns += end_ns - start_ns;
-    sum.end_ns = std::max(sum.end_ns, end_ns);
+    if (call_start_ns < start_ns) start_ns = call_start_ns, first_started = item;
+    total_ns += call_end_ns - call_start_ns;
+    end_ns = std::max(end_ns, call_end_ns);
     if (!is_listed) continue;
-    if (is_rare) rare_.push_back(call);
-    if (has_failed) failed_.push_back(call);
+    if (is_rare) rare_.push_back(index_of(item));
+    if (has_failed) failed_.push_back(index_of(item));
   }
-  sums_[run] = sum;
-  if (facts.thread != kNone && last_ended != kNone) last_ended_ = last_ended, *last_end_ns = ended_ns;
+  Sum& sum = sums_[run];
+  sum.count += item - (items + first) - inner;
+  sum.total_ns += total_ns;
+  if (start_ns < sum.start_ns) sum.start_ns = start_ns, sum.first = index_of(first_started);
+  sum.end_ns = std::max(sum.end_ns, end_ns);
+  if (facts.thread != kNone && last_ended != nullptr) last_ended_ = index_of(last_ended), *last_end_ns = ended_ns;
   return static_cast<size_t>(item - items);
 }
 
