@@ -37,29 +37,22 @@ GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedT
 }
 
 GapCauses::Piece GapCauses::MakePiece(const GapList& gaps, size_t number, GapExplainer* explainer) const {
+  const DeviceSweep& sweep = ops_.of_device(gaps.device());
   Piece piece{gaps.Piece(number), {}, {}, {}, {}, {}, {}};
-  const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(piece.ops.first, piece.ops.last);
-  const bool may_be_plain = gaps.has_window() && gaps.is_throughout();
+  const size_t first_word = (piece.ops.first - sweep.ops.first) / 64, words = (piece.ops.last - piece.ops.first + 63) / 64;
+  piece.others = std::span(sweep.others).subspan(first_word, words);
+  piece.launches = std::span(sweep.launches).subspan(first_word, words);
   const auto add = [&](const Gap& gap) { Add(gap, explainer->Explain(gap), &piece); };
-  for (size_t begin = 0; begin < idle_ns.size(); begin += 64) {
-    const auto some_ns = idle_ns.subspan(begin, std::min<size_t>(64, idle_ns.size() - begin));
-    const uint32_t first = piece.ops.first + static_cast<uint32_t>(begin);
-    const bool is_after_launch = begin != 0 && piece.launches.back() >> 63 != 0;
-    GapExplainer::Word word = explainer->Look(gaps.device(), first, some_ns, is_after_launch);
-    if (!may_be_plain) {
-      word.others = 0;
-      for (size_t i = 0; i < some_ns.size(); ++i) word.others |= uint64_t{some_ns[i] != 0} << i;
-    }
-    uint64_t unseen = word.waits;
-    for (uint64_t left = word.others; left != 0; left &= left - 1) {
+  for (size_t word = 0; word < words; ++word) {
+    const uint32_t first = piece.ops.first + static_cast<uint32_t>(word * 64);
+    uint64_t unseen = sweep.waits.empty() ? 0 : sweep.waits[first_word + word];
+    for (uint64_t left = piece.others[word]; left != 0; left &= left - 1) {
       const uint64_t before = (left & (~left + 1)) - 1;  // the bits of those that come earlier
       explainer->See(first, unseen & before);
       unseen &= ~before;
       gaps.ForEachBefore(first + static_cast<uint32_t>(std::countr_zero(left)), add);
     }
     explainer->See(first, unseen);
-    piece.others.push_back(word.others);
-    piece.launches.push_back(word.launches);
   }
   gaps.ForEachAtEndOf(number, add);
   piece.Shrink();
@@ -67,8 +60,6 @@ GapCauses::Piece GapCauses::MakePiece(const GapList& gaps, size_t number, GapExp
 }
 
 void GapCauses::Piece::Shrink() {
-  others.shrink_to_fit();
-  launches.shrink_to_fit();
   tags.shrink_to_fit();
   short_ns.shrink_to_fit();
   calls_and_paths.shrink_to_fit();

@@ -28,12 +28,11 @@ class GapCauses {
   static constexpr uint8_t kCodeBits = 0x1F, kLast = 0x80;
   static constexpr uint8_t kLaunchingCall = 0x20, kCall = 0x40, kPath = 0x60, kOf = 0x60;
 
-  // Nearly all gaps are `queue` or `launch` from end to end: for these a bit says which of the two. It is that of the
-  // gap before where the operation ended none, so that runs are long. The other gaps have, for one part after the other,
-  // the call or path, and the length, where the tag says so.
+  // Nearly all gaps are `queue` or `launch` from end to end, which bits of the DeviceSweep tell. The other gaps have, for
+  // one part after the other, the call or path, and the length, where the tag says so.
   struct Piece {
     Trace::Slice ops;
-    std::vector<uint64_t> others, launches;  // a bit for each operation
+    std::span<const uint64_t> others, launches;  // a bit for each operation
     std::vector<uint8_t> tags;
     std::vector<uint32_t> short_ns, calls_and_paths;
     std::vector<int64_t> long_ns;

@@ -26,27 +26,6 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
   }
 }
 
-GapExplainer::Word GapExplainer::Look(uint32_t device, uint32_t first, std::span<const uint32_t> idle_ns,
-                                      bool is_after_launch) {
-  const bool may_be_queue = facts_.migrations[device].empty();
-  const PackedOps::Item* item = trace_.ops.items().data() + first;
-  uint64_t launch = is_after_launch ? 1 : 0, launches = 0, others = 0, waits = 0;
-  for (size_t i = 0; i < idle_ns.size(); ++i, ++item) {
-    PrefetchForReading(item);
-    const HostFacts::OfOp of_op = facts_.of_ops[item->facts];
-    uint64_t is_other = 0;
-    if (idle_ns[i] != 0) {
-      const Plain plain = PlainBefore(first + static_cast<uint32_t>(i), *item, idle_ns[i], of_op);
-      is_other = plain == Plain::kNot || (plain == Plain::kQueue && !may_be_queue);
-      if (is_other == 0) launch = plain == Plain::kLaunch;
-    }
-    waits |= uint64_t{of_op.may_wait} << i;
-    others |= is_other << i;
-    launches |= launch << i;
-  }
-  return {launches, others, waits};
-}
-
 const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
   parts_.clear();
   Launch launch{0, 0, kNone, kNone, kNone, kNone, false};  // the thread is kNone where the call is not known

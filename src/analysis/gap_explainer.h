@@ -17,14 +17,6 @@ class GapExplainer {
  public:
   GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops);
 
-  // At most 64 operations in a row, a bit for each. Nearly all gaps have one part, with the call that launched what ended
-  // them, and are `queue` or `launch`, so that all are asked for that first.
-  struct Word {
-    uint64_t launches = 0;  // else `queue`; that of the last operation with a gap like these, where one has none
-    uint64_t others = 0;    // to be explained: there is another gap
-    uint64_t waits = 0;     // to be seen
-  };
-  Word Look(uint32_t device, uint32_t first, std::span<const uint32_t> idle_ns, bool is_after_launch);
   // The parts in order of time, valid until the next call; they sum to the gap. Gaps of one device, in order.
   const std::vector<Part>& Explain(const Gap& gap);
   // Operations in the order of the trace, a bit for each from `first` on: those whose stream was told to wait for an
@@ -40,22 +32,6 @@ class GapExplainer {
     bool is_pageable;
   };
 
-  enum class Plain : uint8_t { kNot, kQueue, kLaunch };
-
-  // Inlined, as it is asked for each operation.
-  [[gnu::always_inline]] Plain PlainBefore(uint32_t op, const PackedOps::Item& item, uint32_t gap_ns,
-                                           HostFacts::OfOp of_op) {
-    const uint32_t call_index = ops_.CallOf(op, item);
-    if (call_index == kNone || gap_ns == GapList::kLong) return Plain::kNot;
-    const PackedCalls::Item& call = trace_.api_calls.items()[call_index];
-    PrefetchForReading(&call);
-    const HostFacts::OfCall& of_call = facts_.of_calls[call.facts];
-    const int64_t end_ns = item.start_ns(), start_ns = end_ns - gap_ns;
-    if (of_call.thread == kNone) return Plain::kNot;
-    if (trace_.api_calls.EndNs(call) <= start_ns) return of_op.may_wait ? Plain::kNot : Plain::kQueue;
-    if (call.start_ns() > start_ns || of_call.process_start_ns > start_ns || of_op.is_pageable) return Plain::kNot;
-    return walk_.IsInterrupted(of_call.thread, start_ns, end_ns) ? Plain::kNot : Plain::kLaunch;
-  }
   void ExplainByCall(const Gap& gap, const Launch& launch);
   void AddQueued(const Gap& gap, uint32_t call, Cause cause);
   void AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns);

@@ -4,20 +4,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "analysis/gaps.h"
+#include "analysis/op_facts.h"
 
 namespace gprof {
 
-// Kept is how long the device was idle before each operation, 4 bytes each: all else of a gap follows from that.
+// What OpFacts keep is how long the device was idle before each operation, 4 bytes each: all else of a gap follows from
+// that.
 class GapList {
  public:
-  GapList(const Trace& trace, const RecordedTime& recorded, uint32_t device, size_t threads = 1);
+  GapList(const Trace& trace, const RecordedTime& recorded, const OpFacts& ops, uint32_t device);
 
   // From the first to the last operation, or of the selected time, less what was not recorded.
   int64_t window_ns() const { return window_ns_; }
+  int64_t start_ns() const { return sweep_.start_ns; }  // of the window
   // Busy time with anything, and with kernels.
   struct Busy {
     BusyTime any, kernels;
@@ -26,17 +28,17 @@ class GapList {
   // Within the window and not recorded, in order.
   const std::vector<Interval>& pauses() const { return pauses_; }
   // The first of the operations that ended last; kNone without any.
-  uint32_t last_ended() const { return last_ended_; }
+  uint32_t last_ended() const { return sweep_.end.last_ended; }
 
   // The device was idle for that long before the operation, whether or not that was recorded.
   int64_t IdleBefore(uint32_t op) const {
-    const uint32_t ns = idle_ns_[op - ops_.first];
+    const uint32_t ns = idle_ns_[op];
     return ns != kLong ? ns : LongIdleBefore(op);
   }
   // What IdleBefore() says of operations in a row, added up.
   int64_t IdleBeforeAll(uint32_t first, uint32_t last) const {
     int64_t sum_ns = 0;
-    if (!long_idle_ns_.empty()) {
+    if (!sweep_.long_idle_ns.empty()) {
       for (uint32_t op = first; op < last; ++op) sum_ns += IdleBefore(op);
       return sum_ns;
     }
@@ -61,9 +63,9 @@ class GapList {
   bool has_window() const { return has_window_; }
 
   // For loops over operations in a row: what IdleBefore() says of each of them, kLong where that is longer.
-  static constexpr uint32_t kLong = UINT32_MAX;  // 4.3 s
+  static constexpr uint32_t kLong = OpSweep::kLong;
   std::span<const uint32_t> ShortIdleBefore(uint32_t first, uint32_t last) const {
-    return std::span<const uint32_t>(idle_ns_).subspan(first - ops_.first, last - first);
+    return {idle_ns_ + first, last - first};
   }
 
   // Calls f(gap) for every gap that the operation ended, in order: none, or more than one where recording paused.
@@ -78,13 +80,15 @@ class GapList {
     if (piece + 1 == pieces_ && tail_.start_ns < tail_.end_ns) Emit(tail_.start_ns, tail_.end_ns, kNone, f);
   }
 
-  // Pieces follow from the number of operations alone, so that results are the same on any number of threads.
+  // Pieces follow from the number of operations alone, so that results are the same on any number of threads. Each begins
+  // with a word of bits (DeviceSweep).
   size_t pieces() const { return pieces_; }
   Trace::Slice Piece(size_t piece) const { return {PieceBegin(piece), PieceBegin(piece + 1)}; }
 
  private:
   uint32_t PieceBegin(size_t piece) const {
-    return ops_.first + static_cast<uint32_t>(uint64_t{ops_.last - ops_.first} * piece / pieces_);
+    if (piece == pieces_) return ops_.last;
+    return ops_.first + static_cast<uint32_t>(uint64_t{ops_.last - ops_.first} * piece / pieces_ / 64 * 64);
   }
 
   template <class F>
@@ -95,38 +99,21 @@ class GapList {
     });
   }
 
-  // What is known once some operations have gone by.
-  struct Sweep {
-    int64_t ended_ns;               // all of them, or when the window began
-    uint32_t last_ended = kNone;
-    Busy busy;
-    bool IsAt(const Sweep& other) const {
-      return ended_ns == other.ended_ns && busy.any.end_ns() == other.busy.any.end_ns() &&
-             busy.kernels.end_ns() == other.busy.kernels.end_ns();
-    }
-  };
-  using LongIdle = std::vector<std::pair<uint32_t, int64_t>>;  // by operation
-
-  Sweep SweepAll(int64_t start_ns, size_t threads);
-  Sweep GoOver(Trace::Slice ops, const Sweep& before, LongIdle* long_idle_ns);
-  static void GoOn(const Sweep& from, const Sweep& to, Sweep* sweep);
   void AddPauses(int64_t start_ns, int64_t end_ns);
   int64_t LongIdleBefore(uint32_t op) const;
   int64_t RecordedGapBefore(uint32_t op, int64_t idle_ns) const;
 
   const Trace& trace_;
   const RecordedTime& recorded_;
+  const DeviceSweep& sweep_;
+  const uint32_t* idle_ns_;  // before each operation of the trace, kLong: in sweep_
   Trace::Slice ops_;
   uint32_t device_;
   bool is_throughout_, has_window_;
   size_t pieces_;
-  std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> idle_ns_;  // before each operation, kLong: in long_idle_ns_
-  LongIdle long_idle_ns_;
-  std::vector<uint8_t> is_kernel_;                          // by the facts of operations
-  Interval tail_;                                           // after the last one, where more time is selected
+  Interval tail_;  // after the last one, where more time is selected
   std::vector<Interval> pauses_;
   Busy busy_;
-  uint32_t last_ended_ = kNone;
   int64_t window_ns_ = 0;
 };
 

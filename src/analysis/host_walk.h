@@ -7,6 +7,7 @@
 #include "analysis/call_facts.h"
 #include "analysis/causes.h"
 #include "analysis/event_waits.h"
+#include "analysis/holdups.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -34,32 +35,13 @@ struct Part {
   UnknownReason reason = UnknownReason::kIsKnown;
 };
 
-// Time that the recording, loaders or compilers took from a thread, whatever it did by itself.
-struct Interruption {
-  int64_t start_ns = 0, end_ns = 0;
-  Cause cause = Cause::kProfiler;
-};
-
 // What is the same for every device: computed once for a trace.
 struct HostFacts {
   HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const StreamOps& stream_ops);
-  std::vector<uint8_t> blocking_copies;                  // one for each call
-  std::vector<std::vector<Interruption>> interruptions;  // one list for each thread: in order, none overlap
-  std::vector<std::vector<Interval>> migrations;         // by device: managed memory moves to or from it; in order too
+  std::vector<uint8_t> blocking_copies;  // one for each call
   EventWaits event_waits;
-  // What is asked of each operation that ended a gap, and of the call that launched it, by what they share.
-  struct OfOp {
-    bool is_pageable, may_wait;  // its stream was told to wait for an event at any time
-  };
-  struct OfCall {
-    uint32_t thread;
-    int64_t process_start_ns;
-  };
-  std::vector<OfOp> of_ops;      // by PackedOps::FactsIndex
-  std::vector<OfCall> of_calls;  // by PackedCalls::FactsIndex
-
- private:
-  void AddFacts(const Trace& trace);
+  const std::vector<std::vector<Interruption>>& interruptions;  // those of Holdups
+  const std::vector<std::vector<Interval>>& migrations;
 };
 
 // Walks along the threads, from the first interval that is asked for. For each thread the intervals must come in order
@@ -72,17 +54,8 @@ class HostWalk {
   void AddHost(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   // The same for an interval within the call that launched the operation: `cause` where nothing interrupted it.
   void AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, const Part& launch, std::vector<Part>* parts);
-  // Whether something interrupted the thread in that time, which is to come in order as well.
-  bool IsInterrupted(uint32_t thread, int64_t from_ns, int64_t to_ns) {
-    return to_ns > quiet_[thread].until_ns && FindInterruption(thread, from_ns, to_ns);
-  }
 
  private:
-  // Until the next interruption.
-  struct Quiet {
-    int64_t until_ns = INT64_MIN;
-    size_t interruption = 0;
-  };
   struct Cursor {
     uint32_t call = 0, range = 0;   // the next ones to look at
     size_t interruption = 0;
@@ -98,12 +71,10 @@ class HostWalk {
   void AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   void EnterRanges(uint32_t thread, int64_t time_ns);
   Cause CauseOf(uint32_t call) const;
-  bool FindInterruption(uint32_t thread, int64_t from_ns, int64_t to_ns);
 
   const Trace& trace_;
   const HostFacts& facts_;
   std::vector<Cursor> cursors_;  // one for each thread
-  std::vector<Quiet> quiet_;     // the same
 };
 
 }  // namespace gprof

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/holdups.h"
+#include "analysis/op_sweep.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -13,15 +15,22 @@ namespace gprof {
 class OpFacts {
  public:
   explicit OpFacts(const Trace& trace, size_t threads = 1);
+  OpFacts(OpFacts&&) = default;  // not copied: others refer to what it holds
 
   // The outermost call that launched the operation; kNone where that is not known.
   uint32_t CallOf(uint32_t op) const { return calls_.empty() ? trace_.ops[op].api : calls_[op]; }
   // The same where the item of the operation is at hand.
   uint32_t CallOf(uint32_t op, const PackedOps::Item& item) const { return calls_.empty() ? item.api : calls_[op]; }
+  // Some are launched by calls that other calls made.
+  bool HasInnerCalls() const { return !calls_.empty(); }
   // When that call began. Where it is not known: when the operation did.
   int64_t LaunchNs(uint32_t op) const {
     const uint32_t before_ns = launched_before_ns_[op];
-    return before_ns != kFar ? trace_.ops[op].start_ns - before_ns : trace_.api_calls[CallOf(op)].start_ns;
+    return before_ns != OpSweep::kFar ? trace_.ops[op].start_ns - before_ns : trace_.api_calls[CallOf(op)].start_ns;
+  }
+  int64_t LaunchNs(uint32_t op, const PackedOps::Item& item) const {
+    const uint32_t before_ns = launched_before_ns_[op];
+    return before_ns != OpSweep::kFar ? item.start_ns() - before_ns : LaunchNs(op);
   }
   bool HasOp(uint32_t call) const { return has_op_[call] != 0; }  // of outermost calls
 
@@ -50,28 +59,30 @@ class OpFacts {
   // kNone where the process used none.
   const std::vector<uint32_t>& devices_of_threads() const { return devices_of_threads_; }
 
+  // For GapList and GapCauses, which say what it means: idle time before each operation, and its plain causes.
+  const DeviceSweep& of_device(uint32_t device) const { return devices_[device]; }
+  const uint32_t* idle_ns() const { return idle_ns_.data(); }
+  const Holdups& holdups() const { return holdups_; }
+
  private:
   static constexpr size_t kKinds = 5;
-  static constexpr uint32_t kFar = UINT32_MAX;  // 4.3 s and more, or launched after it started: its call knows
   class Shares;
-  struct Piece;
   struct OfProcess {
     Interval window;
     uint32_t first = kNone;
   };
 
-  void ReadOps(uint32_t first, uint32_t last, Piece* piece);
-  void Take(Piece* piece, Shares* of_threads);
+  void Take(const OpSweep::Sums& sums, Shares* of_threads);
   void FindOutermostCalls();
   void AddUp(Shares* of_processes);
-  uint32_t FindLaunch(int64_t start_ns, uint32_t api, const PackedCalls::Item& call, bool* has_inner_calls);
   void ChooseDevices(const Shares& of_threads, const Shares& of_processes);
   size_t Slot(uint32_t process) const { return process < of_process_.size() ? process : of_process_.size() - 1; }
 
   const Trace& trace_;
+  Holdups holdups_;
   std::vector<uint32_t> calls_;             // empty where every operation names its outermost call
-  // How long before its start an operation was launched, or kFar.
-  std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> launched_before_ns_;
+  OpSweep::Unwritten<uint32_t> launched_before_ns_, idle_ns_;
+  std::vector<DeviceSweep> devices_;
   std::vector<uint8_t> has_op_;             // by call
   std::vector<Sum> sums_;
   std::array<int64_t, kKinds> counts_{};

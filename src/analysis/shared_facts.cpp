@@ -77,7 +77,7 @@ int64_t SharedFacts::busy_ns() const {
 }
 
 const GapList& SharedFacts::gaps(uint32_t device) const {
-  return gaps_[device].Get([&] { return GapList(trace_, recorded(), device, threads_); });
+  return gaps_[device].Get([&] { return GapList(trace_, recorded(), ops(), device); });
 }
 
 int64_t SharedFacts::window_ns(uint32_t device) const { return gaps(device).window_ns(); }
@@ -90,7 +90,6 @@ int64_t SharedFacts::window_ns() const {
 
 const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
   return gap_causes_[device].Get([&] {
-    RunTogether(threads_, {[&] { (void)host(); }, [&] { (void)gaps(device); }});
     return GapCauses(trace_, host(), recorded(), ops(), gaps(device), threads_);
   });
 }

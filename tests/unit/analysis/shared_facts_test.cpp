@@ -94,7 +94,8 @@ TEST(CallFacts, SayWhatEachCallSays) {
   }
 }
 
-// Enough operations for several pieces, which long operations reach across and which may be all copies.
+// Enough operations for several pieces, which long operations reach across and which may be all copies. Some were launched
+// before the gap that they ended, or while it lasted, and some in it.
 Trace ManyOps(uint32_t seed) {
   TraceMaker maker;
   std::mt19937 random(seed);
@@ -106,18 +107,53 @@ Trace ManyOps(uint32_t seed) {
     const int64_t end_ns = now_ns + (is_long ? 400'000 : static_cast<int64_t>(random() % 60));
     if (is_copies_only) {
       maker.AddFill(now_ns, end_ns, 64);
-    } else {
+    } else if (random() % 4 == 0) {
       maker.AddKernel(now_ns, end_ns);
+    } else {
+      const int64_t launch_ns = now_ns - static_cast<int64_t>(random() % 40);
+      maker.Launch(launch_ns, launch_ns + random() % 30, now_ns, end_ns);
     }
   }
   return maker.Finish();
+}
+
+// The bits of operations that ended gaps: which of them are plain, and how.
+std::vector<int> ShapesOf(const OpFacts& facts) {
+  std::vector<int> shapes;
+  const DeviceSweep& sweep = facts.of_device(0);
+  for (uint32_t i = 0; i < sweep.ops.last; ++i) {
+    const auto is_set = [&](const std::vector<uint64_t>& words) { return (words[i / 64] >> i % 64 & 1) != 0; };
+    const bool has_gap = facts.idle_ns()[i] != 0, is_other = is_set(sweep.others);
+    shapes.push_back(is_other ? 3 : !has_gap ? 0 : is_set(sweep.launches) ? 2 : 1);
+    EXPECT_TRUE(has_gap || !is_other);
+  }
+  return shapes;
+}
+
+TEST(OpFacts, AreTheSameOnAnyNumberOfThreads) {
+  const Trace trace = ManyOps(5);
+  const OpFacts one(trace, 1), many(trace, 8);
+  const std::vector<int> shapes = ShapesOf(one);
+  EXPECT_EQ(ShapesOf(many), shapes);
+  for (int shape = 0; shape < 4; ++shape) EXPECT_GT(std::count(shapes.begin(), shapes.end(), shape), 100) << shape;
+  EXPECT_EQ(many.transfers(), one.transfers());
+  EXPECT_EQ(many.devices_of_threads(), one.devices_of_threads());
+  for (size_t i = 0; i < one.sums().size(); ++i) {
+    EXPECT_EQ(many.sums()[i].count, one.sums()[i].count);
+    EXPECT_EQ(many.sums()[i].time_ns, one.sums()[i].time_ns);
+    EXPECT_EQ(many.sums()[i].share_ns, one.sums()[i].share_ns);
+    EXPECT_EQ(many.sums()[i].first, one.sums()[i].first);
+    EXPECT_EQ(many.sums()[i].window.end_ns, one.sums()[i].window.end_ns);
+  }
+  for (uint32_t i = 0; i < trace.ops.size(); ++i) ASSERT_EQ(many.LaunchNs(i), one.LaunchNs(i));
 }
 
 TEST(GapList, IsTheSameOnAnyNumberOfThreads) {
   for (uint32_t seed = 0; seed < 4; ++seed) {
     const Trace trace = ManyOps(seed);
     const RecordedTime recorded(trace);
-    const GapList one(trace, recorded, 0, 1), many(trace, recorded, 0, 8);
+    const OpFacts of_one(trace, 1), of_many(trace, 8);
+    const GapList one(trace, recorded, of_one, 0), many(trace, recorded, of_many, 0);
     ASSERT_GT(many.pieces(), 3u);
     int64_t idle_ns = 0;
     for (uint32_t i = 0; i < trace.ops.size(); ++i) {
