@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "analysis/copies_alone.h"
 #include "analysis/idle_parts.h"
 #include "analysis/statistics.h"
 
@@ -46,8 +47,10 @@ class Cutter {
 // between two: they are added up until one does not, and only that is cut.
 class PartSums {
  public:
-  PartSums(const Trace& trace, StepTimes* times)
+  // `start_ns`: of the window of the device.
+  PartSums(const Trace& trace, int64_t start_ns, StepTimes* times)
       : trace_(trace),
+        start_ns_(start_ns),
         times_(*times),
         next_(times->iterations.data()),
         end_(next_ + times->iterations.size()),
@@ -62,13 +65,27 @@ class PartSums {
   void AddOps(uint32_t first, std::span<const uint32_t> idle_ns, Cause cause) {
     for (size_t i = 0; i < idle_ns.size(); ++i) {
       i += AddWithin(first + static_cast<uint32_t>(i), idle_ns.subspan(i), cause);
-      if (i < idle_ns.size()) AddAcross(first + static_cast<uint32_t>(i), idle_ns[i], cause);
+      if (i >= idle_ns.size()) return;
+      const int64_t op_start_ns = trace_.ops[first + i].start_ns;
+      AddIdle(op_start_ns - idle_ns[i], op_start_ns, {cause, idle_ns[i], kNone, {}, UnknownReason::kIsKnown});
+      AddOp(first + static_cast<uint32_t>(i));
     }
   }
 
+  // One whose gap has been added.
   void AddOp(uint32_t op) {
-    constexpr uint32_t kNoGap = 0;
-    AddOps(op, {&kNoGap, 1}, Cause::kQueue);
+    const PackedOps::Item& item = trace_.ops.items()[op];
+    const int64_t op_start_ns = item.start_ns(), end_ns = trace_.ops.EndNs(item), before_ns = busy_.until_ns;
+    busy_.Add(op_start_ns, end_ns);
+    if (op_start_ns > end_ns) return;
+    kernels_.until_ns = copies_.KernelsEnded(before_ns);
+    if (is_kernel_[item.facts] != 0) {
+      kernels_.Add(op_start_ns, end_ns);
+      copies_.AddKernel(op_start_ns, end_ns, before_ns);
+    } else {
+      copies_.AddCopy(op_start_ns, end_ns, before_ns);
+    }
+    if (end_ns > to_ns_) SetBorders(end_ns);
   }
 
   void AddGap(const Gap& gap, std::span<const Part> parts) {
@@ -102,36 +119,44 @@ class PartSums {
     });
   }
 
-  // Returns how many of the operations lie between the borders, each with the idle time before it.
+  // Returns how many of the operations lie between the borders, each with the idle time before it. They are busy for the
+  // time between the ends of what ran before them and of all of them, less that idle time.
   size_t AddWithin(uint32_t first, std::span<const uint32_t> idle_ns, Cause cause) {
-    const int64_t from_ns = from_ns_, to_ns = to_ns_;
+    const PackedOps::Item* const items = trace_.ops.items().data() + first;
+    const int64_t first_start_ns = items->start_ns(), to_ns = to_ns_;
+    if (first_start_ns < start_ns_ || first_start_ns - idle_ns[0] < from_ns_) return 0;
     const uint8_t* const is_kernel = is_kernel_.data();
-    BusyTime busy(0, busy_.until_ns), kernels(0, kernels_.until_ns);
-    int64_t sum_ns = 0;
+    CopiesAlone copies = copies_;
+    const int64_t before_ns = idle_ns[0] != 0 ? first_start_ns - idle_ns[0] : std::max(busy_.until_ns, start_ns_);
+    int64_t ended_ns = before_ns, sum_ns = 0;
     size_t i = 0;
-    const PackedOps::Item* item = trace_.ops.items().data() + first;
-    for (; i < idle_ns.size(); ++i, ++item) {
+    for (const PackedOps::Item* item = items; i < idle_ns.size(); ++i, ++item) {
       PrefetchForReading(item);
-      const int64_t start_ns = item->start_ns(), end_ns = trace_.ops.EndNs(*item);
-      if (start_ns - idle_ns[i] < from_ns || start_ns > to_ns || end_ns > to_ns) break;
+      const int64_t op_start_ns = item->start_ns();
+      int64_t end_ns = op_start_ns + item->duration;
+      if (item->duration_high != 0) [[unlikely]] {
+        end_ns = trace_.ops.EndNs(*item);
+        if (end_ns < op_start_ns) break;
+      }
+      if (end_ns > to_ns) break;
       sum_ns += idle_ns[i];
-      busy.Add(start_ns, end_ns);
-      if (is_kernel[item->facts] != 0) kernels.Add(start_ns, end_ns);
+      if (is_kernel[item->facts] == 0) [[unlikely]] {
+        copies.AddCopy(op_start_ns, end_ns, ended_ns);
+      } else if (copies.IsBeforeEnd(op_start_ns)) [[unlikely]] {
+        copies.AddKernel(op_start_ns, end_ns, ended_ns);
+      }
+      ended_ns = std::max(ended_ns, end_ns);
     }
-    busy_.until_ns = busy.end_ns(), kernels_.until_ns = kernels.end_ns();
-    if (within_ == nullptr) return i;
-    within_->parts_ns[kStepIdle + static_cast<size_t>(cause)] += sum_ns;
-    within_->parts_ns[kStepCopies] += busy.busy_ns();
-    within_->parts_ns[kStepKernels] += kernels.busy_ns();
+    if (i == 0) return 0;
+    if (within_ != nullptr) {
+      const int64_t busy_ns = ended_ns - before_ns - sum_ns;
+      within_->parts_ns[kStepIdle + static_cast<size_t>(cause)] += sum_ns;
+      within_->parts_ns[kStepCopies] += busy_ns;
+      within_->parts_ns[kStepKernels] += busy_ns - (copies.time_ns() - copies_.time_ns());
+    }
+    copies_ = copies;
+    busy_.until_ns = ended_ns;
     return i;
-  }
-
-  void AddAcross(uint32_t op, int64_t idle_ns, Cause cause) {
-    const int64_t start_ns = trace_.ops[op].start_ns, end_ns = trace_.ops[op].end_ns;
-    AddIdle(start_ns - idle_ns, start_ns, {cause, idle_ns, kNone, {}, UnknownReason::kIsKnown});
-    busy_.Add(start_ns, end_ns);
-    if (is_kernel_[trace_.ops.FactsIndex(op)] != 0) kernels_.Add(start_ns, end_ns);
-    if (end_ns > to_ns_) SetBorders(end_ns);
   }
 
   // Those of the iteration at that time, or of the time between two.
@@ -143,6 +168,7 @@ class PartSums {
   }
 
   const Trace& trace_;
+  const int64_t start_ns_;
   StepTimes& times_;
   std::vector<uint8_t> is_kernel_;  // by the facts of operations
   Iteration* next_;                 // the first that ends after the borders, or the one they are of
@@ -151,12 +177,13 @@ class PartSums {
   int64_t from_ns_ = INT64_MIN, to_ns_;
   Cutter idle_;
   Union busy_, kernels_;
+  CopiesAlone copies_;
 };
 
 void AddParts(const AnalysisInput& input, StepTimes* times) {
   if (times->device != kNone) {
     const GapList& gaps = input.shared().gaps(times->device);
-    PartSums sums(input.trace(), times);
+    PartSums sums(input.trace(), gaps.start_ns(), times);
     ForEachGapOfPieces(
         input, times->device, 0, gaps.pieces(),
         [&](Cause cause, uint32_t first, uint32_t last) {
