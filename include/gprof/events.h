@@ -1,5 +1,5 @@
-// GPU operations and calls of the CUDA API as everybody reads them. Trace keeps them packed (gprof/packed.h) and hands
-// them out by value.
+// GPU operations, calls of the CUDA API and NVTX ranges as everybody reads them. Trace keeps them packed (gprof/packed.h,
+// gprof/packed_ranges.h) and hands them out by value.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +74,24 @@ struct ApiCall {
   ApiClass api_class = ApiClass::kOther;
   trace::ApiDomain domain = trace::ApiDomain::kRuntime;
   bool is_unfinished = false;   // the process ended inside it
+  int64_t DurationNs() const { return end_ns - start_ns; }
+};
+
+struct NvtxRange {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t thread = kNone;      // that opened it
+  uint32_t end_thread = kNone;
+  uint32_t parent = kNone;      // enclosing push/pop range of the same thread, whatever its domain
+  uint32_t domain = kNone;      // index into domains
+  NameId name;
+  NameId path;                  // "domain/outer/inner"; the default domain has no name in it
+  uint32_t category = 0, color = 0;
+  uint64_t payload = 0;
+  trace::PayloadType payload_type = trace::PayloadType::kNone;
+  uint16_t depth = 0;           // 0 is outermost
+  bool is_push_pop = true;      // false: start/end, which need not nest
+  bool is_open = false;         // never ended; end_ns is the end of its process
+  bool is_cut = false;          // it went on after the capture that it began in; end_ns is the end of that capture
   int64_t DurationNs() const { return end_ns - start_ns; }
 };
 

@@ -102,6 +102,14 @@ class Shared {
     return slots_[slot];
   }
 
+  // Without looking for it.
+  uint32_t Add(const T& value) {
+    slots_.clear();
+    values_.push_back(value);
+    return static_cast<uint32_t>(values_.size() - 1);
+  }
+  void Reserve(std::size_t count) { values_.reserve(count); }
+
   const T& operator[](uint32_t i) const { return values_[i]; }
   std::size_t size() const { return values_.size(); }
 

@@ -11,6 +11,7 @@
 
 #include "gprof/events.h"
 #include "gprof/packed.h"
+#include "gprof/packed_ranges.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {
@@ -78,24 +79,6 @@ struct Stream {
   bool is_default = false;      // legacy default stream of its context
   bool is_created = false;      // by the program; false for default streams and those of the driver
   bool is_non_blocking = false;
-};
-
-struct NvtxRange {
-  int64_t start_ns = 0, end_ns = 0;
-  uint32_t thread = kNone;      // that opened it
-  uint32_t end_thread = kNone;
-  uint32_t parent = kNone;      // enclosing push/pop range of the same thread, whatever its domain
-  uint32_t domain = kNone;      // index into domains
-  NameId name;
-  NameId path;                  // "domain/outer/inner"; the default domain has no name in it
-  uint32_t category = 0, color = 0;
-  uint64_t payload = 0;
-  trace::PayloadType payload_type = trace::PayloadType::kNone;
-  uint16_t depth = 0;           // 0 is outermost
-  bool is_push_pop = true;      // false: start/end, which need not nest
-  bool is_open = false;         // never ended; end_ns is the end of its process
-  bool is_cut = false;          // it went on after the capture that it began in; end_ns is the end of that capture
-  int64_t DurationNs() const { return end_ns - start_ns; }
 };
 
 struct NvtxMark {
@@ -303,7 +286,7 @@ struct Trace {
   std::vector<trace::KernelShapeRecord> shapes;
   PackedOps ops;                              // sorted by device, then start, then end
   PackedCalls api_calls;                      // sorted by thread, then start (parents before children)
-  std::vector<NvtxRange> ranges;              // sorted by thread, then start (parents before children)
+  PackedRanges ranges;                        // sorted by thread, then start (parents before children)
   std::vector<NvtxMark> marks;                // sorted by time
   std::vector<NvtxDomain> domains;
   std::vector<NvtxCategory> categories;

@@ -119,23 +119,27 @@ class PathSums {
     const auto within = [&](int64_t from_ns, int64_t to_ns) { return IdleOf(device, from_ns, to_ns); };
     const GapList& gaps = input_.shared().gaps(device);
     IdleAlong along(trace_, gaps, trace_.ranges[slice.first].start_ns);
-    std::vector<std::pair<const NvtxRange*, int64_t>> open;  // and the idle time before
+    struct Open {
+      int64_t start_ns, end_ns, before_ns;  // and the idle time before
+      uint32_t path;
+    };
+    std::vector<Open> open;
     const auto close_until = [&](int64_t time_ns) {
-      for (; !open.empty() && open.back().first->end_ns <= time_ns; open.pop_back()) {
-        const auto& [range, before_ns] = open.back();
-        sums_[range->path.value].gpu_idle_ns += range->end_ns < along.time_ns()
-                                                    ? within(range->start_ns, range->end_ns)
-                                                    : along.Until(range->end_ns, within) - before_ns;
+      for (; !open.empty() && open.back().end_ns <= time_ns; open.pop_back()) {
+        const Open& range = open.back();
+        sums_[range.path].gpu_idle_ns += range.end_ns < along.time_ns()
+                                             ? within(range.start_ns, range.end_ns)
+                                             : along.Until(range.end_ns, within) - range.before_ns;
       }
     };
     for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const NvtxRange& range = trace_.ranges[i];
+      const NvtxRange range = trace_.ranges[i];
       if (!range.is_push_pop || !gaps.pauses().empty()) {
         sums_[range.path.value].gpu_idle_ns += within(range.start_ns, range.end_ns);
         continue;
       }
       close_until(range.start_ns);
-      open.emplace_back(&range, along.Until(range.start_ns, within));
+      open.push_back({range.start_ns, range.end_ns, along.Until(range.start_ns, within), range.path.value});
     }
     close_until(std::numeric_limits<int64_t>::max());
   }

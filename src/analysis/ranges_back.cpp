@@ -11,15 +11,16 @@ RangesBack::RangesBack(const Trace& trace) : trace_(trace), cursors_(trace.threa
 }
 
 inline uint32_t RangesBack::FindOpen(int64_t time_ns, Cursor* cursor) const {
-  const NvtxRange* const ranges = trace_.ranges.data();
+  const PackedRanges::Item* const ranges = trace_.ranges.items().data();
   uint32_t last = std::min(cursor->after_nested, cursor->next);
   while (last > cursor->first && !ranges[last - 1].is_push_pop) --last;
   cursor->after_nested = last;
   cursor->closed.clear();
   int64_t end_ns = std::numeric_limits<int64_t>::min();
   for (uint32_t i = last == cursor->first ? kNone : last - 1; i != kNone;) {
-    if (ranges[i].end_ns >= time_ns) return i;
-    end_ns = std::max(end_ns, ranges[i].end_ns);
+    const int64_t range_end_ns = trace_.ranges.EndNs(ranges[i]);
+    if (range_end_ns >= time_ns) return i;
+    end_ns = std::max(end_ns, range_end_ns);
     cursor->closed.push_back({i, end_ns});
     const uint32_t parent = ranges[i].parent;
     i = parent < i ? parent : kNone;  // parents come first, or the trace is damaged
@@ -28,10 +29,10 @@ inline uint32_t RangesBack::FindOpen(int64_t time_ns, Cursor* cursor) const {
 }
 
 void RangesBack::MoveTo(int64_t time_ns, Cursor* cursor) const {
-  const NvtxRange* const ranges = trace_.ranges.data();
+  const PackedRanges::Item* const ranges = trace_.ranges.items().data();
   std::vector<Closed>& closed = cursor->closed;
   uint32_t next = cursor->next, open = kNone;
-  while (next > cursor->first && ranges[next - 1].start_ns >= time_ns) --next;
+  while (next > cursor->first && ranges[next - 1].start_ns() >= time_ns) --next;
   if (cursor->is_placed && next == cursor->next) {
     // No range began since the time before, so that it is one of those that ended.
     for (; !closed.empty() && closed.back().end_ns >= time_ns; closed.pop_back()) open = closed.back().range;
@@ -40,8 +41,8 @@ void RangesBack::MoveTo(int64_t time_ns, Cursor* cursor) const {
     cursor->next = next;
     open = FindOpen(time_ns, cursor);
   }
-  cursor->path = open == kNone ? NameId{} : ranges[open].path;
-  cursor->begin_ns = next > cursor->first ? ranges[next - 1].start_ns : std::numeric_limits<int64_t>::min();
+  cursor->path = open == kNone ? NameId{} : trace_.ranges.FactsOf(ranges[open]).path;
+  cursor->begin_ns = next > cursor->first ? ranges[next - 1].start_ns() : std::numeric_limits<int64_t>::min();
   if (!closed.empty()) cursor->begin_ns = std::max(cursor->begin_ns, closed.back().end_ns);
 }
 

@@ -203,11 +203,12 @@ RecordView UnpackedView(std::string_view name, const List& packed) {
 }  // namespace
 
 std::vector<std::string> PackedNames() {
-  return {"ops", "api_calls"};
+  return {"ops", "api_calls", "ranges"};
 }
 
 RecordView Unpack(const Trace& trace, const std::string& name) {
-  return name == "ops" ? UnpackedView(name, trace.ops) : UnpackedView(name, trace.api_calls);
+  if (name == "ops") return UnpackedView(name, trace.ops);
+  return name == "ranges" ? UnpackedView(name, trace.ranges) : UnpackedView(name, trace.api_calls);
 }
 
 std::vector<RecordView> RecordViews(const Trace& trace) {
@@ -218,7 +219,6 @@ std::vector<RecordView> RecordViews(const Trace& trace) {
       View("devices", trace.devices),
       View("contexts", trace.contexts),
       View("streams", trace.streams),
-      View("ranges", trace.ranges),
       View("marks", trace.marks),
       View("domains", trace.domains),
       View("graph_nodes", trace.graph_nodes),

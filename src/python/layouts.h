@@ -1,5 +1,5 @@
-// Where the fields of the records of the model are, so that NumPy can look at the vectors of Trace as they are. Operations
-// and calls are packed there: those are unpacked for it.
+// Where the fields of the records of the model are, so that NumPy can look at the vectors of Trace as they are. Operations,
+// calls and ranges are packed there: those are unpacked for it.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct RecordView {
 // All but those of PackedNames(), pointing into the trace.
 std::vector<RecordView> RecordViews(const Trace& trace);
 
-// "ops" or "api_calls", each unpacked into memory of its own.
+// "ops", "api_calls" or "ranges", each unpacked into memory of its own.
 std::vector<std::string> PackedNames();
 RecordView Unpack(const Trace& trace, const std::string& name);
 

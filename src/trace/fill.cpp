@@ -425,15 +425,17 @@ std::size_t CountRanges(const Draft& draft, std::vector<BulkChunk>& chunks) {
 }
 
 // The blocks of the file in any order, on all cores: each has its places for itself. Ranges that will be paired side by
-// side need their places before that; on one core and on two they are not, and are written once instead of twice.
+// side need their places before that; on one core and on two they are not.
 void FillPlaces(Draft& draft, std::vector<BulkChunk>& chunks, std::vector<Filler>& fillers, DamagedBlocks* damaged) {
   const std::size_t ranges = fillers.size() > 2 ? CountRanges(draft, chunks) : 0;
   std::atomic<std::size_t> next{0};
   std::vector<DamagedBlocks> found(fillers.size());
   ForEachSideBySide(fillers.size() + 1, fillers.size(), [&](std::size_t part) {
     if (part == 0) {
-      ReserveHuge(draft.trace.ranges, ranges);
-      return draft.trace.ranges.resize(ranges);
+      PackedRanges::Items& items = draft.trace.ranges.items();
+      ReserveHuge(items, ranges);
+      TouchHuge(items, 1);
+      return items.resize(ranges);
     }
     for (std::size_t i = next++; i < chunks.size(); i = next++) {
       fillers[part - 1].Take(chunks[i], &found[part - 1]);

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "trace/joins.h"
+#include "trace/nvtx_pairing.h"
 #include "trace/order.h"
 #include "trace/payload.h"
 #include "trace/pieces.h"
-#include "trace/recent_facts.h"
 
 namespace gprof {
 namespace {
@@ -17,12 +17,6 @@ namespace {
 // A path is cut here: deep recursion would make paths grow with the square of its depth.
 constexpr std::size_t kMaxPathBytes = 4096;
 constexpr std::string_view kMore = "/…";
-
-struct RangeEnd {
-  uint64_t range;
-  int64_t time_ns;
-  uint32_t process, thread;
-};
 
 // Those of a thread together, in order of time.
 std::vector<Trace::Slice> GroupPayloads(Draft& draft) {
@@ -34,215 +28,6 @@ std::vector<Trace::Slice> GroupPayloads(Draft& draft) {
   }
   return slices;
 }
-
-void Cut(NvtxRange& r, int64_t end_ns) {
-  r.end_ns = std::max(r.start_ns, end_ns);
-  r.end_thread = r.thread;
-  r.is_open = false;
-  r.is_cut = true;
-}
-
-// An end without its start says something only where starts cannot have been before the capture.
-bool MayMissStarts(const Trace& t, uint32_t process) {
-  const Trace::Slice captures = t.process_captures[process];
-  if (captures.first == captures.last) return false;
-  return captures.last - captures.first > 1 || t.captures[captures.first].trigger != trace::CaptureTrigger::kBegin;
-}
-
-// The n-th event of a thread closed the range; order by event, as times may be equal.
-constexpr uint32_t kNeverClosed = kNone;
-
-// What the events of a thread are, once they are paired. Threads know nothing of each other until all are.
-struct PairedThread {
-  // A path as the thread knows it: that of the range around, or the name of the domain, and the name of the range.
-  struct Path {
-    uint32_t outer = kNone;
-    NameId domain, message;
-  };
-  Trace::Slice ranges;  // `path` is an index into `paths` until FinishThread
-  std::vector<Path> paths;  // in order of their first use
-  std::vector<uint32_t> closed_by;  // by range
-  std::vector<uint32_t> open;       // ranges that were pushed and not popped
-  std::vector<std::pair<uint64_t, uint32_t>> started;  // ids and ranges, in order
-  std::vector<RangeEnd> ends;
-  std::vector<NvtxMark> marks;
-  uint64_t unknown_events = 0, unmatched_ends = 0;
-};
-
-// Pairs events of one thread after the other.
-class ThreadPairing {
- public:
-  explicit ThreadPairing(Draft& draft) : draft_(draft), trace_(draft.trace), top_(trace_.domains.size(), kNone) {}
-
-  // The ranges of the thread will be `ranges`; there are none there yet, or they are to be written over.
-  PairedThread Run(uint32_t thread, Trace::Slice ranges, Trace::Slice events, Trace::Slice payloads) {
-    paired_ = {};
-    paired_.ranges = {ranges.first, ranges.first};
-    paired_.closed_by.assign(ranges.last - ranges.first, kNeverClosed);
-    below_.resize(ranges.last - ranges.first);
-    payloads_ = payloads;
-    thread_ = thread;
-    process_ = trace_.threads[thread].process;
-    captures_ = trace_.process_captures[process_];
-    path_index_ = {};
-    const NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
-    for (uint32_t i = events.first; i < events.last; ++i) {
-      const Event e{items[i].time_ns(), items[i].details, draft_.nvtx_events.FactsAt(items[i].facts)};
-      if (IsInNextCapture(e)) EnterCapture(e, i - events.first);
-      Take(e, i - events.first);
-    }
-    ForEachOpen([&](uint32_t range) { paired_.open.push_back(range); });
-    return std::move(paired_);
-  }
-
- private:
-  // All of an event that is needed each time.
-  struct Event {
-    int64_t time_ns;
-    uint32_t details;
-    const NvtxEvents::Facts& facts;
-  };
-
-  uint32_t Local(uint32_t range) const { return range - paired_.ranges.first; }
-
-  // Of all domains; nothing is open after it.
-  template <class F>
-  void ForEachOpen(F&& f) {
-    for (const uint32_t domain : touched_) {
-      for (uint32_t range = top_[domain]; range != kNone; range = below_[Local(range)]) f(range);
-      top_[domain] = kNone;
-    }
-    touched_.clear();
-  }
-
-  // The event that ends a capture, or begins one, may be a little late or early for it.
-  bool IsInNextCapture(const Event& e) const {
-    if (captures_.last - captures_.first <= 1) return false;
-    const bool is_begin = e.facts.event == trace::NvtxEvent::kPush && e.time_ns > trace_.captures[captures_.first].end_ns;
-    return is_begin || e.time_ns >= trace_.captures[captures_.first + 1].start_ns;
-  }
-
-  // Straight to the capture of the event, as nothing is open once the first pause is passed: what is open at the end of a
-  // capture may have ended before the next one, and its end is not known.
-  void EnterCapture(const Event& e, uint32_t ordinal) {
-    ForEachOpen([&](uint32_t range) {
-      Cut(trace_.ranges[range], trace_.captures[captures_.first].end_ns);
-      paired_.closed_by[Local(range)] = ordinal;
-    });
-    const auto begin = trace_.captures.begin();
-    const auto after = std::partition_point(begin + captures_.first + 1, begin + captures_.last,
-                                            [&](const Capture& c) { return c.start_ns <= e.time_ns; });
-    captures_.first = std::max(captures_.first + 1, static_cast<uint32_t>(after - begin) - 1);
-    if (IsInNextCapture(e)) ++captures_.first;
-  }
-
-  // The payloads of an event have its time, thread and domain.
-  void Attach(const Event& e, uint32_t range, uint32_t mark) {
-    const auto raw = [this](uint32_t i) -> RawPayload& { return draft_.raw_payloads[i]; };
-    while (payloads_.first < payloads_.last && raw(payloads_.first).time_ns < e.time_ns) ++payloads_.first;
-    for (uint32_t i = payloads_.first; i < payloads_.last && raw(i).time_ns == e.time_ns; ++i) {
-      RawPayload& p = raw(i);
-      if (p.domain != e.facts.domain || p.event != e.facts.event || p.of_range != kNone || p.of_mark != kNone) continue;
-      p.of_range = range;
-      p.of_mark = mark;
-    }
-  }
-
-  void Take(const Event& e, uint32_t ordinal) {
-    switch (e.facts.event) {
-      case trace::NvtxEvent::kMark:
-        Attach(e, kNone, static_cast<uint32_t>(paired_.marks.size()));
-        paired_.marks.push_back({e.time_ns, e.facts.thread, e.facts.domain, e.facts.message, e.facts.category,
-                                 e.facts.color, draft_.nvtx_events.DetailsAt(e.details).payload, e.facts.payload_type});
-        return;
-      case trace::NvtxEvent::kPush:
-        Push(e);
-        return;
-      case trace::NvtxEvent::kPop:
-        Pop(e, ordinal);
-        return;
-      case trace::NvtxEvent::kStart:
-        paired_.started.emplace_back(draft_.nvtx_events.DetailsAt(e.details).range, Open(e, kNone));
-        return;
-      case trace::NvtxEvent::kEnd:
-        paired_.ends.push_back({draft_.nvtx_events.DetailsAt(e.details).range, e.time_ns, process_, e.facts.thread});
-        return;
-    }
-    ++paired_.unknown_events;
-  }
-
-  // Push and pop nest in each domain of a thread on its own.
-  void Push(const Event& e) {
-    uint32_t& top = top_[e.facts.domain];
-    if (top == kNone) touched_.push_back(e.facts.domain);
-    top = Open(e, top);
-    Attach(e, top, kNone);
-  }
-
-  void Pop(const Event& e, uint32_t ordinal) {
-    const uint32_t range = top_[e.facts.domain];
-    if (range == kNone) {
-      paired_.unmatched_ends += MayMissStarts(trace_, process_) ? 0 : 1;
-      return;
-    }
-    NvtxRange& r = trace_.ranges[range];
-    r.end_ns = e.time_ns;
-    r.end_thread = e.facts.thread;
-    r.is_open = false;
-    paired_.closed_by[Local(range)] = ordinal;
-    top_[e.facts.domain] = below_[Local(range)];
-    Attach(e, range, kNone);
-  }
-
-  uint32_t Open(const Event& e, uint32_t outer) {
-    const NameId path = PathOf(e.facts, outer);
-    const uint32_t index = paired_.ranges.last++;
-    NvtxRange& r = index == trace_.ranges.size() ? trace_.ranges.emplace_back() : trace_.ranges[index] = NvtxRange{};
-    r.start_ns = e.time_ns;
-    r.thread = e.facts.thread;
-    r.domain = e.facts.domain;
-    r.name = e.facts.message;
-    r.path = path;
-    r.category = e.facts.category;
-    r.color = e.facts.color;
-    r.payload = draft_.nvtx_events.DetailsAt(e.details).payload;
-    r.payload_type = e.facts.payload_type;
-    r.is_push_pop = e.facts.event == trace::NvtxEvent::kPush;
-    r.is_open = true;
-    below_[Local(index)] = outer;
-    return index;
-  }
-
-  NameId PathOf(const NvtxEvents::Facts& facts, uint32_t outer) {
-    constexpr uint64_t kIsDomain = uint64_t{1} << 32;
-    const bool is_outermost = outer == kNone;
-    const NameId domain = is_outermost ? trace_.domains[facts.domain].name : NameId{};
-    const PairedThread::Path path{is_outermost ? kNone : trace_.ranges[outer].path.value, domain, facts.message};
-    const uint64_t around = is_outermost ? kIsDomain | domain.value : path.outer;
-    uint32_t& recent = recent_paths_({around, uint64_t{thread_} << 32 | path.message.value});
-    if (recent == kNone) {
-      uint32_t& index = path_index_(around, path.message.value);
-      if (index == kNone) {
-        index = static_cast<uint32_t>(paired_.paths.size());
-        paired_.paths.push_back(path);
-      }
-      recent = index;
-    }
-    return NameId{recent};
-  }
-
-  Draft& draft_;
-  Trace& trace_;
-  PairedThread paired_;
-  uint32_t thread_ = kNone, process_ = kNone;
-  std::vector<uint32_t> top_;      // innermost open range of the thread, by domain
-  std::vector<uint32_t> touched_;  // domains whose top_ may be set
-  std::vector<uint32_t> below_;    // by range of the thread: the range around it in its domain
-  FlatIndex path_index_;           // (path around or domain, name)
-  RecentFacts<2> recent_paths_;    // the same, and the thread
-  Trace::Slice captures_;  // of the thread's process: the one that events belong to now, and those to come
-  Trace::Slice payloads_;  // of the thread: those that events to come may have
-};
 
 class RangePairing {
  public:
@@ -257,6 +42,7 @@ class RangePairing {
     } else {
       PairOneByOne();
     }
+    AddFacts();
     draft_.nvtx_events = {};
     CloseStarted();
     for (const PairedThread& paired : threads_) CloseOpen(paired);
@@ -301,48 +87,94 @@ class RangePairing {
       paired.ranges.first = first;
       first = paired.ranges.last += first;
     }
-    return first != 0 && first == trace_.ranges.size();
+    const bool has_room = first != 0 && first == trace_.ranges.size();
+    if (!has_room) {
+      ReserveHuge(trace_.ranges.items(), first);
+      trace_.ranges.items().resize(first);
+    }
+    const auto has_payload = [&](const NvtxEvents::Item& e) {
+      return is_begin[e.facts] != 0 && draft_.nvtx_events.DetailsAt(e.details).payload != 0;
+    };
+    const bool may_have = draft_.nvtx_events.HasDetails();
+    if (may_have && std::any_of(items.begin(), items.end(), has_payload)) trace_.ranges.payloads().resize(first);
+    return has_room;
   }
 
   void PairSideBySide() {
     ShareOut(threads_.size(), cores_, [&](const auto& take) {
       ThreadPairing pairing(draft_);
-      for (std::size_t i = take(); i < threads_.size(); i = take()) Pair(static_cast<uint32_t>(i), pairing);
+      for (std::size_t i = take(); i < threads_.size(); i = take()) Pair(static_cast<uint32_t>(i), 0, pairing);
     });
-    std::vector<std::vector<NameId>> paths;
-    for (uint32_t thread = 0; thread < threads_.size(); ++thread) paths.push_back(NamePaths(threads_[thread]));
+    uint32_t first_facts = 0;
+    for (PairedThread& paired : threads_) {
+      NamePaths(&paired);
+      paired.first_facts = first_facts;
+      first_facts += static_cast<uint32_t>(paired.facts.size());
+    }
     ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
-      FinishThread(&threads_[thread], paths[thread]);
+      const PairedThread& paired = threads_[thread];
+      PackedRanges::Item* const items = trace_.ranges.items().data();
+      for (uint32_t i = paired.ranges.first; i < paired.ranges.last; ++i) items[i].facts += paired.first_facts;
+      Enclose(&threads_[thread]);
     });
     for (PairedThread& paired : threads_) Join(&paired);
   }
 
   void PairOneByOne() {
-    trace_.ranges.clear();
-    ReserveHuge(trace_.ranges, threads_.empty() ? 0 : threads_.back().ranges.last);
     ThreadPairing pairing(draft_);
+    uint32_t first_facts = 0;
     for (uint32_t thread = 0; thread < threads_.size(); ++thread) {
-      Pair(thread, pairing);
-      FinishThread(&threads_[thread], NamePaths(threads_[thread]));
-      Join(&threads_[thread]);
+      PairedThread& paired = threads_[thread];
+      Pair(thread, first_facts, pairing);
+      first_facts += static_cast<uint32_t>(paired.facts.size());
+      NamePaths(&paired);
+      Enclose(&paired);
+      Join(&paired);
     }
   }
 
-  void Pair(uint32_t thread, ThreadPairing& pairing) {
+  void Pair(uint32_t thread, uint32_t first_facts, ThreadPairing& pairing) {
     SortEvents(thread);
     PairedThread& paired = threads_[thread];
-    paired = pairing.Run(thread, paired.ranges, draft_.thread_events[thread], payloads_[thread]);
+    paired = pairing.Run(thread, paired.ranges, first_facts, draft_.thread_events[thread], payloads_[thread]);
   }
 
-  // The paths of a thread. In order of threads, as names are numbered.
-  std::vector<NameId> NamePaths(const PairedThread& paired) {
+  // Facts have the name of their path in the end. In order of threads, as names are numbered.
+  void NamePaths(PairedThread* paired) {
     std::vector<NameId> names;
-    names.reserve(paired.paths.size());
-    for (const PairedThread::Path& path : paired.paths) {
-      const NameId prefix = path.outer == kNone ? path.domain : names[path.outer];
-      names.push_back(prefix == NameId{} ? path.message : JoinedPath(prefix, path.message));
+    names.reserve(paired->facts.size());
+    for (PairedThread::Facts& f : paired->facts) {
+      if (f.path != names.size()) {
+        names.push_back(names[f.path]);
+      } else {
+        const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(f.of_event);
+        const NameId prefix = f.outer == kNone ? trace_.domains[event.domain].name : names[f.outer];
+        names.push_back(prefix == NameId{} ? event.message : JoinedPath(prefix, event.message));
+      }
+      f.path = names.back().value;
     }
-    return names;
+  }
+
+  // Those of all threads at once, in as much room as they need.
+  void AddFacts() {
+    std::size_t count = 0;
+    for (const PairedThread& p : threads_) count += p.facts.size() + p.open.size() + p.started.size();
+    trace_.ranges.ReserveFacts(count);
+    for (PairedThread& paired : threads_) {
+      for (const PairedThread::Facts& f : paired.facts) {
+        const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(f.of_event);
+        PackedRanges::Facts facts;
+        facts.thread = facts.end_thread = event.thread;
+        facts.domain = event.domain;
+        facts.name = event.message;
+        facts.path = NameId{f.path};
+        facts.category = event.category;
+        facts.color = event.color;
+        facts.payload_type = event.payload_type;
+        trace_.ranges.AddFacts(facts);
+      }
+      paired.facts = {};
+    }
   }
 
   NameId JoinedPath(NameId prefix, NameId name) {
@@ -359,23 +191,20 @@ class RangePairing {
     return is_cut ? prefix : draft_.names.Intern(fmt::format("{}{}", before, kMore));
   }
 
-  // Paths, and the enclosing push/pop range, whatever its domain. A range that closes before another that was opened later
-  // can enclose nothing that the later one does not, so it need not be looked at again.
-  void FinishThread(PairedThread* paired, const std::vector<NameId>& paths) {
+  // The enclosing push/pop range, whatever its domain. A range that closes before another that was opened later can
+  // enclose nothing that the later one does not, so it need not be looked at again.
+  void Enclose(PairedThread* paired) {
     const uint32_t first = paired->ranges.first;
     const std::vector<uint32_t>& closed_by = paired->closed_by;
-    std::vector<uint32_t> enclosing;
-    for (uint32_t i = first; i < paired->ranges.last; ++i) {
-      NvtxRange& r = trace_.ranges[i];
-      r.path = paths[r.path.value];
+    PackedRanges::Item* const items = trace_.ranges.items().data();
+    std::vector<uint32_t> enclosing = std::move(paired->open_before);
+    for (uint32_t i = paired->first_mixed; i < paired->ranges.last; ++i) {
+      PackedRanges::Item& r = items[i];
       if (!r.is_push_pop) continue;
       const uint32_t closed = closed_by[i - first];
       while (!enclosing.empty() && closed_by[enclosing.back() - first] < closed) enclosing.pop_back();
-      if (!enclosing.empty()) {
-        r.parent = enclosing.back();
-        const uint16_t depth = trace_.ranges[r.parent].depth;
-        r.depth = depth == std::numeric_limits<uint16_t>::max() ? depth : static_cast<uint16_t>(depth + 1);
-      }
+      r.parent = enclosing.empty() ? kNone : enclosing.back();
+      r.depth = enclosing.empty() ? uint16_t{0} : DepthWithin(items[r.parent].depth);
       enclosing.push_back(i);
     }
     paired->closed_by = {};
@@ -395,6 +224,7 @@ class RangePairing {
       trace_.marks.insert(trace_.marks.end(), paired->marks.begin(), paired->marks.end());
     }
     paired->marks = {};
+    for (const auto& [range, end_ns] : paired->long_ends) trace_.ranges.SetEndNs(range, end_ns);
     const uint32_t process = trace_.threads[thread].process;
     for (const auto& [id, range] : paired->started) started_(process, id) = range;
     ends_.insert(ends_.end(), paired->ends.begin(), paired->ends.end());
@@ -410,32 +240,52 @@ class RangePairing {
                      [](const RangeEnd& a, const RangeEnd& b) { return a.time_ns < b.time_ns; });
     for (const RangeEnd& end : ends_) {
       const uint32_t range = started_.Find(end.process, end.range);
-      if (range == kNone || !trace_.ranges[range].is_open) {
+      if (range == kNone || !trace_.ranges.items()[range].is_open) {
         trace_.health.unmatched_nvtx_ends += MayMissStarts(trace_, end.process) ? 0 : 1;
         continue;
       }
-      NvtxRange& r = trace_.ranges[range];
-      r.end_ns = std::max(r.start_ns, end.time_ns);
-      r.end_thread = end.thread;
-      r.is_open = false;
+      Close(range, end.time_ns);
+      SetEndThread(range, end.thread);
     }
   }
 
   void CloseOpen(const PairedThread& paired) {
-    for (const uint32_t range : paired.open) CloseOpen(trace_.ranges[range]);
+    for (const uint32_t range : paired.open) CloseOpen(range);
     for (const auto& [id, range] : paired.started) {
-      if (trace_.ranges[range].is_open) CloseOpen(trace_.ranges[range]);
+      if (trace_.ranges.items()[range].is_open) CloseOpen(range);
     }
   }
 
-  void CloseOpen(NvtxRange& r) {
+  void CloseOpen(uint32_t range) {
+    const NvtxRange r = trace_.ranges[range];
     const uint32_t process = trace_.threads[r.thread].process;
     if (GoesOnAfterCapture(trace_, process, r.start_ns)) {
-      Cut(r, EndOfRecording(trace_, process, r.start_ns));
+      Close(range, EndOfRecording(trace_, process, r.start_ns));
+      trace_.ranges.items()[range].is_cut = true;
       return;
     }
-    r.end_ns = std::max(r.start_ns, trace_.processes[process].end_ns);
+    trace_.ranges.SetEndNs(range, std::max(r.start_ns, trace_.processes[process].end_ns));
+    SetEndThread(range, kNone);
     ++trace_.health.open_ranges;
+  }
+
+  void Close(uint32_t range, int64_t end_ns) {
+    PackedRanges::Item& r = trace_.ranges.items()[range];
+    trace_.ranges.SetEndNs(range, std::max(r.start_ns(), end_ns));
+    r.is_open = false;
+  }
+
+  // Most end on the thread that they began on, as their facts say.
+  void SetEndThread(uint32_t range, uint32_t thread) {
+    uint32_t& facts = trace_.ranges.items()[range].facts;
+    PackedRanges::Facts f = trace_.ranges.FactsAt(facts);
+    if (f.end_thread == thread) return;
+    uint32_t& other = ended_elsewhere_(facts, thread);
+    if (other == kNone) {
+      f.end_thread = thread;
+      other = trace_.ranges.AddFacts(f);
+    }
+    facts = other;
   }
 
   void AttachToStarted() {
@@ -459,6 +309,7 @@ class RangePairing {
   std::vector<Trace::Slice> payloads_;  // by thread
   std::vector<RangeEnd> ends_;
   FlatIndex started_;  // (process, range id)
+  FlatIndex ended_elsewhere_;  // (facts, thread): the same facts with that end
   FlatIndex paths_;    // (path around, name)
 };
 

@@ -182,10 +182,10 @@ class Mover {
   }
 
   void MoveNvtx() {
-    for (NvtxRange& r : t_.ranges) {
-      Times(&r);
-      Thread(&r.thread), Thread(&r.end_thread), Range(&r.parent), Domain(&r.domain), Name(&r.name), Name(&r.path);
-    }
+    t_.ranges.ChangeFacts([&](PackedRanges::Facts& r) {
+      Thread(&r.thread), Thread(&r.end_thread), Domain(&r.domain), Name(&r.name), Name(&r.path);
+    });
+    for (PackedRanges::Item& r : t_.ranges.items()) r.SetStart(r.start_ns() + shift_ns_), Range(&r.parent);
     for (NvtxMark& m : t_.marks) m.time_ns += shift_ns_, Thread(&m.thread), Domain(&m.domain), Name(&m.name);
     for (NvtxDomain& d : t_.domains) Process(&d.process), Name(&d.name);
     for (NvtxCategory& c : t_.categories) Domain(&c.domain), Name(&c.name);
@@ -353,7 +353,7 @@ class Merger {
     Append(&m_.shapes, &t->shapes);
     m_.ops.Append(std::move(t->ops));
     m_.api_calls.Append(std::move(t->api_calls));
-    Append(&m_.ranges, &t->ranges);
+    m_.ranges.Append(std::move(t->ranges));
     Append(&m_.marks, &t->marks);
     Append(&m_.domains, &t->domains);
     Append(&m_.categories, &t->categories);

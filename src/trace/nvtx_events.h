@@ -38,6 +38,7 @@ class NvtxEvents {
   std::size_t FactsCount() const { return facts_.size(); }
   Details DetailsAt(uint32_t index) const { return index == kNone ? Details{} : details_[index]; }
   const Facts& FactsAt(uint32_t index) const { return facts_[index]; }
+  bool HasDetails() const { return !details_.empty(); }
 
   using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
   Items& items() { return items_; }

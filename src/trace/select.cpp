@@ -116,7 +116,7 @@ class Selector {
   void MarkRanges() {
     is_range_.assign(t_.ranges.size(), 0);
     for (uint32_t i = 0; i < t_.ranges.size(); ++i) {
-      const NvtxRange& r = t_.ranges[i];
+      const NvtxRange r = t_.ranges[i];
       const bool is_within = r.parent != kNone && is_range_[r.parent] != 0;  // parents come first
       if (HasPaths() && !is_within && paths_[r.path.value] == 0) continue;
       const uint32_t process = r.thread == kNone ? kNone : t_.threads[r.thread].process;
@@ -214,12 +214,16 @@ class Selector {
       const uint32_t parent = t_.ranges[i].parent;
       nearest_range_[i] = is_range_[i] != 0 ? i : parent == kNone ? kNone : nearest_range_[parent];
     }
-    for (NvtxRange& r : t_.ranges) {
-      if (r.parent != kNone) r.parent = nearest_range_[r.parent];
-      if (r.thread != kNone) Clip(TimeOf(t_.threads[r.thread].process), &r);
+    for (uint32_t i = 0; i < t_.ranges.size(); ++i) {
+      NvtxRange r = t_.ranges[i];
+      if (r.parent != kNone) t_.ranges.items()[i].parent = nearest_range_[r.parent];
+      if (r.thread == kNone) continue;
+      Clip(TimeOf(t_.threads[r.thread].process), &r);
+      t_.ranges.SetTimes(i, r.start_ns, r.end_ns);
     }
-    const std::vector<uint32_t> to = Keep(&t_.ranges, is_range_);
-    for (NvtxRange& r : t_.ranges) r.parent = Moved(to, r.parent);
+    if (!t_.ranges.payloads().empty()) Keep(&t_.ranges.payloads(), is_range_);
+    const std::vector<uint32_t> to = Keep(&t_.ranges.items(), is_range_);
+    for (PackedRanges::Item& r : t_.ranges.items()) r.parent = Moved(to, r.parent);
     for (uint32_t& range : nearest_range_) range = Moved(to, range);
     Slice(t_.ranges, &t_.thread_ranges, [](const NvtxRange& r) { return r.thread; });
     if (HasPaths()) CaptureRanges();

@@ -49,7 +49,7 @@ class Trace:
 
     def records(self, name):
         """The records of the model: a structured array that cannot be written. They are as they lie in memory, without a
-        copy; operations and calls are packed there, and are unpacked when they are first asked for. Fields that refer to others are indices (NONE: to nothing), names are numbers for text()."""
+        copy; operations, calls and ranges are packed there, and are unpacked when they are first asked for. Fields that refer to others are indices (NONE: to nothing), names are numbers for text()."""
         if self._records is None:
             self._records = self._trace.records()
         if name not in self._records:

@@ -71,7 +71,7 @@ class Teller {
   }
   std::string RangeAt(uint32_t i) const {
     if (i == kNone) return "-";
-    return fmt::format("{} {} {}", Tid(t_.ranges.at(i).thread), t_.ranges.at(i).start_ns, Text(t_.ranges.at(i).path));
+    return fmt::format("{} {} {}", Tid(t_.ranges[i].thread), t_.ranges[i].start_ns, Text(t_.ranges[i].path));
   }
   std::string DomainAt(uint32_t i) const {
     return i == kNone ? "-" : Pid(t_.domains.at(i).process) + Text(t_.domains.at(i).name);

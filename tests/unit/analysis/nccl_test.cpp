@@ -93,7 +93,7 @@ Trace LateRank(int count, int count_of_gpu1) {
     for (int gpu = 0; gpu < (i < count_of_gpu1 ? 2 : 1); ++gpu) {
       const int64_t at_ns = 1000 * i + 20 * gpu;
       const bool is_late = (gpu == 1) == (i + 1 < count);
-      const auto range = static_cast<uint32_t>(maker.trace().ranges.size());
+      const auto range = static_cast<uint32_t>(maker.ranges().size());
       maker.AddRange(at_ns, at_ns + 15, "NCCL/ncclAllReduce");
       AddPayload(&maker, range, "Message size [bytes]", 1000);
       const uint32_t call = maker.AddCall(at_ns + 1, at_ns + 9, "cudaLaunchKernelExC");

@@ -9,12 +9,12 @@
 namespace gprof::test {
 namespace {
 
-template <class T, class Less>
-std::vector<uint32_t> SortAndRenumber(std::vector<T>* items, Less less) {
+template <class List, class Less>
+std::vector<uint32_t> SortAndRenumber(List* items, Less less) {
   std::vector<uint32_t> order(items->size()), new_index(items->size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return less((*items)[a], (*items)[b]); });
-  std::vector<T> sorted;
+  List sorted;
   for (uint32_t i = 0; i < order.size(); ++i) {
     new_index[order[i]] = i;
     sorted.push_back((*items)[order[i]]);
@@ -189,8 +189,8 @@ NvtxRange& TraceMaker::AddRange(int64_t start_ns, int64_t end_ns, std::string_vi
   range.thread = range.end_thread = thread;
   range.path = Name(path);
   range.name = Name(path.substr(path.rfind('/') + 1));
-  trace_.ranges.push_back(range);
-  return trace_.ranges.back();
+  ranges_.push_back(range);
+  return ranges_.back();
 }
 
 Sync& TraceMaker::AddSync(int64_t start_ns, int64_t end_ns, trace::SyncKind kind, uint32_t call, uint32_t stream) {
@@ -225,7 +225,7 @@ std::vector<uint32_t> TraceMaker::SortCalls() {
 }
 
 std::vector<uint32_t> TraceMaker::SortRanges() {
-  return SortAndRenumber(&trace_.ranges, [](const NvtxRange& a, const NvtxRange& b) {
+  return SortAndRenumber(&ranges_, [](const NvtxRange& a, const NvtxRange& b) {
     return std::make_tuple(a.thread, a.start_ns, -a.end_ns) < std::make_tuple(b.thread, b.start_ns, -b.end_ns);
   });
 }
@@ -236,15 +236,13 @@ void TraceMaker::NestRanges() {
     uint32_t best = kNone;
     const Trace::Slice slice = trace_.thread_ranges[thread];
     for (uint32_t i = slice.first; i < std::min(slice.last, before); ++i) {
-      const NvtxRange& range = trace_.ranges[i];
+      const NvtxRange& range = ranges_[i];
       if (range.is_push_pop && range.start_ns <= time_ns && time_ns < range.end_ns) best = i;
     }
     return best;
   };
-  for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
-    if (trace_.ranges[i].is_push_pop) {
-      trace_.ranges[i].parent = innermost(trace_.ranges[i].thread, trace_.ranges[i].start_ns, i);
-    }
+  for (uint32_t i = 0; i < ranges_.size(); ++i) {
+    if (ranges_[i].is_push_pop) ranges_[i].parent = innermost(ranges_[i].thread, ranges_[i].start_ns, i);
   }
   for (ApiCall& call : calls_) call.range = innermost(call.thread, call.start_ns, kNone);
 }
@@ -264,7 +262,7 @@ void TraceMaker::SetSpan() {
   };
   for (const GpuOp& op : ops_) extend(op.start_ns, op.end_ns);
   for (const ApiCall& call : calls_) extend(call.start_ns, call.end_ns);
-  for (const NvtxRange& range : trace_.ranges) extend(range.start_ns, range.end_ns);
+  for (const NvtxRange& range : ranges_) extend(range.start_ns, range.end_ns);
 }
 
 Trace TraceMaker::Finish() {
@@ -288,7 +286,7 @@ Trace TraceMaker::Finish() {
   trace_.thread_api_calls =
       SlicesOf(calls_, trace_.threads.size(), [](const ApiCall& call) { return call.thread; });
   trace_.thread_ranges =
-      SlicesOf(trace_.ranges, trace_.threads.size(), [](const NvtxRange& range) { return range.thread; });
+      SlicesOf(ranges_, trace_.threads.size(), [](const NvtxRange& range) { return range.thread; });
   trace_.device_ops = SlicesOf(ops_, trace_.devices.size(), [](const GpuOp& op) { return op.device; });
   NestRanges();
   SetSpan();
@@ -296,6 +294,8 @@ Trace TraceMaker::Finish() {
   for (const ApiCall& call : calls_) trace_.api_calls.push_back(call);
   trace_.ops = {};
   for (const GpuOp& op : ops_) trace_.ops.push_back(op);
+  trace_.ranges = {};
+  for (const NvtxRange& range : ranges_) trace_.ranges.push_back(range);
   for (Process& process : trace_.processes) {
     if (process.end_ns == 0) process.end_ns = trace_.end_ns;
   }

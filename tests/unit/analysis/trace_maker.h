@@ -42,10 +42,12 @@ class TraceMaker {
   void AddJit(int64_t start_ns, int64_t end_ns, uint32_t thread = 0);
 
   NameId Name(std::string_view text);
-  Trace& trace() { return trace_; }  // for what the functions above do not cover, without operations and calls until Finish
+  // For what the functions above do not cover, without operations, calls and ranges until Finish.
+  Trace& trace() { return trace_; }
   ApiCall& Call(uint32_t call) { return calls_[call]; }
   std::deque<GpuOp>& ops() { return ops_; }
   std::vector<ApiCall>& calls() { return calls_; }
+  std::deque<NvtxRange>& ranges() { return ranges_; }
   Trace Finish();
 
  private:
@@ -58,6 +60,7 @@ class TraceMaker {
 
   Trace trace_;
   std::deque<GpuOp> ops_;  // references to them stay good
+  std::deque<NvtxRange> ranges_;
   std::vector<ApiCall> calls_;
   std::unordered_map<std::string, uint32_t> names_;
 };

@@ -90,7 +90,7 @@ Trace HostileTrace() {
   for (const std::string_view name : names) add(name);
   add(long_name);
   maker.AddRange(10, 20, "of nobody").is_push_pop = false;
-  maker.trace().ranges.back().thread = kNone;
+  maker.ranges().back().thread = kNone;
   maker.trace().processes[0].name = maker.Name("pro\"cess\n\xFF");
   maker.trace().threads[0].name = maker.Name("thr\"ead\\\xFF");
   maker.trace().devices[0].name = maker.Name("G\"PU\x01");

@@ -32,7 +32,7 @@ class Ranges {
   NestedRanges ranges_;
 };
 
-const NvtxRange& Find(const Trace& t, std::string_view name) {
+NvtxRange Find(const Trace& t, std::string_view name) {
   return *std::find_if(t.ranges.begin(), t.ranges.end(), [&](const NvtxRange& r) { return t.Text(r.name) == name; });
 }
 

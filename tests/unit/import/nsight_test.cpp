@@ -204,13 +204,13 @@ INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, domainId, categ
   (1, 2, 98, 'a context', $T, 0, NULL, NULL, NULL, NULL);
 UPDATE NVTX_EVENTS SET endGlobalTid = globalTid + 1 WHERE eventType = 60;
 INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, floatValue) VALUES (3000, 3001, 59, 'f', $T, 1.5);)sql"));
-  const auto find = [&](std::string_view name) -> const NvtxRange& {
+  const auto find = [&](std::string_view name) -> NvtxRange {
     for (const NvtxRange& range : t.ranges) {
       if (t.Text(range.name) == name) return range;
     }
     throw std::runtime_error("no range " + std::string(name));
   };
-  const NvtxRange& registered = find("registered");
+  const NvtxRange registered = find("registered");
   EXPECT_EQ(t.Text(registered.path), "NCCL/registered");
   EXPECT_EQ(registered.color, 255u);
   EXPECT_EQ(registered.payload, 12u);
@@ -220,7 +220,7 @@ INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, floatValue) VAL
   EXPECT_EQ(t.Text(t.categories[0].name), "io");
   ASSERT_EQ(t.marks.size(), 1u);
   EXPECT_EQ(t.marks[0].time_ns, 2200);
-  const NvtxRange& across = find("across");
+  const NvtxRange across = find("across");
   EXPECT_FALSE(across.is_push_pop);
   EXPECT_EQ(across.DurationNs(), 600);
   EXPECT_EQ(t.threads[across.end_thread].tid, 501u);

@@ -8,7 +8,7 @@
 namespace gprof {
 namespace {
 
-const NvtxRange& Range(const Trace& t, std::string_view name) {
+NvtxRange Range(const Trace& t, std::string_view name) {
   for (const NvtxRange& r : t.ranges) {
     if (t.Text(r.name) == name) return r;
   }
@@ -142,7 +142,7 @@ nvtx time_ns=40 tid=1 event=5 range=101
 nvtx time_ns=50 tid=1 event=5 range=102
 nvtx time_ns=51 tid=1 event=5 range=101
 )");
-  const NvtxRange& a = Range(t, "a");
+  const NvtxRange a = Range(t, "a");
   EXPECT_EQ(a.end_ns, 30);
   EXPECT_FALSE(a.is_push_pop);
   EXPECT_EQ(t.threads[a.thread].tid, 1u);

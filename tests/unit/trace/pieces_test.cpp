@@ -112,7 +112,7 @@ TEST(Pieces, CallsFindTheirRangesWhereverTheyAreCut) {
     // A range around all, one for every ten launches, and in it one of five that a start/end range comes with.
     NvtxRange r;
     r.thread = 0;
-    std::vector<NvtxRange>& ranges = d.draft.trace.ranges;
+    PackedRanges& ranges = d.draft.trace.ranges;
     const auto add = [&](int64_t start_ns, int64_t end_ns, uint32_t parent, bool is_push_pop) {
       r.start_ns = start_ns, r.end_ns = end_ns, r.parent = parent, r.is_push_pop = is_push_pop;
       ranges.push_back(r);
@@ -235,7 +235,7 @@ Draft DraftOfEvents() {
 TEST(Pieces, ThreadsPairTheirRangesSideBySideAsOneAfterTheOther) {
   Draft expected = DraftOfEvents(), draft = DraftOfEvents();
   PairRanges(expected, 1);
-  draft.trace.ranges.resize(expected.trace.ranges.size());  // the room that makes them do so
+  draft.trace.ranges.items().resize(expected.trace.ranges.size());  // the room that makes them do so
   PairRanges(draft, 4);
   const Trace &a = expected.trace, &b = draft.trace;
   EXPECT_EQ(expected.names.Take(), draft.names.Take());
