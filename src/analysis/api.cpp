@@ -21,11 +21,11 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
   for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
     functions.push_back(trace.api_calls.FactsAt(i).function.value);
   }
-  for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
-    const PackedCalls::Item& call = trace.api_calls.items()[i];
-    PrefetchForReading(&call);
-    if (call.MayHaveParent() && trace.api_calls.Parent(i) != kNone) continue;
-    durations.Add(functions[call.facts], trace.api_calls.EndNs(call) - call.start_ns());
+  const PackedCalls::Item* const items = trace.api_calls.items().data();
+  for (const PackedCalls::Item *call = items, *end = items + trace.api_calls.size(); call != end; ++call) {
+    PrefetchForReading(call);
+    if (call->MayHaveParent() && trace.api_calls.Parent(static_cast<size_t>(call - items)) != kNone) continue;
+    durations.AddDuration(functions[call->facts], trace.api_calls, *call);
   }
 
   AnalysisResult result;

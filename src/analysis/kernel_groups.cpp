@@ -27,6 +27,19 @@ KernelGroups::KernelGroups(const Trace& trace, const std::vector<int64_t>& of_na
   }
 }
 
+std::vector<Statistics> TimesOfKernels(const Trace& trace, const KernelGroups& kernels) {
+  KernelSamples samples(kernels);
+  const uint32_t* const groups = kernels.of_facts().data();
+  for (const PackedOps::Item& op : trace.ops.items()) {
+    PrefetchForReading(&op);
+    const uint32_t group = groups[op.facts];
+    if (group != kNone) samples.AddDuration(group, trace.ops, op);
+  }
+  std::vector<Statistics> times;
+  for (uint32_t i = 0; i < kernels.size(); ++i) times.push_back(samples.Of(i).Summary());
+  return times;
+}
+
 KernelSamples::KernelSamples(const KernelGroups& kernels) : samples_(static_cast<size_t>(kernels.kernels())) {
   size_t first = 0;
   for (uint32_t i = 0; i < kernels.size(); ++i) {

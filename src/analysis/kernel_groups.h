@@ -32,11 +32,18 @@ class KernelGroups {
   int64_t kernels_ = 0;
 };
 
+// Times of the kernels on the GPU, by group.
+std::vector<Statistics> TimesOfKernels(const Trace& trace, const KernelGroups& kernels);
+
 // Samples by kernel, at most one for each kernel that ran, all in one vector.
 class KernelSamples {
  public:
   explicit KernelSamples(const KernelGroups& kernels);
   void Add(uint32_t group, int64_t sample) { samples_.Set(next_[group]++, sample); }
+  template <class List>
+  void AddDuration(uint32_t group, const List& list, const typename List::Item& item) {
+    samples_.SetDuration(next_[group]++, list, item);
+  }
   Samples::Some Of(uint32_t group) { return {&samples_, first_[group], next_[group] - first_[group]}; }
 
  private:

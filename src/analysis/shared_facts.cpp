@@ -48,18 +48,7 @@ const KernelGroups& SharedFacts::kernels() const {
 }
 
 const std::vector<Statistics>& SharedFacts::kernel_times() const {
-  return kernel_times_.Get([&] {
-    const KernelGroups& of = kernels();
-    KernelSamples samples(of);
-    for (const PackedOps::Item& op : trace_.ops.items()) {
-      PrefetchForReading(&op);
-      const uint32_t group = of.of_facts()[op.facts];
-      if (group != kNone) samples.Add(group, trace_.ops.EndNs(op) - op.start_ns());
-    }
-    std::vector<Statistics> times;
-    for (uint32_t i = 0; i < of.size(); ++i) times.push_back(samples.Of(i).Summary());
-    return times;
-  });
+  return kernel_times_.Get([&] { return TimesOfKernels(trace_, kernels()); });
 }
 
 const KernelLaunches& SharedFacts::kernel_launches() const {

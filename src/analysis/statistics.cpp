@@ -4,148 +4,325 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 #include <type_traits>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define GPROF_HAS_LANES 1
+#define GPROF_LANES __attribute__((target("avx2,popcnt")))
+#endif
 
 namespace gprof {
 namespace {
 
-template <class T>
-double SelectMedian(std::span<T> samples) {
-  const size_t middle = samples.size() / 2;
-  const auto at = samples.begin() + static_cast<std::ptrdiff_t>(middle);
-  std::nth_element(samples.begin(), at, samples.end());
-  if (samples.size() % 2 == 1) return static_cast<double>(*at);
-  const int64_t above = *at, below = *std::max_element(samples.begin(), at);
-  return static_cast<double>(below) + static_cast<double>(above - below) / 2;
-}
-
-// Buckets of about 3 %: those of numbers whose exponents and first five bits after the point are the same. A sample has
-// to be a number to be summed up in any case, and zero has a bucket of its own.
-constexpr int kBucketBits = 5, kMantissaBits = 52;
-constexpr int64_t kMostExact = int64_t{1} << (kMantissaBits + 1);
-constexpr uint64_t kFirstExponent = std::bit_cast<uint64_t>(1.0) >> kMantissaBits;
-constexpr size_t kBuckets = ((kMantissaBits + 2) << kBucketBits) + 1;
-size_t BucketOf(int64_t sample, double number) {
-  const uint64_t bits = std::bit_cast<uint64_t>(number) >> (kMantissaBits - kBucketBits);
-  return sample == 0 ? 0 : bits - (kFirstExponent << kBucketBits) + 1;
-}
-
-// The samples of one bucket: [first, first + width).
-struct Bucket {
-  int64_t first;
-  uint64_t width;
-};
-Bucket BoundsOf(size_t bucket) {
-  if (bucket == 0) return {0, 1};
-  const uint64_t bits = (bucket - 1 + (kFirstExponent << kBucketBits)) << (kMantissaBits - kBucketBits);
-  const int exponent = static_cast<int>((bucket - 1) >> kBucketBits);
-  const auto first = static_cast<int64_t>(std::bit_cast<double>(bits));
-  return {first, uint64_t{1} << std::max(exponent - kBucketBits, 0)};
-}
-
-// Counts samples by bucket. Two tables, as most neighbours fall on one bucket and would wait for each other.
-class BucketCounts {
- public:
-  // `number`: the sample as one.
-  template <size_t kTable>
-  void Add(int64_t sample, double number) {
-    ++counts_[kTable][BucketOf(sample, number)];
-  }
-  size_t Of(size_t bucket) const { return size_t{counts_[0][bucket]} + counts_[1][bucket]; }
-
- private:
-  std::array<std::array<uint32_t, kBuckets>, 2> counts_{};
-};
-
-// Calls seen(number) for all of them, in order.
-template <class T, class F>
-BucketCounts CountInBuckets(std::span<const T> samples, F&& seen) {
-  BucketCounts counts;
-  const auto add = [&]<size_t kTable>(std::integral_constant<size_t, kTable>, T sample) {
-    const auto number = static_cast<double>(sample);
-    seen(number);
-    counts.Add<kTable>(sample, number);
-  };
-  size_t i = 0;
-  for (; i + 1 < samples.size(); i += 2) {
-    add(std::integral_constant<size_t, 0>(), samples[i]);
-    add(std::integral_constant<size_t, 1>(), samples[i + 1]);
-  }
-  if (i < samples.size()) add(std::integral_constant<size_t, 0>(), samples[i]);
-  return counts;
-}
+// ---- loops over all samples ----
 
 template <class T>
-int64_t LargestBelow(std::span<const T> samples, int64_t limit) {
-  int64_t largest = 0;
-  for (const int64_t sample : samples) largest = std::max(largest, sample < limit ? sample : 0);
-  return largest;
-}
-
-// Looks closely at the samples of the bucket in the middle alone. Whether one is in it is not to be foreseen, so that
-// nothing here branches on it.
-template <class T>
-double MedianWithin(std::span<const T> samples, const BucketCounts& counts) {
-  size_t below = 0, number = 0;
-  for (; below + counts.Of(number) <= samples.size() / 2; ++number) below += counts.Of(number);
-  const Bucket bucket = BoundsOf(number);
-  std::vector<int64_t> middle(counts.Of(number) + 1);  // one place more for what is written and not kept
-  size_t kept = 0;
-  for (const int64_t sample : samples) {
-    middle[kept] = sample;
-    kept += static_cast<uint64_t>(sample - bucket.first) < bucket.width;
-  }
-  const auto at = middle.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2 - below);
-  const auto end = middle.begin() + static_cast<std::ptrdiff_t>(kept);
-  if (bucket.width > 1) std::nth_element(middle.begin(), at, end);
-  if (samples.size() % 2 == 1) return static_cast<double>(*at);
-  const int64_t before =
-      at == middle.begin() ? LargestBelow(samples, bucket.first) : *std::max_element(middle.begin(), at);
-  return static_cast<double>(before) + static_cast<double>(*at - before) / 2;
-}
-
-// Counting them in buckets pays, and can be done.
-bool AreManyFrom(size_t count, int64_t min, int64_t max) {
-  constexpr size_t kWorthBuckets = 2000;
-  return count >= kWorthBuckets && count < UINT32_MAX && min >= 0 && max <= kMostExact;
-}
-
-template <class T>
-Statistics StatisticsOf(std::span<T> samples) {
-  if (samples.empty()) return {};
-  T min = samples[0], max = samples[0];
+struct Extent {
+  T min = std::numeric_limits<T>::max(), max = std::numeric_limits<T>::min();
   uint64_t total = 0;  // which may wrap: damaged traces have times of centuries
-  for (const T sample : samples) {
+
+  void Add(T sample) {
     total += static_cast<uint64_t>(sample);
     min = std::min(min, sample);
     max = std::max(max, sample);
   }
-  Statistics result{static_cast<int64_t>(samples.size()), static_cast<int64_t>(total), min, max};
-  const double mean = static_cast<double>(result.total) / static_cast<double>(result.count);
-  double squares = 0;
-  const auto add_square = [&](double sample) { squares += (sample - mean) * (sample - mean); };
-  if (AreManyFrom(samples.size(), min, max)) {
-    result.median = MedianWithin<T>(samples, CountInBuckets<T>(samples, add_square));
-  } else {
-    for (const int64_t sample : samples) add_square(static_cast<double>(sample));
-    result.median = SelectMedian(samples);
+};
+
+// Some of the samples, by what they are.
+template <class T>
+struct Bracket {
+  T first, last;  // both are in it
+  bool Has(T sample) const { return first <= sample && sample <= last; }
+};
+
+// Room for samples that are kept, and for some more at its end that are written and not kept.
+template <class T>
+class Kept {
+ public:
+  static constexpr size_t kMostAtOnce = 4096, kNotKept = 8;
+
+  // For as many more as may come at once.
+  T* End() {
+    if (samples_.size() < size_ + kMostAtOnce + kNotKept) samples_.resize(2 * (size_ + kMostAtOnce));
+    return samples_.data() + size_;
   }
-  result.mean = mean;
-  if (result.count > 1) result.stddev = std::sqrt(squares / static_cast<double>(result.count - 1));
-  return result;
+  void Extend(size_t count) { size_ += count; }
+  void Clear() { size_ = 0; }
+  size_t size() const { return size_; }
+  std::span<T> all() { return {samples_.data(), size_}; }
+
+ private:
+  std::vector<T, packed_detail::Unwritten<T>> samples_;
+  size_t size_ = 0;
+};
+
+// How many are below a bracket and in it.
+struct Split {
+  size_t below = 0, within = 0;
+};
+
+// Writes those in the bracket to `kept` and one sample more. Whether one is in it is not to be foreseen, so that
+// nothing here branches on it.
+template <class T>
+Split SplitSome(std::span<const T> samples, const Bracket<T>& bracket, T* kept) {
+  Split split;
+  for (const T sample : samples) {
+    kept[split.within] = sample;
+    split.within += bracket.Has(sample);
+    split.below += sample < bracket.first;
+  }
+  return split;
+}
+
+#ifdef GPROF_HAS_LANES
+
+// The same for eight of 32 bits at a time, where the processor can. What is left of less than eight is not looked at.
+constexpr size_t kLanes = 8;
+
+bool HasLanes() {
+  static const bool has = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("popcnt") != 0;
+  return has;
+}
+
+GPROF_LANES inline __m256i LanesAt(const uint32_t* samples) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(samples));
+}
+
+GPROF_LANES void AddLanes(std::span<const uint32_t> samples, Extent<uint32_t>* extent) {
+  __m256i min = _mm256_set1_epi32(-1), max = _mm256_setzero_si256(), even = max, odd = max;
+  const __m256i low_half = _mm256_set1_epi64x(UINT32_MAX);
+  const uint32_t *at = samples.data(), *const end = at + samples.size() / kLanes * kLanes;
+  for (; at != end; at += kLanes) {
+    const __m256i lanes = LanesAt(at);
+    min = _mm256_min_epu32(min, lanes);
+    max = _mm256_max_epu32(max, lanes);
+    even = _mm256_add_epi64(even, _mm256_and_si256(lanes, low_half));
+    odd = _mm256_add_epi64(odd, _mm256_srli_epi64(lanes, 32));
+  }
+  alignas(32) std::array<uint32_t, kLanes> mins, maxes;
+  alignas(32) std::array<uint64_t, kLanes / 2> totals;
+  _mm256_store_si256(reinterpret_cast<__m256i*>(mins.data()), min);
+  _mm256_store_si256(reinterpret_cast<__m256i*>(maxes.data()), max);
+  _mm256_store_si256(reinterpret_cast<__m256i*>(totals.data()), _mm256_add_epi64(even, odd));
+  extent->min = std::min(extent->min, *std::min_element(mins.begin(), mins.end()));
+  extent->max = std::max(extent->max, *std::max_element(maxes.begin(), maxes.end()));
+  for (const uint64_t total : totals) extent->total += total;
+}
+
+// By which of eight are kept: the places of those, one a byte, the first one in the lowest.
+constexpr std::array<uint64_t, 1 << kLanes> kPlacesOfKept = [] {
+  std::array<uint64_t, 1 << kLanes> places{};
+  for (size_t kept = 0; kept < places.size(); ++kept) {
+    int shift = 0;
+    for (uint64_t lane = 0; lane < kLanes; ++lane) {
+      if ((kept >> lane & 1) == 0) continue;
+      places[kept] |= lane << shift;
+      shift += 8;
+    }
+  }
+  return places;
+}();
+
+// Writes up to eight samples more than are kept.
+GPROF_LANES Split SplitLanes(std::span<const uint32_t> samples, const Bracket<uint32_t>& bracket, uint32_t* kept) {
+  const __m256i first = _mm256_set1_epi32(static_cast<int>(bracket.first));
+  const __m256i last = _mm256_set1_epi32(static_cast<int>(bracket.last));
+  __m256i minus_reached = _mm256_setzero_si256();
+  uint32_t* kept_end = kept;
+  const uint32_t *at = samples.data(), *const end = at + samples.size() / kLanes * kLanes;
+  for (; at != end; at += kLanes) {
+    const __m256i lanes = LanesAt(at);
+    const __m256i reached = _mm256_cmpeq_epi32(_mm256_max_epu32(lanes, first), lanes);
+    const __m256i not_over = _mm256_cmpeq_epi32(_mm256_min_epu32(lanes, last), lanes);
+    minus_reached = _mm256_add_epi32(minus_reached, reached);
+    const auto within = static_cast<uint32_t>(
+        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(reached, not_over))));
+    const __m256i places = _mm256_cvtepu8_epi32(
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kPlacesOfKept[within])));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(kept_end), _mm256_permutevar8x32_epi32(lanes, places));
+    kept_end += static_cast<size_t>(__builtin_popcount(within));
+  }
+  alignas(32) std::array<uint32_t, kLanes> reached;
+  _mm256_store_si256(reinterpret_cast<__m256i*>(reached.data()), minus_reached);
+  Split split{static_cast<size_t>(at - samples.data()), static_cast<size_t>(kept_end - kept)};
+  for (const uint32_t minus_count : reached) split.below -= uint32_t{0} - minus_count;
+  return split;
+}
+
+// Sums of numbers depend on the order of their terms, so it is that of the samples.
+GPROF_LANES double SquaresOfLanes(std::span<const uint32_t> samples, double mean) {
+  // A number of 52 bits behind the exponent of 2^52 is 2^52 and that number.
+  const __m256d shift = _mm256_set1_pd(0x1p52), means = _mm256_set1_pd(mean);
+  double squares = 0;
+  const uint32_t *at = samples.data(), *const end = at + samples.size() / kLanes * kLanes;
+  for (; at != end; at += kLanes / 2) {
+    const __m256i lanes = _mm256_cvtepu32_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+    const __m256d shifted = _mm256_or_pd(_mm256_castsi256_pd(lanes), shift);
+    const __m256d off = _mm256_sub_pd(_mm256_sub_pd(shifted, shift), means), square = _mm256_mul_pd(off, off);
+    const __m128d low = _mm256_castpd256_pd128(square), high = _mm256_extractf128_pd(square, 1);
+    squares += _mm_cvtsd_f64(low);
+    squares += _mm_cvtsd_f64(_mm_unpackhi_pd(low, low));
+    squares += _mm_cvtsd_f64(high);
+    squares += _mm_cvtsd_f64(_mm_unpackhi_pd(high, high));
+  }
+  return squares;
+}
+
+#endif
+
+template <class T>
+Extent<T> ExtentOf(std::span<const T> samples) {
+  Extent<T> extent;
+#ifdef GPROF_HAS_LANES
+  if constexpr (sizeof(T) == sizeof(uint32_t)) {
+    if (HasLanes()) AddLanes(samples, &extent), samples = samples.last(samples.size() % kLanes);
+  }
+#endif
+  for (const T sample : samples) extent.Add(sample);
+  return extent;
+}
+
+template <class T>
+Split SplitBlock(std::span<const T> samples, const Bracket<T>& bracket, T* kept) {
+#ifdef GPROF_HAS_LANES
+  if constexpr (sizeof(T) == sizeof(uint32_t)) {
+    if (HasLanes()) {
+      const Split split = SplitLanes(samples, bracket, kept);
+      const Split rest = SplitSome(samples.last(samples.size() % kLanes), bracket, kept + split.within);
+      return {split.below + rest.below, split.within + rest.within};
+    }
+  }
+#endif
+  return SplitSome(samples, bracket, kept);
+}
+
+template <class T>
+Split SplitAll(std::span<const T> samples, const Bracket<T>& bracket, Kept<T>* kept) {
+  Split all;
+  while (!samples.empty()) {
+    const size_t count = std::min(samples.size(), Kept<T>::kMostAtOnce);
+    const Split split = SplitBlock(samples.first(count), bracket, kept->End());
+    // Of one that is there many times, one is as good as all.
+    if (bracket.first < bracket.last) kept->Extend(split.within);
+    all.below += split.below, all.within += split.within;
+    samples = samples.subspan(count);
+  }
+  return all;
+}
+
+template <class T>
+double SquaresOf(std::span<const T> samples, double mean) {
+  double squares = 0;
+#ifdef GPROF_HAS_LANES
+  if constexpr (sizeof(T) == sizeof(uint32_t)) {
+    if (HasLanes()) squares = SquaresOfLanes(samples, mean), samples = samples.last(samples.size() % kLanes);
+  }
+#endif
+  for (const T sample : samples) squares += (static_cast<double>(sample) - mean) * (static_cast<double>(sample) - mean);
+  return squares;
+}
+
+// ---- the median ----
+
+// The two in the middle, which are one and the same of an odd number: their places if the samples were in order.
+struct Middle {
+  size_t lower, upper;
+  static Middle Of(size_t count) { return {(count - 1) / 2, count / 2}; }
+  bool IsWithin(const Split& split) const { return split.below <= lower && upper < split.below + split.within; }
+};
+
+template <class T>
+double MeanOf(T lower, T upper) {
+  const int64_t between = static_cast<int64_t>(upper) - static_cast<int64_t>(lower);
+  return static_cast<double>(lower) + static_cast<double>(between) / 2;
+}
+
+template <class T>
+double SelectMiddle(std::span<T> samples, const Middle& middle) {
+  const auto upper = samples.begin() + static_cast<std::ptrdiff_t>(middle.upper);
+  std::nth_element(samples.begin(), upper, samples.end());
+  if (middle.lower == middle.upper) return static_cast<double>(*upper);
+  return MeanOf(*std::max_element(samples.begin(), upper), *upper);
+}
+
+// Where few of the samples are, most likely with the middle among them: between two of some that are taken from all
+// over the place, two standard deviations of the place of the middle among these on either side.
+template <class T>
+Bracket<T> GuessBracket(std::span<const T> samples, const Middle& middle) {
+  constexpr size_t kMostLookedAt = 1024, kOfWhich = 8;
+  std::array<T, kMostLookedAt> some;
+  const size_t count = std::min(samples.size() / kOfWhich, kMostLookedAt);
+  uint32_t place = 0;
+  for (size_t i = 0; i < count; ++i) {
+    place += 0x9E3779B9u;  // the golden ratio: places are spread evenly and in step with nothing
+    some[i] = samples[samples.size() * place >> 32];
+  }
+  const auto room = static_cast<size_t>(std::sqrt(static_cast<double>(count))) + 1;
+  const size_t at = count * middle.lower / samples.size();
+  const auto begin = some.begin(), end = begin + static_cast<std::ptrdiff_t>(count);
+  const auto first = begin + static_cast<std::ptrdiff_t>(at - std::min(at, room));
+  const auto last = begin + static_cast<std::ptrdiff_t>(std::min(at + room, count - 1));
+  std::nth_element(begin, first, end);
+  std::nth_element(first, last, end);
+  const Bracket<T> bracket{*first, *last};
+  const auto within = std::count_if(begin, end, [&](T sample) { return bracket.Has(sample); });
+  if (2 * static_cast<size_t>(within) <= count) return bracket;
+  // Few are different, so that most are in any bracket of several: the most likely one alone.
+  const auto likely = begin + static_cast<std::ptrdiff_t>(at);
+  std::nth_element(first, likely, last);
+  return {*likely, *likely};
+}
+
+// All but a few are told to be below or above by a loop without branches, and so on among those few.
+template <class T>
+double FindMiddle(std::span<T> samples, const Middle& middle) {
+  constexpr size_t kWorthABracket = 256;
+  if (samples.size() < kWorthABracket || samples.size() > UINT32_MAX) return SelectMiddle(samples, middle);
+  Bracket<T> bracket = GuessBracket<T>(samples, middle);
+  Kept<T> kept;
+  Split split = SplitAll<T>(samples, bracket, &kept);
+  while (!middle.IsWithin(split)) {
+    const size_t above = split.below + split.within;
+    if (split.below > middle.lower) {
+      if (split.below > middle.upper) bracket.last = static_cast<T>(bracket.first - 1);
+      bracket.first = std::numeric_limits<T>::min();
+    } else {
+      if (above <= middle.lower) bracket.first = static_cast<T>(bracket.last + 1);
+      bracket.last = std::numeric_limits<T>::max();
+    }
+    kept.Clear();
+    split = SplitAll<T>(samples, bracket, &kept);
+  }
+  if (bracket.first == bracket.last) return static_cast<double>(bracket.first);
+  const Middle among{middle.lower - split.below, middle.upper - split.below};
+  // Those that are alike may be too many for a bracket to tell apart.
+  return kept.size() < samples.size() / 2 ? FindMiddle(kept.all(), among) : SelectMiddle(kept.all(), among);
 }
 
 template <class T>
 double MedianOf(std::span<T> samples) {
-  if (samples.empty()) return 0;
-  const auto [min, max] = std::minmax_element(samples.begin(), samples.end());
-  if (!AreManyFrom(samples.size(), *min, *max)) return SelectMedian(samples);
-  return MedianWithin<T>(samples, CountInBuckets<T>(samples, [](double) {}));
+  return samples.empty() ? 0 : FindMiddle(samples, Middle::Of(samples.size()));
+}
+
+template <class T>
+Statistics StatisticsOf(std::span<T> samples, Spread spread) {
+  if (samples.empty()) return {};
+  const Extent<T> extent = ExtentOf<T>(samples);
+  Statistics result{static_cast<int64_t>(samples.size()), static_cast<int64_t>(extent.total), extent.min, extent.max};
+  result.mean = static_cast<double>(result.total) / static_cast<double>(result.count);
+  if (spread == Spread::kAsked && result.count > 1) {
+    result.stddev = std::sqrt(SquaresOf<T>(samples, result.mean) / static_cast<double>(result.count - 1));
+  }
+  result.median = MedianOf(samples);
+  return result;
 }
 
 }  // namespace
 
-Statistics Summarize(std::span<int64_t> samples) { return StatisticsOf(samples); }
+Statistics Summarize(std::span<int64_t> samples) { return StatisticsOf(samples, Spread::kAsked); }
 double Median(std::span<int64_t> samples) { return MedianOf(samples); }
 
 void Samples::SetLong(size_t at, int64_t sample) {
@@ -157,9 +334,9 @@ void Samples::SetLong(size_t at, int64_t sample) {
   long_[at] = sample;
 }
 
-Statistics Samples::Some::Summary() const {
-  return all_->long_.empty() ? StatisticsOf(std::span(all_->short_).subspan(first_, count_))
-                             : StatisticsOf(std::span(all_->long_).subspan(first_, count_));
+Statistics Samples::Some::Summary(Spread spread) const {
+  return all_->long_.empty() ? StatisticsOf(std::span(all_->short_).subspan(first_, count_), spread)
+                             : StatisticsOf(std::span(all_->long_).subspan(first_, count_), spread);
 }
 
 double Samples::Some::Median() const {

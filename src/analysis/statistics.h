@@ -17,6 +17,9 @@ struct Statistics {
   double stddev = 0;  // of a sample (n - 1), 0 for one value
 };
 
+// Whether the standard deviation is wanted: no figure takes longer.
+enum class Spread : uint8_t { kAsked, kNotAsked };
+
 // Changes the order of the samples.
 Statistics Summarize(std::span<int64_t> samples);
 
@@ -32,6 +35,15 @@ class Samples {
     if (static_cast<uint64_t>(sample) >= short_below_) return SetLong(at, sample);
     short_[at] = static_cast<uint32_t>(sample);
   }
+  // How long an operation or a call took: most fit into 32 bits, which are in the item as they are.
+  template <class List>
+  void SetDuration(size_t at, const List& list, const typename List::Item& item) {
+    if (item.duration_high == 0 && short_below_ != 0) {
+      short_[at] = item.duration;
+    } else {
+      Set(at, list.EndNs(item) - item.start_ns());
+    }
+  }
 
   // Some in a row.
   class Some {
@@ -40,7 +52,7 @@ class Samples {
     size_t size() const { return count_; }
     bool empty() const { return count_ == 0; }
     // Change the order of the samples.
-    Statistics Summary() const;
+    Statistics Summary(Spread spread = Spread::kAsked) const;
     double Median() const;
 
    private:
@@ -63,6 +75,10 @@ class Groups {
   void Count(size_t group, size_t samples = 1) { ends_[group + 1] += samples; }
   void Seal();
   void Add(size_t group, int64_t sample) { samples_.Set(ends_[group]++, sample); }
+  template <class List>
+  void AddDuration(size_t group, const List& list, const typename List::Item& item) {
+    samples_.SetDuration(ends_[group]++, list, item);
+  }
   size_t size() const { return ends_.size() - 1; }
   Samples::Some Of(size_t group);
 

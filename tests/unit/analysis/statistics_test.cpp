@@ -13,7 +13,7 @@ namespace {
 
 Statistics Of(std::vector<int64_t> samples) { return Summarize(samples); }
 
-// Many samples are counted by bucket first; sorting them says the same.
+// Of many samples only those near the middle are looked at closely; sorting them says the same.
 TEST(Statistics, MedianOfManyIsThatOfTheSorted) {
   std::mt19937_64 random(1);
   for (const size_t count : {1999u, 2000u, 2001u, 30000u}) {
@@ -82,6 +82,47 @@ TEST(Samples, OfAnySize) {
     EXPECT_EQ(statistics.max, std::max<int64_t>(UINT32_MAX, last));
     EXPECT_EQ(statistics.median, Of(values).median);
   }
+}
+
+// Many are gone over eight at a time where the processor can: with every number that is left at the end, few different
+// samples, some that come again in a pattern, and sums above 32 bits.
+TEST(Samples, ManyAreAsOneByOne) {
+  std::mt19937_64 random(2);
+  for (const size_t count : {255u, 256u, 1001u, 4095u, 4096u, 4097u, 20003u}) {
+    for (const uint64_t distinct : {uint64_t{1}, uint64_t{2}, uint64_t{3}, uint64_t{700}, uint64_t{1} << 32}) {
+      std::vector<int64_t> values(count);
+      for (size_t i = 0; i < count; ++i) values[i] = static_cast<int64_t>((i % 5 == 0 ? i : random()) % distinct);
+      Samples samples(count);
+      for (size_t i = 0; i < count; ++i) samples.Set(i, values[i]);
+      const Statistics some = Samples::Some(&samples, 0, count).Summary(), all = Summarize(values);
+      EXPECT_EQ(some.total, all.total) << count << " " << distinct;
+      EXPECT_EQ(some.min, all.min);
+      EXPECT_EQ(some.max, all.max);
+      EXPECT_EQ(some.mean, all.mean);
+      EXPECT_EQ(some.median, all.median);
+      EXPECT_EQ(some.stddev, all.stddev);
+    }
+  }
+}
+
+// What an item has at hand is the same as the difference of its times.
+TEST(Samples, DurationsOfAnyLength) {
+  PackedCalls calls;
+  const std::vector<int64_t> durations{5, UINT32_MAX, int64_t{1} << 33, int64_t{1} << 45, -3, 9};
+  for (const int64_t duration : durations) {
+    ApiCall call;
+    call.start_ns = 100;
+    call.end_ns = 100 + duration;
+    calls.push_back(call);
+  }
+  Groups groups(1);
+  groups.Count(0, durations.size());
+  groups.Seal();
+  for (const PackedCalls::Item& call : calls.items()) groups.AddDuration(0, calls, call);
+  const Statistics statistics = groups.Of(0).Summary();
+  EXPECT_EQ(statistics.min, -3);
+  EXPECT_EQ(statistics.max, int64_t{1} << 45);
+  EXPECT_EQ(statistics.total, 5 + int64_t{UINT32_MAX} + (int64_t{1} << 33) + (int64_t{1} << 45) - 3 + 9);
 }
 
 TEST(PercentOf, NothingOfNothingIsZero) {
