@@ -29,6 +29,7 @@ void Concurrency::Add(const Concurrency& other) {
 // Operations without a stream count as one stream, the last of them.
 ConcurrencySweep::ConcurrencySweep(const AnalysisInput& input)
     : trace_(input.trace()),
+      shared_(input.shared()),
       recorded_(input.shared().recorded()),
       running_(trace_.streams.size() + 1),
       shared_ns_(trace_.streams.size() + 1, 0),
@@ -41,34 +42,68 @@ Concurrency ConcurrencySweep::Run(uint32_t device) {
   const Trace::Slice slice = trace_.device_ops[device];
   if (!HasWindow(trace_, device)) return {};
   device_ = device;
+  if (AddSumsAlone(device)) return TakeSums();
   const bool is_selected = !trace_.device_windows.empty();
   now_ns_ = is_selected ? trace_.device_windows[device].time.start_ns : trace_.ops[slice.first].start_ns;
+  const PackedOps::Item* const items = trace_.ops.items().data();
+  const size_t few = pairs_ns_.empty() ? 0 : 1;
   for (uint32_t i = slice.first; i < slice.last; ++i) {
-    EndUntil(trace_.ops[i].start_ns);
-    if (ends_.empty()) i = AddAlone(i, slice.last);
-    trace_.ops.PrefetchAfter(i);
-    AdvanceTo(trace_.ops[i].start_ns);
-    const uint32_t facts = trace_.ops.FactsIndex(i);
-    Begin(parts_[facts]);
-    ends_.push({trace_.ops[i].end_ns, facts});
+    EndUntil(items[i].start_ns());
+    if (ends_.size() <= few) {
+      i = AddFew(i, slice.last);
+      if (i == slice.last) break;
+    }
+    PrefetchForReading(&items[i]);
+    AdvanceTo(items[i].start_ns());
+    Begin(parts_[items[i].facts]);
+    ends_.push({trace_.ops.EndNs(items[i]), items[i].facts});
   }
   while (!ends_.empty()) EndUntil(ends_.top().time_ns);
   if (is_selected) AdvanceTo(trace_.device_windows[device].time.end_ns);
   return TakeSums();
 }
 
+// Where operations take as much time together as the device was busy, none ran beside another, so that the sums by
+// facts say all. False: some did, or it is not that simple.
+bool ConcurrencySweep::AddSumsAlone(uint32_t device) {
+  if (!trace_.device_windows.empty() || !recorded_.IsThroughout(device)) return false;
+  const std::vector<OpFacts::Sum>& sums = shared_.ops().sums();
+  const auto is_here = [&](uint32_t i) { return sums[i].count > 0 && trace_.ops.FactsAt(i).device == device; };
+  int64_t time_ns = 0;
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    if (!is_here(i)) continue;
+    if (sums[i].share_ns != sums[i].time_ns) return false;  // some have no length, or end before they start
+    time_ns += sums[i].time_ns;
+  }
+  const int64_t busy_ns = shared_.busy(device).any.busy_ns();
+  if (time_ns != busy_ns) return false;
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    if (is_here(i)) alone_ns_[i] = sums[i].time_ns;
+  }
+  level_ns_ = {shared_.window_ns(device) - busy_ns};
+  return true;
+}
+
 void ConcurrencySweep::MakeParts(const std::vector<OpFacts::Sum>& sums) {
   for (uint32_t i = 0; i < sums.size(); ++i) {
     if (sums[i].count == 0) {
-      parts_.push_back({});
+      AddNumber({});
       continue;
     }
     const GpuOp& op = trace_.ops[sums[i].first];
     const auto stream = static_cast<uint32_t>(std::min<size_t>(op.stream, trace_.streams.size()));
     const Direction direction = op.IsCopy() ? DirectionOf(op) : Direction::kOther;
-    parts_.push_back(
-        {stream, IsKernelLike(op), op.IsCopy(), direction == Direction::kH2d, direction == Direction::kD2h});
+    AddNumber({stream, IsKernelLike(op), op.IsCopy(), direction == Direction::kH2d, direction == Direction::kD2h, 0});
   }
+  // Programs with many streams have too many pairs to be worth it.
+  if (different_.size() <= kMostDifferent) pairs_ns_.resize(different_.size() * different_.size());
+}
+
+void ConcurrencySweep::AddNumber(Part part) {
+  const auto alike = std::find_if(different_.begin(), different_.end(), [&](const Part& p) { return p.IsLike(part); });
+  part.number = static_cast<uint32_t>(alike - different_.begin());
+  if (part.number == different_.size() && part.number <= kMostDifferent) different_.push_back(part);
+  parts_.push_back(part);
 }
 
 inline void ConcurrencySweep::EndUntil(int64_t time_ns) {
@@ -94,31 +129,60 @@ int64_t ConcurrencySweep::IdleNs(int64_t from_ns, int64_t to_ns) const {
   return recorded_.ForEachOfDevice(device_, from_ns, to_ns, [](int64_t, int64_t) {});
 }
 
-// Most operations have nothing beside them, so that they change nothing but sums.
-uint32_t ConcurrencySweep::AddAlone(uint32_t op, uint32_t last) {
-  const bool is_throughout = recorded_.IsThroughout(device_);
+// Most operations have nothing or one other beside them: time is added up by what ran, whatever that means.
+uint32_t ConcurrencySweep::AddFew(uint32_t op, uint32_t last) {
+  const bool is_throughout = recorded_.IsThroughout(device_), has_pairs = !pairs_ns_.empty();
+  const Part* const parts = parts_.data();
+  int64_t* const alone_ns = alone_ns_.data();
+  int64_t* const pairs_ns = pairs_ns_.data();
+  const size_t row = different_.size();
   const PackedOps::Item* const items = trace_.ops.items().data();
-  const PackedOps::Item* item = items + op;
-  int64_t now_ns = now_ns_, idle_ns = 0, busy_ns = 0, start_ns = item->start_ns();
-  for (; item + 1 < items + last; ++item) {
+  const PackedOps::Item *item = items + op, *const end = items + last;
+  int64_t now_ns = now_ns_, idle_ns = 0;
+  auto [end_ns, facts] = TakeRunning();
+  for (; item != end; ++item) {
     PrefetchForReading(item);
-    const int64_t end_ns = trace_.ops.EndNs(*item), next_ns = item[1].start_ns();
-    if (end_ns > next_ns) break;
-    if (start_ns > now_ns) {
-      idle_ns += is_throughout ? start_ns - now_ns : IdleNs(now_ns, start_ns);
-      now_ns = start_ns;
+    const int64_t start_ns = item->start_ns();
+    if (end_ns <= start_ns) {
+      if (end_ns > now_ns) alone_ns[facts] += end_ns - now_ns, now_ns = end_ns;
+      if (start_ns > now_ns) {
+        idle_ns += is_throughout ? start_ns - now_ns : IdleNs(now_ns, start_ns);
+        now_ns = start_ns;
+      }
+      end_ns = trace_.ops.EndNs(*item), facts = item->facts;
+      continue;
     }
-    const int64_t passed_ns = std::max<int64_t>(end_ns - now_ns, 0);
-    alone_ns_[item->facts] += passed_ns;
-    busy_ns += passed_ns;
-    now_ns += passed_ns;
-    start_ns = next_ns;
+    // Beside it runs this one, until the first of both ends, if no third one starts before.
+    const int64_t beside_end_ns = trace_.ops.EndNs(*item);
+    const int64_t both_end_ns = std::min(end_ns, beside_end_ns);
+    if (!has_pairs || (item + 1 != end && item[1].start_ns() < both_end_ns)) break;
+    if (start_ns > now_ns) alone_ns[facts] += start_ns - now_ns, now_ns = start_ns;
+    if (both_end_ns > now_ns) {
+      pairs_ns[parts[facts].number * row + parts[item->facts].number] += both_end_ns - now_ns;
+      now_ns = both_end_ns;
+    }
+    if (beside_end_ns > end_ns) end_ns = beside_end_ns, facts = item->facts;
   }
   now_ns_ = now_ns;
-  if (level_ns_.size() < 2) level_ns_.resize(busy_ns > 0 ? 2 : 1);
+  if (level_ns_.empty()) level_ns_.resize(1);
   level_ns_[0] += idle_ns;
-  if (busy_ns > 0) level_ns_[1] += busy_ns;
+  PutRunning({end_ns, facts});
   return static_cast<uint32_t>(item - items);
+}
+
+// What runs, if anything does: for those who go on without it in ends_, or after that.
+inline ConcurrencySweep::End ConcurrencySweep::TakeRunning() {
+  if (ends_.empty()) return {INT64_MIN, 0};
+  const End end = ends_.top();
+  Finish(parts_[end.facts]);
+  ends_.pop();
+  return end;
+}
+
+inline void ConcurrencySweep::PutRunning(const End& end) {
+  if (end.time_ns <= now_ns_) return;
+  Begin(parts_[end.facts]);
+  ends_.push(end);
 }
 
 inline void ConcurrencySweep::Begin(const Part& part) {
@@ -160,11 +224,34 @@ inline void ConcurrencySweep::SetState() {
            (kernel_streams_ >= 2 ? kSeveralKernels : 0) | (to_device_ > 0 && to_host_ > 0 ? kTwoWay : 0);
 }
 
+void ConcurrencySweep::AddPair(const Part& a, const Part& b, int64_t time_ns) {
+  const bool is_one_stream = a.stream == b.stream;
+  const size_t streams = is_one_stream ? 1 : 2;
+  if (level_ns_.size() <= streams) level_ns_.resize(streams + 1);
+  level_ns_[streams] += time_ns;
+  busy_ns_[a.stream] += time_ns;
+  if (!is_one_stream) {
+    busy_ns_[b.stream] += time_ns;
+    shared_ns_[a.stream] += time_ns, shared_ns_[b.stream] += time_ns;
+  }
+  size_t state = (a.is_kernel || b.is_kernel ? kKernels : 0) | (a.is_copy || b.is_copy ? kCopies : 0);
+  if (a.is_kernel && b.is_kernel && !is_one_stream) state |= kSeveralKernels;
+  if ((a.is_to_device || b.is_to_device) && (a.is_to_host || b.is_to_host)) state |= kTwoWay;
+  state_ns_[state] += time_ns;
+}
+
 Concurrency ConcurrencySweep::TakeSums() {
   for (size_t i = 0; i < parts_.size(); ++i) {
     const int64_t alone_ns = std::exchange(alone_ns_[i], 0);
+    if (alone_ns == 0) continue;
     state_ns_[(parts_[i].is_kernel ? kKernels : 0) | (parts_[i].is_copy ? kCopies : 0)] += alone_ns;
     busy_ns_[parts_[i].stream] += alone_ns;
+    if (level_ns_.size() < 2) level_ns_.resize(2);
+    level_ns_[1] += alone_ns;
+  }
+  for (size_t i = 0; i < pairs_ns_.size(); ++i) {
+    const int64_t pair_ns = std::exchange(pairs_ns_[i], 0);
+    if (pair_ns != 0) AddPair(different_[i / different_.size()], different_[i % different_.size()], pair_ns);
   }
   Concurrency result;
   result.level_ns = std::exchange(level_ns_, {});
