@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "analysis/gaps.h"
@@ -142,19 +143,81 @@ class LaunchTimes {
   size_t next_sorted_ = 0;
 };
 
+// The same where the operations of each stream were launched in their order, as those of one thread are: the next one
+// of each stream is the next in a list.
+class LaunchesByStream {
+ public:
+  LaunchesByStream(const AnalysisInput& input, Trace::Slice slice) : trace_(input.trace()), ops_(input.shared().ops()) {
+    size_t listed = 0;
+    for (uint32_t stream = 0; stream < trace_.streams.size(); ++stream) {
+      const std::span<const uint32_t> list = input.shared().stream_ops().Of(stream);
+      if (list.empty() || list.front() < slice.first || list.back() >= slice.last) continue;
+      listed += list.size();
+      heads_.push_back({list.data(), list.data() + list.size(), LaunchAt(list.front())});
+    }
+    is_good_ = listed == slice.last - slice.first && heads_.size() <= kMost;
+    if (is_good_) FindFirst();
+  }
+
+  // False: some are in the list of no stream of the device or came out of order so far, or there are too many streams.
+  bool IsGood() const { return is_good_; }
+  bool IsEmpty() const { return first_ns_ == kOver; }
+  int64_t front() const { return first_ns_; }
+  void Pop() {
+    Head& head = heads_[first_];
+    const int64_t time_ns = ++head.next == head.end ? kOver : LaunchAt(*head.next);
+    is_good_ &= time_ns >= head.time_ns;
+    head.time_ns = first_ns_ = time_ns;
+    if (time_ns > second_ns_) FindFirst();
+  }
+
+ private:
+  static constexpr size_t kMost = 32;
+  static constexpr int64_t kOver = INT64_MAX;
+  struct Head {
+    const uint32_t *next, *end;
+    int64_t time_ns;  // kOver: the list is at its end
+  };
+
+  int64_t LaunchAt(uint32_t op) const {
+    const PackedOps::Item& item = trace_.ops.items()[op];
+    PrefetchForReading(&item);
+    return std::min(item.start_ns(), ops_.LaunchNs(op, item));
+  }
+
+  void FindFirst() {
+    first_ns_ = second_ns_ = kOver;
+    for (size_t i = 0; i < heads_.size(); ++i) {
+      const int64_t time_ns = heads_[i].time_ns;
+      second_ns_ = std::min(second_ns_, std::max(first_ns_, time_ns));
+      first_ = time_ns < first_ns_ ? i : first_;
+      first_ns_ = std::min(first_ns_, time_ns);
+    }
+  }
+
+  const Trace& trace_;
+  const OpFacts& ops_;
+  std::vector<Head> heads_;
+  size_t first_ = 0;
+  int64_t first_ns_ = kOver, second_ns_ = kOver;  // of the heads, the least times
+  bool is_good_ = false;
+};
+
 // When the operations of a device ended, in order. They come in order of their starts: what ends before the next one
 // starts has nothing left before it.
 class EndTimes {
  public:
-  EndTimes(const Trace& trace, Trace::Slice slice) : trace_(trace), next_(slice.first), last_(slice.last) {}
+  EndTimes(const Trace& trace, Trace::Slice slice)
+      : ops_(trace.ops), next_(trace.ops.items().data() + slice.first), end_(trace.ops.items().data() + slice.last) {}
 
-  bool IsEmpty() const { return next_ == last_ && running_.empty(); }
+  bool IsEmpty() const { return next_ == end_ && running_.empty(); }
   int64_t Pop() {
-    if (running_.empty() && next_ + 1 < last_ && trace_.ops[next_].end_ns < trace_.ops[next_ + 1].start_ns) {
-      return trace_.ops[next_++].end_ns;  // it ran alone
+    if (running_.empty() && next_ + 1 < end_) {
+      const int64_t end_ns = ops_.EndNs(*next_);
+      if (end_ns < next_[1].start_ns()) return ++next_, end_ns;  // it ran alone
     }
-    while (next_ < last_ && (running_.empty() || running_.top() >= trace_.ops[next_].start_ns)) {
-      running_.push(trace_.ops[next_++].end_ns);
+    for (; next_ != end_ && (running_.empty() || running_.top() >= next_->start_ns()); ++next_) {
+      running_.push(ops_.EndNs(*next_));
     }
     const int64_t end_ns = running_.top();
     running_.pop();
@@ -162,8 +225,8 @@ class EndTimes {
   }
 
  private:
-  const Trace& trace_;
-  uint32_t next_, last_;
+  const PackedOps& ops_;
+  const PackedOps::Item *next_, *end_;
   std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running_;
 };
 
@@ -186,32 +249,37 @@ class DepthTimes {
 std::optional<QueueDepth> DepthInOrder(const Trace& trace, const OpFacts& ops, Trace::Slice slice, Interval window) {
   DepthTimes times;
   int64_t now_ns = window.start_ns, ended_ns = INT64_MIN;
-  const auto advance = [&](int64_t to_ns, uint32_t depth) {
+  const auto advance = [&](int64_t to_ns, size_t depth) {
     if (to_ns <= now_ns) return;
-    times.Add(depth, to_ns - now_ns);
+    times.Add(static_cast<int64_t>(depth), to_ns - now_ns);
     now_ns = to_ns;
   };
-  uint32_t next = slice.first, max = 0;  // to be launched
-  int64_t launch_ns = LaunchOf(trace, ops, next);
-  for (uint32_t i = slice.first; i < slice.last; ++i) {
-    const PackedOps::Item& op = trace.ops.items()[i];
-    PrefetchForReading(&op);
-    const int64_t end_ns = trace.ops.EndNs(op);
+  const PackedOps::Item* const items = trace.ops.items().data();
+  const PackedOps::Item *next = items + slice.first, *const end = items + slice.last;  // to be launched
+  const auto launch_of = [&](const PackedOps::Item* item) {
+    return std::min(item->start_ns(), ops.LaunchNs(static_cast<uint32_t>(item - items), *item));
+  };
+  int64_t launch_ns = launch_of(next);
+  size_t max = 0;
+  for (const PackedOps::Item* item = next; item != end; ++item) {
+    PrefetchForReading(item);
+    const int64_t end_ns = trace.ops.EndNs(*item);
     if (end_ns < ended_ns) return std::nullopt;
     ended_ns = end_ns;
     // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
-    while (launch_ns < end_ns || next == i) {
-      advance(launch_ns, next - i);
+    while (launch_ns < end_ns || next == item) {
+      advance(launch_ns, static_cast<size_t>(next - item));
       const int64_t before_ns = launch_ns;
-      launch_ns = ++next == slice.last ? INT64_MAX : LaunchOf(trace, ops, next);
+      launch_ns = ++next == end ? INT64_MAX : launch_of(next);
       if (launch_ns < before_ns) return std::nullopt;
     }
-    max = std::max(max, next - i);
-    advance(end_ns, next - i);
+    const auto depth = static_cast<size_t>(next - item);
+    max = std::max(max, depth);
+    advance(end_ns, depth);
   }
   advance(window.end_ns, 0);
   QueueDepth result;
-  result.max = max;
+  result.max = static_cast<int64_t>(max);
   times.AddTo(&result);
   return result;
 }
@@ -247,14 +315,14 @@ class RecordedDepths {
   DepthTimes times_;
 };
 
-QueueDepth DepthInAnyOrder(const Trace& trace, const OpFacts& ops, Trace::Slice slice, RecordedDepths times) {
+template <class Launches>
+QueueDepth DepthOf(const Trace& trace, Trace::Slice slice, RecordedDepths times, Launches* launches) {
   int64_t depth = 0, max = 0;
-  LaunchTimes launches(trace, ops, slice);
   for (EndTimes ends(trace, slice); !ends.IsEmpty();) {
     const int64_t end_ns = ends.Pop();
     // As in DepthInOrder.
-    for (; !launches.IsEmpty() && (launches.front() < end_ns || depth == 0); launches.Pop()) {
-      times.AdvanceTo(launches.front(), depth);
+    for (; !launches->IsEmpty() && (launches->front() < end_ns || depth == 0); launches->Pop()) {
+      times.AdvanceTo(launches->front(), depth);
       max = std::max(max, ++depth);
     }
     times.AdvanceTo(end_ns, depth);
@@ -292,7 +360,13 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   if (pauses.empty() && slice.first < slice.last) {
     if (const std::optional<QueueDepth> depth = DepthInOrder(trace, ops, slice, window)) return *depth;
   }
-  return DepthInAnyOrder(trace, ops, slice, RecordedDepths(pauses, window));
+  const RecordedDepths times(pauses, window);
+  if (LaunchesByStream by_stream(input, slice); by_stream.IsGood()) {
+    const QueueDepth depth = DepthOf(trace, slice, times, &by_stream);
+    if (by_stream.IsGood()) return depth;
+  }
+  LaunchTimes launches(trace, ops, slice);
+  return DepthOf(trace, slice, times, &launches);
 }
 
 }  // namespace gprof
