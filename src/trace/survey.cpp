@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "trace/scan.h"
+
 namespace gprof {
 namespace {
 
@@ -115,24 +117,9 @@ void AlikeRecords::SpreadNumbers(std::size_t groups, uint16_t* numbers) {
 
 // False: they do not fit.
 bool AlikeRecords::PlanKeys() {
-  using Two [[gnu::vector_size(16)]] = uint64_t;
-  constexpr std::size_t kAtOnce = 8;
   unsigned sum_bits = 0;
   for (std::size_t c = 0; c < varying_; ++c) {
-    const uint64_t* const values = values_[c].get();
-    uint64_t all = 0;
-    std::size_t i = 0;
-    Two pairs[2] = {};
-    for (; i + kAtOnce <= sections_; i += kAtOnce) {
-      Two four[4];
-      std::memcpy(four, values + i, sizeof four);
-      pairs[0] |= four[0] | four[1];
-      pairs[1] |= four[2] | four[3];
-    }
-    for (; i < sections_; ++i) all |= values[i];
-    pairs[0] |= pairs[1];
-    all |= pairs[0][0] | pairs[0][1];
-    sum_bits += key_bits_[c] = static_cast<unsigned>(std::bit_width(all));
+    sum_bits += key_bits_[c] = static_cast<unsigned>(std::bit_width(AllBits(values_[c].get(), sections_)));
   }
   return sum_bits < 64;
 }
@@ -230,7 +217,8 @@ bool Survey::ReadBlock(const trace::BlockView& block, SurveyedBlock* out) {
     R::Fields(r, [&](const trace::FieldInfo&, auto& field) {
       const CommonValues& v = values[k++];
       using T = std::decay_t<decltype(field)>;
-      if (v.is_there) field = trace::wire_detail::FromBits<T>(v.is_of_all ? v.of_all : alike_.ValueOf(v.column, groups[n].first));
+      if (!v.is_there) return;
+      field = trace::wire_detail::FromBits<T>(v.is_of_all ? v.of_all : alike_.ValueOf(v.column, groups[n].first));
     });
     if constexpr (requires { r.is_device_launched; }) {
       bulk.has_device_launches = bulk.has_device_launches || r.is_device_launched != 0;

@@ -64,11 +64,12 @@ class AlikeRecords {
   std::size_t count_ = 0, varying_ = 0;
   std::array<ColumnView, kMostColumns> columns_;
   std::size_t sections_ = 0;
-  bool is_in_runs_ = false;                                         // sections may have more than one record
-  std::array<std::unique_ptr<uint64_t[]>, kMostColumns> values_;    // by section
-  std::unique_ptr<uint32_t[]> section_ends_;                        // where they are in runs
-  std::array<std::vector<ColumnRun, packed_detail::Unwritten<ColumnRun>>, kMostColumns> runs_;  // of each column
-  std::array<unsigned, kMostColumns> key_bits_{};                   // of each column
+  bool is_in_runs_ = false;  // sections may have more than one record
+  // Of each column: values by section, runs where all are in runs, and bits that a value has at most.
+  std::array<std::unique_ptr<uint64_t[]>, kMostColumns> values_;
+  std::array<std::vector<ColumnRun, packed_detail::Unwritten<ColumnRun>>, kMostColumns> runs_;
+  std::array<unsigned, kMostColumns> key_bits_{};
+  std::unique_ptr<uint32_t[]> section_ends_;  // where they are in runs
   // What came to each place last. The key of a section is its values in all columns, side by side, where they fit.
   std::array<uint64_t, kPlaces> recent_keys_{};
   std::array<uint16_t, kPlaces> recent_numbers_{};
