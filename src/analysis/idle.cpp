@@ -50,6 +50,7 @@ struct Idle {
   Idle(const AnalysisInput& input, const AnalysisOptions& options, const Interval& steady_time)
       : summary(input, options.max_rows, options.min_gap_ns),
         groups(input, !options.is_brief),
+        has_details_(!options.is_brief),
         trace_(&input.trace()),
         ops_(&input.shared().ops()),
         steady_time_(steady_time) {}
@@ -67,30 +68,35 @@ struct Idle {
 
   // Where the device was idle before these operations it was for that cause from end to end, `queue` or `launch`.
   void AddPlain(const GapList& gaps, Cause cause, uint32_t first, uint32_t last) {
-    using OfCall = IdleSummary::IdleOfCall;
-    int64_t OfCall::*const of_call = cause == Cause::kLaunch ? &OfCall::launch_ns : &OfCall::queue_ns;
     const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(first, last);
     const PackedOps::Item* item = trace_->ops.items().data() + first;
+    const PackedCalls::Item* const calls = trace_->api_calls.items().data();
     const uint64_t min_ns = static_cast<uint64_t>(summary.min_gap_ns());
-    uint64_t kept_ns = static_cast<uint64_t>(summary.LeastKeptNs());
-    int64_t count = 0, sum_ns = 0;
+    const auto untold = [&] { return static_cast<uint64_t>(summary.LeastKeptNs()) - min_ns; };
+    uint64_t untold_ns = untold();  // gaps that are so much longer than the least are neither shorter nor among the longest
+    Alike alike, all;
     for (size_t i = 0; i < idle_ns.size(); ++i, ++item) {
+      PrefetchForReading(item);
       const int64_t gap_ns = idle_ns[i];
       if (gap_ns == 0) continue;
       const uint32_t op = first + static_cast<uint32_t>(i), call_index = ops_->CallOf(op, *item);
-      const PackedCalls::Item& call = trace_->api_calls.items()[call_index];
+      const PackedCalls::Item& call = calls[call_index];
       PrefetchForReading(&call);
-      ++count;
-      sum_ns += gap_ns;
-      summary.AddPlainOf(call, of_call, gap_ns);
-      groups.AddPlain(cause, op, call, gap_ns);
-      if (static_cast<uint64_t>(gap_ns) - min_ns < kept_ns - min_ns) continue;  // neither shorter nor among the longest
+      if (call.facts != alike.facts || call.range != alike.range) {
+        AddAlike(cause, alike, &all);
+        alike = {call.facts, call.range, 0, 0};
+      }
+      ++alike.gaps;
+      alike.idle_ns += gap_ns;
+      if (has_details_) groups.AddPlainDetails(cause, op, call, gap_ns);
+      if (static_cast<uint64_t>(gap_ns) - min_ns < untold_ns) continue;
       const Part part{cause, gap_ns, call_index, {}, UnknownReason::kIsKnown};
       summary.AddByLength({item->start_ns() - gap_ns, item->start_ns(), op, false, false, gaps.device()}, {&part, 1});
-      kept_ns = static_cast<uint64_t>(summary.LeastKeptNs());
+      untold_ns = untold();
     }
-    summary.AddPlain(cause, count, sum_ns);
-    steady[cause] += SteadyNsOf(gaps, first, last, sum_ns);
+    AddAlike(cause, alike, &all);
+    summary.AddPlain(cause, all.gaps, all.idle_ns);
+    steady[cause] += SteadyNsOf(gaps, first, last, all.idle_ns);
   }
 
   void Add(const Idle& more) {
@@ -100,6 +106,20 @@ struct Idle {
   }
 
  private:
+  // Gaps in a row whose launching calls share their facts and their range.
+  struct Alike {
+    uint32_t facts = 0, range = kNone;
+    int64_t gaps = 0, idle_ns = 0;
+  };
+
+  void AddAlike(Cause cause, const Alike& alike, Alike* all) {
+    if (alike.gaps == 0) return;
+    summary.AddPlainOf(alike.facts, cause, alike.idle_ns);
+    groups.AddPlain(cause, alike.range, alike.gaps, alike.idle_ns);
+    all->gaps += alike.gaps;
+    all->idle_ns += alike.idle_ns;
+  }
+
   int64_t SteadyNs(int64_t start_ns, int64_t end_ns) const {
     return std::max<int64_t>(std::min(end_ns, steady_time_.end_ns) - std::max(start_ns, steady_time_.start_ns), 0);
   }
@@ -118,6 +138,7 @@ struct Idle {
     return steady_ns;
   }
 
+  bool has_details_;
   const Trace* trace_;
   const OpFacts* ops_;
   Interval steady_time_;

@@ -81,8 +81,8 @@ void IdleGroups::AddDetails(const Gap& gap, uint32_t launch, std::span<const Par
 }
 
 void IdleGroups::AddPlainDetails(Cause cause, uint32_t op, const PackedCalls::Item& call, int64_t gap_ns) {
-  by_next_.AddPlain(next_of_facts_[trace_.ops.FactsIndex(op)], cause, gap_ns);
-  by_launch_.AddPlain(trace_.api_calls.FactsOf(call).function.value, cause, gap_ns);
+  by_next_.AddPlain(next_of_facts_[trace_.ops.FactsIndex(op)], cause, 1, gap_ns);
+  by_launch_.AddPlain(trace_.api_calls.FactsOf(call).function.value, cause, 1, gap_ns);
   AddLength(gap_ns);
 }
 

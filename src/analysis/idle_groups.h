@@ -28,11 +28,12 @@ class IdleShares {
  public:
   explicit IdleShares(size_t keys) : slot_(keys, kNone) {}
   void Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number);
-  void AddPlain(uint32_t key, Cause cause, int64_t gap_ns) {  // a gap of that cause from end to end
+  // Gaps of that cause from end to end, and their length.
+  void AddPlain(uint32_t key, Cause cause, int64_t gaps, int64_t idle_ns) {
     IdleShare& share = ShareOf(key);
-    share.idle_ns += gap_ns;
-    share.split[cause] += gap_ns;
-    ++share.gaps;
+    share.idle_ns += idle_ns;
+    share.split[cause] += idle_ns;
+    share.gaps += gaps;
   }
   void Add(const IdleShares& more);  // of other gaps
   const std::vector<std::pair<uint32_t, IdleShare>>& all() const { return all_; }
@@ -60,11 +61,13 @@ class IdleGroups {
   // Without details only by_path() is filled.
   IdleGroups(const AnalysisInput& input, bool has_details);
   void Add(const Gap& gap, std::span<const Part> parts);
-  // The gap of that length before `op`, which `call` launched, is `queue` or `launch` from end to end.
-  void AddPlain(Cause cause, uint32_t op, const PackedCalls::Item& call, int64_t gap_ns) {
-    by_path_.AddPlain(call.range == kNone ? 0 : trace_.ranges[call.range].path.value, cause, gap_ns);
-    if (has_details_) AddPlainDetails(cause, op, call, gap_ns);
+  // Gaps that are `queue` or `launch` from end to end, whose launching calls were made in that range. With details
+  // each of them has to be added by itself as well: it was before `op`, which `call` launched.
+  void AddPlain(Cause cause, uint32_t range, int64_t gaps, int64_t idle_ns) {
+    by_path_.AddPlain(range == kNone ? 0 : trace_.ranges.FactsOf(trace_.ranges.items()[range]).path.value, cause, gaps,
+                      idle_ns);
   }
+  void AddPlainDetails(Cause cause, uint32_t op, const PackedCalls::Item& call, int64_t gap_ns);
   void Add(const IdleGroups& more);  // of other gaps
 
   // Keys are NameIds; those from trace.strings.size() on stand for what has no name of its own.
@@ -78,7 +81,6 @@ class IdleGroups {
   bool IsPath(uint32_t key) const { return key != 0 && key < unnamed_; }  // an NVTX range
 
  private:
-  void AddPlainDetails(Cause cause, uint32_t op, const PackedCalls::Item& call, int64_t gap_ns);
   void AddLength(int64_t gap_ns);
   void AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts);
   uint32_t NextKey(const Gap& gap) const;

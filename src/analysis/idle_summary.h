@@ -48,13 +48,10 @@ class IdleSummary {
 
   void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
   void Add(const Gap& gap, std::span<const Part> parts);
-  // Gaps that are `queue` or `launch` from end to end: each by the call that launched what ended it, then how many there
+  // Gaps that are `queue` or `launch` from end to end: those whose launching calls share their facts, then how many there
   // were.
-  struct IdleOfCall {
-    int64_t queue_ns = 0, launch_ns = 0;
-  };
-  void AddPlainOf(const PackedCalls::Item& call, int64_t IdleOfCall::*idle, int64_t gap_ns) {
-    plain_[call.facts].*idle += gap_ns;
+  void AddPlainOf(uint32_t facts, Cause cause, int64_t idle_ns) {
+    (cause == Cause::kLaunch ? plain_[facts].launch_ns : plain_[facts].queue_ns) += idle_ns;
   }
   void AddPlain(Cause cause, int64_t gaps, int64_t idle_ns);
   // Those below the one and those from the other on are told apart by their length as well.
@@ -96,6 +93,9 @@ class IdleSummary {
   std::vector<int64_t> gaps_with_causes_;         // by the set of causes, as bits
   std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
   std::vector<int64_t> host_ns_;                  // indexed by NameId of the path
+  struct IdleOfCall {
+    int64_t queue_ns = 0, launch_ns = 0;
+  };
   std::vector<IdleOfCall> plain_;                 // by the facts of calls
   std::vector<uint32_t> call_slot_;               // by NameId of the function, where it is in by_call_
   std::vector<std::pair<NameId, CauseSplit>> by_call_;
