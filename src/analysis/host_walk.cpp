@@ -103,9 +103,10 @@ void HostWalk::AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::ve
   // By pointer, as this goes over all calls that launch ahead.
   const PackedCalls& calls = trace_.api_calls;
   const PackedCalls::Item* const items = calls.items().data();
-  const PackedCalls::Item* item = items + next;
-  for (; item != items + last; ++item) {
+  const PackedCalls::Item *item = items + next, *const end = items + last;
+  for (; item != end; ++item) {
     PrefetchForReading(item);
+    if (item->duration_high == 0 && item->start_ns() + item->duration <= from_ns) [[likely]] continue;
     if (calls.EndNs(*item) > from_ns && calls.Parent(static_cast<size_t>(item - items)) == kNone) break;
   }
   next = static_cast<uint32_t>(item - items);

@@ -46,13 +46,21 @@ std::vector<Question> QuestionsOf(const Trace& trace, const std::vector<Candidat
 
 // Moves along the operations of each device once, and answers the questions in order of time.
 void Answer(const Trace& trace, const std::vector<Question>& questions, std::vector<Candidate>* candidates) {
+  std::vector<uint32_t> process_of;  // by the facts of operations; those of none are kept as well
+  const uint32_t processes = static_cast<uint32_t>(trace.processes.size());
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+    process_of.push_back(std::min(trace.ops.FactsAt(i).process, processes));
+  }
+  const PackedOps::Item* const items = trace.ops.items().data();
   for (const Trace::Slice slice : trace.device_ops) {
-    std::vector<int64_t> until_ns(trace.processes.size(), kNever);
-    uint32_t next = slice.first;
+    std::vector<int64_t> until_ns(processes + 1, kNever);
+    const PackedOps::Item *next = items + slice.first, *const last = items + slice.last;
     for (const Question& question : questions) {
-      for (; next < slice.last && trace.ops[next].start_ns < question.time_ns; ++next) {
-        const GpuOp& op = trace.ops[next];
-        if (op.process != kNone) until_ns[op.process] = std::max(until_ns[op.process], op.end_ns);
+      for (; next != last && next->start_ns() < question.time_ns; ++next) {
+        PrefetchForReading(next);
+        int64_t& of_process_ns = until_ns[process_of[next->facts]];
+        const int64_t end_ns = trace.ops.EndNs(*next);
+        if (end_ns > of_process_ns) of_process_ns = end_ns;
       }
       Candidate& candidate = (*candidates)[question.candidate];
       int64_t& answer_ns = question.is_entry ? candidate.entry_until_ns : candidate.return_until_ns;

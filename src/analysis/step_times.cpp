@@ -258,15 +258,20 @@ void FindTrend(const std::vector<int64_t>& durations, StepTimes* times) {
 
 void AddStatistics(StepTimes* times) {
   std::vector<int64_t> durations, of_part;
+  durations.reserve(times->iterations.size()), of_part.reserve(times->iterations.size());
   for (const Iteration& step : times->iterations) {
     if (!step.is_warmup) durations.push_back(step.duration_ns);
   }
   if (durations.empty()) return;
   for (size_t part = 0; part < kStepPartCount; ++part) {
     of_part.clear();
+    int64_t all_ns = 0;
     for (const Iteration& step : times->iterations) {
-      if (!step.is_warmup) of_part.push_back(step.parts_ns[part]);
+      if (step.is_warmup) continue;
+      of_part.push_back(step.parts_ns[part]);
+      all_ns |= step.parts_ns[part];
     }
+    if (all_ns == 0) continue;  // as most causes of idle time are
     const Statistics statistics = Summarize(std::span<int64_t>(of_part));
     times->median_parts_ns[part] = statistics.median;
     times->total_parts_ns[part] = statistics.total;
