@@ -20,58 +20,51 @@ inline void WriteRun(uint64_t* to, std::size_t length, std::size_t room, uint64_
   }
   using Two [[gnu::vector_size(16)]] = uint64_t;
   Two low = {value, value + step}, high = low + 2 * step;
-  const uint64_t step_of_fours = kAtOnce * step;
+  const Two fours = {kAtOnce * step, kAtOnce * step};
   for (uint64_t* const end = to + length; to < end; to += kAtOnce) {
     std::memcpy(to, &low, sizeof low);
     std::memcpy(to + 2, &high, sizeof high);
-    low += step_of_fours;
-    high += step_of_fours;
+    low += fours;
+    high += fours;
   }
 }
 
-// Takes runs off the bytes of a column.
-class RunReader {
- public:
-  explicit RunReader(const ColumnView& column) : at_(column.data), end_(column.data + column.size_bytes) {}
-
-  // The length of a run and its value. False: they are damaged.
-  [[gnu::always_inline]] bool Take(uint64_t* length, uint64_t* value) {
-    constexpr unsigned kMostOfAByte = 0x7F;
-    // As good as always they have a byte each, or the value has two.
-    if (end_ - at_ < 3) return TakeLong(length, value);
-    if ((at_[0] | at_[1]) <= kMostOfAByte) {
-      *length = at_[0];
-      *value = at_[1];
-      at_ += 2;
-      return true;
-    }
-    if ((at_[0] | at_[2]) > kMostOfAByte) return TakeLong(length, value);
-    *length = at_[0];
-    *value = (at_[1] & kMostOfAByte) | static_cast<uint64_t>(at_[2]) << 7;
-    at_ += 3;
-    return true;
-  }
-
- private:
-  [[gnu::noinline]] bool TakeLong(uint64_t* length, uint64_t* value) {
-    ByteReader in(at_, static_cast<std::size_t>(end_ - at_));
-    *length = in.Varint();
-    *value = in.Varint();
-    at_ = end_ - in.left();
-    return !in.failed();
-  }
-
-  const unsigned char* at_;
-  const unsigned char* const end_;
+// A run as it is in a column, and where the next one begins; nullptr: it is damaged.
+struct StoredRun {
+  const unsigned char* next = nullptr;
+  uint64_t length = 0, value = 0;
 };
+
+// Of varints of any length.
+[[gnu::noinline]] StoredRun ReadLongRun(const unsigned char* at, const unsigned char* end) {
+  ByteReader in(at, static_cast<std::size_t>(end - at));
+  StoredRun run;
+  run.length = in.Varint();
+  run.value = in.Varint();
+  run.next = in.failed() ? nullptr : in.next();
+  return run;
+}
+
+[[gnu::always_inline]] inline StoredRun ReadRun(const unsigned char* at, const unsigned char* end) {
+  constexpr unsigned kMostOfAByte = 0x7F;
+  if (end - at < 3) [[unlikely]] return ReadLongRun(at, end);
+  const uint64_t first = at[0], second = at[1], third = at[2];
+  // As good as always they have a byte each, or the value has two.
+  if ((first | second) <= kMostOfAByte) return {at + 2, first, second};
+  if ((first | third) <= kMostOfAByte) return {at + 3, first, (second & kMostOfAByte) | third << 7};
+  return ReadLongRun(at, end);
+}
 
 template <bool kIsDelta>
 bool DecodeRuns(const ColumnView& column, uint64_t* out, std::size_t count) {
   constexpr std::size_t kShort = 4;
-  RunReader runs(column);
-  uint64_t before = 0, length = 0, value = 0;
+  const unsigned char *at = column.data, *const end = column.data + column.size_bytes;
+  uint64_t before = 0, length = 0;
   for (std::size_t left = count; left != 0; left -= length, out += length) {
-    if (!runs.Take(&length, &value) || length - 1 >= left) return false;
+    const auto [next, run_length, value] = ReadRun(at, end);
+    if (next == nullptr || run_length - 1 >= left) return false;
+    at = next;
+    length = run_length;
     const uint64_t step = kIsDelta ? static_cast<uint64_t>(trace::UnZigZag(value)) : 0;
     const uint64_t first = kIsDelta ? before + step : value;
     // Most are short: some values are written without a look at how many there are, and what is behind them written over.
@@ -118,12 +111,14 @@ bool DecodeNumbers(const ColumnView& column, uint64_t* out, std::size_t count) {
 }
 
 std::size_t DecodeRunList(const ColumnView& column, ColumnRun* runs, std::size_t count) {
-  RunReader reader(column);
+  const unsigned char *at = column.data, *const end = column.data + column.size_bytes;
   std::size_t found = 0;
-  uint64_t length = 0, value = 0;
-  for (std::size_t left = count; left != 0; left -= length) {
-    if (!reader.Take(&length, &value) || length - 1 >= left) return 0;
-    runs[found++] = {value, static_cast<uint32_t>(count - left + length)};
+  for (std::size_t left = count; left != 0;) {
+    const auto [next, length, value] = ReadRun(at, end);
+    if (next == nullptr || length - 1 >= left) return 0;
+    at = next;
+    left -= length;
+    runs[found++] = {value, static_cast<uint32_t>(count - left)};
   }
   return found;
 }

@@ -41,21 +41,26 @@ class CorrelationIndex {
       const std::atomic_ref<uint32_t> entry(table_[at]);
       const uint32_t before = entry.load(std::memory_order_relaxed);
       if (before == kNone) {
-        ++added_.new_ids;
-      } else {
-        added_.has_met_others = added_.has_met_others || before < piece_.first || before >= piece_.last;
-        if (!IsOuter(calls_, call, before)) return;
+        ++new_ids_;
+      } else if (!MayReplace(call, before)) {
+        return;
       }
       entry.store(call, std::memory_order_relaxed);
     }
-    const Added& added() const { return added_; }
+    Added added() const { return {new_ids_, has_met_others_}; }
 
    private:
+    [[gnu::noinline]] bool MayReplace(uint32_t call, uint32_t before) {
+      has_met_others_ = has_met_others_ || before < piece_.first || before >= piece_.last;
+      return IsOuter(calls_, call, before);
+    }
+
     const PackedCalls& calls_;
     const Trace::Slice piece_;
     const std::span<uint32_t> table_;
     const uint32_t first_;
-    Added added_;
+    uint64_t new_ids_ = 0;
+    bool has_met_others_ = false;
   };
 
   // After all calls were added, by so many cores: makes the result the one of a single core.

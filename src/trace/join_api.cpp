@@ -127,21 +127,21 @@ class CallPass {
   void Run(CallPiece* piece) {
     MoveTo(*piece);
     OpenCalls open;  // but for the call before
+    bool is_open = false;  // one of those is
     int64_t end_before_ns = std::numeric_limits<int64_t>::min();
     RangeCursor& ranges = *ranges_;
     const Trace::Slice slice = piece->calls;
     CorrelationIndex::PieceAdder adder(index_, calls_, trace_.threads[piece->thread].process, slice);
-    PackedCalls::Item* const items = calls_.items().data();
+    PackedCalls::Item* item = calls_.items().data() + slice.first;
     const FunctionFacts* const functions = functions_.data();
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      PackedCalls::Item& item = items[i];
-      PrefetchForWriting(&item);
-      const int64_t start_ns = item.start_ns(), end_ns = calls_.EndNs(item);
-      if (end_ns <= end_before_ns || !open.empty()) Nest(i, &open, piece);  // as a rule it follows the one before
+    for (uint32_t i = slice.first; i < slice.last; ++i, ++item) {
+      PrefetchForWriting(item);
+      const int64_t start_ns = item->start_ns(), end_ns = calls_.EndNs(*item);
+      if (end_ns <= end_before_ns || is_open) is_open = Nest(i, &open, piece);  // as a rule it follows the one before
       end_before_ns = end_ns;
-      item.range = ranges.At(start_ns);
-      adder.Add(i, item.correlation);
-      if (functions[item.facts].is_memory) NoteMemoryCall(i, piece);
+      item->range = ranges.At(start_ns);
+      adder.Add(i, item->correlation);
+      if (functions[item->facts].is_memory) [[unlikely]] NoteMemoryCall(i, piece);
     }
     if (slice.first < slice.last) open.Enter(CallAt(slice.last - 1));
     piece->added = adder.added();
@@ -164,8 +164,8 @@ class CallPass {
     return {i, item.start_ns(), calls_.EndNs(item), functions_[item.facts].domain};
   }
 
-  // `open` are those around the call before.
-  [[gnu::noinline]] void Nest(uint32_t i, OpenCalls* open, CallPiece* piece) {
+  // `open` are those around the call before; then those around this one. Whether there are any.
+  [[gnu::noinline]] bool Nest(uint32_t i, OpenCalls* open, CallPiece* piece) {
     const OpenCall call = CallAt(i);
     if (i != piece->calls.first && CallAt(i - 1).Encloses(call)) {
       open->Enter(CallAt(i - 1));
@@ -173,6 +173,7 @@ class CallPass {
       open->Leave(call);
     }
     if (!open->empty()) SetParent(i, open->innermost(), piece);
+    return !open->empty();
   }
 
   [[gnu::noinline]] void NoteMemoryCall(uint32_t i, CallPiece* piece) const {

@@ -34,35 +34,43 @@ class OpLinker {
 
   LinkedPiece Run(Trace::Slice slice) {
     LinkedPiece piece;
-    PackedOps::Item* const ops = ops_.items().data();
-    PackedCalls::Item* const calls = calls_.items().data();
-    uint32_t process = 0;
-    CorrelationIndex::Dense dense = index_.DenseOf(process);
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      PackedOps::Item& op = ops[i];
-      PrefetchForWriting(&op);
-      if (!is_one_process_ && ops_.FactsOf(op).process != process) {
-        process = ops_.FactsOf(op).process;
-        dense = index_.DenseOf(process);
-      }
-      const uint32_t at = op.correlation - dense.first;
-      op.api = at < dense.calls.size() ? dense.calls[at] : index_.Find(process, op.correlation);
-      if (op.api == kNone) {
-        NoteWithoutCall(process, op, &piece);
-        continue;
-      }
-      PackedCalls::Item& call = calls[op.api];
-      Count(op.api, call, &piece);
-      const int64_t early_ns = call.start_ns() - op.start_ns();
-      if (early_ns <= 0) continue;
-      ++piece.early;
-      piece.worst_early_ns = std::max(piece.worst_early_ns, early_ns);
+    const PackedOps::Items& ops = ops_.items();
+    for (uint32_t first = slice.first, last = first; first < slice.last; first = last) {
+      const uint32_t process = ops_.FactsOf(ops[first]).process;
+      last = is_one_process_ ? slice.last : first + 1;
+      while (last < slice.last && ops_.FactsOf(ops[last]).process == process) ++last;
+      RunOfProcess(process, {first, last}, &piece);
     }
     piece.with_call = slice.last - slice.first - piece.from_before - piece.without_call;
     return piece;
   }
 
  private:
+  void RunOfProcess(uint32_t process, Trace::Slice slice, LinkedPiece* piece) {
+    const CorrelationIndex::Dense dense = index_.DenseOf(process);
+    const uint32_t *const dense_calls = dense.calls.data(), first_id = dense.first;
+    const std::size_t ids = dense.calls.size();
+    PackedCalls::Item* const calls = calls_.items().data();
+    const uint8_t* const are_launches = are_launches_;
+    uint64_t launches = 0;
+    PackedOps::Item *op = ops_.items().data() + slice.first, *const last = op + (slice.last - slice.first);
+    for (; op != last; ++op) {
+      PrefetchForWriting(op);
+      const uint32_t at = op->correlation - first_id;
+      const uint32_t index = at < ids ? dense_calls[at] : index_.Find(process, op->correlation);
+      op->api = index;
+      if (index == kNone) [[unlikely]] {
+        NoteWithoutCall(process, *op, piece);
+        continue;
+      }
+      PackedCalls::Item& call = calls[index];
+      if (!HasCounted(call, are_launches, &launches)) [[unlikely]] CountLater(index, piece);
+      const int64_t early_ns = call.start_ns() - op->start_ns();
+      if (early_ns > 0) [[unlikely]] NoteEarly(early_ns, piece);
+    }
+    piece->launches += launches;
+  }
+
   [[gnu::noinline]] void NoteWithoutCall(uint32_t process, PackedOps::Item& op, LinkedPiece* piece) const {
     op.is_from_before = before_.Has(process, op.correlation, op.start_ns()) ? 1 : 0;
     ++(op.is_from_before != 0 ? piece->from_before : piece->without_call);
@@ -70,18 +78,22 @@ class OpLinker {
 
   // A load and a store as any other, as in CorrelationIndex. Operations of one call that are in two pieces may be
   // counted at the same time, and one of them is not counted then; CountUnmatchedLaunches finds out.
-  void Count(uint32_t index, PackedCalls::Item& call, LinkedPiece* piece) const {
+  static bool HasCounted(PackedCalls::Item& call, const uint8_t* are_launches, uint64_t* launches) {
     const std::atomic_ref<uint8_t> op_count(call.op_count);
     const uint8_t count = op_count.load(std::memory_order_relaxed);
-    if (call.duration_high != packed_detail::kLong && count != std::numeric_limits<uint8_t>::max()) {
-      piece->launches += count == 0 ? are_launches_[call.facts] : 0;
-      return op_count.store(static_cast<uint8_t>(count + 1), std::memory_order_relaxed);
-    }
-    CountLater(index, piece);
+    if (call.duration_high == packed_detail::kLong || count == std::numeric_limits<uint8_t>::max()) return false;
+    if (count == 0) *launches += are_launches[call.facts];
+    op_count.store(static_cast<uint8_t>(count + 1), std::memory_order_relaxed);
+    return true;
   }
   [[gnu::noinline]] static void CountLater(uint32_t index, LinkedPiece* piece) {
     if (piece->counts.empty() || piece->counts.back().first != index) piece->counts.emplace_back(index, 0);
     ++piece->counts.back().second;
+  }
+
+  [[gnu::noinline]] static void NoteEarly(int64_t early_ns, LinkedPiece* piece) {
+    ++piece->early;
+    piece->worst_early_ns = std::max(piece->worst_early_ns, early_ns);
   }
 
   PackedOps& ops_;
