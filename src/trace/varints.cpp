@@ -118,9 +118,10 @@ bool TakePlainly(Cursor& cursor, ValueOf& value_of) {
 
 #ifdef GPROF_HAS_VECTORS
 
-constexpr std::size_t kGroupNumbers = 4;
+constexpr unsigned kGroupNumbers = 4, kGroupBytes = 12, kKindsOfGroups = 1u << kGroupBytes;
 
-// Some numbers at the beginning of eight bytes, as many as have four bytes at most: none where the first one has more.
+// Some numbers at the beginning of twelve bytes, as many as have four bytes at most: none where the first one has more.
+// Which numbers are neighbours nobody can predict, so that four of any of these lengths are taken in one way.
 struct Group {
   uint8_t numbers = 0, bytes = 0;
 };
@@ -130,21 +131,21 @@ struct alignas(16) Places {
 };
 struct Groups {
   // By the bits of those bytes that do not end a number.
-  std::array<Group, 256> groups{};
-  std::array<Places, 256> places{};
+  std::array<Group, kKindsOfGroups> groups{};
+  std::array<Places, kKindsOfGroups> places{};
 };
 
 constexpr Groups PlanGroups() {
   constexpr uint8_t kZero = 0x80;
   Groups all;
-  for (unsigned goes_on = 0; goes_on < 256; ++goes_on) {
+  for (unsigned goes_on = 0; goes_on < kKindsOfGroups; ++goes_on) {
     Group& group = all.groups[goes_on];
     std::array<uint8_t, 16>& from = all.places[goes_on].from;
     for (uint8_t& place : from) place = kZero;
     while (group.numbers < kGroupNumbers) {
       unsigned bytes = 1;
-      while (group.bytes + bytes <= 8 && (goes_on >> (group.bytes + bytes - 1) & 1) != 0) ++bytes;
-      if (bytes > 4 || group.bytes + bytes > 8) break;
+      while (group.bytes + bytes <= kGroupBytes && (goes_on >> (group.bytes + bytes - 1) & 1) != 0) ++bytes;
+      if (bytes > 4 || group.bytes + bytes > kGroupBytes) break;
       for (unsigned k = 0; k < bytes; ++k) from[4 * group.numbers + k] = static_cast<uint8_t>(group.bytes + k);
       ++group.numbers;
       group.bytes = static_cast<uint8_t>(group.bytes + bytes);
@@ -198,12 +199,12 @@ GPROF_VECTORS inline void StoreFour(uint64_t* to, __m128i bytes, __m256i* sum) {
   }
 }
 
-// Sixteen bytes at a time: eight numbers of two bytes, or of one, or four of three, or what a group has. Stops at what is
-// left to TakeOne: numbers of more than four bytes, and the last ones, as more is written than there may be.
+// Sixteen bytes at a time: eight numbers of two bytes, or of one, or what a group has. Stops at what is left to TakeOne:
+// numbers of more than four bytes, and the last ones, as more is written than there may be.
 template <class ValueOf>
 GPROF_VECTORS void TakeVectors(Cursor& cursor, ValueOf& value_of) {
   constexpr std::size_t kBytes = 16, kNumbers = 8;
-  constexpr unsigned kEightOfTwo = 0x5555, kEightOfOneMask = 0xFF, kFourOfThree = 0x6DB, kFourOfThreeMask = 0xFFF;
+  constexpr unsigned kEightOfTwo = 0x5555, kEightOfOneMask = 0xFF;
   if (cursor.bytes_left() < kBytes || cursor.numbers_left() < kNumbers) return;
   const unsigned char *at = cursor.at, *const last_at = cursor.end - kBytes;
   uint64_t *to = cursor.to, *const last_to = cursor.last - kNumbers;
@@ -218,14 +219,11 @@ GPROF_VECTORS void TakeVectors(Cursor& cursor, ValueOf& value_of) {
     } else if ((goes_on & kEightOfOneMask) == 0) {
       StoreEight<ValueOf>(to, _mm_cvtepu8_epi16(bytes), &sum);
       at += 8, to += 8;
-    } else if ((goes_on & kFourOfThreeMask) == kFourOfThree) {
-      const __m128i places = _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
-      StoreFour<ValueOf>(to, _mm_shuffle_epi8(bytes, places), &sum);
-      at += 12, to += 4;
     } else {
-      const Group group = kGroups.groups[goes_on & 0xFF];
+      const unsigned kind = goes_on % kKindsOfGroups;
+      const Group group = kGroups.groups[kind];
       if (group.numbers == 0) break;
-      const auto* const places = reinterpret_cast<const __m128i*>(kGroups.places[goes_on & 0xFF].from.data());
+      const auto* const places = reinterpret_cast<const __m128i*>(kGroups.places[kind].from.data());
       StoreFour<ValueOf>(to, _mm_shuffle_epi8(bytes, _mm_load_si128(places)), &sum);
       at += group.bytes, to += group.numbers;
     }
