@@ -113,8 +113,8 @@ OpSweep::Call OpSweep::OutermostOf(uint32_t api) const {
   return {call.start_ns(), trace_.api_calls.EndNs(call), outermost, call.facts};
 }
 
-// All that is known stays out of memory in the loop as far as there are registers for it. About whose end is the next to
-// be largest nothing can be foreseen, so that it has no branches but for what is rare, and for whether there is a gap.
+// What is known stays out of memory in the loop as far as there are registers for it. About whose end is the next to be
+// largest nothing can be foreseen, so that it has no branches but for what is rare, and for whether there is a gap.
 void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
   const PackedOps& ops = trace_.ops;
   const PackedOps::Item* const items = ops.items().data();
@@ -122,10 +122,8 @@ void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
   DeviceSweep unused;
   if (piece->device == nullptr) unused = Prepare(piece->ops, 0, holdups_.has_waits);
   DeviceSweep& device = piece->device == nullptr ? unused : *piece->device;
-  const size_t first_word = (piece->ops.first - device.ops.first) / kWord;
-  uint64_t *launches_of = device.launches.data() + first_word, *others_of = device.others.data() + first_word;
-  uint64_t* waits_of = device.waits.empty() ? nullptr : device.waits.data() + first_word;
-  uint32_t *const before_of = launched_before_ns.data(), *const idle_of = idle_ns.data();
+  size_t word = (piece->ops.first - device.ops.first) / kWord;
+  uint32_t *before_of = launched_before_ns.data() + piece->ops.first, *idle_of = idle_ns.data() + piece->ops.first;
   uint8_t* const has_op_of = has_op.data();
   Alike* const alike_of = of_piece->alike.data();
   struct OfCall {
@@ -139,11 +137,12 @@ void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
   CopiesAlone copies;
   int64_t ended_ns = piece->begin.ended_ns, idle_sum_ns = 0;
   bool has_negative = false, was_launch = false;
-  const PackedOps::Item* last_ended = items + piece->ops.first;
-  for (uint32_t op = piece->ops.first; op != piece->ops.last;) {
-    uint64_t others = 0, waits = 0, bit = 1, launches = was_launch ? ~uint64_t{0} : 0;
-    const PackedOps::Item* item = items + op;
-    for (const uint32_t word_end = op + std::min(kWord, piece->ops.last - op); op != word_end; ++op, ++item, bit <<= 1) {
+  const PackedOps::Item *item = items + piece->ops.first, *const end = items + piece->ops.last;
+  for (; item != end; ++word) {
+    uint64_t others = 0, waits = 0, launches = was_launch ? ~uint64_t{0} : 0;
+    const PackedOps::Item *const word_begin = item, *const word_end = item + std::min<ptrdiff_t>(kWord, end - item);
+    const auto bit = [&] { return uint64_t{1} << (item - word_begin); };
+    for (; item != word_end; ++item, ++before_of, ++idle_of) {
       PrefetchForReading(item);
       const int64_t start_ns = item->start_ns();
       int64_t time_ns = item->duration;
@@ -155,71 +154,85 @@ void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
       Alike& alike = alike_of[item->facts];
       ++alike.count;
       alike.time_ns += time_ns;
-      if (start_ns < alike.start_ns) [[unlikely]] alike.start_ns = start_ns, alike.first = op;
+      if (start_ns < alike.start_ns) [[unlikely]] {
+        alike.start_ns = start_ns, alike.first = static_cast<uint32_t>(item - items);
+      }
       if (end_ns > alike.end_ns) alike.end_ns = end_ns;
       int64_t share_ns = time_ns;
       if (time_ns < 1) [[unlikely]] share_ns = 1, alike.without_time += 1 - time_ns;
-      const bool is_gap = start_ns > ended_ns;
-      int64_t before_ns = 0;
+      Call call{0, 0, kNone, 0};
       if (item->api == kNone) [[unlikely]] {
-        others |= is_gap ? bit : 0;
+        *before_of = 0;
       } else {
         const PackedCalls::Item& inner = calls[item->api];
         PrefetchForReading(&inner);
-        Call call{inner.start_ns(), inner.start_ns() + inner.duration, item->api, inner.facts};
+        call = {inner.start_ns(), inner.start_ns() + inner.duration, item->api, inner.facts};
         if (inner.parent != 0 || inner.duration_high != 0) [[unlikely]] {
           call = OutermostOf(item->api);
           of_piece->has_inner_calls |= call.index != item->api;
         }
         // That of a graph has operations in many pieces.
         std::atomic_ref(has_op_of[call.index]).store(1, std::memory_order_relaxed);
-        before_ns = start_ns - call.start_ns;
-        if (static_cast<uint64_t>(before_ns) > kFar) [[unlikely]] before_ns = kFar;
-        OfCall& of = of_call[call.facts];
-        of.launched_ns += share_ns;
-        if (is_gap) {
-          const auto shape = plain.ShapeOf(ended_ns, start_ns, call.start_ns, call.end_ns, of.may, alike.may);
-          const bool is_launch = shape == PlainGaps::Shape::kLaunch;
-          if (shape == PlainGaps::Shape::kOther) {
-            others |= bit;
-          } else if (is_launch != was_launch) {
-            launches ^= ~(bit - 1);  // from here on
-            was_launch = is_launch;
-          }
-        }
+        const uint64_t before_ns = static_cast<uint64_t>(start_ns - call.start_ns);
+        *before_of = static_cast<uint32_t>(before_ns);
+        if (before_ns >= kFar) [[unlikely]] *before_of = kFar;
+        of_call[call.facts].launched_ns += share_ns;
       }
-      before_of[op] = static_cast<uint32_t>(before_ns);
       if (!alike.is_kernel) [[unlikely]] {
         copies.AddCopy(start_ns, end_ns, ended_ns);
       } else if (copies.IsBeforeEnd(start_ns)) [[unlikely]] {
         copies.AddKernel(start_ns, end_ns, ended_ns);
       }
-      const int64_t gap_ns = is_gap ? start_ns - ended_ns : 0;
-      idle_sum_ns += gap_ns;
-      idle_of[op] = static_cast<uint32_t>(gap_ns);
-      if (gap_ns >= kLong) [[unlikely]] {
-        idle_of[op] = kLong;
-        piece->long_idle_ns.emplace_back(op, gap_ns);
-        others |= bit;
+      if (start_ns > ended_ns) {
+        const int64_t gap_ns = start_ns - ended_ns;
+        idle_sum_ns += gap_ns;
+        *idle_of = static_cast<uint32_t>(gap_ns);
+        auto shape = PlainGaps::Shape::kOther;
+        if (gap_ns >= kLong) [[unlikely]] {
+          *idle_of = kLong;
+          piece->long_idle_ns.emplace_back(static_cast<uint32_t>(item - items), gap_ns);
+        } else if (call.index != kNone) [[likely]] {
+          shape = plain.ShapeOf(ended_ns, start_ns, call.start_ns, call.end_ns, of_call[call.facts].may, alike.may);
+        }
+        if (shape == PlainGaps::Shape::kOther) [[unlikely]] {
+          others |= bit();
+        } else if ((shape == PlainGaps::Shape::kLaunch) != was_launch) [[unlikely]] {
+          launches ^= ~(bit() - 1);  // from here on
+          was_launch = !was_launch;
+        }
+      } else {
+        *idle_of = 0;
       }
-      last_ended = end_ns > ended_ns ? item : last_ended;
       ended_ns = end_ns > ended_ns ? end_ns : ended_ns;
       if (!alike.is_listed) continue;
-      if (alike.is_transfer) of_piece->transfers.push_back(op);
-      if (alike.is_of_graph) of_piece->graph_ops.push_back(op);
-      waits |= alike.may.may_wait ? bit : 0;
+      if (alike.is_transfer) of_piece->transfers.push_back(static_cast<uint32_t>(item - items));
+      if (alike.is_of_graph) of_piece->graph_ops.push_back(static_cast<uint32_t>(item - items));
+      waits |= alike.may.may_wait ? bit() : 0;
     }
-    *launches_of++ = launches;
-    *others_of++ = others;
-    if (waits_of != nullptr) *waits_of++ = waits;
+    device.launches[word] = launches;
+    device.others[word] = others;
+    if (!device.waits.empty()) device.waits[word] = waits;
   }
   const int64_t busy_ns = ended_ns - piece->begin.ended_ns - idle_sum_ns;
-  piece->end = {ended_ns, static_cast<uint32_t>(last_ended - items), busy_ns,
+  piece->end = {ended_ns, FirstToEnd(*piece, ended_ns), busy_ns,
                 BusyTime(busy_ns - copies.time_ns(), copies.KernelsEnded(ended_ns))};
   if (has_negative) CountBusy(piece);
   const size_t columns = devices.size() + 1;
   const size_t column = piece->device == nullptr ? devices.size() : static_cast<size_t>(piece->device - devices.data());
   for (size_t i = 0; i < of_calls.size(); ++i) of_piece->launched_ns[i * columns + column] += of_calls[i].launched_ns;
+}
+
+// The first of the operations of a piece that ended at that time, when all had. The first of all where that was over
+// before any of them ended.
+uint32_t OpSweep::FirstToEnd(const Piece& piece, int64_t ended_ns) const {
+  uint32_t first = piece.ops.first;
+  if (ended_ns == piece.begin.ended_ns) return first;
+  for (uint32_t op = piece.ops.last; op > piece.ops.first;) {
+    --op;
+    if (trace_.ops.EndNs(trace_.ops.items()[op]) == ended_ns) first = op;
+    if (idle_ns[op] != 0) break;  // what ran before it had ended
+  }
+  return first;
 }
 
 // What a damaged trace says ended before it started is idle and not busy.

@@ -89,6 +89,7 @@ class OpSweep {
   std::vector<Piece> Pieces(bool is_parallel);
   void AddPieces(DeviceSweep* device, Trace::Slice ops, size_t most_ops, std::vector<Piece>* pieces) const;
   void GoOver(Piece* piece, Sums* of_piece);
+  uint32_t FirstToEnd(const Piece& piece, int64_t ended_ns) const;
   void CountBusy(Piece* piece) const;
   void Mend(std::span<const Piece> pieces, DeviceSweep* device);
   void Step(uint32_t op, DeviceSweep::State* state, int64_t* idle_ns) const;
