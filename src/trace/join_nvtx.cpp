@@ -71,22 +71,34 @@ class RangePairing {
                      [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
   }
 
-  // Gives the ranges of threads their places. FillBulk has made room for all where there are cores for it: true.
+  // Gives the ranges and marks of threads their places. FillBulk has made room for all ranges where there are cores for it:
+  // true.
   bool PlanRanges() {
     const NvtxEvents::Items& items = draft_.nvtx_events.items();
-    std::vector<uint8_t> is_begin(draft_.nvtx_events.FactsCount());
-    for (uint32_t i = 0; i < is_begin.size(); ++i) is_begin[i] = IsBegin(draft_.nvtx_events.FactsAt(i).event) ? 1 : 0;
+    std::vector<uint8_t> is_begin(draft_.nvtx_events.FactsCount()), is_mark(is_begin.size());
+    for (uint32_t i = 0; i < is_begin.size(); ++i) {
+      const trace::NvtxEvent event = draft_.nvtx_events.FactsAt(i).event;
+      is_begin[i] = IsBegin(event) ? 1 : 0;
+      is_mark[i] = event == trace::NvtxEvent::kMark ? 1 : 0;
+    }
     ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
       const Trace::Slice slice = draft_.thread_events[thread];
-      uint32_t count = 0;
-      for (uint32_t i = slice.first; i < slice.last; ++i) count += is_begin[items[i].facts];
-      threads_[thread].ranges.last = count;
+      uint32_t ranges = 0, marks = 0;
+      for (uint32_t i = slice.first; i < slice.last; ++i) {
+        ranges += is_begin[items[i].facts];
+        marks += is_mark[items[i].facts];
+      }
+      threads_[thread].ranges.last = ranges;
+      threads_[thread].marks.last = marks;
     });
-    uint32_t first = 0;
+    uint32_t first = 0, first_mark = 0;
     for (PairedThread& paired : threads_) {
       paired.ranges.first = first;
       first = paired.ranges.last += first;
+      paired.marks.first = first_mark;
+      first_mark = paired.marks.last += first_mark;
     }
+    trace_.marks.resize(first_mark);
     const bool has_room = first != 0 && first == trace_.ranges.size();
     if (!has_room) {
       ReserveHuge(trace_.ranges.items(), first);
@@ -136,7 +148,8 @@ class RangePairing {
   void Pair(uint32_t thread, uint32_t first_facts, ThreadPairing& pairing) {
     SortEvents(thread);
     PairedThread& paired = threads_[thread];
-    paired = pairing.Run(thread, paired.ranges, first_facts, draft_.thread_events[thread], payloads_[thread]);
+    paired = pairing.Run(thread, {paired.ranges, paired.marks, first_facts}, draft_.thread_events[thread],
+                         payloads_[thread]);
   }
 
   // Facts have the name of their path in the end. In order of threads, as names are numbered.
@@ -213,17 +226,6 @@ class RangePairing {
   // In order of threads: what lies one behind the other, or may be of several of them.
   void Join(PairedThread* paired) {
     const auto thread = static_cast<std::size_t>(paired - threads_.data());
-    const auto first_mark = static_cast<uint32_t>(trace_.marks.size());
-    for (uint32_t i = payloads_[thread].first; i < payloads_[thread].last; ++i) {
-      uint32_t& mark = draft_.raw_payloads[i].of_mark;
-      if (mark != kNone) mark += first_mark;
-    }
-    if (trace_.marks.empty()) {
-      trace_.marks.swap(paired->marks);
-    } else {
-      trace_.marks.insert(trace_.marks.end(), paired->marks.begin(), paired->marks.end());
-    }
-    paired->marks = {};
     for (const auto& [range, end_ns] : paired->long_ends) trace_.ranges.SetEndNs(range, end_ns);
     const uint32_t process = trace_.threads[thread].process;
     for (const auto& [id, range] : paired->started) started_(process, id) = range;
@@ -321,19 +323,23 @@ void PairRanges(Draft& draft, std::size_t cores) {
 
 void SortMarks(Draft& draft) {
   std::vector<NvtxMark>& marks = draft.trace.marks;
+  const auto earlier = [](const NvtxMark& a, const NvtxMark& b) { return a.time_ns < b.time_ns; };
+  if (std::is_sorted(marks.begin(), marks.end(), earlier)) return;
   std::vector<uint32_t> order(marks.size()), place(marks.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  SortNearlySorted(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return marks[a].time_ns < marks[b].time_ns; });
-  std::vector<NvtxMark> sorted;
-  sorted.reserve(marks.size());
-  for (uint32_t i = 0; i < order.size(); ++i) {
-    place[order[i]] = i;
-    sorted.push_back(marks[order[i]]);
-  }
-  marks.swap(sorted);
+  SortNearlySorted(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return earlier(marks[a], marks[b]); });
+  for (uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  order = {};
   for (RawPayload& p : draft.raw_payloads) {
     if (p.of_mark != kNone) p.of_mark = place[p.of_mark];
+  }
+  // Within the list, as a second one would be as large.
+  for (uint32_t i = 0; i < place.size(); ++i) {
+    while (place[i] != i) {
+      const uint32_t to = place[i];
+      std::swap(marks[i], marks[to]);
+      std::swap(place[i], place[to]);
+    }
   }
 }
 

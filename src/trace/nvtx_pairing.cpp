@@ -26,12 +26,12 @@ ThreadPairing::ThreadPairing(Draft& draft)
       top_(trace_.domains.size(), kNone),
       is_touched_(trace_.domains.size()) {}
 
-PairedThread ThreadPairing::Run(uint32_t thread, Trace::Slice ranges, uint32_t first_facts, Trace::Slice events,
-                                Trace::Slice payloads) {
+PairedThread ThreadPairing::Run(uint32_t thread, const Places& places, Trace::Slice events, Trace::Slice payloads) {
   paired_ = {};
-  paired_.ranges = {ranges.first, ranges.first};
-  paired_.first_facts = first_facts;
-  range_count_ = ranges.last - ranges.first;
+  paired_.ranges = {places.ranges.first, places.ranges.first};
+  paired_.marks = {places.marks.first, places.marks.first};
+  paired_.first_facts = places.first_facts;
+  range_count_ = places.ranges.last - places.ranges.first;
   payloads_ = payloads;
   process_ = trace_.threads[thread].process;
   captures_ = trace_.process_captures[process_];
@@ -95,9 +95,15 @@ inline void ThreadPairing::Attach(const Event& e, uint32_t range, uint32_t mark)
 inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
   switch (e.facts.event) {
     case trace::NvtxEvent::kMark:
-      Attach(e, kNone, static_cast<uint32_t>(paired_.marks.size()));
-      paired_.marks.push_back({e.time_ns, e.facts.thread, e.facts.domain, e.facts.message, e.facts.category,
-                               e.facts.color, draft_.nvtx_events.DetailsAt(e.details).payload, e.facts.payload_type});
+      Attach(e, kNone, paired_.marks.last);
+      trace_.marks[paired_.marks.last++] = {e.time_ns,
+                                            e.facts.thread,
+                                            e.facts.domain,
+                                            e.facts.message,
+                                            e.facts.category,
+                                            e.facts.color,
+                                            draft_.nvtx_events.DetailsAt(e.details).payload,
+                                            e.facts.payload_type};
       return;
     case trace::NvtxEvent::kPush:
       Push(e);

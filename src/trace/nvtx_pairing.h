@@ -38,7 +38,7 @@ struct PairedThread {
   std::vector<std::pair<uint32_t, int64_t>> long_ends;  // of ranges whose length needs the list of the model
   std::vector<std::pair<uint64_t, uint32_t>> started;   // ids and ranges, in order
   std::vector<RangeEnd> ends;
-  std::vector<NvtxMark> marks;
+  Trace::Slice marks;
   uint64_t unknown_events = 0, unmatched_ends = 0;
   // Where ranges of more than one domain were open at a time, from the range `first_mixed` on: which event of the thread
   // closed each range (order by event, as times may be equal), and those open before.
@@ -56,9 +56,12 @@ class ThreadPairing {
  public:
   explicit ThreadPairing(Draft& draft);
 
-  // The ranges of the thread will be `ranges`, for which there is room, and their facts those from `first_facts` on.
-  PairedThread Run(uint32_t thread, Trace::Slice ranges, uint32_t first_facts, Trace::Slice events,
-                   Trace::Slice payloads);
+  // Where what the thread has will be: there is room for its ranges and marks.
+  struct Places {
+    Trace::Slice ranges, marks;
+    uint32_t first_facts;
+  };
+  PairedThread Run(uint32_t thread, const Places& places, Trace::Slice events, Trace::Slice payloads);
 
  private:
   // All of an event that is needed each time.
