@@ -43,12 +43,12 @@ RangeProjection::RangeProjection(const AnalysisInput& input)
   AddOperations();
 }
 
-inline uint32_t RangeProjection::RangeOf(uint32_t op) const {
-  const uint32_t call = ops_.CallOf(op);
+inline uint32_t RangeProjection::RangeOf(uint32_t op, const PackedOps::Item& item) const {
+  const uint32_t call = ops_.CallOf(op, item);
   if (call == kNone) return kNone;
-  const PackedCalls::Item& item = trace_.api_calls.items()[call];
-  PrefetchForReading(&item);
-  return item.range;
+  const PackedCalls::Item& launch = trace_.api_calls.items()[call];
+  PrefetchForReading(&launch);
+  return launch.range;
 }
 
 inline uint32_t RangeProjection::SlotOf(NameId path) {
@@ -68,8 +68,9 @@ inline const std::vector<uint32_t>& RangeProjection::SlotsOf(uint32_t range) {
   slots.list.clear();
   // Parents come before their children, which also ends this loop on a trace that says otherwise.
   while (range != kNone) {
-    slots.list.push_back(SlotOf(trace_.ranges[range].path));
-    const uint32_t parent = trace_.ranges[range].parent;
+    const PackedRanges::Item& item = trace_.ranges.items()[range];
+    slots.list.push_back(SlotOf(trace_.ranges.FactsOf(item).path));
+    const uint32_t parent = item.parent;
     range = parent < range ? parent : kNone;
   }
   return slots.list;
@@ -103,21 +104,27 @@ void RangeProjection::AddOperations() {
   const bool has_others = !start_end_paths_.empty();
   const auto count = static_cast<uint32_t>(trace_.ops.size());
   const PackedOps::Item* item = trace_.ops.items().data();
+  uint32_t next_range = count == 0 ? kNone : RangeOf(0, *item);
   for (uint32_t i = 0; i < count;) {
-    const Kind of_first = kinds_[item->facts];
-    const uint32_t first = i, range = RangeOf(i);
+    const uint32_t first = i, range = next_range;
+    uint32_t facts = item->facts;
+    const Kind of_first = kinds_[facts];
     BusyTime busy;
-    int64_t kernels = 0;
-    Kind kind = of_first;
+    int64_t kernels = 0, is_kernel = of_first.is_kernel;
     do {
       PrefetchForReading(item);
       busy.Add(item->start_ns(), trace_.ops.EndNs(*item));
-      kernels += kind.is_kernel;
+      kernels += is_kernel;
       ++item;
-      if (++i == count || has_others) break;
-      kind = kinds_[item->facts];
+      if (++i == count) break;
+      next_range = RangeOf(i, *item);
+      if (has_others) break;
+      if (item->facts == facts) continue;
+      facts = item->facts;
+      const Kind& kind = kinds_[facts];
+      is_kernel = kind.is_kernel;
       if (kind.device != of_first.device || (range == kNone && kind.node != of_first.node)) break;
-    } while (RangeOf(i) == range);
+    } while (next_range == range);
     AddRun({range, of_first.device, first, i, busy, kernels}, of_first.node);
   }
 }
@@ -125,8 +132,9 @@ void RangeProjection::AddOperations() {
 void RangeProjection::FindStartEndRanges() {
   for (size_t thread = 0; thread < trace_.threads.size(); ++thread) {
     const Trace::Slice ranges = trace_.thread_ranges[thread], calls = trace_.thread_api_calls[thread];
-    const bool has_any = std::any_of(trace_.ranges.begin() + ranges.first, trace_.ranges.begin() + ranges.last,
-                                     [](const NvtxRange& range) { return !range.is_push_pop; });
+    const PackedRanges::Item* const items = trace_.ranges.items().data();
+    const bool has_any = std::any_of(items + ranges.first, items + ranges.last,
+                                     [](const PackedRanges::Item& range) { return !range.is_push_pop; });
     if (!has_any) continue;
     OpenRanges open(trace_, ranges);
     for (uint32_t i = calls.first; i < calls.last; ++i) {

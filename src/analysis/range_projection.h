@@ -42,7 +42,7 @@ class RangeProjection {
 
   void FindStartEndRanges();
   void AddOperations();
-  uint32_t RangeOf(uint32_t op) const;
+  uint32_t RangeOf(uint32_t op, const PackedOps::Item& item) const;
   void AddRun(const Run& run, uint32_t node);
   void AddTo(uint32_t slot, const Run& run);
   uint32_t SlotOf(NameId path);

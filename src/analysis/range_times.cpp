@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <queue>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -40,25 +41,35 @@ class IdleAlong {
   // `within`: idle time of the device in an interval, asked for where that is far.
   template <class F>
   int64_t Until(int64_t time_ns, F&& within) {
-    constexpr uint32_t kFar = 64, kVeryFar = 2048;  // operations
-    const uint32_t first = next_, far = first + std::min(kFar, end_ - first);
-    uint32_t next = first;
-    for (const PackedOps::Item* op = ops_ + next; next < far && op->start_ns() <= time_ns; ++op) ++next;
-    if (next == far) next = FirstAfter(next, time_ns);
-    next_ = next;
-    if (next - first <= kVeryFar) {
-      passed_ns_ += gaps_.IdleBeforeAll(first, next);
-    } else {
-      const int64_t idle_ns = idle_ns_ + within(time_ns_, time_ns);
-      passed_ns_ = 0;
-      MoveTo(time_ns);
-      passed_ns_ = idle_ns - idle_ns_;
+    constexpr uint32_t kVeryFar = 2048, kStride = 16;  // operations
+    uint32_t next = next_;
+    if (IsBefore(next + uint64_t{kVeryFar}, time_ns)) return UntilVeryFar(time_ns, within);
+    int64_t passed_ns = passed_ns_;
+    for (; IsBefore(next + uint64_t{kStride}, time_ns); next += kStride) {
+      passed_ns += gaps_.IdleBeforeAll(next, next + kStride);
     }
+    for (; IsBefore(next, time_ns); ++next) passed_ns += gaps_.IdleBefore(next);
+    next_ = next;
+    passed_ns_ = passed_ns;
     MoveTo(time_ns);
     return idle_ns_;
   }
 
  private:
+  // Whether there is such an operation and it does not start later.
+  bool IsBefore(uint64_t op, int64_t time_ns) const { return op < end_ && ops_[op].start_ns() <= time_ns; }
+
+  template <class F>
+  [[gnu::noinline]] int64_t UntilVeryFar(int64_t time_ns, F&& within) {
+    const int64_t idle_ns = idle_ns_ + within(time_ns_, time_ns);
+    next_ = FirstAfter(next_, time_ns);
+    passed_ns_ = 0;
+    MoveTo(time_ns);
+    passed_ns_ = idle_ns - idle_ns_;
+    MoveTo(time_ns);
+    return idle_ns_;
+  }
+
   // The first of those from `first` on that starts later.
   uint32_t FirstAfter(uint32_t first, int64_t time_ns) const {
     return first + static_cast<uint32_t>(PartitionPointNear(
@@ -84,31 +95,48 @@ class IdleAlong {
 
 class PathSums {
  public:
-  explicit PathSums(const AnalysisInput& input)
+  // Adds the lengths of all ranges to those of their paths.
+  PathSums(const AnalysisInput& input, Groups* durations)
       : input_(input),
         trace_(input.trace()),
+        ranges_(trace_.ranges),
         idle_(trace_.device_ops.size()),
         sums_(trace_.strings.size()) {
     const std::vector<uint32_t>& devices = input.shared().ops().devices_of_threads();
-    for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) Add(thread, devices[thread]);
+    uint32_t end = 0;
+    for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) {
+      Add(thread, devices[thread], durations);
+      end = std::max(end, trace_.thread_ranges[thread].last);
+    }
+    for (const Item& range : std::span(ranges_.items()).subspan(end)) {  // those of no thread
+      durations->Add(PathOf(range), ranges_.DurationNs(range));
+    }
   }
 
   const Sums& Of(NameId path) const { return sums_[path.value]; }
 
  private:
-  void Add(uint32_t thread, uint32_t device) {
+  using Item = PackedRanges::Item;
+
+  uint32_t PathOf(const Item& range) const { return ranges_.FactsOf(range).path.value; }
+
+  void Add(uint32_t thread, uint32_t device, Groups* durations) {
     const Trace::Slice slice = trace_.thread_ranges[thread];
     if (slice.first == slice.last) return;
     if (device != kNone) AddIdle(slice, device);
     std::unordered_map<uint32_t, OpenEnds> open;  // start/end ranges need not nest
+    const Item* const items = ranges_.items().data();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const NvtxRange& range = trace_.ranges[i];
-      Sums& sums = sums_[range.path.value];
+      const Item& range = items[i];
+      const uint32_t path = PathOf(range);
+      const int64_t duration_ns = ranges_.DurationNs(range);
+      durations->Add(path, duration_ns);
+      Sums& sums = sums_[path];
       if (range.is_push_pop) {
         if (sums.thread != thread) ++sums.lanes;
-        AddToParent(range);
+        if (range.parent != kNone) AddToParent(range, duration_ns, items[range.parent]);
       } else {
-        CountLanes(range, &open[range.path.value], &sums);
+        CountLanes({range.start_ns(), range.start_ns() + duration_ns}, &open[path], &sums);
       }
       sums.thread = thread;
     }
@@ -118,7 +146,8 @@ class PathSums {
   void AddIdle(const Trace::Slice& slice, uint32_t device) {
     const auto within = [&](int64_t from_ns, int64_t to_ns) { return IdleOf(device, from_ns, to_ns); };
     const GapList& gaps = input_.shared().gaps(device);
-    IdleAlong along(trace_, gaps, trace_.ranges[slice.first].start_ns);
+    const Item* const items = ranges_.items().data();
+    IdleAlong along(trace_, gaps, items[slice.first].start_ns());
     struct Open {
       int64_t start_ns, end_ns, before_ns;  // and the idle time before
       uint32_t path;
@@ -132,14 +161,16 @@ class PathSums {
                                              : along.Until(range.end_ns, within) - range.before_ns;
       }
     };
+    const bool has_pauses = !gaps.pauses().empty();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const NvtxRange range = trace_.ranges[i];
-      if (!range.is_push_pop || !gaps.pauses().empty()) {
-        sums_[range.path.value].gpu_idle_ns += within(range.start_ns, range.end_ns);
+      const Item& range = items[i];
+      const int64_t start_ns = range.start_ns(), end_ns = ranges_.EndNs(range);
+      if (!range.is_push_pop || has_pauses) {
+        sums_[PathOf(range)].gpu_idle_ns += within(start_ns, end_ns);
         continue;
       }
-      close_until(range.start_ns);
-      open.push_back({range.start_ns, range.end_ns, along.Until(range.start_ns, within), range.path.value});
+      close_until(start_ns);
+      open.push_back({start_ns, end_ns, along.Until(start_ns, within), PathOf(range)});
     }
     close_until(std::numeric_limits<int64_t>::max());
   }
@@ -149,14 +180,14 @@ class PathSums {
     return idle_[device]->Of(from_ns, to_ns);
   }
 
-  void AddToParent(const NvtxRange& range) {
-    if (range.parent == kNone) return;
-    const NvtxRange& parent = trace_.ranges[range.parent];
-    const int64_t within_ns = std::min(range.end_ns, parent.end_ns) - std::max(range.start_ns, parent.start_ns);
-    sums_[parent.path.value].children_ns += std::max<int64_t>(within_ns, 0);
+  void AddToParent(const Item& range, int64_t duration_ns, const Item& parent) {
+    const int64_t start_ns = range.start_ns();
+    const int64_t within_ns =
+        std::min(start_ns + duration_ns, ranges_.EndNs(parent)) - std::max(start_ns, parent.start_ns());
+    sums_[PathOf(parent)].children_ns += std::max<int64_t>(within_ns, 0);
   }
 
-  static void CountLanes(const NvtxRange& range, OpenEnds* open, Sums* sums) {
+  static void CountLanes(const Interval& range, OpenEnds* open, Sums* sums) {
     if (!open->empty() && open->top() <= range.start_ns) {
       open->pop();  // takes over its lane
     } else {
@@ -167,6 +198,7 @@ class PathSums {
 
   const AnalysisInput& input_;
   const Trace& trace_;
+  const PackedRanges& ranges_;
   std::vector<std::optional<IdleWithin>> idle_;  // by device, where it is asked for
   std::vector<Sums> sums_;                       // by NameId of the path
 };
@@ -175,11 +207,12 @@ class PathSums {
 
 std::vector<PathTimes> TimesByPath(const AnalysisInput& input) {
   const Trace& trace = input.trace();
+  std::vector<uint32_t> counts(trace.ranges.FactsCount());
+  for (const PackedRanges::Item& range : trace.ranges.items()) ++counts[range.facts];
   Groups durations(trace.strings.size());
-  for (const NvtxRange& range : trace.ranges) durations.Count(range.path.value);
+  for (uint32_t i = 0; i < counts.size(); ++i) durations.Count(trace.ranges.FactsAt(i).path.value, counts[i]);
   durations.Seal();
-  for (const NvtxRange& range : trace.ranges) durations.Add(range.path.value, range.DurationNs());
-  const PathSums sums(input);
+  const PathSums sums(input, &durations);
   std::vector<PathTimes> paths;
   for (uint32_t i = 0; i < durations.size(); ++i) {
     if (durations.Of(i).empty()) continue;
