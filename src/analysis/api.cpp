@@ -21,12 +21,12 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
   for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
     functions.push_back(trace.api_calls.FactsAt(i).function.value);
   }
-  const PackedCalls::Item* const items = trace.api_calls.items().data();
-  for (const PackedCalls::Item *call = items, *end = items + trace.api_calls.size(); call != end; ++call) {
-    PrefetchForReading(call);
-    if (call->MayHaveParent() && trace.api_calls.Parent(static_cast<size_t>(call - items)) != kNone) continue;
-    durations.AddDuration(functions[call->facts], trace.api_calls, *call);
-  }
+  const uint32_t* const function_of = functions.data();
+  const PackedCalls& all = trace.api_calls;
+  durations.AddDurations(all, [function_of, &all](const PackedCalls::Item& call) {
+    const bool is_inner = call.MayHaveParent() && all.Parent(static_cast<size_t>(&call - all.items().data())) != kNone;
+    return is_inner ? kNone : function_of[call.facts];
+  });
 
   AnalysisResult result;
   Table table{"api", "CUDA calls", TimeColumns(), {}, "Percent of the time in all calls, summed over the threads."};

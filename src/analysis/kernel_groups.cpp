@@ -30,11 +30,7 @@ KernelGroups::KernelGroups(const Trace& trace, const std::vector<int64_t>& of_na
 std::vector<Statistics> TimesOfKernels(const Trace& trace, const KernelGroups& kernels) {
   KernelSamples samples(kernels);
   const uint32_t* const groups = kernels.of_facts().data();
-  for (const PackedOps::Item& op : trace.ops.items()) {
-    PrefetchForReading(&op);
-    const uint32_t group = groups[op.facts];
-    if (group != kNone) samples.AddDuration(group, trace.ops, op);
-  }
+  samples.AddDurations(trace.ops, [groups](const PackedOps::Item& op) { return groups[op.facts]; });
   std::vector<Statistics> times;
   for (uint32_t i = 0; i < kernels.size(); ++i) times.push_back(samples.Of(i).Summary());
   return times;

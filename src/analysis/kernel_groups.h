@@ -40,10 +40,17 @@ class KernelSamples {
  public:
   explicit KernelSamples(const KernelGroups& kernels);
   void Add(uint32_t group, int64_t sample) { samples_.Set(next_[group]++, sample); }
-  template <class List>
-  void AddDuration(uint32_t group, const List& list, const typename List::Item& item) {
-    samples_.SetDuration(next_[group]++, list, item);
+  template <class List, class F>
+  void AddDurations(const List& list, F&& group_of) {
+    AddDurationsTo(list, group_of, next_.data(), &samples_);
   }
+  // For loops that add many: where the next sample of each group goes, if all have fitted into 4 bytes so far.
+  struct Ends {
+    size_t* next;
+    uint32_t* samples;  // null: they have not
+    void Add(uint32_t group, uint32_t sample) const { samples[next[group]++] = sample; }
+  };
+  Ends ends() { return {next_.data(), samples_.if_short()}; }
   Samples::Some Of(uint32_t group) { return {&samples_, first_[group], next_[group] - first_[group]}; }
 
  private:

@@ -4,49 +4,101 @@
 #include <utility>
 
 namespace gprof {
+namespace {
+
+struct First {
+  int64_t start_ns = std::numeric_limits<int64_t>::max();
+  uint32_t call = kNone;
+  void See(int64_t call_start_ns, uint32_t index) {
+    if (call_start_ns < start_ns) start_ns = call_start_ns, call = index;
+  }
+};
+
+class Collector {
+ public:
+  KernelSamples calls, queued;
+  std::vector<First> firsts;  // by process and group, the last one is of no process
+
+  Collector(const Trace& trace, const OpFacts& ops, const KernelGroups& kernels)
+      : calls(kernels),
+        queued(kernels),
+        firsts(trace.processes.size() * kernels.size() + 1),
+        trace_(trace),
+        ops_(ops),
+        groups_(kernels.of_facts().data()) {
+    for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+      const uint32_t process = trace.ops.FactsAt(i).process, group = groups_[i];
+      const bool has_place = process != kNone && group != kNone;
+      first_of_facts_.push_back(has_place ? &firsts[process * kernels.size() + group] : &firsts.back());
+    }
+  }
+
+  void Run() {
+    const PackedOps::Item* const items = trace_.ops.items().data();
+    for (const PackedOps::Item *op = items, *end = items + trace_.ops.size(); op != end; ++op) {
+      op = AddPlain(op, end);
+      if (op == end) break;
+      AddAny(static_cast<uint32_t>(op - items), *op);
+    }
+  }
+
+ private:
+  // Nearly all of them: the call was short and launched nothing else. Returns the first for which that is not so.
+  const PackedOps::Item* AddPlain(const PackedOps::Item* op, const PackedOps::Item* end) {
+    const KernelSamples::Ends to_calls = calls.ends(), to_queued = queued.ends();
+    if (to_calls.samples == nullptr || to_queued.samples == nullptr || ops_.HasInnerCalls()) return op;
+    const uint32_t* const groups = groups_;
+    First* const* const firsts_of = first_of_facts_.data();
+    const PackedCalls::Item* const api_calls = trace_.api_calls.items().data();
+    for (; op != end; ++op) {
+      PrefetchForReading(op);
+      const uint32_t group = groups[op->facts];
+      if (group == kNone || op->api == kNone) continue;
+      const PackedCalls::Item& call = api_calls[op->api];
+      PrefetchForReading(&call);
+      if (call.op_count != 1 || call.parent != 0 || call.duration_high != 0) return op;
+      const int64_t start_ns = op->start_ns(), call_start_ns = call.start_ns();
+      const int64_t call_end_ns = call_start_ns + call.duration;
+      if (start_ns > call_end_ns) {
+        if (start_ns - call_end_ns > UINT32_MAX) return op;
+        to_queued.Add(group, static_cast<uint32_t>(start_ns - call_end_ns));
+      }
+      to_calls.Add(group, call.duration);
+      firsts_of[op->facts]->See(call_start_ns, op->api);
+    }
+    return op;
+  }
+
+  void AddAny(uint32_t index, const PackedOps::Item& op) {
+    const uint32_t call = ops_.CallOf(index, op), group = groups_[op.facts];
+    if (group == kNone || call == kNone) return;
+    const PackedCalls::Item& item = trace_.api_calls.items()[call];
+    const int64_t start_ns = op.start_ns(), call_start_ns = item.start_ns(), call_end_ns = trace_.api_calls.EndNs(item);
+    if (start_ns > call_end_ns) queued.Add(group, start_ns - call_end_ns);
+    if (counted_.empty()) counted_.resize(trace_.api_calls.size(), false);
+    if (counted_[call]) return;
+    counted_[call] = true;
+    if (call_end_ns >= call_start_ns) calls.Add(group, call_end_ns - call_start_ns);
+    first_of_facts_[op.facts]->See(call_start_ns, call);
+  }
+
+  const Trace& trace_;
+  const OpFacts& ops_;
+  const uint32_t* groups_;
+  std::vector<First*> first_of_facts_;
+  std::vector<bool> counted_;  // calls, but for those that launched one operation
+};
+
+}  // namespace
 
 KernelLaunches::KernelLaunches(const Trace& trace, const OpFacts& ops, const KernelGroups& kernels)
     : groups_(kernels.size()) {
-  KernelSamples calls(kernels), queued(kernels);
-  // A type of its own, so that writing one leaves compilers what they know of all else.
-  enum class Counted : uint8_t { kNo, kYes };
-  std::vector<Counted> counted;  // calls that launch more than one operation
-  struct First {
-    int64_t start_ns = std::numeric_limits<int64_t>::max();
-    uint32_t call = kNone;
-  };
-  std::vector<First> firsts(trace.processes.size() * groups_ + 1);  // the last one is of no process
-  std::vector<First*> first_of_facts;
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    const uint32_t process = trace.ops.FactsAt(i).process, group = kernels.of_facts()[i];
-    const size_t place = process == kNone || group == kNone ? firsts.size() - 1 : process * groups_ + group;
-    first_of_facts.push_back(&firsts[place]);
-  }
-  const uint32_t* const groups = kernels.of_facts().data();
-  First* const* const first_of = first_of_facts.data();
-  const PackedCalls::Item* const items = trace.api_calls.items().data();
-  uint32_t i = 0;
-  for (const PackedOps::Item& op : trace.ops.items()) {
-    PrefetchForReading(&op);
-    const uint32_t call = ops.CallOf(i++, op), group = groups[op.facts];
-    if (group == kNone || call == kNone) continue;
-    const PackedCalls::Item& item = items[call];
-    PrefetchForReading(&item);
-    const int64_t call_start_ns = item.start_ns(), call_end_ns = trace.api_calls.EndNs(item);
-    if (op.start_ns() > call_end_ns) queued.Add(group, op.start_ns() - call_end_ns);
-    // One that launched this operation alone and was made by no other call does not come again.
-    if (item.op_count != 1 || item.MayHaveParent() || ops.HasInnerCalls()) {
-      if (counted.empty()) counted.resize(trace.api_calls.size(), Counted::kNo);
-      if (std::exchange(counted[call], Counted::kYes) == Counted::kYes) continue;
-    }
-    if (call_end_ns >= call_start_ns) calls.AddDuration(group, trace.api_calls, item);
-    First& first = *first_of[op.facts];
-    if (call_start_ns < first.start_ns) first = {call_start_ns, call};
-  }
-  for (size_t place = 0; place + 1 < firsts.size(); ++place) first_calls_.push_back(firsts[place].call);
+  Collector collector(trace, ops, kernels);
+  collector.Run();
+  for (size_t i = 0; i + 1 < collector.firsts.size(); ++i) first_calls_.push_back(collector.firsts[i].call);
   for (uint32_t group = 0; group < kernels.size(); ++group) {
-    calls_.push_back(calls.Of(group).Summary(Spread::kNotAsked));
-    queued_.push_back(queued.Of(group).Summary(Spread::kNotAsked));
+    calls_.push_back(collector.calls.Of(group).Summary(Spread::kNotAsked));
+    queued_.push_back(collector.queued.Of(group).Summary(Spread::kNotAsked));
   }
 }
 

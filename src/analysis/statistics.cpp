@@ -38,43 +38,31 @@ struct Bracket {
   bool Has(T sample) const { return first <= sample && sample <= last; }
 };
 
-// Room for samples that are kept, and for some more at its end that are written and not kept.
-template <class T>
-class Kept {
- public:
-  static constexpr size_t kMostAtOnce = 4096, kNotKept = 8;
-
-  // For as many more as may come at once.
-  T* End() {
-    if (samples_.size() < size_ + kMostAtOnce + kNotKept) samples_.resize(2 * (size_ + kMostAtOnce));
-    return samples_.data() + size_;
-  }
-  void Extend(size_t count) { size_ += count; }
-  void Clear() { size_ = 0; }
-  size_t size() const { return size_; }
-  std::span<T> all() { return {samples_.data(), size_}; }
-
- private:
-  std::vector<T, packed_detail::Unwritten<T>> samples_;
-  size_t size_ = 0;
-};
-
 // How many are below a bracket and in it.
 struct Split {
   size_t below = 0, within = 0;
 };
 
-// Writes those in the bracket to `kept` and one sample more. Whether one is in it is not to be foreseen, so that
-// nothing here branches on it.
+// Whether one is in it is not to be foreseen, so that nothing here branches on it.
 template <class T>
-Split SplitSome(std::span<const T> samples, const Bracket<T>& bracket, T* kept) {
+Split CountSome(std::span<const T> samples, const Bracket<T>& bracket) {
   Split split;
   for (const T sample : samples) {
-    kept[split.within] = sample;
     split.within += bracket.Has(sample);
     split.below += sample < bracket.first;
   }
   return split;
+}
+
+// Moves those of [first, size) that are in the bracket to `kept` on, which is no later. Returns where they end.
+template <class T>
+size_t KeepSome(std::span<T> samples, size_t first, const Bracket<T>& bracket, size_t kept) {
+  for (size_t i = first; i < samples.size(); ++i) {
+    const T sample = samples[i];
+    samples[kept] = sample;
+    kept += bracket.Has(sample);
+  }
+  return kept;
 }
 
 #ifdef GPROF_HAS_LANES
@@ -126,18 +114,36 @@ constexpr std::array<uint64_t, 1 << kLanes> kPlacesOfKept = [] {
   return places;
 }();
 
-// Writes up to eight samples more than are kept.
-GPROF_LANES Split SplitLanes(std::span<const uint32_t> samples, const Bracket<uint32_t>& bracket, uint32_t* kept) {
+GPROF_LANES Split CountLanes(std::span<const uint32_t> samples, const Bracket<uint32_t>& bracket) {
   const __m256i first = _mm256_set1_epi32(static_cast<int>(bracket.first));
   const __m256i last = _mm256_set1_epi32(static_cast<int>(bracket.last));
-  __m256i minus_reached = _mm256_setzero_si256();
-  uint32_t* kept_end = kept;
+  __m256i minus_reached = _mm256_setzero_si256(), minus_not_over = minus_reached;
   const uint32_t *at = samples.data(), *const end = at + samples.size() / kLanes * kLanes;
+  for (; at != end; at += kLanes) {
+    const __m256i lanes = LanesAt(at);
+    minus_reached = _mm256_add_epi32(minus_reached, _mm256_cmpeq_epi32(_mm256_max_epu32(lanes, first), lanes));
+    minus_not_over = _mm256_add_epi32(minus_not_over, _mm256_cmpeq_epi32(_mm256_min_epu32(lanes, last), lanes));
+  }
+  alignas(32) std::array<uint32_t, kLanes> reached, not_over;
+  _mm256_store_si256(reinterpret_cast<__m256i*>(reached.data()), minus_reached);
+  _mm256_store_si256(reinterpret_cast<__m256i*>(not_over.data()), minus_not_over);
+  const size_t count = samples.size() / kLanes * kLanes;
+  Split split{count, 0};
+  for (const uint32_t minus_count : not_over) split.within += uint32_t{0} - minus_count;
+  for (const uint32_t minus_count : reached) split.below -= uint32_t{0} - minus_count;
+  split.within -= split.below;
+  return split;
+}
+
+// What is written beyond those that are kept has been read before.
+GPROF_LANES size_t KeepLanes(std::span<uint32_t> samples, const Bracket<uint32_t>& bracket) {
+  const __m256i first = _mm256_set1_epi32(static_cast<int>(bracket.first));
+  const __m256i last = _mm256_set1_epi32(static_cast<int>(bracket.last));
+  uint32_t *at = samples.data(), *kept_end = at, *const end = at + samples.size() / kLanes * kLanes;
   for (; at != end; at += kLanes) {
     const __m256i lanes = LanesAt(at);
     const __m256i reached = _mm256_cmpeq_epi32(_mm256_max_epu32(lanes, first), lanes);
     const __m256i not_over = _mm256_cmpeq_epi32(_mm256_min_epu32(lanes, last), lanes);
-    minus_reached = _mm256_add_epi32(minus_reached, reached);
     const auto within = static_cast<uint32_t>(
         _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(reached, not_over))));
     const __m256i places = _mm256_cvtepu8_epi32(
@@ -145,11 +151,7 @@ GPROF_LANES Split SplitLanes(std::span<const uint32_t> samples, const Bracket<ui
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(kept_end), _mm256_permutevar8x32_epi32(lanes, places));
     kept_end += static_cast<size_t>(__builtin_popcount(within));
   }
-  alignas(32) std::array<uint32_t, kLanes> reached;
-  _mm256_store_si256(reinterpret_cast<__m256i*>(reached.data()), minus_reached);
-  Split split{static_cast<size_t>(at - samples.data()), static_cast<size_t>(kept_end - kept)};
-  for (const uint32_t minus_count : reached) split.below -= uint32_t{0} - minus_count;
-  return split;
+  return static_cast<size_t>(kept_end - samples.data());
 }
 
 // Sums of numbers depend on the order of their terms, so it is that of the samples.
@@ -186,31 +188,29 @@ Extent<T> ExtentOf(std::span<const T> samples) {
 }
 
 template <class T>
-Split SplitBlock(std::span<const T> samples, const Bracket<T>& bracket, T* kept) {
+Split CountOf(std::span<const T> samples, const Bracket<T>& bracket) {
 #ifdef GPROF_HAS_LANES
   if constexpr (sizeof(T) == sizeof(uint32_t)) {
     if (HasLanes()) {
-      const Split split = SplitLanes(samples, bracket, kept);
-      const Split rest = SplitSome(samples.last(samples.size() % kLanes), bracket, kept + split.within);
+      const Split split = CountLanes(samples, bracket);
+      const Split rest = CountSome(samples.last(samples.size() % kLanes), bracket);
       return {split.below + rest.below, split.within + rest.within};
     }
   }
 #endif
-  return SplitSome(samples, bracket, kept);
+  return CountSome(samples, bracket);
 }
 
+// Moves those in the bracket to the front; the others are lost.
 template <class T>
-Split SplitAll(std::span<const T> samples, const Bracket<T>& bracket, Kept<T>* kept) {
-  Split all;
-  while (!samples.empty()) {
-    const size_t count = std::min(samples.size(), Kept<T>::kMostAtOnce);
-    const Split split = SplitBlock(samples.first(count), bracket, kept->End());
-    // Of one that is there many times, one is as good as all.
-    if (bracket.first < bracket.last) kept->Extend(split.within);
-    all.below += split.below, all.within += split.within;
-    samples = samples.subspan(count);
+std::span<T> Keep(std::span<T> samples, const Bracket<T>& bracket) {
+  size_t first = 0, kept = 0;
+#ifdef GPROF_HAS_LANES
+  if constexpr (sizeof(T) == sizeof(uint32_t)) {
+    if (HasLanes()) kept = KeepLanes(samples, bracket), first = samples.size() / kLanes * kLanes;
   }
-  return all;
+#endif
+  return samples.first(KeepSome(samples, first, bracket, kept));
 }
 
 template <class T>
@@ -276,14 +276,14 @@ Bracket<T> GuessBracket(std::span<const T> samples, const Middle& middle) {
   return {*likely, *likely};
 }
 
-// All but a few are told to be below or above by a loop without branches, and so on among those few.
+// All but a few are told to be below or above by loops without branches, and so on among those few. Uses up the
+// samples, so that no room is needed besides.
 template <class T>
 double FindMiddle(std::span<T> samples, const Middle& middle) {
   constexpr size_t kWorthABracket = 256;
   if (samples.size() < kWorthABracket || samples.size() > UINT32_MAX) return SelectMiddle(samples, middle);
   Bracket<T> bracket = GuessBracket<T>(samples, middle);
-  Kept<T> kept;
-  Split split = SplitAll<T>(samples, bracket, &kept);
+  Split split = CountOf<T>(samples, bracket);
   while (!middle.IsWithin(split)) {
     const size_t above = split.below + split.within;
     if (split.below > middle.lower) {
@@ -293,13 +293,13 @@ double FindMiddle(std::span<T> samples, const Middle& middle) {
       if (above <= middle.lower) bracket.first = static_cast<T>(bracket.last + 1);
       bracket.last = std::numeric_limits<T>::max();
     }
-    kept.Clear();
-    split = SplitAll<T>(samples, bracket, &kept);
+    split = CountOf<T>(samples, bracket);
   }
   if (bracket.first == bracket.last) return static_cast<double>(bracket.first);
+  const std::span<T> kept = Keep(samples, bracket);
   const Middle among{middle.lower - split.below, middle.upper - split.below};
   // Those that are alike may be too many for a bracket to tell apart.
-  return kept.size() < samples.size() / 2 ? FindMiddle(kept.all(), among) : SelectMiddle(kept.all(), among);
+  return 8 * kept.size() < 7 * samples.size() ? FindMiddle(kept, among) : SelectMiddle(kept, among);
 }
 
 template <class T>
@@ -308,7 +308,7 @@ double MedianOf(std::span<T> samples) {
 }
 
 template <class T>
-Statistics StatisticsOf(std::span<T> samples, Spread spread) {
+Statistics AllButTheMedian(std::span<const T> samples, Spread spread) {
   if (samples.empty()) return {};
   const Extent<T> extent = ExtentOf<T>(samples);
   Statistics result{static_cast<int64_t>(samples.size()), static_cast<int64_t>(extent.total), extent.min, extent.max};
@@ -316,14 +316,27 @@ Statistics StatisticsOf(std::span<T> samples, Spread spread) {
   if (spread == Spread::kAsked && result.count > 1) {
     result.stddev = std::sqrt(SquaresOf<T>(samples, result.mean) / static_cast<double>(result.count - 1));
   }
+  return result;
+}
+
+template <class T>
+Statistics StatisticsOf(std::span<T> samples, Spread spread) {
+  Statistics result = AllButTheMedian<T>(samples, spread);
   result.median = MedianOf(samples);
   return result;
 }
 
 }  // namespace
 
-Statistics Summarize(std::span<int64_t> samples) { return StatisticsOf(samples, Spread::kAsked); }
-double Median(std::span<int64_t> samples) { return MedianOf(samples); }
+Statistics Summarize(std::span<int64_t> samples) {
+  Statistics result = AllButTheMedian<int64_t>(samples, Spread::kAsked);
+  result.median = Median(samples);
+  return result;
+}
+
+double Median(std::span<int64_t> samples) {
+  return samples.empty() ? 0 : SelectMiddle(samples, Middle::Of(samples.size()));
+}
 
 void Samples::SetLong(size_t at, int64_t sample) {
   if (long_.empty()) {

@@ -35,15 +35,9 @@ class Samples {
     if (static_cast<uint64_t>(sample) >= short_below_) return SetLong(at, sample);
     short_[at] = static_cast<uint32_t>(sample);
   }
-  // How long an operation or a call took: most fit into 32 bits, which are in the item as they are.
-  template <class List>
-  void SetDuration(size_t at, const List& list, const typename List::Item& item) {
-    if (item.duration_high == 0 && short_below_ != 0) {
-      short_[at] = item.duration;
-    } else {
-      Set(at, list.EndNs(item) - item.start_ns());
-    }
-  }
+
+  // All samples as long as each fits into 4 bytes, null from then on: for loops that know what they add.
+  uint32_t* if_short() { return short_below_ == 0 ? nullptr : short_.data(); }
 
   // Some in a row.
   class Some {
@@ -51,7 +45,7 @@ class Samples {
     Some(Samples* all, size_t first, size_t count) : all_(all), first_(first), count_(count) {}
     size_t size() const { return count_; }
     bool empty() const { return count_ == 0; }
-    // Change the order of the samples.
+    // Both use up the samples: ask for one of them, and once.
     Statistics Summary(Spread spread = Spread::kAsked) const;
     double Median() const;
 
@@ -68,6 +62,24 @@ class Samples {
   uint64_t short_below_ = uint64_t{UINT32_MAX} + 1;  // 0 from then on
 };
 
+// Adds durations to `samples`, those of a group from next[group] on.
+template <class List, class F>
+void AddDurationsTo(const List& list, F&& group_of, size_t* next, Samples* samples) {
+  uint32_t* all_short = samples->if_short();
+  for (const typename List::Item& item : list.items()) {
+    PrefetchForReading(&item);
+    const uint32_t group = group_of(item);
+    if (group == kNone) continue;
+    const size_t at = next[group]++;
+    if (item.duration_high == 0 && all_short != nullptr) {
+      all_short[at] = item.duration;
+    } else {
+      samples->Set(at, list.EndNs(item) - item.start_ns());
+      all_short = samples->if_short();
+    }
+  }
+}
+
 // Samples by group, all in one vector: call Count for all samples, Seal once, then Add for each sample.
 class Groups {
  public:
@@ -75,9 +87,10 @@ class Groups {
   void Count(size_t group, size_t samples = 1) { ends_[group + 1] += samples; }
   void Seal();
   void Add(size_t group, int64_t sample) { samples_.Set(ends_[group]++, sample); }
-  template <class List>
-  void AddDuration(size_t group, const List& list, const typename List::Item& item) {
-    samples_.SetDuration(ends_[group]++, list, item);
+  // How long each item of a list took, for which group_of(item) is not kNone.
+  template <class List, class F>
+  void AddDurations(const List& list, F&& group_of) {
+    AddDurationsTo(list, group_of, ends_.data(), &samples_);
   }
   size_t size() const { return ends_.size() - 1; }
   Samples::Some Of(size_t group);
