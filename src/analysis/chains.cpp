@@ -79,24 +79,28 @@ class Collector {
 
  private:
   void AddRun(std::span<const uint32_t> run, uint32_t period, uint32_t stream, Chain* chain) {
-    // The gaps before each place of the period: whole, and what launching may account for. What comes before the first
-    // operation is not the chain's.
-    std::vector<int64_t> gaps_ns(period, 0), short_ns(period, 0);
+    // The gaps before each place of the period: whole, and those that are too long for launching to account for them.
+    // What comes before the first operation is not the chain's.
+    std::vector<int64_t> gaps_ns(period, 0), long_ns(period, 0);
     uint32_t place = 0;  // in the period
     int64_t busy_ns = 0;
     const PackedOps::Item* const items = trace_.ops.items().data();
+    GapsBefore gaps = gaps_;  // by itself, so that what is written here leaves compilers what they know of it
     for (const uint32_t i : run) {
       busy_ns += trace_.ops.EndNs(items[i]) - items[i].start_ns();
-      const int64_t gap_ns = i == run.front() ? 0 : gaps_.Of(i);
+      const int64_t gap_ns = gaps.Of(i);
       gaps_ns[place] += gap_ns;
-      short_ns[place] += gap_ns <= kLaunchGapAtMostNs ? gap_ns : 0;
+      if (gap_ns > kLaunchGapAtMostNs) long_ns[place] += gap_ns;
       if (++place == period) place = 0;
     }
+    const int64_t first_gap_ns = gaps_.Of(run.front());
+    gaps_ns[0] -= first_gap_ns;
+    if (first_gap_ns > kLaunchGapAtMostNs) long_ns[0] -= first_gap_ns;
     chain->busy_ns += busy_ns;
     // A repetition begins where the GPU waits longest: there the host may have something to do.
     const auto begin = static_cast<uint32_t>(std::max_element(gaps_ns.begin(), gaps_ns.end()) - gaps_ns.begin());
     for (uint32_t i = 0; i < period; ++i) {
-      if (i != begin || period == 1) chain->idle_ns += short_ns[i];
+      if (i != begin || period == 1) chain->idle_ns += gaps_ns[i] - long_ns[i];
     }
     chain->repetitions += static_cast<int64_t>(run.size() / period);
     if (chain->runs++ > 0) return;

@@ -42,19 +42,27 @@ struct LaunchCalls {
 
 LaunchCalls ReadCalls(const AnalysisInput& input) {
   constexpr int64_t kNever = INT64_MIN;
-  const Trace& trace = input.trace();
+  const PackedCalls& all = input.trace().api_calls;
   LaunchCalls calls;
-  Samples intervals_ns(static_cast<size_t>(input.shared().calls().CountLaunches()));
+  std::vector<uint8_t> are_launches;  // by the facts of calls
+  for (uint32_t i = 0; i < all.FactsCount(); ++i) {
+    const PackedCalls::Facts& facts = all.FactsAt(i);
+    are_launches.push_back(IsLaunch(facts.api_class));
+    if (are_launches.back() == 0 || facts.thread == kNone) continue;
+    calls.count += input.shared().calls().sums()[i].count;
+    calls.total_ns += input.shared().calls().sums()[i].total_ns;
+  }
+  const uint8_t* const is_launch = are_launches.data();
+  const PackedCalls::Item* const items = all.items().data();
+  Samples intervals_ns(static_cast<size_t>(calls.count));
   size_t intervals = 0;
-  for (const Trace::Slice& slice : trace.thread_api_calls) {
+  for (const Trace::Slice& slice : input.trace().thread_api_calls) {
     int64_t last_ns = kNever;
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      trace.api_calls.PrefetchAfter(i);
-      const ApiCall& call = trace.api_calls[i];
-      if (!IsLaunch(call.api_class) || call.parent != kNone) continue;
-      const int64_t start_ns = call.start_ns;
-      ++calls.count;
-      calls.total_ns += call.end_ns - start_ns;
+    for (const PackedCalls::Item *call = items + slice.first, *end = items + slice.last; call < end; ++call) {
+      PrefetchForReading(call);
+      if (is_launch[call->facts] == 0) continue;
+      if (call->MayHaveParent() && all.Parent(static_cast<size_t>(call - items)) != kNone) continue;
+      const int64_t start_ns = call->start_ns();
       if (last_ns != kNever) intervals_ns.Set(intervals++, start_ns - last_ns);
       last_ns = start_ns;
     }

@@ -1,5 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string>
+#include <vector>
+
 #include "analysis/analyses.h"
 #include "analysis/queue_depth.h"
 #include "random_trace.h"
@@ -227,6 +233,40 @@ TEST(QueueDepth, OfASelectedTime) {
   nothing.trace().device_windows.resize(1);
   nothing.trace().device_windows[0].time = {10, 100};
   EXPECT_EQ(MetricOf(RunLaunches(nothing.Finish(), {}), "launches.depth0_ns"), 90);
+}
+
+// Several threads that launch into streams: what is launched and not finished in each nanosecond.
+TEST(QueueDepth, AsOneByOne) {
+  std::mt19937 random(5);
+  const auto below = [&](uint32_t limit) { return static_cast<int64_t>(random() % limit); };
+  for (int round = 0; round < 120; ++round) {
+    TraceMaker maker;
+    const uint32_t threads = 1 + static_cast<uint32_t>(round % 4), late = round % 3 == 0 ? 1 : 60;
+    const bool is_in_order = round % 5 != 0;
+    std::vector<uint32_t> streams;
+    for (uint32_t i = 0; i < threads; ++i) streams.push_back(maker.AddStream(7 + i));
+    for (uint32_t i = 1; i < threads; ++i) maker.AddThread(0, 100 + i);
+    for (uint32_t thread = 0; thread < threads; ++thread) {
+      int64_t call_ns = below(20), free_ns = 0;
+      for (int i = 0; i < 40; ++i) {
+        const int64_t start_ns = std::max(free_ns, call_ns + 1 + below(late)), end_ns = start_ns + below(9);
+        maker.Launch(call_ns, call_ns + 1, start_ns, end_ns, thread).stream = streams[thread];
+        free_ns = is_in_order ? end_ns : start_ns;
+        call_ns += 2 + below(12);
+      }
+    }
+    const Trace trace = maker.Finish();
+    const auto launch_ns = [&](const GpuOp& op) { return std::min(op.start_ns, trace.api_calls[op.api].start_ns); };
+    std::array<int64_t, QueueDepth::kLevels> expected_ns{};
+    int64_t end_ns = 0;
+    for (const GpuOp& op : trace.ops) end_ns = std::max(end_ns, op.end_ns);
+    for (int64_t ns = trace.ops[0].start_ns; ns < end_ns; ++ns) {
+      const auto depth = std::count_if(trace.ops.begin(), trace.ops.end(),
+                                       [&](const GpuOp& op) { return launch_ns(op) <= ns && ns < op.end_ns; });
+      ++expected_ns[QueueDepth::LevelOf(depth)];
+    }
+    EXPECT_EQ(QueueDepthOf(AnalysisInput(trace), 0).time_ns, expected_ns) << round;
+  }
 }
 
 TEST(QueueDepth, LevelsHaveNames) {

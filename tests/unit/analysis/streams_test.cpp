@@ -1,6 +1,17 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "analysis/analyses.h"
+#include "analysis/concurrency.h"
+#include "analysis/names.h"
+#include "analysis/shared_facts.h"
+#include "random_trace.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -44,6 +55,83 @@ TEST(Streams, OverlapWithinAStreamIsNoConcurrency) {
   const AnalysisResult result = RunStreams(maker.Finish(), {});
   EXPECT_EQ(MetricOf(result, "streams.max_concurrency"), 1);
   EXPECT_EQ(MetricOf(result, "streams.overlap_percent"), 0);
+}
+
+// What runs in each nanosecond, looked at one by one.
+void ExpectAsOneByOne(const Trace& trace, const std::string& what) {
+  const AnalysisInput input(trace);
+  ConcurrencySweep sweep(input);
+  std::vector<int64_t> busy_ns(trace.streams.size() + 1, 0), shared_ns(trace.streams.size() + 1, 0);
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    const Trace::Slice slice = trace.device_ops[device];
+    const Concurrency found = sweep.Run(device);
+    if (slice.first == slice.last) continue;
+    Concurrency expected;
+    int64_t end_ns = INT64_MIN;
+    for (uint32_t i = slice.first; i < slice.last; ++i) end_ns = std::max(end_ns, trace.ops[i].end_ns);
+    for (int64_t ns = trace.ops[slice.first].start_ns; ns < end_ns; ++ns) {
+      std::set<size_t> streams, kernel_streams;
+      bool has_copy = false, has_to_device = false, has_to_host = false;
+      for (uint32_t i = slice.first; i < slice.last; ++i) {
+        const GpuOp& op = trace.ops[i];
+        if (op.start_ns > ns || op.end_ns <= ns) continue;
+        const size_t stream = std::min<size_t>(op.stream, trace.streams.size());
+        streams.insert(stream);
+        if (IsKernelLike(op)) kernel_streams.insert(stream);
+        has_copy |= op.IsCopy();
+        has_to_device |= op.IsCopy() && DirectionOf(op) == Direction::kH2d;
+        has_to_host |= op.IsCopy() && DirectionOf(op) == Direction::kD2h;
+      }
+      const auto nothing = [](int64_t, int64_t) {};
+      if (streams.empty() && input.shared().recorded().ForEachOfDevice(device, ns, ns + 1, nothing) == 0) continue;
+      expected.level_ns.resize(std::max(expected.level_ns.size(), streams.size() + 1));
+      ++expected.level_ns[streams.size()];
+      expected.kernel_ns += !kernel_streams.empty();
+      expected.kernel_overlap_ns += kernel_streams.size() > 1;
+      expected.copy_ns += has_copy;
+      expected.copy_compute_ns += has_copy && !kernel_streams.empty();
+      expected.two_way_ns += has_to_device && has_to_host;
+      for (const size_t stream : streams) ++busy_ns[stream], shared_ns[stream] += streams.size() > 1;
+    }
+    expected.level_ns.resize(std::max<size_t>(expected.level_ns.size(), 1));
+    EXPECT_EQ(found.level_ns, expected.level_ns) << what;
+    EXPECT_EQ(found.kernel_ns, expected.kernel_ns) << what;
+    EXPECT_EQ(found.kernel_overlap_ns, expected.kernel_overlap_ns) << what;
+    EXPECT_EQ(found.copy_ns, expected.copy_ns) << what;
+    EXPECT_EQ(found.copy_compute_ns, expected.copy_compute_ns) << what;
+    EXPECT_EQ(found.two_way_ns, expected.two_way_ns) << what;
+  }
+  EXPECT_EQ(sweep.busy_ns(), busy_ns) << what;
+  EXPECT_EQ(sweep.shared_ns(), shared_ns) << what;
+}
+
+TEST(Concurrency, OfRandomTraces) {
+  for (uint32_t seed = 0; seed < 200; ++seed) ExpectAsOneByOne(RandomTrace(seed), "seed " + std::to_string(seed));
+}
+
+// From operations that hardly ever meet to many at a time, in few streams and in more than pairs are counted of.
+TEST(Concurrency, OfAnyDensity) {
+  std::mt19937 random(3);
+  const auto below = [&](uint32_t limit) { return static_cast<int64_t>(random() % limit); };
+  constexpr std::pair<uint32_t, uint32_t> kPausesAndLengths[] = {{12, 4}, {30, 30}, {6, 6}, {3, 12}};
+  for (const uint32_t streams : {1u, 2u, 3u, 80u}) {
+    for (const auto& [pause, length] : kPausesAndLengths) {
+      TraceMaker maker;
+      for (uint32_t i = 0; i < streams; ++i) maker.AddStream(7 + i);
+      int64_t start_ns = 0;
+      for (int i = 0; i < 150; ++i) {
+        start_ns += below(pause);
+        const int64_t end_ns = start_ns + 1 + below(length);
+        const int64_t kind = below(4);
+        GpuOp& op = kind > 1 ? maker.AddKernel(start_ns, end_ns)
+                             : maker.AddCopy(start_ns, end_ns, 64,
+                                             kind == 0 ? CopyKind::kHostToDevice : CopyKind::kDeviceToHost);
+        op.stream = static_cast<uint32_t>(below(streams));
+        if (pause > length) start_ns = end_ns;
+      }
+      ExpectAsOneByOne(maker.Finish(), std::to_string(streams) + " " + std::to_string(pause));
+    }
+  }
 }
 
 // Copy in, kernel, copy out for each of four parts, one after the other.
