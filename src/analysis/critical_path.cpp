@@ -105,13 +105,15 @@ class Shares {
         return SumOf(piece.index, host_.blocking_copies[piece.index] != 0)->Add(piece.DurationNs());
       case PathKind::kCall: {
         Sum* const sum = SumOf(piece.index, IsBlockingCopy(piece.index));
-        return AddThread(trace_.api_calls[piece.index].thread, piece,
-                         [&](int64_t from_ns, int64_t to_ns) { sum->Add(to_ns - from_ns); });
+        if (IsFree(piece.thread, piece.start_ns)) return sum->Add(piece.DurationNs());
+        return AddInterrupted(piece.thread, piece.start_ns, piece.end_ns,
+                              [sum](int64_t from_ns, int64_t to_ns) { sum->Add(to_ns - from_ns); });
       }
       case PathKind::kHost:
-        return AddThread(piece.index, piece, [&](int64_t from_ns, int64_t to_ns) {
-          ranges_.ForEach(piece.index, from_ns, to_ns, [&](NameId path, int64_t ns) { paths_[path.value].Add(ns); });
-        });
+        if (IsFree(piece.thread, piece.start_ns)) return AddHost(piece.thread, piece.start_ns, piece.end_ns);
+        return AddInterrupted(
+            piece.thread, piece.start_ns, piece.end_ns,
+            [this, thread = piece.thread](int64_t from_ns, int64_t to_ns) { AddHost(thread, from_ns, to_ns); });
       case PathKind::kUnknown:
         return unknown_.Add(piece.DurationNs());
     }
@@ -154,28 +156,30 @@ class Shares {
     int64_t ended_ns;  // the last end of those
   };
 
-  // Calls between(from_ns, to_ns) for what nothing took from the thread in the time of the piece.
-  template <class F>
-  void AddThread(uint32_t thread, const PathPiece& piece, F&& between) {
-    if (threads_[thread].ended_ns <= piece.start_ns) return between(piece.start_ns, piece.end_ns);
-    AddInterrupted(thread, piece, between);
+  void AddHost(uint32_t thread, int64_t start_ns, int64_t end_ns) {
+    ranges_.ForEach(thread, start_ns, end_ns, [this](NameId path, int64_t ns) { paths_[path.value].Add(ns); });
   }
 
+  // Nothing took the time of a piece from the thread, as for nearly all of them.
+  bool IsFree(uint32_t thread, int64_t start_ns) const { return threads_[thread].ended_ns <= start_ns; }
+
+  // Calls between(from_ns, to_ns) for what nothing took from the thread in the time of the piece. Takes values, so that
+  // pieces of others are never written to memory.
   template <class F>
-  [[gnu::noinline]] void AddInterrupted(uint32_t thread, const PathPiece& piece, F&& between) {
+  [[gnu::noinline]] void AddInterrupted(uint32_t thread, int64_t piece_start_ns, int64_t piece_end_ns, F between) {
     const std::vector<Interruption>& list = host_.interruptions[thread];
     size_t before = threads_[thread].before;
-    int64_t to_ns = piece.end_ns;
+    int64_t to_ns = piece_end_ns;
     while (before > 0 && list[before - 1].start_ns >= to_ns) --before;
     threads_[thread].Leave(list, before);
-    for (size_t i = before; i > 0 && list[i - 1].end_ns > piece.start_ns; --i) {
-      const int64_t start_ns = std::max(piece.start_ns, list[i - 1].start_ns);
+    for (size_t i = before; i > 0 && list[i - 1].end_ns > piece_start_ns; --i) {
+      const int64_t start_ns = std::max(piece_start_ns, list[i - 1].start_ns);
       const int64_t end_ns = std::min(to_ns, list[i - 1].end_ns);
       if (end_ns < to_ns) between(end_ns, to_ns);
       (list[i - 1].cause == Cause::kLoad ? loading_ : profiler_).Add(end_ns - start_ns);
       to_ns = start_ns;
     }
-    if (piece.start_ns < to_ns) between(piece.start_ns, to_ns);
+    if (piece_start_ns < to_ns) between(piece_start_ns, to_ns);
   }
 
   bool IsBlockingCopy(uint32_t call) const {

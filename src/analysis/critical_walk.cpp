@@ -20,6 +20,9 @@ CriticalWalk::CriticalWalk(const AnalysisInput& input)
       of_stream_(input.shared().stream_ops()),
       near_in_stream_(trace_.streams.size()),
       calls_of_(trace_.thread_api_calls) {
+  for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
+    are_syncs_.push_back(trace_.api_calls.FactsAt(i).api_class == ApiClass::kSync);
+  }
   for (uint32_t i = 0; i < trace_.syncs.size(); ++i) {
     const Sync& sync = trace_.syncs[i];
     if (sync.kind == trace::SyncKind::kStreamWaitEvent || sync.api == kNone) continue;

@@ -31,6 +31,7 @@ struct PathPiece {
   int64_t start_ns = 0, end_ns = 0;
   PathKind kind = PathKind::kUnknown;
   uint32_t index = kNone;  // of the operation, call or thread, whichever the kind is about
+  uint32_t thread = kNone;  // of kCall and kHost
   int64_t DurationNs() const { return end_ns - start_ns; }
 };
 
@@ -58,11 +59,19 @@ class CriticalWalk {
 
   // Gives the time from `start_ns` until now to a piece of the path.
   template <class Add>
-  [[gnu::always_inline]] void Take(int64_t start_ns, PathKind kind, uint32_t index, Add&& add) {
+  [[gnu::always_inline]] void Take(int64_t start_ns, PathKind kind, uint32_t index, Add&& add,
+                                   uint32_t thread = kNone) {
+    now_ns_ = TakeFrom(now_ns_, start_ns, kind, index, thread, add);
+  }
+
+  // The same where the caller keeps what is now by itself.
+  template <class Add>
+  [[gnu::always_inline]] int64_t TakeFrom(int64_t now_ns, int64_t start_ns, PathKind kind, uint32_t index,
+                                          uint32_t thread, Add&& add) const {
     start_ns = std::max(start_ns, window_.start_ns);
-    if (start_ns >= now_ns_) return;
-    add(PathPiece{start_ns, now_ns_, kind, index});
-    now_ns_ = start_ns;
+    if (start_ns >= now_ns) return now_ns;
+    add(PathPiece{start_ns, now_ns, kind, index, thread});
+    return start_ns;
   }
 
   template <class Add>
@@ -76,50 +85,65 @@ class CriticalWalk {
       op_ = before;
       return true;
     }
-    if (call == kNone || trace_.api_calls[call].thread == kNone) return false;
+    const uint32_t thread = call == kNone ? kNone : trace_.api_calls[call].thread;
+    if (thread == kNone) return false;
     Take(trace_.api_calls[call].end_ns, PathKind::kQueue, index, add);
-    Take(trace_.api_calls[call].start_ns, PathKind::kCall, call, add);
+    Take(trace_.api_calls[call].start_ns, PathKind::kCall, call, add, thread);
     op_ = kNone;
-    thread_ = trace_.api_calls[call].thread;
+    thread_ = thread;
     calls_of_[thread_].last = std::min(calls_of_[thread_].last, call);
     return true;
   }
 
-  // Back along the thread, to the operation that one of its calls waited for.
+  // Back along the thread, to the operation that one of its calls waited for. Most calls of most paths go by here: what
+  // is now and where the thread is are kept at hand until somebody else looks at them.
   template <class Add>
   bool StepThread(Add&& add) {
-    const uint8_t* const blocking = blocking_.data();
-    Calls& calls = calls_of_[thread_];
-    while (now_ns_ > window_.start_ns) {
-      const uint32_t call = CallBefore(&calls);
+    const PackedCalls::Item* const items = trace_.api_calls.items().data();
+    const uint8_t *const blocking = blocking_.data(), *const are_syncs = are_syncs_.data();
+    const uint32_t thread = thread_;
+    Calls calls = calls_of_[thread];
+    int64_t now_ns = now_ns_;
+    while (now_ns > window_.start_ns) {
+      const uint32_t call = CallBefore(now_ns, &calls);
+      const PackedCalls::Item& item = items[call == kNone ? 0 : call];
+      const int64_t end_ns = call == kNone ? window_.start_ns : trace_.api_calls.EndNs(item);
+      now_ns = TakeFrom(now_ns, end_ns, PathKind::kHost, thread, thread, add);
       if (call == kNone) {
-        Take(window_.start_ns, PathKind::kHost, thread_, add);
+        LeaveThread(now_ns, calls);
         return false;
       }
-      const PackedCalls::Item& item = trace_.api_calls.items()[call];
-      Take(trace_.api_calls.EndNs(item), PathKind::kHost, thread_, add);
-      if (blocking[call] != 0 || trace_.api_calls.FactsOf(item).api_class == ApiClass::kSync) {
+      if ((blocking[call] | are_syncs[item.facts]) != 0) {
+        LeaveThread(now_ns, calls);
         if (const uint32_t op = WaitedFor(call); op != kNone) {
           Take(EndOf(op), PathKind::kReturn, call, add);
           op_ = op;
           return true;
         }
       }
-      Take(item.start_ns(), PathKind::kCall, call, add);
+      now_ns = TakeFrom(now_ns, item.start_ns(), PathKind::kCall, call, thread, add);
       calls.last = call;
     }
+    LeaveThread(now_ns, calls);
     return true;
   }
 
+  void LeaveThread(int64_t now_ns, const Calls& calls) {
+    now_ns_ = now_ns;
+    calls_of_[thread_] = calls;
+  }
+
   // The outermost call of a thread that began last before now.
-  uint32_t CallBefore(Calls* calls) const {
+  uint32_t CallBefore(int64_t now_ns, Calls* calls) const {
     const PackedCalls::Item* const items = trace_.api_calls.items().data();
-    if (calls->last > calls->first && items[calls->last - 1].start_ns() >= now_ns_) {
+    if (calls->last > calls->first && items[calls->last - 1].start_ns() >= now_ns) {
       const uint32_t count = calls->last - calls->first;
-      const auto is_before = [&](size_t i) { return items[calls->first + i].start_ns() < now_ns_; };
+      const auto is_before = [&](size_t i) { return items[calls->first + i].start_ns() < now_ns; };
       calls->last = calls->first + static_cast<uint32_t>(PartitionPointNear(count, count, is_before));
     }
-    return calls->last <= calls->first ? kNone : OutermostCall(trace_, calls->last - 1);
+    if (calls->last <= calls->first) return kNone;
+    const uint32_t call = calls->last - 1;
+    return items[call].MayHaveParent() ? OutermostCall(trace_, call) : call;
   }
 
   int64_t EndOf(uint32_t op) const { return op == kNone ? kNever : trace_.ops[op].end_ns; }
@@ -148,6 +172,7 @@ class CriticalWalk {
   const StreamOps& of_stream_;
   std::vector<const GapList*> gaps_;                     // by device
   std::vector<size_t> near_in_stream_;                   // where the last search ended
+  std::vector<uint8_t> are_syncs_;                       // by the facts of calls
   std::vector<Calls> calls_of_;                          // by thread: no more than those began before now
   std::unordered_map<uint32_t, uint32_t> sync_of_call_;  // outermost call → what it waits for
   Interval window_;
