@@ -42,10 +42,12 @@ size_t GroupOf(const GpuOp& op) {
 struct Traffic {
   int64_t count = 0, time_ns = 0;
   uint64_t bytes = 0;
-  void Add(const GpuOp& op) {
-    ++count;
-    time_ns += op.DurationNs();
-    bytes += op.size_bytes;
+  void Add(const GpuOp& op) { Add(op, 1, op.DurationNs()); }
+  // Some as large as that one.
+  void Add(const GpuOp& op, int64_t copies, int64_t copies_ns) {
+    count += copies;
+    time_ns += copies_ns;
+    bytes += op.size_bytes * static_cast<uint64_t>(copies);
   }
   void Add(const Traffic& other) {
     count += other.count;
@@ -55,6 +57,17 @@ struct Traffic {
 };
 
 using TrafficByGroup = std::array<Traffic, kGroupCount>;
+
+// Calls f(op, sum) for the copies and fills by what they have in common, `op` being one of them.
+template <class F>
+void ForEachAlike(const AnalysisInput& input, F&& f) {
+  const PackedOps& ops = input.trace().ops;
+  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+    if (sum.count == 0) continue;
+    const GpuOp op = ops[sum.first];
+    if (op.IsCopy() || op.kind == OpKind::kMemset) f(op, sum);
+  }
+}
 
 Traffic SumOfDirection(const TrafficByGroup& traffic, size_t direction) {
   constexpr size_t kPairs = kMemoryKinds * kMemoryKinds;
@@ -75,11 +88,14 @@ std::string NameOf(size_t group) {
   return direction == kFill ? "fill" : std::string(DirectionName(static_cast<Direction>(direction)));
 }
 
-Table MakeTable(const PackedOps& transfers, const TrafficByGroup& traffic, uint32_t max_rows) {
+Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, uint32_t max_rows) {
   Groups sizes(kGroupCount);
   for (size_t i = 0; i < kGroupCount; ++i) sizes.Count(i, static_cast<size_t>(traffic[i].count));
   sizes.Seal();
-  for (const GpuOp& op : transfers) sizes.Add(GroupOf(op), static_cast<int64_t>(op.size_bytes));
+  ForEachAlike(input, [&](const GpuOp& op, const OpFacts::Sum& sum) {
+    const size_t group = GroupOf(op);
+    for (int64_t i = 0; i < sum.count; ++i) sizes.Add(group, static_cast<int64_t>(op.size_bytes));
+  });
   Table table{"memcpy",
               "Copies and fills",
               {{"percent", "Time", Unit::kPercent, false},
@@ -100,7 +116,7 @@ Table MakeTable(const PackedOps& transfers, const TrafficByGroup& traffic, uint3
   for (size_t i = 0; i < kGroupCount; ++i) {
     const Traffic& group = traffic[i];
     if (group.count == 0) continue;
-    const Statistics size = sizes.Of(i).Summary();
+    const Statistics size = sizes.Of(i).Summary(Spread::kNotAsked);
     table.rows.push_back({PercentOf(group.time_ns, total_ns), group.time_ns, group.count,
                           static_cast<int64_t>(group.bytes), BytesPerSecond(group.bytes, group.time_ns), size.mean,
                           size.median, size.min, size.max, NameOf(i), MemoryOf(i)});
@@ -177,9 +193,9 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
 constexpr double kOverlapWorthAFinding = 5, kOverlapWorthAWarning = 25;  // percent of the busy time
 
 // No more time can be won than copies take.
-bool MayBeWorthAFinding(const PackedOps& transfers, int64_t busy_ns) {
+bool MayBeWorthAFinding(const AnalysisInput& input, int64_t busy_ns) {
   int64_t copy_ns = 0;
-  for (const GpuOp& op : transfers) copy_ns += op.IsCopy() ? op.DurationNs() : 0;
+  ForEachAlike(input, [&](const GpuOp& op, const OpFacts::Sum& sum) { copy_ns += op.IsCopy() ? sum.time_ns : 0; });
   return PercentOf(copy_ns, busy_ns) >= kOverlapWorthAFinding;
 }
 
@@ -208,10 +224,10 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   TrafficByGroup traffic;
   int64_t small_count = 0;
   const PackedOps transfers = TransfersOf(input);
-  for (const GpuOp& op : transfers) {
-    traffic[GroupOf(op)].Add(op);
-    small_count += IsSmallTransfer(op);
-  }
+  ForEachAlike(input, [&](const GpuOp& op, const OpFacts::Sum& alike) {
+    traffic[GroupOf(op)].Add(op, alike.count, alike.time_ns);
+    small_count += IsSmallTransfer(op) ? alike.count : 0;
+  });
   const ReachableBandwidth reachable(trace, transfers);
   const PageableSummary pageable(trace, transfers, reachable);
   const PageableCopies sum = pageable.Sum();
@@ -222,12 +238,14 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   AddMetric(&result, "memcpy.pageable_ns", sum.time_ns);
   AddMetric(&result, "memcpy.pageable_blocked_ns", sum.blocked_ns);
   AddMetric(&result, "memcpy.small_count", small_count);
-  result.tables.push_back(MakeTable(transfers, traffic, options.max_rows));
+  result.tables.push_back(MakeTable(input, traffic, options.max_rows));
   result.tables.push_back(pageable.MakeTable(options.max_rows));
-  AddCopySpeed(trace, transfers, reachable, &result);
-  result.tables.push_back(CopySizeTable(transfers));
+  if (!options.is_brief) {  // which are details
+    AddCopySpeed(trace, transfers, reachable, &result);
+    result.tables.push_back(CopySizeTable(transfers));
+  }
   CopyOverlap overlap;
-  if (!options.is_brief || MayBeWorthAFinding(transfers, input.shared().busy_ns())) {
+  if (!options.is_brief || MayBeWorthAFinding(input, input.shared().busy_ns())) {
     overlap = CopyOverlapOf(input, transfers);
   }
   AddMetric(&result, "memcpy.overlappable_ns", overlap.gain_ns);

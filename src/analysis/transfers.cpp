@@ -23,7 +23,7 @@ bool IsPinned(const GpuOp& op) {
 }
 
 void OfferPinned(const GpuOp& op, Reachable* best) {
-  if (!IsPinned(op) || op.size_bytes <= kSmallCopyBytes || op.DurationNs() <= 0) return;
+  if (op.size_bytes <= kSmallCopyBytes || op.DurationNs() <= 0) return;
   best->bytes_per_ns =
       std::max(best->bytes_per_ns, static_cast<double>(op.size_bytes) / static_cast<double>(op.DurationNs()));
 }
@@ -66,11 +66,20 @@ PackedOps TransfersOf(const AnalysisInput& input) {
 
 ReachableBandwidth::ReachableBandwidth(const Trace& trace, const PackedOps& transfers) {
   std::array<Reachable, kDirectionCount> pinned, link;
-  for (const GpuOp& op : transfers) {
-    if (op.kind != OpKind::kMemcpy) continue;
-    const auto direction = static_cast<size_t>(DirectionOf(op));
-    OfferPinned(op, &pinned[direction]);
-    OfferLink(trace, op, &link[direction]);
+  std::vector<Reachable*> pinned_of;  // by the facts of those that may be the best
+  pinned_of.resize(transfers.FactsCount(), nullptr);
+  std::vector<uint8_t> are_seen(transfers.FactsCount(), 0);
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    const uint32_t facts = transfers.FactsIndex(i);
+    if (are_seen[facts] == 0) {
+      are_seen[facts] = 1;
+      const GpuOp op = transfers[i];
+      if (op.kind != OpKind::kMemcpy) continue;
+      const auto direction = static_cast<size_t>(DirectionOf(op));
+      OfferLink(trace, op, &link[direction]);
+      if (IsPinned(op)) pinned_of[facts] = &pinned[direction];
+    }
+    if (pinned_of[facts] != nullptr) OfferPinned(transfers[i], pinned_of[facts]);
   }
   for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
     const auto i = static_cast<size_t>(direction);
