@@ -7,22 +7,21 @@ namespace {
 
 // cudaStreamQuery, cudaEventQuery and their driver calls. Other queries (cudaGetLastError, cudaGetDevice) neither poll
 // nor end a loop: programs make them in between.
-enum class Query : uint8_t { kNotSeen, kPoll, kOther };
+enum class Query : uint8_t { kNone, kPoll, kOther };
 
-class QueryNames {
- public:
-  explicit QueryNames(const Trace& trace) : trace_(trace), known_(trace.strings.size(), Query::kNotSeen) {}
-  bool IsPoll(NameId function) {
-    Query& known = known_[function.value];
-    if (known == Query::kNotSeen) {
-      known = trace_.Text(function).find("Query") == std::string_view::npos ? Query::kOther : Query::kPoll;
+// By the facts of calls, and whether a thread has any that poll.
+struct Queries {
+  explicit Queries(const Trace& trace) : has_polls(trace.threads.size(), 0) {
+    for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
+      const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+      const bool is_poll = facts.api_class == ApiClass::kQuery &&
+                           trace.Text(facts.function).find("Query") != std::string_view::npos;
+      of_facts.push_back(is_poll ? Query::kPoll : facts.api_class == ApiClass::kQuery ? Query::kOther : Query::kNone);
+      if (is_poll && facts.thread != kNone) has_polls[facts.thread] = 1;
     }
-    return known == Query::kPoll;
   }
-
- private:
-  const Trace& trace_;
-  std::vector<Query> known_;
+  std::vector<Query> of_facts;
+  std::vector<uint8_t> has_polls;
 };
 
 struct Loop {
@@ -46,16 +45,17 @@ void Close(const Loop& loop, uint32_t thread, size_t first, std::vector<PollingS
 
 std::vector<PollingSite> PollingOf(const Trace& trace) {
   std::vector<PollingSite> sites;
-  QueryNames names(trace);
+  const Queries queries(trace);
   for (uint32_t thread = 0; thread < trace.thread_api_calls.size(); ++thread) {
+    if (queries.has_polls[thread] == 0) continue;
     const size_t first = sites.size();
     Loop loop;
     const Trace::Slice slice = trace.thread_api_calls[thread];
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const ApiCall& call = trace.api_calls[i];
-      if (call.parent != kNone) continue;
-      const bool is_query = call.api_class == ApiClass::kQuery;
-      if (is_query && !names.IsPoll(call.function)) continue;
+      const Query query = queries.of_facts[trace.api_calls.FactsIndex(i)];
+      if (query == Query::kOther || call.parent != kNone) continue;
+      const bool is_query = query == Query::kPoll;
       if (!is_query || call.function != loop.function) {
         Close(loop, thread, first, &sites);
         loop = {call.function, 0, call.start_ns, call.end_ns};
