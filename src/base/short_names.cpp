@@ -161,6 +161,8 @@ std::vector<std::string> ShortNames(const std::vector<std::string>& names) {
 }
 
 std::vector<std::string> ShortenApart(const std::vector<std::string>& texts, std::size_t width) {
+  const auto fits = [width](const std::string& text) { return DisplayWidth(text) <= width; };
+  if (std::all_of(texts.begin(), texts.end(), fits)) return texts;
   const std::map<std::string, std::string> cut = CutApart(std::set<std::string>(texts.begin(), texts.end()), width);
   std::vector<std::string> shortened;
   for (const std::string& text : texts) shortened.push_back(cut.at(text));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 namespace gprof {
@@ -29,6 +30,23 @@ CodePoint Decode(std::string_view text) {
   constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool is_good = value >= kSmallest[size] && value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
   return is_good ? CodePoint{value, size} : CodePoint{};
+}
+
+// Nearly all texts are: printable ASCII, each byte of which is a character of one column.
+bool IsPlain(std::string_view text) {
+  bool is_plain = true;
+  std::size_t i = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    constexpr uint64_t kEach = 0x0101010101010101u;
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + i, sizeof(bytes));
+    // The highest bit of a byte says that it is below 0x20, is 0x7F or is no ASCII; what borrows does no harm, as a
+    // byte that others borrow from is told first.
+    const uint64_t other = (bytes - 0x20 * kEach) | (bytes + kEach) | bytes;
+    is_plain &= (other & 0x80 * kEach) == 0;
+  }
+  for (; i < text.size(); ++i) is_plain &= text[i] >= 0x20 && text[i] < 0x7F;
+  return is_plain;
 }
 
 struct Range {
@@ -121,6 +139,7 @@ std::size_t Distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string Printable(std::string_view text) {
+  if (IsPlain(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
@@ -151,6 +170,7 @@ std::string Utf8(std::string_view text) {
 }
 
 std::size_t DisplayWidth(std::string_view text) {
+  if (IsPlain(text)) return text.size();
   std::size_t width = 0;
   while (!text.empty()) width += WidthOf(Take(&text).value);
   return width;

@@ -38,6 +38,21 @@ TEST(Printable, WhatATerminalWouldObeyIsWrittenOut) {
             "\\u{feff}x\\u{2028}");
 }
 
+// Plain text is looked at eight bytes at a time: any other byte anywhere in it is found all the same.
+TEST(Printable, OneByteAmongPlainOnes) {
+  for (size_t length = 1; length < 20; ++length) {
+    for (size_t at = 0; at < length; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string text(length, at % 2 == 0 ? ' ' : '~');
+        text[at] = static_cast<char>(byte);
+        const bool is_plain = byte >= 0x20 && byte < 0x7F;
+        EXPECT_EQ(Printable(text) == text, is_plain) << length << " " << at << " " << byte;
+        EXPECT_EQ(DisplayWidth(text), length);
+      }
+    }
+  }
+}
+
 TEST(Printable, BrokenUtf8IsWrittenOut) {
   EXPECT_EQ(Printable("\xff"), "\\xff");
   EXPECT_EQ(Printable("a\x80z"), "a\\x80z");
