@@ -57,7 +57,7 @@ class OpLinker {
     for (; op != last; ++op) {
       PrefetchForWriting(op);
       const uint32_t at = op->correlation - first_id;
-      const uint32_t index = at < ids ? dense_calls[at] : index_.Find(process, op->correlation);
+      const uint32_t index = at < ids ? dense_calls[at] : FindRare(process, op->correlation);
       op->api = index;
       if (index == kNone) [[unlikely]] {
         NoteWithoutCall(process, *op, piece);
@@ -71,6 +71,9 @@ class OpLinker {
     piece->launches += launches;
   }
 
+  [[gnu::noinline]] uint32_t FindRare(uint32_t process, uint32_t correlation) const {
+    return index_.Find(process, correlation);
+  }
   [[gnu::noinline]] void NoteWithoutCall(uint32_t process, PackedOps::Item& op, LinkedPiece* piece) const {
     op.is_from_before = before_.Has(process, op.correlation, op.start_ns()) ? 1 : 0;
     ++(op.is_from_before != 0 ? piece->from_before : piece->without_call);

@@ -33,6 +33,23 @@ It MakeRun(It first, It last, Less less) {
   return end;
 }
 
+// The end of those at the beginning of a sorted run for which is_before answers true: some at a time, then one by one.
+template <class It, class IsBefore>
+It SkipFromBegin(It first, It last, IsBefore is_before) {
+  constexpr std::ptrdiff_t kSome = 8;
+  while (last - first >= kSome && is_before(first[kSome - 1])) first += kSome;
+  while (first != last && is_before(*first)) ++first;
+  return first;
+}
+// The same from the end.
+template <class It, class IsAfter>
+It SkipFromEnd(It first, It last, IsAfter is_after) {
+  constexpr std::ptrdiff_t kSome = 8;
+  while (last - first >= kSome && is_after(last[-kSome])) last -= kSome;
+  while (first != last && is_after(last[-1])) --last;
+  return last;
+}
+
 // Merges two neighbouring runs that overlap, the shorter one out of a copy. Some elements of one of them follow each other
 // as a rule: those are moved at once.
 template <class It, class Less>
@@ -40,12 +57,13 @@ void MergeForward(It first, It middle, It last, Less less) {
   const std::vector<std::iter_value_t<It>> copy(first, middle);
   auto left = copy.begin();
   for (It right = middle, to = first; left != copy.end();) {
-    const It right_begin = right;
-    while (right != last && less(*right, *left)) ++right;
-    to = std::copy(right_begin, right, to);
-    const auto left_begin = left;
-    while (left != copy.end() && (right == last || !less(*right, *left))) ++left;
-    to = std::copy(left_begin, left, to);
+    const It right_end = SkipFromBegin(right, last, [&](const auto& element) { return less(element, *left); });
+    to = std::copy(right, right_end, to);
+    right = right_end;
+    const auto is_before = [&](const auto& element) { return right == last || !less(*right, element); };
+    const auto left_end = SkipFromBegin(left, copy.end(), is_before);
+    to = std::copy(left, left_end, to);
+    left = left_end;
   }
 }
 
@@ -54,12 +72,13 @@ void MergeBackward(It first, It middle, It last, Less less) {
   const std::vector<std::iter_value_t<It>> copy(middle, last);
   auto right = copy.end();
   for (It left = middle, to = last; right != copy.begin();) {
-    const It left_end = left;
-    while (left != first && less(*(right - 1), *(left - 1))) --left;
-    to = std::copy_backward(left, left_end, to);
-    const auto right_end = right;
-    while (right != copy.begin() && (left == first || !less(*(right - 1), *(left - 1)))) --right;
-    to = std::copy_backward(right, right_end, to);
+    const It left_begin = SkipFromEnd(first, left, [&](const auto& element) { return less(right[-1], element); });
+    to = std::copy_backward(left_begin, left, to);
+    left = left_begin;
+    const auto is_after = [&](const auto& element) { return left == first || !less(element, left[-1]); };
+    const auto right_begin = SkipFromEnd(copy.begin(), right, is_after);
+    to = std::copy_backward(right_begin, right, to);
+    right = right_begin;
   }
 }
 

@@ -60,6 +60,28 @@ TEST(Order, SortsReversedAndInterleavedRuns) {
   EXPECT_TRUE(items == expected);
 }
 
+// Few elements of one run between many of another, and the other way round; some are equal.
+TEST(Order, MergesLongStretches) {
+  Random random(14);
+  for (int round = 0; round < 60; ++round) {
+    const std::size_t few = random.Below(40), many = 500 + random.Below(3000);
+    std::vector<Item> items;
+    const auto add = [&](std::size_t count) {
+      const std::size_t first = items.size();
+      for (std::size_t i = 0; i < count; ++i) items.push_back({random.Below(1200), 0, static_cast<uint32_t>(first + i)});
+      std::stable_sort(items.begin() + static_cast<std::ptrdiff_t>(first), items.end(), ByKey);
+      for (std::size_t i = first; i < items.size(); ++i) items[i].place = static_cast<uint32_t>(i);
+    };
+    add(round % 2 == 0 ? few : many);
+    const auto middle = static_cast<std::ptrdiff_t>(items.size());
+    add(round % 2 == 0 ? many : few);
+    std::vector<Item> expected = items;
+    std::stable_sort(expected.begin(), expected.end(), ByKey);
+    MergeSortedRuns(std::vector{items.begin(), items.begin() + middle, items.end()}, ByKey);
+    ASSERT_TRUE(items == expected) << round;
+  }
+}
+
 TEST(Order, GroupsStably) {
   Random random(12);
   for (std::size_t count : {0, 1, 100, 3000}) {
