@@ -73,6 +73,7 @@ class Filler {
   bool TakeDeviceLaunches(const ColumnView& is_device_launched, std::size_t count);
   template <bool kMayHaveDetails>
   void TakeEvents(const BulkBlock& block);
+  bool WriteUsualEvents(const BulkBlock& block);
 
   Draft& draft_;
   uint32_t process_ = 0;

@@ -133,6 +133,37 @@ void ExpectCalls(const std::vector<trace::ApiRecord>& calls) {
   EXPECT_EQ(found, calls.size());
 }
 
+// Marks of one thread or of some, each later than the one before or not.
+TEST(Filler, EventsOfAnyTimesAreThere) {
+  Random random(24);
+  for (const uint64_t threads : {1u, 3u}) {
+    for (const uint64_t most_early : {1u, 2u, 40u}) {
+      std::vector<trace::NvtxRecord> events(1500);
+      for (std::size_t i = 0; i < events.size(); ++i) {
+        events[i].time_ns = 5'000 + i - random.Below(most_early);
+        events[i].tid = static_cast<uint32_t>(1 + random.Below(threads));
+        events[i].event = static_cast<uint8_t>(trace::NvtxEvent::kMark);
+        events[i].category = static_cast<uint32_t>(i + 1);
+      }
+      std::string body(1u << 20, '\0');
+      trace::ByteWriter out(reinterpret_cast<unsigned char*>(body.data()), body.size());
+      trace::EncodeBlock(events.data(), events.size(), out);
+      body.resize(out.size());
+      trace::ChunkHeader header;
+      header.kind = static_cast<uint16_t>(trace::RecordKind::kNvtx);
+      header.record_count = static_cast<uint32_t>(events.size());
+      const Trace t = LoadTraceFromMemory(MakeChunk(header, body), "test");
+      ASSERT_EQ(t.marks.size(), events.size());
+      std::vector<std::pair<uint64_t, uint32_t>> expected, marks;
+      for (const trace::NvtxRecord& e : events) expected.emplace_back(e.time_ns, e.tid);
+      for (const NvtxMark& m : t.marks) marks.emplace_back(static_cast<uint64_t>(m.time_ns), t.threads[m.thread].tid);
+      std::sort(expected.begin(), expected.end());
+      std::sort(marks.begin(), marks.end());
+      EXPECT_EQ(marks, expected);
+    }
+  }
+}
+
 TEST(Filler, CallsOfThreadsThatTakeTurnsAreInOrder) {
   Random random(23);
   for (const uint64_t most_neighbours : {1u, 6u, 40u, 1000u}) {
