@@ -69,15 +69,19 @@ struct Idle {
   // Where the device was idle before these operations it was for that cause from end to end, `queue` or `launch`.
   void AddPlain(const GapList& gaps, Cause cause, uint32_t first, uint32_t last) {
     const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(first, last);
-    const PackedOps::Item* const items = trace_->ops.items().data() + first;
+    const PackedOps::Item* item = trace_->ops.items().data() + first;
+    const PackedCalls::Item* const calls = trace_->api_calls.items().data();
+    const uint64_t min_ns = static_cast<uint64_t>(summary.min_gap_ns());
+    const auto untold = [&] { return static_cast<uint64_t>(summary.LeastKeptNs()) - min_ns; };
+    uint64_t untold_ns = untold();  // gaps that are so much longer than the least are neither shorter nor among the longest
     Alike alike, all;
-    untold_ns_ = UntoldNs();
-    for (size_t i = 0; i < idle_ns.size(); ++i) {
-      i = AddUntil(first, idle_ns, i, &alike);
-      if (i == idle_ns.size()) break;
-      const uint32_t op = first + static_cast<uint32_t>(i), call_index = ops_->CallOf(op);
-      const PackedCalls::Item& call = trace_->api_calls.items()[call_index];
+    for (size_t i = 0; i < idle_ns.size(); ++i, ++item) {
+      PrefetchForReading(item);
       const int64_t gap_ns = idle_ns[i];
+      if (gap_ns == 0) continue;
+      const uint32_t op = first + static_cast<uint32_t>(i), call_index = ops_->CallOf(op, *item);
+      const PackedCalls::Item& call = calls[call_index];
+      PrefetchForReading(&call);
       if (call.facts != alike.facts || call.range != alike.range) {
         AddAlike(cause, alike, &all);
         alike = {call.facts, call.range, 0, 0};
@@ -85,11 +89,10 @@ struct Idle {
       ++alike.gaps;
       alike.idle_ns += gap_ns;
       if (has_details_) groups.AddPlainDetails(cause, op, call, gap_ns);
-      if (!HasToBeTold(gap_ns)) continue;
-      const int64_t end_ns = items[i].start_ns();
+      if (static_cast<uint64_t>(gap_ns) - min_ns < untold_ns) continue;
       const Part part{cause, gap_ns, call_index, {}, UnknownReason::kIsKnown};
-      summary.AddByLength({end_ns - gap_ns, end_ns, op, false, false, gaps.device()}, {&part, 1});
-      untold_ns_ = UntoldNs();
+      summary.AddByLength({item->start_ns() - gap_ns, item->start_ns(), op, false, false, gaps.device()}, {&part, 1});
+      untold_ns = untold();
     }
     AddAlike(cause, alike, &all);
     summary.AddPlain(cause, all.gaps, all.idle_ns);
@@ -108,32 +111,6 @@ struct Idle {
     uint32_t facts = 0, range = kNone;
     int64_t gaps = 0, idle_ns = 0;
   };
-
-  // Adds gaps before operations from the i-th on until one is not alike, or more is to be said of it. Returns which. Not
-  // inlined, so that all it needs has registers.
-  [[gnu::noinline]] size_t AddUntil(uint32_t first, std::span<const uint32_t> idle_ns, size_t i, Alike* alike) const {
-    const PackedOps::Item* item = trace_->ops.items().data() + first + i;
-    const PackedCalls::Item* const calls = trace_->api_calls.items().data();
-    const uint32_t facts = alike->facts, range = alike->range;
-    int64_t gaps = 0, sum_ns = 0;
-    for (; i < idle_ns.size(); ++i, ++item) {
-      PrefetchForReading(item);
-      const int64_t gap_ns = idle_ns[i];
-      if (gap_ns == 0) continue;
-      const PackedCalls::Item& call = calls[ops_->CallOf(first + static_cast<uint32_t>(i), *item)];
-      PrefetchForReading(&call);
-      if (call.facts != facts || call.range != range || HasToBeTold(gap_ns) || has_details_) break;
-      ++gaps;
-      sum_ns += gap_ns;
-    }
-    alike->gaps += gaps;
-    alike->idle_ns += sum_ns;
-    return i;
-  }
-
-  // It is among the shorter ones or the longest.
-  bool HasToBeTold(int64_t gap_ns) const { return static_cast<uint64_t>(gap_ns - summary.min_gap_ns()) >= untold_ns_; }
-  uint64_t UntoldNs() const { return static_cast<uint64_t>(summary.LeastKeptNs() - summary.min_gap_ns()); }
 
   void AddAlike(Cause cause, const Alike& alike, Alike* all) {
     if (alike.gaps == 0) return;
@@ -162,7 +139,6 @@ struct Idle {
   }
 
   bool has_details_;
-  uint64_t untold_ns_ = 0;  // gaps longer than the least, but by less than that, only count
   const Trace* trace_;
   const OpFacts* ops_;
   Interval steady_time_;
