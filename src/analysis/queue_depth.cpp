@@ -255,25 +255,22 @@ std::optional<QueueDepth> DepthInOrder(const Trace& trace, const OpFacts& ops, T
     now_ns = to_ns;
   };
   const PackedOps::Item* const items = trace.ops.items().data();
-  const PackedOps::Item *next = items + slice.first, *const end = items + slice.last;  // to be launched
-  const auto launch_of = [&](const PackedOps::Item* item) {
-    return std::min(item->start_ns(), ops.LaunchNs(static_cast<uint32_t>(item - items), *item));
-  };
+  const auto launch_of = [&](uint32_t op) { return std::min(items[op].start_ns(), ops.LaunchNs(op, items[op])); };
+  uint32_t next = slice.first;  // to be launched
   int64_t launch_ns = launch_of(next);
-  size_t max = 0;
-  for (const PackedOps::Item* item = next; item != end; ++item) {
+  size_t depth = 0, max = 0;
+  for (const PackedOps::Item *item = items + slice.first, *end = items + slice.last; item != end; ++item, --depth) {
     PrefetchForReading(item);
     const int64_t end_ns = trace.ops.EndNs(*item);
     if (end_ns < ended_ns) return std::nullopt;
     ended_ns = end_ns;
     // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
-    while (launch_ns < end_ns || next == item) {
-      advance(launch_ns, static_cast<size_t>(next - item));
+    while (launch_ns < end_ns || depth == 0) {
+      advance(launch_ns, depth++);
       const int64_t before_ns = launch_ns;
-      launch_ns = ++next == end ? INT64_MAX : launch_of(next);
+      launch_ns = ++next == slice.last ? INT64_MAX : launch_of(next);
       if (launch_ns < before_ns) return std::nullopt;
     }
-    const auto depth = static_cast<size_t>(next - item);
     max = std::max(max, depth);
     advance(end_ns, depth);
   }
