@@ -34,7 +34,10 @@ class OpenRanges {
 }  // namespace
 
 RangeProjection::RangeProjection(const AnalysisInput& input)
-    : trace_(input.trace()), ops_(input.shared().ops()), slot_of_path_(trace_.strings.size(), kNone) {
+    : trace_(input.trace()),
+      ops_(input.shared().ops()),
+      slot_of_path_(trace_.strings.size(), kNone),
+      slot_of_facts_(trace_.ranges.FactsCount(), kNone) {
   for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
     const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
     kinds_.push_back({facts.device, facts.node, facts.kind == OpKind::kKernel});
@@ -60,20 +63,10 @@ inline uint32_t RangeProjection::SlotOf(NameId path) {
   return slot;
 }
 
-// Many operations are launched in one range before the next, by several threads at a time.
-inline const std::vector<uint32_t>& RangeProjection::SlotsOf(uint32_t range) {
-  Slots& slots = recent_[range % recent_.size()];
-  if (slots.range == range) return slots.list;
-  slots.range = range;
-  slots.list.clear();
-  // Parents come before their children, which also ends this loop on a trace that says otherwise.
-  while (range != kNone) {
-    const PackedRanges::Item& item = trace_.ranges.items()[range];
-    slots.list.push_back(SlotOf(trace_.ranges.FactsOf(item).path));
-    const uint32_t parent = item.parent;
-    range = parent < range ? parent : kNone;
-  }
-  return slots.list;
+inline uint32_t RangeProjection::SlotOfFacts(uint32_t facts) {
+  uint32_t& slot = slot_of_facts_[facts];
+  if (slot == kNone) slot = SlotOf(trace_.ranges.FactsAt(facts).path);
+  return slot;
 }
 
 inline void RangeProjection::AddTo(uint32_t slot, const Run& run) {
@@ -81,21 +74,31 @@ inline void RangeProjection::AddTo(uint32_t slot, const Run& run) {
   of_path.kernels += run.kernels;
   if (std::exchange(of_path.device, run.device) != run.device) of_path.busy.StartOver();
   BusyTime& busy = of_path.busy;
-  if (busy.end_ns() <= trace_.ops[run.first].start_ns) {  // as if nothing had been before
+  if (busy.end_ns() <= run.start_ns) {  // as if nothing had been before
     busy = BusyTime(busy.busy_ns() + run.busy.busy_ns(), std::max(busy.end_ns(), run.busy.end_ns()));
     return;
   }
   for (uint32_t i = run.first; i < run.last; ++i) busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
 }
 
-void RangeProjection::AddRun(const Run& run, uint32_t node) {
-  const auto others =
-      start_end_paths_.empty() ? start_end_paths_.end() : start_end_paths_.find(ops_.CallOf(run.first));
-  const bool is_known = run.range != kNone || node == kNone || others != start_end_paths_.end();
-  const uint32_t range = is_known ? run.range : trace_.graph_nodes[node].range;
-  if (range != kNone) {
-    for (const uint32_t slot : SlotsOf(range)) AddTo(slot, run);
+// To the range and those around it.
+inline void RangeProjection::AddToRanges(uint32_t range, const Run& run) {
+  const PackedRanges::Item* const ranges = trace_.ranges.items().data();
+  // Parents come before their children, which also ends this loop on a trace that says otherwise.
+  while (range != kNone) {
+    AddTo(SlotOfFacts(ranges[range].facts), run);
+    const uint32_t parent = ranges[range].parent;
+    range = parent < range ? parent : kNone;
   }
+}
+
+inline void RangeProjection::AddRun(const Run& run, uint32_t node) {
+  if (start_end_paths_.empty()) {
+    return AddToRanges(run.range == kNone && node != kNone ? trace_.graph_nodes[node].range : run.range, run);
+  }
+  const auto others = start_end_paths_.find(ops_.CallOf(run.first));
+  const bool is_known = run.range != kNone || node == kNone || others != start_end_paths_.end();
+  AddToRanges(is_known ? run.range : trace_.graph_nodes[node].range, run);
   if (others == start_end_paths_.end()) return;
   for (const NameId path : others->second) AddTo(SlotOf(path), run);
 }
@@ -109,6 +112,7 @@ void RangeProjection::AddOperations() {
     const uint32_t first = i, range = next_range;
     uint32_t facts = item->facts;
     const Kind of_first = kinds_[facts];
+    const int64_t start_ns = item->start_ns();
     BusyTime busy;
     int64_t kernels = 0, is_kernel = of_first.is_kernel;
     do {
@@ -125,7 +129,7 @@ void RangeProjection::AddOperations() {
       is_kernel = kind.is_kernel;
       if (kind.device != of_first.device || (range == kNone && kind.node != of_first.node)) break;
     } while (next_range == range);
-    AddRun({range, of_first.device, first, i, busy, kernels}, of_first.node);
+    AddRun({range, of_first.device, first, i, start_ns, busy, kernels}, of_first.node);
   }
 }
 

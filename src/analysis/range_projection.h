@@ -2,7 +2,6 @@
 // a CUDA graph that was launched outside of any range belongs to the range that its node was made in.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -36,6 +35,7 @@ class RangeProjection {
   struct Run {
     uint32_t range, device;
     uint32_t first, last;
+    int64_t start_ns;  // of the first
     BusyTime busy;
     int64_t kernels;
   };
@@ -46,19 +46,15 @@ class RangeProjection {
   void AddRun(const Run& run, uint32_t node);
   void AddTo(uint32_t slot, const Run& run);
   uint32_t SlotOf(NameId path);
-  // Of the range and those around it.
-  const std::vector<uint32_t>& SlotsOf(uint32_t range);
+  uint32_t SlotOfFacts(uint32_t facts);
+  void AddToRanges(uint32_t range, const Run& run);
 
   const Trace& trace_;
   const OpFacts& ops_;
   std::vector<Kind> kinds_;             // by the facts of operations
   std::vector<uint32_t> slot_of_path_;  // by NameId, kNone where nothing was launched
+  std::vector<uint32_t> slot_of_facts_; // by the facts of ranges, kNone likewise
   std::vector<OfPath> slots_;
-  struct Slots {
-    uint32_t range = kNone;
-    std::vector<uint32_t> list;
-  };
-  std::array<Slots, 16> recent_;         // the innermost ranges of the operations added last, by their number
   // Start/end ranges need not nest, so calls do not name them: launching call → paths of those open on its thread.
   std::unordered_map<uint32_t, std::vector<NameId>> start_end_paths_;
 };

@@ -41,16 +41,19 @@ class IdleAlong {
   // `within`: idle time of the device in an interval, asked for where that is far.
   template <class F>
   int64_t Until(int64_t time_ns, F&& within) {
-    constexpr uint32_t kVeryFar = 2048, kStride = 16;  // operations
+    constexpr uint32_t kStride = 16;  // operations
     uint32_t next = next_;
-    if (IsBefore(next + uint64_t{kVeryFar}, time_ns)) return UntilVeryFar(time_ns, within);
-    int64_t passed_ns = passed_ns_;
-    for (; IsBefore(next + uint64_t{kStride}, time_ns); next += kStride) {
-      passed_ns += gaps_.IdleBeforeAll(next, next + kStride);
+    if (IsBefore(next + uint64_t{kStride}, time_ns)) return UntilFar(time_ns, within);
+    for (const PackedOps::Item* op = ops_ + next; next < end_; ++op, ++next) {
+      const int64_t until_ns = op->start_ns() - time_ns, before_ns = gaps_.IdleBefore(next);
+      if (until_ns > 0) {
+        time_ns_ = time_ns;
+        next_ = next;
+        return idle_ns_ = passed_ns_ + std::max<int64_t>(before_ns - until_ns, 0);
+      }
+      passed_ns_ += before_ns;
     }
-    for (; IsBefore(next, time_ns); ++next) passed_ns += gaps_.IdleBefore(next);
-    next_ = next;
-    passed_ns_ = passed_ns;
+    next_ = end_;
     MoveTo(time_ns);
     return idle_ns_;
   }
@@ -60,12 +63,20 @@ class IdleAlong {
   bool IsBefore(uint64_t op, int64_t time_ns) const { return op < end_ && ops_[op].start_ns() <= time_ns; }
 
   template <class F>
-  [[gnu::noinline]] int64_t UntilVeryFar(int64_t time_ns, F&& within) {
-    const int64_t idle_ns = idle_ns_ + within(time_ns_, time_ns);
-    next_ = FirstAfter(next_, time_ns);
-    passed_ns_ = 0;
-    MoveTo(time_ns);
-    passed_ns_ = idle_ns - idle_ns_;
+  [[gnu::noinline]] int64_t UntilFar(int64_t time_ns, F&& within) {
+    constexpr uint32_t kVeryFar = 2048, kStride = 16;  // operations
+    if (IsBefore(next_ + uint64_t{kVeryFar}, time_ns)) {
+      const int64_t idle_ns = idle_ns_ + within(time_ns_, time_ns);
+      next_ = FirstAfter(next_, time_ns);
+      passed_ns_ = 0;
+      MoveTo(time_ns);
+      passed_ns_ = idle_ns - idle_ns_;
+    } else {
+      for (; IsBefore(next_ + uint64_t{kStride}, time_ns); next_ += kStride) {
+        passed_ns_ += gaps_.IdleBeforeAll(next_, next_ + kStride);
+      }
+      for (; IsBefore(next_, time_ns); ++next_) passed_ns_ += gaps_.IdleBefore(next_);
+    }
     MoveTo(time_ns);
     return idle_ns_;
   }
