@@ -16,7 +16,7 @@ TROUBLE = pathlib.Path(os.environ["GPROF_TEST_TROUBLE_LIBRARY"])
 # A child that goes on when the program has ended, and ends when it is told so, or stands up to Ctrl-C.
 LINGERING = """
 import os, signal, sys, time
-launcher = os.getppid()
+launcher, program = os.getppid(), os.getpid()
 ready, say_ready = os.pipe()
 alive, is_alive = os.pipe()  # the program alone keeps the other end
 if os.fork() == 0:
@@ -27,13 +27,17 @@ if os.fork() == 0:
         file.write(str(os.getpid()))
     os.write(say_ready, b"x")
     os.read(alive, 1)
-    if "interrupt" in sys.argv:  # until it is seen: what comes before it compresses counts as sent to the program
+    def wait_for_the_end_of(process):
         try:
             while True:
-                os.kill(launcher, signal.SIGINT)
+                os.kill(process, 0)
                 time.sleep(0.01)
         except ProcessLookupError:
-            os._exit(0)
+            pass
+    if "interrupt" in sys.argv:  # once: behind a series that one has ended, the next one ends the command
+        wait_for_the_end_of(program)  # what comes before the command knows of it counts as sent to the program
+        os.kill(launcher, signal.SIGINT)
+        wait_for_the_end_of(launcher)
     while "stay" in sys.argv and os.path.exists("plain.trace") and not os.path.exists("go"):
         time.sleep(0.01)
     os._exit(0)
