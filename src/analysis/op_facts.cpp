@@ -74,10 +74,9 @@ void OpFacts::Take(const OpSweep::Sums& sums, Shares* of_threads) {
     sum.share_ns += more.time_ns + more.without_time;
     Widen(&sum.window, {more.start_ns, more.end_ns});
   }
-  const size_t columns = trace_.device_ops.size() + 1;
-  for (size_t i = 0; i < sums.launched_ns.size(); ++i) {
-    const uint32_t thread = trace_.api_calls.FactsAt(static_cast<uint32_t>(i / columns)).thread;
-    (*of_threads)[of_threads->RowOf(thread) + i % columns] += sums.launched_ns[i];
+  for (const OpSweep::Launched& launched : sums.launched) {
+    const uint32_t thread = trace_.api_calls.FactsAt(launched.call_facts).thread;
+    (*of_threads)[of_threads->RowOf(thread) + of_threads->ColumnOf(launched.device)] += launched.time_ns;
   }
   transfers_.insert(transfers_.end(), sums.transfers.begin(), sums.transfers.end());
   graph_ops_.insert(graph_ops_.end(), sums.graph_ops.begin(), sums.graph_ops.end());

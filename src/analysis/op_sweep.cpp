@@ -12,6 +12,7 @@ namespace gprof {
 namespace {
 
 constexpr uint32_t kWord = 64;
+constexpr size_t kMostPieces = 16;  // and those that more devices make
 
 bool IsTransfer(OpKind kind) {
   return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy || kind == OpKind::kMemset;
@@ -37,8 +38,7 @@ DeviceSweep Prepare(Trace::Slice ops, int64_t start_ns, bool has_waits) {
 
 }  // namespace
 
-OpSweep::Sums::Sums(const Trace& trace, const Holdups& holdups)
-    : alike(trace.ops.FactsCount()), launched_ns(trace.api_calls.FactsCount() * (trace.device_ops.size() + 1)) {
+OpSweep::Sums::Sums(const Trace& trace, const Holdups& holdups) : alike(trace.ops.FactsCount()) {
   for (uint32_t i = 0; i < alike.size(); ++i) {
     const PackedOps::Facts& facts = trace.ops.FactsAt(i);
     alike[i].is_kernel = IsKernelLike(facts.kind);
@@ -58,9 +58,11 @@ OpSweep::OpSweep(const Trace& trace, const Holdups& holdups, size_t threads)
   for (uint32_t i = 0; i < trace.device_ops.size(); ++i) {
     devices.push_back(Prepare(trace.device_ops[i], WindowStart(trace, i), holdups.has_waits));
   }
-  // Where nearly every operation has facts of its own, sums of each piece would take more room than they save time.
-  constexpr size_t kOpsToFacts = 64;
-  const bool is_parallel = threads > 1 && trace.ops.size() / kOpsToFacts >= trace.ops.FactsCount();
+  // Where nearly every operation has facts of its own, or devices are many, sums of each piece would take more room than
+  // they save time.
+  constexpr size_t kOpsToSums = 4;
+  const size_t most_sums = (kMostPieces - 1 + devices.size()) * trace.ops.FactsCount();
+  const bool is_parallel = threads > 1 && trace.ops.size() / kOpsToSums >= most_sums;
   std::vector<Piece> pieces = Pieces(is_parallel);
   sums.resize(is_parallel ? pieces.size() : 1, Sums(trace, holdups));
   ForEachSideBySide(pieces.size(), is_parallel ? threads : 1,
@@ -78,7 +80,7 @@ OpSweep::OpSweep(const Trace& trace, const Holdups& holdups, size_t threads)
 }
 
 std::vector<OpSweep::Piece> OpSweep::Pieces(bool is_parallel) {
-  constexpr size_t kOpsOfAPiece = 16'384, kMostPieces = 16;
+  constexpr size_t kOpsOfAPiece = 16'384;
   const size_t count = trace_.ops.size();
   const size_t most_ops = is_parallel ? std::max(kOpsOfAPiece, count / kMostPieces) : std::max<size_t>(count, 1);
   std::vector<Piece> pieces;
@@ -217,9 +219,10 @@ void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
   piece->end = {ended_ns, FirstToEnd(*piece, ended_ns), busy_ns,
                 BusyTime(busy_ns - copies.time_ns(), copies.KernelsEnded(ended_ns))};
   if (has_negative) CountBusy(piece);
-  const size_t columns = devices.size() + 1;
-  const size_t column = piece->device == nullptr ? devices.size() : static_cast<size_t>(piece->device - devices.data());
-  for (size_t i = 0; i < of_calls.size(); ++i) of_piece->launched_ns[i * columns + column] += of_calls[i].launched_ns;
+  const uint32_t on = piece->device == nullptr ? kNone : static_cast<uint32_t>(piece->device - devices.data());
+  for (uint32_t i = 0; i < of_calls.size(); ++i) {
+    if (of_calls[i].launched_ns != 0) of_piece->launched.push_back({i, on, of_calls[i].launched_ns});
+  }
 }
 
 // The first of the operations of a piece that ended at that time, when all had. The first of all where that was over

@@ -58,11 +58,16 @@ class OpSweep {
     bool is_listed = false;  // there is more to do than to add up
     Holdups::OfOp may;
   };
+  // GPU time on a device that calls with the same facts launched.
+  struct Launched {
+    uint32_t call_facts, device;  // kNone: none
+    int64_t time_ns;
+  };
   // What some operations in a row add up to.
   struct Sums {
     explicit Sums(const Trace& trace, const Holdups& holdups);
     std::vector<Alike> alike;
-    std::vector<int64_t> launched_ns;  // GPU time by owner and device: (the facts of calls) * (devices + 1)
+    std::vector<Launched> launched;  // what there is: where many devices are, each call is about few of them
     std::vector<uint32_t> transfers, graph_ops;
     bool has_inner_calls = false;
   };

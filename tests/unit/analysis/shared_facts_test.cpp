@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/calls.h"
+#include "analysis/op_sweep.h"
 #include "analysis/queue_depth.h"
 #include "random_trace.h"
 #include "trace_maker.h"
@@ -128,6 +129,33 @@ std::vector<int> ShapesOf(const OpFacts& facts) {
     EXPECT_TRUE(has_gap || !is_other);
   }
   return shapes;
+}
+
+// Many programs on many devices, as where the traces of a job are merged: each call is about few of the devices.
+TEST(OpSweep, TakesNoRoomForCallsOfOtherDevices) {
+  constexpr uint32_t kDevices = 32;
+  constexpr int64_t kOpsOfADevice = 300;
+  TraceMaker maker;
+  for (uint32_t i = 1; i < kDevices; ++i) maker.AddDevice(i), maker.AddThread(0, 100 + i);
+  for (uint32_t i = 0; i < kDevices; ++i) {
+    for (int64_t at_ns = 0; at_ns < 100 * kOpsOfADevice; at_ns += 100) {
+      maker.Launch(at_ns, at_ns + 5, at_ns + 10, at_ns + 60, i).device = i;
+    }
+  }
+  const Trace trace = maker.Finish();
+  const Holdups holdups(trace);
+  const OpSweep sweep(trace, holdups, 4);
+  EXPECT_EQ(sweep.sums.size(), kDevices);
+  int64_t launched_ns = 0;
+  size_t launched = 0;
+  for (const OpSweep::Sums& sums : sweep.sums) {
+    launched += sums.launched.size();
+    for (const OpSweep::Launched& of_calls : sums.launched) launched_ns += of_calls.time_ns;
+  }
+  EXPECT_EQ(launched, kDevices);
+  EXPECT_EQ(launched_ns, 50 * kDevices * kOpsOfADevice);
+  const std::vector<uint32_t> devices = OpFacts(trace, 4).devices_of_threads();
+  for (uint32_t i = 0; i < kDevices; ++i) EXPECT_EQ(devices[i], i);
 }
 
 TEST(OpFacts, AreTheSameOnAnyNumberOfThreads) {
