@@ -8,11 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define GPROF_HAS_LANES 1
-#define GPROF_LANES __attribute__((target("avx2,popcnt")))
-#endif
+#include "base/vectors.h"
 
 namespace gprof {
 namespace {
@@ -65,21 +61,16 @@ size_t KeepSome(std::span<T> samples, size_t first, const Bracket<T>& bracket, s
   return kept;
 }
 
-#ifdef GPROF_HAS_LANES
+#ifdef GPROF_HAS_VECTORS
 
 // The same for eight of 32 bits at a time, where the processor can. What is left of less than eight is not looked at.
 constexpr size_t kLanes = 8;
 
-bool HasLanes() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("popcnt") != 0;
-  return has;
-}
-
-GPROF_LANES inline __m256i LanesAt(const uint32_t* samples) {
+GPROF_VECTORS inline __m256i LanesAt(const uint32_t* samples) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(samples));
 }
 
-GPROF_LANES void AddLanes(std::span<const uint32_t> samples, Extent<uint32_t>* extent) {
+GPROF_VECTORS void AddLanes(std::span<const uint32_t> samples, Extent<uint32_t>* extent) {
   __m256i min = _mm256_set1_epi32(-1), max = _mm256_setzero_si256(), even = max, odd = max;
   const __m256i low_half = _mm256_set1_epi64x(UINT32_MAX);
   const uint32_t *at = samples.data(), *const end = at + samples.size() / kLanes * kLanes;
@@ -114,7 +105,7 @@ constexpr std::array<uint64_t, 1 << kLanes> kPlacesOfKept = [] {
   return places;
 }();
 
-GPROF_LANES Split CountLanes(std::span<const uint32_t> samples, const Bracket<uint32_t>& bracket) {
+GPROF_VECTORS Split CountLanes(std::span<const uint32_t> samples, const Bracket<uint32_t>& bracket) {
   const __m256i first = _mm256_set1_epi32(static_cast<int>(bracket.first));
   const __m256i last = _mm256_set1_epi32(static_cast<int>(bracket.last));
   __m256i minus_reached = _mm256_setzero_si256(), minus_not_over = minus_reached;
@@ -136,7 +127,7 @@ GPROF_LANES Split CountLanes(std::span<const uint32_t> samples, const Bracket<ui
 }
 
 // What is written beyond those that are kept has been read before.
-GPROF_LANES size_t KeepLanes(std::span<uint32_t> samples, const Bracket<uint32_t>& bracket) {
+GPROF_VECTORS size_t KeepLanes(std::span<uint32_t> samples, const Bracket<uint32_t>& bracket) {
   const __m256i first = _mm256_set1_epi32(static_cast<int>(bracket.first));
   const __m256i last = _mm256_set1_epi32(static_cast<int>(bracket.last));
   uint32_t *at = samples.data(), *kept_end = at, *const end = at + samples.size() / kLanes * kLanes;
@@ -155,7 +146,7 @@ GPROF_LANES size_t KeepLanes(std::span<uint32_t> samples, const Bracket<uint32_t
 }
 
 // Sums of numbers depend on the order of their terms, so it is that of the samples.
-GPROF_LANES double SquaresOfLanes(std::span<const uint32_t> samples, double mean) {
+GPROF_VECTORS double SquaresOfLanes(std::span<const uint32_t> samples, double mean) {
   // A number of 52 bits behind the exponent of 2^52 is 2^52 and that number.
   const __m256d shift = _mm256_set1_pd(0x1p52), means = _mm256_set1_pd(mean);
   double squares = 0;
@@ -178,9 +169,9 @@ GPROF_LANES double SquaresOfLanes(std::span<const uint32_t> samples, double mean
 template <class T>
 Extent<T> ExtentOf(std::span<const T> samples) {
   Extent<T> extent;
-#ifdef GPROF_HAS_LANES
+#ifdef GPROF_HAS_VECTORS
   if constexpr (sizeof(T) == sizeof(uint32_t)) {
-    if (HasLanes()) AddLanes(samples, &extent), samples = samples.last(samples.size() % kLanes);
+    if (CanUseVectors()) AddLanes(samples, &extent), samples = samples.last(samples.size() % kLanes);
   }
 #endif
   for (const T sample : samples) extent.Add(sample);
@@ -189,9 +180,9 @@ Extent<T> ExtentOf(std::span<const T> samples) {
 
 template <class T>
 Split CountOf(std::span<const T> samples, const Bracket<T>& bracket) {
-#ifdef GPROF_HAS_LANES
+#ifdef GPROF_HAS_VECTORS
   if constexpr (sizeof(T) == sizeof(uint32_t)) {
-    if (HasLanes()) {
+    if (CanUseVectors()) {
       const Split split = CountLanes(samples, bracket);
       const Split rest = CountSome(samples.last(samples.size() % kLanes), bracket);
       return {split.below + rest.below, split.within + rest.within};
@@ -205,9 +196,9 @@ Split CountOf(std::span<const T> samples, const Bracket<T>& bracket) {
 template <class T>
 std::span<T> Keep(std::span<T> samples, const Bracket<T>& bracket) {
   size_t first = 0, kept = 0;
-#ifdef GPROF_HAS_LANES
+#ifdef GPROF_HAS_VECTORS
   if constexpr (sizeof(T) == sizeof(uint32_t)) {
-    if (HasLanes()) kept = KeepLanes(samples, bracket), first = samples.size() / kLanes * kLanes;
+    if (CanUseVectors()) kept = KeepLanes(samples, bracket), first = samples.size() / kLanes * kLanes;
   }
 #endif
   return samples.first(KeepSome(samples, first, bracket, kept));
@@ -216,9 +207,9 @@ std::span<T> Keep(std::span<T> samples, const Bracket<T>& bracket) {
 template <class T>
 double SquaresOf(std::span<const T> samples, double mean) {
   double squares = 0;
-#ifdef GPROF_HAS_LANES
+#ifdef GPROF_HAS_VECTORS
   if constexpr (sizeof(T) == sizeof(uint32_t)) {
-    if (HasLanes()) squares = SquaresOfLanes(samples, mean), samples = samples.last(samples.size() % kLanes);
+    if (CanUseVectors()) squares = SquaresOfLanes(samples, mean), samples = samples.last(samples.size() % kLanes);
   }
 #endif
   for (const T sample : samples) squares += (static_cast<double>(sample) - mean) * (static_cast<double>(sample) - mean);

@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "trace/long_durations.h"
+
 namespace gprof {
 namespace {
 
@@ -22,16 +24,7 @@ std::vector<uint32_t> Unite(packed_detail::Shared<Facts>* to, const packed_detai
 // ---- operations ----
 
 void PackedOps::SetTimes(Item& item, int64_t start_ns, int64_t end_ns) {
-  const int64_t duration_ns = end_ns - start_ns;
-  item.SetStart(start_ns);
-  if (Times::IsLong(duration_ns)) {
-    item.duration_high = kLong;
-    item.duration = static_cast<uint32_t>(long_durations_ns_.size());
-    long_durations_ns_.push_back(duration_ns);
-  } else {
-    item.duration_high = static_cast<uint8_t>(duration_ns >> 32);
-    item.duration = static_cast<uint32_t>(duration_ns);
-  }
+  packed_detail::SetTimesOf(&item, start_ns, end_ns, &long_durations_ns_);
 }
 
 PackedOps::Item PackedOps::Pack(const GpuOp& op) {

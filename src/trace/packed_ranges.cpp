@@ -2,21 +2,14 @@
 
 #include <utility>
 
+#include "trace/long_durations.h"
+
 namespace gprof {
 
 using packed_detail::kLong;
-using packed_detail::Times;
 
 void PackedRanges::SetTimes(Item& item, int64_t start_ns, int64_t end_ns) {
-  const int64_t duration_ns = end_ns - start_ns;
-  item.SetStart(start_ns);
-  if (Times::IsLong(duration_ns)) {
-    item.duration_high = kLong;
-    item.duration = static_cast<uint32_t>(long_durations_ns_.size());
-    long_durations_ns_.push_back(duration_ns);
-  } else {
-    item.SetDuration(static_cast<uint64_t>(duration_ns));
-  }
+  packed_detail::SetTimesOf(&item, start_ns, end_ns, &long_durations_ns_);
 }
 
 PackedRanges::Item PackedRanges::Pack(const NvtxRange& range) {

@@ -2,11 +2,7 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define GPROF_HAS_VECTORS 1
-#define GPROF_VECTORS __attribute__((target("avx2")))
-#endif
+#include "base/vectors.h"
 
 namespace gprof {
 namespace {
@@ -49,11 +45,6 @@ CorrelationExtent AddExtent(const uint64_t* numbers, std::size_t first, std::siz
 // ---- with AVX2; these return how many numbers they looked at ----
 
 #ifdef GPROF_HAS_VECTORS
-
-bool CanBeWide() {
-  static const bool can = __builtin_cpu_supports("avx2") != 0;
-  return can;
-}
 
 GPROF_VECTORS inline __m256i Load(const uint64_t* numbers) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers));
@@ -116,7 +107,7 @@ GPROF_VECTORS std::size_t WideExtent(const uint64_t* numbers, std::size_t count,
 
 #else
 
-bool CanBeWide() { return false; }
+bool CanUseVectors() { return false; }
 std::size_t WideBits(const uint64_t*, std::size_t, uint64_t*) { return 0; }
 std::size_t WideAscent(const uint64_t*, std::size_t first, std::size_t, Ascent*) { return first; }
 std::size_t WideExtent(const uint64_t*, std::size_t, CorrelationExtent*) { return 0; }
@@ -127,7 +118,7 @@ std::size_t WideExtent(const uint64_t*, std::size_t, CorrelationExtent*) { retur
 
 uint64_t AllBits(const uint64_t* numbers, std::size_t count, Scan scan) {
   uint64_t bits = 0;
-  const std::size_t done = scan == Scan::kWide && CanBeWide() ? WideBits(numbers, count, &bits) : 0;
+  const std::size_t done = scan == Scan::kWide && CanUseVectors() ? WideBits(numbers, count, &bits) : 0;
   return BitsOf(numbers, done, count, bits);
 }
 
@@ -135,7 +126,7 @@ uint64_t AllBits(const uint64_t* numbers, std::size_t count, Scan scan) {
 bool IsAscending(const uint64_t* numbers, std::size_t count, Scan scan) {
   constexpr std::size_t kAtOnce = 256;
   if (count == 0) return true;
-  const bool is_wide = scan == Scan::kWide && CanBeWide();
+  const bool is_wide = scan == Scan::kWide && CanUseVectors();
   Ascent ascent{numbers[0], 0};
   for (std::size_t first = 1; first < count; first += kAtOnce) {
     const std::size_t last = std::min(count, first + kAtOnce);
@@ -148,7 +139,7 @@ bool IsAscending(const uint64_t* numbers, std::size_t count, Scan scan) {
 
 CorrelationExtent ExtentOf(const uint64_t* numbers, std::size_t count, Scan scan) {
   CorrelationExtent extent;
-  const std::size_t done = scan == Scan::kWide && CanBeWide() ? WideExtent(numbers, count, &extent) : 0;
+  const std::size_t done = scan == Scan::kWide && CanUseVectors() ? WideExtent(numbers, count, &extent) : 0;
   extent = AddExtent(numbers, done, count, extent);
   if (extent.count != 0) ++extent.low;
   return extent;

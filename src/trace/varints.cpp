@@ -4,13 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/vectors.h"
 #include "gprof/trace/bytes.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define GPROF_HAS_VECTORS 1
-#define GPROF_VECTORS __attribute__((target("avx2")))
-#endif
 
 namespace gprof {
 namespace {
@@ -231,11 +226,6 @@ GPROF_VECTORS void TakeVectors(Cursor& cursor, ValueOf& value_of) {
   cursor.at = at;
   cursor.to = to;
   value_of.SetSum(static_cast<uint64_t>(_mm_cvtsi128_si64(_mm256_castsi256_si128(sum))));
-}
-
-bool CanUseVectors() {
-  static const bool can = __builtin_cpu_supports("avx2") != 0;
-  return can;
 }
 
 template <class ValueOf>
