@@ -1,4 +1,5 @@
-"""How figures are made of runs by measured.py, run_report.py and run_scale.py: no GPU, nothing that depends on time."""
+"""How figures are made of runs by measured.py, run_report.py, run_scale.py and run_targets.py: no GPU, nothing that depends
+on time."""
 
 import argparse
 import json
@@ -15,6 +16,7 @@ import measured  # noqa: E402
 import run_long_capture  # noqa: E402
 import run_report  # noqa: E402
 import run_scale  # noqa: E402
+import run_targets  # noqa: E402
 
 STATUS = "Name:\tx\nVmRSS:\t   300 kB\nRssAnon:\t     100 kB\nRssFile:\t     150 kB\nRssShmem:\t      50 kB\n"
 # Stands for Nsight Systems: a recording whose program says when it ended, an export with three rows, statistics.
@@ -140,6 +142,51 @@ class Scale(unittest.TestCase):
         text = run_scale.text_of([row])
         self.assertIn("| synthetic, 10 million | 10,000,000 | 50 MB | report | 5.00 s | 0.500 | 4.0 + 2.0 s (0.60 µs) | 900 MB | 90 | 0 B |", text)
         self.assertIn("| report --low-memory | no time: about 9 s |", text)
+
+
+class Targets(unittest.TestCase):
+    MACHINE = {"cpu": "a processor", "cores": 16, "gpu": "a GPU"}
+
+    def page(self, **steps):
+        return run_targets.text_of({"date": "today", "version": "gprof-cli 1", "machine": self.MACHINE, **steps})
+
+    def recording(self, **variants):
+        return {"samples_ns": {"launch": {name: [ns - 1, ns, ns + 500] for name, ns in variants.items()}}}
+
+    def test_medians_are_compared_with_those_of_the_same_run(self):
+        variants = {"untraced": 3000, "CUPTI floor": 4000, "gprof-cli -t none": 3010, "gprof-cli": 4040, "nsys": 5000}
+        text = self.page(recording=self.recording(**variants))
+        self.assertIn("| launch, by the floor of CUPTI | 1.01 | 1.00 | 1.25 | met |", text)  # within noise
+        self.assertIn("| launch with an idle tracer, by untraced | 1.00 | 1.00 |  | met |", text)
+        self.assertIn("| cudaGetDevice, by untraced |  | 1.05 |  | not measured |", text)
+        missed = self.page(recording=self.recording(**{**variants, "gprof-cli": 4100}))
+        self.assertIn("| launch, by the floor of CUPTI | 1.02 | 1.00 | 1.25 | MISSED |", missed)
+
+    def test_reports(self):
+        commands = {"report": {"seconds": 0.125, "peak_bytes": 150_000_000}, "report, 1 core": {"seconds": 0.25, "peak_bytes": 1}}
+        ours = {"tool": "gprof-cli", "events": 3_000_000, "bytes": 21_000_000, "end_to_trace_s": 0.05, "commands": commands}
+        peer = {"tool": "nsys", "events": 3_000_000, "bytes": 54_000_000, "end_to_trace_s": 20.0,
+                "commands": {"export --type sqlite": {"seconds": 8.0}, "stats": {"seconds": 4.5}}}
+        later = {**ours, "events": 9_000_000}
+        text = self.page(report={"results": [ours, later, peer]})
+        self.assertIn("| from the end of the program to its trace | 0.05 s | 0.10 s | 20.0 s | met |", text)
+        self.assertIn("| bytes an event on disk | 7.0 | 6 | 18.0 | MISSED |", text)
+        self.assertIn("(a real trace of 3.00 million events) | 0.12 s | 0.15 s | 12.5 s: export, stats | met |", text)
+        self.assertIn("| report, million events a second on one core | 12.0 | 20 |  | MISSED |", text)
+        self.assertIn("| memory of report, bytes an event | 50 | 48 |  | MISSED |", text)
+
+    def test_what_was_not_measured_is_said(self):
+        text = self.page(reader=[{"records": 1_000_000, "seconds": 0.04}], command={"start_s": 0.004, "installed_bytes": 8_000_000})
+        self.assertIn("million events a second on one core | 25.0 (0.040 s) | 20 |  | met |", text)
+        self.assertIn("| start of the command (`gprof-cli version`) | 4.0 ms |  |  |  |", text)
+        self.assertIn("| size of the installed files | 8.0 MB | 10 MB |  | met |", text)
+        self.assertIn("| NVTX push + pop |  | 50 ns |  | not measured |", text)
+
+    def test_bytes_by_kind_are_all_bytes_of_the_file(self):
+        data = (run_report.support.SOURCE / "tests" / "data" / "normalise_v1.trace").read_bytes()
+        found = run_targets.bytes_by_kind(data)
+        self.assertEqual(sum(figures["bytes"] for figures in found.values()), len(data))
+        self.assertEqual({kind: found[kind]["records"] for kind in ("Kernel", "Memcpy")}, {"Kernel": 240, "Memcpy": 160})
 
 
 if __name__ == "__main__":
