@@ -1,4 +1,4 @@
-// NVTX ranges as the model keeps them, packed as operations and calls are (gprof/packed.h): what many of them have in
+// NVTX ranges as the model keeps them, packed as operations and calls are (gprof/packed_list.h): what many of them have in
 // common is kept once, and a range is the rest, 24 bytes. Ranges whose names are all different have facts of their own
 // each, 32 bytes more.
 //
@@ -10,42 +10,38 @@
 #include <vector>
 
 #include "gprof/events.h"
-#include "gprof/packed.h"
+#include "gprof/packed_list.h"
 
 namespace gprof {
 
-class PackedRanges {
+namespace packed_detail {
+
+// What ranges have in common: all that one line of a program makes in one thread, within the same ranges. Two of them
+// may be the same.
+struct RangeFacts {
+  uint32_t thread = kNone, end_thread = kNone, domain = kNone;
+  NameId name, path;
+  uint32_t category = 0, color = 0;
+  trace::PayloadType payload_type = trace::PayloadType::kNone;
+  uint8_t unused[3] = {};
+};
+
+struct RangeItem : Times {
+  uint32_t facts = 0, parent = kNone;
+  uint16_t depth = 0;
+  uint8_t duration_high = 0;
+  bool is_push_pop : 1 = true, is_open : 1 = false, is_cut : 1 = false;
+  void SetDuration(uint64_t duration_ns) {
+    duration = static_cast<uint32_t>(duration_ns);
+    duration_high = static_cast<uint8_t>(duration_ns >> 32);
+  }
+};
+
+}  // namespace packed_detail
+
+class PackedRanges
+    : public packed_detail::List<PackedRanges, NvtxRange, packed_detail::RangeItem, packed_detail::RangeFacts> {
  public:
-  using value_type = NvtxRange;
-  using const_iterator = packed_detail::Iterator<PackedRanges, NvtxRange>;
-  using iterator = const_iterator;
-
-  // What ranges have in common: all that one line of a program makes in one thread, within the same ranges. Two of them
-  // may be the same.
-  struct Facts {
-    uint32_t thread = kNone, end_thread = kNone, domain = kNone;
-    NameId name, path;
-    uint32_t category = 0, color = 0;
-    trace::PayloadType payload_type = trace::PayloadType::kNone;
-    uint8_t unused[3] = {};
-  };
-  struct Item : packed_detail::Times {
-    uint32_t facts = 0, parent = kNone;
-    uint16_t depth = 0;
-    uint8_t duration_high = 0;
-    bool is_push_pop : 1 = true, is_open : 1 = false, is_cut : 1 = false;
-    void SetDuration(uint64_t duration_ns) {
-      duration = static_cast<uint32_t>(duration_ns);
-      duration_high = static_cast<uint8_t>(duration_ns >> 32);
-    }
-  };
-
-  std::size_t size() const { return items_.size(); }
-  bool empty() const { return items_.empty(); }
-  const_iterator begin() const { return {this, 0}; }
-  const_iterator end() const { return {this, size()}; }
-  NvtxRange front() const { return (*this)[0]; }
-  NvtxRange back() const { return (*this)[size() - 1]; }
   [[gnu::always_inline]] NvtxRange operator[](std::size_t i) const {
     const Item& item = items_[i];
     const Facts& f = facts_[item.facts];
@@ -69,42 +65,18 @@ class PackedRanges {
     return range;
   }
 
-  // Sums over ranges with the same facts can be kept by the number of those.
-  uint32_t FactsIndex(std::size_t i) const { return items_[i].facts; }
-  std::size_t FactsCount() const { return facts_.size(); }
-  const Facts& FactsAt(uint32_t index) const { return facts_[index]; }
-  const Facts& FactsOf(const Item& item) const { return facts_[item.facts]; }
-
   int64_t DurationNs(const Item& item) const {
     if (item.duration_high == packed_detail::kLong) return long_durations_ns_[item.duration];
     return static_cast<int64_t>(uint64_t{item.duration_high} << 32 | item.duration);
   }
   int64_t EndNs(const Item& item) const { return item.start_ns() + DurationNs(item); }
 
-  // For loops over all of them that need little of each.
-  using Items = std::vector<Item, packed_detail::Unwritten<Item>>;
-  const Items& items() const { return items_; }
-
   // ---- for those who build a trace ----
-  Items& items() { return items_; }
   // What programs gave with ranges: one for each of them, or nothing where there is none that is not 0.
   using Payloads = std::vector<uint64_t>;
   Payloads& payloads() { return payloads_; }
   void push_back(const NvtxRange& range);
   void Set(std::size_t i, const NvtxRange& range);
-  // change(NvtxRange&) of one of them.
-  template <class F>
-  void Change(std::size_t i, F&& change) {
-    NvtxRange range = (*this)[i];
-    change(range);
-    Set(i, range);
-  }
-  // change(Facts&) of all: much less than one for each range.
-  template <class F>
-  void ChangeFacts(F&& change) {
-    facts_.Change(change);
-  }
-  uint32_t Intern(const Facts& facts) { return facts_.Intern(facts); }
   // Without a look at those that are there, for facts that mostly are not.
   uint32_t AddFacts(const Facts& facts) { return facts_.Add(facts); }
   void ReserveFacts(std::size_t count) { facts_.Reserve(count); }
@@ -117,8 +89,6 @@ class PackedRanges {
   void SetTimes(Item& item, int64_t start_ns, int64_t end_ns);
   void SetPayload(std::size_t i, uint64_t payload);
 
-  Items items_;
-  packed_detail::Shared<Facts> facts_;
   std::vector<int64_t> long_durations_ns_;
   Payloads payloads_;
 };

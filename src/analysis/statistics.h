@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gprof/analysis.h"
-#include "gprof/packed.h"
+#include "gprof/packed_list.h"
 
 namespace gprof {
 

@@ -49,7 +49,8 @@ install(FILES "${PROJECT_BINARY_DIR}/cmake/gprof-config.cmake" "${PROJECT_BINARY
         DESTINATION "${gprof_config_dir}" COMPONENT dev)
 install(FILES "${PROJECT_SOURCE_DIR}/include/gprof/analysis.h" "${PROJECT_SOURCE_DIR}/include/gprof/error.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/events.h" "${PROJECT_SOURCE_DIR}/include/gprof/library.h"
-              "${PROJECT_SOURCE_DIR}/include/gprof/packed.h" "${PROJECT_SOURCE_DIR}/include/gprof/packed_ranges.h"
+              "${PROJECT_SOURCE_DIR}/include/gprof/packed.h" "${PROJECT_SOURCE_DIR}/include/gprof/packed_list.h"
+              "${PROJECT_SOURCE_DIR}/include/gprof/packed_ranges.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/prefetch.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/trace.h"
               "${PROJECT_BINARY_DIR}/include/gprof/version.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "gprof/packed.h"
+#include "gprof/packed_list.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {

@@ -1,10 +1,10 @@
-// What is longer than an item of the packed lists can say (gprof/packed.h) is kept beside the items.
+// What is longer than an item of the packed lists can say (gprof/packed_list.h) is kept beside the items.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "gprof/packed.h"
+#include "gprof/packed_list.h"
 
 namespace gprof::packed_detail {
 

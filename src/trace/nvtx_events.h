@@ -1,11 +1,11 @@
-// NVTX events until they are paired to ranges, packed as operations and calls are (gprof/packed.h).
+// NVTX events until they are paired to ranges, packed as operations and calls are (gprof/packed_list.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "gprof/packed.h"
+#include "gprof/packed_list.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {

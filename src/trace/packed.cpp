@@ -78,12 +78,7 @@ void PackedOps::Append(PackedOps&& others) {
   const std::vector<uint32_t> places = Unite(&facts_, others.facts_);
   const auto long_base = static_cast<uint32_t>(long_durations_ns_.size());
   long_durations_ns_.insert(long_durations_ns_.end(), others.long_durations_ns_.begin(), others.long_durations_ns_.end());
-  items_.reserve(items_.size() + others.items_.size());
-  for (Item item : others.items_) {
-    item.facts = places[item.facts];
-    if (item.duration_high == kLong) item.duration += long_base;
-    items_.push_back(item);
-  }
+  AppendItems(others.items_, long_base, [&](uint32_t facts) { return places[facts]; });
   others = {};
 }
 
@@ -180,12 +175,7 @@ void PackedCalls::Append(PackedCalls&& others) {
   const std::vector<uint32_t> places = Unite(&facts_, others.facts_);
   const auto rare_base = static_cast<uint32_t>(rare_.size());
   rare_.insert(rare_.end(), others.rare_.begin(), others.rare_.end());
-  items_.reserve(items_.size() + others.items_.size());
-  for (Item item : others.items_) {
-    item.facts = places[item.facts];
-    if (item.duration_high == kLong) item.duration += rare_base;
-    items_.push_back(item);
-  }
+  AppendItems(others.items_, rare_base, [&](uint32_t facts) { return places[facts]; });
   others = {};
 }
 

@@ -6,8 +6,6 @@
 
 namespace gprof {
 
-using packed_detail::kLong;
-
 void PackedRanges::SetTimes(Item& item, int64_t start_ns, int64_t end_ns) {
   packed_detail::SetTimesOf(&item, start_ns, end_ns, &long_durations_ns_);
 }
@@ -65,12 +63,7 @@ void PackedRanges::Append(PackedRanges&& others) {
     others.payloads_.resize(others.items_.size());
     payloads_.insert(payloads_.end(), others.payloads_.begin(), others.payloads_.end());
   }
-  items_.reserve(items_.size() + others.items_.size());
-  for (Item item : others.items_) {
-    item.facts += facts_base;
-    if (item.duration_high == kLong) item.duration += long_base;
-    items_.push_back(item);
-  }
+  AppendItems(others.items_, long_base, [&](uint32_t facts) { return facts + facts_base; });
   others = {};
 }
 
