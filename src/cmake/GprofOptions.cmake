@@ -61,6 +61,10 @@ function(gprof_library name)
   target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
                                             "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${name} PRIVATE gprof_warnings PUBLIC gprof_sanitize)
+  # What large traces go through: 4 % fewer instructions for 270 kB. gprof_small() is the other way round.
+  if(name MATCHES "^gprof_(analysis|trace)$")
+    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-O3>)
+  endif()
   # With it, every object that formats anything has a copy of its own of what {fmt} prints floating point with, 9 kB each.
   # Where it makes hot loops faster it stays.
   if(NOT name MATCHES "^gprof_(analysis|trace)$")
