@@ -31,6 +31,11 @@ class OpenRanges {
   std::vector<uint32_t> open_;
 };
 
+// What begins after all that was added has ended: as if nothing had been before.
+inline void AddLater(const BusyTime& later, BusyTime* busy) {
+  *busy = BusyTime(busy->busy_ns() + later.busy_ns(), std::max(busy->end_ns(), later.end_ns()));
+}
+
 }  // namespace
 
 RangeProjection::RangeProjection(const AnalysisInput& input)
@@ -46,14 +51,6 @@ RangeProjection::RangeProjection(const AnalysisInput& input)
   AddOperations();
 }
 
-inline uint32_t RangeProjection::RangeOf(uint32_t op, const PackedOps::Item& item) const {
-  const uint32_t call = ops_.CallOf(op, item);
-  if (call == kNone) return kNone;
-  const PackedCalls::Item& launch = trace_.api_calls.items()[call];
-  PrefetchForReading(&launch);
-  return launch.range;
-}
-
 inline uint32_t RangeProjection::SlotOf(NameId path) {
   uint32_t& slot = slot_of_path_[path.value];
   if (slot == kNone) {
@@ -64,38 +61,93 @@ inline uint32_t RangeProjection::SlotOf(NameId path) {
 }
 
 inline uint32_t RangeProjection::SlotOfFacts(uint32_t facts) {
-  uint32_t& slot = slot_of_facts_[facts];
-  if (slot == kNone) slot = SlotOf(trace_.ranges.FactsAt(facts).path);
-  return slot;
+  if (slot_of_facts_[facts] == kNone) [[unlikely]] slot_of_facts_[facts] = SlotOf(trace_.ranges.FactsAt(facts).path);
+  return slot_of_facts_[facts];
+}
+
+inline void RangeProjection::AddBusy(const Run& run, BusyTime* busy) const {
+  if (busy->end_ns() <= run.start_ns) {
+    AddLater(run.busy, busy);
+    return;
+  }
+  for (uint32_t i = run.first; i < run.last; ++i) busy->Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
 }
 
 inline void RangeProjection::AddTo(uint32_t slot, const Run& run) {
   OfPath& of_path = slots_[slot];
   of_path.kernels += run.kernels;
   if (std::exchange(of_path.device, run.device) != run.device) of_path.busy.StartOver();
-  BusyTime& busy = of_path.busy;
-  if (busy.end_ns() <= run.start_ns) {  // as if nothing had been before
-    busy = BusyTime(busy.busy_ns() + run.busy.busy_ns(), std::max(busy.end_ns(), run.busy.end_ns()));
-    return;
-  }
-  for (uint32_t i = run.first; i < run.last; ++i) busy.Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
+  AddBusy(run, &of_path.busy);
 }
 
 // To the range and those around it.
-inline void RangeProjection::AddToRanges(uint32_t range, const Run& run) {
+void RangeProjection::AddToRanges(uint32_t range, const Run& run) {
   const PackedRanges::Item* const ranges = trace_.ranges.items().data();
-  // Parents come before their children, which also ends this loop on a trace that says otherwise.
   while (range != kNone) {
     AddTo(SlotOfFacts(ranges[range].facts), run);
-    const uint32_t parent = ranges[range].parent;
-    range = parent < range ? parent : kNone;
+    range = ParentOf(range);
   }
 }
 
-inline void RangeProjection::AddRun(const Run& run, uint32_t node) {
-  if (start_end_paths_.empty()) {
-    return AddToRanges(run.range == kNone && node != kNone ? trace_.graph_nodes[node].range : run.range, run);
+// To the range itself. What is around it gets runs in a row at once, as long as they are in the same range.
+void RangeProjection::AddNested(const Run& run) {
+  const uint32_t parent = run.range == kNone ? kNone : ParentOf(run.range);
+  if (parent != around_.range || run.device != around_.device) {
+    AddAround();
+    if (parent != kNone) StartAround(parent, run);
   }
+  if (run.range == kNone) return;
+  const uint32_t slot = SlotOfFacts(trace_.ranges.items()[run.range].facts);
+  // Of a damaged trace a range may have the path of one around it: then each run is added to all of them in turn.
+  if (slots_[slot].is_around) [[unlikely]] {
+    AddAround();
+    return AddToRanges(run.range, run);
+  }
+  AddTo(slot, run);
+  if (parent == kNone) return;
+  AddBusy(run, &around_.busy);
+  around_.kernels += run.kernels;
+  around_.last = run.last;
+}
+
+// What AddNested() does for most runs: they are in the same range as the one before, and after all that was added to the
+// paths of both. False, and nothing is done, for the others.
+inline bool RangeProjection::AddAfterAll(const Run& run) {
+  if (run.range == kNone) return false;
+  const PackedRanges::Item& range = trace_.ranges.items()[run.range];
+  const uint32_t slot = slot_of_facts_[range.facts];
+  if (range.parent != around_.range || range.parent >= run.range || run.device != around_.device || slot == kNone ||
+      run.start_ns < around_.busy.end_ns()) {
+    return false;
+  }
+  OfPath& of_path = slots_[slot];
+  if (of_path.is_around || of_path.device != run.device || run.start_ns < of_path.busy.end_ns()) return false;
+  of_path.kernels += run.kernels;
+  AddLater(run.busy, &of_path.busy);
+  AddLater(run.busy, &around_.busy);
+  around_.kernels += run.kernels;
+  around_.last = run.last;
+  return true;
+}
+
+void RangeProjection::StartAround(uint32_t range, const Run& run) {
+  around_ = {range, run.device, run.first, run.first, run.start_ns, {}, 0};
+  for (; range != kNone; range = ParentOf(range)) {
+    slots_[SlotOfFacts(trace_.ranges.items()[range].facts)].is_around = true;
+  }
+}
+
+void RangeProjection::AddAround() {
+  const PackedRanges::Item* const ranges = trace_.ranges.items().data();
+  for (uint32_t range = std::exchange(around_.range, kNone); range != kNone; range = ParentOf(range)) {
+    const uint32_t slot = SlotOfFacts(ranges[range].facts);
+    slots_[slot].is_around = false;
+    AddTo(slot, around_);
+  }
+}
+
+// Where there are start/end ranges every run is one operation.
+void RangeProjection::AddWithOthers(const Run& run, uint32_t node) {
   const auto others = start_end_paths_.find(ops_.CallOf(run.first));
   const bool is_known = run.range != kNone || node == kNone || others != start_end_paths_.end();
   AddToRanges(is_known ? run.range : trace_.graph_nodes[node].range, run);
@@ -103,34 +155,63 @@ inline void RangeProjection::AddRun(const Run& run, uint32_t node) {
   for (const NameId path : others->second) AddTo(SlotOf(path), run);
 }
 
-void RangeProjection::AddOperations() {
+template <class RangeOf>
+void RangeProjection::AddOperations(RangeOf&& range_of) {
   const bool has_others = !start_end_paths_.empty();
-  const auto count = static_cast<uint32_t>(trace_.ops.size());
-  const PackedOps::Item* item = trace_.ops.items().data();
-  uint32_t next_range = count == 0 ? kNone : RangeOf(0, *item);
-  for (uint32_t i = 0; i < count;) {
-    const uint32_t first = i, range = next_range;
+  const PackedOps::Item* const items = trace_.ops.items().data();
+  const PackedOps::Item *item = items, *const end = items + trace_.ops.size();
+  const Kind* const kinds = kinds_.data();
+  uint32_t next_range = item == end ? kNone : range_of(*item);
+  while (item != end) {
+    const PackedOps::Item* const first = item;
+    const uint32_t range = next_range;
     uint32_t facts = item->facts;
-    const Kind of_first = kinds_[facts];
-    const int64_t start_ns = item->start_ns();
+    const Kind of_first = kinds[facts];
     BusyTime busy;
     int64_t kernels = 0, is_kernel = of_first.is_kernel;
     do {
       PrefetchForReading(item);
-      busy.Add(item->start_ns(), trace_.ops.EndNs(*item));
+      const int64_t start_ns = item->start_ns();
+      int64_t end_ns = start_ns + item->duration;
+      if (item->duration_high != 0) [[unlikely]] end_ns = trace_.ops.EndNs(*item);
+      busy.Add(start_ns, end_ns);
       kernels += is_kernel;
-      ++item;
-      if (++i == count) break;
-      next_range = RangeOf(i, *item);
+      if (++item == end) break;
+      next_range = range_of(*item);
       if (has_others) break;
       if (item->facts == facts) continue;
       facts = item->facts;
-      const Kind& kind = kinds_[facts];
+      const Kind& kind = kinds[facts];
       is_kernel = kind.is_kernel;
       if (kind.device != of_first.device || (range == kNone && kind.node != of_first.node)) break;
     } while (next_range == range);
-    AddRun({range, of_first.device, first, i, start_ns, busy, kernels}, of_first.node);
+    Run run{range, of_first.device, static_cast<uint32_t>(first - items), static_cast<uint32_t>(item - items),
+            first->start_ns(), busy, kernels};
+    if (has_others) {
+      AddWithOthers(run, of_first.node);
+      continue;
+    }
+    if (range == kNone && of_first.node != kNone) run.range = trace_.graph_nodes[of_first.node].range;
+    if (!AddAfterAll(run)) AddNested(run);
   }
+  AddAround();
+}
+
+void RangeProjection::AddOperations() {
+  const PackedCalls::Item* const calls = trace_.api_calls.items().data();
+  if (ops_.HasInnerCalls()) {
+    const PackedOps::Item* const items = trace_.ops.items().data();
+    return AddOperations([&](const PackedOps::Item& item) {
+      const uint32_t call = ops_.CallOf(static_cast<uint32_t>(&item - items));
+      return call == kNone ? kNone : calls[call].range;
+    });
+  }
+  AddOperations([&](const PackedOps::Item& item) {
+    if (item.api == kNone) return kNone;
+    const PackedCalls::Item& call = calls[item.api];
+    PrefetchForReading(&call);
+    return call.range;
+  });
 }
 
 void RangeProjection::FindStartEndRanges() {

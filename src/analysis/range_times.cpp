@@ -25,60 +25,64 @@ struct Sums {
 // Of one thread and path: when those end that are open.
 using OpenEnds = std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>>;
 
+// Idle time of a device in an interval.
+using IdleIn = std::function<int64_t(int64_t from_ns, int64_t to_ns)>;
+
 // The idle time of a device up to times that go forward, as a rule by little each, from the first of them on.
 class IdleAlong {
  public:
-  IdleAlong(const Trace& trace, const GapList& gaps, int64_t from_ns)
+  // `idle_in` is asked for what is far.
+  IdleAlong(const Trace& trace, const GapList& gaps, int64_t from_ns, IdleIn idle_in)
       : ops_(trace.ops.items().data()),
         gaps_(gaps),
+        idle_in_(std::move(idle_in)),
         end_(gaps.ops().last),
-        next_(FirstAfter(gaps.ops().first, from_ns)) {
-    MoveTo(from_ns);
+        time_ns_(from_ns) {
+    MoveTo(FirstAfter(gaps.ops().first, from_ns));
+    idle_ns_ = IdleAt(from_ns);
   }
 
   int64_t time_ns() const { return time_ns_; }
+  int64_t In(int64_t from_ns, int64_t to_ns) const { return idle_in_(from_ns, to_ns); }
 
-  // `within`: idle time of the device in an interval, asked for where that is far.
-  template <class F>
-  int64_t Until(int64_t time_ns, F&& within) {
-    constexpr uint32_t kStride = 16;  // operations
-    uint32_t next = next_;
-    if (IsBefore(next + uint64_t{kStride}, time_ns)) return UntilFar(time_ns, within);
-    for (const PackedOps::Item* op = ops_ + next; next < end_; ++op, ++next) {
-      const int64_t until_ns = op->start_ns() - time_ns, before_ns = gaps_.IdleBefore(next);
-      if (until_ns > 0) {
-        time_ns_ = time_ns;
-        next_ = next;
-        return idle_ns_ = passed_ns_ + std::max<int64_t>(before_ns - until_ns, 0);
-      }
-      passed_ns_ += before_ns;
-    }
-    next_ = end_;
-    MoveTo(time_ns);
-    return idle_ns_;
+  int64_t Until(int64_t time_ns) {
+    if (time_ns >= next_start_ns_) GoOn(time_ns);
+    time_ns_ = time_ns;
+    return idle_ns_ = IdleAt(time_ns);
   }
 
  private:
   // Whether there is such an operation and it does not start later.
   bool IsBefore(uint64_t op, int64_t time_ns) const { return op < end_ && ops_[op].start_ns() <= time_ns; }
 
-  template <class F>
-  [[gnu::noinline]] int64_t UntilFar(int64_t time_ns, F&& within) {
-    constexpr uint32_t kVeryFar = 2048, kStride = 16;  // operations
-    if (IsBefore(next_ + uint64_t{kVeryFar}, time_ns)) {
-      const int64_t idle_ns = idle_ns_ + within(time_ns_, time_ns);
-      next_ = FirstAfter(next_, time_ns);
-      passed_ns_ = 0;
-      MoveTo(time_ns);
-      passed_ns_ = idle_ns - idle_ns_;
-    } else {
-      for (; IsBefore(next_ + uint64_t{kStride}, time_ns); next_ += kStride) {
-        passed_ns_ += gaps_.IdleBeforeAll(next_, next_ + kStride);
-      }
-      for (; IsBefore(next_, time_ns); ++next_) passed_ns_ += gaps_.IdleBefore(next_);
+  // To the first operation that starts later.
+  void GoOn(int64_t time_ns) {
+    constexpr uint32_t kStride = 16;  // operations
+    uint32_t next = next_;
+    if (IsBefore(next + uint64_t{kStride}, time_ns)) return GoFar(time_ns);
+    int64_t passed_ns = passed_ns_;
+    for (const PackedOps::Item* op = ops_ + next; next < end_ && op->start_ns() <= time_ns; ++op, ++next) {
+      passed_ns += gaps_.IdleBefore(next);
     }
-    MoveTo(time_ns);
-    return idle_ns_;
+    passed_ns_ = passed_ns;
+    MoveTo(next);
+  }
+
+  [[gnu::noinline]] void GoFar(int64_t time_ns) {
+    constexpr uint32_t kVeryFar = 2048, kStride = 16;  // operations
+    uint32_t next = next_;
+    if (IsBefore(next + uint64_t{kVeryFar}, time_ns)) {
+      const int64_t idle_ns = idle_ns_ + idle_in_(time_ns_, time_ns);
+      passed_ns_ = 0;
+      MoveTo(FirstAfter(next, time_ns));
+      passed_ns_ = idle_ns - IdleAt(time_ns);
+      return;
+    }
+    for (; IsBefore(next + uint64_t{kStride}, time_ns); next += kStride) {
+      passed_ns_ += gaps_.IdleBeforeAll(next, next + kStride);
+    }
+    for (; IsBefore(next, time_ns); ++next) passed_ns_ += gaps_.IdleBefore(next);
+    MoveTo(next);
   }
 
   // The first of those from `first` on that starts later.
@@ -87,21 +91,54 @@ class IdleAlong {
                        end_ - first, 0, [&](size_t i) { return ops_[first + i].start_ns() <= time_ns; }));
   }
 
-  void MoveTo(int64_t time_ns) {
-    time_ns_ = time_ns;
-    if (next_ == end_) {
-      idle_ns_ = gaps_.IdleUntil(time_ns, next_, passed_ns_);
-      return;
-    }
-    const int64_t before_ns = gaps_.IdleBefore(next_) - (ops_[next_].start_ns() - time_ns);
-    idle_ns_ = passed_ns_ + std::max<int64_t>(before_ns, 0);
+  void MoveTo(uint32_t next) {
+    next_ = next;
+    next_start_ns_ = next == end_ ? std::numeric_limits<int64_t>::max() : ops_[next].start_ns();
+    if (next != end_) idle_since_ns_ = next_start_ns_ - gaps_.IdleBefore(next);
+  }
+
+  int64_t IdleAt(int64_t time_ns) const {
+    if (next_ == end_) [[unlikely]] return gaps_.IdleUntil(time_ns, next_, passed_ns_);
+    return passed_ns_ + std::max<int64_t>(time_ns - idle_since_ns_, 0);
   }
 
   const PackedOps::Item* ops_;
   const GapList& gaps_;
-  uint32_t end_, next_;     // the first operation that starts later
-  int64_t passed_ns_ = 0;   // the gaps before those before it
-  int64_t time_ns_ = 0, idle_ns_ = 0;
+  IdleIn idle_in_;
+  uint32_t end_, next_ = 0;  // the first operation that starts later
+  int64_t next_start_ns_ = 0, idle_since_ns_ = 0;  // of that operation, and of the gap before it
+  int64_t passed_ns_ = 0;    // the gaps before those before it
+  int64_t time_ns_, idle_ns_ = 0;
+};
+
+// The idle time of a device while ranges were open that nest: they begin and end one after the other, so that one walk
+// along the operations serves all of them.
+class NestedIdle {
+ public:
+  explicit NestedIdle(IdleAlong along) : along_(std::move(along)) {}
+
+  // In order of their start.
+  void Enter(int64_t start_ns, int64_t end_ns, Sums* sums) {
+    CloseUntil(start_ns);
+    open_.push_back({start_ns, end_ns, along_.Until(start_ns), sums});
+  }
+
+  void CloseUntil(int64_t time_ns) {
+    for (; !open_.empty() && open_.back().end_ns <= time_ns; open_.pop_back()) {
+      const Open& range = open_.back();
+      range.sums->gpu_idle_ns += range.end_ns < along_.time_ns() ? along_.In(range.start_ns, range.end_ns)
+                                                                 : along_.Until(range.end_ns) - range.before_ns;
+    }
+  }
+
+ private:
+  struct Open {
+    int64_t start_ns, end_ns, before_ns;  // and the idle time before
+    Sums* sums;
+  };
+
+  IdleAlong along_;
+  std::vector<Open> open_;
 };
 
 class PathSums {
@@ -129,61 +166,50 @@ class PathSums {
  private:
   using Item = PackedRanges::Item;
 
+  // The range around those looked at last.
+  struct Parent {
+    uint32_t range = kNone;
+    int64_t start_ns = 0, end_ns = 0;
+    Sums* sums = nullptr;
+  };
+
   uint32_t PathOf(const Item& range) const { return ranges_.FactsOf(range).path.value; }
 
   void Add(uint32_t thread, uint32_t device, Groups* durations) {
     const Trace::Slice slice = trace_.thread_ranges[thread];
     if (slice.first == slice.last) return;
-    if (device != kNone) AddIdle(slice, device);
-    std::unordered_map<uint32_t, OpenEnds> open;  // start/end ranges need not nest
     const Item* const items = ranges_.items().data();
+    const IdleIn idle_in = [&](int64_t from_ns, int64_t to_ns) { return IdleOf(device, from_ns, to_ns); };
+    const GapList* const gaps = device == kNone ? nullptr : &input_.shared().gaps(device);
+    std::optional<NestedIdle> nested;
+    if (gaps != nullptr && gaps->pauses().empty()) {
+      nested.emplace(IdleAlong(trace_, *gaps, items[slice.first].start_ns(), idle_in));
+    }
+    std::unordered_map<uint32_t, OpenEnds> open;  // start/end ranges need not nest
+    Parent parent;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const Item& range = items[i];
       const uint32_t path = PathOf(range);
-      const int64_t duration_ns = ranges_.DurationNs(range);
+      const int64_t start_ns = range.start_ns(), duration_ns = ranges_.DurationNs(range), end_ns = start_ns + duration_ns;
       durations->Add(path, duration_ns);
       Sums& sums = sums_[path];
       if (range.is_push_pop) {
         if (sums.thread != thread) ++sums.lanes;
-        if (range.parent != kNone) AddToParent(range, duration_ns, items[range.parent]);
+        if (range.parent != kNone) {
+          if (range.parent != parent.range) parent = ParentOf(range);
+          AddToParent(start_ns, end_ns, parent);
+        }
       } else {
-        CountLanes({range.start_ns(), range.start_ns() + duration_ns}, &open[path], &sums);
+        CountLanes({start_ns, end_ns}, &open[path], &sums);
       }
       sums.thread = thread;
-    }
-  }
-
-  // Ranges that nest begin and end one after the other, so that one walk along the operations serves all of them.
-  void AddIdle(const Trace::Slice& slice, uint32_t device) {
-    const auto within = [&](int64_t from_ns, int64_t to_ns) { return IdleOf(device, from_ns, to_ns); };
-    const GapList& gaps = input_.shared().gaps(device);
-    const Item* const items = ranges_.items().data();
-    IdleAlong along(trace_, gaps, items[slice.first].start_ns());
-    struct Open {
-      int64_t start_ns, end_ns, before_ns;  // and the idle time before
-      uint32_t path;
-    };
-    std::vector<Open> open;
-    const auto close_until = [&](int64_t time_ns) {
-      for (; !open.empty() && open.back().end_ns <= time_ns; open.pop_back()) {
-        const Open& range = open.back();
-        sums_[range.path].gpu_idle_ns += range.end_ns < along.time_ns()
-                                             ? within(range.start_ns, range.end_ns)
-                                             : along.Until(range.end_ns, within) - range.before_ns;
+      if (nested && range.is_push_pop) {
+        nested->Enter(start_ns, end_ns, &sums);
+      } else if (gaps != nullptr) {
+        sums.gpu_idle_ns += idle_in(start_ns, end_ns);
       }
-    };
-    const bool has_pauses = !gaps.pauses().empty();
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const Item& range = items[i];
-      const int64_t start_ns = range.start_ns(), end_ns = ranges_.EndNs(range);
-      if (!range.is_push_pop || has_pauses) {
-        sums_[PathOf(range)].gpu_idle_ns += within(start_ns, end_ns);
-        continue;
-      }
-      close_until(start_ns);
-      open.push_back({start_ns, end_ns, along.Until(start_ns, within), PathOf(range)});
     }
-    close_until(std::numeric_limits<int64_t>::max());
+    if (nested) nested->CloseUntil(std::numeric_limits<int64_t>::max());
   }
 
   int64_t IdleOf(uint32_t device, int64_t from_ns, int64_t to_ns) {
@@ -191,11 +217,14 @@ class PathSums {
     return idle_[device]->Of(from_ns, to_ns);
   }
 
-  void AddToParent(const Item& range, int64_t duration_ns, const Item& parent) {
-    const int64_t start_ns = range.start_ns();
-    const int64_t within_ns =
-        std::min(start_ns + duration_ns, ranges_.EndNs(parent)) - std::max(start_ns, parent.start_ns());
-    sums_[PathOf(parent)].children_ns += std::max<int64_t>(within_ns, 0);
+  Parent ParentOf(const Item& range) {
+    const Item& parent = ranges_.items()[range.parent];
+    return {range.parent, parent.start_ns(), ranges_.EndNs(parent), &sums_[PathOf(parent)]};
+  }
+
+  static void AddToParent(int64_t start_ns, int64_t end_ns, const Parent& parent) {
+    const int64_t within_ns = std::min(end_ns, parent.end_ns) - std::max(start_ns, parent.start_ns);
+    parent.sums->children_ns += std::max<int64_t>(within_ns, 0);
   }
 
   static void CountLanes(const Interval& range, OpenEnds* open, Sums* sums) {
