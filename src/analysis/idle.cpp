@@ -68,35 +68,10 @@ struct Idle {
 
   // Where the device was idle before these operations it was for that cause from end to end, `queue` or `launch`.
   void AddPlain(const GapList& gaps, Cause cause, uint32_t first, uint32_t last) {
-    const std::span<const uint32_t> idle_ns = gaps.ShortIdleBefore(first, last);
-    const PackedOps::Item* item = trace_->ops.items().data() + first;
-    const PackedCalls::Item* const calls = trace_->api_calls.items().data();
-    const uint64_t min_ns = static_cast<uint64_t>(summary.min_gap_ns());
-    const auto untold = [&] { return static_cast<uint64_t>(summary.LeastKeptNs()) - min_ns; };
-    uint64_t untold_ns = untold();  // gaps that are so much longer than the least are neither shorter nor among the longest
-    Alike alike, all;
-    for (size_t i = 0; i < idle_ns.size(); ++i, ++item) {
-      PrefetchForReading(item);
-      const int64_t gap_ns = idle_ns[i];
-      if (gap_ns == 0) continue;
-      const uint32_t op = first + static_cast<uint32_t>(i), call_index = ops_->CallOf(op, *item);
-      const PackedCalls::Item& call = calls[call_index];
-      PrefetchForReading(&call);
-      if (call.facts != alike.facts || call.range != alike.range) {
-        AddAlike(cause, alike, &all);
-        alike = {call.facts, call.range, 0, 0};
-      }
-      ++alike.gaps;
-      alike.idle_ns += gap_ns;
-      if (has_details_) groups.AddPlainDetails(cause, op, call, gap_ns);
-      if (static_cast<uint64_t>(gap_ns) - min_ns < untold_ns) continue;
-      const Part part{cause, gap_ns, call_index, {}, UnknownReason::kIsKnown};
-      summary.AddByLength({item->start_ns() - gap_ns, item->start_ns(), op, false, false, gaps.device()}, {&part, 1});
-      untold_ns = untold();
-    }
-    AddAlike(cause, alike, &all);
-    summary.AddPlain(cause, all.gaps, all.idle_ns);
-    steady[cause] += SteadyNsOf(gaps, first, last, all.idle_ns);
+    const PlainSum sum = AddPlainByCall(gaps, cause, first, last);
+    if (has_details_) AddPlainDetails(gaps, cause, first, last);
+    summary.AddPlain(cause, sum.gaps, sum.idle_ns);
+    steady[cause] += SteadyNsOf(gaps, first, last, sum.idle_ns);
   }
 
   void Add(const Idle& more) {
@@ -106,18 +81,69 @@ struct Idle {
   }
 
  private:
-  // Gaps in a row whose launching calls share their facts and their range.
-  struct Alike {
-    uint32_t facts = 0, range = kNone;
+  struct PlainSum {
     int64_t gaps = 0, idle_ns = 0;
   };
 
-  void AddAlike(Cause cause, const Alike& alike, Alike* all) {
+  // Those in a row whose launching calls share their facts and their range are added at once. A function of its own, so
+  // that what it adds up stays out of memory.
+  [[gnu::noinline]] PlainSum AddPlainByCall(const GapList& gaps, Cause cause, uint32_t first, uint32_t last) {
+    const PackedOps::Item* item = trace_->ops.items().data() + first;
+    const PackedCalls::Item* const calls = trace_->api_calls.items().data();
+    const bool has_inner_calls = ops_->HasInnerCalls();
+    const uint64_t min_ns = static_cast<uint64_t>(summary.min_gap_ns());
+    uint64_t untold_ns = UntoldNs();
+    uint32_t facts = 0, range = kNone;
+    int64_t alike = 0, alike_ns = 0;
+    PlainSum all;
+    for (const uint32_t gap_ns : gaps.ShortIdleBefore(first, last)) {
+      const PackedOps::Item& op = *item++;
+      PrefetchForReading(&op);
+      if (gap_ns == 0) continue;
+      const uint32_t index = has_inner_calls ? ops_->CallOf(OpOf(op)) : op.api;
+      const PackedCalls::Item& call = calls[index];
+      PrefetchForReading(&call);
+      if (call.range != range || call.facts != facts) {
+        AddAlike(cause, facts, range, {alike, alike_ns}, &all);
+        facts = call.facts, range = call.range, alike = alike_ns = 0;
+      }
+      ++alike;
+      alike_ns += gap_ns;
+      if (gap_ns - min_ns < untold_ns) [[likely]] continue;
+      AddPlainByLength(gaps, cause, op, index, gap_ns);
+      untold_ns = UntoldNs();
+    }
+    AddAlike(cause, facts, range, {alike, alike_ns}, &all);
+    return all;
+  }
+
+  void AddAlike(Cause cause, uint32_t facts, uint32_t range, PlainSum alike, PlainSum* all) {
     if (alike.gaps == 0) return;
-    summary.AddPlainOf(alike.facts, cause, alike.idle_ns);
-    groups.AddPlain(cause, alike.range, alike.gaps, alike.idle_ns);
     all->gaps += alike.gaps;
     all->idle_ns += alike.idle_ns;
+    summary.AddPlainOf(facts, cause, alike.idle_ns);
+    groups.AddPlain(cause, facts, range, alike.gaps, alike.idle_ns);
+  }
+
+  // Gaps that are so much longer than the least are neither shorter than what is told nor among the longest.
+  uint64_t UntoldNs() const {
+    return static_cast<uint64_t>(summary.LeastKeptNs()) - static_cast<uint64_t>(summary.min_gap_ns());
+  }
+
+  uint32_t OpOf(const PackedOps::Item& op) const { return static_cast<uint32_t>(&op - trace_->ops.items().data()); }
+
+  [[gnu::noinline]] void AddPlainByLength(const GapList& gaps, Cause cause, const PackedOps::Item& op, uint32_t call,
+                                          int64_t gap_ns) {
+    const Part part{cause, gap_ns, call, {}, UnknownReason::kIsKnown};
+    summary.AddByLength({op.start_ns() - gap_ns, op.start_ns(), OpOf(op), false, false, gaps.device()}, {&part, 1});
+  }
+
+  void AddPlainDetails(const GapList& gaps, Cause cause, uint32_t first, uint32_t last) {
+    const PackedOps::Item* item = trace_->ops.items().data() + first;
+    for (const uint32_t gap_ns : gaps.ShortIdleBefore(first, last)) {
+      if (gap_ns != 0) groups.AddPlainBefore(cause, item->facts, gap_ns);
+      ++item;
+    }
   }
 
   int64_t SteadyNs(int64_t start_ns, int64_t end_ns) const {
@@ -159,6 +185,7 @@ void AddDevice(const AnalysisInput& input, const AnalysisOptions& options, uint3
         input, device, gaps.pieces() * i / count, gaps.pieces() * (i + 1) / count,
         [&](Cause cause, uint32_t begin, uint32_t end) { some[i].AddPlain(gaps, cause, begin, end); },
         [&](const Gap& gap, GapCauses::Cursor& causes) { some[i].Add(gap, causes.Next(gap)); });
+    some[i].groups.Finish();
   });
   idle->summary.StartDevice(device);
   for (const Idle& of_part : some) idle->Add(of_part);

@@ -36,12 +36,6 @@ void IdleShares::Add(const IdleShares& more) {
   }
 }
 
-size_t DecadeOf(int64_t gap_ns) {
-  size_t decade = 0;
-  for (int64_t limit_ns = 1000; decade + 1 < kGapDecades && gap_ns >= limit_ns; limit_ns *= 10) ++decade;
-  return decade;
-}
-
 IdleGroups::IdleGroups(const AnalysisInput& input, bool has_details)
     : trace_(input.trace()),
       ops_(input.shared().ops()),
@@ -51,6 +45,7 @@ IdleGroups::IdleGroups(const AnalysisInput& input, bool has_details)
       by_launch_(unnamed_ + kLaunchKeys),
       by_next_(unnamed_ + kNextKeys) {
   for (const OpFacts::Sum& sum : ops_.sums()) next_of_facts_.push_back(sum.count == 0 ? 0 : KeyOf(trace_.ops[sum.first]));
+  if (has_details_) plain_.resize(next_of_facts_.size());
 }
 
 void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
@@ -80,16 +75,13 @@ void IdleGroups::AddDetails(const Gap& gap, uint32_t launch, std::span<const Par
   AddLength(gap.DurationNs());
 }
 
-void IdleGroups::AddPlainDetails(Cause cause, uint32_t op, const PackedCalls::Item& call, int64_t gap_ns) {
-  by_next_.AddPlain(next_of_facts_[trace_.ops.FactsIndex(op)], cause, 1, gap_ns);
-  by_launch_.AddPlain(trace_.api_calls.FactsOf(call).function.value, cause, 1, gap_ns);
-  AddLength(gap_ns);
-}
-
-void IdleGroups::AddLength(int64_t gap_ns) {
-  GapDecade& decade = lengths_[DecadeOf(gap_ns)];
-  ++decade.gaps;
-  decade.idle_ns += gap_ns;
+void IdleGroups::Finish() {
+  for (size_t i = 0; i < plain_.size(); ++i) {
+    if (plain_[i].gaps == 0) continue;
+    by_next_.AddPlain(next_of_facts_[i], Cause::kQueue, plain_[i].gaps, plain_[i].queue_ns);
+    by_next_.AddPlain(next_of_facts_[i], Cause::kLaunch, 0, plain_[i].launch_ns);
+    plain_[i] = {};
+  }
 }
 
 uint32_t IdleGroups::LaunchKey(const Gap& gap, uint32_t launch) const {

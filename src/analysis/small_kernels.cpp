@@ -1,7 +1,6 @@
 // Kernels so short that launching them costs as much as they do, and chains of them that repeat: candidates for CUDA
 // graphs and for fusing.
 #include <array>
-#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "analysis/calls.h"
 #include "analysis/chains.h"
 #include "analysis/findings.h"
+#include "analysis/length_classes.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
 #include "analysis/shared_facts.h"
@@ -34,26 +34,11 @@ constexpr Length kLengths[] = {{1'000, "below 1 us"},     {5'000, "1 to 5 us"}, 
                                {INT64_MAX, "1 ms and more"}};
 constexpr size_t kSmallLengths = 3;  // those below 10 us
 
-// Among times of as many bits at most one length ends: they are of this one up to that time, of the next one above it.
-struct OfBits {
-  uint32_t length = 0;
-  int64_t most_ns = INT64_MAX;
-};
-constexpr std::array<OfBits, 65> kLengthsOfBits = [] {
-  std::array<OfBits, 65> of_bits{};  // 64: negative, which are short
-  for (size_t bits = 1; bits < 64; ++bits) {
-    OfBits& of = of_bits[bits];
-    while (kLengths[of.length].below_ns <= int64_t{1} << (bits - 1)) ++of.length;
-    if (of.length + 1 < std::size(kLengths)) of.most_ns = kLengths[of.length].below_ns - 1;
-  }
-  return of_bits;
-}();
-
-// Without a branch, as lengths are not to be foreseen.
-size_t LengthOf(int64_t time_ns) {
-  const OfBits& of = kLengthsOfBits[static_cast<size_t>(std::bit_width(static_cast<uint64_t>(time_ns)))];
-  return of.length + static_cast<size_t>(time_ns > of.most_ns);
-}
+constexpr LengthClasses<std::size(kLengths)> kClasses([] {
+  std::array<int64_t, std::size(kLengths) - 1> below_ns{};
+  for (size_t i = 0; i < below_ns.size(); ++i) below_ns[i] = kLengths[i].below_ns;
+  return below_ns;
+}());
 
 struct Kernels {
   int64_t count = 0, time_ns = 0;
@@ -83,7 +68,7 @@ Histogram Measure(const AnalysisInput& input) {
     const uint32_t at = i++;
     if (is_kernel[op.facts] == 0) continue;
     const int64_t time_ns = trace.ops.EndNs(op) - op.start_ns(), gap_ns = gaps.Of(at);
-    const size_t length = LengthOf(time_ns);
+    const size_t length = kClasses.Of(time_ns);
     ++counts[length];
     times_ns[length] += time_ns;
     if (gap_ns <= kLaunchGapAtMostNs) idle_ns[length] += gap_ns;
