@@ -147,18 +147,35 @@ struct Making {
   int64_t instantiations = 0, instantiate_ns = 0, total_ns = 0;
 };
 
+// The outermost calls that make graphs, in order of the trace: few, of which most share their facts with no other call.
+std::vector<uint32_t> CallsThatMakeGraphs(const Trace& trace, const CallFacts& calls) {
+  std::vector<uint32_t> found;
+  std::vector<uint8_t> is_wanted(trace.api_calls.FactsCount(), 0);
+  int64_t wanted = 0;
+  for (uint32_t i = 0; i < is_wanted.size(); ++i) {
+    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    const CallFacts::Sum& sum = calls.sums()[i];
+    if (sum.count == 0 || facts.api_class == ApiClass::kGraphLaunch || !MakesGraphs(trace.Text(facts.function))) continue;
+    if (sum.count == 1 && sum.first != kNone) {
+      found.push_back(sum.first);
+    } else {
+      is_wanted[i] = 1;
+      wanted += sum.count;
+    }
+  }
+  for (uint32_t i = 0; wanted > 0 && i < trace.api_calls.size(); ++i) {
+    if (is_wanted[trace.api_calls.FactsIndex(i)] == 0 || trace.api_calls.Parent(i) != kNone) continue;
+    found.push_back(i);
+    --wanted;
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 Making ReadCalls(const Trace& trace, const CallFacts& calls) {
   Making making;
-  std::vector<uint8_t> makes_graphs(trace.strings.size(), 0);  // by function
-  bool some_make_graphs = false;
-  for (uint32_t i = 0; i < makes_graphs.size(); ++i) {
-    makes_graphs[i] = calls.counts_of_functions()[i] > 0 && MakesGraphs(trace.strings[i]);
-    some_make_graphs |= makes_graphs[i] != 0;
-  }
-  if (!some_make_graphs) return making;
-  for (const ApiCall& call : trace.api_calls) {
-    if (call.parent != kNone || call.api_class == ApiClass::kGraphLaunch) continue;
-    if (makes_graphs[call.function.value] == 0) continue;
+  for (const uint32_t i : CallsThatMakeGraphs(trace, calls)) {
+    const ApiCall& call = trace.api_calls[i];
     making.durations_ns[call.function].push_back(call.DurationNs());
     making.total_ns += call.DurationNs();
     if (!Instantiates(trace.Text(call.function))) continue;
