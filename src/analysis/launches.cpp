@@ -28,7 +28,7 @@ namespace gprof {
 namespace {
 
 // A launch takes a few microseconds (2.6 us on an H200, reference/peers.md 4a); a longer gap has another reason.
-constexpr int64_t kLateLaunchAtMostNs = 50'000;
+constexpr uint32_t kLateLaunchAtMostNs = 50'000;
 constexpr uint32_t kCommandBufferFull = 6u << 16;   // CUpti_ActivityOverheadKind: the GPU is behind
 constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
 constexpr double kPatternPercentWorthAFinding = 5;  // of the window
@@ -40,8 +40,36 @@ struct LaunchCalls {
   double interval_median_ns = 0;  // from a launch to the next one of the same thread
 };
 
+// From each launch of a thread to the next one, to samples from `next` on. Returns where they end.
+size_t AddIntervals(const PackedCalls& all, const std::vector<uint8_t>& are_launches, Trace::Slice slice, size_t next,
+                    Samples* intervals_ns) {
+  const uint8_t* const is_launch = are_launches.data();
+  const PackedCalls::Item* const items = all.items().data();
+  const PackedCalls::Item *call = items + slice.first, *const end = items + slice.last;
+  const auto is_outermost_launch = [&](const PackedCalls::Item* item) {
+    return is_launch[item->facts] != 0 &&
+           (!item->MayHaveParent() || all.Parent(static_cast<size_t>(item - items)) == kNone);
+  };
+  while (call != end && !is_outermost_launch(call)) ++call;
+  if (call == end) return next;
+  int64_t last_ns = call->start_ns();
+  uint32_t* all_short = intervals_ns->if_short();
+  while (++call != end) {
+    PrefetchForReading(call);
+    if (!is_outermost_launch(call)) continue;
+    const int64_t start_ns = call->start_ns(), interval_ns = start_ns - last_ns;
+    last_ns = start_ns;
+    if (all_short != nullptr && static_cast<uint64_t>(interval_ns) <= UINT32_MAX) {
+      all_short[next++] = static_cast<uint32_t>(interval_ns);
+    } else {
+      intervals_ns->Set(next++, interval_ns);
+      all_short = intervals_ns->if_short();
+    }
+  }
+  return next;
+}
+
 LaunchCalls ReadCalls(const AnalysisInput& input) {
-  constexpr int64_t kNever = INT64_MIN;
   const PackedCalls& all = input.trace().api_calls;
   LaunchCalls calls;
   std::vector<uint8_t> are_launches;  // by the facts of calls
@@ -52,20 +80,10 @@ LaunchCalls ReadCalls(const AnalysisInput& input) {
     calls.count += input.shared().calls().sums()[i].count;
     calls.total_ns += input.shared().calls().sums()[i].total_ns;
   }
-  const uint8_t* const is_launch = are_launches.data();
-  const PackedCalls::Item* const items = all.items().data();
   Samples intervals_ns(static_cast<size_t>(calls.count));
   size_t intervals = 0;
   for (const Trace::Slice& slice : input.trace().thread_api_calls) {
-    int64_t last_ns = kNever;
-    for (const PackedCalls::Item *call = items + slice.first, *end = items + slice.last; call < end; ++call) {
-      PrefetchForReading(call);
-      if (is_launch[call->facts] == 0) continue;
-      if (call->MayHaveParent() && all.Parent(static_cast<size_t>(call - items)) != kNone) continue;
-      const int64_t start_ns = call->start_ns();
-      if (last_ns != kNever) intervals_ns.Set(intervals++, start_ns - last_ns);
-      last_ns = start_ns;
-    }
+    intervals = AddIntervals(all, are_launches, slice, intervals, &intervals_ns);
   }
   calls.interval_median_ns = Samples::Some(&intervals_ns, 0, intervals).Median();
   return calls;
@@ -190,29 +208,46 @@ class LateLaunchFinder {
         });
   }
 
-  // Gaps that are `launch` from end to end: the call before had ended before nearly all of them, so that launching
-  // explains them.
+  // Gaps that are `launch` from end to end.
   void SeeLaunches(uint32_t device, uint32_t first, uint32_t last) {
     const std::span<const uint32_t> idle_ns = input_.shared().gaps(device).ShortIdleBefore(first, last);
-    const PackedCalls& calls = trace_.api_calls;
-    const PackedOps::Item* item = trace_.ops.items().data() + first;
-    for (uint32_t op = first; op < last; ++op, ++item) {
-      const int64_t gap_ns = idle_ns[op - first];
-      if (gap_ns == 0 || gap_ns > kLateLaunchAtMostNs || !is_kernel_[item->facts]) continue;
-      const int64_t end_ns = item->start_ns(), start_ns = end_ns - gap_ns;
-      const uint32_t call = ops_.CallOf(op, *item);
-      const PackedCalls::Item& before = calls.items()[call - (call > 0)];
-      const bool is_clear = call > 0 && !before.MayHaveParent() && calls.EndNs(before) <= start_ns &&
-                            end_ns <= no_overhead_until_ns_;
-      if (!is_clear) {
-        See(Gap{start_ns, end_ns, op, false, false, device});
-        continue;
-      }
-      ++late_.kernels;
-      late_.idle_ns += gap_ns;
-      late_.launch_ns += gap_ns;
-      late_.kernel_ns += trace_.ops.EndNs(*item) - end_ns;
+    for (uint32_t op = first; op < last; ++op) {
+      op += SeePlain(op, idle_ns.subspan(op - first));
+      if (op == last) return;
+      const int64_t end_ns = trace_.ops.items()[op].start_ns();
+      See(Gap{end_ns - idle_ns[op - first], end_ns, op, false, false, device});
     }
+  }
+
+  // Of operations from `first` on the call before had ended before nearly all of these gaps, so that launching explains
+  // them. Returns how many come before the first one for which that has to be looked at.
+  uint32_t SeePlain(uint32_t first, std::span<const uint32_t> idle_ns) {
+    const PackedCalls::Item* const calls = trace_.api_calls.items().data();
+    const PackedOps::Item* op = trace_.ops.items().data() + first;
+    const uint8_t* const is_kernel = is_kernel_.data();
+    const bool has_inner_calls = ops_.HasInnerCalls();
+    const int64_t no_overhead_until_ns = no_overhead_until_ns_;
+    int64_t kernels = 0, all_idle_ns = 0, kernel_ns = 0;
+    uint32_t i = 0;
+    for (const auto count = static_cast<uint32_t>(idle_ns.size()); i < count; ++i, ++op) {
+      PrefetchForReading(op);
+      const uint32_t gap_ns = idle_ns[i];
+      if (gap_ns - 1 >= kLateLaunchAtMostNs || is_kernel[op->facts] == 0) continue;  // none where it is 0
+      const uint32_t call = has_inner_calls ? ops_.CallOf(first + i, *op) : op->api;
+      if (call == 0) break;
+      const PackedCalls::Item& before = calls[call - 1];
+      const int64_t end_ns = op->start_ns();
+      if (before.parent != 0 || before.duration_high != 0 || op->duration_high != 0) break;
+      if (before.start_ns() + before.duration > end_ns - gap_ns || end_ns > no_overhead_until_ns) break;
+      ++kernels;
+      all_idle_ns += gap_ns;
+      kernel_ns += op->duration;
+    }
+    late_.kernels += kernels;
+    late_.idle_ns += all_idle_ns;
+    late_.launch_ns += all_idle_ns;
+    late_.kernel_ns += kernel_ns;
+    return i;
   }
 
   void See(const Gap& gap) {
