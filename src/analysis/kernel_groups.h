@@ -48,7 +48,8 @@ class KernelSamples {
   struct Ends {
     size_t* next;
     uint32_t* samples;  // null: they have not
-    void Add(uint32_t group, uint32_t sample) const { samples[next[group]++] = sample; }
+    uint32_t* At(uint32_t group) const { return samples + next[group]; }
+    void SetEnd(uint32_t group, const uint32_t* end) const { next[group] = static_cast<size_t>(end - samples); }
   };
   Ends ends() { return {next_.data(), samples_.if_short()}; }
   Samples::Some Of(uint32_t group) { return {&samples_, first_[group], next_[group] - first_[group]}; }

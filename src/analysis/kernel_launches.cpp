@@ -43,29 +43,54 @@ class Collector {
   }
 
  private:
+  // What operations in a row that share their facts add to; it stays out of memory.
+  struct Sink {
+    uint32_t *calls, *queued;
+    First first;
+  };
+
   // Nearly all of them: the call was short and launched nothing else. Returns the first for which that is not so.
   const PackedOps::Item* AddPlain(const PackedOps::Item* op, const PackedOps::Item* end) {
     const KernelSamples::Ends to_calls = calls.ends(), to_queued = queued.ends();
     if (to_calls.samples == nullptr || to_queued.samples == nullptr || ops_.HasInnerCalls()) return op;
-    const uint32_t* const groups = groups_;
-    First* const* const firsts_of = first_of_facts_.data();
+    while (op != end) {
+      const uint32_t group = groups_[op->facts];
+      if (group == kNone) {
+        ++op;
+        continue;
+      }
+      Sink sink{to_calls.At(group), to_queued.At(group), *first_of_facts_[op->facts]};
+      const PackedOps::Item* const after = AddRun(op, end, &sink);
+      to_calls.SetEnd(group, sink.calls);
+      to_queued.SetEnd(group, sink.queued);
+      *first_of_facts_[op->facts] = sink.first;
+      if (after != end && after->facts == op->facts) return after;
+      op = after;
+    }
+    return op;
+  }
+
+  // Those from the first one on that are plain. Returns the one after them.
+  const PackedOps::Item* AddRun(const PackedOps::Item* op, const PackedOps::Item* end, Sink* to) const {
     const PackedCalls::Item* const api_calls = trace_.api_calls.items().data();
-    for (; op != end; ++op) {
+    Sink sink = *to;
+    for (const uint32_t facts = op->facts; op != end && op->facts == facts; ++op) {
       PrefetchForReading(op);
-      const uint32_t group = groups[op->facts];
-      if (group == kNone || op->api == kNone) continue;
+      if (op->api == kNone) continue;
       const PackedCalls::Item& call = api_calls[op->api];
       PrefetchForReading(&call);
-      if (call.op_count != 1 || call.parent != 0 || call.duration_high != 0) return op;
-      const int64_t start_ns = op->start_ns(), call_start_ns = call.start_ns();
-      const int64_t call_end_ns = call_start_ns + call.duration;
-      if (start_ns > call_end_ns) {
-        if (start_ns - call_end_ns > UINT32_MAX) return op;
-        to_queued.Add(group, static_cast<uint32_t>(start_ns - call_end_ns));
+      if (call.parent != 0 || call.duration_high != 0) break;  // one comparison
+      if (call.op_count != 1) break;
+      const int64_t call_start_ns = call.start_ns(), queue_ns = op->start_ns() - call_start_ns - call.duration;
+      if (static_cast<uint64_t>(queue_ns) - 1 < UINT32_MAX) {  // more than 0
+        *sink.queued++ = static_cast<uint32_t>(queue_ns);
+      } else if (queue_ns > 0) {
+        break;
       }
-      to_calls.Add(group, call.duration);
-      firsts_of[op->facts]->See(call_start_ns, op->api);
+      *sink.calls++ = call.duration;
+      sink.first.See(call_start_ns, op->api);
     }
+    *to = sink;
     return op;
   }
 
