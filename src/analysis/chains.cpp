@@ -33,6 +33,11 @@ class StreamSymbols {
     const uint64_t symbol = of_facts_[ops_[list_[i]].facts];
     return symbol != 0 ? symbol : Mix((uint64_t{3} << 62) | list_[i]);  // like no other
   }
+  // Of two places.
+  bool AreSame(size_t a, size_t b) const {
+    const uint64_t symbol = of_facts_[ops_[list_[a]].facts];
+    return symbol == of_facts_[ops_[list_[b]].facts] && symbol != 0;
+  }
 
  private:
   const PackedOps::Item* ops_;
@@ -82,13 +87,15 @@ class Collector {
     // The gaps before each place of the period: whole, and those that are too long for launching to account for them.
     // What comes before the first operation is not the chain's.
     std::vector<int64_t> gaps_ns(period, 0), long_ns(period, 0);
+    const uint32_t* const short_ns = gaps_.ShortOf(run.front(), run.back());  // operations are in order
+    const PackedOps::Item* const items = trace_.ops.items().data();
     uint32_t place = 0;  // in the period
     int64_t busy_ns = 0;
-    const PackedOps::Item* const items = trace_.ops.items().data();
-    GapsBefore gaps = gaps_;  // by itself, so that what is written here leaves compilers what they know of it
     for (const uint32_t i : run) {
-      busy_ns += trace_.ops.EndNs(items[i]) - items[i].start_ns();
-      const int64_t gap_ns = gaps.Of(i);
+      const PackedOps::Item& op = items[i];
+      busy_ns += op.duration_high == 0 ? op.duration : trace_.ops.EndNs(op) - op.start_ns();
+      const bool is_short = short_ns != nullptr && short_ns[i] != GapList::kLong;
+      const int64_t gap_ns = is_short ? short_ns[i] : gaps_.Of(i);
       gaps_ns[place] += gap_ns;
       if (gap_ns > kLaunchGapAtMostNs) long_ns[place] += gap_ns;
       if (++place == period) place = 0;
@@ -125,16 +132,21 @@ GapsBefore::GapsBefore(const AnalysisInput& input) : trace_(input.trace()) {
   for (uint32_t i = 0; i < trace_.device_ops.size(); ++i) of_device_.push_back(&input.shared().gaps(i));
 }
 
-int64_t GapsBefore::OfAny(uint32_t op) {
-  if (last_ == nullptr || !last_->Has(op)) {
-    const uint32_t device = trace_.ops[op].device;
-    last_ = device == kNone ? nullptr : of_device_[device];
-    const Trace::Slice ops = last_ == nullptr ? Trace::Slice() : last_->ops();
-    first_ = ops.first;
-    short_ns_ = last_ != nullptr && last_->is_throughout() ? last_->ShortIdleBefore(ops.first, ops.last)
-                                                           : std::span<const uint32_t>();
-  }
+void GapsBefore::FindDevice(uint32_t op) {
+  if (last_ != nullptr && last_->Has(op)) return;
+  const uint32_t device = trace_.ops[op].device;
+  last_ = device == kNone ? nullptr : of_device_[device];
+}
+
+int64_t GapsBefore::Of(uint32_t op) {
+  FindDevice(op);
   return last_ == nullptr ? 0 : last_->GapBefore(op);
+}
+
+const uint32_t* GapsBefore::ShortOf(uint32_t first, uint32_t last) {
+  FindDevice(first);
+  const bool are_of_device = last_ != nullptr && last_->Has(first) && last_->Has(last);
+  return are_of_device && last_->is_throughout() ? last_->ShortIdleBefore(0, last + 1).data() : nullptr;
 }
 
 std::vector<Chain> FindChains(const AnalysisInput& input) {

@@ -28,21 +28,18 @@ struct Chain {
 class GapsBefore {
  public:
   explicit GapsBefore(const AnalysisInput& input);
-  int64_t Of(uint32_t op) {
-    const uint32_t at = op - first_;
-    if (at < short_ns_.size() && short_ns_[at] != GapList::kLong) return short_ns_[at];
-    return OfAny(op);
-  }
+  int64_t Of(uint32_t op);
+  // For loops over operations from `first` to `last`, as they are in the trace: by operation of the trace, what Of() says
+  // of it, or GapList::kLong, for which it has to be asked. Null where it has to be asked for others as well.
+  const uint32_t* ShortOf(uint32_t first, uint32_t last);
 
  private:
-  int64_t OfAny(uint32_t op);
+  void FindDevice(uint32_t op);
 
   const Trace& trace_;
   std::vector<const GapList*> of_device_;
   // Of the operation asked for before: as a rule the next one is of the same device.
   const GapList* last_ = nullptr;
-  uint32_t first_ = 0;                   // operation of the device
-  std::span<const uint32_t> short_ns_;   // from there on, where all was recorded; GapList::kLong for long gaps
 };
 
 // Those with the most idle time first. Operations of graphs are in none: they are launched at once already.

@@ -96,15 +96,23 @@ class Finder {
   }
 
   void Follow(uint32_t at, uint32_t period) {
-    if (at < checked_[period] || symbols_[at] != symbols_[at - period]) return;
+    if (at < checked_[period] || !IsRepeated(at, period)) return;
     uint32_t first = at, last = at + 1;
-    while (first > period && symbols_[first - 1] == symbols_[first - 1 - period]) --first;
-    while (last < size_ && symbols_[last] == symbols_[last - period]) ++last;
+    while (first > period && IsRepeated(first - 1, period)) --first;
+    while (last < size_ && IsRepeated(last, period)) ++last;
     checked_[period] = last;
     const Repeat repeat{first - period, last, period};
     if (!least_.Has(repeat)) return;
     found_.push_back(repeat);
     found_until_ = std::max(found_until_, last);
+  }
+
+  bool IsRepeated(uint32_t at, uint32_t period) const {
+    if constexpr (requires { symbols_.AreSame(at, at - period); }) {
+      return symbols_.AreSame(at, at - period);
+    } else {
+      return symbols_[at] == symbols_[at - period];
+    }
   }
 
   const Symbols& symbols_;
@@ -120,7 +128,8 @@ class Finder {
 
 // Runs that do not overlap, in order, each with at least `min_repetitions` and `min_symbols`; where several fit, the one
 // that repeats most. Memory besides the runs does not grow with the sequence. `symbols` has a size() and an operator[],
-// which is asked for some of them several times; they must be 64 bits that are well mixed (hashes).
+// which is asked for some of them several times; they must be 64 bits that are well mixed (hashes). If it has
+// AreSame(a, b), that says whether two of them are equal, for less than it takes to make both.
 //
 // For every place it asks where the last 1, 4, 16 and 64 symbols were seen before, and follows the period that this
 // suggests as far as it goes, once for each run; so the time grows with the lengths of all runs, n log n at most. A

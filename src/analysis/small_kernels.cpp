@@ -1,5 +1,6 @@
 // Kernels so short that launching them costs as much as they do, and chains of them that repeat: candidates for CUDA
 // graphs and for fusing.
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -51,32 +52,58 @@ struct Kernels {
 };
 using Histogram = std::array<Kernels, std::size(kLengths)>;
 
+class Measurement {
+ public:
+  explicit Measurement(const AnalysisInput& input) : ops_(input.trace().ops), gaps_(input) {
+    for (uint32_t i = 0; i < ops_.FactsCount(); ++i) is_kernel_.push_back(ops_.FactsAt(i).kind == OpKind::kKernel);
+  }
+
+  // Of operations in a row, of one device as a rule.
+  void Add(Trace::Slice slice) {
+    if (slice.first >= slice.last) return;
+    const uint32_t* const short_ns = gaps_.ShortOf(slice.first, slice.last - 1);
+    const uint8_t* const is_kernel = is_kernel_.data();
+    const PackedOps::Item* op = ops_.items().data() + slice.first;
+    for (uint32_t i = slice.first; i < slice.last; ++i, ++op) {
+      PrefetchForReading(op);
+      if (is_kernel[op->facts] == 0) continue;
+      const int64_t time_ns = op->duration_high == 0 ? op->duration : ops_.EndNs(*op) - op->start_ns();
+      const bool is_short = short_ns != nullptr && short_ns[i] != GapList::kLong;
+      const int64_t gap_ns = is_short ? short_ns[i] : gaps_.Of(i);
+      const size_t length = kClasses.Of(time_ns);
+      ++counts_[length];
+      times_ns_[length] += time_ns;
+      if (gap_ns <= kLaunchGapAtMostNs) idle_ns_[length] += gap_ns;
+    }
+  }
+
+  Histogram Result() const {
+    Histogram histogram;
+    for (size_t length = 0; length < histogram.size(); ++length) {
+      histogram[length] = {counts_[length], times_ns_[length], idle_ns_[length]};
+    }
+    return histogram;
+  }
+
+ private:
+  const PackedOps& ops_;
+  GapsBefore gaps_;
+  std::vector<uint8_t> is_kernel_;  // by the facts of operations
+  // Side by side and not in the result, so that each of them is added up by one instruction.
+  std::array<int64_t, std::size(kLengths)> counts_{}, times_ns_{}, idle_ns_{};
+};
+
 Histogram Measure(const AnalysisInput& input) {
   const Trace& trace = input.trace();
-  GapsBefore gaps(input);
-  Histogram histogram;
-  std::vector<uint8_t> are_kernels;  // by the facts of operations
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    are_kernels.push_back(trace.ops.FactsAt(i).kind == OpKind::kKernel);
+  Measurement measurement(input);
+  uint32_t next = 0;
+  for (const Trace::Slice& slice : trace.device_ops) {
+    measurement.Add({next, slice.first});
+    measurement.Add(slice);
+    next = std::max(next, slice.last);
   }
-  const uint8_t* const is_kernel = are_kernels.data();
-  // Side by side and not in the result, so that each of them is added up by one instruction.
-  std::array<int64_t, std::size(kLengths)> counts{}, times_ns{}, idle_ns{};
-  uint32_t i = 0;
-  for (const PackedOps::Item& op : trace.ops.items()) {
-    PrefetchForReading(&op);
-    const uint32_t at = i++;
-    if (is_kernel[op.facts] == 0) continue;
-    const int64_t time_ns = trace.ops.EndNs(op) - op.start_ns(), gap_ns = gaps.Of(at);
-    const size_t length = kClasses.Of(time_ns);
-    ++counts[length];
-    times_ns[length] += time_ns;
-    if (gap_ns <= kLaunchGapAtMostNs) idle_ns[length] += gap_ns;
-  }
-  for (size_t length = 0; length < histogram.size(); ++length) {
-    histogram[length] = {counts[length], times_ns[length], idle_ns[length]};
-  }
-  return histogram;
+  measurement.Add({next, static_cast<uint32_t>(trace.ops.size())});  // of no device
+  return measurement.Result();
 }
 
 Kernels Sum(const Histogram& histogram, size_t lengths) {
