@@ -47,26 +47,41 @@ class Collector {
   // Waits and operations of the stream in the order in which the program made them.
   void Look(uint32_t stream) {
     const std::span<const EventWait> waits = events_.Of(stream);
-    if (waits.empty()) return;
-    size_t next = 0;
+    const std::span<const uint32_t> ops = input_.shared().stream_ops().Of(stream);
     int64_t free_ns = std::numeric_limits<int64_t>::min();  // the stream was done with what it had
-    for (const uint32_t op : input_.shared().stream_ops().Of(stream)) {
+    size_t at = 0, next = 0;
+    while (next < waits.size() && (at += CountBefore(ops.subspan(at), waits[next].time_ns, &free_ns)) < ops.size()) {
       const size_t first = next;
-      while (next < waits.size() && waits[next].time_ns <= ops_.LaunchNs(op)) ++next;
-      if (next > first) Hold(op, waits.subspan(first, next - first), free_ns);
-      free_ns = std::max(free_ns, trace_.ops[op].end_ns);
+      const int64_t launched_ns = ops_.LaunchNs(ops[at]);
+      while (next < waits.size() && waits[next].time_ns <= launched_ns) ++next;
+      Hold(ops[at], waits.subspan(first, next - first), free_ns);
     }
     for (; next < waits.size(); ++next) ++result_.sites[SiteOf(waits[next])].waits;  // nothing came after them
+  }
+
+  // How many operations come before the first one that was launched then or later. Takes note of when they ended.
+  size_t CountBefore(std::span<const uint32_t> ops, int64_t time_ns, int64_t* free_ns) const {
+    const PackedOps::Item* const items = trace_.ops.items().data();
+    int64_t ended_ns = *free_ns;
+    size_t count = 0;
+    for (; count < ops.size(); ++count) {
+      const PackedOps::Item& op = items[ops[count]];
+      if (ops_.LaunchNs(ops[count], op) >= time_ns) break;
+      ended_ns = std::max(ended_ns, op.duration_high == 0 ? op.start_ns() + op.duration : trace_.ops.EndNs(op));
+    }
+    *free_ns = ended_ns;
+    return count;
   }
 
   // `op` is the first after these waits.
   void Hold(uint32_t op, std::span<const EventWait> waits, int64_t free_ns) {
     const EventWait* last = nullptr;
+    uint32_t index = kNone;  // of its site
     for (const EventWait& wait : waits) {
-      ++result_.sites[SiteOf(wait)].waits;
-      if (last == nullptr || CompletedNs(wait, free_ns) > CompletedNs(*last, free_ns)) last = &wait;
+      const uint32_t site = SiteOf(wait);
+      ++result_.sites[site].waits;
+      if (last == nullptr || CompletedNs(wait, free_ns) > CompletedNs(*last, free_ns)) last = &wait, index = site;
     }
-    const uint32_t index = SiteOf(*last);
     site_of_op_.emplace_back(op, index);
     if (!last->is_known || last->op == kNone) return;
     const GpuOp& held = trace_.ops[op];
