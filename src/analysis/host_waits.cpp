@@ -84,7 +84,7 @@ class Collector {
         result_.has_queries = true;
       }
     }
-    for (uint32_t i : ImpliedWaits(trace_, memory_calls)) {
+    for (uint32_t i : ImpliedWaits(trace_, input_.shared().ops(), memory_calls)) {
       AddCall(i, KindOfMemoryCall(trace_.Text(trace_.api_calls[i].function)));
     }
   }

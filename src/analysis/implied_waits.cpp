@@ -44,27 +44,56 @@ std::vector<Question> QuestionsOf(const Trace& trace, const std::vector<Candidat
   return questions;
 }
 
-// Moves along the operations of each device once, and answers the questions in order of time.
-void Answer(const Trace& trace, const std::vector<Question>& questions, std::vector<Candidate>* candidates) {
-  std::vector<uint32_t> process_of;  // by the facts of operations; those of none are kept as well
+// When the work of each process on a device had ended that had started by some time. Times have to come in order.
+class EndsOfDevice {
+ public:
+  EndsOfDevice(const Trace& trace, const OpFacts& ops, const std::vector<uint32_t>& process_of, uint32_t device)
+      : ops_(trace.ops),
+        process_of_(process_of),
+        until_ns_(trace.processes.size() + 1, kNever),
+        all_until_ns_(until_ns_) {
+    const Trace::Slice slice = trace.device_ops[device];
+    if (slice.first == slice.last) return;
+    next_ = ops_.items().data() + slice.first, end_ = ops_.items().data() + slice.last;
+    last_ns_ = end_[-1].start_ns();
+    for (uint32_t i = 0; i < ops_.FactsCount(); ++i) {
+      if (ops_.FactsAt(i).device != device || ops.sums()[i].count == 0) continue;
+      int64_t& of_process_ns = all_until_ns_[process_of[i]];
+      of_process_ns = std::max(of_process_ns, ops.sums()[i].window.end_ns);
+    }
+  }
+
+  int64_t Of(uint32_t process, int64_t time_ns) {
+    if (time_ns > last_ns_) return all_until_ns_[process];  // as most frees come last, all have started
+    for (; next_ != end_ && next_->start_ns() < time_ns; ++next_) {
+      PrefetchForReading(next_);
+      int64_t& of_process_ns = until_ns_[process_of_[next_->facts]];
+      of_process_ns = std::max(of_process_ns, ops_.EndNs(*next_));
+    }
+    return until_ns_[process];
+  }
+
+ private:
+  const PackedOps& ops_;
+  const std::vector<uint32_t>& process_of_;  // by the facts of operations
+  std::vector<int64_t> until_ns_, all_until_ns_;
+  const PackedOps::Item *next_ = nullptr, *end_ = nullptr;
+  int64_t last_ns_ = std::numeric_limits<int64_t>::max();  // when the last one started
+};
+
+void Answer(const Trace& trace, const OpFacts& ops, const std::vector<Question>& questions,
+            std::vector<Candidate>* candidates) {
+  std::vector<uint32_t> process_of;  // those of none are kept as well
   const uint32_t processes = static_cast<uint32_t>(trace.processes.size());
   for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
     process_of.push_back(std::min(trace.ops.FactsAt(i).process, processes));
   }
-  const PackedOps::Item* const items = trace.ops.items().data();
-  for (const Trace::Slice slice : trace.device_ops) {
-    std::vector<int64_t> until_ns(processes + 1, kNever);
-    const PackedOps::Item *next = items + slice.first, *const last = items + slice.last;
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    EndsOfDevice ends(trace, ops, process_of, device);
     for (const Question& question : questions) {
-      for (; next != last && next->start_ns() < question.time_ns; ++next) {
-        PrefetchForReading(next);
-        int64_t& of_process_ns = until_ns[process_of[next->facts]];
-        const int64_t end_ns = trace.ops.EndNs(*next);
-        if (end_ns > of_process_ns) of_process_ns = end_ns;
-      }
       Candidate& candidate = (*candidates)[question.candidate];
       int64_t& answer_ns = question.is_entry ? candidate.entry_until_ns : candidate.return_until_ns;
-      answer_ns = std::max(answer_ns, until_ns[question.process]);
+      answer_ns = std::max(answer_ns, ends.Of(question.process, question.time_ns));
     }
   }
 }
@@ -77,10 +106,10 @@ bool HasWaited(const ApiCall& call, const Candidate& candidate) {
 
 }  // namespace
 
-std::vector<uint32_t> ImpliedWaits(const Trace& trace, std::span<const uint32_t> memory_calls) {
+std::vector<uint32_t> ImpliedWaits(const Trace& trace, const OpFacts& ops, std::span<const uint32_t> memory_calls) {
   std::vector<Candidate> candidates = CandidatesOf(trace, memory_calls);
   if (candidates.empty()) return {};
-  Answer(trace, QuestionsOf(trace, candidates), &candidates);
+  Answer(trace, ops, QuestionsOf(trace, candidates), &candidates);
   std::vector<uint32_t> calls;
   for (const Candidate& candidate : candidates) {
     if (HasWaited(trace.api_calls[candidate.call], candidate)) calls.push_back(candidate.call);

@@ -19,7 +19,7 @@ std::vector<uint32_t> WaitsOf(const Trace& trace) {
   for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
     if (trace.api_calls[i].api_class == ApiClass::kMemory) memory_calls.push_back(i);
   }
-  return ImpliedWaits(trace, memory_calls);
+  return ImpliedWaits(trace, OpFacts(trace), memory_calls);
 }
 
 // Three steps: launch, 20 us of kernel, a wait that returns 30 us after the kernel ended, 5 us of own code.
