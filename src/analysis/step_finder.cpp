@@ -22,6 +22,9 @@ struct Candidate {
   int64_t count = 0, covered_ns = 0, total_ns = 0;
 };
 
+// One that a thread was in from its begin to its end, as recorded.
+bool IsWhole(const PackedRanges::Item& range) { return range.is_push_pop && !range.is_open && !range.is_cut; }
+
 class Search {
  public:
   Search(const Trace& trace, const OpFacts& ops, const std::string& wanted)
@@ -44,20 +47,23 @@ class Search {
 
   void Look(uint32_t thread) {
     std::vector<uint32_t> paths;
+    const PackedRanges& ranges = trace_.ranges;
     const Trace::Slice slice = trace_.thread_ranges[thread];
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const NvtxRange& range = trace_.ranges[i];
-      if (!range.is_push_pop || range.is_open || range.is_cut) continue;
-      Candidate& slot = slots_[range.path.value];
+    const PackedRanges::Item *range = ranges.items().data() + slice.first, *const end = range + (slice.last - slice.first);
+    for (; range < end; ++range) {
+      if (!IsWhole(*range)) continue;
+      const NameId path = ranges.FactsOf(*range).path;
+      Candidate& slot = slots_[path.value];
       if (slot.thread != thread) {
-        slot = {thread, range.path, range.depth, false, 0, 0, 0};
-        if (IsWanted(range)) paths.push_back(range.path.value);
+        slot = {thread, path, range->depth, false, 0, 0, 0};
+        if (IsWanted(ranges[static_cast<size_t>(range - ranges.items().data())])) paths.push_back(path.value);
       }
-      slot.has_depths |= slot.depth != range.depth;
+      slot.has_depths |= slot.depth != range->depth;
       ++slot.count;
-      slot.total_ns += range.DurationNs();
+      const int64_t start_ns = range->start_ns(), end_ns = start_ns + ranges.DurationNs(*range);
+      slot.total_ns += end_ns - start_ns;
       slot.covered_ns +=
-          std::max<int64_t>(0, std::min(range.end_ns, window_.end_ns) - std::max(range.start_ns, window_.start_ns));
+          std::max<int64_t>(0, std::min(end_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
     }
     for (const uint32_t path : paths) Offer(slots_[path]);
   }
@@ -176,10 +182,10 @@ StepChoice ChoiceOf(const Trace& trace, const Candidate& best) {
   const Trace::Slice slice = trace.thread_ranges[best.thread];
   int64_t end_ns = std::numeric_limits<int64_t>::min();
   for (uint32_t i = slice.first; i < slice.last; ++i) {
-    const NvtxRange& range = trace.ranges[i];
-    if (range.path != best.path || !range.is_push_pop || range.is_open || range.is_cut) continue;
-    if (range.start_ns < end_ns) continue;  // a trace that contradicts itself
-    end_ns = range.end_ns;
+    const PackedRanges::Item& range = trace.ranges.items()[i];
+    if (trace.ranges.FactsOf(range).path != best.path || !IsWhole(range)) continue;
+    if (range.start_ns() < end_ns) continue;  // a trace that contradicts itself
+    end_ns = trace.ranges.EndNs(range);
     choice.ranges.push_back(i);
   }
   return choice;
