@@ -90,6 +90,16 @@ struct CorrelationExtent {
   }
 };
 
+// NVTX events of a thread that begin a range, and those that are marks.
+struct EventCounts {
+  uint32_t ranges = 0, marks = 0;
+
+  void Add(trace::NvtxEvent event, uint32_t count) {
+    if (event == trace::NvtxEvent::kPush || event == trace::NvtxEvent::kStart) ranges += count;
+    if (event == trace::NvtxEvent::kMark) marks += count;
+  }
+};
+
 struct Draft {
   Trace trace;
   NameTable names;
@@ -113,8 +123,9 @@ struct Draft {
   std::string payload_bytes;
   NvtxEvents nvtx_events;
   std::vector<Trace::Slice> thread_events;  // where events are grouped by thread already
-  // Where operations and calls that are in order begin, in each slice; none where that is not known.
-  std::vector<uint32_t> op_runs, call_runs;
+  std::vector<EventCounts> thread_event_counts;  // the same; none where nobody has counted
+  // Where operations, calls and NVTX events that are in order begin, in each slice; none where that is not known.
+  std::vector<uint32_t> op_runs, call_runs, event_runs;
   std::vector<ObjectName> object_names;
   std::vector<CorrelationExtent> correlations;  // of calls, by process
   std::vector<uint32_t> calls_of_facts;         // how many there are, by facts; none where nobody has counted

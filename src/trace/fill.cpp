@@ -75,21 +75,23 @@ void CountCalls(Draft& draft, std::vector<BulkChunk>& chunks) {
   });
 }
 
-std::size_t CountRanges(const Draft& draft, std::vector<BulkChunk>& chunks) {
-  std::size_t count = 0;
+void CountEvents(Draft& draft, std::vector<BulkChunk>& chunks) {
+  draft.thread_event_counts.assign(draft.trace.threads.size(), {});
   ForEachBlock(chunks, Target::kEvents, [&](const BulkBlock& block) {
     for (const BulkBlock::Common& common : block.commons) {
-      const trace::NvtxEvent event = draft.nvtx_events.FactsAt(common.facts).event;
-      count += event == trace::NvtxEvent::kPush || event == trace::NvtxEvent::kStart ? common.count : 0;
+      const NvtxEvents::Facts& facts = draft.nvtx_events.FactsAt(common.facts);
+      draft.thread_event_counts[facts.thread].Add(facts.event, common.count);
     }
   });
-  return count;
 }
 
 // The blocks of the file in any order, on all cores: each has its places for itself. Ranges that will be paired side by
 // side need their places before that; on one core and on two they are not.
 void FillPlaces(Draft& draft, std::vector<BulkChunk>& chunks, std::vector<Filler>& fillers, DamagedBlocks* damaged) {
-  const std::size_t ranges = fillers.size() > 2 ? CountRanges(draft, chunks) : 0;
+  std::size_t ranges = 0;
+  if (fillers.size() > 2) {
+    for (const EventCounts& counts : draft.thread_event_counts) ranges += counts.ranges;
+  }
   std::atomic<std::size_t> next{0};
   std::vector<DamagedBlocks> found(fillers.size());
   ForEachSideBySide(fillers.size() + 1, fillers.size(), [&](std::size_t part) {
@@ -115,6 +117,7 @@ void Finish(std::vector<Filler>& fillers, Draft& draft) {
   };
   sort_or_forget(draft.call_runs, &Filler::HasCallsInRuns);
   sort_or_forget(draft.op_runs, &Filler::HasOpsInRuns);
+  sort_or_forget(draft.event_runs, &Filler::HasEventsInRuns);
   LeaveOutOpsWithoutTimes(draft);
 }
 
@@ -133,6 +136,7 @@ bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damage
   Resize(t.ops.items(), t.device_ops);
   Resize(draft.nvtx_events.items(), draft.thread_events);
   CountCalls(draft, chunks);
+  CountEvents(draft, chunks);
   const std::size_t known_damaged = damaged->size();
   const bool is_large = t.record_count >= kWorthAThread;
   std::vector<Filler> fillers;

@@ -83,6 +83,7 @@ void Filler::Finish() {
   }
   Append(call_runs_, &draft_.call_runs);
   Append(op_runs_, &draft_.op_runs);
+  Append(event_runs_, &draft_.event_runs);
   for (uint32_t process = 0; process < totals_.size(); ++process) {
     draft_.Touch(process, totals_[process].first_ns, totals_[process].last_ns);
     draft_.correlations[process].Add(totals_[process].correlations);
@@ -333,6 +334,7 @@ bool Filler::WriteUsualEvents(const BulkBlock& block) {
     item.facts = commons[of.which[i & of.index_bits]].facts;
     to[i] = item;
   }
+  event_runs_.push_back(commons[0].place);
   totals_[process_].Touch(times_ns[0], times_ns[count - 1]);
   return true;
 }
@@ -340,6 +342,7 @@ bool Filler::WriteUsualEvents(const BulkBlock& block) {
 template <bool kMayHaveDetails>
 void Filler::TakeEvents(const BulkBlock& block) {
   if (!kMayHaveDetails && WriteUsualEvents(block)) return;
+  has_unusual_events_ = true;
   const uint64_t *times_ns = starts_.get(), *ranges = durations_.get(), *payloads = correlations_.get();
   NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
   uint64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;

@@ -29,6 +29,7 @@ class Filler {
   // Every block is in order by itself: not where records got their times at the end, or are taken out.
   bool HasCallsInRuns() const { return unusual_calls_.empty(); }
   bool HasOpsInRuns() const { return unusual_ops_.empty() && bad_times_ == 0; }
+  bool HasEventsInRuns() const { return !has_unusual_events_; }
 
   static constexpr uint32_t kNoTimes = kNone;  // facts of an operation without usable times, until those are taken out
 
@@ -84,10 +85,11 @@ class Filler {
   bool has_order_ = false;      // else records are taken as they come
   std::vector<uint32_t> next_;  // place of a block's next record, by group
   std::vector<UnusualTime> unusual_calls_, unusual_ops_;
-  std::vector<uint32_t> call_runs_, op_runs_;                      // where records that are in order begin
+  std::vector<uint32_t> call_runs_, op_runs_, event_runs_;         // where records that are in order begin
   std::vector<std::pair<uint32_t, NvtxEvents::Details>> details_;  // of the event at a place
   std::vector<ProcessTotals> totals_;                              // by process
   uint64_t bad_times_ = 0, launched_by_device_ = 0;
+  bool has_unusual_events_ = false;
 };
 
 }  // namespace gprof

@@ -67,36 +67,30 @@ class RangePairing {
   void SortEvents(uint32_t thread) {
     NvtxEvents::Items& events = draft_.nvtx_events.items();
     const Trace::Slice slice = draft_.thread_events[thread];
-    SortNearlySorted(events.begin() + slice.first, events.begin() + slice.last,
-                     [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
+    SortSlice(events, slice, draft_.event_runs,
+              [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
+  }
+
+  void CountEvents() {
+    draft_.thread_event_counts.assign(threads_.size(), {});
+    const NvtxEvents::Items& items = draft_.nvtx_events.items();
+    ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
+      const Trace::Slice slice = draft_.thread_events[thread];
+      EventCounts counts;
+      for (uint32_t i = slice.first; i < slice.last; ++i) counts.Add(draft_.nvtx_events.FactsAt(items[i].facts).event, 1);
+      draft_.thread_event_counts[thread] = counts;
+    });
   }
 
   // Gives the ranges and marks of threads their places. FillBulk has made room for all ranges where there are cores for it:
   // true.
   bool PlanRanges() {
-    const NvtxEvents::Items& items = draft_.nvtx_events.items();
-    std::vector<uint8_t> is_begin(draft_.nvtx_events.FactsCount()), is_mark(is_begin.size());
-    for (uint32_t i = 0; i < is_begin.size(); ++i) {
-      const trace::NvtxEvent event = draft_.nvtx_events.FactsAt(i).event;
-      is_begin[i] = IsBegin(event) ? 1 : 0;
-      is_mark[i] = event == trace::NvtxEvent::kMark ? 1 : 0;
-    }
-    ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
-      const Trace::Slice slice = draft_.thread_events[thread];
-      uint32_t ranges = 0, marks = 0;
-      for (uint32_t i = slice.first; i < slice.last; ++i) {
-        ranges += is_begin[items[i].facts];
-        marks += is_mark[items[i].facts];
-      }
-      threads_[thread].ranges.last = ranges;
-      threads_[thread].marks.last = marks;
-    });
+    if (draft_.thread_event_counts.empty()) CountEvents();
     uint32_t first = 0, first_mark = 0;
-    for (PairedThread& paired : threads_) {
-      paired.ranges.first = first;
-      first = paired.ranges.last += first;
-      paired.marks.first = first_mark;
-      first_mark = paired.marks.last += first_mark;
+    for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
+      const EventCounts& counts = draft_.thread_event_counts[thread];
+      threads_[thread].ranges = {std::exchange(first, first + counts.ranges), first};
+      threads_[thread].marks = {std::exchange(first_mark, first_mark + counts.marks), first_mark};
     }
     trace_.marks.resize(first_mark);
     const bool has_room = first != 0 && first == trace_.ranges.size();
@@ -104,12 +98,17 @@ class RangePairing {
       ReserveHuge(trace_.ranges.items(), first);
       trace_.ranges.items().resize(first);
     }
-    const auto has_payload = [&](const NvtxEvents::Item& e) {
-      return is_begin[e.facts] != 0 && draft_.nvtx_events.DetailsAt(e.details).payload != 0;
-    };
-    const bool may_have = draft_.nvtx_events.HasDetails();
-    if (may_have && std::any_of(items.begin(), items.end(), has_payload)) trace_.ranges.payloads().resize(first);
+    if (HavePayloads()) trace_.ranges.payloads().resize(first);
     return has_room;
+  }
+
+  bool HavePayloads() {
+    const NvtxEvents& events = draft_.nvtx_events;
+    const auto has_payload = [&](const NvtxEvents::Item& e) {
+      return e.details != kNone && IsBegin(events.FactsAt(e.facts).event) && events.DetailsAt(e.details).payload != 0;
+    };
+    const NvtxEvents::Items& items = draft_.nvtx_events.items();
+    return events.HasDetails() && std::any_of(items.begin(), items.end(), has_payload);
   }
 
   void PairSideBySide() {

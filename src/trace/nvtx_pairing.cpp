@@ -37,7 +37,10 @@ PairedThread ThreadPairing::Run(uint32_t thread, const Places& places, Trace::Sl
   captures_ = trace_.process_captures[process_];
   path_index_ = facts_index_ = {};
   const NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
+  const bool may_nest_only = MayNestOnly();
   for (uint32_t i = events.first; i < events.last; ++i) {
+    if (may_nest_only) i = TakeNested(i, events.last);
+    if (i == events.last) break;
     const NvtxEvents::Item& item = items[i];
     const Event e{item.time_ns(), item.details, item.facts, draft_.nvtx_events.FactsAt(item.facts)};
     if (IsInNextCapture(e)) EnterCapture(e, i - events.first);
@@ -92,6 +95,44 @@ inline void ThreadPairing::Attach(const Event& e, uint32_t range, uint32_t mark)
   }
 }
 
+// Nothing but pushes and pops that belong together has to be thought of at most events.
+bool ThreadPairing::MayNestOnly() const {
+  return captures_.last - captures_.first <= 1 && payloads_.first == payloads_.last && range_payloads_ == nullptr;
+}
+
+// Pushes and pops of the domain of the first event, as good as all there are, as Take would: with what changes at each of
+// them in registers. Returns where something else comes: what is not nested, another domain, an end without its beginning.
+uint32_t ThreadPairing::TakeNested(uint32_t first, uint32_t last) {
+  const NvtxEvents::Item* const events = draft_.nvtx_events.items().data();
+  const NvtxEvents::Facts* const facts = &draft_.nvtx_events.FactsAt(0);
+  PackedRanges::Item* const items = items_;
+  const uint32_t domain = facts[events[first].facts].domain;
+  uint32_t top = top_[domain], next = paired_.ranges.last, i = first;
+  const bool is_other_open = open_domains_ != (top == kNone ? 0 : 1);
+  if (is_other_open || is_touched_[domain] == 0 || paired_.first_mixed != kNone) return first;
+  for (; i < last; ++i) {
+    const NvtxEvents::Item& event = events[i];
+    const NvtxEvents::Facts& f = facts[event.facts];
+    if (f.domain != domain) break;
+    if (f.event == trace::NvtxEvent::kPush) {
+      WriteOpen(items, next, event.time_ns(), event.facts, top, true);
+      top = next++;
+      continue;
+    }
+    if (f.event != trace::NvtxEvent::kPop || top == kNone) break;
+    PackedRanges::Item& r = items[top];
+    const auto duration_ns = static_cast<uint64_t>(event.time_ns() - r.start_ns());
+    if (!packed_detail::Times::FitsDuration(duration_ns)) break;
+    r.SetDuration(duration_ns);
+    r.is_open = false;
+    top = r.parent;
+  }
+  top_[domain] = top;
+  paired_.ranges.last = next;
+  open_domains_ = top == kNone ? 0 : 1;
+  return i;
+}
+
 inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
   switch (e.facts.event) {
     case trace::NvtxEvent::kMark:
@@ -144,14 +185,7 @@ inline void ThreadPairing::Pop(const Event& e, uint32_t ordinal) {
 
 inline uint32_t ThreadPairing::Open(const Event& e, uint32_t outer) {
   const uint32_t index = paired_.ranges.last++;
-  PackedRanges::Item r;
-  r.SetStart(e.time_ns);
-  r.facts = FactsOf(e, outer);
-  r.parent = outer;
-  if (outer != kNone) r.depth = DepthWithin(items_[outer].depth);
-  r.is_push_pop = e.facts.event == trace::NvtxEvent::kPush;
-  r.is_open = true;
-  items_[index] = r;
+  WriteOpen(items_, index, e.time_ns, e.facts_index, outer, e.facts.event == trace::NvtxEvent::kPush);
   if (range_payloads_ != nullptr) range_payloads_[index] = draft_.nvtx_events.DetailsAt(e.details).payload;
   return index;
 }
@@ -186,19 +220,38 @@ void ThreadPairing::BeginMixing() {
   std::reverse(paired_.open_before.begin(), paired_.open_before.end());
 }
 
-inline uint32_t ThreadPairing::FactsOf(const Event& e, uint32_t outer) {
-  constexpr uint64_t kIsDomain = uint64_t{1} << 32;
-  const uint32_t path = outer == kNone ? kNone : PathOf(outer);
-  const uint64_t around = outer == kNone ? kIsDomain | trace_.domains[e.facts.domain].name.value : path;
-  uint32_t& recent = recent_facts_({around, e.facts_index});  // facts of events are those of one thread
-  if (recent == kNone) recent = FindOrAddFacts(around, {e.facts_index, kNone, path, kNone}, e.facts.message);
+// `items` are those of the model, in a register of who calls this.
+[[gnu::always_inline]] inline void ThreadPairing::WriteOpen(PackedRanges::Item* items, uint32_t index, int64_t start_ns,
+                                                            uint32_t of_event, uint32_t outer, bool is_push_pop) {
+  PackedRanges::Item r;
+  r.SetStart(start_ns);
+  r.parent = outer;
+  uint32_t path_around = kNone;
+  if (outer != kNone) {
+    r.depth = DepthWithin(items[outer].depth);
+    path_around = paired_.facts[items[outer].facts - paired_.first_facts].path;
+  }
+  r.facts = FactsOf(of_event, path_around);
+  r.is_push_pop = is_push_pop;
+  r.is_open = true;
+  items[index] = r;
+}
+
+// Facts of events are those of one thread and one domain.
+[[gnu::always_inline]] inline uint32_t ThreadPairing::FactsOf(uint32_t of_event, uint32_t path_around) {
+  uint32_t& recent = recent_facts_({uint64_t{path_around} << 32 | of_event});
+  if (recent == kNone) [[unlikely]] recent = FindOrAddFacts({of_event, kNone, path_around, kNone});
   return paired_.first_facts + recent;
 }
 
-uint32_t ThreadPairing::FindOrAddFacts(uint64_t around, const PairedThread::Facts& facts, NameId message) {
+// All but the path is known of them.
+uint32_t ThreadPairing::FindOrAddFacts(const PairedThread::Facts& facts) {
+  constexpr uint64_t kIsDomain = uint64_t{1} << 32;
+  const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(facts.of_event);
+  const uint64_t around = facts.outer == kNone ? kIsDomain | trace_.domains[event.domain].name.value : facts.outer;
   std::vector<PairedThread::Facts>& all = paired_.facts;
   const auto index = static_cast<uint32_t>(all.size());
-  uint32_t* place = &path_index_(around, message.value);
+  uint32_t* place = &path_index_(around, event.message.value);
   const uint32_t path = *place == kNone ? index : *place;
   for (int looked_at = 0; *place != kNone; ++looked_at) {
     if (looked_at == kFewFacts) {

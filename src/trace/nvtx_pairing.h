@@ -72,12 +72,13 @@ class ThreadPairing {
   };
 
   uint32_t Local(uint32_t range) const { return range - paired_.ranges.first; }
-  uint32_t PathOf(uint32_t range) const { return paired_.facts[items_[range].facts - paired_.first_facts].path; }
   template <class F>
   void ForEachOpen(F&& f);
   bool IsInNextCapture(const Event& e) const;
   void EnterCapture(const Event& e, uint32_t ordinal);
   void Attach(const Event& e, uint32_t range, uint32_t mark);
+  bool MayNestOnly() const;
+  uint32_t TakeNested(uint32_t first, uint32_t last);
   void Take(const Event& e, uint32_t ordinal);
   void Push(const Event& e);
   void Pop(const Event& e, uint32_t ordinal);
@@ -85,8 +86,10 @@ class ThreadPairing {
   void Close(uint32_t range, int64_t end_ns, uint32_t ordinal);
   void EnterDomain(uint32_t domain);
   void BeginMixing();
-  uint32_t FactsOf(const Event& e, uint32_t outer);
-  uint32_t FindOrAddFacts(uint64_t around, const PairedThread::Facts& facts, NameId message);
+  void WriteOpen(PackedRanges::Item* items, uint32_t index, int64_t start_ns, uint32_t of_event, uint32_t outer,
+                 bool is_push_pop);
+  uint32_t FactsOf(uint32_t of_event, uint32_t path_around);
+  uint32_t FindOrAddFacts(const PairedThread::Facts& facts);
 
   Draft& draft_;
   Trace& trace_;
@@ -101,7 +104,7 @@ class ThreadPairing {
   uint32_t open_domains_ = 0;      // how many have an open range
   FlatIndex path_index_;           // (path around or domain, name): first facts
   FlatIndex facts_index_;          // (path, facts of the event), where a path has many
-  RecentFacts<2> recent_facts_;    // (path around or domain, facts of the event)
+  RecentFacts<1> recent_facts_;    // path around, and facts of the event
   Trace::Slice captures_;  // of the thread's process: the one that events belong to now, and those to come
   Trace::Slice payloads_;  // of the thread: those that events to come may have
 };

@@ -24,11 +24,11 @@ class RangeCursor {
   void Jump(int64_t time_ns) {
     const auto is_later = [](int64_t ns, const PackedRanges::Item& r) { return ns < r.start_ns(); };
     next_ = static_cast<uint32_t>(std::upper_bound(items_ + first_, items_ + last_, time_ns, is_later) - items_);
-    open_.clear();
+    open_.resize(1);
     uint32_t end = next_;
     while (end != first_ && !items_[end - 1].is_push_pop) --end;
-    for (uint32_t r = end == first_ ? kNone : end - 1; r != kNone; r = items_[r].parent) open_.push_back(r);
-    std::reverse(open_.begin(), open_.end());
+    for (uint32_t r = end == first_ ? kNone : end - 1; r != kNone; r = items_[r].parent) open_.push_back(OpenAt(r));
+    std::reverse(open_.begin() + 1, open_.end());
     LookAround();
   }
 
@@ -38,21 +38,32 @@ class RangeCursor {
   }
 
  private:
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+  struct Open {
+    int64_t end_ns = kNever;
+    uint32_t range = kNone;
+  };
+  Open OpenAt(uint32_t range) const {
+    const PackedRanges::Item& r = items_[range];
+    return {r.is_open ? kNever : ranges_.EndNs(r), range};
+  }
+
   [[gnu::noinline]] void Move(int64_t time_ns) {
-    for (; next_ < last_ && items_[next_].start_ns() <= time_ns; ++next_) {
-      if (items_[next_].is_push_pop) open_.push_back(next_);
+    time_ns = std::min(time_ns, kNever - 1);
+    uint32_t next = next_;
+    for (; next < last_ && items_[next].start_ns() <= time_ns; ++next) {
+      if (items_[next].is_push_pop) open_.push_back(OpenAt(next));
     }
-    const auto is_over = [&](const PackedRanges::Item& r) { return !r.is_open && ranges_.EndNs(r) <= time_ns; };
-    while (!open_.empty() && is_over(items_[open_.back()])) open_.pop_back();
+    next_ = next;
+    while (open_.back().end_ns <= time_ns) open_.pop_back();
     LookAround();
   }
 
   // What is innermost, and until when nothing changes that.
   void LookAround() {
-    innermost_ = open_.empty() ? kNone : open_.back();
-    change_ns_ = next_ < last_ ? items_[next_].start_ns() : std::numeric_limits<int64_t>::max();
-    if (innermost_ == kNone || items_[innermost_].is_open) return;
-    change_ns_ = std::min(change_ns_, ranges_.EndNs(items_[innermost_]));
+    innermost_ = open_.back().range;
+    change_ns_ = std::min(open_.back().end_ns, next_ < last_ ? items_[next_].start_ns() : kNever);
   }
 
   const PackedRanges& ranges_;
@@ -60,7 +71,7 @@ class RangeCursor {
   uint32_t first_, next_, last_;
   uint32_t innermost_ = kNone;
   int64_t change_ns_ = std::numeric_limits<int64_t>::min();
-  std::vector<uint32_t> open_;
+  std::vector<Open> open_ = std::vector<Open>(1);  // below all of them one that stands for none and never ends
 };
 
 }  // namespace gprof
