@@ -1,6 +1,7 @@
 #include "trace/filler.h"
 
 #include <algorithm>
+#include <array>
 
 #include "gprof/prefetch.h"
 #include "trace/order.h"
@@ -24,16 +25,11 @@ bool IsOneGroup(const BulkBlock& block) {
   return std::all_of(block.commons.begin(), block.commons.end(), is_like_first);
 }
 
-// Which of block.commons each record is of: which[i & index_bits].
-struct WhichCommon {
-  static constexpr uint16_t kFirst = 0;
-  const uint16_t* which;
-  std::size_t index_bits;
-
-  explicit WhichCommon(const BulkBlock& block)
-      : which(block.which.empty() ? &kFirst : block.which.data()),
-        index_bits(block.which.empty() ? 0 : ~std::size_t{0}) {}
-};
+// Which of block.commons each record is of.
+const uint16_t* WhichCommons(const BulkBlock& block) {
+  static constexpr std::array<uint16_t, trace::kMaxChunkRecords> kAllTheFirst{};
+  return block.which.empty() ? kAllTheFirst.data() : block.which.data();
+}
 
 // What is not known of them until the joins. Setting all of them first would write most fields twice.
 void ClearRest(PackedOps::Item* op) {
@@ -144,6 +140,7 @@ template <bool kMustHaveTimes, class Packed, class Less>
 void Filler::TakeTimes(const BulkBlock& block, Packed* packed, std::vector<UnusualTime>* unusual,
                        std::vector<uint32_t>* runs, Less less) {
   const bool is_one_group = IsOneGroup(block);
+  PlanFacts(block);
   const Written written = WriteUsual(block, is_one_group, packed->items().data());
   if (written == Written::kNo) WriteAny<kMustHaveTimes>(block, packed, unusual);
   for (const Trace::Slice run : RunsOf(block)) {
@@ -201,8 +198,8 @@ template <bool kIsPlanned, class Item>
 bool Filler::WriteItems(const BulkBlock& block, std::size_t first, std::size_t last, Item* to) {
   const uint64_t *const starts = starts_.get(), *const durations = durations_.get();
   const uint64_t *const correlations = correlations_.get(), *const order = order_.numbers();
-  const BulkBlock::Common* const commons = block.commons.data();
-  const WhichCommon of(block);
+  const uint32_t* const facts = facts_.data();
+  const uint16_t* const which = WhichCommons(block);
   const auto index_of = [&](std::size_t k) { return kIsPlanned ? order[k] & BlockOrder::kIndexBits : k; };
   uint64_t last_ns = 0, before_ns = 0;
   bool are_same = false;
@@ -213,7 +210,7 @@ bool Filler::WriteItems(const BulkBlock& block, std::size_t first, std::size_t l
     ClearRest(to);
     to->SetStart(static_cast<int64_t>(start_ns));
     to->SetDuration(duration_ns);
-    to->facts = commons[of.which[i & of.index_bits]].facts;
+    to->facts = facts[which[i]];
     to->correlation = static_cast<uint32_t>(correlations[i]);
     last_ns = std::max(last_ns, start_ns + duration_ns);
     if (kIsPlanned) are_same |= start_ns == std::exchange(before_ns, start_ns);
@@ -258,17 +255,17 @@ void Filler::TakeUnusualTime(uint64_t start_ns, uint64_t duration_ns, std::size_
 template <class F>
 [[gnu::always_inline]] inline void Filler::ForEachPlace(const BulkBlock& block, F&& put) {
   const BulkBlock::Common* const commons = block.commons.data();
-  const WhichCommon of(block);
+  const uint16_t* const which = WhichCommons(block);
   const std::size_t first = commons[0].place, count = block.record_count;
   if (!IsOneGroup(block)) return ForEachPlaceOfGroups(block, put);
   if (!has_order_) {
-    for (std::size_t i = 0; i < count; ++i) put(i, commons[of.which[i & of.index_bits]].facts, first + i);
+    for (std::size_t i = 0; i < count; ++i) put(i, commons[which[i]].facts, first + i);
     return;
   }
   const uint64_t* const order = order_.numbers();
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t i = order[k] & BlockOrder::kIndexBits;
-    put(i, commons[of.which[i & of.index_bits]].facts, first + k);
+    put(i, commons[which[i]].facts, first + k);
   }
 }
 
@@ -287,6 +284,11 @@ template <class F>
     put(i, c.facts, place++);
   }
   next_[group] = place;
+}
+
+void Filler::PlanFacts(const BulkBlock& block) {
+  facts_.clear();
+  for (const BulkBlock::Common& c : block.commons) facts_.push_back(c.facts);
 }
 
 void Filler::BeginGroups(const BulkBlock& block) {
@@ -325,16 +327,17 @@ bool Filler::WriteUsualEvents(const BulkBlock& block) {
   const uint64_t* const times_ns = starts_.get();
   if (!IsOneGroup(block) || !IsAscending(times_ns, count)) return false;
   if (times_ns[0] == 0 || times_ns[count - 1] > kMaxTimeNs) return false;
-  const BulkBlock::Common* const commons = block.commons.data();
-  const WhichCommon of(block);
-  NvtxEvents::Item* const to = draft_.nvtx_events.items().data() + commons[0].place;
+  PlanFacts(block);
+  const uint32_t place = block.commons[0].place, *const facts = facts_.data();
+  const uint16_t* const which = WhichCommons(block);
+  NvtxEvents::Item* const to = draft_.nvtx_events.items().data() + place;
   for (std::size_t i = 0; i < count; ++i) {
     NvtxEvents::Item item;
     item.SetTime(static_cast<int64_t>(times_ns[i]));
-    item.facts = commons[of.which[i & of.index_bits]].facts;
+    item.facts = facts[which[i]];
     to[i] = item;
   }
-  event_runs_.push_back(commons[0].place);
+  event_runs_.push_back(place);
   totals_[process_].Touch(times_ns[0], times_ns[count - 1]);
   return true;
 }

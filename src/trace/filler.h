@@ -69,6 +69,7 @@ class Filler {
   void ForEachPlace(const BulkBlock& block, F&& put);
   template <class F>
   void ForEachPlaceOfGroups(const BulkBlock& block, F&& put);
+  void PlanFacts(const BulkBlock& block);
   void BeginGroups(const BulkBlock& block);
   std::vector<Trace::Slice> RunsOf(const BulkBlock& block) const;
   bool TakeDeviceLaunches(const ColumnView& is_device_launched, std::size_t count);
@@ -83,7 +84,8 @@ class Filler {
   Numbers starts_, durations_, correlations_;  // of the block; of NVTX events times, ranges and payloads
   BlockOrder order_;
   bool has_order_ = false;      // else records are taken as they come
-  std::vector<uint32_t> next_;  // place of a block's next record, by group
+  std::vector<uint32_t> facts_;  // of a block's commons, for loops over its records
+  std::vector<uint32_t> next_;   // place of a block's next record, by group
   std::vector<UnusualTime> unusual_calls_, unusual_ops_;
   std::vector<uint32_t> call_runs_, op_runs_, event_runs_;         // where records that are in order begin
   std::vector<std::pair<uint32_t, NvtxEvents::Details>> details_;  // of the event at a place

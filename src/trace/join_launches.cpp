@@ -65,7 +65,9 @@ std::vector<LaunchPiece> CutAtOutermost(const Trace& t) {
 class LaunchCounter {
  public:
   LaunchCounter(const PackedCalls& calls, const std::vector<CallRole>& roles, const std::vector<uint32_t>& makers)
-      : calls_(calls), items_(calls.items().data()), roles_(roles), makers_(makers) {}
+      : calls_(calls), items_(calls.items().data()), roles_(roles), makers_(makers) {
+    for (const CallRole role : roles) usual_ops_.push_back(UsualOps(role));
+  }
 
   void Run(LaunchPiece* piece) {
     FindCandidates(piece);
@@ -85,25 +87,33 @@ class LaunchCounter {
   }
 
  private:
+  // With so many operations a call that nothing is around needs no closer look: an item cannot have what borders ask for.
+  static uint16_t UsualOps(CallRole role) {
+    constexpr uint16_t kNoItemHas = 0x100;
+    return role == CallRole::kOther ? 0 : role == CallRole::kLaunch ? 1 : kNoItemHas;
+  }
+
   // Calls that may be launches without an operation, and those that begin and end the capture of a stream: backwards, so
   // that calls are met before the one that made them, which their operation is that of, too.
   void FindCandidates(LaunchPiece* piece) {
     const auto [first, last] = piece->calls;
-    const CallRole* const roles = roles_.data();
+    const uint16_t* const usual_ops = usual_ops_.data();
     uint64_t all_ops = 0;
     found_.clear();
     has_effect_.assign(last - first, false);
     for (auto maker = std::lower_bound(makers_.begin(), makers_.end(), first); maker != makers_.end() && *maker < last; ++maker) {
       has_effect_[*maker - first] = true;
     }
-    for (uint32_t i = last; i-- > first;) {
-      const PackedCalls::Item& item = items_[i];
-      const CallRole role = roles[item.facts];
+    const PackedCalls::Item* const begin = items_ + first;
+    for (const PackedCalls::Item* item = items_ + last; item != begin;) {
+      --item;
       // As good as all of them: nothing is around it, and it is no launch or one with operations.
-      if (!item.MayHaveParent() && (role == CallRole::kOther || (role == CallRole::kLaunch && item.op_count != 0))) {
-        all_ops += item.op_count;
+      if (!item->MayHaveParent() && item->op_count >= usual_ops[item->facts]) [[likely]] {
+        all_ops += item->op_count;
         continue;
       }
+      const auto i = static_cast<uint32_t>(item - items_);
+      const CallRole role = roles_[item->facts];
       const uint32_t ops = calls_[i].op_count, parent = calls_.Parent(i);
       all_ops += ops;
       const bool is_matched = ops != 0 || has_effect_[i - first];
@@ -117,6 +127,7 @@ class LaunchCounter {
   const PackedCalls::Item* const items_;
   const std::vector<CallRole>& roles_;
   const std::vector<uint32_t>& makers_;
+  std::vector<uint16_t> usual_ops_;  // by facts
   std::vector<bool> has_effect_;  // by call of the piece
   std::vector<uint32_t> found_;
 };

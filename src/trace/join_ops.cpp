@@ -33,20 +33,20 @@ class OpLinker {
         is_one_process_(draft.trace.processes.size() == 1) {}
 
   LinkedPiece Run(Trace::Slice slice) {
-    LinkedPiece piece;
     const PackedOps::Items& ops = ops_.items();
     for (uint32_t first = slice.first, last = first; first < slice.last; first = last) {
       const uint32_t process = ops_.FactsOf(ops[first]).process;
       last = is_one_process_ ? slice.last : first + 1;
       while (last < slice.last && ops_.FactsOf(ops[last]).process == process) ++last;
-      RunOfProcess(process, {first, last}, &piece);
+      RunOfProcess(process, {first, last});
     }
-    piece.with_call = slice.last - slice.first - piece.from_before - piece.without_call;
-    return piece;
+    piece_.with_call = slice.last - slice.first - piece_.from_before - piece_.without_call;
+    return std::move(piece_);
   }
 
  private:
-  void RunOfProcess(uint32_t process, Trace::Slice slice, LinkedPiece* piece) {
+  // What is asked of every operation stays in registers: what few need is looked up by them.
+  void RunOfProcess(uint32_t process, Trace::Slice slice) {
     const CorrelationIndex::Dense dense = index_.DenseOf(process);
     const uint32_t *const dense_calls = dense.calls.data(), first_id = dense.first;
     const std::size_t ids = dense.calls.size();
@@ -57,26 +57,25 @@ class OpLinker {
     for (; op != last; ++op) {
       PrefetchForWriting(op);
       const uint32_t at = op->correlation - first_id;
-      const uint32_t index = at < ids ? dense_calls[at] : FindRare(process, op->correlation);
+      const uint32_t index = at < ids ? dense_calls[at] : FindRare(*op);
       op->api = index;
       if (index == kNone) [[unlikely]] {
-        NoteWithoutCall(process, *op, piece);
+        NoteWithoutCall(*op);
         continue;
       }
       PackedCalls::Item& call = calls[index];
-      if (!HasCounted(call, are_launches, &launches)) [[unlikely]] CountLater(index, piece);
-      const int64_t early_ns = call.start_ns() - op->start_ns();
-      if (early_ns > 0) [[unlikely]] NoteEarly(early_ns, piece);
+      if (!HasCounted(call, are_launches, &launches)) [[unlikely]] CountLater(index);
+      if (call.start_ns() > op->start_ns()) [[unlikely]] NoteEarly(call.start_ns() - op->start_ns());
     }
-    piece->launches += launches;
+    piece_.launches += launches;
   }
 
-  [[gnu::noinline]] uint32_t FindRare(uint32_t process, uint32_t correlation) const {
-    return index_.Find(process, correlation);
+  [[gnu::noinline]] uint32_t FindRare(const PackedOps::Item& op) const {
+    return index_.Find(ops_.FactsOf(op).process, op.correlation);
   }
-  [[gnu::noinline]] void NoteWithoutCall(uint32_t process, PackedOps::Item& op, LinkedPiece* piece) const {
-    op.is_from_before = before_.Has(process, op.correlation, op.start_ns()) ? 1 : 0;
-    ++(op.is_from_before != 0 ? piece->from_before : piece->without_call);
+  [[gnu::noinline]] void NoteWithoutCall(PackedOps::Item& op) {
+    op.is_from_before = before_.Has(ops_.FactsOf(op).process, op.correlation, op.start_ns()) ? 1 : 0;
+    ++(op.is_from_before != 0 ? piece_.from_before : piece_.without_call);
   }
 
   // A load and a store as any other, as in CorrelationIndex. Operations of one call that are in two pieces may be
@@ -89,14 +88,14 @@ class OpLinker {
     op_count.store(static_cast<uint8_t>(count + 1), std::memory_order_relaxed);
     return true;
   }
-  [[gnu::noinline]] static void CountLater(uint32_t index, LinkedPiece* piece) {
-    if (piece->counts.empty() || piece->counts.back().first != index) piece->counts.emplace_back(index, 0);
-    ++piece->counts.back().second;
+  [[gnu::noinline]] void CountLater(uint32_t index) {
+    if (piece_.counts.empty() || piece_.counts.back().first != index) piece_.counts.emplace_back(index, 0);
+    ++piece_.counts.back().second;
   }
 
-  [[gnu::noinline]] static void NoteEarly(int64_t early_ns, LinkedPiece* piece) {
-    ++piece->early;
-    piece->worst_early_ns = std::max(piece->worst_early_ns, early_ns);
+  [[gnu::noinline]] void NoteEarly(int64_t early_ns) {
+    ++piece_.early;
+    piece_.worst_early_ns = std::max(piece_.worst_early_ns, early_ns);
   }
 
   PackedOps& ops_;
@@ -105,6 +104,7 @@ class OpLinker {
   const LaunchesBefore& before_;
   const uint8_t* const are_launches_;
   const bool is_one_process_;  // saves a look at facts that are spread over the cache
+  LinkedPiece piece_;
 };
 
 }  // namespace

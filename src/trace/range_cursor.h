@@ -17,18 +17,28 @@ class RangeCursor {
         items_(trace.ranges.items().data()),
         first_(trace.thread_ranges[thread].first),
         next_(trace.thread_ranges[thread].first),
-        last_(trace.thread_ranges[thread].last) {}
+        last_(trace.thread_ranges[thread].last),
+        open_(kUsualDepth) {
+    Leave();
+    next_start_ns_ = StartOf(next_);
+  }
+  RangeCursor(const RangeCursor&) = delete;
+  RangeCursor& operator=(const RangeCursor&) = delete;
 
   // Goes to any time. Not for a thread with ranges that were cut: one of those may end before a range that was closed
   // earlier, so that more than the ranges around the last one may hold a time.
   void Jump(int64_t time_ns) {
     const auto is_later = [](int64_t ns, const PackedRanges::Item& r) { return ns < r.start_ns(); };
     next_ = static_cast<uint32_t>(std::upper_bound(items_ + first_, items_ + last_, time_ns, is_later) - items_);
-    open_.resize(1);
+    next_start_ns_ = StartOf(next_);
+    Leave();
     uint32_t end = next_;
     while (end != first_ && !items_[end - 1].is_push_pop) --end;
-    for (uint32_t r = end == first_ ? kNone : end - 1; r != kNone; r = items_[r].parent) open_.push_back(OpenAt(r));
-    std::reverse(open_.begin() + 1, open_.end());
+    for (uint32_t r = end == first_ ? kNone : end - 1; r != kNone; r = items_[r].parent) {
+      if (top_ == highest_) MakeRoom();
+      *++top_ = OpenAt(r);
+    }
+    std::reverse(open_.data() + 1, top_ + 1);
     LookAround();
   }
 
@@ -38,6 +48,7 @@ class RangeCursor {
   }
 
  private:
+  static constexpr std::size_t kUsualDepth = 32;
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
   struct Open {
@@ -48,30 +59,51 @@ class RangeCursor {
     const PackedRanges::Item& r = items_[range];
     return {r.is_open ? kNever : ranges_.EndNs(r), range};
   }
+  int64_t StartOf(uint32_t range) const { return range < last_ ? items_[range].start_ns() : kNever; }
 
+  // Calls nothing that it comes back from: it runs for most ranges, and would save its registers each time.
   [[gnu::noinline]] void Move(int64_t time_ns) {
     time_ns = std::min(time_ns, kNever - 1);
-    uint32_t next = next_;
-    for (; next < last_ && items_[next].start_ns() <= time_ns; ++next) {
-      if (items_[next].is_push_pop) open_.push_back(OpenAt(next));
+    while (next_start_ns_ <= time_ns) {
+      if (items_[next_].is_push_pop) {
+        if (top_ == highest_) [[unlikely]] return MakeRoomAndMove(time_ns);
+        *++top_ = OpenAt(next_);
+      }
+      next_start_ns_ = StartOf(++next_);
     }
-    next_ = next;
-    while (open_.back().end_ns <= time_ns) open_.pop_back();
+    while (top_->end_ns <= time_ns) --top_;
     LookAround();
+  }
+  [[gnu::noinline]] void MakeRoomAndMove(int64_t time_ns) {
+    MakeRoom();
+    Move(time_ns);
   }
 
   // What is innermost, and until when nothing changes that.
   void LookAround() {
-    innermost_ = open_.back().range;
-    change_ns_ = std::min(open_.back().end_ns, next_ < last_ ? items_[next_].start_ns() : kNever);
+    innermost_ = top_->range;
+    change_ns_ = std::min(top_->end_ns, next_start_ns_);
+  }
+
+  // No range is open.
+  void Leave() {
+    top_ = open_.data();
+    highest_ = top_ + open_.size() - 1;
+  }
+  void MakeRoom() {
+    const std::ptrdiff_t depth = top_ - open_.data();
+    open_.resize(2 * open_.size());
+    Leave();
+    top_ += depth;
   }
 
   const PackedRanges& ranges_;
   const PackedRanges::Item* items_;
   uint32_t first_, next_, last_;
   uint32_t innermost_ = kNone;
-  int64_t change_ns_ = std::numeric_limits<int64_t>::min();
-  std::vector<Open> open_ = std::vector<Open>(1);  // below all of them one that stands for none and never ends
+  int64_t next_start_ns_ = kNever, change_ns_ = std::numeric_limits<int64_t>::min();
+  std::vector<Open> open_;  // the first one stands for none, and never ends
+  Open *top_ = nullptr, *highest_ = nullptr;
 };
 
 }  // namespace gprof
