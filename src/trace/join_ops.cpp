@@ -45,8 +45,8 @@ class OpLinker {
   }
 
  private:
-  // What is asked of every operation stays in registers: what few need is looked up by them.
-  void RunOfProcess(uint32_t process, Trace::Slice slice) {
+  // What is asked of every operation stays in registers, as far as there are some: what few need is looked up by them.
+  [[gnu::noinline]] void RunOfProcess(uint32_t process, Trace::Slice slice) {
     const CorrelationIndex::Dense dense = index_.DenseOf(process);
     const uint32_t *const dense_calls = dense.calls.data(), first_id = dense.first;
     const std::size_t ids = dense.calls.size();

@@ -36,7 +36,7 @@ class RangeCursor {
     while (end != first_ && !items_[end - 1].is_push_pop) --end;
     for (uint32_t r = end == first_ ? kNone : end - 1; r != kNone; r = items_[r].parent) {
       if (top_ == highest_) MakeRoom();
-      *++top_ = OpenAt(r);
+      Enter(r);
     }
     std::reverse(open_.data() + 1, top_ + 1);
     LookAround();
@@ -55,9 +55,11 @@ class RangeCursor {
     int64_t end_ns = kNever;
     uint32_t range = kNone;
   };
-  Open OpenAt(uint32_t range) const {
+  void Enter(uint32_t range) {
     const PackedRanges::Item& r = items_[range];
-    return {r.is_open ? kNever : ranges_.EndNs(r), range};
+    Open& open = *++top_;
+    open.end_ns = r.is_open ? kNever : ranges_.EndNs(r);
+    open.range = range;
   }
   int64_t StartOf(uint32_t range) const { return range < last_ ? items_[range].start_ns() : kNever; }
 
@@ -67,7 +69,7 @@ class RangeCursor {
     while (next_start_ns_ <= time_ns) {
       if (items_[next_].is_push_pop) {
         if (top_ == highest_) [[unlikely]] return MakeRoomAndMove(time_ns);
-        *++top_ = OpenAt(next_);
+        Enter(next_);
       }
       next_start_ns_ = StartOf(++next_);
     }
