@@ -1,5 +1,7 @@
 #include "analysis/critical_walk.h"
 
+#include <cstring>
+
 #include "analysis/shared_facts.h"
 
 namespace gprof {
@@ -22,6 +24,14 @@ CriticalWalk::CriticalWalk(const AnalysisInput& input)
       calls_of_(trace_.thread_api_calls) {
   for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
     are_syncs_.push_back(trace_.api_calls.FactsAt(i).api_class == ApiClass::kSync);
+  }
+  may_wait_ = are_syncs_;
+  const uint8_t *const begin = blocking_.data(), *const end = begin + blocking_.size();
+  const auto next_blocking = [&](const uint8_t* at) {
+    return at == end ? nullptr : static_cast<const uint8_t*>(std::memchr(at, 1, static_cast<size_t>(end - at)));
+  };
+  for (const uint8_t* at = next_blocking(begin); at != nullptr; at = next_blocking(at + 1)) {
+    may_wait_[trace_.api_calls.FactsIndex(static_cast<size_t>(at - begin))] = 1;
   }
   for (uint32_t i = 0; i < trace_.syncs.size(); ++i) {
     const Sync& sync = trace_.syncs[i];

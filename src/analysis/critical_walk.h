@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -43,19 +44,36 @@ class CriticalWalk {
   const Interval& window() const { return window_; }
 
   // Calls add(piece) from the end to the beginning; the pieces cover the window, and none overlap. To be called once.
-  template <class Add>
-  void Run(Add&& add) {
+  //
+  // `plain` may take pieces of calls and of the host's own code between them, which most are, in another way: of
+  // plain.PiecesOf(thread) come free_since_ns(), AddCall(facts, ns) and AddHost(from_ns, to_ns) for pieces of that thread
+  // in the same order, which begin no earlier than that time; until add() is called again.
+  template <class Add, class Plain>
+  void Run(Add&& add, Plain&& plain) {
     // Every step goes back in time or to an operation or call before; the limit ends what a damaged trace makes up.
     const size_t most_steps = 4 * (trace_.ops.size() + trace_.api_calls.size()) + 16;
     for (size_t step = 0; step < most_steps && now_ns_ > window_.start_ns; ++step) {
-      const bool goes_on = op_ != kNone ? StepOperation(add) : StepThread(add);
+      const bool goes_on = op_ != kNone ? StepOperation(add) : StepThread(add, plain);
       if (!goes_on) break;
     }
     Take(window_.start_ns, PathKind::kUnknown, kNone, add);
   }
+  template <class Add>
+  void Run(Add&& add) {
+    Run(add, TakesNone());
+  }
 
  private:
   using Calls = Trace::Slice;
+
+  struct TakesNone {
+    struct Pieces {
+      int64_t free_since_ns() const { return std::numeric_limits<int64_t>::max(); }
+      void AddCall(uint32_t, int64_t) const {}
+      void AddHost(int64_t, int64_t) const {}
+    };
+    Pieces PiecesOf(uint32_t) const { return {}; }
+  };
 
   // Gives the time from `start_ns` until now to a piece of the path.
   template <class Add>
@@ -97,14 +115,13 @@ class CriticalWalk {
 
   // Back along the thread, to the operation that one of its calls waited for. Most calls of most paths go by here: what
   // is now and where the thread is are kept at hand until somebody else looks at them.
-  template <class Add>
-  bool StepThread(Add&& add) {
+  template <class Add, class Plain>
+  bool StepThread(Add&& add, Plain&& plain) {
     const PackedCalls::Item* const items = trace_.api_calls.items().data();
-    const uint8_t *const blocking = blocking_.data(), *const are_syncs = are_syncs_.data();
     const uint32_t thread = thread_;
     Calls calls = calls_of_[thread];
     int64_t now_ns = now_ns_;
-    while (now_ns > window_.start_ns) {
+    while ((now_ns = PassPlainCalls(now_ns, plain.PiecesOf(thread), &calls)) > window_.start_ns) {
       const uint32_t call = CallBefore(now_ns, &calls);
       const PackedCalls::Item& item = items[call == kNone ? 0 : call];
       const int64_t end_ns = call == kNone ? window_.start_ns : trace_.api_calls.EndNs(item);
@@ -113,7 +130,7 @@ class CriticalWalk {
         LeaveThread(now_ns, calls);
         return false;
       }
-      if ((blocking[call] | are_syncs[item.facts]) != 0) {
+      if (blocking_[call] != 0 || are_syncs_[item.facts] != 0) {
         LeaveThread(now_ns, calls);
         if (const uint32_t op = WaitedFor(call); op != kNone) {
           Take(EndOf(op), PathKind::kReturn, call, add);
@@ -126,6 +143,32 @@ class CriticalWalk {
     }
     LeaveThread(now_ns, calls);
     return true;
+  }
+
+  // Goes back over calls that no other call made, that wait for nothing, and that began before what is now, as long as
+  // they come. Returns what is now.
+  template <class Pieces>
+  [[gnu::always_inline]] int64_t PassPlainCalls(int64_t now_ns, Pieces pieces, Calls* calls) const {
+    const PackedCalls::Item* const items = trace_.api_calls.items().data();
+    const PackedCalls::Item *call = items + calls->last, *const first = items + calls->first;
+    const uint8_t* const may_wait = may_wait_.data();
+    const int64_t since_ns = std::max(window_.start_ns, pieces.free_since_ns());
+    for (; call > first; --call) {
+      const PackedCalls::Item& item = call[-1];
+      if (item.parent != 0 || item.duration_high != 0 || may_wait[item.facts] != 0) break;
+      const int64_t start_ns = item.start_ns(), end_ns = start_ns + item.duration;
+      if (start_ns < since_ns || start_ns >= now_ns) break;
+      if (end_ns < now_ns) {
+        pieces.AddHost(end_ns, now_ns);
+        now_ns = end_ns;
+      }
+      if (start_ns < now_ns) {
+        pieces.AddCall(item.facts, now_ns - start_ns);
+        now_ns = start_ns;
+      }
+    }
+    calls->last = static_cast<uint32_t>(call - items);
+    return now_ns;
   }
 
   void LeaveThread(int64_t now_ns, const Calls& calls) {
@@ -173,6 +216,7 @@ class CriticalWalk {
   std::vector<const GapList*> gaps_;                     // by device
   std::vector<size_t> near_in_stream_;                   // where the last search ended
   std::vector<uint8_t> are_syncs_;                       // by the facts of calls
+  std::vector<uint8_t> may_wait_;                        // the same of those that wait for operations, some at least
   std::vector<Calls> calls_of_;                          // by thread: no more than those began before now
   std::unordered_map<uint32_t, uint32_t> sync_of_call_;  // outermost call → what it waits for
   Interval window_;

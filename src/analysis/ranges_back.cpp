@@ -30,20 +30,14 @@ inline uint32_t RangesBack::FindOpen(int64_t time_ns, Cursor* cursor) const {
 
 void RangesBack::MoveTo(int64_t time_ns, Cursor* cursor) const {
   const PackedRanges::Item* const ranges = trace_.ranges.items().data();
-  std::vector<Closed>& closed = cursor->closed;
-  uint32_t next = cursor->next, open = kNone;
+  uint32_t next = cursor->next;
   while (next > cursor->first && ranges[next - 1].start_ns() >= time_ns) --next;
-  if (cursor->is_placed && next == cursor->next) {
-    // No range began since the time before, so that it is one of those that ended.
-    for (; !closed.empty() && closed.back().end_ns >= time_ns; closed.pop_back()) open = closed.back().range;
-  } else {
-    cursor->is_placed = true;
-    cursor->next = next;
-    open = FindOpen(time_ns, cursor);
-  }
-  cursor->path = open == kNone ? NameId{} : trace_.ranges.FactsOf(ranges[open]).path;
-  cursor->begin_ns = next > cursor->first ? ranges[next - 1].start_ns() : std::numeric_limits<int64_t>::min();
-  if (!closed.empty()) cursor->begin_ns = std::max(cursor->begin_ns, closed.back().end_ns);
+  cursor->next = next;
+  cursor->around = FindOpen(time_ns, cursor);
+  cursor->path_around = PathOf(cursor->around);
+  const int64_t start_ns = next > cursor->first ? ranges[next - 1].start_ns() : std::numeric_limits<int64_t>::min();
+  const bool has_closed = !cursor->closed.empty();
+  cursor->piece = {has_closed ? std::max(start_ns, cursor->closed.back().end_ns) : start_ns, cursor->path_around};
 }
 
 }  // namespace gprof
