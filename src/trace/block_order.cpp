@@ -5,6 +5,7 @@
 
 #include "trace/order.h"
 #include "trace/saturate.h"
+#include "trace/scan.h"
 
 namespace gprof {
 
@@ -42,6 +43,33 @@ void BlockOrder::MergeLate(std::size_t in_order, std::size_t late) {
     while (left != first && left[-1] > number) *--to = *--left;
     *--to = number;
   }
+}
+
+bool BlockRuns::Find(const uint64_t* starts, std::size_t count) {
+  starts_ = starts;
+  runs_left_ = 0;
+  for (std::size_t first = 0, last = 0; first < count; first = last) {
+    last = first + CountAscending(starts + first, count - first);
+    if (first == last || runs_left_ == kMostRuns) return false;
+    runs_[runs_left_++] = {first, last};
+  }
+  return true;
+}
+
+// Of the run that begins first, all before the next one begins: none where they begin at the same time.
+BlockRuns::Section BlockRuns::NextSection() {
+  const auto begins_before = [&](const Section& a, const Section& b) { return starts_[a.first] < starts_[b.first]; };
+  const auto last_run = runs_.begin() + static_cast<std::ptrdiff_t>(runs_left_);
+  std::iter_swap(std::min_element(runs_.begin(), last_run, begins_before), last_run - 1);
+  Section& run = *(last_run - 1);
+  Section section = run;
+  if (runs_left_ != 1) {
+    const Section& next = *std::min_element(runs_.begin(), last_run - 1, begins_before);
+    section.last = static_cast<std::size_t>(std::lower_bound(starts_ + run.first, starts_ + run.last, starts_[next.first]) - starts_);
+  }
+  run.first = section.last;
+  runs_left_ -= run.first == run.last ? 1 : 0;
+  return section;
 }
 
 }  // namespace gprof

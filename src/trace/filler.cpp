@@ -162,9 +162,22 @@ Filler::Written Filler::WriteUsual(const BulkBlock& block, bool is_one_group, It
     if (!IsUsualStart(starts[0]) || !IsUsualStart(starts[count - 1])) return Written::kNo;
     return WriteItems<false>(block, 0, count, first) ? Written::kInOrder : Written::kOutOfOrder;
   }
+  if (WriteRuns(block, first)) return Written::kInOrder;
   has_order_ = order_.Plan(starts, count);
   if (!has_order_) return Written::kNo;
   return WriteItems<true>(block, 0, count, first) ? Written::kInOrder : Written::kOutOfOrder;
+}
+
+// Neighbours of one run at a time, where there are few runs.
+template <class Item>
+bool Filler::WriteRuns(const BulkBlock& block, Item* to) {
+  const uint64_t* const starts = starts_.get();
+  bool are_usual = true;
+  return runs_.Find(starts, block.record_count) && runs_.ForEachSection([&](std::size_t first, std::size_t last) {
+    are_usual = are_usual && IsUsualStart(starts[first]) && IsUsualStart(starts[last - 1]);
+    if (are_usual) WriteItems<false>(block, first, last, to);
+    to += last - first;
+  }) && are_usual;
 }
 
 // Neighbours of one group at a time, where there are some: a thread mostly gives its calls many at once.

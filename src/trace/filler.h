@@ -59,6 +59,8 @@ class Filler {
   template <class Item>
   Written WriteUsual(const BulkBlock& block, bool is_one_group, Item* items);
   template <class Item>
+  bool WriteRuns(const BulkBlock& block, Item* to);
+  template <class Item>
   Written WriteGroups(const BulkBlock& block, Item* items);
   template <bool kIsPlanned, class Item>
   bool WriteItems(const BulkBlock& block, std::size_t first, std::size_t last, Item* to);
@@ -82,6 +84,7 @@ class Filler {
   std::unique_ptr<Unpacker> unpacker_ = std::make_unique<Unpacker>();
   std::vector<unsigned char> unpacked_;
   Numbers starts_, durations_, correlations_;  // of the block; of NVTX events times, ranges and payloads
+  BlockRuns runs_;
   BlockOrder order_;
   bool has_order_ = false;      // else records are taken as they come
   std::vector<uint32_t> facts_;  // of a block's commons, for loops over its records

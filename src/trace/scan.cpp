@@ -122,19 +122,21 @@ uint64_t AllBits(const uint64_t* numbers, std::size_t count, Scan scan) {
   return BitsOf(numbers, done, count, bits);
 }
 
-// Goes on only as long as there is no fall: most of those that are out of order are so from their beginning.
-bool IsAscending(const uint64_t* numbers, std::size_t count, Scan scan) {
+// Some at a time as long as there is no fall among them, then one by one.
+std::size_t CountAscending(const uint64_t* numbers, std::size_t count, Scan scan) {
   constexpr std::size_t kAtOnce = 256;
-  if (count == 0) return true;
+  if (count == 0 || (numbers[0] & kHighestBit) != 0) return 0;
   const bool is_wide = scan == Scan::kWide && CanUseVectors();
-  Ascent ascent{numbers[0], 0};
-  for (std::size_t first = 1; first < count; first += kAtOnce) {
+  Ascent ascent;
+  std::size_t first = 1;
+  for (; first < count; first += kAtOnce) {
     const std::size_t last = std::min(count, first + kAtOnce);
     const std::size_t done = is_wide ? WideAscent(numbers, first, last, &ascent) : first;
     ascent = AscentOf(numbers, done, last, ascent);
-    if (((ascent.all_bits | ascent.falls) & kHighestBit) != 0) return false;
+    if (((ascent.all_bits | ascent.falls) & kHighestBit) != 0) break;
   }
-  return (ascent.all_bits & kHighestBit) == 0;
+  while (first < count && numbers[first] > numbers[first - 1] && (numbers[first] & kHighestBit) == 0) ++first;
+  return std::min(first, count);
 }
 
 CorrelationExtent ExtentOf(const uint64_t* numbers, std::size_t count, Scan scan) {
