@@ -104,12 +104,17 @@ void GapExplainer::AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns)
 }
 
 void GapExplainer::See(uint32_t first, uint64_t waits) {
-  const PackedOps::Item* const items = trace_.ops.items().data() + first;
+  const PackedOps& ops = trace_.ops;
+  const PackedOps::Item* const items = ops.items().data() + first;
   for (; waits != 0; waits &= waits - 1) {
     const int i = std::countr_zero(waits);
-    Seen& seen = seen_[trace_.ops.FactsOf(items[i]).stream];
-    seen.launch_ns = std::max(seen.launch_ns, ops_.LaunchNs(first + static_cast<uint32_t>(i)));
-    seen.end_ns = std::max(seen.end_ns, trace_.ops.EndNs(items[i]));
+    const PackedOps::Item& item = items[i];
+    Seen& seen = seen_[ops.FactsOf(item).stream];
+    const int64_t launch_ns = ops_.LaunchNs(first + static_cast<uint32_t>(i), item);
+    int64_t end_ns = item.start_ns() + item.duration;
+    if (item.duration_high != 0) [[unlikely]] end_ns = ops.EndNs(item);
+    if (launch_ns > seen.launch_ns) seen.launch_ns = launch_ns;
+    if (end_ns > seen.end_ns) seen.end_ns = end_ns;
   }
 }
 

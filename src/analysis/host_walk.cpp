@@ -60,7 +60,7 @@ void HostWalk::PlaceRanges(uint32_t thread, int64_t time_ns) {
   while (inner > ranges.first && !trace_.ranges[inner - 1].is_push_pop) --inner;
   if (inner == ranges.first) return;
   for (uint32_t i = inner - 1; i != kNone;) {
-    cursor.open.push_back(i);
+    cursor.open.push_back({i, trace_.ranges[i].end_ns});
     const uint32_t parent = trace_.ranges[i].parent;
     i = parent < i ? parent : kNone;  // parents come first, or the trace is damaged
   }
@@ -123,16 +123,18 @@ void HostWalk::AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::ve
 
 void HostWalk::EnterRanges(uint32_t thread, int64_t time_ns) {
   Cursor& cursor = cursors_[thread];
-  const auto close_until = [&](int64_t end_ns) {
-    while (!cursor.open.empty() && trace_.ranges[cursor.open.back()].end_ns <= end_ns) cursor.open.pop_back();
-  };
+  const PackedRanges& ranges = trace_.ranges;
+  const PackedRanges::Item* const items = ranges.items().data();
   const uint32_t last = trace_.thread_ranges[thread].last;
-  for (; cursor.range < last && trace_.ranges[cursor.range].start_ns <= time_ns; ++cursor.range) {
-    if (!trace_.ranges[cursor.range].is_push_pop) continue;
-    close_until(trace_.ranges[cursor.range].start_ns);
-    cursor.open.push_back(cursor.range);
+  uint32_t next = cursor.range;
+  for (; next < last && items[next].start_ns() <= time_ns; ++next) {
+    const PackedRanges::Item& range = items[next];
+    if (!range.is_push_pop) continue;
+    cursor.CloseUntil(range.start_ns());
+    cursor.open.push_back({next, ranges.EndNs(range)});
   }
-  close_until(time_ns);
+  cursor.range = next;
+  cursor.CloseUntil(time_ns);
 }
 
 void HostWalk::AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts) {
@@ -140,11 +142,14 @@ void HostWalk::AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::
   while (from_ns < to_ns) {
     EnterRanges(thread, from_ns);
     int64_t end_ns = to_ns;
-    if (!cursor.open.empty()) end_ns = std::min(end_ns, trace_.ranges[cursor.open.back()].end_ns);
+    NameId path;
+    if (!cursor.open.empty()) {
+      end_ns = std::min(end_ns, cursor.open.back().end_ns);
+      path = trace_.ranges[cursor.open.back().range].path;
+    }
     if (cursor.range < trace_.thread_ranges[thread].last) {
       end_ns = std::min(end_ns, trace_.ranges[cursor.range].start_ns);
     }
-    const NameId path = cursor.open.empty() ? NameId{} : trace_.ranges[cursor.open.back()].path;
     parts->push_back({Cause::kHost, end_ns - from_ns, kNone, path, UnknownReason::kIsKnown});
     from_ns = end_ns;
   }

@@ -56,11 +56,18 @@ class HostWalk {
   void AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, const Part& launch, std::vector<Part>* parts);
 
  private:
+  struct OpenRange {
+    uint32_t range;
+    int64_t end_ns;
+  };
   struct Cursor {
     uint32_t call = 0, range = 0;   // the next ones to look at
     size_t interruption = 0;
     bool is_placed = false;
-    std::vector<uint32_t> open;     // ranges entered, innermost last
+    std::vector<OpenRange> open;    // ranges entered, innermost last
+    void CloseUntil(int64_t time_ns) {
+      while (!open.empty() && open.back().end_ns <= time_ns) open.pop_back();
+    }
   };
 
   void Place(uint32_t thread, int64_t time_ns);

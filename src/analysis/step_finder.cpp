@@ -13,6 +13,9 @@ namespace {
 
 constexpr int64_t kFewestSteps = 5;
 
+// A push/pop range of which the trace has the beginning and the end.
+bool IsWhole(const PackedRanges::Item& range) { return range.is_push_pop && !range.is_open && !range.is_cut; }
+
 // The entries of one path on one thread.
 struct Candidate {
   uint32_t thread = kNone;
@@ -21,9 +24,6 @@ struct Candidate {
   bool has_depths = false;  // it is entered at more than one depth
   int64_t count = 0, covered_ns = 0, total_ns = 0;
 };
-
-// One that a thread was in from its begin to its end, as recorded.
-bool IsWhole(const PackedRanges::Item& range) { return range.is_push_pop && !range.is_open && !range.is_cut; }
 
 class Search {
  public:
@@ -41,29 +41,30 @@ class Search {
   bool has_repeats() const { return has_repeats_; }
 
  private:
-  bool IsWanted(const NvtxRange& range) const {
+  bool IsWanted(const PackedRanges::Facts& range) const {
     return wanted_.empty() || trace_.Text(range.path) == wanted_ || trace_.Text(range.name) == wanted_;
   }
 
   void Look(uint32_t thread) {
     std::vector<uint32_t> paths;
-    const PackedRanges& ranges = trace_.ranges;
     const Trace::Slice slice = trace_.thread_ranges[thread];
-    const PackedRanges::Item *range = ranges.items().data() + slice.first, *const end = range + (slice.last - slice.first);
-    for (; range < end; ++range) {
-      if (!IsWhole(*range)) continue;
-      const NameId path = ranges.FactsOf(*range).path;
-      Candidate& slot = slots_[path.value];
+    const PackedRanges::Item* const items = trace_.ranges.items().data();
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const PackedRanges::Item& range = items[i];
+      PrefetchForReading(&range);
+      if (!IsWhole(range)) continue;
+      const PackedRanges::Facts& facts = trace_.ranges.FactsOf(range);
+      Candidate& slot = slots_[facts.path.value];
       if (slot.thread != thread) {
-        slot = {thread, path, range->depth, false, 0, 0, 0};
-        if (IsWanted(ranges[static_cast<size_t>(range - ranges.items().data())])) paths.push_back(path.value);
+        slot = {thread, facts.path, range.depth, false, 0, 0, 0};
+        if (IsWanted(facts)) paths.push_back(facts.path.value);
       }
-      slot.has_depths |= slot.depth != range->depth;
+      const int64_t start_ns = range.start_ns(), duration_ns = trace_.ranges.DurationNs(range);
+      slot.has_depths |= slot.depth != range.depth;
       ++slot.count;
-      const int64_t start_ns = range->start_ns(), end_ns = start_ns + ranges.DurationNs(*range);
-      slot.total_ns += end_ns - start_ns;
-      slot.covered_ns +=
-          std::max<int64_t>(0, std::min(end_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
+      slot.total_ns += duration_ns;
+      slot.covered_ns += std::max<int64_t>(
+          0, std::min(start_ns + duration_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
     }
     for (const uint32_t path : paths) Offer(slots_[path]);
   }
@@ -181,8 +182,9 @@ StepChoice ChoiceOf(const Trace& trace, const Candidate& best) {
   StepChoice choice{best.thread, best.path, {}, best.covered_ns, 0, 0, 0};
   const Trace::Slice slice = trace.thread_ranges[best.thread];
   int64_t end_ns = std::numeric_limits<int64_t>::min();
+  const PackedRanges::Item* const items = trace.ranges.items().data();
   for (uint32_t i = slice.first; i < slice.last; ++i) {
-    const PackedRanges::Item& range = trace.ranges.items()[i];
+    const PackedRanges::Item& range = items[i];
     if (trace.ranges.FactsOf(range).path != best.path || !IsWhole(range)) continue;
     if (range.start_ns() < end_ns) continue;  // a trace that contradicts itself
     end_ns = trace.ranges.EndNs(range);
