@@ -233,7 +233,7 @@ class EndTimes {
 // Time by depth, which is summed up to levels at the end.
 class DepthTimes {
  public:
-  void Add(int64_t depth, int64_t ns) { *At(depth) += ns; }
+  void Add(size_t depth, int64_t ns) { time_ns_[std::min(depth, kMostCounted + 1)] += ns; }
   void AddTo(QueueDepth* result) const {
     for (size_t depth = 0; depth < time_ns_.size(); ++depth) {
       result->time_ns[QueueDepth::LevelOf(static_cast<int64_t>(depth))] += time_ns_[depth];
@@ -241,45 +241,123 @@ class DepthTimes {
   }
 
  private:
-  int64_t* At(int64_t depth) { return &time_ns_[std::min(static_cast<size_t>(depth), kMostCounted + 1)]; }
   std::array<int64_t, kMostCounted + 2> time_ns_{};
 };
 
 // Of operations that were launched in order and ended in order, as those of one stream are; nothing for others.
 std::optional<QueueDepth> DepthInOrder(const Trace& trace, const OpFacts& ops, Trace::Slice slice, Interval window) {
   DepthTimes times;
-  int64_t now_ns = window.start_ns, ended_ns = INT64_MIN;
-  const auto advance = [&](int64_t to_ns, size_t depth) {
-    if (to_ns <= now_ns) return;
-    times.Add(static_cast<int64_t>(depth), to_ns - now_ns);
-    now_ns = to_ns;
-  };
-  const PackedOps::Item* const items = trace.ops.items().data();
-  const auto launch_of = [&](uint32_t op) { return std::min(items[op].start_ns(), ops.LaunchNs(op, items[op])); };
+  const PackedOps::Item *item = trace.ops.items().data() + slice.first, *launched = item;
   uint32_t next = slice.first;  // to be launched
-  int64_t launch_ns = launch_of(next);
+  const auto launch_of_next = [&] { return std::min(launched->start_ns(), ops.LaunchNs(next, *launched)); };
+  int64_t now_ns = window.start_ns, ended_ns = INT64_MIN, launch_ns = launch_of_next();
   size_t depth = 0, max = 0;
-  for (const PackedOps::Item *item = items + slice.first, *end = items + slice.last; item != end; ++item, --depth) {
+  for (const PackedOps::Item* const end = item + (slice.last - slice.first); item != end; ++item, --depth) {
     PrefetchForReading(item);
-    const int64_t end_ns = trace.ops.EndNs(*item);
+    const int64_t end_ns = item->duration_high == 0 ? item->start_ns() + item->duration : trace.ops.EndNs(*item);
     if (end_ns < ended_ns) return std::nullopt;
     ended_ns = end_ns;
     // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
     while (launch_ns < end_ns || depth == 0) {
-      advance(launch_ns, depth++);
+      if (launch_ns > now_ns) {
+        times.Add(depth, launch_ns - now_ns);
+        now_ns = launch_ns;
+      }
+      max = std::max(max, ++depth);
       const int64_t before_ns = launch_ns;
-      launch_ns = ++next == slice.last ? INT64_MAX : launch_of(next);
+      ++launched;
+      launch_ns = ++next == slice.last ? INT64_MAX : launch_of_next();
       if (launch_ns < before_ns) return std::nullopt;
     }
-    max = std::max(max, depth);
-    advance(end_ns, depth);
+    if (end_ns > now_ns) {
+      times.Add(depth, end_ns - now_ns);
+      now_ns = end_ns;
+    }
   }
-  advance(window.end_ns, 0);
+  if (window.end_ns > now_ns) times.Add(0, window.end_ns - now_ns);
   QueueDepth result;
   result.max = static_cast<int64_t>(max);
   times.AddTo(&result);
   return result;
 }
+
+// The same, in fewer instructions, where none has to wait for more than a few others. For each one it is added up how
+// long it waits for the one before, and for those before that: so long so many are launched and not finished at least.
+class ShallowDepth {
+ public:
+  ShallowDepth(const Trace& trace, const OpFacts& ops, Trace::Slice slice, Interval window)
+      : trace_(trace), ops_(ops), slice_(slice), window_(window), items_(trace.ops.items().data()) {}
+
+  std::optional<QueueDepth> Run() {
+    uint32_t op = slice_.first;
+    int64_t before_ns = window_.start_ns;                   // when the one before the last one had ended
+    int64_t launched_ns = LaunchOf(op), ended_ns = EndOf(op);  // of the last one
+    if (ended_ns < before_ns || ended_ns < launched_ns) return std::nullopt;
+    int64_t idle_ns = 0, second_ns = 0;  // nothing is launched, one waits for one other
+    bool has_second = false;
+    while (++op < slice_.last) {
+      PrefetchForReading(&items_[op]);
+      const int64_t launch_ns = LaunchOf(op), end_ns = EndOf(op);
+      if (end_ns < ended_ns) return std::nullopt;
+      if (launch_ns >= ended_ns) {
+        if (end_ns < launch_ns) return std::nullopt;
+        idle_ns += launch_ns - ended_ns;
+      } else if (launch_ns < launched_ns) {
+        return std::nullopt;
+      } else if (has_second = true; launch_ns >= before_ns) {
+        second_ns += ended_ns - launch_ns;
+      } else if (!AddWait(op, launch_ns)) {
+        return std::nullopt;
+      }
+      before_ns = ended_ns, ended_ns = end_ns, launched_ns = launch_ns;
+    }
+    return Finish(ended_ns, idle_ns, second_ns, has_second);
+  }
+
+ private:
+  static constexpr size_t kMost = 4;
+
+  int64_t LaunchOf(uint32_t op) const {
+    return std::min(items_[op].start_ns(), ops_.LaunchNs(op, items_[op]));
+  }
+  int64_t EndOf(uint32_t op) const {
+    const PackedOps::Item& item = items_[op];
+    return item.duration_high == 0 ? item.start_ns() + item.duration : trace_.ops.EndNs(item);
+  }
+
+  // False: it waits for too many.
+  bool AddWait(uint32_t op, int64_t launch_ns) {
+    for (size_t depth = 2; depth <= kMost; ++depth) {
+      const uint32_t other = op + 1 - static_cast<uint32_t>(depth);
+      const bool is_first = other == slice_.first;
+      const int64_t before_ns = is_first ? window_.start_ns : EndOf(other - 1);
+      at_least_ns_[depth] += EndOf(other) - std::max(before_ns, launch_ns);
+      max_ = std::max(max_, depth);
+      if (is_first || launch_ns >= before_ns) return true;
+    }
+    return false;
+  }
+
+  QueueDepth Finish(int64_t ended_ns, int64_t idle_ns, int64_t second_ns, bool has_second) {
+    at_least_ns_[1] = ended_ns - window_.start_ns - idle_ns;
+    at_least_ns_[2] += second_ns;
+    QueueDepth result;
+    result.max = static_cast<int64_t>(std::max(max_, size_t{has_second ? 2u : 1u}));
+    result.time_ns[0] = idle_ns + std::max<int64_t>(window_.end_ns - ended_ns, 0);
+    for (size_t depth = 1; depth <= kMost; ++depth) {
+      result.time_ns[QueueDepth::LevelOf(static_cast<int64_t>(depth))] += at_least_ns_[depth] - at_least_ns_[depth + 1];
+    }
+    return result;
+  }
+
+  const Trace& trace_;
+  const OpFacts& ops_;
+  const Trace::Slice slice_;
+  const Interval window_;
+  const PackedOps::Item* items_;
+  std::array<int64_t, kMost + 2> at_least_ns_{};  // by depth
+  size_t max_ = 0;
+};
 
 // Time by depth within the window, but for pauses.
 class RecordedDepths {
@@ -287,8 +365,9 @@ class RecordedDepths {
   RecordedDepths(const std::vector<Interval>& pauses, Interval window)
       : pauses_(pauses), now_ns_(window.start_ns), end_ns_(window.end_ns) {}
 
-  void AdvanceTo(int64_t to_ns, int64_t depth) {
+  void AdvanceTo(int64_t to_ns, int64_t depth_now) {
     if (to_ns <= now_ns_) return;
+    const auto depth = static_cast<size_t>(depth_now);
     times_.Add(depth, to_ns - now_ns_);
     for (; pause_ < pauses_.size() && pauses_[pause_].start_ns < to_ns; ++pause_) {
       const Interval& pause = pauses_[pause_];
@@ -355,6 +434,9 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
                                       : Interval{trace.ops[slice.first].start_ns, trace.ops[gaps.last_ended()].end_ns};
   const std::vector<Interval>& pauses = gaps.pauses();
   if (pauses.empty() && slice.first < slice.last) {
+    if (!is_selected) {
+      if (const std::optional<QueueDepth> depth = ShallowDepth(trace, ops, slice, window).Run()) return *depth;
+    }
     if (const std::optional<QueueDepth> depth = DepthInOrder(trace, ops, slice, window)) return *depth;
   }
   const RecordedDepths times(pauses, window);
