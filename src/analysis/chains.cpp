@@ -83,23 +83,52 @@ class Collector {
   }
 
  private:
-  void AddRun(std::span<const uint32_t> run, uint32_t period, uint32_t stream, Chain* chain) {
-    // The gaps before each place of the period: whole, and those that are too long for launching to account for them.
-    // What comes before the first operation is not the chain's.
-    std::vector<int64_t> gaps_ns(period, 0), long_ns(period, 0);
-    const uint32_t* const short_ns = gaps_.ShortOf(run.front(), run.back());  // operations are in order
-    const PackedOps::Item* const items = trace_.ops.items().data();
-    uint32_t place = 0;  // in the period
+  // What operations add up to by their place among some in a row.
+  struct Sums {
+    explicit Sums(size_t places) : gaps_ns(places, 0), long_ns(places, 0) {}
+    std::vector<int64_t> gaps_ns;  // before each: whole,
+    std::vector<int64_t> long_ns;  // and those that are too long for launching to account for them
     int64_t busy_ns = 0;
-    for (const uint32_t i : run) {
-      const PackedOps::Item& op = items[i];
+  };
+
+  // gap_before(op) is how long the device was idle before.
+  template <class F>
+  void AddRow(std::span<const uint32_t> row, F&& gap_before, Sums* sums) const {
+    const PackedOps::Item* const items = trace_.ops.items().data();
+    int64_t *const gaps_ns = sums->gaps_ns.data(), *const long_ns = sums->long_ns.data(), busy_ns = 0;
+    for (size_t place = 0; place < row.size(); ++place) {
+      const PackedOps::Item& op = items[row[place]];
       busy_ns += op.duration_high == 0 ? op.duration : trace_.ops.EndNs(op) - op.start_ns();
-      const bool is_short = short_ns != nullptr && short_ns[i] != GapList::kLong;
-      const int64_t gap_ns = is_short ? short_ns[i] : gaps_.Of(i);
+      const int64_t gap_ns = gap_before(row[place]);
       gaps_ns[place] += gap_ns;
       if (gap_ns > kLaunchGapAtMostNs) long_ns[place] += gap_ns;
-      if (++place == period) place = 0;
     }
+    sums->busy_ns += busy_ns;
+  }
+
+  // By place of the period. Short periods are taken several at a time.
+  Sums AddUp(std::span<const uint32_t> run, uint32_t period) {
+    constexpr size_t kWorthARow = 64;
+    const size_t most = (kWorthARow + period - 1) / period * period;
+    const uint32_t* const short_ns = gaps_.ShortOf(run.front(), run.back());  // operations are in order
+    const auto of_any = [&](uint32_t op) { return gaps_.Of(op); };
+    const auto of_short = [&](uint32_t op) { return short_ns[op] != GapList::kLong ? short_ns[op] : gaps_.Of(op); };
+    Sums sums(most);
+    for (size_t first = 0; first < run.size(); first += most) {
+      const std::span<const uint32_t> row = run.subspan(first, std::min(most, run.size() - first));
+      short_ns != nullptr ? AddRow(row, of_short, &sums) : AddRow(row, of_any, &sums);
+    }
+    for (size_t place = period; place < most; ++place) {
+      sums.gaps_ns[place % period] += sums.gaps_ns[place];
+      sums.long_ns[place % period] += sums.long_ns[place];
+    }
+    sums.gaps_ns.resize(period);
+    return sums;
+  }
+
+  void AddRun(std::span<const uint32_t> run, uint32_t period, uint32_t stream, Chain* chain) {
+    // What comes before the first operation is not the chain's.
+    auto [gaps_ns, long_ns, busy_ns] = AddUp(run, period);
     const int64_t first_gap_ns = gaps_.Of(run.front());
     gaps_ns[0] -= first_gap_ns;
     if (first_gap_ns > kLaunchGapAtMostNs) long_ns[0] -= first_gap_ns;

@@ -40,34 +40,58 @@ struct LaunchCalls {
   double interval_median_ns = 0;  // from a launch to the next one of the same thread
 };
 
-// From each launch of a thread to the next one, to samples from `next` on. Returns where they end.
-size_t AddIntervals(const PackedCalls& all, const std::vector<uint8_t>& are_launches, Trace::Slice slice, size_t next,
-                    Samples* intervals_ns) {
-  const uint8_t* const is_launch = are_launches.data();
-  const PackedCalls::Item* const items = all.items().data();
-  const PackedCalls::Item *call = items + slice.first, *const end = items + slice.last;
-  const auto is_outermost_launch = [&](const PackedCalls::Item* item) {
-    return is_launch[item->facts] != 0 &&
-           (!item->MayHaveParent() || all.Parent(static_cast<size_t>(item - items)) == kNone);
-  };
-  while (call != end && !is_outermost_launch(call)) ++call;
-  if (call == end) return next;
-  int64_t last_ns = call->start_ns();
-  uint32_t* all_short = intervals_ns->if_short();
-  while (++call != end) {
-    PrefetchForReading(call);
-    if (!is_outermost_launch(call)) continue;
-    const int64_t start_ns = call->start_ns(), interval_ns = start_ns - last_ns;
-    last_ns = start_ns;
-    if (all_short != nullptr && static_cast<uint64_t>(interval_ns) <= UINT32_MAX) {
-      all_short[next++] = static_cast<uint32_t>(interval_ns);
-    } else {
-      intervals_ns->Set(next++, interval_ns);
-      all_short = intervals_ns->if_short();
+// From each launch to the next one of the same thread.
+class Intervals {
+ public:
+  Intervals(const PackedCalls& calls, const std::vector<uint8_t>& are_launches, size_t at_most)
+      : calls_(calls), is_launch_(are_launches.data()), samples_ns_(at_most) {}
+
+  void AddThread(Trace::Slice slice) {
+    const PackedCalls::Item *call = calls_.items().data() + slice.first, *const end = call + (slice.last - slice.first);
+    while (call != end && !IsOutermostLaunch(*call)) ++call;
+    if (call == end) return;
+    for (int64_t last_ns = (call++)->start_ns();;) {
+      call = AddPlain(call, end, &last_ns);
+      if (call == end) return;
+      if (IsOutermostLaunch(*call)) samples_ns_.Set(count_++, call->start_ns() - std::exchange(last_ns, call->start_ns()));
+      ++call;
     }
   }
-  return next;
-}
+
+  double Median() { return Samples::Some(&samples_ns_, 0, count_).Median(); }
+
+ private:
+  bool IsOutermostLaunch(const PackedCalls::Item& call) const {
+    if (is_launch_[call.facts] == 0) return false;
+    return !call.MayHaveParent() || calls_.Parent(static_cast<size_t>(&call - calls_.items().data())) == kNone;
+  }
+
+  // Returns the first call that may have a parent, or that the last launch came long before.
+  const PackedCalls::Item* AddPlain(const PackedCalls::Item* call, const PackedCalls::Item* end, int64_t* last_launch_ns) {
+    uint32_t* const all_short = samples_ns_.if_short();
+    if (all_short == nullptr) return call;
+    const uint8_t* const is_launch = is_launch_;
+    uint32_t* next = all_short + count_;
+    int64_t last_ns = *last_launch_ns;
+    for (; call != end; ++call) {
+      PrefetchForReading(call);
+      if (is_launch[call->facts] == 0) continue;
+      if (call->parent != 0 || call->duration_high != 0) break;
+      const int64_t start_ns = call->start_ns(), interval_ns = start_ns - last_ns;
+      if (static_cast<uint64_t>(interval_ns) >> 32 != 0) break;
+      *next++ = static_cast<uint32_t>(interval_ns);
+      last_ns = start_ns;
+    }
+    count_ = static_cast<size_t>(next - all_short);
+    *last_launch_ns = last_ns;
+    return call;
+  }
+
+  const PackedCalls& calls_;
+  const uint8_t* is_launch_;  // by the facts of calls
+  Samples samples_ns_;
+  size_t count_ = 0;
+};
 
 LaunchCalls ReadCalls(const AnalysisInput& input) {
   const PackedCalls& all = input.trace().api_calls;
@@ -80,12 +104,9 @@ LaunchCalls ReadCalls(const AnalysisInput& input) {
     calls.count += input.shared().calls().sums()[i].count;
     calls.total_ns += input.shared().calls().sums()[i].total_ns;
   }
-  Samples intervals_ns(static_cast<size_t>(calls.count));
-  size_t intervals = 0;
-  for (const Trace::Slice& slice : input.trace().thread_api_calls) {
-    intervals = AddIntervals(all, are_launches, slice, intervals, &intervals_ns);
-  }
-  calls.interval_median_ns = Samples::Some(&intervals_ns, 0, intervals).Median();
+  Intervals intervals(all, are_launches, static_cast<size_t>(calls.count));
+  for (const Trace::Slice& slice : input.trace().thread_api_calls) intervals.AddThread(slice);
+  calls.interval_median_ns = intervals.Median();
   return calls;
 }
 

@@ -13,7 +13,7 @@ namespace gprof {
 template <size_t kCount>
 class LengthClasses {
  public:
-  // Each class but the last ends before a length, no two of which may have as many bits.
+  // Each class but the last ends before a length above 1, no two of which may have as many bits.
   explicit constexpr LengthClasses(const std::array<int64_t, kCount - 1>& below_ns) {
     for (size_t bits = 1; bits < 64; ++bits) {  // 64: negative
       OfBits& of = of_bits_[bits];
@@ -23,7 +23,8 @@ class LengthClasses {
   }
 
   size_t Of(int64_t length_ns) const {
-    const OfBits& of = of_bits_[static_cast<size_t>(std::bit_width(static_cast<uint64_t>(length_ns)))];
+    // 0 is as long as 1, so that processors need not be asked what the width of 0 is.
+    const OfBits& of = of_bits_[static_cast<size_t>(std::bit_width(static_cast<uint64_t>(length_ns) | 1))];
     return of.first + static_cast<size_t>(length_ns > of.most_ns);
   }
 

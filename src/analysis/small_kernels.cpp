@@ -62,19 +62,9 @@ class Measurement {
   void Add(Trace::Slice slice) {
     if (slice.first >= slice.last) return;
     const uint32_t* const short_ns = gaps_.ShortOf(slice.first, slice.last - 1);
-    const uint8_t* const is_kernel = is_kernel_.data();
-    const PackedOps::Item* op = ops_.items().data() + slice.first;
-    for (uint32_t i = slice.first; i < slice.last; ++i, ++op) {
-      PrefetchForReading(op);
-      if (is_kernel[op->facts] == 0) continue;
-      const int64_t time_ns = op->duration_high == 0 ? op->duration : ops_.EndNs(*op) - op->start_ns();
-      const bool is_short = short_ns != nullptr && short_ns[i] != GapList::kLong;
-      const int64_t gap_ns = is_short ? short_ns[i] : gaps_.Of(i);
-      const size_t length = kClasses.Of(time_ns);
-      ++counts_[length];
-      times_ns_[length] += time_ns;
-      if (gap_ns <= kLaunchGapAtMostNs) idle_ns_[length] += gap_ns;
-    }
+    const auto of_any = [&](uint32_t op) { return gaps_.Of(op); };
+    const auto of_short = [&](uint32_t op) { return short_ns[op] != GapList::kLong ? short_ns[op] : gaps_.Of(op); };
+    short_ns != nullptr ? AddUp(slice, of_short) : AddUp(slice, of_any);
   }
 
   Histogram Result() const {
@@ -86,6 +76,23 @@ class Measurement {
   }
 
  private:
+  // gap_before(op) is how long the device was idle before.
+  template <class F>
+  void AddUp(Trace::Slice slice, F&& gap_before) {
+    const uint8_t* const is_kernel = is_kernel_.data();
+    const PackedOps::Item* op = ops_.items().data() + slice.first;
+    for (uint32_t i = slice.first; i < slice.last; ++i, ++op) {
+      PrefetchForReading(op);
+      if (is_kernel[op->facts] == 0) continue;
+      const int64_t time_ns = op->duration_high == 0 ? op->duration : ops_.EndNs(*op) - op->start_ns();
+      const int64_t gap_ns = gap_before(i);
+      const size_t length = kClasses.Of(time_ns);
+      ++counts_[length];
+      times_ns_[length] += time_ns;
+      if (gap_ns <= kLaunchGapAtMostNs) idle_ns_[length] += gap_ns;
+    }
+  }
+
   const PackedOps& ops_;
   GapsBefore gaps_;
   std::vector<uint8_t> is_kernel_;  // by the facts of operations
