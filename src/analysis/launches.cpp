@@ -216,17 +216,14 @@ class LateLaunchFinder {
   }
 
  private:
-  // What is `queue` from end to end is not by launching.
+  // What is `queue` from end to end is not by launching. For the others the causes are not asked for.
   void SeeGapsOf(uint32_t device) {
     ForEachGapOfPieces(
         input_, device, 0, input_.shared().gaps(device).pieces(),
         [&](Cause cause, uint32_t first, uint32_t last) {
           if (cause == Cause::kLaunch) SeeLaunches(device, first, last);
         },
-        [&](const Gap& gap, GapCauses::Cursor& causes) {
-          causes.SkipWithout(kNoCause);
-          See(gap);
-        });
+        [&](const Gap& gap, GapCauses::Cursor&) { See(gap); });
   }
 
   // Gaps that are `launch` from end to end.

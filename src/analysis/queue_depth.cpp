@@ -294,7 +294,6 @@ class ShallowDepth {
     int64_t launched_ns = LaunchOf(op), ended_ns = EndOf(op);  // of the last one
     if (ended_ns < before_ns || ended_ns < launched_ns) return std::nullopt;
     int64_t idle_ns = 0, second_ns = 0;  // nothing is launched, one waits for one other
-    bool has_second = false;
     while (++op < slice_.last) {
       PrefetchForReading(&items_[op]);
       const int64_t launch_ns = LaunchOf(op), end_ns = EndOf(op);
@@ -304,14 +303,14 @@ class ShallowDepth {
         idle_ns += launch_ns - ended_ns;
       } else if (launch_ns < launched_ns) {
         return std::nullopt;
-      } else if (has_second = true; launch_ns >= before_ns) {
+      } else if (launch_ns >= before_ns) {
         second_ns += ended_ns - launch_ns;
       } else if (!AddWait(op, launch_ns)) {
         return std::nullopt;
       }
       before_ns = ended_ns, ended_ns = end_ns, launched_ns = launch_ns;
     }
-    return Finish(ended_ns, idle_ns, second_ns, has_second);
+    return Finish(ended_ns, idle_ns, second_ns);
   }
 
  private:
@@ -325,8 +324,8 @@ class ShallowDepth {
     return item.duration_high == 0 ? item.start_ns() + item.duration : trace_.ops.EndNs(item);
   }
 
-  // False: it waits for too many.
-  bool AddWait(uint32_t op, int64_t launch_ns) {
+  // False: it waits for too many. It is rare, and would take the loop's registers.
+  [[gnu::noinline]] bool AddWait(uint32_t op, int64_t launch_ns) {
     for (size_t depth = 2; depth <= kMost; ++depth) {
       const uint32_t other = op + 1 - static_cast<uint32_t>(depth);
       const bool is_first = other == slice_.first;
@@ -338,11 +337,11 @@ class ShallowDepth {
     return false;
   }
 
-  QueueDepth Finish(int64_t ended_ns, int64_t idle_ns, int64_t second_ns, bool has_second) {
+  QueueDepth Finish(int64_t ended_ns, int64_t idle_ns, int64_t second_ns) {
     at_least_ns_[1] = ended_ns - window_.start_ns - idle_ns;
     at_least_ns_[2] += second_ns;
     QueueDepth result;
-    result.max = static_cast<int64_t>(std::max(max_, size_t{has_second ? 2u : 1u}));
+    result.max = static_cast<int64_t>(std::max(max_, size_t{second_ns > 0 ? 2u : 1u}));
     result.time_ns[0] = idle_ns + std::max<int64_t>(window_.end_ns - ended_ns, 0);
     for (size_t depth = 1; depth <= kMost; ++depth) {
       result.time_ns[QueueDepth::LevelOf(static_cast<int64_t>(depth))] += at_least_ns_[depth] - at_least_ns_[depth + 1];
