@@ -124,26 +124,26 @@ class Shares {
   class Plain {
    public:
     Plain(Shares* shares, uint32_t thread)
-        : shares_(*shares), calls_(shares->calls_.data()), thread_(thread), free_since_ns_(shares->threads_[thread].ended_ns) {
+        : shares_(*shares), thread_(thread), free_since_ns_(shares->threads_[thread].ended_ns) {
       LookAtRange();
     }
     int64_t free_since_ns() const { return free_since_ns_; }
-    [[gnu::always_inline]] void AddCall(uint32_t facts, int64_t ns) { calls_[facts].Add(ns); }
+    void AddCalls(uint32_t facts, int64_t total_ns, int64_t count) { shares_.calls_[facts].Add({total_ns, count}); }
     [[gnu::always_inline]] void AddHost(int64_t start_ns, int64_t end_ns) {
-      if (start_ns >= range_begin_ns_) return in_range_->Add(end_ns - start_ns);
-      shares_.AddHost(thread_, start_ns, end_ns);
+      if (start_ns >= range_begin_ns_) [[likely]] return in_range_->Add(end_ns - start_ns);
+      const auto add = [this](NameId path, int64_t ns) { shares_.paths_[path.value].Add(ns); };
+      if (!shares_.ranges_.ForEachOfTwo(thread_, start_ns, end_ns, add)) shares_.AddHost(thread_, start_ns, end_ns);
       LookAtRange();
     }
 
    private:
     void LookAtRange() {
-      const RangesBack::Piece& piece = shares_.ranges_.LastPiece(thread_);
-      range_begin_ns_ = piece.begin_ns;
-      in_range_ = &shares_.paths_[piece.path.value];
+      range_begin_ns_ = shares_.ranges_.BeginOfLast(thread_);
+      in_range_ = &shares_.paths_[shares_.ranges_.PathOfLast(thread_).value];
     }
 
     Shares& shares_;
-    Sum *const calls_, *in_range_;
+    Sum* in_range_;
     const uint32_t thread_;
     const int64_t free_since_ns_;
     int64_t range_begin_ns_;  // of what the range is the innermost one in

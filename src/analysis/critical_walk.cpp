@@ -11,6 +11,17 @@ namespace {
 constexpr int64_t kHandoverNs = 5000;
 constexpr size_t kMostNeighbours = 64;  // operations looked at for one that ended before
 
+// By outermost call, in Trace::syncs.
+std::vector<std::pair<uint32_t, uint32_t>> SyncsOfCalls(const Trace& trace) {
+  std::vector<std::pair<uint32_t, uint32_t>> syncs;
+  for (uint32_t i = 0; i < trace.syncs.size(); ++i) {
+    const Sync& sync = trace.syncs[i];
+    if (sync.kind == trace::SyncKind::kStreamWaitEvent || sync.api == kNone) continue;
+    syncs.emplace_back(OutermostCall(trace, sync.api), i);
+  }
+  return syncs;
+}
+
 }  // namespace
 
 CriticalWalk::CriticalWalk(const AnalysisInput& input)
@@ -21,7 +32,9 @@ CriticalWalk::CriticalWalk(const AnalysisInput& input)
       events_(input.shared().host().event_waits),
       of_stream_(input.shared().stream_ops()),
       near_in_stream_(trace_.streams.size()),
-      calls_of_(trace_.thread_api_calls) {
+      near_wait_(trace_.streams.size()),
+      calls_of_(trace_.thread_api_calls),
+      sync_of_call_(SyncsOfCalls(trace_)) {
   for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
     are_syncs_.push_back(trace_.api_calls.FactsAt(i).api_class == ApiClass::kSync);
   }
@@ -32,11 +45,6 @@ CriticalWalk::CriticalWalk(const AnalysisInput& input)
   };
   for (const uint8_t* at = next_blocking(begin); at != nullptr; at = next_blocking(at + 1)) {
     may_wait_[trace_.api_calls.FactsIndex(static_cast<size_t>(at - begin))] = 1;
-  }
-  for (uint32_t i = 0; i < trace_.syncs.size(); ++i) {
-    const Sync& sync = trace_.syncs[i];
-    if (sync.kind == trace::SyncKind::kStreamWaitEvent || sync.api == kNone) continue;
-    sync_of_call_[OutermostCall(trace_, sync.api)] = i;
   }
   Begin();
 }
@@ -118,26 +126,26 @@ uint32_t CriticalWalk::Neighbour(uint32_t index, int64_t after_ns) const {
 }
 
 // The operation that the stream was told to wait for between this launch and the one before.
-uint32_t CriticalWalk::BeforeEvent(uint32_t index, uint32_t call) const {
+uint32_t CriticalWalk::BeforeEvent(uint32_t index, uint32_t call) {
   const uint32_t stream = trace_.ops[index].stream;
   if (stream == kNone || call == kNone) return kNone;
   const int64_t launch_ns = trace_.api_calls[call].start_ns;
   const std::span<const EventWait> waits = events_.Of(stream);
-  const auto after = std::partition_point(waits.begin(), waits.end(),
-                                          [&](const EventWait& wait) { return wait.time_ns <= launch_ns; });
-  return after == waits.begin() ? kNone : EndedBy((after - 1)->op, trace_.ops[index].start_ns);
+  size_t& after = near_wait_[stream];
+  after = PartitionPointNear(waits.size(), after, [&](size_t i) { return waits[i].time_ns <= launch_ns; });
+  return after == 0 ? kNone : EndedBy(waits[after - 1].op, trace_.ops[index].start_ns);
 }
 
 // What ended last of that which the call waited for, if that ended within the call.
-uint32_t CriticalWalk::WaitedFor(uint32_t call) const {
+uint32_t CriticalWalk::WaitedFor(uint32_t call) {
   const ApiCall& at = trace_.api_calls[call];
   const uint32_t op = blocking_[call] != 0 ? LastOfProcess(at, call) : WaitedForSync(at, call);
   return op != kNone && EndOf(op) > at.start_ns ? op : kNone;
 }
 
-uint32_t CriticalWalk::WaitedForSync(const ApiCall& at, uint32_t call) const {
-  const auto found = sync_of_call_.find(call);
-  const Sync* sync = found == sync_of_call_.end() ? nullptr : &trace_.syncs[found->second];
+uint32_t CriticalWalk::WaitedForSync(const ApiCall& at, uint32_t call) {
+  const uint32_t found = sync_of_call_.Of(call);
+  const Sync* sync = found == kNone ? nullptr : &trace_.syncs[found];
   if (sync != nullptr && sync->kind == trace::SyncKind::kEvent) {
     const uint32_t op = EndedBy(events_.Resolve(sync->event, at.process, at.start_ns).op, now_ns_);
     return op != kNone ? op : LastOfProcess(at, kNone);  // where the event was recorded may not be in the trace

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "analysis/call_numbers.h"
 #include "analysis/calls.h"
 #include "analysis/event_waits.h"
 #include "analysis/gap_list.h"
@@ -46,8 +46,8 @@ class CriticalWalk {
   // Calls add(piece) from the end to the beginning; the pieces cover the window, and none overlap. To be called once.
   //
   // `plain` may take pieces of calls and of the host's own code between them, which most are, in another way: of
-  // plain.PiecesOf(thread) come free_since_ns(), AddCall(facts, ns) and AddHost(from_ns, to_ns) for pieces of that thread
-  // in the same order, which begin no earlier than that time; until add() is called again.
+  // plain.PiecesOf(thread) come free_since_ns() and, for pieces of that thread that begin no earlier, AddHost(from_ns,
+  // to_ns), in the same order, and AddCalls(facts, total_ns, count); until add() is called again.
   template <class Add, class Plain>
   void Run(Add&& add, Plain&& plain) {
     // Every step goes back in time or to an operation or call before; the limit ends what a damaged trace makes up.
@@ -69,7 +69,7 @@ class CriticalWalk {
   struct TakesNone {
     struct Pieces {
       int64_t free_since_ns() const { return std::numeric_limits<int64_t>::max(); }
-      void AddCall(uint32_t, int64_t) const {}
+      void AddCalls(uint32_t, int64_t, int64_t) const {}
       void AddHost(int64_t, int64_t) const {}
     };
     Pieces PiecesOf(uint32_t) const { return {}; }
@@ -151,24 +151,40 @@ class CriticalWalk {
   [[gnu::always_inline]] int64_t PassPlainCalls(int64_t now_ns, Pieces pieces, Calls* calls) const {
     const PackedCalls::Item* const items = trace_.api_calls.items().data();
     const PackedCalls::Item *call = items + calls->last, *const first = items + calls->first;
-    const uint8_t* const may_wait = may_wait_.data();
     const int64_t since_ns = std::max(window_.start_ns, pieces.free_since_ns());
-    for (; call > first; --call) {
-      const PackedCalls::Item& item = call[-1];
-      if (item.parent != 0 || item.duration_high != 0 || may_wait[item.facts] != 0) break;
-      const int64_t start_ns = item.start_ns(), end_ns = start_ns + item.duration;
-      if (start_ns < since_ns || start_ns >= now_ns) break;
-      if (end_ns < now_ns) {
-        pieces.AddHost(end_ns, now_ns);
-        now_ns = end_ns;
-      }
-      if (start_ns < now_ns) {
-        pieces.AddCall(item.facts, now_ns - start_ns);
-        now_ns = start_ns;
-      }
+    while (call > first && may_wait_[call[-1].facts] == 0) {
+      const PackedCalls::Item* const last = call;
+      call = PassAlike(call, first, since_ns, &now_ns, pieces);
+      if (call == last) break;
     }
     calls->last = static_cast<uint32_t>(call - items);
     return now_ns;
+  }
+
+  // The same for those that share their facts. Returns the last one of those that it passed.
+  template <class Pieces>
+  [[gnu::always_inline]] static const PackedCalls::Item* PassAlike(const PackedCalls::Item* call,
+                                                                   const PackedCalls::Item* first, int64_t since_ns,
+                                                                   int64_t* now, Pieces& pieces) {
+    const PackedCalls::Item* const last = call;
+    const uint32_t facts = call[-1].facts;
+    int64_t now_ns = *now, calls_ns = 0;
+    for (; call > first; --call) {
+      const PackedCalls::Item& item = call[-1];
+      if (item.facts != facts || item.parent != 0 || item.duration_high != 0) break;
+      if (item.duration == 0) break;  // has no piece
+      const int64_t start_ns = item.start_ns(), end_ns = start_ns + item.duration;
+      if (start_ns < since_ns || start_ns >= now_ns) break;
+      if (end_ns < now_ns) [[likely]] {
+        pieces.AddHost(end_ns, now_ns);
+        now_ns = end_ns;
+      }
+      calls_ns += now_ns - start_ns;
+      now_ns = start_ns;
+    }
+    pieces.AddCalls(facts, calls_ns, last - call);
+    *now = now_ns;
+    return call;
   }
 
   void LeaveThread(int64_t now_ns, const Calls& calls) {
@@ -197,12 +213,12 @@ class CriticalWalk {
   uint32_t Before(uint32_t index, uint32_t call, int64_t call_ns);
   int64_t EndOfLaunch(uint32_t index, uint32_t call) const;
   uint32_t BeforeInStream(uint32_t index);
-  uint32_t BeforeEvent(uint32_t index, uint32_t call) const;
+  uint32_t BeforeEvent(uint32_t index, uint32_t call);
   uint32_t LastEnded(std::span<const uint32_t> list, size_t end, int64_t time_ns) const;
   uint32_t Neighbour(uint32_t index, int64_t after_ns) const;
   uint32_t EndedBy(uint32_t op, int64_t time_ns) const { return EndOf(op) <= time_ns ? op : kNone; }
-  uint32_t WaitedFor(uint32_t call) const;
-  uint32_t WaitedForSync(const ApiCall& at, uint32_t call) const;
+  uint32_t WaitedFor(uint32_t call);
+  uint32_t WaitedForSync(const ApiCall& at, uint32_t call);
   uint32_t LastOfProcess(const ApiCall& at, uint32_t call) const;
 
   static constexpr int64_t kNever = INT64_MIN;
@@ -214,11 +230,11 @@ class CriticalWalk {
   const EventWaits& events_;
   const StreamOps& of_stream_;
   std::vector<const GapList*> gaps_;                     // by device
-  std::vector<size_t> near_in_stream_;                   // where the last search ended
+  std::vector<size_t> near_in_stream_, near_wait_;       // where the last searches ended, by stream
   std::vector<uint8_t> are_syncs_;                       // by the facts of calls
   std::vector<uint8_t> may_wait_;                        // the same of those that wait for operations, some at least
   std::vector<Calls> calls_of_;                          // by thread: no more than those began before now
-  std::unordered_map<uint32_t, uint32_t> sync_of_call_;  // outermost call → what it waits for
+  CallNumbers sync_of_call_;                             // outermost call → what it waits for
   Interval window_;
   int64_t now_ns_ = 0;
   uint32_t op_ = kNone, thread_ = kNone;  // where the walk is: at the operation, or on the thread

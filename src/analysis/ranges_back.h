@@ -21,85 +21,123 @@ class RangesBack {
   template <class F>
   void ForEach(uint32_t thread, int64_t from_ns, int64_t to_ns, F&& f) {
     Cursor& cursor = cursors_[thread];
+    Place at = cursor.at;
     while (from_ns < to_ns) {
-      if (to_ns <= cursor.piece.begin_ns && !Step(to_ns, &cursor)) MoveTo(to_ns, &cursor);
-      const int64_t begin_ns = std::max(from_ns, cursor.piece.begin_ns);
-      f(cursor.piece.path, to_ns - begin_ns);
+      if (to_ns <= at.begin_ns && !Step(to_ns, &at, &cursor)) {
+        cursor.at = at;
+        MoveTo(to_ns, &cursor);
+        at = cursor.at;
+      }
+      const int64_t begin_ns = std::max(from_ns, at.begin_ns);
+      f(at.path, to_ns - begin_ns);
       to_ns = begin_ns;
     }
+    cursor.at = at;
   }
 
-  // The piece that the last time asked for of the thread began in: earlier times from its begin on are in it as well.
-  struct Piece {
-    int64_t begin_ns = std::numeric_limits<int64_t>::max();
-    NameId path;
-  };
-  const Piece& LastPiece(uint32_t thread) const { return cursors_[thread].piece; }
+  // The same for what is most often there: the end of one range, time within the one around it, and the begin of the next
+  // one. Does nothing and returns false where something else is.
+  template <class F>
+  [[gnu::always_inline]] bool ForEachOfTwo(uint32_t thread, int64_t from_ns, int64_t to_ns, F&& f) {
+    Cursor& cursor = cursors_[thread];
+    Place& at = cursor.at;
+    if (at.next - cursor.first < 2 || at.closed_count != 0 || to_ns <= at.begin_ns) return false;
+    // So that it is placed, and the last range that began is the innermost one, or it is around all that ended.
+    const Item* const before = at.next - 2;
+    if (before->parent != cursor.index_around || cursor.around >= before || !before->is_push_pop) return false;
+    const int64_t start_ns = before->start_ns(), end_ns = start_ns + before->duration;
+    if (before->duration_high != 0 || end_ns >= at.begin_ns || from_ns >= end_ns || from_ns < start_ns) return false;
+    f(at.path, to_ns - at.begin_ns);
+    f(cursor.path_around, at.begin_ns - end_ns);
+    at.path = trace_.ranges.FactsOf(*before).path;
+    at.begin_ns = start_ns;
+    --at.next;
+    f(at.path, end_ns - from_ns);
+    return true;
+  }
+
+  // The last piece of the thread began within one that had that path, and so do those that begin no earlier than that one.
+  int64_t BeginOfLast(uint32_t thread) const { return cursors_[thread].at.begin_ns; }
+  NameId PathOfLast(uint32_t thread) const { return cursors_[thread].at.path; }
 
  private:
+  using Item = PackedRanges::Item;
   // A range that has ended, the one that began last or one around that; so have those between.
   struct Closed {
-    uint32_t range;
+    const Item* range;
     int64_t end_ns;  // the last end of them
   };
+  struct Place {
+    const Item* next;         // ranges from there on begin later
+    size_t closed_count = 0;  // of Cursor::closed
+    int64_t begin_ns = std::numeric_limits<int64_t>::max();  // since then the same range is the innermost one
+    NameId path;
+  };
   struct Cursor {
-    uint32_t first = 0, next = 0;  // ranges of the thread; those from `next` on begin later
-    uint32_t after_nested = 0;     // the push/pop range before it is the last one before `next`
+    const Item* first;         // range of the thread
+    const Item* after_nested;  // of those before it and Place::next, the last push/pop range is the last one before both
+    Place at;
     // The last one that was found to be open with others in it that have ended, which is open until it begins, or none.
-    uint32_t around = kNone;
+    const Item* around = nullptr;
+    uint32_t index_around = kNone;
     NameId path_around;
-    Piece piece;
-    std::vector<Closed> closed;
+    std::vector<Closed> closed = std::vector<Closed>(1);
   };
 
-  NameId PathOf(uint32_t range) const {
-    return range == kNone ? NameId{} : trace_.ranges.FactsOf(trace_.ranges.items()[range]).path;
-  }
+  uint32_t IndexOf(const Item* range) const { return static_cast<uint32_t>(range - trace_.ranges.items().data()); }
 
-  // Goes to the piece just before that time if it is near, as nearly all are: the time is where a range ended, or where
-  // one began that follows another within the same one, or is the first there.
-  [[gnu::always_inline]] bool Step(int64_t time_ns, Cursor* cursor) const {
-    if (cursor->next == cursor->first) return false;
-    const PackedRanges::Item* const last = trace_.ranges.items().data() + cursor->next - 1;
-    if (last->start_ns() < time_ns) return Reopen(time_ns, last->start_ns(), cursor);
-    const uint32_t before = cursor->next - 2;  // a range of the thread if the next line lets it pass
-    if (cursor->next - 1 == cursor->first || cursor->next - 1 == cursor->around) return false;
-    const PackedRanges::Item& item = last[-1];
-    const int64_t start_ns = item.start_ns(), end_ns = start_ns + item.duration;
-    if (!item.is_push_pop || start_ns >= time_ns) return false;
+  // Goes to just before that time if it is near, as nearly all are: the time is where a range ended, or where one began
+  // that follows another within the same one, or is the first there.
+  [[gnu::always_inline]] bool Step(int64_t time_ns, Place* at, Cursor* cursor) const {
+    if (at->next == cursor->first) return false;
+    const Item* const last = at->next - 1;
+    const int64_t last_start_ns = last->start_ns();
+    if (last_start_ns < time_ns) return Reopen(time_ns, last_start_ns, at, cursor);
+    if (last == cursor->first || last == cursor->around) return false;
+    const Item* const before = last - 1;
+    const int64_t start_ns = before->start_ns(), end_ns = start_ns + before->duration;
+    if (!before->is_push_pop || start_ns >= time_ns) return false;
     if (before == cursor->around) {
-      cursor->closed.clear();
-      cursor->piece.begin_ns = start_ns;
+      at->closed_count = 0;
+      at->begin_ns = start_ns;
     } else {
-      if (item.parent != cursor->around || item.duration_high != 0 || end_ns >= time_ns) return false;
-      cursor->closed.assign(1, {before, end_ns});
-      cursor->piece.begin_ns = end_ns;
+      if (before->parent != cursor->index_around || before->duration_high != 0 || end_ns >= time_ns) return false;
+      Closed& closed = cursor->closed.front();
+      closed.range = before;
+      closed.end_ns = end_ns;
+      at->closed_count = 1;
+      at->begin_ns = end_ns;
     }
-    cursor->piece.path = cursor->path_around;
-    cursor->next = cursor->after_nested = before + 1;
+    at->path = cursor->path_around;
+    at->next = last;
     return true;
   }
 
   // No range began since the time before, so that it is one of those that ended. `start_ns`: of the last one that began.
-  [[gnu::always_inline]] bool Reopen(int64_t time_ns, int64_t start_ns, Cursor* cursor) const {
-    std::vector<Closed>& closed = cursor->closed;
-    if (closed.empty() || closed.back().end_ns < time_ns) return false;
-    uint32_t open = kNone;
+  [[gnu::always_inline]] bool Reopen(int64_t time_ns, int64_t start_ns, Place* at, Cursor* cursor) const {
+    const Closed* closed = cursor->closed.data() + at->closed_count;
+    if (at->closed_count == 0 || closed[-1].end_ns < time_ns) return false;
     do {
-      open = closed.back().range;
-      closed.pop_back();
-    } while (!closed.empty() && closed.back().end_ns >= time_ns);
-    cursor->piece = {start_ns, trace_.ranges.FactsOf(trace_.ranges.items()[open]).path};
-    if (closed.empty()) return true;
-    cursor->piece.begin_ns = std::max(start_ns, closed.back().end_ns);
-    cursor->around = open;
-    cursor->path_around = cursor->piece.path;
+      --closed;
+    } while (closed != cursor->closed.data() && closed[-1].end_ns >= time_ns);
+    at->closed_count = static_cast<size_t>(closed - cursor->closed.data());
+    at->begin_ns = start_ns;
+    at->path = trace_.ranges.FactsOf(*closed->range).path;
+    if (at->closed_count == 0) return true;
+    at->begin_ns = std::max(start_ns, closed[-1].end_ns);
+    SetAround(closed->range, cursor);
     return true;
   }
 
+  void SetAround(const Item* open, Cursor* cursor) const {
+    cursor->around = open;
+    cursor->index_around = open == nullptr ? kNone : IndexOf(open);
+    cursor->path_around = open == nullptr ? NameId{} : trace_.ranges.FactsOf(*open).path;
+  }
+
   void MoveTo(int64_t time_ns, Cursor* cursor) const;
-  // The innermost one just before that time; kNone for none.
-  uint32_t FindOpen(int64_t time_ns, Cursor* cursor) const;
+  // The innermost one just before that time; null for none.
+  const Item* FindOpen(int64_t time_ns, Cursor* cursor) const;
 
   const Trace& trace_;
   std::vector<Cursor> cursors_;  // one for each thread
