@@ -36,21 +36,19 @@ class CorrelationIndex {
 
     void Add(uint32_t call, uint32_t correlation) {
       const uint32_t at = correlation - first_;
-      if (at >= table_.size()) return;  // it has none, or the table is one for few
+      if (at >= table_.size()) return void(++others_);  // it has none, or the table is one for few
       // A load and a store as any other: an exchange would have the processor wait for all that it has fetched ahead.
       const std::atomic_ref<uint32_t> entry(table_[at]);
       const uint32_t before = entry.load(std::memory_order_relaxed);
-      if (before == kNone) {
-        ++new_ids_;
-      } else if (!MayReplace(call, before)) {
-        return;
-      }
+      if (before != kNone && !MayReplace(call, before)) return;
       entry.store(call, std::memory_order_relaxed);
     }
-    Added added() const { return {new_ids_, has_met_others_}; }
+    // Once all calls of the piece were added.
+    Added added() const { return {piece_.last - piece_.first - others_, has_met_others_}; }
 
    private:
     [[gnu::noinline]] bool MayReplace(uint32_t call, uint32_t before) {
+      ++others_;
       has_met_others_ = has_met_others_ || before < piece_.first || before >= piece_.last;
       return IsOuter(calls_, call, before);
     }
@@ -59,7 +57,7 @@ class CorrelationIndex {
     const Trace::Slice piece_;
     const std::span<uint32_t> table_;
     const uint32_t first_;
-    uint64_t new_ids_ = 0;
+    uint32_t others_ = 0;  // calls without an id of their own
     bool has_met_others_ = false;
   };
 

@@ -44,9 +44,9 @@ class OpenCalls {
   std::vector<OpenCall> calls_;
 };
 
-// What is known of a name, worked out once, and what is asked of every call.
+// What is known of a name, worked out once.
 struct FunctionFacts {
-  bool is_free = false, is_allocation = false, is_memory = false;  // the last: one of these
+  bool is_free = false, is_allocation = false;
   ApiClass api_class = ApiClass::kOther;
   trace::ApiDomain domain{};
 };
@@ -57,7 +57,6 @@ FunctionFacts FactsOf(std::string_view function) {
   facts.api_class = ClassifyApi(name);
   facts.is_free = name == "cudaFree";
   facts.is_allocation = facts.api_class == ApiClass::kMemory && name.find("lloc") != std::string_view::npos;
-  facts.is_memory = facts.is_free || facts.is_allocation;
   return facts;
 }
 
@@ -121,27 +120,30 @@ bool MayHaveCutRanges(const Trace& t, uint32_t process) {
 class CallPass {
  public:
   CallPass(Draft& draft, const std::vector<FunctionFacts>& functions, CorrelationIndex& index)
-      : trace_(draft.trace), calls_(draft.trace.api_calls), functions_(functions), index_(index) {}
+      : trace_(draft.trace), calls_(draft.trace.api_calls), functions_(functions), index_(index) {
+    for (const FunctionFacts& f : functions) are_memory_.push_back(f.is_free || f.is_allocation ? 1 : 0);
+  }
 
   // What changes with every call is kept here until the piece is done: its neighbours are in the same line of the cache.
   void Run(CallPiece* piece) {
     MoveTo(*piece);
     OpenCalls open;  // but for the call before
-    bool is_open = false;  // one of those is
+    // A call that does not end later has to be looked at: never where one of those is open.
     int64_t end_before_ns = std::numeric_limits<int64_t>::min();
     RangeCursor& ranges = *ranges_;
     const Trace::Slice slice = piece->calls;
     CorrelationIndex::PieceAdder adder(index_, calls_, trace_.threads[piece->thread].process, slice);
     PackedCalls::Item* item = calls_.items().data() + slice.first;
-    const FunctionFacts* const functions = functions_.data();
+    const uint8_t* const are_memory = are_memory_.data();
     for (uint32_t i = slice.first; i < slice.last; ++i, ++item) {
       PrefetchForWriting(item);
       const int64_t start_ns = item->start_ns(), end_ns = calls_.EndNs(*item);
-      if (end_ns <= end_before_ns || is_open) is_open = Nest(i, &open, piece);  // as a rule it follows the one before
+      const bool is_after = end_ns > end_before_ns;  // as a rule it follows the one before
       end_before_ns = end_ns;
+      if (!is_after && Nest(i, &open, piece)) end_before_ns = std::numeric_limits<int64_t>::max();
       item->range = ranges.At(start_ns);
       adder.Add(i, item->correlation);
-      if (functions[item->facts].is_memory) [[unlikely]] NoteMemoryCall(i, piece);
+      if (are_memory[item->facts] != 0) [[unlikely]] NoteMemoryCall(i, piece);
     }
     if (slice.first < slice.last) open.Enter(CallAt(slice.last - 1));
     piece->added = adder.added();
@@ -192,6 +194,7 @@ class CallPass {
   Trace& trace_;
   PackedCalls& calls_;
   const std::vector<FunctionFacts>& functions_;  // by facts of the calls
+  std::vector<uint8_t> are_memory_;              // the same: what is asked of every call
   CorrelationIndex& index_;
   std::optional<RangeCursor> ranges_;
   uint32_t thread_ = 0, at_ = 0;  // where ranges_ is

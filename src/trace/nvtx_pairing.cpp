@@ -107,21 +107,21 @@ uint32_t ThreadPairing::TakeNested(uint32_t first, uint32_t last) {
   const NvtxEvents::Facts* const facts = &draft_.nvtx_events.FactsAt(0);
   PackedRanges::Item* const items = items_;
   const uint32_t domain = facts[events[first].facts].domain;
-  uint32_t top = top_[domain], next = paired_.ranges.last, i = first;
+  uint32_t top = top_[domain], next = paired_.ranges.last;
   const bool is_other_open = open_domains_ != (top == kNone ? 0 : 1);
   if (is_other_open || is_touched_[domain] == 0 || paired_.first_mixed != kNone) return first;
-  for (; i < last; ++i) {
-    const NvtxEvents::Item& event = events[i];
-    const NvtxEvents::Facts& f = facts[event.facts];
+  const NvtxEvents::Item *event = events + first, *const end = events + last;
+  for (; event != end; ++event) {
+    const NvtxEvents::Facts& f = facts[event->facts];
     if (f.domain != domain) break;
     if (f.event == trace::NvtxEvent::kPush) {
-      WriteOpen(items, next, event.time_ns(), event.facts, top, true);
+      WriteOpen(items, next, event->time_ns(), event->facts, top, true);
       top = next++;
       continue;
     }
     if (f.event != trace::NvtxEvent::kPop || top == kNone) break;
     PackedRanges::Item& r = items[top];
-    const auto duration_ns = static_cast<uint64_t>(event.time_ns() - r.start_ns());
+    const auto duration_ns = static_cast<uint64_t>(event->time_ns() - r.start_ns());
     if (!packed_detail::Times::FitsDuration(duration_ns)) break;
     r.SetDuration(duration_ns);
     r.is_open = false;
@@ -130,7 +130,7 @@ uint32_t ThreadPairing::TakeNested(uint32_t first, uint32_t last) {
   top_[domain] = top;
   paired_.ranges.last = next;
   open_domains_ = top == kNone ? 0 : 1;
-  return i;
+  return static_cast<uint32_t>(event - events);
 }
 
 inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
@@ -226,25 +226,30 @@ void ThreadPairing::BeginMixing() {
   PackedRanges::Item r;
   r.SetStart(start_ns);
   r.parent = outer;
-  uint32_t path_around = kNone;
+  uint32_t facts_around = kNone;
   if (outer != kNone) {
     r.depth = DepthWithin(items[outer].depth);
-    path_around = paired_.facts[items[outer].facts - paired_.first_facts].path;
+    facts_around = items[outer].facts;
   }
-  r.facts = FactsOf(of_event, path_around);
+  r.facts = FactsOf(of_event, facts_around);
   r.is_push_pop = is_push_pop;
   r.is_open = true;
   items[index] = r;
 }
 
 // Facts of events are those of one thread and one domain.
-[[gnu::always_inline]] inline uint32_t ThreadPairing::FactsOf(uint32_t of_event, uint32_t path_around) {
-  uint32_t& recent = recent_facts_({uint64_t{path_around} << 32 | of_event});
-  if (recent == kNone) [[unlikely]] recent = FindOrAddFacts({of_event, kNone, path_around, kNone});
-  return paired_.first_facts + recent;
+[[gnu::always_inline]] inline uint32_t ThreadPairing::FactsOf(uint32_t of_event, uint32_t facts_around) {
+  uint32_t& recent = recent_facts_({uint64_t{facts_around} << 32 | of_event});
+  if (recent == kNone) [[unlikely]] recent = FindOrAddFacts(of_event, facts_around);
+  return recent;
 }
 
-// All but the path is known of them.
+uint32_t ThreadPairing::FindOrAddFacts(uint32_t of_event, uint32_t facts_around) {
+  const uint32_t path_around = facts_around == kNone ? kNone : paired_.facts[facts_around - paired_.first_facts].path;
+  return paired_.first_facts + FindOrAddFacts({of_event, kNone, path_around, kNone});
+}
+
+// All but the path is known of them. Returns their place.
 uint32_t ThreadPairing::FindOrAddFacts(const PairedThread::Facts& facts) {
   constexpr uint64_t kIsDomain = uint64_t{1} << 32;
   const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(facts.of_event);

@@ -88,7 +88,8 @@ class ThreadPairing {
   void BeginMixing();
   void WriteOpen(PackedRanges::Item* items, uint32_t index, int64_t start_ns, uint32_t of_event, uint32_t outer,
                  bool is_push_pop);
-  uint32_t FactsOf(uint32_t of_event, uint32_t path_around);
+  uint32_t FactsOf(uint32_t of_event, uint32_t facts_around);
+  uint32_t FindOrAddFacts(uint32_t of_event, uint32_t facts_around);
   uint32_t FindOrAddFacts(const PairedThread::Facts& facts);
 
   Draft& draft_;
@@ -104,7 +105,7 @@ class ThreadPairing {
   uint32_t open_domains_ = 0;      // how many have an open range
   FlatIndex path_index_;           // (path around or domain, name): first facts
   FlatIndex facts_index_;          // (path, facts of the event), where a path has many
-  RecentFacts<1> recent_facts_;    // path around, and facts of the event
+  RecentFacts<1> recent_facts_;    // facts around, and those of the event
   Trace::Slice captures_;  // of the thread's process: the one that events belong to now, and those to come
   Trace::Slice payloads_;  // of the thread: those that events to come may have
 };
