@@ -1,6 +1,7 @@
 // The second pass over calls and operations: what it asks of whole columns, and the order it puts blocks in.
 #include "trace/filler.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,10 +32,16 @@ void ExpectScans(const std::vector<uint64_t>& numbers) {
   for (const uint64_t number : numbers) bits |= number;
   const auto fall = std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>());
   const bool is_ascending = bits >> 63 == 0 && fall == numbers.end();
+  std::size_t ascending = 0;
+  while (ascending < numbers.size() && numbers[ascending] >> 63 == 0 &&
+         (ascending == 0 || numbers[ascending] > numbers[ascending - 1])) {
+    ++ascending;
+  }
   const CorrelationExtent expected = PlainExtent(numbers);
   for (const Scan scan : {Scan::kWide, Scan::kPlain}) {
     EXPECT_EQ(AllBits(numbers.data(), numbers.size(), scan), bits);
     EXPECT_EQ(IsAscending(numbers.data(), numbers.size(), scan), is_ascending);
+    EXPECT_EQ(CountAscending(numbers.data(), numbers.size(), scan), ascending);
     const CorrelationExtent extent = ExtentOf(numbers.data(), numbers.size(), scan);
     EXPECT_EQ(extent.count, expected.count);
     if (expected.count == 0) continue;
@@ -88,6 +95,55 @@ TEST(Filler, StartsThatAreTooFarApartAreNotOrdered) {
   EXPECT_FALSE(can_plan({100, uint64_t{1} << 60}));
   EXPECT_FALSE(can_plan({uint64_t{1} << 60, 50}));
   EXPECT_FALSE(can_plan({100, ~uint64_t{0}, 50}));
+}
+
+// Places of a block of runs, in the order of their starts; none where the runs give none.
+std::vector<std::size_t> OrderOfRuns(const std::vector<uint64_t>& starts) {
+  std::vector<std::size_t> places;
+  BlockRuns runs;
+  const bool is_ordered = runs.Find(starts.data(), starts.size()) && runs.ForEachSection([&](std::size_t first, std::size_t last) {
+    EXPECT_LT(first, last);
+    for (std::size_t i = first; i < last; ++i) places.push_back(i);
+  });
+  if (!is_ordered) places.clear();
+  return places;
+}
+
+TEST(Filler, BlocksOfAFewRunsAreOrderedByThem) {
+  Random random(25);
+  int ordered = 0;
+  for (int round = 0; round < 500; ++round) {
+    const std::size_t neighbours = 1 + random.Below(60);
+    std::vector<std::vector<uint64_t>> runs(1 + random.Below(10));
+    uint64_t ns = 1000;
+    for (std::size_t i = 0; i < 40; ++i) {
+      std::vector<uint64_t>& run = runs[random.Below(runs.size())];
+      for (std::size_t k = 0; k < neighbours; ++k) run.push_back(ns += 1 + random.Below(100));
+    }
+    std::vector<uint64_t> starts;
+    for (const std::vector<uint64_t>& run : runs) starts.insert(starts.end(), run.begin(), run.end());
+    if (round % 5 == 0) starts[random.Below(starts.size())] = starts[random.Below(starts.size())];
+    std::vector<std::size_t> expected(starts.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = i;
+    std::sort(expected.begin(), expected.end(), [&](std::size_t a, std::size_t b) { return starts[a] < starts[b]; });
+    const std::vector<std::size_t> places = OrderOfRuns(starts);
+    if (places.empty()) continue;
+    EXPECT_EQ(places, expected);
+    ++ordered;
+  }
+  EXPECT_GT(ordered, 200);
+}
+
+TEST(Filler, BlocksOfRunsThatBeginTogetherAreNotOrdered) {
+  EXPECT_TRUE(OrderOfRuns({10, 20, 30, 20, 40}).empty());
+  EXPECT_TRUE(OrderOfRuns({10, 10}).empty());
+  EXPECT_TRUE(OrderOfRuns({10, uint64_t{1} << 63, 20}).empty());
+  EXPECT_THAT(OrderOfRuns({10, 20, 30, 5, 25, 40}), testing::ElementsAre(3u, 0u, 1u, 4u, 2u, 5u));
+  std::vector<uint64_t> turns;  // each of two runs has but one before it is the other's turn
+  for (uint64_t run = 0; run < 2; ++run) {
+    for (uint64_t i = 0; i < 100; ++i) turns.push_back(10 + 2 * i + run);
+  }
+  EXPECT_TRUE(OrderOfRuns(turns).empty());
 }
 
 // Calls of some threads in one block, taking turns after some calls or after each.

@@ -2,7 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "chunks.h"
+#include "random_trace.h"
 #include "trace_text.h"
 
 namespace gprof {
@@ -239,6 +245,103 @@ api start_ns=45 duration_ns=1 tid=3 function="no ranges"
   EXPECT_EQ(range_of("after"), "-");
   EXPECT_EQ(range_of("open"), "elsewhere");
   EXPECT_EQ(range_of("no ranges"), "-");
+}
+
+// What a thread pushed and popped, as a stack has it.
+struct PlainRange {
+  int64_t start_ns = 0, end_ns = std::numeric_limits<int64_t>::max();
+  uint32_t parent = kNone;
+};
+struct PlainThread {
+  std::vector<PlainRange> ranges;
+  std::vector<uint32_t> open;
+  uint64_t unmatched = 0;
+
+  void Push(int64_t time_ns) {
+    open.push_back(static_cast<uint32_t>(ranges.size()));
+    ranges.push_back({time_ns, std::numeric_limits<int64_t>::max(), open.size() == 1 ? kNone : open[open.size() - 2]});
+  }
+  void Pop(int64_t time_ns) {
+    if (open.empty()) return void(++unmatched);
+    ranges[open.back()].end_ns = time_ns;
+    open.pop_back();
+  }
+  uint32_t InnermostAt(int64_t time_ns) const {
+    for (auto i = static_cast<uint32_t>(ranges.size()); i-- > 0;) {
+      if (ranges[i].start_ns <= time_ns && time_ns < ranges[i].end_ns) return i;
+    }
+    return kNone;
+  }
+};
+
+// Pushes and pops of one thread with other things between them, some at the same time, some far apart.
+PlainThread WriteEvents(Random& random, uint64_t deepest, uint32_t tid, std::string* text) {
+  PlainThread thread;
+  int64_t time_ns = 1000;
+  uint32_t domain = 0;
+  for (int i = 0; i < 400; ++i) {
+    time_ns += static_cast<int64_t>(random.Below(40) == 0 ? uint64_t{1} << 41 : random.Below(3));
+    const std::string where = "time_ns=" + std::to_string(time_ns) + " tid=" + std::to_string(tid);
+    if (random.Below(20) == 0) *text += "nvtx " + where + " event=1 message=\"mark\"\n";
+    if (random.Below(3) == 0) *text += "api start_ns=" + std::to_string(time_ns) + " duration_ns=0" + where.substr(where.find(" tid")) + "\n";
+    if (thread.open.empty()) domain = static_cast<uint32_t>(random.Below(2));  // never two at a time
+    const bool is_push = thread.open.size() < deepest && random.Below(2) == 0;
+    is_push ? thread.Push(time_ns) : thread.Pop(time_ns);
+    *text += "nvtx " + where + " domain=" + std::to_string(domain) +
+             (is_push ? " event=2 message=\"" + std::to_string(random.Below(5)) + "\"\n" : " event=3\n");
+  }
+  return thread;
+}
+
+TEST(Nvtx, AnyPushesAndPopsAreThoseOfAStack) {
+  Random random(31);
+  for (const uint64_t deepest : {1u, 3u, 300u}) {
+    for (int round = 0; round < 20; ++round) {
+      std::string text;
+      std::vector<PlainThread> expected;
+      for (uint32_t tid = 1; tid <= 3; ++tid) expected.push_back(WriteEvents(random, deepest, tid, &text));
+      const Trace t = LoadText(text);
+      uint64_t unmatched = 0;
+      for (uint32_t thread = 0; thread < 3; ++thread) {
+        const PlainThread& plain = expected[t.threads[thread].tid - 1];
+        const Trace::Slice slice = t.thread_ranges[thread], calls = t.thread_api_calls[thread];
+        const auto placed = [&](uint32_t i) { return i == kNone ? kNone : slice.first + i; };
+        ASSERT_EQ(slice.last - slice.first, plain.ranges.size());
+        for (uint32_t i = 0; i < plain.ranges.size(); ++i) {
+          const NvtxRange r = t.ranges[slice.first + i];
+          const bool is_open = plain.ranges[i].end_ns == std::numeric_limits<int64_t>::max();
+          EXPECT_EQ(r.start_ns, plain.ranges[i].start_ns);
+          EXPECT_EQ(r.is_open, is_open);
+          if (!is_open) EXPECT_EQ(r.end_ns, plain.ranges[i].end_ns);
+          EXPECT_EQ(r.parent, placed(plain.ranges[i].parent));
+          EXPECT_EQ(r.depth, r.parent == kNone ? 0 : t.ranges[r.parent].depth + 1);
+          const std::string prefix = r.parent == kNone ? "" : std::string(t.Text(t.ranges[r.parent].path)) + "/";
+          if (t.domains[r.domain].id == 0) EXPECT_EQ(t.Text(r.path), prefix + std::string(t.Text(r.name)));
+        }
+        for (uint32_t i = calls.first; i < calls.last; ++i) {
+          EXPECT_EQ(t.api_calls[i].range, placed(plain.InnermostAt(t.api_calls[i].start_ns)));
+        }
+        unmatched += plain.unmatched;
+      }
+      EXPECT_EQ(t.health.unmatched_nvtx_ends, unmatched);
+    }
+  }
+}
+
+TEST(Nvtx, CallsFindDeepRanges) {
+  std::string text;
+  constexpr int kDepth = 200;
+  for (int i = 1; i <= kDepth; ++i) {
+    text += "nvtx time_ns=" + std::to_string(i) + " tid=1 event=2 message=\"down\"\n";
+    text += "nvtx time_ns=" + std::to_string(1000 - i) + " tid=1 event=3\n";
+  }
+  for (const int at : {1, 150, 200, 500, 800, 801, 850, 999}) {
+    text += "api start_ns=" + std::to_string(at) + " duration_ns=1 tid=1\n";
+  }
+  const Trace t = LoadText(text);
+  std::vector<uint32_t> ranges;
+  for (const ApiCall& c : t.api_calls) ranges.push_back(c.range);
+  EXPECT_THAT(ranges, testing::ElementsAre(0u, 149u, 199u, 199u, 198u, 197u, 148u, kNone));
 }
 
 TEST(Nvtx, MarksAreOrderedByTime) {
