@@ -27,35 +27,10 @@ KernelGroups::KernelGroups(const Trace& trace, const std::vector<int64_t>& of_na
   }
 }
 
-namespace {
-
-// How long kernels in a row took that share their facts. Returns the first that others follow, or that took long.
-const PackedOps::Item* AddRun(const PackedOps::Item* op, const PackedOps::Item* end, uint32_t group,
-                              const KernelSamples::Ends& to) {
-  if (to.samples == nullptr) return op;
-  uint32_t* next = to.At(group);
-  for (const uint32_t facts = op->facts; op != end && op->facts == facts && op->duration_high == 0; ++op) {
-    PrefetchForReading(op);
-    *next++ = op->duration;
-  }
-  to.SetEnd(group, next);
-  return op;
-}
-
-}  // namespace
-
 std::vector<Statistics> TimesOfKernels(const Trace& trace, const KernelGroups& kernels) {
   KernelSamples samples(kernels);
   const uint32_t* const groups = kernels.of_facts().data();
-  const PackedOps::Item* const end = trace.ops.items().data() + trace.ops.size();
-  for (const PackedOps::Item* op = trace.ops.items().data(); op != end;) {
-    const uint32_t group = groups[op->facts];
-    const PackedOps::Item* const first = op;
-    if (group != kNone) op = AddRun(op, end, group, samples.ends());
-    if (op != first) continue;
-    if (group != kNone) samples.Add(group, trace.ops.EndNs(*op) - op->start_ns());
-    ++op;
-  }
+  samples.AddDurations(trace.ops, [groups](const PackedOps::Item& op) { return groups[op.facts]; });
   std::vector<Statistics> times;
   for (uint32_t i = 0; i < kernels.size(); ++i) times.push_back(samples.Of(i).Summary());
   return times;

@@ -62,20 +62,23 @@ class Samples {
   uint64_t short_below_ = uint64_t{UINT32_MAX} + 1;  // 0 from then on
 };
 
-// Adds durations to `samples`, those of a group from next[group] on.
+// Adds durations to `samples`, those of a group from next[group] on. group_of() may be asked twice for the same item.
 template <class List, class F>
 void AddDurationsTo(const List& list, F&& group_of, size_t* next, Samples* samples) {
-  uint32_t* all_short = samples->if_short();
-  for (const typename List::Item& item : list.items()) {
-    PrefetchForReading(&item);
-    const uint32_t group = group_of(item);
-    if (group == kNone) continue;
-    const size_t at = next[group]++;
-    if (item.duration_high == 0 && all_short != nullptr) {
-      all_short[at] = item.duration;
-    } else {
-      samples->Set(at, list.EndNs(item) - item.start_ns());
-      all_short = samples->if_short();
+  const typename List::Item *item = list.items().data(), *const end = item + list.size();
+  for (; item != end; ++item) {
+    if (uint32_t* const all_short = samples->if_short(); all_short != nullptr) {
+      for (; item != end; ++item) {
+        PrefetchForReading(item);
+        const uint32_t group = group_of(*item);
+        if (group == kNone) continue;
+        if (item->duration_high != 0) break;
+        all_short[next[group]++] = item->duration;
+      }
+      if (item == end) return;
+    }
+    if (const uint32_t group = group_of(*item); group != kNone) {
+      samples->Set(next[group]++, list.EndNs(*item) - item->start_ns());
     }
   }
 }
