@@ -46,33 +46,62 @@ class Search {
   }
 
   void Look(uint32_t thread) {
+    std::vector<uint32_t> paths = Count(thread);
+    if (wanted_.empty()) {
+      std::erase_if(paths, [&](uint32_t path) { return !Repeats(slots_[path]); });
+      has_repeats_ |= !paths.empty();
+    }
+    if (paths.empty()) return;
+    uint16_t least = std::numeric_limits<uint16_t>::max();
+    for (const uint32_t path : paths) least = std::min(least, slots_[path].depth);
+    // Without a name the outermost path that covers most is chosen, so that those within need not be measured.
+    AddTimes(thread, [&](const PackedRanges::Item& range) { return range.depth == least; });
+    const auto is_done = [&](uint32_t path) { return slots_[path].depth == least && CoversMost(slots_[path]); };
+    const bool is_found = wanted_.empty() && std::any_of(paths.begin(), paths.end(), is_done);
+    if (!is_found) AddTimes(thread, [&](const PackedRanges::Item& range) { return range.depth != least; });
+    for (const uint32_t path : paths) {
+      if (!wanted_.empty() || CoversMost(slots_[path])) Offer(slots_[path]);
+    }
+  }
+
+  // The entries of each path on the thread; returns the paths that may be what is looked for.
+  std::vector<uint32_t> Count(uint32_t thread) {
     std::vector<uint32_t> paths;
+    const PackedRanges& ranges = trace_.ranges;
     const Trace::Slice slice = trace_.thread_ranges[thread];
-    const PackedRanges::Item* const items = trace_.ranges.items().data();
     for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const PackedRanges::Item& range = items[i];
-      PrefetchForReading(&range);
+      const PackedRanges::Item& range = ranges.items()[i];
       if (!IsWhole(range)) continue;
-      const PackedRanges::Facts& facts = trace_.ranges.FactsOf(range);
+      const PackedRanges::Facts& facts = ranges.FactsOf(range);
       Candidate& slot = slots_[facts.path.value];
       if (slot.thread != thread) {
         slot = {thread, facts.path, range.depth, false, 0, 0, 0};
         if (IsWanted(facts)) paths.push_back(facts.path.value);
       }
-      const int64_t start_ns = range.start_ns(), duration_ns = trace_.ranges.DurationNs(range);
       slot.has_depths |= slot.depth != range.depth;
       ++slot.count;
-      slot.total_ns += duration_ns;
-      slot.covered_ns += std::max<int64_t>(
-          0, std::min(start_ns + duration_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
     }
-    for (const uint32_t path : paths) Offer(slots_[path]);
+    return paths;
   }
 
+  template <class F>
+  void AddTimes(uint32_t thread, F&& is_of_interest) {
+    const PackedRanges& ranges = trace_.ranges;
+    const Trace::Slice slice = trace_.thread_ranges[thread];
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const PackedRanges::Item& range = ranges.items()[i];
+      if (!is_of_interest(range) || !IsWhole(range)) continue;
+      Candidate& slot = slots_[ranges.FactsOf(range).path.value];
+      const int64_t start_ns = range.start_ns(), end_ns = start_ns + ranges.DurationNs(range);
+      slot.total_ns += end_ns - start_ns;
+      slot.covered_ns +=
+          std::max<int64_t>(0, std::min(end_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
+    }
+  }
+
+  static bool Repeats(const Candidate& candidate) { return candidate.count >= kFewestSteps && !candidate.has_depths; }
+
   void Offer(const Candidate& candidate) {
-    const bool repeats = candidate.count >= kFewestSteps && !candidate.has_depths;
-    has_repeats_ |= repeats;
-    if (wanted_.empty() && (!repeats || !CoversMost(candidate))) return;
     if (best_.thread == kNone || IsBetter(candidate, best_)) best_ = candidate;
   }
 
