@@ -30,7 +30,7 @@ class Collector {
   StreamWaits Run() {
     if (events_.IsEmpty()) return {};
     for (uint32_t stream = 0; stream < trace_.streams.size(); ++stream) Look(stream);
-    std::sort(site_of_op_.begin(), site_of_op_.end());
+    if (!std::is_sorted(site_of_op_.begin(), site_of_op_.end())) std::sort(site_of_op_.begin(), site_of_op_.end());
     AddIdle();
     for (const StreamWaitSite& site : result_.sites) {
       result_.waits += site.waits;
