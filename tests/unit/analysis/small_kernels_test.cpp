@@ -75,6 +75,16 @@ TEST(SmallKernels, AChainOfKernelsThatRepeats) {
   EXPECT_EQ(MetricOf(result, "chains.idle_ns"), 40 * kUs);
 }
 
+// Short periods are added up several at a time.
+TEST(SmallKernels, AChainOfManyRepetitions) {
+  const AnalysisResult result = RunSmallKernels(Steps(101), {});
+  const Table& table = TableOf(result, "kernel_chains");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(IntOf(table, 0, "repetitions"), 101);
+  EXPECT_EQ(IntOf(table, 0, "busy_ns"), 101 * 3 * 4 * kUs);
+  EXPECT_EQ(IntOf(table, 0, "idle_ns"), 101 * 2 * 2 * kUs);
+}
+
 // Where a repetition begins is where the GPU waits longest, not where the run begins.
 TEST(SmallKernels, ARepetitionBeginsAfterTheLongestGap) {
   TraceMaker maker;
