@@ -86,7 +86,11 @@ void ThreadPairing::EnterCapture(const Event& e, uint32_t ordinal) {
 // The payloads of an event have its time, thread and domain.
 inline void ThreadPairing::Attach(const Event& e, uint32_t range, uint32_t mark) {
   const auto raw = [this](uint32_t i) -> RawPayload& { return draft_.raw_payloads[i]; };
-  while (payloads_.first < payloads_.last && raw(payloads_.first).time_ns < e.time_ns) ++payloads_.first;
+  // What an event has taken no other takes: thousands of payloads may have the same time.
+  const auto is_over = [&](const RawPayload& p) {
+    return p.time_ns < e.time_ns || p.of_range != kNone || p.of_mark != kNone;
+  };
+  while (payloads_.first < payloads_.last && is_over(raw(payloads_.first))) ++payloads_.first;
   for (uint32_t i = payloads_.first; i < payloads_.last && raw(i).time_ns == e.time_ns; ++i) {
     RawPayload& p = raw(i);
     if (p.domain != e.facts.domain || p.event != e.facts.event || p.of_range != kNone || p.of_mark != kNone) continue;
