@@ -19,7 +19,7 @@ IdleShare& IdleShares::AddShare(uint32_t key) {
   return all_.emplace_back(key, IdleShare{}).second;
 }
 
-void IdleShares::Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number) {
+inline void IdleShares::Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number) {
   IdleShare& share = ShareOf(key);
   share.idle_ns += duration_ns;
   share.split[cause] += duration_ns;
@@ -46,6 +46,15 @@ IdleGroups::IdleGroups(const AnalysisInput& input, bool has_details)
       by_next_(unnamed_ + kNextKeys) {
   for (const OpFacts::Sum& sum : ops_.sums()) next_of_facts_.push_back(sum.count == 0 ? 0 : KeyOf(trace_.ops[sum.first]));
   if (has_details_) plain_.resize(next_of_facts_.size());
+}
+
+// The host's own code knows its range at that time; a call belongs to the range that it was made in.
+inline uint32_t IdleGroups::PathKey(const Part& part, uint32_t launch) const {
+  if (part.cause == Cause::kHost) return part.path.value;
+  if (part.cause == Cause::kUnknown) return unnamed_ + kPathUnknown;
+  const uint32_t call = part.call != kNone ? part.call : launch;
+  const uint32_t range = call == kNone ? kNone : trace_.api_calls.items()[call].range;
+  return range == kNone ? 0 : trace_.ranges.FactsOf(trace_.ranges.items()[range]).path.value;
 }
 
 void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
@@ -110,15 +119,6 @@ uint32_t IdleGroups::KeyOf(const GpuOp& op) const {
       break;
   }
   return unnamed_ + kNextCopy + static_cast<uint32_t>(DirectionOf(op));
-}
-
-// The host's own code knows its range at that time; a call belongs to the range that it was made in.
-uint32_t IdleGroups::PathKey(const Part& part, uint32_t launch) const {
-  if (part.cause == Cause::kHost) return part.path.value;
-  if (part.cause == Cause::kUnknown) return unnamed_ + kPathUnknown;
-  const uint32_t call = part.call != kNone ? part.call : launch;
-  if (call == kNone || trace_.api_calls[call].range == kNone) return 0;
-  return trace_.ranges[trace_.api_calls[call].range].path.value;
 }
 
 std::string IdleGroups::NextName(uint32_t key) const {

@@ -111,22 +111,21 @@ void RangeProjection::AddNested(const Run& run) {
 }
 
 // What AddNested() does for most runs: they are in the same range as the one before, and after all that was added to the
-// paths of both. False, and nothing is done, for the others.
-inline bool RangeProjection::AddAfterAll(const Run& run) {
-  if (run.range == kNone) return false;
-  const PackedRanges::Item& range = trace_.ranges.items()[run.range];
-  const uint32_t slot = slot_of_facts_[range.facts];
-  if (range.parent != around_.range || range.parent >= run.range || run.device != around_.device || slot == kNone ||
-      run.start_ns < around_.busy.end_ns()) {
-    return false;
-  }
+// paths of both. False, and nothing is done, for the others. By value, so that the run stays out of memory.
+inline bool RangeProjection::AddAfterAll(uint32_t range, uint32_t device, uint32_t last, int64_t start_ns, BusyTime busy,
+                                         int64_t kernels) {
+  if (range == kNone) return false;
+  const PackedRanges::Item& item = trace_.ranges.items()[range];
+  if (item.parent != around_.range || item.parent >= range || device != around_.device) return false;
+  const uint32_t slot = slot_of_facts_[item.facts];
+  if (slot == kNone || start_ns < around_.busy.end_ns()) return false;
   OfPath& of_path = slots_[slot];
-  if (of_path.is_around || of_path.device != run.device || run.start_ns < of_path.busy.end_ns()) return false;
-  of_path.kernels += run.kernels;
-  AddLater(run.busy, &of_path.busy);
-  AddLater(run.busy, &around_.busy);
-  around_.kernels += run.kernels;
-  around_.last = run.last;
+  if (of_path.is_around || of_path.device != device || start_ns < of_path.busy.end_ns()) return false;
+  of_path.kernels += kernels;
+  AddLater(busy, &of_path.busy);
+  AddLater(busy, &around_.busy);
+  around_.kernels += kernels;
+  around_.last = last;
   return true;
 }
 
@@ -185,14 +184,17 @@ void RangeProjection::AddOperations(RangeOf&& range_of) {
       is_kernel = kind.is_kernel;
       if (kind.device != of_first.device || (range == kNone && kind.node != of_first.node)) break;
     } while (next_range == range);
-    Run run{range, of_first.device, static_cast<uint32_t>(first - items), static_cast<uint32_t>(item - items),
-            first->start_ns(), busy, kernels};
+    const auto last = static_cast<uint32_t>(item - items);
+    const int64_t start_ns = first->start_ns();
+    const uint32_t within = has_others || range != kNone || of_first.node == kNone ? range
+                                                                                  : trace_.graph_nodes[of_first.node].range;
+    if (!has_others && AddAfterAll(within, of_first.device, last, start_ns, busy, kernels)) continue;
+    const Run run{within, of_first.device, static_cast<uint32_t>(first - items), last, start_ns, busy, kernels};
     if (has_others) {
       AddWithOthers(run, of_first.node);
-      continue;
+    } else {
+      AddNested(run);
     }
-    if (range == kNone && of_first.node != kNone) run.range = trace_.graph_nodes[of_first.node].range;
-    if (!AddAfterAll(run)) AddNested(run);
   }
   AddAround();
 }

@@ -51,7 +51,7 @@ class RangeProjection {
     return parent < range ? parent : kNone;
   }
   void AddNested(const Run& run);
-  bool AddAfterAll(const Run& run);
+  bool AddAfterAll(uint32_t range, uint32_t device, uint32_t last, int64_t start_ns, BusyTime busy, int64_t kernels);
   void StartAround(uint32_t range, const Run& run);
   void AddAround();
   void AddWithOthers(const Run& run, uint32_t node);
