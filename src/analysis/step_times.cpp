@@ -47,17 +47,21 @@ class Cutter {
 // between two: they are added up until one does not, and only that is cut.
 class PartSums {
  public:
-  // `start_ns`: of the window of the device.
-  PartSums(const Trace& trace, int64_t start_ns, StepTimes* times)
+  PartSums(const Trace& trace, const OpFacts& ops, const GapList& gaps, StepTimes* times)
       : trace_(trace),
-        start_ns_(start_ns),
+        gaps_(gaps),
+        start_ns_(gaps.start_ns()),
         times_(*times),
         next_(times->iterations.data()),
         end_(next_ + times->iterations.size()),
         to_ns_(next_ == end_ ? INT64_MAX : next_->start_ns),
         idle_(&times->iterations),
         busy_(&times->iterations, kStepCopies),
-        kernels_(&times->iterations, kStepKernels) {
+        kernels_(&times->iterations, kStepKernels),
+        transfer_(ops.transfers().data()),
+        transfers_end_(transfer_ + ops.transfers().size()),
+        have_lengths_(std::all_of(ops.sums().begin(), ops.sums().end(),
+                                  [](const OpFacts::Sum& sum) { return sum.share_ns == sum.time_ns; })) {
     for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) is_kernel_.push_back(IsKernelLike(trace.ops.FactsAt(i).kind));
   }
 
@@ -125,9 +129,17 @@ class PartSums {
     const PackedOps::Item* const items = trace_.ops.items().data() + first;
     const int64_t first_start_ns = items->start_ns(), to_ns = to_ns_;
     if (first_start_ns < start_ns_ || first_start_ns - idle_ns[0] < from_ns_) return 0;
+    const int64_t before_ns = idle_ns[0] != 0 ? first_start_ns - idle_ns[0] : std::max(busy_.until_ns, start_ns_);
+    const Kernels all = KernelsWithin(first, idle_ns.size());
+    if (all.count >= std::min(idle_ns.size(), kFewestKernels)) {
+      int64_t sum_ns = 0;
+      for (const uint32_t ns : idle_ns.first(all.count)) sum_ns += ns;
+      AddToIteration(sum_ns, cause, all.ended_ns - before_ns - sum_ns, 0);
+      busy_.until_ns = all.ended_ns;
+      return all.count;
+    }
     const uint8_t* const is_kernel = is_kernel_.data();
     CopiesAlone copies = copies_;
-    const int64_t before_ns = idle_ns[0] != 0 ? first_start_ns - idle_ns[0] : std::max(busy_.until_ns, start_ns_);
     int64_t ended_ns = before_ns, sum_ns = 0;
     size_t i = 0;
     for (const PackedOps::Item* item = items; i < idle_ns.size(); ++i, ++item) {
@@ -148,15 +160,42 @@ class PartSums {
       ended_ns = std::max(ended_ns, end_ns);
     }
     if (i == 0) return 0;
-    if (within_ != nullptr) {
-      const int64_t busy_ns = ended_ns - before_ns - sum_ns;
-      within_->parts_ns[kStepIdle + static_cast<size_t>(cause)] += sum_ns;
-      within_->parts_ns[kStepCopies] += busy_ns;
-      within_->parts_ns[kStepKernels] += busy_ns - (copies.time_ns() - copies_.time_ns());
-    }
+    AddToIteration(sum_ns, cause, ended_ns - before_ns - sum_ns, copies.time_ns() - copies_.time_ns());
     copies_ = copies;
     busy_.until_ns = ended_ns;
     return i;
+  }
+
+  void AddToIteration(int64_t idle_ns, Cause cause, int64_t busy_ns, int64_t without_kernel_ns) {
+    if (within_ == nullptr) return;
+    within_->parts_ns[kStepIdle + static_cast<size_t>(cause)] += idle_ns;
+    within_->parts_ns[kStepCopies] += busy_ns;
+    within_->parts_ns[kStepKernels] += busy_ns - without_kernel_ns;
+  }
+
+  // Operations that are kernels, begin when all copies had ended, and end before the border; and when they had ended.
+  struct Kernels {
+    size_t count;
+    int64_t ended_ns;
+  };
+
+  // How many of the first ones are like that, as far as it takes no look at each of them: idle time says when all that
+  // came before it had ended.
+  Kernels KernelsWithin(uint32_t first, size_t count) {
+    const PackedOps::Item* const items = trace_.ops.items().data();
+    while (transfer_ != transfers_end_ && *transfer_ < first) ++transfer_;
+    if (!have_lengths_ || copies_.IsBeforeEnd(items[first].start_ns())) return {0, 0};
+    uint32_t last = first + static_cast<uint32_t>(count);
+    if (transfer_ != transfers_end_) last = std::min(last, *transfer_);
+    if (last != first && items[last - 1].start_ns() > to_ns_) {
+      const auto is_before = [this](const PackedOps::Item& item) { return item.start_ns() <= to_ns_; };
+      last = static_cast<uint32_t>(std::partition_point(items + first, items + last, is_before) - items);
+    }
+    for (last = std::min(last, gaps_.ops().last - 1); last > first; --last) {
+      const int64_t idle_ns = gaps_.IdleBefore(last), ended_ns = items[last].start_ns() - idle_ns;
+      if (idle_ns != 0 && ended_ns <= to_ns_) return {last - first, ended_ns};
+    }
+    return {0, 0};
   }
 
   // Those of the iteration at that time, or of the time between two.
@@ -167,8 +206,11 @@ class PartSums {
     to_ns_ = within_ != nullptr ? within_->EndNs() : next_ != end_ ? next_->start_ns : INT64_MAX;
   }
 
+  static constexpr size_t kFewestKernels = 4;  // fewer of more are not worth another search
+
   const Trace& trace_;
-  const int64_t start_ns_;
+  const GapList& gaps_;
+  const int64_t start_ns_;  // of the window of the device
   StepTimes& times_;
   std::vector<uint8_t> is_kernel_;  // by the facts of operations
   Iteration* next_;                 // the first that ends after the borders, or the one they are of
@@ -178,12 +220,14 @@ class PartSums {
   Cutter idle_;
   Union busy_, kernels_;
   CopiesAlone copies_;
+  const uint32_t *transfer_, *transfers_end_;  // those that no operation has come after yet
+  const bool have_lengths_;                    // every operation took time
 };
 
 void AddParts(const AnalysisInput& input, StepTimes* times) {
   if (times->device != kNone) {
     const GapList& gaps = input.shared().gaps(times->device);
-    PartSums sums(input.trace(), gaps.start_ns(), times);
+    PartSums sums(input.trace(), input.shared().ops(), gaps, times);
     ForEachGapOfPieces(
         input, times->device, 0, gaps.pieces(),
         [&](Cause cause, uint32_t first, uint32_t last) {

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <random>
+
 #include "analysis/analyses.h"
 #include "analysis/step_finder.h"
 #include "analysis/step_times.h"
@@ -101,6 +104,42 @@ TEST(Steps, PartsSumToTheTimeOfEachStep) {
   EXPECT_EQ(times.iterations[1].parts_ns[launch], 20);
   EXPECT_EQ(times.iterations[5].parts_ns[kStepOutside], 100);
   EXPECT_EQ(times.median_parts_ns[host], 200);
+}
+
+// Kernels in a row, some at once, some behind copies, some across the borders of steps, against each nanosecond.
+TEST(Steps, PartsAreWhatRanInEachNanosecond) {
+  std::mt19937 random(3);
+  const auto below = [&](uint64_t most) { return static_cast<int64_t>(random() % most); };
+  for (int round = 0; round < 60; ++round) {
+    TraceMaker maker;
+    int64_t at_ns = 100;
+    for (int i = 0; i < 150; ++i) {
+      at_ns += below(4) == 0 ? below(30) : below(6);
+      const int64_t end_ns = at_ns + (round % 4 == 0 ? 0 : 1) + below(12);
+      if (round % 3 != 0 && below(10) == 0) {
+        maker.AddCopy(at_ns, end_ns, 64, trace::CopyKind::kHostToDevice);
+      } else {
+        maker.AddKernel(at_ns, end_ns, maker.AddCall(at_ns - 20, at_ns - 20 + below(30), "cudaLaunchKernel"));
+      }
+    }
+    for (int64_t start_ns = 90; start_ns < at_ns; start_ns += 100) maker.AddRange(start_ns, start_ns + 97, "step");
+    const Trace trace = maker.Finish();
+    const std::optional<StepChoice> choice = FindStep(trace, "step");
+    ASSERT_TRUE(choice);
+    for (const Iteration& step : TimeSteps(trace, *choice).iterations) {
+      int64_t kernels_ns = 0, copies_ns = 0;
+      for (int64_t ns = step.start_ns; ns < step.EndNs(); ++ns) {
+        bool is_kernel = false, is_copy = false;
+        for (const GpuOp& op : trace.ops) {
+          if (op.start_ns <= ns && ns < op.end_ns) (op.kind == OpKind::kKernel ? is_kernel : is_copy) = true;
+        }
+        kernels_ns += is_kernel;
+        copies_ns += is_copy && !is_kernel;
+      }
+      EXPECT_EQ(step.parts_ns[kStepKernels], kernels_ns) << round << " " << step.start_ns;
+      EXPECT_EQ(step.parts_ns[kStepCopies], copies_ns) << round << " " << step.start_ns;
+    }
+  }
 }
 
 TEST(Steps, ASlowStepIsExplained) {
