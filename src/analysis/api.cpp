@@ -11,22 +11,37 @@
 
 namespace gprof {
 
+namespace {
+
+// By function. Most calls share their facts with the one before: where the next one goes is looked up when they change.
+void AddDurations(const PackedCalls& calls, Groups* by_function) {
+  const PackedCalls::Item *const begin = calls.items().data(), *const end = begin + calls.size();
+  for (const PackedCalls::Item* call = begin; call != end;) {
+    const uint32_t run = call->facts, function = calls.FactsAt(run).function.value;
+    if (uint32_t* const first = by_function->if_short(function); first != nullptr) {
+      uint32_t* next = first;
+      for (; call != end && call->facts == run && call->parent == 0 && call->duration_high == 0; ++call) {
+        PrefetchForReading(call);
+        *next++ = call->duration;
+      }
+      by_function->Added(function, static_cast<size_t>(next - first));
+      if (next != first) continue;
+    }
+    const bool is_inner = call->MayHaveParent() && calls.Parent(static_cast<size_t>(call - begin)) != kNone;
+    if (!is_inner) by_function->Add(function, calls.EndNs(*call) - call->start_ns());
+    ++call;
+  }
+}
+
+}  // namespace
+
 AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   const CallFacts& calls = input.shared().calls();
   Groups durations(trace.strings.size());
   for (uint32_t i = 0; i < durations.size(); ++i) durations.Count(i, calls.counts_of_functions()[i]);
   durations.Seal();
-  std::vector<uint32_t> functions;  // by the facts of calls
-  for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
-    functions.push_back(trace.api_calls.FactsAt(i).function.value);
-  }
-  const uint32_t* const function_of = functions.data();
-  const PackedCalls& all = trace.api_calls;
-  durations.AddDurations(all, [function_of, &all](const PackedCalls::Item& call) {
-    const bool is_inner = call.MayHaveParent() && all.Parent(static_cast<size_t>(&call - all.items().data())) != kNone;
-    return is_inner ? kNone : function_of[call.facts];
-  });
+  AddDurations(trace.api_calls, &durations);
 
   AnalysisResult result;
   Table table{"api", "CUDA calls", TimeColumns(), {}, "Percent of the time in all calls, summed over the threads."};

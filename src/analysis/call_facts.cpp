@@ -34,47 +34,62 @@ CallFacts::CallFacts(const Trace& trace)
 }
 
 // Most calls share their facts with the one before: what they add up to stays out of memory until that changes. Returns
-// where it did.
+// where it did, or where a call comes that is not as short as most, or that another call made.
 size_t CallFacts::AddRun(const PackedCalls& calls, size_t first, int64_t* inner_start_ns, int64_t* last_end_ns) {
-  const uint32_t run = calls.FactsIndex(first);
-  const PackedCalls::Facts& facts = calls.FactsAt(run);
-  const bool is_rare = !IsCommon(facts.api_class), has_failed = facts.result != 0, is_listed = is_rare || has_failed;
-  int64_t total_ns = 0, start_ns = std::numeric_limits<int64_t>::max(), end_ns = std::numeric_limits<int64_t>::min();
-  int64_t ended_ns = facts.thread != kNone ? *last_end_ns : std::numeric_limits<int64_t>::max();
   const PackedCalls::Item* const items = calls.items().data();
-  const PackedCalls::Item *item = items + first, *const end = items + calls.size();
-  const PackedCalls::Item *first_started = nullptr, *last_ended = nullptr;
-  const auto index_of = [&](const PackedCalls::Item* call) { return static_cast<uint32_t>(call - items); };
-  int64_t inner = 0;
-  for (; item != end && item->facts == run; ++item) {
-    PrefetchForReading(item);
-    const int64_t call_start_ns = item->start_ns();
-    int64_t call_end_ns = call_start_ns + item->duration;
-    bool is_inner = false;
-    if (item->parent != 0 || item->duration_high != 0) [[unlikely]] {
-      call_end_ns = calls.EndNs(*item);
-      is_inner = calls.Parent(static_cast<size_t>(item - items)) != kNone;
+  const PackedCalls::Item *const begin = items + first, *const end = items + calls.size();
+  const uint32_t run = begin->facts;
+  const PackedCalls::Facts& facts = calls.FactsAt(run);
+  int64_t total_ns = 0, end_ns = std::numeric_limits<int64_t>::min();
+  const PackedCalls::Item* item = begin;
+  if (facts.thread != kNone) {
+    for (; item != end && item->facts == run && item->parent == 0 && item->duration_high == 0; ++item) {
+      PrefetchForReading(item);
+      total_ns += item->duration;
+      end_ns = std::max(end_ns, item->start_ns() + item->duration);
     }
-    if (call_end_ns >= ended_ns) ended_ns = call_end_ns, last_ended = item;
-    if (is_inner) [[unlikely]] {
-      *inner_start_ns = std::min(*inner_start_ns, call_start_ns);
-      ++inner;
-      continue;
-    }
-    if (call_start_ns < start_ns) start_ns = call_start_ns, first_started = item;
-    total_ns += call_end_ns - call_start_ns;
-    end_ns = std::max(end_ns, call_end_ns);
-    if (!is_listed) continue;
-    if (is_rare) rare_.push_back(index_of(item));
-    if (has_failed) failed_.push_back(index_of(item));
   }
+  if (item == begin) return AddOne(calls, first, inner_start_ns, last_end_ns);
   Sum& sum = sums_[run];
-  sum.count += item - (items + first) - inner;
+  sum.count += item - begin;
   sum.total_ns += total_ns;
-  if (start_ns < sum.start_ns) sum.start_ns = start_ns, sum.first = index_of(first_started);
+  if (begin->start_ns() < sum.start_ns) sum.start_ns = begin->start_ns(), sum.first = static_cast<uint32_t>(first);
   sum.end_ns = std::max(sum.end_ns, end_ns);
-  if (facts.thread != kNone && last_ended != nullptr) last_ended_ = index_of(last_ended), *last_end_ns = ended_ns;
-  return static_cast<size_t>(item - items);
+  if (end_ns >= *last_end_ns) {
+    const PackedCalls::Item* last = item - 1;
+    while (last->start_ns() + last->duration != end_ns) --last;
+    last_ended_ = static_cast<uint32_t>(last - items), *last_end_ns = end_ns;
+  }
+  const auto next = static_cast<size_t>(item - items);
+  if (!IsCommon(facts.api_class) || facts.result != 0) [[unlikely]] {
+    for (size_t i = first; i < next; ++i) List(static_cast<uint32_t>(i), facts);
+  }
+  return next;
+}
+
+// The next one's place is returned.
+size_t CallFacts::AddOne(const PackedCalls& calls, size_t i, int64_t* inner_start_ns, int64_t* last_end_ns) {
+  const PackedCalls::Item& item = calls.items()[i];
+  const PackedCalls::Facts& facts = calls.FactsAt(item.facts);
+  const auto index = static_cast<uint32_t>(i);
+  const int64_t start_ns = item.start_ns(), end_ns = calls.EndNs(item);
+  if (facts.thread != kNone && end_ns >= *last_end_ns) last_ended_ = index, *last_end_ns = end_ns;
+  if (item.MayHaveParent() && calls.Parent(i) != kNone) {
+    *inner_start_ns = std::min(*inner_start_ns, start_ns);
+    return i + 1;
+  }
+  Sum& sum = sums_[item.facts];
+  ++sum.count;
+  sum.total_ns += end_ns - start_ns;
+  if (start_ns < sum.start_ns) sum.start_ns = start_ns, sum.first = index;
+  sum.end_ns = std::max(sum.end_ns, end_ns);
+  List(index, facts);
+  return i + 1;
+}
+
+inline void CallFacts::List(uint32_t call, const PackedCalls::Facts& facts) {
+  if (!IsCommon(facts.api_class)) rare_.push_back(call);
+  if (facts.result != 0) failed_.push_back(call);
 }
 
 }  // namespace gprof

@@ -42,6 +42,8 @@ class CallFacts {
   static constexpr size_t kClasses = 11;
 
   size_t AddRun(const PackedCalls& calls, size_t first, int64_t* inner_start_ns, int64_t* last_end_ns);
+  size_t AddOne(const PackedCalls& calls, size_t i, int64_t* inner_start_ns, int64_t* last_end_ns);
+  void List(uint32_t call, const PackedCalls::Facts& facts);
 
   std::vector<Sum> sums_;
   int64_t count_ = 0, total_ns_ = 0;
