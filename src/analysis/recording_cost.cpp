@@ -162,18 +162,34 @@ class Estimate {
   }
 
   void AddNvtx() {
-    for (const NvtxRange& range : trace_.ranges) {
-      if (range.thread == kNone) continue;
-      ++costs_[range.thread].nvtx;
-      Widen(&active_[range.thread], range.start_ns, range.is_push_pop ? range.end_ns : range.start_ns);
-      Charge(range.thread, range.start_ns, kRangeNs, &ThreadCost::nvtx_ns);
-    }
+    for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) AddRanges(thread);
     for (const NvtxMark& mark : trace_.marks) {
       if (mark.thread == kNone) continue;
       ++costs_[mark.thread].nvtx;
       Widen(&active_[mark.thread], mark.time_ns, mark.time_ns);
       Charge(mark.thread, mark.time_ns, kMarkNs, &ThreadCost::nvtx_ns);
     }
+  }
+
+  void AddRanges(uint32_t thread) {
+    const Trace::Slice slice = trace_.thread_ranges[thread];
+    if (slice.first == slice.last) return;
+    const PackedRanges::Item *const items = trace_.ranges.items().data(), *const end = items + slice.last;
+    int64_t end_ns = std::numeric_limits<int64_t>::min();
+    for (const PackedRanges::Item* range = items + slice.first; range != end; ++range) {
+      end_ns = std::max(end_ns, range->is_push_pop ? trace_.ranges.EndNs(*range) : range->start_ns());
+    }
+    const auto first_from = [&](int64_t time_ns) {
+      return std::partition_point(items + slice.first, end,
+                                  [&](const PackedRanges::Item& range) { return range.start_ns() < time_ns; });
+    };
+    ThreadCost& cost = costs_[thread];
+    const int64_t count = slice.last - slice.first;
+    const Interval& window = Window(thread);
+    cost.nvtx += count;
+    cost.nvtx_ns += count * kRangeNs;
+    cost.gpu_cost_ns += std::max<int64_t>(0, first_from(window.end_ns) - first_from(window.start_ns)) * kRangeNs;
+    Widen(&active_[thread], items[slice.first].start_ns(), end_ns);
   }
 
   void AddNodesAndAllocations() {
