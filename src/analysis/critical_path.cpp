@@ -119,7 +119,7 @@ class Shares {
     }
   }
 
-  // Pieces of calls and of the host's own code on a thread that nothing took the time of, as nearly all are. What is the
+  // Pieces of calls and of the host's own code on a thread that nothing took time from, as nearly all are. What is the
   // same for many of them in a row is at hand.
   class Plain {
    public:

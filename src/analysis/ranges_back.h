@@ -35,8 +35,8 @@ class RangesBack {
     cursor.at = at;
   }
 
-  // The same for what is most often there: the end of one range, time within the one around it, and the begin of the next
-  // one. Does nothing and returns false where something else is.
+  // The same for what is there most often: the end of one range, time within the one around it, and the begin of the
+  // next one. Does nothing and returns false where something else is.
   template <class F>
   [[gnu::always_inline]] bool ForEachOfTwo(uint32_t thread, int64_t from_ns, int64_t to_ns, F&& f) {
     Cursor& cursor = cursors_[thread];
@@ -56,7 +56,7 @@ class RangesBack {
     return true;
   }
 
-  // The last piece of the thread began within one that had that path, and so do those that begin no earlier than that one.
+  // The last piece of the thread had that path, and so have earlier ones as long as they begin no earlier than that.
   int64_t BeginOfLast(uint32_t thread) const { return cursors_[thread].at.begin_ns; }
   NameId PathOfLast(uint32_t thread) const { return cursors_[thread].at.path; }
 
@@ -75,7 +75,7 @@ class RangesBack {
   };
   struct Cursor {
     const Item* first;         // range of the thread
-    const Item* after_nested;  // of those before it and Place::next, the last push/pop range is the last one before both
+    const Item* after_nested;  // no push/pop range is between it and Place::next, where it is the first of the two
     Place at;
     // The last one that was found to be open with others in it that have ended, which is open until it begins, or none.
     const Item* around = nullptr;
@@ -113,7 +113,7 @@ class RangesBack {
     return true;
   }
 
-  // No range began since the time before, so that it is one of those that ended. `start_ns`: of the last one that began.
+  // No range began since the time before: it is one of those that ended. `start_ns`: of the last one that began.
   [[gnu::always_inline]] bool Reopen(int64_t time_ns, int64_t start_ns, Place* at, Cursor* cursor) const {
     const Closed* closed = cursor->closed.data() + at->closed_count;
     if (at->closed_count == 0 || closed[-1].end_ns < time_ns) return false;
