@@ -1,6 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+#include <string>
+
 #include "analysis/analyses.h"
+#include "analysis/gaps.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -113,6 +118,58 @@ TEST(Nvtx, GpusAddUp) {
   maker.Launch(15, 20, 50, 90);
   maker.Launch(25, 30, 50, 90).device = second;
   EXPECT_EQ(MetricOf(RunNvtx(maker.Finish(), {}), "nvtx.gpu_busy_ns", "nvtx:step"), 80);
+}
+
+struct Projected {
+  BusyTime busy;
+  int64_t kernels = 0;
+  uint32_t device = kNone;
+};
+
+// Each operation by itself, to the range of its call and to all around it.
+std::map<std::string, Projected> ProjectOneByOne(const Trace& trace) {
+  std::map<std::string, Projected> of_paths;
+  for (const GpuOp& op : trace.ops) {
+    for (uint32_t i = trace.api_calls[op.api].range; i != kNone; i = trace.ranges[i].parent) {
+      Projected& of_path = of_paths[std::string(trace.Text(trace.ranges[i].path))];
+      if (of_path.device != op.device) of_path.busy.StartOver();
+      of_path.device = op.device;
+      of_path.busy.Add(op.start_ns, op.end_ns);
+      ++of_path.kernels;
+    }
+  }
+  return of_paths;
+}
+
+// Short runs in ranges of one parent; operations overlap, and here and there a range has the path of one around it.
+TEST(Nvtx, NestedRangesHaveWhatTheirOperationsHave) {
+  constexpr const char* kPaths[] = {"step/a", "step/b", "step/c", "step"};
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](uint32_t limit) { return static_cast<int64_t>(random() % limit); };
+    TraceMaker maker;
+    const uint32_t devices = 1 + seed % 2;
+    if (devices == 2) maker.AddDevice(1);
+    for (int64_t at_ns = 0, step = 0; step < 6; ++step) {
+      const int64_t step_ns = at_ns;
+      for (int64_t range = below(5); range >= 0; --range) {
+        const int64_t range_ns = ++at_ns;
+        for (int64_t launch = below(5); launch > 0; --launch, at_ns += 3) {
+          const int64_t start_ns = at_ns + 2 + below(20);
+          maker.Launch(at_ns, at_ns + 1, start_ns, start_ns + below(30)).device = static_cast<uint32_t>(below(devices));
+        }
+        if (below(5) > 0) maker.AddRange(range_ns, ++at_ns, kPaths[below(4)]);
+      }
+      if (below(5) > 0) maker.AddRange(step_ns, ++at_ns, "step");
+      at_ns += below(3);
+    }
+    const Trace trace = maker.Finish();
+    const AnalysisResult result = RunNvtx(trace, {});
+    for (const auto& [path, projected] : ProjectOneByOne(trace)) {
+      EXPECT_EQ(MetricOf(result, "nvtx.gpu_busy_ns", "nvtx:" + path), projected.busy.busy_ns()) << seed << " " << path;
+      EXPECT_EQ(MetricOf(result, "nvtx.kernels", "nvtx:" + path), projected.kernels) << seed << " " << path;
+    }
+  }
 }
 
 TEST(Nvtx, RangesWithoutGpu) {
