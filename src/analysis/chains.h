@@ -29,7 +29,7 @@ class GapsBefore {
  public:
   explicit GapsBefore(const AnalysisInput& input);
   int64_t Of(uint32_t op);
-  // For loops over operations from `first` to `last`, as they are in the trace: by operation of the trace, what Of() says
+  // For loops over operations from `first` to `last`, in the order of the trace: by operation of the trace what Of() says
   // of it, or GapList::kLong, for which it has to be asked. Null where it has to be asked for others as well.
   const uint32_t* ShortOf(uint32_t first, uint32_t last);
 

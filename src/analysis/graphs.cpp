@@ -155,7 +155,8 @@ std::vector<uint32_t> CallsThatMakeGraphs(const Trace& trace, const CallFacts& c
   for (uint32_t i = 0; i < is_wanted.size(); ++i) {
     const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
     const CallFacts::Sum& sum = calls.sums()[i];
-    if (sum.count == 0 || facts.api_class == ApiClass::kGraphLaunch || !MakesGraphs(trace.Text(facts.function))) continue;
+    if (sum.count == 0 || facts.api_class == ApiClass::kGraphLaunch) continue;
+    if (!MakesGraphs(trace.Text(facts.function))) continue;
     if (sum.count == 1 && sum.first != kNone) {
       found.push_back(sum.first);
     } else {

@@ -50,11 +50,11 @@ class Intervals {
     const PackedCalls::Item *call = calls_.items().data() + slice.first, *const end = call + (slice.last - slice.first);
     while (call != end && !IsOutermostLaunch(*call)) ++call;
     if (call == end) return;
-    for (int64_t last_ns = (call++)->start_ns();;) {
-      call = AddPlain(call, end, &last_ns);
-      if (call == end) return;
-      if (IsOutermostLaunch(*call)) samples_ns_.Set(count_++, call->start_ns() - std::exchange(last_ns, call->start_ns()));
-      ++call;
+    int64_t last_ns = call->start_ns();
+    while ((call = AddPlain(call + 1, end, &last_ns)) != end) {
+      if (!IsOutermostLaunch(*call)) continue;
+      samples_ns_.Set(count_++, call->start_ns() - last_ns);
+      last_ns = call->start_ns();
     }
   }
 
@@ -67,7 +67,8 @@ class Intervals {
   }
 
   // Returns the first call that may have a parent, or that the last launch came long before.
-  const PackedCalls::Item* AddPlain(const PackedCalls::Item* call, const PackedCalls::Item* end, int64_t* last_launch_ns) {
+  const PackedCalls::Item* AddPlain(const PackedCalls::Item* call, const PackedCalls::Item* end,
+                                    int64_t* last_launch_ns) {
     uint32_t* const all_short = samples_ns_.if_short();
     if (all_short == nullptr) return call;
     const uint8_t* const is_launch = is_launch_;
