@@ -65,7 +65,8 @@ BlockRuns::Section BlockRuns::NextSection() {
   Section section = run;
   if (runs_left_ != 1) {
     const Section& next = *std::min_element(runs_.begin(), last_run - 1, begins_before);
-    section.last = static_cast<std::size_t>(std::lower_bound(starts_ + run.first, starts_ + run.last, starts_[next.first]) - starts_);
+    const uint64_t* const end = std::lower_bound(starts_ + run.first, starts_ + run.last, starts_[next.first]);
+    section.last = static_cast<std::size_t>(end - starts_);
   }
   run.first = section.last;
   runs_left_ -= run.first == run.last ? 1 : 0;

@@ -87,7 +87,7 @@ class LaunchCounter {
   }
 
  private:
-  // With so many operations a call that nothing is around needs no closer look: an item cannot have what borders ask for.
+  // With so many operations a call that nothing is around needs no closer look: no item has what borders ask for.
   static uint16_t UsualOps(CallRole role) {
     constexpr uint16_t kNoItemHas = 0x100;
     return role == CallRole::kOther ? 0 : role == CallRole::kLaunch ? 1 : kNoItemHas;

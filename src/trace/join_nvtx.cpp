@@ -77,13 +77,15 @@ class RangePairing {
     ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
       const Trace::Slice slice = draft_.thread_events[thread];
       EventCounts counts;
-      for (uint32_t i = slice.first; i < slice.last; ++i) counts.Add(draft_.nvtx_events.FactsAt(items[i].facts).event, 1);
+      for (uint32_t i = slice.first; i < slice.last; ++i) {
+        counts.Add(draft_.nvtx_events.FactsAt(items[i].facts).event, 1);
+      }
       draft_.thread_event_counts[thread] = counts;
     });
   }
 
-  // Gives the ranges and marks of threads their places. FillBulk has made room for all ranges where there are cores for it:
-  // true.
+  // Gives the ranges and marks of threads their places. FillBulk has made room for all ranges where there are cores for
+  // it: true.
   bool PlanRanges() {
     if (draft_.thread_event_counts.empty()) CountEvents();
     uint32_t first = 0, first_mark = 0;

@@ -83,14 +83,14 @@ void ThreadPairing::EnterCapture(const Event& e, uint32_t ordinal) {
   if (IsInNextCapture(e)) ++captures_.first;
 }
 
-// The payloads of an event have its time, thread and domain.
+// The payloads of an event have its time, thread and domain. Those that nobody will look at again are left behind, as
+// many may have the same time.
 inline void ThreadPairing::Attach(const Event& e, uint32_t range, uint32_t mark) {
   const auto raw = [this](uint32_t i) -> RawPayload& { return draft_.raw_payloads[i]; };
-  // What an event has taken no other takes: thousands of payloads may have the same time.
-  const auto is_over = [&](const RawPayload& p) {
+  const auto is_done = [&](const RawPayload& p) {
     return p.time_ns < e.time_ns || p.of_range != kNone || p.of_mark != kNone;
   };
-  while (payloads_.first < payloads_.last && is_over(raw(payloads_.first))) ++payloads_.first;
+  while (payloads_.first < payloads_.last && is_done(raw(payloads_.first))) ++payloads_.first;
   for (uint32_t i = payloads_.first; i < payloads_.last && raw(i).time_ns == e.time_ns; ++i) {
     RawPayload& p = raw(i);
     if (p.domain != e.facts.domain || p.event != e.facts.event || p.of_range != kNone || p.of_mark != kNone) continue;
@@ -104,8 +104,9 @@ bool ThreadPairing::MayNestOnly() const {
   return captures_.last - captures_.first <= 1 && payloads_.first == payloads_.last && range_payloads_ == nullptr;
 }
 
-// Pushes and pops of the domain of the first event, as good as all there are, as Take would: with what changes at each of
-// them in registers. Returns where something else comes: what is not nested, another domain, an end without its beginning.
+// Pushes and pops of the domain of the first event, as good as all there are, as Take would: with what changes at each
+// of them in registers. Returns where something else comes: another domain, an end without its beginning, or what is
+// neither.
 uint32_t ThreadPairing::TakeNested(uint32_t first, uint32_t last) {
   const NvtxEvents::Item* const events = draft_.nvtx_events.items().data();
   const NvtxEvents::Facts* const facts = &draft_.nvtx_events.FactsAt(0);

@@ -101,11 +101,11 @@ TEST(Filler, StartsThatAreTooFarApartAreNotOrdered) {
 std::vector<std::size_t> OrderOfRuns(const std::vector<uint64_t>& starts) {
   std::vector<std::size_t> places;
   BlockRuns runs;
-  const bool is_ordered = runs.Find(starts.data(), starts.size()) && runs.ForEachSection([&](std::size_t first, std::size_t last) {
+  const auto take = [&](std::size_t first, std::size_t last) {
     EXPECT_LT(first, last);
     for (std::size_t i = first; i < last; ++i) places.push_back(i);
-  });
-  if (!is_ordered) places.clear();
+  };
+  if (!runs.Find(starts.data(), starts.size()) || !runs.ForEachSection(take)) places.clear();
   return places;
 }
 
