@@ -65,8 +65,8 @@ class IdleGroups {
   // Without details only by_path() is filled.
   IdleGroups(const AnalysisInput& input, bool has_details);
   void Add(const Gap& gap, std::span<const Part> parts);
-  // Gaps that are `queue` or `launch` from end to end: those whose launching calls have these facts and were made in that
-  // range; with details each of them by itself as well, by the facts of the operation that came next.
+  // Gaps that are `queue` or `launch` from end to end: those whose launching calls have these facts and were made in
+  // that range; with details each of them by itself as well, by the facts of the operation that came next.
   void AddPlain(Cause cause, uint32_t call_facts, uint32_t range, int64_t gaps, int64_t idle_ns) {
     by_path_.AddPlain(range == kNone ? 0 : trace_.ranges.FactsOf(trace_.ranges.items()[range]).path.value, cause, gaps,
                       idle_ns);

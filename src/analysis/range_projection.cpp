@@ -110,10 +110,10 @@ void RangeProjection::AddNested(const Run& run) {
   around_.last = run.last;
 }
 
-// What AddNested() does for most runs: they are in the same range as the one before, and after all that was added to the
-// paths of both. False, and nothing is done, for the others. By value, so that the run stays out of memory.
-inline bool RangeProjection::AddAfterAll(uint32_t range, uint32_t device, uint32_t last, int64_t start_ns, BusyTime busy,
-                                         int64_t kernels) {
+// What AddNested() does for most runs: they are in the same range as the one before, and after all that was added to
+// the paths of both. False, and nothing is done, for the others. By value, so that the run stays out of memory.
+inline bool RangeProjection::AddAfterAll(uint32_t range, uint32_t device, uint32_t last, int64_t start_ns,
+                                         BusyTime busy, int64_t kernels) {
   if (range == kNone) return false;
   const PackedRanges::Item& item = trace_.ranges.items()[range];
   if (item.parent != around_.range || item.parent >= range || device != around_.device) return false;
@@ -186,8 +186,8 @@ void RangeProjection::AddOperations(RangeOf&& range_of) {
     } while (next_range == range);
     const auto last = static_cast<uint32_t>(item - items);
     const int64_t start_ns = first->start_ns();
-    const uint32_t within = has_others || range != kNone || of_first.node == kNone ? range
-                                                                                  : trace_.graph_nodes[of_first.node].range;
+    uint32_t within = range;
+    if (!has_others && range == kNone && of_first.node != kNone) within = trace_.graph_nodes[of_first.node].range;
     if (!has_others && AddAfterAll(within, of_first.device, last, start_ns, busy, kernels)) continue;
     const Run run{within, of_first.device, static_cast<uint32_t>(first - items), last, start_ns, busy, kernels};
     if (has_others) {

@@ -190,7 +190,8 @@ class PathSums {
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const Item& range = items[i];
       const uint32_t path = PathOf(range);
-      const int64_t start_ns = range.start_ns(), duration_ns = ranges_.DurationNs(range), end_ns = start_ns + duration_ns;
+      const int64_t start_ns = range.start_ns(), duration_ns = ranges_.DurationNs(range);
+      const int64_t end_ns = start_ns + duration_ns;
       durations->Add(path, duration_ns);
       Sums& sums = sums_[path];
       if (range.is_push_pop) {
