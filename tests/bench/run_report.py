@@ -69,6 +69,21 @@ def end_of(text):
     return int(found[-1]) if found else None
 
 
+def seconds_to_end(run, ended_ns):
+    """From the moment at which a program said that it ends to the end of its process."""
+    end_ns = end_of(run.output)
+    return (ended_ns - end_ns) / 1e9 if end_ns else None
+
+
+def end_alone():
+    """The same without a tracer: CUDA itself takes its time to end. It does not depend on what was done."""
+    found = []
+    for _ in range(3):
+        run = measured.run(*program(1e5)[0], env=support.environment(), limit_s=LEAST_S)
+        found.append(seconds_to_end(run, time.monotonic_ns()) if run.why() is None else None)
+    return None if None in found else statistics.median(found)
+
+
 def nsys_environment():
     return support.environment(LD_LIBRARY_PATH=nsys.environment()["LD_LIBRARY_PATH"])
 
@@ -87,8 +102,7 @@ def record(tool, events, folder, limit):
     ended_ns = time.monotonic_ns()
     found = {"program": what, **run.figures()}
     if run.why() is None:
-        end_ns = end_of(run.output)
-        found.update(bytes=product.stat().st_size, end_to_trace_s=(ended_ns - end_ns) / 1e9 if end_ns else None)
+        found.update(bytes=product.stat().st_size, end_to_trace_s=seconds_to_end(run, ended_ns))
     return found, product
 
 
@@ -169,6 +183,8 @@ def text_of(results):
         cells = [row["tool"], f"{row['wanted']:,.0f}", f"{events:,}" if events else "", str(row.get("lost", "")),
                  paired.bytes_text(size) if size else "", f"{size / events:.2f}" if size and events else "",
                  seconds_of(row), f"{end_s:.2f} s" if end_s is not None else ""]
+        if end_s is not None and row.get("end_alone_s") is not None:
+            cells[-1] += f" ({row['end_alone_s']:.2f} s without a tracer)"
         lines.append("| " + " | ".join(cells) + " |")
     heads = ["tool", "wanted", "command", "on the clock", "processor, user + system", "memory at most", "bytes an event",
              "million events a second of a processor"]
@@ -221,7 +237,7 @@ def main():
         sizes = [] if arguments.traces else [float(text) for text in arguments.events.split(",")]
         for events in sizes:
             found, trace = record(OURS, events, folder, allowed("record", events))
-            row = {"tool": OURS, "wanted": events, **found}
+            row = {"tool": OURS, "wanted": events, **found, "end_alone_s": end_alone()}
             save(row) if "failed" in found else ours(row, trace)
         for events in sizes if nsys.find() and NSYS not in arguments.without else []:
             if not limit.has_room_for(LEAST_S):
