@@ -16,6 +16,7 @@ import argparse
 import dataclasses
 import datetime
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -188,7 +189,8 @@ def text_of(found):
 def kinds():
     """{number: name} of the kinds of records"""
     text = (support.SOURCE / "include" / "gprof" / "trace" / "record.h").read_text()
-    return {int(number): name for name, number in re.findall(r"^  k(\w+) = (\d+),", text.split("enum class RecordKind")[1].split("};")[0], re.M)}
+    body = text.split("enum class RecordKind")[1].split("};")[0]
+    return {int(number): name for name, number in re.findall(r"^  k(\w+) = (\d+),", body, re.M)}
 
 
 def bytes_by_kind(data):
@@ -266,7 +268,7 @@ def run_script(name, stem, out, limit, *options):
     """Runs another benchmark, and returns its document and its page as far as it came."""
     environment = {**nsys_environment(), "GPROF_TEST_BUILD": str(support.BUILD)}
     for key in ("GPROF_TEST_NSYS", "GPROF_TEST_NSYS_LIBS", "LD_LIBRARY_PATH"):
-        environment.setdefault(key, nsys.os.environ.get(key, ""))
+        environment.setdefault(key, os.environ.get(key, ""))
     words = [sys.executable, "-B", HERE / name, "--out", out, *options]
     done = measured.run(*words, env=environment, limit_s=limit.left_s())
     if done.why() is not None:
