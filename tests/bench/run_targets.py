@@ -171,7 +171,8 @@ def text_of(found):
     rows = [*recording_rows(found.get("recording"), found.get("nvtx")), *report_rows(found.get("report")),
             *reader_rows(found.get("reader")), *command_rows(found.get("command"))]
     about = found["machine"]
-    lines = [f"{found['date']}, {about.get('gpu') or 'no GPU'}, {about['cores']} cores, {about['cpu']}, {found['version']}", "",
+    gpus = "; ".join((about.get("gpu") or "no GPU").splitlines())
+    lines = [f"{found['date']}, {gpus}, {about['cores']} cores, {about['cpu']}, {found['version']}", "",
              markdown(["what", "gprof-cli", "target", "Nsight Systems", ""], [row.cells() for row in rows])]
     by_kind = found.get("bytes_by_kind") or {}
     if by_kind:
