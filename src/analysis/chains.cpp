@@ -110,14 +110,12 @@ class Collector {
   Sums AddUp(std::span<const uint32_t> run, uint32_t period) {
     constexpr size_t kWorthARow = 64;
     const size_t most = (kWorthARow + period - 1) / period * period;
-    const uint32_t* const short_ns = gaps_.ShortOf(run.front(), run.back());  // operations are in order
-    const auto of_any = [&](uint32_t op) { return gaps_.Of(op); };
-    const auto of_short = [&](uint32_t op) { return short_ns[op] != GapList::kLong ? short_ns[op] : gaps_.Of(op); };
     Sums sums(most);
-    for (size_t first = 0; first < run.size(); first += most) {
-      const std::span<const uint32_t> row = run.subspan(first, std::min(most, run.size() - first));
-      short_ns != nullptr ? AddRow(row, of_short, &sums) : AddRow(row, of_any, &sums);
-    }
+    gaps_.ForLoop(run.front(), run.back(), [&](const auto& gap_before) {  // operations are in order
+      for (size_t first = 0; first < run.size(); first += most) {
+        AddRow(run.subspan(first, std::min(most, run.size() - first)), gap_before, &sums);
+      }
+    });
     for (size_t place = period; place < most; ++place) {
       sums.gaps_ns[place % period] += sums.gaps_ns[place];
       sums.long_ns[place % period] += sums.long_ns[place];

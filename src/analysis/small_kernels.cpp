@@ -61,10 +61,7 @@ class Measurement {
   // Of operations in a row, of one device as a rule.
   void Add(Trace::Slice slice) {
     if (slice.first >= slice.last) return;
-    const uint32_t* const short_ns = gaps_.ShortOf(slice.first, slice.last - 1);
-    const auto of_any = [&](uint32_t op) { return gaps_.Of(op); };
-    const auto of_short = [&](uint32_t op) { return short_ns[op] != GapList::kLong ? short_ns[op] : gaps_.Of(op); };
-    short_ns != nullptr ? AddUp(slice, of_short) : AddUp(slice, of_any);
+    gaps_.ForLoop(slice.first, slice.last - 1, [&](const auto& gap_before) { AddUp(slice, gap_before); });
   }
 
   Histogram Result() const {
