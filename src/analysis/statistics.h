@@ -62,7 +62,8 @@ class Samples {
   uint64_t short_below_ = uint64_t{UINT32_MAX} + 1;  // 0 from then on
 };
 
-// Adds durations to `samples`, those of a group from next[group] on. group_of() may be asked twice for the same item.
+// Adds how long each item of a list took, for which group_of(item) is not kNone, to `samples`: those of a group from
+// next[group] on. group_of() may be asked twice for the same item.
 template <class List, class F>
 void AddDurationsTo(const List& list, F&& group_of, size_t* next, Samples* samples) {
   const typename List::Item *item = list.items().data(), *const end = item + list.size();
@@ -90,11 +91,6 @@ class Groups {
   void Count(size_t group, size_t samples = 1) { ends_[group + 1] += samples; }
   void Seal();
   void Add(size_t group, int64_t sample) { samples_.Set(ends_[group]++, sample); }
-  // How long each item of a list took, for which group_of(item) is not kNone.
-  template <class List, class F>
-  void AddDurations(const List& list, F&& group_of) {
-    AddDurationsTo(list, group_of, ends_.data(), &samples_);
-  }
   // For loops that know what they add: where the next samples of a group go while all of them are short, null otherwise;
   // and how many were put there.
   uint32_t* if_short(size_t group) {

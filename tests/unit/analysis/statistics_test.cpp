@@ -114,11 +114,11 @@ TEST(Samples, DurationsOfAnyLength) {
     call.end_ns = 100 + duration;
     calls.push_back(call);
   }
-  Groups groups(1);
-  groups.Count(0, durations.size());
-  groups.Seal();
-  groups.AddDurations(calls, [](const PackedCalls::Item&) { return 0u; });
-  const Statistics statistics = groups.Of(0).Summary();
+  Samples samples(durations.size());
+  size_t next = 0;
+  AddDurationsTo(calls, [](const PackedCalls::Item&) { return 0u; }, &next, &samples);
+  EXPECT_EQ(next, durations.size());
+  const Statistics statistics = Samples::Some(&samples, 0, next).Summary();
   EXPECT_EQ(statistics.min, -3);
   EXPECT_EQ(statistics.max, int64_t{1} << 45);
   EXPECT_EQ(statistics.total, 5 + int64_t{UINT32_MAX} + (int64_t{1} << 33) + (int64_t{1} << 45) - 3 + 9);
