@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "analysis/calls.h"
+#include "analysis/near.h"
 
 namespace gprof {
 namespace {
@@ -31,6 +32,7 @@ EventWaits::EventWaits(const Trace& trace, const OpFacts& ops, const StreamOps& 
   });
   if (!has_events) return;
   SortRecords();
+  FindLastBefore();
   for (uint32_t i = 0; i < trace.syncs.size(); ++i) {
     const Sync& sync = trace.syncs[i];
     if (sync.kind != trace::SyncKind::kStreamWaitEvent || sync.stream == kNone) continue;
@@ -73,21 +75,39 @@ EventWait EventWaits::Resolve(uint64_t event, uint32_t process, int64_t time_ns)
   const EventRecord& record = trace_.event_records[last.index];
   if (record.stream == kNone) return wait;
   wait.is_known = true;
-  wait.op = LastBefore(record);
+  wait.op = last_before_[last.index];
   return wait;
 }
 
-// Streams run in order, but for the nodes of a graph: of those the one that ends last.
-uint32_t EventWaits::LastBefore(const EventRecord& record) const {
+// For all at once, as records come in the order of operations or nearly so, and in most loops as far apart as before.
+void EventWaits::FindLastBefore() {
+  struct Found {
+    size_t at = 0, before = 0;
+  };
+  std::vector<Found> found(trace_.streams.size());
+  last_before_.resize(trace_.event_records.size(), kNone);
+  for (uint32_t i = 0; i < trace_.event_records.size(); ++i) {
+    const EventRecord& record = trace_.event_records[i];
+    if (record.stream == kNone) continue;
+    Found& last = found[record.stream];
+    last = {CountBefore(record, 2 * last.at - last.before), last.at};
+    last_before_[i] = LastOf(stream_ops_.Of(record.stream).first(last.at));
+  }
+}
+
+// How many operations were launched into the stream before the event was recorded there; `near` that many.
+size_t EventWaits::CountBefore(const EventRecord& record, size_t near) const {
   const uint32_t recording = OutermostCall(trace_, record.api);
   const int64_t time_ns = recording == kNone ? record.time_ns : trace_.api_calls[recording].start_ns;
   const std::span<const uint32_t> ops = stream_ops_.Of(record.stream);
-  const auto after =
-      std::partition_point(ops.begin(), ops.end(), [&](uint32_t op) { return ops_.LaunchNs(op) < time_ns; });
+  return PartitionPointNear(ops.size(), near, [&](size_t i) { return ops_.LaunchNs(ops[i]) < time_ns; });
+}
+
+// Streams run in order, but for the nodes of a graph: of those the one that ends last.
+uint32_t EventWaits::LastOf(std::span<const uint32_t> ops) const {
   uint32_t best = kNone;
-  size_t looked = 0;
-  for (auto at = after; at != ops.begin() && looked < kMostNodes; --at, ++looked) {
-    const uint32_t op = *(at - 1);
+  for (size_t at = ops.size(), looked = 0; at != 0 && looked < kMostNodes; --at, ++looked) {
+    const uint32_t op = ops[at - 1];
     if (best == kNone || trace_.ops[op].end_ns > trace_.ops[best].end_ns) best = op;
     if (trace_.ops[op].graph == 0) break;
   }

@@ -54,12 +54,15 @@ class EventWaits {
   };
 
   void SortRecords();
-  uint32_t LastBefore(const EventRecord& record) const;
+  void FindLastBefore();
+  size_t CountBefore(const EventRecord& record, size_t near) const;
+  uint32_t LastOf(std::span<const uint32_t> ops) const;
 
   const Trace& trace_;
   const OpFacts& ops_;
   const StreamOps& stream_ops_;
   std::vector<Record> records_;        // by process, event, time
+  std::vector<uint32_t> last_before_;  // by event record: the operation that completes it
   std::vector<EventWait> waits_;       // by stream, time
   std::vector<uint32_t> first_wait_;   // of each stream, and one more
 };
