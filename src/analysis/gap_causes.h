@@ -68,6 +68,16 @@ class GapCauses::Cursor {
     const uint32_t last = std::min(ops_.last, ops_.first + static_cast<uint32_t>(length));
     return {last, is_launch ? Cause::kLaunch : Cause::kQueue};
   }
+  // Calls f(op) for the operations whose gaps, where they ended any, are others.
+  template <class F>
+  void ForEachOther(F&& f) const {
+    for (size_t word = 0; word < others_.size(); ++word) {
+      const uint32_t first = ops_.first + static_cast<uint32_t>(word * 64);
+      for (uint64_t left = others_[word]; left != 0; left &= left - 1) {
+        f(first + static_cast<uint32_t>(std::countr_zero(left)));
+      }
+    }
+  }
   // Of the other gaps, in order: the parts of the next one, valid until the next call.
   std::span<const Part> Next(const Gap& gap);
   // Goes past the next one if it has no part of these causes, and says whether it did.

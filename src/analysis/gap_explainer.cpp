@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "analysis/near.h"
+
 namespace gprof {
 namespace {
 
@@ -19,7 +21,7 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
       ops_(ops),
       walk_(trace, facts),
       process_has_calls_(trace.processes.size(), 0),
-      seen_(trace.streams.size(), {kNever, kNever}) {
+      seen_(trace.streams.size(), {kNever, kNever, 0}) {
   for (size_t i = 0; i < trace.threads.size(); ++i) {
     const bool has_calls = trace.thread_api_calls[i].first != trace.thread_api_calls[i].last;
     if (has_calls && trace.threads[i].process != kNone) process_has_calls_[trace.threads[i].process] = 1;
@@ -119,13 +121,13 @@ void GapExplainer::See(uint32_t first, uint64_t waits) {
 }
 
 // A wait counts for the first operation that was launched into the stream after it.
-bool GapExplainer::WaitsForEvent(const Gap& gap, const Launch& launch) const {
+bool GapExplainer::WaitsForEvent(const Gap& gap, const Launch& launch) {
   if (launch.stream == kNone) return false;
   const std::span<const EventWait> waits = facts_.event_waits.Of(launch.stream);
-  const auto after = std::partition_point(waits.begin(), waits.end(),
-                                          [&](const EventWait& wait) { return wait.time_ns <= launch.start_ns; });
-  for (auto at = after; at != waits.begin() && (at - 1)->time_ns > seen_[launch.stream].launch_ns; --at) {
-    if (IsHeldUp(gap, launch.stream, *(at - 1))) return true;
+  Seen& seen = seen_[launch.stream];
+  seen.waits = PartitionPointNear(waits.size(), seen.waits, [&](size_t i) { return waits[i].time_ns <= launch.start_ns; });
+  for (size_t i = seen.waits; i > 0 && waits[i - 1].time_ns > seen.launch_ns; --i) {
+    if (IsHeldUp(gap, launch.stream, waits[i - 1])) return true;
   }
   return false;
 }

@@ -36,7 +36,7 @@ class GapExplainer {
   void AddQueued(const Gap& gap, uint32_t call, Cause cause);
   void AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns);
   UnknownReason WhyUnknown(const Gap& gap) const;
-  bool WaitsForEvent(const Gap& gap, const Launch& launch) const;
+  bool WaitsForEvent(const Gap& gap, const Launch& launch);
   bool IsHeldUp(const Gap& gap, uint32_t stream, const EventWait& wait) const;
 
   const Trace& trace_;
@@ -48,6 +48,7 @@ class GapExplainer {
   std::vector<uint8_t> process_has_calls_;
   struct Seen {
     int64_t launch_ns, end_ns;  // of the last operation launched, and of the last to end
+    size_t waits;               // that came before the launch looked at last
   };
   std::vector<Seen> seen_;      // of each stream that waits for events
 };

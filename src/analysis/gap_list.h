@@ -74,6 +74,13 @@ class GapList {
     const int64_t idle_ns = has_window_ ? IdleBefore(op) : 0, end_ns = trace_.ops[op].start_ns;
     if (idle_ns != 0) Emit(end_ns - idle_ns, end_ns, op, f);
   }
+  // The same for those of which is_wanted() says so. It is asked for each of them, in order, and as a rule before the
+  // operation is looked at, which takes longer than all else where few are wanted.
+  template <class IsWanted, class F>
+  void ForEachWantedBefore(uint32_t op, IsWanted&& is_wanted, F&& f) const {
+    if (!is_throughout_) return ForEachBefore(op, [&](const Gap& gap) { is_wanted() ? f(gap) : void(); });
+    if (has_window_ && idle_ns_[op] != 0 && is_wanted()) ForEachBefore(op, f);
+  }
   // The same for those after the last operation, of the last piece, and none for the others.
   template <class F>
   void ForEachAtEndOf(size_t piece, F&& f) const {

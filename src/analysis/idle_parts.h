@@ -70,17 +70,18 @@ int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, 
   return gaps.window_ns();
 }
 
-// The same for gaps that have a part of one of the causes. Without `queue` and `launch` few are looked at.
+// The same for gaps that have a part of one of the causes, neither `queue` nor `launch`: few are looked at.
 template <class F>
 void ForEachGapWith(const AnalysisInput& input, uint32_t device, CauseMask wanted, F&& f) {
-  ForEachGapOfPieces(
-      input, device, 0, input.shared().gaps(device).pieces(),
-      [&](Cause cause, uint32_t first, uint32_t last) {
-        if ((wanted & MaskOf(cause)) != 0) ForEachPlainGap(input, device, cause, first, last, f);
-      },
-      [&](const Gap& gap, GapCauses::Cursor& causes) {
-        if (!causes.SkipWithout(wanted)) f(gap, causes.Next(gap));
-      });
+  const GapCauses& all_causes = input.shared().gap_causes(device);
+  const GapList& gaps = input.shared().gaps(device);
+  for (size_t piece = 0; piece < gaps.pieces(); ++piece) {
+    GapCauses::Cursor causes(all_causes, piece);
+    const auto is_wanted = [&] { return !causes.SkipWithout(wanted); };
+    const auto explain = [&](const Gap& gap) { f(gap, causes.Next(gap)); };
+    causes.ForEachOther([&](uint32_t op) { gaps.ForEachWantedBefore(op, is_wanted, explain); });
+    gaps.ForEachAtEndOf(piece, [&](const Gap& gap) { is_wanted() ? explain(gap) : void(); });
+  }
 }
 
 // The same as ForEachExplainedGap with f(start_ns, end_ns, part) for every part of every gap.
