@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "analysis/call_facts.h"
+#include "analysis/few_of.h"
 #include "analysis/names.h"
 #include "analysis/op_facts.h"
 
@@ -35,17 +36,17 @@ NameId PathOfCall(const Trace& trace, uint32_t call) {
 
 std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops, const CallFacts& calls) {
   std::vector<uint8_t> blocks(trace.api_calls.size(), 0);
-  for (const uint32_t op : ops.transfers()) {
+  ForEachOf(trace.ops, ops.transfers(), [&](uint32_t op) {
     const uint32_t call = ops.CallOf(op);
     if (call != kNone && Blocks(trace.ops[op])) blocks[call] = 1;
-  }
-  for (const uint32_t i : calls.rare()) {
+  });
+  ForEachOf(trace.api_calls, calls.rare(), [&](uint32_t i) {
     const ApiCall& call = trace.api_calls[i];
     // Without its operation only the name tells: cudaMemcpy waits, cudaMemcpyAsync does not as a rule.
     if (call.api_class == ApiClass::kCopy && !ops.HasOp(i)) {
       blocks[i] = trace.Text(call.function).find("Async") == std::string_view::npos;
     }
-  }
+  });
   return blocks;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/call_numbers.h"
 #include "analysis/calls.h"
+#include "analysis/few_of.h"
 #include "analysis/idle_parts.h"
 #include "analysis/implied_waits.h"
 
@@ -71,7 +72,11 @@ class Collector {
     CallNumbers recorded = RecordedKinds();
     const std::vector<uint8_t>& blocking_copies = input_.shared().host().blocking_copies;
     std::vector<uint32_t> memory_calls;
-    for (const uint32_t i : input_.shared().calls().rare()) {
+    const std::vector<uint32_t>& rare = input_.shared().calls().rare();
+    const auto far = [&](size_t at) { PrefetchCall(trace_, rare[at]); };
+    const auto near = [&](size_t at) { PrefetchRangeOfCall(trace_, rare[at]); };
+    ForEachAhead(rare.size(), far, near, [&](size_t at) {
+      const uint32_t i = rare[at];
       const ApiCall& call = trace_.api_calls[i];
       if (call.api_class == ApiClass::kSync) {
         const uint32_t kind = recorded.Of(i);
@@ -83,7 +88,7 @@ class Collector {
       } else if (call.api_class == ApiClass::kQuery) {
         result_.has_queries = true;
       }
-    }
+    });
     for (uint32_t i : ImpliedWaits(trace_, input_.shared().ops(), memory_calls)) {
       AddCall(i, KindOfMemoryCall(trace_.Text(trace_.api_calls[i].function)));
     }
@@ -92,11 +97,13 @@ class Collector {
   // By call, what CUPTI says, which is better than what the name says.
   CallNumbers RecordedKinds() const {
     std::vector<std::pair<uint32_t, uint32_t>> kinds;
-    for (const Sync& sync : trace_.syncs) {
-      if (sync.api == kNone) continue;
+    const auto fetch = [&](size_t i) { PrefetchCall(trace_, trace_.syncs[i].api); };
+    ForEachAhead(trace_.syncs.size(), [](size_t) {}, fetch, [&](size_t i) {
+      const Sync& sync = trace_.syncs[i];
+      if (sync.api == kNone) return;
       const uint32_t kind = sync.kind == SyncKind::kUnknown ? kNone : static_cast<uint32_t>(sync.kind);
       kinds.emplace_back(OutermostCall(trace_, sync.api), kind);
-    }
+    });
     return CallNumbers(std::move(kinds));
   }
 

@@ -9,6 +9,7 @@
 
 #include "analysis/call_numbers.h"
 #include "analysis/calls.h"
+#include "analysis/few_of.h"
 #include "analysis/idle_parts.h"
 #include "analysis/memory_use.h"
 #include "analysis/metrics.h"
@@ -85,18 +86,17 @@ class Collector {
     std::vector<MemoryCallKind> kind_of(trace_.strings.size(), MemoryCallKind::kOther);
     std::vector<uint8_t> is_known(trace_.strings.size(), 0), is_allocation(trace_.strings.size(), 0);
     std::vector<uint32_t> calls;
-    for (const uint32_t i : input_.shared().calls().rare()) {
+    ForEachOf(trace_.api_calls, input_.shared().calls().rare(), [&](uint32_t i) {
       const ApiCall& call = trace_.api_calls[i];
-      if (call.api_class != ApiClass::kMemory || call.result != 0) continue;
-      if (call.process == kNone) continue;
+      if (call.api_class != ApiClass::kMemory || call.result != 0 || call.process == kNone) return;
       const uint32_t name = call.function.value;
       if (std::exchange(is_known[name], uint8_t{1}) == 0) {
         kind_of[name] = MemoryCallKindOf(trace_.Text(call.function));
         is_allocation[name] = IsAllocation(trace_.Text(call.function));
       }
-      if (kind_of[name] == MemoryCallKind::kOther) continue;
+      if (kind_of[name] == MemoryCallKind::kOther) return;
       if (!only_registrations || kind_of[name] == MemoryCallKind::kRegistration) calls.push_back(i);
-    }
+    });
     std::stable_sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) {
       return trace_.api_calls[a].start_ns < trace_.api_calls[b].start_ns;
     });

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/few_of.h"
 #include "analysis/findings.h"
 #include "analysis/gaps.h"
 #include "analysis/names.h"
@@ -58,13 +59,13 @@ int64_t GainOfOverlap(const AnalysisInput& input) {
     BusyTime to_device, to_host;
   };
   std::vector<Copies> copies(trace.device_ops.size());
-  for (const uint32_t i : input.shared().ops().transfers()) {
+  ForEachOf(trace.ops, input.shared().ops().transfers(), [&](uint32_t i) {
     const GpuOp& op = trace.ops[i];
-    if (op.device == kNone || !op.IsCopy()) continue;
+    if (op.device == kNone || !op.IsCopy()) return;
     const Direction direction = DirectionOf(op);
     if (direction == Direction::kH2d) copies[op.device].to_device.Add(op.start_ns, op.end_ns);
     if (direction == Direction::kD2h) copies[op.device].to_host.Add(op.start_ns, op.end_ns);
-  }
+  });
   int64_t gain_ns = 0;
   for (uint32_t device = 0; device < copies.size(); ++device) {
     const GapList::Busy& busy = input.shared().busy(device);

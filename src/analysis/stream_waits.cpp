@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/calls.h"
+#include "analysis/few_of.h"
 #include "analysis/idle_parts.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
@@ -47,6 +48,7 @@ class Collector {
   // Waits and operations of the stream in the order in which the program made them.
   void Look(uint32_t stream) {
     const std::span<const EventWait> waits = events_.Of(stream);
+    const std::vector<uint32_t> sites = SitesOf(waits);
     const std::span<const uint32_t> ops = input_.shared().stream_ops().Of(stream);
     int64_t free_ns = std::numeric_limits<int64_t>::min();  // the stream was done with what it had
     size_t at = 0, next = 0;
@@ -54,9 +56,25 @@ class Collector {
       const size_t first = next;
       const int64_t launched_ns = ops_.LaunchNs(ops[at]);
       while (next < waits.size() && waits[next].time_ns <= launched_ns) ++next;
-      Hold(ops[at], waits.subspan(first, next - first), free_ns);
+      Hold(ops[at], waits.subspan(first, next - first), std::span(sites).subspan(first, next - first), free_ns);
     }
-    for (; next < waits.size(); ++next) ++result_.sites[SiteOf(waits[next])].waits;  // nothing came after them
+  }
+
+  // And counts them.
+  std::vector<uint32_t> SitesOf(std::span<const EventWait> waits) {
+    std::vector<uint32_t> sites;
+    sites.reserve(waits.size());
+    const auto call = [&](size_t i) { return trace_.syncs[waits[i].sync].api; };
+    const auto recording = [&](size_t i) {
+      return waits[i].record == kNone ? kNone : trace_.event_records[waits[i].record].api;
+    };
+    const auto far = [&](size_t i) { PrefetchCall(trace_, call(i)), PrefetchCall(trace_, recording(i)); };
+    const auto near = [&](size_t i) { PrefetchRangeOfCall(trace_, call(i)), PrefetchRangeOfCall(trace_, recording(i)); };
+    ForEachAhead(waits.size(), far, near, [&](size_t i) {
+      sites.push_back(SiteOf(waits[i]));
+      ++result_.sites[sites.back()].waits;
+    });
+    return sites;
   }
 
   // How many operations come before the first one that was launched then or later. Takes note of when they ended.
@@ -65,6 +83,7 @@ class Collector {
     int64_t ended_ns = *free_ns;
     size_t count = 0;
     for (; count < ops.size(); ++count) {
+      if (count + kTurnsAhead < ops.size()) Prefetch(&items[ops[count + kTurnsAhead]]);
       const PackedOps::Item& op = items[ops[count]];
       if (ops_.LaunchNs(ops[count], op) >= time_ns) break;
       ended_ns = std::max(ended_ns, op.duration_high == 0 ? op.start_ns() + op.duration : trace_.ops.EndNs(op));
@@ -74,14 +93,12 @@ class Collector {
   }
 
   // `op` is the first after these waits.
-  void Hold(uint32_t op, std::span<const EventWait> waits, int64_t free_ns) {
+  void Hold(uint32_t op, std::span<const EventWait> waits, std::span<const uint32_t> sites, int64_t free_ns) {
     const EventWait* last = nullptr;
-    uint32_t index = kNone;  // of its site
     for (const EventWait& wait : waits) {
-      const uint32_t site = SiteOf(wait);
-      ++result_.sites[site].waits;
-      if (last == nullptr || CompletedNs(wait, free_ns) > CompletedNs(*last, free_ns)) last = &wait, index = site;
+      if (last == nullptr || CompletedNs(wait, free_ns) > CompletedNs(*last, free_ns)) last = &wait;
     }
+    const uint32_t index = sites[static_cast<size_t>(last - waits.data())];
     site_of_op_.emplace_back(op, index);
     if (!last->is_known || last->op == kNone) return;
     const GpuOp& held = trace_.ops[op];

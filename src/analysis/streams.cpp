@@ -136,11 +136,11 @@ Table SerialisedTable(const AnalysisInput& input, const std::vector<StreamUse>& 
     ++renamed;
     renamed_ns += uses[i].busy_ns;
   }
-  for (const uint32_t i : input.shared().ops().transfers()) {
-    const GpuOp& op = trace.ops[i];
-    if (!op.IsPageable()) continue;
-    ++pageable;
-    pageable_ns += op.DurationNs();
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  for (const OpFacts::Sum& sum : sums) {
+    if (sum.count == 0 || !trace.ops[sum.first].IsPageable()) continue;
+    pageable += sum.count;
+    pageable_ns += sum.time_ns;
   }
   add("events of other streams", waits.held_ns, waits.held);
   add("legacy default stream", splits.time_ns, splits.runs);
