@@ -5,6 +5,7 @@
 // length. The fill (fill.h) then writes times and correlations straight to their places; no block waits for another.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "gprof/packed_list.h"
 #include "gprof/trace/record.h"
 
@@ -59,6 +61,13 @@ struct BulkChunk {
   uint32_t process = 0;
   std::vector<BulkBlock> blocks;
 };
+
+// How many threads each of the passes takes for so many bytes of chunks. Each thread has about half a MiB for the columns of
+// a chunk: those of a machine with many cores would take more than a part of the model, and each would get a few chunks.
+inline std::size_t ReadersOf(std::size_t bytes) {
+  constexpr std::size_t kFew = 16, kWorthAThreadBytes = 1u << 20;
+  return std::min(UsableCores(), std::max(kFew, bytes / kWorthAThreadBytes));
+}
 
 // The offset of a chunk, and the number of a block in it.
 using DamagedBlocks = std::set<std::pair<uint64_t, std::size_t>>;

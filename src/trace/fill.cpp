@@ -60,6 +60,12 @@ void Resize(Items& items, const std::vector<Trace::Slice>& slices) {
 
 constexpr uint64_t kWorthAThread = 100'000;  // records
 
+std::size_t StoredBytes(const std::vector<BulkChunk>& chunks) {
+  std::size_t bytes = 0;
+  for (const BulkChunk& chunk : chunks) bytes += chunk.stored.size();
+  return bytes;
+}
+
 void LeaveOutOpsWithoutTimes(Draft& draft) {
   Trace& t = draft.trace;
   if (t.health.bad_times == 0) return;
@@ -138,13 +144,15 @@ bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damage
   CountCalls(draft, chunks);
   CountEvents(draft, chunks);
   const std::size_t known_damaged = damaged->size();
-  const bool is_large = t.record_count >= kWorthAThread;
+  const std::size_t cores = t.record_count >= kWorthAThread ? UsableCores() : 1;
+  if (cores > 1) {
+    TouchHuge(t.api_calls.items(), cores);
+    TouchHuge(t.ops.items(), cores);
+    TouchHuge(draft.nvtx_events.items(), cores);
+  }
   std::vector<Filler> fillers;
-  for (std::size_t i = is_large ? std::min(UsableCores(), chunks.size()) : 1; i > 0; --i) fillers.emplace_back(draft);
-  if (fillers.size() > 1) {
-    TouchHuge(t.api_calls.items(), fillers.size());
-    TouchHuge(t.ops.items(), fillers.size());
-    TouchHuge(draft.nvtx_events.items(), fillers.size());
+  for (std::size_t i = cores > 1 ? std::min(ReadersOf(StoredBytes(chunks)), chunks.size()) : 1; i > 0; --i) {
+    fillers.emplace_back(draft);
   }
   FillPlaces(draft, chunks, fillers, damaged);
   if (damaged->size() != known_damaged) return false;

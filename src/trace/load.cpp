@@ -136,7 +136,7 @@ class ChunkSink {
 // Some chunks at a time: checksums are computed and bodies surveyed on all cores, then they are taken in their order.
 class ChunkSurvey {
  public:
-  ChunkSurvey(Reader& reader, std::string_view file) : reader_(reader), file_(file), cores_(UsableCores()) {}
+  ChunkSurvey(Reader& reader, std::string_view file) : reader_(reader), file_(file), cores_(ReadersOf(file.size())) {}
 
   // The next chunks. None: that was the last one.
   std::vector<SurveyedChunk>& Next() {
@@ -207,31 +207,38 @@ class ChunkSurvey {
   std::vector<SurveyedChunk> chunks_;
 };
 
+// The first pass: all of the file but what is left in the blocks that it returns. What it works with is gone when it
+// returns, as the second pass needs as much on each core.
+std::vector<BulkChunk> TakeChunks(Reader& reader, std::string_view bytes, const std::string& path,
+                                  const DamagedBlocks& damaged, TraceBuilder& builder, uint64_t* unknown_records) {
+  RowDecoder decoder;
+  ChunkSurvey survey(reader, bytes);
+  std::vector<BulkChunk> bulk;
+  const auto take = [&](SurveyedChunk& surveyed) {
+    builder.BeginChunk(surveyed.chunk.header);
+    ChunkSink sink(builder, damaged, surveyed, bytes);
+    const BodyResult body = decoder.Decode(surveyed.chunk, sink);
+    sink.MoveTo(&bulk);
+    builder.EndChunk();
+    CheckRecordCount(builder.record_count(), path);  // places are counted in 32 bits
+    *unknown_records = AddSaturating(*unknown_records, body.unknown_records);
+    if (!body.is_good) reader.RejectOne();
+  };
+  for (;;) {
+    std::vector<SurveyedChunk>& chunks = survey.Next();
+    if (chunks.empty()) return bulk;
+    for (SurveyedChunk& chunk : chunks) take(chunk);
+  }
+}
+
 // Nothing: blocks were found to be damaged when the names and numbers in them had been taken already. They are in
 // `damaged` now. is_read() is called when the bytes are not needed any more.
 std::optional<Trace> TryToLoad(std::string_view bytes, const std::string& path, const std::function<void()>& is_read,
                                DamagedBlocks* damaged) {
   TraceBuilder builder(path);
   Reader reader(bytes);
-  RowDecoder decoder;
-  ChunkSurvey survey(reader, bytes);
-  std::vector<BulkChunk> bulk;
   uint64_t unknown_records = 0;
-  const auto take = [&](SurveyedChunk& surveyed) {
-    builder.BeginChunk(surveyed.chunk.header);
-    ChunkSink sink(builder, *damaged, surveyed, bytes);
-    const BodyResult body = decoder.Decode(surveyed.chunk, sink);
-    sink.MoveTo(&bulk);
-    builder.EndChunk();
-    CheckRecordCount(builder.record_count(), path);  // places are counted in 32 bits
-    unknown_records = AddSaturating(unknown_records, body.unknown_records);
-    if (!body.is_good) reader.RejectOne();
-  };
-  for (;;) {
-    std::vector<SurveyedChunk>& chunks = survey.Next();
-    if (chunks.empty()) break;
-    for (SurveyedChunk& chunk : chunks) take(chunk);
-  }
+  std::vector<BulkChunk> bulk = TakeChunks(reader, bytes, path, *damaged, builder, &unknown_records);
   CheckIsTrace(reader, bytes, path);
   TraceHealth health = reader.health();
   health.unknown_records = AddSaturating(health.unknown_records, unknown_records);

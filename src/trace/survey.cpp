@@ -44,7 +44,7 @@ bool AlikeRecords::Decode() {
 bool AlikeRecords::DecodeSections() {
   if (section_ends_ == nullptr) section_ends_ = std::make_unique_for_overwrite<uint32_t[]>(trace::kMaxChunkRecords);
   for (std::size_t c = 0; c < varying_; ++c) {
-    runs_[c].resize(trace::kMaxChunkRecords);
+    runs_[c].resize(std::min(count_, MostRuns(columns_[c])));
     if (DecodeRunList(columns_[c], runs_[c].data(), count_) == 0) return false;
   }
   varying_ == 1 ? JoinRuns<1>() : varying_ == 2 ? JoinRuns<2>() : JoinRuns<0>();

@@ -115,8 +115,11 @@ TEST(Columns, ListsOfRunsAreWhatTheirValuesAre) {
     const ColumnView column{AsBytes(bytes), random.Below(bytes.size()), trace::Encoding::kRuns, true};
     const std::size_t count = 1 + random.Below(kRecords);
     std::vector<uint64_t> out(count);
-    std::vector<ColumnRun> runs(count);
+    constexpr uint32_t kBehind = 77'777;
+    std::vector<ColumnRun> runs(std::min(count, MostRuns(column)));
+    runs.push_back({0, kBehind});
     const std::size_t found = DecodeRunList(column, runs.data(), count);
+    ASSERT_EQ(runs.back().end, kBehind);
     ASSERT_EQ(found != 0, DecodeNumbers(column, out.data(), count));
     for (std::size_t run = 0, i = 0; run < found; ++run) {
       ASSERT_LT(i, runs[run].end);
