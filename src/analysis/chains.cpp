@@ -1,9 +1,11 @@
 #include "analysis/chains.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/gaps.h"
@@ -23,26 +25,92 @@ uint64_t SymbolOf(const GpuOp& op) {
   return Mix((uint64_t{1} << 62) | (static_cast<uint64_t>(op.kind) << 8) | static_cast<uint64_t>(DirectionOf(op)));
 }
 
-// The symbols of the operations of a stream, made when they are looked at: they would take much memory.
+// The symbols of the operations of all streams as numbers, those of a stream side by side in the order of StreamOps: one
+// pass over the operations makes them, and runs are followed through 4 bytes of each and not through 28 that lie apart.
+class SymbolNumbers {
+ public:
+  static constexpr uint32_t kUnlike = 0;  // the operation is like no other
+
+  explicit SymbolNumbers(const AnalysisInput& input) : symbols_{0} {
+    const Trace& trace = input.trace();
+    const std::vector<uint32_t> number_of_facts = NumberFacts(trace, input.shared().ops());
+    size_t size = 0;
+    for (const uint32_t count : input.shared().ops().counts_of_streams()) firsts_.push_back(size), size += count;
+    firsts_.push_back(size);
+    numbers_.resize(size);
+    std::vector<uint32_t*> next_of_streams;
+    for (const size_t first : firsts_) next_of_streams.push_back(numbers_.data() + first);
+    std::vector<uint32_t**> next_of_facts;
+    for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+      const uint32_t stream = trace.ops.FactsAt(i).stream;
+      next_of_facts.push_back(stream == kNone ? nullptr : &next_of_streams[stream]);
+    }
+    for (const PackedOps::Item& op : trace.ops.items()) {
+      PrefetchForReading(&op);
+      if (uint32_t** const next = next_of_facts[op.facts]; next != nullptr) *(*next)++ = number_of_facts[op.facts];
+    }
+  }
+
+  std::span<const uint32_t> Of(uint32_t stream) const {
+    return std::span<const uint32_t>(numbers_).subspan(firsts_[stream], firsts_[stream + 1] - firsts_[stream]);
+  }
+  uint64_t SymbolOf(uint32_t number) const { return symbols_[number]; }
+  bool has_unlike() const { return has_unlike_; }
+
+ private:
+  std::vector<uint32_t> NumberFacts(const Trace& trace, const OpFacts& ops) {
+    std::unordered_map<uint64_t, uint32_t> number_of_symbol;
+    std::vector<uint32_t> numbers;
+    for (const OpFacts::Sum& sum : ops.sums()) {
+      const GpuOp op = sum.count == 0 ? GpuOp() : trace.ops[sum.first];
+      if (op.kind == OpKind::kGraph || op.graph != 0) {
+        numbers.push_back(kUnlike);
+        has_unlike_ |= sum.count != 0;
+        continue;
+      }
+      const uint64_t symbol = gprof::SymbolOf(op);
+      const auto [at, is_new] = number_of_symbol.try_emplace(symbol, static_cast<uint32_t>(symbols_.size()));
+      if (is_new) symbols_.push_back(symbol);
+      numbers.push_back(at->second);
+    }
+    return numbers;
+  }
+
+  std::vector<uint64_t> symbols_;  // by number
+  std::vector<size_t> firsts_;     // of each stream in numbers_, and the end of the last one
+  std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> numbers_;
+  bool has_unlike_ = false;
+};
+
+// Those of a stream.
 class StreamSymbols {
  public:
-  StreamSymbols(const PackedOps& ops, std::span<const uint32_t> list, const std::vector<uint64_t>& of_facts)
-      : ops_(ops.items().data()), list_(list), of_facts_(of_facts.data()) {}
-  size_t size() const { return list_.size(); }
+  StreamSymbols(const SymbolNumbers& all, std::span<const uint32_t> numbers, std::span<const uint32_t> ops)
+      : all_(all), numbers_(numbers), ops_(ops) {}
+  size_t size() const { return numbers_.size(); }
   uint64_t operator[](size_t i) const {
-    const uint64_t symbol = of_facts_[ops_[list_[i]].facts];
-    return symbol != 0 ? symbol : Mix((uint64_t{3} << 62) | list_[i]);  // like no other
+    const uint32_t number = numbers_[i];
+    return number != SymbolNumbers::kUnlike ? all_.SymbolOf(number) : Mix((uint64_t{3} << 62) | ops_[i]);
   }
   // Of two places.
   bool AreSame(size_t a, size_t b) const {
-    const uint64_t symbol = of_facts_[ops_[list_[a]].facts];
-    return symbol == of_facts_[ops_[list_[b]].facts] && symbol != 0;
+    return numbers_[a] == numbers_[b] && numbers_[a] != SymbolNumbers::kUnlike;
+  }
+  // The first place from `at` on whose symbol is not that of the one `period` places before.
+  uint32_t EndOfSame(uint32_t at, uint32_t period) const {
+    constexpr uint32_t kBlock = 128;
+    const uint32_t* const numbers = numbers_.data();
+    while (!all_.has_unlike() && at + uint64_t{kBlock} <= size() &&
+           std::memcmp(numbers + at, numbers + at - period, kBlock * sizeof(uint32_t)) == 0) {
+      at += kBlock;
+    }
+    while (at < size() && AreSame(at, at - period)) ++at;
+    return at;
   }
 
  private:
-  const PackedOps::Item* ops_;
-  std::span<const uint32_t> list_;
-  const uint64_t* of_facts_;
+  const SymbolNumbers& all_;
+  std::span<const uint32_t> numbers_, ops_;
 };
 
 // The same wherever in the period one begins.
@@ -54,20 +122,23 @@ uint64_t HashOf(const StreamSymbols& symbols, uint32_t first, uint32_t period) {
 
 class Collector {
  public:
-  explicit Collector(const AnalysisInput& input) : trace_(input.trace()), gaps_(input) {
-    for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
-      const GpuOp op = sum.count == 0 ? GpuOp() : trace_.ops[sum.first];
-      const bool is_unlike = op.kind == OpKind::kGraph || op.graph != 0;
-      symbol_of_facts_.push_back(is_unlike ? 0 : std::max<uint64_t>(SymbolOf(op), 1));
+  explicit Collector(const AnalysisInput& input) : trace_(input.trace()), gaps_(input), numbers_(input) {
+    busy_of_streams_ns_.resize(trace_.streams.size());
+    const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+    for (uint32_t i = 0; i < sums.size(); ++i) {
+      const uint32_t stream = trace_.ops.FactsAt(i).stream;
+      if (stream != kNone) busy_of_streams_ns_[stream] += sums[i].time_ns;
     }
   }
 
   void AddStream(uint32_t stream, std::span<const uint32_t> ops) {
     if (ops.size() < kMinOperations) return;  // of which programs may have many
-    const StreamSymbols symbols(trace_.ops, ops, symbol_of_facts_);
+    const StreamSymbols symbols(numbers_, numbers_.Of(stream), ops);
     for (const Repeat& repeat : FindRepeats(symbols, kMinRepetitions, kMinOperations)) {
       Chain& chain = chains_[{repeat.period, HashOf(symbols, repeat.first, repeat.period)}];
-      AddRun(ops.subspan(repeat.first, repeat.Repetitions() * repeat.period), repeat.period, stream, &chain);
+      const size_t size = size_t{repeat.Repetitions()} * repeat.period;
+      chain.busy_ns += BusyOf(stream, ops, repeat.first, size);
+      AddRun(ops.subspan(repeat.first, size), repeat.period, stream, &chain);
     }
   }
 
@@ -88,22 +159,30 @@ class Collector {
     explicit Sums(size_t places) : gaps_ns(places, 0), long_ns(places, 0) {}
     std::vector<int64_t> gaps_ns;  // before each: whole,
     std::vector<int64_t> long_ns;  // and those that are too long for launching to account for them
-    int64_t busy_ns = 0;
   };
 
   // gap_before(op) is how long the device was idle before.
   template <class F>
   void AddRow(std::span<const uint32_t> row, F&& gap_before, Sums* sums) const {
-    const PackedOps::Item* const items = trace_.ops.items().data();
-    int64_t *const gaps_ns = sums->gaps_ns.data(), *const long_ns = sums->long_ns.data(), busy_ns = 0;
+    int64_t *const gaps_ns = sums->gaps_ns.data(), *const long_ns = sums->long_ns.data();
     for (size_t place = 0; place < row.size(); ++place) {
-      const PackedOps::Item& op = items[row[place]];
-      busy_ns += op.duration_high == 0 ? op.duration : trace_.ops.EndNs(op) - op.start_ns();
       const int64_t gap_ns = gap_before(row[place]);
       gaps_ns[place] += gap_ns;
       if (gap_ns > kLaunchGapAtMostNs) long_ns[place] += gap_ns;
     }
-    sums->busy_ns += busy_ns;
+  }
+
+  int64_t DurationsOf(std::span<const uint32_t> ops) const {
+    const PackedOps::Item* const items = trace_.ops.items().data();
+    int64_t sum_ns = 0;
+    for (const uint32_t op : ops) sum_ns += trace_.ops.EndNs(items[op]) - items[op].start_ns();
+    return sum_ns;
+  }
+
+  // Durations of a run. What those of the whole stream add up to is known, so that the fewer are looked at.
+  int64_t BusyOf(uint32_t stream, std::span<const uint32_t> ops, size_t first, size_t size) const {
+    if (size <= ops.size() / 2) return DurationsOf(ops.subspan(first, size));
+    return busy_of_streams_ns_[stream] - DurationsOf(ops.first(first)) - DurationsOf(ops.subspan(first + size));
   }
 
   // By place of the period. Short periods are taken several at a time.
@@ -126,11 +205,10 @@ class Collector {
 
   void AddRun(std::span<const uint32_t> run, uint32_t period, uint32_t stream, Chain* chain) {
     // What comes before the first operation is not the chain's.
-    auto [gaps_ns, long_ns, busy_ns] = AddUp(run, period);
+    auto [gaps_ns, long_ns] = AddUp(run, period);
     const int64_t first_gap_ns = gaps_.Of(run.front());
     gaps_ns[0] -= first_gap_ns;
     if (first_gap_ns > kLaunchGapAtMostNs) long_ns[0] -= first_gap_ns;
-    chain->busy_ns += busy_ns;
     // A repetition begins where the GPU waits longest: there the host may have something to do.
     const auto begin = static_cast<uint32_t>(std::max_element(gaps_ns.begin(), gaps_ns.end()) - gaps_ns.begin());
     for (uint32_t i = 0; i < period; ++i) {
@@ -149,7 +227,8 @@ class Collector {
 
   const Trace& trace_;
   GapsBefore gaps_;
-  std::vector<uint64_t> symbol_of_facts_;  // 0: each operation is like no other
+  SymbolNumbers numbers_;
+  std::vector<int64_t> busy_of_streams_ns_;  // sums of the durations
   std::map<std::pair<uint32_t, uint64_t>, Chain> chains_;
 };
 

@@ -99,7 +99,7 @@ class Finder {
     if (at < checked_[period] || !IsRepeated(at, period)) return;
     uint32_t first = at, last = at + 1;
     while (first > period && IsRepeated(first - 1, period)) --first;
-    while (last < size_ && IsRepeated(last, period)) ++last;
+    last = EndOfRepeated(last, period);
     checked_[period] = last;
     const Repeat repeat{first - period, last, period};
     if (!least_.Has(repeat)) return;
@@ -112,6 +112,15 @@ class Finder {
       return symbols_.AreSame(at, at - period);
     } else {
       return symbols_[at] == symbols_[at - period];
+    }
+  }
+
+  uint32_t EndOfRepeated(uint32_t at, uint32_t period) const {
+    if constexpr (requires { symbols_.EndOfSame(at, period); }) {
+      return symbols_.EndOfSame(at, period);
+    } else {
+      while (at < size_ && IsRepeated(at, period)) ++at;
+      return at;
     }
   }
 
@@ -129,7 +138,9 @@ class Finder {
 // Runs that do not overlap, in order, each with at least `min_repetitions` and `min_symbols`; where several fit, the one
 // that repeats most. Memory besides the runs does not grow with the sequence. `symbols` has a size() and an operator[],
 // which is asked for some of them several times; they must be 64 bits that are well mixed (hashes). If it has
-// AreSame(a, b), that says whether two of them are equal, for less than it takes to make both.
+// AreSame(a, b), that says whether two of them are equal, for less than it takes to make both. If it has
+// EndOfSame(at, period), that says how far they are the same as the one `period` places before, for less than asking for
+// each.
 //
 // For every place it asks where the last 1, 4, 16 and 64 symbols were seen before, and follows the period that this
 // suggests as far as it goes, once for each run; so the time grows with the lengths of all runs, n log n at most. A
