@@ -25,63 +25,6 @@ uint64_t SymbolOf(const GpuOp& op) {
   return Mix((uint64_t{1} << 62) | (static_cast<uint64_t>(op.kind) << 8) | static_cast<uint64_t>(DirectionOf(op)));
 }
 
-// The symbols of the operations of all streams as numbers, those of a stream side by side in the order of StreamOps: one
-// pass over the operations makes them, and runs are followed through 4 bytes of each and not through 28 that lie apart.
-class SymbolNumbers {
- public:
-  static constexpr uint32_t kUnlike = 0;  // the operation is like no other
-
-  explicit SymbolNumbers(const AnalysisInput& input) : symbols_{0} {
-    const Trace& trace = input.trace();
-    const std::vector<uint32_t> number_of_facts = NumberFacts(trace, input.shared().ops());
-    size_t size = 0;
-    for (const uint32_t count : input.shared().ops().counts_of_streams()) firsts_.push_back(size), size += count;
-    firsts_.push_back(size);
-    numbers_.resize(size);
-    std::vector<uint32_t*> next_of_streams;
-    for (const size_t first : firsts_) next_of_streams.push_back(numbers_.data() + first);
-    std::vector<uint32_t**> next_of_facts;
-    for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-      const uint32_t stream = trace.ops.FactsAt(i).stream;
-      next_of_facts.push_back(stream == kNone ? nullptr : &next_of_streams[stream]);
-    }
-    for (const PackedOps::Item& op : trace.ops.items()) {
-      PrefetchForReading(&op);
-      if (uint32_t** const next = next_of_facts[op.facts]; next != nullptr) *(*next)++ = number_of_facts[op.facts];
-    }
-  }
-
-  std::span<const uint32_t> Of(uint32_t stream) const {
-    return std::span<const uint32_t>(numbers_).subspan(firsts_[stream], firsts_[stream + 1] - firsts_[stream]);
-  }
-  uint64_t SymbolOf(uint32_t number) const { return symbols_[number]; }
-  bool has_unlike() const { return has_unlike_; }
-
- private:
-  std::vector<uint32_t> NumberFacts(const Trace& trace, const OpFacts& ops) {
-    std::unordered_map<uint64_t, uint32_t> number_of_symbol;
-    std::vector<uint32_t> numbers;
-    for (const OpFacts::Sum& sum : ops.sums()) {
-      const GpuOp op = sum.count == 0 ? GpuOp() : trace.ops[sum.first];
-      if (op.kind == OpKind::kGraph || op.graph != 0) {
-        numbers.push_back(kUnlike);
-        has_unlike_ |= sum.count != 0;
-        continue;
-      }
-      const uint64_t symbol = gprof::SymbolOf(op);
-      const auto [at, is_new] = number_of_symbol.try_emplace(symbol, static_cast<uint32_t>(symbols_.size()));
-      if (is_new) symbols_.push_back(symbol);
-      numbers.push_back(at->second);
-    }
-    return numbers;
-  }
-
-  std::vector<uint64_t> symbols_;  // by number
-  std::vector<size_t> firsts_;     // of each stream in numbers_, and the end of the last one
-  std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> numbers_;
-  bool has_unlike_ = false;
-};
-
 // Those of a stream.
 class StreamSymbols {
  public:
@@ -90,7 +33,7 @@ class StreamSymbols {
   size_t size() const { return numbers_.size(); }
   uint64_t operator[](size_t i) const {
     const uint32_t number = numbers_[i];
-    return number != SymbolNumbers::kUnlike ? all_.SymbolOf(number) : Mix((uint64_t{3} << 62) | ops_[i]);
+    return number != SymbolNumbers::kUnlike ? all_.symbols()[number] : Mix((uint64_t{3} << 62) | ops_[i]);
   }
   // Of two places.
   bool AreSame(size_t a, size_t b) const {
@@ -122,7 +65,8 @@ uint64_t HashOf(const StreamSymbols& symbols, uint32_t first, uint32_t period) {
 
 class Collector {
  public:
-  explicit Collector(const AnalysisInput& input) : trace_(input.trace()), gaps_(input), numbers_(input) {
+  Collector(const AnalysisInput& input, const SymbolNumbers& numbers)
+      : trace_(input.trace()), gaps_(input), numbers_(numbers) {
     busy_of_streams_ns_.resize(trace_.streams.size());
     const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
     for (uint32_t i = 0; i < sums.size(); ++i) {
@@ -227,12 +171,44 @@ class Collector {
 
   const Trace& trace_;
   GapsBefore gaps_;
-  SymbolNumbers numbers_;
+  const SymbolNumbers& numbers_;
   std::vector<int64_t> busy_of_streams_ns_;  // sums of the durations
   std::map<std::pair<uint32_t, uint64_t>, Chain> chains_;
 };
 
 }  // namespace
+
+SymbolNumbers::SymbolNumbers(const AnalysisInput& input) : symbols_{0} {
+  const Trace& trace = input.trace();
+  size_t size = 0;
+  for (const uint32_t count : input.shared().ops().counts_of_streams()) firsts_.push_back(size), size += count;
+  firsts_.push_back(size);
+  numbers_.resize(size);
+  for (const size_t first : firsts_) next_of_streams_.push_back(numbers_.data() + first);
+  const std::vector<uint32_t> numbers = NumberFacts(trace, input.shared().ops());
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+    const uint32_t stream = trace.ops.FactsAt(i).stream;
+    of_facts_.push_back({stream == kNone ? nullptr : &next_of_streams_[stream], numbers[i]});
+  }
+}
+
+std::vector<uint32_t> SymbolNumbers::NumberFacts(const Trace& trace, const OpFacts& ops) {
+  std::unordered_map<uint64_t, uint32_t> number_of_symbol;
+  std::vector<uint32_t> numbers;
+  for (const OpFacts::Sum& sum : ops.sums()) {
+    const GpuOp op = sum.count == 0 ? GpuOp() : trace.ops[sum.first];
+    if (op.kind == OpKind::kGraph || op.graph != 0) {
+      numbers.push_back(kUnlike);
+      has_unlike_ |= sum.count != 0;
+      continue;
+    }
+    const uint64_t symbol = SymbolOf(op);
+    const auto [at, is_new] = number_of_symbol.try_emplace(symbol, static_cast<uint32_t>(symbols_.size()));
+    if (is_new) symbols_.push_back(symbol);
+    numbers.push_back(at->second);
+  }
+  return numbers;
+}
 
 GapsBefore::GapsBefore(const AnalysisInput& input) : trace_(input.trace()) {
   for (uint32_t i = 0; i < trace_.device_ops.size(); ++i) of_device_.push_back(&input.shared().gaps(i));
@@ -255,10 +231,10 @@ const uint32_t* GapsBefore::ShortOf(uint32_t first, uint32_t last) {
   return are_of_device && last_->is_throughout() ? last_->ShortIdleBefore(0, last + 1).data() : nullptr;
 }
 
-std::vector<Chain> FindChains(const AnalysisInput& input) {
+std::vector<Chain> FindChains(const AnalysisInput& input, const SymbolNumbers& numbers) {
   const Trace& trace = input.trace();
   const StreamOps& streams = input.shared().stream_ops();
-  Collector collector(input);
+  Collector collector(input, numbers);
   for (uint32_t i = 0; i < trace.streams.size(); ++i) collector.AddStream(i, streams.Of(i));
   return collector.Take();
 }

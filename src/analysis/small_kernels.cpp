@@ -16,7 +16,6 @@
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
-#include "analysis/together.h"
 #include "base/demangle.h"
 #include "base/units.h"
 
@@ -52,9 +51,11 @@ struct Kernels {
 };
 using Histogram = std::array<Kernels, std::size(kLengths)>;
 
+// Of all kernels. What chains are looked for in is made on the way.
 class Measurement {
  public:
-  explicit Measurement(const AnalysisInput& input) : ops_(input.trace().ops), gaps_(input) {
+  Measurement(const AnalysisInput& input, SymbolNumbers* numbers)
+      : ops_(input.trace().ops), gaps_(input), numbers_(*numbers) {
     for (uint32_t i = 0; i < ops_.FactsCount(); ++i) is_kernel_.push_back(ops_.FactsAt(i).kind == OpKind::kKernel);
   }
 
@@ -80,6 +81,7 @@ class Measurement {
     const PackedOps::Item* op = ops_.items().data() + slice.first;
     for (uint32_t i = slice.first; i < slice.last; ++i, ++op) {
       PrefetchForReading(op);
+      numbers_.Add(op->facts);
       if (is_kernel[op->facts] == 0) continue;
       const int64_t time_ns = op->duration_high == 0 ? op->duration : ops_.EndNs(*op) - op->start_ns();
       const int64_t gap_ns = gap_before(i);
@@ -92,14 +94,15 @@ class Measurement {
 
   const PackedOps& ops_;
   GapsBefore gaps_;
+  SymbolNumbers& numbers_;
   std::vector<uint8_t> is_kernel_;  // by the facts of operations
   // Side by side and not in the result, so that each of them is added up by one instruction.
   std::array<int64_t, std::size(kLengths)> counts_{}, times_ns_{}, idle_ns_{};
 };
 
-Histogram Measure(const AnalysisInput& input) {
+Histogram Measure(const AnalysisInput& input, SymbolNumbers* numbers) {
   const Trace& trace = input.trace();
-  Measurement measurement(input);
+  Measurement measurement(input, numbers);
   uint32_t next = 0;
   for (const Trace::Slice& slice : trace.device_ops) {
     measurement.Add({next, slice.first});
@@ -250,9 +253,9 @@ AnalysisResult RunSmallKernels(const AnalysisInput& input, const AnalysisOptions
   const int64_t idle_of_all_ns = input.shared().window_ns() - input.shared().busy_ns();
   // Findings are about idle time, and without any all tables are details.
   if (options.is_brief && !IsWorthAFinding(input, idle_of_all_ns)) return {};
-  Histogram histogram;
-  std::vector<Chain> chains;
-  RunTogether(input, {[&] { chains = FindChains(input); }, [&] { histogram = Measure(input); }});
+  SymbolNumbers numbers(input);
+  const Histogram histogram = Measure(input, &numbers);
+  const std::vector<Chain> chains = FindChains(input, numbers);
   AnalysisResult result;
   const Kernels small = Sum(histogram, kSmallLengths);
   int64_t idle_ns = 0, operations = 0;
