@@ -33,6 +33,7 @@ CriticalWalk::CriticalWalk(const AnalysisInput& input)
       of_stream_(input.shared().stream_ops()),
       near_in_stream_(trace_.streams.size()),
       near_wait_(trace_.streams.size()),
+      last_waits_(trace_.streams.size()),
       calls_of_(trace_.thread_api_calls),
       sync_of_call_(SyncsOfCalls(trace_)) {
   for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
@@ -152,9 +153,21 @@ uint32_t CriticalWalk::WaitedForSync(const ApiCall& at, uint32_t call) {
   }
   if (sync == nullptr || sync->stream == kNone) return LastOfProcess(at, kNone);
   const std::span<const uint32_t> list = of_stream_.Of(sync->stream);
-  const auto after =
-      std::partition_point(list.begin(), list.end(), [&](uint32_t i) { return trace_.ops[i].start_ns < now_ns_; });
-  return LastEnded(list, static_cast<size_t>(after - list.begin()), now_ns_);
+  return LastEnded(list, list.empty() ? 0 : StartedBeforeNow(list, &last_waits_[sync->stream]), now_ns_);
+}
+
+// How many of the operations of a stream start before now.
+size_t CriticalWalk::StartedBeforeNow(std::span<const uint32_t> list, LastWait* last) const {
+  const auto starts_before = [this](uint32_t op) { return trace_.ops[op].start_ns < now_ns_; };
+  // Those of one device are in order of their starts.
+  if (trace_.ops[list.front()].device != trace_.ops[list.back()].device) {
+    return static_cast<size_t>(std::partition_point(list.begin(), list.end(), starts_before) - list.begin());
+  }
+  // Programs wait after as many operations as the time before.
+  const size_t guess = last->at - std::min(last->at, last->distance);
+  const size_t at = PartitionPointNear(list.size(), guess, [&](size_t i) { return starts_before(list[i]); });
+  *last = {at, last->at - std::min(last->at, at)};
+  return at;
 }
 
 // Of the process, launched by `call` alone where it is given.

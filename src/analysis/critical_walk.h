@@ -66,6 +66,11 @@ class CriticalWalk {
  private:
   using Calls = Trace::Slice;
 
+  // Where in its list the host waited for a stream, and how far before where it did later.
+  struct LastWait {
+    size_t at = 0, distance = 0;
+  };
+
   struct TakesNone {
     struct Pieces {
       int64_t free_since_ns() const { return std::numeric_limits<int64_t>::max(); }
@@ -219,6 +224,7 @@ class CriticalWalk {
   uint32_t EndedBy(uint32_t op, int64_t time_ns) const { return EndOf(op) <= time_ns ? op : kNone; }
   uint32_t WaitedFor(uint32_t call);
   uint32_t WaitedForSync(const ApiCall& at, uint32_t call);
+  size_t StartedBeforeNow(std::span<const uint32_t> list, LastWait* last) const;
   uint32_t LastOfProcess(const ApiCall& at, uint32_t call) const;
 
   static constexpr int64_t kNever = INT64_MIN;
@@ -231,6 +237,7 @@ class CriticalWalk {
   const StreamOps& of_stream_;
   std::vector<const GapList*> gaps_;                     // by device
   std::vector<size_t> near_in_stream_, near_wait_;       // where the last searches ended, by stream
+  std::vector<LastWait> last_waits_;                     // by stream
   std::vector<uint8_t> are_syncs_;                       // by the facts of calls
   std::vector<uint8_t> may_wait_;                        // the same of those that wait for operations, some at least
   std::vector<Calls> calls_of_;                          // by thread: no more than those began before now
