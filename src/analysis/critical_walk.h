@@ -176,6 +176,7 @@ class CriticalWalk {
     int64_t now_ns = *now, calls_ns = 0;
     for (; call > first; --call) {
       const PackedCalls::Item& item = call[-1];
+      PrefetchBefore(&item);
       if (item.facts != facts || item.parent != 0 || item.duration_high != 0) break;
       if (item.duration == 0) break;  // has no piece
       const int64_t start_ns = item.start_ns(), end_ns = start_ns + item.duration;
@@ -190,6 +191,12 @@ class CriticalWalk {
     pieces.AddCalls(facts, calls_ns, last - call);
     *now = now_ns;
     return call;
+  }
+
+  // PrefetchForReading for a loop that goes back.
+  static void PrefetchBefore(const PackedCalls::Item* item) {
+    constexpr size_t kItems = 24;
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(item) - kItems * sizeof(*item)));
   }
 
   void LeaveThread(int64_t now_ns, const Calls& calls) {
