@@ -1,4 +1,5 @@
 /* Preloaded into gprof-cli: stands in for a disk or a user with bad timing. GPROF_TEST_TROUBLE says which:
+     early         Ctrl-C comes, once, when the command waits for processes that are ending
      interrupt     Ctrl-C comes when the trace has been opened to be compressed
    and when the compressed trace is all written, and is to take the place of the plain one:
      full          there is no room on the disk after all
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 static int Is(const char* word) {
   const char* const trouble = getenv("GPROF_TEST_TROUBLE");
@@ -28,6 +30,14 @@ int madvise(void* at, size_t size, int advice) {
   if (advice == MADV_SEQUENTIAL && Is("interrupt")) raise(SIGINT);
   int (*const next)(void*, size_t, int) = (int (*)(void*, size_t, int))dlsym(RTLD_NEXT, "madvise");
   return next(at, size, advice);
+}
+
+int nanosleep(const struct timespec* length, struct timespec* left) {
+  static int came = 0;
+  if (!came && Is("early")) came = 1, raise(SIGINT);
+  int (*const next)(const struct timespec*, struct timespec*) =
+      (int (*)(const struct timespec*, struct timespec*))dlsym(RTLD_NEXT, "nanosleep");
+  return next(length, left);
 }
 
 int rename(const char* from, const char* to) {

@@ -13,10 +13,9 @@ from test_salvage import TRACED
 
 TROUBLE = pathlib.Path(os.environ["GPROF_TEST_TROUBLE_LIBRARY"])
 
-# A child that goes on when the program has ended, and ends when it is told so, or stands up to Ctrl-C.
+# A child that goes on when the program has ended, for a moment or until it is told to end.
 LINGERING = """
-import os, signal, sys, time
-launcher, program = os.getppid(), os.getpid()
+import os, sys, time
 ready, say_ready = os.pipe()
 alive, is_alive = os.pipe()  # the program alone keeps the other end
 if os.fork() == 0:
@@ -27,17 +26,6 @@ if os.fork() == 0:
         file.write(str(os.getpid()))
     os.write(say_ready, b"x")
     os.read(alive, 1)
-    def wait_for_the_end_of(process):
-        try:
-            while True:
-                os.kill(process, 0)
-                time.sleep(0.01)
-        except ProcessLookupError:
-            pass
-    if "interrupt" in sys.argv:  # once: behind a series that one has ended, the next one ends the command
-        wait_for_the_end_of(program)  # what comes before the command knows of it counts as sent to the program
-        os.kill(launcher, signal.SIGINT)
-        wait_for_the_end_of(launcher)
     while "stay" in sys.argv and os.path.exists("plain.trace") and not os.path.exists("go"):
         time.sleep(0.01)
     os._exit(0)
@@ -193,14 +181,19 @@ class NotNow(CompressTest):
         wait_until(lambda: state_of(child) in "XZ", "the child is gone")
         (self.folder / "go").unlink()
 
+    def interrupt(self, *options, code=0):
+        """Ctrl-C while it is waited for a child that lives on; before that it would count as sent to the program."""
+        env = self.env | {"LD_PRELOAD": str(TROUBLE), "GPROF_TEST_TROUBLE": "early"}
+        said = self.compress(*options, program=self.lingering("stay"), env=env, code=code)
+        self.end_child()
+        return said
+
     def test_interrupted(self):
-        said = self.compress(program=self.lingering("interrupt"))
-        self.assertIn("not compressed: that was interrupted", said)
+        self.assertIn("not compressed: that was interrupted", self.interrupt())
         self.assert_plain()
 
     def test_interrupted_series(self):
-        said = self.compress("--repeat", "5", program=self.lingering("interrupt"), code=128 + signal.SIGINT)
-        self.assertIn("SIGINT ended the series", said)
+        self.assertIn("SIGINT ended the series", self.interrupt("--repeat", "5", code=128 + signal.SIGINT))
         self.assert_plain("run-1.trace", but=["run.runs.json"])
 
 
