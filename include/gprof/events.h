@@ -30,7 +30,7 @@ struct GpuOp {
   uint32_t stream = kNone;      // index into streams
   uint32_t process = kNone;
   uint32_t api = kNone;         // the launching call
-  uint32_t correlation = 0;
+  uint32_t correlation = 0;     // of a call that is not known; where it is, see Trace::CorrelationOf
   NameId name;                  // kernels: mangled name
   uint32_t shape = kNone;       // kernels: index into shapes
   OpKind kind = OpKind::kKernel;

@@ -1,5 +1,5 @@
-// Operations and calls as the model keeps them: what many of them have in common is kept once, and an operation or a
-// call is the rest, 28 bytes (gprof/packed_list.h).
+// Operations and calls as the model keeps them: what many of them have in common is kept once, and the rest of an
+// operation is 24 bytes, that of a call 28 (gprof/packed_list.h).
 //
 // What changes them is for those who build a trace: readers, Select, MergeTraces.
 #pragma once
@@ -28,9 +28,18 @@ struct OpFacts {
   uint8_t is_async = 0, is_from_peer = 0, unused[2] = {};
 };
 
+// The correlation id of an operation is that of its call, so it is kept only where no call is known.
 struct OpItem : Times {
-  uint32_t facts = 0, api = kNone, correlation = 0;
-  uint8_t duration_high = 0, is_from_before = 0, unused[2] = {};
+  uint32_t facts = 0, call_or_correlation = 0;
+  uint8_t duration_high = 0, is_from_before = 0, has_call = 0, unused = 0;
+  bool HasCall() const { return has_call != 0; }
+  uint32_t Call() const { return call_or_correlation; }  // of one that has one
+  uint32_t CallOrNone() const { return HasCall() ? call_or_correlation : kNone; }
+  uint32_t Correlation() const { return call_or_correlation; }  // of one without a call
+  void SetCall(uint32_t call) {
+    call_or_correlation = call;
+    has_call = 1;
+  }
   void SetDuration(uint64_t duration_ns) {
     duration = static_cast<uint32_t>(duration_ns);
     duration_high = static_cast<uint8_t>(duration_ns >> 32);
@@ -74,8 +83,8 @@ class PackedOps : public packed_detail::List<PackedOps, GpuOp, packed_detail::Op
     op.device = f.device;
     op.stream = f.stream;
     op.process = f.process;
-    op.api = item.api;
-    op.correlation = item.correlation;
+    op.api = item.CallOrNone();
+    op.correlation = item.HasCall() ? 0 : item.Correlation();
     op.name = f.name;
     op.shape = f.shape;
     op.kind = f.kind;

@@ -311,6 +311,10 @@ struct Trace {
   std::string_view Text(NameId id) const { return strings[id.value]; }
   bool Lacks(Fact fact) const { return (lacks >> static_cast<uint32_t>(fact) & 1u) != 0; }
   void SetLacks(Fact fact) { lacks |= 1u << static_cast<uint32_t>(fact); }
+  // The number that ties an operation to its call.
+  uint32_t CorrelationOf(const GpuOp& op) const {
+    return op.api == kNone ? op.correlation : api_calls.Correlation(op.api);
+  }
   // API calls and ranges of a thread are neighbours in their vectors; these are [first, last) of each.
   struct Slice {
     uint32_t first = 0, last = 0;

@@ -51,7 +51,7 @@ class GapsBefore {
 };
 
 // The symbols of the operations of all streams as numbers, those of a stream side by side in the order of StreamOps, so
-// that runs are followed through 4 bytes of each operation and not through 28 that lie apart. To be added are all
+// that runs are followed through 4 bytes of each operation and not through 24 that lie apart. To be added are all
 // operations, in the order of the trace, by whoever goes over them anyway.
 class SymbolNumbers {
  public:

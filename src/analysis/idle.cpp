@@ -100,7 +100,7 @@ struct Idle {
       const PackedOps::Item& op = *item++;
       PrefetchForReading(&op);
       if (gap_ns == 0) continue;
-      const uint32_t index = has_inner_calls ? ops_->CallOf(OpOf(op)) : op.api;
+      const uint32_t index = has_inner_calls ? ops_->CallOf(OpOf(op)) : op.Call();
       const PackedCalls::Item& call = calls[index];
       PrefetchForReading(&call);
       if (call.range != range || call.facts != facts) {

@@ -76,8 +76,8 @@ class Collector {
     Sink sink = *to;
     for (const uint32_t facts = op->facts; op != end && op->facts == facts; ++op) {
       PrefetchForReading(op);
-      if (op->api == kNone) continue;
-      const PackedCalls::Item& call = api_calls[op->api];
+      if (!op->HasCall()) continue;
+      const PackedCalls::Item& call = api_calls[op->Call()];
       PrefetchForReading(&call);
       if (call.parent != 0 || call.duration_high != 0) break;  // one comparison
       if (call.op_count != 1) break;
@@ -88,7 +88,7 @@ class Collector {
         break;
       }
       *sink.calls++ = call.duration;
-      sink.first.See(call_start_ns, op->api);
+      sink.first.See(call_start_ns, op->Call());
     }
     *to = sink;
     return op;

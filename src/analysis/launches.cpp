@@ -252,7 +252,7 @@ class LateLaunchFinder {
       PrefetchForReading(op);
       const uint32_t gap_ns = idle_ns[i];
       if (gap_ns - 1 >= kLateLaunchAtMostNs || is_kernel[op->facts] == 0) continue;  // none where it is 0
-      const uint32_t call = has_inner_calls ? ops_.CallOf(first + i, *op) : op->api;
+      const uint32_t call = has_inner_calls ? ops_.CallOf(first + i, *op) : op->Call();
       if (call == 0) break;
       const PackedCalls::Item& before = calls[call - 1];
       const int64_t end_ns = op->start_ns();

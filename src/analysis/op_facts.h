@@ -20,7 +20,9 @@ class OpFacts {
   // The outermost call that launched the operation; kNone where that is not known.
   uint32_t CallOf(uint32_t op) const { return calls_.empty() ? trace_.ops[op].api : calls_[op]; }
   // The same where the item of the operation is at hand.
-  uint32_t CallOf(uint32_t op, const PackedOps::Item& item) const { return calls_.empty() ? item.api : calls_[op]; }
+  uint32_t CallOf(uint32_t op, const PackedOps::Item& item) const {
+    return calls_.empty() ? item.CallOrNone() : calls_[op];
+  }
   // Some are launched by calls that other calls made.
   bool HasInnerCalls() const { return !calls_.empty(); }
   // When that call began. Where it is not known: when the operation did.

@@ -163,15 +163,15 @@ void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
       int64_t share_ns = time_ns;
       if (time_ns < 1) [[unlikely]] share_ns = 1, alike.without_time += 1 - time_ns;
       Call call{0, 0, kNone, 0};
-      if (item->api == kNone) [[unlikely]] {
+      if (!item->HasCall()) [[unlikely]] {
         *before_of = 0;
       } else {
-        const PackedCalls::Item& inner = calls[item->api];
+        const PackedCalls::Item& inner = calls[item->Call()];
         PrefetchForReading(&inner);
-        call = {inner.start_ns(), inner.start_ns() + inner.duration, item->api, inner.facts};
+        call = {inner.start_ns(), inner.start_ns() + inner.duration, item->Call(), inner.facts};
         if (inner.parent != 0 || inner.duration_high != 0) [[unlikely]] {
-          call = OutermostOf(item->api);
-          of_piece->has_inner_calls |= call.index != item->api;
+          call = OutermostOf(item->Call());
+          of_piece->has_inner_calls |= call.index != item->Call();
         }
         // That of a graph has operations in many pieces.
         std::atomic_ref(has_op_of[call.index]).store(1, std::memory_order_relaxed);
@@ -267,8 +267,8 @@ void OpSweep::SetGap(uint32_t op, int64_t gap_ns, PlainGaps* plain, DeviceSweep*
   if (gap_ns >= kLong) device->long_idle_ns.emplace_back(op, gap_ns);
   if (gap_ns == 0) return;
   PlainGaps::Shape shape = PlainGaps::Shape::kOther;
-  if (item.api != kNone && gap_ns < kLong) {
-    const Call call = OutermostOf(item.api);
+  if (item.HasCall() && gap_ns < kLong) {
+    const Call call = OutermostOf(item.Call());
     const int64_t end_ns = item.start_ns();
     shape = plain->ShapeOf(end_ns - gap_ns, end_ns, call.start_ns, call.end_ns, holdups_.of_calls[call.facts],
                            holdups_.of_ops[item.facts]);

@@ -209,8 +209,8 @@ void RangeProjection::AddOperations() {
     });
   }
   AddOperations([&](const PackedOps::Item& item) {
-    if (item.api == kNone) return kNone;
-    const PackedCalls::Item& call = calls[item.api];
+    if (!item.HasCall()) return kNone;
+    const PackedCalls::Item& call = calls[item.Call()];
     PrefetchForReading(&call);
     return call.range;
   });

@@ -58,7 +58,7 @@ void EventArgs::CountCorrelationsOn() {
     if (process != kNone) largest[process] = std::max<uint64_t>(largest[process], correlation);
   };
   for (const ApiCall& call : trace_.api_calls) note(call.process, call.correlation);
-  for (const GpuOp& op : trace_.ops) note(op.process, op.correlation);
+  for (const GpuOp& op : trace_.ops) note(op.process, trace_.CorrelationOf(op));
   uint64_t offset = 0;
   for (const uint64_t of_process : largest) {
     offsets_.push_back(offset);
@@ -76,7 +76,7 @@ void EventArgs::OfOp(const GpuOp& op, ArgSink& sink) const {
     sink.Uint("context", trace_.streams[op.stream].context);
     sink.Uint("stream", trace_.streams[op.stream].id);
   }
-  sink.Uint("correlation", Correlation(op.process, op.correlation));
+  sink.Uint("correlation", Correlation(op.process, trace_.CorrelationOf(op)));
   if (op.kind == OpKind::kKernel) OfKernel(op, sink);
   if (op.IsCopy() || op.kind == OpKind::kMemset) {
     sink.Uint("bytes", op.size_bytes);

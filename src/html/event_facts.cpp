@@ -128,7 +128,7 @@ EventFacts EventReader::OfOp(const GpuOp& op) {
     constexpr uint32_t kKinds = 16;
     facts.memory = static_cast<uint32_t>(op.source_memory) * kKinds + static_cast<uint32_t>(op.destination_memory);
   }
-  facts.correlation = op.correlation;
+  facts.correlation = trace_.CorrelationOf(op);
   return facts;
 }
 

@@ -193,11 +193,22 @@ RecordView View(std::string_view name, const std::vector<R>& records) {
 }
 
 template <class List>
-RecordView UnpackedView(std::string_view name, const List& packed) {
-  const auto records = std::make_shared<std::vector<typename List::value_type>>(packed.begin(), packed.end());
+auto Unpacked(const List& packed) {
+  return std::make_shared<std::vector<typename List::value_type>>(packed.begin(), packed.end());
+}
+
+template <class R>
+RecordView OwnedView(std::string_view name, const std::shared_ptr<std::vector<R>>& records) {
   RecordView view = View(name, std::as_const(*records));
   view.owner = records;
   return view;
+}
+
+// The correlation of an operation whose call is known as well.
+RecordView ViewOfOps(const Trace& trace) {
+  const auto ops = Unpacked(trace.ops);
+  for (GpuOp& op : *ops) op.correlation = trace.CorrelationOf(op);
+  return OwnedView("ops", ops);
 }
 
 }  // namespace
@@ -207,8 +218,8 @@ std::vector<std::string> PackedNames() {
 }
 
 RecordView Unpack(const Trace& trace, const std::string& name) {
-  if (name == "ops") return UnpackedView(name, trace.ops);
-  return name == "ranges" ? UnpackedView(name, trace.ranges) : UnpackedView(name, trace.api_calls);
+  if (name == "ops") return ViewOfOps(trace);
+  return name == "ranges" ? OwnedView(name, Unpacked(trace.ranges)) : OwnedView(name, Unpacked(trace.api_calls));
 }
 
 std::vector<RecordView> RecordViews(const Trace& trace) {

@@ -4,7 +4,8 @@
 // Until the joins have run, some fields of the model hold what the record holds:
 //   * `device` of operations, contexts and streams is an index into `device_slots`,
 //   * devices of JIT and memory records are ordinals in their process,
-//   * `api` of syncs, event records, memory and pool records is a correlation id.
+//   * `api` of syncs, event records, memory and pool records is a correlation id,
+//   * operations have no call, but the correlation id of it.
 #pragma once
 
 #include <algorithm>

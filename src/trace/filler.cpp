@@ -31,12 +31,13 @@ const uint16_t* WhichCommons(const BulkBlock& block) {
   return block.which.empty() ? kAllTheFirst.data() : block.which.data();
 }
 
-// What is not known of them until the joins. Setting all of them first would write most fields twice.
-void ClearRest(PackedOps::Item* op) {
-  op->api = kNone;
-  op->is_from_before = op->unused[0] = op->unused[1] = 0;
+// All but times and facts: the rest is not known until the joins. Setting all of them first would write most fields twice.
+void SetRest(PackedOps::Item* op, uint32_t correlation) {
+  op->call_or_correlation = correlation;
+  op->is_from_before = op->has_call = op->unused = 0;
 }
-void ClearRest(PackedCalls::Item* call) {
+void SetRest(PackedCalls::Item* call, uint32_t correlation) {
+  call->correlation = correlation;
   call->range = kNone;
   call->parent = 0;
   call->op_count = 0;
@@ -220,11 +221,10 @@ bool Filler::WriteItems(const BulkBlock& block, std::size_t first, std::size_t l
     const std::size_t i = index_of(k);
     const uint64_t start_ns = starts[i], duration_ns = durations[i];
     PrefetchForWriting(to);
-    ClearRest(to);
+    SetRest(to, static_cast<uint32_t>(correlations[i]));
     to->SetStart(static_cast<int64_t>(start_ns));
     to->SetDuration(duration_ns);
     to->facts = facts[which[i]];
-    to->correlation = static_cast<uint32_t>(correlations[i]);
     last_ns = std::max(last_ns, start_ns + duration_ns);
     if (kIsPlanned) are_same |= start_ns == std::exchange(before_ns, start_ns);
   }
@@ -243,7 +243,7 @@ void Filler::WriteAny(const BulkBlock& block, Packed* packed, std::vector<Unusua
     Item& item = items[place];
     item = {};
     item.facts = facts;
-    item.correlation = static_cast<uint32_t>(correlations[i]);
+    SetRest(&item, static_cast<uint32_t>(correlations[i]));
     if (IsUsualStart(start_ns) && Item::FitsDuration(duration_ns)) {
       item.SetStart(static_cast<int64_t>(start_ns));
       item.SetDuration(duration_ns);

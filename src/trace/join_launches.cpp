@@ -137,7 +137,7 @@ void CountOpsAgain(Trace& t) {
     if (t.api_calls[i].op_count != 0) t.api_calls.Change(i, [](ApiCall& c) { c.op_count = 0; });
   }
   for (const PackedOps::Item& op : t.ops.items()) {
-    if (op.api != kNone) t.api_calls.CountOp(op.api);
+    if (op.HasCall()) t.api_calls.CountOp(op.Call());
   }
 }
 

@@ -56,13 +56,13 @@ class OpLinker {
     PackedOps::Item *op = ops_.items().data() + slice.first, *const last = op + (slice.last - slice.first);
     for (; op != last; ++op) {
       PrefetchForWriting(op);
-      const uint32_t at = op->correlation - first_id;
+      const uint32_t at = op->Correlation() - first_id;
       const uint32_t index = at < ids ? dense_calls[at] : FindRare(*op);
-      op->api = index;
       if (index == kNone) [[unlikely]] {
         NoteWithoutCall(*op);
         continue;
       }
+      op->SetCall(index);
       PackedCalls::Item& call = calls[index];
       if (!HasCounted(call, are_launches, &launches)) [[unlikely]] CountLater(index);
       if (call.start_ns() > op->start_ns()) [[unlikely]] NoteEarly(call.start_ns() - op->start_ns());
@@ -71,10 +71,10 @@ class OpLinker {
   }
 
   [[gnu::noinline]] uint32_t FindRare(const PackedOps::Item& op) const {
-    return index_.Find(ops_.FactsOf(op).process, op.correlation);
+    return index_.Find(ops_.FactsOf(op).process, op.Correlation());
   }
   [[gnu::noinline]] void NoteWithoutCall(PackedOps::Item& op) {
-    op.is_from_before = before_.Has(ops_.FactsOf(op).process, op.correlation, op.start_ns()) ? 1 : 0;
+    op.is_from_before = before_.Has(ops_.FactsOf(op).process, op.Correlation(), op.start_ns()) ? 1 : 0;
     ++(op.is_from_before != 0 ? piece_.from_before : piece_.without_call);
   }
 

@@ -145,7 +145,10 @@ class Mover {
 
   void MoveOps() {
     t_.ops.ChangeFacts([&](PackedOps::Facts& op) { MoveFacts(&op); });
-    for (PackedOps::Item& op : t_.ops.items()) op.SetStart(op.start_ns() + shift_ns_), Api(&op.api);
+    for (PackedOps::Item& op : t_.ops.items()) {
+      op.SetStart(op.start_ns() + shift_ns_);
+      if (op.HasCall()) op.SetCall(op.Call() + Size(m_.api_calls.size()));
+    }
   }
 
   // Of an operation, or of what many have in common.

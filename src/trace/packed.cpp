@@ -48,8 +48,8 @@ PackedOps::Item PackedOps::Pack(const GpuOp& op) {
   Item item;
   SetTimes(item, op.start_ns, op.end_ns);
   item.facts = facts_.Intern(f);
-  item.api = op.api;
-  item.correlation = op.correlation;
+  item.call_or_correlation = op.correlation;
+  if (op.api != kNone) item.SetCall(op.api);
   item.is_from_before = op.is_from_before ? 1 : 0;
   return item;
 }
@@ -66,7 +66,7 @@ void PackedOps::Add(int64_t start_ns, int64_t end_ns, uint32_t facts, uint32_t c
   Item item;
   SetTimes(item, start_ns, end_ns);
   item.facts = facts;
-  item.correlation = correlation;
+  item.call_or_correlation = correlation;
   items_.push_back(item);
 }
 

@@ -284,7 +284,7 @@ class Selector {
     Keep(&t_.ops.items(), is_op_);
     for (uint32_t i = 0; i < t_.ops.size(); ++i) {
       GpuOp op = t_.ops[i];
-      t_.ops.items()[i].api = Moved(calls_to_, op.api);
+      if (op.api != kNone) t_.ops.items()[i].SetCall(calls_to_[op.api]);  // calls of what is kept are kept
       Clip(TimeOf(op.process), &op);
       t_.ops.SetTimes(i, op.start_ns, op.end_ns);
     }

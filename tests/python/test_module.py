@@ -149,6 +149,7 @@ class Records(Folder):
         np.testing.assert_array_equal(trace.records("api_calls")["end_ns"], trace.api.end_ns)
         call = trace.records("api_calls")["start_ns"][kernels["api"]]
         self.assertLessEqual((call - kernels["start_ns"]).max(), 0)
+        np.testing.assert_array_equal(kernels["correlation"], trace.kernel.correlation)
 
     def test_records_live_longer_than_their_trace(self):
         starts = gprof_cli.read(DATA / "known_facts.trace").records("ops")["start_ns"]

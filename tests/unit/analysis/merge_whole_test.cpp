@@ -83,7 +83,8 @@ class Teller {
   void TellOp(const GpuOp& op) {
     const std::string shape = op.shape == kNone ? "-" : fmt::format("grid {}", t_.shapes.at(op.shape).grid_x);
     Say("op", op.start_ns, op.end_ns, Gpu(op.device), At(op.stream, t_.streams), Pid(op.process), CallAt(op.api),
-        Text(op.name), shape, Gpu(op.peer_device), NodeAt(op.node), op.size_bytes);
+        Text(op.name), shape, Gpu(op.peer_device), NodeAt(op.node), op.size_bytes,
+        t_.CorrelationOf(op));
   }
 
   void TellCall(uint32_t i) {
@@ -175,6 +176,7 @@ graph_node time_ns=$44 tid=70 graph=2 node=101 original=100
 kernel start_ns=$60 duration_ns=50 context=1 stream=13 correlation=1 name="kernel@" shape={grid_x=1@} graph=2 graph_node=101
 api start_ns=$70 duration_ns=9 tid=70 correlation=2 function="cudaMemcpyPeerAsync" domain=1
 peer_copy start_ns=$90 duration_ns=50 context=1 stream=7 correlation=2 source_device=0 destination_device=1 size_bytes=64
+memset start_ns=$95 duration_ns=5 context=1 stream=7 correlation=9@ size_bytes=64
 api start_ns=$80 duration_ns=90 tid=70 correlation=3 function="cudaStreamSynchronize" domain=1
 sync start_ns=$81 duration_ns=80 tid=70 context=1 stream=13 sync_kind=3 correlation=3
 event_record time_ns=$82 tid=70 event=5 context=1 stream=13 correlation=3

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "analysis/analyses.h"
 #include "gprof/error.h"
@@ -53,6 +55,24 @@ std::multiset<int64_t> Starts(const Trace& trace) {
 }
 
 using Times = std::multiset<int64_t>;
+
+TEST(Select, OperationsKeepTheirCorrelationWithAndWithoutACall) {
+  TraceMaker maker;
+  for (uint32_t i = 0; i < 6; ++i) {
+    if (i % 3 == 0) {
+      maker.AddKernel(i * 100, i * 100 + 50).correlation = 70 + i;
+    } else {
+      maker.Launch(i * 100 - 20, i * 100 - 10, i * 100, i * 100 + 50);
+    }
+  }
+  Trace whole = maker.Finish();
+  for (uint32_t i = 0; i < whole.api_calls.size(); ++i) whole.api_calls.items()[i].correlation = 80 + i;
+  std::map<int64_t, uint32_t> correlations;
+  for (const GpuOp& op : whole.ops) correlations[op.end_ns] = whole.CorrelationOf(op);
+  const Trace trace = Select(std::move(whole), Time(220, 600));
+  ASSERT_EQ(trace.ops.size(), 4u);
+  for (const GpuOp& op : trace.ops) EXPECT_EQ(trace.CorrelationOf(op), correlations[op.end_ns]);
+}
 
 TEST(Select, NothingLeavesAll) {
   const Trace trace = Select(Sample(), {});

@@ -137,8 +137,9 @@ TEST(Chrome, NamesAndArgumentsAreThoseOfKineto) {
   GpuOp& copy = maker.AddCopy(3'000, 4'024, 2'048, trace::CopyKind::kHostToDevice, call);
   copy.source_memory = trace::MemoryKind::kPageable;
   copy.destination_memory = trace::MemoryKind::kDevice;
-  copy.correlation = 77;
-  const Json document = Json::parse(Written(maker.Finish(), WriteChrome));
+  Trace trace = maker.Finish();
+  trace.api_calls.items()[call].correlation = 77;
+  const Json document = Json::parse(Written(trace, WriteChrome));
   const Json* found = nullptr;
   for (const Json& event : document["traceEvents"]) {
     if (event["cat"] == "gpu_memcpy") found = &event;
@@ -183,7 +184,6 @@ TEST(Chrome, CorrelationsOfTwoProcessesStayApart) {
   maker.Launch(10, 20, 200, 210, thread);
   Trace trace = maker.Finish();
   for (auto& call : trace.api_calls.items()) call.correlation = 5;
-  for (auto& op : trace.ops.items()) op.correlation = 5;
   const Json document = Json::parse(Written(trace, WriteChrome));
   std::map<uint64_t, int> seen;
   for (const Json& event : document["traceEvents"]) {

@@ -80,7 +80,7 @@ TEST(Encode, EventsHaveTheirTimesAndTheirCalls) {
               call_starts.push_back(track.source == EventSource::kCall ? time.start_ns : -1);
             } else if (track.source == EventSource::kOp) {
               ASSERT_EQ(static_cast<uint64_t>(columns.at("bytes")[i]), trace.ops[item].size_bytes);
-              ASSERT_EQ(static_cast<uint64_t>(columns.at("correlation")[i]), trace.ops[item].correlation);
+              ASSERT_EQ(static_cast<uint64_t>(columns.at("correlation")[i]), trace.CorrelationOf(trace.ops[item]));
               ASSERT_EQ(encoded.description.at("names")[static_cast<std::size_t>(columns.at("name")[i])],
                         labels.Text(labels.Of(trace.ops[item])));
               const int64_t call = columns.at("call")[i];

@@ -167,6 +167,26 @@ kernel start_ns=320 duration_ns=5 correlation=77
   EXPECT_EQ(t.ops[2].api, kNone);
 }
 
+// With their call, of several that have the same; without one; and without any correlation.
+TEST(Api, OperationsHaveTheirCorrelationWhateverCallIsKnown) {
+  const Trace t = LoadText(R"(
+api start_ns=100 duration_ns=50 tid=1 correlation=7 function="cudaLaunchKernel"
+api start_ns=110 duration_ns=30 tid=1 correlation=7 function="cuLaunchKernel" domain=2
+api start_ns=100 duration_ns=50 tid=2 correlation=7 function="cudaLaunchKernel"
+kernel start_ns=200 duration_ns=5 correlation=7
+kernel start_ns=210 duration_ns=5 correlation=8
+kernel start_ns=220 duration_ns=5 correlation=4294967295
+kernel start_ns=230 duration_ns=5
+)");
+  ASSERT_EQ(t.ops.size(), 4u);
+  EXPECT_EQ(t.ops[0].api, 0u);
+  constexpr uint32_t kCorrelations[] = {7, 8, 4294967295, 0};
+  for (uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(t.ops[i].api == kNone, i > 0) << i;
+    EXPECT_EQ(t.CorrelationOf(t.ops[i]), kCorrelations[i]) << i;
+  }
+}
+
 uint64_t UnmatchedLaunches(std::string_view text) {
   return LoadText(text).health.unmatched_launches;
 }
