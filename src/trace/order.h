@@ -97,18 +97,26 @@ void MergeRuns(It first, It middle, It last, Less less) {
 
 }  // namespace order_detail
 
-// Merges neighbouring runs, given by where each begins and where the last one ends.
+// Merges neighbouring runs, given by where each begins and where the last one ends. An element is moved by each merge that
+// it takes part in, so what is short is merged with its like before that is merged with what is long.
 template <class It, class Less>
-void MergeSortedRuns(std::vector<It> runs, Less less) {
-  while (runs.size() > 2) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i + 1 < runs.size(); i += 2) {
-      if (i + 2 < runs.size()) order_detail::MergeRuns(runs[i], runs[i + 1], runs[i + 2], less);
-      runs[kept++] = runs[i];
+void MergeSortedRuns(const std::vector<It>& runs, Less less) {
+  std::vector<It> begins;  // of runs that wait for others, each more than twice as long as the next one
+  const auto merge = [&](std::size_t at, It end) {
+    order_detail::MergeRuns(begins[at - 1], begins[at], end, less);
+    begins.erase(begins.begin() + static_cast<std::ptrdiff_t>(at));
+  };
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+    const It end = runs[i + 1];
+    begins.push_back(runs[i]);
+    while (begins.size() > 1) {
+      const std::size_t last = begins.size() - 1;
+      if (begins[last] - begins[last - 1] > 2 * (end - begins[last])) break;
+      const bool is_shorter_before = last > 1 && begins[last - 1] - begins[last - 2] < end - begins[last];
+      is_shorter_before ? merge(last - 1, begins[last]) : merge(last, end);
     }
-    runs[kept++] = runs.back();
-    runs.resize(kept);
   }
+  while (begins.size() > 1) merge(begins.size() - 1, runs.back());
 }
 
 // The same on several cores: some neighbours each, then what came of them.
@@ -126,7 +134,7 @@ void MergeSortedRuns(std::vector<It> runs, Less less, std::size_t cores) {
     });
     runs.swap(merged);
   }
-  MergeSortedRuns(std::move(runs), less);
+  MergeSortedRuns(runs, less);
 }
 
 // A stable sort that costs one comparison an element when there is nothing to do, and moves only what overlaps.
@@ -135,7 +143,7 @@ void SortNearlySorted(It first, It last, Less less) {
   if (first == last) return;
   std::vector<It> runs{first};
   while (runs.back() != last) runs.push_back(order_detail::MakeRun(runs.back(), last, less));
-  MergeSortedRuns(std::move(runs), less);
+  MergeSortedRuns(runs, less);
 }
 
 // The same for one slice of a list in which `run_starts` says where sorted runs begin. Without any it has to look.
