@@ -194,33 +194,50 @@ GPROF_VECTORS inline void StoreFour(uint64_t* to, __m128i bytes, __m256i* sum) {
   }
 }
 
-// Sixteen bytes at a time: eight numbers of two bytes, or of one, or what a group has. Stops at what is left to TakeOne:
-// numbers of more than four bytes, and the last ones, as more is written than there may be.
+// Of 64 bytes, those that do not end a number.
+GPROF_VECTORS inline uint64_t GoesOn(const unsigned char* at) {
+  const auto half = [](const unsigned char* from) GPROF_VECTORS {
+    return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+  };
+  return uint64_t{half(at + 32)} << 32 | half(at);
+}
+
+// Sixteen bytes at a time: eight numbers of two bytes, or of one, or what a group has. Where the next ones begin follows
+// from bits that were taken of many bytes at once: to load bytes first would take three times as long for each step.
+// Stops at what is left to TakeOne: numbers of more than four bytes, and the last ones, as more is read and written than
+// there may be.
 template <class ValueOf>
 GPROF_VECTORS void TakeVectors(Cursor& cursor, ValueOf& value_of) {
-  constexpr std::size_t kBytes = 16, kNumbers = 8;
-  constexpr unsigned kEightOfTwo = 0x5555, kEightOfOneMask = 0xFF;
-  if (cursor.bytes_left() < kBytes || cursor.numbers_left() < kNumbers) return;
-  const unsigned char *at = cursor.at, *const last_at = cursor.end - kBytes;
+  constexpr std::size_t kBytes = 16, kNumbers = 8, kAhead = 64;
+  constexpr unsigned kEightOfTwo = 0x5555, kEightOfOneMask = 0xFF, kSixteenMask = 0xFFFF;
+  if (cursor.bytes_left() < kAhead || cursor.numbers_left() < kNumbers) return;
+  const unsigned char *at = cursor.at, *const last_at = cursor.end - kAhead;
   uint64_t *to = cursor.to, *const last_to = cursor.last - kNumbers;
   __m256i sum = _mm256_set1_epi64x(static_cast<int64_t>(value_of.sum()));
-  while (at <= last_at && to <= last_to) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const auto goes_on = static_cast<unsigned>(_mm_movemask_epi8(bytes));
-    if (goes_on == kEightOfTwo) {
-      const __m128i high = _mm_and_si128(_mm_srli_epi16(bytes, 1), _mm_set1_epi16(0x3F80));
-      StoreEight<ValueOf>(to, _mm_or_si128(_mm_and_si128(bytes, _mm_set1_epi16(0x7F)), high), &sum);
-      at += 16, to += 8;
-    } else if ((goes_on & kEightOfOneMask) == 0) {
-      StoreEight<ValueOf>(to, _mm_cvtepu8_epi16(bytes), &sum);
-      at += 8, to += 8;
-    } else {
-      const unsigned kind = goes_on % kKindsOfGroups;
-      const Group group = kGroups.groups[kind];
-      if (group.numbers == 0) break;
-      const auto* const places = reinterpret_cast<const __m128i*>(kGroups.places[kind].from.data());
-      StoreFour<ValueOf>(to, _mm_shuffle_epi8(bytes, _mm_load_si128(places)), &sum);
-      at += group.bytes, to += group.numbers;
+  bool is_long = false;
+  while (at <= last_at && to <= last_to && !is_long) {
+    const unsigned char* const last_known = at + kAhead - kBytes;
+    for (uint64_t goes_on = GoesOn(at); at <= last_known && to <= last_to;) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+      std::size_t taken = 0;
+      if ((goes_on & kSixteenMask) == kEightOfTwo) {
+        const __m128i high = _mm_and_si128(_mm_srli_epi16(bytes, 1), _mm_set1_epi16(0x3F80));
+        StoreEight<ValueOf>(to, _mm_or_si128(_mm_and_si128(bytes, _mm_set1_epi16(0x7F)), high), &sum);
+        taken = 16, to += 8;
+      } else if ((goes_on & kEightOfOneMask) == 0) {
+        StoreEight<ValueOf>(to, _mm_cvtepu8_epi16(bytes), &sum);
+        taken = 8, to += 8;
+      } else {
+        const std::size_t kind = goes_on % kKindsOfGroups;
+        const Group group = kGroups.groups[kind];
+        is_long = group.numbers == 0;
+        if (is_long) break;
+        const auto* const places = reinterpret_cast<const __m128i*>(kGroups.places[kind].from.data());
+        StoreFour<ValueOf>(to, _mm_shuffle_epi8(bytes, _mm_load_si128(places)), &sum);
+        taken = group.bytes, to += group.numbers;
+      }
+      at += taken;
+      goes_on >>= taken;
     }
   }
   cursor.at = at;
