@@ -130,6 +130,7 @@ struct Draft {
   std::vector<ObjectName> object_names;
   std::vector<CorrelationExtent> correlations;  // of calls, by process
   std::vector<uint32_t> calls_of_facts;         // how many there are, by facts; none where nobody has counted
+  std::vector<uint32_t> capture_calls;          // that begin or end the capture of a stream, in order
   uint64_t launched_by_device = 0;  // kernels that no call of the host launched
 
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);

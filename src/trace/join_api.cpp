@@ -46,7 +46,10 @@ class OpenCalls {
 
 // What is known of a name, worked out once.
 struct FunctionFacts {
-  bool is_free = false, is_allocation = false;
+  bool is_free = false, is_allocation = false, is_capture = false;
+
+  // Most calls are none of these.
+  bool IsNoted() const { return is_free || is_allocation || is_capture; }
   ApiClass api_class = ApiClass::kOther;
   trace::ApiDomain domain{};
 };
@@ -56,6 +59,8 @@ FunctionFacts FactsOf(std::string_view function) {
   const std::string_view name = WithoutVersion(function);
   facts.api_class = ClassifyApi(name);
   facts.is_free = name == "cudaFree";
+  facts.is_capture = name.find("StreamBeginCapture") != std::string_view::npos ||
+                     name.find("StreamEndCapture") != std::string_view::npos;
   facts.is_allocation = facts.api_class == ApiClass::kMemory && name.find("lloc") != std::string_view::npos;
   return facts;
 }
@@ -76,7 +81,7 @@ struct CallPiece {
   Trace::Slice calls;
   OpenCalls open;                                     // at its end, of those that began in it
   std::vector<std::pair<uint32_t, uint32_t>> parents; // of calls that have to have theirs set one at a time
-  std::vector<uint32_t> frees;
+  std::vector<uint32_t> frees, captures;              // calls that begin or end the capture of a stream
   int64_t first_allocation_ns = std::numeric_limits<int64_t>::max();
   CorrelationIndex::Added added;
 };
@@ -121,7 +126,7 @@ class CallPass {
  public:
   CallPass(Draft& draft, const std::vector<FunctionFacts>& functions, CorrelationIndex& index)
       : trace_(draft.trace), calls_(draft.trace.api_calls), functions_(functions), index_(index) {
-    for (const FunctionFacts& f : functions) are_memory_.push_back(f.is_free || f.is_allocation ? 1 : 0);
+    for (const FunctionFacts& f : functions) are_noted_.push_back(f.IsNoted() ? 1 : 0);
   }
 
   // What changes with every call is kept here until the piece is done: its neighbours are in the same line of the cache.
@@ -134,7 +139,7 @@ class CallPass {
     const Trace::Slice slice = piece->calls;
     CorrelationIndex::PieceAdder adder(index_, calls_, trace_.threads[piece->thread].process, slice);
     PackedCalls::Item* item = calls_.items().data() + slice.first;
-    const uint8_t* const are_memory = are_memory_.data();
+    const uint8_t* const are_noted = are_noted_.data();
     for (uint32_t i = slice.first; i < slice.last; ++i, ++item) {
       PrefetchForWriting(item);
       const int64_t start_ns = item->start_ns(), end_ns = calls_.EndNs(*item);
@@ -143,7 +148,7 @@ class CallPass {
       if (!is_after && Nest(i, &open, piece)) end_before_ns = std::numeric_limits<int64_t>::max();
       item->range = ranges.At(start_ns);
       adder.Add(i, item->correlation);
-      if (are_memory[item->facts] != 0) [[unlikely]] NoteMemoryCall(i, piece);
+      if (are_noted[item->facts] != 0) [[unlikely]] Note(i, piece);
     }
     if (slice.first < slice.last) open.Enter(CallAt(slice.last - 1));
     piece->added = adder.added();
@@ -178,10 +183,12 @@ class CallPass {
     return !open->empty();
   }
 
-  [[gnu::noinline]] void NoteMemoryCall(uint32_t i, CallPiece* piece) const {
+  [[gnu::noinline]] void Note(uint32_t i, CallPiece* piece) const {
     const PackedCalls::Item& item = calls_.items()[i];
-    if (functions_[item.facts].is_free) piece->frees.push_back(i);
-    if (functions_[item.facts].is_allocation) piece->first_allocation_ns = std::min(piece->first_allocation_ns, item.start_ns());
+    const FunctionFacts& function = functions_[item.facts];
+    if (function.is_free) piece->frees.push_back(i);
+    if (function.is_capture) piece->captures.push_back(i);
+    if (function.is_allocation) piece->first_allocation_ns = std::min(piece->first_allocation_ns, item.start_ns());
   }
 
   void SetParent(uint32_t call, uint32_t parent, CallPiece* piece) {
@@ -194,7 +201,7 @@ class CallPass {
   Trace& trace_;
   PackedCalls& calls_;
   const std::vector<FunctionFacts>& functions_;  // by facts of the calls
-  std::vector<uint8_t> are_memory_;              // the same: what is asked of every call
+  std::vector<uint8_t> are_noted_;               // the same: what is asked of every call
   CorrelationIndex& index_;
   std::optional<RangeCursor> ranges_;
   uint32_t thread_ = 0, at_ = 0;  // where ranges_ is
@@ -273,7 +280,10 @@ CorrelationIndex NestApiCalls(Draft& draft, std::size_t cores) {
     for (std::size_t i = take(); i < pieces.size(); i = take()) pass.Run(&pieces[i]);
   });
   CorrelationIndex::Added added;
-  for (const CallPiece& piece : pieces) added += piece.added;
+  for (const CallPiece& piece : pieces) {
+    added += piece.added;
+    draft.capture_calls.insert(draft.capture_calls.end(), piece.captures.begin(), piece.captures.end());
+  }
   index.Settle(t, added, cores);
   JoinPieces(t, functions, pieces);
   ClassifyFrees(t, pieces);

@@ -153,14 +153,32 @@ std::vector<LaunchPiece> CountInPieces(const Draft& draft, std::size_t cores) {
   return pieces;
 }
 
-// As good as always; nothing has to be looked for then.
+// Launches without an operation from one call that begins the capture of a stream to the next one that begins or ends one.
+uint64_t CountCaptured(const Draft& draft) {
+  const PackedCalls& calls = draft.trace.api_calls;
+  const std::vector<CallRole> roles = RolesOfFacts(draft);
+  uint64_t captured = 0;
+  for (const uint32_t border : draft.capture_calls) {
+    if (roles[calls.FactsIndex(border)] != CallRole::kCaptureBegin) continue;
+    const uint32_t last = draft.trace.thread_api_calls[calls.FactsAt(calls.FactsIndex(border)).thread].last;
+    for (uint32_t i = border + 1; i < last; ++i) {
+      const CallRole role = roles[calls.FactsIndex(i)];
+      if (role == CallRole::kCaptureBegin || role == CallRole::kCaptureEnd) break;
+      captured += role == CallRole::kLaunch && calls[i].op_count == 0 ? 1 : 0;
+    }
+  }
+  return captured;
+}
+
+// As good as always; nothing has to be looked for then. What is launched while a stream is captured need not have one.
 bool HaveAllAnOperation(const Draft& draft, const LinkedOps& linked) {
   const std::vector<uint8_t> are_launches = AreLaunches(draft);
   uint64_t launches = 0;
   for (std::size_t i = 0; i < draft.calls_of_facts.size(); ++i) {
     launches += are_launches[i] != 0 ? draft.calls_of_facts[i] : 0;
   }
-  return !draft.calls_of_facts.empty() && launches == linked.launches;
+  if (draft.calls_of_facts.empty()) return false;
+  return launches == linked.launches || launches == linked.launches + CountCaptured(draft);
 }
 
 }  // namespace
