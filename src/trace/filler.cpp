@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 
 #include "gprof/prefetch.h"
 #include "trace/order.h"
@@ -31,17 +33,44 @@ const uint16_t* WhichCommons(const BulkBlock& block) {
   return block.which.empty() ? kAllTheFirst.data() : block.which.data();
 }
 
-// All but times and facts: the rest is not known until the joins. Setting all of them first would write most fields twice.
-void SetRest(PackedOps::Item* op, uint32_t correlation) {
-  op->call_or_correlation = correlation;
-  op->is_from_before = op->has_call = op->unused = 0;
+constexpr bool kIsLittle = std::endian::native == std::endian::little;
+
+// Fields that are neighbours in memory, as one number.
+constexpr uint64_t Both(uint32_t first, uint32_t second) {
+  return kIsLittle ? uint64_t{second} << 32 | first : uint64_t{first} << 32 | second;
 }
-void SetRest(PackedCalls::Item* call, uint32_t correlation) {
-  call->correlation = correlation;
-  call->range = kNone;
-  call->parent = 0;
-  call->op_count = 0;
+// The same of a time, whose low half is the first.
+constexpr uint64_t Halves(uint64_t ns) { return Both(static_cast<uint32_t>(ns), static_cast<uint32_t>(ns >> 32)); }
+// Four bytes, all but one of them 0.
+constexpr uint32_t OneOfFour(unsigned place, uint64_t byte) {
+  return static_cast<uint32_t>(byte & 0xFF) << 8 * (kIsLittle ? place : 3 - place);
 }
+
+// Write all of an item as a new one has it, what is not known until the joins included. With a store for each field the
+// loop over items would wait for its stores.
+[[gnu::always_inline]] inline void Write(PackedOps::Item* op, uint64_t start_ns, uint64_t duration_ns, uint32_t facts,
+                                         uint32_t correlation) {
+  const uint64_t words[] = {Halves(start_ns), Both(static_cast<uint32_t>(duration_ns), facts),
+                            Both(correlation, OneOfFour(0, duration_ns >> 32))};
+  static_assert(sizeof words == sizeof *op);
+  std::memcpy(static_cast<void*>(op), words, sizeof words);
+}
+[[gnu::always_inline]] inline void Write(PackedCalls::Item* call, uint64_t start_ns, uint64_t duration_ns,
+                                         uint32_t facts, uint32_t correlation) {
+  const uint64_t words[] = {Halves(start_ns), Both(static_cast<uint32_t>(duration_ns), facts), Both(correlation, kNone)};
+  const uint32_t last = OneOfFour(2, duration_ns >> 32);
+  static_assert(sizeof words + sizeof last == sizeof *call);
+  std::memcpy(static_cast<void*>(call), words, sizeof words);
+  std::memcpy(reinterpret_cast<unsigned char*>(call) + sizeof words, &last, sizeof last);
+}
+[[gnu::always_inline]] inline void Write(NvtxEvents::Item* event, uint64_t time_ns, uint32_t facts) {
+  const uint64_t words[] = {Halves(time_ns), Both(facts, kNone)};
+  static_assert(sizeof words == sizeof *event);
+  std::memcpy(static_cast<void*>(event), words, sizeof words);
+}
+
+void SetCorrelation(PackedOps::Item* op, uint32_t correlation) { op->call_or_correlation = correlation; }
+void SetCorrelation(PackedCalls::Item* call, uint32_t correlation) { call->correlation = correlation; }
 
 constexpr uint64_t kMostUsualStartNs = kMaxTimeNs / 2;
 bool IsUsualStart(uint64_t start_ns) { return start_ns != 0 && start_ns <= kMostUsualStartNs; }
@@ -221,10 +250,7 @@ bool Filler::WriteItems(const BulkBlock& block, std::size_t first, std::size_t l
     const std::size_t i = index_of(k);
     const uint64_t start_ns = starts[i], duration_ns = durations[i];
     PrefetchForWriting(to);
-    SetRest(to, static_cast<uint32_t>(correlations[i]));
-    to->SetStart(static_cast<int64_t>(start_ns));
-    to->SetDuration(duration_ns);
-    to->facts = facts[which[i]];
+    Write(to, start_ns, duration_ns, facts[which[i]], static_cast<uint32_t>(correlations[i]));
     last_ns = std::max(last_ns, start_ns + duration_ns);
     if (kIsPlanned) are_same |= start_ns == std::exchange(before_ns, start_ns);
   }
@@ -243,7 +269,7 @@ void Filler::WriteAny(const BulkBlock& block, Packed* packed, std::vector<Unusua
     Item& item = items[place];
     item = {};
     item.facts = facts;
-    SetRest(&item, static_cast<uint32_t>(correlations[i]));
+    SetCorrelation(&item, static_cast<uint32_t>(correlations[i]));
     if (IsUsualStart(start_ns) && Item::FitsDuration(duration_ns)) {
       item.SetStart(static_cast<int64_t>(start_ns));
       item.SetDuration(duration_ns);
@@ -345,10 +371,7 @@ bool Filler::WriteUsualEvents(const BulkBlock& block) {
   const uint16_t* const which = WhichCommons(block);
   NvtxEvents::Item* const to = draft_.nvtx_events.items().data() + place;
   for (std::size_t i = 0; i < count; ++i) {
-    NvtxEvents::Item item;
-    item.SetTime(static_cast<int64_t>(times_ns[i]));
-    item.facts = facts[which[i]];
-    to[i] = item;
+    Write(to + i, times_ns[i], facts[which[i]]);
   }
   event_runs_.push_back(place);
   totals_[process_].Touch(times_ns[0], times_ns[count - 1]);

@@ -153,7 +153,7 @@ std::vector<LaunchPiece> CountInPieces(const Draft& draft, std::size_t cores) {
   return pieces;
 }
 
-// Launches without an operation from one call that begins the capture of a stream to the next one that begins or ends one.
+// Launches without an operation behind calls that begin the capture of a stream, up to the next border of one.
 uint64_t CountCaptured(const Draft& draft) {
   const PackedCalls& calls = draft.trace.api_calls;
   const std::vector<CallRole> roles = RolesOfFacts(draft);

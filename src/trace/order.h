@@ -98,7 +98,7 @@ void MergeRuns(It first, It middle, It last, Less less) {
 }  // namespace order_detail
 
 // Merges neighbouring runs, given by where each begins and where the last one ends. An element is moved by each merge that
-// it takes part in, so what is short is merged with its like before that is merged with what is long.
+// it takes part in, so short runs are merged with each other before they are merged with long ones.
 template <class It, class Less>
 void MergeSortedRuns(const std::vector<It>& runs, Less less) {
   std::vector<It> begins;  // of runs that wait for others, each more than twice as long as the next one

@@ -203,9 +203,8 @@ GPROF_VECTORS inline uint64_t GoesOn(const unsigned char* at) {
 }
 
 // Sixteen bytes at a time: eight numbers of two bytes, or of one, or what a group has. Where the next ones begin follows
-// from bits that were taken of many bytes at once: to load bytes first would take three times as long for each step.
-// Stops at what is left to TakeOne: numbers of more than four bytes, and the last ones, as more is read and written than
-// there may be.
+// from bits that were taken of many bytes at once, as each step would wait for its bytes otherwise. Stops at what is left
+// to TakeOne: numbers of more than four bytes, and the last ones, as more is read and written than there may be.
 template <class ValueOf>
 GPROF_VECTORS void TakeVectors(Cursor& cursor, ValueOf& value_of) {
   constexpr std::size_t kBytes = 16, kNumbers = 8, kAhead = 64;
