@@ -219,6 +219,27 @@ api start_ns=140 duration_ns=5 tid=1 correlation=3 function="cudaLaunchKernel"
             2u);
 }
 
+// All others have an operation, or one of another thread has none as well.
+TEST(Api, LaunchesThatACaptureExplainsAreToldFromOthers) {
+  const std::string captured = R"(
+api start_ns=100 duration_ns=5 tid=1 function="cudaStreamBeginCapture_v10000"
+api start_ns=110 duration_ns=5 tid=1 correlation=1 function="cudaLaunchKernel"
+api start_ns=115 duration_ns=5 tid=1 correlation=2 function="cudaLaunchKernel"
+api start_ns=130 duration_ns=5 tid=1 function="cudaStreamEndCapture_v10000"
+api start_ns=140 duration_ns=5 tid=1 correlation=3 function="cudaLaunchKernel"
+api start_ns=120 duration_ns=5 tid=2 correlation=4 function="cudaLaunchKernel"
+api start_ns=150 duration_ns=5 tid=2 function="cudaStreamBeginCapture_v10000"
+api start_ns=160 duration_ns=5 tid=2 correlation=5 function="cudaLaunchKernel"
+kernel start_ns=200 duration_ns=1 correlation=3
+)";
+  EXPECT_EQ(UnmatchedLaunches(captured + "kernel start_ns=210 duration_ns=1 correlation=4\n"), 0u);
+  EXPECT_EQ(UnmatchedLaunches(captured), 1u);
+  EXPECT_EQ(UnmatchedLaunches(captured + "kernel start_ns=210 duration_ns=1 correlation=2\n"), 1u);
+  EXPECT_EQ(UnmatchedLaunches(captured + "kernel start_ns=210 duration_ns=1 correlation=4\n" +
+                              "kernel start_ns=220 duration_ns=1 correlation=2\n"),
+            0u);
+}
+
 TEST(Api, TheFreeBeforeTheFirstAllocationMakesTheContext) {
   const Trace t = LoadText(R"(
 api start_ns=100 duration_ns=5000 tid=1 function="cudaFree_v3020"

@@ -82,6 +82,30 @@ TEST(Order, MergesLongStretches) {
   }
 }
 
+// Many runs, of any lengths and mostly some short ones behind a long one, that overlap by little or by all they have.
+TEST(Order, MergesRunsOfAnyLengthsStably) {
+  Random random(15);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Item> items;
+    std::vector<std::size_t> begins;
+    for (uint64_t run = 0; run < 2 + random.Below(30); ++run) {
+      begins.push_back(items.size());
+      const uint64_t first_key = 100 * random.Below(1 + run), count = random.Below(3) == 0 ? 700 : random.Below(40);
+      for (uint64_t i = 0; i < count; ++i) {
+        items.push_back({first_key + i * (count < 40 ? 20 : 1), 0, static_cast<uint32_t>(items.size())});
+      }
+    }
+    std::vector<std::vector<Item>::iterator> runs;
+    for (const std::size_t begin : begins) runs.push_back(items.begin() + static_cast<std::ptrdiff_t>(begin));
+    runs.push_back(items.end());
+    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());  // those without an element
+    std::vector<Item> expected = items;
+    std::stable_sort(expected.begin(), expected.end(), ByKey);
+    MergeSortedRuns(runs, ByKey);
+    ASSERT_TRUE(items == expected) << round;
+  }
+}
+
 TEST(Order, GroupsStably) {
   Random random(12);
   for (std::size_t count : {0, 1, 100, 3000}) {
