@@ -66,7 +66,8 @@ struct ApiCall {
   uint32_t thread = kNone;
   uint32_t process = kNone;
   uint32_t correlation = 0;
-  uint32_t parent = kNone;      // the API call that made this one (a driver call within a runtime call)
+  uint32_t parent = kNone;      // the API call that made this one (a driver call within a runtime call); of one
+                                // that is hundreds deep a call further out
   uint32_t range = kNone;       // innermost push/pop NVTX range of its thread at entry
   NameId function;
   int32_t result = 0;

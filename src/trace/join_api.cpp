@@ -27,6 +27,10 @@ struct OpenCall {
   }
 };
 
+// Who asks for the outermost call of each operation goes from parent to parent. Programs nest calls a few deep; where a
+// damaged trace does it without end, the parent of a call is the innermost of so many.
+constexpr std::size_t kMostAround = 256;
+
 // The calls around the one that is looked at, the innermost at the end.
 class OpenCalls {
  public:
@@ -38,7 +42,7 @@ class OpenCalls {
   void Enter(const OpenCalls& inner) { calls_.insert(calls_.end(), inner.calls_.begin(), inner.calls_.end()); }
   void Clear() { calls_.clear(); }
   bool empty() const { return calls_.empty(); }
-  uint32_t innermost() const { return calls_.back().index; }
+  uint32_t parent() const { return calls_[std::min(calls_.size(), kMostAround) - 1].index; }
 
  private:
   std::vector<OpenCall> calls_;
@@ -179,7 +183,7 @@ class CallPass {
     } else {
       open->Leave(call);
     }
-    if (!open->empty()) SetParent(i, open->innermost(), piece);
+    if (!open->empty()) SetParent(i, open->parent(), piece);
     return !open->empty();
   }
 
@@ -219,7 +223,7 @@ void JoinPieces(Trace& t, const std::vector<FunctionFacts>& functions, const std
       if (calls.Parent(i) != kNone) continue;
       const PackedCalls::Item& item = calls.items()[i];
       open.Leave({i, item.start_ns(), calls.EndNs(item), functions[item.facts].domain});
-      if (!open.empty()) calls.SetParent(i, open.innermost());
+      if (!open.empty()) calls.SetParent(i, open.parent());
     }
     open.Enter(piece.open);
   }

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "trace/api_class.h"
 #include "trace_text.h"
 
@@ -127,6 +130,23 @@ api start_ns=200 duration_ns=0 tid=1 function="e" domain=2
 )");
   for (const char* name : {"a", "b", "c", "d"}) EXPECT_EQ(Call(t, name).parent, kNone) << name;
   EXPECT_EQ(t.Text(t.api_calls[Call(t, "e").parent].function), "d");
+}
+
+TEST(Api, FromCallsNestedWithoutEndItIsNotFarToTheOutermost) {
+  constexpr uint32_t kCalls = 40'000;
+  std::string text;
+  for (uint32_t i = 0; i < kCalls; ++i) text += "api start_ns=100 duration_ns=50 tid=1 domain=2\n";
+  const Trace t = LoadText(text);
+  ASSERT_EQ(t.api_calls.size(), kCalls);
+  uint32_t most_steps = 0;
+  for (uint32_t i = 1; i < kCalls; ++i) {
+    uint32_t steps = 0, call = i;
+    for (; t.api_calls[call].parent != kNone; ++steps) call = t.api_calls[call].parent;
+    ASSERT_EQ(call, 0u);
+    ASSERT_TRUE(i > 256 || steps == i) << i;
+    most_steps = std::max(most_steps, steps);
+  }
+  EXPECT_LE(most_steps, 1000u);
 }
 
 TEST(Api, OperationsFindTheRuntimeCallOfTheirCorrelation) {
