@@ -14,9 +14,18 @@
 namespace gprof {
 namespace {
 
-// A path is cut here: deep recursion would make paths grow with the square of its depth.
+// A path is cut here: those of deep recursion, or of ranges that are never popped, would take the square of the depth.
 constexpr std::size_t kMaxPathBytes = 4096;
-constexpr std::string_view kMore = "/…";
+constexpr uint32_t kMaxPathLevels = 256;
+constexpr std::string_view kMore = "…";  // the last level of a path that is cut
+
+constexpr uint32_t kCut = kMaxPathLevels + 1;
+
+// Of a range, and how many ranges it has in it.
+struct Path {
+  NameId text;
+  uint32_t levels;  // kCut from where it was cut on
+};
 
 // Those of a thread together, in order of time.
 std::vector<Trace::Slice> GroupPayloads(Draft& draft) {
@@ -155,17 +164,17 @@ class RangePairing {
 
   // Facts have the name of their path in the end. In order of threads, as names are numbered.
   void NamePaths(PairedThread* paired) {
-    std::vector<NameId> names;
-    names.reserve(paired->facts.size());
+    std::vector<Path> paths;
+    paths.reserve(paired->facts.size());
     for (PairedThread::Facts& f : paired->facts) {
-      if (f.path != names.size()) {
-        names.push_back(names[f.path]);
+      if (f.path != paths.size()) {
+        paths.push_back(paths[f.path]);
       } else {
         const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(f.of_event);
-        const NameId prefix = f.outer == kNone ? trace_.domains[event.domain].name : names[f.outer];
-        names.push_back(prefix == NameId{} ? event.message : JoinedPath(prefix, event.message));
+        const Path around = f.outer == kNone ? Path{trace_.domains[event.domain].name, 0} : paths[f.outer];
+        paths.push_back(PathWithin(around, event.message));
       }
-      f.path = names.back().value;
+      f.path = paths.back().text.value;
     }
   }
 
@@ -191,18 +200,21 @@ class RangePairing {
     }
   }
 
-  NameId JoinedPath(NameId prefix, NameId name) {
-    uint32_t& path = paths_(prefix.value, name.value);
-    if (path == kNone) path = JoinPath(prefix, name).value;
-    return NameId{path};
+  Path PathWithin(const Path& around, NameId name) {
+    if (around.levels == kCut) return around;
+    if (around.text == NameId{}) return {name, 1};
+    const bool is_cut = around.levels == kMaxPathLevels || !Fits(around.text, name);
+    uint32_t& text = paths_(around.text.value, is_cut ? kNone : name.value);
+    if (text == kNone) text = JoinPath(around.text, is_cut ? kMore : draft_.names.Text(name)).value;
+    return {NameId{text}, is_cut ? kCut : around.levels + 1};
   }
 
-  NameId JoinPath(NameId prefix, NameId name) {
-    const std::string_view before = draft_.names.Text(prefix), last = draft_.names.Text(name);
-    if (before.size() + 1 + last.size() <= kMaxPathBytes)
-      return draft_.names.Intern(fmt::format("{}/{}", before, last));
-    const bool is_cut = before.size() >= kMore.size() && before.substr(before.size() - kMore.size()) == kMore;
-    return is_cut ? prefix : draft_.names.Intern(fmt::format("{}{}", before, kMore));
+  bool Fits(NameId prefix, NameId name) const {
+    return draft_.names.Text(prefix).size() + 1 + draft_.names.Text(name).size() <= kMaxPathBytes;
+  }
+
+  NameId JoinPath(NameId prefix, std::string_view name) {
+    return draft_.names.Intern(fmt::format("{}/{}", draft_.names.Text(prefix), name));
   }
 
   // The enclosing push/pop range, whatever its domain. A range that closes before another that was opened later can

@@ -384,5 +384,32 @@ TEST(Nvtx, DeepNestingCutsPathsAndNotTheProgram) {
   EXPECT_LT(t.strings.size(), 2000u);
 }
 
+// Each letter of a path of one-letter names is a path of its own: thousands of them, before they were cut by levels.
+TEST(Nvtx, PathsHaveAtMost256Levels) {
+  std::string text, whole;
+  constexpr int kDepth = 5000;
+  for (int i = 0; i < kDepth; ++i) text += "nvtx time_ns=" + std::to_string(i + 1) + " tid=1 event=2 message=\"a\"\n";
+  for (int i = 0; i < 256; ++i) whole += whole.empty() ? "a" : "/a";
+  const Trace t = LoadText(text);
+  EXPECT_EQ(t.Text(t.ranges[255].path), whole);
+  EXPECT_EQ(t.Text(t.ranges[256].path), whole + "/…");
+  EXPECT_EQ(t.ranges.back().path, t.ranges[256].path);
+  EXPECT_LT(t.strings.size(), 300u);
+}
+
+TEST(Nvtx, APathThatIsCutStaysSo) {
+  const std::string longest(4000, 'x'), too_long(200, 'y');
+  const Trace t = LoadText("nvtx time_ns=1 tid=1 event=2 message=\"" + longest + "\"\n" +
+                           "nvtx time_ns=2 tid=1 event=2 message=\"" + too_long + "\"\n" +
+                           "nvtx time_ns=3 tid=1 event=2 message=\"short\"\n"
+                           "nvtx time_ns=4 tid=1 event=3\n"
+                           "nvtx time_ns=5 tid=1 event=3\n"
+                           "nvtx time_ns=6 tid=1 event=2 message=\"short\"\n");
+  ASSERT_EQ(t.ranges.size(), 4u);
+  EXPECT_EQ(t.Text(t.ranges[1].path), longest + "/…");
+  EXPECT_EQ(t.Text(t.ranges[2].path), longest + "/…");
+  EXPECT_EQ(t.Text(t.ranges[3].path), longest + "/short");
+}
+
 }  // namespace
 }  // namespace gprof
