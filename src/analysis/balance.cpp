@@ -13,6 +13,7 @@
 #include "analysis/names.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -123,7 +124,7 @@ Table BalanceTable(const Trace& trace, const std::vector<Load>& loads, int64_t m
   return table;
 }
 
-Table PeerTable(const AnalysisInput& input, uint32_t max_rows, int64_t* bytes) {
+Table PeerTable(const AnalysisInput& input, uint32_t max_rows, SaturatingSum* bytes) {
   const Trace& trace = input.trace();
   Table table{"peer_copies",
               "Copies between GPUs",
@@ -136,7 +137,8 @@ Table PeerTable(const AnalysisInput& input, uint32_t max_rows, int64_t* bytes) {
               {},
               "Bandwidth: bytes by the time of the copies."};
   struct Sum {
-    int64_t total_ns = 0, count = 0, bytes = 0;
+    int64_t count = 0;
+    SaturatingSum total_ns, bytes;
   };
   std::map<std::pair<uint32_t, uint32_t>, Sum> pairs;
   for (const uint32_t i : input.shared().ops().transfers()) {
@@ -191,7 +193,8 @@ AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& opt
   std::vector<Load> loads = UsedGpus(trace);
   if (loads.empty()) return result;
   AddWaits(input, &loads);
-  int64_t busy_ns = 0, most_ns = 0, waiting_ns = 0, peer_bytes = 0;
+  int64_t busy_ns = 0, most_ns = 0, waiting_ns = 0;
+  SaturatingSum peer_bytes;
   int64_t start_ns = loads.front().start_ns, end_ns = loads.front().end_ns;
   for (const Load& load : loads) {
     busy_ns += load.busy.TotalNs();

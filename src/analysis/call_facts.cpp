@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/saturate.h"
+
 namespace gprof {
 namespace {
 
@@ -25,7 +27,7 @@ CallFacts::CallFacts(const Trace& trace)
   for (uint32_t i = 0; i < sums_.size(); ++i) {
     const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
     count_ += sums_[i].count;
-    total_ns_ += sums_[i].total_ns;
+    AddWrapping(&total_ns_, sums_[i].total_ns);
     counts_[static_cast<size_t>(facts.api_class)] += sums_[i].count;
     counts_of_functions_[facts.function.value] += static_cast<uint32_t>(sums_[i].count);
     int64_t& start_ns = starts_ns_[std::min<size_t>(facts.process, trace.processes.size())];
@@ -80,7 +82,7 @@ size_t CallFacts::AddOne(const PackedCalls& calls, size_t i, int64_t* inner_star
   }
   Sum& sum = sums_[item.facts];
   ++sum.count;
-  sum.total_ns += end_ns - start_ns;
+  AddWrapping(&sum.total_ns, end_ns - start_ns);
   if (start_ns < sum.start_ns) sum.start_ns = start_ns, sum.first = index;
   sum.end_ns = std::max(sum.end_ns, end_ns);
   List(index, facts);

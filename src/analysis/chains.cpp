@@ -12,6 +12,7 @@
 #include "analysis/names.h"
 #include "analysis/repeats.h"
 #include "analysis/shared_facts.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -71,7 +72,7 @@ class Collector {
     const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
     for (uint32_t i = 0; i < sums.size(); ++i) {
       const uint32_t stream = trace_.ops.FactsAt(i).stream;
-      if (stream != kNone) busy_of_streams_ns_[stream] += sums[i].time_ns;
+      if (stream != kNone) AddWrapping(&busy_of_streams_ns_[stream], sums[i].time_ns);
     }
   }
 
@@ -81,7 +82,7 @@ class Collector {
     for (const Repeat& repeat : FindRepeats(symbols, kMinRepetitions, kMinOperations)) {
       Chain& chain = chains_[{repeat.period, HashOf(symbols, repeat.first, repeat.period)}];
       const size_t size = size_t{repeat.Repetitions()} * repeat.period;
-      chain.busy_ns += BusyOf(stream, ops, repeat.first, size);
+      AddWrapping(&chain.busy_ns, BusyOf(stream, ops, repeat.first, size));
       AddRun(ops.subspan(repeat.first, size), repeat.period, stream, &chain);
     }
   }
@@ -119,14 +120,16 @@ class Collector {
   int64_t DurationsOf(std::span<const uint32_t> ops) const {
     const PackedOps::Item* const items = trace_.ops.items().data();
     int64_t sum_ns = 0;
-    for (const uint32_t op : ops) sum_ns += trace_.ops.EndNs(items[op]) - items[op].start_ns();
+    for (const uint32_t op : ops) AddWrapping(&sum_ns, trace_.ops.EndNs(items[op]) - items[op].start_ns());
     return sum_ns;
   }
 
   // Durations of a run. What those of the whole stream add up to is known, so that the fewer are looked at.
   int64_t BusyOf(uint32_t stream, std::span<const uint32_t> ops, size_t first, size_t size) const {
     if (size <= ops.size() / 2) return DurationsOf(ops.subspan(first, size));
-    return busy_of_streams_ns_[stream] - DurationsOf(ops.first(first)) - DurationsOf(ops.subspan(first + size));
+    int64_t others_ns = DurationsOf(ops.first(first));
+    AddWrapping(&others_ns, DurationsOf(ops.subspan(first + size)));
+    return SubtractWrapping(busy_of_streams_ns_[stream], others_ns);
   }
 
   // By place of the period. Short periods are taken several at a time.

@@ -10,6 +10,7 @@
 #include "analysis/calls.h"
 #include "analysis/metrics.h"
 #include "analysis/statistics.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -41,7 +42,8 @@ Direction DirectionOfGroup(size_t group) {
 }
 
 struct Speed {
-  int64_t count = 0, time_ns = 0, latency_bound_count = 0, latency_bound_ns = 0;
+  int64_t count = 0, latency_bound_count = 0;
+  SaturatingSum time_ns, latency_bound_ns;
   uint64_t bytes = 0;
   double best_bytes_per_ns = 0;     // of copies larger than kSmallCopyBytes, 0 for none
   int64_t latency_ns = -1;          // median of copies up to kLatencyBytes, -1 for none
@@ -181,7 +183,8 @@ void AddCopySpeed(const Trace& trace, const PackedOps& transfers, const Reachabl
               "Best: of a copy above 64 KiB. Latency: median of copies up to 4 KiB." + LinkNote(trace),
               true};
   std::map<Direction, double> best;
-  int64_t latency_bound_count = 0, latency_bound_ns = 0;
+  int64_t latency_bound_count = 0;
+  SaturatingSum latency_bound_ns;
   const std::vector<Speed> speeds = SpeedsOf(trace, transfers, reachable);
   for (size_t group = 0; group < speeds.size(); ++group) {
     const Speed& speed = speeds[group];
@@ -210,7 +213,8 @@ void AddCopySpeed(const Trace& trace, const PackedOps& transfers, const Reachabl
 
 Table CopySizeTable(const PackedOps& transfers) {
   struct Step {
-    int64_t count = 0, time_ns = 0;
+    int64_t count = 0;
+    SaturatingSum time_ns;
     uint64_t bytes = 0;
   };
   std::array<std::array<Step, kSizeSteps>, kDirectionCount> steps;

@@ -10,12 +10,14 @@
 #include "analysis/names.h"
 #include "analysis/shared_facts.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
 
 struct EventSyncSite {
-  int64_t blocked_ns = 0, after_ns = 0, count = 0, complete = 0;
+  int64_t count = 0, complete = 0;
+  SaturatingSum blocked_ns, after_ns;
   uint32_t op = kNone;
   bool is_known = false;
 };

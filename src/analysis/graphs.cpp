@@ -14,6 +14,7 @@
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -27,7 +28,7 @@ struct Launch {
   uint32_t process = kNone, graph = 0;
   uint32_t call = kNone;
   int64_t start_ns = 0, end_ns = 0;
-  int64_t busy_ns = 0;  // sum over the nodes
+  SaturatingSum busy_ns;  // over the nodes
   int64_t nodes = 0;    // operations, 0 where the graph was recorded as a whole
 };
 
@@ -108,7 +109,8 @@ Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows
   const std::vector<Launch>& all = launches.all();
   for (size_t first = 0, last = 0; first < all.size(); first = last) {
     std::vector<int64_t> gpu_ns, call_ns, gap_ns;
-    int64_t busy_ns = 0, nodes = 0;
+    SaturatingSum busy_ns;
+    int64_t nodes = 0;
     for (; last < all.size() && all[last].process == all[first].process && all[last].graph == all[first].graph; ++last) {
       const Launch& launch = all[last];
       gpu_ns.push_back(launch.end_ns - launch.start_ns);

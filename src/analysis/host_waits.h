@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/host_walk.h"
+#include "base/saturate.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -26,7 +27,8 @@ struct WaitSite {
   NameId function;         // empty where only the record of CUPTI is there
   uint32_t thread = kNone;
   NameId path;             // innermost NVTX range, may be empty
-  int64_t count = 0, blocked_ns = 0, longest_ns = 0;
+  int64_t count = 0, longest_ns = 0;
+  SaturatingSum blocked_ns;
   int64_t idle_ns = 0;     // GPU idle time with one of these calls as its cause
 };
 

@@ -9,6 +9,7 @@
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -31,7 +32,7 @@ void AddKernelMetrics(const KernelGroups& kernels, const std::vector<Statistics>
 AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& options) {
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
-  int64_t total_ns = 0;
+  SaturatingSum total_ns;
   for (const Statistics& of_kernel : times) total_ns += of_kernel.total;
   const int64_t graphs = input.shared().ops().Count(OpKind::kGraph);
 

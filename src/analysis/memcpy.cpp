@@ -18,6 +18,7 @@
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "analysis/transfers.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -40,7 +41,8 @@ size_t GroupOf(const GpuOp& op) {
 }
 
 struct Traffic {
-  int64_t count = 0, time_ns = 0;
+  int64_t count = 0;
+  SaturatingSum time_ns;
   uint64_t bytes = 0;
   void Add(const GpuOp& op) { Add(op, 1, op.DurationNs()); }
   // Some as large as that one.
@@ -111,7 +113,7 @@ Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, uint3
                {"memory", "Memory", Unit::kText, false}},
               {},
               "Percent of the time of all copies and fills."};
-  int64_t total_ns = 0;
+  SaturatingSum total_ns;
   for (const Traffic& group : traffic) total_ns += group.time_ns;
   for (size_t i = 0; i < kGroupCount; ++i) {
     const Traffic& group = traffic[i];
@@ -148,7 +150,7 @@ void AddMetrics(AnalysisResult* result, const TrafficByGroup& traffic) {
 
 struct SmallCopies {
   Traffic small;
-  int64_t call_ns = 0;    // in the calls that launched one small copy each
+  SaturatingSum call_ns;  // in the calls that launched one small copy each
   int64_t all_count = 0;  // copies of any size in that direction
 };
 
@@ -181,7 +183,7 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
   finding.advice =
       "Batch them: gather the pieces in one pinned buffer and copy that once, or keep the data on the GPU.";
   if (reachable.IsKnown()) {
-    const int64_t now_ns = std::max(small.time_ns, copies.call_ns);
+    const int64_t now_ns = std::max<int64_t>(small.time_ns, copies.call_ns);
     finding.gain_ns = std::max<int64_t>(0, now_ns - reachable.TimeNs(small.bytes));
     finding.basis = "one copy of the same bytes at the speed of " + reachable.basis;
   } else {
@@ -194,7 +196,7 @@ constexpr double kOverlapWorthAFinding = 5, kOverlapWorthAWarning = 25;  // perc
 
 // No more time can be won than copies take.
 bool MayBeWorthAFinding(const AnalysisInput& input, int64_t busy_ns) {
-  int64_t copy_ns = 0;
+  SaturatingSum copy_ns;
   ForEachAlike(input, [&](const GpuOp& op, const OpFacts::Sum& sum) { copy_ns += op.IsCopy() ? sum.time_ns : 0; });
   return PercentOf(copy_ns, busy_ns) >= kOverlapWorthAFinding;
 }

@@ -19,6 +19,7 @@
 #include "analysis/statistics.h"
 #include "analysis/step_finder.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -97,7 +98,8 @@ Table PoolTable(const Trace& trace, uint32_t max_rows) {
 // ---- managed memory ----
 
 struct Traffic {
-  int64_t count = 0, time_ns = 0;
+  int64_t count = 0;
+  SaturatingSum time_ns;
   uint64_t value = 0;  // bytes or pages
 };
 constexpr size_t kManagedKinds = 9;

@@ -16,6 +16,7 @@
 #include "analysis/names.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -184,7 +185,8 @@ class Collector {
 
 // What a finding adds up: the sites of one kind.
 struct Sum {
-  int64_t pairs = 0, host_ns = 0, idle_ns = 0;
+  int64_t pairs = 0, idle_ns = 0;
+  SaturatingSum host_ns;
   const ChurnSite* worst = nullptr;  // that took the host longest
   void Add(const ChurnSite& site) {
     pairs += site.pairs;
@@ -251,7 +253,7 @@ std::string WorstOf(const Trace& trace, const Churn& churn, const ChurnSite& sit
 Finding ChurnFinding(const Trace& trace, const Churn& churn, MemoryCallKind kind, const Sum& sum, int64_t window_ns) {
   Finding finding;
   finding.id = "memory.churn";
-  const double percent = PercentOf(std::max(sum.host_ns, sum.idle_ns), window_ns);
+  const double percent = PercentOf(std::max<int64_t>(sum.host_ns, sum.idle_ns), window_ns);
   finding.severity = percent >= kWorthAWarning ? Severity::kWarning : Severity::kNote;
   finding.message = CountOf(sum.pairs, "time") + " " + std::string(NounOf(kind)) +
                     (kind == MemoryCallKind::kRegistration ? " anew after the same had ended: "
@@ -350,7 +352,7 @@ void AddChurnFindings(const Trace& trace, const Churn& churn, int64_t window_ns,
       if (site.kind == kind) sum.Add(site);
     }
     if (sum.pairs < kPairsWorthAFinding) continue;
-    if (PercentOf(std::max(sum.host_ns, sum.idle_ns), window_ns) < kWorthAFinding) continue;
+    if (PercentOf(std::max<int64_t>(sum.host_ns, sum.idle_ns), window_ns) < kWorthAFinding) continue;
     findings->push_back(ChurnFinding(trace, churn, kind, sum, window_ns));
   }
 }

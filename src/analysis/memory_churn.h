@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/step_finder.h"
+#include "base/saturate.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -29,7 +30,7 @@ struct ChurnSite {
   uint64_t size_bytes = 0;
   bool has_size = false;                 // sizes come with the records of memory alone
   int64_t pairs = 0;
-  int64_t host_ns = 0;                   // in the allocating calls and in those that freed the blocks
+  SaturatingSum host_ns;                 // in the allocating calls and in those that freed the blocks
   int64_t idle_ns = 0;                   // GPU idle time with one of these calls as its cause
   int64_t steps = 0;                     // iterations of the step with such an allocation
 };

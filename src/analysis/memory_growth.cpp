@@ -9,6 +9,7 @@
 #include "analysis/calls.h"
 #include "analysis/metrics.h"
 #include "analysis/names.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -45,8 +46,8 @@ Iterations IterationsOf(const Trace& trace, const StepChoice* step) {
   }
   if (start_ns >= end_ns) return iterations;
   for (int64_t part = 0; part < kParts; ++part) {
-    iterations.times.push_back({start_ns + (end_ns - start_ns) * part / kParts,
-                                start_ns + (end_ns - start_ns) * (part + 1) / kParts});
+    iterations.times.push_back({start_ns + ShareOf(end_ns - start_ns, part, kParts),
+                                start_ns + ShareOf(end_ns - start_ns, part + 1, kParts)});
   }
   iterations.needed = kParts - 2;  // of those after the first, all but one
   return iterations;

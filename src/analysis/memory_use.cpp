@@ -8,6 +8,7 @@
 #include "analysis/names.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -39,10 +40,11 @@ class Slices {
   uint32_t Of(int64_t time_ns) const {
     const int64_t span_ns = last_ns_ - first_ns_;
     if (span_ns == 0) return 0;
-    const auto slice = static_cast<uint32_t>((std::clamp(time_ns, first_ns_, last_ns_) - first_ns_) * count_ / span_ns);
+    const int64_t passed_ns = std::clamp(time_ns, first_ns_, last_ns_) - first_ns_;
+    const auto slice = static_cast<uint32_t>(ShareOf(passed_ns, count_, span_ns));
     return std::min(slice, count_ - 1);
   }
-  int64_t EndNs(uint32_t slice) const { return first_ns_ + (last_ns_ - first_ns_) * (slice + 1) / count_; }
+  int64_t EndNs(uint32_t slice) const { return first_ns_ + ShareOf(last_ns_ - first_ns_, slice + 1, count_); }
   bool IsEmpty() const { return is_empty_; }
   uint32_t count() const { return last_ns_ == first_ns_ ? 1 : count_; }
 
@@ -262,8 +264,8 @@ Table NotFreedTable(const Trace& trace, const MemoryUse& use, uint32_t max_rows)
     const auto& [device, memory, size_bytes, path, function] = key;
     const std::string_view name = trace.Text(function);
     const auto size = static_cast<int64_t>(size_bytes);
-    table.rows.push_back({MemoryDeviceName(trace, device), size * count, count, size, SortName(memory),
-                          PathName(trace, path), name.empty() ? "(not known)" : std::string(name)});
+    table.rows.push_back({MemoryDeviceName(trace, device), MultiplySaturating(size, count), count, size,
+                          SortName(memory), PathName(trace, path), name.empty() ? "(not known)" : std::string(name)});
   }
   SortAndCut(&table, 1, 6, max_rows);
   return table;

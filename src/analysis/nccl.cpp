@@ -17,6 +17,7 @@
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -26,7 +27,8 @@ constexpr double kPercentWorthAFinding = 5;  // of the window
 constexpr double kWarningPercent = 25;
 
 struct OfKernel {
-  int64_t count = 0, total_ns = 0, exposed_ns = 0;
+  int64_t count = 0;
+  SaturatingSum total_ns, exposed_ns;
 };
 
 struct OfDevice {
@@ -182,7 +184,8 @@ AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& option
   AnalysisResult result;
   const Collectives collectives(input);
   OfDevice sum;
-  int64_t count = 0, kernels_ns = 0;
+  int64_t count = 0;
+  SaturatingSum kernels_ns;
   for (const OfDevice& of_device : collectives.devices()) {
     sum.window_ns += of_device.window_ns;
     sum.total_ns += of_device.total_ns;

@@ -13,6 +13,7 @@
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "analysis/together.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -54,7 +55,7 @@ std::vector<Column> Columns() {
 
 std::vector<Cell> Row(const Trace& trace, const PathTimes& path, const RangeProjection::OfPath& projected) {
   const Statistics& times = path.times;
-  return {PercentOf(times.total, (trace.end_ns - trace.start_ns) * path.lanes),
+  return {PercentOf(times.total, MultiplySaturating(trace.end_ns - trace.start_ns, path.lanes)),
           times.total,
           path.self_ns,
           times.count,

@@ -15,6 +15,7 @@
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -37,7 +38,8 @@ std::string Join(const std::set<std::string>& parts, std::string_view separator)
 
 struct Payloads {
   int64_t count = 0, sized = 0;
-  int64_t bytes = 0, largest_bytes = 0;
+  SaturatingSum bytes;
+  int64_t largest_bytes = 0;
   std::map<NameId, std::set<std::pair<NameId, int64_t>>> values;  // by key: text or number; sizes left out
 
   // Without `with_sizes` it says again what was counted before.
@@ -49,7 +51,7 @@ struct Payloads {
       if (IsMessageSize(key) && value.is_integer && value.integer >= 0) {
         if (!with_sizes) continue;
         ++sized;
-        bytes = value.integer > INT64_MAX - bytes ? INT64_MAX : bytes + value.integer;
+        bytes += value.integer;
         largest_bytes = std::max(largest_bytes, value.integer);
       } else if (values.size() < kMostKeys || values.count(value.key) != 0) {
         auto& of_key = values[value.key];
@@ -103,7 +105,8 @@ Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result
     payloads.Add(trace, payload, !has_range || !is_counted[payload.range]);
     if (has_range && payloads.sized > sized_before) is_counted[payload.range] = true;
   }
-  int64_t bytes = 0, with_metrics = 0;
+  SaturatingSum bytes;
+  int64_t with_metrics = 0;
   for (const auto& [path, payloads] : by_path) {
     bytes += payloads.bytes;
     const std::string name = PathName(trace, NameId{path});
@@ -136,7 +139,8 @@ Table GraphWorkTable(const AnalysisInput& input, uint32_t max_rows) {
               "Percent of the GPU time of graph nodes whose making was recorded. Where a graph was launched outside of "
               "any range, its work counts as GPU time of the range that built it."};
   struct Work {
-    int64_t total_ns = 0, operations = 0, nodes = 0;
+    SaturatingSum total_ns;
+    int64_t operations = 0, nodes = 0;
     void Add(const Work& other) {
       total_ns += other.total_ns;
       operations += other.operations;
@@ -152,7 +156,7 @@ Table GraphWorkTable(const AnalysisInput& input, uint32_t max_rows) {
     by_node[uint64_t{op.node} << 32 | launched_in.value].Add({op.DurationNs(), 1, 0});
   }
   std::map<std::tuple<std::string, std::string, std::string>, Work> works;
-  int64_t total_ns = 0;
+  SaturatingSum total_ns;
   for (auto& [key, work] : by_node) {
     const GraphNode& node = trace.graph_nodes[key >> 32];
     const NameId launched_in{static_cast<uint32_t>(key)};

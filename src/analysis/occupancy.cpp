@@ -15,6 +15,7 @@
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/demangle.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -28,7 +29,8 @@ constexpr double kLeastPercentWorthAFinding = 1, kKernelPercentWorthAFinding = 2
 struct Launches {
   NameId name;
   uint32_t shape = kNone, device = kNone;
-  int64_t count = 0, time_ns = 0;
+  int64_t count = 0;
+  SaturatingSum time_ns;
 };
 
 // Few kernels share a shape.
@@ -86,7 +88,8 @@ struct Row {
 
 struct Summary {
   std::vector<Row> rows;  // the most unused time first
-  int64_t known_ns = 0, unknown = 0;
+  SaturatingSum known_ns;
+  int64_t unknown = 0;
   double occupancy_ns = 0;  // sum of occupancy times time
 };
 
@@ -167,7 +170,8 @@ bool IsBelowWarp(const Trace& trace, const Row& row) {
 }
 
 void AddMetrics(const Trace& trace, const Summary& summary, AnalysisResult* result) {
-  int64_t unused_ns = 0, small_count = 0, small_ns = 0, below_count = 0;
+  SaturatingSum unused_ns, small_ns;
+  int64_t small_count = 0, below_count = 0;
   for (const Row& row : summary.rows) {
     unused_ns += row.unused_ns;
     if (IsBelowWarp(trace, row)) below_count += row.launches.count;
@@ -188,7 +192,8 @@ std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 // What several rows have in common becomes one finding, which names the worst of them.
 struct Group {
   const Row* worst = nullptr;
-  int64_t unused_ns = 0, others = 0;
+  SaturatingSum unused_ns;
+  int64_t others = 0;
   void Add(const Row& row) {
     unused_ns += row.unused_ns;
     if (worst == nullptr) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/calls.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -70,13 +71,14 @@ void OpFacts::Take(const OpSweep::Sums& sums, Shares* of_threads) {
     if (more.count == 0) continue;
     if (sum.count == 0 || more.start_ns < sum.window.start_ns) sum.first = more.first;
     sum.count += more.count;
-    sum.time_ns += more.time_ns;
-    sum.share_ns += more.time_ns + more.without_time;
+    AddWrapping(&sum.time_ns, more.time_ns);
+    AddWrapping(&sum.share_ns, more.time_ns);
+    AddWrapping(&sum.share_ns, more.without_time);
     Widen(&sum.window, {more.start_ns, more.end_ns});
   }
   for (const OpSweep::Launched& launched : sums.launched) {
     const uint32_t thread = trace_.api_calls.FactsAt(launched.call_facts).thread;
-    (*of_threads)[of_threads->RowOf(thread) + of_threads->ColumnOf(launched.device)] += launched.time_ns;
+    AddWrapping(&(*of_threads)[of_threads->RowOf(thread) + of_threads->ColumnOf(launched.device)], launched.time_ns);
   }
   transfers_.insert(transfers_.end(), sums.transfers.begin(), sums.transfers.end());
   graph_ops_.insert(graph_ops_.end(), sums.graph_ops.begin(), sums.graph_ops.end());
@@ -95,7 +97,8 @@ void OpFacts::AddUp(Shares* of_processes) {
     counts_[static_cast<size_t>(facts.kind)] += sum.count;
     if (facts.kind == OpKind::kKernel) kernels_of_name_[facts.name.value] += sum.count;
     if (facts.stream != kNone) counts_of_streams_[facts.stream] += static_cast<uint32_t>(sum.count);
-    (*of_processes)[of_processes->RowOf(facts.process) + of_processes->ColumnOf(facts.device)] += sum.share_ns;
+    const size_t place = of_processes->RowOf(facts.process) + of_processes->ColumnOf(facts.device);
+    AddWrapping(&(*of_processes)[place], sum.share_ns);
     Widen(&window_, sum.window);
     OfProcess& of_process = of_process_[Slot(facts.process)];
     const auto is_first = [&] {

@@ -7,6 +7,7 @@
 #include "analysis/copies_alone.h"
 #include "analysis/recorded_time.h"
 #include "base/parallel.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -155,7 +156,7 @@ void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
       const int64_t end_ns = start_ns + time_ns;
       Alike& alike = alike_of[item->facts];
       ++alike.count;
-      alike.time_ns += time_ns;
+      AddWrapping(&alike.time_ns, time_ns);
       if (start_ns < alike.start_ns) [[unlikely]] {
         alike.start_ns = start_ns, alike.first = static_cast<uint32_t>(item - items);
       }
@@ -178,7 +179,7 @@ void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
         const uint64_t before_ns = static_cast<uint64_t>(start_ns - call.start_ns);
         *before_of = static_cast<uint32_t>(before_ns);
         if (before_ns >= kFar) [[unlikely]] *before_of = kFar;
-        of_call[call.facts].launched_ns += share_ns;
+        AddWrapping(&of_call[call.facts].launched_ns, share_ns);
       }
       if (!alike.is_kernel) [[unlikely]] {
         copies.AddCopy(start_ns, end_ns, ended_ns);

@@ -8,15 +8,18 @@
 #include <vector>
 
 #include "analysis/transfers.h"
+#include "base/saturate.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
 
 struct PageableCopies {
-  int64_t count = 0, time_ns = 0;
+  int64_t count = 0;
+  SaturatingSum time_ns;
   uint64_t bytes = 0;
-  int64_t blocked_count = 0, blocked_ns = 0;
-  int64_t saved_ns = 0;  // by pinning, where the reachable bandwidth is known
+  int64_t blocked_count = 0;
+  SaturatingSum blocked_ns;
+  SaturatingSum saved_ns;  // by pinning, where the reachable bandwidth is known
   void Add(const PageableCopies& other);
 };
 

@@ -13,6 +13,7 @@
 #include "analysis/idle_within.h"
 #include "analysis/near.h"
 #include "analysis/shared_facts.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -225,7 +226,7 @@ class PathSums {
 
   static void AddToParent(int64_t start_ns, int64_t end_ns, const Parent& parent) {
     const int64_t within_ns = std::min(end_ns, parent.end_ns) - std::max(start_ns, parent.start_ns);
-    parent.sums->children_ns += std::max<int64_t>(within_ns, 0);
+    AddWrapping(&parent.sums->children_ns, std::max<int64_t>(within_ns, 0));
   }
 
   static void CountLanes(const Interval& range, OpenEnds* open, Sums* sums) {
@@ -259,7 +260,7 @@ std::vector<PathTimes> TimesByPath(const AnalysisInput& input) {
     if (durations.Of(i).empty()) continue;
     const NameId path{i};
     const Statistics times = durations.Of(i).Summary();
-    paths.push_back({path, times, times.total - sums.Of(path).children_ns, sums.Of(path).gpu_idle_ns,
+    paths.push_back({path, times, SubtractWrapping(times.total, sums.Of(path).children_ns), sums.Of(path).gpu_idle_ns,
                      std::max<int64_t>(sums.Of(path).lanes, 1)});
   }
   std::sort(paths.begin(), paths.end(), [&](const PathTimes& a, const PathTimes& b) {

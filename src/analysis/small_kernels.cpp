@@ -17,6 +17,7 @@
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
 #include "base/demangle.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -41,7 +42,8 @@ constexpr LengthClasses<std::size(kLengths)> kClasses([] {
 }());
 
 struct Kernels {
-  int64_t count = 0, time_ns = 0;
+  int64_t count = 0;
+  SaturatingSum time_ns;
   int64_t idle_ns = 0;  // gaps before them that launching may account for
   void Add(const Kernels& other) {
     count += other.count;
@@ -87,7 +89,7 @@ class Measurement {
       const int64_t gap_ns = gap_before(i);
       const size_t length = kClasses.Of(time_ns);
       ++counts_[length];
-      times_ns_[length] += time_ns;
+      AddWrapping(&times_ns_[length], time_ns);
       if (gap_ns <= kLaunchGapAtMostNs) idle_ns_[length] += gap_ns;
     }
   }

@@ -16,6 +16,7 @@
 #include "analysis/shared_facts.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -294,7 +295,8 @@ Table FirstLaunchTable(const KernelGroups& kernels, const std::vector<FirstLaunc
 // ---- the just-in-time compiler ----
 
 struct JitSum {
-  int64_t count = 0, time_ns = 0, bytes = 0;
+  int64_t count = 0;
+  SaturatingSum time_ns, bytes;
 };
 constexpr size_t kJitOperations = 4;
 constexpr std::string_view kJitNames[kJitOperations] = {"other", "load from the cache", "store into the cache", "compile"};

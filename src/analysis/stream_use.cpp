@@ -78,8 +78,9 @@ std::vector<uint32_t> ContextsOf(const Trace& trace) {
 // Of one context: what is known while its operations go by in order.
 struct Order {
   bool has_begun = false;                    // a blocking stream had work
-  int64_t pending_ops = 0, pending_ns = 0;   // of the default stream, since the last work of a blocking stream
-  int64_t blocking_ns = 0;                   // work of blocking streams
+  int64_t pending_ops = 0;
+  SaturatingSum pending_ns;                  // of the default stream, since the last work of a blocking stream
+  SaturatingSum blocking_ns;                 // work of blocking streams
   DefaultSplits splits;
 
   void SeeDefault(const GpuOp& op) {
@@ -101,7 +102,9 @@ struct Order {
 }  // namespace
 
 int64_t StreamUse::OverlapGainNs() const {
-  return kernel_ns + to_device_ns + to_host_ns - std::max({kernel_ns, to_device_ns, to_host_ns});
+  SaturatingSum all_ns = kernel_ns;
+  all_ns += to_device_ns, all_ns += to_host_ns;
+  return all_ns - std::max<int64_t>({kernel_ns, to_device_ns, to_host_ns});
 }
 
 std::vector<StreamUse> UseOfStreams(const AnalysisInput& input, const std::vector<int64_t>& busy_ns) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/saturate.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -13,7 +14,7 @@ struct StreamUse {
   int64_t busy_ns = 0;
   int64_t operations = 0, kernels = 0, copies = 0;
   // What could run side by side in other streams: kernels, and copies that neither stage nor hold up the host.
-  int64_t kernel_ns = 0, to_device_ns = 0, to_host_ns = 0;
+  SaturatingSum kernel_ns, to_device_ns, to_host_ns;
   int64_t rounds = 0;       // kernels that came after such a copy
   bool has_graph = false;   // operations of a graph: a graph may run them side by side already
 
@@ -28,8 +29,9 @@ std::vector<StreamUse> UseOfStreams(const AnalysisInput& input, const std::vecto
 // Runs of operations in the legacy default stream with work of blocking streams of the same context before and after:
 // that work and the run cannot overlap, whatever the program meant.
 struct DefaultSplits {
-  int64_t runs = 0, operations = 0, time_ns = 0;
-  int64_t gain_ns = 0;  // the shorter of the runs and the work of those streams, summed over the contexts
+  int64_t runs = 0, operations = 0;
+  SaturatingSum time_ns;
+  SaturatingSum gain_ns;  // the shorter of the runs and the work of those streams, summed over the contexts
 };
 
 DefaultSplits DefaultSplitsOf(const Trace& trace, const std::vector<StreamUse>& uses);

@@ -15,6 +15,7 @@
 #include "analysis/stream_waits.h"
 #include "analysis/tables.h"
 #include "analysis/together.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -130,7 +131,8 @@ Table SerialisedTable(const AnalysisInput& input, const std::vector<StreamUse>& 
   const auto add = [&](std::string reason, int64_t time_ns, int64_t count) {
     if (count > 0) table.rows.push_back({time_ns, PercentOf(time_ns, all.BusyNs()), count, std::move(reason)});
   };
-  int64_t renamed = 0, renamed_ns = 0, pageable = 0, pageable_ns = 0;
+  int64_t renamed = 0, renamed_ns = 0, pageable = 0;
+  SaturatingSum pageable_ns;
   for (size_t i = 0; i < uses.size(); ++i) {
     if (trace.streams[i].names_given < 2 || !uses[i].IsUsed()) continue;
     ++renamed;

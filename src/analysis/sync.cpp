@@ -15,6 +15,7 @@
 #include "analysis/polling.h"
 #include "analysis/statistics.h"
 #include "analysis/tables.h"
+#include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -24,7 +25,8 @@ constexpr ptrdiff_t kIdleColumn = 2;               // beside the time that the h
 constexpr double kWorthAFinding = 5, kWorthAWarning = 25;  // percent of the window
 
 struct Sum {
-  int64_t count = 0, blocked_ns = 0, idle_ns = 0;
+  int64_t count = 0, idle_ns = 0;
+  SaturatingSum blocked_ns;
   void Add(const WaitSite& site) {
     count += site.count;
     blocked_ns += site.blocked_ns;
@@ -60,7 +62,7 @@ Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_row
   std::vector<uint32_t> row_of_site;
   std::vector<int64_t> idle_ns(rows.size(), 0);
   Groups times(rows.size());
-  int64_t total_ns = 0;
+  SaturatingSum total_ns;
   for (const WaitSite& site : waits.sites) {
     const uint32_t row = rows.at({site.kind, site.function});
     row_of_site.push_back(row);
@@ -196,14 +198,14 @@ void AddSite(const Trace& trace, const HostWaits& waits, std::vector<Finding>* f
 
 void AddImplied(const Trace& trace, const HostWaits& waits, std::vector<Finding>* findings) {
   const Sum sum = SumIf(waits, IsImplied);
-  if (PercentOf(std::max(sum.blocked_ns, sum.idle_ns), waits.window_ns) < kWorthAFinding) return;
+  if (PercentOf(std::max<int64_t>(sum.blocked_ns, sum.idle_ns), waits.window_ns) < kWorthAFinding) return;
   const WaitSite* worst = nullptr;
   for (const WaitSite& site : waits.sites) {
     if (IsImplied(site.kind) && (worst == nullptr || site.blocked_ns > worst->blocked_ns)) worst = &site;
   }
   Finding finding;
   finding.id = "sync.implied";
-  finding.severity = SeverityOf(std::max(sum.blocked_ns, sum.idle_ns), waits.window_ns);
+  finding.severity = SeverityOf(std::max<int64_t>(sum.blocked_ns, sum.idle_ns), waits.window_ns);
   finding.message = CountOf(sum.count, "memory call") + " waited for the GPU without saying so: " + Blocked(sum) +
                     ", most " + PlaceOf(trace, *worst);
   finding.advice = "Allocate once and keep it, or use cudaMallocAsync and cudaFreeAsync, which do not wait.";

@@ -16,6 +16,7 @@
 #include "analysis/names.h"
 #include "analysis/shared_facts.h"
 #include "analysis/step_finder.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -61,12 +62,12 @@ class Operations {
 
   void Add(const GpuOp& op) {
     const int64_t hidden_ns = Hide(op);
-    hidden_ns_ += hidden_ns;
+    AddWrapping(&hidden_ns_, hidden_ns);
     const NameId path = PathOf(trace_, op);
     PathTime& of_path = paths_[path.value];
     ++of_path.operations;
-    of_path.operation_ns += op.DurationNs();
-    of_path.hidden_ns += hidden_ns;
+    AddWrapping(&of_path.operation_ns, op.DurationNs());
+    AddWrapping(&of_path.hidden_ns, hidden_ns);
     if (IsKernelLike(op)) {
       AddKernel(op, path);
     } else {
@@ -97,7 +98,7 @@ class Operations {
     Kernel& kernel = kernels_[key];
     if (kernel.count == 0) kernel = {is_graph, op.name, op.shape, path, kernels_.size() - 1, 0, 0};
     ++kernel.count;
-    kernel.total_ns += op.DurationNs();
+    AddWrapping(&kernel.total_ns, op.DurationNs());
   }
 
   void AddTransfer(const GpuOp& op) {
@@ -105,8 +106,8 @@ class Operations {
     const auto direction = is_fill ? kDirectionCount : static_cast<size_t>(DirectionOf(op));
     TransferTime& transfer = transfers_[{direction, op.source_memory, op.destination_memory}];
     ++transfer.count;
-    transfer.total_ns += op.DurationNs();
-    transfer.size_bytes += static_cast<int64_t>(op.size_bytes);
+    AddWrapping(&transfer.total_ns, op.DurationNs());
+    AddWrapping(&transfer.size_bytes, static_cast<int64_t>(op.size_bytes));
   }
 
   // Mangled names may read alike, and shapes differ in what is not shown.
@@ -123,7 +124,7 @@ class Operations {
         row.path = trace_.Text(kernel.path);
       }
       row.count += kernel.count;
-      row.total_ns += kernel.total_ns;
+      AddWrapping(&row.total_ns, kernel.total_ns);
     }
     for (auto& entry : by_name) all->push_back(std::move(entry.second));
     NumberPlaces(all);
@@ -141,8 +142,8 @@ class Operations {
       TransferTime& row =
           by_name.try_emplace({direction, memory}, TransferTime{direction, memory, 0, 0, 0}).first->second;
       row.count += time.count;
-      row.total_ns += time.total_ns;
-      row.size_bytes += time.size_bytes;
+      AddWrapping(&row.total_ns, time.total_ns);
+      AddWrapping(&row.size_bytes, time.size_bytes);
     }
     for (auto& entry : by_name) all->push_back(std::move(entry.second));
   }
@@ -225,7 +226,7 @@ std::vector<RangeTime> RangesOf(const Trace& trace) {
   for (const NvtxRange& range : trace.ranges) {
     RangeTime& time = by_path[range.path.value];
     ++time.count;
-    time.host_ns += range.DurationNs();
+    AddWrapping(&time.host_ns, range.DurationNs());
   }
   std::vector<RangeTime> ranges;
   for (auto& [path, time] : by_path) {

@@ -51,6 +51,16 @@ TraceMaker PageableMaker() {
   return maker;
 }
 
+// A damaged trace may say that copies took 36 years each.
+TEST(Pageable, SumsStayAtTheLargestNumber) {
+  constexpr int64_t kLong = int64_t{1} << 60;
+  TraceMaker maker;
+  for (int i = 0; i < 10; ++i) maker.AddPageable(i, kLong, kMegabyte, maker.AddCall(i, kLong, "cudaMemcpy"));
+  const AnalysisResult result = RunMemcpy(maker.Finish(), {});
+  EXPECT_EQ(IntOf(TableOf(result, "pageable"), 0, "time_ns"), INT64_MAX);
+  EXPECT_EQ(IntOf(TableOf(result, "pageable"), 0, "blocked_ns"), INT64_MAX);
+}
+
 TEST(Pageable, ComparedWithTheBestPinnedCopy) {
   TraceMaker maker = PageableMaker();
   maker.AddCopy(3000 * kUs, 3200 * kUs, 8 * kMegabyte, CopyKind::kHostToDevice);  // 40 GB/s

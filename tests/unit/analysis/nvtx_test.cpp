@@ -36,6 +36,17 @@ TEST(Nvtx, TimesAndGpuTimeByPath) {
   EXPECT_EQ(MetricOf(result, "nvtx.kernels", "nvtx:step/forward"), 1);
 }
 
+// A damaged trace may last for 36 years, of which many threads have the most.
+TEST(Nvtx, TimeOfManyLanesIsAShareHoweverLongTheTraceIs) {
+  TraceMaker maker;
+  for (uint32_t tid = 10; tid < 20; ++tid) maker.AddRange(0, int64_t{1} << 59, "step", maker.AddThread(0, tid));
+  maker.AddRange(0, int64_t{1} << 60, "all");
+  const AnalysisResult result = RunNvtx(maker.Finish(), {});
+  const Table& table = TableOf(result, "nvtx");
+  ASSERT_EQ(TextOf(table, 0, "path"), "step");
+  EXPECT_GT(RealOf(table, 0, "percent"), 50);
+}
+
 TEST(Nvtx, LaunchesOfOtherThreadsAreNotInTheRange) {
   TraceMaker maker;
   const uint32_t other = maker.AddThread(0, 101);
