@@ -7,6 +7,7 @@
 #include "analysis/gaps.h"
 #include "analysis/names.h"
 #include "analysis/shared_facts.h"
+#include "base/saturate.h"
 
 namespace gprof {
 
@@ -69,7 +70,7 @@ bool ConcurrencySweep::AddSumsAlone(uint32_t device) {
   if (!trace_.device_windows.empty() || !recorded_.IsThroughout(device)) return false;
   const std::vector<OpFacts::Sum>& sums = shared_.ops().sums();
   const auto is_here = [&](uint32_t i) { return sums[i].count > 0 && trace_.ops.FactsAt(i).device == device; };
-  int64_t time_ns = 0;
+  SaturatingSum time_ns;
   for (uint32_t i = 0; i < sums.size(); ++i) {
     if (!is_here(i)) continue;
     if (sums[i].share_ns != sums[i].time_ns) return false;  // some have no length, or end before they start

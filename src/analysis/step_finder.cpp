@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/shared_facts.h"
+#include "base/saturate.h"
 
 namespace gprof {
 namespace {
@@ -93,7 +94,7 @@ class Search {
       if (!is_of_interest(range) || !IsWhole(range)) continue;
       Candidate& slot = slots_[ranges.FactsOf(range).path.value];
       const int64_t start_ns = range.start_ns(), end_ns = start_ns + ranges.DurationNs(range);
-      slot.total_ns += end_ns - start_ns;
+      AddWrapping(&slot.total_ns, end_ns - start_ns);
       slot.covered_ns +=
           std::max<int64_t>(0, std::min(end_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
     }
@@ -167,7 +168,10 @@ class SearchByWork {
   // Entries of a path at one depth do not overlap, so each kernel is in at most one of them.
   void Look(uint32_t thread, const std::vector<Launched>& kernels) {
     std::vector<int64_t> sums_ns{0};  // kernel time launched before each
-    for (const Launched& kernel : kernels) sums_ns.push_back(sums_ns.back() + kernel.kernel_ns);
+    for (const Launched& kernel : kernels) {
+      sums_ns.push_back(sums_ns.back());
+      AddWrapping(&sums_ns.back(), kernel.kernel_ns);
+    }
     const auto launched_before = [&](int64_t time_ns) {
       const auto at = std::partition_point(kernels.begin(), kernels.end(),
                                            [&](const Launched& kernel) { return kernel.at_ns < time_ns; });
@@ -182,8 +186,8 @@ class SearchByWork {
                        .first->second;
       slot.candidate.has_depths |= slot.candidate.depth != range.depth;
       ++slot.candidate.count;
-      const int64_t work_ns = launched_before(range.end_ns) - launched_before(range.start_ns);
-      slot.work_ns += work_ns;
+      const int64_t work_ns = SubtractWrapping(launched_before(range.end_ns), launched_before(range.start_ns));
+      AddWrapping(&slot.work_ns, work_ns);
       slot.working_count += work_ns > 0;
     }
     for (const auto& [path, slot] : slots) Offer(slot, sums_ns.back());
