@@ -16,12 +16,13 @@ struct First {
 
 class Collector {
  public:
-  KernelSamples calls, queued;
+  KernelSamples calls, queued, times;
   std::vector<First> firsts;  // by process and group, the last one is of no process
 
   Collector(const Trace& trace, const OpFacts& ops, const KernelGroups& kernels)
       : calls(kernels),
         queued(kernels),
+        times(kernels),
         firsts(trace.processes.size() * kernels.size() + 1),
         trace_(trace),
         ops_(ops),
@@ -45,24 +46,27 @@ class Collector {
  private:
   // What operations in a row that share their facts add to; it stays out of memory.
   struct Sink {
-    uint32_t *calls, *queued;
+    uint32_t *calls, *queued, *times;
     First first;
   };
 
-  // Nearly all of them: the call was short and launched nothing else. Returns the first for which that is not so.
+  // Nearly all of them: they and the call were short, and it launched nothing else. Returns the first for which that is
+  // not so.
   const PackedOps::Item* AddPlain(const PackedOps::Item* op, const PackedOps::Item* end) {
-    const KernelSamples::Ends to_calls = calls.ends(), to_queued = queued.ends();
-    if (to_calls.samples == nullptr || to_queued.samples == nullptr || ops_.HasInnerCalls()) return op;
+    const KernelSamples::Ends to_calls = calls.ends(), to_queued = queued.ends(), to_times = times.ends();
+    const bool are_short = to_calls.samples != nullptr && to_queued.samples != nullptr && to_times.samples != nullptr;
+    if (!are_short || ops_.HasInnerCalls()) return op;
     while (op != end) {
       const uint32_t group = groups_[op->facts];
       if (group == kNone) {
         ++op;
         continue;
       }
-      Sink sink{to_calls.At(group), to_queued.At(group), *first_of_facts_[op->facts]};
+      Sink sink{to_calls.At(group), to_queued.At(group), to_times.At(group), *first_of_facts_[op->facts]};
       const PackedOps::Item* const after = AddRun(op, end, &sink);
       to_calls.SetEnd(group, sink.calls);
       to_queued.SetEnd(group, sink.queued);
+      to_times.SetEnd(group, sink.times);
       *first_of_facts_[op->facts] = sink.first;
       if (after != end && after->facts == op->facts) return after;
       op = after;
@@ -76,7 +80,12 @@ class Collector {
     Sink sink = *to;
     for (const uint32_t facts = op->facts; op != end && op->facts == facts; ++op) {
       PrefetchForReading(op);
-      if (!op->HasCall()) continue;
+      if (op->duration_high != 0) break;
+      *sink.times = op->duration;  // is there once the end goes past it
+      if (!op->HasCall()) {
+        ++sink.times;
+        continue;
+      }
       const PackedCalls::Item& call = api_calls[op->Call()];
       PrefetchForReading(&call);
       if (call.parent != 0 || call.duration_high != 0) break;  // one comparison
@@ -88,6 +97,7 @@ class Collector {
         break;
       }
       *sink.calls++ = call.duration;
+      ++sink.times;
       sink.first.See(call_start_ns, op->Call());
     }
     *to = sink;
@@ -96,9 +106,12 @@ class Collector {
 
   void AddAny(uint32_t index, const PackedOps::Item& op) {
     const uint32_t call = ops_.CallOf(index, op), group = groups_[op.facts];
-    if (group == kNone || call == kNone) return;
+    if (group == kNone) return;
+    const int64_t start_ns = op.start_ns();
+    times.Add(group, trace_.ops.EndNs(op) - start_ns);
+    if (call == kNone) return;
     const PackedCalls::Item& item = trace_.api_calls.items()[call];
-    const int64_t start_ns = op.start_ns(), call_start_ns = item.start_ns(), call_end_ns = trace_.api_calls.EndNs(item);
+    const int64_t call_start_ns = item.start_ns(), call_end_ns = trace_.api_calls.EndNs(item);
     if (start_ns > call_end_ns) queued.Add(group, start_ns - call_end_ns);
     if (counted_.empty()) counted_.resize(trace_.api_calls.size(), false);
     if (counted_[call]) return;
@@ -124,6 +137,7 @@ KernelLaunches::KernelLaunches(const Trace& trace, const OpFacts& ops, const Ker
   for (uint32_t group = 0; group < kernels.size(); ++group) {
     calls_.push_back(collector.calls.Of(group).Summary(Spread::kNotAsked));
     queued_.push_back(collector.queued.Of(group).Summary(Spread::kNotAsked));
+    times_.push_back(collector.times.Of(group).Summary());
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "analysis/kernel_groups.h"
@@ -22,10 +23,12 @@ class KernelLaunches {
   const Statistics& QueuedOf(uint32_t group) const { return queued_[group]; }
   // The first of those calls that a process made; kNone for none.
   uint32_t FirstCall(uint32_t process, uint32_t group) const { return first_calls_[process * groups_ + group]; }
+  // What TimesOfKernels() would say, measured on the way. To be asked for once.
+  std::vector<Statistics> TakeTimes() { return std::move(times_); }
 
  private:
   size_t groups_;
-  std::vector<Statistics> calls_, queued_;
+  std::vector<Statistics> calls_, queued_, times_;
   std::vector<uint32_t> first_calls_;  // by process and group
 };
 

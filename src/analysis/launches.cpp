@@ -378,7 +378,6 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   }
   RunTogether(input, {[&] { (void)shared.kernel_launches(); },
                       [&] { devices = DepthOfDevices(input); },
-                      [&] { (void)shared.kernel_times(); },
                       [&] { if (!options.is_brief) late = LateLaunchFinder(input).Run(); },
                       [&] { if (!options.is_brief) over_time = LaunchesOverTime(input); },
                       [&] { calls = ReadCalls(input); }});

@@ -52,7 +52,11 @@ const std::vector<Statistics>& SharedFacts::kernel_times() const {
 }
 
 const KernelLaunches& SharedFacts::kernel_launches() const {
-  return kernel_launches_.Get([&] { return KernelLaunches(trace_, ops(), kernels()); });
+  return kernel_launches_.Get([&] {
+    KernelLaunches launches(trace_, ops(), kernels());
+    (void)kernel_times_.Get([&] { return launches.TakeTimes(); });
+    return launches;
+  });
 }
 
 const StreamOps& SharedFacts::stream_ops() const {
