@@ -44,14 +44,18 @@ size_t CallFacts::AddRun(const PackedCalls& calls, size_t first, int64_t* inner_
   const PackedCalls::Facts& facts = calls.FactsAt(run);
   int64_t total_ns = 0, end_ns = std::numeric_limits<int64_t>::min();
   const PackedCalls::Item* item = begin;
+  bool are_apart = true;
   if (facts.thread != kNone) {
     for (; item != end && item->facts == run && item->parent == 0 && item->duration_high == 0; ++item) {
       PrefetchForReading(item);
       total_ns += item->duration;
+      are_apart &= item->start_ns() >= end_ns;
       end_ns = std::max(end_ns, item->start_ns() + item->duration);
     }
   }
   if (item == begin) return AddOne(calls, first, inner_start_ns, last_end_ns);
+  are_apart_ &= are_apart;
+  See(facts.thread, begin->start_ns(), end_ns);
   Sum& sum = sums_[run];
   sum.count += item - begin;
   sum.total_ns += total_ns;
@@ -80,6 +84,7 @@ size_t CallFacts::AddOne(const PackedCalls& calls, size_t i, int64_t* inner_star
     *inner_start_ns = std::min(*inner_start_ns, start_ns);
     return i + 1;
   }
+  See(facts.thread, start_ns, end_ns);
   Sum& sum = sums_[item.facts];
   ++sum.count;
   AddWrapping(&sum.total_ns, end_ns - start_ns);
@@ -87,6 +92,14 @@ size_t CallFacts::AddOne(const PackedCalls& calls, size_t i, int64_t* inner_star
   sum.end_ns = std::max(sum.end_ns, end_ns);
   List(index, facts);
   return i + 1;
+}
+
+// Calls of a thread that come after those seen before: when the first of them begins and the last one ends.
+inline void CallFacts::See(uint32_t thread, int64_t start_ns, int64_t end_ns) {
+  if (thread == kNone) return;
+  if (before_.thread != thread) before_ = {thread, start_ns};
+  are_apart_ &= start_ns >= before_.end_ns;
+  before_.end_ns = std::max(before_.end_ns, end_ns);
 }
 
 inline void CallFacts::List(uint32_t call, const PackedCalls::Facts& facts) {

@@ -200,6 +200,7 @@ class LateLaunchFinder {
       : input_(input),
         trace_(input.trace()),
         ops_(input.shared().ops()),
+        are_calls_apart_(input.shared().calls().are_apart()),
         of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {
     for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
       is_kernel_.push_back(trace_.ops.FactsAt(i).kind == OpKind::kKernel);
@@ -231,7 +232,8 @@ class LateLaunchFinder {
   void SeeLaunches(uint32_t device, uint32_t first, uint32_t last) {
     const std::span<const uint32_t> idle_ns = input_.shared().gaps(device).ShortIdleBefore(first, last);
     for (uint32_t op = first; op < last; ++op) {
-      op += SeePlain(op, idle_ns.subspan(op - first));
+      const std::span<const uint32_t> left_ns = idle_ns.subspan(op - first);
+      op += are_calls_apart_ ? SeePlain<true>(op, left_ns) : SeePlain<false>(op, left_ns);
       if (op == last) return;
       const int64_t end_ns = trace_.ops.items()[op].start_ns();
       See(Gap{end_ns - idle_ns[op - first], end_ns, op, false, false, device});
@@ -239,12 +241,12 @@ class LateLaunchFinder {
   }
 
   // Of operations from `first` on the call before had ended before nearly all of these gaps, so that launching explains
-  // them. Returns how many come before the first one for which that has to be looked at.
+  // them. Returns how many come before the first one for which that has to be looked at. Where calls are apart, it had
+  // before all of them: the launching call had begun by then.
+  template <bool kAreCallsApart>
   uint32_t SeePlain(uint32_t first, std::span<const uint32_t> idle_ns) {
-    const PackedCalls::Item* const calls = trace_.api_calls.items().data();
     const PackedOps::Item* op = trace_.ops.items().data() + first;
     const uint8_t* const is_kernel = is_kernel_.data();
-    const bool has_inner_calls = ops_.HasInnerCalls();
     const int64_t no_overhead_until_ns = no_overhead_until_ns_;
     int64_t kernels = 0, all_idle_ns = 0, kernel_ns = 0;
     uint32_t i = 0;
@@ -252,12 +254,9 @@ class LateLaunchFinder {
       PrefetchForReading(op);
       const uint32_t gap_ns = idle_ns[i];
       if (gap_ns - 1 >= kLateLaunchAtMostNs || is_kernel[op->facts] == 0) continue;  // none where it is 0
-      const uint32_t call = has_inner_calls ? ops_.CallOf(first + i, *op) : op->Call();
-      if (call == 0) break;
-      const PackedCalls::Item& before = calls[call - 1];
       const int64_t end_ns = op->start_ns();
-      if (before.parent != 0 || before.duration_high != 0 || op->duration_high != 0) break;
-      if (before.start_ns() + before.duration > end_ns - gap_ns || end_ns > no_overhead_until_ns) break;
+      if (op->duration_high != 0 || end_ns > no_overhead_until_ns) break;
+      if (!kAreCallsApart && !HadEndedBefore(first + i, *op, end_ns - gap_ns)) break;
       ++kernels;
       all_idle_ns += gap_ns;
       kernel_ns += op->duration;
@@ -267,6 +266,15 @@ class LateLaunchFinder {
     late_.launch_ns += all_idle_ns;
     late_.kernel_ns += kernel_ns;
     return i;
+  }
+
+  // The call before the one that launched the operation, as far as little tells.
+  bool HadEndedBefore(uint32_t index, const PackedOps::Item& op, int64_t time_ns) const {
+    const uint32_t call = ops_.CallOf(index, op);
+    if (call == 0) return false;
+    const PackedCalls::Item& before = trace_.api_calls.items()[call - 1];
+    PrefetchForReading(&before);
+    return before.parent == 0 && before.duration_high == 0 && before.start_ns() + before.duration <= time_ns;
   }
 
   void See(const Gap& gap) {
@@ -334,6 +342,7 @@ class LateLaunchFinder {
   const AnalysisInput& input_;
   const Trace& trace_;
   const OpFacts& ops_;
+  const bool are_calls_apart_;
   std::vector<Meanwhile> of_function_;  // by NameId
   std::vector<uint8_t> is_kernel_;      // by the facts of operations
   size_t next_overhead_ = 0;
