@@ -47,7 +47,7 @@ RangeProjection::RangeProjection(const AnalysisInput& input)
     const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
     kinds_.push_back({facts.device, facts.node, facts.kind == OpKind::kKernel});
   }
-  FindStartEndRanges();
+  FindStartEndRanges(input.shared().ranges());
   AddOperations();
 }
 
@@ -216,13 +216,10 @@ void RangeProjection::AddOperations() {
   });
 }
 
-void RangeProjection::FindStartEndRanges() {
-  for (size_t thread = 0; thread < trace_.threads.size(); ++thread) {
+void RangeProjection::FindStartEndRanges(const RangeFacts& facts) {
+  for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) {
     const Trace::Slice ranges = trace_.thread_ranges[thread], calls = trace_.thread_api_calls[thread];
-    const PackedRanges::Item* const items = trace_.ranges.items().data();
-    const bool has_any = std::any_of(items + ranges.first, items + ranges.last,
-                                     [](const PackedRanges::Item& range) { return !range.is_push_pop; });
-    if (!has_any) continue;
+    if (!facts.HasStartEnd(thread)) continue;
     OpenRanges open(trace_, ranges);
     for (uint32_t i = calls.first; i < calls.last; ++i) {
       if (trace_.api_calls[i].parent != kNone || trace_.api_calls[i].api_class == ApiClass::kQuery) continue;

@@ -8,6 +8,7 @@
 
 #include "analysis/gaps.h"
 #include "analysis/op_facts.h"
+#include "analysis/range_facts.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -41,7 +42,7 @@ class RangeProjection {
     int64_t kernels = 0;
   };
 
-  void FindStartEndRanges();
+  void FindStartEndRanges(const RangeFacts& facts);
   void AddOperations();
   template <class RangeOf>
   void AddOperations(RangeOf&& range_of);

@@ -63,6 +63,7 @@ class IdleAlong {
     if (IsBefore(next + uint64_t{kStride}, time_ns)) return GoFar(time_ns);
     int64_t passed_ns = passed_ns_;
     for (const PackedOps::Item* op = ops_ + next; next < end_ && op->start_ns() <= time_ns; ++op, ++next) {
+      PrefetchForReading(op);
       passed_ns += gaps_.IdleBefore(next);
     }
     passed_ns_ = passed_ns;
@@ -190,6 +191,7 @@ class PathSums {
     Parent parent;
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const Item& range = items[i];
+      PrefetchForReading(&range);
       const uint32_t path = PathOf(range);
       const int64_t start_ns = range.start_ns(), duration_ns = ranges_.DurationNs(range);
       const int64_t end_ns = start_ns + duration_ns;
@@ -249,10 +251,11 @@ class PathSums {
 
 std::vector<PathTimes> TimesByPath(const AnalysisInput& input) {
   const Trace& trace = input.trace();
-  std::vector<uint32_t> counts(trace.ranges.FactsCount());
-  for (const PackedRanges::Item& range : trace.ranges.items()) ++counts[range.facts];
+  const std::vector<RangeFacts::Sum>& sums_of_facts = input.shared().ranges().sums();
   Groups durations(trace.strings.size());
-  for (uint32_t i = 0; i < counts.size(); ++i) durations.Count(trace.ranges.FactsAt(i).path.value, counts[i]);
+  for (uint32_t i = 0; i < sums_of_facts.size(); ++i) {
+    durations.Count(trace.ranges.FactsAt(i).path.value, sums_of_facts[i].count);
+  }
   durations.Seal();
   const PathSums sums(input, &durations);
   std::vector<PathTimes> paths;

@@ -43,8 +43,8 @@ int64_t Common(const Interval& a, const Interval& b) {
 
 class Estimate {
  public:
-  Estimate(const Trace& trace, const OpFacts& ops, const CallFacts& calls)
-      : trace_(trace), ops_(ops), calls_(calls), recorded_(trace), costs_(trace.threads.size()),
+  Estimate(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const RangeFacts& ranges)
+      : trace_(trace), ops_(ops), calls_(calls), ranges_(ranges), recorded_(trace), costs_(trace.threads.size()),
         active_(trace.threads.size(), Nothing()), cupti_(trace.threads.size()) {}
 
   RecordingCost Run() {
@@ -175,10 +175,6 @@ class Estimate {
     const Trace::Slice slice = trace_.thread_ranges[thread];
     if (slice.first == slice.last) return;
     const PackedRanges::Item *const items = trace_.ranges.items().data(), *const end = items + slice.last;
-    int64_t end_ns = std::numeric_limits<int64_t>::min();
-    for (const PackedRanges::Item* range = items + slice.first; range != end; ++range) {
-      end_ns = std::max(end_ns, range->is_push_pop ? trace_.ranges.EndNs(*range) : range->start_ns());
-    }
     const auto first_from = [&](int64_t time_ns) {
       return std::partition_point(items + slice.first, end,
                                   [&](const PackedRanges::Item& range) { return range.start_ns() < time_ns; });
@@ -189,7 +185,7 @@ class Estimate {
     cost.nvtx += count;
     cost.nvtx_ns += count * kRangeNs;
     cost.gpu_cost_ns += std::max<int64_t>(0, first_from(window.end_ns) - first_from(window.start_ns)) * kRangeNs;
-    Widen(&active_[thread], items[slice.first].start_ns(), end_ns);
+    Widen(&active_[thread], items[slice.first].start_ns(), ranges_.LastOf(thread));
   }
 
   void AddNodesAndAllocations() {
@@ -232,6 +228,7 @@ class Estimate {
   const Trace& trace_;
   const OpFacts& ops_;
   const CallFacts& calls_;
+  const RangeFacts& ranges_;
   RecordedTime recorded_;
   std::vector<int64_t> cost_of_facts_;  // by the facts of calls
   std::vector<ThreadCost> costs_;   // by thread
@@ -263,8 +260,9 @@ double RecordingCost::GpuPercent() const {
   return largest;
 }
 
-RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls) {
-  return Estimate(trace, ops, calls).Run();
+RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls,
+                                    const RangeFacts& ranges) {
+  return Estimate(trace, ops, calls, ranges).Run();
 }
 
 }  // namespace gprof

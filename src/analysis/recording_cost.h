@@ -7,6 +7,7 @@
 
 #include "analysis/call_facts.h"
 #include "analysis/op_facts.h"
+#include "analysis/range_facts.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -42,6 +43,7 @@ struct RecordingCost {
   double GpuPercent() const;
 };
 
-RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls);
+RecordingCost EstimateRecordingCost(const Trace& trace, const OpFacts& ops, const CallFacts& calls,
+                                    const RangeFacts& ranges);
 
 }  // namespace gprof

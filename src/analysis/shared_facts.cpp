@@ -36,6 +36,10 @@ const CallFacts& SharedFacts::calls() const {
   return calls_.Get([&] { return CallFacts(trace_); });
 }
 
+const RangeFacts& SharedFacts::ranges() const {
+  return ranges_.Get([&] { return RangeFacts(trace_); });
+}
+
 const HostFacts& SharedFacts::host() const {
   return host_.Get([&] {
     RunTogether(threads_, {[&] { (void)stream_ops(); }, [&] { (void)calls(); }});
@@ -88,11 +92,11 @@ const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
 }
 
 const std::optional<StepChoice>& SharedFacts::step() const {
-  return step_.Get([&] { return FindStepUnnamed(trace_, ops()); });
+  return step_.Get([&] { return FindStepUnnamed(trace_, ops(), ranges()); });
 }
 
 const RecordingCost& SharedFacts::recording_cost() const {
-  return recording_cost_.Get([&] { return EstimateRecordingCost(trace_, ops(), calls()); });
+  return recording_cost_.Get([&] { return EstimateRecordingCost(trace_, ops(), calls(), ranges()); });
 }
 
 }  // namespace gprof

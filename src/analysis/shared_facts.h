@@ -16,6 +16,7 @@
 #include "analysis/kernel_launches.h"
 #include "analysis/lazy.h"
 #include "analysis/op_facts.h"
+#include "analysis/range_facts.h"
 #include "analysis/recorded_time.h"
 #include "analysis/recording_cost.h"
 #include "analysis/statistics.h"
@@ -34,6 +35,7 @@ class SharedFacts {
   const RecordedTime& recorded() const;
   const OpFacts& ops() const;
   const CallFacts& calls() const;
+  const RangeFacts& ranges() const;
   const HostFacts& host() const;
   const KernelGroups& kernels() const;
   // Times of the kernels on the GPU, by group.
@@ -59,6 +61,7 @@ class SharedFacts {
   Lazy<RecordedTime> recorded_;
   Lazy<OpFacts> ops_;
   Lazy<CallFacts> calls_;
+  Lazy<RangeFacts> ranges_;
   Lazy<HostFacts> host_;
   Lazy<KernelGroups> kernels_;
   Lazy<std::vector<Statistics>> kernel_times_;

@@ -14,9 +14,6 @@ namespace {
 
 constexpr int64_t kFewestSteps = 5;
 
-// A push/pop range of which the trace has the beginning and the end.
-bool IsWhole(const PackedRanges::Item& range) { return range.is_push_pop && !range.is_open && !range.is_cut; }
-
 // The entries of one path on one thread.
 struct Candidate {
   uint32_t thread = kNone;
@@ -28,11 +25,17 @@ struct Candidate {
 
 class Search {
  public:
-  Search(const Trace& trace, const OpFacts& ops, const std::string& wanted)
+  Search(const Trace& trace, const OpFacts& ops, const RangeFacts& ranges, const std::string& wanted)
       : trace_(trace),
+        ranges_(ranges),
         wanted_(wanted),
         window_(trace.ops.empty() ? Interval{trace.start_ns, trace.end_ns} : ops.window()),
+        facts_of_threads_(trace.threads.size()),
         slots_(trace.strings.size()) {
+    for (uint32_t i = 0; i < ranges.sums().size(); ++i) {
+      const uint32_t thread = trace.ranges.FactsAt(i).thread;
+      if (thread != kNone && ranges.sums()[i].whole > 0) facts_of_threads_[thread].push_back(i);
+    }
     for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) Look(thread);
   }
 
@@ -56,10 +59,14 @@ class Search {
     uint16_t least = std::numeric_limits<uint16_t>::max();
     for (const uint32_t path : paths) least = std::min(least, slots_[path].depth);
     // Without a name the outermost path that covers most is chosen, so that those within need not be measured.
-    AddTimes(thread, [&](const PackedRanges::Item& range) { return range.depth == least; });
+    ranges_.ForEachWhole(thread, least, [&](uint32_t range) { AddTime(range); });
     const auto is_done = [&](uint32_t path) { return slots_[path].depth == least && CoversMost(slots_[path]); };
     const bool is_found = wanted_.empty() && std::any_of(paths.begin(), paths.end(), is_done);
-    if (!is_found) AddTimes(thread, [&](const PackedRanges::Item& range) { return range.depth != least; });
+    if (!is_found) {
+      ranges_.ForEachWhole(thread, [&](uint32_t range) {
+        if (trace_.ranges.items()[range].depth != least) AddTime(range);
+      });
+    }
     for (const uint32_t path : paths) {
       if (!wanted_.empty() || CoversMost(slots_[path])) Offer(slots_[path]);
     }
@@ -68,36 +75,27 @@ class Search {
   // The entries of each path on the thread; returns the paths that may be what is looked for.
   std::vector<uint32_t> Count(uint32_t thread) {
     std::vector<uint32_t> paths;
-    const PackedRanges& ranges = trace_.ranges;
-    const Trace::Slice slice = trace_.thread_ranges[thread];
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const PackedRanges::Item& range = ranges.items()[i];
-      if (!IsWhole(range)) continue;
-      const PackedRanges::Facts& facts = ranges.FactsOf(range);
+    for (const uint32_t i : facts_of_threads_[thread]) {
+      const PackedRanges::Facts& facts = trace_.ranges.FactsAt(i);
+      const RangeFacts::Sum& sum = ranges_.sums()[i];
       Candidate& slot = slots_[facts.path.value];
       if (slot.thread != thread) {
-        slot = {thread, facts.path, range.depth, false, 0, 0, 0};
+        slot = {thread, facts.path, sum.least_depth, false, 0, 0, 0};
         if (IsWanted(facts)) paths.push_back(facts.path.value);
       }
-      slot.has_depths |= slot.depth != range.depth;
-      ++slot.count;
+      slot.has_depths |= sum.least_depth != slot.depth || sum.most_depth != slot.depth;
+      slot.count += sum.whole;
     }
     return paths;
   }
 
-  template <class F>
-  void AddTimes(uint32_t thread, F&& is_of_interest) {
+  void AddTime(uint32_t index) {
     const PackedRanges& ranges = trace_.ranges;
-    const Trace::Slice slice = trace_.thread_ranges[thread];
-    for (uint32_t i = slice.first; i < slice.last; ++i) {
-      const PackedRanges::Item& range = ranges.items()[i];
-      if (!is_of_interest(range) || !IsWhole(range)) continue;
-      Candidate& slot = slots_[ranges.FactsOf(range).path.value];
-      const int64_t start_ns = range.start_ns(), end_ns = start_ns + ranges.DurationNs(range);
-      AddWrapping(&slot.total_ns, end_ns - start_ns);
-      slot.covered_ns +=
-          std::max<int64_t>(0, std::min(end_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
-    }
+    const PackedRanges::Item& range = ranges.items()[index];
+    Candidate& slot = slots_[ranges.FactsOf(range).path.value];
+    const int64_t start_ns = range.start_ns(), end_ns = start_ns + ranges.DurationNs(range);
+    AddWrapping(&slot.total_ns, end_ns - start_ns);
+    slot.covered_ns += std::max<int64_t>(0, std::min(end_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
   }
 
   static bool Repeats(const Candidate& candidate) { return candidate.count >= kFewestSteps && !candidate.has_depths; }
@@ -117,8 +115,10 @@ class Search {
   }
 
   const Trace& trace_;
+  const RangeFacts& ranges_;
   const std::string& wanted_;
   const Interval window_;
+  std::vector<std::vector<uint32_t>> facts_of_threads_;  // of whole ranges
   std::vector<Candidate> slots_;  // by NameId of the path, of the thread looked at last
   Candidate best_;
   bool has_repeats_ = false;
@@ -211,32 +211,36 @@ class SearchByWork {
   int64_t best_work_ns_ = 0, all_work_ns_ = 0;
 };
 
-StepChoice ChoiceOf(const Trace& trace, const Candidate& best) {
+StepChoice ChoiceOf(const Trace& trace, const RangeFacts& ranges, const Candidate& best) {
   StepChoice choice{best.thread, best.path, {}, best.covered_ns, 0, 0, 0};
-  const Trace::Slice slice = trace.thread_ranges[best.thread];
   int64_t end_ns = std::numeric_limits<int64_t>::min();
-  const PackedRanges::Item* const items = trace.ranges.items().data();
-  for (uint32_t i = slice.first; i < slice.last; ++i) {
-    const PackedRanges::Item& range = items[i];
-    if (trace.ranges.FactsOf(range).path != best.path || !IsWhole(range)) continue;
-    if (range.start_ns() < end_ns) continue;  // a trace that contradicts itself
+  const auto add = [&](uint32_t index) {
+    const PackedRanges::Item& range = trace.ranges.items()[index];
+    if (trace.ranges.FactsOf(range).path != best.path) return;
+    if (range.start_ns() < end_ns) return;  // a trace that contradicts itself
     end_ns = trace.ranges.EndNs(range);
-    choice.ranges.push_back(i);
+    choice.ranges.push_back(index);
+  };
+  if (best.has_depths) {
+    ranges.ForEachWhole(best.thread, add);
+  } else {
+    ranges.ForEachWhole(best.thread, best.depth, add);
   }
   return choice;
 }
 
-std::optional<StepChoice> Find(const Trace& trace, const OpFacts& ops, const std::string& wanted) {
-  const Search search(trace, ops, wanted);
+std::optional<StepChoice> Find(const Trace& trace, const OpFacts& ops, const RangeFacts& ranges,
+                               const std::string& wanted) {
+  const Search search(trace, ops, ranges, wanted);
   if (search.best().thread != kNone) {
-    StepChoice choice = ChoiceOf(trace, search.best());
+    StepChoice choice = ChoiceOf(trace, ranges, search.best());
     choice.window_ns = search.window().DurationNs();
     return choice;
   }
   if (!wanted.empty() || !search.has_repeats()) return std::nullopt;
   const SearchByWork by_work(trace, ops);
   if (by_work.best().thread == kNone) return std::nullopt;
-  StepChoice choice = ChoiceOf(trace, by_work.best());
+  StepChoice choice = ChoiceOf(trace, ranges, by_work.best());
   choice.work_ns = by_work.best_work_ns();
   choice.all_work_ns = by_work.all_work_ns();
   return choice;
@@ -245,9 +249,12 @@ std::optional<StepChoice> Find(const Trace& trace, const OpFacts& ops, const std
 }  // namespace
 
 std::optional<StepChoice> FindStep(const AnalysisInput& input, const std::string& wanted) {
-  return wanted.empty() ? input.shared().step() : Find(input.trace(), input.shared().ops(), wanted);
+  if (wanted.empty()) return input.shared().step();
+  return Find(input.trace(), input.shared().ops(), input.shared().ranges(), wanted);
 }
 
-std::optional<StepChoice> FindStepUnnamed(const Trace& trace, const OpFacts& ops) { return Find(trace, ops, ""); }
+std::optional<StepChoice> FindStepUnnamed(const Trace& trace, const OpFacts& ops, const RangeFacts& ranges) {
+  return Find(trace, ops, ranges, "");
+}
 
 }  // namespace gprof

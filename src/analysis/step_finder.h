@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/op_facts.h"
+#include "analysis/range_facts.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -29,6 +30,6 @@ struct StepChoice {
 std::optional<StepChoice> FindStep(const AnalysisInput& input, const std::string& wanted);
 
 // The same without a name, for SharedFacts, which keeps it.
-std::optional<StepChoice> FindStepUnnamed(const Trace& trace, const OpFacts& ops);
+std::optional<StepChoice> FindStepUnnamed(const Trace& trace, const OpFacts& ops, const RangeFacts& ranges);
 
 }  // namespace gprof

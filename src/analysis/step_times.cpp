@@ -79,6 +79,7 @@ class PartSums {
   // One whose gap has been added.
   void AddOp(uint32_t op) {
     const PackedOps::Item& item = trace_.ops.items()[op];
+    PrefetchForReading(&item);
     const int64_t op_start_ns = item.start_ns(), end_ns = trace_.ops.EndNs(item), before_ns = busy_.until_ns;
     busy_.Add(op_start_ns, end_ns);
     if (op_start_ns > end_ns) return;

@@ -74,6 +74,8 @@ TEST(CallFacts, SayWhatEachCallSays) {
     int64_t count = 0, total_ns = 0, last_end_ns = std::numeric_limits<int64_t>::min();
     std::vector<uint32_t> of_function(trace.strings.size(), 0), failed;
     std::vector<int64_t> starts_ns(trace.processes.size(), std::numeric_limits<int64_t>::max());
+    std::vector<int64_t> ended_ns(trace.threads.size(), std::numeric_limits<int64_t>::min());
+    bool are_apart = true;
     for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
       const ApiCall call = trace.api_calls[i];
       if (call.thread != kNone) last_end_ns = std::max(last_end_ns, call.end_ns);
@@ -83,7 +85,11 @@ TEST(CallFacts, SayWhatEachCallSays) {
       total_ns += call.DurationNs();
       ++of_function[call.function.value];
       if (call.result != 0) failed.push_back(i);
+      if (call.thread == kNone) continue;
+      are_apart &= call.start_ns >= ended_ns[call.thread];
+      ended_ns[call.thread] = std::max(ended_ns[call.thread], call.end_ns);
     }
+    EXPECT_EQ(facts.are_apart(), are_apart) << seed;
     EXPECT_EQ(facts.count(), count) << seed;
     EXPECT_EQ(facts.total_ns(), total_ns) << seed;
     EXPECT_EQ(facts.counts_of_functions(), of_function) << seed;
@@ -92,6 +98,73 @@ TEST(CallFacts, SayWhatEachCallSays) {
     const int64_t end_ns =
         facts.last_ended() == kNone ? std::numeric_limits<int64_t>::min() : trace.api_calls[facts.last_ended()].end_ns;
     EXPECT_EQ(end_ns, last_end_ns) << seed;
+  }
+}
+
+TEST(CallFacts, CallsThatFollowEachOtherAreApart) {
+  for (const int64_t last_start_ns : {299, 300}) {
+    TraceMaker maker;
+    maker.AddCall(100, 200, "cudaLaunchKernel");
+    maker.AddInnerCall(220, 280, "cuLaunchKernel", maker.AddCall(200, 300, "cudaLaunchKernel"));
+    maker.AddCall(last_start_ns, 500, "cudaFree");
+    maker.AddCall(150, 400, "cudaFree", maker.AddThread(0, 101));
+    EXPECT_EQ(CallFacts(maker.Finish()).are_apart(), last_start_ns == 300);
+  }
+}
+
+TEST(RangeFacts, SayWhatEachRangeSays) {
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    const Trace trace = RandomTrace(seed);
+    const RangeFacts facts(trace);
+    std::vector<uint32_t> counts(trace.ranges.FactsCount(), 0), whole(counts);
+    for (const PackedRanges::Item& range : trace.ranges.items()) {
+      ++counts[range.facts];
+      whole[range.facts] += RangeFacts::IsWhole(range);
+      if (!RangeFacts::IsWhole(range)) continue;
+      EXPECT_LE(facts.sums()[range.facts].least_depth, range.depth) << seed;
+      EXPECT_GE(facts.sums()[range.facts].most_depth, range.depth) << seed;
+    }
+    for (uint32_t i = 0; i < counts.size(); ++i) {
+      EXPECT_EQ(facts.sums()[i].count, counts[i]) << seed;
+      EXPECT_EQ(facts.sums()[i].whole, whole[i]) << seed;
+    }
+    for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) {
+      bool has_start_end = false;
+      int64_t last_ns = std::numeric_limits<int64_t>::min();
+      for (uint32_t i = trace.thread_ranges[thread].first; i < trace.thread_ranges[thread].last; ++i) {
+        const NvtxRange range = trace.ranges[i];
+        has_start_end |= !range.is_push_pop;
+        last_ns = std::max(last_ns, range.is_push_pop ? range.end_ns : range.start_ns);
+      }
+      EXPECT_EQ(facts.HasStartEnd(thread), has_start_end) << seed;
+      EXPECT_EQ(facts.LastOf(thread), last_ns) << seed;
+    }
+  }
+}
+
+// Of the outermost ones, which are few in the one trace and many in the other, there is a list or none.
+TEST(RangeFacts, TellRangesOfADepth) {
+  for (const int64_t inner : {0, 20}) {
+    TraceMaker maker;
+    maker.AddThread(0, 101);
+    constexpr int64_t kSteps = 5, kStepNs = 1000;
+    for (int64_t at_ns = 0; at_ns < kSteps * kStepNs; at_ns += kStepNs) {
+      maker.AddRange(at_ns, at_ns + 900, "step");
+      for (int64_t i = 0; i < inner; ++i) maker.AddRange(at_ns + 10 * i + 1, at_ns + 10 * i + 9, "step/layer").depth = 1;
+      maker.AddRange(at_ns + 100, at_ns + 200, "other", 1);
+    }
+    const Trace trace = maker.Finish();
+    const RangeFacts facts(trace);
+    for (const uint32_t thread : {0u, 1u}) {
+      for (const uint16_t depth : {uint16_t{0}, uint16_t{1}, uint16_t{2}}) {
+        std::vector<uint32_t> expected, told;
+        for (uint32_t i = trace.thread_ranges[thread].first; i < trace.thread_ranges[thread].last; ++i) {
+          if (trace.ranges[i].depth == depth) expected.push_back(i);
+        }
+        facts.ForEachWhole(thread, depth, [&](uint32_t range) { told.push_back(range); });
+        EXPECT_EQ(told, expected) << inner << " " << thread << " " << depth;
+      }
+    }
   }
 }
 
