@@ -1,6 +1,9 @@
 // The idle time of a device, gap by gap or in pieces, each with its cause.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -9,6 +12,36 @@
 #include "gprof/analysis.h"
 
 namespace gprof {
+
+// Fetches the operations whose gaps no run tells of, and those beside them, some words of bits before they are reached:
+// who adds up runs looks at nothing between.
+class OthersAhead {
+ public:
+  OthersAhead(const Trace& trace, const DeviceSweep& sweep, uint32_t first)
+      : items_(trace.ops.items().data() + sweep.ops.first),
+        others_(sweep.others),
+        first_(sweep.ops.first),
+        next_((first - first_) / kBits) {}
+
+  // For operations in order.
+  void Reach(uint32_t op) {
+    const size_t end = std::min(others_.size(), (op - first_) / kBits + kWordsAhead);
+    for (; next_ < end; ++next_) {
+      for (uint64_t left = others_[next_]; left != 0; left &= left - 1) {
+        const PackedOps::Item* const item = items_ + next_ * kBits + static_cast<size_t>(std::countr_zero(left));
+        for (const int beside : {-1, 0, 1}) __builtin_prefetch(item + beside);
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kBits = 64, kWordsAhead = 4;
+
+  const PackedOps::Item* items_;
+  std::span<const uint64_t> others_;  // a bit for each operation
+  uint32_t first_;
+  size_t next_;                       // word of them
+};
 
 // Goes over pieces of the GapList, from `first` to before `last`, in order. Calls plain(cause, first, last) for operations
 // in a row: where the device was idle before them (GapList::ShortIdleBefore; none is kLong) it was for that cause from end
@@ -25,7 +58,9 @@ void ForEachGapOfPieces(const AnalysisInput& input, uint32_t device, size_t firs
     GapCauses::Cursor causes(all_causes, piece);
     const auto explain = [&](const Gap& gap) { f(gap, causes); };
     const Trace::Slice ops = gaps.Piece(piece);
+    OthersAhead others(input.trace(), input.shared().ops().of_device(device), ops.first);
     for (uint32_t op = ops.first; op < ops.last;) {
+      others.Reach(op);
       const GapCauses::Cursor::Run run = causes.RunFrom(op);
       if (op < run.last) {
         plain(run.cause, op, run.last);
