@@ -27,9 +27,23 @@ void Concurrency::Add(const Concurrency& other) {
   copy_ns += other.copy_ns;
 }
 
+bool RanOneByOne(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
+  if (!trace.device_windows.empty() || !input.shared().recorded().IsThroughout(device)) return false;
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  SaturatingSum time_ns;
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    if (sums[i].count == 0 || trace.ops.FactsAt(i).device != device) continue;
+    if (sums[i].share_ns != sums[i].time_ns) return false;  // some have no length, or end before they start
+    time_ns += sums[i].time_ns;
+  }
+  return time_ns == input.shared().busy(device).any.busy_ns();
+}
+
 // Operations without a stream count as one stream, the last of them.
 ConcurrencySweep::ConcurrencySweep(const AnalysisInput& input)
-    : trace_(input.trace()),
+    : input_(input),
+      trace_(input.trace()),
       shared_(input.shared()),
       recorded_(input.shared().recorded()),
       running_(trace_.streams.size() + 1),
@@ -64,24 +78,13 @@ Concurrency ConcurrencySweep::Run(uint32_t device) {
   return TakeSums();
 }
 
-// Where operations take as much time together as the device was busy, none ran beside another, so that the sums by
-// facts say all. False: some did, or it is not that simple.
 bool ConcurrencySweep::AddSumsAlone(uint32_t device) {
-  if (!trace_.device_windows.empty() || !recorded_.IsThroughout(device)) return false;
+  if (!RanOneByOne(input_, device)) return false;
   const std::vector<OpFacts::Sum>& sums = shared_.ops().sums();
-  const auto is_here = [&](uint32_t i) { return sums[i].count > 0 && trace_.ops.FactsAt(i).device == device; };
-  SaturatingSum time_ns;
   for (uint32_t i = 0; i < sums.size(); ++i) {
-    if (!is_here(i)) continue;
-    if (sums[i].share_ns != sums[i].time_ns) return false;  // some have no length, or end before they start
-    time_ns += sums[i].time_ns;
+    if (sums[i].count > 0 && trace_.ops.FactsAt(i).device == device) alone_ns_[i] = sums[i].time_ns;
   }
-  const int64_t busy_ns = shared_.busy(device).any.busy_ns();
-  if (time_ns != busy_ns) return false;
-  for (uint32_t i = 0; i < sums.size(); ++i) {
-    if (is_here(i)) alone_ns_[i] = sums[i].time_ns;
-  }
-  level_ns_ = {shared_.window_ns(device) - busy_ns};
+  level_ns_ = {shared_.window_ns(device) - shared_.busy(device).any.busy_ns()};
   return true;
 }
 

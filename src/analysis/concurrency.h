@@ -28,6 +28,10 @@ struct Concurrency {
   void Add(const Concurrency& other);
 };
 
+// Operations of the device took as much time together as it was busy: none ran beside another, so that the sums by facts
+// say all. False: some did, or it is not that simple.
+bool RanOneByOne(const AnalysisInput& input, uint32_t device);
+
 // Moves along the operations of one device after the other and adds up the time in each state.
 class ConcurrencySweep {
  public:
@@ -78,6 +82,7 @@ class ConcurrencySweep {
   void SetState();
   Concurrency TakeSums();
 
+  const AnalysisInput& input_;
   const Trace& trace_;
   const SharedFacts& shared_;
   const RecordedTime& recorded_;

@@ -59,13 +59,27 @@ int64_t GainOfOverlap(const AnalysisInput& input) {
     BusyTime to_device, to_host;
   };
   std::vector<Copies> copies(trace.device_ops.size());
-  ForEachOf(trace.ops, input.shared().ops().transfers(), [&](uint32_t i) {
-    const GpuOp& op = trace.ops[i];
-    if (op.device == kNone || !op.IsCopy()) return;
+  const auto of_copy = [&](const GpuOp& op) -> BusyTime* {
+    if (op.device == kNone || !op.IsCopy()) return nullptr;
     const Direction direction = DirectionOf(op);
-    if (direction == Direction::kH2d) copies[op.device].to_device.Add(op.start_ns, op.end_ns);
-    if (direction == Direction::kD2h) copies[op.device].to_host.Add(op.start_ns, op.end_ns);
-  });
+    if (direction == Direction::kH2d) return &copies[op.device].to_device;
+    return direction == Direction::kD2h ? &copies[op.device].to_host : nullptr;
+  };
+  std::vector<uint8_t> ran_one_by_one;
+  for (uint32_t device = 0; device < copies.size(); ++device) ran_one_by_one.push_back(RanOneByOne(input, device));
+  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+    if (sum.count == 0) continue;
+    const GpuOp op = trace.ops[sum.first];
+    BusyTime* const busy = of_copy(op);
+    if (busy != nullptr && ran_one_by_one[op.device] != 0) *busy = BusyTime(busy->busy_ns() + sum.time_ns, busy->end_ns());
+  }
+  if (std::find(ran_one_by_one.begin(), ran_one_by_one.end(), 0) != ran_one_by_one.end()) {
+    ForEachOf(trace.ops, input.shared().ops().transfers(), [&](uint32_t i) {
+      const GpuOp op = trace.ops[i];
+      BusyTime* const busy = of_copy(op);
+      if (busy != nullptr && ran_one_by_one[op.device] == 0) busy->Add(op.start_ns, op.end_ns);
+    });
+  }
   int64_t gain_ns = 0;
   for (uint32_t device = 0; device < copies.size(); ++device) {
     const GapList::Busy& busy = input.shared().busy(device);
