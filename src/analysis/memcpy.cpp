@@ -9,6 +9,7 @@
 #include "analysis/calls.h"
 #include "analysis/copy_overlap.h"
 #include "analysis/copy_speed.h"
+#include "analysis/few_of.h"
 #include "analysis/findings.h"
 #include "analysis/gaps.h"
 #include "analysis/metrics.h"
@@ -156,14 +157,16 @@ struct SmallCopies {
 
 SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direction direction) {
   SmallCopies result;
-  for (const GpuOp& op : transfers) {
-    if (!op.IsCopy() || DirectionOf(op) != direction) continue;
+  const auto fetch = [&](size_t i) { PrefetchCall(trace, transfers.items()[i].CallOrNone()); };
+  ForEachAhead(transfers.size(), [](size_t) {}, fetch, [&](size_t i) {
+    const GpuOp op = transfers[i];
+    if (!op.IsCopy() || DirectionOf(op) != direction) return;
     ++result.all_count;
-    if (!IsSmallTransfer(op)) continue;
+    if (!IsSmallTransfer(op)) return;
     result.small.Add(op);
     const uint32_t call = OutermostCall(trace, op.api);
     if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += trace.api_calls[call].DurationNs();
-  }
+  });
   return result;
 }
 

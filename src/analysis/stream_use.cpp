@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "analysis/few_of.h"
 #include "analysis/gaps.h"
 #include "analysis/names.h"
 #include "analysis/near.h"
@@ -49,16 +50,16 @@ void CountRounds(const AnalysisInput& input, const std::vector<Role>& roles, std
   const PackedOps::Items& ops = input.trace().ops.items();
   const StreamOps& of_streams = input.shared().stream_ops();
   std::vector<size_t> places(uses->size(), 0);  // of the copy before
-  for (const uint32_t copy : input.shared().ops().transfers()) {
+  ForEachOf(input.trace().ops, input.shared().ops().transfers(), [&](uint32_t copy) {
     const uint32_t stream = input.trace().ops.FactsOf(ops[copy]).stream;
-    if (stream == kNone || roles[ops[copy].facts] == Role::kOther) continue;
+    if (stream == kNone || roles[ops[copy].facts] == Role::kOther) return;
     const std::span<const uint32_t> list = of_streams.Of(stream);
     size_t& place = places[stream];
     place = PartitionPointNear(list.size(), place, [&](size_t i) { return list[i] < copy; });
     size_t next = place + 1;
     while (next < list.size() && roles[ops[list[next]].facts] == Role::kOther) ++next;
     if (next < list.size() && roles[ops[list[next]].facts] == Role::kKernel) ++(*uses)[stream].rounds;
-  }
+  });
 }
 
 bool IsBlocking(const Stream& stream) { return stream.is_created && !stream.is_default && !stream.is_non_blocking; }
