@@ -1,5 +1,6 @@
 #include "analysis/calls.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "analysis/call_facts.h"
@@ -26,6 +27,8 @@ bool Blocks(const GpuOp& op) {
   return op.IsPageable() || (!op.is_async && TouchesHost(op));
 }
 
+bool Any(const std::vector<uint8_t>& flags) { return std::find(flags.begin(), flags.end(), 1) != flags.end(); }
+
 }  // namespace
 
 NameId PathOfCall(const Trace& trace, uint32_t call) {
@@ -36,17 +39,25 @@ NameId PathOfCall(const Trace& trace, uint32_t call) {
 
 std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops, const CallFacts& calls) {
   std::vector<uint8_t> blocks(trace.api_calls.size(), 0);
-  ForEachOf(trace.ops, ops.transfers(), [&](uint32_t op) {
-    const uint32_t call = ops.CallOf(op);
-    if (call != kNone && Blocks(trace.ops[op])) blocks[call] = 1;
-  });
-  ForEachOf(trace.api_calls, calls.rare(), [&](uint32_t i) {
-    const ApiCall& call = trace.api_calls[i];
+  std::vector<uint8_t> of_ops, of_calls;  // by their facts
+  for (const OpFacts::Sum& sum : ops.sums()) of_ops.push_back(sum.count > 0 && Blocks(trace.ops[sum.first]));
+  for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
     // Without its operation only the name tells: cudaMemcpy waits, cudaMemcpyAsync does not as a rule.
-    if (call.api_class == ApiClass::kCopy && !ops.HasOp(i)) {
-      blocks[i] = trace.Text(call.function).find("Async") == std::string_view::npos;
-    }
-  });
+    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    const bool is_copy = facts.api_class == ApiClass::kCopy && calls.sums()[i].count > 0;
+    of_calls.push_back(is_copy && trace.Text(facts.function).find("Async") == std::string_view::npos);
+  }
+  if (Any(of_ops)) {
+    ForEachOf(trace.ops, ops.transfers(), [&](uint32_t op) {
+      const uint32_t call = of_ops[trace.ops.FactsIndex(op)] != 0 ? ops.CallOf(op) : kNone;
+      if (call != kNone) blocks[call] = 1;
+    });
+  }
+  if (Any(of_calls)) {
+    ForEachOf(trace.api_calls, calls.rare(), [&](uint32_t i) {
+      if (of_calls[trace.api_calls.FactsIndex(i)] != 0 && !ops.HasOp(i)) blocks[i] = 1;
+    });
+  }
   return blocks;
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analysis/few_of.h"
 #include "analysis/gaps.h"
 #include "analysis/names.h"
 #include "analysis/shared_facts.h"
@@ -38,6 +39,43 @@ bool RanOneByOne(const AnalysisInput& input, uint32_t device) {
     time_ns += sums[i].time_ns;
   }
   return time_ns == input.shared().busy(device).any.busy_ns();
+}
+
+int64_t GainOfOverlap(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  struct Copies {
+    BusyTime to_device, to_host;
+  };
+  std::vector<Copies> copies(trace.device_ops.size());
+  const auto of_copy = [&](const GpuOp& op) -> BusyTime* {
+    if (op.device == kNone || !op.IsCopy()) return nullptr;
+    const Direction direction = DirectionOf(op);
+    if (direction == Direction::kH2d) return &copies[op.device].to_device;
+    return direction == Direction::kD2h ? &copies[op.device].to_host : nullptr;
+  };
+  std::vector<uint8_t> ran_one_by_one;
+  for (uint32_t device = 0; device < copies.size(); ++device) ran_one_by_one.push_back(RanOneByOne(input, device));
+  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+    if (sum.count == 0) continue;
+    const GpuOp op = trace.ops[sum.first];
+    BusyTime* const busy = of_copy(op);
+    if (busy != nullptr && ran_one_by_one[op.device] != 0) *busy = BusyTime(busy->busy_ns() + sum.time_ns, busy->end_ns());
+  }
+  if (std::find(ran_one_by_one.begin(), ran_one_by_one.end(), 0) != ran_one_by_one.end()) {
+    ForEachOf(trace.ops, input.shared().ops().transfers(), [&](uint32_t i) {
+      const GpuOp op = trace.ops[i];
+      BusyTime* const busy = of_copy(op);
+      if (busy != nullptr && ran_one_by_one[op.device] == 0) busy->Add(op.start_ns, op.end_ns);
+    });
+  }
+  int64_t gain_ns = 0;
+  for (uint32_t device = 0; device < copies.size(); ++device) {
+    const GapList::Busy& busy = input.shared().busy(device);
+    const int64_t longest_ns = std::max(
+        {busy.kernels.busy_ns(), copies[device].to_device.busy_ns(), copies[device].to_host.busy_ns()});
+    if (longest_ns > 0) gain_ns += busy.any.busy_ns() - longest_ns;
+  }
+  return gain_ns;
 }
 
 // Operations without a stream count as one stream, the last of them.

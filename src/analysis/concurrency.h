@@ -32,6 +32,9 @@ struct Concurrency {
 // say all. False: some did, or it is not that simple.
 bool RanOneByOne(const AnalysisInput& input, uint32_t device);
 
+// At best kernels and the copies of each direction run side by side, so that the longest of them is what remains.
+int64_t GainOfOverlap(const AnalysisInput& input);
+
 // Moves along the operations of one device after the other and adds up the time in each state.
 class ConcurrencySweep {
  public:
