@@ -83,10 +83,10 @@ struct Stream {
 
 struct NvtxMark {
   int64_t time_ns = 0;
+  uint64_t payload = 0;
   uint32_t thread = kNone, domain = kNone;
   NameId name;
   uint32_t category = 0, color = 0;
-  uint64_t payload = 0;
   trace::PayloadType payload_type = trace::PayloadType::kNone;
 };
 

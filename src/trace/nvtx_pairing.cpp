@@ -143,12 +143,12 @@ inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
     case trace::NvtxEvent::kMark:
       Attach(e, kNone, paired_.marks.last);
       trace_.marks[paired_.marks.last++] = {e.time_ns,
+                                            draft_.nvtx_events.DetailsAt(e.details).payload,
                                             e.facts.thread,
                                             e.facts.domain,
                                             e.facts.message,
                                             e.facts.category,
                                             e.facts.color,
-                                            draft_.nvtx_events.DetailsAt(e.details).payload,
                                             e.facts.payload_type};
       return;
     case trace::NvtxEvent::kPush:
