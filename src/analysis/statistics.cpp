@@ -270,9 +270,10 @@ Bracket<T> GuessBracket(std::span<const T> samples, const Middle& middle) {
 // All but a few are told to be below or above by loops without branches, and so on among those few. Uses up the
 // samples, so that no room is needed besides.
 template <class T>
-double FindMiddle(std::span<T> samples, const Middle& middle) {
-  constexpr size_t kWorthABracket = 256;
-  if (samples.size() < kWorthABracket || samples.size() > UINT32_MAX) return SelectMiddle(samples, middle);
+double FindMiddle(std::span<T> samples, const Middle& middle, size_t failures = 0) {
+  constexpr size_t kWorthABracket = 256, kMostFailures = 3;
+  const bool is_worth_it = samples.size() >= kWorthABracket && samples.size() <= UINT32_MAX;
+  if (!is_worth_it || failures > kMostFailures) return SelectMiddle(samples, middle);
   Bracket<T> bracket = GuessBracket<T>(samples, middle);
   Split split = CountOf<T>(samples, bracket);
   while (!middle.IsWithin(split)) {
@@ -289,8 +290,9 @@ double FindMiddle(std::span<T> samples, const Middle& middle) {
   if (bracket.first == bracket.last) return static_cast<double>(bracket.first);
   const std::span<T> kept = Keep(samples, bracket);
   const Middle among{middle.lower - split.below, middle.upper - split.below};
-  // Those that are alike may be too many for a bracket to tell apart.
-  return 8 * kept.size() < 7 * samples.size() ? FindMiddle(kept, among) : SelectMiddle(kept, among);
+  // Those that are alike may be too many for a bracket to tell apart: then nearly all are left. As a rule the next one
+  // does, where the middle is at another place among them.
+  return FindMiddle(kept, among, failures + (8 * kept.size() >= 7 * samples.size()));
 }
 
 template <class T>
