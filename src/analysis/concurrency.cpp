@@ -59,7 +59,8 @@ int64_t GainOfOverlap(const AnalysisInput& input) {
     if (sum.count == 0) continue;
     const GpuOp op = trace.ops[sum.first];
     BusyTime* const busy = of_copy(op);
-    if (busy != nullptr && ran_one_by_one[op.device] != 0) *busy = BusyTime(busy->busy_ns() + sum.time_ns, busy->end_ns());
+    if (busy == nullptr || ran_one_by_one[op.device] == 0) continue;
+    *busy = BusyTime(busy->busy_ns() + sum.time_ns, busy->end_ns());
   }
   if (std::find(ran_one_by_one.begin(), ran_one_by_one.end(), 0) != ran_one_by_one.end()) {
     ForEachOf(trace.ops, input.shared().ops().transfers(), [&](uint32_t i) {

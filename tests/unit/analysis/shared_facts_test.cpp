@@ -150,7 +150,9 @@ TEST(RangeFacts, TellRangesOfADepth) {
     constexpr int64_t kSteps = 5, kStepNs = 1000;
     for (int64_t at_ns = 0; at_ns < kSteps * kStepNs; at_ns += kStepNs) {
       maker.AddRange(at_ns, at_ns + 900, "step");
-      for (int64_t i = 0; i < inner; ++i) maker.AddRange(at_ns + 10 * i + 1, at_ns + 10 * i + 9, "step/layer").depth = 1;
+      for (int64_t i = 0; i < inner; ++i) {
+        maker.AddRange(at_ns + 10 * i + 1, at_ns + 10 * i + 9, "step/layer").depth = 1;
+      }
       maker.AddRange(at_ns + 100, at_ns + 200, "other", 1);
     }
     const Trace trace = maker.Finish();
