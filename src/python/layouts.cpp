@@ -117,8 +117,8 @@ void Describe<NvtxRange>(Layout<NvtxRange>& l) {
 
 template <>
 void Describe<NvtxMark>(Layout<NvtxMark>& l) {
-  l("time_ns", &NvtxMark::time_ns)("thread", &NvtxMark::thread)("domain", &NvtxMark::domain)("name", &NvtxMark::name)
-   ("category", &NvtxMark::category)("color", &NvtxMark::color)("payload", &NvtxMark::payload)
+  l("time_ns", &NvtxMark::time_ns)("payload", &NvtxMark::payload)("thread", &NvtxMark::thread)
+   ("domain", &NvtxMark::domain)("name", &NvtxMark::name)("category", &NvtxMark::category)("color", &NvtxMark::color)
    ("payload_type", &NvtxMark::payload_type);
 }
 
