@@ -63,20 +63,23 @@ class ExitWays(support.GpuTest):
         return path, process, pid
 
     def end(self, how, doing):
+        # Threads that launch while main exits meet a CUDA runtime that is gone: untraced 36 of 120 such programs ended by
+        # SIGSEGV (H200, 2026-11-21). Traced they may too; then another one is asked.
+        for _ in range(TRIES if doing == "threads" else 1):
+            path, is_as_asked = self.end_once(how, doing)
+            if is_as_asked:
+                return path
+            self.go.unlink()
+            self.page.unlink()
+        self.fail(f"no program with {doing} ended by {how}")
+
+    def end_once(self, how, doing):
+        """The trace of a program, and whether it ended as it was asked to."""
         name = f"{how}-{doing}"
         if how not in ("launcher_killed", "both_killed"):
-            # Threads that launch while main exits meet a CUDA runtime that is gone: untraced 36 of 120 such programs ended
-            # by SIGSEGV (H200, 2026-11-21). Traced they may too; then another one is asked.
-            for _ in range(TRIES if doing == "threads" else 1):
-                path, process, _ = self.start(name, how, doing)
-                self.go.touch()
-                code = process.wait(timeout=support.TIMEOUT_S)
-                if code == exit_matrix.WAYS[how].code:
-                    break
-                self.go.unlink()
-                self.page.unlink()
-            self.assertEqual(code, exit_matrix.WAYS[how].code)
-            return path
+            path, process, _ = self.start(name, how, doing)
+            self.go.touch()
+            return path, process.wait(timeout=support.TIMEOUT_S) == exit_matrix.WAYS[how].code
         path, process, pid = self.start(name, "return", doing)
         process.kill()
         process.wait(timeout=support.TIMEOUT_S)
@@ -86,7 +89,9 @@ class ExitWays(support.GpuTest):
             self.go.touch()
         support.wait_for(lambda: not exit_matrix.is_alive(pid), "the end of the program")
         recorded.ask("info", path)
-        return path
+        # With the launcher gone, the trace alone tells how the program ended.
+        ended_itself = any(r["reason"] != exit_matrix.SALVAGED for r in Trace(path).of("end"))
+        return path, ended_itself or how == "both_killed"
 
     def check(self, how, doing):
         way = exit_matrix.WAYS[how]
