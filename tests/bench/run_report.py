@@ -36,6 +36,8 @@ from run_recording import machine  # noqa: E402
 
 OURS, NSYS = "gprof-cli", "nsys"
 CORES = (1, 2, 4, 8, 16)
+# A report that takes little time is run more often: single runs differ by a third.
+MOST_RUNS, SHORT_S = 9, 1.5
 # Seconds a million events that a step may take before it is given up: ten times what a slow machine needs.
 GIVEN_UP_S = {"record": 60, "report": 20, "stats": 60}
 LEAST_S = 30
@@ -46,7 +48,7 @@ def parse_arguments():
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--events", default="3e6,10e6", help="sizes of the recordings")
     parser.add_argument("--traces", nargs="*", default=[], type=pathlib.Path, help="look at these; record nothing")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each report; the median counts")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each report, more of a short one; the median counts")
     parser.add_argument("--limit-s", type=float, default=540)
     parser.add_argument("--without", action="append", default=[], choices=(NSYS, "cores", "low-memory"))
     parser.add_argument("--folder", help="for traces, on a disk; $TMPDIR or /var/tmp")
@@ -119,6 +121,10 @@ def median_of(runs):
     return figures
 
 
+def are_enough(runs, rounds):
+    return len(runs) >= rounds and (len(runs) >= MOST_RUNS or sum(run.seconds for run in runs) >= SHORT_S)
+
+
 def reports(trace, arguments, limit, seconds):
     """{variant: figures} of the report, as far as the time goes."""
     usable, found = len(os.sched_getaffinity(0)), {}
@@ -130,7 +136,7 @@ def reports(trace, arguments, limit, seconds):
     environment = support.environment(TMPDIR=str(trace.parent))
     for name, (options, cores) in variants.items():
         runs = []
-        for _ in range(arguments.rounds):
+        while not are_enough(runs, arguments.rounds):
             allowed = min(seconds, limit.left_s())
             if allowed < (runs[-1].seconds * 1.2 if runs else 1):
                 break
