@@ -24,6 +24,10 @@ class SaturatingSum {
   int64_t value_;
 };
 
+constexpr uint64_t AddSaturating(uint64_t a, uint64_t b) {
+  return a > std::numeric_limits<uint64_t>::max() - b ? std::numeric_limits<uint64_t>::max() : a + b;
+}
+
 // For loops over all operations, which have no time to look: sums that wrap. Differences of such sums are right again
 // where they fit.
 constexpr void AddWrapping(int64_t* sum, int64_t more) {

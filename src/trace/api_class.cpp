@@ -137,4 +137,10 @@ ApiClass ClassifyApi(std::string_view function) {
   return best == nullptr ? ApiClass::kOther : best->api_class;
 }
 
+StreamCapture StreamCaptureOf(std::string_view function) {
+  if (function.find("StreamBeginCapture") != std::string_view::npos) return StreamCapture::kBegin;
+  if (function.find("StreamEndCapture") != std::string_view::npos) return StreamCapture::kEnd;
+  return StreamCapture::kNeither;
+}
+
 }  // namespace gprof

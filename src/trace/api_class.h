@@ -1,6 +1,7 @@
 // What a CUDA function is for, by its name.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "gprof/trace.h"
@@ -13,5 +14,9 @@ ApiClass ClassifyApi(std::string_view function);
 
 // The function without its version suffixes: cuMemAlloc for cuMemAlloc_v2.
 std::string_view WithoutVersion(std::string_view function);
+
+// Whether a call of it begins or ends the capture of a stream.
+enum class StreamCapture : uint8_t { kNeither, kBegin, kEnd };
+StreamCapture StreamCaptureOf(std::string_view function);
 
 }  // namespace gprof

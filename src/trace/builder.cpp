@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/saturate.h"
 #include "trace/enum_or.h"
 #include "trace/fill.h"
 #include "trace/huge_pages.h"

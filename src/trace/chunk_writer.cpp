@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/saturate.h"
 #include "gprof/error.h"
-#include "trace/saturate.h"
 
 namespace gprof {
 namespace {

@@ -51,11 +51,11 @@ class OpenCalls {
 // What is known of a name, worked out once.
 struct FunctionFacts {
   bool is_free = false, is_allocation = false, is_capture = false;
+  ApiClass api_class = ApiClass::kOther;
+  trace::ApiDomain domain{};
 
   // Most calls are none of these.
   bool IsNoted() const { return is_free || is_allocation || is_capture; }
-  ApiClass api_class = ApiClass::kOther;
-  trace::ApiDomain domain{};
 };
 
 FunctionFacts FactsOf(std::string_view function) {
@@ -63,8 +63,7 @@ FunctionFacts FactsOf(std::string_view function) {
   const std::string_view name = WithoutVersion(function);
   facts.api_class = ClassifyApi(name);
   facts.is_free = name == "cudaFree";
-  facts.is_capture = name.find("StreamBeginCapture") != std::string_view::npos ||
-                     name.find("StreamEndCapture") != std::string_view::npos;
+  facts.is_capture = StreamCaptureOf(name) != StreamCapture::kNeither;
   facts.is_allocation = facts.api_class == ApiClass::kMemory && name.find("lloc") != std::string_view::npos;
   return facts;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "trace/api_class.h"
 #include "trace/joins.h"
 #include "trace/pieces.h"
 
@@ -15,8 +16,10 @@ enum class CallRole : uint8_t { kOther, kLaunch, kCaptureBegin, kCaptureEnd };
 // What a call without operations means; calls that failed mean nothing, and so do launches that never returned.
 CallRole RoleOf(const PackedCalls::Facts& f, std::string_view function) {
   if (f.result != 0) return CallRole::kOther;
-  if (function.find("StreamBeginCapture") != std::string_view::npos) return CallRole::kCaptureBegin;
-  if (function.find("StreamEndCapture") != std::string_view::npos) return CallRole::kCaptureEnd;
+  const StreamCapture border = StreamCaptureOf(function);
+  if (border != StreamCapture::kNeither) {
+    return border == StreamCapture::kBegin ? CallRole::kCaptureBegin : CallRole::kCaptureEnd;
+  }
   return IsLaunch(f.api_class) && f.is_unfinished == 0 ? CallRole::kLaunch : CallRole::kOther;
 }
 

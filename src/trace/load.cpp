@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/saturate.h"
 #include "gprof/error.h"
 #include "gprof/trace.h"
 #include "trace/builder.h"
 #include "trace/foreign.h"
 #include "trace/mapped_file.h"
 #include "trace/rows.h"
-#include "trace/saturate.h"
 #include "trace/survey.h"
 
 namespace gprof {

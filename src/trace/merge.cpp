@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/saturate.h"
 #include "gprof/error.h"
 #include "trace/merge_devices.h"
 #include "trace/name_table.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/saturate.h"
 #include "trace/checksum.h"
-#include "trace/saturate.h"
 
 namespace gprof {
 namespace {

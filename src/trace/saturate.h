@@ -1,15 +1,12 @@
-// Sums and times that cannot overflow: a damaged or hostile trace may hold any number.
+// Times that cannot overflow: a damaged or hostile trace may hold any number.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+
+#include "base/saturate.h"
 
 namespace gprof {
-
-constexpr uint64_t AddSaturating(uint64_t a, uint64_t b) {
-  return a > std::numeric_limits<uint64_t>::max() - b ? std::numeric_limits<uint64_t>::max() : a + b;
-}
 
 // 36 years of uptime: later than any real time, and far enough from the limit that sums and differences of a few fit.
 inline constexpr uint64_t kMaxTimeNs = uint64_t{1} << 60;
