@@ -1,5 +1,5 @@
 // What analyses return: metrics, tables and findings, all plain data. `report` prints it, `check` gates on it, `diff`
-// subtracts two of it. An analysis is a pure function from a Trace to AnalysisResult; the list is src/analysis/registry.cpp.
+// subtracts two of it. An analysis is a pure function from a Trace to AnalysisResult; the list is src/analysis/result/registry.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace gprof {
 enum class Unit : uint8_t { kText, kCount, kNs, kBytes, kPercent, kBytesPerSecond, kPerSecond };
 enum class Better : uint8_t { kNeither, kLower, kHigher };
 
-// A row of the metric catalogue (src/analysis/metrics.cpp, docs/metrics.md): ids are stable.
+// A row of the metric catalogue (src/analysis/result/metrics.cpp, docs/metrics.md): ids are stable.
 struct MetricInfo {
   std::string_view id;
   Unit unit;
@@ -76,11 +76,11 @@ struct AnalysisOptions {
   int64_t min_gap_ns = 0;      // shorter gaps share one row of the table of gaps; sums have them all
   std::string step{};          // path or name of the NVTX range that is one step; empty: look for it
   // What a report in text does not show may be left out: tables that are is_detail, and metrics but for those at its
-  // head (src/cli/verdict.cpp). Findings and all other tables are the same.
+  // head (src/cli/render/time_split.cpp). Findings and all other tables are the same.
   bool is_brief = false;
 };
 
-class SharedFacts;  // src/analysis/shared_facts.h
+class SharedFacts;  // src/analysis/facts/shared_facts.h
 
 // What an analysis reads: the trace, and what several analyses derive from it. That is computed when the first of them
 // asks for it and kept for the others, whatever thread they run on, so give all analyses of a trace the same input. The

@@ -326,7 +326,7 @@ struct Trace {
 };
 
 // Reads a trace file of ours. Damage is counted in `health`, never thrown; what is thrown is Error: no such file, not a
-// trace, too new. Implemented in src/trace/load.cpp.
+// trace, too new. Implemented in src/trace/load/load.cpp.
 Trace LoadTrace(const std::string& path);
 Trace LoadTraceFromMemory(std::string_view bytes, const std::string& path);
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "base/memory.h"
-#include "cli/run.h"
+#include "cli/commands/run.h"
 
 int main(int argc, char** argv) {
   gprof::KeepFreedMemory();

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "gprof/error.h"
 #include "import/read_trace.h"
-#include "trace/merge.h"
+#include "trace/reshape/merge.h"
 
 namespace gprof::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare_traces.h"
+#include "analysis/result/compare_traces.h"
 #include "gprof/trace.h"
 
 namespace gprof::cli {

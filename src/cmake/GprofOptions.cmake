@@ -55,7 +55,7 @@ endif()
 # <gprof/version.h>: the version is written once, in project().
 configure_file("${CMAKE_CURRENT_LIST_DIR}/version.h.in" "${PROJECT_BINARY_DIR}/include/gprof/version.h" @ONLY)
 
-# Every offline target of ours: gprof_library(name SOURCES... ) and its link line come through here.
+# Every offline target of ours: gprof_library(name SOURCES...). Folders below it add theirs with target_sources().
 function(gprof_library name)
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
@@ -71,7 +71,7 @@ function(gprof_library name)
     target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-fno-ipa-sra>)
   endif()
 endfunction()
-# gprof_small(FILES...): code that no large trace goes through. It is half as large this way, and the tool has 10 MB.
-function(gprof_small)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+# gprof_small(TARGET FILES...): code that no large trace goes through. It is half as large this way, and the tool has 10 MB.
+function(gprof_small target)
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 endfunction()

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/calls.h"
-#include "analysis/memory_use.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/memory/memory_use.h"
 
 namespace gprof {
 namespace {

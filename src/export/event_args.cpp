@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/calls.h"
+#include "analysis/calls/call_kinds.h"
 #include "base/text.h"
 
 namespace gprof {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/calls.h"
-#include "analysis/names.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/result/display_names.h"
 #include "base/short_names.h"
 #include "base/text.h"
 #include "export/exporters.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "analysis/names.h"
+#include "analysis/result/display_names.h"
 #include "base/text.h"
 
 namespace gprof {

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/calls.h"
+#include "analysis/calls/call_kinds.h"
 
 namespace gprof {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/names.h"
+#include "analysis/result/display_names.h"
 #include "base/demangle.h"
 #include "base/short_names.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 #include "export/record_tables.h"
 
-#include "analysis/calls.h"
+#include "analysis/calls/call_kinds.h"
 #include "export/record_rows.h"
 
 namespace gprof {

@@ -1,6 +1,6 @@
 // Tables of what ran on the GPUs.
-#include "analysis/calls.h"
-#include "analysis/names.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/result/display_names.h"
 #include "export/record_rows.h"
 
 namespace gprof {

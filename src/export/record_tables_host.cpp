@@ -1,6 +1,6 @@
 // Tables of what the host did.
-#include "analysis/overhead_kinds.h"
-#include "analysis/names.h"
+#include "analysis/trust/overhead_kinds.h"
+#include "analysis/result/display_names.h"
 #include "export/record_rows.h"
 
 namespace gprof {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "analysis/calls.h"
+#include "analysis/calls/call_kinds.h"
 #include "export/exporters.h"
 #include "export/sqlite_export.h"
 

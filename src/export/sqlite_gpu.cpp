@@ -1,5 +1,5 @@
 // What ran on the GPUs: kernels, copies, fills, whole graphs, and migrations of managed memory.
-#include "analysis/names.h"
+#include "analysis/result/display_names.h"
 #include "base/demangle.h"
 #include "base/text.h"
 #include "export/sqlite_export.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/names.h"
+#include "analysis/result/display_names.h"
 #include "base/text.h"
 
 namespace gprof {

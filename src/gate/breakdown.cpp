@@ -10,12 +10,12 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/calls.h"
-#include "analysis/idle_groups.h"
-#include "analysis/idle_parts.h"
-#include "analysis/names.h"
-#include "analysis/shared_facts.h"
-#include "analysis/step_finder.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/idle/idle_groups.h"
+#include "analysis/idle/idle_parts.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/ranges/step_finder.h"
 #include "base/saturate.h"
 
 namespace gprof {

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/causes.h"
-#include "analysis/step_times.h"
+#include "analysis/idle/causes.h"
+#include "analysis/ranges/step_times.h"
 #include "gprof/analysis.h"
 
 namespace gprof {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/lacks.h"
-#include "analysis/run_analyses.h"
+#include "analysis/trust/unknown_metrics.h"
+#include "analysis/result/run_analyses.h"
 #include "base/units.h"
 #include "gate/fingerprint.h"
 #include "gate/measurement.h"

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/causes.h"
+#include "analysis/idle/causes.h"
 #include "gate/breakdown_json.h"
 #include "gprof/error.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gate/measurement.h"
-#include "gate/number_json.h"
+#include "base/number_json.h"
 
 namespace gprof {
 

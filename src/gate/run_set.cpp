@@ -17,7 +17,7 @@
 #include "gate/run_file.h"
 #include "gprof/error.h"
 #include "gprof/trace/file.h"
-#include "trace/merge.h"
+#include "trace/reshape/merge.h"
 #include "import/read_trace.h"
 
 namespace gprof {

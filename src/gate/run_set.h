@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gate/measurement.h"
-#include "trace/select.h"
+#include "trace/reshape/select.h"
 
 namespace gprof {
 

@@ -5,7 +5,7 @@
 #include "base/demangle.h"
 #include "base/text.h"
 #include "gprof/error.h"
-#include "trace/select.h"
+#include "trace/reshape/select.h"
 
 namespace gprof {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <system_error>
 
-#include "analysis/format_figure.h"
+#include "analysis/result/format_figure.h"
 #include "base/units.h"
 
 namespace gprof {

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "analysis/calls.h"
-#include "analysis/names.h"
-#include "analysis/overhead_kinds.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/result/display_names.h"
+#include "analysis/trust/overhead_kinds.h"
 
 namespace gprof {
 namespace {

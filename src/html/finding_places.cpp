@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "analysis/names.h"
+#include "analysis/result/display_names.h"
 #include "base/demangle.h"
 
 namespace gprof {

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/gaps.h"
-#include "analysis/idle_parts.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/idle/idle_parts.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "export/track_ids.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/causes.h"
+#include "analysis/idle/causes.h"
 #include "export/counters.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"

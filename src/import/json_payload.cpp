@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "import/decimal.h"
-#include "trace/payload_types.h"
+#include "trace/model/payload_types.h"
 
 namespace gprof {
 namespace {

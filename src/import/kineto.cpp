@@ -9,7 +9,7 @@
 #include "import/byte_window.h"
 #include "import/chrome_reader.h"
 #include "import/kineto_import.h"
-#include "trace/foreign.h"
+#include "trace/file/file_kind.h"
 
 namespace gprof {
 namespace {

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "import/kineto_import.h"
-#include "trace/saturate.h"
+#include "trace/model/saturating_time.h"
 
 namespace gprof {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "import/decimal.h"
 #include "import/kineto_import.h"
-#include "trace/api_class.h"
+#include "trace/model/api_class.h"
 
 namespace gprof {
 namespace {

@@ -15,7 +15,7 @@
 #include "import/json_payload.h"
 #include "import/kineto_events.h"
 #include "import/nested_ranges.h"
-#include "trace/flat_index.h"
+#include "trace/load/flat_index.h"
 
 namespace gprof {
 

@@ -4,7 +4,7 @@
 
 #include "import/nsight_import.h"
 #include "import/nsight_values.h"
-#include "trace/api_class.h"
+#include "trace/model/api_class.h"
 
 namespace gprof {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "import/nsight_values.h"
-#include "trace/api_class.h"
+#include "trace/model/api_class.h"
 
 namespace gprof {
 namespace {

@@ -13,7 +13,7 @@
 #include "import/json_payload.h"
 #include "import/nested_ranges.h"
 #include "import/sqlite_reader.h"
-#include "trace/flat_index.h"
+#include "trace/load/flat_index.h"
 
 namespace gprof {
 

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "import/nsight_import.h"
 #include "import/nsight_values.h"
-#include "trace/saturate.h"
+#include "trace/model/saturating_time.h"
 
 namespace gprof {
 namespace {

@@ -3,8 +3,8 @@
 #include "gprof/trace/file.h"
 #include "import/kineto.h"
 #include "import/nsight.h"
-#include "trace/foreign.h"
-#include "trace/mapped_file.h"
+#include "trace/file/file_kind.h"
+#include "trace/file/mapped_file.h"
 
 namespace gprof {
 namespace {

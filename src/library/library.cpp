@@ -1,7 +1,7 @@
 #include "gprof/library.h"
 
-#include "analysis/run_analyses.h"
-#include "cli/report.h"
+#include "analysis/result/run_analyses.h"
+#include "report/report.h"
 
 namespace gprof {
 namespace {

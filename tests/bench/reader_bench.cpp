@@ -8,14 +8,14 @@
 #include <limits>
 #include <string>
 
-#include "analysis/shared_facts.h"
+#include "analysis/facts/shared_facts.h"
 #include "base/memory.h"
 #include "common/arguments.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
-#include "trace/mapped_file.h"
-#include "trace/reader.h"
-#include "trace/rows.h"
+#include "trace/file/mapped_file.h"
+#include "trace/file/reader.h"
+#include "trace/file/typed_rows.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/arguments.h"
-#include "trace/chunk_writer.h"
+#include "trace/write/chunk_writer.h"
 
 namespace gprof::bench {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "linked_trace.h"
 #include "random_trace.h"
-#include "trace/assemble.h"
-#include "trace/dump.h"
+#include "trace/text/assemble.h"
+#include "trace/text/dump.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include "linked_trace.h"
 #include "random_trace.h"
 #include "targets.h"
-#include "trace/assemble.h"
-#include "trace/dump.h"
+#include "trace/text/assemble.h"
+#include "trace/text/dump.h"
 
 namespace gprof {
 namespace {

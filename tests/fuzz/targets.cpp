@@ -7,8 +7,8 @@
 #include "gprof/error.h"
 #include "gprof/trace.h"
 #include "gprof/trace/file.h"
-#include "trace/assemble.h"
-#include "trace/dump.h"
+#include "trace/text/assemble.h"
+#include "trace/text/dump.h"
 
 namespace gprof {
 namespace {

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/run_analyses.h"
+#include "analysis/result/run_analyses.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 #include "gprof/trace/wire.h"
-#include "trace/chunk_writer.h"
+#include "trace/write/chunk_writer.h"
 
 namespace {
 

@@ -23,7 +23,7 @@ class Registries(unittest.TestCase):
         self.assertEqual(missing, [])
 
     def test_every_analysis_file_is_in_the_registry(self):
-        registry = tree.text("src/analysis/registry.cpp")
+        registry = tree.text("src/analysis/result/registry.cpp")
         defined = {}
         for name in tree.files("src/analysis", suffixes=(".cpp",)):
             code = tree.text(name)

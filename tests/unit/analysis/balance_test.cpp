@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/analyses.h"
+#include "analysis/result/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -1,4 +1,4 @@
-#include "analysis/clock_quality.h"
+#include "analysis/trust/clock_quality.h"
 
 #include <gtest/gtest.h>
 

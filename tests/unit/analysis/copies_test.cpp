@@ -1,9 +1,9 @@
 // Speed, sizes and possible overlap of copies.
 #include <gtest/gtest.h>
 
-#include "analysis/analyses.h"
-#include "analysis/copy_overlap.h"
-#include "analysis/transfers.h"
+#include "analysis/result/analyses.h"
+#include "analysis/copies/copy_overlap.h"
+#include "analysis/copies/transfers.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

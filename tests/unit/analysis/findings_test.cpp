@@ -1,4 +1,4 @@
-#include "analysis/findings.h"
+#include "analysis/result/findings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Causes of gaps, which are kept by runs of operations, against those of each gap by itself, and what is asked of gaps.
-#include "analysis/gap_causes.h"
+#include "analysis/idle/gap_causes.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/gap_explainer.h"
-#include "analysis/idle_parts.h"
-#include "analysis/idle_within.h"
-#include "analysis/shared_facts.h"
+#include "analysis/idle/gap_explainer.h"
+#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/idle_within.h"
+#include "analysis/facts/shared_facts.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

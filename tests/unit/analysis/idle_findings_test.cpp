@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "analysis/analyses.h"
-#include "analysis/causes.h"
-#include "analysis/findings.h"
+#include "analysis/result/analyses.h"
+#include "analysis/idle/causes.h"
+#include "analysis/result/findings.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

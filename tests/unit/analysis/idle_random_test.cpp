@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "analysis/analyses.h"
-#include "analysis/causes.h"
-#include "analysis/metrics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/idle/causes.h"
+#include "analysis/result/metrics.h"
 #include "idle_reference.h"
 #include "random_trace.h"
 #include "trace_maker.h"

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "analysis/analyses.h"
-#include "analysis/causes.h"
+#include "analysis/result/analyses.h"
+#include "analysis/idle/causes.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

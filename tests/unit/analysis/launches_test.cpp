@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analyses.h"
-#include "analysis/queue_depth.h"
+#include "analysis/result/analyses.h"
+#include "analysis/launches/queue_depth.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

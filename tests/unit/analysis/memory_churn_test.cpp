@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "analysis/analyses.h"
-#include "analysis/memory_churn.h"
+#include "analysis/result/analyses.h"
+#include "analysis/memory/memory_churn.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "analysis/analyses.h"
+#include "analysis/result/analyses.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

@@ -1,5 +1,5 @@
 // Several traces as one: where everything goes, whose clock counts, and that the parts give what the whole gives.
-#include "trace/merge.h"
+#include "trace/reshape/merge.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/analyses.h"
-#include "analysis/compare_traces.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/compare_traces.h"
 #include "random_trace.h"
-#include "trace/assemble.h"
+#include "trace/text/assemble.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

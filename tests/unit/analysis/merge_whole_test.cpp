@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "trace/assemble.h"
-#include "trace/merge.h"
+#include "trace/text/assemble.h"
+#include "trace/reshape/merge.h"
 
 namespace gprof::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "analysis/metrics.h"
+#include "analysis/result/metrics.h"
 
 int main(int argc, char** argv) {
   if (argc == 1) {

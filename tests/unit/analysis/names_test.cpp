@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analysis/names.h"
+#include "analysis/result/display_names.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -1,4 +1,4 @@
-#include "analysis/near.h"
+#include "analysis/facts/search_near.h"
 
 #include <gtest/gtest.h>
 

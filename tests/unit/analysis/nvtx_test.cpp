@@ -4,8 +4,8 @@
 #include <random>
 #include <string>
 
-#include "analysis/analyses.h"
-#include "analysis/gaps.h"
+#include "analysis/result/analyses.h"
+#include "analysis/idle/gaps.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

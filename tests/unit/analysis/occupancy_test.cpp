@@ -1,8 +1,8 @@
 // Expected values follow from the tables of the CUDA programming guide by hand; cuda_occupancy.h has to agree.
 #include <gtest/gtest.h>
 
-#include "analysis/analyses.h"
-#include "analysis/occupancy_calculator.h"
+#include "analysis/result/analyses.h"
+#include "analysis/kernels/occupancy_calculator.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

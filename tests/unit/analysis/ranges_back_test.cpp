@@ -1,5 +1,5 @@
 // Going back along the ranges of a thread, against a look at each nanosecond.
-#include "analysis/ranges_back.h"
+#include "analysis/ranges/enclosing_ranges.h"
 
 #include <gtest/gtest.h>
 

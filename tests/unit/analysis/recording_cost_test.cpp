@@ -1,10 +1,10 @@
-#include "analysis/recording_cost.h"
+#include "analysis/trust/recording_cost.h"
 
 #include <gtest/gtest.h>
 
-#include "analysis/analyses.h"
-#include "analysis/overhead_kinds.h"
-#include "analysis/shared_facts.h"
+#include "analysis/result/analyses.h"
+#include "analysis/trust/overhead_kinds.h"
+#include "analysis/facts/shared_facts.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

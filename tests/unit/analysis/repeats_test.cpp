@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/repeats.h"
+#include "analysis/launches/repeats.h"
 
 namespace gprof {
 

@@ -1,5 +1,5 @@
 // Parts of traces: what each selector leaves, and that the parts add up to the whole.
-#include "trace/select.h"
+#include "trace/reshape/select.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/analyses.h"
+#include "analysis/result/analyses.h"
 #include "gprof/error.h"
 #include "random_trace.h"
 #include "trace_maker.h"

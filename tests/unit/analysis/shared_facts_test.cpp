@@ -1,5 +1,5 @@
 // Facts of operations and calls against what each of them says itself, and depths of queues against a count.
-#include "analysis/shared_facts.h"
+#include "analysis/facts/shared_facts.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/calls.h"
-#include "analysis/op_sweep.h"
-#include "analysis/queue_depth.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/op_sweep.h"
+#include "analysis/launches/queue_depth.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/analyses.h"
+#include "analysis/result/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "analysis/statistics.h"
+#include "analysis/facts/statistics.h"
 
 namespace gprof::test {
 namespace {

@@ -3,9 +3,9 @@
 #include <optional>
 #include <random>
 
-#include "analysis/analyses.h"
-#include "analysis/step_finder.h"
-#include "analysis/step_times.h"
+#include "analysis/result/analyses.h"
+#include "analysis/ranges/step_finder.h"
+#include "analysis/ranges/step_times.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -3,8 +3,8 @@
 #include <random>
 #include <string>
 
-#include "analysis/analyses.h"
-#include "analysis/event_waits.h"
+#include "analysis/result/analyses.h"
+#include "analysis/waits/event_waits.h"
 #include "idle_reference.h"
 #include "trace_maker.h"
 

@@ -1,8 +1,8 @@
 // Where the host waits, the idle time it causes, implied waits and polling.
 #include <gtest/gtest.h>
 
-#include "analysis/analyses.h"
-#include "analysis/implied_waits.h"
+#include "analysis/result/analyses.h"
+#include "analysis/waits/implied_waits.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

@@ -1,4 +1,4 @@
-#include "cli/capture_arguments.h"
+#include "cli/arguments/capture_arguments.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/options.h"
-#include "cli/session_protocol.h"
+#include "cli/arguments/options.h"
+#include "cli/recording/session_protocol.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {

@@ -1,5 +1,5 @@
 // What CI systems get must be valid whatever stands in a budget or a trace.
-#include "cli/ci_formats.h"
+#include "cli/ci/ci_formats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "cli/markdown.h"
+#include "cli/render/markdown.h"
 
 namespace gprof::cli {
 namespace {

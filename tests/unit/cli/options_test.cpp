@@ -1,12 +1,12 @@
-#include "cli/options.h"
+#include "cli/arguments/options.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/help.h"
+#include "cli/commands/command.h"
+#include "cli/commands/help.h"
 
 namespace gprof::cli {
 namespace {

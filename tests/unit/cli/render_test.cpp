@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/text.h"
-#include "cli/facts.h"
-#include "cli/report.h"
+#include "report/trace_summary.h"
+#include "report/report.h"
 
 namespace gprof::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "../analysis/trace_maker.h"
-#include "analysis/names.h"
+#include "analysis/result/display_names.h"
 #include "base/text.h"
 
 namespace gprof::test {

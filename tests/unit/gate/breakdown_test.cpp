@@ -9,11 +9,11 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
-#include "analysis/analyses.h"
-#include "analysis/metrics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/metrics.h"
 #include "gate/breakdown_json.h"
 #include "gprof/error.h"
-#include "trace/select.h"
+#include "trace/reshape/select.h"
 
 namespace gprof::test {
 namespace {

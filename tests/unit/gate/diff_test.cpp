@@ -12,7 +12,7 @@
 #include "../analysis/trace_maker.h"
 #include "gate/diff_words.h"
 #include "gprof/error.h"
-#include "trace/select.h"
+#include "trace/reshape/select.h"
 
 namespace gprof::test {
 namespace {

@@ -1,16 +1,16 @@
 // What a foreign trace does not tell is no metric of zero.
-#include "analysis/lacks.h"
+#include "analysis/trust/unknown_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "analysis/run_analyses.h"
+#include "analysis/result/run_analyses.h"
 #include "database.h"
 #include "import/nsight.h"
-#include "trace/assemble.h"
-#include "trace/merge.h"
+#include "trace/text/assemble.h"
+#include "trace/reshape/merge.h"
 
 namespace gprof {
 namespace {

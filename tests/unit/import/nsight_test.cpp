@@ -6,7 +6,7 @@
 
 #include "database.h"
 #include "gprof/error.h"
-#include "trace/merge.h"
+#include "trace/reshape/merge.h"
 
 namespace gprof {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "database.h"
 #include "gprof/error.h"
-#include "trace/assemble.h"
+#include "trace/text/assemble.h"
 
 namespace gprof {
 namespace {

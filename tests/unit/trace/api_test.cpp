@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "trace/api_class.h"
+#include "trace/model/api_class.h"
 #include "trace_text.h"
 
 namespace gprof {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gprof/error.h"
-#include "trace/assemble.h"
+#include "trace/text/assemble.h"
 
 int main() {
   const std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};

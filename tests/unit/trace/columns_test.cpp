@@ -1,5 +1,5 @@
 // What the reader does by itself for speed, against the plain way of doing it in gprof/trace.
-#include "trace/columns.h"
+#include "trace/file/columns.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "chunks.h"
 #include "gprof/trace/crc32.h"
 #include "random_trace.h"
-#include "trace/checksum.h"
+#include "trace/file/checksum.h"
 #include "trace_text.h"
 
 namespace gprof {

@@ -1,5 +1,5 @@
 // Compressed traces hold what the plain ones do, and as much damage.
-#include "trace/compress.h"
+#include "trace/write/compress.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "chunks.h"
-#include "trace/load.h"
+#include "trace/load/load.h"
 #include "trace_text.h"
 
 namespace gprof {

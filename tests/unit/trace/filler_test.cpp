@@ -1,5 +1,5 @@
 // The second pass over calls and operations: what it asks of whole columns, and the order it puts blocks in.
-#include "trace/filler.h"
+#include "trace/load/fill_places.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "chunks.h"
 #include "random_trace.h"
-#include "trace/scan.h"
+#include "trace/file/column_scan.h"
 #include "trace_text.h"
 
 namespace gprof {

@@ -1,5 +1,5 @@
 // The flat containers and the sort that the joins stand on.
-#include "trace/order.h"
+#include "trace/load/order.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "random_trace.h"
-#include "trace/flat_index.h"
-#include "trace/name_table.h"
+#include "trace/load/flat_index.h"
+#include "trace/model/name_table.h"
 
 namespace gprof {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "trace/draft.h"
-#include "trace/joins.h"
+#include "trace/load/unjoined.h"
+#include "trace/join/join.h"
 
 namespace gprof {
 namespace {

@@ -1,5 +1,5 @@
 // Joins that are done in pieces: what lies across a cut is as it would be without one, on any number of cores.
-#include "trace/pieces.h"
+#include "trace/load/list_slices.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "random_trace.h"
-#include "trace/joins.h"
-#include "trace/order.h"
-#include "trace/range_cursor.h"
+#include "trace/join/join.h"
+#include "trace/load/order.h"
+#include "trace/load/range_cursor.h"
 
 namespace gprof {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gprof/trace/record.h"
-#include "trace/chunk_writer.h"
+#include "trace/write/chunk_writer.h"
 
 namespace gprof {
 

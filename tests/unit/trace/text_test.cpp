@@ -5,7 +5,7 @@
 #include "chunks.h"
 #include "gprof/error.h"
 #include "random_trace.h"
-#include "trace/record_text.h"
+#include "trace/text/record_text.h"
 #include "trace_text.h"
 
 namespace gprof {

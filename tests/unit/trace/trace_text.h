@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "gprof/trace.h"
-#include "trace/assemble.h"
-#include "trace/dump.h"
+#include "trace/text/assemble.h"
+#include "trace/text/dump.h"
 
 namespace gprof {
 

@@ -1,4 +1,4 @@
-#include "tracer/name_cache.h"
+#include "tracer/nvtx/name_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Where the members of C structs lie, and how long structs are, as the compiler says.
-#include "tracer/payload_layout.h"
+#include "tracer/nvtx/payload_layout.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,64 @@
+#include "analysis/calls/call_kinds.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "analysis/facts/call_facts.h"
+#include "analysis/facts/fetch_ahead.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/op_facts.h"
+
+namespace gprof {
+namespace {
+
+// Copies within a device and fills of device memory do not make the host wait, whatever their name.
+bool TouchesHost(const GpuOp& op) {
+  using trace::MemoryKind;
+  const MemoryKind memory = op.destination_memory;
+  if (op.kind == OpKind::kMemset) {
+    return memory == MemoryKind::kPinned || memory == MemoryKind::kManaged || memory == MemoryKind::kManagedStatic;
+  }
+  const Direction direction = DirectionOf(op);
+  return direction != Direction::kD2d && direction != Direction::kP2p;
+}
+
+bool Blocks(const GpuOp& op) {
+  if (!(op.IsCopy() || op.kind == OpKind::kMemset) || op.graph != 0) return false;
+  return op.IsPageable() || (!op.is_async && TouchesHost(op));
+}
+
+bool Any(const std::vector<uint8_t>& flags) { return std::find(flags.begin(), flags.end(), 1) != flags.end(); }
+
+}  // namespace
+
+NameId PathOfCall(const Trace& trace, uint32_t call) {
+  const uint32_t outermost = OutermostCall(trace, call);
+  const uint32_t range = outermost == kNone ? kNone : trace.api_calls[outermost].range;
+  return range == kNone ? NameId{} : trace.ranges[range].path;
+}
+
+std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops, const CallFacts& calls) {
+  std::vector<uint8_t> blocks(trace.api_calls.size(), 0);
+  std::vector<uint8_t> of_ops, of_calls;  // by their facts
+  for (const OpFacts::Sum& sum : ops.sums()) of_ops.push_back(sum.count > 0 && Blocks(trace.ops[sum.first]));
+  for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
+    // Without its operation only the name tells: cudaMemcpy waits, cudaMemcpyAsync does not as a rule.
+    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    const bool is_copy = facts.api_class == ApiClass::kCopy && calls.sums()[i].count > 0;
+    of_calls.push_back(is_copy && trace.Text(facts.function).find("Async") == std::string_view::npos);
+  }
+  if (Any(of_ops)) {
+    ForEachOf(trace.ops, ops.transfers(), [&](uint32_t op) {
+      const uint32_t call = of_ops[trace.ops.FactsIndex(op)] != 0 ? ops.CallOf(op) : kNone;
+      if (call != kNone) blocks[call] = 1;
+    });
+  }
+  if (Any(of_calls)) {
+    ForEachOf(trace.api_calls, calls.rare(), [&](uint32_t i) {
+      if (of_calls[trace.api_calls.FactsIndex(i)] != 0 && !ops.HasOp(i)) blocks[i] = 1;
+    });
+  }
+  return blocks;
+}
+
+}  // namespace gprof

@@ -1,0 +1,268 @@
+// Copies and fills: how much, how fast, between what kinds of memory, and those that are pageable or small.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/copies/copy_overlap.h"
+#include "analysis/copies/copy_speed.h"
+#include "analysis/facts/fetch_ahead.h"
+#include "analysis/result/findings.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/copies/pageable.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "analysis/copies/transfers.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kManySmallCopies = 100;  // fewer are no pattern
+
+// A group for each direction and pair of memory kinds; fills come after the directions.
+constexpr size_t kMemoryKinds = 8, kFill = kDirectionCount;
+constexpr size_t kGroupCount = (kDirectionCount + 1) * kMemoryKinds * kMemoryKinds;
+
+size_t IndexOf(trace::MemoryKind memory) {
+  const auto index = static_cast<size_t>(memory);
+  return index < kMemoryKinds ? index : 0;
+}
+
+size_t GroupOf(const GpuOp& op) {
+  const size_t direction = op.kind == OpKind::kMemset ? kFill : static_cast<size_t>(DirectionOf(op));
+  return (direction * kMemoryKinds + IndexOf(op.source_memory)) * kMemoryKinds + IndexOf(op.destination_memory);
+}
+
+struct Traffic {
+  int64_t count = 0;
+  SaturatingSum time_ns;
+  uint64_t bytes = 0;
+  void Add(const GpuOp& op) { Add(op, 1, op.DurationNs()); }
+  // Some as large as that one.
+  void Add(const GpuOp& op, int64_t copies, int64_t copies_ns) {
+    count += copies;
+    time_ns += copies_ns;
+    bytes += op.size_bytes * static_cast<uint64_t>(copies);
+  }
+  void Add(const Traffic& other) {
+    count += other.count;
+    time_ns += other.time_ns;
+    bytes += other.bytes;
+  }
+};
+
+using TrafficByGroup = std::array<Traffic, kGroupCount>;
+
+// Calls f(op, sum) for the copies and fills by what they have in common, `op` being one of them.
+template <class F>
+void ForEachAlike(const AnalysisInput& input, F&& f) {
+  const PackedOps& ops = input.trace().ops;
+  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+    if (sum.count == 0) continue;
+    const GpuOp op = ops[sum.first];
+    if (op.IsCopy() || op.kind == OpKind::kMemset) f(op, sum);
+  }
+}
+
+Traffic SumOfDirection(const TrafficByGroup& traffic, size_t direction) {
+  constexpr size_t kPairs = kMemoryKinds * kMemoryKinds;
+  Traffic sum;
+  for (size_t i = 0; i < kPairs; ++i) sum.Add(traffic[direction * kPairs + i]);
+  return sum;
+}
+
+std::string MemoryOf(size_t group) {
+  const auto source = static_cast<trace::MemoryKind>(group / kMemoryKinds % kMemoryKinds);
+  const auto destination = static_cast<trace::MemoryKind>(group % kMemoryKinds);
+  const std::string to(MemoryName(destination));
+  return group / kMemoryKinds / kMemoryKinds == kFill ? to : std::string(MemoryName(source)) + " to " + to;
+}
+
+std::string NameOf(size_t group) {
+  const size_t direction = group / kMemoryKinds / kMemoryKinds;
+  return direction == kFill ? "fill" : std::string(DirectionName(static_cast<Direction>(direction)));
+}
+
+Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, uint32_t max_rows) {
+  Groups sizes(kGroupCount);
+  for (size_t i = 0; i < kGroupCount; ++i) sizes.Count(i, static_cast<size_t>(traffic[i].count));
+  sizes.Seal();
+  ForEachAlike(input, [&](const GpuOp& op, const OpFacts::Sum& sum) {
+    const size_t group = GroupOf(op);
+    for (int64_t i = 0; i < sum.count; ++i) sizes.Add(group, static_cast<int64_t>(op.size_bytes));
+  });
+  Table table{"memcpy",
+              "Copies and fills",
+              {{"percent", "Time", Unit::kPercent, false},
+               {"total_ns", "Total", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"bytes", "Bytes", Unit::kBytes, false},
+               {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
+               {"mean_bytes", "Mean size", Unit::kBytes, true},
+               {"median_bytes", "Median size", Unit::kBytes, true},
+               {"min_bytes", "Min size", Unit::kBytes, true},
+               {"max_bytes", "Max size", Unit::kBytes, true},
+               {"direction", "Direction", Unit::kText, false},
+               {"memory", "Memory", Unit::kText, false}},
+              {},
+              "Percent of the time of all copies and fills."};
+  SaturatingSum total_ns;
+  for (const Traffic& group : traffic) total_ns += group.time_ns;
+  for (size_t i = 0; i < kGroupCount; ++i) {
+    const Traffic& group = traffic[i];
+    if (group.count == 0) continue;
+    const Statistics size = sizes.Of(i).Summary(Spread::kNotAsked);
+    table.rows.push_back({PercentOf(group.time_ns, total_ns), group.time_ns, group.count,
+                          static_cast<int64_t>(group.bytes), BytesPerSecond(group.bytes, group.time_ns), size.mean,
+                          size.median, size.min, size.max, NameOf(i), MemoryOf(i)});
+  }
+  SortAndCut(&table, 1, 9, max_rows);
+  return table;
+}
+
+void AddTraffic(AnalysisResult* result, const std::string& prefix, const std::string& time_suffix,
+                const Traffic& traffic) {
+  AddMetric(result, prefix + "count", traffic.count);
+  AddMetric(result, prefix + "bytes", traffic.bytes);
+  AddMetric(result, prefix + time_suffix, traffic.time_ns);
+}
+
+void AddMetrics(AnalysisResult* result, const TrafficByGroup& traffic) {
+  constexpr std::pair<Direction, const char*> kPrefixes[] = {{Direction::kH2d, "memcpy.h2d_"},
+                                                             {Direction::kD2h, "memcpy.d2h_"},
+                                                             {Direction::kD2d, "memcpy.d2d_"},
+                                                             {Direction::kP2p, "memcpy.p2p_"}};
+  Traffic all;
+  for (size_t direction = 0; direction < kDirectionCount; ++direction) all.Add(SumOfDirection(traffic, direction));
+  AddTraffic(result, "memcpy.", "total_ns", all);
+  for (const auto& [direction, prefix] : kPrefixes) {
+    AddTraffic(result, prefix, "ns", SumOfDirection(traffic, static_cast<size_t>(direction)));
+  }
+  AddTraffic(result, "memset.", "total_ns", SumOfDirection(traffic, kFill));
+}
+
+struct SmallCopies {
+  Traffic small;
+  SaturatingSum call_ns;  // in the calls that launched one small copy each
+  int64_t all_count = 0;  // copies of any size in that direction
+};
+
+SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direction direction) {
+  SmallCopies result;
+  const auto fetch = [&](size_t i) { PrefetchCall(trace, transfers.items()[i].CallOrNone()); };
+  ForEachAhead(transfers.size(), [](size_t) {}, fetch, [&](size_t i) {
+    const GpuOp op = transfers[i];
+    if (!op.IsCopy() || DirectionOf(op) != direction) return;
+    ++result.all_count;
+    if (!IsSmallTransfer(op)) return;
+    result.small.Add(op);
+    const uint32_t call = OutermostCall(trace, op.api);
+    if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += trace.api_calls[call].DurationNs();
+  });
+  return result;
+}
+
+// The program should have made one copy of what it copied in many pieces.
+void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reachable& reachable,
+                    std::vector<Finding>* findings) {
+  const Traffic& small = copies.small;
+  if (small.count < kManySmallCopies || 2 * small.count < copies.all_count) return;
+  Finding finding;
+  finding.id = "memcpy.small";
+  finding.severity = Severity::kWarning;
+  finding.message = CountOf(small.count, "small copy", "small copies") + " " + std::string(DirectionName(direction)) +
+                    " of " + FormatBytes(static_cast<double>(small.bytes) / static_cast<double>(small.count)) +
+                    " on average: " + FormatBytes(static_cast<double>(small.bytes)) + " in " +
+                    FormatNs(static_cast<double>(small.time_ns)) + " on the GPU and " +
+                    FormatNs(static_cast<double>(copies.call_ns)) + " in the calls";
+  finding.advice =
+      "Batch them: gather the pieces in one pinned buffer and copy that once, or keep the data on the GPU.";
+  if (reachable.IsKnown()) {
+    const int64_t now_ns = std::max<int64_t>(small.time_ns, copies.call_ns);
+    finding.gain_ns = std::max<int64_t>(0, now_ns - reachable.TimeNs(small.bytes));
+    finding.basis = "one copy of the same bytes at the speed of " + reachable.basis;
+  } else {
+    finding.basis = "no larger copy in this trace and no known link to compare with";
+  }
+  findings->push_back(std::move(finding));
+}
+
+constexpr double kOverlapWorthAFinding = 5, kOverlapWorthAWarning = 25;  // percent of the busy time
+
+// No more time can be won than copies take.
+bool MayBeWorthAFinding(const AnalysisInput& input, int64_t busy_ns) {
+  SaturatingSum copy_ns;
+  ForEachAlike(input, [&](const GpuOp& op, const OpFacts::Sum& sum) { copy_ns += op.IsCopy() ? sum.time_ns : 0; });
+  return PercentOf(copy_ns, busy_ns) >= kOverlapWorthAFinding;
+}
+
+// The program should have copied while kernels ran.
+void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding>* findings) {
+  const double percent = PercentOf(overlap.gain_ns, busy_ns);
+  if (overlap.copies < 2 || percent < kOverlapWorthAFinding) return;
+  Finding finding;
+  finding.id = "memcpy.overlap";
+  finding.severity = percent >= kOverlapWorthAWarning ? Severity::kWarning : Severity::kNote;
+  finding.message = CountOf(overlap.copies, "copy", "copies") + " ran " +
+                    FormatNs(static_cast<double>(overlap.copy_only_ns)) + " without a kernel, right before or after " +
+                    FormatNs(static_cast<double>(overlap.kernel_ns)) + " of kernels";
+  finding.advice = "Copy the next part with cudaMemcpyAsync in another stream while kernels work on this one.";
+  finding.gain_ns = overlap.gain_ns;
+  finding.basis = "for each run of copies the shorter of its time alone and the kernels within " +
+                  FormatNs(static_cast<double>(kNextToNs)) +
+                  " of it; part of what streams.one_only, one_used and no_overlap win";
+  findings->push_back(std::move(finding));
+}
+
+}  // namespace
+
+AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  TrafficByGroup traffic;
+  int64_t small_count = 0;
+  const PackedOps transfers = TransfersOf(input);
+  ForEachAlike(input, [&](const GpuOp& op, const OpFacts::Sum& alike) {
+    traffic[GroupOf(op)].Add(op, alike.count, alike.time_ns);
+    small_count += IsSmallTransfer(op) ? alike.count : 0;
+  });
+  const ReachableBandwidth reachable(trace, transfers);
+  const PageableSummary pageable(trace, transfers, reachable);
+  const PageableCopies sum = pageable.Sum();
+  AnalysisResult result;
+  AddMetrics(&result, traffic);
+  AddMetric(&result, "memcpy.pageable_count", sum.count);
+  AddMetric(&result, "memcpy.pageable_bytes", sum.bytes);
+  AddMetric(&result, "memcpy.pageable_ns", sum.time_ns);
+  AddMetric(&result, "memcpy.pageable_blocked_ns", sum.blocked_ns);
+  AddMetric(&result, "memcpy.small_count", small_count);
+  result.tables.push_back(MakeTable(input, traffic, options.max_rows));
+  result.tables.push_back(pageable.MakeTable(options.max_rows));
+  if (!options.is_brief) {  // which are details
+    AddCopySpeed(trace, transfers, reachable, &result);
+    result.tables.push_back(CopySizeTable(transfers));
+  }
+  CopyOverlap overlap;
+  if (!options.is_brief || MayBeWorthAFinding(input, input.shared().busy_ns())) {
+    overlap = CopyOverlapOf(input, transfers);
+  }
+  AddMetric(&result, "memcpy.overlappable_ns", overlap.gain_ns);
+  if (sum.count > 0) result.findings = pageable.Findings(input.shared().window_ns());
+  if (small_count >= kManySmallCopies) {
+    for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
+      AddSmallCopies(SmallCopiesOf(trace, transfers, direction), direction, reachable.Of(direction), &result.findings);
+    }
+  }
+  if (overlap.gain_ns > 0) AddOverlap(overlap, input.shared().busy_ns(), &result.findings);
+  RankFindings(&result.findings);
+  return result;
+}
+
+}  // namespace gprof

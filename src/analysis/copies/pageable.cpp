@@ -1,0 +1,137 @@
+#include "analysis/copies/pageable.h"
+
+#include <algorithm>
+
+#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kWarningPercent = 5;  // of the window: below it the copies are worth a note
+constexpr double kNotePercent = 0.5;   // below it they are only mentioned
+
+// The host was held up when the call lasted for at least half of the copy. (A call that only queues the copy may still
+// overlap with its beginning, and one that fills the last staging buffer returns a little before the end.)
+bool IsBlocked(const GpuOp& op, const ApiCall& call) {
+  const int64_t overlap_ns = std::min(op.end_ns, call.end_ns) - std::max(op.start_ns, call.start_ns);
+  return 2 * overlap_ns >= op.DurationNs();
+}
+
+PageableCopies OneCopy(const Trace& trace, const GpuOp& op, const Reachable& reachable) {
+  PageableCopies copy{1, op.DurationNs(), op.size_bytes, 0, 0, 0};
+  const uint32_t call = OutermostCall(trace, op.api);
+  if (call != kNone && IsBlocked(op, trace.api_calls[call])) {
+    copy.blocked_count = 1;
+    copy.blocked_ns = trace.api_calls[call].DurationNs();
+  }
+  if (reachable.IsKnown() && op.size_bytes > kSmallCopyBytes) {
+    copy.saved_ns = std::max<int64_t>(0, op.DurationNs() - reachable.TimeNs(op.size_bytes));
+  }
+  return copy;
+}
+
+}  // namespace
+
+void PageableCopies::Add(const PageableCopies& other) {
+  count += other.count;
+  time_ns += other.time_ns;
+  bytes += other.bytes;
+  blocked_count += other.blocked_count;
+  blocked_ns += other.blocked_ns;
+  saved_ns += other.saved_ns;
+}
+
+PageableSummary::PageableSummary(const Trace& trace, const PackedOps& transfers,
+                                 const ReachableBandwidth& reachable)
+    : trace_(trace), reachable_(reachable) {
+  for (const GpuOp& op : transfers) {
+    if (!op.IsPageable()) continue;
+    const Direction direction = DirectionOf(op);
+    const uint32_t call = OutermostCall(trace, op.api);
+    Place place{direction, 0, 0};
+    if (call != kNone) {
+      const uint32_t range = trace.api_calls[call].range;
+      place = {direction, trace.api_calls[call].function.value, range == kNone ? 0 : trace.ranges[range].path.value};
+    }
+    places_[place].Add(OneCopy(trace, op, reachable.Of(direction)));
+  }
+}
+
+PageableCopies PageableSummary::Sum() const {
+  PageableCopies sum;
+  for (const auto& [place, copies] : places_) sum.Add(copies);
+  return sum;
+}
+
+Table PageableSummary::MakeTable(uint32_t max_rows) const {
+  Table table{"pageable",
+              "Pageable transfers",
+              {{"direction", "Direction", Unit::kText, false},
+               {"time_ns", "Time", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"bytes", "Bytes", Unit::kBytes, false},
+               {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
+               {"blocked_count", "Blocking", Unit::kCount, true},
+               {"blocked_ns", "Host blocked", Unit::kNs, false},
+               {"saved_ns", "Pinned saves", Unit::kNs, true},
+               {"place", "Where", Unit::kText, false}},
+              {},
+              "Host blocked: time in calls that lasted for at least half of their copy."};
+  for (const auto& [place, copies] : places_) {
+    table.rows.push_back({std::string(DirectionName(std::get<0>(place))), copies.time_ns, copies.count,
+                          static_cast<int64_t>(copies.bytes), BytesPerSecond(copies.bytes, copies.time_ns),
+                          copies.blocked_count, copies.blocked_ns, copies.saved_ns, PlaceName(place)});
+  }
+  SortAndCut(&table, 1, table.columns.size() - 1, max_rows);
+  return table;
+}
+
+std::string PageableSummary::PlaceName(const Place& place) const {
+  const auto& [direction, function, path] = place;
+  const std::string name = function == 0 ? "(call not known)" : trace_.strings[function];
+  return path == 0 ? name : name + " in " + trace_.strings[path];
+}
+
+Finding PageableSummary::MakeFinding(Direction direction, const PageableCopies& sum, int64_t window_ns) const {
+  const Reachable& reachable = reachable_.Of(direction);
+  const double percent = PercentOf(std::max(sum.time_ns, sum.blocked_ns), window_ns);
+  const Place* main = nullptr;
+  int64_t main_ns = -1;
+  for (const auto& [place, copies] : places_) {
+    if (std::get<0>(place) == direction && copies.time_ns > main_ns) main = &place, main_ns = copies.time_ns;
+  }
+  Finding finding;
+  finding.id = "memcpy.pageable";
+  finding.severity = percent >= kWarningPercent ? Severity::kWarning
+                     : percent >= kNotePercent  ? Severity::kNote
+                                                : Severity::kInfo;
+  std::string blocked = ", the host was not blocked";
+  if (sum.blocked_count > 0) blocked = ", the host blocked for " + FormatNs(static_cast<double>(sum.blocked_ns));
+  finding.message = CountOf(sum.count, "pageable copy", "pageable copies") + " " +
+                    std::string(DirectionName(direction)) + ": " + FormatBytes(static_cast<double>(sum.bytes)) +
+                    " at " + FormatBytesPerSecond(BytesPerSecond(sum.bytes, sum.time_ns)) + " in " +
+                    FormatNs(static_cast<double>(sum.time_ns)) + blocked;
+  if (main != nullptr) finding.message += (sum.time_ns == main_ns ? " (" : " (most in ") + PlaceName(*main) + ")";
+  finding.advice =
+      "Allocate the host side with cudaMallocHost or pin it with cudaHostRegister, and copy with cudaMemcpyAsync.";
+  finding.gain_ns = sum.saved_ns;
+  if (reachable.IsKnown()) {
+    finding.basis = reachable.basis + "; copies of 64 KiB or less left out";
+  } else {
+    finding.basis = "no pinned copy in this trace and no known link to compare with";
+  }
+  return finding;
+}
+
+std::vector<Finding> PageableSummary::Findings(int64_t window_ns) const {
+  std::map<Direction, PageableCopies> sums;
+  for (const auto& [place, copies] : places_) sums[std::get<0>(place)].Add(copies);
+  std::vector<Finding> findings;
+  for (const auto& [direction, sum] : sums) findings.push_back(MakeFinding(direction, sum, window_ns));
+  return findings;
+}
+
+}  // namespace gprof

@@ -1,0 +1,43 @@
+// Copies from and to pageable host memory: where, how slow, what they kept the host from, what pinning would save.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "analysis/copies/transfers.h"
+#include "base/saturate.h"
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+struct PageableCopies {
+  int64_t count = 0;
+  SaturatingSum time_ns;
+  uint64_t bytes = 0;
+  int64_t blocked_count = 0;
+  SaturatingSum blocked_ns;
+  SaturatingSum saved_ns;  // by pinning, where the reachable bandwidth is known
+  void Add(const PageableCopies& other);
+};
+
+class PageableSummary {
+ public:
+  PageableSummary(const Trace& trace, const PackedOps& transfers, const ReachableBandwidth& reachable);
+  PageableCopies Sum() const;
+  Table MakeTable(uint32_t max_rows) const;
+  std::vector<Finding> Findings(int64_t window_ns) const;
+
+ private:
+  using Place = std::tuple<Direction, uint32_t, uint32_t>;  // NameId of the function, NameId of the NVTX path
+  Finding MakeFinding(Direction direction, const PageableCopies& sum, int64_t window_ns) const;
+  std::string PlaceName(const Place& place) const;
+
+  const Trace& trace_;
+  const ReachableBandwidth& reachable_;
+  std::map<Place, PageableCopies> places_;
+};
+
+}  // namespace gprof

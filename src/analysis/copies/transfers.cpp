@@ -1,0 +1,99 @@
+#include "analysis/copies/transfers.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/facts/fetch_ahead.h"
+#include "analysis/facts/shared_facts.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+// Payload of one lane in bytes per nanosecond, after line coding.
+double LaneBytesPerNs(uint32_t generation) {
+  constexpr double kLane[] = {0, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
+  return generation < std::size(kLane) ? kLane[generation] : 0;
+}
+
+bool IsPinned(const GpuOp& op) {
+  return !op.IsPageable() && (op.source_memory == trace::MemoryKind::kPinned ||
+                              op.destination_memory == trace::MemoryKind::kPinned);
+}
+
+void OfferPinned(const GpuOp& op, Reachable* best) {
+  if (op.size_bytes <= kSmallCopyBytes || op.DurationNs() <= 0) return;
+  best->bytes_per_ns =
+      std::max(best->bytes_per_ns, static_cast<double>(op.size_bytes) / static_cast<double>(op.DurationNs()));
+}
+
+void OfferLink(const Trace& trace, const GpuOp& op, Reachable* best) {
+  const trace::DeviceRecord& facts = trace.devices[op.device].facts;
+  const double link = LinkBytesPerNs(facts), reachable = link * kReachablePercent / 100;
+  if (reachable <= best->bytes_per_ns) return;
+  *best = {reachable, std::to_string(kReachablePercent) + "% of the PCIe link, generation " +
+                          std::to_string(facts.pcie_generation) + " with " + CountOf(facts.pcie_lanes, "lane") + ", " +
+                          FormatBytesPerSecond(link * kNsPerSecond) +
+                          " (no pinned copy in this trace to compare with)"};
+}
+
+// Longer than any trace; a damaged one may ask for more than an integer can hold.
+constexpr double kLongestNs = 1e18;
+
+}  // namespace
+
+double LinkBytesPerNs(const trace::DeviceRecord& facts) {
+  return LaneBytesPerNs(facts.pcie_generation) * facts.pcie_lanes;
+}
+
+int64_t Reachable::TimeNs(uint64_t bytes) const {
+  return static_cast<int64_t>(std::min(static_cast<double>(bytes) / bytes_per_ns, kLongestNs));
+}
+
+PackedOps TransfersOf(const AnalysisInput& input) {
+  const PackedOps& ops = input.trace().ops;
+  PackedOps transfers;
+  std::vector<uint32_t> places(ops.FactsCount(), kNone);  // of facts, among those of the transfers
+  transfers.items().reserve(input.shared().ops().transfers().size());
+  ForEachOf(ops, input.shared().ops().transfers(), [&](uint32_t i) {
+    uint32_t& place = places[ops.FactsIndex(i)];
+    if (place == kNone) place = transfers.Intern(ops.FactsAt(ops.FactsIndex(i)));
+    transfers.AddFrom(ops, i, place);
+  });
+  return transfers;
+}
+
+ReachableBandwidth::ReachableBandwidth(const Trace& trace, const PackedOps& transfers) {
+  std::array<Reachable, kDirectionCount> pinned, link;
+  std::vector<Reachable*> pinned_of;  // by the facts of those that may be the best
+  pinned_of.resize(transfers.FactsCount(), nullptr);
+  std::vector<uint8_t> are_seen(transfers.FactsCount(), 0);
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    const uint32_t facts = transfers.FactsIndex(i);
+    if (are_seen[facts] == 0) {
+      are_seen[facts] = 1;
+      const GpuOp op = transfers[i];
+      if (op.kind != OpKind::kMemcpy) continue;
+      const auto direction = static_cast<size_t>(DirectionOf(op));
+      OfferLink(trace, op, &link[direction]);
+      if (IsPinned(op)) pinned_of[facts] = &pinned[direction];
+    }
+    if (pinned_of[facts] != nullptr) OfferPinned(transfers[i], pinned_of[facts]);
+  }
+  for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
+    const auto i = static_cast<size_t>(direction);
+    if (pinned[i].IsKnown()) {
+      pinned[i].basis = "the best pinned copy of this trace " + std::string(DirectionName(direction)) + ", " +
+                        FormatBytesPerSecond(pinned[i].bytes_per_ns * kNsPerSecond);
+    }
+    reachable_[i] = pinned[i].IsKnown() ? pinned[i] : link[i];
+  }
+}
+
+double BytesPerSecond(uint64_t bytes, int64_t duration_ns) {
+  return duration_ns <= 0 ? 0 : static_cast<double>(bytes) * kNsPerSecond / static_cast<double>(duration_ns);
+}
+
+}  // namespace gprof

@@ -1,0 +1,124 @@
+#include "analysis/facts/op_facts.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "analysis/calls/call_kinds.h"
+#include "base/saturate.h"
+
+namespace gprof {
+namespace {
+
+Interval Nothing() { return {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}; }
+
+void Widen(Interval* interval, const Interval& by) {
+  interval->start_ns = std::min(interval->start_ns, by.start_ns);
+  interval->end_ns = std::max(interval->end_ns, by.end_ns);
+}
+
+}  // namespace
+
+// GPU time by owner and device, in one array, as owners and devices are few. What has no owner or no device is kept as well,
+// so that nobody has to ask.
+class OpFacts::Shares {
+ public:
+  Shares(size_t owners, size_t devices) : owners_(owners), devices_(devices), shares_ns_((owners + 1) * (devices + 1)) {}
+
+  // The place of both is the sum of these.
+  size_t RowOf(uint32_t owner) const { return std::min<size_t>(owner, owners_) * (devices_ + 1); }
+  size_t ColumnOf(uint32_t device) const { return std::min<size_t>(device, devices_); }
+  int64_t& operator[](size_t place) { return shares_ns_[place]; }
+
+  uint32_t LargestOf(uint32_t owner) const {
+    const auto begin = shares_ns_.begin() + static_cast<std::ptrdiff_t>(RowOf(owner));
+    const auto at = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(devices_));
+    return devices_ == 0 || *at == 0 ? kNone : static_cast<uint32_t>(at - begin);
+  }
+
+ private:
+  size_t owners_, devices_;
+  std::vector<int64_t> shares_ns_;
+};
+
+OpFacts::OpFacts(const Trace& trace, size_t threads)
+    : trace_(trace),
+      holdups_(trace),
+      sums_(trace.ops.FactsCount(), {0, 0, 0, Nothing(), kNone}),
+      kernels_of_name_(trace.strings.size(), 0),
+      counts_of_streams_(trace.streams.size(), 0),
+      of_process_(trace.processes.size() + 1, {Nothing(), kNone}),
+      window_(Nothing()),
+      devices_of_threads_(trace.threads.size(), kNone) {
+  const size_t devices = trace.device_ops.size();
+  Shares of_threads(trace.threads.size(), devices), of_processes(trace.processes.size(), devices);
+  OpSweep sweep(trace, holdups_, threads);
+  bool has_inner_calls = false;
+  for (const OpSweep::Sums& sums : sweep.sums) Take(sums, &of_threads), has_inner_calls |= sums.has_inner_calls;
+  launched_before_ns_ = std::move(sweep.launched_before_ns);
+  idle_ns_ = std::move(sweep.idle_ns);
+  devices_ = std::move(sweep.devices);
+  has_op_ = std::move(sweep.has_op);
+  if (has_inner_calls) FindOutermostCalls();
+  AddUp(&of_processes);
+  ChooseDevices(of_threads, of_processes);
+}
+
+void OpFacts::Take(const OpSweep::Sums& sums, Shares* of_threads) {
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    Sum& sum = sums_[i];
+    const OpSweep::Alike& more = sums.alike[i];
+    if (more.count == 0) continue;
+    if (sum.count == 0 || more.start_ns < sum.window.start_ns) sum.first = more.first;
+    sum.count += more.count;
+    AddWrapping(&sum.time_ns, more.time_ns);
+    AddWrapping(&sum.share_ns, more.time_ns);
+    AddWrapping(&sum.share_ns, more.without_time);
+    Widen(&sum.window, {more.start_ns, more.end_ns});
+  }
+  for (const OpSweep::Launched& launched : sums.launched) {
+    const uint32_t thread = trace_.api_calls.FactsAt(launched.call_facts).thread;
+    AddWrapping(&(*of_threads)[of_threads->RowOf(thread) + of_threads->ColumnOf(launched.device)], launched.time_ns);
+  }
+  transfers_.insert(transfers_.end(), sums.transfers.begin(), sums.transfers.end());
+  graph_ops_.insert(graph_ops_.end(), sums.graph_ops.begin(), sums.graph_ops.end());
+}
+
+void OpFacts::FindOutermostCalls() {
+  calls_.resize(trace_.ops.size());
+  for (uint32_t i = 0; i < trace_.ops.size(); ++i) calls_[i] = OutermostCall(trace_, trace_.ops[i].api);
+}
+
+void OpFacts::AddUp(Shares* of_processes) {
+  for (uint32_t i = 0; i < sums_.size(); ++i) {
+    const Sum& sum = sums_[i];
+    if (sum.count == 0) continue;
+    const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
+    counts_[static_cast<size_t>(facts.kind)] += sum.count;
+    if (facts.kind == OpKind::kKernel) kernels_of_name_[facts.name.value] += sum.count;
+    if (facts.stream != kNone) counts_of_streams_[facts.stream] += static_cast<uint32_t>(sum.count);
+    const size_t place = of_processes->RowOf(facts.process) + of_processes->ColumnOf(facts.device);
+    AddWrapping(&(*of_processes)[place], sum.share_ns);
+    Widen(&window_, sum.window);
+    OfProcess& of_process = of_process_[Slot(facts.process)];
+    const auto is_first = [&] {
+      if (of_process.first == kNone || sum.window.start_ns != of_process.window.start_ns) {
+        return of_process.first == kNone || sum.window.start_ns < of_process.window.start_ns;
+      }
+      return sum.first < of_process.first;
+    };
+    if (is_first()) of_process.first = sum.first;
+    Widen(&of_process.window, sum.window);
+  }
+}
+
+void OpFacts::ChooseDevices(const Shares& of_threads, const Shares& of_processes) {
+  for (uint32_t thread = 0; thread < devices_of_threads_.size(); ++thread) {
+    uint32_t& device = devices_of_threads_[thread];
+    device = of_threads.LargestOf(thread);
+    const uint32_t process = trace_.threads[thread].process;
+    if (device == kNone && process != kNone) device = of_processes.LargestOf(process);
+  }
+}
+
+}  // namespace gprof

@@ -1,0 +1,17 @@
+#include "analysis/facts/side_by_side.h"
+
+#include "analysis/facts/shared_facts.h"
+#include "base/parallel.h"
+
+namespace gprof {
+
+void RunTogether(const AnalysisInput& input, const std::vector<std::function<void()>>& parts) {
+  RunTogether(input.shared().threads(), parts);
+}
+
+void RunTogether(size_t threads, const std::vector<std::function<void()>>& parts) {
+  constexpr size_t kMoreThanAnalysesUse = 4;
+  ForEachSideBySide(parts.size(), threads >= kMoreThanAnalysesUse ? threads : 1, [&](size_t i) { parts[i](); });
+}
+
+}  // namespace gprof

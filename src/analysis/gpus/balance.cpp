@@ -1,0 +1,217 @@
+// Several GPUs in one run: how evenly they are busy, which waits while others work, and what they copy to each other.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/result/findings.h"
+#include "analysis/idle/idle_parts.h"
+#include "analysis/facts/interval_set.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kUnevenPercent = 10;        // of the mean busy time
+constexpr double kPercentWorthAFinding = 5;  // of the time that the GPUs were used
+constexpr double kWarningPercent = 25;
+
+struct Load {
+  uint32_t device = kNone;
+  int64_t start_ns = 0, end_ns = 0, idle_ns = 0;
+  IntervalSet busy;
+  int64_t waiting_ns = 0;             // idle while another was busy
+  CauseSplit waiting;                 // its causes
+  std::vector<int64_t> waits_for_ns;  // idle while that other was busy
+};
+
+// Empty where it is not several.
+std::vector<Load> UsedGpus(const Trace& trace) {
+  std::vector<Load> loads;
+  const auto used = std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
+                                  [](const Trace::Slice& slice) { return slice.first != slice.last; });
+  if (used < 2) return loads;
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    const Trace::Slice slice = trace.device_ops[device];
+    if (slice.first == slice.last) continue;
+    Load load;
+    load.device = device;
+    for (uint32_t i = slice.first; i < slice.last; ++i) load.busy.Add(trace.ops[i].start_ns, trace.ops[i].end_ns);
+    load.start_ns = trace.ops[slice.first].start_ns;
+    load.end_ns = load.busy.intervals().empty() ? load.start_ns : load.busy.intervals().back().end_ns;
+    loads.push_back(std::move(load));
+  }
+  return loads;
+}
+
+IntervalSet BusyAnywhere(const std::vector<Load>& loads) {
+  std::vector<Interval> all;
+  for (const Load& load : loads) {
+    all.insert(all.end(), load.busy.intervals().begin(), load.busy.intervals().end());
+  }
+  std::sort(all.begin(), all.end(), [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
+  IntervalSet set;
+  for (const Interval& interval : all) set.Add(interval.start_ns, interval.end_ns);
+  return set;
+}
+
+// While a GPU is idle, whatever is busy is another one.
+void AddWaits(const AnalysisInput& input, std::vector<Load>* loads) {
+  const IntervalSet anywhere = BusyAnywhere(*loads);
+  for (Load& load : *loads) {
+    load.waits_for_ns.resize(loads->size());
+    IntervalSet::Cursor any(anywhere);
+    std::vector<IntervalSet::Cursor> others;
+    for (const Load& other : *loads) others.emplace_back(other.busy);
+    const auto add = [&](int64_t start_ns, int64_t end_ns, const Part& part) {
+      load.idle_ns += end_ns - start_ns;
+      const int64_t waiting_ns = any.Covered(start_ns, end_ns);
+      load.waiting_ns += waiting_ns;
+      load.waiting[part.cause] += waiting_ns;
+      if (waiting_ns == 0) return;
+      for (size_t i = 0; i < others.size(); ++i) load.waits_for_ns[i] += others[i].Covered(start_ns, end_ns);
+    };
+    ForEachIdlePart(input, load.device, add);
+  }
+}
+
+std::string CausesText(const CauseSplit& split) {
+  std::vector<Cause> causes;
+  ForEachCause([&](Cause cause) {
+    if (PercentOf(split[cause], split.Total()) >= 1) causes.push_back(cause);
+  });
+  std::stable_sort(causes.begin(), causes.end(), [&](Cause a, Cause b) { return split[a] > split[b]; });
+  std::string text;
+  for (const Cause cause : causes) {
+    text += (text.empty() ? "" : ", ") + std::string(InfoOf(cause).name) + " " +
+            FormatPercent(PercentOf(split[cause], split.Total()));
+  }
+  return text;
+}
+
+size_t MostWaitedFor(const Load& load) {
+  return static_cast<size_t>(std::max_element(load.waits_for_ns.begin(), load.waits_for_ns.end()) -
+                             load.waits_for_ns.begin());
+}
+
+Table BalanceTable(const Trace& trace, const std::vector<Load>& loads, int64_t mean_ns) {
+  Table table{"balance",
+              "Load of the GPUs",
+              {{"device", "GPU", Unit::kText, false},
+               {"busy_ns", "Busy", Unit::kNs, false},
+               {"of_mean_percent", "Of mean", Unit::kPercent, false},
+               {"idle_ns", "Idle", Unit::kNs, true},
+               {"waiting_ns", "Waiting", Unit::kNs, false},
+               {"waits_for", "Most for", Unit::kText, false},
+               {"causes", "Causes of waiting", Unit::kText, false}},
+              {},
+              "Waiting: idle while another GPU was busy; for the one that was busy most of that time. Causes are those "
+              "of idle time."};
+  for (const Load& load : loads) {
+    const uint32_t other = loads[MostWaitedFor(load)].device;
+    table.rows.push_back({DeviceScope(trace, load.device), load.busy.TotalNs(), PercentOf(load.busy.TotalNs(), mean_ns),
+                          load.idle_ns, load.waiting_ns,
+                          load.waiting_ns == 0 ? std::string("-") : DeviceScope(trace, other),
+                          CausesText(load.waiting)});
+  }
+  return table;
+}
+
+Table PeerTable(const AnalysisInput& input, uint32_t max_rows, SaturatingSum* bytes) {
+  const Trace& trace = input.trace();
+  Table table{"peer_copies",
+              "Copies between GPUs",
+              {{"total_ns", "Time", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"bytes", "Bytes", Unit::kBytes, false},
+               {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
+               {"pair", "GPUs", Unit::kText, false},
+               {"run_by", "Run by", Unit::kText, true}},
+              {},
+              "Bandwidth: bytes by the time of the copies."};
+  struct Sum {
+    int64_t count = 0;
+    SaturatingSum total_ns, bytes;
+  };
+  std::map<std::pair<uint32_t, uint32_t>, Sum> pairs;
+  for (const uint32_t i : input.shared().ops().transfers()) {
+    const GpuOp& op = trace.ops[i];
+    if (op.kind != OpKind::kPeerCopy) continue;
+    Sum& sum = pairs[{op.device, op.peer_device}];
+    sum.total_ns += op.DurationNs();
+    ++sum.count;
+    sum.bytes += static_cast<int64_t>(op.size_bytes);
+  }
+  for (const auto& [pair, sum] : pairs) {
+    const std::string by = DeviceScope(trace, pair.first);
+    const std::string other = pair.second == kNone ? "(not known)" : DeviceScope(trace, pair.second);
+    const double rate =
+        sum.total_ns == 0 ? 0 : 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.total_ns);
+    table.rows.push_back({sum.total_ns, sum.count, sum.bytes, rate, by + " and " + other, by});
+    *bytes += sum.bytes;
+  }
+  SortAndCut(&table, 0, 4, max_rows);
+  return table;
+}
+
+void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t mean_ns, int64_t window_ns,
+                AnalysisResult* result) {
+  const auto is_less = [](const Load& a, const Load& b) { return a.busy.TotalNs() < b.busy.TotalNs(); };
+  const Load& most = *std::max_element(loads.begin(), loads.end(), is_less);
+  const Load& least = *std::min_element(loads.begin(), loads.end(), is_less);
+  const int64_t gain_ns = most.busy.TotalNs() - mean_ns;
+  const double percent = PercentOf(gain_ns, window_ns);
+  if (PercentOf(gain_ns, mean_ns) < kUnevenPercent || percent < kPercentWorthAFinding) return;
+  std::string message = "The GPUs are unevenly loaded: " + DeviceScope(trace, most.device) + " was busy for " +
+                        FormatNs(static_cast<double>(most.busy.TotalNs())) + ", " + DeviceScope(trace, least.device) +
+                        " for " + FormatNs(static_cast<double>(least.busy.TotalNs())) + " (mean " +
+                        FormatNs(static_cast<double>(mean_ns)) + ")";
+  if (least.waiting_ns > 0) {
+    message += "; " + DeviceScope(trace, least.device) + " was idle for " +
+               FormatNs(static_cast<double>(least.waiting_ns)) + " while " +
+               (loads.size() == 2 ? DeviceScope(trace, most.device) + " was" : "others were") +
+               " busy: " + CausesText(least.waiting);
+  }
+  result->findings.push_back(
+      {"balance.uneven", percent >= kWarningPercent ? Severity::kWarning : Severity::kNote, std::move(message),
+       "Give each GPU the same work: split by cost, not by count, and do not leave extra work to one of them.", gain_ns,
+       "busy time of the busiest GPU above the mean of all"});
+}
+
+}  // namespace
+
+AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  std::vector<Load> loads = UsedGpus(trace);
+  if (loads.empty()) return result;
+  AddWaits(input, &loads);
+  int64_t busy_ns = 0, most_ns = 0, waiting_ns = 0;
+  SaturatingSum peer_bytes;
+  int64_t start_ns = loads.front().start_ns, end_ns = loads.front().end_ns;
+  for (const Load& load : loads) {
+    busy_ns += load.busy.TotalNs();
+    most_ns = std::max(most_ns, load.busy.TotalNs());
+    waiting_ns += load.waiting_ns;
+    start_ns = std::min(start_ns, load.start_ns);
+    end_ns = std::max(end_ns, load.end_ns);
+    AddMetric(&result, "balance.waiting_ns", load.waiting_ns, DeviceScope(trace, load.device));
+  }
+  const int64_t mean_ns = busy_ns / static_cast<int64_t>(loads.size());
+  result.tables.push_back(BalanceTable(trace, loads, mean_ns));
+  result.tables.push_back(PeerTable(input, options.max_rows, &peer_bytes));
+  AddMetric(&result, "balance.waiting_ns", waiting_ns);
+  AddMetric(&result, "balance.imbalance_percent", PercentOf(most_ns - mean_ns, mean_ns));
+  AddMetric(&result, "balance.peer_bytes", peer_bytes);
+  AddFinding(trace, loads, mean_ns, end_ns - start_ns, &result);
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,215 @@
+// Collectives of NCCL: how long they ran, how much of that no other kernel ran beside them, and their bandwidth.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/result/findings.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/facts/interval_set.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/gpus/nccl_messages.h"
+#include "analysis/gpus/nccl_waits.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kPercentWorthAFinding = 5;  // of the window
+constexpr double kWarningPercent = 25;
+
+struct OfKernel {
+  int64_t count = 0;
+  SaturatingSum total_ns, exposed_ns;
+};
+
+struct OfDevice {
+  uint32_t device = kNone;
+  int64_t window_ns = 0, total_ns = 0, exposed_ns = 0;
+};
+
+class Collectives {
+ public:
+  explicit Collectives(const AnalysisInput& input)
+      : input_(input), trace_(input.trace()), is_nccl_(trace_.strings.size()) {
+    bool has_any = false;
+    for (size_t i = 0; i < is_nccl_.size(); ++i) has_any |= is_nccl_[i] = IsNcclKernel(trace_.strings[i]);
+    if (!has_any) return;
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) Add(device);
+  }
+
+  bool IsCollective(const GpuOp& op) const { return op.kind == OpKind::kKernel && is_nccl_[op.name.value] != 0; }
+  const std::vector<OfDevice>& devices() const { return devices_; }
+  const std::map<NameId, OfKernel>& kernels() const { return kernels_; }
+
+ private:
+  void Add(uint32_t device) {
+    const Trace::Slice slice = trace_.device_ops[device];
+    IntervalSet collectives, others, kernels;
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const GpuOp& op = trace_.ops[i];
+      if (!IsKernelLike(op)) continue;
+      kernels.Add(op.start_ns, op.end_ns);
+      (IsCollective(op) ? collectives : others).Add(op.start_ns, op.end_ns);
+    }
+    if (collectives.intervals().empty()) return;
+    devices_.push_back(
+        {device, input_.shared().window_ns(device), collectives.TotalNs(), kernels.TotalNs() - others.TotalNs()});
+    IntervalSet::Cursor beside(others);
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const GpuOp& op = trace_.ops[i];
+      if (!IsCollective(op)) continue;
+      OfKernel& kernel = kernels_[op.name];
+      ++kernel.count;
+      kernel.total_ns += op.DurationNs();
+      kernel.exposed_ns += op.DurationNs() - beside.Covered(op.start_ns, op.end_ns);
+    }
+  }
+
+  const AnalysisInput& input_;
+  const Trace& trace_;
+  std::vector<uint8_t> is_nccl_;  // by NameId
+  std::vector<OfDevice> devices_;
+  std::map<NameId, OfKernel> kernels_;
+};
+
+struct OfPath {
+  int64_t count = 0, bytes = 0, kernel_ns = 0, ranks = 0;
+  double algorithm_bytes = 0, bus_bytes = 0;
+  bool has_ranks = true;
+};
+
+class Bandwidths {
+ public:
+  explicit Bandwidths(const NcclMessages& messages) : trace_(messages.trace()), messages_(messages) {
+    for (const auto& [range, message] : messages.messages()) AddToPath(range, message);
+  }
+
+  const std::map<NameId, OfPath>& paths() const { return paths_; }
+
+ private:
+  // As nccl-tests has it: a message of NCCL is what one rank gives; gathering and scattering move one for each rank.
+  void AddToPath(uint32_t range, const NcclMessage& message) {
+    if (!message.kernels) return;
+    OfPath& path = paths_[trace_.ranges[range].path];
+    const std::string_view name = trace_.Text(trace_.ranges[range].name);
+    const bool is_gather = name == "ncclAllGather" || name == "ncclReduceScatter";
+    const bool is_all_reduce = name == "ncclAllReduce";
+    const int64_t ranks = messages_.RanksOf(range, message);
+    const double n = static_cast<double>(ranks), bytes = static_cast<double>(message.bytes);
+    ++path.count;
+    path.bytes += message.bytes;
+    path.kernel_ns += message.kernels->DurationNs();
+    path.has_ranks &= ranks > 0 || (!is_gather && !is_all_reduce);
+    path.ranks = std::max(path.ranks, ranks);
+    path.algorithm_bytes += is_gather ? bytes * n : bytes;
+    path.bus_bytes += is_gather ? bytes * (n - 1) : is_all_reduce && n > 0 ? bytes * 2 * (n - 1) / n : bytes;
+  }
+
+  const Trace& trace_;
+  const NcclMessages& messages_;
+  std::map<NameId, OfPath> paths_;
+};
+
+Table KernelTable(const Trace& trace, const Collectives& collectives, int64_t total_ns, uint32_t max_rows) {
+  Table table{"nccl",
+              "NCCL kernels",
+              {{"percent", "Time", Unit::kPercent, false},
+               {"total_ns", "Total", Unit::kNs, false},
+               {"exposed_ns", "Exposed", Unit::kNs, false},
+               {"exposed_percent", "Exposed", Unit::kPercent, false},
+               {"count", "Count", Unit::kCount, false},
+               {"name", "Kernel", Unit::kText, false}},
+              {},
+              "Time: of all NCCL kernels. Exposed: no other kernel ran on the same GPU, in percent of Total."};
+  for (const auto& [name, kernel] : collectives.kernels()) {
+    table.rows.push_back({PercentOf(kernel.total_ns, total_ns), kernel.total_ns, kernel.exposed_ns,
+                          PercentOf(kernel.exposed_ns, kernel.total_ns), kernel.count, KernelName(trace, name)});
+  }
+  SortAndCut(&table, 1, 5, max_rows);
+  return table;
+}
+
+Table MessageTable(const Trace& trace, const Bandwidths& messages, uint32_t max_rows) {
+  Table table{"nccl_messages",
+              "Bandwidth of collectives that say their size",
+              {{"kernel_ns", "Kernels", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"bytes", "Messages", Unit::kBytes, false},
+               {"algorithm_bytes_per_second", "Algorithm", Unit::kBytesPerSecond, false},
+               {"bus_bytes_per_second", "Bus", Unit::kBytesPerSecond, false},
+               {"ranks", "Ranks", Unit::kCount, true},
+               {"path", "NVTX range", Unit::kText, false}},
+              {},
+              "Algorithm and bus bandwidth as nccl-tests has them, from the first start to the last end of the kernels "
+              "of a call. Calls in a group launch elsewhere and are not in it."};
+  for (const auto& [name, path] : messages.paths()) {
+    const double seconds = static_cast<double>(path.kernel_ns) / 1e9;
+    const bool has_rate = path.has_ranks && path.kernel_ns > 0;
+    table.rows.push_back({path.kernel_ns, path.count, path.bytes,
+                          has_rate ? Cell(path.algorithm_bytes / seconds) : Cell(),
+                          has_rate ? Cell(path.bus_bytes / seconds) : Cell(),
+                          path.ranks > 0 ? Cell(path.ranks) : Cell(), PathName(trace, name)});
+  }
+  SortAndCut(&table, 0, 6, max_rows);
+  return table;
+}
+
+void AddFinding(const std::string& gpus, const OfDevice& sum, AnalysisResult* result) {
+  const double percent = PercentOf(sum.exposed_ns, sum.window_ns);
+  if (percent < kPercentWorthAFinding) return;
+  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
+  result->findings.push_back(
+      {"nccl.exposed", percent >= kWarningPercent ? Severity::kWarning : Severity::kNote,
+       "NCCL ran for " + ns(sum.total_ns) + " on " + gpus + ", " +
+           FormatPercent(PercentOf(sum.exposed_ns, sum.total_ns)) + " of it (" + ns(sum.exposed_ns) +
+           ") with no other kernel beside it: " + FormatPercent(percent) + " of the window",
+       "Start collectives as soon as their data is ready, in a stream of their own, while other layers compute: bucket "
+       "gradients, prefetch parameters. A kernel that waits for a slower rank counts as running.",
+       sum.exposed_ns, "time of NCCL kernels that no other kernel hides"});
+}
+
+}  // namespace
+
+AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  const Collectives collectives(input);
+  OfDevice sum;
+  int64_t count = 0;
+  SaturatingSum kernels_ns;
+  for (const OfDevice& of_device : collectives.devices()) {
+    sum.window_ns += of_device.window_ns;
+    sum.total_ns += of_device.total_ns;
+    sum.exposed_ns += of_device.exposed_ns;
+    AddMetric(&result, "nccl.total_ns", of_device.total_ns, DeviceScope(trace, of_device.device));
+    AddMetric(&result, "nccl.exposed_ns", of_device.exposed_ns, DeviceScope(trace, of_device.device));
+  }
+  for (const auto& [name, kernel] : collectives.kernels()) {
+    count += kernel.count;
+    kernels_ns += kernel.total_ns;
+  }
+  if (count == 0) return result;
+  AddMetric(&result, "nccl.kernels", count);
+  AddMetric(&result, "nccl.total_ns", sum.total_ns);
+  AddMetric(&result, "nccl.exposed_ns", sum.exposed_ns);
+  AddMetric(&result, "nccl.exposed_percent", PercentOf(sum.exposed_ns, sum.total_ns));
+  result.tables.push_back(KernelTable(trace, collectives, kernels_ns, options.max_rows));
+  const NcclMessages messages(trace, [&](const GpuOp& op) { return collectives.IsCollective(op); });
+  result.tables.push_back(MessageTable(trace, Bandwidths(messages), options.max_rows));
+  AddNcclWaits(input, messages, options.max_rows, &result);
+  const size_t gpus = collectives.devices().size();
+  AddFinding(gpus == 1 ? DeviceScope(trace, collectives.devices()[0].device) : std::to_string(gpus) + " GPUs", sum,
+             &result);
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,175 @@
+#include "analysis/gpus/nccl_waits.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/findings.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kPercentWorthAFinding = 5;  // of the windows of those that waited
+constexpr double kMostlyPercent = 60;        // of the waiting is for the same GPU
+
+struct Call {
+  std::string_view name;
+  int64_t range_start_ns = 0;
+  Interval kernels;
+};
+
+struct OfDevice {
+  int64_t collectives = 0, last = 0, waiting_ns = 0, kernel_ns = 0;
+  std::map<uint32_t, int64_t> waited_for_ns;  // by the device that came last
+};
+
+// Times of two hosts differ by more than what collectives wait.
+bool IsOneHost(const Trace& trace) {
+  return std::all_of(trace.processes.begin(), trace.processes.end(), [&](const Process& process) {
+    return trace.Text(process.host) == trace.Text(trace.processes.front().host);
+  });
+}
+
+class Waits {
+ public:
+  explicit Waits(const NcclMessages& messages) : trace_(messages.trace()) {
+    std::map<std::string_view, std::map<uint32_t, std::vector<Call>>> communicators;
+    for (const auto& [range, message] : messages.messages()) {
+      const std::string_view name = trace_.Text(trace_.ranges[range].name);
+      // A send is half of a pair: its other half has another name and number.
+      const bool is_collective = name != "ncclSend" && name != "ncclRecv";
+      if (message.communicator.empty() || !message.kernels || message.device == kNone || !is_collective) continue;
+      communicators[message.communicator][message.device].push_back(
+          {name, trace_.ranges[range].start_ns, *message.kernels});
+    }
+    for (auto& [communicator, devices] : communicators) Match(&devices);
+  }
+
+  const std::map<uint32_t, OfDevice>& devices() const { return devices_; }
+
+ private:
+  // Every rank makes the collectives of a communicator in the same order. Where the trace has more of one rank than of
+  // another nobody knows which belong together.
+  void Match(std::map<uint32_t, std::vector<Call>>* devices) {
+    if (devices->size() < 2) return;
+    std::vector<uint32_t> ids;
+    std::vector<std::vector<Call>*> calls;
+    for (auto& [device, of_device] : *devices) {
+      std::sort(of_device.begin(), of_device.end(),
+                [](const Call& a, const Call& b) { return a.range_start_ns < b.range_start_ns; });
+      ids.push_back(device);
+      calls.push_back(&of_device);
+    }
+    for (const auto* of_device : calls) {
+      const auto has_same_name = [](const Call& a, const Call& b) { return a.name == b.name; };
+      if (!std::equal(of_device->begin(), of_device->end(), calls[0]->begin(), calls[0]->end(), has_same_name)) return;
+    }
+    for (size_t number = 0; number < calls[0]->size(); ++number) AddCollective(ids, calls, number);
+  }
+
+  void AddCollective(const std::vector<uint32_t>& ids, const std::vector<std::vector<Call>*>& calls, size_t number) {
+    size_t last = 0;
+    for (size_t i = 1; i < ids.size(); ++i) {
+      if ((*calls[i])[number].kernels.start_ns > (*calls[last])[number].kernels.start_ns) last = i;
+    }
+    const int64_t complete_ns = (*calls[last])[number].kernels.start_ns;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const Interval& kernels = (*calls[i])[number].kernels;
+      OfDevice& of_device = devices_[ids[i]];
+      ++of_device.collectives;
+      of_device.kernel_ns += kernels.DurationNs();
+      of_device.last += i == last;
+      // Kernels that ended before the last one began did not need it: a rank that only gives.
+      const int64_t waiting_ns = std::min(complete_ns, kernels.end_ns) - kernels.start_ns;
+      if (waiting_ns <= 0) continue;
+      of_device.waiting_ns += waiting_ns;
+      of_device.waited_for_ns[ids[last]] += waiting_ns;
+    }
+  }
+
+  const Trace& trace_;
+  std::map<uint32_t, OfDevice> devices_;
+};
+
+std::pair<uint32_t, int64_t> MostOf(const std::map<uint32_t, int64_t>& sums_ns) {
+  std::pair<uint32_t, int64_t> most{kNone, 0};
+  for (const auto& [device, ns] : sums_ns) {
+    if (ns > most.second) most = {device, ns};
+  }
+  return most;
+}
+
+Table WaitTable(const Trace& trace, const Waits& waits, uint32_t max_rows) {
+  Table table{"nccl_waits",
+              "Who waited for whom in collectives",
+              {{"device", "GPU", Unit::kText, false},
+               {"waiting_ns", "Waiting", Unit::kNs, false},
+               {"waiting_percent", "Waiting", Unit::kPercent, false},
+               {"collectives", "Collectives", Unit::kCount, false},
+               {"last", "Came last", Unit::kCount, false},
+               {"most_for", "Most for", Unit::kText, false}},
+              {},
+              "Waiting: from the start of a kernel of NCCL to that of the last rank's, in percent of the time of these "
+              "kernels. Most for: the GPU that came last in most of that time."};
+  for (const auto& [device, of_device] : waits.devices()) {
+    const auto [most_for, ns] = MostOf(of_device.waited_for_ns);
+    table.rows.push_back({DeviceScope(trace, device), of_device.waiting_ns,
+                          PercentOf(of_device.waiting_ns, of_device.kernel_ns), of_device.collectives, of_device.last,
+                          most_for == kNone ? Cell() : Cell(DeviceScope(trace, most_for))});
+  }
+  SortAndCut(&table, 1, 0, max_rows);
+  return table;
+}
+
+void AddFinding(const AnalysisInput& input, const Waits& waits, AnalysisResult* result) {
+  const Trace& trace = input.trace();
+  std::map<uint32_t, int64_t> caused_ns;
+  int64_t waiting_ns = 0, window_ns = 0;
+  for (const auto& [device, of_device] : waits.devices()) {
+    if (of_device.waiting_ns == 0) continue;
+    waiting_ns += of_device.waiting_ns;
+    window_ns += input.shared().window_ns(device);
+    for (const auto& [last, ns] : of_device.waited_for_ns) caused_ns[last] += ns;
+  }
+  const auto [slow, slow_ns] = MostOf(caused_ns);
+  if (slow == kNone || PercentOf(waiting_ns, window_ns) < kPercentWorthAFinding) return;
+  if (PercentOf(slow_ns, waiting_ns) < kMostlyPercent) return;
+  const OfDevice& straggler = waits.devices().at(slow);
+  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
+  result->findings.push_back(
+      {"nccl.straggler", Severity::kWarning,
+       DeviceScope(trace, slow) + " came last in " + std::to_string(straggler.last) + " of " +
+           CountOf(straggler.collectives, "collective") + ": other GPUs waited for it for " + ns(slow_ns) + ", " +
+           FormatPercent(PercentOf(waiting_ns, window_ns)) + " of their window in kernels of NCCL that could not get on",
+       "See what its rank does before the collective: more work, a slower GPU, or a host that is late (balance, steps, "
+       "idle with --device).",
+       slow_ns, "time from the start of their kernels to that of the last rank's"});
+}
+
+}  // namespace
+
+void AddNcclWaits(const AnalysisInput& input, const NcclMessages& messages, uint32_t max_rows, AnalysisResult* result) {
+  const Trace& trace = input.trace();
+  if (!IsOneHost(trace)) return;
+  const Waits waits(messages);
+  if (waits.devices().empty()) return;
+  int64_t waiting_ns = 0;
+  for (const auto& [device, of_device] : waits.devices()) {
+    AddMetric(result, "nccl.waiting_ns", of_device.waiting_ns, DeviceScope(trace, device));
+    waiting_ns += of_device.waiting_ns;
+  }
+  AddMetric(result, "nccl.waiting_ns", waiting_ns);
+  result->tables.push_back(WaitTable(trace, waits, max_rows));
+  AddFinding(input, waits, result);
+}
+
+}  // namespace gprof

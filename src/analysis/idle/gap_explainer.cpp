@@ -1,0 +1,153 @@
+#include "analysis/idle/gap_explainer.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <span>
+
+#include "analysis/facts/search_near.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
+
+}  // namespace
+
+GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops)
+    : trace_(trace),
+      facts_(facts),
+      recorded_(recorded),
+      ops_(ops),
+      walk_(trace, facts),
+      process_has_calls_(trace.processes.size(), 0),
+      seen_(trace.streams.size(), {kNever, kNever, 0}) {
+  for (size_t i = 0; i < trace.threads.size(); ++i) {
+    const bool has_calls = trace.thread_api_calls[i].first != trace.thread_api_calls[i].last;
+    if (has_calls && trace.threads[i].process != kNone) process_has_calls_[trace.threads[i].process] = 1;
+  }
+}
+
+const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
+  parts_.clear();
+  Launch launch{0, 0, kNone, kNone, kNone, kNone, false};  // the thread is kNone where the call is not known
+  const auto set_call = [&](const ApiCall& call) {
+    launch.start_ns = call.start_ns, launch.end_ns = call.end_ns;
+    launch.thread = call.thread, launch.process = call.process;
+  };
+  if (gap.after != kNone) {
+    launch.call = ops_.CallOf(gap.after);
+    if (launch.call != kNone) set_call(trace_.api_calls[launch.call]);
+    const GpuOp& op = trace_.ops[gap.after];
+    launch.stream = op.stream, launch.is_pageable = op.IsPageable();
+  } else {
+    const DeviceWindow& window = trace_.device_windows[gap.device];
+    if (window.has_next_call) set_call(window.next_call);
+    launch.stream = window.next.stream, launch.is_pageable = window.next.IsPageable();
+  }
+  if (launch.thread == kNone) {
+    parts_.push_back({Cause::kUnknown, gap.DurationNs(), kNone, {}, WhyUnknown(gap)});
+  } else {
+    ExplainByCall(gap, launch);
+  }
+  return parts_;
+}
+
+void GapExplainer::ExplainByCall(const Gap& gap, const Launch& launch) {
+  if (launch.end_ns <= gap.start_ns) {
+    return AddQueued(gap, launch.call, WaitsForEvent(gap, launch) ? Cause::kDependency : Cause::kQueue);
+  }
+  int64_t from_ns = gap.start_ns;
+  const int64_t process_start_ns = launch.process == kNone ? from_ns : trace_.processes[launch.process].start_ns;
+  if (from_ns < process_start_ns) {
+    const int64_t end_ns = std::min(process_start_ns, gap.end_ns);
+    parts_.push_back({Cause::kUnknown, end_ns - from_ns, kNone, {}, UnknownReason::kBeforeProcess});
+    from_ns = end_ns;
+  }
+  // An operation that seems to start before its call (clocks differ a little) has no launch part.
+  const int64_t entry_ns = std::clamp(launch.start_ns, from_ns, gap.end_ns);
+  if (from_ns < entry_ns) AddHost(launch, from_ns, entry_ns);
+  if (entry_ns < gap.end_ns) {
+    // Before a pageable copy starts on the GPU its call fills the staging buffer.
+    const Cause cause = launch.is_pageable ? Cause::kCopy : Cause::kLaunch;
+    walk_.AddLaunch(launch.thread, entry_ns, gap.end_ns, {cause, 0, launch.call, {}, UnknownReason::kIsKnown}, &parts_);
+  }
+}
+
+// Queued work waits for managed memory that is on its way: prefetches are no operations of their own.
+void GapExplainer::AddQueued(const Gap& gap, uint32_t call, Cause cause) {
+  const std::vector<Interval>& moves = facts_.migrations[gap.device];
+  int64_t from_ns = gap.start_ns;
+  const auto add = [&](Cause of_part, int64_t until_ns) {
+    if (from_ns >= until_ns) return;
+    parts_.push_back({of_part, until_ns - from_ns, call, {}, UnknownReason::kIsKnown});
+    from_ns = until_ns;
+  };
+  auto move = std::partition_point(moves.begin(), moves.end(), [&](const Interval& m) { return m.end_ns <= from_ns; });
+  for (; move != moves.end() && move->start_ns < gap.end_ns; ++move) {
+    add(cause, move->start_ns);
+    add(Cause::kMemory, std::min(move->end_ns, gap.end_ns));
+  }
+  add(cause, gap.end_ns);
+}
+
+// The device may be recorded for the sake of another process while this one is not.
+void GapExplainer::AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns) {
+  const auto add_pause = [&](int64_t until_ns) {
+    if (from_ns >= until_ns) return;
+    parts_.push_back({Cause::kUnknown, until_ns - from_ns, kNone, {}, UnknownReason::kNotRecorded});
+  };
+  recorded_.ForEachOfProcess(launch.process, from_ns, to_ns, [&](int64_t start_ns, int64_t end_ns) {
+    add_pause(start_ns);
+    walk_.AddHost(launch.thread, start_ns, end_ns, &parts_);
+    from_ns = end_ns;
+  });
+  add_pause(to_ns);
+}
+
+void GapExplainer::See(uint32_t first, uint64_t waits) {
+  const PackedOps& ops = trace_.ops;
+  const PackedOps::Item* const items = ops.items().data() + first;
+  for (; waits != 0; waits &= waits - 1) {
+    const int i = std::countr_zero(waits);
+    const PackedOps::Item& item = items[i];
+    Seen& seen = seen_[ops.FactsOf(item).stream];
+    const int64_t launch_ns = ops_.LaunchNs(first + static_cast<uint32_t>(i), item);
+    int64_t end_ns = item.start_ns() + item.duration;
+    if (item.duration_high != 0) [[unlikely]] end_ns = ops.EndNs(item);
+    if (launch_ns > seen.launch_ns) seen.launch_ns = launch_ns;
+    if (end_ns > seen.end_ns) seen.end_ns = end_ns;
+  }
+}
+
+// A wait counts for the first operation that was launched into the stream after it.
+bool GapExplainer::WaitsForEvent(const Gap& gap, const Launch& launch) {
+  if (launch.stream == kNone) return false;
+  const std::span<const EventWait> waits = facts_.event_waits.Of(launch.stream);
+  Seen& seen = seen_[launch.stream];
+  seen.waits = PartitionPointNear(waits.size(), seen.waits, [&](size_t i) { return waits[i].time_ns <= launch.start_ns; });
+  for (size_t i = seen.waits; i > 0 && waits[i - 1].time_ns > seen.launch_ns; --i) {
+    if (IsHeldUp(gap, launch.stream, waits[i - 1])) return true;
+  }
+  return false;
+}
+
+// What is not known may have been the reason. An event that completed well before the gap, or before the stream was done
+// with its own work, was not.
+bool GapExplainer::IsHeldUp(const Gap& gap, uint32_t stream, const EventWait& wait) const {
+  if (!wait.is_known) return true;
+  if (wait.op == kNone || trace_.ops[wait.op].stream == stream) return false;
+  const int64_t completed_ns = trace_.ops[wait.op].end_ns;
+  return completed_ns > seen_[stream].end_ns && completed_ns > gap.start_ns - kEventNoticeNs;
+}
+
+UnknownReason GapExplainer::WhyUnknown(const Gap& gap) const {
+  if (gap.after == kNone && !trace_.device_windows[gap.device].has_next) return UnknownReason::kNotSelected;
+  const GpuOp op = OpAfter(trace_, gap);
+  if (gap.is_cut_after) return UnknownReason::kCaptureEnded;
+  if (op.is_from_before) return UnknownReason::kBeforeCapture;
+  if (op.process != kNone && process_has_calls_[op.process] == 0) return UnknownReason::kNoCalls;
+  return trace_.health.IsComplete() ? UnknownReason::kNoCall : UnknownReason::kIncomplete;
+}
+
+}  // namespace gprof

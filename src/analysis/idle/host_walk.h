@@ -1,0 +1,87 @@
+// What a thread did in an interval: profiler, loading, CUDA call, or its own code in an NVTX range.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/facts/call_facts.h"
+#include "analysis/idle/causes.h"
+#include "analysis/waits/event_waits.h"
+#include "analysis/idle/interruptions.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// Why a piece of idle time has the cause `unknown`.
+enum class UnknownReason : uint8_t {
+  kIsKnown,
+  kNoCalls,
+  kIncomplete,
+  kNoCall,
+  kBeforeProcess,
+  kBeforeCapture,
+  kNotRecorded,
+  kCaptureEnded,
+  kNotSelected,
+};
+inline constexpr size_t kUnknownReasonCount = 9;
+
+// A piece of a gap.
+struct Part {
+  Cause cause = Cause::kUnknown;
+  int64_t duration_ns = 0;
+  uint32_t call = kNone;  // where a call is the reason
+  NameId path;            // where the host's own code is: the innermost NVTX range, may be empty
+  UnknownReason reason = UnknownReason::kIsKnown;
+};
+
+// What is the same for every device: computed once for a trace.
+struct HostFacts {
+  HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const StreamOps& stream_ops);
+  std::vector<uint8_t> blocking_copies;  // one for each call
+  EventWaits event_waits;
+  const std::vector<std::vector<Interruption>>& interruptions;  // those of Holdups
+  const std::vector<std::vector<Interval>>& migrations;
+};
+
+// Walks along the threads, from the first interval that is asked for. For each thread the intervals must come in order
+// and not overlap, so that all of them together cost no more than the thread has calls and ranges.
+class HostWalk {
+ public:
+  HostWalk(const Trace& trace, const HostFacts& facts);
+
+  // Appends what `thread` did in [from_ns, to_ns): the durations sum to the interval.
+  void AddHost(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
+  // The same for an interval within the call that launched the operation: `cause` where nothing interrupted it.
+  void AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, const Part& launch, std::vector<Part>* parts);
+
+ private:
+  struct OpenRange {
+    uint32_t range;
+    int64_t end_ns;
+  };
+  struct Cursor {
+    uint32_t call = 0, range = 0;   // the next ones to look at
+    size_t interruption = 0;
+    bool is_placed = false;
+    std::vector<OpenRange> open;    // ranges entered, innermost last
+    void CloseUntil(int64_t time_ns) {
+      while (!open.empty() && open.back().end_ns <= time_ns) open.pop_back();
+    }
+  };
+
+  void Place(uint32_t thread, int64_t time_ns);
+  void PlaceRanges(uint32_t thread, int64_t time_ns);
+  template <class F>
+  void SplitAtInterruptions(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts, F&& between);
+  void AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
+  void AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
+  void EnterRanges(uint32_t thread, int64_t time_ns);
+  Cause CauseOf(uint32_t call) const;
+
+  const Trace& trace_;
+  const HostFacts& facts_;
+  std::vector<Cursor> cursors_;  // one for each thread
+};
+
+}  // namespace gprof

@@ -1,0 +1,140 @@
+// What idle time says to the reader: the main causes, and synchronisation that drains the GPU.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "analysis/result/findings.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/statistics.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+// Below these nothing is said: less than that is not worth a line in a report.
+constexpr double kIdlePercentWorthAFinding = 10;   // of the window, for idle time as a whole
+constexpr double kCausePercentWorthAFinding = 5;   // of the window, for each cause
+constexpr double kPatternPercentWorthAFinding = 5;  // of the window
+constexpr double kWarningPercent = 25;              // of the window
+constexpr int64_t kLongestLatencyNs = 20'000;       // of starting what is queued, mean over the gaps
+constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
+
+struct Place {
+  std::string name;
+  int64_t idle_ns = 0;
+};
+
+// Where most of the time was: ties go to the name that sorts first.
+void Offer(Place* best, std::string name, int64_t idle_ns) {
+  if (idle_ns > best->idle_ns || (idle_ns == best->idle_ns && idle_ns > 0 && name < best->name)) {
+    *best = {std::move(name), idle_ns};
+  }
+}
+
+Place MainPlace(const Trace& trace, const IdleSummary& summary, Cause cause) {
+  Place best;
+  if (cause == Cause::kHost) {
+    for (uint32_t i = 0; i < trace.strings.size(); ++i) {
+      if (summary.host_ns()[i] > 0) Offer(&best, PathName(trace, NameId{i}), summary.host_ns()[i]);
+    }
+  } else {
+    for (const auto& [function, split] : summary.by_call()) {
+      Offer(&best, std::string(trace.Text(function)), split[cause]);
+    }
+  }
+  return best;
+}
+
+std::string Where(const Trace& trace, const IdleSummary& summary, Cause cause, int64_t cause_ns) {
+  const Place place = MainPlace(trace, summary, cause);
+  if (place.idle_ns == 0) return "";
+  const std::string name = place.name == PathName(trace, NameId{}) ? "outside of any NVTX range" : "in " + place.name;
+  if (place.idle_ns == cause_ns) return ", all of it " + name;
+  return ", " + FormatPercent(PercentOf(place.idle_ns, cause_ns)) + " of it " + name;
+}
+
+// What happened then: "<share> of that <verb>".
+std::string VerbOf(const Trace& trace, Cause cause) {
+  if (cause == Cause::kMemory && !trace.managed_memory.empty()) return "memory was allocated, freed or moved";
+  return std::string(InfoOf(cause).verb);
+}
+
+void SetGain(const SteadyIdle* steady, Cause cause, int64_t cause_ns, Finding* finding) {
+  finding->gain_ns = cause_ns;
+  finding->basis = "all idle time with this cause";
+  if (steady == nullptr || steady->split[cause] == cause_ns) return;
+  finding->gain_ns = steady->split[cause];
+  finding->message += "; " + FormatNs(static_cast<double>(finding->gain_ns)) + " of it in the steps after the warm-up";
+  finding->basis = "idle time with this cause in the iterations of " + steady->path + " after the warm-up";
+}
+
+Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady, Cause cause,
+                     bool is_first) {
+  const DeviceIdle sum = summary.Sum();
+  const int64_t idle_ns = sum.split.Total(), cause_ns = sum.split[cause];
+  const CauseInfo& info = InfoOf(cause);
+  Finding finding;
+  finding.id = "idle." + std::string(info.name);
+  finding.severity = PercentOf(cause_ns, sum.window_ns) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+  const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
+  const std::string spent = share + " of that (" + FormatNs(static_cast<double>(cause_ns)) + ") ";
+  finding.message = UsedDevices(trace) + " idle " + FormatPercent(PercentOf(idle_ns, sum.window_ns)) + " of " +
+                    FormatNs(static_cast<double>(sum.window_ns)) + ": " + spent + VerbOf(trace, cause) +
+                    Where(trace, summary, cause, cause_ns);
+  if (!is_first) finding.message = "Of the idle time, " + share + " (" + FormatNs(static_cast<double>(cause_ns)) +
+                                   "): " + VerbOf(trace, cause) + Where(trace, summary, cause, cause_ns);
+  finding.advice = info.advice;
+  if (cause == Cause::kQueue && cause_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
+    finding.advice = "That is " + FormatNs(static_cast<double>(cause_ns) / static_cast<double>(summary.GapsWith(cause))) +
+                     " each, more than latency: the work waited for what the trace does not name, such as another GPU "
+                     "that a copy goes to. See the operations before and after the longest gaps.";
+  }
+  if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
+    SetGain(steady, cause, cause_ns, &finding);
+  }
+  return finding;
+}
+
+void AddCauses(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady, std::vector<Finding>* findings) {
+  const DeviceIdle sum = summary.Sum();
+  if (PercentOf(sum.split.Total(), sum.window_ns) < kIdlePercentWorthAFinding) return;
+  const Cause first = sum.split.Largest();
+  findings->push_back(CauseFinding(trace, summary, steady, first, true));
+  ForEachCause([&](Cause cause) {
+    if (cause == first || PercentOf(sum.split[cause], sum.window_ns) < kCausePercentWorthAFinding) return;
+    findings->push_back(CauseFinding(trace, summary, steady, cause, false));
+  });
+}
+
+bool IsWorthAFinding(const GapPattern& pattern, int64_t window_ns) {
+  return pattern.gaps >= kGapsOfAPattern && PercentOf(pattern.idle_ns, window_ns) >= kPatternPercentWorthAFinding;
+}
+
+std::string PerGap(int64_t ns, int64_t gaps) {
+  return FormatNs(static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(gaps, 1)));
+}
+
+void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
+  const int64_t window_ns = summary.Sum().window_ns;
+  const GapPattern& drained = summary.drained_by_sync();
+  if (IsWorthAFinding(drained, window_ns)) {
+    findings->push_back({"sync.drains", Severity::kWarning,
+                         CountOf(drained.gaps, "time") + " the GPU ran dry while the host waited for it: " +
+                             PerGap(drained.idle_ns, drained.gaps) +
+                             " idle each time until the wait returned and new work arrived",
+                         "Queue the next work before waiting for the last. Wait only where the host needs the result.",
+                         drained.idle_ns, "idle time in those waits and in the launches right after"});
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady) {
+  std::vector<Finding> findings;
+  AddCauses(trace, summary, steady, &findings);
+  AddPatterns(summary, &findings);
+  RankFindings(&findings);
+  return findings;
+}
+
+}  // namespace gprof

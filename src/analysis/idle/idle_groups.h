@@ -1,0 +1,121 @@
+// Idle time by what came next, by who launched it and by where in the program: each group holds every idle nanosecond once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/idle/causes.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/idle/host_walk.h"
+#include "analysis/facts/length_classes.h"
+#include "analysis/facts/op_facts.h"
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+struct IdleShare {
+  int64_t idle_ns = 0, gaps = 0;
+  CauseSplit split;
+  int64_t last_gap = -1;  // number of the gap counted last, so that one with several parts counts once
+};
+
+// Shares by a small number.
+class IdleShares {
+ public:
+  explicit IdleShares(size_t keys) : slot_(keys, kNone) {}
+  void Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number);
+  // Gaps of that cause from end to end, and their length.
+  void AddPlain(uint32_t key, Cause cause, int64_t gaps, int64_t idle_ns) {
+    IdleShare& share = ShareOf(key);
+    share.idle_ns += idle_ns;
+    share.split[cause] += idle_ns;
+    share.gaps += gaps;
+  }
+  // Gaps will be added for that key: what comes first stays first.
+  void Expect(uint32_t key) { ShareOf(key); }
+  void Add(const IdleShares& more);  // of other gaps
+  const std::vector<std::pair<uint32_t, IdleShare>>& all() const { return all_; }
+
+ private:
+  IdleShare& ShareOf(uint32_t key) {
+    const uint32_t slot = slot_[key];
+    return slot != kNone ? all_[slot].second : AddShare(key);
+  }
+  IdleShare& AddShare(uint32_t key);
+
+  std::vector<uint32_t> slot_;  // by key, where it is in all_
+  std::vector<std::pair<uint32_t, IdleShare>> all_;
+};
+
+// Lengths of gaps: below 1 us, 10 us, 100 us, 1 ms, 10 ms, 100 ms, and longer.
+inline constexpr size_t kGapDecades = 7;
+struct GapDecade {
+  int64_t gaps = 0, idle_ns = 0;
+};
+inline constexpr LengthClasses<kGapDecades> kDecades({1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000});
+inline size_t DecadeOf(int64_t gap_ns) { return kDecades.Of(gap_ns); }
+
+class IdleGroups {
+ public:
+  // Without details only by_path() is filled.
+  IdleGroups(const AnalysisInput& input, bool has_details);
+  void Add(const Gap& gap, std::span<const Part> parts);
+  // Gaps that are `queue` or `launch` from end to end: those whose launching calls have these facts and were made in
+  // that range; with details each of them by itself as well, by the facts of the operation that came next.
+  void AddPlain(Cause cause, uint32_t call_facts, uint32_t range, int64_t gaps, int64_t idle_ns) {
+    by_path_.AddPlain(range == kNone ? 0 : trace_.ranges.FactsOf(trace_.ranges.items()[range]).path.value, cause, gaps,
+                      idle_ns);
+    if (has_details_) by_launch_.AddPlain(trace_.api_calls.FactsAt(call_facts).function.value, cause, gaps, idle_ns);
+  }
+  void AddPlainBefore(Cause cause, uint32_t op_facts, int64_t gap_ns) {
+    PlainIdle& plain = plain_[op_facts];
+    if (plain.gaps++ == 0) by_next_.Expect(next_of_facts_[op_facts]);
+    (cause == Cause::kLaunch ? plain.launch_ns : plain.queue_ns) += gap_ns;
+    AddLength(gap_ns);
+  }
+  void Finish();  // once all gaps are added one by one
+  void Add(const IdleGroups& more);  // of other gaps
+
+  // Keys are NameIds; those from trace.strings.size() on stand for what has no name of its own.
+  const IdleShares& by_path() const { return by_path_; }      // + 0: not known
+  const IdleShares& by_launch() const { return by_launch_; }  // + 0: not known, + 1: the capture ended
+  const IdleShares& by_next() const { return by_next_; }      // see NextName
+  const std::array<GapDecade, kGapDecades>& lengths() const { return lengths_; }
+  std::string NextName(uint32_t key) const;
+  std::string LaunchName(uint32_t key) const;
+  std::string PathOfKey(uint32_t key) const;
+  bool IsPath(uint32_t key) const { return key != 0 && key < unnamed_; }  // an NVTX range
+
+ private:
+  struct PlainIdle {
+    int64_t gaps = 0, queue_ns = 0, launch_ns = 0;
+  };
+
+  void AddLength(int64_t gap_ns) {
+    GapDecade& decade = lengths_[DecadeOf(gap_ns)];
+    ++decade.gaps;
+    decade.idle_ns += gap_ns;
+  }
+  void AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts);
+  uint32_t NextKey(const Gap& gap) const;
+  uint32_t KeyOf(const GpuOp& op) const;
+  uint32_t LaunchKey(const Gap& gap, uint32_t launch) const;  // launch: outermost call, where it is in the selection
+  uint32_t PathKey(const Part& part, uint32_t launch) const;
+
+  const Trace& trace_;
+  const OpFacts& ops_;
+  bool has_details_;
+  uint32_t unnamed_;  // the first key that is no NameId
+  std::vector<uint32_t> next_of_facts_;  // keys of what comes next, by the facts of operations
+  std::vector<PlainIdle> plain_;         // what is not in by_next_ yet, by the same
+  int64_t gap_number_ = 0;
+  IdleShares by_path_, by_launch_, by_next_;
+  std::array<GapDecade, kGapDecades> lengths_{};
+};
+
+}  // namespace gprof

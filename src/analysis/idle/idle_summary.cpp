@@ -1,0 +1,184 @@
+#include "analysis/idle/idle_summary.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "analysis/facts/shared_facts.h"
+
+namespace gprof {
+namespace {
+
+bool IsLonger(const GapStory& a, const GapStory& b) {
+  if (a.gap.DurationNs() != b.gap.DurationNs()) return a.gap.DurationNs() > b.gap.DurationNs();
+  if (a.gap.start_ns != b.gap.start_ns) return a.gap.start_ns < b.gap.start_ns;
+  return a.device < b.device;
+}
+
+}  // namespace
+
+IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns)
+    : trace_(input.trace()),
+      shared_(input.shared()),
+      ops_(input.shared().ops()),
+      longest_kept_(longest_kept),
+      min_gap_ns_(min_gap_ns),
+      gaps_with_causes_(size_t{1} << kCauseCount),
+      host_ns_(trace_.strings.size()),
+      plain_(trace_.api_calls.FactsCount()),
+      call_slot_(trace_.strings.size(), kNone) {}
+
+void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
+  DeviceIdle& idle = devices_.back();
+  ++idle.gaps;
+  AddParts(gap, parts, &idle);
+  AddByLength(gap, parts);
+}
+
+void IdleSummary::AddPlain(Cause cause, int64_t gaps, int64_t idle_ns) {
+  DeviceIdle& idle = devices_.back();
+  idle.gaps += gaps;
+  idle.split[cause] += idle_ns;
+  gaps_with_causes_[MaskOf(cause)] += gaps;
+}
+
+void IdleSummary::AddByLength(const Gap& gap, std::span<const Part> parts) {
+  const int64_t gap_ns = gap.DurationNs();
+  devices_.back().longest_ns = std::max(devices_.back().longest_ns, gap_ns);
+  if (gap_ns >= LeastKeptNs()) return Keep(gap, parts);
+  if (gap_ns >= min_gap_ns_) return;
+  ++shorter_.gaps;
+  for (const Part& part : parts) shorter_.split[part.cause] += part.duration_ns;
+}
+
+void IdleSummary::AddParts(const Gap& gap, std::span<const Part> parts, DeviceIdle* idle) {
+  size_t causes = 0;
+  for (const Part& part : parts) {
+    idle->split[part.cause] += part.duration_ns;
+    causes |= size_t{part.duration_ns > 0} << static_cast<size_t>(part.cause);
+    if (part.cause == Cause::kUnknown) unknown_ns_[static_cast<size_t>(part.reason)] += part.duration_ns;
+    if (part.cause == Cause::kHost) host_ns_[part.path.value] += part.duration_ns;
+    if (part.call != kNone) SplitOf(FunctionOf(part.call))[part.cause] += part.duration_ns;
+  }
+  ++gaps_with_causes_[causes];
+  AddPatterns(gap, parts);
+}
+
+void IdleSummary::Add(const IdleSummary& more) {
+  DeviceIdle& idle = devices_.back();
+  const DeviceIdle& more_idle = more.devices_.back();
+  idle.gaps += more_idle.gaps;
+  idle.longest_ns = std::max(idle.longest_ns, more_idle.longest_ns);
+  idle.split.Add(more_idle.split);
+  const auto add = [](const auto& from, auto* to) {
+    std::transform(from.begin(), from.end(), to->begin(), to->begin(), std::plus<>());
+  };
+  add(more.gaps_with_causes_, &gaps_with_causes_);
+  add(more.unknown_ns_, &unknown_ns_);
+  add(more.host_ns_, &host_ns_);
+  for (size_t i = 0; i < plain_.size(); ++i) {
+    plain_[i].queue_ns += more.plain_[i].queue_ns;
+    plain_[i].launch_ns += more.plain_[i].launch_ns;
+  }
+  for (const auto& [function, split] : more.by_call_) SplitOf(function).Add(split);
+  for (const GapStory& story : more.longest_) {
+    if (!MakeRoomFor(story)) continue;
+    longest_.push_back(story);
+    std::push_heap(longest_.begin(), longest_.end(), IsLonger);
+  }
+  shorter_.gaps += more.shorter_.gaps;
+  shorter_.split.Add(more.shorter_.split);
+  drained_by_sync_.gaps += more.drained_by_sync_.gaps;
+  drained_by_sync_.idle_ns += more.drained_by_sync_.idle_ns;
+}
+
+int64_t IdleSummary::GapsWith(Cause cause) const {
+  int64_t gaps = 0;
+  for (size_t causes = 0; causes < gaps_with_causes_.size(); ++causes) {
+    if ((causes >> static_cast<size_t>(cause) & 1) != 0) gaps += gaps_with_causes_[causes];
+  }
+  return gaps;
+}
+
+CauseSplit& IdleSummary::SplitOf(NameId function) {
+  uint32_t& slot = call_slot_[function.value];
+  if (slot == kNone) {
+    slot = static_cast<uint32_t>(by_call_.size());
+    by_call_.emplace_back(function, CauseSplit{});
+  }
+  return by_call_[slot].second;
+}
+
+NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
+  paths_of_gap_.clear();
+  for (const Part& part : parts) {
+    if (part.cause != Cause::kHost) continue;
+    paths_of_gap_.emplace_back(part.path.value, part.duration_ns);
+  }
+  std::sort(paths_of_gap_.begin(), paths_of_gap_.end());
+  NameId main;
+  int64_t main_ns = 0;
+  for (size_t i = 0; i < paths_of_gap_.size();) {
+    const uint32_t path = paths_of_gap_[i].first;
+    int64_t sum_ns = 0;
+    for (; i < paths_of_gap_.size() && paths_of_gap_[i].first == path; ++i) sum_ns += paths_of_gap_[i].second;
+    if (sum_ns > main_ns) main = NameId{path}, main_ns = sum_ns;
+  }
+  const uint32_t call = gap.after == kNone ? kNone : ops_.CallOf(gap.after);
+  if (main.value == 0 && call != kNone && trace_.api_calls[call].range != kNone) {
+    main = trace_.ranges[trace_.api_calls[call].range].path;
+  }
+  return main;
+}
+
+void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
+  if (gap.is_cut_after) return;  // it is not known what would have ended it
+  if (parts.empty() || parts.front().cause != Cause::kSync) return;
+  ++drained_by_sync_.gaps;
+  // What the host computed after the wait is not the wait's fault.
+  for (const Part& part : parts) {
+    const bool is_its_fault = part.cause == Cause::kSync || part.cause == Cause::kLaunch || part.cause == Cause::kApi;
+    if (is_its_fault) drained_by_sync_.idle_ns += part.duration_ns;
+  }
+}
+
+// IsLonger as the order of a heap puts the shortest one kept in front.
+bool IdleSummary::MakeRoomFor(const GapStory& story) {
+  if (!IsFull()) return true;
+  if (!IsLonger(story, longest_.front())) return false;
+  std::pop_heap(longest_.begin(), longest_.end(), IsLonger);
+  longest_.pop_back();
+  return true;
+}
+
+void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
+  GapStory story{gap, devices_.back().device, {}, {}, kNone};
+  if (!MakeRoomFor(story)) return;
+  for (const Part& part : parts) story.split[part.cause] += part.duration_ns;
+  story.path = MainPath(gap, parts);
+  longest_.push_back(story);
+  std::push_heap(longest_.begin(), longest_.end(), IsLonger);
+}
+
+void IdleSummary::Finish() {
+  for (uint32_t i = 0; i < plain_.size(); ++i) {
+    if (plain_[i].queue_ns == 0 && plain_[i].launch_ns == 0) continue;
+    CauseSplit& split = SplitOf(trace_.api_calls.FactsAt(i).function);
+    split[Cause::kQueue] += plain_[i].queue_ns;
+    split[Cause::kLaunch] += plain_[i].launch_ns;
+  }
+  std::sort(longest_.begin(), longest_.end(), IsLonger);
+  for (GapStory& story : longest_) story.op_before = shared_.gaps(story.device).OpBefore(story.gap);
+}
+
+DeviceIdle IdleSummary::Sum() const {
+  DeviceIdle sum;
+  for (const DeviceIdle& idle : devices_) {
+    sum.window_ns += idle.window_ns;
+    sum.gaps += idle.gaps;
+    sum.longest_ns = std::max(sum.longest_ns, idle.longest_ns);
+    sum.split.Add(idle.split);
+  }
+  return sum;
+}
+
+}  // namespace gprof

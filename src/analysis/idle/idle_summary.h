@@ -1,0 +1,108 @@
+// What the gaps of a trace add up to: the data behind the tables, metrics and findings of `idle`.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analysis/idle/causes.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/idle/host_walk.h"
+#include "analysis/facts/op_facts.h"
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+struct DeviceIdle {
+  uint32_t device = kNone;
+  int64_t window_ns = 0, gaps = 0, longest_ns = 0;
+  CauseSplit split;
+};
+
+struct GapStory {
+  Gap gap;
+  uint32_t device = kNone;
+  CauseSplit split;
+  NameId path;  // where most of the host part was, else that of the launching call
+  uint32_t op_before = kNone;  // see GapList::OpBefore
+};
+
+// Gaps below AnalysisOptions::min_gap_ns.
+struct ShorterGaps {
+  int64_t gaps = 0;
+  CauseSplit split;
+};
+
+// Gaps that show one pattern.
+struct GapPattern {
+  int64_t gaps = 0, idle_ns = 0;
+};
+
+class IdleSummary {
+ public:
+  // Keeps the `longest_kept` longest gaps (0: all) of those not shorter than `min_gap_ns`.
+  IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns);
+
+  void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
+  void Add(const Gap& gap, std::span<const Part> parts);
+  // Gaps that are `queue` or `launch` from end to end: those whose launching calls share their facts, then how many there
+  // were.
+  void AddPlainOf(uint32_t facts, Cause cause, int64_t idle_ns) {
+    (cause == Cause::kLaunch ? plain_[facts].launch_ns : plain_[facts].queue_ns) += idle_ns;
+  }
+  void AddPlain(Cause cause, int64_t gaps, int64_t idle_ns);
+  // Those below the one and those from the other on are told apart by their length as well.
+  int64_t min_gap_ns() const { return min_gap_ns_; }
+  int64_t LeastKeptNs() const {
+    return IsFull() ? std::max(min_gap_ns_, longest_.front().gap.DurationNs()) : min_gap_ns_;
+  }
+  void AddByLength(const Gap& gap, std::span<const Part> parts);
+  void Add(const IdleSummary& more);  // of other gaps of the same device, which it began with
+  void EndDevice(int64_t window_ns) { devices_.back().window_ns = window_ns; }
+  void Finish();  // once, after the last device
+
+  const std::vector<DeviceIdle>& devices() const { return devices_; }
+  DeviceIdle Sum() const;
+  int64_t GapsWith(Cause cause) const;
+  const std::vector<GapStory>& longest() const { return longest_; }  // longest first
+  const std::vector<int64_t>& host_ns() const { return host_ns_; }           // by path
+  const std::vector<std::pair<NameId, CauseSplit>>& by_call() const { return by_call_; }  // by function
+  int64_t UnknownNs(UnknownReason reason) const { return unknown_ns_[static_cast<size_t>(reason)]; }
+  const ShorterGaps& shorter() const { return shorter_; }
+  const GapPattern& drained_by_sync() const { return drained_by_sync_; }
+
+ private:
+  NameId MainPath(const Gap& gap, std::span<const Part> parts);
+  NameId FunctionOf(uint32_t call) const { return trace_.api_calls[call].function; }
+  CauseSplit& SplitOf(NameId function);
+  void AddParts(const Gap& gap, std::span<const Part> parts, DeviceIdle* idle);
+  void AddPatterns(const Gap& gap, std::span<const Part> parts);
+  bool IsFull() const { return longest_kept_ > 0 && longest_.size() == longest_kept_; }
+  bool MakeRoomFor(const GapStory& story);
+  void Keep(const Gap& gap, std::span<const Part> parts);
+
+  const Trace& trace_;
+  const SharedFacts& shared_;
+  const OpFacts& ops_;
+  size_t longest_kept_;
+  int64_t min_gap_ns_;
+  std::vector<DeviceIdle> devices_;
+  std::vector<int64_t> gaps_with_causes_;         // by the set of causes, as bits
+  std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
+  std::vector<int64_t> host_ns_;                  // indexed by NameId of the path
+  struct IdleOfCall {
+    int64_t queue_ns = 0, launch_ns = 0;
+  };
+  std::vector<IdleOfCall> plain_;                 // by the facts of calls
+  std::vector<uint32_t> call_slot_;               // by NameId of the function, where it is in by_call_
+  std::vector<std::pair<NameId, CauseSplit>> by_call_;
+  std::vector<GapStory> longest_;                 // a heap until Finish()
+  ShorterGaps shorter_;
+  GapPattern drained_by_sync_;
+  std::vector<std::pair<uint32_t, int64_t>> paths_of_gap_;  // kept to save allocations
+};
+
+}  // namespace gprof

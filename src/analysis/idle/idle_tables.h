@@ -1,0 +1,30 @@
+// The tables of `idle`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/idle/idle_groups.h"
+#include "analysis/idle/idle_summary.h"
+#include "analysis/gpus/startup_teardown.h"
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+Table IdleCauseTable(const Trace& trace, const IdleSummary& summary);
+Table IdleCallTable(const Trace& trace, const IdleSummary& summary, uint32_t max_rows);
+Table GapTable(const Trace& trace, const IdleSummary& summary, const AnalysisOptions& options);
+
+// idle_group_tables.cpp: each sums to the idle time.
+Table IdlePathTable(const IdleGroups& groups, uint32_t max_rows);
+Table IdleLaunchTable(const IdleGroups& groups, uint32_t max_rows);
+Table IdleNextTable(const IdleGroups& groups, uint32_t max_rows);
+Table GapLengthTable(const IdleGroups& groups);
+
+Table OutsideTable(const Trace& trace, const std::vector<OutsideWindow>& outside);
+
+// "host 98.2%, launch 1.8%": largest first. What is below 1 % is left to the columns that JSON has.
+std::string SplitText(const CauseSplit& split);
+
+}  // namespace gprof

@@ -1,0 +1,274 @@
+// How much of the GPU the launches of kernels can use at all: occupancy, waves, grids and blocks that are too small.
+// From launch facts alone, without counters.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/kernels/occupancy_calculator.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/demangle.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kPercentWorthAFinding = 5, kWarningPercent = 25;  // of the window
+// Less of the window is enough where it is much of the time of all kernels.
+constexpr double kLeastPercentWorthAFinding = 1, kKernelPercentWorthAFinding = 25;
+
+// All launches of a kernel in one shape on one device.
+struct Launches {
+  NameId name;
+  uint32_t shape = kNone, device = kNone;
+  int64_t count = 0;
+  SaturatingSum time_ns;
+};
+
+// Few kernels share a shape.
+std::vector<Launches> Collect(const Trace& trace, const OpFacts& ops) {
+  std::vector<std::vector<Launches>> of_shape(trace.shapes.size());
+  for (uint32_t i = 0; i < ops.sums().size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    const OpFacts::Sum& sum = ops.sums()[i];
+    if (facts.kind != OpKind::kKernel || facts.shape == kNone || sum.count == 0) continue;
+    std::vector<Launches>& list = of_shape[facts.shape];
+    auto at = std::find_if(list.begin(), list.end(),
+                           [&](const Launches& l) { return l.name == facts.name && l.device == facts.device; });
+    if (at == list.end()) at = list.insert(at, {facts.name, facts.shape, facts.device, 0, 0});
+    at->count += sum.count;
+    at->time_ns += sum.time_ns;
+  }
+  std::vector<Launches> result;
+  for (const auto& list : of_shape) result.insert(result.end(), list.begin(), list.end());
+  return result;
+}
+
+// What a launch can use of its device.
+struct Use {
+  Occupancy occupancy;
+  int64_t blocks = 0, threads = 0;  // of the grid, of a block
+  double waves = 0;                 // rounds in which the blocks fit on the device
+  double sm_share = 0;              // of the SMs that have work, on average over the kernel, all blocks being alike
+  double lane_share = 0;            // threads of the warps that there are threads for
+  double Share() const { return sm_share * lane_share; }
+};
+
+Use UseOf(const trace::DeviceRecord& device, const trace::KernelShapeRecord& shape, const Occupancy& occupancy) {
+  Use use;
+  use.occupancy = occupancy;
+  // As doubles, because the product of three sizes of a damaged trace may be anything.
+  const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z;
+  use.blocks = static_cast<int64_t>(std::min(blocks, 9e18));
+  use.threads = int64_t{shape.block_x} * shape.block_y * shape.block_z;
+  const int64_t sms = device.sm_count, slots = sms * occupancy.blocks_per_sm;
+  use.waves = blocks / static_cast<double>(slots);
+  // A grid that fits on the device lasts as long as the SM with the most blocks; a larger one goes in rounds.
+  const int64_t round = use.blocks <= slots ? sms : slots;
+  const int64_t rounds = use.blocks / round + (use.blocks % round != 0);
+  use.sm_share = rounds == 0 ? 1 : std::min(blocks / (static_cast<double>(rounds) * static_cast<double>(round)), 1.0);
+  const int64_t warp = device.warp_size, warps = (use.threads + warp - 1) / warp;
+  use.lane_share = static_cast<double>(use.threads) / static_cast<double>(warps * warp);
+  return use;
+}
+
+struct Row {
+  Launches launches;
+  Use use;
+  int64_t unused_ns = 0;
+};
+
+struct Summary {
+  std::vector<Row> rows;  // the most unused time first
+  SaturatingSum known_ns;
+  int64_t unknown = 0;
+  double occupancy_ns = 0;  // sum of occupancy times time
+};
+
+Summary Summarize(const Trace& trace, const OpFacts& ops) {
+  Summary summary;
+  for (const Launches& launches : Collect(trace, ops)) {
+    const trace::DeviceRecord& device = trace.devices[launches.device].facts;
+    const trace::KernelShapeRecord& shape = trace.shapes[launches.shape];
+    const std::optional<Occupancy> occupancy = OccupancyOf(device, shape);
+    if (!occupancy) {
+      summary.unknown += launches.count;
+      continue;
+    }
+    Row row{launches, UseOf(device, shape, *occupancy), 0};
+    row.unused_ns = static_cast<int64_t>(static_cast<double>(launches.time_ns) * (1 - row.use.Share()));
+    summary.known_ns += launches.time_ns;
+    summary.occupancy_ns += occupancy->percent * static_cast<double>(launches.time_ns);
+    summary.rows.push_back(std::move(row));
+  }
+  std::stable_sort(summary.rows.begin(), summary.rows.end(), [&](const Row& a, const Row& b) {
+    if (a.unused_ns != b.unused_ns) return a.unused_ns > b.unused_ns;
+    return a.launches.time_ns > b.launches.time_ns;
+  });
+  return summary;
+}
+
+std::string Size(uint32_t x, uint32_t y, uint32_t z) {
+  std::string text = std::to_string(x);
+  if (y > 1 || z > 1) text += "x" + std::to_string(y);
+  if (z > 1) text += "x" + std::to_string(z);
+  return text;
+}
+
+Table OccupancyTable(const Trace& trace, const Summary& summary, uint32_t max_rows) {
+  Table table{"occupancy",
+              "What kernels can use of the GPU",
+              {{"unused_ns", "Unused", Unit::kNs, false},
+               {"time_ns", "Time", Unit::kNs, false},
+               {"kernels", "Kernels", Unit::kCount, false},
+               {"device", "GPU", Unit::kText, true},
+               {"grid", "Grid", Unit::kText, false},
+               {"block", "Block", Unit::kText, false},
+               {"registers", "Registers", Unit::kCount, true},
+               {"shared_bytes", "Shared", Unit::kBytes, true},
+               {"waves", "Waves", Unit::kCount, true},
+               {"used_percent", "Used", Unit::kPercent, false},
+               {"blocks_per_sm", "Blocks per SM", Unit::kCount, true},
+               {"occupancy_percent", "Occupancy", Unit::kPercent, false},
+               {"limiter", "Limited by", Unit::kText, true},
+               {"kernel", "Name", Unit::kText, false}},
+              {},
+              "Used: the share of SMs and of lanes of warps that have work, at most, if all blocks take equally long; "
+              "unused: the rest of the time. Occupancy: warps on an SM, in percent of those that fit, where the grid "
+              "fills it."};
+  for (const Row& row : summary.rows) {
+    const trace::KernelShapeRecord& shape = trace.shapes[row.launches.shape];
+    const Occupancy& occupancy = row.use.occupancy;
+    table.rows.push_back({row.unused_ns, row.launches.time_ns, row.launches.count,
+                          DeviceScope(trace, row.launches.device), Size(shape.grid_x, shape.grid_y, shape.grid_z),
+                          Size(shape.block_x, shape.block_y, shape.block_z), int64_t{shape.registers_per_thread},
+                          int64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes, row.use.waves,
+                          100 * row.use.Share(), occupancy.blocks_per_sm, occupancy.percent, occupancy.limiter,
+                          KernelName(trace, row.launches.name)});
+  }
+  CutRows(&table, max_rows);
+  if (summary.unknown > 0) {
+    table.note += " Not in it: " + CountOf(summary.unknown, "kernel") + " of a GPU or shape that is not known.";
+  }
+  return table;
+}
+
+bool IsSmallGrid(const Trace& trace, const Row& row) {
+  return row.use.blocks < int64_t{trace.devices[row.launches.device].facts.sm_count};
+}
+
+bool IsBelowWarp(const Trace& trace, const Row& row) {
+  return row.use.threads < int64_t{trace.devices[row.launches.device].facts.warp_size};
+}
+
+void AddMetrics(const Trace& trace, const Summary& summary, AnalysisResult* result) {
+  SaturatingSum unused_ns, small_ns;
+  int64_t small_count = 0, below_count = 0;
+  for (const Row& row : summary.rows) {
+    unused_ns += row.unused_ns;
+    if (IsBelowWarp(trace, row)) below_count += row.launches.count;
+    if (!IsSmallGrid(trace, row)) continue;
+    small_count += row.launches.count;
+    small_ns += row.launches.time_ns;
+  }
+  AddMetric(result, "occupancy.percent",
+            summary.known_ns == 0 ? 0 : summary.occupancy_ns / static_cast<double>(summary.known_ns));
+  AddMetric(result, "occupancy.unused_ns", unused_ns);
+  AddMetric(result, "occupancy.small_grid_count", small_count);
+  AddMetric(result, "occupancy.small_grid_ns", small_ns);
+  AddMetric(result, "occupancy.below_warp_count", below_count);
+}
+
+std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
+
+// What several rows have in common becomes one finding, which names the worst of them.
+struct Group {
+  const Row* worst = nullptr;
+  SaturatingSum unused_ns;
+  int64_t others = 0;
+  void Add(const Row& row) {
+    unused_ns += row.unused_ns;
+    if (worst == nullptr) {
+      worst = &row;
+    } else {
+      ++others;
+    }
+  }
+};
+
+std::string LaunchText(const Trace& trace, const Row& row) {
+  return ShortName(KernelName(trace, row.launches.name)) + " ran " + CountOf(row.launches.count, "time") + " (" +
+         Ns(row.launches.time_ns) + ") with " + CountOf(row.use.blocks, "block") + " of " +
+         CountOf(row.use.threads, "thread");
+}
+
+std::string Others(const Group& group) {
+  return group.others == 0 ? "" : "; " + CountOf(group.others, "more launch", "more launches") + " like it";
+}
+
+void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector<Finding>* findings) {
+  const Trace& trace = input.trace();
+  const int64_t window_ns = input.shared().window_ns();
+  Group small, tail;
+  for (const Row& row : summary.rows) {
+    // NCCL takes no more of the GPU than it needs, so that kernels run beside it.
+    if (IsNcclKernel(trace.Text(row.launches.name))) continue;
+    if (IsSmallGrid(trace, row) || IsBelowWarp(trace, row)) {
+      small.Add(row);
+    } else if (row.use.waves > 1) {
+      tail.Add(row);
+    }
+  }
+  const auto add = [&](const Group& group, Finding finding) {
+    const double percent = PercentOf(group.unused_ns, window_ns);
+    const bool is_much = PercentOf(group.unused_ns, summary.known_ns) >= kKernelPercentWorthAFinding;
+    if (percent < (is_much ? kLeastPercentWorthAFinding : kPercentWorthAFinding)) return;
+    finding.severity = percent >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+    finding.gain_ns = group.unused_ns;
+    findings->push_back(std::move(finding));
+  };
+  if (small.worst != nullptr) {
+    const Row& row = *small.worst;
+    add(small, {"occupancy.small_grid", Severity::kNote,
+                LaunchText(trace, row) + " on a GPU of " +
+                    FormatCount(trace.devices[row.launches.device].facts.sm_count) + " SMs: at most " +
+                    FormatPercent(100 * row.use.Share()) + " of it had work" + Others(small),
+                "Split the work over more blocks and threads: at least one block for each SM, and some hundred threads "
+                "in a block. Where there is no more work, run such kernels beside others, in another stream.",
+                0, "time of those kernels, less the share of SMs and lanes that they use"});
+  }
+  if (tail.worst != nullptr) {
+    const Row& row = *tail.worst;
+    add(tail, {"occupancy.tail", Severity::kNote,
+               LaunchText(trace, row) + ", which is " + FormatNumber(row.use.waves) +
+                   " waves: in the last one most of the GPU has nothing to do" + Others(tail),
+               "Choose a grid that is a multiple of what fits on the GPU at one time, or let a grid of that size loop "
+               "over the work.",
+               0, "time of those kernels, less the share of SMs with work, if all blocks take equally long"});
+  }
+}
+
+}  // namespace
+
+AnalysisResult RunOccupancy(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  const Summary summary = HasOccupancyCalculator() ? Summarize(trace, input.shared().ops()) : Summary{};
+  if (HasOccupancyCalculator()) {
+    AddMetrics(trace, summary, &result);
+    AddFindings(input, summary, &result.findings);
+  }
+  result.tables.push_back(OccupancyTable(trace, summary, options.max_rows));
+  result.tables.back().is_detail = result.findings.empty();
+  return result;
+}
+
+}  // namespace gprof

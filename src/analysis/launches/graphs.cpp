@@ -1,0 +1,247 @@
+// CUDA graphs: what each launch of them cost and did, who built them, and what making them took.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kInstantiationsWorthAFinding = 10;
+constexpr double kPercentWorthAFinding = 5, kWarningPercent = 25;  // of the window
+
+// One launch of a graph: a record of the whole, or its nodes one by one.
+struct Launch {
+  uint32_t process = kNone, graph = 0;
+  uint32_t call = kNone;
+  int64_t start_ns = 0, end_ns = 0;
+  SaturatingSum busy_ns;  // over the nodes
+  int64_t nodes = 0;    // operations, 0 where the graph was recorded as a whole
+};
+
+class Launches {
+ public:
+  Launches(const Trace& trace, const OpFacts& ops) {
+    for (const uint32_t i : ops.graph_ops()) {
+      const GpuOp& op = trace.ops[i];
+      if (op.kind != OpKind::kGraph && op.graph == 0) continue;
+      if (of_call_.empty()) of_call_.resize(trace.api_calls.size(), kNone);
+      Launch& launch = Of(op, ops.CallOf(i));
+      launch.start_ns = std::min(launch.start_ns, op.start_ns);
+      launch.end_ns = std::max(launch.end_ns, op.end_ns);
+      launch.busy_ns += op.DurationNs();
+      launch.nodes += op.kind != OpKind::kGraph;
+    }
+    std::stable_sort(all_.begin(), all_.end(), [](const Launch& a, const Launch& b) {
+      return std::tie(a.process, a.graph, a.start_ns) < std::tie(b.process, b.graph, b.start_ns);
+    });
+  }
+  const std::vector<Launch>& all() const { return all_; }  // by process and graph, then start
+
+ private:
+  Launch& Of(const GpuOp& op, uint32_t call) {
+    // Without its call the correlation tells one launch from the next.
+    uint32_t& index = call != kNone ? of_call_[call]
+                                    : of_correlation_.try_emplace({op.process, op.correlation}, kNone).first->second;
+    if (index == kNone) {
+      index = static_cast<uint32_t>(all_.size());
+      all_.push_back({op.process, op.graph, call, op.start_ns, op.end_ns, 0, 0});
+    }
+    return all_[index];
+  }
+
+  std::vector<Launch> all_;
+  std::vector<uint32_t> of_call_;  // index into all_
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_correlation_;
+};
+
+// The nodes of a graph whose making was recorded.
+struct Built {
+  int64_t nodes = 0;
+  NameId path;               // NVTX range of the code that made the first one
+  uint32_t api = kNone;      // the call that did
+};
+
+std::map<std::pair<uint32_t, uint32_t>, Built> ReadNodes(const Trace& trace) {
+  std::map<std::pair<uint32_t, uint32_t>, Built> graphs;
+  for (const GraphNode& node : trace.graph_nodes) {
+    Built& built = graphs[{node.process, node.graph}];
+    ++built.nodes;
+    if (built.api != kNone || node.source == kNone) continue;
+    const GraphNode& source = trace.graph_nodes[node.source];
+    built.api = source.api;
+    if (source.range != kNone) built.path = trace.ranges[source.range].path;
+  }
+  return graphs;
+}
+
+Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows) {
+  Table table{"graphs",
+              "CUDA graphs",
+              {{"graph", "Graph", Unit::kText, false},
+               {"pid", "Process", Unit::kCount, true},
+               {"launches", "Launches", Unit::kCount, false},
+               {"gpu_ns", "On the GPU", Unit::kNs, false},
+               {"gpu_median_ns", "Median", Unit::kNs, false},
+               {"busy_ns", "Nodes' time", Unit::kNs, true},
+               {"nodes", "Nodes", Unit::kCount, false},
+               {"call_median_ns", "Call", Unit::kNs, false},
+               {"gap_median_ns", "Gap", Unit::kNs, false},
+               {"path", "Built in", Unit::kText, false},
+               {"built_by", "Built by", Unit::kText, true}},
+              {},
+              "On the GPU: from the first node to the last of each launch. Call: median of the launching calls; gap: "
+              "median from the end of a launch to the start of the next one of the graph."};
+  const auto built = ReadNodes(trace);
+  const std::vector<Launch>& all = launches.all();
+  for (size_t first = 0, last = 0; first < all.size(); first = last) {
+    std::vector<int64_t> gpu_ns, call_ns, gap_ns;
+    SaturatingSum busy_ns;
+    int64_t nodes = 0;
+    for (; last < all.size() && all[last].process == all[first].process && all[last].graph == all[first].graph; ++last) {
+      const Launch& launch = all[last];
+      gpu_ns.push_back(launch.end_ns - launch.start_ns);
+      if (launch.call != kNone) call_ns.push_back(trace.api_calls[launch.call].DurationNs());
+      if (last > first) gap_ns.push_back(std::max<int64_t>(launch.start_ns - all[last - 1].end_ns, 0));
+      busy_ns += launch.busy_ns;
+      nodes = std::max(nodes, launch.nodes);
+    }
+    const Statistics gpu = Summarize(gpu_ns), call = Summarize(call_ns), gap = Summarize(gap_ns);
+    const auto median = [](const Statistics& s) { return s.count > 0 ? Cell(s.median) : Cell(); };
+    const uint32_t process = all[first].process;
+    const auto at = built.find({process, all[first].graph});
+    if (at != built.end()) nodes = std::max(nodes, at->second.nodes);
+    table.rows.push_back({"graph " + std::to_string(all[first].graph),
+                          process == kNone ? Cell() : Cell(int64_t{trace.processes[process].pid}), gpu.count, gpu.total,
+                          gpu.median, busy_ns, nodes > 0 ? Cell(nodes) : Cell(), median(call), median(gap),
+                          at == built.end() ? Cell() : Cell(PathName(trace, at->second.path)),
+                          at == built.end() ? Cell() : Cell(FunctionName(trace, at->second.api))});
+  }
+  SortAndCut(&table, 3, 0, max_rows);
+  return table;
+}
+
+// ---- making them ----
+
+bool MakesGraphs(std::string_view function) {
+  const bool is_about = function.find("Graph") != std::string_view::npos ||
+                        function.find("Capture") != std::string_view::npos;
+  return is_about && function.find("Graphics") == std::string_view::npos;
+}
+
+bool Instantiates(std::string_view function) { return function.find("GraphInstantiate") != std::string_view::npos; }
+
+struct Making {
+  std::map<NameId, std::vector<int64_t>> durations_ns;  // by function
+  int64_t instantiations = 0, instantiate_ns = 0, total_ns = 0;
+};
+
+// The outermost calls that make graphs, in order of the trace: few, of which most share their facts with no other call.
+std::vector<uint32_t> CallsThatMakeGraphs(const Trace& trace, const CallFacts& calls) {
+  std::vector<uint32_t> found;
+  std::vector<uint8_t> is_wanted(trace.api_calls.FactsCount(), 0);
+  int64_t wanted = 0;
+  for (uint32_t i = 0; i < is_wanted.size(); ++i) {
+    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    const CallFacts::Sum& sum = calls.sums()[i];
+    if (sum.count == 0 || facts.api_class == ApiClass::kGraphLaunch) continue;
+    if (!MakesGraphs(trace.Text(facts.function))) continue;
+    if (sum.count == 1 && sum.first != kNone) {
+      found.push_back(sum.first);
+    } else {
+      is_wanted[i] = 1;
+      wanted += sum.count;
+    }
+  }
+  for (uint32_t i = 0; wanted > 0 && i < trace.api_calls.size(); ++i) {
+    if (is_wanted[trace.api_calls.FactsIndex(i)] == 0 || trace.api_calls.Parent(i) != kNone) continue;
+    found.push_back(i);
+    --wanted;
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Making ReadCalls(const Trace& trace, const CallFacts& calls) {
+  Making making;
+  for (const uint32_t i : CallsThatMakeGraphs(trace, calls)) {
+    const ApiCall& call = trace.api_calls[i];
+    making.durations_ns[call.function].push_back(call.DurationNs());
+    making.total_ns += call.DurationNs();
+    if (!Instantiates(trace.Text(call.function))) continue;
+    ++making.instantiations;
+    making.instantiate_ns += call.DurationNs();
+  }
+  return making;
+}
+
+Table CallTable(const Trace& trace, Making* making, uint32_t max_rows) {
+  Table table{"graph_calls", "Making CUDA graphs", TimeColumns(), {}, "Percent of the time in these calls."};
+  table.columns.push_back({"name", "Function", Unit::kText, false});
+  for (auto& [function, durations] : making->durations_ns) {
+    table.rows.push_back(TimeCells(Summarize(durations), making->total_ns));
+    table.rows.back().emplace_back(std::string(trace.Text(function)));
+  }
+  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, max_rows);
+  table.is_detail = true;  // the calls are in the table of all calls, too
+  return table;
+}
+
+void AddFinding(const SharedFacts& shared, const Making& making, int64_t launches, std::vector<Finding>* findings) {
+  const double percent = PercentOf(making.instantiate_ns, shared.window_ns());
+  // Graphs pay when each is launched many times.
+  if (making.instantiations < kInstantiationsWorthAFinding || making.instantiations * 4 < launches ||
+      percent < kPercentWorthAFinding) {
+    return;
+  }
+  findings->push_back({"graphs.instantiate", percent >= kWarningPercent ? Severity::kWarning : Severity::kNote,
+                       CountOf(making.instantiations, "CUDA graph") + " instantiated for " +
+                           CountOf(launches, "launch", "launches") + ", which took the host " +
+                           FormatNs(static_cast<double>(making.instantiate_ns)),
+                       "Instantiate a graph once and launch it often; where only parameters change, update it with "
+                       "cudaGraphExecUpdate or cudaGraphExecKernelNodeSetParams.",
+                       making.instantiate_ns, "time in those calls, part of which the GPU may have been busy"});
+}
+
+}  // namespace
+
+AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  const Launches launches(trace, input.shared().ops());
+  Making making = ReadCalls(trace, input.shared().calls());
+  int64_t gpu_ns = 0, nodes = 0, distinct = 0;
+  const Launch* last = nullptr;
+  for (const Launch& launch : launches.all()) {
+    gpu_ns += launch.end_ns - launch.start_ns;
+    nodes += launch.nodes;
+    distinct += last == nullptr || last->process != launch.process || last->graph != launch.graph;
+    last = &launch;
+  }
+  const auto count = static_cast<int64_t>(launches.all().size());
+  AddMetric(&result, "graphs.runs", count);
+  AddMetric(&result, "graphs.distinct", distinct);
+  AddMetric(&result, "graphs.gpu_ns", gpu_ns);
+  AddMetric(&result, "graphs.nodes", nodes);
+  AddMetric(&result, "graphs.instantiations", making.instantiations);
+  AddMetric(&result, "graphs.instantiate_ns", making.instantiate_ns);
+  AddFinding(input.shared(), making, count, &result.findings);
+  result.tables.push_back(GraphTable(trace, launches, options.max_rows));
+  result.tables.push_back(CallTable(trace, &making, options.max_rows));
+  return result;
+}
+
+}  // namespace gprof

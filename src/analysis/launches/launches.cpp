@@ -1,0 +1,417 @@
+// How fast work was launched, what became of it (call, queue, run), and whether the GPU had to wait for launches.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/result/findings.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/idle/idle_parts.h"
+#include "analysis/kernels/kernel_groups.h"
+#include "analysis/launches/launches_over_time.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/launches/queue_depth.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "analysis/facts/side_by_side.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+// A launch takes a few microseconds (2.6 us on an H200, reference/peers.md 4a); a longer gap has another reason.
+constexpr uint32_t kLateLaunchAtMostNs = 50'000;
+constexpr uint32_t kCommandBufferFull = 6u << 16;   // CUpti_ActivityOverheadKind: the GPU is behind
+constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
+constexpr double kPatternPercentWorthAFinding = 5;  // of the window
+
+// ---- launching calls ----
+
+struct LaunchCalls {
+  int64_t count = 0, total_ns = 0;
+  double interval_median_ns = 0;  // from a launch to the next one of the same thread
+};
+
+// From each launch to the next one of the same thread.
+class Intervals {
+ public:
+  Intervals(const PackedCalls& calls, const std::vector<uint8_t>& are_launches, size_t at_most)
+      : calls_(calls), is_launch_(are_launches.data()), samples_ns_(at_most) {}
+
+  void AddThread(Trace::Slice slice) {
+    const PackedCalls::Item *call = calls_.items().data() + slice.first, *const end = call + (slice.last - slice.first);
+    while (call != end && !IsOutermostLaunch(*call)) ++call;
+    if (call == end) return;
+    int64_t last_ns = call->start_ns();
+    while ((call = AddPlain(call + 1, end, &last_ns)) != end) {
+      if (!IsOutermostLaunch(*call)) continue;
+      samples_ns_.Set(count_++, call->start_ns() - last_ns);
+      last_ns = call->start_ns();
+    }
+  }
+
+  double Median() { return Samples::Some(&samples_ns_, 0, count_).Median(); }
+
+ private:
+  bool IsOutermostLaunch(const PackedCalls::Item& call) const {
+    if (is_launch_[call.facts] == 0) return false;
+    return !call.MayHaveParent() || calls_.Parent(static_cast<size_t>(&call - calls_.items().data())) == kNone;
+  }
+
+  // Returns the first call that may have a parent, or that the last launch came long before.
+  const PackedCalls::Item* AddPlain(const PackedCalls::Item* call, const PackedCalls::Item* end,
+                                    int64_t* last_launch_ns) {
+    uint32_t* const all_short = samples_ns_.if_short();
+    if (all_short == nullptr) return call;
+    const uint8_t* const is_launch = is_launch_;
+    uint32_t* next = all_short + count_;
+    int64_t last_ns = *last_launch_ns;
+    for (; call != end; ++call) {
+      PrefetchForReading(call);
+      if (is_launch[call->facts] == 0) continue;
+      if (call->parent != 0 || call->duration_high != 0) break;
+      const int64_t start_ns = call->start_ns(), interval_ns = start_ns - last_ns;
+      if (static_cast<uint64_t>(interval_ns) >> 32 != 0) break;
+      *next++ = static_cast<uint32_t>(interval_ns);
+      last_ns = start_ns;
+    }
+    count_ = static_cast<size_t>(next - all_short);
+    *last_launch_ns = last_ns;
+    return call;
+  }
+
+  const PackedCalls& calls_;
+  const uint8_t* is_launch_;  // by the facts of calls
+  Samples samples_ns_;
+  size_t count_ = 0;
+};
+
+LaunchCalls ReadCalls(const AnalysisInput& input) {
+  const PackedCalls& all = input.trace().api_calls;
+  LaunchCalls calls;
+  std::vector<uint8_t> are_launches;  // by the facts of calls
+  for (uint32_t i = 0; i < all.FactsCount(); ++i) {
+    const PackedCalls::Facts& facts = all.FactsAt(i);
+    are_launches.push_back(IsLaunch(facts.api_class));
+    if (are_launches.back() == 0 || facts.thread == kNone) continue;
+    calls.count += input.shared().calls().sums()[i].count;
+    calls.total_ns += input.shared().calls().sums()[i].total_ns;
+  }
+  Intervals intervals(all, are_launches, static_cast<size_t>(calls.count));
+  for (const Trace::Slice& slice : input.trace().thread_api_calls) intervals.AddThread(slice);
+  calls.interval_median_ns = intervals.Median();
+  return calls;
+}
+
+// ---- call, queue and run of each kernel ----
+
+Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t max_rows) {
+  Table table{"kernel_launches",
+              "Launches by kernel",
+              {{"kernels", "Kernels", Unit::kCount, false},
+               {"calls", "Calls", Unit::kCount, true},
+               {"call_ns", "In calls", Unit::kNs, true},
+               {"call_median_ns", "Call", Unit::kNs, false},
+               {"queued", "Queued", Unit::kCount, false},
+               {"queue_ns", "In queue", Unit::kNs, true},
+               {"queue_median_ns", "Queue", Unit::kNs, false},
+               {"run_ns", "Running", Unit::kNs, true},
+               {"run_median_ns", "Run", Unit::kNs, false},
+               {"kernel", "Name", Unit::kText, false}},
+              {},
+              "Medians: of the launching calls, of the time from their return to the start of the kernels that had not "
+              "started by then (queued), and of the kernels. Call longer than run and nothing queued: the GPU waits "
+              "for launches."};
+  const KernelGroups& kernels = input.shared().kernels();
+  const KernelLaunches& launches = input.shared().kernel_launches();
+  int64_t queued = 0, queue_ns = 0;
+  for (uint32_t i = 0; i < kernels.size(); ++i) {
+    const Statistics &call = launches.CallsOf(i), &queue = launches.QueuedOf(i);
+    const Statistics& run = input.shared().kernel_times()[i];
+    queued += queue.count;
+    queue_ns += queue.total;
+    const auto median = [](const Statistics& s) { return s.count > 0 ? Cell(s.median) : Cell(); };
+    table.rows.push_back({run.count, call.count, call.total, median(call), queue.count, queue.total, median(queue),
+                          run.total, median(run), kernels.Name(i)});
+  }
+  SortAndCut(&table, 2, 9, max_rows);
+  AddMetric(result, "launches.queued", queued);
+  AddMetric(result, "launches.queue_ns", queue_ns);
+  return table;
+}
+
+// ---- queue depth ----
+
+std::vector<std::pair<uint32_t, QueueDepth>> DepthOfDevices(const AnalysisInput& input) {
+  std::vector<std::pair<uint32_t, QueueDepth>> devices;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (HasWindow(input.trace(), device)) devices.emplace_back(device, QueueDepthOf(input, device));
+  }
+  return devices;
+}
+
+Table DepthTable(const Trace& trace, const std::vector<std::pair<uint32_t, QueueDepth>>& devices) {
+  Table table{"queue_depth",
+              "Work launched and not finished",
+              {{"device", "GPU", Unit::kText, false},
+               {"depth", "Operations", Unit::kText, false},
+               {"percent", "Time", Unit::kPercent, false},
+               {"time_ns", "Total", Unit::kNs, false}},
+              {},
+              "Percent of the window of the GPU. 0: nothing was launched, the GPU waits for the host. 1: as soon as it "
+              "is done it will wait."};
+  for (const auto& [device, depth] : devices) {
+    for (size_t i = 0; i < QueueDepth::kLevels; ++i) {
+      if (depth.time_ns[i] == 0) continue;
+      table.rows.push_back({DeviceScope(trace, device), std::string(QueueDepth::LevelName(i)),
+                            PercentOf(depth.time_ns[i], depth.TotalNs()), depth.time_ns[i]});
+    }
+  }
+  return table;
+}
+
+void AddDepthMetrics(AnalysisResult* result, const QueueDepth& depth, const std::string& scope) {
+  AddMetric(result, "launches.depth0_ns", depth.time_ns[0], scope);
+  AddMetric(result, "launches.depth1_ns", depth.time_ns[1], scope);
+  AddMetric(result, "launches.depth2_ns", depth.TotalNs() - depth.time_ns[0] - depth.time_ns[1], scope);
+  AddMetric(result, "launches.max_depth", depth.max, scope);
+}
+
+// ---- the staircase: each kernel is over before the next one is launched ----
+
+struct LateLaunches {
+  int64_t kernels = 0, idle_ns = 0, launch_ns = 0, kernel_ns = 0, window_ns = 0;
+};
+
+// What a call does to its thread while the GPU is idle.
+enum class Meanwhile : uint8_t { kNotAsked, kGoesOn, kHoldsUp };
+
+class LateLaunchFinder {
+ public:
+  explicit LateLaunchFinder(const AnalysisInput& input)
+      : input_(input),
+        trace_(input.trace()),
+        ops_(input.shared().ops()),
+        are_calls_apart_(input.shared().calls().are_apart()),
+        of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {
+    for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
+      is_kernel_.push_back(trace_.ops.FactsAt(i).kind == OpKind::kKernel);
+    }
+  }
+
+  LateLaunches Run() {
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
+      next_overhead_ = 0;
+      no_overhead_until_ns_ = INT64_MIN;
+      late_.window_ns += input_.shared().gaps(device).window_ns();
+      SeeGapsOf(device);
+    }
+    return late_;
+  }
+
+ private:
+  // What is `queue` from end to end is not by launching. For the others the causes are not asked for.
+  void SeeGapsOf(uint32_t device) {
+    ForEachGapOfPieces(
+        input_, device, 0, input_.shared().gaps(device).pieces(),
+        [&](Cause cause, uint32_t first, uint32_t last) {
+          if (cause == Cause::kLaunch) SeeLaunches(device, first, last);
+        },
+        [&](const Gap& gap, GapCauses::Cursor&) { See(gap); });
+  }
+
+  // Gaps that are `launch` from end to end.
+  void SeeLaunches(uint32_t device, uint32_t first, uint32_t last) {
+    const std::span<const uint32_t> idle_ns = input_.shared().gaps(device).ShortIdleBefore(first, last);
+    for (uint32_t op = first; op < last; ++op) {
+      const std::span<const uint32_t> left_ns = idle_ns.subspan(op - first);
+      op += are_calls_apart_ ? SeePlain<true>(op, left_ns) : SeePlain<false>(op, left_ns);
+      if (op == last) return;
+      const int64_t end_ns = trace_.ops.items()[op].start_ns();
+      See(Gap{end_ns - idle_ns[op - first], end_ns, op, false, false, device});
+    }
+  }
+
+  // Of operations from `first` on the call before had ended before nearly all of these gaps, so that launching explains
+  // them. Returns how many come before the first one for which that has to be looked at. Where calls are apart, it had
+  // before all of them: the launching call had begun by then.
+  template <bool kAreCallsApart>
+  uint32_t SeePlain(uint32_t first, std::span<const uint32_t> idle_ns) {
+    const PackedOps::Item* op = trace_.ops.items().data() + first;
+    const uint8_t* const is_kernel = is_kernel_.data();
+    const int64_t no_overhead_until_ns = no_overhead_until_ns_;
+    int64_t kernels = 0, all_idle_ns = 0, kernel_ns = 0;
+    uint32_t i = 0;
+    for (const auto count = static_cast<uint32_t>(idle_ns.size()); i < count; ++i, ++op) {
+      PrefetchForReading(op);
+      const uint32_t gap_ns = idle_ns[i];
+      if (gap_ns - 1 >= kLateLaunchAtMostNs || is_kernel[op->facts] == 0) continue;  // none where it is 0
+      const int64_t end_ns = op->start_ns();
+      if (op->duration_high != 0 || end_ns > no_overhead_until_ns) break;
+      if (!kAreCallsApart && !HadEndedBefore(first + i, *op, end_ns - gap_ns)) break;
+      ++kernels;
+      all_idle_ns += gap_ns;
+      kernel_ns += op->duration;
+    }
+    late_.kernels += kernels;
+    late_.idle_ns += all_idle_ns;
+    late_.launch_ns += all_idle_ns;
+    late_.kernel_ns += kernel_ns;
+    return i;
+  }
+
+  // The call before the one that launched the operation, as far as little tells.
+  bool HadEndedBefore(uint32_t index, const PackedOps::Item& op, int64_t time_ns) const {
+    const uint32_t call = ops_.CallOf(index, op);
+    if (call == 0) return false;
+    const PackedCalls::Item& before = trace_.api_calls.items()[call - 1];
+    PrefetchForReading(&before);
+    return before.parent == 0 && before.duration_high == 0 && before.start_ns() + before.duration <= time_ns;
+  }
+
+  void See(const Gap& gap) {
+    if (gap.is_cut_after || gap.after == kNone || gap.DurationNs() > kLateLaunchAtMostNs) return;
+    const uint32_t call = ops_.CallOf(gap.after);
+    if (call == kNone) return;
+    const GpuOp& op = trace_.ops[gap.after];
+    if (op.kind != OpKind::kKernel || !IsByLaunching(call, gap)) return;
+    ++late_.kernels;
+    late_.idle_ns += gap.DurationNs();
+    late_.launch_ns += gap.end_ns - std::max(gap.start_ns, trace_.api_calls[call].start_ns);
+    late_.kernel_ns += op.DurationNs();
+  }
+
+  // Whether launching explains the gap: the work had not been queued before it, and until the launch the host neither
+  // waited for the GPU nor copied, allocated or loaded.
+  bool IsByLaunching(uint32_t call, const Gap& gap) {
+    const ApiCall& launch = trace_.api_calls[call];
+    if (launch.end_ns <= gap.start_ns || launch.start_ns >= gap.end_ns || launch.thread == kNone) return false;
+    if (launch.process != kNone && gap.start_ns < trace_.processes[launch.process].start_ns) return false;
+    const uint32_t first = trace_.thread_api_calls[launch.thread].first;
+    for (uint32_t i = call; i > first; --i) {
+      const ApiCall& before = trace_.api_calls[i - 1];
+      if (before.parent != kNone) {
+        i = OutermostCall(trace_, i - 1) + 2;  // which is looked at next
+        continue;
+      }
+      if (before.end_ns <= gap.start_ns) break;
+      if (MeanwhileOf(before) == Meanwhile::kHoldsUp) return false;
+    }
+    return !IsInterrupted(launch.thread, gap);
+  }
+
+  Meanwhile MeanwhileOf(const ApiCall& call) {
+    Meanwhile& known = of_function_[call.function.value];
+    if (known == Meanwhile::kNotAsked) known = HoldsUp(call) ? Meanwhile::kHoldsUp : Meanwhile::kGoesOn;
+    return known;
+  }
+
+  bool HoldsUp(const ApiCall& call) const {
+    switch (call.api_class) {
+      case ApiClass::kSync:
+      case ApiClass::kMemory:
+      case ApiClass::kLoad:
+        return true;
+      case ApiClass::kCopy:
+      case ApiClass::kMemset:
+        return trace_.Text(call.function).find("Async") == std::string_view::npos;
+      default:
+        return false;
+    }
+  }
+
+  // By the recording, a loader or a compiler. Gaps come in order, and overheads are few.
+  bool IsInterrupted(uint32_t thread, const Gap& gap) {
+    const std::vector<Overhead>& all = trace_.overheads;
+    while (next_overhead_ < all.size() && all[next_overhead_].end_ns <= gap.start_ns) ++next_overhead_;
+    no_overhead_until_ns_ = next_overhead_ < all.size() ? all[next_overhead_].start_ns : INT64_MAX;
+    for (size_t i = next_overhead_; i < all.size() && all[i].start_ns < gap.end_ns; ++i) {
+      if (all[i].thread == thread && all[i].end_ns > gap.start_ns && all[i].kind != kCommandBufferFull) return true;
+    }
+    return false;
+  }
+
+  const AnalysisInput& input_;
+  const Trace& trace_;
+  const OpFacts& ops_;
+  const bool are_calls_apart_;
+  std::vector<Meanwhile> of_function_;  // by NameId
+  std::vector<uint8_t> is_kernel_;      // by the facts of operations
+  size_t next_overhead_ = 0;
+  int64_t no_overhead_until_ns_ = INT64_MIN;  // none of those to come begins before
+  LateLaunches late_;
+};
+
+std::string Each(int64_t sum_ns, int64_t count) {
+  return FormatNs(static_cast<double>(sum_ns) / static_cast<double>(std::max<int64_t>(count, 1)));
+}
+
+bool IsWorthAFinding(const LateLaunches& late) {
+  return late.kernels >= kGapsOfAPattern && PercentOf(late.idle_ns, late.window_ns) >= kPatternPercentWorthAFinding;
+}
+
+void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Finding>* findings) {
+  findings->push_back(
+      {"launch.bound", Severity::kWarning,
+       CountOf(late.kernels, "kernel") + " of " + Each(late.kernel_ns, late.kernels) +
+           " on average came after the GPU had run dry, " + Each(late.idle_ns, late.kernels) +
+           " idle before each, one launch every " + FormatNs(interval_ns) + ": the GPU waits for launches for " +
+           FormatPercent(PercentOf(late.idle_ns, late.window_ns)) + " of the window",
+       "Launch the whole chain as one CUDA graph, fuse kernels, or give each launch more work (larger batches).",
+       late.idle_ns,
+       "idle time before those kernels, " + FormatNs(static_cast<double>(late.launch_ns)) +
+           " of it in their launching calls"});
+}
+
+}  // namespace
+
+AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  LaunchCalls calls;
+  LateLaunches late;
+  std::vector<std::pair<uint32_t, QueueDepth>> devices;
+  std::optional<Table> over_time;
+  const SharedFacts& shared = input.shared();
+  if (options.is_brief) {
+    late = LateLaunchFinder(input).Run();
+    if (!IsWorthAFinding(late)) return result;  // all tables are details then
+  }
+  RunTogether(input, {[&] { (void)shared.kernel_launches(); },
+                      [&] { devices = DepthOfDevices(input); },
+                      [&] { if (!options.is_brief) late = LateLaunchFinder(input).Run(); },
+                      [&] { if (!options.is_brief) over_time = LaunchesOverTime(input); },
+                      [&] { calls = ReadCalls(input); }});
+  if (IsWorthAFinding(late)) AddFinding(late, calls.interval_median_ns, &result.findings);
+  AddMetric(&result, "launches.per_second",
+            late.window_ns == 0 ? 0 : static_cast<double>(calls.count) * 1e9 / static_cast<double>(late.window_ns));
+  AddMetric(&result, "launches.call_ns", calls.total_ns);
+  AddMetric(&result, "launches.interval_median_ns", calls.interval_median_ns);
+  AddMetric(&result, "launches.late_kernels", late.kernels);
+  AddMetric(&result, "launches.late_idle_ns", late.idle_ns);
+  result.tables.push_back(KernelTable(input, &result, options.max_rows));
+  QueueDepth sum;
+  for (const auto& [device, depth] : devices) {
+    sum.Add(depth);
+    AddDepthMetrics(&result, depth, DeviceScope(trace, device));
+  }
+  AddDepthMetrics(&result, sum, "");
+  result.tables.push_back(DepthTable(trace, devices));
+  // Without a finding the figures are for those who ask for them.
+  for (Table& table : result.tables) table.is_detail = result.findings.empty();
+  if (over_time) {
+    over_time->is_detail = true;
+    result.tables.push_back(std::move(*over_time));
+  }
+  return result;
+}
+
+}  // namespace gprof

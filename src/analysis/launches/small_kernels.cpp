@@ -1,0 +1,281 @@
+// Kernels so short that launching them costs as much as they do, and chains of them that repeat: candidates for CUDA
+// graphs and for fusing.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/launches/chains.h"
+#include "analysis/result/findings.h"
+#include "analysis/facts/length_classes.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/demangle.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kPercentWorthAFinding = 5, kWarningPercent = 25;  // of the window
+constexpr double kSmallPercentWorthAFinding = 50;                  // of the kernel time
+
+struct Length {
+  int64_t below_ns;
+  const char* name;
+};
+constexpr Length kLengths[] = {{1'000, "below 1 us"},     {5'000, "1 to 5 us"},     {10'000, "5 to 10 us"},
+                               {20'000, "10 to 20 us"},   {100'000, "20 to 100 us"}, {1'000'000, "100 us to 1 ms"},
+                               {INT64_MAX, "1 ms and more"}};
+constexpr size_t kSmallLengths = 3;  // those below 10 us
+
+constexpr LengthClasses<std::size(kLengths)> kClasses([] {
+  std::array<int64_t, std::size(kLengths) - 1> below_ns{};
+  for (size_t i = 0; i < below_ns.size(); ++i) below_ns[i] = kLengths[i].below_ns;
+  return below_ns;
+}());
+
+struct Kernels {
+  int64_t count = 0;
+  SaturatingSum time_ns;
+  int64_t idle_ns = 0;  // gaps before them that launching may account for
+  void Add(const Kernels& other) {
+    count += other.count;
+    time_ns += other.time_ns;
+    idle_ns += other.idle_ns;
+  }
+};
+using Histogram = std::array<Kernels, std::size(kLengths)>;
+
+// Of all kernels. What chains are looked for in is made on the way.
+class Measurement {
+ public:
+  Measurement(const AnalysisInput& input, SymbolNumbers* numbers)
+      : ops_(input.trace().ops), gaps_(input), numbers_(*numbers) {
+    for (uint32_t i = 0; i < ops_.FactsCount(); ++i) is_kernel_.push_back(ops_.FactsAt(i).kind == OpKind::kKernel);
+  }
+
+  // Of operations in a row, of one device as a rule.
+  void Add(Trace::Slice slice) {
+    if (slice.first >= slice.last) return;
+    gaps_.ForLoop(slice.first, slice.last - 1, [&](const auto& gap_before) { AddUp(slice, gap_before); });
+  }
+
+  Histogram Result() const {
+    Histogram histogram;
+    for (size_t length = 0; length < histogram.size(); ++length) {
+      histogram[length] = {counts_[length], times_ns_[length], idle_ns_[length]};
+    }
+    return histogram;
+  }
+
+ private:
+  // gap_before(op) is how long the device was idle before.
+  template <class F>
+  void AddUp(Trace::Slice slice, F&& gap_before) {
+    const uint8_t* const is_kernel = is_kernel_.data();
+    const PackedOps::Item* op = ops_.items().data() + slice.first;
+    for (uint32_t i = slice.first; i < slice.last; ++i, ++op) {
+      PrefetchForReading(op);
+      numbers_.Add(op->facts);
+      if (is_kernel[op->facts] == 0) continue;
+      const int64_t time_ns = op->duration_high == 0 ? op->duration : ops_.EndNs(*op) - op->start_ns();
+      const int64_t gap_ns = gap_before(i);
+      const size_t length = kClasses.Of(time_ns);
+      ++counts_[length];
+      AddWrapping(&times_ns_[length], time_ns);
+      if (gap_ns <= kLaunchGapAtMostNs) idle_ns_[length] += gap_ns;
+    }
+  }
+
+  const PackedOps& ops_;
+  GapsBefore gaps_;
+  SymbolNumbers& numbers_;
+  std::vector<uint8_t> is_kernel_;  // by the facts of operations
+  // Side by side and not in the result, so that each of them is added up by one instruction.
+  std::array<int64_t, std::size(kLengths)> counts_{}, times_ns_{}, idle_ns_{};
+};
+
+Histogram Measure(const AnalysisInput& input, SymbolNumbers* numbers) {
+  const Trace& trace = input.trace();
+  Measurement measurement(input, numbers);
+  uint32_t next = 0;
+  for (const Trace::Slice& slice : trace.device_ops) {
+    measurement.Add({next, slice.first});
+    measurement.Add(slice);
+    next = std::max(next, slice.last);
+  }
+  measurement.Add({next, static_cast<uint32_t>(trace.ops.size())});  // of no device
+  return measurement.Result();
+}
+
+Kernels Sum(const Histogram& histogram, size_t lengths) {
+  Kernels sum;
+  for (size_t i = 0; i < lengths; ++i) sum.Add(histogram[i]);
+  return sum;
+}
+
+Table LengthTable(const Histogram& histogram) {
+  Table table{"kernel_lengths",
+              "Kernels by length",
+              {{"length", "Length", Unit::kText, false},
+               {"percent", "Time", Unit::kPercent, false},
+               {"total_ns", "Total", Unit::kNs, false},
+               {"count", "Kernels", Unit::kCount, false},
+               {"count_percent", "Share", Unit::kPercent, false},
+               {"idle_before_ns", "Idle before", Unit::kNs, false}},
+              {},
+              "Time in percent of the time of all kernels, share in percent of their number; idle before: gaps of at "
+              "most 50 us that they ended."};
+  const Kernels all = Sum(histogram, histogram.size());
+  for (size_t i = 0; i < histogram.size(); ++i) {
+    if (histogram[i].count == 0) continue;
+    table.rows.push_back({std::string(kLengths[i].name), PercentOf(histogram[i].time_ns, all.time_ns),
+                          histogram[i].time_ns, histogram[i].count, PercentOf(histogram[i].count, all.count),
+                          histogram[i].idle_ns});
+  }
+  return table;
+}
+
+// Without its namespaces: several names have to fit in a line.
+std::string LastName(const Trace& trace, uint32_t op) {
+  const std::string name = ShortName(OpName(trace, trace.ops[op]));
+  const size_t colons = name.rfind("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
+std::string NamesOf(const Trace& trace, const Chain& chain, size_t shown) {
+  std::string text;
+  for (size_t i = 0; i < chain.operations.size() && i < shown; ++i) {
+    text += (text.empty() ? "" : ", ") + LastName(trace, chain.operations[i]);
+  }
+  if (chain.period > shown) text += ", … " + FormatCount(static_cast<int64_t>(chain.period - shown)) + " more";
+  return text;
+}
+
+std::string PathOf(const Trace& trace, const Chain& chain) {
+  const uint32_t call = OutermostCall(trace, trace.ops[chain.operations.front()].api);
+  const uint32_t range = call == kNone ? kNone : trace.api_calls[call].range;
+  return PathName(trace, range == kNone ? NameId{} : trace.ranges[range].path);
+}
+
+Table ChainTable(const Trace& trace, const std::vector<Chain>& chains, uint32_t max_rows) {
+  Table table{"kernel_chains",
+              "Chains of operations that repeat",
+              {{"idle_ns", "Idle within", Unit::kNs, false},
+               {"busy_ns", "Running", Unit::kNs, false},
+               {"repetitions", "Times", Unit::kCount, false},
+               {"operations", "Operations", Unit::kCount, false},
+               {"kernels", "Kernels", Unit::kCount, true},
+               {"runs", "Runs", Unit::kCount, true},
+               {"stream", "Stream", Unit::kText, true},
+               {"path", "NVTX range", Unit::kText, true},
+               {"chain", "Chain", Unit::kText, false}},
+              {},
+              "The same kernels in the same shapes, one after the other in a stream, at least 4 times in a row. Idle "
+              "within: of the GPU, between operations of one repetition, gaps of at most 50 us."};
+  for (const Chain& chain : chains) {
+    table.rows.push_back({chain.idle_ns, chain.busy_ns, chain.repetitions, static_cast<int64_t>(chain.period),
+                          static_cast<int64_t>(chain.kernels), chain.runs, StreamName(trace, chain.stream),
+                          PathOf(trace, chain), NamesOf(trace, chain, 3)});
+  }
+  CutRows(&table, max_rows);
+  return table;
+}
+
+Severity SeverityOf(int64_t gain_ns, int64_t window_ns) {
+  return PercentOf(gain_ns, window_ns) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+}
+
+std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
+
+Finding ChainFinding(const Trace& trace, const Chain& chain, int64_t window_ns) {
+  const std::string what = chain.period == 1 ? "the same kernel" : "the same " + FormatCount(chain.period) + " operations";
+  return {"kernels.chain", SeverityOf(chain.idle_ns, window_ns),
+          StreamName(trace, chain.stream) + " ran " + what + " " + FormatCount(chain.repetitions) + " times (" +
+              NamesOf(trace, chain, 3) + "): " + Ns(chain.busy_ns) + " of work, with " + Ns(chain.idle_ns) +
+              " idle between, " + FormatPercent(PercentOf(chain.idle_ns, window_ns)) + " of the window",
+          chain.period == 1 ? "Give each launch more work, or capture many of them as one CUDA graph."
+                            : "Capture one repetition as a CUDA graph and launch that, or fuse the short kernels in it.",
+          chain.idle_ns,
+          chain.period == 1 ? "idle time of at most 50 us before each of them"
+                            : "idle time of at most 50 us between operations of one repetition"};
+}
+
+// Of the small kernels: those are launched at once already.
+bool MostAreInGraphs(const AnalysisInput& input) {
+  if (input.shared().ops().graph_ops().empty()) return false;
+  const Trace& trace = input.trace();
+  constexpr int64_t kSmallNs = 10'000;
+  int64_t balance = 0;
+  for (const GpuOp& op : trace.ops) {
+    if (op.kind == OpKind::kKernel && op.DurationNs() < kSmallNs) balance += op.graph != 0 || op.graph_node != 0 ? 1 : -1;
+  }
+  return balance > 0;
+}
+
+bool IsWorthAFinding(const AnalysisInput& input, int64_t idle_ns) {
+  return PercentOf(idle_ns, input.shared().window_ns()) >= kPercentWorthAFinding;
+}
+
+void AddFindings(const AnalysisInput& input, const Histogram& histogram, const std::vector<Chain>& chains,
+                 std::vector<Finding>* findings) {
+  const Trace& trace = input.trace();
+  const int64_t window_ns = input.shared().window_ns();
+  if (!chains.empty() && IsWorthAFinding(input, chains.front().idle_ns)) {
+    findings->push_back(ChainFinding(trace, chains.front(), window_ns));
+    return;  // what the small kernels cost is in it as a rule
+  }
+  const Kernels small = Sum(histogram, kSmallLengths), all = Sum(histogram, histogram.size());
+  if (PercentOf(small.time_ns, all.time_ns) < kSmallPercentWorthAFinding ||
+      !IsWorthAFinding(input, small.idle_ns)) {
+    return;
+  }
+  findings->push_back({"kernels.small", SeverityOf(small.idle_ns, window_ns),
+                       CountOf(small.count, "kernel") + " of " + FormatCount(all.count) + " ran for less than 10 us, " +
+                           FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of the time of all kernels, with " +
+                           Ns(small.idle_ns) + " idle before them",
+                       MostAreInGraphs(input)
+                           ? "Fuse kernels, or give each more work: nodes of a CUDA graph have gaps between them, too."
+                           : "Fuse kernels, give each launch more work, or launch them as a CUDA graph.",
+                       small.idle_ns,
+                       "idle time of at most 50 us before those kernels"});
+}
+
+}  // namespace
+
+AnalysisResult RunSmallKernels(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  const int64_t idle_of_all_ns = input.shared().window_ns() - input.shared().busy_ns();
+  // Findings are about idle time, and without any all tables are details.
+  if (options.is_brief && !IsWorthAFinding(input, idle_of_all_ns)) return {};
+  SymbolNumbers numbers(input);
+  const Histogram histogram = Measure(input, &numbers);
+  const std::vector<Chain> chains = FindChains(input, numbers);
+  AnalysisResult result;
+  const Kernels small = Sum(histogram, kSmallLengths);
+  int64_t idle_ns = 0, operations = 0;
+  for (const Chain& chain : chains) {
+    idle_ns += chain.idle_ns;
+    operations += chain.repetitions * chain.period;
+  }
+  AddMetric(&result, "kernels.small_count", small.count);
+  AddMetric(&result, "kernels.small_ns", small.time_ns);
+  AddMetric(&result, "kernels.small_percent", PercentOf(small.time_ns, Sum(histogram, histogram.size()).time_ns));
+  AddMetric(&result, "chains.count", chains.size());
+  AddMetric(&result, "chains.operations", operations);
+  AddMetric(&result, "chains.idle_ns", idle_ns);
+  AddFindings(input, histogram, chains, &result.findings);
+  result.tables.push_back(LengthTable(histogram));
+  result.tables.push_back(ChainTable(trace, chains, options.max_rows));
+  for (Table& table : result.tables) table.is_detail = result.findings.empty();
+  return result;
+}
+
+}  // namespace gprof

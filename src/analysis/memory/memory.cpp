@@ -1,0 +1,246 @@
+// Memory: how much was allocated when, what is freed and allocated again and again, what is never freed, memory pools,
+// and what managed memory costs.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/result/findings.h"
+#include "analysis/memory/memory_churn.h"
+#include "analysis/memory/memory_growth.h"
+#include "analysis/memory/memory_use.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/ranges/step_finder.h"
+#include "analysis/result/tables.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+using trace::ManagedKind;
+
+constexpr double kWarningPercent = 5;  // of the window, for managed memory
+
+void AddUsageMetrics(const Trace& trace, const MemoryUse& use, AnalysisResult* result) {
+  if (trace.memory_events.empty()) return;
+  int64_t allocations = 0, frees = 0;
+  uint64_t left_bytes = 0, most_bytes = 0;
+  for (const auto& [key, usage] : use.usages) {
+    allocations += usage.allocations;
+    frees += usage.frees;
+    left_bytes += usage.not_freed_bytes;
+  }
+  for (const auto& [device, level] : use.devices) {
+    most_bytes = std::max(most_bytes, level.peak_bytes);
+    if (device != kNone) AddMetric(result, "memory.peak_bytes", level.peak_bytes, DeviceScope(trace, device));
+  }
+  AddMetric(result, "memory.peak_bytes", most_bytes);
+  AddMetric(result, "memory.allocations", allocations);
+  AddMetric(result, "memory.frees", frees);
+  AddMetric(result, "memory.leaked_bytes", left_bytes);
+}
+
+// ---- pools ----
+
+struct Pool {
+  uint32_t device = kNone;
+  int64_t trims = 0;
+  uint64_t size_bytes = 0, used_bytes = 0, threshold_bytes = 0;
+  Cell created_ns, destroyed_ns;  // empty where it was not recorded
+  bool is_imported = false;
+};
+
+Table PoolTable(const Trace& trace, uint32_t max_rows) {
+  Table table{"memory_pools",
+              "Memory pools",
+              {{"device", "GPU", Unit::kText, false},
+               {"size_bytes", "Size", Unit::kBytes, false},
+               {"used_bytes", "Used", Unit::kBytes, false},
+               {"release_threshold_bytes", "Keeps", Unit::kBytes, false},
+               {"trims", "Trims", Unit::kCount, false},
+               {"created_ns", "Created", Unit::kNs, true},
+               {"destroyed_ns", "Destroyed", Unit::kNs, true},
+               {"imported", "Imported", Unit::kCount, true},
+               {"pid", "Process", Unit::kCount, true},
+               {"pool", "Pool", Unit::kText, false}},
+              {},
+              "The largest size and use that was reported; times count from the beginning of the trace."};
+  std::map<std::pair<uint32_t, uint64_t>, Pool> pools;
+  for (const MemoryPoolEvent& event : trace.memory_pools) {
+    Pool& pool = pools[{event.process, event.pool}];
+    pool.device = event.device;
+    pool.trims += event.operation == trace::PoolOp::kTrim;
+    pool.size_bytes = std::max(pool.size_bytes, event.size_bytes);
+    pool.used_bytes = std::max(pool.used_bytes, event.used_bytes);
+    pool.threshold_bytes = event.release_threshold_bytes;
+    pool.is_imported = pool.is_imported || event.is_imported;
+    if (event.operation == trace::PoolOp::kCreate) pool.created_ns = event.time_ns - trace.start_ns;
+    if (event.operation == trace::PoolOp::kDestroy) pool.destroyed_ns = event.time_ns - trace.start_ns;
+  }
+  for (const auto& [key, pool] : pools) {
+    table.rows.push_back({MemoryDeviceName(trace, pool.device), static_cast<int64_t>(pool.size_bytes),
+                          static_cast<int64_t>(pool.used_bytes), static_cast<int64_t>(pool.threshold_bytes), pool.trims,
+                          pool.created_ns, pool.destroyed_ns, static_cast<int64_t>(pool.is_imported),
+                          static_cast<int64_t>(trace.processes[key.first].pid), "pool " + std::to_string(key.second)});
+  }
+  SortAndCut(&table, 1, 9, max_rows);
+  return table;
+}
+
+// ---- managed memory ----
+
+struct Traffic {
+  int64_t count = 0;
+  SaturatingSum time_ns;
+  uint64_t value = 0;  // bytes or pages
+};
+constexpr size_t kManagedKinds = 9;
+
+struct ManagedInfo {
+  const char* name;
+  bool is_migration;
+  const char *count_metric, *value_metric, *time_metric;  // null: in the table alone
+};
+
+const ManagedInfo& InfoOf(ManagedKind kind) {
+  static constexpr ManagedInfo kInfo[kManagedKinds] = {
+      {"other", false, nullptr, nullptr, nullptr},
+      {"host to device", true, "memory.managed_h2d_count", "memory.managed_h2d_bytes", "memory.managed_h2d_ns"},
+      {"device to host", true, "memory.managed_d2h_count", "memory.managed_d2h_bytes", "memory.managed_d2h_ns"},
+      {"CPU page faults", false, nullptr, "memory.cpu_page_faults", nullptr},
+      {"GPU page faults", false, nullptr, "memory.gpu_page_faults", "memory.gpu_fault_ns"},
+      {"thrashing", false, nullptr, nullptr, nullptr},
+      {"throttling", false, nullptr, nullptr, nullptr},
+      {"mapped remotely", false, nullptr, nullptr, nullptr},
+      {"device to device", true, "memory.managed_d2d_count", "memory.managed_d2d_bytes", "memory.managed_d2d_ns"}};
+  return kInfo[static_cast<size_t>(kind)];
+}
+
+using ManagedTraffic = std::array<Traffic, kManagedKinds>;
+
+ManagedTraffic SumManaged(const Trace& trace) {
+  ManagedTraffic sums;
+  for (const ManagedMemory& m : trace.managed_memory) {
+    Traffic& sum = sums[static_cast<size_t>(m.kind)];
+    ++sum.count;
+    sum.value += m.value;
+    sum.time_ns += m.DurationNs();
+  }
+  return sums;
+}
+
+Table ManagedTable(const ManagedTraffic& sums) {
+  Table table{"managed_memory",
+              "Managed memory",
+              {{"time_ns", "Time", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"bytes", "Bytes", Unit::kBytes, false},
+               {"pages", "Pages", Unit::kCount, false},
+               {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
+               {"what", "What", Unit::kText, false}},
+              {},
+              "Migrations and page faults that the driver reported; times may overlap with those of kernels."};
+  for (size_t i = 0; i < kManagedKinds; ++i) {
+    const Traffic& sum = sums[i];
+    if (sum.count == 0) continue;
+    const ManagedInfo& info = InfoOf(static_cast<ManagedKind>(i));
+    const auto value = static_cast<int64_t>(sum.value);
+    Cell bandwidth;
+    if (info.is_migration && sum.time_ns > 0) {
+      bandwidth = static_cast<double>(value) * 1e9 / static_cast<double>(sum.time_ns);
+    }
+    table.rows.push_back({sum.time_ns, sum.count, info.is_migration ? Cell(value) : Cell(),
+                          info.is_migration ? Cell() : Cell(value), bandwidth, std::string(info.name)});
+  }
+  SortAndCut(&table, 0, 5, 0);
+  return table;
+}
+
+void AddManagedMetrics(const Trace& trace, const ManagedTraffic& sums, AnalysisResult* result) {
+  if (trace.managed_memory.empty()) return;
+  for (size_t i = 0; i < kManagedKinds; ++i) {
+    const ManagedInfo& info = InfoOf(static_cast<ManagedKind>(i));
+    if (info.count_metric != nullptr) AddMetric(result, info.count_metric, sums[i].count);
+    if (info.value_metric != nullptr) AddMetric(result, info.value_metric, sums[i].value);
+    if (info.time_metric != nullptr) AddMetric(result, info.time_metric, sums[i].time_ns);
+  }
+}
+
+Severity SeverityOf(const SharedFacts& shared, int64_t time_ns) {
+  return PercentOf(time_ns, shared.window_ns()) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+}
+
+void AddManagedFindings(const SharedFacts& shared, const ManagedTraffic& sums, std::vector<Finding>* findings) {
+  Traffic moved;
+  for (size_t i = 0; i < kManagedKinds; ++i) {
+    if (!InfoOf(static_cast<ManagedKind>(i)).is_migration) continue;
+    const Traffic& sum = sums[i];
+    moved.count += sum.count;
+    moved.value += sum.value;
+    moved.time_ns += sum.time_ns;
+  }
+  if (moved.count > 0) {
+    findings->push_back({"memory.migrations", SeverityOf(shared, moved.time_ns),
+                         "Managed memory moved " + FormatBytes(static_cast<double>(moved.value)) + " in " +
+                             CountOf(moved.count, "migration") + ", " +
+                             FormatBytes(static_cast<double>(moved.value) / static_cast<double>(moved.count)) +
+                             " each: " + FormatNs(static_cast<double>(moved.time_ns)),
+                         "Move it before it is needed (cudaMemPrefetchAsync), say where it belongs (cudaMemAdvise), or "
+                         "use device memory and explicit copies for what the GPU works on.",
+                         moved.time_ns, "time of the migrations, part of which may overlap with kernels"});
+  }
+  const Traffic& faults = sums[static_cast<size_t>(ManagedKind::kGpuPageFault)];
+  if (faults.count > 0) {
+    findings->push_back({"memory.page_faults", SeverityOf(shared, faults.time_ns),
+                         "The GPU faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
+                             " of managed memory, which took " + FormatNs(static_cast<double>(faults.time_ns)),
+                         "Prefetch with cudaMemPrefetchAsync before the kernel starts: it moves at once what faults "
+                         "fetch in pieces while the kernel waits.",
+                         faults.time_ns, "time that the driver took for those faults"});
+  }
+}
+
+}  // namespace
+
+AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  const std::vector<uint32_t> ended = EndedBlocks(trace);
+  const MemoryUse use(trace, ended);
+  Churn churn = ChurnOf(input, ended);
+  std::optional<StepChoice> step;
+  if (!trace.memory_events.empty() || !churn.sites.empty()) step = FindStep(input, options.step);
+  if (step) CountSteps(trace, *step, &churn);
+  const Growth growth = GrowthOf(trace, ended, step ? &*step : nullptr);
+  const ManagedTraffic managed = SumManaged(trace);
+  AddUsageMetrics(trace, use, &result);
+  AddChurnMetrics(trace, churn, &result);
+  AddGrowthMetrics(trace, growth, &result);
+  AddManagedMetrics(trace, managed, &result);
+  result.tables.push_back(MemoryTable(trace, use, options.max_rows));
+  result.tables.push_back(MemoryOverTimeTable(trace, ended, use, options.max_rows));
+  result.tables.push_back(ChurnTable(trace, churn, options.max_rows));
+  result.tables.push_back(NotFreedTable(trace, use, options.max_rows));
+  result.tables.push_back(PoolTable(trace, options.max_rows));
+  result.tables.push_back(ManagedTable(managed));
+  AddChurnFindings(trace, churn, input.shared().window_ns(), &result.findings);
+  AddGrowthFindings(trace, growth, &result.findings);
+  if (growth.sites.empty()) AddLeakFinding(trace, use, &result.findings);  // which has said it already, and worse
+  AddManagedFindings(input.shared(), managed, &result.findings);
+  RankFindings(&result.findings);
+  // Without a finding the table is what any program does.
+  const bool has_churn = std::any_of(result.findings.begin(), result.findings.end(),
+                                     [](const Finding& finding) { return finding.id == "memory.churn"; });
+  for (Table& table : result.tables) table.is_detail |= table.id == "memory_churn" && !has_churn;
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,390 @@
+// What the run waited for from its end back to its beginning, and what could be won on that path at most.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/path/critical_walk.h"
+#include "analysis/result/findings.h"
+#include "analysis/idle/host_walk.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/ranges/enclosing_ranges.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kKernelPercentWorthAFinding = 20;  // of the window
+
+// What the time of the path goes to. Names tell the rows of a kind apart.
+enum class Share : uint8_t {
+  kKernel,
+  kCopy,
+  kFill,
+  kQueue,
+  kLaunch,
+  kSync,
+  kCopyCall,
+  kMemory,
+  kLoad,
+  kApi,
+  kHost,
+  kProfiler,
+  kUnknown,
+};
+constexpr size_t kShareCount = 13;
+
+struct ShareInfo {
+  const char* name;
+  const char* metric;
+};
+
+constexpr std::array<ShareInfo, kShareCount> kShares = {{
+    {"kernel", "critical.kernel_ns"},
+    {"copy", "critical.copy_ns"},
+    {"fill", "critical.copy_ns"},
+    {"queue", "critical.queue_ns"},
+    {"launch", "critical.launch_ns"},
+    {"sync", "critical.sync_ns"},
+    {"blocking copy", "critical.copy_call_ns"},
+    {"memory", "critical.memory_ns"},
+    {"load", "critical.load_ns"},
+    {"api", "critical.api_ns"},
+    {"host", "critical.host_ns"},
+    {"profiler", "critical.profiler_ns"},
+    {"unknown", "critical.unknown_ns"},
+}};
+
+const ShareInfo& InfoOf(Share share) {
+  return kShares[static_cast<size_t>(share)];
+}
+
+struct Sum {
+  int64_t total_ns = 0, count = 0;
+  void Add(int64_t ns) {
+    total_ns += ns;
+    ++count;
+  }
+  void Add(const Sum& other) {
+    total_ns += other.total_ns;
+    count += other.count;
+  }
+};
+
+// What the pieces of a path add up to. They are many and names are few, so that they are summed by what they have in
+// common, which gets its name once.
+class Shares {
+ public:
+  explicit Shares(const AnalysisInput& input)
+      : trace_(input.trace()),
+        host_(input.shared().host()),
+        ranges_(trace_),
+        ops_(trace_.ops.FactsCount()),
+        calls_(trace_.api_calls.FactsCount()),
+        blocked_(trace_.api_calls.FactsCount()),
+        paths_(trace_.strings.size()) {
+    for (const std::vector<Interruption>& list : host_.interruptions) threads_.emplace_back(list);
+  }
+
+  // Pieces come from the last one to the first. Inlined, as each place that calls it is about one kind.
+  [[gnu::always_inline]] void Add(const PathPiece& piece) {
+    switch (piece.kind) {
+      case PathKind::kOperation:
+        return ops_[trace_.ops.FactsIndex(piece.index)].Add(piece.DurationNs());
+      case PathKind::kQueue:
+        return queued_.Add(piece.DurationNs());
+      case PathKind::kReturn:
+        return SumOf(piece.index, host_.blocking_copies[piece.index] != 0)->Add(piece.DurationNs());
+      case PathKind::kCall: {
+        Sum* const sum = SumOf(piece.index, IsBlockingCopy(piece.index));
+        if (IsFree(piece.thread, piece.start_ns)) return sum->Add(piece.DurationNs());
+        return AddInterrupted(piece.thread, piece.start_ns, piece.end_ns,
+                              [sum](int64_t from_ns, int64_t to_ns) { sum->Add(to_ns - from_ns); });
+      }
+      case PathKind::kHost:
+        if (IsFree(piece.thread, piece.start_ns)) return AddHost(piece.thread, piece.start_ns, piece.end_ns);
+        return AddInterrupted(
+            piece.thread, piece.start_ns, piece.end_ns,
+            [this, thread = piece.thread](int64_t from_ns, int64_t to_ns) { AddHost(thread, from_ns, to_ns); });
+      case PathKind::kUnknown:
+        return unknown_.Add(piece.DurationNs());
+    }
+  }
+
+  // Pieces of calls and of the host's own code on a thread that nothing took time from, as nearly all are. What is the
+  // same for many of them in a row is at hand.
+  class Plain {
+   public:
+    Plain(Shares* shares, uint32_t thread)
+        : shares_(*shares), thread_(thread), free_since_ns_(shares->threads_[thread].ended_ns) {
+      LookAtRange();
+    }
+    int64_t free_since_ns() const { return free_since_ns_; }
+    void AddCalls(uint32_t facts, int64_t total_ns, int64_t count) { shares_.calls_[facts].Add({total_ns, count}); }
+    [[gnu::always_inline]] void AddHost(int64_t start_ns, int64_t end_ns) {
+      if (start_ns >= range_begin_ns_) [[likely]] return in_range_->Add(end_ns - start_ns);
+      const auto add = [this](NameId path, int64_t ns) { shares_.paths_[path.value].Add(ns); };
+      if (!shares_.ranges_.ForEachOfTwo(thread_, start_ns, end_ns, add)) shares_.AddHost(thread_, start_ns, end_ns);
+      LookAtRange();
+    }
+
+   private:
+    void LookAtRange() {
+      range_begin_ns_ = shares_.ranges_.BeginOfLast(thread_);
+      in_range_ = &shares_.paths_[shares_.ranges_.PathOfLast(thread_).value];
+    }
+
+    Shares& shares_;
+    Sum* in_range_;
+    const uint32_t thread_;
+    const int64_t free_since_ns_;
+    int64_t range_begin_ns_;  // of what the range is the innermost one in
+  };
+  Plain PiecesOf(uint32_t thread) { return Plain(this, thread); }
+
+  void NameSums(const std::vector<OpFacts::Sum>& ops) {
+    for (uint32_t i = 0; i < ops_.size(); ++i) {
+      if (ops_[i].count > 0) NameOp(trace_.ops[ops[i].first], ops_[i]);
+    }
+    for (uint32_t i = 0; i < calls_.size(); ++i) {
+      const PackedCalls::Facts& facts = trace_.api_calls.FactsAt(i);
+      AddTo(ShareOf(facts.api_class), trace_.Text(facts.function), calls_[i]);
+      AddTo(Share::kCopyCall, trace_.Text(facts.function), blocked_[i]);
+    }
+    AddTo(Share::kQueue, "launched, not started", queued_);
+    AddTo(Share::kLoad, InfoOf(Cause::kLoad).meaning, loading_);
+    AddTo(Share::kProfiler, InfoOf(Cause::kProfiler).meaning, profiler_);
+    AddTo(Share::kUnknown, "not in the trace", unknown_);
+    for (uint32_t i = 0; i < paths_.size(); ++i) {
+      if (paths_[i].count > 0) AddTo(Share::kHost, PathName(trace_, NameId{i}), paths_[i]);
+    }
+  }
+
+  const std::map<std::pair<Share, std::string>, Sum>& sums() const { return sums_; }
+  int64_t Of(Share share) const {
+    int64_t total_ns = 0;
+    for (const auto& [key, sum] : sums_) total_ns += key.first == share ? sum.total_ns : 0;
+    return total_ns;
+  }
+
+ private:
+  // Interruptions of a thread, as times go back.
+  struct OnThread {
+    explicit OnThread(const std::vector<Interruption>& list) { Leave(list, list.size()); }
+    void Leave(const std::vector<Interruption>& list, size_t first) {
+      before = first;
+      ended_ns = before == 0 ? INT64_MIN : list[before - 1].end_ns;
+    }
+    size_t before;     // no more than those began before the last piece
+    int64_t ended_ns;  // the last end of those
+  };
+
+  [[gnu::noinline]] void AddHost(uint32_t thread, int64_t start_ns, int64_t end_ns) {
+    ranges_.ForEach(thread, start_ns, end_ns, [this](NameId path, int64_t ns) { paths_[path.value].Add(ns); });
+  }
+
+  // Nothing took the time of a piece from the thread, as for nearly all of them.
+  bool IsFree(uint32_t thread, int64_t start_ns) const { return threads_[thread].ended_ns <= start_ns; }
+
+  // Calls between(from_ns, to_ns) for what nothing took from the thread in the time of the piece. Takes values, so that
+  // pieces of others are never written to memory.
+  template <class F>
+  [[gnu::noinline]] void AddInterrupted(uint32_t thread, int64_t piece_start_ns, int64_t piece_end_ns, F between) {
+    const std::vector<Interruption>& list = host_.interruptions[thread];
+    size_t before = threads_[thread].before;
+    int64_t to_ns = piece_end_ns;
+    while (before > 0 && list[before - 1].start_ns >= to_ns) --before;
+    threads_[thread].Leave(list, before);
+    for (size_t i = before; i > 0 && list[i - 1].end_ns > piece_start_ns; --i) {
+      const int64_t start_ns = std::max(piece_start_ns, list[i - 1].start_ns);
+      const int64_t end_ns = std::min(to_ns, list[i - 1].end_ns);
+      if (end_ns < to_ns) between(end_ns, to_ns);
+      (list[i - 1].cause == Cause::kLoad ? loading_ : profiler_).Add(end_ns - start_ns);
+      to_ns = start_ns;
+    }
+    if (piece_start_ns < to_ns) between(piece_start_ns, to_ns);
+  }
+
+  bool IsBlockingCopy(uint32_t call) const {
+    if (host_.blocking_copies[call] == 0) return false;
+    const ApiClass api_class = trace_.api_calls.FactsOf(trace_.api_calls.items()[call]).api_class;
+    return api_class == ApiClass::kCopy || api_class == ApiClass::kMemset;
+  }
+
+  Sum* SumOf(uint32_t call, bool is_blocked) {
+    return &(is_blocked ? blocked_ : calls_)[trace_.api_calls.items()[call].facts];
+  }
+
+  static Share ShareOf(ApiClass api_class) {
+    switch (api_class) {
+      case ApiClass::kLaunch:
+      case ApiClass::kGraphLaunch:
+        return Share::kLaunch;
+      case ApiClass::kSync:
+        return Share::kSync;
+      case ApiClass::kMemory:
+        return Share::kMemory;
+      case ApiClass::kLoad:
+        return Share::kLoad;
+      case ApiClass::kOther:
+      case ApiClass::kCopy:
+      case ApiClass::kMemset:
+      case ApiClass::kQuery:
+      case ApiClass::kStream:
+      case ApiClass::kEvent:
+        break;
+    }
+    return Share::kApi;
+  }
+
+  void NameOp(const GpuOp& op, const Sum& sum) {
+    const Share share = IsKernelLike(op) ? Share::kKernel : op.kind == OpKind::kMemset ? Share::kFill : Share::kCopy;
+    AddTo(share, OpName(trace_, op), sum);
+  }
+
+  void AddTo(Share share, std::string_view name, const Sum& sum) {
+    if (sum.count > 0) sums_[{share, std::string(name)}].Add(sum);
+  }
+
+  const Trace& trace_;
+  const HostFacts& host_;
+  RangesBack ranges_;
+  std::vector<OnThread> threads_;
+  std::vector<Sum> ops_;      // by their facts
+  std::vector<Sum> calls_;    // by their facts
+  std::vector<Sum> blocked_;  // the same of those that are blocking copies
+  std::vector<Sum> paths_;    // of the host's own code, by NameId
+  Sum queued_, loading_, profiler_, unknown_;
+  std::map<std::pair<Share, std::string>, Sum> sums_;
+};
+
+Table PathTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
+  Table table{"critical_path",
+              "Critical path",
+              {{"percent", "Time", Unit::kPercent, false},
+               {"total_ns", "Total", Unit::kNs, false},
+               {"count", "Pieces", Unit::kCount, false},
+               {"kind", "Kind", Unit::kText, false},
+               {"name", "What", Unit::kText, false}},
+              {},
+              "What the end of the last work waited for, back to the first CUDA call; percent of the time between."};
+  table.is_detail = true;  // the list of what could be won says the same in fewer words
+  for (const auto& [key, sum] : shares.sums()) {
+    if (sum.total_ns == 0) continue;
+    table.rows.push_back(
+        {PercentOf(sum.total_ns, window_ns), sum.total_ns, sum.count, std::string(InfoOf(key.first).name), key.second});
+  }
+  SortAndCut(&table, 1, 4, max_rows);
+  return table;
+}
+
+struct WhatIf {
+  std::string what, formula;
+  int64_t gain_ns = 0;
+};
+
+// What one change of the program could take off the path at most; nothing for what nobody can change.
+WhatIf WhatIfOf(Share share, const std::string& name, int64_t ns) {
+  switch (share) {
+    case Share::kKernel:
+      return {name + " twice as fast", "half of its time on the path", ns / 2};
+    case Share::kCopy:
+      return {name + " behind kernels", "its time on the path", ns};
+    case Share::kFill:
+      return {"fills behind kernels", "their time on the path", ns};
+    case Share::kQueue:
+      return {"no latency between operations", "time launched and not started", ns};
+    case Share::kLaunch:
+      return {name + " ahead of the GPU", "time of these calls on the path", ns};
+    case Share::kSync:
+      return {"no wait in " + name, "from the end of the work to the return, and waits for nothing", ns};
+    case Share::kCopyCall:
+      return {name + " that does not block", "time of these calls on the path without their copies", ns};
+    case Share::kMemory:
+      return {"no " + name + " in between", "time of these calls on the path", ns};
+    case Share::kLoad:
+      return {"no " + name + " in the run", "time of these calls on the path", ns};
+    case Share::kApi:
+      return {"no " + name, "time of these calls on the path", ns};
+    case Share::kHost:
+      return {"host code in " + name + " beside the GPU", "its time on the path", ns};
+    case Share::kProfiler:
+    case Share::kUnknown:
+      break;
+  }
+  return {};
+}
+
+Table WhatIfTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
+  Table table{"what_if",
+              "What could be won on the critical path",
+              {{"gain_ns", "At most", Unit::kNs, false},
+               {"percent", "Of path", Unit::kPercent, false},
+               {"what", "If", Unit::kText, false},
+               {"formula", "Counted", Unit::kText, true}},
+              {},
+              "At most: the time on the path of what the row names, half of it for twice as fast. Each alone: another path "
+              "may be nearly as long, so that less is won; gains do not add up."};
+  for (const auto& [key, sum] : shares.sums()) {
+    WhatIf what_if = WhatIfOf(key.first, key.second, sum.total_ns);
+    if (what_if.gain_ns <= 0) continue;
+    table.rows.push_back(
+        {what_if.gain_ns, PercentOf(what_if.gain_ns, window_ns), std::move(what_if.what), std::move(what_if.formula)});
+  }
+  SortAndCut(&table, 0, 2, max_rows);
+  return table;
+}
+
+// Causes of idle time have findings of their own. That a kernel holds up the run is said nowhere else.
+void AddFinding(const Shares& shares, int64_t window_ns, AnalysisResult* result) {
+  const std::pair<const std::pair<Share, std::string>, Sum>* longest = nullptr;
+  for (const auto& entry : shares.sums()) {
+    if (entry.first.first != Share::kKernel) continue;
+    if (longest == nullptr || entry.second.total_ns > longest->second.total_ns) longest = &entry;
+  }
+  if (longest == nullptr) return;
+  const int64_t total_ns = longest->second.total_ns;
+  if (PercentOf(total_ns, window_ns) < kKernelPercentWorthAFinding) return;
+  result->findings.push_back(
+      {"critical.kernel", Severity::kNote,
+       longest->first.second + " is " + FormatPercent(PercentOf(total_ns, window_ns)) +
+           " of the critical path: " + FormatNs(static_cast<double>(total_ns)) + " of " +
+           FormatNs(static_cast<double>(window_ns)) + " from the first CUDA call to the end of the last work",
+       "Make this kernel faster before others: time won in it shortens the run until another path is the longest.",
+       total_ns / 2, "half of its time on the critical path, as if it were twice as fast"});
+}
+
+}  // namespace
+
+AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  if (trace.ops.empty()) return result;
+  CriticalWalk walk(input);
+  const int64_t window_ns = walk.window().DurationNs();
+  if (window_ns <= 0) return result;
+  Shares shares(input);
+  walk.Run([&](const PathPiece& piece) { shares.Add(piece); }, shares);
+  shares.NameSums(input.shared().ops().sums());
+  AddMetric(&result, "critical.window_ns", window_ns);
+  for (size_t i = 0; i < kShareCount; ++i) {
+    const Share share = static_cast<Share>(i);
+    if (share == Share::kFill) continue;  // counted with copies
+    const int64_t fills_ns = share == Share::kCopy ? shares.Of(Share::kFill) : 0;
+    AddMetric(&result, InfoOf(share).metric, shares.Of(share) + fills_ns);
+  }
+  result.tables.push_back(PathTable(shares, window_ns, options.max_rows));
+  result.tables.push_back(WhatIfTable(shares, window_ns, options.max_rows));
+  AddFinding(shares, window_ns, &result);
+  return result;
+}
+
+}  // namespace gprof

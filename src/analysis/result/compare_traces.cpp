@@ -1,0 +1,225 @@
+#include "analysis/result/compare_traces.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+#include "analysis/result/analyses.h"
+#include "analysis/idle/causes.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr size_t kFewTraces = 4;  // too few for a deviation that means anything
+constexpr int64_t kFewPercent = 10, kLeastPercent = 1, kDeviations = 5;
+
+int64_t TotalOf(const AnalysisResult& result, std::string_view id) {
+  for (const Metric& metric : result.metrics) {
+    if (metric.id == id && metric.scope.empty()) return static_cast<int64_t>(metric.value);
+  }
+  return 0;
+}
+
+std::string RanksOf(const Trace& trace) {
+  std::set<int32_t> ranks;
+  for (const Process& process : trace.processes) {
+    if (process.rank >= 0) ranks.insert(process.rank);
+  }
+  std::string text;
+  for (auto at = ranks.begin(); at != ranks.end();) {
+    const int32_t first = *at;
+    int32_t last = first;
+    while (++at != ranks.end() && *at == last + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+  }
+  return text;
+}
+
+// Of an even number the lower middle and half of the way to the upper one.
+int64_t MedianOf(std::vector<int64_t> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  if (values.empty()) return 0;
+  return values.size() % 2 == 1 ? values[middle] : values[middle - 1] + (values[middle] - values[middle - 1]) / 2;
+}
+
+template <class F>
+std::vector<int64_t> ValuesOf(const std::vector<TraceSummary>& traces, F of) {
+  std::vector<int64_t> values;
+  for (const TraceSummary& t : traces) values.push_back(of(t));
+  return values;
+}
+
+// What is above this is a straggler.
+int64_t LimitOf(const std::vector<int64_t>& values) {
+  const int64_t median = MedianOf(values);
+  if (values.size() <= kFewTraces) return median + median / 100 * kFewPercent;
+  std::vector<int64_t> deviations;
+  for (const int64_t value : values) deviations.push_back(std::abs(value - median));
+  return median + std::max(kDeviations * MedianOf(std::move(deviations)), median / 100 * kLeastPercent);
+}
+
+// File names alone where they tell the traces apart.
+std::vector<std::string> NamesOf(const std::vector<TraceSummary>& traces) {
+  std::vector<std::string> names;
+  for (const TraceSummary& t : traces) names.push_back(t.path.substr(t.path.rfind('/') + 1));
+  if (std::set<std::string>(names.begin(), names.end()).size() == names.size()) return names;
+  names.clear();
+  for (const TraceSummary& t : traces) names.push_back(t.path);
+  return names;
+}
+
+int64_t WallNs(const TraceSummary& t) {
+  return t.wall_ns;
+}
+int64_t BusyNs(const TraceSummary& t) {
+  return t.busy_ns;
+}
+int64_t IdleNs(const TraceSummary& t) {
+  return t.IdleNs();
+}
+
+// No value where there is nothing to have a share of.
+Cell ShareOf(int64_t part, int64_t whole) {
+  return whole == 0 ? Cell() : Cell(PercentOf(part, whole));
+}
+
+Table TracesTable(const std::vector<TraceSummary>& traces, const std::vector<std::string>& names, uint32_t max_rows) {
+  Table table{"traces",
+              "Traces",
+              {{"trace", "Trace", Unit::kText, false},
+               {"ranks", "Ranks", Unit::kText, true},
+               {"wall_ns", "Wall time", Unit::kNs, false},
+               {"busy_percent", "GPU busy", Unit::kPercent, false},
+               {"idle_cause", "Idle by", Unit::kText, false},
+               {"idle_cause_ns", "Idle time", Unit::kNs, false},
+               {"kernels", "Kernels", Unit::kCount, false},
+               {"complete", "Complete", Unit::kText, false},
+               {"busy_ns", "Busy time", Unit::kNs, true},
+               {"host", "Host", Unit::kText, true}},
+              {},
+              "GPU busy: percent of the windows of its GPUs. Idle by: the largest cause of their idle time."};
+  for (size_t i = 0; i < traces.size(); ++i) {
+    const TraceSummary& t = traces[i];
+    std::vector<Cell> row = {names[i], t.ranks, t.wall_ns};
+    row.push_back(ShareOf(t.busy_ns, t.window_ns));
+    row.push_back(t.idle_cause.empty() ? Cell() : Cell(std::string(t.idle_cause)));
+    row.push_back(t.idle_cause.empty() ? Cell() : Cell(t.idle_cause_ns));
+    row.emplace_back(t.kernels);
+    row.emplace_back(std::string(t.is_complete ? "yes" : "NO"));
+    row.emplace_back(t.busy_ns);
+    row.emplace_back(t.host);
+    table.rows.push_back(std::move(row));
+  }
+  CutRows(&table, max_rows);
+  return table;
+}
+
+std::vector<Cell> SpreadRow(const std::vector<TraceSummary>& traces, const std::vector<std::string>& names,
+                            const char* what, int64_t (*of)(const TraceSummary&)) {
+  const auto less = [of](const TraceSummary& a, const TraceSummary& b) { return of(a) < of(b); };
+  const auto [min, max] = std::minmax_element(traces.begin(), traces.end(), less);
+  const int64_t median = MedianOf(ValuesOf(traces, of));
+  std::vector<Cell> row = {std::string(what), of(*min), median, of(*max)};
+  row.push_back(ShareOf(of(*max) - of(*min), median));
+  row.push_back(names[static_cast<size_t>(max - traces.begin())]);
+  return row;
+}
+
+Table SpreadTable(const std::vector<TraceSummary>& traces, const std::vector<std::string>& names) {
+  Table table{"spread",
+              "Spread of the traces",
+              {{"what", "What", Unit::kText, false},
+               {"min_ns", "Min", Unit::kNs, false},
+               {"median_ns", "Median", Unit::kNs, false},
+               {"max_ns", "Max", Unit::kNs, false},
+               {"spread_percent", "Spread", Unit::kPercent, false},
+               {"max_trace", "Max in", Unit::kText, false}},
+              {},
+              "Spread: from the least to the most, in percent of the median."};
+  table.rows.push_back(SpreadRow(traces, names, "wall time", WallNs));
+  table.rows.push_back(SpreadRow(traces, names, "GPU busy", BusyNs));
+  table.rows.push_back(SpreadRow(traces, names, "GPU idle", IdleNs));
+  return table;
+}
+
+std::string AboveMedian(const char* what, int64_t value_ns, int64_t median_ns) {
+  return std::string(what) + " " + FormatNs(static_cast<double>(value_ns)) + ", " +
+         FormatPercent(PercentOf(value_ns - median_ns, median_ns)) + " above the median";
+}
+
+Finding FindingOf(const TraceSummary& t, const std::string& name, size_t traces, int64_t median_wall_ns,
+                  int64_t median_busy_ns) {
+  Finding finding;
+  finding.id = "traces.straggler";
+  finding.message = name + (t.ranks.empty() ? "" : " (rank " + t.ranks + ")") + " is behind: ";
+  if (t.is_wall_straggler) finding.message += AboveMedian("wall time", t.wall_ns, median_wall_ns);
+  if (t.is_busy_straggler) {
+    finding.message += t.is_wall_straggler ? "; " : "";
+    finding.message += AboveMedian("GPU busy", t.busy_ns, median_busy_ns);
+  }
+  finding.message += " of " + std::to_string(traces) + " traces";
+  finding.advice =
+      t.is_busy_straggler
+          ? "Its GPUs have more to do, or run slower: compare its kernels with those of another trace, and "
+            "share the work out evenly."
+          : "Its GPUs have no more to do than those of the others: look for what its host waits for.";
+  finding.gain_ns = t.is_wall_straggler ? t.wall_ns - median_wall_ns : t.busy_ns - median_busy_ns;
+  finding.basis = t.is_wall_straggler ? "its wall time down to the median" : "its GPU busy time down to the median";
+  return finding;
+}
+
+}  // namespace
+
+TraceSummary SummarizeTrace(const Trace& trace) {
+  TraceSummary t;
+  t.path = trace.path;
+  t.ranks = RanksOf(trace);
+  if (!trace.processes.empty()) t.host = trace.Text(trace.processes.front().host);
+  t.wall_ns = trace.end_ns - trace.start_ns;
+  const AnalysisOptions options{.max_rows = 1};
+  const AnalysisResult devices = FindAnalysis("devices")->run(trace, options);
+  t.window_ns = TotalOf(devices, "gpu.window_ns");
+  t.busy_ns = TotalOf(devices, "gpu.busy_ns");
+  if (t.IdleNs() > 0) {
+    const AnalysisResult idle = FindAnalysis("idle")->run(trace, options);
+    CauseSplit split;
+    ForEachCause([&](Cause cause) { split[cause] = TotalOf(idle, InfoOf(cause).metric); });
+    t.idle_cause = InfoOf(split.Largest()).name;
+    t.idle_cause_ns = split[split.Largest()];
+  }
+  t.kernels =
+      std::count_if(trace.ops.begin(), trace.ops.end(), [](const GpuOp& op) { return op.kind == OpKind::kKernel; });
+  t.is_complete = trace.health.IsComplete();
+  return t;
+}
+
+void FindStragglers(std::vector<TraceSummary>* traces) {
+  if (traces->size() < 2) return;
+  const int64_t wall_limit_ns = LimitOf(ValuesOf(*traces, WallNs)), busy_limit_ns = LimitOf(ValuesOf(*traces, BusyNs));
+  for (TraceSummary& t : *traces) {
+    t.is_wall_straggler = t.wall_ns > wall_limit_ns;
+    t.is_busy_straggler = t.busy_ns > busy_limit_ns;
+  }
+}
+
+AnalysisResult CompareTraces(const std::vector<TraceSummary>& traces, const AnalysisOptions& options) {
+  AnalysisResult result;
+  if (traces.empty()) return result;
+  const std::vector<std::string> names = NamesOf(traces);
+  result.tables = {TracesTable(traces, names, options.max_rows), SpreadTable(traces, names)};
+  const int64_t median_wall_ns = MedianOf(ValuesOf(traces, WallNs)),
+                median_busy_ns = MedianOf(ValuesOf(traces, BusyNs));
+  for (size_t i = 0; i < traces.size(); ++i) {
+    const TraceSummary& t = traces[i];
+    if (!t.is_wall_straggler && !t.is_busy_straggler) continue;
+    result.findings.push_back(FindingOf(t, names[i], traces.size(), median_wall_ns, median_busy_ns));
+  }
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,118 @@
+#include "analysis/result/display_names.h"
+
+#include "base/demangle.h"
+
+namespace gprof {
+namespace {
+
+std::string WithNumber(std::string_view name, std::string_view kind, uint64_t number) {
+  if (name.empty()) return std::string(kind) + " " + std::to_string(number);
+  return std::string(name) + " (" + std::to_string(number) + ")";
+}
+
+}  // namespace
+
+std::string KernelName(const Trace& trace, NameId mangled) {
+  const std::string_view name = trace.Text(mangled);
+  return name.empty() ? "(unnamed kernel)" : Demangle(name);
+}
+
+bool IsNcclKernel(std::string_view name) {
+  return name.starts_with("nccl") || name.find("ncclDevKernel") != std::string_view::npos ||
+         name.find("ncclKernel") != std::string_view::npos;
+}
+
+std::string OpName(const Trace& trace, const GpuOp& op) {
+  switch (op.kind) {
+    case OpKind::kKernel:
+      return KernelName(trace, op.name);
+    case OpKind::kMemset:
+      return "memset";
+    case OpKind::kGraph:
+      return "graph " + std::to_string(op.graph);
+    case OpKind::kMemcpy:
+    case OpKind::kPeerCopy:
+      break;
+  }
+  return "copy " + std::string(DirectionName(DirectionOf(op)));
+}
+
+std::string DeviceScope(const Trace& trace, uint32_t device) {
+  return "gpu" + std::to_string(trace.devices[device].ordinal);
+}
+
+std::string StreamName(const Trace& trace, uint32_t stream) {
+  if (stream == kNone) return "(not known)";
+  const Stream& facts = trace.streams[stream];
+  const std::string_view name = trace.Text(facts.name);
+  if (name.empty() && facts.is_default) return "default stream";
+  return WithNumber(name, "stream", facts.id);
+}
+
+std::string ThreadName(const Trace& trace, uint32_t thread) {
+  if (thread == kNone) return "(not known)";
+  return WithNumber(trace.Text(trace.threads[thread].name), "thread", trace.threads[thread].tid);
+}
+
+std::string FunctionName(const Trace& trace, uint32_t api_call) {
+  return api_call == kNone ? "(not known)" : std::string(trace.Text(trace.api_calls[api_call].function));
+}
+
+std::string PathName(const Trace& trace, NameId path) {
+  const std::string_view name = trace.Text(path);
+  return name.empty() ? "(no range)" : std::string(name);
+}
+
+Direction DirectionOf(const GpuOp& op) {
+  using trace::CopyKind;
+  if (op.kind == OpKind::kPeerCopy) return Direction::kP2p;
+  switch (op.copy_kind) {
+    case CopyKind::kHostToDevice:
+    case CopyKind::kHostToArray:
+      return Direction::kH2d;
+    case CopyKind::kDeviceToHost:
+    case CopyKind::kArrayToHost:
+      return Direction::kD2h;
+    case CopyKind::kDeviceToDevice:
+    case CopyKind::kArrayToArray:
+    case CopyKind::kArrayToDevice:
+    case CopyKind::kDeviceToArray:
+      return Direction::kD2d;
+    case CopyKind::kPeerToPeer:
+      return Direction::kP2p;
+    case CopyKind::kHostToHost:
+      return Direction::kH2h;
+    case CopyKind::kUnknown:
+      break;
+  }
+  return Direction::kOther;
+}
+
+std::string_view DirectionName(Direction direction) {
+  constexpr std::string_view kNames[kDirectionCount] = {"host to device", "device to host", "device to device",
+                                                        "peer to peer",   "host to host",   "not known"};
+  return kNames[static_cast<size_t>(direction)];
+}
+
+std::string_view MemoryName(trace::MemoryKind memory) {
+  using trace::MemoryKind;
+  switch (memory) {
+    case MemoryKind::kPageable:
+      return "pageable";
+    case MemoryKind::kPinned:
+      return "pinned";
+    case MemoryKind::kDevice:
+    case MemoryKind::kDeviceStatic:
+      return "device";
+    case MemoryKind::kArray:
+      return "array";
+    case MemoryKind::kManaged:
+    case MemoryKind::kManagedStatic:
+      return "managed";
+    case MemoryKind::kUnknown:
+      break;
+  }
+  return "not known";
+}
+
+}  // namespace gprof

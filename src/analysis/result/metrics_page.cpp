@@ -1,0 +1,111 @@
+// docs/metrics.md, written from the catalogue, the causes and the columns of the tables.
+#include "analysis/idle/causes.h"
+#include "analysis/result/metrics.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::string_view kIntroduction =
+    "# Metrics and tables\n"
+    "\n"
+    "Every figure and table of `report`, `check` and `diff` by its name. This page is written by the program\n"
+    "(`metrics_doc --update docs/metrics.md`), and a test holds it to the code.\n"
+    "\n"
+    "## Metrics\n"
+    "\n"
+    "An id stands for the whole trace. With `@` and a scope it stands for a part of it: `gpu.idle_ns@gpu0` for one\n"
+    "GPU, `nvtx.total_ns@nvtx:step/load` for one NVTX range by its path, `kernels.total_ns@kernel:saxpy(int, float*)`\n"
+    "for one kernel by its name. Figures of the `gpu.`, `idle.` and `gaps.` groups exist only where the trace has GPU\n"
+    "operations, so that a gate cannot pass on data that is not there.\n"
+    "\n"
+    "*better* says which way is an improvement. *exact* figures do not depend on timing: the same program gives the\n"
+    "same figure in every run, so a gate may hold them to the digit.\n"
+    "\n"
+    "| id | unit | better | exact | meaning |\n"
+    "|---|---|---|---|---|\n";
+
+constexpr std::string_view kCauses =
+    "\n"
+    "## Causes of idle time\n"
+    "\n"
+    "A gap is a time without a kernel, copy or fill running on a GPU, whichever process they belong to. Only time\n"
+    "that was recorded counts: a GPU is recorded whenever a process that uses it is, or none of them lives. A gap that\n"
+    "spans the pause between two captures is cut at their borders. The part before the pause is explained by what\n"
+    "comes after it, as far as that is known.\n"
+    "\n"
+    "The operation that ends the gap says who was late: from it the report goes back to the CUDA call that launched\n"
+    "it, and along the thread of that call from the beginning of the gap. Every nanosecond gets the first cause that\n"
+    "fits:\n"
+    "\n"
+    "1. There is no launching call in the trace, or its process had not started yet or was not recorded: `unknown`.\n"
+    "2. The call had returned before the gap began: `queue`, or `dependency` where the stream had been told to wait\n"
+    "   for an event after its earlier work had been launched, and that held it up: the event completed after that\n"
+    "   earlier work, and no more than 5 us before the gap began. An event completes with the last operation launched\n"
+    "   into its stream before it was recorded; where that is not in the trace, a wait counts. While managed memory\n"
+    "   moves to or from the GPU it is `memory`: prefetches are no operations of their own.\n"
+    "3. CUPTI reports overhead of its own on the thread: `profiler`; the driver compiles or loads code: `load`.\n"
+    "4. The thread is in the launching call: `launch`, or `copy` where a pageable copy fills its staging buffer.\n"
+    "5. The thread is in another CUDA call: `sync`, `copy`, `memory`, `load` or `api`, by what the call is for.\n"
+    "6. The thread runs its own code: `host`, which belongs to the innermost push/pop NVTX range of the thread.\n"
+    "\n"
+    "One gap may be split among several causes. The parts sum to the gap and the gaps to the idle time, exactly.\n"
+    "\n"
+    "| cause | metric | meaning | what to do |\n"
+    "|---|---|---|---|\n";
+
+constexpr std::string_view kTables =
+    "\n"
+    "## Tables\n"
+    "\n"
+    "The columns of every table by their JSON keys. Counts and nanoseconds are integers; medians are exact; standard\n"
+    "deviations are those of a sample.\n";
+
+std::string_view BetterName(Better better) {
+  switch (better) {
+    case Better::kLower:
+      return "lower";
+    case Better::kHigher:
+      return "higher";
+    case Better::kNeither:
+      break;
+  }
+  return "";
+}
+
+std::string MetricRow(const MetricInfo& info) {
+  return "| `" + std::string(info.id) + "` | " + std::string(UnitName(info.unit)) + " | " +
+         std::string(BetterName(info.better)) + " | " + (info.is_deterministic ? "yes" : "") + " | " +
+         std::string(info.meaning) + " |\n";
+}
+
+std::string CauseRow(const CauseInfo& info) {
+  return "| `" + std::string(info.name) + "` | `" + std::string(info.metric) + "` | " + std::string(info.meaning) +
+         " | " + std::string(info.advice) + " |\n";
+}
+
+std::string TableSection(const Table& table) {
+  std::string text = "\n### " + table.id + "\n\n" + table.title + "." + (table.note.empty() ? "" : " " + table.note) +
+                     "\n\n| column | unit | heading |\n|---|---|---|\n";
+  for (const Column& column : table.columns) {
+    text += "| `" + column.key + "` | " + std::string(UnitName(column.unit)) + " | " + column.title + " |\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string MetricsMarkdown() {
+  std::string text(kIntroduction);
+  for (const MetricInfo& info : MetricCatalogue()) text += MetricRow(info);
+  text += kCauses;
+  ForEachCause([&](Cause cause) { text += CauseRow(InfoOf(cause)); });
+  text += kTables;
+  Trace nothing;  // gives every table without its rows
+  nothing.strings.emplace_back();
+  for (const Analysis& analysis : AllAnalyses()) {
+    for (const Table& table : analysis.run(nothing, {}).tables) text += TableSection(table);
+  }
+  return text;
+}
+
+}  // namespace gprof

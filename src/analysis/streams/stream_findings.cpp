@@ -1,0 +1,231 @@
+#include "analysis/streams/stream_findings.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/findings.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+// Below this share of the busy time overlap is an accident of two edges that meet.
+constexpr double kOverlapPercent = 1;
+constexpr double kGainWorthAFinding = 5, kGainWorthAWarning = 25;  // percent of the busy time
+constexpr int64_t kRounds = 2;  // copies before kernels: fewer leave nothing to overlap with
+
+// Streams that the processes asked for: those they created or gave a name.
+struct Demand {
+  int64_t processes = 0, asked = 0, used = 0;
+  bool some_process_used_several = false;
+};
+
+Demand DemandOf(const Trace& trace, const std::vector<StreamUse>& uses) {
+  struct OfProcess {
+    int64_t created = 0, named = 0, used = 0;
+  };
+  std::vector<OfProcess> processes(trace.processes.size());
+  for (size_t i = 0; i < trace.streams.size(); ++i) {
+    const Stream& stream = trace.streams[i];
+    if (stream.process == kNone) continue;
+    OfProcess& process = processes[stream.process];
+    process.created += stream.is_created;
+    process.named += stream.names_given;
+    process.used += uses[i].IsUsed() && (stream.is_created || stream.names_given > 0);
+  }
+  Demand demand;
+  for (const OfProcess& process : processes) {
+    const int64_t asked = std::max(process.created, process.named);
+    if (asked < 2) continue;
+    ++demand.processes;
+    demand.asked += asked;
+    demand.used += process.used;
+    demand.some_process_used_several |= process.used >= 2;
+  }
+  return demand;
+}
+
+std::string Asked(const Demand& demand) {
+  const std::string streams = CountOf(demand.asked, "stream");
+  return demand.processes == 1 ? "Asked for " + streams
+                               : CountOf(demand.processes, "process", "processes") + " asked for " + streams;
+}
+
+// What is known to keep streams apart.
+std::string Serialisers(const AnalysisInput& input, const StreamWaits& waits) {
+  const Trace& trace = input.trace();
+  int64_t pageable = 0, in_default_stream = 0;
+  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+    if (sum.count == 0) continue;
+    const GpuOp& op = trace.ops[sum.first];
+    if (op.IsPageable()) pageable += sum.count;
+    if (op.stream != kNone && trace.streams[op.stream].is_default) in_default_stream += sum.count;
+  }
+  std::string text;
+  if (pageable > 0) text += " There are " + CountOf(pageable, "pageable copy", "pageable copies") + ", which wait.";
+  if (in_default_stream > 0) {
+    text += " " + CountOf(in_default_stream, "operation") +
+            " ran in the default stream, which waits for all others unless they are non-blocking.";
+  }
+  if (const StreamWaitSite* worst = waits.Worst()) {
+    text += " Events held up work " + CountOf(waits.held, "time") + ", for " +
+            FormatNs(static_cast<double>(waits.held_ns)) + " in all: most of it " + DescribeWait(trace, *worst) + ".";
+  }
+  return text;
+}
+
+void SetGain(const AnalysisInput& input, Finding* finding) {
+  finding->gain_ns = GainOfOverlap(input);
+  if (finding->gain_ns > 0) finding->basis = "kernels and the copies of each direction running side by side";
+}
+
+uint32_t MostNames(const Trace& trace) {
+  uint32_t most = 0;
+  for (const Stream& stream : trace.streams) most = std::max(most, stream.names_given);
+  return most;
+}
+
+Finding OneUsed(const AnalysisInput& input, const Demand& demand, const Concurrency& concurrency) {
+  Finding finding;
+  finding.id = "streams.one_used";
+  finding.severity = Severity::kWarning;
+  finding.message = Asked(demand) + ", " + (demand.used == 0 ? "none" : FormatCount(demand.used)) + " used";
+  if (concurrency.OverlapNs() == 0) finding.message += ", no overlap";
+  if (demand.used == 0) {
+    finding.message += ": the work ran in the default stream";
+    finding.advice = "Pass the streams to the launches (<<<grid, block, shared, stream>>>) and to cudaMemcpyAsync.";
+  } else {
+    finding.advice = "Give each part of the work its own stream: the same handle seems to be used for all.";
+    const uint32_t names = MostNames(input.trace());
+    if (names >= 2) finding.advice += " One handle was given " + CountOf(names, "name") + ".";
+  }
+  SetGain(input, &finding);
+  return finding;
+}
+
+Finding NoOverlap(const AnalysisInput& input, const Demand& demand, const Concurrency& concurrency,
+                  const StreamWaits& waits) {
+  Finding finding;
+  finding.id = "streams.no_overlap";
+  finding.severity = Severity::kWarning;
+  finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used, ";
+  finding.message += concurrency.OverlapNs() == 0
+                         ? "never two at the same time"
+                         : "two at the same time for only " +
+                               FormatPercent(PercentOf(concurrency.OverlapNs(), concurrency.BusyNs())) +
+                               " of the busy time";
+  finding.advice = "Launch all parts before waiting for the first, with asynchronous copies of pinned memory." +
+                   Serialisers(input, waits);
+  SetGain(input, &finding);
+  return finding;
+}
+
+Finding Overlap(const Demand& demand, const Concurrency& concurrency) {
+  const auto percent = [&](int64_t time_ns) { return FormatPercent(PercentOf(time_ns, concurrency.BusyNs())); };
+  Finding finding;
+  finding.id = "streams.overlap";
+  finding.severity = Severity::kInfo;
+  const char* besides = demand.some_process_used_several ? "" : " besides the default stream";
+  finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used" + besides + ", overlap for " +
+                    percent(concurrency.OverlapNs()) + " of the busy time (up to " +
+                    CountOf(static_cast<int64_t>(concurrency.MaxLevel()), "stream") +
+                    " at a time; kernels with kernels " + percent(concurrency.kernel_overlap_ns) +
+                    ", copies with kernels " + percent(concurrency.copy_compute_ns) + ")";
+  return finding;
+}
+
+// Processes that did all their work in one stream, copies and kernels in turn.
+struct OneOnly {
+  int64_t processes = 0, copies = 0, kernels = 0, gain_ns = 0;
+  uint32_t stream = kNone;  // one of them
+};
+
+OneOnly OneOnlyOf(const Trace& trace, const std::vector<StreamUse>& uses) {
+  std::vector<int64_t> used(trace.processes.size(), 0);
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].IsUsed() && trace.streams[i].process != kNone) ++used[trace.streams[i].process];
+  }
+  OneOnly sum;
+  for (uint32_t i = 0; i < uses.size(); ++i) {
+    const StreamUse& use = uses[i];
+    const uint32_t process = trace.streams[i].process;
+    if (process == kNone || used[process] != 1 || use.rounds < kRounds || use.has_graph) continue;
+    ++sum.processes;
+    sum.copies += use.copies;
+    sum.kernels += use.kernels;
+    sum.gain_ns += use.OverlapGainNs();
+    sum.stream = i;
+  }
+  return sum;
+}
+
+Severity SeverityOf(int64_t gain_ns, int64_t busy_ns) {
+  return PercentOf(gain_ns, busy_ns) >= kGainWorthAWarning ? Severity::kWarning : Severity::kNote;
+}
+
+void AddOneOnly(const Trace& trace, const OneOnly& one, int64_t busy_ns, std::vector<Finding>* findings) {
+  if (one.processes == 0 || PercentOf(one.gain_ns, busy_ns) < kGainWorthAFinding) return;
+  Finding finding;
+  finding.id = "streams.one_only";
+  finding.severity = SeverityOf(one.gain_ns, busy_ns);
+  finding.message = one.processes == 1 ? "One stream only (" + StreamName(trace, one.stream) + ")"
+                                       : FormatCount(one.processes) + " processes with one stream each";
+  finding.message += ": " + CountOf(one.copies, "copy", "copies") + " and " + CountOf(one.kernels, "kernel") +
+                     " one after the other, copies never overlapped kernels";
+  finding.advice =
+      "Work in parts with a stream for each: while one part computes, the next is copied in and the last one out.";
+  finding.gain_ns = one.gain_ns;
+  finding.basis = "kernels and the asynchronous copies of each direction running side by side; what memcpy.overlap "
+                  "wins is part of it";
+  findings->push_back(std::move(finding));
+}
+
+void AddDefaultSplits(const DefaultSplits& splits, int64_t busy_ns, std::vector<Finding>* findings) {
+  if (splits.runs < kRounds || PercentOf(splits.gain_ns, busy_ns) < kGainWorthAFinding) return;
+  Finding finding;
+  finding.id = "streams.default_splits";
+  finding.severity = SeverityOf(splits.gain_ns, busy_ns);
+  finding.message = CountOf(splits.runs, "time") + " the default stream kept other streams apart: " +
+                    CountOf(splits.operations, "operation") + " in it took " +
+                    FormatNs(static_cast<double>(splits.time_ns)) +
+                    ", with work of blocking streams before and after";
+  finding.advice = "Move that work to a stream of its own, or create the others with cudaStreamNonBlocking, and order "
+                   "by events what depends on each other.";
+  finding.gain_ns = splits.gain_ns;
+  finding.basis = "the shorter of that work and the work of those streams, running beside the other";
+  findings->push_back(std::move(finding));
+}
+
+}  // namespace
+
+std::vector<Finding> StreamFindings(const AnalysisInput& input, const std::vector<StreamUse>& uses,
+                                    const Concurrency& concurrency, const DefaultSplits& splits,
+                                    const StreamWaits& waits) {
+  if (concurrency.BusyNs() == 0) return {};
+  const Trace& trace = input.trace();
+  const Demand demand = DemandOf(trace, uses);
+  std::vector<Finding> findings;
+  AddStreamWaitFinding(trace, waits, concurrency.WindowNs(), &findings);
+  if (demand.asked >= 2 && PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) < kOverlapPercent) {
+    findings.push_back(demand.some_process_used_several ? NoOverlap(input, demand, concurrency, waits)
+                                                        : OneUsed(input, demand, concurrency));
+    RankFindings(&findings);
+    return findings;  // which win all that DefaultSplit could
+  }
+  if (demand.asked >= 2) {
+    findings.push_back(Overlap(demand, concurrency));
+  } else {
+    AddOneOnly(trace, OneOnlyOf(trace, uses), concurrency.BusyNs(), &findings);
+  }
+  AddDefaultSplits(splits, concurrency.BusyNs(), &findings);
+  RankFindings(&findings);
+  return findings;
+}
+
+}  // namespace gprof

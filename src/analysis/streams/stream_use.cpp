@@ -1,0 +1,160 @@
+#include "analysis/streams/stream_use.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "analysis/facts/fetch_ahead.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/search_near.h"
+#include "analysis/facts/shared_facts.h"
+
+namespace gprof {
+namespace {
+
+// What could run beside what: kernels, and copies that neither stage nor hold up the host.
+enum class Role : uint8_t { kOther, kKernel, kToDevice, kToHost, kOtherCopy };
+
+Role RoleOf(const GpuOp& op) {
+  if (IsKernelLike(op)) return Role::kKernel;
+  if (!op.IsCopy() || !op.is_async || op.IsPageable()) return Role::kOther;
+  const Direction direction = DirectionOf(op);
+  return direction == Direction::kH2d ? Role::kToDevice : direction == Direction::kD2h ? Role::kToHost : Role::kOtherCopy;
+}
+
+void AddSum(const PackedOps::Facts& facts, Role role, const OpFacts::Sum& sum, StreamUse* use) {
+  use->operations += sum.count;
+  if (facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy) use->copies += sum.count;
+  use->has_graph |= sum.count > 0 && facts.graph != 0;
+  if (role == Role::kKernel) {
+    use->kernels += sum.count;
+    use->kernel_ns += sum.time_ns;
+  }
+  if (role == Role::kToDevice) use->to_device_ns += sum.time_ns;
+  if (role == Role::kToHost) use->to_host_ns += sum.time_ns;
+}
+
+// Operations whose device is not known.
+void AddHomeless(const Trace& trace, std::vector<StreamUse>* uses) {
+  std::vector<BusyTime> busy(uses->size());
+  for (const GpuOp& op : trace.ops) {
+    if (op.device == kNone && op.stream != kNone) busy[op.stream].Add(op.start_ns, op.end_ns);
+  }
+  for (size_t i = 0; i < busy.size(); ++i) (*uses)[i].busy_ns += busy[i].busy_ns();
+}
+
+// Copies are few: for each the next operation of its stream that counts.
+void CountRounds(const AnalysisInput& input, const std::vector<Role>& roles, std::vector<StreamUse>* uses) {
+  const PackedOps::Items& ops = input.trace().ops.items();
+  const StreamOps& of_streams = input.shared().stream_ops();
+  std::vector<size_t> places(uses->size(), 0);  // of the copy before
+  ForEachOf(input.trace().ops, input.shared().ops().transfers(), [&](uint32_t copy) {
+    const uint32_t stream = input.trace().ops.FactsOf(ops[copy]).stream;
+    if (stream == kNone || roles[ops[copy].facts] == Role::kOther) return;
+    const std::span<const uint32_t> list = of_streams.Of(stream);
+    size_t& place = places[stream];
+    place = PartitionPointNear(list.size(), place, [&](size_t i) { return list[i] < copy; });
+    size_t next = place + 1;
+    while (next < list.size() && roles[ops[list[next]].facts] == Role::kOther) ++next;
+    if (next < list.size() && roles[ops[list[next]].facts] == Role::kKernel) ++(*uses)[stream].rounds;
+  });
+}
+
+bool IsBlocking(const Stream& stream) { return stream.is_created && !stream.is_default && !stream.is_non_blocking; }
+
+// Contexts as numbers from 0, one for each stream.
+std::vector<uint32_t> ContextsOf(const Trace& trace) {
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;
+  std::vector<uint32_t> contexts;
+  contexts.reserve(trace.streams.size());
+  for (const Stream& stream : trace.streams) {
+    const auto next = static_cast<uint32_t>(numbers.size());
+    contexts.push_back(numbers.try_emplace({stream.process, stream.context}, next).first->second);
+  }
+  return contexts;
+}
+
+// Of one context: what is known while its operations go by in order.
+struct Order {
+  bool has_begun = false;                    // a blocking stream had work
+  int64_t pending_ops = 0;
+  SaturatingSum pending_ns;                  // of the default stream, since the last work of a blocking stream
+  SaturatingSum blocking_ns;                 // work of blocking streams
+  DefaultSplits splits;
+
+  void SeeDefault(const GpuOp& op) {
+    if (!has_begun) return;
+    ++pending_ops;
+    pending_ns += op.DurationNs();
+  }
+  void SeeBlocking(const GpuOp& op) {
+    has_begun = true;
+    blocking_ns += op.DurationNs();
+    if (pending_ops == 0) return;
+    ++splits.runs;
+    splits.operations += pending_ops;
+    splits.time_ns += pending_ns;
+    pending_ops = pending_ns = 0;
+  }
+};
+
+}  // namespace
+
+int64_t StreamUse::OverlapGainNs() const {
+  SaturatingSum all_ns = kernel_ns;
+  all_ns += to_device_ns, all_ns += to_host_ns;
+  return all_ns - std::max<int64_t>({kernel_ns, to_device_ns, to_host_ns});
+}
+
+std::vector<StreamUse> UseOfStreams(const AnalysisInput& input, const std::vector<int64_t>& busy_ns) {
+  const Trace& trace = input.trace();
+  std::vector<StreamUse> uses(trace.streams.size());
+  for (size_t i = 0; i < uses.size(); ++i) uses[i].busy_ns = busy_ns[i];
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  std::vector<Role> roles;  // by the facts of operations
+  bool has_homeless = false;
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    roles.push_back(sums[i].count == 0 ? Role::kOther : RoleOf(trace.ops[sums[i].first]));
+    if (facts.stream == kNone) continue;
+    AddSum(facts, roles.back(), sums[i], &uses[facts.stream]);
+    has_homeless |= sums[i].count > 0 && facts.device == kNone;
+  }
+  if (has_homeless) AddHomeless(trace, &uses);
+  CountRounds(input, roles, &uses);
+  return uses;
+}
+
+DefaultSplits DefaultSplitsOf(const Trace& trace, const std::vector<StreamUse>& uses) {
+  bool has_default = false, has_blocking = false;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (!uses[i].IsUsed()) continue;
+    has_default |= trace.streams[i].is_default;
+    has_blocking |= IsBlocking(trace.streams[i]);
+  }
+  if (!has_default || !has_blocking) return {};
+  const std::vector<uint32_t> contexts = ContextsOf(trace);
+  std::vector<Order> orders(trace.streams.size());
+  for (const GpuOp& op : trace.ops) {
+    if (op.stream == kNone) continue;
+    const Stream& stream = trace.streams[op.stream];
+    Order& order = orders[contexts[op.stream]];
+    if (stream.is_default) {
+      order.SeeDefault(op);
+    } else if (IsBlocking(stream)) {
+      order.SeeBlocking(op);
+    }
+  }
+  DefaultSplits sum;
+  for (const Order& order : orders) {
+    sum.runs += order.splits.runs;
+    sum.operations += order.splits.operations;
+    sum.time_ns += order.splits.time_ns;
+    sum.gain_ns += std::min(order.splits.time_ns, order.blocking_ns);
+  }
+  return sum;
+}
+
+}  // namespace gprof

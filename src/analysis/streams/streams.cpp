@@ -1,0 +1,225 @@
+// Streams asked for and used, and what really ran at the same time.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/streams/concurrency.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/streams/stream_findings.h"
+#include "analysis/streams/stream_use.h"
+#include "analysis/waits/stream_waits.h"
+#include "analysis/result/tables.h"
+#include "analysis/facts/side_by_side.h"
+#include "base/saturate.h"
+
+namespace gprof {
+namespace {
+
+Table ConcurrencyTable(const Trace& trace, const std::vector<Concurrency>& devices) {
+  Table table{"concurrency",
+              "Streams running at the same time",
+              {{"device", "GPU", Unit::kText, false},
+               {"streams", "Streams", Unit::kCount, false},
+               {"percent", "Time", Unit::kPercent, false},
+               {"time_ns", "Total", Unit::kNs, false}},
+              {},
+              "Percent of the window of the GPU; 0 streams is idle time."};
+  for (uint32_t device = 0; device < devices.size(); ++device) {
+    const int64_t window_ns = devices[device].WindowNs();
+    for (size_t level = 0; level < devices[device].level_ns.size(); ++level) {
+      const int64_t time_ns = devices[device].level_ns[level];
+      if (time_ns == 0) continue;
+      table.rows.push_back(
+          {DeviceScope(trace, device), static_cast<int64_t>(level), PercentOf(time_ns, window_ns), time_ns});
+    }
+  }
+  return table;
+}
+
+// In percent: below it the table says no more than the time at each level.
+constexpr double kOverlapWorthATable = 1;
+
+// What could overlap, how much of it did, and of what that is a share.
+struct OverlapKind {
+  const char* name;
+  int64_t Concurrency::*time_ns;
+  int64_t Concurrency::*base_ns;
+  const char* base;
+};
+
+constexpr OverlapKind kOverlapKinds[] = {
+    {"kernels of several streams", &Concurrency::kernel_overlap_ns, &Concurrency::kernel_ns, "kernel time"},
+    {"copies with kernels", &Concurrency::copy_compute_ns, &Concurrency::copy_ns, "copy time"},
+    {"copies of both directions", &Concurrency::two_way_ns, &Concurrency::copy_ns, "copy time"}};
+
+Table OverlapTable(const Trace& trace, const std::vector<Concurrency>& devices) {
+  Table table{"overlap",
+              "What ran at the same time",
+              {{"device", "GPU", Unit::kText, false},
+               {"percent", "Share", Unit::kPercent, false},
+               {"base", "Of", Unit::kText, false},
+               {"time_ns", "Time", Unit::kNs, false},
+               {"base_ns", "Base", Unit::kNs, true},
+               {"kind", "Overlap", Unit::kText, false}},
+              {},
+              "Kernel time and copy time: when at least one of them ran."};
+  double largest_percent = 0;
+  for (uint32_t device = 0; device < devices.size(); ++device) {
+    for (const OverlapKind& kind : kOverlapKinds) {
+      const int64_t time_ns = devices[device].*kind.time_ns, base_ns = devices[device].*kind.base_ns;
+      if (base_ns == 0) continue;
+      table.rows.push_back({DeviceScope(trace, device), PercentOf(time_ns, base_ns), std::string(kind.base), time_ns,
+                            base_ns, std::string(kind.name)});
+      largest_percent = std::max(largest_percent, PercentOf(time_ns, base_ns));
+    }
+  }
+  table.is_detail = largest_percent < kOverlapWorthATable;
+  return table;
+}
+
+Table StreamTable(const Trace& trace, const std::vector<StreamUse>& uses, const std::vector<Concurrency>& devices,
+                  const std::vector<int64_t>& shared_ns, uint32_t max_rows) {
+  Table table{"streams",
+              "Streams",
+              {{"device", "GPU", Unit::kText, false},
+               {"busy_ns", "Busy", Unit::kNs, false},
+               {"percent", "Busy", Unit::kPercent, false},
+               {"operations", "Operations", Unit::kCount, false},
+               {"kernels", "Kernels", Unit::kCount, true},
+               {"copies", "Copies", Unit::kCount, true},
+               {"shared_ns", "Overlapped", Unit::kNs, true},
+               {"names_given", "Names given", Unit::kCount, true},
+               {"priority", "Priority", Unit::kCount, true},
+               {"pid", "Process", Unit::kCount, true},
+               {"name", "Stream", Unit::kText, false}},
+              {},
+              "Percent of the window of the GPU."};
+  for (uint32_t i = 0; i < uses.size(); ++i) {
+    const Stream& stream = trace.streams[i];
+    const StreamUse& use = uses[i];
+    if (!use.IsUsed() && !stream.is_created) continue;
+    const int64_t window_ns = stream.device < devices.size() ? devices[stream.device].WindowNs() : 0;
+    const int64_t pid = stream.process == kNone ? 0 : trace.processes[stream.process].pid;
+    table.rows.push_back({stream.device == kNone ? std::string() : DeviceScope(trace, stream.device),
+                          use.busy_ns, PercentOf(use.busy_ns, window_ns), use.operations, use.kernels,
+                          use.copies, shared_ns[i], static_cast<int64_t>(stream.names_given),
+                          static_cast<int64_t>(stream.priority), pid, StreamName(trace, i)});
+  }
+  SortAndCut(&table, 1, table.columns.size() - 1, max_rows);
+  return table;
+}
+
+// What kept work apart that could have run side by side. Several of these may keep the same work apart.
+Table SerialisedTable(const AnalysisInput& input, const std::vector<StreamUse>& uses, const DefaultSplits& splits,
+                      const StreamWaits& waits, const Concurrency& all) {
+  const Trace& trace = input.trace();
+  Table table{"serialised",
+              "What kept streams apart",
+              {{"time_ns", "Time", Unit::kNs, false},
+               {"percent", "Of busy time", Unit::kPercent, false},
+               {"count", "Count", Unit::kCount, false},
+               {"reason", "Reason", Unit::kText, false}},
+              {},
+              "Times of several reasons may be the same time. Events: work was ready and its event was not. Default "
+              "stream: its work between work of others. One handle: work of streams with several names. Pageable "
+              "copies: they keep the host from launching."};
+  const auto add = [&](std::string reason, int64_t time_ns, int64_t count) {
+    if (count > 0) table.rows.push_back({time_ns, PercentOf(time_ns, all.BusyNs()), count, std::move(reason)});
+  };
+  int64_t renamed = 0, renamed_ns = 0, pageable = 0;
+  SaturatingSum pageable_ns;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (trace.streams[i].names_given < 2 || !uses[i].IsUsed()) continue;
+    ++renamed;
+    renamed_ns += uses[i].busy_ns;
+  }
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  for (const OpFacts::Sum& sum : sums) {
+    if (sum.count == 0 || !trace.ops[sum.first].IsPageable()) continue;
+    pageable += sum.count;
+    pageable_ns += sum.time_ns;
+  }
+  add("events of other streams", waits.held_ns, waits.held);
+  add("legacy default stream", splits.time_ns, splits.runs);
+  add("one handle with several names", renamed_ns, renamed);
+  add("pageable copies", pageable_ns, pageable);
+  SortAndCut(&table, 0, 3, 0);
+  table.is_detail = true;
+  return table;
+}
+
+void AddConcurrency(AnalysisResult* result, const Concurrency& concurrency, const std::string& scope) {
+  AddMetric(result, "streams.max_concurrency", concurrency.MaxLevel(), scope);
+  AddMetric(result, "streams.overlap_ns", concurrency.OverlapNs(), scope);
+  AddMetric(result, "streams.overlap_percent", PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()), scope);
+  AddMetric(result, "streams.kernel_overlap_ns", concurrency.kernel_overlap_ns, scope);
+  AddMetric(result, "streams.copy_compute_ns", concurrency.copy_compute_ns, scope);
+  AddMetric(result, "streams.two_way_ns", concurrency.two_way_ns, scope);
+}
+
+// What the program asked for, and what it used of that.
+void AddCounts(AnalysisResult* result, const Trace& trace, const std::vector<StreamUse>& uses,
+               const std::vector<int64_t>& shared_ns) {
+  int64_t created = 0, named = 0, used = 0, unused = 0, renamed = 0, alone = 0;
+  std::set<int32_t> priorities;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const Stream& stream = trace.streams[i];
+    created += stream.is_created;
+    named += stream.names_given;
+    renamed += stream.names_given >= 2;
+    unused += stream.is_created && !uses[i].IsUsed();
+    if (!uses[i].IsUsed()) continue;
+    ++used;
+    alone += shared_ns[i] == 0;
+    priorities.insert(stream.priority);
+  }
+  AddMetric(result, "streams.created", created);
+  AddMetric(result, "streams.named", named);
+  AddMetric(result, "streams.renamed", renamed);
+  AddMetric(result, "streams.used", used);
+  AddMetric(result, "streams.unused", unused);
+  AddMetric(result, "streams.never_overlapped", alone);
+  AddMetric(result, "streams.priorities", priorities.size());
+}
+
+}  // namespace
+
+AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  std::vector<Concurrency> devices;
+  ConcurrencySweep sweep(input);
+  std::vector<StreamUse> uses;
+  DefaultSplits splits;
+  StreamWaits waits;
+  RunTogether(input, {[&] {
+                        for (uint32_t i = 0; i < trace.device_ops.size(); ++i) devices.push_back(sweep.Run(i));
+                        uses = UseOfStreams(input, sweep.busy_ns());
+                        splits = DefaultSplitsOf(trace, uses);
+                      },
+                      [&] { waits = StreamWaitsOf(input); }});
+  Concurrency all;
+  for (uint32_t device = 0; device < devices.size(); ++device) {
+    all.Add(devices[device]);
+    if (devices[device].WindowNs() > 0) AddConcurrency(&result, devices[device], DeviceScope(trace, device));
+  }
+  AddCounts(&result, trace, uses, sweep.shared_ns());
+  if (all.WindowNs() > 0) AddConcurrency(&result, all, "");
+  AddMetric(&result, "streams.default_splits", splits.runs);
+  AddMetric(&result, "streams.default_split_ns", splits.time_ns);
+  AddStreamWaitMetrics(waits, &result);
+  result.tables.push_back(StreamTable(trace, uses, devices, sweep.shared_ns(), options.max_rows));
+  result.tables.push_back(ConcurrencyTable(trace, devices));
+  result.tables.push_back(OverlapTable(trace, devices));
+  result.tables.push_back(StreamWaitTable(trace, waits, all.WindowNs(), options.max_rows));
+  result.tables.push_back(SerialisedTable(input, uses, splits, waits, all));
+  result.findings = StreamFindings(input, uses, all, splits, waits);
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,72 @@
+#include "analysis/waits/polling.h"
+
+#include <string_view>
+
+namespace gprof {
+namespace {
+
+// cudaStreamQuery, cudaEventQuery and their driver calls. Other queries (cudaGetLastError, cudaGetDevice) neither poll
+// nor end a loop: programs make them in between.
+enum class Query : uint8_t { kNone, kPoll, kOther };
+
+// By the facts of calls, and whether a thread has any that poll.
+struct Queries {
+  explicit Queries(const Trace& trace) : has_polls(trace.threads.size(), 0) {
+    for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
+      const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+      const bool is_poll = facts.api_class == ApiClass::kQuery &&
+                           trace.Text(facts.function).find("Query") != std::string_view::npos;
+      of_facts.push_back(is_poll ? Query::kPoll : facts.api_class == ApiClass::kQuery ? Query::kOther : Query::kNone);
+      if (is_poll && facts.thread != kNone) has_polls[facts.thread] = 1;
+    }
+  }
+  std::vector<Query> of_facts;
+  std::vector<uint8_t> has_polls;
+};
+
+struct Loop {
+  NameId function;
+  int64_t calls = 0, start_ns = 0, end_ns = 0;
+};
+
+// `first` is where the sites of the thread begin.
+void Close(const Loop& loop, uint32_t thread, size_t first, std::vector<PollingSite>* sites) {
+  if (loop.calls < kPollsOfALoop) return;
+  size_t i = first;
+  while (i < sites->size() && (*sites)[i].function != loop.function) ++i;
+  if (i == sites->size()) sites->push_back({loop.function, thread, 0, 0, 0});
+  PollingSite& site = (*sites)[i];
+  ++site.loops;
+  site.calls += loop.calls;
+  site.time_ns += loop.end_ns - loop.start_ns;
+}
+
+}  // namespace
+
+std::vector<PollingSite> PollingOf(const Trace& trace) {
+  std::vector<PollingSite> sites;
+  const Queries queries(trace);
+  for (uint32_t thread = 0; thread < trace.thread_api_calls.size(); ++thread) {
+    if (queries.has_polls[thread] == 0) continue;
+    const size_t first = sites.size();
+    Loop loop;
+    const Trace::Slice slice = trace.thread_api_calls[thread];
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const ApiCall& call = trace.api_calls[i];
+      const Query query = queries.of_facts[trace.api_calls.FactsIndex(i)];
+      if (query == Query::kOther || call.parent != kNone) continue;
+      const bool is_query = query == Query::kPoll;
+      if (!is_query || call.function != loop.function) {
+        Close(loop, thread, first, &sites);
+        loop = {call.function, 0, call.start_ns, call.end_ns};
+      }
+      if (!is_query) continue;
+      ++loop.calls;
+      loop.end_ns = call.end_ns;
+    }
+    Close(loop, thread, first, &sites);
+  }
+  return sites;
+}
+
+}  // namespace gprof

@@ -1,0 +1,252 @@
+// Calls that made the host wait: for a device, a stream, an event, for a copy or fill, or for a free.
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/waits/event_syncs.h"
+#include "analysis/result/findings.h"
+#include "analysis/waits/host_waits.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/waits/polling.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr ptrdiff_t kIdleColumn = 2;               // beside the time that the host was blocked
+constexpr double kWorthAFinding = 5, kWorthAWarning = 25;  // percent of the window
+
+struct Sum {
+  int64_t count = 0, idle_ns = 0;
+  SaturatingSum blocked_ns;
+  void Add(const WaitSite& site) {
+    count += site.count;
+    blocked_ns += site.blocked_ns;
+    idle_ns += site.idle_ns;
+  }
+};
+
+template <class F>
+Sum SumIf(const HostWaits& waits, F&& is_wanted) {
+  Sum sum;
+  for (const WaitSite& site : waits.sites) {
+    if (is_wanted(site.kind)) sum.Add(site);
+  }
+  return sum;
+}
+
+std::string FunctionOf(const Trace& trace, NameId function) {
+  const std::string_view text = trace.Text(function);
+  return text.empty() ? "(not known)" : std::string(text);
+}
+
+// By what is waited for and the function, whoever called it.
+Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_rows) {
+  Table table{"sync", "Where the host waited for the GPU", TimeColumns(), {},
+              "Percent of the time that host threads waited, summed over the threads."};
+  table.columns.insert(table.columns.begin() + kIdleColumn, Column{"idle_ns", "GPU idle", Unit::kNs, false});
+  table.columns.push_back({"function", "Function", Unit::kText, false});
+  table.columns.push_back({"waits_for", "Waits for", Unit::kText, false});
+  std::map<std::pair<WaitKind, NameId>, uint32_t> rows;
+  for (const WaitSite& site : waits.sites) rows.try_emplace({site.kind, site.function}, 0);
+  uint32_t next = 0;
+  for (auto& [key, row] : rows) row = next++;
+  std::vector<uint32_t> row_of_site;
+  std::vector<int64_t> idle_ns(rows.size(), 0);
+  Groups times(rows.size());
+  SaturatingSum total_ns;
+  for (const WaitSite& site : waits.sites) {
+    const uint32_t row = rows.at({site.kind, site.function});
+    row_of_site.push_back(row);
+    idle_ns[row] += site.idle_ns;
+    total_ns += site.blocked_ns;
+    times.Count(row, static_cast<size_t>(site.count));
+  }
+  times.Seal();
+  for (const auto& [site, duration_ns] : waits.waits) times.Add(row_of_site[site], duration_ns);
+  for (const auto& [key, row] : rows) {
+    const Statistics time = times.Of(row).Summary();
+    table.rows.push_back({PercentOf(time.total, total_ns), time.total, idle_ns[row], time.count, time.mean,
+                          time.median, time.min, time.max, time.stddev, FunctionOf(trace, key.second),
+                          std::string(WaitName(key.first))});
+  }
+  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount + 1, max_rows);
+  return table;
+}
+
+Table SiteTable(const Trace& trace, const HostWaits& waits, uint32_t max_rows) {
+  Table table{"sync_sites",
+              "Where the host waited, by thread and NVTX range",
+              {{"percent", "Time", Unit::kPercent, true},
+               {"blocked_ns", "Blocked", Unit::kNs, false},
+               {"idle_ns", "GPU idle", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"longest_ns", "Longest", Unit::kNs, true},
+               {"waits_for", "Waits for", Unit::kText, true},
+               {"thread", "Thread", Unit::kText, false},
+               {"path", "NVTX range", Unit::kText, false},
+               {"function", "Function", Unit::kText, false}},
+              {},
+              "GPU idle: idle time with one of these calls as its cause.",
+              true};
+  const int64_t total_ns = SumIf(waits, [](WaitKind) { return true; }).blocked_ns;
+  for (const WaitSite& site : waits.sites) {
+    table.rows.push_back({PercentOf(site.blocked_ns, total_ns), site.blocked_ns, site.idle_ns, site.count,
+                          site.longest_ns, std::string(WaitName(site.kind)), ThreadName(trace, site.thread),
+                          PathName(trace, site.path), FunctionOf(trace, site.function)});
+  }
+  SortAndCut(&table, 1, table.columns.size() - 1, max_rows);
+  return table;
+}
+
+Table PollingTable(const Trace& trace, const std::vector<PollingSite>& sites, uint32_t max_rows) {
+  Table table{"polling",
+              "Loops that ask whether the GPU is done",
+              {{"time_ns", "Time", Unit::kNs, false},
+               {"loops", "Loops", Unit::kCount, false},
+               {"calls", "Calls", Unit::kCount, false},
+               {"thread", "Thread", Unit::kText, false},
+               {"function", "Function", Unit::kText, false}},
+              {},
+              "A loop is " + std::to_string(kPollsOfALoop) + " queries in a row or more, without CUDA work in between.",
+              true};
+  for (const PollingSite& site : sites) {
+    table.rows.push_back({site.time_ns, site.loops, site.calls, ThreadName(trace, site.thread),
+                          std::string(trace.Text(site.function))});
+  }
+  SortAndCut(&table, 0, table.columns.size() - 1, max_rows);
+  return table;
+}
+
+void AddMetrics(AnalysisResult* result, const HostWaits& waits, const std::vector<PollingSite>& polling) {
+  const Sum all = SumIf(waits, IsExplicit), copies = SumIf(waits, IsCopyOrFill), implied = SumIf(waits, IsImplied);
+  AddMetric(result, "sync.count", all.count);
+  AddMetric(result, "sync.host_blocked_ns", all.blocked_ns);
+  AddMetric(result, "sync.idle_ns", all.idle_ns);
+  AddMetric(result, "sync.copy_count", copies.count);
+  AddMetric(result, "sync.copy_blocked_ns", copies.blocked_ns);
+  AddMetric(result, "sync.copy_idle_ns", copies.idle_ns);
+  AddMetric(result, "sync.implied_count", implied.count);
+  AddMetric(result, "sync.implied_blocked_ns", implied.blocked_ns);
+  AddMetric(result, "sync.implied_idle_ns", implied.idle_ns);
+  constexpr struct {
+    WaitKind kind;
+    const char *count, *blocked_ns;
+  } kKinds[] = {{WaitKind::kDevice, "sync.device_count", "sync.device_blocked_ns"},
+                {WaitKind::kStream, "sync.stream_count", "sync.stream_blocked_ns"},
+                {WaitKind::kEvent, "sync.event_count", "sync.event_blocked_ns"}};
+  for (const auto& of : kKinds) {
+    const Sum sum = SumIf(waits, [&](WaitKind kind) { return kind == of.kind; });
+    AddMetric(result, of.count, sum.count);
+    AddMetric(result, of.blocked_ns, sum.blocked_ns);
+  }
+  PollingSite sum;
+  for (const PollingSite& site : polling) {
+    sum.loops += site.loops;
+    sum.calls += site.calls;
+    sum.time_ns += site.time_ns;
+  }
+  AddMetric(result, "sync.polling_loops", sum.loops);
+  AddMetric(result, "sync.polling_calls", sum.calls);
+  AddMetric(result, "sync.polling_ns", sum.time_ns);
+}
+
+Severity SeverityOf(int64_t time_ns, int64_t window_ns) {
+  return PercentOf(time_ns, window_ns) >= kWorthAWarning ? Severity::kWarning : Severity::kNote;
+}
+
+// "in cudaStreamSynchronize (thread main (70), range step/train)"
+std::string PlaceOf(const Trace& trace, const WaitSite& site) {
+  std::string place = "in " + FunctionOf(trace, site.function) + " (thread " + ThreadName(trace, site.thread);
+  if (!trace.Text(site.path).empty()) place += ", range " + PathName(trace, site.path);
+  return place + ")";
+}
+
+std::string Blocked(const Sum& sum) {
+  return "host blocked for " + FormatNs(static_cast<double>(sum.blocked_ns)) + ", GPU idle for " +
+         FormatNs(static_cast<double>(sum.idle_ns)) + " of that";
+}
+
+// The place that costs most: what idle.sync sums up over all of them, so it is worth a line only where there are
+// several, or where the range says more than the function does.
+void AddSite(const Trace& trace, const HostWaits& waits, std::vector<Finding>* findings) {
+  const WaitSite* worst = nullptr;
+  int64_t places = 0;
+  for (const WaitSite& site : waits.sites) {
+    if (!IsExplicit(site.kind) || site.idle_ns == 0) continue;
+    ++places;
+    if (worst == nullptr || site.idle_ns > worst->idle_ns) worst = &site;
+  }
+  if (worst == nullptr || PercentOf(worst->idle_ns, waits.window_ns) < kWorthAFinding) return;
+  if (places < 2 && trace.Text(worst->path).empty()) return;
+  Sum sum;
+  sum.Add(*worst);
+  findings->push_back({"sync.site", SeverityOf(worst->idle_ns, waits.window_ns),
+                       "The costliest wait is " + PlaceOf(trace, *worst) + ": " + CountOf(sum.count, "time") + ", " +
+                           Blocked(sum),
+                       "Queue the next work before this wait, wait later, or only for the event that the host needs.",
+                       worst->idle_ns, "that idle time, which is part of idle.sync"});
+}
+
+void AddImplied(const Trace& trace, const HostWaits& waits, std::vector<Finding>* findings) {
+  const Sum sum = SumIf(waits, IsImplied);
+  if (PercentOf(std::max<int64_t>(sum.blocked_ns, sum.idle_ns), waits.window_ns) < kWorthAFinding) return;
+  const WaitSite* worst = nullptr;
+  for (const WaitSite& site : waits.sites) {
+    if (IsImplied(site.kind) && (worst == nullptr || site.blocked_ns > worst->blocked_ns)) worst = &site;
+  }
+  Finding finding;
+  finding.id = "sync.implied";
+  finding.severity = SeverityOf(std::max<int64_t>(sum.blocked_ns, sum.idle_ns), waits.window_ns);
+  finding.message = CountOf(sum.count, "memory call") + " waited for the GPU without saying so: " + Blocked(sum) +
+                    ", most " + PlaceOf(trace, *worst);
+  finding.advice = "Allocate once and keep it, or use cudaMallocAsync and cudaFreeAsync, which do not wait.";
+  finding.gain_ns = sum.idle_ns;
+  finding.basis = sum.idle_ns > 0 ? "that idle time, which is part of idle.memory" : "the host could have gone on";
+  findings->push_back(std::move(finding));
+}
+
+void AddPolling(const Trace& trace, const HostWaits& waits, const std::vector<PollingSite>& sites,
+                std::vector<Finding>* findings) {
+  const auto worst = std::max_element(sites.begin(), sites.end(), [](const PollingSite& a, const PollingSite& b) {
+    return a.time_ns < b.time_ns;
+  });
+  if (worst == sites.end() || PercentOf(worst->time_ns, waits.window_ns) < kWorthAFinding) return;
+  findings->push_back({"sync.polling", Severity::kNote,
+                       "Thread " + ThreadName(trace, worst->thread) + " asked the GPU " +
+                           CountOf(worst->calls, "time") + " whether it is done, in " + CountOf(worst->loops, "loop") +
+                           " of " + std::string(trace.Text(worst->function)) + " that took " +
+                           FormatNs(static_cast<double>(worst->time_ns)),
+                       "Wait with cudaEventSynchronize (cudaEventBlockingSync leaves the core to others), or do the "
+                       "host's work first and ask then.",
+                       0, "the time of a core, not of the GPU"});
+}
+
+}  // namespace
+
+AnalysisResult RunSync(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  const HostWaits waits = HostWaitsOf(input);
+  const std::vector<PollingSite> polling = waits.has_queries ? PollingOf(trace) : std::vector<PollingSite>();
+  AnalysisResult result;
+  result.tables.push_back(FunctionTable(trace, waits, options.max_rows));
+  result.tables.push_back(SiteTable(trace, waits, options.max_rows));
+  result.tables.push_back(EventSyncTable(input, options.max_rows));
+  result.tables.push_back(PollingTable(trace, polling, options.max_rows));
+  AddMetrics(&result, waits, polling);
+  AddSite(trace, waits, &result.findings);
+  AddImplied(trace, waits, &result.findings);
+  AddPolling(trace, waits, polling, &result.findings);
+  RankFindings(&result.findings);
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,29 @@
+#include "cli/arguments/low_memory.h"
+
+#include <cstddef>
+
+#include "base/spill.h"
+#include "gprof/error.h"
+
+namespace gprof::cli {
+namespace {
+
+// Of the model, what is derived from it, and the input.
+constexpr std::size_t kResidentBytes = std::size_t{256} << 20;
+
+}  // namespace
+
+void LowMemory::AddOptions(CLI::App& app, const std::string& flag_help) {
+  app.add_flag("--low-memory", is_wanted_, flag_help)->group("Memory");
+  app.add_option("--temp-dir", temp_dir_, "with --low-memory: folder of that file; $TMPDIR or /var/tmp by default")
+      ->type_name("FOLDER")
+      ->group("Memory");
+}
+
+void LowMemory::Start() const {
+  if (!temp_dir_.empty() && !is_wanted_)
+    throw Error(ExitCode::kUsage, "--temp-dir goes with --low-memory", "nothing is written to disk without it");
+  if (is_wanted_) StartSpilling(temp_dir_, kResidentBytes);
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,103 @@
+#include "cli/arguments/options.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "gprof/error.h"
+
+namespace gprof::cli {
+
+std::vector<std::string> SplitList(std::string_view text) {
+  std::vector<std::string> pieces;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    pieces.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return pieces;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::string ShellQuoted(const std::string& text) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=:,@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+int64_t ReadTime(const std::string& option, const std::string& text) {
+  constexpr double kLongest = 9e18;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  const double factor = unit.empty() || unit == "ns" ? 1
+                        : unit == "us"               ? 1e3
+                        : unit == "ms"               ? 1e6
+                        : unit == "s"                ? 1e9
+                                                     : 0;
+  const double ns = value * factor;
+  if (error != std::errc() || factor == 0 || !std::isfinite(ns) || ns < 0 || ns > kLongest) {
+    throw Error(ExitCode::kUsage, option + ": '" + text + "' is no time", "write 250ns, 10us, 1.5ms or 2s");
+  }
+  return std::llround(ns);
+}
+
+int64_t ReadSeconds(const std::string& option, const std::string& text) {
+  constexpr double kLongest = 1e9;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value) || value < 0 || value > kLongest) {
+    throw Error(ExitCode::kUsage, option + " takes seconds, not '" + text + "'",
+                "write for example " + option + " 2.5");
+  }
+  return std::llround(value * 1e9);
+}
+
+std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> joined;
+  std::size_t i = 0;
+  for (; i < arguments.size() && arguments[i].starts_with('-') && arguments[i] != "--"; ++i) {
+    const CLI::Option* const option = app.get_option_no_throw(arguments[i]);
+    joined.push_back(arguments[i]);
+    if (option == nullptr || i + 1 >= arguments.size()) continue;
+    const bool is_flag = option->get_items_expected_max() == 0;
+    const std::string& next = arguments[i + 1];
+    if (!is_flag) {
+      joined.push_back(next);
+      ++i;
+    } else if ((next == "true" || next == "false") && i + 2 < arguments.size()) {
+      joined.back() = "--" + option->get_lnames().front() + "=" + next;
+      ++i;
+    }
+  }
+  joined.insert(joined.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+  return joined;
+}
+
+CLI::Validator OneOf(const std::vector<std::string>& words) {
+  const auto check = [words](const std::string& text) -> std::string {
+    std::string known;
+    for (const std::string& word : words) {
+      if (word == text) return {};
+      known += (known.empty() ? "" : &word == &words.back() ? " or " : ", ") + word;
+    }
+    return "takes " + known + ", not '" + text + "'";
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end && value >= least && value <= most) return {};
+    return "takes a whole number from " + std::to_string(least) + " to " + std::to_string(most) + ", not '" + text +
+           "'";
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,162 @@
+#include "cli/arguments/program_arguments.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "cli/recording/compress_trace.h"
+#include "cli/arguments/options.h"
+#include "cli/talk.h"
+#include "gprof/error.h"
+
+namespace gprof::cli {
+namespace {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+bool IsVariableName(std::string_view name) {
+  const auto is_good = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  };
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_good);
+}
+
+// "A=1,B=2" as Nsight Systems has it. A comma that no NAME= follows belongs to the value.
+Variables ReadVariables(const std::string& text) {
+  Variables variables;
+  for (const std::string& piece : SplitList(text)) {
+    const std::size_t equals = piece.find('=');
+    if (equals != std::string::npos && IsVariableName(piece.substr(0, equals))) {
+      variables.emplace_back(piece.substr(0, equals), piece.substr(equals + 1));
+    } else if (!variables.empty()) {
+      variables.back().second += "," + piece;
+    } else {
+      throw Error(ExitCode::kUsage, "-e wants NAME=VALUE, not '" + text + "'");
+    }
+    if (variables.back().first.starts_with("GPROF_")) {
+      throw Error(ExitCode::kUsage, "-e cannot set " + variables.back().first,
+                  "GPROF_* is how gprof-cli talks to its tracer; gprof-cli help profile lists the options");
+    }
+  }
+  return variables;
+}
+
+}  // namespace
+
+std::string SignalName(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+void ProgramArguments::AddFlushOption(CLI::App& app) {
+  app.add_option(
+         "--flush-ms", options_.flush_ms,
+         "longest time in ms that a record waits before it is in the file (500): what a killed machine can lose")
+      ->type_name("MS")
+      ->check(WholeNumber(1, 3'600'000))
+      ->group("Output");
+}
+
+void ProgramArguments::AddCompressOption(CLI::App& app) {
+  app.add_flag("--compress", is_compressed_,
+               "compress the trace when APP has ended, which every command reads as well; it is a fifth to two fifths "
+               "smaller")
+      ->group("Output");
+}
+
+void ProgramArguments::AddTraceOptions(CLI::App& app) {
+  constexpr char kGroup[] = "What is recorded";
+  app_ = &app;
+  app.add_option("-t,--trace", trace_, "what to record: cuda,nvtx (default), one of them, or none")
+      ->type_name("LIST")
+      ->group(kGroup);
+  app.add_flag("--cuda-trace-all-apis", options_.all_apis, "cheap query calls such as cudaGetDevice, too")
+      ->group(kGroup);
+  app.add_option("--cuda-graph-trace", options_.graph_trace,
+                 "CUDA graphs as a whole (graph, default), every node of them (node), which costs more, or nodes while "
+                 "that is affordable (auto)")
+      ->type_name("graph|node|auto")
+      ->check(OneOf({"graph", "node", "auto"}))
+      ->group(kGroup);
+  app.add_flag("--cuda-memory-usage", options_.memory_usage, "allocations, frees and memory pools, too")->group(kGroup);
+  app.add_flag("--cuda-um-cpu-page-faults", cpu_page_faults_, "migrations and page faults of managed memory, too")
+      ->group(kGroup);
+  app.add_flag("--cuda-um-gpu-page-faults", gpu_page_faults_, "the same: both kinds are recorded with either")
+      ->group(kGroup);
+  app.add_option("--cupti", options_.cupti_path, "libcupti to use in place of the one found")
+      ->type_name("PATH")
+      ->group(kGroup);
+}
+
+void ProgramArguments::AddProgramOptions(CLI::App& app, ShowOutput show) {
+  constexpr char kGroup[] = "Program";
+  show_ = show;
+  app.add_option("-e,--env-var", variables_, "environment variable for APP; repeat it, or separate by commas")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  app.add_option("-w,--show-output", show_output_,
+                 show == ShowOutput::kByDefault ? "false sends stdout and stderr of APP to /dev/null"
+                                                : "true shows stdout and stderr of APP, on stderr (false)")
+      ->type_name("true|false")
+      ->check(OneOf({"true", "false"}))
+      ->group(kGroup);
+  app.add_option("--trace-children", trace_children_, "false records APP alone and none of the processes it starts")
+      ->type_name("true|false")
+      ->check(OneOf({"true", "false"}))
+      ->group(kGroup);
+  app.add_flag("-q,--quiet", options_.is_quiet, "say nothing but errors, and nothing in APP either")->group(kGroup);
+}
+
+LaunchOptions ProgramArguments::Read(const std::string& usage) {
+  ReadTraceList();
+  TakeProgram(usage);
+  for (const std::string& text : variables_) {
+    for (auto& variable : ReadVariables(text)) options_.variables.push_back(std::move(variable));
+  }
+  options_.program_output = OutputOf();
+  options_.trace_children = trace_children_ == "true";
+  options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
+  options_.report_loss = Warn;
+  if (is_compressed_) {
+    options_.finish_trace = [is_quiet = options_.is_quiet](const FinishedTrace& trace) {
+      CompressFinishedTrace(trace, is_quiet);
+    };
+  }
+  if (!options_.is_quiet) {
+    options_.warn = Warn;
+    options_.say = Say;
+  }
+  return options_;
+}
+
+ProgramOutput ProgramArguments::OutputOf() const {
+  if (show_ == ShowOutput::kByDefault) return show_output_ == "false" ? ProgramOutput::kHidden : ProgramOutput::kShown;
+  return show_output_ == "true" ? ProgramOutput::kOnStderr : ProgramOutput::kHidden;
+}
+
+void ProgramArguments::ReadTraceList() {
+  options_.trace_cuda = options_.trace_nvtx = false;
+  for (const std::string& domain : SplitList(trace_)) {
+    if (domain == "cuda") {
+      options_.trace_cuda = true;
+    } else if (domain == "nvtx") {
+      options_.trace_nvtx = true;
+    } else if (domain != "none") {
+      throw Error(ExitCode::kUsage, "-t does not know '" + domain + "'",
+                  "it takes cuda, nvtx, both with a comma, or none");
+    }
+  }
+}
+
+void ProgramArguments::TakeProgram(const std::string& usage) {
+  options_.command = app_->remaining();
+  if (!options_.command.empty() && options_.command.front() == "--") options_.command.erase(options_.command.begin());
+  if (options_.command.empty()) throw Error(ExitCode::kUsage, "no program to run", usage);
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,60 @@
+#include "cli/arguments/run_set_arguments.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "base/text.h"
+#include "gprof/error.h"
+
+namespace gprof::cli {
+
+namespace fs = std::filesystem;
+
+void RunSetArguments::AddOptions(CLI::App& app) {
+  app.add_option("--step", step_, "the NVTX range that is one step, by its name or path; found by itself without this")
+      ->type_name("NAME|PATH")
+      ->group("What is looked at");
+  selection_.AddOptions(app);
+  app.add_flag("--merge", merges_, "the traces are those of the ranks of one run, not several runs")
+      ->group("What is looked at");
+  app.add_option("--commit", commit_, "commit of the program; taken from the CI system where it says one")
+      ->type_name("HASH")
+      ->group("What is looked at");
+}
+
+RunSetOptions RunSetArguments::Read(const std::string& step) const {
+  RunSetOptions options;
+  options.selection = selection_.Read();
+  options.selected = Describe(options.selection);
+  options.analysis.step = step_.empty() ? step : step_;
+  options.merges = merges_;
+  options.commit = commit_.empty() ? CommitOfEnvironment() : commit_;
+  return options;
+}
+
+std::string CommitOfEnvironment() {
+  for (const char* name : {"GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return "";
+}
+
+std::string BaselinePath(const std::string& name, const std::string& folder) {
+  std::error_code error;
+  if (fs::exists(name, error)) return name;
+  const fs::path path = fs::path(folder) / (name + ".json");
+  if (fs::exists(path, error)) return path.string();
+  std::vector<std::string> known;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".json") known.push_back(at->path().stem().string());
+  }
+  std::sort(known.begin(), known.end());
+  const std::string nearest = Nearest(name, known);
+  throw Error(ExitCode::kUnreadable, "there is no baseline '" + name + "', neither as a path nor in " + folder,
+              nearest.empty() ? "gprof-cli baseline save NAME TRACE... makes one" : "did you mean " + nearest + "?");
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,115 @@
+#include "cli/arguments/selection_arguments.h"
+
+#include <charconv>
+#include <limits>
+
+#include "base/units.h"
+#include "cli/arguments/options.h"
+#include "gprof/error.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr const char* kGroup = "What is looked at";
+
+std::vector<uint32_t> ReadOrdinals(const std::string& text) {
+  std::vector<uint32_t> ordinals;
+  for (std::string word : SplitList(text)) {
+    if (word.starts_with("gpu")) word.erase(0, 3);
+    uint32_t ordinal = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), ordinal);
+    if (error != std::errc() || stop != word.data() + word.size() || word.empty()) {
+      throw Error(ExitCode::kUsage, "--device takes numbers of GPUs, not '" + word + "'", "write for example --device 0,1");
+    }
+    ordinals.push_back(ordinal);
+  }
+  return ordinals;
+}
+
+Interval ReadTimeRange(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw Error(ExitCode::kUsage, "--time-range takes two times with a colon between, not '" + text + "'",
+                "write for example --time-range 1.5s:2s");
+  }
+  const std::string from = text.substr(0, colon), to = text.substr(colon + 1);
+  // Half of the largest number: the start of the trace is added to it.
+  Interval time{0, std::numeric_limits<int64_t>::max() / 2};
+  if (!from.empty()) time.start_ns = ReadTime("--time-range", from);
+  if (!to.empty()) time.end_ns = ReadTime("--time-range", to);
+  if (time.start_ns >= time.end_ns) {
+    throw Error(ExitCode::kUsage, "--time-range '" + text + "' ends before it begins", "the earlier time comes first");
+  }
+  return time;
+}
+
+std::vector<std::string> WordsOf(const std::string& text) {
+  return text.empty() ? std::vector<std::string>() : SplitList(text);
+}
+
+void Add(const std::string& words, std::string* text) {
+  *text += (text->empty() ? "" : ", ") + words;
+}
+
+void AddList(const std::string& what, const std::vector<std::string>& words, std::string* text) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : " and ") + word;
+  if (!list.empty()) Add(what + " " + list, text);
+}
+
+}  // namespace
+
+void SelectionArguments::AddOptions(CLI::App& app) {
+  app.add_option("--device", devices_, "these GPUs alone, by number: 0,1")->type_name("LIST")->group(kGroup);
+  app.add_option("--process", processes_, "these processes alone, by pid or name")->type_name("LIST")->group(kGroup);
+  app.add_option("--thread", threads_, "these threads and what they launched, by tid or name")
+      ->type_name("LIST")
+      ->group(kGroup);
+  app.add_option("--stream", streams_, "operations of these streams alone, by id or name")
+      ->type_name("LIST")
+      ->group(kGroup);
+  app.add_option("--kernel", kernel_, "kernels with such a name alone")->type_name("REGEX")->group(kGroup);
+  app.add_option("--nvtx", nvtx_, "NVTX ranges with this path, and what was done and launched in them; * and ? are wild")
+      ->type_name("PATH")
+      ->group(kGroup);
+  app.add_option("--time-range", time_, "from one time to another, from the start of the trace: 1.5s:2s, 100ms:, :2s")
+      ->type_name("A:B")
+      ->group(kGroup);
+  app.add_option("--capture", capture_, "the capture with this number alone")
+      ->type_name("N")
+      ->check(WholeNumber(1, 4'000'000'000))
+      ->group(kGroup);
+}
+
+Selection SelectionArguments::Read() const {
+  Selection selection;
+  if (!devices_.empty()) selection.devices = ReadOrdinals(devices_);
+  selection.processes = WordsOf(processes_);
+  selection.threads = WordsOf(threads_);
+  selection.streams = WordsOf(streams_);
+  selection.kernel = kernel_;
+  selection.nvtx = nvtx_;
+  if (!time_.empty()) selection.time = ReadTimeRange(time_);
+  selection.capture = capture_;
+  return selection;
+}
+
+std::string Describe(const Selection& selection) {
+  std::string text;
+  for (const uint32_t ordinal : selection.devices) Add("gpu" + std::to_string(ordinal), &text);
+  AddList("process", selection.processes, &text);
+  AddList("thread", selection.threads, &text);
+  AddList("stream", selection.streams, &text);
+  if (!selection.kernel.empty()) Add("kernels like '" + selection.kernel + "'", &text);
+  if (!selection.nvtx.empty()) Add("NVTX ranges " + selection.nvtx, &text);
+  if (selection.time) {
+    const bool is_open = selection.time->end_ns == std::numeric_limits<int64_t>::max() / 2;
+    Add(FormatNs(static_cast<double>(selection.time->start_ns)) + " to " +
+            (is_open ? "the end" : FormatNs(static_cast<double>(selection.time->end_ns))),
+        &text);
+  }
+  if (selection.capture) Add("capture " + std::to_string(*selection.capture), &text);
+  return text;
+}
+
+}  // namespace gprof::cli

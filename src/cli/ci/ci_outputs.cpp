@@ -1,0 +1,144 @@
+#include "cli/ci/ci_outputs.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "cli/ci/ci_formats.h"
+#include "cli/arguments/options.h"
+#include "cli/talk.h"
+
+namespace gprof::cli {
+namespace {
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool IsSamePath(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  std::error_code error;
+  return a == b || std::filesystem::weakly_canonical(a, error) == std::filesystem::weakly_canonical(b, error);
+}
+
+// With one write, or not at all: what is behind half of a table is no table any more.
+void Append(const std::string& path, std::string_view text) {
+  const auto fail = [&](int code) {
+    throw Error(ExitCode::kUnreadable, "cannot append to '" + path + "': " + std::strerror(code));
+  };
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) fail(errno);
+  const off_t before = ::lseek(file, 0, SEEK_END);
+  ssize_t written = -1;
+  do {
+    written = ::write(file, text.data(), text.size());
+  } while (written < 0 && errno == EINTR);
+  const int code = written < 0 ? errno : ENOSPC;
+  const bool is_whole = written == static_cast<ssize_t>(text.size());
+  if (!is_whole && written > 0 && before >= 0 && ::ftruncate(file, before) != 0) Warn("half of a summary is in " + path);
+  ::close(file);
+  if (!is_whole) fail(code);
+}
+
+std::string GitlabConfiguration() {
+  const std::string file = Variable("CI_CONFIG_PATH");
+  return file.empty() ? ".gitlab-ci.yml" : file;
+}
+
+}  // namespace
+
+void WriteSummary(const std::string& path, std::string_view text) {
+  if (IsSamePath(path, Variable("GITHUB_STEP_SUMMARY"))) {
+    Append(path, text);
+  } else {
+    WriteFile(path, text);
+  }
+}
+
+void CiOutputs::AddOptions(CLI::App& app) {
+  app.add_option("--junit", junit_, "write a JUnit XML file, a test case for every rule")->type_name("FILE")->group("CI");
+  app.add_option("--summary", summary_, "write the result as Markdown; $GITHUB_STEP_SUMMARY is appended to")
+      ->type_name("FILE")
+      ->group("CI");
+  app.add_option("--annotations", annotations_,
+                 "show what did not pass beside the budget in GitHub: auto (default) when run by GitHub Actions, "
+                 "github always, none never")
+      ->type_name("auto|github|none")
+      ->check(OneOf({"auto", "github", "none"}))
+      ->group("CI");
+  app.add_option("--gitlab-codequality", code_quality_, "write GitLab's code quality report, an issue for every rule that did not pass")
+      ->type_name("FILE")
+      ->group("CI");
+  app.add_option("--gitlab-metrics", metrics_, "write GitLab's metrics report (OpenMetrics), with the figures that were judged")
+      ->type_name("FILE")
+      ->group("CI");
+}
+
+void CiOutputs::Check() const {
+  const std::array<std::pair<const char*, const std::string*>, 4> files = {{{"--junit", &junit_},
+                                                                           {"--summary", &summary_},
+                                                                           {"--gitlab-codequality", &code_quality_},
+                                                                           {"--gitlab-metrics", &metrics_}}};
+  std::set<std::string> seen;
+  for (const auto& [option, path] : files) {
+    if (*path == "-") {
+      throw Error(ExitCode::kUsage, std::string(option) + " needs a file: stdout is for the result itself",
+                  std::string("write for example ") + option + " check.out");
+    }
+    if (!path->empty() && !seen.insert(*path).second) {
+      throw Error(ExitCode::kUsage, std::string(option) + ": '" + *path + "' is written by another option, too");
+    }
+  }
+}
+
+bool CiOutputs::HasAnnotations() const {
+  return annotations_ == "github" || (annotations_ == "auto" && Variable("GITHUB_ACTIONS") == "true");
+}
+
+std::vector<std::function<void()>> CiOutputs::Steps(const CheckResult& result) const {
+  std::vector<std::function<void()>> steps;
+  if (!junit_.empty()) steps.push_back([&] { WriteFile(junit_, RenderJunit(result)); });
+  if (!summary_.empty()) steps.push_back([&] { WriteSummary(summary_, RenderSummary(result)); });
+  if (!code_quality_.empty()) {
+    steps.push_back([&] {
+      WriteFile(code_quality_, RenderCodeQuality(result, Variable("CI_PROJECT_DIR"), GitlabConfiguration()));
+    });
+  }
+  if (!metrics_.empty()) steps.push_back([&] { WriteFile(metrics_, RenderOpenMetrics(result)); });
+  if (HasAnnotations()) steps.push_back([&] { std::cerr << RenderAnnotations(result, Variable("GITHUB_WORKSPACE")); });
+  return steps;
+}
+
+void CiOutputs::Write(const CheckResult& result) const {
+  std::exception_ptr first;
+  for (const auto& step : Steps(result)) {
+    try {
+      step();
+    } catch (const Error&) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+void CiOutputs::WriteError(const Error& error) const {
+  try {
+    Write(ResultOfError(error));
+  } catch (const std::exception&) {
+    // `error` is on its way to the user already, and says more than a second one would.
+  }
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,197 @@
+// gprof-cli baseline: what runs are compared with, kept as small documents. docs/commands/baseline.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/commands/commands.h"
+#include "report/json_values.h"
+#include "cli/recording/leftovers.h"
+#include "cli/arguments/options.h"
+#include "cli/render/render_baseline.h"
+#include "cli/arguments/run_set_arguments.h"
+#include "cli/talk.h"
+#include "gate/run_set.h"
+
+namespace gprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string FirstOfEnvironment(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return "";
+}
+
+// Builds that must come out the same twice set SOURCE_DATE_EPOCH.
+std::string Now() {
+  std::time_t seconds = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const std::string fixed = FirstOfEnvironment({"SOURCE_DATE_EPOCH"});
+  if (!fixed.empty()) seconds = static_cast<std::time_t>(std::strtoll(fixed.c_str(), nullptr, 10));
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[32];
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc)};
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ExitCode::kUnreadable, "cannot read '" + path + "'");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class BaselineCommand : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("ACTION", action_, "save, list, show or accept")->required()->check(OneOf({"save", "list", "show", "accept"}));
+    app.add_option("NAME", name_, "name of the baseline");
+    app.add_option("TRACE", paths_, "for save and accept: runs, as gprof-cli check takes them")->type_name("");
+    app.add_option("--reason", reason_, "why it is as it is; accept wants one")->type_name("TEXT");
+    app.add_option("--dir", folder_, std::string("folder of the baselines, ") + kBaselineFolder + " by default")
+        ->type_name("FOLDER");
+    app.add_option("--by", who_, "who does it; taken from the CI system or the user's name")->type_name("NAME");
+    app.add_flag("-f,--force-overwrite", is_forced_, "let save replace a baseline, and forget its history");
+    app.add_option("--format", format_, "text (default) or json, of list and show")
+        ->type_name("text|json")
+        ->check(OneOf({"text", "json"}));
+    runs_.AddOptions(app);
+  }
+
+  int Run() override {
+    if (action_ == "list") return List();
+    if (name_.empty()) throw Error(ExitCode::kUsage, "which baseline?", "usage: gprof-cli baseline " + action_ + " NAME");
+    CheckBaselineName(name_);
+    if (action_ == "show") return Show();
+    if (paths_.empty()) {
+      throw Error(ExitCode::kUsage, "no run to make a baseline of", "usage: gprof-cli baseline " + action_ + " NAME TRACE...");
+    }
+    return action_ == "save" ? Save() : AcceptRuns();
+  }
+
+ private:
+  std::string PathOf(const std::string& name) const { return (fs::path(folder_) / (name + ".json")).string(); }
+
+  bool IsThere() const {
+    std::error_code error;
+    return fs::exists(PathOf(name_), error);
+  }
+
+  Baseline Read(const std::string& name) const { return ParseBaseline(ReadText(PathOf(name)), PathOf(name)); }
+
+  BaselineChange Change(const RunSet& runs) const {
+    BaselineChange change;
+    change.time = Now();
+    change.who = who_.empty() ? FirstOfEnvironment({"GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_USER_ID", "USER", "LOGNAME"}) : who_;
+    change.reason = reason_;
+    change.commit = runs.runs.front().fingerprint.commit;
+    change.run_count = runs.runs.size();
+    return change;
+  }
+
+  // A baseline with holes in it would let through what falls into them.
+  RunSet Load() const {
+    RecoverEarlierRuns();
+    RunSet runs = LoadRunSet(paths_, runs_.Read());
+    for (const std::string& note : runs.notes) Say(note);
+    for (const Measurement& run : runs.runs) {
+      if (!run.is_complete) Warn(run.source + " is not complete: rules that need what is missing will be inconclusive");
+    }
+    if (runs.runs.size() == 1) Say("one run alone: rules about times need several, see docs/commands/baseline.md");
+    return runs;
+  }
+
+  void Write(const Baseline& baseline) const {
+    std::error_code error;
+    fs::create_directories(folder_, error);
+    if (error) throw Error(ExitCode::kUnreadable, "cannot make the folder '" + folder_ + "': " + error.message());
+    WriteFile(PathOf(name_), BaselineText(baseline));
+    Say("wrote " + PathOf(name_) + ", " + CountOf(static_cast<int64_t>(baseline.set.runs.size()), "run"));
+  }
+
+  int Save() const {
+    if (IsThere() && !is_forced_) {
+      throw Error(ExitCode::kUsage, "there is a baseline '" + name_ + "' already",
+                  "gprof-cli baseline accept " + name_ + " TRACE... --reason TEXT replaces it and keeps its history; -f forgets it");
+    }
+    Baseline baseline;
+    baseline.name = name_;
+    baseline.set = Load();
+    baseline.made = Change(baseline.set);
+    Write(baseline);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  int AcceptRuns() const {
+    if (reason_.empty()) {
+      throw Error(ExitCode::kUsage, "accept wants a reason", "add --reason 'why this is how it should be from now on'");
+    }
+    if (!IsThere()) BaselinePath(name_, folder_);  // says which ones there are
+    Baseline baseline = Read(name_);
+    RunSet runs = Load();
+    BaselineChange change = Change(runs);
+    Accept(std::move(runs), std::move(change), &baseline);
+    Write(baseline);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  int Show() const {
+    if (!IsThere()) BaselinePath(name_, folder_);
+    if (format_ == "json") {
+      WriteResult(ReadText(PathOf(name_)));
+      return CodeOf(ExitCode::kGood);
+    }
+    WriteResult(RenderBaseline(Read(name_), DetectTerminal(STDOUT_FILENO)));
+    return CodeOf(ExitCode::kGood);
+  }
+
+  // One that cannot be read is named, and does not hide the others.
+  int List() const {
+    if (!name_.empty()) throw Error(ExitCode::kUsage, "list takes no name", "gprof-cli baseline show " + name_);
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
+      if (at->path().extension() == ".json") names.push_back(at->path().stem().string());
+    }
+    std::sort(names.begin(), names.end());
+    std::vector<Baseline> baselines;
+    for (const std::string& name : names) {
+      try {
+        baselines.push_back(Read(name));
+      } catch (const Error& problem) {
+        Warn(problem.what());
+      }
+    }
+    if (names.empty()) Say("there is no baseline in " + folder_);
+    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    WriteResult(format_ == "json" ? RenderBaselinesJson(baselines) : RenderBaselines(baselines, terminal));
+    return CodeOf(ExitCode::kGood);
+  }
+
+  std::string action_, name_, reason_, who_, folder_ = kBaselineFolder, format_ = "text";
+  std::vector<std::string> paths_;
+  bool is_forced_ = false;
+  RunSetArguments runs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeBaseline() {
+  return std::make_unique<BaselineCommand>();
+}
+
+}  // namespace gprof::cli

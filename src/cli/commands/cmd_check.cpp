@@ -1,0 +1,195 @@
+// gprof-cli check: holds runs against a budget. docs/commands/check.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/ci/ci_formats.h"
+#include "cli/ci/ci_outputs.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
+#include "cli/arguments/options.h"
+#include "cli/render/render_check.h"
+#include "cli/arguments/run_set_arguments.h"
+#include "cli/talk.h"
+#include "gate/check.h"
+#include "gate/init_budget.h"
+#include "gate/run_set.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr const char* kUsage = "usage: gprof-cli check TRACE... --budget FILE";
+
+std::string ReadBudgetFile(const std::string& path) {
+  std::error_code error;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path, error)) {
+    throw Error(ExitCode::kUnreadable, "cannot read the budget '" + path + "'",
+                "gprof-cli check TRACE --init " + path + " writes one from a trace");
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class CheckCommand : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("TRACE", paths_, "runs: traces, folders of traces, run files, baselines or reports in JSON")
+        ->type_name("");
+    app.add_option("--budget", budget_, "the rules, in a file")->type_name("FILE")->group("Rules");
+    app.add_option("--fail-if", fail_if_, "a rule more: fail if this is so, 'gpu.idle_percent > 20'; repeat it for others")
+        ->type_name("CONDITION")
+        ->group("Rules");
+    app.add_option("--warn-if", warn_if_, "the same, with a warning")->type_name("CONDITION")->group("Rules");
+    app.add_option("--baseline", baseline_,
+                   "what rules about increases compare with: runs as above, or the name of a baseline")
+        ->type_name("PATH|NAME")
+        ->group("Rules");
+    app.add_option("--dir", folder_, std::string("folder of the baselines, ") + kBaselineFolder + " by default")
+        ->type_name("FOLDER")
+        ->group("Rules");
+    app.add_flag("--ignore-fingerprint", options_.ignores_fingerprint,
+                 "judge times although the runs were made on different GPUs or with different software")
+        ->group("Rules");
+    app.add_option("--init", init_, "write a budget made from these runs to a file, and stop; - is stdout")
+        ->type_name("FILE")
+        ->group("Rules");
+    app.add_flag("-f,--force-overwrite", is_forced_, "let --init replace a file")->group("Rules");
+    runs_.AddOptions(app);
+    app.add_flag("--verbose", is_verbose_, "list the rules that are kept, too")->group("Output");
+    app.add_option("--format", format_, "text (default), md for Markdown, or json")
+        ->type_name("text|md|json")
+        ->check(OneOf({"text", "md", "json"}))
+        ->group("Output");
+    app.add_option("-o,--output", output_, "write to a file, whole or not at all")->type_name("FILE")->group("Output");
+    outputs_.AddOptions(app);
+  }
+
+  int Run() override {
+    if (!init_.empty() && !paths_.empty()) return Init();
+    outputs_.Check();
+    const CheckResult result = JudgeOrTell();
+    std::exception_ptr failure;
+    try {
+      outputs_.Write(result);
+    } catch (const Error&) {
+      // A verdict is not lost because a file of it is.
+      failure = std::current_exception();
+    }
+    Write(result);
+    if (failure) std::rethrow_exception(failure);
+    return CodeOf(ExitCodeOf(result.verdict));
+  }
+
+ private:
+  CheckResult JudgeOrTell() {
+    try {
+      return Judge();
+    } catch (const Error& error) {
+      outputs_.WriteError(error);
+      throw;
+    }
+  }
+
+  CheckResult Judge() {
+    if (paths_.empty()) throw Error(ExitCode::kUsage, "no run to check", kUsage);
+    Budget budget = ReadRules();
+    const std::string baseline_name = baseline_.empty() ? budget.baseline : baseline_;
+    RecoverEarlierRuns();
+    const RunSetOptions read = runs_.Read(budget.step);
+    const RunSet runs = LoadRunSet(paths_, read);
+    std::optional<RunSet> baseline;
+    if (!baseline_name.empty()) baseline = LoadRunSet({BaselinePath(baseline_name, folder_)}, BaselineOptions(read));
+    return Check(budget, runs, baseline ? &*baseline : nullptr, options_);
+  }
+
+  // The commit is that of the runs that are judged, not of what they are compared with.
+  static RunSetOptions BaselineOptions(RunSetOptions options) {
+    options.commit.clear();
+    return options;
+  }
+
+  Budget ReadRules() const {
+    Budget budget;
+    if (!budget_.empty()) budget = ParseBudget(ReadBudgetFile(budget_), budget_);
+    for (const std::string& text : fail_if_) budget.rules.push_back(ParseCondition(text, "--fail-if"));
+    for (const std::string& text : warn_if_) {
+      budget.rules.push_back(ParseCondition(text, "--warn-if"));
+      budget.rules.back().is_warning = true;
+    }
+    if (budget.rules.empty()) {
+      throw Error(ExitCode::kUsage, "there is no rule to hold the run against",
+                  "add --budget FILE or --fail-if 'gpu.idle_percent > 20'; --init FILE writes a budget");
+    }
+    if (budget.name.empty()) budget.name = "the command line";
+    return budget;
+  }
+
+  int Init() const {
+    if (!budget_.empty() || !fail_if_.empty() || !warn_if_.empty()) {
+      throw Error(ExitCode::kUsage, "--init writes a budget and judges nothing", "leave out --budget, --fail-if and --warn-if");
+    }
+    std::error_code error;
+    if (init_ != "-" && !is_forced_ && std::filesystem::exists(init_, error)) {
+      throw Error(ExitCode::kUsage, "'" + init_ + "' is there already", "add -f to replace it");
+    }
+    RecoverEarlierRuns();
+    const RunSet runs = LoadRunSet(paths_, runs_.Read());
+    for (const std::string& note : runs.notes) Say(note);
+    for (const Measurement& run : runs.runs) {
+      if (!run.is_complete) Warn(run.source + " is not complete: the budget is made of what is there");
+    }
+    const std::string baseline = baseline_.empty() ? "" : FromBudget(BaselinePath(baseline_, folder_));
+    WriteFile(init_, InitBudget(runs, baseline));
+    if (init_ != "-") Say("wrote " + init_ + "; next: gprof-cli check " + ShellQuoted(paths_.front()) + " --budget " + ShellQuoted(init_));
+    return CodeOf(ExitCode::kGood);
+  }
+
+  // A budget names its baseline from where the budget is.
+  std::string FromBudget(const std::string& path) const {
+    if (init_ == "-") return path;
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::absolute(init_, error).parent_path();
+    const std::filesystem::path relative = std::filesystem::relative(path, folder, error);
+    return error || relative.empty() ? path : relative.string();
+  }
+
+  void Write(const CheckResult& result) const {
+    const bool is_file = !output_.empty() && output_ != "-";
+    const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
+    const std::string text = format_ == "json" ? RenderCheckJson(result)
+                             : format_ == "md" ? RenderSummary(result)
+                                               : RenderCheckText(result, is_verbose_, terminal);
+    if (!is_file) {
+      WriteResult(text);
+      return;
+    }
+    WriteFile(output_, text);
+    Say(result.line);
+  }
+
+  std::vector<std::string> paths_, fail_if_, warn_if_;
+  std::string budget_, baseline_, init_, output_, folder_ = kBaselineFolder;
+  std::string format_ = "text";
+  bool is_forced_ = false, is_verbose_ = false;
+  RunSetArguments runs_;
+  CiOutputs outputs_;
+  CheckOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCheck() {
+  return std::make_unique<CheckCommand>();
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,248 @@
+// gprof-cli compare: runs two programs in turn and judges the difference. docs/commands/compare.md
+#include <stdlib.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/arguments/capture_arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/arguments/diff_arguments.h"
+#include "cli/arguments/options.h"
+#include "cli/arguments/program_arguments.h"
+#include "cli/recording/recorded.h"
+#include "cli/arguments/selection_arguments.h"
+#include "cli/recording/series.h"
+#include "cli/talk.h"
+#include "gate/diff.h"
+#include "gate/run_set.h"
+#include "gprof/error.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr char kUsage[] = "usage: gprof-cli compare [options] -- BASE [ARGS...] ::: NEW [ARGS...]";
+
+// Where the traces go. Without a name it is a folder of ours, which is removed in the end.
+class TraceFolder {
+ public:
+  explicit TraceFolder(const std::string& name) : path_(name) {
+    if (!name.empty()) return;
+    std::error_code failed;
+    std::string pattern = (std::filesystem::temp_directory_path(failed) / "gprof-compare-XXXXXX").string();
+    if (failed || mkdtemp(pattern.data()) == nullptr) {
+      Fail("a temporary folder (TMPDIR)", failed ? failed.message() : std::strerror(errno));
+    }
+    path_ = pattern;
+    is_temporary_ = true;
+  }
+  ~TraceFolder() {
+    std::error_code ignored;
+    if (is_temporary_) std::filesystem::remove_all(path_, ignored);
+  }
+  TraceFolder(const TraceFolder&) = delete;
+  TraceFolder& operator=(const TraceFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  void Make() const {
+    std::error_code failed;
+    std::filesystem::create_directories(path_, failed);
+    if (failed) Fail("the folder '" + path_ + "'", failed.message());
+  }
+  // False: it is kept anyway.
+  bool Keep() { return std::exchange(is_temporary_, false); }
+  void Remove() { is_temporary_ = true; }
+
+ private:
+  [[noreturn]] static void Fail(const std::string& what, const std::string& why) {
+    throw Error(ExitCode::kLaunchFailed, "cannot make " + what + ": " + why, "choose a folder for the traces with -o");
+  }
+
+  std::string path_;
+  bool is_temporary_ = false;
+};
+
+std::string PatternText(const std::string& name) {
+  std::string pattern;
+  for (const char c : name) pattern += c == '%' ? "%%" : std::string(1, c);
+  return pattern;
+}
+
+class Compare : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    AddSeriesOptions(app);
+    AddOutputOptions(app);
+    program_.AddFlushOption(app);
+    program_.AddTraceOptions(app);
+    capture_.AddOptions(app);
+    program_.AddProgramOptions(app, ShowOutput::kOnStderrIfWanted);
+    app.add_option("--step", step_,
+                   "the NVTX range that is one step, by its name or path; found by itself without this")
+        ->type_name("NAME|PATH")
+        ->group("What is looked at");
+    selection_.AddOptions(app);
+    diff_.AddOptions(app, true);
+  }
+
+  int Run() override {
+    LaunchOptions launch = program_.Read(kUsage);
+    launch.capture = capture_.Read(launch.trace_cuda, launch.trace_nvtx);
+    launch.may_overwrite = may_overwrite_;
+    const auto [base, now] = SplitCommands(launch.command);
+    RefuseWhatCannotBeCompared(launch);
+    DiffOptions options = diff_.Options();
+    options.are_pairs = true;
+    RunSetOptions loading;
+    loading.selection = selection_.Read();
+    loading.selected = Describe(loading.selection);
+    loading.analysis.step = step_;
+    TraceFolder folder(folder_);
+    Series series(
+        {ProgramIn(folder.path(), launch, "base", "new", base), ProgramIn(folder.path(), launch, "new", "base", now)},
+        series_);
+    folder.Make();
+    const SeriesResult result = series.Run();
+    if (!result.is_complete) return TellEarlyEnd(series, result, launch);
+    for (const std::size_t program : {0, 1}) RefuseEmpty(series.file(program));
+    return Judge(series, options, loading, &folder);
+  }
+
+ private:
+  void AddSeriesOptions(CLI::App& app) {
+    constexpr char kGroup[] = "Runs";
+    app.add_option("-n,--runs", series_.runs, "runs of each program that count (10)")
+        ->type_name("N")
+        ->check(WholeNumber(1, 10'000))
+        ->group(kGroup);
+    app.add_option("--warmup", series_.warm_ups, "runs of each before these, which do not count (1)")
+        ->type_name("K")
+        ->check(WholeNumber(0, 10'000))
+        ->group(kGroup);
+    app.add_option("--separator", separator_, "the word between the two command lines, ::: by default")
+        ->type_name("WORD")
+        ->group(kGroup);
+  }
+
+  void AddOutputOptions(CLI::App& app) {
+    constexpr char kGroup[] = "Output";
+    app.add_option("-o,--output", folder_,
+                   "folder that keeps the traces and the run files base.runs.json and new.runs.json; without it they "
+                   "are removed in the end")
+        ->type_name("FOLDER")
+        ->group(kGroup);
+    app.add_flag("-f,--force-overwrite", may_overwrite_, "replace files of an earlier comparison in that folder")
+        ->group(kGroup);
+  }
+
+  std::pair<std::vector<std::string>, std::vector<std::string>> SplitCommands(
+      const std::vector<std::string>& words) const {
+    const auto middle = std::find(words.begin(), words.end(), separator_);
+    if (middle == words.end()) {
+      throw Error(ExitCode::kUsage, "there is one program and nothing to compare it with",
+                  "write " + separator_ + " between the two command lines; " + kUsage);
+    }
+    if (std::find(middle + 1, words.end(), separator_) != words.end()) {
+      throw Error(ExitCode::kUsage, "compare takes two programs, and there is a second " + separator_,
+                  "where it is an argument, choose another word between the two with --separator WORD");
+    }
+    if (middle == words.begin() || middle + 1 == words.end()) {
+      throw Error(ExitCode::kUsage,
+                  "there is no program " + std::string(middle == words.begin() ? "before " : "behind ") + separator_,
+                  kUsage);
+    }
+    return {{words.begin(), middle}, {middle + 1, words.end()}};
+  }
+
+  static void RefuseWhatCannotBeCompared(const LaunchOptions& launch) {
+    if (!launch.trace_cuda && !launch.trace_nvtx) {
+      throw Error(ExitCode::kUsage, "-t none makes runs that hold nothing to compare", "leave it out");
+    }
+  }
+
+  static SeriesProgram ProgramIn(const std::string& folder, const LaunchOptions& launch, const std::string& label,
+                                 const std::string& other, const std::vector<std::string>& command) {
+    const std::string stem = (std::filesystem::path(folder) / label).string();
+    SeriesProgram program;
+    program.launch = launch;
+    program.launch.command = command;
+    program.launch.output = PatternText(stem) + "-%n.trace";
+    program.file.path = stem + ".runs.json";
+    program.file.label = label;
+    program.file.counterpart = (std::filesystem::path(folder) / (other + ".runs.json")).string();
+    return program;
+  }
+
+  static int TellEarlyEnd(const Series& series, const SeriesResult& result, const LaunchOptions& launch) {
+    if (result.failure.empty()) {
+      const std::size_t runs = series.file(0).runs.size() + series.file(1).runs.size();
+      Say(SignalName(result.stop_signal) + " ended the comparison after " + CountOf(static_cast<int64_t>(runs), "run") +
+          "; nothing was judged");
+      return 128 + result.stop_signal;
+    }
+    const bool is_shown = launch.program_output == ProgramOutput::kOnStderr;
+    throw Error(ExitCode::kLaunchFailed, result.failure + "; nothing was judged",
+                is_shown ? "" : "-w true shows what the programs write");
+  }
+
+  static void RefuseEmpty(const RunFile& file) {
+    const auto is_empty = [](const RecordedRun& run) { return !run.Counts() || ScanTrace(run.trace).bytes == 0; };
+    if (!std::all_of(file.runs.begin(), file.runs.end(), is_empty)) return;
+    throw Error(ExitCode::kUnreadable,
+                "nothing was recorded in the runs of '" + file.command.front() + "' (" + file.label +
+                    "): it made no CUDA or NVTX call that the tracer could see",
+                "gprof-cli doctor says whether recording works here");
+  }
+
+  int Judge(const Series& series, const DiffOptions& options, const RunSetOptions& loading, TraceFolder* folder) const {
+    // What was recorded must not be lost to what goes wrong here.
+    const bool is_temporary = folder->Keep();
+    try {
+      const RunSet base = LoadSide(series.file(0), loading, is_temporary);
+      const RunSet now = LoadSide(series.file(1), loading, is_temporary);
+      const Diff diff = CompareRuns(base, now, options);
+      const int code = diff_.Show(diff, loading.selected);
+      if (is_temporary) folder->Remove();
+      return code;
+    } catch (const Error&) {
+      if (is_temporary) Say("the traces are in '" + folder->path() + "'");
+      throw;
+    }
+  }
+
+  // Called by its command line; files of a temporary folder are gone when somebody reads where they were.
+  static RunSet LoadSide(const RunFile& file, const RunSetOptions& loading, bool is_temporary) {
+    RunSet set = LoadRunSet({file.path}, loading);
+    set.name.clear();
+    for (const std::string& word : file.command) set.name += (set.name.empty() ? "" : " ") + ShellQuoted(word);
+    // That these do not count is what --warmup says.
+    std::erase_if(set.notes, [](const std::string& note) { return note.find("warm-up run") != std::string::npos; });
+    for (Measurement& run : set.runs) {
+      if (is_temporary) run.source = std::filesystem::path(run.source).filename().string();
+    }
+    return set;
+  }
+
+  ProgramArguments program_;
+  CaptureArguments capture_;
+  SelectionArguments selection_;
+  DiffArguments diff_;
+  SeriesOptions series_{.runs = 10, .warm_ups = 1};
+  std::string separator_ = ":::", folder_, step_;
+  bool may_overwrite_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCompare() {
+  return std::make_unique<Compare>();
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,119 @@
+// gprof-cli doctor: whether recording works on this machine, and what to do about the rest. docs/commands/doctor.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/terminal.h"
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "report/json_values.h"
+#include "cli/arguments/options.h"
+#include "cli/talk.h"
+#include "gprof/error.h"
+#include "launch/doctor.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kTitleColumns = 22, kStateColumns = 10;
+
+const char* StateText(CheckState state) {
+  switch (state) {
+    case CheckState::kGood:
+      return "good";
+    case CheckState::kWarning:
+      return "warning";
+    case CheckState::kBad:
+      return "bad";
+    case CheckState::kNotHere:
+      return "not here";
+  }
+  return "";
+}
+
+std::string Colored(CheckState state, const std::string& text, const Style& style) {
+  switch (state) {
+    case CheckState::kGood:
+      return style.Green(text);
+    case CheckState::kWarning:
+      return style.Yellow(text);
+    case CheckState::kBad:
+      return style.Red(text);
+    case CheckState::kNotHere:
+      return style.Dim(text);
+  }
+  return text;
+}
+
+std::string Padded(const std::string& text, std::size_t columns) {
+  return text + std::string(columns > text.size() ? columns - text.size() : 1, ' ');
+}
+
+std::string RenderCheck(const Check& check, const Terminal& terminal) {
+  const Style style(terminal.has_color);
+  const std::size_t indent = kStateColumns + kTitleColumns;
+  const std::size_t width = terminal.columns > indent + 20 ? terminal.columns - indent : 20;
+  std::string out = Colored(check.state, Padded(StateText(check.state), kStateColumns), style) +
+                    style.Bold(Padded(check.title, kTitleColumns));
+  bool is_first = true;
+  for (const std::string& line : Wrap(Printable(check.detail), width)) {
+    out += (is_first ? "" : std::string(indent, ' ')) + line + "\n";
+    is_first = false;
+  }
+  for (const std::string& line : Wrap(Printable(check.advice.empty() ? "" : "-> " + check.advice), width)) {
+    if (!line.empty()) out += std::string(indent, ' ') + style.Cyan(line) + "\n";
+  }
+  return out;
+}
+
+class Doctor : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("--format", format_, "text (default) or json")
+        ->type_name("text|json")
+        ->check(OneOf({"text", "json"}))
+        ->group("Output");
+  }
+
+  int Run() override {
+    const std::vector<Check> checks = Examine(ThisMachine());
+    const auto bad =
+        std::count_if(checks.begin(), checks.end(), [](const Check& check) { return check.state == CheckState::kBad; });
+    WriteResult(format_ == "json" ? RenderJson(checks, bad == 0) : RenderText(checks, bad));
+    return CodeOf(bad == 0 ? ExitCode::kGood : ExitCode::kGateFailed);
+  }
+
+ private:
+  static std::string RenderJson(const std::vector<Check>& checks, bool works) {
+    Json json = {{"schema", "gprof.doctor/1"}, {"works", works}, {"checks", Json::array()}};
+    for (const Check& check : checks) {
+      json["checks"].push_back({{"id", check.id},
+                                {"title", check.title},
+                                {"state", StateText(check.state)},
+                                {"detail", check.detail},
+                                {"advice", check.advice}});
+    }
+    return ToText(json);
+  }
+
+  static std::string RenderText(const std::vector<Check>& checks, std::ptrdiff_t bad) {
+    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    std::string out;
+    for (const Check& check : checks) out += RenderCheck(check, terminal);
+    if (bad == 0) return out + "\nEverything works that gprof-cli needs.\n";
+    return out + "\n" + std::to_string(bad) + (bad == 1 ? " thing does" : " things do") + " not work.\n";
+  }
+
+  std::string format_ = "text";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDoctor() {
+  return std::make_unique<Doctor>();
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,100 @@
+// gprof-cli dump: every record as text. docs/commands/dump.md
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
+#include "cli/arguments/options.h"
+#include "cli/talk.h"
+#include "gprof/trace/record.h"
+#include "trace/text/dump.h"
+#include "trace/file/mapped_file.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 16;
+
+// Nobody reads the output any more.
+struct ReaderHasGone {};
+
+// Collects lines, so that there is not a system call for each.
+class LineOutput {
+ public:
+  void Add(std::string_view line) {
+    buffer_ += line;
+    buffer_ += '\n';
+    if (buffer_.size() >= kBufferBytes) Flush();
+  }
+
+  void Flush() {
+    if (!WriteResult(buffer_)) throw ReaderHasGone{};
+    buffer_.clear();
+  }
+
+ private:
+  std::string buffer_;
+};
+
+trace::RecordKind KindOf(const std::string& name) {
+  std::vector<std::string> names;
+  trace::RecordKind kind{};
+  trace::ForEachKind([&](auto* record) {
+    using Record = std::remove_pointer_t<decltype(record)>;
+    names.emplace_back(Record::kName);
+    if (name == Record::kName) kind = Record::kKind;
+  });
+  if (kind != trace::RecordKind{}) return kind;
+  std::string known;
+  for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
+  const std::string nearest = Nearest(name, names);
+  throw Error(ExitCode::kUsage, "there is no kind of record '" + name + "'",
+              nearest.empty() ? "there are " + known : "did you mean " + nearest + "?");
+}
+
+class Dump : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("TRACE", trace_, "the trace to print");
+    app.add_option("--kind", kinds_, "these kinds of records alone, separated by commas")
+        ->type_name("LIST")
+        ->group("What is shown");
+    app.add_flag("--all-fields", options_.has_all_fields, "fields that have their default value, too")
+        ->group("What is shown");
+    app.add_flag("--no-chunks", no_chunks_, "leave out the lines about chunks")->group("What is shown");
+  }
+
+  int Run() override {
+    if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to print", "usage: gprof-cli dump TRACE [options]");
+    options_.path = trace_;
+    options_.has_chunk_lines = !no_chunks_;
+    if (!kinds_.empty()) {
+      for (const std::string& name : SplitList(kinds_)) options_.kinds.push_back(KindOf(name));
+    }
+    RecoverEarlierRuns();
+    const MappedFile file(trace_);
+    LineOutput output;
+    try {
+      DumpRecords(file.bytes(), options_, [&output](std::string_view line) { output.Add(line); });
+      output.Flush();
+    } catch (const ReaderHasGone&) {
+      return CodeOf(ExitCode::kGood);
+    }
+    return CodeOf(ExitCode::kGood);
+  }
+
+ private:
+  std::string trace_, kinds_;
+  bool no_chunks_ = false;
+  DumpOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDump() {
+  return std::make_unique<Dump>();
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,221 @@
+// gprof-cli export: a trace for other tools. docs/commands/export.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
+#include "cli/arguments/options.h"
+#include "cli/recording/progress_line.h"
+#include "cli/arguments/selection_arguments.h"
+#include "cli/talk.h"
+#include "export/export.h"
+#include "export/exporters.h"
+#include "export/fresh_output.h"
+#include "import/read_trace.h"
+
+namespace gprof::cli {
+namespace {
+
+// Nobody reads stdout any more.
+struct ReaderHasGone {};
+
+std::vector<std::string> FormatNames() {
+  std::vector<std::string> names;
+  for (const Exporter& exporter : AllExporters()) names.emplace_back(exporter.name);
+  return names;
+}
+
+std::string FormatChoice() {
+  std::string choice;
+  for (const std::string& name : FormatNames()) choice += (choice.empty() ? "" : "|") + name;
+  return choice;
+}
+
+bool IsTable(const Exporter& exporter) { return exporter.IsFolder() && exporter.IsStream(); }
+
+class Export : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("TRACE", trace_, "the trace to export");
+    app.add_option("--format", format_, "the format; the end of the file name says it without this")
+        ->type_name(FormatChoice())
+        ->group("Output");
+    app.add_option("-o,--output", output_, "the file or folder to write, whole or not at all; - for stdout")
+        ->type_name("FILE")
+        ->group("Output");
+    app.add_flag("-f,--force-overwrite", may_overwrite_, "replace what is there")->group("Output");
+    app.add_flag("--compress", is_compressed_, "compress with gzip, as a name that ends in .gz does")->group("Output");
+    app.add_flag("--list", wants_list_, "list the formats and stop")->group("Output");
+    app.add_option("--kind", options_.kind, "csv, jsonl: this kind of record alone, as one file")
+        ->type_name("KIND")
+        ->group("What is written");
+    app.add_option("--weight", weight_, "folded: time on the GPU (default) or of the host")
+        ->type_name("gpu|host")
+        ->check(OneOf({"gpu", "host"}))
+        ->group("What is written");
+    app.add_flag("--full-names", options_.full_names, "folded: names of kernels in full")->group("What is written");
+    selection_.AddOptions(app);
+  }
+
+  int Run() override {
+    if (wants_list_) return List();
+    if (trace_.empty())
+      throw Error(ExitCode::kUsage, "no trace to export", "usage: gprof-cli export TRACE --format F [-o FILE]");
+    const Exporter& exporter = Choose();
+    options_.weight = weight_ == "host" ? FoldedWeight::kHost : FoldedWeight::kGpu;
+    const std::string path = output_.empty() ? NameFor(exporter) : output_;
+    Check(exporter, path);
+    RecoverEarlierRuns();
+    Trace trace = ReadTrace(trace_);
+    const Selection selection = selection_.Read();
+    if (!selection.IsEmpty()) trace = Select(std::move(trace), selection);
+    try {
+      Write(exporter, trace, path);
+    } catch (const ReaderHasGone&) {
+    } catch (const Interrupted&) {
+      // Only where the signal that was raised again is blocked.
+      return CodeOf(ExitCode::kUnreadable);
+    }
+    return CodeOf(ExitCode::kGood);
+  }
+
+ private:
+  static int List() {
+    std::string text;
+    for (const Exporter& exporter : AllExporters()) {
+      std::string line(exporter.name);
+      line.resize(std::max<std::size_t>(line.size() + 1, 10), ' ');
+      line += exporter.extension;
+      line.resize(std::max<std::size_t>(line.size() + 1, 20), ' ');
+      text += line + std::string(exporter.summary) + "\n";
+    }
+    WriteResult(text);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  const Exporter& Choose() const {
+    if (!format_.empty()) {
+      if (const Exporter* exporter = FindExporter(format_)) return *exporter;
+      const std::string nearest = Nearest(format_, FormatNames());
+      throw Error(ExitCode::kUsage, "there is no format '" + format_ + "'",
+                  nearest.empty() ? "gprof-cli export --list lists them" : "did you mean " + nearest + "?");
+    }
+    if (const Exporter* exporter = ExporterForPath(output_)) return *exporter;
+    throw Error(ExitCode::kUsage,
+                output_.empty() ? "export needs a format" : "the name '" + output_ + "' does not say which format",
+                "add --format " + FormatChoice());
+  }
+
+  bool IsStream(const Exporter& exporter) const {
+    return exporter.IsStream() && (!exporter.IsFolder() || !options_.kind.empty());
+  }
+
+  // "run.pftrace" beside run.trace.
+  std::string NameFor(const Exporter& exporter) const {
+    std::filesystem::path path(trace_);
+    if (path.extension() == ".trace") path.replace_extension();
+    if (IsTable(exporter) && options_.kind.empty()) return path.string() + "-" + std::string(exporter.name);
+    return path.string() + (options_.kind.empty() ? "" : "." + options_.kind) + std::string(exporter.extension) +
+           (is_compressed_ ? ".gz" : "");
+  }
+
+  // Before the trace is read, which may take a while.
+  void Check(const Exporter& exporter, const std::string& path) const {
+    const std::string name(exporter.name);
+    if (!options_.kind.empty() && !IsTable(exporter))
+      throw Error(ExitCode::kUsage, "--kind goes with csv and jsonl, not with " + name);
+    if (!weight_.empty() && name != "folded") throw Error(ExitCode::kUsage, "--weight goes with folded, not with " + name);
+    if (options_.full_names && name != "folded")
+      throw Error(ExitCode::kUsage, "--full-names goes with folded, not with " + name);
+    const bool is_file_name = IsTable(exporter) && ExporterForPath(path) == &exporter;
+    if (!IsStream(exporter) && exporter.IsFolder() && (is_file_name || path == "-")) {
+      throw Error(ExitCode::kUsage, name + " writes a file for each kind of record",
+                  "name one with --kind kernel, or a folder with -o");
+    }
+    if (!IsStream(exporter) && (is_compressed_ || IsCompressedName(path)))
+      throw Error(ExitCode::kUsage, name + " cannot be compressed on the way", "leave out --compress and .gz");
+    if (!IsStream(exporter) && path == "-")
+      throw Error(ExitCode::kUsage, name + " cannot go to stdout", "name a file with -o");
+    if (path == "-") return CheckTerminal(name);
+    RefuseExisting(exporter, path);
+  }
+
+  void CheckTerminal(const std::string& name) const {
+    if ((name == "perfetto" || is_compressed_) && isatty(STDOUT_FILENO) == 1)
+      throw Error(ExitCode::kUsage, name + " is no text, and stdout is a terminal", "name a file with -o");
+  }
+
+  void RefuseExisting(const Exporter& exporter, const std::string& path) const {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    const bool wants_folder = !IsStream(exporter) && exporter.IsFolder();
+    if (!fs::exists(status)) return;
+    if (fs::equivalent(path, trace_, error))
+      throw Error(ExitCode::kUsage, "'" + path + "' is the trace itself", "choose another file with -o");
+    if (wants_folder != fs::is_directory(status)) {
+      throw Error(ExitCode::kUsage, "'" + path + "' is " + (wants_folder ? "not a folder" : "a folder"),
+                  "choose another name with -o");
+    }
+    if (!fs::is_regular_file(status) && !wants_folder) return;  // a pipe, /dev/null
+    if (!may_overwrite_ && !(wants_folder && fs::is_empty(path, error)))
+      throw Error(ExitCode::kUsage, "'" + path + "' exists already", "overwrite it with -f, or choose another with -o");
+  }
+
+  void Write(const Exporter& exporter, const Trace& trace, const std::string& path) {
+    ProgressLine line("export");
+    options_.progress = [&line](uint64_t done, uint64_t total) { line.Show(done, total); };
+    if (path == "-") return WriteStream(exporter, trace, is_compressed_, [](std::string_view bytes) {
+      if (!WriteResult(bytes)) throw ReaderHasGone{};
+    });
+    const bool is_stream = IsStream(exporter);
+    FreshOutput output(path, is_stream            ? FreshOutput::Kind::kBytes
+                             : exporter.IsFolder() ? FreshOutput::Kind::kFolder
+                                                   : FreshOutput::Kind::kFile);
+    if (is_stream) {
+      WriteStream(exporter, trace, is_compressed_ || IsCompressedName(path),
+                  [&](std::string_view bytes) { output.Write(bytes); });
+    } else if (exporter.IsFolder()) {
+      exporter.write_folder(trace, options_, output.work_path());
+    } else {
+      exporter.write_file(trace, options_, output.work_path());
+    }
+    output.Finish();
+    line.Clear();
+    Say("wrote " + ShellQuoted(path) + SizeOf(path));
+  }
+
+  void WriteStream(const Exporter& exporter, const Trace& trace, bool is_compressed, OutputStream::Sink sink) const {
+    OutputStream stream(std::move(sink), is_compressed);
+    exporter.write(trace, options_, stream);
+    stream.Finish();
+  }
+
+  static std::string SizeOf(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) return "";
+    const uintmax_t bytes = std::filesystem::file_size(path, error);
+    return error ? "" : ", " + FormatBytes(static_cast<double>(bytes));
+  }
+
+  SelectionArguments selection_;
+  std::string trace_, format_, output_, weight_;
+  bool may_overwrite_ = false, is_compressed_ = false, wants_list_ = false;
+  ExportOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExport() {
+  return std::make_unique<Export>();
+}
+
+}  // namespace gprof::cli

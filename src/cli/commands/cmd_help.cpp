@@ -1,0 +1,59 @@
+// gprof-cli help, version: docs/commands/help.md, version.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/help.h"
+#include "cli/talk.h"
+#include "gprof/version.h"
+
+namespace gprof::cli {
+namespace {
+
+class Help : public Command {
+ public:
+  void AddOptions(CLI::App& app) override { app.add_option("COMMAND", name_, "the command to explain"); }
+
+  int Run() override {
+    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    if (name_.empty()) {
+      WriteResult(RenderOverview(terminal));
+      return CodeOf(ExitCode::kGood);
+    }
+    const CommandInfo* const info = FindCommand(name_);
+    if (info == nullptr) throw Error(ExitCode::kUsage, "'" + name_ + "' is not a command", HintFor(name_));
+    WriteResult(RenderHelp(*info, terminal));
+    return CodeOf(ExitCode::kGood);
+  }
+
+ private:
+  static std::string HintFor(const std::string& name) {
+    const std::string nearest(NearestCommand(name));
+    return nearest.empty() ? "gprof-cli help lists the commands" : "did you mean " + nearest + "?";
+  }
+
+  std::string name_;
+};
+
+class Version : public Command {
+ public:
+  void AddOptions(CLI::App&) override {}
+  int Run() override {
+    WriteResult(std::string("gprof-cli ") + kVersion + "\n");
+    return CodeOf(ExitCode::kGood);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeHelp() {
+  return std::make_unique<Help>();
+}
+std::unique_ptr<Command> MakeVersion() {
+  return std::make_unique<Version>();
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,248 @@
+// gprof-cli info: what a trace holds and whether it is whole. docs/commands/info.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/table.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands/commands.h"
+#include "report/trace_summary.h"
+#include "report/json_values.h"
+#include "cli/recording/leftovers.h"
+#include "cli/arguments/low_memory.h"
+#include "cli/arguments/options.h"
+#include "cli/recording/recorded.h"
+#include "cli/talk.h"
+#include "import/read_trace.h"
+
+namespace gprof::cli {
+namespace {
+
+struct Amount {
+  const char* key;
+  const char* title;
+  std::size_t count;
+};
+
+std::vector<Amount> AmountsOf(const Trace& trace) {
+  const auto ops = [&trace](auto&& is_one) {
+    return static_cast<std::size_t>(std::count_if(trace.ops.begin(), trace.ops.end(), is_one));
+  };
+  return {{"kernels", "Kernels", ops([](const GpuOp& op) { return op.kind == OpKind::kKernel; })},
+          {"graph_launches", "Graph launches", ops([](const GpuOp& op) { return op.kind == OpKind::kGraph; })},
+          {"copies", "Copies", ops([](const GpuOp& op) { return op.IsCopy(); })},
+          {"memsets", "Memsets", ops([](const GpuOp& op) { return op.kind == OpKind::kMemset; })},
+          {"api_calls", "CUDA calls", trace.api_calls.size()},
+          {"syncs", "Synchronisations", trace.syncs.size()},
+          {"memory_events", "Memory operations", trace.memory_events.size()},
+          {"memory_pool_events", "Memory pool operations", trace.memory_pools.size()},
+          {"managed_memory", "Managed memory", trace.managed_memory.size()},
+          {"graph_nodes", "Graph nodes made", trace.graph_nodes.size()},
+          {"event_records", "Events recorded", trace.event_records.size()},
+          {"nvtx_ranges", "NVTX ranges", trace.ranges.size()},
+          {"nvtx_marks", "NVTX marks", trace.marks.size()},
+          {"nvtx_payloads", "NVTX payloads", trace.payloads.size()},
+          {"captures", "Captures", trace.captures.size()},
+          {"jits", "Compilations (JIT)", trace.jits.size()},
+          {"overheads", "Overheads of CUPTI", trace.overheads.size()},
+          {"threads", "Threads", trace.threads.size()},
+          {"streams", "Streams", trace.streams.size()},
+          {"contexts", "Contexts", trace.contexts.size()}};
+}
+
+// The format writes 0 for what is not known.
+std::string Known(uint64_t value, const std::string& text) {
+  return value == 0 ? "-" : text;
+}
+
+class InfoText {
+ public:
+  InfoText(const Trace& trace, const Terminal& terminal)
+      : trace_(trace), terminal_(terminal), style_(terminal.has_color) {}
+
+  std::string Render() {
+    const double bytes = static_cast<double>(trace_.health.file_bytes);
+    Line("Trace", trace_.path);
+    const bool is_ours = trace_.recorder.empty();
+    Line("Size", FormatBytes(bytes) + (is_ours ? PlainSize() : "") + ", " + CountOf(static_cast<int64_t>(trace_.record_count), "record") +
+                     (is_ours ? " in " + CountOf(static_cast<int64_t>(trace_.health.chunks), "chunk") : "") +
+                     PerRecord(bytes));
+    if (!is_ours) Line("Recorded", "by " + trace_.recorder);
+    Line("Time", FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
+    const std::string mode = CaptureModeText(trace_), captures = CapturesText(trace_), ranks = RanksText(trace_);
+    if (!mode.empty()) Line("Recorded", mode);
+    if (!captures.empty()) Line("Captures", captures);
+    if (!ranks.empty()) Line("Ranks", ranks);
+    Health();
+    Processes();
+    Devices();
+    Contents();
+    Losses();
+    Notices();
+    return std::move(out_);
+  }
+
+ private:
+  std::string PlainSize() const {
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(trace_.path, failed)) return "";
+    const Recorded recorded = ScanTrace(trace_.path);
+    // Behind damage it sees no chunks.
+    return recorded.is_readable ? CompressedFrom(recorded) : "";
+  }
+
+  std::string PerRecord(double bytes) const {
+    if (trace_.record_count == 0) return "";
+    return ", " + FormatNumber(bytes / static_cast<double>(trace_.record_count)) + " bytes a record";
+  }
+
+  void Health() {
+    std::vector<Finding> findings = HealthOf(trace_);
+    std::erase_if(findings, [](const Finding& finding) { return finding.id == "health.notice"; });
+    out_ += RenderHealth(trace_, findings, terminal_);
+  }
+
+  void Processes() {
+    const bool has_ranks = !RanksText(trace_).empty();
+    TextTable table{{{"PID", true},
+                     {"Program"},
+                     {"Lasted", true},
+                     {"End"},
+                     {"Driver", false, true},
+                     {"CUPTI", false, true},
+                     {"Command", false, true}},
+                    {}};
+    for (const Process& process : trace_.processes) {
+      table.rows.push_back({std::to_string(process.pid), std::string(trace_.Text(process.name)),
+                            FormatNs(static_cast<double>(process.end_ns - process.start_ns)),
+                            EndText(process),
+                            Known(process.driver_version, CudaVersion(process.driver_version)),
+                            Known(process.cupti_version, std::to_string(process.cupti_version)),
+                            std::string(trace_.Text(process.command_line))});
+      if (has_ranks) {
+        auto& row = table.rows.back();
+        row.insert(row.begin() + 1, process.rank < 0 ? "-" : std::to_string(process.rank));
+      }
+    }
+    if (has_ranks) table.columns.insert(table.columns.begin() + 1, {"Rank", true});
+    Add("Processes", table);
+  }
+
+  void Devices() {
+    TextTable table{{{"GPU"},
+                     {"Name"},
+                     {"SMs", true},
+                     {"Memory", true},
+                     {"Bandwidth", true},
+                     {"Compute", true},
+                     {"PCIe", false, true},
+                     {"UUID", false, true}},
+                    {}};
+    for (const Device& device : trace_.devices) {
+      const trace::DeviceRecord& f = device.facts;
+      table.rows.push_back(
+          {"gpu" + std::to_string(device.ordinal), std::string(trace_.Text(device.name)),
+           Known(f.sm_count, std::to_string(f.sm_count)),
+           Known(f.memory_bytes, FormatBytes(static_cast<double>(f.memory_bytes))),
+           Known(f.memory_bytes_per_second, FormatBytesPerSecond(static_cast<double>(f.memory_bytes_per_second))),
+           Known(f.compute_major, std::to_string(f.compute_major) + "." + std::to_string(f.compute_minor)),
+           Known(f.pcie_generation, "gen " + std::to_string(f.pcie_generation) + " x" + std::to_string(f.pcie_lanes)),
+           std::string(trace_.Text(device.uuid))});
+    }
+    Add("GPUs", table);
+  }
+
+  void Contents() {
+    TextTable table{{{"What"}, {"Count", true}}, {}};
+    for (const Amount& amount : AmountsOf(trace_)) {
+      if (amount.count != 0) table.rows.push_back({amount.title, FormatCount(static_cast<int64_t>(amount.count))});
+    }
+    Add("Contents", table);
+  }
+
+  void Losses() {
+    TextTable table{{{"Records", true}, {"Reason"}}, {}};
+    for (const Loss& loss : trace_.losses) {
+      table.rows.push_back({FormatCount(static_cast<int64_t>(loss.count)), ReasonText(loss.reason)});
+    }
+    Add("Lost while recording", table);
+  }
+
+  void Notices() {
+    TextTable table{{{"Level"}, {"What the tracer says"}}, {}};
+    for (const Notice& notice : trace_.notices) {
+      table.rows.push_back({LevelText(notice.level), std::string(trace_.Text(notice.message))});
+    }
+    if (table.rows.empty()) return;
+    out_ += "\n" + style_.Bold("Notices") + "\n";
+    // Whole sentences: wrapped, not shortened.
+    for (const auto& row : table.rows) {
+      std::size_t line_number = 0;
+      for (const std::string& line : Wrap(Printable(row[0] + ": " + row[1]), terminal_.columns - 4)) {
+        out_ += (line_number++ == 0 ? "  " : "    ") + line + "\n";
+      }
+    }
+  }
+
+  void Add(const char* title, const TextTable& table) {
+    if (!table.rows.empty())
+      out_ += "\n" + style_.Bold(title) + "\n" + RenderTable(table, terminal_.columns, style_, 2);
+  }
+
+  void Line(const std::string& label, const std::string& text) { out_ += LabeledLine(label, text, terminal_); }
+
+  const Trace& trace_;
+  const Terminal& terminal_;
+  Style style_;
+  std::string out_;
+};
+
+std::string InfoJson(const Trace& trace) {
+  Json json;
+  json["schema"] = "gprof.info/1";
+  AddTraceFacts(trace, &json);
+  json["contents"] = Json::object();
+  for (const Amount& amount : AmountsOf(trace)) json["contents"][amount.key] = amount.count;
+  return ToText(json);
+}
+
+class Info : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("TRACE", trace_, "the trace to look at");
+    app.add_option("--format", format_, "text (default) or json")
+        ->type_name("text|json")
+        ->check(OneOf({"text", "json"}))
+        ->group("Output");
+    low_memory_.AddOptions(app, "for traces larger than the memory: keep them in a file on disk");
+  }
+
+  int Run() override {
+    if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to look at", "usage: gprof-cli info TRACE [options]");
+    low_memory_.Start();
+    RecoverEarlierRuns();
+    const Trace trace = ReadTrace(trace_);
+    WriteResult(format_ == "json" ? InfoJson(trace) : InfoText(trace, DetectTerminal(STDOUT_FILENO)).Render());
+    return CodeOf(ExitCode::kGood);
+  }
+
+ private:
+  std::string trace_;
+  std::string format_ = "text";
+  LowMemory low_memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeInfo() {
+  return std::make_unique<Info>();
+}
+
+}  // namespace gprof::cli

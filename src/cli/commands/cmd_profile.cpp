@@ -1,0 +1,117 @@
+// gprof-cli profile: runs a program and records it. docs/commands/profile.md
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "cli/arguments/capture_arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
+#include "cli/arguments/options.h"
+#include "cli/arguments/program_arguments.h"
+#include "cli/recording/series.h"
+#include "cli/recording/tell_recorded.h"
+#include "gprof/error.h"
+#include "launch/launch.h"
+
+namespace gprof::cli {
+namespace {
+
+class Profile : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    AddOutputOptions(app);
+    program_.AddCompressOption(app);
+    program_.AddFlushOption(app);
+    program_.AddTraceOptions(app);
+    capture_.AddOptions(app);
+    capture_.AddSignalOption(app);
+    AddSeriesOptions(app);
+    program_.AddProgramOptions(app);
+  }
+
+  int Run() override {
+    LaunchOptions options = program_.Read("usage: gprof-cli profile [options] [--] APP [ARGS...]");
+    options.output = output_;
+    options.may_overwrite = may_overwrite_;
+    options.capture = capture_.Read(options.trace_cuda, options.trace_nvtx);
+    RefuseContradictions(options);
+    if (repeat_ != 0) return RunSeries(options);
+    RecoverEarlierRuns();
+    const LaunchResult result = RunTraced(options);
+    if (!options.is_quiet) TellRecorded(options, result);
+    return result.exit_code;
+  }
+
+ private:
+  void AddSeriesOptions(CLI::App& app) {
+    constexpr char kGroup[] = "Several runs";
+    app.add_option("--repeat", repeat_,
+                   "run APP this many times: a trace for each run, named run-1.trace and so on (%n is the number), and "
+                   "run.runs.json, which names them all for check and diff")
+        ->type_name("N")
+        ->check(WholeNumber(1, 10'000))
+        ->group(kGroup);
+    app.add_option("--warmup", series_.warm_ups, "run it this many times before, which does not count")
+        ->type_name("K")
+        ->check(WholeNumber(0, 10'000))
+        ->group(kGroup);
+    app.add_flag("--keep-warmup", series_.keeps_warm_ups, "keep the traces of the warm-up runs")->group(kGroup);
+    app.add_flag("--keep-going", series_.keeps_going, "make the other runs, too, when one fails")->group(kGroup);
+  }
+
+  void RefuseContradictions(const LaunchOptions& options) const {
+    const auto refuse = [](const std::string& what, const std::string& hint) {
+      throw Error(ExitCode::kUsage, what, hint);
+    };
+    if (repeat_ == 0) {
+      const char* const lonely = series_.warm_ups != 0    ? "--warmup"
+                                 : series_.keeps_warm_ups ? "--keep-warmup"
+                                 : series_.keeps_going    ? "--keep-going"
+                                                          : nullptr;
+      if (lonely != nullptr) refuse(std::string(lonely) + " belongs to several runs", "add --repeat N");
+      return;
+    }
+    if (series_.keeps_warm_ups && series_.warm_ups == 0) {
+      refuse("--keep-warmup has no warm-up runs to keep", "add --warmup K, or leave it out");
+    }
+    if (!options.trace_cuda && !options.trace_nvtx) {
+      refuse("--repeat with -t none makes runs that hold nothing to compare", "leave out one of them");
+    }
+    if (options.capture.toggle_signal != 0) {
+      refuse("--repeat and --capture-signal: what is recorded by hand is not the same in each run",
+             "record the same part of each run with -c, --sample-steps, or -y and -d");
+    }
+  }
+
+  int RunSeries(const LaunchOptions& options) {
+    series_.runs = repeat_;
+    Series series({ProgramOfOutput(options)}, series_);
+    const SeriesResult result = series.Run();
+    if (!options.is_quiet) TellSeries(options, series.file(0), result);
+    return result.exit_code != 0 || result.stop_signal == 0 ? result.exit_code : 128 + result.stop_signal;
+  }
+
+  void AddOutputOptions(CLI::App& app) {
+    app.add_option("-o,--output", output_,
+                   "trace file, run.trace by default; %p is the pid of APP, %h the host, %n the first free number, "
+                   "%q{NAME} an environment variable, %% a percent sign")
+        ->type_name("FILE")
+        ->group("Output");
+    app.add_flag("-f,--force-overwrite", may_overwrite_, "replace the trace file if it exists")->group("Output");
+  }
+
+  ProgramArguments program_;
+  CaptureArguments capture_;
+  std::string output_ = "run.trace";
+  bool may_overwrite_ = false;
+  uint32_t repeat_ = 0;  // 0: one run, and no run file
+  SeriesOptions series_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeProfile() {
+  return std::make_unique<Profile>();
+}
+
+}  // namespace gprof::cli

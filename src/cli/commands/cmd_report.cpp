@@ -1,0 +1,229 @@
+// gprof-cli report: what happened, why the GPU was idle. docs/commands/report.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "analysis/ranges/step_finder.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
+#include "cli/arguments/low_memory.h"
+#include "cli/arguments/options.h"
+#include "cli/render/html_pages.h"
+#include "report/report.h"
+#include "cli/arguments/selection_arguments.h"
+#include "cli/talk.h"
+#include "cli/traces.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr uint32_t kTextRows = 10, kJsonRows = 100;
+
+const Analysis& RequireAnalysis(const std::string& name) {
+  if (const Analysis* analysis = FindAnalysis(name)) return *analysis;
+  std::vector<std::string> names;
+  for (const Analysis& analysis : AllAnalyses()) names.emplace_back(analysis.name);
+  const std::string nearest = Nearest(name, names);
+  throw Error(ExitCode::kUsage, "there is no analysis '" + name + "'",
+              nearest.empty() ? "gprof-cli report --list lists them" : "did you mean " + nearest + "?");
+}
+
+const Table& RequireTable(const std::vector<NamedTable>& tables, const std::string& name) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const NamedTable& table : tables) {
+    if (table.name == name) return table.table;
+    names.push_back(table.name);
+    list += (list.empty() ? "" : ", ") + table.name;
+  }
+  const std::string nearest = Nearest(name, names);
+  throw Error(ExitCode::kUsage, "there is no table '" + name + "'",
+              nearest.empty() ? "there is " + list : "did you mean " + nearest + "?");
+}
+
+class ReportCommand : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("TRACE", paths_, "the trace to report on, or those of all ranks of a run")->type_name("");
+    app.add_option("--only", only_, "these analyses alone, separated by commas")
+        ->type_name("LIST")
+        ->group("What is shown");
+    app.add_option("--skip", skip_, "all analyses but these")->type_name("LIST")->group("What is shown");
+    app.add_flag("--list", wants_list_, "list the analyses and stop")->group("What is shown");
+    app.add_option("--sort", sort_, "sort tables by this column, named as in JSON: total_ns, count, name")
+        ->type_name("COLUMN")
+        ->group("What is shown");
+    app.add_option("--rows,--top", rows_, "rows of a table at most: 10 in text, 100 in JSON and 2000 in HTML by default, 0 for all")
+        ->type_name("N")
+        ->check(WholeNumber(0, 1'000'000'000))
+        ->group("What is shown");
+    app.add_flag("--full-names", has_full_names_, "names of kernels and all else in full, however wide tables become")
+        ->group("What is shown");
+    app.add_option("--min-gap", min_gap_,
+                   "shorter gaps share one row of the table of gaps; 10us, 1ms, 2s")
+        ->type_name("TIME")
+        ->group("What is shown");
+    app.add_option("--step", options_.step,
+                   "the NVTX range that is one step, by its name or path; found by itself without this")
+        ->type_name("NAME|PATH")
+        ->group("What is shown");
+    selection_.AddOptions(app);
+    app.add_option("--format", format_, "text (default), md for Markdown, csv for tables, json, or html for one page with a timeline")
+        ->type_name("text|md|csv|json|html")
+        ->check(OneOf({"text", "md", "csv", "json", "html"}))
+        ->group("Output");
+    app.add_option("--html-events", event_budget_,
+                   "with --format html: events of the timeline at most, 5000000 by default; beyond it short ones are drawn together")
+        ->type_name("N")
+        ->check(WholeNumber(1, 100'000'000))
+        ->group("Output");
+    app.add_option("--table", table_, "with --format csv: this table alone, such as idle.gaps or metrics")
+        ->type_name("NAME")
+        ->group("Output");
+    app.add_option("-o,--output", output_,
+                   "write the report to a file, whole or not at all; without --table the folder for the CSV of all tables")
+        ->type_name("FILE")
+        ->group("Output");
+    low_memory_.AddOptions(app, "for traces larger than the memory: keep them in a file on disk, one analysis after the other");
+  }
+
+  int Run() override {
+    if (wants_list_) return List();
+    if (paths_.empty())
+      throw Error(ExitCode::kUsage, "no trace to report on", "usage: gprof-cli report TRACE... [options]");
+    const std::vector<const Analysis*> analyses = Choose();
+    if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
+    if (!table_.empty() && format_ != "csv")
+      throw Error(ExitCode::kUsage, "--table goes with --format csv", "--only chooses analyses in other formats");
+    if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events goes with --format html");
+    if (format_ == "html") RequirePage(output_);
+    options_.max_rows = rows_.value_or(RowsByDefault());
+    low_memory_.Start();
+    RecoverEarlierRuns();
+    const Selection selection = selection_.Read();
+    std::vector<TraceSummary> summaries;
+    const Trace whole = LoadTraces(paths_, &summaries);
+    const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
+    const Trace& trace = selection.IsEmpty() ? whole : selected;
+    if (!options_.step.empty() && !FindStep(trace, options_.step)) {
+      throw Error(ExitCode::kUsage, "no NVTX range of this trace is '" + options_.step + "'",
+                  "gprof-cli report --only nvtx shows the ranges; --step wants one that is pushed and popped");
+    }
+    Report report = Analyse(trace, analyses);
+    if (!summaries.empty()) AddTraces(std::move(summaries), options_, &report);
+    if (!selection.IsEmpty()) report.whole = &whole;
+    report.selected = Describe(selection);
+    report.has_details = !only_.empty();
+    report.has_full_names = has_full_names_;
+    if (format_ == "csv") return WriteCsv(report);
+    if (format_ == "html") return WriteHtml(report);
+    const bool is_file = !output_.empty() && output_ != "-";
+    // A file is not a terminal, whatever stdout is.
+    const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
+    const std::string text = format_ == "json" ? RenderReportJson(report)
+                             : format_ == "md" ? RenderReportMarkdown(report)
+                                               : RenderReportText(report, terminal);
+    if (is_file) {
+      WriteFile(output_, text);
+    } else {
+      WriteResult(text);
+    }
+    return CodeOf(ExitCode::kGood);
+  }
+
+ private:
+  uint32_t RowsByDefault() const {
+    return format_ == "csv" ? 0 : format_ == "html" ? kPageRows : format_ == "json" ? kJsonRows : kTextRows;
+  }
+
+  int WriteHtml(const Report& report) const {
+    WritePageTo(output_, PageOfReport(report, event_budget_.value_or(kDefaultEventBudget)));
+    return CodeOf(ExitCode::kGood);
+  }
+
+  int WriteCsv(const Report& report) const {
+    const std::vector<NamedTable> tables = AllTables(report);
+    if (!table_.empty()) {
+      WriteFile(output_.empty() ? "-" : output_, RenderCsv(RequireTable(tables, table_)));
+      return CodeOf(ExitCode::kGood);
+    }
+    if (output_.empty() || output_ == "-")
+      throw Error(ExitCode::kUsage, "CSV of all tables needs a folder to go to", "add -o FOLDER, or --table NAME for one");
+    std::error_code error;
+    std::filesystem::create_directories(output_, error);
+    if (error) throw Error(ExitCode::kUnreadable, "cannot make the folder '" + output_ + "': " + error.message());
+    for (const NamedTable& table : tables) {
+      WriteFile((std::filesystem::path(output_) / (table.name + ".csv")).string(), RenderCsv(table.table));
+    }
+    return CodeOf(ExitCode::kGood);
+  }
+
+  // What is sorted in another way than the analyses do is cut afterwards.
+  Report Analyse(const Trace& trace, const std::vector<const Analysis*>& analyses) const {
+    AnalysisOptions options = options_;
+    if (!sort_.empty()) options.max_rows = 0;
+    // What is sorted by a column may be a detail alone.
+    options.is_brief = (format_ == "text" || format_ == "md") && only_.empty() && sort_.empty();
+    Report report = RunAnalyses(trace, analyses, options);
+    if (!sort_.empty() && !SortTables(sort_, options_.max_rows, &report)) {
+      throw Error(ExitCode::kUsage, "no table has a column '" + sort_ + "'",
+                  "docs/metrics.md lists the columns of the tables; --format json shows them");
+    }
+    return report;
+  }
+
+  std::vector<const Analysis*> Choose() const {
+    std::vector<const Analysis*> only, skip, chosen;
+    if (!only_.empty()) {
+      for (const std::string& name : SplitList(only_)) only.push_back(&RequireAnalysis(name));
+    }
+    if (!skip_.empty()) {
+      for (const std::string& name : SplitList(skip_)) skip.push_back(&RequireAnalysis(name));
+    }
+    const auto is_in = [](const auto& list, const Analysis* a) {
+      return std::find(list.begin(), list.end(), a) != list.end();
+    };
+    for (const Analysis& analysis : AllAnalyses()) {
+      if ((only.empty() || is_in(only, &analysis)) && !is_in(skip, &analysis)) chosen.push_back(&analysis);
+    }
+    return chosen;
+  }
+
+  static int List() {
+    std::string text;
+    for (const Analysis& analysis : AllAnalyses()) {
+      const std::size_t fill = analysis.name.size() < 14 ? 14 - analysis.name.size() : 1;
+      text += std::string(analysis.name) + std::string(fill, ' ') + std::string(analysis.summary) + "\n";
+    }
+    WriteResult(text);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  SelectionArguments selection_;
+  std::vector<std::string> paths_;
+  std::string only_, skip_, min_gap_, output_, sort_, table_;
+  std::string format_ = "text";
+  std::optional<uint32_t> rows_;
+  std::optional<uint64_t> event_budget_;
+  LowMemory low_memory_;
+  bool wants_list_ = false, has_full_names_ = false;
+  AnalysisOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeReport() {
+  return std::make_unique<ReportCommand>();
+}
+
+}  // namespace gprof::cli

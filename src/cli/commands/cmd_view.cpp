@@ -1,0 +1,263 @@
+// gprof-cli view: the report with its timeline in a browser. docs/commands/view.md
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
+#include "cli/arguments/options.h"
+#include "cli/render/html_pages.h"
+#include "report/report.h"
+#include "cli/arguments/selection_arguments.h"
+#include "cli/talk.h"
+#include "cli/traces.h"
+#include "export/exporters.h"
+#include "html/browser.h"
+#include "html/loopback_server.h"
+
+namespace gprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint16_t kPerfettoPort = 9001;  // the only one that the page of Perfetto may read from
+constexpr const char* kPerfetto = "https://ui.perfetto.dev";
+constexpr int64_t kOldSeconds = 24 * 3600;
+
+// "https://host:port", which browsers name a page by; nothing where the address is none of a page.
+std::string OriginOf(const std::string& url) {
+  const std::size_t host = url.starts_with("https://") ? 8 : url.starts_with("http://") ? 7 : 0;
+  const std::size_t end = std::min(url.find_first_of("/?#", host), url.size());
+  const bool is_plain = url.find_first_of(" \t\r\n\"'<>#?") == std::string::npos;
+  return host == 0 || end == host || !is_plain ? "" : url.substr(0, end);
+}
+
+std::string NotAPage(const std::string& url) {
+  return OriginOf(url).empty() ? "'" + url + "' is no address such as https://perfetto.example.com" : "";
+}
+
+// A page that we wrote before.
+bool IsPage(const std::string& path) {
+  constexpr std::size_t kLooked = 4096;
+  std::ifstream file(path, std::ios::binary);
+  std::string head(kLooked, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(kLooked));
+  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  return head.starts_with("<!doctype html>") && head.find("name=\"generator\" content=\"gprof-cli\"") != std::string::npos;
+}
+
+// Pages of a user are in one folder that nobody else can read.
+std::string FolderForPages() {
+  const char* const base = std::getenv("TMPDIR");
+  const std::string folder =
+      std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/gprof-cli-view-" + std::to_string(geteuid());
+  constexpr mode_t kPrivate = 0700, kOthers = 0077;
+  if (mkdir(folder.c_str(), kPrivate) != 0 && errno != EEXIST) {
+    throw Error(ExitCode::kUnreadable, "cannot make the folder '" + folder + "': " + std::strerror(errno),
+                "TMPDIR names the folder to make it in");
+  }
+  struct stat status {};
+  const bool is_ours = lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+                       (status.st_mode & kOthers) == 0;
+  if (!is_ours) {
+    throw Error(ExitCode::kUnreadable, "'" + folder + "' is not a folder of yours alone",
+                "remove it, or set TMPDIR to another folder");
+  }
+  return folder;
+}
+
+// A browser may read its page again until its tab is closed, so pages stay for a day.
+void RemoveOldPages(const std::string& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    struct stat status {};
+    if (lstat(entry.path().c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kOldSeconds)
+      fs::remove(entry.path(), ignored);
+  }
+}
+
+// Of the characters that no address and no shell has a meaning for.
+std::string PlainName(const std::string& path) {
+  std::string name = fs::path(path).filename().string();
+  for (const std::string_view end : {".trace", ".gz", ".json", ".sqlite", ".html"}) {
+    if (name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
+  }
+  constexpr std::size_t kLongest = 100;
+  name.resize(std::min(name.size(), kLongest));
+  for (char& c : name) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    if (!is_plain) c = '_';
+  }
+  return name.empty() ? "trace" : name;
+}
+
+class View : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("TRACE", paths_, "the trace to look at, those of all ranks of a run, or a page that was written before")
+        ->type_name("");
+    app.add_option("--port", port_, "serve the page on this port of this machine, 0 for any, until Ctrl-C")
+        ->type_name("N")
+        ->check(WholeNumber(0, 65535))
+        ->group("Output");
+    app.add_flag("--no-open", is_quiet_, "start no browser: say where the page is")->group("Output");
+    app.add_flag("--perfetto", is_perfetto_, "hand the trace to ui.perfetto.dev instead, from this machine to the browser")
+        ->group("Output");
+    app.add_option("--perfetto-url", perfetto_url_, "with --perfetto: where that page is, if somebody hosts it for you")
+        ->type_name("URL")
+        ->check(NotAPage)
+        ->needs("--perfetto")
+        ->group("Output");
+    selection_.AddOptions(app);
+  }
+
+  int Run() override {
+    if (paths_.empty())
+      throw Error(ExitCode::kUsage, "no trace to view", "usage: gprof-cli view TRACE... [options]");
+    const Selection selection = selection_.Read();
+    const bool is_page = paths_.size() == 1 && IsPage(paths_.front());
+    if (is_page) {
+      if (is_perfetto_ || !selection.IsEmpty())
+        throw Error(ExitCode::kUsage, "'" + paths_.front() + "' is a page, not a trace", "name the trace it was made of");
+      return ShowPage();
+    }
+    if (is_perfetto_ && port_) {
+      throw Error(ExitCode::kUsage, "--perfetto has no --port: the page of Perfetto reads from port 9001 alone",
+                  "from another machine: ssh -L 9001:127.0.0.1:9001");
+    }
+    if (!is_perfetto_) RequirePage("-");
+    // A port that is taken is said before the trace is read.
+    std::optional<LoopbackServer> server;
+    if (is_perfetto_ || port_) server.emplace(is_perfetto_ ? kPerfettoPort : static_cast<uint16_t>(*port_));
+    RecoverEarlierRuns();
+    std::vector<TraceSummary> summaries;
+    const Trace whole = LoadTraces(paths_, &summaries);
+    const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
+    const Trace& trace = selection.IsEmpty() ? whole : selected;
+    if (is_perfetto_) return ShowInPerfetto(*server, trace);
+    Report report = ReportOn(trace, std::move(summaries));
+    if (!selection.IsEmpty()) report.whole = &whole;
+    report.selected = Describe(selection);
+    const PageContents page = PageOfReport(report, kDefaultEventBudget);
+    return server ? Serve(*server, PageText(page)) : Show(page);
+  }
+
+ private:
+  static Report ReportOn(const Trace& trace, std::vector<TraceSummary> summaries) {
+    std::vector<const Analysis*> all;
+    for (const Analysis& analysis : AllAnalyses()) all.push_back(&analysis);
+    AnalysisOptions options;
+    options.max_rows = kPageRows;
+    Report report = RunAnalyses(trace, all, options);
+    if (!summaries.empty()) AddTraces(std::move(summaries), options, &report);
+    return report;
+  }
+
+  int Show(const PageContents& page) const {
+    const std::string folder = FolderForPages();
+    RemoveOldPages(folder);
+    const std::string path = folder + "/" + PlainName(paths_.front()) + "." + std::to_string(getpid()) + ".html";
+    WritePageTo(path, page);
+    return OpenFile(path);
+  }
+
+  int ShowPage() const {
+    if (!port_) return OpenFile(paths_.front());
+    std::ifstream file(paths_.front(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file.good() && !file.eof()) throw Error(ExitCode::kUnreadable, "cannot read '" + paths_.front() + "'");
+    return Serve(LoopbackServer(static_cast<uint16_t>(*port_)), text);
+  }
+
+  int OpenFile(const std::string& path) const {
+    std::error_code error;
+    const std::string whole = fs::absolute(path, error).string();
+    if (!Open(FileUrl(whole))) {
+      Say("copy that file to a machine with a browser, or serve it from here: gprof-cli view " + ShellQuoted(path) +
+          " --port 8080");
+    }
+    WriteResult(whole + "\n");
+    return CodeOf(ExitCode::kGood);
+  }
+
+  // Says why where no browser was started, and not for lack of being asked.
+  bool Open(const std::string& url) const {
+    if (is_quiet_) return true;
+    std::string why;
+    const std::string browser = OpenInBrowser(url, &why);
+    if (browser.empty()) {
+      Say("no browser was started: " + why);
+    } else {
+      Say("opened in the browser by " + ShellQuoted(browser));
+    }
+    return !browser.empty();
+  }
+
+  int Serve(const LoopbackServer& server, const std::string& text) const {
+    const std::string port = std::to_string(server.port());
+    // Others on this machine can reach the port, too: the path is what they do not know.
+    const ServedFile file{"/" + MakeToken() + "/" + PlainName(paths_.front()) + ".html", "text/html; charset=utf-8", "", text};
+    const std::string url = "http://127.0.0.1:" + port + file.path;
+    WriteResult(url + "\n");
+    Say("serving it until Ctrl-C. From another machine, run there: ssh -L " + port + ":127.0.0.1:" + port +
+        " THIS-MACHINE, and open the same address");
+    Open(url);
+    server.Serve(file, LoopbackServer::Until::kSignal);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  static std::string PerfettoText(const Trace& trace) {
+    std::string text;
+    OutputStream stream([&text](std::string_view bytes) { text += bytes; }, false);
+    const ExportOptions options;
+    WritePerfetto(trace, options, stream);
+    stream.Finish();
+    return text;
+  }
+
+  int ShowInPerfetto(const LoopbackServer& server, const Trace& trace) const {
+    const std::string text = PerfettoText(trace);
+    const ServedFile file{"/" + PlainName(paths_.front()) + ".pftrace", "application/octet-stream", OriginOf(perfetto_url_), text};
+    const std::string page = perfetto_url_.ends_with('/') ? perfetto_url_ : perfetto_url_ + "/";
+    const std::string url = page + "#!/?url=http://127.0.0.1:" + std::to_string(kPerfettoPort) + file.path;
+    WriteResult(url + "\n");
+    Say("serving " + FormatBytes(static_cast<double>(text.size())) +
+        " until that page has read it, or Ctrl-C. The browser may ask whether the page may reach this device: it has to. "
+        "From another machine, run there: ssh -L 9001:127.0.0.1:9001 THIS-MACHINE");
+    Open(url);
+    server.Serve(file, LoopbackServer::Until::kFetched);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  SelectionArguments selection_;
+  std::vector<std::string> paths_;
+  std::string perfetto_url_ = kPerfetto;
+  std::optional<uint32_t> port_;
+  bool is_quiet_ = false, is_perfetto_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeView() {
+  return std::make_unique<View>();
+}
+
+}  // namespace gprof::cli

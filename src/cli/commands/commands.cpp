@@ -1,0 +1,117 @@
+// The list of commands. A new one is a file cmd_<name>.cpp, a line in commands.h, an entry here and a page in
+// docs/commands.
+#include "cli/commands/commands.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/commands/command.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::array kCommands = {
+    CommandInfo{"profile", "run a program and record what it does on the GPU", "[options] [--] APP [ARGS...]",
+                "gprof-cli profile ./app --size 100\n"
+                "gprof-cli profile -o 'run-%h-%p.trace' python train.py\n"
+                "gprof-cli profile -t nvtx -f -o cpu.trace ./app\n"
+                "gprof-cli profile --compress python train.py\n"
+                "gprof-cli profile --repeat 5 --warmup 1 ./app",
+                true, MakeProfile, true},
+    CommandInfo{"report", "say what happened and why the GPU was idle", "TRACE... [options]",
+                "gprof-cli report run.trace\n"
+                "gprof-cli report run.trace --only idle,kernels --rows 5\n"
+                "gprof-cli report run.trace --format json -o report.json\n"
+                "gprof-cli report run.trace --format html -o report.html",
+                false, MakeReport},
+    CommandInfo{"view", "look at the report and the timeline of a trace in a browser", "TRACE... [options]",
+                "gprof-cli view run.trace\n"
+                "gprof-cli view run.trace --port 8080\n"
+                "gprof-cli view run.trace --perfetto",
+                false, MakeView},
+    CommandInfo{"check", "hold runs against a performance budget", "TRACE... --budget FILE [options]",
+                "gprof-cli check run.trace --init perf-budget.json\n"
+                "gprof-cli check run.trace --budget perf-budget.json\n"
+                "gprof-cli check runs/ --budget perf-budget.json --baseline main\n"
+                "gprof-cli check run.trace --fail-if 'gpu.idle_percent > 20'",
+                false, MakeCheck},
+    CommandInfo{"diff", "say what got better or worse between runs, and why", "BASE NEW [options]",
+                "gprof-cli diff before.trace after.trace\n"
+                "gprof-cli diff before.trace after.trace --nvtx 'train/step' --only time,kernels\n"
+                "gprof-cli diff runs-old/ runs-new/ --min-change 3% --and 100us\n"
+                "gprof-cli diff main run.trace --format json -o diff.json\n"
+                "gprof-cli diff before.trace after.trace --format html -o diff.html",
+                false, MakeDiff},
+    CommandInfo{"baseline", "keep what runs are compared with", "save|list|show|accept [NAME] [TRACE...] [options]",
+                "gprof-cli baseline save main runs/\n"
+                "gprof-cli baseline accept main runs/ --reason 'batches are twice as large'\n"
+                "gprof-cli baseline show main",
+                false, MakeBaseline},
+    CommandInfo{"compare", "run two programs in turn and judge the difference",
+                "[options] -- BASE [ARGS...] ::: NEW [ARGS...]",
+                "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
+                "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
+                true, MakeCompare},
+    CommandInfo{"export", "write a trace for other tools: Perfetto, chrome://tracing, scripts", "TRACE --format F [options]",
+                "gprof-cli export run.trace --format perfetto\n"
+                "gprof-cli export run.trace -o run.json.gz\n"
+                "gprof-cli export run.trace -o - --format chrome --time-range 1s:2s > part.json",
+                false, MakeExport},
+    CommandInfo{"info", "show processes, devices, sizes and the health of a trace", "TRACE [options]",
+                "gprof-cli info run.trace", false, MakeInfo},
+    CommandInfo{"dump", "print every record of a trace as text", "TRACE [options]",
+                "gprof-cli dump run.trace\n"
+                "gprof-cli dump run.trace --kind kernel,memcpy",
+                false, MakeDump},
+    CommandInfo{"launch", "run a program with the tracer idle, and capture parts of it by hand",
+                "[options] [--] APP [ARGS...]",
+                "gprof-cli launch ./server\n"
+                "gprof-cli launch --session train -t nvtx python train.py",
+                true, MakeLaunch, true},
+    CommandInfo{"start", "start a capture of a launched program", "[options]",
+                "gprof-cli start\n"
+                "gprof-cli start --session train -o 'train-%n.trace'",
+                false, MakeStart},
+    CommandInfo{"stop", "end the capture and say what was recorded", "[options]", "gprof-cli stop", false, MakeStop},
+    CommandInfo{"cancel", "end the capture and throw it away", "[options]", "gprof-cli cancel", false, MakeCancel},
+    CommandInfo{"status", "list the sessions and what they do", "[options]",
+                "gprof-cli status\n"
+                "gprof-cli status --format json",
+                false, MakeStatus},
+    CommandInfo{"shutdown", "end a session and its program", "[options]",
+                "gprof-cli shutdown\n"
+                "gprof-cli shutdown --session train --kill none",
+                false, MakeShutdown},
+    CommandInfo{"doctor", "say whether recording works on this machine, and what to do", "[options]",
+                "gprof-cli doctor\n"
+                "gprof-cli doctor --format json",
+                false, MakeDoctor},
+    CommandInfo{"help", "explain a command", "[COMMAND]", "gprof-cli help profile", false, MakeHelp},
+    CommandInfo{"completion", "print a completion script for a shell", "bash|zsh|fish",
+                "gprof-cli completion bash > ~/.local/share/bash-completion/completions/gprof-cli", false,
+                MakeCompletion},
+    CommandInfo{"version", "print the version", "", "", false, MakeVersion},
+};
+
+}  // namespace
+
+std::span<const CommandInfo> AllCommands() {
+  return kCommands;
+}
+
+const CommandInfo* FindCommand(std::string_view name) {
+  const auto found = std::find_if(kCommands.begin(), kCommands.end(), [name](const auto& c) { return c.name == name; });
+  return found == kCommands.end() ? nullptr : &*found;
+}
+
+std::string_view NearestCommand(std::string_view word) {
+  std::vector<std::string> names;
+  for (const CommandInfo& command : kCommands) names.emplace_back(command.name);
+  const CommandInfo* const nearest = FindCommand(Nearest(word, names));
+  return nearest == nullptr ? std::string_view() : nearest->name;
+}
+
+}  // namespace gprof::cli

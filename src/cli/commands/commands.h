@@ -1,0 +1,31 @@
+// What makes each command; see commands.cpp.
+#pragma once
+
+#include <memory>
+
+#include "cli/commands/command.h"
+
+namespace gprof::cli {
+
+std::unique_ptr<Command> MakeProfile();
+std::unique_ptr<Command> MakeLaunch();
+std::unique_ptr<Command> MakeStart();
+std::unique_ptr<Command> MakeStop();
+std::unique_ptr<Command> MakeCancel();
+std::unique_ptr<Command> MakeStatus();
+std::unique_ptr<Command> MakeShutdown();
+std::unique_ptr<Command> MakeCompare();
+std::unique_ptr<Command> MakeReport();
+std::unique_ptr<Command> MakeView();
+std::unique_ptr<Command> MakeCheck();
+std::unique_ptr<Command> MakeDiff();
+std::unique_ptr<Command> MakeBaseline();
+std::unique_ptr<Command> MakeExport();
+std::unique_ptr<Command> MakeInfo();
+std::unique_ptr<Command> MakeDump();
+std::unique_ptr<Command> MakeDoctor();
+std::unique_ptr<Command> MakeHelp();
+std::unique_ptr<Command> MakeCompletion();
+std::unique_ptr<Command> MakeVersion();
+
+}  // namespace gprof::cli

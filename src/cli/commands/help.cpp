@@ -1,0 +1,120 @@
+#include "cli/commands/help.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/talk.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kMaxHelpColumns = 100;  // longer lines are hard to read
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kTextColumn = 30;  // where descriptions start
+
+// "-o, --output FILE"
+std::string Spelling(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_name(true);
+  std::string text;
+  for (const std::string& name : option.get_snames()) text += (text.empty() ? "-" : ", -") + name;
+  for (const std::string& name : option.get_lnames()) text += (text.empty() ? "    --" : ", --") + name;
+  return option.get_type_name().empty() ? text : text + " " + option.get_type_name();
+}
+
+std::string RenderEntry(const std::string& left, const std::string& description, std::size_t columns,
+                        const Style& style) {
+  std::string out(kIndent, ' ');
+  out += style.Bold(left);
+  std::size_t used = kIndent + DisplayWidth(left);
+  if (used + 2 > kTextColumn) {
+    out += '\n';
+    used = 0;
+  }
+  for (const std::string& line : Wrap(description, columns - kTextColumn)) {
+    out += std::string(kTextColumn - used, ' ') + line + "\n";
+    used = 0;
+  }
+  return out;
+}
+
+std::string RenderOptions(const CLI::App& app, std::size_t columns, const Style& style) {
+  std::vector<std::string> groups;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string& group = option->get_group();
+    const bool is_known = std::find(groups.begin(), groups.end(), group) != groups.end();
+    if (!group.empty() && !is_known) groups.push_back(group);
+  }
+  // -h is the first to be added and the last to be of interest.
+  if (groups.size() > 1) std::rotate(groups.begin(), groups.begin() + 1, groups.end());
+  std::string out;
+  for (const std::string& group : groups) {
+    out += "\n" + style.Bold(group) + "\n";
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_group() == group)
+        out += RenderEntry(Spelling(*option), option->get_description(), columns, style);
+    }
+  }
+  return out;
+}
+
+std::string Sentence(std::string_view text) {
+  std::string sentence(text);
+  sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
+  return sentence + ".";
+}
+
+}  // namespace
+
+void PrepareApp(const CommandInfo& info, Command& command, CLI::App& app) {
+  app.set_help_flag("-h,--help", "show this text")->group("Help");
+  app.option_defaults()->group("Options");
+  if (info.runs_program) app.prefix_command();
+  command.AddOptions(app);
+}
+
+std::string RenderHelp(const CommandInfo& info, const Terminal& terminal) {
+  const std::unique_ptr<Command> command = info.make();
+  CLI::App app;
+  PrepareApp(info, *command, app);
+  const Style style(terminal.has_color);
+  const std::size_t columns = std::min(terminal.columns, kMaxHelpColumns);
+  std::string out = Sentence(info.summary) + "\n\n" + style.Bold("Usage") + "\n  gprof-cli " + std::string(info.name);
+  if (!info.synopsis.empty()) out += " " + std::string(info.synopsis);
+  out += "\n" + RenderOptions(app, columns, style);
+  if (!info.examples.empty()) {
+    out += "\n" + style.Bold("Examples") + "\n  ";
+    for (const char c : info.examples) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
+    out += "\n";
+  }
+  return out;
+}
+
+std::string RenderOverview(const Terminal& terminal) {
+  const Style style(terminal.has_color);
+  std::string out = "gprof-cli records CUDA programs and says why the GPU was idle.\n\n" + style.Bold("Usage") +
+                    "\n  gprof-cli COMMAND [options]\n\n" + style.Bold("Commands") + "\n";
+  for (const CommandInfo& info : AllCommands()) {
+    out += "  " + style.Bold(info.name) + std::string(12 - info.name.size(), ' ') + std::string(info.summary) + "\n";
+  }
+  return out + "\n" + style.Bold("Start here") +
+         "\n  gprof-cli profile ./app\n"
+         "  gprof-cli report run.trace\n\n"
+         "`gprof-cli help COMMAND` lists the options of a command.\n";
+}
+
+void WriteOverview(int descriptor) {
+  const std::string text = RenderOverview(DetectTerminal(descriptor));
+  // As in talk.h: on stderr nobody may be there to read.
+  if (descriptor == STDOUT_FILENO) {
+    WriteResult(text);
+  } else if (write(descriptor, text.data(), text.size()) < 0) {
+    return;
+  }
+}
+
+}  // namespace gprof::cli

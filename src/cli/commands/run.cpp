@@ -1,0 +1,144 @@
+#include "cli/commands/run.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <new>
+
+#include "base/spill.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "cli/commands/help.h"
+#include "cli/arguments/options.h"
+#include "cli/talk.h"
+
+namespace gprof::cli {
+namespace {
+
+[[noreturn]] void FailUsage(const std::string& what, const std::string& hint) {
+  throw Error(ExitCode::kUsage, what, hint);
+}
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string SeeHelp(const CommandInfo& info) {
+  return "gprof-cli help " + std::string(info.name) + " lists the options";
+}
+
+[[noreturn]] void FailOnExtra(const CommandInfo& info, const CLI::App& app, const std::string& extra) {
+  if (!extra.starts_with('-') || extra == "-") {
+    FailUsage("'" + extra + "' is one argument too many for " + std::string(info.name), SeeHelp(info));
+  }
+  const std::string option = extra.substr(0, extra.find('='));
+  const std::string nearest = Nearest(option, OptionNames(app));
+  FailUsage(std::string(info.name) + " has no option " + option,
+            nearest.empty() ? SeeHelp(info) : "did you mean " + nearest + "?");
+}
+
+void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> arguments) {
+  if (info.runs_program) arguments = WithFlagValuesJoined(app, arguments);
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::ExtrasError&) {
+    const std::vector<std::string> extras = app.remaining();
+    FailOnExtra(info, app, extras.empty() ? "" : extras.front());
+  } catch (const CLI::RequiredError& error) {
+    FailUsage(error.what(), "usage: gprof-cli " + std::string(info.name) + " " + std::string(info.synopsis));
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();
+    FailUsage(what.substr(0, what.find(':')) + " needs a value", SeeHelp(info));
+  } catch (const CLI::ParseError& error) {
+    FailUsage(error.what(), SeeHelp(info));
+  }
+  // CLI11 lets an unknown option pass as the start of the program's command line.
+  if (!info.runs_program) return;
+  const std::vector<std::string> rest = app.remaining();
+  if (!rest.empty() && rest.front().size() > 1 && rest.front().front() == '-' && rest.front() != "--") {
+    FailOnExtra(info, app, rest.front());
+  }
+}
+
+int Dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    WriteOverview(STDERR_FILENO);
+    return CodeOf(ExitCode::kUsage);
+  }
+  const std::string& first = arguments.front();
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (first == "-h" || first == "--help") return RunCommand(*FindCommand("help"), rest);
+  if (first == "-V" || first == "--version") return RunCommand(*FindCommand("version"), rest);
+  if (const CommandInfo* info = FindCommand(first)) return RunCommand(*info, rest);
+  if (first.starts_with('-')) FailUsage("unknown option " + first, "gprof-cli help lists the commands");
+
+  const std::string nearest(NearestCommand(first));
+  std::error_code ignored;
+  if (nearest.empty() && std::filesystem::exists(first, ignored)) {
+    FailUsage("'" + first + "' is not a command",
+              "to see a trace: gprof-cli report " + first + "; to run a program: gprof-cli profile " + first);
+  }
+  FailUsage("'" + first + "' is not a command",
+            nearest.empty() ? "gprof-cli help lists the commands" : "did you mean " + nearest + "?");
+}
+
+// The code for an Error of a command line that starts with `name`.
+int CodeFor(ExitCode code, const std::string& name) {
+  const CommandInfo* const info = FindCommand(name);
+  const bool says_itself = code == ExitCode::kNotExecutable || code == ExitCode::kNotFound;
+  if (info != nullptr && info->has_code_of_program && !says_itself) return CodeOf(ExitCode::kLaunchFailed);
+  return CodeOf(code);
+}
+
+Error NoMemory(const std::string& name) {
+  const std::string why = WhySpillingFailed();
+  if (!why.empty()) return Error(ExitCode::kUnreadable, why, "--temp-dir FOLDER names a folder on a disk with more room");
+  const bool can_spill = (name == "report" || name == "info") && !IsSpilling();
+  return Error(ExitCode::kUnreadable, "not enough memory",
+               can_spill ? "try --low-memory: it keeps the trace in a file on disk"
+                         : "record less at a time (--delay, --duration), or use a machine with more memory");
+}
+
+}  // namespace
+
+int RunCommand(const CommandInfo& info, const std::vector<std::string>& arguments) {
+  const std::unique_ptr<Command> command = info.make();
+  CLI::App app;
+  PrepareApp(info, *command, app);
+  try {
+    Parse(info, app, arguments);
+  } catch (const CLI::CallForHelp&) {
+    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    WriteResult(RenderHelp(info, terminal));
+    return CodeOf(ExitCode::kGood);
+  }
+  return command->Run();
+}
+
+int RunCommandLine(const std::vector<std::string>& arguments) {
+  const std::string name = arguments.empty() ? "" : arguments.front();
+  try {
+    return Dispatch(arguments);
+  } catch (const Error& error) {
+    Tell(error);
+    return CodeFor(error.code(), name);
+  } catch (const std::bad_alloc&) {
+    Tell(NoMemory(name));
+    return CodeFor(ExitCode::kUnreadable, name);
+  } catch (const std::exception& error) {
+    Tell(Error(ExitCode::kBug, std::string("internal error: ") + error.what(),
+               "this is a bug of gprof-cli: please report it with the command line, and the trace if you can"));
+    return CodeFor(ExitCode::kBug, name);
+  }
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,32 @@
+// What is said through the socket of a session: a JSON object a line each way.
+//
+//   {"do": "status"}
+//   {"do": "start", "output": PATH, "device": N, "inode": N}
+//   {"do": "stop"}   {"do": "cancel"}   {"do": "shutdown", "signal": N}
+//
+// The answer has "ok": true and the facts of the session, or "ok": false, "error" and "hint".
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "report/json_values.h"
+#include "launch/launch.h"
+#include "launch/session_socket.h"
+
+namespace gprof::cli {
+
+// In the launcher. `app` is the program, for status. Whatever the line is, there is an answer.
+Answer AnswerSession(Session& session, const std::string& app, const std::string& line);
+
+// In a command: asks, and throws the Error that comes back. Only what waits for processes may take long.
+Json AskSession(const FoundRun& session, const Json& request);
+
+// The session called `name`; without a name the only one there is. Throws Error where it is not clear.
+FoundRun ChooseSession(const std::string& name);
+
+// JSON holds text, and a path may be any bytes: each byte becomes a character.
+std::string TextOfPath(const std::string& path);
+std::string PathOfText(const std::string& text);
+
+}  // namespace gprof::cli

@@ -1,0 +1,91 @@
+#include "cli/recording/tell_recorded.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/arguments/options.h"
+#include "cli/arguments/program_arguments.h"
+#include "cli/recording/recorded.h"
+#include "cli/talk.h"
+
+namespace gprof::cli {
+namespace {
+
+std::string WhyNothing(const LaunchOptions& options, const std::string& app) {
+  if (!options.trace_cuda && !options.trace_nvtx) return ", as -t none asks";
+  const CaptureOptions& capture = options.capture;
+  if (capture.IsCommanded() || !capture.begin.empty()) {
+    return ": " + app + " made no CUDA or NVTX call that the tracer could see in what was to be captured";
+  }
+  return ": " + app + " made no CUDA or NVTX call that the tracer could see";
+}
+
+// "1.20 s (1.18 s to 1.25 s)"
+std::string WallText(const RunFile& file) {
+  std::vector<int64_t> walls;
+  for (const RecordedRun& run : file.runs) {
+    if (run.Counts()) walls.push_back(run.wall_ns);
+  }
+  std::sort(walls.begin(), walls.end());
+  const std::size_t middle = walls.size() / 2;
+  const double median = walls.size() % 2 == 1 ? static_cast<double>(walls[middle])
+                                              : static_cast<double>(walls[middle - 1] + walls[middle]) / 2;
+  const std::string text = FormatNs(median);
+  if (walls.size() == 1) return text;
+  return text + " (" + FormatNs(static_cast<double>(walls.front())) + " to " +
+         FormatNs(static_cast<double>(walls.back())) + ")";
+}
+
+std::string WhyEarly(const SeriesResult& result) {
+  if (result.is_complete) return {};
+  if (!result.failure.empty())
+    return result.failure + ", which ends the series (--keep-going makes the other runs, too); ";
+  return SignalName(result.stop_signal) + " ended the series; ";
+}
+
+std::string WhatIsInSeries(const LaunchOptions& options, const RunFile& file) {
+  const auto counts = [](const RecordedRun& run) { return run.Counts(); };
+  const auto first = std::find_if(file.runs.begin(), file.runs.end(), counts);
+  if (first == file.runs.end()) return "there is no good run";
+  const auto good = std::count_if(file.runs.begin(), file.runs.end(), counts);
+  const std::string runs = good < file.planned_runs
+                               ? std::to_string(good) + " of " + std::to_string(file.planned_runs) + " runs"
+                               : CountOf(good, "run", "runs");
+  const Recorded recorded = ScanTrace(first->trace);
+  if (recorded.bytes == 0) return "nothing was recorded in " + runs + WhyNothing(options, "'" + file.command[0] + "'");
+  return "recorded " + runs + " of " + WallText(file) + (good > 1 ? "; the first has " : "; it has ") +
+         Describe(recorded) + ". Next: gprof-cli check " + ShellQuoted(file.path) +
+         " --budget FILE, or gprof-cli diff BASE " + ShellQuoted(file.path);
+}
+
+}  // namespace
+
+std::string WhatIsIn(const std::string& trace_path) {
+  const Recorded recorded = ScanTrace(trace_path);
+  if (recorded.bytes == 0) return {};
+  const char* const loss = recorded.loss_records != 0 ? " (records were lost: the report counts them)" : "";
+  return Describe(recorded) + loss + ". Next: gprof-cli report " + ShellQuoted(trace_path);
+}
+
+void TellRecorded(const LaunchOptions& options, const LaunchResult& result) {
+  try {
+    const std::string app = "'" + options.command.front() + "'";
+    const std::string end = result.signal != 0 ? app + " was killed by " + SignalName(result.signal) + "; " : "";
+    const std::string what = WhatIsIn(result.trace_path);
+    Say(end + (what.empty() ? "nothing was recorded" + WhyNothing(options, app) : "recorded " + what));
+  } catch (const std::exception& error) {
+    Warn(std::string("cannot say what was recorded: ") + error.what());
+  }
+}
+
+void TellSeries(const LaunchOptions& options, const RunFile& file, const SeriesResult& result) {
+  try {
+    Say(WhyEarly(result) + WhatIsInSeries(options, file));
+  } catch (const std::exception& error) {
+    Warn(std::string("cannot say what was recorded: ") + error.what());
+  }
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "report/trace_summary.h"
+#include "cli/render/render_check.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kMaxProse = 100;
+constexpr std::size_t kIndent = 6;  // of what is below a rule: the width of a mark and two blanks
+
+const char* MarkOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "ok";
+    case Verdict::kWarn:
+      return "WARN";
+    case Verdict::kFail:
+      return "FAIL";
+    case Verdict::kInconclusive:
+      break;
+  }
+  return "?   ";
+}
+
+std::string Joined(const std::vector<std::string>& words, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(words.size(), most); ++i) text += (i > 0 ? ", " : "") + words[i];
+  if (words.size() > most) text += " and " + std::to_string(words.size() - most) + " more";
+  return text;
+}
+
+class CheckText {
+ public:
+  CheckText(const CheckResult& result, bool is_verbose, const Terminal& terminal)
+      : result_(result), is_verbose_(is_verbose), terminal_(terminal), style_(terminal.has_color) {
+    terminal_.columns = std::min(terminal_.columns, kMaxProse);
+  }
+
+  std::string Render() {
+    Head();
+    int64_t hidden = 0;
+    for (const RuleResult& rule : result_.rules) {
+      if (rule.verdict != Verdict::kPass) AddRule(rule);
+    }
+    for (const RuleResult& rule : result_.rules) {
+      if (rule.verdict != Verdict::kPass) continue;
+      if (hidden++ == 0 && is_verbose_) out_ += "\n";
+      if (is_verbose_) AddKept(rule);
+    }
+    if (hidden > 0 && !is_verbose_) {
+      out_ += "\n" + style_.Dim(CountOf(hidden, "rule") + (hidden == 1 ? " is" : " are") + " kept; --verbose lists " +
+                                (hidden == 1 ? "it." : "them.")) + "\n";
+    }
+    out_ += "\n";
+    // One line whatever the width: scripts take it with `tail -n 1`.
+    out_ += Colored(result_.verdict, Printable(result_.line)) + "\n";
+    return std::move(out_);
+  }
+
+ private:
+  void Head() {
+    constexpr std::size_t kSources = 3;
+    AddLabel("Budget", result_.name);
+    AddLabel(result_.sources.size() == 1 ? "Run" : "Runs",
+             (result_.sources.size() == 1 ? "" : std::to_string(result_.sources.size()) + ": ") + Joined(result_.sources, kSources));
+    AddLabel("Selected", result_.selected);
+    if (!result_.baseline.empty()) {
+      AddLabel("Baseline", result_.baseline + ", " + CountOf(static_cast<int64_t>(result_.baseline_count), "run"));
+    }
+    std::string machine = Joined(result_.fingerprint.gpus, kSources);
+    if (!result_.fingerprint.driver_version.empty()) {
+      machine += (machine.empty() ? "" : ", ") + std::string("driver for CUDA ") + result_.fingerprint.driver_version;
+    }
+    AddLabel("Machine", machine);
+    AddLabel("Commit", result_.fingerprint.commit);
+    for (const std::string& note : result_.notes) AddLabel("Note", note);
+  }
+
+  void AddLabel(const std::string& label, const std::string& text) {
+    if (!text.empty()) out_ += LabeledLine(label, text, terminal_);
+  }
+
+  // What is kept needs no more than a line.
+  void AddKept(const RuleResult& rule) {
+    std::string_view mark = "ok";
+    for (const std::string& line : Wrap(Printable(rule.rule + ": " + rule.message), terminal_.columns - kIndent)) {
+      out_ += Colored(rule.verdict, std::string(mark)) + std::string(kIndent - mark.size(), ' ') + line + "\n";
+      mark = "";
+    }
+  }
+
+  void AddRule(const RuleResult& rule) {
+    out_ += "\n";
+    std::string head;
+    for (const std::string& line : Wrap(Printable(rule.rule), terminal_.columns - kIndent)) {
+      out_ += (head.empty() ? Colored(rule.verdict, MarkOf(rule.verdict)) + "  " : std::string(kIndent, ' ')) +
+              style_.Bold(line) + "\n";
+      head = line;
+    }
+    const auto plain = [](const std::string& line) { return line; };
+    const auto dim = [&](const std::string& line) { return style_.Dim(line); };
+    AddLines(rule.message, kIndent, plain);
+    if (!rule.evidence.empty() && rule.evidence != "1 run") AddLines(rule.evidence, kIndent, dim);
+    if (!rule.reason.empty()) AddLines("Why: " + rule.reason, kIndent, plain);
+    if (rule.file.empty()) return;
+    out_ += std::string(kIndent, ' ') + style_.Dim(Printable(rule.file) + ":" + std::to_string(rule.line)) + "\n";
+  }
+
+  template <class F>
+  void AddLines(const std::string& text, std::size_t indent, F styled) {
+    for (const std::string& line : Wrap(Printable(text), terminal_.columns - indent)) {
+      out_ += std::string(indent, ' ') + styled(line) + "\n";
+    }
+  }
+
+  std::string Colored(Verdict verdict, const std::string& text) const {
+    switch (verdict) {
+      case Verdict::kPass:
+        return style_.Green(text);
+      case Verdict::kFail:
+        return style_.Red(text);
+      case Verdict::kWarn:
+      case Verdict::kInconclusive:
+        break;
+    }
+    return style_.Yellow(text);
+  }
+
+  const CheckResult& result_;
+  const bool is_verbose_;
+  Terminal terminal_;
+  Style style_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string RenderCheckText(const CheckResult& result, bool is_verbose, const Terminal& terminal) {
+  return CheckText(result, is_verbose, terminal).Render();
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,184 @@
+// The report as a person reads it: who and what, then what to do, then the tables it rests on.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "report/trace_summary.h"
+#include "report/report.h"
+#include "cli/render/report_head.h"
+#include "report/trust.h"
+#include "cli/render/time_split.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kMaxProse = 100;  // longer lines are hard to read, whatever the terminal has room for
+constexpr std::size_t kMargin = 2;
+constexpr std::size_t kAnyWidth = 1 << 20;  // of tables with full names
+constexpr std::size_t kFirstFindings = 3;
+
+class TextReport {
+ public:
+  TextReport(const Report& report, const Terminal& terminal)
+      : report_(report), trace_(report.Whole()), trust_(TrustOf(report.WholeInput())), findings_(FindingsToShow(report)), terminal_(terminal), style_(terminal.has_color) {
+    prose_ = terminal_;
+    prose_.columns = std::min(terminal_.columns, kMaxProse);
+  }
+
+  std::string Render() {
+    Header();
+    Health();
+    out_ += RenderVerdict(report_, prose_);
+    NoGpuWork();
+    FirstFindings();
+    for (const Section& section : report_.sections) {
+      for (const Table& table : section.result.tables) AddTable(table);
+    }
+    OtherFindings();
+    Trusted();
+    return std::move(out_);
+  }
+
+ private:
+  void Header() {
+    for (const HeadLine& line : HeadOf(report_, prose_.columns)) AddLine(line.label, line.text);
+  }
+
+  void Health() {
+    out_ += RenderHealth(trace_, trust_.health, prose_);
+    AddLine("Overhead", OverheadText(trust_));
+  }
+
+  // Where `health` was not asked for, the first lines have to do.
+  void Trusted() {
+    if (!HasHealth(report_)) return;
+    const Table table = TrustTable(trust_);
+    Heading(table.title);
+    for (const auto& row : table.rows) {
+      std::string lines = LabeledLine(FormatCell(row[0], Unit::kText), FormatCell(row[1], Unit::kText), prose_);
+      out_ += lines;
+    }
+  }
+
+  void NoGpuWork() {
+    if (!trace_.ops.empty() && report_.trace.ops.empty()) {
+      Heading("No GPU work in what was selected");
+      return;
+    }
+    const std::vector<std::string> reasons = WhyNoGpuWork(trace_);
+    if (reasons.empty()) return;
+    Heading("No GPU work in this trace");
+    for (const std::string& reason : reasons) Paragraph(reason, kMargin);
+  }
+
+  // [first, last) of the findings that are about the program, numbered from 1.
+  void AddFindings(const std::string& heading, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < std::min(last, findings_.size()); ++i) {
+      if (i == first) Heading(heading);
+      AddFinding(findings_[i], i + 1);
+    }
+  }
+
+  // The first screen has the most rewarding ones, none of them about what another one there is about; who asks for
+  // analyses by name gets all that they find there.
+  std::size_t FirstCount() const {
+    if (report_.has_details) return findings_.size();
+    const auto leaders = static_cast<std::size_t>(
+        std::count_if(findings_.begin(), findings_.end(), [](const RankedFinding& f) { return f.leader == nullptr; }));
+    return std::min(leaders, kFirstFindings);
+  }
+
+  void FirstFindings() {
+    AddFindings("What to do", 0, FirstCount());
+    if (findings_.size() <= FirstCount()) return;
+    const std::string more = CountOf(static_cast<int64_t>(findings_.size() - FirstCount()), "more finding");
+    out_ += "     " + style_.Dim(more + " below the tables.") + "\n";
+  }
+
+  void OtherFindings() { AddFindings("What else to do", FirstCount(), findings_.size()); }
+
+  void AddFinding(const RankedFinding& ranked, std::size_t number) {
+    const Finding& finding = *ranked.finding;
+    const std::string label = fmt::format("{:>3} ", number);
+    const std::size_t indent = label.size() + 1;
+    std::size_t used = 0;
+    for (const std::string& line : Wrap(Printable(finding.message), prose_.columns - indent)) {
+      out_ +=
+          (used++ == 0 ? Colored(finding.severity, label) + " " : std::string(indent, ' ')) + style_.Bold(line) + "\n";
+    }
+    if (!finding.advice.empty()) Paragraph(finding.advice, indent);
+    std::string tail = "[" + finding.id + "]";
+    if (finding.gain_ns > 0) tail = GainText(ranked) + " " + tail;
+    for (const std::string& line : Wrap(Printable(tail), prose_.columns - indent)) {
+      out_ += std::string(indent, ' ') + style_.Dim(line) + "\n";
+    }
+  }
+
+  std::string Colored(Severity severity, const std::string& text) const {
+    switch (severity) {
+      case Severity::kWarning:
+        return style_.Yellow(text);
+      case Severity::kNote:
+        return style_.Cyan(text);
+      case Severity::kInfo:
+        break;
+    }
+    return style_.Dim(text);
+  }
+
+  void AddTable(const Table& table) {
+    if (table.rows.empty() || table.id == "health" || (table.is_detail && !report_.has_details)) return;
+    TextTable text;
+    std::vector<bool> is_shown;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const Column& column = table.columns[i];
+      is_shown.push_back(!column.is_extra || SaysSomething(table, i));
+      if (is_shown[i]) text.columns.push_back({column.title, column.unit != Unit::kText, column.is_extra});
+    }
+    for (auto& row : FormatRows(table, report_.has_full_names ? 0 : terminal_.columns / 3)) {
+      std::vector<std::string> cells;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        if (is_shown[i]) cells.push_back(std::move(row[i]));
+      }
+      text.rows.push_back(std::move(cells));
+    }
+    Heading(table.title);
+    out_ += RenderTable(text, report_.has_full_names ? kAnyWidth : terminal_.columns, style_, kMargin);
+    if (!table.note.empty()) {
+      for (const std::string& line : Wrap(Printable(table.note), prose_.columns - kMargin)) {
+        out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
+      }
+    }
+  }
+
+  void Heading(const std::string& title) { out_ += "\n" + style_.Bold(Printable(title)) + "\n"; }
+
+  void AddLine(const std::string& label, const std::string& text) {
+    if (!text.empty()) out_ += LabeledLine(label, text, prose_);
+  }
+
+  void Paragraph(const std::string& text, std::size_t indent) {
+    for (const std::string& line : Wrap(Printable(text), prose_.columns - indent)) {
+      out_ += std::string(indent, ' ') + line + "\n";
+    }
+  }
+
+  const Report& report_;
+  const Trace& trace_;
+  const Trust trust_;
+  const std::vector<RankedFinding> findings_;
+  Terminal terminal_, prose_;
+  Style style_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string RenderReportText(const Report& report, const Terminal& terminal) {
+  return TextReport(report, terminal).Render();
+}
+
+}  // namespace gprof::cli

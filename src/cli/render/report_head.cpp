@@ -1,0 +1,82 @@
+#include "cli/render/report_head.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "report/trace_summary.h"
+
+namespace gprof::cli {
+namespace {
+
+std::string Programs(const Trace& trace, std::size_t columns) {
+  if (trace.processes.empty()) return "";
+  const Process& first = trace.processes.front();
+  const std::string_view command = trace.Text(first.command_line);
+  std::string text(command.empty() ? trace.Text(first.name) : command);
+  const std::size_t room = columns - 30;
+  text = ShortenMiddle(Printable(text), std::max<std::size_t>(room, 20));
+  std::set<std::pair<uint32_t, NameId>> pids;
+  for (const Process& process : trace.processes) pids.insert({process.pid, process.host});
+  if (pids.size() > 1)
+    text += " and " + CountOf(static_cast<int64_t>(pids.size()) - 1, "more process", "more processes");
+  const std::string ranks = RanksText(trace);
+  return ranks.empty() ? text : text + ", " + ranks;
+}
+
+void AddVersions(const Trace& trace, std::vector<std::string>* parts) {
+  for (const Process& process : trace.processes) {
+    if (process.driver_version == 0) continue;
+    parts->push_back("driver for CUDA " + CudaVersion(process.driver_version));
+    return;
+  }
+}
+
+std::string Machine(const Trace& trace) {
+  std::vector<std::string> parts;
+  std::set<NameId> hosts;
+  for (const Process& process : trace.processes) {
+    if (hosts.insert(process.host).second && hosts.size() == 1) parts.emplace_back(trace.Text(process.host));
+  }
+  if (hosts.size() > 1) parts.front() += " and " + CountOf(static_cast<int64_t>(hosts.size()) - 1, "more host");
+  std::map<std::string, unsigned> names;
+  for (const Device& device : trace.devices) ++names[std::string(trace.Text(device.name))];
+  for (const auto& [name, count] : names) {
+    const std::string what = name.empty() ? "GPU" : name;  // of a source that does not describe them
+    parts.push_back(count > 1 ? fmt::format("{} x {}", count, what) : what);
+  }
+  AddVersions(trace, &parts);
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
+  const Trace& trace = report.Whole();
+  std::vector<HeadLine> lines;
+  const auto add = [&](const char* label, std::string text) {
+    if (!text.empty()) lines.push_back({label, std::move(text)});
+  };
+  add("Trace", fmt::format("{}, {}, {}", trace.path, FormatBytes(static_cast<double>(trace.health.file_bytes)),
+                           CountOf(static_cast<int64_t>(trace.record_count), "record")));
+  if (!trace.recorder.empty()) add("Recorded", "by " + trace.recorder);
+  add("Program", Programs(trace, columns));
+  add("Machine", Machine(trace));
+  if (trace.end_ns > trace.start_ns) {
+    add("Time", FormatNs(static_cast<double>(trace.end_ns - trace.start_ns)) + " from the first to the last record");
+  }
+  add("Selected", report.selected);
+  const std::string captures = CapturesText(trace), mode = CaptureModeText(trace);
+  if (!captures.empty()) add("Recorded", captures + (mode.empty() ? "" : ": " + mode));
+  return lines;
+}
+
+}  // namespace gprof::cli

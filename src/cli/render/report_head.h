@@ -1,0 +1,19 @@
+// What a report begins with: which trace, which program, which machine.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+
+namespace gprof::cli {
+
+struct HeadLine {
+  std::string label, text;
+};
+
+// Command lines are shortened to what `columns` have room for.
+std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns);
+
+}  // namespace gprof::cli

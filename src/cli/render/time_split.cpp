@@ -1,0 +1,110 @@
+#include "cli/render/time_split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "base/units.h"
+#include "report/trace_summary.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kBarColumns = 60;
+
+// The value for the whole trace.
+std::optional<double> ValueOf(const Report& report, std::string_view id) {
+  for (const Section& section : report.sections) {
+    for (const Metric& metric : section.result.metrics) {
+      if (metric.id == id && metric.scope.empty()) return metric.value;
+    }
+  }
+  return std::nullopt;
+}
+
+const Table* TableOf(const Report& report, std::string_view id) {
+  for (const Section& section : report.sections) {
+    for (const Table& table : section.result.tables) {
+      if (table.id == id) return &table;
+    }
+  }
+  return nullptr;
+}
+
+std::string TextOf(const Table& table, const std::vector<Cell>& row, std::string_view key) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].key == key) return FormatCell(row[i], table.columns[i].unit);
+  }
+  return "";
+}
+
+std::size_t UsedGpus(const Trace& trace) {
+  return static_cast<std::size_t>(std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
+                                                [](const Trace::Slice& slice) { return slice.first != slice.last; }));
+}
+
+// What there is gets one column at least.
+std::size_t Columns(double part, double whole, std::size_t columns) {
+  if (part <= 0 || whole <= 0) return 0;
+  const double share = std::floor(part / whole * static_cast<double>(columns) + 0.5);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(share), 1, columns);
+}
+
+// # kernels, = copies only, . idle.
+std::string Bar(double kernel_ns, double copy_ns, double window_ns, std::size_t columns) {
+  const std::size_t kernels = Columns(kernel_ns, window_ns, columns);
+  const std::size_t copies = std::min(Columns(copy_ns, window_ns, columns), columns - kernels);
+  return std::string(kernels, '#') + std::string(copies, '=') + std::string(columns - kernels - copies, '.');
+}
+
+}  // namespace
+
+std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
+  const auto window_ns = ValueOf(report, "gpu.window_ns"), kernel_ns = ValueOf(report, "gpu.kernel_ns"),
+             copy_ns = ValueOf(report, "gpu.copy_only_ns"), idle_ns = ValueOf(report, "gpu.idle_ns");
+  if (!window_ns || !kernel_ns || !copy_ns || !idle_ns || *window_ns <= 0) return {};
+  const auto share = [&](double ns) { return FormatPercent(100 * ns / *window_ns); };
+  const std::size_t gpus = UsedGpus(report.trace);
+  std::string text = "kernels " + share(*kernel_ns) + ", copies only " + share(*copy_ns) + ", idle " + share(*idle_ns) +
+                     " of " + FormatNs(*window_ns);
+  if (gpus > 1) text += ", " + std::to_string(gpus) + " GPUs together";
+  std::vector<std::string> lines = {text, Bar(*kernel_ns, *copy_ns, *window_ns, std::min(kBarColumns, columns))};
+  const auto startup_ns = ValueOf(report, "gpu.startup_ns"), teardown_ns = ValueOf(report, "gpu.teardown_ns");
+  if (startup_ns && teardown_ns && *startup_ns + *teardown_ns > 0) {
+    lines.push_back(FormatNs(*startup_ns) + " before its first operation, " + FormatNs(*teardown_ns) +
+                    " after its last one");
+  }
+  return lines;
+}
+
+std::string StepsOf(const Report& report) {
+  const auto count = ValueOf(report, "step.count"), median_ns = ValueOf(report, "step.median_ns"),
+             idle_percent = ValueOf(report, "step.idle_percent");
+  if (!count || !median_ns || !idle_percent) return "";
+  const Table* steps = TableOf(report, "steps");
+  const Table* parts = TableOf(report, "step_parts");
+  if (steps == nullptr || steps->rows.empty()) return "";
+  std::string text = FormatCount(static_cast<int64_t>(*count)) + " of " + TextOf(*steps, steps->rows[0], "path") +
+                     ", median " + FormatNs(*median_ns);
+  if (parts == nullptr || parts->rows.empty()) return text;
+  text += ", GPU idle " + FormatPercent(*idle_percent) + " of them";
+  // The rows come in order of their time.
+  for (const auto& row : parts->rows) {
+    constexpr std::string_view kIdle = "idle: ";
+    const std::string part = TextOf(*parts, row, "part");
+    if (part.starts_with(kIdle)) return text + " (most: " + part.substr(kIdle.size()) + ")";
+  }
+  return text;
+}
+
+std::string RenderVerdict(const Report& report, const Terminal& terminal) {
+  std::string out;
+  const std::size_t columns = terminal.columns > 20 ? terminal.columns - 11 : 9;
+  for (const std::string& line : VerdictOf(report, columns)) out += LabeledLine(out.empty() ? "GPU" : "", line, terminal);
+  const std::string steps = StepsOf(report);
+  if (!steps.empty()) out += LabeledLine("Steps", steps, terminal);
+  return out;
+}
+
+}  // namespace gprof::cli

@@ -1,0 +1,22 @@
+// One look at how the GPUs spent their time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/terminal.h"
+#include "report/report.h"
+
+namespace gprof::cli {
+
+// The lines of it: the shares, a bar of at most `columns`, the time outside. Empty where the analysis `devices` did not
+// run or there was no GPU work.
+std::vector<std::string> VerdictOf(const Report& report, std::size_t columns);
+
+// "GPU  kernels 17.1%, copies only 63.2%, idle 19.7% of 12.03 ms" and what follows, as text.
+std::string RenderVerdict(const Report& report, const Terminal& terminal);
+
+// "39 of step, median 813.05 us, GPU idle 94.1% of them (most: host)"; empty without steps.
+std::string StepsOf(const Report& report);
+
+}  // namespace gprof::cli

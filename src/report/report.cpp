@@ -1,0 +1,94 @@
+#include "report/report.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include "analysis/result/findings.h"
+#include "analysis/result/run_analyses.h"
+#include "analysis/result/tables.h"
+#include "base/units.h"
+
+namespace gprof::cli {
+
+namespace {
+
+// Numbers before text before nothing.
+bool ComesFirst(const Cell& a, const Cell& b) {
+  const auto rank = [](const Cell& cell) { return std::get_if<std::string>(&cell) ? 1 : cell.index() == 0 ? 2 : 0; };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  if (const auto* text = std::get_if<std::string>(&a)) return *text < std::get<std::string>(b);
+  if (rank(a) == 2) return false;
+  const auto* a_whole = std::get_if<int64_t>(&a);
+  const auto* b_whole = std::get_if<int64_t>(&b);
+  if (a_whole != nullptr && b_whole != nullptr) return *a_whole > *b_whole;
+  const auto real = [](const Cell& cell, const int64_t* whole) {
+    return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(cell);
+  };
+  return real(a, a_whole) > real(b, b_whole);
+}
+
+}  // namespace
+
+bool SortTables(const std::string& column, uint32_t max_rows, Report* report) {
+  bool is_found = false;
+  for (Section& section : report->sections) {
+    for (Table& table : section.result.tables) {
+      const auto found = std::find_if(table.columns.begin(), table.columns.end(),
+                                      [&](const Column& c) { return c.key == column; });
+      if (found != table.columns.end()) {
+        is_found = true;
+        const auto at = static_cast<std::size_t>(found - table.columns.begin());
+        std::stable_sort(table.rows.begin(), table.rows.end(),
+                         [at](const auto& a, const auto& b) { return ComesFirst(a[at], b[at]); });
+      }
+      CutRows(&table, max_rows);
+    }
+  }
+  return is_found;
+}
+
+Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options) {
+  Report report{trace, {}, {}, false, false, nullptr, {}, {}, trace};
+  std::vector<AnalysisResult> results = RunAll(report.input, analyses, options);
+  for (std::size_t i = 0; i < analyses.size(); ++i) report.sections.push_back({analyses[i], std::move(results[i])});
+  for (const Section& section : report.sections) {
+    const std::vector<Finding>& findings = section.result.findings;
+    report.findings.insert(report.findings.end(), findings.begin(), findings.end());
+  }
+  RankFindings(&report.findings);
+  return report;
+}
+
+std::vector<RankedFinding> FindingsToShow(const Report& report) {
+  std::vector<RankedFinding> ranked = LeadersFirst(report.findings);
+  std::erase_if(ranked, [](const RankedFinding& r) { return r.finding->id.starts_with("health."); });
+  return ranked;
+}
+
+std::string GainText(const RankedFinding& ranked) {
+  const Finding& finding = *ranked.finding;
+  std::string text = "To be won: up to " + FormatNs(static_cast<double>(finding.gain_ns)) +
+                     (finding.basis.empty() ? "" : ", " + finding.basis) + ".";
+  if (ranked.leader != nullptr) text += " The same time or the same change as " + ranked.leader->id + ": do not add them.";
+  return text;
+}
+
+bool HasHealth(const Report& report) {
+  return std::any_of(report.sections.begin(), report.sections.end(),
+                     [](const Section& section) { return section.analysis->name == "health"; });
+}
+
+void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report) {
+  // Not in the registry: it compares traces, and has nothing to say of one.
+  static constexpr Analysis kTraces{"traces", "the traces of one run beside each other", nullptr};
+  FindStragglers(&traces);
+  AnalysisResult result = CompareTraces(traces, options);
+  report->findings.insert(report->findings.end(), result.findings.begin(), result.findings.end());
+  RankFindings(&report->findings);
+  report->sections.insert(report->sections.begin(), Section{&kTraces, std::move(result)});
+  report->traces = std::move(traces);
+}
+
+}  // namespace gprof::cli

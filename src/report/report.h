@@ -1,0 +1,73 @@
+// The result of all analyses of a trace, ready to be printed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/result/compare_traces.h"
+#include "analysis/result/findings.h"
+#include "base/terminal.h"
+#include "gprof/analysis.h"
+#include "gprof/trace.h"
+
+namespace gprof::cli {
+
+struct Section {
+  const Analysis* analysis;
+  AnalysisResult result;
+};
+
+struct Report {
+  const Trace& trace;             // what was analysed: a selection, or all of it
+  std::vector<Section> sections;
+  std::vector<Finding> findings;  // of all sections, the most rewarding first
+  bool has_details = false;       // the analyses were asked for by name: text shows all their tables
+  bool has_full_names = false;    // in text and Markdown no name is shortened
+  const Trace* whole = nullptr;   // what `trace` was selected from; nullptr: it is all of it
+  std::string selected;           // what was selected, in words
+  std::vector<TraceSummary> traces{};  // that `Whole` was merged from; empty for a single one
+  AnalysisInput input{trace};          // of `trace`, with what the analyses derived from it
+  const Trace& Whole() const { return whole == nullptr ? trace : *whole; }
+  AnalysisInput WholeInput() const { return whole == nullptr ? input : AnalysisInput(*whole); }
+};
+
+// Sorts the rows of every table with a column of that key: numbers from large to small, text by the alphabet; what has
+// no value comes last. Then cuts them. False: no table has such a column.
+bool SortTables(const std::string& column, uint32_t max_rows, Report* report);
+
+Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);
+
+// As text and Markdown show them: without those about the trace itself, which stand at the top already, and those with a
+// leader after the others.
+std::vector<RankedFinding> FindingsToShow(const Report& report);
+
+// "To be won: up to 3.00 ms, its basis. …"; for findings with a gain.
+std::string GainText(const RankedFinding& ranked);
+
+// The analysis `health` is among those asked for.
+bool HasHealth(const Report& report);
+
+// Puts the traces that the report was merged from beside each other, before all other tables.
+void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report);
+
+std::string RenderReportText(const Report& report, const Terminal& terminal);
+
+// The same sections as the text, for pages that show Markdown as GitHub does.
+std::string RenderReportMarkdown(const Report& report);
+
+// A table as CSV: the keys of its columns, then plain numbers. Tables are named "analysis.table": "idle.gaps"; beside
+// those of the analyses there are "metrics", "findings" and "trust".
+struct NamedTable {
+  std::string name;
+  Table table;
+};
+std::vector<NamedTable> AllTables(const Report& report);
+std::string RenderCsv(const Table& table);
+
+// "schema": "gprof.report/1", described in docs/commands/report.md.
+std::string RenderReportJson(const Report& report);
+// The same document in one line.
+std::string RenderCompactReportJson(const Report& report);
+
+}  // namespace gprof::cli

@@ -1,0 +1,115 @@
+// The report for machines: schema gprof.report/1.
+#include "analysis/result/metrics.h"
+#include "report/json_values.h"
+#include "report/report.h"
+#include "report/trust.h"
+
+namespace gprof::cli {
+namespace {
+
+const char* BetterName(Better better) {
+  switch (better) {
+    case Better::kLower:
+      return "lower";
+    case Better::kHigher:
+      return "higher";
+    case Better::kNeither:
+      break;
+  }
+  return "neither";
+}
+
+const char* SeverityName(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo:
+      return "info";
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      break;
+  }
+  return "warning";
+}
+
+Json MetricJson(const Metric& metric) {
+  Json json = {{"id", metric.id}, {"scope", metric.scope}, {"value", NumberJson(metric.value)}};
+  if (const MetricInfo* info = FindMetric(metric.id)) {
+    json["unit"] = UnitName(info->unit);
+    json["better"] = BetterName(info->better);
+    json["deterministic"] = info->is_deterministic;
+  }
+  return json;
+}
+
+Json TableJson(const Table& table, std::string_view analysis) {
+  Json json = {{"id", table.id}, {"analysis", analysis}, {"title", table.title}, {"note", table.note}};
+  json["columns"] = Json::array();
+  for (const Column& column : table.columns) {
+    json["columns"].push_back({{"key", column.key}, {"title", column.title}, {"unit", UnitName(column.unit)}});
+  }
+  json["rows"] = Json::array();
+  for (const auto& row : table.rows) {
+    Json cells = Json::object();
+    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
+      cells[table.columns[i].key] = CellJson(row[i]);
+    json["rows"].push_back(std::move(cells));
+  }
+  return json;
+}
+
+Json FindingJson(const Finding& finding, const std::string& leader) {
+  return {{"id", finding.id},           {"severity", SeverityName(finding.severity)},
+          {"message", finding.message}, {"advice", finding.advice},
+          {"gain_ns", finding.gain_ns}, {"basis", finding.basis},
+          {"same_as", leader.empty() ? Json() : Json(leader)}};
+}
+
+Json TraceJson(const TraceSummary& t) {
+  return {{"path", t.path},
+          {"ranks", t.ranks},
+          {"host", t.host},
+          {"wall_ns", t.wall_ns},
+          {"gpu_window_ns", t.window_ns},
+          {"gpu_busy_ns", t.busy_ns},
+          {"gpu_idle_ns", t.IdleNs()},
+          {"idle_cause", t.idle_cause.empty() ? Json() : Json(t.idle_cause)},
+          {"idle_cause_ns", t.idle_cause_ns},
+          {"kernels", t.kernels},
+          {"complete", t.is_complete},
+          {"straggler", t.is_wall_straggler || t.is_busy_straggler}};
+}
+
+Json ReportJson(const Report& report) {
+  Json json;
+  json["schema"] = "gprof.report/1";
+  AddTraceFacts(report.Whole(), &json);
+  json["trust"] = TrustJson(TrustOf(report.WholeInput()));
+  if (!report.traces.empty()) {
+    json["traces"] = Json::array();
+    for (const TraceSummary& t : report.traces) json["traces"].push_back(TraceJson(t));
+  }
+  json["selected"] = report.selected;
+  json["findings"] = Json::array();
+  const std::vector<std::string> leaders = LeadersOf(report.findings);
+  for (std::size_t i = 0; i < leaders.size(); ++i)
+    json["findings"].push_back(FindingJson(report.findings[i], leaders[i]));
+  json["metrics"] = Json::array();
+  json["tables"] = Json::array();
+  for (const Section& section : report.sections) {
+    for (const Metric& metric : section.result.metrics) json["metrics"].push_back(MetricJson(metric));
+    for (const Table& table : section.result.tables) json["tables"].push_back(TableJson(table, section.analysis->name));
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string RenderReportJson(const Report& report) {
+  return ToText(ReportJson(report));
+}
+
+std::string RenderCompactReportJson(const Report& report) {
+  return ToCompactText(ReportJson(report));
+}
+
+}  // namespace gprof::cli

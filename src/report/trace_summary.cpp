@@ -1,0 +1,251 @@
+#include "report/trace_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "analysis/result/format_figure.h"
+#include "analysis/trust/recorded_time.h"
+#include "base/short_names.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kLabelColumns = 11;
+constexpr std::size_t kMaxRankRuns = 4;  // "0-3, 8-11, …": more would fill the line
+
+}  // namespace
+
+std::vector<Finding> HealthOf(const AnalysisInput& input) {
+  std::vector<Finding> findings;
+  for (Finding& finding : FindAnalysis("health")->run(input, {}).findings) {
+    // Where there is no GPU work, the notices say why, and that has a place of its own.
+    const bool is_reason = finding.id == "health.no_gpu" || (input.trace().ops.empty() && finding.id == "health.notice");
+    if (!is_reason) findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+std::string RenderHealth(const Trace& trace, const std::vector<Finding>& findings, const Terminal& terminal) {
+  const Style style(terminal.has_color);
+  std::string out = style.Red("INCOMPLETE") + ": what follows is true of what is left\n";
+  if (trace.health.IsComplete()) {
+    out = LabeledLine("Complete", findings.empty() ? "yes, nothing is known to be missing" : "yes, but:", terminal);
+  }
+  for (const Finding& finding : findings) {
+    const char* mark = "  - ";
+    for (const std::string& line : Wrap(Printable(finding.message), terminal.columns - 4)) {
+      out += mark + (finding.severity == Severity::kWarning ? style.Yellow(line) : line) + "\n";
+      mark = "    ";
+    }
+    if (finding.advice.empty()) continue;
+    for (const std::string& line : Wrap(Printable(finding.advice), terminal.columns - 4))
+      out += "    " + style.Dim(line) + "\n";
+  }
+  return out;
+}
+
+std::string ReasonText(trace::LossReason reason) {
+  switch (reason) {
+    case trace::LossReason::kNoMemory:
+      return "no memory";
+    case trace::LossReason::kWriteFailed:
+      return "write failed";
+    case trace::LossReason::kCuptiDropped:
+      return "dropped by CUPTI";
+    case trace::LossReason::kNoTime:
+      return "no time stamps";
+    case trace::LossReason::kUnknownRecord:
+      return "unknown record";
+    case trace::LossReason::kFork:
+      return "fork";
+  }
+  return "reason " + std::to_string(static_cast<unsigned>(reason));
+}
+
+std::string LevelText(trace::NoticeLevel level) {
+  switch (level) {
+    case trace::NoticeLevel::kInfo:
+      return "info";
+    case trace::NoticeLevel::kWarning:
+      return "warning";
+    case trace::NoticeLevel::kError:
+      return "error";
+  }
+  return "level " + std::to_string(static_cast<unsigned>(level));
+}
+
+std::string EndText(const Process& process) {
+  if (process.IsSalvaged()) return "salvaged";
+  return process.has_end ? "clean" : "not clean";
+}
+
+std::string EndReasonText(const Process& process) {
+  if (!process.has_end) return "";
+  switch (process.end_reason) {
+    case trace::EndReason::kExit:
+      return "exit";
+    case trace::EndReason::kExec:
+      return "exec";
+    case trace::EndReason::kStopped:
+      return "stopped";
+    case trace::EndReason::kSalvaged:
+      return "salvaged";
+  }
+  return "";
+}
+
+std::string TriggerText(trace::CaptureTrigger trigger) {
+  switch (trigger) {
+    case trace::CaptureTrigger::kBegin:
+      return "begin";
+    case trace::CaptureTrigger::kDelay:
+      return "time";
+    case trace::CaptureTrigger::kProfilerApi:
+      return "cudaProfilerApi";
+    case trace::CaptureTrigger::kNvtx:
+      return "nvtx";
+    case trace::CaptureTrigger::kSteps:
+      return "steps";
+    case trace::CaptureTrigger::kCommand:
+      return "command";
+    case trace::CaptureTrigger::kSignal:
+      return "signal";
+    case trace::CaptureTrigger::kEnd:
+      return "end";
+  }
+  return "";
+}
+
+std::string RanksText(const Trace& trace) {
+  std::set<int32_t> ranks;
+  std::set<std::string_view> sources;
+  uint32_t world_size = 0;
+  for (const Process& process : trace.processes) {
+    if (process.rank < 0) continue;
+    ranks.insert(process.rank);
+    world_size = std::max(world_size, process.world_size);
+    if (process.rank_source != NameId{}) sources.insert(trace.Text(process.rank_source));
+  }
+  if (ranks.empty()) return "";
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  std::size_t runs = 0;
+  for (auto at = ranks.begin(); at != ranks.end();) {
+    const int32_t first = *at;
+    int32_t last = first;
+    while (++at != ranks.end() && *at == last + 1) ++last;
+    if (++runs > kMaxRankRuns) {
+      text += ", …";
+      break;
+    }
+    text += (runs > 1 ? ", " : "") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+  }
+  if (world_size != 0) text += " of " + std::to_string(world_size);
+  std::string from;
+  for (const std::string_view source : sources) from += (from.empty() ? "" : ", ") + std::string(source);
+  return from.empty() ? text : text + " (" + from + ")";
+}
+
+std::string CaptureModeText(const Trace& trace) {
+  std::set<NameId> modes;
+  std::string text;
+  for (const Process& process : trace.processes) {
+    if (process.capture_mode == NameId{} || !modes.insert(process.capture_mode).second) continue;
+    text += (text.empty() ? "" : " | ") + std::string(trace.Text(process.capture_mode));
+  }
+  return text;
+}
+
+std::string CapturesText(const Trace& trace) {
+  if (HasOnlyWaited(trace)) return "no capture began";
+  if (IsRecordedWhole(trace)) return "";
+  return CountOf(static_cast<int64_t>(trace.captures.size()), "capture") + ", " +
+         FormatNs(static_cast<double>(CapturedNs(trace))) + " of " +
+         FormatNs(static_cast<double>(trace.end_ns - trace.start_ns));
+}
+
+std::string CudaVersion(uint32_t version) {
+  return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
+  if (!trace.ops.empty()) return {};
+  std::vector<std::string> reasons;
+  for (const Notice& notice : trace.notices) {
+    if (notice.level != trace::NoticeLevel::kInfo) reasons.emplace_back(trace.Text(notice.message));
+  }
+  if (!reasons.empty()) return reasons;
+  if (HasOnlyWaited(trace)) return {"No capture began. What was asked for: " + CaptureModeText(trace) + "."};
+  if (trace.processes.empty()) return {"No process recorded anything: the program made no CUDA or NVTX call."};
+  if (trace.api_calls.empty()) return {"The program made no CUDA call that could be recorded."};
+  return {"The program made " + CountOf(static_cast<int64_t>(trace.api_calls.size()), "CUDA call") +
+          ", and none of them started work on a GPU."};
+}
+
+bool SaysSomething(const Table& table, std::size_t column) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [column](const std::vector<Cell>& row) {
+    if (column >= row.size() || std::holds_alternative<std::monostate>(row[column])) return false;
+    if (const auto* whole = std::get_if<int64_t>(&row[column])) return *whole != 0;
+    if (const auto* text = std::get_if<std::string>(&row[column])) return !text->empty();
+    return std::get<double>(row[column]) != 0;
+  });
+}
+
+std::string FormatCell(const Cell& cell, Unit unit) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  const auto* whole = std::get_if<int64_t>(&cell);
+  const auto* real = std::get_if<double>(&cell);
+  if (whole == nullptr && real == nullptr) return "-";
+  // Exact beyond what a double holds.
+  if (whole != nullptr && (unit == Unit::kText || unit == Unit::kCount)) return FormatCount(*whole);
+  return FormatFigure(whole != nullptr ? static_cast<double>(*whole) : *real, unit);
+}
+
+namespace {
+
+// Signatures of kernels, among other things that have no brackets in them.
+bool HoldsKernels(const Table& table, const Column& column) {
+  const std::string& key = column.key;
+  return key == "kernel" || key == "before" || key == "after" ||
+         (key == "name" && (table.id == "kernels" || table.id == "nccl"));
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> FormatRows(const Table& table, std::size_t longest_name) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : table.rows) {
+    rows.emplace_back();
+    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
+      rows.back().push_back(FormatCell(row[i], table.columns[i].unit));
+  }
+  if (longest_name == 0) return rows;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (!HoldsKernels(table, table.columns[i])) continue;
+    std::vector<std::string> names;
+    for (const auto& row : rows) names.push_back(i < row.size() ? row[i] : std::string());
+    const std::vector<std::string> shortened = ShortNames(names);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      // A signature that would be cut to its ends says less than the name in it.
+      if (names[row].size() > longest_name) rows[row][i] = shortened[row];
+    }
+  }
+  return rows;
+}
+
+std::string LabeledLine(const std::string& label, const std::string& text, const Terminal& terminal) {
+  std::string out = Style(terminal.has_color).Bold(label);
+  std::size_t used = DisplayWidth(label);
+  for (const std::string& line : Wrap(Printable(text), terminal.columns - kLabelColumns)) {
+    out += std::string(kLabelColumns - std::min(used, kLabelColumns), ' ') + line + "\n";
+    used = 0;
+  }
+  return out;
+}
+
+}  // namespace gprof::cli

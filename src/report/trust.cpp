@@ -1,0 +1,225 @@
+#include "report/trust.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "analysis/trust/clock_quality.h"
+#include "analysis/result/display_names.h"
+#include "analysis/trust/recorded_time.h"
+#include "analysis/trust/recording_cost.h"
+#include "analysis/facts/shared_facts.h"
+#include "base/units.h"
+#include "report/trace_summary.h"
+#include "gprof/version.h"
+
+namespace gprof::cli {
+namespace {
+
+std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
+
+std::string Count(uint64_t count) { return FormatCount(static_cast<int64_t>(count)); }
+
+// Of all processes, each text once, in order.
+template <class F>
+std::set<std::string> Each(const Trace& trace, F&& text_of) {
+  std::set<std::string> texts;
+  for (const Process& process : trace.processes) {
+    const std::string text(text_of(process));
+    if (!text.empty()) texts.insert(text);
+  }
+  return texts;
+}
+
+std::string Joined(const std::set<std::string>& texts) {
+  std::string joined;
+  for (const std::string& text : texts) joined += (joined.empty() ? "" : " and ") + text;
+  return joined;
+}
+
+struct Versions {
+  std::set<std::string> tracer, cupti, driver, runtime;
+};
+
+Versions VersionsOf(const Trace& trace) {
+  const auto number = [](uint32_t version) { return version == 0 ? std::string() : std::to_string(version); };
+  return {Each(trace, [&](const Process& p) { return trace.Text(p.tracer_version); }),
+          Each(trace, [&](const Process& p) { return number(p.cupti_version); }),
+          Each(trace, [](const Process& p) { return CudaVersion(p.driver_version); }),
+          Each(trace, [](const Process& p) { return CudaVersion(p.runtime_version); })};
+}
+
+std::string VersionsText(const Trace& trace) {
+  const Versions versions = VersionsOf(trace);
+  std::string text = std::string("gprof-cli ") + kVersion;
+  const auto add = [&](const char* what, const std::set<std::string>& found) {
+    if (!found.empty()) text += std::string(", ") + what + " " + Joined(found);
+  };
+  add("tracer", versions.tracer);
+  add("CUPTI", versions.cupti);
+  add("driver for CUDA", versions.driver);
+  add("CUDA runtime", versions.runtime);
+  return text;
+}
+
+std::string CompleteText(const Trust& trust) {
+  if (trust.trace.health.IsComplete()) return "yes, nothing is known to be missing";
+  std::string text;
+  for (const Finding& finding : trust.health) {
+    if (finding.severity == Severity::kWarning) text += (text.empty() ? "" : "; ") + finding.message;
+  }
+  return "NO: " + text;
+}
+
+std::string MatchedText(const TraceHealth& health) {
+  if (health.unmatched_launches + health.unmatched_ops + health.unmatched_nvtx_ends == 0)
+    return "yes, every call with its GPU operation and every range with its end";
+  return Count(health.unmatched_launches) + " launching calls without their GPU operation, " +
+         Count(health.unmatched_ops) + " GPU operations without their call, " + Count(health.unmatched_nvtx_ends) +
+         " ends of NVTX ranges without their start";
+}
+
+std::string ClocksText(const Trust& trust) {
+  const ClockQuality& clocks = trust.clocks;
+  if (!clocks.IsKnown()) return "not known: the trace has no readings of them";
+  std::string text = "agree to " + Ns(clocks.AgreeNs()) + ": read " +
+                     CountOf(clocks.host_readings + clocks.cupti_readings, "time") + ", within " +
+                     Ns(clocks.read_within_ns);
+  if (clocks.tsc_residual_ns > 0) text += ", time stamp counter off its line by " + Ns(clocks.tsc_residual_ns);
+  if (clocks.cupti_readings > 0) {
+    text += ", CUPTI's by " + Ns(clocks.cupti_residual_ns) + fmt::format(" at a drift of {:.2f} ppm", clocks.cupti_drift_ppm);
+  }
+  const auto early = static_cast<int64_t>(trust.trace.health.early_ops);
+  if (early > 0) {
+    text += ", " + CountOf(early, "operation") + " before the call by up to " +
+            Ns(clocks.early_ns);
+  }
+  return text;
+}
+
+std::string CostText(const Trust& trust) {
+  const RecordingCost& cost = trust.cost;
+  if (!cost.is_known) return "not known: not recorded by gprof-cli";
+  std::string text = "about " + FormatPercent(cost.Percent()) + " (" + Ns(cost.TotalNs()) + " on " +
+                     CountOf(static_cast<int64_t>(cost.threads.size()), "thread");
+  if (!cost.threads.empty()) {
+    text += ", most on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " + Ns(cost.LargestNs()) + " of " +
+            Ns(cost.threads.front().active_ns);
+  }
+  text += ")";
+  if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " while the GPU was at work";
+  return text + "; estimated from the records, at their cost on " + std::string(kCostsMeasuredOn) + "; taken off no figure";
+}
+
+std::string RecordedText(const Trace& trace) {
+  const std::string mode = CaptureModeText(trace), captures = CapturesText(trace);
+  if (captures.empty()) return mode.empty() ? "from beginning to end" : mode;
+  return mode.empty() ? captures : captures + ": " + mode;
+}
+
+Json ThreadsJson(const Trust& trust) {
+  const Trace& trace = trust.trace;
+  constexpr std::size_t kMost = 16;  // of a program with thousands
+  Json threads = Json::array();
+  for (const ThreadCost& c : trust.cost.threads) {
+    if (threads.size() == kMost) break;
+    const Thread& thread = trace.threads[c.thread];
+    threads.push_back({{"pid", trace.processes[thread.process].pid},
+                       {"tid", thread.tid},
+                       {"name", trace.Text(thread.name)},
+                       {"calls", c.calls},
+                       {"nvtx_events", c.nvtx},
+                       {"calls_ns", c.calls_ns},
+                       {"nvtx_ns", c.nvtx_ns},
+                       {"cupti_ns", c.cupti_ns},
+                       {"active_ns", c.active_ns},
+                       {"percent", NumberJson(c.ActivePercent())},
+                       {"gpu_percent", NumberJson(c.GpuPercent())}});
+  }
+  return threads;
+}
+
+Json OverheadJson(const Trust& trust) {
+  const RecordingCost& cost = trust.cost;
+  if (!cost.is_known) return nullptr;
+  return {{"total_ns", cost.TotalNs()},
+          {"largest_thread_ns", cost.LargestNs()},
+          {"percent", NumberJson(cost.Percent())},
+          {"gpu_percent", NumberJson(cost.GpuPercent())},
+          {"basis", "estimated from the records, at their cost on " + std::string(kCostsMeasuredOn)},
+          {"threads", ThreadsJson(trust)}};
+}
+
+Json ClocksJson(const Trust& trust) {
+  const ClockQuality& clocks = trust.clocks;
+  return {{"agree_ns", clocks.IsKnown() ? Json(clocks.AgreeNs()) : Json()},
+          {"host_readings", clocks.host_readings},
+          {"cupti_readings", clocks.cupti_readings},
+          {"read_within_ns", clocks.read_within_ns},
+          {"tsc_residual_ns", clocks.tsc_residual_ns},
+          {"cupti_residual_ns", clocks.cupti_residual_ns},
+          {"cupti_drift_ppm", NumberJson(clocks.cupti_drift_ppm)},
+          {"early_ops", trust.trace.health.early_ops},
+          {"early_ns", clocks.early_ns}};
+}
+
+}  // namespace
+
+Trust TrustOf(const AnalysisInput& input) {
+  return {input.trace(), HealthOf(input), input.shared().recording_cost(), QualityOfClocks(input.trace())};
+}
+
+std::string OverheadText(const Trust& trust) {
+  const RecordingCost& cost = trust.cost;
+  if (!cost.is_known || cost.threads.empty()) return "";
+  std::string text = "about " + FormatPercent(cost.Percent()) + " of the run (" + Ns(cost.LargestNs()) + ")";
+  if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " while the GPU worked";
+  return text;
+}
+
+Table TrustTable(const Trust& trust) {
+  const Trace& trace = trust.trace;
+  Table table{"trust", "How far to trust this report",
+              {{"question", "Question", Unit::kText, false}, {"answer", "Answer", Unit::kText, false}}, {}, ""};
+  const auto add = [&](const char* question, std::string answer) {
+    table.rows.push_back({std::string(question), std::move(answer)});
+  };
+  add("Complete", CompleteText(trust));
+  add("Lost", CountOf(static_cast<int64_t>(trace.health.lost_records), "record"));
+  add("Matched", MatchedText(trace.health));
+  add("Clocks", ClocksText(trust));
+  add("Overhead", CostText(trust));
+  add("Recorded", RecordedText(trace));
+  add("Versions", VersionsText(trace));
+  return table;
+}
+
+Json TrustJson(const Trust& trust) {
+  const Trace& trace = trust.trace;
+  const TraceHealth& health = trace.health;
+  Json reasons = Json::array();
+  for (const Finding& finding : trust.health) reasons.push_back(finding.message);
+  const Versions versions = VersionsOf(trace);
+  const bool is_whole = IsRecordedWhole(trace) && !HasOnlyWaited(trace);
+  return {{"complete", health.IsComplete()},
+          {"remarks", std::move(reasons)},
+          {"lost_records", health.lost_records},
+          {"unmatched_launches", health.unmatched_launches},
+          {"unmatched_ops", health.unmatched_ops},
+          {"unmatched_nvtx_ends", health.unmatched_nvtx_ends},
+          {"clocks", ClocksJson(trust)},
+          {"overhead", OverheadJson(trust)},
+          {"capture_modes", Each(trace, [&](const Process& p) { return trace.Text(p.capture_mode); })},
+          {"captures", trace.captures.size()},
+          {"captured_ns", is_whole ? trace.end_ns - trace.start_ns : CapturedNs(trace)},
+          {"versions",
+           {{"gprof_cli", kVersion},
+            {"tracer", versions.tracer},
+            {"cupti", versions.cupti},
+            {"driver", versions.driver},
+            {"runtime", versions.runtime}}}};
+}
+
+}  // namespace gprof::cli

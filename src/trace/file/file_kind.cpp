@@ -1,0 +1,98 @@
+#include "trace/file/file_kind.h"
+
+#include <algorithm>
+
+namespace gprof {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view kReads =
+    "gprof-cli reads traces of 'gprof-cli profile' (run.trace), SQLite exports of Nsight Systems, and JSON of "
+    "torch.profiler (Kineto) or Chrome";
+// Said by what prints records as they are in the file.
+constexpr std::string_view kReadsOwn = "dump prints traces of 'gprof-cli profile' alone; report and info read other files";
+
+struct Signature {
+  std::string_view start;
+  ForeignFile file;
+};
+
+constexpr Signature kSignatures[] = {
+    {"SQLite format 3\0"sv, {"an SQLite database (an export of Nsight Systems?)", kReadsOwn}},
+    {"\x1F\x8B"sv, {"compressed with gzip", kReadsOwn}},
+    {"\x28\xB5\x2F\xFD"sv, {"compressed with zstd", "unpack it first: zstd -d FILE"}},
+    {"\xFD\x37\x7A\x58\x5A\0"sv, {"compressed with xz", "unpack it first: xz -d FILE"}},
+    {"PK\x03\x04"sv, {"a zip archive", "unpack it first: unzip FILE"}},
+    {"\x7F\x45LF"sv, {"a program (ELF)", "record it first: gprof-cli profile -- FILE"}},
+    {"#!"sv, {"a script", "record it first: gprof-cli profile -- FILE"}},
+};
+
+struct Ending {
+  std::string_view end;
+  ForeignFile file;
+};
+
+constexpr std::string_view kUseNsys =
+    "export it, and give the file that this makes: nsys export --type sqlite FILE.nsys-rep";
+constexpr Ending kEndings[] = {
+    {".nsys-rep", {"a report of Nsight Systems", kUseNsys}},
+    {".qdrep", {"a report of Nsight Systems", kUseNsys}},
+    {".qdstrm",
+     {"an unfinished report of Nsight Systems",
+      "make a report of it (QdstrmImporter), and export that: nsys export --type sqlite FILE.nsys-rep"}},
+    {".ncu-rep", {"a report of Nsight Compute", "Nsight Compute reads it: ncu --import FILE"}},
+};
+
+const Signature* FindSignature(std::string_view bytes) {
+  const auto* end = std::end(kSignatures);
+  const auto* hit = std::find_if(std::begin(kSignatures), end,
+                                 [&](const Signature& s) { return bytes.substr(0, s.start.size()) == s.start; });
+  return hit == end ? nullptr : hit;
+}
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+bool LooksLikeJson(std::string_view bytes) {
+  const std::size_t at = bytes.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return at != std::string_view::npos && (bytes[at] == '{' || bytes[at] == '[');
+}
+
+bool LooksLikeText(std::string_view bytes) {
+  const std::string_view head = bytes.substr(0, 4096);
+  return std::all_of(head.begin(), head.end(), [](char c) {
+    const auto u = static_cast<unsigned char>(c);
+    return u >= 0x20 || c == '\n' || c == '\r' || c == '\t';
+  });
+}
+
+}  // namespace
+
+// Each of them says first what it is.
+bool IsDocumentOfOurs(std::string_view bytes) {
+  const std::string_view head = bytes.substr(0, 4096);
+  return LooksLikeJson(bytes) && head.find("\"schema\"") != std::string_view::npos &&
+         head.find("\"gprof.") != std::string_view::npos;
+}
+
+bool IsSurelyForeign(std::string_view bytes) {
+  return FindSignature(bytes) != nullptr;
+}
+
+ForeignFile RecogniseForeign(std::string_view bytes, std::string_view path) {
+  for (const Ending& ending : kEndings) {
+    if (EndsWith(path, ending.end)) return ending.file;
+  }
+  if (const Signature* signature = FindSignature(bytes)) return signature->file;
+  if (IsDocumentOfOurs(bytes)) {
+    return {"a document of gprof-cli (a run file, a baseline or a report)",
+            "gprof-cli check and gprof-cli diff read it; the traces that a run file names are beside it"};
+  }
+  if (LooksLikeJson(bytes)) return {"JSON (a capture of Kineto or Chrome?)", kReadsOwn};
+  if (LooksLikeText(bytes)) return {"text", kReads};
+  return {"of a kind that gprof-cli does not know", kReads};
+}
+
+}  // namespace gprof

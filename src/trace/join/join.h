@@ -1,0 +1,77 @@
+// The joins, each in the file of its name. NumberThings and JoinTrace call them in this order: later ones use what earlier ones made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "trace/join/correlation_index.h"
+#include "trace/load/unjoined.h"
+
+namespace gprof {
+
+// joins.cpp
+// What the joins need before operations and calls are there: names, devices and streams have their numbers after this.
+void NumberThings(Draft& draft);
+Trace JoinTrace(Draft draft);
+
+// join_names.cpp: names and shapes that were defined after their use.
+void ResolveLateNames(Draft& draft);
+void ResolveLateShapes(Draft& draft);
+
+// join_devices.cpp: devices of all processes become one list; streams and threads get their names.
+void NumberDevices(Draft& draft);
+void ResolveLateStreams(Draft& draft);
+void FinishStreams(Draft& draft);
+void NameThreads(Draft& draft);
+
+// join_captures.cpp: when each process was recorded.
+void PairCaptures(Draft& draft);
+// The capture that holds `time_ns`, else the next one, else the last one; kNone for a process without captures.
+uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns);
+
+// Until when it was recorded what began at `time_ns`: the end of its capture, or of its process.
+int64_t EndOfRecording(const Trace& trace, uint32_t process, int64_t time_ns);
+// The process went on when the capture of `time_ns` had ended.
+bool GoesOnAfterCapture(const Trace& trace, uint32_t process, int64_t time_ns);
+
+// Knows an operation that was launched before the capture that it ran in: correlation ids count up, so its id is lower
+// than that of any call of the capture.
+class LaunchesBefore {
+ public:
+  explicit LaunchesBefore(const Draft& draft);
+  bool Has(uint32_t process, uint32_t correlation, int64_t start_ns) const;
+
+ private:
+  const Draft& draft_;
+  std::vector<uint32_t> lowest_;  // correlation of the calls of each capture
+};
+
+// join_api.cpp: calls in order; then their parents, their ranges and their classes.
+void OrderApiCalls(Draft& draft, std::size_t cores);
+CorrelationIndex NestApiCalls(Draft& draft, std::size_t cores);
+
+// join_ops.cpp: GPU operations in order, with their calls.
+void OrderOps(Draft& draft, std::size_t cores);
+struct LinkedOps {
+  uint64_t with_call = 0;
+  // Calls that launch something and have an operation, on one core. Some may be missing, none is there that is not one.
+  uint64_t launches = 0;
+};
+LinkedOps LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores);
+void LinkOthers(Draft& draft, const CorrelationIndex& calls);
+
+// join_launches.cpp. After the nodes of graphs are known: a launch that made one has no operation of its own.
+void CountUnmatchedLaunches(Draft& draft, const LinkedOps& linked, std::size_t cores);
+// By facts of calls: whether such a call launches something that should run.
+std::vector<uint8_t> AreLaunches(const Draft& draft);
+
+// join_nvtx.cpp: ranges from their ends, and what payloads say.
+void PairRanges(Draft& draft, std::size_t cores);
+void SortMarks(Draft& draft);
+void DecodePayloads(Draft& draft);
+
+// join_graphs.cpp: the code that made the node which an operation is a replay of.
+void LinkGraphNodes(Trace& trace);
+
+}  // namespace gprof

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <tuple>
+
+#include "trace/join/join.h"
+
+namespace gprof {
+namespace {
+
+// Pairs the starts and stops of one process, which come in order.
+class CapturePairing {
+ public:
+  CapturePairing(Trace& trace, uint32_t process) : trace_(trace), process_(process) {}
+
+  void Take(const CaptureBorder& border) {
+    if (border.is_start) {
+      if (is_open_) Close(border.time_ns, true);  // its stop was lost, and it was over by now
+      Open(border.time_ns, border.number, border.trigger);
+      return;
+    }
+    // A stop without its start: the start was lost, so it was recorded from the first thing that is known.
+    if (!is_open_ && has_any_ && trace_.captures.back().number == border.number) return;
+    if (!is_open_) Open(has_any_ ? last_end_ns_ : trace_.processes[process_].start_ns, border.number, {});
+    trace_.captures.back().end_trigger = border.trigger;
+    Close(border.time_ns, false);
+  }
+
+  void Finish() {
+    if (is_open_) Close(trace_.processes[process_].end_ns, true);
+  }
+
+ private:
+  void Open(int64_t start_ns, uint32_t number, trace::CaptureTrigger trigger) {
+    Capture c;
+    c.start_ns = std::max(start_ns, last_end_ns_);
+    c.process = process_;
+    c.number = number;
+    c.trigger = trigger == trace::CaptureTrigger{} ? trace::CaptureTrigger::kBegin : trigger;
+    trace_.captures.push_back(c);
+    is_open_ = has_any_ = true;
+  }
+
+  void Close(int64_t end_ns, bool is_open) {
+    Capture& c = trace_.captures.back();
+    c.end_ns = std::max(c.start_ns, end_ns);
+    c.is_open = is_open;
+    last_end_ns_ = c.end_ns;
+    is_open_ = false;
+  }
+
+  Trace& trace_;
+  uint32_t process_;
+  int64_t last_end_ns_ = 0;
+  bool is_open_ = false, has_any_ = false;
+};
+
+}  // namespace
+
+void PairCaptures(Draft& draft) {
+  Trace& t = draft.trace;
+  auto& borders = draft.capture_borders;
+  std::sort(borders.begin(), borders.end(), [](const CaptureBorder& a, const CaptureBorder& b) {
+    return std::make_tuple(a.process, a.time_ns, a.number, !a.is_start) <
+           std::make_tuple(b.process, b.time_ns, b.number, !b.is_start);
+  });
+  std::size_t next = 0;
+  for (uint32_t process = 0; process < t.processes.size(); ++process) {
+    Trace::Slice slice;
+    slice.first = static_cast<uint32_t>(t.captures.size());
+    CapturePairing pairing(t, process);
+    for (; next < borders.size() && borders[next].process == process; ++next) pairing.Take(borders[next]);
+    pairing.Finish();
+    slice.last = static_cast<uint32_t>(t.captures.size());
+    t.process_captures.push_back(slice);
+  }
+}
+
+uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns) {
+  const Trace::Slice slice = trace.process_captures[process];
+  const auto first = trace.captures.begin() + slice.first, last = trace.captures.begin() + slice.last;
+  const auto at = std::partition_point(first, last, [&](const Capture& c) { return c.end_ns <= time_ns; });
+  if (at != last) return static_cast<uint32_t>(at - trace.captures.begin());
+  return slice.first == slice.last ? kNone : slice.last - 1;
+}
+
+bool GoesOnAfterCapture(const Trace& trace, uint32_t process, int64_t time_ns) {
+  const uint32_t capture = CaptureAt(trace, process, time_ns);
+  return capture != kNone && !trace.captures[capture].is_open &&
+         trace.captures[capture].end_trigger != trace::CaptureTrigger::kEnd;
+}
+
+int64_t EndOfRecording(const Trace& trace, uint32_t process, int64_t time_ns) {
+  return GoesOnAfterCapture(trace, process, time_ns) ? trace.captures[CaptureAt(trace, process, time_ns)].end_ns
+                                                     : trace.processes[process].end_ns;
+}
+
+LaunchesBefore::LaunchesBefore(const Draft& draft) : draft_(draft), lowest_(draft.trace.captures.size(), kNone) {
+  const Trace& t = draft.trace;
+  const auto is_from_the_beginning = [](const Capture& c) { return c.trigger == trace::CaptureTrigger::kBegin; };
+  if (std::all_of(t.captures.begin(), t.captures.end(), is_from_the_beginning)) {
+    lowest_.clear();
+    return;
+  }
+  for (const ApiCall& call : t.api_calls) {
+    const uint32_t capture = CaptureAt(t, call.process, call.start_ns);
+    if (capture != kNone && call.correlation != 0) lowest_[capture] = std::min(lowest_[capture], call.correlation);
+  }
+}
+
+bool LaunchesBefore::Has(uint32_t process, uint32_t correlation, int64_t start_ns) const {
+  const uint32_t capture = lowest_.empty() ? kNone : CaptureAt(draft_.trace, process, start_ns);
+  if (capture == kNone || correlation == 0 || draft_.correlations[process].count == 0) return false;
+  const bool is_from_the_beginning = draft_.trace.captures[capture].trigger == trace::CaptureTrigger::kBegin;
+  return !is_from_the_beginning && correlation < lowest_[capture];
+}
+
+}  // namespace gprof

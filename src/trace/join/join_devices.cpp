@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "trace/join/join.h"
+#include "trace/load/order.h"
+
+namespace gprof {
+namespace {
+
+// One device, seen by one or more processes.
+struct Candidate {
+  uint32_t slot = kNone;  // that describes it best
+  uint32_t lowest_ordinal = kNone;
+};
+
+// Slots with the same key are one device. Processes that see it under different numbers (CUDA_VISIBLE_DEVICES) still
+// agree about its UUID.
+std::string KeyOf(const Draft& draft, const DeviceSlot& slot) {
+  if (slot.uuid != NameId{}) return fmt::format("uuid {}", draft.names.Text(slot.uuid));
+  const NameId host = draft.trace.processes[slot.process].host;
+  return fmt::format("host {} ordinal {}", draft.names.Text(host), slot.facts.device);
+}
+
+// A slot without a description (its record was lost) is the device that others on the host know by the same ordinal,
+// when that is one device only.
+std::string KeyOfUndescribed(const Draft& draft, const DeviceSlot& slot,
+                             const std::unordered_map<std::string, std::string>& described) {
+  const NameId host = draft.trace.processes[slot.process].host;
+  const auto at = described.find(fmt::format("{}\n{}", draft.names.Text(host), slot.facts.device));
+  return at == described.end() || at->second.empty() ? KeyOf(draft, slot) : at->second;
+}
+
+std::vector<std::string> SlotKeys(const Draft& draft) {
+  std::unordered_map<std::string, std::string> described;  // host and ordinal to key, "" for more than one device
+  std::vector<std::string> keys(draft.device_slots.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const DeviceSlot& slot = draft.device_slots[i];
+    if (!slot.is_described) continue;
+    keys[i] = KeyOf(draft, slot);
+    const NameId host = draft.trace.processes[slot.process].host;
+    const auto [at, is_new] =
+        described.emplace(fmt::format("{}\n{}", draft.names.Text(host), slot.facts.device), keys[i]);
+    if (!is_new && at->second != keys[i]) at->second.clear();
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const DeviceSlot& slot = draft.device_slots[i];
+    if (!slot.is_described) keys[i] = KeyOfUndescribed(draft, slot, described);
+  }
+  return keys;
+}
+
+// By the number that processes use, then by the place on the PCI bus: eight processes that each see one device as 0
+// give gpu0 to gpu7 in the order of nvidia-smi, whatever order their chunks came in.
+auto OrderOf(const Draft& draft, const Candidate& c) {
+  const DeviceSlot& slot = draft.device_slots[c.slot];
+  const trace::DeviceRecord& f = slot.facts;
+  return std::make_tuple(c.lowest_ordinal, draft.names.Text(draft.trace.processes[slot.process].host), f.pcie_domain,
+                         f.pcie_bus, f.pcie_device, draft.names.Text(slot.uuid), c.slot);
+}
+
+// Gives each device its number: the one its processes use, or the next one that is free.
+void AssignOrdinals(Draft& draft, const std::vector<Candidate>& candidates) {
+  uint32_t next = 0;
+  for (const Candidate& c : candidates) {
+    const DeviceSlot& slot = draft.device_slots[c.slot];
+    Device d;
+    d.process = slot.process;
+    d.ordinal = std::max(next, c.lowest_ordinal);
+    d.facts = slot.facts;
+    d.name = slot.name;
+    d.uuid = slot.uuid;
+    next = d.ordinal == kNone ? kNone : d.ordinal + 1;
+    draft.trace.devices.push_back(d);
+  }
+}
+
+// Index of the device for every slot.
+std::vector<uint32_t> MakeDevices(Draft& draft) {
+  const std::vector<std::string> keys = SlotKeys(draft);
+  std::unordered_map<std::string, uint32_t> by_key;
+  std::vector<Candidate> candidates;
+  std::vector<uint32_t> candidate_of(keys.size());
+  for (uint32_t i = 0; i < keys.size(); ++i) {
+    const auto [at, is_new] = by_key.emplace(keys[i], static_cast<uint32_t>(candidates.size()));
+    if (is_new) candidates.push_back({i, draft.device_slots[i].facts.device});
+    Candidate& c = candidates[at->second];
+    if (!draft.device_slots[c.slot].is_described && draft.device_slots[i].is_described) c.slot = i;
+    c.lowest_ordinal = std::min(c.lowest_ordinal, draft.device_slots[i].facts.device);
+    candidate_of[i] = at->second;
+  }
+  std::vector<uint32_t> order(candidates.size()), place(candidates.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return OrderOf(draft, candidates[a]) < OrderOf(draft, candidates[b]); });
+  std::vector<Candidate> sorted;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    sorted.push_back(candidates[order[i]]);
+  }
+  AssignOrdinals(draft, sorted);
+  for (uint32_t& c : candidate_of) c = place[c];
+  return candidate_of;
+}
+
+struct NamedStream {
+  uint32_t process;
+  uint64_t handle;
+  int64_t created_ns;
+  uint32_t stream;
+};
+
+// The legacy and the per-thread default stream have fixed handles, and some programs name the null handle.
+bool IsDefaultHandle(uint64_t handle) {
+  return handle <= 2;
+}
+
+std::vector<NamedStream> StreamsByHandle(const Trace& t) {
+  std::vector<NamedStream> named;
+  for (uint32_t i = 0; i < t.streams.size(); ++i) {
+    const Stream& s = t.streams[i];
+    if (s.is_default || (s.handle != 0 && IsDefaultHandle(s.handle))) named.push_back({s.process, 0, 0, i});
+    if (!IsDefaultHandle(s.handle)) named.push_back({s.process, s.handle, s.created_ns, i});
+  }
+  std::sort(named.begin(), named.end(), [](const NamedStream& a, const NamedStream& b) {
+    return std::tie(a.process, a.handle, a.created_ns, a.stream) <
+           std::tie(b.process, b.handle, b.created_ns, b.stream);
+  });
+  return named;
+}
+
+void GiveName(Stream& s, NameId name, FlatIndex& given, uint32_t stream) {
+  uint32_t& seen = given(stream, name.value);
+  if (seen == kNone) {
+    seen = 0;
+    ++s.names_given;
+  }
+  s.name = name;
+}
+
+// The driver uses handles again: a name belongs to the stream with the handle that was made last before it was given.
+void NameStream(Trace& t, const std::vector<NamedStream>& streams, const ObjectName& name, FlatIndex& given) {
+  const uint64_t handle = IsDefaultHandle(name.handle) ? 0 : name.handle;
+  const auto key = std::tie(name.process, handle);
+  auto at = std::partition_point(streams.begin(), streams.end(),
+                                 [&](const NamedStream& s) { return std::tie(s.process, s.handle) < key; });
+  const auto first = at;
+  const auto is_same = [&] { return at != streams.end() && std::tie(at->process, at->handle) == key; };
+  if (handle == 0) {
+    for (; is_same(); ++at) GiveName(t.streams[at->stream], name.name, given, at->stream);
+    return;
+  }
+  at = std::partition_point(first, streams.end(), [&](const NamedStream& s) {
+    return std::tie(s.process, s.handle, s.created_ns) <= std::tie(name.process, handle, name.time_ns);
+  });
+  if (at != first) {
+    --at;
+  } else if (!is_same()) {
+    return;
+  }
+  GiveName(t.streams[at->stream], name.name, given, at->stream);
+}
+
+}  // namespace
+
+void NumberDevices(Draft& draft) {
+  Trace& t = draft.trace;
+  const std::vector<uint32_t> device_of = MakeDevices(draft);
+  const auto from_slot = [&](uint32_t& device) {
+    if (device != kNone) device = device_of[device];
+  };
+  const auto from_ordinal = [&](uint32_t process, uint32_t& device) {
+    device = draft.slot_ids.Find(process, device);
+    from_slot(device);
+  };
+  t.ops.ChangeFacts([&](PackedOps::Facts& op) { from_slot(op.device), from_slot(op.peer_device); });
+  for (Context& c : t.contexts) from_slot(c.device);
+  for (Stream& s : t.streams) from_slot(s.device);
+  for (Jit& j : t.jits) from_ordinal(j.process, j.device);
+  for (MemoryEvent& m : t.memory_events) from_ordinal(m.process, m.device);
+  for (MemoryPoolEvent& p : t.memory_pools) from_ordinal(p.process, p.device);
+  for (ManagedMemory& m : t.managed_memory) from_ordinal(m.process, m.source), from_ordinal(m.process, m.destination);
+}
+
+void ResolveLateStreams(Draft& draft) {
+  Trace& t = draft.trace;
+  FlatIndex by_id;  // stream ids are unique in a process
+  const auto resolve = [&](const std::vector<LateStream>& late, auto& events) {
+    if (late.empty()) return;
+    if (by_id.size() == 0) {
+      for (uint32_t i = 0; i < t.streams.size(); ++i) by_id(t.streams[i].process, t.streams[i].id) = i;
+    }
+    for (const LateStream& l : late) events[l.event].stream = by_id.Find(l.process, l.stream);
+  };
+  resolve(draft.late_sync_streams, t.syncs);
+  resolve(draft.late_memory_streams, t.memory_events);
+  resolve(draft.late_event_streams, t.event_records);
+  resolve(draft.late_managed_streams, t.managed_memory);
+}
+
+void FinishStreams(Draft& draft) {
+  Trace& t = draft.trace;
+  for (std::size_t i = 0; i < t.contexts.size(); ++i) {
+    const Context c = t.contexts[i];
+    if (c.null_stream != 0) t.streams[draft.StreamIndex(c.process, c.id, c.null_stream)].is_default = true;
+  }
+  for (Stream& s : t.streams) {
+    Context& c = t.contexts[draft.ContextIndex(s.process, s.context)];
+    if (s.device == kNone) s.device = c.device;
+    if (c.device == kNone) c.device = s.device;
+  }
+  const std::vector<NamedStream> streams = StreamsByHandle(t);
+  SortNearlySorted(draft.object_names.begin(), draft.object_names.end(),
+                   [](const ObjectName& a, const ObjectName& b) { return a.time_ns < b.time_ns; });
+  FlatIndex given;
+  for (const ObjectName& name : draft.object_names) {
+    if (name.object == trace::NvtxNameKind::kStream) NameStream(t, streams, name, given);
+  }
+}
+
+void NameThreads(Draft& draft) {
+  for (const ObjectName& name : draft.object_names) {
+    if (name.object != trace::NvtxNameKind::kThread || name.name == NameId{}) continue;
+    const uint32_t thread = draft.threads.Find(name.process, name.handle);
+    if (thread != kNone) draft.trace.threads[thread].name = name.name;
+  }
+}
+
+}  // namespace gprof

@@ -1,0 +1,368 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "trace/join/join.h"
+#include "trace/join/nvtx_pairing.h"
+#include "trace/load/order.h"
+#include "trace/model/payload.h"
+#include "trace/load/list_slices.h"
+
+namespace gprof {
+namespace {
+
+// A path is cut here: those of deep recursion, or of ranges that are never popped, would take the square of the depth.
+constexpr std::size_t kMaxPathBytes = 4096;
+constexpr uint32_t kMaxPathLevels = 256;
+constexpr std::string_view kMore = "…";  // the last level of a path that is cut
+
+constexpr uint32_t kCut = kMaxPathLevels + 1;
+
+// Of a range, and how many ranges it has in it.
+struct Path {
+  NameId text;
+  uint32_t levels;  // kCut from where it was cut on
+};
+
+// Those of a thread together, in order of time.
+std::vector<Trace::Slice> GroupPayloads(Draft& draft) {
+  std::vector<RawPayload>& raw = draft.raw_payloads;
+  const auto slices = GroupBy(raw, draft.trace.threads.size(), [](const RawPayload& p) { return p.thread; });
+  for (const Trace::Slice slice : slices) {
+    SortNearlySorted(raw.begin() + slice.first, raw.begin() + slice.last,
+                     [](const RawPayload& a, const RawPayload& b) { return a.time_ns < b.time_ns; });
+  }
+  return slices;
+}
+
+class RangePairing {
+ public:
+  RangePairing(Draft& draft, std::size_t cores) : draft_(draft), trace_(draft.trace), cores_(cores) {}
+
+  void Run() {
+    NameDomains();
+    GroupEvents();
+    payloads_ = GroupPayloads(draft_);
+    if (PlanRanges()) {
+      PairSideBySide();
+    } else {
+      PairOneByOne();
+    }
+    AddFacts();
+    draft_.nvtx_events = {};
+    CloseStarted();
+    for (const PairedThread& paired : threads_) CloseOpen(paired);
+    AttachToStarted();
+  }
+
+ private:
+  static bool IsBegin(trace::NvtxEvent event) {
+    return event == trace::NvtxEvent::kPush || event == trace::NvtxEvent::kStart;
+  }
+
+  void GroupEvents() {
+    const std::size_t threads = trace_.threads.size();
+    NvtxEvents& events = draft_.nvtx_events;
+    if (draft_.thread_events.empty()) {
+      draft_.thread_events = GroupBy(events.items(), threads,
+                                     [&](const NvtxEvents::Item& e) { return events.FactsAt(e.facts).thread; });
+    }
+    threads_.resize(threads);
+  }
+
+  void SortEvents(uint32_t thread) {
+    NvtxEvents::Items& events = draft_.nvtx_events.items();
+    const Trace::Slice slice = draft_.thread_events[thread];
+    SortSlice(events, slice, draft_.event_runs,
+              [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
+  }
+
+  void CountEvents() {
+    draft_.thread_event_counts.assign(threads_.size(), {});
+    const NvtxEvents::Items& items = draft_.nvtx_events.items();
+    ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
+      const Trace::Slice slice = draft_.thread_events[thread];
+      EventCounts counts;
+      for (uint32_t i = slice.first; i < slice.last; ++i) {
+        counts.Add(draft_.nvtx_events.FactsAt(items[i].facts).event, 1);
+      }
+      draft_.thread_event_counts[thread] = counts;
+    });
+  }
+
+  // Gives the ranges and marks of threads their places. FillBulk has made room for all ranges where there are cores for
+  // it: true.
+  bool PlanRanges() {
+    if (draft_.thread_event_counts.empty()) CountEvents();
+    uint32_t first = 0, first_mark = 0;
+    for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
+      const EventCounts& counts = draft_.thread_event_counts[thread];
+      threads_[thread].ranges = {std::exchange(first, first + counts.ranges), first};
+      threads_[thread].marks = {std::exchange(first_mark, first_mark + counts.marks), first_mark};
+    }
+    trace_.marks.resize(first_mark);
+    const bool has_room = first != 0 && first == trace_.ranges.size();
+    if (!has_room) {
+      ReserveHuge(trace_.ranges.items(), first);
+      trace_.ranges.items().resize(first);
+    }
+    if (HavePayloads()) trace_.ranges.payloads().resize(first);
+    return has_room;
+  }
+
+  bool HavePayloads() {
+    const NvtxEvents& events = draft_.nvtx_events;
+    const auto has_payload = [&](const NvtxEvents::Item& e) {
+      return e.details != kNone && IsBegin(events.FactsAt(e.facts).event) && events.DetailsAt(e.details).payload != 0;
+    };
+    const NvtxEvents::Items& items = draft_.nvtx_events.items();
+    return events.HasDetails() && std::any_of(items.begin(), items.end(), has_payload);
+  }
+
+  void PairSideBySide() {
+    ShareOut(threads_.size(), cores_, [&](const auto& take) {
+      ThreadPairing pairing(draft_);
+      for (std::size_t i = take(); i < threads_.size(); i = take()) Pair(static_cast<uint32_t>(i), 0, pairing);
+    });
+    uint32_t first_facts = 0;
+    for (PairedThread& paired : threads_) {
+      NamePaths(&paired);
+      paired.first_facts = first_facts;
+      first_facts += static_cast<uint32_t>(paired.facts.size());
+    }
+    ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
+      const PairedThread& paired = threads_[thread];
+      PackedRanges::Item* const items = trace_.ranges.items().data();
+      for (uint32_t i = paired.ranges.first; i < paired.ranges.last; ++i) items[i].facts += paired.first_facts;
+      Enclose(&threads_[thread]);
+    });
+    for (PairedThread& paired : threads_) Join(&paired);
+  }
+
+  void PairOneByOne() {
+    ThreadPairing pairing(draft_);
+    uint32_t first_facts = 0;
+    for (uint32_t thread = 0; thread < threads_.size(); ++thread) {
+      PairedThread& paired = threads_[thread];
+      Pair(thread, first_facts, pairing);
+      first_facts += static_cast<uint32_t>(paired.facts.size());
+      NamePaths(&paired);
+      Enclose(&paired);
+      Join(&paired);
+    }
+  }
+
+  void Pair(uint32_t thread, uint32_t first_facts, ThreadPairing& pairing) {
+    SortEvents(thread);
+    PairedThread& paired = threads_[thread];
+    paired = pairing.Run(thread, {paired.ranges, paired.marks, first_facts}, draft_.thread_events[thread],
+                         payloads_[thread]);
+  }
+
+  // Facts have the name of their path in the end. In order of threads, as names are numbered.
+  void NamePaths(PairedThread* paired) {
+    std::vector<Path> paths;
+    paths.reserve(paired->facts.size());
+    for (PairedThread::Facts& f : paired->facts) {
+      if (f.path != paths.size()) {
+        paths.push_back(paths[f.path]);
+      } else {
+        const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(f.of_event);
+        const Path around = f.outer == kNone ? Path{trace_.domains[event.domain].name, 0} : paths[f.outer];
+        paths.push_back(PathWithin(around, event.message));
+      }
+      f.path = paths.back().text.value;
+    }
+  }
+
+  // Those of all threads at once, in as much room as they need.
+  void AddFacts() {
+    std::size_t count = 0;
+    for (const PairedThread& p : threads_) count += p.facts.size() + p.open.size() + p.started.size();
+    trace_.ranges.ReserveFacts(count);
+    for (PairedThread& paired : threads_) {
+      for (const PairedThread::Facts& f : paired.facts) {
+        const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(f.of_event);
+        PackedRanges::Facts facts;
+        facts.thread = facts.end_thread = event.thread;
+        facts.domain = event.domain;
+        facts.name = event.message;
+        facts.path = NameId{f.path};
+        facts.category = event.category;
+        facts.color = event.color;
+        facts.payload_type = event.payload_type;
+        trace_.ranges.AddFacts(facts);
+      }
+      paired.facts = {};
+    }
+  }
+
+  Path PathWithin(const Path& around, NameId name) {
+    if (around.levels == kCut) return around;
+    if (around.text == NameId{}) return {name, 1};
+    const bool is_cut = around.levels == kMaxPathLevels || !Fits(around.text, name);
+    uint32_t& text = paths_(around.text.value, is_cut ? kNone : name.value);
+    if (text == kNone) text = JoinPath(around.text, is_cut ? kMore : draft_.names.Text(name)).value;
+    return {NameId{text}, is_cut ? kCut : around.levels + 1};
+  }
+
+  bool Fits(NameId prefix, NameId name) const {
+    return draft_.names.Text(prefix).size() + 1 + draft_.names.Text(name).size() <= kMaxPathBytes;
+  }
+
+  NameId JoinPath(NameId prefix, std::string_view name) {
+    return draft_.names.Intern(fmt::format("{}/{}", draft_.names.Text(prefix), name));
+  }
+
+  // The enclosing push/pop range, whatever its domain. A range that closes before another that was opened later can
+  // enclose nothing that the later one does not, so it need not be looked at again.
+  void Enclose(PairedThread* paired) {
+    const uint32_t first = paired->ranges.first;
+    const std::vector<uint32_t>& closed_by = paired->closed_by;
+    PackedRanges::Item* const items = trace_.ranges.items().data();
+    std::vector<uint32_t> enclosing = std::move(paired->open_before);
+    for (uint32_t i = paired->first_mixed; i < paired->ranges.last; ++i) {
+      PackedRanges::Item& r = items[i];
+      if (!r.is_push_pop) continue;
+      const uint32_t closed = closed_by[i - first];
+      while (!enclosing.empty() && closed_by[enclosing.back() - first] < closed) enclosing.pop_back();
+      r.parent = enclosing.empty() ? kNone : enclosing.back();
+      r.depth = enclosing.empty() ? uint16_t{0} : DepthWithin(items[r.parent].depth);
+      enclosing.push_back(i);
+    }
+    paired->closed_by = {};
+  }
+
+  // In order of threads: what lies one behind the other, or may be of several of them.
+  void Join(PairedThread* paired) {
+    const auto thread = static_cast<std::size_t>(paired - threads_.data());
+    for (const auto& [range, end_ns] : paired->long_ends) trace_.ranges.SetEndNs(range, end_ns);
+    const uint32_t process = trace_.threads[thread].process;
+    for (const auto& [id, range] : paired->started) started_(process, id) = range;
+    ends_.insert(ends_.end(), paired->ends.begin(), paired->ends.end());
+    paired->ends = {};
+    trace_.thread_ranges.push_back(paired->ranges);
+    trace_.health.unknown_records += paired->unknown_events;
+    trace_.health.unmatched_nvtx_ends += paired->unmatched_ends;
+  }
+
+  // Ends may be on other threads, and may be read before their start: chunks come in any order.
+  void CloseStarted() {
+    SortNearlySorted(ends_.begin(), ends_.end(),
+                     [](const RangeEnd& a, const RangeEnd& b) { return a.time_ns < b.time_ns; });
+    for (const RangeEnd& end : ends_) {
+      const uint32_t range = started_.Find(end.process, end.range);
+      if (range == kNone || !trace_.ranges.items()[range].is_open) {
+        trace_.health.unmatched_nvtx_ends += MayMissStarts(trace_, end.process) ? 0 : 1;
+        continue;
+      }
+      Close(range, end.time_ns);
+      SetEndThread(range, end.thread);
+    }
+  }
+
+  void CloseOpen(const PairedThread& paired) {
+    for (const uint32_t range : paired.open) CloseOpen(range);
+    for (const auto& [id, range] : paired.started) {
+      if (trace_.ranges.items()[range].is_open) CloseOpen(range);
+    }
+  }
+
+  void CloseOpen(uint32_t range) {
+    const NvtxRange r = trace_.ranges[range];
+    const uint32_t process = trace_.threads[r.thread].process;
+    if (GoesOnAfterCapture(trace_, process, r.start_ns)) {
+      Close(range, EndOfRecording(trace_, process, r.start_ns));
+      trace_.ranges.items()[range].is_cut = true;
+      return;
+    }
+    trace_.ranges.SetEndNs(range, std::max(r.start_ns, trace_.processes[process].end_ns));
+    SetEndThread(range, kNone);
+    ++trace_.health.open_ranges;
+  }
+
+  void Close(uint32_t range, int64_t end_ns) {
+    PackedRanges::Item& r = trace_.ranges.items()[range];
+    trace_.ranges.SetEndNs(range, std::max(r.start_ns(), end_ns));
+    r.is_open = false;
+  }
+
+  // Most end on the thread that they began on, as their facts say.
+  void SetEndThread(uint32_t range, uint32_t thread) {
+    uint32_t& facts = trace_.ranges.items()[range].facts;
+    PackedRanges::Facts f = trace_.ranges.FactsAt(facts);
+    if (f.end_thread == thread) return;
+    uint32_t& other = ended_elsewhere_(facts, thread);
+    if (other == kNone) {
+      f.end_thread = thread;
+      other = trace_.ranges.AddFacts(f);
+    }
+    facts = other;
+  }
+
+  void AttachToStarted() {
+    for (RawPayload& p : draft_.raw_payloads) {
+      if (p.event != trace::NvtxEvent::kStart && p.event != trace::NvtxEvent::kEnd) continue;
+      p.of_range = started_.Find(trace_.threads[p.thread].process, p.range);
+    }
+  }
+
+  // A domain whose record was lost is not the default domain.
+  void NameDomains() {
+    for (NvtxDomain& d : trace_.domains) {
+      if (d.id != 0 && d.name == NameId{}) d.name = draft_.names.Intern(fmt::format("<domain #{}>", d.id));
+    }
+  }
+
+  Draft& draft_;
+  Trace& trace_;
+  std::size_t cores_;
+  std::vector<PairedThread> threads_;
+  std::vector<Trace::Slice> payloads_;  // by thread
+  std::vector<RangeEnd> ends_;
+  FlatIndex started_;  // (process, range id)
+  FlatIndex ended_elsewhere_;  // (facts, thread): the same facts with that end
+  FlatIndex paths_;    // (path around, name)
+};
+
+}  // namespace
+
+void PairRanges(Draft& draft, std::size_t cores) {
+  RangePairing(draft, cores).Run();
+}
+
+void SortMarks(Draft& draft) {
+  std::vector<NvtxMark>& marks = draft.trace.marks;
+  const auto earlier = [](const NvtxMark& a, const NvtxMark& b) { return a.time_ns < b.time_ns; };
+  if (std::is_sorted(marks.begin(), marks.end(), earlier)) return;
+  std::vector<uint32_t> order(marks.size()), place(marks.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  SortNearlySorted(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return earlier(marks[a], marks[b]); });
+  for (uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  order = {};
+  for (RawPayload& p : draft.raw_payloads) {
+    if (p.of_mark != kNone) p.of_mark = place[p.of_mark];
+  }
+  // Within the list, as a second one would be as large.
+  for (uint32_t i = 0; i < place.size(); ++i) {
+    while (place[i] != i) {
+      const uint32_t to = place[i];
+      std::swap(marks[i], marks[to]);
+      std::swap(place[i], place[to]);
+    }
+  }
+}
+
+void DecodePayloads(Draft& draft) {
+  if (draft.raw_payloads.empty()) return;
+  SortNearlySorted(draft.raw_payloads.begin(), draft.raw_payloads.end(),
+                   [](const RawPayload& a, const RawPayload& b) { return a.time_ns < b.time_ns; });
+  PayloadDecoder decoder(draft);
+  draft.trace.payloads.reserve(draft.raw_payloads.size());
+  for (const RawPayload& raw : draft.raw_payloads) decoder.Decode(raw);
+}
+
+}  // namespace gprof

@@ -1,0 +1,122 @@
+// Takes the records of a trace one by one and joins them to a Trace.
+//
+// There is an Add for every record kind and none that takes any: a kind added to AllRecords does not compile until it
+// is decided here what becomes of it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gprof/trace.h"
+#include "trace/load/bulk.h"
+#include "trace/load/unjoined.h"
+#include "trace/file/reader.h"
+#include "trace/load/recent.h"
+
+namespace gprof {
+
+class TraceBuilder {
+ public:
+  explicit TraceBuilder(std::string path) { draft_.trace.path = std::move(path); }
+
+  void Reserve(const RecordCounts& counts);
+
+  // The records that follow are those of this chunk.
+  void BeginChunk(const trace::ChunkHeader& header);
+  void EndChunk();
+
+  template <class R>
+  void AddRows(std::span<const R> rows) {
+    if (!trace::IsDictionary(R::kKind)) draft_.trace.record_count += rows.size();
+    for (const R& r : rows) Add(r);
+  }
+
+  void Add(const trace::StringRecord& r);
+  void Add(const trace::KernelShapeRecord& r);
+  void Add(const trace::ProcessRecord& r);
+  void Add(const trace::ThreadRecord& r);
+  void Add(const trace::DeviceRecord& r);
+  void Add(const trace::ContextRecord& r);
+  void Add(const trace::StreamRecord& r);
+  void Add(const trace::ClockRecord& r);
+  void Add(const trace::ApiRecord& r);
+  void Add(const trace::KernelRecord& r);
+  void Add(const trace::MemcpyRecord& r);
+  void Add(const trace::PeerCopyRecord& r);
+  void Add(const trace::MemsetRecord& r);
+  void Add(const trace::SyncRecord& r);
+  void Add(const trace::OverheadRecord& r);
+  void Add(const trace::JitRecord& r);
+  void Add(const trace::MemoryRecord& r);
+  void Add(const trace::GraphLaunchRecord& r);
+  void Add(const trace::NvtxRecord& r);
+  void Add(const trace::NvtxDomainRecord& r);
+  void Add(const trace::NvtxCategoryRecord& r);
+  void Add(const trace::NvtxNameRecord& r);
+  void Add(const trace::LossRecord& r);
+  void Add(const trace::NoticeRecord& r);
+  void Add(const trace::EndRecord& r);
+  void Add(const trace::CaptureRecord& r);
+  void Add(const trace::EventRecordRecord& r);
+  void Add(const trace::GraphNodeRecord& r);
+  void Add(const trace::ManagedMemoryRecord& r);
+  void Add(const trace::MemoryPoolRecord& r);
+  void Add(const trace::NvtxSchemaRecord& r);
+  void Add(const trace::NvtxSchemaEntryRecord& r);
+  void Add(const trace::NvtxEnumRecord& r);
+  void Add(const trace::NvtxPayloadRecord& r);
+
+  // The name of a stream, as a record of NVTX has it, for sources that have no handles.
+  void NameStream(uint32_t context, uint32_t stream, trace::StringId name);
+
+  // The first pass over calls, operations and NVTX events (bulk.h): the facts that records like `r` have.
+  uint32_t FactsOf(const trace::ApiRecord& r);
+  uint32_t FactsOf(const trace::KernelRecord& r);
+  uint32_t FactsOf(const trace::MemcpyRecord& r);
+  uint32_t FactsOf(const trace::PeerCopyRecord& r);
+  uint32_t FactsOf(const trace::MemsetRecord& r);
+  uint32_t FactsOf(const trace::GraphLaunchRecord& r);
+  uint32_t FactsOf(const trace::NvtxRecord& r);
+  // The same, of records whose like comes again and again.
+  uint32_t RecentFactsOf(const trace::KernelRecord& r);
+  void CountRecords(uint64_t count) { draft_.trace.record_count += count; }
+  uint64_t record_count() const { return draft_.trace.record_count; }
+  uint32_t process() const { return process_; }
+
+  // The second pass. False: blocks turned out to be damaged, and everything has to be read again without those.
+  bool Fill(std::vector<BulkChunk> bulk, DamagedBlocks* damaged);
+
+  // `framing` is what the reader has counted. The builder is used up.
+  Trace Finish(const TraceHealth& framing);
+
+ private:
+  NameId Name(trace::StringId id);
+  uint32_t ThreadIndex(uint32_t tid);
+  uint32_t ShapeIndex(trace::ShapeId shape);
+  // kNone for stream 0. A stream without its context is noted in `late`, for the event with that index.
+  uint32_t StreamOf(uint32_t context, uint32_t stream, std::vector<LateStream>* late, std::size_t event);
+  void Touch(int64_t start_ns, int64_t end_ns) {
+    if (start_ns > 0 && start_ns < first_ns_) first_ns_ = start_ns;
+    if (end_ns > last_ns_) last_ns_ = end_ns;
+  }
+  template <class R>
+  PackedOps::Facts FactsOfAny(const R& r, OpKind kind);
+  static uint64_t WhatOf(const trace::KernelRecord& r) { return uint64_t{r.name.value} << 32 | r.shape.value; }
+  template <class R>
+  uint32_t& RecentOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
+  template <class R>
+  bool AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
+
+  Draft draft_;
+  bool has_numbers_ = false;  // NumberThings was called
+  std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_;
+  uint32_t process_ = kNone;  // of the chunk
+  int64_t first_ns_ = 0, last_ns_ = 0;
+  uint32_t cached_tid_ = 0, cached_thread_ = kNone;
+  RecentFacts<6> recent_ops_;    // of the process of the chunk, as the tables below
+  RecentFacts<2> recent_calls_;
+};
+
+}  // namespace gprof

@@ -1,0 +1,163 @@
+#include "trace/load/fill_pass.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "base/parallel.h"
+#include "trace/load/fill_places.h"
+#include "trace/load/huge_pages.h"
+#include "trace/load/order.h"
+
+namespace gprof {
+namespace {
+
+enum class Target : uint8_t { kCalls, kOps, kEvents };
+
+Target TargetOf(trace::RecordKind kind) {
+  if (kind == trace::RecordKind::kApi) return Target::kCalls;
+  return kind == trace::RecordKind::kNvtx ? Target::kEvents : Target::kOps;
+}
+
+template <class F>
+void ForEachBlock(std::vector<BulkChunk>& chunks, Target target, F&& f) {
+  for (BulkChunk& chunk : chunks) {
+    for (BulkBlock& block : chunk.blocks) {
+      if (TargetOf(block.kind) == target) f(block);
+    }
+  }
+}
+
+// Gives every group of records in every block its place. group_of(facts) is the group. Returns the slices of the groups.
+template <class F>
+std::vector<Trace::Slice> PlanPlaces(std::vector<BulkChunk>& chunks, Target target, std::size_t groups, F&& group_of) {
+  std::vector<Trace::Slice> slices(groups);
+  ForEachBlock(chunks, target, [&](BulkBlock& block) {
+    for (BulkBlock::Common& common : block.commons) {
+      common.group = group_of(common.facts);
+      slices[common.group].last += common.count;
+    }
+  });
+  uint32_t first = 0;
+  for (Trace::Slice& s : slices) {
+    const uint32_t count = s.last;
+    s.first = s.last = first;
+    first += count;
+  }
+  ForEachBlock(chunks, target, [&](BulkBlock& block) {
+    for (BulkBlock::Common& common : block.commons) common.place = slices[common.group].last;
+    for (const BulkBlock::Common& common : block.commons) slices[common.group].last += common.count;
+  });
+  return slices;
+}
+
+template <class Items>
+void Resize(Items& items, const std::vector<Trace::Slice>& slices) {
+  const std::size_t count = slices.empty() ? 0 : slices.back().last;
+  ReserveHuge(items, count);
+  items.resize(count);
+}
+
+constexpr uint64_t kWorthAThread = 100'000;  // records
+
+std::size_t StoredBytes(const std::vector<BulkChunk>& chunks) {
+  std::size_t bytes = 0;
+  for (const BulkChunk& chunk : chunks) bytes += chunk.stored.size();
+  return bytes;
+}
+
+void LeaveOutOpsWithoutTimes(Draft& draft) {
+  Trace& t = draft.trace;
+  if (t.health.bad_times == 0) return;
+  std::erase_if(t.ops.items(), [](const PackedOps::Item& op) { return op.facts == Filler::kNoTimes; });
+  t.device_ops = GroupBy(t.ops.items(), t.devices.size(),
+                         [&](const PackedOps::Item& op) { return t.ops.FactsOf(op).device; });
+}
+
+void CountCalls(Draft& draft, std::vector<BulkChunk>& chunks) {
+  draft.calls_of_facts.assign(draft.trace.api_calls.FactsCount(), 0);
+  ForEachBlock(chunks, Target::kCalls, [&](const BulkBlock& block) {
+    for (const BulkBlock::Common& common : block.commons) draft.calls_of_facts[common.facts] += common.count;
+  });
+}
+
+void CountEvents(Draft& draft, std::vector<BulkChunk>& chunks) {
+  draft.thread_event_counts.assign(draft.trace.threads.size(), {});
+  ForEachBlock(chunks, Target::kEvents, [&](const BulkBlock& block) {
+    for (const BulkBlock::Common& common : block.commons) {
+      const NvtxEvents::Facts& facts = draft.nvtx_events.FactsAt(common.facts);
+      draft.thread_event_counts[facts.thread].Add(facts.event, common.count);
+    }
+  });
+}
+
+// The blocks of the file in any order, on all cores: each has its places for itself. Ranges that will be paired side by
+// side need their places before that; on one core and on two they are not.
+void FillPlaces(Draft& draft, std::vector<BulkChunk>& chunks, std::vector<Filler>& fillers, DamagedBlocks* damaged) {
+  std::size_t ranges = 0;
+  if (fillers.size() > 2) {
+    for (const EventCounts& counts : draft.thread_event_counts) ranges += counts.ranges;
+  }
+  std::atomic<std::size_t> next{0};
+  std::vector<DamagedBlocks> found(fillers.size());
+  ForEachSideBySide(fillers.size() + 1, fillers.size(), [&](std::size_t part) {
+    if (part == 0) {
+      PackedRanges::Items& items = draft.trace.ranges.items();
+      ReserveHuge(items, ranges);
+      TouchHuge(items, 1);
+      return items.resize(ranges);
+    }
+    for (std::size_t i = next++; i < chunks.size(); i = next++) {
+      fillers[part - 1].Take(chunks[i], &found[part - 1]);
+      chunks[i].blocks = {};
+    }
+  });
+  for (DamagedBlocks& blocks : found) damaged->merge(blocks);
+}
+
+void Finish(std::vector<Filler>& fillers, Draft& draft) {
+  for (Filler& filler : fillers) filler.Finish();
+  const auto sort_or_forget = [&](std::vector<uint32_t>& runs, bool (Filler::*has_runs)() const) {
+    const bool all = std::all_of(fillers.begin(), fillers.end(), [&](const Filler& f) { return (f.*has_runs)(); });
+    all ? std::sort(runs.begin(), runs.end()) : runs.clear();
+  };
+  sort_or_forget(draft.call_runs, &Filler::HasCallsInRuns);
+  sort_or_forget(draft.op_runs, &Filler::HasOpsInRuns);
+  sort_or_forget(draft.event_runs, &Filler::HasEventsInRuns);
+  LeaveOutOpsWithoutTimes(draft);
+}
+
+}  // namespace
+
+bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damaged) {
+  if (chunks.empty()) return true;
+  Trace& t = draft.trace;
+  t.thread_api_calls = PlanPlaces(chunks, Target::kCalls, t.threads.size(),
+                                  [&](uint32_t facts) { return t.api_calls.FactsAt(facts).thread; });
+  t.device_ops = PlanPlaces(chunks, Target::kOps, t.devices.size(),
+                            [&](uint32_t facts) { return t.ops.FactsAt(facts).device; });
+  draft.thread_events = PlanPlaces(chunks, Target::kEvents, t.threads.size(),
+                                   [&](uint32_t facts) { return draft.nvtx_events.FactsAt(facts).thread; });
+  Resize(t.api_calls.items(), t.thread_api_calls);
+  Resize(t.ops.items(), t.device_ops);
+  Resize(draft.nvtx_events.items(), draft.thread_events);
+  CountCalls(draft, chunks);
+  CountEvents(draft, chunks);
+  const std::size_t known_damaged = damaged->size();
+  const std::size_t cores = t.record_count >= kWorthAThread ? UsableCores() : 1;
+  if (cores > 1) {
+    TouchHuge(t.api_calls.items(), cores);
+    TouchHuge(t.ops.items(), cores);
+    TouchHuge(draft.nvtx_events.items(), cores);
+  }
+  std::vector<Filler> fillers;
+  for (std::size_t i = cores > 1 ? std::min(ReadersOf(StoredBytes(chunks)), chunks.size()) : 1; i > 0; --i) {
+    fillers.emplace_back(draft);
+  }
+  FillPlaces(draft, chunks, fillers, damaged);
+  if (damaged->size() != known_damaged) return false;
+  Finish(fillers, draft);
+  return true;
+}
+
+}  // namespace gprof

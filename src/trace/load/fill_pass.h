@@ -1,0 +1,15 @@
+// The second pass over calls, operations and NVTX events, see bulk.h.
+#pragma once
+
+#include <vector>
+
+#include "trace/load/bulk.h"
+#include "trace/load/unjoined.h"
+
+namespace gprof {
+
+// Puts them where they belong: grouped by thread or device, in a group in the order of the file. False: some blocks
+// turned out to be damaged, and the draft is of no use. They are added to `damaged`.
+bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damaged);
+
+}  // namespace gprof

@@ -1,0 +1,275 @@
+#include "trace/load/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/saturate.h"
+#include "gprof/error.h"
+#include "gprof/trace.h"
+#include "trace/load/builder.h"
+#include "trace/file/file_kind.h"
+#include "trace/file/mapped_file.h"
+#include "trace/file/typed_rows.h"
+#include "trace/load/count_pass.h"
+
+namespace gprof {
+namespace {
+
+std::string_view Magic() {
+  return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic};
+}
+
+[[noreturn]] void FailAsForeign(std::string_view bytes, const std::string& path) {
+  const ForeignFile file = RecogniseForeign(bytes, path);
+  throw Error(ExitCode::kUnreadable,
+              fmt::format("cannot read '{}': not a trace of gprof-cli, the file is {}", path, file.what),
+              std::string(file.hint));
+}
+
+bool StartsLikeTrace(std::string_view bytes) {
+  const std::size_t size = std::min(bytes.size(), Magic().size());
+  return bytes.substr(0, size) == Magic().substr(0, size);
+}
+
+// Indexes of the model are 32 bits wide; kNone is taken.
+void CheckRecordCount(uint64_t count, const std::string& path) {
+  if (count < kNone) return;
+  throw Error(ExitCode::kUnreadable,
+              fmt::format("cannot read '{}': {} records are more than fit in memory", path, count),
+              "record less at a time: --delay and --duration, or a capture range");
+}
+
+}  // namespace
+
+void CheckSize(const RecordCounts& counts, const std::string& path) {
+  uint64_t sum = 0;
+  for (const uint64_t count : counts) sum = AddSaturating(sum, count);
+  CheckRecordCount(sum, path);
+}
+
+void CheckStart(std::string_view bytes, const std::string& path) {
+  if (bytes.empty()) {
+    throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': the file is empty", path),
+                "the program that was to be recorded ended before anything was, or the disk is full; record it again");
+  }
+  if (IsSurelyForeign(bytes)) FailAsForeign(bytes, path);
+}
+
+void CheckIsTrace(const Reader& reader, std::string_view bytes, const std::string& path) {
+  if (reader.health().chunks > 0) return;
+  if (reader.newer_version() != 0) {
+    throw Error(
+        ExitCode::kUnreadable,
+        fmt::format("cannot read '{}': written by a newer gprof-cli (format version {}, this one reads up to {})", path,
+                    reader.newer_version(), trace::kFormatVersion),
+        "use the gprof-cli that wrote it, or a newer one");
+  }
+  if (!reader.has_found_header() && !StartsLikeTrace(bytes)) FailAsForeign(bytes, path);
+}
+
+namespace {
+
+// A chunk whose calls, operations and NVTX events were surveyed.
+struct SurveyedChunk {
+  Chunk chunk;
+  std::vector<SurveyedBlock> blocks;
+};
+
+// Takes the blocks of a chunk in order. The builder gives numbers to what is surveyed, and gets all else as it is.
+class ChunkSink {
+ public:
+  ChunkSink(TraceBuilder& builder, const DamagedBlocks& damaged, SurveyedChunk& surveyed, std::string_view file)
+      : builder_(builder), damaged_(damaged), surveyed_(surveyed.blocks) {
+    const Chunk& chunk = surveyed.chunk;
+    bulk_.offset = chunk.offset;
+    bulk_.stored = file.substr(chunk.offset + trace::kChunkHeaderBytes, chunk.header.body_bytes);
+    bulk_.unpacked_bytes = chunk.header.unpacked_bytes;
+    bulk_.is_packed = (chunk.header.flags & trace::kChunkZstd) != 0;
+    bulk_.process = builder.process();
+  }
+
+  template <class R>
+  void operator()(std::span<const R> rows) {
+    builder_.AddRows(rows);
+  }
+
+  template <class R>
+    requires kIsBulk<R>
+  bool TakeBlock(const trace::BlockView& block, const R*) {
+    if (block.record_count == 0) return true;
+    if (damaged_.count({bulk_.offset, bulk_.blocks.size()}) != 0) return false;
+    SurveyedBlock surveyed = std::move(surveyed_.at(bulk_.blocks.size()));  // there is one: it ends where this does
+    if (!surveyed.is_good) return false;
+    std::vector<BulkBlock::Common>& commons = surveyed.block.commons;
+    for (std::size_t i = 0; i < commons.size(); ++i) {
+      if constexpr (std::is_same_v<R, trace::KernelRecord>) {
+        commons[i].facts = builder_.RecentFactsOf(surveyed.Row<R>(i));
+      } else {
+        commons[i].facts = builder_.FactsOf(surveyed.Row<R>(i));
+      }
+    }
+    builder_.CountRecords(block.record_count);
+    bulk_.blocks.push_back(std::move(surveyed.block));
+    return true;
+  }
+
+  void MoveTo(std::vector<BulkChunk>* chunks) {
+    if (!bulk_.blocks.empty()) chunks->push_back(std::move(bulk_));
+  }
+
+ private:
+  TraceBuilder& builder_;
+  const DamagedBlocks& damaged_;
+  std::vector<SurveyedBlock>& surveyed_;
+  BulkChunk bulk_;
+};
+
+// Some chunks at a time: checksums are computed and bodies surveyed on all cores, then they are taken in their order.
+class ChunkSurvey {
+ public:
+  ChunkSurvey(Reader& reader, std::string_view file) : reader_(reader), file_(file), cores_(ReadersOf(file.size())) {}
+
+  // The next chunks. None: that was the last one.
+  std::vector<SurveyedChunk>& Next() {
+    chunks_.clear();
+    bool is_end = false;
+    while (chunks_.empty() && !is_end) {
+      if (reader_.offset() >= ahead_end_) OpenAhead();
+      is_end = ahead_.empty() ? !TakeOne() : !TakeAhead();
+    }
+    return chunks_;
+  }
+
+ private:
+  struct Worker {
+    Survey survey;
+    std::unique_ptr<Unpacker> unpacker = std::make_unique<Unpacker>();
+  };
+  static constexpr std::size_t kAtOnce = 256, kAtOnceOnOneCore = 16, kWorthThreads = 16;
+  static constexpr std::size_t kMostBytes = 64u << 20;
+
+  void OpenAhead() {
+    ahead_ = reader_.LookAhead(cores_ == 1 ? kAtOnceOnOneCore : kAtOnce, kMostBytes);
+    ahead_end_ = ahead_.empty() ? 0 : ahead_.back().end();
+    const std::size_t cores = ahead_.size() >= kWorthThreads ? cores_ : 1;
+    while (workers_.size() < cores) workers_.emplace_back();
+    if (unpacked_.size() < ahead_.size()) unpacked_.resize(ahead_.size());
+    blocks_.clear();
+    blocks_.resize(ahead_.size());
+    std::atomic<std::size_t> next{0};
+    ForEachSideBySide(cores, cores, [&](std::size_t core) {
+      Worker& worker = workers_[core];
+      for (std::size_t i = next++; i < ahead_.size(); i = next++) {
+        ahead_[i].Open(file_, *worker.unpacker, &unpacked_[i]);
+        if (ahead_[i].body().has_value()) blocks_[i] = worker.survey.Read(*ahead_[i].body());
+      }
+    });
+  }
+
+  // These return false at the end of the file.
+  bool TakeOne() {
+    Chunk chunk;
+    if (!reader_.Next(&chunk)) return false;
+    if (!chunk.is_duplicate) chunks_.push_back({chunk, workers_.front().survey.Read(chunk.body)});
+    return true;
+  }
+  bool TakeAhead() {
+    for (Chunk chunk; reader_.offset() < ahead_end_;) {
+      if (!reader_.Next(&chunk, ahead_)) return false;
+      if (chunk.is_duplicate) continue;
+      const ChunkAhead* const opened = FindAhead(ahead_, chunk.offset);
+      if (opened == nullptr) {  // found behind damage; its body is good until the next call
+        chunks_.push_back({chunk, workers_.front().survey.Read(chunk.body)});
+        break;
+      }
+      chunks_.push_back({chunk, std::move(blocks_[static_cast<std::size_t>(opened - ahead_.data())])});
+    }
+    return true;
+  }
+
+  Reader& reader_;
+  std::string_view file_;
+  const std::size_t cores_;
+  std::vector<Worker> workers_{1};  // one for each core
+  std::vector<ChunkAhead> ahead_;
+  uint64_t ahead_end_ = 0;  // in the file
+  std::vector<std::vector<unsigned char>> unpacked_;
+  std::vector<std::vector<SurveyedBlock>> blocks_;
+  std::vector<SurveyedChunk> chunks_;
+};
+
+// The first pass: all of the file but what is left in the blocks that it returns. What it works with is gone when it
+// returns, as the second pass needs as much on each core.
+std::vector<BulkChunk> TakeChunks(Reader& reader, std::string_view bytes, const std::string& path,
+                                  const DamagedBlocks& damaged, TraceBuilder& builder, uint64_t* unknown_records) {
+  RowDecoder decoder;
+  ChunkSurvey survey(reader, bytes);
+  std::vector<BulkChunk> bulk;
+  const auto take = [&](SurveyedChunk& surveyed) {
+    builder.BeginChunk(surveyed.chunk.header);
+    ChunkSink sink(builder, damaged, surveyed, bytes);
+    const BodyResult body = decoder.Decode(surveyed.chunk, sink);
+    sink.MoveTo(&bulk);
+    builder.EndChunk();
+    CheckRecordCount(builder.record_count(), path);  // places are counted in 32 bits
+    *unknown_records = AddSaturating(*unknown_records, body.unknown_records);
+    if (!body.is_good) reader.RejectOne();
+  };
+  for (;;) {
+    std::vector<SurveyedChunk>& chunks = survey.Next();
+    if (chunks.empty()) return bulk;
+    for (SurveyedChunk& chunk : chunks) take(chunk);
+  }
+}
+
+// Nothing: blocks were found to be damaged when the names and numbers in them had been taken already. They are in
+// `damaged` now. is_read() is called when the bytes are not needed any more.
+std::optional<Trace> TryToLoad(std::string_view bytes, const std::string& path, const std::function<void()>& is_read,
+                               DamagedBlocks* damaged) {
+  TraceBuilder builder(path);
+  Reader reader(bytes);
+  uint64_t unknown_records = 0;
+  std::vector<BulkChunk> bulk = TakeChunks(reader, bytes, path, *damaged, builder, &unknown_records);
+  CheckIsTrace(reader, bytes, path);
+  TraceHealth health = reader.health();
+  health.unknown_records = AddSaturating(health.unknown_records, unknown_records);
+  if (!builder.Fill(std::move(bulk), damaged)) return std::nullopt;
+  constexpr std::size_t kWorthAThreadBytes = 1u << 20;
+  std::optional<Trace> trace;
+  ForEachSideBySide(2, bytes.size() >= kWorthAThreadBytes ? UsableCores() : 1, [&](std::size_t part) {
+    part == 0 ? is_read() : void(trace.emplace(builder.Finish(health)));
+  });
+  return trace;
+}
+
+Trace Load(std::string_view bytes, const std::string& path, const std::function<void()>& is_read) {
+  CheckStart(bytes, path);
+  // As early as headers tell. They may say less than there is: records that are all alike take no bytes of their own.
+  if (bytes.size() >= kNone) CheckSize(CountRecords(bytes), path);
+  DamagedBlocks damaged;
+  for (;;) {
+    if (std::optional<Trace> trace = TryToLoad(bytes, path, is_read, &damaged)) return std::move(*trace);
+  }
+}
+
+}  // namespace
+
+Trace LoadTraceFromMemory(std::string_view bytes, const std::string& path) {
+  return Load(bytes, path, [] {});
+}
+
+Trace LoadTrace(const std::string& path) {
+  const MappedFile file(path);
+  return Load(file.bytes(), path, [&] { file.DropPages(); });
+}
+
+}  // namespace gprof

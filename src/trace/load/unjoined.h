@@ -1,0 +1,144 @@
+// What the records said, before the joins make a Trace of it. Filled by TraceBuilder, finished by the functions of
+// joins.h.
+//
+// Until the joins have run, some fields of the model hold what the record holds:
+//   * `device` of operations, contexts and streams is an index into `device_slots`,
+//   * devices of JIT and memory records are ordinals in their process,
+//   * `api` of syncs, event records, memory and pool records is a correlation id,
+//   * operations have no call, but the correlation id of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gprof/trace.h"
+#include "trace/load/flat_index.h"
+#include "trace/model/name_table.h"
+#include "trace/load/nvtx_events.h"
+
+namespace gprof {
+
+// A device as one process sees it.
+struct DeviceSlot {
+  uint32_t process = kNone;
+  bool is_described = false;
+  trace::DeviceRecord facts;  // `device` is the ordinal in the process
+  NameId name, uuid;
+};
+
+// A record of a payload's layout, and the domain it belongs to.
+template <class R>
+struct OfDomain {
+  uint32_t domain = kNone;
+  R record;  // its StringId is not usable here: see name
+  NameId name;
+};
+
+// The bytes that a program attached to an NVTX event.
+struct RawPayload {
+  int64_t time_ns = 0;
+  uint64_t range = 0, schema = 0;
+  uint64_t first_byte = 0;  // in Draft::payload_bytes
+  uint32_t size_bytes = 0;
+  uint32_t thread = kNone, domain = kNone;
+  trace::NvtxEvent event{};
+  uint32_t of_range = kNone, of_mark = kNone;  // what it is attached to
+};
+
+// Where the recording of a process began or stopped.
+struct CaptureBorder {
+  int64_t time_ns = 0;
+  uint32_t process = kNone, number = 0;
+  trace::CaptureTrigger trigger{};
+  bool is_start = false;
+};
+
+struct ObjectName {
+  int64_t time_ns = 0;
+  uint64_t handle = 0;
+  uint32_t process = kNone;
+  NameId name;
+  trace::NvtxNameKind object{};
+};
+
+// A shape that a kernel named before its definition was read. Until all is read, such facts have kLateShape + the place in
+// the list of these as their shape.
+struct LateShape {
+  uint32_t process = kNone, shape = 0;
+};
+inline constexpr uint32_t kLateShape = 1u << 31;
+
+// A stream given by its id alone: which context it belongs to is known only at the end.
+struct LateStream {
+  uint32_t event = kNone, process = kNone, stream = 0;
+};
+
+// A name that was used before its text was read, and the name that it turned out to be.
+struct LateName {
+  NameId placeholder, name;
+};
+
+// The correlation ids of a process.
+struct CorrelationExtent {
+  uint32_t low = kNone, high = 0, count = 0;
+
+  void Add(const CorrelationExtent& other) {
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+    count += other.count;
+  }
+};
+
+// NVTX events of a thread that begin a range, and those that are marks.
+struct EventCounts {
+  uint32_t ranges = 0, marks = 0;
+
+  void Add(trace::NvtxEvent event, uint32_t count) {
+    if (event == trace::NvtxEvent::kPush || event == trace::NvtxEvent::kStart) ranges += count;
+    if (event == trace::NvtxEvent::kMark) marks += count;
+  }
+};
+
+struct Draft {
+  Trace trace;
+  NameTable names;
+  FlatIndex string_ids, shape_ids;  // (process, id)
+  FlatIndex threads;                // (process, tid)
+  FlatIndex contexts;               // (process, context)
+  FlatIndex streams;                // (process and context, stream)
+  FlatIndex domains, categories;    // (process, domain), (domain index, category)
+  FlatIndex slot_ids;               // (process, ordinal)
+  std::vector<DeviceSlot> device_slots;
+  std::vector<uint32_t> missing_names;  // placeholders `<name #12>`, sorted
+  std::vector<LateName> late_names;
+  std::vector<LateShape> late_shapes;
+  std::vector<LateStream> late_sync_streams, late_memory_streams, late_event_streams, late_managed_streams;
+  std::vector<CaptureBorder> capture_borders;
+  std::vector<int64_t> end_times_ns;  // of end records, by process
+  std::vector<OfDomain<trace::NvtxSchemaRecord>> schemas;
+  std::vector<OfDomain<trace::NvtxSchemaEntryRecord>> schema_entries;
+  std::vector<OfDomain<trace::NvtxEnumRecord>> enum_values;
+  std::vector<RawPayload> raw_payloads;
+  std::string payload_bytes;
+  NvtxEvents nvtx_events;
+  std::vector<Trace::Slice> thread_events;  // where events are grouped by thread already
+  std::vector<EventCounts> thread_event_counts;  // the same; none where nobody has counted
+  // Where operations, calls and NVTX events that are in order begin, in each slice; none where that is not known.
+  std::vector<uint32_t> op_runs, call_runs, event_runs;
+  std::vector<ObjectName> object_names;
+  std::vector<CorrelationExtent> correlations;  // of calls, by process
+  std::vector<uint32_t> calls_of_facts;         // how many there are, by facts; none where nobody has counted
+  std::vector<uint32_t> capture_calls;          // that begin or end the capture of a stream, in order
+  uint64_t launched_by_device = 0;  // kernels that no call of the host launched
+
+  uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);
+  uint32_t ContextIndex(uint32_t process, uint32_t context);
+  uint32_t SlotIndex(uint32_t process, uint32_t ordinal);
+  uint32_t DomainIndex(uint32_t process, uint32_t id);
+  // Something of the process happened in this time; nothing where last is before first.
+  void Touch(uint32_t process, int64_t first_ns, int64_t last_ns);
+};
+
+}  // namespace gprof

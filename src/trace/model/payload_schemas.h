@@ -1,0 +1,33 @@
+// Layouts and enumerations that programs registered for their NVTX payloads, by domain and number.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "trace/load/unjoined.h"
+#include "trace/load/flat_index.h"
+
+namespace gprof {
+
+using Schema = OfDomain<trace::NvtxSchemaRecord>;
+using SchemaEntry = OfDomain<trace::NvtxSchemaEntryRecord>;
+using EnumValue = OfDomain<trace::NvtxEnumRecord>;
+
+class PayloadSchemas {
+ public:
+  // Sorts the records of the draft, which must outlive this and stay as they are.
+  explicit PayloadSchemas(Draft& draft);
+
+  // Null for a number that is no schema of the domain.
+  const Schema* Find(uint32_t domain, uint64_t schema) const;
+  std::span<const SchemaEntry> EntriesOf(const Schema& schema) const;
+  // Empty for a number that is no enumeration of the domain.
+  std::span<const EnumValue> EnumOf(uint32_t domain, uint64_t enumeration) const;
+
+ private:
+  const Draft& draft_;
+  FlatIndex schemas_;
+};
+
+}  // namespace gprof

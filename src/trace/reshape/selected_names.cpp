@@ -1,0 +1,169 @@
+#include "trace/reshape/selected_names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <regex>
+#include <set>
+#include <string_view>
+
+#include "base/demangle.h"
+#include "base/text.h"
+#include "gprof/error.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::size_t kNamesInAHint = 8;
+
+std::optional<uint32_t> NumberOf(std::string_view word) {
+  uint32_t number = 0;
+  const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || stop != word.data() + word.size()) return std::nullopt;
+  return number;
+}
+
+[[noreturn]] void FailUnknown(const std::string& what, const std::string& word, const std::set<std::string>& known) {
+  std::string list;
+  std::size_t named = 0;
+  for (const std::string& name : known) {
+    if (named++ == kNamesInAHint) break;
+    list += (list.empty() ? "" : ", ") + Printable(name);
+  }
+  if (known.size() > kNamesInAHint) list += ", … (" + std::to_string(known.size()) + ")";
+  throw Error(ExitCode::kUsage, "there is no " + what + " '" + word + "' in the trace",
+              list.empty() ? "" : "there is " + list);
+}
+
+// Flags for `count` things that a word means by their number or name; all of them without words.
+template <class NumberF, class NameF, class AllowedF>
+std::vector<uint8_t> Chosen(const std::string& what, const std::vector<std::string>& words, std::size_t count,
+                            NumberF&& number_of, NameF&& name_of, AllowedF&& is_allowed) {
+  std::vector<uint8_t> is_chosen(count, 0);
+  if (words.empty()) {
+    for (uint32_t i = 0; i < count; ++i) is_chosen[i] = is_allowed(i);
+    return is_chosen;
+  }
+  for (const std::string& word : words) {
+    const std::optional<uint32_t> number = NumberOf(word);
+    bool is_found = false;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (!is_allowed(i) || !((number && number_of(i) == *number) || name_of(i) == word)) continue;
+      is_chosen[i] = 1;
+      is_found = true;
+    }
+    if (is_found) continue;
+    std::set<std::string> known;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (is_allowed(i)) known.insert(name_of(i).empty() ? std::to_string(number_of(i)) : std::string(name_of(i)));
+    }
+    FailUnknown(what, word, known);
+  }
+  return is_chosen;
+}
+
+}  // namespace
+
+bool MatchesGlob(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, star_text = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_text = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::vector<uint8_t> SelectedNames::Processes() const {
+  if (selection_.capture && std::none_of(trace_.captures.begin(), trace_.captures.end(), [&](const Capture& c) {
+        return c.number == *selection_.capture;
+      })) {
+    std::set<std::string> known;
+    for (const Capture& c : trace_.captures) known.insert(std::to_string(c.number));
+    FailUnknown("capture", std::to_string(*selection_.capture), known);
+  }
+  return Chosen(
+      "process", selection_.processes, trace_.processes.size(), [&](uint32_t i) { return trace_.processes[i].pid; },
+      [&](uint32_t i) { return trace_.Text(trace_.processes[i].name); }, [](uint32_t) { return true; });
+}
+
+std::vector<uint8_t> SelectedNames::Threads(const std::vector<uint8_t>& is_process) const {
+  return Chosen(
+      "thread", selection_.threads, trace_.threads.size(), [&](uint32_t i) { return trace_.threads[i].tid; },
+      [&](uint32_t i) { return trace_.Text(trace_.threads[i].name); },
+      [&](uint32_t i) {
+        const uint32_t process = trace_.threads[i].process;
+        return process == kNone ? selection_.processes.empty() : is_process[process] != 0;
+      });
+}
+
+std::vector<uint8_t> SelectedNames::Devices() const {
+  std::vector<std::string> words;
+  for (const uint32_t ordinal : selection_.devices) words.push_back(std::to_string(ordinal));
+  return Chosen(
+      "GPU", words, trace_.devices.size(), [&](uint32_t i) { return trace_.devices[i].ordinal; },
+      [](uint32_t) { return std::string_view(); }, [](uint32_t) { return true; });
+}
+
+std::vector<uint8_t> SelectedNames::Streams(const std::vector<uint8_t>& is_process,
+                                            const std::vector<uint8_t>& is_device) const {
+  return Chosen(
+      "stream", selection_.streams, trace_.streams.size(), [&](uint32_t i) { return trace_.streams[i].id; },
+      [&](uint32_t i) { return trace_.Text(trace_.streams[i].name); },
+      [&](uint32_t i) {
+        const Stream& stream = trace_.streams[i];
+        const bool is_its = stream.process == kNone ? selection_.processes.empty() : is_process[stream.process] != 0;
+        return is_its && (stream.device == kNone ? selection_.devices.empty() : is_device[stream.device] != 0);
+      });
+}
+
+std::vector<uint8_t> SelectedNames::Paths() const {
+  if (selection_.nvtx.empty()) return {};
+  std::vector<uint8_t> is_path(trace_.strings.size(), 0), is_tried(trace_.strings.size(), 0);
+  std::set<std::string> known;
+  bool is_found = false;
+  for (const NvtxRange& range : trace_.ranges) {
+    if (is_tried[range.path.value] != 0) continue;
+    is_tried[range.path.value] = 1;
+    known.emplace(trace_.Text(range.path));
+    is_path[range.path.value] = MatchesGlob(selection_.nvtx, trace_.Text(range.path));
+    is_found = is_found || is_path[range.path.value] != 0;
+  }
+  if (!is_found) FailUnknown("NVTX range", selection_.nvtx, known);
+  return is_path;
+}
+
+std::vector<uint8_t> SelectedNames::Kernels() const {
+  if (selection_.kernel.empty()) return {};
+  std::vector<uint8_t> is_kernel(trace_.strings.size(), 0), is_tried(trace_.strings.size(), 0);
+  std::set<std::string> known;
+  bool is_found = false;
+  try {
+    const std::regex expression(selection_.kernel);
+    for (const GpuOp& op : trace_.ops) {
+      if (op.kind != OpKind::kKernel || is_tried[op.name.value] != 0) continue;
+      is_tried[op.name.value] = 1;
+      const std::string name = Demangle(trace_.Text(op.name));
+      is_kernel[op.name.value] = std::regex_search(name, expression);
+      is_found = is_found || is_kernel[op.name.value] != 0;
+      known.insert(ShortName(name));
+    }
+  } catch (const std::regex_error& error) {  // of the expression, or of a search that it makes too hard
+    throw Error(ExitCode::kUsage, "'" + selection_.kernel + "' is no regular expression: " + error.what(),
+                "write for example --kernel 'gemm|conv'");
+  }
+  if (!is_found) FailUnknown("kernel like", selection_.kernel, known);
+  return is_kernel;
+}
+
+}  // namespace gprof

@@ -1,0 +1,140 @@
+#include "trace/text/record_text.h"
+
+namespace gprof {
+namespace {
+
+constexpr char kHex[] = "0123456789abcdef";
+
+bool IsContinuation(std::string_view text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+}
+
+// Length of the UTF-8 sequence at `at`, 0 when there is none. Overlong forms and surrogates are none.
+std::size_t Utf8Length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4 || !IsContinuation(text, at + 1)) return 0;
+  if (lead < 0xE0) return 2;
+  if (!IsContinuation(text, at + 2)) return 0;
+  if (lead < 0xF0) {
+    const bool is_overlong = lead == 0xE0 && byte(1) < 0xA0;
+    const bool is_surrogate = lead == 0xED && byte(1) >= 0xA0;
+    return is_overlong || is_surrogate ? 0 : 3;
+  }
+  if (!IsContinuation(text, at + 3)) return 0;
+  const bool is_outside = (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) >= 0x90);
+  return is_outside ? 0 : 4;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+void AppendHex(unsigned char byte, std::string* out) {
+  *out += "\\x";
+  *out += kHex[byte >> 4];
+  *out += kHex[byte & 15];
+}
+
+void AppendAscii(char c, std::string* out) {
+  switch (c) {
+    case '"':
+      *out += "\\\"";
+      return;
+    case '\\':
+      *out += "\\\\";
+      return;
+    case '\n':
+      *out += "\\n";
+      return;
+    case '\t':
+      *out += "\\t";
+      return;
+    default:
+      break;
+  }
+  if (c < 0x20 || c == 0x7F) return AppendHex(static_cast<unsigned char>(c), out);
+  *out += c;
+}
+
+// Reads what follows a backslash.
+const char* ReadEscape(std::string_view line, std::size_t* at, std::string* text) {
+  if (*at >= line.size()) return "text ends in a backslash";
+  const char c = line[(*at)++];
+  switch (c) {
+    case '"':
+    case '\\':
+      *text += c;
+      return nullptr;
+    case 'n':
+      *text += '\n';
+      return nullptr;
+    case 't':
+      *text += '\t';
+      return nullptr;
+    case 'x': {
+      const int high = *at < line.size() ? HexDigit(line[*at]) : -1;
+      const int low = *at + 1 < line.size() ? HexDigit(line[*at + 1]) : -1;
+      if (high < 0 || low < 0) return "\\x needs two hexadecimal digits";
+      *text += static_cast<char>(high * 16 + low);
+      *at += 2;
+      return nullptr;
+    }
+    default:
+      return "unknown escape; there are \\\" \\\\ \\n \\t \\xHH";
+  }
+}
+
+}  // namespace
+
+void AppendQuoted(std::string_view text, std::string* out) {
+  *out += '"';
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = Utf8Length(text, at);
+    if (length == 1) AppendAscii(text[at], out);
+    if (length > 1) out->append(text, at, length);
+    if (length == 0) AppendHex(static_cast<unsigned char>(text[at]), out);
+    at += length == 0 ? 1 : length;
+  }
+  *out += '"';
+}
+
+const char* ReadQuoted(std::string_view line, std::size_t* at, std::string* text) {
+  text->clear();
+  if (*at >= line.size() || line[*at] != '"') return "expected a text in double quotes";
+  ++*at;
+  while (*at < line.size()) {
+    const char c = line[(*at)++];
+    if (c == '"') return nullptr;
+    if (c != '\\') {
+      *text += c;
+      continue;
+    }
+    if (const char* wrong = ReadEscape(line, at, text)) return wrong;
+  }
+  return "text without a closing quote";
+}
+
+const char* KindName(uint16_t kind) {
+  const char* name = nullptr;
+  trace::ForEachKind([&](auto* r) {
+    if (static_cast<uint16_t>(r->kKind) == kind) name = r->kName;
+  });
+  return name;
+}
+
+bool FindKind(std::string_view name, trace::RecordKind* kind) {
+  bool is_found = false;
+  trace::ForEachKind([&](auto* r) {
+    if (name != r->kName) return;
+    *kind = r->kKind;
+    is_found = true;
+  });
+  return is_found;
+}
+
+}  // namespace gprof

@@ -1,0 +1,158 @@
+#include "trace/write/chunk_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/saturate.h"
+#include "gprof/error.h"
+
+namespace gprof {
+namespace {
+
+struct Span {
+  uint64_t first_ns = std::numeric_limits<uint64_t>::max(), last_ns = 0;
+};
+
+// The field that says when a record was is the first that ends in _ns; duration_ns follows it where there is one.
+template <class R>
+void Extend(const R& r, Span* span) {
+  uint64_t start = 0, duration = 0;
+  bool has_start = false;
+  R::Fields(r, [&](const trace::FieldInfo& info, const auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, uint64_t>) {
+      const std::string_view name = info.name;
+      if (name == "duration_ns") duration = value;
+      if (!has_start && name.size() > 3 && name.substr(name.size() - 3) == "_ns") {
+        start = value;
+        has_start = true;
+      }
+    }
+  });
+  if (!has_start) return;
+  span->first_ns = std::min(span->first_ns, start);
+  span->last_ns = std::max(span->last_ns, AddSaturating(start, duration));
+}
+
+}  // namespace
+
+ChunkWriter::ChunkWriter(Dictionary* dictionary, const ChunkWriterOptions& options)
+    : dictionary_(dictionary), options_(options) {
+  options_.max_records = std::clamp<uint32_t>(options_.max_records, 1, trace::kMaxChunkRecords);
+}
+
+void ChunkWriter::Want(trace::RecordKind kind) {
+  if (std::find(kinds_.begin(), kinds_.end(), kind) == kinds_.end()) kinds_.push_back(kind);
+}
+
+void ChunkWriter::KeepText(trace::Text* text) {
+  texts_.emplace_back(text->View());
+  text->data = texts_.back().data();
+}
+
+void ChunkWriter::Take(std::string* out) {
+  for (const trace::RecordKind kind : kinds_) {
+    trace::ForEachKind([&](auto* null_record) {
+      using R = std::decay_t<decltype(*null_record)>;
+      if (R::kKind == kind) TakeKind<R>(out);
+    });
+  }
+  kinds_.clear();
+  texts_.clear();
+}
+
+template <class R>
+void ChunkWriter::TakeKind(std::string* out) {
+  auto& rows = std::get<std::vector<R>>(rows_);
+  std::size_t done = 0;
+  do {
+    const std::size_t count = std::min<std::size_t>(rows.size() - done, options_.max_records);
+    done += WriteChunk(rows.data() + done, count, out);
+  } while (done < rows.size());
+  rows.clear();
+}
+
+template <class R>
+std::size_t ChunkWriter::WriteChunk(const R* rows, std::size_t count, std::string* out) {
+  if (buffer_ == nullptr) buffer_.reset(new unsigned char[trace::kMaxBodyBytes]);
+  for (;; count /= 2) {
+    trace::ByteWriter body(buffer_.get(), trace::kMaxBodyBytes);
+    if (EncodeBody(rows, count, &body)) {
+      trace::ChunkHeader header;
+      Span span;
+      for (std::size_t i = 0; i < count; ++i) Extend(rows[i], &span);
+      header.kind = static_cast<uint16_t>(R::kKind);
+      header.record_count = static_cast<uint32_t>(count);
+      header.first_ns = span.first_ns <= span.last_ns ? span.first_ns : 0;
+      header.last_ns = span.last_ns;
+      AppendChunk(header, buffer_.get(), body.size(), out);
+      return count;
+    }
+    if (count <= 1) {
+      throw Error(ExitCode::kUnreadable, fmt::format("a record of kind {} is larger than a chunk may be ({} bytes)",
+                                                     R::kName, trace::kMaxBodyBytes));
+    }
+  }
+}
+
+// False: it does not fit into a chunk.
+template <class R>
+bool ChunkWriter::EncodeBody(const R* rows, std::size_t count, trace::ByteWriter* body) {
+  seen_strings_.clear();
+  seen_shapes_.clear();
+  strings_.clear();
+  shapes_.clear();
+  for (std::size_t i = 0; i < count; ++i) CollectEntries(rows[i]);
+  if (strings_.size() > trace::kMaxChunkRecords || shapes_.size() > trace::kMaxChunkRecords) return false;
+  if (!strings_.empty()) trace::EncodeBlock(strings_.data(), strings_.size(), *body);
+  if (!shapes_.empty()) trace::EncodeBlock(shapes_.data(), shapes_.size(), *body);
+  if (count > 0) trace::EncodeBlock(rows, count, *body);
+  return !body->overflow();
+}
+
+template <class R>
+void ChunkWriter::CollectEntries(const R& r) {
+  R::Fields(r, [&](const trace::FieldInfo&, const auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, trace::StringId>) CollectString(value);
+    if constexpr (std::is_same_v<T, trace::ShapeId>) CollectShape(value);
+  });
+}
+
+void ChunkWriter::CollectString(trace::StringId id) {
+  const std::string* text = dictionary_->FindString(id.value);
+  if (text == nullptr || !seen_strings_.insert(id.value).second) return;
+  trace::StringRecord r;
+  r.id = id.value;
+  r.text = {text->data(), static_cast<uint32_t>(text->size())};
+  strings_.push_back(r);
+}
+
+void ChunkWriter::CollectShape(trace::ShapeId id) {
+  const trace::KernelShapeRecord* shape = dictionary_->FindShape(id.value);
+  if (shape != nullptr && seen_shapes_.insert(id.value).second) shapes_.push_back(*shape);
+}
+
+void ChunkWriter::AppendChunk(trace::ChunkHeader header, const unsigned char* body, std::size_t size,
+                              std::string* out) {
+  header.unpacked_bytes = static_cast<uint32_t>(size);
+  std::vector<unsigned char> packed(options_.is_zstd ? size : 0);
+  const std::size_t packed_bytes = options_.is_zstd ? packer_.Pack(body, size, packed.data()) : 0;
+  if (packed_bytes != 0) {
+    body = packed.data();
+    size = packed_bytes;
+    header.flags = trace::kChunkZstd;
+  }
+  header.body_bytes = static_cast<uint32_t>(size);
+  header.body_crc = trace::Crc32(body, size);
+  header.process = options_.process;
+  header.sequence = options_.sequence++;
+  unsigned char head[trace::kChunkHeaderBytes];
+  WriteHeader(header, head);
+  out->append(reinterpret_cast<const char*>(head), sizeof head);
+  out->append(reinterpret_cast<const char*>(body), size);
+}
+
+}  // namespace gprof

@@ -1,0 +1,78 @@
+#include "tracer/core/capture_mode.h"
+
+#include "tracer/core/notice.h"
+#include "tracer/store/interned_names.h"
+
+namespace gprof::tracer {
+namespace {
+
+void AddWhat(const TracerConfig& c, Message* text) {
+  const char* separator = "";
+  const auto add = [&](bool is_wanted, const char* what) {
+    if (!is_wanted) return;
+    *text << separator << what;
+    separator = ", ";
+  };
+  add(c.wants_cuda, c.wants_all_apis ? "CUDA with all API calls" : "CUDA");
+  add(c.wants_cuda && c.graph_mode == GraphMode::kNode, "graphs by node");
+  add(c.wants_cuda && c.graph_mode == GraphMode::kAuto, "graphs by node where that is affordable");
+  add(c.wants_cuda && c.wants_memory_usage, "memory usage");
+  add(c.wants_cuda && c.wants_managed_memory, "managed memory");
+  add(c.wants_nvtx, "NVTX");
+}
+
+void AddRange(const TracerConfig& c, Message* text) {
+  *text << c.capture_range;
+  if (c.capture_domain[0] != 0) *text << "@" << c.capture_domain;
+}
+
+void AddSteps(const StepSchedule& s, Message* text) {
+  *text << " (skip " << uint64_t{s.skip} << ", then wait " << uint64_t{s.wait} << ", warm up " << uint64_t{s.warmup}
+        << ", record " << uint64_t{s.active};
+  if (s.repeat != 0) *text << ", " << uint64_t{s.repeat} << " times";
+  *text << ")";
+}
+
+void AddEnd(const TracerConfig& c, Message* text) {
+  switch (c.capture_end) {
+    case CaptureEnd::kStop: *text << ", once"; break;
+    case CaptureEnd::kStopShutdown: *text << ", once, which ends the program"; break;
+    case CaptureEnd::kNone: *text << ", from the first time to the end"; break;
+    case CaptureEnd::kRepeat:
+      if (c.capture_repeat == 0) {
+        *text << ", every time";
+      } else {
+        *text << ", " << uint64_t{c.capture_repeat} << " times";
+      }
+      break;
+  }
+}
+
+void AddWhen(const TracerConfig& c, Message* text) {
+  *text << "; ";
+  switch (c.capture_start) {
+    case CaptureStart::kBegin: *text << "from the beginning"; return;
+    case CaptureStart::kCommand: *text << "between commands"; return;
+    case CaptureStart::kProfilerApi: *text << "between cudaProfilerStart and cudaProfilerStop"; break;
+    case CaptureStart::kNvtx:
+      *text << "within the NVTX range ";
+      AddRange(c, text);
+      break;
+    case CaptureStart::kSteps:
+      *text << "steps by the NVTX range ";
+      AddRange(c, text);
+      return AddSteps(c.steps, text);
+  }
+  AddEnd(c, text);
+}
+
+}  // namespace
+
+trace::StringId CaptureModeText(const TracerConfig& config) {
+  Message text;
+  AddWhat(config, &text);
+  AddWhen(config, &text);
+  return Strings().Intern(text.c_str(), text.size());
+}
+
+}  // namespace gprof::tracer

@@ -1,0 +1,138 @@
+#include "tracer/core/config.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "gprof/trace/env.h"
+#include "tracer/core/notice.h"
+
+namespace gprof::tracer {
+namespace {
+
+bool IsSet(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr && std::strcmp(value, "1") == 0;
+}
+
+// A path that does not fit is left out whole: half a path names another file.
+template <std::size_t N>
+void CopyPath(const char* name, char (&out)[N]) {
+  const char* value = getenv(name);
+  if (value != nullptr && std::strlen(value) < N) std::strcpy(out, value);
+}
+
+bool IsKnown(const char* variable) {
+  for (const trace::EnvVariable& known : trace::kEnvVariables) {
+    const std::size_t n = std::strlen(known.name);
+    if (std::strncmp(variable, known.name, n) == 0 && variable[n] == '=') return true;
+  }
+  return false;
+}
+
+bool Lists(const char* list, const char* word) {
+  const std::size_t n = std::strlen(word);
+  for (const char* at = std::strstr(list, word); at != nullptr; at = std::strstr(at + 1, word)) {
+    const bool starts = at == list || at[-1] == ',';
+    if (starts && (at[n] == 0 || at[n] == ',')) return true;
+  }
+  return false;
+}
+
+template <std::size_t N>
+void CopyPart(const char* text, std::size_t size, char (&out)[N]) {
+  if (size >= N) size = N - 1;
+  std::memcpy(out, text, size);
+  out[size] = 0;
+}
+
+// "skip=2,wait=1,warmup=1,active=3,repeat=1", any of them, in any order.
+void ReadSteps(const char* text, StepSchedule* steps) {
+  const struct {
+    const char* name;
+    uint32_t* value;
+  } parts[] = {{"skip=", &steps->skip}, {"wait=", &steps->wait}, {"warmup=", &steps->warmup},
+               {"active=", &steps->active}, {"repeat=", &steps->repeat}};
+  for (const char* at = text; at != nullptr && *at != 0;) {
+    for (const auto& part : parts) {
+      const std::size_t n = std::strlen(part.name);
+      if (std::strncmp(at, part.name, n) == 0) *part.value = static_cast<uint32_t>(strtoul(at + n, nullptr, 10));
+    }
+    at = std::strchr(at, ',');
+    if (at != nullptr) ++at;
+  }
+  if (steps->active == 0) steps->active = 1;
+}
+
+void ReadCapture(TracerConfig* config) {
+  const char* start = getenv(trace::env::kCapture);
+  const char* end = getenv(trace::env::kCaptureEnd);
+  if (start == nullptr) start = "begin";
+  if (end == nullptr) end = "stop";
+  if (std::strcmp(start, "command") == 0) config->capture_start = CaptureStart::kCommand;
+  if (std::strcmp(start, "cudaProfilerApi") == 0) config->capture_start = CaptureStart::kProfilerApi;
+  if (std::strcmp(start, "nvtx") == 0) config->capture_start = CaptureStart::kNvtx;
+  if (std::strcmp(start, "steps") == 0) config->capture_start = CaptureStart::kSteps;
+  if (std::strcmp(end, "stop-shutdown") == 0) config->capture_end = CaptureEnd::kStopShutdown;
+  if (std::strcmp(end, "none") == 0) config->capture_end = CaptureEnd::kNone;
+  if (std::strncmp(end, "repeat", 6) == 0) {
+    config->capture_end = CaptureEnd::kRepeat;
+    if (end[6] == ':') config->capture_repeat = static_cast<uint32_t>(strtoul(end + 7, nullptr, 10));
+  }
+  if (const char* range = getenv(trace::env::kNvtxCapture); range != nullptr) {
+    const char* at = std::strrchr(range, '@');
+    CopyPart(range, at == nullptr ? std::strlen(range) : static_cast<std::size_t>(at - range), config->capture_range);
+    if (at != nullptr) CopyPart(at + 1, std::strlen(at + 1), config->capture_domain);
+  }
+  if (const char* steps = getenv(trace::env::kSampleSteps); steps != nullptr) ReadSteps(steps, &config->steps);
+}
+
+}  // namespace
+
+void TracerConfig::FromEnv(TracerConfig* config) {
+  CopyPath(trace::env::kOutput, config->output);
+  CopyPath(trace::env::kCupti, config->cupti);
+  if (const char* kinds = getenv(trace::env::kTrace); kinds != nullptr) {
+    config->wants_cuda = Lists(kinds, "cuda");
+    config->wants_nvtx = Lists(kinds, "nvtx");
+  }
+  config->wants_all_apis = IsSet(trace::env::kAllApis);
+  config->wants_memory_usage = IsSet(trace::env::kMemoryUsage);
+  config->wants_managed_memory = IsSet(trace::env::kManagedMemory);
+  config->is_quiet = IsSet(trace::env::kQuiet);
+  if (const char* level = getenv(trace::env::kGraphTrace); level != nullptr) {
+    if (std::strcmp(level, "node") == 0) config->graph_mode = GraphMode::kNode;
+    if (std::strcmp(level, "auto") == 0) config->graph_mode = GraphMode::kAuto;
+    config->wants_graph_nodes = config->graph_mode != GraphMode::kGraph;
+  }
+  if (const char* period = getenv(trace::env::kFlushMs); period != nullptr) {
+    const unsigned long ms = strtoul(period, nullptr, 10);
+    if (ms >= 1 && ms <= 60000) config->flush_ms = static_cast<uint32_t>(ms);
+  }
+  if (const char* run = getenv(trace::env::kRunId); run != nullptr) {
+    char* end = nullptr;
+    config->output_device = strtoull(run, &end, 10);
+    if (end != nullptr && *end == ':') config->output_inode = strtoull(end + 1, nullptr, 10);
+  }
+  if (const char* pid = getenv(trace::env::kOnlyPid); pid != nullptr) {
+    config->only_pid = static_cast<uint32_t>(strtoul(pid, nullptr, 10));
+  }
+  ReadCapture(config);
+}
+
+void TracerConfig::SayUnknownVariables() {
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    if (std::strncmp(*variable, "GPROF_", 6) != 0 || IsKnown(*variable)) continue;
+    Message message;
+    const char* equals = std::strchr(*variable, '=');
+    for (const char* p = *variable; p != equals && *p != 0; ++p) {
+      const char letter[2] = {*p, 0};
+      message << letter;
+    }
+    message << " in the environment is no variable of gprof-cli's; docs/environment.md lists those";
+    Say(trace::NoticeLevel::kWarning, message);
+  }
+}
+
+}  // namespace gprof::tracer

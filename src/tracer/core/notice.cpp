@@ -1,0 +1,93 @@
+#include "tracer/core/notice.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "tracer/store/arena.h"
+#include "tracer/store/clock.h"
+#include "tracer/store/interned_names.h"
+#include "tracer/store/system_calls.h"
+#include "tracer/core/tracer.h"
+
+namespace gprof::tracer {
+namespace {
+
+constexpr uint32_t kMaxNotices = 64;
+Lock lock;
+constinit NoticeEntry entries[kMaxNotices] GPROF_IN_ARENA = {};
+constinit std::atomic<uint32_t> count GPROF_IN_ARENA {0};
+dev_t stderr_device;
+ino_t stderr_inode;
+bool has_stderr = false;
+
+}  // namespace
+
+Message& Message::operator<<(const char* text) {
+  while (*text != 0 && used_ + 1 < sizeof text_) text_[used_++] = *text++;
+  text_[used_] = 0;
+  return *this;
+}
+
+Message& Message::operator<<(uint64_t number) {
+  char digits[24];
+  char* p = digits + sizeof digits - 1;
+  *p = 0;
+  do {
+    *--p = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  return *this << p;
+}
+
+void RememberStderr() {
+  struct stat s;
+  has_stderr = fstat(2, &s) == 0;
+  if (!has_stderr) return;
+  stderr_device = s.st_dev;
+  stderr_inode = s.st_ino;
+}
+
+void Say(trace::NoticeLevel level, const Message& message) {
+  ErrnoGuard errno_guard;
+  const trace::StringId text = Strings().Intern(message.c_str(), message.size());
+  {
+    LockGuard guard(lock);
+    const uint32_t n = count.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < n; ++i) {
+      if (entries[i].message == text) return;
+    }
+    if (n == kMaxNotices) return;
+    entries[n] = {level, text, Stamp()};
+    count.store(n + 1, std::memory_order_release);
+  }
+  WakeWriter();
+}
+
+const NoticeEntry* NoticeAt(uint32_t i) { return i < count.load(std::memory_order_acquire) ? &entries[i] : nullptr; }
+
+// Goes through /proc because the writer thread has a descriptor table of its own, without the target's stderr.
+void TellStderr(const NoticeEntry& notice) {
+  if (!has_stderr || Config().is_quiet || notice.level == trace::NoticeLevel::kInfo) return;
+  struct stat now;
+  if (stat("/proc/self/fd/2", &now) != 0 || now.st_dev != stderr_device || now.st_ino != stderr_inode) return;
+  const int fd = open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0) return;
+  char line[600];
+  constexpr char kPrefix[] = "gprof-cli: ";
+  const trace::Text text = Strings().TextOf(notice.message);
+  std::size_t used = sizeof kPrefix - 1;
+  std::memcpy(line, kPrefix, used);
+  if (text.size != 0) std::memcpy(line + used, text.data, text.size);
+  used += text.size;
+  line[used++] = '\n';
+  [[maybe_unused]] const ssize_t written = write(fd, line, used);
+  close(fd);
+}
+
+void ResetNoticesAfterFork() { lock.ResetAfterFork(); }
+
+}  // namespace gprof::tracer

@@ -1,0 +1,286 @@
+#include "tracer/cupti/cupti_session.h"
+
+#include <atomic>
+
+#include "tracer/cupti/activity.h"
+#include "tracer/store/arena.h"
+#include "tracer/cupti/callbacks.h"
+#include "tracer/core/capture.h"
+#include "tracer/store/clock.h"
+#include "tracer/cupti/convert.h"
+#include "tracer/cupti/gpu_clock.h"
+#include "tracer/cupti/graph_level.h"
+#include "tracer/cupti/graph_nodes.h"
+#include "tracer/cupti/kinds.h"
+#include "tracer/core/notice.h"
+#include "tracer/store/interned_names.h"
+#include "tracer/store/system_calls.h"
+#include "tracer/core/tracer.h"
+
+namespace gprof::tracer {
+namespace {
+
+constinit std::atomic<bool> is_active{false};
+CUpti_SubscriberHandle subscriber;
+bool can_record_work = false;
+CuptiFacts facts GPROF_IN_ARENA;
+
+// What the flush thread is asked for and what it has done, counted up.
+constinit std::atomic<uint32_t> asked{0};
+constinit std::atomic<uint32_t> done{0};
+constinit std::atomic<bool> asked_is_last{false};
+constinit std::atomic<bool> has_thread{false};
+constinit std::atomic<bool> flush_worked{true};
+// Beside the flush, what else the thread shall do.
+enum class Switch : uint32_t { kNone, kOn, kOff, kEndThread };
+constinit std::atomic<Switch> asked_switch{Switch::kNone};
+
+// Written by the flush thread before `done`, read by the writer thread after it.
+CuptiInstant last_point;
+constinit std::atomic<uint64_t> dropped{0};
+constinit GpuClock gpu_clock GPROF_IN_ARENA;  // writer thread
+bool is_given_up = false;  // the last flush did not come back [writer thread]
+CuptiInstant taken_point GPROF_IN_ARENA = {};  // writer thread's copy of the last one it has seen finished
+
+struct StreamSlot {
+  std::atomic<uint64_t> key;
+  std::atomic<uint32_t> stream;
+};
+constexpr uint32_t kStreamSlots = 8192;
+StreamSlot stream_slots[kStreamSlots] GPROF_IN_ARENA = {};
+constexpr uint32_t kContexts = 1024;
+uint32_t null_streams[kContexts] GPROF_IN_ARENA = {};  // writer thread
+
+uint64_t StreamKey(uint32_t context, uint64_t handle) { return handle ^ (static_cast<uint64_t>(context) << 48); }
+
+CuptiInstant ReadCuptiInstant() {
+  CuptiInstant best;
+  uint64_t narrowest = ~0ull;
+  for (int i = 0; i < 6; ++i) {
+    uint64_t cupti = 0;
+    const uint64_t before = MonotonicNs();
+    if (Cupti().cuptiGetTimestamp(&cupti) != CUPTI_SUCCESS) return {};
+    const uint64_t after = MonotonicNs();
+    if (after - before >= narrowest) continue;
+    narrowest = after - before;
+    best = {cupti, before + (after - before) / 2};
+  }
+  return best;
+}
+
+// Costs less than a tenth of a millisecond, and may be done in the midst of everything: what was launched before is
+// still delivered, what is launched after a stop never is (measured: docs/tracer.md).
+void SwitchNow(bool on) {
+  if (can_record_work) SetWorkKinds(on);
+  SetApiCallbacks(on);
+}
+
+void SayShutDown() {
+  Message message;
+  message << "CUPTI was shut down in the middle of the program, by another profiler (cuptiFinalize) or by an error of its "
+             "own; GPU work from then on is not recorded, and what it had not delivered is lost";
+  Say(trace::NoticeLevel::kWarning, message);
+}
+
+void FlushOnce(bool is_last) {
+  last_point = ReadCuptiInstant();
+  const CUptiResult flushed = Cupti().cuptiActivityFlushAll(0);
+  flush_worked.store(flushed != CUPTI_ERROR_NOT_INITIALIZED, std::memory_order_relaxed);
+  if (flushed == CUPTI_ERROR_NOT_INITIALIZED) SayShutDown();
+  // At the end an unforced flush has been seen to leave buffers behind.
+  if (is_last) Cupti().cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (!is_last) DecideGraphLevel();
+  std::size_t count = 0;
+  const auto get_dropped = Cupti().cuptiActivityGetNumDroppedRecords;
+  if (get_dropped != nullptr && get_dropped(nullptr, 0, &count) == CUPTI_SUCCESS) {
+    dropped.fetch_add(count, std::memory_order_relaxed);
+  }
+}
+
+// CUPTI gets a thread of its own: a flush may take long or hang, and it needs the target's descriptors, which the
+// writer thread does without.
+void* RunFlushThread(void* name) {
+  NameThread(static_cast<const char*>(name));
+  while (true) {
+    const uint32_t want = asked.load(std::memory_order_acquire);
+    if (want == done.load(std::memory_order_relaxed)) {
+      FutexWait(&asked, want, 3600ull * 1000000000u);
+      continue;
+    }
+    const Switch wanted = asked_switch.exchange(Switch::kNone, std::memory_order_acq_rel);
+    if (wanted == Switch::kEndThread) break;
+    if (is_active.load(std::memory_order_acquire)) {
+      if (wanted != Switch::kNone) SwitchNow(wanted == Switch::kOn);
+      FlushOnce(asked_is_last.load(std::memory_order_relaxed));
+    }
+    done.store(want, std::memory_order_release);
+    FutexWake(&done);
+  }
+  return nullptr;
+}
+
+bool WaitForThread(uint32_t want, uint64_t timeout_ns) {
+  FutexWake(&asked);
+  const uint64_t deadline = MonotonicNs() + timeout_ns;
+  for (uint32_t finished = done.load(std::memory_order_acquire); finished != want;) {
+    const uint64_t now = MonotonicNs();
+    if (now >= deadline) return false;
+    FutexWait(&done, finished, deadline - now);
+    finished = done.load(std::memory_order_acquire);
+  }
+  return true;
+}
+
+// A request is counted; true when it was carried out in time.
+bool AskThread(bool is_last, uint64_t timeout_ns) {
+  asked_is_last.store(is_last, std::memory_order_relaxed);
+  return WaitForThread(asked.fetch_add(1, std::memory_order_acq_rel) + 1, timeout_ns);
+}
+
+void SayNoSubscription(CUptiResult result) {
+  Message message;
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    message << "CUDA is not recorded: another profiler holds CUPTI (error 39); run without it (Nsight, compute-sanitizer, "
+               "torch.profiler)";
+  } else if (result == CUPTI_ERROR_NOT_INITIALIZED) {
+    message << "CUDA is not recorded: " << Cupti().path << " is newer than the driver (error 15); name an older libcupti "
+               "with --cupti FILE";
+  } else {
+    message << "CUDA is not recorded: cuptiSubscribe of " << Cupti().path << " answers " << Cupti().NameOf(result) << " ("
+            << static_cast<uint64_t>(result) << "); is the CUDA driver usable?";
+  }
+  Say(trace::NoticeLevel::kWarning, message);
+}
+
+void SetAttributes() {
+  if (Cupti().cuptiSetThreadIdType != nullptr) Cupti().cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  if (Cupti().cuptiActivitySetAttribute == nullptr) return;
+  uint8_t on = 1;
+  std::size_t size = sizeof on;
+  Cupti().cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &size, &on);
+}
+
+void EnableCallbacks() {
+  for (const CUpti_CallbackId cbid : {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+                                      CUPTI_CBID_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
+                                      CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED}) {
+    Cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
+  }
+  if (Config().wants_graph_nodes) ListenToGraphNodes(subscriber);
+  PrepareApiCallbacks(subscriber);
+}
+
+}  // namespace
+
+uint32_t CuptiThreads() { return has_thread.load(std::memory_order_relaxed) ? 1 : 0; }
+
+void SwitchCupti(bool on) {
+  if (!CuptiIsActive()) return;
+  if (!IsWriterThread() || CuptiThreads() == 0) return SwitchNow(on);
+  constexpr uint64_t kPatienceNs = 2000u * 1000000u;
+  asked_switch.store(on ? Switch::kOn : Switch::kOff, std::memory_order_release);
+  AskThread(false, kPatienceNs);
+}
+
+void EndCuptiThread() {
+  ForgetCupti();
+  asked_switch.store(Switch::kEndThread, std::memory_order_release);
+  asked.fetch_add(1, std::memory_order_acq_rel);
+  FutexWake(&asked);
+}
+
+bool StartCuptiSession() {
+  if (is_active.load(std::memory_order_acquire)) return true;
+  const uint32_t driver_version = DriverVersion();
+  if (!LoadCupti(&Cupti(), driver_version)) return false;
+  const CUptiResult subscribed = Cupti().cuptiSubscribe(&subscriber, OnCallback, nullptr);
+  if (subscribed != CUPTI_SUCCESS) {
+    SayNoSubscription(subscribed);
+    return false;
+  }
+  LearnRecordSizes();
+  SetAttributes();
+  const CUptiResult registered = Cupti().cuptiActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted);
+  if (registered != CUPTI_SUCCESS) {
+    Message message;
+    message << "GPU work is not recorded: cuptiActivityRegisterCallbacks answers " << Cupti().NameOf(registered);
+    Say(trace::NoticeLevel::kWarning, message);
+  } else {
+    EnableFactKinds();
+    can_record_work = true;
+  }
+  EnableCallbacks();
+  facts.path = Strings().Intern(Cupti().path);
+  facts.version = Cupti().version;
+  facts.driver_version = driver_version;
+  facts.is_on = true;
+  is_active.store(true, std::memory_order_release);
+  if (IsCapturing()) SwitchCupti(true);
+  if (!has_thread.load(std::memory_order_relaxed)) {
+    has_thread.store(StartThread(RunFlushThread, "gprof-cupti"), std::memory_order_release);
+  }
+  return true;
+}
+
+const CuptiFacts& FactsOfCupti() { return facts; }
+void ResetCuptiFactsAfterFork() { facts = {}; }
+
+bool CuptiIsActive() { return is_active.load(std::memory_order_acquire); }
+
+void ForgetCupti() { is_active.store(false, std::memory_order_release); }
+
+bool FlushActivity(bool is_last, uint64_t timeout_ns) {
+  if (!CuptiIsActive() || !has_thread.load(std::memory_order_acquire)) return false;
+  const uint32_t want = asked.load(std::memory_order_relaxed);
+  // An ordinary flush that is still running serves as this one, and one that was given up is not waited for again.
+  const bool is_running = done.load(std::memory_order_acquire) != want;
+  if (is_running && is_given_up) return false;
+  const bool in_time = is_running && !is_last ? WaitForThread(want, timeout_ns) : AskThread(is_last, timeout_ns);
+  is_given_up = !in_time && is_last;
+  if (!in_time) return false;
+  if (last_point.cupti_ns != 0 && last_point.monotonic_ns > taken_point.monotonic_ns) {
+    taken_point = last_point;
+    gpu_clock.Add(taken_point.cupti_ns, taken_point.monotonic_ns);
+  }
+  return flush_worked.load(std::memory_order_relaxed);
+}
+
+uint64_t TakeCuptiDropped() { return dropped.exchange(0, std::memory_order_relaxed); }
+
+uint64_t GpuTimeToNs(uint64_t cupti_ns) {
+  // Before the first flush came back, what the documentation says must do: CUPTI counts as CLOCK_REALTIME does.
+  if (taken_point.monotonic_ns == 0) return cupti_ns - (RealtimeNs() - MonotonicNs());
+  return gpu_clock.ToNs(cupti_ns);
+}
+
+CuptiInstant LastCuptiInstant() { return taken_point; }
+
+uint32_t StreamOfHandle(uint32_t context, uint64_t handle) {
+  constexpr uint64_t kLegacy = 1;
+  if (handle <= kLegacy) return context < kContexts ? null_streams[context] : 0;
+  const uint64_t key = StreamKey(context, handle);
+  for (uint32_t i = 0; i < 16; ++i) {
+    const StreamSlot& slot = stream_slots[((key >> 4) + i) % kStreamSlots];
+    if (slot.key.load(std::memory_order_acquire) == key) return slot.stream.load(std::memory_order_relaxed);
+  }
+  return 0;
+}
+
+void NoteStream(uint32_t context, uint64_t handle, uint32_t stream) {
+  const uint64_t key = StreamKey(context, handle);
+  for (uint32_t i = 0; i < 16; ++i) {
+    StreamSlot& slot = stream_slots[((key >> 4) + i) % kStreamSlots];
+    uint64_t owner = slot.key.load(std::memory_order_relaxed);
+    // A full neighbourhood gives up its last place.
+    if (owner != key && owner != 0 && i != 15) continue;
+    slot.stream.store(stream, std::memory_order_relaxed);
+    slot.key.store(key, std::memory_order_release);
+    return;
+  }
+}
+
+void NoteNullStream(uint32_t context, uint32_t stream) {
+  if (context < kContexts) null_streams[context] = stream;
+}
+
+}  // namespace gprof::tracer

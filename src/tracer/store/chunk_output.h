@@ -1,0 +1,123 @@
+// Records to chunks to the file. One batch of rows for each kind; a full batch becomes a chunk, and a flush writes what
+// is there. Every chunk is one write on a descriptor opened with O_APPEND. [writer thread]
+#pragma once
+
+#include <tuple>
+
+#include "tracer/core/standing_records.h"
+#include "gprof/trace/wire.h"
+
+namespace gprof::tracer {
+
+// A place in what records are made from: moved on in the same step that adds the record, so that whoever continues for a
+// process that died in between (salvage.cpp) adds it neither twice nor never.
+struct Cursor {
+  uint32_t* at = nullptr;
+  uint32_t next = 0;
+};
+
+class ChunkWriter {
+ public:
+  // `keeps_facts`: there may be another output later.
+  void Start(const trace::ProcessKey& process, bool keeps_facts);
+  template <class R>
+  void Add(const R& record, Cursor cursor = {});
+  // Tells the facts again, for an output that has not got them.
+  void RepeatFacts();
+  // Writes all there is. Without an output it is dropped: nobody asked for it yet.
+  void Flush();
+  void Discard();
+  void CountLoss(trace::RecordKind kind, trace::LossReason reason, uint64_t count);
+  uint64_t chunks_written() const { return sequence_; }
+
+  void ResetAfterFork();
+  // [salvage] Takes over from a writer that was interrupted anywhere.
+  void Resume();
+  int last_error() const { return last_error_; }
+
+ private:
+  template <class R>
+  struct Batch {
+    // Kinds that come in millions get chunks near the size where columns pay best; the others are small and rare.
+    static constexpr bool kIsFrequent =
+        R::kKind == trace::RecordKind::kApi || R::kKind == trace::RecordKind::kKernel ||
+        R::kKind == trace::RecordKind::kMemcpy || R::kKind == trace::RecordKind::kMemset ||
+        R::kKind == trace::RecordKind::kSync || R::kKind == trace::RecordKind::kNvtx ||
+        R::kKind == trace::RecordKind::kGraphLaunch || R::kKind == trace::RecordKind::kMemory ||
+        R::kKind == trace::RecordKind::kEventRecord || R::kKind == trace::RecordKind::kManagedMemory ||
+        R::kKind == trace::RecordKind::kNvtxPayload;
+    static constexpr uint32_t kCapacity = kIsFrequent ? 8192 : 128;
+    R* rows = nullptr;
+    uint32_t count = 0;
+    uint32_t written = 0;     // of those
+    char* texts = nullptr;    // what Text fields of the rows point to
+    uint32_t text_bytes = 0;
+  };
+  template <class R>
+  static bool IsFull(const Batch<R>& batch) {
+    return batch.count == Batch<R>::kCapacity;
+  }
+  template <class... R>
+  static std::tuple<Batch<R>...> BatchesOf(std::tuple<R...>*);
+  using Batches = decltype(BatchesOf(static_cast<trace::AllRecords*>(nullptr)));
+  struct Pending {
+    trace::RecordKind kind;
+    trace::LossReason reason;
+    uint64_t count;
+  };
+  // A record that is being added: whether it is in, the count of its batch says.
+  struct Step {
+    Cursor cursor;
+    trace::RecordKind kind;
+    uint32_t count_before;
+  };
+  // A chunk that is being written: whether it is in, the sequence or the file says.
+  struct Flight {
+    trace::RecordKind kind;   // 0: none
+    uint32_t first, count;    // rows of its batch
+    uint64_t sequence;
+    uint64_t file_bytes;      // it begins here or later
+  };
+
+  template <class R>
+  bool Allocate(Batch<R>* batch);
+  template <class R>
+  bool KeepText(Batch<R>* batch, R* record);
+  template <class R>
+  void WriteBatch(Batch<R>* batch);
+  template <class R>
+  uint32_t TakeDictionary(const R* rows, uint32_t count);
+  template <class R>
+  void WriteRows(const R* rows, uint32_t count);
+  template <class R>
+  void ResumeBatch(Batch<R>* batch);
+  void Append(std::size_t bytes, uint32_t rows, trace::RecordKind kind);
+  void NotWritten(int error, uint32_t rows, trace::RecordKind kind);
+  void AddPendingLosses();
+  bool SetUpBuffers();
+
+  trace::ProcessKey process_;
+  bool keeps_facts_ = false;
+  std::tuple<FactList<trace::DeviceRecord>, FactList<trace::ContextRecord>, FactList<trace::StreamRecord>,
+             FactList<trace::GraphNodeRecord>>
+      facts_;
+  uint64_t sequence_ = 0;
+  uint32_t chunk_ = 0;  // number for MarkForChunk, also of chunks that could not be written
+  Batches batches_;
+  Step step_ = {};
+  Flight flight_ = {};
+  int last_error_ = 0;
+  unsigned char* buffer_ = nullptr;
+  trace::StringRecord* strings_ = nullptr;
+  trace::KernelShapeRecord* shapes_ = nullptr;
+  uint32_t string_count_ = 0, shape_count_ = 0;
+  static constexpr uint32_t kMaxPending = 32;
+  Pending pending_[kMaxPending] = {};
+  uint32_t pending_count_ = 0;
+};
+
+ChunkWriter& Writer();
+
+}  // namespace gprof::tracer
+
+#include "tracer/store/chunk_output_inl.h"
