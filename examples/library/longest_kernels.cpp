@@ -23,7 +23,8 @@ void PrintKernels(const gprof::Trace& trace) {
     sum.total_ns += op.DurationNs();
   }
   std::vector<std::pair<gprof::NameId, Sum>> rows(sums.begin(), sums.end());
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second.total_ns > b.second.total_ns; });
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return a.second.total_ns > b.second.total_ns; });
   for (const auto& [name, sum] : rows)
     std::printf("kernel %s: %lld, %lld ns\n", std::string(trace.Text(name)).c_str(), sum.count, sum.total_ns);
 }
@@ -33,7 +34,8 @@ void PrintResults(const gprof::Trace& trace) {
     for (const gprof::Metric& metric : result.metrics) {
       if (metric.id == "gpu.busy_percent") std::printf("%s busy: %.1f%%\n", metric.scope.c_str(), metric.value);
     }
-    for (const gprof::Finding& finding : result.findings) std::printf("%s: %s\n", finding.id.c_str(), finding.message.c_str());
+    for (const gprof::Finding& finding : result.findings)
+      std::printf("%s: %s\n", finding.id.c_str(), finding.message.c_str());
   }
 }
 

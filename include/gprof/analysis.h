@@ -1,5 +1,6 @@
 // What analyses return: metrics, tables and findings, all plain data. `report` prints it, `check` gates on it, `diff`
-// subtracts two of it. An analysis is a pure function from a Trace to AnalysisResult; the list is src/analysis/result/registry.cpp.
+// subtracts two of it. An analysis is a pure function from a Trace to AnalysisResult; the list is
+// src/analysis/result/registry.cpp.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct MetricInfo {
   std::string_view id;
   Unit unit;
   Better better;
-  bool is_deterministic;   // does not depend on timing: may be gated exactly
+  bool is_deterministic;  // does not depend on timing: may be gated exactly
   std::string_view meaning;
 };
 
@@ -31,7 +32,7 @@ struct MetricInfo {
 struct Metric {
   std::string_view id;
   std::string scope;
-  double value = 0;        // counts and ns are exact up to 2^53
+  double value = 0;  // counts and ns are exact up to 2^53
 };
 
 using Cell = std::variant<std::monostate, std::string, int64_t, double>;
@@ -39,14 +40,14 @@ using Cell = std::variant<std::monostate, std::string, int64_t, double>;
 enum class Align : uint8_t { kLeft, kRight };
 
 struct Column {
-  std::string key;         // JSON name, units in it: total_ns
-  std::string title;       // heading of the text table
+  std::string key;    // JSON name, units in it: total_ns
+  std::string title;  // heading of the text table
   Unit unit = Unit::kText;
-  bool is_extra = false;   // left out of the text table where there is no room (JSON always has it)
+  bool is_extra = false;  // left out of the text table where there is no room (JSON always has it)
 };
 
 struct Table {
-  std::string id;          // kernels, api, memcpy, …
+  std::string id;  // kernels, api, memcpy, …
   std::string title;
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
@@ -57,12 +58,12 @@ struct Table {
 enum class Severity : uint8_t { kInfo, kNote, kWarning };
 
 struct Finding {
-  std::string id;          // memcpy.pageable, streams.one_used, …: stable, documented in docs/commands/report.md
+  std::string id;  // memcpy.pageable, streams.one_used, …: stable, documented in docs/commands/report.md
   Severity severity = Severity::kNote;
-  std::string message;     // what is the case, with numbers
-  std::string advice;      // what to do about it
-  int64_t gain_ns = 0;     // time to be won at most, 0 when not estimated; findings are ordered by it
-  std::string basis;       // what the gain rests on
+  std::string message;  // what is the case, with numbers
+  std::string advice;   // what to do about it
+  int64_t gain_ns = 0;  // time to be won at most, 0 when not estimated; findings are ordered by it
+  std::string basis;    // what the gain rests on
 };
 
 struct AnalysisResult {
@@ -72,9 +73,9 @@ struct AnalysisResult {
 };
 
 struct AnalysisOptions {
-  uint32_t max_rows = 20;      // rows of a table, 0 for all
-  int64_t min_gap_ns = 0;      // shorter gaps share one row of the table of gaps; sums have them all
-  std::string step{};          // path or name of the NVTX range that is one step; empty: look for it
+  uint32_t max_rows = 20;  // rows of a table, 0 for all
+  int64_t min_gap_ns = 0;  // shorter gaps share one row of the table of gaps; sums have them all
+  std::string step{};      // path or name of the NVTX range that is one step; empty: look for it
   // What a report in text does not show may be left out: tables that are is_detail, and metrics but for those at its
   // head (src/cli/render/time_split.cpp). Findings and all other tables are the same.
   bool is_brief = false;

@@ -1,5 +1,5 @@
-// GPU operations, calls of the CUDA API and NVTX ranges as everybody reads them. Trace keeps them packed (gprof/packed.h,
-// gprof/packed_ranges.h) and hands them out by value.
+// GPU operations, calls of the CUDA API and NVTX ranges as everybody reads them. Trace keeps them packed
+// (gprof/packed.h, gprof/packed_ranges.h) and hands them out by value.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,22 @@ enum class OpKind : uint8_t { kKernel, kMemcpy, kPeerCopy, kMemset, kGraph };
 // Something that ran on a GPU.
 struct GpuOp {
   int64_t start_ns = 0, end_ns = 0;
-  uint64_t size_bytes = 0;      // copies and memsets
+  uint64_t size_bytes = 0;  // copies and memsets
   uint64_t graph_node = 0;
   uint32_t graph = 0;
-  uint32_t device = kNone;      // index into devices
-  uint32_t stream = kNone;      // index into streams
+  uint32_t device = kNone;  // index into devices
+  uint32_t stream = kNone;  // index into streams
   uint32_t process = kNone;
-  uint32_t api = kNone;         // the launching call
-  uint32_t correlation = 0;     // of a call that is not known; where it is, see Trace::CorrelationOf
-  NameId name;                  // kernels: mangled name
-  uint32_t shape = kNone;       // kernels: index into shapes
+  uint32_t api = kNone;      // the launching call
+  uint32_t correlation = 0;  // of a call that is not known; where it is, see Trace::CorrelationOf
+  NameId name;               // kernels: mangled name
+  uint32_t shape = kNone;    // kernels: index into shapes
   OpKind kind = OpKind::kKernel;
   trace::CopyKind copy_kind = trace::CopyKind::kUnknown;
   trace::MemoryKind source_memory = trace::MemoryKind::kUnknown;
   trace::MemoryKind destination_memory = trace::MemoryKind::kUnknown;  // memsets: the memory filled
-  uint32_t peer_device = kNone; // peer copies: the other device
-  uint32_t node = kNone;        // index into graph_nodes: the node that the program made, clones are followed back
+  uint32_t peer_device = kNone;                                        // peer copies: the other device
+  uint32_t node = kNone;  // index into graph_nodes: the node that the program made, clones are followed back
   bool is_async = false;
   bool is_from_before = false;  // launched before the capture that it ran in: its call was not recorded
   bool is_from_peer = false;    // peer copies: peer_device is the source; otherwise it is the destination
@@ -48,13 +48,25 @@ struct GpuOp {
   uint32_t SourceDevice() const { return is_from_peer ? peer_device : device; }
   uint32_t DestinationDevice() const { return is_from_peer ? device : peer_device; }
   bool IsPageable() const {
-    return kind == OpKind::kMemcpy && (source_memory == trace::MemoryKind::kPageable ||
-                                       destination_memory == trace::MemoryKind::kPageable);
+    return kind == OpKind::kMemcpy &&
+           (source_memory == trace::MemoryKind::kPageable || destination_memory == trace::MemoryKind::kPageable);
   }
 };
 
 // What a call is for; decides which cause of idle it stands for.
-enum class ApiClass : uint8_t { kOther, kLaunch, kCopy, kMemset, kSync, kMemory, kLoad, kQuery, kStream, kEvent, kGraphLaunch };
+enum class ApiClass : uint8_t {
+  kOther,
+  kLaunch,
+  kCopy,
+  kMemset,
+  kSync,
+  kMemory,
+  kLoad,
+  kQuery,
+  kStream,
+  kEvent,
+  kGraphLaunch
+};
 
 // Of a kernel or of a graph.
 inline bool IsLaunch(ApiClass api_class) {
@@ -66,33 +78,33 @@ struct ApiCall {
   uint32_t thread = kNone;
   uint32_t process = kNone;
   uint32_t correlation = 0;
-  uint32_t parent = kNone;      // the API call that made this one (a driver call within a runtime call); of one
-                                // that is hundreds deep a call further out
-  uint32_t range = kNone;       // innermost push/pop NVTX range of its thread at entry
+  uint32_t parent = kNone;  // the API call that made this one (a driver call within a runtime call); of one
+                            // that is hundreds deep a call further out
+  uint32_t range = kNone;   // innermost push/pop NVTX range of its thread at entry
   NameId function;
   int32_t result = 0;
-  uint32_t op_count = 0;        // GPU operations it launched
+  uint32_t op_count = 0;  // GPU operations it launched
   ApiClass api_class = ApiClass::kOther;
   trace::ApiDomain domain = trace::ApiDomain::kRuntime;
-  bool is_unfinished = false;   // the process ended inside it
+  bool is_unfinished = false;  // the process ended inside it
   int64_t DurationNs() const { return end_ns - start_ns; }
 };
 
 struct NvtxRange {
   int64_t start_ns = 0, end_ns = 0;
-  uint32_t thread = kNone;      // that opened it
+  uint32_t thread = kNone;  // that opened it
   uint32_t end_thread = kNone;
-  uint32_t parent = kNone;      // enclosing push/pop range of the same thread, whatever its domain
-  uint32_t domain = kNone;      // index into domains
+  uint32_t parent = kNone;  // enclosing push/pop range of the same thread, whatever its domain
+  uint32_t domain = kNone;  // index into domains
   NameId name;
-  NameId path;                  // "domain/outer/inner"; the default domain has no name in it
+  NameId path;  // "domain/outer/inner"; the default domain has no name in it
   uint32_t category = 0, color = 0;
   uint64_t payload = 0;
   trace::PayloadType payload_type = trace::PayloadType::kNone;
-  uint16_t depth = 0;           // 0 is outermost
-  bool is_push_pop = true;      // false: start/end, which need not nest
-  bool is_open = false;         // never ended; end_ns is the end of its process
-  bool is_cut = false;          // it went on after the capture that it began in; end_ns is the end of that capture
+  uint16_t depth = 0;       // 0 is outermost
+  bool is_push_pop = true;  // false: start/end, which need not nest
+  bool is_open = false;     // never ended; end_ns is the end of its process
+  bool is_cut = false;      // it went on after the capture that it began in; end_ns is the end of that capture
   int64_t DurationNs() const { return end_ns - start_ns; }
 };
 

@@ -130,7 +130,8 @@ class PackedOps : public packed_detail::List<PackedOps, GpuOp, packed_detail::Op
   std::vector<int64_t> long_durations_ns_;
 };
 
-class PackedCalls : public packed_detail::List<PackedCalls, ApiCall, packed_detail::CallItem, packed_detail::CallFacts> {
+class PackedCalls
+    : public packed_detail::List<PackedCalls, ApiCall, packed_detail::CallItem, packed_detail::CallFacts> {
  public:
   [[gnu::always_inline]] ApiCall operator[](std::size_t i) const {
     const Item& item = items_[i];

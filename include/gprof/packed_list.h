@@ -1,7 +1,7 @@
-// What operations, calls and NVTX ranges have in common as the model keeps them (gprof/packed.h, gprof/packed_ranges.h): a
-// list of items, few bytes each, beside the facts that many of them share, each once. Reading one makes a value of both; of
-// that, compilers leave out what nobody looks at, so take the fields that you need and do not hand the whole of it around in
-// loops.
+// What operations, calls and NVTX ranges have in common as the model keeps them (gprof/packed.h,
+// gprof/packed_ranges.h): a list of items, few bytes each, beside the facts that many of them share, each once. Reading
+// one makes a value of both; of that, compilers leave out what nobody looks at, so take the fields that you need and do
+// not hand the whole of it around in loops.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,9 @@ class Iterator {
   Iterator(const List* list, std::size_t at) : list_(list), at_(at) {}
   [[gnu::always_inline]] Value operator*() const { return (*list_)[at_]; }
   [[gnu::always_inline]] Arrow operator->() const { return {(*list_)[at_]}; }
-  [[gnu::always_inline]] Value operator[](difference_type n) const { return (*list_)[at_ + static_cast<std::size_t>(n)]; }
+  [[gnu::always_inline]] Value operator[](difference_type n) const {
+    return (*list_)[at_ + static_cast<std::size_t>(n)];
+  }
   Iterator& operator++() { return ++at_, *this; }
   Iterator& operator--() { return --at_, *this; }
   Iterator operator++(int) { return Iterator(list_, at_++); }
@@ -127,7 +129,8 @@ class Shared {
     }
     const std::size_t mask = slots_.size() - 1;
     std::size_t slot = static_cast<std::size_t>(hash ^ (hash >> 32)) & mask;
-    while (slots_[slot] != kNone && std::memcmp(&values_[slots_[slot]], &value, sizeof(T)) != 0) slot = (slot + 1) & mask;
+    while (slots_[slot] != kNone && std::memcmp(&values_[slots_[slot]], &value, sizeof(T)) != 0)
+      slot = (slot + 1) & mask;
     return slot;
   }
 
@@ -207,7 +210,8 @@ class List {
   uint32_t Intern(const Facts& facts) { return facts_.Intern(facts); }
 
  protected:
-  // Puts items of another list behind these: facts and what is kept elsewhere have the numbers that they are given here.
+  // Puts items of another list behind these: facts and what is kept elsewhere have the numbers that they are given
+  // here.
   template <class FactsHere>
   void AppendItems(const Items& others, uint32_t long_base, FactsHere&& facts_here) {
     items_.reserve(items_.size() + others.size());

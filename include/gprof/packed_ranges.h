@@ -1,6 +1,6 @@
-// NVTX ranges as the model keeps them, packed as operations and calls are (gprof/packed_list.h): what many of them have in
-// common is kept once, and a range is the rest, 24 bytes. Ranges whose names are all different have facts of their own
-// each, 32 bytes more.
+// NVTX ranges as the model keeps them, packed as operations and calls are (gprof/packed_list.h): what many of them have
+// in common is kept once, and a range is the rest, 24 bytes. Ranges whose names are all different have facts of their
+// own each, 32 bytes more.
 //
 // What changes them is for those who build a trace: readers, Select, MergeTraces.
 #pragma once

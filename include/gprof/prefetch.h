@@ -1,5 +1,5 @@
-// A loop over millions of items waits for memory more than for anything else. The processor fetches ahead by itself, but
-// not far enough where the loop does other things, too.
+// A loop over millions of items waits for memory more than for anything else. The processor fetches ahead by itself,
+// but not far enough where the loop does other things, too.
 #pragma once
 
 #include <cstddef>

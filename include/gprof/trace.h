@@ -25,16 +25,16 @@ struct Process {
   uint32_t pid = 0, parent_pid = 0;
   uint32_t image = 0;
   int64_t start_ns = 0;
-  int64_t end_ns = 0;           // last thing known of it
+  int64_t end_ns = 0;  // last thing known of it
   NameId name, command_line, host, tracer_version, cupti_path;
   uint32_t cupti_version = 0, driver_version = 0, runtime_version = 0;
   int32_t rank = -1, local_rank = -1;  // -1: none, or not known
-  uint32_t world_size = 0;      // 0: not known
-  NameId rank_source;           // who numbered the ranks: "Slurm", "torchrun", …
-  NameId capture_mode;          // what was asked to be recorded, and when
-  int64_t gpu_complete_until_ns = 0;  // GPU work that ended later may be missing, 0 when none is
+  uint32_t world_size = 0;             // 0: not known
+  NameId rank_source;                  // who numbered the ranks: "Slurm", "torchrun", …
+  NameId capture_mode;                 // what was asked to be recorded, and when
+  int64_t gpu_complete_until_ns = 0;   // GPU work that ended later may be missing, 0 when none is
   bool is_forked = false;
-  bool has_end = false;         // there is an end record: everything it recorded is here
+  bool has_end = false;                                   // there is an end record: everything it recorded is here
   trace::EndReason end_reason = trace::EndReason::kExit;  // where has_end
   bool IsSalvaged() const { return has_end && end_reason == trace::EndReason::kSalvaged; }
 };
@@ -43,23 +43,23 @@ struct Process {
 struct Capture {
   int64_t start_ns = 0, end_ns = 0;
   uint32_t process = kNone;
-  uint32_t number = 0;          // counts the captures of the process from 1
+  uint32_t number = 0;                                              // counts the captures of the process from 1
   trace::CaptureTrigger trigger = trace::CaptureTrigger::kBegin;    // what began it
   trace::CaptureTrigger end_trigger = trace::CaptureTrigger::kEnd;  // what ended it
-  bool is_open = false;         // its stop is not in the trace; end_ns is the end of its process
+  bool is_open = false;  // its stop is not in the trace; end_ns is the end of its process
   int64_t DurationNs() const { return end_ns - start_ns; }
 };
 
 struct Thread {
   uint32_t process = kNone;
   uint32_t tid = 0;
-  NameId name;                  // its NVTX name if it has one, else its name in /proc
+  NameId name;  // its NVTX name if it has one, else its name in /proc
 };
 
 struct Device {
-  uint32_t process = kNone;     // a process that described it
-  uint32_t ordinal = 0;         // number shown as gpu0, gpu1, … in metric ids
-  trace::DeviceRecord facts;    // its StringIds are not usable here: see name and uuid
+  uint32_t process = kNone;   // a process that described it
+  uint32_t ordinal = 0;       // number shown as gpu0, gpu1, … in metric ids
+  trace::DeviceRecord facts;  // its StringIds are not usable here: see name and uuid
   NameId name, uuid;
 };
 
@@ -74,10 +74,10 @@ struct Stream {
   int32_t priority = 0;
   uint64_t handle = 0;
   int64_t created_ns = 0;
-  NameId name;                  // given by the program through NVTX, may be empty
-  uint32_t names_given = 0;     // how many NVTX names its handle was given: more than one is one stream used as several
-  bool is_default = false;      // legacy default stream of its context
-  bool is_created = false;      // by the program; false for default streams and those of the driver
+  NameId name;               // given by the program through NVTX, may be empty
+  uint32_t names_given = 0;  // how many NVTX names its handle was given: more than one is one stream used as several
+  bool is_default = false;   // legacy default stream of its context
+  bool is_created = false;   // by the program; false for default streams and those of the driver
   bool is_non_blocking = false;
 };
 
@@ -93,7 +93,7 @@ struct NvtxMark {
 struct NvtxDomain {
   uint32_t process = kNone;
   uint32_t id = 0;
-  NameId name;                  // empty for the default domain
+  NameId name;  // empty for the default domain
 };
 
 struct NvtxCategory {
@@ -103,41 +103,41 @@ struct NvtxCategory {
 
 // One entry of a payload: "Message size [bytes]" = 4096.
 struct PayloadValue {
-  NameId key;                   // of nested schemas "outer.inner"
-  NameId text;                  // what it is, name of an enumeration's value; empty for a plain integer
+  NameId key;   // of nested schemas "outer.inner"
+  NameId text;  // what it is, name of an enumeration's value; empty for a plain integer
   int64_t integer = 0;
-  bool is_integer = false;      // `integer` holds the value
+  bool is_integer = false;  // `integer` holds the value
 };
 
 // What a program attached to an NVTX event by a schema, decoded.
 struct NvtxPayload {
   int64_t time_ns = 0;
   uint32_t thread = kNone, domain = kNone;
-  uint32_t range = kNone;       // the range it is attached to (its begin or its end), or
-  uint32_t mark = kNone;        // the mark
+  uint32_t range = kNone;                    // the range it is attached to (its begin or its end), or
+  uint32_t mark = kNone;                     // the mark
   uint32_t first_value = 0, last_value = 0;  // [first, last) of payload_values
-  uint32_t size_bytes = 0;      // of the raw bytes, which `dump` shows
-  NameId schema;                // name of the schema, may be empty
+  uint32_t size_bytes = 0;                   // of the raw bytes, which `dump` shows
+  NameId schema;                             // name of the schema, may be empty
   trace::NvtxEvent event{};
 };
 
 // A node of a CUDA graph, and the code that made it.
 struct GraphNode {
-  uint64_t id = 0;              // operations name it as graph_node
-  uint64_t original_id = 0;     // node that it is a clone of, 0 for none
+  uint64_t id = 0;           // operations name it as graph_node
+  uint64_t original_id = 0;  // node that it is a clone of, 0 for none
   int64_t time_ns = 0;
   uint32_t process = kNone, thread = kNone;
   uint32_t graph = 0;
-  uint32_t source = kNone;      // the node at the other end of the clones, itself where it is none; kNone: not recorded
-  uint32_t api = kNone;         // outermost call that made it
-  uint32_t range = kNone;       // innermost push/pop NVTX range of the thread then
-  uint8_t node_type = 0;        // CUgraphNodeType
+  uint32_t source = kNone;  // the node at the other end of the clones, itself where it is none; kNone: not recorded
+  uint32_t api = kNone;     // outermost call that made it
+  uint32_t range = kNone;   // innermost push/pop NVTX range of the thread then
+  uint8_t node_type = 0;    // CUgraphNodeType
 };
 
 // A CUDA event recorded into a stream.
 struct EventRecord {
   int64_t time_ns = 0;
-  uint64_t event = 0;           // its handle
+  uint64_t event = 0;  // its handle
   uint32_t process = kNone, thread = kNone, api = kNone, stream = kNone;
 };
 
@@ -145,7 +145,7 @@ struct Sync {
   int64_t start_ns = 0, end_ns = 0;
   uint32_t thread = kNone, process = kNone;
   uint32_t api = kNone;
-  uint32_t stream = kNone;      // kNone when not known or the whole context
+  uint32_t stream = kNone;  // kNone when not known or the whole context
   uint64_t event = 0;
   trace::SyncKind kind = trace::SyncKind::kUnknown;
   int64_t DurationNs() const { return end_ns - start_ns; }
@@ -154,7 +154,7 @@ struct Sync {
 struct Overhead {
   int64_t start_ns = 0, end_ns = 0;
   uint32_t process = kNone, thread = kNone;
-  uint32_t kind = 0;            // CUpti_ActivityOverheadKind
+  uint32_t kind = 0;  // CUpti_ActivityOverheadKind
 };
 
 struct Jit {
@@ -167,7 +167,7 @@ struct Jit {
 struct MemoryEvent {
   int64_t time_ns = 0;
   uint64_t address = 0, size_bytes = 0;
-  uint64_t pool = 0;            // address of its memory pool, 0 for none
+  uint64_t pool = 0;  // address of its memory pool, 0 for none
   uint32_t process = kNone, device = kNone, stream = kNone, api = kNone;
   trace::MemoryOp operation = trace::MemoryOp::kAllocate;
   trace::MemoryKind memory = trace::MemoryKind::kUnknown;
@@ -177,12 +177,12 @@ struct MemoryEvent {
 // A migration or page fault of managed memory.
 struct ManagedMemory {
   int64_t start_ns = 0, end_ns = 0;
-  uint64_t value = 0;           // bytes of a migration, pages of a fault
+  uint64_t value = 0;  // bytes of a migration, pages of a fault
   uint64_t address = 0;
   uint32_t process = kNone;
   uint32_t source = kNone, destination = kNone;  // devices, kNone for the host and for devices not in the trace
   uint32_t stream = kNone;
-  uint32_t flags = 0;           // access type or cause, as CUPTI has them
+  uint32_t flags = 0;  // access type or cause, as CUPTI has them
   trace::ManagedKind kind = trace::ManagedKind::kUnknown;
   int64_t DurationNs() const { return end_ns - start_ns; }
 };
@@ -204,7 +204,7 @@ struct Clock {
 struct Loss {
   uint32_t process = kNone;
   trace::LossReason reason{};
-  uint32_t kind = 0;            // RecordKind, 0 when not known
+  uint32_t kind = 0;  // RecordKind, 0 when not known
   uint64_t count = 0;
   int64_t time_ns = 0;
 };
@@ -219,27 +219,27 @@ struct Notice {
 // What is wrong with the trace itself. Every count is printed with the results that it makes doubtful.
 struct TraceHealth {
   uint64_t file_bytes = 0;
-  uint64_t chunks = 0;               // read whole
-  uint64_t damaged_chunks = 0;       // a header without a good body
-  uint64_t skipped_bytes = 0;        // bytes that belong to no chunk
-  uint64_t missing_chunks = 0;       // holes in the sequence numbers of a process
-  uint64_t unknown_chunks = 0;       // of a kind or version that this build does not know
-  uint64_t unknown_records = 0;      // records in those, as their headers say
-  uint64_t lost_records = 0;         // sum of the loss records
-  uint64_t unmatched_launches = 0;   // launching calls without their GPU operation
-  uint64_t unmatched_ops = 0;        // GPU operations without their call
-  uint64_t bad_times = 0;            // operations without usable times, left out of the model
-  uint64_t early_ops = 0;            // operations that seem to start before their call
-  int64_t worst_early_ns = 0;        // by how much at most: clocks of GPU and host differ by that
-  uint64_t unmatched_nvtx_ends = 0;  // pops and ends without their start
-  uint64_t open_ranges = 0;          // ranges never ended
-  uint64_t unfinished_processes = 0; // processes without an end record
-  uint64_t salvaged_processes = 0;   // that died, and whose memory the launcher wrote into the trace
-  uint64_t unfinished_gpu_work = 0;  // processes that ended, and whose last GPU work may be missing
-  uint64_t ops_from_before = 0;      // operations launched before the capture that they ran in
-  uint64_t missing_strings = 0;      // ids without their text
-  uint64_t duplicate_chunks = 0;     // a sequence number seen twice
-  bool is_truncated = false;         // the file ends within a chunk
+  uint64_t chunks = 0;                // read whole
+  uint64_t damaged_chunks = 0;        // a header without a good body
+  uint64_t skipped_bytes = 0;         // bytes that belong to no chunk
+  uint64_t missing_chunks = 0;        // holes in the sequence numbers of a process
+  uint64_t unknown_chunks = 0;        // of a kind or version that this build does not know
+  uint64_t unknown_records = 0;       // records in those, as their headers say
+  uint64_t lost_records = 0;          // sum of the loss records
+  uint64_t unmatched_launches = 0;    // launching calls without their GPU operation
+  uint64_t unmatched_ops = 0;         // GPU operations without their call
+  uint64_t bad_times = 0;             // operations without usable times, left out of the model
+  uint64_t early_ops = 0;             // operations that seem to start before their call
+  int64_t worst_early_ns = 0;         // by how much at most: clocks of GPU and host differ by that
+  uint64_t unmatched_nvtx_ends = 0;   // pops and ends without their start
+  uint64_t open_ranges = 0;           // ranges never ended
+  uint64_t unfinished_processes = 0;  // processes without an end record
+  uint64_t salvaged_processes = 0;    // that died, and whose memory the launcher wrote into the trace
+  uint64_t unfinished_gpu_work = 0;   // processes that ended, and whose last GPU work may be missing
+  uint64_t ops_from_before = 0;       // operations launched before the capture that they ran in
+  uint64_t missing_strings = 0;       // ids without their text
+  uint64_t duplicate_chunks = 0;      // a sequence number seen twice
+  bool is_truncated = false;          // the file ends within a chunk
   // Nothing is known to be missing: what the gates may rely on.
   bool IsComplete() const {
     return damaged_chunks == 0 && skipped_bytes == 0 && missing_chunks == 0 && unknown_chunks == 0 &&
@@ -251,46 +251,46 @@ struct TraceHealth {
 // What another tool may not have recorded, or not kept in the form that was read. What rests on it is not known, which
 // is not the same as zero.
 enum class Fact : uint8_t {
-  kApiCalls,       // calls of the CUDA runtime and driver
-  kMemoryKinds,    // whether memory on the host is pageable or pinned
-  kSyncs,          // records of synchronisation: what was waited for
-  kEvents,         // CUDA events recorded into streams
-  kStreamsMade,    // which streams the program created
-  kMemory,         // allocations and frees
+  kApiCalls,     // calls of the CUDA runtime and driver
+  kMemoryKinds,  // whether memory on the host is pageable or pinned
+  kSyncs,        // records of synchronisation: what was waited for
+  kEvents,       // CUDA events recorded into streams
+  kStreamsMade,  // which streams the program created
+  kMemory,       // allocations and frees
   kNvtx,
-  kShapes,         // grid, block, registers and shared memory of kernels
-  kGraphNodes,     // the operations within a CUDA graph
-  kDevices,        // what the devices are able to do
-  kProcessTimes,   // when processes began and ended: the trace has the time from the first record to the last
+  kShapes,        // grid, block, registers and shared memory of kernels
+  kGraphNodes,    // the operations within a CUDA graph
+  kDevices,       // what the devices are able to do
+  kProcessTimes,  // when processes began and ended: the trace has the time from the first record to the last
 };
 
 // The time of a device that a selection of time leaves, and what came next, beyond it.
 struct DeviceWindow {
   Interval time;
-  GpuOp next;                   // api is kNone, name and device are good
-  ApiCall next_call;            // the call of the program that launched it
+  GpuOp next;         // api is kNone, name and device are good
+  ApiCall next_call;  // the call of the program that launched it
   bool has_next = false, has_next_call = false;
 };
 
 struct Trace {
   std::string path;
-  std::string recorder;                       // the tool that recorded it, with its version; empty for gprof-cli
-  uint32_t lacks = 0;                         // set of Fact, see Lacks()
-  std::vector<std::string> strings;           // [0] is empty
+  std::string recorder;              // the tool that recorded it, with its version; empty for gprof-cli
+  uint32_t lacks = 0;                // set of Fact, see Lacks()
+  std::vector<std::string> strings;  // [0] is empty
   std::vector<Process> processes;
-  std::vector<Capture> captures;              // sorted by process, then start; those of a process do not overlap
+  std::vector<Capture> captures;  // sorted by process, then start; those of a process do not overlap
   std::vector<Thread> threads;
-  std::vector<Device> devices;                // sorted by ordinal
+  std::vector<Device> devices;  // sorted by ordinal
   std::vector<Context> contexts;
   std::vector<Stream> streams;
   std::vector<trace::KernelShapeRecord> shapes;
-  PackedOps ops;                              // sorted by device, then start, then end
-  PackedCalls api_calls;                      // sorted by thread, then start (parents before children)
-  PackedRanges ranges;                        // sorted by thread, then start (parents before children)
-  std::vector<NvtxMark> marks;                // sorted by time
+  PackedOps ops;                // sorted by device, then start, then end
+  PackedCalls api_calls;        // sorted by thread, then start (parents before children)
+  PackedRanges ranges;          // sorted by thread, then start (parents before children)
+  std::vector<NvtxMark> marks;  // sorted by time
   std::vector<NvtxDomain> domains;
   std::vector<NvtxCategory> categories;
-  std::vector<NvtxPayload> payloads;          // sorted by time
+  std::vector<NvtxPayload> payloads;  // sorted by time
   std::vector<PayloadValue> payload_values;
   std::vector<GraphNode> graph_nodes;         // sorted by process, then id
   std::vector<EventRecord> event_records;     // sorted by time
@@ -304,9 +304,9 @@ struct Trace {
   std::vector<Loss> losses;
   std::vector<Notice> notices;
   TraceHealth health;
-  std::vector<DeviceWindow> device_windows;   // one for each device; empty: from the first to the last operation
-  uint64_t record_count = 0;                  // records read, dictionaries left out
-  int64_t start_ns = 0, end_ns = 0;           // first and last time of anything
+  std::vector<DeviceWindow> device_windows;  // one for each device; empty: from the first to the last operation
+  uint64_t record_count = 0;                 // records read, dictionaries left out
+  int64_t start_ns = 0, end_ns = 0;          // first and last time of anything
 
   std::string_view Text(NameId id) const { return strings[id.value]; }
   bool Lacks(Fact fact) const { return (lacks >> static_cast<uint32_t>(fact) & 1u) != 0; }
@@ -319,10 +319,10 @@ struct Trace {
   struct Slice {
     uint32_t first = 0, last = 0;
   };
-  std::vector<Slice> process_captures;        // one for each process
-  std::vector<Slice> thread_api_calls;        // one for each thread
-  std::vector<Slice> thread_ranges;           // one for each thread
-  std::vector<Slice> device_ops;              // one for each device
+  std::vector<Slice> process_captures;  // one for each process
+  std::vector<Slice> thread_api_calls;  // one for each thread
+  std::vector<Slice> thread_ranges;     // one for each thread
+  std::vector<Slice> device_ops;        // one for each device
 };
 
 // Reads a trace file of ours. Damage is counted in `health`, never thrown; what is thrown is Error: no such file, not a

@@ -37,9 +37,7 @@ bool RunDemangler(const char* mangled, Sink* sink) {
   return __gcclibcxx_demangle_callback(mangled, Collect, sink) == 0;
 }
 
-bool IsMangled(std::string_view name) {
-  return name.starts_with("_Z");
-}
+bool IsMangled(std::string_view name) { return name.starts_with("_Z"); }
 
 // Index behind the bracket that closes the one at `open`; the end of the text where none does.
 std::size_t SkipBrackets(std::string_view text, std::size_t open) {
@@ -141,7 +139,8 @@ class Shortener {
   std::string out_;
 };
 
-// The first template argument where the name alone says nothing: CUTLASS starts every kernel through one of a few entries.
+// The first template argument where the name alone says nothing: CUTLASS starts every kernel through one of a few
+// entries.
 std::string_view ArgumentOfEntry(std::string_view full, std::string_view shortened) {
   constexpr std::string_view kEntries[] = {"cutlass::Kernel", "cutlass::Kernel2", "cutlass::device_kernel"};
   if (std::find(std::begin(kEntries), std::end(kEntries), shortened) == std::end(kEntries)) return {};
@@ -150,7 +149,8 @@ std::string_view ArgumentOfEntry(std::string_view full, std::string_view shorten
   const std::size_t first = open + shortened.size() + 1;
   const std::size_t close = SkipBrackets(full, first - 1) - 1;
   std::size_t end = first;
-  while (end < close && full[end] != ',') end = full[end] == '<' || full[end] == '(' ? SkipBrackets(full, end) : end + 1;
+  while (end < close && full[end] != ',')
+    end = full[end] == '<' || full[end] == '(' ? SkipBrackets(full, end) : end + 1;
   return full.substr(first, std::min(end, close) - first);
 }
 

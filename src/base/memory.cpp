@@ -47,12 +47,13 @@ std::size_t HalfOfTheMachine() {
 
 }  // namespace
 
-// The heap is made so long and is free again: it stays mapped, and what is asked for next lies in there. Arrays of large
-// traces that are longer than that are mapped by themselves.
+// The heap is made so long and is free again: it stays mapped, and what is asked for next lies in there. Arrays of
+// large traces that are longer than that are mapped by themselves.
 void ExpectMemory(std::size_t bytes) {
   constexpr std::size_t kMostBytes = std::size_t{1000} << 20;  // kept when it is freed, see KeepFreedMemory
   constexpr std::size_t kWorthwhileBytes = 2 * kLargePageBytes;
-  if (bytes < kWorthwhileBytes || IsSpilling()) return;  // there pages are to be taken from this process a few at a time
+  if (bytes < kWorthwhileBytes || IsSpilling())
+    return;  // there pages are to be taken from this process a few at a time
   bytes = std::min({bytes, kMostBytes, HalfOfTheMachine()});
   void* const block = std::malloc(bytes);
   if (block == nullptr) return;

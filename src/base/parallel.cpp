@@ -45,9 +45,9 @@ struct Loop {
   std::condition_variable is_left;     // by all of these
 };
 
-// Threads that wait for loops to help with. They stay for good: a report has some hundred loops, and making a thread for
-// each core and loop took it longer than some of them did. Whoever has a loop does not wait for a helper to come, so that
-// nothing depends on how many there are.
+// Threads that wait for loops to help with. They stay for good: a report has some hundred loops, and making a thread
+// for each core and loop took it longer than some of them did. Whoever has a loop does not wait for a helper to come,
+// so that nothing depends on how many there are.
 class Helpers {
  public:
   // Never destroyed: they wait in it when the process ends.
@@ -136,7 +136,8 @@ std::size_t UsableCores() {
   if (IsSpilling()) return 1;
   cpu_set_t set;
   const bool is_known = sched_getaffinity(0, sizeof set, &set) == 0;  // it fails where there are more than 1024 cores
-  return std::max<std::size_t>(1, is_known ? static_cast<std::size_t>(CPU_COUNT(&set)) : std::thread::hardware_concurrency());
+  return std::max<std::size_t>(
+      1, is_known ? static_cast<std::size_t>(CPU_COUNT(&set)) : std::thread::hardware_concurrency());
 }
 
 void ForEachSideBySide(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {

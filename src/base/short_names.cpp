@@ -17,13 +17,16 @@ constexpr std::size_t kLongestDifference = 64;  // bytes of it that are shown
 
 using Group = std::vector<std::string>;  // different texts
 
-bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '#' || (c & 0x80) != 0; }
+bool IsWord(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '#' || (c & 0x80) != 0;
+}
 
 std::size_t SameBytes(const Group& texts) {
   const std::string& a = texts.front();
   std::size_t same = a.size();
   for (const std::string& b : texts) {
-    const auto at = std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(same, b.size())), b.begin());
+    const auto at =
+        std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(same, b.size())), b.begin());
     same = static_cast<std::size_t>(at.first - a.begin());
   }
   return same;

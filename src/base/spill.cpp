@@ -31,7 +31,8 @@ namespace {
 constexpr std::size_t kPageBytes = 4096;
 // So much of what may be resident is left for what is touched in a tick of the clock.
 constexpr std::size_t kShareOfHaste = 2;
-constexpr std::size_t kMostBytes = std::size_t{1} << 40, kLeastBytes = std::size_t{1} << 30;  // of addresses, not memory
+constexpr std::size_t kMostBytes = std::size_t{1} << 40,
+                      kLeastBytes = std::size_t{1} << 30;  // of addresses, not memory
 
 std::string DefaultFolder() {
   const char* const folder = std::getenv("TMPDIR");
@@ -73,7 +74,8 @@ class Statm {
     std::size_t pages = 0;
     ssize_t i = 0;
     while (i < size && text[i] != ' ') ++i;  // the first number is that of addresses
-    for (++i; i < size && text[i] >= '0' && text[i] <= '9'; ++i) pages = pages * 10 + static_cast<std::size_t>(text[i] - '0');
+    for (++i; i < size && text[i] >= '0' && text[i] <= '9'; ++i)
+      pages = pages * 10 + static_cast<std::size_t>(text[i] - '0');
     return pages * page_bytes_;
   }
 
@@ -122,19 +124,22 @@ class WithoutTicks {
 // Sizes that small blocks are rounded up to: steps of 16 bytes at first, then four to each doubling.
 constexpr std::size_t kStep = 16, kStepsAtFirst = 8, kClassesOfDoubling = 4, kDoublings = 11;
 constexpr std::size_t kClasses = kStepsAtFirst + kDoublings * kClassesOfDoubling;
-constexpr std::size_t kMostOfSlab = (kStep * kStepsAtFirst) << kDoublings;  // 256 KiB; larger blocks have pages of their own
+constexpr std::size_t kMostOfSlab = (kStep * kStepsAtFirst)
+                                    << kDoublings;  // 256 KiB; larger blocks have pages of their own
 constexpr std::size_t kSlabBytes = std::size_t{1} << 20;
 
 std::size_t ClassOf(std::size_t bytes) {
   if (bytes <= kStep * kStepsAtFirst) return (std::max<std::size_t>(bytes, 1) - 1) / kStep;
   const std::size_t doubling = std::bit_width((bytes - 1) / (kStep * kStepsAtFirst)) - 1;
-  const std::size_t quarter = (bytes - 1 - (kStep * kStepsAtFirst << doubling)) / (kStep * kStepsAtFirst / kClassesOfDoubling << doubling);
+  const std::size_t quarter =
+      (bytes - 1 - (kStep * kStepsAtFirst << doubling)) / (kStep * kStepsAtFirst / kClassesOfDoubling << doubling);
   return kStepsAtFirst + doubling * kClassesOfDoubling + quarter;
 }
 
 std::size_t BytesOfClass(std::size_t number) {
   if (number < kStepsAtFirst) return (number + 1) * kStep;
-  const std::size_t doubling = (number - kStepsAtFirst) / kClassesOfDoubling, quarter = (number - kStepsAtFirst) % kClassesOfDoubling;
+  const std::size_t doubling = (number - kStepsAtFirst) / kClassesOfDoubling,
+                    quarter = (number - kStepsAtFirst) % kClassesOfDoubling;
   return (kClassesOfDoubling + quarter + 1) * (kStep * kStepsAtFirst / kClassesOfDoubling << doubling);
 }
 
@@ -163,7 +168,8 @@ struct OrdinaryMemory {
   void deallocate(T* at, std::size_t) { std::free(at); }
   bool operator==(const OrdinaryMemory&) const = default;
 };
-using Ranges = std::map<std::size_t, std::size_t, std::less<>, OrdinaryMemory<std::pair<const std::size_t, std::size_t>>>;
+using Ranges =
+    std::map<std::size_t, std::size_t, std::less<>, OrdinaryMemory<std::pair<const std::size_t, std::size_t>>>;
 
 // A block lies in the file where it lies in the region of addresses: large ones in its first half, in pages of their
 // own, small ones in slabs in its second half.
@@ -185,9 +191,7 @@ class Spill {
   unsigned char* begin() const { return begin_; }
   std::size_t bytes() const { return bytes_; }
 
-  void* Take(std::size_t wanted) {
-    return wanted <= kMostOfSlab ? TakeSmall(wanted) : TakeLarge(wanted);
-  }
+  void* Take(std::size_t wanted) { return wanted <= kMostOfSlab ? TakeSmall(wanted) : TakeLarge(wanted); }
 
   bool GiveBack(void* block) noexcept {
     const auto offset = static_cast<std::size_t>(static_cast<unsigned char*>(block) - begin_);
@@ -328,7 +332,8 @@ class Spill {
   }
 
   [[noreturn]] void Refuse(std::size_t wanted, std::string_view why) {
-    const auto end = fmt::format_to_n(why_.data(), why_.size() - 1, "no room for {} MB in '{}': {}", (wanted >> 20) + 1, folder_, why);
+    const auto end = fmt::format_to_n(why_.data(), why_.size() - 1, "no room for {} MB in '{}': {}", (wanted >> 20) + 1,
+                                      folder_, why);
     *end.out = '\0';
     throw std::bad_alloc();
   }
@@ -359,14 +364,12 @@ class Spill {
 // Never destroyed: blocks are given back until the last destructor has run.
 constinit std::atomic<Spill*> spill{nullptr};
 
-// How often it is looked at: of time, which the kernel is exact about, and of the time that threads of this process had a
-// processor, which comes to the thread that has it, where others keep the processors busy. A thread of its own that
+// How often it is looked at: of time, which the kernel is exact about, and of the time that threads of this process had
+// a processor, which comes to the thread that has it, where others keep the processors busy. A thread of its own that
 // looked came too late there: the others went on touching pages, 1 GB in the worst case.
 constexpr suseconds_t kPauseUs = 500;
 
-void Trim(int) {
-  spill.load(std::memory_order_relaxed)->Trim();
-}
+void Trim(int) { spill.load(std::memory_order_relaxed)->Trim(); }
 
 void StartClocks() {
   struct sigaction action {};
@@ -384,25 +387,22 @@ void StartClocks() {
 
 void StartSpilling(const std::string& folder, std::size_t resident_bytes) {
   signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is an error like a full disk
-  auto* const made = new Spill(folder.empty() ? DefaultFolder() : folder, resident_bytes - resident_bytes / kShareOfHaste);
+  auto* const made =
+      new Spill(folder.empty() ? DefaultFolder() : folder, resident_bytes - resident_bytes / kShareOfHaste);
   spill_detail::region.store(reinterpret_cast<uintptr_t>(made->begin()));
   spill_detail::region_bytes.store(made->bytes());
   spill.store(made);
   StartClocks();
 }
 
-bool IsSpilling() {
-  return spill.load(std::memory_order_relaxed) != nullptr;
-}
+bool IsSpilling() { return spill.load(std::memory_order_relaxed) != nullptr; }
 
 void* TakeSpilled(std::size_t bytes) {
   Spill* const to = spill.load(std::memory_order_acquire);
   return to == nullptr ? nullptr : to->Take(bytes);
 }
 
-bool spill_detail::GiveBack(void* block) noexcept {
-  return spill.load(std::memory_order_acquire)->GiveBack(block);
-}
+bool spill_detail::GiveBack(void* block) noexcept { return spill.load(std::memory_order_acquire)->GiveBack(block); }
 
 std::string WhySpillingFailed() {
   const Spill* const to = spill.load(std::memory_order_acquire);

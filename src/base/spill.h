@@ -10,9 +10,9 @@
 
 namespace gprof {
 
-// From now on TakeSpilled gives blocks, and this process keeps no more than `resident_bytes` of such pages in its memory.
-// `folder` is that of the file, empty for $TMPDIR or /var/tmp. Throws Error: no such folder, nothing may be written there,
-// or it lies in memory itself. Takes SIGALRM and SIGPROF for itself. To be called once.
+// From now on TakeSpilled gives blocks, and this process keeps no more than `resident_bytes` of such pages in its
+// memory. `folder` is that of the file, empty for $TMPDIR or /var/tmp. Throws Error: no such folder, nothing may be
+// written there, or it lies in memory itself. Takes SIGALRM and SIGPROF for itself. To be called once.
 void StartSpilling(const std::string& folder, std::size_t resident_bytes);
 bool IsSpilling();
 

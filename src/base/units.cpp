@@ -64,9 +64,7 @@ std::string FormatPerSecond(double per_second) {
   return number == "-" ? number : number + " /s";
 }
 
-std::string FormatCount(int64_t count) {
-  return Grouped(fmt::format("{}", count));
-}
+std::string FormatCount(int64_t count) { return Grouped(fmt::format("{}", count)); }
 
 std::string FormatNumber(double value) {
   if (!std::isfinite(value)) return "-";

@@ -1,4 +1,5 @@
-// Loops over vectors of 256 bits, for processors that have them: everything else needs a plain loop that tells the same.
+// Loops over vectors of 256 bits, for processors that have them: everything else needs a plain loop that tells the
+// same.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -22,6 +22,4 @@ void operator delete(void* block) noexcept {
   if (!gprof::GiveBackSpilled(block)) std::free(block);
 }
 
-void operator delete(void* block, std::size_t) noexcept {
-  operator delete(block);
-}
+void operator delete(void* block, std::size_t) noexcept { operator delete(block); }

@@ -84,9 +84,7 @@ bool WriteResult(std::string_view text) {
   return error == 0;
 }
 
-void Say(std::string_view message) {
-  WriteLine("gprof-cli: ", message);
-}
+void Say(std::string_view message) { WriteLine("gprof-cli: ", message); }
 
 void Warn(std::string_view message) {
   WriteLine(Style(DetectTerminal(STDERR_FILENO).has_color).Yellow("gprof-cli: warning:") + " ", message);

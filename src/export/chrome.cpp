@@ -27,8 +27,9 @@ namespace gprof {
 namespace {
 
 // Times count from such a point, which is the same for all ranks of a job: whole weeks since 1970. Less than 2^40 us is
-// what a double holds to an eighth of a nanosecond. After the quarters of a year that torch.profiler counts from, Perfetto
-// reads every fourth time one nanosecond late, and throws ranges away that seem to end after those around them.
+// what a double holds to an eighth of a nanosecond. After the quarters of a year that torch.profiler counts from,
+// Perfetto reads every fourth time one nanosecond late, and throws ranges away that seem to end after those around
+// them.
 constexpr int64_t kWeekNs = 604'800'000'000'000;
 
 // Writes arguments into the line of their event.
@@ -202,8 +203,9 @@ void ChromeWriter::Ranks() {
     if (process.rank >= 0) ranks.insert({process.rank, process.world_size});
   }
   const auto [rank, world_size] = ranks.size() == 1 ? *ranks.begin() : std::pair<int32_t, uint32_t>{0, 1};
-  fmt::format_to(std::back_inserter(line_), "\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": {}}},\n",
-                 rank, std::max<uint32_t>(world_size, 1));
+  fmt::format_to(std::back_inserter(line_),
+                 "\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": {}}},\n", rank,
+                 std::max<uint32_t>(world_size, 1));
 }
 
 void ChromeWriter::Devices() {

@@ -36,9 +36,7 @@ void AddPayloadNumber(uint64_t bits, PayloadType type, ArgSink& sink) {
   }
 }
 
-double BytesPerNs(const GpuOp& op) {
-  return static_cast<double>(op.size_bytes) / static_cast<double>(op.DurationNs());
-}
+double BytesPerNs(const GpuOp& op) { return static_cast<double>(op.size_bytes) / static_cast<double>(op.DurationNs()); }
 
 }  // namespace
 
@@ -128,8 +126,7 @@ void EventArgs::OfNvtx(const Event& event, ArgSink& sink) const {
     const auto named = std::find_if(trace_.categories.begin(), trace_.categories.end(), [&](const NvtxCategory& c) {
       return c.domain == event.domain && c.id == event.category;
     });
-    sink.Text("category", named == trace_.categories.end() ? std::to_string(event.category)
-                                                           : trace_.Text(named->name));
+    sink.Text("category", named == trace_.categories.end() ? std::to_string(event.category) : trace_.Text(named->name));
   }
   constexpr uint32_t kRgb = 0xFFFFFF;
   if (event.color != 0) sink.Text("color", fmt::format("#{:06x}", event.color & kRgb));

@@ -1,5 +1,5 @@
-// What a viewer shows beside the name of an event. The names are those of torch.profiler where it has the same thing, so
-// that scripts made for its traces find them.
+// What a viewer shows beside the name of an event. The names are those of torch.profiler where it has the same thing,
+// so that scripts made for its traces find them.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class EventArgs {
   void OfAttached(const std::vector<std::pair<uint32_t, uint32_t>>& index, uint32_t event, ArgSink& sink) const;
 
   const Trace& trace_;
-  std::vector<uint64_t> offsets_;  // by process, what is added to its correlations
+  std::vector<uint64_t> offsets_;                                  // by process, what is added to its correlations
   std::vector<std::pair<uint32_t, uint32_t>> of_range_, of_mark_;  // event and its payload, sorted
 };
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kCompressed = ".gz";
 
+// clang-format off
 constexpr std::array kExporters = {
     Exporter{.name = "perfetto", .extension = ".pftrace", .summary = "timeline for ui.perfetto.dev, in its own format",
              .write = WritePerfetto},
@@ -26,12 +27,11 @@ constexpr std::array kExporters = {
     Exporter{.name = "folded", .extension = ".folded", .summary = "stacks of NVTX ranges and kernels for flame graphs",
              .write = WriteFolded},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const Exporter> AllExporters() {
-  return kExporters;
-}
+std::span<const Exporter> AllExporters() { return kExporters; }
 
 const Exporter* FindExporter(std::string_view name) {
   const auto found =
@@ -47,8 +47,6 @@ const Exporter* ExporterForPath(std::string_view path) {
   return found == kExporters.end() ? nullptr : &*found;
 }
 
-bool IsCompressedName(std::string_view path) {
-  return path.ends_with(kCompressed);
-}
+bool IsCompressedName(std::string_view path) { return path.ends_with(kCompressed); }
 
 }  // namespace gprof

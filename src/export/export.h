@@ -16,9 +16,9 @@ namespace gprof {
 enum class FoldedWeight : uint8_t { kGpu, kHost };
 
 struct ExportOptions {
-  std::string kind{};              // csv, jsonl: the one kind of record to write
+  std::string kind{};                        // csv, jsonl: the one kind of record to write
   FoldedWeight weight = FoldedWeight::kGpu;  // folded: whose time
-  bool full_names = false;         // folded: kernels with their arguments
+  bool full_names = false;                   // folded: kernels with their arguments
   // Called now and then with what has been done of what there is to do. It may throw to end the export.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };

@@ -1,7 +1,7 @@
 // A file or folder that appears whole or not at all: it is made beside its place, and put there when it is done.
 //
-// What is ended by a signal leaves nothing behind. Where the process is killed outright that holds for kBytes alone, which
-// have no name until they are done, where the file system is able to; other leftovers go with a later run.
+// What is ended by a signal leaves nothing behind. Where the process is killed outright that holds for kBytes alone,
+// which have no name until they are done, where the file system is able to; other leftovers go with a later run.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class FreshOutput {
   const std::string& work_path() const { return work_path_; }
   void Write(std::string_view bytes);
   uint64_t written_bytes() const { return written_bytes_; }
-  // For bytes that take the place of a good file: gives them its mode, and waits until they are on the disk. Throws Error
-  // where the disk has no room for them after all.
+  // For bytes that take the place of a good file: gives them its mode, and waits until they are on the disk. Throws
+  // Error where the disk has no room for them after all.
   void MakeAsGoodAs(const std::string& path);
   // Into a folder that is there already goes file by file, and each is whole.
   void Finish();

@@ -15,8 +15,8 @@ class Lanes {
   enum class Nesting : uint8_t { kNested, kFlat };
   explicit Lanes(Nesting nesting) : nesting_(nesting) {}
 
-  // The lane of an event: the first one in which it lies within what is open, or after it. `is_over(lane, end_ns)` is told
-  // the ends of the events of that lane that are over when it starts, innermost first.
+  // The lane of an event: the first one in which it lies within what is open, or after it. `is_over(lane, end_ns)` is
+  // told the ends of the events of that lane that are over when it starts, innermost first.
   template <class F>
   std::size_t Place(Interval time, F&& is_over) {
     std::size_t lane = 0;
@@ -33,8 +33,7 @@ class Lanes {
   // What is still open, lane by lane.
   template <class F>
   void Finish(F&& is_over) {
-    for (std::size_t lane = 0; lane < open_.size(); ++lane)
-      Close(lane, INT64_MAX, is_over);
+    for (std::size_t lane = 0; lane < open_.size(); ++lane) Close(lane, INT64_MAX, is_over);
   }
 
  private:

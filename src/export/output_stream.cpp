@@ -13,7 +13,8 @@ namespace gprof {
 class OutputStream::Gzip {
  public:
   explicit Gzip(const Sink& sink) : sink_(sink), block_(kBlockBytes) {
-    if (deflateInit2(&stream_, kLevel, Z_DEFLATED, kWindowBits + kGzipHeader, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (deflateInit2(&stream_, kLevel, Z_DEFLATED, kWindowBits + kGzipHeader, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
+        Z_OK) {
       throw Error(ExitCode::kUnreadable, "cannot compress: zlib has no memory");
     }
   }

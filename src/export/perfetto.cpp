@@ -51,7 +51,8 @@ class Row {
 
   // The track to begin an event in.
   uint64_t Begin(Interval time) {
-    const std::size_t lane = lanes_.Place(time, [&](std::size_t l, int64_t end_ns) { packets_->End(tracks_[l], end_ns); });
+    const std::size_t lane =
+        lanes_.Place(time, [&](std::size_t l, int64_t end_ns) { packets_->End(tracks_[l], end_ns); });
     while (tracks_.size() <= lane) {
       more_.name = name_;
       tracks_.push_back(packets_->AddTrack(more_));
@@ -139,8 +140,7 @@ void PerfettoWriter::Processes() {
   for (uint32_t i = 0; i < trace_.threads.size(); ++i) {
     const Thread& thread = trace_.threads[i];
     const uint32_t pid = thread.process == kNone ? 0 : ids_.Pid(thread.process);
-    thread_tracks_.push_back(
-        packets_.ThreadTrack(ProcessTrackOf(i), pid, ids_.Tid(i), Utf8(trace_.Text(thread.name))));
+    thread_tracks_.push_back(packets_.ThreadTrack(ProcessTrackOf(i), pid, ids_.Tid(i), Utf8(trace_.Text(thread.name))));
   }
 }
 
@@ -207,17 +207,15 @@ void PerfettoWriter::Marks() {
     progress_.Add();
     const uint32_t label = labels_.Of(mark.name);
     packets_.Event(EventType::kInstant, mark.thread == kNone ? 0 : thread_tracks_[mark.thread], mark.time_ns,
-                   "user_annotation", label, labels_.Text(label),
-                   [&](ArgSink& sink, auto&) { args_.OfMark(i, sink); });
+                   "user_annotation", label, labels_.Text(label), [&](ArgSink& sink, auto&) { args_.OfMark(i, sink); });
   }
 }
 
 // ---- the GPUs ----
 
 void PerfettoWriter::Streams(uint32_t device) {
-  device_tracks_.push_back(packets_.AddTrack({.name = DeviceTitle(trace_, device),
-                                              .order = static_cast<int32_t>(device),
-                                              .has_ordered_children = true}));
+  device_tracks_.push_back(packets_.AddTrack(
+      {.name = DeviceTitle(trace_, device), .order = static_cast<int32_t>(device), .has_ordered_children = true}));
 }
 
 // Below its GPU: counters first, then stream by stream its NVTX ranges and its operations.

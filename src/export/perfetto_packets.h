@@ -42,7 +42,7 @@ class PerfettoPackets {
   struct Track {
     uint64_t parent = 0;  // 0: none
     std::string_view name{};
-    int32_t order = 0;    // among those of the same parent
+    int32_t order = 0;       // among those of the same parent
     uint64_t merge_key = 0;  // tracks of one parent with the same key are one row; 0: by name
     bool has_ordered_children = false;
     std::string_view counter_unit{};  // not empty: a counter

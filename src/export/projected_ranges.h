@@ -1,5 +1,5 @@
-// NVTX ranges on the GPU: from the start of the first operation launched within a range to the end of the last, for each
-// stream, as torch.profiler and Nsight Systems draw them.
+// NVTX ranges on the GPU: from the start of the first operation launched within a range to the end of the last, for
+// each stream, as torch.profiler and Nsight Systems draw them.
 #pragma once
 
 #include <cstdint>

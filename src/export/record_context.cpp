@@ -17,7 +17,8 @@ namespace {
 
 uint64_t RecordCount(const Trace& trace, const std::string& kind) {
   // Of one kind there may be few: then the progress ends early, which does not matter.
-  return kind.empty() ? trace.ops.size() + trace.api_calls.size() + trace.ranges.size() + trace.marks.size() : trace.ops.size();
+  return kind.empty() ? trace.ops.size() + trace.api_calls.size() + trace.ranges.size() + trace.marks.size()
+                      : trace.ops.size();
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ uint64_t RecordCount(const Trace& trace, const std::string& kind) {
 struct RecordContext::Names {
   explicit Names(const Trace& trace) : clean(trace), kernel(trace.strings.size()), short_kernel(trace.strings.size()) {}
   CleanNames clean;
-  std::vector<std::string> kernel, short_kernel;  // by NameId, empty for what is no kernel
+  std::vector<std::string> kernel, short_kernel;             // by NameId, empty for what is no kernel
   std::map<std::pair<uint32_t, uint32_t>, NameId> category;  // by domain and id
 };
 
@@ -50,17 +51,11 @@ RecordContext::RecordContext(const Trace& trace, const ExportOptions& options)
 
 RecordContext::~RecordContext() = default;
 
-std::string_view RecordContext::Clean(NameId name) const {
-  return names_->clean(name);
-}
+std::string_view RecordContext::Clean(NameId name) const { return names_->clean(name); }
 
-std::string_view RecordContext::KernelName(NameId mangled) {
-  return names_->kernel[mangled.value];
-}
+std::string_view RecordContext::KernelName(NameId mangled) { return names_->kernel[mangled.value]; }
 
-std::string_view RecordContext::ShortKernelName(NameId mangled) {
-  return names_->short_kernel[mangled.value];
-}
+std::string_view RecordContext::ShortKernelName(NameId mangled) { return names_->short_kernel[mangled.value]; }
 
 std::string_view RecordContext::CategoryName(uint32_t domain, uint32_t category) const {
   if (category == 0) return {};

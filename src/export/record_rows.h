@@ -12,8 +12,8 @@ extern const RecordTable kKernelTable, kMemcpyTable, kMemsetTable, kGraphLaunchT
 extern const RecordTable kApiTable, kSyncTable, kEventRecordTable, kGraphNodeTable, kOverheadTable, kJitTable;
 extern const RecordTable kMemoryTable, kMemoryPoolTable;
 extern const RecordTable kNvtxRangeTable, kNvtxMarkTable, kNvtxPayloadTable;
-extern const RecordTable kProcessTable, kThreadTable, kDeviceTable, kContextTable, kStreamTable, kCaptureTable, kClockTable,
-    kLossTable, kNoticeTable;
+extern const RecordTable kProcessTable, kThreadTable, kDeviceTable, kContextTable, kStreamTable, kCaptureTable,
+    kClockTable, kLossTable, kNoticeTable;
 
 // The number that the system, CUPTI or the report gives to what an index of the model names; nothing for kNone.
 void AddPid(const Trace& trace, uint32_t process, RowWriter& row);

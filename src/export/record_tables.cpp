@@ -7,11 +7,11 @@ namespace gprof {
 
 std::span<const RecordTable> AllRecordTables() {
   static const RecordTable kTables[] = {
-      kKernelTable,      kMemcpyTable,     kMemsetTable,   kGraphLaunchTable, kManagedMemoryTable, kApiTable,
-      kSyncTable,        kEventRecordTable, kGraphNodeTable, kMemoryTable,     kMemoryPoolTable,    kNvtxRangeTable,
-      kNvtxMarkTable,    kNvtxPayloadTable, kOverheadTable,  kJitTable,        kProcessTable,       kThreadTable,
-      kDeviceTable,      kContextTable,    kStreamTable,    kCaptureTable,    kClockTable,         kLossTable,
-      kNoticeTable};
+      kKernelTable,     kMemcpyTable,    kMemsetTable,      kGraphLaunchTable, kManagedMemoryTable,
+      kApiTable,        kSyncTable,      kEventRecordTable, kGraphNodeTable,   kMemoryTable,
+      kMemoryPoolTable, kNvtxRangeTable, kNvtxMarkTable,    kNvtxPayloadTable, kOverheadTable,
+      kJitTable,        kProcessTable,   kThreadTable,      kDeviceTable,      kContextTable,
+      kStreamTable,     kCaptureTable,   kClockTable,       kLossTable,        kNoticeTable};
   return kTables;
 }
 

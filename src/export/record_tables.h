@@ -30,7 +30,7 @@ class RowWriter {
 class RecordContext;
 
 struct RecordTable {
-  std::string_view name;     // the word for --kind, and the name of the file
+  std::string_view name;  // the word for --kind, and the name of the file
   std::string_view meaning;
   std::span<const std::string_view> columns;
   void (*write)(RecordContext&, RowWriter&) = nullptr;

@@ -4,25 +4,30 @@
 namespace gprof {
 namespace {
 
+// clang-format off
 constexpr std::string_view kProcessColumns[] = {
     "pid", "parent_pid", "name", "command_line", "host", "start_ns", "end_ns", "end", "is_forked", "rank", "local_rank",
     "world_size", "capture_mode", "tracer_version", "driver_version", "runtime_version", "cupti_version"};
+// clang-format on
 constexpr std::string_view kThreadColumns[] = {"pid", "tid", "name"};
+// clang-format off
 constexpr std::string_view kDeviceColumns[] = {
     "device", "name", "uuid", "compute_major", "compute_minor", "sm_count", "sm_clock_khz", "memory_bytes",
     "memory_bytes_per_second", "l2_bytes", "max_threads_per_sm", "max_blocks_per_sm", "max_registers_per_sm",
     "max_shared_bytes_per_sm", "warp_size", "pcie_generation", "pcie_lanes"};
+// clang-format on
 constexpr std::string_view kContextColumns[] = {"pid", "context", "device", "null_stream"};
-constexpr std::string_view kStreamColumns[] = {"pid", "context", "stream", "device", "name", "priority", "created_ns",
-                                               "is_default", "is_created", "is_non_blocking"};
+constexpr std::string_view kStreamColumns[] = {"pid",      "context",    "stream",     "device",     "name",
+                                               "priority", "created_ns", "is_default", "is_created", "is_non_blocking"};
 constexpr std::string_view kCaptureColumns[] = {"pid", "number", "start_ns", "end_ns", "is_open"};
-constexpr std::string_view kClockColumns[] = {"pid", "monotonic_ns", "realtime_ns", "tsc", "cupti_ns", "uncertainty_ns"};
+constexpr std::string_view kClockColumns[] = {"pid", "monotonic_ns", "realtime_ns",
+                                              "tsc", "cupti_ns",     "uncertainty_ns"};
 constexpr std::string_view kLossColumns[] = {"time_ns", "pid", "reason", "lost_kind", "count"};
 constexpr std::string_view kNoticeColumns[] = {"time_ns", "pid", "level", "message"};
 
 constexpr std::string_view kEndReasons[] = {"not known", "exit", "exec", "stopped", "died"};
-constexpr std::string_view kLossReasons[] = {"not known", "no memory", "write failed", "dropped by CUPTI", "no time stamps",
-                                             "unknown record", "fork"};
+constexpr std::string_view kLossReasons[] = {"not known",      "no memory",      "write failed", "dropped by CUPTI",
+                                             "no time stamps", "unknown record", "fork"};
 constexpr std::string_view kLevels[] = {"not known", "information", "warning", "error"};
 
 // -1 is "none".
@@ -74,7 +79,8 @@ void WriteDevices(RecordContext& context, RowWriter& row) {
     for (const uint64_t value :
          {uint64_t{f.sm_count}, uint64_t{f.sm_clock_khz}, f.memory_bytes, f.memory_bytes_per_second, f.l2_bytes,
           uint64_t{f.max_threads_per_sm}, uint64_t{f.max_blocks_per_sm}, uint64_t{f.max_registers_per_sm},
-          uint64_t{f.max_shared_bytes_per_sm}, uint64_t{f.warp_size}, uint64_t{f.pcie_generation}, uint64_t{f.pcie_lanes}}) {
+          uint64_t{f.max_shared_bytes_per_sm}, uint64_t{f.warp_size}, uint64_t{f.pcie_generation},
+          uint64_t{f.pcie_lanes}}) {
       AddUnlessZero(value, row);
     }
     row.EndRow();

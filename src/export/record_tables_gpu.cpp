@@ -6,30 +6,36 @@
 namespace gprof {
 namespace {
 
+// clang-format off
 constexpr std::string_view kKernelColumns[] = {
     "start_ns", "duration_ns", "pid", "device", "context", "stream", "name", "short_name", "mangled_name", "grid_x", "grid_y",
     "grid_z", "block_x", "block_y", "block_z", "cluster_x", "cluster_y", "cluster_z", "registers_per_thread",
     "static_shared_bytes", "dynamic_shared_bytes", "local_bytes_per_thread", "local_bytes_total", "shared_carveout_bytes",
     "graph", "graph_node", "correlation", "function", "call_start_ns", "call_tid", "nvtx_path"};
+// clang-format on
 
 constexpr std::string_view kMemcpyColumns[] = {
-    "start_ns", "duration_ns", "pid", "device", "context", "stream", "direction", "size_bytes", "source_memory",
-    "destination_memory", "is_async", "is_pageable", "peer_device", "is_from_peer", "graph", "graph_node", "correlation",
-    "function", "call_start_ns", "call_tid", "nvtx_path"};
+    "start_ns",   "duration_ns", "pid",         "device",        "context",
+    "stream",     "direction",   "size_bytes",  "source_memory", "destination_memory",
+    "is_async",   "is_pageable", "peer_device", "is_from_peer",  "graph",
+    "graph_node", "correlation", "function",    "call_start_ns", "call_tid",
+    "nvtx_path"};
 
 constexpr std::string_view kMemsetColumns[] = {
-    "start_ns", "duration_ns", "pid", "device", "context", "stream", "size_bytes", "memory", "is_async", "graph",
+    "start_ns", "duration_ns", "pid",        "device",      "context",  "stream",        "size_bytes", "memory",
+    "is_async", "graph",       "graph_node", "correlation", "function", "call_start_ns", "call_tid",   "nvtx_path"};
+
+constexpr std::string_view kGraphLaunchColumns[] = {
+    "start_ns",   "duration_ns", "pid",      "device",        "context",  "stream",   "graph",
     "graph_node", "correlation", "function", "call_start_ns", "call_tid", "nvtx_path"};
 
-constexpr std::string_view kGraphLaunchColumns[] = {"start_ns", "duration_ns", "pid", "device", "context", "stream", "graph",
-                                                    "graph_node", "correlation", "function", "call_start_ns", "call_tid",
-                                                    "nvtx_path"};
+constexpr std::string_view kManagedMemoryColumns[] = {
+    "start_ns", "duration_ns",  "pid",   "source_device", "destination_device",
+    "stream",   "managed_kind", "value", "address",       "flags"};
 
-constexpr std::string_view kManagedMemoryColumns[] = {"start_ns", "duration_ns", "pid", "source_device", "destination_device",
-                                                      "stream", "managed_kind", "value", "address", "flags"};
-
-constexpr std::string_view kManagedKinds[] = {"not known", "host to device", "device to host", "CPU page faults",
-                                              "GPU page fault", "thrashing", "throttling", "remote map", "device to device"};
+constexpr std::string_view kManagedKinds[] = {"not known",       "host to device", "device to host",
+                                              "CPU page faults", "GPU page fault", "thrashing",
+                                              "throttling",      "remote map",     "device to device"};
 
 void AddPlace(const Trace& trace, const GpuOp& op, RowWriter& row) {
   row.Integer(op.start_ns);
@@ -151,7 +157,7 @@ const RecordTable kMemcpyTable{"memcpy", "copies, those between devices too", kM
 const RecordTable kMemsetTable{"memset", "fills of memory", kMemsetColumns, WriteMemsets};
 const RecordTable kGraphLaunchTable{"graph_launch", "CUDA graphs that were recorded as a whole", kGraphLaunchColumns,
                                     WriteGraphLaunches};
-const RecordTable kManagedMemoryTable{"managed_memory", "migrations and page faults of managed memory", kManagedMemoryColumns,
-                                      WriteManagedMemory};
+const RecordTable kManagedMemoryTable{"managed_memory", "migrations and page faults of managed memory",
+                                      kManagedMemoryColumns, WriteManagedMemory};
 
 }  // namespace gprof

@@ -1,33 +1,37 @@
 // Tables of what the host did.
-#include "analysis/trust/overhead_kinds.h"
 #include "analysis/result/display_names.h"
+#include "analysis/trust/overhead_kinds.h"
 #include "export/record_rows.h"
 
 namespace gprof {
 namespace {
 
-constexpr std::string_view kApiColumns[] = {"start_ns", "duration_ns", "pid", "tid", "correlation", "function", "domain",
-                                            "result", "op_count", "is_nested", "is_unfinished", "nvtx_path"};
+constexpr std::string_view kApiColumns[] = {"start_ns",    "duration_ns", "pid",           "tid",
+                                            "correlation", "function",    "domain",        "result",
+                                            "op_count",    "is_nested",   "is_unfinished", "nvtx_path"};
 
-constexpr std::string_view kSyncColumns[] = {"start_ns", "duration_ns", "pid", "tid", "sync_kind", "stream", "event",
-                                             "correlation", "function"};
+constexpr std::string_view kSyncColumns[] = {"start_ns", "duration_ns", "pid",         "tid",     "sync_kind",
+                                             "stream",   "event",       "correlation", "function"};
 
-constexpr std::string_view kEventRecordColumns[] = {"time_ns", "pid", "tid", "stream", "event", "correlation", "function"};
+constexpr std::string_view kEventRecordColumns[] = {"time_ns", "pid",         "tid",     "stream",
+                                                    "event",   "correlation", "function"};
 
-constexpr std::string_view kGraphNodeColumns[] = {"time_ns", "pid", "tid", "graph", "node", "original", "node_type",
-                                                  "correlation", "function", "nvtx_path"};
+constexpr std::string_view kGraphNodeColumns[] = {"time_ns",  "pid",       "tid",         "graph",    "node",
+                                                  "original", "node_type", "correlation", "function", "nvtx_path"};
 
 constexpr std::string_view kOverheadColumns[] = {"start_ns", "duration_ns", "pid", "tid", "overhead_kind"};
 
-constexpr std::string_view kJitColumns[] = {"start_ns", "duration_ns", "pid", "tid", "device", "entry_kind", "operation",
-                                            "cache_bytes"};
+constexpr std::string_view kJitColumns[] = {"start_ns", "duration_ns", "pid",       "tid",
+                                            "device",   "entry_kind",  "operation", "cache_bytes"};
 
-constexpr std::string_view kMemoryColumns[] = {"time_ns", "pid", "device", "stream", "operation", "memory", "address",
-                                               "size_bytes", "pool", "is_async", "correlation", "function"};
+constexpr std::string_view kMemoryColumns[] = {"time_ns",   "pid",      "device",      "stream",
+                                               "operation", "memory",   "address",     "size_bytes",
+                                               "pool",      "is_async", "correlation", "function"};
 
-constexpr std::string_view kMemoryPoolColumns[] = {"time_ns", "pid", "device", "operation", "pool", "size_bytes", "used_bytes",
-                                                   "release_threshold_bytes", "keep_bytes", "is_imported", "correlation",
-                                                   "function"};
+constexpr std::string_view kMemoryPoolColumns[] = {
+    "time_ns",    "pid",         "device",      "operation",
+    "pool",       "size_bytes",  "used_bytes",  "release_threshold_bytes",
+    "keep_bytes", "is_imported", "correlation", "function"};
 
 constexpr std::string_view kSyncKinds[] = {"not known", "event", "stream waits for event", "stream", "context"};
 constexpr std::string_view kEntryKinds[] = {"not known", "PTX to cubin", "NVVM IR to PTX"};
@@ -166,11 +170,14 @@ void WriteMemoryPools(RecordContext& context, RowWriter& row) {
 }  // namespace
 
 const RecordTable kApiTable{"api", "CUDA calls", kApiColumns, WriteCalls};
-const RecordTable kSyncTable{"sync", "calls that wait for the GPU, and streams that wait for events", kSyncColumns, WriteSyncs};
+const RecordTable kSyncTable{"sync", "calls that wait for the GPU, and streams that wait for events", kSyncColumns,
+                             WriteSyncs};
 const RecordTable kEventRecordTable{"event_record", "CUDA events recorded into streams", kEventRecordColumns,
                                     WriteEventRecords};
-const RecordTable kGraphNodeTable{"graph_node", "nodes of CUDA graphs, as they were made", kGraphNodeColumns, WriteGraphNodes};
-const RecordTable kOverheadTable{"overhead", "time that compilers, loaders and CUPTI took", kOverheadColumns, WriteOverheads};
+const RecordTable kGraphNodeTable{"graph_node", "nodes of CUDA graphs, as they were made", kGraphNodeColumns,
+                                  WriteGraphNodes};
+const RecordTable kOverheadTable{"overhead", "time that compilers, loaders and CUPTI took", kOverheadColumns,
+                                 WriteOverheads};
 const RecordTable kJitTable{"jit", "just-in-time compilation", kJitColumns, WriteJits};
 const RecordTable kMemoryTable{"memory", "allocations and frees", kMemoryColumns, WriteMemory};
 const RecordTable kMemoryPoolTable{"memory_pool", "memory pools made, trimmed and destroyed", kMemoryPoolColumns,

@@ -7,14 +7,14 @@ namespace gprof {
 namespace {
 
 constexpr std::string_view kRangeColumns[] = {
-    "start_ns", "duration_ns", "pid", "tid", "end_tid", "domain", "name", "path", "style", "depth", "category",
-    "category_name", "color", "payload", "is_open", "is_cut"};
+    "start_ns", "duration_ns", "pid",      "tid",           "end_tid", "domain",  "name",    "path",
+    "style",    "depth",       "category", "category_name", "color",   "payload", "is_open", "is_cut"};
 
-constexpr std::string_view kMarkColumns[] = {"time_ns", "pid", "tid", "domain", "name", "category", "category_name", "color",
-                                             "payload"};
+constexpr std::string_view kMarkColumns[] = {"time_ns",  "pid",           "tid",   "domain", "name",
+                                             "category", "category_name", "color", "payload"};
 
-constexpr std::string_view kPayloadColumns[] = {"time_ns", "pid", "tid", "domain", "event", "name", "schema", "key", "text",
-                                                "integer"};
+constexpr std::string_view kPayloadColumns[] = {"time_ns", "pid",    "tid", "domain", "event",
+                                                "name",    "schema", "key", "text",   "integer"};
 
 constexpr std::string_view kEvents[] = {"not known", "mark", "push", "pop", "start", "end"};
 
@@ -123,6 +123,7 @@ void WritePayloads(RecordContext& context, RowWriter& row) {
 
 const RecordTable kNvtxRangeTable{"nvtx_range", "NVTX ranges", kRangeColumns, WriteRanges};
 const RecordTable kNvtxMarkTable{"nvtx_mark", "NVTX marks", kMarkColumns, WriteMarks};
-const RecordTable kNvtxPayloadTable{"nvtx_payload", "values of NVTX payloads, one a row", kPayloadColumns, WritePayloads};
+const RecordTable kNvtxPayloadTable{"nvtx_payload", "values of NVTX payloads, one a row", kPayloadColumns,
+                                    WritePayloads};
 
 }  // namespace gprof

@@ -10,8 +10,8 @@ namespace {
 
 uint64_t RowCount(const Trace& trace) {
   return trace.ops.size() + trace.api_calls.size() + trace.ranges.size() + trace.marks.size() + trace.syncs.size() +
-         trace.managed_memory.size() + trace.memory_events.size() + trace.overheads.size() + trace.event_records.size() +
-         trace.graph_nodes.size();
+         trace.managed_memory.size() + trace.memory_events.size() + trace.overheads.size() +
+         trace.event_records.size() + trace.graph_nodes.size();
 }
 
 // Machine in the highest byte, virtual machine in the next: the first of each is 0 and 1.
@@ -31,7 +31,8 @@ std::vector<int64_t> MachineIds(const Trace& trace) {
 constexpr uint32_t kPidBits = 24;
 constexpr int64_t kPidMask = (int64_t{1} << kPidBits) - 1;
 
-// Other tools have numbers beyond what an id has room for, pieces of addresses. They get free ones, from the largest down.
+// Other tools have numbers beyond what an id has room for, pieces of addresses. They get free ones, from the largest
+// down.
 template <class Members, class F>
 std::vector<int64_t> NumbersThatFit(const Members& members, F number_of) {
   std::set<int64_t> taken;
@@ -74,7 +75,8 @@ SqliteExport::SqliteExport(const Trace& trace_in, const ExportOptions& options, 
       name_string_ids_(trace_in.strings.size(), -1) {
   strings.Id("");
   for (const Context& context : trace.contexts) {
-    if (context.process != kNone && first_contexts_[context.process] == nullptr) first_contexts_[context.process] = &context;
+    if (context.process != kNone && first_contexts_[context.process] == nullptr)
+      first_contexts_[context.process] = &context;
   }
 }
 
@@ -91,9 +93,7 @@ int64_t SqliteExport::ThreadId(uint32_t process, uint32_t thread) const {
   return process == kNone ? 0 : ProcessId(process) | pids_[process];
 }
 
-int64_t SqliteExport::DeviceId(uint32_t device) const {
-  return device == kNone ? 0 : trace.devices[device].ordinal;
-}
+int64_t SqliteExport::DeviceId(uint32_t device) const { return device == kNone ? 0 : trace.devices[device].ordinal; }
 
 std::optional<int64_t> SqliteExport::Correlation(uint32_t api) const {
   const uint32_t call = OutermostCall(trace, api);

@@ -10,30 +10,27 @@
 namespace gprof {
 
 SqliteDatabase::SqliteDatabase(const std::string& path) : path_(path) {
-  if (sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr) !=
-      SQLITE_OK) {
+  if (sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                      nullptr) != SQLITE_OK) {
     const std::string why = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
     sqlite3_close(handle_);
     throw Error(ExitCode::kUnreadable, "cannot write " + path + " - " + why);
   }
-  // Nobody reads the file before it is whole, and one that is not is thrown away: a journal would be written for nothing.
+  // Nobody reads the file before it is whole, and one that is not is thrown away: a journal would be written for
+  // nothing.
   Execute("PRAGMA journal_mode = OFF");
   Execute("PRAGMA synchronous = OFF");
   Execute("PRAGMA locking_mode = EXCLUSIVE");
   Execute("BEGIN");
 }
 
-SqliteDatabase::~SqliteDatabase() {
-  sqlite3_close(handle_);
-}
+SqliteDatabase::~SqliteDatabase() { sqlite3_close(handle_); }
 
 void SqliteDatabase::Execute(const std::string& sql) {
   if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) Fail();
 }
 
-void SqliteDatabase::Commit() {
-  Execute("COMMIT");
-}
+void SqliteDatabase::Commit() { Execute("COMMIT"); }
 
 void SqliteDatabase::Fail() const {
   const bool is_full = sqlite3_errcode(handle_) == SQLITE_FULL;
@@ -47,9 +44,7 @@ SqliteTable::SqliteTable(SqliteDatabase& database, std::string_view name, std::s
       columns_(columns),
       column_count_(static_cast<std::size_t>(std::count(columns.begin(), columns.end(), ',')) + 1) {}
 
-SqliteTable::~SqliteTable() {
-  sqlite3_finalize(statement_);
-}
+SqliteTable::~SqliteTable() { sqlite3_finalize(statement_); }
 
 void SqliteTable::Begin(std::size_t value_count) {
   if (statement_ != nullptr) return;
@@ -76,7 +71,8 @@ void SqliteTable::BindReal(int place, double value) {
 }
 
 void SqliteTable::BindText(int place, std::string_view value) {
-  // The text lives until the row is added, so it need not be copied. An empty text may have no address: that is no NULL.
+  // The text lives until the row is added, so it need not be copied. An empty text may have no address: that is no
+  // NULL.
   const char* text = value.data() == nullptr ? "" : value.data();
   if (sqlite3_bind_text(statement_, place, text, static_cast<int>(value.size()), SQLITE_STATIC) != SQLITE_OK) {
     database_.Fail();

@@ -65,7 +65,8 @@ class SqliteTable {
     } else if constexpr (std::is_enum_v<V>) {
       BindInteger(place, static_cast<int64_t>(value));
     } else if constexpr (std::is_integral_v<V>) {
-      // SQLite has signed integers of 64 bits: addresses and handles beyond them come out negative, as in Nsight Systems.
+      // SQLite has signed integers of 64 bits: addresses and handles beyond them come out negative, as in Nsight
+      // Systems.
       BindInteger(place, static_cast<int64_t>(value));
     } else if constexpr (std::is_convertible_v<V, std::string_view>) {
       BindText(place, value);

@@ -55,10 +55,10 @@ struct SqliteExport {
   int64_t NameStringId(NameId name);
 
  private:
-  std::vector<int64_t> machine_ids_;        // of each process
-  std::vector<int64_t> pids_, tids_;        // of each process, of each thread
+  std::vector<int64_t> machine_ids_;  // of each process
+  std::vector<int64_t> pids_, tids_;  // of each process, of each thread
   std::vector<const Context*> first_contexts_;
-  std::vector<int64_t> name_string_ids_;    // by NameId, -1 where not asked for yet
+  std::vector<int64_t> name_string_ids_;  // by NameId, -1 where not asked for yet
 };
 
 // The stream that something ran in, and its context; 0 where they are not known.

@@ -24,14 +24,16 @@ constexpr std::string_view kKernelColumns =
 
 constexpr std::string_view kMemcpyColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
-    "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, "
+    "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT "
+    "NULL, "
     "copyKind INTEGER NOT NULL, deprecatedSrcId INTEGER, srcKind INTEGER, dstKind INTEGER, srcDeviceId INTEGER, "
     "srcContextId INTEGER, dstDeviceId INTEGER, dstContextId INTEGER, migrationCause INTEGER, graphNodeId INTEGER, "
     "virtualAddress INTEGER, copyCount INTEGER";
 
 constexpr std::string_view kMemsetColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
-    "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value INTEGER NOT NULL, "
+    "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value INTEGER NOT "
+    "NULL, "
     "bytes INTEGER NOT NULL, graphNodeId INTEGER, memKind INTEGER";
 
 constexpr std::string_view kGraphColumns =
@@ -118,11 +120,11 @@ class GpuWriter {
     constexpr int kRegularLaunch = 1;
     kernels_.Add(out_.Time(op.start_ns), out_.Time(op.end_ns), out_.DeviceId(op.device), place.context, std::nullopt,
                  place.stream, Correlation(op), out_.ProcessId(op.process), names.demangled, names.base, names.mangled,
-                 kRegularLaunch, s.cache_config, s.registers_per_thread, s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y,
-                 s.block_z, s.static_shared_bytes, s.dynamic_shared_bytes, s.local_bytes_per_thread, s.local_bytes_total,
-                 ++grid_count_, UnlessZero(s.shared_carveout_bytes), UnlessZero(op.graph_node), std::nullopt, std::nullopt,
-                 std::nullopt, std::nullopt, UnlessZero(op.graph), s.cluster_x, s.cluster_y, s.cluster_z, std::nullopt,
-                 std::nullopt, std::nullopt, std::nullopt);
+                 kRegularLaunch, s.cache_config, s.registers_per_thread, s.grid_x, s.grid_y, s.grid_z, s.block_x,
+                 s.block_y, s.block_z, s.static_shared_bytes, s.dynamic_shared_bytes, s.local_bytes_per_thread,
+                 s.local_bytes_total, ++grid_count_, UnlessZero(s.shared_carveout_bytes), UnlessZero(op.graph_node),
+                 std::nullopt, std::nullopt, std::nullopt, std::nullopt, UnlessZero(op.graph), s.cluster_x, s.cluster_y,
+                 s.cluster_z, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
   }
 
   std::optional<int64_t> KnownDevice(uint32_t device) const {
@@ -161,16 +163,16 @@ class GpuWriter {
     const bool is_from_host = event.source == kNone;
     const auto managed = MemoryKindInSqlite(trace::MemoryKind::kManaged);
     copies_.Add(out_.Time(event.start_ns), out_.Time(event.end_ns),
-                out_.DeviceId(is_from_host ? event.destination : event.source), place.context, std::nullopt, place.stream,
-                std::nullopt, out_.ProcessId(event.process), event.value, kind, std::nullopt, managed, managed,
-                KnownDevice(event.source), std::nullopt, KnownDevice(event.destination), std::nullopt, event.flags, std::nullopt,
-                event.address, std::nullopt);
+                out_.DeviceId(is_from_host ? event.destination : event.source), place.context, std::nullopt,
+                place.stream, std::nullopt, out_.ProcessId(event.process), event.value, kind, std::nullopt, managed,
+                managed, KnownDevice(event.source), std::nullopt, KnownDevice(event.destination), std::nullopt,
+                event.flags, std::nullopt, event.address, std::nullopt);
   }
 
   void AddCpuFault(const ManagedMemory& event) {
     const int64_t unknown = out_.strings.Id("[Unknown]");
-    cpu_faults_.Add(out_.Time(event.start_ns), out_.ProcessId(event.process), event.address, std::nullopt, unknown, unknown, 1,
-                    std::nullopt, std::nullopt);
+    cpu_faults_.Add(out_.Time(event.start_ns), out_.ProcessId(event.process), event.address, std::nullopt, unknown,
+                    unknown, 1, std::nullopt, std::nullopt);
   }
 
   void AddGpuFault(const ManagedMemory& event) {

@@ -11,7 +11,8 @@ enum class EventClass : uint8_t { kRuntime = 0, kDriver = 1, kGraphNode = 77, kJ
 constexpr int64_t kNoneInSqlite = 0xFFFFFFFF;
 
 constexpr std::string_view kRuntimeColumns =
-    "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, "
+    "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId "
+    "INTEGER, "
     "nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER";
 
 constexpr std::string_view kSyncColumns =
@@ -21,21 +22,26 @@ constexpr std::string_view kSyncColumns =
 
 constexpr std::string_view kCudaEventColumns =
     "timestamp INTEGER, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, "
-    "streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, eventId INTEGER NOT NULL, eventSyncId INTEGER";
+    "streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, eventId INTEGER NOT NULL, eventSyncId "
+    "INTEGER";
 
 constexpr std::string_view kGraphNodeColumns =
-    "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL, "
+    "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT "
+    "NULL, "
     "graphNodeId INTEGER NOT NULL, originalGraphNodeId INTEGER";
 
 constexpr std::string_view kProfilerColumns =
-    "start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL, overheadType INTEGER NOT NULL";
+    "start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL, overheadType INTEGER "
+    "NOT NULL";
 
 constexpr std::string_view kOverheadColumns =
-    "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, "
+    "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId "
+    "INTEGER, "
     "nameId INTEGER, overheadType INTEGER NOT NULL";
 
 constexpr std::string_view kJitColumns =
-    "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, "
+    "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId "
+    "INTEGER, "
     "nameId INTEGER, overheadType INTEGER NOT NULL, jitEntryType INTEGER NOT NULL, jitOperationType INTEGER NOT NULL, "
     "deviceId INTEGER, jitOperationCorrelationId INTEGER, cacheSize INTEGER, cachePath TEXT";
 
@@ -45,8 +51,8 @@ struct OverheadName {
 };
 
 OverheadName OverheadNameOf(uint32_t cupti_kind) {
-  constexpr uint32_t kFlush = 1u << 16, kInstrumentation = 2u << 16, kResource = 3u << 16,
-                     kBufferRequest = 7u << 16, kManagedMemory = 8u << 16;
+  constexpr uint32_t kFlush = 1u << 16, kInstrumentation = 2u << 16, kResource = 3u << 16, kBufferRequest = 7u << 16,
+                     kManagedMemory = 8u << 16;
   switch (cupti_kind) {
     case kOverheadCompiler:
       return {"Driver Compiler", 2};
@@ -97,9 +103,7 @@ SyncPlace SyncPlaceOf(const SqliteExport& out, uint32_t process, uint32_t stream
 }
 
 // Events are known by their handles, the same in both tables.
-int64_t EventId(uint64_t handle) {
-  return handle == 0 ? kNoneInSqlite : static_cast<int64_t>(handle);
-}
+int64_t EventId(uint64_t handle) { return handle == 0 ? kNoneInSqlite : static_cast<int64_t>(handle); }
 
 void WriteSyncs(SqliteExport& out) {
   SqliteTable table(out.database, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kSyncColumns);
@@ -117,8 +121,8 @@ void WriteEvents(SqliteExport& out) {
   constexpr int kTimeNotCollected = 0;
   for (const EventRecord& event : out.trace.event_records) {
     const SyncPlace place = SyncPlaceOf(out, event.process, event.stream);
-    table.Add(kTimeNotCollected, place.device, place.context, std::nullopt, place.stream,
-              out.Correlation(event.api), out.ProcessId(event.process), EventId(event.event), std::nullopt);
+    table.Add(kTimeNotCollected, place.device, place.context, std::nullopt, place.stream, out.Correlation(event.api),
+              out.ProcessId(event.process), EventId(event.event), std::nullopt);
     out.progress.Add();
   }
 }
@@ -138,7 +142,8 @@ void WriteOverheads(SqliteExport& out) {
   SqliteTable cuda(out.database, "CUPTI_ACTIVITY_KIND_OVERHEAD", kOverheadColumns);
   for (const Overhead& o : out.trace.overheads) {
     const OverheadName name = OverheadNameOf(o.kind);
-    const int64_t start_ns = out.Time(o.start_ns), end_ns = out.Time(o.end_ns), thread = out.ThreadId(o.process, o.thread);
+    const int64_t start_ns = out.Time(o.start_ns), end_ns = out.Time(o.end_ns),
+                  thread = out.ThreadId(o.process, o.thread);
     const int64_t name_id = out.strings.Id(name.name);
     if (IsRecording(o.kind)) {
       profiler.Add(start_ns, end_ns, thread, name_id, name.type);
@@ -154,8 +159,8 @@ void WriteJits(SqliteExport& out) {
   constexpr int kDriverCompiler = 2;
   for (const Jit& jit : out.trace.jits) {
     table.Add(out.Time(jit.start_ns), out.Time(jit.end_ns), EventClass::kJit, out.ThreadId(jit.process, jit.thread),
-              std::nullopt, out.strings.Id("JIT"), kDriverCompiler, jit.entry_kind, jit.operation, out.DeviceId(jit.device),
-              std::nullopt, jit.cache_bytes, std::nullopt);
+              std::nullopt, out.strings.Id("JIT"), kDriverCompiler, jit.entry_kind, jit.operation,
+              out.DeviceId(jit.device), std::nullopt, jit.cache_bytes, std::nullopt);
   }
 }
 

@@ -21,11 +21,11 @@ void WriteUsage(SqliteExport& out) {
   for (const MemoryEvent& event : out.trace.memory_events) {
     const SqlitePlace place = PlaceOf(out.trace, event.stream);
     constexpr int kCallerNotKnown = 0, kAllocation = 0, kDeallocation = 1;
-    table.Add(out.Time(event.time_ns), out.ProcessId(event.process), out.DeviceId(event.device), place.context, event.address,
-              kCallerNotKnown, event.size_bytes, MemoryKindInSqlite(event.memory),
+    table.Add(out.Time(event.time_ns), out.ProcessId(event.process), out.DeviceId(event.device), place.context,
+              event.address, kCallerNotKnown, event.size_bytes, MemoryKindInSqlite(event.memory),
               event.operation == trace::MemoryOp::kAllocate ? kAllocation : kDeallocation, std::nullopt,
-              out.Correlation(event.api), UnlessZero(place.stream), UnlessZero(event.pool), std::nullopt,
-              std::nullopt, std::nullopt, std::nullopt, std::nullopt);
+              out.Correlation(event.api), UnlessZero(place.stream), UnlessZero(event.pool), std::nullopt, std::nullopt,
+              std::nullopt, std::nullopt, std::nullopt);
     out.progress.Add();
   }
 }
@@ -34,8 +34,8 @@ void WritePools(SqliteExport& out) {
   SqliteTable table(out.database, "CUDA_GPU_MEMORY_POOL_EVENTS", kPoolColumns);
   for (const MemoryPoolEvent& event : out.trace.memory_pools) {
     constexpr int kLocal = 1, kImported = 2;
-    table.Add(out.Time(event.time_ns), out.ProcessId(event.process), out.DeviceId(event.device), event.pool, event.operation,
-              event.is_imported ? kImported : kLocal, out.Correlation(event.api), event.keep_bytes,
+    table.Add(out.Time(event.time_ns), out.ProcessId(event.process), out.DeviceId(event.device), event.pool,
+              event.operation, event.is_imported ? kImported : kLocal, out.Correlation(event.api), event.keep_bytes,
               event.release_threshold_bytes, event.size_bytes, event.used_bytes);
   }
 }

@@ -12,12 +12,21 @@ namespace gprof {
 namespace {
 
 // ENUM_NSYS_EVENT_TYPE
-enum class EventType : uint8_t { kCategory = 33, kMark = 34, kPushPop = 59, kStartEnd = 60, kDomain = 75, kStreamName = 99 };
+enum class EventType : uint8_t {
+  kCategory = 33,
+  kMark = 34,
+  kPushPop = 59,
+  kStartEnd = 60,
+  kDomain = 75,
+  kStreamName = 99
+};
 
 constexpr std::string_view kColumns =
-    "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color INTEGER, "
+    "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, color "
+    "INTEGER, "
     "text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER, "
-    "int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, floatValue REAL, jsonTextId INTEGER, "
+    "int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, floatValue REAL, jsonTextId "
+    "INTEGER, "
     "jsonText TEXT, binaryData TEXT";
 
 struct Event {
@@ -48,14 +57,16 @@ class NvtxWriter {
     table_.Add(e.start_ns, e.end_ns, e.type, e.range, e.category, e.color, e.text, e.thread, e.end_thread, std::nullopt,
                e.domain, e.stream ? e.stream : when(PayloadType::kUnsigned64, static_cast<int64_t>(e.payload)),
                when(PayloadType::kSigned64, static_cast<int64_t>(e.payload)),
-               when(PayloadType::kDouble, std::bit_cast<double>(e.payload)), e.context ? e.context : when(PayloadType::kUnsigned32, int64_t{low}),
+               when(PayloadType::kDouble, std::bit_cast<double>(e.payload)),
+               e.context ? e.context : when(PayloadType::kUnsigned32, int64_t{low}),
                when(PayloadType::kSigned32, static_cast<int32_t>(low)),
                when(PayloadType::kFloat, double{std::bit_cast<float>(low)}), std::nullopt, e.json, std::nullopt);
   }
 
   // Names of domains and categories are given by the process as a whole: its main thread stands for it.
   void AddName(EventType type, const NvtxDomain& domain, NameId name, std::optional<int64_t> category) {
-    Event e{.type = type, .text = out_.clean(name), .thread = out_.ThreadId(domain.process, kNone), .domain = domain.id};
+    Event e{
+        .type = type, .text = out_.clean(name), .thread = out_.ThreadId(domain.process, kNone), .domain = domain.id};
     e.category = category;
     Add(e);
   }
@@ -112,9 +123,7 @@ class PayloadTexts {
   Lists of_range_, of_mark_;
 };
 
-uint32_t DomainId(const Trace& trace, uint32_t domain) {
-  return domain == kNone ? 0 : trace.domains[domain].id;
-}
+uint32_t DomainId(const Trace& trace, uint32_t domain) { return domain == kNone ? 0 : trace.domains[domain].id; }
 
 uint32_t ProcessOf(const Trace& trace, uint32_t thread) {
   return thread == kNone ? kNone : trace.threads[thread].process;

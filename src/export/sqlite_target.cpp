@@ -43,16 +43,14 @@ constexpr std::string_view kDiagnosticColumns =
 
 constexpr std::string_view kNameValueColumns = "name TEXT NOT NULL, value TEXT";
 
-int64_t HardwareId(const SqliteExport& out, uint32_t process) {
-  return out.MachineId(process) >> 56;
-}
+int64_t HardwareId(const SqliteExport& out, uint32_t process) { return out.MachineId(process) >> 56; }
 
 std::string UtcText(int64_t epoch_ns) {
   const std::time_t seconds = epoch_ns / 1'000'000'000;
   std::tm utc{};
   gmtime_r(&seconds, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
-                     utc.tm_min, utc.tm_sec);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                     utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 // Wall-clock time of the beginning of the trace, by the anchor with the narrowest bracket.
@@ -61,7 +59,8 @@ std::optional<int64_t> EpochNs(const Trace& trace) {
     return a.anchor.uncertainty_ns < b.anchor.uncertainty_ns;
   });
   if (best == trace.clocks.end() || best->anchor.realtime_ns == 0) return std::nullopt;
-  return static_cast<int64_t>(best->anchor.realtime_ns) + (trace.start_ns - static_cast<int64_t>(best->anchor.monotonic_ns));
+  return static_cast<int64_t>(best->anchor.realtime_ns) +
+         (trace.start_ns - static_cast<int64_t>(best->anchor.monotonic_ns));
 }
 
 void WriteSession(SqliteExport& out) {
@@ -94,7 +93,8 @@ void WriteProcesses(SqliteExport& out) {
     if (process.rank >= 0) ranks.Add(out.ThreadId(p, kNone), process.rank);
     if (!machines.insert(out.MachineId(p)).second) continue;
     system.Add(out.MachineId(p), "gprof-cli", "Hostname", kHostName, out.clean(process.host));
-    system.Add(out.MachineId(p), "gprof-cli", "CudaDriverVersion", kDriverVersion, std::to_string(process.driver_version));
+    system.Add(out.MachineId(p), "gprof-cli", "CudaDriverVersion", kDriverVersion,
+               std::to_string(process.driver_version));
   }
   for (uint32_t t = 0; t < out.trace.threads.size(); ++t) {
     threads.Add(out.NameStringId(out.trace.threads[t].name), std::nullopt, out.ThreadId(kNone, t));
@@ -111,13 +111,14 @@ void WriteGpu(SqliteExport& out, SqliteTable& table, const Device& device) {
   const trace::DeviceRecord& f = device.facts;
   const std::string bus = fmt::format("{:04x}:{:02x}:{:02x}.0", f.pcie_domain, f.pcie_bus, f.pcie_device);
   const auto warps = f.warp_size == 0 ? std::optional<int64_t>() : UnlessZero(f.max_threads_per_sm / f.warp_size);
-  table.Add(out.MachineId(device.process), device.ordinal, out.clean(device.name), bus, std::nullopt, UnlessZero(f.l2_bytes),
-            UnlessZero(f.memory_bytes), UnlessZero(f.memory_bytes_per_second), UnlessZero(int64_t{f.sm_clock_khz} * 1000),
-            UnlessZero(f.sm_count), device.ordinal, BareUuid(out.clean(device.uuid)), std::nullopt, std::nullopt,
-            device.ordinal, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt,
-            UnlessZero(f.max_registers_per_block), UnlessZero(f.max_shared_bytes_per_block), std::nullopt,
-            UnlessZero(f.max_shared_bytes_per_sm), UnlessZero(f.max_registers_per_sm), UnlessZero(f.warp_size), std::nullopt,
-            warps, UnlessZero(f.max_blocks_per_sm), UnlessZero(f.max_threads_per_block), std::nullopt, std::nullopt,
+  table.Add(out.MachineId(device.process), device.ordinal, out.clean(device.name), bus, std::nullopt,
+            UnlessZero(f.l2_bytes), UnlessZero(f.memory_bytes), UnlessZero(f.memory_bytes_per_second),
+            UnlessZero(int64_t{f.sm_clock_khz} * 1000), UnlessZero(f.sm_count), device.ordinal,
+            BareUuid(out.clean(device.uuid)), std::nullopt, std::nullopt, device.ordinal, std::nullopt, std::nullopt,
+            std::nullopt, std::nullopt, std::nullopt, std::nullopt, UnlessZero(f.max_registers_per_block),
+            UnlessZero(f.max_shared_bytes_per_block), std::nullopt, UnlessZero(f.max_shared_bytes_per_sm),
+            UnlessZero(f.max_registers_per_sm), UnlessZero(f.warp_size), std::nullopt, warps,
+            UnlessZero(f.max_blocks_per_sm), UnlessZero(f.max_threads_per_block), std::nullopt, std::nullopt,
             std::nullopt, std::nullopt, std::nullopt, std::nullopt, f.compute_major, f.compute_minor, f.compute_major,
             f.compute_minor);
 }

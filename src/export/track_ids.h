@@ -1,5 +1,5 @@
-// Numbers for processes and threads where viewers know nothing else: each is given out once. They are those of the trace,
-// but where two hosts or two processes have the same one.
+// Numbers for processes and threads where viewers know nothing else: each is given out once. They are those of the
+// trace, but where two hosts or two processes have the same one.
 #pragma once
 
 #include <cstdint>

@@ -71,7 +71,8 @@ void OnSignal(int number) {
 void WatchSignals() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction now = {};
-    is_ours[i] = sigaction(kSignals[i], nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
+    is_ours[i] =
+        sigaction(kSignals[i], nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
     if (!is_ours[i]) continue;
     struct sigaction action = {};
     action.sa_handler = OnSignal;

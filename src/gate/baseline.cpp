@@ -20,7 +20,7 @@ Json MediansJson(const std::map<std::string, double>& medians) {
 }
 
 Json ChangeJson(const BaselineChange& change) {
-  return {{"time", change.time},     {"who", change.who},           {"reason", change.reason},
+  return {{"time", change.time},     {"who", change.who},        {"reason", change.reason},
           {"commit", change.commit}, {"runs", change.run_count}, {"medians", MediansJson(change.medians)}};
 }
 
@@ -91,7 +91,8 @@ std::map<std::string, double> MediansOf(const RunSet& set) {
 
 void CheckBaselineName(const std::string& name) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+";
-  if (!name.empty() && name.find_first_not_of(kAllowed) == std::string::npos && name.front() != '.' && name.size() <= 100)
+  if (!name.empty() && name.find_first_not_of(kAllowed) == std::string::npos && name.front() != '.' &&
+      name.size() <= 100)
     return;
   throw Error(ExitCode::kUsage, "'" + name + "' is no name for a baseline",
               "letters, digits and . _ - + make one, such as main or h200-nightly");

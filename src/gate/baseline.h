@@ -13,7 +13,7 @@ inline constexpr const char* kBaselineSchema = "gprof.baseline/1";
 
 // When, by whom and why a baseline was made or replaced.
 struct BaselineChange {
-  std::string time;                // "2026-11-21T22:30:00Z"
+  std::string time;  // "2026-11-21T22:30:00Z"
   std::string who, reason, commit;
   std::size_t run_count = 0;
   std::map<std::string, double> medians;  // of the figures of whole runs, as they were until the next change
@@ -21,8 +21,8 @@ struct BaselineChange {
 
 struct Baseline {
   std::string name;
-  BaselineChange made;                    // of the runs that are in it
-  std::vector<BaselineChange> history;    // what it was before, the oldest first
+  BaselineChange made;                  // of the runs that are in it
+  std::vector<BaselineChange> history;  // what it was before, the oldest first
   RunSet set;
 };
 

@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/facts/shared_facts.h"
 #include "analysis/idle/idle_groups.h"
 #include "analysis/idle/idle_parts.h"
-#include "analysis/result/display_names.h"
-#include "analysis/facts/shared_facts.h"
 #include "analysis/ranges/step_finder.h"
+#include "analysis/result/display_names.h"
 #include "base/saturate.h"
 
 namespace gprof {
@@ -247,9 +247,8 @@ std::optional<StepSums> StepsOf(const AnalysisInput& input, const std::string& s
 }
 
 int64_t CountLaunches(const Trace& trace) {
-  return std::count_if(trace.api_calls.begin(), trace.api_calls.end(), [](const ApiCall& call) {
-    return call.parent == kNone && IsLaunch(call.api_class);
-  });
+  return std::count_if(trace.api_calls.begin(), trace.api_calls.end(),
+                       [](const ApiCall& call) { return call.parent == kNone && IsLaunch(call.api_class); });
 }
 
 template <class Rows, class F>
@@ -261,9 +260,7 @@ int64_t SumIf(const Rows& rows, F&& is_counted) {
 
 }  // namespace
 
-int64_t DeviceTime::IdleNs() const {
-  return std::accumulate(idle_ns.begin(), idle_ns.end(), int64_t{0});
-}
+int64_t DeviceTime::IdleNs() const { return std::accumulate(idle_ns.begin(), idle_ns.end(), int64_t{0}); }
 int64_t DeviceTime::KernelNs() const {
   return SumIf(kernels, [](const KernelTime& kernel) { return !kernel.IsGraph(); });
 }

@@ -16,8 +16,8 @@ namespace gprof {
 namespace {
 
 constexpr std::array<std::string_view, 6> kBudgetKeys = {"$schema", "schema", "name", "baseline", "step", "rules"};
-constexpr std::array<std::string_view, 10> kRuleKeys = {"max", "min",      "equals", "warn",   "max_increase", "max_decrease",
-                                                        "and", "severity", "reason", "allow_missing"};
+constexpr std::array<std::string_view, 10> kRuleKeys = {"max",          "min", "equals",   "warn",   "max_increase",
+                                                        "max_decrease", "and", "severity", "reason", "allow_missing"};
 
 using Kind = JsonValue::Kind;
 
@@ -33,12 +33,14 @@ class BudgetReader {
     budget.name = TextAt(root, "name", std::filesystem::path(path_).filename().string());
     budget.step = TextAt(root, "step", "");
     const std::string baseline = TextAt(root, "baseline", "");
-    if (!baseline.empty()) budget.baseline = (std::filesystem::path(path_).parent_path() / baseline).lexically_normal().string();
+    if (!baseline.empty())
+      budget.baseline = (std::filesystem::path(path_).parent_path() / baseline).lexically_normal().string();
     const JsonMember* rules = root.Find("rules");
     if (rules == nullptr) Fail(root.line, "a budget needs \"rules\"", "\"rules\": { \"memcpy.pageable_bytes\": 0 }");
     Want(rules->value, Kind::kObject, "\"rules\"");
     for (const JsonMember& member : rules->value.members) AddRules(member);
-    if (rules_.empty()) Fail(rules->line, "there is no rule", "gprof-cli check TRACE --init writes a budget from a trace");
+    if (rules_.empty())
+      Fail(rules->line, "there is no rule", "gprof-cli check TRACE --init writes a budget from a trace");
     budget.rules = std::move(rules_);
     return budget;
   }
@@ -64,16 +66,17 @@ class BudgetReader {
       // A rule that stands beside "rules" is the usual slip.
       const bool is_rule = FindMetric(member.key.substr(0, member.key.find('@'))) != nullptr;
       Fail(member.line, "\"" + Printable(member.key) + "\" is no part of " + what,
-           is_rule             ? "figures belong into \"rules\""
+           is_rule           ? "figures belong into \"rules\""
            : nearest.empty() ? "there is " + list
-                               : "did you mean " + nearest + "?");
+                             : "did you mean " + nearest + "?");
     }
   }
 
   void CheckSchema(const JsonValue& root) const {
     const std::string schema = TextAt(root, "schema", std::string(kBudgetSchema));
     if (schema == kBudgetSchema) return;
-    Fail(root.Find("schema")->line, "the schema is '" + Printable(schema) + "', this program knows " + std::string(kBudgetSchema));
+    Fail(root.Find("schema")->line,
+         "the schema is '" + Printable(schema) + "', this program knows " + std::string(kBudgetSchema));
   }
 
   std::string TextAt(const JsonValue& object, std::string_view key, std::string otherwise) const {
@@ -105,7 +108,8 @@ class BudgetReader {
       Fail(value.line, "a rule is a number, a text with a unit, or an object, not " + std::string(NameOf(value.kind)));
     }
     if (rule.info->better == Better::kHigher) {
-      Fail(value.line, "say whether this is the most or the least: of " + std::string(rule.info->id) + " more is better",
+      Fail(value.line,
+           "say whether this is the most or the least: of " + std::string(rule.info->id) + " more is better",
            "write {\"min\": …} or {\"max\": …}");
     }
     rule.limit = ValueOf(value, rule, "the limit");
@@ -117,7 +121,8 @@ class BudgetReader {
     if (value.kind == Kind::kNumber) number = value.number;
     if (value.kind == Kind::kText) number = ReadValue(value.text, rule.info->unit);
     if (number) return *number;
-    const std::string shown = value.kind == Kind::kText ? "'" + Printable(value.text) + "'" : std::string(NameOf(value.kind));
+    const std::string shown =
+        value.kind == Kind::kText ? "'" + Printable(value.text) + "'" : std::string(NameOf(value.kind));
     Fail(value.line, what + " of " + std::string(rule.info->id) + " cannot be " + shown,
          "wanted: " + std::string(ValueForms(rule.info->unit)));
   }
@@ -148,11 +153,13 @@ class BudgetReader {
     AddDifference(rule, object, "max_increase", RuleKind::kMaxIncrease);
     AddDifference(rule, object, "max_decrease", RuleKind::kMaxDecrease);
     if (rules_.size() == before) {
-      Fail(object.line, "this rule has no limit", "one of max, min, equals, warn, max_increase, max_decrease is needed");
+      Fail(object.line, "this rule has no limit",
+           "one of max, min, equals, warn, max_increase, max_decrease is needed");
     }
     const JsonMember* floor = object.Find("and");
     if (floor != nullptr && rules_.size() == relative) {
-      Fail(floor->line, "\"and\" goes with max_increase or max_decrease", "it is what a difference must exceed as well");
+      Fail(floor->line, "\"and\" goes with max_increase or max_decrease",
+           "it is what a difference must exceed as well");
     }
   }
 
@@ -195,7 +202,8 @@ class BudgetReader {
     ReadDifference(*member, &rule);
     if (const JsonMember* floor = object.Find("and")) {
       if (rule.share.has_value() == ReadShareOf(floor->value).has_value()) {
-        Fail(floor->line, "\"and\" is a value where \"" + std::string(key) + "\" is a percentage, and the other way round",
+        Fail(floor->line,
+             "\"and\" is a value where \"" + std::string(key) + "\" is a percentage, and the other way round",
              "write for example \"max_increase\": \"5%\", \"and\": \"200us\"");
       }
       ReadDifference(*floor, &rule);

@@ -58,15 +58,14 @@ class Checker {
     } else if (!mixed_baseline.empty()) {
       mixed_sets_ = "in the baseline, " + mixed_baseline;
     } else {
-      mixed_sets_ = Joined(
-          TimingDifferences(baseline_->runs.front().fingerprint, runs_.runs.front().fingerprint));
+      mixed_sets_ = Joined(TimingDifferences(baseline_->runs.front().fingerprint, runs_.runs.front().fingerprint));
     }
   }
 
   void AddNotes() {
     result_.notes = runs_.notes;
-    const std::size_t complete = static_cast<std::size_t>(std::count_if(
-        runs_.runs.begin(), runs_.runs.end(), [](const Measurement& run) { return run.is_complete; }));
+    const std::size_t complete = static_cast<std::size_t>(
+        std::count_if(runs_.runs.begin(), runs_.runs.end(), [](const Measurement& run) { return run.is_complete; }));
     for (const Measurement& run : runs_.runs) {
       if (run.is_complete) continue;
       result_.notes.push_back(run.source + " is not complete (" + Joined(run.missing) + ")" +
@@ -161,8 +160,8 @@ class Checker {
     RuleResult result = Begin(rule, rule.scope);
     const std::string why = WhyNotRecorded(runs_.runs.front(), rule.info->id);
     result.message = why.empty() ? "nothing in the runs is like @" + rule.scope : why;
-    const bool is_whole = std::all_of(runs_.runs.begin(), runs_.runs.end(),
-                                      [](const Measurement& run) { return run.is_complete; });
+    const bool is_whole =
+        std::all_of(runs_.runs.begin(), runs_.runs.end(), [](const Measurement& run) { return run.is_complete; });
     if (rule.allows_missing && is_whole && why.empty()) result.verdict = Verdict::kPass;
     Add(rule, std::move(result));
   }
@@ -220,11 +219,12 @@ std::string VerdictLine(const CheckResult& result) {
            (open > 0 ? "; " + FormatCount(open) + " inconclusive" : "") + (warned.empty() ? "" : "; " + warned);
   }
   if (open > 0) {
-    return "INCONCLUSIVE: " + FormatCount(open) + of_all + " cannot be judged: " +
-           FiguresWith(result, Verdict::kInconclusive) + (warned.empty() ? "" : "; " + warned);
+    return "INCONCLUSIVE: " + FormatCount(open) + of_all +
+           " cannot be judged: " + FiguresWith(result, Verdict::kInconclusive) + (warned.empty() ? "" : "; " + warned);
   }
   const std::string runs = ", " + CountOf(static_cast<int64_t>(result.sources.size()), "run");
-  if (warnings > 0) return "PASS with " + warned + " in " + CountOf(all, "rule") + runs + ": " + FiguresWith(result, Verdict::kWarn);
+  if (warnings > 0)
+    return "PASS with " + warned + " in " + CountOf(all, "rule") + runs + ": " + FiguresWith(result, Verdict::kWarn);
   if (all == 0) return "INCONCLUSIVE: there is no rule";
   return "PASS: " + CountOf(all, "rule") + runs;
 }

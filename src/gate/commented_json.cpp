@@ -123,8 +123,8 @@ class Parser {
       SkipBlanks();
       if (!Take(":")) Fail("a colon is wanted after \"" + Printable(member.key) + "\", not " + Seen());
       if (const JsonMember* before = value->Find(member.key)) {
-        FailAt(member.line, "\"" + Printable(member.key) + "\" stands here again, after line " +
-                                std::to_string(before->line));
+        FailAt(member.line,
+               "\"" + Printable(member.key) + "\" stands here again, after line " + std::to_string(before->line));
       }
       member.value = Value(depth + 1);
       value->members.push_back(std::move(member));
@@ -208,7 +208,8 @@ class Parser {
     uint32_t code = 0;
     const std::string_view digits = text_.substr(std::min(at_ + 1, text_.size()), 4);
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-    if (error != std::errc() || digits.size() != 4 || stop != digits.data() + 4) Fail("\\u wants four hexadecimal digits");
+    if (error != std::errc() || digits.size() != 4 || stop != digits.data() + 4)
+      Fail("\\u wants four hexadecimal digits");
     at_ += 4;
     return code;
   }

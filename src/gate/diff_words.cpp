@@ -18,16 +18,10 @@ constexpr int64_t kMostCounters = 3;
 constexpr double kEnough = 0.95;     // of all that moved: what is smaller than the rest of it is not named
 constexpr double kOtherWork = 0.01;  // counts and bytes that differ by more than this are other work
 
-std::string Time(double ns) {
-  return FormatNs(ns);
-}
-std::string TimeChanged(double ns) {
-  return FormatNsChange(ns);
-}
+std::string Time(double ns) { return FormatNs(ns); }
+std::string TimeChanged(double ns) { return FormatNsChange(ns); }
 
-std::string FromTo(double base_ns, double new_ns) {
-  return Time(base_ns) + " to " + Time(new_ns);
-}
+std::string FromTo(double base_ns, double new_ns) { return Time(base_ns) + " to " + Time(new_ns); }
 
 // "12.30 ms (12.5%)", without signs.
 std::string Size(double change_ns, double base_ns) {
@@ -77,9 +71,7 @@ bool IsOther(int64_t base, int64_t now) {
   return std::fabs(static_cast<double>(now - base)) > kOtherWork * static_cast<double>(std::max(base, now));
 }
 
-std::string BytesText(int64_t bytes) {
-  return FormatBytes(static_cast<double>(bytes));
-}
+std::string BytesText(int64_t bytes) { return FormatBytes(static_cast<double>(bytes)); }
 
 // The sort of host memory that most bytes of a direction come from or go to.
 std::string HostMemory(const std::map<std::string, int64_t>& bytes) {

@@ -11,9 +11,9 @@ namespace gprof {
 namespace {
 
 // What the host recorded is whole when GPU work alone is missing.
-constexpr std::string_view kHostFigures[] = {"api.",         "nvtx.ranges",   "nvtx.marks",         "nvtx.payload",
-                                             "nvtx.total_ns", "nvtx.self_ns",  "launches.count",     "launches.call_ns",
-                                             "step.",         "memory.allocations", "memory.frees", "memory.peak_bytes"};
+constexpr std::string_view kHostFigures[] = {
+    "api.",           "nvtx.ranges",      "nvtx.marks", "nvtx.payload",       "nvtx.total_ns", "nvtx.self_ns",
+    "launches.count", "launches.call_ns", "step.",      "memory.allocations", "memory.frees",  "memory.peak_bytes"};
 
 bool IsHostFigure(std::string_view id) {
   return id != "step.idle_percent" && std::any_of(std::begin(kHostFigures), std::end(kHostFigures),
@@ -22,7 +22,8 @@ bool IsHostFigure(std::string_view id) {
 
 // Every record that is missing can only have made it smaller.
 bool GrowsWithRecords(const MetricInfo& info) {
-  if (info.id == "memory.leaked_bytes" || info.id == "streams.unused" || info.id == "memcpy.link_bytes_per_second") return false;
+  if (info.id == "memory.leaked_bytes" || info.id == "streams.unused" || info.id == "memcpy.link_bytes_per_second")
+    return false;
   const bool counts = info.unit == Unit::kCount || info.unit == Unit::kBytes;
   return (counts && info.is_deterministic) || info.id == "kernels.total_ns" || info.id == "memcpy.total_ns";
 }
@@ -47,7 +48,8 @@ Figures::Figures(const RunSet& set) : set_(set), values_(set.runs.size()) {
   for (std::size_t i = 0; i < set.runs.size(); ++i) {
     for (const Metric& metric : set.runs[i].metrics) {
       values_[i].emplace(KeyOf(metric.id, metric.scope), metric.value);
-      if (!metric.scope.empty() && seen[metric.id].insert(metric.scope).second) scopes_[metric.id].push_back(metric.scope);
+      if (!metric.scope.empty() && seen[metric.id].insert(metric.scope).second)
+        scopes_[metric.id].push_back(metric.scope);
     }
   }
 }
@@ -65,7 +67,8 @@ std::string Figures::WhyMissing(const MetricInfo& info, const std::string& scope
     const std::string nearest = Nearest(scope, ScopesOf(info.id));
     const std::size_t colon = scope.find(':');
     return "no run has " +
-           (colon == std::string::npos ? scope : "the " + std::string(ScopeNoun(scope)) + " " + scope.substr(colon + 1)) +
+           (colon == std::string::npos ? scope
+                                       : "the " + std::string(ScopeNoun(scope)) + " " + scope.substr(colon + 1)) +
            (nearest.empty() ? "" : "; did you mean @" + nearest + "?");
   }
   if (info.id.starts_with("step.")) return "no NVTX range repeats like a step; --step names the one that is";
@@ -74,8 +77,8 @@ std::string Figures::WhyMissing(const MetricInfo& info, const std::string& scope
 }
 
 Figure Figures::Of(const MetricInfo& info, const std::string& scope) const {
-  const bool has_whole = std::any_of(set_.runs.begin(), set_.runs.end(),
-                                     [&](const Measurement& run) { return IsWholeFor(run, info.id); });
+  const bool has_whole =
+      std::any_of(set_.runs.begin(), set_.runs.end(), [&](const Measurement& run) { return IsWholeFor(run, info.id); });
   Figure figure;
   figure.is_exact = info.is_deterministic;
   for (std::size_t i = 0; i < set_.runs.size(); ++i) {

@@ -38,7 +38,7 @@ class Figures {
   const std::vector<std::string>& ScopesOf(std::string_view id) const;
 
   const RunSet& set_;
-  std::vector<std::unordered_map<std::string, double>> values_;  // of each run, by "id@scope"
+  std::vector<std::unordered_map<std::string, double>> values_;            // of each run, by "id@scope"
   std::unordered_map<std::string_view, std::vector<std::string>> scopes_;  // by id, in the order of the runs
 };
 

@@ -124,9 +124,7 @@ class Writer {
            CountOf(static_cast<int64_t>(values.size()), "run");
   }
 
-  void Section(const std::string& title) {
-    pending_section_ = title;
-  }
+  void Section(const std::string& title) { pending_section_ = title; }
 
   void Add(const std::string& figure, const std::string& rule, const std::string& comment) {
     if (!pending_section_.empty()) lines_.emplace_back("\n    // " + std::exchange(pending_section_, ""), false);
@@ -164,9 +162,8 @@ class Writer {
     const std::string source = Source(values, info.unit);
     if (!baseline_.empty()) {
       const std::string floor = LimitText(loose.least, info.unit == Unit::kPercent ? Unit::kCount : info.unit);
-      const std::string rule = info.unit == Unit::kPercent
-                                   ? "{\"max_increase\": " + floor + "}"
-                                   : "{\"max_increase\": \"10%\", \"and\": " + floor + "}";
+      const std::string rule = info.unit == Unit::kPercent ? "{\"max_increase\": " + floor + "}"
+                                                           : "{\"max_increase\": \"10%\", \"and\": " + floor + "}";
       return Add(figure, rule, source + (info.unit == Unit::kPercent ? "; the increase is in points" : ""));
     }
     const double most = *std::max_element(values.begin(), values.end());

@@ -70,9 +70,9 @@ bool IsMissing(const Rule& rule, const Figure& figure, const std::string& who, R
       result->verdict = Verdict::kPass;
       result->message = "there is none, which the budget allows: " + figure.why_missing;
     } else {
-      SetInconclusive(who + " no such figure: " +
-                          (figure.why_incomplete.empty() ? figure.why_missing : figure.why_incomplete),
-                      result);
+      SetInconclusive(
+          who + " no such figure: " + (figure.why_incomplete.empty() ? figure.why_missing : figure.why_incomplete),
+          result);
     }
     return true;
   }
@@ -153,7 +153,8 @@ std::string DifferenceText(const Rule& rule, double base, double now) {
   if (now == base) return is + " as in the baseline";
   std::string by = FormatValue(std::fabs(now - base), unit);
   if (unit == Unit::kPercent) by += " points";
-  if (base != 0 && unit != Unit::kPercent) by = FormatPercent(100 * std::fabs(now - base) / std::fabs(base)) + " (" + by + ")";
+  if (base != 0 && unit != Unit::kPercent)
+    by = FormatPercent(100 * std::fabs(now - base) / std::fabs(base)) + " (" + by + ")";
   return is + ", " + by + (now > base ? " above" : " below") + " the baseline's " + was;
 }
 
@@ -175,9 +176,8 @@ void JudgeLimit(const Rule& rule, const Figure& figure, const std::string& mixed
   }
   const bool is_beyond = Violates(rule.kind, *result->value, *rule.limit);
   if (!figure.why_incomplete.empty() && !IsSureAllTheSame(rule, figure, is_beyond)) {
-    return SetInconclusive(figure.why_incomplete + ", so " + FormatValue(*result->value, rule.info->unit) +
-                               " may be wrong",
-                           result);
+    return SetInconclusive(
+        figure.why_incomplete + ", so " + FormatValue(*result->value, rule.info->unit) + " may be wrong", result);
   }
   Settle(rule, is_beyond, result);
   if (is_beyond) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/trust/unknown_metrics.h"
 #include "analysis/result/run_analyses.h"
+#include "analysis/trust/unknown_metrics.h"
 #include "base/units.h"
 #include "gate/fingerprint.h"
 #include "gate/measurement.h"
@@ -14,13 +14,22 @@ constexpr std::string_view kNoOperation = "the trace has no GPU operation";
 constexpr std::string_view kNoCall = "the trace has no CUDA call";
 
 // What is left of these without GPU operations would be zeros that mean nothing.
+// clang-format off
 constexpr std::string_view kNeedOperations[] = {
     "gpu.",     "idle.",     "gaps.",     "kernels.",           "launches.",        "chains.",      "occupancy.",
     "graphs.",  "memcpy.",   "memset.",   "streams.",           "balance.",         "nccl.",        "critical.",
     "startup.", "sync.idle", "sync.copy", "nvtx.gpu_idle_ns",   "nvtx.gpu_busy_ns", "nvtx.kernels", "step.idle_percent",
     "sync.implied_idle_ns"};
-constexpr std::string_view kNeedCalls[] = {"api.", "sync.", "launches.", "startup.", "jit.", "critical.", "idle.",
-                                           "graphs.instantia", "memcpy.pageable_blocked_ns"};
+// clang-format on
+constexpr std::string_view kNeedCalls[] = {"api.",
+                                           "sync.",
+                                           "launches.",
+                                           "startup.",
+                                           "jit.",
+                                           "critical.",
+                                           "idle.",
+                                           "graphs.instantia",
+                                           "memcpy.pageable_blocked_ns"};
 constexpr std::string_view kNeedMemoryEvents[] = {"memory.peak_bytes", "memory.allocations", "memory.frees",
                                                   "memory.leaked_bytes"};
 constexpr std::string_view kNeedManagedMemory[] = {"memory.managed_", "memory.gpu_", "memory.cpu_"};

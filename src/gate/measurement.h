@@ -18,33 +18,33 @@ struct Fingerprint {
   std::string driver_version;     // CUDA version of the driver, "13.0"
   std::string cuda_version;       // of the runtime
   std::string cupti_version;
-  std::string tool_version;       // of the tracer that recorded
-  std::string clocks;             // of GPU and memory, as the device records say: "1980 MHz, memory 3201 MHz"
-  std::string capture_mode;       // what was recorded, and when
+  std::string tool_version;  // of the tracer that recorded
+  std::string clocks;        // of GPU and memory, as the device records say: "1980 MHz, memory 3201 MHz"
+  std::string capture_mode;  // what was recorded, and when
   std::string host;
-  std::string program;            // command line
-  std::string commit;             // of the program, where somebody said it (--commit, or the CI's environment)
+  std::string program;  // command line
+  std::string commit;   // of the program, where somebody said it (--commit, or the CI's environment)
 };
 
 // Figures whose ids begin like this are not in the run, and why: nothing is known of them, which is not the same as 0.
 struct NotRecorded {
   std::string prefix;
-  std::string why;                // "the trace has no GPU operation"
+  std::string why;  // "the trace has no GPU operation"
 };
 
 struct Measurement {
-  std::string source;             // the file, for messages
+  std::string source;                 // the file, for messages
   std::vector<std::string> traces{};  // that it was measured from; none for documents
-  std::string selected;           // the part of the trace that was measured, in words; empty for all of it
+  std::string selected;               // the part of the trace that was measured, in words; empty for all of it
   Fingerprint fingerprint;
-  std::vector<Metric> metrics;    // of the whole trace and of its scopes, without those that were not recorded
+  std::vector<Metric> metrics;  // of the whole trace and of its scopes, without those that were not recorded
   std::vector<NotRecorded> not_recorded;
   Breakdown breakdown;
-  bool is_complete = true;        // nothing is known to be missing
-  bool is_host_complete = true;   // nothing but GPU work may be missing
+  bool is_complete = true;           // nothing is known to be missing
+  bool is_host_complete = true;      // nothing but GPU work may be missing
   std::vector<std::string> missing;  // what is, in words
-  bool is_exact = true;           // counters do not depend on the moments at which the recording began and ended
-  bool is_warm_up = false;        // a run that does not count
+  bool is_exact = true;              // counters do not depend on the moments at which the recording began and ended
+  bool is_warm_up = false;           // a run that does not count
 };
 
 // Runs all analyses that give metrics.
@@ -60,7 +60,7 @@ std::string WhyNotRecorded(const Measurement& measurement, std::string_view id);
 struct RecordedKinds {
   bool has_operations = false, has_calls = false, has_ranges = false;
   bool has_memory_events = false, has_managed_memory = false;
-  std::string capture_mode;       // "CUDA, memory usage, NVTX; from the beginning"; empty where nobody wrote it down
+  std::string capture_mode;  // "CUDA, memory usage, NVTX; from the beginning"; empty where nobody wrote it down
 };
 std::vector<NotRecorded> NotRecordedOf(const RecordedKinds& kinds);
 
@@ -69,9 +69,9 @@ void DropNotRecorded(Measurement* measurement);
 
 // Runs of the same thing, in the order in which they were made; warm-up runs are not among them.
 struct RunSet {
-  std::string name;               // for messages and tables: "base", a path, a baseline's name
+  std::string name;  // for messages and tables: "base", a path, a baseline's name
   std::vector<Measurement> runs;
-  std::vector<std::string> notes; // what the reader must know: runs left out and why
+  std::vector<std::string> notes;  // what the reader must know: runs left out and why
 };
 
 }  // namespace gprof

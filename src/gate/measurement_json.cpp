@@ -16,15 +16,13 @@ namespace {
 
 using Json = DocumentJson;
 
-constexpr std::size_t kMostScopes = 300;              // NVTX paths or kernels in a document
+constexpr std::size_t kMostScopes = 300;  // NVTX paths or kernels in a document
 
 bool IsPlain(const Json& json) { return !json.is_structured(); }
 
 bool HoldsPlainValues(const Json& json) { return std::all_of(json.begin(), json.end(), IsPlain); }
 
-std::string OneLine(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string OneLine(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::string Spaced(const Json& json) {
   std::string text;
@@ -127,8 +125,9 @@ void AddValues(const std::string& key, const Json& values, const std::string& pa
   const std::size_t at = key.find('@');
   const MetricInfo* info = FindMetric(key.substr(0, at));
   if (values.size() != runs->size()) {
-    throw Error(ExitCode::kUnreadable, path + ": " + key + " has " + std::to_string(values.size()) +
-                                           " values for " + std::to_string(runs->size()) + " runs",
+    throw Error(ExitCode::kUnreadable,
+                path + ": " + key + " has " + std::to_string(values.size()) + " values for " +
+                    std::to_string(runs->size()) + " runs",
                 "somebody changed the file: make it again, or take it from the history of the repository");
   }
   if (info == nullptr) return;
@@ -163,12 +162,14 @@ Json ReadDocument(const std::string& text, const std::string& path, const std::s
   if (found == schema) return json;
   const std::string family = schema.substr(0, schema.find('/') + 1);
   if (found.starts_with(family)) {
-    throw Error(ExitCode::kUnreadable, path + " is of version " + found.substr(family.size()) + " of " +
-                                           family.substr(0, family.size() - 1) + ", this program knows " + schema,
+    throw Error(ExitCode::kUnreadable,
+                path + " is of version " + found.substr(family.size()) + " of " + family.substr(0, family.size() - 1) +
+                    ", this program knows " + schema,
                 "a newer gprof-cli reads it");
   }
-  throw Error(ExitCode::kUnreadable, path + " is " + (found.empty() ? "no document of gprof-cli" : "of the kind " + found) +
-                                         ", not " + schema);
+  throw Error(
+      ExitCode::kUnreadable,
+      path + " is " + (found.empty() ? "no document of gprof-cli" : "of the kind " + found) + ", not " + schema);
 }
 
 Json FingerprintJson(const Fingerprint& f) {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "gate/measurement.h"
 #include "base/number_json.h"
+#include "gate/measurement.h"
 
 namespace gprof {
 
@@ -16,7 +16,8 @@ using DocumentJson = nlohmann::ordered_json;
 // Objects and lists indented; what holds plain values only, within a list or as a list, in one line.
 std::string DocumentText(const DocumentJson& json);
 
-// Throws Error in the name of `path`: it is no JSON, or not of the schema wanted. A later version of the schema is named.
+// Throws Error in the name of `path`: it is no JSON, or not of the schema wanted. A later version of the schema is
+// named.
 DocumentJson ReadDocument(const std::string& text, const std::string& path, const std::string& schema);
 
 DocumentJson FingerprintJson(const Fingerprint& fingerprint);

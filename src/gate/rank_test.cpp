@@ -135,9 +135,7 @@ double VarianceOfSignedRanks(std::size_t count) {
 
 }  // namespace
 
-double NormalTail(double z) {
-  return 0.5 * std::erfc(z / std::sqrt(2.0));
-}
+double NormalTail(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
 
 double NormalTailPoint(double p) {
   double low = -40, high = 40;

@@ -46,8 +46,9 @@ void CheckScope(const MetricInfo& info, std::string_view scope) {
                 "there is @gpu0, @nvtx:PATH and @kernel:NAME; * and ? are wild");
   }
   if (noun == "NVTX range" && !info.id.starts_with("nvtx.")) {
-    throw Error(ExitCode::kUsage, id + " is no figure of NVTX ranges",
-                "of ranges there is nvtx.ranges, total_ns, self_ns, gpu_busy_ns, gpu_idle_ns, kernels and payload_bytes");
+    throw Error(
+        ExitCode::kUsage, id + " is no figure of NVTX ranges",
+        "of ranges there is nvtx.ranges, total_ns, self_ns, gpu_busy_ns, gpu_idle_ns, kernels and payload_bytes");
   }
   if (noun == "kernel" && !IsPerKernel(info.id)) {
     throw Error(ExitCode::kUsage, id + " is no figure of single kernels",
@@ -80,7 +81,7 @@ std::string_view SignOf(RuleKind kind) {
 // The rule that says that `figure operation limit` must not be.
 std::optional<RuleKind> OppositeOf(std::string_view operation) {
   constexpr std::pair<std::string_view, RuleKind> kKinds[] = {
-      {">", RuleKind::kAtMost}, {">=", RuleKind::kBelow},    {"<", RuleKind::kAtLeast}, {"<=", RuleKind::kAbove},
+      {">", RuleKind::kAtMost},   {">=", RuleKind::kBelow},    {"<", RuleKind::kAtLeast}, {"<=", RuleKind::kAbove},
       {"=", RuleKind::kNotEqual}, {"==", RuleKind::kNotEqual}, {"!=", RuleKind::kEqual}};
   for (const auto& [word, kind] : kKinds) {
     if (word == operation) return kind;
@@ -137,7 +138,8 @@ Rule ParseCondition(const std::string& text, const std::string& option) {
     // Names of kernels have < and > in them, so the last operator is the one that counts.
     const std::size_t last = text.find_last_of(kOperators);
     if (last == std::string::npos || last == 0) {
-      throw Error(ExitCode::kUsage, "there is no comparison in it", "write for example " + option + " 'gpu.idle_percent > 20'");
+      throw Error(ExitCode::kUsage, "there is no comparison in it",
+                  "write for example " + option + " 'gpu.idle_percent > 20'");
     }
     const std::size_t first = kOperators.find(text[last - 1]) != std::string_view::npos ? last - 1 : last;
     Rule rule = RuleFor(Trimmed(std::string_view(text).substr(0, first)));
@@ -158,7 +160,8 @@ std::string DifferenceOf(const Rule& rule) {
   if (rule.limit.value_or(0) == 0) return text;
   // 5 % of a percentage and 5 points of it are not the same.
   const bool is_percent = rule.info->unit == Unit::kPercent;
-  const std::string limit = is_percent ? FormatLimit(*rule.limit, Unit::kCount) + " points" : FormatLimit(*rule.limit, rule.info->unit);
+  const std::string limit =
+      is_percent ? FormatLimit(*rule.limit, Unit::kCount) + " points" : FormatLimit(*rule.limit, rule.info->unit);
   text += (text.empty() ? "" : " and ") + limit;
   return text;
 }

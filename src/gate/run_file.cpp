@@ -176,9 +176,7 @@ Json RunJson(const RecordedRun& run, const std::filesystem::path& folder) {
 
 }  // namespace
 
-RunFile ReadRunFile(const std::string& path) {
-  return ParseRunFile(ReadWhole(path), path);
-}
+RunFile ReadRunFile(const std::string& path) { return ParseRunFile(ReadWhole(path), path); }
 
 RunFile ParseRunFile(std::string_view text, const std::string& path) {
   const Reader reader(path);

@@ -17,8 +17,8 @@
 #include "gate/run_file.h"
 #include "gprof/error.h"
 #include "gprof/trace/file.h"
-#include "trace/reshape/merge.h"
 #include "import/read_trace.h"
+#include "trace/reshape/merge.h"
 
 namespace gprof {
 namespace {
@@ -127,8 +127,9 @@ class Loader {
     if (ranks.empty()) return;
     if (ranks_.empty()) ranks_ = ranks;
     if (ranks == ranks_) return;
-    throw Error(ExitCode::kUsage, "'" + trace.path + "' is of rank " + std::to_string(*ranks.begin()) +
-                                      ", another trace of rank " + std::to_string(*ranks_.begin()) + ": these are no runs of the same",
+    throw Error(ExitCode::kUsage,
+                "'" + trace.path + "' is of rank " + std::to_string(*ranks.begin()) + ", another trace of rank " +
+                    std::to_string(*ranks_.begin()) + ": these are no runs of the same",
                 "add --merge for the ranks of one run");
   }
 
@@ -160,7 +161,8 @@ class Loader {
     if (error) throw Error(ExitCode::kUnreadable, "cannot read the folder '" + folder + "': " + error.message());
     if (run_files.size() == 1) return AddPath(run_files.front());
     if (run_files.size() > 1) {
-      throw Error(ExitCode::kUsage, "the folder '" + folder + "' holds " + CountOf(static_cast<int64_t>(run_files.size()), "run file"),
+      throw Error(ExitCode::kUsage,
+                  "the folder '" + folder + "' holds " + CountOf(static_cast<int64_t>(run_files.size()), "run file"),
                   "name the one that is meant: " + *std::min_element(run_files.begin(), run_files.end()));
     }
     if (others > 0) set_.notes.push_back(CountOf(others, "file") + " in " + folder + " left out: no trace");
@@ -191,7 +193,8 @@ class Loader {
   void AddDocument(std::vector<Measurement> runs) {
     for (Measurement& run : runs) {
       if (run.selected != options_.selected) {
-        throw Error(ExitCode::kUsage, "'" + run.source + "' was measured " + PartOf(run.selected) + ", not " + PartOf(options_.selected),
+        throw Error(ExitCode::kUsage,
+                    "'" + run.source + "' was measured " + PartOf(run.selected) + ", not " + PartOf(options_.selected),
                     "select the same part of the trace, or name the trace itself");
       }
       set_.runs.push_back(std::move(run));
@@ -205,8 +208,8 @@ class Loader {
   const RunSetOptions& options_;
   RunSet set_;
   std::set<fs::path> files_;
-  std::set<int32_t> ranks_;    // of the first trace that has some
-  std::vector<Trace> traces_;  // to be merged
+  std::set<int32_t> ranks_;          // of the first trace that has some
+  std::vector<Trace> traces_;        // to be merged
   std::vector<std::string> merged_;  // their paths
 };
 

@@ -21,9 +21,7 @@ using Parts = std::array<int64_t, kPartCount>;  // sum to the recorded time: ove
 
 std::string PartKey(size_t part);    // "before", "idle.host"
 std::string PartLabel(size_t part);  // "before the first operation", "idle: host"
-inline bool IsInWindow(size_t part) {
-  return part >= kPartKernels;
-}
+inline bool IsInWindow(size_t part) { return part >= kPartKernels; }
 
 struct DeviceSums {
   int64_t wall_ns = 0, window_ns = 0;

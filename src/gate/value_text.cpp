@@ -17,8 +17,8 @@ struct UnitWord {
   double factor;
 };
 
-constexpr UnitWord kTimes[] = {{"ns", 1},   {"us", 1e3},  {"\u00B5s", 1e3}, {"\u03BCs", 1e3},
-                               {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
+constexpr UnitWord kTimes[] = {{"ns", 1},   {"us", 1e3}, {"\u00B5s", 1e3}, {"\u03BCs", 1e3},
+                               {"ms", 1e6}, {"s", 1e9},  {"min", 60e9}};
 constexpr UnitWord kSizes[] = {{"B", 1},
                                {"kB", 1e3},
                                {"KB", 1e3},

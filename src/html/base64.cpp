@@ -7,13 +7,9 @@ namespace {
 
 constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-char Digit(uint32_t bits) {
-  return kDigits[bits & 63];
-}
+char Digit(uint32_t bits) { return kDigits[bits & 63]; }
 
-uint32_t Byte(char c) {
-  return static_cast<unsigned char>(c);
-}
+uint32_t Byte(char c) { return static_cast<unsigned char>(c); }
 
 void AddThree(const char* bytes, std::string* out) {
   const uint32_t bits = Byte(bytes[0]) << 16 | Byte(bytes[1]) << 8 | Byte(bytes[2]);

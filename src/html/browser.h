@@ -6,8 +6,8 @@
 
 namespace gprof {
 
-// Tries what $BROWSER names, then what the desktop has. Returns the command that took the address; empty where none did,
-// with the reason in `why`.
+// Tries what $BROWSER names, then what the desktop has. Returns the command that took the address; empty where none
+// did, with the reason in `why`.
 std::string OpenInBrowser(const std::string& url, std::string* why);
 
 // "file:///…" of an absolute path.

@@ -24,7 +24,8 @@ std::string_view TrackKindName(TrackKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// Each slice of time has the largest value in it: peaks stay. Returns the length of a slice, 0 where nothing was changed.
+// Each slice of time has the largest value in it: peaks stay. Returns the length of a slice, 0 where nothing was
+// changed.
 int64_t Thin(std::vector<CounterPoint>* points) {
   if (points->size() <= kMostCounterPoints) return 0;
   const int64_t begin_ns = points->front().time_ns;
@@ -49,7 +50,8 @@ int64_t Thin(std::vector<CounterPoint>* points) {
 
 class Encoder {
  public:
-  Encoder(const AnalysisInput& input, uint64_t budget) : trace_(input.trace()), timeline_(LayOut(input)), reader_(trace_, timeline_) {
+  Encoder(const AnalysisInput& input, uint64_t budget)
+      : trace_(input.trace()), timeline_(LayOut(input)), reader_(trace_, timeline_) {
     NumberEvents(trace_, budget, &timeline_);
     Number(EventSource::kOp, trace_.ops.size(), &op_events_);
     Number(EventSource::kCall, trace_.api_calls.size(), &call_events_);
@@ -104,9 +106,9 @@ class Encoder {
       result_{"result", Coding::kVarint}, color_{"color", Coding::kVarint}, payload_{"payload", Coding::kVarint},
       range_{"range", Coding::kDelta}, next_{"next", Coding::kDelta}, blame_{"blame", Coding::kDelta},
       count_{"count", Coding::kVarint}, busy_{"busy", Coding::kVarint};
-  std::array<ColumnWriter*, 17> columns_ = {&gap_,    &duration_, &name_,        &kind_,   &call_,  &bytes_,
-                                            &shape_,  &memory_,   &correlation_, &result_, &color_, &payload_,
-                                            &range_,  &next_,     &blame_,       &count_,  &busy_};
+  std::array<ColumnWriter*, 17> columns_ = {&gap_,   &duration_, &name_,        &kind_,   &call_,  &bytes_,
+                                            &shape_, &memory_,   &correlation_, &result_, &color_, &payload_,
+                                            &range_, &next_,     &blame_,       &count_,  &busy_};
 };
 
 void Encoder::Number(EventSource source, std::size_t size, std::vector<uint32_t>* numbers) const {
@@ -116,10 +118,11 @@ void Encoder::Number(EventSource source, std::size_t size, std::vector<uint32_t>
     const auto time_of = [&](uint32_t item) { return TimeOf(trace_, timeline_, source, item); };
     for (const TimelineLane& lane : track.lanes) {
       uint32_t number = lane.first;
-      ForEachEvent(lane.items, timeline_.span.start_ns, timeline_.merged_below_ns, time_of, [&](std::size_t first, std::size_t last) {
-        for (std::size_t i = first; i < last; ++i) (*numbers)[lane.items[i]] = number;
-        ++number;
-      });
+      ForEachEvent(lane.items, timeline_.span.start_ns, timeline_.merged_below_ns, time_of,
+                   [&](std::size_t first, std::size_t last) {
+                     for (std::size_t i = first; i < last; ++i) (*numbers)[lane.items[i]] = number;
+                     ++number;
+                   });
     }
   }
 }
@@ -144,18 +147,19 @@ Encoder::Drawn Encoder::Draw(EventSource source, const std::vector<uint32_t>& it
 Json Encoder::LaneJson(const TimelineTrack& track, const TimelineLane& lane) {
   int64_t before_ns = timeline_.span.start_ns;
   const auto time_of = [&](uint32_t item) { return TimeOf(trace_, timeline_, track.source, item); };
-  ForEachEvent(lane.items, timeline_.span.start_ns, timeline_.merged_below_ns, time_of, [&](std::size_t first, std::size_t last) {
-    const Drawn drawn = Draw(track.source, lane.items, first, last);
-    const EventFacts facts = reader_.Read(track.source, drawn.item);
-    uint64_t size_bytes = facts.size_bytes;
-    for (std::size_t i = first; i < last && drawn.count > 1 && track.source == EventSource::kOp; ++i) {
-      if (lane.items[i] != drawn.item) size_bytes += trace_.ops[lane.items[i]].size_bytes;
-    }
-    gap_.Add(static_cast<uint64_t>(std::max<int64_t>(0, drawn.time.start_ns - before_ns)));
-    duration_.Add(static_cast<uint64_t>(std::max<int64_t>(0, drawn.time.DurationNs())));
-    before_ns = std::max(before_ns, drawn.time.end_ns);
-    AddFacts(drawn, facts, size_bytes);
-  });
+  ForEachEvent(lane.items, timeline_.span.start_ns, timeline_.merged_below_ns, time_of,
+               [&](std::size_t first, std::size_t last) {
+                 const Drawn drawn = Draw(track.source, lane.items, first, last);
+                 const EventFacts facts = reader_.Read(track.source, drawn.item);
+                 uint64_t size_bytes = facts.size_bytes;
+                 for (std::size_t i = first; i < last && drawn.count > 1 && track.source == EventSource::kOp; ++i) {
+                   if (lane.items[i] != drawn.item) size_bytes += trace_.ops[lane.items[i]].size_bytes;
+                 }
+                 gap_.Add(static_cast<uint64_t>(std::max<int64_t>(0, drawn.time.start_ns - before_ns)));
+                 duration_.Add(static_cast<uint64_t>(std::max<int64_t>(0, drawn.time.DurationNs())));
+                 before_ns = std::max(before_ns, drawn.time.end_ns);
+                 AddFacts(drawn, facts, size_bytes);
+               });
   Json columns = Json::array();
   for (ColumnWriter* column : columns_) {
     if (column->HasValues()) columns.push_back(Take(column));
@@ -177,7 +181,8 @@ void Encoder::AddFacts(const Drawn& drawn, const EventFacts& facts, uint64_t siz
   payload_.Add(facts.payload);
   range_.Add(Event(facts.range, range_events_));
   next_.Add(Event(facts.next, op_events_));
-  blame_.Add(facts.blame_call != kNone ? Event(facts.blame_call, call_events_) : Event(facts.blame_range, range_events_));
+  blame_.Add(facts.blame_call != kNone ? Event(facts.blame_call, call_events_)
+                                       : Event(facts.blame_range, range_events_));
   if (timeline_.merged_below_ns == 0) return;
   count_.Add(drawn.count);
   busy_.Add(static_cast<uint64_t>(drawn.busy_ns));

@@ -11,7 +11,8 @@
 namespace gprof {
 namespace {
 
-constexpr std::size_t kMostPayloads = 200'000;  // that are written out: a number for each of millions of ranges is no help
+constexpr std::size_t kMostPayloads =
+    200'000;  // that are written out: a number for each of millions of ranges is no help
 constexpr std::size_t kLongestPayloadBytes = 1000;
 
 // What is said of an NVTX event besides its name and color, as one line.

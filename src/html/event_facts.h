@@ -1,5 +1,5 @@
-// What the page says of one event: the values of its columns (src/web/shared/data.ts, docs/html.md). All that the page takes from
-// the records of a trace is read here.
+// What the page says of one event: the values of its columns (src/web/shared/data.ts, docs/html.md). All that the page
+// takes from the records of a trace is read here.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,52 @@ namespace gprof {
 
 // In the order of EVENT_KINDS in src/web/shared/data.ts.
 enum class EventKind : uint8_t {
-  kKernel, kCopyH2d, kCopyD2h, kCopyD2d, kCopyPeer, kCopyOther, kMemset, kGraph,
-  kApiLaunch, kApiCopy, kApiMemset, kApiSync, kApiMemory, kApiLoad, kApiQuery, kApiStream, kApiEvent, kApiGraph, kApiOther,
-  kNvtxRange, kNvtxStartEnd, kNvtxMark,
+  kKernel,
+  kCopyH2d,
+  kCopyD2h,
+  kCopyD2d,
+  kCopyPeer,
+  kCopyOther,
+  kMemset,
+  kGraph,
+  kApiLaunch,
+  kApiCopy,
+  kApiMemset,
+  kApiSync,
+  kApiMemory,
+  kApiLoad,
+  kApiQuery,
+  kApiStream,
+  kApiEvent,
+  kApiGraph,
+  kApiOther,
+  kNvtxRange,
+  kNvtxStartEnd,
+  kNvtxMark,
   kGap,
-  kPageableH2d, kPageableD2h,
+  kPageableH2d,
+  kPageableD2h,
   kOverhead,
 };
 
 struct EventFacts {
   uint32_t name = 0;
   EventKind kind = EventKind::kKernel;
-  uint32_t shape = 0;                   // 1 + index, 0 for none
+  uint32_t shape = 0;                                  // 1 + index, 0 for none
   uint32_t call = kNone, range = kNone, next = kNone;  // of the trace
   uint32_t blame_call = kNone, blame_range = kNone;
   uint64_t size_bytes = 0;
   uint32_t memory = 0;
   uint32_t correlation = 0;
   uint32_t result = 0;
-  uint64_t color = 0;                   // 1 + 0xRRGGBB, 0 for none
-  uint32_t payload = 0;                 // 1 + name, 0 for none
+  uint64_t color = 0;    // 1 + 0xRRGGBB, 0 for none
+  uint32_t payload = 0;  // 1 + name, 0 for none
 };
 
 class EventReader {
  public:
-  EventReader(const Trace& trace, const TimelineData& timeline) : trace_(trace), timeline_(timeline), args_(trace), names_(trace) {}
+  EventReader(const Trace& trace, const TimelineData& timeline)
+      : trace_(trace), timeline_(timeline), args_(trace), names_(trace) {}
 
   EventFacts Read(EventSource source, uint32_t item);
   const EventNames& names() const { return names_; }

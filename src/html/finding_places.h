@@ -10,13 +10,14 @@
 
 namespace gprof {
 
-// For findings of an id: what to look for, in the language of the page's filter box, or why there is nothing to look at.
+// For findings of an id: what to look for, in the language of the page's filter box, or why there is nothing to look
+// at.
 struct PlaceOfId {
   std::string_view id;      // with a dot at its end: all that begin so
   std::string_view query;   // empty: no place
   std::string_view reason;  // why there is none
-  // What the finding names among the rows of a table, the first row where it names none, narrows the query: `key` is a key
-  // of the filter. nullptr: nothing does.
+  // What the finding names among the rows of a table, the first row where it names none, narrows the query: `key` is a
+  // key of the filter. nullptr: nothing does.
   const char* table = nullptr;
   const char* column = nullptr;
   const char* key = nullptr;

@@ -28,9 +28,7 @@ constexpr int64_t kIdleSeconds = 30;  // browsers open connections that they may
 
 volatile std::sig_atomic_t is_interrupted = 0;
 
-void Interrupt(int) {
-  is_interrupted = 1;
-}
+void Interrupt(int) { is_interrupted = 1; }
 
 // While it lives, signals that end programs end the serving. They arrive within ppoll() alone.
 class SignalScope {
@@ -104,7 +102,8 @@ Request Parse(std::string_view text) {
 // Any port: a tunnel may have another one at its other end.
 bool IsLoopback(std::string_view host) {
   const std::size_t colon = host.rfind(':');
-  const bool has_port = colon != std::string_view::npos && host.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  const bool has_port =
+      colon != std::string_view::npos && host.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
   if (has_port) host = host.substr(0, colon);
   return host == "127.0.0.1" || host == "localhost" || host == "[::1]";
 }
@@ -211,7 +210,8 @@ LoopbackServer::LoopbackServer(uint16_t port) {
   socklen_t size = sizeof(address);
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
   if (listener_ < 0 || setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-      bind(listener_, generic, size) != 0 || listen(listener_, 16) != 0 || getsockname(listener_, generic, &size) != 0) {
+      bind(listener_, generic, size) != 0 || listen(listener_, 16) != 0 ||
+      getsockname(listener_, generic, &size) != 0) {
     const int error = errno;
     if (listener_ >= 0) close(listener_);
     throw Error(ExitCode::kUsage, "cannot serve on port " + std::to_string(port) + ": " + std::strerror(error),
@@ -220,15 +220,14 @@ LoopbackServer::LoopbackServer(uint16_t port) {
   port_ = ntohs(address.sin_port);
 }
 
-LoopbackServer::~LoopbackServer() {
-  close(listener_);
-}
+LoopbackServer::~LoopbackServer() { close(listener_); }
 
 void LoopbackServer::Serve(const ServedFile& file, Until until) const {
   const SignalScope signals;
   std::list<Connection> connections;
   while (is_interrupted == 0) {
-    std::vector<pollfd> wanted = {{listener_, static_cast<short>(connections.size() < kMostConnections ? POLLIN : 0), 0}};
+    std::vector<pollfd> wanted = {
+        {listener_, static_cast<short>(connections.size() < kMostConnections ? POLLIN : 0), 0}};
     for (const Connection& connection : connections) wanted.push_back(connection.Wanted());
     const timespec timeout{kIdleSeconds, 0};
     if (ppoll(wanted.data(), wanted.size(), &timeout, signals.waiting()) < 0 && errno != EINTR) {

@@ -19,9 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 struct Unpacked {
   std::string text;
@@ -44,7 +42,8 @@ Unpacked Unpack() {
 std::string Base64OfHex(std::string_view hex) {
   const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
   std::string bytes, out;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) bytes += static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1]));
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1]));
   Base64 base64;
   base64.Add(bytes, &out);
   base64.Finish(&out);
@@ -118,7 +117,8 @@ class PageWriter {
   // The documents are JSON already.
   void WriteData() {
     Json places = Json::array();
-    for (const FindingPlace& place : contents_.places) places.push_back({{"finding", place.finding}, {"query", place.query}});
+    for (const FindingPlace& place : contents_.places)
+      places.push_back({{"finding", place.finding}, {"query", place.query}});
     out_.Write(R"({"version":1,"kind":)");
     out_.Write(contents_.diff.empty() ? R"("report")" : R"("diff")");
     const auto write = [&](std::string_view key, const std::string& json) {
@@ -154,9 +154,7 @@ class PageWriter {
 
 }  // namespace
 
-bool HasPage() {
-  return kPageParts.template_bytes != 0;
-}
+bool HasPage() { return kPageParts.template_bytes != 0; }
 
 void WritePage(const PageContents& contents, OutputStream& out) {
   if (!HasPage()) {

@@ -30,7 +30,7 @@ struct PageContents {
   std::string report;   // document of `report --format json`, or empty
   std::string diff;     // document of `diff --format json`, or empty
   std::vector<FindingPlace> places;
-  std::vector<PageTimeline> timelines;  // one; of a comparison two, or none
+  std::vector<PageTimeline> timelines;          // one; of a comparison two, or none
   uint64_t event_budget = kDefaultEventBudget;  // over all timelines
 };
 

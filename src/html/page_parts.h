@@ -1,5 +1,5 @@
-// What is built from src/web and embedded in the program: one text, which is style, script and template after each other,
-// compressed by zstd. Written by embed.cmake.
+// What is built from src/web and embedded in the program: one text, which is style, script and template after each
+// other, compressed by zstd. Written by embed.cmake.
 #pragma once
 
 #include <cstddef>

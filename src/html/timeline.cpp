@@ -43,7 +43,8 @@ class LaneMaker {
 
 class LayoutMaker {
  public:
-  explicit LayoutMaker(const AnalysisInput& input) : input_(input), trace_(input.trace()), marks_(trace_.threads.size()) {
+  explicit LayoutMaker(const AnalysisInput& input)
+      : input_(input), trace_(input.trace()), marks_(trace_.threads.size()) {
     for (uint32_t i = 0; i < trace_.marks.size(); ++i) {
       if (trace_.marks[i].thread != kNone) marks_[trace_.marks[i].thread].push_back(i);
     }
@@ -58,7 +59,8 @@ class LayoutMaker {
     for (const TimelineTrack& track : data_.tracks) {
       for (const TimelineLane& lane : track.lanes) {
         data_.trace_event_count += lane.items.size();
-        data_.span.start_ns = std::min(data_.span.start_ns, TimeOf(trace_, data_, track.source, lane.items.front()).start_ns);
+        data_.span.start_ns =
+            std::min(data_.span.start_ns, TimeOf(trace_, data_, track.source, lane.items.front()).start_ns);
         data_.span.end_ns = std::max(data_.span.end_ns, TimeOf(trace_, data_, track.source, lane.items.back()).end_ns);
       }
     }
@@ -107,9 +109,11 @@ void LayoutMaker::AddDevice(uint32_t device) {
   const trace::DeviceRecord& facts = trace_.devices[device].facts;
   std::string detail;
   if (facts.sm_count != 0) {
-    detail = fmt::format("{} multiprocessors, {}", facts.sm_count, FormatBytes(static_cast<double>(facts.memory_bytes)));
+    detail =
+        fmt::format("{} multiprocessors, {}", facts.sm_count, FormatBytes(static_cast<double>(facts.memory_bytes)));
   }
-  const int32_t group = AddTrack({TrackKind::kDevice, EventSource::kNothing, -1, DeviceTitle(trace_, device), detail, {}, {}});
+  const int32_t group =
+      AddTrack({TrackKind::kDevice, EventSource::kNothing, -1, DeviceTitle(trace_, device), detail, {}, {}});
   for (const auto make : {RunningOps, QueuedOps, MemoryInUse}) {
     Counter counter = make(trace_, device);
     if (counter.points.empty()) continue;
@@ -141,7 +145,13 @@ void LayoutMaker::AddIdle(uint32_t device, int32_t parent) {
   };
   if (!std::is_sorted(lane.items.begin(), lane.items.end(), is_before))
     std::stable_sort(lane.items.begin(), lane.items.end(), is_before);
-  AddTrack({TrackKind::kGaps, EventSource::kIdlePart, parent, "idle", "time without an operation, by its cause", {lane}, {}});
+  AddTrack({TrackKind::kGaps,
+            EventSource::kIdlePart,
+            parent,
+            "idle",
+            "time without an operation, by its cause",
+            {lane},
+            {}});
 }
 
 // Of the call that ended the gap.
@@ -200,8 +210,13 @@ std::string LayoutMaker::StreamDetail(uint32_t stream) const {
 void LayoutMaker::AddProcess(uint32_t process) {
   const Process& p = trace_.processes[process];
   const std::string command_line = Utf8(trace_.Text(p.command_line));
-  const int32_t group = AddTrack({TrackKind::kProcess, EventSource::kNothing, -1,
-                                  fmt::format("{} ({})", ProcessTitle(trace_, process), p.pid), command_line, {}, {}});
+  const int32_t group = AddTrack({TrackKind::kProcess,
+                                  EventSource::kNothing,
+                                  -1,
+                                  fmt::format("{} ({})", ProcessTitle(trace_, process), p.pid),
+                                  command_line,
+                                  {},
+                                  {}});
   AddStartEndRanges(process, group);
   AddThreadsOf(process, group);
   AddOverhead(process, group);
@@ -215,7 +230,8 @@ std::vector<TimelineLane> LayoutMaker::SideBySide(const Records& records, IsWant
     if (is_wanted(records[i])) wanted.push_back(i);
   }
   std::sort(wanted.begin(), wanted.end(), [&](uint32_t a, uint32_t b) {
-    return std::tuple(records[a].start_ns, -records[a].end_ns, a) < std::tuple(records[b].start_ns, -records[b].end_ns, b);
+    return std::tuple(records[a].start_ns, -records[a].end_ns, a) <
+           std::tuple(records[b].start_ns, -records[b].end_ns, b);
   });
   LaneMaker lanes;
   for (const uint32_t i : wanted) lanes.Add(i, {records[i].start_ns, records[i].end_ns}, 0);
@@ -240,8 +256,13 @@ void LayoutMaker::AddThreadsOf(uint32_t process, int32_t parent) {
     const Thread& thread = trace_.threads[i];
     if (thread.process != process) continue;
     const std::string name = Utf8(trace_.Text(thread.name));
-    const int32_t group = AddTrack({TrackKind::kThread, EventSource::kNothing, parent,
-                                    fmt::format("thread {}{}{}", thread.tid, name.empty() ? "" : " ", name), "", {}, {}});
+    const int32_t group = AddTrack({TrackKind::kThread,
+                                    EventSource::kNothing,
+                                    parent,
+                                    fmt::format("thread {}{}{}", thread.tid, name.empty() ? "" : " ", name),
+                                    "",
+                                    {},
+                                    {}});
     AddMarks(i, group);
     AddNvtx(i, group);
     AddCalls(i, group);
@@ -278,7 +299,8 @@ void LayoutMaker::AddCalls(uint32_t thread, int32_t parent) {
     }
     lanes.Add(i, TimeOf(trace_, data_, EventSource::kCall, i), depths[i - slice.first]);
   }
-  AddLanes(TrackKind::kApi, EventSource::kCall, parent, "CUDA API", "calls of the runtime and the driver", lanes.Finish());
+  AddLanes(TrackKind::kApi, EventSource::kCall, parent, "CUDA API", "calls of the runtime and the driver",
+           lanes.Finish());
 }
 
 uint64_t CountEvents(const Trace& trace, const TimelineData& timeline, int64_t merged_below_ns) {
@@ -286,7 +308,8 @@ uint64_t CountEvents(const Trace& trace, const TimelineData& timeline, int64_t m
   for (const TimelineTrack& track : timeline.tracks) {
     const auto time_of = [&](uint32_t item) { return TimeOf(trace, timeline, track.source, item); };
     for (const TimelineLane& lane : track.lanes) {
-      ForEachEvent(lane.items, timeline.span.start_ns, merged_below_ns, time_of, [&](std::size_t, std::size_t) { ++count; });
+      ForEachEvent(lane.items, timeline.span.start_ns, merged_below_ns, time_of,
+                   [&](std::size_t, std::size_t) { ++count; });
     }
   }
   return count;
@@ -330,9 +353,7 @@ Interval TimeOf(const Trace& trace, const TimelineData& timeline, EventSource so
   return {};
 }
 
-TimelineData LayOut(const AnalysisInput& input) {
-  return LayoutMaker(input).Make();
-}
+TimelineData LayOut(const AnalysisInput& input) { return LayoutMaker(input).Make(); }
 
 void NumberEvents(const Trace& trace, uint64_t budget, TimelineData* timeline) {
   timeline->merged_below_ns = MergedBelow(trace, budget, *timeline);

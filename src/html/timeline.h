@@ -50,9 +50,9 @@ struct IdlePart {
 struct TimelineData {
   std::vector<TimelineTrack> tracks;  // in the order of display; parents before their children
   std::vector<IdlePart> idle_parts;
-  Interval span;                      // that of the trace, or what its events need
-  int64_t merged_below_ns = 0;        // events shorter than this are drawn together with their neighbours
-  uint64_t event_count = 0;           // as drawn
+  Interval span;                // that of the trace, or what its events need
+  int64_t merged_below_ns = 0;  // events shorter than this are drawn together with their neighbours
+  uint64_t event_count = 0;     // as drawn
   uint64_t trace_event_count = 0;
 };
 
@@ -65,9 +65,11 @@ void NumberEvents(const Trace& trace, uint64_t budget, TimelineData* timeline);
 Interval TimeOf(const Trace& trace, const TimelineData& timeline, EventSource source, uint32_t item);
 
 // Calls f(first, last) for each event of a lane: what it stands for is items [first, last). Events shorter than
-// `merged_below_ns` that begin in the same slice of time, of that length and counted from `origin_ns`, are drawn together.
+// `merged_below_ns` that begin in the same slice of time, of that length and counted from `origin_ns`, are drawn
+// together.
 template <class TimeOfItem, class F>
-void ForEachEvent(const std::vector<uint32_t>& items, int64_t origin_ns, int64_t merged_below_ns, TimeOfItem&& time_of, F&& f) {
+void ForEachEvent(const std::vector<uint32_t>& items, int64_t origin_ns, int64_t merged_below_ns, TimeOfItem&& time_of,
+                  F&& f) {
   for (std::size_t i = 0; i < items.size();) {
     std::size_t last = i + 1;
     const Interval time = time_of(items[i]);

@@ -44,7 +44,8 @@ ByteWindow::~ByteWindow() = default;
 bool ByteWindow::More() {
   if (stream_ == nullptr) return false;
   if (bytes_.size() > kMaxValueBytes) {
-    throw Error(ExitCode::kUnreadable, fmt::format("one value of the JSON has more than {} MiB", kMaxValueBytes / kMiB));
+    throw Error(ExitCode::kUnreadable,
+                fmt::format("one value of the JSON has more than {} MiB", kMaxValueBytes / kMiB));
   }
   Reserve(2 * bytes_.size() + kStepBytes);
   char* const begin = buffer_.get();

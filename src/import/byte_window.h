@@ -29,7 +29,7 @@ class ByteWindow {
   // megabytes, or thousands of times the size of the file.
   bool More();
 
-  uint64_t position() const { return consumed_; }     // of bytes() in the text
+  uint64_t position() const { return consumed_; }  // of bytes() in the text
   uint64_t unpacked_bytes() const { return consumed_ + bytes_.size(); }
   // Not empty: why the text ends before its end.
   const std::string& damage() const { return damage_; }

@@ -148,12 +148,12 @@ ChromeReader::Next ChromeReader::ReadWindow(bool needs_end) {
 
 bool ChromeReader::ReadEvent(JsonScanner* scanner) {
   ChromeEvent event;
-  const bool is_good = scanner->ReadObject([&](std::string_view key, const JsonPiece& value) {
-    SetMember(key, value, &event);
-  });
+  const bool is_good =
+      scanner->ReadObject([&](std::string_view key, const JsonPiece& value) { SetMember(key, value, &event); });
   if (!is_good) return false;
   if (++event_count_ > most_events_) {
-    throw Error(ExitCode::kUnreadable, fmt::format("it unpacks to more than {} events, which is no trace", most_events_));
+    throw Error(ExitCode::kUnreadable,
+                fmt::format("it unpacks to more than {} events, which is no trace", most_events_));
   }
   sink_.OnEvent(event);
   return true;

@@ -31,11 +31,11 @@ class ChromeReader {
   // Throws Error where there are more than `most_events`.
   void Read(uint64_t most_events);
 
-  bool has_events() const { return has_events_; }      // there is an array of them, maybe empty
+  bool has_events() const { return has_events_; }  // there is an array of them, maybe empty
   uint64_t event_count() const { return event_count_; }
   uint64_t bad_event_count() const { return bad_event_count_; }
-  bool is_cut() const { return is_cut_; }              // the text ends before its end
-  bool is_bad() const { return is_bad_; }              // what is around the events is no JSON
+  bool is_cut() const { return is_cut_; }  // the text ends before its end
+  bool is_bad() const { return is_bad_; }  // what is around the events is no JSON
   uint64_t bad_position() const { return bad_position_; }
 
  private:

@@ -74,9 +74,8 @@ bool ForeignBuilder::SameShape::operator()(const trace::KernelShapeRecord& a, co
   std::size_t count = 0, at = 0;
   trace::KernelShapeRecord::Fields(a, [&](const trace::FieldInfo&, auto value) { values[count++] = value; });
   bool is_same = true;
-  trace::KernelShapeRecord::Fields(b, [&](const trace::FieldInfo&, auto value) {
-    is_same = is_same && values[at++] == uint64_t{value};
-  });
+  trace::KernelShapeRecord::Fields(
+      b, [&](const trace::FieldInfo&, auto value) { is_same = is_same && values[at++] == uint64_t{value}; });
   return is_same;
 }
 

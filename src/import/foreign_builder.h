@@ -50,7 +50,9 @@ class ForeignBuilder {
   }
 
   // Sources know a stream by its number, programs by its handle.
-  void NameStream(uint32_t context, uint32_t stream, trace::StringId name) { builder_.NameStream(context, stream, name); }
+  void NameStream(uint32_t context, uint32_t stream, trace::StringId name) {
+    builder_.NameStream(context, stream, name);
+  }
 
   // What the source does not tell.
   void SetLacks(Fact fact) { lacks_ |= 1u << static_cast<uint32_t>(fact); }
@@ -86,7 +88,7 @@ class ForeignBuilder {
   std::string recorder_;
   std::vector<trace::ChunkHeader> headers_;  // by process
   uint32_t process_ = kNone;
-  std::deque<std::string> texts_;            // never moves: the map's keys point in here
+  std::deque<std::string> texts_;  // never moves: the map's keys point in here
   std::unordered_map<std::string_view, uint32_t> text_ids_;
   std::unordered_map<trace::KernelShapeRecord, uint32_t, ShapeHash, SameShape> shape_ids_;
   Known known_texts_, known_shapes_;

@@ -1,5 +1,5 @@
-// Values that a program attached to an NVTX event, as JSON has them, become a payload with a layout of its own: the decoder
-// of our own traces reads them from there.
+// Values that a program attached to an NVTX event, as JSON has them, become a payload with a layout of its own: the
+// decoder of our own traces reads them from there.
 #pragma once
 
 #include <cstdint>

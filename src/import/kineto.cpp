@@ -38,7 +38,8 @@ Trace Read(ByteWindow& window, const std::string& path, std::string_view file) {
   if (reader.event_count() == 0) {
     if (!window.damage().empty()) Fail(path, window.damage());
     if (reader.is_bad()) Fail(path, fmt::format("no JSON from byte {}", reader.bad_position()));
-    if (reader.bad_event_count() > 0) Fail(path, fmt::format("no trace events, no JSON from byte {}", reader.bad_position()));
+    if (reader.bad_event_count() > 0)
+      Fail(path, fmt::format("no trace events, no JSON from byte {}", reader.bad_position()));
     if (!reader.has_events()) Fail(path, reader.is_cut() ? "JSON that is cut short" : "JSON, but without traceEvents");
   }
   return import.Finish(reader, window.damage(), file.size());

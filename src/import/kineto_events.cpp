@@ -78,7 +78,10 @@ constexpr Argument kArguments[] = {
     {"grid", [](const JsonPiece& v, KinetoArgs* a) { SetDim(v, &a->grid); }},
     {"block", [](const JsonPiece& v, KinetoArgs* a) { SetDim(v, &a->block); }},
     {"cluster", [](const JsonPiece& v, KinetoArgs* a) { SetDim(v, &a->cluster); }},
-    {"kind", [](const JsonPiece& v, KinetoArgs* a) { if (v.IsText()) a->copy_kind = v.text; }},
+    {"kind",
+     [](const JsonPiece& v, KinetoArgs* a) {
+       if (v.IsText()) a->copy_kind = v.text;
+     }},
     {"graph id", [](const JsonPiece& v, KinetoArgs* a) { SetBits(v, &a->graph); }},
     {"graph node id", [](const JsonPiece& v, KinetoArgs* a) { SetBits(v, &a->graph_node); }},
     {"fromDevice", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->from_device); }},
@@ -87,16 +90,21 @@ constexpr Argument kArguments[] = {
     {"inContext", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->context); }},
     {"peer device", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->peer_device); }},
     {"process", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->process); }},
-    {"asynchronous",
-     [](const JsonPiece& v, KinetoArgs* a) { a->is_async = v.kind == JsonPiece::Kind::kTrue ? 1 : 0; }},
+    {"asynchronous", [](const JsonPiece& v, KinetoArgs* a) { a->is_async = v.kind == JsonPiece::Kind::kTrue ? 1 : 0; }},
     {"result",
-     [](const JsonPiece& v, KinetoArgs* a) { if (const auto n = ReadDecimal(v.text)) a->result = *n; }},
-    {"cuda_sync_kind", [](const JsonPiece& v, KinetoArgs* a) { if (v.IsText()) a->sync_kind = v.text; }},
+     [](const JsonPiece& v, KinetoArgs* a) {
+       if (const auto n = ReadDecimal(v.text)) a->result = *n;
+     }},
+    {"cuda_sync_kind",
+     [](const JsonPiece& v, KinetoArgs* a) {
+       if (v.IsText()) a->sync_kind = v.text;
+     }},
     {"wait_on_cuda_event_id", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->event); }},
     {"wait_on_stream", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->waited_stream); }},
     {"wait_on_cuda_event_record_corr_id", [](const JsonPiece& v, KinetoArgs* a) { Set(v, &a->record_correlation); }},
 };
 
+// clang-format off
 constexpr std::pair<std::string_view, CopyKind> kCopyKinds[] = {
     {"HtoD", CopyKind::kHostToDevice}, {"DtoH", CopyKind::kDeviceToHost},  {"DtoD", CopyKind::kDeviceToDevice},
     {"PtoP", CopyKind::kPeerToPeer},   {"HtoH", CopyKind::kHostToHost},    {"HtoA", CopyKind::kHostToArray},
@@ -104,14 +112,17 @@ constexpr std::pair<std::string_view, CopyKind> kCopyKinds[] = {
     {"DtoA", CopyKind::kDeviceToArray}, {"HostToDevice", CopyKind::kHostToDevice},
     {"DeviceToHost", CopyKind::kDeviceToHost}, {"DeviceToDevice", CopyKind::kDeviceToDevice},
 };
+// clang-format on
 
 // "Host" of AMD's captures may be either.
+// clang-format off
 constexpr std::pair<std::string_view, MemoryKind> kMemoryKinds[] = {
     {"Pageable", MemoryKind::kPageable}, {"Pinned", MemoryKind::kPinned},
     {"Device", MemoryKind::kDevice},     {"Array", MemoryKind::kArray},
     {"Managed", MemoryKind::kManaged},   {"Device Static", MemoryKind::kDeviceStatic},
     {"Managed Static", MemoryKind::kManagedStatic},
 };
+// clang-format on
 
 template <class Table, class Value>
 Value Find(const Table& table, std::string_view word, Value otherwise) {
@@ -136,9 +147,7 @@ CopyKind KindIn(std::string_view text) {
 
 }  // namespace
 
-KinetoCategory CategoryOf(std::string_view category) {
-  return Find(kCategories, category, KinetoCategory::kOther);
-}
+KinetoCategory CategoryOf(std::string_view category) { return Find(kCategories, category, KinetoCategory::kOther); }
 
 bool IsGpuWork(KinetoCategory category) {
   return category == KinetoCategory::kKernel || category == KinetoCategory::kMemcpy ||

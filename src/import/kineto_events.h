@@ -14,7 +14,7 @@ enum class KinetoCategory : uint8_t {
   kKernel,
   kMemcpy,
   kMemset,
-  kGraph,       // a CUDA graph as a whole: gprof-cli exports them
+  kGraph,  // a CUDA graph as a whole: gprof-cli exports them
   kRuntime,
   kDriver,
   kSync,

@@ -75,10 +75,10 @@ void KinetoImport::TakeKernel(const KinetoArgs& args, GpuWork* work) {
   shape.dynamic_shared_bytes = To32(args.shared_bytes, 0);  // static and dynamic together, as the source has them
   const auto is_same = [&](const trace::KernelShapeRecord& s) {
     return std::tie(s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z, s.registers_per_thread,
-                    s.dynamic_shared_bytes, s.cluster_x, s.cluster_y, s.cluster_z) ==
-           std::tie(shape.grid_x, shape.grid_y, shape.grid_z, shape.block_x, shape.block_y, shape.block_z,
-                    shape.registers_per_thread, shape.dynamic_shared_bytes, shape.cluster_x, shape.cluster_y,
-                    shape.cluster_z);
+                    s.dynamic_shared_bytes, s.cluster_x, s.cluster_y,
+                    s.cluster_z) == std::tie(shape.grid_x, shape.grid_y, shape.grid_z, shape.block_x, shape.block_y,
+                                             shape.block_z, shape.registers_per_thread, shape.dynamic_shared_bytes,
+                                             shape.cluster_x, shape.cluster_y, shape.cluster_z);
   };
   if (shapes_.empty() || !is_same(shapes_.back())) shapes_.push_back(shape);
   work->shape = static_cast<uint32_t>(shapes_.size() - 1);
@@ -98,7 +98,8 @@ void KinetoImport::TakeCopy(const Slice& slice, const KinetoArgs& args, GpuWork*
   if (!IsOnHost(work->ends.kind)) return;
   ++host_copy_count_;
   const bool is_to_device = work->ends.kind == trace::CopyKind::kHostToDevice;
-  if ((is_to_device ? work->ends.source : work->ends.destination) != MemoryKind::kUnknown) ++host_copies_of_known_memory_;
+  if ((is_to_device ? work->ends.source : work->ends.destination) != MemoryKind::kUnknown)
+    ++host_copies_of_known_memory_;
 }
 
 void KinetoImport::TakeSync(const Slice& slice, uint64_t start_ns) {
@@ -223,8 +224,8 @@ void KinetoImport::AddWork(const GpuWork& work) {
 }
 
 void KinetoImport::AddCopy(const GpuWork& work) {
-  const bool is_peer = work.ends.kind == trace::CopyKind::kPeerToPeer && work.from_device != kNone &&
-                       work.to_device != kNone;
+  const bool is_peer =
+      work.ends.kind == trace::CopyKind::kPeerToPeer && work.from_device != kNone && work.to_device != kNone;
   if (is_peer) {
     auto r = RecordOf<trace::PeerCopyRecord>(work);
     r.source_device = work.from_device;

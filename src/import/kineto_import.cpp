@@ -53,13 +53,11 @@ bool KinetoImport::TakeTime(const JsonPiece& value, int64_t* source_ns) {
   return true;
 }
 
-// Times stay those of the source where a trace can have them. Those from 1970 begin anew near the first event, and those
-// near 0 move up by an hour, so that none of them is 0 or before it.
+// Times stay those of the source where a trace can have them. Those from 1970 begin anew near the first event, and
+// those near 0 move up by an hour, so that none of them is 0 or before it.
 bool KinetoImport::ToTrace(int64_t source_ns, uint64_t* time_ns) {
   if (origin_ns_ == kNoOrigin) {
-    origin_ns_ = source_ns >= kCalendarNs ? FloorTo(source_ns, kDayNs) - kDayNs
-                 : source_ns < kSecondNs  ? -kHourNs
-                                          : 0;
+    origin_ns_ = source_ns >= kCalendarNs ? FloorTo(source_ns, kDayNs) - kDayNs : source_ns < kSecondNs ? -kHourNs : 0;
   }
   int64_t shifted = 0;
   if (__builtin_sub_overflow(source_ns, origin_ns_, &shifted) || shifted < 1 || shifted > kMostNs) {
@@ -138,9 +136,7 @@ void KinetoImport::ReadBegin(const ChromeEvent& event) {
   open_[open.slice.track].push_back(std::move(open));
 }
 
-void KinetoImport::ReadEnd(const ChromeEvent& event) {
-  EndSlice(&open_[TrackOf(event)], event, true);
-}
+void KinetoImport::ReadEnd(const ChromeEvent& event) { EndSlice(&open_[TrackOf(event)], event, true); }
 
 void KinetoImport::ReadAsync(const ChromeEvent& event) {
   std::string key(event.category.text);

@@ -32,9 +32,9 @@ class KinetoImport : public ChromeReader::Sink {
  private:
   // Where an event is drawn: a thread, or a stream of a GPU.
   struct Track {
-    uint32_t pid = 0, tid = 0;     // their texts
-    uint32_t process = kNone;      // once it is known to be a thread
-    uint32_t thread = 0;           // its number in the process
+    uint32_t pid = 0, tid = 0;  // their texts
+    uint32_t process = kNone;   // once it is known to be a thread
+    uint32_t thread = 0;        // its number in the process
   };
   // An event with both its ends.
   struct Slice {
@@ -166,14 +166,14 @@ class KinetoImport : public ChromeReader::Sink {
   std::vector<Track> tracks_;
   std::string last_track_key_;
   uint32_t last_track_ = kNone;
-  std::map<uint32_t, uint32_t> processes_;               // by the text of their pid
-  std::vector<uint32_t> pids_;                           // the reverse
-  std::map<uint32_t, uint32_t> process_names_;           // by the text of their pid
+  std::map<uint32_t, uint32_t> processes_;      // by the text of their pid
+  std::vector<uint32_t> pids_;                  // the reverse
+  std::map<uint32_t, uint32_t> process_names_;  // by the text of their pid
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> thread_names_;
-  std::map<uint32_t, std::vector<OpenSlice>> open_;      // by track
+  std::map<uint32_t, std::vector<OpenSlice>> open_;  // by track
   std::map<std::string, std::vector<OpenSlice>> open_async_;
-  std::map<uint32_t, KinetoCategory> categories_;        // by their text
-  FlatIndex domains_;                                    // told: (process, domain)
+  std::map<uint32_t, KinetoCategory> categories_;  // by their text
+  FlatIndex domains_;                              // told: (process, domain)
 
   std::vector<GpuWork> work_;
   std::vector<trace::KernelShapeRecord> shapes_;
@@ -182,25 +182,25 @@ class KinetoImport : public ChromeReader::Sink {
   std::vector<LooseCall> loose_calls_;
   std::vector<FlowEnd> flows_;
   std::unordered_map<std::string, uint32_t> flow_ids_;
-  FlatIndex calls_;                                      // (process, correlation) to call_facts_
+  FlatIndex calls_;  // (process, correlation) to call_facts_
   std::vector<CallFacts> call_facts_;
-  std::vector<uint8_t> call_classes_;                    // ApiClass + 1, by text
+  std::vector<uint8_t> call_classes_;  // ApiClass + 1, by text
   FlatIndex event_records_, devices_;
   std::vector<std::pair<uint32_t, uint32_t>> seen_devices_;  // process, device
 
-  std::map<uint32_t, Properties> properties_;            // by device
-  std::map<std::string, uint64_t> skipped_;              // what was left out, and how often
+  std::map<uint32_t, Properties> properties_;  // by device
+  std::map<std::string, uint64_t> skipped_;    // what was left out, and how often
   int32_t rank_ = -1;
   uint32_t world_size_ = 0, driver_version_ = 0, runtime_version_ = 0, cupti_version_ = 0, host_name_ = 0;
   uint64_t base_ns_ = 0;
-  std::string generator_;                                // not empty: what wrote the file, if not torch.profiler
+  std::string generator_;  // not empty: what wrote the file, if not torch.profiler
   bool is_kineto_ = false;
-  bool is_xla_ = false;                                  // a process has the name of one of XLA's devices
+  bool is_xla_ = false;  // a process has the name of one of XLA's devices
 
   static constexpr int64_t kNoOrigin = std::numeric_limits<int64_t>::min();
-  int64_t origin_ns_ = kNoOrigin;                        // is subtracted from the times of the source
+  int64_t origin_ns_ = kNoOrigin;  // is subtracted from the times of the source
   uint64_t first_ns_ = std::numeric_limits<uint64_t>::max();
-  std::vector<uint64_t> last_ns_;                        // of anything, by process
+  std::vector<uint64_t> last_ns_;  // of anything, by process
   uint64_t last_of_all_ns_ = 0;
   uint64_t bad_times_ = 0, bad_ends_ = 0, syncs_without_call_ = 0, truncated_correlations_ = 0;
   uint64_t call_count_ = 0, sync_call_count_ = 0, range_count_ = 0, kernel_count_ = 0, shape_count_ = 0;

@@ -164,7 +164,8 @@ void KinetoImport::AddLacks() {
   }
   if (call_count_ > 0 && work_.empty()) {
     builder_.AddNotice(trace::NoticeLevel::kInfo,
-                       "The file has CUDA calls and no GPU work (torch.profiler: ProfilerActivity.CUDA; autograd's profiler: use_device)");
+                       "The file has CUDA calls and no GPU work (torch.profiler: ProfilerActivity.CUDA; autograd's "
+                       "profiler: use_device)");
   }
   if (host_copy_count_ > host_copies_of_known_memory_) {
     lacks(Fact::kMemoryKinds, "The file does not say which memory is pageable");

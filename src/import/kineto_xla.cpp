@@ -31,7 +31,8 @@ std::string_view WordIn(std::string_view details, std::string_view key) {
   while (!details.empty()) {
     const std::string_view word = details.substr(0, details.find(' '));
     details.remove_prefix(std::min(details.size(), word.size() + 1));
-    if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == ':') return word.substr(key.size() + 1);
+    if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == ':')
+      return word.substr(key.size() + 1);
   }
   return {};
 }
@@ -46,19 +47,23 @@ std::array<uint32_t, 3> DimIn(std::string_view details, std::string_view key) {
     const int64_t number = NumberAtFront(text);
     if (number < 0 || number > 0xFFFFFFFFll) return {};
     size = static_cast<uint32_t>(number);
-    text.remove_prefix(std::min(text.size(), text.find(',') == std::string_view::npos ? text.size() : text.find(',') + 1));
+    text.remove_prefix(
+        std::min(text.size(), text.find(',') == std::string_view::npos ? text.size() : text.find(',') + 1));
   }
   return dim;
 }
 
 MemoryKind MemoryIn(std::string_view details, std::string_view key) {
   std::string word(WordIn(details, key));
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  constexpr std::pair<std::string_view, MemoryKind> kKinds[] = {
-      {"pageable", MemoryKind::kPageable}, {"pinned", MemoryKind::kPinned},
-      {"device", MemoryKind::kDevice},     {"array", MemoryKind::kArray},
-      {"managed", MemoryKind::kManaged},   {"device_static", MemoryKind::kDeviceStatic},
-      {"managed_static", MemoryKind::kManagedStatic}};
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::pair<std::string_view, MemoryKind> kKinds[] = {{"pageable", MemoryKind::kPageable},
+                                                                {"pinned", MemoryKind::kPinned},
+                                                                {"device", MemoryKind::kDevice},
+                                                                {"array", MemoryKind::kArray},
+                                                                {"managed", MemoryKind::kManaged},
+                                                                {"device_static", MemoryKind::kDeviceStatic},
+                                                                {"managed_static", MemoryKind::kManagedStatic}};
   for (const auto& [name, kind] : kKinds) {
     if (word == name) return kind;
   }

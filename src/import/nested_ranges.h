@@ -16,11 +16,11 @@ struct ClosedRange {
   int64_t start_ns = 0, end_ns = kOpen;  // kOpen: never ended
   uint64_t payload = 0;
   uint32_t process = 0, tid = 0, end_tid = 0;
-  uint32_t domain = 0, text = 0;         // text of ForeignBuilder
+  uint32_t domain = 0, text = 0;  // text of ForeignBuilder
   uint32_t category = 0, color = 0;
   trace::PayloadType payload_type = trace::PayloadType::kNone;
   bool is_push_pop = true;
-  uint32_t attached = kNone;             // what NestedRanges::Attach returned
+  uint32_t attached = kNone;  // what NestedRanges::Attach returned
 };
 
 // Collects ranges in any order. What does not nest in the ranges of its thread and domain becomes a start/end range, so

@@ -15,10 +15,12 @@ namespace {
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 // One of these is in every export that has something to read.
+// clang-format off
 constexpr std::string_view kTables[] = {
     "CUPTI_ACTIVITY_KIND_KERNEL",      "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
     "CUPTI_ACTIVITY_KIND_RUNTIME",     "NVTX_EVENTS",                "META_DATA_EXPORT",
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "EXPORT_META_DATA",           "TARGET_INFO_SESSION_START_TIME"};
+// clang-format on
 
 void CheckIsExport(const SqliteReader& file) {
   if (file.HasTable("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") || file.HasTable("StringTable")) {

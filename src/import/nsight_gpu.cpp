@@ -48,13 +48,46 @@ void NsightImport::ReadKernels() {
   constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_KERNEL";
   if (!file_.HasTable(kTable)) return;
   enum Column : std::size_t {
-    kMangled = kGraph + 1, kDemangled, kShort, kGridX, kGridY, kGridZ, kBlockX, kBlockY, kBlockZ, kClusterX, kClusterY,
-    kClusterZ, kRegisters, kStaticShared, kDynamicShared, kLocalPerThread, kLocalTotal, kSharedExecuted, kCacheConfig
+    kMangled = kGraph + 1,
+    kDemangled,
+    kShort,
+    kGridX,
+    kGridY,
+    kGridZ,
+    kBlockX,
+    kBlockY,
+    kBlockZ,
+    kClusterX,
+    kClusterY,
+    kClusterZ,
+    kRegisters,
+    kStaticShared,
+    kDynamicShared,
+    kLocalPerThread,
+    kLocalTotal,
+    kSharedExecuted,
+    kCacheConfig
   };
-  constexpr std::string_view kColumns[] = {
-      GPROF_OP_COLUMNS, "mangledName", "demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY",
-      "blockZ", "clusterX", "clusterY", "clusterZ", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory",
-      "localMemoryPerThread", "localMemoryTotal", "sharedMemoryExecuted", "cacheConfig"};
+  constexpr std::string_view kColumns[] = {GPROF_OP_COLUMNS,
+                                           "mangledName",
+                                           "demangledName",
+                                           "shortName",
+                                           "gridX",
+                                           "gridY",
+                                           "gridZ",
+                                           "blockX",
+                                           "blockY",
+                                           "blockZ",
+                                           "clusterX",
+                                           "clusterY",
+                                           "clusterZ",
+                                           "registersPerThread",
+                                           "staticSharedMemory",
+                                           "dynamicSharedMemory",
+                                           "localMemoryPerThread",
+                                           "localMemoryTotal",
+                                           "sharedMemoryExecuted",
+                                           "cacheConfig"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
     Enter(rows, kProcess);
@@ -88,9 +121,9 @@ void NsightImport::ReadCopies() {
   constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_MEMCPY";
   if (!file_.HasTable(kTable)) return;
   enum Column : std::size_t { kBytes = kGraph + 1, kCopyKind, kSource, kDestination, kFrom, kTo, kAddress, kCause };
-  constexpr std::string_view kColumns[] = {
-      GPROF_OP_COLUMNS, "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId", "virtualAddress",
-      "migrationCause"};
+  constexpr std::string_view kColumns[] = {GPROF_OP_COLUMNS, "bytes",          "copyKind",
+                                           "srcKind",        "dstKind",        "srcDeviceId",
+                                           "dstDeviceId",    "virtualAddress", "migrationCause"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
     Enter(rows, kProcess);

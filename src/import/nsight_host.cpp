@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kRuntimeClass = 0;  // ENUM_NSYS_EVENT_CLASS
 
-// "cudaMalloc_v3020" is cudaMalloc, as reports of Nsight Systems and our own traces have it; the driver's cuMemAlloc_v2 is a
-// function of its own.
+// "cudaMalloc_v3020" is cudaMalloc, as reports of Nsight Systems and our own traces have it; the driver's cuMemAlloc_v2
+// is a function of its own.
 std::string_view WithoutCudaVersion(std::string_view function) {
   constexpr std::size_t kFewestDigits = 4;
   const std::size_t mark = function.rfind("_v");
@@ -164,10 +164,28 @@ void NsightImport::ReadMemory() {
   constexpr std::string_view kTable = "CUDA_GPU_MEMORY_USAGE_EVENTS";
   if (!file_.HasTable(kTable)) return;
   enum Column : std::size_t {
-    kStart, kProcess, kDevice, kContext, kStream, kAddress, kBytes, kKind, kOperation, kCorrelation, kPool
+    kStart,
+    kProcess,
+    kDevice,
+    kContext,
+    kStream,
+    kAddress,
+    kBytes,
+    kKind,
+    kOperation,
+    kCorrelation,
+    kPool
   };
-  constexpr std::string_view kColumns[] = {"start", "globalPid", "deviceId", "contextId", "streamId", "address",
-                                           "bytes", "memKind", "memoryOperationType", "correlationId",
+  constexpr std::string_view kColumns[] = {"start",
+                                           "globalPid",
+                                           "deviceId",
+                                           "contextId",
+                                           "streamId",
+                                           "address",
+                                           "bytes",
+                                           "memKind",
+                                           "memoryOperationType",
+                                           "correlationId",
                                            "localMemoryPoolAddress"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {
@@ -196,7 +214,17 @@ void NsightImport::ReadMemoryPools() {
   constexpr int64_t kImported = 2;  // ENUM_CUDA_MEMPOOL_TYPE
   if (!file_.HasTable(kTable)) return;
   enum Column : std::size_t {
-    kStart, kProcess, kDevice, kAddress, kOperation, kType, kCorrelation, kKeep, kThreshold, kSize, kUsed
+    kStart,
+    kProcess,
+    kDevice,
+    kAddress,
+    kOperation,
+    kType,
+    kCorrelation,
+    kKeep,
+    kThreshold,
+    kSize,
+    kUsed
   };
   constexpr std::string_view kColumns[] = {"start",
                                            "globalPid",
@@ -244,8 +272,8 @@ void NsightImport::ReadFaults() {
   }
   if (!file_.HasTable("CUDA_UM_GPU_PAGE_FAULT_EVENTS")) return;
   enum Column : std::size_t { kStart, kEnd, kProcess, kDevice, kAddress, kFaults, kAccess };
-  constexpr std::string_view kColumns[] = {"start",   "end",                "globalPid",      "deviceId",
-                                           "address", "numberOfPageFaults", "faultAccessType"};
+  constexpr std::string_view kColumns[] = {
+      "start", "end", "globalPid", "deviceId", "address", "numberOfPageFaults", "faultAccessType"};
   SqliteRows rows(file_, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", kColumns);
   while (rows.Next()) {
     Enter(rows, kProcess);
@@ -295,7 +323,7 @@ void NsightImport::ReadJits() {
   constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_JIT";
   if (!file_.HasTable(kTable)) return;
   enum Column : std::size_t { kStart, kEnd, kThread, kEntry, kOperation, kDevice, kCache };
-  constexpr std::string_view kColumns[] = {"start",    "end", "globalTid", "jitEntryType", "jitOperationType",
+  constexpr std::string_view kColumns[] = {"start",    "end",      "globalTid", "jitEntryType", "jitOperationType",
                                            "deviceId", "cacheSize"};
   SqliteRows rows(file_, kTable, kColumns);
   while (rows.Next()) {

@@ -133,13 +133,13 @@ class NsightImport {
   std::vector<uint32_t> near_texts_;                 // those of small ids, kNone when not looked up
   std::unique_ptr<SqliteRows> strings_;              // looks up one by its id
 
-  FlatIndex calls_;                                  // (process, correlation) to call_facts_
+  FlatIndex calls_;  // (process, correlation) to call_facts_
   std::vector<CallFacts> call_facts_;
-  FlatIndex graphs_;                                 // (process, correlation of a graph's launch) to the graph
-  FlatIndex threads_, devices_;                      // that records were about: (process, id)
-  FlatIndex streams_;                                // that operations ran on: (process and context, stream)
+  FlatIndex graphs_;             // (process, correlation of a graph's launch) to the graph
+  FlatIndex threads_, devices_;  // that records were about: (process, id)
+  FlatIndex streams_;            // that operations ran on: (process and context, stream)
   std::vector<Target> seen_devices_;
-  std::vector<uint64_t> last_ns_;                    // of anything, by process
+  std::vector<uint64_t> last_ns_;  // of anything, by process
   uint64_t first_ns_ = std::numeric_limits<uint64_t>::max();
   uint32_t noted_tid_ = 0, noted_process_ = kNone;
   uint64_t bad_rows_ = 0, bad_times_ = 0, syncs_without_call_ = 0, skipped_nvtx_ = 0;

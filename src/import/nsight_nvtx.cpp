@@ -8,17 +8,44 @@ namespace gprof {
 namespace {
 
 enum Column : std::size_t {
-  kStart, kEnd, kType, kText, kTextId, kThread, kEndThread, kDomain, kCategory, kColor, kUint64, kInt64, kDouble,
-  kUint32, kInt32, kFloat, kJsonText, kJsonTextId
+  kStart,
+  kEnd,
+  kType,
+  kText,
+  kTextId,
+  kThread,
+  kEndThread,
+  kDomain,
+  kCategory,
+  kColor,
+  kUint64,
+  kInt64,
+  kDouble,
+  kUint32,
+  kInt32,
+  kFloat,
+  kJsonText,
+  kJsonTextId
 };
-constexpr std::string_view kColumns[] = {
-    "start", "end", "eventType", "text", "textId", "globalTid", "endGlobalTid", "domainId", "category", "color",
-    "uint64Value", "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue", "jsonText", "jsonTextId"};
+constexpr std::string_view kColumns[] = {"start",       "end",          "eventType",   "text",        "textId",
+                                         "globalTid",   "endGlobalTid", "domainId",    "category",    "color",
+                                         "uint64Value", "int64Value",   "doubleValue", "uint32Value", "int32Value",
+                                         "floatValue",  "jsonText",     "jsonTextId"};
 
 // ENUM_NSYS_EVENT_TYPE: events of the program, and the same ones of a text file that was imported.
 enum EventType : int64_t {
-  kNvtxCategory = 33, kNvtxMark = 34, kNvtxThread = 39, kNvtxPushPop = 59, kNvtxStartEnd = 60, kTextCategory = 64,
-  kTextMark = 65, kTextPushPop = 70, kTextStartEnd = 71, kDomainCreate = 75, kDomainDestroy = 76, kStreamName = 99
+  kNvtxCategory = 33,
+  kNvtxMark = 34,
+  kNvtxThread = 39,
+  kNvtxPushPop = 59,
+  kNvtxStartEnd = 60,
+  kTextCategory = 64,
+  kTextMark = 65,
+  kTextPushPop = 70,
+  kTextStartEnd = 71,
+  kDomainCreate = 75,
+  kDomainDestroy = 76,
+  kStreamName = 99
 };
 
 struct Payload {

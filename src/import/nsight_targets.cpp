@@ -159,13 +159,47 @@ std::vector<NsightImport::Gpu> NsightImport::ReadGpus() {
   std::vector<Gpu> gpus;
   if (!file_.HasTable("TARGET_INFO_GPU")) return gpus;
   enum Column : std::size_t {
-    kId, kCudaId, kName, kUuid, kBus, kMemory, kBandwidth, kClock, kSms, kL2, kMajor, kMinor, kWarps, kWarpSize,
-    kBlocks, kRegistersSm, kSharedSm, kThreadsBlock, kRegistersBlock, kSharedBlock
+    kId,
+    kCudaId,
+    kName,
+    kUuid,
+    kBus,
+    kMemory,
+    kBandwidth,
+    kClock,
+    kSms,
+    kL2,
+    kMajor,
+    kMinor,
+    kWarps,
+    kWarpSize,
+    kBlocks,
+    kRegistersSm,
+    kSharedSm,
+    kThreadsBlock,
+    kRegistersBlock,
+    kSharedBlock
   };
-  constexpr std::string_view kColumns[] = {
-      "id", "cuDevice", "name", "uuid", "busLocation", "totalMemory", "memoryBandwidth", "clockRate", "smCount",
-      "l2CacheSize", "computeMajor", "computeMinor", "maxWarpsPerSm", "threadsPerWarp", "maxBlocksPerSm",
-      "maxRegistersPerSm", "maxShmemPerSm", "maxThreadsPerBlock", "maxRegistersPerBlock", "maxShmemPerBlock"};
+  constexpr std::string_view kColumns[] = {"id",
+                                           "cuDevice",
+                                           "name",
+                                           "uuid",
+                                           "busLocation",
+                                           "totalMemory",
+                                           "memoryBandwidth",
+                                           "clockRate",
+                                           "smCount",
+                                           "l2CacheSize",
+                                           "computeMajor",
+                                           "computeMinor",
+                                           "maxWarpsPerSm",
+                                           "threadsPerWarp",
+                                           "maxBlocksPerSm",
+                                           "maxRegistersPerSm",
+                                           "maxShmemPerSm",
+                                           "maxThreadsPerBlock",
+                                           "maxRegistersPerBlock",
+                                           "maxShmemPerBlock"};
   SqliteRows rows(file_, "TARGET_INFO_GPU", kColumns);
   while (rows.Next()) {
     Gpu gpu;
@@ -174,7 +208,8 @@ std::vector<NsightImport::Gpu> NsightImport::ReadGpus() {
     gpu.name = builder_.Text(rows.Text(kName));
     const std::string_view uuid = rows.Text(kUuid);
     gpu.uuid = uuid.empty() || uuid.starts_with("GPU-") || uuid.starts_with("MIG-")
-                   ? builder_.Text(uuid) : builder_.Text("GPU-" + std::string(uuid));
+                   ? builder_.Text(uuid)
+                   : builder_.Text("GPU-" + std::string(uuid));
     trace::DeviceRecord& f = gpu.facts;
     ReadBusLocation(rows.Text(kBus), &f);
     f.memory_bytes = rows.Unsigned(kMemory);
@@ -267,9 +302,9 @@ void NsightImport::ReadDiagnostics() {
 void NsightImport::AddNotRead() {
   constexpr std::size_t kMost = 8;
   // What describes the export, and what belongs to rows of another table.
-  constexpr std::string_view kAside[] = {"ENUM_",     "TARGET_INFO_",   "META_DATA_",   "EXPORT_META_", "ANALYSIS_",
-                                         "sqlite_",   "ProcessStreams", "UnwindMethod", "NVTX_PAYLOAD", "StringIds",
-                                         "GENERIC_EVENT_TYPES"};
+  constexpr std::string_view kAside[] = {"ENUM_",        "TARGET_INFO_", "META_DATA_",         "EXPORT_META_",
+                                         "ANALYSIS_",    "sqlite_",      "ProcessStreams",     "UnwindMethod",
+                                         "NVTX_PAYLOAD", "StringIds",    "GENERIC_EVENT_TYPES"};
   std::vector<std::pair<uint64_t, std::string>> tables;
   for (std::string& name : file_.UnreadTables()) {
     const bool is_aside = name.ends_with("_CALLCHAINS") || name.ends_with("_DESCRIPTORS") ||

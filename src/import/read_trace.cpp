@@ -19,9 +19,7 @@ std::string_view WithoutBlanks(std::string_view bytes) {
   return at == std::string_view::npos ? std::string_view() : bytes.substr(at);
 }
 
-std::string_view OwnMagic() {
-  return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic};
-}
+std::string_view OwnMagic() { return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic}; }
 
 }  // namespace
 

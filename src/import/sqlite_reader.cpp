@@ -14,13 +14,14 @@
 namespace gprof {
 namespace {
 
-constexpr int kMaxValueBytes = 64 << 20;   // of a text; names are much shorter
+constexpr int kMaxValueBytes = 64 << 20;  // of a text; names are much shorter
 constexpr int kCacheKib = 16 * 1024;
 constexpr int64_t kMapBytes = int64_t{1} << 40;
-constexpr uint64_t kLeastRowBytes = 4;     // a cell has a size, a row id and a header
+constexpr uint64_t kLeastRowBytes = 4;  // a cell has a size, a row id and a header
 constexpr std::size_t kMaxTables = 10'000;
 
-constexpr std::string_view kExportAgain = "export it again: nsys export --type sqlite --force-overwrite true FILE.nsys-rep";
+constexpr std::string_view kExportAgain =
+    "export it again: nsys export --type sqlite --force-overwrite true FILE.nsys-rep";
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -59,7 +60,8 @@ bool IsCutShort(const std::string& path, uint64_t file_bytes) {
   if (!file.read(bytes.data(), bytes.size())) return true;
   const auto number = [&](std::size_t at, int size) {
     uint64_t value = 0;
-    for (int i = 0; i < size; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
+    for (int i = 0; i < size; ++i)
+      value = value << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
     return value;
   };
   const uint64_t page_bytes = number(16, 2) == 1 ? 65536 : number(16, 2), pages = number(28, 4);
@@ -105,8 +107,11 @@ bool SqliteReader::TryOpen(const std::string& options) {
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
-  sqlite3_exec(db_, fmt::format("PRAGMA cell_size_check=ON; PRAGMA cache_size=-{}; PRAGMA mmap_size={};", kCacheKib,
-                                kMapBytes).c_str(), nullptr, nullptr, nullptr);
+  sqlite3_exec(
+      db_,
+      fmt::format("PRAGMA cell_size_check=ON; PRAGMA cache_size=-{}; PRAGMA mmap_size={};", kCacheKib, kMapBytes)
+          .c_str(),
+      nullptr, nullptr, nullptr);
   // The schema is read here, and with it the first page: what is no database is known now.
   return sqlite3_exec(db_, "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_OK;
 }
@@ -118,8 +123,8 @@ void SqliteReader::Open() {
   const int code = sqlite3_errcode(db_);
   if (HasBytes(path_ + "-journal")) {
     throw Error(ExitCode::kUnreadable,
-                fmt::format("cannot read '{}': its export was interrupted, or still runs (there is a {}-journal)", path_,
-                            std::filesystem::path(path_).filename().string()),
+                fmt::format("cannot read '{}': its export was interrupted, or still runs (there is a {}-journal)",
+                            path_, std::filesystem::path(path_).filename().string()),
                 std::string(kExportAgain));
   }
   if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY && code != SQLITE_BUSY && code != SQLITE_LOCKED) Fail("");
@@ -173,8 +178,8 @@ const SqliteReader::Column* SqliteReader::FindColumn(std::string_view table, std
   const Table* const found = FindTable(table);
   if (found == nullptr) return nullptr;
   const std::string name = Lower(column);
-  const auto at = std::find_if(found->columns.begin(), found->columns.end(),
-                               [&](const Column& c) { return c.name == name; });
+  const auto at =
+      std::find_if(found->columns.begin(), found->columns.end(), [&](const Column& c) { return c.name == name; });
   return at == found->columns.end() ? nullptr : &*at;
 }
 
@@ -236,9 +241,10 @@ bool SqliteRows::Next() {
   if (code != SQLITE_ROW) reader_.Fail(table_);
   // Pages of a damaged or hostile file may hold each other many times over.
   if (++rows_ > reader_.file_bytes() / kLeastRowBytes) {
-    throw Error(ExitCode::kUnreadable,
-                fmt::format("cannot read '{}', table {}: it has more rows than fit in the file", reader_.path(), table_),
-                std::string(kExportAgain));
+    throw Error(
+        ExitCode::kUnreadable,
+        fmt::format("cannot read '{}', table {}: it has more rows than fit in the file", reader_.path(), table_),
+        std::string(kExportAgain));
   }
   return true;
 }

@@ -54,9 +54,7 @@ void ReadHeader(int descriptor, Arena* arena) {
   arena->wants_shutdown = header->wants_shutdown.load(std::memory_order_relaxed) == 1;
 }
 
-int OpenArena(const std::string& path) {
-  return OpenHigh(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
-}
+int OpenArena(const std::string& path) { return OpenHigh(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0); }
 
 // The fields of /proc/PID/stat from the third on; empty when there is no such process.
 std::string StatOf(const std::string& path) {
@@ -77,9 +75,7 @@ std::string_view Field(std::string_view stat, int number) {
   return stat.substr(0, stat.find_first_of(" \n"));
 }
 
-bool IsDeadState(std::string_view stat) {
-  return stat.empty() || stat.front() == 'Z' || stat.front() == 'X';
-}
+bool IsDeadState(std::string_view stat) { return stat.empty() || stat.front() == 'Z' || stat.front() == 'X'; }
 
 // The first thread of a process may end before the others do, and is a zombie meanwhile.
 bool HasLivingThread(const std::string& process) {
@@ -176,8 +172,6 @@ std::optional<ArenaClaim> ArenaClaim::Take(const Arena& arena) {
   return ArenaClaim(descriptor, std::move(now), static_cast<uint64_t>(status.st_size));
 }
 
-void ArenaClaim::Delete() const {
-  unlink(arena_.path.c_str());
-}
+void ArenaClaim::Delete() const { unlink(arena_.path.c_str()); }
 
 }  // namespace gprof

@@ -19,8 +19,6 @@ inline int MoveHigh(int descriptor) {
   return high;
 }
 
-inline int OpenHigh(const char* path, int flags, mode_t mode) {
-  return MoveHigh(open(path, flags | O_CLOEXEC, mode));
-}
+inline int OpenHigh(const char* path, int flags, mode_t mode) { return MoveHigh(open(path, flags | O_CLOEXEC, mode)); }
 
 }  // namespace gprof

@@ -23,9 +23,7 @@ std::string CudaVersionText(uint32_t version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-std::string Soname(int major) {
-  return major == 11 ? "libcupti.so.11.8" : "libcupti.so." + std::to_string(major);
-}
+std::string Soname(int major) { return major == 11 ? "libcupti.so.11.8" : "libcupti.so." + std::to_string(major); }
 
 // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159  Release Build ...": the number.
 std::string KernelModuleVersion(const std::string& text) {

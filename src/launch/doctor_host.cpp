@@ -19,9 +19,7 @@ constexpr uint64_t kFewFiles = 64, kLittleAddressSpace = uint64_t{1} << 40;
 // Of these CUPTI lets only one into a process, or they change how a program runs.
 constexpr std::array kOtherProfilers = {"nsys", "nsys-launcher", "ncu", "nvprof", "compute-sanitizer", "cuda-gdb"};
 
-std::string Bytes(uint64_t bytes) {
-  return FormatBytes(static_cast<double>(bytes));
-}
+std::string Bytes(uint64_t bytes) { return FormatBytes(static_cast<double>(bytes)); }
 
 // A number at the begin of a file; nothing for "max" and what is not there.
 std::optional<uint64_t> NumberIn(const MachineView& machine, const std::string& path) {

@@ -62,13 +62,9 @@ void Environment::SetCapture(const CaptureOptions& capture) {
   if (!capture.sample_steps.empty()) Set(env::kSampleSteps, capture.sample_steps);
 }
 
-void Environment::SetRunFolder(const std::string& path) {
-  Set(env::kRunFolder, path);
-}
+void Environment::SetRunFolder(const std::string& path) { Set(env::kRunFolder, path); }
 
-void Environment::SetOnlyPid(pid_t pid) {
-  Set(env::kOnlyPid, std::to_string(pid));
-}
+void Environment::SetOnlyPid(pid_t pid) { Set(env::kOnlyPid, std::to_string(pid)); }
 
 void Environment::SetOutput(const std::string& absolute_path, const std::string& run_id) {
   Set(env::kOutput, absolute_path);

@@ -129,8 +129,7 @@ void FinishTraces(const LaunchOptions& options, const RunMarks& marks, const Out
     traces.back().inode = output->inode;
   }
   for (const CaptureOrder& trace : traces) {
-    options.finish_trace(
-        {trace.output, trace.device, trace.inode, [&] { return WhyNotFinal(marks, companions); }});
+    options.finish_trace({trace.output, trace.device, trace.inode, [&] { return WhyNotFinal(marks, companions); }});
   }
 }
 

@@ -32,8 +32,8 @@ struct CaptureOptions {
 struct FinishedTrace {
   std::string path;
   uint64_t device = 0, inode = 0;
-  // Why another file must not take its place, as a process lives on that would go on writing into this one: "process 123
-  // (server) of the run lives on". Empty: nothing writes it any more. Waits a moment for processes that are ending.
+  // Why another file must not take its place, as a process lives on that would go on writing into this one: "process
+  // 123 (server) of the run lives on". Empty: nothing writes it any more. Waits a moment for processes that are ending.
   std::function<std::string()> why_not_final;
 };
 

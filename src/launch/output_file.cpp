@@ -121,9 +121,7 @@ OutputFile::~OutputFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void OutputFile::Remove() {
-  unlink(absolute_path.c_str());
-}
+void OutputFile::Remove() { unlink(absolute_path.c_str()); }
 
 std::string ExpandPattern(const std::string& pattern, pid_t pid, unsigned number) {
   std::string path;

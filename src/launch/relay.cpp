@@ -86,9 +86,7 @@ SignalRelay::SignalRelay(int capture_signal) : capture_signal_(capture_signal) {
   sigaction(SIGCHLD, &by_default, nullptr);
 }
 
-SignalRelay::~SignalRelay() {
-  close(signals_);
-}
+SignalRelay::~SignalRelay() { close(signals_); }
 
 int SignalRelay::WaitFor(pid_t child, const std::vector<Attendant*>& attendants) {
   for (;;) {

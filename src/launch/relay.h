@@ -56,8 +56,8 @@ void RestoreInheritedSignals();
 // that is to end the series, or 0.
 int SettleSignals();
 
-// During work between programs, or behind the last: whether SIGINT, SIGQUIT, SIGTERM or SIGHUP has come. It stays pending,
-// for SettleSignals(). Stops where Ctrl-Z was pressed.
+// During work between programs, or behind the last: whether SIGINT, SIGQUIT, SIGTERM or SIGHUP has come. It stays
+// pending, for SettleSignals(). Stops where Ctrl-Z was pressed.
 bool IsAskedToStop();
 
 }  // namespace gprof

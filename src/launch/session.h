@@ -44,7 +44,7 @@ class Session : public Attendant {
   uint32_t captures() const { return captures_; }                        // started so far
   // Where each of them went, but for those that were cancelled.
   const std::vector<CaptureOrder>& traces() const { return traces_; }
-  int64_t since_ns() const { return since_ns_; }                         // of the state, CLOCK_MONOTONIC
+  int64_t since_ns() const { return since_ns_; }  // of the state, CLOCK_MONOTONIC
   // How far the processes have followed the last order, and whether waiting for them is over.
   Progress Now() const { return ProgressOf(*folder_, epoch_); }
   const Progress& Last() const { return last_; }

@@ -52,9 +52,7 @@ bool IsSameUser(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-int MakeSocket() {
-  return MoveHigh(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
+int MakeSocket() { return MoveHigh(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
 
 bool WaitUntil(int socket, short events, int64_t deadline_ns) {
   pollfd descriptor = {socket, events, 0};
@@ -158,9 +156,7 @@ SessionServer::SessionServer(const std::string& run_folder, Session* session, An
   throw Error(ExitCode::kLaunchFailed, "cannot make the socket '" + path_ + "': " + std::strerror(error));
 }
 
-SessionServer::~SessionServer() {
-  Close();
-}
+SessionServer::~SessionServer() { Close(); }
 
 void SessionServer::Close() {
   if (listener_ < 0) return;

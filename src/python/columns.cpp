@@ -13,11 +13,12 @@ namespace {
 
 // Columns of text: told apart from numbers where a table has no row, or no row with a value.
 constexpr std::string_view kTextColumns[] = {
-    "capture_mode", "category_name", "command_line",   "destination_memory", "direction", "domain",
-    "end",          "entry_kind",    "function",       "host",               "key",       "level",
-    "managed_kind", "mangled_name",  "memory",         "message",            "name",      "nvtx_path",
-    "operation",    "overhead_kind", "path",           "reason",             "schema",    "short_name",
-    "source_memory", "style",        "sync_kind",      "text",               "tracer_version", "uuid"};
+    "capture_mode", "category_name", "command_line", "destination_memory", "direction",
+    "domain",       "end",           "entry_kind",   "function",           "host",
+    "key",          "level",         "managed_kind", "mangled_name",       "memory",
+    "message",      "name",          "nvtx_path",    "operation",          "overhead_kind",
+    "path",         "reason",        "schema",       "short_name",         "source_memory",
+    "style",        "sync_kind",     "text",         "tracer_version",     "uuid"};
 
 ColumnType UsualType(const RecordTable& table, std::string_view name) {
   if (name.starts_with("is_")) return ColumnType::kTruth;
@@ -98,8 +99,8 @@ void ColumnBuilder::Become(ColumnType type) {
   if (!has_value_) return;
   if (type == ColumnType::kReal) {
     Change([before](uint64_t bits) {
-      const double value = before == ColumnType::kUnsigned ? static_cast<double>(bits)
-                                                           : static_cast<double>(static_cast<int64_t>(bits));
+      const double value =
+          before == ColumnType::kUnsigned ? static_cast<double>(bits) : static_cast<double>(static_cast<int64_t>(bits));
       return std::bit_cast<uint64_t>(value);
     });
   } else if (type == ColumnType::kText) {
@@ -162,9 +163,7 @@ void ColumnBuilder::Text(std::string_view value) {
   Append(CodeOf(value), false);
 }
 
-void ColumnBuilder::Nothing() {
-  Append(0, true);
-}
+void ColumnBuilder::Nothing() { Append(0, true); }
 
 template <class Item, class F>
 std::vector<unsigned char> ColumnBuilder::Items(const F& item) const {
@@ -186,7 +185,8 @@ FinishedColumn ColumnBuilder::Finish() {
   if (missing_count_ > 0) column.missing = is_constant_ ? std::vector<unsigned char>{1} : missing_;
   // What stands where there is no value: -1, or NaN, or no text. Whoever has to know asks for what is missing.
   if (type_ == ColumnType::kInteger) {
-    column.items = Items<int64_t>([](uint64_t bits, bool is_missing) { return is_missing ? -1 : static_cast<int64_t>(bits); });
+    column.items =
+        Items<int64_t>([](uint64_t bits, bool is_missing) { return is_missing ? -1 : static_cast<int64_t>(bits); });
   } else if (type_ == ColumnType::kUnsigned) {
     column.items = Items<uint64_t>([](uint64_t bits, bool) { return bits; });
   } else if (type_ == ColumnType::kReal) {
@@ -196,7 +196,8 @@ FinishedColumn ColumnBuilder::Finish() {
   } else if (type_ == ColumnType::kTruth) {
     column.items = Items<uint8_t>([](uint64_t bits, bool) { return static_cast<uint8_t>(bits); });
   } else {
-    column.items = Items<int32_t>([](uint64_t bits, bool is_missing) { return is_missing ? -1 : static_cast<int32_t>(bits); });
+    column.items =
+        Items<int32_t>([](uint64_t bits, bool is_missing) { return is_missing ? -1 : static_cast<int32_t>(bits); });
   }
   column.texts = std::move(texts_);
   return column;

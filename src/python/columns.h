@@ -54,16 +54,16 @@ class ColumnBuilder {
   std::vector<unsigned char> Items(const F& item) const;
 
   std::string name_;
-  std::vector<uint64_t> bits_;       // a single one as long as all are alike
+  std::vector<uint64_t> bits_;  // a single one as long as all are alike
   std::vector<unsigned char> missing_;
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> codes_;
   std::vector<std::string> texts_;
   uint64_t count_ = 0, missing_count_ = 0;
-  uint32_t last_code_ = 0;           // neighbours are often alike
+  uint32_t last_code_ = 0;  // neighbours are often alike
   ColumnType type_;
   bool is_constant_ = true;
   bool has_negative_ = false;
-  bool has_value_ = false;           // one that says of which type the column is
+  bool has_value_ = false;  // one that says of which type the column is
 };
 
 // The finished columns of a table, and the number of rows.

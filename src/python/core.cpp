@@ -116,11 +116,16 @@ class LoadedTrace {
 };
 
 py::list Lacks(const Trace& trace) {
-  constexpr std::pair<Fact, const char*> kFacts[] = {
-      {Fact::kApiCalls, "api_calls"},       {Fact::kMemoryKinds, "memory_kinds"}, {Fact::kSyncs, "syncs"},
-      {Fact::kEvents, "events"},            {Fact::kStreamsMade, "streams_made"}, {Fact::kMemory, "memory"},
-      {Fact::kNvtx, "nvtx"},                {Fact::kShapes, "shapes"},            {Fact::kGraphNodes, "graph_nodes"},
-      {Fact::kDevices, "devices"}};
+  constexpr std::pair<Fact, const char*> kFacts[] = {{Fact::kApiCalls, "api_calls"},
+                                                     {Fact::kMemoryKinds, "memory_kinds"},
+                                                     {Fact::kSyncs, "syncs"},
+                                                     {Fact::kEvents, "events"},
+                                                     {Fact::kStreamsMade, "streams_made"},
+                                                     {Fact::kMemory, "memory"},
+                                                     {Fact::kNvtx, "nvtx"},
+                                                     {Fact::kShapes, "shapes"},
+                                                     {Fact::kGraphNodes, "graph_nodes"},
+                                                     {Fact::kDevices, "devices"}};
   py::list lacks;
   for (const auto& [fact, name] : kFacts) {
     if (trace.Lacks(fact)) lacks.append(name);
@@ -140,8 +145,8 @@ py::list Kinds() {
 
 // gprof_cli.Error has what an Error says: `hint`, and the code that a command would exit with.
 void AddError(py::module_& module) {
-  static PyObject* type = PyErr_NewExceptionWithDoc("gprof_cli.Error", "What failed and why; `hint` says what to do about it.",
-                                                    PyExc_Exception, nullptr);
+  static PyObject* type = PyErr_NewExceptionWithDoc(
+      "gprof_cli.Error", "What failed and why; `hint` says what to do about it.", PyExc_Exception, nullptr);
   if (type == nullptr) throw py::error_already_set();
   module.add_object("Error", py::reinterpret_borrow<py::object>(type));
   py::register_exception_translator([](std::exception_ptr pointer) {

@@ -43,6 +43,8 @@ class Layout {
 template <class R>
 void Describe(Layout<R>& l);
 
+// One name and one member each, several on a line: the formatter would give every link of a chain a line.
+// clang-format off
 template <>
 void Describe<Process>(Layout<Process>& l) {
   l("pid", &Process::pid)("parent_pid", &Process::parent_pid)("image", &Process::image)
@@ -184,6 +186,7 @@ void Describe<MemoryPoolEvent>(Layout<MemoryPoolEvent>& l) {
    ("device", &MemoryPoolEvent::device)("api", &MemoryPoolEvent::api)("operation", &MemoryPoolEvent::operation)
    ("is_imported", &MemoryPoolEvent::is_imported);
 }
+// clang-format on
 
 template <class R>
 RecordView View(std::string_view name, const std::vector<R>& records) {
@@ -213,9 +216,7 @@ RecordView ViewOfOps(const Trace& trace) {
 
 }  // namespace
 
-std::vector<std::string> PackedNames() {
-  return {"ops", "api_calls", "ranges"};
-}
+std::vector<std::string> PackedNames() { return {"ops", "api_calls", "ranges"}; }
 
 RecordView Unpack(const Trace& trace, const std::string& name) {
   if (name == "ops") return ViewOfOps(trace);
@@ -223,23 +224,22 @@ RecordView Unpack(const Trace& trace, const std::string& name) {
 }
 
 std::vector<RecordView> RecordViews(const Trace& trace) {
-  return {
-      View("processes", trace.processes),
-      View("captures", trace.captures),
-      View("threads", trace.threads),
-      View("devices", trace.devices),
-      View("contexts", trace.contexts),
-      View("streams", trace.streams),
-      View("marks", trace.marks),
-      View("domains", trace.domains),
-      View("graph_nodes", trace.graph_nodes),
-      View("event_records", trace.event_records),
-      View("syncs", trace.syncs),
-      View("overheads", trace.overheads),
-      View("jits", trace.jits),
-      View("memory_events", trace.memory_events),
-      View("managed_memory", trace.managed_memory),
-      View("memory_pools", trace.memory_pools)};
+  return {View("processes", trace.processes),
+          View("captures", trace.captures),
+          View("threads", trace.threads),
+          View("devices", trace.devices),
+          View("contexts", trace.contexts),
+          View("streams", trace.streams),
+          View("marks", trace.marks),
+          View("domains", trace.domains),
+          View("graph_nodes", trace.graph_nodes),
+          View("event_records", trace.event_records),
+          View("syncs", trace.syncs),
+          View("overheads", trace.overheads),
+          View("jits", trace.jits),
+          View("memory_events", trace.memory_events),
+          View("managed_memory", trace.managed_memory),
+          View("memory_pools", trace.memory_pools)};
 }
 
 }  // namespace gprof::python

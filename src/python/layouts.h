@@ -1,5 +1,5 @@
-// Where the fields of the records of the model are, so that NumPy can look at the vectors of Trace as they are. Operations,
-// calls and ranges are packed there: those are unpacked for it.
+// Where the fields of the records of the model are, so that NumPy can look at the vectors of Trace as they are.
+// Operations, calls and ranges are packed there: those are unpacked for it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Field {
 };
 
 struct RecordView {
-  std::string name;          // of the vector in Trace: "ops"
+  std::string name;  // of the vector in Trace: "ops"
   std::vector<Field> fields;
   std::size_t record_bytes = 0, count = 0;
   const void* first = nullptr;

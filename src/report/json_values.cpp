@@ -3,8 +3,8 @@
 #include <variant>
 
 #include "analysis/trust/unknown_metrics.h"
-#include "report/trace_summary.h"
 #include "gprof/version.h"
+#include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
@@ -25,9 +25,7 @@ Json CapturesJson(const Trace& trace, std::size_t process) {
 }
 
 // -1 is "none".
-Json RankJson(int32_t rank) {
-  return rank < 0 ? Json() : Json(rank);
-}
+Json RankJson(int32_t rank) { return rank < 0 ? Json() : Json(rank); }
 
 Json ProcessJson(const Trace& trace, std::size_t index) {
   const Process& process = trace.processes[index];
@@ -99,13 +97,9 @@ Json HealthJson(const Trace& trace) {
 
 }  // namespace
 
-std::string ToText(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string ToText(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-std::string ToCompactText(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string ToCompactText(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json CellJson(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;

@@ -35,8 +35,8 @@ bool SortTables(const std::string& column, uint32_t max_rows, Report* report) {
   bool is_found = false;
   for (Section& section : report->sections) {
     for (Table& table : section.result.tables) {
-      const auto found = std::find_if(table.columns.begin(), table.columns.end(),
-                                      [&](const Column& c) { return c.key == column; });
+      const auto found =
+          std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& c) { return c.key == column; });
       if (found != table.columns.end()) {
         is_found = true;
         const auto at = static_cast<std::size_t>(found - table.columns.begin());
@@ -71,7 +71,8 @@ std::string GainText(const RankedFinding& ranked) {
   const Finding& finding = *ranked.finding;
   std::string text = "To be won: up to " + FormatNs(static_cast<double>(finding.gain_ns)) +
                      (finding.basis.empty() ? "" : ", " + finding.basis) + ".";
-  if (ranked.leader != nullptr) text += " The same time or the same change as " + ranked.leader->id + ": do not add them.";
+  if (ranked.leader != nullptr)
+    text += " The same time or the same change as " + ranked.leader->id + ": do not add them.";
   return text;
 }
 

@@ -19,13 +19,13 @@ struct Section {
 };
 
 struct Report {
-  const Trace& trace;             // what was analysed: a selection, or all of it
+  const Trace& trace;  // what was analysed: a selection, or all of it
   std::vector<Section> sections;
-  std::vector<Finding> findings;  // of all sections, the most rewarding first
-  bool has_details = false;       // the analyses were asked for by name: text shows all their tables
-  bool has_full_names = false;    // in text and Markdown no name is shortened
-  const Trace* whole = nullptr;   // what `trace` was selected from; nullptr: it is all of it
-  std::string selected;           // what was selected, in words
+  std::vector<Finding> findings;       // of all sections, the most rewarding first
+  bool has_details = false;            // the analyses were asked for by name: text shows all their tables
+  bool has_full_names = false;         // in text and Markdown no name is shortened
+  const Trace* whole = nullptr;        // what `trace` was selected from; nullptr: it is all of it
+  std::string selected;                // what was selected, in words
   std::vector<TraceSummary> traces{};  // that `Whole` was merged from; empty for a single one
   AnalysisInput input{trace};          // of `trace`, with what the analyses derived from it
   const Trace& Whole() const { return whole == nullptr ? trace : *whole; }
@@ -38,8 +38,8 @@ bool SortTables(const std::string& column, uint32_t max_rows, Report* report);
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);
 
-// As text and Markdown show them: without those about the trace itself, which stand at the top already, and those with a
-// leader after the others.
+// As text and Markdown show them: without those about the trace itself, which stand at the top already, and those with
+// a leader after the others.
 std::vector<RankedFinding> FindingsToShow(const Report& report);
 
 // "To be won: up to 3.00 ms, its basis. …"; for findings with a gain.

@@ -58,9 +58,12 @@ Json TableJson(const Table& table, std::string_view analysis) {
 }
 
 Json FindingJson(const Finding& finding, const std::string& leader) {
-  return {{"id", finding.id},           {"severity", SeverityName(finding.severity)},
-          {"message", finding.message}, {"advice", finding.advice},
-          {"gain_ns", finding.gain_ns}, {"basis", finding.basis},
+  return {{"id", finding.id},
+          {"severity", SeverityName(finding.severity)},
+          {"message", finding.message},
+          {"advice", finding.advice},
+          {"gain_ns", finding.gain_ns},
+          {"basis", finding.basis},
           {"same_as", leader.empty() ? Json() : Json(leader)}};
 }
 
@@ -104,12 +107,8 @@ Json ReportJson(const Report& report) {
 
 }  // namespace
 
-std::string RenderReportJson(const Report& report) {
-  return ToText(ReportJson(report));
-}
+std::string RenderReportJson(const Report& report) { return ToText(ReportJson(report)); }
 
-std::string RenderCompactReportJson(const Report& report) {
-  return ToCompactText(ReportJson(report));
-}
+std::string RenderCompactReportJson(const Report& report) { return ToCompactText(ReportJson(report)); }
 
 }  // namespace gprof::cli

@@ -25,7 +25,8 @@ std::vector<Finding> HealthOf(const AnalysisInput& input) {
   std::vector<Finding> findings;
   for (Finding& finding : FindAnalysis("health")->run(input, {}).findings) {
     // Where there is no GPU work, the notices say why, and that has a place of its own.
-    const bool is_reason = finding.id == "health.no_gpu" || (input.trace().ops.empty() && finding.id == "health.notice");
+    const bool is_reason =
+        finding.id == "health.no_gpu" || (input.trace().ops.empty() && finding.id == "health.notice");
     if (!is_reason) findings.push_back(std::move(finding));
   }
   return findings;

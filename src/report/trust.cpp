@@ -6,14 +6,14 @@
 #include <set>
 #include <utility>
 
-#include "analysis/trust/clock_quality.h"
+#include "analysis/facts/shared_facts.h"
 #include "analysis/result/display_names.h"
+#include "analysis/trust/clock_quality.h"
 #include "analysis/trust/recorded_time.h"
 #include "analysis/trust/recording_cost.h"
-#include "analysis/facts/shared_facts.h"
 #include "base/units.h"
-#include "report/trace_summary.h"
 #include "gprof/version.h"
+#include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
@@ -89,12 +89,12 @@ std::string ClocksText(const Trust& trust) {
                      Ns(clocks.read_within_ns);
   if (clocks.tsc_residual_ns > 0) text += ", time stamp counter off its line by " + Ns(clocks.tsc_residual_ns);
   if (clocks.cupti_readings > 0) {
-    text += ", CUPTI's by " + Ns(clocks.cupti_residual_ns) + fmt::format(" at a drift of {:.2f} ppm", clocks.cupti_drift_ppm);
+    text += ", CUPTI's by " + Ns(clocks.cupti_residual_ns) +
+            fmt::format(" at a drift of {:.2f} ppm", clocks.cupti_drift_ppm);
   }
   const auto early = static_cast<int64_t>(trust.trace.health.early_ops);
   if (early > 0) {
-    text += ", " + CountOf(early, "operation") + " before the call by up to " +
-            Ns(clocks.early_ns);
+    text += ", " + CountOf(early, "operation") + " before the call by up to " + Ns(clocks.early_ns);
   }
   return text;
 }
@@ -110,7 +110,8 @@ std::string CostText(const Trust& trust) {
   }
   text += ")";
   if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " while the GPU was at work";
-  return text + "; estimated from the records, at their cost on " + std::string(kCostsMeasuredOn) + "; taken off no figure";
+  return text + "; estimated from the records, at their cost on " + std::string(kCostsMeasuredOn) +
+         "; taken off no figure";
 }
 
 std::string RecordedText(const Trace& trace) {
@@ -181,8 +182,11 @@ std::string OverheadText(const Trust& trust) {
 
 Table TrustTable(const Trust& trust) {
   const Trace& trace = trust.trace;
-  Table table{"trust", "How far to trust this report",
-              {{"question", "Question", Unit::kText, false}, {"answer", "Answer", Unit::kText, false}}, {}, ""};
+  Table table{"trust",
+              "How far to trust this report",
+              {{"question", "Question", Unit::kText, false}, {"answer", "Answer", Unit::kText, false}},
+              {},
+              ""};
   const auto add = [&](const char* question, std::string answer) {
     table.rows.push_back({std::string(question), std::move(answer)});
   };

@@ -7,9 +7,9 @@
 
 #include "analysis/trust/clock_quality.h"
 #include "analysis/trust/recording_cost.h"
-#include "report/json_values.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
+#include "report/json_values.h"
 
 namespace gprof::cli {
 

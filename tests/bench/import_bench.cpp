@@ -39,8 +39,9 @@ int main(int argc, char** argv) {
     const gprof::Trace trace = gprof::ReadTrace(path);
     const double seconds = CpuSeconds() - start;
     const auto bytes = static_cast<double>(trace.health.file_bytes), records = static_cast<double>(trace.record_count);
-    std::printf("%.3f s on a core: %.0f MB/s, %.2f M records/s (%.0f bytes, %.0f records, %zu operations), peak %.0f MiB\n",
-                seconds, bytes / seconds / 1e6, records / seconds / 1e6, bytes, records, trace.ops.size(), PeakMiB());
+    std::printf(
+        "%.3f s on a core: %.0f MB/s, %.2f M records/s (%.0f bytes, %.0f records, %zu operations), peak %.0f MiB\n",
+        seconds, bytes / seconds / 1e6, records / seconds / 1e6, bytes, records, trace.ops.size(), PeakMiB());
   }
   return 0;
 }

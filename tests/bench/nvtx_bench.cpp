@@ -27,7 +27,8 @@ void PushAndPopInThreads(std::size_t count, std::size_t thread_count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  gprof::examples::Arguments arguments(argc, argv, "nvtx_bench [-n COUNT] [-r REPETITIONS] [--only NAMES] [--processor-time]");
+  gprof::examples::Arguments arguments(argc, argv,
+                                       "nvtx_bench [-n COUNT] [-r REPETITIONS] [--only NAMES] [--processor-time]");
   const std::size_t count = arguments.Number("-n", 1'000'000);
   const bool counts_processor = arguments.Switch("--processor-time");
   Samples samples(arguments.Number("-r", 5), arguments.Text("--only", ""), counts_processor);

@@ -1,5 +1,5 @@
-// Where the time of `gprof-cli report` goes: reading a trace step by step, facts that analyses share, and each analysis.
-// Time on a core, the best of some rounds.
+// Where the time of `gprof-cli report` goes: reading a trace step by step, facts that analyses share, and each
+// analysis. Time on a core, the best of some rounds.
 #include <time.h>
 
 #include <algorithm>
@@ -85,14 +85,17 @@ void MeasureEachAnalysis(const Stopwatch& stopwatch, const Trace& trace, const s
   for (const Analysis& analysis : AllAnalyses()) {
     if (!only.empty() && analysis.name != only) continue;
     analysis.run(shared, {});  // makes the facts
-    stopwatch.Measure(std::string(analysis.name).c_str(), [] { return 0; }, [&](int) { analysis.run(shared, {}); });
+    stopwatch.Measure(
+        std::string(analysis.name).c_str(), [] { return 0; }, [&](int) { analysis.run(shared, {}); });
   }
 }
 
 void MeasureAllAnalyses(const Stopwatch& stopwatch, const Trace& trace) {
-  stopwatch.Measure("all analyses", [&] { return AnalysisInput(trace); }, [](const AnalysisInput& input) {
-    for (const Analysis& analysis : AllAnalyses()) analysis.run(input, {});
-  });
+  stopwatch.Measure(
+      "all analyses", [&] { return AnalysisInput(trace); },
+      [](const AnalysisInput& input) {
+        for (const Analysis& analysis : AllAnalyses()) analysis.run(input, {});
+      });
 }
 
 }  // namespace

@@ -21,9 +21,7 @@ constexpr std::size_t kBlockBytes = 1 << 20;
 constexpr std::size_t kGraphNodes = 100;
 constexpr std::size_t kThreads = 4;
 
-void Settle() {
-  Check(cudaDeviceSynchronize());
-}
+void Settle() { Check(cudaDeviceSynchronize()); }
 
 void Launch(cudaStream_t stream, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) Check(gprof::kernels::Empty(stream));
@@ -139,7 +137,8 @@ class TrainingStep {
  public:
   static constexpr std::size_t kLayers = 8, kKernelsOfLayer = 3, kKernelsOfUpdate = 6;
   // Calls and their work on the GPU, pushes and pops. What waits is a call alone.
-  static constexpr std::size_t kEvents = 2 * (2 * kLayers * kKernelsOfLayer + kKernelsOfUpdate + 2) + 2 * (2 * kLayers + 4) + 3;
+  static constexpr std::size_t kEvents =
+      2 * (2 * kLayers * kKernelsOfLayer + kKernelsOfUpdate + 2) + 2 * (2 * kLayers + 4) + 3;
 
   TrainingStep() : streams_(2), batch_(kCopyBytes), pinned_(kCopyBytes) {
     Check(cudaEventCreateWithFlags(&forward_done_, cudaEventDisableTiming));

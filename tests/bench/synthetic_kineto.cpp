@@ -31,13 +31,14 @@ constexpr const char* kHead = R"json({
   "displayTimeUnit": "ms",
   "traceEvents": [)json";
 
-constexpr const char* kOps[] = {"aten::linear", "aten::addmm", "aten::layer_norm", "aten::gelu",
-                                "aten::add",    "aten::copy_", "aten::mul",
-                                "autograd::engine::evaluate_function: AddmmBackward0"};
+constexpr const char* kOps[] = {
+    "aten::linear", "aten::addmm", "aten::layer_norm", "aten::gelu",
+    "aten::add",    "aten::copy_", "aten::mul",        "autograd::engine::evaluate_function: AddmmBackward0"};
 constexpr const char* kKernels[] = {
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, "
     "3ul> >(int, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>)",
-    "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
+    "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_"
+    "cublas",
     "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8>(cutlass_80_wmma_"
     "tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8::Params)"};
 
@@ -57,7 +58,9 @@ void AppendOperator(uint64_t number, std::string* out) {
     "args": {{
       "External id": {},"Record function id": 0, "Concrete Inputs": ["", "", "1"], "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"], "Input Strides": [[72192, 512, 1], [72192, 512, 1], []], "Input Dims": [[1, 141, 512], [1, 141, 512], []], "Ev Idx": {}
     }}
-  }})json", number == 0 && depth == 0 ? "" : ",", op, Us(start_ns + depth * 450), Us(17'000 - depth * 2000), id, 2 * number + depth);
+  }})json",
+                   number == 0 && depth == 0 ? "" : ",", op, Us(start_ns + depth * 450), Us(17'000 - depth * 2000), id,
+                   2 * number + depth);
   }
   fmt::format_to(to, R"json(,
   {{
@@ -90,7 +93,8 @@ void AppendOperator(uint64_t number, std::string* out) {
   {{
     "ph": "f", "id": {}, "pid": 0, "tid": 7, "ts": {},
     "cat": "ac2g", "name": "ac2g", "bp": "e"
-  }})json", Us(start_ns + 6820), Us(5140), id, correlation, kKernels[number % std::size(kKernels)],
+  }})json",
+                 Us(start_ns + 6820), Us(5140), id, correlation, kKernels[number % std::size(kKernels)],
                  Us(start_ns + 13'316), Us(1600 + number % 4096), id, correlation, 16 + number % 512, correlation,
                  Us(start_ns + 6820), correlation, Us(start_ns + 13'316));
 }

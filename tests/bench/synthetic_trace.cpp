@@ -254,7 +254,7 @@ class Generator {
   std::ofstream& out_;
   Dictionary dictionary_;
   ChunkWriter writer_;
-  std::vector<trace::ApiRecord> calls_[kThreads];     // not yet written, by thread
+  std::vector<trace::ApiRecord> calls_[kThreads];  // not yet written, by thread
   std::vector<trace::NvtxRecord> ranges_[kThreads];
   std::vector<trace::StringId> kernels_, layers_;
   std::vector<trace::ShapeId> shapes_;

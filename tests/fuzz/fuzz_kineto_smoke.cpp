@@ -13,8 +13,24 @@ namespace gprof {
 namespace {
 
 constexpr int kRounds = 3000;
-constexpr std::string_view kPieces[] = {"{", "}", "[", "]", ",", ":", "\"", "\\", "null", "1e400", "-1", "NaN", "\\ud800",
-                                        "\"ph\": \"E\",", "\"ph\": \"b\",", "\"ts\": 1e18,", "\"dur\": -5,", "[[[[[[",
+constexpr std::string_view kPieces[] = {"{",
+                                        "}",
+                                        "[",
+                                        "]",
+                                        ",",
+                                        ":",
+                                        "\"",
+                                        "\\",
+                                        "null",
+                                        "1e400",
+                                        "-1",
+                                        "NaN",
+                                        "\\ud800",
+                                        "\"ph\": \"E\",",
+                                        "\"ph\": \"b\",",
+                                        "\"ts\": 1e18,",
+                                        "\"dur\": -5,",
+                                        "[[[[[[",
                                         "\"cat\": \"kernel\","};
 
 void Mutate(Random& random, std::string* input) {
@@ -54,7 +70,8 @@ void Run() {
 
 int main(int argc, char** argv) {
   if (argc > 1) {
-    std::ofstream(std::string(argv[1]) + "/seed", std::ios::binary) << gprof::Document(gprof::kCapture, gprof::kMembers);
+    std::ofstream(std::string(argv[1]) + "/seed", std::ios::binary)
+        << gprof::Document(gprof::kCapture, gprof::kMembers);
     return 0;
   }
   gprof::Run();

@@ -19,6 +19,7 @@ std::string SeedSql(std::string_view schema) {
   return "PRAGMA page_size=512;" + std::string(schema) + std::string(SmallCapture());
 }
 
+// clang-format off
 constexpr std::string_view kCells[] = {
     "CUPTI_ACTIVITY_KIND_KERNEL.start", "CUPTI_ACTIVITY_KIND_KERNEL.end", "CUPTI_ACTIVITY_KIND_KERNEL.deviceId",
     "CUPTI_ACTIVITY_KIND_KERNEL.contextId", "CUPTI_ACTIVITY_KIND_KERNEL.streamId", "CUPTI_ACTIVITY_KIND_KERNEL.gridX",
@@ -28,17 +29,20 @@ constexpr std::string_view kCells[] = {
     "CUPTI_ACTIVITY_KIND_RUNTIME.globalTid", "CUPTI_ACTIVITY_KIND_RUNTIME.correlationId",
     "CUPTI_ACTIVITY_KIND_RUNTIME.nameId", "NVTX_EVENTS.start", "NVTX_EVENTS.end", "NVTX_EVENTS.eventType",
     "NVTX_EVENTS.text", "NVTX_EVENTS.globalTid", "StringIds.value"};
+// clang-format on
+// clang-format off
 constexpr std::string_view kValues[] = {
     "NULL", "0", "-1", "1", "9223372036854775807", "-9223372036854775808", "4294967295", "4294967296", "1e300", "0.5",
     "'text'", "x'00ff'", "576460752303423488", "-5000", "75", "33", "60", "34", "98", "11", "10", "zeroblob(100000)",
     "printf('%.*c', 100000, 'x')"};
+// clang-format on
 
 std::string RandomUpdate(Random& random) {
   const std::string cell(kCells[random.Below(std::size(kCells))]);
   const std::size_t dot = cell.find('.');
   return "UPDATE OR IGNORE " + cell.substr(0, dot) + " SET " + cell.substr(dot + 1) + " = " +
-         std::string(kValues[random.Below(std::size(kValues))]) + " WHERE rowid % 2 = " +
-         std::to_string(random.Below(2)) + ";";
+         std::string(kValues[random.Below(std::size(kValues))]) +
+         " WHERE rowid % 2 = " + std::to_string(random.Below(2)) + ";";
 }
 
 void Run() {

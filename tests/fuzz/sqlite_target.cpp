@@ -21,7 +21,8 @@ void ExpectSound(const Trace& t) {
   for (const GpuOp& op : t.ops) {
     Require(op.start_ns <= op.end_ns && op.start_ns > 0, "times of an operation");
     Require(op.device < t.devices.size() && op.stream < t.streams.size(), "place of an operation");
-    Require(op.process < t.processes.size() && (op.api == kNone || op.api < t.api_calls.size()), "call of an operation");
+    Require(op.process < t.processes.size() && (op.api == kNone || op.api < t.api_calls.size()),
+            "call of an operation");
     Require(op.name.value < t.strings.size(), "name of an operation");
   }
   for (const ApiCall& call : t.api_calls) {

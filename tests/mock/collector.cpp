@@ -38,8 +38,10 @@ __attribute__((format(printf, 1, 2))) void Say(const char* format, ...) {
 void OnApi(CUpti_CallbackDomain domain, const void* data) {
   const auto* d = static_cast<const CUpti_CallbackData*>(data);
   const bool is_exit = d->callbackSite == CUPTI_API_EXIT;
-  if (is_exit) Say("exit %d %s %u %d", domain, d->functionName, d->correlationId, *static_cast<int*>(d->functionReturnValue));
-  else Say("enter %d %s %u", domain, d->functionName, d->correlationId);
+  if (is_exit)
+    Say("exit %d %s %u %d", domain, d->functionName, d->correlationId, *static_cast<int*>(d->functionReturnValue));
+  else
+    Say("enter %d %s %u", domain, d->functionName, d->correlationId);
 }
 
 void OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
@@ -71,7 +73,8 @@ void OnComplete(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
   while ((result = CUPTI(cuptiActivityGetNextRecord)(buffer, valid, &r)) == CUPTI_SUCCESS) {
     if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
       const auto* k = reinterpret_cast<const CUpti_ActivityKernel10*>(r);
-      Say("kernel %s %u %u %llu", k->name, k->correlationId, k->streamId, static_cast<unsigned long long>(k->end - k->start));
+      Say("kernel %s %u %u %llu", k->name, k->correlationId, k->streamId,
+          static_cast<unsigned long long>(k->end - k->start));
     } else if (r->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
       const auto* m = reinterpret_cast<const CUpti_ActivityMemcpy6*>(r);
       Say("memcpy %u %u %u %llu", m->copyKind, m->srcKind, m->dstKind, static_cast<unsigned long long>(m->bytes));

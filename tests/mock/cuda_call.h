@@ -60,8 +60,9 @@ CUresult CallInContext(Use use, uint32_t cbid, const char* name, const void* par
       use, cbid, name, params,
       [&] {
         const CUcontext context = CurrentContext();
-        return context == nullptr ? CUDA_ERROR_INVALID_CONTEXT
-               : context->is_alive ? body() : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        return context == nullptr  ? CUDA_ERROR_INVALID_CONTEXT
+               : context->is_alive ? body()
+                                   : CUDA_ERROR_CONTEXT_IS_DESTROYED;
       },
       symbol);
 }

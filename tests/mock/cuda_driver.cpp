@@ -11,20 +11,48 @@ namespace {
 CUresult GetAttribute(int* value, CUdevice_attribute attribute, int device) {
   const DeviceFacts f = FactsOf(device);
   switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = static_cast<int>(f.major); break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = static_cast<int>(f.minor); break;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = static_cast<int>(f.sm_count); break;
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: *value = static_cast<int>(f.clock_khz); break;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: *value = static_cast<int>(f.memory_clock_khz); break;
-    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *value = static_cast<int>(f.bus_bits); break;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = static_cast<int>(f.l2_bytes); break;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: *value = 2048; break;
-    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *value = 0x1a + device; break;
-    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: *value = 0; break;
-    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: *value = 0; break;
-    default: *value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *value = static_cast<int>(f.major);
+      break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      *value = static_cast<int>(f.minor);
+      break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      *value = static_cast<int>(f.sm_count);
+      break;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      *value = static_cast<int>(f.clock_khz);
+      break;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+      *value = static_cast<int>(f.memory_clock_khz);
+      break;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+      *value = static_cast<int>(f.bus_bits);
+      break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      *value = static_cast<int>(f.l2_bytes);
+      break;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+      *value = 32;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      *value = 1024;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      *value = 2048;
+      break;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+      *value = 0x1a + device;
+      break;
+    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
+      *value = 0;
+      break;
+    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
+      *value = 0;
+      break;
+    default:
+      *value = 0;
+      break;
   }
   return CUDA_SUCCESS;
 }
@@ -74,7 +102,9 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
 }
 
 CUresult cuGetErrorName(CUresult error, const char** name) {
-  *name = error == CUDA_SUCCESS ? "CUDA_SUCCESS" : error == CUDA_ERROR_NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR";
+  *name = error == CUDA_SUCCESS           ? "CUDA_SUCCESS"
+          : error == CUDA_ERROR_NO_DEVICE ? "CUDA_ERROR_NO_DEVICE"
+                                          : "CUDA_ERROR";
   return CUDA_SUCCESS;
 }
 
@@ -273,8 +303,9 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   });
 }
 
-CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
-                        unsigned int bz, unsigned int shared, CUstream stream, void** params, void** extra) {
+CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                        unsigned int by, unsigned int bz, unsigned int shared, CUstream stream, void** params,
+                        void** extra) {
   cuLaunchKernel_params p{f, gx, gy, gz, bx, by, bz, shared, stream, params, extra};
   return CallInContext(
       Use::kWork, MOCK_DRIVER_ID(cuLaunchKernel), &p,

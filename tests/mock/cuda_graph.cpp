@@ -164,8 +164,10 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   cuGraphLaunch_params p{exec, stream};
   return CallInContext(Use::kWork, MOCK_DRIVER_ID(cuGraphLaunch), &p, [&] {
     const Observer* o = TheObserver();
-    if (o != nullptr && o->wants_graph_nodes()) LaunchNodes(exec, ResolveStream(stream));
-    else LaunchWhole(exec, ResolveStream(stream), o != nullptr);
+    if (o != nullptr && o->wants_graph_nodes())
+      LaunchNodes(exec, ResolveStream(stream));
+    else
+      LaunchWhole(exec, ResolveStream(stream), o != nullptr);
     return CUDA_SUCCESS;
   });
 }

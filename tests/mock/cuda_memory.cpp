@@ -144,8 +144,8 @@ CUresult Fill(CUdeviceptr to, unsigned char value, size_t bytes, bool is_async, 
 }
 
 // What a device does first with memory that is elsewhere: it faults, then the pages move.
-void ReportManaged(uint32_t kind, uint64_t address, uint64_t bytes, uint32_t source, uint32_t destination, uint32_t flags,
-                   uint64_t duration_ns) {
+void ReportManaged(uint32_t kind, uint64_t address, uint64_t bytes, uint32_t source, uint32_t destination,
+                   uint32_t flags, uint64_t duration_ns) {
   const Observer* o = TheObserver();
   if (o == nullptr) return;
   Op op;

@@ -1,5 +1,6 @@
-// The virtual machine under the libcuda double: devices, contexts, streams, memory and a timeline. Every operation takes
-// a time that only its arguments decide and starts when its stream is free, so a program knows what a trace must show.
+// The virtual machine under the libcuda double: devices, contexts, streams, memory and a timeline. Every operation
+// takes a time that only its arguments decide and starts when its stream is free, so a program knows what a trace must
+// show.
 #pragma once
 
 #include <atomic>

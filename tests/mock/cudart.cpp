@@ -22,9 +22,12 @@ void SetLastError(cudaError_t error) { last_error = error; }
 
 cudaError_t FromDriver(CUresult result) {
   switch (result) {
-    case CUDA_ERROR_NOT_INITIALIZED: return cudaErrorInitializationError;
-    case CUDA_ERROR_DEINITIALIZED: return cudaErrorCudartUnloading;
-    default: return static_cast<cudaError_t>(result);  // the two share most numbers
+    case CUDA_ERROR_NOT_INITIALIZED:
+      return cudaErrorInitializationError;
+    case CUDA_ERROR_DEINITIALIZED:
+      return cudaErrorCudartUnloading;
+    default:
+      return static_cast<cudaError_t>(result);  // the two share most numbers
   }
 }
 
@@ -130,7 +133,8 @@ extern "C" {
 void** __cudaRegisterFatBinary(void* binary) { return new void*(binary); }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void** handle) { delete handle; }
-void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*, int*) {
+void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
+                            int*) {
   Runtime& r = TheRuntime();
   std::lock_guard<std::mutex> lock(r.mutex);
   r.kernels[host] = name;
@@ -140,40 +144,51 @@ void __cudaRegisterFunction(void**, const char* host, char*, const char* name, i
 
 cudaError_t cudaGetDeviceCount(int* count) {
   cudaGetDeviceCount_v3020_params p{count};
-  return Call(MOCK_RUNTIME_ID(cudaGetDeviceCount, v3020), &p,
-              [&] { return FromDriver(DRIVER(cuDeviceGetCount)(count)); }, false);
+  return Call(
+      MOCK_RUNTIME_ID(cudaGetDeviceCount, v3020), &p, [&] { return FromDriver(DRIVER(cuDeviceGetCount)(count)); },
+      false);
 }
 
 cudaError_t cudaGetDevice(int* device) {
   cudaGetDevice_v3020_params p{device};
-  return Call(MOCK_RUNTIME_ID(cudaGetDevice, v3020), &p, [&] {
-    *device = current_device;
-    return cudaSuccess;
-  }, false);
+  return Call(
+      MOCK_RUNTIME_ID(cudaGetDevice, v3020), &p,
+      [&] {
+        *device = current_device;
+        return cudaSuccess;
+      },
+      false);
 }
 
 cudaError_t cudaSetDevice(int device) {
   cudaSetDevice_v3020_params p{device};
-  return Call(MOCK_RUNTIME_ID(cudaSetDevice, v3020), &p, [&] {
-    int count = 0;
-    DRIVER(cuDeviceGetCount)(&count);
-    if (device < 0 || device >= count) return cudaErrorInvalidDevice;
-    if (device != current_device) has_context = false;
-    current_device = device;
-    return MakeContextCurrent();
-  }, false);
+  return Call(
+      MOCK_RUNTIME_ID(cudaSetDevice, v3020), &p,
+      [&] {
+        int count = 0;
+        DRIVER(cuDeviceGetCount)(&count);
+        if (device < 0 || device >= count) return cudaErrorInvalidDevice;
+        if (device != current_device) has_context = false;
+        current_device = device;
+        return MakeContextCurrent();
+      },
+      false);
 }
 
 cudaError_t cudaGetLastError(void) {
-  return Call(MOCK_RUNTIME_ID(cudaGetLastError, v3020), nullptr, [&] {
-    const cudaError_t error = last_error;
-    last_error = cudaSuccess;
-    return error;
-  }, false);
+  return Call(
+      MOCK_RUNTIME_ID(cudaGetLastError, v3020), nullptr,
+      [&] {
+        const cudaError_t error = last_error;
+        last_error = cudaSuccess;
+        return error;
+      },
+      false);
 }
 
 cudaError_t cudaPeekAtLastError(void) {
-  return Call(MOCK_RUNTIME_ID(cudaPeekAtLastError, v3020), nullptr, [&] { return last_error; }, false);
+  return Call(
+      MOCK_RUNTIME_ID(cudaPeekAtLastError, v3020), nullptr, [&] { return last_error; }, false);
 }
 
 cudaError_t cudaDeviceSynchronize(void) {
@@ -216,9 +231,8 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 
 cudaError_t cudaFree(void* pointer) {
   cudaFree_v3020_params p{pointer};
-  return Call(MOCK_RUNTIME_ID(cudaFree, v3020), &p, [&] {
-    return pointer == nullptr ? cudaSuccess : FromDriver(DRIVER(cuMemFree)(Address(pointer)));
-  });
+  return Call(MOCK_RUNTIME_ID(cudaFree, v3020), &p,
+              [&] { return pointer == nullptr ? cudaSuccess : FromDriver(DRIVER(cuMemFree)(Address(pointer))); });
 }
 
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
@@ -269,16 +283,14 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
     CUresult result = ContextOf(to_device, &to_context);
     if (result == CUDA_SUCCESS) result = ContextOf(from_device, &from_context);
     if (result != CUDA_SUCCESS) return FromDriver(result);
-    return FromDriver(
-        DRIVER(cuMemcpyPeerAsync)(Address(to), to_context, Address(from), from_context, bytes, stream));
+    return FromDriver(DRIVER(cuMemcpyPeerAsync)(Address(to), to_context, Address(from), from_context, bytes, stream));
   });
 }
 
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
   cudaMemset_v3020_params p{to, value, bytes};
-  return Call(MOCK_RUNTIME_ID(cudaMemset, v3020), &p, [&] {
-    return FromDriver(DRIVER(cuMemsetD8)(Address(to), static_cast<unsigned char>(value), bytes));
-  });
+  return Call(MOCK_RUNTIME_ID(cudaMemset, v3020), &p,
+              [&] { return FromDriver(DRIVER(cuMemsetD8)(Address(to), static_cast<unsigned char>(value), bytes)); });
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
@@ -293,8 +305,9 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
                              cudaStream_t stream) {
   cudaLaunchKernel_v7000_params p{function, grid, block, args, shared, stream};
-  return Call(MOCK_RUNTIME_ID(cudaLaunchKernel, v7000), &p,
-              [&] { return Launch(function, grid, block, args, shared, stream); }, true, KernelName(function));
+  return Call(
+      MOCK_RUNTIME_ID(cudaLaunchKernel, v7000), &p, [&] { return Launch(function, grid, block, args, shared, stream); },
+      true, KernelName(function));
 }
 
 #if MOCK_CUDA_VERSION >= 13000
@@ -307,8 +320,9 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** args, size_t shared,
                                cudaStream_t stream) {
   cudaLaunchKernel_v7000_params p{kernel, grid, block, args, shared, stream};
-  return Call(MOCK_RUNTIME_ID(__cudaLaunchKernel, v13000), &p,
-              [&] { return Launch(kernel, grid, block, args, shared, stream); }, true, KernelName(kernel));
+  return Call(
+      MOCK_RUNTIME_ID(__cudaLaunchKernel, v13000), &p,
+      [&] { return Launch(kernel, grid, block, args, shared, stream); }, true, KernelName(kernel));
 }
 #endif
 
@@ -467,8 +481,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   cudaGraphDestroy_v10000_params p{graph};
-  return Call(MOCK_RUNTIME_ID(cudaGraphDestroy, v10000), &p,
-              [&] { return FromDriver(DRIVER(cuGraphDestroy)(graph)); });
+  return Call(MOCK_RUNTIME_ID(cudaGraphDestroy, v10000), &p, [&] { return FromDriver(DRIVER(cuGraphDestroy)(graph)); });
 }
 
 }  // extern "C"

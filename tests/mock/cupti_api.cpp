@@ -13,12 +13,18 @@ constexpr const char* kRuntimeNames[] = {
 
 uint32_t LastId(CUpti_CallbackDomain domain) {
   switch (domain) {
-    case CUPTI_CB_DOMAIN_DRIVER_API: return kLastDriverId;
-    case CUPTI_CB_DOMAIN_RUNTIME_API: return kLastRuntimeId;
-    case CUPTI_CB_DOMAIN_RESOURCE: return kCuptiVersion >= 24 ? 23 : 20;
-    case CUPTI_CB_DOMAIN_SYNCHRONIZE: return 2;
-    case CUPTI_CB_DOMAIN_STATE: return kCuptiVersion >= 20 ? 3 : 0;
-    default: return 0;
+    case CUPTI_CB_DOMAIN_DRIVER_API:
+      return kLastDriverId;
+    case CUPTI_CB_DOMAIN_RUNTIME_API:
+      return kLastRuntimeId;
+    case CUPTI_CB_DOMAIN_RESOURCE:
+      return kCuptiVersion >= 24 ? 23 : 20;
+    case CUPTI_CB_DOMAIN_SYNCHRONIZE:
+      return 2;
+    case CUPTI_CB_DOMAIN_STATE:
+      return kCuptiVersion >= 20 ? 3 : 0;
+    default:
+      return 0;
   }
 }
 
@@ -68,15 +74,21 @@ CUptiResult cuptiGetTimestamp(uint64_t* timestamp) {
 }
 
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char** name) {
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid <= kLastDriverId) *name = kDriverNames[cbid];
-  else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && cbid <= kLastRuntimeId) *name = kRuntimeNames[cbid];
-  else return CUPTI_ERROR_INVALID_PARAMETER;
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid <= kLastDriverId)
+    *name = kDriverNames[cbid];
+  else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && cbid <= kLastRuntimeId)
+    *name = kRuntimeNames[cbid];
+  else
+    return CUPTI_ERROR_INVALID_PARAMETER;
   return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
   switch (result) {
-#define MOCK_RESULT(name) case name: *text = #name; break;
+#define MOCK_RESULT(name) \
+  case name:              \
+    *text = #name;        \
+    break;
     MOCK_RESULT(CUPTI_SUCCESS)
     MOCK_RESULT(CUPTI_ERROR_INVALID_PARAMETER)
     MOCK_RESULT(CUPTI_ERROR_INVALID_CONTEXT)
@@ -88,7 +100,8 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
     MOCK_RESULT(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     MOCK_RESULT(CUPTI_ERROR_UNKNOWN)
 #undef MOCK_RESULT
-    default: return CUPTI_ERROR_INVALID_PARAMETER;
+    default:
+      return CUPTI_ERROR_INVALID_PARAMETER;
   }
   return CUPTI_SUCCESS;
 }
@@ -221,7 +234,8 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig* config, uint32_t count) {
+CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig* config,
+                                                       uint32_t count) {
   const CUptiResult usable = Guard("cuptiActivityConfigureUnifiedMemoryCounter");
   if (usable != CUPTI_SUCCESS) return usable;
   if (config == nullptr || count == 0) return CUPTI_ERROR_INVALID_PARAMETER;

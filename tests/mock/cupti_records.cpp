@@ -169,7 +169,8 @@ void GraphNode(CUcontext context, const NodeInfo& info) {
   data.context = context;
   data.resourceDescriptor = &graph_data;
   Dispatch(CUPTI_CB_DOMAIN_RESOURCE,
-           info.original != nullptr ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, &data);
+           info.original != nullptr ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+           &data);
 }
 
 template <class Record>
@@ -184,8 +185,8 @@ void SetCommon(Record* r, const Op& op) {
 }
 
 void EmitKernel(const Op& op) {
-  const uint32_t kind = IsOn(CUPTI_ACTIVITY_KIND_KERNEL) ? CUPTI_ACTIVITY_KIND_KERNEL
-                                                         : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  const uint32_t kind =
+      IsOn(CUPTI_ACTIVITY_KIND_KERNEL) ? CUPTI_ACTIVITY_KIND_KERNEL : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
   if (!IsOn(kind)) return;
   CUpti_ActivityKernel10 r{};
   SetCommon(&r, op);
@@ -336,15 +337,31 @@ void DieIfAsked() {
 void OnOp(const Op& op) {
   DieIfAsked();
   switch (op.kind) {
-    case OpKind::kKernel: EmitKernel(op); break;
-    case OpKind::kMemcpy: EmitMemcpy(op); break;
-    case OpKind::kPeerCopy: EmitPeerCopy(op); break;
-    case OpKind::kMemset: EmitMemset(op); break;
-    case OpKind::kGraph: EmitGraph(op); break;
+    case OpKind::kKernel:
+      EmitKernel(op);
+      break;
+    case OpKind::kMemcpy:
+      EmitMemcpy(op);
+      break;
+    case OpKind::kPeerCopy:
+      EmitPeerCopy(op);
+      break;
+    case OpKind::kMemset:
+      EmitMemset(op);
+      break;
+    case OpKind::kGraph:
+      EmitGraph(op);
+      break;
     case OpKind::kAllocate:
-    case OpKind::kFree: EmitMemory(op); break;
-    case OpKind::kPool: EmitPool(op); break;
-    case OpKind::kManaged: EmitManaged(op); break;
+    case OpKind::kFree:
+      EmitMemory(op);
+      break;
+    case OpKind::kPool:
+      EmitPool(op);
+      break;
+    case OpKind::kManaged:
+      EmitManaged(op);
+      break;
   }
 }
 

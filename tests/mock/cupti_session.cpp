@@ -79,7 +79,8 @@ namespace {
 
 void CheckCanary(const Buffer& b) {
   for (size_t i = 0; i < kCanaryBytes; ++i) {
-    if (b.data[b.size - kCanaryBytes + i] != 0xC5) Violation("an activity buffer was touched or freed before its return");
+    if (b.data[b.size - kCanaryBytes + i] != 0xC5)
+      Violation("an activity buffer was touched or freed before its return");
   }
   std::memset(b.data + b.size - kCanaryBytes, 0, kCanaryBytes);
 }

@@ -56,10 +56,10 @@ struct Session {
   uint64_t records_made = 0, operations_seen = 0, flushes = 0;
 
   Buffer shared;
-  std::vector<Buffer*> buffers;      // every one that was ever in use
-  std::vector<Buffer> outstanding;   // handed out by the tool, not yet returned to it
+  std::vector<Buffer*> buffers;     // every one that was ever in use
+  std::vector<Buffer> outstanding;  // handed out by the tool, not yet returned to it
   std::deque<Pending> pending;
-  std::deque<Buffer> full;           // waits for the worker
+  std::deque<Buffer> full;  // waits for the worker
   bool has_worker = false, is_worker_busy = false;
   std::condition_variable work, idle;
 };

@@ -30,7 +30,9 @@ struct Version {
 // Keeps gtest from printing the struct byte by byte.
 void PrintTo(const Version& v, std::ostream* out) { *out << v.folder; }
 
-// From the real libraries (reference: cuptiActivityGetNextRecord on synthetic buffers of 11.8.87, 12.0.146, 12.8.90, 13.0.1).
+// From the real libraries (reference: cuptiActivityGetNextRecord on synthetic buffers
+// of 11.8.87, 12.0.146, 12.8.90, 13.0.1).
+// clang-format off
 const Version kVersions[] = {
     {"11.8", "libcupti.so.11.8", "libcudart.so.11.0", 18,
      {{1, 88}, {2, 88}, {10, 200}, {5, 40}, {8, 176}, {9, 16}, {17, 40}, {22, 96}, {37, 24}, {38, 40}, {49, 120},
@@ -47,12 +49,14 @@ const Version kVersions[] = {
       {38, 56},  {39, 24}, {40, 136}, {45, 80}, {46, 168}, {48, 40}, {49, 128}, {50, 80}, {51, 56}, {52, 72},
       {53, 56},  {54, 64}, {55, 32}, {6, 0}}},
 };
+// clang-format on
 
 std::string Folder(const Version& v) { return std::string(MOCK_FOLDER) + "/" + v.folder; }
 
 // The distance between two records of kind `kind` in a buffer that holds nothing but this number.
 long StrideOf(void* library, uint32_t kind) {
-  const auto next = reinterpret_cast<decltype(&cuptiActivityGetNextRecord)>(dlsym(library, "cuptiActivityGetNextRecord"));
+  const auto next =
+      reinterpret_cast<decltype(&cuptiActivityGetNextRecord)>(dlsym(library, "cuptiActivityGetNextRecord"));
   alignas(8) static uint8_t buffer[8192];
   for (size_t i = 0; i < sizeof(buffer); i += 4) std::memcpy(buffer + i, &kind, 4);
   CUpti_Activity* first = nullptr;
@@ -103,7 +107,8 @@ Outcome RunProcess(const Version& v, const std::string& name, const Environment&
 
 size_t Count(const std::string& text, const std::string& pattern) {
   const std::regex regex(pattern);
-  return static_cast<size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator()));
+  return static_cast<size_t>(
+      std::distance(std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator()));
 }
 
 class MockTest : public testing::TestWithParam<Version> {};
@@ -152,8 +157,11 @@ TEST_P(MockTest, TellsTheToolWhatHappens) {
   EXPECT_EQ(Count(o.output, "resource 1 data\n"), 1u);
   // Only what was enabled, the driver call inside the runtime call under the same correlation id.
   EXPECT_EQ(Count(o.output, "enter 2 cudaLaunchKernel"), 3u);
-  EXPECT_EQ(Count(o.output, "enter 2 cudaLaunchKernel (\\d+)\n(?:resource 6 data\n)?enter 1 cuLaunchKernel \\1\nexit 1 cuLaunchKernel \\1 0\n"
-                            "exit 2 cudaLaunchKernel \\1 0\n"), 3u);
+  EXPECT_EQ(Count(o.output,
+                  "enter 2 cudaLaunchKernel (\\d+)\n(?:resource 6 data\n)?enter 1 cuLaunchKernel \\1\nexit 1 "
+                  "cuLaunchKernel \\1 0\n"
+                  "exit 2 cudaLaunchKernel \\1 0\n"),
+            3u);
   EXPECT_EQ(Count(o.output, "enter 2 cudaMemcpy"), 0u);
   EXPECT_EQ(Count(o.output, "kernel _Z6kernelv \\d+ 7 1100\n"), 3u);
   EXPECT_EQ(Count(o.output, "memcpy 1 1 3 4096\n"), 1u);
@@ -213,7 +221,8 @@ TEST_P(MockTest, NoticesBrokenRules) {
   const Version& v = GetParam();
   EXPECT_NE(RunProcess(v, "work", breaks("flush-in-resource")).violations.find("resource callback"), std::string::npos);
   EXPECT_NE(RunProcess(v, "work", breaks("call-in-request")).violations.find("request callback"), std::string::npos);
-  EXPECT_NE(RunProcess(v, "work", breaks("cuda-in-injection")).violations.find("InitializeInjection"), std::string::npos);
+  EXPECT_NE(RunProcess(v, "work", breaks("cuda-in-injection")).violations.find("InitializeInjection"),
+            std::string::npos);
   EXPECT_NE(RunProcess(v, "late-flush").violations.find("after the driver was torn down"), std::string::npos);
   const Outcome forked = RunProcess(v, "fork");
   EXPECT_NE(forked.violations.find("forked child"), std::string::npos);
@@ -248,7 +257,8 @@ TEST(MockNames, AreThoseOfTheRealLibrary) {
       const char *ours = "", *theirs = "";
       const auto d = static_cast<CUpti_CallbackDomain>(domain);
       const CUptiResult result = reinterpret_cast<Name>(dlsym(real, "cuptiGetCallbackName"))(d, id, &theirs);
-      ASSERT_EQ(reinterpret_cast<Name>(dlsym(mock, "cuptiGetCallbackName"))(d, id, &ours), result) << domain << " " << id;
+      ASSERT_EQ(reinterpret_cast<Name>(dlsym(mock, "cuptiGetCallbackName"))(d, id, &ours), result)
+          << domain << " " << id;
       if (result == CUPTI_SUCCESS && std::string(ours) != "INVALID") {
         ASSERT_STREQ(ours, theirs) << domain << " " << id;
       }

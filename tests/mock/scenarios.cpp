@@ -1,4 +1,6 @@
 // What mock_test runs in processes of their own: programs of the double, under the collector.
+#include "scenarios.h"
+
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -9,8 +11,6 @@
 #include <cstring>
 #include <string>
 #include <vector>
-
-#include "scenarios.h"
 
 namespace {
 
@@ -27,8 +27,9 @@ void Load() {
     std::exit(9);
   }
   using Register = void (*)(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*);
-  reinterpret_cast<Register>(dlsym(cudart, "__cudaRegisterFunction"))(
-      nullptr, static_cast<const char*>(kKernel), nullptr, "_Z6kernelv", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+  reinterpret_cast<Register>(dlsym(cudart, "__cudaRegisterFunction"))(nullptr, static_cast<const char*>(kKernel),
+                                                                      nullptr, "_Z6kernelv", -1, nullptr, nullptr,
+                                                                      nullptr, nullptr, nullptr);
 }
 
 int Collector(const char* name, unsigned flag) {

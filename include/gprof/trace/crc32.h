@@ -31,8 +31,8 @@ inline uint32_t Crc32(const unsigned char* data, std::size_t size, uint32_t seed
   const auto& t = crc_detail::kTables.t;
   uint32_t c = ~seed;
   while (size >= 8) {
-    const uint32_t low = c ^ (uint32_t{data[0]} | uint32_t{data[1]} << 8 | uint32_t{data[2]} << 16 |
-                              uint32_t{data[3]} << 24);
+    const uint32_t low =
+        c ^ (uint32_t{data[0]} | uint32_t{data[1]} << 8 | uint32_t{data[2]} << 16 | uint32_t{data[3]} << 24);
     c = t[7][low & 0xFF] ^ t[6][(low >> 8) & 0xFF] ^ t[5][(low >> 16) & 0xFF] ^ t[4][low >> 24] ^ t[3][data[4]] ^
         t[2][data[5]] ^ t[1][data[6]] ^ t[0][data[7]];
     data += 8;

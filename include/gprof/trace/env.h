@@ -30,6 +30,7 @@ inline constexpr char kNextCudaInjection[] = "GPROF_NEXT_CUDA_INJECTION";
 inline constexpr char kNextNvtxInjection[] = "GPROF_NEXT_NVTX_INJECTION";
 }  // namespace env
 
+// clang-format off
 inline constexpr EnvVariable kEnvVariables[] = {
     {env::kOutput, "absolute path of the trace file; without it the tracer does nothing"},
     {env::kTrace, "what to record: a list of `cuda` and `nvtx`, both by default"},
@@ -51,5 +52,6 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kNextCudaInjection, "CUDA_INJECTION64_PATH as the user had set it: loaded in processes that record no CUDA"},
     {env::kNextNvtxInjection, "NVTX_INJECTION64_PATH as the user had set it: loaded in processes that record no NVTX"},
 };
+// clang-format on
 
 }  // namespace gprof::trace

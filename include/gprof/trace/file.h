@@ -23,7 +23,7 @@ struct ProcessKey {
   uint64_t host = 0;         // hash of host name and boot id
   uint64_t start_ticks = 0;  // field 22 of /proc/<pid>/stat
   uint32_t pid = 0;
-  uint32_t image = 0;        // differs after exec, when pid and start stay the same
+  uint32_t image = 0;  // differs after exec, when pid and start stay the same
   friend bool operator==(const ProcessKey& a, const ProcessKey& b) {
     return a.host == b.host && a.start_ticks == b.start_ticks && a.pid == b.pid && a.image == b.image;
   }
@@ -32,12 +32,12 @@ struct ProcessKey {
 struct ChunkHeader {
   uint16_t version = kFormatVersion;
   uint16_t flags = 0;
-  uint16_t kind = 0;           // the kind of the chunk's records; dictionary blocks come before them
-  uint32_t record_count = 0;   // of that kind
-  uint32_t body_bytes = 0;     // as stored
-  uint32_t unpacked_bytes = 0; // after decompression, equal to body_bytes without it
+  uint16_t kind = 0;            // the kind of the chunk's records; dictionary blocks come before them
+  uint32_t record_count = 0;    // of that kind
+  uint32_t body_bytes = 0;      // as stored
+  uint32_t unpacked_bytes = 0;  // after decompression, equal to body_bytes without it
   ProcessKey process;
-  uint64_t sequence = 0;       // counts the chunks of a process from 0: a hole is a lost chunk
+  uint64_t sequence = 0;  // counts the chunks of a process from 0: a hole is a lost chunk
   uint64_t first_ns = 0, last_ns = 0;
   uint32_t body_crc = 0;
 };

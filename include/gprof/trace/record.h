@@ -87,17 +87,36 @@ struct FieldInfo {
 enum class ApiDomain : uint8_t { kRuntime = 1, kDriver = 2 };
 
 enum class CopyKind : uint8_t {
-  kUnknown = 0, kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4, kArrayToArray = 5,
-  kArrayToDevice = 6, kDeviceToArray = 7, kDeviceToDevice = 8, kHostToHost = 9, kPeerToPeer = 10,
+  kUnknown = 0,
+  kHostToDevice = 1,
+  kDeviceToHost = 2,
+  kHostToArray = 3,
+  kArrayToHost = 4,
+  kArrayToArray = 5,
+  kArrayToDevice = 6,
+  kDeviceToArray = 7,
+  kDeviceToDevice = 8,
+  kHostToHost = 9,
+  kPeerToPeer = 10,
 };
 
 enum class MemoryKind : uint8_t {
-  kUnknown = 0, kPageable = 1, kPinned = 2, kDevice = 3, kArray = 4, kManaged = 5, kDeviceStatic = 6,
+  kUnknown = 0,
+  kPageable = 1,
+  kPinned = 2,
+  kDevice = 3,
+  kArray = 4,
+  kManaged = 5,
+  kDeviceStatic = 6,
   kManagedStatic = 7,
 };
 
 enum class SyncKind : uint8_t {
-  kUnknown = 0, kEvent = 1, kStreamWaitEvent = 2, kStream = 3, kContext = 4,
+  kUnknown = 0,
+  kEvent = 1,
+  kStreamWaitEvent = 2,
+  kStream = 3,
+  kContext = 4,
 };
 
 enum class MemoryOp : uint8_t { kAllocate = 1, kFree = 2 };
@@ -105,13 +124,25 @@ enum class MemoryOp : uint8_t { kAllocate = 1, kFree = 2 };
 enum class NvtxEvent : uint8_t { kMark = 1, kPush = 2, kPop = 3, kStart = 4, kEnd = 5 };
 
 enum class PayloadType : uint8_t {
-  kNone = 0, kUnsigned64 = 1, kSigned64 = 2, kDouble = 3, kUnsigned32 = 4, kSigned32 = 5, kFloat = 6, kExtended = 7,
+  kNone = 0,
+  kUnsigned64 = 1,
+  kSigned64 = 2,
+  kDouble = 3,
+  kUnsigned32 = 4,
+  kSigned32 = 5,
+  kFloat = 6,
+  kExtended = 7,
 };
 
 enum class NvtxNameKind : uint8_t { kThread = 1, kDevice = 2, kContext = 3, kStream = 4, kEvent = 5, kResource = 6 };
 
 enum class LossReason : uint8_t {
-  kNoMemory = 1, kWriteFailed = 2, kCuptiDropped = 3, kNoTime = 4, kUnknownRecord = 5, kFork = 6,
+  kNoMemory = 1,
+  kWriteFailed = 2,
+  kCuptiDropped = 3,
+  kNoTime = 4,
+  kUnknownRecord = 5,
+  kFork = 6,
 };
 
 enum class NoticeLevel : uint8_t { kInfo = 1, kWarning = 2, kError = 3 };
@@ -121,12 +152,26 @@ enum class EndReason : uint8_t { kExit = 1, kExec = 2, kStopped = 3, kSalvaged =
 enum class CaptureEvent : uint8_t { kStart = 1, kStop = 2 };
 
 enum class CaptureTrigger : uint8_t {
-  kBegin = 1, kDelay = 2, kProfilerApi = 3, kNvtx = 4, kSteps = 5, kCommand = 6, kSignal = 7, kEnd = 8,
+  kBegin = 1,
+  kDelay = 2,
+  kProfilerApi = 3,
+  kNvtx = 4,
+  kSteps = 5,
+  kCommand = 6,
+  kSignal = 7,
+  kEnd = 8,
 };
 
 enum class ManagedKind : uint8_t {
-  kUnknown = 0, kHostToDevice = 1, kDeviceToHost = 2, kCpuPageFaults = 3, kGpuPageFault = 4, kThrashing = 5,
-  kThrottling = 6, kRemoteMap = 7, kDeviceToDevice = 8,
+  kUnknown = 0,
+  kHostToDevice = 1,
+  kDeviceToHost = 2,
+  kCpuPageFaults = 3,
+  kGpuPageFault = 4,
+  kThrashing = 5,
+  kThrottling = 6,
+  kRemoteMap = 7,
+  kDeviceToDevice = 8,
 };
 
 enum class PoolOp : uint8_t { kCreate = 1, kDestroy = 2, kTrim = 3 };
@@ -174,7 +219,8 @@ struct KernelShapeRecord {
     v(FieldInfo{"cluster_z", Shape::kPlain, "blocks of a cluster in z"}, r.cluster_z);
     v(FieldInfo{"registers_per_thread", Shape::kPlain, "registers of a thread"}, r.registers_per_thread);
     v(FieldInfo{"static_shared_bytes", Shape::kPlain, "shared memory declared in the kernel"}, r.static_shared_bytes);
-    v(FieldInfo{"dynamic_shared_bytes", Shape::kPlain, "shared memory asked for at the launch"}, r.dynamic_shared_bytes);
+    v(FieldInfo{"dynamic_shared_bytes", Shape::kPlain, "shared memory asked for at the launch"},
+      r.dynamic_shared_bytes);
     v(FieldInfo{"local_bytes_per_thread", Shape::kPlain, "local memory of a thread"}, r.local_bytes_per_thread);
     v(FieldInfo{"local_bytes_total", Shape::kPlain, "local memory reserved for the launch"}, r.local_bytes_total);
     v(FieldInfo{"shared_carveout_bytes", Shape::kPlain, "shared memory set aside on each SM"}, r.shared_carveout_bytes);
@@ -213,7 +259,8 @@ struct ProcessRecord {
     v(FieldInfo{"rank", Shape::kPlain, "rank among the processes of a parallel job, -1 for none"}, r.rank);
     v(FieldInfo{"local_rank", Shape::kPlain, "rank on its machine, -1 when not known"}, r.local_rank);
     v(FieldInfo{"world_size", Shape::kPlain, "processes of the job, 0 when not known"}, r.world_size);
-    v(FieldInfo{"rank_source", Shape::kPlain, "who numbered the ranks: Open MPI, PMI, Slurm, torchrun, …"}, r.rank_source);
+    v(FieldInfo{"rank_source", Shape::kPlain, "who numbered the ranks: Open MPI, PMI, Slurm, torchrun, …"},
+      r.rank_source);
     v(FieldInfo{"capture_mode", Shape::kPlain, "what was asked to be recorded, and when"}, r.capture_mode);
   }
 };
@@ -668,8 +715,10 @@ struct LossRecord {
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"time_ns", Shape::kDelta, "when the loss was noticed"}, r.time_ns);
-    v(FieldInfo{"reason", Shape::kPlain, "1 no memory, 2 write failed, 3 dropped by CUPTI, 4 no time stamps, "
-                                         "5 unknown record, 6 fork"}, r.reason);
+    v(FieldInfo{"reason", Shape::kPlain,
+                "1 no memory, 2 write failed, 3 dropped by CUPTI, 4 no time stamps, "
+                "5 unknown record, 6 fork"},
+      r.reason);
     v(FieldInfo{"lost_kind", Shape::kPlain, "kind of the lost records, 0 when not known"}, r.lost_kind);
     v(FieldInfo{"count", Shape::kPlain, "how many"}, r.count);
   }
@@ -701,7 +750,8 @@ struct EndRecord {
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
-    v(FieldInfo{"reason", Shape::kPlain, "1 exit, 2 exec, 3 stopped, 4 died: the rest was taken from its shared memory"},
+    v(FieldInfo{"reason", Shape::kPlain,
+                "1 exit, 2 exec, 3 stopped, 4 died: the rest was taken from its shared memory"},
       r.reason);
     v(FieldInfo{"chunks_written", Shape::kPlain, "chunks of the process before this one"}, r.chunks_written);
     v(FieldInfo{"gpu_complete_until_ns", Shape::kPlain, "GPU work that ended later may be missing, 0 when none is"},
@@ -714,7 +764,8 @@ struct EndRecord {
 struct CaptureRecord {
   static constexpr RecordKind kKind = RecordKind::kCapture;
   static constexpr const char* kName = "capture";
-  static constexpr const char* kMeaning = "recording began or stopped in the process; without any it is recorded throughout";
+  static constexpr const char* kMeaning =
+      "recording began or stopped in the process; without any it is recorded throughout";
   uint64_t time_ns = 0;
   uint8_t event = 0, trigger = 0;
   uint32_t number = 0;
@@ -722,8 +773,9 @@ struct CaptureRecord {
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
     v(FieldInfo{"event", Shape::kPlain, "1 start, 2 stop"}, r.event);
-    v(FieldInfo{"trigger", Shape::kPlain, "1 begin of the process, 2 delay or duration, 3 cudaProfilerStart or Stop, "
-                                          "4 NVTX range, 5 step schedule, 6 command, 7 signal, 8 end of the process"},
+    v(FieldInfo{"trigger", Shape::kPlain,
+                "1 begin of the process, 2 delay or duration, 3 cudaProfilerStart or Stop, "
+                "4 NVTX range, 5 step schedule, 6 command, 7 signal, 8 end of the process"},
       r.trigger);
     v(FieldInfo{"number", Shape::kPlain, "counts the captures of the process from 1"}, r.number);
   }
@@ -780,8 +832,9 @@ struct ManagedMemoryRecord {
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"start_ns", Shape::kDelta, "start"}, r.start_ns);
     v(FieldInfo{"duration_ns", Shape::kPlain, "length"}, r.duration_ns);
-    v(FieldInfo{"managed_kind", Shape::kPlain, "1 host to device, 2 device to host, 3 CPU page faults, 4 GPU page faults, "
-                                               "5 thrashing, 6 throttling, 7 remote map, 8 device to device"},
+    v(FieldInfo{"managed_kind", Shape::kPlain,
+                "1 host to device, 2 device to host, 3 CPU page faults, 4 GPU page faults, "
+                "5 thrashing, 6 throttling, 7 remote map, 8 device to device"},
       r.managed_kind);
     v(FieldInfo{"value", Shape::kPlain, "bytes of a migration, pages of a fault"}, r.value);
     v(FieldInfo{"address", Shape::kDelta, "address, 0 when not known"}, r.address);
@@ -907,9 +960,9 @@ using AllRecords =
     std::tuple<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
                ClockRecord, ApiRecord, KernelRecord, MemcpyRecord, PeerCopyRecord, MemsetRecord, SyncRecord,
                OverheadRecord, JitRecord, MemoryRecord, GraphLaunchRecord, NvtxRecord, NvtxDomainRecord,
-               NvtxCategoryRecord, NvtxNameRecord, LossRecord, NoticeRecord, EndRecord, CaptureRecord, EventRecordRecord,
-               GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord, NvtxSchemaEntryRecord,
-               NvtxEnumRecord, NvtxPayloadRecord>;
+               NvtxCategoryRecord, NvtxNameRecord, LossRecord, NoticeRecord, EndRecord, CaptureRecord,
+               EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord,
+               NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>
@@ -925,8 +978,6 @@ constexpr std::size_t FieldCount() {
   return n;
 }
 
-constexpr bool IsDictionary(RecordKind kind) {
-  return kind == RecordKind::kString || kind == RecordKind::kKernelShape;
-}
+constexpr bool IsDictionary(RecordKind kind) { return kind == RecordKind::kString || kind == RecordKind::kKernelShape; }
 
 }  // namespace gprof::trace

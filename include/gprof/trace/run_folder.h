@@ -5,8 +5,8 @@
 //   socket         in a session: where `gprof-cli start` and its like connect to (launcher only)
 //
 // All files are mapped shared, so what a process stored there is there after any death. The launcher that finds an
-// arena whose process is dead has the tracer library write what is left into the trace (GprofSalvage). Whoever creates a
-// file of the folder does so with O_EXCL | O_NOFOLLOW and mode 0600.
+// arena whose process is dead has the tracer library write what is left into the trace (GprofSalvage). Whoever creates
+// a file of the folder does so with O_EXCL | O_NOFOLLOW and mode 0600.
 #pragma once
 
 #include <atomic>
@@ -28,40 +28,41 @@ enum class CaptureWish : uint32_t {
   kCancel = 3,     // record nothing, and drop what is not written yet
 };
 
-// Written by the launcher alone, which holds an flock on the file as long as it lives. To change it: `epoch` to odd, the
-// fields, `epoch` to the next even number, then ring every arena's bell. A reader that sees an odd or a changed epoch
-// reads again.
+// Written by the launcher alone, which holds an flock on the file as long as it lives. To change it: `epoch` to odd,
+// the fields, `epoch` to the next even number, then ring every arena's bell. A reader that sees an odd or a changed
+// epoch reads again.
 struct ControlPage {
   uint64_t magic;
   std::atomic<uint32_t> epoch;
-  std::atomic<uint32_t> wish;            // CaptureWish
-  std::atomic<uint32_t> trigger;         // CaptureTrigger of the wish
+  std::atomic<uint32_t> wish;     // CaptureWish
+  std::atomic<uint32_t> trigger;  // CaptureTrigger of the wish
   std::atomic<uint32_t> launcher_pid;
   std::atomic<uint64_t> output_device, output_inode;
-  char output[4096 - 40];                // absolute path of the trace file
+  char output[4096 - 40];  // absolute path of the trace file
 };
 static_assert(sizeof(ControlPage) == 4096);
 
 enum class ArenaState : uint32_t {
   kStarting = 0,
   kRecording = 1,
-  kIdle = 2,        // waits for a capture
-  kFinished = 3,    // everything is in the trace: the file may be deleted
+  kIdle = 2,      // waits for a capture
+  kFinished = 3,  // everything is in the trace: the file may be deleted
 };
 
 // The first bytes of an arena; the rest is the tracer's own business.
 struct ArenaHeader {
   uint64_t magic;
-  uint64_t layout;                       // differs between builds of the tracer whose arenas differ
-  uint64_t base, size_bytes;             // address in its process; salvage maps it there again
-  uint64_t host, start_ticks;            // with pid and image: the ProcessKey of its chunks
+  uint64_t layout;             // differs between builds of the tracer whose arenas differ
+  uint64_t base, size_bytes;   // address in its process; salvage maps it there again
+  uint64_t host, start_ticks;  // with pid and image: the ProcessKey of its chunks
   uint32_t pid, image;
   uint64_t start_ns;
-  std::atomic<uint32_t> bell;            // futex (shared): add 1 and wake after a change of the control page
-  std::atomic<uint32_t> state;           // ArenaState
-  std::atomic<uint32_t> is_locked;       // 1: a thread of the process holds an flock, which ends with the process or its exec
-  std::atomic<uint32_t> epoch_done;      // control epoch that was carried out: what had to be written is written
-  std::atomic<uint64_t> heartbeat_ns;    // CLOCK_MONOTONIC at the last drain
+  std::atomic<uint32_t> bell;   // futex (shared): add 1 and wake after a change of the control page
+  std::atomic<uint32_t> state;  // ArenaState
+  std::atomic<uint32_t>
+      is_locked;  // 1: a thread of the process holds an flock, which ends with the process or its exec
+  std::atomic<uint32_t> epoch_done;    // control epoch that was carried out: what had to be written is written
+  std::atomic<uint64_t> heartbeat_ns;  // CLOCK_MONOTONIC at the last drain
   std::atomic<uint32_t> captures_started, captures_stopped;
   std::atomic<uint32_t> wants_shutdown;  // 1: a capture range with stop-shutdown has ended
   std::atomic<uint32_t> exit_began;      // 1: the process ends in order, and leaves its last rows to the launcher

@@ -17,12 +17,12 @@
 namespace gprof::trace {
 
 enum class Encoding : uint8_t {
-  kConstant = 0,    // one varint, the value of every record
-  kVarint = 1,      // one varint a record
-  kDelta = 2,       // zigzag varint of the difference to the record before, the first to 0
-  kRuns = 3,        // (varint count, varint value) until the records are used up
-  kDeltaRuns = 4,   // (varint count, zigzag varint difference): counters that step evenly
-  kText = 5,        // (varint length, bytes) a record
+  kConstant = 0,   // one varint, the value of every record
+  kVarint = 1,     // one varint a record
+  kDelta = 2,      // zigzag varint of the difference to the record before, the first to 0
+  kRuns = 3,       // (varint count, varint value) until the records are used up
+  kDeltaRuns = 4,  // (varint count, zigzag varint difference): counters that step evenly
+  kText = 5,       // (varint length, bytes) a record
 };
 
 namespace wire_detail {
@@ -121,9 +121,14 @@ void WriteColumn(const Column& c, Encoding encoding, ByteWriter& out) {
   for (std::size_t i = 0; i < c.count; ++i) {
     const uint64_t v = ToBits(At<T>(c, i));
     switch (encoding) {
-      case Encoding::kConstant: return out.Varint(v);
-      case Encoding::kVarint: out.Varint(v); break;
-      case Encoding::kDelta: out.Varint(ZigZag(Difference(v, before))); break;
+      case Encoding::kConstant:
+        return out.Varint(v);
+      case Encoding::kVarint:
+        out.Varint(v);
+        break;
+      case Encoding::kDelta:
+        out.Varint(ZigZag(Difference(v, before)));
+        break;
       case Encoding::kRuns:
         if (i > 0 && v != before) {
           out.Varint(length);
@@ -143,7 +148,8 @@ void WriteColumn(const Column& c, Encoding encoding, ByteWriter& out) {
         ++length;
         break;
       }
-      case Encoding::kText: return;
+      case Encoding::kText:
+        return;
     }
     before = v;
   }
@@ -275,8 +281,8 @@ inline bool NextBlock(ByteReader& body, BlockView* block) {
   const uint64_t records = body.Varint();
   const uint64_t columns = body.Varint();
   const uint64_t bytes = body.Varint();
-  const bool sane = !body.failed() && kind <= 0xFFFF && records <= kMaxChunkRecords && columns <= 255 &&
-                    bytes <= body.left();
+  const bool sane =
+      !body.failed() && kind <= 0xFFFF && records <= kMaxChunkRecords && columns <= 255 && bytes <= body.left();
   const unsigned char* at = body.Bytes(sane ? static_cast<std::size_t>(bytes) : body.left() + 1);
   if (at == nullptr) return false;
   block->kind = static_cast<uint16_t>(kind);

@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/metrics.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 
 namespace gprof {

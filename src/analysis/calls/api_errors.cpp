@@ -7,10 +7,10 @@
 #include <utility>
 #include <variant>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
@@ -158,9 +158,8 @@ Table ErrorTable(const Trace& trace, const ErrorMap& errors, uint32_t max_rows) 
                           PathOf(trace, first)});
   }
   // In order of time: later errors often follow from the first.
-  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-    return std::get<int64_t>(a[4]) < std::get<int64_t>(b[4]);
-  });
+  std::stable_sort(table.rows.begin(), table.rows.end(),
+                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[4]) < std::get<int64_t>(b[4]); });
   CutRows(&table, max_rows);
   return table;
 }
@@ -189,9 +188,10 @@ Finding ErrorFinding(const Trace& trace, const ErrorMap& errors) {
                                : ", first " + function + " " + error) +
                     " after " + FormatNs(static_cast<double>(call.start_ns - trace.start_ns)) +
                     (call.range == kNone ? "" : " in " + path);
-  finding.advice = is_sticky ? "Every later call fails, too: find the kernel with compute-sanitizer. Figures from then on "
-                               "are those of a program that fails."
-                             : "Check what each call returns; errors that are expected cost the time of their call.";
+  finding.advice = is_sticky
+                       ? "Every later call fails, too: find the kernel with compute-sanitizer. Figures from then on "
+                         "are those of a program that fails."
+                       : "Check what each call returns; errors that are expected cost the time of their call.";
   return finding;
 }
 

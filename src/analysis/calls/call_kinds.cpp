@@ -5,8 +5,8 @@
 
 #include "analysis/facts/call_facts.h"
 #include "analysis/facts/fetch_ahead.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/op_facts.h"
+#include "analysis/result/display_names.h"
 
 namespace gprof {
 namespace {

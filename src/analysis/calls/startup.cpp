@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
 #include "analysis/calls/call_kinds.h"
-#include "analysis/result/metrics.h"
-#include "analysis/trust/recorded_time.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
+#include "analysis/trust/recorded_time.h"
 #include "base/saturate.h"
 #include "base/units.h"
 
@@ -299,7 +299,8 @@ struct JitSum {
   SaturatingSum time_ns, bytes;
 };
 constexpr size_t kJitOperations = 4;
-constexpr std::string_view kJitNames[kJitOperations] = {"other", "load from the cache", "store into the cache", "compile"};
+constexpr std::string_view kJitNames[kJitOperations] = {"other", "load from the cache", "store into the cache",
+                                                        "compile"};
 using JitSums = std::array<JitSum, kJitOperations>;
 
 JitSums SumJits(const Trace& trace) {
@@ -363,7 +364,8 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
              " before its first GPU operation, " + FormatPercent(load_percent) + " of its time" +
              (compile_ns > 0 ? "; compiling was " + Ns(compile_ns) + " of it" : ""),
          compile_ns * 2 > loading.LoadingNs()
-             ? "Build for the architecture of this GPU, so that nothing is compiled at run time, or keep the compiler's "
+             ? "Build for the architecture of this GPU, so that nothing is compiled at run time, or keep the "
+               "compiler's "
                "cache from run to run (CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE)."
              : "Load only what is used: CUDA_MODULE_LOADING=LAZY, smaller modules, fewer architectures in a file.",
          loading.LoadingNs(), "time of the thread that launched first"});
@@ -372,8 +374,8 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
   if (slow.total_ns >= kSlowWorthAFindingNs && PercentOf(slow.total_ns, slow.life_ns) >= kSlowPercentWorthAFinding) {
     findings->push_back({"startup.slow", Severity::kInfo,
                          who(slow) + " took " + Ns(slow.total_ns) + " to its first GPU operation, " +
-                             FormatPercent(PercentOf(slow.total_ns, slow.life_ns)) + " of its time: " +
-                             LargestParts(slow.split, 3),
+                             FormatPercent(PercentOf(slow.total_ns, slow.life_ns)) +
+                             " of its time: " + LargestParts(slow.split, 3),
                          "", 0, ""});
   }
 }

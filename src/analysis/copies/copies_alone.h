@@ -7,8 +7,8 @@
 namespace gprof {
 
 // The time with a kernel is the busy time less this one: only where copies and fills run there is something to do, and
-// they are few. Operations come in order of their start, and none ends before it starts. Each is added with the time when
-// all before it had ended; kernels that do not begin before the end of a copy need not be added.
+// they are few. Operations come in order of their start, and none ends before it starts. Each is added with the time
+// when all before it had ended; kernels that do not begin before the end of a copy need not be added.
 class CopiesAlone {
  public:
   bool IsBeforeEnd(int64_t start_ns) const { return start_ns < ended_ns_; }
@@ -26,7 +26,9 @@ class CopiesAlone {
   }
 
   // What ended after all copies was a kernel.
-  int64_t KernelsEnded(int64_t all_ended_ns) const { return all_ended_ns > ended_ns_ ? all_ended_ns : kernels_ended_ns_; }
+  int64_t KernelsEnded(int64_t all_ended_ns) const {
+    return all_ended_ns > ended_ns_ ? all_ended_ns : kernels_ended_ns_;
+  }
   int64_t time_ns() const { return time_ns_; }
 
  private:

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/idle/gaps.h"
-#include "analysis/facts/shared_facts.h"
 #include "analysis/copies/transfers.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gaps.h"
 
 namespace gprof {
 namespace {
@@ -74,7 +74,9 @@ bool IsOverlappable(const GpuOp& op) {
 }
 
 enum class Sort : uint8_t { kNone, kKernel, kCopy };
-Sort SortOf(const GpuOp& op) { return IsKernelLike(op) ? Sort::kKernel : IsOverlappable(op) ? Sort::kCopy : Sort::kNone; }
+Sort SortOf(const GpuOp& op) {
+  return IsKernelLike(op) ? Sort::kKernel : IsOverlappable(op) ? Sort::kCopy : Sort::kNone;
+}
 
 int64_t OverlapNs(const Run& a, const Run& b) {
   return std::max<int64_t>(0, std::min(a.end_ns, b.end_ns) - std::max(a.start_ns, b.start_ns));

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "analysis/calls/call_kinds.h"
-#include "analysis/result/metrics.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/metrics.h"
 #include "base/saturate.h"
 #include "base/units.h"
 
@@ -33,8 +33,8 @@ bool IsHostCopy(const GpuOp& op) {
 
 size_t GroupOf(const GpuOp& op) {
   const size_t direction = DirectionOf(op) == Direction::kD2h;
-  return op.device * kGroupsOfDevice +
-         (direction * kMemoryKinds + IndexOf(op.source_memory)) * kMemoryKinds + IndexOf(op.destination_memory);
+  return op.device * kGroupsOfDevice + (direction * kMemoryKinds + IndexOf(op.source_memory)) * kMemoryKinds +
+         IndexOf(op.destination_memory);
 }
 
 Direction DirectionOfGroup(size_t group) {
@@ -45,8 +45,8 @@ struct Speed {
   int64_t count = 0, latency_bound_count = 0;
   SaturatingSum time_ns, latency_bound_ns;
   uint64_t bytes = 0;
-  double best_bytes_per_ns = 0;     // of copies larger than kSmallCopyBytes, 0 for none
-  int64_t latency_ns = -1;          // median of copies up to kLatencyBytes, -1 for none
+  double best_bytes_per_ns = 0;                    // of copies larger than kSmallCopyBytes, 0 for none
+  int64_t latency_ns = -1;                         // median of copies up to kLatencyBytes, -1 for none
   uint64_t latency_bound_bytes = kSmallCopyBytes;  // up to this size a copy is mostly latency
 
   void Add(const GpuOp& op) {
@@ -71,8 +71,7 @@ void Fit(const Reachable& reachable, const Samples::Some& latencies, Speed* spee
   speed->latency_bound_bytes = static_cast<uint64_t>(bytes);
 }
 
-std::vector<Speed> SpeedsOf(const Trace& trace, const PackedOps& transfers,
-                            const ReachableBandwidth& reachable) {
+std::vector<Speed> SpeedsOf(const Trace& trace, const PackedOps& transfers, const ReachableBandwidth& reachable) {
   std::vector<Speed> speeds(trace.devices.size() * kGroupsOfDevice);
   Groups latencies(speeds.size());
   for (const GpuOp& op : transfers) {
@@ -97,13 +96,9 @@ std::vector<Speed> SpeedsOf(const Trace& trace, const PackedOps& transfers,
   return speeds;
 }
 
-Cell PercentCell(double value, double whole) {
-  return whole > 0 ? Cell(100 * value / whole) : Cell();
-}
+Cell PercentCell(double value, double whole) { return whole > 0 ? Cell(100 * value / whole) : Cell(); }
 
-Cell BandwidthCell(double bytes_per_ns) {
-  return bytes_per_ns > 0 ? Cell(bytes_per_ns * kNsPerSecond) : Cell();
-}
+Cell BandwidthCell(double bytes_per_ns) { return bytes_per_ns > 0 ? Cell(bytes_per_ns * kNsPerSecond) : Cell(); }
 
 std::string MemoryOf(size_t group) {
   const auto source = static_cast<trace::MemoryKind>(group / kMemoryKinds % kMemoryKinds);
@@ -163,14 +158,10 @@ std::vector<Cell> SpeedRow(const Trace& trace, size_t group, const Speed& speed)
 }
 
 // 0 for up to 1 byte, 1 for up to 4, 2 for up to 16, …
-size_t SizeStep(uint64_t bytes) {
-  return bytes <= 1 ? 0 : (static_cast<size_t>(std::bit_width(bytes - 1)) + 1) / 2;
-}
+size_t SizeStep(uint64_t bytes) { return bytes <= 1 ? 0 : (static_cast<size_t>(std::bit_width(bytes - 1)) + 1) / 2; }
 constexpr size_t kSizeSteps = 33;
 
-int64_t LargestOfStep(size_t step) {
-  return step >= 32 ? INT64_MAX : static_cast<int64_t>(uint64_t{1} << (2 * step));
-}
+int64_t LargestOfStep(size_t step) { return step >= 32 ? INT64_MAX : static_cast<int64_t>(uint64_t{1} << (2 * step)); }
 
 }  // namespace
 
@@ -200,8 +191,8 @@ void AddCopySpeed(const Trace& trace, const PackedOps& transfers, const Reachabl
   AddMetric(result, "memcpy.latency_bound_ns", latency_bound_ns);
   for (const auto& [direction, bytes_per_ns] : best) {
     if (bytes_per_ns <= 0) continue;
-    AddMetric(result, direction == Direction::kH2d ? "memcpy.h2d_best_bytes_per_second"
-                                                   : "memcpy.d2h_best_bytes_per_second",
+    AddMetric(result,
+              direction == Direction::kH2d ? "memcpy.h2d_best_bytes_per_second" : "memcpy.d2h_best_bytes_per_second",
               bytes_per_ns * kNsPerSecond);
   }
   for (uint32_t i = 0; i < trace.device_ops.size(); ++i) {

@@ -1,7 +1,6 @@
 // How fast copies were against their link, and how much of their time is latency.
 #pragma once
 
-
 #include "analysis/copies/transfers.h"
 #include "gprof/analysis.h"
 

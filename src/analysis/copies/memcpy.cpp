@@ -5,20 +5,20 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
 #include "analysis/calls/call_kinds.h"
 #include "analysis/copies/copy_overlap.h"
 #include "analysis/copies/copy_speed.h"
-#include "analysis/facts/fetch_ahead.h"
-#include "analysis/result/findings.h"
-#include "analysis/idle/gaps.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/copies/pageable.h"
+#include "analysis/copies/transfers.h"
+#include "analysis/facts/fetch_ahead.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
-#include "analysis/copies/transfers.h"
 #include "base/saturate.h"
 #include "base/units.h"
 
@@ -158,15 +158,17 @@ struct SmallCopies {
 SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direction direction) {
   SmallCopies result;
   const auto fetch = [&](size_t i) { PrefetchCall(trace, transfers.items()[i].CallOrNone()); };
-  ForEachAhead(transfers.size(), [](size_t) {}, fetch, [&](size_t i) {
-    const GpuOp op = transfers[i];
-    if (!op.IsCopy() || DirectionOf(op) != direction) return;
-    ++result.all_count;
-    if (!IsSmallTransfer(op)) return;
-    result.small.Add(op);
-    const uint32_t call = OutermostCall(trace, op.api);
-    if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += trace.api_calls[call].DurationNs();
-  });
+  ForEachAhead(
+      transfers.size(), [](size_t) {}, fetch,
+      [&](size_t i) {
+        const GpuOp op = transfers[i];
+        if (!op.IsCopy() || DirectionOf(op) != direction) return;
+        ++result.all_count;
+        if (!IsSmallTransfer(op)) return;
+        result.small.Add(op);
+        const uint32_t call = OutermostCall(trace, op.api);
+        if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += trace.api_calls[call].DurationNs();
+      });
   return result;
 }
 

@@ -44,8 +44,7 @@ void PageableCopies::Add(const PageableCopies& other) {
   saved_ns += other.saved_ns;
 }
 
-PageableSummary::PageableSummary(const Trace& trace, const PackedOps& transfers,
-                                 const ReachableBandwidth& reachable)
+PageableSummary::PageableSummary(const Trace& trace, const PackedOps& transfers, const ReachableBandwidth& reachable)
     : trace_(trace), reachable_(reachable) {
   for (const GpuOp& op : transfers) {
     if (!op.IsPageable()) continue;

@@ -19,8 +19,8 @@ double LaneBytesPerNs(uint32_t generation) {
 }
 
 bool IsPinned(const GpuOp& op) {
-  return !op.IsPageable() && (op.source_memory == trace::MemoryKind::kPinned ||
-                              op.destination_memory == trace::MemoryKind::kPinned);
+  return !op.IsPageable() &&
+         (op.source_memory == trace::MemoryKind::kPinned || op.destination_memory == trace::MemoryKind::kPinned);
 }
 
 void OfferPinned(const GpuOp& op, Reachable* best) {

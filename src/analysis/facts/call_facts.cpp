@@ -8,9 +8,7 @@
 namespace gprof {
 namespace {
 
-bool IsCommon(ApiClass api_class) {
-  return IsLaunch(api_class) || api_class == ApiClass::kOther;
-}
+bool IsCommon(ApiClass api_class) { return IsLaunch(api_class) || api_class == ApiClass::kOther; }
 
 }  // namespace
 

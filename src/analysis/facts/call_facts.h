@@ -31,8 +31,8 @@ class CallFacts {
   const std::vector<uint32_t>& rare() const { return rare_; }
   // With a result other than 0, in order of the trace.
   const std::vector<uint32_t>& failed() const { return failed_; }
-  // Of any call, outermost or not: when the first one of a process (kNone: of none) began, INT64_MAX where there is none;
-  // the one on a known thread that ended last, kNone for none.
+  // Of any call, outermost or not: when the first one of a process (kNone: of none) began, INT64_MAX where there is
+  // none; the one on a known thread that ended last, kNone for none.
   int64_t StartOf(uint32_t process) const {
     return starts_ns_[process < starts_ns_.size() ? process : starts_ns_.size() - 1];
   }

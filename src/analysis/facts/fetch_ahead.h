@@ -1,5 +1,5 @@
-// Going over a few of many items, which lie anywhere in a long list. The processor does not see where the next one lies, so
-// that it would wait for each of them.
+// Going over a few of many items, which lie anywhere in a long list. The processor does not see where the next one
+// lies, so that it would wait for each of them.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ void Prefetch(const Item* item) {
   __builtin_prefetch(reinterpret_cast<const char*>(item + 1) - 1);
 }
 
-// Calls f(i) for every i below `count`, and far(i), then near(i), some turns before: near() fetches what far() fetched the
-// place of.
+// Calls f(i) for every i below `count`, and far(i), then near(i), some turns before: near() fetches what far() fetched
+// the place of.
 template <class Far, class Near, class F>
 void ForEachAhead(size_t count, Far&& far, Near&& near, F&& f) {
   for (size_t i = 0; i < count; ++i) {
@@ -35,7 +35,8 @@ void ForEachAhead(size_t count, Far&& far, Near&& near, F&& f) {
 template <class List, class F>
 void ForEachOf(const List& list, const std::vector<uint32_t>& indexes, F&& f) {
   const auto fetch = [&](size_t i) { Prefetch(&list.items()[indexes[i]]); };
-  ForEachAhead(indexes.size(), [](size_t) {}, fetch, [&](size_t i) { f(indexes[i]); });
+  ForEachAhead(
+      indexes.size(), [](size_t) {}, fetch, [&](size_t i) { f(indexes[i]); });
 }
 
 // For calls whose range is looked at as well.

@@ -1,7 +1,8 @@
 // A value that is computed when it is first asked for, by whichever thread asks; the others wait for it.
 //
-// Not by std::call_once: an exception on its way through pthread_once() meets the clean-up of libc, whose unwinder is that
-// of libgcc_s, and ends a program that has libgcc linked into it, as ours has. What `make` throws may be thrown: too little memory.
+// Not by std::call_once: an exception on its way through pthread_once() meets the clean-up of libc, whose unwinder is
+// that of libgcc_s, and ends a program that has libgcc linked into it, as ours has. What `make` throws may be thrown:
+// too little memory.
 #pragma once
 
 #include <atomic>

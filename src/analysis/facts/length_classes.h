@@ -8,8 +8,8 @@
 
 namespace gprof {
 
-// Tells in which of kCount classes a length is, without a branch, as lengths are not to be foreseen. Negative ones are in
-// the first.
+// Tells in which of kCount classes a length is, without a branch, as lengths are not to be foreseen. Negative ones are
+// in the first.
 template <size_t kCount>
 class LengthClasses {
  public:

@@ -19,11 +19,12 @@ void Widen(Interval* interval, const Interval& by) {
 
 }  // namespace
 
-// GPU time by owner and device, in one array, as owners and devices are few. What has no owner or no device is kept as well,
-// so that nobody has to ask.
+// GPU time by owner and device, in one array, as owners and devices are few. What has no owner or no device is kept as
+// well, so that nobody has to ask.
 class OpFacts::Shares {
  public:
-  Shares(size_t owners, size_t devices) : owners_(owners), devices_(devices), shares_ns_((owners + 1) * (devices + 1)) {}
+  Shares(size_t owners, size_t devices)
+      : owners_(owners), devices_(devices), shares_ns_((owners + 1) * (devices + 1)) {}
 
   // The place of both is the sum of these.
   size_t RowOf(uint32_t owner) const { return std::min<size_t>(owner, owners_) * (devices_ + 1); }

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/idle/interruptions.h"
 #include "analysis/facts/op_sweep.h"
+#include "analysis/idle/interruptions.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -39,9 +39,9 @@ class OpFacts {
   // Sums over the operations that share their facts, by the number of those (PackedOps::FactsIndex).
   struct Sum {
     int64_t count = 0, time_ns = 0;
-    int64_t share_ns = 0;      // the same time, of operations without any 1 ns
-    Interval window;           // from the first start to the last end
-    uint32_t first = kNone;    // the first of those that started first
+    int64_t share_ns = 0;    // the same time, of operations without any 1 ns
+    Interval window;         // from the first start to the last end
+    uint32_t first = kNone;  // the first of those that started first
   };
   const std::vector<Sum>& sums() const { return sums_; }
 
@@ -50,7 +50,9 @@ class OpFacts {
   const std::vector<uint32_t>& counts_of_streams() const { return counts_of_streams_; }
   // Few as a rule, in order of the trace.
   const std::vector<uint32_t>& transfers() const { return transfers_; }  // copies and fills
-  const std::vector<uint32_t>& graph_ops() const { return graph_ops_; }  // graphs as a whole, and what ran within graphs
+  const std::vector<uint32_t>& graph_ops() const {
+    return graph_ops_;
+  }  // graphs as a whole, and what ran within graphs
 
   // From the first start to the last end of the operations of a process (kNone: of none); of all. Without any the start
   // is INT64_MAX.
@@ -82,16 +84,16 @@ class OpFacts {
 
   const Trace& trace_;
   Holdups holdups_;
-  std::vector<uint32_t> calls_;             // empty where every operation names its outermost call
+  std::vector<uint32_t> calls_;  // empty where every operation names its outermost call
   OpSweep::Unwritten<uint32_t> launched_before_ns_, idle_ns_;
   std::vector<DeviceSweep> devices_;
-  std::vector<uint8_t> has_op_;             // by call
+  std::vector<uint8_t> has_op_;  // by call
   std::vector<Sum> sums_;
   std::array<int64_t, kKinds> counts_{};
   std::vector<int64_t> kernels_of_name_;
   std::vector<uint32_t> counts_of_streams_;
   std::vector<uint32_t> transfers_, graph_ops_;
-  std::vector<OfProcess> of_process_;       // and of none
+  std::vector<OfProcess> of_process_;  // and of none
   Interval window_;
   std::vector<uint32_t> devices_of_threads_;
 };

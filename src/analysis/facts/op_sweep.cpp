@@ -15,9 +15,7 @@ namespace {
 constexpr uint32_t kWord = 64;
 constexpr size_t kMostPieces = 16;  // and those that more devices make
 
-bool IsTransfer(OpKind kind) {
-  return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy || kind == OpKind::kMemset;
-}
+bool IsTransfer(OpKind kind) { return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy || kind == OpKind::kMemset; }
 
 bool IsOfGraph(const PackedOps::Facts& facts) {
   return facts.kind == OpKind::kGraph || facts.graph != 0 || facts.graph_node != 0 || facts.node != kNone;
@@ -59,8 +57,8 @@ OpSweep::OpSweep(const Trace& trace, const Holdups& holdups, size_t threads)
   for (uint32_t i = 0; i < trace.device_ops.size(); ++i) {
     devices.push_back(Prepare(trace.device_ops[i], WindowStart(trace, i), holdups.has_waits));
   }
-  // Where nearly every operation has facts of its own, or devices are many, sums of each piece would take more room than
-  // they save time.
+  // Where nearly every operation has facts of its own, or devices are many, sums of each piece would take more room
+  // than they save time.
   constexpr size_t kOpsToSums = 4;
   const size_t most_sums = (kMostPieces - 1 + devices.size()) * trace.ops.FactsCount();
   const bool is_parallel = threads > 1 && trace.ops.size() / kOpsToSums >= most_sums;
@@ -69,7 +67,8 @@ OpSweep::OpSweep(const Trace& trace, const Holdups& holdups, size_t threads)
   ForEachSideBySide(pieces.size(), is_parallel ? threads : 1,
                     [&](size_t i) { GoOver(&pieces[i], &sums[is_parallel ? i : 0]); });
   for (auto first = pieces.begin(); first != pieces.end();) {
-    const auto last = std::find_if(first, pieces.end(), [&](const Piece& piece) { return piece.device != first->device; });
+    const auto last =
+        std::find_if(first, pieces.end(), [&](const Piece& piece) { return piece.device != first->device; });
     if (first->device != nullptr) Mend({first, last}, first->device);
     first = last;
   }
@@ -162,7 +161,8 @@ void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
       }
       if (end_ns > alike.end_ns) alike.end_ns = end_ns;
       int64_t share_ns = time_ns;
-      if (time_ns < 1) [[unlikely]] share_ns = 1, alike.without_time += 1 - time_ns;
+      if (time_ns < 1) [[unlikely]]
+        share_ns = 1, alike.without_time += 1 - time_ns;
       Call call{0, 0, kNone, 0};
       if (!item->HasCall()) [[unlikely]] {
         *before_of = 0;
@@ -178,7 +178,8 @@ void OpSweep::GoOver(Piece* piece, Sums* of_piece) {
         std::atomic_ref(has_op_of[call.index]).store(1, std::memory_order_relaxed);
         const uint64_t before_ns = static_cast<uint64_t>(start_ns - call.start_ns);
         *before_of = static_cast<uint32_t>(before_ns);
-        if (before_ns >= kFar) [[unlikely]] *before_of = kFar;
+        if (before_ns >= kFar) [[unlikely]]
+          *before_of = kFar;
         AddWrapping(&of_call[call.facts].launched_ns, share_ns);
       }
       if (!alike.is_kernel) [[unlikely]] {
@@ -275,11 +276,12 @@ void OpSweep::SetGap(uint32_t op, int64_t gap_ns, PlainGaps* plain, DeviceSweep*
                            holdups_.of_ops[item.facts]);
   }
   if (shape == PlainGaps::Shape::kOther) device->others[word] |= bit;
-  device->launches[word] = shape == PlainGaps::Shape::kLaunch ? device->launches[word] | bit : device->launches[word] & ~bit;
+  device->launches[word] =
+      shape == PlainGaps::Shape::kLaunch ? device->launches[word] | bit : device->launches[word] & ~bit;
 }
 
-// Pieces are gone over side by side as if nothing had run before them. What did changes the first operations of a piece,
-// until one of them ends after all that; those are looked at again.
+// Pieces are gone over side by side as if nothing had run before them. What did changes the first operations of a
+// piece, until one of them ends after all that; those are looked at again.
 void OpSweep::Mend(std::span<const Piece> pieces, DeviceSweep* device) {
   DeviceSweep::State& state = device->end;
   state = pieces.front().end;

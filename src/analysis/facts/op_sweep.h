@@ -1,5 +1,5 @@
-// One sweep over all operations, each read once with the call that launched it: what those with the same facts add up to,
-// when each was launched, how long its device was idle before it, and whether for a plain cause.
+// One sweep over all operations, each read once with the call that launched it: what those with the same facts add up
+// to, when each was launched, how long its device was idle before it, and whether for a plain cause.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,11 @@ struct DeviceSweep {
   using LongIdle = std::vector<std::pair<uint32_t, int64_t>>;  // by operation
 
   Trace::Slice ops;
-  int64_t start_ns = 0;    // of the window
+  int64_t start_ns = 0;  // of the window
   State end;
-  LongIdle long_idle_ns;   // of those that have kLong
-  // A bit for each operation. Nearly all gaps are `queue` or `launch` from end to end: for these a bit says which of the
-  // two. It is that of the gap before where the operation ended none, so that runs are long.
+  LongIdle long_idle_ns;  // of those that have kLong
+  // A bit for each operation. Nearly all gaps are `queue` or `launch` from end to end: for these a bit says which of
+  // the two. It is that of the gap before where the operation ended none, so that runs are long.
   std::vector<uint64_t> launches;
   std::vector<uint64_t> others;  // there is another gap
   std::vector<uint64_t> waits;   // their stream was told to wait for an event; empty where none was
@@ -72,7 +72,7 @@ class OpSweep {
     bool has_inner_calls = false;
   };
 
-  std::vector<Sums> sums;             // in order of the operations
+  std::vector<Sums> sums;  // in order of the operations
   std::vector<DeviceSweep> devices;
   Unwritten<uint32_t> launched_before_ns;  // how long before its start an operation was launched, or kFar
   Unwritten<uint32_t> idle_ns;             // of its device before each operation; kLong: in long_idle_ns

@@ -1,7 +1,7 @@
 #include "analysis/facts/shared_facts.h"
 
-#include "analysis/idle/gaps.h"
 #include "analysis/facts/side_by_side.h"
+#include "analysis/idle/gaps.h"
 #include "base/parallel.h"
 #include "gprof/analysis.h"
 
@@ -86,9 +86,7 @@ int64_t SharedFacts::window_ns() const {
 }
 
 const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
-  return gap_causes_[device].Get([&] {
-    return GapCauses(trace_, host(), recorded(), ops(), gaps(device), threads_);
-  });
+  return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), ops(), gaps(device), threads_); });
 }
 
 const std::optional<StepChoice>& SharedFacts::step() const {

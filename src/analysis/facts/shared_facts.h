@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "analysis/facts/call_facts.h"
+#include "analysis/facts/lazy.h"
+#include "analysis/facts/op_facts.h"
+#include "analysis/facts/range_facts.h"
+#include "analysis/facts/statistics.h"
 #include "analysis/idle/gap_causes.h"
 #include "analysis/idle/gap_list.h"
 #include "analysis/idle/host_walk.h"
 #include "analysis/kernels/kernel_groups.h"
 #include "analysis/launches/kernel_launches.h"
-#include "analysis/facts/lazy.h"
-#include "analysis/facts/op_facts.h"
-#include "analysis/facts/range_facts.h"
-#include "analysis/trust/recorded_time.h"
-#include "analysis/trust/recording_cost.h"
-#include "analysis/facts/statistics.h"
 #include "analysis/ranges/step_finder.h"
 #include "analysis/streams/stream_ops.h"
+#include "analysis/trust/recorded_time.h"
+#include "analysis/trust/recording_cost.h"
 #include "gprof/trace.h"
 
 namespace gprof {

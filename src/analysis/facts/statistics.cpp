@@ -135,10 +135,10 @@ GPROF_VECTORS size_t KeepLanes(std::span<uint32_t> samples, const Bracket<uint32
     const __m256i lanes = LanesAt(at);
     const __m256i reached = _mm256_cmpeq_epi32(_mm256_max_epu32(lanes, first), lanes);
     const __m256i not_over = _mm256_cmpeq_epi32(_mm256_min_epu32(lanes, last), lanes);
-    const auto within = static_cast<uint32_t>(
-        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(reached, not_over))));
-    const __m256i places = _mm256_cvtepu8_epi32(
-        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kPlacesOfKept[within])));
+    const auto within =
+        static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(reached, not_over))));
+    const __m256i places =
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kPlacesOfKept[within])));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(kept_end), _mm256_permutevar8x32_epi32(lanes, places));
     kept_end += static_cast<size_t>(__builtin_popcount(within));
   }
@@ -368,8 +368,14 @@ std::vector<Column> TimeColumns() {
 }
 
 std::vector<Cell> TimeCells(const Statistics& statistics, int64_t total_of_all) {
-  return {PercentOf(statistics.total, total_of_all), statistics.total, statistics.count, statistics.mean,
-          statistics.median, statistics.min, statistics.max, statistics.stddev};
+  return {PercentOf(statistics.total, total_of_all),
+          statistics.total,
+          statistics.count,
+          statistics.mean,
+          statistics.median,
+          statistics.min,
+          statistics.max,
+          statistics.stddev};
 }
 
 double PercentOf(int64_t part, int64_t whole) {

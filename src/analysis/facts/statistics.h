@@ -58,7 +58,7 @@ class Samples {
   void SetLong(size_t at, int64_t sample);
 
   std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> short_;
-  std::vector<int64_t> long_;  // once there is one that is negative or does not fit: all of them
+  std::vector<int64_t> long_;                        // once there is one that is negative or does not fit: all of them
   uint64_t short_below_ = uint64_t{UINT32_MAX} + 1;  // 0 from then on
 };
 
@@ -91,8 +91,8 @@ class Groups {
   void Count(size_t group, size_t samples = 1) { ends_[group + 1] += samples; }
   void Seal();
   void Add(size_t group, int64_t sample) { samples_.Set(ends_[group]++, sample); }
-  // For loops that know what they add: where the next samples of a group go while all of them are short, null otherwise;
-  // and how many were put there.
+  // For loops that know what they add: where the next samples of a group go while all of them are short, null
+  // otherwise; and how many were put there.
   uint32_t* if_short(size_t group) {
     uint32_t* const all = samples_.if_short();
     return all == nullptr ? nullptr : all + ends_[group];

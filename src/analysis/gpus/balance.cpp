@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/findings.h"
-#include "analysis/idle/idle_parts.h"
 #include "analysis/facts/interval_set.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/idle_parts.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 #include "base/units.h"

@@ -1,10 +1,10 @@
 // How busy each GPU was between its first and its last operation.
-#include "analysis/result/analyses.h"
-#include "analysis/idle/gaps.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/metrics.h"
 
 namespace gprof {
 namespace {
@@ -38,8 +38,7 @@ Usage UsageOf(const AnalysisInput& input, uint32_t device) {
   }
   const GapList::Busy& busy = input.shared().busy(device);
   const bool is_plain = recorded.IsThroughout(device) && trace.device_windows.empty();
-  usage.window_ns =
-      is_plain ? busy.any.end_ns() - trace.ops[slice.first].start_ns : input.shared().window_ns(device);
+  usage.window_ns = is_plain ? busy.any.end_ns() - trace.ops[slice.first].start_ns : input.shared().window_ns(device);
   usage.busy_ns = busy.any.busy_ns();
   usage.kernel_ns = busy.kernels.busy_ns();
   usage.operations = slice.last - slice.first;

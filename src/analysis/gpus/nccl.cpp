@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/findings.h"
-#include "analysis/idle/gaps.h"
 #include "analysis/facts/interval_set.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
-#include "analysis/gpus/nccl_messages.h"
-#include "analysis/gpus/nccl_waits.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/gpus/nccl_messages.h"
+#include "analysis/gpus/nccl_waits.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 #include "base/units.h"

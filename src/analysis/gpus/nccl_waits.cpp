@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/findings.h"
-#include "analysis/idle/gaps.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
@@ -149,7 +149,8 @@ void AddFinding(const AnalysisInput& input, const Waits& waits, AnalysisResult* 
       {"nccl.straggler", Severity::kWarning,
        DeviceScope(trace, slow) + " came last in " + std::to_string(straggler.last) + " of " +
            CountOf(straggler.collectives, "collective") + ": other GPUs waited for it for " + ns(slow_ns) + ", " +
-           FormatPercent(PercentOf(waiting_ns, window_ns)) + " of their window in kernels of NCCL that could not get on",
+           FormatPercent(PercentOf(waiting_ns, window_ns)) +
+           " of their window in kernels of NCCL that could not get on",
        "See what its rank does before the collective: more work, a slower GPU, or a host that is late (balance, steps, "
        "idle with --device).",
        slow_ns, "time from the start of their kernels to that of the last rank's"});

@@ -41,8 +41,7 @@ std::vector<OutsideWindow> TimeOutsideWindows(const AnalysisInput& input) {
     const Trace::Slice slice = trace.device_ops[device];
     if (slice.first == slice.last) continue;
     const bool is_selected = !trace.device_windows.empty();
-    const int64_t start_ns =
-        is_selected ? trace.device_windows[device].time.start_ns : trace.ops[slice.first].start_ns;
+    const int64_t start_ns = is_selected ? trace.device_windows[device].time.start_ns : trace.ops[slice.first].start_ns;
     int64_t end_ns = is_selected ? trace.device_windows[device].time.end_ns : start_ns;
     const size_t first = all.size();
     for (const uint32_t process : ProcessesOn(trace, input.shared().ops(), device, &end_ns)) {
@@ -50,8 +49,7 @@ std::vector<OutsideWindow> TimeOutsideWindows(const AnalysisInput& input) {
     }
     for (size_t i = first; i < all.size(); ++i) {
       const Process& process = trace.processes[all[i].process];
-      all[i].startup_ns =
-          RecordedNs(recorded, all[i].process, process.start_ns, std::min(process.end_ns, start_ns));
+      all[i].startup_ns = RecordedNs(recorded, all[i].process, process.start_ns, std::min(process.end_ns, start_ns));
       all[i].teardown_ns = RecordedNs(recorded, all[i].process, std::max(process.start_ns, end_ns), process.end_ns);
     }
   }

@@ -13,8 +13,7 @@ constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
      "queued work waited for an event of another stream",
      "Look at what the streams wait for: drop cudaStreamWaitEvent calls that are not needed, or move work between "
      "streams so that the wait is covered."},
-    {"launch", "idle.launch_ns", "from entry of the call to start on the GPU",
-     "a launch was on its way",
+    {"launch", "idle.launch_ns", "from entry of the call to start on the GPU", "a launch was on its way",
      "Launch earlier, so that the GPU has work queued: do not wait between launches, launch fewer and larger kernels, "
      "or use a CUDA graph."},
     {"sync", "idle.sync_ns", "host in a synchronising call", "the host was in a synchronising call",
@@ -26,8 +25,7 @@ constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
      "the host was allocating or freeing memory",
      "Do it once, before the loop: allocate and reuse, or use cudaMallocAsync with a memory pool, since cudaMalloc and "
      "cudaFree wait for the GPU."},
-    {"load", "idle.load_ns", "contexts, modules, loading, compiling",
-     "CUDA was loading or compiling code",
+    {"load", "idle.load_ns", "contexts, modules, loading, compiling", "CUDA was loading or compiling code",
      "Load before the time that matters: run every kernel once to warm up, build for this GPU's architecture, or set "
      "CUDA_MODULE_LOADING=EAGER."},
     {"api", "idle.api_ns", "host in another CUDA call", "the host was in other CUDA calls",
@@ -37,8 +35,7 @@ constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
      "per launch."},
     {"profiler", "idle.profiler_ns", "CUPTI busy with the recording", "the profiler held up the host",
      "This time is not the program's own: take it off when you judge the program."},
-    {"unknown", "idle.unknown_ns", "launching call not in the trace",
-     "the trace does not say what the host did",
+    {"unknown", "idle.unknown_ns", "launching call not in the trace", "the trace does not say what the host did",
      "Record the CUDA calls as well (--trace cuda), from the start of the program."},
 }};
 
@@ -48,9 +45,7 @@ const CauseInfo& InfoOf(Cause cause) { return kCauses[static_cast<size_t>(cause)
 
 int64_t CauseSplit::Total() const { return std::accumulate(ns_.begin(), ns_.end(), int64_t{0}); }
 
-Cause CauseSplit::Largest() const {
-  return static_cast<Cause>(std::max_element(ns_.begin(), ns_.end()) - ns_.begin());
-}
+Cause CauseSplit::Largest() const { return static_cast<Cause>(std::max_element(ns_.begin(), ns_.end()) - ns_.begin()); }
 
 void CauseSplit::Add(const CauseSplit& other) {
   for (size_t i = 0; i < kCauseCount; ++i) ns_[i] += other.ns_[i];

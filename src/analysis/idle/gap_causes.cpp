@@ -39,7 +39,8 @@ GapCauses::GapCauses(const Trace& trace, const HostFacts& facts, const RecordedT
 GapCauses::Piece GapCauses::MakePiece(const GapList& gaps, size_t number, GapExplainer* explainer) const {
   const DeviceSweep& sweep = ops_.of_device(gaps.device());
   Piece piece{gaps.Piece(number), {}, {}, {}, {}, {}, {}};
-  const size_t first_word = (piece.ops.first - sweep.ops.first) / 64, words = (piece.ops.last - piece.ops.first + 63) / 64;
+  const size_t first_word = (piece.ops.first - sweep.ops.first) / 64,
+               words = (piece.ops.last - piece.ops.first + 63) / 64;
   piece.others = std::span(sweep.others).subspan(first_word, words);
   piece.launches = std::span(sweep.launches).subspan(first_word, words);
   const auto add = [&](const Gap& gap) { Add(gap, explainer->Explain(gap), &piece); };

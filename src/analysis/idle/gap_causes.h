@@ -28,8 +28,8 @@ class GapCauses {
   static constexpr uint8_t kCodeBits = 0x1F, kLast = 0x80;
   static constexpr uint8_t kLaunchingCall = 0x20, kCall = 0x40, kPath = 0x60, kOf = 0x60;
 
-  // Nearly all gaps are `queue` or `launch` from end to end, which bits of the DeviceSweep tell. The other gaps have, for
-  // one part after the other, the call or path, and the length, where the tag says so.
+  // Nearly all gaps are `queue` or `launch` from end to end, which bits of the DeviceSweep tell. The other gaps have,
+  // for one part after the other, the call or path, and the length, where the tag says so.
   struct Piece {
     Trace::Slice ops;
     std::span<const uint64_t> others, launches;  // a bit for each operation

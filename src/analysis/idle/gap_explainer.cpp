@@ -114,7 +114,8 @@ void GapExplainer::See(uint32_t first, uint64_t waits) {
     Seen& seen = seen_[ops.FactsOf(item).stream];
     const int64_t launch_ns = ops_.LaunchNs(first + static_cast<uint32_t>(i), item);
     int64_t end_ns = item.start_ns() + item.duration;
-    if (item.duration_high != 0) [[unlikely]] end_ns = ops.EndNs(item);
+    if (item.duration_high != 0) [[unlikely]]
+      end_ns = ops.EndNs(item);
     if (launch_ns > seen.launch_ns) seen.launch_ns = launch_ns;
     if (end_ns > seen.end_ns) seen.end_ns = end_ns;
   }
@@ -125,15 +126,16 @@ bool GapExplainer::WaitsForEvent(const Gap& gap, const Launch& launch) {
   if (launch.stream == kNone) return false;
   const std::span<const EventWait> waits = facts_.event_waits.Of(launch.stream);
   Seen& seen = seen_[launch.stream];
-  seen.waits = PartitionPointNear(waits.size(), seen.waits, [&](size_t i) { return waits[i].time_ns <= launch.start_ns; });
+  seen.waits =
+      PartitionPointNear(waits.size(), seen.waits, [&](size_t i) { return waits[i].time_ns <= launch.start_ns; });
   for (size_t i = seen.waits; i > 0 && waits[i - 1].time_ns > seen.launch_ns; --i) {
     if (IsHeldUp(gap, launch.stream, waits[i - 1])) return true;
   }
   return false;
 }
 
-// What is not known may have been the reason. An event that completed well before the gap, or before the stream was done
-// with its own work, was not.
+// What is not known may have been the reason. An event that completed well before the gap, or before the stream was
+// done with its own work, was not.
 bool GapExplainer::IsHeldUp(const Gap& gap, uint32_t stream, const EventWait& wait) const {
   if (!wait.is_known) return true;
   if (wait.op == kNone || trace_.ops[wait.op].stream == stream) return false;

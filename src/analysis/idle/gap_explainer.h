@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "analysis/facts/op_facts.h"
 #include "analysis/idle/gap_list.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/idle/host_walk.h"
-#include "analysis/facts/op_facts.h"
 
 namespace gprof {
 
@@ -28,7 +28,7 @@ class GapExplainer {
   struct Launch {
     int64_t start_ns, end_ns;
     uint32_t call, thread, process;
-    uint32_t stream;       // of the operation
+    uint32_t stream;  // of the operation
     bool is_pageable;
   };
 
@@ -50,7 +50,7 @@ class GapExplainer {
     int64_t launch_ns, end_ns;  // of the last operation launched, and of the last to end
     size_t waits;               // that came before the launch looked at last
   };
-  std::vector<Seen> seen_;      // of each stream that waits for events
+  std::vector<Seen> seen_;  // of each stream that waits for events
 };
 
 }  // namespace gprof

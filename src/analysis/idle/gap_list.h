@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "analysis/idle/gaps.h"
 #include "analysis/facts/op_facts.h"
+#include "analysis/idle/gaps.h"
 
 namespace gprof {
 
@@ -87,8 +87,8 @@ class GapList {
     if (piece + 1 == pieces_ && tail_.start_ns < tail_.end_ns) Emit(tail_.start_ns, tail_.end_ns, kNone, f);
   }
 
-  // Pieces follow from the number of operations alone, so that results are the same on any number of threads. Each begins
-  // with a word of bits (DeviceSweep).
+  // Pieces follow from the number of operations alone, so that results are the same on any number of threads. Each
+  // begins with a word of bits (DeviceSweep).
   size_t pieces() const { return pieces_; }
   Trace::Slice Piece(size_t piece) const { return {PieceBegin(piece), PieceBegin(piece + 1)}; }
 

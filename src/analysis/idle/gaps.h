@@ -37,9 +37,9 @@ class BusyTime {
 // and so does the end of a capture or of a selected time.
 struct Gap {
   int64_t start_ns = 0, end_ns = 0;
-  uint32_t after = kNone;        // index of the operation that came next; kNone: see Trace::device_windows
-  bool is_cut_before = false;    // it begins with a capture, not with the end of an operation
-  bool is_cut_after = false;     // it ends with a capture, not with the start of `after`
+  uint32_t after = kNone;      // index of the operation that came next; kNone: see Trace::device_windows
+  bool is_cut_before = false;  // it begins with a capture, not with the end of an operation
+  bool is_cut_after = false;   // it ends with a capture, not with the start of `after`
   uint32_t device = kNone;
   int64_t DurationNs() const { return end_ns - start_ns; }
 };

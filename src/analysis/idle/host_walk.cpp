@@ -41,7 +41,8 @@ void HostWalk::Place(uint32_t thread, int64_t time_ns) {
       std::partition_point(list.begin(), list.end(), [&](const Interruption& i) { return i.end_ns <= time_ns; }) -
       list.begin());
   const Trace::Slice calls = trace_.thread_api_calls[thread];
-  cursor.call = FirstAfter(calls, [&](uint32_t i) { return trace_.api_calls[i].start_ns; }, time_ns);
+  cursor.call = FirstAfter(
+      calls, [&](uint32_t i) { return trace_.api_calls[i].start_ns; }, time_ns);
   // Calls of a thread do not overlap but where clocks or records are not exact.
   constexpr int kMostOverlapping = 64;
   uint32_t before = cursor.call;
@@ -55,7 +56,8 @@ void HostWalk::Place(uint32_t thread, int64_t time_ns) {
 void HostWalk::PlaceRanges(uint32_t thread, int64_t time_ns) {
   Cursor& cursor = cursors_[thread];
   const Trace::Slice ranges = trace_.thread_ranges[thread];
-  cursor.range = FirstAfter(ranges, [&](uint32_t i) { return trace_.ranges[i].start_ns; }, time_ns);
+  cursor.range = FirstAfter(
+      ranges, [&](uint32_t i) { return trace_.ranges[i].start_ns; }, time_ns);
   uint32_t inner = cursor.range;
   while (inner > ranges.first && !trace_.ranges[inner - 1].is_push_pop) --inner;
   if (inner == ranges.first) return;
@@ -84,9 +86,8 @@ void HostWalk::SplitAtInterruptions(uint32_t thread, int64_t from_ns, int64_t to
 }
 
 void HostWalk::AddHost(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts) {
-  SplitAtInterruptions(thread, from_ns, to_ns, parts, [&](int64_t start_ns, int64_t end_ns) {
-    AddCalls(thread, start_ns, end_ns, parts);
-  });
+  SplitAtInterruptions(thread, from_ns, to_ns, parts,
+                       [&](int64_t start_ns, int64_t end_ns) { AddCalls(thread, start_ns, end_ns, parts); });
 }
 
 void HostWalk::AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, const Part& launch,
@@ -106,7 +107,8 @@ void HostWalk::AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::ve
   const PackedCalls::Item *item = items + next, *const end = items + last;
   for (; item != end; ++item) {
     PrefetchForReading(item);
-    if (item->duration_high == 0 && item->start_ns() + item->duration <= from_ns) [[likely]] continue;
+    if (item->duration_high == 0 && item->start_ns() + item->duration <= from_ns) [[likely]]
+      continue;
     if (calls.EndNs(*item) > from_ns && calls.Parent(static_cast<size_t>(item - items)) == kNone) break;
   }
   next = static_cast<uint32_t>(item - items);

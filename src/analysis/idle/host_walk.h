@@ -6,8 +6,8 @@
 
 #include "analysis/facts/call_facts.h"
 #include "analysis/idle/causes.h"
-#include "analysis/waits/event_waits.h"
 #include "analysis/idle/interruptions.h"
+#include "analysis/waits/event_waits.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -61,10 +61,10 @@ class HostWalk {
     int64_t end_ns;
   };
   struct Cursor {
-    uint32_t call = 0, range = 0;   // the next ones to look at
+    uint32_t call = 0, range = 0;  // the next ones to look at
     size_t interruption = 0;
     bool is_placed = false;
-    std::vector<OpenRange> open;    // ranges entered, innermost last
+    std::vector<OpenRange> open;  // ranges entered, innermost last
     void CloseUntil(int64_t time_ns) {
       while (!open.empty() && open.back().end_ns <= time_ns) open.pop_back();
     }

@@ -5,17 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/findings.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/gpus/startup_teardown.h"
 #include "analysis/idle/idle_groups.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/idle/idle_summary.h"
 #include "analysis/idle/idle_tables.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
-#include "analysis/gpus/startup_teardown.h"
-#include "analysis/facts/shared_facts.h"
 #include "analysis/ranges/step_times.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "base/parallel.h"
 
 namespace gprof {
@@ -27,8 +27,8 @@ void AddMetrics(AnalysisResult* result, const DeviceIdle& idle, const std::strin
   AddMetric(result, "gaps.longest_ns", idle.longest_ns, scope);
 }
 
-// From the first iteration that is no warm-up to the end of the last one. Between two iterations counts as well: the GPU
-// is as idle there in every run.
+// From the first iteration that is no warm-up to the end of the last one. Between two iterations counts as well: the
+// GPU is as idle there in every run.
 struct Steady {
   NameId path;
   Interval time;
@@ -109,7 +109,8 @@ struct Idle {
       }
       ++alike;
       alike_ns += gap_ns;
-      if (gap_ns - min_ns < untold_ns) [[likely]] continue;
+      if (gap_ns - min_ns < untold_ns) [[likely]]
+        continue;
       AddPlainByLength(gaps, cause, op, index, gap_ns);
       untold_ns = UntoldNs();
     }
@@ -171,8 +172,8 @@ struct Idle {
 };
 
 // In some parts side by side: each has sums for every name, so that it is to have more gaps than there are names.
-void AddDevice(const AnalysisInput& input, const AnalysisOptions& options, uint32_t device,
-               const Interval& steady_time, Idle* idle) {
+void AddDevice(const AnalysisInput& input, const AnalysisOptions& options, uint32_t device, const Interval& steady_time,
+               Idle* idle) {
   const GapList& gaps = input.shared().gaps(device);
   const size_t operations = gaps.ops().last - gaps.ops().first;
   const size_t count = std::min<size_t>(

@@ -3,17 +3,17 @@
 #include <string>
 #include <utility>
 
-#include "analysis/result/findings.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
 #include "base/units.h"
 
 namespace gprof {
 namespace {
 
 // Below these nothing is said: less than that is not worth a line in a report.
-constexpr double kIdlePercentWorthAFinding = 10;   // of the window, for idle time as a whole
-constexpr double kCausePercentWorthAFinding = 5;   // of the window, for each cause
+constexpr double kIdlePercentWorthAFinding = 10;    // of the window, for idle time as a whole
+constexpr double kCausePercentWorthAFinding = 5;    // of the window, for each cause
 constexpr double kPatternPercentWorthAFinding = 5;  // of the window
 constexpr double kWarningPercent = 25;              // of the window
 constexpr int64_t kLongestLatencyNs = 20'000;       // of starting what is queued, mean over the gaps
@@ -81,11 +81,13 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const Stead
   finding.message = UsedDevices(trace) + " idle " + FormatPercent(PercentOf(idle_ns, sum.window_ns)) + " of " +
                     FormatNs(static_cast<double>(sum.window_ns)) + ": " + spent + VerbOf(trace, cause) +
                     Where(trace, summary, cause, cause_ns);
-  if (!is_first) finding.message = "Of the idle time, " + share + " (" + FormatNs(static_cast<double>(cause_ns)) +
-                                   "): " + VerbOf(trace, cause) + Where(trace, summary, cause, cause_ns);
+  if (!is_first)
+    finding.message = "Of the idle time, " + share + " (" + FormatNs(static_cast<double>(cause_ns)) +
+                      "): " + VerbOf(trace, cause) + Where(trace, summary, cause, cause_ns);
   finding.advice = info.advice;
   if (cause == Cause::kQueue && cause_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
-    finding.advice = "That is " + FormatNs(static_cast<double>(cause_ns) / static_cast<double>(summary.GapsWith(cause))) +
+    finding.advice = "That is " +
+                     FormatNs(static_cast<double>(cause_ns) / static_cast<double>(summary.GapsWith(cause))) +
                      " each, more than latency: the work waited for what the trace does not name, such as another GPU "
                      "that a copy goes to. See the operations before and after the longest gaps.";
   }
@@ -95,7 +97,8 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const Stead
   return finding;
 }
 
-void AddCauses(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady, std::vector<Finding>* findings) {
+void AddCauses(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady,
+               std::vector<Finding>* findings) {
   const DeviceIdle sum = summary.Sum();
   if (PercentOf(sum.split.Total(), sum.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = sum.split.Largest();
@@ -119,8 +122,8 @@ void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
   const GapPattern& drained = summary.drained_by_sync();
   if (IsWorthAFinding(drained, window_ns)) {
     findings->push_back({"sync.drains", Severity::kWarning,
-                         CountOf(drained.gaps, "time") + " the GPU ran dry while the host waited for it: " +
-                             PerGap(drained.idle_ns, drained.gaps) +
+                         CountOf(drained.gaps, "time") +
+                             " the GPU ran dry while the host waited for it: " + PerGap(drained.idle_ns, drained.gaps) +
                              " idle each time until the wait returned and new work arrived",
                          "Queue the next work before waiting for the last. Wait only where the host needs the result.",
                          drained.idle_ns, "idle time in those waits and in the launches right after"});

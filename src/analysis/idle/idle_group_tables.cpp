@@ -1,10 +1,9 @@
-#include "analysis/idle/idle_tables.h"
-
 #include <algorithm>
 #include <utility>
 
-#include "analysis/result/display_names.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/idle_tables.h"
+#include "analysis/result/display_names.h"
 #include "analysis/result/tables.h"
 
 namespace gprof {
@@ -51,10 +50,10 @@ Table ShareTable(std::string id, std::string title, Column name, std::string not
 }  // namespace
 
 Table IdlePathTable(const IdleGroups& groups, uint32_t max_rows) {
-  Table table = ShareTable(
-      "idle_by_nvtx", "Idle by NVTX range", {"path", "NVTX range", Unit::kText, false},
-      "Percent of all idle time; the innermost range of the thread that launched next, while it was idle.",
-      groups.by_path(), max_rows, [&](uint32_t key) { return groups.PathOfKey(key); });
+  Table table =
+      ShareTable("idle_by_nvtx", "Idle by NVTX range", {"path", "NVTX range", Unit::kText, false},
+                 "Percent of all idle time; the innermost range of the thread that launched next, while it was idle.",
+                 groups.by_path(), max_rows, [&](uint32_t key) { return groups.PathOfKey(key); });
   table.is_detail = std::none_of(groups.by_path().all().begin(), groups.by_path().all().end(),
                                  [&](const auto& entry) { return groups.IsPath(entry.first); });
   return table;
@@ -77,7 +76,7 @@ Table IdleNextTable(const IdleGroups& groups, uint32_t max_rows) {
 }
 
 Table GapLengthTable(const IdleGroups& groups) {
-  constexpr const char* kNames[kGapDecades] = {"below 1 us",    "1 us to 10 us",   "10 us to 100 us", "100 us to 1 ms",
+  constexpr const char* kNames[kGapDecades] = {"below 1 us",    "1 us to 10 us",   "10 us to 100 us",  "100 us to 1 ms",
                                                "1 ms to 10 ms", "10 ms to 100 ms", "100 ms and longer"};
   Table table{"gap_lengths",
               "Gaps by length",

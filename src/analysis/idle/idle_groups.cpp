@@ -1,7 +1,7 @@
 #include "analysis/idle/idle_groups.h"
 
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/result/display_names.h"
 
 namespace gprof {
 namespace {
@@ -44,7 +44,8 @@ IdleGroups::IdleGroups(const AnalysisInput& input, bool has_details)
       by_path_(unnamed_ + kPathKeys),
       by_launch_(unnamed_ + kLaunchKeys),
       by_next_(unnamed_ + kNextKeys) {
-  for (const OpFacts::Sum& sum : ops_.sums()) next_of_facts_.push_back(sum.count == 0 ? 0 : KeyOf(trace_.ops[sum.first]));
+  for (const OpFacts::Sum& sum : ops_.sums())
+    next_of_facts_.push_back(sum.count == 0 ? 0 : KeyOf(trace_.ops[sum.first]));
   if (has_details_) plain_.resize(next_of_facts_.size());
 }
 

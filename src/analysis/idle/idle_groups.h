@@ -1,4 +1,5 @@
-// Idle time by what came next, by who launched it and by where in the program: each group holds every idle nanosecond once.
+// Idle time by what came next, by who launched it and by where in the program: each group holds every idle nanosecond
+// once.
 #pragma once
 
 #include <array>
@@ -9,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/length_classes.h"
+#include "analysis/facts/op_facts.h"
 #include "analysis/idle/causes.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/idle/host_walk.h"
-#include "analysis/facts/length_classes.h"
-#include "analysis/facts/op_facts.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -78,7 +79,7 @@ class IdleGroups {
     (cause == Cause::kLaunch ? plain.launch_ns : plain.queue_ns) += gap_ns;
     AddLength(gap_ns);
   }
-  void Finish();  // once all gaps are added one by one
+  void Finish();                     // once all gaps are added one by one
   void Add(const IdleGroups& more);  // of other gaps
 
   // Keys are NameIds; those from trace.strings.size() on stand for what has no name of its own.
@@ -110,7 +111,7 @@ class IdleGroups {
   const Trace& trace_;
   const OpFacts& ops_;
   bool has_details_;
-  uint32_t unnamed_;  // the first key that is no NameId
+  uint32_t unnamed_;                     // the first key that is no NameId
   std::vector<uint32_t> next_of_facts_;  // keys of what comes next, by the facts of operations
   std::vector<PlainIdle> plain_;         // what is not in by_next_ yet, by the same
   int64_t gap_number_ = 0;

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "analysis/idle/gaps.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gaps.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -40,14 +40,14 @@ class OthersAhead {
   const PackedOps::Item* items_;
   std::span<const uint64_t> others_;  // a bit for each operation
   uint32_t first_;
-  size_t next_;                       // word of them
+  size_t next_;  // word of them
 };
 
-// Goes over pieces of the GapList, from `first` to before `last`, in order. Calls plain(cause, first, last) for operations
-// in a row: where the device was idle before them (GapList::ShortIdleBefore; none is kLong) it was for that cause from end
-// to end, `queue` or `launch`, by the call that launched the operation. Calls f(gap, causes) for the gaps before the
-// others, which has to call causes.Next(gap) unless causes.SkipWithout() got past it, then seen(op), where it is given,
-// for the operation.
+// Goes over pieces of the GapList, from `first` to before `last`, in order. Calls plain(cause, first, last) for
+// operations in a row: where the device was idle before them (GapList::ShortIdleBefore; none is kLong) it was for that
+// cause from end to end, `queue` or `launch`, by the call that launched the operation. Calls f(gap, causes) for the
+// gaps before the others, which has to call causes.Next(gap) unless causes.SkipWithout() got past it, then seen(op),
+// where it is given, for the operation.
 template <class Plain, class F, class... Seen>
 void ForEachGapOfPieces(const AnalysisInput& input, uint32_t device, size_t first, size_t last, Plain&& plain, F&& f,
                         Seen&&... seen) {

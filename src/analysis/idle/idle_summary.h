@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/op_facts.h"
 #include "analysis/idle/causes.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/idle/host_walk.h"
-#include "analysis/facts/op_facts.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -26,7 +26,7 @@ struct GapStory {
   Gap gap;
   uint32_t device = kNone;
   CauseSplit split;
-  NameId path;  // where most of the host part was, else that of the launching call
+  NameId path;                 // where most of the host part was, else that of the launching call
   uint32_t op_before = kNone;  // see GapList::OpBefore
 };
 
@@ -48,8 +48,8 @@ class IdleSummary {
 
   void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
   void Add(const Gap& gap, std::span<const Part> parts);
-  // Gaps that are `queue` or `launch` from end to end: those whose launching calls share their facts, then how many there
-  // were.
+  // Gaps that are `queue` or `launch` from end to end: those whose launching calls share their facts, then how many
+  // there were.
   void AddPlainOf(uint32_t facts, Cause cause, int64_t idle_ns) {
     (cause == Cause::kLaunch ? plain_[facts].launch_ns : plain_[facts].queue_ns) += idle_ns;
   }
@@ -67,8 +67,8 @@ class IdleSummary {
   const std::vector<DeviceIdle>& devices() const { return devices_; }
   DeviceIdle Sum() const;
   int64_t GapsWith(Cause cause) const;
-  const std::vector<GapStory>& longest() const { return longest_; }  // longest first
-  const std::vector<int64_t>& host_ns() const { return host_ns_; }           // by path
+  const std::vector<GapStory>& longest() const { return longest_; }                       // longest first
+  const std::vector<int64_t>& host_ns() const { return host_ns_; }                        // by path
   const std::vector<std::pair<NameId, CauseSplit>>& by_call() const { return by_call_; }  // by function
   int64_t UnknownNs(UnknownReason reason) const { return unknown_ns_[static_cast<size_t>(reason)]; }
   const ShorterGaps& shorter() const { return shorter_; }
@@ -90,16 +90,16 @@ class IdleSummary {
   size_t longest_kept_;
   int64_t min_gap_ns_;
   std::vector<DeviceIdle> devices_;
-  std::vector<int64_t> gaps_with_causes_;         // by the set of causes, as bits
+  std::vector<int64_t> gaps_with_causes_;  // by the set of causes, as bits
   std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
-  std::vector<int64_t> host_ns_;                  // indexed by NameId of the path
+  std::vector<int64_t> host_ns_;  // indexed by NameId of the path
   struct IdleOfCall {
     int64_t queue_ns = 0, launch_ns = 0;
   };
-  std::vector<IdleOfCall> plain_;                 // by the facts of calls
-  std::vector<uint32_t> call_slot_;               // by NameId of the function, where it is in by_call_
+  std::vector<IdleOfCall> plain_;    // by the facts of calls
+  std::vector<uint32_t> call_slot_;  // by NameId of the function, where it is in by_call_
   std::vector<std::pair<NameId, CauseSplit>> by_call_;
-  std::vector<GapStory> longest_;                 // a heap until Finish()
+  std::vector<GapStory> longest_;  // a heap until Finish()
   ShorterGaps shorter_;
   GapPattern drained_by_sync_;
   std::vector<std::pair<uint32_t, int64_t>> paths_of_gap_;  // kept to save allocations

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/result/display_names.h"
-#include "analysis/facts/statistics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
@@ -43,17 +43,16 @@ std::string NameBefore(const Trace& trace, const GapStory& story) {
 std::vector<Cell> GapRow(const Trace& trace, const GapStory& story) {
   const GpuOp after = OpAfter(trace, story.gap);
   const std::optional<ApiCall> call = CallAfter(trace, story.gap);
-  std::vector<Cell> row = {
-      story.gap.start_ns - trace.start_ns,
-      story.gap.DurationNs(),
-      DeviceScope(trace, story.device),
-      SplitText(story.split),
-      PathName(trace, story.path),
-      NameBefore(trace, story),
-      story.gap.is_cut_after ? "(end of the capture)" : OpName(trace, after),
-      !call ? FunctionName(trace, kNone) : std::string(trace.Text(call->function)),
-      ThreadName(trace, !call ? kNone : call->thread),
-      int64_t{1}};
+  std::vector<Cell> row = {story.gap.start_ns - trace.start_ns,
+                           story.gap.DurationNs(),
+                           DeviceScope(trace, story.device),
+                           SplitText(story.split),
+                           PathName(trace, story.path),
+                           NameBefore(trace, story),
+                           story.gap.is_cut_after ? "(end of the capture)" : OpName(trace, after),
+                           !call ? FunctionName(trace, kNone) : std::string(trace.Text(call->function)),
+                           ThreadName(trace, !call ? kNone : call->thread),
+                           int64_t{1}};
   ForEachCause([&](Cause cause) { row.emplace_back(story.split[cause]); });
   return row;
 }
@@ -61,8 +60,16 @@ std::vector<Cell> GapRow(const Trace& trace, const GapStory& story) {
 // What --min-gap keeps from having a row of its own, so that the column still sums to the idle time.
 std::vector<Cell> ShorterRow(const ShorterGaps& shorter) {
   const std::string none;
-  std::vector<Cell> row = {std::monostate{}, shorter.split.Total(), none, SplitText(shorter.split),
-                           "(" + CountOf(shorter.gaps, "shorter gap") + ")", none, none, none, none, shorter.gaps};
+  std::vector<Cell> row = {std::monostate{},
+                           shorter.split.Total(),
+                           none,
+                           SplitText(shorter.split),
+                           "(" + CountOf(shorter.gaps, "shorter gap") + ")",
+                           none,
+                           none,
+                           none,
+                           none,
+                           shorter.gaps};
   ForEachCause([&](Cause cause) { row.emplace_back(shorter.split[cause]); });
   return row;
 }

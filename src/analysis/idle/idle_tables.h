@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/gpus/startup_teardown.h"
 #include "analysis/idle/idle_groups.h"
 #include "analysis/idle/idle_summary.h"
-#include "analysis/gpus/startup_teardown.h"
 #include "gprof/analysis.h"
 
 namespace gprof {

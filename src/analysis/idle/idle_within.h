@@ -20,8 +20,8 @@ class IdleWithin {
   // Idle time is summed up to every 8th operation; from there on it is counted.
   static constexpr uint32_t kStride = 8;
 
-  // The first operation that starts later than some time, counted from the first of the device, and the idle time before
-  // it, the gap that it ends included.
+  // The first operation that starts later than some time, counted from the first of the device, and the idle time
+  // before it, the gap that it ends included.
   struct Place {
     size_t next = 0;
     int64_t idle_ns = 0;

@@ -38,8 +38,8 @@ struct Holdups {
   void AddFacts(const Trace& trace);
 };
 
-// Tells gaps that are `queue` or `launch` from end to end from all others. They have one part, with the call that launched
-// what ended them. Gaps of a device have to come in order.
+// Tells gaps that are `queue` or `launch` from end to end from all others. They have one part, with the call that
+// launched what ended them. Gaps of a device have to come in order.
 class PlainGaps {
  public:
   PlainGaps(const Trace& trace, const Holdups& holdups) : holdups_(holdups), quiet_(trace.threads.size()) {}

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/findings.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
-#include "analysis/kernels/occupancy_calculator.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/kernels/occupancy_calculator.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/demangle.h"
 #include "base/saturate.h"
@@ -237,13 +237,13 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
   };
   if (small.worst != nullptr) {
     const Row& row = *small.worst;
-    add(small, {"occupancy.small_grid", Severity::kNote,
-                LaunchText(trace, row) + " on a GPU of " +
-                    FormatCount(trace.devices[row.launches.device].facts.sm_count) + " SMs: at most " +
-                    FormatPercent(100 * row.use.Share()) + " of it had work" + Others(small),
-                "Split the work over more blocks and threads: at least one block for each SM, and some hundred threads "
-                "in a block. Where there is no more work, run such kernels beside others, in another stream.",
-                0, "time of those kernels, less the share of SMs and lanes that they use"});
+    add(small,
+        {"occupancy.small_grid", Severity::kNote,
+         LaunchText(trace, row) + " on a GPU of " + FormatCount(trace.devices[row.launches.device].facts.sm_count) +
+             " SMs: at most " + FormatPercent(100 * row.use.Share()) + " of it had work" + Others(small),
+         "Split the work over more blocks and threads: at least one block for each SM, and some hundred threads "
+         "in a block. Where there is no more work, run such kernels beside others, in another stream.",
+         0, "time of those kernels, less the share of SMs and lanes that they use"});
   }
   if (tail.worst != nullptr) {
     const Row& row = *tail.worst;

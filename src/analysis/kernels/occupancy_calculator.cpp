@@ -18,9 +18,9 @@ bool IsSensible(const trace::DeviceRecord& device, const trace::KernelShapeRecor
          device.max_threads_per_sm <= kMostThreads && device.max_threads_per_block <= kMostThreads &&
          device.max_registers_per_sm <= kMostRegisters && device.max_registers_per_block <= kMostRegisters &&
          device.max_shared_bytes_per_sm > kReservedByDriver && device.max_shared_bytes_per_sm <= kMostShared &&
-         device.max_shared_bytes_per_block <= kMostShared && device.compute_major < 1000 && device.compute_minor < 1000 &&
-         device.sm_count > 0 && device.sm_count <= kMostThreads && shape.registers_per_thread <= 1024 &&
-         shape.static_shared_bytes <= device.max_shared_bytes_per_sm &&
+         device.max_shared_bytes_per_block <= kMostShared && device.compute_major < 1000 &&
+         device.compute_minor < 1000 && device.sm_count > 0 && device.sm_count <= kMostThreads &&
+         shape.registers_per_thread <= 1024 && shape.static_shared_bytes <= device.max_shared_bytes_per_sm &&
          shape.dynamic_shared_bytes <= device.max_shared_bytes_per_sm;
 }
 

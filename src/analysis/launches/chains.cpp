@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/idle/gaps.h"
-#include "analysis/result/display_names.h"
-#include "analysis/launches/repeats.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/launches/repeats.h"
+#include "analysis/result/display_names.h"
 #include "base/saturate.h"
 
 namespace gprof {
@@ -37,9 +37,7 @@ class StreamSymbols {
     return number != SymbolNumbers::kUnlike ? all_.symbols()[number] : Mix((uint64_t{3} << 62) | ops_[i]);
   }
   // Of two places.
-  bool AreSame(size_t a, size_t b) const {
-    return numbers_[a] == numbers_[b] && numbers_[a] != SymbolNumbers::kUnlike;
-  }
+  bool AreSame(size_t a, size_t b) const { return numbers_[a] == numbers_[b] && numbers_[a] != SymbolNumbers::kUnlike; }
   // The first place from `at` on whose symbol is not that of the one `period` places before.
   uint32_t EndOfSame(uint32_t at, uint32_t period) const {
     constexpr uint32_t kBlock = 128;
@@ -93,7 +91,8 @@ class Collector {
       if (entry.second.kernels > 0) result.push_back(std::move(entry.second));
     }
     std::stable_sort(result.begin(), result.end(), [](const Chain& a, const Chain& b) {
-      return std::make_tuple(-a.idle_ns, -a.busy_ns, a.operations) < std::make_tuple(-b.idle_ns, -b.busy_ns, b.operations);
+      return std::make_tuple(-a.idle_ns, -a.busy_ns, a.operations) <
+             std::make_tuple(-b.idle_ns, -b.busy_ns, b.operations);
     });
     return result;
   }

@@ -20,8 +20,8 @@ struct Chain {
   uint32_t stream = kNone;           // of the first run
   uint32_t period = 0, kernels = 0;  // operations and kernels of a repetition
   int64_t repetitions = 0, runs = 0;
-  int64_t busy_ns = 0;               // sum of the durations
-  int64_t idle_ns = 0;               // of the device before operations within a repetition, where at most 50 us
+  int64_t busy_ns = 0;  // sum of the durations
+  int64_t idle_ns = 0;  // of the device before operations within a repetition, where at most 50 us
 };
 
 // How long the device of an operation was idle before it, 0 where the gap was not recorded to its end.
@@ -39,8 +39,8 @@ class GapsBefore {
   }
 
  private:
-  // By operation of the trace what Of() says of it, or GapList::kLong, for which it has to be asked. Null where it has to
-  // be asked for others as well.
+  // By operation of the trace what Of() says of it, or GapList::kLong, for which it has to be asked. Null where it has
+  // to be asked for others as well.
   const uint32_t* ShortOf(uint32_t first, uint32_t last);
   void FindDevice(uint32_t op);
 

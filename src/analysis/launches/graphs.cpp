@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
 #include "analysis/calls/call_kinds.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 #include "base/units.h"
@@ -29,7 +29,7 @@ struct Launch {
   uint32_t call = kNone;
   int64_t start_ns = 0, end_ns = 0;
   SaturatingSum busy_ns;  // over the nodes
-  int64_t nodes = 0;    // operations, 0 where the graph was recorded as a whole
+  int64_t nodes = 0;      // operations, 0 where the graph was recorded as a whole
 };
 
 class Launches {
@@ -54,8 +54,8 @@ class Launches {
  private:
   Launch& Of(const GpuOp& op, uint32_t call) {
     // Without its call the correlation tells one launch from the next.
-    uint32_t& index = call != kNone ? of_call_[call]
-                                    : of_correlation_.try_emplace({op.process, op.correlation}, kNone).first->second;
+    uint32_t& index =
+        call != kNone ? of_call_[call] : of_correlation_.try_emplace({op.process, op.correlation}, kNone).first->second;
     if (index == kNone) {
       index = static_cast<uint32_t>(all_.size());
       all_.push_back({op.process, op.graph, call, op.start_ns, op.end_ns, 0, 0});
@@ -71,8 +71,8 @@ class Launches {
 // The nodes of a graph whose making was recorded.
 struct Built {
   int64_t nodes = 0;
-  NameId path;               // NVTX range of the code that made the first one
-  uint32_t api = kNone;      // the call that did
+  NameId path;           // NVTX range of the code that made the first one
+  uint32_t api = kNone;  // the call that did
 };
 
 std::map<std::pair<uint32_t, uint32_t>, Built> ReadNodes(const Trace& trace) {
@@ -111,7 +111,8 @@ Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows
     std::vector<int64_t> gpu_ns, call_ns, gap_ns;
     SaturatingSum busy_ns;
     int64_t nodes = 0;
-    for (; last < all.size() && all[last].process == all[first].process && all[last].graph == all[first].graph; ++last) {
+    for (; last < all.size() && all[last].process == all[first].process && all[last].graph == all[first].graph;
+         ++last) {
       const Launch& launch = all[last];
       gpu_ns.push_back(launch.end_ns - launch.start_ns);
       if (launch.call != kNone) call_ns.push_back(trace.api_calls[launch.call].DurationNs());
@@ -137,8 +138,8 @@ Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows
 // ---- making them ----
 
 bool MakesGraphs(std::string_view function) {
-  const bool is_about = function.find("Graph") != std::string_view::npos ||
-                        function.find("Capture") != std::string_view::npos;
+  const bool is_about =
+      function.find("Graph") != std::string_view::npos || function.find("Capture") != std::string_view::npos;
   return is_about && function.find("Graphics") == std::string_view::npos;
 }
 

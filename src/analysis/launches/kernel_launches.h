@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/kernels/kernel_groups.h"
 #include "analysis/facts/op_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/kernels/kernel_groups.h"
 #include "gprof/trace.h"
 
 namespace gprof {

@@ -8,20 +8,20 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
 #include "analysis/calls/call_kinds.h"
-#include "analysis/result/findings.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/side_by_side.h"
+#include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/kernels/kernel_groups.h"
 #include "analysis/launches/launches_over_time.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/launches/queue_depth.h"
-#include "analysis/facts/shared_facts.h"
-#include "analysis/facts/statistics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
-#include "analysis/facts/side_by_side.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -385,10 +385,13 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
     late = LateLaunchFinder(input).Run();
     if (!IsWorthAFinding(late)) return result;  // all tables are details then
   }
-  RunTogether(input, {[&] { (void)shared.kernel_launches(); },
-                      [&] { devices = DepthOfDevices(input); },
-                      [&] { if (!options.is_brief) late = LateLaunchFinder(input).Run(); },
-                      [&] { if (!options.is_brief) over_time = LaunchesOverTime(input); },
+  RunTogether(input, {[&] { (void)shared.kernel_launches(); }, [&] { devices = DepthOfDevices(input); },
+                      [&] {
+                        if (!options.is_brief) late = LateLaunchFinder(input).Run();
+                      },
+                      [&] {
+                        if (!options.is_brief) over_time = LaunchesOverTime(input);
+                      },
                       [&] { calls = ReadCalls(input); }});
   if (IsWorthAFinding(late)) AddFinding(late, calls.interval_median_ns, &result.findings);
   AddMetric(&result, "launches.per_second",

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "analysis/idle/gaps.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/display_names.h"
 
 namespace gprof {
 namespace {
@@ -99,18 +99,19 @@ OverTime Gather(const Trace& trace, const OpFacts& ops, uint32_t device, Interva
 
 Table LaunchesOverTime(const AnalysisInput& input) {
   const Trace& trace = input.trace();
-  Table table{"launches_over_time",
-              "Work over time",
-              {{"device", "GPU", Unit::kText, false},
-               {"start_ns", "From", Unit::kNs, false},
-               {"busy_percent", "Busy", Unit::kPercent, false},
-               {"launched", "Launched", Unit::kCount, false},
-               {"per_second", "Launch rate", Unit::kPerSecond, false},
-               {"depth", "Not finished", Unit::kCount, false}},
-              {},
-              "Ten equal slices from the first to the last operation of the GPU; From counts from the beginning of the "
-              "trace. Launched: operations, in the slice of their launching call. Not finished: operations launched and "
-              "not finished, mean over the slice."};
+  Table table{
+      "launches_over_time",
+      "Work over time",
+      {{"device", "GPU", Unit::kText, false},
+       {"start_ns", "From", Unit::kNs, false},
+       {"busy_percent", "Busy", Unit::kPercent, false},
+       {"launched", "Launched", Unit::kCount, false},
+       {"per_second", "Launch rate", Unit::kPerSecond, false},
+       {"depth", "Not finished", Unit::kCount, false}},
+      {},
+      "Ten equal slices from the first to the last operation of the GPU; From counts from the beginning of the "
+      "trace. Launched: operations, in the slice of their launching call. Not finished: operations launched and "
+      "not finished, mean over the slice."};
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (!HasWindow(trace, device)) continue;
     const Interval window = WindowOf(input, device);

@@ -6,8 +6,8 @@
 namespace gprof {
 
 // For each used device ten slices from its first to its last operation (or of the time that was selected): how busy it
-// was, operations launched a second, and how many were launched and not finished on average. Pauses between captures are
-// no exception: nothing happened in them.
+// was, operations launched a second, and how many were launched and not finished on average. Pauses between captures
+// are no exception: nothing happened in them.
 Table LaunchesOverTime(const AnalysisInput& input);
 
 }  // namespace gprof

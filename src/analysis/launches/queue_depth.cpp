@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "analysis/idle/gaps.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gaps.h"
 
 namespace gprof {
 namespace {
@@ -20,9 +20,9 @@ struct Level {
   int64_t most;  // depth of this level at most
   std::string_view name;
 };
-constexpr Level kLevels[QueueDepth::kLevels] = {
-    {0, "0"},       {1, "1"},         {2, "2"},           {4, "3 to 4"},            {8, "5 to 8"},
-    {16, "9 to 16"}, {64, "17 to 64"}, {256, "65 to 256"}, {INT64_MAX, "over 256"}};
+constexpr Level kLevels[QueueDepth::kLevels] = {{0, "0"},         {1, "1"},           {2, "2"},
+                                                {4, "3 to 4"},    {8, "5 to 8"},      {16, "9 to 16"},
+                                                {64, "17 to 64"}, {256, "65 to 256"}, {INT64_MAX, "over 256"}};
 constexpr size_t kMostCounted = 256;  // what is deeper is of the last level
 
 // By depth.
@@ -41,7 +41,9 @@ void SortByDigits(std::vector<int64_t>* times_ns) {
   const auto low = static_cast<uint64_t>(*min), range = static_cast<uint64_t>(*max) - low;
   std::vector<int64_t> sorted(times_ns->size());
   for (int shift = 0; shift < 64 && range >> shift != 0; shift += kBits) {
-    const auto digit_of = [&](int64_t ns) { return ((static_cast<uint64_t>(ns) - low) >> shift) & ((1u << kBits) - 1); };
+    const auto digit_of = [&](int64_t ns) {
+      return ((static_cast<uint64_t>(ns) - low) >> shift) & ((1u << kBits) - 1);
+    };
     std::array<size_t, (size_t{1} << kBits) + 1> places{};
     for (const int64_t ns : *times_ns) ++places[digit_of(ns) + 1];
     std::partial_sum(places.begin(), places.end(), places.begin());
@@ -56,8 +58,8 @@ inline int64_t LaunchOf(const Trace& trace, const OpFacts& ops, uint32_t op) {
 }
 
 // When the operations of a device were launched, in order. In the order of their starts, launches are a few sequences
-// that are in order by themselves, one for each stream that runs ahead of another or beside it: each operation goes behind
-// the latest launch that is not later. One byte for each operation says where.
+// that are in order by themselves, one for each stream that runs ahead of another or beside it: each operation goes
+// behind the latest launch that is not later. One byte for each operation says where.
 class LaunchTimes {
  public:
   LaunchTimes(const Trace& trace, const OpFacts& ops, Trace::Slice slice) : trace_(trace), ops_(ops), slice_(slice) {
@@ -290,7 +292,7 @@ class ShallowDepth {
 
   std::optional<QueueDepth> Run() {
     uint32_t op = slice_.first;
-    int64_t before_ns = window_.start_ns;                   // when the one before the last one had ended
+    int64_t before_ns = window_.start_ns;                      // when the one before the last one had ended
     int64_t launched_ns = LaunchOf(op), ended_ns = EndOf(op);  // of the last one
     if (ended_ns < before_ns || ended_ns < launched_ns) return std::nullopt;
     int64_t idle_ns = 0, second_ns = 0;  // nothing is launched, one waits for one other
@@ -316,9 +318,7 @@ class ShallowDepth {
  private:
   static constexpr size_t kMost = 4;
 
-  int64_t LaunchOf(uint32_t op) const {
-    return std::min(items_[op].start_ns(), ops_.LaunchNs(op, items_[op]));
-  }
+  int64_t LaunchOf(uint32_t op) const { return std::min(items_[op].start_ns(), ops_.LaunchNs(op, items_[op])); }
   int64_t EndOf(uint32_t op) const {
     const PackedOps::Item& item = items_[op];
     return item.duration_high == 0 ? item.start_ns() + item.duration : trace_.ops.EndNs(item);

@@ -25,7 +25,7 @@ uint64_t Mix(uint64_t value);
 namespace repeats_detail {
 
 inline constexpr uint32_t kNowhere = 0xFFFFFFFFu;
-inline constexpr uint32_t kWorthAJump = 128;  // a jump takes the symbols of all groups anew
+inline constexpr uint32_t kWorthAJump = 128;            // a jump takes the symbols of all groups anew
 inline constexpr uint64_t kBase = 0x9E3779B97F4A7C15u;  // odd, so that no symbol is lost in the rolling hash
 
 // What is long enough.
@@ -135,12 +135,12 @@ class Finder {
 
 }  // namespace repeats_detail
 
-// Runs that do not overlap, in order, each with at least `min_repetitions` and `min_symbols`; where several fit, the one
-// that repeats most. Memory besides the runs does not grow with the sequence. `symbols` has a size() and an operator[],
-// which is asked for some of them several times; they must be 64 bits that are well mixed (hashes). If it has
-// AreSame(a, b), that says whether two of them are equal, for less than it takes to make both. If it has
-// EndOfSame(at, period), that says how far they are the same as the one `period` places before, for less than asking for
-// each.
+// Runs that do not overlap, in order, each with at least `min_repetitions` and `min_symbols`; where several fit, the
+// one that repeats most. Memory besides the runs does not grow with the sequence. `symbols` has a size() and an
+// operator[], which is asked for some of them several times; they must be 64 bits that are well mixed (hashes). If it
+// has AreSame(a, b), that says whether two of them are equal, for less than it takes to make both. If it has
+// EndOfSame(at, period), that says how far they are the same as the one `period` places before, for less than asking
+// for each.
 //
 // For every place it asks where the last 1, 4, 16 and 64 symbols were seen before, and follows the period that this
 // suggests as far as it goes, once for each run; so the time grows with the lengths of all runs, n log n at most. A

@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
 #include "analysis/calls/call_kinds.h"
-#include "analysis/launches/chains.h"
-#include "analysis/result/findings.h"
 #include "analysis/facts/length_classes.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/launches/chains.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/demangle.h"
 #include "base/saturate.h"
@@ -30,8 +30,8 @@ struct Length {
   int64_t below_ns;
   const char* name;
 };
-constexpr Length kLengths[] = {{1'000, "below 1 us"},     {5'000, "1 to 5 us"},     {10'000, "5 to 10 us"},
-                               {20'000, "10 to 20 us"},   {100'000, "20 to 100 us"}, {1'000'000, "100 us to 1 ms"},
+constexpr Length kLengths[] = {{1'000, "below 1 us"},       {5'000, "1 to 5 us"},      {10'000, "5 to 10 us"},
+                               {20'000, "10 to 20 us"},     {100'000, "20 to 100 us"}, {1'000'000, "100 us to 1 ms"},
                                {INT64_MAX, "1 ms and more"}};
 constexpr size_t kSmallLengths = 3;  // those below 10 us
 
@@ -196,13 +196,16 @@ Severity SeverityOf(int64_t gain_ns, int64_t window_ns) {
 std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 
 Finding ChainFinding(const Trace& trace, const Chain& chain, int64_t window_ns) {
-  const std::string what = chain.period == 1 ? "the same kernel" : "the same " + FormatCount(chain.period) + " operations";
-  return {"kernels.chain", SeverityOf(chain.idle_ns, window_ns),
+  const std::string what =
+      chain.period == 1 ? "the same kernel" : "the same " + FormatCount(chain.period) + " operations";
+  return {"kernels.chain",
+          SeverityOf(chain.idle_ns, window_ns),
           StreamName(trace, chain.stream) + " ran " + what + " " + FormatCount(chain.repetitions) + " times (" +
               NamesOf(trace, chain, 3) + "): " + Ns(chain.busy_ns) + " of work, with " + Ns(chain.idle_ns) +
               " idle between, " + FormatPercent(PercentOf(chain.idle_ns, window_ns)) + " of the window",
-          chain.period == 1 ? "Give each launch more work, or capture many of them as one CUDA graph."
-                            : "Capture one repetition as a CUDA graph and launch that, or fuse the short kernels in it.",
+          chain.period == 1
+              ? "Give each launch more work, or capture many of them as one CUDA graph."
+              : "Capture one repetition as a CUDA graph and launch that, or fuse the short kernels in it.",
           chain.idle_ns,
           chain.period == 1 ? "idle time of at most 50 us before each of them"
                             : "idle time of at most 50 us between operations of one repetition"};
@@ -215,7 +218,8 @@ bool MostAreInGraphs(const AnalysisInput& input) {
   constexpr int64_t kSmallNs = 10'000;
   int64_t balance = 0;
   for (const GpuOp& op : trace.ops) {
-    if (op.kind == OpKind::kKernel && op.DurationNs() < kSmallNs) balance += op.graph != 0 || op.graph_node != 0 ? 1 : -1;
+    if (op.kind == OpKind::kKernel && op.DurationNs() < kSmallNs)
+      balance += op.graph != 0 || op.graph_node != 0 ? 1 : -1;
   }
   return balance > 0;
 }
@@ -233,8 +237,7 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
     return;  // what the small kernels cost is in it as a rule
   }
   const Kernels small = Sum(histogram, kSmallLengths), all = Sum(histogram, histogram.size());
-  if (PercentOf(small.time_ns, all.time_ns) < kSmallPercentWorthAFinding ||
-      !IsWorthAFinding(input, small.idle_ns)) {
+  if (PercentOf(small.time_ns, all.time_ns) < kSmallPercentWorthAFinding || !IsWorthAFinding(input, small.idle_ns)) {
     return;
   }
   findings->push_back({"kernels.small", SeverityOf(small.idle_ns, window_ns),
@@ -244,8 +247,7 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
                        MostAreInGraphs(input)
                            ? "Fuse kernels, or give each more work: nodes of a CUDA graph have gaps between them, too."
                            : "Fuse kernels, give each launch more work, or launch them as a CUDA graph.",
-                       small.idle_ns,
-                       "idle time of at most 50 us before those kernels"});
+                       small.idle_ns, "idle time of at most 50 us before those kernels"});
 }
 
 }  // namespace

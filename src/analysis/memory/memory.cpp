@@ -8,16 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/findings.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
 #include "analysis/memory/memory_churn.h"
 #include "analysis/memory/memory_growth.h"
 #include "analysis/memory/memory_use.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
-#include "analysis/facts/shared_facts.h"
-#include "analysis/facts/statistics.h"
 #include "analysis/ranges/step_finder.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 #include "base/units.h"

@@ -7,14 +7,14 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/facts/call_numbers.h"
 #include "analysis/calls/call_kinds.h"
+#include "analysis/facts/call_numbers.h"
 #include "analysis/facts/fetch_ahead.h"
+#include "analysis/facts/statistics.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/memory/memory_use.h"
-#include "analysis/result/metrics.h"
 #include "analysis/result/display_names.h"
-#include "analysis/facts/statistics.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 #include "base/units.h"
@@ -25,7 +25,7 @@ namespace {
 using trace::MemoryKind;
 using trace::MemoryOp;
 
-constexpr int64_t kPairsWorthAFinding = 10;                 // fewer may be how the program starts
+constexpr int64_t kPairsWorthAFinding = 10;                // fewer may be how the program starts
 constexpr double kWorthAFinding = 5, kWorthAWarning = 25;  // percent of the window
 
 constexpr std::array<MemoryCallKind, 4> kKinds = {MemoryCallKind::kDevice, MemoryCallKind::kPool, MemoryCallKind::kHost,
@@ -76,8 +76,17 @@ class Collector {
           {event.process, event.device, function, path.value, event.memory, event.size_bytes, event.pool}, next);
       if (is_new) groups_.emplace_back();
       group_of[i] = found->second;
-      Allocate({KindOf(event, NameId{function}), NameId{function}, {}, path, event.process, event.size_bytes, true, 0, 0,
-                0, 0},
+      Allocate({KindOf(event, NameId{function}),
+                NameId{function},
+                {},
+                path,
+                event.process,
+                event.size_bytes,
+                true,
+                0,
+                0,
+                0,
+                0},
                &groups_[found->second], call, event.time_ns);
     }
   }
@@ -114,8 +123,8 @@ class Collector {
       if (blocks.empty()) continue;
       const NameId path = PathOfCall(trace_, i);
       const auto next = static_cast<uint32_t>(groups_.size());
-      const auto [found, is_new] = numbers.try_emplace(
-          {call.process, kNone, call.function.value, path.value, MemoryKind::kUnknown, 0, 0}, next);
+      const auto [found, is_new] =
+          numbers.try_emplace({call.process, kNone, call.function.value, path.value, MemoryKind::kUnknown, 0, 0}, next);
       if (is_new) groups_.emplace_back();
       Group& group = groups_[found->second];
       group.freed.push_back(blocks.back());
@@ -215,20 +224,23 @@ std::string AdviceOf(MemoryCallKind kind, bool has_size) {
   std::string advice;
   switch (kind) {
     case MemoryCallKind::kPool:
-      advice = "The pool gives memory back when the program synchronises, unless its release threshold is raised "
-               "(cudaMemPoolSetAttribute, cudaMemPoolAttrReleaseThreshold). What every step needs can be allocated once.";
+      advice =
+          "The pool gives memory back when the program synchronises, unless its release threshold is raised "
+          "(cudaMemPoolSetAttribute, cudaMemPoolAttrReleaseThreshold). What every step needs can be allocated once.";
       break;
     case MemoryCallKind::kHost:
       advice = "Pinning is slow: allocate the pinned buffers once and use them again.";
       break;
     case MemoryCallKind::kRegistration:
-      advice = "Registering is slow: register the memory once and leave it registered, or copy through a pinned buffer "
-               "that is kept.";
+      advice =
+          "Registering is slow: register the memory once and leave it registered, or copy through a pinned buffer "
+          "that is kept.";
       break;
     case MemoryCallKind::kDevice:
     case MemoryCallKind::kOther:
-      advice = "Allocate once and keep the block, or use cudaMallocAsync and cudaFreeAsync, whose pool does that: "
-               "cudaFree waits for the GPU.";
+      advice =
+          "Allocate once and keep the block, or use cudaMallocAsync and cudaFreeAsync, whose pool does that: "
+          "cudaFree waits for the GPU.";
       break;
   }
   if (!has_size && kind != MemoryCallKind::kRegistration) {
@@ -257,11 +269,10 @@ Finding ChurnFinding(const Trace& trace, const Churn& churn, MemoryCallKind kind
   finding.severity = percent >= kWorthAWarning ? Severity::kWarning : Severity::kNote;
   finding.message = CountOf(sum.pairs, "time") + " " + std::string(NounOf(kind)) +
                     (kind == MemoryCallKind::kRegistration ? " anew after the same had ended: "
-                     : sum.worst->has_size                 ? " was allocated after a block of that size had been freed: "
-                                                           : " was allocated after a block had been freed: ") +
+                     : sum.worst->has_size ? " was allocated after a block of that size had been freed: "
+                                           : " was allocated after a block had been freed: ") +
                     FormatNs(static_cast<double>(sum.host_ns)) + " in those calls, GPU idle for " +
-                    FormatNs(static_cast<double>(sum.idle_ns)) + " of that; most " +
-                    WorstOf(trace, churn, *sum.worst);
+                    FormatNs(static_cast<double>(sum.idle_ns)) + " of that; most " + WorstOf(trace, churn, *sum.worst);
   finding.advice = AdviceOf(kind, sum.worst->has_size);
   finding.gain_ns = sum.idle_ns;
   finding.basis = sum.idle_ns > 0 ? "that idle time, which is part of idle.memory" : "the host could have gone on";
@@ -270,7 +281,8 @@ Finding ChurnFinding(const Trace& trace, const Churn& churn, MemoryCallKind kind
 
 }  // namespace
 
-// Addresses and handles of virtual memory (cuMemAddressFree, cuMemRetainAllocationHandle) are not what a program churns.
+// Addresses and handles of virtual memory (cuMemAddressFree, cuMemRetainAllocationHandle) are not what a program
+// churns.
 bool IsAllocation(std::string_view function) {
   return Has(function, "Malloc") || Has(function, "MemAlloc") || Has(function, "HostAlloc") ||
          Has(function, "HostRegister");
@@ -296,9 +308,8 @@ void CountSteps(const Trace& trace, const StepChoice& step, Churn* churn) {
   std::vector<uint32_t> last(churn->sites.size(), kNone);  // iteration of each site, whose times come in order
   for (const auto& [site, time_ns] : churn->times_ns) {
     const int64_t at_ns = time_ns;
-    const auto after = std::partition_point(step.ranges.begin(), step.ranges.end(), [&](uint32_t range) {
-      return trace.ranges[range].start_ns <= at_ns;
-    });
+    const auto after = std::partition_point(step.ranges.begin(), step.ranges.end(),
+                                            [&](uint32_t range) { return trace.ranges[range].start_ns <= at_ns; });
     if (after == step.ranges.begin() || trace.ranges[*(after - 1)].end_ns <= at_ns) continue;
     const uint32_t range = *(after - 1);
     churn->sites[site].steps += std::exchange(last[site], range) != range;
@@ -306,20 +317,21 @@ void CountSteps(const Trace& trace, const StepChoice& step, Churn* churn) {
 }
 
 Table ChurnTable(const Trace& trace, const Churn& churn, uint32_t max_rows) {
-  Table table{"memory_churn",
-              "Memory freed and allocated again",
-              {{"host_ns", "In calls", Unit::kNs, false},
-               {"idle_ns", "GPU idle", Unit::kNs, false},
-               {"pairs", "Times", Unit::kCount, false},
-               {"size_bytes", "Size", Unit::kBytes, false},
-               {"steps", "Steps", Unit::kCount, true},
-               {"free_function", "Freed by", Unit::kText, true},
-               {"pid", "Process", Unit::kCount, true},
-               {"path", "NVTX range", Unit::kText, false},
-               {"function", "Allocated by", Unit::kText, false}},
-              {},
-              "Allocations with a block that had been freed before and could have been kept: of the same size, function "
-              "and range, or any block where sizes were not recorded. In calls: host time of allocating and freeing."};
+  Table table{
+      "memory_churn",
+      "Memory freed and allocated again",
+      {{"host_ns", "In calls", Unit::kNs, false},
+       {"idle_ns", "GPU idle", Unit::kNs, false},
+       {"pairs", "Times", Unit::kCount, false},
+       {"size_bytes", "Size", Unit::kBytes, false},
+       {"steps", "Steps", Unit::kCount, true},
+       {"free_function", "Freed by", Unit::kText, true},
+       {"pid", "Process", Unit::kCount, true},
+       {"path", "NVTX range", Unit::kText, false},
+       {"function", "Allocated by", Unit::kText, false}},
+      {},
+      "Allocations with a block that had been freed before and could have been kept: of the same size, function "
+      "and range, or any block where sizes were not recorded. In calls: host time of allocating and freeing."};
   for (const ChurnSite& site : churn.sites) {
     const auto name = [&](NameId id) {
       return trace.Text(id).empty() ? std::string("(not known)") : std::string(trace.Text(id));

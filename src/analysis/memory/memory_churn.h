@@ -21,24 +21,24 @@ MemoryCallKind MemoryCallKindOf(std::string_view function);
 // Whether such a function allocates or registers; the others free.
 bool IsAllocation(std::string_view function);
 
-// Allocations of one size by one function in one NVTX range, each with a block of that size (of any, where sizes are not
-// known) that the process had freed before and not used again: the block could have been kept.
+// Allocations of one size by one function in one NVTX range, each with a block of that size (of any, where sizes are
+// not known) that the process had freed before and not used again: the block could have been kept.
 struct ChurnSite {
   MemoryCallKind kind = MemoryCallKind::kOther;
   NameId function, free_function, path;  // the function that freed the first of those blocks
   uint32_t process = kNone;
   uint64_t size_bytes = 0;
-  bool has_size = false;                 // sizes come with the records of memory alone
+  bool has_size = false;  // sizes come with the records of memory alone
   int64_t pairs = 0;
-  SaturatingSum host_ns;                 // in the allocating calls and in those that freed the blocks
-  int64_t idle_ns = 0;                   // GPU idle time with one of these calls as its cause
-  int64_t steps = 0;                     // iterations of the step with such an allocation
+  SaturatingSum host_ns;  // in the allocating calls and in those that freed the blocks
+  int64_t idle_ns = 0;    // GPU idle time with one of these calls as its cause
+  int64_t steps = 0;      // iterations of the step with such an allocation
 };
 
 struct Churn {
-  std::vector<ChurnSite> sites;          // in order of their first pair
+  std::vector<ChurnSite> sites;                        // in order of their first pair
   std::vector<std::pair<uint32_t, int64_t>> times_ns;  // site and time of each of these allocations
-  int64_t steps = 0;                     // iterations of the step, 0 where there is none
+  int64_t steps = 0;                                   // iterations of the step, 0 where there is none
   NameId step;
 };
 

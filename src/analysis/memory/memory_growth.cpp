@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "analysis/calls/call_kinds.h"
-#include "analysis/result/metrics.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/metrics.h"
 #include "base/saturate.h"
 #include "base/units.h"
 
@@ -46,8 +46,8 @@ Iterations IterationsOf(const Trace& trace, const StepChoice* step) {
   }
   if (start_ns >= end_ns) return iterations;
   for (int64_t part = 0; part < kParts; ++part) {
-    iterations.times.push_back({start_ns + ShareOf(end_ns - start_ns, part, kParts),
-                                start_ns + ShareOf(end_ns - start_ns, part + 1, kParts)});
+    iterations.times.push_back(
+        {start_ns + ShareOf(end_ns - start_ns, part, kParts), start_ns + ShareOf(end_ns - start_ns, part + 1, kParts)});
   }
   iterations.needed = kParts - 2;  // of those after the first, all but one
   return iterations;
@@ -103,10 +103,11 @@ Growth GrowthOf(const Trace& trace, const std::vector<uint32_t>& ended, const St
     const uint32_t call = OutermostCall(trace, event.api);
     const NameId function = call == kNone ? NameId{} : trace.api_calls[call].function;
     const NameId path = PathOfCall(trace, call);
-    auto& [site, last] = sites.try_emplace({event.process, event.device, event.memory, function, path},
-                                           GrowthSite{function, path, event.memory, event.process, event.device, 0, 0, 0},
-                                           int64_t{-1})
-                             .first->second;
+    auto& [site, last] =
+        sites
+            .try_emplace({event.process, event.device, event.memory, function, path},
+                         GrowthSite{function, path, event.memory, event.process, event.device, 0, 0, 0}, int64_t{-1})
+            .first->second;
     ++site.blocks;
     site.bytes += event.size_bytes;
     site.iterations += iteration != last;
@@ -153,8 +154,9 @@ void AddGrowthFindings(const Trace& trace, const Growth& growth, std::vector<Fin
     finding.message += ", in " + FormatCount(worst.iterations) + " of " + FormatCount(growth.iterations) +
                        " iterations after the first";
   }
-  finding.advice = "A step should free what it allocates, or use it again in the next: like this the memory will be full "
-                   "some day.";
+  finding.advice =
+      "A step should free what it allocates, or use it again in the next: like this the memory will be full "
+      "some day.";
   findings->push_back(std::move(finding));
 }
 
@@ -181,22 +183,22 @@ void AddLeakFinding(const Trace& trace, const MemoryUse& use, std::vector<Findin
     }
   }
   if (sum.blocks == 0) return;
-  const auto worst = std::max_element(places.begin(), places.end(), [](const auto& a, const auto& b) {
-    return a.second.bytes < b.second.bytes;
-  });
+  const auto worst = std::max_element(places.begin(), places.end(),
+                                      [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
   const auto& [function, path] = worst->first;
   Finding finding;
   finding.id = "memory.leaked";
   finding.severity = Severity::kInfo;
-  finding.message = CountOf(sum.blocks, "block") + " of memory, " + FormatBytes(static_cast<double>(sum.bytes)) +
-                    ", " + (sum.blocks == 1 ? "was" : "were") + " not freed when the process ended";
+  finding.message = CountOf(sum.blocks, "block") + " of memory, " + FormatBytes(static_cast<double>(sum.bytes)) + ", " +
+                    (sum.blocks == 1 ? "was" : "were") + " not freed when the process ended";
   if (!trace.Text(function).empty()) {
     finding.message += places.size() == 1 ? ": allocated by " : ": most of it allocated by ";
     finding.message += std::string(trace.Text(function));
   }
   if (!trace.Text(path).empty()) finding.message += " in " + PathName(trace, path);
-  finding.advice = "The driver takes it back at the end of a process. It matters in a library, and in a program that "
-                   "goes on.";
+  finding.advice =
+      "The driver takes it back at the end of a process. It matters in a library, and in a program that "
+      "goes on.";
   findings->push_back(std::move(finding));
 }
 

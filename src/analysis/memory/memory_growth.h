@@ -11,14 +11,15 @@
 
 namespace gprof {
 
-// Blocks that one function allocated in one NVTX range after the first iteration and that were there at the end of the last.
+// Blocks that one function allocated in one NVTX range after the first iteration and that were there at the end of the
+// last.
 struct GrowthSite {
   NameId function, path;
   trace::MemoryKind memory = trace::MemoryKind::kUnknown;
   uint32_t process = kNone, device = kNone;
   int64_t blocks = 0;
   uint64_t bytes = 0;
-  int64_t iterations = 0;    // with such an allocation
+  int64_t iterations = 0;  // with such an allocation
 };
 
 struct Growth {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "analysis/calls/call_kinds.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/display_names.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 
@@ -109,9 +109,7 @@ bool IsOnDevice(MemoryKind memory) {
   return memory == MemoryKind::kDevice || memory == MemoryKind::kArray || memory == MemoryKind::kDeviceStatic;
 }
 
-bool IsStatic(MemoryKind memory) {
-  return memory == MemoryKind::kDeviceStatic || memory == MemoryKind::kManagedStatic;
-}
+bool IsStatic(MemoryKind memory) { return memory == MemoryKind::kDeviceStatic || memory == MemoryKind::kManagedStatic; }
 
 std::string SortName(MemoryKind memory) {
   return std::string(MemoryName(memory)) + (IsStatic(memory) ? " (static)" : "");
@@ -232,8 +230,8 @@ Table MemoryOverTimeTable(const Trace& trace, const std::vector<uint32_t>& ended
       const SliceUse& slice = of.slices[i];
       const auto highest_bytes = static_cast<int64_t>(slice.highest_bytes);
       table.rows.push_back({MemoryDeviceName(trace, device), slices.EndNs(i) - trace.start_ns,
-                            static_cast<int64_t>(slice.end_bytes), highest_bytes,
-                            PercentOf(highest_bytes, peak_bytes), slice.allocations, slice.frees});
+                            static_cast<int64_t>(slice.end_bytes), highest_bytes, PercentOf(highest_bytes, peak_bytes),
+                            slice.allocations, slice.frees});
     }
   }
   return table;

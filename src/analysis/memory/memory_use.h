@@ -19,8 +19,8 @@ bool IsStatic(trace::MemoryKind memory);
 std::string SortName(trace::MemoryKind memory);  // "device (static)"
 std::string MemoryDeviceName(const Trace& trace, uint32_t device);
 
-// For every memory event the allocation whose block ended with it: of a free its block, of an allocation one at the same
-// address, which was freed in between where it was not recorded. kNone: none, or allocated before the recording.
+// For every memory event the allocation whose block ended with it: of a free its block, of an allocation one at the
+// same address, which was freed in between where it was not recorded. kNone: none, or allocated before the recording.
 std::vector<uint32_t> EndedBlocks(const Trace& trace);
 
 struct MemoryLevel {
@@ -42,8 +42,8 @@ struct MemoryUse {
 
   using Key = std::pair<uint32_t, trace::MemoryKind>;  // device and sort of memory
   std::map<Key, MemoryUsage> usages;
-  std::map<uint32_t, MemoryLevel> devices;             // device memory of every sort
-  std::vector<uint32_t> not_freed;                     // allocations, static memory left out
+  std::map<uint32_t, MemoryLevel> devices;  // device memory of every sort
+  std::vector<uint32_t> not_freed;          // allocations, static memory left out
 };
 
 Table MemoryTable(const Trace& trace, const MemoryUse& use, uint32_t max_rows);

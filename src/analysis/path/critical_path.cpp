@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/path/critical_walk.h"
-#include "analysis/result/findings.h"
-#include "analysis/idle/host_walk.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
-#include "analysis/ranges/enclosing_ranges.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/host_walk.h"
+#include "analysis/path/critical_walk.h"
+#include "analysis/ranges/enclosing_ranges.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
@@ -63,9 +63,7 @@ constexpr std::array<ShareInfo, kShareCount> kShares = {{
     {"unknown", "critical.unknown_ns"},
 }};
 
-const ShareInfo& InfoOf(Share share) {
-  return kShares[static_cast<size_t>(share)];
-}
+const ShareInfo& InfoOf(Share share) { return kShares[static_cast<size_t>(share)]; }
 
 struct Sum {
   int64_t total_ns = 0, count = 0;
@@ -130,7 +128,8 @@ class Shares {
     int64_t free_since_ns() const { return free_since_ns_; }
     void AddCalls(uint32_t facts, int64_t total_ns, int64_t count) { shares_.calls_[facts].Add({total_ns, count}); }
     [[gnu::always_inline]] void AddHost(int64_t start_ns, int64_t end_ns) {
-      if (start_ns >= range_begin_ns_) [[likely]] return in_range_->Add(end_ns - start_ns);
+      if (start_ns >= range_begin_ns_) [[likely]]
+        return in_range_->Add(end_ns - start_ns);
       const auto add = [this](NameId path, int64_t ns) { shares_.paths_[path.value].Add(ns); };
       if (!shares_.ranges_.ForEachOfTwo(thread_, start_ns, end_ns, add)) shares_.AddHost(thread_, start_ns, end_ns);
       LookAtRange();
@@ -324,15 +323,16 @@ WhatIf WhatIfOf(Share share, const std::string& name, int64_t ns) {
 }
 
 Table WhatIfTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
-  Table table{"what_if",
-              "What could be won on the critical path",
-              {{"gain_ns", "At most", Unit::kNs, false},
-               {"percent", "Of path", Unit::kPercent, false},
-               {"what", "If", Unit::kText, false},
-               {"formula", "Counted", Unit::kText, true}},
-              {},
-              "At most: the time on the path of what the row names, half of it for twice as fast. Each alone: another path "
-              "may be nearly as long, so that less is won; gains do not add up."};
+  Table table{
+      "what_if",
+      "What could be won on the critical path",
+      {{"gain_ns", "At most", Unit::kNs, false},
+       {"percent", "Of path", Unit::kPercent, false},
+       {"what", "If", Unit::kText, false},
+       {"formula", "Counted", Unit::kText, true}},
+      {},
+      "At most: the time on the path of what the row names, half of it for twice as fast. Each alone: another path "
+      "may be nearly as long, so that less is won; gains do not add up."};
   for (const auto& [key, sum] : shares.sums()) {
     WhatIf what_if = WhatIfOf(key.first, key.second, sum.total_ns);
     if (what_if.gain_ns <= 0) continue;

@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "analysis/facts/call_numbers.h"
 #include "analysis/calls/call_kinds.h"
-#include "analysis/waits/event_waits.h"
-#include "analysis/idle/gap_list.h"
-#include "analysis/facts/search_near.h"
+#include "analysis/facts/call_numbers.h"
 #include "analysis/facts/op_facts.h"
+#include "analysis/facts/search_near.h"
+#include "analysis/idle/gap_list.h"
 #include "analysis/streams/stream_ops.h"
+#include "analysis/waits/event_waits.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -31,7 +31,7 @@ enum class PathKind : uint8_t {
 struct PathPiece {
   int64_t start_ns = 0, end_ns = 0;
   PathKind kind = PathKind::kUnknown;
-  uint32_t index = kNone;  // of the operation, call or thread, whichever the kind is about
+  uint32_t index = kNone;   // of the operation, call or thread, whichever the kind is about
   uint32_t thread = kNone;  // of kCall and kHost
   int64_t DurationNs() const { return end_ns - start_ns; }
 };
@@ -242,13 +242,13 @@ class CriticalWalk {
   const std::vector<uint8_t>& blocking_;
   const EventWaits& events_;
   const StreamOps& of_stream_;
-  std::vector<const GapList*> gaps_;                     // by device
-  std::vector<size_t> near_in_stream_, near_wait_;       // where the last searches ended, by stream
-  std::vector<LastWait> last_waits_;                     // by stream
-  std::vector<uint8_t> are_syncs_;                       // by the facts of calls
-  std::vector<uint8_t> may_wait_;                        // the same of those that wait for operations, some at least
-  std::vector<Calls> calls_of_;                          // by thread: no more than those began before now
-  CallNumbers sync_of_call_;                             // outermost call → what it waits for
+  std::vector<const GapList*> gaps_;                // by device
+  std::vector<size_t> near_in_stream_, near_wait_;  // where the last searches ended, by stream
+  std::vector<LastWait> last_waits_;                // by stream
+  std::vector<uint8_t> are_syncs_;                  // by the facts of calls
+  std::vector<uint8_t> may_wait_;                   // the same of those that wait for operations, some at least
+  std::vector<Calls> calls_of_;                     // by thread: no more than those began before now
+  CallNumbers sync_of_call_;                        // outermost call → what it waits for
   Interval window_;
   int64_t now_ns_ = 0;
   uint32_t op_ = kNone, thread_ = kNone;  // where the walk is: at the operation, or on the thread

@@ -68,8 +68,8 @@ class RangesBack {
     int64_t end_ns;  // the last end of them
   };
   struct Place {
-    const Item* next;         // ranges from there on begin later
-    size_t closed_count = 0;  // of Cursor::closed
+    const Item* next;                                        // ranges from there on begin later
+    size_t closed_count = 0;                                 // of Cursor::closed
     int64_t begin_ns = std::numeric_limits<int64_t>::max();  // since then the same range is the innermost one
     NameId path;
   };

@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/metrics.h"
+#include "analysis/facts/side_by_side.h"
+#include "analysis/facts/statistics.h"
 #include "analysis/ranges/nvtx_tables.h"
 #include "analysis/ranges/range_projection.h"
 #include "analysis/ranges/range_times.h"
-#include "analysis/facts/statistics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
-#include "analysis/facts/side_by_side.h"
 #include "base/saturate.h"
 
 namespace gprof {

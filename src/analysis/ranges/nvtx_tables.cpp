@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
 #include "base/units.h"
@@ -22,9 +22,7 @@ namespace gprof {
 namespace {
 
 // NCCL writes "Message size [bytes]".
-bool IsMessageSize(std::string_view key) {
-  return key.find("size [bytes]") != std::string_view::npos;
-}
+bool IsMessageSize(std::string_view key) { return key.find("size [bytes]") != std::string_view::npos; }
 
 constexpr size_t kMostValues = 4;  // of one key: more are counted
 constexpr size_t kMostKeys = 8;    // of one range

@@ -61,7 +61,8 @@ inline uint32_t RangeProjection::SlotOf(NameId path) {
 }
 
 inline uint32_t RangeProjection::SlotOfFacts(uint32_t facts) {
-  if (slot_of_facts_[facts] == kNone) [[unlikely]] slot_of_facts_[facts] = SlotOf(trace_.ranges.FactsAt(facts).path);
+  if (slot_of_facts_[facts] == kNone) [[unlikely]]
+    slot_of_facts_[facts] = SlotOf(trace_.ranges.FactsAt(facts).path);
   return slot_of_facts_[facts];
 }
 
@@ -172,7 +173,8 @@ void RangeProjection::AddOperations(RangeOf&& range_of) {
       PrefetchForReading(item);
       const int64_t start_ns = item->start_ns();
       int64_t end_ns = start_ns + item->duration;
-      if (item->duration_high != 0) [[unlikely]] end_ns = trace_.ops.EndNs(*item);
+      if (item->duration_high != 0) [[unlikely]]
+        end_ns = trace_.ops.EndNs(*item);
       busy.Add(start_ns, end_ns);
       kernels += is_kernel;
       if (++item == end) break;

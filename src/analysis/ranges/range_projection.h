@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/idle/gaps.h"
 #include "analysis/facts/op_facts.h"
 #include "analysis/facts/range_facts.h"
+#include "analysis/idle/gaps.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 
@@ -17,7 +17,7 @@ namespace gprof {
 class RangeProjection {
  public:
   struct OfPath {
-    BusyTime busy;        // overlapping operations count once; those of several GPUs add up
+    BusyTime busy;  // overlapping operations count once; those of several GPUs add up
     int64_t kernels = 0;
     uint32_t device = kNone;  // of the operation added last
     bool is_around = false;   // while it waits for what `around_` has
@@ -64,11 +64,11 @@ class RangeProjection {
 
   const Trace& trace_;
   const OpFacts& ops_;
-  std::vector<Kind> kinds_;             // by the facts of operations
-  std::vector<uint32_t> slot_of_path_;  // by NameId, kNone where nothing was launched
-  std::vector<uint32_t> slot_of_facts_; // by the facts of ranges, kNone likewise
+  std::vector<Kind> kinds_;              // by the facts of operations
+  std::vector<uint32_t> slot_of_path_;   // by NameId, kNone where nothing was launched
+  std::vector<uint32_t> slot_of_facts_;  // by the facts of ranges, kNone likewise
   std::vector<OfPath> slots_;
-  Run around_;                          // runs in a row in ranges with the same parent, which is `range`; kNone: none
+  Run around_;  // runs in a row in ranges with the same parent, which is `range`; kNone: none
   // Start/end ranges need not nest, so calls do not name them: launching call → paths of those open on its thread.
   std::unordered_map<uint32_t, std::vector<NameId>> start_end_paths_;
 };

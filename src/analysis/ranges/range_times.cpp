@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/idle/gap_list.h"
-#include "analysis/idle/idle_within.h"
 #include "analysis/facts/search_near.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gap_list.h"
+#include "analysis/idle/idle_within.h"
 #include "base/saturate.h"
 
 namespace gprof {
@@ -100,16 +100,17 @@ class IdleAlong {
   }
 
   int64_t IdleAt(int64_t time_ns) const {
-    if (next_ == end_) [[unlikely]] return gaps_.IdleUntil(time_ns, next_, passed_ns_);
+    if (next_ == end_) [[unlikely]]
+      return gaps_.IdleUntil(time_ns, next_, passed_ns_);
     return passed_ns_ + std::max<int64_t>(time_ns - idle_since_ns_, 0);
   }
 
   const PackedOps::Item* ops_;
   const GapList& gaps_;
   IdleIn idle_in_;
-  uint32_t end_, next_ = 0;  // the first operation that starts later
+  uint32_t end_, next_ = 0;                        // the first operation that starts later
   int64_t next_start_ns_ = 0, idle_since_ns_ = 0;  // of that operation, and of the gap before it
-  int64_t passed_ns_ = 0;    // the gaps before those before it
+  int64_t passed_ns_ = 0;                          // the gaps before those before it
   int64_t time_ns_, idle_ns_ = 0;
 };
 

@@ -12,9 +12,9 @@ namespace gprof {
 struct PathTimes {
   NameId path;
   Statistics times;
-  int64_t self_ns = 0;       // less the push/pop ranges directly within, whatever their domain
-  int64_t gpu_idle_ns = 0;   // of the GPU that the range's thread uses most
-  int64_t lanes = 0;         // how many could be open at a time: threads, and start/end ranges that overlap on one
+  int64_t self_ns = 0;      // less the push/pop ranges directly within, whatever their domain
+  int64_t gpu_idle_ns = 0;  // of the GPU that the range's thread uses most
+  int64_t lanes = 0;        // how many could be open at a time: threads, and start/end ranges that overlap on one
 };
 
 // Longest total time first.

@@ -119,14 +119,14 @@ class Search {
   const std::string& wanted_;
   const Interval window_;
   std::vector<std::vector<uint32_t>> facts_of_threads_;  // of whole ranges
-  std::vector<Candidate> slots_;  // by NameId of the path, of the thread looked at last
+  std::vector<Candidate> slots_;                         // by NameId of the path, of the thread looked at last
   Candidate best_;
   bool has_repeats_ = false;
 };
 
-// Where a long start-up makes all steps together a small part of the window, the work says what the step is: the kernels
-// that any thread of the process launched while the range was open. Any thread, as autograd launches the backward pass
-// from one of its own.
+// Where a long start-up makes all steps together a small part of the window, the work says what the step is: the
+// kernels that any thread of the process launched while the range was open. Any thread, as autograd launches the
+// backward pass from one of its own.
 class SearchByWork {
  public:
   SearchByWork(const Trace& trace, const OpFacts& ops) : trace_(trace), ops_(ops) {

@@ -25,8 +25,8 @@ struct StepChoice {
 
 // `wanted` is the path or the name of a push/pop range, and empty to look for one: the outermost that a thread repeats
 // at least 5 times at the same depth and that covers at least half of the GPU window; of several, the one that covers
-// most. Where none covers as much, as start-up took longer: in which at least half of the kernel time of its process was
-// launched. Nothing where no range is like that.
+// most. Where none covers as much, as start-up took longer: in which at least half of the kernel time of its process
+// was launched. Nothing where no range is like that.
 std::optional<StepChoice> FindStep(const AnalysisInput& input, const std::string& wanted);
 
 // The same without a name, for SharedFacts, which keeps it.

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "analysis/copies/copies_alone.h"
-#include "analysis/idle/idle_parts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/idle_parts.h"
 
 namespace gprof {
 namespace {
@@ -43,8 +43,8 @@ class Cutter {
   Iteration* end_;
 };
 
-// What operations and gaps, in order of time, add to the parts of the iterations. Nearly all lie within one iteration or
-// between two: they are added up until one does not, and only that is cut.
+// What operations and gaps, in order of time, add to the parts of the iterations. Nearly all lie within one iteration
+// or between two: they are added up until one does not, and only that is cut.
 class PartSums {
  public:
   PartSums(const Trace& trace, const OpFacts& ops, const GapList& gaps, StepTimes* times)
@@ -124,8 +124,8 @@ class PartSums {
     });
   }
 
-  // Returns how many of the operations lie between the borders, each with the idle time before it. They are busy for the
-  // time between the ends of what ran before them and of all of them, less that idle time.
+  // Returns how many of the operations lie between the borders, each with the idle time before it. They are busy for
+  // the time between the ends of what ran before them and of all of them, less that idle time.
   size_t AddWithin(uint32_t first, std::span<const uint32_t> idle_ns, Cause cause) {
     const PackedOps::Item* const items = trace_.ops.items().data() + first;
     const int64_t first_start_ns = items->start_ns(), to_ns = to_ns_;

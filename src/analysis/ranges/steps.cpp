@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/result/findings.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/ranges/step_times.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
@@ -23,12 +23,8 @@ namespace {
 constexpr double kPercentWorthAFinding = 2;
 constexpr double kWarningPercent = 20;
 
-std::string Ns(double ns) {
-  return FormatNs(ns);
-}
-std::string Ns(int64_t ns) {
-  return FormatNs(static_cast<double>(ns));
-}
+std::string Ns(double ns) { return FormatNs(ns); }
+std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 
 double TrendPercent(const StepTimes& times) {
   if (times.steady_median_ns <= 0 || times.count < 2) return 0;
@@ -98,9 +94,7 @@ Parts GrowthOf(const StepTimes& times) {
   return growth;
 }
 
-Severity SeverityOf(double percent) {
-  return percent >= kWarningPercent ? Severity::kWarning : Severity::kNote;
-}
+Severity SeverityOf(double percent) { return percent >= kWarningPercent ? Severity::kWarning : Severity::kNote; }
 
 void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::string& name, AnalysisResult* result) {
   double gain_ns = 0;

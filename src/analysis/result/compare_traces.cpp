@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "analysis/result/analyses.h"
-#include "analysis/idle/causes.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/causes.h"
+#include "analysis/result/analyses.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
@@ -73,20 +73,12 @@ std::vector<std::string> NamesOf(const std::vector<TraceSummary>& traces) {
   return names;
 }
 
-int64_t WallNs(const TraceSummary& t) {
-  return t.wall_ns;
-}
-int64_t BusyNs(const TraceSummary& t) {
-  return t.busy_ns;
-}
-int64_t IdleNs(const TraceSummary& t) {
-  return t.IdleNs();
-}
+int64_t WallNs(const TraceSummary& t) { return t.wall_ns; }
+int64_t BusyNs(const TraceSummary& t) { return t.busy_ns; }
+int64_t IdleNs(const TraceSummary& t) { return t.IdleNs(); }
 
 // No value where there is nothing to have a share of.
-Cell ShareOf(int64_t part, int64_t whole) {
-  return whole == 0 ? Cell() : Cell(PercentOf(part, whole));
-}
+Cell ShareOf(int64_t part, int64_t whole) { return whole == 0 ? Cell() : Cell(PercentOf(part, whole)); }
 
 Table TracesTable(const std::vector<TraceSummary>& traces, const std::vector<std::string>& names, uint32_t max_rows) {
   Table table{"traces",

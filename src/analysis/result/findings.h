@@ -15,8 +15,8 @@ void RankFindings(std::vector<Finding>* findings);
 // A finding in a list that is read from the top.
 struct RankedFinding {
   const Finding* finding = nullptr;
-  // A finding further up that is about the same time, or that the same change takes care of: whoever acts on that one has
-  // this one, too. nullptr where there is none.
+  // A finding further up that is about the same time, or that the same change takes care of: whoever acts on that one
+  // has this one, too. nullptr where there is none.
   const Finding* leader = nullptr;
 };
 

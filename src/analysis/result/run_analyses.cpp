@@ -6,17 +6,17 @@
 #include <numeric>
 #include <string_view>
 
-#include "analysis/trust/unknown_metrics.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/trust/unknown_metrics.h"
 #include "base/parallel.h"
 
 namespace gprof {
 namespace {
 
-// These take longest, so that no core is left alone with one of them at the end. The first of them makes what most need;
-// `api` needs the least of it, and does not wait for it meanwhile.
-constexpr std::array<std::string_view, 8> kFirst = {"idle",    "api",           "launches", "critical_path", "nvtx",
-                                                    "streams", "small_kernels", "steps"};
+// These take longest, so that no core is left alone with one of them at the end. The first of them makes what most
+// need; `api` needs the least of it, and does not wait for it meanwhile.
+constexpr std::array<std::string_view, 8> kFirst = {"idle", "api",     "launches",      "critical_path",
+                                                    "nvtx", "streams", "small_kernels", "steps"};
 
 std::vector<std::size_t> OrderOf(std::span<const Analysis* const> analyses) {
   std::vector<std::size_t> order(analyses.size());

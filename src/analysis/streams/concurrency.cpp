@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "analysis/facts/fetch_ahead.h"
+#include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/result/display_names.h"
-#include "analysis/facts/shared_facts.h"
 #include "base/saturate.h"
 
 namespace gprof {
@@ -72,8 +72,8 @@ int64_t GainOfOverlap(const AnalysisInput& input) {
   int64_t gain_ns = 0;
   for (uint32_t device = 0; device < copies.size(); ++device) {
     const GapList::Busy& busy = input.shared().busy(device);
-    const int64_t longest_ns = std::max(
-        {busy.kernels.busy_ns(), copies[device].to_device.busy_ns(), copies[device].to_host.busy_ns()});
+    const int64_t longest_ns =
+        std::max({busy.kernels.busy_ns(), copies[device].to_device.busy_ns(), copies[device].to_host.busy_ns()});
     if (longest_ns > 0) gain_ns += busy.any.busy_ns() - longest_ns;
   }
   return gain_ns;
@@ -263,8 +263,8 @@ inline void ConcurrencySweep::Finish(const Part& part) {
 }
 
 inline void ConcurrencySweep::SetState() {
-  state_ = (kernels_ > 0 ? kKernels : 0) | (copies_ > 0 ? kCopies : 0) |
-           (kernel_streams_ >= 2 ? kSeveralKernels : 0) | (to_device_ > 0 && to_host_ > 0 ? kTwoWay : 0);
+  state_ = (kernels_ > 0 ? kKernels : 0) | (copies_ > 0 ? kCopies : 0) | (kernel_streams_ >= 2 ? kSeveralKernels : 0) |
+           (to_device_ > 0 && to_host_ > 0 ? kTwoWay : 0);
 }
 
 void ConcurrencySweep::AddPair(const Part& a, const Part& b, int64_t time_ns) {

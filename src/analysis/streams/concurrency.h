@@ -15,10 +15,10 @@ namespace gprof {
 
 // Time by the number of streams that had an operation running.
 struct Concurrency {
-  std::vector<int64_t> level_ns;  // [0] is idle time
-  int64_t kernel_overlap_ns = 0;  // kernels of two or more streams
-  int64_t copy_compute_ns = 0;    // a kernel and a copy
-  int64_t two_way_ns = 0;         // a copy to the device and one to the host
+  std::vector<int64_t> level_ns;       // [0] is idle time
+  int64_t kernel_overlap_ns = 0;       // kernels of two or more streams
+  int64_t copy_compute_ns = 0;         // a kernel and a copy
+  int64_t two_way_ns = 0;              // a copy to the device and one to the host
   int64_t kernel_ns = 0, copy_ns = 0;  // any kernel, any copy
 
   int64_t WindowNs() const;
@@ -90,7 +90,7 @@ class ConcurrencySweep {
   const SharedFacts& shared_;
   const RecordedTime& recorded_;
   uint32_t device_ = 0;
-  std::vector<Part> parts_;  // by the facts of operations
+  std::vector<Part> parts_;      // by the facts of operations
   std::vector<Part> different_;  // by their numbers
   std::vector<Running> running_;
   std::vector<int64_t> shared_ns_, busy_ns_;

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/findings.h"
-#include "analysis/idle/gaps.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -181,8 +181,9 @@ void AddOneOnly(const Trace& trace, const OneOnly& one, int64_t busy_ns, std::ve
   finding.advice =
       "Work in parts with a stream for each: while one part computes, the next is copied in and the last one out.";
   finding.gain_ns = one.gain_ns;
-  finding.basis = "kernels and the asynchronous copies of each direction running side by side; what memcpy.overlap "
-                  "wins is part of it";
+  finding.basis =
+      "kernels and the asynchronous copies of each direction running side by side; what memcpy.overlap "
+      "wins is part of it";
   findings->push_back(std::move(finding));
 }
 
@@ -191,12 +192,13 @@ void AddDefaultSplits(const DefaultSplits& splits, int64_t busy_ns, std::vector<
   Finding finding;
   finding.id = "streams.default_splits";
   finding.severity = SeverityOf(splits.gain_ns, busy_ns);
-  finding.message = CountOf(splits.runs, "time") + " the default stream kept other streams apart: " +
-                    CountOf(splits.operations, "operation") + " in it took " +
-                    FormatNs(static_cast<double>(splits.time_ns)) +
+  finding.message = CountOf(splits.runs, "time") +
+                    " the default stream kept other streams apart: " + CountOf(splits.operations, "operation") +
+                    " in it took " + FormatNs(static_cast<double>(splits.time_ns)) +
                     ", with work of blocking streams before and after";
-  finding.advice = "Move that work to a stream of its own, or create the others with cudaStreamNonBlocking, and order "
-                   "by events what depends on each other.";
+  finding.advice =
+      "Move that work to a stream of its own, or create the others with cudaStreamNonBlocking, and order "
+      "by events what depends on each other.";
   finding.gain_ns = splits.gain_ns;
   finding.basis = "the shorter of that work and the work of those streams, running beside the other";
   findings->push_back(std::move(finding));

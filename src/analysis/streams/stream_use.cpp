@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "analysis/facts/fetch_ahead.h"
-#include "analysis/idle/gaps.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/search_near.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/display_names.h"
 
 namespace gprof {
 namespace {
@@ -21,7 +21,9 @@ Role RoleOf(const GpuOp& op) {
   if (IsKernelLike(op)) return Role::kKernel;
   if (!op.IsCopy() || !op.is_async || op.IsPageable()) return Role::kOther;
   const Direction direction = DirectionOf(op);
-  return direction == Direction::kH2d ? Role::kToDevice : direction == Direction::kD2h ? Role::kToHost : Role::kOtherCopy;
+  return direction == Direction::kH2d   ? Role::kToDevice
+         : direction == Direction::kD2h ? Role::kToHost
+                                        : Role::kOtherCopy;
 }
 
 void AddSum(const PackedOps::Facts& facts, Role role, const OpFacts::Sum& sum, StreamUse* use) {
@@ -78,10 +80,10 @@ std::vector<uint32_t> ContextsOf(const Trace& trace) {
 
 // Of one context: what is known while its operations go by in order.
 struct Order {
-  bool has_begun = false;                    // a blocking stream had work
+  bool has_begun = false;  // a blocking stream had work
   int64_t pending_ops = 0;
-  SaturatingSum pending_ns;                  // of the default stream, since the last work of a blocking stream
-  SaturatingSum blocking_ns;                 // work of blocking streams
+  SaturatingSum pending_ns;   // of the default stream, since the last work of a blocking stream
+  SaturatingSum blocking_ns;  // work of blocking streams
   DefaultSplits splits;
 
   void SeeDefault(const GpuOp& op) {

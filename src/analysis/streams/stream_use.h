@@ -15,8 +15,8 @@ struct StreamUse {
   int64_t operations = 0, kernels = 0, copies = 0;
   // What could run side by side in other streams: kernels, and copies that neither stage nor hold up the host.
   SaturatingSum kernel_ns, to_device_ns, to_host_ns;
-  int64_t rounds = 0;       // kernels that came after such a copy
-  bool has_graph = false;   // operations of a graph: a graph may run them side by side already
+  int64_t rounds = 0;      // kernels that came after such a copy
+  bool has_graph = false;  // operations of a graph: a graph may run them side by side already
 
   bool IsUsed() const { return operations > 0; }
   // At best the longest of kernels and the copies of each direction is what remains.

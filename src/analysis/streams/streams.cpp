@@ -4,17 +4,17 @@
 #include <string>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/streams/concurrency.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/facts/side_by_side.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/tables.h"
+#include "analysis/streams/concurrency.h"
 #include "analysis/streams/stream_findings.h"
 #include "analysis/streams/stream_use.h"
 #include "analysis/waits/stream_waits.h"
-#include "analysis/result/tables.h"
-#include "analysis/facts/side_by_side.h"
 #include "base/saturate.h"
 
 namespace gprof {
@@ -105,10 +105,10 @@ Table StreamTable(const Trace& trace, const std::vector<StreamUse>& uses, const 
     if (!use.IsUsed() && !stream.is_created) continue;
     const int64_t window_ns = stream.device < devices.size() ? devices[stream.device].WindowNs() : 0;
     const int64_t pid = stream.process == kNone ? 0 : trace.processes[stream.process].pid;
-    table.rows.push_back({stream.device == kNone ? std::string() : DeviceScope(trace, stream.device),
-                          use.busy_ns, PercentOf(use.busy_ns, window_ns), use.operations, use.kernels,
-                          use.copies, shared_ns[i], static_cast<int64_t>(stream.names_given),
-                          static_cast<int64_t>(stream.priority), pid, StreamName(trace, i)});
+    table.rows.push_back({stream.device == kNone ? std::string() : DeviceScope(trace, stream.device), use.busy_ns,
+                          PercentOf(use.busy_ns, window_ns), use.operations, use.kernels, use.copies, shared_ns[i],
+                          static_cast<int64_t>(stream.names_given), static_cast<int64_t>(stream.priority), pid,
+                          StreamName(trace, i)});
   }
   SortAndCut(&table, 1, table.columns.size() - 1, max_rows);
   return table;

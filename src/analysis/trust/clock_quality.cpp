@@ -20,7 +20,8 @@ class Pair {
   }
 
   void Sort() {
-    std::sort(readings_.begin(), readings_.end(), [](const Reading& a, const Reading& b) { return a.host_ns < b.host_ns; });
+    std::sort(readings_.begin(), readings_.end(),
+              [](const Reading& a, const Reading& b) { return a.host_ns < b.host_ns; });
   }
 
   // In ns of the host.
@@ -68,7 +69,8 @@ ClockQuality QualityOfClocks(const Trace& trace) {
     const trace::ClockRecord& r = clock.anchor;
     quality.host_readings += r.realtime_ns != 0;
     quality.cupti_readings += r.cupti_ns != 0;
-    quality.read_within_ns = std::max(quality.read_within_ns, static_cast<int64_t>(std::min<uint64_t>(r.uncertainty_ns, INT64_MAX)));
+    quality.read_within_ns =
+        std::max(quality.read_within_ns, static_cast<int64_t>(std::min<uint64_t>(r.uncertainty_ns, INT64_MAX)));
     if (clock.process == kNone) continue;
     if (r.tsc != 0) tsc[clock.process].Add(r.monotonic_ns, r.tsc);
     if (r.cupti_ns != 0) cupti[clock.process].Add(r.monotonic_ns, r.cupti_ns);

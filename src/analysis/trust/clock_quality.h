@@ -11,11 +11,11 @@ namespace gprof {
 // between the readings before and after it: what interpolating over twice the distance would have been wrong by.
 struct ClockQuality {
   int64_t host_readings = 0, cupti_readings = 0;
-  int64_t read_within_ns = 0;       // widest bracket that the clocks of the host were read in
-  int64_t tsc_residual_ns = 0;      // largest; 0 where the time stamp counter is not used
-  int64_t cupti_residual_ns = 0;    // largest
-  double cupti_drift_ppm = 0;       // of CUPTI's clock against the host's from first to last reading; largest of any process
-  int64_t early_ns = 0;             // by how much an operation started before its call, at most
+  int64_t read_within_ns = 0;     // widest bracket that the clocks of the host were read in
+  int64_t tsc_residual_ns = 0;    // largest; 0 where the time stamp counter is not used
+  int64_t cupti_residual_ns = 0;  // largest
+  double cupti_drift_ppm = 0;  // of CUPTI's clock against the host's from first to last reading; largest of any process
+  int64_t early_ns = 0;        // by how much an operation started before its call, at most
   // False without readings: nothing is known.
   bool IsKnown() const { return host_readings + cupti_readings > 0; }
   // Times of host and GPU are right to this, as far as the trace shows.

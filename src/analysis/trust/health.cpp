@@ -4,23 +4,23 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/facts/shared_facts.h"
 #include "analysis/result/analyses.h"
-#include "analysis/trust/clock_quality.h"
+#include "analysis/result/display_names.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
+#include "analysis/trust/clock_quality.h"
 #include "analysis/trust/recording_cost.h"
-#include "analysis/facts/shared_facts.h"
 #include "base/units.h"
 
 namespace gprof {
 namespace {
 
 struct Problem {
-  std::string_view metric;      // also the id of the finding
+  std::string_view metric;  // also the id of the finding
   uint64_t TraceHealth::*count;
   Severity severity;
-  std::string_view what;        // followed by the count: "<what>: 12"
+  std::string_view what;  // followed by the count: "<what>: 12"
   std::string_view advice;
 };
 
@@ -76,12 +76,14 @@ constexpr Problem kProblems[] = {
 class Report {
  public:
   explicit Report(AnalysisResult* result) : result_(result) {
-    table_ = {"health", "Trace health",
+    table_ = {"health",
+              "Trace health",
               {{"problem", "Problem", Unit::kText, false},
                {"count", "Count", Unit::kCount, false},
                {"meaning", "Meaning", Unit::kText, false},
                {"advice", "Advice", Unit::kText, true}},
-              {}, ""};
+              {},
+              ""};
   }
   void Add(std::string_view id, Severity severity, int64_t count, std::string message, std::string_view advice) {
     table_.rows.push_back({std::string(id), count, message, std::string(advice)});
@@ -154,9 +156,9 @@ std::string MessageOf(const Trace& trace, const Problem& problem, uint64_t count
 void AddNotices(const Trace& trace, Report* report) {
   for (const Notice& notice : trace.notices) {
     const Severity severity = notice.level == trace::NoticeLevel::kInfo ? Severity::kInfo : Severity::kWarning;
-    const std::string process =
-        notice.process == kNone || trace.processes.size() < 2
-            ? "" : " (process " + std::to_string(trace.processes[notice.process].pid) + ")";
+    const std::string process = notice.process == kNone || trace.processes.size() < 2
+                                    ? ""
+                                    : " (process " + std::to_string(trace.processes[notice.process].pid) + ")";
     report->Add("health.notice", severity, 1, std::string(trace.Text(notice.message)) + process, "");
   }
 }
@@ -167,11 +169,12 @@ int64_t CountWarnings(const Trace& trace) {
   return warnings;
 }
 
-constexpr double kMuchPercent = 10;     // from here on the figures of short calls say more about the recording
+constexpr double kMuchPercent = 10;      // from here on the figures of short calls say more about the recording
 constexpr int64_t kLeastCostNs = 5'000;  // of less the trace is too short to say anything
 
 Table CostTable(const Trace& trace, const RecordingCost& cost, uint32_t max_rows) {
-  Table table{"recording_cost", "What recording cost, by thread",
+  Table table{"recording_cost",
+              "What recording cost, by thread",
               {{"percent", "Of its time", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"cupti_ns", "CUPTI", Unit::kNs, false},
@@ -189,8 +192,8 @@ Table CostTable(const Trace& trace, const RecordingCost& cost, uint32_t max_rows
   table.is_detail = true;
   for (const ThreadCost& c : cost.threads) {
     if (max_rows != 0 && table.rows.size() == max_rows) break;
-    table.rows.push_back({c.ActivePercent(), c.TotalNs(), c.cupti_ns, c.calls_ns, c.nvtx_ns, c.GpuPercent(), c.calls, c.nvtx,
-                          c.active_ns, ThreadName(trace, c.thread)});
+    table.rows.push_back({c.ActivePercent(), c.TotalNs(), c.cupti_ns, c.calls_ns, c.nvtx_ns, c.GpuPercent(), c.calls,
+                          c.nvtx, c.active_ns, ThreadName(trace, c.thread)});
   }
   return table;
 }

@@ -22,8 +22,8 @@ inline constexpr bool IsRecording(uint32_t overhead_kind) {
 
 // One word for each in tables and timelines.
 inline constexpr std::string_view OverheadName(uint32_t kind) {
-  constexpr uint32_t kFlush = 1u << 16, kInstrumentation = 2u << 16, kResource = 3u << 16,
-                     kBufferRequest = 7u << 16, kManagedMemory = 8u << 16;
+  constexpr uint32_t kFlush = 1u << 16, kInstrumentation = 2u << 16, kResource = 3u << 16, kBufferRequest = 7u << 16,
+                     kManagedMemory = 8u << 16;
   switch (kind) {
     case kOverheadCompiler:
       return "driver compiler";

@@ -4,19 +4,19 @@
 #include <limits>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/facts/statistics.h"
 #include "analysis/trust/overhead_kinds.h"
 #include "analysis/trust/recorded_time.h"
-#include "analysis/facts/statistics.h"
 
 namespace gprof {
 namespace {
 
 // Nanoseconds that recording adds: the differences between traced and plain in docs/overhead.md and docs/capture.md.
 constexpr int64_t kLaunchNs = 678, kCopyNs = 1308, kSyncNs = 576, kMemoryCallNs = 301;
-constexpr int64_t kOtherCallNs = 307;       // mean of cudaStreamQuery and cudaGetDevice
-constexpr int64_t kGraphLaunchNs = 2100;    // 21 for each node, measured with 100
-constexpr int64_t kGraphNodeNs = 351;       // more, where nodes are recorded
-constexpr int64_t kMemoryRecordNs = 747;    // more, where allocations are recorded
+constexpr int64_t kOtherCallNs = 307;     // mean of cudaStreamQuery and cudaGetDevice
+constexpr int64_t kGraphLaunchNs = 2100;  // 21 for each node, measured with 100
+constexpr int64_t kGraphNodeNs = 351;     // more, where nodes are recorded
+constexpr int64_t kMemoryRecordNs = 747;  // more, where allocations are recorded
 constexpr int64_t kRangeNs = 46, kMarkNs = 26;
 
 int64_t CostOf(ApiClass api_class) {
@@ -44,8 +44,14 @@ int64_t Common(const Interval& a, const Interval& b) {
 class Estimate {
  public:
   Estimate(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const RangeFacts& ranges)
-      : trace_(trace), ops_(ops), calls_(calls), ranges_(ranges), recorded_(trace), costs_(trace.threads.size()),
-        active_(trace.threads.size(), Nothing()), cupti_(trace.threads.size()) {}
+      : trace_(trace),
+        ops_(ops),
+        calls_(calls),
+        ranges_(ranges),
+        recorded_(trace),
+        costs_(trace.threads.size()),
+        active_(trace.threads.size(), Nothing()),
+        cupti_(trace.threads.size()) {}
 
   RecordingCost Run() {
     GatherCupti();
@@ -95,7 +101,8 @@ class Estimate {
     for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) {
       // CUPTI has threads of its own, which hold up nobody.
       if (costs_[thread].calls == 0) continue;
-      costs_[thread].gpu_cost_ns += costs_[thread].calls_ns - CostOutside(trace_.thread_api_calls[thread], Window(thread));
+      costs_[thread].gpu_cost_ns +=
+          costs_[thread].calls_ns - CostOutside(trace_.thread_api_calls[thread], Window(thread));
       TakeOffCupti(thread);
       for (const Interval& o : cupti_[thread]) AddCupti(thread, o);
     }
@@ -146,7 +153,8 @@ class Estimate {
   // `cupti`: in order, those before `first` are over.
   static int64_t BeyondCupti(int64_t cost_ns, const Interval& call, const std::vector<Interval>& cupti, size_t first) {
     int64_t recorded_ns = 0;
-    for (size_t i = first; i < cupti.size() && cupti[i].start_ns < call.end_ns; ++i) recorded_ns += Common(cupti[i], call);
+    for (size_t i = first; i < cupti.size() && cupti[i].start_ns < call.end_ns; ++i)
+      recorded_ns += Common(cupti[i], call);
     return std::max<int64_t>(0, cost_ns - recorded_ns);
   }
 
@@ -230,9 +238,9 @@ class Estimate {
   const CallFacts& calls_;
   const RangeFacts& ranges_;
   RecordedTime recorded_;
-  std::vector<int64_t> cost_of_facts_;  // by the facts of calls
-  std::vector<ThreadCost> costs_;   // by thread
-  std::vector<Interval> active_;    // by thread
+  std::vector<int64_t> cost_of_facts_;        // by the facts of calls
+  std::vector<ThreadCost> costs_;             // by thread
+  std::vector<Interval> active_;              // by thread
   std::vector<std::vector<Interval>> cupti_;  // by thread, in order, none overlap
 };
 

@@ -17,14 +17,14 @@ inline constexpr std::string_view kCostsMeasuredOn = "NVIDIA H200, driver 580, l
 
 struct ThreadCost {
   uint32_t thread = kNone;
-  int64_t calls = 0;            // outermost CUDA calls
-  int64_t nvtx = 0;             // ranges and marks
-  int64_t calls_ns = 0;         // estimated: of calls, and of the graph nodes and allocations recorded with them
-  int64_t nvtx_ns = 0;          // estimated
-  int64_t cupti_ns = 0;         // recorded by CUPTI about itself, less what the estimate of the calls around it has
-  int64_t active_ns = 0;        // from its first to its last event, less pauses between captures
-  int64_t gpu_cost_ns = 0;      // the part between the first and the last GPU operation of its process
-  int64_t gpu_window_ns = 0;    // that time
+  int64_t calls = 0;          // outermost CUDA calls
+  int64_t nvtx = 0;           // ranges and marks
+  int64_t calls_ns = 0;       // estimated: of calls, and of the graph nodes and allocations recorded with them
+  int64_t nvtx_ns = 0;        // estimated
+  int64_t cupti_ns = 0;       // recorded by CUPTI about itself, less what the estimate of the calls around it has
+  int64_t active_ns = 0;      // from its first to its last event, less pauses between captures
+  int64_t gpu_cost_ns = 0;    // the part between the first and the last GPU operation of its process
+  int64_t gpu_window_ns = 0;  // that time
   int64_t TotalNs() const { return calls_ns + nvtx_ns + cupti_ns; }
   double ActivePercent() const;
   double RecordsPercent() const;  // without CUPTI's own, which is start-up as a rule

@@ -13,11 +13,13 @@ struct FactFacts {
 };
 
 // Whatever idle time is explained by, and whatever is counted by the calls that made it.
+// clang-format off
 constexpr std::string_view kOfCalls[] = {
     "api.",    "idle.",     "launches.count", "launches.call_ns", "launches.per_second", "launches.interval_median_ns",
     "launches.queue", "launches.late_", "launches.depth", "launches.max_depth", "sync.", "startup.",
     "graphs.instantiat", "critical.", "memcpy.pageable_blocked_ns", "memcpy.overlappable_ns", "streams.event_",
     "nvtx.gpu_", "nvtx.kernels", "chains.", "memory.churn_"};
+// clang-format on
 constexpr std::string_view kOfMemoryKinds[] = {"memcpy.pageable_", "memcpy.overlappable_ns", "sync.copy_"};
 constexpr std::string_view kOfSyncs[] = {"streams.event_", "sync.implied_"};
 constexpr std::string_view kOfEvents[] = {"streams.event_", "idle.dependency_ns"};

@@ -6,10 +6,10 @@
 #include <tuple>
 
 #include "analysis/calls/call_kinds.h"
-#include "analysis/waits/event_waits.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/result/display_names.h"
 #include "analysis/result/tables.h"
+#include "analysis/waits/event_waits.h"
 #include "base/saturate.h"
 
 namespace gprof {

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/result/display_names.h"
 #include "analysis/facts/op_facts.h"
+#include "analysis/result/display_names.h"
 #include "analysis/streams/stream_ops.h"
 #include "gprof/trace.h"
 
@@ -19,12 +19,12 @@ inline constexpr int64_t kEventNoticeNs = 5000;
 
 // A stream was told to wait for an event (cudaStreamWaitEvent).
 struct EventWait {
-  int64_t time_ns = 0;       // when it was told
-  uint32_t stream = kNone;   // that waits
-  uint32_t sync = kNone;     // in Trace::syncs
-  uint32_t record = kNone;   // in Trace::event_records; kNone: not in the trace
-  uint32_t op = kNone;       // that completes the event; kNone: not known, or nothing was left to complete
-  bool is_known = false;     // `op` is the whole truth: the record and its stream are in the trace
+  int64_t time_ns = 0;      // when it was told
+  uint32_t stream = kNone;  // that waits
+  uint32_t sync = kNone;    // in Trace::syncs
+  uint32_t record = kNone;  // in Trace::event_records; kNone: not in the trace
+  uint32_t op = kNone;      // that completes the event; kNone: not known, or nothing was left to complete
+  bool is_known = false;    // `op` is the whole truth: the record and its stream are in the trace
 };
 
 // What operations are grouped by that events stand for: the stream of the event, and operations of one name.

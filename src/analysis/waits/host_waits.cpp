@@ -5,8 +5,8 @@
 #include <span>
 #include <tuple>
 
-#include "analysis/facts/call_numbers.h"
 #include "analysis/calls/call_kinds.h"
+#include "analysis/facts/call_numbers.h"
 #include "analysis/facts/fetch_ahead.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/waits/implied_waits.h"
@@ -98,12 +98,14 @@ class Collector {
   CallNumbers RecordedKinds() const {
     std::vector<std::pair<uint32_t, uint32_t>> kinds;
     const auto fetch = [&](size_t i) { PrefetchCall(trace_, trace_.syncs[i].api); };
-    ForEachAhead(trace_.syncs.size(), [](size_t) {}, fetch, [&](size_t i) {
-      const Sync& sync = trace_.syncs[i];
-      if (sync.api == kNone) return;
-      const uint32_t kind = sync.kind == SyncKind::kUnknown ? kNone : static_cast<uint32_t>(sync.kind);
-      kinds.emplace_back(OutermostCall(trace_, sync.api), kind);
-    });
+    ForEachAhead(
+        trace_.syncs.size(), [](size_t) {}, fetch,
+        [&](size_t i) {
+          const Sync& sync = trace_.syncs[i];
+          if (sync.api == kNone) return;
+          const uint32_t kind = sync.kind == SyncKind::kUnknown ? kNone : static_cast<uint32_t>(sync.kind);
+          kinds.emplace_back(OutermostCall(trace_, sync.api), kind);
+        });
     return CallNumbers(std::move(kinds));
   }
 

@@ -24,19 +24,19 @@ inline bool IsImplied(WaitKind kind) { return kind >= WaitKind::kFree; }
 // The calls of one function by one thread in one NVTX range, for one thing.
 struct WaitSite {
   WaitKind kind = WaitKind::kOther;
-  NameId function;         // empty where only the record of CUPTI is there
+  NameId function;  // empty where only the record of CUPTI is there
   uint32_t thread = kNone;
-  NameId path;             // innermost NVTX range, may be empty
+  NameId path;  // innermost NVTX range, may be empty
   int64_t count = 0, longest_ns = 0;
   SaturatingSum blocked_ns;
-  int64_t idle_ns = 0;     // GPU idle time with one of these calls as its cause
+  int64_t idle_ns = 0;  // GPU idle time with one of these calls as its cause
 };
 
 struct HostWaits {
-  std::vector<WaitSite> sites;                  // in order of their first call
+  std::vector<WaitSite> sites;                      // in order of their first call
   std::vector<std::pair<uint32_t, int64_t>> waits;  // site and time of each wait
-  bool has_queries = false;                     // calls that ask for something are in the trace
-  int64_t window_ns = 0;                        // of all GPUs, less pauses between captures
+  bool has_queries = false;                         // calls that ask for something are in the trace
+  int64_t window_ns = 0;                            // of all GPUs, less pauses between captures
 };
 
 // A call that frees or allocates memory waited when GPU work of its process ran as it began, none as it returned, and

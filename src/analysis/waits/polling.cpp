@@ -14,8 +14,8 @@ struct Queries {
   explicit Queries(const Trace& trace) : has_polls(trace.threads.size(), 0) {
     for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
       const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
-      const bool is_poll = facts.api_class == ApiClass::kQuery &&
-                           trace.Text(facts.function).find("Query") != std::string_view::npos;
+      const bool is_poll =
+          facts.api_class == ApiClass::kQuery && trace.Text(facts.function).find("Query") != std::string_view::npos;
       of_facts.push_back(is_poll ? Query::kPoll : facts.api_class == ApiClass::kQuery ? Query::kOther : Query::kNone);
       if (is_poll && facts.thread != kNone) has_polls[facts.thread] = 1;
     }

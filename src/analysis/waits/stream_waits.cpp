@@ -10,10 +10,10 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/fetch_ahead.h"
-#include "analysis/idle/idle_parts.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/idle_parts.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
@@ -21,7 +21,7 @@ namespace gprof {
 namespace {
 
 constexpr double kIdleWorthAFinding = 5, kIdleWorthAWarning = 25;  // percent of the window
-constexpr double kHeldWorthATable = 1;                            // percent of the window
+constexpr double kHeldWorthATable = 1;                             // percent of the window
 
 class Collector {
  public:
@@ -69,7 +69,9 @@ class Collector {
       return waits[i].record == kNone ? kNone : trace_.event_records[waits[i].record].api;
     };
     const auto far = [&](size_t i) { PrefetchCall(trace_, call(i)), PrefetchCall(trace_, recording(i)); };
-    const auto near = [&](size_t i) { PrefetchRangeOfCall(trace_, call(i)), PrefetchRangeOfCall(trace_, recording(i)); };
+    const auto near = [&](size_t i) {
+      PrefetchRangeOfCall(trace_, call(i)), PrefetchRangeOfCall(trace_, recording(i));
+    };
     ForEachAhead(waits.size(), far, near, [&](size_t i) {
       sites.push_back(SiteOf(waits[i]));
       ++result_.sites[sites.back()].waits;
@@ -224,14 +226,14 @@ void AddStreamWaitFinding(const Trace& trace, const StreamWaits& waits, int64_t 
   }
   Finding finding;
   finding.id = "streams.event_waits";
-  finding.severity =
-      PercentOf(waits.idle_ns, window_ns) >= kIdleWorthAWarning ? Severity::kWarning : Severity::kNote;
+  finding.severity = PercentOf(waits.idle_ns, window_ns) >= kIdleWorthAWarning ? Severity::kWarning : Severity::kNote;
   finding.message = "The GPU was idle for " + FormatNs(static_cast<double>(waits.idle_ns)) +
                     " while streams waited for events of others; most of it " + DescribeWait(trace, *worst) + ", " +
                     FormatNs(static_cast<double>(worst->idle_ns)) + " in " + CountOf(worst->waits, "wait");
   if (!trace.Text(worst->path).empty()) finding.message += " in " + PathName(trace, worst->path);
-  finding.advice = "Drop the wait where the work does not depend on it, record the event right after the operation that "
-                   "matters, or queue other work in the stream before it waits.";
+  finding.advice =
+      "Drop the wait where the work does not depend on it, record the event right after the operation that "
+      "matters, or queue other work in the stream before it waits.";
   finding.gain_ns = waits.idle_ns;
   finding.basis = "that idle time, which is part of idle.dependency";
   findings->push_back(std::move(finding));

@@ -6,22 +6,22 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/waits/event_syncs.h"
-#include "analysis/result/findings.h"
-#include "analysis/waits/host_waits.h"
-#include "analysis/result/metrics.h"
-#include "analysis/result/display_names.h"
-#include "analysis/waits/polling.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/findings.h"
+#include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
+#include "analysis/waits/event_syncs.h"
+#include "analysis/waits/host_waits.h"
+#include "analysis/waits/polling.h"
 #include "base/saturate.h"
 #include "base/units.h"
 
 namespace gprof {
 namespace {
 
-constexpr ptrdiff_t kIdleColumn = 2;               // beside the time that the host was blocked
+constexpr ptrdiff_t kIdleColumn = 2;                       // beside the time that the host was blocked
 constexpr double kWorthAFinding = 5, kWorthAWarning = 25;  // percent of the window
 
 struct Sum {
@@ -50,7 +50,10 @@ std::string FunctionOf(const Trace& trace, NameId function) {
 
 // By what is waited for and the function, whoever called it.
 Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_rows) {
-  Table table{"sync", "Where the host waited for the GPU", TimeColumns(), {},
+  Table table{"sync",
+              "Where the host waited for the GPU",
+              TimeColumns(),
+              {},
               "Percent of the time that host threads waited, summed over the threads."};
   table.columns.insert(table.columns.begin() + kIdleColumn, Column{"idle_ns", "GPU idle", Unit::kNs, false});
   table.columns.push_back({"function", "Function", Unit::kText, false});
@@ -74,8 +77,8 @@ Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_row
   for (const auto& [site, duration_ns] : waits.waits) times.Add(row_of_site[site], duration_ns);
   for (const auto& [key, row] : rows) {
     const Statistics time = times.Of(row).Summary();
-    table.rows.push_back({PercentOf(time.total, total_ns), time.total, idle_ns[row], time.count, time.mean,
-                          time.median, time.min, time.max, time.stddev, FunctionOf(trace, key.second),
+    table.rows.push_back({PercentOf(time.total, total_ns), time.total, idle_ns[row], time.count, time.mean, time.median,
+                          time.min, time.max, time.stddev, FunctionOf(trace, key.second),
                           std::string(WaitName(key.first))});
   }
   SortAndCut(&table, kTotalNsColumn, kTimeColumnCount + 1, max_rows);
@@ -119,8 +122,8 @@ Table PollingTable(const Trace& trace, const std::vector<PollingSite>& sites, ui
               "A loop is " + std::to_string(kPollsOfALoop) + " queries in a row or more, without CUDA work in between.",
               true};
   for (const PollingSite& site : sites) {
-    table.rows.push_back({site.time_ns, site.loops, site.calls, ThreadName(trace, site.thread),
-                          std::string(trace.Text(site.function))});
+    table.rows.push_back(
+        {site.time_ns, site.loops, site.calls, ThreadName(trace, site.thread), std::string(trace.Text(site.function))});
   }
   SortAndCut(&table, 0, table.columns.size() - 1, max_rows);
   return table;
@@ -189,11 +192,11 @@ void AddSite(const Trace& trace, const HostWaits& waits, std::vector<Finding>* f
   if (places < 2 && trace.Text(worst->path).empty()) return;
   Sum sum;
   sum.Add(*worst);
-  findings->push_back({"sync.site", SeverityOf(worst->idle_ns, waits.window_ns),
-                       "The costliest wait is " + PlaceOf(trace, *worst) + ": " + CountOf(sum.count, "time") + ", " +
-                           Blocked(sum),
-                       "Queue the next work before this wait, wait later, or only for the event that the host needs.",
-                       worst->idle_ns, "that idle time, which is part of idle.sync"});
+  findings->push_back(
+      {"sync.site", SeverityOf(worst->idle_ns, waits.window_ns),
+       "The costliest wait is " + PlaceOf(trace, *worst) + ": " + CountOf(sum.count, "time") + ", " + Blocked(sum),
+       "Queue the next work before this wait, wait later, or only for the event that the host needs.", worst->idle_ns,
+       "that idle time, which is part of idle.sync"});
 }
 
 void AddImplied(const Trace& trace, const HostWaits& waits, std::vector<Finding>* findings) {
@@ -216,9 +219,8 @@ void AddImplied(const Trace& trace, const HostWaits& waits, std::vector<Finding>
 
 void AddPolling(const Trace& trace, const HostWaits& waits, const std::vector<PollingSite>& sites,
                 std::vector<Finding>* findings) {
-  const auto worst = std::max_element(sites.begin(), sites.end(), [](const PollingSite& a, const PollingSite& b) {
-    return a.time_ns < b.time_ns;
-  });
+  const auto worst = std::max_element(sites.begin(), sites.end(),
+                                      [](const PollingSite& a, const PollingSite& b) { return a.time_ns < b.time_ns; });
   if (worst == sites.end() || PercentOf(worst->time_ns, waits.window_ns) < kWorthAFinding) return;
   findings->push_back({"sync.polling", Severity::kNote,
                        "Thread " + ThreadName(trace, worst->thread) + " asked the GPU " +

@@ -7,10 +7,10 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "cli/arguments/options.h"
 #include "cli/ci/ci_outputs.h"
 #include "cli/commands/command.h"
 #include "cli/render/diff_report.h"
-#include "cli/arguments/options.h"
 #include "cli/render/html_pages.h"
 #include "cli/talk.h"
 #include "gate/value_text.h"

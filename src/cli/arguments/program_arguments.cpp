@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/recording/compress_trace.h"
 #include "cli/arguments/options.h"
+#include "cli/recording/compress_trace.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
 

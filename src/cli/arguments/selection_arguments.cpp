@@ -19,7 +19,8 @@ std::vector<uint32_t> ReadOrdinals(const std::string& text) {
     uint32_t ordinal = 0;
     const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), ordinal);
     if (error != std::errc() || stop != word.data() + word.size() || word.empty()) {
-      throw Error(ExitCode::kUsage, "--device takes numbers of GPUs, not '" + word + "'", "write for example --device 0,1");
+      throw Error(ExitCode::kUsage, "--device takes numbers of GPUs, not '" + word + "'",
+                  "write for example --device 0,1");
     }
     ordinals.push_back(ordinal);
   }
@@ -47,9 +48,7 @@ std::vector<std::string> WordsOf(const std::string& text) {
   return text.empty() ? std::vector<std::string>() : SplitList(text);
 }
 
-void Add(const std::string& words, std::string* text) {
-  *text += (text->empty() ? "" : ", ") + words;
-}
+void Add(const std::string& words, std::string* text) { *text += (text->empty() ? "" : ", ") + words; }
 
 void AddList(const std::string& what, const std::vector<std::string>& words, std::string* text) {
   std::string list;
@@ -69,7 +68,8 @@ void SelectionArguments::AddOptions(CLI::App& app) {
       ->type_name("LIST")
       ->group(kGroup);
   app.add_option("--kernel", kernel_, "kernels with such a name alone")->type_name("REGEX")->group(kGroup);
-  app.add_option("--nvtx", nvtx_, "NVTX ranges with this path, and what was done and launched in them; * and ? are wild")
+  app.add_option("--nvtx", nvtx_,
+                 "NVTX ranges with this path, and what was done and launched in them; * and ? are wild")
       ->type_name("PATH")
       ->group(kGroup);
   app.add_option("--time-range", time_, "from one time to another, from the start of the trace: 1.5s:2s, 100ms:, :2s")

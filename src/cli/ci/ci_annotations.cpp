@@ -60,8 +60,8 @@ std::string RenderAnnotations(const CheckResult& result, const std::filesystem::
   for (std::size_t i = 0; i < shown; ++i) out += Annotation(*rules[i], root);
   if (shown == rules.size()) return out;
   const char* const level = rules[shown]->verdict == Verdict::kWarn ? "::warning " : "::error ";
-  return out + level + Property("title", result.name) + "::" +
-         CountOf(static_cast<int64_t>(rules.size() - shown), "more rule") + " did not pass\n";
+  return out + level + Property("title", result.name) +
+         "::" + CountOf(static_cast<int64_t>(rules.size() - shown), "more rule") + " did not pass\n";
 }
 
 }  // namespace gprof::cli

@@ -42,7 +42,8 @@ void TakePlace(RuleResult* rule) {
     const char* const end = text.data() + text.size();
     uint32_t line = 0;
     const auto [stop, failed] = std::from_chars(text.data() + colon + 1, end, line);
-    if (failed != std::errc() || !std::string_view(stop, static_cast<std::size_t>(end - stop)).starts_with(": ")) continue;
+    if (failed != std::errc() || !std::string_view(stop, static_cast<std::size_t>(end - stop)).starts_with(": "))
+      continue;
     std::error_code error;
     if (!std::filesystem::is_regular_file(text.substr(0, colon), error)) continue;
     rule->file = text.substr(0, colon);

@@ -15,8 +15,8 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/ci/ci_formats.h"
 #include "cli/arguments/options.h"
+#include "cli/ci/ci_formats.h"
 #include "cli/talk.h"
 
 namespace gprof::cli {
@@ -47,7 +47,8 @@ void Append(const std::string& path, std::string_view text) {
   } while (written < 0 && errno == EINTR);
   const int code = written < 0 ? errno : ENOSPC;
   const bool is_whole = written == static_cast<ssize_t>(text.size());
-  if (!is_whole && written > 0 && before >= 0 && ::ftruncate(file, before) != 0) Warn("half of a summary is in " + path);
+  if (!is_whole && written > 0 && before >= 0 && ::ftruncate(file, before) != 0)
+    Warn("half of a summary is in " + path);
   ::close(file);
   if (!is_whole) fail(code);
 }
@@ -68,7 +69,9 @@ void WriteSummary(const std::string& path, std::string_view text) {
 }
 
 void CiOutputs::AddOptions(CLI::App& app) {
-  app.add_option("--junit", junit_, "write a JUnit XML file, a test case for every rule")->type_name("FILE")->group("CI");
+  app.add_option("--junit", junit_, "write a JUnit XML file, a test case for every rule")
+      ->type_name("FILE")
+      ->group("CI");
   app.add_option("--summary", summary_, "write the result as Markdown; $GITHUB_STEP_SUMMARY is appended to")
       ->type_name("FILE")
       ->group("CI");
@@ -78,19 +81,21 @@ void CiOutputs::AddOptions(CLI::App& app) {
       ->type_name("auto|github|none")
       ->check(OneOf({"auto", "github", "none"}))
       ->group("CI");
-  app.add_option("--gitlab-codequality", code_quality_, "write GitLab's code quality report, an issue for every rule that did not pass")
+  app.add_option("--gitlab-codequality", code_quality_,
+                 "write GitLab's code quality report, an issue for every rule that did not pass")
       ->type_name("FILE")
       ->group("CI");
-  app.add_option("--gitlab-metrics", metrics_, "write GitLab's metrics report (OpenMetrics), with the figures that were judged")
+  app.add_option("--gitlab-metrics", metrics_,
+                 "write GitLab's metrics report (OpenMetrics), with the figures that were judged")
       ->type_name("FILE")
       ->group("CI");
 }
 
 void CiOutputs::Check() const {
   const std::array<std::pair<const char*, const std::string*>, 4> files = {{{"--junit", &junit_},
-                                                                           {"--summary", &summary_},
-                                                                           {"--gitlab-codequality", &code_quality_},
-                                                                           {"--gitlab-metrics", &metrics_}}};
+                                                                            {"--summary", &summary_},
+                                                                            {"--gitlab-codequality", &code_quality_},
+                                                                            {"--gitlab-metrics", &metrics_}}};
   std::set<std::string> seen;
   for (const auto& [option, path] : files) {
     if (*path == "-") {

@@ -18,8 +18,8 @@ class CiOutputs {
   // Throws Error where the options make no sense, before anything is read.
   void Check() const;
 
-  // Writes each file whole or not at all; annotations go to stderr, where GitHub reads them as well as on stdout. Throws
-  // the first Error in the end: one file that cannot be written keeps no other from being written.
+  // Writes each file whole or not at all; annotations go to stderr, where GitHub reads them as well as on stdout.
+  // Throws the first Error in the end: one file that cannot be written keeps no other from being written.
   void Write(const CheckResult& result) const;
 
   // What went wrong before there was a result: in the same files, so that nobody takes those of an earlier run for

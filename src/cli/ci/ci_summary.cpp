@@ -55,7 +55,8 @@ class Summary {
     for (std::size_t i = 0; i < std::min(result_.notes.size(), kMostNotes); ++i) {
       out_ += "* " + Escaped(result_.notes[i], kLongestText) + "\n";
     }
-    if (result_.notes.size() > kMostNotes) out_ += "* and " + std::to_string(result_.notes.size() - kMostNotes) + " more\n";
+    if (result_.notes.size() > kMostNotes)
+      out_ += "* and " + std::to_string(result_.notes.size() - kMostNotes) + " more\n";
   }
 
   static std::string Row(const RuleResult& rule) {
@@ -68,7 +69,8 @@ class Summary {
   }
 
   void LeftOut(std::size_t count) {
-    if (count > 0) out_ += "\n" + CountOf(static_cast<int64_t>(count), "more rule is", "more rules are") + " not shown.\n";
+    if (count > 0)
+      out_ += "\n" + CountOf(static_cast<int64_t>(count), "more rule is", "more rules are") + " not shown.\n";
   }
 
   void BadRules() {
@@ -111,8 +113,6 @@ class Summary {
 
 }  // namespace
 
-std::string RenderSummary(const CheckResult& result) {
-  return Summary(result).Render();
-}
+std::string RenderSummary(const CheckResult& result) { return Summary(result).Render(); }
 
 }  // namespace gprof::cli

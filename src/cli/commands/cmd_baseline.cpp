@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/commands/commands.h"
-#include "report/json_values.h"
-#include "cli/recording/leftovers.h"
 #include "cli/arguments/options.h"
-#include "cli/render/render_baseline.h"
 #include "cli/arguments/run_set_arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
+#include "cli/render/render_baseline.h"
 #include "cli/talk.h"
 #include "gate/run_set.h"
+#include "report/json_values.h"
 
 namespace gprof::cli {
 namespace {
@@ -58,7 +58,9 @@ std::string ReadText(const std::string& path) {
 class BaselineCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("ACTION", action_, "save, list, show or accept")->required()->check(OneOf({"save", "list", "show", "accept"}));
+    app.add_option("ACTION", action_, "save, list, show or accept")
+        ->required()
+        ->check(OneOf({"save", "list", "show", "accept"}));
     app.add_option("NAME", name_, "name of the baseline");
     app.add_option("TRACE", paths_, "for save and accept: runs, as gprof-cli check takes them")->type_name("");
     app.add_option("--reason", reason_, "why it is as it is; accept wants one")->type_name("TEXT");
@@ -74,11 +76,13 @@ class BaselineCommand : public Command {
 
   int Run() override {
     if (action_ == "list") return List();
-    if (name_.empty()) throw Error(ExitCode::kUsage, "which baseline?", "usage: gprof-cli baseline " + action_ + " NAME");
+    if (name_.empty())
+      throw Error(ExitCode::kUsage, "which baseline?", "usage: gprof-cli baseline " + action_ + " NAME");
     CheckBaselineName(name_);
     if (action_ == "show") return Show();
     if (paths_.empty()) {
-      throw Error(ExitCode::kUsage, "no run to make a baseline of", "usage: gprof-cli baseline " + action_ + " NAME TRACE...");
+      throw Error(ExitCode::kUsage, "no run to make a baseline of",
+                  "usage: gprof-cli baseline " + action_ + " NAME TRACE...");
     }
     return action_ == "save" ? Save() : AcceptRuns();
   }
@@ -96,7 +100,9 @@ class BaselineCommand : public Command {
   BaselineChange Change(const RunSet& runs) const {
     BaselineChange change;
     change.time = Now();
-    change.who = who_.empty() ? FirstOfEnvironment({"GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_USER_ID", "USER", "LOGNAME"}) : who_;
+    change.who = who_.empty()
+                     ? FirstOfEnvironment({"GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_USER_ID", "USER", "LOGNAME"})
+                     : who_;
     change.reason = reason_;
     change.commit = runs.runs.front().fingerprint.commit;
     change.run_count = runs.runs.size();
@@ -126,7 +132,8 @@ class BaselineCommand : public Command {
   int Save() const {
     if (IsThere() && !is_forced_) {
       throw Error(ExitCode::kUsage, "there is a baseline '" + name_ + "' already",
-                  "gprof-cli baseline accept " + name_ + " TRACE... --reason TEXT replaces it and keeps its history; -f forgets it");
+                  "gprof-cli baseline accept " + name_ +
+                      " TRACE... --reason TEXT replaces it and keeps its history; -f forgets it");
     }
     Baseline baseline;
     baseline.name = name_;
@@ -190,8 +197,6 @@ class BaselineCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeBaseline() {
-  return std::make_unique<BaselineCommand>();
-}
+std::unique_ptr<Command> MakeBaseline() { return std::make_unique<BaselineCommand>(); }
 
 }  // namespace gprof::cli

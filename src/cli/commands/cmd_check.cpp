@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/arguments/options.h"
+#include "cli/arguments/run_set_arguments.h"
 #include "cli/ci/ci_formats.h"
 #include "cli/ci/ci_outputs.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/leftovers.h"
-#include "cli/arguments/options.h"
 #include "cli/render/render_check.h"
-#include "cli/arguments/run_set_arguments.h"
 #include "cli/talk.h"
 #include "gate/check.h"
 #include "gate/init_budget.h"
@@ -46,7 +46,8 @@ class CheckCommand : public Command {
     app.add_option("TRACE", paths_, "runs: traces, folders of traces, run files, baselines or reports in JSON")
         ->type_name("");
     app.add_option("--budget", budget_, "the rules, in a file")->type_name("FILE")->group("Rules");
-    app.add_option("--fail-if", fail_if_, "a rule more: fail if this is so, 'gpu.idle_percent > 20'; repeat it for others")
+    app.add_option("--fail-if", fail_if_,
+                   "a rule more: fail if this is so, 'gpu.idle_percent > 20'; repeat it for others")
         ->type_name("CONDITION")
         ->group("Rules");
     app.add_option("--warn-if", warn_if_, "the same, with a warning")->type_name("CONDITION")->group("Rules");
@@ -136,7 +137,8 @@ class CheckCommand : public Command {
 
   int Init() const {
     if (!budget_.empty() || !fail_if_.empty() || !warn_if_.empty()) {
-      throw Error(ExitCode::kUsage, "--init writes a budget and judges nothing", "leave out --budget, --fail-if and --warn-if");
+      throw Error(ExitCode::kUsage, "--init writes a budget and judges nothing",
+                  "leave out --budget, --fail-if and --warn-if");
     }
     std::error_code error;
     if (init_ != "-" && !is_forced_ && std::filesystem::exists(init_, error)) {
@@ -150,7 +152,9 @@ class CheckCommand : public Command {
     }
     const std::string baseline = baseline_.empty() ? "" : FromBudget(BaselinePath(baseline_, folder_));
     WriteFile(init_, InitBudget(runs, baseline));
-    if (init_ != "-") Say("wrote " + init_ + "; next: gprof-cli check " + ShellQuoted(paths_.front()) + " --budget " + ShellQuoted(init_));
+    if (init_ != "-")
+      Say("wrote " + init_ + "; next: gprof-cli check " + ShellQuoted(paths_.front()) + " --budget " +
+          ShellQuoted(init_));
     return CodeOf(ExitCode::kGood);
   }
 
@@ -188,8 +192,6 @@ class CheckCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeCheck() {
-  return std::make_unique<CheckCommand>();
-}
+std::unique_ptr<Command> MakeCheck() { return std::make_unique<CheckCommand>(); }
 
 }  // namespace gprof::cli

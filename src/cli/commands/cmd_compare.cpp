@@ -13,12 +13,12 @@
 
 #include "base/units.h"
 #include "cli/arguments/capture_arguments.h"
-#include "cli/commands/commands.h"
 #include "cli/arguments/diff_arguments.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
-#include "cli/recording/recorded.h"
 #include "cli/arguments/selection_arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/recorded.h"
 #include "cli/recording/series.h"
 #include "cli/talk.h"
 #include "gate/diff.h"
@@ -241,8 +241,6 @@ class Compare : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeCompare() {
-  return std::make_unique<Compare>();
-}
+std::unique_ptr<Command> MakeCompare() { return std::make_unique<Compare>(); }
 
 }  // namespace gprof::cli

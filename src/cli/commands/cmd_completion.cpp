@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/help.h"
-#include "cli/arguments/options.h"
 #include "cli/talk.h"
 
 namespace gprof::cli {
@@ -213,8 +213,6 @@ class Completion : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeCompletion() {
-  return std::make_unique<Completion>();
-}
+std::unique_ptr<Command> MakeCompletion() { return std::make_unique<Completion>(); }
 
 }  // namespace gprof::cli

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/commands/commands.h"
 #include "cli/arguments/diff_arguments.h"
-#include "cli/recording/leftovers.h"
 #include "cli/arguments/run_set_arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
 #include "gate/diff.h"
 #include "gate/run_set.h"
 #include "import/read_trace.h"
@@ -83,8 +83,6 @@ class DiffCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeDiff() {
-  return std::make_unique<DiffCommand>();
-}
+std::unique_ptr<Command> MakeDiff() { return std::make_unique<DiffCommand>(); }
 
 }  // namespace gprof::cli

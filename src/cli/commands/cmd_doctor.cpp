@@ -8,12 +8,12 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
-#include "cli/commands/commands.h"
-#include "report/json_values.h"
 #include "cli/arguments/options.h"
+#include "cli/commands/commands.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
 #include "launch/doctor.h"
+#include "report/json_values.h"
 
 namespace gprof::cli {
 namespace {
@@ -112,8 +112,6 @@ class Doctor : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeDoctor() {
-  return std::make_unique<Doctor>();
-}
+std::unique_ptr<Command> MakeDoctor() { return std::make_unique<Doctor>(); }
 
 }  // namespace gprof::cli

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/leftovers.h"
-#include "cli/arguments/options.h"
 #include "cli/talk.h"
 #include "gprof/trace/record.h"
-#include "trace/text/dump.h"
 #include "trace/file/mapped_file.h"
+#include "trace/text/dump.h"
 
 namespace gprof::cli {
 namespace {
@@ -93,8 +93,6 @@ class Dump : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeDump() {
-  return std::make_unique<Dump>();
-}
+std::unique_ptr<Command> MakeDump() { return std::make_unique<Dump>(); }
 
 }  // namespace gprof::cli

@@ -10,11 +10,11 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/arguments/options.h"
+#include "cli/arguments/selection_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/leftovers.h"
-#include "cli/arguments/options.h"
 #include "cli/recording/progress_line.h"
-#include "cli/arguments/selection_arguments.h"
 #include "cli/talk.h"
 #include "export/export.h"
 #include "export/exporters.h"
@@ -132,7 +132,8 @@ class Export : public Command {
     const std::string name(exporter.name);
     if (!options_.kind.empty() && !IsTable(exporter))
       throw Error(ExitCode::kUsage, "--kind goes with csv and jsonl, not with " + name);
-    if (!weight_.empty() && name != "folded") throw Error(ExitCode::kUsage, "--weight goes with folded, not with " + name);
+    if (!weight_.empty() && name != "folded")
+      throw Error(ExitCode::kUsage, "--weight goes with folded, not with " + name);
     if (options_.full_names && name != "folded")
       throw Error(ExitCode::kUsage, "--full-names goes with folded, not with " + name);
     const bool is_file_name = IsTable(exporter) && ExporterForPath(path) == &exporter;
@@ -173,11 +174,12 @@ class Export : public Command {
   void Write(const Exporter& exporter, const Trace& trace, const std::string& path) {
     ProgressLine line("export");
     options_.progress = [&line](uint64_t done, uint64_t total) { line.Show(done, total); };
-    if (path == "-") return WriteStream(exporter, trace, is_compressed_, [](std::string_view bytes) {
-      if (!WriteResult(bytes)) throw ReaderHasGone{};
-    });
+    if (path == "-")
+      return WriteStream(exporter, trace, is_compressed_, [](std::string_view bytes) {
+        if (!WriteResult(bytes)) throw ReaderHasGone{};
+      });
     const bool is_stream = IsStream(exporter);
-    FreshOutput output(path, is_stream            ? FreshOutput::Kind::kBytes
+    FreshOutput output(path, is_stream             ? FreshOutput::Kind::kBytes
                              : exporter.IsFolder() ? FreshOutput::Kind::kFolder
                                                    : FreshOutput::Kind::kFile);
     if (is_stream) {
@@ -214,8 +216,6 @@ class Export : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeExport() {
-  return std::make_unique<Export>();
-}
+std::unique_ptr<Command> MakeExport() { return std::make_unique<Export>(); }
 
 }  // namespace gprof::cli

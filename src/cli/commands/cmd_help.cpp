@@ -49,11 +49,7 @@ class Version : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeHelp() {
-  return std::make_unique<Help>();
-}
-std::unique_ptr<Command> MakeVersion() {
-  return std::make_unique<Version>();
-}
+std::unique_ptr<Command> MakeHelp() { return std::make_unique<Help>(); }
+std::unique_ptr<Command> MakeVersion() { return std::make_unique<Version>(); }
 
 }  // namespace gprof::cli

@@ -12,15 +12,15 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/commands.h"
-#include "report/trace_summary.h"
-#include "report/json_values.h"
-#include "cli/recording/leftovers.h"
 #include "cli/arguments/low_memory.h"
 #include "cli/arguments/options.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
 #include "cli/recording/recorded.h"
 #include "cli/talk.h"
 #include "import/read_trace.h"
+#include "report/json_values.h"
+#include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
@@ -58,9 +58,7 @@ std::vector<Amount> AmountsOf(const Trace& trace) {
 }
 
 // The format writes 0 for what is not known.
-std::string Known(uint64_t value, const std::string& text) {
-  return value == 0 ? "-" : text;
-}
+std::string Known(uint64_t value, const std::string& text) { return value == 0 ? "-" : text; }
 
 class InfoText {
  public:
@@ -71,7 +69,8 @@ class InfoText {
     const double bytes = static_cast<double>(trace_.health.file_bytes);
     Line("Trace", trace_.path);
     const bool is_ours = trace_.recorder.empty();
-    Line("Size", FormatBytes(bytes) + (is_ours ? PlainSize() : "") + ", " + CountOf(static_cast<int64_t>(trace_.record_count), "record") +
+    Line("Size", FormatBytes(bytes) + (is_ours ? PlainSize() : "") + ", " +
+                     CountOf(static_cast<int64_t>(trace_.record_count), "record") +
                      (is_ours ? " in " + CountOf(static_cast<int64_t>(trace_.health.chunks), "chunk") : "") +
                      PerRecord(bytes));
     if (!is_ours) Line("Recorded", "by " + trace_.recorder);
@@ -121,8 +120,7 @@ class InfoText {
                     {}};
     for (const Process& process : trace_.processes) {
       table.rows.push_back({std::to_string(process.pid), std::string(trace_.Text(process.name)),
-                            FormatNs(static_cast<double>(process.end_ns - process.start_ns)),
-                            EndText(process),
+                            FormatNs(static_cast<double>(process.end_ns - process.start_ns)), EndText(process),
                             Known(process.driver_version, CudaVersion(process.driver_version)),
                             Known(process.cupti_version, std::to_string(process.cupti_version)),
                             std::string(trace_.Text(process.command_line))});
@@ -241,8 +239,6 @@ class Info : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeInfo() {
-  return std::make_unique<Info>();
-}
+std::unique_ptr<Command> MakeInfo() { return std::make_unique<Info>(); }
 
 }  // namespace gprof::cli

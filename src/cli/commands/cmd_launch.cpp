@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <string>
 
+#include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/leftovers.h"
-#include "cli/arguments/program_arguments.h"
 #include "cli/recording/session_protocol.h"
-#include "cli/talk.h"
 #include "cli/recording/tell_recorded.h"
+#include "cli/talk.h"
 #include "gprof/error.h"
 #include "launch/launch.h"
 
@@ -91,8 +91,6 @@ class Launch : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeLaunch() {
-  return std::make_unique<Launch>();
-}
+std::unique_ptr<Command> MakeLaunch() { return std::make_unique<Launch>(); }
 
 }  // namespace gprof::cli

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "cli/arguments/capture_arguments.h"
-#include "cli/commands/commands.h"
-#include "cli/recording/leftovers.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
 #include "cli/recording/series.h"
 #include "cli/recording/tell_recorded.h"
 #include "gprof/error.h"
@@ -110,8 +110,6 @@ class Profile : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeProfile() {
-  return std::make_unique<Profile>();
-}
+std::unique_ptr<Command> MakeProfile() { return std::make_unique<Profile>(); }
 
 }  // namespace gprof::cli

@@ -14,15 +14,15 @@
 #include "analysis/ranges/step_finder.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/commands.h"
-#include "cli/recording/leftovers.h"
 #include "cli/arguments/low_memory.h"
 #include "cli/arguments/options.h"
-#include "cli/render/html_pages.h"
-#include "report/report.h"
 #include "cli/arguments/selection_arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
+#include "cli/render/html_pages.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
+#include "report/report.h"
 
 namespace gprof::cli {
 namespace {
@@ -63,14 +63,14 @@ class ReportCommand : public Command {
     app.add_option("--sort", sort_, "sort tables by this column, named as in JSON: total_ns, count, name")
         ->type_name("COLUMN")
         ->group("What is shown");
-    app.add_option("--rows,--top", rows_, "rows of a table at most: 10 in text, 100 in JSON and 2000 in HTML by default, 0 for all")
+    app.add_option("--rows,--top", rows_,
+                   "rows of a table at most: 10 in text, 100 in JSON and 2000 in HTML by default, 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, 1'000'000'000))
         ->group("What is shown");
     app.add_flag("--full-names", has_full_names_, "names of kernels and all else in full, however wide tables become")
         ->group("What is shown");
-    app.add_option("--min-gap", min_gap_,
-                   "shorter gaps share one row of the table of gaps; 10us, 1ms, 2s")
+    app.add_option("--min-gap", min_gap_, "shorter gaps share one row of the table of gaps; 10us, 1ms, 2s")
         ->type_name("TIME")
         ->group("What is shown");
     app.add_option("--step", options_.step,
@@ -78,23 +78,27 @@ class ReportCommand : public Command {
         ->type_name("NAME|PATH")
         ->group("What is shown");
     selection_.AddOptions(app);
-    app.add_option("--format", format_, "text (default), md for Markdown, csv for tables, json, or html for one page with a timeline")
+    app.add_option("--format", format_,
+                   "text (default), md for Markdown, csv for tables, json, or html for one page with a timeline")
         ->type_name("text|md|csv|json|html")
         ->check(OneOf({"text", "md", "csv", "json", "html"}))
         ->group("Output");
     app.add_option("--html-events", event_budget_,
-                   "with --format html: events of the timeline at most, 5000000 by default; beyond it short ones are drawn together")
+                   "with --format html: events of the timeline at most, 5000000 by default; beyond it short ones are "
+                   "drawn together")
         ->type_name("N")
         ->check(WholeNumber(1, 100'000'000))
         ->group("Output");
     app.add_option("--table", table_, "with --format csv: this table alone, such as idle.gaps or metrics")
         ->type_name("NAME")
         ->group("Output");
-    app.add_option("-o,--output", output_,
-                   "write the report to a file, whole or not at all; without --table the folder for the CSV of all tables")
+    app.add_option(
+           "-o,--output", output_,
+           "write the report to a file, whole or not at all; without --table the folder for the CSV of all tables")
         ->type_name("FILE")
         ->group("Output");
-    low_memory_.AddOptions(app, "for traces larger than the memory: keep them in a file on disk, one analysis after the other");
+    low_memory_.AddOptions(
+        app, "for traces larger than the memory: keep them in a file on disk, one analysis after the other");
   }
 
   int Run() override {
@@ -158,7 +162,8 @@ class ReportCommand : public Command {
       return CodeOf(ExitCode::kGood);
     }
     if (output_.empty() || output_ == "-")
-      throw Error(ExitCode::kUsage, "CSV of all tables needs a folder to go to", "add -o FOLDER, or --table NAME for one");
+      throw Error(ExitCode::kUsage, "CSV of all tables needs a folder to go to",
+                  "add -o FOLDER, or --table NAME for one");
     std::error_code error;
     std::filesystem::create_directories(output_, error);
     if (error) throw Error(ExitCode::kUnreadable, "cannot make the folder '" + output_ + "': " + error.message());
@@ -222,8 +227,6 @@ class ReportCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeReport() {
-  return std::make_unique<ReportCommand>();
-}
+std::unique_ptr<Command> MakeReport() { return std::make_unique<ReportCommand>(); }
 
 }  // namespace gprof::cli

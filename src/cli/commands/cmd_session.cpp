@@ -12,12 +12,12 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/capture_arguments.h"
-#include "cli/commands/commands.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
+#include "cli/commands/commands.h"
 #include "cli/recording/session_protocol.h"
-#include "cli/talk.h"
 #include "cli/recording/tell_recorded.h"
+#include "cli/talk.h"
 #include "gprof/error.h"
 #include "launch/output_file.h"
 
@@ -33,9 +33,7 @@ class SessionCommand : public Command {
   std::string name_;
 };
 
-std::string PathIn(const Json& answer) {
-  return PathOfText(answer.value("output", ""));
-}
+std::string PathIn(const Json& answer) { return PathOfText(answer.value("output", "")); }
 
 // As one would type it here.
 std::string Shortened(const std::string& path) {
@@ -226,20 +224,10 @@ class Status : public SessionCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeStart() {
-  return std::make_unique<Start>();
-}
-std::unique_ptr<Command> MakeStop() {
-  return std::make_unique<Stop>();
-}
-std::unique_ptr<Command> MakeCancel() {
-  return std::make_unique<Cancel>();
-}
-std::unique_ptr<Command> MakeStatus() {
-  return std::make_unique<Status>();
-}
-std::unique_ptr<Command> MakeShutdown() {
-  return std::make_unique<Shutdown>();
-}
+std::unique_ptr<Command> MakeStart() { return std::make_unique<Start>(); }
+std::unique_ptr<Command> MakeStop() { return std::make_unique<Stop>(); }
+std::unique_ptr<Command> MakeCancel() { return std::make_unique<Cancel>(); }
+std::unique_ptr<Command> MakeStatus() { return std::make_unique<Status>(); }
+std::unique_ptr<Command> MakeShutdown() { return std::make_unique<Shutdown>(); }
 
 }  // namespace gprof::cli

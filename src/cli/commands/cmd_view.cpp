@@ -21,17 +21,17 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/arguments/options.h"
+#include "cli/arguments/selection_arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/recording/leftovers.h"
-#include "cli/arguments/options.h"
 #include "cli/render/html_pages.h"
-#include "report/report.h"
-#include "cli/arguments/selection_arguments.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
 #include "export/exporters.h"
 #include "html/browser.h"
 #include "html/loopback_server.h"
+#include "report/report.h"
 
 namespace gprof::cli {
 namespace {
@@ -61,7 +61,8 @@ bool IsPage(const std::string& path) {
   std::string head(kLooked, '\0');
   file.read(head.data(), static_cast<std::streamsize>(kLooked));
   head.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return head.starts_with("<!doctype html>") && head.find("name=\"generator\" content=\"gprof-cli\"") != std::string::npos;
+  return head.starts_with("<!doctype html>") &&
+         head.find("name=\"generator\" content=\"gprof-cli\"") != std::string::npos;
 }
 
 // Pages of a user are in one folder that nobody else can read.
@@ -103,7 +104,8 @@ std::string PlainName(const std::string& path) {
   constexpr std::size_t kLongest = 100;
   name.resize(std::min(name.size(), kLongest));
   for (char& c : name) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    const bool is_plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     if (!is_plain) c = '_';
   }
   return name.empty() ? "trace" : name;
@@ -112,14 +114,16 @@ std::string PlainName(const std::string& path) {
 class View : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", paths_, "the trace to look at, those of all ranks of a run, or a page that was written before")
+    app.add_option("TRACE", paths_,
+                   "the trace to look at, those of all ranks of a run, or a page that was written before")
         ->type_name("");
     app.add_option("--port", port_, "serve the page on this port of this machine, 0 for any, until Ctrl-C")
         ->type_name("N")
         ->check(WholeNumber(0, 65535))
         ->group("Output");
     app.add_flag("--no-open", is_quiet_, "start no browser: say where the page is")->group("Output");
-    app.add_flag("--perfetto", is_perfetto_, "hand the trace to ui.perfetto.dev instead, from this machine to the browser")
+    app.add_flag("--perfetto", is_perfetto_,
+                 "hand the trace to ui.perfetto.dev instead, from this machine to the browser")
         ->group("Output");
     app.add_option("--perfetto-url", perfetto_url_, "with --perfetto: where that page is, if somebody hosts it for you")
         ->type_name("URL")
@@ -130,13 +134,13 @@ class View : public Command {
   }
 
   int Run() override {
-    if (paths_.empty())
-      throw Error(ExitCode::kUsage, "no trace to view", "usage: gprof-cli view TRACE... [options]");
+    if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace to view", "usage: gprof-cli view TRACE... [options]");
     const Selection selection = selection_.Read();
     const bool is_page = paths_.size() == 1 && IsPage(paths_.front());
     if (is_page) {
       if (is_perfetto_ || !selection.IsEmpty())
-        throw Error(ExitCode::kUsage, "'" + paths_.front() + "' is a page, not a trace", "name the trace it was made of");
+        throw Error(ExitCode::kUsage, "'" + paths_.front() + "' is a page, not a trace",
+                    "name the trace it was made of");
       return ShowPage();
     }
     if (is_perfetto_ && port_) {
@@ -214,7 +218,8 @@ class View : public Command {
   int Serve(const LoopbackServer& server, const std::string& text) const {
     const std::string port = std::to_string(server.port());
     // Others on this machine can reach the port, too: the path is what they do not know.
-    const ServedFile file{"/" + MakeToken() + "/" + PlainName(paths_.front()) + ".html", "text/html; charset=utf-8", "", text};
+    const ServedFile file{"/" + MakeToken() + "/" + PlainName(paths_.front()) + ".html", "text/html; charset=utf-8", "",
+                          text};
     const std::string url = "http://127.0.0.1:" + port + file.path;
     WriteResult(url + "\n");
     Say("serving it until Ctrl-C. From another machine, run there: ssh -L " + port + ":127.0.0.1:" + port +
@@ -235,12 +240,14 @@ class View : public Command {
 
   int ShowInPerfetto(const LoopbackServer& server, const Trace& trace) const {
     const std::string text = PerfettoText(trace);
-    const ServedFile file{"/" + PlainName(paths_.front()) + ".pftrace", "application/octet-stream", OriginOf(perfetto_url_), text};
+    const ServedFile file{"/" + PlainName(paths_.front()) + ".pftrace", "application/octet-stream",
+                          OriginOf(perfetto_url_), text};
     const std::string page = perfetto_url_.ends_with('/') ? perfetto_url_ : perfetto_url_ + "/";
     const std::string url = page + "#!/?url=http://127.0.0.1:" + std::to_string(kPerfettoPort) + file.path;
     WriteResult(url + "\n");
     Say("serving " + FormatBytes(static_cast<double>(text.size())) +
-        " until that page has read it, or Ctrl-C. The browser may ask whether the page may reach this device: it has to. "
+        " until that page has read it, or Ctrl-C. The browser may ask whether the page may reach this device: it has "
+        "to. "
         "From another machine, run there: ssh -L 9001:127.0.0.1:9001 THIS-MACHINE");
     Open(url);
     server.Serve(file, LoopbackServer::Until::kFetched);
@@ -256,8 +263,6 @@ class View : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeView() {
-  return std::make_unique<View>();
-}
+std::unique_ptr<Command> MakeView() { return std::make_unique<View>(); }
 
 }  // namespace gprof::cli

@@ -37,8 +37,6 @@ const CommandInfo* FindCommand(std::string_view name);
 // What `word` is probably a slip of, or empty.
 std::string_view NearestCommand(std::string_view word);
 
-inline int CodeOf(ExitCode code) {
-  return static_cast<int>(code);
-}
+inline int CodeOf(ExitCode code) { return static_cast<int>(code); }
 
 }  // namespace gprof::cli

@@ -55,7 +55,8 @@ constexpr std::array kCommands = {
                 "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
                 "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
                 true, MakeCompare},
-    CommandInfo{"export", "write a trace for other tools: Perfetto, chrome://tracing, scripts", "TRACE --format F [options]",
+    CommandInfo{"export", "write a trace for other tools: Perfetto, chrome://tracing, scripts",
+                "TRACE --format F [options]",
                 "gprof-cli export run.trace --format perfetto\n"
                 "gprof-cli export run.trace -o run.json.gz\n"
                 "gprof-cli export run.trace -o - --format chrome --time-range 1s:2s > part.json",
@@ -98,9 +99,7 @@ constexpr std::array kCommands = {
 
 }  // namespace
 
-std::span<const CommandInfo> AllCommands() {
-  return kCommands;
-}
+std::span<const CommandInfo> AllCommands() { return kCommands; }
 
 const CommandInfo* FindCommand(std::string_view name) {
   const auto found = std::find_if(kCommands.begin(), kCommands.end(), [name](const auto& c) { return c.name == name; });

@@ -10,8 +10,8 @@
 #include "base/spill.h"
 #include "base/terminal.h"
 #include "base/text.h"
-#include "cli/commands/help.h"
 #include "cli/arguments/options.h"
+#include "cli/commands/help.h"
 #include "cli/talk.h"
 
 namespace gprof::cli {
@@ -101,7 +101,8 @@ int CodeFor(ExitCode code, const std::string& name) {
 
 Error NoMemory(const std::string& name) {
   const std::string why = WhySpillingFailed();
-  if (!why.empty()) return Error(ExitCode::kUnreadable, why, "--temp-dir FOLDER names a folder on a disk with more room");
+  if (!why.empty())
+    return Error(ExitCode::kUnreadable, why, "--temp-dir FOLDER names a folder on a disk with more room");
   const bool can_spill = (name == "report" || name == "info") && !IsSpilling();
   return Error(ExitCode::kUnreadable, "not enough memory",
                can_spill ? "try --low-memory: it keeps the trace in a file on disk"

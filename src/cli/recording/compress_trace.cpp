@@ -11,8 +11,8 @@
 #include "cli/talk.h"
 #include "export/fresh_output.h"
 #include "launch/relay.h"
-#include "trace/write/compress.h"
 #include "trace/file/mapped_file.h"
+#include "trace/write/compress.h"
 
 namespace gprof::cli {
 namespace {

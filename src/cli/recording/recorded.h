@@ -12,7 +12,7 @@ struct Recorded {
   uint64_t loss_records = 0;
   uint64_t bytes = 0;
   uint64_t saved_bytes = 0;  // by compression
-  bool is_readable = true;  // false: there is something in the file that is no chunk
+  bool is_readable = true;   // false: there is something in the file that is no chunk
 };
 
 Recorded ScanTrace(const std::string& path);

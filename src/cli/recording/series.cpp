@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/recording/leftovers.h"
 #include "cli/arguments/program_arguments.h"
+#include "cli/recording/leftovers.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
 #include "launch/output_file.h"
@@ -57,9 +57,7 @@ int LateSignal(const LaunchResult& end) {
   return end.late_signal != 0 ? end.late_signal : signal;
 }
 
-bool HasFailed(const LaunchResult& result) {
-  return result.exit_code != 0 && !result.was_ended_by_capture;
-}
+bool HasFailed(const LaunchResult& result) { return result.exit_code != 0 && !result.was_ended_by_capture; }
 
 }  // namespace
 

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <string>
 
-#include "report/json_values.h"
 #include "launch/launch.h"
 #include "launch/session_socket.h"
+#include "report/json_values.h"
 
 namespace gprof::cli {
 

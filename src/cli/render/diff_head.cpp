@@ -77,8 +77,6 @@ class Head {
 
 }  // namespace
 
-std::vector<DiffLine> DiffHead(const Diff& diff, const DiffView& view) {
-  return Head(diff, view).Lines();
-}
+std::vector<DiffLine> DiffHead(const Diff& diff, const DiffView& view) { return Head(diff, view).Lines(); }
 
 }  // namespace gprof::cli

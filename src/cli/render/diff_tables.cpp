@@ -9,25 +9,19 @@
 
 #include "analysis/result/metrics.h"
 #include "base/units.h"
-#include "report/trace_summary.h"
 #include "gate/diff_words.h"
 #include "gprof/error.h"
+#include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
 
 using Row = std::vector<Cell>;
 
-Cell PercentCell(double part, double whole) {
-  return whole == 0 ? Cell() : Cell(100 * part / whole);
-}
-Cell TextCell(std::string_view text) {
-  return text.empty() ? Cell() : Cell(std::string(text));
-}
+Cell PercentCell(double part, double whole) { return whole == 0 ? Cell() : Cell(100 * part / whole); }
+Cell TextCell(std::string_view text) { return text.empty() ? Cell() : Cell(std::string(text)); }
 
-void Append(Row more, Row* row) {
-  row->insert(row->end(), more.begin(), more.end());
-}
+void Append(Row more, Row* row) { row->insert(row->end(), more.begin(), more.end()); }
 
 // Every table of times begins with these.
 std::vector<DiffColumn> TimeColumns() {
@@ -255,9 +249,7 @@ std::string BetterText(const MetricChange& metric) {
   return metric.judged ? std::string(ChangeName(metric.judged->change)) : "";
 }
 
-Cell ValueCell(const std::optional<double>& value) {
-  return value ? Cell(*value) : Cell();
-}
+Cell ValueCell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
 DiffTable MetricTable(const Diff& diff) {
   DiffTable table{"metrics",

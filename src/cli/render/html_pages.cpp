@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/render/report_head.h"
-#include "cli/talk.h"
 #include "cli/render/time_split.h"
+#include "cli/talk.h"
 #include "export/fresh_output.h"
 #include "export/output_stream.h"
 #include "gate/diff_words.h"
@@ -25,9 +25,7 @@ constexpr std::size_t kLongestTitle = 200;
 // Nobody reads stdout any more.
 struct ReaderHasGone {};
 
-bool IsStdout(const std::string& path) {
-  return path.empty() || path == "-";
-}
+bool IsStdout(const std::string& path) { return path.empty() || path == "-"; }
 
 std::string TitleOf(const Report& report) {
   for (const HeadLine& line : HeadOf(report, kLongestTitle)) {

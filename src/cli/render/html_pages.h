@@ -4,16 +4,16 @@
 #include <cstdint>
 #include <string>
 
-#include "report/report.h"
 #include "gate/diff.h"
 #include "html/page.h"
+#include "report/report.h"
 
 namespace gprof::cli {
 
 inline constexpr uint32_t kPageRows = 2000;  // of a table by default: the page sorts and filters them
 
-// Before a trace is read, which may take a while. Throws Error in a build without the page, and where the page would go to
-// a terminal: `path` is what -o says.
+// Before a trace is read, which may take a while. Throws Error in a build without the page, and where the page would go
+// to a terminal: `path` is what -o says.
 void RequirePage(const std::string& path);
 
 // The trace of the report has to outlive it.

@@ -5,9 +5,9 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "report/trace_summary.h"
-#include "report/json_values.h"
 #include "gate/value_text.h"
+#include "report/json_values.h"
+#include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
@@ -16,10 +16,10 @@ constexpr std::size_t kShownCommit = 12;
 
 // What people look at first; --format json has all.
 constexpr std::string_view kShown[] = {
-    "run.wall_ns",       "gpu.window_ns",         "gpu.busy_percent",     "gpu.idle_percent", "kernels.count",
-    "kernels.total_ns",  "launches.count",        "memcpy.total_ns",      "memcpy.h2d_bytes", "memcpy.d2h_bytes",
-    "memcpy.pageable_bytes", "sync.count",        "sync.host_blocked_ns", "step.count",       "step.median_ns",
-    "step.p95_ns"};
+    "run.wall_ns",          "gpu.window_ns",    "gpu.busy_percent",      "gpu.idle_percent",
+    "kernels.count",        "kernels.total_ns", "launches.count",        "memcpy.total_ns",
+    "memcpy.h2d_bytes",     "memcpy.d2h_bytes", "memcpy.pageable_bytes", "sync.count",
+    "sync.host_blocked_ns", "step.count",       "step.median_ns",        "step.p95_ns"};
 
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
@@ -49,7 +49,8 @@ std::vector<std::string> FigureRow(const RunSet& set, const MetricInfo& info) {
 
 std::string FigureTable(const RunSet& set, const Terminal& terminal, const Style& style) {
   TextTable table;
-  table.columns = {{"Figure", false, false}, {"Median", true, false}, {"Lowest", true, false}, {"Highest", true, false}};
+  table.columns = {
+      {"Figure", false, false}, {"Median", true, false}, {"Lowest", true, false}, {"Highest", true, false}};
   for (const std::string_view id : kShown) {
     std::vector<std::string> row = FigureRow(set, *FindMetric(id));
     if (!row.empty()) table.rows.push_back(std::move(row));
@@ -89,7 +90,11 @@ std::string RenderBaseline(const Baseline& baseline, const Terminal& terminal) {
 std::string RenderBaselines(const std::vector<Baseline>& baselines, const Terminal& terminal) {
   if (baselines.empty()) return "";
   TextTable table;
-  table.columns = {{"Name", false, false}, {"Runs", true, false}, {"Made", false, false}, {"GPU", false, false}, {"Reason", false, false}};
+  table.columns = {{"Name", false, false},
+                   {"Runs", true, false},
+                   {"Made", false, false},
+                   {"GPU", false, false},
+                   {"Reason", false, false}};
   for (const Baseline& baseline : baselines) {
     table.rows.push_back({baseline.name, std::to_string(baseline.set.runs.size()), baseline.made.time,
                           Joined(baseline.set.runs.front().fingerprint.gpus), baseline.made.reason});

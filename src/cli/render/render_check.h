@@ -8,7 +8,8 @@
 
 namespace gprof::cli {
 
-// A line for each rule that did not pass, with what is the case below it; `is_verbose`: for each rule. The verdict last.
+// A line for each rule that did not pass, with what is the case below it; `is_verbose`: for each rule. The verdict
+// last.
 std::string RenderCheckText(const CheckResult& result, bool is_verbose, const Terminal& terminal);
 
 // "schema": "gprof.check/1", docs/schema/check.schema.json.

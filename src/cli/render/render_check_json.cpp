@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "analysis/result/metrics.h"
-#include "report/json_values.h"
 #include "cli/render/render_check.h"
 #include "gate/measurement_json.h"
 #include "gprof/version.h"
+#include "report/json_values.h"
 
 namespace gprof::cli {
 namespace {

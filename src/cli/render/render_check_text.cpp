@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "report/trace_summary.h"
 #include "cli/render/render_check.h"
+#include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
@@ -53,8 +53,10 @@ class CheckText {
       if (is_verbose_) AddKept(rule);
     }
     if (hidden > 0 && !is_verbose_) {
-      out_ += "\n" + style_.Dim(CountOf(hidden, "rule") + (hidden == 1 ? " is" : " are") + " kept; --verbose lists " +
-                                (hidden == 1 ? "it." : "them.")) + "\n";
+      out_ += "\n" +
+              style_.Dim(CountOf(hidden, "rule") + (hidden == 1 ? " is" : " are") + " kept; --verbose lists " +
+                         (hidden == 1 ? "it." : "them.")) +
+              "\n";
     }
     out_ += "\n";
     // One line whatever the width: scripts take it with `tail -n 1`.
@@ -67,7 +69,8 @@ class CheckText {
     constexpr std::size_t kSources = 3;
     AddLabel("Budget", result_.name);
     AddLabel(result_.sources.size() == 1 ? "Run" : "Runs",
-             (result_.sources.size() == 1 ? "" : std::to_string(result_.sources.size()) + ": ") + Joined(result_.sources, kSources));
+             (result_.sources.size() == 1 ? "" : std::to_string(result_.sources.size()) + ": ") +
+                 Joined(result_.sources, kSources));
     AddLabel("Selected", result_.selected);
     if (!result_.baseline.empty()) {
       AddLabel("Baseline", result_.baseline + ", " + CountOf(static_cast<int64_t>(result_.baseline_count), "run"));

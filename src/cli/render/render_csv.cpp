@@ -26,11 +26,12 @@ std::string Plain(const Cell& cell) {
 }
 
 Table MetricTable(const Report& report) {
-  Table table{"metrics",
-              "",
-              {{"id", "", Unit::kText}, {"scope", "", Unit::kText}, {"value", "", Unit::kCount}, {"unit", "", Unit::kText}},
-              {},
-              ""};
+  Table table{
+      "metrics",
+      "",
+      {{"id", "", Unit::kText}, {"scope", "", Unit::kText}, {"value", "", Unit::kCount}, {"unit", "", Unit::kText}},
+      {},
+      ""};
   for (const Section& section : report.sections) {
     for (const Metric& metric : section.result.metrics) {
       const MetricInfo* info = FindMetric(metric.id);

@@ -3,10 +3,10 @@
 #include <iterator>
 
 #include "cli/render/diff_report.h"
-#include "report/json_values.h"
 #include "gate/diff_words.h"
 #include "gate/measurement_json.h"
 #include "gprof/version.h"
+#include "report/json_values.h"
 
 namespace gprof::cli {
 namespace {
@@ -37,9 +37,7 @@ Json TimeJson(const TimeChange& time) {
           {"judged", JudgedJson(time.judged)}};
 }
 
-bool IsForPeople(const std::string& key) {
-  return key.ends_with("_text") || key == "is" || key == "metric";
-}
+bool IsForPeople(const std::string& key) { return key.ends_with("_text") || key == "is" || key == "metric"; }
 
 bool IsOfJudged(const std::string& key) {
   static constexpr std::string_view kKeys[] = {"verdict",   "evidence",   "p_value",    "shift",

@@ -5,8 +5,8 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/render/diff_report.h"
-#include "report/trace_summary.h"
 #include "gate/diff_words.h"
+#include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {

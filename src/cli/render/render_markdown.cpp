@@ -1,16 +1,16 @@
 // The report as Markdown, for pull requests and wikis.
 #include "base/units.h"
-#include "report/trace_summary.h"
 #include "cli/render/markdown.h"
-#include "report/report.h"
 #include "cli/render/report_head.h"
-#include "report/trust.h"
 #include "cli/render/time_split.h"
+#include "report/report.h"
+#include "report/trace_summary.h"
+#include "report/trust.h"
 
 namespace gprof::cli {
 namespace {
 
-constexpr std::size_t kColumns = 120;  // room for command lines, and of the bar
+constexpr std::size_t kColumns = 120;     // room for command lines, and of the bar
 constexpr std::size_t kLongestName = 48;  // of a kernel: pages break lines, but a signature may have thousands of bytes
 
 class MarkdownReport {
@@ -31,7 +31,9 @@ class MarkdownReport {
   }
 
  private:
-  void Item(const std::string& label, const std::string& text) { out_ += "* **" + label + "**: " + MarkdownEscaped(text) + "\n"; }
+  void Item(const std::string& label, const std::string& text) {
+    out_ += "* **" + label + "**: " + MarkdownEscaped(text) + "\n";
+  }
 
   void Health() {
     const Trace& trace = report_.Whole();

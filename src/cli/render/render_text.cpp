@@ -6,11 +6,11 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "report/trace_summary.h"
-#include "report/report.h"
 #include "cli/render/report_head.h"
-#include "report/trust.h"
 #include "cli/render/time_split.h"
+#include "report/report.h"
+#include "report/trace_summary.h"
+#include "report/trust.h"
 
 namespace gprof::cli {
 namespace {
@@ -23,7 +23,12 @@ constexpr std::size_t kFirstFindings = 3;
 class TextReport {
  public:
   TextReport(const Report& report, const Terminal& terminal)
-      : report_(report), trace_(report.Whole()), trust_(TrustOf(report.WholeInput())), findings_(FindingsToShow(report)), terminal_(terminal), style_(terminal.has_color) {
+      : report_(report),
+        trace_(report.Whole()),
+        trust_(TrustOf(report.WholeInput())),
+        findings_(FindingsToShow(report)),
+        terminal_(terminal),
+        style_(terminal.has_color) {
     prose_ = terminal_;
     prose_.columns = std::min(terminal_.columns, kMaxProse);
   }

@@ -101,7 +101,8 @@ std::string StepsOf(const Report& report) {
 std::string RenderVerdict(const Report& report, const Terminal& terminal) {
   std::string out;
   const std::size_t columns = terminal.columns > 20 ? terminal.columns - 11 : 9;
-  for (const std::string& line : VerdictOf(report, columns)) out += LabeledLine(out.empty() ? "GPU" : "", line, terminal);
+  for (const std::string& line : VerdictOf(report, columns))
+    out += LabeledLine(out.empty() ? "GPU" : "", line, terminal);
   const std::string steps = StepsOf(report);
   if (!steps.empty()) out += LabeledLine("Steps", steps, terminal);
   return out;

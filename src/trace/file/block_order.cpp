@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "trace/file/column_scan.h"
 #include "trace/load/order.h"
 #include "trace/model/saturating_time.h"
-#include "trace/file/column_scan.h"
 
 namespace gprof {
 

@@ -10,7 +10,8 @@
 
 namespace gprof {
 
-// What is moved to put records in order is one number for each: its start, and in the lowest bits its place in the block.
+// What is moved to put records in order is one number for each: its start, and in the lowest bits its place in the
+// block.
 class BlockOrder {
  public:
   static constexpr unsigned kIndexWidth = 14;

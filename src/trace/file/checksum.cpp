@@ -12,9 +12,9 @@ namespace {
 
 #ifdef GPROF_HAS_CARRYLESS
 
-// "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009): what is left of a block after
-// the blocks behind it is that block times a power of x modulo the polynomial. The numbers are such powers, for the
-// reflected polynomial of crc32.h.
+// "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009): what is left of a block
+// after the blocks behind it is that block times a power of x modulo the polynomial. The numbers are such powers, for
+// the reflected polynomial of crc32.h.
 constexpr std::size_t kFoldedBytes = 64, kLaneBytes = 16;
 
 #define GPROF_CARRYLESS __attribute__((target("pclmul,sse4.1")))

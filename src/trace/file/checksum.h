@@ -1,4 +1,5 @@
-// The checksum of a body, as trace::Crc32 has it, at several times its speed where the processor can multiply without carry.
+// The checksum of a body, as trace::Crc32 has it, at several times its speed where the processor can multiply without
+// carry.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,8 @@ namespace {
 using trace::ByteReader;
 using trace::Encoding;
 
-// A run of values that differ by the same step. There is room for `room` values, and what is behind the run is written over.
+// A run of values that differ by the same step. There is room for `room` values, and what is behind the run is written
+// over.
 inline void WriteRun(uint64_t* to, std::size_t length, std::size_t room, uint64_t value, uint64_t step) {
   constexpr std::size_t kAtOnce = 4;
   if (room < length + kAtOnce) [[unlikely]] {
@@ -47,7 +48,8 @@ struct StoredRun {
 
 [[gnu::always_inline]] inline StoredRun ReadRun(const unsigned char* at, const unsigned char* end) {
   constexpr unsigned kMostOfAByte = 0x7F;
-  if (end - at < 3) [[unlikely]] return ReadLongRun(at, end);
+  if (end - at < 3) [[unlikely]]
+    return ReadLongRun(at, end);
   const uint64_t first = at[0], second = at[1], third = at[2];
   // As good as always they have a byte each, or the value has two.
   if ((first | second) <= kMostOfAByte) return {at + 2, first, second};
@@ -67,7 +69,8 @@ bool DecodeRuns(const ColumnView& column, uint64_t* out, std::size_t count) {
     length = run_length;
     const uint64_t step = kIsDelta ? static_cast<uint64_t>(trace::UnZigZag(value)) : 0;
     const uint64_t first = kIsDelta ? before + step : value;
-    // Most are short: some values are written without a look at how many there are, and what is behind them written over.
+    // Most are short: some values are written without a look at how many there are, and what is behind them written
+    // over.
     if (length <= kShort && left >= kShort) {
       out[0] = first;
       out[1] = first + step;

@@ -33,8 +33,8 @@ struct ColumnRun {
 };
 // As many a column has at most: each takes a byte for its length and one for its value.
 inline std::size_t MostRuns(const ColumnView& column) { return column.size_bytes / 2; }
-// A column of such runs, as they are in it: fills `runs`, which has room for `count` of them or for MostRuns. Returns how
-// many there are, 0 for a column that is damaged. Only for Encoding::kRuns, and count > 0.
+// A column of such runs, as they are in it: fills `runs`, which has room for `count` of them or for MostRuns. Returns
+// how many there are, 0 for a column that is damaged. Only for Encoding::kRuns, and count > 0.
 std::size_t DecodeRunList(const ColumnView& column, ColumnRun* runs, std::size_t count);
 
 // All values are zero, for sure.

@@ -11,7 +11,8 @@ constexpr std::string_view kReads =
     "gprof-cli reads traces of 'gprof-cli profile' (run.trace), SQLite exports of Nsight Systems, and JSON of "
     "torch.profiler (Kineto) or Chrome";
 // Said by what prints records as they are in the file.
-constexpr std::string_view kReadsOwn = "dump prints traces of 'gprof-cli profile' alone; report and info read other files";
+constexpr std::string_view kReadsOwn =
+    "dump prints traces of 'gprof-cli profile' alone; report and info read other files";
 
 struct Signature {
   std::string_view start;
@@ -77,9 +78,7 @@ bool IsDocumentOfOurs(std::string_view bytes) {
          head.find("\"gprof.") != std::string_view::npos;
 }
 
-bool IsSurelyForeign(std::string_view bytes) {
-  return FindSignature(bytes) != nullptr;
-}
+bool IsSurelyForeign(std::string_view bytes) { return FindSignature(bytes) != nullptr; }
 
 ForeignFile RecogniseForeign(std::string_view bytes, std::string_view path) {
   for (const Ending& ending : kEndings) {

@@ -33,22 +33,16 @@ bool IsKnown(uint16_t kind) {
   return known;
 }
 
-const unsigned char* Bytes(std::string_view s) {
-  return reinterpret_cast<const unsigned char*>(s.data());
-}
+const unsigned char* Bytes(std::string_view s) { return reinterpret_cast<const unsigned char*>(s.data()); }
 
-bool HasMagic(const unsigned char* at) {
-  return std::memcmp(at, kChunkMagic, kMagicBytes) == 0;
-}
+bool HasMagic(const unsigned char* at) { return std::memcmp(at, kChunkMagic, kMagicBytes) == 0; }
 
 // Any status but these means that the magic was there by chance or that the header is damaged.
 bool IsHeader(HeaderStatus status) {
   return status != HeaderStatus::kNotAChunk && status != HeaderStatus::kBadChecksum;
 }
 
-uint64_t HeaderBytesField(const unsigned char* header) {
-  return header[14] | uint64_t{header[15]} << 8;
-}
+uint64_t HeaderBytesField(const unsigned char* header) { return header[14] | uint64_t{header[15]} << 8; }
 
 }  // namespace
 
@@ -65,16 +59,13 @@ RecordCounts CountRecords(std::string_view bytes) {
   return counts;
 }
 
-Reader::Reader(std::string_view bytes) : bytes_(bytes) {
-  health_.file_bytes = bytes.size();
-}
+Reader::Reader(std::string_view bytes) : bytes_(bytes) { health_.file_bytes = bytes.size(); }
 
-const unsigned char* Reader::At(std::size_t offset) const {
-  return Bytes(bytes_) + offset;
-}
+const unsigned char* Reader::At(std::size_t offset) const { return Bytes(bytes_) + offset; }
 
 const ChunkAhead* FindAhead(std::span<const ChunkAhead> ahead, uint64_t offset) {
-  const auto at = std::partition_point(ahead.begin(), ahead.end(), [&](const ChunkAhead& c) { return c.offset() < offset; });
+  const auto at =
+      std::partition_point(ahead.begin(), ahead.end(), [&](const ChunkAhead& c) { return c.offset() < offset; });
   return at != ahead.end() && at->offset() == offset ? &*at : nullptr;
 }
 

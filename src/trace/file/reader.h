@@ -70,8 +70,8 @@ class Reader {
   // The chunks that follow each other from here on, at most so many, and so many bytes when they are unpacked.
   std::vector<ChunkAhead> LookAhead(std::size_t chunks, std::size_t unpacked_bytes) const;
 
-  // Gives the next chunk of a known kind with a good checksum. False: the end; health() is final then. `ahead` are chunks
-  // that were opened, in order: what is known of them is not found out again.
+  // Gives the next chunk of a known kind with a good checksum. False: the end; health() is final then. `ahead` are
+  // chunks that were opened, in order: what is known of them is not found out again.
   bool Next(Chunk* chunk, std::span<const ChunkAhead> ahead = {});
   // Where in the file it is.
   std::size_t offset() const { return next_; }

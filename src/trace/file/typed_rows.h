@@ -20,8 +20,8 @@ struct BodyResult {
 class RowDecoder {
  public:
   // Calls sink(std::span<const R>) for every block, in order. Strings point into the chunk. A block that is damaged
-  // ends the chunk: nothing behind it can be trusted. A sink with TakeBlock(block, const R*) gets blocks of R as they are,
-  // and answers whether they are good.
+  // ends the chunk: nothing behind it can be trusted. A sink with TakeBlock(block, const R*) gets blocks of R as they
+  // are, and answers whether they are good.
   template <class Sink>
   BodyResult Decode(const Chunk& chunk, Sink&& sink) {
     BodyResult result;

@@ -9,9 +9,7 @@ struct Unpacker::ZstdContext {
   ~ZstdContext() { ZSTD_freeDCtx(zstd); }
 };
 
-Unpacker::~Unpacker() {
-  delete context_;
-}
+Unpacker::~Unpacker() { delete context_; }
 
 bool Unpacker::Unpack(const unsigned char* data, std::size_t size, std::size_t unpacked_bytes,
                       std::vector<unsigned char>* out) {
@@ -26,9 +24,7 @@ struct Packer::ZstdContext {
   ~ZstdContext() { ZSTD_freeCCtx(zstd); }
 };
 
-Packer::~Packer() {
-  delete context_;
-}
+Packer::~Packer() { delete context_; }
 
 std::size_t Packer::Pack(const unsigned char* data, std::size_t size, unsigned char* out) {
   // Of a trace of PyTorch, level 3 makes 3 % less and takes 2.3 times as long.

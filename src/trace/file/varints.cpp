@@ -72,8 +72,8 @@ uint64_t NumberIn(uint64_t word, uint64_t bytes) {
 uint64_t UpToFirst(uint64_t ends) { return ends ^ (ends - 1); }
 unsigned BytesUpToFirst(uint64_t ends) { return static_cast<unsigned>(std::countr_zero(ends)) / 8 + 1; }
 
-// Eight bytes at a time, three numbers of those, and nearly without branches on their lengths, which nobody can predict.
-// Stops at what is left to TakeOne: the last ones, and those of more than eight bytes.
+// Eight bytes at a time, three numbers of those, and nearly without branches on their lengths, which nobody can
+// predict. Stops at what is left to TakeOne: the last ones, and those of more than eight bytes.
 template <class ValueOf>
 void TakeWords(Cursor& cursor, ValueOf& value_of_next) {
   constexpr std::size_t kWordBytes = 8;
@@ -202,9 +202,10 @@ GPROF_VECTORS inline uint64_t GoesOn(const unsigned char* at) {
   return uint64_t{half(at + 32)} << 32 | half(at);
 }
 
-// Sixteen bytes at a time: eight numbers of two bytes, or of one, or what a group has. Where the next ones begin follows
-// from bits that were taken of many bytes at once, as each step would wait for its bytes otherwise. Stops at what is left
-// to TakeOne: numbers of more than four bytes, and the last ones, as more is read and written than there may be.
+// Sixteen bytes at a time: eight numbers of two bytes, or of one, or what a group has. Where the next ones begin
+// follows from bits that were taken of many bytes at once, as each step would wait for its bytes otherwise. Stops at
+// what is left to TakeOne: numbers of more than four bytes, and the last ones, as more is read and written than there
+// may be.
 template <class ValueOf>
 GPROF_VECTORS void TakeVectors(Cursor& cursor, ValueOf& value_of) {
   constexpr std::size_t kBytes = 16, kNumbers = 8, kAhead = 64;
@@ -271,7 +272,8 @@ bool Take(Cursor cursor, [[maybe_unused]] bool may_use_vectors) {
 bool DecodeVarints(const unsigned char* data, const unsigned char* end, Numbers numbers, uint64_t* out,
                    std::size_t count, bool may_use_vectors) {
   const Cursor cursor{data, end, out, out + count};
-  return numbers == Numbers::kDifferences ? Take<SumUp>(cursor, may_use_vectors) : Take<Itself>(cursor, may_use_vectors);
+  return numbers == Numbers::kDifferences ? Take<SumUp>(cursor, may_use_vectors)
+                                          : Take<Itself>(cursor, may_use_vectors);
 }
 
 }  // namespace gprof

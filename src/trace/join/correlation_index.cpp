@@ -39,8 +39,8 @@ uint64_t CorrelationIndex::CountIds(std::size_t cores) const {
   return ids;
 }
 
-// Two pieces that add the same id either see the other's call, or both find the place free: then there are fewer ids than
-// were new.
+// Two pieces that add the same id either see the other's call, or both find the place free: then there are fewer ids
+// than were new.
 void CorrelationIndex::Settle(const Trace& trace, const Added& all, std::size_t cores) {
   if (cores > 1 && (all.has_met_others || all.new_ids != CountIds(cores))) {
     Clear(cores);

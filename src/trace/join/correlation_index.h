@@ -27,8 +27,8 @@ class CorrelationIndex {
     }
   };
 
-  // Adds the calls of a piece, while others add those of other pieces. As good as always an id occurs in one piece only;
-  // Settle finds out where it did not.
+  // Adds the calls of a piece, while others add those of other pieces. As good as always an id occurs in one piece
+  // only; Settle finds out where it did not.
   class PieceAdder {
    public:
     PieceAdder(CorrelationIndex& index, const PackedCalls& calls, uint32_t process, Trace::Slice piece)
@@ -71,8 +71,8 @@ class CorrelationIndex {
     return t.dense.empty() && correlation != 0 ? t.sparse.Find(0, correlation) : kNone;
   }
 
-  // What most ids of a process are found in, by how far they are from the first one: ids below wrap around to far outside,
-  // and so does 0, which stands for none.
+  // What most ids of a process are found in, by how far they are from the first one: ids below wrap around to far
+  // outside, and so does 0, which stands for none.
   struct Dense {
     uint32_t first = 0;
     std::span<const uint32_t> calls;

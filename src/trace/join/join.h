@@ -1,4 +1,5 @@
-// The joins, each in the file of its name. NumberThings and JoinTrace call them in this order: later ones use what earlier ones made.
+// The joins, each in the file of its name. NumberThings and JoinTrace call them in this order: later ones use what
+// earlier ones made.
 #pragma once
 
 #include <cstddef>

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "gprof/prefetch.h"
-#include "trace/model/api_class.h"
 #include "trace/join/join.h"
-#include "trace/load/order.h"
 #include "trace/load/list_slices.h"
+#include "trace/load/order.h"
 #include "trace/load/range_cursor.h"
+#include "trace/model/api_class.h"
 
 namespace gprof {
 namespace {
@@ -82,9 +82,9 @@ std::vector<FunctionFacts> Classify(Draft& draft) {
 struct CallPiece {
   uint32_t thread = 0;
   Trace::Slice calls;
-  OpenCalls open;                                     // at its end, of those that began in it
-  std::vector<std::pair<uint32_t, uint32_t>> parents; // of calls that have to have theirs set one at a time
-  std::vector<uint32_t> frees, captures;              // calls that begin or end the capture of a stream
+  OpenCalls open;                                      // at its end, of those that began in it
+  std::vector<std::pair<uint32_t, uint32_t>> parents;  // of calls that have to have theirs set one at a time
+  std::vector<uint32_t> frees, captures;               // calls that begin or end the capture of a stream
   int64_t first_allocation_ns = std::numeric_limits<int64_t>::max();
   CorrelationIndex::Added added;
 };
@@ -94,7 +94,8 @@ uint32_t FindCut(PackedCalls& calls, uint32_t from, uint32_t last) {
   constexpr uint32_t kBefore = 64, kMost = 1024;
   const PackedCalls::Items& items = calls.items();
   int64_t end_ns = 0;
-  for (uint32_t i = from - std::min(kBefore, kPieceItems); i < from; ++i) end_ns = std::max(end_ns, calls.EndNs(items[i]));
+  for (uint32_t i = from - std::min(kBefore, kPieceItems); i < from; ++i)
+    end_ns = std::max(end_ns, calls.EndNs(items[i]));
   for (uint32_t i = from; i < last && i < from + kMost; ++i) {
     const int64_t start_ns = items[i].start_ns();
     if (start_ns >= end_ns && start_ns > items[i - 1].start_ns()) return i;
@@ -132,7 +133,8 @@ class CallPass {
     for (const FunctionFacts& f : functions) are_noted_.push_back(f.IsNoted() ? 1 : 0);
   }
 
-  // What changes with every call is kept here until the piece is done: its neighbours are in the same line of the cache.
+  // What changes with every call is kept here until the piece is done: its neighbours are in the same line of the
+  // cache.
   void Run(CallPiece* piece) {
     MoveTo(*piece);
     OpenCalls open;  // but for the call before
@@ -151,7 +153,8 @@ class CallPass {
       if (!is_after && Nest(i, &open, piece)) end_before_ns = std::numeric_limits<int64_t>::max();
       item->range = ranges.At(start_ns);
       adder.Add(i, item->correlation);
-      if (are_noted[item->facts] != 0) [[unlikely]] Note(i, piece);
+      if (are_noted[item->facts] != 0) [[unlikely]]
+        Note(i, piece);
     }
     if (slice.first < slice.last) open.Enter(CallAt(slice.last - 1));
     piece->added = adder.added();
@@ -265,8 +268,8 @@ void OrderApiCalls(Draft& draft, std::size_t cores) {
   FinishCalls(t);
   PackedCalls::Items& items = t.api_calls.items();
   if (t.thread_api_calls.empty()) {
-    t.thread_api_calls = GroupBy(items, t.threads.size(),
-                                 [&](const PackedCalls::Item& c) { return t.api_calls.FactsOf(c).thread; });
+    t.thread_api_calls =
+        GroupBy(items, t.threads.size(), [&](const PackedCalls::Item& c) { return t.api_calls.FactsOf(c).thread; });
   }
   for (const Trace::Slice slice : t.thread_api_calls) {
     SortSlice(items, slice, draft.call_runs, CallComesBefore(t.api_calls), cores);

@@ -114,9 +114,7 @@ struct NamedStream {
 };
 
 // The legacy and the per-thread default stream have fixed handles, and some programs name the null handle.
-bool IsDefaultHandle(uint64_t handle) {
-  return handle <= 2;
-}
+bool IsDefaultHandle(uint64_t handle) { return handle <= 2; }
 
 std::vector<NamedStream> StreamsByHandle(const Trace& t) {
   std::vector<NamedStream> named;

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "trace/model/api_class.h"
 #include "trace/join/join.h"
 #include "trace/load/list_slices.h"
+#include "trace/model/api_class.h"
 
 namespace gprof {
 namespace {
@@ -46,9 +46,9 @@ std::vector<uint32_t> NodeMakers(const Trace& t) {
 struct LaunchPiece {
   Trace::Slice calls;
   bool is_first_of_thread = false;
-  uint64_t ops = 0;                    // of its calls
-  uint64_t before_border = 0, after_border = 0;  // launches without an operation
-  bool has_border = false, is_capturing = false; // a capture began or ended in it; and it goes on at the end
+  uint64_t ops = 0;                               // of its calls
+  uint64_t before_border = 0, after_border = 0;   // launches without an operation
+  bool has_border = false, is_capturing = false;  // a capture began or ended in it; and it goes on at the end
 };
 
 std::vector<LaunchPiece> CutAtOutermost(const Trace& t) {
@@ -96,15 +96,16 @@ class LaunchCounter {
     return role == CallRole::kOther ? 0 : role == CallRole::kLaunch ? 1 : kNoItemHas;
   }
 
-  // Calls that may be launches without an operation, and those that begin and end the capture of a stream: backwards, so
-  // that calls are met before the one that made them, which their operation is that of, too.
+  // Calls that may be launches without an operation, and those that begin and end the capture of a stream: backwards,
+  // so that calls are met before the one that made them, which their operation is that of, too.
   void FindCandidates(LaunchPiece* piece) {
     const auto [first, last] = piece->calls;
     const uint16_t* const usual_ops = usual_ops_.data();
     uint64_t all_ops = 0;
     found_.clear();
     has_effect_.assign(last - first, false);
-    for (auto maker = std::lower_bound(makers_.begin(), makers_.end(), first); maker != makers_.end() && *maker < last; ++maker) {
+    for (auto maker = std::lower_bound(makers_.begin(), makers_.end(), first); maker != makers_.end() && *maker < last;
+         ++maker) {
       has_effect_[*maker - first] = true;
     }
     const PackedCalls::Item* const begin = items_ + first;
@@ -131,7 +132,7 @@ class LaunchCounter {
   const std::vector<CallRole>& roles_;
   const std::vector<uint32_t>& makers_;
   std::vector<uint16_t> usual_ops_;  // by facts
-  std::vector<bool> has_effect_;  // by call of the piece
+  std::vector<bool> has_effect_;     // by call of the piece
   std::vector<uint32_t> found_;
 };
 

@@ -7,9 +7,9 @@
 
 #include "trace/join/join.h"
 #include "trace/join/nvtx_pairing.h"
+#include "trace/load/list_slices.h"
 #include "trace/load/order.h"
 #include "trace/model/payload.h"
-#include "trace/load/list_slices.h"
 
 namespace gprof {
 namespace {
@@ -67,8 +67,8 @@ class RangePairing {
     const std::size_t threads = trace_.threads.size();
     NvtxEvents& events = draft_.nvtx_events;
     if (draft_.thread_events.empty()) {
-      draft_.thread_events = GroupBy(events.items(), threads,
-                                     [&](const NvtxEvents::Item& e) { return events.FactsAt(e.facts).thread; });
+      draft_.thread_events =
+          GroupBy(events.items(), threads, [&](const NvtxEvents::Item& e) { return events.FactsAt(e.facts).thread; });
     }
     threads_.resize(threads);
   }
@@ -323,16 +323,14 @@ class RangePairing {
   std::vector<PairedThread> threads_;
   std::vector<Trace::Slice> payloads_;  // by thread
   std::vector<RangeEnd> ends_;
-  FlatIndex started_;  // (process, range id)
+  FlatIndex started_;          // (process, range id)
   FlatIndex ended_elsewhere_;  // (facts, thread): the same facts with that end
-  FlatIndex paths_;    // (path around, name)
+  FlatIndex paths_;            // (path around, name)
 };
 
 }  // namespace
 
-void PairRanges(Draft& draft, std::size_t cores) {
-  RangePairing(draft, cores).Run();
-}
+void PairRanges(Draft& draft, std::size_t cores) { RangePairing(draft, cores).Run(); }
 
 void SortMarks(Draft& draft) {
   std::vector<NvtxMark>& marks = draft.trace.marks;

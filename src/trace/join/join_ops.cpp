@@ -6,8 +6,8 @@
 
 #include "gprof/prefetch.h"
 #include "trace/join/join.h"
-#include "trace/load/order.h"
 #include "trace/load/list_slices.h"
+#include "trace/load/order.h"
 
 namespace gprof {
 namespace {
@@ -16,7 +16,8 @@ namespace {
 struct LinkedPiece {
   uint64_t with_call = 0, without_call = 0, from_before = 0, early = 0, launches = 0;
   int64_t worst_early_ns = 0;
-  std::vector<std::pair<uint32_t, uint32_t>> counts;  // calls, and operations that they have to be counted one at a time
+  std::vector<std::pair<uint32_t, uint32_t>>
+      counts;  // calls, and operations that they have to be counted one at a time
 };
 
 // Links operations, and counts them at their calls, while others do so with other pieces.
@@ -64,8 +65,10 @@ class OpLinker {
       }
       op->SetCall(index);
       PackedCalls::Item& call = calls[index];
-      if (!HasCounted(call, are_launches, &launches)) [[unlikely]] CountLater(index);
-      if (call.start_ns() > op->start_ns()) [[unlikely]] NoteEarly(call.start_ns() - op->start_ns());
+      if (!HasCounted(call, are_launches, &launches)) [[unlikely]]
+        CountLater(index);
+      if (call.start_ns() > op->start_ns()) [[unlikely]]
+        NoteEarly(call.start_ns() - op->start_ns());
     }
     piece_.launches += launches;
   }

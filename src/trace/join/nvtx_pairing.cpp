@@ -142,14 +142,10 @@ inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
   switch (e.facts.event) {
     case trace::NvtxEvent::kMark:
       Attach(e, kNone, paired_.marks.last);
-      trace_.marks[paired_.marks.last++] = {e.time_ns,
-                                            draft_.nvtx_events.DetailsAt(e.details).payload,
-                                            e.facts.thread,
-                                            e.facts.domain,
-                                            e.facts.message,
-                                            e.facts.category,
-                                            e.facts.color,
-                                            e.facts.payload_type};
+      trace_.marks[paired_.marks.last++] = {e.time_ns,       draft_.nvtx_events.DetailsAt(e.details).payload,
+                                            e.facts.thread,  e.facts.domain,
+                                            e.facts.message, e.facts.category,
+                                            e.facts.color,   e.facts.payload_type};
       return;
     case trace::NvtxEvent::kPush:
       Push(e);
@@ -215,12 +211,14 @@ void ThreadPairing::EnterDomain(uint32_t domain) {
   if (++open_domains_ == 2 && paired_.first_mixed == kNone) BeginMixing();
 }
 
-// Until now the range around another one was that of its domain. Which one it is from here on, depends on what closes first.
+// Until now the range around another one was that of its domain. Which one it is from here on, depends on what closes
+// first.
 void ThreadPairing::BeginMixing() {
   paired_.first_mixed = paired_.ranges.last;
   paired_.closed_by.assign(range_count_, kNeverClosed);
   for (const uint32_t domain : touched_) {
-    for (uint32_t range = top_[domain]; range != kNone; range = items_[range].parent) paired_.open_before.push_back(range);
+    for (uint32_t range = top_[domain]; range != kNone; range = items_[range].parent)
+      paired_.open_before.push_back(range);
   }
   std::reverse(paired_.open_before.begin(), paired_.open_before.end());
 }
@@ -245,7 +243,8 @@ void ThreadPairing::BeginMixing() {
 // Facts of events are those of one thread and one domain.
 [[gnu::always_inline]] inline uint32_t ThreadPairing::FactsOf(uint32_t of_event, uint32_t facts_around) {
   uint32_t& recent = recent_facts_({uint64_t{facts_around} << 32 | of_event});
-  if (recent == kNone) [[unlikely]] recent = FindOrAddFacts(of_event, facts_around);
+  if (recent == kNone) [[unlikely]]
+    recent = FindOrAddFacts(of_event, facts_around);
   return recent;
 }
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "gprof/trace.h"
-#include "trace/load/unjoined.h"
 #include "trace/load/flat_index.h"
 #include "trace/load/recent.h"
+#include "trace/load/unjoined.h"
 
 namespace gprof {
 
@@ -32,16 +32,16 @@ struct PairedThread {
     uint32_t next = kNone;   // with the same path, and facts of another event
   };
   Trace::Slice ranges;
-  uint32_t first_facts = 0;             // the number in the model of the first of `facts`
-  std::vector<Facts> facts;             // paths in order of their first use
-  std::vector<uint32_t> open;           // ranges that were pushed and not popped
+  uint32_t first_facts = 0;                             // the number in the model of the first of `facts`
+  std::vector<Facts> facts;                             // paths in order of their first use
+  std::vector<uint32_t> open;                           // ranges that were pushed and not popped
   std::vector<std::pair<uint32_t, int64_t>> long_ends;  // of ranges whose length needs the list of the model
   std::vector<std::pair<uint64_t, uint32_t>> started;   // ids and ranges, in order
   std::vector<RangeEnd> ends;
   Trace::Slice marks;
   uint64_t unknown_events = 0, unmatched_ends = 0;
-  // Where ranges of more than one domain were open at a time, from the range `first_mixed` on: which event of the thread
-  // closed each range (order by event, as times may be equal), and those open before.
+  // Where ranges of more than one domain were open at a time, from the range `first_mixed` on: which event of the
+  // thread closed each range (order by event, as times may be equal), and those open before.
   uint32_t first_mixed = kNone;
   std::vector<uint32_t> closed_by, open_before;
 };
@@ -102,12 +102,12 @@ class ThreadPairing {
   std::vector<uint32_t> top_;      // innermost open range of the thread, by domain; `parent` is the one around it there
   std::vector<uint32_t> touched_;  // domains whose top_ may be set
   std::vector<uint8_t> is_touched_;
-  uint32_t open_domains_ = 0;      // how many have an open range
-  FlatIndex path_index_;           // (path around or domain, name): first facts
-  FlatIndex facts_index_;          // (path, facts of the event), where a path has many
-  RecentFacts<1> recent_facts_;    // facts around, and those of the event
-  Trace::Slice captures_;  // of the thread's process: the one that events belong to now, and those to come
-  Trace::Slice payloads_;  // of the thread: those that events to come may have
+  uint32_t open_domains_ = 0;    // how many have an open range
+  FlatIndex path_index_;         // (path around or domain, name): first facts
+  FlatIndex facts_index_;        // (path, facts of the event), where a path has many
+  RecentFacts<1> recent_facts_;  // facts around, and those of the event
+  Trace::Slice captures_;        // of the thread's process: the one that events belong to now, and those to come
+  Trace::Slice payloads_;        // of the thread: those that events to come may have
 };
 
 }  // namespace gprof

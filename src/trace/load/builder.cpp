@@ -7,18 +7,16 @@
 #include <utility>
 
 #include "base/saturate.h"
-#include "trace/text/enum_or.h"
+#include "trace/join/join.h"
 #include "trace/load/fill_pass.h"
 #include "trace/load/huge_pages.h"
-#include "trace/join/join.h"
 #include "trace/model/saturating_time.h"
+#include "trace/text/enum_or.h"
 
 namespace gprof {
 namespace {
 
-trace::CopyKind ToCopyKind(uint8_t v) {
-  return EnumOr(v, trace::CopyKind::kPeerToPeer, trace::CopyKind::kUnknown);
-}
+trace::CopyKind ToCopyKind(uint8_t v) { return EnumOr(v, trace::CopyKind::kPeerToPeer, trace::CopyKind::kUnknown); }
 trace::CaptureTrigger ToTrigger(uint8_t v) {
   return v == 0 ? trace::CaptureTrigger::kBegin
                 : EnumOr(v, trace::CaptureTrigger::kEnd, trace::CaptureTrigger::kCommand);
@@ -61,9 +59,7 @@ void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
   cached_thread_ = kNone;
 }
 
-void TraceBuilder::EndChunk() {
-  draft_.Touch(process_, first_ns_, last_ns_);
-}
+void TraceBuilder::EndChunk() { draft_.Touch(process_, first_ns_, last_ns_); }
 
 bool TraceBuilder::Fill(std::vector<BulkChunk> bulk, DamagedBlocks* damaged) {
   NumberThings(draft_);
@@ -221,8 +217,9 @@ void TraceBuilder::Add(const trace::ApiRecord& r) {
   const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
   Touch(start_ns, end_ns);
   if (r.correlation != 0) draft_.correlations[process_].Add({r.correlation, r.correlation, 1});
-  uint32_t& recent = recent_calls_({uint64_t{r.tid} << 32 | r.function.value,
-                                    uint64_t{static_cast<uint32_t>(r.result)} << 32 | uint64_t{r.domain} << 8 | r.is_unfinished});
+  uint32_t& recent =
+      recent_calls_({uint64_t{r.tid} << 32 | r.function.value,
+                     uint64_t{static_cast<uint32_t>(r.result)} << 32 | uint64_t{r.domain} << 8 | r.is_unfinished});
   if (recent == kNone) recent = FactsOf(r);
   draft_.trace.api_calls.Add(start_ns, end_ns, recent, r.correlation);
 }
@@ -295,7 +292,8 @@ uint32_t TraceBuilder::RecentFactsOf(const trace::KernelRecord& r) {
   return recent;
 }
 
-// False: the operation has no usable times and is left out. Its facts are asked for where nothing like it was seen lately.
+// False: the operation has no usable times and is left out. Its facts are asked for where nothing like it was seen
+// lately.
 template <class R>
 bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer) {
   if (!HasTimes(r.start_ns, r.duration_ns)) {
@@ -316,8 +314,8 @@ void TraceBuilder::Add(const trace::KernelRecord& r) {
 }
 
 void TraceBuilder::Add(const trace::MemcpyRecord& r) {
-  const uint32_t kinds = uint32_t{r.copy_kind} << 24 | uint32_t{r.source_memory} << 16 |
-                         uint32_t{r.destination_memory} << 8 | r.is_async;
+  const uint32_t kinds =
+      uint32_t{r.copy_kind} << 24 | uint32_t{r.source_memory} << 16 | uint32_t{r.destination_memory} << 8 | r.is_async;
   AddOp(r, OpKind::kMemcpy, r.size_bytes, kinds, 0);
 }
 
@@ -330,9 +328,7 @@ void TraceBuilder::Add(const trace::MemsetRecord& r) {
   AddOp(r, OpKind::kMemset, r.size_bytes, uint32_t{r.memory} << 8 | r.is_async, 0);
 }
 
-void TraceBuilder::Add(const trace::GraphLaunchRecord& r) {
-  AddOp(r, OpKind::kGraph, 0, 0, 0);
-}
+void TraceBuilder::Add(const trace::GraphLaunchRecord& r) { AddOp(r, OpKind::kGraph, 0, 0, 0); }
 
 void TraceBuilder::Add(const trace::SyncRecord& r) {
   Sync s;

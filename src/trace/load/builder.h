@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "gprof/trace.h"
-#include "trace/load/bulk.h"
-#include "trace/load/unjoined.h"
 #include "trace/file/reader.h"
+#include "trace/load/bulk.h"
 #include "trace/load/recent.h"
+#include "trace/load/unjoined.h"
 
 namespace gprof {
 
@@ -115,7 +115,7 @@ class TraceBuilder {
   uint32_t process_ = kNone;  // of the chunk
   int64_t first_ns_ = 0, last_ns_ = 0;
   uint32_t cached_tid_ = 0, cached_thread_ = kNone;
-  RecentFacts<6> recent_ops_;    // of the process of the chunk, as the tables below
+  RecentFacts<6> recent_ops_;  // of the process of the chunk, as the tables below
   RecentFacts<2> recent_calls_;
 };
 

@@ -1,7 +1,7 @@
 // What becomes of the records about memory: allocations, pools, managed memory.
 #include "trace/load/builder.h"
-#include "trace/text/enum_or.h"
 #include "trace/model/saturating_time.h"
+#include "trace/text/enum_or.h"
 
 namespace gprof {
 

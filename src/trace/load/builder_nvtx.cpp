@@ -1,7 +1,7 @@
 // What becomes of the records about NVTX.
 #include "trace/load/builder.h"
-#include "trace/text/enum_or.h"
 #include "trace/model/saturating_time.h"
+#include "trace/text/enum_or.h"
 
 namespace gprof {
 

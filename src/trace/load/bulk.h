@@ -1,8 +1,9 @@
 // Calls, operations and NVTX events are nearly all of a trace, and are read in two passes over its chunks.
 //
-// The survey (survey.h) reads what many records have in common. Threads, streams and names get their numbers in the order
-// of the file, and records are counted. After it every record has its place, so that arrays are made once, at their final
-// length. The fill (fill.h) then writes times and correlations straight to their places; no block waits for another.
+// The survey (survey.h) reads what many records have in common. Threads, streams and names get their numbers in the
+// order of the file, and records are counted. After it every record has its place, so that arrays are made once, at
+// their final length. The fill (fill.h) then writes times and correlations straight to their places; no block waits for
+// another.
 #pragma once
 
 #include <algorithm>
@@ -50,20 +51,21 @@ struct BulkBlock {
   uint32_t first_byte = 0, size_bytes = 0;  // of the columns, in the body of the chunk
   bool has_device_launches = false;         // kernels that the GPU launched
   std::vector<Common> commons;
-  WhichOf which;                            // index into `commons` of each record; may be empty where there is one only
+  WhichOf which;  // index into `commons` of each record; may be empty where there is one only
 };
 
 struct BulkChunk {
-  uint64_t offset = 0;          // of its header: tells chunks apart
-  std::string_view stored;      // the body as it is in the file
+  uint64_t offset = 0;      // of its header: tells chunks apart
+  std::string_view stored;  // the body as it is in the file
   uint32_t unpacked_bytes = 0;
   bool is_packed = false;
   uint32_t process = 0;
   std::vector<BulkBlock> blocks;
 };
 
-// How many threads each of the passes takes for so many bytes of chunks. Each thread has about half a MiB for the columns of
-// a chunk: those of a machine with many cores would take more than a part of the model, and each would get a few chunks.
+// How many threads each of the passes takes for so many bytes of chunks. Each thread has about half a MiB for the
+// columns of a chunk: those of a machine with many cores would take more than a part of the model, and each would get a
+// few chunks.
 inline std::size_t ReadersOf(std::size_t bytes) {
   constexpr std::size_t kFew = 16, kWorthAThreadBytes = 1u << 20;
   return std::min(UsableCores(), std::max(kFew, bytes / kWorthAThreadBytes));

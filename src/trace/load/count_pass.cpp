@@ -12,9 +12,9 @@ namespace {
 
 // What differs from record to record is kept of each, or not at all; the rest is what many have in common.
 constexpr bool IsCommon(std::string_view field) {
-  constexpr std::string_view kOfEachRecord[] = {"start_ns", "duration_ns", "time_ns",      "correlation", "range",
-                                                "payload",  "queued_ns",   "submitted_ns", "channel",     "copy_count",
-                                                "value"};
+  constexpr std::string_view kOfEachRecord[] = {"start_ns", "duration_ns", "time_ns",   "correlation",
+                                                "range",    "payload",     "queued_ns", "submitted_ns",
+                                                "channel",  "copy_count",  "value"};
   for (const std::string_view name : kOfEachRecord) {
     if (field == name) return false;
   }
@@ -51,7 +51,8 @@ bool AlikeRecords::DecodeSections() {
   return true;
 }
 
-// A section ends where a run of any column does. kColumns is the number of columns where it is known to the compiler, else 0.
+// A section ends where a run of any column does. kColumns is the number of columns where it is known to the compiler,
+// else 0.
 template <std::size_t kColumns>
 void AlikeRecords::JoinRuns() {
   const std::size_t columns = kColumns == 0 ? varying_ : kColumns;
@@ -109,7 +110,8 @@ void AlikeRecords::SpreadNumbers(std::size_t groups, uint16_t* numbers) {
     const uint32_t end = section_ends_[s];
     const Eight same = Eight{} + number;
     groups_[number].count += end - i;
-    for (; i < end && i + kAtOnce <= count_; i += kAtOnce) std::memcpy(numbers + i, &same, sizeof same);  // and behind it
+    for (; i < end && i + kAtOnce <= count_; i += kAtOnce)
+      std::memcpy(numbers + i, &same, sizeof same);  // and behind it
     for (; i < end; ++i) numbers[i] = number;
     i = end;
   }
@@ -163,7 +165,8 @@ std::size_t AlikeRecords::NumberByColumns(uint16_t* numbers) {
     for (std::size_t c = 0; c < varying_; ++c) hash = (hash ^ values_[c][i]) * kHashFactor;
     uint16_t& recent = recent_numbers_[PlaceOf(hash)];
     bool is_alike = recent != kNoNumber;
-    for (std::size_t c = 0; is_alike && c < varying_; ++c) is_alike = values_[c][i] == values_[c][groups_[recent].first];
+    for (std::size_t c = 0; is_alike && c < varying_; ++c)
+      is_alike = values_[c][i] == values_[c][groups_[recent].first];
     if (!is_alike) {
       groups_[count] = {static_cast<uint32_t>(i), 0};
       recent = static_cast<uint16_t>(count++);

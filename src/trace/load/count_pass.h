@@ -12,13 +12,13 @@
 
 #include "gprof/trace/bytes.h"
 #include "gprof/trace/wire.h"
-#include "trace/load/bulk.h"
 #include "trace/file/columns.h"
+#include "trace/load/bulk.h"
 
 namespace gprof {
 
-// Finds which records of a block are alike in some columns. Where all of these are in runs, what is compared are sections
-// of neighbours that are the same in each; else each record is a section.
+// Finds which records of a block are alike in some columns. Where all of these are in runs, what is compared are
+// sections of neighbours that are the same in each; else each record is a section.
 class AlikeRecords {
  public:
   // Records with the same number.
@@ -38,8 +38,9 @@ class AlikeRecords {
   // Reads the columns. False: one is damaged.
   bool Decode();
 
-  // After that numbers the records: alike ones have the same number, as a rule. Returns those with each number; no numbers
-  // are given where there is no column to tell them apart by. Good until the next call, as what ValueOf returns.
+  // After that numbers the records: alike ones have the same number, as a rule. Returns those with each number; no
+  // numbers are given where there is no column to tell them apart by. Good until the next call, as what ValueOf
+  // returns.
   std::span<const Group> Number(WhichOf* numbers);
 
   // Of a section, in the column with a number.
@@ -80,7 +81,8 @@ class AlikeRecords {
 // A block, and the first of the records that are alike, in the order of BulkBlock::commons.
 struct SurveyedBlock {
   BulkBlock block;
-  std::vector<unsigned char, packed_detail::Unwritten<unsigned char>> rows;  // one after the other, of the type of the block's kind; only what is common is set
+  std::vector<unsigned char, packed_detail::Unwritten<unsigned char>>
+      rows;  // one after the other, of the type of the block's kind; only what is common is set
   bool is_good = false;
 
   template <class R>

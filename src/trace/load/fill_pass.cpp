@@ -28,7 +28,8 @@ void ForEachBlock(std::vector<BulkChunk>& chunks, Target target, F&& f) {
   }
 }
 
-// Gives every group of records in every block its place. group_of(facts) is the group. Returns the slices of the groups.
+// Gives every group of records in every block its place. group_of(facts) is the group. Returns the slices of the
+// groups.
 template <class F>
 std::vector<Trace::Slice> PlanPlaces(std::vector<BulkChunk>& chunks, Target target, std::size_t groups, F&& group_of) {
   std::vector<Trace::Slice> slices(groups);
@@ -70,8 +71,8 @@ void LeaveOutOpsWithoutTimes(Draft& draft) {
   Trace& t = draft.trace;
   if (t.health.bad_times == 0) return;
   std::erase_if(t.ops.items(), [](const PackedOps::Item& op) { return op.facts == Filler::kNoTimes; });
-  t.device_ops = GroupBy(t.ops.items(), t.devices.size(),
-                         [&](const PackedOps::Item& op) { return t.ops.FactsOf(op).device; });
+  t.device_ops =
+      GroupBy(t.ops.items(), t.devices.size(), [&](const PackedOps::Item& op) { return t.ops.FactsOf(op).device; });
 }
 
 void CountCalls(Draft& draft, std::vector<BulkChunk>& chunks) {
@@ -134,8 +135,8 @@ bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damage
   Trace& t = draft.trace;
   t.thread_api_calls = PlanPlaces(chunks, Target::kCalls, t.threads.size(),
                                   [&](uint32_t facts) { return t.api_calls.FactsAt(facts).thread; });
-  t.device_ops = PlanPlaces(chunks, Target::kOps, t.devices.size(),
-                            [&](uint32_t facts) { return t.ops.FactsAt(facts).device; });
+  t.device_ops =
+      PlanPlaces(chunks, Target::kOps, t.devices.size(), [&](uint32_t facts) { return t.ops.FactsAt(facts).device; });
   draft.thread_events = PlanPlaces(chunks, Target::kEvents, t.threads.size(),
                                    [&](uint32_t facts) { return draft.nvtx_events.FactsAt(facts).thread; });
   Resize(t.api_calls.items(), t.thread_api_calls);

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "gprof/prefetch.h"
+#include "trace/file/column_scan.h"
 #include "trace/load/order.h"
 #include "trace/model/saturating_time.h"
-#include "trace/file/column_scan.h"
 
 namespace gprof {
 namespace {
@@ -57,7 +57,8 @@ constexpr uint32_t OneOfFour(unsigned place, uint64_t byte) {
 }
 [[gnu::always_inline]] inline void Write(PackedCalls::Item* call, uint64_t start_ns, uint64_t duration_ns,
                                          uint32_t facts, uint32_t correlation) {
-  const uint64_t words[] = {Halves(start_ns), Both(static_cast<uint32_t>(duration_ns), facts), Both(correlation, kNone)};
+  const uint64_t words[] = {Halves(start_ns), Both(static_cast<uint32_t>(duration_ns), facts),
+                            Both(correlation, kNone)};
   const uint32_t last = OneOfFour(2, duration_ns >> 32);
   static_assert(sizeof words + sizeof last == sizeof *call);
   std::memcpy(static_cast<void*>(call), words, sizeof words);
@@ -145,7 +146,8 @@ bool Filler::TakeRecords(const trace::BlockView& view, const BulkBlock& block) {
     if (!Decode(ranges, count, &durations_) || !Decode(payloads, count, &correlations_)) return false;
     TakeEvents<true>(block);
   } else {
-    if (!Decode(columns.Of(&R::start_ns), count, &starts_) || !Decode(columns.Of(&R::duration_ns), count, &durations_) ||
+    if (!Decode(columns.Of(&R::start_ns), count, &starts_) ||
+        !Decode(columns.Of(&R::duration_ns), count, &durations_) ||
         !Decode(columns.Of(&R::correlation), count, &correlations_)) {
       return false;
     }
@@ -385,18 +387,19 @@ void Filler::TakeEvents(const BulkBlock& block) {
   const uint64_t *times_ns = starts_.get(), *ranges = durations_.get(), *payloads = correlations_.get();
   NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
   uint64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
-  ForEachPlace(block, [&](std::size_t i, uint32_t facts, std::size_t place) __attribute__((always_inline)) {
-    const uint64_t time_ns = std::min(times_ns[i], kMaxTimeNs);
-    NvtxEvents::Item item;
-    item.SetTime(static_cast<int64_t>(time_ns));
-    item.facts = facts;
-    items[place] = item;
-    if (kMayHaveDetails && (ranges[i] != 0 || payloads[i] != 0)) {
-      details_.emplace_back(static_cast<uint32_t>(place), NvtxEvents::Details{ranges[i], payloads[i]});
-    }
-    first_ns = std::min(first_ns, time_ns == 0 ? first_ns : time_ns);
-    last_ns = std::max(last_ns, time_ns);
-  });
+  ForEachPlace(
+      block, [&](std::size_t i, uint32_t facts, std::size_t place) __attribute__((always_inline)) {
+        const uint64_t time_ns = std::min(times_ns[i], kMaxTimeNs);
+        NvtxEvents::Item item;
+        item.SetTime(static_cast<int64_t>(time_ns));
+        item.facts = facts;
+        items[place] = item;
+        if (kMayHaveDetails && (ranges[i] != 0 || payloads[i] != 0)) {
+          details_.emplace_back(static_cast<uint32_t>(place), NvtxEvents::Details{ranges[i], payloads[i]});
+        }
+        first_ns = std::min(first_ns, time_ns == 0 ? first_ns : time_ns);
+        last_ns = std::max(last_ns, time_ns);
+      });
   totals_[process_].Touch(first_ns, last_ns);
 }
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "trace/file/block_order.h"
-#include "trace/load/bulk.h"
 #include "trace/file/columns.h"
-#include "trace/load/unjoined.h"
 #include "trace/file/unpack.h"
+#include "trace/load/bulk.h"
+#include "trace/load/unjoined.h"
 
 namespace gprof {
 
@@ -86,7 +86,7 @@ class Filler {
   Numbers starts_, durations_, correlations_;  // of the block; of NVTX events times, ranges and payloads
   BlockRuns runs_;
   BlockOrder order_;
-  bool has_order_ = false;      // else records are taken as they come
+  bool has_order_ = false;       // else records are taken as they come
   std::vector<uint32_t> facts_;  // of a block's commons, for loops over its records
   std::vector<uint32_t> next_;   // place of a block's next record, by group
   std::vector<UnusualTime> unusual_calls_, unusual_ops_;

@@ -26,9 +26,8 @@ void ReserveHuge(Vector& v, std::size_t count) {
 template <class Vector>
 void TouchHuge(Vector& v, std::size_t cores) {
   const LargePages pages = LargePagesOf(v);
-  ForEachSideBySide((pages.last - pages.first) / kLargePageBytes, cores, [&](std::size_t i) {
-    *reinterpret_cast<volatile char*>(pages.first + i * kLargePageBytes) = 0;
-  });
+  ForEachSideBySide((pages.last - pages.first) / kLargePageBytes, cores,
+                    [&](std::size_t i) { *reinterpret_cast<volatile char*>(pages.first + i * kLargePageBytes) = 0; });
 }
 
 }  // namespace gprof

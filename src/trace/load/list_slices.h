@@ -1,5 +1,5 @@
-// Long lists are worked on in pieces, side by side. Where they are cut follows from the lists alone, so that what is made
-// of them is the same on any number of cores.
+// Long lists are worked on in pieces, side by side. Where they are cut follows from the lists alone, so that what is
+// made of them is the same on any number of cores.
 #pragma once
 
 #include <algorithm>

@@ -15,18 +15,16 @@
 #include "base/saturate.h"
 #include "gprof/error.h"
 #include "gprof/trace.h"
-#include "trace/load/builder.h"
 #include "trace/file/file_kind.h"
 #include "trace/file/mapped_file.h"
 #include "trace/file/typed_rows.h"
+#include "trace/load/builder.h"
 #include "trace/load/count_pass.h"
 
 namespace gprof {
 namespace {
 
-std::string_view Magic() {
-  return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic};
-}
+std::string_view Magic() { return {reinterpret_cast<const char*>(trace::kChunkMagic), sizeof trace::kChunkMagic}; }
 
 [[noreturn]] void FailAsForeign(std::string_view bytes, const std::string& path) {
   const ForeignFile file = RecogniseForeign(bytes, path);
@@ -103,7 +101,7 @@ class ChunkSink {
   }
 
   template <class R>
-    requires kIsBulk<R>
+  requires kIsBulk<R>
   bool TakeBlock(const trace::BlockView& block, const R*) {
     if (block.record_count == 0) return true;
     if (damaged_.count({bulk_.offset, bulk_.blocks.size()}) != 0) return false;
@@ -245,9 +243,8 @@ std::optional<Trace> TryToLoad(std::string_view bytes, const std::string& path, 
   if (!builder.Fill(std::move(bulk), damaged)) return std::nullopt;
   constexpr std::size_t kWorthAThreadBytes = 1u << 20;
   std::optional<Trace> trace;
-  ForEachSideBySide(2, bytes.size() >= kWorthAThreadBytes ? UsableCores() : 1, [&](std::size_t part) {
-    part == 0 ? is_read() : void(trace.emplace(builder.Finish(health)));
-  });
+  ForEachSideBySide(2, bytes.size() >= kWorthAThreadBytes ? UsableCores() : 1,
+                    [&](std::size_t part) { part == 0 ? is_read() : void(trace.emplace(builder.Finish(health))); });
   return trace;
 }
 

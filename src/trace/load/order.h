@@ -50,8 +50,8 @@ It SkipFromEnd(It first, It last, IsAfter is_after) {
   return last;
 }
 
-// Merges two neighbouring runs that overlap, the shorter one out of a copy. Some elements of one of them follow each other
-// as a rule: those are moved at once.
+// Merges two neighbouring runs that overlap, the shorter one out of a copy. Some elements of one of them follow each
+// other as a rule: those are moved at once.
 template <class It, class Less>
 void MergeForward(It first, It middle, It last, Less less) {
   const std::vector<std::iter_value_t<It>> copy(first, middle);
@@ -97,8 +97,8 @@ void MergeRuns(It first, It middle, It last, Less less) {
 
 }  // namespace order_detail
 
-// Merges neighbouring runs, given by where each begins and where the last one ends. An element is moved by each merge that
-// it takes part in, so short runs are merged with each other before they are merged with long ones.
+// Merges neighbouring runs, given by where each begins and where the last one ends. An element is moved by each merge
+// that it takes part in, so short runs are merged with each other before they are merged with long ones.
 template <class It, class Less>
 void MergeSortedRuns(const std::vector<It>& runs, Less less) {
   std::vector<It> begins;  // of runs that wait for others, each more than twice as long as the next one
@@ -128,7 +128,8 @@ void MergeSortedRuns(std::vector<It> runs, Less less, std::size_t cores) {
     std::vector<It> merged(groups + 1, runs.back());
     ForEachSideBySide(groups, cores, [&](std::size_t group) {
       const auto first = runs.begin() + static_cast<std::ptrdiff_t>(group * kNeighbours);
-      const auto last = runs.end() - first > static_cast<std::ptrdiff_t>(kNeighbours) ? first + kNeighbours + 1 : runs.end();
+      const auto last =
+          runs.end() - first > static_cast<std::ptrdiff_t>(kNeighbours) ? first + kNeighbours + 1 : runs.end();
       merged[group] = *first;
       MergeSortedRuns(std::vector<It>(first, last), less);
     });

@@ -68,7 +68,8 @@ class RangeCursor {
     time_ns = std::min(time_ns, kNever - 1);
     while (next_start_ns_ <= time_ns) {
       if (items_[next_].is_push_pop) {
-        if (top_ == highest_) [[unlikely]] return MakeRoomAndMove(time_ns);
+        if (top_ == highest_) [[unlikely]]
+          return MakeRoomAndMove(time_ns);
         Enter(next_);
       }
       next_start_ns_ = StartOf(++next_);

@@ -15,8 +15,8 @@
 
 #include "gprof/trace.h"
 #include "trace/load/flat_index.h"
-#include "trace/model/name_table.h"
 #include "trace/load/nvtx_events.h"
+#include "trace/model/name_table.h"
 
 namespace gprof {
 
@@ -63,8 +63,8 @@ struct ObjectName {
   trace::NvtxNameKind object{};
 };
 
-// A shape that a kernel named before its definition was read. Until all is read, such facts have kLateShape + the place in
-// the list of these as their shape.
+// A shape that a kernel named before its definition was read. Until all is read, such facts have kLateShape + the place
+// in the list of these as their shape.
 struct LateShape {
   uint32_t process = kNone, shape = 0;
 };
@@ -123,7 +123,7 @@ struct Draft {
   std::vector<RawPayload> raw_payloads;
   std::string payload_bytes;
   NvtxEvents nvtx_events;
-  std::vector<Trace::Slice> thread_events;  // where events are grouped by thread already
+  std::vector<Trace::Slice> thread_events;       // where events are grouped by thread already
   std::vector<EventCounts> thread_event_counts;  // the same; none where nobody has counted
   // Where operations, calls and NVTX events that are in order begin, in each slice; none where that is not known.
   std::vector<uint32_t> op_runs, call_runs, event_runs;
@@ -131,7 +131,7 @@ struct Draft {
   std::vector<CorrelationExtent> correlations;  // of calls, by process
   std::vector<uint32_t> calls_of_facts;         // how many there are, by facts; none where nobody has counted
   std::vector<uint32_t> capture_calls;          // that begin or end the capture of a stream, in order
-  uint64_t launched_by_device = 0;  // kernels that no call of the host launched
+  uint64_t launched_by_device = 0;              // kernels that no call of the host launched
 
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);
   uint32_t ContextIndex(uint32_t process, uint32_t context);

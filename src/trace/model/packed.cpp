@@ -54,13 +54,9 @@ PackedOps::Item PackedOps::Pack(const GpuOp& op) {
   return item;
 }
 
-void PackedOps::push_back(const GpuOp& op) {
-  items_.push_back(Pack(op));
-}
+void PackedOps::push_back(const GpuOp& op) { items_.push_back(Pack(op)); }
 
-void PackedOps::Set(std::size_t i, const GpuOp& op) {
-  items_[i] = Pack(op);
-}
+void PackedOps::Set(std::size_t i, const GpuOp& op) { items_[i] = Pack(op); }
 
 void PackedOps::Add(int64_t start_ns, int64_t end_ns, uint32_t facts, uint32_t correlation) {
   Item item;
@@ -77,7 +73,8 @@ void PackedOps::Append(PackedOps&& others) {
   }
   const std::vector<uint32_t> places = Unite(&facts_, others.facts_);
   const auto long_base = static_cast<uint32_t>(long_durations_ns_.size());
-  long_durations_ns_.insert(long_durations_ns_.end(), others.long_durations_ns_.begin(), others.long_durations_ns_.end());
+  long_durations_ns_.insert(long_durations_ns_.end(), others.long_durations_ns_.begin(),
+                            others.long_durations_ns_.end());
   AppendItems(others.items_, long_base, [&](uint32_t facts) { return places[facts]; });
   others = {};
 }
@@ -126,13 +123,9 @@ PackedCalls::Item PackedCalls::Pack(const ApiCall& call, std::size_t i) {
   return item;
 }
 
-void PackedCalls::push_back(const ApiCall& call) {
-  items_.push_back(Pack(call, items_.size()));
-}
+void PackedCalls::push_back(const ApiCall& call) { items_.push_back(Pack(call, items_.size())); }
 
-void PackedCalls::Set(std::size_t i, const ApiCall& call) {
-  items_[i] = Pack(call, i);
-}
+void PackedCalls::Set(std::size_t i, const ApiCall& call) { items_[i] = Pack(call, i); }
 
 void PackedCalls::Add(int64_t start_ns, int64_t end_ns, uint32_t facts, uint32_t correlation) {
   Item item;

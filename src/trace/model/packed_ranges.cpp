@@ -57,7 +57,8 @@ void PackedRanges::Append(PackedRanges&& others) {
   facts_.Reserve(facts_.size() + others.facts_.size());
   for (uint32_t i = 0; i < others.facts_.size(); ++i) facts_.Add(others.facts_[i]);
   const auto long_base = static_cast<uint32_t>(long_durations_ns_.size());
-  long_durations_ns_.insert(long_durations_ns_.end(), others.long_durations_ns_.begin(), others.long_durations_ns_.end());
+  long_durations_ns_.insert(long_durations_ns_.end(), others.long_durations_ns_.begin(),
+                            others.long_durations_ns_.end());
   if (!payloads_.empty() || !others.payloads_.empty()) {
     payloads_.resize(items_.size());
     others.payloads_.resize(others.items_.size());

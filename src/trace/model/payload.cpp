@@ -20,9 +20,7 @@ constexpr std::size_t kMaxNameBytes = 100;
 constexpr std::size_t kPointerBytes = 8;
 constexpr std::size_t kEnumBytes = 4;  // where the program did not say
 
-bool IsInteger(TypeClass c) {
-  return c == TypeClass::kUnsigned || c == TypeClass::kSigned || c == TypeClass::kChar;
-}
+bool IsInteger(TypeClass c) { return c == TypeClass::kUnsigned || c == TypeClass::kSigned || c == TypeClass::kChar; }
 
 // `count` elements from `at`; nothing where they are not all before `end`.
 std::optional<std::size_t> EndOf(std::size_t at, uint64_t count, std::size_t element_bytes, std::size_t end) {
@@ -30,9 +28,7 @@ std::optional<std::size_t> EndOf(std::size_t at, uint64_t count, std::size_t ele
   return at + static_cast<std::size_t>(count) * element_bytes;
 }
 
-bool IsArray(const SchemaEntry& entry) {
-  return (entry.record.flags & payload::kEntryArrayMask) != 0;
-}
+bool IsArray(const SchemaEntry& entry) { return (entry.record.flags & payload::kEntryArrayMask) != 0; }
 
 // The data lie elsewhere: in the memory of the program, or in a place of the payload that only a deep copy fills.
 bool IsElsewhere(const SchemaEntry& entry) {
@@ -40,9 +36,7 @@ bool IsElsewhere(const SchemaEntry& entry) {
           (payload::kEntryPointer | payload::kEntryOffsetFromBase | payload::kEntryOffsetFromHere)) != 0;
 }
 
-bool IsHidden(const SchemaEntry& entry) {
-  return (entry.record.flags & payload::kEntryHide) != 0;
-}
+bool IsHidden(const SchemaEntry& entry) { return (entry.record.flags & payload::kEntryHide) != 0; }
 
 bool IsStruct(const Schema& schema) {
   return schema.record.schema_type == payload::kSchemaStatic || schema.record.schema_type == payload::kSchemaDynamic;

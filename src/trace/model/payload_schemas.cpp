@@ -7,12 +7,8 @@ namespace gprof {
 namespace {
 
 // A domain and number come first in every key.
-auto KeyOf(const SchemaEntry& e) {
-  return std::make_tuple(e.domain, e.record.schema, uint64_t{e.record.index});
-}
-auto KeyOf(const EnumValue& v) {
-  return std::make_tuple(v.domain, v.record.enumeration, v.record.value);
-}
+auto KeyOf(const SchemaEntry& e) { return std::make_tuple(e.domain, e.record.schema, uint64_t{e.record.index}); }
+auto KeyOf(const EnumValue& v) { return std::make_tuple(v.domain, v.record.enumeration, v.record.value); }
 
 // Later captures repeat what was registered before: the first of each counts.
 template <class T>

@@ -11,15 +11,13 @@ namespace gprof {
 // 36 years of uptime: later than any real time, and far enough from the limit that sums and differences of a few fit.
 inline constexpr uint64_t kMaxTimeNs = uint64_t{1} << 60;
 
-constexpr int64_t TimeNs(uint64_t ns) {
-  return static_cast<int64_t>(std::min(ns, kMaxTimeNs));
-}
+constexpr int64_t TimeNs(uint64_t ns) { return static_cast<int64_t>(std::min(ns, kMaxTimeNs)); }
 constexpr int64_t EndNs(uint64_t start_ns, uint64_t duration_ns) {
   return TimeNs(AddSaturating(start_ns, duration_ns));
 }
 
-// CUPTI reports 0, or an end before the start, when it ran out of room for time stamps; the difference of the latter is a
-// huge duration here.
+// CUPTI reports 0, or an end before the start, when it ran out of room for time stamps; the difference of the latter is
+// a huge duration here.
 constexpr bool HasTimes(uint64_t start_ns, uint64_t duration_ns) {
   return start_ns != 0 && start_ns <= kMaxTimeNs && duration_ns <= kMaxTimeNs;
 }

@@ -8,17 +8,15 @@
 
 #include "base/saturate.h"
 #include "gprof/error.h"
-#include "trace/reshape/merge_devices.h"
-#include "trace/model/name_table.h"
 #include "trace/load/order.h"
+#include "trace/model/name_table.h"
 #include "trace/model/saturating_time.h"
+#include "trace/reshape/merge_devices.h"
 
 namespace gprof {
 namespace {
 
-uint32_t Size(std::size_t size) {
-  return static_cast<uint32_t>(size);
-}
+uint32_t Size(std::size_t size) { return static_cast<uint32_t>(size); }
 
 void Shift(uint32_t* index, uint32_t base) {
   if (*index != kNone) *index += base;
@@ -29,9 +27,7 @@ void Shift(std::vector<Trace::Slice>* slices, uint32_t base) {
 }
 
 // 0 stands for a time that is not known.
-int64_t ShiftedIfKnown(int64_t time_ns, int64_t by_ns) {
-  return time_ns == 0 ? 0 : time_ns + by_ns;
-}
+int64_t ShiftedIfKnown(int64_t time_ns, int64_t by_ns) { return time_ns == 0 ? 0 : time_ns + by_ns; }
 
 template <class T>
 void Append(std::vector<T>* to, std::vector<T>* from) {
@@ -173,8 +169,7 @@ class Mover {
   }
 
   void MoveCalls() {
-    t_.api_calls.ChangeFacts(
-        [&](PackedCalls::Facts& c) { Thread(&c.thread), Process(&c.process), Name(&c.function); });
+    t_.api_calls.ChangeFacts([&](PackedCalls::Facts& c) { Thread(&c.thread), Process(&c.process), Name(&c.function); });
     for (PackedCalls::Item& c : t_.api_calls.items()) c.SetStart(c.start_ns() + shift_ns_), Range(&c.range);
     for (GraphNode& n : t_.graph_nodes) {
       n.time_ns += shift_ns_;

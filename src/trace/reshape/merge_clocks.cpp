@@ -2,8 +2,8 @@
 #include <optional>
 #include <string_view>
 
-#include "trace/reshape/merge.h"
 #include "trace/model/saturating_time.h"
+#include "trace/reshape/merge.h"
 
 namespace gprof {
 namespace {

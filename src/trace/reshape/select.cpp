@@ -110,7 +110,8 @@ class Selector {
       }
       is_process_[i] = is_process_[i] != 0 && has_capture;
     }
-    for (uint32_t i = 0; i < t_.threads.size(); ++i) is_thread_[i] = is_thread_[i] != 0 && IsProcess(t_.threads[i].process);
+    for (uint32_t i = 0; i < t_.threads.size(); ++i)
+      is_thread_[i] = is_thread_[i] != 0 && IsProcess(t_.threads[i].process);
   }
 
   void MarkRanges() {

@@ -85,9 +85,8 @@ bool MatchesGlob(std::string_view pattern, std::string_view text) {
 }
 
 std::vector<uint8_t> SelectedNames::Processes() const {
-  if (selection_.capture && std::none_of(trace_.captures.begin(), trace_.captures.end(), [&](const Capture& c) {
-        return c.number == *selection_.capture;
-      })) {
+  if (selection_.capture && std::none_of(trace_.captures.begin(), trace_.captures.end(),
+                                         [&](const Capture& c) { return c.number == *selection_.capture; })) {
     std::set<std::string> known;
     for (const Capture& c : trace_.captures) known.insert(std::to_string(c.number));
     FailUnknown("capture", std::to_string(*selection_.capture), known);

@@ -23,7 +23,6 @@ class SelectedNames {
   std::vector<uint8_t> Kernels() const;
 
  private:
-
   const Trace& trace_;
   const Selection& selection_;
 };

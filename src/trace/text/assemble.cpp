@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "gprof/error.h"
-#include "trace/write/chunk_writer.h"
 #include "trace/file/reader.h"
 #include "trace/text/record_text.h"
+#include "trace/write/chunk_writer.h"
 
 namespace gprof {
 namespace {

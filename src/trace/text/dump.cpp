@@ -7,10 +7,10 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "trace/file/typed_rows.h"
 #include "trace/load/flat_index.h"
 #include "trace/load/load.h"
 #include "trace/text/record_text.h"
-#include "trace/file/typed_rows.h"
 
 namespace gprof {
 namespace {

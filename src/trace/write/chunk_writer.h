@@ -15,8 +15,8 @@
 #include "gprof/trace/file.h"
 #include "gprof/trace/record.h"
 #include "gprof/trace/wire.h"
-#include "trace/write/dictionary.h"
 #include "trace/file/unpack.h"
+#include "trace/write/dictionary.h"
 
 namespace gprof {
 

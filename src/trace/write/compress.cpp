@@ -131,8 +131,8 @@ class Compressor {
   const CompressOptions& options_;
   const std::function<void(std::string_view)>& write_;
   std::vector<Packer> packers_;
-  std::vector<Piece> pieces_;             // of the batch
-  std::size_t done_ = 0, end_ = 0;        // of the trace: written, and in pieces
+  std::vector<Piece> pieces_;       // of the batch
+  std::size_t done_ = 0, end_ = 0;  // of the trace: written, and in pieces
   std::unique_ptr<unsigned char[]> buffer_;
   std::size_t used_bytes_ = 0;  // of it
   CompressedTrace result_;

@@ -21,9 +21,9 @@ struct CompressedTrace {
   uint64_t compressed_chunks = 0;
 };
 
-// Gives the compressed trace to `write`, piece by piece. A chunk that gets no smaller, is compressed already, is damaged
-// or of an unknown kind stays as it is, and so do bytes between chunks: whoever reads the result counts what he would
-// have counted in `bytes`.
+// Gives the compressed trace to `write`, piece by piece. A chunk that gets no smaller, is compressed already, is
+// damaged or of an unknown kind stays as it is, and so do bytes between chunks: whoever reads the result counts what he
+// would have counted in `bytes`.
 CompressedTrace CompressTrace(std::string_view bytes, const CompressOptions& options,
                               const std::function<void(std::string_view)>& write);
 

@@ -2,15 +2,15 @@
 
 #include <cstring>
 
-#include "tracer/store/arena.h"
-#include "tracer/store/clock.h"
+#include "tracer/core/tracer.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/nvtx/given_names.h"
-#include "tracer/store/log_rows.h"
+#include "tracer/store/arena.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/log_rows.h"
 #include "tracer/store/system_calls.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 
@@ -22,12 +22,12 @@ namespace {
 using trace::CaptureEvent;
 using trace::CaptureTrigger;
 
-Lock lock;                  // captures begin and end one at a time
-bool is_over = false;       // the range that was asked for has been
-uint32_t number = 0;        // of captures begun
+Lock lock;                                       // captures begin and end one at a time
+bool is_over = false;                            // the range that was asked for has been
+uint32_t number = 0;                             // of captures begun
 constinit std::atomic<uint32_t> open_ranges{0};  // watched ones, on all threads
 constinit std::atomic<uint32_t> steps_seen{0};
-constinit std::atomic<bool> is_warm{false};      // CUPTI was switched on before the capture
+constinit std::atomic<bool> is_warm{false};  // CUPTI was switched on before the capture
 uint32_t watched_domain = 0;
 
 constexpr uint32_t kStarted = 64;
@@ -50,8 +50,13 @@ void Note(CaptureEvent event, CaptureTrigger trigger) {
   if (IsWriterThread()) return Write(event, trigger);
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
-  const CaptureRow row{{RowType::kCapture, 0, sizeof(CaptureRow) / 8}, number, Stamp(), static_cast<uint8_t>(event),
-                       static_cast<uint8_t>(trigger), 0, 0};
+  const CaptureRow row{{RowType::kCapture, 0, sizeof(CaptureRow) / 8},
+                       number,
+                       Stamp(),
+                       static_cast<uint8_t>(event),
+                       static_cast<uint8_t>(trigger),
+                       0,
+                       0};
   Append(log, row);
 }
 

@@ -35,9 +35,15 @@ void AddSteps(const StepSchedule& s, Message* text) {
 
 void AddEnd(const TracerConfig& c, Message* text) {
   switch (c.capture_end) {
-    case CaptureEnd::kStop: *text << ", once"; break;
-    case CaptureEnd::kStopShutdown: *text << ", once, which ends the program"; break;
-    case CaptureEnd::kNone: *text << ", from the first time to the end"; break;
+    case CaptureEnd::kStop:
+      *text << ", once";
+      break;
+    case CaptureEnd::kStopShutdown:
+      *text << ", once, which ends the program";
+      break;
+    case CaptureEnd::kNone:
+      *text << ", from the first time to the end";
+      break;
     case CaptureEnd::kRepeat:
       if (c.capture_repeat == 0) {
         *text << ", every time";
@@ -51,9 +57,15 @@ void AddEnd(const TracerConfig& c, Message* text) {
 void AddWhen(const TracerConfig& c, Message* text) {
   *text << "; ";
   switch (c.capture_start) {
-    case CaptureStart::kBegin: *text << "from the beginning"; return;
-    case CaptureStart::kCommand: *text << "between commands"; return;
-    case CaptureStart::kProfilerApi: *text << "between cudaProfilerStart and cudaProfilerStop"; break;
+    case CaptureStart::kBegin:
+      *text << "from the beginning";
+      return;
+    case CaptureStart::kCommand:
+      *text << "between commands";
+      return;
+    case CaptureStart::kProfilerApi:
+      *text << "between cudaProfilerStart and cudaProfilerStop";
+      break;
     case CaptureStart::kNvtx:
       *text << "within the NVTX range ";
       AddRange(c, text);

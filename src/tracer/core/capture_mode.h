@@ -1,8 +1,8 @@
 // What is recorded and when, in words, for whoever reads the trace.
 #pragma once
 
-#include "tracer/core/config.h"
 #include "gprof/trace/record.h"
+#include "tracer/core/config.h"
 
 namespace gprof::tracer {
 

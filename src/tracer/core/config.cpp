@@ -52,8 +52,11 @@ void ReadSteps(const char* text, StepSchedule* steps) {
   const struct {
     const char* name;
     uint32_t* value;
-  } parts[] = {{"skip=", &steps->skip}, {"wait=", &steps->wait}, {"warmup=", &steps->warmup},
-               {"active=", &steps->active}, {"repeat=", &steps->repeat}};
+  } parts[] = {{"skip=", &steps->skip},
+               {"wait=", &steps->wait},
+               {"warmup=", &steps->warmup},
+               {"active=", &steps->active},
+               {"repeat=", &steps->repeat}};
   for (const char* at = text; at != nullptr && *at != 0;) {
     for (const auto& part : parts) {
       const std::size_t n = std::strlen(part.name);

@@ -30,11 +30,11 @@ struct TracerConfig {
   uint64_t output_device = 0, output_inode = 0;  // 0: any file will do
   CaptureStart capture_start = CaptureStart::kBegin;
   CaptureEnd capture_end = CaptureEnd::kStop;
-  uint32_t capture_repeat = 0;                   // 0: for ever
+  uint32_t capture_repeat = 0;  // 0: for ever
   StepSchedule steps;
-  char capture_range[512] = {};                  // of NVTX, without its domain
-  char capture_domain[512] = {};                 // empty: the default one; "*": any
-  uint32_t only_pid = 0;                         // 0: every process
+  char capture_range[512] = {};   // of NVTX, without its domain
+  char capture_domain[512] = {};  // empty: the default one; "*": any
+  uint32_t only_pid = 0;          // 0: every process
 
   bool IsOn() const { return output[0] != 0 || capture_start == CaptureStart::kCommand; }
   static void FromEnv(TracerConfig* config);

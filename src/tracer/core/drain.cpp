@@ -3,19 +3,19 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tracer/core/notice.h"
+#include "tracer/core/process_facts.h"
+#include "tracer/core/tracer.h"
 #include "tracer/cupti/activity.h"
-#include "tracer/store/arena.h"
 #include "tracer/cupti/callbacks.h"
 #include "tracer/cupti/convert.h"
 #include "tracer/cupti/cupti_copies.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/nvtx/given_names.h"
-#include "tracer/core/notice.h"
 #include "tracer/nvtx/payload_capture.h"
-#include "tracer/core/process_facts.h"
+#include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 namespace {
@@ -121,8 +121,14 @@ void Drain::TakeOpenCalls() {
     if (!IsOfThisCapture(start)) continue;
     if (log->told_name.value == ~0u) TellThread(log);
     const uint64_t end = is_salvage ? clock_.ToStamp(last_ns_) : Stamp();
-    const ApiRow row{{RowType::kApi, 0, sizeof(ApiRow) / 8}, call.correlation, start, end > start ? end : start, 0, call.cbid,
-                     call.domain, 1};
+    const ApiRow row{{RowType::kApi, 0, sizeof(ApiRow) / 8},
+                     call.correlation,
+                     start,
+                     end > start ? end : start,
+                     0,
+                     call.cbid,
+                     call.domain,
+                     1};
     ConvertRow(&row.header, {log->tid, &log->nvtx, {}}, clock_, &Writer());
   }
 }
@@ -130,7 +136,9 @@ void Drain::TakeOpenCalls() {
 void Drain::TakeNames() {
   while (const NameEntry* e = NameAt(names_done_)) {
     switch (e->type) {
-      case NameType::kDomain: Writer().Add(trace::NvtxDomainRecord{e->domain, e->name}); break;
+      case NameType::kDomain:
+        Writer().Add(trace::NvtxDomainRecord{e->domain, e->name});
+        break;
       case NameType::kCategory:
         Writer().Add(trace::NvtxCategoryRecord{e->domain, static_cast<uint32_t>(e->number), e->name});
         break;
@@ -145,9 +153,15 @@ void Drain::TakeNames() {
 void Drain::TakeLayouts() {
   while (const LayoutEntry* e = LayoutAt(layouts_done_)) {
     switch (e->kind) {
-      case trace::RecordKind::kNvtxSchema: Writer().Add(e->schema); break;
-      case trace::RecordKind::kNvtxSchemaEntry: Writer().Add(e->entry); break;
-      default: Writer().Add(e->value); break;
+      case trace::RecordKind::kNvtxSchema:
+        Writer().Add(e->schema);
+        break;
+      case trace::RecordKind::kNvtxSchemaEntry:
+        Writer().Add(e->entry);
+        break;
+      default:
+        Writer().Add(e->value);
+        break;
     }
     ++layouts_done_;
   }
@@ -175,7 +189,8 @@ void Drain::AddAnchor(bool is_record) {
   Writer().Add(trace::ClockRecord{anchor.monotonic_ns, anchor.realtime_ns, clock_uses_tsc ? anchor.stamp : 0, 0,
                                   anchor.uncertainty_ns});
   const CuptiInstant cupti = LastCuptiInstant();
-  if (cupti.monotonic_ns > cupti_told_ns_) Writer().Add(trace::ClockRecord{cupti.monotonic_ns, 0, 0, cupti.cupti_ns, 0});
+  if (cupti.monotonic_ns > cupti_told_ns_)
+    Writer().Add(trace::ClockRecord{cupti.monotonic_ns, 0, 0, cupti.cupti_ns, 0});
   cupti_told_ns_ = cupti.monotonic_ns;
 }
 

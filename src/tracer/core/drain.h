@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "tracer/store/clock.h"
 #include "tracer/store/chunk_output.h"
+#include "tracer/store/clock.h"
 
 namespace gprof::tracer {
 
@@ -29,7 +29,9 @@ class Drain {
 
   void ResetAfterFork();
   // GPU work that ended later may be missing; 0: none is.
-  uint64_t GpuCompleteUntilNs() const { return gpu_is_complete_ ? 0 : process_.start_ns > LastGpuNs() ? process_.start_ns : LastGpuNs(); }
+  uint64_t GpuCompleteUntilNs() const {
+    return gpu_is_complete_ ? 0 : process_.start_ns > LastGpuNs() ? process_.start_ns : LastGpuNs();
+  }
 
   // [salvage] Takes over from a drain that was interrupted anywhere, and takes everything there is.
   void Salvage(uint64_t died_ns);
@@ -46,11 +48,11 @@ class Drain {
   trace::ProcessRecord process_;
   trace::ProcessKey key_;
   uint64_t cupti_told_ns_ = 0;
-  uint64_t last_ns_ = 0;          // latest moment that is known of the process
+  uint64_t last_ns_ = 0;  // latest moment that is known of the process
   uint32_t names_done_ = 0, layouts_done_ = 0, notices_done_ = 0;
-  uint32_t notices_said_ = 0;     // on stderr
+  uint32_t notices_said_ = 0;  // on stderr
   static uint64_t LastGpuNs();
-  bool gpu_is_complete_ = true;   // as far as CUPTI's last flushes tell
+  bool gpu_is_complete_ = true;  // as far as CUPTI's last flushes tell
   bool process_told_ = false, process_has_cupti_ = false, may_move_ = false;
 };
 

@@ -3,11 +3,11 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "tracer/cupti/cupti_session.h"
 #include "gprof/trace/env.h"
+#include "tracer/core/tracer.h"
+#include "tracer/cupti/cupti_session.h"
 #include "tracer/nvtx/nvtx.h"
 #include "tracer/store/system_calls.h"
-#include "tracer/core/tracer.h"
 
 #define GPROF_EXPORT extern "C" __attribute__((visibility("default")))
 

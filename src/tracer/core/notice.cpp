@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cstring>
 
+#include "tracer/core/tracer.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/system_calls.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 constexpr uint32_t kMaxNotices = 64;
 Lock lock;
 constinit NoticeEntry entries[kMaxNotices] GPROF_IN_ARENA = {};
-constinit std::atomic<uint32_t> count GPROF_IN_ARENA {0};
+constinit std::atomic<uint32_t> count GPROF_IN_ARENA{0};
 dev_t stderr_device;
 ino_t stderr_inode;
 bool has_stderr = false;

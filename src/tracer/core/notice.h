@@ -22,8 +22,8 @@ class Message {
 
 // [any thread] Remembers who stderr is, so that a file the target later opens as descriptor 2 is never written to.
 void RememberStderr();
-// [any thread, rare] A message that was said before is dropped. The writer thread puts it on stderr: a broken pipe there
-// raises SIGPIPE, which that thread has blocked.
+// [any thread, rare] A message that was said before is dropped. The writer thread puts it on stderr: a broken pipe
+// there raises SIGPIPE, which that thread has blocked.
 void Say(trace::NoticeLevel level, const Message& message);
 
 struct NoticeEntry {

@@ -1,8 +1,9 @@
 // Small files of /proc and /sys, read without stdio and without memory of the target's.
 #pragma once
 
-#include <cstddef>
 #include <sys/types.h>
+
+#include <cstddef>
 
 namespace gprof::tracer {
 

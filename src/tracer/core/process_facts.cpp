@@ -10,8 +10,8 @@
 #include "tracer/core/notice.h"
 #include "tracer/core/proc_file.h"
 #include "tracer/core/rank.h"
-#include "tracer/store/interned_names.h"
 #include "tracer/core/tracer.h"
+#include "tracer/store/interned_names.h"
 
 namespace gprof::tracer {
 namespace {

@@ -12,9 +12,9 @@ namespace {
 struct Source {
   const char* name;
   const char* rank;
-  const char* world;        // null: it does not say
+  const char* world;  // null: it does not say
   const char* local_rank;
-  bool needs_all = false;   // the names are so common that one alone says nothing
+  bool needs_all = false;  // the names are so common that one alone says nothing
 };
 
 // The starter of the ranks before what it was started by: mpirun within Slurm sets the variables of both, and a step of

@@ -1,10 +1,11 @@
-// What CUPTI says once in a process and every trace of it needs: kept, so that a later capture into another file has it.
+// What CUPTI says once in a process and every trace of it needs: kept, so that a later capture into another file has
+// it.
 #pragma once
 
 #include <cstdint>
 
-#include "tracer/store/arena.h"
 #include "gprof/trace/record.h"
+#include "tracer/store/arena.h"
 
 namespace gprof::tracer {
 

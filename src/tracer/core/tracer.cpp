@@ -12,24 +12,24 @@
 #include <atomic>
 #include <cstring>
 
-#include "tracer/cupti/activity.h"
-#include "tracer/store/arena.h"
 #include "tracer/core/capture.h"
-#include "tracer/store/clock.h"
 #include "tracer/core/control.h"
-#include "tracer/cupti/cupti_session.h"
 #include "tracer/core/drain.h"
-#include "tracer/nvtx/given_names.h"
 #include "tracer/core/notice.h"
-#include "tracer/store/page_pool.h"
-#include "tracer/nvtx/payload_capture.h"
 #include "tracer/core/proc_file.h"
 #include "tracer/core/process_facts.h"
+#include "tracer/cupti/activity.h"
+#include "tracer/cupti/cupti_session.h"
 #include "tracer/cupti/shapes.h"
+#include "tracer/nvtx/given_names.h"
+#include "tracer/nvtx/payload_capture.h"
+#include "tracer/store/arena.h"
+#include "tracer/store/chunk_output.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/page_pool.h"
 #include "tracer/store/system_calls.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/store/chunk_output.h"
 
 namespace gprof::tracer {
 namespace {
@@ -41,21 +41,21 @@ enum class Request : uint32_t { kNone, kFlush, kLastFlush, kEnd };
 constexpr uint64_t kMsNs = 1000000;
 constexpr uint64_t kFirstFlushNs = 20 * kMsNs;  // short programs lose little where nothing can be salvaged
 constexpr uint64_t kBusyPollNs = 10 * kMsNs;
-constexpr uint64_t kBusyRows = 20000;           // in a round: two million a second and thread
+constexpr uint64_t kBusyRows = 20000;  // in a round: two million a second and thread
 constexpr uint64_t kStopPatienceNs = 5000 * kMsNs;
 
 constinit std::atomic<State> state{State::kNotStarted};
 Lock start_lock;
 TracerConfig config GPROF_IN_ARENA;
-Order order;                                          // the last that was carried out
+Order order;  // the last that was carried out
 bool is_forked = false;
 bool has_thread = false;
 constinit std::atomic<uint32_t> writer_tid{0};
-constinit std::atomic<uint32_t> has_own_root{0};       // the writer thread is on its own
+constinit std::atomic<uint32_t> has_own_root{0};  // the writer thread is on its own
 
 constinit std::atomic<Request> request{Request::kNone};
-constinit std::atomic<uint32_t> answered{0};          // counts the requests that were carried out
-Lock request_lock;                                    // one request at a time
+constinit std::atomic<uint32_t> answered{0};  // counts the requests that were carried out
+Lock request_lock;                            // one request at a time
 
 // The writer thread's own descriptor table and root folder: the target never meets a descriptor of ours, running out
 // of descriptors or chroot() does not stop the recording. Where a sandbox forbids it, both go without.
@@ -129,7 +129,9 @@ void MoveOutput(const Order& wanted) {
 void CarryOutOrder() {
   if (!ReadOrder(&order)) return;
   switch (order.wish) {
-    case trace::CaptureWish::kTriggered: MoveOutput(order); break;
+    case trace::CaptureWish::kTriggered:
+      MoveOutput(order);
+      break;
     case trace::CaptureWish::kRecord:
       MoveOutput(order);
       BeginCapture(order.trigger);

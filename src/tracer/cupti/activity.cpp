@@ -3,11 +3,11 @@
 #include <atomic>
 #include <new>
 
-#include "tracer/store/arena.h"
+#include "tracer/core/tracer.h"
 #include "tracer/cupti/convert.h"
+#include "tracer/store/arena.h"
 #include "tracer/store/page_pool.h"
 #include "tracer/store/system_calls.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 namespace {
@@ -24,17 +24,17 @@ enum class BlockState : uint32_t { kFree, kWithCupti, kFull };
 struct BlockHeader {
   uint32_t index;
   std::atomic<BlockState> state;
-  uint32_t used_bytes;   // by CUPTI
-  uint32_t done_bytes;   // that have become records [writer thread]
+  uint32_t used_bytes;  // by CUPTI
+  uint32_t done_bytes;  // that have become records [writer thread]
 };
 
 BlockStack<kMaxBlocks> free_blocks GPROF_IN_ARENA = {};
 BlockStack<kMaxBlocks> full_blocks GPROF_IN_ARENA = {};
-std::atomic<uint32_t> full_count GPROF_IN_ARENA {0};
-std::atomic<uint32_t> block_count GPROF_IN_ARENA {0};
+std::atomic<uint32_t> full_count GPROF_IN_ARENA{0};
+std::atomic<uint32_t> block_count GPROF_IN_ARENA{0};
 std::atomic<unsigned char*> blocks[kMaxBlocks] GPROF_IN_ARENA = {};
-// Before 12.9 CUPTI dereferences the null that should mean "none left"; what goes here is thrown away. Several, as several
-// threads may be at it.
+// Before 12.9 CUPTI dereferences the null that should mean "none left"; what goes here is thrown away. Several, as
+// several threads may be at it.
 constexpr uint32_t kDiscards = 1024;
 alignas(8) unsigned char discards[kDiscards][8 * 1024];
 constinit std::atomic<uint32_t> next_discard{0};

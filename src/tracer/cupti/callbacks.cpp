@@ -4,15 +4,15 @@
 #include <cstring>
 #include <utility>
 
-#include "tracer/store/arena.h"
 #include "tracer/core/capture.h"
-#include "tracer/store/clock.h"
+#include "tracer/core/tracer.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/cupti/graph_nodes.h"
 #include "tracer/cupti/kinds.h"
+#include "tracer/store/arena.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 namespace {
@@ -20,8 +20,8 @@ namespace {
 // What a function's callback has to do beyond noting start and end.
 enum Duty : uint8_t {
   kNothing = 0,
-  kStreamSync,   // first argument: stream
-  kEventSync,    // first argument: event
+  kStreamSync,  // first argument: stream
+  kEventSync,   // first argument: event
   kContextSync,
   kStreamWait,   // first argument: stream, second: event
   kReset,        // the context goes away: take what CUPTI holds before
@@ -43,13 +43,14 @@ CUpti_SubscriberHandle subscriber = nullptr;
 
 // When the callbacks were switched on last. A call that was entered before it is not one that we are in: its exit came
 // while nobody listened.
-constinit std::atomic<uint64_t> on_since GPROF_IN_ARENA {0};
+constinit std::atomic<uint64_t> on_since GPROF_IN_ARENA{0};
 
 // Calls of the profiler API that the thread is in: the runtime's has the driver's within it, and the two are one.
 thread_local uint32_t profiler_calls = 0;
 
 // Calls so cheap and so frequent that recording them costs more than they do; --cuda-trace-all-apis records them too.
 // A trailing * stands for any ending.
+// clang-format off
 constexpr const char* kQueries[] = {
     "cudaGetDevice", "cudaSetDevice", "cudaGetLastError", "cudaPeekAtLastError", "cudaGetDeviceCount",
     "cudaGetDeviceProperties*", "cudaGetDeviceFlags", "cudaDeviceGetAttribute", "cudaDeviceGetStreamPriorityRange",
@@ -65,23 +66,23 @@ constexpr const char* kQueries[] = {
     "cuEventCreate", "cuEventDestroy*", "cuEventQuery", "cuEventElapsedTime*", "cuStreamQuery*", "cuStreamIsCapturing*",
     "cuStreamGet*", "cuFuncGet*", "cuKernelGet*", "cuLibraryGetKernel", "cuPointerGetAttribute*", "cuOccupancy*",
     "cuThreadExchangeStreamCaptureMode"};
+// clang-format on
 
 struct DutyRow {
   const char* name;
   Duty duty;
 };
-constexpr DutyRow kDuties[] = {
-    {"cudaStreamSynchronize", kStreamSync}, {"cuStreamSynchronize", kStreamSync},
-    {"cudaEventSynchronize", kEventSync},   {"cuEventSynchronize", kEventSync},
-    {"cudaDeviceSynchronize", kContextSync}, {"cudaThreadSynchronize", kContextSync},
-    {"cuCtxSynchronize*", kContextSync},
-    {"cudaStreamWaitEvent*", kStreamWait},  {"cuStreamWaitEvent*", kStreamWait},
-    {"cudaDeviceReset", kReset},            {"cuDevicePrimaryCtxReset*", kReset},
-    {"cuCtxDestroy*", kReset},              {"cuDevicePrimaryCtxRelease*", kReset},
-    {"cudaEventRecord", kEventRecord},      {"cuEventRecord", kEventRecord},
-    {"cudaEventRecordWithFlags", kEventRecord}, {"cuEventRecordWithFlags", kEventRecord},
-    {"cudaProfilerStart", kProfilerStart},  {"cuProfilerStart", kProfilerStart},
-    {"cudaProfilerStop", kProfilerStop},    {"cuProfilerStop", kProfilerStop}};
+constexpr DutyRow kDuties[] = {{"cudaStreamSynchronize", kStreamSync},   {"cuStreamSynchronize", kStreamSync},
+                               {"cudaEventSynchronize", kEventSync},     {"cuEventSynchronize", kEventSync},
+                               {"cudaDeviceSynchronize", kContextSync},  {"cudaThreadSynchronize", kContextSync},
+                               {"cuCtxSynchronize*", kContextSync},      {"cudaStreamWaitEvent*", kStreamWait},
+                               {"cuStreamWaitEvent*", kStreamWait},      {"cudaDeviceReset", kReset},
+                               {"cuDevicePrimaryCtxReset*", kReset},     {"cuCtxDestroy*", kReset},
+                               {"cuDevicePrimaryCtxRelease*", kReset},   {"cudaEventRecord", kEventRecord},
+                               {"cuEventRecord", kEventRecord},          {"cudaEventRecordWithFlags", kEventRecord},
+                               {"cuEventRecordWithFlags", kEventRecord}, {"cudaProfilerStart", kProfilerStart},
+                               {"cuProfilerStart", kProfilerStart},      {"cudaProfilerStop", kProfilerStop},
+                               {"cuProfilerStop", kProfilerStop}};
 
 // Length without "_v3020" and "_ptsz", which say how a function was declared and not which it is. Short versions
 // ("_v2") stay: cuMemcpyHtoD and cuMemcpyHtoD_v2 are two functions.
@@ -171,7 +172,9 @@ SyncRow SyncOf(Duty duty, const CUpti_CallbackData* info, uint64_t start, uint64
       row.kind = static_cast<uint8_t>(trace::SyncKind::kEvent);
       row.event = arguments[0];
       break;
-    default: row.kind = static_cast<uint8_t>(trace::SyncKind::kContext); break;
+    default:
+      row.kind = static_cast<uint8_t>(trace::SyncKind::kContext);
+      break;
   }
   return row;
 }
@@ -180,8 +183,13 @@ void AppendEventRecord(ThreadLog* log, const CUpti_CallbackData* info, uint64_t 
   if (info->functionParams == nullptr) return;
   uint64_t arguments[2];
   std::memcpy(arguments, info->functionParams, sizeof arguments);
-  Append(log, EventRecordRow{{RowType::kEventRecord, 0, sizeof(EventRecordRow) / 8}, info->correlationId, stamp,
-                             arguments[0], arguments[1], info->contextUid, 0});
+  Append(log, EventRecordRow{{RowType::kEventRecord, 0, sizeof(EventRecordRow) / 8},
+                             info->correlationId,
+                             stamp,
+                             arguments[0],
+                             arguments[1],
+                             info->contextUid,
+                             0});
 }
 
 // The start of the call that returns now, which is then no longer open; 0 for a nested one.
@@ -210,8 +218,14 @@ void OnExit(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   if (start == 0) return;  // a nested call, or recording began within it
   int32_t result = 0;
   if (info->functionReturnValue != nullptr) std::memcpy(&result, info->functionReturnValue, sizeof result);
-  Append(log, ApiRow{{RowType::kApi, 0, sizeof(ApiRow) / 8}, info->correlationId, start, end, result,
-                     static_cast<uint16_t>(cbid), static_cast<uint8_t>(domain), 0});
+  Append(log, ApiRow{{RowType::kApi, 0, sizeof(ApiRow) / 8},
+                     info->correlationId,
+                     start,
+                     end,
+                     result,
+                     static_cast<uint16_t>(cbid),
+                     static_cast<uint8_t>(domain),
+                     0});
   const Duty duty = FunctionOf(domain, cbid)->duty;
   if (__builtin_expect(duty == kNothing, 1)) return;
   if (IsSync(duty)) Append(log, SyncOf(duty, info, start, end));
@@ -231,7 +245,8 @@ void OnProfilerApi(Duty duty, const CUpti_CallbackData* info) {
 void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   if (!IsCapturing()) {
     // The capture was stopped within the call.
-    if (info->callbackSite == CUPTI_API_EXIT && own_log != nullptr) TakeStart(own_log, domain, cbid, info->correlationId);
+    if (info->callbackSite == CUPTI_API_EXIT && own_log != nullptr)
+      TakeStart(own_log, domain, cbid, info->correlationId);
     return;
   }
   if (info->callbackSite == CUPTI_API_EXIT) return OnExit(domain, cbid, info);

@@ -2,8 +2,8 @@
 // activity records, and calls that are not wanted cost nothing at all.
 #pragma once
 
-#include "tracer/cupti/cupti_api.h"
 #include "gprof/trace/record.h"
+#include "tracer/cupti/cupti_api.h"
 
 namespace gprof::tracer {
 
@@ -15,8 +15,8 @@ void PrepareApiCallbacks(CUpti_SubscriberHandle subscriber);
 // Enables a callback for every function that is to be recorded, or none. Calls that threads are in at that moment are
 // left out. [one thread at a time]
 void SetApiCallbacks(bool on);
-// Whether a call that was entered at this stamp was entered since the callbacks were switched on: an OpenCall from before
-// tells nothing. 0 is no call.
+// Whether a call that was entered at this stamp was entered since the callbacks were switched on: an OpenCall from
+// before tells nothing. 0 is no call.
 bool IsOfThisCapture(uint64_t start);
 
 // Name of a function without its version suffix, empty for one that is not recorded. [writer thread, or salvage]

@@ -5,13 +5,13 @@
 
 #include <cstring>
 
-#include "tracer/store/arena.h"
 #include "tracer/core/capture.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/cupti/device_facts.h"
 #include "tracer/cupti/graph_level.h"
 #include "tracer/cupti/memory_records.h"
 #include "tracer/cupti/shapes.h"
+#include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
 
 namespace gprof::tracer {
@@ -73,7 +73,8 @@ trace::StringId KernelName(const char* name) {
   if (is_salvage) return slot.pointer == name ? slot.id : Strings().Intern("<name lost with the process>");
   if (slot.pointer == name) {
     const trace::Text text = Strings().TextOf(slot.id);
-    if (strncmp(text.data, name, text.size) == 0 && (text.size == kMaxNameBytes || name[text.size] == 0)) return slot.id;
+    if (strncmp(text.data, name, text.size) == 0 && (text.size == kMaxNameBytes || name[text.size] == 0))
+      return slot.id;
   }
   slot.pointer = nullptr;
   slot.id = Strings().Intern(name);
@@ -217,21 +218,34 @@ void Convert(const CUpti_ActivityDevice5& d, ChunkWriter* writer, Cursor cursor)
 void ConvertRecord(const CUpti_Activity* record, ChunkWriter* writer, Cursor cursor) {
   switch (record->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-    case CUPTI_ACTIVITY_KIND_KERNEL: return Convert(CopyOf<CUpti_ActivityKernel10>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_MEMCPY: return Convert(CopyOf<CUpti_ActivityMemcpy6>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2: return Convert(CopyOf<CUpti_ActivityMemcpyPtoP4>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_MEMSET: return Convert(CopyOf<CUpti_ActivityMemset4>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return Convert(CopyOf<CUpti_ActivityGraphTrace2>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_MEMORY2: return Convert(CopyOf<CUpti_ActivityMemory4>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return Convert(CopyOf<CUpti_ActivityMemoryPool3>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+      return Convert(CopyOf<CUpti_ActivityKernel10>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return Convert(CopyOf<CUpti_ActivityMemcpy6>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return Convert(CopyOf<CUpti_ActivityMemcpyPtoP4>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return Convert(CopyOf<CUpti_ActivityMemset4>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return Convert(CopyOf<CUpti_ActivityGraphTrace2>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return Convert(CopyOf<CUpti_ActivityMemory4>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+      return Convert(CopyOf<CUpti_ActivityMemoryPool3>(record), writer, cursor);
     case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
       return Convert(CopyOf<CUpti_ActivityUnifiedMemoryCounter3>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: return Convert(CopyOf<CUpti_ActivityOverhead3>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_JIT: return Convert(CopyOf<CUpti_ActivityJit2>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_CONTEXT: return Convert(CopyOf<CUpti_ActivityContext3>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_STREAM: return Convert(CopyOf<CUpti_ActivityStream>(record), writer, cursor);
-    case CUPTI_ACTIVITY_KIND_DEVICE: return Convert(CopyOf<CUpti_ActivityDevice5>(record), writer, cursor);
-    default: return writer->CountLoss(RecordKind{}, trace::LossReason::kUnknownRecord, 1);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return Convert(CopyOf<CUpti_ActivityOverhead3>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_JIT:
+      return Convert(CopyOf<CUpti_ActivityJit2>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return Convert(CopyOf<CUpti_ActivityContext3>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_STREAM:
+      return Convert(CopyOf<CUpti_ActivityStream>(record), writer, cursor);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return Convert(CopyOf<CUpti_ActivityDevice5>(record), writer, cursor);
+    default:
+      return writer->CountLoss(RecordKind{}, trace::LossReason::kUnknownRecord, 1);
   }
 }
 
@@ -248,7 +262,8 @@ void LearnRecordSizes() {
     if (Cupti().cuptiActivityGetNextRecord(bytes, sizeof fake, &first) != CUPTI_SUCCESS) continue;
     CUpti_Activity* second = first;
     if (Cupti().cuptiActivityGetNextRecord(bytes, sizeof fake, &second) != CUPTI_SUCCESS) continue;
-    record_bytes[kind] = static_cast<std::size_t>(reinterpret_cast<uint8_t*>(second) - reinterpret_cast<uint8_t*>(first));
+    record_bytes[kind] =
+        static_cast<std::size_t>(reinterpret_cast<uint8_t*>(second) - reinterpret_cast<uint8_t*>(first));
   }
 }
 

@@ -18,11 +18,11 @@ const char* CuptiApi::NameOf(CUptiResult result) const {
 }
 
 bool BindCupti(CuptiApi* api, void* library, const char** missing) {
-#define X(name, required)                                                 \
+#define X(name, required)                                                   \
   api->name = reinterpret_cast<decltype(api->name)>(dlsym(library, #name)); \
-  if ((required) && api->name == nullptr) {                               \
-    *missing = #name;                                                     \
-    return false;                                                         \
+  if ((required) && api->name == nullptr) {                                 \
+    *missing = #name;                                                       \
+    return false;                                                           \
   }
   GPROF_CUPTI_FUNCTIONS(X)
 #undef X

@@ -10,26 +10,26 @@ namespace gprof::tracer {
 
 struct CuptiApi {
   // One line a function: the name in libcupti, and whether recording is impossible without it.
-#define GPROF_CUPTI_FUNCTIONS(X)          \
-  X(cuptiGetVersion, true)                \
-  X(cuptiGetTimestamp, true)              \
-  X(cuptiSubscribe, true)                 \
-  X(cuptiUnsubscribe, true)               \
-  X(cuptiEnableCallback, true)            \
-  X(cuptiGetCallbackName, true)           \
-  X(cuptiActivityEnable, true)            \
-  X(cuptiActivityDisable, false)          \
-  X(cuptiActivityRegisterCallbacks, true) \
-  X(cuptiActivityGetNextRecord, true)     \
-  X(cuptiActivityFlushAll, true)          \
-  X(cuptiActivityGetNumDroppedRecords, false) \
-  X(cuptiActivitySetAttribute, false)     \
+#define GPROF_CUPTI_FUNCTIONS(X)                       \
+  X(cuptiGetVersion, true)                             \
+  X(cuptiGetTimestamp, true)                           \
+  X(cuptiSubscribe, true)                              \
+  X(cuptiUnsubscribe, true)                            \
+  X(cuptiEnableCallback, true)                         \
+  X(cuptiGetCallbackName, true)                        \
+  X(cuptiActivityEnable, true)                         \
+  X(cuptiActivityDisable, false)                       \
+  X(cuptiActivityRegisterCallbacks, true)              \
+  X(cuptiActivityGetNextRecord, true)                  \
+  X(cuptiActivityFlushAll, true)                       \
+  X(cuptiActivityGetNumDroppedRecords, false)          \
+  X(cuptiActivitySetAttribute, false)                  \
   X(cuptiActivityConfigureUnifiedMemoryCounter, false) \
-  X(cuptiGetResultString, false)          \
-  X(cuptiSetThreadIdType, false)          \
-  X(cuptiGetStreamIdEx, false)            \
-  X(cuptiGetContextId, false)             \
-  X(cuptiGetGraphId, false)               \
+  X(cuptiGetResultString, false)                       \
+  X(cuptiSetThreadIdType, false)                       \
+  X(cuptiGetStreamIdEx, false)                         \
+  X(cuptiGetContextId, false)                          \
+  X(cuptiGetGraphId, false)                            \
   X(cuptiGetGraphNodeId, false)
 #define X(name, required) decltype(&::name) name = nullptr;
   GPROF_CUPTI_FUNCTIONS(X)
@@ -44,7 +44,8 @@ struct CuptiApi {
 
 CuptiApi& Cupti();
 
-// Finds the copy of libcupti that the program itself would use, loads it and fills `api`. False: none (a notice says why).
+// Finds the copy of libcupti that the program itself would use, loads it and fills `api`. False: none (a notice says
+// why).
 bool LoadCupti(CuptiApi* api, uint32_t driver_version);
 // The driver's version as cuDriverGetVersion tells it, 0 without a driver in the process.
 uint32_t DriverVersion();

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tracer/cupti/cupti_api.h"
 #include "tracer/core/notice.h"
+#include "tracer/cupti/cupti_api.h"
 
 namespace gprof::tracer {
 namespace {
@@ -69,7 +69,8 @@ const char* CuptiIn(const char* line) {
 void SayTwo(const char* first, const char* second) {
   Message message;
   message << "two copies of libcupti are in the process, " << first << " and " << second << ", and " << Cupti().path
-          << " records; a profiler in the program that uses the other one gets nothing, or takes the GPU's events away from "
+          << " records; a profiler in the program that uses the other one gets nothing, or takes the GPU's events away "
+             "from "
              "this trace. --cupti FILE names the one to use";
   Say(trace::NoticeLevel::kWarning, message);
 }

@@ -3,7 +3,8 @@
 
 namespace gprof::tracer {
 
-// [writer thread] Says so when there is a second one. Called at every flush; looks at growing intervals and at the last.
+// [writer thread] Says so when there is a second one. Called at every flush; looks at growing intervals and at the
+// last.
 void LookForSecondCupti(bool is_last);
 
 }  // namespace gprof::tracer

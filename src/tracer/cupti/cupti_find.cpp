@@ -7,9 +7,9 @@
 
 #include <cstring>
 
-#include "tracer/cupti/cupti_api.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
+#include "tracer/cupti/cupti_api.h"
 
 namespace gprof::tracer {
 namespace {

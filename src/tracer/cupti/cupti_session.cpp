@@ -2,20 +2,20 @@
 
 #include <atomic>
 
-#include "tracer/cupti/activity.h"
-#include "tracer/store/arena.h"
-#include "tracer/cupti/callbacks.h"
 #include "tracer/core/capture.h"
-#include "tracer/store/clock.h"
+#include "tracer/core/notice.h"
+#include "tracer/core/tracer.h"
+#include "tracer/cupti/activity.h"
+#include "tracer/cupti/callbacks.h"
 #include "tracer/cupti/convert.h"
 #include "tracer/cupti/gpu_clock.h"
 #include "tracer/cupti/graph_level.h"
 #include "tracer/cupti/graph_nodes.h"
 #include "tracer/cupti/kinds.h"
-#include "tracer/core/notice.h"
+#include "tracer/store/arena.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/system_calls.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 namespace {
@@ -38,8 +38,8 @@ constinit std::atomic<Switch> asked_switch{Switch::kNone};
 // Written by the flush thread before `done`, read by the writer thread after it.
 CuptiInstant last_point;
 constinit std::atomic<uint64_t> dropped{0};
-constinit GpuClock gpu_clock GPROF_IN_ARENA;  // writer thread
-bool is_given_up = false;  // the last flush did not come back [writer thread]
+constinit GpuClock gpu_clock GPROF_IN_ARENA;   // writer thread
+bool is_given_up = false;                      // the last flush did not come back [writer thread]
 CuptiInstant taken_point GPROF_IN_ARENA = {};  // writer thread's copy of the last one it has seen finished
 
 struct StreamSlot {
@@ -77,8 +77,9 @@ void SwitchNow(bool on) {
 
 void SayShutDown() {
   Message message;
-  message << "CUPTI was shut down in the middle of the program, by another profiler (cuptiFinalize) or by an error of its "
-             "own; GPU work from then on is not recorded, and what it had not delivered is lost";
+  message
+      << "CUPTI was shut down in the middle of the program, by another profiler (cuptiFinalize) or by an error of its "
+         "own; GPU work from then on is not recorded, and what it had not delivered is lost";
   Say(trace::NoticeLevel::kWarning, message);
 }
 
@@ -140,14 +141,16 @@ bool AskThread(bool is_last, uint64_t timeout_ns) {
 void SayNoSubscription(CUptiResult result) {
   Message message;
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    message << "CUDA is not recorded: another profiler holds CUPTI (error 39); run without it (Nsight, compute-sanitizer, "
-               "torch.profiler)";
+    message
+        << "CUDA is not recorded: another profiler holds CUPTI (error 39); run without it (Nsight, compute-sanitizer, "
+           "torch.profiler)";
   } else if (result == CUPTI_ERROR_NOT_INITIALIZED) {
-    message << "CUDA is not recorded: " << Cupti().path << " is newer than the driver (error 15); name an older libcupti "
+    message << "CUDA is not recorded: " << Cupti().path
+            << " is newer than the driver (error 15); name an older libcupti "
                "with --cupti FILE";
   } else {
-    message << "CUDA is not recorded: cuptiSubscribe of " << Cupti().path << " answers " << Cupti().NameOf(result) << " ("
-            << static_cast<uint64_t>(result) << "); is the CUDA driver usable?";
+    message << "CUDA is not recorded: cuptiSubscribe of " << Cupti().path << " answers " << Cupti().NameOf(result)
+            << " (" << static_cast<uint64_t>(result) << "); is the CUDA driver usable?";
   }
   Say(trace::NoticeLevel::kWarning, message);
 }
@@ -161,9 +164,9 @@ void SetAttributes() {
 }
 
 void EnableCallbacks() {
-  for (const CUpti_CallbackId cbid : {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
-                                      CUPTI_CBID_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
-                                      CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED}) {
+  for (const CUpti_CallbackId cbid :
+       {CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_STREAM_CREATED,
+        CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED}) {
     Cupti().cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
   if (Config().wants_graph_nodes) ListenToGraphNodes(subscriber);

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "tracer/cupti/cupti_api.h"
 #include "gprof/trace/record.h"
+#include "tracer/cupti/cupti_api.h"
 
 namespace gprof::tracer {
 
@@ -17,8 +17,8 @@ uint32_t CuptiThreads();
 void EndCuptiThread();
 // Work is recorded, or not (capture.h decides). [one thread at a time]
 void SwitchCupti(bool on);
-// What there is to say of the session. The driver's version is asked when it starts, because the loader's lock, which the
-// question needs, must not be waited for by the writer thread.
+// What there is to say of the session. The driver's version is asked when it starts, because the loader's lock, which
+// the question needs, must not be waited for by the writer thread.
 struct CuptiFacts {
   trace::StringId path;
   uint32_t version = 0, driver_version = 0;

@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "tracer/store/arena.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/proc_file.h"
+#include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
 
 namespace gprof::tracer {

@@ -1,8 +1,8 @@
 // What a device record says beyond what CUPTI knows.
 #pragma once
 
-#include "tracer/cupti/cupti_api.h"
 #include "gprof/trace/record.h"
+#include "tracer/cupti/cupti_api.h"
 
 namespace gprof::tracer {
 

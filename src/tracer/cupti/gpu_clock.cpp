@@ -20,7 +20,8 @@ uint64_t GpuClock::ToNs(uint64_t cupti_ns) const {
   const bool inside = i + 1 < count_ && cupti_ns >= a.cupti_ns;
   if (!inside) return a.monotonic_ns + (cupti_ns - a.cupti_ns);  // wraps the right way for earlier stamps
   const Point& b = At(i + 1);
-  const double slope = static_cast<double>(b.monotonic_ns - a.monotonic_ns) / static_cast<double>(b.cupti_ns - a.cupti_ns);
+  const double slope =
+      static_cast<double>(b.monotonic_ns - a.monotonic_ns) / static_cast<double>(b.cupti_ns - a.cupti_ns);
   return a.monotonic_ns + static_cast<uint64_t>(static_cast<double>(cupti_ns - a.cupti_ns) * slope);
 }
 

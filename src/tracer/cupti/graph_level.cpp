@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "tracer/cupti/kinds.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
+#include "tracer/cupti/kinds.h"
 
 namespace gprof::tracer {
 namespace {
@@ -55,8 +55,10 @@ void SayDecision(bool is_affordable, uint64_t per_second) {
   } else if (is_affordable) {
     message << "CUDA graphs are recorded node by node from here on: they run about " << per_second << " nodes a second";
   } else {
-    message << "CUDA graphs are recorded as a whole: they run about " << per_second << " nodes a second, and recording each "
-               "would cost about 0.4 microseconds of GPU time a node (measured on an H200); --cuda-graph-trace node does";
+    message
+        << "CUDA graphs are recorded as a whole: they run about " << per_second
+        << " nodes a second, and recording each "
+           "would cost about 0.4 microseconds of GPU time a node (measured on an H200); --cuda-graph-trace node does";
   }
   Say(trace::NoticeLevel::kInfo, message);
 }

@@ -1,5 +1,5 @@
-// `--cuda-graph-trace auto`: graphs are recorded as a whole until it is known how many nodes they run in a second; where
-// recording each node is affordable, each is from then on. The other way round libcupti cannot go.
+// `--cuda-graph-trace auto`: graphs are recorded as a whole until it is known how many nodes they run in a second;
+// where recording each node is affordable, each is from then on. The other way round libcupti cannot go.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "tracer/cupti/graph_nodes.h"
 
-#include "tracer/store/clock.h"
 #include "tracer/cupti/graph_level.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/thread_log.h"
 
 namespace gprof::tracer {

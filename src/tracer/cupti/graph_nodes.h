@@ -1,5 +1,5 @@
-// Which code made the nodes of CUDA graphs: an operation of a graph launch names its node, and the node's row says which
-// thread made it when, and so within which call and NVTX range.
+// Which code made the nodes of CUDA graphs: an operation of a graph launch names its node, and the node's row says
+// which thread made it when, and so within which call and NVTX range.
 #pragma once
 
 #include "tracer/cupti/cupti_api.h"

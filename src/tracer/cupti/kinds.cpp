@@ -3,9 +3,9 @@
 #include <atomic>
 #include <iterator>
 
-#include "tracer/cupti/cupti_api.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
+#include "tracer/cupti/cupti_api.h"
 
 namespace gprof::tracer {
 namespace {
@@ -14,8 +14,8 @@ enum class Group : uint8_t { kFacts, kWork };
 
 bool Always() { return true; }
 
-// libcupti 13.0 crashes when a graph is launched under GRAPH_TRACE that was instantiated without; the other way round is
-// safe. Having the kind on all the time would be safe too, but costs every kernel launch 0.5 µs outside captures.
+// libcupti 13.0 crashes when a graph is launched under GRAPH_TRACE that was instantiated without; the other way round
+// is safe. Having the kind on all the time would be safe too, but costs every kernel launch 0.5 µs outside captures.
 constinit std::atomic<bool> has_untraced_graph{false};
 constinit std::atomic<bool> is_by_nodes{false};  // for good
 bool GraphsAsAWhole() { return Config().graph_mode != GraphMode::kNode && !has_untraced_graph && !is_by_nodes; }
@@ -31,21 +31,20 @@ struct Kind {
 };
 
 // In the order of enabling. Kernels come last, because they are what makes the driver instrument code.
-constexpr Kind kKinds[] = {
-    {CUPTI_ACTIVITY_KIND_DEVICE, "devices", Group::kFacts, Always},
-    {CUPTI_ACTIVITY_KIND_CONTEXT, "contexts", Group::kFacts, Always},
-    {CUPTI_ACTIVITY_KIND_STREAM, "streams", Group::kFacts, Always},
-    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", Group::kFacts, Always},
-    {CUPTI_ACTIVITY_KIND_JIT, "JIT compilations", Group::kFacts, Always},
-    {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", Group::kWork, MemoryUsage},
-    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", Group::kWork, MemoryUsage},
-    {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, "managed-memory migrations and page faults", Group::kWork,
-     ManagedMemory},
-    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", Group::kWork, Always},
-    {CUPTI_ACTIVITY_KIND_MEMCPY2, "peer copies", Group::kWork, Always},
-    {CUPTI_ACTIVITY_KIND_MEMSET, "memsets", Group::kWork, Always},
-    {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "graph launches", Group::kWork, GraphsAsAWhole},
-    {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", Group::kWork, Always}};
+constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_DEVICE, "devices", Group::kFacts, Always},
+                           {CUPTI_ACTIVITY_KIND_CONTEXT, "contexts", Group::kFacts, Always},
+                           {CUPTI_ACTIVITY_KIND_STREAM, "streams", Group::kFacts, Always},
+                           {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", Group::kFacts, Always},
+                           {CUPTI_ACTIVITY_KIND_JIT, "JIT compilations", Group::kFacts, Always},
+                           {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", Group::kWork, MemoryUsage},
+                           {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", Group::kWork, MemoryUsage},
+                           {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, "managed-memory migrations and page faults",
+                            Group::kWork, ManagedMemory},
+                           {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", Group::kWork, Always},
+                           {CUPTI_ACTIVITY_KIND_MEMCPY2, "peer copies", Group::kWork, Always},
+                           {CUPTI_ACTIVITY_KIND_MEMSET, "memsets", Group::kWork, Always},
+                           {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "graph launches", Group::kWork, GraphsAsAWhole},
+                           {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", Group::kWork, Always}};
 constexpr std::size_t kCount = std::size(kKinds);
 
 constexpr std::size_t IndexOf(CUpti_ActivityKind kind) {
@@ -157,8 +156,9 @@ void RecordGraphNodes() {
 void OnGraphInstantiated() {
   if (Config().graph_mode == GraphMode::kNode || is_on[kGraphTrace] || has_untraced_graph.exchange(true)) return;
   Message message;
-  message << "a CUDA graph was made outside captures; from here on graphs are recorded node by node, because CUPTI cannot "
-             "record such a graph as a whole";
+  message
+      << "a CUDA graph was made outside captures; from here on graphs are recorded node by node, because CUPTI cannot "
+         "record such a graph as a whole";
   Say(trace::NoticeLevel::kInfo, message);
 }
 

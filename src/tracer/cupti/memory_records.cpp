@@ -24,14 +24,18 @@ static_assert(IsSame(trace::PoolOp::kCreate, CUPTI_ACTIVITY_MEMORY_POOL_OPERATIO
 static_assert(IsSame(trace::PoolOp::kDestroy, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED));
 static_assert(IsSame(trace::PoolOp::kTrim, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED));
 static_assert(IsSame(trace::ManagedKind::kUnknown, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_UNKNOWN));
-static_assert(IsSame(trace::ManagedKind::kHostToDevice, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD));
-static_assert(IsSame(trace::ManagedKind::kDeviceToHost, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH));
-static_assert(IsSame(trace::ManagedKind::kCpuPageFaults, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT));
+static_assert(IsSame(trace::ManagedKind::kHostToDevice,
+                     CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD));
+static_assert(IsSame(trace::ManagedKind::kDeviceToHost,
+                     CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH));
+static_assert(IsSame(trace::ManagedKind::kCpuPageFaults,
+                     CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT));
 static_assert(IsSame(trace::ManagedKind::kGpuPageFault, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT));
 static_assert(IsSame(trace::ManagedKind::kThrashing, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING));
 static_assert(IsSame(trace::ManagedKind::kThrottling, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THROTTLING));
 static_assert(IsSame(trace::ManagedKind::kRemoteMap, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP));
-static_assert(IsSame(trace::ManagedKind::kDeviceToDevice, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD));
+static_assert(IsSame(trace::ManagedKind::kDeviceToDevice,
+                     CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD));
 
 // No context or stream: CUPTI_INVALID_CONTEXT_ID and its like up to 13.4; since 13.5 those are 0.
 constexpr uint32_t kNone = ~0u;
@@ -44,7 +48,8 @@ bool IsMove(trace::ManagedKind kind) {
          kind == trace::ManagedKind::kDeviceToDevice;
 }
 
-// Which of the counter's fields mean something depends on its kind: cupti_activity.h, CUpti_ActivityUnifiedMemoryCounter3.
+// Which of the counter's fields mean something depends on its kind: cupti_activity.h,
+// CUpti_ActivityUnifiedMemoryCounter3.
 bool HasEnd(trace::ManagedKind kind) {
   return IsMove(kind) || kind == trace::ManagedKind::kGpuPageFault || kind == trace::ManagedKind::kThrottling;
 }

@@ -14,7 +14,7 @@ constexpr uint32_t kSegments = 256;
 
 Lock lock;
 NameEntry* segments[kSegments] GPROF_IN_ARENA = {};
-constinit std::atomic<uint32_t> count GPROF_IN_ARENA {0};
+constinit std::atomic<uint32_t> count GPROF_IN_ARENA{0};
 constinit std::atomic<uint64_t> resources{0};
 uint32_t domain_count GPROF_IN_ARENA = 0;
 
@@ -23,7 +23,8 @@ bool Append(const NameEntry& entry) {
   const uint32_t i = count.load(std::memory_order_relaxed);
   if (i >= kPerSegment * kSegments) return false;
   NameEntry*& segment = segments[i / kPerSegment];
-  if (segment == nullptr) segment = static_cast<NameEntry*>(KeepMemory(kPerSegment * sizeof(NameEntry), Region::kNames));
+  if (segment == nullptr)
+    segment = static_cast<NameEntry*>(KeepMemory(kPerSegment * sizeof(NameEntry), Region::kNames));
   if (segment == nullptr) return false;
   segment[i % kPerSegment] = entry;
   count.store(i + 1, std::memory_order_release);

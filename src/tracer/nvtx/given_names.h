@@ -12,9 +12,9 @@ enum class NameType : uint8_t { kDomain, kCategory, kObject };
 
 struct NameEntry {
   NameType type;
-  uint8_t object;        // trace::NvtxNameKind
+  uint8_t object;  // trace::NvtxNameKind
   uint32_t domain;
-  uint64_t number;       // category or handle
+  uint64_t number;  // category or handle
   trace::StringId name;
   uint64_t stamp;
 };

@@ -3,9 +3,9 @@
 
 #include <cstring>
 
+#include "tracer/core/tracer.h"
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/store/interned_names.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 namespace {
@@ -88,9 +88,11 @@ void WriteNvtxRow(ThreadLog* log, trace::NvtxEvent event, uint32_t domain, const
     flags |= kHasStamp;
     log->nvtx_base = stamp;
   }
-  *reinterpret_cast<NvtxRow*>(at) = {{RowType::kNvtx, static_cast<uint8_t>(flags), static_cast<uint16_t>(out.bytes() / 8)},
-                                     static_cast<uint32_t>(since),
-                                     size != 0 ? static_cast<uint32_t>(size) : text.id, domain};
+  *reinterpret_cast<NvtxRow*>(at) = {
+      {RowType::kNvtx, static_cast<uint8_t>(flags), static_cast<uint16_t>(out.bytes() / 8)},
+      static_cast<uint32_t>(since),
+      size != 0 ? static_cast<uint32_t>(size) : text.id,
+      domain};
   log->Commit(out.bytes());
   if (__builtin_expect(event_payloads != nullptr, 0)) {
     WritePayloads(log, event, domain, stamp, attributes != nullptr ? attributes->range : 0);

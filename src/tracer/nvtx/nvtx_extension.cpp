@@ -1,8 +1,8 @@
 // The functions of the payload extension, and hooking them into the tables of the program's shared objects.
+#include "tracer/core/tracer.h"
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/nvtx/payload_capture.h"
 #include "tracer/store/system_calls.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 namespace {
@@ -11,8 +11,14 @@ constexpr uint16_t kPayloadModule = NVTX_EXT_PAYLOAD_MODULEID;
 
 // Slots of the payload extension (nvToolsExtPayload.h).
 enum Slot : std::size_t {
-  kSchemaRegister = 0, kEnumRegister = 1, kMarkPayload = 2, kPushPayload = 3, kPopPayload = 4, kStartPayload = 5,
-  kEndPayload = 6, kDomainIsEnabled = 7,
+  kSchemaRegister = 0,
+  kEnumRegister = 1,
+  kMarkPayload = 2,
+  kPushPayload = 3,
+  kPopPayload = 4,
+  kStartPayload = 5,
+  kEndPayload = 6,
+  kDomainIsEnabled = 7,
 };
 
 bool HasNames() { return IsRecording() || StartTracer(); }

@@ -1,19 +1,21 @@
 // One handler for each NVTX function, and the tables that name them.
 #include <cstring>
 
+#include "tracer/core/tracer.h"
 #include "tracer/nvtx/given_names.h"
 #include "tracer/nvtx/nvtx.h"
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/system_calls.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 namespace {
 
 // Handles are small numbers dressed as pointers: no memory, valid in every shared object of the process.
 nvtxDomainHandle_t DomainHandle(uint32_t number) { return reinterpret_cast<nvtxDomainHandle_t>(uintptr_t{number}); }
-nvtxStringHandle_t StringHandle(trace::StringId id) { return reinterpret_cast<nvtxStringHandle_t>(uintptr_t{id.value}); }
+nvtxStringHandle_t StringHandle(trace::StringId id) {
+  return reinterpret_cast<nvtxStringHandle_t>(uintptr_t{id.value});
+}
 
 // The child of a fork has its parent's names once the tracer runs in it, and must not touch them before.
 bool HasNames() { return IsRecording() || StartTracer(); }
@@ -92,14 +94,22 @@ struct EventAttributes {
   static trace::PayloadType PayloadTypeOf(int32_t type) {
     constexpr int32_t kExtended = static_cast<int32_t>(0xDFBD0009);
     switch (type) {
-      case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64: return trace::PayloadType::kUnsigned64;
-      case NVTX_PAYLOAD_TYPE_INT64: return trace::PayloadType::kSigned64;
-      case NVTX_PAYLOAD_TYPE_DOUBLE: return trace::PayloadType::kDouble;
-      case NVTX_PAYLOAD_TYPE_UNSIGNED_INT32: return trace::PayloadType::kUnsigned32;
-      case NVTX_PAYLOAD_TYPE_INT32: return trace::PayloadType::kSigned32;
-      case NVTX_PAYLOAD_TYPE_FLOAT: return trace::PayloadType::kFloat;
-      case kExtended: return trace::PayloadType::kExtended;
-      default: return trace::PayloadType::kNone;
+      case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64:
+        return trace::PayloadType::kUnsigned64;
+      case NVTX_PAYLOAD_TYPE_INT64:
+        return trace::PayloadType::kSigned64;
+      case NVTX_PAYLOAD_TYPE_DOUBLE:
+        return trace::PayloadType::kDouble;
+      case NVTX_PAYLOAD_TYPE_UNSIGNED_INT32:
+        return trace::PayloadType::kUnsigned32;
+      case NVTX_PAYLOAD_TYPE_INT32:
+        return trace::PayloadType::kSigned32;
+      case NVTX_PAYLOAD_TYPE_FLOAT:
+        return trace::PayloadType::kFloat;
+      case kExtended:
+        return trace::PayloadType::kExtended;
+      default:
+        return trace::PayloadType::kNone;
     }
   }
   // The upper half of a 32-bit payload is whatever was on the caller's stack; an extended one is a pointer of the
@@ -136,9 +146,7 @@ void NameCategory(uint32_t domain, uint32_t category, trace::StringId name) {
   if (HasNames()) AddName({NameType::kCategory, 0, domain, category, name, Stamp()});
 }
 
-nvtxDomainHandle_t CreateDomain(trace::StringId name) {
-  return DomainHandle(HasNames() ? DomainOf(name) : 0);
-}
+nvtxDomainHandle_t CreateDomain(trace::StringId name) { return DomainHandle(HasNames() ? DomainOf(name) : 0); }
 
 template <class Handle>
 uint64_t Bits(Handle handle) {
@@ -263,49 +271,61 @@ using Kind = trace::NvtxNameKind;
 uint32_t DomainNumber(nvtxDomainHandle_t domain) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(domain)); }
 
 NvtxHandlers HandlersOf(uint32_t module) {
-  static const NvtxHandler core[] = {
-      {NVTX_CBID_CORE_MarkEx, Any(MarkEx)}, {NVTX_CBID_CORE_MarkA, Any(MarkA)}, {NVTX_CBID_CORE_MarkW, Any(MarkW)},
-      {NVTX_CBID_CORE_RangeStartEx, Any(RangeStartEx)}, {NVTX_CBID_CORE_RangeStartA, Any(RangeStartA)},
-      {NVTX_CBID_CORE_RangeStartW, Any(RangeStartW)}, {NVTX_CBID_CORE_RangeEnd, Any(RangeEnd)},
-      {NVTX_CBID_CORE_RangePushEx, Any(RangePushEx)}, {NVTX_CBID_CORE_RangePushA, Any(RangePushA)},
-      {NVTX_CBID_CORE_RangePushW, Any(RangePushW)}, {NVTX_CBID_CORE_RangePop, Any(RangePop)},
-      {NVTX_CBID_CORE_NameCategoryA, Any(NameCategoryA)}, {NVTX_CBID_CORE_NameCategoryW, Any(NameCategoryW)},
-      {NVTX_CBID_CORE_NameOsThreadA, Any(NameA<Kind::kThread, uint32_t>)},
-      {NVTX_CBID_CORE_NameOsThreadW, Any(NameW<Kind::kThread, uint32_t>)}};
-  static const NvtxHandler core2[] = {
-      {NVTX_CBID_CORE2_DomainMarkEx, Any(DomainMarkEx)}, {NVTX_CBID_CORE2_DomainRangeStartEx, Any(DomainRangeStartEx)},
-      {NVTX_CBID_CORE2_DomainRangeEnd, Any(DomainRangeEnd)}, {NVTX_CBID_CORE2_DomainRangePushEx, Any(DomainRangePushEx)},
-      {NVTX_CBID_CORE2_DomainRangePop, Any(DomainRangePop)},
-      {NVTX_CBID_CORE2_DomainResourceCreate, Any(DomainResourceCreate)},
-      {NVTX_CBID_CORE2_DomainResourceDestroy, Any(DomainResourceDestroy)},
-      {NVTX_CBID_CORE2_DomainNameCategoryA, Any(DomainNameCategoryA)},
-      {NVTX_CBID_CORE2_DomainNameCategoryW, Any(DomainNameCategoryW)},
-      {NVTX_CBID_CORE2_DomainRegisterStringA, Any(DomainRegisterStringA)},
-      {NVTX_CBID_CORE2_DomainRegisterStringW, Any(DomainRegisterStringW)},
-      {NVTX_CBID_CORE2_DomainCreateA, Any(DomainCreateA)}, {NVTX_CBID_CORE2_DomainCreateW, Any(DomainCreateW)},
-      {NVTX_CBID_CORE2_DomainDestroy, Any(DomainDestroy)}, {NVTX_CBID_CORE2_Initialize, Any(Initialize)}};
-  static const NvtxHandler cuda[] = {
-      {NVTX_CBID_CUDA_NameCuDeviceA, Any(NameA<Kind::kDevice, int>)},
-      {NVTX_CBID_CUDA_NameCuDeviceW, Any(NameW<Kind::kDevice, int>)},
-      {NVTX_CBID_CUDA_NameCuContextA, Any(NameA<Kind::kContext, void*>)},
-      {NVTX_CBID_CUDA_NameCuContextW, Any(NameW<Kind::kContext, void*>)},
-      {NVTX_CBID_CUDA_NameCuStreamA, Any(NameA<Kind::kStream, void*>)},
-      {NVTX_CBID_CUDA_NameCuStreamW, Any(NameW<Kind::kStream, void*>)},
-      {NVTX_CBID_CUDA_NameCuEventA, Any(NameA<Kind::kEvent, void*>)},
-      {NVTX_CBID_CUDA_NameCuEventW, Any(NameW<Kind::kEvent, void*>)}};
-  static const NvtxHandler cudart[] = {
-      {NVTX_CBID_CUDART_NameCudaDeviceA, Any(NameA<Kind::kDevice, int>)},
-      {NVTX_CBID_CUDART_NameCudaDeviceW, Any(NameW<Kind::kDevice, int>)},
-      {NVTX_CBID_CUDART_NameCudaStreamA, Any(NameA<Kind::kStream, void*>)},
-      {NVTX_CBID_CUDART_NameCudaStreamW, Any(NameW<Kind::kStream, void*>)},
-      {NVTX_CBID_CUDART_NameCudaEventA, Any(NameA<Kind::kEvent, void*>)},
-      {NVTX_CBID_CUDART_NameCudaEventW, Any(NameW<Kind::kEvent, void*>)}};
+  static const NvtxHandler core[] = {{NVTX_CBID_CORE_MarkEx, Any(MarkEx)},
+                                     {NVTX_CBID_CORE_MarkA, Any(MarkA)},
+                                     {NVTX_CBID_CORE_MarkW, Any(MarkW)},
+                                     {NVTX_CBID_CORE_RangeStartEx, Any(RangeStartEx)},
+                                     {NVTX_CBID_CORE_RangeStartA, Any(RangeStartA)},
+                                     {NVTX_CBID_CORE_RangeStartW, Any(RangeStartW)},
+                                     {NVTX_CBID_CORE_RangeEnd, Any(RangeEnd)},
+                                     {NVTX_CBID_CORE_RangePushEx, Any(RangePushEx)},
+                                     {NVTX_CBID_CORE_RangePushA, Any(RangePushA)},
+                                     {NVTX_CBID_CORE_RangePushW, Any(RangePushW)},
+                                     {NVTX_CBID_CORE_RangePop, Any(RangePop)},
+                                     {NVTX_CBID_CORE_NameCategoryA, Any(NameCategoryA)},
+                                     {NVTX_CBID_CORE_NameCategoryW, Any(NameCategoryW)},
+                                     {NVTX_CBID_CORE_NameOsThreadA, Any(NameA<Kind::kThread, uint32_t>)},
+                                     {NVTX_CBID_CORE_NameOsThreadW, Any(NameW<Kind::kThread, uint32_t>)}};
+  static const NvtxHandler core2[] = {{NVTX_CBID_CORE2_DomainMarkEx, Any(DomainMarkEx)},
+                                      {NVTX_CBID_CORE2_DomainRangeStartEx, Any(DomainRangeStartEx)},
+                                      {NVTX_CBID_CORE2_DomainRangeEnd, Any(DomainRangeEnd)},
+                                      {NVTX_CBID_CORE2_DomainRangePushEx, Any(DomainRangePushEx)},
+                                      {NVTX_CBID_CORE2_DomainRangePop, Any(DomainRangePop)},
+                                      {NVTX_CBID_CORE2_DomainResourceCreate, Any(DomainResourceCreate)},
+                                      {NVTX_CBID_CORE2_DomainResourceDestroy, Any(DomainResourceDestroy)},
+                                      {NVTX_CBID_CORE2_DomainNameCategoryA, Any(DomainNameCategoryA)},
+                                      {NVTX_CBID_CORE2_DomainNameCategoryW, Any(DomainNameCategoryW)},
+                                      {NVTX_CBID_CORE2_DomainRegisterStringA, Any(DomainRegisterStringA)},
+                                      {NVTX_CBID_CORE2_DomainRegisterStringW, Any(DomainRegisterStringW)},
+                                      {NVTX_CBID_CORE2_DomainCreateA, Any(DomainCreateA)},
+                                      {NVTX_CBID_CORE2_DomainCreateW, Any(DomainCreateW)},
+                                      {NVTX_CBID_CORE2_DomainDestroy, Any(DomainDestroy)},
+                                      {NVTX_CBID_CORE2_Initialize, Any(Initialize)}};
+  static const NvtxHandler cuda[] = {{NVTX_CBID_CUDA_NameCuDeviceA, Any(NameA<Kind::kDevice, int>)},
+                                     {NVTX_CBID_CUDA_NameCuDeviceW, Any(NameW<Kind::kDevice, int>)},
+                                     {NVTX_CBID_CUDA_NameCuContextA, Any(NameA<Kind::kContext, void*>)},
+                                     {NVTX_CBID_CUDA_NameCuContextW, Any(NameW<Kind::kContext, void*>)},
+                                     {NVTX_CBID_CUDA_NameCuStreamA, Any(NameA<Kind::kStream, void*>)},
+                                     {NVTX_CBID_CUDA_NameCuStreamW, Any(NameW<Kind::kStream, void*>)},
+                                     {NVTX_CBID_CUDA_NameCuEventA, Any(NameA<Kind::kEvent, void*>)},
+                                     {NVTX_CBID_CUDA_NameCuEventW, Any(NameW<Kind::kEvent, void*>)}};
+  static const NvtxHandler cudart[] = {{NVTX_CBID_CUDART_NameCudaDeviceA, Any(NameA<Kind::kDevice, int>)},
+                                       {NVTX_CBID_CUDART_NameCudaDeviceW, Any(NameW<Kind::kDevice, int>)},
+                                       {NVTX_CBID_CUDART_NameCudaStreamA, Any(NameA<Kind::kStream, void*>)},
+                                       {NVTX_CBID_CUDART_NameCudaStreamW, Any(NameW<Kind::kStream, void*>)},
+                                       {NVTX_CBID_CUDART_NameCudaEventA, Any(NameA<Kind::kEvent, void*>)},
+                                       {NVTX_CBID_CUDART_NameCudaEventW, Any(NameW<Kind::kEvent, void*>)}};
   switch (module) {
-    case NVTX_CB_MODULE_CORE: return {core, std::size(core)};
-    case NVTX_CB_MODULE_CORE2: return {core2, std::size(core2)};
-    case NVTX_CB_MODULE_CUDA: return {cuda, std::size(cuda)};
-    case NVTX_CB_MODULE_CUDART: return {cudart, std::size(cudart)};
-    default: return {nullptr, 0};
+    case NVTX_CB_MODULE_CORE:
+      return {core, std::size(core)};
+    case NVTX_CB_MODULE_CORE2:
+      return {core2, std::size(core2)};
+    case NVTX_CB_MODULE_CUDA:
+      return {cuda, std::size(cuda)};
+    case NVTX_CB_MODULE_CUDART:
+      return {cudart, std::size(cudart)};
+    default:
+      return {nullptr, 0};
   }
 }
 

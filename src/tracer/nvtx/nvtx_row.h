@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "tracer/core/capture.h"
-#include "tracer/store/clock.h"
 #include "tracer/nvtx/nvtx.h"
 #include "tracer/nvtx/payload_capture.h"
+#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
 
@@ -19,9 +19,7 @@ struct NvtxText {
   std::size_t size = 0;
   uint32_t id = 0;
 
-  NvtxText Measured() const {
-    return size != kUnmeasured ? *this : NvtxText{data, strnlen(data, kMaxNameBytes), 0};
-  }
+  NvtxText Measured() const { return size != kUnmeasured ? *this : NvtxText{data, strnlen(data, kMaxNameBytes), 0}; }
 };
 
 inline NvtxText PlainText(const char* text) {

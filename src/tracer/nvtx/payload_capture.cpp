@@ -5,9 +5,9 @@
 #include <bit>
 #include <cstring>
 
-#include "tracer/store/arena.h"
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/nvtx/payload_layout.h"
+#include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/system_calls.h"
 #include "tracer/store/thread_log.h"
@@ -24,7 +24,7 @@ constexpr std::size_t kMaxPayloads = 64;   // of one event
 
 Lock lock;
 LayoutEntry* segments[kSegments] GPROF_IN_ARENA = {};
-constinit std::atomic<uint32_t> count GPROF_IN_ARENA {0};
+constinit std::atomic<uint32_t> count GPROF_IN_ARENA{0};
 constinit std::atomic<uint64_t> next_number{NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START};
 
 // What a handler must know of a layout when an event comes with it.
@@ -136,7 +136,8 @@ SchemaHead HeadOf(const nvtxPayloadSchemaAttr_t& schema) {
   if (has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_FLAGS)) head.flags = schema.flags;
   if (has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE)) head.static_bytes = schema.payloadStaticSize;
   if (has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT)) head.pack_alignment = schema.packAlign;
-  const bool has_entries = has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES) && has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES);
+  const bool has_entries =
+      has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES) && has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES);
   if (has_entries && schema.entries != nullptr) head.entries = std::min(schema.numEntries, kMaxEntries);
   return head;
 }
@@ -201,7 +202,8 @@ uint64_t RegisterSchema(uint32_t domain, const nvtxPayloadSchemaAttr_t& schema) 
   Remember(layout);
   LayoutEntry e{};
   e.kind = trace::RecordKind::kNvtxSchema;
-  e.schema = {domain, layout.number, Cut(head.type), Cut(head.flags), Cut(layout.extent.bytes), Cut(head.entries), layout.name};
+  e.schema = {domain,     layout.number, Cut(head.type), Cut(head.flags), Cut(layout.extent.bytes), Cut(head.entries),
+              layout.name};
   Append(e);
   return layout.number;
 }
@@ -223,7 +225,8 @@ uint64_t RegisterEnum(uint32_t domain, const nvtxPayloadEnumAttr_t& enumeration)
     const nvtxPayloadEnum_t& given = enumeration.entries[i];
     LayoutEntry e{};
     e.kind = trace::RecordKind::kNvtxEnum;
-    e.value = {domain, layout.number, given.value, static_cast<uint8_t>(given.isFlag != 0), Strings().Intern(given.name)};
+    e.value = {domain, layout.number, given.value, static_cast<uint8_t>(given.isFlag != 0),
+               Strings().Intern(given.name)};
     Append(e);
   }
   Remember(layout);

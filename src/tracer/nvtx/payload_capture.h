@@ -1,5 +1,5 @@
-// The payload extension of NVTX: the layouts that programs register, and the bytes that events carry. Bytes are copied as
-// they lie in the program's memory; what they mean is left to whoever reads the trace.
+// The payload extension of NVTX: the layouts that programs register, and the bytes that events carry. Bytes are copied
+// as they lie in the program's memory; what they mean is left to whoever reads the trace.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,8 @@ class PayloadScope {
 // Rows for `event_payloads`, after the row of their event.
 void WritePayloads(ThreadLog* log, trace::NvtxEvent event, uint32_t domain, uint64_t stamp, uint64_t range);
 
-// The text of an event that has no other: that of the entry which its layout says is the message, else the layout's name.
+// The text of an event that has no other: that of the entry which its layout says is the message, else the layout's
+// name.
 NvtxText MessageOf(uint32_t domain, const NvtxPayloads& payloads);
 
 }  // namespace gprof::tracer

@@ -107,7 +107,8 @@ Extent Walk::Whole() const { return {is_fixed_ ? AlignUp(end_, alignment_) : 0, 
 MessageForm MessageFormOf(const nvtxPayloadSchemaEntry_t& entry) {
   if ((entry.flags & kMessageMask) != NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE) return MessageForm::kNone;
   if (entry.type == NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE) return MessageForm::kRegistered;
-  const bool is_utf8 = entry.type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING || entry.type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8;
+  const bool is_utf8 =
+      entry.type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING || entry.type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8;
   if (!is_utf8 || (entry.flags & kElsewhere) != 0) return MessageForm::kNone;
   if ((entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER) != 0) return MessageForm::kPointer;
   const uint64_t array = entry.flags & kArrayMask;

@@ -39,18 +39,18 @@ constexpr uintptr_t kFirstPlace = 0x3C0000000000u;
 constexpr int kPlaces = 8;
 
 struct Heap {
-  std::atomic<uint64_t> used{0};      // offset of the next block
-  std::atomic<uint64_t> backed{0};    // up to here there are pages: a store cannot fail for want of room
+  std::atomic<uint64_t> used{0};    // offset of the next block
+  std::atomic<uint64_t> backed{0};  // up to here there are pages: a store cannot fail for want of room
   uint64_t end = 0;
   std::atomic<uint32_t> has_overflowed{0};  // into private memory
 };
 
 Heap heaps[2] GPROF_IN_ARENA = {};
 unsigned char* section_there GPROF_IN_ARENA = nullptr;  // its address in the process that records
-trace::ArenaHeader own_header;        // without a file
+trace::ArenaHeader own_header;                          // without a file
 trace::ArenaHeader* header = &own_header;
-unsigned char* base = nullptr;        // of the mapped file
-bool is_file = false;                 // whether `base` is a file, or the private copy of a forked child
+unsigned char* base = nullptr;  // of the mapped file
+bool is_file = false;           // whether `base` is a file, or the private copy of a forked child
 char file_path[4096];
 Lock lock;
 
@@ -77,8 +77,8 @@ bool HasRoom(std::size_t bytes) {
   return fs.f_bavail * block >= bytes + fs.f_blocks * block / 4;
 }
 
-// Gives pages to a part of the mapping, or says that there are none: a store into a hole of a full file system is SIGBUS.
-// The rest is PROT_NONE, or mlockall in the program would fill it up.
+// Gives pages to a part of the mapping, or says that there are none: a store into a hole of a full file system is
+// SIGBUS. The rest is PROT_NONE, or mlockall in the program would fill it up.
 bool Back(unsigned char* at, std::size_t bytes) {
   if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return false;
   if (!is_file) return true;
@@ -108,7 +108,8 @@ bool Allows(__rlimit_resource_t resource, std::size_t bytes) {
 }
 
 int CreateFile(std::size_t size, std::size_t backed) {
-  // Growing a file beyond the limit would send the program SIGXFSZ; and where its address space is limited, it needs it.
+  // Growing a file beyond the limit would send the program SIGXFSZ; and where its address space is limited, it needs
+  // it.
   if (!Allows(RLIMIT_FSIZE, size) || !Allows(RLIMIT_AS, size * 16)) return -1;
   const int fd = open(file_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return -1;

@@ -44,8 +44,8 @@ void FinishArena();
 extern bool is_salvage;
 // 0, or an errno value.
 int AdoptArena(const char* path);
-// Where something lies here that lay there in the dead process: kept memory at the same place, the section's variables at
-// ours. Null for anything else.
+// Where something lies here that lay there in the dead process: kept memory at the same place, the section's variables
+// at ours. Null for anything else.
 void* Relocated(void* at);
 // False for memory that was private to the dead process, or whatever else a damaged pointer points to.
 bool IsKept(const void* at, std::size_t bytes);

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/store/arena.h"
-#include "tracer/store/clock.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
+#include "tracer/store/arena.h"
+#include "tracer/store/clock.h"
 
 namespace gprof::tracer {
 namespace {
@@ -18,16 +18,26 @@ constinit ChunkWriter writer GPROF_IN_ARENA;
 
 const char* Reason(int error) {
   switch (error) {
-    case ENOSPC: return "no space left on the device (ENOSPC)";
-    case EDQUOT: return "the disk quota is used up (EDQUOT)";
-    case EFBIG: return "the file would grow beyond the limit of `ulimit -f` (EFBIG)";
-    case ENOENT: return "the file is gone (ENOENT)";
-    case EACCES: return "permission denied (EACCES)";
-    case EIO: return "input/output error (EIO)";
-    case EROFS: return "the file system is read-only (EROFS)";
-    case EMFILE: return "the process has no file descriptor left (EMFILE)";
-    case ESTALE: return "another file has taken its place";
-    default: return nullptr;
+    case ENOSPC:
+      return "no space left on the device (ENOSPC)";
+    case EDQUOT:
+      return "the disk quota is used up (EDQUOT)";
+    case EFBIG:
+      return "the file would grow beyond the limit of `ulimit -f` (EFBIG)";
+    case ENOENT:
+      return "the file is gone (ENOENT)";
+    case EACCES:
+      return "permission denied (EACCES)";
+    case EIO:
+      return "input/output error (EIO)";
+    case EROFS:
+      return "the file system is read-only (EROFS)";
+    case EMFILE:
+      return "the process has no file descriptor left (EMFILE)";
+    case ESTALE:
+      return "another file has taken its place";
+    default:
+      return nullptr;
   }
 }
 
@@ -62,7 +72,8 @@ bool IsWholeChunk(int fd, uint64_t at, const trace::ChunkHeader& header) {
   auto* body = static_cast<unsigned char*>(MapMemory(header.body_bytes + 1));
   if (body == nullptr) return false;
   const ssize_t n = pread(fd, body, header.body_bytes, static_cast<off_t>(at + trace::kChunkHeaderBytes));
-  const bool is_whole = n == static_cast<ssize_t>(header.body_bytes) && trace::Crc32(body, header.body_bytes) == header.body_crc;
+  const bool is_whole =
+      n == static_cast<ssize_t>(header.body_bytes) && trace::Crc32(body, header.body_bytes) == header.body_crc;
   munmap(body, header.body_bytes + 1);
   return is_whole;
 }
@@ -79,7 +90,8 @@ bool IsInFile(const trace::ProcessKey& process, uint64_t sequence, uint64_t from
     const auto last = static_cast<std::size_t>(n) - trace::kChunkHeaderBytes;
     for (std::size_t i = 0; i <= last && !is_there; ++i) {
       trace::ChunkHeader header;
-      if (window[i] != trace::kChunkMagic[0] || trace::ReadHeader(window + i, &header) != trace::HeaderStatus::kGood) continue;
+      if (window[i] != trace::kChunkMagic[0] || trace::ReadHeader(window + i, &header) != trace::HeaderStatus::kGood)
+        continue;
       is_there = header.process == process && header.sequence == sequence && IsWholeChunk(fd, from + i, header);
     }
     from += last + 1;
@@ -95,7 +107,8 @@ ChunkWriter& Writer() { return writer; }
 bool ChunkWriter::SetUpBuffers() {
   if (buffer_ != nullptr) return true;
   strings_ = static_cast<trace::StringRecord*>(MapMemory(sizeof(trace::StringRecord) * trace::kMaxChunkRecords));
-  shapes_ = static_cast<trace::KernelShapeRecord*>(MapMemory(sizeof(trace::KernelShapeRecord) * trace::kMaxChunkRecords));
+  shapes_ =
+      static_cast<trace::KernelShapeRecord*>(MapMemory(sizeof(trace::KernelShapeRecord) * trace::kMaxChunkRecords));
   buffer_ = static_cast<unsigned char*>(MapMemory(kBufferBytes));
   if (strings_ == nullptr || shapes_ == nullptr) buffer_ = nullptr;
   return buffer_ != nullptr;

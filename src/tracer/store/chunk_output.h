@@ -4,13 +4,13 @@
 
 #include <tuple>
 
-#include "tracer/core/standing_records.h"
 #include "gprof/trace/wire.h"
+#include "tracer/core/standing_records.h"
 
 namespace gprof::tracer {
 
-// A place in what records are made from: moved on in the same step that adds the record, so that whoever continues for a
-// process that died in between (salvage.cpp) adds it neither twice nor never.
+// A place in what records are made from: moved on in the same step that adds the record, so that whoever continues for
+// a process that died in between (salvage.cpp) adds it neither twice nor never.
 struct Cursor {
   uint32_t* at = nullptr;
   uint32_t next = 0;
@@ -49,8 +49,8 @@ class ChunkWriter {
     static constexpr uint32_t kCapacity = kIsFrequent ? 8192 : 128;
     R* rows = nullptr;
     uint32_t count = 0;
-    uint32_t written = 0;     // of those
-    char* texts = nullptr;    // what Text fields of the rows point to
+    uint32_t written = 0;   // of those
+    char* texts = nullptr;  // what Text fields of the rows point to
     uint32_t text_bytes = 0;
   };
   template <class R>
@@ -73,10 +73,10 @@ class ChunkWriter {
   };
   // A chunk that is being written: whether it is in, the sequence or the file says.
   struct Flight {
-    trace::RecordKind kind;   // 0: none
-    uint32_t first, count;    // rows of its batch
+    trace::RecordKind kind;  // 0: none
+    uint32_t first, count;   // rows of its batch
     uint64_t sequence;
-    uint64_t file_bytes;      // it begins here or later
+    uint64_t file_bytes;  // it begins here or later
   };
 
   template <class R>

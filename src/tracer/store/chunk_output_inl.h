@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cstring>
 
-#include "tracer/store/arena.h"
 #include "tracer/cupti/shapes.h"
+#include "tracer/store/arena.h"
+#include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/system_calls.h"
-#include "tracer/store/chunk_output.h"
 
 namespace gprof::tracer {
 
@@ -22,7 +22,10 @@ namespace writer_detail {
 template <class R>
 void Widen(const R& r, uint64_t* first, uint64_t* last) {
   uint64_t start = 0, end = 0;
-  if constexpr (requires { r.start_ns; r.duration_ns; }) {
+  if constexpr (requires {
+                  r.start_ns;
+                  r.duration_ns;
+                }) {
     start = r.start_ns;
     end = r.start_ns + r.duration_ns;
   } else if constexpr (requires { r.start_ns; }) {

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "tracer/store/arena.h"
 #include "tracer/core/proc_file.h"
+#include "tracer/store/arena.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -28,7 +28,8 @@ void ChooseClock() {
 #if defined(__x86_64__)
   // The kernel has checked that the TSCs of all cores agree before it takes them for its own clock.
   char source[32];
-  const auto n = ReadProcFile("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+  const auto n =
+      ReadProcFile("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
   clock_uses_tsc = HasInvariantTsc() && n >= 3 && std::strncmp(source, "tsc", 3) == 0;
 #endif
 }
@@ -77,7 +78,8 @@ uint64_t ClockMap::ToStamp(uint64_t ns) const {
   const Anchor& a = At(count_ - 2);
   const Anchor& b = At(count_ - 1);
   const double slope = static_cast<double>(b.stamp - a.stamp) / static_cast<double>(b.monotonic_ns - a.monotonic_ns);
-  return a.stamp + static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(ns - a.monotonic_ns)) * slope));
+  return a.stamp + static_cast<uint64_t>(
+                       static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(ns - a.monotonic_ns)) * slope));
 }
 
 }  // namespace gprof::tracer

@@ -70,7 +70,8 @@ bool StringTable::Grow() {
   if (old != nullptr && (count_ + 2) * 2 <= old->mask) return true;
   uint32_t slots = old == nullptr ? 1024 : (old->mask + 1) * 2;
   while (slots < (count_ + 2) * 2) slots *= 2;
-  auto* memory = static_cast<unsigned char*>(KeepMemory(sizeof(Index) + slots * sizeof(std::atomic<uint32_t>), Region::kNames));
+  auto* memory =
+      static_cast<unsigned char*>(KeepMemory(sizeof(Index) + slots * sizeof(std::atomic<uint32_t>), Region::kNames));
   if (memory == nullptr) return old != nullptr && count_ + 2 < old->mask;
   auto* fresh = reinterpret_cast<Index*>(memory);
   fresh->mask = slots - 1;
@@ -142,7 +143,8 @@ uint32_t StringTable::Insert(uint64_t hash, const char* text, std::size_t size) 
   return id;
 }
 
-// Programs may hand in any number as the handle of a string; in salvage ids come from memory that may be spoilt or gone.
+// Programs may hand in any number as the handle of a string; in salvage ids come from memory that may be spoilt or
+// gone.
 bool StringTable::IsWhole(trace::StringId id) const {
   if (id.value == 0 || id.value > count_.load(std::memory_order_relaxed)) return false;
   if (!is_salvage) return true;

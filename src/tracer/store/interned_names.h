@@ -5,14 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracer/store/arena.h"
 #include "gprof/trace/record.h"
+#include "tracer/store/arena.h"
 #include "tracer/store/system_calls.h"
 
 namespace gprof::tracer {
 
-inline constexpr std::size_t kMaxNameBytes = 4096;   // longer names are cut
-inline constexpr uint32_t kMaxNames = 1u << 20;      // later ones all become "<too many names>"
+inline constexpr std::size_t kMaxNameBytes = 4096;  // longer names are cut
+inline constexpr uint32_t kMaxNames = 1u << 20;     // later ones all become "<too many names>"
 
 uint64_t HashBytes(const void* data, std::size_t size);
 

@@ -42,17 +42,28 @@ class RowConverter {
 
   void Convert(const RowHeader* row) {
     switch (row->type) {
-      case RowType::kApi: return Add(*reinterpret_cast<const ApiRow*>(row));
-      case RowType::kSync: return Add(*reinterpret_cast<const SyncRow*>(row));
-      case RowType::kStream: return Add(*reinterpret_cast<const StreamRow*>(row));
-      case RowType::kEventRecord: return Add(*reinterpret_cast<const EventRecordRow*>(row));
-      case RowType::kGraphNode: return Add(*reinterpret_cast<const GraphNodeRow*>(row));
-      case RowType::kNvtxPayload: return Add(reinterpret_cast<const NvtxPayloadRow*>(row));
-      case RowType::kNvtx: return Add(reinterpret_cast<const NvtxRow*>(row));
-      case RowType::kNvtxPush: return Add(*reinterpret_cast<const NvtxWord*>(row), trace::NvtxEvent::kPush);
-      case RowType::kNvtxPop: return Add(*reinterpret_cast<const NvtxWord*>(row), trace::NvtxEvent::kPop);
-      case RowType::kNvtxMark: return Add(*reinterpret_cast<const NvtxWord*>(row), trace::NvtxEvent::kMark);
-      case RowType::kCapture: return Add(*reinterpret_cast<const CaptureRow*>(row));
+      case RowType::kApi:
+        return Add(*reinterpret_cast<const ApiRow*>(row));
+      case RowType::kSync:
+        return Add(*reinterpret_cast<const SyncRow*>(row));
+      case RowType::kStream:
+        return Add(*reinterpret_cast<const StreamRow*>(row));
+      case RowType::kEventRecord:
+        return Add(*reinterpret_cast<const EventRecordRow*>(row));
+      case RowType::kGraphNode:
+        return Add(*reinterpret_cast<const GraphNodeRow*>(row));
+      case RowType::kNvtxPayload:
+        return Add(reinterpret_cast<const NvtxPayloadRow*>(row));
+      case RowType::kNvtx:
+        return Add(reinterpret_cast<const NvtxRow*>(row));
+      case RowType::kNvtxPush:
+        return Add(*reinterpret_cast<const NvtxWord*>(row), trace::NvtxEvent::kPush);
+      case RowType::kNvtxPop:
+        return Add(*reinterpret_cast<const NvtxWord*>(row), trace::NvtxEvent::kPop);
+      case RowType::kNvtxMark:
+        return Add(*reinterpret_cast<const NvtxWord*>(row), trace::NvtxEvent::kMark);
+      case RowType::kCapture:
+        return Add(*reinterpret_cast<const CaptureRow*>(row));
     }
   }
 

@@ -3,15 +3,25 @@
 
 #include <cstdint>
 
-#include "tracer/store/clock.h"
 #include "gprof/trace/record.h"
 #include "tracer/store/chunk_output.h"
+#include "tracer/store/clock.h"
 
 namespace gprof::tracer {
 
-enum class RowType : uint8_t { kApi = 1, kSync = 2, kStream = 3, kNvtx = 4, kEventRecord = 5, kGraphNode = 6,
-                               kCapture = 7, kNvtxPayload = 8,
-                               kNvtxPush = 9, kNvtxPop = 10, kNvtxMark = 11 };  // these three are NvtxWords
+enum class RowType : uint8_t {
+  kApi = 1,
+  kSync = 2,
+  kStream = 3,
+  kNvtx = 4,
+  kEventRecord = 5,
+  kGraphNode = 6,
+  kCapture = 7,
+  kNvtxPayload = 8,
+  kNvtxPush = 9,
+  kNvtxPop = 10,
+  kNvtxMark = 11
+};  // these three are NvtxWords
 
 // Every row is a multiple of eight bytes long. All but an NvtxWord start with this.
 struct RowHeader {

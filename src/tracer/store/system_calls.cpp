@@ -64,12 +64,16 @@ void* MapHuge(std::size_t bytes) {
 void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns) {
   WaitFor(word, FUTEX_WAIT_PRIVATE, expected, timeout_ns);
 }
-void FutexWake(std::atomic<uint32_t>* word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
+void FutexWake(std::atomic<uint32_t>* word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
 
 void SharedFutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns) {
   WaitFor(word, FUTEX_WAIT, expected, timeout_ns);
 }
-void SharedFutexWake(std::atomic<uint32_t>* word) { syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
+void SharedFutexWake(std::atomic<uint32_t>* word) {
+  syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
 
 ErrnoGuard::ErrnoGuard() : saved_(errno) {}
 ErrnoGuard::~ErrnoGuard() { errno = saved_; }

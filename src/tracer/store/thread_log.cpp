@@ -5,9 +5,9 @@
 #include <cstring>
 #include <new>
 
+#include "tracer/core/tracer.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/system_calls.h"
-#include "tracer/core/tracer.h"
 
 namespace gprof::tracer {
 
@@ -20,9 +20,9 @@ constexpr uint32_t kOwnPage = ~0u;
 // When this many pages wait, the writer thread is woken before its time.
 constexpr uint32_t kWakePages = 16;
 
-constinit std::atomic<ThreadLog*> first_log GPROF_IN_ARENA {nullptr};
-constinit std::atomic<uint32_t> log_count GPROF_IN_ARENA {0};
-constinit std::atomic<uint64_t> rows_without_log GPROF_IN_ARENA {0};
+constinit std::atomic<ThreadLog*> first_log GPROF_IN_ARENA{nullptr};
+constinit std::atomic<uint32_t> log_count GPROF_IN_ARENA{0};
+constinit std::atomic<uint64_t> rows_without_log GPROF_IN_ARENA{0};
 pthread_key_t ended_key;
 bool has_key = false;
 
@@ -186,9 +186,7 @@ const RowHeader* ThreadLog::Next(Cursor* cursor) {
   }
 }
 
-bool IsReadable(const ThreadLog* log) {
-  return IsKept(log, sizeof *log) && IsKept(log->read_page_, sizeof(Page));
-}
+bool IsReadable(const ThreadLog* log) { return IsKept(log, sizeof *log) && IsKept(log->read_page_, sizeof(Page)); }
 
 uint64_t ThreadLog::TakeDropped() {
   const uint64_t all = dropped_.load(std::memory_order_relaxed);

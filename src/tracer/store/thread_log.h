@@ -1,5 +1,5 @@
-// Rows that application threads write and the writer thread drains. One log a thread, one writer and one reader each, so
-// a row costs a few stores and one release store; no lock, no system call, no memory of the target's.
+// Rows that application threads write and the writer thread drains. One log a thread, one writer and one reader each,
+// so a row costs a few stores and one release store; no lock, no system call, no memory of the target's.
 #pragma once
 
 #include <atomic>
@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "gprof/trace/record.h"
-#include "tracer/store/cache.h"
 #include "tracer/core/capture.h"
 #include "tracer/nvtx/name_cache.h"
-#include "tracer/store/page_pool.h"
+#include "tracer/store/cache.h"
 #include "tracer/store/log_rows.h"
+#include "tracer/store/page_pool.h"
 
 namespace gprof::tracer {
 
@@ -22,7 +22,7 @@ struct Page {
   std::atomic<Page*> next;
   std::atomic<uint32_t> committed;  // bytes of whole rows
   uint32_t capacity;
-  uint32_t index;                   // in the pool
+  uint32_t index;                        // in the pool
   alignas(kLineBytes) uint32_t read_at;  // bytes that have become records [writer thread]
   unsigned char* Data() { return reinterpret_cast<unsigned char*>(this + 1); }
 };
@@ -33,7 +33,7 @@ enum class LogState : uint32_t { kFree, kLive, kEnded };
 struct OpenCall {
   std::atomic<uint64_t> start{0};  // 0: in none
   uint32_t correlation = 0;
-  uint32_t nested = 0;             // driver calls within it, which are not recorded
+  uint32_t nested = 0;  // driver calls within it, which are not recorded
   uint16_t cbid = 0;
   uint8_t domain = 0;
 };
@@ -48,7 +48,7 @@ struct SetAsideCall {
 
 class ThreadLog {
  public:
-  static constexpr uint32_t kAheadBytes = 1024;    // of the row being written, memory is fetched
+  static constexpr uint32_t kAheadBytes = 1024;  // of the row being written, memory is fetched
   static constexpr uint32_t kDepthDomains = 32;  // NVTX domains whose nesting depth push and pop report
 
   // Room for a row of `bytes` (a multiple of 8); null when it must be dropped, which is counted. Commit() makes it
@@ -86,12 +86,12 @@ class ThreadLog {
   void Recycle();
 
   uint32_t tid = 0;
-  uint32_t number = 0;                // of this log, never 0: the upper part of range ids
+  uint32_t number = 0;  // of this log, never 0: the upper part of range ids
   uint32_t next_range = 0;
   OpenCall open_call;
   SetAsideCall set_aside;
   WatchedRange watched;
-  uint64_t nvtx_base = kNoBase;       // of the stamps of NVTX rows
+  uint64_t nvtx_base = kNoBase;  // of the stamps of NVTX rows
   int32_t depths[kDepthDomains] = {};
   std::atomic<LogState> state{LogState::kFree};
   ThreadLog* next_log = nullptr;
@@ -104,16 +104,16 @@ class ThreadLog {
   bool NewPage(uint32_t bytes);
   void Reset();
 
-  bool is_busy_ = false;              // a row is being written: a signal handler's NVTX call must not tear it
+  bool is_busy_ = false;  // a row is being written: a signal handler's NVTX call must not tear it
   uint32_t write_used_ = 0;
   Page* write_page_ = nullptr;
   std::atomic<uint64_t> dropped_{0};
-  Page* first_page_ = nullptr;        // small and for ever the log's own: most threads never need another
+  Page* first_page_ = nullptr;  // small and for ever the log's own: most threads never need another
 
  public:
   NameCache names;
   alignas(kLineBytes) NvtxTimes nvtx;  // [writer thread, as all that follows]
-  trace::StringId told_name{~0u};     // thread name last written to the trace
+  trace::StringId told_name{~0u};      // thread name last written to the trace
 
  private:
   Page* read_page_ = nullptr;
@@ -143,10 +143,10 @@ bool IsReadable(const ThreadLog* log);
 
 // All logs there ever were, newest first; they are never removed.
 ThreadLog* FirstLog();
-bool HasOtherLiveLogs();        // other threads than the calling one may be writing rows
-bool SetUpLogs();               // once for a process
-void LeaveLogAfterFork();       // [child of a fork] the log is the parent's
-void ResetLogsAfterFork();      // the child starts without logs
+bool HasOtherLiveLogs();    // other threads than the calling one may be writing rows
+bool SetUpLogs();           // once for a process
+void LeaveLogAfterFork();   // [child of a fork] the log is the parent's
+void ResetLogsAfterFork();  // the child starts without logs
 // Rows of threads that got no log at all.
 uint64_t TakeRowsWithoutLog();
 

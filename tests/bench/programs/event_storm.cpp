@@ -44,8 +44,8 @@ long Status(const char* key) {
   return -1;
 }
 
-// Sleeps when it is ahead of its rate, and never works more than a tenth of a second off when it was behind: a storm that
-// follows a pause is not what is measured.
+// Sleeps when it is ahead of its rate, and never works more than a tenth of a second off when it was behind: a storm
+// that follows a pause is not what is measured.
 class Pace {
  public:
   explicit Pace(double per_second) : per_second_(per_second), started_(Now()) {}
@@ -98,9 +98,11 @@ void Launch(double per_second, Counters* counters) {
 }
 
 void SayMemory(const Counters& counters, double started) {
-  std::printf("{\"fact\": \"memory\", \"s\": %.2f, \"events\": %llu, \"anonymous_kib\": %ld, \"shared_kib\": %ld, \"file_kib\": %ld}\n",
-              Now() - started, static_cast<unsigned long long>(counters.Events()), Status("RssAnon:"), Status("RssShmem:"),
-              Status("RssFile:"));
+  std::printf(
+      "{\"fact\": \"memory\", \"s\": %.2f, \"events\": %llu, \"anonymous_kib\": %ld, \"shared_kib\": %ld, "
+      "\"file_kib\": %ld}\n",
+      Now() - started, static_cast<unsigned long long>(counters.Events()), Status("RssAnon:"), Status("RssShmem:"),
+      Status("RssFile:"));
   std::fflush(stdout);
 }
 
@@ -115,8 +117,8 @@ void SayMemoryUntilOver(const Counters& counters, double started) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  gprof::examples::Arguments arguments(argc, argv,
-                                       "event_storm [-n EVENTS] [--threads 4] [--rate EVENTS_PER_SECOND] [--kernels PER_SECOND]");
+  gprof::examples::Arguments arguments(
+      argc, argv, "event_storm [-n EVENTS] [--threads 4] [--rate EVENTS_PER_SECOND] [--kernels PER_SECOND]");
   const std::size_t events = arguments.Number("-n", 10'000'000);
   const std::size_t threads = arguments.Number("--threads", 4, 1);
   const double rate = std::strtod(arguments.Text("--rate", "0").c_str(), nullptr);
@@ -141,7 +143,8 @@ int main(int argc, char** argv) {
   if (launcher) launcher->join();
   sayer.join();
   SayMemory(counters, started);
-  std::printf("{\"fact\": \"end\", \"s\": %.3f, \"ranges\": %llu, \"launches\": %llu, \"end_ns\": %.0f}\n", Now() - started,
-              static_cast<unsigned long long>(counters.ranges), static_cast<unsigned long long>(counters.launches), Now() * 1e9);
+  std::printf("{\"fact\": \"end\", \"s\": %.3f, \"ranges\": %llu, \"launches\": %llu, \"end_ns\": %.0f}\n",
+              Now() - started, static_cast<unsigned long long>(counters.ranges),
+              static_cast<unsigned long long>(counters.launches), Now() * 1e9);
   return 0;
 }

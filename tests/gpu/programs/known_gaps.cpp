@@ -54,7 +54,9 @@ void Host() {
     Check(gprof::kernels::Spin(stream, kShortCycles));
     Check(cudaStreamSynchronize(stream));
   }
-  std::printf(R"({"rounds":%d,"own_ns":%lld})" "\n", kRounds, own_ns);
+  std::printf(R"({"rounds":%d,"own_ns":%lld})"
+              "\n",
+              kRounds, own_ns);
 }
 
 void Sync() {
@@ -66,7 +68,9 @@ void Sync() {
     Check(i % 2 == 0 ? cudaStreamSynchronize(stream) : cudaDeviceSynchronize());
     waited_ns += NsBetween(start, Clock::now());
   }
-  std::printf(R"({"rounds":%d,"waited_ns":%lld})" "\n", kRounds, waited_ns);
+  std::printf(R"({"rounds":%d,"waited_ns":%lld})"
+              "\n",
+              kRounds, waited_ns);
 }
 
 void Pageable() {
@@ -83,7 +87,9 @@ void Pageable() {
     blocked_ns += NsBetween(start, Clock::now());
   }
   Check(cudaFree(device));
-  std::printf(R"({"copies":%d,"bytes":%zu,"blocked_ns":%lld})" "\n", kRounds, kBytes, blocked_ns);
+  std::printf(R"({"copies":%d,"bytes":%zu,"blocked_ns":%lld})"
+              "\n",
+              kRounds, kBytes, blocked_ns);
 }
 
 // As events see it: how long each stream ran, and from the first start to the last end.
@@ -105,17 +111,24 @@ void Overlap() {
     Check(cudaEventElapsedTime(&shorter_ms, begin, ends[0]));
     both_ms += static_cast<double>(shorter_ms);
   }
-  std::printf(R"({"rounds":%d,"overlap_ns":%.0f})" "\n", kRounds, both_ms * 1e6);
+  std::printf(R"({"rounds":%d,"overlap_ns":%.0f})"
+              "\n",
+              kRounds, both_ms * 1e6);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  if (what == "host") Host();
-  else if (what == "sync") Sync();
-  else if (what == "pageable") Pageable();
-  else if (what == "overlap") Overlap();
-  else return 2;
+  if (what == "host")
+    Host();
+  else if (what == "sync")
+    Sync();
+  else if (what == "pageable")
+    Pageable();
+  else if (what == "overlap")
+    Overlap();
+  else
+    return 2;
   return 0;
 }

@@ -43,8 +43,9 @@ void Memory() {
   Check(cudaStreamSynchronize(stream));
   Check(cudaFreeHost(pinned));
   for (void* block : blocks) Check(cudaFree(block));
-  std::printf(R"({"block_bytes":%zu,"blocks":%d,"pooled_bytes":%zu,"pooled":%d,"pinned_bytes":%zu})" "\n", kBlock, kBlocks,
-              kPooled, kPooledBlocks, kPinned);
+  std::printf(R"({"block_bytes":%zu,"blocks":%d,"pooled_bytes":%zu,"pooled":%d,"pinned_bytes":%zu})"
+              "\n",
+              kBlock, kBlocks, kPooled, kPooledBlocks, kPinned);
 }
 
 void Managed() {
@@ -59,10 +60,13 @@ void Managed() {
   for (int round = 0; round < kRounds; ++round) {
     Check(gprof::kernels::Fill(stream, values, kBytes / sizeof(float), static_cast<float>(round)));
     Check(cudaStreamSynchronize(stream));
-    for (std::size_t i = 0; i < kBytes / sizeof(float); i += kPage / sizeof(float)) sum += static_cast<double>(values[i]);
+    for (std::size_t i = 0; i < kBytes / sizeof(float); i += kPage / sizeof(float))
+      sum += static_cast<double>(values[i]);
   }
   Check(cudaFree(values));
-  std::printf(R"({"bytes":%zu,"rounds":%d,"sum":%.0f})" "\n", kBytes, kRounds, sum);
+  std::printf(R"({"bytes":%zu,"rounds":%d,"sum":%.0f})"
+              "\n",
+              kBytes, kRounds, sum);
 }
 
 void Events() {
@@ -77,7 +81,9 @@ void Events() {
     }
   }
   Check(cudaDeviceSynchronize());
-  std::printf(R"({"events":%d,"streams":2})" "\n", 2 * kEach);
+  std::printf(R"({"events":%d,"streams":2})"
+              "\n",
+              2 * kEach);
 }
 
 void Graph() {
@@ -98,7 +104,9 @@ void Graph() {
   for (int i = 0; i < kLaunches; ++i) Check(cudaGraphLaunch(exec, stream));
   Check(cudaStreamSynchronize(stream));
   nvtxRangePop();
-  std::printf(R"({"prepare":%d,"compute":%d,"launches":%d})" "\n", kPrepare, kCompute, kLaunches);
+  std::printf(R"({"prepare":%d,"compute":%d,"launches":%d})"
+              "\n",
+              kPrepare, kCompute, kLaunches);
 }
 
 void Host() {
@@ -107,10 +115,13 @@ void Host() {
   int ran = 0;
   for (int i = 0; i < kCalls; ++i) {
     Check(gprof::kernels::Empty(stream));
-    Check(cudaLaunchHostFunc(stream, [](void* count) { ++*static_cast<int*>(count); }, &ran));
+    Check(cudaLaunchHostFunc(
+        stream, [](void* count) { ++*static_cast<int*>(count); }, &ran));
   }
   Check(cudaStreamSynchronize(stream));
-  std::printf(R"({"calls":%d,"ran":%d})" "\n", kCalls, ran);
+  std::printf(R"({"calls":%d,"ran":%d})"
+              "\n",
+              kCalls, ran);
 }
 
 void Streams() {
@@ -121,19 +132,28 @@ void Streams() {
   nvtxNameCudaStreamA(high, "high");
   for (const cudaStream_t stream : {low, high}) Check(gprof::kernels::Empty(stream));
   Check(cudaDeviceSynchronize());
-  std::printf(R"({"low":%d,"high":%d})" "\n", least, greatest);
+  std::printf(R"({"low":%d,"high":%d})"
+              "\n",
+              least, greatest);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  if (what == "memory") Memory();
-  else if (what == "managed") Managed();
-  else if (what == "events") Events();
-  else if (what == "graph") Graph();
-  else if (what == "host") Host();
-  else if (what == "streams") Streams();
-  else return 2;
+  if (what == "memory")
+    Memory();
+  else if (what == "managed")
+    Managed();
+  else if (what == "events")
+    Events();
+  else if (what == "graph")
+    Graph();
+  else if (what == "host")
+    Host();
+  else if (what == "streams")
+    Streams();
+  else
+    return 2;
   return 3;
 }

@@ -1,9 +1,9 @@
 // Speed, sizes and possible overlap of copies.
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
 #include "analysis/copies/copy_overlap.h"
 #include "analysis/copies/transfers.h"
+#include "analysis/result/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -69,7 +69,7 @@ TEST(Bandwidth, FitAgainstBestAndLink) {
   EXPECT_DOUBLE_EQ(RealOf(table, 0, "best_bytes_per_second"), 40e9);
   EXPECT_DOUBLE_EQ(RealOf(table, 0, "link_bytes_per_second"), 3.938 * 16 * 1e9);
   EXPECT_DOUBLE_EQ(RealOf(table, 0, "percent_of_best"), 100 * (16'063'000.0 / 615'000) / 40);
-  EXPECT_EQ(IntOf(table, 0, "latency_ns"), 2 * kUs);  // median of those of 1 kB
+  EXPECT_EQ(IntOf(table, 0, "latency_ns"), 2 * kUs);          // median of those of 1 kB
   EXPECT_EQ(IntOf(table, 0, "latency_bound_bytes"), 80'000);  // 2 us at 40 GB/s
   EXPECT_EQ(IntOf(table, 0, "latency_bound_count"), 4);
   EXPECT_EQ(IntOf(table, 0, "latency_bound_ns"), 15 * kUs);

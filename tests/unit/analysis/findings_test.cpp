@@ -21,16 +21,20 @@ std::vector<std::string> Order(const std::vector<Finding>& findings) {
 using Ids = std::vector<std::string>;
 
 TEST(Findings, OneThingComesOnceBeforeTheOthers) {
-  EXPECT_EQ(Order({Make("memcpy.pageable", 34), Make("memcpy.pageable", 20), Make("idle.copy", 12), Make("api.errors", 0)}),
-            (Ids{"memcpy.pageable", "memcpy.pageable", "api.errors", "idle.copy < memcpy.pageable"}));
+  EXPECT_EQ(
+      Order({Make("memcpy.pageable", 34), Make("memcpy.pageable", 20), Make("idle.copy", 12), Make("api.errors", 0)}),
+      (Ids{"memcpy.pageable", "memcpy.pageable", "api.errors", "idle.copy < memcpy.pageable"}));
 }
 
 TEST(Findings, TheLargerOneLeads) {
-  EXPECT_EQ(Order({Make("idle.launch", 9), Make("launch.bound", 8)}), (Ids{"idle.launch", "launch.bound < idle.launch"}));
-  EXPECT_EQ(Order({Make("launch.bound", 9), Make("idle.launch", 8)}), (Ids{"launch.bound", "idle.launch < launch.bound"}));
+  EXPECT_EQ(Order({Make("idle.launch", 9), Make("launch.bound", 8)}),
+            (Ids{"idle.launch", "launch.bound < idle.launch"}));
+  EXPECT_EQ(Order({Make("launch.bound", 9), Make("idle.launch", 8)}),
+            (Ids{"launch.bound", "idle.launch < launch.bound"}));
 }
 
-// What follows does not lead: kernels.chain is about launch.bound, which is about idle.host, and idle.host is not about it.
+// What follows does not lead: kernels.chain is about launch.bound, which is about idle.host, and idle.host is not about
+// it.
 TEST(Findings, FollowersLeadNobody) {
   EXPECT_EQ(Order({Make("idle.host", 9), Make("launch.bound", 8), Make("kernels.chain", 7)}),
             (Ids{"idle.host", "kernels.chain", "launch.bound < idle.host"}));

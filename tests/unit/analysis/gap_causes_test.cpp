@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gap_explainer.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/idle/idle_within.h"
-#include "analysis/facts/shared_facts.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -12,7 +12,8 @@ TEST(Graphs, RecordedAsAWhole) {
   TraceMaker maker;
   for (int64_t i = 0; i < 3; ++i) {
     const int64_t now_ns = i * 100;
-    GpuOp& op = maker.AddKernel(now_ns + 20, now_ns + 80 + i, maker.AddCall(now_ns, now_ns + 10 + i, "cudaGraphLaunch"));
+    GpuOp& op =
+        maker.AddKernel(now_ns + 20, now_ns + 80 + i, maker.AddCall(now_ns, now_ns + 10 + i, "cudaGraphLaunch"));
     op.kind = OpKind::kGraph;
     op.graph = 5;
   }
@@ -59,7 +60,7 @@ TEST(Graphs, RecordedNodeByNode) {
   ASSERT_EQ(table.rows.size(), 1u);
   EXPECT_EQ(IntOf(table, 0, "launches"), 2);
   EXPECT_EQ(IntOf(table, 0, "nodes"), 2);
-  EXPECT_EQ(IntOf(table, 0, "gpu_ns"), 60);   // 110 to 140, twice
+  EXPECT_EQ(IntOf(table, 0, "gpu_ns"), 60);  // 110 to 140, twice
   EXPECT_EQ(IntOf(table, 0, "busy_ns"), 40);
   EXPECT_EQ(RealOf(table, 0, "gap_median_ns"), 70);
   EXPECT_EQ(TextOf(table, 0, "path"), "build");
@@ -93,7 +94,8 @@ Trace Instantiating(int64_t graphs, int64_t launches) {
     maker.AddCall(now_ns, now_ns + 100 * kUs, "cudaGraphInstantiateWithFlags");
     now_ns += 100 * kUs;
     for (int64_t k = 0; k < launches; ++k) {
-      GpuOp& op = maker.AddKernel(now_ns + 5 * kUs, now_ns + 50 * kUs, maker.AddCall(now_ns, now_ns + kUs, "cudaGraphLaunch"));
+      GpuOp& op =
+          maker.AddKernel(now_ns + 5 * kUs, now_ns + 50 * kUs, maker.AddCall(now_ns, now_ns + kUs, "cudaGraphLaunch"));
       op.kind = OpKind::kGraph;
       op.graph = static_cast<uint32_t>(i + 1);
       now_ns += 100 * kUs;

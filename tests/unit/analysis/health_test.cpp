@@ -40,27 +40,26 @@ TEST_P(HealthProblem, IsCountedAndSaid) {
   EXPECT_EQ(IntOf(TableOf(result, "health"), 0, "count"), 1234);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, HealthProblem,
-    testing::Values(Case{"health.damaged_chunks", &TraceHealth::damaged_chunks, true},
-                    Case{"health.missing_chunks", &TraceHealth::missing_chunks, true},
-                    Case{"health.skipped_bytes", &TraceHealth::skipped_bytes, true},
-                    Case{"health.unknown_chunks", &TraceHealth::unknown_chunks, true},
-                    Case{"health.unknown_records", &TraceHealth::unknown_records, false},
-                    Case{"health.duplicate_chunks", &TraceHealth::duplicate_chunks, false},
-                    Case{"health.lost_records", &TraceHealth::lost_records, true},
-                    Case{"health.bad_times", &TraceHealth::bad_times, true},
-                    Case{"health.unmatched_launches", &TraceHealth::unmatched_launches, false},
-                    Case{"health.unmatched_ops", &TraceHealth::unmatched_ops, false},
-                    Case{"health.early_ops", &TraceHealth::early_ops, false},
-                    Case{"health.unfinished_processes", &TraceHealth::unfinished_processes, true},
-                    Case{"health.unmatched_nvtx_ends", &TraceHealth::unmatched_nvtx_ends, false},
-                    Case{"health.salvaged_processes", &TraceHealth::salvaged_processes, false},
-                    Case{"health.unfinished_gpu_work", &TraceHealth::unfinished_gpu_work, true},
-                    Case{"health.ops_from_before", &TraceHealth::ops_from_before, false},
-                    Case{"health.open_ranges", &TraceHealth::open_ranges, false},
-                    Case{"health.missing_strings", &TraceHealth::missing_strings, false}),
-    [](const auto& tested) { return std::string(tested.param.metric).substr(7); });
+INSTANTIATE_TEST_SUITE_P(All, HealthProblem,
+                         testing::Values(Case{"health.damaged_chunks", &TraceHealth::damaged_chunks, true},
+                                         Case{"health.missing_chunks", &TraceHealth::missing_chunks, true},
+                                         Case{"health.skipped_bytes", &TraceHealth::skipped_bytes, true},
+                                         Case{"health.unknown_chunks", &TraceHealth::unknown_chunks, true},
+                                         Case{"health.unknown_records", &TraceHealth::unknown_records, false},
+                                         Case{"health.duplicate_chunks", &TraceHealth::duplicate_chunks, false},
+                                         Case{"health.lost_records", &TraceHealth::lost_records, true},
+                                         Case{"health.bad_times", &TraceHealth::bad_times, true},
+                                         Case{"health.unmatched_launches", &TraceHealth::unmatched_launches, false},
+                                         Case{"health.unmatched_ops", &TraceHealth::unmatched_ops, false},
+                                         Case{"health.early_ops", &TraceHealth::early_ops, false},
+                                         Case{"health.unfinished_processes", &TraceHealth::unfinished_processes, true},
+                                         Case{"health.unmatched_nvtx_ends", &TraceHealth::unmatched_nvtx_ends, false},
+                                         Case{"health.salvaged_processes", &TraceHealth::salvaged_processes, false},
+                                         Case{"health.unfinished_gpu_work", &TraceHealth::unfinished_gpu_work, true},
+                                         Case{"health.ops_from_before", &TraceHealth::ops_from_before, false},
+                                         Case{"health.open_ranges", &TraceHealth::open_ranges, false},
+                                         Case{"health.missing_strings", &TraceHealth::missing_strings, false}),
+                         [](const auto& tested) { return std::string(tested.param.metric).substr(7); });
 
 TEST(Health, WorkThatMayBeMissingSaysFromWhen) {
   TraceMaker maker;

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
 #include "analysis/idle/causes.h"
+#include "analysis/result/analyses.h"
 #include "analysis/result/findings.h"
 #include "trace_maker.h"
 
@@ -56,7 +56,8 @@ TEST(IdleFindings, WithStepsWhatComesOnceIsNotToBeWon) {
   const Finding* finding = FindingOf(result, "idle.host");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 20 * kMs);
-  EXPECT_NE(finding->message.find("; 20.00 ms of it in the steps after the warm-up"), std::string::npos) << finding->message;
+  EXPECT_NE(finding->message.find("; 20.00 ms of it in the steps after the warm-up"), std::string::npos)
+      << finding->message;
   EXPECT_EQ(finding->basis, "idle time with this cause in the iterations of step after the warm-up");
   // The figures themselves are those of all idle time.
   EXPECT_EQ(MetricOf(result, "idle.host_ns"), (1'000 * kMs - 10 * kUs) + 300 * kMs + 20 * kMs);
@@ -193,8 +194,10 @@ TEST(IdleFindings, EachCauseIsSaidWhereItIsAndNowhereElse) {
 }
 
 TEST(RankFindings, GainThenSeverityThenName) {
-  std::vector<Finding> findings = {{"b", Severity::kInfo, "", "", 0, ""},    {"a", Severity::kInfo, "", "", 0, ""},
-                                   {"c", Severity::kWarning, "", "", 0, ""}, {"d", Severity::kInfo, "", "", 7, ""},
+  std::vector<Finding> findings = {{"b", Severity::kInfo, "", "", 0, ""},
+                                   {"a", Severity::kInfo, "", "", 0, ""},
+                                   {"c", Severity::kWarning, "", "", 0, ""},
+                                   {"d", Severity::kInfo, "", "", 7, ""},
                                    {"e", Severity::kInfo, "", "", 9, ""}};
   RankFindings(&findings);
   std::string order;

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "analysis/result/analyses.h"
 #include "analysis/idle/causes.h"
+#include "analysis/result/analyses.h"
 #include "analysis/result/metrics.h"
 #include "idle_reference.h"
 #include "random_trace.h"

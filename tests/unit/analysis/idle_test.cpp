@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "analysis/result/analyses.h"
 #include "analysis/idle/causes.h"
+#include "analysis/result/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

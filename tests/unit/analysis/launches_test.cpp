@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/result/analyses.h"
 #include "analysis/launches/queue_depth.h"
+#include "analysis/result/analyses.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 
@@ -156,10 +156,10 @@ TEST(Launches, CallQueueAndRunOfEachKernel) {
   const auto launch = [&](int64_t call_ns, int64_t start_ns, int64_t end_ns, std::string_view name) {
     maker.AddKernel(start_ns, end_ns, maker.AddCall(call_ns, call_ns + 10, "cudaLaunchKernel"), name);
   };
-  launch(0, 8, 100, "gemm");     // starts before its call returns: not queued
-  launch(20, 100, 180, "gemm");  // queued for 70
-  launch(40, 180, 250, "gemm");  // for 130
-  launch(60, 250, 260, "add");   // for 180
+  launch(0, 8, 100, "gemm");                // starts before its call returns: not queued
+  launch(20, 100, 180, "gemm");             // queued for 70
+  launch(40, 180, 250, "gemm");             // for 130
+  launch(60, 250, 260, "add");              // for 180
   maker.AddKernel(300, 310, kNone, "add");  // no call
   const AnalysisResult result = RunLaunches(maker.Finish(), {});
   const Table& table = TableOf(result, "kernel_launches");
@@ -194,10 +194,10 @@ TEST(Launches, AGraphLaunchIsOneCall) {
 
 TEST(QueueDepth, TimeAtEachDepth) {
   TraceMaker maker;
-  maker.Launch(0, 5, 10, 100);     // alone until 20
-  maker.Launch(20, 25, 100, 150);  // two until 100, then one until 150
+  maker.Launch(0, 5, 10, 100);       // alone until 20
+  maker.Launch(20, 25, 100, 150);    // two until 100, then one until 150
   maker.Launch(170, 175, 180, 200);  // nothing from 150 to 170
-  maker.AddKernel(200, 205);       // no call: from its start
+  maker.AddKernel(200, 205);         // no call: from its start
   const AnalysisResult result = RunLaunches(maker.Finish(), {});
   EXPECT_EQ(MetricOf(result, "launches.depth0_ns"), 20);
   EXPECT_EQ(MetricOf(result, "launches.depth1_ns"), 10 + 50 + 30 + 5);

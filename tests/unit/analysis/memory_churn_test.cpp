@@ -1,9 +1,10 @@
+#include "analysis/memory/memory_churn.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "analysis/result/analyses.h"
-#include "analysis/memory/memory_churn.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -164,8 +165,7 @@ TEST(MemoryChurn, OfARecordedTrace) {
   const AnalysisResult result = RunMemory(trace, {});
   EXPECT_EQ(MetricOf(result, "memory.peak_bytes"), 4 * 3145728 + 2097152);
   EXPECT_EQ(MetricOf(result, "memory.churn_count"), 5);
-  EXPECT_EQ(MetricOf(result, "memory.churn_ns"),
-            13630 + 3471 + 4128 + 2287 + 3288 + 1953 + 3300 + 1963 + 3231 + 5998);
+  EXPECT_EQ(MetricOf(result, "memory.churn_ns"), 13630 + 3471 + 4128 + 2287 + 3288 + 1953 + 3300 + 1963 + 3231 + 5998);
   EXPECT_EQ(MetricOf(result, "memory.growth_bytes"), 0);
   EXPECT_EQ(FindingOf(result, "memory.leaked"), nullptr);
   const Table& over_time = TableOf(result, "memory_over_time");

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "trace/text/assemble.h"
 #include "trace/reshape/merge.h"
+#include "trace/text/assemble.h"
 
 namespace gprof::test {
 namespace {
@@ -83,8 +83,7 @@ class Teller {
   void TellOp(const GpuOp& op) {
     const std::string shape = op.shape == kNone ? "-" : fmt::format("grid {}", t_.shapes.at(op.shape).grid_x);
     Say("op", op.start_ns, op.end_ns, Gpu(op.device), At(op.stream, t_.streams), Pid(op.process), CallAt(op.api),
-        Text(op.name), shape, Gpu(op.peer_device), NodeAt(op.node), op.size_bytes,
-        t_.CorrelationOf(op));
+        Text(op.name), shape, Gpu(op.peer_device), NodeAt(op.node), op.size_bytes, t_.CorrelationOf(op));
   }
 
   void TellCall(uint32_t i) {
@@ -207,9 +206,7 @@ end time_ns=$190 reason=1 gpu_complete_until_ns=$185
   return text.replace(text.find("UUID"), 4, uuid);
 }
 
-Trace Load(const std::string& text) {
-  return LoadTraceFromMemory(AssembleTrace(text), "run.trace");
-}
+Trace Load(const std::string& text) { return LoadTraceFromMemory(AssembleTrace(text), "run.trace"); }
 
 TEST(MergeWhole, PartsGiveTheWhole) {
   const std::string a = Part(1, "GPU-a", 1000), b = Part(2, "GPU-b", 1013), c = Part(3, "GPU-a", 900);

@@ -1,6 +1,6 @@
-#include "analysis/facts/search_near.h"
-
 #include <gtest/gtest.h>
+
+#include "analysis/facts/search_near.h"
 
 namespace gprof {
 namespace {

@@ -4,8 +4,8 @@
 #include <random>
 #include <string>
 
-#include "analysis/result/analyses.h"
 #include "analysis/idle/gaps.h"
+#include "analysis/result/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -1,8 +1,8 @@
 // Expected values follow from the tables of the CUDA programming guide by hand; cuda_occupancy.h has to agree.
 #include <gtest/gtest.h>
 
-#include "analysis/result/analyses.h"
 #include "analysis/kernels/occupancy_calculator.h"
+#include "analysis/result/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -82,7 +82,7 @@ TEST_F(OccupancyTest, OfAnH200) {
 TEST_F(OccupancyTest, NotOfWhatIsNotKnown) {
   EXPECT_FALSE(OccupancyOf(trace::DeviceRecord{}, Shape(1, 32, 16)).has_value());
   EXPECT_FALSE(OccupancyOf(H200(), trace::KernelShapeRecord{}).has_value());
-  EXPECT_FALSE(OccupancyOf(H200(), Shape(1, 2048, 16)).has_value());             // no such block
+  EXPECT_FALSE(OccupancyOf(H200(), Shape(1, 2048, 16)).has_value());               // no such block
   EXPECT_FALSE(OccupancyOf(H200(), Shape(1, 32, 16, 0, 300 * 1024)).has_value());  // does not fit
   EXPECT_FALSE(OccupancyOf(Gpu(99, 132, 228), Shape(1, 32, 16)).has_value());
   trace::KernelShapeRecord shape = Shape(1, 0x80000000u, 0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu);  // of a damaged trace
@@ -110,7 +110,8 @@ TEST_F(OccupancyTest, NcclIsNotToldToTakeMore) {
   TraceMaker maker;
   maker.trace().devices[0].facts = H200();
   maker.trace().shapes.push_back(Shape(24, 544, 96));
-  maker.AddKernel(0, 1000 * kUs, kNone, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)").shape = 0;
+  maker.AddKernel(0, 1000 * kUs, kNone, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")
+      .shape = 0;
   const AnalysisResult result = RunOccupancy(maker.Finish(), {});
   EXPECT_EQ(FindingOf(result, "occupancy.small_grid"), nullptr);
   EXPECT_EQ(MetricOf(result, "occupancy.small_grid_count"), 1);

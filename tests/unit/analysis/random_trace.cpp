@@ -53,8 +53,9 @@ class Randomiser {
 
   void AddCall() {
     constexpr const char* kFunctions[] = {
-        "cudaLaunchKernel", "cudaMemcpy",      "cudaMemcpyAsync", "cudaMalloc",           "cudaDeviceSynchronize",
-        "cuModuleLoad",     "cudaStreamQuery", "cudaEventRecord", "cudaStreamSynchronize", "cudaGraphLaunch"};
+        "cudaLaunchKernel",      "cudaMemcpy",     "cudaMemcpyAsync", "cudaMalloc",
+        "cudaDeviceSynchronize", "cuModuleLoad",   "cudaStreamQuery", "cudaEventRecord",
+        "cudaStreamSynchronize", "cudaGraphLaunch"};
     const int64_t start_ns = Below(kLengthNs), end_ns = start_ns + Below(30);
     const uint32_t thread = Pick(maker_.trace().threads.size());
     const uint32_t call = maker_.AddCall(start_ns, end_ns, kFunctions[Pick(std::size(kFunctions))], thread);

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/facts/shared_facts.h"
 #include "analysis/result/analyses.h"
 #include "analysis/trust/overhead_kinds.h"
-#include "analysis/facts/shared_facts.h"
 #include "trace_maker.h"
 
 namespace gprof::test {
@@ -63,10 +63,10 @@ TEST(RecordingCost, WhatCuptiRecordedCountsOnce) {
   Maker maker;
   maker.AddCall(0, 10'000, "cudaLaunchKernel");
   maker.AddCall(20'000, 30'000, "cudaLaunchKernel");
-  maker.AddOverhead(1'000, 1'600, kBufferFlush);   // less than the launch: 78 ns remain to be estimated
-  maker.AddOverhead(1'500, 1'700, kBufferFlush);   // 100 ns of it are new
-  maker.AddOverhead(21'000, 26'000, kBufferFlush); // more than the launch
-  maker.AddOverhead(40'000, 41'000, kBufferFlush); // outside of calls
+  maker.AddOverhead(1'000, 1'600, kBufferFlush);    // less than the launch: 78 ns remain to be estimated
+  maker.AddOverhead(1'500, 1'700, kBufferFlush);    // 100 ns of it are new
+  maker.AddOverhead(21'000, 26'000, kBufferFlush);  // more than the launch
+  maker.AddOverhead(40'000, 41'000, kBufferFlush);  // outside of calls
   maker.AddOverhead(3'000, 9'000, kOverheadLazyLoading);
   maker.AddOverhead(3'000, 9'000, kOverheadCommandBufferFull);
   const RecordingCost cost = CostOf(maker.Finish());

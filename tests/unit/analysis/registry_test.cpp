@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/result/metrics.h"
 #include "analysis/kernels/occupancy_calculator.h"
+#include "analysis/result/metrics.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 
@@ -55,9 +55,9 @@ std::vector<const Table*> ShownTables(const AnalysisResult& result) {
 
 // Metrics at the head of a report in text.
 std::map<std::string_view, double> HeadMetrics(const AnalysisResult& result) {
-  static const std::set<std::string_view> kIds = {"gpu.window_ns",  "gpu.kernel_ns",   "gpu.copy_only_ns",
-                                                  "gpu.idle_ns",    "gpu.startup_ns",  "gpu.teardown_ns",
-                                                  "step.count",     "step.median_ns",  "step.idle_percent"};
+  static const std::set<std::string_view> kIds = {"gpu.window_ns", "gpu.kernel_ns",  "gpu.copy_only_ns",
+                                                  "gpu.idle_ns",   "gpu.startup_ns", "gpu.teardown_ns",
+                                                  "step.count",    "step.median_ns", "step.idle_percent"};
   std::map<std::string_view, double> values;
   for (const Metric& metric : result.metrics) {
     if (metric.scope.empty() && kIds.contains(metric.id)) values[metric.id] = metric.value;
@@ -185,14 +185,16 @@ TEST(EveryAnalysis, TakesTracesWithLittleInThem) {
   only_cpu.AddRange(0, 100, "load");
   TraceMaker nothing;
   for (const Trace& trace : {only_cpu.Finish(), nothing.Finish()}) {
-    for (const Analysis& analysis : AllAnalyses()) EXPECT_NO_THROW(analysis.run(trace, OptionsFor(trace))) << analysis.name;
+    for (const Analysis& analysis : AllAnalyses())
+      EXPECT_NO_THROW(analysis.run(trace, OptionsFor(trace))) << analysis.name;
   }
 }
 
 TEST(EveryAnalysis, TakesATraceWithNothingAtAll) {
   Trace trace;
   trace.strings.emplace_back();
-  for (const Analysis& analysis : AllAnalyses()) EXPECT_NO_THROW(analysis.run(trace, OptionsFor(trace))) << analysis.name;
+  for (const Analysis& analysis : AllAnalyses())
+    EXPECT_NO_THROW(analysis.run(trace, OptionsFor(trace))) << analysis.name;
 }
 
 }  // namespace

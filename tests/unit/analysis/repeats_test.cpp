@@ -1,3 +1,5 @@
+#include "analysis/launches/repeats.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,8 +7,6 @@
 #include <string>
 #include <tuple>
 #include <vector>
-
-#include "analysis/launches/repeats.h"
 
 namespace gprof {
 
@@ -41,8 +41,8 @@ TEST(Repeats, OnePeriod) {
 TEST(Repeats, NothingToFind) {
   EXPECT_EQ(Find(""), std::vector<Repeat>{});
   EXPECT_EQ(Find("abcdefghijklmnop"), std::vector<Repeat>{});
-  EXPECT_EQ(Find("abcabc"), std::vector<Repeat>{});    // twice is not enough
-  EXPECT_EQ(Find("aaaab"), std::vector<Repeat>{});     // too few symbols
+  EXPECT_EQ(Find("abcabc"), std::vector<Repeat>{});  // twice is not enough
+  EXPECT_EQ(Find("aaaab"), std::vector<Repeat>{});   // too few symbols
   EXPECT_EQ(Find("abbaabbc"), std::vector<Repeat>{});
 }
 

@@ -139,7 +139,7 @@ TEST(Select, RangesWithWhatWasDoneInThem) {
   EXPECT_EQ(trace.api_calls[0].range, 0u);
   const AnalysisResult idle = RunIdle(trace, kAllRows);
   EXPECT_EQ(SumOf(TableOf(idle, "idle"), "idle_ns"), 50);  // 200 to 250: within the range
-  selection.nvtx = "step";  // what is within counts too, and is in there once
+  selection.nvtx = "step";                                 // what is within counts too, and is in there once
   EXPECT_EQ(Starts(Select(Sample(), selection)), (Times{120, 250}));
   EXPECT_EQ(Select(Sample(), selection).ranges.size(), 2u);
 }

@@ -170,8 +170,8 @@ TEST(RangeFacts, TellRangesOfADepth) {
   }
 }
 
-// Enough operations for several pieces, which long operations reach across and which may be all copies. Some were launched
-// before the gap that they ended, or while it lasted, and some in it.
+// Enough operations for several pieces, which long operations reach across and which may be all copies. Some were
+// launched before the gap that they ended, or while it lasted, and some in it.
 Trace ManyOps(uint32_t seed) {
   TraceMaker maker;
   std::mt19937 random(seed);

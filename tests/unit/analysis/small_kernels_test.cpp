@@ -17,8 +17,8 @@ Trace Steps(int64_t steps, int64_t pause_ns = 20 * kUs) {
   int64_t now_ns = 0;
   for (int64_t i = 0; i < steps; ++i) {
     for (const char* name : {"norm", "gemm", "add"}) {
-      maker.AddKernel(now_ns, now_ns + 4 * kUs, maker.AddCall(now_ns - 10, now_ns - 5, "cudaLaunchKernel"), name).stream =
-          stream;
+      maker.AddKernel(now_ns, now_ns + 4 * kUs, maker.AddCall(now_ns - 10, now_ns - 5, "cudaLaunchKernel"), name)
+          .stream = stream;
       now_ns += 6 * kUs;
     }
     now_ns += pause_ns - 2 * kUs;

@@ -21,14 +21,14 @@ int64_t TimeOf(const AnalysisResult& result, std::string_view what) {
 
 TEST(Startup, EveryNanosecondHasOnePart) {
   TraceMaker maker;
-  maker.AddCall(100, 105, "cuDeviceGetQuery");        // a query makes no context
-  maker.AddCall(110, 200, "cudaMalloc");              // the first call does
-  maker.AddOverhead(150, 160, kResource);             // within it
+  maker.AddCall(100, 105, "cuDeviceGetQuery");  // a query makes no context
+  maker.AddCall(110, 200, "cudaMalloc");        // the first call does
+  maker.AddOverhead(150, 160, kResource);       // within it
   maker.AddCall(210, 220, "cudaMalloc");
   maker.AddCall(230, 260, "cuModuleLoad");
   maker.AddJit(240, 250);
   maker.trace().jits.back().operation = 3;
-  maker.AddOverhead(300, 310, kCommandBufferFull);    // is none
+  maker.AddOverhead(300, 310, kCommandBufferFull);  // is none
   const uint32_t call = maker.AddCall(320, 350, "cudaLaunchKernel");
   maker.AddOverhead(325, 340, kLazyLoading);
   maker.AddKernel(360, 400, call);
@@ -114,8 +114,8 @@ TEST(Startup, FirstLaunchesOfKernels) {
   TraceMaker maker;
   int64_t now_ns = 0;
   const auto launch = [&](int64_t call_ns, std::string_view name) {
-    maker.AddKernel(now_ns + call_ns, now_ns + call_ns + 10, maker.AddCall(now_ns, now_ns + call_ns, "cudaLaunchKernel"),
-                    name);
+    maker.AddKernel(now_ns + call_ns, now_ns + call_ns + 10,
+                    maker.AddCall(now_ns, now_ns + call_ns, "cudaLaunchKernel"), name);
     now_ns += call_ns + 20;
   };
   launch(500, "a");

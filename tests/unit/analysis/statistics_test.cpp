@@ -1,3 +1,5 @@
+#include "analysis/facts/statistics.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,8 +7,6 @@
 #include <cstdint>
 #include <random>
 #include <vector>
-
-#include "analysis/facts/statistics.h"
 
 namespace gprof::test {
 namespace {
@@ -116,7 +116,8 @@ TEST(Samples, DurationsOfAnyLength) {
   }
   Samples samples(durations.size());
   size_t next = 0;
-  AddDurationsTo(calls, [](const PackedCalls::Item&) { return 0u; }, &next, &samples);
+  AddDurationsTo(
+      calls, [](const PackedCalls::Item&) { return 0u; }, &next, &samples);
   EXPECT_EQ(next, durations.size());
   const Statistics statistics = Samples::Some(&samples, 0, next).Summary();
   EXPECT_EQ(statistics.min, -3);

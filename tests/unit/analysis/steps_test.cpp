@@ -3,9 +3,9 @@
 #include <optional>
 #include <random>
 
-#include "analysis/result/analyses.h"
 #include "analysis/ranges/step_finder.h"
 #include "analysis/ranges/step_times.h"
+#include "analysis/result/analyses.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -163,7 +163,8 @@ TEST(StreamFindings, EventWaitsThatCostIdleTime) {
   EXPECT_EQ(IntOf(serialised, 0, "count"), 9);
 }
 
-// Streams that run in order, as CUDA's do, with records and waits in between: long enough for waits to be over long ago.
+// Streams that run in order, as CUDA's do, with records and waits in between: long enough for waits to be over long
+// ago.
 Trace RandomStreams(uint32_t seed) {
   std::mt19937 random(seed);
   const auto below = [&](int64_t limit) { return static_cast<int64_t>(random() % static_cast<uint32_t>(limit)); };

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/result/analyses.h"
-#include "analysis/streams/concurrency.h"
-#include "analysis/result/display_names.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/streams/concurrency.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

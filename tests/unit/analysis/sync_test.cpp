@@ -121,13 +121,13 @@ TEST(ImpliedWaits, WhatDoesNotCount) {
   TraceMaker maker;
   const uint32_t other = maker.AddProcess(200);
   maker.AddKernel(0, 100 * kUs);
-  maker.AddCall(10 * kUs, 20 * kUs, "cudaFree");             // returned while the kernel ran
-  maker.AddCall(30 * kUs, 110 * kUs, "cudaFreeAsync");       // says that it does not wait
-  maker.AddCall(97 * kUs, 99 * kUs, "cudaMalloc");           // too short
-  maker.AddCall(90 * kUs, 200 * kUs, "cudaMalloc");          // most of it is its own work
-  maker.AddCall(300 * kUs, 400 * kUs, "cudaFree");           // nothing ran
+  maker.AddCall(10 * kUs, 20 * kUs, "cudaFree");        // returned while the kernel ran
+  maker.AddCall(30 * kUs, 110 * kUs, "cudaFreeAsync");  // says that it does not wait
+  maker.AddCall(97 * kUs, 99 * kUs, "cudaMalloc");      // too short
+  maker.AddCall(90 * kUs, 200 * kUs, "cudaMalloc");     // most of it is its own work
+  maker.AddCall(300 * kUs, 400 * kUs, "cudaFree");      // nothing ran
   maker.AddKernel(490 * kUs, 560 * kUs).process = other;
-  maker.AddCall(500 * kUs, 570 * kUs, "cudaFree");           // another process ran
+  maker.AddCall(500 * kUs, 570 * kUs, "cudaFree");  // another process ran
   EXPECT_TRUE(WaitsOf(maker.Finish()).empty());
 }
 

@@ -1,10 +1,10 @@
 #include "trace_maker.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
-
-#include <gtest/gtest.h>
 
 namespace gprof::test {
 namespace {
@@ -283,10 +283,8 @@ Trace TraceMaker::Finish() {
                    [](const Capture& a, const Capture& b) { return a.process < b.process; });
   trace_.process_captures =
       SlicesOf(trace_.captures, trace_.processes.size(), [](const Capture& c) { return c.process; });
-  trace_.thread_api_calls =
-      SlicesOf(calls_, trace_.threads.size(), [](const ApiCall& call) { return call.thread; });
-  trace_.thread_ranges =
-      SlicesOf(ranges_, trace_.threads.size(), [](const NvtxRange& range) { return range.thread; });
+  trace_.thread_api_calls = SlicesOf(calls_, trace_.threads.size(), [](const ApiCall& call) { return call.thread; });
+  trace_.thread_ranges = SlicesOf(ranges_, trace_.threads.size(), [](const NvtxRange& range) { return range.thread; });
   trace_.device_ops = SlicesOf(ops_, trace_.devices.size(), [](const GpuOp& op) { return op.device; });
   NestRanges();
   SetSpan();

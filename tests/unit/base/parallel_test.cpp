@@ -37,9 +37,8 @@ TEST(Parallel, LoopsMayBeWithinLoops) {
   std::atomic<std::size_t> sum{0};
   for (int round = 0; round < 200; ++round) {
     ForEachSideBySide(6, 4, [&](std::size_t i) {
-      ForEachSideBySide(5, 4, [&](std::size_t k) {
-        ForEachSideBySide(3, 2, [&](std::size_t n) { sum += 100 * i + 10 * k + n; });
-      });
+      ForEachSideBySide(
+          5, 4, [&](std::size_t k) { ForEachSideBySide(3, 2, [&](std::size_t n) { sum += 100 * i + 10 * k + n; }); });
     });
   }
   EXPECT_EQ(sum, 200u * (100 * 15 * 15 + 10 * 10 * 18 + 3 * 30));

@@ -27,8 +27,10 @@ const Names kReal = {
     "_ZN7cutlass7Kernel2I43cutlass_80_simt_sgemm_256x128_8x4_nt_align1EEvNT_6ParamsE",
     "triton_poi_fused_add_mul_relu_threshold_backward_12",
     "triton_poi_fused_add_mul_relu_threshold_backward_21",
-    "void cub::DeviceReduceKernel<cub::DeviceReducePolicy<float, int, cub::Sum>::Policy600, float*, int, cub::Sum>(float*)",
-    "void cub::DeviceReduceKernel<cub::DeviceReducePolicy<float, int, cub::Max>::Policy600, float*, int, cub::Max>(float*)",
+    "void cub::DeviceReduceKernel<cub::DeviceReducePolicy<float, int, cub::Sum>::Policy600, float*, int, "
+    "cub::Sum>(float*)",
+    "void cub::DeviceReduceKernel<cub::DeviceReducePolicy<float, int, cub::Max>::Policy600, float*, int, "
+    "cub::Max>(float*)",
     "void thrust::cuda_cub::core::_kernel_agent<thrust::cuda_cub::__parallel_for::ParallelForAgent<int>>(int)",
     "saxpy(int, float)",
 };
@@ -43,11 +45,11 @@ TEST(ShortNames, AloneANameLosesWhatIsNoise) {
 TEST(ShortNames, WhatTellsTwoApartStays) {
   EXPECT_EQ(ShortNames({kReal[0], kReal[1], kReal[4]}),
             (Names{"at::native::vectorized_elementwise_kernel<…FillFunctor<float>, array<char*, 1ul…>",
-                   "at::native::vectorized_elementwise_kernel<…AUnaryFunctor<float, float, floa…ctor<float> >, array<char*, 2ul…>",
+                   "at::native::vectorized_elementwise_kernel<…AUnaryFunctor<float, float, floa…ctor<float> >, "
+                   "array<char*, 2ul…>",
                    "at::native::reduce_kernel"}));
-  EXPECT_EQ(ShortNames({kReal[5], kReal[6]}),
-            (Names{"cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>",
-                   "cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nt_align1>"}));
+  EXPECT_EQ(ShortNames({kReal[5], kReal[6]}), (Names{"cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>",
+                                                     "cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nt_align1>"}));
   EXPECT_EQ(ShortNames({"f(int)", "f(float)"}), (Names{"f<…int…>", "f<…float…>"}));
   EXPECT_EQ(ShortNames({"void f<1>()", "void f<1, 2>()"}), (Names{"f<…1…>", "f<…1, 2…>"}));
 }

@@ -56,7 +56,8 @@ TEST(Spill, BlocksOfEverySizeAreTheirOwn) {
   if (!CanSpill()) GTEST_SKIP() << "/var/tmp is no folder on a disk";
   std::vector<Block> blocks;
   for (std::size_t bytes = 1; bytes <= kLargest; bytes += 1 + bytes / 7) {
-    for (const std::size_t size : {bytes, bytes}) blocks.push_back(Make(size, static_cast<unsigned char>(blocks.size() * 37 + 1)));
+    for (const std::size_t size : {bytes, bytes})
+      blocks.push_back(Make(size, static_cast<unsigned char>(blocks.size() * 37 + 1)));
   }
   for (const Block& block : blocks) EXPECT_TRUE(IsWhole(block)) << block.bytes;
   for (const Block& block : blocks) EXPECT_TRUE(GiveBackSpilled(block.at)) << block.bytes;
@@ -72,15 +73,16 @@ TEST(Spill, SmallBlocksAreUsedAgain) {
   EXPECT_FALSE(GiveBackSpilled(&other));
 }
 
-// Each thread takes and gives back blocks at random, some 60 MB at a time with what the others have: seven times what the
-// process may keep.
+// Each thread takes and gives back blocks at random, some 60 MB at a time with what the others have: seven times what
+// the process may keep.
 void TakeAndGiveBack(unsigned seed, bool* is_whole) {
   std::mt19937 random(seed);
   std::vector<Block> blocks;
   *is_whole = true;
   for (int i = 0; i < 1500; ++i) {
     const std::size_t bytes = std::size_t{1} << random() % 21;
-    blocks.push_back(Make(bytes + random() % bytes, static_cast<unsigned char>(seed * 64 + static_cast<unsigned>(i) % 64)));
+    blocks.push_back(
+        Make(bytes + random() % bytes, static_cast<unsigned char>(seed * 64 + static_cast<unsigned>(i) % 64)));
     if (blocks.size() < 200) continue;
     std::swap(blocks[random() % blocks.size()], blocks.back());
     *is_whole = *is_whole && IsWhole(blocks.back());

@@ -96,8 +96,8 @@ ci/perf.json:7</failure>)"));
 }
 
 TEST(Junit, NamesOfTestCasesAreDifferent) {
-  const std::string xml = RenderJunit(MakeResult(
-      {MakeRule(Verdict::kPass, "same", 1, 2), MakeRule(Verdict::kPass, "same", 1, 2)}));
+  const std::string xml =
+      RenderJunit(MakeResult({MakeRule(Verdict::kPass, "same", 1, 2), MakeRule(Verdict::kPass, "same", 1, 2)}));
   EXPECT_THAT(xml, HasSubstr("name=\"same\""));
   EXPECT_THAT(xml, HasSubstr("name=\"same (2)\""));
 }
@@ -269,8 +269,7 @@ TEST(ErrorAsResult, IsInconclusiveAndSaysWhy) {
   EXPECT_EQ(result.verdict, Verdict::kInconclusive);
   EXPECT_THAT(RenderJunit(result), HasSubstr("<error type=\"inconclusive\" message=\"cannot read 'x'\">"));
   EXPECT_THAT(RenderSummary(result), HasSubstr("ERROR: nothing was judged: cannot read 'x'"));
-  EXPECT_EQ(RenderAnnotations(result, {}),
-            "::error title=nothing was judged::cannot read 'x'%0Alook there\n");
+  EXPECT_EQ(RenderAnnotations(result, {}), "::error title=nothing was judged::cannot read 'x'%0Alook there\n");
   EXPECT_EQ(nlohmann::json::parse(RenderCodeQuality(result, {}, "ci.yml"))[0]["check_name"], "gprof-cli");
 }
 

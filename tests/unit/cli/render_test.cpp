@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/text.h"
-#include "report/trace_summary.h"
 #include "report/report.h"
+#include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
@@ -96,8 +96,11 @@ TEST(ReportMarkdown, WritesOutWhatMarkdownWouldTakeForMarks) {
 
 TEST(FormatRows, KernelsThatDifferReadDifferently) {
   const std::string add = "void apply<Add<float>, 4>(float*)", mul = "void apply<Mul<float>, 4>(float*)";
-  const Table table{"kernels", "", {{"name", "Name", Unit::kText}, {"range", "Range", Unit::kText}},
-                    {{add, add}, {mul, std::string("load (1)")}, {std::string("f(int)"), std::string()}}, ""};
+  const Table table{"kernels",
+                    "",
+                    {{"name", "Name", Unit::kText}, {"range", "Range", Unit::kText}},
+                    {{add, add}, {mul, std::string("load (1)")}, {std::string("f(int)"), std::string()}},
+                    ""};
   const auto rows = FormatRows(table, 10);
   EXPECT_EQ(rows[0][0], "apply<…Add…>");
   EXPECT_EQ(rows[1][0], "apply<…Mul…>");
@@ -129,8 +132,7 @@ TEST(Csv, QuotesAndKeepsNumbersPlain) {
                {std::string("a,\"b\"\n"), std::monostate{}, std::nan("")},
                {std::string()}},
               ""};
-  EXPECT_EQ(RenderCsv(table),
-            "name,total_ns,percent\nplain,9007199254740993,0.1\n\"a,\"\"b\"\"\n\",,\n,,\n");
+  EXPECT_EQ(RenderCsv(table), "name,total_ns,percent\nplain,9007199254740993,0.1\n\"a,\"\"b\"\"\n\",,\n,,\n");
 }
 
 TEST(AllTables, AreNamedByTheirAnalysis) {
@@ -148,7 +150,9 @@ TEST(SortTables, NumbersFromLargeToSmallThenTextThenNothing) {
   const Trace trace = EmptyTrace();
   Report report = OddReport(trace);
   Table& table = report.sections[0].result.tables[0];
-  table.rows = {{std::string("b"), int64_t{1}}, {std::monostate{}, 2.5}, {std::string("a"), int64_t{3}},
+  table.rows = {{std::string("b"), int64_t{1}},
+                {std::monostate{}, 2.5},
+                {std::string("a"), int64_t{3}},
                 {std::string("c"), std::monostate{}}};
   EXPECT_TRUE(SortTables("total_ns", 3, &report));
   ASSERT_EQ(table.rows.size(), 3u);

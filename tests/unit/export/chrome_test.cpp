@@ -187,7 +187,8 @@ TEST(Chrome, CorrelationsOfTwoProcessesStayApart) {
   const Json document = Json::parse(Written(trace, WriteChrome));
   std::map<uint64_t, int> seen;
   for (const Json& event : document["traceEvents"]) {
-    if (event["ph"] == "X" && event["cat"] != "gpu_user_annotation") ++seen[event["args"]["correlation"].get<uint64_t>()];
+    if (event["ph"] == "X" && event["cat"] != "gpu_user_annotation")
+      ++seen[event["args"]["correlation"].get<uint64_t>()];
   }
   EXPECT_EQ(seen, (std::map<uint64_t, int>{{5, 2}, {10, 2}}));
 }

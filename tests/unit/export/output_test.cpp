@@ -225,7 +225,8 @@ TEST_F(Output, LeftoversOfTheKilledGoWithALaterRun) {
   fs::last_write_time(just_now, fs::file_time_type::clock::now());
   { FreshOutput output(Path("a"), FreshOutput::Kind::kBytes); }
   EXPECT_FALSE(fs::exists(gone));
-  for (const std::string& path : {others[0], others[1], others[2], alive, just_now}) EXPECT_TRUE(fs::exists(path)) << path;
+  for (const std::string& path : {others[0], others[1], others[2], alive, just_now})
+    EXPECT_TRUE(fs::exists(path)) << path;
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ Timeline TimelineOf(const Trace& trace) {
   }
   for (const ApiCall& call : trace.api_calls) {
     const bool is_driver = call.domain == trace::ApiDomain::kDriver;
-    timeline.events.push_back({is_driver ? "cuda_driver" : "cuda_runtime", Utf8(trace.Text(call.function)),
-                               call.start_ns, call.end_ns});
+    timeline.events.push_back(
+        {is_driver ? "cuda_driver" : "cuda_runtime", Utf8(trace.Text(call.function)), call.start_ns, call.end_ns});
   }
   for (const NvtxRange& range : trace.ranges)
     timeline.events.push_back({"user_annotation", Utf8(trace.Text(range.name)), range.start_ns, range.end_ns});
@@ -75,8 +75,12 @@ std::vector<std::string> RecordedTraces() {
 Trace HostileTrace() {
   TraceMaker maker;
   using namespace std::string_view_literals;
-  const std::string_view names[] = {"\"quotes\" and \\ and </script>"sv, "line\nbreak\ttab\r"sv, "\0\x01\x1f\x7f"sv,
-                                    "\xFF\xFE\xC3"sv, "\xED\xA0\x80\xC0\x80\xE2\x82"sv, "caf\xC3\xA9 \xF0\x9F\x98\x80"sv,
+  const std::string_view names[] = {"\"quotes\" and \\ and </script>"sv,
+                                    "line\nbreak\ttab\r"sv,
+                                    "\0\x01\x1f\x7f"sv,
+                                    "\xFF\xFE\xC3"sv,
+                                    "\xED\xA0\x80\xC0\x80\xE2\x82"sv,
+                                    "caf\xC3\xA9 \xF0\x9F\x98\x80"sv,
                                     ""sv};
   const std::string long_name(10'000, 'x');
   int64_t time_ns = 1000;

@@ -16,7 +16,9 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<Rule> RulesOf(const std::string& rules) { return ParseBudget("{\"rules\": {" + rules + "}}", "ci/perf.json").rules; }
+std::vector<Rule> RulesOf(const std::string& rules) {
+  return ParseBudget("{\"rules\": {" + rules + "}}", "ci/perf.json").rules;
+}
 
 // "what | hint"
 std::string ProblemOf(const std::string& budget) {
@@ -74,8 +76,10 @@ TEST(Budget, ReadsEveryFormOfRule) {
 }
 
 TEST(Budget, KnowsItsNameAndItsBaseline) {
-  const Budget budget = ParseBudget(R"({"schema": "gprof.budget/1", "$schema": "x", "name": "training", "step": "train/step",
-      "baseline": "baselines/main.json", "rules": {"api.errors": 0}})", "ci/perf.json");
+  const Budget budget =
+      ParseBudget(R"({"schema": "gprof.budget/1", "$schema": "x", "name": "training", "step": "train/step",
+      "baseline": "baselines/main.json", "rules": {"api.errors": 0}})",
+                  "ci/perf.json");
   EXPECT_EQ(budget.name, "training");
   EXPECT_EQ(budget.step, "train/step");
   EXPECT_EQ(budget.baseline, "ci/baselines/main.json");
@@ -98,7 +102,8 @@ TEST(Budget, NamesTheLineAndWhatWasMeant) {
 }
 
 TEST(Budget, RefusesRulesThatMakeNoSense) {
-  EXPECT_THAT(ProblemOfRules(R"("memcpy.bytes": "5ms")"), HasSubstr("the limit of memcpy.bytes cannot be '5ms' | wanted: a number of bytes"));
+  EXPECT_THAT(ProblemOfRules(R"("memcpy.bytes": "5ms")"),
+              HasSubstr("the limit of memcpy.bytes cannot be '5ms' | wanted: a number of bytes"));
   EXPECT_THAT(ProblemOfRules(R"("gpu.busy_percent": 60)"), HasSubstr("more is better"));
   EXPECT_THAT(ProblemOfRules(R"("api.errors": null)"), HasSubstr("not null"));
   EXPECT_THAT(ProblemOfRules(R"("api.errors": {})"), HasSubstr("this rule has no limit"));
@@ -106,7 +111,8 @@ TEST(Budget, RefusesRulesThatMakeNoSense) {
   EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 1, "warn": 2})"), HasSubstr("beyond the limit"));
   EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 9, "min": 1, "warn": 2})"), HasSubstr("either max or min"));
   EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 9, "severity": "fatal"})"), HasSubstr("'fatal'"));
-  EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 9, "reason": 5})"), HasSubstr("\"reason\" is a text, not a number"));
+  EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 9, "reason": 5})"),
+              HasSubstr("\"reason\" is a text, not a number"));
   EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max_increase": "5%", "and": "2%"})"), HasSubstr("the other way round"));
   EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max_increase": "-5%"})"), HasSubstr("cannot be below 0"));
   EXPECT_THAT(ProblemOfRules(R"("gaps.count@rank3": 5)"), HasSubstr("'@rank3' is no part of a run"));
@@ -162,9 +168,7 @@ TEST(Scopes, AreMatchedByGlobsNamesAndExpressions) {
   EXPECT_TRUE(MatchesScope("kernel:f(int*)", "kernel:f(int*)"));
 }
 
-TEST(Scopes, BearLongNames) {
-  EXPECT_TRUE(MatchesScope("kernel:/.*a/", "kernel:" + std::string(60'000, 'a')));
-}
+TEST(Scopes, BearLongNames) { EXPECT_TRUE(MatchesScope("kernel:/.*a/", "kernel:" + std::string(60'000, 'a'))); }
 
 TEST(Budget, BearsAnything) {
   const std::string good = R"({"schema": "gprof.budget/1", "baseline": "a", "rules": {"gpu.idle_percent@gpu*":

@@ -80,7 +80,8 @@ TEST(Check, WhatIsNotThereIsInconclusive) {
   EXPECT_EQ(Judge(R"("step.p95_ns": {"max": "1ms", "allow_missing": true})", runs).verdict, Verdict::kPass);
   // Not recorded is not the same as not there.
   EXPECT_EQ(Judge(R"("memory.peak_bytes": {"max": 1, "allow_missing": true})", runs).verdict, Verdict::kInconclusive);
-  EXPECT_EQ(Judge(R"("memory.peak_bytes@gpu*": {"max": 1, "allow_missing": true})", runs).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(Judge(R"("memory.peak_bytes@gpu*": {"max": 1, "allow_missing": true})", runs).verdict,
+            Verdict::kInconclusive);
   EXPECT_EQ(Judge(R"("step.p95_ns": "1ms")", runs).line, "INCONCLUSIVE: 1 of 1 rule cannot be judged: step.p95_ns");
 }
 
@@ -92,7 +93,8 @@ TEST(Check, AFigureInSomeRunsOnlyIsInconclusive) {
 }
 
 TEST(Check, IncompleteRunsProveOnlyWhatTheyCan) {
-  RunSet runs = SetOf({RunOf({{"kernels.count", 10}, {"gpu.idle_percent", 5}, {"health.lost_records", 3}, {"api.calls", 7}})});
+  RunSet runs =
+      SetOf({RunOf({{"kernels.count", 10}, {"gpu.idle_percent", 5}, {"health.lost_records", 3}, {"api.calls", 7}})});
   runs.runs[0].is_complete = runs.runs[0].is_host_complete = false;
   runs.runs[0].missing = {"3 records lost while recording"};
   // There were 10 at least.
@@ -103,7 +105,8 @@ TEST(Check, IncompleteRunsProveOnlyWhatTheyCan) {
   EXPECT_EQ(Judge(R"("gpu.idle_percent": 4)", runs).verdict, Verdict::kInconclusive);
   EXPECT_EQ(Judge(R"("health.lost_records": 5)", runs).verdict, Verdict::kPass);
   EXPECT_EQ(Judge(R"("api.calls": 9)", runs).verdict, Verdict::kInconclusive);
-  EXPECT_EQ(Judge(R"("nvtx.total_ns@nvtx:*": {"max": 1, "allow_missing": true})", runs).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(Judge(R"("nvtx.total_ns@nvtx:*": {"max": 1, "allow_missing": true})", runs).verdict,
+            Verdict::kInconclusive);
   EXPECT_EQ(Judge(R"("step.p95_ns": {"max": 1, "allow_missing": true})", runs).verdict, Verdict::kInconclusive);
   EXPECT_THAT(Judge(R"("kernels.count": 9)", runs).notes,
               ElementsAre("run.trace is not complete (3 records lost while recording)"));
@@ -134,7 +137,8 @@ TEST(Check, MixedDevicesMakeTimesInconclusive) {
 }
 
 TEST(Check, GlobsGiveAResultForEachMatch) {
-  const RunSet runs = SetOf({RunOf({{"gpu.idle_percent", 5}, {"gpu.idle_percent", 4, "gpu0"}, {"gpu.idle_percent", 30, "gpu1"}})});
+  const RunSet runs =
+      SetOf({RunOf({{"gpu.idle_percent", 5}, {"gpu.idle_percent", 4, "gpu0"}, {"gpu.idle_percent", 30, "gpu1"}})});
   const CheckResult result = Judge(R"("gpu.idle_percent@gpu*": 20)", runs);
   ASSERT_EQ(result.rules.size(), 2u);
   EXPECT_EQ(result.rules[0].verdict, Verdict::kPass);
@@ -154,11 +158,15 @@ TEST(Check, CountersAreComparedWithTheBaselineExactly) {
   EXPECT_EQ(failed.baseline, 100);
   EXPECT_EQ(failed.limit, 105);
   // Both must be exceeded.
-  EXPECT_EQ(One(Judge(R"("launches.count": {"max_increase": "5%", "and": 10})", Runs("launches.count", {109}), &base)).verdict,
+  EXPECT_EQ(One(Judge(R"("launches.count": {"max_increase": "5%", "and": 10})", Runs("launches.count", {109}), &base))
+                .verdict,
             Verdict::kPass);
-  EXPECT_EQ(One(Judge(R"("launches.count": {"max_increase": 0})", Runs("launches.count", {101}), &base)).verdict, Verdict::kFail);
-  EXPECT_EQ(One(Judge(R"("launches.count": {"max_decrease": "5%"})", Runs("launches.count", {94}), &base)).verdict, Verdict::kFail);
-  EXPECT_EQ(One(Judge(R"("launches.count": {"max_decrease": "5%"})", Runs("launches.count", {194}), &base)).verdict, Verdict::kPass);
+  EXPECT_EQ(One(Judge(R"("launches.count": {"max_increase": 0})", Runs("launches.count", {101}), &base)).verdict,
+            Verdict::kFail);
+  EXPECT_EQ(One(Judge(R"("launches.count": {"max_decrease": "5%"})", Runs("launches.count", {94}), &base)).verdict,
+            Verdict::kFail);
+  EXPECT_EQ(One(Judge(R"("launches.count": {"max_decrease": "5%"})", Runs("launches.count", {194}), &base)).verdict,
+            Verdict::kPass);
   // One that varies after all decides only where every pair of runs agrees.
   EXPECT_EQ(One(Judge(rule, Runs("launches.count", {104, 106}), &base)).verdict, Verdict::kInconclusive);
   EXPECT_EQ(One(Judge(rule, Runs("launches.count", {107, 106}), &base)).verdict, Verdict::kFail);
@@ -178,7 +186,8 @@ TEST(Check, TimesAreComparedAsSamples) {
   EXPECT_EQ(One(Judge(rule, fast, &base)).verdict, Verdict::kPass);
   EXPECT_EQ(One(Judge(R"("kernels.total_ns": {"max_decrease": "5%"})", fast, &base)).verdict, Verdict::kFail);
   EXPECT_EQ(One(Judge(R"("kernels.total_ns": {"max_decrease": "5%"})", slow, &base)).verdict, Verdict::kPass);
-  EXPECT_EQ(One(Judge(R"("kernels.total_ns": {"max_increase": "5%", "and": "5ms"})", slow, &base)).verdict, Verdict::kPass);
+  EXPECT_EQ(One(Judge(R"("kernels.total_ns": {"max_increase": "5%", "and": "5ms"})", slow, &base)).verdict,
+            Verdict::kPass);
 }
 
 TEST(Check, CountersOfCapturesByTimeAreSamplesLikeTimes) {
@@ -194,9 +203,11 @@ TEST(Check, CountersOfCapturesByTimeAreSamplesLikeTimes) {
 TEST(Check, ManyKernelsAreNoTrouble) {
   RunSet runs = SetOf({RunOf({}), RunOf({})});
   for (Measurement& run : runs.runs) {
-    for (int i = 0; i < 10'000; ++i) run.metrics.push_back({"kernels.count", "kernel:void kernel" + std::to_string(i) + "<float>(int)", 1});
+    for (int i = 0; i < 10'000; ++i)
+      run.metrics.push_back({"kernels.count", "kernel:void kernel" + std::to_string(i) + "<float>(int)", 1});
   }
-  const CheckResult result = Judge(R"("kernels.count@kernel:*": 1, "kernels.count@kernel:/9<f/": 1, "kernels.count@kernel:kernel77": 0)", runs);
+  const CheckResult result = Judge(
+      R"("kernels.count@kernel:*": 1, "kernels.count@kernel:/9<f/": 1, "kernels.count@kernel:kernel77": 0)", runs);
   ASSERT_EQ(result.rules.size(), 11'001u);
   EXPECT_EQ(result.line, "FAIL: 1 of 11,001 rules failed: kernels.count@kernel:kernel77");
 }
@@ -260,16 +271,16 @@ TEST(Check, ADifferenceNeedsABaseline) {
 
 TEST(Check, WhatTheBaselineLacksIsInconclusive) {
   const RunSet base = Runs("kernels.count", {1});
-  const RuleResult result =
-      One(Judge(R"("launches.count": {"max_increase": 0})", Runs("launches.count", {1}), &base));
+  const RuleResult result = One(Judge(R"("launches.count": {"max_increase": 0})", Runs("launches.count", {1}), &base));
   EXPECT_EQ(result.verdict, Verdict::kInconclusive);
   EXPECT_THAT(result.message, HasSubstr("the baseline has no such figure"));
 }
 
 TEST(Check, TheLineSaysAll) {
   const RunSet runs = SetOf({RunOf({{"gpu.idle_percent", 30}, {"kernels.count", 5}, {"gaps.count", 7}})});
-  EXPECT_EQ(Judge(R"("gpu.idle_percent": 20, "kernels.count": 5, "gaps.count": {"warn": 5}, "step.p95_ns": 1)", runs).line,
-            "FAIL: 1 of 4 rules failed: gpu.idle_percent; 1 inconclusive; 1 warning");
+  EXPECT_EQ(
+      Judge(R"("gpu.idle_percent": 20, "kernels.count": 5, "gaps.count": {"warn": 5}, "step.p95_ns": 1)", runs).line,
+      "FAIL: 1 of 4 rules failed: gpu.idle_percent; 1 inconclusive; 1 warning");
   EXPECT_EQ(Judge(R"("kernels.count": 5, "gaps.count": {"warn": 5})", runs).line,
             "PASS with 1 warning in 2 rules, 1 run: gaps.count");
   EXPECT_EQ(Judge(R"("kernels.count": 5)", runs).line, "PASS: 1 rule, 1 run");

@@ -23,8 +23,8 @@ std::string ProblemOf(std::string_view text) {
 }
 
 TEST(CommentedJson, ReadsCommentsTrailingCommasAndLines) {
-  const JsonValue value = ParseCommentedJson("\xEF\xBB\xBF// first\n{\n  \"a\": [1, -2.5e3, true, null,], /* x\n y */\n  \"b\": \"c\",\n}\n//",
-                                             "b.json");
+  const JsonValue value = ParseCommentedJson(
+      "\xEF\xBB\xBF// first\n{\n  \"a\": [1, -2.5e3, true, null,], /* x\n y */\n  \"b\": \"c\",\n}\n//", "b.json");
   ASSERT_EQ(value.kind, JsonValue::Kind::kObject);
   EXPECT_EQ(value.line, 2u);
   const JsonMember* list = value.Find("a");
@@ -48,7 +48,8 @@ TEST(CommentedJson, SaysWhereItIsBroken) {
   EXPECT_EQ(ProblemOf("{\n\"a\": 1\n\"b\": 2}"), "b.json:3: a comma or '}' is wanted here, not '\"b\": 2}'");
   EXPECT_EQ(ProblemOf("{\n\"a\": 5ms}"), "b.json:2: a value with a unit wants quotes, like \"200us\"");
   EXPECT_EQ(ProblemOf("{\"a\": 1,\n\"a\": 2}"), "b.json:2: \"a\" stands here again, after line 1");
-  EXPECT_EQ(ProblemOf("{\n\"a\": [1, 2"), "b.json:2: the file ends where a ']' is missing, for the one opened in line 2");
+  EXPECT_EQ(ProblemOf("{\n\"a\": [1, 2"),
+            "b.json:2: the file ends where a ']' is missing, for the one opened in line 2");
   EXPECT_EQ(ProblemOf("{\n\"a: 1}\n"), "b.json:2: this text has no closing quote");
   EXPECT_EQ(ProblemOf("/* a\n\n"), "b.json:1: this comment does not end");
   EXPECT_EQ(ProblemOf(""), "b.json:1: a value is wanted here, not the end of the file");
@@ -63,7 +64,8 @@ TEST(CommentedJson, SaysWhereItIsBroken) {
 
 // Whatever somebody writes, there is a value or an Error.
 TEST(CommentedJson, BearsAnything) {
-  const std::string good = "{\"schema\": \"gprof.budget/1\", /* c */ \"rules\": {\"a@b\": [{\"max\": \"5ms\",}, -1.5e-3]}} // x\n";
+  const std::string good =
+      "{\"schema\": \"gprof.budget/1\", /* c */ \"rules\": {\"a@b\": [{\"max\": \"5ms\",}, -1.5e-3]}} // x\n";
   for (std::size_t size = 0; size <= good.size(); ++size) ProblemOf(good.substr(0, size));
   std::mt19937 random(7);
   const std::string alphabet = "{}[]\":,/*\\un0129.eE-+ \n\xC3\xFFtrufalse";

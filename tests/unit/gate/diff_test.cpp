@@ -273,9 +273,7 @@ TEST(Diff, PairsSeeThroughDrift) {
   EXPECT_EQ(CompareRuns(Runs(base), Runs(now), options).verdict, Change::kRegressed);
 }
 
-TEST(Diff, NeedsRunsOnBothSides) {
-  EXPECT_THROW(CompareRuns(Runs({1000}), RunSet{}), Error);
-}
+TEST(Diff, NeedsRunsOnBothSides) { EXPECT_THROW(CompareRuns(Runs({1000}), RunSet{}), Error); }
 
 }  // namespace
 }  // namespace gprof::test

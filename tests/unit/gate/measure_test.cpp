@@ -45,7 +45,8 @@ TEST(Measure, WhatAnotherToolLacksIsNotZero) {
   EXPECT_FALSE(HasAny(run, "streams.unused"));
   EXPECT_FALSE(HasAny(run, "occupancy."));
   EXPECT_TRUE(HasAny(run, "memcpy.h2d_bytes"));
-  EXPECT_EQ(WhyNotRecorded(run, "memcpy.pageable_bytes"), "Nsight Systems 2025.3 did not record which memory is pageable");
+  EXPECT_EQ(WhyNotRecorded(run, "memcpy.pageable_bytes"),
+            "Nsight Systems 2025.3 did not record which memory is pageable");
   EXPECT_EQ(run.fingerprint.tool_version, "Nsight Systems 2025.3");
 }
 

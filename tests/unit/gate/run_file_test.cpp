@@ -32,9 +32,7 @@ RunFile Example() {
   return file;
 }
 
-ordered_json ExampleJson() {
-  return ordered_json::parse(RunFileText(Example()));
-}
+ordered_json ExampleJson() { return ordered_json::parse(RunFileText(Example())); }
 
 // What is said of a document that `change` spoiled.
 template <typename Change>

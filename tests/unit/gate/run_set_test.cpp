@@ -69,7 +69,9 @@ TEST_F(RunSets, MeasureATrace) {
   EXPECT_EQ(FindIn(run, "kernels.count")->value, 240);
   EXPECT_EQ(FindIn(run, "memcpy.pageable_bytes")->value, 1342177280);
   EXPECT_NE(FindIn(run, "gpu.idle_percent", "gpu0"), nullptr);
-  EXPECT_NE(FindIn(run, "kernels.median_ns", "kernel:gprof::kernels::DivideByKernel(float*, unsigned long, float const*)"), nullptr)
+  EXPECT_NE(
+      FindIn(run, "kernels.median_ns", "kernel:gprof::kernels::DivideByKernel(float*, unsigned long, float const*)"),
+      nullptr)
       << "per kernel";
   EXPECT_TRUE(run.is_complete);
   EXPECT_THAT(run.fingerprint.gpus, ElementsAre("NVIDIA H200"));
@@ -215,13 +217,15 @@ TEST_F(RunSets, BadInputIsNamed) {
   EXPECT_THAT(message, HasSubstr("of the kind gprof.budget/1"));
   EXPECT_EQ(CodeOf({Write("n.json", "{\"schema\": \"gprof.baseline/2\"}")}, &message), ExitCode::kUnreadable);
   EXPECT_THAT(message, HasSubstr("is of version 2"));
-  for (const char* text : {"{\"schema\": \"gprof.baseline/1\"", "{\"schema\": \"gprof.baseline/1\"}",
-                           "{\"schema\": \"gprof.baseline/1\", \"name\": 5}",
-                           "{\"schema\": \"gprof.report/1\"}", "{\"schema\": \"gprof.report/1\", \"devices\": 5}",
-                           R"({"schema": "gprof.baseline/1", "name": "a", "made": {"time": ""}, "history": [], "runs": [], "metrics": {}})",
-                           R"({"schema": "gprof.baseline/1", "name": "a", "made": {"time": ""}, "history": [],
+  for (
+      const char* text :
+      {"{\"schema\": \"gprof.baseline/1\"", "{\"schema\": \"gprof.baseline/1\"}",
+       "{\"schema\": \"gprof.baseline/1\", \"name\": 5}", "{\"schema\": \"gprof.report/1\"}",
+       "{\"schema\": \"gprof.report/1\", \"devices\": 5}",
+       R"({"schema": "gprof.baseline/1", "name": "a", "made": {"time": ""}, "history": [], "runs": [], "metrics": {}})",
+       R"({"schema": "gprof.baseline/1", "name": "a", "made": {"time": ""}, "history": [],
                                "runs": [{"source": "x", "fingerprint": {}, "complete": true}], "metrics": {"kernels.count": [1, 2]}})",
-                           R"({"schema": "gprof.baseline/1", "name": "a", "made": {"time": ""}, "history": [],
+       R"({"schema": "gprof.baseline/1", "name": "a", "made": {"time": ""}, "history": [],
                                "runs": [{"source": "x", "fingerprint": {}, "complete": true}], "metrics": {"kernels.count": ["a"]}})"}) {
     EXPECT_EQ(CodeOf({Write("t.json", text)}, &message), ExitCode::kUnreadable) << text;
     EXPECT_THAT(message, HasSubstr("t.json"));
@@ -295,7 +299,8 @@ TEST(Baselines, KeepTheScopesWithMostTime) {
 
 TEST(Baselines, NamesAreNoPaths) {
   EXPECT_NO_THROW(CheckBaselineName("h200-nightly_2.0"));
-  for (const char* name : {"", "../x", "a/b", ".hidden", "a b", "caf\u00E9"}) EXPECT_THROW(CheckBaselineName(name), Error) << name;
+  for (const char* name : {"", "../x", "a/b", ".hidden", "a b", "caf\u00E9"})
+    EXPECT_THROW(CheckBaselineName(name), Error) << name;
 }
 
 // What a run is judged by is what the run itself keeps.

@@ -40,9 +40,7 @@ Rates Slower(double effect, uint32_t runs, Noise noise = Noise::kNormal, bool is
   return Repeat({noise, runs, 0.02, effect, is_paired}, 1500, 3);
 }
 
-TEST(FalseAlarms, AreAtMostOnePercentOfIdenticalBuilds) {
-  ExpectFewFalseAlarms(kAllNoises, false);
-}
+TEST(FalseAlarms, AreAtMostOnePercentOfIdenticalBuilds) { ExpectFewFalseAlarms(kAllNoises, false); }
 
 TEST(FalseAlarms, AreAtMostOnePercentOfIdenticalBuildsRunInPairs) {
   ExpectFewFalseAlarms(std::array{Noise::kNormal, Noise::kClockStates, Noise::kDrift}, true);

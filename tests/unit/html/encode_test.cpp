@@ -1,5 +1,3 @@
-#include "html/encode_timeline.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/text.h"
 #include "export/labels.h"
 #include "html/columns.h"
+#include "html/encode_timeline.h"
 #include "html/event_names.h"
 #include "html/timeline.h"
 #include "page_reader.h"
@@ -20,13 +19,26 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json Holder(const ColumnWriter& column, std::size_t count) {
-  return {{"count", count},
-          {"columns", {{{"name", "x"}, {"coding", CodingName(column.coding())}, {"offset", 0}, {"bytes", column.bytes().size()}}}}};
+  return {
+      {"count", count},
+      {"columns",
+       {{{"name", "x"}, {"coding", CodingName(column.coding())}, {"offset", 0}, {"bytes", column.bytes().size()}}}}};
 }
 
 TEST(Columns, ReadBackAsTheyWere) {
-  const std::vector<int64_t> values = {0, 1, 127, 128, 255, 300, 1 << 20, 5, 0, std::numeric_limits<int64_t>::max(),
-                                       std::numeric_limits<int64_t>::min(), -1, 7};
+  const std::vector<int64_t> values = {0,
+                                       1,
+                                       127,
+                                       128,
+                                       255,
+                                       300,
+                                       1 << 20,
+                                       5,
+                                       0,
+                                       std::numeric_limits<int64_t>::max(),
+                                       std::numeric_limits<int64_t>::min(),
+                                       -1,
+                                       7};
   for (const Coding coding : {Coding::kVarint, Coding::kDelta}) {
     ColumnWriter column("x", coding);
     for (const int64_t value : values) column.Add(static_cast<uint64_t>(value));
@@ -52,8 +64,9 @@ TEST(Columns, ZerosAreToldFromValues) {
   EXPECT_EQ(column.bytes(), "");
 }
 
-const std::vector<std::string> kColumns = {"gap",    "duration", "name",  "kind",    "call",  "bytes", "shape", "memory", "correlation",
-                                           "result", "color",    "range", "payload", "next",  "blame", "count", "busy"};
+const std::vector<std::string> kColumns = {"gap",     "duration", "name",        "kind",   "call",  "bytes",
+                                           "shape",   "memory",   "correlation", "result", "color", "range",
+                                           "payload", "next",     "blame",       "count",  "busy"};
 
 TEST(Encode, EventsHaveTheirTimesAndTheirCalls) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
@@ -67,7 +80,8 @@ TEST(Encode, EventsHaveTheirTimesAndTheirCalls) {
       for (std::size_t t = 0; t < timeline.tracks.size(); ++t) {
         const TimelineTrack& track = timeline.tracks[t];
         for (std::size_t l = 0; l < track.lanes.size(); ++l) {
-          const Columns columns = ReadColumns(encoded.description.at("tracks")[t].at("lanes")[l], encoded.blob, kColumns);
+          const Columns columns =
+              ReadColumns(encoded.description.at("tracks")[t].at("lanes")[l], encoded.blob, kColumns);
           int64_t at_ns = timeline.span.start_ns;
           for (std::size_t i = 0; i < track.lanes[l].items.size(); ++i) {
             const uint32_t item = track.lanes[l].items[i];
@@ -104,7 +118,8 @@ TEST(Encode, BusyTimeIsKeptWhereEventsAreDrawnTogether) {
       const TimelineTrack& track = timeline.tracks[t];
       for (std::size_t l = 0; l < track.lanes.size(); ++l) {
         int64_t expected_ns = 0, busy_ns = 0, count = 0;
-        for (const uint32_t item : track.lanes[l].items) expected_ns += TimeOf(trace, timeline, track.source, item).DurationNs();
+        for (const uint32_t item : track.lanes[l].items)
+          expected_ns += TimeOf(trace, timeline, track.source, item).DurationNs();
         const Columns columns = ReadColumns(encoded.description.at("tracks")[t].at("lanes")[l], encoded.blob, kColumns);
         for (const int64_t busy : columns.at("busy")) busy_ns += busy;
         for (const int64_t of_event : columns.at("count")) count += of_event;

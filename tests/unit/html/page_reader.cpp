@@ -42,7 +42,8 @@ std::vector<int64_t> Decode(const std::string& coding, const std::string& bytes)
 
 }  // namespace
 
-Columns ReadColumns(const nlohmann::ordered_json& holder, const std::string& blob, const std::vector<std::string>& names) {
+Columns ReadColumns(const nlohmann::ordered_json& holder, const std::string& blob,
+                    const std::vector<std::string>& names) {
   Columns columns;
   const auto count = holder.at("count").get<std::size_t>();
   for (const auto& column : holder.at("columns")) {

@@ -37,13 +37,12 @@ TEST(Base64, PiecesDoNotShow) {
 
 TEST(Escape, NothingEndsTheScript) {
   EXPECT_EQ(EscapeForScript(R"("</script><!--&")"), R"("\u003c/script\u003e\u003c!--\u0026")");
-  EXPECT_EQ(EscapeForScript("\"\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA\xE2\x80\""), "\"\\u2028\\u2029\xE2\x80\xAA\xE2\x80\"");
+  EXPECT_EQ(EscapeForScript("\"\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA\xE2\x80\""),
+            "\"\\u2028\\u2029\xE2\x80\xAA\xE2\x80\"");
   EXPECT_EQ(EscapeForScript("{\"a\":[1,2.5,\"b\\\"\\\\\"]}"), "{\"a\":[1,2.5,\"b\\\"\\\\\"]}");
 }
 
-TEST(Escape, TextStaysText) {
-  EXPECT_EQ(EscapeForText("<b>&\"x\"'"), "&lt;b&gt;&amp;&quot;x&quot;'");
-}
+TEST(Escape, TextStaysText) { EXPECT_EQ(EscapeForText("<b>&\"x\"'"), "&lt;b&gt;&amp;&quot;x&quot;'"); }
 
 TEST(FileUrl, SpecialCharactersAreEncoded) {
   EXPECT_EQ(FileUrl("/tmp/a b%#?ü.html"), "file:///tmp/a%20b%25%23%3F%C3%BC.html");

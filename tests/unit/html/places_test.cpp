@@ -15,7 +15,8 @@ namespace {
 
 // The ids that stand in the sources of the analyses, however a finding is made there.
 std::set<std::string> IdsInSources() {
-  const std::regex finding(R"re((?:\.id = |\{|push_back\(\{|return \{)\s*"([a-z]+\.[a-z_]+)"(?:;|,\s*(?:Severity|SeverityOf|[a-z_]*percent|&TraceHealth)))re");
+  const std::regex finding(
+      R"re((?:\.id = |\{|push_back\(\{|return \{)\s*"([a-z]+\.[a-z_]+)"(?:;|,\s*(?:Severity|SeverityOf|[a-z_]*percent|&TraceHealth)))re");
   const std::regex leader(R"re(\{"([a-z]+\.[a-z_]+)", "([a-z]+\.[a-z_]+)"\})re");
   std::set<std::string> ids;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(GPROF_SOURCE_DIR) + "/src/analysis")) {
@@ -34,8 +35,8 @@ std::set<std::string> IdsInSources() {
 
 TEST(Places, EveryFindingHasOneOrAReason) {
   const std::set<std::string> ids = IdsInSources();
-  for (const char* id : {"memcpy.pageable", "idle.sync", "streams.one_used", "api.errors", "steps.outliers", "health.bad_times",
-                         "nccl.straggler", "critical.kernel", "memory.page_faults"}) {
+  for (const char* id : {"memcpy.pageable", "idle.sync", "streams.one_used", "api.errors", "steps.outliers",
+                         "health.bad_times", "nccl.straggler", "critical.kernel", "memory.page_faults"}) {
     EXPECT_TRUE(ids.count(id) == 1) << id << " is not found in the sources: the pattern of this test is out of date";
   }
   for (const std::string& id : ids) {

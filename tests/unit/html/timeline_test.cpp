@@ -163,15 +163,17 @@ TEST(Budget, NothingIsLostAndNumbersHaveNoHoles) {
         std::size_t next = 0;
         uint32_t count = 0;
         const auto time_of = [&](uint32_t item) { return TimeOf(trace, timeline, track.source, item); };
-        ForEachEvent(lane.items, timeline.span.start_ns, timeline.merged_below_ns, time_of, [&](std::size_t first, std::size_t last) {
-          ASSERT_EQ(first, next);
-          ASSERT_LT(first, last);
-          if (last - first > 1) {
-            ASSERT_LT(time_of(lane.items[last - 1]).end_ns - time_of(lane.items[first]).start_ns, 2 * timeline.merged_below_ns);
-          }
-          next = last;
-          ++count;
-        });
+        ForEachEvent(lane.items, timeline.span.start_ns, timeline.merged_below_ns, time_of,
+                     [&](std::size_t first, std::size_t last) {
+                       ASSERT_EQ(first, next);
+                       ASSERT_LT(first, last);
+                       if (last - first > 1) {
+                         ASSERT_LT(time_of(lane.items[last - 1]).end_ns - time_of(lane.items[first]).start_ns,
+                                   2 * timeline.merged_below_ns);
+                       }
+                       next = last;
+                       ++count;
+                     });
         ASSERT_EQ(next, lane.items.size());
         ASSERT_EQ(count, lane.count);
         number += lane.count;

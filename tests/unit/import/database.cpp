@@ -25,8 +25,9 @@ TestDatabase::~TestDatabase() {
 void TestDatabase::Run(std::string_view sql) const {
   sqlite3* db = nullptr;
   char* message = nullptr;
-  const bool is_good = sqlite3_open(path_.c_str(), &db) == SQLITE_OK &&
-                       sqlite3_exec(db, ("PRAGMA synchronous=OFF;" + std::string(sql)).c_str(), nullptr, nullptr, &message) == SQLITE_OK;
+  const bool is_good =
+      sqlite3_open(path_.c_str(), &db) == SQLITE_OK &&
+      sqlite3_exec(db, ("PRAGMA synchronous=OFF;" + std::string(sql)).c_str(), nullptr, nullptr, &message) == SQLITE_OK;
   const std::string why = message == nullptr ? "" : message;
   sqlite3_free(message);
   sqlite3_close(db);

@@ -31,7 +31,8 @@ TEST(HostileSqlite, OtherDatabasesAreNamed) {
   EXPECT_THAT(ErrorOf(TestDatabase("CREATE TABLE notes (text)").path()),
               testing::AllOf(HasSubstr("no export of Nsight Systems"), HasSubstr("nsys export")));
   EXPECT_THAT(ErrorOf(TestDatabase("CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT);"
-                                   "CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start INT);").path()),
+                                   "CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start INT);")
+                          .path()),
               HasSubstr("nvprof"));
   EXPECT_THAT(ErrorOf(TestDatabase("CREATE TABLE StringIds (id, value)").path()), HasSubstr("no export"));
 }

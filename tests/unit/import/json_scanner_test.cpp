@@ -30,9 +30,8 @@ std::string Text(std::string_view json) {
 
 std::vector<std::pair<std::string, std::string>> Members(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> members;
-  JsonScanner(text).ReadObject([&](std::string_view key, const JsonPiece& value) {
-    members.emplace_back(key, value.text);
-  });
+  JsonScanner(text).ReadObject(
+      [&](std::string_view key, const JsonPiece& value) { members.emplace_back(key, value.text); });
   return members;
 }
 
@@ -45,13 +44,16 @@ TEST(JsonScanner, ReadsMembersAsTheyAreWritten) {
 }
 
 TEST(JsonScanner, TakesNumbersThatJsonDoesNotHave) {
-  for (const char* text : {"NaN ", "-Infinity ", "inf ", "-nan ", "+1 ", "-.5 "}) EXPECT_EQ(StatusOf(text), Status::kGood) << text;
-  for (const char* text : {"Nah ", "truth ", "undefined ", "- ", "' ", ": "}) EXPECT_EQ(StatusOf(text), Status::kBad) << text;
+  for (const char* text : {"NaN ", "-Infinity ", "inf ", "-nan ", "+1 ", "-.5 "})
+    EXPECT_EQ(StatusOf(text), Status::kGood) << text;
+  for (const char* text : {"Nah ", "truth ", "undefined ", "- ", "' ", ": "})
+    EXPECT_EQ(StatusOf(text), Status::kBad) << text;
 }
 
 TEST(JsonScanner, KnowsWhatIsCutFromWhatIsWrong) {
   const std::string whole = R"({"a": ["b\\", {"c": -1.5e3}], "d": {"e": "é\n"}} )";
-  for (std::size_t size = 0; size + 1 < whole.size(); ++size) EXPECT_EQ(StatusOf(whole.substr(0, size)), Status::kCut) << size;
+  for (std::size_t size = 0; size + 1 < whole.size(); ++size)
+    EXPECT_EQ(StatusOf(whole.substr(0, size)), Status::kCut) << size;
   EXPECT_EQ(StatusOf(whole), Status::kGood);
   EXPECT_EQ(StatusOf(R"({"a": [1} ])"), Status::kBad);
   EXPECT_EQ(StatusOf("]"), Status::kBad);

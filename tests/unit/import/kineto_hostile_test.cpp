@@ -1,4 +1,5 @@
-// Trace Event JSON that is cut, damaged, foreign, or made to do harm: an error that says so, or a trace and what it lacks.
+// Trace Event JSON that is cut, damaged, foreign, or made to do harm: an error that says so, or a trace and what it
+// lacks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -122,17 +123,22 @@ TEST(HostileJson, ValuesOfWrongTypesDoNoHarm) {
     for (const char* value : {"null", "[]", "{}", "true", "-1", "1e400", "\"\"", "[[[[]]]]", R"({"a": {"b": []}})",
                               "123456789012345678901234567890", "NaN"}) {
       for (const char* phase : {"X", "B", "E", "b", "e", "s", "f", "M", "i", "C", "N", "Q"}) {
-        const std::string event = R"({"ph": ")" + std::string(phase) + R"(", "cat": "kernel", "name": "process_name", "pid": 0,
-"tid": 7, "ts": 5, "dur": 1, "args": {"name": "x"}, ")" + key + "\": " + value + "}";
+        const std::string event = R"({"ph": ")" + std::string(phase) +
+                                  R"(", "cat": "kernel", "name": "process_name", "pid": 0,
+"tid": 7, "ts": 5, "dur": 1, "args": {"name": "x"}, ")" +
+                                  key + "\": " + value + "}";
         EXPECT_EQ(ErrorOf(Document(event)), "was read") << event;
       }
     }
   }
   for (const char* argument : {"device", "context", "stream", "correlation", "bytes", "registers per thread", "grid",
                                "block", "graph id", "graph node id", "result", "kind", "fromDevice", "toDevice"}) {
-    for (const char* value : {"null", "[]", "[[],{},null,1,2,3]", "-1", "1e400", "\"x\"", "99999999999", "1.5", "NaN"}) {
-      const std::string event = R"({"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP ) -> (", "pid": 0, "tid": 7, "ts": 5,
-"dur": 1, "args": {")" + std::string(argument) + "\": " + value + "}}";
+    for (const char* value :
+         {"null", "[]", "[[],{},null,1,2,3]", "-1", "1e400", "\"x\"", "99999999999", "1.5", "NaN"}) {
+      const std::string event =
+          R"({"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP ) -> (", "pid": 0, "tid": 7, "ts": 5,
+"dur": 1, "args": {")" +
+          std::string(argument) + "\": " + value + "}}";
       EXPECT_EQ(ReadEvents(event).ops.size(), 1u) << event;
     }
   }
@@ -175,7 +181,8 @@ TEST(HostileJson, AWindowGrowsOnlyAsFarAsOneValueNeeds) {
 }
 
 TEST(HostileJson, BytesThatAreNoUtf8StayInNames) {
-  const Trace t = ReadEvents("{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\xFF\xC3\", \"pid\": 0, \"tid\": 7, \"ts\": 5, \"dur\": 1}");
+  const Trace t = ReadEvents(
+      "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\xFF\xC3\", \"pid\": 0, \"tid\": 7, \"ts\": 5, \"dur\": 1}");
   ASSERT_EQ(t.ops.size(), 1u);
   EXPECT_EQ(t.Text(t.ops[0].name), "k\xFF\xC3");
 }

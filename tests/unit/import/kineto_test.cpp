@@ -109,9 +109,8 @@ TEST(Kineto, KnowsProcessThreadsDevicesAndRank) {
   EXPECT_EQ(p.world_size, 8u);
   EXPECT_EQ(p.driver_version, 12090u);
   ASSERT_EQ(t.threads.size(), 2u);
-  EXPECT_TRUE(std::any_of(t.threads.begin(), t.threads.end(), [&](const Thread& thread) {
-    return thread.tid == 4001 && t.Text(thread.name) == "loader";
-  }));
+  EXPECT_TRUE(std::any_of(t.threads.begin(), t.threads.end(),
+                          [&](const Thread& thread) { return thread.tid == 4001 && t.Text(thread.name) == "loader"; }));
   ASSERT_EQ(t.devices.size(), 1u);  // that of which there is something
   EXPECT_EQ(t.Text(t.devices[0].name), "NVIDIA H100");
   EXPECT_EQ(t.devices[0].facts.compute_major, 9u);
@@ -134,13 +133,16 @@ TEST(Kineto, WhatTheFileDoesNotTellIsSaid) {
   const Trace poor = ReadEvents(R"(
 {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": "stream 7", "ts": 1, "dur": 1},
 {"ph": "X", "cat": "gpu_memcpy", "name": "CopyHostToDevice", "pid": 0, "tid": "stream 7", "ts": 3, "dur": 1, "args": {"kind": "HtoD"}})");
-  for (const Fact fact : {Fact::kApiCalls, Fact::kMemoryKinds, Fact::kEvents, Fact::kNvtx, Fact::kShapes, Fact::kDevices}) {
+  for (const Fact fact :
+       {Fact::kApiCalls, Fact::kMemoryKinds, Fact::kEvents, Fact::kNvtx, Fact::kShapes, Fact::kDevices}) {
     EXPECT_TRUE(poor.Lacks(fact)) << static_cast<int>(fact);
   }
   EXPECT_EQ(poor.streams[poor.ops[0].stream].id, 7u);
   EXPECT_EQ(FindOp(poor, OpKind::kMemcpy)->copy_kind, trace::CopyKind::kHostToDevice);
-  EXPECT_TRUE(ReadEvents(R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 1, "tid": 1, "ts": 1,
-"dur": 1, "args": {"correlation": 1}})").Lacks(Fact::kSyncs));
+  EXPECT_TRUE(
+      ReadEvents(R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 1, "tid": 1, "ts": 1,
+"dur": 1, "args": {"correlation": 1}})")
+          .Lacks(Fact::kSyncs));
 }
 
 // ---- times ----
@@ -154,8 +156,9 @@ TEST(Kineto, TimesFrom1970AreExactAndKeepTheirDistances) {
   EXPECT_EQ(t.ops[1].DurationNs(), 7463);
   EXPECT_EQ(t.ops[0].DurationNs(), 1);
   ASSERT_EQ(t.clocks.size(), 1u);
-  EXPECT_EQ(static_cast<int64_t>(t.clocks[0].anchor.realtime_ns) - static_cast<int64_t>(t.clocks[0].anchor.monotonic_ns) +
-                t.ops[0].start_ns, 1712195495894849499);
+  EXPECT_EQ(static_cast<int64_t>(t.clocks[0].anchor.realtime_ns) -
+                static_cast<int64_t>(t.clocks[0].anchor.monotonic_ns) + t.ops[0].start_ns,
+            1712195495894849499);
 }
 
 TEST(Kineto, TimesAround0AreTimesToo) {
@@ -181,7 +184,7 @@ TEST(Kineto, BadTimesAreCounted) {
 {"ph": "X", "cat": "kernel", "name": "good", "pid": 0, "tid": 7, "ts": "20.5", "dur": "1"})");
   ASSERT_EQ(t.ops.size(), 1u);
   EXPECT_EQ(t.Text(t.ops[0].name), "good");
-  EXPECT_EQ(t.health.bad_times, 1u);       // work that ended before it started
+  EXPECT_EQ(t.health.bad_times, 1u);  // work that ended before it started
   EXPECT_EQ(t.health.lost_records, 6u);
   EXPECT_FALSE(t.health.IsComplete());
 }
@@ -198,7 +201,8 @@ TEST(Chrome, BeginAndEndBecomeRanges) {
 {"ph": "B", "name": "open", "cat": "app", "pid": "main", "tid": "worker", "ts": 11},
 {"ph": "b", "name": "request", "cat": "net", "id": "0x1", "pid": "main", "tid": "worker", "ts": 2},
 {"ph": "e", "name": "request", "cat": "net", "id": "0x1", "pid": "main", "tid": "other", "ts": 20},
-{"ph": "i", "name": "mark", "pid": "main", "tid": "worker", "ts": 4, "s": "t"})", "bare.json");  // no end: as it may be
+{"ph": "i", "name": "mark", "pid": "main", "tid": "worker", "ts": 4, "s": "t"})",
+                             "bare.json");  // no end: as it may be
   EXPECT_THAT(PathsOf(t), UnorderedElementsAre("app/outer", "app/outer/inner", "app/open", "net/request"));
   EXPECT_EQ(t.health.lost_records, 1u);  // an end too many
   EXPECT_EQ(t.health.open_ranges, 1u);
@@ -259,12 +263,14 @@ TEST(Chrome, IdentifiersOfAllKindsArePlaces) {
 }
 
 TEST(Kineto, AmdGpusAreGpus) {
-  const Trace t = ReadKineto(Document(R"json(
+  const Trace t = ReadKineto(
+      Document(
+          R"json(
 {"ph": "X", "cat": "cuda_runtime", "name": "hipExtModuleLaunchKernel", "pid": 851, "tid": 851, "ts": 10, "dur": 5, "args": {"cid": 1, "correlation": 5}},
 {"ph": "X", "cat": "kernel", "name": "Cijk", "pid": 2, "tid": 0, "ts": 20, "dur": 15.399, "args": {"device": 2, "stream": 0, "correlation": 5, "kind": "Dispatch Task"}},
 {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoD (Device -> Device)", "pid": 2, "tid": 0, "ts": 40, "dur": 5, "args": {"device": 2, "stream": 0, "correlation": 6, "kind": "DtoD", "bytes": 4100}})json",
-                                      R"("deviceProperties": [{"id": 2, "name": "AMD Instinct MI300X", "computeMajor": 9, "computeMinor": 4, "warpSize": 64}], )"),
-                             "amd.json");
+          R"("deviceProperties": [{"id": 2, "name": "AMD Instinct MI300X", "computeMajor": 9, "computeMinor": 4, "warpSize": 64}], )"),
+      "amd.json");
   ASSERT_EQ(t.ops.size(), 2u);
   EXPECT_EQ(t.devices[0].ordinal, 2u);
   EXPECT_EQ(t.devices[0].facts.compute_major, 0u);  // it is no GPU of compute capability 9.4

@@ -1,16 +1,15 @@
 // What a foreign trace does not tell is no metric of zero.
-#include "analysis/trust/unknown_metrics.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "analysis/result/run_analyses.h"
+#include "analysis/trust/unknown_metrics.h"
 #include "database.h"
 #include "import/nsight.h"
-#include "trace/text/assemble.h"
 #include "trace/reshape/merge.h"
+#include "trace/text/assemble.h"
 
 namespace gprof {
 namespace {
@@ -47,9 +46,9 @@ TEST(Lacks, EveryPrefixIsThatOfAMetric) {
   trace.lacks = ~0u;
   for (const UnknownMetrics& unknown : UnknownMetricsOf(trace)) {
     const auto metrics = MetricCatalogue();
-    EXPECT_TRUE(std::any_of(metrics.begin(), metrics.end(),
-                            [&](const MetricInfo& info) { return info.id.starts_with(unknown.prefix); }))
-        << unknown.prefix;
+    EXPECT_TRUE(std::any_of(metrics.begin(), metrics.end(), [&](const MetricInfo& info) {
+      return info.id.starts_with(unknown.prefix);
+    })) << unknown.prefix;
   }
 }
 

@@ -399,9 +399,12 @@ INSERT INTO MPI_RANKS VALUES ($T, 5);)sql"));
 // cuMemAlloc_v2 is a function of its own, and so is what has fewer digits than a version of CUDA.
 TEST(Nsight, FunctionsOfTheRuntimeHaveNoVersion) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"cudaGraphLaunch_v10000", "cudaGraphLaunch"}, {"cudaLaunchKernel_ptsz_v7000", "cudaLaunchKernel_ptsz"},
-      {"cuMemAlloc_v2", "cuMemAlloc_v2"},            {"cudaThing_v2", "cudaThing_v2"},
-      {"cudaThing_v30x0", "cudaThing_v30x0"},        {"_v3020", "_v3020"}};
+      {"cudaGraphLaunch_v10000", "cudaGraphLaunch"},
+      {"cudaLaunchKernel_ptsz_v7000", "cudaLaunchKernel_ptsz"},
+      {"cuMemAlloc_v2", "cuMemAlloc_v2"},
+      {"cudaThing_v2", "cudaThing_v2"},
+      {"cudaThing_v30x0", "cudaThing_v30x0"},
+      {"_v3020", "_v3020"}};
   for (const auto& [written, read] : kNames) {
     const Trace t = Read(New("INSERT INTO StringIds VALUES (70, '" + std::string(written) +
                              "'); UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET nameId = 70 WHERE correlationId = 11;"));

@@ -95,7 +95,8 @@ TEST(Xla, CallsOfTheHostLaunchThem) {
   EXPECT_EQ(t.Text(t.ranges[1].name), "cudnn autotune");
 }
 
-// As jax.profiler writes it today: launching calls have the name of what they launch, and Python's frames are among them.
+// As jax.profiler writes it today: launching calls have the name of what they launch, and Python's frames are among
+// them.
 TEST(Xla, CallsHaveTheNamesOfWhatTheyLaunch) {
   const Trace t = ReadXla(std::string(kLanes) + R"json(
 {"ph":"X","pid":701,"tid":55,"ts":5,"dur":90,"name":"$train.py:12 main"},
@@ -116,7 +117,8 @@ TEST(Xla, CallsHaveTheNamesOfWhatTheyLaunch) {
   EXPECT_EQ(t.Text(t.ranges[0].path), "python_function/$train.py:12 main");
   EXPECT_EQ(t.Text(t.ranges[1].path), "train");
   EXPECT_EQ(t.health.lost_records, 0u);
-  for (const Notice& notice : t.notices) EXPECT_THAT(std::string(t.Text(notice.message)), testing::Not(HasSubstr("Not read")));
+  for (const Notice& notice : t.notices)
+    EXPECT_THAT(std::string(t.Text(notice.message)), testing::Not(HasSubstr("Not read")));
 }
 
 TEST(Xla, LanesDerivedFromStreamsAreCountedNotRead) {
@@ -134,10 +136,13 @@ TEST(Xla, TheSameArgumentsElsewhereAreRanges) {
 }
 
 TEST(Xla, DetailsOfAnyFormAreTaken) {
-  for (const char* details : {"", ":", "grid:", "grid:1", "grid:99999999999999999999,1,1", "regs:-1 grid:-1,2,3 block:,,",
-                              "regs regs: :regs", "static_shared:9223372036854775807 dynamic_shared:1"}) {
-    const Trace t = ReadXla(std::string(kLanes) + R"({"ph":"X","pid":1,"tid":14,"ts":20,"dur":30,"name":"f","args":{"correlation_id":"41","kernel_details":")" +
-                            details + "\"}}");
+  for (const char* details :
+       {"", ":", "grid:", "grid:1", "grid:99999999999999999999,1,1", "regs:-1 grid:-1,2,3 block:,,", "regs regs: :regs",
+        "static_shared:9223372036854775807 dynamic_shared:1"}) {
+    const Trace t = ReadXla(
+        std::string(kLanes) +
+        R"({"ph":"X","pid":1,"tid":14,"ts":20,"dur":30,"name":"f","args":{"correlation_id":"41","kernel_details":")" +
+        details + "\"}}");
     EXPECT_EQ(t.ops.size(), 1u) << details;
   }
 }

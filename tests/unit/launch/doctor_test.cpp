@@ -95,9 +95,7 @@ struct FakeMachine {
   }
 };
 
-bool Says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool Says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Doctor, FindsNothingOnAHealthyMachine) {
   const FakeMachine machine;

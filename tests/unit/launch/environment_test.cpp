@@ -33,9 +33,7 @@ TEST(Environment, NamesAreComparedWhole) {
   EXPECT_EQ(environment.Get("B"), std::nullopt);
 }
 
-TEST(Environment, DropsWhatAnotherRunLeft) {
-  EXPECT_EQ(Make({"GPROF_QUIET=1"}).Get("GPROF_QUIET"), std::nullopt);
-}
+TEST(Environment, DropsWhatAnotherRunLeft) { EXPECT_EQ(Make({"GPROF_QUIET=1"}).Get("GPROF_QUIET"), std::nullopt); }
 
 TEST(Environment, WarnsOnceForEachForeignInjection) {
   const Environment environment = Make({"CUDA_INJECTION64_PATH=/a.so", "NVTX_INJECTION64_PATH=/b.so"});

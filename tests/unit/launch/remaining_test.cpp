@@ -98,8 +98,7 @@ TEST(Remaining, ProcessesWithAnArena) {
 
 TEST(Remaining, Sentences) {
   const std::string name = ReadWhole("/proc/self/comm");
-  const std::string self =
-      "process " + std::to_string(getpid()) + " (" + name.substr(0, name.size() - 1) + ")";
+  const std::string self = "process " + std::to_string(getpid()) + " (" + name.substr(0, name.size() - 1) + ")";
   EXPECT_EQ(Describe({getpid()}), self + " of the run lives on");
   EXPECT_EQ(Describe({getpid(), 1, 2}), self + " and 2 more of the run live on");
 }

@@ -20,8 +20,8 @@ TEST(ApiClass, GoesByTheName) {
   expect(ApiClass::kLaunch, {"cudaLaunchKernel", "cudaLaunchKernel_v7000", "cudaLaunchKernel_ptsz_v7000",
                              "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuLaunchKernelEx", "cudaLaunchKernelExC_v11060",
                              "cudaLaunchCooperativeKernel_v9000", "cuLaunchGridAsync", "cuLaunchCooperativeKernel"});
-  expect(ApiClass::kLaunch, {"hipLaunchKernel", "hipModuleLaunchKernel", "hipExtModuleLaunchKernel",
-                             "hipExtLaunchKernel"});
+  expect(ApiClass::kLaunch,
+         {"hipLaunchKernel", "hipModuleLaunchKernel", "hipExtModuleLaunchKernel", "hipExtLaunchKernel"});
   expect(ApiClass::kCopy, {"hipMemcpyAsync", "hipMemcpyWithStream"});
   expect(ApiClass::kSync, {"hipDeviceSynchronize", "hipStreamSynchronize"});
   expect(ApiClass::kGraphLaunch, {"cudaGraphLaunch_v10000", "cudaGraphLaunch_ptsz_v10000", "cuGraphLaunch"});
@@ -207,9 +207,7 @@ kernel start_ns=230 duration_ns=5
   }
 }
 
-uint64_t UnmatchedLaunches(std::string_view text) {
-  return LoadText(text).health.unmatched_launches;
-}
+uint64_t UnmatchedLaunches(std::string_view text) { return LoadText(text).health.unmatched_launches; }
 
 TEST(Api, LaunchesWithoutOperationsAreCounted) {
   constexpr std::string_view kLaunch =

@@ -10,9 +10,7 @@
 
 namespace gprof {
 
-inline const unsigned char* AsBytes(std::string_view s) {
-  return reinterpret_cast<const unsigned char*>(s.data());
-}
+inline const unsigned char* AsBytes(std::string_view s) { return reinterpret_cast<const unsigned char*>(s.data()); }
 
 // Body and header as bytes; lengths and checksums are filled in.
 inline std::string MakeChunk(trace::ChunkHeader header, std::string_view body) {
@@ -30,9 +28,7 @@ inline trace::ChunkHeader HeaderOf(std::string_view chunk) {
   return header;
 }
 
-inline std::string_view BodyOf(std::string_view chunk) {
-  return chunk.substr(trace::kChunkHeaderBytes);
-}
+inline std::string_view BodyOf(std::string_view chunk) { return chunk.substr(trace::kChunkHeaderBytes); }
 
 // Changes the header of a chunk and makes its checksum right again.
 inline std::string WithHeader(std::string_view chunk, const std::function<void(trace::ChunkHeader&)>& change) {

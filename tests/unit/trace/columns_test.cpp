@@ -156,7 +156,8 @@ TEST(Columns, NumbersAreTheSameOnAnyProcessor) {
   for (int round = 0; round < 20000; ++round) {
     std::string bytes(random.Below(kMost), '\0');
     const uint64_t long_ones = random.Below(5);
-    for (char& c : bytes) c = static_cast<char>(random.Below(4) < long_ones ? random.Next() | 0x80 : random.Below(0x80));
+    for (char& c : bytes)
+      c = static_cast<char>(random.Below(4) < long_ones ? random.Next() | 0x80 : random.Below(0x80));
     const trace::Encoding encoding = random.Below(2) == 0 ? trace::Encoding::kVarint : trace::Encoding::kDelta;
     const ColumnView column{AsBytes(bytes), bytes.size(), encoding, true};
     const std::size_t count = random.Below(kMost);
@@ -184,7 +185,8 @@ TEST(Columns, NeighboursOfAnyLengthsAreWhatTheyWere) {
       writer.Varint(numbers[i]);
     }
     for (const bool is_sum : {false, true}) {
-      const ColumnView column{AsBytes(bytes), writer.size(), is_sum ? trace::Encoding::kDelta : trace::Encoding::kVarint, true};
+      const ColumnView column{AsBytes(bytes), writer.size(),
+                              is_sum ? trace::Encoding::kDelta : trace::Encoding::kVarint, true};
       const std::vector<uint64_t>& expected = is_sum ? sums : numbers;
       out.back() = 0x1234;
       ASSERT_TRUE(DecodeNumbers(column, out.data(), kRecords));
@@ -273,7 +275,8 @@ void ExpectCopies(const std::vector<trace::MemcpyRecord>& copies) {
   }
 }
 
-// What many records have in common is found by numbers that fit side by side, or do not, record by record or run by run.
+// What many records have in common is found by numbers that fit side by side, or do not, record by record or run by
+// run.
 TEST(Columns, WhatRecordsHaveInCommonIsWhatEachOfThemHad) {
   Random random(6);
   for (const unsigned size_bits : {1u, 8u, 30u, 61u, 64u}) {

@@ -18,8 +18,7 @@ namespace {
 
 std::string Compressed(std::string_view bytes, CompressOptions options = {}, CompressedTrace* result = nullptr) {
   std::string out;
-  const CompressedTrace got =
-      CompressTrace(bytes, options, [&out](std::string_view piece) { out.append(piece); });
+  const CompressedTrace got = CompressTrace(bytes, options, [&out](std::string_view piece) { out.append(piece); });
   EXPECT_EQ(got.bytes, out.size());
   EXPECT_LE(out.size(), bytes.size());
   if (result != nullptr) *result = got;
@@ -62,8 +61,9 @@ std::string KernelTrace(int chunks) {
     text += "chunk kind=kernel pid=7\n";
     for (int i = 0; i < 500; ++i) {
       const std::string start = std::to_string(1000 * (500 * c + i) + i % 7 * 13);
-      text += "kernel start_ns=" + start + " duration_ns=" + std::to_string(200 + i % 5) + " stream=" +
-              std::to_string(i % 3) + " correlation=" + std::to_string(i + 1) + " name=\"k" + std::to_string(i % 11) + "\"\n";
+      text += "kernel start_ns=" + start + " duration_ns=" + std::to_string(200 + i % 5) +
+              " stream=" + std::to_string(i % 3) + " correlation=" + std::to_string(i + 1) + " name=\"k" +
+              std::to_string(i % 11) + "\"\n";
     }
   }
   return AssembleTrace(text + "chunk pid=7\nend time_ns=900000000 reason=1\n");
@@ -116,8 +116,8 @@ TEST(Compress, BytesDoNotDependOnThreadsAndBatches) {
 }
 
 TEST(Compress, NothingToCompress) {
-  for (const std::string& bytes : {std::string(), std::string("no trace at all"), std::string(100'000, '\xA9'),
-                                   AssembleTrace("thread tid=3\n")}) {
+  for (const std::string& bytes :
+       {std::string(), std::string("no trace at all"), std::string(100'000, '\xA9'), AssembleTrace("thread tid=3\n")}) {
     CompressedTrace result;
     EXPECT_EQ(Compressed(bytes, {}, &result), bytes);
     EXPECT_EQ(result.compressed_chunks, 0u);
@@ -205,7 +205,8 @@ TEST(Compress, AnyDamageIsCountedAsBefore) {
   Random random(2026);
   uint64_t compressed_chunks = 0;
   for (int round = 0; round < 300; ++round) {
-    std::string plain = RandomTrace(static_cast<uint64_t>(round)) + kernels + RandomTrace(static_cast<uint64_t>(round) + 1);
+    std::string plain =
+        RandomTrace(static_cast<uint64_t>(round)) + kernels + RandomTrace(static_cast<uint64_t>(round) + 1);
     for (uint64_t n = 1 + random.Below(5); n > 0; --n) {
       const std::size_t at = random.Below(plain.size()), to = random.Below(plain.size());
       const std::string piece = plain.substr(at, 1 + random.Below(random.Below(2) == 0 ? 60 : 3000));

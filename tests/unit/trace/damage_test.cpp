@@ -14,9 +14,7 @@
 namespace gprof {
 namespace {
 
-Trace Load(std::string_view bytes) {
-  return LoadTraceFromMemory(bytes, "test.trace");
-}
+Trace Load(std::string_view bytes) { return LoadTraceFromMemory(bytes, "test.trace"); }
 
 // A chunk of every kind, two records each, from one process.
 std::string EveryKindTrace() {

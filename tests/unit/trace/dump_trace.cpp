@@ -3,8 +3,8 @@
 #include <string>
 
 #include "gprof/error.h"
-#include "trace/text/dump.h"
 #include "trace/file/mapped_file.h"
+#include "trace/text/dump.h"
 
 int main(int argc, char** argv) {
   try {

@@ -1,6 +1,4 @@
 // The second pass over calls and operations: what it asks of whole columns, and the order it puts blocks in.
-#include "trace/load/fill_places.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include "chunks.h"
 #include "random_trace.h"
 #include "trace/file/column_scan.h"
+#include "trace/load/fill_places.h"
 #include "trace_text.h"
 
 namespace gprof {

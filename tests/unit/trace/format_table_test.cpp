@@ -44,9 +44,7 @@ TEST(FormatPage, NamesEveryKindOnce) {
   });
 }
 
-TEST(FormatPage, WithoutMarkersIsNotTouched) {
-  EXPECT_EQ(WithTable("no markers"), "");
-}
+TEST(FormatPage, WithoutMarkersIsNotTouched) { EXPECT_EQ(WithTable("no markers"), ""); }
 
 }  // namespace
 }  // namespace gprof

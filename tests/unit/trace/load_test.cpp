@@ -47,14 +47,15 @@ TEST(Load, DumpIsTheInverseOfAssemble) {
   EXPECT_EQ(DumpText(AssembleTrace(dump)), dump) << dump;
 }
 
-// More chunks than are looked at side by side, every third compressed; in the middle damage, and a chunk that is there twice.
+// More chunks than are looked at side by side, every third compressed; in the middle damage, and a chunk that is there
+// twice.
 TEST(Load, ManyChunksAreReadInTheirOrder) {
   std::string text;
   for (uint32_t i = 0; i < 700; ++i) {
     text += fmt::format("chunk pid=7 sequence={}{}\n", i, i % 3 == 0 ? " zstd=1" : "");
     for (uint32_t k = 1; k <= 20; ++k) {
-      text += fmt::format("api start_ns={} duration_ns=5 tid=70 correlation={} function=\"function {}\"\n", 1000 * i + k * 10,
-                          20 * i + k, (i + k) % 50);
+      text += fmt::format("api start_ns={} duration_ns=5 tid=70 correlation={} function=\"function {}\"\n",
+                          1000 * i + k * 10, 20 * i + k, (i + k) % 50);
     }
   }
   std::vector<std::string> chunks = SplitChunks(AssembleTrace(text));

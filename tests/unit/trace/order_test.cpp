@@ -23,9 +23,7 @@ struct Item {
   }
 };
 
-bool ByKey(const Item& a, const Item& b) {
-  return a.key < b.key;
-}
+bool ByKey(const Item& a, const Item& b) { return a.key < b.key; }
 
 std::vector<Item> Items(Random& random, std::size_t count, int disorder) {
   std::vector<Item> items(count);
@@ -68,7 +66,8 @@ TEST(Order, MergesLongStretches) {
     std::vector<Item> items;
     const auto add = [&](std::size_t count) {
       const std::size_t first = items.size();
-      for (std::size_t i = 0; i < count; ++i) items.push_back({random.Below(1200), 0, static_cast<uint32_t>(first + i)});
+      for (std::size_t i = 0; i < count; ++i)
+        items.push_back({random.Below(1200), 0, static_cast<uint32_t>(first + i)});
       std::stable_sort(items.begin() + static_cast<std::ptrdiff_t>(first), items.end(), ByKey);
       for (std::size_t i = first; i < items.size(); ++i) items[i].place = static_cast<uint32_t>(i);
     };

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "trace/load/unjoined.h"
 #include "trace/join/join.h"
+#include "trace/load/unjoined.h"
 
 namespace gprof {
 namespace {
@@ -169,7 +169,8 @@ TEST(PackedRanges, RangesThatAreAlikeShareFacts) {
 TEST(PackedRanges, RangesWithNamesOfTheirOwnHaveFactsOnce) {
   DraftOfRanges d;
   for (int64_t i = 0; i < 1000; ++i) {
-    d.Push(8 * i + 1, "iteration " + std::to_string(i)), d.Push(8 * i + 2, "forward"), d.Pop(8 * i + 3), d.Pop(8 * i + 4);
+    d.Push(8 * i + 1, "iteration " + std::to_string(i)), d.Push(8 * i + 2, "forward"), d.Pop(8 * i + 3),
+        d.Pop(8 * i + 4);
   }
   const PackedRanges& ranges = d.Pair();
   EXPECT_EQ(ranges.FactsCount(), 2000u);
@@ -181,7 +182,8 @@ TEST(PackedRanges, RangesWithNamesOfTheirOwnHaveFactsOnce) {
 TEST(PackedRanges, EachColourHasFactsOnce) {
   DraftOfRanges d;
   for (int64_t i = 0; i < 1000; ++i) {
-    d.Push(8 * i + 1, "a", 0, static_cast<uint32_t>(i % 100)), d.Push(8 * i + 2, "b"), d.Pop(8 * i + 3), d.Pop(8 * i + 4);
+    d.Push(8 * i + 1, "a", 0, static_cast<uint32_t>(i % 100)), d.Push(8 * i + 2, "b"), d.Pop(8 * i + 3),
+        d.Pop(8 * i + 4);
   }
   const PackedRanges& ranges = d.Pair();
   EXPECT_EQ(ranges.FactsCount(), 101u);

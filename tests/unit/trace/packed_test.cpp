@@ -27,14 +27,14 @@ constexpr int64_t kDurationsNs[] = {0,
                                     -kLimitNs};
 
 auto Fields(const GpuOp& o) {
-  return std::make_tuple(o.start_ns, o.end_ns, o.size_bytes, o.graph_node, o.graph, o.device, o.stream, o.process, o.api,
-                         o.correlation, o.name, o.shape, o.kind, o.copy_kind, o.source_memory, o.destination_memory,
-                         o.peer_device, o.node, o.is_async, o.is_from_before, o.is_from_peer);
+  return std::make_tuple(o.start_ns, o.end_ns, o.size_bytes, o.graph_node, o.graph, o.device, o.stream, o.process,
+                         o.api, o.correlation, o.name, o.shape, o.kind, o.copy_kind, o.source_memory,
+                         o.destination_memory, o.peer_device, o.node, o.is_async, o.is_from_before, o.is_from_peer);
 }
 
 auto Fields(const ApiCall& c) {
-  return std::make_tuple(c.start_ns, c.end_ns, c.thread, c.process, c.correlation, c.parent, c.range, c.function, c.result,
-                         c.op_count, c.api_class, c.domain, c.is_unfinished);
+  return std::make_tuple(c.start_ns, c.end_ns, c.thread, c.process, c.correlation, c.parent, c.range, c.function,
+                         c.result, c.op_count, c.api_class, c.domain, c.is_unfinished);
 }
 
 class Random {
@@ -135,10 +135,17 @@ TEST(Packed, PartsOfACallChangeAlone) {
     ApiCall& call = plain[at];
     const ApiCall other = RandomCall(r, at);
     switch (r.Any() % 4) {
-      case 0: packed.SetTimes(at, call.start_ns = other.start_ns, call.end_ns = other.end_ns); break;
-      case 1: packed.SetParent(at, call.parent = other.parent); break;
-      case 2: packed.SetRange(at, call.range = other.range); break;
-      default: ++call.op_count, packed.CountOp(at);
+      case 0:
+        packed.SetTimes(at, call.start_ns = other.start_ns, call.end_ns = other.end_ns);
+        break;
+      case 1:
+        packed.SetParent(at, call.parent = other.parent);
+        break;
+      case 2:
+        packed.SetRange(at, call.range = other.range);
+        break;
+      default:
+        ++call.op_count, packed.CountOp(at);
     }
   }
   ExpectSame(packed, plain);
@@ -199,7 +206,8 @@ TEST(Packed, AlgorithmsGoOverThem) {
     op.start_ns = 10 * i, op.end_ns = 10 * i + 5;
     packed.push_back(op);
   }
-  const auto at = std::partition_point(packed.begin(), packed.end(), [](const GpuOp& op) { return op.start_ns < 5'000; });
+  const auto at =
+      std::partition_point(packed.begin(), packed.end(), [](const GpuOp& op) { return op.start_ns < 5'000; });
   EXPECT_EQ(at - packed.begin(), 500);
   EXPECT_EQ(at->end_ns, 5'005);
   EXPECT_EQ(at[-1].start_ns, 4'990);

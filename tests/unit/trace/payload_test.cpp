@@ -72,9 +72,7 @@ Values ValuesOf(const Trace& t, std::size_t payload = 0) {
   return values;
 }
 
-Values Decode(const Layout& layout, std::string_view bytes) {
-  return ValuesOf(TraceOf(layout, bytes));
-}
+Values Decode(const Layout& layout, std::string_view bytes) { return ValuesOf(TraceOf(layout, bytes)); }
 
 TEST(Payload, OfNcclIsNamesAndValues) {
   const Layout all_reduce{1,

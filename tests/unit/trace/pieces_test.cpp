@@ -1,16 +1,15 @@
 // Joins that are done in pieces: what lies across a cut is as it would be without one, on any number of cores.
-#include "trace/load/list_slices.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <tuple>
-#include <map>
 #include <vector>
 
 #include "random_trace.h"
 #include "trace/join/join.h"
+#include "trace/load/list_slices.h"
 #include "trace/load/order.h"
 #include "trace/load/range_cursor.h"
 
@@ -240,8 +239,8 @@ TEST(Pieces, ThreadsPairTheirRangesSideBySideAsOneAfterTheOther) {
   const Trace &a = expected.trace, &b = draft.trace;
   EXPECT_EQ(expected.names.Take(), draft.names.Take());
   const auto range = [](const NvtxRange& r) {
-    return std::tuple(r.start_ns, r.end_ns, r.thread, r.end_thread, r.parent, r.domain, r.name.value, r.path.value, r.depth,
-                      r.is_push_pop, r.is_open);
+    return std::tuple(r.start_ns, r.end_ns, r.thread, r.end_thread, r.parent, r.domain, r.name.value, r.path.value,
+                      r.depth, r.is_push_pop, r.is_open);
   };
   const auto mark = [](const NvtxMark& m) { return std::tuple(m.time_ns, m.thread, m.domain, m.name.value); };
   ASSERT_EQ(a.ranges.size(), b.ranges.size());

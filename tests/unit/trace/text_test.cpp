@@ -53,9 +53,7 @@ TEST(Text, DamageBecomesComments) {
             "chunk kind=end pid=1 sequence=2\nend time_ns=9\n# missing chunks: 1\n");
 }
 
-TEST(Text, DumpOfSomethingElseThrows) {
-  EXPECT_THROW(DumpText("{}"), Error);
-}
+TEST(Text, DumpOfSomethingElseThrows) { EXPECT_THROW(DumpText("{}"), Error); }
 
 TEST(Text, ChunkLinesGiveTheHeader) {
   const std::string line = "chunk kind=thread pid=4 sequence=9 host=7 start_ticks=8 image=2\nthread tid=1\n";

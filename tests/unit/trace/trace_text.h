@@ -10,9 +10,7 @@
 
 namespace gprof {
 
-inline Trace LoadText(std::string_view text) {
-  return LoadTraceFromMemory(AssembleTrace(text), "test.trace");
-}
+inline Trace LoadText(std::string_view text) { return LoadTraceFromMemory(AssembleTrace(text), "test.trace"); }
 
 inline std::string DumpText(std::string_view bytes, DumpOptions options = {}) {
   std::string text;

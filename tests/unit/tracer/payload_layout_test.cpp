@@ -43,12 +43,11 @@ TEST(PayloadLayout, PlacesMembersAsTheCompilerDoes) {
     void* pointer;
     bool last;
   };
-  const Placed placed = Place({Of(NVTX_PAYLOAD_ENTRY_TYPE_CHAR), Of(NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE),
-                               Of(NVTX_PAYLOAD_ENTRY_TYPE_SHORT),
-                               Of(NVTX_PAYLOAD_ENTRY_TYPE_INT, 3, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE),
-                               Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, 5), Of(NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS),
-                               Of(NVTX_PAYLOAD_ENTRY_TYPE_UINT8)});
-  const std::vector<uint64_t> expected = {offsetof(Mixed, letter), offsetof(Mixed, wide), offsetof(Mixed, small),
+  const Placed placed = Place(
+      {Of(NVTX_PAYLOAD_ENTRY_TYPE_CHAR), Of(NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE), Of(NVTX_PAYLOAD_ENTRY_TYPE_SHORT),
+       Of(NVTX_PAYLOAD_ENTRY_TYPE_INT, 3, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE),
+       Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, 5), Of(NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS), Of(NVTX_PAYLOAD_ENTRY_TYPE_UINT8)});
+  const std::vector<uint64_t> expected = {offsetof(Mixed, letter),  offsetof(Mixed, wide), offsetof(Mixed, small),
                                           offsetof(Mixed, numbers), offsetof(Mixed, text), offsetof(Mixed, pointer),
                                           offsetof(Mixed, last)};
   EXPECT_EQ(placed.offsets, expected);
@@ -64,7 +63,8 @@ TEST(PayloadLayout, PackedStructsHaveNoPadding) {
 }
 
 TEST(PayloadLayout, GivenOffsetsAreKept) {
-  const Placed placed = Place({Of(NVTX_PAYLOAD_ENTRY_TYPE_INT32, 0, 0, 0), Of(NVTX_PAYLOAD_ENTRY_TYPE_INT32, 0, 0, 100)});
+  const Placed placed =
+      Place({Of(NVTX_PAYLOAD_ENTRY_TYPE_INT32, 0, 0, 0), Of(NVTX_PAYLOAD_ENTRY_TYPE_INT32, 0, 0, 100)});
   EXPECT_EQ(placed.offsets, (std::vector<uint64_t>{0, 100}));
   EXPECT_EQ(placed.bytes, 104u);
 }
@@ -83,7 +83,8 @@ TEST(PayloadLayout, WhatIsNotFixedHasNoLength) {
                            Of(NVTX_PAYLOAD_ENTRY_TYPE_INT32, 0, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX),
                            Of(NVTX_PAYLOAD_ENTRY_TYPE_INT32, 1, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_PAYLOAD_INDEX),
                            Of(NVTX_PAYLOAD_ENTRY_TYPE_INT32, 0, NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE),
-                           Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING), Of(1u << 25),
+                           Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING),
+                           Of(1u << 25),
                            Of(NVTX_PAYLOAD_ENTRY_TYPE_INT32, ~0ull, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE)};
   for (const Entry& e : unfixed) EXPECT_EQ(Place({number, e, number}).bytes, 0u);
   EXPECT_EQ(Place({number, number}, NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC).bytes, 0u);
@@ -105,11 +106,13 @@ TEST(PayloadLayout, FindsTheMessage) {
   constexpr uint64_t kMessage = NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE;
   EXPECT_EQ(MessageFormOf(Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, 16)), MessageForm::kNone);
   EXPECT_EQ(MessageFormOf(Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, 16, kMessage)), MessageForm::kInside);
-  EXPECT_EQ(MessageFormOf(Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8, 0,
-                             kMessage | NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED)), MessageForm::kInside);
+  EXPECT_EQ(MessageFormOf(
+                Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8, 0, kMessage | NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED)),
+            MessageForm::kInside);
   EXPECT_EQ(MessageFormOf(Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, 0, kMessage | NVTX_PAYLOAD_ENTRY_FLAG_POINTER)),
             MessageForm::kPointer);
-  EXPECT_EQ(MessageFormOf(Of(NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE, 0, kMessage)), MessageForm::kRegistered);
+  EXPECT_EQ(MessageFormOf(Of(NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE, 0, kMessage)),
+            MessageForm::kRegistered);
   // Nothing says how long these are, or that they are text that we can read.
   EXPECT_EQ(MessageFormOf(Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, 0, kMessage)), MessageForm::kNone);
   EXPECT_EQ(MessageFormOf(Of(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16, 8, kMessage)), MessageForm::kNone);

@@ -9,10 +9,10 @@ namespace cuda_work {
 bool Open();
 
 // They answer CUDA's error code.
-int Launch();                     // a short kernel
-int LaunchLong();                 // one that is still running when the program ends
-int LaunchGraph();                // a graph of kernels that take long together
-int CapturedLaunches();           // how many launches went into it instead of to the GPU; no error code
+int Launch();            // a short kernel
+int LaunchLong();        // one that is still running when the program ends
+int LaunchGraph();       // a graph of kernels that take long together
+int CapturedLaunches();  // how many launches went into it instead of to the GPU; no error code
 int Synchronize();
 int Allocate(std::size_t bytes);  // and frees it again
 int ProfilerStart();

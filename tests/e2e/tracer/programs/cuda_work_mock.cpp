@@ -49,8 +49,8 @@ bool Open() {
   library = path != nullptr ? dlopen(path, RTLD_NOW) : nullptr;
   if (library == nullptr) return false;
   using Register = void (*)(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*);
-  reinterpret_cast<Register>(dlsym(library, "__cudaRegisterFunction"))(
-      nullptr, &kernel_key, nullptr, "_Z4stepv", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+  reinterpret_cast<Register>(dlsym(library, "__cudaRegisterFunction"))(nullptr, &kernel_key, nullptr, "_Z4stepv", -1,
+                                                                       nullptr, nullptr, nullptr, nullptr, nullptr);
   return true;
 }
 

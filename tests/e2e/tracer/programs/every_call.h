@@ -25,17 +25,18 @@ static inline unsigned MyTid(void) { return (unsigned)syscall(SYS_gettid); }
 static inline void Expect(const char* event, const char* domain, const char* message, unsigned category, unsigned color,
                           unsigned payload_type, unsigned long long payload) {
   char line[1024];
-  int n = snprintf(line, sizeof(line),
-                   "{\"fact\":\"nvtx\",\"tid\":%u,\"event\":\"%s\",\"domain\":\"%s\",\"message\":\"%s\",\"category\":%u,"
-                   "\"color\":%u,\"payload_type\":%u,\"payload\":%llu}\n",
-                   MyTid(), event, domain, message, category, color, payload_type, payload);
+  int n =
+      snprintf(line, sizeof(line),
+               "{\"fact\":\"nvtx\",\"tid\":%u,\"event\":\"%s\",\"domain\":\"%s\",\"message\":\"%s\",\"category\":%u,"
+               "\"color\":%u,\"payload_type\":%u,\"payload\":%llu}\n",
+               MyTid(), event, domain, message, category, color, payload_type, payload);
   if (write(1, line, (size_t)n) != n) abort();
 }
 
 static inline void ExpectName(const char* kind, unsigned long long handle, const char* domain, const char* name) {
   char line[1024];
-  int n = snprintf(line, sizeof(line), "{\"fact\":\"%s\",\"handle\":%llu,\"domain\":\"%s\",\"name\":\"%s\"}\n", kind, handle,
-                   domain, name);
+  int n = snprintf(line, sizeof(line), "{\"fact\":\"%s\",\"handle\":%llu,\"domain\":\"%s\",\"name\":\"%s\"}\n", kind,
+                   handle, domain, name);
   if (write(1, line, (size_t)n) != n) abort();
 }
 

@@ -3,8 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
-extern "C" void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int limit, uint3*,
-                                       uint3*, dim3*, dim3*, int*);
+extern "C" void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int limit,
+                                       uint3*, uint3*, dim3*, dim3*, int*);
 
 #ifdef TEST_LAUNCHES_HANDLES
 extern "C" cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function);
@@ -22,7 +22,8 @@ struct FakeKernel {
     // As the code of nvcc 13 does, which never calls cudaLaunchKernel.
     cudaKernel_t kernel = nullptr;
     const cudaError_t found = __cudaGetKernel(&kernel, this);
-    return found != cudaSuccess ? found : __cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), nullptr, shared, stream);
+    return found != cudaSuccess ? found
+                                : __cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), nullptr, shared, stream);
 #else
     return cudaLaunchKernel(this, dim3(blocks), dim3(threads), nullptr, shared, stream);
 #endif

@@ -1,6 +1,7 @@
 // A program with children. usage: family HOW [GO]: every process marks its name: "parent", then "child" and so on.
 //   fork, fork_exec, vfork_exec, spawn, shell, popen
-//   daemon GO   a grandchild that belongs to nobody waits for the file GO, marks and ends; the parent does not wait for it
+//   daemon GO   a grandchild that belongs to nobody waits for the file GO, marks and ends; the parent does not wait for
+//   it
 #include <nvtx3/nvToolsExt.h>
 #include <spawn.h>
 #include <sys/wait.h>

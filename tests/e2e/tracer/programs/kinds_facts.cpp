@@ -1,5 +1,6 @@
 // Everything that is recorded beyond launches and copies: memory, pools, managed memory, events, graph nodes, host
-// functions and the profiler API. usage: kinds_facts memory|managed|events|graph|host|profiler, or graphs NODES PAUSE STOP
+// functions and the profiler API. usage: kinds_facts memory|managed|events|graph|host|profiler, or graphs NODES PAUSE
+// STOP
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -20,7 +21,9 @@ namespace {
 const FakeKernel work("_Z4workv");
 const FakeKernel quiet("_Z5quietv");
 
-unsigned long long Bits(const void* pointer) { return static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer)); }
+unsigned long long Bits(const void* pointer) {
+  return static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer));
+}
 
 void SayBlock(const char* what, const void* address, size_t bytes, int memory, bool is_async, const void* pool) {
   facts::Say(R"({"fact":"%s","address":%llu,"size_bytes":%llu,"memory":%d,"is_async":%d,"pool":%llu})", what,
@@ -49,7 +52,8 @@ void UseMemory() {
   CHECK(cudaFreeAsync(pooled, stream));
   SayBlock("free", pooled, 4000, 3, true, pool);
   CHECK(cudaMemPoolTrimTo(pool, 512));
-  facts::Say(R"({"fact":"pool","operation":3,"pool":%llu,"size_bytes":512,"used_bytes":0,"keep_bytes":512})", Bits(pool));
+  facts::Say(R"({"fact":"pool","operation":3,"pool":%llu,"size_bytes":512,"used_bytes":0,"keep_bytes":512})",
+             Bits(pool));
   CHECK(cudaMemPoolDestroy(pool));
   facts::Say(R"({"fact":"pool","operation":2,"pool":%llu,"size_bytes":512,"used_bytes":0,"keep_bytes":0})", Bits(pool));
   CHECK(cudaFree(managed));
@@ -63,9 +67,10 @@ void UseMemory() {
 
 void SayManaged(int kind, uint64_t value, const void* address, unsigned source, unsigned destination, unsigned flags,
                 unsigned duration) {
-  facts::Say(R"({"fact":"managed","managed_kind":%d,"value":%llu,"address":%llu,"source":%u,"destination":%u,"flags":%u,)"
-             R"("duration_ns":%u})",
-             kind, static_cast<unsigned long long>(value), Bits(address), source, destination, flags, duration);
+  facts::Say(
+      R"({"fact":"managed","managed_kind":%d,"value":%llu,"address":%llu,"source":%u,"destination":%u,"flags":%u,)"
+      R"("duration_ns":%u})",
+      kind, static_cast<unsigned long long>(value), Bits(address), source, destination, flags, duration);
 }
 
 // As the double plays it (tests/mock/README.md): a device and the host take turns, each faulting first or not.
@@ -102,8 +107,8 @@ void UseEvents() {
   CHECK(cudaEventRecord(second, nullptr));
   const int failed = cudaEventRecord(nullptr, stream);
   CHECK(cudaDeviceSynchronize());
-  facts::Say(R"({"fact":"events","first":%llu,"second":%llu,"stream":%llu,"tid":%u,"failed":%d})", Bits(first), Bits(second),
-             Bits(stream), facts::Tid(), failed);
+  facts::Say(R"({"fact":"events","first":%llu,"second":%llu,"stream":%llu,"tid":%u,"failed":%d})", Bits(first),
+             Bits(second), Bits(stream), facts::Tid(), failed);
 }
 
 void UseGraph() {
@@ -185,13 +190,21 @@ void UseProfilerApi() {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  if (what == "memory") UseMemory();
-  else if (what == "managed") UseManagedMemory();
-  else if (what == "events") UseEvents();
-  else if (what == "graph") UseGraph();
-  else if (what == "graphs" && argc == 5) LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
-  else if (what == "host") UseHostFunctions();
-  else if (what == "profiler") UseProfilerApi();
-  else return 98;
+  if (what == "memory")
+    UseMemory();
+  else if (what == "managed")
+    UseManagedMemory();
+  else if (what == "events")
+    UseEvents();
+  else if (what == "graph")
+    UseGraph();
+  else if (what == "graphs" && argc == 5)
+    LaunchGraphs(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
+  else if (what == "host")
+    UseHostFunctions();
+  else if (what == "profiler")
+    UseProfilerApi();
+  else
+    return 98;
   return 0;
 }

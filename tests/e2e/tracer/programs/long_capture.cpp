@@ -1,7 +1,9 @@
-// Records for as long as it is told to, and says what its memory is while it does. usage: long_capture EVENTS SAYS [RATE]
+// Records for as long as it is told to, and says what its memory is while it does. usage: long_capture EVENTS SAYS
+// [RATE]
 //   EVENTS  of NVTX, calls and work on the double's GPU together
 //   SAYS    how often it says so
-//   RATE    events a second; without it the program waits now and then until the trace that LONG_CAPTURE_TRACE names has
+//   RATE    events a second; without it the program waits now and then until the trace that LONG_CAPTURE_TRACE names
+//   has
 //           all but the last 400,000: what is recorded and not written is bounded by that, however slow the machine is
 #include <fcntl.h>
 #include <nvtx3/nvToolsExt.h>
@@ -125,7 +127,8 @@ int main(int argc, char** argv) {
       const double early = static_cast<double>(events) / rate - (Now() - started);
       if (early > 0) usleep(static_cast<useconds_t>(early * 1e6));
     }
-    if (rate == 0 && events % kEventsOfPace < kEventsOfStep && events > kMostWaiting) trace.WaitFor(events - kMostWaiting);
+    if (rate == 0 && events % kEventsOfPace < kEventsOfStep && events > kMostWaiting)
+      trace.WaitFor(events - kMostWaiting);
     if ((events - said) * says >= most) {
       SayMemory(events, started);
       said = events;

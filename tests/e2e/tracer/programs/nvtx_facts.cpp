@@ -1,5 +1,5 @@
-// Uses NVTX from the program (C++), from a linked shared object and from one opened late (both C), and from many threads.
-// usage: nvtx_facts LATE_LIBRARY [cuda]   With `cuda`, cuInit comes between the calls.
+// Uses NVTX from the program (C++), from a linked shared object and from one opened late (both C), and from many
+// threads. usage: nvtx_facts LATE_LIBRARY [cuda]   With `cuda`, cuInit comes between the calls.
 #include <dlfcn.h>
 
 #include <cstdlib>

@@ -1,8 +1,8 @@
 /* The payload extension of NVTX: a schema, events that carry payloads, and the functions of the extension. */
-#include "every_call.h"
-
 #include <nvtx3/nvToolsExtPayload.h>
 #include <stddef.h>
+
+#include "every_call.h"
 
 typedef struct {
   int32_t rank;

@@ -1,5 +1,5 @@
-// Events of NVTX that the tracer keeps in different forms, one after the other on one thread: known and new names, names
-// of every length, many registered strings, many domains, and a pause within a range. The test knows the order.
+// Events of NVTX that the tracer keeps in different forms, one after the other on one thread: known and new names,
+// names of every length, many registered strings, many domains, and a pause within a range. The test knows the order.
 #include <nvtx3/nvToolsExt.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,6 +88,7 @@ int main() {
   Registered();
   Domains();
   Pause();
-  facts::Say(R"({"fact":"rows","strings":%d,"domains":%d,"longest":%d,"times":%d})", kStrings, kDomains, kLongest, kTimes);
+  facts::Say(R"({"fact":"rows","strings":%d,"domains":%d,"longest":%d,"times":%d})", kStrings, kDomains, kLongest,
+             kTimes);
   return 0;
 }

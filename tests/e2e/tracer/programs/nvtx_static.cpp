@@ -1,5 +1,5 @@
-// NVTX before main and after it: from static objects of the program and, where TEST_LIBRARY is set, of a library that is
-// closed again.
+// NVTX before main and after it: from static objects of the program and, where TEST_LIBRARY is set, of a library that
+// is closed again.
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 

@@ -82,10 +82,15 @@ void Killed(int ranges) {
 
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
-  if (how == "signals") Signals();
-  else if (how == "churn") Churn();
-  else if (how == "close") CloseAll();
-  else if (how == "killed" && argc > 2) Killed(std::atoi(argv[2]));
-  else return 2;
+  if (how == "signals")
+    Signals();
+  else if (how == "churn")
+    Churn();
+  else if (how == "close")
+    CloseAll();
+  else if (how == "killed" && argc > 2)
+    Killed(std::atoi(argv[2]));
+  else
+    return 2;
   return 0;
 }

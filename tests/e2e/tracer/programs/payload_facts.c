@@ -1,12 +1,13 @@
-/* What NVTX payloads can be: layouts and enumerations with numbers of the program's and of the tool's, payloads of events
-   and of payload calls, messages inside payloads, sizes that only the layout knows, and more bytes than are kept. */
-#include "every_call.h"
-
+/* What NVTX payloads can be: layouts and enumerations with numbers of the program's and of the tool's, payloads of
+   events and of payload calls, messages inside payloads, sizes that only the layout knows, and more bytes than are
+   kept. */
 #include <nvtx3/nvToolsExtPayload.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "every_call.h"
 
 typedef struct {
   uint64_t comm;

@@ -6,7 +6,8 @@
 //   pstart | pstop        cudaProfilerStart, cudaProfilerStop   wait FILE        until that file exists
 //   malloc N              allocates and frees N bytes           say TEXT         a line on stdout
 //   exit CODE | term      leaves
-//   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the answer
+//   subscribe | finalize  calls cuptiSubscribe or cuptiFinalize as another profiler in the program would, says the
+//   answer
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
@@ -102,14 +103,17 @@ void End(const std::string& text) {
   const nvtxRangeId_t id = started[text].back();
   started[text].pop_back();
   const Range range = RangeOf(text);
-  std::thread([&] { range.domain != nullptr ? nvtxDomainRangeEnd(range.domain->handle, id) : nvtxRangeEnd(id); }).join();
+  std::thread([&] {
+    range.domain != nullptr ? nvtxDomainRangeEnd(range.domain->handle, id) : nvtxRangeEnd(id);
+  }).join();
 }
 
 void Mark(const std::string& name) {
   const uint64_t before = NowNs();
   nvtxMarkA(name.c_str());
   facts::Say(R"({"fact":"mark","name":"%s","pid":%d,"before_ns":%llu,"after_ns":%llu})", name.c_str(),
-             static_cast<int>(getpid()), static_cast<unsigned long long>(before), static_cast<unsigned long long>(NowNs()));
+             static_cast<int>(getpid()), static_cast<unsigned long long>(before),
+             static_cast<unsigned long long>(NowNs()));
 }
 
 void Launch(int count) {
@@ -141,27 +145,44 @@ void Finalize() {
 }
 
 bool DoPlain(const std::string& what) {
-  if (what == "pstart") OpenCuda(), CHECK(cuda_work::ProfilerStart());
-  else if (what == "pstop") OpenCuda(), CHECK(cuda_work::ProfilerStop());
-  else if (what == "term") kill(getpid(), SIGTERM);
-  else if (what == "subscribe") Subscribe();
-  else if (what == "finalize") Finalize();
-  else return false;
+  if (what == "pstart")
+    OpenCuda(), CHECK(cuda_work::ProfilerStart());
+  else if (what == "pstop")
+    OpenCuda(), CHECK(cuda_work::ProfilerStop());
+  else if (what == "term")
+    kill(getpid(), SIGTERM);
+  else if (what == "subscribe")
+    Subscribe();
+  else if (what == "finalize")
+    Finalize();
+  else
+    return false;
   return true;
 }
 
 void Do(const std::string& what, const std::string& argument) {
-  if (what == "mark") Mark(argument);
-  else if (what == "push" || what == "rpush") Push(argument, what[0] == 'r');
-  else if (what == "pop" || what == "rpop") Pop(argument);
-  else if (what == "start" || what == "rstart") Start(argument, what[0] == 'r');
-  else if (what == "end" || what == "rend") End(argument);
-  else if (what == "launch") OpenCuda(), Launch(std::atoi(argument.c_str()));
-  else if (what == "malloc") OpenCuda(), CHECK(cuda_work::Allocate(static_cast<size_t>(std::atol(argument.c_str()))));
-  else if (what == "wait") while (access(argument.c_str(), F_OK) != 0) usleep(2000);
-  else if (what == "say") facts::Say(R"({"fact":"said","text":"%s"})", argument.c_str());
-  else if (what == "exit") std::exit(std::atoi(argument.c_str()));
-  else std::exit(97);
+  if (what == "mark")
+    Mark(argument);
+  else if (what == "push" || what == "rpush")
+    Push(argument, what[0] == 'r');
+  else if (what == "pop" || what == "rpop")
+    Pop(argument);
+  else if (what == "start" || what == "rstart")
+    Start(argument, what[0] == 'r');
+  else if (what == "end" || what == "rend")
+    End(argument);
+  else if (what == "launch")
+    OpenCuda(), Launch(std::atoi(argument.c_str()));
+  else if (what == "malloc")
+    OpenCuda(), CHECK(cuda_work::Allocate(static_cast<size_t>(std::atol(argument.c_str()))));
+  else if (what == "wait")
+    while (access(argument.c_str(), F_OK) != 0) usleep(2000);
+  else if (what == "say")
+    facts::Say(R"({"fact":"said","text":"%s"})", argument.c_str());
+  else if (what == "exit")
+    std::exit(std::atoi(argument.c_str()));
+  else
+    std::exit(97);
 }
 
 }  // namespace

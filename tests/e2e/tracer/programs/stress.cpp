@@ -95,11 +95,16 @@ void UseUpDescriptors() {
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   const int n = argc > 2 ? std::atoi(argv[2]) : 0, m = argc > 3 ? std::atoi(argv[3]) : 0;
-  if (what == "threads") Threads(n, m);
-  else if (what == "strings") Strings(n);
-  else if (what == "nested") Nested(n);
-  else if (what == "unbalanced") Unbalanced(n);
-  else if (what == "nofile") UseUpDescriptors();
+  if (what == "threads")
+    Threads(n, m);
+  else if (what == "strings")
+    Strings(n);
+  else if (what == "nested")
+    Nested(n);
+  else if (what == "unbalanced")
+    Unbalanced(n);
+  else if (what == "nofile")
+    UseUpDescriptors();
   else if (what == "chroot") {
     Marks("before");
     if (argc < 3 || chroot(argv[2]) != 0 || chdir("/") != 0) return 3;
