@@ -11,6 +11,8 @@ namespace gprof::cli {
 // Writes to stdout. A reader that has gone (`| head`) is no error: the rest is dropped, and false comes back so that
 // long output can stop. A full disk is an Error.
 bool WriteResult(std::string_view text);
+// What ends the making of a result that nobody reads any more.
+struct ReaderHasGone {};
 
 // One line on stderr each, "gprof-cli: …". Never fail: nobody may be there to read.
 void Say(std::string_view message);

@@ -1,6 +1,10 @@
 # Libraries come from the distribution's packages; setup.sh installs them.
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
+# The headers without the library: src/base/fmt.cpp is the library.
+add_library(gprof_fmt INTERFACE)
+get_target_property(gprof_fmt_include fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+target_include_directories(gprof_fmt SYSTEM INTERFACE "${gprof_fmt_include}")
 find_package(nlohmann_json REQUIRED)
 find_package(Threads REQUIRED)
 find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)

@@ -10,7 +10,7 @@ namespace gprof {
 
 enum class CheckState { kGood, kWarning, kBad, kNotHere };
 
-struct Check {
+struct MachineCheck {
   std::string id;     // stable, for scripts
   std::string title;  // what was looked at
   CheckState state = CheckState::kGood;
@@ -19,10 +19,10 @@ struct Check {
 };
 
 // Of the driver, its devices and libcupti.
-std::vector<Check> CheckGpu(const MachineView& machine);
+std::vector<MachineCheck> CheckGpu(const MachineView& machine);
 // Of memory, limits and what else is in the way.
-std::vector<Check> CheckHost(const MachineView& machine);
+std::vector<MachineCheck> CheckHost(const MachineView& machine);
 // All, in the order in which they are shown.
-std::vector<Check> Examine(const MachineView& machine);
+std::vector<MachineCheck> Examine(const MachineView& machine);
 
 }  // namespace gprof

@@ -46,8 +46,8 @@ struct Driver {
   bool HasAny() const { return library.is_loaded || !module.empty(); }
 };
 
-Check CheckDriver(const MachineView& machine, const Driver& driver) {
-  Check check{"driver", "NVIDIA driver", CheckState::kGood, "", ""};
+MachineCheck CheckDriver(const MachineView& machine, const Driver& driver) {
+  MachineCheck check{"driver", "NVIDIA driver", CheckState::kGood, "", ""};
   const std::string module = driver.module.empty() ? "" : "version " + driver.module;
   if (!driver.HasAny()) {
     check.state = CheckState::kBad;
@@ -78,8 +78,8 @@ Check CheckDriver(const MachineView& machine, const Driver& driver) {
   return check;
 }
 
-Check CheckDevices(const MachineView& machine, const Driver& driver) {
-  Check check{"devices", "Device files", CheckState::kGood, "", ""};
+MachineCheck CheckDevices(const MachineView& machine, const Driver& driver) {
+  MachineCheck check{"devices", "Device files", CheckState::kGood, "", ""};
   std::vector<std::string> gpus;
   for (const std::string& name : machine.list("/dev")) {
     const bool is_gpu = name.starts_with("nvidia") && name.size() > 6 &&
@@ -132,8 +132,8 @@ std::vector<std::string> CuptiCandidates(const MachineView& machine, uint32_t dr
   return candidates;
 }
 
-Check CheckCupti(const MachineView& machine, const Driver& driver) {
-  Check check{"cupti", "libcupti", CheckState::kGood, "", ""};
+MachineCheck CheckCupti(const MachineView& machine, const Driver& driver) {
+  MachineCheck check{"cupti", "libcupti", CheckState::kGood, "", ""};
   std::string last_error;
   for (const std::string& candidate : CuptiCandidates(machine, driver.library.version)) {
     if (candidate.front() == '/' && !machine.read(candidate)) continue;
@@ -170,8 +170,8 @@ Check CheckCupti(const MachineView& machine, const Driver& driver) {
   return check;
 }
 
-Check CheckCounters(const MachineView& machine) {
-  Check check{"gpu_counters", "GPU counters", CheckState::kNotHere, "no driver", ""};
+MachineCheck CheckCounters(const MachineView& machine) {
+  MachineCheck check{"gpu_counters", "GPU counters", CheckState::kNotHere, "no driver", ""};
   const std::optional<std::string> parameters = machine.read("/proc/driver/nvidia/params");
   if (!parameters) return check;
   check.state = CheckState::kGood;
@@ -183,7 +183,7 @@ Check CheckCounters(const MachineView& machine) {
 
 }  // namespace
 
-std::vector<Check> CheckGpu(const MachineView& machine) {
+std::vector<MachineCheck> CheckGpu(const MachineView& machine) {
   const Driver driver{machine.probe("libcuda.so.1", "cuDriverGetVersion"),
                       KernelModuleVersion(machine.read("/proc/driver/nvidia/version").value_or(""))};
   return {CheckDriver(machine, driver), CheckDevices(machine, driver), CheckCupti(machine, driver),

@@ -29,8 +29,8 @@ std::optional<uint64_t> NumberIn(const MachineView& machine, const std::string& 
   return value;
 }
 
-Check CheckTracer(const MachineView& machine) {
-  Check check{"tracer", "Tracer", CheckState::kGood, "", ""};
+MachineCheck CheckTracer(const MachineView& machine) {
+  MachineCheck check{"tracer", "Tracer", CheckState::kGood, "", ""};
   std::string why;
   const std::string path = machine.find_tracer(&why);
   const Probed probed = path.empty() ? Probed{} : machine.probe(path, "");
@@ -42,8 +42,8 @@ Check CheckTracer(const MachineView& machine) {
   return check;
 }
 
-Check CheckRunFolder(const MachineView& machine) {
-  Check check{"run_folder", "Shared memory", CheckState::kGood, "", ""};
+MachineCheck CheckRunFolder(const MachineView& machine) {
+  MachineCheck check{"run_folder", "Shared memory", CheckState::kGood, "", ""};
   std::string why;
   const std::string folder = machine.make_run_folder(&why);
   if (folder.empty()) {
@@ -115,8 +115,8 @@ Room RoomIn(const MachineView& machine, const std::string& v2, const std::string
   return old.limit && *old.limit < (uint64_t{1} << 60) ? old : Room{};
 }
 
-Check CheckContainer(const MachineView& machine) {
-  Check check{"container", "Container limits", CheckState::kGood, "", ""};
+MachineCheck CheckContainer(const MachineView& machine) {
+  MachineCheck check{"container", "Container limits", CheckState::kGood, "", ""};
   const Room memory = RoomIn(machine, "memory", "memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes");
   const Room processes = RoomIn(machine, "pids", "pids/pids.max", "pids/pids.current");
   if (memory.limit) check.detail = Bytes(*memory.Left()) + " of " + Bytes(*memory.limit) + " memory left";
@@ -135,14 +135,14 @@ Check CheckContainer(const MachineView& machine) {
   return check;
 }
 
-void Warn(Check* check, const std::string& what, const std::string& advice) {
+void Warn(MachineCheck* check, const std::string& what, const std::string& advice) {
   check->state = CheckState::kWarning;
   check->detail += (check->detail.empty() ? "" : "; ") + what;
   check->advice += (check->advice.empty() ? "" : "; ") + advice;
 }
 
-Check CheckLimits(const MachineView& machine) {
-  Check check{"limits", "Limits", CheckState::kGood, "", ""};
+MachineCheck CheckLimits(const MachineView& machine) {
+  MachineCheck check{"limits", "Limits", CheckState::kGood, "", ""};
   if (const auto bytes = machine.limit(RLIMIT_FSIZE)) {
     Warn(&check, "files end at " + Bytes(*bytes) + " (ulimit -f)", "ulimit -f unlimited, or the trace ends there");
   }
@@ -159,8 +159,8 @@ Check CheckLimits(const MachineView& machine) {
   return check;
 }
 
-Check CheckPerfEvents(const MachineView& machine) {
-  Check check{"perf_events", "Sampling of the CPU", CheckState::kGood, "", ""};
+MachineCheck CheckPerfEvents(const MachineView& machine) {
+  MachineCheck check{"perf_events", "Sampling of the CPU", CheckState::kGood, "", ""};
   const std::optional<std::string> text = machine.read("/proc/sys/kernel/perf_event_paranoid");
   int level = 0;
   if (!text || std::from_chars(text->data(), text->data() + text->size(), level).ec != std::errc()) {
@@ -176,8 +176,8 @@ Check CheckPerfEvents(const MachineView& machine) {
   return check;
 }
 
-Check CheckInjection(const MachineView& machine) {
-  Check check{"injection", "Injected libraries", CheckState::kGood, "none", ""};
+MachineCheck CheckInjection(const MachineView& machine) {
+  MachineCheck check{"injection", "Injected libraries", CheckState::kGood, "none", ""};
   std::string found;
   for (const char* const name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "LD_PRELOAD"}) {
     const std::optional<std::string> value = machine.variable(name);
@@ -207,9 +207,9 @@ std::string StatusOf(const MachineView& machine, const std::string& pid, std::st
   return {};
 }
 
-Check CheckOtherProfilers(const MachineView& machine) {
+MachineCheck CheckOtherProfilers(const MachineView& machine) {
   constexpr int kMostAncestors = 100;
-  Check check{"other_profiler", "Other profilers", CheckState::kGood, "none around this process", ""};
+  MachineCheck check{"other_profiler", "Other profilers", CheckState::kGood, "none around this process", ""};
   std::string pid = "self";
   for (int i = 0; i < kMostAncestors; ++i) {
     const std::string tracer = StatusOf(machine, pid, "TracerPid:");
@@ -229,14 +229,14 @@ Check CheckOtherProfilers(const MachineView& machine) {
 
 }  // namespace
 
-std::vector<Check> CheckHost(const MachineView& machine) {
+std::vector<MachineCheck> CheckHost(const MachineView& machine) {
   return {CheckTracer(machine),     CheckRunFolder(machine), CheckContainer(machine),     CheckLimits(machine),
           CheckPerfEvents(machine), CheckInjection(machine), CheckOtherProfilers(machine)};
 }
 
-std::vector<Check> Examine(const MachineView& machine) {
-  std::vector<Check> checks = CheckGpu(machine);
-  for (Check& check : CheckHost(machine)) checks.push_back(std::move(check));
+std::vector<MachineCheck> Examine(const MachineView& machine) {
+  std::vector<MachineCheck> checks = CheckGpu(machine);
+  for (MachineCheck& check : CheckHost(machine)) checks.push_back(std::move(check));
   return checks;
 }
 

@@ -28,7 +28,7 @@
 namespace gprof::cli {
 namespace {
 
-constexpr char kUsage[] = "usage: gprof-cli compare [options] -- BASE [ARGS...] ::: NEW [ARGS...]";
+constexpr char kCompareUsage[] = "usage: gprof-cli compare [options] -- BASE [ARGS...] ::: NEW [ARGS...]";
 
 // Where the traces go. Without a name it is a folder of ours, which is removed in the end.
 class TraceFolder {
@@ -93,7 +93,7 @@ class Compare : public Command {
   }
 
   int Run() override {
-    LaunchOptions launch = program_.Read(kUsage);
+    LaunchOptions launch = program_.Read(kCompareUsage);
     launch.capture = capture_.Read(launch.trace_cuda, launch.trace_nvtx);
     launch.may_overwrite = may_overwrite_;
     const auto [base, now] = SplitCommands(launch.command);
@@ -147,7 +147,7 @@ class Compare : public Command {
     const auto middle = std::find(words.begin(), words.end(), separator_);
     if (middle == words.end()) {
       throw Error(ExitCode::kUsage, "there is one program and nothing to compare it with",
-                  "write " + separator_ + " between the two command lines; " + kUsage);
+                  "write " + separator_ + " between the two command lines; " + kCompareUsage);
     }
     if (std::find(middle + 1, words.end(), separator_) != words.end()) {
       throw Error(ExitCode::kUsage, "compare takes two programs, and there is a second " + separator_,
@@ -156,7 +156,7 @@ class Compare : public Command {
     if (middle == words.begin() || middle + 1 == words.end()) {
       throw Error(ExitCode::kUsage,
                   "there is no program " + std::string(middle == words.begin() ? "before " : "behind ") + separator_,
-                  kUsage);
+                  kCompareUsage);
     }
     return {{words.begin(), middle}, {middle + 1, words.end()}};
   }

@@ -52,7 +52,7 @@ std::string Padded(const std::string& text, std::size_t columns) {
   return text + std::string(columns > text.size() ? columns - text.size() : 1, ' ');
 }
 
-std::string RenderCheck(const Check& check, const Terminal& terminal) {
+std::string RenderCheck(const MachineCheck& check, const Terminal& terminal) {
   const Style style(terminal.has_color);
   const std::size_t indent = kStateColumns + kTitleColumns;
   const std::size_t width = terminal.columns > indent + 20 ? terminal.columns - indent : 20;
@@ -79,17 +79,17 @@ class Doctor : public Command {
   }
 
   int Run() override {
-    const std::vector<Check> checks = Examine(ThisMachine());
+    const std::vector<MachineCheck> checks = Examine(ThisMachine());
     const auto bad =
-        std::count_if(checks.begin(), checks.end(), [](const Check& check) { return check.state == CheckState::kBad; });
+        std::count_if(checks.begin(), checks.end(), [](const MachineCheck& check) { return check.state == CheckState::kBad; });
     WriteResult(format_ == "json" ? RenderJson(checks, bad == 0) : RenderText(checks, bad));
     return CodeOf(bad == 0 ? ExitCode::kGood : ExitCode::kGateFailed);
   }
 
  private:
-  static std::string RenderJson(const std::vector<Check>& checks, bool works) {
+  static std::string RenderJson(const std::vector<MachineCheck>& checks, bool works) {
     Json json = {{"schema", "gprof.doctor/1"}, {"works", works}, {"checks", Json::array()}};
-    for (const Check& check : checks) {
+    for (const MachineCheck& check : checks) {
       json["checks"].push_back({{"id", check.id},
                                 {"title", check.title},
                                 {"state", StateText(check.state)},
@@ -99,10 +99,10 @@ class Doctor : public Command {
     return ToText(json);
   }
 
-  static std::string RenderText(const std::vector<Check>& checks, std::ptrdiff_t bad) {
+  static std::string RenderText(const std::vector<MachineCheck>& checks, std::ptrdiff_t bad) {
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
     std::string out;
-    for (const Check& check : checks) out += RenderCheck(check, terminal);
+    for (const MachineCheck& check : checks) out += RenderCheck(check, terminal);
     if (bad == 0) return out + "\nEverything works that gprof-cli needs.\n";
     return out + "\n" + std::to_string(bad) + (bad == 1 ? " thing does" : " things do") + " not work.\n";
   }

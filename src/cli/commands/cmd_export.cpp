@@ -24,9 +24,6 @@
 namespace gprof::cli {
 namespace {
 
-// Nobody reads stdout any more.
-struct ReaderHasGone {};
-
 std::vector<std::string> FormatNames() {
   std::vector<std::string> names;
   for (const Exporter& exporter : AllExporters()) names.emplace_back(exporter.name);

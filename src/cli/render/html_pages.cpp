@@ -22,9 +22,6 @@ namespace {
 
 constexpr std::size_t kLongestTitle = 200;
 
-// Nobody reads stdout any more.
-struct ReaderHasGone {};
-
 bool IsStdout(const std::string& path) { return path.empty() || path == "-"; }
 
 std::string TitleOf(const Report& report) {

@@ -5,12 +5,12 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/render/render_check.h"
+#include "cli/render/text_layout.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
 
-constexpr std::size_t kMaxProse = 100;
 constexpr std::size_t kIndent = 6;  // of what is below a rule: the width of a mark and two blanks
 
 const char* MarkOf(Verdict verdict) {

@@ -5,15 +5,12 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/render/diff_report.h"
+#include "cli/render/text_layout.h"
 #include "gate/diff_words.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {
 namespace {
-
-constexpr std::size_t kMaxProse = 100;  // longer lines are hard to read, whatever the terminal has room for
-constexpr std::size_t kMargin = 2;
-constexpr std::size_t kAnyWidth = 1 << 20;  // of tables with full names
 
 class TextDiff {
  public:

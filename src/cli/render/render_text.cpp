@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/render/report_head.h"
+#include "cli/render/text_layout.h"
 #include "cli/render/time_split.h"
 #include "report/report.h"
 #include "report/trace_summary.h"
@@ -15,9 +16,6 @@
 namespace gprof::cli {
 namespace {
 
-constexpr std::size_t kMaxProse = 100;  // longer lines are hard to read, whatever the terminal has room for
-constexpr std::size_t kMargin = 2;
-constexpr std::size_t kAnyWidth = 1 << 20;  // of tables with full names
 constexpr std::size_t kFirstFindings = 3;
 
 class TextReport {

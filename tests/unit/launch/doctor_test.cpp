@@ -78,8 +78,8 @@ struct FakeMachine {
     return view;
   }
 
-  Check Find(const std::string& id) const {
-    for (const Check& check : Examine(View())) {
+  MachineCheck Find(const std::string& id) const {
+    for (const MachineCheck& check : Examine(View())) {
       if (check.id == id) return check;
     }
     ADD_FAILURE() << "no check " << id;
@@ -99,7 +99,7 @@ bool Says(const std::string& text, const std::string& part) { return text.find(p
 
 TEST(Doctor, FindsNothingOnAHealthyMachine) {
   const FakeMachine machine;
-  for (const Check& check : Examine(machine.View())) {
+  for (const MachineCheck& check : Examine(machine.View())) {
     EXPECT_EQ(check.state, CheckState::kGood) << check.id << ": " << check.detail;
     EXPECT_EQ(check.advice, "") << check.id;
     EXPECT_NE(check.detail, "") << check.id;
@@ -114,7 +114,7 @@ TEST(Doctor, EveryFindingHasAdvice) {
   machine.tracer = machine.run_folder = "";
   machine.limits = {{RLIMIT_FSIZE, 1000}, {RLIMIT_AS, 1 << 30}, {RLIMIT_MEMLOCK, 0}, {RLIMIT_NOFILE, 10}};
   machine.files["/proc/sys/kernel/perf_event_paranoid"] = "4";
-  for (const Check& check : Examine(machine.View())) {
+  for (const MachineCheck& check : Examine(machine.View())) {
     const bool is_finding = check.state == CheckState::kBad || check.state == CheckState::kWarning;
     EXPECT_EQ(is_finding, !check.advice.empty()) << check.id << ": " << check.detail;
   }
