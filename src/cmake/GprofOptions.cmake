@@ -31,6 +31,10 @@ find_program(GPROF_CCACHE ccache)
 if(GPROF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER "${GPROF_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${GPROF_CCACHE}")
+  # Without it ccache does not see what is in a precompiled header.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  endif()
 endif()
 
 add_library(gprof_warnings INTERFACE)
