@@ -10,8 +10,10 @@ logs=$root/build/logs
 cuda_example=normalise_v2_pinned_nvtx
 recording=tests/data/normalise_v1.trace
 
-packages=(g++ make cmake ninja-build git binutils python3 libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev
-          libbenchmark-dev libzstd-dev zlib1g-dev libprotozero-dev libsqlite3-dev libxml2-utils python3-yaml python3-dev pybind11-dev esbuild)
+# What the program is built with, and what its tests and the Python module need besides.
+packages=(g++ make cmake ninja-build git binutils python3 libcli11-dev libfmt-dev nlohmann-json3-dev libzstd-dev zlib1g-dev
+          libprotozero-dev libsqlite3-dev esbuild)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libxml2-utils python3-yaml python3-dev pybind11-dev)
 
 # NVIDIA's redistributable wheels of one CUDA release: headers for the tracer, and the compiler where there is a GPU.
 header_wheels=(nvidia-cuda-cupti==13.0.85 nvidia-nvtx==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)
@@ -89,12 +91,13 @@ install_test_packages() {
     say "Going on without a browser and TypeScript: the tests of the HTML page are skipped"
 }
 
+# install_packages PACKAGE...: these, and what the program is built with.
 install_packages() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    say "Not a Debian system: going on with what is installed. Needed are: ${packages[*]}"
+    say "Not a Debian system: going on with what is installed. Needed are: ${packages[*]} $*"
     return 0
   fi
-  apt_install "${packages[@]}"
+  apt_install "${packages[@]}" "$@"
 }
 
 check_cmake() {
@@ -183,30 +186,34 @@ prepare_cuda() {
 # ---- build, run, test ----
 
 set_up() {
-  install_packages
+  install_packages "$@"
   check_cmake
   prepare_cuda
 }
 
-build_all() {
-  local generator=() jobs=${JOBS:-$(nproc)}
+set_up_all() { set_up "${test_packages[@]}"; }
+
+# build WITH_TESTS TARGET...: ON or OFF, and what is built; all there is without a target.
+build() {
+  local generator=() jobs=${JOBS:-$(nproc)} with_tests=$1 target targets=()
+  for target in "${@:2}"; do targets+=(--target "$target"); done
   if [[ ! -f $build/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
   say "Configuring (build/release)"
-  quietly configure cmake --preset release "${generator[@]}" "${cmake_cuda[@]}" || exit
+  quietly configure cmake --preset release "${generator[@]}" "-DGPROF_BUILD_TESTS=$with_tests" "${cmake_cuda[@]}" || exit
   say "Building with $jobs jobs"
-  quietly build cmake --build "$build" --parallel "$jobs" || exit
+  quietly build cmake --build "$build" --parallel "$jobs" "${targets[@]}" || exit
 }
 
 main_build() {
-  set_up
-  build_all
+  set_up_all
+  build ON
   say "Built build/release/bin/gprof-cli"
 }
 
 main_test() {
-  set_up
+  set_up_all
   install_test_packages
-  build_all
+  build ON
   say "Testing with ${JOBS:-$(nproc)} jobs"
   local code=0
   ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "${JOBS:-$(nproc)}" --timeout 600 </dev/null || code=$?
@@ -248,7 +255,7 @@ report_recording() {
 
 main_run() {
   set_up
-  build_all
+  build OFF for_run
   mkdir -p "$root/build/run"
   if [[ ${GPROF_TRACER:-ON} == OFF ]]; then
     say "The tracer was left out, so nothing is profiled here"
@@ -268,7 +275,7 @@ case ${1:-help} in
   run) main_run ;;
   test) main_test ;;
   build) main_build ;;
-  deps) set_up ;;
+  deps) set_up_all ;;
   help | -h | --help) usage ;;
   *)
     usage >&2

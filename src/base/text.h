@@ -21,6 +21,14 @@ std::size_t DisplayWidth(std::string_view text);
 // At most `width` columns of `text`, with … in place of the middle.
 std::string ShortenMiddle(std::string_view text, std::size_t width);
 
+bool Contains(std::string_view text, std::string_view part);
+
+// Without the spaces at both ends.
+std::string_view Trimmed(std::string_view text);
+
+// Whether `text` is like `pattern`, in which * stands for any characters and ? for any one.
+bool MatchesGlob(std::string_view pattern, std::string_view text);
+
 // Lines of at most `width` columns, broken at spaces; longer words stay whole.
 std::vector<std::string> Wrap(std::string_view text, std::size_t width);
 

@@ -7,6 +7,7 @@ option(GPROF_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 option(GPROF_WERROR "Treat warnings as errors" OFF)
 option(GPROF_COVERAGE "Count executed lines of offline code and tests; never on the tracer" OFF)
 option(GPROF_STATIC_RUNTIME "Link libstdc++ and libgcc into gprof-cli, so that it needs libc only" ON)
+option(GPROF_UNITY "Compile a few files at a time: half the time from nothing, more for a single edited file" ON)
 set(GPROF_SANITIZE "" CACHE STRING "Sanitizers for offline code and tests, such as address,undefined; never on the tracer")
 set(GPROF_CUDA_INCLUDE "" CACHE PATH "Folder with cupti.h and nvtx3/, found in the CUDA Toolkit where left empty")
 
@@ -59,23 +60,25 @@ endif()
 # <gprof/version.h>: the version is written once, in project().
 configure_file("${CMAKE_CURRENT_LIST_DIR}/version.h.in" "${PROJECT_BINARY_DIR}/include/gprof/version.h" @ONLY)
 
-# Every offline target of ours: gprof_library(name SOURCES...). Folders below it add theirs with target_sources().
+# Every offline target of ours: gprof_library(name SOURCES...) and its link line come through here. A library with folders
+# for its topics has no sources here: each folder adds its own with gprof_topic().
 function(gprof_library name)
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
                                             "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${name} PRIVATE gprof_warnings PUBLIC gprof_sanitize)
-  # What large traces go through: 4 % fewer instructions for 270 kB. gprof_small() is the other way round.
-  if(name MATCHES "^gprof_(analysis|trace)$")
-    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-O3>)
-  endif()
-  # With it, every object that formats anything has a copy of its own of what {fmt} prints floating point with, 9 kB each.
-  # Where it makes hot loops faster it stays.
-  if(NOT name MATCHES "^gprof_(analysis|trace)$")
-    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-fno-ipa-sra>)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${GPROF_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+  if(NOT ARGN)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_MODE GROUP)
   endif()
 endfunction()
-# gprof_small(TARGET FILES...): code that no large trace goes through. It is half as large this way, and the tool has 10 MB.
-function(gprof_small target)
-  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+# gprof_topic(TARGET SOURCES...): the sources of a folder, compiled as one where GPROF_UNITY says so.
+function(gprof_topic target)
+  target_sources(${target} PRIVATE ${ARGN})
+  get_filename_component(topic "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${topic})
+endfunction()
+# gprof_apart(TARGET FILES...): files whose local names are also those of others, compiled by themselves.
+function(gprof_apart target)
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

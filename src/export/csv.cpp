@@ -66,7 +66,7 @@ class CsvWriter : public RowWriter {
   bool is_first_ = true;
 };
 
-void WriteTable(const RecordTable& table, RecordContext& context, OutputStream& out) {
+void WriteCsvTable(const RecordTable& table, RecordContext& context, OutputStream& out) {
   CsvWriter writer(out);
   writer.Header(table);
   table.write(context, writer);
@@ -77,14 +77,14 @@ void WriteTable(const RecordTable& table, RecordContext& context, OutputStream& 
 void WriteCsv(const Trace& trace, const ExportOptions& options, OutputStream& out) {
   const std::span<const RecordTable> tables = TablesOfKind(options.kind);
   RecordContext context(trace, options);
-  WriteTable(tables.front(), context, out);
+  WriteCsvTable(tables.front(), context, out);
 }
 
 void WriteCsvFolder(const Trace& trace, const ExportOptions& options, const std::string& folder) {
   RecordContext context(trace, options);
   for (const RecordTable& table : AllRecordTables()) {
     WriteFileInFolder(folder, std::string(table.name) + ".csv",
-                      [&](OutputStream& out) { WriteTable(table, context, out); });
+                      [&](OutputStream& out) { WriteCsvTable(table, context, out); });
   }
 }
 

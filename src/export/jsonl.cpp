@@ -42,7 +42,7 @@ class JsonlWriter : public RowWriter {
   std::size_t column_ = 0;
 };
 
-void WriteTable(const RecordTable& table, RecordContext& context, OutputStream& out) {
+void WriteJsonlTable(const RecordTable& table, RecordContext& context, OutputStream& out) {
   JsonlWriter writer(table, out);
   table.write(context, writer);
 }
@@ -52,14 +52,14 @@ void WriteTable(const RecordTable& table, RecordContext& context, OutputStream& 
 void WriteJsonl(const Trace& trace, const ExportOptions& options, OutputStream& out) {
   const std::span<const RecordTable> tables = TablesOfKind(options.kind);
   RecordContext context(trace, options);
-  WriteTable(tables.front(), context, out);
+  WriteJsonlTable(tables.front(), context, out);
 }
 
 void WriteJsonlFolder(const Trace& trace, const ExportOptions& options, const std::string& folder) {
   RecordContext context(trace, options);
   for (const RecordTable& table : AllRecordTables()) {
     WriteFileInFolder(folder, std::string(table.name) + ".jsonl",
-                      [&](OutputStream& out) { WriteTable(table, context, out); });
+                      [&](OutputStream& out) { WriteJsonlTable(table, context, out); });
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 // CUPTI calls them counters of managed memory, Nsight Systems has them among the copies.
 enum class MigrationKind : uint8_t { kHostToDevice = 11, kDeviceToHost = 12, kDeviceToDevice = 13 };
 
-constexpr std::string_view kKernelColumns =
+constexpr std::string_view kSqliteKernelColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
     "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, "
     "demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, "
@@ -22,7 +22,7 @@ constexpr std::string_view kKernelColumns =
     "graphId INTEGER, clusterX INTEGER, clusterY INTEGER, clusterZ INTEGER, clusterSchedulingPolicy INTEGER, "
     "maxPotentialClusterSize INTEGER, maxActiveClusters INTEGER, sharedMemoryRequestedPercentage INTEGER";
 
-constexpr std::string_view kMemcpyColumns =
+constexpr std::string_view kSqliteMemcpyColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
     "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT "
     "NULL, "
@@ -30,7 +30,7 @@ constexpr std::string_view kMemcpyColumns =
     "srcContextId INTEGER, dstDeviceId INTEGER, dstContextId INTEGER, migrationCause INTEGER, graphNodeId INTEGER, "
     "virtualAddress INTEGER, copyCount INTEGER";
 
-constexpr std::string_view kMemsetColumns =
+constexpr std::string_view kSqliteMemsetColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
     "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, value INTEGER NOT "
     "NULL, "
@@ -185,9 +185,9 @@ class GpuWriter {
 
   SqliteExport& out_;
   std::vector<KernelNames> names_;  // by NameId
-  SqliteTable kernels_{out_.database, "CUPTI_ACTIVITY_KIND_KERNEL", kKernelColumns};
-  SqliteTable copies_{out_.database, "CUPTI_ACTIVITY_KIND_MEMCPY", kMemcpyColumns};
-  SqliteTable memsets_{out_.database, "CUPTI_ACTIVITY_KIND_MEMSET", kMemsetColumns};
+  SqliteTable kernels_{out_.database, "CUPTI_ACTIVITY_KIND_KERNEL", kSqliteKernelColumns};
+  SqliteTable copies_{out_.database, "CUPTI_ACTIVITY_KIND_MEMCPY", kSqliteMemcpyColumns};
+  SqliteTable memsets_{out_.database, "CUPTI_ACTIVITY_KIND_MEMSET", kSqliteMemsetColumns};
   SqliteTable graphs_{out_.database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kGraphColumns};
   SqliteTable cpu_faults_{out_.database, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", kCpuFaultColumns};
   SqliteTable gpu_faults_{out_.database, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", kGpuFaultColumns};

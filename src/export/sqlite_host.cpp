@@ -15,7 +15,7 @@ constexpr std::string_view kRuntimeColumns =
     "INTEGER, "
     "nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER";
 
-constexpr std::string_view kSyncColumns =
+constexpr std::string_view kSqliteSyncColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
     "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, "
     "deprecatedSyncType INTEGER, syncType INTEGER NOT NULL, eventId INTEGER NOT NULL, eventSyncId INTEGER";
@@ -25,7 +25,7 @@ constexpr std::string_view kCudaEventColumns =
     "streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, eventId INTEGER NOT NULL, eventSyncId "
     "INTEGER";
 
-constexpr std::string_view kGraphNodeColumns =
+constexpr std::string_view kSqliteGraphNodeColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT "
     "NULL, "
     "graphNodeId INTEGER NOT NULL, originalGraphNodeId INTEGER";
@@ -34,12 +34,12 @@ constexpr std::string_view kProfilerColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL, overheadType INTEGER "
     "NOT NULL";
 
-constexpr std::string_view kOverheadColumns =
+constexpr std::string_view kSqliteOverheadColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId "
     "INTEGER, "
     "nameId INTEGER, overheadType INTEGER NOT NULL";
 
-constexpr std::string_view kJitColumns =
+constexpr std::string_view kSqliteJitColumns =
     "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId "
     "INTEGER, "
     "nameId INTEGER, overheadType INTEGER NOT NULL, jitEntryType INTEGER NOT NULL, jitOperationType INTEGER NOT NULL, "
@@ -106,7 +106,7 @@ SyncPlace SyncPlaceOf(const SqliteExport& out, uint32_t process, uint32_t stream
 int64_t EventId(uint64_t handle) { return handle == 0 ? kNoneInSqlite : static_cast<int64_t>(handle); }
 
 void WriteSyncs(SqliteExport& out) {
-  SqliteTable table(out.database, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kSyncColumns);
+  SqliteTable table(out.database, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kSqliteSyncColumns);
   for (const Sync& sync : out.trace.syncs) {
     const SyncPlace place = SyncPlaceOf(out, sync.process, sync.stream);
     table.Add(out.Time(sync.start_ns), out.Time(sync.end_ns), place.device, place.context, std::nullopt, place.stream,
@@ -128,7 +128,7 @@ void WriteEvents(SqliteExport& out) {
 }
 
 void WriteGraphNodes(SqliteExport& out) {
-  SqliteTable table(out.database, "CUDA_GRAPH_NODE_EVENTS", kGraphNodeColumns);
+  SqliteTable table(out.database, "CUDA_GRAPH_NODE_EVENTS", kSqliteGraphNodeColumns);
   for (const GraphNode& node : out.trace.graph_nodes) {
     const int64_t time_ns = out.Time(node.time_ns);
     table.Add(time_ns, time_ns, EventClass::kGraphNode, out.ThreadId(node.process, node.thread),
@@ -139,7 +139,7 @@ void WriteGraphNodes(SqliteExport& out) {
 
 void WriteOverheads(SqliteExport& out) {
   SqliteTable profiler(out.database, "PROFILER_OVERHEAD", kProfilerColumns);
-  SqliteTable cuda(out.database, "CUPTI_ACTIVITY_KIND_OVERHEAD", kOverheadColumns);
+  SqliteTable cuda(out.database, "CUPTI_ACTIVITY_KIND_OVERHEAD", kSqliteOverheadColumns);
   for (const Overhead& o : out.trace.overheads) {
     const OverheadName name = OverheadNameOf(o.kind);
     const int64_t start_ns = out.Time(o.start_ns), end_ns = out.Time(o.end_ns),
@@ -155,7 +155,7 @@ void WriteOverheads(SqliteExport& out) {
 }
 
 void WriteJits(SqliteExport& out) {
-  SqliteTable table(out.database, "CUPTI_ACTIVITY_KIND_JIT", kJitColumns);
+  SqliteTable table(out.database, "CUPTI_ACTIVITY_KIND_JIT", kSqliteJitColumns);
   constexpr int kDriverCompiler = 2;
   for (const Jit& jit : out.trace.jits) {
     table.Add(out.Time(jit.start_ns), out.Time(jit.end_ns), EventClass::kJit, out.ThreadId(jit.process, jit.thread),

@@ -25,15 +25,15 @@ constexpr std::string_view kGpuColumns =
     "maxBlockDimX INTEGER, maxBlockDimY INTEGER, maxBlockDimZ INTEGER, maxGridDimX INTEGER, maxGridDimY INTEGER, "
     "maxGridDimZ INTEGER, computeMajor INTEGER, computeMinor INTEGER, smMajor INTEGER, smMinor INTEGER";
 
-constexpr std::string_view kDeviceColumns =
+constexpr std::string_view kSqliteDeviceColumns =
     "gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL, uuid TEXT, numMultiprocessors INTEGER";
 
-constexpr std::string_view kContextColumns =
+constexpr std::string_view kSqliteContextColumns =
     "nullStreamId INTEGER NOT NULL, hwId INTEGER NOT NULL, vmId INTEGER NOT NULL, processId INTEGER NOT NULL, "
     "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, parentContextId INTEGER, isGreenContext INTEGER, "
     "numMultiprocessors INTEGER";
 
-constexpr std::string_view kStreamColumns =
+constexpr std::string_view kSqliteStreamColumns =
     "streamId INTEGER NOT NULL, hwId INTEGER NOT NULL, vmId INTEGER NOT NULL, processId INTEGER NOT NULL, "
     "contextId INTEGER NOT NULL, priority INTEGER NOT NULL, flag INTEGER NOT NULL";
 
@@ -129,7 +129,7 @@ void WriteDevices(SqliteExport& out) {
   for (const Device& device : trace.devices) WriteGpu(out, gpus, device);
 
   // Devices have one number in all processes here, so the number that CUDA gave them is the same.
-  SqliteTable devices(out.database, "TARGET_INFO_CUDA_DEVICE", kDeviceColumns);
+  SqliteTable devices(out.database, "TARGET_INFO_CUDA_DEVICE", kSqliteDeviceColumns);
   std::set<std::pair<uint32_t, uint32_t>> used;
   for (const Context& context : trace.contexts) {
     if (context.device != kNone && context.process != kNone) used.emplace(context.process, context.device);
@@ -144,13 +144,13 @@ void WriteDevices(SqliteExport& out) {
 void WriteStreams(SqliteExport& out) {
   const Trace& trace = out.trace;
   constexpr int kVirtualMachine = 1, kNotGreen = 0;
-  SqliteTable contexts(out.database, "TARGET_INFO_CUDA_CONTEXT_INFO", kContextColumns);
+  SqliteTable contexts(out.database, "TARGET_INFO_CUDA_CONTEXT_INFO", kSqliteContextColumns);
   for (const Context& c : trace.contexts) {
     if (c.process == kNone) continue;
     contexts.Add(c.null_stream, HardwareId(out, c.process), kVirtualMachine, trace.processes[c.process].pid,
                  out.DeviceId(c.device), c.id, std::nullopt, kNotGreen, std::nullopt);
   }
-  SqliteTable streams(out.database, "TARGET_INFO_CUDA_STREAM", kStreamColumns);
+  SqliteTable streams(out.database, "TARGET_INFO_CUDA_STREAM", kSqliteStreamColumns);
   enum class Flag : uint8_t { kDefault = 1, kNonBlocking = 2, kNull = 3 };
   for (const Stream& s : trace.streams) {
     if (s.process == kNone) continue;

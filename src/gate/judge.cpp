@@ -50,7 +50,7 @@ double Representative(const Rule& rule, const Figure& figure) {
   return bad == values.end() ? values.front() : *bad;
 }
 
-std::string Spread(const std::vector<double>& values, Unit unit) {
+std::string SpreadText(const std::vector<double>& values, Unit unit) {
   if (values.size() < 2) return "1 run";
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   const std::string runs = CountOf(static_cast<int64_t>(values.size()), "run");
@@ -168,7 +168,7 @@ void JudgeLimit(const Rule& rule, const Figure& figure, const std::string& mixed
   result->limit = rule.limit;
   if (!figure.values.empty()) {
     result->value = Representative(rule, figure);
-    result->evidence = Spread(figure.values, rule.info->unit);
+    result->evidence = SpreadText(figure.values, rule.info->unit);
   }
   if (IsMissing(rule, figure, kRuns, result)) return;
   if (!mixed.empty() && !figure.is_exact) {
@@ -211,8 +211,8 @@ void JudgeDifference(const Rule& rule, const Figure& base, const Figure& now, co
   Side side = Side::kOpen;
   if (is_exact) {
     side = CompareCounts(rule, base.values, now.values, allowed);
-    result->evidence = "compared exactly: " + Spread(now.values, rule.info->unit) + "; baseline " +
-                       Spread(base.values, rule.info->unit);
+    result->evidence = "compared exactly: " + SpreadText(now.values, rule.info->unit) + "; baseline " +
+                       SpreadText(base.values, rule.info->unit);
   } else {
     side = CompareTimes(rule, base, now, allowed, result);
   }

@@ -19,7 +19,7 @@ std::string VersionText(const Json& version) {
   return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-void FillIn(std::string* field, std::string text) {
+void SetIfEmpty(std::string* field, std::string text) {
   if (field->empty()) *field = std::move(text);
 }
 
@@ -29,18 +29,18 @@ Fingerprint FingerprintOfReport(const Json& json) {
     out.gpus.push_back(device.at("name").get<std::string>());
     const uint32_t khz = device.value("sm_clock_khz", 0u), memory_khz = device.value("memory_clock_khz", 0u);
     if (khz == 0) continue;
-    FillIn(&out.clocks, fmt::format("{} MHz", khz / 1000) +
-                            (memory_khz == 0 ? "" : fmt::format(", memory {} MHz", memory_khz / 1000)));
+    SetIfEmpty(&out.clocks, fmt::format("{} MHz", khz / 1000) +
+                                (memory_khz == 0 ? "" : fmt::format(", memory {} MHz", memory_khz / 1000)));
   }
   for (const Json& process : json.at("processes")) {
-    FillIn(&out.driver_version, VersionText(process.at("driver_version")));
-    FillIn(&out.cuda_version, VersionText(process.at("runtime_version")));
+    SetIfEmpty(&out.driver_version, VersionText(process.at("driver_version")));
+    SetIfEmpty(&out.cuda_version, VersionText(process.at("runtime_version")));
     const auto cupti = process.at("cupti_version").get<uint32_t>();
-    FillIn(&out.cupti_version, cupti == 0 ? "" : std::to_string(cupti));
-    FillIn(&out.tool_version, process.at("tracer_version").get<std::string>());
-    FillIn(&out.host, process.at("host").get<std::string>());
-    FillIn(&out.program, process.at("command_line").get<std::string>());
-    FillIn(&out.capture_mode, process.value("capture_mode", ""));
+    SetIfEmpty(&out.cupti_version, cupti == 0 ? "" : std::to_string(cupti));
+    SetIfEmpty(&out.tool_version, process.at("tracer_version").get<std::string>());
+    SetIfEmpty(&out.host, process.at("host").get<std::string>());
+    SetIfEmpty(&out.program, process.at("command_line").get<std::string>());
+    SetIfEmpty(&out.capture_mode, process.value("capture_mode", ""));
   }
   return out;
 }

@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::string_view kOperators = "<>=!";
 
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 const MetricInfo& RequireMetric(std::string_view id) {
   if (const MetricInfo* info = FindMetric(id)) return *info;
   std::vector<std::string> ids;

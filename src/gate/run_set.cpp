@@ -54,7 +54,7 @@ bool IsTraceFile(const std::string& path) {
   return file.gcount() == sizeof(magic) && std::memcmp(magic, trace::kChunkMagic, sizeof(magic)) == 0;
 }
 
-std::string ReadWhole(const std::string& path) {
+std::string ReadDocument(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file.good() && !file.eof()) throw Error(ExitCode::kUnreadable, "cannot read '" + path + "'");
@@ -75,8 +75,8 @@ class Loader {
     if (schema.empty()) return AddTrace(path);
     NoteFile(path);
     if (schema.starts_with("gprof.runs/")) return AddRunFile(ReadRunFile(path));
-    if (schema.starts_with("gprof.baseline/")) return AddDocument(ParseBaseline(ReadWhole(path), path).set.runs);
-    if (schema.starts_with("gprof.report/")) return AddDocument({MeasurementOfReport(ReadWhole(path), path)});
+    if (schema.starts_with("gprof.baseline/")) return AddDocument(ParseBaseline(ReadDocument(path), path).set.runs);
+    if (schema.starts_with("gprof.report/")) return AddDocument({MeasurementOfReport(ReadDocument(path), path)});
     throw Error(ExitCode::kUsage, "'" + path + "' holds no run: it is of the kind " + schema,
                 schema.starts_with("gprof.budget/") ? "give it with --budget" : std::string(kHowToName));
   }

@@ -10,14 +10,14 @@
 namespace gprof {
 namespace {
 
-constexpr std::string_view kKernel = "kernel:";
+constexpr std::string_view kKernelPrefix = "kernel:";
 
 bool IsExpression(std::string_view pattern) {
-  return pattern.starts_with("kernel:/") && pattern.size() > kKernel.size() + 1 && pattern.ends_with("/");
+  return pattern.starts_with("kernel:/") && pattern.size() > kKernelPrefix.size() + 1 && pattern.ends_with("/");
 }
 
 [[noreturn]] void Fail(const std::string& pattern, const std::regex_error& error) {
-  const std::string expression = pattern.substr(kKernel.size() + 1, pattern.size() - kKernel.size() - 2);
+  const std::string expression = pattern.substr(kKernelPrefix.size() + 1, pattern.size() - kKernelPrefix.size() - 2);
   throw Error(ExitCode::kUsage, "'" + Printable(expression) + "' is no regular expression: " + error.what(),
               "write for example @kernel:/gemm|conv/");
 }
@@ -29,7 +29,7 @@ ScopePattern::ScopePattern(std::string pattern)
       is_wild_(IsExpression(pattern_) || pattern_.find_first_of("*?") != std::string::npos) {
   if (!IsExpression(pattern_)) return;
   try {
-    expression_.emplace(pattern_.begin() + kKernel.size() + 1, pattern_.end() - 1);
+    expression_.emplace(pattern_.begin() + kKernelPrefix.size() + 1, pattern_.end() - 1);
   } catch (const std::regex_error& error) {
     Fail(pattern_, error);
   }
@@ -37,11 +37,11 @@ ScopePattern::ScopePattern(std::string pattern)
 
 bool ScopePattern::Matches(std::string_view scope) const {
   if (pattern_ == scope) return true;
-  if (!pattern_.starts_with(kKernel)) return is_wild_ && MatchesGlob(pattern_, scope);
-  if (!scope.starts_with(kKernel)) return false;
-  const std::string_view name = scope.substr(kKernel.size());
+  if (!pattern_.starts_with(kKernelPrefix)) return is_wild_ && MatchesGlob(pattern_, scope);
+  if (!scope.starts_with(kKernelPrefix)) return false;
+  const std::string_view name = scope.substr(kKernelPrefix.size());
   if (expression_) return Finds(name);
-  return MatchesGlob(pattern_, scope) || MatchesGlob(pattern_, std::string(kKernel) + ShortName(name));
+  return MatchesGlob(pattern_, scope) || MatchesGlob(pattern_, std::string(kKernelPrefix) + ShortName(name));
 }
 
 // std::regex goes deeper with every character of the text, so that a name without end would end the program.

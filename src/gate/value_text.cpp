@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "analysis/result/format_figure.h"
+#include "base/text.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -17,8 +18,8 @@ struct UnitWord {
   double factor;
 };
 
-constexpr UnitWord kTimes[] = {{"ns", 1},   {"us", 1e3}, {"\u00B5s", 1e3}, {"\u03BCs", 1e3},
-                               {"ms", 1e6}, {"s", 1e9},  {"min", 60e9}};
+constexpr UnitWord kTimeWords[] = {{"ns", 1},   {"us", 1e3}, {"\u00B5s", 1e3}, {"\u03BCs", 1e3},
+                                   {"ms", 1e6}, {"s", 1e9},  {"min", 60e9}};
 constexpr UnitWord kSizes[] = {{"B", 1},
                                {"kB", 1e3},
                                {"KB", 1e3},
@@ -42,7 +43,7 @@ std::optional<double> FactorOf(std::string_view word, Unit unit) {
   if (word.empty()) return 1;
   switch (unit) {
     case Unit::kNs:
-      return FactorOf(word, kTimes);
+      return FactorOf(word, kTimeWords);
     case Unit::kBytes:
       return FactorOf(word, kSizes);
     case Unit::kBytesPerSecond:
@@ -56,12 +57,6 @@ std::optional<double> FactorOf(std::string_view word, Unit unit) {
       break;
   }
   return std::nullopt;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 // The number at the beginning; what follows it stays in `text`.

@@ -10,7 +10,7 @@
 namespace gprof::cli {
 namespace {
 
-constexpr const char* kGroup = "What is looked at";
+constexpr const char* kSelectionGroup = "What is looked at";
 
 std::vector<uint32_t> ReadOrdinals(const std::string& text) {
   std::vector<uint32_t> ordinals;
@@ -59,26 +59,26 @@ void AddList(const std::string& what, const std::vector<std::string>& words, std
 }  // namespace
 
 void SelectionArguments::AddOptions(CLI::App& app) {
-  app.add_option("--device", devices_, "these GPUs alone, by number: 0,1")->type_name("LIST")->group(kGroup);
-  app.add_option("--process", processes_, "these processes alone, by pid or name")->type_name("LIST")->group(kGroup);
+  app.add_option("--device", devices_, "these GPUs alone, by number: 0,1")->type_name("LIST")->group(kSelectionGroup);
+  app.add_option("--process", processes_, "these processes alone, by pid or name")->type_name("LIST")->group(kSelectionGroup);
   app.add_option("--thread", threads_, "these threads and what they launched, by tid or name")
       ->type_name("LIST")
-      ->group(kGroup);
+      ->group(kSelectionGroup);
   app.add_option("--stream", streams_, "operations of these streams alone, by id or name")
       ->type_name("LIST")
-      ->group(kGroup);
-  app.add_option("--kernel", kernel_, "kernels with such a name alone")->type_name("REGEX")->group(kGroup);
+      ->group(kSelectionGroup);
+  app.add_option("--kernel", kernel_, "kernels with such a name alone")->type_name("REGEX")->group(kSelectionGroup);
   app.add_option("--nvtx", nvtx_,
                  "NVTX ranges with this path, and what was done and launched in them; * and ? are wild")
       ->type_name("PATH")
-      ->group(kGroup);
+      ->group(kSelectionGroup);
   app.add_option("--time-range", time_, "from one time to another, from the start of the trace: 1.5s:2s, 100ms:, :2s")
       ->type_name("A:B")
-      ->group(kGroup);
+      ->group(kSelectionGroup);
   app.add_option("--capture", capture_, "the capture with this number alone")
       ->type_name("N")
       ->check(WholeNumber(1, 4'000'000'000))
-      ->group(kGroup);
+      ->group(kSelectionGroup);
 }
 
 Selection SelectionArguments::Read() const {
