@@ -21,7 +21,8 @@ BITS = {"cacheConfig.config.executed": "cacheConfig"}
 
 
 def source(name):
-    return (ROOT / "src" / "tracer" / name).read_text()
+    (path,) = (ROOT / "src" / "tracer").rglob(name)
+    return path.read_text()
 
 
 def family(struct):
@@ -62,7 +63,7 @@ def fields():
 def constants():
     """Every number of CUPTI's that the sources name."""
     names = set()
-    for path in sorted((ROOT / "src" / "tracer").glob("*.cpp")):
+    for path in sorted((ROOT / "src" / "tracer").rglob("*.cpp")):
         code = re.sub(r"//.*", "", path.read_text())
         names |= set(re.findall(r"\bCUPTI_(?:ACTIVITY|CBID|CB_DOMAIN|API|ERROR|SUCCESS|UNIFIED|INVALID)\w*", code))
     return names

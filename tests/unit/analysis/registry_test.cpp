@@ -113,7 +113,7 @@ TEST(Registry, NamesAreUniqueAndFound) {
 TEST(Registry, EveryFileWithAnAnalysisIsListed) {
   std::set<std::string> in_files, listed;
   const std::regex definition(R"(\nAnalysisResult Run\w+\(const AnalysisInput&)");
-  for (const auto& entry : std::filesystem::directory_iterator(kSource / "src/analysis")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kSource / "src/analysis")) {
     if (entry.path().extension() != ".cpp") continue;
     if (std::regex_search(TextOfFile(entry.path()), definition)) in_files.insert(entry.path().stem().string());
   }
