@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/text.h"
 #include "import/decimal.h"
 
 namespace gprof {
@@ -13,8 +14,6 @@ namespace {
 using trace::CopyKind;
 using trace::MemoryKind;
 using trace::SyncKind;
-
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // Names with capitals are those of 2020 and 2021.
 constexpr std::pair<std::string_view, KinetoCategory> kCategories[] = {
@@ -140,7 +139,7 @@ std::string_view InParentheses(std::string_view name) {
 // The word of a copy's name that says where it goes.
 CopyKind KindIn(std::string_view text) {
   for (const auto& [word, kind] : kCopyKinds) {
-    if (Has(text, word)) return kind;
+    if (Contains(text, word)) return kind;
   }
   return CopyKind::kUnknown;
 }
@@ -183,22 +182,22 @@ MemoryKind ReadMemsetName(std::string_view name) {
 }
 
 SyncKind ReadSyncKind(std::string_view kind) {
-  if (Has(kind, "Wait")) return SyncKind::kStreamWaitEvent;
-  if (Has(kind, "Event")) return SyncKind::kEvent;
-  if (Has(kind, "Stream")) return SyncKind::kStream;
-  if (Has(kind, "Context") || Has(kind, "Device")) return SyncKind::kContext;
+  if (Contains(kind, "Wait")) return SyncKind::kStreamWaitEvent;
+  if (Contains(kind, "Event")) return SyncKind::kEvent;
+  if (Contains(kind, "Stream")) return SyncKind::kStream;
+  if (Contains(kind, "Context") || Contains(kind, "Device")) return SyncKind::kContext;
   return SyncKind::kUnknown;
 }
 
 uint32_t ReadOverheadName(std::string_view name) {
-  if (Has(name, "Compiler")) return 1;
-  if (Has(name, "Flush")) return 1u << 16;
-  if (Has(name, "Instrumentation")) return 2u << 16;
-  if (Has(name, "Resource")) return 3u << 16;
-  if (Has(name, "Module Loading")) return 4u << 16;
-  if (Has(name, "Lazy Function")) return 5u << 16;
-  if (Has(name, "Command Buffer Full")) return 6u << 16;
-  if (Has(name, "Activity Buffer Request")) return 7u << 16;
+  if (Contains(name, "Compiler")) return 1;
+  if (Contains(name, "Flush")) return 1u << 16;
+  if (Contains(name, "Instrumentation")) return 2u << 16;
+  if (Contains(name, "Resource")) return 3u << 16;
+  if (Contains(name, "Module Loading")) return 4u << 16;
+  if (Contains(name, "Lazy Function")) return 5u << 16;
+  if (Contains(name, "Command Buffer Full")) return 6u << 16;
+  if (Contains(name, "Activity Buffer Request")) return 7u << 16;
   return 0;
 }
 

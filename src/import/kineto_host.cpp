@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/text.h"
 #include "import/decimal.h"
 #include "import/kineto_import.h"
 #include "trace/model/api_class.h"
@@ -15,8 +16,6 @@ namespace {
 constexpr uint32_t kFirstMadeUp = 0xF0000000u;  // numbers of threads and processes that have none
 
 constexpr std::string_view kPayloadPrefix = "payload.";  // of arguments in our own exports
-
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // 0 for what is no number of 32 bits. Some numbers of threads are pieces of addresses, with a sign.
 uint32_t SmallNumber(std::string_view text) {
@@ -95,7 +94,7 @@ void KinetoImport::AddCall(trace::ApiRecord r, uint32_t name) {
   uint32_t& at = calls_(builder_.process(), r.correlation);
   if (at != kNone) return;
   at = static_cast<uint32_t>(call_facts_.size());
-  call_facts_.push_back({r.start_ns, r.start_ns + r.duration_ns, r.tid, Has(function, "Async")});
+  call_facts_.push_back({r.start_ns, r.start_ns + r.duration_ns, r.tid, Contains(function, "Async")});
 }
 
 // ---- ranges and marks ----

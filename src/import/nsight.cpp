@@ -12,7 +12,7 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr int64_t kNsPerSecond = 1'000'000'000;
 
 // One of these is in every export that has something to read.
 // clang-format off
@@ -51,7 +51,7 @@ Trace ReadNsight(const std::string& path) {
     shift_ns = import.needed_shift_ns();
   }
   // Something is before the session: whole seconds, so that times are still those of the tool but for them.
-  shift_ns = (shift_ns + kSecondNs - 1) / kSecondNs * kSecondNs;
+  shift_ns = (shift_ns + kNsPerSecond - 1) / kNsPerSecond * kNsPerSecond;
   return NsightImport(file, shift_ns).Run();
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "import/nsight_import.h"
 #include "import/nsight_values.h"
 #include "trace/model/api_class.h"
@@ -23,17 +24,15 @@ std::string_view WithoutCudaVersion(std::string_view function) {
   return is_version ? function.substr(0, mark) : function;
 }
 
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
 // What ENUM_CUPTI_OVERHEAD_TYPE numbers, as CUPTI numbers it.
 constexpr uint32_t kOverheadKinds[] = {0, 0, 1, 1u << 16, 2u << 16, 3u << 16, 4u << 16, 5u << 16, 6u << 16};
 
 // Exports before that column have the name alone.
 uint32_t OverheadKindOf(std::string_view name) {
-  if (Has(name, "uffer flush")) return 1u << 16;
-  if (Has(name, "nstrumentation")) return 2u << 16;
-  if (Has(name, "esource")) return 3u << 16;
-  if (Has(name, "ompiler")) return 1;
+  if (Contains(name, "uffer flush")) return 1u << 16;
+  if (Contains(name, "nstrumentation")) return 2u << 16;
+  if (Contains(name, "esource")) return 3u << 16;
+  if (Contains(name, "ompiler")) return 1;
   return 0;
 }
 
@@ -88,10 +87,10 @@ void NsightImport::NoteCall(const trace::ApiRecord& r, std::string_view function
       ++sync_call_count_;
       break;
     case ApiClass::kEvent:
-      if (Has(function, "EventRecord")) ++event_call_count_;
+      if (Contains(function, "EventRecord")) ++event_call_count_;
       break;
     case ApiClass::kMemory:
-      if (Has(function, "lloc")) ++memory_call_count_;
+      if (Contains(function, "lloc")) ++memory_call_count_;
       break;
     case ApiClass::kCopy:
     case ApiClass::kMemset:
@@ -103,7 +102,7 @@ void NsightImport::NoteCall(const trace::ApiRecord& r, std::string_view function
   uint32_t& at = calls_(builder_.process(), r.correlation);
   if (at == kNone) {
     at = static_cast<uint32_t>(call_facts_.size());
-    call_facts_.push_back({r.start_ns, r.tid, Has(function, "Async")});
+    call_facts_.push_back({r.start_ns, r.tid, Contains(function, "Async"), SyncKindOf(function)});
   }
 }
 
@@ -133,6 +132,7 @@ void NsightImport::ReadSyncs() {
     r.start_ns = span.start_ns;
     r.duration_ns = span.duration_ns;
     r.tid = call->tid;
+    if (call->sync_kind != trace::SyncKind::kUnknown) r.sync_kind = static_cast<uint8_t>(call->sync_kind);
     builder_.Add(r);
   }
 }

@@ -12,7 +12,7 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kMostNs = int64_t{1} << 59;  // so that a shift of as much stays within what a trace takes
+constexpr int64_t kLatestNs = int64_t{1} << 59;  // so that a shift of as much stays within what a trace takes
 constexpr int64_t kNearTexts = 1 << 20;
 
 }  // namespace
@@ -159,7 +159,7 @@ trace::StringId NsightImport::NameOf(SqliteRows& rows, std::size_t column) {
 // ---- times ----
 
 bool NsightImport::TakeStart(int64_t start_ns, uint64_t* time_ns) {
-  if (start_ns <= -kMostNs || start_ns >= kMostNs) {
+  if (start_ns <= -kLatestNs || start_ns >= kLatestNs) {
     ++bad_times_;
     return false;
   }
@@ -175,7 +175,7 @@ bool NsightImport::TakeSpan(SqliteRows& rows, std::size_t start_column, std::siz
                             bool is_op) {
   const int64_t start_ns = rows.Int(start_column), end_ns = rows.Int(end_column);
   if (!IsGood(rows)) return false;
-  const bool is_backwards = end_ns < start_ns || end_ns >= kMostNs || rows.IsNull(start_column);
+  const bool is_backwards = end_ns < start_ns || end_ns >= kLatestNs || rows.IsNull(start_column);
   if (is_backwards && !is_op) {
     ++bad_times_;
     return false;
@@ -188,7 +188,7 @@ bool NsightImport::TakeSpan(SqliteRows& rows, std::size_t start_column, std::siz
 }
 
 bool NsightImport::TakeTime(SqliteRows& rows, std::size_t column, uint64_t* time_ns) {
-  const int64_t at_ns = rows.Int(column, -kMostNs);  // NULL is no time
+  const int64_t at_ns = rows.Int(column, -kLatestNs);  // NULL is no time
   if (!IsGood(rows) || !TakeStart(at_ns, time_ns)) return false;
   NoteTime(*time_ns, *time_ns);
   return true;

@@ -35,6 +35,7 @@ class NsightImport {
     uint64_t start_ns = 0;
     uint32_t tid = 0;
     bool is_async = false;
+    trace::SyncKind sync_kind = trace::SyncKind::kUnknown;  // by the function's name
   };
   struct Span {
     uint64_t start_ns = 0, duration_ns = 0;

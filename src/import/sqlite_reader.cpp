@@ -14,7 +14,7 @@
 namespace gprof {
 namespace {
 
-constexpr int kMaxValueBytes = 64 << 20;  // of a text; names are much shorter
+constexpr int kMaxTextBytes = 64 << 20;  // of a text; names are much shorter
 constexpr int kCacheKib = 16 * 1024;
 constexpr int64_t kMapBytes = int64_t{1} << 40;
 constexpr uint64_t kLeastRowBytes = 4;  // a cell has a size, a row id and a header
@@ -106,7 +106,7 @@ bool SqliteReader::TryOpen(const std::string& options) {
   sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+  sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, kMaxTextBytes);
   sqlite3_exec(
       db_,
       fmt::format("PRAGMA cell_size_check=ON; PRAGMA cache_size=-{}; PRAGMA mmap_size={};", kCacheKib, kMapBytes)

@@ -8,6 +8,7 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "base/saturate.h"
+#include "base/text.h"
 
 namespace gprof {
 namespace {
@@ -46,7 +47,14 @@ class Search {
 
  private:
   bool IsWanted(const PackedRanges::Facts& range) const {
-    return wanted_.empty() || trace_.Text(range.path) == wanted_ || trace_.Text(range.name) == wanted_;
+    if (wanted_.empty()) return true;
+    const std::string_view path = trace_.Text(range.path);
+    const NameId domain_name = range.domain == kNone ? NameId{} : trace_.domains[range.domain].name;
+    const std::string_view domain = trace_.Text(domain_name);
+    const auto fits = [&](std::string_view text) { return text == wanted_ || MatchesGlob(wanted_, text); };
+    // Nobody types the domain that a tool made up: "user_annotation/".
+    const bool has_domain = !domain.empty() && path.size() > domain.size() + 1 && path.starts_with(domain);
+    return fits(path) || fits(trace_.Text(range.name)) || (has_domain && fits(path.substr(domain.size() + 1)));
   }
 
   void Look(uint32_t thread) {

@@ -10,6 +10,7 @@
 #include "trace/load/list_slices.h"
 #include "trace/load/order.h"
 #include "trace/model/payload.h"
+#include "trace/model/range_names.h"
 
 namespace gprof {
 namespace {
@@ -172,7 +173,7 @@ class RangePairing {
       } else {
         const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(f.of_event);
         const Path around = f.outer == kNone ? Path{trace_.domains[event.domain].name, 0} : paths[f.outer];
-        paths.push_back(PathWithin(around, event.message));
+        paths.push_back(PathWithin(around, WithoutCounter(event.message)));
       }
       f.path = paths.back().text.value;
     }
@@ -198,6 +199,13 @@ class RangePairing {
       }
       paired.facts = {};
     }
+  }
+
+  // The name that all instances of the range have in common.
+  NameId WithoutCounter(NameId name) {
+    uint32_t& common = common_names_(name.value, 0);
+    if (common == kNone) common = draft_.names.Intern(NameOfAllInstances(draft_.names.Text(name))).value;
+    return NameId{common};
   }
 
   Path PathWithin(const Path& around, NameId name) {
@@ -326,6 +334,7 @@ class RangePairing {
   FlatIndex started_;          // (process, range id)
   FlatIndex ended_elsewhere_;  // (facts, thread): the same facts with that end
   FlatIndex paths_;            // (path around, name)
+  FlatIndex common_names_;     // (name, 0): the name without what counts its instances
 };
 
 }  // namespace

@@ -137,6 +137,15 @@ ApiClass ClassifyApi(std::string_view function) {
   return best == nullptr ? ApiClass::kOther : best->api_class;
 }
 
+trace::SyncKind SyncKindOf(std::string_view function) {
+  const auto has = [&](std::string_view part) { return function.find(part) != std::string_view::npos; };
+  if (has("StreamWaitEvent")) return trace::SyncKind::kStreamWaitEvent;
+  if (has("EventSynchronize")) return trace::SyncKind::kEvent;
+  if (has("StreamSynchronize")) return trace::SyncKind::kStream;
+  const bool is_context = has("DeviceSynchronize") || has("ThreadSynchronize") || has("CtxSynchronize");
+  return is_context ? trace::SyncKind::kContext : trace::SyncKind::kUnknown;
+}
+
 StreamCapture StreamCaptureOf(std::string_view function) {
   if (function.find("StreamBeginCapture") != std::string_view::npos) return StreamCapture::kBegin;
   if (function.find("StreamEndCapture") != std::string_view::npos) return StreamCapture::kEnd;

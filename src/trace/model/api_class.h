@@ -12,6 +12,10 @@ namespace gprof {
 // cuLaunchKernel_ptsz.
 ApiClass ClassifyApi(std::string_view function);
 
+// What a call of it waits for, kUnknown where it is no function that waits. Exports of Nsight Systems up to 2024 number
+// what was waited for in a way of their own, so that the function's name is what can be relied on.
+trace::SyncKind SyncKindOf(std::string_view function);
+
 // The function without its version suffixes: cuMemAlloc for cuMemAlloc_v2.
 std::string_view WithoutVersion(std::string_view function);
 

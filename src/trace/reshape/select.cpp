@@ -70,7 +70,7 @@ class Selector {
     is_device_ = names.Devices();
     is_stream_ = names.Streams(is_process_, is_device_);
     SetTimes();
-    paths_ = names.Paths();
+    is_selected_range_ = names.Ranges();
     MarkRanges();
     MarkCalls();
     MarkOps(names.Kernels());
@@ -119,7 +119,7 @@ class Selector {
     for (uint32_t i = 0; i < t_.ranges.size(); ++i) {
       const NvtxRange r = t_.ranges[i];
       const bool is_within = r.parent != kNone && is_range_[r.parent] != 0;  // parents come first
-      if (HasPaths() && !is_within && paths_[r.path.value] == 0) continue;
+      if (HasPaths() && !is_within && is_selected_range_[i] == 0) continue;
       const uint32_t process = r.thread == kNone ? kNone : t_.threads[r.thread].process;
       is_range_[i] = IsThread(r.thread) && Overlaps(TimeOf(process), r.start_ns, r.end_ns);
     }
@@ -143,7 +143,7 @@ class Selector {
   // A range that is outside of the selected time may still be one of those paths.
   bool IsInPath(uint32_t range) const {
     for (; range != kNone; range = t_.ranges[range].parent) {
-      if (paths_[t_.ranges[range].path.value] != 0) return true;
+      if (is_selected_range_[range] != 0) return true;
     }
     return false;
   }
@@ -401,7 +401,7 @@ class Selector {
   const Selection& s_;
   Interval range_ = kAlways;
   std::vector<Interval> times_;  // by process
-  std::vector<uint8_t> is_process_, is_thread_, is_device_, is_stream_, paths_;
+  std::vector<uint8_t> is_process_, is_thread_, is_device_, is_stream_, is_selected_range_;
   std::vector<uint8_t> is_range_, is_call_, is_op_, is_candidate_;
   std::vector<uint32_t> nearest_range_, calls_to_;
 };

@@ -31,13 +31,9 @@ struct Selection {
 //   processes, threads         what these did, and the operations that they launched
 //   nvtx                       the ranges with that path, what is within them, and the operations launched there; idle
 //                              time counts inside the ranges only
-//   time, capture              what overlaps with it, clipped to it, to the nanosecond. The call of an operation that
-//   is
-//                              left stays, without a length where it lies before
+//   time, capture              what overlaps with it, clipped to it, to the nanosecond. The call of an operation
+//                              that is left stays, without a length where it lies before
 // Health, losses, notices and the span of the trace are those of the whole. Throws Error for what selects nothing.
 Trace Select(Trace trace, const Selection& selection);
-
-// Whether `text` is like `pattern`, in which * stands for any characters and ? for any one.
-bool MatchesGlob(std::string_view pattern, std::string_view text);
 
 }  // namespace gprof

@@ -64,26 +64,6 @@ std::vector<uint8_t> Chosen(const std::string& what, const std::vector<std::stri
 
 }  // namespace
 
-bool MatchesGlob(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0, t = 0, star = std::string_view::npos, star_text = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_text = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++star_text;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 std::vector<uint8_t> SelectedNames::Processes() const {
   if (selection_.capture && std::none_of(trace_.captures.begin(), trace_.captures.end(),
                                          [&](const Capture& c) { return c.number == *selection_.capture; })) {
@@ -126,20 +106,46 @@ std::vector<uint8_t> SelectedNames::Streams(const std::vector<uint8_t>& is_proce
       });
 }
 
-std::vector<uint8_t> SelectedNames::Paths() const {
+// With the domain in front, or without it: nobody types "user_annotation/".
+bool SelectedNames::IsNamed(std::string_view path, const NvtxRange& range) const {
+  if (MatchesGlob(selection_.nvtx, path)) return true;
+  const std::string_view domain =
+      range.domain == kNone ? std::string_view() : trace_.Text(trace_.domains[range.domain].name);
+  return !domain.empty() && path.size() > domain.size() + 1 && path.starts_with(domain) &&
+         MatchesGlob(selection_.nvtx, path.substr(domain.size() + 1));
+}
+
+// The path of one instance: "epoch 3/step 17", where the path of all of them is "epoch */step *".
+std::string SelectedNames::InstancePath(uint32_t index) const {
+  const uint32_t domain = trace_.ranges[index].domain;
+  std::string path;
+  for (uint32_t at = index; at != kNone; at = trace_.ranges[at].parent) {
+    const NvtxRange& range = trace_.ranges[at];
+    if (range.domain == domain) path = std::string(trace_.Text(range.name)) + (path.empty() ? "" : "/") + path;
+  }
+  return path;
+}
+
+std::vector<uint8_t> SelectedNames::Ranges() const {
   if (selection_.nvtx.empty()) return {};
-  std::vector<uint8_t> is_path(trace_.strings.size(), 0), is_tried(trace_.strings.size(), 0);
+  enum : uint8_t { kNotTried, kOther, kSelected };
+  std::vector<uint8_t> is_selected(trace_.ranges.size(), 0), of_path(trace_.strings.size(), kNotTried);
   std::set<std::string> known;
   bool is_found = false;
-  for (const NvtxRange& range : trace_.ranges) {
-    if (is_tried[range.path.value] != 0) continue;
-    is_tried[range.path.value] = 1;
-    known.emplace(trace_.Text(range.path));
-    is_path[range.path.value] = MatchesGlob(selection_.nvtx, trace_.Text(range.path));
-    is_found = is_found || is_path[range.path.value] != 0;
+  for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
+    const NvtxRange& range = trace_.ranges[i];
+    const std::string_view path = trace_.Text(range.path);
+    uint8_t& state = of_path[range.path.value];
+    if (state == kNotTried) {
+      known.emplace(path);
+      state = IsNamed(path, range) ? kSelected : kOther;
+    }
+    const bool has_instances = path.find('*') != std::string_view::npos;
+    is_selected[i] = state == kSelected || (has_instances && IsNamed(InstancePath(i), range));
+    is_found |= is_selected[i] != 0;
   }
   if (!is_found) FailUnknown("NVTX range", selection_.nvtx, known);
-  return is_path;
+  return is_selected;
 }
 
 std::vector<uint8_t> SelectedNames::Kernels() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/reshape/select.h"
@@ -18,11 +19,15 @@ class SelectedNames {
   std::vector<uint8_t> Threads(const std::vector<uint8_t>& is_process) const;
   std::vector<uint8_t> Devices() const;
   std::vector<uint8_t> Streams(const std::vector<uint8_t>& is_process, const std::vector<uint8_t>& is_device) const;
-  // A flag for each string: paths of ranges, names of kernels. Empty where they are not selected.
-  std::vector<uint8_t> Paths() const;
+  // A flag for each range that is selected itself, whatever is within it. Empty where none are.
+  std::vector<uint8_t> Ranges() const;
+  // A flag for each string: names of kernels. Empty where they are not selected.
   std::vector<uint8_t> Kernels() const;
 
  private:
+  bool IsNamed(std::string_view path, const NvtxRange& range) const;
+  std::string InstancePath(uint32_t range) const;
+
   const Trace& trace_;
   const Selection& selection_;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/result/analyses.h"
+#include "base/text.h"
 #include "gprof/error.h"
 #include "random_trace.h"
 #include "trace_maker.h"

@@ -74,7 +74,7 @@ TEST(Kineto, CopiesAndFillsHaveTheirMemory) {
 
 TEST(Kineto, RangesSayWhereTheyComeFrom) {
   const Trace t = ReadCapture();
-  EXPECT_THAT(PathsOf(t), UnorderedElementsAre("user_annotation/ProfilerStep#1", HasSubstr("aten::add")));
+  EXPECT_THAT(PathsOf(t), UnorderedElementsAre("user_annotation/ProfilerStep#*", HasSubstr("aten::add")));
   EXPECT_EQ(t.ranges[0].DurationNs(), 900500);
   ASSERT_EQ(t.domains.size(), 2u);
   const ApiCall& launch = t.api_calls[FindOp(t, OpKind::kKernel)->api];

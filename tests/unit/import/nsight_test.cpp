@@ -164,6 +164,20 @@ INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0, 0, 1, 7, 20, $P, 5);)sql")
   EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 record of synchronisation left out")));
 }
 
+// Exports of 2022 to 2024 number what was waited for in a way of their own.
+TEST(Nsight, TheFunctionSaysWhatWasWaitedFor) {
+  const Trace t = Read(New(R"sql(
+INSERT INTO StringIds VALUES (21, 'cudaThreadSynchronize_v3020'), (22, 'cudaEventSynchronize_v3020');
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId) VALUES
+  (4100, 4200, $T, 30, 21), (4300, 4400, $T, 31, 22);
+INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (1500, 3990, 0, 1, 7, 13, $P, 1, 0),
+  (4110, 4190, 0, 1, 0, 30, $P, 1, 0), (4310, 4390, 0, 1, 7, 31, $P, 3, 0);)sql"));
+  ASSERT_EQ(t.syncs.size(), 3u);
+  EXPECT_EQ(t.syncs[0].kind, trace::SyncKind::kStream);
+  EXPECT_EQ(t.syncs[1].kind, trace::SyncKind::kContext);
+  EXPECT_EQ(t.syncs[2].kind, trace::SyncKind::kEvent);
+}
+
 TEST(Nsight, DescribesDevicesContextsAndStreams) {
   const Trace t = Read(New(R"sql(
 INSERT INTO TARGET_INFO_GPU VALUES (281474976710656, 0, 'GPU A', '0000:08:00.0', 1, 2, 3, 4000, 5, 'aa', 0, 6, 7, 8, 9, 32, 64, 16, 1024, 8, 6),

@@ -169,12 +169,12 @@ TEST(PackedRanges, RangesThatAreAlikeShareFacts) {
 TEST(PackedRanges, RangesWithNamesOfTheirOwnHaveFactsOnce) {
   DraftOfRanges d;
   for (int64_t i = 0; i < 1000; ++i) {
-    d.Push(8 * i + 1, "iteration " + std::to_string(i)), d.Push(8 * i + 2, "forward"), d.Pop(8 * i + 3),
+    d.Push(8 * i + 1, "case " + std::to_string(i)), d.Push(8 * i + 2, "forward"), d.Pop(8 * i + 3),
         d.Pop(8 * i + 4);
   }
   const PackedRanges& ranges = d.Pair();
   EXPECT_EQ(ranges.FactsCount(), 2000u);
-  EXPECT_EQ(d.draft.names.Text(ranges[1999].path), "iteration 999/forward");
+  EXPECT_EQ(d.draft.names.Text(ranges[1999].path), "case 999/forward");
   EXPECT_EQ(ranges[1999].parent, 1998u);
 }
 
