@@ -11,8 +11,7 @@
 
 namespace gprof {
 
-// joins.cpp
-// What the joins need before operations and calls are there: names, devices and streams have their numbers after this.
+// join.cpp: numbers names, devices and streams, which the joins need before operations and calls are there.
 void NumberThings(Draft& draft);
 Trace JoinTrace(Draft draft);
 

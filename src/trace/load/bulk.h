@@ -1,9 +1,9 @@
 // Calls, operations and NVTX events are nearly all of a trace, and are read in two passes over its chunks.
 //
-// The survey (survey.h) reads what many records have in common. Threads, streams and names get their numbers in the
-// order of the file, and records are counted. After it every record has its place, so that arrays are made once, at
-// their final length. The fill (fill.h) then writes times and correlations straight to their places; no block waits for
-// another.
+// The first pass (count_pass.h) reads what many records have in common, gives threads, streams and names their numbers
+// in the order of the file, and counts the records. After it every record has its place, so each array is allocated
+// once, at its final length. The second pass (fill_pass.h) writes times and correlations straight to these places; no
+// block waits for another.
 #pragma once
 
 #include <algorithm>

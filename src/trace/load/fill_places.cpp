@@ -86,7 +86,7 @@ void Filler::ProcessTotals::Touch(uint64_t start_ns, uint64_t end_ns) {
 void Filler::Take(const BulkChunk& chunk, DamagedBlocks* damaged) {
   process_ = chunk.process;
   const auto* body = reinterpret_cast<const unsigned char*>(chunk.stored.data());
-  // It could be unpacked for the survey: somebody has changed the file since where it cannot be now.
+  // The first pass could unpack it, so if it cannot be unpacked now, somebody has changed the file since.
   bool is_good = true;
   if (chunk.is_packed) {
     is_good = unpacker_->Unpack(body, chunk.stored.size(), chunk.unpacked_bytes, &unpacked_);

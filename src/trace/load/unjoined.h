@@ -1,5 +1,5 @@
 // What the records said, before the joins make a Trace of it. Filled by TraceBuilder, finished by the functions of
-// joins.h.
+// join.h.
 //
 // Until the joins have run, some fields of the model hold what the record holds:
 //   * `device` of operations, contexts and streams is an index into `device_slots`,

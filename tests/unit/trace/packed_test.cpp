@@ -13,7 +13,7 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kLimitNs = int64_t{1} << 60;  // of times, see saturate.h
+constexpr int64_t kLimitNs = int64_t{1} << 60;  // of times, see saturating_time.h
 // Around what an item has room for.
 constexpr int64_t kDurationsNs[] = {0,
                                     1,
