@@ -65,6 +65,46 @@ class Links(unittest.TestCase):
         self.assertEqual(sorted(set(tree.files("docs", suffixes=(".md",))) - seen), [])
 
 
+class Paths(unittest.TestCase):
+    def test_files_and_folders_that_pages_name_exist(self):
+        missing = []
+        for page in pages():
+            if page == "CHANGELOG.md":
+                continue  # says what was, by the names it had
+            for path in re.findall(r"(?<![\w/.$-])(?:src|include|tests|kernels|examples|docs)/[\w./*<>-]*\w",
+                                   tree.text(page)):
+                pattern = re.sub(r"<\w+>", "*", path)
+                if not (any(tree.SOURCE.glob(pattern)) or any(tree.SOURCE.glob(pattern + "*"))):
+                    missing.append(f"{page}: {path}")
+        self.assertEqual(missing, [])
+
+    def test_headers_that_comments_name_exist(self):
+        names = tree.files(suffixes=(".h", ".cpp"))
+        ours = {name.rpartition("/")[2] for name in names}
+        foreign = re.compile(r"cu|nv|CL")  # of CUDA, CUPTI and NVTX
+        missing = []
+        for name in names:
+            for comment in re.findall(r"//([^\n]*)", tree.text(name)):
+                missing += [f"{name}: {file}" for file in re.findall(r"(?<![\w.])([a-z]\w*\.(?:h|cpp))\b", comment)
+                            if file not in ours and not foreign.match(file)]
+        self.assertEqual(missing, [])
+
+
+class Folders(unittest.TestCase):
+    """docs/architecture.md has a row for each folder of src, and for each topic within one."""
+
+    def test_the_tables_have_the_folders_and_their_topics(self):
+        page = tree.text("docs/architecture.md")
+        topics, folder = set(), ""
+        table = page.partition("| subfolder |")[2]
+        for first, topic in re.findall(r"^\| (?:`(src/\w+)` )?\| `(\w+)` \|", table, re.M):
+            folder = first or folder
+            topics.add(f"{folder}/{topic}")
+        built = {name.rpartition("/")[0] for name in tree.files("src", suffixes=("CMakeLists.txt",))}
+        self.assertEqual(topics, {name for name in built if name.count("/") == 2})
+        self.assertEqual([name for name in sorted(built) if name.count("/") == 1 and f"\n| `{name}` |" not in page], [])
+
+
 class Environment(unittest.TestCase):
     def test_the_table_in_the_docs_is_the_one_in_the_header(self):
         meanings, _ = environment_table()
