@@ -21,8 +21,7 @@ BITS = {"cacheConfig.config.executed": "cacheConfig"}
 
 
 def source(name):
-    (path,) = (ROOT / "src" / "tracer").rglob(name)
-    return path.read_text()
+    return (ROOT / "src" / "tracer" / "cupti" / name).read_text()
 
 
 def family(struct):

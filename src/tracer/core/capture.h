@@ -3,50 +3,45 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 #include "gprof/trace/record.h"
+#include "tracer/core/collectors.h"
+#include "tracer/store/log_rows.h"
 
 namespace gprof::tracer {
 
 extern std::atomic<bool> capture_is_on;
-// What NVTX handlers do with an event. Watched ones are looked at one by one, as they may start and stop captures.
-enum class NvtxPath : uint32_t { kRecord, kIgnore, kWatch };
-extern std::atomic<NvtxPath> nvtx_path;
 
 // Rows are wanted. The one question that hot paths ask.
 inline bool IsCapturing() { return capture_is_on.load(std::memory_order_relaxed); }
+// No trigger starts another capture.
+bool CapturesAreOver();
 
-// As the settings say; before the first row.
-void SetUpCapture();
-void ResetCaptureAfterFork();
-
-// Nothing happens when it is on (off) already, or captures are over. [any thread]
+// Nothing happens when it is on (off) already, or captures are over. `is_last`: the trigger knows that it was its last.
+// [any thread]
 void BeginCapture(trace::CaptureTrigger trigger);
-void EndCapture(trace::CaptureTrigger trigger);
+void EndCapture(trace::CaptureTrigger trigger, bool is_last = false);
+// A capture begins soon: collectors that take their time are switched on. [any thread]
+void WarmUpForCapture();
 
 // The process ends within a capture. [writer thread, or whoever writes the end]
 void EndCaptureWithProcess();
 
-// The program called cudaProfilerStart (its callback at exit) or cudaProfilerStop (at entry).
-void OnProfilerStart();
-void OnProfilerStop();
-
-// The outermost range of the name that captures go by, as far as one thread has it open.
-struct WatchedRange {
-  uint32_t domain = 0;
-  uint32_t nested = 0;  // ranges of the domain within it
-  bool is_open = false;
-};
-// A range was pushed (before its row), or popped (after its row).
-void OnPushSeen(WatchedRange* watched, uint32_t domain, uint32_t id, const char* text, std::size_t size);
-void OnPopSeen(WatchedRange* watched, uint32_t domain);
-// The same for ranges that are started and ended. Answers for the start whether OnEndSeen wants to hear of its end.
-void OnStartSeen(uint64_t range, uint32_t domain, uint32_t id, const char* text, std::size_t size);
-void OnEndSeen(uint64_t range);
-
 // Whether an operation on the GPU belongs to a capture; not when it ran in the warm-up before one. [writer thread]
 bool IsOfCapture(uint64_t start_ns, uint64_t end_ns);
+
+// As the settings say.
+void SetUpCapture();
+void ResetCaptureAfterFork();
+void ConvertCaptureRow(const RowHeader* row, const RowSource& source);
+
+// When captures begin and end is recorded, too.
+inline constexpr Collector kCaptureCollector = {
+    .start = SetUpCapture,
+    .reset = ResetCaptureAfterFork,
+    .row_types = SetOf(RowType::kCapture),
+    .convert = ConvertCaptureRow,
+};
 
 }  // namespace gprof::tracer

@@ -84,7 +84,7 @@ trace::StringId CaptureModeText(const TracerConfig& config) {
   Message text;
   AddWhat(config, &text);
   AddWhen(config, &text);
-  return Strings().Intern(text.c_str(), text.size());
+  return Names().Intern(text.c_str(), text.size());
 }
 
 }  // namespace gprof::tracer

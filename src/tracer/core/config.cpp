@@ -7,9 +7,12 @@
 
 #include "gprof/trace/env.h"
 #include "tracer/core/notice.h"
+#include "tracer/store/arena.h"
 
 namespace gprof::tracer {
 namespace {
+
+constinit TracerConfig config GPROF_IN_ARENA;
 
 bool IsSet(const char* name) {
   const char* value = getenv(name);
@@ -68,63 +71,65 @@ void ReadSteps(const char* text, StepSchedule* steps) {
   if (steps->active == 0) steps->active = 1;
 }
 
-void ReadCapture(TracerConfig* config) {
+void ReadCapture() {
   const char* start = getenv(trace::env::kCapture);
   const char* end = getenv(trace::env::kCaptureEnd);
   if (start == nullptr) start = "begin";
   if (end == nullptr) end = "stop";
-  if (std::strcmp(start, "command") == 0) config->capture_start = CaptureStart::kCommand;
-  if (std::strcmp(start, "cudaProfilerApi") == 0) config->capture_start = CaptureStart::kProfilerApi;
-  if (std::strcmp(start, "nvtx") == 0) config->capture_start = CaptureStart::kNvtx;
-  if (std::strcmp(start, "steps") == 0) config->capture_start = CaptureStart::kSteps;
-  if (std::strcmp(end, "stop-shutdown") == 0) config->capture_end = CaptureEnd::kStopShutdown;
-  if (std::strcmp(end, "none") == 0) config->capture_end = CaptureEnd::kNone;
+  if (std::strcmp(start, "command") == 0) config.capture_start = CaptureStart::kCommand;
+  if (std::strcmp(start, "cudaProfilerApi") == 0) config.capture_start = CaptureStart::kProfilerApi;
+  if (std::strcmp(start, "nvtx") == 0) config.capture_start = CaptureStart::kNvtx;
+  if (std::strcmp(start, "steps") == 0) config.capture_start = CaptureStart::kSteps;
+  if (std::strcmp(end, "stop-shutdown") == 0) config.capture_end = CaptureEnd::kStopShutdown;
+  if (std::strcmp(end, "none") == 0) config.capture_end = CaptureEnd::kNone;
   if (std::strncmp(end, "repeat", 6) == 0) {
-    config->capture_end = CaptureEnd::kRepeat;
-    if (end[6] == ':') config->capture_repeat = static_cast<uint32_t>(strtoul(end + 7, nullptr, 10));
+    config.capture_end = CaptureEnd::kRepeat;
+    if (end[6] == ':') config.capture_repeat = static_cast<uint32_t>(strtoul(end + 7, nullptr, 10));
   }
   if (const char* range = getenv(trace::env::kNvtxCapture); range != nullptr) {
     const char* at = std::strrchr(range, '@');
-    CopyPart(range, at == nullptr ? std::strlen(range) : static_cast<std::size_t>(at - range), config->capture_range);
-    if (at != nullptr) CopyPart(at + 1, std::strlen(at + 1), config->capture_domain);
+    CopyPart(range, at == nullptr ? std::strlen(range) : static_cast<std::size_t>(at - range), config.capture_range);
+    if (at != nullptr) CopyPart(at + 1, std::strlen(at + 1), config.capture_domain);
   }
-  if (const char* steps = getenv(trace::env::kSampleSteps); steps != nullptr) ReadSteps(steps, &config->steps);
+  if (const char* steps = getenv(trace::env::kSampleSteps); steps != nullptr) ReadSteps(steps, &config.steps);
 }
 
 }  // namespace
 
-void TracerConfig::FromEnv(TracerConfig* config) {
-  CopyPath(trace::env::kOutput, config->output);
-  CopyPath(trace::env::kCupti, config->cupti);
+const TracerConfig& Config() { return config; }
+
+void ReadConfig() {
+  CopyPath(trace::env::kOutput, config.output);
+  CopyPath(trace::env::kCupti, config.cupti);
   if (const char* kinds = getenv(trace::env::kTrace); kinds != nullptr) {
-    config->wants_cuda = Lists(kinds, "cuda");
-    config->wants_nvtx = Lists(kinds, "nvtx");
+    config.wants_cuda = Lists(kinds, "cuda");
+    config.wants_nvtx = Lists(kinds, "nvtx");
   }
-  config->wants_all_apis = IsSet(trace::env::kAllApis);
-  config->wants_memory_usage = IsSet(trace::env::kMemoryUsage);
-  config->wants_managed_memory = IsSet(trace::env::kManagedMemory);
-  config->is_quiet = IsSet(trace::env::kQuiet);
+  config.wants_all_apis = IsSet(trace::env::kAllApis);
+  config.wants_memory_usage = IsSet(trace::env::kMemoryUsage);
+  config.wants_managed_memory = IsSet(trace::env::kManagedMemory);
+  config.is_quiet = IsSet(trace::env::kQuiet);
   if (const char* level = getenv(trace::env::kGraphTrace); level != nullptr) {
-    if (std::strcmp(level, "node") == 0) config->graph_mode = GraphMode::kNode;
-    if (std::strcmp(level, "auto") == 0) config->graph_mode = GraphMode::kAuto;
-    config->wants_graph_nodes = config->graph_mode != GraphMode::kGraph;
+    if (std::strcmp(level, "node") == 0) config.graph_mode = GraphMode::kNode;
+    if (std::strcmp(level, "auto") == 0) config.graph_mode = GraphMode::kAuto;
+    config.wants_graph_nodes = config.graph_mode != GraphMode::kGraph;
   }
   if (const char* period = getenv(trace::env::kFlushMs); period != nullptr) {
     const unsigned long ms = strtoul(period, nullptr, 10);
-    if (ms >= 1 && ms <= 60000) config->flush_ms = static_cast<uint32_t>(ms);
+    if (ms >= 1 && ms <= 60000) config.flush_ms = static_cast<uint32_t>(ms);
   }
   if (const char* run = getenv(trace::env::kRunId); run != nullptr) {
     char* end = nullptr;
-    config->output_device = strtoull(run, &end, 10);
-    if (end != nullptr && *end == ':') config->output_inode = strtoull(end + 1, nullptr, 10);
+    config.output_device = strtoull(run, &end, 10);
+    if (end != nullptr && *end == ':') config.output_inode = strtoull(end + 1, nullptr, 10);
   }
   if (const char* pid = getenv(trace::env::kOnlyPid); pid != nullptr) {
-    config->only_pid = static_cast<uint32_t>(strtoul(pid, nullptr, 10));
+    config.only_pid = static_cast<uint32_t>(strtoul(pid, nullptr, 10));
   }
-  ReadCapture(config);
+  ReadCapture();
 }
 
-void TracerConfig::SayUnknownVariables() {
+void SayUnknownVariables() {
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     if (std::strncmp(*variable, "GPROF_", 6) != 0 || IsKnown(*variable)) continue;
     Message message;
@@ -136,6 +141,18 @@ void TracerConfig::SayUnknownVariables() {
     message << " in the environment is no variable of gprof-cli's; docs/environment.md lists those";
     Say(trace::NoticeLevel::kWarning, message);
   }
+}
+
+void SetOutputFile(const char* path, uint64_t device, uint64_t inode) {
+  CopyPart(path, std::strlen(path), config.output);
+  config.output_device = device;
+  config.output_inode = inode;
+}
+
+void ForgetOutputFile() { config.output[0] = 0; }
+
+bool IsOutputFile(const char* path, uint64_t device, uint64_t inode) {
+  return std::strcmp(config.output, path) == 0 && config.output_inode == inode && config.output_device == device;
 }
 
 }  // namespace gprof::tracer

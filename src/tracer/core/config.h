@@ -37,9 +37,19 @@ struct TracerConfig {
   uint32_t only_pid = 0;          // 0: every process
 
   bool IsOn() const { return output[0] != 0 || capture_start == CaptureStart::kCommand; }
-  static void FromEnv(TracerConfig* config);
-  // A GPROF_ variable that no version up to this one knows is a typing error, and is said to be one.
-  static void SayUnknownVariables();
 };
+
+const TracerConfig& Config();
+
+// Once in a process, before anything else is.
+void ReadConfig();
+// A GPROF_ variable that no version up to this one knows is a typing error, and is said to be one.
+void SayUnknownVariables();
+
+// The file of the trace, which may change while the process runs. [starting thread, then the writer thread]
+void SetOutputFile(const char* path, uint64_t device, uint64_t inode);
+bool IsOutputFile(const char* path, uint64_t device, uint64_t inode);
+void ForgetOutputFile();
+inline bool HasOutputFile() { return Config().output[0] != 0; }
 
 }  // namespace gprof::tracer

@@ -16,8 +16,9 @@ namespace gprof::tracer {
 namespace {
 
 const trace::ControlPage* page = nullptr;
+Order last_order;
 
-bool ReadOnce(Order* order) {
+bool ReadPage(Order* order) {
   const uint32_t before = page->epoch.load(std::memory_order_acquire);
   if (before % 2 != 0) return false;
   order->epoch = before;
@@ -33,6 +34,7 @@ bool ReadOnce(Order* order) {
 
 }  // namespace
 
+// Maps the page of the run's folder, if there is one.
 void OpenControl() {
   const char* folder = getenv(trace::env::kRunFolder);
   if (page != nullptr || folder == nullptr || folder[0] != '/') return;
@@ -52,18 +54,20 @@ bool LauncherIsAlive() {
   return pid > 0 && kill(pid, 0) == 0;
 }
 
-bool ReadOrder(Order* order) {
-  if (page == nullptr || page->epoch.load(std::memory_order_acquire) == order->epoch) return false;
+const Order* NextOrder() {
+  if (page == nullptr || page->epoch.load(std::memory_order_acquire) == last_order.epoch) return nullptr;
   // The launcher writes for a moment; one that died within it leaves an odd number for ever.
   for (int i = 0; i < 1000; ++i) {
     Order fresh;
-    if (ReadOnce(&fresh)) {
-      *order = fresh;
-      return true;
+    if (ReadPage(&fresh)) {
+      last_order = fresh;
+      return &last_order;
     }
     sched_yield();
   }
-  return false;
+  return nullptr;
 }
+
+void ResetControlAfterFork() { last_order = {}; }
 
 }  // namespace gprof::tracer

@@ -5,6 +5,7 @@
 
 #include "gprof/trace/record.h"
 #include "gprof/trace/run_folder.h"
+#include "tracer/core/collectors.h"
 
 namespace gprof::tracer {
 
@@ -14,12 +15,19 @@ struct Order {
   trace::CaptureTrigger trigger{};
   uint64_t output_device = 0, output_inode = 0;
   char output[4096] = {};
+
+  bool HasOutput() const { return output[0] != 0; }
 };
 
-// Maps the page of the run's folder, if there is one.
-void OpenControl();
 bool LauncherIsAlive();
-// False: there is no page, or nothing new on it since `order->epoch`.
-bool ReadOrder(Order* order);
+// What is new on the page since the last call; null when nothing is, or there is no page. [starting thread, then the
+// writer thread]
+const Order* NextOrder();
+
+void OpenControl();
+void ResetControlAfterFork();
+
+// It has no records of its own; what it orders are captures.
+inline constexpr Collector kControlCollector = {.start = OpenControl, .reset = ResetControlAfterFork};
 
 }  // namespace gprof::tracer

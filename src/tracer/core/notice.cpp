@@ -9,6 +9,7 @@
 
 #include "tracer/core/tracer.h"
 #include "tracer/store/arena.h"
+#include "tracer/store/chunk_output.h"
 #include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/system_calls.h"
@@ -16,13 +17,40 @@
 namespace gprof::tracer {
 namespace {
 
+struct NoticeEntry {
+  trace::NoticeLevel level = trace::NoticeLevel::kInfo;
+  trace::StringId message;
+  uint64_t stamp = 0;
+};
+
 constexpr uint32_t kMaxNotices = 64;
 Lock lock;
 constinit NoticeEntry entries[kMaxNotices] GPROF_IN_ARENA = {};
 constinit std::atomic<uint32_t> count GPROF_IN_ARENA{0};
+// [writer thread] How many are in the output, and how many of those on stderr.
+constinit uint32_t told GPROF_IN_ARENA = 0, said GPROF_IN_ARENA = 0;
 dev_t stderr_device;
 ino_t stderr_inode;
 bool has_stderr = false;
+
+// Goes through /proc because the writer thread has a descriptor table of its own, without the target's stderr.
+void TellStderr(const NoticeEntry& notice) {
+  if (!has_stderr || Config().is_quiet || notice.level == trace::NoticeLevel::kInfo) return;
+  struct stat now;
+  if (stat("/proc/self/fd/2", &now) != 0 || now.st_dev != stderr_device || now.st_ino != stderr_inode) return;
+  const int fd = open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0) return;
+  char line[600];
+  constexpr char kPrefix[] = "gprof-cli: ";
+  const trace::Text text = Names().TextOf(notice.message);
+  std::size_t used = sizeof kPrefix - 1;
+  std::memcpy(line, kPrefix, used);
+  if (text.size != 0) std::memcpy(line + used, text.data, text.size);
+  used += text.size;
+  line[used++] = '\n';
+  [[maybe_unused]] const ssize_t written = write(fd, line, used);
+  close(fd);
+}
 
 }  // namespace
 
@@ -53,7 +81,7 @@ void RememberStderr() {
 
 void Say(trace::NoticeLevel level, const Message& message) {
   ErrnoGuard errno_guard;
-  const trace::StringId text = Strings().Intern(message.c_str(), message.size());
+  const trace::StringId text = Names().Intern(message.c_str(), message.size());
   {
     LockGuard guard(lock);
     const uint32_t n = count.load(std::memory_order_relaxed);
@@ -67,27 +95,24 @@ void Say(trace::NoticeLevel level, const Message& message) {
   WakeWriter();
 }
 
-const NoticeEntry* NoticeAt(uint32_t i) { return i < count.load(std::memory_order_acquire) ? &entries[i] : nullptr; }
-
-// Goes through /proc because the writer thread has a descriptor table of its own, without the target's stderr.
-void TellStderr(const NoticeEntry& notice) {
-  if (!has_stderr || Config().is_quiet || notice.level == trace::NoticeLevel::kInfo) return;
-  struct stat now;
-  if (stat("/proc/self/fd/2", &now) != 0 || now.st_dev != stderr_device || now.st_ino != stderr_inode) return;
-  const int fd = open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (fd < 0) return;
-  char line[600];
-  constexpr char kPrefix[] = "gprof-cli: ";
-  const trace::Text text = Strings().TextOf(notice.message);
-  std::size_t used = sizeof kPrefix - 1;
-  std::memcpy(line, kPrefix, used);
-  if (text.size != 0) std::memcpy(line + used, text.data, text.size);
-  used += text.size;
-  line[used++] = '\n';
-  [[maybe_unused]] const ssize_t written = write(fd, line, used);
-  close(fd);
+void TakeNotices(DrainRound*) {
+  while (told < count.load(std::memory_order_acquire)) {
+    const NoticeEntry& notice = entries[told];
+    const uint32_t next = told + 1;
+    if (told >= said && !is_salvage) TellStderr(notice);
+    if (said < next) said = next;
+    Output().Add(
+        trace::NoticeRecord{StampClock().ToNs(notice.stamp), static_cast<uint8_t>(notice.level), notice.message},
+        {&told, next});
+    told = next;  // where there was no memory for it, too
+  }
 }
 
-void ResetNoticesAfterFork() { lock.ResetAfterFork(); }
+void RetellNotices() { told = 0; }
+
+void ResetNoticesAfterFork() {
+  lock.ResetAfterFork();
+  told = said = 0;
+}
 
 }  // namespace gprof::tracer

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gprof/trace/record.h"
+#include "tracer/core/collectors.h"
 
 namespace gprof::tracer {
 
@@ -26,15 +27,18 @@ void RememberStderr();
 // there raises SIGPIPE, which that thread has blocked.
 void Say(trace::NoticeLevel level, const Message& message);
 
-struct NoticeEntry {
-  trace::NoticeLevel level = trace::NoticeLevel::kInfo;
-  trace::StringId message;
-  uint64_t stamp = 0;
-};
-// [writer thread] Notice `i`, null when there is none yet.
-const NoticeEntry* NoticeAt(uint32_t i);
-// [writer thread] Writes a warning or an error to stderr, if stderr is still the file it was at the start.
-void TellStderr(const NoticeEntry& notice);
+// [writer thread, or salvage] Writes what was said since the last time, to stderr too if that is still the file it was
+// at the start.
+void TakeNotices(DrainRound* round);
+
+void RetellNotices();
 void ResetNoticesAfterFork();
+
+inline constexpr Collector kNoticeCollector = {
+    .retell = RetellNotices,
+    .drain = TakeNotices,
+    .salvage = TakeNotices,
+    .reset = ResetNoticesAfterFork,
+};
 
 }  // namespace gprof::tracer

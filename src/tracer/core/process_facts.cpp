@@ -4,30 +4,25 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "tracer/core/capture_mode.h"
 #include "tracer/core/notice.h"
-#include "tracer/core/proc_file.h"
 #include "tracer/core/rank.h"
 #include "tracer/core/tracer.h"
+#include "tracer/store/arena.h"
+#include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/proc_file.h"
 
 namespace gprof::tracer {
 namespace {
 
-uint64_t HostHash() {
-  char id[320];
-  utsname host;
-  std::size_t used = 0;
-  if (uname(&host) == 0) {
-    used = strnlen(host.nodename, sizeof host.nodename);
-    std::memcpy(id, host.nodename, used);
-  }
-  const auto n = ReadProcFile("/proc/sys/kernel/random/boot_id", id + used, sizeof id - used);
-  if (n > 0) used += static_cast<std::size_t>(n);
-  return HashBytes(id, used);
-}
+constinit trace::ProcessRecord own_process GPROF_IN_ARENA;
+constinit CuptiFacts cupti GPROF_IN_ARENA;
+constinit std::atomic<bool> has_cupti GPROF_IN_ARENA{false};  // `cupti` is whole
+constinit bool is_told GPROF_IN_ARENA = false, was_told_with_cupti GPROF_IN_ARENA = false;
 
 trace::StringId CommandLine() {
   static char text[kMaxNameBytes];
@@ -38,7 +33,7 @@ trace::StringId CommandLine() {
   for (std::size_t i = 0; i < size; ++i) {
     if (text[i] == 0) text[i] = ' ';
   }
-  return Strings().Intern(text, size);
+  return Names().Intern(text, size);
 }
 
 trace::StringId ProgramName() {
@@ -47,28 +42,7 @@ trace::StringId ProgramName() {
   if (n <= 0) return {};
   path[n] = 0;
   const char* slash = std::strrchr(path, '/');
-  return Strings().Intern(slash == nullptr ? path : slash + 1);
-}
-
-}  // namespace
-
-// Field 22; the name in field 2 may hold spaces and brackets, so count from the last bracket.
-uint64_t StartTicksOf(const char* stat_file) {
-  char stat[1024];
-  if (ReadProcFile(stat_file, stat, sizeof stat) <= 0) return 0;
-  const char* at = std::strrchr(stat, ')');
-  if (at == nullptr || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X') return 0;
-  for (int field = 2; at != nullptr && field < 22; ++field) at = std::strchr(at + 1, ' ');
-  return at == nullptr ? 0 : strtoull(at + 1, nullptr, 10);
-}
-
-trace::ProcessKey OwnKey(uint64_t start_ns) {
-  trace::ProcessKey key;
-  key.host = HostHash();
-  key.start_ticks = StartTicksOf("/proc/self/stat");
-  key.pid = static_cast<uint32_t>(getpid());
-  key.image = static_cast<uint32_t>(start_ns >> 10);
-  return key;
+  return Names().Intern(slash == nullptr ? path : slash + 1);
 }
 
 void FillProcess(trace::ProcessRecord* process) {
@@ -77,10 +51,58 @@ void FillProcess(trace::ProcessRecord* process) {
   process->name = ProgramName();
   process->command_line = CommandLine();
   utsname host;
-  if (uname(&host) == 0) process->host = Strings().Intern(host.nodename);
-  process->tracer_version = Strings().Intern(GPROF_VERSION);
+  if (uname(&host) == 0) process->host = Names().Intern(host.nodename);
+  process->tracer_version = Names().Intern(GPROF_VERSION);
   process->capture_mode = CaptureModeText(Config());
   FillRank(process);
+}
+
+}  // namespace
+
+void SetOwnProcess(bool is_forked) {
+  trace::ProcessRecord process;
+  FillProcess(&process);
+  process.start_ns = Header().start_ns;
+  process.is_forked = is_forked;
+  own_process = process;
+}
+
+void SetCuptiFacts(const CuptiFacts& facts) {
+  cupti = facts;
+  has_cupti.store(true, std::memory_order_release);
+}
+
+bool ProcessHasCupti() { return has_cupti.load(std::memory_order_acquire); }
+
+bool IsOwnProcessKnown() { return own_process.pid != 0; }
+
+void TakeOwnProcessFrom(const trace::ArenaHeader& header) {
+  own_process.pid = header.pid;
+  own_process.start_ns = header.start_ns;
+}
+
+void RetellProcess() { is_told = was_told_with_cupti = false; }
+
+void TellProcess(DrainRound* round) {
+  const bool is_with_cupti = ProcessHasCupti();
+  if (round->depth == Depth::kReady || (is_told && is_with_cupti == was_told_with_cupti)) return;
+  if (is_with_cupti) {
+    own_process.cupti_path = cupti.path;
+    own_process.cupti_version = cupti.version;
+    own_process.driver_version = cupti.driver_version;
+  }
+  Output().Add(own_process);
+  is_told = true;
+  was_told_with_cupti = is_with_cupti;
+}
+
+// The writer thread says more of the child when it runs; should the child die before, this is what is known.
+void ResetProcessAfterFork() {
+  own_process = {};
+  own_process.is_forked = 1;
+  own_process.parent_pid = static_cast<uint32_t>(getppid());
+  has_cupti.store(false, std::memory_order_relaxed);
+  is_told = was_told_with_cupti = false;
 }
 
 trace::StringId ThreadName(uint32_t tid) {
@@ -88,7 +110,7 @@ trace::StringId ThreadName(uint32_t tid) {
   path << "/proc/self/task/" << tid << "/comm";
   char name[64];
   const auto n = ReadProcFile(path.c_str(), name, sizeof name);
-  return n <= 0 ? trace::StringId{} : Strings().Intern(name, static_cast<std::size_t>(n));
+  return n <= 0 ? trace::StringId{} : Names().Intern(name, static_cast<std::size_t>(n));
 }
 
 }  // namespace gprof::tracer

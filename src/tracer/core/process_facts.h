@@ -1,16 +1,37 @@
-// Who this process is.
+// Who this process is: its record in the trace.
 #pragma once
 
-#include "gprof/trace/file.h"
 #include "gprof/trace/record.h"
+#include "gprof/trace/run_folder.h"
+#include "tracer/core/collectors.h"
 
 namespace gprof::tracer {
 
-// When the process began, in clock ticks since the machine did; 0 when it is dead, a zombie too.
-uint64_t StartTicksOf(const char* stat_file);
-trace::ProcessKey OwnKey(uint64_t start_ns);
-// Everything that can be known without CUDA.
-void FillProcess(trace::ProcessRecord* process);
+// Looks up everything that can be known without CUDA. [writer thread]
+void SetOwnProcess(bool is_forked);
+// Said by whoever uses CUPTI, perhaps long after the first NVTX call; the record is then told again.
+struct CuptiFacts {
+  trace::StringId path;
+  uint32_t version = 0, driver_version = 0;
+};
+void SetCuptiFacts(const CuptiFacts& facts);
+bool ProcessHasCupti();
+
+// [salvage] Whether the process came as far as SetOwnProcess, and what is known where it did not.
+bool IsOwnProcessKnown();
+void TakeOwnProcessFrom(const trace::ArenaHeader& header);
+
 trace::StringId ThreadName(uint32_t tid);
+
+void RetellProcess();
+void TellProcess(DrainRound* round);
+void ResetProcessAfterFork();
+
+inline constexpr Collector kProcessCollector = {
+    .retell = RetellProcess,
+    .drain = TellProcess,
+    .salvage = TellProcess,
+    .reset = ResetProcessAfterFork,
+};
 
 }  // namespace gprof::tracer

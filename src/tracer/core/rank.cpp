@@ -55,7 +55,7 @@ void FillRank(trace::ProcessRecord* process) {
     process->rank = rank;
     process->local_rank = local_rank;
     process->world_size = world > 0 ? static_cast<uint32_t>(world) : 0;
-    process->rank_source = Strings().Intern(source.name);
+    process->rank_source = Names().Intern(source.name);
     return;
   }
 }

@@ -1,19 +1,20 @@
 // What the launcher calls in a process of its own, when a traced one is dead: the memory that it left is mapped where
-// it was, and the drain does once more what it does at every end of a process.
+// it was, and the collectors do once more what they do at every end of a process.
 #include <errno.h>
 
 #include "tracer/core/drain.h"
+#include "tracer/core/entry_points.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
 
-extern "C" __attribute__((visibility("default"))) int GprofSalvage(const char* arena_path, uint64_t died_ns) {
+GPROF_EXPORT int GprofSalvage(const char* arena_path, uint64_t died_ns) {
   using namespace gprof::tracer;
   const int error = AdoptArena(arena_path);
   if (error != 0) return error;
   if (Header().state.load(std::memory_order_acquire) == static_cast<uint32_t>(gprof::trace::ArenaState::kFinished))
     return 0;
-  OwnDrain().Salvage(died_ns);
-  if (Writer().last_error() != 0) return Writer().last_error();
+  SalvageTrace(died_ns);
+  if (Output().last_error() != 0) return Output().last_error();
   Header().state.store(static_cast<uint32_t>(gprof::trace::ArenaState::kFinished), std::memory_order_release);
   return 0;
 }

@@ -71,7 +71,7 @@ unsigned char* TakeBlock() {
 }
 
 // Record by record, by the lengths that the library in use was asked for: salvage has no library.
-void ConvertBlock(unsigned char* block, ChunkWriter* writer) {
+void ConvertBlock(unsigned char* block, ChunkOutput* output) {
   BlockHeader* header = HeaderOf(block);
   const uint32_t used = header->used_bytes <= kBlockBytes - kBlockHeaderBytes ? header->used_bytes : 0;
   while (header->done_bytes < used) {
@@ -79,11 +79,11 @@ void ConvertBlock(unsigned char* block, ChunkWriter* writer) {
     const std::size_t bytes = RecordBytes(record->kind);
     // Nobody can say where the next record begins.
     if (bytes == 0 || bytes > used - header->done_bytes) {
-      writer->CountLoss(RecordKind{}, trace::LossReason::kUnknownRecord, 1);
+      output->CountLoss(RecordKind{}, trace::LossReason::kUnknownRecord, 1);
       break;
     }
     const Cursor cursor{&header->done_bytes, header->done_bytes + static_cast<uint32_t>(bytes)};
-    ConvertRecord(record, writer, cursor);
+    ConvertRecord(record, output, cursor);
     header->done_bytes = cursor.next;
   }
   header->state.store(BlockState::kFree, std::memory_order_release);
@@ -123,12 +123,12 @@ void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_
   if ((full_count.fetch_add(1, std::memory_order_relaxed) + 1) % kWakeBlocks == 0) WakeWriter();
 }
 
-bool DrainActivity(ChunkWriter* writer) {
+bool DrainActivity(ChunkOutput* output) {
   uint32_t index;
   bool has_work = false;
   while (full_blocks.Pop(&index)) {
     full_count.fetch_sub(1, std::memory_order_relaxed);
-    ConvertBlock(blocks[index].load(std::memory_order_acquire), writer);
+    ConvertBlock(blocks[index].load(std::memory_order_acquire), output);
     free_blocks.Push(index);
     has_work = true;
   }
@@ -138,11 +138,11 @@ bool DrainActivity(ChunkWriter* writer) {
 uint64_t TakeDiscarded() { return discarded.exchange(0, std::memory_order_relaxed); }
 
 // The states say which blocks are full; the stack may have been caught in the middle of a push.
-void SalvageActivity(ChunkWriter* writer) {
+void SalvageActivity(ChunkOutput* output) {
   for (uint32_t i = 0; i < kMaxBlocks; ++i) {
     unsigned char* block = blocks[i].load(std::memory_order_relaxed);
     if (IsKept(block, kBlockBytes) && HeaderOf(block)->state.load(std::memory_order_relaxed) == BlockState::kFull) {
-      ConvertBlock(block, writer);
+      ConvertBlock(block, output);
     }
   }
 }

@@ -14,11 +14,11 @@ void CUPTIAPI OnBufferRequested(uint8_t** buffer, std::size_t* size, std::size_t
 void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_t size, std::size_t valid);
 
 // Converts every completed buffer. False: there was none. [writer thread]
-bool DrainActivity(ChunkWriter* writer);
+bool DrainActivity(ChunkOutput* output);
 // Records for which there was no buffer, since the last call. [writer thread]
 uint64_t TakeDiscarded();
 // Converts what a dead process had been given and not converted.
-void SalvageActivity(ChunkWriter* writer);
+void SalvageActivity(ChunkOutput* output);
 void ResetActivityAfterFork();
 
 }  // namespace gprof::tracer

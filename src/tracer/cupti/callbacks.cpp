@@ -6,9 +6,12 @@
 
 #include "tracer/core/capture.h"
 #include "tracer/core/tracer.h"
+#include "tracer/cupti/api_rows.h"
 #include "tracer/cupti/cupti_session.h"
+#include "tracer/cupti/driver_exit.h"
 #include "tracer/cupti/graph_nodes.h"
 #include "tracer/cupti/kinds.h"
+#include "tracer/cupti/stream_ids.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
@@ -147,7 +150,7 @@ void OnEnter(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
 
 SyncRow SyncOf(Duty duty, const CUpti_CallbackData* info, uint64_t start, uint64_t end) {
   SyncRow row{};
-  row.header = {RowType::kSync, 0, sizeof(SyncRow) / 8};
+  row.header = RowHeaderOf<SyncRow>(RowType::kSync);
   row.correlation = info->correlationId;
   row.start = start;
   row.end = end;
@@ -183,13 +186,8 @@ void AppendEventRecord(ThreadLog* log, const CUpti_CallbackData* info, uint64_t 
   if (info->functionParams == nullptr) return;
   uint64_t arguments[2];
   std::memcpy(arguments, info->functionParams, sizeof arguments);
-  Append(log, EventRecordRow{{RowType::kEventRecord, 0, sizeof(EventRecordRow) / 8},
-                             info->correlationId,
-                             stamp,
-                             arguments[0],
-                             arguments[1],
-                             info->contextUid,
-                             0});
+  Append(log, EventRecordRow{RowHeaderOf<EventRecordRow>(RowType::kEventRecord), info->correlationId, stamp,
+                             arguments[0], arguments[1], info->contextUid, 0});
 }
 
 // The start of the call that returns now, which is then no longer open; 0 for a nested one.
@@ -218,18 +216,22 @@ void OnExit(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   if (start == 0) return;  // a nested call, or recording began within it
   int32_t result = 0;
   if (info->functionReturnValue != nullptr) std::memcpy(&result, info->functionReturnValue, sizeof result);
-  Append(log, ApiRow{{RowType::kApi, 0, sizeof(ApiRow) / 8},
-                     info->correlationId,
-                     start,
-                     end,
-                     result,
-                     static_cast<uint16_t>(cbid),
-                     static_cast<uint8_t>(domain),
-                     0});
+  Append(log, ApiRow{RowHeaderOf<ApiRow>(RowType::kApi), info->correlationId, start, end, result,
+                     static_cast<uint16_t>(cbid), static_cast<uint8_t>(domain), 0});
   const Duty duty = FunctionOf(domain, cbid)->duty;
   if (__builtin_expect(duty == kNothing, 1)) return;
   if (IsSync(duty)) Append(log, SyncOf(duty, info, start, end));
   if (duty == kEventRecord && result == 0) AppendEventRecord(log, info, end);
+}
+
+void OnProfilerStart() {
+  if (Config().capture_start == CaptureStart::kProfilerApi) BeginCapture(trace::CaptureTrigger::kProfilerApi);
+}
+
+void OnProfilerStop() {
+  if (Config().capture_start == CaptureStart::kProfilerApi && Config().capture_end != CaptureEnd::kNone) {
+    EndCapture(trace::CaptureTrigger::kProfilerApi);
+  }
 }
 
 // The outermost call of the profiler API starts a capture when it returns, and stops one before it begins.
@@ -277,7 +279,7 @@ void OnStreamCreated(const CUpti_ResourceData* data) {
   uint32_t context = 0;
   if (Cupti().cuptiGetContextId != nullptr) Cupti().cuptiGetContextId(data->context, &context);
   NoteStream(context, handle, stream);
-  Append(log, StreamRow{{RowType::kStream, 0, sizeof(StreamRow) / 8}, context, Stamp(), handle, stream, 0});
+  Append(log, StreamRow{RowHeaderOf<StreamRow>(RowType::kStream), context, Stamp(), handle, stream, 0});
 }
 
 void PrepareFunction(CUpti_CallbackDomain domain, uint32_t cbid, const char* name) {
@@ -288,7 +290,7 @@ void PrepareFunction(CUpti_CallbackDomain domain, uint32_t cbid, const char* nam
   if (!function->is_wanted) return;
   // From CUDA 13 on `<<<>>>` calls __cudaLaunchKernel, which programs and their authors know as cudaLaunchKernel.
   const std::size_t hidden = std::strncmp(name, "__cuda", 6) == 0 ? 2 : 0;
-  names[TableOf(domain)][cbid] = Strings().Intern(name + hidden, n - hidden);
+  names[TableOf(domain)][cbid] = Names().Intern(name + hidden, n - hidden);
   // They say when to record, so they are always on.
   if (IsProfilerApi(function->duty)) Cupti().cuptiEnableCallback(1, subscriber, domain, cbid);
 }

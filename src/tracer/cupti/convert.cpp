@@ -10,9 +10,10 @@
 #include "tracer/cupti/device_facts.h"
 #include "tracer/cupti/graph_level.h"
 #include "tracer/cupti/memory_records.h"
-#include "tracer/cupti/shapes.h"
+#include "tracer/cupti/stream_ids.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/kernel_shapes.h"
 
 namespace gprof::tracer {
 namespace {
@@ -70,14 +71,14 @@ NameSlot name_slots[4096] GPROF_IN_ARENA = {};
 trace::StringId KernelName(const char* name) {
   if (name == nullptr) return {};
   NameSlot& slot = name_slots[(reinterpret_cast<uintptr_t>(name) >> 4) % 4096];
-  if (is_salvage) return slot.pointer == name ? slot.id : Strings().Intern("<name lost with the process>");
+  if (is_salvage) return slot.pointer == name ? slot.id : Names().Intern("<name lost with the process>");
   if (slot.pointer == name) {
-    const trace::Text text = Strings().TextOf(slot.id);
+    const trace::Text text = Names().TextOf(slot.id);
     if (strncmp(text.data, name, text.size) == 0 && (text.size == kMaxNameBytes || name[text.size] == 0))
       return slot.id;
   }
   slot.pointer = nullptr;
-  slot.id = Strings().Intern(name);
+  slot.id = Names().Intern(name);
   slot.pointer = slot.id.value != 0 ? name : nullptr;
   return slot.id;
 }
@@ -106,14 +107,14 @@ trace::ShapeId ShapeOfKernel(const CUpti_ActivityKernel10& k) {
 uint64_t last_operation_end_ns GPROF_IN_ARENA = 0;
 
 template <class Record>
-void AddOperation(const Record& r, ChunkWriter* writer, Cursor cursor) {
+void AddOperation(const Record& r, ChunkOutput* output, Cursor cursor) {
   const uint64_t end_ns = r.start_ns + r.duration_ns;
   if (!IsOfCapture(r.start_ns, end_ns)) return;
-  writer->Add(r, cursor);
+  output->Add(r, cursor);
   if (end_ns > last_operation_end_ns) last_operation_end_ns = end_ns;
 }
 
-void Convert(const CUpti_ActivityKernel10& k, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityKernel10& k, ChunkOutput* output, Cursor cursor) {
   auto r = OperationOf<trace::KernelRecord>(k);
   r.name = KernelName(k.name);
   r.shape = ShapeOfKernel(k);
@@ -121,10 +122,10 @@ void Convert(const CUpti_ActivityKernel10& k, ChunkWriter* writer, Cursor cursor
   r.submitted_ns = k.submitted == 0 ? 0 : GpuTimeToNs(k.submitted);
   r.channel = k.channelID;
   r.is_device_launched = k.isDeviceLaunched;
-  AddOperation(r, writer, cursor);
+  AddOperation(r, output, cursor);
 }
 
-void Convert(const CUpti_ActivityMemcpy6& m, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityMemcpy6& m, ChunkOutput* output, Cursor cursor) {
   auto r = OperationOf<trace::MemcpyRecord>(m);
   r.size_bytes = m.bytes;
   r.copy_kind = m.copyKind;
@@ -133,10 +134,10 @@ void Convert(const CUpti_ActivityMemcpy6& m, ChunkWriter* writer, Cursor cursor)
   r.is_async = (m.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0;
   r.channel = m.channelID;
   r.copy_count = record_bytes[CUPTI_ACTIVITY_KIND_MEMCPY] >= sizeof m ? m.copyCount : 0;
-  AddOperation(r, writer, cursor);
+  AddOperation(r, output, cursor);
 }
 
-void Convert(const CUpti_ActivityMemcpyPtoP4& m, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityMemcpyPtoP4& m, ChunkOutput* output, Cursor cursor) {
   auto r = OperationOf<trace::PeerCopyRecord>(m);
   r.size_bytes = m.bytes;
   r.source_memory = m.srcKind;
@@ -144,30 +145,30 @@ void Convert(const CUpti_ActivityMemcpyPtoP4& m, ChunkWriter* writer, Cursor cur
   r.is_async = (m.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0;
   r.source_device = m.srcDeviceId;
   r.destination_device = m.dstDeviceId;
-  AddOperation(r, writer, cursor);
+  AddOperation(r, output, cursor);
 }
 
-void Convert(const CUpti_ActivityMemset4& m, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityMemset4& m, ChunkOutput* output, Cursor cursor) {
   auto r = OperationOf<trace::MemsetRecord>(m);
   r.size_bytes = m.bytes;
   r.value = m.value;
   r.memory = static_cast<uint8_t>(m.memoryKind);
   r.is_async = (m.flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC) != 0;
-  AddOperation(r, writer, cursor);
+  AddOperation(r, output, cursor);
 }
 
-void Convert(const CUpti_ActivityGraphTrace2& g, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityGraphTrace2& g, ChunkOutput* output, Cursor cursor) {
   const Span span = SpanOf(g.start, g.end);
   CountGraphLaunch(g.graphId, span.start_ns, span.start_ns + span.duration_ns);
   AddOperation(trace::GraphLaunchRecord{span.start_ns, span.duration_ns, g.deviceId, g.contextId, g.streamId,
                                         g.correlationId, g.graphId},
-               writer, cursor);
+               output, cursor);
 }
 
-void Convert(const CUpti_ActivityOverhead3& o, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityOverhead3& o, ChunkOutput* output, Cursor cursor) {
   const Span span = SpanOf(o.start, o.end);
   const bool is_thread = o.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD;
-  writer->Add(trace::OverheadRecord{span.start_ns, span.duration_ns, static_cast<uint32_t>(o.overheadKind),
+  output->Add(trace::OverheadRecord{span.start_ns, span.duration_ns, static_cast<uint32_t>(o.overheadKind),
                                     is_thread ? o.objectId.pt.threadId : 0, o.correlationId},
               cursor);
   // CUPTI allocates this one for the reader to free.
@@ -175,7 +176,7 @@ void Convert(const CUpti_ActivityOverhead3& o, ChunkWriter* writer, Cursor curso
   if (o.overheadKind == CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL && o.overheadData != nullptr) free(o.overheadData);
 }
 
-void Convert(const CUpti_ActivityJit2& j, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityJit2& j, ChunkOutput* output, Cursor cursor) {
   trace::JitRecord r;
   const Span span = SpanOf(j.start, j.end);
   r.start_ns = span.start_ns;
@@ -186,17 +187,17 @@ void Convert(const CUpti_ActivityJit2& j, ChunkWriter* writer, Cursor cursor) {
   r.entry_kind = static_cast<uint8_t>(j.jitEntryType);
   r.operation = static_cast<uint8_t>(j.jitOperationType);
   r.cache_bytes = j.cacheSize;
-  r.cache_path = is_salvage ? trace::StringId{} : Strings().Intern(j.cachePath);
-  writer->Add(r, cursor);
+  r.cache_path = is_salvage ? trace::StringId{} : Names().Intern(j.cachePath);
+  output->Add(r, cursor);
 }
 
-void Convert(const CUpti_ActivityContext3& c, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityContext3& c, ChunkOutput* output, Cursor cursor) {
   NoteNullStream(c.contextId, c.nullStreamId);
-  writer->Add(trace::ContextRecord{c.contextId, c.deviceId, c.nullStreamId}, cursor);
+  output->Add(trace::ContextRecord{c.contextId, c.deviceId, c.nullStreamId}, cursor);
 }
 
 // Says what the callback of the stream's creation could not: priority and flags. Readers join the two by id.
-void Convert(const CUpti_ActivityStream& s, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityStream& s, ChunkOutput* output, Cursor cursor) {
   if (s.flag != CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT && s.flag != CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING) {
     return;
   }
@@ -205,47 +206,47 @@ void Convert(const CUpti_ActivityStream& s, ChunkWriter* writer, Cursor cursor) 
   r.stream = s.streamId;
   r.priority = static_cast<int32_t>(s.priority);
   r.is_non_blocking = s.flag == CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING;
-  writer->Add(r, cursor);
+  output->Add(r, cursor);
 }
 
-void Convert(const CUpti_ActivityDevice5& d, ChunkWriter* writer, Cursor cursor) {
-  writer->Add(DeviceOf(d), cursor);
+void Convert(const CUpti_ActivityDevice5& d, ChunkOutput* output, Cursor cursor) {
+  output->Add(DeviceOf(d), cursor);
   if (!is_salvage) free(const_cast<char*>(d.name));  // CUPTI leaves this one to the reader
 }
 
 }  // namespace
 
-void ConvertRecord(const CUpti_Activity* record, ChunkWriter* writer, Cursor cursor) {
+void ConvertRecord(const CUpti_Activity* record, ChunkOutput* output, Cursor cursor) {
   switch (record->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
     case CUPTI_ACTIVITY_KIND_KERNEL:
-      return Convert(CopyOf<CUpti_ActivityKernel10>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityKernel10>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-      return Convert(CopyOf<CUpti_ActivityMemcpy6>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityMemcpy6>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      return Convert(CopyOf<CUpti_ActivityMemcpyPtoP4>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityMemcpyPtoP4>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_MEMSET:
-      return Convert(CopyOf<CUpti_ActivityMemset4>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityMemset4>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-      return Convert(CopyOf<CUpti_ActivityGraphTrace2>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityGraphTrace2>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_MEMORY2:
-      return Convert(CopyOf<CUpti_ActivityMemory4>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityMemory4>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
-      return Convert(CopyOf<CUpti_ActivityMemoryPool3>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityMemoryPool3>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
-      return Convert(CopyOf<CUpti_ActivityUnifiedMemoryCounter3>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityUnifiedMemoryCounter3>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
-      return Convert(CopyOf<CUpti_ActivityOverhead3>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityOverhead3>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_JIT:
-      return Convert(CopyOf<CUpti_ActivityJit2>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityJit2>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_CONTEXT:
-      return Convert(CopyOf<CUpti_ActivityContext3>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityContext3>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_STREAM:
-      return Convert(CopyOf<CUpti_ActivityStream>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityStream>(record), output, cursor);
     case CUPTI_ACTIVITY_KIND_DEVICE:
-      return Convert(CopyOf<CUpti_ActivityDevice5>(record), writer, cursor);
+      return Convert(CopyOf<CUpti_ActivityDevice5>(record), output, cursor);
     default:
-      return writer->CountLoss(RecordKind{}, trace::LossReason::kUnknownRecord, 1);
+      return output->CountLoss(RecordKind{}, trace::LossReason::kUnknownRecord, 1);
   }
 }
 

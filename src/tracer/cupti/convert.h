@@ -18,6 +18,6 @@ std::size_t RecordBytes(uint32_t kind);
 uint64_t LastOperationEndNs();
 
 // One record of ours for each, added last where there are several: the cursor goes with it.
-void ConvertRecord(const CUpti_Activity* record, ChunkWriter* writer, Cursor cursor);
+void ConvertRecord(const CUpti_Activity* record, ChunkOutput* output, Cursor cursor);
 
 }  // namespace gprof::tracer

@@ -4,6 +4,7 @@
 
 #include "tracer/core/capture.h"
 #include "tracer/core/notice.h"
+#include "tracer/core/process_facts.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/activity.h"
 #include "tracer/cupti/callbacks.h"
@@ -23,7 +24,6 @@ namespace {
 constinit std::atomic<bool> is_active{false};
 CUpti_SubscriberHandle subscriber;
 bool can_record_work = false;
-CuptiFacts facts GPROF_IN_ARENA;
 
 // What the flush thread is asked for and what it has done, counted up.
 constinit std::atomic<uint32_t> asked{0};
@@ -41,17 +41,6 @@ constinit std::atomic<uint64_t> dropped{0};
 constinit GpuClock gpu_clock GPROF_IN_ARENA;   // writer thread
 bool is_given_up = false;                      // the last flush did not come back [writer thread]
 CuptiInstant taken_point GPROF_IN_ARENA = {};  // writer thread's copy of the last one it has seen finished
-
-struct StreamSlot {
-  std::atomic<uint64_t> key;
-  std::atomic<uint32_t> stream;
-};
-constexpr uint32_t kStreamSlots = 8192;
-StreamSlot stream_slots[kStreamSlots] GPROF_IN_ARENA = {};
-constexpr uint32_t kContexts = 1024;
-uint32_t null_streams[kContexts] GPROF_IN_ARENA = {};  // writer thread
-
-uint64_t StreamKey(uint32_t context, uint64_t handle) { return handle ^ (static_cast<uint64_t>(context) << 48); }
 
 CuptiInstant ReadCuptiInstant() {
   CuptiInstant best;
@@ -175,21 +164,12 @@ void EnableCallbacks() {
 
 }  // namespace
 
-uint32_t CuptiThreads() { return has_thread.load(std::memory_order_relaxed) ? 1 : 0; }
-
 void SwitchCupti(bool on) {
   if (!CuptiIsActive()) return;
-  if (!IsWriterThread() || CuptiThreads() == 0) return SwitchNow(on);
+  if (!IsWriterThread() || !has_thread.load(std::memory_order_relaxed)) return SwitchNow(on);
   constexpr uint64_t kPatienceNs = 2000u * 1000000u;
   asked_switch.store(on ? Switch::kOn : Switch::kOff, std::memory_order_release);
   AskThread(false, kPatienceNs);
-}
-
-void EndCuptiThread() {
-  ForgetCupti();
-  asked_switch.store(Switch::kEndThread, std::memory_order_release);
-  asked.fetch_add(1, std::memory_order_acq_rel);
-  FutexWake(&asked);
 }
 
 bool StartCuptiSession() {
@@ -213,10 +193,7 @@ bool StartCuptiSession() {
     can_record_work = true;
   }
   EnableCallbacks();
-  facts.path = Strings().Intern(Cupti().path);
-  facts.version = Cupti().version;
-  facts.driver_version = driver_version;
-  facts.is_on = true;
+  SetCuptiFacts({Names().Intern(Cupti().path), Cupti().version, driver_version});
   is_active.store(true, std::memory_order_release);
   if (IsCapturing()) SwitchCupti(true);
   if (!has_thread.load(std::memory_order_relaxed)) {
@@ -225,12 +202,15 @@ bool StartCuptiSession() {
   return true;
 }
 
-const CuptiFacts& FactsOfCupti() { return facts; }
-void ResetCuptiFactsAfterFork() { facts = {}; }
-
 bool CuptiIsActive() { return is_active.load(std::memory_order_acquire); }
 
-void ForgetCupti() { is_active.store(false, std::memory_order_release); }
+void StopCupti(StopReason why) {
+  is_active.store(false, std::memory_order_release);
+  if (why != StopReason::kThreadsEnd) return;
+  asked_switch.store(Switch::kEndThread, std::memory_order_release);
+  asked.fetch_add(1, std::memory_order_acq_rel);
+  FutexWake(&asked);
+}
 
 bool FlushActivity(bool is_last, uint64_t timeout_ns) {
   if (!CuptiIsActive() || !has_thread.load(std::memory_order_acquire)) return false;
@@ -257,33 +237,5 @@ uint64_t GpuTimeToNs(uint64_t cupti_ns) {
 }
 
 CuptiInstant LastCuptiInstant() { return taken_point; }
-
-uint32_t StreamOfHandle(uint32_t context, uint64_t handle) {
-  constexpr uint64_t kLegacy = 1;
-  if (handle <= kLegacy) return context < kContexts ? null_streams[context] : 0;
-  const uint64_t key = StreamKey(context, handle);
-  for (uint32_t i = 0; i < 16; ++i) {
-    const StreamSlot& slot = stream_slots[((key >> 4) + i) % kStreamSlots];
-    if (slot.key.load(std::memory_order_acquire) == key) return slot.stream.load(std::memory_order_relaxed);
-  }
-  return 0;
-}
-
-void NoteStream(uint32_t context, uint64_t handle, uint32_t stream) {
-  const uint64_t key = StreamKey(context, handle);
-  for (uint32_t i = 0; i < 16; ++i) {
-    StreamSlot& slot = stream_slots[((key >> 4) + i) % kStreamSlots];
-    uint64_t owner = slot.key.load(std::memory_order_relaxed);
-    // A full neighbourhood gives up its last place.
-    if (owner != key && owner != 0 && i != 15) continue;
-    slot.stream.store(stream, std::memory_order_relaxed);
-    slot.key.store(key, std::memory_order_release);
-    return;
-  }
-}
-
-void NoteNullStream(uint32_t context, uint32_t stream) {
-  if (context < kContexts) null_streams[context] = stream;
-}
 
 }  // namespace gprof::tracer

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "tracer/core/notice.h"
-#include "tracer/core/proc_file.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/proc_file.h"
 
 namespace gprof::tracer {
 namespace {
@@ -86,10 +86,10 @@ trace::DeviceRecord DeviceOf(const CUpti_ActivityDevice5& a) {
   trace::DeviceRecord d;
   d.device = a.id;
   // The name is in the target's memory, which is not there any more when its launcher finishes the trace.
-  if (!is_salvage) d.name = Strings().Intern(a.name);
+  if (!is_salvage) d.name = Names().Intern(a.name);
   char uuid[48];
   FormatUuid(a.uuid, uuid);
-  d.uuid = Strings().Intern(uuid);
+  d.uuid = Names().Intern(uuid);
   d.compute_major = a.computeCapabilityMajor;
   d.compute_minor = a.computeCapabilityMinor;
   d.sm_count = a.numMultiprocessors;

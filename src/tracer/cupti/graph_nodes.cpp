@@ -1,5 +1,6 @@
 #include "tracer/cupti/graph_nodes.h"
 
+#include "tracer/cupti/api_rows.h"
 #include "tracer/cupti/graph_level.h"
 #include "tracer/store/clock.h"
 #include "tracer/store/thread_log.h"
@@ -39,7 +40,7 @@ void OnGraphNode(const CUpti_ResourceData& data) {
   ThreadLog* log = node != 0 ? OwnLog() : nullptr;
   if (log == nullptr) return;
   GraphNodeRow row{};
-  row.header = {RowType::kGraphNode, 0, sizeof(GraphNodeRow) / 8};
+  row.header = RowHeaderOf<GraphNodeRow>(RowType::kGraphNode);
   row.graph = GraphId(graph.graph);
   row.stamp = Stamp();
   row.node = node;

@@ -57,7 +57,7 @@ bool HasDestination(trace::ManagedKind kind) { return IsMove(kind) || kind == tr
 
 }  // namespace
 
-void Convert(const CUpti_ActivityMemory4& m, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityMemory4& m, ChunkOutput* output, Cursor cursor) {
   trace::MemoryRecord r;
   r.time_ns = TimeOf(m.timestamp);
   r.operation = static_cast<uint8_t>(m.memoryOperationType);
@@ -70,10 +70,10 @@ void Convert(const CUpti_ActivityMemory4& m, ChunkWriter* writer, Cursor cursor)
   r.stream = m.streamId == kNone ? 0 : m.streamId;
   r.correlation = m.correlationId;
   if (m.memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID) r.pool = m.memoryPoolConfig.address;
-  writer->Add(r, cursor);
+  output->Add(r, cursor);
 }
 
-void Convert(const CUpti_ActivityMemoryPool3& p, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityMemoryPool3& p, ChunkOutput* output, Cursor cursor) {
   trace::MemoryPoolRecord r;
   r.time_ns = TimeOf(p.timestamp);
   r.operation = static_cast<uint8_t>(p.memoryPoolOperationType);
@@ -87,10 +87,10 @@ void Convert(const CUpti_ActivityMemoryPool3& p, ChunkWriter* writer, Cursor cur
   if (p.memoryPoolOperationType == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED) r.keep_bytes = p.minBytesToKeep;
   r.device = p.deviceId;
   r.correlation = p.correlationId;
-  writer->Add(r, cursor);
+  output->Add(r, cursor);
 }
 
-void Convert(const CUpti_ActivityUnifiedMemoryCounter3& u, ChunkWriter* writer, Cursor cursor) {
+void Convert(const CUpti_ActivityUnifiedMemoryCounter3& u, ChunkOutput* output, Cursor cursor) {
   trace::ManagedMemoryRecord r;
   const auto kind = static_cast<trace::ManagedKind>(u.counterKind);
   const bool is_cpu_fault = kind == trace::ManagedKind::kCpuPageFaults;
@@ -103,7 +103,7 @@ void Convert(const CUpti_ActivityUnifiedMemoryCounter3& u, ChunkWriter* writer, 
   r.source = is_cpu_fault ? kHost : u.srcId;
   r.destination = HasDestination(kind) ? u.dstId : r.source;
   r.flags = u.flags;
-  writer->Add(r, cursor);
+  output->Add(r, cursor);
 }
 
 }  // namespace gprof::tracer

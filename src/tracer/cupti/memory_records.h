@@ -7,8 +7,8 @@
 namespace gprof::tracer {
 
 // [writer thread, or salvage] What an older library does not know is 0 in `activity`.
-void Convert(const CUpti_ActivityMemory4& activity, ChunkWriter* writer, Cursor cursor);
-void Convert(const CUpti_ActivityMemoryPool3& activity, ChunkWriter* writer, Cursor cursor);
-void Convert(const CUpti_ActivityUnifiedMemoryCounter3& activity, ChunkWriter* writer, Cursor cursor);
+void Convert(const CUpti_ActivityMemory4& activity, ChunkOutput* output, Cursor cursor);
+void Convert(const CUpti_ActivityMemoryPool3& activity, ChunkOutput* output, Cursor cursor);
+void Convert(const CUpti_ActivityUnifiedMemoryCounter3& activity, ChunkOutput* output, Cursor cursor);
 
 }  // namespace gprof::tracer

@@ -8,10 +8,10 @@
 
 namespace gprof::tracer {
 
-enum class NameType : uint8_t { kDomain, kCategory, kObject };
+enum class GivenNameType : uint8_t { kDomain, kCategory, kObject };
 
-struct NameEntry {
-  NameType type;
+struct GivenName {
+  GivenNameType type;
   uint8_t object;  // trace::NvtxNameKind
   uint32_t domain;
   uint64_t number;  // category or handle
@@ -19,15 +19,15 @@ struct NameEntry {
   uint64_t stamp;
 };
 
-// [any thread, rare] A full list drops the entry.
-void AddName(const NameEntry& entry);
+// [any thread, rare] A full list drops it.
+void AddGivenName(const GivenName& given);
 // The same name gives the same domain, also from another shared object.
 uint32_t DomainOf(trace::StringId name);
 // A number for a named resource, unique in the process.
 uint64_t NewResource();
 
-// [writer thread] Entry `i`, null when there is none yet.
-const NameEntry* NameAt(uint32_t i);
-void ResetNamesAfterFork();
+// [writer thread, or salvage] Name `i`, null when there is none yet.
+const GivenName* GivenNameAt(uint32_t i);
+void ResetGivenNamesAfterFork();
 
 }  // namespace gprof::tracer

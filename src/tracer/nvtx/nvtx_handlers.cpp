@@ -20,12 +20,12 @@ nvtxStringHandle_t StringHandle(trace::StringId id) {
 // The child of a fork has its parent's names once the tracer runs in it, and must not touch them before.
 bool HasNames() { return IsRecording() || StartTracer(); }
 
-trace::StringId InternName(const char* text) { return HasNames() ? Strings().Intern(text) : trace::StringId{}; }
+trace::StringId InternName(const char* text) { return HasNames() ? Names().Intern(text) : trace::StringId{}; }
 
 trace::StringId InternWide(const wchar_t* text) {
   char utf8[kMaxNameBytes];
   if (text == nullptr || !HasNames()) return {};
-  return Strings().Intern(utf8, ToUtf8(text, utf8, sizeof utf8));
+  return Names().Intern(utf8, ToUtf8(text, utf8, sizeof utf8));
 }
 
 // It has a message of this type and nothing else.
@@ -138,12 +138,12 @@ int PushEvent(uint32_t domain, const nvtxEventAttributes_t* a) {
 
 void NameObject(trace::NvtxNameKind kind, uint64_t handle, uint32_t domain, trace::StringId name) {
   if (HasNames()) {
-    AddName({NameType::kObject, static_cast<uint8_t>(kind), domain, handle, name, Stamp()});
+    AddGivenName({GivenNameType::kObject, static_cast<uint8_t>(kind), domain, handle, name, Stamp()});
   }
 }
 
 void NameCategory(uint32_t domain, uint32_t category, trace::StringId name) {
-  if (HasNames()) AddName({NameType::kCategory, 0, domain, category, name, Stamp()});
+  if (HasNames()) AddGivenName({GivenNameType::kCategory, 0, domain, category, name, Stamp()});
 }
 
 nvtxDomainHandle_t CreateDomain(trace::StringId name) { return DomainHandle(HasNames() ? DomainOf(name) : 0); }

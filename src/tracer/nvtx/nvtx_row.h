@@ -5,7 +5,9 @@
 
 #include "tracer/core/capture.h"
 #include "tracer/nvtx/nvtx.h"
+#include "tracer/nvtx/nvtx_row_layout.h"
 #include "tracer/nvtx/payload_capture.h"
+#include "tracer/nvtx/range_triggers.h"
 #include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
@@ -75,13 +77,11 @@ inline int Shallower(ThreadLog* log, uint32_t domain) {
   return depth > 0 ? --depth : -1;
 }
 
-// Where ranges start and stop captures, every event goes this longer way (nvtx.cpp).
+// Where ranges start and stop captures, every event goes this longer way (range_triggers.h).
 int WatchedPush(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes);
 int WatchedPop(ThreadLog* log, uint32_t domain, uint64_t stamp);
 void WatchedStart(ThreadLog* log, uint32_t domain, const NvtxText& text, const NvtxAttributes& attributes);
 void WatchedEnd(ThreadLog* log, uint32_t domain, const NvtxAttributes& attributes, uint64_t stamp);
-
-inline NvtxPath PathOfNvtx() { return nvtx_path.load(std::memory_order_relaxed); }
 
 // All ways a push can go, and a pop.
 int Push(uint32_t domain, const NvtxText& text, const NvtxAttributes* attributes);

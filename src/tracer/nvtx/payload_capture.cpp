@@ -9,6 +9,7 @@
 #include "tracer/nvtx/payload_layout.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/kept_list.h"
 #include "tracer/store/system_calls.h"
 #include "tracer/store/thread_log.h"
 
@@ -18,13 +19,11 @@ constinit thread_local const NvtxPayloads* event_payloads = nullptr;
 
 namespace {
 
-constexpr uint32_t kPerSegment = 256, kSegments = 256;
 constexpr std::size_t kMaxEntries = 4096;  // of one layout
 constexpr std::size_t kMaxPayloads = 64;   // of one event
 
 Lock lock;
-LayoutEntry* segments[kSegments] GPROF_IN_ARENA = {};
-constinit std::atomic<uint32_t> count GPROF_IN_ARENA{0};
+constinit KeptList<LayoutEntry, Region::kNames, 256, 256> layout_entries GPROF_IN_ARENA;
 constinit std::atomic<uint64_t> next_number{NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START};
 
 // What a handler must know of a layout when an event comes with it.
@@ -68,19 +67,6 @@ void Remember(const Layout& layout) {
   }
 }
 
-// Under `lock`.
-void Append(const LayoutEntry& entry) {
-  const uint32_t i = count.load(std::memory_order_relaxed);
-  if (i >= kPerSegment * kSegments) return;
-  LayoutEntry*& segment = segments[i / kPerSegment];
-  if (segment == nullptr) {
-    segment = static_cast<LayoutEntry*>(KeepMemory(kPerSegment * sizeof(LayoutEntry), Region::kNames));
-  }
-  if (segment == nullptr) return;
-  segment[i % kPerSegment] = entry;
-  count.store(i + 1, std::memory_order_release);
-}
-
 // A program's own number must be one that it may choose; anything else gets one of ours.
 uint64_t NumberOf(bool is_given, uint64_t number) {
   const bool is_good = is_given && number != 0 && number < NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
@@ -118,9 +104,9 @@ void AppendEntries(const nvtxPayloadSchemaAttr_t& schema, std::size_t entries, W
     e.entry.array_length = given.arrayOrUnionDetail;
     e.entry.offset_bytes = walk->Place(given, extent);
     e.entry.size_bytes = Cut(BytesOfType(given.type) != 0 ? BytesOfType(given.type) : nested.bytes);
-    e.entry.name = Strings().Intern(given.name);
+    e.entry.name = Names().Intern(given.name);
     NoteMessage(given, e.entry.offset_bytes, extent, layout);
-    Append(e);
+    layout_entries.Append(e);
   }
 }
 
@@ -189,7 +175,7 @@ uint64_t RegisterSchema(uint32_t domain, const nvtxPayloadSchemaAttr_t& schema) 
   Layout layout;
   layout.domain = domain;
   layout.number = NumberOf((schema.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0, schema.schemaId);
-  if ((schema.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) != 0) layout.name = Strings().Intern(schema.name);
+  if ((schema.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) != 0) layout.name = Names().Intern(schema.name);
   Walk walk(head.type, head.pack_alignment);
   LockGuard guard(lock);
   // Every shared object with the same header registers the same layout under the same number.
@@ -204,7 +190,7 @@ uint64_t RegisterSchema(uint32_t domain, const nvtxPayloadSchemaAttr_t& schema) 
   e.kind = trace::RecordKind::kNvtxSchema;
   e.schema = {domain,     layout.number, Cut(head.type), Cut(head.flags), Cut(layout.extent.bytes), Cut(head.entries),
               layout.name};
-  Append(e);
+  layout_entries.Append(e);
   return layout.number;
 }
 
@@ -225,26 +211,18 @@ uint64_t RegisterEnum(uint32_t domain, const nvtxPayloadEnumAttr_t& enumeration)
     const nvtxPayloadEnum_t& given = enumeration.entries[i];
     LayoutEntry e{};
     e.kind = trace::RecordKind::kNvtxEnum;
-    e.value = {domain, layout.number, given.value, static_cast<uint8_t>(given.isFlag != 0),
-               Strings().Intern(given.name)};
-    Append(e);
+    e.value = {domain, layout.number, given.value, static_cast<uint8_t>(given.isFlag != 0), Names().Intern(given.name)};
+    layout_entries.Append(e);
   }
   Remember(layout);
   return layout.number;
 }
 
-const LayoutEntry* LayoutAt(uint32_t i) {
-  if (i >= count.load(std::memory_order_acquire)) return nullptr;
-  const LayoutEntry* segment = segments[i / kPerSegment];
-  return IsKept(segment, kPerSegment * sizeof(LayoutEntry)) ? segment + i % kPerSegment : nullptr;
-}
+const LayoutEntry* LayoutEntryAt(uint32_t i) { return layout_entries.At(i); }
 
 void ResetLayoutsAfterFork() {
   lock.ResetAfterFork();
-  // The copy was taken while the parent went on.
-  uint32_t whole = 0;
-  while (whole < count.load(std::memory_order_relaxed) && segments[whole / kPerSegment] != nullptr) ++whole;
-  count.store(NamesAreWhole() ? whole : 0, std::memory_order_relaxed);
+  layout_entries.ResetAfterFork();
   if (NamesAreWhole()) return;
   for (Slot& slot : slots) slot.is_taken.store(false, std::memory_order_relaxed);
 }

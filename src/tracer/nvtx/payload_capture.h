@@ -32,7 +32,7 @@ uint64_t RegisterSchema(uint32_t domain, const nvtxPayloadSchemaAttr_t& schema);
 uint64_t RegisterEnum(uint32_t domain, const nvtxPayloadEnumAttr_t& enumeration);
 
 // [writer thread, or salvage] Entry `i` of all that was registered, null when there is none yet.
-const LayoutEntry* LayoutAt(uint32_t i);
+const LayoutEntry* LayoutEntryAt(uint32_t i);
 void ResetLayoutsAfterFork();
 
 struct NvtxPayloads {

@@ -13,8 +13,8 @@
 #include <cstring>
 
 #include "gprof/trace/env.h"
-#include "tracer/core/process_facts.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/process_key.h"
 #include "tracer/store/system_calls.h"
 
 // The linker marks the ends of a section whose name is a C identifier.

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <new>
+
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
 #include "tracer/store/arena.h"
@@ -14,7 +16,7 @@
 namespace gprof::tracer {
 namespace {
 
-constinit ChunkWriter writer GPROF_IN_ARENA;
+constinit ChunkOutput output GPROF_IN_ARENA;
 
 const char* Reason(int error) {
   switch (error) {
@@ -102,9 +104,9 @@ bool IsInFile(const trace::ProcessKey& process, uint64_t sequence, uint64_t from
 
 }  // namespace
 
-ChunkWriter& Writer() { return writer; }
+ChunkOutput& Output() { return output; }
 
-bool ChunkWriter::SetUpBuffers() {
+bool ChunkOutput::SetUpBuffers() {
   if (buffer_ != nullptr) return true;
   strings_ = static_cast<trace::StringRecord*>(MapMemory(sizeof(trace::StringRecord) * trace::kMaxChunkRecords));
   shapes_ =
@@ -114,9 +116,9 @@ bool ChunkWriter::SetUpBuffers() {
   return buffer_ != nullptr;
 }
 
-void ChunkWriter::Start(const trace::ProcessKey& process, bool keeps_facts) {
+void ChunkOutput::Start(const trace::ProcessKey& process, bool keeps_standing) {
   process_ = process;
-  keeps_facts_ = keeps_facts;
+  keeps_standing_ = keeps_standing;
   sequence_ = 0;
   pending_count_ = 0;
   flight_ = {};
@@ -124,9 +126,9 @@ void ChunkWriter::Start(const trace::ProcessKey& process, bool keeps_facts) {
 }
 
 // In the child of a fork: the parent's rows are the parent's to write, and its buffers may be newer than the child.
-void ChunkWriter::ResetAfterFork() { *this = ChunkWriter(); }
+void ChunkOutput::ResetAfterFork() { new (this) ChunkOutput; }
 
-void ChunkWriter::CountLoss(trace::RecordKind kind, trace::LossReason reason, uint64_t count) {
+void ChunkOutput::CountLoss(trace::RecordKind kind, trace::LossReason reason, uint64_t count) {
   if (count == 0) return;
   for (uint32_t i = 0; i < pending_count_; ++i) {
     if (pending_[i].kind == kind && pending_[i].reason == reason) {
@@ -137,7 +139,7 @@ void ChunkWriter::CountLoss(trace::RecordKind kind, trace::LossReason reason, ui
   if (pending_count_ < kMaxPending) pending_[pending_count_++] = {kind, reason, count};
 }
 
-void ChunkWriter::AddPendingLosses() {
+void ChunkOutput::AddPendingLosses() {
   auto& batch = std::get<Batch<trace::LossRecord>>(batches_);
   if (batch.rows == nullptr && !Allocate(&batch)) return;
   const uint64_t now = MonotonicNs();
@@ -147,18 +149,21 @@ void ChunkWriter::AddPendingLosses() {
   }
 }
 
-void ChunkWriter::RepeatFacts() {
-  keeps_facts_ = false;
-  std::apply([this](const auto&... list) { (list.ForEach([this](const auto& fact) { Add(fact); }), ...); }, facts_);
-  keeps_facts_ = true;
+void ChunkOutput::RepeatStandingRecords() {
+  keeps_standing_ = false;
+  const auto repeat = [this](const auto& list) {
+    for (uint32_t i = 0; const auto* record = list.At(i); ++i) Add(*record);
+  };
+  std::apply([&](const auto&... list) { (repeat(list), ...); }, standing_);
+  keeps_standing_ = true;
 }
 
-void ChunkWriter::Discard() {
+void ChunkOutput::Discard() {
   std::apply([](auto&... batch) { ((batch.count = batch.written = batch.text_bytes = 0), ...); }, batches_);
   pending_count_ = 0;
 }
 
-void ChunkWriter::Flush() {
+void ChunkOutput::Flush() {
   if (Config().output[0] == 0) return Discard();
   if (!SetUpBuffers()) return;
   AddPendingLosses();
@@ -166,12 +171,12 @@ void ChunkWriter::Flush() {
 }
 
 // A chunk that was cut short by a full disk stays where it is, since others may have appended after it; readers notice.
-void ChunkWriter::Append(std::size_t bytes, uint32_t rows, trace::RecordKind kind) {
+void ChunkOutput::Append(std::size_t bytes, uint32_t rows, trace::RecordKind kind) {
   uint64_t file_bytes = 0;
   const int fd = OpenOutput(&file_bytes);
   if (fd < 0) return NotWritten(errno, rows, kind);
   flight_ = {kind, flight_.first, rows, sequence_, file_bytes};
-  writer_detail::StepDone();
+  output_detail::StepDone();
   ssize_t written;
   int error;
   do {
@@ -183,7 +188,7 @@ void ChunkWriter::Append(std::size_t bytes, uint32_t rows, trace::RecordKind kin
   if (written != static_cast<ssize_t>(bytes)) NotWritten(error, rows, kind);
 }
 
-void ChunkWriter::NotWritten(int error, uint32_t rows, trace::RecordKind kind) {
+void ChunkOutput::NotWritten(int error, uint32_t rows, trace::RecordKind kind) {
   last_error_ = error;
   // A loss record that could not be written stands for what it counted.
   if (kind == trace::RecordKind::kLoss) {
@@ -198,7 +203,7 @@ void ChunkWriter::NotWritten(int error, uint32_t rows, trace::RecordKind kind) {
   SayNotWritten(error);
 }
 
-void ChunkWriter::Resume() {
+void ChunkOutput::Resume() {
   buffer_ = nullptr;
   last_error_ = 0;
   if (pending_count_ > kMaxPending) pending_count_ = 0;

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "gprof/trace/wire.h"
-#include "tracer/core/standing_records.h"
+#include "tracer/store/standing_records.h"
 
 namespace gprof::tracer {
 
@@ -16,14 +16,14 @@ struct Cursor {
   uint32_t next = 0;
 };
 
-class ChunkWriter {
+class ChunkOutput {
  public:
-  // `keeps_facts`: there may be another output later.
-  void Start(const trace::ProcessKey& process, bool keeps_facts);
+  // `keeps_standing`: there may be another output later.
+  void Start(const trace::ProcessKey& process, bool keeps_standing);
   template <class R>
   void Add(const R& record, Cursor cursor = {});
   // Tells the facts again, for an output that has not got them.
-  void RepeatFacts();
+  void RepeatStandingRecords();
   // Writes all there is. Without an output it is dropped: nobody asked for it yet.
   void Flush();
   void Discard();
@@ -97,10 +97,10 @@ class ChunkWriter {
   bool SetUpBuffers();
 
   trace::ProcessKey process_;
-  bool keeps_facts_ = false;
-  std::tuple<FactList<trace::DeviceRecord>, FactList<trace::ContextRecord>, FactList<trace::StreamRecord>,
-             FactList<trace::GraphNodeRecord>>
-      facts_;
+  bool keeps_standing_ = false;
+  std::tuple<StandingRecords<trace::DeviceRecord>, StandingRecords<trace::ContextRecord>,
+             StandingRecords<trace::StreamRecord>, StandingRecords<trace::GraphNodeRecord>>
+      standing_;
   uint64_t sequence_ = 0;
   uint32_t chunk_ = 0;  // number for MarkForChunk, also of chunks that could not be written
   Batches batches_;
@@ -116,7 +116,7 @@ class ChunkWriter {
   uint32_t pending_count_ = 0;
 };
 
-ChunkWriter& Writer();
+ChunkOutput& Output();
 
 }  // namespace gprof::tracer
 

@@ -1,13 +1,13 @@
-// The templates of ChunkWriter, one instance for each record kind.
+// The templates of ChunkOutput, one instance for each record kind.
 #pragma once
 
 #include <atomic>
 #include <cstring>
 
-#include "tracer/cupti/shapes.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/kernel_shapes.h"
 #include "tracer/store/system_calls.h"
 
 namespace gprof::tracer {
@@ -16,7 +16,7 @@ inline constexpr std::size_t kBufferBytes = 6u << 20;
 // Texts of a chunk's dictionary together; rows whose names need more go into the next chunk.
 inline constexpr std::size_t kMaxDictionaryBytes = 2u << 20;
 
-namespace writer_detail {
+namespace output_detail {
 
 // First and last instant of a record, for the chunk's header.
 template <class R>
@@ -58,12 +58,12 @@ inline constexpr bool kHasText = [] {
 
 inline constexpr uint32_t kBatchTextBytes = 256 * 1024;
 
-}  // namespace writer_detail
+}  // namespace output_detail
 
 template <class R>
-bool ChunkWriter::Allocate(Batch<R>* batch) {
-  if constexpr (writer_detail::kHasText<R>) {
-    batch->texts = static_cast<char*>(KeepMemory(writer_detail::kBatchTextBytes, Region::kRows));
+bool ChunkOutput::Allocate(Batch<R>* batch) {
+  if constexpr (output_detail::kHasText<R>) {
+    batch->texts = static_cast<char*>(KeepMemory(output_detail::kBatchTextBytes, Region::kRows));
     if (batch->texts == nullptr) return false;
   }
   batch->rows = static_cast<R*>(KeepMemory(sizeof(R) * Batch<R>::kCapacity, Region::kRows));
@@ -72,12 +72,12 @@ bool ChunkWriter::Allocate(Batch<R>* batch) {
 
 // A row's text is gone when the row is. False: too long for any batch.
 template <class R>
-bool ChunkWriter::KeepText(Batch<R>* batch, R* record) {
+bool ChunkOutput::KeepText(Batch<R>* batch, R* record) {
   bool fits = true;
   R::Fields(*record, [&](const trace::FieldInfo&, auto& field) {
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, trace::Text>) {
-      if (batch->text_bytes + field.size > writer_detail::kBatchTextBytes) WriteBatch(batch);
-      fits = field.size <= writer_detail::kBatchTextBytes;
+      if (batch->text_bytes + field.size > output_detail::kBatchTextBytes) WriteBatch(batch);
+      fits = field.size <= output_detail::kBatchTextBytes;
       if (!fits || field.size == 0) return;
       char* at = batch->texts + batch->text_bytes;
       std::memcpy(at, field.data, field.size);
@@ -89,16 +89,16 @@ bool ChunkWriter::KeepText(Batch<R>* batch, R* record) {
 }
 
 template <class R>
-void ChunkWriter::Add(const R& given, Cursor cursor) {
-  using writer_detail::StepDone;
+void ChunkOutput::Add(const R& given, Cursor cursor) {
+  using output_detail::StepDone;
   auto& batch = std::get<Batch<R>>(batches_);
   if (batch.rows == nullptr && !Allocate(&batch)) return CountLoss(R::kKind, trace::LossReason::kNoMemory, 1);
   R record = given;
-  if constexpr (writer_detail::kHasText<R>) {
+  if constexpr (output_detail::kHasText<R>) {
     if (!KeepText(&batch, &record)) return CountLoss(R::kKind, trace::LossReason::kNoMemory, 1);
   }
-  if constexpr (kIsFact<R>) {
-    if (keeps_facts_) std::get<FactList<R>>(facts_).Remember(record);
+  if constexpr (kIsStanding<R>) {
+    if (keeps_standing_) std::get<StandingRecords<R>>(standing_).Append(record);
   }
   step_ = {cursor, R::kKind, batch.count};
   StepDone();
@@ -113,7 +113,7 @@ void ChunkWriter::Add(const R& given, Cursor cursor) {
 }
 
 template <class R>
-void ChunkWriter::WriteBatch(Batch<R>* batch) {
+void ChunkOutput::WriteBatch(Batch<R>* batch) {
   if (!SetUpBuffers()) {
     CountLoss(R::kKind, trace::LossReason::kNoMemory, batch->count - batch->written);
     batch->written = batch->count;
@@ -124,18 +124,18 @@ void ChunkWriter::WriteBatch(Batch<R>* batch) {
     const uint32_t n = TakeDictionary(rows, batch->count - batch->written);
     flight_.first = batch->written;
     WriteRows(rows, n);
-    writer_detail::StepDone();
+    output_detail::StepDone();
     batch->written += n;
-    writer_detail::StepDone();
+    output_detail::StepDone();
     flight_.kind = trace::RecordKind{};
   }
   batch->count = 0;
-  writer_detail::StepDone();
+  output_detail::StepDone();
   batch->written = batch->text_bytes = 0;
 }
 
 template <class R>
-void ChunkWriter::ResumeBatch(Batch<R>* batch) {
+void ChunkOutput::ResumeBatch(Batch<R>* batch) {
   if (step_.kind == R::kKind && batch->count != step_.count_before) {
     auto* at = static_cast<uint32_t*>(Relocated(step_.cursor.at));
     if (at != nullptr) *at = step_.cursor.next;
@@ -145,7 +145,7 @@ void ChunkWriter::ResumeBatch(Batch<R>* batch) {
   if (batch->count > Batch<R>::kCapacity || batch->written >= batch->count) batch->count = batch->written = 0;
   if (batch->count == 0) batch->text_bytes = 0;
   const bool is_kept = IsKept(batch->rows, sizeof(R) * Batch<R>::kCapacity) &&
-                       (!writer_detail::kHasText<R> || IsKept(batch->texts, writer_detail::kBatchTextBytes));
+                       (!output_detail::kHasText<R> || IsKept(batch->texts, output_detail::kBatchTextBytes));
   if (is_kept) return;
   CountLoss(R::kKind, trace::LossReason::kNoMemory, batch->count - batch->written);
   *batch = {};
@@ -153,7 +153,7 @@ void ChunkWriter::ResumeBatch(Batch<R>* batch) {
 
 // Collects the names of as many rows as fit one chunk (at least one row) and answers how many those are.
 template <class R>
-uint32_t ChunkWriter::TakeDictionary(const R* rows, uint32_t count) {
+uint32_t ChunkOutput::TakeDictionary(const R* rows, uint32_t count) {
   string_count_ = shape_count_ = 0;
   std::size_t bytes = 0;
   uint32_t i = 0;
@@ -161,8 +161,8 @@ uint32_t ChunkWriter::TakeDictionary(const R* rows, uint32_t count) {
     R::Fields(rows[i], [&](const trace::FieldInfo&, const auto& field) {
       using T = std::decay_t<decltype(field)>;
       if constexpr (std::is_same_v<T, trace::StringId>) {
-        if (string_count_ == trace::kMaxChunkRecords || !Strings().MarkForChunk(field, chunk_)) return;
-        strings_[string_count_] = {field.value, Strings().TextOf(field)};
+        if (string_count_ == trace::kMaxChunkRecords || !Names().MarkForChunk(field, chunk_)) return;
+        strings_[string_count_] = {field.value, Names().TextOf(field)};
         bytes += strings_[string_count_++].text.size;
       } else if constexpr (std::is_same_v<T, trace::ShapeId>) {
         if (shape_count_ == trace::kMaxChunkRecords || !Shapes().MarkForChunk(field, chunk_)) return;
@@ -175,7 +175,7 @@ uint32_t ChunkWriter::TakeDictionary(const R* rows, uint32_t count) {
 }
 
 template <class R>
-void ChunkWriter::WriteRows(const R* rows, uint32_t count) {
+void ChunkOutput::WriteRows(const R* rows, uint32_t count) {
   trace::ByteWriter body(buffer_ + trace::kChunkHeaderBytes, kBufferBytes - trace::kChunkHeaderBytes);
   if (string_count_ != 0) trace::EncodeBlock(strings_, string_count_, body);
   if (shape_count_ != 0) trace::EncodeBlock(shapes_, shape_count_, body);
@@ -187,7 +187,7 @@ void ChunkWriter::WriteRows(const R* rows, uint32_t count) {
   header.body_bytes = header.unpacked_bytes = static_cast<uint32_t>(body.size());
   header.process = process_;
   header.sequence = sequence_;
-  for (uint32_t i = 0; i < count; ++i) writer_detail::Widen(rows[i], &header.first_ns, &header.last_ns);
+  for (uint32_t i = 0; i < count; ++i) output_detail::Widen(rows[i], &header.first_ns, &header.last_ns);
   header.body_crc = trace::Crc32(buffer_ + trace::kChunkHeaderBytes, body.size());
   trace::WriteHeader(header, buffer_);
   Append(trace::kChunkHeaderBytes + body.size(), count, R::kKind);

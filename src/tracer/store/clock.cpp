@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "tracer/core/proc_file.h"
 #include "tracer/store/arena.h"
+#include "tracer/store/proc_file.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -15,6 +15,8 @@ bool clock_uses_tsc GPROF_IN_ARENA = false;
 
 namespace {
 
+constinit ClockMap stamp_clock GPROF_IN_ARENA;
+
 #if defined(__x86_64__)
 bool HasInvariantTsc() {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -23,6 +25,8 @@ bool HasInvariantTsc() {
 #endif
 
 }  // namespace
+
+ClockMap& StampClock() { return stamp_clock; }
 
 void ChooseClock() {
 #if defined(__x86_64__)

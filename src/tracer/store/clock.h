@@ -51,4 +51,7 @@ class ClockMap {
   uint32_t first_ = 0, count_ = 0;
 };
 
+// The one that the stamps of this process are converted with. [writer thread, once it runs]
+ClockMap& StampClock();
+
 }  // namespace gprof::tracer

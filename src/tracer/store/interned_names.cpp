@@ -5,7 +5,7 @@
 namespace gprof::tracer {
 namespace {
 
-constinit StringTable table GPROF_IN_ARENA;
+constinit InternedNames table GPROF_IN_ARENA;
 constexpr std::size_t kArenaBytes = 256 * 1024;
 constexpr char kTooMany[] = "<too many names>";
 
@@ -16,7 +16,7 @@ uint64_t Mix(uint64_t a, uint64_t b) {
 
 }  // namespace
 
-StringTable& Strings() { return table; }
+InternedNames& Names() { return table; }
 
 uint64_t HashBytes(const void* data, std::size_t size) {
   constexpr uint64_t kOdd = 0x9E3779B97F4A7C15u;
@@ -32,12 +32,12 @@ uint64_t HashBytes(const void* data, std::size_t size) {
   return Mix(hash ^ word, 0xD6E8FEB86659FD93u);
 }
 
-StringTable::Entry* StringTable::At(uint32_t id) const {
+InternedNames::Entry* InternedNames::At(uint32_t id) const {
   Entry* segment = segments_[(id - 1) / kEntriesPerSegment].load(std::memory_order_acquire);
   return segment + (id - 1) % kEntriesPerSegment;
 }
 
-uint32_t StringTable::Find(const Index* index, uint64_t hash, const char* text, std::size_t size) const {
+uint32_t InternedNames::Find(const Index* index, uint64_t hash, const char* text, std::size_t size) const {
   if (index == nullptr) return 0;
   for (uint32_t slot = static_cast<uint32_t>(hash) & index->mask;; slot = (slot + 1) & index->mask) {
     const uint32_t id = index->slots[slot].load(std::memory_order_acquire);
@@ -47,11 +47,11 @@ uint32_t StringTable::Find(const Index* index, uint64_t hash, const char* text, 
   }
 }
 
-trace::StringId StringTable::Intern(const char* text) {
+trace::StringId InternedNames::Intern(const char* text) {
   return text == nullptr ? trace::StringId{} : Intern(text, strnlen(text, kMaxNameBytes));
 }
 
-trace::StringId StringTable::Intern(const char* text, std::size_t size) {
+trace::StringId InternedNames::Intern(const char* text, std::size_t size) {
   if (size == 0) return {};
   if (size > kMaxNameBytes) size = kMaxNameBytes;
   const uint64_t hash = HashBytes(text, size);
@@ -65,7 +65,7 @@ trace::StringId StringTable::Intern(const char* text, std::size_t size) {
 }
 
 // Keeps the index at most half full, so that a probe ends soon. The old one stays: a reader may be in it.
-bool StringTable::Grow() {
+bool InternedNames::Grow() {
   const Index* old = index_.load(std::memory_order_relaxed);
   if (old != nullptr && (count_ + 2) * 2 <= old->mask) return true;
   uint32_t slots = old == nullptr ? 1024 : (old->mask + 1) * 2;
@@ -86,7 +86,7 @@ bool StringTable::Grow() {
 }
 
 // The copy was taken while the parent went on: what the count says may not all be there, and the index may know more.
-void StringTable::ResetAfterFork() {
+void InternedNames::ResetAfterFork() {
   lock_.ResetAfterFork();
   const uint32_t claimed = count_.load(std::memory_order_relaxed);
   uint32_t whole = 0;
@@ -104,7 +104,7 @@ void StringTable::ResetAfterFork() {
   Grow();
 }
 
-const char* StringTable::Store(const char* text, std::size_t size) {
+const char* InternedNames::Store(const char* text, std::size_t size) {
   if (arena_left_ < size) {
     arena_ = static_cast<char*>(KeepMemory(kArenaBytes, Region::kNames));
     arena_left_ = arena_ == nullptr ? 0 : kArenaBytes;
@@ -117,7 +117,7 @@ const char* StringTable::Store(const char* text, std::size_t size) {
   return at;
 }
 
-uint32_t StringTable::Insert(uint64_t hash, const char* text, std::size_t size) {
+uint32_t InternedNames::Insert(uint64_t hash, const char* text, std::size_t size) {
   const uint32_t count = count_.load(std::memory_order_relaxed);
   if (count + 1 >= kMaxNames) return count;  // the last id, taken by kTooMany
   if (count + 2 >= kMaxNames) {
@@ -145,7 +145,7 @@ uint32_t StringTable::Insert(uint64_t hash, const char* text, std::size_t size) 
 
 // Programs may hand in any number as the handle of a string; in salvage ids come from memory that may be spoilt or
 // gone.
-bool StringTable::IsWhole(trace::StringId id) const {
+bool InternedNames::IsWhole(trace::StringId id) const {
   if (id.value == 0 || id.value > count_.load(std::memory_order_relaxed)) return false;
   if (!is_salvage) return true;
   const Entry* segment = segments_[(id.value - 1) / kEntriesPerSegment].load(std::memory_order_acquire);
@@ -154,13 +154,13 @@ bool StringTable::IsWhole(trace::StringId id) const {
   return e->size <= kMaxNameBytes && IsKept(e->text, e->size);
 }
 
-trace::Text StringTable::TextOf(trace::StringId id) const {
+trace::Text InternedNames::TextOf(trace::StringId id) const {
   if (!IsWhole(id)) return {};
   const Entry* e = At(id.value);
   return {e->text, e->size};
 }
 
-bool StringTable::MarkForChunk(trace::StringId id, uint32_t chunk) {
+bool InternedNames::MarkForChunk(trace::StringId id, uint32_t chunk) {
   if (!IsWhole(id)) return false;
   Entry* e = At(id.value);
   if (e->chunk == chunk) return false;

@@ -16,7 +16,7 @@ inline constexpr uint32_t kMaxNames = 1u << 20;     // later ones all become "<t
 
 uint64_t HashBytes(const void* data, std::size_t size);
 
-class StringTable {
+class InternedNames {
  public:
   // [any thread] Never fails: without memory it answers the empty string's id.
   trace::StringId Intern(const char* text, std::size_t size);
@@ -57,6 +57,6 @@ class StringTable {
   std::size_t arena_left_ = 0;
 };
 
-StringTable& Strings();
+InternedNames& Names();
 
 }  // namespace gprof::tracer

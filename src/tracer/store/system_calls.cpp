@@ -13,6 +13,8 @@
 namespace gprof::tracer {
 namespace {
 
+constinit std::atomic<uint32_t> threads_started{0};
+
 // With the target's usual 8 MB a thread would not start under a tight `ulimit -v`; the threads here need little.
 constexpr std::size_t kStackBytes = 256 * 1024;
 
@@ -102,7 +104,12 @@ bool StartThread(void* (*run)(void*), const char* name) {
   const SignalGuard signal_guard;  // the new thread inherits the mask
   // A target with much static thread-local storage cannot have the small stack; then the default one is right.
   void* argument = const_cast<char*>(name);
-  return CreateDetached(run, argument, kStackBytes) || CreateDetached(run, argument, 0);
+  const bool has_started = CreateDetached(run, argument, kStackBytes) || CreateDetached(run, argument, 0);
+  if (has_started) threads_started.fetch_add(1, std::memory_order_relaxed);
+  return has_started;
 }
+
+uint32_t ThreadsStarted() { return threads_started.load(std::memory_order_relaxed); }
+void ResetThreadsAfterFork() { threads_started.store(0, std::memory_order_relaxed); }
 
 }  // namespace gprof::tracer

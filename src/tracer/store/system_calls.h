@@ -79,5 +79,8 @@ void NameThread(const char* name);
 
 // Starts a detached thread that takes no signals. False: the system has no room for one.
 bool StartThread(void* (*run)(void*), const char* name);
+// How many the tracer has started in this process.
+uint32_t ThreadsStarted();
+void ResetThreadsAfterFork();  // they are not in the child
 
 }  // namespace gprof::tracer

@@ -8,10 +8,9 @@
 #include <cstring>
 
 #include "gprof/trace/record.h"
-#include "tracer/core/capture.h"
-#include "tracer/nvtx/name_cache.h"
 #include "tracer/store/cache.h"
 #include "tracer/store/log_rows.h"
+#include "tracer/store/name_cache.h"
 #include "tracer/store/page_pool.h"
 
 namespace gprof::tracer {
@@ -45,6 +44,20 @@ struct SetAsideCall {
   uint16_t cbid = 0;
   uint8_t domain = 0;
 };
+
+// The outermost range of the name that captures go by (nvtx/range_triggers.h), as far as one thread has it open.
+struct WatchedRange {
+  uint32_t domain = 0;
+  uint32_t nested = 0;  // ranges of the domain within it
+  bool is_open = false;
+};
+
+// What the writer thread keeps of a log's NVTX rows, which say when by the difference to the last whole stamp.
+struct NvtxTimes {
+  uint64_t last_ns = 0;  // times of a thread never go back
+  uint64_t base = 0;     // the last whole stamp
+};
+inline constexpr uint64_t kNoBase = 1ull << 63;  // no stamp is near it
 
 class ThreadLog {
  public:
@@ -143,6 +156,10 @@ bool IsReadable(const ThreadLog* log);
 
 // All logs there ever were, newest first; they are never removed.
 ThreadLog* FirstLog();
+template <class F>
+void ForEachLog(F&& f) {
+  for (ThreadLog* log = FirstLog(); log != nullptr && IsReadable(log); log = log->next_log) f(log);
+}
 bool HasOtherLiveLogs();    // other threads than the calling one may be writing rows
 bool SetUpLogs();           // once for a process
 void LeaveLogAfterFork();   // [child of a fork] the log is the parent's

@@ -1,4 +1,4 @@
-#include "tracer/nvtx/name_cache.h"
+#include "tracer/store/name_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ bool IsKept(const void* at, std::size_t) { return at != nullptr; }
 namespace {
 
 std::string NameOf(uint32_t id) {
-  const trace::Text text = Strings().TextOf({id});
+  const trace::Text text = Names().TextOf({id});
   return {text.data, text.size};
 }
 

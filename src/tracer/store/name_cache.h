@@ -40,7 +40,7 @@ class NameCache {
       slot.at = text;
     } else if (slot.copy[size] == 0 && std::memcmp(slot.copy, text, size) == 0) {
       const ErrnoGuard errno_guard;
-      slot.id = Strings().Intern(text, size).value;
+      slot.id = Names().Intern(text, size).value;
     } else {
       slot.id = kBuffer;
     }

@@ -1,4 +1,4 @@
-#include "tracer/cupti/shapes.h"
+#include "tracer/store/kernel_shapes.h"
 
 #include <cstring>
 

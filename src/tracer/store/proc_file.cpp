@@ -1,4 +1,4 @@
-#include "tracer/core/proc_file.h"
+#include "tracer/store/proc_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,84 @@
+// The table of collectors. To add one: its file, which describes it as a Collector, and its line here (docs/adding.md).
+#include "tracer/core/collectors.h"
+
+#include <array>
+
+#include "tracer/core/capture.h"
+#include "tracer/core/control.h"
+#include "tracer/core/notice.h"
+#include "tracer/core/process_facts.h"
+#include "tracer/core/thread_rows.h"
+#include "tracer/cupti/api_rows.h"
+#include "tracer/cupti/gpu_work.h"
+#include "tracer/nvtx/nvtx_records.h"
+#include "tracer/store/log_rows.h"
+
+namespace gprof::tracer {
+namespace {
+
+// In the order of a round. GPU work comes before the rows of threads: CUPTI is waited for before the clocks are read,
+// and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
+// names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
+constexpr Collector kCollectors[] = {
+    kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector,
+    kControlCollector, kCaptureCollector, kNvtxCollector,      kNoticeCollector,
+};
+
+using Converter = decltype(Collector::convert);
+using Converters = std::array<Converter, kRowTypes>;
+
+// Null for a type that nobody has, or more than one.
+constexpr Converters ConvertersByType() {
+  Converters by_type{};
+  uint32_t taken = 0;
+  for (const Collector& collector : kCollectors) {
+    for (uint32_t type = 0; type < kRowTypes; ++type) {
+      if ((collector.row_types >> type & 1) == 0) continue;
+      by_type[type] = (taken >> type & 1) == 0 ? collector.convert : nullptr;
+    }
+    taken |= collector.row_types;
+  }
+  return by_type;
+}
+
+constexpr Converters kConverters = ConvertersByType();
+
+constexpr bool EveryRowHasOneOwner() {
+  for (uint32_t type = 1; type < kRowTypes; ++type) {
+    if (kConverters[type] == nullptr) return false;
+  }
+  return true;
+}
+static_assert(EveryRowHasOneOwner(), "each type of row is converted by one collector");
+
+template <class... Parameters, class... Arguments>
+void ForEach(void (*Collector::*verb)(Parameters...), Arguments... arguments) {
+  for (const Collector& collector : kCollectors) {
+    if (collector.*verb != nullptr) (collector.*verb)(arguments...);
+  }
+}
+
+void Switch(bool has_warm_up, bool on) {
+  for (const Collector& collector : kCollectors) {
+    if (collector.switch_on != nullptr && collector.has_warm_up == has_warm_up) collector.switch_on(on);
+  }
+}
+
+}  // namespace
+
+void StartCollectors() { ForEach(&Collector::start); }
+void RetellEverything() { ForEach(&Collector::retell); }
+void SwitchCollectors(bool on) { Switch(false, on); }
+void SwitchWarmUpCollectors(bool on) { Switch(true, on); }
+void DrainCollectors(DrainRound* round) { ForEach(&Collector::drain, round); }
+void SalvageCollectors(DrainRound* round) { ForEach(&Collector::salvage, round); }
+void StopCollectors(StopReason why) { ForEach(&Collector::stop, why); }
+void ResetCollectorsAfterFork() { ForEach(&Collector::reset); }
+
+void ConvertRow(const RowHeader* row, const RowSource& source) {
+  const auto type = static_cast<uint32_t>(row->type);
+  // In salvage a row may say anything.
+  if (type < kRowTypes && kConverters[type] != nullptr) kConverters[type](row, source);
+}
+
+}  // namespace gprof::tracer

@@ -1,0 +1,80 @@
+#include "tracer/cupti/gpu_work.h"
+
+#include <algorithm>
+
+#include "tracer/core/notice.h"
+#include "tracer/core/process_facts.h"
+#include "tracer/cupti/activity.h"
+#include "tracer/cupti/convert.h"
+#include "tracer/cupti/cupti_copies.h"
+#include "tracer/store/arena.h"
+#include "tracer/store/chunk_output.h"
+
+namespace gprof::tracer {
+namespace {
+
+constinit bool is_complete GPROF_IN_ARENA = true;       // as far as CUPTI's last flushes tell
+constinit uint64_t told_instant_ns GPROF_IN_ARENA = 0;  // the last of CUPTI's clock in the output
+
+void Flush(bool is_last) {
+  // Long enough for a healthy CUPTI; what comes later is taken by the next flush.
+  constexpr uint64_t kPatienceNs = 50u * 1000000u;
+  constexpr uint64_t kLastPatienceNs = 2000u * 1000000u;
+  if (CuptiIsActive()) is_complete = FlushActivity(is_last, is_last ? kLastPatienceNs : kPatienceNs);
+  if (!is_last || is_complete) return;
+  Message message;
+  message << "CUPTI did not hand over its last records; GPU work that ended after those in the trace is missing";
+  Say(trace::NoticeLevel::kWarning, message);
+}
+
+void TellClock() {
+  const CuptiInstant instant = LastCuptiInstant();
+  if (instant.monotonic_ns > told_instant_ns) {
+    Output().Add(trace::ClockRecord{instant.monotonic_ns, 0, 0, instant.cupti_ns, 0});
+  }
+  told_instant_ns = instant.monotonic_ns;
+}
+
+void CountLosses() {
+  Output().CountLoss(trace::RecordKind{}, trace::LossReason::kNoMemory, TakeDiscarded());
+  Output().CountLoss(trace::RecordKind{}, trace::LossReason::kCuptiDropped, TakeCuptiDropped());
+}
+
+// GPU work that ended later may be missing; 0: none is.
+uint64_t CompleteUntilNs() { return is_complete ? 0 : std::max(Header().start_ns, LastOperationEndNs()); }
+
+}  // namespace
+
+void RetellGpuWork() { told_instant_ns = 0; }
+
+void DrainGpuWork(DrainRound* round) {
+  const bool is_flush = round->depth == Depth::kAll || round->depth == Depth::kLast;
+  const bool is_last = round->depth == Depth::kLast;
+  if (is_flush) {
+    Flush(is_last);
+    TellClock();
+  }
+  if (round->depth != Depth::kEnd && DrainActivity(&Output())) round->has_delivered = true;
+  if (is_flush) {
+    if (CuptiIsActive()) LookForSecondCupti(is_last);
+    CountLosses();
+  }
+  round->end.gpu_complete_until_ns = CompleteUntilNs();
+}
+
+// Whether CUPTI's last flush came back is only known of a process that had begun to exit.
+void SalvageGpuWork(DrainRound* round) {
+  SalvageActivity(&Output());
+  CountLosses();
+  const bool was_exiting = round->end.reason == static_cast<uint8_t>(trace::EndReason::kExit);
+  is_complete = (was_exiting && is_complete) || !ProcessHasCupti();
+  round->end.gpu_complete_until_ns = CompleteUntilNs();
+}
+
+void ResetGpuWorkAfterFork() {
+  ResetActivityAfterFork();
+  is_complete = true;
+  told_instant_ns = 0;
+}
+
+}  // namespace gprof::tracer

@@ -1,0 +1,25 @@
+// GPU work as a collector: CUPTI's activity records, and what CUPTI says of clocks, losses and itself.
+#pragma once
+
+#include "tracer/core/collectors.h"
+#include "tracer/cupti/cupti_session.h"
+
+namespace gprof::tracer {
+
+void RetellGpuWork();
+void DrainGpuWork(DrainRound* round);
+void SalvageGpuWork(DrainRound* round);
+void ResetGpuWorkAfterFork();
+
+// It starts by itself, when the driver does (cupti_entry.cpp), and in the child of a fork never again.
+inline constexpr Collector kGpuWorkCollector = {
+    .retell = RetellGpuWork,
+    .switch_on = SwitchCupti,
+    .has_warm_up = true,
+    .drain = DrainGpuWork,
+    .salvage = SalvageGpuWork,
+    .stop = StopCupti,
+    .reset = ResetGpuWorkAfterFork,
+};
+
+}  // namespace gprof::tracer

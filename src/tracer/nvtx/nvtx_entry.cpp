@@ -1,0 +1,25 @@
+#include "gprof/trace/env.h"
+#include "tracer/core/entry_points.h"
+#include "tracer/core/tracer.h"
+#include "tracer/nvtx/nvtx.h"
+#include "tracer/store/system_calls.h"
+
+// Called at the first NVTX call of every shared object that has NVTX in it.
+GPROF_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
+  using namespace gprof::tracer;
+  ErrnoGuard errno_guard;
+  if (StartTracer() && Config().wants_nvtx) return InstallNvtx(get_export_table);
+  using Initialize = int(NvtxGetExportTableFunc_t);
+  auto* next = EntryOfNext<Initialize>(gprof::trace::env::kNextNvtxInjection, "InitializeInjectionNvtx2");
+  return next == nullptr ? 1 : next(get_export_table);
+}
+
+// What the closed NVTX 2 library asks for.
+GPROF_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export_table) {
+  return InitializeInjectionNvtx2(get_export_table);
+}
+
+GPROF_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
+  gprof::tracer::ErrnoGuard errno_guard;
+  return gprof::tracer::InstallNvtxExtension(module);
+}

@@ -1,0 +1,49 @@
+#include "tracer/store/process_key.h"
+
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "tracer/store/interned_names.h"
+#include "tracer/store/proc_file.h"
+
+namespace gprof::tracer {
+namespace {
+
+uint64_t HostHash() {
+  char id[320];
+  utsname host;
+  std::size_t used = 0;
+  if (uname(&host) == 0) {
+    used = strnlen(host.nodename, sizeof host.nodename);
+    std::memcpy(id, host.nodename, used);
+  }
+  const auto n = ReadProcFile("/proc/sys/kernel/random/boot_id", id + used, sizeof id - used);
+  if (n > 0) used += static_cast<std::size_t>(n);
+  return HashBytes(id, used);
+}
+
+}  // namespace
+
+// Field 22; the name in field 2 may hold spaces and brackets, so count from the last bracket.
+uint64_t StartTicksOf(const char* stat_file) {
+  char stat[1024];
+  if (ReadProcFile(stat_file, stat, sizeof stat) <= 0) return 0;
+  const char* at = std::strrchr(stat, ')');
+  if (at == nullptr || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X') return 0;
+  for (int field = 2; at != nullptr && field < 22; ++field) at = std::strchr(at + 1, ' ');
+  return at == nullptr ? 0 : strtoull(at + 1, nullptr, 10);
+}
+
+trace::ProcessKey OwnKey(uint64_t start_ns) {
+  trace::ProcessKey key;
+  key.host = HostHash();
+  key.start_ticks = StartTicksOf("/proc/self/stat");
+  key.pid = static_cast<uint32_t>(getpid());
+  key.image = static_cast<uint32_t>(start_ns >> 10);
+  return key;
+}
+
+}  // namespace gprof::tracer
