@@ -52,6 +52,8 @@ TRACER_FORBIDDEN = {
     "sstream", "ostream", "istream", "thread", "mutex", "condition_variable", "shared_mutex", "stdexcept", "exception",
     "filesystem", "regex", "deque", "list", "future", "any", "locale", "random",
 }
+# The one file where collectors are known by name.
+COLLECTORS = "src/tracer/core/collectors.cpp"
 PRINTERS = re.compile(r"\b(fmt::print|std::cout|std::cerr|printf|fprintf|puts|fputs)\s*[(<]")
 EXITS = re.compile(r"(?<![\w.>:])(?:std::)?(exit|_exit|_Exit|quick_exit|abort)\s*\(")
 
@@ -107,6 +109,25 @@ class Includes(unittest.TestCase):
                     yield f"{name} includes <{header}>"
 
         self.assertEqual(self.problems(judge), [])
+
+    def test_topics_of_the_tracer_meet_in_the_table_of_collectors_only(self):
+        def judge(name, folder, code):
+            if folder != "src/tracer" or name == COLLECTORS:
+                return
+            may = {"core", "store", name.split("/")[2]}
+            for _, header in INCLUDE.findall(code):
+                topic = re.match(r"tracer/(\w+)/", header)
+                if topic and topic.group(1) not in may:
+                    yield f"{name} includes {header}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_every_collector_is_in_the_table(self):
+        described = {found for _, folder, code in sources() if folder == "src/tracer"
+                     for found in re.findall(r"constexpr Collector (k\w+)\s*=?\s*\{", code)}
+        table = re.search(r"Collector kCollectors\[\] = \{(.*?)\}", tree.text(COLLECTORS), re.S).group(1)
+        self.assertGreater(len(described), 3)
+        self.assertEqual(described, set(re.findall(r"k\w+", table)))
 
     def test_only_the_command_line_prints(self):
         def judge(name, folder, code):

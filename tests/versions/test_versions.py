@@ -12,7 +12,7 @@ import unittest
 import layout
 import releases
 
-# Members that newer releases put where older ones have padding; convert.cpp looks at the record's length for each.
+# Members that newer releases put where older ones have padding; activity_records.cpp looks at the record's length for each.
 IN_PADDING = {("Memcpy", "copyCount")}
 
 

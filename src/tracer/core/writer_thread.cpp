@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstring>
 
 #include "tracer/core/capture.h"
 #include "tracer/core/control.h"
@@ -106,10 +105,10 @@ bool IsAlone() {
   char path[64], stat[1024];
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", getpid());
   if (ReadProcFile(path, stat, sizeof stat) <= 0) return false;
-  const char* at = std::strrchr(stat, ')');
-  if (at == nullptr || at[1] != ' ' || at[2] != 'Z') return false;
-  for (int field = 2; at != nullptr && field < 20; ++field) at = std::strchr(at + 1, ' ');
-  const uint32_t threads = at == nullptr ? 0 : static_cast<uint32_t>(strtoul(at + 1, nullptr, 10));
+  const char* process_state = StatField(stat, 3);
+  const char* count = StatField(stat, 20);
+  if (process_state == nullptr || *process_state != 'Z' || count == nullptr) return false;
+  const auto threads = static_cast<uint32_t>(strtoul(count, nullptr, 10));
   return threads != 0 && threads <= 1 + ThreadsStarted();  // the zombie and ours
 }
 

@@ -6,11 +6,11 @@
 
 #include "tracer/core/capture.h"
 #include "tracer/core/tracer.h"
+#include "tracer/cupti/activity_kinds.h"
 #include "tracer/cupti/api_rows.h"
 #include "tracer/cupti/cupti_session.h"
 #include "tracer/cupti/driver_exit.h"
 #include "tracer/cupti/graph_nodes.h"
-#include "tracer/cupti/kinds.h"
 #include "tracer/cupti/stream_ids.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/clock.h"

@@ -4,9 +4,9 @@
 
 #include "tracer/core/notice.h"
 #include "tracer/core/process_facts.h"
-#include "tracer/cupti/activity.h"
-#include "tracer/cupti/convert.h"
-#include "tracer/cupti/cupti_copies.h"
+#include "tracer/cupti/activity_buffers.h"
+#include "tracer/cupti/activity_records.h"
+#include "tracer/cupti/second_cupti.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
 

@@ -5,7 +5,7 @@
 
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
-#include "tracer/cupti/kinds.h"
+#include "tracer/cupti/activity_kinds.h"
 
 namespace gprof::tracer {
 namespace {

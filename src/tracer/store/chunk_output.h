@@ -22,7 +22,7 @@ class ChunkOutput {
   void Start(const trace::ProcessKey& process, bool keeps_standing);
   template <class R>
   void Add(const R& record, Cursor cursor = {});
-  // Tells the facts again, for an output that has not got them.
+  // Tells again what CUPTI tells once, for a file that has not got it.
   void RepeatStandingRecords();
   // Writes all there is. Without an output it is dropped: nobody asked for it yet.
   void Flush();
@@ -31,7 +31,7 @@ class ChunkOutput {
   uint64_t chunks_written() const { return sequence_; }
 
   void ResetAfterFork();
-  // [salvage] Takes over from a writer that was interrupted anywhere.
+  // [salvage] Takes over from a process that was interrupted anywhere.
   void Resume();
   int last_error() const { return last_error_; }
 

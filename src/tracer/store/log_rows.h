@@ -25,7 +25,7 @@ enum class RowType : uint8_t {
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 12;
+inline constexpr uint32_t kRowTypes = 12;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>
@@ -47,7 +47,7 @@ constexpr RowHeader RowHeaderOf(RowType type) {
   return {type, 0, sizeof(Row) / 8};
 }
 
-inline bool IsOneWord(RowType type) { return type >= RowType::kNvtxPush; }
+inline bool IsOneWord(RowType type) { return type >= RowType::kNvtxPush && type <= RowType::kNvtxMark; }
 inline uint32_t BytesOf(const RowHeader& row) { return IsOneWord(row.type) ? 8u : row.words * 8u; }
 
 // Where a row comes from and where its records go. `cursor` is handed to the last record that the row becomes: see

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstring>
+
 namespace gprof::tracer {
 
 ssize_t ReadProcFile(const char* path, char* out, std::size_t size) {
@@ -21,6 +23,12 @@ ssize_t ReadProcFile(const char* path, char* out, std::size_t size) {
   if (used > 0 && out[used - 1] == '\n') --used;
   out[used] = 0;
   return static_cast<ssize_t>(used);
+}
+
+const char* StatField(const char* line, int number) {
+  const char* at = std::strrchr(line, ')');
+  for (int field = 2; at != nullptr && field < number; ++field) at = std::strchr(at + 1, ' ');
+  return at == nullptr ? nullptr : at + 1;
 }
 
 }  // namespace gprof::tracer

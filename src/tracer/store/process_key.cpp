@@ -27,14 +27,13 @@ uint64_t HostHash() {
 
 }  // namespace
 
-// Field 22; the name in field 2 may hold spaces and brackets, so count from the last bracket.
 uint64_t StartTicksOf(const char* stat_file) {
   char stat[1024];
   if (ReadProcFile(stat_file, stat, sizeof stat) <= 0) return 0;
-  const char* at = std::strrchr(stat, ')');
-  if (at == nullptr || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X') return 0;
-  for (int field = 2; at != nullptr && field < 22; ++field) at = std::strchr(at + 1, ' ');
-  return at == nullptr ? 0 : strtoull(at + 1, nullptr, 10);
+  const char* state = StatField(stat, 3);
+  if (state == nullptr || *state == 'Z' || *state == 'X') return 0;
+  const char* ticks = StatField(stat, 22);
+  return ticks == nullptr ? 0 : strtoull(ticks, nullptr, 10);
 }
 
 trace::ProcessKey OwnKey(uint64_t start_ns) {

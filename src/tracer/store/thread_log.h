@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "gprof/trace/record.h"
-#include "tracer/store/cache.h"
+#include "tracer/store/cache_hints.h"
 #include "tracer/store/log_rows.h"
 #include "tracer/store/name_cache.h"
 #include "tracer/store/page_pool.h"

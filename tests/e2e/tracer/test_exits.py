@@ -126,6 +126,13 @@ class SeveralProcesses(Flushed):
                     self.assertNotIn(parent, {r["chunk_pid"] for r in children})
                     self.assertEqual(len(children), EVENTS)
 
+    def test_child_whose_main_thread_leaves(self):
+        """Threads of the tracer that only the parent has do not count as the child's own."""
+        run = self.profile("ways_out", "fork_leave", EVENTS)
+        self.assertEqual(run.code, 13, run.err)
+        self.assertEqual(run.trace.problems, [])
+        self.assertEqual(len(run.trace.of("nvtx", event=1, message="child")), EVENTS)
+
     def test_fork_while_threads_are_busy(self):
         """A lock that another thread holds at the fork stays held in the child for ever."""
         for _ in range(10):

@@ -96,6 +96,23 @@ int ForkBeforeCuda(int events) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 5 ? 12 : 98;
 }
 
+// The child's main thread leaves, and another one goes on until long after the next flushes.
+int ForkAndLeave(int events) {
+  const pid_t child = fork();
+  if (child == 0) {
+    nvtxMarkA("child");
+    std::thread([events] {
+      usleep(400000);
+      for (int i = 1; i < events; ++i) nvtxMarkA("child");
+      std::exit(5);
+    }).detach();
+    pthread_exit(nullptr);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 5 ? 13 : 98;
+}
+
 int End(const std::string& how, int events, const Cuda& cuda, char** argv) {
   if (how == "return") return 3;
   if (how == "exit") std::exit(4);
@@ -109,6 +126,7 @@ int End(const std::string& how, int events, const Cuda& cuda, char** argv) {
   if (how == "fork__exit") return Fork(false, events, cuda);
   if (how == "fork_exit") return Fork(true, events, cuda);
   if (how == "fork_first") return ForkBeforeCuda(events);
+  if (how == "fork_leave") return ForkAndLeave(events);
   if (how == "exec") execl(argv[0], argv[0], "return", argv[2], nullptr);
   if (how == "pthread_exit") {
     std::thread([] {

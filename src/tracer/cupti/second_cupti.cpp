@@ -1,4 +1,4 @@
-#include "tracer/cupti/cupti_copies.h"
+#include "tracer/cupti/second_cupti.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
-#include "tracer/cupti/activity.h"
+#include "tracer/cupti/activity_buffers.h"
 
 #include <atomic>
 #include <new>
 
 #include "tracer/core/tracer.h"
-#include "tracer/cupti/convert.h"
+#include "tracer/cupti/activity_records.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/page_pool.h"
 #include "tracer/store/system_calls.h"

@@ -1,5 +1,5 @@
 // CUPTI's records to ours, one Convert for each kind. [writer thread, or salvage]
-#include "tracer/cupti/convert.h"
+#include "tracer/cupti/activity_records.h"
 
 #include <stdlib.h>
 

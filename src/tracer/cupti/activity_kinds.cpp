@@ -1,4 +1,4 @@
-#include "tracer/cupti/kinds.h"
+#include "tracer/cupti/activity_kinds.h"
 
 #include <atomic>
 #include <iterator>
