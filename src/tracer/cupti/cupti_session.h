@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "tracer/core/collectors.h"
-#include "tracer/cupti/cupti_api.h"
 
 namespace gprof::tracer {
 

@@ -2,18 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
-// What the table of names wants of the arena: memory of this process.
 namespace gprof::tracer {
-bool is_salvage = false;
-void* KeepMemory(std::size_t bytes, Region, std::size_t) { return std::calloc(1, bytes); }
-bool NamesAreWhole() { return true; }
-bool IsKept(const void* at, std::size_t) { return at != nullptr; }
-
 namespace {
 
 std::string NameOf(uint32_t id) {
