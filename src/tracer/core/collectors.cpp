@@ -60,7 +60,7 @@ void ForEach(void (*Collector::*verb)(Parameters...), Arguments... arguments) {
 
 void Switch(bool has_warm_up, bool on) {
   for (const Collector& collector : kCollectors) {
-    if (collector.switch_on != nullptr && collector.has_warm_up == has_warm_up) collector.switch_on(on);
+    if (collector.switch_capture != nullptr && collector.has_warm_up == has_warm_up) collector.switch_capture(on);
   }
 }
 

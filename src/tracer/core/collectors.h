@@ -41,8 +41,9 @@ struct Collector {
   void (*start)() = nullptr;
   // The trace begins, or goes on in another file: what is said once has to be said again. [writer thread]
   void (*retell)() = nullptr;
-  // A capture begins or ends. [one thread at a time]
-  void (*switch_on)(bool on) = nullptr;
+  // A capture begins or ends. One that is on from the begin is not told: `start` sees it (IsCapturing). [one thread at
+  // a time]
+  void (*switch_capture)(bool on) = nullptr;
   // It takes its time to be switched on. So it is on before a capture begins and in the warm-up of steps, and what it
   // tells of before is left out (IsOfCapture). The others are switched on when the capture has begun.
   bool has_warm_up = false;

@@ -14,7 +14,7 @@ void ResetGpuWorkAfterFork();
 // It starts by itself, when the driver does (cupti_entry.cpp), and in the child of a fork never again.
 inline constexpr Collector kGpuWorkCollector = {
     .retell = RetellGpuWork,
-    .switch_on = SwitchCupti,
+    .switch_capture = SwitchCupti,
     .has_warm_up = true,
     .drain = DrainGpuWork,
     .salvage = SalvageGpuWork,

@@ -18,7 +18,7 @@ void ResetNvtxAfterFork();
 inline constexpr Collector kNvtxCollector = {
     .start = StartNvtx,
     .retell = RetellNvtx,
-    .switch_on = ChooseNvtxPath,
+    .switch_capture = ChooseNvtxPath,
     .drain = DrainNvtx,
     .salvage = DrainNvtx,
     .reset = ResetNvtxAfterFork,
