@@ -23,6 +23,7 @@ EXAMPLES = {
     "an export format": r'WriteFolded|\bfolded\.cpp|"folded"|`folded`',
     "a format for a CI system": r"RenderCodeQuality|\bci_gitlab\b|--gitlab-codequality",
     "a check of `doctor`": r'CheckPerfEvents|"perf_events"|`perf_events`',
+    "a collector in the target": r"\bkNoticeCollector\b|\bnotice\.cpp",
     "a CUPTI function": r"cuptiGetGraphNodeId",
     "a variable for the tracer": r"kFlushMs|\bflush_ms\b|GPROF_FLUSH_MS",
     "a CUDA kernel": r"\bstatic_table\b",
