@@ -60,7 +60,9 @@ void AddList(const std::string& what, const std::vector<std::string>& words, std
 
 void SelectionArguments::AddOptions(CLI::App& app) {
   app.add_option("--device", devices_, "these GPUs alone, by number: 0,1")->type_name("LIST")->group(kSelectionGroup);
-  app.add_option("--process", processes_, "these processes alone, by pid or name")->type_name("LIST")->group(kSelectionGroup);
+  app.add_option("--process", processes_, "these processes alone, by pid or name")
+      ->type_name("LIST")
+      ->group(kSelectionGroup);
   app.add_option("--thread", threads_, "these threads and what they launched, by tid or name")
       ->type_name("LIST")
       ->group(kSelectionGroup);

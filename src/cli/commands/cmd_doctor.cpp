@@ -80,8 +80,8 @@ class Doctor : public Command {
 
   int Run() override {
     const std::vector<MachineCheck> checks = Examine(ThisMachine());
-    const auto bad =
-        std::count_if(checks.begin(), checks.end(), [](const MachineCheck& check) { return check.state == CheckState::kBad; });
+    const auto bad = std::count_if(checks.begin(), checks.end(),
+                                   [](const MachineCheck& check) { return check.state == CheckState::kBad; });
     WriteResult(format_ == "json" ? RenderJson(checks, bad == 0) : RenderText(checks, bad));
     return CodeOf(bad == 0 ? ExitCode::kGood : ExitCode::kGateFailed);
   }

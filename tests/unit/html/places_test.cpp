@@ -19,7 +19,8 @@ std::set<std::string> IdsInSources() {
       R"re((?:\.id = |\{|push_back\(\{|return \{)\s*"([a-z]+\.[a-z_]+)"(?:;|,\s*(?:Severity|SeverityOf|[a-z_]*percent|&TraceHealth)))re");
   const std::regex leader(R"re(\{"([a-z]+\.[a-z_]+)", "([a-z]+\.[a-z_]+)"\})re");
   std::set<std::string> ids;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(GPROF_SOURCE_DIR) + "/src/analysis")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::string(GPROF_SOURCE_DIR) + "/src/analysis")) {
     if (entry.path().extension() != ".cpp") continue;
     std::ifstream file(entry.path());
     const std::string text{std::istreambuf_iterator<char>(file), {}};

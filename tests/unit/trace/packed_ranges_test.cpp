@@ -169,8 +169,7 @@ TEST(PackedRanges, RangesThatAreAlikeShareFacts) {
 TEST(PackedRanges, RangesWithNamesOfTheirOwnHaveFactsOnce) {
   DraftOfRanges d;
   for (int64_t i = 0; i < 1000; ++i) {
-    d.Push(8 * i + 1, "case " + std::to_string(i)), d.Push(8 * i + 2, "forward"), d.Pop(8 * i + 3),
-        d.Pop(8 * i + 4);
+    d.Push(8 * i + 1, "case " + std::to_string(i)), d.Push(8 * i + 2, "forward"), d.Pop(8 * i + 3), d.Pop(8 * i + 4);
   }
   const PackedRanges& ranges = d.Pair();
   EXPECT_EQ(ranges.FactsCount(), 2000u);
