@@ -16,7 +16,10 @@ inline constexpr std::size_t kChunkHeaderBytes = 96;
 inline constexpr uint32_t kMaxChunkRecords = 16384;
 inline constexpr uint32_t kMaxBodyBytes = 8u << 20;
 
-enum ChunkFlags : uint16_t { kChunkZstd = 1 };
+enum ChunkFlags : uint16_t {
+  kChunkZstd = 1,
+  kChunkCollector = 2,  // written by a process of gprof-cli that looks at the program from outside
+};
 
 // Tells apart the processes of a run, also when a pid is used twice or hosts share the file.
 struct ProcessKey {

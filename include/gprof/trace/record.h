@@ -50,6 +50,16 @@ enum class RecordKind : uint16_t {
   kNvtxSchemaEntry = 32,
   kNvtxEnum = 33,
   kNvtxPayload = 34,
+  kModule = 35,
+  kFrame = 36,
+  kStack = 37,
+  kSymbol = 38,
+  kCpuSample = 39,
+  kSwitch = 40,
+  kOsCall = 41,
+  kMetricSource = 42,
+  kMetricBlock = 43,
+  kMetricLoss = 44,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -175,6 +185,44 @@ enum class ManagedKind : uint8_t {
 };
 
 enum class PoolOp : uint8_t { kCreate = 1, kDestroy = 2, kTrim = 3 };
+
+enum class ModuleKind : uint8_t { kUnknown = 0, kFile = 1, kPythonCode = 2, kVdso = 3, kKernel = 4, kGenerated = 5 };
+
+enum class SampleKind : uint8_t { kUnknown = 0, kPerf = 1, kSignal = 2, kPython = 3, kPythonWaiting = 4 };
+
+enum class OsObject : uint8_t {
+  kNone = 0,
+  kMutex = 1,
+  kRwLock = 2,
+  kCondition = 3,
+  kSemaphore = 4,
+  kBarrier = 5,
+  kGil = 6,
+  kFutex = 7,
+  kThread = 8,
+  kProcess = 9,
+  kFile = 10,
+  kPipe = 11,
+  kSocket = 12,
+  kDevice = 13,
+  kTimer = 14,
+  kMemory = 15,
+  kPoll = 16,
+};
+
+enum class MetricKind : uint8_t { kUnknown = 0, kGauge = 1, kCounter = 2, kRate = 3 };
+
+enum class MetricScope : uint8_t { kNone = 0, kHost = 1, kProcess = 2, kThread = 3, kDevice = 4 };
+
+enum class MetricLossReason : uint8_t {
+  kUnknown = 0,
+  kOverflow = 1,
+  kTooSlow = 2,
+  kTaken = 3,
+  kNotAllowed = 4,
+  kStepDown = 5,
+  kPaused = 6,
+};
 
 // ---- dictionary kinds: a chunk repeats the ones its records name ----
 
@@ -955,6 +1003,272 @@ struct NvtxPayloadRecord {
   }
 };
 
+// From here on a record may be written by a collector, a process of gprof-cli that looks at others from outside: `pid`
+// is the process that the record is about, 0 the one that wrote it.
+
+// ---- stacks: where code was ----
+//
+// Modules, frames and stacks have ids of the process that wrote them, and chunks of their own. A writer may say one
+// again, and does so at least in every file that is to be read without the ones before it; the first one counts.
+
+// A shared library and the code object of a Python function are both code with places in it that frames name.
+struct ModuleRecord {
+  static constexpr RecordKind kKind = RecordKind::kModule;
+  static constexpr const char* kName = "module";
+  static constexpr const char* kMeaning = "code that frames lie in: a file in memory, or a Python function";
+  uint64_t time_ns = 0;
+  uint32_t id = 0, pid = 0;
+  uint8_t module_kind = 0;
+  StringId path, build_id;
+  uint64_t address = 0, size_bytes = 0, inode = 0;
+  StringId name;
+  uint32_t first_line = 0;
+  StringId line_table;
+  uint32_t python_version = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when it was seen first"}, r.time_ns);
+    v(FieldInfo{"id", Shape::kDelta, "number that frames use, from 1"}, r.id);
+    v(FieldInfo{"pid", Shape::kPlain, "process that has it in memory"}, r.pid);
+    v(FieldInfo{"module_kind", Shape::kPlain,
+                "1 file, 2 Python function, 3 vDSO, 4 kernel, 5 code generated at run time"},
+      r.module_kind);
+    v(FieldInfo{"path", Shape::kPlain, "file: the library, or the source of a Python function"}, r.path);
+    v(FieldInfo{"build_id", Shape::kPlain, "build id of the library in hexadecimal digits"}, r.build_id);
+    v(FieldInfo{"address", Shape::kPlain, "what to add to the offset of a frame to have its address"}, r.address);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "bytes of it in memory"}, r.size_bytes);
+    v(FieldInfo{"inode", Shape::kPlain, "inode of the file, 0 when not known"}, r.inode);
+    v(FieldInfo{"name", Shape::kPlain, "of a Python function its qualified name, of generated code what it is"},
+      r.name);
+    v(FieldInfo{"first_line", Shape::kPlain, "first line of a Python function"}, r.first_line);
+    v(FieldInfo{"line_table", Shape::kPlain, "co_linetable of a Python function, co_lnotab before Python 3.10"},
+      r.line_table);
+    v(FieldInfo{"python_version", Shape::kPlain,
+                "256 times the major version and the minor one: how to read the table"},
+      r.python_version);
+  }
+};
+
+struct FrameRecord {
+  static constexpr RecordKind kKind = RecordKind::kFrame;
+  static constexpr const char* kName = "frame";
+  static constexpr const char* kMeaning = "a place in code";
+  uint32_t id = 0, module = 0;
+  uint64_t offset = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"id", Shape::kDelta, "number that stacks and symbols use, from 1"}, r.id);
+    v(FieldInfo{"module", Shape::kPlain, "its module, 0 when not known"}, r.module);
+    v(
+        FieldInfo{
+            "offset", Shape::kDelta,
+            "address as the file has it, bytes into the code of a Python function, or without a module the address"},
+        r.offset);
+  }
+};
+
+// A trie: stacks that begin alike share what they begin with, and the last of a thread is told by what is new in it.
+struct StackRecord {
+  static constexpr RecordKind kKind = RecordKind::kStack;
+  static constexpr const char* kName = "stack";
+  static constexpr const char* kMeaning = "a stack of calls: its innermost frame, and the stack that called it";
+  uint32_t id = 0, parent = 0, frame = 0;
+  uint8_t is_cut = 0, is_guessed = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"id", Shape::kDelta, "number that other records use, from 1"}, r.id);
+    v(FieldInfo{"parent", Shape::kDelta, "the stack without its innermost frame, 0 for none"}, r.parent);
+    v(FieldInfo{"frame", Shape::kDelta, "the innermost frame"}, r.frame);
+    v(FieldInfo{"is_cut", Shape::kPlain, "1 when frames around it are missing (parent is 0)"}, r.is_cut);
+    v(FieldInfo{"is_guessed", Shape::kPlain, "1 when the frame was found without unwind tables"}, r.is_guessed);
+  }
+};
+
+struct SymbolRecord {
+  static constexpr RecordKind kKind = RecordKind::kSymbol;
+  static constexpr const char* kName = "symbol";
+  static constexpr const char* kMeaning = "the function at a frame";
+  uint32_t frame = 0, depth = 0;
+  StringId name, file;
+  uint32_t line = 0;
+  uint64_t function_offset = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"frame", Shape::kDelta, "the frame"}, r.frame);
+    v(FieldInfo{"depth", Shape::kPlain, "0 the innermost function, 1 the one that it was inlined into, and so on"},
+      r.depth);
+    v(FieldInfo{"name", Shape::kPlain, "its name, mangled"}, r.name);
+    v(FieldInfo{"file", Shape::kPlain, "source file, empty when not known"}, r.file);
+    v(FieldInfo{"line", Shape::kPlain, "line in it, 0 when not known"}, r.line);
+    v(FieldInfo{"function_offset", Shape::kPlain, "offset of the function's first byte, 0 when not known"},
+      r.function_offset);
+  }
+};
+
+// ---- what threads did between calls ----
+
+struct CpuSampleRecord {
+  static constexpr RecordKind kKind = RecordKind::kCpuSample;
+  static constexpr const char* kName = "cpu_sample";
+  static constexpr const char* kMeaning = "where a thread was at a moment";
+  uint64_t time_ns = 0;
+  uint32_t pid = 0, tid = 0, stack = 0;
+  uint64_t weight_ns = 0;
+  uint32_t cpu = 0;
+  uint8_t sample_kind = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when"}, r.time_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "the thread"}, r.tid);
+    v(FieldInfo{"stack", Shape::kPlain, "its stack, 0 when not known"}, r.stack);
+    v(FieldInfo{"weight_ns", Shape::kPlain, "time that the sample stands for"}, r.weight_ns);
+    v(FieldInfo{"cpu", Shape::kPlain, "1 more than the number of the processor, 0 when not known"}, r.cpu);
+    v(FieldInfo{"sample_kind", Shape::kPlain,
+                "1 perf, 2 signal, 3 read from a Python interpreter, 4 the same of a thread that did not run"},
+      r.sample_kind);
+  }
+};
+
+struct SwitchRecord {
+  static constexpr RecordKind kKind = RecordKind::kSwitch;
+  static constexpr const char* kName = "switch";
+  static constexpr const char* kMeaning = "a thread was off the processor";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t pid = 0, tid = 0, cpu = 0;
+  uint8_t is_preempted = 0, is_unfinished = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "when it left the processor"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "until it ran again"}, r.duration_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "the thread"}, r.tid);
+    v(FieldInfo{"cpu", Shape::kPlain, "1 more than the number of the processor it left, 0 when not known"}, r.cpu);
+    v(FieldInfo{"is_preempted", Shape::kPlain, "1 when it could have gone on and another ran, 0 when it waited"},
+      r.is_preempted);
+    v(FieldInfo{"is_unfinished", Shape::kPlain, "1 when it had not run again at the end of the recording"},
+      r.is_unfinished);
+  }
+};
+
+struct OsCallRecord {
+  static constexpr RecordKind kKind = RecordKind::kOsCall;
+  static constexpr const char* kName = "os_call";
+  static constexpr const char* kMeaning = "a call of the operating system that took long";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t pid = 0, tid = 0;
+  StringId function;
+  uint8_t object_kind = 0;
+  uint64_t object = 0;
+  StringId path;
+  uint64_t size_bytes = 0;
+  int64_t result = 0;
+  uint32_t error = 0, stack = 0, other_tid = 0;
+  uint8_t is_unfinished = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "entry of the call"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "from entry to return"}, r.duration_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "calling thread"}, r.tid);
+    v(FieldInfo{"function", Shape::kPlain, "name of the function"}, r.function);
+    v(FieldInfo{"object_kind", Shape::kPlain,
+                "1 mutex, 2 rwlock, 3 condition, 4 semaphore, 5 barrier, 6 GIL, 7 futex, 8 thread, 9 process, "
+                "10 file, 11 pipe, 12 socket, 13 device, 14 timer, 15 memory, 16 several (poll), 0 none"},
+      r.object_kind);
+    v(FieldInfo{"object", Shape::kPlain, "which one: number of a lock, file descriptor, id; 0 for none"}, r.object);
+    v(FieldInfo{"path", Shape::kPlain, "file or address it stands for, or name of a lock"}, r.path);
+    v(FieldInfo{"size_bytes", Shape::kPlain, "bytes read, written or mapped"}, r.size_bytes);
+    v(FieldInfo{"result", Shape::kPlain, "what the call returned"}, r.result);
+    v(FieldInfo{"error", Shape::kPlain, "errno of a call that failed, 0 otherwise"}, r.error);
+    v(FieldInfo{"stack", Shape::kPlain, "stack of the caller, 0 when not known"}, r.stack);
+    v(FieldInfo{"other_tid", Shape::kPlain,
+                "thread that it waited for: holder of the lock, or waker; 0 when not known"},
+      r.other_tid);
+    v(FieldInfo{"is_unfinished", Shape::kPlain, "1 when the process ended inside the call"}, r.is_unfinished);
+  }
+};
+
+// ---- counter tracks ----
+
+struct MetricSourceRecord {
+  static constexpr RecordKind kKind = RecordKind::kMetricSource;
+  static constexpr const char* kName = "metric_source";
+  static constexpr const char* kMeaning = "what the samples of a counter track are of";
+  uint64_t time_ns = 0;
+  uint32_t id = 0;
+  StringId name, unit, origin;
+  uint8_t metric_kind = 0, scope = 0;
+  int32_t scale = 0;
+  uint64_t period_ns = 0;
+  uint32_t pid = 0, tid = 0, device = 0;
+  StringId device_uuid;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when its samples began"}, r.time_ns);
+    v(FieldInfo{"id", Shape::kDelta, "number that samples use, from 1"}, r.id);
+    v(FieldInfo{"name", Shape::kPlain, "what is measured"}, r.name);
+    v(FieldInfo{"unit", Shape::kPlain, "its unit: %, bytes, W, MHz, …"}, r.unit);
+    v(FieldInfo{"origin", Shape::kPlain, "who measures: proc, nvml, gpm, pm"}, r.origin);
+    v(FieldInfo{"metric_kind", Shape::kPlain,
+                "1 a value at a time, 2 a sum that only grows, 3 a mean over the time of the sample"},
+      r.metric_kind);
+    v(FieldInfo{"scope", Shape::kPlain, "what it is of: 1 the host, 2 a process, 3 a thread, 4 a device, 0 none"},
+      r.scope);
+    v(FieldInfo{"scale", Shape::kPlain, "a value times ten to the power of this is in the unit"}, r.scale);
+    v(FieldInfo{"period_ns", Shape::kPlain, "time between samples that was asked for, 0 when they are not regular"},
+      r.period_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "process (scopes 2 and 3)"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "thread (scope 3)"}, r.tid);
+    v(FieldInfo{"device", Shape::kPlain, "ordinal of the device in the process pid (scope 4, without a UUID)"},
+      r.device);
+    v(FieldInfo{"device_uuid", Shape::kPlain, "UUID of the device (scope 4): a collector numbers devices on its own"},
+      r.device_uuid);
+  }
+};
+
+// A record is one sample, and the columns of a chunk are the block. A writer adds what it read at one time, source
+// after source, then what it read next. Times and sources are then runs that cost a byte or less, and most of a sample
+// is its value: 3.4 bytes with twelve sources at 1 kHz, as MetricBlocks of wire_test.cpp measures. Integers that a
+// power of ten scales are 1 to 3 bytes there, the bits of doubles would be 9 or 10, and whole blocks of bytes in one
+// field would need another encoding than that of all other records.
+struct MetricBlockRecord {
+  static constexpr RecordKind kKind = RecordKind::kMetricBlock;
+  static constexpr const char* kName = "metric_block";
+  static constexpr const char* kMeaning = "a sample of a counter track";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t source = 0;
+  int64_t value = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "when, or the begin of the time that it is a mean over"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "length of that time, 0 for an instant"}, r.duration_ns);
+    v(FieldInfo{"source", Shape::kDelta, "its metric_source"}, r.source);
+    v(FieldInfo{"value", Shape::kPlain, "the value, to be scaled as its source says"}, r.value);
+  }
+};
+
+struct MetricLossRecord {
+  static constexpr RecordKind kKind = RecordKind::kMetricLoss;
+  static constexpr const char* kName = "metric_loss";
+  static constexpr const char* kMeaning = "a time without samples, and why";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t source = 0;
+  uint8_t reason = 0;
+  uint64_t count = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "begin"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "length"}, r.duration_ns);
+    v(FieldInfo{"source", Shape::kPlain, "its metric_source, 0 for all of the process that wrote it"}, r.source);
+    v(FieldInfo{"reason", Shape::kPlain,
+                "1 a buffer was full, 2 reading was too slow, 3 another program has the counters, 4 not allowed, "
+                "5 fewer were asked for from then on, 6 paused"},
+      r.reason);
+    v(FieldInfo{"count", Shape::kPlain, "samples that are missing, 0 when not known"}, r.count);
+  }
+};
+
 // A new kind is added here and nowhere else in this folder.
 using AllRecords =
     std::tuple<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
@@ -962,7 +1276,9 @@ using AllRecords =
                OverheadRecord, JitRecord, MemoryRecord, GraphLaunchRecord, NvtxRecord, NvtxDomainRecord,
                NvtxCategoryRecord, NvtxNameRecord, LossRecord, NoticeRecord, EndRecord, CaptureRecord,
                EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord,
-               NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord>;
+               NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
+               SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
+               MetricLossRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

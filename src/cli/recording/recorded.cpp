@@ -56,7 +56,8 @@ void Scan(int descriptor, Recorded* recorded) {
     Count(header, recorded);
     const bool is_packed = (header.flags & trace::kChunkZstd) != 0 && header.unpacked_bytes > header.body_bytes;
     if (is_packed) recorded->saved_bytes += header.unpacked_bytes - header.body_bytes;
-    processes.emplace(header.process.host, header.process.start_ticks, header.process.pid);
+    const bool is_collector = (header.flags & trace::kChunkCollector) != 0;
+    if (!is_collector) processes.emplace(header.process.host, header.process.start_ticks, header.process.pid);
     at += static_cast<off_t>(trace::kChunkHeaderBytes + header.body_bytes);
   }
   recorded->processes = processes.size();

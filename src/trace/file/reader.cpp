@@ -69,7 +69,9 @@ const ChunkAhead* FindAhead(std::span<const ChunkAhead> ahead, uint64_t offset) 
   return at != ahead.end() && at->offset() == offset ? &*at : nullptr;
 }
 
-bool ChunkAhead::is_of_known_kind() const { return IsKnown(header_.kind) && (header_.flags & ~trace::kChunkZstd) == 0; }
+bool ChunkAhead::is_of_known_kind() const {
+  return IsKnown(header_.kind) && (header_.flags & ~(trace::kChunkZstd | trace::kChunkCollector)) == 0;
+}
 
 void ChunkAhead::Open(std::string_view file, Unpacker& unpacker, std::vector<unsigned char>* unpacked) {
   const unsigned char* body = Bytes(file) + offset_ + kChunkHeaderBytes;

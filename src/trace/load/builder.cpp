@@ -43,10 +43,14 @@ void TraceBuilder::Reserve(const RecordCounts& counts) {
 }
 
 void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
-  const auto [at, is_new] = processes_.try_emplace(header.process, static_cast<uint32_t>(processes_.size()));
+  const bool is_collector = (header.flags & trace::kChunkCollector) != 0;
+  const uint32_t next = is_collector ? kCollector + static_cast<uint32_t>(draft_.collector_hosts.size())
+                                     : static_cast<uint32_t>(draft_.trace.processes.size());
+  const auto [at, is_new] = (is_collector ? collectors_ : processes_).try_emplace(header.process, next);
   if (process_ != at->second) recent_ops_.Clear(), recent_calls_.Clear();
   process_ = at->second;
-  if (is_new) {
+  if (is_new) (is_collector ? draft_.collector_hosts : draft_.hosts).push_back(header.process.host);
+  if (is_new && !is_collector) {
     Process p;
     p.pid = header.process.pid;
     p.image = header.process.image;
@@ -59,7 +63,9 @@ void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
   cached_thread_ = kNone;
 }
 
-void TraceBuilder::EndChunk() { draft_.Touch(process_, first_ns_, last_ns_); }
+void TraceBuilder::EndChunk() {
+  if (!IsOfCollector()) draft_.Touch(process_, first_ns_, last_ns_);
+}
 
 bool TraceBuilder::Fill(std::vector<BulkChunk> bulk, DamagedBlocks* damaged) {
   NumberThings(draft_);
@@ -398,7 +404,7 @@ void TraceBuilder::Add(const trace::GraphNodeRecord& r) {
 
 void TraceBuilder::Add(const trace::LossRecord& r) {
   Loss loss;
-  loss.process = process_;
+  loss.process = IsOfCollector() ? kNone : process_;
   loss.reason = static_cast<trace::LossReason>(r.reason);
   loss.kind = r.lost_kind;
   loss.count = r.count;
@@ -409,7 +415,7 @@ void TraceBuilder::Add(const trace::LossRecord& r) {
 
 void TraceBuilder::Add(const trace::NoticeRecord& r) {
   Notice notice;
-  notice.process = process_;
+  notice.process = IsOfCollector() ? kNone : process_;
   notice.time_ns = TimeNs(r.time_ns);
   notice.level = r.level == 0 ? trace::NoticeLevel::kInfo
                               : EnumOr(r.level, trace::NoticeLevel::kError, trace::NoticeLevel::kError);

@@ -1,7 +1,7 @@
 // Takes the records of a trace one by one and joins them to a Trace.
 //
-// There is an Add for every record kind and none that takes any: a kind added to AllRecords does not compile until it
-// is decided here what becomes of it.
+// There is an Add for every record kind that is not among KeptRecords, and none that takes any: a kind added to
+// AllRecords does not compile until it is decided what becomes of it.
 #pragma once
 
 #include <span>
@@ -30,9 +30,13 @@ class TraceBuilder {
   template <class R>
   void AddRows(std::span<const R> rows) {
     if (!trace::IsDictionary(R::kKind)) draft_.trace.record_count += rows.size();
+    if (IsOfCollector() && !kIsOneOf<R, OfCollectors> && !kIsOneOf<R, KeptRecords>) return;
     for (const R& r : rows) Add(r);
   }
 
+  template <class R>
+  requires kIsOneOf<R, KeptRecords>
+  void Add(const R& r) { std::get<std::vector<Kept<R>>>(draft_.kept).push_back({process_, r}); }
   void Add(const trace::StringRecord& r);
   void Add(const trace::KernelShapeRecord& r);
   void Add(const trace::ProcessRecord& r);
@@ -84,6 +88,7 @@ class TraceBuilder {
   void CountRecords(uint64_t count) { draft_.trace.record_count += count; }
   uint64_t record_count() const { return draft_.trace.record_count; }
   uint32_t process() const { return process_; }
+  bool IsOfCollector() const { return IsCollector(process_); }
 
   // The second pass. False: blocks turned out to be damaged, and everything has to be read again without those.
   bool Fill(std::vector<BulkChunk> bulk, DamagedBlocks* damaged);
@@ -92,6 +97,9 @@ class TraceBuilder {
   Trace Finish(const TraceHealth& framing);
 
  private:
+  // What is taken from them beside the kept records: they have no calls, no devices and no life of their own.
+  using OfCollectors = std::tuple<trace::StringRecord, trace::LossRecord, trace::NoticeRecord>;
+
   NameId Name(trace::StringId id);
   uint32_t ThreadIndex(uint32_t tid);
   uint32_t ShapeIndex(trace::ShapeId shape);
@@ -111,8 +119,8 @@ class TraceBuilder {
 
   Draft draft_;
   bool has_numbers_ = false;  // NumberThings was called
-  std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_;
-  uint32_t process_ = kNone;  // of the chunk
+  std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_, collectors_;
+  uint32_t process_ = kNone;  // of the chunk; kCollector and a number for a collector
   int64_t first_ns_ = 0, last_ns_ = 0;
   uint32_t cached_tid_ = 0, cached_thread_ = kNone;
   RecentFacts<6> recent_ops_;  // of the process of the chunk, as the tables below

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gprof/trace.h"
@@ -80,6 +81,28 @@ struct LateName {
   NameId placeholder, name;
 };
 
+// Records that are joined when all is read: what they name may come behind them, or from another process.
+using KeptRecords = std::tuple<trace::ModuleRecord, trace::FrameRecord, trace::StackRecord, trace::SymbolRecord,
+                               trace::CpuSampleRecord, trace::SwitchRecord, trace::OsCallRecord,
+                               trace::MetricSourceRecord, trace::MetricBlockRecord, trace::MetricLossRecord>;
+
+template <class R>
+struct Kept {
+  uint32_t writer = kNone;  // index of the process that wrote it, or kCollector and the number of the collector
+  R record;
+};
+
+template <class Tuple>
+struct KeptRowsOf;
+template <class... R>
+struct KeptRowsOf<std::tuple<R...>> {
+  using Type = std::tuple<std::vector<Kept<R>>...>;
+};
+
+// A collector is no process of the trace. Its texts and what it numbers are under this and its own number.
+inline constexpr uint32_t kCollector = 1u << 31;
+constexpr bool IsCollector(uint32_t writer) { return writer >= kCollector; }
+
 // The correlation ids of a process.
 struct CorrelationExtent {
   uint32_t low = kNone, high = 0, count = 0;
@@ -132,6 +155,9 @@ struct Draft {
   std::vector<uint32_t> calls_of_facts;         // how many there are, by facts; none where nobody has counted
   std::vector<uint32_t> capture_calls;          // that begin or end the capture of a stream, in order
   uint64_t launched_by_device = 0;              // kernels that no call of the host launched
+  KeptRowsOf<KeptRecords>::Type kept;
+  std::vector<uint64_t> hosts;            // of chunk headers, by process
+  std::vector<uint64_t> collector_hosts;  // the same, by collector
 
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);
   uint32_t ContextIndex(uint32_t process, uint32_t context);

@@ -132,7 +132,7 @@ class Assembler {
     if (!FindKind(word, &kind)) {
       line.Fail(fmt::format("no record kind '{}'; there are{} and {}", word, KindNames(), kChunkWord));
     }
-    if (writer_ == nullptr) Open(ChunkLine{kDefaultPid, 0, 0, 0, 0, 0}, false);
+    if (writer_ == nullptr) Open(ChunkLine{kDefaultPid}, false);
     trace::ForEachKind([&](auto* null_record) {
       using R = std::decay_t<decltype(*null_record)>;
       if (R::kKind == kind) TakeRecord<R>(line);
@@ -168,6 +168,7 @@ class Assembler {
     options.process.start_ticks = chunk.start_ticks;
     options.process.image = chunk.image;
     options.is_zstd = chunk.zstd != 0;
+    options.is_collector = chunk.collector != 0;
     process_ = &processes_[options.process];
     if (process_->dictionary == nullptr) process_->dictionary = std::make_unique<Dictionary>(reserved_);
     options.sequence = has_sequence ? chunk.sequence : process_->next_sequence;

@@ -105,6 +105,7 @@ class Dumper {
     line.start_ticks = header.process.start_ticks;
     line.sequence = header.sequence;
     line.zstd = (header.flags & trace::kChunkZstd) != 0 ? 1 : 0;
+    line.collector = (header.flags & trace::kChunkCollector) != 0 ? 1 : 0;
     line_ = fmt::format("{} kind={} pid={}", kChunkWord, KindName(header.kind), line.pid);  // pid 0 is not the default
     ChunkLine::Fields(line, [&](const trace::FieldInfo& info, const auto& v) {
       if (std::string_view(info.name) != "pid") AppendField(info.name, v);

@@ -25,7 +25,7 @@ inline constexpr std::string_view kChunkWord = "chunk";
 struct ChunkLine {
   uint32_t pid = 0, image = 0;
   uint64_t host = 0, start_ticks = 0, sequence = 0;
-  uint8_t zstd = 0;
+  uint8_t zstd = 0, collector = 0;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     using trace::FieldInfo;
@@ -36,6 +36,7 @@ struct ChunkLine {
     v(FieldInfo{"start_ticks", Shape::kPlain, "start of the process in clock ticks"}, r.start_ticks);
     v(FieldInfo{"image", Shape::kPlain, "how often the process called exec"}, r.image);
     v(FieldInfo{"zstd", Shape::kPlain, "1 when the body is compressed"}, r.zstd);
+    v(FieldInfo{"collector", Shape::kPlain, "1 for a process that looks at others"}, r.collector);
   }
 };
 

@@ -138,12 +138,13 @@ void ChunkWriter::CollectShape(trace::ShapeId id) {
 void ChunkWriter::AppendChunk(trace::ChunkHeader header, const unsigned char* body, std::size_t size,
                               std::string* out) {
   header.unpacked_bytes = static_cast<uint32_t>(size);
+  if (options_.is_collector) header.flags |= trace::kChunkCollector;
   std::vector<unsigned char> packed(options_.is_zstd ? size : 0);
   const std::size_t packed_bytes = options_.is_zstd ? packer_.Pack(body, size, packed.data()) : 0;
   if (packed_bytes != 0) {
     body = packed.data();
     size = packed_bytes;
-    header.flags = trace::kChunkZstd;
+    header.flags |= trace::kChunkZstd;
   }
   header.body_bytes = static_cast<uint32_t>(size);
   header.body_crc = trace::Crc32(body, size);

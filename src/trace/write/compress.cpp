@@ -95,7 +95,7 @@ class Compressor {
     const std::size_t packed =
         packer->Pack(At(piece->begin) + kChunkHeaderBytes, header.body_bytes, out + kChunkHeaderBytes);
     if (packed == 0) return;
-    header.flags = trace::kChunkZstd;
+    header.flags |= trace::kChunkZstd;
     header.body_bytes = static_cast<uint32_t>(packed);
     header.body_crc = Checksum(out + kChunkHeaderBytes, packed);
     WriteHeader(header, out);

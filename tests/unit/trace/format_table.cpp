@@ -18,6 +18,7 @@ constexpr std::string_view TypeName() {
   if constexpr (std::is_same_v<T, uint32_t>) return "u32";
   if constexpr (std::is_same_v<T, uint64_t>) return "u64";
   if constexpr (std::is_same_v<T, int32_t>) return "i32";
+  if constexpr (std::is_same_v<T, int64_t>) return "i64";
 }
 
 }  // namespace

@@ -233,5 +233,80 @@ TEST(Wire, RunsThatAreLongerThanTheRecordsAreRefused) {
   EXPECT_FALSE(DecodeBlock(block, read));
 }
 
+template <class R>
+double BytesOfEach(const std::vector<R>& rows) {
+  std::vector<unsigned char> bytes(1 << 20);
+  ByteWriter out(bytes.data(), bytes.size());
+  EncodeBlock(rows.data(), rows.size(), out);
+  EXPECT_FALSE(out.overflow());
+  return static_cast<double>(out.size()) / static_cast<double>(rows.size());
+}
+
+// Twelve sources at 1 kHz, percentages in hundredths: what an H200 is sampled with.
+TEST(MetricBlocks, TakeThreeAndAHalfBytesASampleReadTogether) {
+  Random random(3);
+  std::vector<trace::MetricBlockRecord> rows;
+  uint64_t start_ns = 1'000'000'000'000;
+  for (int tick = 0; tick < 1000; ++tick) {
+    const uint64_t duration_ns = 999'967 + random.Below(67);
+    for (uint32_t source = 1; source <= 12; ++source) {
+      trace::MetricBlockRecord r;
+      r.start_ns = start_ns;
+      r.duration_ns = duration_ns;
+      r.source = source;
+      r.value = static_cast<int64_t>(random.Below(10'001));
+      rows.push_back(r);
+    }
+    start_ns += duration_ns;
+  }
+  EXPECT_LT(BytesOfEach(rows), 3.5);
+}
+
+// One source at 1 kHz, whose value changes little: its time is most of it.
+TEST(MetricBlocks, TakeAtMostSixBytesASampleAlone) {
+  Random random(3);
+  std::vector<trace::MetricBlockRecord> rows(1000);
+  uint64_t start_ns = 1'000'000'000'000;
+  int64_t value = 5'000'000'000;
+  for (trace::MetricBlockRecord& r : rows) {
+    r.start_ns = start_ns += 1'000'000 + random.Below(2000);
+    r.source = 1;
+    r.value = value += static_cast<int64_t>(random.Below(4000));
+  }
+  EXPECT_LT(BytesOfEach(rows), 6);
+}
+
+// Four threads at 1 kHz each, in stacks that come again.
+TEST(CpuSamples, TakeLessThanTwelveBytes) {
+  Random random(4);
+  std::vector<trace::CpuSampleRecord> rows(4000);
+  uint64_t time_ns = 1'000'000'000'000;
+  for (trace::CpuSampleRecord& r : rows) {
+    r.time_ns = time_ns += random.Below(500'000);
+    r.pid = 71234;
+    r.tid = 71234 + static_cast<uint32_t>(random.Below(4));
+    r.stack = 1 + static_cast<uint32_t>(random.Below(20'000));
+    r.weight_ns = 1'000'000;
+    r.cpu = 1 + static_cast<uint32_t>(random.Below(64));
+    r.sample_kind = 1;
+  }
+  EXPECT_LT(BytesOfEach(rows), 12);
+}
+
+TEST(Switches, TakeLessThanElevenBytes) {
+  Random random(5);
+  std::vector<trace::SwitchRecord> rows(4000);
+  uint64_t time_ns = 1'000'000'000'000;
+  for (trace::SwitchRecord& r : rows) {
+    r.start_ns = time_ns += random.Below(500'000);
+    r.duration_ns = random.Below(100'000);
+    r.pid = 71234;
+    r.tid = 71234 + static_cast<uint32_t>(random.Below(4));
+    r.cpu = 1 + static_cast<uint32_t>(random.Below(64));
+    r.is_preempted = random.Below(10) == 0 ? 1 : 0;
+  }
+  EXPECT_LT(BytesOfEach(rows), 11);
+}
+
 }  // namespace
 }  // namespace gprof
