@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "gprof/fields.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {
@@ -51,6 +52,30 @@ struct GpuOp {
     return kind == OpKind::kMemcpy &&
            (source_memory == trace::MemoryKind::kPageable || destination_memory == trace::MemoryKind::kPageable);
   }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"size_bytes"}, m.size_bytes);
+    v(FieldOf{"graph_node"}, m.graph_node);
+    v(FieldOf{"graph"}, m.graph);
+    v(FieldOf{"device", Role::kDevice}, m.device);
+    v(FieldOf{"stream", Role::kStream}, m.stream);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"api", Role::kCall}, m.api);
+    v(FieldOf{"correlation"}, m.correlation);
+    v(FieldOf{"name"}, m.name);
+    v(FieldOf{"shape", Role::kShape}, m.shape);
+    v(FieldOf{"kind"}, m.kind);
+    v(FieldOf{"copy_kind"}, m.copy_kind);
+    v(FieldOf{"source_memory"}, m.source_memory);
+    v(FieldOf{"destination_memory"}, m.destination_memory);
+    v(FieldOf{"peer_device", Role::kDevice}, m.peer_device);
+    v(FieldOf{"node", Role::kGraphNode}, m.node);
+    v(FieldOf{"is_async"}, m.is_async);
+    v(FieldOf{"is_from_before"}, m.is_from_before);
+    v(FieldOf{"is_from_peer"}, m.is_from_peer);
+  }
 };
 
 // What a call is for; decides which cause of idle it stands for.
@@ -88,6 +113,22 @@ struct ApiCall {
   trace::ApiDomain domain = trace::ApiDomain::kRuntime;
   bool is_unfinished = false;  // the process ended inside it
   int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"correlation"}, m.correlation);
+    v(FieldOf{"parent", Role::kCall}, m.parent);
+    v(FieldOf{"range", Role::kRange}, m.range);
+    v(FieldOf{"function"}, m.function);
+    v(FieldOf{"result"}, m.result);
+    v(FieldOf{"op_count"}, m.op_count);
+    v(FieldOf{"api_class"}, m.api_class);
+    v(FieldOf{"domain"}, m.domain);
+    v(FieldOf{"is_unfinished"}, m.is_unfinished);
+  }
 };
 
 struct NvtxRange {
@@ -106,6 +147,25 @@ struct NvtxRange {
   bool is_open = false;     // never ended; end_ns is the end of its process
   bool is_cut = false;      // it went on after the capture that it began in; end_ns is the end of that capture
   int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"end_thread", Role::kThread}, m.end_thread);
+    v(FieldOf{"parent", Role::kRange}, m.parent);
+    v(FieldOf{"domain", Role::kDomain}, m.domain);
+    v(FieldOf{"name"}, m.name);
+    v(FieldOf{"path"}, m.path);
+    v(FieldOf{"category"}, m.category);
+    v(FieldOf{"color"}, m.color);
+    v(FieldOf{"payload"}, m.payload);
+    v(FieldOf{"payload_type"}, m.payload_type);
+    v(FieldOf{"depth"}, m.depth);
+    v(FieldOf{"is_push_pop"}, m.is_push_pop);
+    v(FieldOf{"is_open"}, m.is_open);
+    v(FieldOf{"is_cut"}, m.is_cut);
+  }
 };
 
 }  // namespace gprof

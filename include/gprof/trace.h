@@ -5,11 +5,15 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gprof/events.h"
+#include "gprof/fields.h"
+#include "gprof/host_activity.h"
+#include "gprof/metric_tracks.h"
 #include "gprof/packed.h"
 #include "gprof/packed_ranges.h"
 #include "gprof/trace/record.h"
@@ -37,6 +41,31 @@ struct Process {
   bool has_end = false;                                   // there is an end record: everything it recorded is here
   trace::EndReason end_reason = trace::EndReason::kExit;  // where has_end
   bool IsSalvaged() const { return has_end && end_reason == trace::EndReason::kSalvaged; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"pid"}, m.pid);
+    v(FieldOf{"parent_pid"}, m.parent_pid);
+    v(FieldOf{"image"}, m.image);
+    v(FieldOf{"start_ns", Role::kKnownTime}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kKnownTime}, m.end_ns);
+    v(FieldOf{"name"}, m.name);
+    v(FieldOf{"command_line"}, m.command_line);
+    v(FieldOf{"host"}, m.host);
+    v(FieldOf{"tracer_version"}, m.tracer_version);
+    v(FieldOf{"cupti_path"}, m.cupti_path);
+    v(FieldOf{"cupti_version"}, m.cupti_version);
+    v(FieldOf{"driver_version"}, m.driver_version);
+    v(FieldOf{"runtime_version"}, m.runtime_version);
+    v(FieldOf{"rank"}, m.rank);
+    v(FieldOf{"local_rank"}, m.local_rank);
+    v(FieldOf{"world_size"}, m.world_size);
+    v(FieldOf{"rank_source"}, m.rank_source);
+    v(FieldOf{"capture_mode"}, m.capture_mode);
+    v(FieldOf{"gpu_complete_until_ns", Role::kKnownTime}, m.gpu_complete_until_ns);
+    v(FieldOf{"is_forked"}, m.is_forked);
+    v(FieldOf{"has_end"}, m.has_end);
+    v(FieldOf{"end_reason"}, m.end_reason);
+  }
 };
 
 // A time in which a process was recorded. A process without any was recorded throughout.
@@ -48,12 +77,28 @@ struct Capture {
   trace::CaptureTrigger end_trigger = trace::CaptureTrigger::kEnd;  // what ended it
   bool is_open = false;  // its stop is not in the trace; end_ns is the end of its process
   int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"number"}, m.number);
+    v(FieldOf{"trigger"}, m.trigger);
+    v(FieldOf{"end_trigger"}, m.end_trigger);
+    v(FieldOf{"is_open"}, m.is_open);
+  }
 };
 
 struct Thread {
   uint32_t process = kNone;
   uint32_t tid = 0;
   NameId name;  // its NVTX name if it has one, else its name in /proc
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"tid"}, m.tid);
+    v(FieldOf{"name"}, m.name);
+  }
 };
 
 struct Device {
@@ -61,11 +106,25 @@ struct Device {
   uint32_t ordinal = 0;       // number shown as gpu0, gpu1, … in metric ids
   trace::DeviceRecord facts;  // its StringIds are not usable here: see name and uuid
   NameId name, uuid;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"ordinal"}, m.ordinal);
+    v(FieldOf{"name"}, m.name);
+    v(FieldOf{"uuid"}, m.uuid);
+  }
 };
 
 struct Context {
   uint32_t process = kNone, device = kNone;
   uint32_t id = 0, null_stream = 0;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"device", Role::kDevice}, m.device);
+    v(FieldOf{"id"}, m.id);
+    v(FieldOf{"null_stream"}, m.null_stream);
+  }
 };
 
 struct Stream {
@@ -79,6 +138,21 @@ struct Stream {
   bool is_default = false;   // legacy default stream of its context
   bool is_created = false;   // by the program; false for default streams and those of the driver
   bool is_non_blocking = false;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"device", Role::kDevice}, m.device);
+    v(FieldOf{"context"}, m.context);
+    v(FieldOf{"id"}, m.id);
+    v(FieldOf{"priority"}, m.priority);
+    v(FieldOf{"handle"}, m.handle);
+    v(FieldOf{"created_ns", Role::kKnownTime}, m.created_ns);
+    v(FieldOf{"name"}, m.name);
+    v(FieldOf{"names_given"}, m.names_given);
+    v(FieldOf{"is_default"}, m.is_default);
+    v(FieldOf{"is_created"}, m.is_created);
+    v(FieldOf{"is_non_blocking"}, m.is_non_blocking);
+  }
 };
 
 struct NvtxMark {
@@ -88,17 +162,40 @@ struct NvtxMark {
   NameId name;
   uint32_t category = 0, color = 0;
   trace::PayloadType payload_type = trace::PayloadType::kNone;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
+    v(FieldOf{"payload"}, m.payload);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"domain", Role::kDomain}, m.domain);
+    v(FieldOf{"name"}, m.name);
+    v(FieldOf{"category"}, m.category);
+    v(FieldOf{"color"}, m.color);
+    v(FieldOf{"payload_type"}, m.payload_type);
+  }
 };
 
 struct NvtxDomain {
   uint32_t process = kNone;
   uint32_t id = 0;
   NameId name;  // empty for the default domain
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"id"}, m.id);
+    v(FieldOf{"name"}, m.name);
+  }
 };
 
 struct NvtxCategory {
   uint32_t domain = kNone, id = 0;
   NameId name;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"domain", Role::kDomain}, m.domain);
+    v(FieldOf{"id"}, m.id);
+    v(FieldOf{"name"}, m.name);
+  }
 };
 
 // One entry of a payload: "Message size [bytes]" = 4096.
@@ -107,6 +204,13 @@ struct PayloadValue {
   NameId text;  // what it is, name of an enumeration's value; empty for a plain integer
   int64_t integer = 0;
   bool is_integer = false;  // `integer` holds the value
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"key"}, m.key);
+    v(FieldOf{"text"}, m.text);
+    v(FieldOf{"integer"}, m.integer);
+    v(FieldOf{"is_integer"}, m.is_integer);
+  }
 };
 
 // What a program attached to an NVTX event by a schema, decoded.
@@ -119,6 +223,19 @@ struct NvtxPayload {
   uint32_t size_bytes = 0;                   // of the raw bytes, which `dump` shows
   NameId schema;                             // name of the schema, may be empty
   trace::NvtxEvent event{};
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"domain", Role::kDomain}, m.domain);
+    v(FieldOf{"range", Role::kRange}, m.range);
+    v(FieldOf{"mark", Role::kMark}, m.mark);
+    v(FieldOf{"first_value", Role::kPayloadValue}, m.first_value);
+    v(FieldOf{"last_value", Role::kPayloadValue}, m.last_value);
+    v(FieldOf{"size_bytes"}, m.size_bytes);
+    v(FieldOf{"schema"}, m.schema);
+    v(FieldOf{"event"}, m.event);
+  }
 };
 
 // A node of a CUDA graph, and the code that made it.
@@ -132,6 +249,19 @@ struct GraphNode {
   uint32_t api = kNone;     // outermost call that made it
   uint32_t range = kNone;   // innermost push/pop NVTX range of the thread then
   uint8_t node_type = 0;    // CUgraphNodeType
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"id"}, m.id);
+    v(FieldOf{"original_id"}, m.original_id);
+    v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"graph"}, m.graph);
+    v(FieldOf{"source", Role::kGraphNode}, m.source);
+    v(FieldOf{"api", Role::kCall}, m.api);
+    v(FieldOf{"range", Role::kRange}, m.range);
+    v(FieldOf{"node_type"}, m.node_type);
+  }
 };
 
 // A CUDA event recorded into a stream.
@@ -139,6 +269,15 @@ struct EventRecord {
   int64_t time_ns = 0;
   uint64_t event = 0;  // its handle
   uint32_t process = kNone, thread = kNone, api = kNone, stream = kNone;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
+    v(FieldOf{"event"}, m.event);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"api", Role::kCall}, m.api);
+    v(FieldOf{"stream", Role::kStream}, m.stream);
+  }
 };
 
 struct Sync {
@@ -149,12 +288,31 @@ struct Sync {
   uint64_t event = 0;
   trace::SyncKind kind = trace::SyncKind::kUnknown;
   int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"api", Role::kCall}, m.api);
+    v(FieldOf{"stream", Role::kStream}, m.stream);
+    v(FieldOf{"event"}, m.event);
+    v(FieldOf{"kind"}, m.kind);
+  }
 };
 
 struct Overhead {
   int64_t start_ns = 0, end_ns = 0;
   uint32_t process = kNone, thread = kNone;
   uint32_t kind = 0;  // CUpti_ActivityOverheadKind
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"kind"}, m.kind);
+  }
 };
 
 struct Jit {
@@ -162,6 +320,17 @@ struct Jit {
   uint32_t process = kNone, device = kNone, thread = kNone;
   uint8_t entry_kind = 0, operation = 0;
   uint64_t cache_bytes = 0;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"device", Role::kDevice}, m.device);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"entry_kind"}, m.entry_kind);
+    v(FieldOf{"operation"}, m.operation);
+    v(FieldOf{"cache_bytes"}, m.cache_bytes);
+  }
 };
 
 struct MemoryEvent {
@@ -172,6 +341,20 @@ struct MemoryEvent {
   trace::MemoryOp operation = trace::MemoryOp::kAllocate;
   trace::MemoryKind memory = trace::MemoryKind::kUnknown;
   bool is_async = false;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
+    v(FieldOf{"address"}, m.address);
+    v(FieldOf{"size_bytes"}, m.size_bytes);
+    v(FieldOf{"pool"}, m.pool);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"device", Role::kDevice}, m.device);
+    v(FieldOf{"stream", Role::kStream}, m.stream);
+    v(FieldOf{"api", Role::kCall}, m.api);
+    v(FieldOf{"operation"}, m.operation);
+    v(FieldOf{"memory"}, m.memory);
+    v(FieldOf{"is_async"}, m.is_async);
+  }
 };
 
 // A migration or page fault of managed memory.
@@ -185,6 +368,19 @@ struct ManagedMemory {
   uint32_t flags = 0;  // access type or cause, as CUPTI has them
   trace::ManagedKind kind = trace::ManagedKind::kUnknown;
   int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"value"}, m.value);
+    v(FieldOf{"address"}, m.address);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"source", Role::kDevice}, m.source);
+    v(FieldOf{"destination", Role::kDevice}, m.destination);
+    v(FieldOf{"stream", Role::kStream}, m.stream);
+    v(FieldOf{"flags"}, m.flags);
+    v(FieldOf{"kind"}, m.kind);
+  }
 };
 
 // A memory pool was made, trimmed or destroyed.
@@ -194,11 +390,30 @@ struct MemoryPoolEvent {
   uint32_t process = kNone, device = kNone, api = kNone;
   trace::PoolOp operation = trace::PoolOp::kCreate;
   bool is_imported = false;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
+    v(FieldOf{"pool"}, m.pool);
+    v(FieldOf{"size_bytes"}, m.size_bytes);
+    v(FieldOf{"used_bytes"}, m.used_bytes);
+    v(FieldOf{"release_threshold_bytes"}, m.release_threshold_bytes);
+    v(FieldOf{"keep_bytes"}, m.keep_bytes);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"device", Role::kDevice}, m.device);
+    v(FieldOf{"api", Role::kCall}, m.api);
+    v(FieldOf{"operation"}, m.operation);
+    v(FieldOf{"is_imported"}, m.is_imported);
+  }
 };
 
 struct Clock {
   uint32_t process = kNone;
   trace::ClockRecord anchor;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"monotonic_ns", Role::kTime}, m.anchor.monotonic_ns);
+  }
 };
 
 struct Loss {
@@ -207,6 +422,14 @@ struct Loss {
   uint32_t kind = 0;  // RecordKind, 0 when not known
   uint64_t count = 0;
   int64_t time_ns = 0;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"reason"}, m.reason);
+    v(FieldOf{"kind"}, m.kind);
+    v(FieldOf{"count"}, m.count);
+    v(FieldOf{"time_ns", Role::kKnownTime}, m.time_ns);
+  }
 };
 
 struct Notice {
@@ -214,6 +437,13 @@ struct Notice {
   int64_t time_ns = 0;
   trace::NoticeLevel level = trace::NoticeLevel::kInfo;
   NameId message;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"time_ns", Role::kKnownTime}, m.time_ns);
+    v(FieldOf{"level"}, m.level);
+    v(FieldOf{"message"}, m.message);
+  }
 };
 
 // What is wrong with the trace itself. Every count is printed with the results that it makes doubtful.
@@ -237,7 +467,7 @@ struct TraceHealth {
   uint64_t salvaged_processes = 0;    // that died, and whose memory the launcher wrote into the trace
   uint64_t unfinished_gpu_work = 0;   // processes that ended, and whose last GPU work may be missing
   uint64_t ops_from_before = 0;       // operations launched before the capture that they ran in
-  uint64_t missing_strings = 0;       // ids without their text
+  uint64_t missing_strings = 0;       // ids without their text, or what else they name
   uint64_t duplicate_chunks = 0;      // a sequence number seen twice
   bool is_truncated = false;          // the file ends within a chunk
   // Nothing is known to be missing: what the gates may rely on.
@@ -300,6 +530,16 @@ struct Trace {
   std::vector<MemoryEvent> memory_events;     // sorted by time
   std::vector<ManagedMemory> managed_memory;  // sorted by start
   std::vector<MemoryPoolEvent> memory_pools;  // sorted by time
+  std::vector<Module> modules;
+  std::vector<Frame> frames;
+  std::vector<StackNode> stacks;       // callers before what they call
+  std::vector<Symbol> symbols;         // sorted by frame, then depth
+  std::vector<CpuSample> cpu_samples;  // sorted by time
+  std::vector<ThreadSwitch> switches;  // sorted by start
+  std::vector<OsCall> os_calls;        // sorted by start
+  std::vector<MetricSource> metric_sources;
+  std::vector<MetricSample> metric_samples;  // sorted by source, then start
+  std::vector<MetricLoss> metric_losses;     // sorted by start
   std::vector<Clock> clocks;
   std::vector<Loss> losses;
   std::vector<Notice> notices;
@@ -309,6 +549,9 @@ struct Trace {
   int64_t start_ns = 0, end_ns = 0;          // first and last time of anything
 
   std::string_view Text(NameId id) const { return strings[id.value]; }
+  // The functions at a frame, the innermost first; those that were inlined there, and the one that they are in.
+  std::span<const Symbol> SymbolsOf(uint32_t frame) const;
+  std::span<const MetricSample> SamplesOf(uint32_t metric_source) const;
   bool Lacks(Fact fact) const { return (lacks >> static_cast<uint32_t>(fact) & 1u) != 0; }
   void SetLacks(Fact fact) { lacks |= 1u << static_cast<uint32_t>(fact); }
   // The number that ties an operation to its call.

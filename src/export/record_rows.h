@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "export/record_tables.h"
@@ -14,6 +15,7 @@ extern const RecordTable kMemoryTable, kMemoryPoolTable;
 extern const RecordTable kNvtxRangeTable, kNvtxMarkTable, kNvtxPayloadTable;
 extern const RecordTable kProcessTable, kThreadTable, kDeviceTable, kContextTable, kStreamTable, kCaptureTable,
     kClockTable, kLossTable, kNoticeTable;
+std::span<const RecordTable> OutsideTables();
 
 // The number that the system, CUPTI or the report gives to what an index of the model names; nothing for kNone.
 void AddPid(const Trace& trace, uint32_t process, RowWriter& row);

@@ -1,17 +1,24 @@
 #include "export/record_tables.h"
 
+#include <vector>
+
 #include "analysis/calls/call_kinds.h"
 #include "export/record_rows.h"
 
 namespace gprof {
 
 std::span<const RecordTable> AllRecordTables() {
-  static const RecordTable kTables[] = {
-      kKernelTable,     kMemcpyTable,    kMemsetTable,      kGraphLaunchTable, kManagedMemoryTable,
-      kApiTable,        kSyncTable,      kEventRecordTable, kGraphNodeTable,   kMemoryTable,
-      kMemoryPoolTable, kNvtxRangeTable, kNvtxMarkTable,    kNvtxPayloadTable, kOverheadTable,
-      kJitTable,        kProcessTable,   kThreadTable,      kDeviceTable,      kContextTable,
-      kStreamTable,     kCaptureTable,   kClockTable,       kLossTable,        kNoticeTable};
+  static const std::vector<RecordTable> kTables = [] {
+    std::vector<RecordTable> tables = {
+        kKernelTable,     kMemcpyTable,    kMemsetTable,      kGraphLaunchTable, kManagedMemoryTable,
+        kApiTable,        kSyncTable,      kEventRecordTable, kGraphNodeTable,   kMemoryTable,
+        kMemoryPoolTable, kNvtxRangeTable, kNvtxMarkTable,    kNvtxPayloadTable, kOverheadTable,
+        kJitTable,        kProcessTable,   kThreadTable,      kDeviceTable,      kContextTable,
+        kStreamTable,     kCaptureTable,   kClockTable,       kLossTable,        kNoticeTable};
+    const std::span<const RecordTable> outside = OutsideTables();
+    tables.insert(tables.end(), outside.begin(), outside.end());
+    return tables;
+  }();
   return kTables;
 }
 

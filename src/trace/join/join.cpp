@@ -31,6 +31,8 @@ void CountProcesses(Trace& t) {
 }  // namespace
 
 void NumberThings(Draft& draft) {
+  JoinHost(draft);
+  JoinMetrics(draft);
   ResolveLateNames(draft);
   ResolveLateShapes(draft);
   ResolveLateStreams(draft);

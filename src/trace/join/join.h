@@ -15,6 +15,12 @@ namespace gprof {
 void NumberThings(Draft& draft);
 Trace JoinTrace(Draft draft);
 
+// join_host.cpp: stacks, samples, switches and calls of the operating system.
+void JoinHost(Draft& draft);
+
+// join_metrics.cpp: counter tracks.
+void JoinMetrics(Draft& draft);
+
 // join_names.cpp: names and shapes that were defined after their use.
 void ResolveLateNames(Draft& draft);
 void ResolveLateShapes(Draft& draft);

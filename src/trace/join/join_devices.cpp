@@ -181,6 +181,16 @@ void NumberDevices(Draft& draft) {
   for (MemoryEvent& m : t.memory_events) from_ordinal(m.process, m.device);
   for (MemoryPoolEvent& p : t.memory_pools) from_ordinal(p.process, p.device);
   for (ManagedMemory& m : t.managed_memory) from_ordinal(m.process, m.source), from_ordinal(m.process, m.destination);
+  std::unordered_map<uint32_t, uint32_t> by_uuid;
+  for (uint32_t i = 0; i < t.devices.size(); ++i) by_uuid.emplace(t.devices[i].uuid.value, i);
+  for (MetricSource& s : t.metric_sources) {
+    const auto at = by_uuid.find(s.device_uuid.value);
+    if (s.device_uuid == NameId{}) {
+      from_ordinal(s.process, s.device);
+    } else {
+      s.device = at == by_uuid.end() ? kNone : at->second;
+    }
+  }
 }
 
 void ResolveLateStreams(Draft& draft) {

@@ -1,5 +1,7 @@
+#include <type_traits>
 #include <unordered_map>
 
+#include "gprof/lists.h"
 #include "trace/join/join.h"
 
 namespace gprof {
@@ -8,17 +10,17 @@ namespace {
 template <class F>
 void ForEachName(Draft& draft, F f) {
   Trace& t = draft.trace;
-  for (Process& p : t.processes) {
-    f(p.name), f(p.command_line), f(p.host), f(p.tracer_version), f(p.cupti_path), f(p.rank_source), f(p.capture_mode);
-  }
-  for (Thread& x : t.threads) f(x.name);
+  ForEachList([&](const auto& list) {
+    for (auto& x : t.*list.list) {
+      std::decay_t<decltype(x)>::Fields(x, [&](const FieldOf&, auto& field) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(field)>, NameId>) f(field);
+      });
+    }
+  });
   for (DeviceSlot& x : draft.device_slots) f(x.name), f(x.uuid);
   t.ops.ChangeFacts([&](PackedOps::Facts& x) { f(x.name); });
   t.api_calls.ChangeFacts([&](PackedCalls::Facts& x) { f(x.function); });
   draft.nvtx_events.ChangeFacts([&](NvtxEvents::Facts& x) { f(x.message); });
-  for (NvtxDomain& x : t.domains) f(x.name);
-  for (NvtxCategory& x : t.categories) f(x.name);
-  for (Notice& x : t.notices) f(x.message);
   for (ObjectName& x : draft.object_names) f(x.name);
   for (auto& x : draft.schemas) f(x.name);
   for (auto& x : draft.schema_entries) f(x.name);
@@ -28,7 +30,7 @@ void ForEachName(Draft& draft, F f) {
 }  // namespace
 
 void ResolveLateNames(Draft& draft) {
-  draft.trace.health.missing_strings = draft.missing_names.size() - draft.late_names.size();
+  draft.trace.health.missing_strings = draft.missing_names.size() - draft.late_names.size() + draft.missing_definitions;
   if (draft.late_names.empty()) return;
   std::unordered_map<uint32_t, NameId> names;
   for (const LateName& late : draft.late_names) names.emplace(late.placeholder.value, late.name);

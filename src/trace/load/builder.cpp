@@ -1,7 +1,5 @@
 #include "trace/load/builder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -85,29 +83,10 @@ Trace TraceBuilder::Finish(const TraceHealth& framing) {
   return JoinTrace(std::move(draft_));
 }
 
-NameId TraceBuilder::Name(trace::StringId id) {
-  if (id.value == 0) return {};
-  const uint32_t known = draft_.string_ids.Find(process_, id.value);
-  if (known != kNone) return {known};
-  const NameId placeholder = draft_.names.AddUnique(fmt::format("<name #{}>", id.value));
-  draft_.string_ids(process_, id.value) = placeholder.value;
-  draft_.missing_names.push_back(placeholder.value);
-  return placeholder;
-}
-
 uint32_t TraceBuilder::ThreadIndex(uint32_t tid) {
   if (cached_thread_ != kNone && cached_tid_ == tid) return cached_thread_;
-  uint32_t& index = draft_.threads(process_, tid);
-  if (index == kNone) {
-    index = static_cast<uint32_t>(draft_.trace.threads.size());
-    Thread thread;
-    thread.process = process_;
-    thread.tid = tid;
-    draft_.trace.threads.push_back(thread);
-  }
   cached_tid_ = tid;
-  cached_thread_ = index;
-  return index;
+  return cached_thread_ = draft_.ThreadIndex(process_, tid);
 }
 
 uint32_t TraceBuilder::StreamOf(uint32_t context, uint32_t stream, std::vector<LateStream>* late, std::size_t event) {

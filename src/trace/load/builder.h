@@ -100,7 +100,7 @@ class TraceBuilder {
   // What is taken from them beside the kept records: they have no calls, no devices and no life of their own.
   using OfCollectors = std::tuple<trace::StringRecord, trace::LossRecord, trace::NoticeRecord>;
 
-  NameId Name(trace::StringId id);
+  NameId Name(trace::StringId id) { return draft_.Name(process_, id); }
   uint32_t ThreadIndex(uint32_t tid);
   uint32_t ShapeIndex(trace::ShapeId shape);
   // kNone for stream 0. A stream without its context is noted in `late`, for the event with that index.

@@ -1,5 +1,7 @@
 #include "trace/load/unjoined.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace gprof {
@@ -28,6 +30,28 @@ uint32_t Draft::StreamIndex(uint32_t process, uint32_t context, uint32_t stream)
     ContextIndex(process, context);
   }
   return index;
+}
+
+uint32_t Draft::ThreadIndex(uint32_t process, uint32_t tid) {
+  uint32_t& index = threads(process, tid);
+  if (index == kNone) {
+    index = static_cast<uint32_t>(trace.threads.size());
+    Thread thread;
+    thread.process = process;
+    thread.tid = tid;
+    trace.threads.push_back(thread);
+  }
+  return index;
+}
+
+NameId Draft::Name(uint32_t writer, trace::StringId id) {
+  if (id.value == 0) return {};
+  const uint32_t known = string_ids.Find(writer, id.value);
+  if (known != kNone) return {known};
+  const NameId placeholder = names.AddUnique(fmt::format("<name #{}>", id.value));
+  string_ids(writer, id.value) = placeholder.value;
+  missing_names.push_back(placeholder.value);
+  return placeholder;
 }
 
 uint32_t Draft::SlotIndex(uint32_t process, uint32_t ordinal) {

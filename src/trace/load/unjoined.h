@@ -156,13 +156,17 @@ struct Draft {
   std::vector<uint32_t> capture_calls;          // that begin or end the capture of a stream, in order
   uint64_t launched_by_device = 0;              // kernels that no call of the host launched
   KeptRowsOf<KeptRecords>::Type kept;
+  uint64_t missing_definitions = 0;       // numbers that kept records name and nothing defines
   std::vector<uint64_t> hosts;            // of chunk headers, by process
   std::vector<uint64_t> collector_hosts;  // the same, by collector
 
+  uint32_t ThreadIndex(uint32_t process, uint32_t tid);
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);
   uint32_t ContextIndex(uint32_t process, uint32_t context);
   uint32_t SlotIndex(uint32_t process, uint32_t ordinal);
   uint32_t DomainIndex(uint32_t process, uint32_t id);
+  // A text of the process or collector. One that is not read yet is a placeholder until ResolveLateNames.
+  NameId Name(uint32_t writer, trace::StringId id);
   // Something of the process happened in this time; nothing where last is before first.
   void Touch(uint32_t process, int64_t first_ns, int64_t last_ns);
 };

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "base/saturate.h"
 #include "gprof/error.h"
+#include "gprof/lists.h"
 #include "trace/load/order.h"
 #include "trace/model/name_table.h"
 #include "trace/model/saturating_time.h"
@@ -83,170 +87,100 @@ void AddHealth(TraceHealth* sum, const TraceHealth& h) {
 class Mover {
  public:
   Mover(const Trace& merged, Trace* trace, NameTable* names, const std::vector<uint32_t>& device_of, int64_t shift_ns)
-      : m_(merged), t_(*trace), device_of_(device_of), shift_ns_(shift_ns) {
+      : t_(*trace), device_of_(device_of), shift_ns_(shift_ns) {
     for (const std::string& text : t_.strings) names_.push_back(names->Intern(text));
+    ForEachList([&](const auto& list) { Base(list.index) = Size((merged.*list.list).size()); });
+    Base(Role::kCall) = Size(merged.api_calls.size());
+    Base(Role::kRange) = Size(merged.ranges.size());
+    Base(Role::kShape) = Size(merged.shapes.size());
+    captures_ = Size(merged.captures.size());
   }
 
   void Run() {
-    MoveHosts();
-    MoveGpus();
+    ForEachList([&](const auto& list) {
+      for (auto& item : t_.*list.list) MoveItem(&item);
+    });
+    Shift(&t_.process_captures, captures_);
+    Shift(&t_.thread_api_calls, Base(Role::kCall));
+    Shift(&t_.thread_ranges, Base(Role::kRange));
+    MoveOps();
     MoveCalls();
-    MoveNvtx();
-    MoveWaits();
-    MoveMemory();
-    MoveRemarks();
+    MoveRanges();
     for (DeviceWindow& window : t_.device_windows) MoveWindow(&window);
   }
 
  private:
+  uint32_t& Base(Role role) { return bases_[static_cast<std::size_t>(role)]; }
+  void Index(Role role, uint32_t* index) { Shift(index, Base(role)); }
   void Name(NameId* id) const { *id = names_[id->value]; }
   void Device(uint32_t* device) const {
     if (*device != kNone) *device = device_of_[*device];
   }
-  void Process(uint32_t* index) const { Shift(index, Size(m_.processes.size())); }
-  void Thread(uint32_t* index) const { Shift(index, Size(m_.threads.size())); }
-  void Stream(uint32_t* index) const { Shift(index, Size(m_.streams.size())); }
-  void Api(uint32_t* index) const { Shift(index, Size(m_.api_calls.size())); }
-  void Range(uint32_t* index) const { Shift(index, Size(m_.ranges.size())); }
-  void Domain(uint32_t* index) const { Shift(index, Size(m_.domains.size())); }
   template <class T>
-  void Times(T* t) const {
-    t->start_ns += shift_ns_;
-    t->end_ns += shift_ns_;
+  void MoveItem(T* item) {
+    T::Fields(*item, [&](FieldOf field, auto& value) { MoveField(field.role, &value); });
   }
 
-  void MoveHosts() {
-    for (gprof::Process& p : t_.processes) {
-      p.start_ns = ShiftedIfKnown(p.start_ns, shift_ns_);
-      p.end_ns = ShiftedIfKnown(p.end_ns, shift_ns_);
-      p.gpu_complete_until_ns = ShiftedIfKnown(p.gpu_complete_until_ns, shift_ns_);
-      for (NameId* id :
-           {&p.name, &p.command_line, &p.host, &p.tracer_version, &p.cupti_path, &p.rank_source, &p.capture_mode}) {
-        Name(id);
-      }
+  template <class T>
+  void MoveField(Role role, T* value) {
+    if constexpr (std::is_same_v<T, NameId>) {
+      Name(value);
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      if (role == Role::kTime || role == Role::kStart || role == Role::kEnd) *value += shift_ns_;
+      if (role == Role::kKnownTime) *value = ShiftedIfKnown(*value, shift_ns_);
+    } else if constexpr (std::is_same_v<T, uint64_t>) {
+      if (role == Role::kTime) *value = static_cast<uint64_t>(std::max<int64_t>(TimeNs(*value) + shift_ns_, 0));
+    } else if constexpr (std::is_same_v<T, uint32_t>) {
+      if (role == Role::kDevice) return Device(value);
+      if (role >= Role::kProcess) Index(role, value);
     }
-    for (Capture& c : t_.captures) Times(&c), Process(&c.process);
-    for (gprof::Thread& thread : t_.threads) Process(&thread.process), Name(&thread.name);
-    Shift(&t_.process_captures, Size(m_.captures.size()));
-  }
-
-  void MoveGpus() {
-    for (gprof::Device& d : t_.devices) Process(&d.process), Name(&d.name), Name(&d.uuid);
-    for (Context& c : t_.contexts) Process(&c.process), Device(&c.device);
-    for (gprof::Stream& s : t_.streams) {
-      Process(&s.process), Device(&s.device), Name(&s.name);
-      s.created_ns = ShiftedIfKnown(s.created_ns, shift_ns_);
-    }
-    MoveOps();
   }
 
   void MoveOps() {
     t_.ops.ChangeFacts([&](PackedOps::Facts& op) { MoveFacts(&op); });
     for (PackedOps::Item& op : t_.ops.items()) {
       op.SetStart(op.start_ns() + shift_ns_);
-      if (op.HasCall()) op.SetCall(op.Call() + Size(m_.api_calls.size()));
+      if (op.HasCall()) op.SetCall(op.Call() + Base(Role::kCall));
     }
   }
 
-  // Of an operation, or of what many have in common.
-  template <class T>
-  void MoveFacts(T* op) const {
+  void MoveFacts(PackedOps::Facts* op) {
     Device(&op->device), Device(&op->peer_device);
-    Stream(&op->stream), Process(&op->process), Name(&op->name);
-    Shift(&op->shape, Size(m_.shapes.size()));
-    Shift(&op->node, Size(m_.graph_nodes.size()));
-  }
-
-  void MoveOp(GpuOp* op) const {
-    Times(op);
-    Api(&op->api);
-    MoveFacts(op);
-  }
-
-  void MoveCall(ApiCall* c) const {
-    Times(c);
-    Thread(&c->thread), Process(&c->process), Api(&c->parent), Range(&c->range), Name(&c->function);
+    Index(Role::kStream, &op->stream), Index(Role::kProcess, &op->process), Name(&op->name);
+    Index(Role::kShape, &op->shape), Index(Role::kGraphNode, &op->node);
   }
 
   void MoveCalls() {
-    t_.api_calls.ChangeFacts([&](PackedCalls::Facts& c) { Thread(&c.thread), Process(&c.process), Name(&c.function); });
-    for (PackedCalls::Item& c : t_.api_calls.items()) c.SetStart(c.start_ns() + shift_ns_), Range(&c.range);
-    for (GraphNode& n : t_.graph_nodes) {
-      n.time_ns += shift_ns_;
-      Process(&n.process), Thread(&n.thread), Api(&n.api), Range(&n.range);
-      Shift(&n.source, Size(m_.graph_nodes.size()));
-    }
-    Shift(&t_.thread_api_calls, Size(m_.api_calls.size()));
-    Shift(&t_.thread_ranges, Size(m_.ranges.size()));
-  }
-
-  void MoveNvtx() {
-    t_.ranges.ChangeFacts([&](PackedRanges::Facts& r) {
-      Thread(&r.thread), Thread(&r.end_thread), Domain(&r.domain), Name(&r.name), Name(&r.path);
+    t_.api_calls.ChangeFacts([&](PackedCalls::Facts& c) {
+      Index(Role::kThread, &c.thread), Index(Role::kProcess, &c.process), Name(&c.function);
     });
-    for (PackedRanges::Item& r : t_.ranges.items()) r.SetStart(r.start_ns() + shift_ns_), Range(&r.parent);
-    for (NvtxMark& m : t_.marks) m.time_ns += shift_ns_, Thread(&m.thread), Domain(&m.domain), Name(&m.name);
-    for (NvtxDomain& d : t_.domains) Process(&d.process), Name(&d.name);
-    for (NvtxCategory& c : t_.categories) Domain(&c.domain), Name(&c.name);
-    for (NvtxPayload& p : t_.payloads) {
-      p.time_ns += shift_ns_;
-      Thread(&p.thread), Domain(&p.domain), Range(&p.range), Name(&p.schema);
-      Shift(&p.mark, Size(m_.marks.size()));
-      p.first_value += Size(m_.payload_values.size());
-      p.last_value += Size(m_.payload_values.size());
-    }
-    for (PayloadValue& v : t_.payload_values) Name(&v.key), Name(&v.text);
-  }
-
-  void MoveWaits() {
-    for (EventRecord& e : t_.event_records) {
-      e.time_ns += shift_ns_;
-      Process(&e.process), Thread(&e.thread), Api(&e.api), Stream(&e.stream);
-    }
-    for (Sync& s : t_.syncs) Times(&s), Thread(&s.thread), Process(&s.process), Api(&s.api), Stream(&s.stream);
-    for (Overhead& o : t_.overheads) Times(&o), Process(&o.process), Thread(&o.thread);
-    for (Jit& j : t_.jits) Times(&j), Process(&j.process), Device(&j.device), Thread(&j.thread);
-  }
-
-  void MoveMemory() {
-    for (MemoryEvent& e : t_.memory_events) {
-      e.time_ns += shift_ns_;
-      Process(&e.process), Device(&e.device), Stream(&e.stream), Api(&e.api);
-    }
-    for (ManagedMemory& m : t_.managed_memory) {
-      Times(&m);
-      Process(&m.process), Device(&m.source), Device(&m.destination), Stream(&m.stream);
-    }
-    for (MemoryPoolEvent& p : t_.memory_pools) {
-      p.time_ns += shift_ns_;
-      Process(&p.process), Device(&p.device), Api(&p.api);
+    for (PackedCalls::Item& c : t_.api_calls.items()) {
+      c.SetStart(c.start_ns() + shift_ns_), Index(Role::kRange, &c.range);
     }
   }
 
-  void MoveRemarks() {
-    for (Clock& c : t_.clocks) {
-      Process(&c.process);
-      const int64_t time_ns = TimeNs(c.anchor.monotonic_ns) + shift_ns_;
-      c.anchor.monotonic_ns = time_ns < 0 ? 0 : static_cast<uint64_t>(time_ns);
-    }
-    for (Loss& l : t_.losses) Process(&l.process), l.time_ns = ShiftedIfKnown(l.time_ns, shift_ns_);
-    for (Notice& n : t_.notices) {
-      Process(&n.process), Name(&n.message);
-      n.time_ns = ShiftedIfKnown(n.time_ns, shift_ns_);
+  void MoveRanges() {
+    t_.ranges.ChangeFacts([&](PackedRanges::Facts& r) {
+      Index(Role::kThread, &r.thread), Index(Role::kThread, &r.end_thread), Index(Role::kDomain, &r.domain);
+      Name(&r.name), Name(&r.path);
+    });
+    for (PackedRanges::Item& r : t_.ranges.items()) {
+      r.SetStart(r.start_ns() + shift_ns_), Index(Role::kRange, &r.parent);
     }
   }
 
-  void MoveWindow(DeviceWindow* window) const {
-    Times(&window->time);
-    if (window->has_next) MoveOp(&window->next);
-    if (window->has_next_call) MoveCall(&window->next_call);
+  void MoveWindow(DeviceWindow* window) {
+    window->time = {window->time.start_ns + shift_ns_, window->time.end_ns + shift_ns_};
+    if (window->has_next) MoveItem(&window->next);
+    if (window->has_next_call) MoveItem(&window->next_call);
   }
 
-  const Trace& m_;
   Trace& t_;
   const std::vector<uint32_t>& device_of_;
   int64_t shift_ns_;
   std::vector<NameId> names_;
+  std::array<uint32_t, kRoles> bases_{};  // elements of the lists before those of this trace
+  uint32_t captures_ = 0;
 };
 
 class Merger {
@@ -344,42 +278,25 @@ class Merger {
   }
 
   void TakeAll(Trace* t) {
-    Append(&m_.processes, &t->processes);
-    Append(&m_.captures, &t->captures);
-    Append(&m_.threads, &t->threads);
-    Append(&m_.contexts, &t->contexts);
-    Append(&m_.streams, &t->streams);
+    ForEachList([&](const auto& list) {
+      if (list.index != Role::kDevice) Append(&(m_.*list.list), &(t->*list.list));  // TakeDevices has those
+    });
     Append(&m_.shapes, &t->shapes);
     m_.ops.Append(std::move(t->ops));
     m_.api_calls.Append(std::move(t->api_calls));
     m_.ranges.Append(std::move(t->ranges));
-    Append(&m_.marks, &t->marks);
-    Append(&m_.domains, &t->domains);
-    Append(&m_.categories, &t->categories);
-    Append(&m_.payloads, &t->payloads);
-    Append(&m_.payload_values, &t->payload_values);
-    Append(&m_.graph_nodes, &t->graph_nodes);
-    Append(&m_.event_records, &t->event_records);
-    Append(&m_.syncs, &t->syncs);
-    Append(&m_.overheads, &t->overheads);
-    Append(&m_.jits, &t->jits);
-    Append(&m_.memory_events, &t->memory_events);
-    Append(&m_.managed_memory, &t->managed_memory);
-    Append(&m_.memory_pools, &t->memory_pools);
-    Append(&m_.clocks, &t->clocks);
-    Append(&m_.losses, &t->losses);
-    Append(&m_.notices, &t->notices);
     Append(&m_.process_captures, &t->process_captures);
     Append(&m_.thread_api_calls, &t->thread_api_calls);
     Append(&m_.thread_ranges, &t->thread_ranges);
   }
 
-  // Calls, ranges, captures and graph nodes are in order: their threads and processes follow each other.
+  // What is sorted by something else is in order: threads, processes, frames and metric sources follow each other.
   void Order() {
     m_.device_ops = GroupAndSortOps(m_.ops, m_.devices.size());
     OrderMarks();
-    ByTime(&m_.payloads), ByTime(&m_.event_records), ByTime(&m_.memory_events), ByTime(&m_.memory_pools);
-    ByStart(&m_.syncs), ByStart(&m_.overheads), ByStart(&m_.jits), ByStart(&m_.managed_memory);
+    ForEachList([&](const auto& list) {
+      if (list.is_by_time) ByTime(&(m_.*list.list));
+    });
   }
 
   // Payloads name marks by their place.
@@ -401,13 +318,8 @@ class Merger {
   }
 
   template <class T>
-  static void ByStart(std::vector<T>* v) {
-    SortNearlySorted(v->begin(), v->end(), [](const T& a, const T& b) { return a.start_ns < b.start_ns; });
-  }
-
-  template <class T>
   static void ByTime(std::vector<T>* v) {
-    SortNearlySorted(v->begin(), v->end(), [](const T& a, const T& b) { return a.time_ns < b.time_ns; });
+    SortNearlySorted(v->begin(), v->end(), [](const T& a, const T& b) { return WhenOf(a) < WhenOf(b); });
   }
 
   std::vector<Trace> traces_;

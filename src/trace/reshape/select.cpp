@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
+#include "gprof/lists.h"
 #include "trace/load/order.h"
 #include "trace/reshape/selected_names.h"
 
@@ -295,14 +297,10 @@ class Selector {
   }
 
   void MoveStreams() {
-    const std::vector<uint32_t> to = Keep(&t_.streams, is_stream_);
+    streams_to_ = Keep(&t_.streams, is_stream_);
     // What no operation is left of may have been in a stream that is gone.
-    t_.ops.ChangeFacts([&](PackedOps::Facts& op) { op.stream = Moved(to, op.stream); });
-    for (DeviceWindow& window : t_.device_windows) window.next.stream = Moved(to, window.next.stream);
-    for (Sync& sync : t_.syncs) sync.stream = Moved(to, sync.stream);
-    for (MemoryEvent& m : t_.memory_events) m.stream = Moved(to, m.stream);
-    for (ManagedMemory& m : t_.managed_memory) m.stream = Moved(to, m.stream);
-    for (EventRecord& e : t_.event_records) e.stream = Moved(to, e.stream);
+    t_.ops.ChangeFacts([&](PackedOps::Facts& op) { op.stream = Moved(streams_to_, op.stream); });
+    for (DeviceWindow& window : t_.device_windows) window.next.stream = Moved(streams_to_, window.next.stream);
   }
 
   template <class T, class F>
@@ -317,28 +315,74 @@ class Selector {
     return is_its && Overlaps(TimeOf(t.process), start_ns, end_ns);
   }
 
+  // Of what is in a time: cut to the selected one.
+  template <class T>
+  void KeepTimes(std::vector<T>* all) {
+    KeepIf(all, [&](const T& t) {
+      if constexpr (requires { t.end_ns; })
+        return IsKept(t, t.thread, t.start_ns, t.end_ns);
+      else
+        return IsKept(t, t.thread, t.time_ns, t.time_ns);
+    });
+    if constexpr (requires(T t) { t.end_ns; }) {
+      for (T& t : *all) Clip(TimeOf(t.process), &t);
+    }
+  }
+
   void MoveOthers() {
-    KeepIf(&t_.syncs, [&](const Sync& s) { return IsKept(s, s.thread, s.start_ns, s.end_ns); });
-    KeepIf(&t_.overheads, [&](const Overhead& o) { return IsKept(o, o.thread, o.start_ns, o.end_ns); });
-    KeepIf(&t_.jits, [&](const Jit& j) { return IsKept(j, j.thread, j.start_ns, j.end_ns); });
+    KeepTimes(&t_.syncs), KeepTimes(&t_.overheads), KeepTimes(&t_.jits), KeepTimes(&t_.event_records);
+    KeepTimes(&t_.cpu_samples), KeepTimes(&t_.switches), KeepTimes(&t_.os_calls);
     KeepIf(&t_.managed_memory, [&](const ManagedMemory& m) {
       const bool is_here = s_.devices.empty() || (m.source != kNone && IsDevice(m.source)) ||
                            (m.destination != kNone && IsDevice(m.destination));
       return is_here && IsProcess(m.process) && Overlaps(TimeOf(m.process), m.start_ns, m.end_ns);
     });
-    for (Sync& s : t_.syncs) Clip(TimeOf(s.process), &s);
-    for (Overhead& o : t_.overheads) Clip(TimeOf(o.process), &o);
-    for (Jit& j : t_.jits) Clip(TimeOf(j.process), &j);
     for (ManagedMemory& m : t_.managed_memory) Clip(TimeOf(m.process), &m);
     MoveMemory();
-    KeepIf(&t_.event_records, [&](const EventRecord& e) { return IsKept(e, e.thread, e.time_ns, e.time_ns); });
-    for (Sync& s : t_.syncs) s.api = Moved(calls_to_, s.api);
-    for (EventRecord& e : t_.event_records) e.api = Moved(calls_to_, e.api);
-    for (GraphNode& n : t_.graph_nodes) {
-      n.api = Moved(calls_to_, n.api);
-      n.range = Moved(nearest_range_, n.range);
-    }
+    MoveMetrics();
     MoveMarks();
+    MoveIndexes();
+  }
+
+  // What refers to calls, ranges, streams and marks does so by their new places.
+  void MoveIndexes() {
+    ForEachList([&](const auto& list) {
+      for (auto& item : t_.*list.list) {
+        std::decay_t<decltype(item)>::Fields(item, [&](FieldOf field, auto& value) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, uint32_t>) MoveIndex(field.role, &value);
+        });
+      }
+    });
+  }
+  void MoveIndex(Role role, uint32_t* index) const {
+    if (role == Role::kCall) *index = Moved(calls_to_, *index);
+    if (role == Role::kRange) *index = Moved(nearest_range_, *index);
+    if (role == Role::kStream) *index = Moved(streams_to_, *index);
+    if (role == Role::kMark) *index = Moved(marks_to_, *index);
+  }
+
+  // Of the host there is one, whatever processes are selected; a device is that of all of them.
+  bool IsSource(const MetricSource& source) const {
+    if (source.scope == trace::MetricScope::kDevice) return source.device == kNone || IsDevice(source.device);
+    if (source.scope == trace::MetricScope::kThread) return IsThread(source.thread);
+    return source.scope != trace::MetricScope::kProcess || IsProcess(source.process);
+  }
+
+  Interval TimeOf(const MetricSource& source) const {
+    const bool is_of_process = source.process != kNone && source.scope != trace::MetricScope::kDevice;
+    return is_of_process ? times_[source.process] : range_;
+  }
+
+  void MoveMetrics() {
+    const auto is_kept = [&](const auto& item) {
+      if (item.source == kNone) return Overlaps(range_, item.start_ns, item.end_ns);
+      const MetricSource& source = t_.metric_sources[item.source];
+      return IsSource(source) && Overlaps(TimeOf(source), item.start_ns, item.end_ns);
+    };
+    KeepIf(&t_.metric_samples, is_kept);
+    KeepIf(&t_.metric_losses, is_kept);
+    for (MetricSample& s : t_.metric_samples) Clip(TimeOf(t_.metric_sources[s.source]), &s);
+    for (MetricLoss& l : t_.metric_losses) Clip(l.source == kNone ? range_ : TimeOf(t_.metric_sources[l.source]), &l);
   }
 
   // What was allocated before the selected time and is still there counts as allocated when it begins.
@@ -360,7 +404,6 @@ class Selector {
     for (const auto& entry : alive) is_kept[entry.second] = 1;
     for (MemoryEvent& m : t_.memory_events) {
       m.time_ns = std::max(m.time_ns, TimeOf(m.process).start_ns);
-      m.api = Moved(calls_to_, m.api);
     }
     Keep(&t_.memory_events, is_kept);
     SortNearlySorted(t_.memory_events.begin(), t_.memory_events.end(),
@@ -369,7 +412,6 @@ class Selector {
       return IsProcess(p.process) && (p.device == kNone || IsDevice(p.device)) &&
              Overlaps(TimeOf(p.process), p.time_ns, p.time_ns);
     });
-    for (MemoryPoolEvent& p : t_.memory_pools) p.api = Moved(calls_to_, p.api);
   }
 
   uint32_t ProcessOf(uint32_t thread) const { return thread == kNone ? kNone : t_.threads[thread].process; }
@@ -380,15 +422,11 @@ class Selector {
       const NvtxMark& m = t_.marks[i];
       is_mark[i] = IsThread(m.thread) && Overlaps(TimeOf(ProcessOf(m.thread)), m.time_ns, m.time_ns);
     }
-    const std::vector<uint32_t> to = Keep(&t_.marks, is_mark);
+    marks_to_ = Keep(&t_.marks, is_mark);
     KeepIf(&t_.payloads, [&](const NvtxPayload& p) {
       if (p.range != kNone) return is_range_[p.range] != 0;
       return p.mark == kNone ? IsThread(p.thread) : is_mark[p.mark] != 0;
     });
-    for (NvtxPayload& p : t_.payloads) {
-      p.range = Moved(nearest_range_, p.range);
-      p.mark = Moved(to, p.mark);
-    }
   }
 
   void ClipProcesses() {
@@ -403,7 +441,7 @@ class Selector {
   std::vector<Interval> times_;  // by process
   std::vector<uint8_t> is_process_, is_thread_, is_device_, is_stream_, is_selected_range_;
   std::vector<uint8_t> is_range_, is_call_, is_op_, is_candidate_;
-  std::vector<uint32_t> nearest_range_, calls_to_;
+  std::vector<uint32_t> nearest_range_, calls_to_, streams_to_, marks_to_;
 };
 
 }  // namespace

@@ -1,12 +1,17 @@
 // Values that no program would write: nothing may overflow, hang or crash, whatever a record says.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "chunks.h"
 #include "gprof/error.h"
+#include "gprof/lists.h"
 #include "gprof/trace/wire.h"
 #include "random_trace.h"
 #include "trace_text.h"
@@ -14,8 +19,40 @@
 namespace gprof {
 namespace {
 
+// Of everything that describes itself.
+void ExpectIndexesInRange(const Trace& t) {
+  std::array<std::size_t, kRoles> sizes{};
+  ForEachList([&](const auto& list) { sizes[static_cast<std::size_t>(list.index)] = (t.*list.list).size(); });
+  sizes[static_cast<std::size_t>(Role::kCall)] = t.api_calls.size();
+  sizes[static_cast<std::size_t>(Role::kRange)] = t.ranges.size();
+  ForEachList([&](const auto& list) {
+    int64_t before_ns = std::numeric_limits<int64_t>::min();
+    for (const auto& item : t.*list.list) {
+      if (list.is_by_time) {
+        ASSERT_LE(std::exchange(before_ns, WhenOf(item)), WhenOf(item)) << list.name;
+      }
+      std::decay_t<decltype(item)>::Fields(item, [&](FieldOf field, const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, NameId>) {
+          ASSERT_LT(value.value, t.strings.size()) << list.name;
+        }
+        if constexpr (std::is_same_v<T, uint32_t>) {
+          const std::size_t size = sizes[static_cast<std::size_t>(field.role)];
+          const bool is_end = field.role == Role::kPayloadValue;
+          if (field.role < Role::kProcess || value == kNone) return;
+          ASSERT_LT(value, size + (is_end ? 1 : 0)) << list.name << ' ' << field.name;
+        }
+      });
+    }
+  });
+}
+
 void ExpectSound(const Trace& t) {
   const auto in = [](uint32_t index, const auto& v) { return index == kNone || index < v.size(); };
+  ExpectIndexesInRange(t);
+  for (uint32_t i = 0; i < t.stacks.size(); ++i) {
+    ASSERT_TRUE(t.stacks[i].parent == kNone || t.stacks[i].parent < i);
+  }
   for (const GpuOp& op : t.ops) {
     ASSERT_LE(op.start_ns, op.end_ns);
     ASSERT_LT(op.device, t.devices.size());

@@ -1,0 +1,161 @@
+// What the model knows of threads between their calls: where their code was, when they ran, what they waited for in the
+// operating system.
+#pragma once
+
+#include <cstdint>
+
+#include "gprof/events.h"
+#include "gprof/fields.h"
+#include "gprof/trace/record.h"
+
+namespace gprof {
+
+// Code that frames lie in: a file in memory, or a Python function.
+struct Module {
+  int64_t time_ns = 0;          // when it was seen first, 0 when not known
+  uint64_t address = 0;         // to be added to the offset of a frame
+  uint64_t size_bytes = 0;      // in memory
+  uint64_t inode = 0;           // of its file, 0 when not known
+  uint32_t process = kNone;     // that has it in memory
+  NameId path;                  // the file
+  NameId build_id;              // hexadecimal
+  NameId name;                  // of a Python function
+  NameId line_table;            // of a Python function, the bytes
+  uint32_t first_line = 0;      // of a Python function
+  uint32_t python_version = 0;  // 0x030b is 3.11
+  trace::ModuleKind module_kind = trace::ModuleKind::kUnknown;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"time_ns", Role::kKnownTime}, m.time_ns);
+    v(FieldOf{"address", Role::kKnown}, m.address);
+    v(FieldOf{"size_bytes", Role::kKnown}, m.size_bytes);
+    v(FieldOf{"inode", Role::kKnown}, m.inode);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"path"}, m.path);
+    v(FieldOf{"build_id"}, m.build_id);
+    v(FieldOf{"name"}, m.name);
+    v(FieldOf{"line_table", Role::kBytes}, m.line_table);
+    v(FieldOf{"first_line", Role::kKnown}, m.first_line);
+    v(FieldOf{"python_version", Role::kKnown}, m.python_version);
+    v(FieldOf{"module_kind"}, m.module_kind);
+  }
+};
+
+struct Frame {
+  uint64_t offset = 0;      // as the file has it; without a module the address
+  uint32_t module = kNone;  // index into modules
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"offset"}, m.offset);
+    v(FieldOf{"module", Role::kModule}, m.module);
+  }
+};
+
+// A stack is its innermost frame and the stack that called it.
+struct StackNode {
+  uint32_t parent = kNone;  // index into stacks, less than that of the node
+  uint32_t frame = kNone;   // index into frames
+  bool is_cut = false;      // frames around it are missing
+  bool is_guessed = false;  // the frame was found without unwind tables
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"parent", Role::kStack}, m.parent);
+    v(FieldOf{"frame", Role::kFrame}, m.frame);
+    v(FieldOf{"is_cut"}, m.is_cut);
+    v(FieldOf{"is_guessed"}, m.is_guessed);
+  }
+};
+
+// The function at a frame, or one of several that were inlined there.
+struct Symbol {
+  uint64_t function_offset = 0;  // of its first byte, 0 when not known
+  uint32_t frame = kNone;        // index into frames
+  uint32_t depth = 0;            // 0 the innermost function
+  NameId name, file;
+  uint32_t line = 0;  // 0 when not known
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"function_offset", Role::kKnown}, m.function_offset);
+    v(FieldOf{"frame", Role::kFrame}, m.frame);
+    v(FieldOf{"depth"}, m.depth);
+    v(FieldOf{"name"}, m.name);
+    v(FieldOf{"file"}, m.file);
+    v(FieldOf{"line", Role::kKnown}, m.line);
+  }
+};
+
+// Where a thread was at a moment.
+struct CpuSample {
+  int64_t time_ns = 0;
+  int64_t weight_ns = 0;  // time that it stands for
+  uint32_t process = kNone, thread = kNone;
+  uint32_t stack = kNone;  // index into stacks
+  uint32_t cpu = kNone;    // number of the processor, kNone when not known
+  trace::SampleKind sample_kind = trace::SampleKind::kUnknown;
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
+    v(FieldOf{"weight_ns"}, m.weight_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"stack", Role::kStack}, m.stack);
+    v(FieldOf{"cpu", Role::kOrNone}, m.cpu);
+    v(FieldOf{"sample_kind"}, m.sample_kind);
+  }
+};
+
+// A thread was off the processor.
+struct ThreadSwitch {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t process = kNone, thread = kNone;
+  uint32_t cpu = kNone;        // that it left, as in CpuSample
+  bool is_preempted = false;   // it could have gone on, and another ran; otherwise it waited
+  bool is_unfinished = false;  // it had not run again
+  int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"cpu", Role::kOrNone}, m.cpu);
+    v(FieldOf{"is_preempted"}, m.is_preempted);
+    v(FieldOf{"is_unfinished"}, m.is_unfinished);
+  }
+};
+
+// A call of the operating system that took long.
+struct OsCall {
+  int64_t start_ns = 0, end_ns = 0;
+  uint64_t object = 0;  // number of a lock, file descriptor, id; 0 for none
+  uint64_t size_bytes = 0;
+  int64_t result = 0;
+  uint32_t process = kNone, thread = kNone;
+  uint32_t other_thread = kNone;  // that it waited for: holder of the lock, or waker
+  uint32_t stack = kNone;         // index into stacks
+  NameId function;
+  NameId path;         // file or address, name of a lock
+  uint32_t error = 0;  // errno, 0 for none
+  trace::OsObject object_kind = trace::OsObject::kNone;
+  bool is_unfinished = false;  // the process ended inside it
+  int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"object", Role::kKnown}, m.object);
+    v(FieldOf{"size_bytes", Role::kKnown}, m.size_bytes);
+    v(FieldOf{"result"}, m.result);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"other_thread", Role::kThread}, m.other_thread);
+    v(FieldOf{"stack", Role::kStack}, m.stack);
+    v(FieldOf{"function"}, m.function);
+    v(FieldOf{"path"}, m.path);
+    v(FieldOf{"error", Role::kKnown}, m.error);
+    v(FieldOf{"object_kind"}, m.object_kind);
+    v(FieldOf{"is_unfinished"}, m.is_unfinished);
+  }
+};
+
+}  // namespace gprof

@@ -1,0 +1,162 @@
+// Tables of what happened between the calls: samples, switches, calls of the operating system, counter tracks. Their
+// columns follow from the Fields() of the model.
+#include <array>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "analysis/result/stack_names.h"
+#include "export/record_rows.h"
+
+namespace gprof {
+namespace {
+
+// The words of enumerations, by number.
+constexpr std::string_view kModuleKinds[] = {"not known", "file",   "Python function",
+                                             "vDSO",      "kernel", "generated code"};
+constexpr std::string_view kSampleKinds[] = {"not known", "perf", "signal", "Python", "Python, waiting"};
+constexpr std::string_view kObjects[] = {"none",   "mutex",  "rwlock", "condition", "semaphore", "barrier",
+                                         "GIL",    "futex",  "thread", "process",   "file",      "pipe",
+                                         "socket", "device", "timer",  "memory",    "several"};
+constexpr std::string_view kMetricKinds[] = {"not known", "gauge", "counter", "rate"};
+constexpr std::string_view kScopes[] = {"none", "host", "process", "thread", "device"};
+constexpr std::string_view kLossReasons[] = {"not known",   "buffer full",     "too slow", "taken by another program",
+                                             "not allowed", "fewer asked for", "paused"};
+
+std::span<const std::string_view> WordsOf(trace::ModuleKind) { return kModuleKinds; }
+std::span<const std::string_view> WordsOf(trace::SampleKind) { return kSampleKinds; }
+std::span<const std::string_view> WordsOf(trace::OsObject) { return kObjects; }
+std::span<const std::string_view> WordsOf(trace::MetricKind) { return kMetricKinds; }
+std::span<const std::string_view> WordsOf(trace::MetricScope) { return kScopes; }
+std::span<const std::string_view> WordsOf(trace::MetricLossReason) { return kLossReasons; }
+
+// other_thread is the column other_tid, end_ns is duration_ns as in all tables.
+std::string ColumnOf(const FieldOf& field) {
+  std::string name = field.name;
+  const auto replace_end = [&](std::string_view word, std::string_view by) {
+    if (name.ends_with(word)) name.replace(name.size() - word.size(), word.size(), by);
+  };
+  if (field.role == Role::kProcess) replace_end("process", "pid");
+  if (field.role == Role::kThread) replace_end("thread", "tid");
+  if (field.role == Role::kEnd) replace_end("end_ns", "duration_ns");
+  return name;
+}
+
+// A source that has a process and the pid of one has one column of them.
+template <class T>
+bool IsColumn(const FieldOf& field) {
+  constexpr bool kHasPid = requires(T t) { t.pid; };
+  return field.role != Role::kBytes && !(kHasPid && field.role == Role::kProcess);
+}
+
+template <class T>
+std::span<const std::string_view> ColumnsOf() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    T sample;
+    T::Fields(sample, [&](const FieldOf& field, auto&) {
+      if (IsColumn<T>(field)) names.push_back(ColumnOf(field));
+    });
+    return names;
+  }();
+  static const std::vector<std::string_view> kViews(kNames.begin(), kNames.end());
+  return kViews;
+}
+
+std::string_view SourceName(const RecordContext& context, uint32_t source) {
+  return source == kNone ? std::string_view() : context.Clean(context.trace().metric_sources[source].name);
+}
+
+// Writes the fields of one struct, in their order.
+class FieldWriter {
+ public:
+  FieldWriter(RecordContext& context, RowWriter& row) : context_(context), row_(row), stacks_(context.trace()) {}
+
+  template <class T>
+  void Write(const T& item) {
+    T::Fields(item, [&](const FieldOf& field, const auto& value) {
+      if (!IsColumn<T>(field)) return;
+      if constexpr (requires { item.end_ns; }) {
+        if (field.role == Role::kEnd) return row_.Integer(item.end_ns - item.start_ns);
+      }
+      Value(field.role, value);
+    });
+    row_.EndRow();
+  }
+
+ private:
+  void Value(Role, bool value) { row_.Truth(value); }
+  void Value(Role, NameId name) { row_.Text(context_.Clean(name)); }
+  void Value(Role, int32_t value) { row_.Integer(value); }
+  void Value(Role role, int64_t value) {
+    const bool may_be_unknown = role == Role::kKnown || role == Role::kKnownTime;
+    may_be_unknown&& value == 0 ? row_.Nothing() : row_.Integer(value);
+  }
+  void Value(Role role, uint64_t value) { role == Role::kKnown ? AddUnlessZero(value, row_) : row_.Unsigned(value); }
+  template <class E>
+  requires std::is_enum_v<E>
+  void Value(Role, E value) { AddWord(WordsOf(value), static_cast<std::size_t>(value), row_); }
+
+  void Value(Role role, uint32_t value) {
+    const Trace& trace = context_.trace();
+    if (role == Role::kProcess) return AddPid(trace, value, row_);
+    if (role == Role::kThread) return AddTid(trace, value, row_);
+    if (role == Role::kDevice) return AddDevice(trace, value, row_);
+    if (role == Role::kStack) return row_.Text(stacks_(value));
+    if (role == Role::kMetricSource) return row_.Text(SourceName(context_, value));
+    if (role == Role::kKnown) return AddUnlessZero(value, row_);
+    if (role == Role::kOrNone && value == kNone) return row_.Nothing();
+    row_.Unsigned(value);
+  }
+
+  RecordContext& context_;
+  RowWriter& row_;
+  StackNames stacks_;
+};
+
+template <class T, std::vector<T> Trace::*kList>
+void WriteList(RecordContext& context, RowWriter& row) {
+  FieldWriter writer(context, row);
+  for (const T& item : context.trace().*kList) writer.Write(item);
+}
+
+template <class T, std::vector<T> Trace::*kList>
+RecordTable TableOf(std::string_view name, std::string_view meaning) {
+  return {name, meaning, ColumnsOf<T>(), WriteList<T, kList>};
+}
+
+// A sample by itself says nothing: what its source is of, and the value in its unit, are in its row.
+constexpr std::string_view kMetricBlockColumns[] = {"start_ns", "duration_ns", "pid",  "tid",
+                                                    "device",   "name",        "unit", "value"};
+
+void WriteMetricBlocks(RecordContext& context, RowWriter& row) {
+  const Trace& trace = context.trace();
+  for (const MetricSample& sample : trace.metric_samples) {
+    const MetricSource& source = trace.metric_sources[sample.source];
+    row.Integer(sample.start_ns);
+    row.Integer(sample.end_ns - sample.start_ns);
+    AddUnlessZero(source.pid, row);
+    AddTid(trace, source.thread, row);
+    AddDevice(trace, source.device, row);
+    row.Text(context.Clean(source.name));
+    row.Text(context.Clean(source.unit));
+    row.Real(ScaledValue(source, sample.value));
+    row.EndRow();
+  }
+}
+
+}  // namespace
+
+std::span<const RecordTable> OutsideTables() {
+  static const RecordTable kTables[] = {
+      TableOf<CpuSample, &Trace::cpu_samples>("cpu_sample", "where threads were, with their stacks"),
+      TableOf<ThreadSwitch, &Trace::switches>("switch", "times in which threads were off the processor"),
+      TableOf<OsCall, &Trace::os_calls>("os_call", "calls of the operating system that took long"),
+      TableOf<Module, &Trace::modules>("module", "files and Python functions that stacks lead through"),
+      TableOf<MetricSource, &Trace::metric_sources>("metric_source", "counter tracks"),
+      {"metric_block", "their samples", kMetricBlockColumns, WriteMetricBlocks},
+      TableOf<MetricLoss, &Trace::metric_losses>("metric_loss", "times in which samples are missing")};
+  return kTables;
+}
+
+}  // namespace gprof

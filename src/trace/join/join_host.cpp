@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "trace/join/join.h"
+#include "trace/join/kept_records.h"
+#include "trace/load/order.h"
+#include "trace/model/saturating_time.h"
+#include "trace/text/enum_or.h"
+
+namespace gprof {
+namespace {
+
+// The places of nodes whose callers come before them. A circle, which only a damaged trace has, is cut.
+std::vector<uint32_t> CallersFirst(std::vector<StackNode>* nodes) {
+  constexpr uint32_t kUnvisited = kNone, kOnTheWay = kNone - 1;
+  std::vector<uint32_t> place(nodes->size(), kUnvisited), way;
+  uint32_t placed = 0;
+  for (uint32_t i = 0; i < nodes->size(); ++i) {
+    for (uint32_t at = i; at != kNone && place[at] == kUnvisited; at = (*nodes)[at].parent) {
+      place[at] = kOnTheWay;
+      way.push_back(at);
+    }
+    if (way.empty()) continue;
+    StackNode& outermost = (*nodes)[way.back()];
+    if (outermost.parent != kNone && place[outermost.parent] == kOnTheWay) {
+      outermost.parent = kNone;
+      outermost.is_cut = true;
+    }
+    for (; !way.empty(); way.pop_back()) place[way.back()] = placed++;
+  }
+  return place;
+}
+
+uint32_t CpuOf(uint32_t one_more) { return one_more == 0 ? kNone : one_more - 1; }
+
+class HostJoin {
+ public:
+  explicit HostJoin(Draft& draft)
+      : draft_(draft), t_(draft.trace), by_pid_(draft), modules_(draft), frames_(draft), stacks_(draft) {}
+
+  void Run() {
+    JoinModules();
+    JoinFrames();
+    JoinStacks();
+    JoinSymbols();
+    JoinSamples();
+    JoinSwitches();
+    JoinOsCalls();
+  }
+
+ private:
+  void JoinModules() {
+    for (const auto& [writer, r] : TakeKept<trace::ModuleRecord>(draft_)) {
+      if (!modules_.Add(writer, r.id, t_.modules.size())) continue;
+      Module m;
+      m.time_ns = TimeNs(r.time_ns);
+      m.address = r.address;
+      m.size_bytes = r.size_bytes;
+      m.inode = r.inode;
+      m.process = by_pid_.Find(writer, r.pid, m.time_ns);
+      m.path = draft_.Name(writer, r.path);
+      m.build_id = draft_.Name(writer, r.build_id);
+      m.name = draft_.Name(writer, r.name);
+      m.line_table = draft_.Name(writer, r.line_table);
+      m.first_line = r.first_line;
+      m.python_version = r.python_version;
+      m.module_kind = EnumOr(r.module_kind, trace::ModuleKind::kGenerated, trace::ModuleKind::kUnknown);
+      t_.modules.push_back(m);
+    }
+  }
+
+  void JoinFrames() {
+    for (const auto& [writer, r] : TakeKept<trace::FrameRecord>(draft_)) {
+      if (!frames_.Add(writer, r.id, t_.frames.size())) continue;
+      Frame f;
+      f.offset = r.offset;
+      f.module = modules_.Find(writer, r.module);
+      t_.frames.push_back(f);
+    }
+  }
+
+  void JoinStacks() {
+    std::vector<std::pair<uint32_t, uint32_t>> parents;  // writer and number
+    std::vector<StackNode> nodes;
+    for (const auto& [writer, r] : TakeKept<trace::StackRecord>(draft_)) {
+      if (!stacks_.Add(writer, r.id, nodes.size())) continue;
+      StackNode node;
+      node.frame = frames_.Find(writer, r.frame);
+      node.is_cut = r.is_cut != 0;
+      node.is_guessed = r.is_guessed != 0;
+      nodes.push_back(node);
+      parents.emplace_back(writer, r.parent);
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      nodes[i].parent = stacks_.Find(parents[i].first, parents[i].second);
+      if (nodes[i].parent == kNone && parents[i].second != 0) nodes[i].is_cut = true;
+    }
+    stack_places_ = CallersFirst(&nodes);
+    t_.stacks.resize(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      StackNode& node = t_.stacks[stack_places_[i]] = nodes[i];
+      if (node.parent != kNone) node.parent = stack_places_[node.parent];
+    }
+  }
+
+  uint32_t StackOf(uint32_t writer, uint32_t id) {
+    const uint32_t index = stacks_.Find(writer, id);
+    return index == kNone ? kNone : stack_places_[index];
+  }
+
+  void JoinSymbols() {
+    for (const auto& [writer, r] : TakeKept<trace::SymbolRecord>(draft_)) {
+      Symbol s;
+      s.function_offset = r.function_offset;
+      s.frame = frames_.Find(writer, r.frame);
+      s.depth = r.depth;
+      s.name = draft_.Name(writer, r.name);
+      s.file = draft_.Name(writer, r.file);
+      s.line = r.line;
+      if (s.frame != kNone) t_.symbols.push_back(s);
+    }
+    const auto key = [](const Symbol& s) { return std::tie(s.frame, s.depth); };
+    SortNearlySorted(t_.symbols.begin(), t_.symbols.end(),
+                     [&](const Symbol& a, const Symbol& b) { return key(a) < key(b); });
+    const auto said_again = std::unique(t_.symbols.begin(), t_.symbols.end(),
+                                        [&](const Symbol& a, const Symbol& b) { return key(a) == key(b); });
+    t_.symbols.erase(said_again, t_.symbols.end());
+  }
+
+  void JoinSamples() {
+    for (const auto& [writer, r] : TakeKept<trace::CpuSampleRecord>(draft_)) {
+      CpuSample s;
+      s.time_ns = TimeNs(r.time_ns);
+      s.weight_ns = TimeNs(r.weight_ns);
+      s.process = by_pid_.Find(writer, r.pid, s.time_ns);
+      s.thread = by_pid_.ThreadOf(s.process, r.tid);
+      s.stack = StackOf(writer, r.stack);
+      s.cpu = CpuOf(r.cpu);
+      s.sample_kind = EnumOr(r.sample_kind, trace::SampleKind::kPythonWaiting, trace::SampleKind::kUnknown);
+      TouchWriter(draft_, writer, s.process, s.time_ns, s.time_ns);
+      t_.cpu_samples.push_back(s);
+    }
+    SortNearlySorted(t_.cpu_samples.begin(), t_.cpu_samples.end(),
+                     [](const CpuSample& a, const CpuSample& b) { return a.time_ns < b.time_ns; });
+  }
+
+  void JoinSwitches() {
+    for (const auto& [writer, r] : TakeKept<trace::SwitchRecord>(draft_)) {
+      ThreadSwitch s;
+      s.start_ns = TimeNs(r.start_ns);
+      s.end_ns = EndNs(r.start_ns, r.duration_ns);
+      s.process = by_pid_.Find(writer, r.pid, s.start_ns);
+      s.thread = by_pid_.ThreadOf(s.process, r.tid);
+      s.cpu = CpuOf(r.cpu);
+      s.is_preempted = r.is_preempted != 0;
+      s.is_unfinished = r.is_unfinished != 0;
+      TouchWriter(draft_, writer, s.process, s.start_ns, s.end_ns);
+      t_.switches.push_back(s);
+    }
+    SortNearlySorted(t_.switches.begin(), t_.switches.end(),
+                     [](const ThreadSwitch& a, const ThreadSwitch& b) { return a.start_ns < b.start_ns; });
+  }
+
+  void JoinOsCalls() {
+    for (const auto& [writer, r] : TakeKept<trace::OsCallRecord>(draft_)) {
+      OsCall c;
+      c.start_ns = TimeNs(r.start_ns);
+      c.end_ns = EndNs(r.start_ns, r.duration_ns);
+      c.object = r.object;
+      c.size_bytes = r.size_bytes;
+      c.result = r.result;
+      c.process = by_pid_.Find(writer, r.pid, c.start_ns);
+      c.thread = by_pid_.ThreadOf(c.process, r.tid);
+      c.other_thread = by_pid_.ThreadOf(c.process, r.other_tid);
+      c.stack = StackOf(writer, r.stack);
+      c.function = draft_.Name(writer, r.function);
+      c.path = draft_.Name(writer, r.path);
+      c.error = r.error;
+      c.object_kind = EnumOr(r.object_kind, trace::OsObject::kPoll, trace::OsObject::kNone);
+      c.is_unfinished = r.is_unfinished != 0;
+      TouchWriter(draft_, writer, c.process, c.start_ns, c.end_ns);
+      t_.os_calls.push_back(c);
+    }
+    SortNearlySorted(t_.os_calls.begin(), t_.os_calls.end(),
+                     [](const OsCall& a, const OsCall& b) { return a.start_ns < b.start_ns; });
+  }
+
+  Draft& draft_;
+  Trace& t_;
+  const ProcessesByPid by_pid_;
+  NumberedThings modules_, frames_, stacks_;
+  std::vector<uint32_t> stack_places_;
+};
+
+}  // namespace
+
+void JoinHost(Draft& draft) { HostJoin(draft).Run(); }
+
+}  // namespace gprof

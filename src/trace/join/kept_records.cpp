@@ -1,0 +1,51 @@
+#include "trace/join/kept_records.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace gprof {
+
+bool NumberedThings::Add(uint32_t writer, uint32_t id, std::size_t index) {
+  if (id == 0) return false;
+  uint32_t& entry = index_(writer, id);
+  if (entry != kNone) return false;
+  entry = static_cast<uint32_t>(index);
+  return true;
+}
+
+uint32_t NumberedThings::Find(uint32_t writer, uint32_t id) {
+  if (id == 0) return kNone;
+  const std::size_t size = index_.size();
+  const uint32_t found = index_(writer, id);
+  if (index_.size() != size) ++draft_.missing_definitions;
+  return found;
+}
+
+ProcessesByPid::ProcessesByPid(Draft& draft) : draft_(draft) {
+  for (uint32_t i = 0; i < draft.trace.processes.size(); ++i) {
+    const Process& p = draft.trace.processes[i];
+    lives_.push_back({draft.hosts[i], p.pid, p.start_ns, i});
+  }
+  std::sort(lives_.begin(), lives_.end(), [](const Life& a, const Life& b) {
+    return std::tie(a.host, a.pid, a.start_ns, a.process) < std::tie(b.host, b.pid, b.start_ns, b.process);
+  });
+}
+
+uint32_t ProcessesByPid::Find(uint32_t writer, uint32_t pid, int64_t time_ns) const {
+  if (pid == 0) return IsCollector(writer) ? kNone : writer;
+  const uint64_t host = IsCollector(writer) ? draft_.collector_hosts[writer - kCollector] : draft_.hosts[writer];
+  const auto is_other = [&](const Life& life) { return life.host != host || life.pid != pid; };
+  const auto first = std::partition_point(lives_.begin(), lives_.end(), [&](const Life& life) {
+    return std::tie(life.host, life.pid) < std::tie(host, pid);
+  });
+  if (first == lives_.end() || is_other(*first)) return kNone;
+  auto at = first;
+  while (at + 1 != lives_.end() && !is_other(at[1]) && at[1].start_ns <= time_ns) ++at;
+  return at->process;
+}
+
+uint32_t ProcessesByPid::ThreadOf(uint32_t process, uint32_t tid) const {
+  return process == kNone || tid == 0 ? kNone : draft_.ThreadIndex(process, tid);
+}
+
+}  // namespace gprof

@@ -1,0 +1,58 @@
+// What kept records name, as indexes of the model: processes by their pid, and what the writers gave numbers.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "trace/load/unjoined.h"
+
+namespace gprof {
+
+// Things that each process and collector numbers on its own. The first definition of a number counts.
+class NumberedThings {
+ public:
+  explicit NumberedThings(Draft& draft) : draft_(draft) {}
+
+  // False: there is one with that number, or it is 0.
+  bool Add(uint32_t writer, uint32_t id, std::size_t index);
+  // kNone for 0, and for a number without a definition, which is counted once as missing.
+  uint32_t Find(uint32_t writer, uint32_t id);
+
+ private:
+  Draft& draft_;
+  FlatIndex index_;
+};
+
+class ProcessesByPid {
+ public:
+  explicit ProcessesByPid(Draft& draft);
+
+  // The process that had the pid at that time, kNone for one that is not in the trace.
+  uint32_t Find(uint32_t writer, uint32_t pid, int64_t time_ns) const;
+  uint32_t ThreadOf(uint32_t process, uint32_t tid) const;
+
+ private:
+  struct Life {
+    uint64_t host = 0;
+    uint32_t pid = 0;
+    int64_t start_ns = 0;
+    uint32_t process = kNone;
+  };
+  Draft& draft_;
+  std::vector<Life> lives_;  // in this order
+};
+
+// What a process says of itself is a part of its time; what a collector saw is not.
+inline void TouchWriter(Draft& draft, uint32_t writer, uint32_t process, int64_t first_ns, int64_t last_ns) {
+  if (writer == process && first_ns > 0) draft.Touch(process, first_ns, last_ns);
+}
+
+// The records of a kind, which are gone from the draft then.
+template <class R>
+std::vector<Kept<R>> TakeKept(Draft& draft) {
+  return std::move(std::get<std::vector<Kept<R>>>(draft.kept));
+}
+
+}  // namespace gprof

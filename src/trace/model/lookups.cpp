@@ -1,0 +1,33 @@
+// What is looked up in the lists of a Trace.
+#include <algorithm>
+#include <cmath>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+namespace {
+
+// The neighbours of a sorted list that name the same thing.
+template <class T>
+std::span<const T> OfOne(const std::vector<T>& all, uint32_t T::*index, uint32_t one) {
+  const auto first = std::partition_point(all.begin(), all.end(), [&](const T& t) { return t.*index < one; });
+  const auto last = std::partition_point(first, all.end(), [&](const T& t) { return t.*index == one; });
+  return {first, last};
+}
+
+}  // namespace
+
+std::span<const Symbol> Trace::SymbolsOf(uint32_t frame) const { return OfOne(symbols, &Symbol::frame, frame); }
+
+std::span<const MetricSample> Trace::SamplesOf(uint32_t metric_source) const {
+  return OfOne(metric_samples, &MetricSample::source, metric_source);
+}
+
+// A division by a power of ten is exact to the last digit, a multiplication by its inverse is not.
+double ScaledValue(const MetricSource& source, int64_t value) {
+  const double number = static_cast<double>(value);
+  return source.scale < 0 ? number / std::pow(10.0, -static_cast<double>(source.scale))
+                          : number * std::pow(10.0, source.scale);
+}
+
+}  // namespace gprof
