@@ -20,15 +20,15 @@ constexpr std::string_view kObjects[] = {"none",   "mutex",  "rwlock", "conditio
                                          "socket", "device", "timer",  "memory",    "several"};
 constexpr std::string_view kMetricKinds[] = {"not known", "gauge", "counter", "rate"};
 constexpr std::string_view kScopes[] = {"none", "host", "process", "thread", "device"};
-constexpr std::string_view kLossReasons[] = {"not known",   "buffer full",     "too slow", "taken by another program",
-                                             "not allowed", "fewer asked for", "paused"};
+constexpr std::string_view kMetricLossReasons[] = {
+    "not known", "buffer full", "too slow", "taken by another program", "not allowed", "fewer asked for", "paused"};
 
 std::span<const std::string_view> WordsOf(trace::ModuleKind) { return kModuleKinds; }
 std::span<const std::string_view> WordsOf(trace::SampleKind) { return kSampleKinds; }
 std::span<const std::string_view> WordsOf(trace::OsObject) { return kObjects; }
 std::span<const std::string_view> WordsOf(trace::MetricKind) { return kMetricKinds; }
 std::span<const std::string_view> WordsOf(trace::MetricScope) { return kScopes; }
-std::span<const std::string_view> WordsOf(trace::MetricLossReason) { return kLossReasons; }
+std::span<const std::string_view> WordsOf(trace::MetricLossReason) { return kMetricLossReasons; }
 
 // other_thread is the column other_tid, end_ns is duration_ns as in all tables.
 std::string ColumnOf(const FieldOf& field) {

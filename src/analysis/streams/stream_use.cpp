@@ -15,27 +15,27 @@ namespace gprof {
 namespace {
 
 // What could run beside what: kernels, and copies that neither stage nor hold up the host.
-enum class Role : uint8_t { kOther, kKernel, kToDevice, kToHost, kOtherCopy };
+enum class OpRole : uint8_t { kOther, kKernel, kToDevice, kToHost, kOtherCopy };
 
-Role RoleOf(const GpuOp& op) {
-  if (IsKernelLike(op)) return Role::kKernel;
-  if (!op.IsCopy() || !op.is_async || op.IsPageable()) return Role::kOther;
+OpRole RoleOf(const GpuOp& op) {
+  if (IsKernelLike(op)) return OpRole::kKernel;
+  if (!op.IsCopy() || !op.is_async || op.IsPageable()) return OpRole::kOther;
   const Direction direction = DirectionOf(op);
-  return direction == Direction::kH2d   ? Role::kToDevice
-         : direction == Direction::kD2h ? Role::kToHost
-                                        : Role::kOtherCopy;
+  return direction == Direction::kH2d   ? OpRole::kToDevice
+         : direction == Direction::kD2h ? OpRole::kToHost
+                                        : OpRole::kOtherCopy;
 }
 
-void AddSum(const PackedOps::Facts& facts, Role role, const OpFacts::Sum& sum, StreamUse* use) {
+void AddSum(const PackedOps::Facts& facts, OpRole role, const OpFacts::Sum& sum, StreamUse* use) {
   use->operations += sum.count;
   if (facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy) use->copies += sum.count;
   use->has_graph |= sum.count > 0 && facts.graph != 0;
-  if (role == Role::kKernel) {
+  if (role == OpRole::kKernel) {
     use->kernels += sum.count;
     use->kernel_ns += sum.time_ns;
   }
-  if (role == Role::kToDevice) use->to_device_ns += sum.time_ns;
-  if (role == Role::kToHost) use->to_host_ns += sum.time_ns;
+  if (role == OpRole::kToDevice) use->to_device_ns += sum.time_ns;
+  if (role == OpRole::kToHost) use->to_host_ns += sum.time_ns;
 }
 
 // Operations whose device is not known.
@@ -48,19 +48,19 @@ void AddHomeless(const Trace& trace, std::vector<StreamUse>* uses) {
 }
 
 // Copies are few: for each the next operation of its stream that counts.
-void CountRounds(const AnalysisInput& input, const std::vector<Role>& roles, std::vector<StreamUse>* uses) {
+void CountRounds(const AnalysisInput& input, const std::vector<OpRole>& roles, std::vector<StreamUse>* uses) {
   const PackedOps::Items& ops = input.trace().ops.items();
   const StreamOps& of_streams = input.shared().stream_ops();
   std::vector<size_t> places(uses->size(), 0);  // of the copy before
   ForEachOf(input.trace().ops, input.shared().ops().transfers(), [&](uint32_t copy) {
     const uint32_t stream = input.trace().ops.FactsOf(ops[copy]).stream;
-    if (stream == kNone || roles[ops[copy].facts] == Role::kOther) return;
+    if (stream == kNone || roles[ops[copy].facts] == OpRole::kOther) return;
     const std::span<const uint32_t> list = of_streams.Of(stream);
     size_t& place = places[stream];
     place = PartitionPointNear(list.size(), place, [&](size_t i) { return list[i] < copy; });
     size_t next = place + 1;
-    while (next < list.size() && roles[ops[list[next]].facts] == Role::kOther) ++next;
-    if (next < list.size() && roles[ops[list[next]].facts] == Role::kKernel) ++(*uses)[stream].rounds;
+    while (next < list.size() && roles[ops[list[next]].facts] == OpRole::kOther) ++next;
+    if (next < list.size() && roles[ops[list[next]].facts] == OpRole::kKernel) ++(*uses)[stream].rounds;
   });
 }
 
@@ -115,11 +115,11 @@ std::vector<StreamUse> UseOfStreams(const AnalysisInput& input, const std::vecto
   std::vector<StreamUse> uses(trace.streams.size());
   for (size_t i = 0; i < uses.size(); ++i) uses[i].busy_ns = busy_ns[i];
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
-  std::vector<Role> roles;  // by the facts of operations
+  std::vector<OpRole> roles;  // by the facts of operations
   bool has_homeless = false;
   for (uint32_t i = 0; i < sums.size(); ++i) {
     const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    roles.push_back(sums[i].count == 0 ? Role::kOther : RoleOf(trace.ops[sums[i].first]));
+    roles.push_back(sums[i].count == 0 ? OpRole::kOther : RoleOf(trace.ops[sums[i].first]));
     if (facts.stream == kNone) continue;
     AddSum(facts, roles.back(), sums[i], &uses[facts.stream]);
     has_homeless |= sums[i].count > 0 && facts.device == kNone;

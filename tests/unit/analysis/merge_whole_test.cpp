@@ -42,6 +42,7 @@ class Teller {
     TellWaits();
     TellMemory();
     TellRemarks();
+    TellHostAndMetrics();
     return std::move(lines_);
   }
 
@@ -143,6 +144,43 @@ class Teller {
     for (const Trace::Slice s : t_.device_ops) Say("device_ops", s.first, s.last);
   }
 
+  void TellHostAndMetrics() {
+    TellList("module", t_.modules), TellList("frame", t_.frames), TellList("stack", t_.stacks);
+    TellList("symbol", t_.symbols), TellList("cpu_sample", t_.cpu_samples), TellList("switch", t_.switches);
+    TellList("os_call", t_.os_calls), TellList("metric_source", t_.metric_sources);
+    TellList("metric_sample", t_.metric_samples), TellList("metric_loss", t_.metric_losses);
+  }
+
+  template <class T>
+  void TellList(const char* name, const std::vector<T>& list) {
+    for (const T& item : list) {
+      std::string line = name;
+      T::Fields(item, [&](FieldOf field, const auto& value) {
+        line += fmt::format(" {}={}", field.name, ValueOf(field.role, value));
+      });
+      lines_.push_back(std::move(line));
+    }
+  }
+  template <class V>
+  std::string ValueOf(Role, V value) const {
+    return fmt::format("{}", static_cast<int64_t>(value));
+  }
+  std::string ValueOf(Role, NameId value) const { return Text(value); }
+  std::string ValueOf(Role role, uint32_t value) const {
+    if (value == kNone) return "-";
+    if (role == Role::kProcess) return Pid(value);
+    if (role == Role::kThread) return Tid(value);
+    if (role == Role::kDevice) return Gpu(value);
+    if (role == Role::kModule) return Text(t_.modules.at(value).path);
+    if (role == Role::kFrame) return FrameAt(value);
+    if (role == Role::kStack) return FrameAt(t_.stacks.at(value).frame);
+    if (role == Role::kMetricSource) return Text(t_.metric_sources.at(value).name);
+    return fmt::format("{}", value);
+  }
+  std::string FrameAt(uint32_t i) const {
+    return fmt::format("{}+{}", Text(t_.modules.at(t_.frames.at(i).module).path), t_.frames[i].offset);
+  }
+
   const Trace& t_;
   std::vector<std::string> lines_;
 };
@@ -189,7 +227,26 @@ nvtx time_ns=$160 tid=70 event=3 domain=1
 notice time_ns=$170 level=1 message="hello@"
 loss time_ns=$171 reason=3 lost_kind=10 count=1@
 capture time_ns=$180 event=2 trigger=6 number=1
+os_call start_ns=$172 duration_ns=6 tid=70 function="read@" path="/data/@" other_tid=71 stack=2
+module time_ns=$10 id=1 path="/lib/work@.so" build_id="b@" name="n@"
+frame id=1 module=1 offset=1@
+frame id=2 module=1 offset=2@
+stack id=1 frame=1
+stack id=2 parent=1 frame=2
+symbol frame=2 name="work@" file="work@.cpp"
 end time_ns=$190 reason=1 gpu_complete_until_ns=$185
+chunk pid=9@ collector=1
+module time_ns=$11 id=1 pid=@ path="/lib/seen@.so"
+frame id=1 module=1 offset=3@
+stack id=1 frame=1
+cpu_sample time_ns=$176 pid=@ tid=70 stack=1 weight_ns=10 cpu=@
+switch start_ns=$177 duration_ns=3 pid=@ tid=71
+metric_source time_ns=$12 id=1 name="cpu@" unit="%" scope=2 pid=@
+metric_source time_ns=$12 id=2 name="power@" scope=4 device_uuid="GPU-peer"
+metric_block start_ns=$20 duration_ns=10 source=1 value=5@
+metric_block start_ns=$20 duration_ns=10 source=2 value=6@
+metric_block start_ns=$30 duration_ns=10 source=1 value=7@
+metric_loss start_ns=$40 duration_ns=10 source=2 reason=1 count=@
 )";
   std::string text;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -214,6 +271,8 @@ TEST(MergeWhole, PartsGiveTheWhole) {
   ASSERT_EQ(whole.devices.size(), 3u);
   ASSERT_EQ(whole.payload_values.size(), 6u);
   ASSERT_NE(whole.ops.front().node, kNone);
+  ASSERT_EQ(whole.metric_samples.size(), 9u);
+  ASSERT_EQ(whole.stacks.size(), 9u);
   std::vector<Trace> parts;
   for (const std::string& text : {a, b, c}) parts.push_back(Load(text));
   EXPECT_EQ(Teller(MergeTraces(std::move(parts))).Tell(), Teller(whole).Tell());

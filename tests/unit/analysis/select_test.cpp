@@ -397,5 +397,77 @@ TEST(RandomSelections, AdjacentTimesAddUpToTheWhole) {
   EXPECT_GT(checked, 30u);
 }
 
+// Samples, switches and calls of the system are those of the selected threads; a counter track is of what its scope
+// says.
+Trace WithSamples() {
+  TraceMaker maker;
+  const uint32_t other = maker.AddProcess(200), thread = maker.AddThread(other, 200);
+  const uint32_t gpu1 = maker.AddDevice(1);
+  Trace& t = maker.trace();
+  const auto source = [&](trace::MetricScope scope, uint32_t process, uint32_t device) {
+    MetricSource s;
+    s.scope = scope;
+    s.process = process;
+    s.device = device;
+    t.metric_sources.push_back(s);
+    t.metric_samples.push_back({100, 300, 1, static_cast<uint32_t>(t.metric_sources.size() - 1)});
+    t.metric_samples.push_back({300, 500, 2, static_cast<uint32_t>(t.metric_sources.size() - 1)});
+  };
+  source(trace::MetricScope::kHost, kNone, kNone);
+  source(trace::MetricScope::kProcess, 0, kNone);
+  source(trace::MetricScope::kProcess, other, kNone);
+  source(trace::MetricScope::kDevice, kNone, gpu1);
+  t.metric_losses.push_back({200, 600, 4, 3, {}});
+  for (const uint32_t of : {0u, thread}) {
+    CpuSample sample;
+    sample.time_ns = 150;
+    sample.process = of == 0 ? 0 : other;
+    sample.thread = of;
+    t.cpu_samples.push_back(sample);
+    OsCall call;
+    call.start_ns = 100;
+    call.end_ns = 400;
+    call.process = sample.process;
+    call.thread = of;
+    t.os_calls.push_back(call);
+  }
+  maker.AddKernel(0, 1000);
+  return maker.Finish();
+}
+
+std::multiset<uint32_t> Sources(const Trace& trace) {
+  std::multiset<uint32_t> sources;
+  for (const MetricSample& sample : trace.metric_samples) sources.insert(sample.source);
+  return sources;
+}
+
+TEST(Select, SamplesAndCounterTracksAreCutToTheTime) {
+  const Trace part = Select(WithSamples(), Time(200, 350));
+  EXPECT_EQ(Sources(part), (std::multiset<uint32_t>{0, 0, 1, 1, 2, 2, 3, 3}));
+  const int64_t begin_ns = part.metric_samples.front().start_ns;
+  EXPECT_EQ(part.metric_samples[0].end_ns - begin_ns, 100);
+  EXPECT_EQ(part.metric_samples[1].end_ns - begin_ns, 150);
+  EXPECT_EQ(part.metric_losses.at(0).end_ns - begin_ns, 150);
+  EXPECT_TRUE(part.cpu_samples.empty());
+  ASSERT_EQ(part.os_calls.size(), 2u);
+  EXPECT_EQ(part.os_calls[0].DurationNs(), 150);
+}
+
+TEST(Select, AProcessHasItsOwnSamplesAndTheHostIsThatOfAll) {
+  Selection selection;
+  selection.processes = {"200"};
+  const Trace part = Select(WithSamples(), selection);
+  EXPECT_EQ(Sources(part), (std::multiset<uint32_t>{0, 0, 2, 2, 3, 3}));
+  ASSERT_EQ(part.cpu_samples.size(), 1u);
+  EXPECT_EQ(part.threads[part.cpu_samples[0].thread].tid, 200u);
+  EXPECT_EQ(part.os_calls.size(), 1u);
+}
+
+TEST(Select, ADeviceHasItsOwnCounterTracks) {
+  Selection selection;
+  selection.devices = {0};
+  EXPECT_EQ(Sources(Select(WithSamples(), selection)), (std::multiset<uint32_t>{0, 0, 1, 1, 2, 2}));
+}
+
 }  // namespace
 }  // namespace gprof::test
