@@ -26,6 +26,7 @@ struct MetricInfo {
   Better better;
   bool is_deterministic;  // does not depend on timing: may be gated exactly
   std::string_view meaning;
+  FactSet needs;  // it is known only where the trace lacks none of these
 };
 
 // A value of a catalogue id. `scope` is empty for the whole trace, else "gpu0", "nvtx:domain/path", …: id@scope.
@@ -57,13 +58,29 @@ struct Table {
 
 enum class Severity : uint8_t { kInfo, kNote, kWarning };
 
+// What a finding is about, by the names that tables, metrics and the timeline have for it. What is empty, it does not
+// say.
+struct Subject {
+  std::string device;                 // "gpu0"
+  std::string stream;                 // "copy (stream 14)"
+  std::string thread;                 // "loader (4711)"
+  std::string process;                // "train (4711)"
+  std::string kernel;                 // in full
+  std::string range;                  // path of an NVTX range
+  std::string function;               // of CUDA
+  std::string direction;              // of copies: "host to device"
+  std::string trace;                  // one of several
+  std::vector<std::string> causes{};  // of idle time: "host"; the largest first
+};
+
 struct Finding {
-  std::string id;  // memcpy.pageable, streams.one_used, …: stable, documented in docs/commands/report.md
+  std::string id;  // memcpy.pageable, streams.one_used, …: stable, see src/analysis/result/finding_catalogue.cpp
   Severity severity = Severity::kNote;
   std::string message;  // what is the case, with numbers
   std::string advice;   // what to do about it
   int64_t gain_ns = 0;  // time to be won at most, 0 when not estimated; findings are ordered by it
   std::string basis;    // what the gain rests on
+  Subject subject{};
 };
 
 struct AnalysisResult {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gprof/analysis.h"
@@ -17,6 +18,9 @@ Trace ReadTrace(const std::string& path);
 
 // The results of all analyses, in the order of AllAnalyses().
 std::vector<AnalysisResult> RunAllAnalyses(const Trace& trace, const AnalysisOptions& options = {});
+
+// By their names, "api_calls", "nvtx": what the reader of the trace says that it does not tell.
+std::vector<std::string_view> LackingFacts(const Trace& trace);
 
 // What `gprof-cli report --format json` prints: "schema": "gprof.report/1".
 std::string ReportJson(const Trace& trace, const AnalysisOptions& options = {});

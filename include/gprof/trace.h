@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gprof/events.h"
+#include "gprof/fact.h"
 #include "gprof/fields.h"
 #include "gprof/host_activity.h"
 #include "gprof/metric_tracks.h"
@@ -478,22 +479,6 @@ struct TraceHealth {
   }
 };
 
-// What another tool may not have recorded, or not kept in the form that was read. What rests on it is not known, which
-// is not the same as zero.
-enum class Fact : uint8_t {
-  kApiCalls,     // calls of the CUDA runtime and driver
-  kMemoryKinds,  // whether memory on the host is pageable or pinned
-  kSyncs,        // records of synchronisation: what was waited for
-  kEvents,       // CUDA events recorded into streams
-  kStreamsMade,  // which streams the program created
-  kMemory,       // allocations and frees
-  kNvtx,
-  kShapes,        // grid, block, registers and shared memory of kernels
-  kGraphNodes,    // the operations within a CUDA graph
-  kDevices,       // what the devices are able to do
-  kProcessTimes,  // when processes began and ended: the trace has the time from the first record to the last
-};
-
 // The time of a device that a selection of time leaves, and what came next, beyond it.
 struct DeviceWindow {
   Interval time;
@@ -505,7 +490,7 @@ struct DeviceWindow {
 struct Trace {
   std::string path;
   std::string recorder;              // the tool that recorded it, with its version; empty for gprof-cli
-  uint32_t lacks = 0;                // set of Fact, see Lacks()
+  FactSet lacks = FactSet::None();   // what its reader says that it does not tell
   std::vector<std::string> strings;  // [0] is empty
   std::vector<Process> processes;
   std::vector<Capture> captures;  // sorted by process, then start; those of a process do not overlap
@@ -552,8 +537,7 @@ struct Trace {
   // The functions at a frame, the innermost first; those that were inlined there, and the one that they are in.
   std::span<const Symbol> SymbolsOf(uint32_t frame) const;
   std::span<const MetricSample> SamplesOf(uint32_t metric_source) const;
-  bool Lacks(Fact fact) const { return (lacks >> static_cast<uint32_t>(fact) & 1u) != 0; }
-  void SetLacks(Fact fact) { lacks |= 1u << static_cast<uint32_t>(fact); }
+  bool Lacks(Fact fact) const { return lacks.Has(fact); }
   // The number that ties an operation to its call.
   uint32_t CorrelationOf(const GpuOp& op) const {
     return op.api == kNone ? op.correlation : api_calls.Correlation(op.api);

@@ -48,7 +48,8 @@ install(FILES "${gprof_bundle}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT 
 install(FILES "${PROJECT_BINARY_DIR}/cmake/gprof-config.cmake" "${PROJECT_BINARY_DIR}/cmake/gprof-config-version.cmake"
         DESTINATION "${gprof_config_dir}" COMPONENT dev)
 install(FILES "${PROJECT_SOURCE_DIR}/include/gprof/analysis.h" "${PROJECT_SOURCE_DIR}/include/gprof/error.h"
-              "${PROJECT_SOURCE_DIR}/include/gprof/events.h" "${PROJECT_SOURCE_DIR}/include/gprof/library.h"
+              "${PROJECT_SOURCE_DIR}/include/gprof/events.h" "${PROJECT_SOURCE_DIR}/include/gprof/fact.h"
+              "${PROJECT_SOURCE_DIR}/include/gprof/library.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/packed.h" "${PROJECT_SOURCE_DIR}/include/gprof/packed_list.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/packed_ranges.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/fields.h" "${PROJECT_SOURCE_DIR}/include/gprof/lists.h"

@@ -2,53 +2,13 @@
 #include <utility>
 
 #include "analysis/result/run_analyses.h"
-#include "analysis/trust/unknown_metrics.h"
+#include "analysis/trust/unknown_facts.h"
 #include "base/units.h"
 #include "gate/fingerprint.h"
 #include "gate/measurement.h"
 
 namespace gprof {
 namespace {
-
-constexpr std::string_view kNoOperation = "the trace has no GPU operation";
-constexpr std::string_view kNoCall = "the trace has no CUDA call";
-
-// What is left of these without GPU operations would be zeros that mean nothing.
-// clang-format off
-constexpr std::string_view kNeedOperations[] = {
-    "gpu.",     "idle.",     "gaps.",     "kernels.",           "launches.",        "chains.",      "occupancy.",
-    "graphs.",  "memcpy.",   "memset.",   "streams.",           "balance.",         "nccl.",        "critical.",
-    "startup.", "sync.idle", "sync.copy", "nvtx.gpu_idle_ns",   "nvtx.gpu_busy_ns", "nvtx.kernels", "step.idle_percent",
-    "sync.implied_idle_ns"};
-// clang-format on
-constexpr std::string_view kNeedCalls[] = {"api.",
-                                           "sync.",
-                                           "launches.",
-                                           "startup.",
-                                           "jit.",
-                                           "critical.",
-                                           "idle.",
-                                           "graphs.instantia",
-                                           "memcpy.pageable_blocked_ns"};
-constexpr std::string_view kNeedMemoryEvents[] = {"memory.peak_bytes", "memory.allocations", "memory.frees",
-                                                  "memory.leaked_bytes"};
-constexpr std::string_view kNeedManagedMemory[] = {"memory.managed_", "memory.gpu_", "memory.cpu_"};
-constexpr std::string_view kNeedRanges[] = {"nvtx.", "step."};
-
-template <std::size_t N>
-void Add(const std::string_view (&prefixes)[N], std::string_view why, std::vector<NotRecorded>* list) {
-  for (const std::string_view prefix : prefixes) list->push_back({std::string(prefix), std::string(why)});
-}
-
-// What was asked to be recorded stands before the semicolon.
-bool WasAskedFor(const std::string& mode, std::string_view what) {
-  return mode.substr(0, mode.find(';')).find(what) != std::string::npos;
-}
-
-RecordedKinds KindsOf(const Trace& trace, const std::string& capture_mode) {
-  return {!trace.ops.empty(),           !trace.api_calls.empty(),      !trace.ranges.empty(),
-          !trace.memory_events.empty(), !trace.managed_memory.empty(), capture_mode};
-}
 
 void AddMissing(const TraceHealth& health, Measurement* out) {
   const auto add = [&](uint64_t count, const char* noun, const char* plural) {
@@ -80,26 +40,15 @@ bool CountsExactly(const Trace& trace) {
   });
 }
 
-bool Begins(std::string_view id, const NotRecorded& entry) { return id.starts_with(entry.prefix); }
-
 }  // namespace
 
-std::vector<NotRecorded> NotRecordedOf(const RecordedKinds& kinds) {
-  std::vector<NotRecorded> list;
-  const std::string& mode = kinds.capture_mode;
-  if (!kinds.has_operations) Add(kNeedOperations, kNoOperation, &list);
-  if (!kinds.has_calls) Add(kNeedCalls, kNoCall, &list);
-  if (!kinds.has_memory_events && !WasAskedFor(mode, "memory usage")) {
-    Add(kNeedMemoryEvents, "memory usage was not recorded (profile --cuda-memory-usage)", &list);
+void SetUnknown(FactSet unknown, const std::function<std::string(Fact)>& why, Measurement* measurement) {
+  for (const MetricInfo& info : MetricCatalogue()) {
+    bool is_said = false;
+    ForEachFact(info.needs & unknown, [&](Fact fact) {
+      if (!std::exchange(is_said, true)) measurement->not_recorded.push_back({std::string(info.id), why(fact)});
+    });
   }
-  if (!kinds.has_managed_memory && !WasAskedFor(mode, "managed memory")) {
-    Add(kNeedManagedMemory, "managed memory was not recorded (profile --cuda-um-gpu-page-faults)", &list);
-  }
-  if (!kinds.has_ranges && !WasAskedFor(mode, "NVTX")) Add(kNeedRanges, "the trace has no NVTX range", &list);
-  return list;
-}
-
-void DropNotRecorded(Measurement* measurement) {
   std::erase_if(measurement->metrics,
                 [&](const Metric& metric) { return !WhyNotRecorded(*measurement, metric.id).empty(); });
 }
@@ -117,13 +66,8 @@ Measurement Measure(const Trace& trace, const AnalysisOptions& options) {
     std::move(result.metrics.begin(), result.metrics.end(), std::back_inserter(out.metrics));
   }
   out.breakdown = BreakDown(input, options.step);
-  for (UnknownMetrics& unknown : UnknownMetricsOf(trace)) {
-    out.not_recorded.push_back({std::string(unknown.prefix), std::move(unknown.why)});
-  }
-  for (NotRecorded& entry : NotRecordedOf(KindsOf(trace, out.fingerprint.capture_mode))) {
-    out.not_recorded.push_back(std::move(entry));
-  }
-  DropNotRecorded(&out);
+  SetUnknown(
+      UnknownFacts(trace), [&](Fact fact) { return WhyUnknown(trace, fact); }, &out);
   AddMissing(trace.health, &out);
   out.is_exact = CountsExactly(trace);
   return out;
@@ -137,7 +81,7 @@ const Metric* FindIn(const Measurement& measurement, std::string_view id, std::s
 
 std::string WhyNotRecorded(const Measurement& measurement, std::string_view id) {
   for (const NotRecorded& entry : measurement.not_recorded) {
-    if (Begins(id, entry)) return entry.why;
+    if (id.starts_with(entry.prefix)) return entry.why;
   }
   return "";
 }

@@ -2,6 +2,7 @@
 // from a document written earlier (a baseline, a report in JSON).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +27,10 @@ struct Fingerprint {
   std::string commit;   // of the program, where somebody said it (--commit, or the CI's environment)
 };
 
-// Figures whose ids begin like this are not in the run, and why: nothing is known of them, which is not the same as 0.
+// A figure that is not in the run, and why: nothing is known of it, which is not the same as 0.
 struct NotRecorded {
-  std::string prefix;
-  std::string why;  // "the trace has no GPU operation"
+  std::string prefix;  // its id; documents of versions up to 0.2 have what several begin with
+  std::string why;     // "the trace has no GPU operation"
 };
 
 struct Measurement {
@@ -56,16 +57,8 @@ const Metric* FindIn(const Measurement& measurement, std::string_view id, std::s
 // Why nothing is known of the figure, in words; empty when it would be there if there were any.
 std::string WhyNotRecorded(const Measurement& measurement, std::string_view id);
 
-// What a run tells about what was recorded; gives the list of what was not.
-struct RecordedKinds {
-  bool has_operations = false, has_calls = false, has_ranges = false;
-  bool has_memory_events = false, has_managed_memory = false;
-  std::string capture_mode;  // "CUDA, memory usage, NVTX; from the beginning"; empty where nobody wrote it down
-};
-std::vector<NotRecorded> NotRecordedOf(const RecordedKinds& kinds);
-
-// Takes out of `metrics` what was not recorded.
-void DropNotRecorded(Measurement* measurement);
+// Takes out of `metrics` what needs one of these facts, and notes it as not recorded.
+void SetUnknown(FactSet unknown, const std::function<std::string(Fact)>& why, Measurement* measurement);
 
 // Runs of the same thing, in the order in which they were made; warm-up runs are not among them.
 struct RunSet {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
+#include "analysis/trust/unknown_facts.h"
 #include "base/units.h"
 #include "gate/measurement_json.h"
 #include "gprof/error.h"
@@ -51,17 +53,42 @@ bool Has(const Measurement& run, std::string_view id, bool otherwise) {
   return metric == nullptr ? otherwise : metric->value > 0;
 }
 
-RecordedKinds KindsOf(const Measurement& run) {
+// Reports of versions up to 0.2 do not say what is not known: it is told by the figures of nothing.
+FactSet UnknownByFigures(const Measurement& run) {
+  const auto was_asked_for = [&](std::string_view what) {
+    const std::string& mode = run.fingerprint.capture_mode;
+    return mode.substr(0, mode.find(';')).find(what) != std::string::npos;
+  };
   const bool has_gpu = std::any_of(run.metrics.begin(), run.metrics.end(), [](const Metric& metric) {
     return metric.id.starts_with("gpu.") || metric.id.starts_with("idle.");
   });
   const bool is_whole = FindIn(run, "kernels.count") != nullptr && FindIn(run, "api.calls") != nullptr;
-  return {has_gpu || !is_whole,
-          Has(run, "api.calls", true),
-          Has(run, "nvtx.ranges", true),
-          Has(run, "memory.allocations", false),
-          Has(run, "memory.managed_h2d_count", false) || Has(run, "memory.gpu_page_faults", false),
-          run.fingerprint.capture_mode};
+  const bool has_managed = Has(run, "memory.managed_h2d_count", false) || Has(run, "memory.gpu_page_faults", false);
+  FactSet unknown = FactSet::None();
+  if (!has_gpu && is_whole) unknown |= Fact::kOperations;
+  if (!Has(run, "api.calls", true)) unknown |= Fact::kApiCalls;
+  if (!Has(run, "memory.allocations", false) && !was_asked_for("memory usage")) unknown |= Fact::kMemory;
+  if (!has_managed && !was_asked_for("managed memory"))
+    unknown |= Fact::kManagedMemory | Fact::kGpuPageFaults | Fact::kCpuPageFaults;
+  if (!Has(run, "nvtx.ranges", true) && !was_asked_for("NVTX")) unknown |= Fact::kNvtx;
+  return unknown;
+}
+
+void SetUnknownOf(const Json& json, Measurement* run) {
+  if (!json.contains("not_recorded")) {
+    return SetUnknown(
+        UnknownByFigures(*run), [](Fact fact) { return std::string(InfoOf(fact).why); }, run);
+  }
+  FactSet unknown = FactSet::None();
+  std::map<Fact, std::string> why;
+  for (const Json& entry : json["not_recorded"]) {
+    const FactInfo* info = FindFact(entry.at("fact").get<std::string>());
+    if (info == nullptr) continue;
+    unknown |= info->fact;
+    why[info->fact] = entry.at("why").get<std::string>();
+  }
+  SetUnknown(
+      unknown, [&](Fact fact) { return why[fact]; }, run);
 }
 
 Measurement FromJson(const Json& json) {
@@ -77,8 +104,7 @@ Measurement FromJson(const Json& json) {
   run.is_complete = health.at("complete").get<bool>();
   run.is_host_complete = run.is_complete;
   if (!run.is_complete) run.missing.emplace_back("the trace of the report was not complete");
-  run.not_recorded = NotRecordedOf(KindsOf(run));
-  DropNotRecorded(&run);
+  SetUnknownOf(json, &run);
   return run;
 }
 

@@ -55,7 +55,7 @@ class ForeignBuilder {
   }
 
   // What the source does not tell.
-  void SetLacks(Fact fact) { lacks_ |= 1u << static_cast<uint32_t>(fact); }
+  void SetLacks(FactSet facts) { lacks_ |= facts; }
   // Said with the results, of the process that was entered last.
   void AddNotice(trace::NoticeLevel level, std::string_view message);
   // Records that were there and could not be used.
@@ -94,7 +94,7 @@ class ForeignBuilder {
   Known known_texts_, known_shapes_;
   trace::KernelShapeRecord last_shape_;
   uint32_t last_shape_id_ = 0;
-  uint32_t lacks_ = 1u << static_cast<uint32_t>(Fact::kProcessTimes);  // no other tool tells
+  FactSet lacks_ = Fact::kProcessTimes | Fact::kRecordingCost;  // no other tool tells
   uint64_t record_count_ = 0;
 };
 

@@ -92,7 +92,9 @@ constexpr Argument kArguments[] = {
     {"asynchronous", [](const JsonPiece& v, KinetoArgs* a) { a->is_async = v.kind == JsonPiece::Kind::kTrue ? 1 : 0; }},
     {"result",
      [](const JsonPiece& v, KinetoArgs* a) {
-       if (const auto n = ReadDecimal(v.text)) a->result = *n;
+       const auto n = ReadDecimal(v.text);
+       if (n) a->result = *n;
+       a->has_result = n.has_value();
      }},
     {"cuda_sync_kind",
      [](const JsonPiece& v, KinetoArgs* a) {

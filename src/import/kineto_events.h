@@ -35,6 +35,7 @@ struct KinetoArgs {
   int64_t from_device = -1, to_device = -1, peer_device = -1;
   int64_t event = -1, waited_stream = -1, record_correlation = -1;
   int64_t is_async = -1, process = -1;
+  bool has_result = false;
   uint64_t graph = 0, graph_node = 0;
   std::array<uint32_t, 3> grid{}, block{}, cluster{};
   std::string_view copy_kind, sync_kind;

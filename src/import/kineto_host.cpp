@@ -69,6 +69,7 @@ void KinetoImport::TakeCall(const Slice& slice, const KinetoArgs& args, uint64_t
   r.duration_ns = static_cast<uint64_t>(slice.duration_ns);
   r.tid = EnterThread(slice.track);
   r.result = static_cast<int32_t>(args.result);
+  result_count_ += args.has_result ? 1 : 0;
   const bool is_driver = slice.category == KinetoCategory::kDriver;
   r.domain = static_cast<uint8_t>(is_driver ? trace::ApiDomain::kDriver : trace::ApiDomain::kRuntime);
   if (args.correlation < 0) {

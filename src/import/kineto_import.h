@@ -205,6 +205,7 @@ class KinetoImport : public ChromeReader::Sink {
   uint64_t bad_times_ = 0, bad_ends_ = 0, syncs_without_call_ = 0, truncated_correlations_ = 0;
   uint64_t call_count_ = 0, sync_call_count_ = 0, range_count_ = 0, kernel_count_ = 0, shape_count_ = 0;
   uint64_t host_copy_count_ = 0, host_copies_of_known_memory_ = 0, graph_count_ = 0, event_wait_count_ = 0;
+  uint64_t result_count_ = 0;  // calls that say what they returned
 };
 
 }  // namespace gprof

@@ -178,8 +178,11 @@ void KinetoImport::AddLacks() {
   if (graph_count_ > 0) lacks(Fact::kGraphNodes, "CUDA graphs were recorded as a whole");
   if (!work_.empty() && properties_.empty()) lacks(Fact::kDevices, "The file does not describe the GPUs");
   if (range_count_ == 0) lacks(Fact::kNvtx, {});
-  lacks(Fact::kStreamsMade, {});
-  lacks(Fact::kMemory, {});
+  if (overheads_.empty()) lacks(Fact::kOverheads, {});
+  // Our own exports name the results of calls that failed.
+  if (result_count_ == 0 && generator_.empty()) lacks(Fact::kResults, {});
+  builder_.SetLacks(Fact::kStreamsMade | Fact::kPriorities | Fact::kMemory | Fact::kManagedMemory |
+                    Fact::kGpuPageFaults | Fact::kCpuPageFaults | Fact::kCompilations);
 }
 
 void KinetoImport::AddLosses(const ChromeReader& reader, const std::string& damage) {

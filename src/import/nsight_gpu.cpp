@@ -186,6 +186,7 @@ void NsightImport::ReadMigration(SqliteRows& rows, int64_t copy_kind) {
   r.duration_ns = span.duration_ns;
   if (r.source != kNone) NoteDevice(r.source);
   if (r.destination != kNone) NoteDevice(r.destination);
+  ++migration_count_;
   builder_.Add(r);
 }
 

@@ -230,10 +230,23 @@ const NsightImport::CallFacts* NsightImport::FindCall(uint32_t correlation) cons
 void NsightImport::AddLacks() {
   // TARGET_INFO_CUDA_STREAM has the streams of the driver among those of the program, and no times.
   builder_.SetLacks(Fact::kStreamsMade);
+  const bool has_gpu_faults = file_.HasTable("CUDA_UM_GPU_PAGE_FAULT_EVENTS");
+  const bool has_cpu_faults = file_.HasTable("CUDA_UM_CPU_PAGE_FAULT_EVENTS");
+  const bool has_memory = file_.HasTable("CUDA_GPU_MEMORY_USAGE_EVENTS");
+  const bool has_managed = migration_count_ > 0 || has_gpu_faults || has_cpu_faults;
+  if (!has_memory) builder_.SetLacks(Fact::kMemory);
+  if (!has_managed) builder_.SetLacks(Fact::kManagedMemory | Fact::kGpuPageFaults | Fact::kCpuPageFaults);
   if (builder_.recorder().starts_with("gprof-cli")) {  // an export of ours: a table that is not there has no rows
     if (graph_count_ > 0) builder_.SetLacks(Fact::kGraphNodes);
     return;
   }
+  if (!has_gpu_faults) builder_.SetLacks(Fact::kGpuPageFaults);
+  if (!has_cpu_faults) builder_.SetLacks(Fact::kCpuPageFaults);
+  if (!file_.HasColumn("CUPTI_ACTIVITY_KIND_RUNTIME", "returnValue")) builder_.SetLacks(Fact::kResults);
+  if (!file_.HasTable("TARGET_INFO_CUDA_STREAM")) builder_.SetLacks(Fact::kPriorities);
+  if (!file_.HasTable("CUPTI_ACTIVITY_KIND_JIT")) builder_.SetLacks(Fact::kCompilations);
+  if (!file_.HasTable("PROFILER_OVERHEAD") && !file_.HasTable("CUPTI_ACTIVITY_KIND_OVERHEAD"))
+    builder_.SetLacks(Fact::kOverheads);
   const auto lacks = [&](Fact fact, std::string_view message) {
     builder_.SetLacks(fact);
     builder_.AddNotice(trace::NoticeLevel::kInfo, message);
@@ -250,7 +263,7 @@ void NsightImport::AddLacks() {
   if (event_call_count_ > 0 && !file_.HasTable("CUPTI_ACTIVITY_KIND_CUDA_EVENT")) {
     lacks(Fact::kEvents, "The export has no CUDA events (nsys profile --cuda-event-trace=true)");
   }
-  if (memory_call_count_ > 0 && !file_.HasTable("CUDA_GPU_MEMORY_USAGE_EVENTS")) {
+  if (memory_call_count_ > 0 && !has_memory) {
     lacks(Fact::kMemory, "The export has no allocations (nsys profile --cuda-memory-usage=true)");
   }
   if (graph_count_ > 0) {

@@ -144,7 +144,7 @@ class NsightImport {
   uint64_t first_ns_ = std::numeric_limits<uint64_t>::max();
   uint32_t noted_tid_ = 0, noted_process_ = kNone;
   uint64_t bad_rows_ = 0, bad_times_ = 0, syncs_without_call_ = 0, skipped_nvtx_ = 0;
-  uint64_t call_count_ = 0, op_count_ = 0, copy_count_ = 0, sync_count_ = 0, graph_count_ = 0;
+  uint64_t call_count_ = 0, op_count_ = 0, copy_count_ = 0, sync_count_ = 0, graph_count_ = 0, migration_count_ = 0;
   uint64_t sync_call_count_ = 0, event_call_count_ = 0, memory_call_count_ = 0;
 };
 

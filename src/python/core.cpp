@@ -116,20 +116,8 @@ class LoadedTrace {
 };
 
 py::list Lacks(const Trace& trace) {
-  constexpr std::pair<Fact, const char*> kFacts[] = {{Fact::kApiCalls, "api_calls"},
-                                                     {Fact::kMemoryKinds, "memory_kinds"},
-                                                     {Fact::kSyncs, "syncs"},
-                                                     {Fact::kEvents, "events"},
-                                                     {Fact::kStreamsMade, "streams_made"},
-                                                     {Fact::kMemory, "memory"},
-                                                     {Fact::kNvtx, "nvtx"},
-                                                     {Fact::kShapes, "shapes"},
-                                                     {Fact::kGraphNodes, "graph_nodes"},
-                                                     {Fact::kDevices, "devices"}};
   py::list lacks;
-  for (const auto& [fact, name] : kFacts) {
-    if (trace.Lacks(fact)) lacks.append(name);
-  }
+  for (const std::string_view key : LackingFacts(trace)) lacks.append(TextOf(key));
   return lacks;
 }
 

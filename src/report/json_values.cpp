@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "analysis/trust/unknown_metrics.h"
+#include "analysis/trust/unknown_facts.h"
 #include "gprof/version.h"
 #include "report/trace_summary.h"
 
@@ -119,7 +119,8 @@ void AddTraceFacts(const Trace& trace, Json* json) {
                   {"duration_ns", trace.end_ns - trace.start_ns}};
   if (!trace.recorder.empty()) {
     out["trace"]["recorder"] = trace.recorder;
-    out["trace"]["lacks"] = LackingFacts(trace);
+    out["trace"]["lacks"] = Json::array();
+    ForEachFact(trace.lacks, [&](Fact fact) { out["trace"]["lacks"].push_back(InfoOf(fact).name); });
   }
   out["processes"] = Json::array();
   for (std::size_t i = 0; i < trace.processes.size(); ++i) out["processes"].push_back(ProcessJson(trace, i));

@@ -1,5 +1,7 @@
 // The report for machines: schema gprof.report/1.
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
+#include "analysis/trust/unknown_facts.h"
 #include "report/json_values.h"
 #include "report/report.h"
 #include "report/trust.h"
@@ -57,14 +59,44 @@ Json TableJson(const Table& table, std::string_view analysis) {
   return json;
 }
 
+// What it is about, as far as it says so.
+Json SubjectJson(const Subject& subject) {
+  Json json = Json::object();
+  const auto add = [&](const char* key, const std::string& name) {
+    if (!name.empty()) json[key] = name;
+  };
+  add("device", subject.device);
+  add("stream", subject.stream);
+  add("thread", subject.thread);
+  add("process", subject.process);
+  add("kernel", subject.kernel);
+  add("range", subject.range);
+  add("function", subject.function);
+  add("direction", subject.direction);
+  add("trace", subject.trace);
+  if (!subject.causes.empty()) json["causes"] = subject.causes;
+  return json;
+}
+
 Json FindingJson(const Finding& finding, const std::string& leader) {
+  const FindingInfo* const info = FindFinding(finding.id);
   return {{"id", finding.id},
           {"severity", SeverityName(finding.severity)},
           {"message", finding.message},
           {"advice", finding.advice},
           {"gain_ns", finding.gain_ns},
           {"basis", finding.basis},
-          {"same_as", leader.empty() ? Json() : Json(leader)}};
+          {"same_as", leader.empty() ? Json() : Json(leader)},
+          {"table", info == nullptr ? std::string_view() : info->table},
+          {"subject", SubjectJson(finding.subject)}};
+}
+
+Json NotRecordedJson(const Trace& trace) {
+  Json json = Json::array();
+  ForEachFact(UnknownFacts(trace), [&](Fact fact) {
+    json.push_back({{"fact", InfoOf(fact).key}, {"why", WhyUnknown(trace, fact)}});
+  });
+  return json;
 }
 
 Json TraceJson(const TraceSummary& t) {
@@ -92,6 +124,7 @@ Json ReportJson(const Report& report) {
     for (const TraceSummary& t : report.traces) json["traces"].push_back(TraceJson(t));
   }
   json["selected"] = report.selected;
+  json["not_recorded"] = NotRecordedJson(report.input.trace());
   json["findings"] = Json::array();
   const std::vector<std::string> leaders = LeadersOf(report.findings);
   for (std::size_t i = 0; i < leaders.size(); ++i)

@@ -16,6 +16,7 @@ EXAMPLES = {
     "a field of a record": r"\bcache_bytes\b",
     "an analysis": r"api_errors|ApiErrors",
     "a metric": r'\bjit\.(compiles\b|")',
+    "a fact that a trace may lack": r"\bkResults\b",
     "a finding": r'"memory\.growth"|`memory\.growth`',
     "a rule kind of budgets": r'RuleKind::kEqual\b|\bkEqual,|"equals"|`equals`',
     "a command": r"MakeView\b|\bcmd_view\b|\bview\.md",

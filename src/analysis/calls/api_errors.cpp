@@ -10,6 +10,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
@@ -179,19 +180,21 @@ Finding ErrorFinding(const Trace& trace, const ErrorMap& errors) {
   }
   const ApiCall& call = trace.api_calls[first->second.first];
   const std::string path = PathOf(trace, call);
-  Finding finding;
-  finding.id = "api.errors";
-  finding.severity = is_sticky ? Severity::kWarning : Severity::kNote;
+  Finding finding = NewFinding("api.errors", is_sticky ? 100 : 0);  // all that comes after is lost
   const std::string function(trace.Text(first->first.first)), error = ErrorName(first->first.second, call.domain);
   finding.message = CountOf(count, "CUDA call") + " returned an error" +
                     (is_sticky ? "; " + function + " said first that the context is lost: " + error
                                : ", first " + function + " " + error) +
                     " after " + FormatNs(static_cast<double>(call.start_ns - trace.start_ns)) +
                     (call.range == kNone ? "" : " in " + path);
-  finding.advice = is_sticky
-                       ? "Every later call fails, too: find the kernel with compute-sanitizer. Figures from then on "
-                         "are those of a program that fails."
-                       : "Check what each call returns; errors that are expected cost the time of their call.";
+  if (is_sticky) {
+    finding.advice =
+        "Every later call fails, too: find the kernel with compute-sanitizer. Figures from then on are those of a "
+        "program that fails.";
+  }
+  finding.subject.function = function;
+  finding.subject.thread = ThreadName(trace, call.thread);
+  if (call.range != kNone) finding.subject.range = path;
   return finding;
 }
 

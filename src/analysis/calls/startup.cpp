@@ -13,6 +13,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/result/analyses.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "analysis/trust/recorded_time.h"
@@ -24,7 +25,6 @@ namespace {
 
 constexpr double kLoadPercentWorthAFinding = 5, kSlowPercentWorthAFinding = 25;  // of the time of the process
 constexpr int64_t kLoadWorthAFindingNs = 10'000'000, kSlowWorthAFindingNs = 1'000'000'000;
-constexpr double kWarningPercent = 25;
 
 // Where several go on at one time, the first of them counts.
 enum class Part : uint8_t {
@@ -358,25 +358,28 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
   const double load_percent = PercentOf(loading.LoadingNs(), loading.life_ns);
   if (loading.LoadingNs() >= kLoadWorthAFindingNs && load_percent >= kLoadPercentWorthAFinding) {
     const int64_t compile_ns = At(loading.split, Part::kCompile);
-    findings->push_back(
-        {"startup.load", load_percent >= kWarningPercent ? Severity::kWarning : Severity::kNote,
-         "Loading and compiling code kept " + who(loading) + " for " + Ns(loading.LoadingNs()) +
-             " before its first GPU operation, " + FormatPercent(load_percent) + " of its time" +
-             (compile_ns > 0 ? "; compiling was " + Ns(compile_ns) + " of it" : ""),
-         compile_ns * 2 > loading.LoadingNs()
-             ? "Build for the architecture of this GPU, so that nothing is compiled at run time, or keep the "
-               "compiler's "
-               "cache from run to run (CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE)."
-             : "Load only what is used: CUDA_MODULE_LOADING=LAZY, smaller modules, fewer architectures in a file.",
-         loading.LoadingNs(), "time of the thread that launched first"});
+    Finding finding = NewFinding("startup.load", load_percent);
+    finding.message = "Loading and compiling code kept " + who(loading) + " for " + Ns(loading.LoadingNs()) +
+                      " before its first GPU operation, " + FormatPercent(load_percent) + " of its time" +
+                      (compile_ns > 0 ? "; compiling was " + Ns(compile_ns) + " of it" : "");
+    if (compile_ns * 2 > loading.LoadingNs()) {
+      finding.advice =
+          "Build for the architecture of this GPU, so that nothing is compiled at run time, or keep the compiler's "
+          "cache from run to run (CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE).";
+    }
+    finding.gain_ns = loading.LoadingNs();
+    finding.basis = "time of the thread that launched first";
+    finding.subject.process = who(loading);
+    findings->push_back(std::move(finding));
   }
   const Startup& slow = startups.front();
   if (slow.total_ns >= kSlowWorthAFindingNs && PercentOf(slow.total_ns, slow.life_ns) >= kSlowPercentWorthAFinding) {
-    findings->push_back({"startup.slow", Severity::kInfo,
-                         who(slow) + " took " + Ns(slow.total_ns) + " to its first GPU operation, " +
-                             FormatPercent(PercentOf(slow.total_ns, slow.life_ns)) +
-                             " of its time: " + LargestParts(slow.split, 3),
-                         "", 0, ""});
+    Finding finding = NewFinding("startup.slow");
+    finding.message = who(slow) + " took " + Ns(slow.total_ns) + " to its first GPU operation, " +
+                      FormatPercent(PercentOf(slow.total_ns, slow.life_ns)) +
+                      " of its time: " + LargestParts(slow.split, 3);
+    finding.subject.process = who(slow);
+    findings->push_back(std::move(finding));
   }
 }
 

@@ -16,6 +16,7 @@
 #include "analysis/idle/gaps.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -177,16 +178,13 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
                     std::vector<Finding>* findings) {
   const Traffic& small = copies.small;
   if (small.count < kManySmallCopies || 2 * small.count < copies.all_count) return;
-  Finding finding;
-  finding.id = "memcpy.small";
-  finding.severity = Severity::kWarning;
+  Finding finding = NewFinding("memcpy.small");
+  finding.subject.direction = DirectionName(direction);
   finding.message = CountOf(small.count, "small copy", "small copies") + " " + std::string(DirectionName(direction)) +
                     " of " + FormatBytes(static_cast<double>(small.bytes) / static_cast<double>(small.count)) +
                     " on average: " + FormatBytes(static_cast<double>(small.bytes)) + " in " +
                     FormatNs(static_cast<double>(small.time_ns)) + " on the GPU and " +
                     FormatNs(static_cast<double>(copies.call_ns)) + " in the calls";
-  finding.advice =
-      "Batch them: gather the pieces in one pinned buffer and copy that once, or keep the data on the GPU.";
   if (reachable.IsKnown()) {
     const int64_t now_ns = std::max<int64_t>(small.time_ns, copies.call_ns);
     finding.gain_ns = std::max<int64_t>(0, now_ns - reachable.TimeNs(small.bytes));
@@ -197,7 +195,7 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
   findings->push_back(std::move(finding));
 }
 
-constexpr double kOverlapWorthAFinding = 5, kOverlapWorthAWarning = 25;  // percent of the busy time
+constexpr double kOverlapWorthAFinding = 5;  // percent of the busy time
 
 // No more time can be won than copies take.
 bool MayBeWorthAFinding(const AnalysisInput& input, int64_t busy_ns) {
@@ -210,13 +208,10 @@ bool MayBeWorthAFinding(const AnalysisInput& input, int64_t busy_ns) {
 void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding>* findings) {
   const double percent = PercentOf(overlap.gain_ns, busy_ns);
   if (overlap.copies < 2 || percent < kOverlapWorthAFinding) return;
-  Finding finding;
-  finding.id = "memcpy.overlap";
-  finding.severity = percent >= kOverlapWorthAWarning ? Severity::kWarning : Severity::kNote;
+  Finding finding = NewFinding("memcpy.overlap", percent);
   finding.message = CountOf(overlap.copies, "copy", "copies") + " ran " +
                     FormatNs(static_cast<double>(overlap.copy_only_ns)) + " without a kernel, right before or after " +
                     FormatNs(static_cast<double>(overlap.kernel_ns)) + " of kernels";
-  finding.advice = "Copy the next part with cudaMemcpyAsync in another stream while kernels work on this one.";
   finding.gain_ns = overlap.gain_ns;
   finding.basis = "for each run of copies the shorter of its time alone and the kernels within " +
                   FormatNs(static_cast<double>(kNextToNs)) +

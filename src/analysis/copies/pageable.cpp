@@ -4,14 +4,12 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
 namespace gprof {
 namespace {
-
-constexpr double kWarningPercent = 5;  // of the window: below it the copies are worth a note
-constexpr double kNotePercent = 0.5;   // below it they are only mentioned
 
 // The host was held up when the call lasted for at least half of the copy. (A call that only queues the copy may still
 // overlap with its beginning, and one that fills the last staging buffer returns a little before the end.)
@@ -102,20 +100,19 @@ Finding PageableSummary::MakeFinding(Direction direction, const PageableCopies& 
   for (const auto& [place, copies] : places_) {
     if (std::get<0>(place) == direction && copies.time_ns > main_ns) main = &place, main_ns = copies.time_ns;
   }
-  Finding finding;
-  finding.id = "memcpy.pageable";
-  finding.severity = percent >= kWarningPercent ? Severity::kWarning
-                     : percent >= kNotePercent  ? Severity::kNote
-                                                : Severity::kInfo;
+  Finding finding = NewFinding("memcpy.pageable", percent);
+  finding.subject.direction = DirectionName(direction);
   std::string blocked = ", the host was not blocked";
   if (sum.blocked_count > 0) blocked = ", the host blocked for " + FormatNs(static_cast<double>(sum.blocked_ns));
   finding.message = CountOf(sum.count, "pageable copy", "pageable copies") + " " +
                     std::string(DirectionName(direction)) + ": " + FormatBytes(static_cast<double>(sum.bytes)) +
                     " at " + FormatBytesPerSecond(BytesPerSecond(sum.bytes, sum.time_ns)) + " in " +
                     FormatNs(static_cast<double>(sum.time_ns)) + blocked;
-  if (main != nullptr) finding.message += (sum.time_ns == main_ns ? " (" : " (most in ") + PlaceName(*main) + ")";
-  finding.advice =
-      "Allocate the host side with cudaMallocHost or pin it with cudaHostRegister, and copy with cudaMemcpyAsync.";
+  if (main != nullptr) {
+    finding.message += (sum.time_ns == main_ns ? " (" : " (most in ") + PlaceName(*main) + ")";
+    finding.subject.function = trace_.strings[std::get<1>(*main)];
+    finding.subject.range = trace_.strings[std::get<2>(*main)];
+  }
   finding.gain_ns = sum.saved_ns;
   if (reachable.IsKnown()) {
     finding.basis = reachable.basis + "; copies of 64 KiB or less left out";

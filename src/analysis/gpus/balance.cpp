@@ -10,6 +10,7 @@
 #include "analysis/idle/idle_parts.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -21,7 +22,6 @@ namespace {
 
 constexpr double kUnevenPercent = 10;        // of the mean busy time
 constexpr double kPercentWorthAFinding = 5;  // of the time that the GPUs were used
-constexpr double kWarningPercent = 25;
 
 struct Load {
   uint32_t device = kNone;
@@ -179,10 +179,12 @@ void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t mean
                (loads.size() == 2 ? DeviceScope(trace, most.device) + " was" : "others were") +
                " busy: " + CausesText(least.waiting);
   }
-  result->findings.push_back(
-      {"balance.uneven", percent >= kWarningPercent ? Severity::kWarning : Severity::kNote, std::move(message),
-       "Give each GPU the same work: split by cost, not by count, and do not leave extra work to one of them.", gain_ns,
-       "busy time of the busiest GPU above the mean of all"});
+  Finding finding = NewFinding("balance.uneven", percent);
+  finding.message = std::move(message);
+  finding.gain_ns = gain_ns;
+  finding.basis = "busy time of the busiest GPU above the mean of all";
+  finding.subject.device = DeviceScope(trace, most.device);
+  result->findings.push_back(std::move(finding));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "analysis/idle/gaps.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -24,7 +25,6 @@ namespace gprof {
 namespace {
 
 constexpr double kPercentWorthAFinding = 5;  // of the window
-constexpr double kWarningPercent = 25;
 
 struct OfKernel {
   int64_t count = 0;
@@ -167,14 +167,13 @@ void AddFinding(const std::string& gpus, const OfDevice& sum, AnalysisResult* re
   const double percent = PercentOf(sum.exposed_ns, sum.window_ns);
   if (percent < kPercentWorthAFinding) return;
   const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
-  result->findings.push_back(
-      {"nccl.exposed", percent >= kWarningPercent ? Severity::kWarning : Severity::kNote,
-       "NCCL ran for " + ns(sum.total_ns) + " on " + gpus + ", " +
-           FormatPercent(PercentOf(sum.exposed_ns, sum.total_ns)) + " of it (" + ns(sum.exposed_ns) +
-           ") with no other kernel beside it: " + FormatPercent(percent) + " of the window",
-       "Start collectives as soon as their data is ready, in a stream of their own, while other layers compute: bucket "
-       "gradients, prefetch parameters. A kernel that waits for a slower rank counts as running.",
-       sum.exposed_ns, "time of NCCL kernels that no other kernel hides"});
+  Finding finding = NewFinding("nccl.exposed", percent);
+  finding.message = "NCCL ran for " + ns(sum.total_ns) + " on " + gpus + ", " +
+                    FormatPercent(PercentOf(sum.exposed_ns, sum.total_ns)) + " of it (" + ns(sum.exposed_ns) +
+                    ") with no other kernel beside it: " + FormatPercent(percent) + " of the window";
+  finding.gain_ns = sum.exposed_ns;
+  finding.basis = "time of NCCL kernels that no other kernel hides";
+  result->findings.push_back(std::move(finding));
 }
 
 }  // namespace

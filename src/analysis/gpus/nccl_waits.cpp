@@ -10,6 +10,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -145,15 +146,15 @@ void AddFinding(const AnalysisInput& input, const Waits& waits, AnalysisResult* 
   if (PercentOf(slow_ns, waiting_ns) < kMostlyPercent) return;
   const OfDevice& straggler = waits.devices().at(slow);
   const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
-  result->findings.push_back(
-      {"nccl.straggler", Severity::kWarning,
-       DeviceScope(trace, slow) + " came last in " + std::to_string(straggler.last) + " of " +
-           CountOf(straggler.collectives, "collective") + ": other GPUs waited for it for " + ns(slow_ns) + ", " +
-           FormatPercent(PercentOf(waiting_ns, window_ns)) +
-           " of their window in kernels of NCCL that could not get on",
-       "See what its rank does before the collective: more work, a slower GPU, or a host that is late (balance, steps, "
-       "idle with --device).",
-       slow_ns, "time from the start of their kernels to that of the last rank's"});
+  Finding finding = NewFinding("nccl.straggler");
+  finding.message = DeviceScope(trace, slow) + " came last in " + std::to_string(straggler.last) + " of " +
+                    CountOf(straggler.collectives, "collective") + ": other GPUs waited for it for " + ns(slow_ns) +
+                    ", " + FormatPercent(PercentOf(waiting_ns, window_ns)) +
+                    " of their window in kernels of NCCL that could not get on";
+  finding.gain_ns = slow_ns;
+  finding.basis = "time from the start of their kernels to that of the last rank's";
+  finding.subject.device = DeviceScope(trace, slow);
+  result->findings.push_back(std::move(finding));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "analysis/facts/statistics.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "base/units.h"
 
@@ -15,7 +16,6 @@ namespace {
 constexpr double kIdlePercentWorthAFinding = 10;    // of the window, for idle time as a whole
 constexpr double kCausePercentWorthAFinding = 5;    // of the window, for each cause
 constexpr double kPatternPercentWorthAFinding = 5;  // of the window
-constexpr double kWarningPercent = 25;              // of the window
 constexpr int64_t kLongestLatencyNs = 20'000;       // of starting what is queued, mean over the gaps
 constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
 
@@ -45,8 +45,7 @@ Place MainPlace(const Trace& trace, const IdleSummary& summary, Cause cause) {
   return best;
 }
 
-std::string Where(const Trace& trace, const IdleSummary& summary, Cause cause, int64_t cause_ns) {
-  const Place place = MainPlace(trace, summary, cause);
+std::string Where(const Trace& trace, const Place& place, int64_t cause_ns) {
   if (place.idle_ns == 0) return "";
   const std::string name = place.name == PathName(trace, NameId{}) ? "outside of any NVTX range" : "in " + place.name;
   if (place.idle_ns == cause_ns) return ", all of it " + name;
@@ -73,17 +72,18 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const Stead
   const DeviceIdle sum = summary.Sum();
   const int64_t idle_ns = sum.split.Total(), cause_ns = sum.split[cause];
   const CauseInfo& info = InfoOf(cause);
-  Finding finding;
-  finding.id = "idle." + std::string(info.name);
-  finding.severity = PercentOf(cause_ns, sum.window_ns) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+  Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, sum.window_ns));
+  finding.subject.causes = {std::string(info.name)};
+  const Place place = MainPlace(trace, summary, cause);
+  if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = share + " of that (" + FormatNs(static_cast<double>(cause_ns)) + ") ";
   finding.message = UsedDevices(trace) + " idle " + FormatPercent(PercentOf(idle_ns, sum.window_ns)) + " of " +
                     FormatNs(static_cast<double>(sum.window_ns)) + ": " + spent + VerbOf(trace, cause) +
-                    Where(trace, summary, cause, cause_ns);
+                    Where(trace, place, cause_ns);
   if (!is_first)
     finding.message = "Of the idle time, " + share + " (" + FormatNs(static_cast<double>(cause_ns)) +
-                      "): " + VerbOf(trace, cause) + Where(trace, summary, cause, cause_ns);
+                      "): " + VerbOf(trace, cause) + Where(trace, place, cause_ns);
   finding.advice = info.advice;
   if (cause == Cause::kQueue && cause_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
     finding.advice = "That is " +
@@ -121,12 +121,14 @@ void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
   const int64_t window_ns = summary.Sum().window_ns;
   const GapPattern& drained = summary.drained_by_sync();
   if (IsWorthAFinding(drained, window_ns)) {
-    findings->push_back({"sync.drains", Severity::kWarning,
-                         CountOf(drained.gaps, "time") +
-                             " the GPU ran dry while the host waited for it: " + PerGap(drained.idle_ns, drained.gaps) +
-                             " idle each time until the wait returned and new work arrived",
-                         "Queue the next work before waiting for the last. Wait only where the host needs the result.",
-                         drained.idle_ns, "idle time in those waits and in the launches right after"});
+    Finding finding = NewFinding("sync.drains");
+    finding.message = CountOf(drained.gaps, "time") +
+                      " the GPU ran dry while the host waited for it: " + PerGap(drained.idle_ns, drained.gaps) +
+                      " idle each time until the wait returned and new work arrived";
+    finding.gain_ns = drained.idle_ns;
+    finding.basis = "idle time in those waits and in the launches right after";
+    finding.subject.causes = {std::string(InfoOf(Cause::kSync).name)};
+    findings->push_back(std::move(finding));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "analysis/kernels/occupancy_calculator.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -21,7 +22,7 @@
 namespace gprof {
 namespace {
 
-constexpr double kPercentWorthAFinding = 5, kWarningPercent = 25;  // of the window
+constexpr double kPercentWorthAFinding = 5;  // of the window
 // Less of the window is enough where it is much of the time of all kernels.
 constexpr double kLeastPercentWorthAFinding = 1, kKernelPercentWorthAFinding = 25;
 
@@ -227,32 +228,31 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
       tail.Add(row);
     }
   }
-  const auto add = [&](const Group& group, Finding finding) {
+  const auto add = [&](std::string_view id, const Group& group, std::string message, std::string_view basis) {
     const double percent = PercentOf(group.unused_ns, window_ns);
     const bool is_much = PercentOf(group.unused_ns, summary.known_ns) >= kKernelPercentWorthAFinding;
     if (percent < (is_much ? kLeastPercentWorthAFinding : kPercentWorthAFinding)) return;
-    finding.severity = percent >= kWarningPercent ? Severity::kWarning : Severity::kNote;
+    Finding finding = NewFinding(id, percent);
+    finding.message = std::move(message);
     finding.gain_ns = group.unused_ns;
+    finding.basis = basis;
+    finding.subject.kernel = KernelName(trace, group.worst->launches.name);
+    finding.subject.device = DeviceScope(trace, group.worst->launches.device);
     findings->push_back(std::move(finding));
   };
   if (small.worst != nullptr) {
     const Row& row = *small.worst;
-    add(small,
-        {"occupancy.small_grid", Severity::kNote,
-         LaunchText(trace, row) + " on a GPU of " + FormatCount(trace.devices[row.launches.device].facts.sm_count) +
-             " SMs: at most " + FormatPercent(100 * row.use.Share()) + " of it had work" + Others(small),
-         "Split the work over more blocks and threads: at least one block for each SM, and some hundred threads "
-         "in a block. Where there is no more work, run such kernels beside others, in another stream.",
-         0, "time of those kernels, less the share of SMs and lanes that they use"});
+    add("occupancy.small_grid", small,
+        LaunchText(trace, row) + " on a GPU of " + FormatCount(trace.devices[row.launches.device].facts.sm_count) +
+            " SMs: at most " + FormatPercent(100 * row.use.Share()) + " of it had work" + Others(small),
+        "time of those kernels, less the share of SMs and lanes that they use");
   }
   if (tail.worst != nullptr) {
     const Row& row = *tail.worst;
-    add(tail, {"occupancy.tail", Severity::kNote,
-               LaunchText(trace, row) + ", which is " + FormatNumber(row.use.waves) +
-                   " waves: in the last one most of the GPU has nothing to do" + Others(tail),
-               "Choose a grid that is a multiple of what fits on the GPU at one time, or let a grid of that size loop "
-               "over the work.",
-               0, "time of those kernels, less the share of SMs with work, if all blocks take equally long"});
+    add("occupancy.tail", tail,
+        LaunchText(trace, row) + ", which is " + FormatNumber(row.use.waves) +
+            " waves: in the last one most of the GPU has nothing to do" + Others(tail),
+        "time of those kernels, less the share of SMs with work, if all blocks take equally long");
   }
 }
 

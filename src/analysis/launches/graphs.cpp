@@ -12,6 +12,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
@@ -21,7 +22,7 @@ namespace gprof {
 namespace {
 
 constexpr int64_t kInstantiationsWorthAFinding = 10;
-constexpr double kPercentWorthAFinding = 5, kWarningPercent = 25;  // of the window
+constexpr double kPercentWorthAFinding = 5;  // of the window
 
 // One launch of a graph: a record of the whole, or its nodes one by one.
 struct Launch {
@@ -208,13 +209,13 @@ void AddFinding(const SharedFacts& shared, const Making& making, int64_t launche
       percent < kPercentWorthAFinding) {
     return;
   }
-  findings->push_back({"graphs.instantiate", percent >= kWarningPercent ? Severity::kWarning : Severity::kNote,
-                       CountOf(making.instantiations, "CUDA graph") + " instantiated for " +
-                           CountOf(launches, "launch", "launches") + ", which took the host " +
-                           FormatNs(static_cast<double>(making.instantiate_ns)),
-                       "Instantiate a graph once and launch it often; where only parameters change, update it with "
-                       "cudaGraphExecUpdate or cudaGraphExecKernelNodeSetParams.",
-                       making.instantiate_ns, "time in those calls, part of which the GPU may have been busy"});
+  Finding finding = NewFinding("graphs.instantiate", percent);
+  finding.message = CountOf(making.instantiations, "CUDA graph") + " instantiated for " +
+                    CountOf(launches, "launch", "launches") + ", which took the host " +
+                    FormatNs(static_cast<double>(making.instantiate_ns));
+  finding.gain_ns = making.instantiate_ns;
+  finding.basis = "time in those calls, part of which the GPU may have been busy";
+  findings->push_back(std::move(finding));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "analysis/launches/queue_depth.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -359,16 +360,16 @@ bool IsWorthAFinding(const LateLaunches& late) {
 }
 
 void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Finding>* findings) {
-  findings->push_back(
-      {"launch.bound", Severity::kWarning,
-       CountOf(late.kernels, "kernel") + " of " + Each(late.kernel_ns, late.kernels) +
-           " on average came after the GPU had run dry, " + Each(late.idle_ns, late.kernels) +
-           " idle before each, one launch every " + FormatNs(interval_ns) + ": the GPU waits for launches for " +
-           FormatPercent(PercentOf(late.idle_ns, late.window_ns)) + " of the window",
-       "Launch the whole chain as one CUDA graph, fuse kernels, or give each launch more work (larger batches).",
-       late.idle_ns,
-       "idle time before those kernels, " + FormatNs(static_cast<double>(late.launch_ns)) +
-           " of it in their launching calls"});
+  Finding finding = NewFinding("launch.bound");
+  finding.message = CountOf(late.kernels, "kernel") + " of " + Each(late.kernel_ns, late.kernels) +
+                    " on average came after the GPU had run dry, " + Each(late.idle_ns, late.kernels) +
+                    " idle before each, one launch every " + FormatNs(interval_ns) +
+                    ": the GPU waits for launches for " + FormatPercent(PercentOf(late.idle_ns, late.window_ns)) +
+                    " of the window";
+  finding.gain_ns = late.idle_ns;
+  finding.basis = "idle time before those kernels, " + FormatNs(static_cast<double>(late.launch_ns)) +
+                  " of it in their launching calls";
+  findings->push_back(std::move(finding));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "analysis/launches/chains.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -23,8 +24,8 @@
 namespace gprof {
 namespace {
 
-constexpr double kPercentWorthAFinding = 5, kWarningPercent = 25;  // of the window
-constexpr double kSmallPercentWorthAFinding = 50;                  // of the kernel time
+constexpr double kPercentWorthAFinding = 5;        // of the window
+constexpr double kSmallPercentWorthAFinding = 50;  // of the kernel time
 
 struct Length {
   int64_t below_ns;
@@ -189,26 +190,24 @@ Table ChainTable(const Trace& trace, const std::vector<Chain>& chains, uint32_t 
   return table;
 }
 
-Severity SeverityOf(int64_t gain_ns, int64_t window_ns) {
-  return PercentOf(gain_ns, window_ns) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
-}
-
 std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 
 Finding ChainFinding(const Trace& trace, const Chain& chain, int64_t window_ns) {
   const std::string what =
       chain.period == 1 ? "the same kernel" : "the same " + FormatCount(chain.period) + " operations";
-  return {"kernels.chain",
-          SeverityOf(chain.idle_ns, window_ns),
-          StreamName(trace, chain.stream) + " ran " + what + " " + FormatCount(chain.repetitions) + " times (" +
-              NamesOf(trace, chain, 3) + "): " + Ns(chain.busy_ns) + " of work, with " + Ns(chain.idle_ns) +
-              " idle between, " + FormatPercent(PercentOf(chain.idle_ns, window_ns)) + " of the window",
-          chain.period == 1
-              ? "Give each launch more work, or capture many of them as one CUDA graph."
-              : "Capture one repetition as a CUDA graph and launch that, or fuse the short kernels in it.",
-          chain.idle_ns,
-          chain.period == 1 ? "idle time of at most 50 us before each of them"
-                            : "idle time of at most 50 us between operations of one repetition"};
+  Finding finding = NewFinding("kernels.chain", PercentOf(chain.idle_ns, window_ns));
+  finding.message = StreamName(trace, chain.stream) + " ran " + what + " " + FormatCount(chain.repetitions) +
+                    " times (" + NamesOf(trace, chain, 3) + "): " + Ns(chain.busy_ns) + " of work, with " +
+                    Ns(chain.idle_ns) + " idle between, " + FormatPercent(PercentOf(chain.idle_ns, window_ns)) +
+                    " of the window";
+  finding.gain_ns = chain.idle_ns;
+  finding.basis = "idle time of at most 50 us between operations of one repetition";
+  if (chain.period == 1) {
+    finding.advice = "Give each launch more work, or capture many of them as one CUDA graph.";
+    finding.basis = "idle time of at most 50 us before each of them";
+  }
+  finding.subject.stream = StreamName(trace, chain.stream);
+  return finding;
 }
 
 // Of the small kernels: those are launched at once already.
@@ -240,14 +239,16 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
   if (PercentOf(small.time_ns, all.time_ns) < kSmallPercentWorthAFinding || !IsWorthAFinding(input, small.idle_ns)) {
     return;
   }
-  findings->push_back({"kernels.small", SeverityOf(small.idle_ns, window_ns),
-                       CountOf(small.count, "kernel") + " of " + FormatCount(all.count) + " ran for less than 10 us, " +
-                           FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of the time of all kernels, with " +
-                           Ns(small.idle_ns) + " idle before them",
-                       MostAreInGraphs(input)
-                           ? "Fuse kernels, or give each more work: nodes of a CUDA graph have gaps between them, too."
-                           : "Fuse kernels, give each launch more work, or launch them as a CUDA graph.",
-                       small.idle_ns, "idle time of at most 50 us before those kernels"});
+  Finding finding = NewFinding("kernels.small", PercentOf(small.idle_ns, window_ns));
+  finding.message = CountOf(small.count, "kernel") + " of " + FormatCount(all.count) + " ran for less than 10 us, " +
+                    FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of the time of all kernels, with " +
+                    Ns(small.idle_ns) + " idle before them";
+  if (MostAreInGraphs(input)) {
+    finding.advice = "Fuse kernels, or give each more work: nodes of a CUDA graph have gaps between them, too.";
+  }
+  finding.gain_ns = small.idle_ns;
+  finding.basis = "idle time of at most 50 us before those kernels";
+  findings->push_back(std::move(finding));
 }
 
 }  // namespace

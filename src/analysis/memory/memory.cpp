@@ -16,6 +16,7 @@
 #include "analysis/ranges/step_finder.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -27,10 +28,7 @@ namespace {
 
 using trace::ManagedKind;
 
-constexpr double kWarningPercent = 5;  // of the window, for managed memory
-
 void AddUsageMetrics(const Trace& trace, const MemoryUse& use, AnalysisResult* result) {
-  if (trace.memory_events.empty()) return;
   int64_t allocations = 0, frees = 0;
   uint64_t left_bytes = 0, most_bytes = 0;
   for (const auto& [key, usage] : use.usages) {
@@ -164,18 +162,13 @@ Table ManagedTable(const ManagedTraffic& sums) {
   return table;
 }
 
-void AddManagedMetrics(const Trace& trace, const ManagedTraffic& sums, AnalysisResult* result) {
-  if (trace.managed_memory.empty()) return;
+void AddManagedMetrics(const ManagedTraffic& sums, AnalysisResult* result) {
   for (size_t i = 0; i < kManagedKinds; ++i) {
     const ManagedInfo& info = InfoOf(static_cast<ManagedKind>(i));
     if (info.count_metric != nullptr) AddMetric(result, info.count_metric, sums[i].count);
     if (info.value_metric != nullptr) AddMetric(result, info.value_metric, sums[i].value);
     if (info.time_metric != nullptr) AddMetric(result, info.time_metric, sums[i].time_ns);
   }
-}
-
-Severity SeverityOf(const SharedFacts& shared, int64_t time_ns) {
-  return PercentOf(time_ns, shared.window_ns()) >= kWarningPercent ? Severity::kWarning : Severity::kNote;
 }
 
 void AddManagedFindings(const SharedFacts& shared, const ManagedTraffic& sums, std::vector<Finding>* findings) {
@@ -188,23 +181,23 @@ void AddManagedFindings(const SharedFacts& shared, const ManagedTraffic& sums, s
     moved.time_ns += sum.time_ns;
   }
   if (moved.count > 0) {
-    findings->push_back({"memory.migrations", SeverityOf(shared, moved.time_ns),
-                         "Managed memory moved " + FormatBytes(static_cast<double>(moved.value)) + " in " +
-                             CountOf(moved.count, "migration") + ", " +
-                             FormatBytes(static_cast<double>(moved.value) / static_cast<double>(moved.count)) +
-                             " each: " + FormatNs(static_cast<double>(moved.time_ns)),
-                         "Move it before it is needed (cudaMemPrefetchAsync), say where it belongs (cudaMemAdvise), or "
-                         "use device memory and explicit copies for what the GPU works on.",
-                         moved.time_ns, "time of the migrations, part of which may overlap with kernels"});
+    Finding finding = NewFinding("memory.migrations", PercentOf(moved.time_ns, shared.window_ns()));
+    finding.message = "Managed memory moved " + FormatBytes(static_cast<double>(moved.value)) + " in " +
+                      CountOf(moved.count, "migration") + ", " +
+                      FormatBytes(static_cast<double>(moved.value) / static_cast<double>(moved.count)) +
+                      " each: " + FormatNs(static_cast<double>(moved.time_ns));
+    finding.gain_ns = moved.time_ns;
+    finding.basis = "time of the migrations, part of which may overlap with kernels";
+    findings->push_back(std::move(finding));
   }
   const Traffic& faults = sums[static_cast<size_t>(ManagedKind::kGpuPageFault)];
   if (faults.count > 0) {
-    findings->push_back({"memory.page_faults", SeverityOf(shared, faults.time_ns),
-                         "The GPU faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
-                             " of managed memory, which took " + FormatNs(static_cast<double>(faults.time_ns)),
-                         "Prefetch with cudaMemPrefetchAsync before the kernel starts: it moves at once what faults "
-                         "fetch in pieces while the kernel waits.",
-                         faults.time_ns, "time that the driver took for those faults"});
+    Finding finding = NewFinding("memory.page_faults", PercentOf(faults.time_ns, shared.window_ns()));
+    finding.message = "The GPU faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
+                      " of managed memory, which took " + FormatNs(static_cast<double>(faults.time_ns));
+    finding.gain_ns = faults.time_ns;
+    finding.basis = "time that the driver took for those faults";
+    findings->push_back(std::move(finding));
   }
 }
 
@@ -222,9 +215,9 @@ AnalysisResult RunMemory(const AnalysisInput& input, const AnalysisOptions& opti
   const Growth growth = GrowthOf(trace, ended, step ? &*step : nullptr);
   const ManagedTraffic managed = SumManaged(trace);
   AddUsageMetrics(trace, use, &result);
-  AddChurnMetrics(trace, churn, &result);
-  AddGrowthMetrics(trace, growth, &result);
-  AddManagedMetrics(trace, managed, &result);
+  AddChurnMetrics(churn, &result);
+  AddGrowthMetrics(growth, &result);
+  AddManagedMetrics(managed, &result);
   result.tables.push_back(MemoryTable(trace, use, options.max_rows));
   result.tables.push_back(MemoryOverTimeTable(trace, ended, use, options.max_rows));
   result.tables.push_back(ChurnTable(trace, churn, options.max_rows));

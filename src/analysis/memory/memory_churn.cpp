@@ -14,6 +14,7 @@
 #include "analysis/idle/idle_parts.h"
 #include "analysis/memory/memory_use.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/saturate.h"
@@ -25,8 +26,8 @@ namespace {
 using trace::MemoryKind;
 using trace::MemoryOp;
 
-constexpr int64_t kPairsWorthAFinding = 10;                // fewer may be how the program starts
-constexpr double kWorthAFinding = 5, kWorthAWarning = 25;  // percent of the window
+constexpr int64_t kPairsWorthAFinding = 10;  // fewer may be how the program starts
+constexpr double kWorthAFinding = 5;         // percent of the window
 
 constexpr std::array<MemoryCallKind, 4> kKinds = {MemoryCallKind::kDevice, MemoryCallKind::kPool, MemoryCallKind::kHost,
                                                   MemoryCallKind::kRegistration};
@@ -220,8 +221,7 @@ std::string_view NounOf(MemoryCallKind kind) {
   return "device memory";
 }
 
-std::string AdviceOf(MemoryCallKind kind, bool has_size) {
-  std::string advice;
+std::string AdviceOf(MemoryCallKind kind, bool has_size, std::string advice) {
   switch (kind) {
     case MemoryCallKind::kPool:
       advice =
@@ -238,9 +238,6 @@ std::string AdviceOf(MemoryCallKind kind, bool has_size) {
       break;
     case MemoryCallKind::kDevice:
     case MemoryCallKind::kOther:
-      advice =
-          "Allocate once and keep the block, or use cudaMallocAsync and cudaFreeAsync, whose pool does that: "
-          "cudaFree waits for the GPU.";
       break;
   }
   if (!has_size && kind != MemoryCallKind::kRegistration) {
@@ -263,17 +260,16 @@ std::string WorstOf(const Trace& trace, const Churn& churn, const ChurnSite& sit
 }
 
 Finding ChurnFinding(const Trace& trace, const Churn& churn, MemoryCallKind kind, const Sum& sum, int64_t window_ns) {
-  Finding finding;
-  finding.id = "memory.churn";
-  const double percent = PercentOf(std::max<int64_t>(sum.host_ns, sum.idle_ns), window_ns);
-  finding.severity = percent >= kWorthAWarning ? Severity::kWarning : Severity::kNote;
+  Finding finding = NewFinding("memory.churn", PercentOf(std::max<int64_t>(sum.host_ns, sum.idle_ns), window_ns));
+  finding.subject.function = trace.Text(sum.worst->function);
+  finding.subject.range = trace.Text(sum.worst->path);
   finding.message = CountOf(sum.pairs, "time") + " " + std::string(NounOf(kind)) +
                     (kind == MemoryCallKind::kRegistration ? " anew after the same had ended: "
                      : sum.worst->has_size ? " was allocated after a block of that size had been freed: "
                                            : " was allocated after a block had been freed: ") +
                     FormatNs(static_cast<double>(sum.host_ns)) + " in those calls, GPU idle for " +
                     FormatNs(static_cast<double>(sum.idle_ns)) + " of that; most " + WorstOf(trace, churn, *sum.worst);
-  finding.advice = AdviceOf(kind, sum.worst->has_size);
+  finding.advice = AdviceOf(kind, sum.worst->has_size, std::move(finding.advice));
   finding.gain_ns = sum.idle_ns;
   finding.basis = sum.idle_ns > 0 ? "that idle time, which is part of idle.memory" : "the host could have gone on";
   return finding;
@@ -346,10 +342,7 @@ Table ChurnTable(const Trace& trace, const Churn& churn, uint32_t max_rows) {
   return table;
 }
 
-void AddChurnMetrics(const Trace& trace, const Churn& churn, AnalysisResult* result) {
-  const bool has_calls = std::any_of(trace.api_calls.begin(), trace.api_calls.end(),
-                                     [](const ApiCall& call) { return call.api_class == ApiClass::kMemory; });
-  if (!has_calls && trace.memory_events.empty()) return;
+void AddChurnMetrics(const Churn& churn, AnalysisResult* result) {
   Sum sum;
   for (const ChurnSite& site : churn.sites) sum.Add(site);
   AddMetric(result, "memory.churn_count", sum.pairs);

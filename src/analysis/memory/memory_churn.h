@@ -48,7 +48,7 @@ Churn ChurnOf(const AnalysisInput& input, const std::vector<uint32_t>& ended);
 void CountSteps(const Trace& trace, const StepChoice& step, Churn* churn);
 
 Table ChurnTable(const Trace& trace, const Churn& churn, uint32_t max_rows);
-void AddChurnMetrics(const Trace& trace, const Churn& churn, AnalysisResult* result);
+void AddChurnMetrics(const Churn& churn, AnalysisResult* result);
 void AddChurnFindings(const Trace& trace, const Churn& churn, int64_t window_ns, std::vector<Finding>* findings);
 
 }  // namespace gprof

@@ -8,6 +8,7 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "base/saturate.h"
 #include "base/units.h"
@@ -123,8 +124,7 @@ Growth GrowthOf(const Trace& trace, const std::vector<uint32_t>& ended, const St
   return growth;
 }
 
-void AddGrowthMetrics(const Trace& trace, const Growth& growth, AnalysisResult* result) {
-  if (trace.memory_events.empty()) return;
+void AddGrowthMetrics(const Growth& growth, AnalysisResult* result) {
   uint64_t bytes = 0;
   for (const GrowthSite& site : growth.sites) bytes += site.bytes;
   AddMetric(result, "memory.growth_bytes", bytes);
@@ -140,9 +140,9 @@ void AddGrowthFindings(const Trace& trace, const Growth& growth, std::vector<Fin
   }
   const GrowthSite& worst = growth.sites.front();
   const std::string_view step = trace.Text(growth.step), function = trace.Text(worst.function);
-  Finding finding;
-  finding.id = "memory.growth";
-  finding.severity = Severity::kWarning;
+  Finding finding = NewFinding("memory.growth");
+  finding.subject.function = function;
+  finding.subject.range = trace.Text(worst.path);
   finding.message = "Memory in use grows: " + FormatBytes(static_cast<double>(bytes)) + " in " +
                     CountOf(blocks, "block") + " were allocated " +
                     (step.empty() ? "evenly over the time of the GPU's work" : "in " + std::string(step)) +
@@ -154,9 +154,6 @@ void AddGrowthFindings(const Trace& trace, const Growth& growth, std::vector<Fin
     finding.message += ", in " + FormatCount(worst.iterations) + " of " + FormatCount(growth.iterations) +
                        " iterations after the first";
   }
-  finding.advice =
-      "A step should free what it allocates, or use it again in the next: like this the memory will be full "
-      "some day.";
   findings->push_back(std::move(finding));
 }
 
@@ -186,9 +183,9 @@ void AddLeakFinding(const Trace& trace, const MemoryUse& use, std::vector<Findin
   const auto worst = std::max_element(places.begin(), places.end(),
                                       [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
   const auto& [function, path] = worst->first;
-  Finding finding;
-  finding.id = "memory.leaked";
-  finding.severity = Severity::kInfo;
+  Finding finding = NewFinding("memory.leaked");
+  finding.subject.function = trace.Text(function);
+  finding.subject.range = trace.Text(path);
   finding.message = CountOf(sum.blocks, "block") + " of memory, " + FormatBytes(static_cast<double>(sum.bytes)) + ", " +
                     (sum.blocks == 1 ? "was" : "were") + " not freed when the process ended";
   if (!trace.Text(function).empty()) {
@@ -196,9 +193,6 @@ void AddLeakFinding(const Trace& trace, const MemoryUse& use, std::vector<Findin
     finding.message += std::string(trace.Text(function));
   }
   if (!trace.Text(path).empty()) finding.message += " in " + PathName(trace, path);
-  finding.advice =
-      "The driver takes it back at the end of a process. It matters in a library, and in a program that "
-      "goes on.";
   findings->push_back(std::move(finding));
 }
 

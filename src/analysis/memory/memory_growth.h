@@ -31,7 +31,7 @@ struct Growth {
 // Without a step the iterations are ten equal parts of the GPU window.
 Growth GrowthOf(const Trace& trace, const std::vector<uint32_t>& ended, const StepChoice* step);
 
-void AddGrowthMetrics(const Trace& trace, const Growth& growth, AnalysisResult* result);
+void AddGrowthMetrics(const Growth& growth, AnalysisResult* result);
 void AddGrowthFindings(const Trace& trace, const Growth& growth, std::vector<Finding>* findings);
 // Only where all of it was recorded to the clean end of the process.
 void AddLeakFinding(const Trace& trace, const MemoryUse& use, std::vector<Finding>* findings);

@@ -14,6 +14,7 @@
 #include "analysis/ranges/enclosing_ranges.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -353,13 +354,14 @@ void AddFinding(const Shares& shares, int64_t window_ns, AnalysisResult* result)
   if (longest == nullptr) return;
   const int64_t total_ns = longest->second.total_ns;
   if (PercentOf(total_ns, window_ns) < kKernelPercentWorthAFinding) return;
-  result->findings.push_back(
-      {"critical.kernel", Severity::kNote,
-       longest->first.second + " is " + FormatPercent(PercentOf(total_ns, window_ns)) +
-           " of the critical path: " + FormatNs(static_cast<double>(total_ns)) + " of " +
-           FormatNs(static_cast<double>(window_ns)) + " from the first CUDA call to the end of the last work",
-       "Make this kernel faster before others: time won in it shortens the run until another path is the longest.",
-       total_ns / 2, "half of its time on the critical path, as if it were twice as fast"});
+  Finding finding = NewFinding("critical.kernel", PercentOf(total_ns, window_ns));
+  finding.message = longest->first.second + " is " + FormatPercent(PercentOf(total_ns, window_ns)) +
+                    " of the critical path: " + FormatNs(static_cast<double>(total_ns)) + " of " +
+                    FormatNs(static_cast<double>(window_ns)) + " from the first CUDA call to the end of the last work";
+  finding.gain_ns = total_ns / 2;
+  finding.basis = "half of its time on the critical path, as if it were twice as fast";
+  finding.subject.kernel = longest->first.second;
+  result->findings.push_back(std::move(finding));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "analysis/ranges/step_times.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -21,7 +22,6 @@ namespace {
 
 // Less than that of the time of all iterations is not worth a finding.
 constexpr double kPercentWorthAFinding = 2;
-constexpr double kWarningPercent = 20;
 
 std::string Ns(double ns) { return FormatNs(ns); }
 std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
@@ -58,19 +58,34 @@ Parts ExtraOf(const StepTimes& times, const Iteration& step) {
 }
 
 // "idle: host +28.00 ms, kernels +1.20 ms": what there is more of, largest first; below a tenth of all it is left out.
-std::string ExtraText(const Parts& extra) {
+std::vector<size_t> LargestOf(const Parts& extra) {
   std::vector<size_t> order;
   double sum_ns = 0;
   for (size_t part = 0; part < kStepPartCount; ++part) {
     if (extra[part] > 0) order.push_back(part), sum_ns += extra[part];
   }
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return extra[a] > extra[b]; });
+  const auto is_small = [&](size_t part) { return extra[part] < sum_ns / 10; };
+  order.erase(std::find_if(order.begin(), order.end(), is_small), order.end());
+  return order;
+}
+
+std::string ExtraText(const Parts& extra) {
   std::string text;
-  for (const size_t part : order) {
-    if (extra[part] < sum_ns / 10) break;
+  for (const size_t part : LargestOf(extra)) {
     text += (text.empty() ? "" : ", ") + StepPartName(part) + " +" + Ns(extra[part]);
   }
   return text;
+}
+
+Subject SubjectOf(const std::string& path, const Parts& extra) {
+  Subject subject;
+  subject.range = path;
+  for (const size_t part : LargestOf(extra)) {
+    if (part >= kStepIdle && part < kStepOutside)
+      subject.causes.emplace_back(InfoOf(static_cast<Cause>(part - kStepIdle)).name);
+  }
+  return subject;
 }
 
 std::string SlowHostText(const Trace& trace, const StepTimes& times) {
@@ -94,8 +109,6 @@ Parts GrowthOf(const StepTimes& times) {
   return growth;
 }
 
-Severity SeverityOf(double percent) { return percent >= kWarningPercent ? Severity::kWarning : Severity::kNote; }
-
 void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::string& name, AnalysisResult* result) {
   double gain_ns = 0;
   for (const Iteration& step : times.iterations) {
@@ -104,13 +117,15 @@ void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::st
   const double percent = 100 * gain_ns / static_cast<double>(std::max<int64_t>(times.total_ns, 1));
   if (times.outliers == 0 || percent < kPercentWorthAFinding) return;
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_outlier; });
-  result->findings.push_back(
-      {"steps.outliers", SeverityOf(percent),
-       FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of " + name + " took longer than " +
-           Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) + ", slowest " + Ns(times.max_ns) +
-           "). Each had, beyond the median: " + ExtraText(extra) + SlowHostText(trace, times),
-       "Look at what these iterations do that the others do not: logging, saving, loading, allocating.",
-       std::llround(gain_ns), "time of the slow iterations above the median"});
+  Finding finding = NewFinding("steps.outliers", percent);
+  finding.message = FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of " + name +
+                    " took longer than " + Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) +
+                    ", slowest " + Ns(times.max_ns) + "). Each had, beyond the median: " + ExtraText(extra) +
+                    SlowHostText(trace, times);
+  finding.gain_ns = std::llround(gain_ns);
+  finding.basis = "time of the slow iterations above the median";
+  finding.subject = SubjectOf(name, extra);
+  result->findings.push_back(std::move(finding));
 }
 
 void AddTrendFinding(const StepTimes& times, const std::string& name, AnalysisResult* result) {
@@ -119,13 +134,15 @@ void AddTrendFinding(const StepTimes& times, const std::string& name, AnalysisRe
   const double gain_ns = times.slope_ns * n * (n - 1) / 2;
   const double percent = 100 * gain_ns / static_cast<double>(std::max<int64_t>(times.total_ns, 1));
   if (percent < kPercentWorthAFinding) return;
-  result->findings.push_back(
-      {"steps.trend", SeverityOf(percent),
-       name + " gets slower: by " + Ns(times.slope_ns) + " each time, " + FormatPercent(TrendPercent(times)) +
-           " over " + CountOf(times.count, "iteration") +
-           ". The second half has, beyond the first: " + ExtraText(GrowthOf(times)),
-       "Look for what grows with the iterations: lists, logs, caches, memory that is not freed, sequence lengths.",
-       std::llround(gain_ns), "if all iterations were as fast as the first ones (robust slope)"});
+  const Parts growth = GrowthOf(times);
+  Finding finding = NewFinding("steps.trend", percent);
+  finding.message = name + " gets slower: by " + Ns(times.slope_ns) + " each time, " +
+                    FormatPercent(TrendPercent(times)) + " over " + CountOf(times.count, "iteration") +
+                    ". The second half has, beyond the first: " + ExtraText(growth);
+  finding.gain_ns = std::llround(gain_ns);
+  finding.basis = "if all iterations were as fast as the first ones (robust slope)";
+  finding.subject = SubjectOf(name, growth);
+  result->findings.push_back(std::move(finding));
 }
 
 void AddWarmupFinding(const StepTimes& times, const std::string& name, AnalysisResult* result) {
@@ -136,12 +153,14 @@ void AddWarmupFinding(const StepTimes& times, const std::string& name, AnalysisR
   const double percent = 100 * gain_ns / static_cast<double>(std::max<int64_t>(times.total_ns, 1));
   if (times.warmups == 0 || percent < kPercentWorthAFinding) return;
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_warmup; });
-  result->findings.push_back(
-      {"steps.warmup", Severity::kInfo,
-       "The first " + (times.warmups == 1 ? "iteration" : CountOf(times.warmups, "iteration")) + " of " + name +
-           " took " + Ns(gain_ns) + " longer than the median (" + Ns(times.steady_median_ns) + "): " + ExtraText(extra),
-       "Leave warm-up out of measurements. If runs are short, load modules and make allocations before the loop.",
-       std::llround(gain_ns), "time of the first iterations above the median"});
+  Finding finding = NewFinding("steps.warmup");
+  finding.message = "The first " + (times.warmups == 1 ? "iteration" : CountOf(times.warmups, "iteration")) + " of " +
+                    name + " took " + Ns(gain_ns) + " longer than the median (" + Ns(times.steady_median_ns) +
+                    "): " + ExtraText(extra);
+  finding.gain_ns = std::llround(gain_ns);
+  finding.basis = "time of the first iterations above the median";
+  finding.subject = SubjectOf(name, extra);
+  result->findings.push_back(std::move(finding));
 }
 
 void AddMetrics(const StepTimes& times, AnalysisResult* result) {

@@ -8,6 +8,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/causes.h"
 #include "analysis/result/analyses.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
 
@@ -146,8 +147,8 @@ std::string AboveMedian(const char* what, int64_t value_ns, int64_t median_ns) {
 
 Finding FindingOf(const TraceSummary& t, const std::string& name, size_t traces, int64_t median_wall_ns,
                   int64_t median_busy_ns) {
-  Finding finding;
-  finding.id = "traces.straggler";
+  Finding finding = NewFinding("traces.straggler");
+  finding.subject.trace = name;
   finding.message = name + (t.ranks.empty() ? "" : " (rank " + t.ranks + ")") + " is behind: ";
   if (t.is_wall_straggler) finding.message += AboveMedian("wall time", t.wall_ns, median_wall_ns);
   if (t.is_busy_straggler) {
@@ -155,11 +156,11 @@ Finding FindingOf(const TraceSummary& t, const std::string& name, size_t traces,
     finding.message += AboveMedian("GPU busy", t.busy_ns, median_busy_ns);
   }
   finding.message += " of " + std::to_string(traces) + " traces";
-  finding.advice =
-      t.is_busy_straggler
-          ? "Its GPUs have more to do, or run slower: compare its kernels with those of another trace, and "
-            "share the work out evenly."
-          : "Its GPUs have no more to do than those of the others: look for what its host waits for.";
+  if (t.is_busy_straggler) {
+    finding.advice =
+        "Its GPUs have more to do, or run slower: compare its kernels with those of another trace, and share the work "
+        "out evenly.";
+  }
   finding.gain_ns = t.is_wall_straggler ? t.wall_ns - median_wall_ns : t.busy_ns - median_busy_ns;
   finding.basis = t.is_wall_straggler ? "its wall time down to the median" : "its GPU busy time down to the median";
   return finding;

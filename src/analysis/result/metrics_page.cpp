@@ -1,6 +1,7 @@
 // docs/metrics.md, written from the catalogue, the causes and the columns of the tables.
 #include "analysis/idle/causes.h"
 #include "analysis/result/metrics.h"
+#include "analysis/trust/unknown_facts.h"
 
 namespace gprof {
 namespace {
@@ -15,14 +16,28 @@ constexpr std::string_view kIntroduction =
     "\n"
     "An id stands for the whole trace. With `@` and a scope it stands for a part of it: `gpu.idle_ns@gpu0` for one\n"
     "GPU, `nvtx.total_ns@nvtx:step/load` for one NVTX range by its path, `kernels.total_ns@kernel:saxpy(int, float*)`\n"
-    "for one kernel by its name. Figures of the `gpu.`, `idle.` and `gaps.` groups exist only where the trace has GPU\n"
-    "operations, so that a gate cannot pass on data that is not there.\n"
+    "for one kernel by its name.\n"
+    "\n"
+    "*needs* names the [facts](#facts) that a figure rests on. Where a trace lacks one of them the figure is not "
+    "there,\n"
+    "so that a gate cannot pass on data that is not there: it is inconclusive, and says why.\n"
     "\n"
     "*better* says which way is an improvement. *exact* figures do not depend on timing: the same program gives the\n"
     "same figure in every run, so a gate may hold them to the digit.\n"
     "\n"
-    "| id | unit | better | exact | meaning |\n"
-    "|---|---|---|---|---|\n";
+    "| id | unit | better | exact | needs | meaning |\n"
+    "|---|---|---|---|---|---|\n";
+
+constexpr std::string_view kFacts =
+    "\n"
+    "## Facts\n"
+    "\n"
+    "What a trace may not tell. Our own lack what was not asked for, and what there is nothing of; those of other "
+    "tools\n"
+    "([import](import.md)) what that tool did not record. JSON has them in `not_recorded`, with the reason.\n"
+    "\n"
+    "| fact | what it is | the reason, of a trace of `profile` |\n"
+    "|---|---|---|\n";
 
 constexpr std::string_view kCauses =
     "\n"
@@ -73,10 +88,21 @@ std::string_view BetterName(Better better) {
   return "";
 }
 
+std::string NeedsText(FactSet needs) {
+  std::string text;
+  ForEachFact(needs, [&](Fact fact) { text += (text.empty() ? "`" : ", `") + std::string(InfoOf(fact).key) + "`"; });
+  return text;
+}
+
 std::string MetricRow(const MetricInfo& info) {
   return "| `" + std::string(info.id) + "` | " + std::string(UnitName(info.unit)) + " | " +
          std::string(BetterName(info.better)) + " | " + (info.is_deterministic ? "yes" : "") + " | " +
-         std::string(info.meaning) + " |\n";
+         NeedsText(info.needs) + " | " + std::string(info.meaning) + " |\n";
+}
+
+std::string FactRow(Fact fact) {
+  const FactInfo& info = InfoOf(fact);
+  return "| `" + std::string(info.key) + "` | " + std::string(info.name) + " | " + std::string(info.why) + " |\n";
 }
 
 std::string CauseRow(const CauseInfo& info) {
@@ -98,6 +124,8 @@ std::string TableSection(const Table& table) {
 std::string MetricsMarkdown() {
   std::string text(kIntroduction);
   for (const MetricInfo& info : MetricCatalogue()) text += MetricRow(info);
+  text += kFacts;
+  ForEachFact(FactSet::All(), [&](Fact fact) { text += FactRow(fact); });
   text += kCauses;
   ForEachCause([&](Cause cause) { text += CauseRow(InfoOf(cause)); });
   text += kTables;

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/trust/unknown_metrics.h"
+#include "analysis/trust/unknown_facts.h"
 #include "base/parallel.h"
 
 namespace gprof {

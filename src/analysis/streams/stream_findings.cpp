@@ -9,6 +9,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "base/units.h"
 
@@ -17,8 +18,8 @@ namespace {
 
 // Below this share of the busy time overlap is an accident of two edges that meet.
 constexpr double kOverlapPercent = 1;
-constexpr double kGainWorthAFinding = 5, kGainWorthAWarning = 25;  // percent of the busy time
-constexpr int64_t kRounds = 2;  // copies before kernels: fewer leave nothing to overlap with
+constexpr double kGainWorthAFinding = 5;  // percent of the busy time
+constexpr int64_t kRounds = 2;            // copies before kernels: fewer leave nothing to overlap with
 
 // Streams that the processes asked for: those they created or gave a name.
 struct Demand {
@@ -91,17 +92,30 @@ uint32_t MostNames(const Trace& trace) {
   return most;
 }
 
-Finding OneUsed(const AnalysisInput& input, const Demand& demand, const Concurrency& concurrency) {
-  Finding finding;
-  finding.id = "streams.one_used";
-  finding.severity = Severity::kWarning;
+// The stream that did most of the work, as the table of streams has it first.
+std::string Busiest(const Trace& trace, const std::vector<StreamUse>& uses) {
+  std::string name;
+  int64_t most_ns = -1;
+  for (uint32_t i = 0; i < uses.size(); ++i) {
+    if (!uses[i].IsUsed() || uses[i].busy_ns < most_ns) continue;
+    std::string other = StreamName(trace, i);
+    if (uses[i].busy_ns == most_ns && other > name) continue;
+    name = std::move(other);
+    most_ns = uses[i].busy_ns;
+  }
+  return name;
+}
+
+Finding OneUsed(const AnalysisInput& input, const std::vector<StreamUse>& uses, const Demand& demand,
+                const Concurrency& concurrency) {
+  Finding finding = NewFinding("streams.one_used");
+  finding.subject.stream = Busiest(input.trace(), uses);
   finding.message = Asked(demand) + ", " + (demand.used == 0 ? "none" : FormatCount(demand.used)) + " used";
   if (concurrency.OverlapNs() == 0) finding.message += ", no overlap";
   if (demand.used == 0) {
     finding.message += ": the work ran in the default stream";
     finding.advice = "Pass the streams to the launches (<<<grid, block, shared, stream>>>) and to cudaMemcpyAsync.";
   } else {
-    finding.advice = "Give each part of the work its own stream: the same handle seems to be used for all.";
     const uint32_t names = MostNames(input.trace());
     if (names >= 2) finding.advice += " One handle was given " + CountOf(names, "name") + ".";
   }
@@ -111,26 +125,21 @@ Finding OneUsed(const AnalysisInput& input, const Demand& demand, const Concurre
 
 Finding NoOverlap(const AnalysisInput& input, const Demand& demand, const Concurrency& concurrency,
                   const StreamWaits& waits) {
-  Finding finding;
-  finding.id = "streams.no_overlap";
-  finding.severity = Severity::kWarning;
+  Finding finding = NewFinding("streams.no_overlap");
   finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used, ";
   finding.message += concurrency.OverlapNs() == 0
                          ? "never two at the same time"
                          : "two at the same time for only " +
                                FormatPercent(PercentOf(concurrency.OverlapNs(), concurrency.BusyNs())) +
                                " of the busy time";
-  finding.advice = "Launch all parts before waiting for the first, with asynchronous copies of pinned memory." +
-                   Serialisers(input, waits);
+  finding.advice += Serialisers(input, waits);
   SetGain(input, &finding);
   return finding;
 }
 
 Finding Overlap(const Demand& demand, const Concurrency& concurrency) {
   const auto percent = [&](int64_t time_ns) { return FormatPercent(PercentOf(time_ns, concurrency.BusyNs())); };
-  Finding finding;
-  finding.id = "streams.overlap";
-  finding.severity = Severity::kInfo;
+  Finding finding = NewFinding("streams.overlap");
   const char* besides = demand.some_process_used_several ? "" : " besides the default stream";
   finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used" + besides + ", overlap for " +
                     percent(concurrency.OverlapNs()) + " of the busy time (up to " +
@@ -165,21 +174,14 @@ OneOnly OneOnlyOf(const Trace& trace, const std::vector<StreamUse>& uses) {
   return sum;
 }
 
-Severity SeverityOf(int64_t gain_ns, int64_t busy_ns) {
-  return PercentOf(gain_ns, busy_ns) >= kGainWorthAWarning ? Severity::kWarning : Severity::kNote;
-}
-
 void AddOneOnly(const Trace& trace, const OneOnly& one, int64_t busy_ns, std::vector<Finding>* findings) {
   if (one.processes == 0 || PercentOf(one.gain_ns, busy_ns) < kGainWorthAFinding) return;
-  Finding finding;
-  finding.id = "streams.one_only";
-  finding.severity = SeverityOf(one.gain_ns, busy_ns);
+  Finding finding = NewFinding("streams.one_only", PercentOf(one.gain_ns, busy_ns));
+  finding.subject.stream = StreamName(trace, one.stream);
   finding.message = one.processes == 1 ? "One stream only (" + StreamName(trace, one.stream) + ")"
                                        : FormatCount(one.processes) + " processes with one stream each";
   finding.message += ": " + CountOf(one.copies, "copy", "copies") + " and " + CountOf(one.kernels, "kernel") +
                      " one after the other, copies never overlapped kernels";
-  finding.advice =
-      "Work in parts with a stream for each: while one part computes, the next is copied in and the last one out.";
   finding.gain_ns = one.gain_ns;
   finding.basis =
       "kernels and the asynchronous copies of each direction running side by side; what memcpy.overlap "
@@ -189,16 +191,11 @@ void AddOneOnly(const Trace& trace, const OneOnly& one, int64_t busy_ns, std::ve
 
 void AddDefaultSplits(const DefaultSplits& splits, int64_t busy_ns, std::vector<Finding>* findings) {
   if (splits.runs < kRounds || PercentOf(splits.gain_ns, busy_ns) < kGainWorthAFinding) return;
-  Finding finding;
-  finding.id = "streams.default_splits";
-  finding.severity = SeverityOf(splits.gain_ns, busy_ns);
+  Finding finding = NewFinding("streams.default_splits", PercentOf(splits.gain_ns, busy_ns));
   finding.message = CountOf(splits.runs, "time") +
                     " the default stream kept other streams apart: " + CountOf(splits.operations, "operation") +
                     " in it took " + FormatNs(static_cast<double>(splits.time_ns)) +
                     ", with work of blocking streams before and after";
-  finding.advice =
-      "Move that work to a stream of its own, or create the others with cudaStreamNonBlocking, and order "
-      "by events what depends on each other.";
   finding.gain_ns = splits.gain_ns;
   finding.basis = "the shorter of that work and the work of those streams, running beside the other";
   findings->push_back(std::move(finding));
@@ -216,7 +213,7 @@ std::vector<Finding> StreamFindings(const AnalysisInput& input, const std::vecto
   AddStreamWaitFinding(trace, waits, concurrency.WindowNs(), &findings);
   if (demand.asked >= 2 && PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) < kOverlapPercent) {
     findings.push_back(demand.some_process_used_several ? NoOverlap(input, demand, concurrency, waits)
-                                                        : OneUsed(input, demand, concurrency));
+                                                        : OneUsed(input, uses, demand, concurrency));
     RankFindings(&findings);
     return findings;  // which win all that DefaultSplit could
   }

@@ -13,6 +13,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
@@ -20,8 +21,8 @@
 namespace gprof {
 namespace {
 
-constexpr double kIdleWorthAFinding = 5, kIdleWorthAWarning = 25;  // percent of the window
-constexpr double kHeldWorthATable = 1;                             // percent of the window
+constexpr double kIdleWorthAFinding = 5;  // percent of the window
+constexpr double kHeldWorthATable = 1;    // percent of the window
 
 class Collector {
  public:
@@ -224,16 +225,13 @@ void AddStreamWaitFinding(const Trace& trace, const StreamWaits& waits, int64_t 
   for (const StreamWaitSite& site : waits.sites) {
     if (worst == nullptr || site.idle_ns > worst->idle_ns) worst = &site;
   }
-  Finding finding;
-  finding.id = "streams.event_waits";
-  finding.severity = PercentOf(waits.idle_ns, window_ns) >= kIdleWorthAWarning ? Severity::kWarning : Severity::kNote;
+  Finding finding = NewFinding("streams.event_waits", PercentOf(waits.idle_ns, window_ns));
+  finding.subject.stream = StreamName(trace, worst->stream);
+  finding.subject.range = trace.Text(worst->path);
   finding.message = "The GPU was idle for " + FormatNs(static_cast<double>(waits.idle_ns)) +
                     " while streams waited for events of others; most of it " + DescribeWait(trace, *worst) + ", " +
                     FormatNs(static_cast<double>(worst->idle_ns)) + " in " + CountOf(worst->waits, "wait");
   if (!trace.Text(worst->path).empty()) finding.message += " in " + PathName(trace, worst->path);
-  finding.advice =
-      "Drop the wait where the work does not depend on it, record the event right after the operation that "
-      "matters, or queue other work in the stream before it waits.";
   finding.gain_ns = waits.idle_ns;
   finding.basis = "that idle time, which is part of idle.dependency";
   findings->push_back(std::move(finding));

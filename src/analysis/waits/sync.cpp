@@ -9,6 +9,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
@@ -21,8 +22,8 @@
 namespace gprof {
 namespace {
 
-constexpr ptrdiff_t kIdleColumn = 2;                       // beside the time that the host was blocked
-constexpr double kWorthAFinding = 5, kWorthAWarning = 25;  // percent of the window
+constexpr ptrdiff_t kIdleColumn = 2;  // beside the time that the host was blocked
+constexpr double kWorthAFinding = 5;  // percent of the window
 
 struct Sum {
   int64_t count = 0, idle_ns = 0;
@@ -162,15 +163,19 @@ void AddMetrics(AnalysisResult* result, const HostWaits& waits, const std::vecto
   AddMetric(result, "sync.polling_ns", sum.time_ns);
 }
 
-Severity SeverityOf(int64_t time_ns, int64_t window_ns) {
-  return PercentOf(time_ns, window_ns) >= kWorthAWarning ? Severity::kWarning : Severity::kNote;
-}
-
 // "in cudaStreamSynchronize (thread main (70), range step/train)"
 std::string PlaceOf(const Trace& trace, const WaitSite& site) {
   std::string place = "in " + FunctionOf(trace, site.function) + " (thread " + ThreadName(trace, site.thread);
   if (!trace.Text(site.path).empty()) place += ", range " + PathName(trace, site.path);
   return place + ")";
+}
+
+Subject SubjectOf(const Trace& trace, const WaitSite& site) {
+  Subject subject;
+  subject.function = FunctionOf(trace, site.function);
+  subject.thread = ThreadName(trace, site.thread);
+  subject.range = trace.Text(site.path);
+  return subject;
 }
 
 std::string Blocked(const Sum& sum) {
@@ -192,11 +197,13 @@ void AddSite(const Trace& trace, const HostWaits& waits, std::vector<Finding>* f
   if (places < 2 && trace.Text(worst->path).empty()) return;
   Sum sum;
   sum.Add(*worst);
-  findings->push_back(
-      {"sync.site", SeverityOf(worst->idle_ns, waits.window_ns),
-       "The costliest wait is " + PlaceOf(trace, *worst) + ": " + CountOf(sum.count, "time") + ", " + Blocked(sum),
-       "Queue the next work before this wait, wait later, or only for the event that the host needs.", worst->idle_ns,
-       "that idle time, which is part of idle.sync"});
+  Finding finding = NewFinding("sync.site", PercentOf(worst->idle_ns, waits.window_ns));
+  finding.message =
+      "The costliest wait is " + PlaceOf(trace, *worst) + ": " + CountOf(sum.count, "time") + ", " + Blocked(sum);
+  finding.gain_ns = worst->idle_ns;
+  finding.basis = "that idle time, which is part of idle.sync";
+  finding.subject = SubjectOf(trace, *worst);
+  findings->push_back(std::move(finding));
 }
 
 void AddImplied(const Trace& trace, const HostWaits& waits, std::vector<Finding>* findings) {
@@ -206,12 +213,11 @@ void AddImplied(const Trace& trace, const HostWaits& waits, std::vector<Finding>
   for (const WaitSite& site : waits.sites) {
     if (IsImplied(site.kind) && (worst == nullptr || site.blocked_ns > worst->blocked_ns)) worst = &site;
   }
-  Finding finding;
-  finding.id = "sync.implied";
-  finding.severity = SeverityOf(std::max<int64_t>(sum.blocked_ns, sum.idle_ns), waits.window_ns);
+  Finding finding =
+      NewFinding("sync.implied", PercentOf(std::max<int64_t>(sum.blocked_ns, sum.idle_ns), waits.window_ns));
+  finding.subject = SubjectOf(trace, *worst);
   finding.message = CountOf(sum.count, "memory call") + " waited for the GPU without saying so: " + Blocked(sum) +
                     ", most " + PlaceOf(trace, *worst);
-  finding.advice = "Allocate once and keep it, or use cudaMallocAsync and cudaFreeAsync, which do not wait.";
   finding.gain_ns = sum.idle_ns;
   finding.basis = sum.idle_ns > 0 ? "that idle time, which is part of idle.memory" : "the host could have gone on";
   findings->push_back(std::move(finding));
@@ -222,14 +228,15 @@ void AddPolling(const Trace& trace, const HostWaits& waits, const std::vector<Po
   const auto worst = std::max_element(sites.begin(), sites.end(),
                                       [](const PollingSite& a, const PollingSite& b) { return a.time_ns < b.time_ns; });
   if (worst == sites.end() || PercentOf(worst->time_ns, waits.window_ns) < kWorthAFinding) return;
-  findings->push_back({"sync.polling", Severity::kNote,
-                       "Thread " + ThreadName(trace, worst->thread) + " asked the GPU " +
-                           CountOf(worst->calls, "time") + " whether it is done, in " + CountOf(worst->loops, "loop") +
-                           " of " + std::string(trace.Text(worst->function)) + " that took " +
-                           FormatNs(static_cast<double>(worst->time_ns)),
-                       "Wait with cudaEventSynchronize (cudaEventBlockingSync leaves the core to others), or do the "
-                       "host's work first and ask then.",
-                       0, "the time of a core, not of the GPU"});
+  Finding finding = NewFinding("sync.polling");
+  finding.message = "Thread " + ThreadName(trace, worst->thread) + " asked the GPU " + CountOf(worst->calls, "time") +
+                    " whether it is done, in " + CountOf(worst->loops, "loop") + " of " +
+                    std::string(trace.Text(worst->function)) + " that took " +
+                    FormatNs(static_cast<double>(worst->time_ns));
+  finding.basis = "the time of a core, not of the GPU";
+  finding.subject.thread = ThreadName(trace, worst->thread);
+  finding.subject.function = trace.Text(worst->function);
+  findings->push_back(std::move(finding));
 }
 
 }  // namespace

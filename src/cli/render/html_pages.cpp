@@ -56,11 +56,7 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget) {
   const std::vector<std::string> verdict = VerdictOf(report, 1);
   contents.verdict = verdict.empty() ? "no GPU work" : verdict.front();
   contents.report = RenderCompactReportJson(report);
-  std::vector<const Table*> tables;
-  for (const Section& section : report.sections) {
-    for (const Table& table : section.result.tables) tables.push_back(&table);
-  }
-  contents.places = PlacesOf(report.findings, tables);
+  contents.places = PlacesOf(report.findings);
   contents.timelines.push_back({report.input, report.Whole().path});
   contents.event_budget = event_budget;
   return contents;

@@ -81,13 +81,13 @@ std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
 std::string StepsOf(const Report& report) {
   const auto count = ValueOf(report, "step.count"), median_ns = ValueOf(report, "step.median_ns"),
              idle_percent = ValueOf(report, "step.idle_percent");
-  if (!count || !median_ns || !idle_percent) return "";
+  if (!count || !median_ns) return "";
   const Table* steps = TableOf(report, "steps");
   const Table* parts = TableOf(report, "step_parts");
   if (steps == nullptr || steps->rows.empty()) return "";
   std::string text = FormatCount(static_cast<int64_t>(*count)) + " of " + TextOf(*steps, steps->rows[0], "path") +
                      ", median " + FormatNs(*median_ns);
-  if (parts == nullptr || parts->rows.empty()) return text;
+  if (!idle_percent || parts == nullptr || parts->rows.empty()) return text;
   text += ", GPU idle " + FormatPercent(*idle_percent) + " of them";
   // The rows come in order of their time.
   for (const auto& row : parts->rows) {

@@ -45,7 +45,7 @@ class Trace:
     start_ns = property(lambda self: self._trace.start_ns)
     end_ns = property(lambda self: self._trace.end_ns)
     is_complete = property(lambda self: self._trace.is_complete, doc="Nothing is known to be missing.")
-    lacks = property(lambda self: tuple(self._trace.lacks), doc="What the tool that recorded it does not tell.")
+    lacks = property(lambda self: tuple(self._trace.lacks), doc="What was not recorded.")
 
     def records(self, name):
         """The records of the model: a structured array that cannot be written. They are as they lie in memory, without a

@@ -20,6 +20,7 @@
 #include "trace/file/typed_rows.h"
 #include "trace/load/builder.h"
 #include "trace/load/count_pass.h"
+#include "trace/load/lacking_facts.h"
 
 namespace gprof {
 namespace {
@@ -255,7 +256,10 @@ Trace Load(std::string_view bytes, const std::string& path, const std::function<
   if (bytes.size() >= kNone) CheckSize(CountRecords(bytes), path);
   DamagedBlocks damaged;
   for (;;) {
-    if (std::optional<Trace> trace = TryToLoad(bytes, path, is_read, &damaged)) return std::move(*trace);
+    std::optional<Trace> trace = TryToLoad(bytes, path, is_read, &damaged);
+    if (!trace) continue;
+    trace->lacks = LackingFactsOf(*trace);
+    return std::move(*trace);
   }
 }
 

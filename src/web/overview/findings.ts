@@ -10,23 +10,9 @@ export interface FindingLinks {
   openTable(id: string): void;
 }
 
-/** The table that has the facts of a finding, by the beginning of its id; the longest that fits counts. */
-const TABLES: Record<string, string> = {
-  "idle.": "gaps", "launch.": "kernel_launches", "kernels.chain": "kernel_chains", "kernels.small": "kernel_lengths",
-  "occupancy.": "occupancy", "graphs.": "graph_calls", "startup.load": "startup", "startup.slow": "startup_processes",
-  "api.errors": "api_errors", "sync.": "sync_sites", "sync.drains": "sync", "sync.polling": "polling",
-  "memcpy.pageable": "pageable", "memcpy.small": "copy_sizes", "memcpy.overlap": "overlap", "memory.churn": "memory_churn",
-  "memory.growth": "memory_over_time", "memory.leaked": "memory_not_freed", "memory.migrations": "managed_memory",
-  "memory.page_faults": "managed_memory", "streams.": "streams", "streams.event_waits": "stream_waits",
-  "streams.default_splits": "serialised", "streams.overlap": "overlap", "traces.": "traces", "health.overhead": "recording_cost",
-  "health.": "health", "critical.": "critical_path", "steps.outliers": "step_outliers", "steps.": "step_iterations",
-  "balance.": "balance", "nccl.": "nccl",
-};
-
-export function tableOfFinding(report: ReportDocument, id: string): string | null {
-  const best = Object.keys(TABLES).filter((k) => id.startsWith(k)).sort((a, b) => b.length - a.length);
-  const hasRows = (table: string): boolean => report.tables.some((t) => t.id === table && t.rows.length > 0);
-  return best.map((k) => TABLES[k]).find(hasRows) ?? null;
+/** The table that has the facts of a finding, where it has any. */
+export function tableOfFinding(report: ReportDocument, finding: Finding): string | null {
+  return report.tables.some((t) => t.id === finding.table && t.rows.length > 0) ? finding.table : null;
 }
 
 interface Group {
@@ -68,7 +54,7 @@ function gainBar(finding: Finding, largest: number): HTMLElement | null {
 function actions(page: PageData, report: ReportDocument, index: number, links: FindingLinks): HTMLElement | null {
   const finding = report.findings[index];
   const place = page.places.find((p) => p.finding === index);
-  const table = tableOfFinding(report, finding.id);
+  const table = tableOfFinding(report, finding);
   if (!place && !table) return null;
   const title = report.tables.find((t) => t.id === table)?.title ?? "";
   return el("p", { class: "actions" },

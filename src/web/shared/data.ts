@@ -33,6 +33,7 @@ export interface Finding {
   gain_ns: number;
   basis: string;
   same_as: string | null;
+  table: string; // id of the table with the facts
 }
 
 /** The document of `report --format json` (docs/schema): only what the page reads is typed here. */

@@ -74,6 +74,23 @@ TEST(Health, WorkThatMayBeMissingSaysFromWhen) {
             "Processes whose last GPU work may be missing: 2, what ended after 3.00 ms of the trace");
 }
 
+TEST(Health, WhatTheTracerSaidIsAFinding) {
+  TraceMaker maker;
+  maker.Launch(0, 10, 20, 30);
+  for (const trace::NoticeLevel level : {trace::NoticeLevel::kInfo, trace::NoticeLevel::kWarning}) {
+    Notice notice;
+    notice.level = level;
+    notice.message = maker.Name("hello");
+    maker.trace().notices.push_back(notice);
+  }
+  const AnalysisResult result = RunHealth(maker.Finish(), {});
+  ASSERT_EQ(result.findings.size(), 2u);
+  EXPECT_EQ(result.findings[0].id, "health.notice");
+  EXPECT_EQ(result.findings[0].severity, Severity::kWarning);
+  EXPECT_EQ(result.findings[1].severity, Severity::kInfo);
+  EXPECT_EQ(result.findings[1].message, "hello");
+}
+
 TEST(Health, LossesSayWhy) {
   TraceMaker maker;
   maker.Launch(0, 10, 20, 30);

@@ -39,7 +39,7 @@ TEST(Measure, HasTheFiguresOfATrace) {
 TEST(Measure, WhatAnotherToolLacksIsNotZero) {
   Trace trace = ALaunchAndACopy().Finish();
   trace.recorder = "Nsight Systems 2025.3";
-  for (const Fact fact : {Fact::kMemoryKinds, Fact::kStreamsMade, Fact::kDevices}) trace.SetLacks(fact);
+  for (const Fact fact : {Fact::kMemoryKinds, Fact::kStreamsMade, Fact::kDevices}) trace.lacks |= fact;
   const Measurement run = Measure(trace);
   EXPECT_FALSE(HasAny(run, "memcpy.pageable_"));
   EXPECT_FALSE(HasAny(run, "streams.unused"));

@@ -30,7 +30,7 @@ TEST(ReadTrace, ReadsWhateverTheNameIs) {
   const Trace own = ReadTrace(export_file.path());
   EXPECT_EQ(own.threads.size(), 1u);
   EXPECT_EQ(own.recorder, "");
-  EXPECT_EQ(own.lacks, 0u);
+  EXPECT_FALSE(own.Lacks(Fact::kApiCalls));
 }
 
 std::string WhatOf(std::string_view name, std::string_view bytes, ExitCode code = ExitCode::kUnreadable) {

@@ -1,0 +1,81 @@
+#include "analysis/trust/unknown_facts.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "analysis/trust/clock_quality.h"
+
+namespace gprof {
+namespace {
+
+// In the order of Fact.
+constexpr FactInfo kFacts[] = {
+    {Fact::kOperations, "operations", "GPU operations", "the trace has no GPU operation"},
+    {Fact::kApiCalls, "api_calls", "CUDA calls", "the trace has no CUDA call"},
+    {Fact::kResults, "results", "what CUDA calls returned", "the trace does not say what CUDA calls returned"},
+    {Fact::kMemoryKinds, "memory_kinds", "which memory is pageable", "the trace does not say which memory is pageable"},
+    {Fact::kSyncs, "syncs", "what calls waited for", "the trace does not say what calls waited for"},
+    {Fact::kEvents, "events", "CUDA events", "the trace has no CUDA events"},
+    {Fact::kStreamsMade, "streams_made", "which streams the program created",
+     "the trace does not say which streams the program created"},
+    {Fact::kPriorities, "priorities", "the priorities of streams", "the trace has no priorities of streams"},
+    {Fact::kMemory, "memory", "allocations", "memory usage was not recorded (profile --cuda-memory-usage)"},
+    {Fact::kManagedMemory, "managed_memory", "managed memory",
+     "managed memory was not recorded (profile --cuda-um-gpu-page-faults)"},
+    {Fact::kGpuPageFaults, "gpu_page_faults", "page faults of GPUs",
+     "managed memory was not recorded (profile --cuda-um-gpu-page-faults)"},
+    {Fact::kCpuPageFaults, "cpu_page_faults", "page faults of the host",
+     "managed memory was not recorded (profile --cuda-um-gpu-page-faults)"},
+    {Fact::kNvtx, "nvtx", "NVTX", "the trace has no NVTX range"},
+    {Fact::kShapes, "shapes", "launch configurations", "the trace has no launch configurations"},
+    {Fact::kGraphNodes, "graph_nodes", "the operations within CUDA graphs",
+     "CUDA graphs were recorded as a whole (profile --cuda-graph-trace=node)"},
+    {Fact::kCompilations, "jit", "just-in-time compilation", "just-in-time compilation was not recorded"},
+    {Fact::kOverheads, "overheads", "what recording held up", "the trace does not say what recording held up"},
+    {Fact::kDevices, "devices", "what the GPUs are", "the trace does not describe the GPUs"},
+    {Fact::kProcessTimes, "process_times", "when processes began and ended",
+     "the trace does not say when processes began and ended"},
+    {Fact::kRecordingCost, "recording_cost", "what recording cost",
+     "what recording cost is known of the tracer of gprof-cli alone"},
+    {Fact::kClocks, "clocks", "readings of its clocks", "the trace has no readings of its clocks"},
+};
+static_assert(std::size(kFacts) == kFactCount);
+
+}  // namespace
+
+const FactInfo& InfoOf(Fact fact) { return kFacts[static_cast<size_t>(fact)]; }
+
+const FactInfo* FindFact(std::string_view key) {
+  const auto* found =
+      std::find_if(std::begin(kFacts), std::end(kFacts), [&](const FactInfo& f) { return f.key == key; });
+  return found == std::end(kFacts) ? nullptr : found;
+}
+
+FactSet UnknownFacts(const Trace& trace) {
+  FactSet unknown = trace.lacks;
+  if (trace.ops.empty()) unknown |= Fact::kOperations;
+  if (trace.api_calls.empty()) unknown |= Fact::kApiCalls;
+  if (!QualityOfClocks(trace).IsKnown()) unknown |= Fact::kClocks;
+  return unknown;
+}
+
+std::string WhyUnknown(const Trace& trace, Fact fact) {
+  const FactInfo& info = InfoOf(fact);
+  if (!trace.recorder.empty() && trace.lacks.Has(fact))
+    return trace.recorder + " did not record " + std::string(info.name);
+  return std::string(info.why);
+}
+
+void DropUnknownMetrics(const Trace& trace, std::span<AnalysisResult> results) {
+  const FactSet unknown = UnknownFacts(trace);
+  std::vector<std::string_view> ids;
+  for (const MetricInfo& info : MetricCatalogue()) {
+    if (info.needs.HasAnyOf(unknown)) ids.push_back(info.id);
+  }
+  for (AnalysisResult& result : results) {
+    std::erase_if(result.metrics,
+                  [&](const Metric& metric) { return std::find(ids.begin(), ids.end(), metric.id) != ids.end(); });
+  }
+}
+
+}  // namespace gprof

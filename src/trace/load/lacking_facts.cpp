@@ -1,0 +1,45 @@
+#include "trace/load/lacking_facts.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace gprof {
+namespace {
+
+// "CUDA, memory usage, NVTX; from the beginning": what was asked for stands before the semicolon
+// (src/tracer/core/capture_mode.cpp). Where no process says what was, nothing is taken to have been asked for.
+bool WasAskedFor(const Trace& trace, std::string_view what) {
+  bool is_said = false;
+  for (const Process& process : trace.processes) {
+    const std::string_view mode = trace.Text(process.capture_mode);
+    if (mode.empty()) continue;
+    is_said = true;
+    if (mode.substr(0, mode.find(';')).find(what) == std::string_view::npos) return false;
+  }
+  return is_said;
+}
+
+bool HasWholeGraphs(const Trace& trace) {
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+    if (trace.ops.FactsAt(i).kind == OpKind::kGraph) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FactSet LackingFactsOf(const Trace& trace) {
+  FactSet lacks = FactSet::None();
+  if (trace.memory_events.empty() && !WasAskedFor(trace, "memory usage")) lacks |= Fact::kMemory;
+  if (trace.managed_memory.empty() && !WasAskedFor(trace, "managed memory"))
+    lacks |= Fact::kManagedMemory | Fact::kGpuPageFaults | Fact::kCpuPageFaults;
+  if (trace.ranges.empty() && trace.marks.empty() && !WasAskedFor(trace, "NVTX")) lacks |= Fact::kNvtx;
+  if (HasWholeGraphs(trace)) lacks |= Fact::kGraphNodes;
+  const bool is_of_our_tracer =
+      std::any_of(trace.processes.begin(), trace.processes.end(),
+                  [&](const Process& process) { return !trace.Text(process.tracer_version).empty(); });
+  if (!is_of_our_tracer) lacks |= Fact::kRecordingCost;
+  return lacks;
+}
+
+}  // namespace gprof
