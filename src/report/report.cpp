@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "analysis/facts/shared_facts.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/result/tables.h"
@@ -64,6 +65,10 @@ Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analy
 std::vector<RankedFinding> FindingsToShow(const Report& report) {
   std::vector<RankedFinding> ranked = LeadersFirst(report.findings);
   std::erase_if(ranked, [](const RankedFinding& r) { return r.finding->id.starts_with("health."); });
+  const int64_t window_ns = report.input.shared().window_ns();
+  for (RankedFinding& r : ranked) r.is_minor = IsMinor(*r.finding, window_ns);
+  std::stable_partition(ranked.begin(), ranked.end(),
+                        [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; });
   return ranked;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/copies/copy_calls.h"
 #include "analysis/copies/copy_overlap.h"
 #include "analysis/copies/copy_speed.h"
 #include "analysis/copies/pageable.h"
@@ -152,11 +153,11 @@ void AddMetrics(AnalysisResult* result, const TrafficByGroup& traffic) {
 
 struct SmallCopies {
   Traffic small;
-  SaturatingSum call_ns;  // in the calls that launched one small copy each
+  SaturatingSum call_ns;  // in the calls that launched one small copy each, less what they waited for earlier work
   int64_t all_count = 0;  // copies of any size in that direction
 };
 
-SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direction direction) {
+SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direction direction, CopyCalls* calls) {
   SmallCopies result;
   const auto fetch = [&](size_t i) { PrefetchCall(trace, transfers.items()[i].CallOrNone()); };
   ForEachAhead(
@@ -168,7 +169,7 @@ SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direct
         if (!IsSmallTransfer(op)) return;
         result.small.Add(op);
         const uint32_t call = OutermostCall(trace, op.api);
-        if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += trace.api_calls[call].DurationNs();
+        if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += calls->Of(op).OwnNs();
       });
   return result;
 }
@@ -231,7 +232,8 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
     small_count += IsSmallTransfer(op) ? alike.count : 0;
   });
   const ReachableBandwidth reachable(trace, transfers);
-  const PageableSummary pageable(trace, transfers, reachable);
+  CopyCalls calls(input);
+  const PageableSummary pageable(input, transfers, reachable, &calls);
   const PageableCopies sum = pageable.Sum();
   AnalysisResult result;
   AddMetrics(&result, traffic);
@@ -254,7 +256,8 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   if (sum.count > 0) result.findings = pageable.Findings(input.shared().window_ns());
   if (small_count >= kManySmallCopies) {
     for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
-      AddSmallCopies(SmallCopiesOf(trace, transfers, direction), direction, reachable.Of(direction), &result.findings);
+      AddSmallCopies(SmallCopiesOf(trace, transfers, direction, &calls), direction, reachable.Of(direction),
+                     &result.findings);
     }
   }
   if (overlap.gain_ns > 0) AddOverlap(overlap, input.shared().busy_ns(), &result.findings);

@@ -18,12 +18,14 @@ bool IsBlocked(const GpuOp& op, const ApiCall& call) {
   return 2 * overlap_ns >= op.DurationNs();
 }
 
-PageableCopies OneCopy(const Trace& trace, const GpuOp& op, const Reachable& reachable) {
-  PageableCopies copy{1, op.DurationNs(), op.size_bytes, 0, 0, 0};
+PageableCopies OneCopy(const Trace& trace, const GpuOp& op, const Reachable& reachable, CopyCalls* calls) {
+  PageableCopies copy{1, op.DurationNs(), op.size_bytes, 0, 0, 0, 0};
   const uint32_t call = OutermostCall(trace, op.api);
   if (call != kNone && IsBlocked(op, trace.api_calls[call])) {
+    const CopyCallTime time = calls->Of(op);
     copy.blocked_count = 1;
-    copy.blocked_ns = trace.api_calls[call].DurationNs();
+    copy.blocked_ns = time.OwnNs();
+    copy.waited_ns = time.waiting_ns;
   }
   if (reachable.IsKnown() && op.size_bytes > kSmallCopyBytes) {
     copy.saved_ns = std::max<int64_t>(0, op.DurationNs() - reachable.TimeNs(op.size_bytes));
@@ -39,11 +41,14 @@ void PageableCopies::Add(const PageableCopies& other) {
   bytes += other.bytes;
   blocked_count += other.blocked_count;
   blocked_ns += other.blocked_ns;
+  waited_ns += other.waited_ns;
   saved_ns += other.saved_ns;
 }
 
-PageableSummary::PageableSummary(const Trace& trace, const PackedOps& transfers, const ReachableBandwidth& reachable)
-    : trace_(trace), reachable_(reachable) {
+PageableSummary::PageableSummary(const AnalysisInput& input, const PackedOps& transfers,
+                                 const ReachableBandwidth& reachable, CopyCalls* calls)
+    : trace_(input.trace()), reachable_(reachable) {
+  const Trace& trace = trace_;
   for (const GpuOp& op : transfers) {
     if (!op.IsPageable()) continue;
     const Direction direction = DirectionOf(op);
@@ -53,7 +58,7 @@ PageableSummary::PageableSummary(const Trace& trace, const PackedOps& transfers,
       const uint32_t range = trace.api_calls[call].range;
       place = {direction, trace.api_calls[call].function.value, range == kNone ? 0 : trace.ranges[range].path.value};
     }
-    places_[place].Add(OneCopy(trace, op, reachable.Of(direction)));
+    places_[place].Add(OneCopy(trace, op, reachable.Of(direction), calls));
   }
 }
 
@@ -64,23 +69,27 @@ PageableCopies PageableSummary::Sum() const {
 }
 
 Table PageableSummary::MakeTable(uint32_t max_rows) const {
-  Table table{"pageable",
-              "Pageable transfers",
-              {{"direction", "Direction", Unit::kText, false},
-               {"time_ns", "Time", Unit::kNs, false},
-               {"count", "Count", Unit::kCount, false},
-               {"bytes", "Bytes", Unit::kBytes, false},
-               {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
-               {"blocked_count", "Blocking", Unit::kCount, true},
-               {"blocked_ns", "Host blocked", Unit::kNs, false},
-               {"saved_ns", "Pinned saves", Unit::kNs, true},
-               {"place", "Where", Unit::kText, false}},
-              {},
-              "Host blocked: time in calls that lasted for at least half of their copy."};
+  Table table{
+      "pageable",
+      "Pageable transfers",
+      {{"direction", "Direction", Unit::kText, false},
+       {"time_ns", "Time", Unit::kNs, false},
+       {"count", "Count", Unit::kCount, false},
+       {"bytes", "Bytes", Unit::kBytes, false},
+       {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
+       {"blocked_count", "Blocking", Unit::kCount, true},
+       {"blocked_ns", "Host blocked", Unit::kNs, false},
+       {"waited_ns", "Waited before", Unit::kNs, true},
+       {"saved_ns", "Pinned saves", Unit::kNs, true},
+       {"place", "Where", Unit::kText, false}},
+      {},
+      "Host blocked: time in calls that lasted for at least half of their copy, less what they waited for earlier "
+      "work on the GPU."};
   for (const auto& [place, copies] : places_) {
     table.rows.push_back({std::string(DirectionName(std::get<0>(place))), copies.time_ns, copies.count,
                           static_cast<int64_t>(copies.bytes), BytesPerSecond(copies.bytes, copies.time_ns),
-                          copies.blocked_count, copies.blocked_ns, copies.saved_ns, PlaceName(place)});
+                          copies.blocked_count, copies.blocked_ns, copies.waited_ns, copies.saved_ns,
+                          PlaceName(place)});
   }
   SortAndCut(&table, 1, table.columns.size() - 1, max_rows);
   return table;
@@ -104,6 +113,10 @@ Finding PageableSummary::MakeFinding(Direction direction, const PageableCopies& 
   finding.subject.direction = DirectionName(direction);
   std::string blocked = ", the host was not blocked";
   if (sum.blocked_count > 0) blocked = ", the host blocked for " + FormatNs(static_cast<double>(sum.blocked_ns));
+  // Said where somebody who looks at the calls would wonder.
+  if (sum.waited_ns > sum.blocked_ns) {
+    blocked += ", after waiting " + FormatNs(static_cast<double>(sum.waited_ns)) + " for earlier work";
+  }
   finding.message = CountOf(sum.count, "pageable copy", "pageable copies") + " " +
                     std::string(DirectionName(direction)) + ": " + FormatBytes(static_cast<double>(sum.bytes)) +
                     " at " + FormatBytesPerSecond(BytesPerSecond(sum.bytes, sum.time_ns)) + " in " +

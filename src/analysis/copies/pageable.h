@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/copies/copy_calls.h"
 #include "analysis/copies/transfers.h"
 #include "base/saturate.h"
 #include "gprof/analysis.h"
@@ -18,14 +19,16 @@ struct PageableCopies {
   SaturatingSum time_ns;
   uint64_t bytes = 0;
   int64_t blocked_count = 0;
-  SaturatingSum blocked_ns;
+  SaturatingSum blocked_ns;  // in their calls, less what these waited for earlier work
+  SaturatingSum waited_ns;
   SaturatingSum saved_ns;  // by pinning, where the reachable bandwidth is known
   void Add(const PageableCopies& other);
 };
 
 class PageableSummary {
  public:
-  PageableSummary(const Trace& trace, const PackedOps& transfers, const ReachableBandwidth& reachable);
+  PageableSummary(const AnalysisInput& input, const PackedOps& transfers, const ReachableBandwidth& reachable,
+                  CopyCalls* calls);
   PageableCopies Sum() const;
   Table MakeTable(uint32_t max_rows) const;
   std::vector<Finding> Findings(int64_t window_ns) const;

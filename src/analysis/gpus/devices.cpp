@@ -1,6 +1,7 @@
 // How busy each GPU was between its first and its last operation.
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/gpus/bound.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
@@ -117,6 +118,7 @@ AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions&) {
   if (unused > 0)
     table.note += " Not used: " + std::to_string(unused) + " of " + std::to_string(trace.device_ops.size()) + " GPUs.";
   result.tables.push_back(std::move(table));
+  result.findings = BoundFindings(input);
   return result;
 }
 

@@ -218,12 +218,14 @@ std::string Others(const Group& group) {
 void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector<Finding>* findings) {
   const Trace& trace = input.trace();
   const int64_t window_ns = input.shared().window_ns();
-  Group small, tail;
+  Group small, narrow, tail;
   for (const Row& row : summary.rows) {
     // NCCL takes no more of the GPU than it needs, so that kernels run beside it.
     if (IsNcclKernel(trace.Text(row.launches.name))) continue;
-    if (IsSmallGrid(trace, row) || IsBelowWarp(trace, row)) {
+    if (IsSmallGrid(trace, row)) {
       small.Add(row);
+    } else if (IsBelowWarp(trace, row)) {
+      narrow.Add(row);
     } else if (row.use.waves > 1) {
       tail.Add(row);
     }
@@ -245,6 +247,14 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
     add("occupancy.small_grid", small,
         LaunchText(trace, row) + " on a GPU of " + FormatCount(trace.devices[row.launches.device].facts.sm_count) +
             " SMs: at most " + FormatPercent(100 * row.use.Share()) + " of it had work" + Others(small),
+        "time of those kernels, less the share of SMs and lanes that they use");
+  }
+  if (narrow.worst != nullptr) {
+    const Row& row = *narrow.worst;
+    add("occupancy.small_block", narrow,
+        LaunchText(trace, row) + ", less than a warp of " +
+            FormatCount(trace.devices[row.launches.device].facts.warp_size) + ": at most " +
+            FormatPercent(100 * row.use.Share()) + " of the GPU had work" + Others(narrow),
         "time of those kernels, less the share of SMs and lanes that they use");
   }
   if (tail.worst != nullptr) {

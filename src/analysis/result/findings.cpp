@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/facts/statistics.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
 
@@ -34,6 +35,13 @@ std::vector<RankedFinding> LeadersFirst(const std::vector<Finding>& findings) {
   for (std::size_t i = 0; i < findings.size(); ++i) ranked.push_back({&findings[i], leaders[i]});
   std::stable_partition(ranked.begin(), ranked.end(), [](const RankedFinding& r) { return r.leader == nullptr; });
   return ranked;
+}
+
+bool IsMinor(const Finding& finding, int64_t window_ns) {
+  if (finding.severity == Severity::kWarning) return false;
+  if (finding.gain_ns == 0) return finding.severity == Severity::kInfo;
+  constexpr double kMinorPercent = 1;
+  return PercentOf(finding.gain_ns, window_ns) < kMinorPercent;
 }
 
 std::vector<std::string> LeadersOf(const std::vector<Finding>& findings) {

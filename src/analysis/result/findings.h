@@ -18,10 +18,15 @@ struct RankedFinding {
   // A finding further up that is about the same time, or that the same change takes care of: whoever acts on that one
   // has this one, too. nullptr where there is none.
   const Finding* leader = nullptr;
+  // Too little to be on the first screen, see IsMinor.
+  bool is_minor = false;
 };
 
 // The findings of the list, ranked already, that have no leader, then the others.
 std::vector<RankedFinding> LeadersFirst(const std::vector<Finding>& findings);
+
+// Information, and notes on less than 1 % of the GPU's window: nobody should begin with that.
+bool IsMinor(const Finding& finding, int64_t window_ns);
 
 // Of each finding the id of its leader, empty where it has none.
 std::vector<std::string> LeadersOf(const std::vector<Finding>& findings);

@@ -1,6 +1,8 @@
 #include "analysis/streams/stream_findings.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,28 +29,38 @@ struct Demand {
   bool some_process_used_several = false;
 };
 
+// Frameworks make a pool of so many streams when one is asked for (PyTorch: 32 of each priority).
+constexpr int64_t kFewestOfAPool = 32;
+
+// Streams of different GPUs cannot take work from each other, so that each GPU of a process is looked at by itself.
 Demand DemandOf(const Trace& trace, const std::vector<StreamUse>& uses) {
-  struct OfProcess {
+  struct OfGpu {
     int64_t created = 0, named = 0, used = 0;
   };
-  std::vector<OfProcess> processes(trace.processes.size());
+  std::map<std::pair<uint32_t, uint32_t>, OfGpu> gpus;  // by process and device
+  const bool knows_created = !trace.Lacks(Fact::kStreamsMade);
   for (size_t i = 0; i < trace.streams.size(); ++i) {
     const Stream& stream = trace.streams[i];
     if (stream.process == kNone) continue;
-    OfProcess& process = processes[stream.process];
-    process.created += stream.is_created;
-    process.named += stream.names_given;
-    process.used += uses[i].IsUsed() && (stream.is_created || stream.names_given > 0);
+    OfGpu& gpu = gpus[{stream.process, stream.device}];
+    // Where the making of streams was not recorded, those that were used and are no default streams were made.
+    const bool is_created = knows_created ? stream.is_created : uses[i].IsUsed() && !stream.is_default;
+    gpu.created += is_created;
+    gpu.named += stream.names_given;
+    gpu.used += uses[i].IsUsed() && (is_created || stream.names_given > 0);
   }
   Demand demand;
-  for (const OfProcess& process : processes) {
-    const int64_t asked = std::max(process.created, process.named);
+  std::set<uint32_t> processes;
+  for (const auto& [key, gpu] : gpus) {
+    const int64_t created = gpu.created >= kFewestOfAPool ? gpu.used : gpu.created;
+    const int64_t asked = std::max(created, gpu.named);
     if (asked < 2) continue;
-    ++demand.processes;
+    processes.insert(key.first);
     demand.asked += asked;
-    demand.used += process.used;
-    demand.some_process_used_several |= process.used >= 2;
+    demand.used += gpu.used;
+    demand.some_process_used_several |= gpu.used >= 2;
   }
+  demand.processes = static_cast<int64_t>(processes.size());
   return demand;
 }
 
@@ -81,9 +93,36 @@ std::string Serialisers(const AnalysisInput& input, const StreamWaits& waits) {
   return text;
 }
 
+// What would run side by side if the copies were asynchronous and their memory pinned. Work of the default stream stays
+// where it is.
+int64_t GainWithPinnedMemory(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  SaturatingSum kernel_ns, to_device_ns, to_host_ns;
+  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+    if (sum.count == 0) continue;
+    const GpuOp& op = trace.ops[sum.first];
+    if (op.stream == kNone || trace.streams[op.stream].is_default) continue;
+    if (IsKernelLike(op)) kernel_ns += sum.time_ns;
+    if (!op.IsCopy()) continue;
+    if (DirectionOf(op) == Direction::kH2d) to_device_ns += sum.time_ns;
+    if (DirectionOf(op) == Direction::kD2h) to_host_ns += sum.time_ns;
+  }
+  SaturatingSum all_ns = kernel_ns;
+  all_ns += to_device_ns, all_ns += to_host_ns;
+  return all_ns - std::max<int64_t>({kernel_ns, to_device_ns, to_host_ns});
+}
+
 void SetGain(const AnalysisInput& input, Finding* finding) {
   finding->gain_ns = GainOfOverlap(input);
   if (finding->gain_ns > 0) finding->basis = "kernels and the copies of each direction running side by side";
+}
+
+int64_t CountPageable(const AnalysisInput& input) {
+  int64_t count = 0;
+  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+    if (sum.count > 0 && input.trace().ops[sum.first].IsPageable()) count += sum.count;
+  }
+  return count;
 }
 
 uint32_t MostNames(const Trace& trace) {
@@ -132,8 +171,19 @@ Finding NoOverlap(const AnalysisInput& input, const Demand& demand, const Concur
                          : "two at the same time for only " +
                                FormatPercent(PercentOf(concurrency.OverlapNs(), concurrency.BusyNs())) +
                                " of the busy time";
+  const int64_t pageable = CountPageable(input);
+  if (pageable > 0) {
+    finding.message +=
+        ": " + CountOf(pageable, "pageable copy", "pageable copies") + " held the host until each was done";
+  }
   finding.advice += Serialisers(input, waits);
   SetGain(input, &finding);
+  if (finding.gain_ns == 0 && pageable > 0) {
+    finding.gain_ns = GainWithPinnedMemory(input);
+    finding.basis =
+        "kernels and the copies of each direction running side by side, once the copies are asynchronous and "
+        "their memory is pinned";
+  }
   return finding;
 }
 

@@ -85,12 +85,12 @@ class TextReport {
     }
   }
 
-  // The first screen has the most rewarding ones, none of them about what another one there is about; who asks for
-  // analyses by name gets all that they find there.
+  // The first screen has the most rewarding ones, none of them minor or about what another one there is about; who asks
+  // for analyses by name gets all that they find there.
   std::size_t FirstCount() const {
     if (report_.has_details) return findings_.size();
-    const auto leaders = static_cast<std::size_t>(
-        std::count_if(findings_.begin(), findings_.end(), [](const RankedFinding& f) { return f.leader == nullptr; }));
+    const auto leaders = static_cast<std::size_t>(std::count_if(
+        findings_.begin(), findings_.end(), [](const RankedFinding& f) { return f.leader == nullptr && !f.is_minor; }));
     return std::min(leaders, kFirstFindings);
   }
 

@@ -1,6 +1,7 @@
 // Speed, sizes and possible overlap of copies.
 #include <gtest/gtest.h>
 
+#include "analysis/copies/copy_calls.h"
 #include "analysis/copies/copy_overlap.h"
 #include "analysis/copies/transfers.h"
 #include "analysis/result/analyses.h"
@@ -219,6 +220,47 @@ TEST(CopyOverlap, ManyCopiesBesideALongKernel) {
   const CopyOverlap overlap = OverlapOf(maker.Finish());
   EXPECT_EQ(overlap.gain_ns, 0);
   EXPECT_EQ(overlap.copies, 0);
+}
+
+// A kernel runs until 1000; the copy's call enters at 200 and returns at 1015, 5 after the copy.
+TEST(CopyCalls, WaitingForAnEarlierKernelIsNotTheCopysTime) {
+  TraceMaker maker;
+  maker.AddKernel(100, 1000);
+  maker.AddPageable(1000, 1010, 800, maker.AddCall(200, 1015, "cudaMemcpy"));
+  const Trace trace = maker.Finish();
+  const AnalysisInput input(trace);
+  const CopyCallTime time = CopyCalls(input).Of(trace.ops[1]);
+  EXPECT_EQ(time.call_ns, 815);
+  EXPECT_EQ(time.waiting_ns, 800);
+  EXPECT_EQ(time.OwnNs(), 15);
+}
+
+// The GPU is idle from 300 on: that the copy begins at 900 is its call's own time, as is all before the first work.
+TEST(CopyCalls, WithAnIdleGpuThereIsNothingToWaitFor) {
+  TraceMaker maker;
+  maker.AddKernel(100, 300);
+  maker.AddPageable(900, 1000, 800, maker.AddCall(50, 1010, "cudaMemcpy"));
+  const Trace trace = maker.Finish();
+  const AnalysisInput input(trace);
+  EXPECT_EQ(CopyCalls(input).Of(trace.ops[1]).waiting_ns, 200);
+  EXPECT_EQ(CopyCalls(input).Of(trace.ops[0]).call_ns, 0);  // its call is not known
+}
+
+// 1,000 copies of 4 B that each wait for a kernel of 5 ms: nothing is to be won by batching them.
+TEST(CopyFindings, SmallCopiesBehindLongKernelsAreNoProblem) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < 1000; ++i) {
+    const int64_t at = i * 5010 * kUs;
+    maker.AddKernel(at, at + 5000 * kUs);
+    maker.AddPageable(at + 5000 * kUs, at + 5002 * kUs, 4, maker.AddCall(at, at + 5005 * kUs, "cudaMemcpy"));
+  }
+  const Trace trace = maker.Finish();
+  const AnalysisResult result = RunMemcpy(trace, {});
+  EXPECT_EQ(MetricOf(result, "memcpy.pageable_blocked_ns"), 1000 * 5 * kUs);
+  for (const Finding& finding : result.findings) EXPECT_LT(finding.gain_ns, 1000 * 6 * kUs) << finding.id;
+  const AnalysisResult devices = RunDevices(trace, {});
+  ASSERT_EQ(devices.findings.size(), 1u);
+  EXPECT_EQ(devices.findings[0].id, "gpu.kernel_bound");
 }
 
 }  // namespace

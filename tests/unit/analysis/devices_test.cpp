@@ -65,5 +65,40 @@ TEST(Devices, AnOperationOfNoLengthIsAWindowOfNoLength) {
   EXPECT_EQ(MetricOf(result, "gpu.idle_percent"), 0);
 }
 
+TEST(Devices, SayWhatTheGpuDoesWhereItIsNotIdle) {
+  TraceMaker maker;
+  maker.AddKernel(0, 900, kNone, "slow");
+  maker.AddKernel(900, 960, kNone, "quick");
+  maker.AddKernel(990, 1000, kNone, "quick");
+  const AnalysisResult kernels = RunDevices(maker.Finish(), {});
+  ASSERT_EQ(kernels.findings.size(), 1u);
+  EXPECT_EQ(kernels.findings[0].id, "gpu.kernel_bound");
+  EXPECT_EQ(kernels.findings[0].message,
+            "gpu0 is kernel-bound: kernels run 97.0% of 1.00 us. Of the kernel time slow takes 92.8% (900 ns in 1 "
+            "launch), quick takes 7.2% (70 ns in 2 launches)");
+  EXPECT_EQ(kernels.findings[0].gain_ns, 450);
+  EXPECT_EQ(kernels.findings[0].subject.kernel, "slow");
+
+  TraceMaker copier;
+  copier.AddCopy(0, 600, 6000, trace::CopyKind::kHostToDevice);
+  copier.AddKernel(600, 1000);
+  const AnalysisResult copies = RunDevices(copier.Finish(), {});
+  ASSERT_EQ(copies.findings.size(), 1u);
+  EXPECT_EQ(
+      copies.findings[0].message,
+      "gpu0 is copy-bound: 60.0% of 1.00 us it copied with no kernel running (host to device 6.00 kB at 10.00 GB/s)");
+
+  TraceMaker idler;
+  idler.AddKernel(0, 400);
+  idler.AddKernel(600, 1000);
+  EXPECT_TRUE(RunDevices(idler.Finish(), {}).findings.empty());
+}
+
+TEST(Devices, AKernelThatWaitsForOtherRanksIsNoLoad) {
+  TraceMaker maker;
+  maker.AddKernel(0, 1000, kNone, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+  EXPECT_TRUE(RunDevices(maker.Finish(), {}).findings.empty());
+}
+
 }  // namespace
 }  // namespace gprof::test

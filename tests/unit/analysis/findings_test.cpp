@@ -55,5 +55,18 @@ TEST(Findings, LeadersByIdKeepTheOrder) {
   EXPECT_EQ(LeadersOf({Make("idle.host", 9), Make("launch.bound", 8), Make("other", 7)}), (Ids{"", "idle.host", ""}));
 }
 
+TEST(Findings, LittleIsNotForTheFirstScreen) {
+  const auto is_minor = [](Severity severity, int64_t gain_ns) {
+    Finding finding = Make("memcpy.pageable", gain_ns);
+    finding.severity = severity;
+    return IsMinor(finding, 1000);
+  };
+  EXPECT_TRUE(is_minor(Severity::kNote, 9));
+  EXPECT_FALSE(is_minor(Severity::kNote, 10));
+  EXPECT_TRUE(is_minor(Severity::kInfo, 0));
+  EXPECT_FALSE(is_minor(Severity::kNote, 0));  // whose gain is not known
+  EXPECT_FALSE(is_minor(Severity::kWarning, 1));
+}
+
 }  // namespace
 }  // namespace gprof

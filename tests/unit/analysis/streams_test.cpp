@@ -357,5 +357,52 @@ TEST(Streams, EmptyTrace) {
   EXPECT_FALSE(HasMetric(result, "streams.overlap_percent"));
 }
 
+// Two streams in turn with pageable copies, as an import has them: without records of the making of streams.
+TEST(StreamFindings, WhereTheMakingOfStreamsIsUnknownThoseThatWereUsedCount) {
+  TraceMaker maker;
+  const uint32_t a = maker.AddStream(13, false), b = maker.AddStream(14, false);
+  for (const uint32_t stream : {a, b}) maker.trace().streams[stream].is_default = false;
+  for (int64_t i = 0; i < 4; ++i) {
+    const uint32_t stream = i % 2 == 0 ? a : b;
+    maker.AddPageable(i * 1000, i * 1000 + 400, 64).stream = stream;
+    maker.AddKernel(i * 1000 + 400, i * 1000 + 800).stream = stream;
+  }
+  Trace trace = maker.Finish();
+  trace.lacks |= Fact::kStreamsMade;
+  const AnalysisResult result = RunStreams(trace, {});
+  const Finding* finding = FindingOf(result, "streams.no_overlap");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(
+      finding->message,
+      "Asked for 2 streams, 2 used, never two at the same time: 4 pageable copies held the host until each was done");
+  EXPECT_EQ(finding->gain_ns, 4 * 400);  // of 1600 of copies and 1600 of kernels
+}
+
+TEST(StreamFindings, StreamsOfDifferentGpusAreNoMissingOverlap) {
+  TraceMaker maker;
+  const uint32_t a = maker.AddStream(13), b = maker.AddStream(14), other = maker.AddDevice(1);
+  maker.trace().streams[a].device = 0;
+  maker.trace().streams[b].device = other;
+  maker.AddKernel(0, 100).stream = a;
+  GpuOp& second = maker.AddKernel(200, 300);
+  second.stream = b;
+  second.device = other;
+  const AnalysisResult result = RunStreams(maker.Finish(), {});
+  EXPECT_EQ(FindingOf(result, "streams.no_overlap"), nullptr);
+  EXPECT_EQ(FindingOf(result, "streams.one_used"), nullptr);
+}
+
+// PyTorch makes 32 streams of a priority when it is asked for one.
+TEST(StreamFindings, NobodyAskedForThePoolOfAFramework) {
+  TraceMaker maker;
+  uint32_t first = kNone;
+  for (uint32_t i = 0; i < 33; ++i) {
+    const uint32_t stream = maker.AddStream(20 + i);
+    if (first == kNone) first = stream;
+  }
+  maker.AddKernel(0, 100).stream = first;
+  EXPECT_EQ(FindingOf(RunStreams(maker.Finish(), {}), "streams.one_used"), nullptr);
+}
+
 }  // namespace
 }  // namespace gprof::test

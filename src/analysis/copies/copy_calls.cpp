@@ -1,0 +1,30 @@
+#include "analysis/copies/copy_calls.h"
+
+#include <algorithm>
+
+#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gaps.h"
+
+namespace gprof {
+
+CopyCalls::CopyCalls(const AnalysisInput& input) : input_(input), idle_(input.trace().device_ops.size()) {}
+
+CopyCallTime CopyCalls::Of(const GpuOp& copy) {
+  const Trace& trace = input_.trace();
+  const uint32_t index = OutermostCall(trace, copy.api);
+  if (index == kNone) return {};
+  const ApiCall call = trace.api_calls[index];
+  CopyCallTime time{call.DurationNs(), 0};
+  if (copy.device == kNone || !HasWindow(trace, copy.device)) return time;
+  // Before its first operation the device had nothing to do that could be waited for.
+  const int64_t first_ns = trace.ops[trace.device_ops[copy.device].first].start_ns;
+  const int64_t from_ns = std::max(call.start_ns, first_ns), to_ns = std::min(call.end_ns, copy.start_ns);
+  if (to_ns <= from_ns) return time;
+  std::optional<IdleWithin>& idle = idle_[copy.device];
+  if (!idle) idle.emplace(trace, input_.shared().gaps(copy.device));
+  time.waiting_ns = std::max<int64_t>(0, to_ns - from_ns - idle->Of(from_ns, to_ns));
+  return time;
+}
+
+}  // namespace gprof

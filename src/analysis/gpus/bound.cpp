@@ -1,0 +1,136 @@
+#include "analysis/gpus/bound.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "analysis/copies/transfers.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
+#include "analysis/result/findings.h"
+#include "base/demangle.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kKernelBoundPercent = 90, kCopyBoundPercent = 50;  // of the window
+constexpr size_t kKernelsNamed = 3;
+constexpr double kPercentWorthNaming = 5;  // of the kernel time
+
+std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
+
+struct TimeOfDevices {
+  int64_t window_ns = 0, busy_ns = 0, kernel_ns = 0;
+};
+
+TimeOfDevices SumOf(const AnalysisInput& input) {
+  TimeOfDevices sum;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (!HasWindow(input.trace(), device)) continue;
+    const GapList::Busy& busy = input.shared().busy(device);
+    sum.window_ns += input.shared().window_ns(device);
+    sum.busy_ns += busy.any.busy_ns();
+    sum.kernel_ns += busy.kernels.busy_ns();
+  }
+  return sum;
+}
+
+// Groups of kernels, those that took longest first.
+std::vector<uint32_t> LongestKernels(const std::vector<Statistics>& times) {
+  std::vector<uint32_t> order(times.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto longer = [&](uint32_t a, uint32_t b) { return times[a].total > times[b].total; };
+  std::partial_sort(order.begin(), order.begin() + std::min(order.size(), kKernelsNamed), order.end(), longer);
+  order.resize(std::min(order.size(), kKernelsNamed));
+  return order;
+}
+
+// "ncu --kernel-name Fan2 --launch-count 3 ./gaussian"
+std::string CommandFor(const Trace& trace, const std::string& kernel) {
+  std::string program = "APP";
+  if (trace.processes.size() == 1 && trace.processes[0].command_line != NameId{}) {
+    program = trace.Text(trace.processes[0].command_line);
+  }
+  return "ncu --kernel-name " + kernel + " --launch-count 3 " + program;
+}
+
+Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum) {
+  const KernelGroups& kernels = input.shared().kernels();
+  const std::vector<Statistics>& times = input.shared().kernel_times();
+  int64_t all_ns = 0;
+  for (const Statistics& of_kernel : times) all_ns += of_kernel.total;
+  const std::vector<uint32_t> longest = LongestKernels(times);
+  const std::string first = kernels.Name(longest.front());
+  Finding finding = NewFinding("gpu.kernel_bound");
+  finding.subject.kernel = first;
+  finding.message = UsedDevices(input.trace()) + " is kernel-bound: kernels run " +
+                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
+  for (const uint32_t kernel : longest) {
+    const double percent = PercentOf(times[kernel].total, all_ns);
+    if (kernel != longest.front() && percent < kPercentWorthNaming) break;
+    finding.message += (kernel == longest.front() ? ". Of the kernel time " : ", ") + ShortName(kernels.Name(kernel)) +
+                       " takes " + FormatPercent(percent) + " (" + Ns(times[kernel].total) + " in " +
+                       CountOf(times[kernel].count, "launch", "launches") + ")";
+  }
+  finding.advice += " To see what limits it: " + CommandFor(input.trace(), std::string(ShortName(first)));
+  finding.gain_ns = times[longest.front()].total / 2;
+  finding.basis = "half of the time of " + std::string(ShortName(first)) + ", as if it were twice as fast";
+  return finding;
+}
+
+// "host to device 671.09 MB at 14.18 GB/s"
+std::string DirectionsOf(const AnalysisInput& input) {
+  struct Traffic {
+    int64_t time_ns = 0;
+    uint64_t bytes = 0;
+  };
+  std::array<Traffic, kDirectionCount> traffic{};
+  for (const GpuOp& op : TransfersOf(input)) {
+    if (!op.IsCopy()) continue;
+    Traffic& of = traffic[static_cast<size_t>(DirectionOf(op))];
+    of.time_ns += op.DurationNs();
+    of.bytes += op.size_bytes;
+  }
+  std::string text;
+  for (size_t i = 0; i < traffic.size(); ++i) {
+    if (traffic[i].time_ns == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::string(DirectionName(static_cast<Direction>(i))) + " " +
+            FormatBytes(static_cast<double>(traffic[i].bytes)) + " at " +
+            FormatBytesPerSecond(BytesPerSecond(traffic[i].bytes, traffic[i].time_ns));
+  }
+  return text;
+}
+
+Finding CopyBound(const AnalysisInput& input, const TimeOfDevices& sum) {
+  Finding finding = NewFinding("gpu.copy_bound");
+  finding.message = UsedDevices(input.trace()) +
+                    " is copy-bound: " + FormatPercent(PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns)) + " of " +
+                    Ns(sum.window_ns) + " it copied with no kernel running (" + DirectionsOf(input) + ")";
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> BoundFindings(const AnalysisInput& input) {
+  const TimeOfDevices sum = SumOf(input);
+  std::vector<Finding> findings;
+  if (sum.window_ns <= 0) return findings;
+  const KernelGroups& kernels = input.shared().kernels();
+  if (PercentOf(sum.kernel_ns, sum.window_ns) >= kKernelBoundPercent && kernels.size() > 0) {
+    // Kernels of NCCL run while they wait for other ranks: the analysis `nccl` says what that is.
+    const uint32_t longest = LongestKernels(input.shared().kernel_times()).front();
+    if (!IsNcclKernel(kernels.Name(longest))) findings.push_back(KernelBound(input, sum));
+  }
+  if (PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns) >= kCopyBoundPercent) {
+    findings.push_back(CopyBound(input, sum));
+  }
+  return findings;
+}
+
+}  // namespace gprof

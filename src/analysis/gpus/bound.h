@@ -1,0 +1,13 @@
+// What the GPU did where there is little idle time to remove: kernels, or copies with no kernel beside them.
+#pragma once
+
+#include <vector>
+
+#include "gprof/analysis.h"
+
+namespace gprof {
+
+// Of all devices together. Nothing where neither kernels nor copies take most of the time.
+std::vector<Finding> BoundFindings(const AnalysisInput& input);
+
+}  // namespace gprof
