@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "launch/descriptor.h"
+#include "base/descriptor.h"
 
 namespace gprof {
 namespace {
@@ -52,6 +52,8 @@ void ReadHeader(int descriptor, Arena* arena) {
   arena->epoch_done = header->epoch_done.load(std::memory_order_relaxed);
   arena->captures_started = header->captures_started.load(std::memory_order_relaxed);
   arena->wants_shutdown = header->wants_shutdown.load(std::memory_order_relaxed) == 1;
+  arena->is_of_collector =
+      header->owner.load(std::memory_order_relaxed) == static_cast<uint32_t>(trace::ArenaOwner::kCollector);
 }
 
 int OpenArena(const std::string& path) { return OpenHigh(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0); }

@@ -23,6 +23,7 @@ struct Arena {
   uint32_t epoch_done = 0;
   uint32_t captures_started = 0;
   bool wants_shutdown = false;
+  bool is_of_collector = false;
 };
 
 // In the order of their names.

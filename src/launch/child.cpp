@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "gprof/error.h"
-#include "launch/descriptor.h"
 #include "launch/find_program.h"
 
 namespace gprof {

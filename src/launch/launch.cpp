@@ -12,6 +12,7 @@
 #include "gprof/error.h"
 #include "launch/capture_control.h"
 #include "launch/child.h"
+#include "launch/collector_processes.h"
 #include "launch/environment.h"
 #include "launch/find_program.h"
 #include "launch/find_tracer.h"
@@ -43,11 +44,16 @@ std::unique_ptr<RunFolder> MakeRunFolder(const LaunchOptions& options) {
 class Companions {
  public:
   Companions(RunFolder* folder, const LaunchOptions& options, const std::string& tracer, const OutputFile* output)
-      : salvager_(folder->path(), SalvageOptions{.tracer = tracer, .report_loss = options.report_loss}) {
+      : salvager_(folder->path(), SalvageOptions{.tracer = tracer, .report_loss = options.report_loss}),
+        collectors_(folder, {.host_load_hz = options.host_load_hz}, options.warn) {
+    run_.folder = folder->path();
+    run_.follows_children = options.trace_children;
+    run_.follows_captures = !options.capture.begin.empty();
+    run_.flush_ns = int64_t{options.flush_ms} * 1'000'000;
     if (options.session) {
       session_ = std::make_unique<Session>(options.session->name, folder, &salvager_);
       server_ = std::make_unique<SessionServer>(folder->path(), session_.get(), options.session->answer_to);
-      attendants_ = {&salvager_, session_.get(), server_.get()};
+      attendants_ = {&salvager_, &collectors_, session_.get(), server_.get()};
       return;
     }
     CaptureOrder order;
@@ -55,12 +61,14 @@ class Companions {
     order.device = output->device;
     order.inode = output->inode;
     control_ = std::make_unique<CaptureControl>(folder, options, std::move(order));
-    attendants_ = {&salvager_, control_.get()};
+    attendants_ = {&salvager_, &collectors_, control_.get()};
   }
 
   const std::vector<Attendant*>& attendants() const { return attendants_; }
 
   void OnProgramStart(pid_t program) {
+    run_.program = program;
+    collectors_.Start(run_);
     if (session_) session_->OnProgramStart(program);
     if (control_) control_->OnProgramStart(program, MonotonicNs());
   }
@@ -72,6 +80,7 @@ class Companions {
     const bool was_recording = session_ && session_->state() == SessionState::kRecording;
     const std::string output = was_recording ? session_->output() : std::string();
     if (session_) session_->Finish();
+    collectors_.Finish();
     salvager_.Finish(true);
     if (server_) server_->Attend(MonotonicNs());
     return output;
@@ -85,6 +94,8 @@ class Companions {
 
  private:
   Salvager salvager_;
+  CollectorProcesses collectors_;
+  RunView run_;
   std::unique_ptr<CaptureControl> control_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<SessionServer> server_;

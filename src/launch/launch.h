@@ -67,6 +67,7 @@ struct LaunchOptions {
   uint32_t flush_ms = 0;    // 0: left to the tracer
   std::string cupti_path;   // empty: left to the tracer
   bool memory_usage = false, managed_memory = false;
+  double host_load_hz = 10;  // 0: the load of the host is not recorded
   bool trace_children = true;
   bool is_quiet = false;
   CaptureOptions capture;

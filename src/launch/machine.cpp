@@ -16,9 +16,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/descriptor.h"
 #include "gprof/error.h"
 #include "launch/attendant.h"
-#include "launch/descriptor.h"
 #include "launch/find_tracer.h"
 #include "launch/run_folder.h"
 

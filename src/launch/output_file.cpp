@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "gprof/error.h"
-#include "launch/descriptor.h"
 
 namespace gprof {
 namespace {

@@ -12,6 +12,10 @@ Progress ProgressOf(const RunFolder& folder, uint32_t epoch) {
   for (const Arena& arena : folder.Arenas()) {
     // One without a header is being made, and reads the control page when it is ready.
     if (!arena.has_header || arena.state == trace::ArenaState::kFinished || !IsAlive(arena)) continue;
+    if (arena.is_of_collector) {
+      progress.collectors_are_done = progress.collectors_are_done && arena.epoch_done >= epoch;
+      continue;
+    }
     ++progress.living;
     if (arena.epoch_done < epoch) continue;
     ++progress.done;
@@ -24,7 +28,8 @@ void SignalProgram(const RunFolder& folder, pid_t program, int signal) {
   std::set<pid_t> processes = {program};
   for (const Arena& arena : folder.Arenas()) {
     // The pid and the start of the process are what it wrote there itself, so both must still fit.
-    const bool is_it = arena.has_header && arena.start_ticks != 0 && IsProcessAlive(arena.pid, arena.start_ticks);
+    const bool is_it = arena.has_header && !arena.is_of_collector && arena.start_ticks != 0 &&
+                       IsProcessAlive(arena.pid, arena.start_ticks);
     if (is_it && arena.pid > 1) processes.insert(static_cast<pid_t>(arena.pid));
   }
   processes.erase(getpid());

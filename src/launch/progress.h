@@ -11,10 +11,11 @@
 namespace gprof {
 
 struct Progress {
-  std::size_t living = 0;     // processes with an arena
+  std::size_t living = 0;     // processes of the program with an arena
   std::size_t done = 0;       // of those, that have carried the order out
   std::size_t recording = 0;  // of those, that record
-  bool IsComplete() const { return done == living; }
+  bool collectors_are_done = true;
+  bool IsComplete() const { return done == living && collectors_are_done; }
 };
 Progress ProgressOf(const RunFolder& folder, uint32_t epoch);
 

@@ -61,7 +61,8 @@ std::vector<pid_t> RemainingProcesses(const RunMarks& marks) {
   }
   if (!marks.folder.empty()) {
     for (const Arena& arena : ArenasIn(marks.folder)) {
-      const bool writes = arena.has_header && arena.state != trace::ArenaState::kFinished && IsAlive(arena);
+      const bool writes =
+          arena.has_header && !arena.is_of_collector && arena.state != trace::ArenaState::kFinished && IsAlive(arena);
       if (writes) remaining.insert(static_cast<pid_t>(arena.pid));
     }
   }

@@ -16,8 +16,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "gprof/trace/env.h"
-#include "launch/descriptor.h"
 
 namespace gprof {
 namespace {
@@ -199,6 +199,11 @@ uint32_t RunFolder::Publish(const CaptureOrder& order) {
   page_->epoch.store(before + 2, std::memory_order_release);
   for (const Arena& arena : Arenas()) RingBell(arena);
   return before + 2;
+}
+
+void RunFolder::EndRun() {
+  page_->run_has_ended.store(1, std::memory_order_release);
+  for (const Arena& arena : Arenas()) RingBell(arena);
 }
 
 std::vector<FoundRun> FindRuns(const std::vector<std::string>& bases) {

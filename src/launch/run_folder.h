@@ -48,6 +48,8 @@ class RunFolder {
   // Changes the control page, rings every bell and returns the new epoch.
   uint32_t Publish(const CaptureOrder& order);
   const CaptureOrder& order() const { return order_; }
+  // The program has ended: collectors write what they have, and end.
+  void EndRun();
 
  private:
   RunFolder(std::string path, int control, trace::ControlPage* page);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "collect/helper.h"
 #include "gprof/trace/run_folder.h"
 #include "launch/run_folder.h"
 
@@ -67,17 +68,24 @@ void Isolate(const ArenaClaim& claim, int64_t limit_ns) {
   }
 }
 
+// What a collector left was written by this program, what a target left by its tracer.
+int SalvageByTracer(const std::string& tracer, const std::string& arena_path, uint64_t died_ns) {
+  void* const library = dlopen(tracer.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return kCannotLoad;
+  const auto salvage = reinterpret_cast<trace::SalvageFunction*>(dlsym(library, trace::kSalvageFunction));
+  // A tracer without it keeps nothing in arenas.
+  return salvage == nullptr ? 0 : salvage(arena_path.c_str(), died_ns);
+}
+
 [[noreturn]] void SalvageAndExit(const std::string& tracer, const ArenaClaim& claim, uint64_t died_ns,
                                  int64_t limit_ns) {
   Isolate(claim, limit_ns);
   char* nothing[] = {nullptr};
   environ = nothing;
-  void* const library = dlopen(tracer.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) _exit(kCannotLoad);
-  const auto salvage = reinterpret_cast<trace::SalvageFunction*>(dlsym(library, trace::kSalvageFunction));
-  // A tracer without it keeps nothing in arenas.
-  const int error = salvage == nullptr ? 0 : salvage(claim.arena().path.c_str(), died_ns);
-  _exit(error >= 0 && error < kCannotLoad ? error : EIO);
+  const Arena& arena = claim.arena();
+  const int error =
+      arena.is_of_collector ? SalvageCollector(arena.path, died_ns) : SalvageByTracer(tracer, arena.path, died_ns);
+  _exit(error >= 0 && error <= kCannotLoad ? error : EIO);
 }
 
 std::string WhyNot(int status, bool is_late, int64_t limit_ns) {
@@ -203,14 +211,36 @@ void Salvager::Finish(bool knows_when) {
   }
 }
 
+namespace {
+
+bool HasLivingTarget(const std::vector<Arena>& arenas) {
+  return std::any_of(arenas.begin(), arenas.end(),
+                     [](const Arena& arena) { return !arena.is_of_collector && IsAlive(arena); });
+}
+
+// They end by themselves a moment after their launcher.
+void AwaitCollectors(const std::string& folder) {
+  constexpr int64_t kPatienceNs = 1'000'000'000;
+  const int64_t deadline_ns = MonotonicNs() + kPatienceNs;
+  const auto is_living = [](const Arena& arena) { return arena.is_of_collector && IsAlive(arena); };
+  for (;;) {
+    const std::vector<Arena> arenas = ArenasIn(folder);
+    if (std::none_of(arenas.begin(), arenas.end(), is_living) || MonotonicNs() > deadline_ns) return;
+    const timespec pause = {0, kPollNs};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace
+
 void RecoverDeadRuns(const std::vector<std::string>& bases, const SalvageOptions& options,
                      const std::function<void(const std::string&)>& say) {
   const KeepsExitStatus keeps_exit_status;
   for (const FoundRun& run : FindRuns(bases)) {
     const std::unique_ptr<RunClaim> claim = RunClaim::Take(run);
     if (!claim) continue;
-    const std::vector<Arena> arenas = ArenasIn(run.path);
-    if (std::any_of(arenas.begin(), arenas.end(), IsAlive)) continue;
+    if (HasLivingTarget(ArenasIn(run.path))) continue;
+    AwaitCollectors(run.path);
     Salvager salvager(run.path, options);
     salvager.Finish(false);
     RemoveRunFolder(run.path);

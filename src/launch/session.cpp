@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "gprof/error.h"
-#include "launch/descriptor.h"
 
 namespace gprof {
 namespace {

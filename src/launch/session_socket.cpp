@@ -10,8 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "gprof/error.h"
-#include "launch/descriptor.h"
 
 namespace gprof {
 namespace {

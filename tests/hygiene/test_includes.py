@@ -15,7 +15,8 @@ OURS = {
     "src/tracer": rf"{FORMAT}|tracer/.*",
     "src/base": r"gprof/error\.h|base/.*",
     "src/trace": rf"{FORMAT}|{PUBLIC}|base/.*|trace/.*",
-    "src/launch": rf"gprof/trace/(env|file|record|run_folder)\.h|{PUBLIC}|base/.*|launch/.*",
+    "src/collect": rf"{FORMAT}|{PUBLIC}|(base|trace|collect)/.*",
+    "src/launch": rf"gprof/trace/(env|file|record|run_folder)\.h|{PUBLIC}|(base|collect|launch)/.*",
     "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
     "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|gate)/.*",
@@ -142,7 +143,7 @@ class Includes(unittest.TestCase):
 
         def judge(name, folder, code):
             found = {match.group(1) for match in EXITS.finditer(code)}
-            if folder == "src/launch":
+            if folder in ("src/launch", "src/collect"):
                 found -= {"_exit"}
             if found and name not in may_exit:
                 yield f"{name} calls {', '.join(sorted(found))}"

@@ -1,12 +1,13 @@
 // What launcher and tracers of one run share beside the trace: a folder in memory (mode 0700) with
 //
 //   control        one page that the launcher writes and every tracer reads: whether to record, and into which file
-//   PID-*.arena    one file a traced process: everything it has recorded that is not in the trace yet
+//   PID-*.arena    one file a traced process: everything it has recorded that is not in the trace yet; and one a
+//                  collector, a process of ours that looks at the program from outside (src/collect)
 //   socket         in a session: where `gprof-cli start` and its like connect to (launcher only)
 //
 // All files are mapped shared, so what a process stored there is there after any death. The launcher that finds an
-// arena whose process is dead has the tracer library write what is left into the trace (GprofSalvage). Whoever creates
-// a file of the folder does so with O_EXCL | O_NOFOLLOW and mode 0600.
+// arena whose process is dead has the tracer library write what is left into the trace (GprofSalvage), and does that
+// itself for a collector. Whoever creates a file of the folder does so with O_EXCL | O_NOFOLLOW and mode 0600.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,9 @@ struct ControlPage {
   std::atomic<uint32_t> trigger;  // CaptureTrigger of the wish
   std::atomic<uint32_t> launcher_pid;
   std::atomic<uint64_t> output_device, output_inode;
-  char output[4096 - 40];  // absolute path of the trace file
+  char output[4096 - 48];               // absolute path of the trace file
+  std::atomic<uint32_t> run_has_ended;  // 1: collectors write what they have, and end
+  uint32_t reserved;
 };
 static_assert(sizeof(ControlPage) == 4096);
 
@@ -49,7 +52,9 @@ enum class ArenaState : uint32_t {
   kFinished = 3,  // everything is in the trace: the file may be deleted
 };
 
-// The first bytes of an arena; the rest is the tracer's own business.
+enum class ArenaOwner : uint32_t { kTarget = 0, kCollector = 1 };
+
+// The first bytes of an arena; the rest is the owner's own business.
 struct ArenaHeader {
   uint64_t magic;
   uint64_t layout;             // differs between builds of the tracer whose arenas differ
@@ -66,8 +71,10 @@ struct ArenaHeader {
   std::atomic<uint32_t> captures_started, captures_stopped;
   std::atomic<uint32_t> wants_shutdown;  // 1: a capture range with stop-shutdown has ended
   std::atomic<uint32_t> exit_began;      // 1: the process ends in order, and leaves its last rows to the launcher
+  std::atomic<uint32_t> owner;           // ArenaOwner
+  uint32_t reserved;
 };
-static_assert(sizeof(ArenaHeader) == 104);
+static_assert(sizeof(ArenaHeader) == 112);
 
 // Exported by libgprof-tracer.so under the name below, for the launcher alone. Call it in a process of its own that may
 // crash: `arena` was written by a process that died at any instruction. Appends what the arena holds to its trace, with

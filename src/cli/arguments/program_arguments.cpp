@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -85,6 +86,11 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
       ->group(kGroup);
   app.add_flag("--cuda-um-gpu-page-faults", gpu_page_faults_, "the same: both kinds are recorded with either")
       ->group(kGroup);
+  app.add_option("--host-load", host_load_,
+                 "CPU, waiting for a CPU and memory of the processes, and CPU of the machine, this many times a second "
+                 "(10)")
+      ->type_name("on|off|HZ")
+      ->group(kGroup);
   app.add_option("--cupti", options_.cupti_path, "libcupti to use in place of the one found")
       ->type_name("PATH")
       ->group(kGroup);
@@ -121,6 +127,7 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   options_.program_output = OutputOf();
   options_.trace_children = trace_children_ == "true";
   options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
+  options_.host_load_hz = HostLoadHz();
   options_.report_loss = Warn;
   if (is_compressed_) {
     options_.finish_trace = [is_quiet = options_.is_quiet](const FinishedTrace& trace) {
@@ -137,6 +144,20 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
 ProgramOutput ProgramArguments::OutputOf() const {
   if (show_ == ShowOutput::kByDefault) return show_output_ == "false" ? ProgramOutput::kHidden : ProgramOutput::kShown;
   return show_output_ == "true" ? ProgramOutput::kOnStderr : ProgramOutput::kHidden;
+}
+
+double ProgramArguments::HostLoadHz() const {
+  constexpr double kByDefault = 10, kMost = 100;
+  if (host_load_ == "on") return kByDefault;
+  if (host_load_ == "off") return 0;
+  double hz = 0;
+  const char* const end = host_load_.data() + host_load_.size();
+  const auto [stop, error] = std::from_chars(host_load_.data(), end, hz);
+  if (error != std::errc() || stop != end || !(hz > 0 && hz <= kMost)) {
+    throw Error(ExitCode::kUsage, "--host-load does not know '" + host_load_ + "'",
+                "it takes on, off, or how often a second: a number up to 100");
+  }
+  return hz;
 }
 
 void ProgramArguments::ReadTraceList() {

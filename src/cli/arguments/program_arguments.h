@@ -28,13 +28,14 @@ class ProgramArguments {
  private:
   ProgramOutput OutputOf() const;
   void ReadTraceList();
+  double HostLoadHz() const;
   void TakeProgram(const std::string& usage);
 
   CLI::App* app_ = nullptr;
   LaunchOptions options_;
   std::string trace_ = "cuda,nvtx";
   ShowOutput show_ = ShowOutput::kByDefault;
-  std::string show_output_, trace_children_ = "true";
+  std::string show_output_, trace_children_ = "true", host_load_ = "on";
   bool cpu_page_faults_ = false, gpu_page_faults_ = false;
   bool is_compressed_ = false;
   std::vector<std::string> variables_;

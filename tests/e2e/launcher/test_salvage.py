@@ -16,7 +16,8 @@ TRACED = pathlib.Path(__file__).resolve().parent / "traced.py"
 
 class TracedTest(LauncherTest):
     def begin(self, *options, command="profile", leaving=None):
-        words = [self.cli, command, *options, sys.executable, "-B", TRACED, *([leaving] if leaving else [])]
+        # Traces are text here, which the stub writes.
+        words = [self.cli, command, "--host-load", "off", *options, sys.executable, "-B", TRACED, *([leaving] if leaving else [])]
         self.process = self.start(*words, stdin=subprocess.PIPE, start_new_session=True)
         # A program that is ended after some time may not even have come to say its pid.
         first = self.line().split()

@@ -1,0 +1,364 @@
+"""The load of the host, from a process beside the program: what it says is true, and what becomes of it changes nothing else."""
+
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from launcher import DEADLINE_S, LauncherTest, state_of, wait_until
+
+# Uses the processor for as many seconds of it as it is told, and says what it took in the end.
+BUSY = """
+import os, sys, time
+print(os.getpid(), flush=True)
+while time.process_time() < float(sys.argv[1]):
+    pass
+print(time.process_time(), flush=True)
+"""
+FIELD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
+
+
+def fields_of(line):
+    return {name: value.strip('"') for name, value in FIELD.findall(line)}
+
+
+def parent_of(pid):
+    try:
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return int(text.rsplit(")", 1)[1].split()[1])
+
+
+def collectors_of(launcher):
+    """Children of a launcher that look at its program."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or parent_of(entry) != launcher:
+            continue
+        try:
+            name = pathlib.Path(f"/proc/{entry}/comm").read_text(encoding="utf-8").strip()
+        except OSError:
+            continue
+        if name == "gprof-collect":
+            found.append(int(entry))
+    return found
+
+
+class CollectTest(LauncherTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "part").write_bytes(self.trace_bytes())
+        self.busy = self.write("busy.py", BUSY)
+
+    # The stub records nothing, so the program adds to its trace itself.
+    RECORD = 'cat part >> "$GPROF_OUTPUT"; '
+
+    def shell(self, script, *options, command="profile", **others):
+        return self.start(self.cli, command, *options, "sh", "-c", self.RECORD + script, **others)
+
+    def ended(self, process):
+        out, err = process.communicate(timeout=DEADLINE_S)
+        return process.returncode, out.decode(), err.decode()
+
+    def collector(self, process):
+        wait_until(lambda: collectors_of(process.pid), "there is a collector")
+        found = collectors_of(process.pid)
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def dump(self, name="run.trace"):
+        done = self.run_in_folder(self.cli, "dump", name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode().splitlines()
+
+    def tracks(self, name="run.trace"):
+        """{(what, pid): [(start_ns, duration_ns, value)]}; pid 0 is the machine."""
+        sources, tracks = {}, {}
+        for line in self.dump(name):
+            kind, fields = line.split(" ", 1)[0], fields_of(line)
+            if kind == "metric_source":
+                sources[fields["id"]] = (fields["name"], int(fields.get("pid", 0)))
+            if kind == "metric_block":
+                self.assertIn(fields["source"], sources, "a sample comes behind its source")
+                sample = tuple(int(fields.get(key, 0)) for key in ("start_ns", "duration_ns", "value"))
+                tracks.setdefault(sources[fields["source"]], []).append(sample)
+        return tracks
+
+    def wait_for_samples(self, count=1, name="run.trace"):
+        wait_until(lambda: sum(line.startswith("metric_block") for line in self.dump(name)) >= count, "there are samples")
+
+    def assert_nothing_is_left(self):
+        self.assertEqual([path for folder in self.base.iterdir() for path in folder.iterdir()], [])
+
+
+class Truth(CollectTest):
+    def test_cpu_time_is_what_the_program_took(self):
+        process = self.shell(f"exec '{sys.executable}' -S busy.py 1.5")
+        code, out, err = self.ended(process)
+        self.assertEqual(code, 0, err)
+        pid, took_s = int(out.split()[0]), float(out.split()[1])
+        cpu = self.tracks()["CPU", pid]
+        told_s = sum(duration * value / 1e4 for _, duration, value in cpu) / 1e9
+        # From the first look, a moment after the start, to the last, a tenth of a second before the end.
+        self.assertLessEqual(told_s, took_s + 0.02)
+        self.assertGreaterEqual(told_s, took_s - 0.4)
+        for _, duration, value in cpu:
+            self.assertLessEqual(value, 10000 + 1e4 * 20e6 / duration, "one thread, one processor")
+
+    def test_samples_follow_each_other_without_holes(self):
+        code, out, err = self.ended(self.shell(f"exec '{sys.executable}' -S busy.py 1"))
+        self.assertEqual(code, 0, err)
+        pid = int(out.split()[0])
+        tracks = self.tracks()
+        self.assertEqual({name for name, of in tracks if of == pid}, {"CPU", "waiting for a CPU", "resident memory"})
+        self.assertEqual({name for name, of in tracks if of == 0}, {"CPU", "runnable threads"})
+        for name in ("CPU", "waiting for a CPU"):
+            samples = tracks[name, pid]
+            for (start, duration, _), (following, _, _) in zip(samples, samples[1:]):
+                self.assertEqual(start + duration, following)
+        length_s = (sum(samples[-1][:2]) - samples[0][0]) / 1e9
+        self.assertGreaterEqual(len(samples), 1)
+        self.assertLessEqual(len(samples), length_s / 0.1 + 1.5, "no more often than was asked for")
+        memory = [value for _, _, value in tracks["resident memory", pid]]
+        self.assertTrue(all(1 << 20 < value < 1 << 32 for value in memory), memory)
+
+    def test_waiting_and_sleeping_are_no_cpu_time(self):
+        code, _, err = self.ended(self.shell("echo $$ > pid; sleep 0.5"))
+        self.assertEqual(code, 0, err)
+        pid = int((self.folder / "pid").read_text(encoding="utf-8"))
+        self.assertLess(sum(duration * value / 1e4 for _, duration, value in self.tracks()["CPU", pid]), 0.25e9)
+
+    def test_every_process_of_the_run_is_told(self):
+        code, out, err = self.ended(self.shell(
+            f"'{sys.executable}' -S busy.py 0.6 & '{sys.executable}' -S busy.py 0.6; wait"))
+        self.assertEqual(code, 0, err)
+        pids = {int(word) for word in out.split() if "." not in word}
+        self.assertEqual(len(pids), 2)
+        told = {pid for name, pid in self.tracks() if name == "CPU"}
+        self.assertLessEqual(pids, told)
+
+    def test_children_can_be_left_out(self):
+        code, out, err = self.ended(self.shell(f"'{sys.executable}' -S busy.py 0.5; echo", "--trace-children", "false"))
+        self.assertEqual(code, 0, err)
+        self.assertNotIn(("CPU", int(out.split()[0])), self.tracks())
+
+    def test_exec_keeps_the_process(self):
+        code, _, err = self.ended(self.shell("echo $$ > pid; sleep 0.3; exec sleep 0.4"))
+        self.assertEqual(code, 0, err)
+        pid = int((self.folder / "pid").read_text(encoding="utf-8"))
+        samples = self.tracks()["resident memory", pid]
+        self.assertGreaterEqual(len(samples), 2)
+
+
+class Asking(CollectTest):
+    def test_off(self):
+        process = self.shell("sleep 0.4", "--host-load", "off")
+        time.sleep(0.1)
+        self.assertEqual(collectors_of(process.pid), [])
+        self.assertEqual(self.ended(process)[0], 0)
+        self.assertEqual((self.folder / "run.trace").read_bytes(), self.trace_bytes())
+
+    def test_how_often(self):
+        counts = []
+        for hertz in ("4", "40"):
+            self.assertEqual(self.ended(self.shell("sleep 1.2", "-f", "--host-load", hertz))[0], 0)
+            counts.append(len(self.tracks()["runnable threads", 0]))
+        self.assertLessEqual(counts[0], 7)
+        self.assertGreater(counts[1], counts[0])
+
+    def test_nonsense_is_refused(self):
+        for word in ("maybe", "0", "-1", "101", "nan", "10x", ""):
+            done = self.profile("--host-load", word, "touch", "ran")
+            self.assertEqual(done.returncode, 125, word)
+            self.assertIn(b"on, off", done.stderr)
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_a_program_that_is_not_recorded_leaves_an_empty_trace(self):
+        done = self.profile("sleep", "0.5")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"nothing was recorded", done.stderr)
+        self.assertEqual((self.folder / "run.trace").read_bytes(), b"")
+
+    def test_short_runs_have_no_samples(self):
+        for _ in range(5):
+            self.assertEqual(self.ended(self.shell("true", "-f", "--host-load", "1"))[0], 0)
+            self.assertEqual((self.folder / "run.trace").read_bytes(), self.trace_bytes())
+
+    def test_only_while_it_is_recorded(self):
+        code, _, err = self.ended(self.shell("sleep 1.2", "-y", "0.5", "-d", "0.4"))
+        self.assertEqual(code, 0, err)
+        samples = self.tracks()["runnable threads", 0]
+        self.assertLess(samples[-1][0] - samples[0][0], 600e6)
+
+
+class Ends(CollectTest):
+    def test_pipes_of_the_program_end_with_it(self):
+        """A reader of stdout sees its end at once, and stdin is the program's alone."""
+        process = self.shell("sleep 0.5; cat", stdin=subprocess.PIPE)
+        collector = self.collector(process)
+        mine = {os.readlink(f"/proc/{process.pid}/fd/{number}") for number in (0, 1, 2)}
+        wait_until(lambda: "/dev/null" in self.open_files(collector), "it has let go of everything")
+        self.assertFalse(mine & self.open_files(collector))
+        self.assertNotEqual(os.getsid(collector), os.getsid(process.pid))
+        out, _ = process.communicate(b"all of it\n", timeout=DEADLINE_S)
+        self.assertEqual(out, b"all of it\n")
+        self.assertEqual(state_of(collector), "X")
+
+    @staticmethod
+    def open_files(pid):
+        found = set()
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                found.add(os.readlink(f"/proc/{pid}/fd/{number}"))
+            except OSError:
+                pass
+        return found
+
+    def test_the_end_is_not_delayed(self):
+        """Nothing waits for a period: at one sample in ten seconds the end would be late by seconds."""
+        start = time.monotonic()
+        for _ in range(5):
+            self.assertEqual(self.ended(self.shell("sleep 0.05", "-f", "--host-load", "0.1"))[0], 0)
+        self.assertLess(time.monotonic() - start, 9)
+        self.assert_nothing_is_left()
+
+    def test_exit_codes_are_the_programs(self):
+        self.assertEqual(self.ended(self.shell("sleep 0.2; exit 7"))[0], 7)
+        self.assertEqual(self.ended(self.shell("sleep 0.2; kill -9 $$", "-f"))[0], 128 + 9)
+        self.assert_nothing_is_left()
+
+    def test_signals_to_the_group_are_not_for_it(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = self.shell("trap 'exit 5' INT TERM HUP; while :; do sleep 0.05; done", "-f", start_new_session=True)
+            collector = self.collector(process)
+            wait_until(lambda: os.getsid(collector) == collector, "it is on its own")
+            time.sleep(0.4)
+            os.killpg(process.pid, number)
+            os.kill(collector, number)
+            self.assertEqual(self.ended(process)[0], 5)
+            self.assertEqual(state_of(collector), "X")
+            self.assertIn(("runnable threads", 0), self.tracks())
+
+
+class Deaths(CollectTest):
+    def test_a_killed_collector_costs_what_comes_after(self):
+        process = self.shell("sleep 1.5; exit 4")
+        collector = self.collector(process)
+        time.sleep(0.8)
+        os.kill(collector, signal.SIGKILL)
+        code, _, err = self.ended(process)
+        self.assertEqual(code, 4)
+        self.assertEqual(err.count("host load"), 1, err)
+        self.assertIn("killed by SIGKILL", err)
+        # It had written nothing yet: what it had was in memory.
+        self.assertGreaterEqual(len(self.tracks()["runnable threads", 0]), 2)
+        self.assertEqual(sum("was killed: there is none from then on" in line for line in self.dump()), 1)
+        self.assertFalse(any(line.startswith("#") for line in self.dump()))
+        self.assert_nothing_is_left()
+
+    def test_it_is_no_zombie_meanwhile(self):
+        process = self.shell("sleep 1")
+        collector = self.collector(process)
+        os.kill(collector, signal.SIGKILL)
+        wait_until(lambda: state_of(collector) == "X", "it is waited for")
+        self.assertEqual(self.ended(process)[0], 0)
+
+    def test_a_stopped_collector_does_not_stop_the_end(self):
+        process = self.shell("sleep 0.5; exit 6")
+        collector = self.collector(process)
+        os.kill(collector, signal.SIGSTOP)
+        code, _, err = self.ended(process)
+        self.assertEqual(code, 6)
+        self.assertIn("SIGKILL", err)
+        self.assertEqual(state_of(collector), "X")
+        self.assert_nothing_is_left()
+
+    def test_without_a_launcher_it_ends_in_order(self):
+        process = self.shell("echo $$ > pid; exec sleep 1000")
+        collector = self.collector(process)
+        time.sleep(0.5)
+        process.kill()
+        process.wait(DEADLINE_S)
+        wait_until(lambda: state_of(collector) in "XZ", "it has ended")
+        os.kill(int((self.folder / "pid").read_text(encoding="utf-8")), signal.SIGKILL)
+        self.assertIn(("runnable threads", 0), self.tracks())
+        self.assertFalse(any("was killed" in line for line in self.dump()))
+        self.assert_nothing_is_left()
+
+    def test_both_are_killed_at_once(self):
+        process = self.shell("echo $$ > pid; exec sleep 1000")
+        collector = self.collector(process)
+        time.sleep(0.5)
+        os.kill(collector, signal.SIGSTOP)
+        process.kill()
+        os.kill(collector, signal.SIGKILL)
+        process.wait(DEADLINE_S)
+        os.kill(int((self.folder / "pid").read_text(encoding="utf-8")), signal.SIGKILL)
+        wait_until(lambda: state_of(collector) in "XZ", "it has ended")
+        done = self.run_in_folder(self.cli, "info", "run.trace")
+        self.assertIn(b"recovered", done.stderr)
+        self.assertIn(("runnable threads", 0), self.tracks())
+        self.assert_nothing_is_left()
+
+    def test_a_full_disk_is_said_once_and_survived(self):
+        process = self.shell("sleep 2.5; exit 3", "--flush-ms", "300")
+        collector = self.collector(process)
+        self.wait_for_samples()
+        full = resource.prlimit(collector, resource.RLIMIT_FSIZE, (0, -1))
+        time.sleep(0.8)
+        resource.prlimit(collector, resource.RLIMIT_FSIZE, full)
+        code, _, err = self.ended(process)
+        self.assertEqual(code, 3)
+        self.assertEqual(err.count("host load"), 1, err)
+        self.assertIn("File too large", err)
+        losses = [fields_of(line) for line in self.dump() if line.startswith("loss")]
+        self.assertTrue(losses and all(int(loss["count"]) > 0 for loss in losses), losses)
+
+
+class Together(CollectTest):
+    def test_series(self):
+        self.assertEqual(self.ended(self.shell("sleep 0.4", "--repeat", "2"))[0], 0)
+        for number in (1, 2):
+            self.assertIn(("runnable threads", 0), self.tracks(f"run-{number}.trace"))
+        self.assert_nothing_is_left()
+
+    def test_compressed(self):
+        code, _, err = self.ended(self.shell("sleep 0.5", "--compress"))
+        self.assertEqual(code, 0, err)
+        self.assertNotIn("not compressed", err)
+        self.assertIn(("runnable threads", 0), self.tracks())
+
+    def test_sessions(self):
+        process = self.start(self.cli, "launch", "--session", "s", "sh", "-c",
+                             "while :; do test -e one.trace && ! test -e done1 && cat part >> one.trace && touch done1; "
+                             "test -e two.trace && ! test -e done2 && cat part >> two.trace && touch done2; sleep 0.05; done")
+        wait_until(lambda: collectors_of(process.pid), "there is a collector")
+        for name, mark in (("one.trace", "done1"), ("two.trace", "done2")):
+            done = self.run_in_folder(self.cli, "start", "--session", "s", "-o", name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            wait_until((self.folder / mark).exists, "something is recorded")
+            time.sleep(0.4)
+            done = self.run_in_folder(self.cli, "stop", "--session", "s")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            # What was recorded is in the file when `stop` returns.
+            size = (self.folder / name).stat().st_size
+            self.assertIn(("runnable threads", 0), self.tracks(name))
+            time.sleep(0.3)
+            self.assertEqual((self.folder / name).stat().st_size, size)
+        self.assertEqual(self.run_in_folder(self.cli, "start", "--session", "s", "-o", "no.trace").returncode, 0)
+        time.sleep(0.3)
+        self.assertEqual(self.run_in_folder(self.cli, "cancel", "--session", "s").returncode, 0)
+        self.assertFalse((self.folder / "no.trace").exists())
+        self.run_in_folder(self.cli, "shutdown", "--session", "s")
+        self.ended(process)
+        self.assert_nothing_is_left()
+
+
+if __name__ == "__main__":
+    unittest.main()
