@@ -25,6 +25,12 @@ constexpr double kPercentWorthNaming = 5;  // of the kernel time
 
 std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 
+// "gpu0 is", "2 GPUs are"
+std::string DevicesAre(const Trace& trace) {
+  const std::string devices = UsedDevices(trace);
+  return devices + (devices.ends_with("GPUs") ? " are" : " is");
+}
+
 struct TimeOfDevices {
   int64_t window_ns = 0, busy_ns = 0, kernel_ns = 0;
 };
@@ -69,7 +75,7 @@ Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum) {
   const std::string first = kernels.Name(longest.front());
   Finding finding = NewFinding("gpu.kernel_bound");
   finding.subject.kernel = first;
-  finding.message = UsedDevices(input.trace()) + " is kernel-bound: kernels run " +
+  finding.message = DevicesAre(input.trace()) + " kernel-bound: kernels run " +
                     FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
   for (const uint32_t kernel : longest) {
     const double percent = PercentOf(times[kernel].total, all_ns);
@@ -109,8 +115,8 @@ std::string DirectionsOf(const AnalysisInput& input) {
 
 Finding CopyBound(const AnalysisInput& input, const TimeOfDevices& sum) {
   Finding finding = NewFinding("gpu.copy_bound");
-  finding.message = UsedDevices(input.trace()) +
-                    " is copy-bound: " + FormatPercent(PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns)) + " of " +
+  finding.message = DevicesAre(input.trace()) +
+                    " copy-bound: " + FormatPercent(PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns)) + " of " +
                     Ns(sum.window_ns) + " it copied with no kernel running (" + DirectionsOf(input) + ")";
   return finding;
 }

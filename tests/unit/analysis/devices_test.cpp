@@ -84,6 +84,7 @@ TEST(Devices, SayWhatTheGpuDoesWhereItIsNotIdle) {
   copier.AddKernel(600, 1000);
   const AnalysisResult copies = RunDevices(copier.Finish(), {});
   ASSERT_EQ(copies.findings.size(), 1u);
+  EXPECT_EQ(copies.findings[0].id, "gpu.copy_bound");
   EXPECT_EQ(
       copies.findings[0].message,
       "gpu0 is copy-bound: 60.0% of 1.00 us it copied with no kernel running (host to device 6.00 kB at 10.00 GB/s)");

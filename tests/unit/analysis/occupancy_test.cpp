@@ -137,6 +137,18 @@ TEST_F(OccupancyTest, OneThreadOnAWholeGpu) {
   EXPECT_EQ(MetricOf(result, "occupancy.unused_ns"), 999'763);
 }
 
+// As Rodinia's gaussian has them: there are blocks enough, and half of each warp has no work.
+TEST_F(OccupancyTest, ManyBlocksOfHalfAWarpNeedLargerBlocksNotMore) {
+  const AnalysisResult result = OneKernel(Shape(1'048'576, 16, 16));
+  const Finding* finding = FindingOf(result, "occupancy.small_block");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(FindingOf(result, "occupancy.small_grid"), nullptr);
+  EXPECT_EQ(finding->message,
+            "single_thread_sum ran 1 time (1.00 ms) with 1,048,576 blocks of 16 threads, less than a warp of 32: at "
+            "most 50.0% of the GPU had work");
+  EXPECT_NE(finding->advice.find("multiple of 32 threads"), std::string::npos);
+}
+
 TEST_F(OccupancyTest, AGridThatFitsLastsAsLongAsTheFullestSm) {
   // 8 blocks of 256 fit on an SM, 1056 on the GPU. 200 blocks: one SM has two, so half of 264 places are for 200.
   const AnalysisResult result = OneKernel(Shape(200, 256, 32));

@@ -186,7 +186,9 @@ TEST(StreamFindings, SeveralUsedOneAfterTheOther) {
   const AnalysisResult result = RunStreams(parts.Finish(), {});
   const Finding* finding = FindingOf(result, "streams.no_overlap");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message, "Asked for 4 streams, 4 used, never two at the same time");
+  EXPECT_EQ(
+      finding->message,
+      "Asked for 4 streams, 4 used, never two at the same time: 1 pageable copy held the host until each was done");
   EXPECT_NE(finding->advice.find("1 pageable copy"), std::string::npos);
   EXPECT_EQ(FindingOf(result, "streams.one_used"), nullptr);
 }
