@@ -183,6 +183,7 @@ class Helper {
       journal_->SetOutput(order_.output);
     }
     is_on_ = true;
+    on_since_ns_ = now_ns;
     journal_->header().state.store(static_cast<uint32_t>(trace::ArenaState::kRecording), std::memory_order_release);
     collector_->Switch(true, now_ns);
     next_ns_ = now_ns;
@@ -197,14 +198,13 @@ class Helper {
     journal_->header().state.store(static_cast<uint32_t>(trace::ArenaState::kIdle), std::memory_order_release);
   }
 
-  // A trace in which the program left nothing stays empty, which says more than a few samples of its load would. So
-  // records wait until somebody else has written, as long as there is room for them.
+  // A trace in which the program left nothing stays empty, which says more than its load would. So records wait until
+  // somebody else has written, as long as there is room for them.
   void Flush(bool is_last) {
     flush_ns_ = is_on_ ? MonotonicNs() + flush_step_ns_ : kNever;
     if (journal_->IsEmpty()) return;
-    const bool must_wait = SizeOf(journal_->output()) == uint64_t{0};
-    if (must_wait && !journal_->IsFilling()) {
-      if (is_last) Forget();
+    if (SizeOf(journal_->output()) == uint64_t{0}) {
+      if (is_last || journal_->IsFilling()) Forget(is_last);
       return;
     }
     const int error = journal_->Write();
@@ -213,9 +213,13 @@ class Helper {
     collector_->Reset();
   }
 
-  void Forget() {
+  void Forget(bool is_last) {
     journal_->Discard();
     collector_->Reset();
+    if (is_last) return;
+    const uint64_t start_ns = static_cast<uint64_t>(on_since_ns_);
+    journal_->Add(trace::MetricLossRecord{start_ns, static_cast<uint64_t>(MonotonicNs()) - start_ns, 0,
+                                          static_cast<uint8_t>(trace::MetricLossReason::kOverflow), 0});
   }
 
   std::unique_ptr<Collector> collector_;
@@ -225,6 +229,7 @@ class Helper {
   std::unique_ptr<Journal> journal_;
   ControlOrder order_;
   bool is_on_ = false;
+  int64_t on_since_ns_ = 0;
   int64_t next_ns_ = 0, flush_ns_ = kNever, flush_step_ns_;
   int error_ = 0;  // the first
 };
