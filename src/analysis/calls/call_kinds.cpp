@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "analysis/facts/call_facts.h"
-#include "analysis/facts/fetch_ahead.h"
 #include "analysis/facts/op_facts.h"
 #include "analysis/result/display_names.h"
 
@@ -48,15 +47,15 @@ std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops, cons
     of_calls.push_back(is_copy && trace.Text(facts.function).find("Async") == std::string_view::npos);
   }
   if (Any(of_ops)) {
-    ForEachOf(trace.ops, ops.transfers(), [&](uint32_t op) {
+    for (const uint32_t op : ops.transfers()) {
       const uint32_t call = of_ops[trace.ops.FactsIndex(op)] != 0 ? ops.CallOf(op) : kNone;
       if (call != kNone) blocks[call] = 1;
-    });
+    }
   }
   if (Any(of_calls)) {
-    ForEachOf(trace.api_calls, calls.rare(), [&](uint32_t i) {
+    for (const uint32_t i : calls.rare()) {
       if (of_calls[trace.api_calls.FactsIndex(i)] != 0 && !ops.HasOp(i)) blocks[i] = 1;
-    });
+    }
   }
   return blocks;
 }

@@ -11,7 +11,6 @@
 #include "analysis/copies/copy_speed.h"
 #include "analysis/copies/pageable.h"
 #include "analysis/copies/transfers.h"
-#include "analysis/facts/fetch_ahead.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps.h"
@@ -159,18 +158,14 @@ struct SmallCopies {
 
 SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direction direction, CopyCalls* calls) {
   SmallCopies result;
-  const auto fetch = [&](size_t i) { PrefetchCall(trace, transfers.items()[i].CallOrNone()); };
-  ForEachAhead(
-      transfers.size(), [](size_t) {}, fetch,
-      [&](size_t i) {
-        const GpuOp op = transfers[i];
-        if (!op.IsCopy() || DirectionOf(op) != direction) return;
-        ++result.all_count;
-        if (!IsSmallTransfer(op)) return;
-        result.small.Add(op);
-        const uint32_t call = OutermostCall(trace, op.api);
-        if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += calls->Of(op).OwnNs();
-      });
+  for (const GpuOp& op : transfers) {
+    if (!op.IsCopy() || DirectionOf(op) != direction) continue;
+    ++result.all_count;
+    if (!IsSmallTransfer(op)) continue;
+    result.small.Add(op);
+    const uint32_t call = OutermostCall(trace, op.api);
+    if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += calls->Of(op).OwnNs();
+  }
   return result;
 }
 

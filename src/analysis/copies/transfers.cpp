@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/facts/fetch_ahead.h"
 #include "analysis/facts/shared_facts.h"
 #include "base/units.h"
 
@@ -57,11 +56,11 @@ PackedOps TransfersOf(const AnalysisInput& input) {
   PackedOps transfers;
   std::vector<uint32_t> places(ops.FactsCount(), kNone);  // of facts, among those of the transfers
   transfers.items().reserve(input.shared().ops().transfers().size());
-  ForEachOf(ops, input.shared().ops().transfers(), [&](uint32_t i) {
+  for (const uint32_t i : input.shared().ops().transfers()) {
     uint32_t& place = places[ops.FactsIndex(i)];
     if (place == kNone) place = transfers.Intern(ops.FactsAt(ops.FactsIndex(i)));
     transfers.AddFrom(ops, i, place);
-  });
+  }
   return transfers;
 }
 

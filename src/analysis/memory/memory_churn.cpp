@@ -9,7 +9,6 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/call_numbers.h"
-#include "analysis/facts/fetch_ahead.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/memory/memory_use.h"
@@ -97,17 +96,17 @@ class Collector {
     std::vector<MemoryCallKind> kind_of(trace_.strings.size(), MemoryCallKind::kOther);
     std::vector<uint8_t> is_known(trace_.strings.size(), 0), is_allocation(trace_.strings.size(), 0);
     std::vector<uint32_t> calls;
-    ForEachOf(trace_.api_calls, input_.shared().calls().rare(), [&](uint32_t i) {
+    for (const uint32_t i : input_.shared().calls().rare()) {
       const ApiCall& call = trace_.api_calls[i];
-      if (call.api_class != ApiClass::kMemory || call.result != 0 || call.process == kNone) return;
+      if (call.api_class != ApiClass::kMemory || call.result != 0 || call.process == kNone) continue;
       const uint32_t name = call.function.value;
       if (std::exchange(is_known[name], uint8_t{1}) == 0) {
         kind_of[name] = MemoryCallKindOf(trace_.Text(call.function));
         is_allocation[name] = IsAllocation(trace_.Text(call.function));
       }
-      if (kind_of[name] == MemoryCallKind::kOther) return;
+      if (kind_of[name] == MemoryCallKind::kOther) continue;
       if (!only_registrations || kind_of[name] == MemoryCallKind::kRegistration) calls.push_back(i);
-    });
+    }
     std::stable_sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) {
       return trace_.api_calls[a].start_ns < trace_.api_calls[b].start_ns;
     });

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "analysis/facts/fetch_ahead.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/result/display_names.h"
@@ -63,11 +62,11 @@ int64_t GainOfOverlap(const AnalysisInput& input) {
     *busy = BusyTime(busy->busy_ns() + sum.time_ns, busy->end_ns());
   }
   if (std::find(ran_one_by_one.begin(), ran_one_by_one.end(), 0) != ran_one_by_one.end()) {
-    ForEachOf(trace.ops, input.shared().ops().transfers(), [&](uint32_t i) {
+    for (const uint32_t i : input.shared().ops().transfers()) {
       const GpuOp op = trace.ops[i];
       BusyTime* const busy = of_copy(op);
       if (busy != nullptr && ran_one_by_one[op.device] == 0) busy->Add(op.start_ns, op.end_ns);
-    });
+    }
   }
   int64_t gain_ns = 0;
   for (uint32_t device = 0; device < copies.size(); ++device) {

@@ -5,7 +5,6 @@
 #include <span>
 #include <utility>
 
-#include "analysis/facts/fetch_ahead.h"
 #include "analysis/facts/search_near.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps.h"
@@ -52,16 +51,16 @@ void CountRounds(const AnalysisInput& input, const std::vector<OpRole>& roles, s
   const PackedOps::Items& ops = input.trace().ops.items();
   const StreamOps& of_streams = input.shared().stream_ops();
   std::vector<size_t> places(uses->size(), 0);  // of the copy before
-  ForEachOf(input.trace().ops, input.shared().ops().transfers(), [&](uint32_t copy) {
+  for (const uint32_t copy : input.shared().ops().transfers()) {
     const uint32_t stream = input.trace().ops.FactsOf(ops[copy]).stream;
-    if (stream == kNone || roles[ops[copy].facts] == OpRole::kOther) return;
+    if (stream == kNone || roles[ops[copy].facts] == OpRole::kOther) continue;
     const std::span<const uint32_t> list = of_streams.Of(stream);
     size_t& place = places[stream];
     place = PartitionPointNear(list.size(), place, [&](size_t i) { return list[i] < copy; });
     size_t next = place + 1;
     while (next < list.size() && roles[ops[list[next]].facts] == OpRole::kOther) ++next;
     if (next < list.size() && roles[ops[list[next]].facts] == OpRole::kKernel) ++(*uses)[stream].rounds;
-  });
+  }
 }
 
 bool IsBlocking(const Stream& stream) { return stream.is_created && !stream.is_default && !stream.is_non_blocking; }

@@ -7,7 +7,6 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/call_numbers.h"
-#include "analysis/facts/fetch_ahead.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/waits/implied_waits.h"
 
@@ -72,11 +71,7 @@ class Collector {
     CallNumbers recorded = RecordedKinds();
     const std::vector<uint8_t>& blocking_copies = input_.shared().host().blocking_copies;
     std::vector<uint32_t> memory_calls;
-    const std::vector<uint32_t>& rare = input_.shared().calls().rare();
-    const auto far = [&](size_t at) { PrefetchCall(trace_, rare[at]); };
-    const auto near = [&](size_t at) { PrefetchRangeOfCall(trace_, rare[at]); };
-    ForEachAhead(rare.size(), far, near, [&](size_t at) {
-      const uint32_t i = rare[at];
+    for (const uint32_t i : input_.shared().calls().rare()) {
       const ApiCall& call = trace_.api_calls[i];
       if (call.api_class == ApiClass::kSync) {
         const uint32_t kind = recorded.Of(i);
@@ -88,7 +83,7 @@ class Collector {
       } else if (call.api_class == ApiClass::kQuery) {
         result_.has_queries = true;
       }
-    });
+    }
     for (uint32_t i : ImpliedWaits(trace_, input_.shared().ops(), memory_calls)) {
       AddCall(i, KindOfMemoryCall(trace_.Text(trace_.api_calls[i].function)));
     }
@@ -97,15 +92,11 @@ class Collector {
   // By call, what CUPTI says, which is better than what the name says.
   CallNumbers RecordedKinds() const {
     std::vector<std::pair<uint32_t, uint32_t>> kinds;
-    const auto fetch = [&](size_t i) { PrefetchCall(trace_, trace_.syncs[i].api); };
-    ForEachAhead(
-        trace_.syncs.size(), [](size_t) {}, fetch,
-        [&](size_t i) {
-          const Sync& sync = trace_.syncs[i];
-          if (sync.api == kNone) return;
-          const uint32_t kind = sync.kind == SyncKind::kUnknown ? kNone : static_cast<uint32_t>(sync.kind);
-          kinds.emplace_back(OutermostCall(trace_, sync.api), kind);
-        });
+    for (const Sync& sync : trace_.syncs) {
+      if (sync.api == kNone) continue;
+      const uint32_t kind = sync.kind == SyncKind::kUnknown ? kNone : static_cast<uint32_t>(sync.kind);
+      kinds.emplace_back(OutermostCall(trace_, sync.api), kind);
+    }
     return CallNumbers(std::move(kinds));
   }
 

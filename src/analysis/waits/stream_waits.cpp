@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "analysis/calls/call_kinds.h"
-#include "analysis/facts/fetch_ahead.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/result/display_names.h"
@@ -65,33 +64,19 @@ class Collector {
   std::vector<uint32_t> SitesOf(std::span<const EventWait> waits) {
     std::vector<uint32_t> sites;
     sites.reserve(waits.size());
-    const auto call = [&](size_t i) { return trace_.syncs[waits[i].sync].api; };
-    const auto recording = [&](size_t i) {
-      return waits[i].record == kNone ? kNone : trace_.event_records[waits[i].record].api;
-    };
-    const auto far = [&](size_t i) { PrefetchCall(trace_, call(i)), PrefetchCall(trace_, recording(i)); };
-    const auto near = [&](size_t i) {
-      PrefetchRangeOfCall(trace_, call(i)), PrefetchRangeOfCall(trace_, recording(i));
-    };
-    ForEachAhead(waits.size(), far, near, [&](size_t i) {
-      sites.push_back(SiteOf(waits[i]));
+    for (const EventWait& wait : waits) {
+      sites.push_back(SiteOf(wait));
       ++result_.sites[sites.back()].waits;
-    });
+    }
     return sites;
   }
 
   // How many operations come before the first one that was launched then or later. Takes note of when they ended.
   size_t CountBefore(std::span<const uint32_t> ops, int64_t time_ns, int64_t* free_ns) const {
-    const PackedOps::Item* const items = trace_.ops.items().data();
-    int64_t ended_ns = *free_ns;
     size_t count = 0;
-    for (; count < ops.size(); ++count) {
-      if (count + kTurnsAhead < ops.size()) Prefetch(&items[ops[count + kTurnsAhead]]);
-      const PackedOps::Item& op = items[ops[count]];
-      if (ops_.LaunchNs(ops[count], op) >= time_ns) break;
-      ended_ns = std::max(ended_ns, op.duration_high == 0 ? op.start_ns() + op.duration : trace_.ops.EndNs(op));
+    for (; count < ops.size() && ops_.LaunchNs(ops[count]) < time_ns; ++count) {
+      *free_ns = std::max(*free_ns, trace_.ops[ops[count]].end_ns);
     }
-    *free_ns = ended_ns;
     return count;
   }
 
