@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "analysis/facts/operations.h"
+
 namespace gprof {
 namespace {
 
@@ -26,7 +28,8 @@ class Collector {
         firsts(trace.processes.size() * kernels.size() + 1),
         trace_(trace),
         ops_(ops),
-        groups_(kernels.of_facts().data()) {
+        groups_(kernels.of_facts().data()),
+        counted_(trace.api_calls.size(), false) {
     for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
       const uint32_t process = trace.ops.FactsAt(i).process, group = groups_[i];
       const bool has_place = process != kNone && group != kNone;
@@ -35,96 +38,30 @@ class Collector {
   }
 
   void Run() {
-    const PackedOps::Item* const items = trace_.ops.items().data();
-    for (const PackedOps::Item *op = items, *end = items + trace_.ops.size(); op != end; ++op) {
-      op = AddPlain(op, end);
-      if (op == end) break;
-      AddAny(static_cast<uint32_t>(op - items), *op);
+    for (const Operation op : OperationsOf(trace_)) {
+      const uint32_t group = groups_[op.kind_number()];
+      if (group != kNone) Add(op, group);
     }
   }
 
  private:
-  // What operations in a row that share their facts add to; it stays out of memory.
-  struct Sink {
-    uint32_t *calls, *queued, *times;
-    First first;
-  };
-
-  // Nearly all of them: they and the call were short, and it launched nothing else. Returns the first for which that is
-  // not so.
-  const PackedOps::Item* AddPlain(const PackedOps::Item* op, const PackedOps::Item* end) {
-    const KernelSamples::Ends to_calls = calls.ends(), to_queued = queued.ends(), to_times = times.ends();
-    const bool are_short = to_calls.samples != nullptr && to_queued.samples != nullptr && to_times.samples != nullptr;
-    if (!are_short || ops_.HasInnerCalls()) return op;
-    while (op != end) {
-      const uint32_t group = groups_[op->facts];
-      if (group == kNone) {
-        ++op;
-        continue;
-      }
-      Sink sink{to_calls.At(group), to_queued.At(group), to_times.At(group), *first_of_facts_[op->facts]};
-      const PackedOps::Item* const after = AddRun(op, end, &sink);
-      to_calls.SetEnd(group, sink.calls);
-      to_queued.SetEnd(group, sink.queued);
-      to_times.SetEnd(group, sink.times);
-      *first_of_facts_[op->facts] = sink.first;
-      if (after != end && after->facts == op->facts) return after;
-      op = after;
-    }
-    return op;
-  }
-
-  // Those from the first one on that are plain. Returns the one after them.
-  const PackedOps::Item* AddRun(const PackedOps::Item* op, const PackedOps::Item* end, Sink* to) const {
-    const PackedCalls::Item* const api_calls = trace_.api_calls.items().data();
-    Sink sink = *to;
-    for (const uint32_t facts = op->facts; op != end && op->facts == facts; ++op) {
-      PrefetchForReading(op);
-      if (op->duration_high != 0) break;
-      *sink.times = op->duration;  // is there once the end goes past it
-      if (!op->HasCall()) {
-        ++sink.times;
-        continue;
-      }
-      const PackedCalls::Item& call = api_calls[op->Call()];
-      PrefetchForReading(&call);
-      if (call.parent != 0 || call.duration_high != 0) break;  // one comparison
-      if (call.op_count != 1) break;
-      const int64_t call_start_ns = call.start_ns(), queue_ns = op->start_ns() - call_start_ns - call.duration;
-      if (static_cast<uint64_t>(queue_ns) - 1 < UINT32_MAX) {  // more than 0
-        *sink.queued++ = static_cast<uint32_t>(queue_ns);
-      } else if (queue_ns > 0) {
-        break;
-      }
-      *sink.calls++ = call.duration;
-      ++sink.times;
-      sink.first.See(call_start_ns, op->Call());
-    }
-    *to = sink;
-    return op;
-  }
-
-  void AddAny(uint32_t index, const PackedOps::Item& op) {
-    const uint32_t call = ops_.CallOf(index, op), group = groups_[op.facts];
-    if (group == kNone) return;
-    const int64_t start_ns = op.start_ns();
-    times.Add(group, trace_.ops.EndNs(op) - start_ns);
-    if (call == kNone) return;
-    const PackedCalls::Item& item = trace_.api_calls.items()[call];
-    const int64_t call_start_ns = item.start_ns(), call_end_ns = trace_.api_calls.EndNs(item);
-    if (start_ns > call_end_ns) queued.Add(group, start_ns - call_end_ns);
-    if (counted_.empty()) counted_.resize(trace_.api_calls.size(), false);
-    if (counted_[call]) return;
-    counted_[call] = true;
-    if (call_end_ns >= call_start_ns) calls.Add(group, call_end_ns - call_start_ns);
-    first_of_facts_[op.facts]->See(call_start_ns, call);
+  void Add(const Operation& op, uint32_t group) {
+    times.Add(group, op.duration_ns());
+    const uint32_t index = ops_.CallOf(op.index());
+    if (index == kNone) return;
+    const ApiCall& call = trace_.api_calls[index];
+    if (op.start_ns() > call.end_ns) queued.Add(group, op.start_ns() - call.end_ns);
+    if (counted_[index]) return;
+    counted_[index] = true;
+    if (call.end_ns >= call.start_ns) calls.Add(group, call.DurationNs());
+    first_of_facts_[op.kind_number()]->See(call.start_ns, index);
   }
 
   const Trace& trace_;
   const OpFacts& ops_;
   const uint32_t* groups_;
   std::vector<First*> first_of_facts_;
-  std::vector<bool> counted_;  // calls, but for those that launched one operation
+  std::vector<bool> counted_;  // calls
 };
 
 }  // namespace
