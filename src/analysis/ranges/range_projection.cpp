@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 
 namespace gprof {
@@ -31,11 +32,6 @@ class OpenRanges {
   std::vector<uint32_t> open_;
 };
 
-// What begins after all that was added has ended: as if nothing had been before.
-inline void AddLater(const BusyTime& later, BusyTime* busy) {
-  *busy = BusyTime(busy->busy_ns() + later.busy_ns(), std::max(busy->end_ns(), later.end_ns()));
-}
-
 }  // namespace
 
 RangeProjection::RangeProjection(const AnalysisInput& input)
@@ -43,10 +39,6 @@ RangeProjection::RangeProjection(const AnalysisInput& input)
       ops_(input.shared().ops()),
       slot_of_path_(trace_.strings.size(), kNone),
       slot_of_facts_(trace_.ranges.FactsCount(), kNone) {
-  for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
-    const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
-    kinds_.push_back({facts.device, facts.node, facts.kind == OpKind::kKernel});
-  }
   FindStartEndRanges(input.shared().ranges());
   AddOperations();
 }
@@ -68,7 +60,7 @@ inline uint32_t RangeProjection::SlotOfFacts(uint32_t facts) {
 
 inline void RangeProjection::AddBusy(const Run& run, BusyTime* busy) const {
   if (busy->end_ns() <= run.start_ns) {
-    AddLater(run.busy, busy);
+    *busy = BusyTime(busy->busy_ns() + run.busy.busy_ns(), std::max(busy->end_ns(), run.busy.end_ns()));
     return;
   }
   for (uint32_t i = run.first; i < run.last; ++i) busy->Add(trace_.ops[i].start_ns, trace_.ops[i].end_ns);
@@ -111,27 +103,8 @@ void RangeProjection::AddNested(const Run& run) {
   around_.last = run.last;
 }
 
-// What AddNested() does for most runs: they are in the same range as the one before, and after all that was added to
-// the paths of both. False, and nothing is done, for the others. By value, so that the run stays out of memory.
-inline bool RangeProjection::AddAfterAll(uint32_t range, uint32_t device, uint32_t last, int64_t start_ns,
-                                         BusyTime busy, int64_t kernels) {
-  if (range == kNone) return false;
-  const PackedRanges::Item& item = trace_.ranges.items()[range];
-  if (item.parent != around_.range || item.parent >= range || device != around_.device) return false;
-  const uint32_t slot = slot_of_facts_[item.facts];
-  if (slot == kNone || start_ns < around_.busy.end_ns()) return false;
-  OfPath& of_path = slots_[slot];
-  if (of_path.is_around || of_path.device != device || start_ns < of_path.busy.end_ns()) return false;
-  of_path.kernels += kernels;
-  AddLater(busy, &of_path.busy);
-  AddLater(busy, &around_.busy);
-  around_.kernels += kernels;
-  around_.last = last;
-  return true;
-}
-
 void RangeProjection::StartAround(uint32_t range, const Run& run) {
-  around_ = {range, run.device, run.first, run.first, run.start_ns, {}, 0};
+  around_ = {range, run.device, kNone, run.first, run.first, run.start_ns, {}, 0};
   for (; range != kNone; range = ParentOf(range)) {
     slots_[SlotOfFacts(trace_.ranges.items()[range].facts)].is_around = true;
   }
@@ -147,75 +120,38 @@ void RangeProjection::AddAround() {
 }
 
 // Where there are start/end ranges every run is one operation.
-void RangeProjection::AddWithOthers(const Run& run, uint32_t node) {
+void RangeProjection::AddWithOthers(const Run& run) {
   const auto others = start_end_paths_.find(ops_.CallOf(run.first));
-  const bool is_known = run.range != kNone || node == kNone || others != start_end_paths_.end();
-  AddToRanges(is_known ? run.range : trace_.graph_nodes[node].range, run);
+  const bool is_known = run.range != kNone || run.node == kNone || others != start_end_paths_.end();
+  AddToRanges(is_known ? run.range : trace_.graph_nodes[run.node].range, run);
   if (others == start_end_paths_.end()) return;
   for (const NameId path : others->second) AddTo(SlotOf(path), run);
 }
 
-template <class RangeOf>
-void RangeProjection::AddOperations(RangeOf&& range_of) {
-  const bool has_others = !start_end_paths_.empty();
-  const PackedOps::Item* const items = trace_.ops.items().data();
-  const PackedOps::Item *item = items, *const end = items + trace_.ops.size();
-  const Kind* const kinds = kinds_.data();
-  uint32_t next_range = item == end ? kNone : range_of(*item);
-  while (item != end) {
-    const PackedOps::Item* const first = item;
-    const uint32_t range = next_range;
-    uint32_t facts = item->facts;
-    const Kind of_first = kinds[facts];
-    BusyTime busy;
-    int64_t kernels = 0, is_kernel = of_first.is_kernel;
-    do {
-      PrefetchForReading(item);
-      const int64_t start_ns = item->start_ns();
-      int64_t end_ns = start_ns + item->duration;
-      if (item->duration_high != 0) [[unlikely]]
-        end_ns = trace_.ops.EndNs(*item);
-      busy.Add(start_ns, end_ns);
-      kernels += is_kernel;
-      if (++item == end) break;
-      next_range = range_of(*item);
-      if (has_others) break;
-      if (item->facts == facts) continue;
-      facts = item->facts;
-      const Kind& kind = kinds[facts];
-      is_kernel = kind.is_kernel;
-      if (kind.device != of_first.device || (range == kNone && kind.node != of_first.node)) break;
-    } while (next_range == range);
-    const auto last = static_cast<uint32_t>(item - items);
-    const int64_t start_ns = first->start_ns();
-    uint32_t within = range;
-    if (!has_others && range == kNone && of_first.node != kNone) within = trace_.graph_nodes[of_first.node].range;
-    if (!has_others && AddAfterAll(within, of_first.device, last, start_ns, busy, kernels)) continue;
-    const Run run{within, of_first.device, static_cast<uint32_t>(first - items), last, start_ns, busy, kernels};
-    if (has_others) {
-      AddWithOthers(run, of_first.node);
-    } else {
-      AddNested(run);
+void RangeProjection::AddOperations() {
+  Run run;
+  for (const Operation op : OperationsOf(trace_)) {
+    const uint32_t call = ops_.CallOf(op.index()), range = call == kNone ? kNone : trace_.api_calls[call].range;
+    const PackedOps::Facts& shared = op.shared();
+    const bool is_alike =
+        range == run.range && shared.device == run.device && (range != kNone || shared.node == run.node);
+    if (run.first == run.last || !is_alike || !start_end_paths_.empty()) {
+      AddRun(run);
+      run = {range, shared.device, shared.node, op.index(), op.index(), op.start_ns(), {}, 0};
     }
+    run.busy.Add(op.start_ns(), op.end_ns());
+    run.kernels += shared.kind == OpKind::kKernel;
+    run.last = op.index() + 1;
   }
+  AddRun(run);
   AddAround();
 }
 
-void RangeProjection::AddOperations() {
-  const PackedCalls::Item* const calls = trace_.api_calls.items().data();
-  if (ops_.HasInnerCalls()) {
-    const PackedOps::Item* const items = trace_.ops.items().data();
-    return AddOperations([&](const PackedOps::Item& item) {
-      const uint32_t call = ops_.CallOf(static_cast<uint32_t>(&item - items));
-      return call == kNone ? kNone : calls[call].range;
-    });
-  }
-  AddOperations([&](const PackedOps::Item& item) {
-    if (!item.HasCall()) return kNone;
-    const PackedCalls::Item& call = calls[item.Call()];
-    PrefetchForReading(&call);
-    return call.range;
-  });
+void RangeProjection::AddRun(Run run) {
+  if (run.first == run.last) return;
+  if (!start_end_paths_.empty()) return AddWithOthers(run);
+  if (run.range == kNone && run.node != kNone) run.range = trace_.graph_nodes[run.node].range;
+  AddNested(run);
 }
 
 void RangeProjection::FindStartEndRanges(const RangeFacts& facts) {

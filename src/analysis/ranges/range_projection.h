@@ -28,14 +28,10 @@ class RangeProjection {
   OfPath Of(NameId path) const;
 
  private:
-  // What counts of an operation.
-  struct Kind {
-    uint32_t device, node;
-    bool is_kernel;
-  };
   // [first, last) of the operations: of one device, and launched in the same range or in none; then of one graph node.
   struct Run {
     uint32_t range = kNone, device = kNone;
+    uint32_t node = kNone;  // of a graph, that of the first operation
     uint32_t first = 0, last = 0;
     int64_t start_ns = 0;  // of the first
     BusyTime busy;
@@ -44,18 +40,16 @@ class RangeProjection {
 
   void FindStartEndRanges(const RangeFacts& facts);
   void AddOperations();
-  template <class RangeOf>
-  void AddOperations(RangeOf&& range_of);
+  void AddRun(Run run);
   // Parents come before their children, which also ends loops on a trace that says otherwise.
   uint32_t ParentOf(uint32_t range) const {
     const uint32_t parent = trace_.ranges.items()[range].parent;
     return parent < range ? parent : kNone;
   }
   void AddNested(const Run& run);
-  bool AddAfterAll(uint32_t range, uint32_t device, uint32_t last, int64_t start_ns, BusyTime busy, int64_t kernels);
   void StartAround(uint32_t range, const Run& run);
   void AddAround();
-  void AddWithOthers(const Run& run, uint32_t node);
+  void AddWithOthers(const Run& run);
   void AddBusy(const Run& run, BusyTime* busy) const;
   void AddTo(uint32_t slot, const Run& run);
   uint32_t SlotOf(NameId path);
@@ -64,7 +58,6 @@ class RangeProjection {
 
   const Trace& trace_;
   const OpFacts& ops_;
-  std::vector<Kind> kinds_;              // by the facts of operations
   std::vector<uint32_t> slot_of_path_;   // by NameId, kNone where nothing was launched
   std::vector<uint32_t> slot_of_facts_;  // by the facts of ranges, kNone likewise
   std::vector<OfPath> slots_;
