@@ -5,7 +5,6 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
-#include <optional>
 #include <queue>
 #include <span>
 #include <vector>
@@ -145,81 +144,16 @@ class LaunchTimes {
   size_t next_sorted_ = 0;
 };
 
-// The same where the operations of each stream were launched in their order, as those of one thread are: the next one
-// of each stream is the next in a list.
-class LaunchesByStream {
- public:
-  LaunchesByStream(const AnalysisInput& input, Trace::Slice slice) : trace_(input.trace()), ops_(input.shared().ops()) {
-    size_t listed = 0;
-    for (uint32_t stream = 0; stream < trace_.streams.size(); ++stream) {
-      const std::span<const uint32_t> list = input.shared().stream_ops().Of(stream);
-      if (list.empty() || list.front() < slice.first || list.back() >= slice.last) continue;
-      listed += list.size();
-      heads_.push_back({list.data(), list.data() + list.size(), LaunchAt(list.front())});
-    }
-    is_good_ = listed == slice.last - slice.first && heads_.size() <= kMost;
-    if (is_good_) FindFirst();
-  }
-
-  // False: some are in the list of no stream of the device or came out of order so far, or there are too many streams.
-  bool IsGood() const { return is_good_; }
-  bool IsEmpty() const { return first_ns_ == kOver; }
-  int64_t front() const { return first_ns_; }
-  void Pop() {
-    Head& head = heads_[first_];
-    const int64_t time_ns = ++head.next == head.end ? kOver : LaunchAt(*head.next);
-    is_good_ &= time_ns >= head.time_ns;
-    head.time_ns = first_ns_ = time_ns;
-    if (time_ns > second_ns_) FindFirst();
-  }
-
- private:
-  static constexpr size_t kMost = 32;
-  static constexpr int64_t kOver = INT64_MAX;
-  struct Head {
-    const uint32_t *next, *end;
-    int64_t time_ns;  // kOver: the list is at its end
-  };
-
-  int64_t LaunchAt(uint32_t op) const {
-    const PackedOps::Item& item = trace_.ops.items()[op];
-    PrefetchForReading(&item);
-    return std::min(item.start_ns(), ops_.LaunchNs(op, item));
-  }
-
-  void FindFirst() {
-    first_ns_ = second_ns_ = kOver;
-    for (size_t i = 0; i < heads_.size(); ++i) {
-      const int64_t time_ns = heads_[i].time_ns;
-      second_ns_ = std::min(second_ns_, std::max(first_ns_, time_ns));
-      first_ = time_ns < first_ns_ ? i : first_;
-      first_ns_ = std::min(first_ns_, time_ns);
-    }
-  }
-
-  const Trace& trace_;
-  const OpFacts& ops_;
-  std::vector<Head> heads_;
-  size_t first_ = 0;
-  int64_t first_ns_ = kOver, second_ns_ = kOver;  // of the heads, the least times
-  bool is_good_ = false;
-};
-
 // When the operations of a device ended, in order. They come in order of their starts: what ends before the next one
 // starts has nothing left before it.
 class EndTimes {
  public:
-  EndTimes(const Trace& trace, Trace::Slice slice)
-      : ops_(trace.ops), next_(trace.ops.items().data() + slice.first), end_(trace.ops.items().data() + slice.last) {}
+  EndTimes(const Trace& trace, Trace::Slice slice) : trace_(trace), next_(slice.first), last_(slice.last) {}
 
-  bool IsEmpty() const { return next_ == end_ && running_.empty(); }
+  bool IsEmpty() const { return next_ == last_ && running_.empty(); }
   int64_t Pop() {
-    if (running_.empty() && next_ + 1 < end_) {
-      const int64_t end_ns = ops_.EndNs(*next_);
-      if (end_ns < next_[1].start_ns()) return ++next_, end_ns;  // it ran alone
-    }
-    for (; next_ != end_ && (running_.empty() || running_.top() >= next_->start_ns()); ++next_) {
-      running_.push(ops_.EndNs(*next_));
+    for (; next_ != last_ && (running_.empty() || running_.top() >= trace_.ops[next_].start_ns); ++next_) {
+      running_.push(trace_.ops[next_].end_ns);
     }
     const int64_t end_ns = running_.top();
     running_.pop();
@@ -227,8 +161,8 @@ class EndTimes {
   }
 
  private:
-  const PackedOps& ops_;
-  const PackedOps::Item *next_, *end_;
+  const Trace& trace_;
+  uint32_t next_, last_;
   std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running_;
 };
 
@@ -244,118 +178,6 @@ class DepthTimes {
 
  private:
   std::array<int64_t, kMostCounted + 2> time_ns_{};
-};
-
-// Of operations that were launched in order and ended in order, as those of one stream are; nothing for others.
-std::optional<QueueDepth> DepthInOrder(const Trace& trace, const OpFacts& ops, Trace::Slice slice, Interval window) {
-  DepthTimes times;
-  const PackedOps::Item *item = trace.ops.items().data() + slice.first, *launched = item;
-  uint32_t next = slice.first;  // to be launched
-  const auto launch_of_next = [&] { return std::min(launched->start_ns(), ops.LaunchNs(next, *launched)); };
-  int64_t now_ns = window.start_ns, ended_ns = INT64_MIN, launch_ns = launch_of_next();
-  size_t depth = 0, max = 0;
-  for (const PackedOps::Item* const end = item + (slice.last - slice.first); item != end; ++item, --depth) {
-    PrefetchForReading(item);
-    const int64_t end_ns = item->duration_high == 0 ? item->start_ns() + item->duration : trace.ops.EndNs(*item);
-    if (end_ns < ended_ns) return std::nullopt;
-    ended_ns = end_ns;
-    // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
-    while (launch_ns < end_ns || depth == 0) {
-      if (launch_ns > now_ns) {
-        times.Add(depth, launch_ns - now_ns);
-        now_ns = launch_ns;
-      }
-      max = std::max(max, ++depth);
-      const int64_t before_ns = launch_ns;
-      ++launched;
-      launch_ns = ++next == slice.last ? INT64_MAX : launch_of_next();
-      if (launch_ns < before_ns) return std::nullopt;
-    }
-    if (end_ns > now_ns) {
-      times.Add(depth, end_ns - now_ns);
-      now_ns = end_ns;
-    }
-  }
-  if (window.end_ns > now_ns) times.Add(0, window.end_ns - now_ns);
-  QueueDepth result;
-  result.max = static_cast<int64_t>(max);
-  times.AddTo(&result);
-  return result;
-}
-
-// The same, in fewer instructions, where none has to wait for more than a few others. For each one it is added up how
-// long it waits for the one before, and for those before that: so long so many are launched and not finished at least.
-class ShallowDepth {
- public:
-  ShallowDepth(const Trace& trace, const OpFacts& ops, Trace::Slice slice, Interval window)
-      : trace_(trace), ops_(ops), slice_(slice), window_(window), items_(trace.ops.items().data()) {}
-
-  std::optional<QueueDepth> Run() {
-    uint32_t op = slice_.first;
-    int64_t before_ns = window_.start_ns;                      // when the one before the last one had ended
-    int64_t launched_ns = LaunchOf(op), ended_ns = EndOf(op);  // of the last one
-    if (ended_ns < before_ns || ended_ns < launched_ns) return std::nullopt;
-    int64_t idle_ns = 0, second_ns = 0;  // nothing is launched, one waits for one other
-    while (++op < slice_.last) {
-      PrefetchForReading(&items_[op]);
-      const int64_t launch_ns = LaunchOf(op), end_ns = EndOf(op);
-      if (end_ns < ended_ns) return std::nullopt;
-      if (launch_ns >= ended_ns) {
-        if (end_ns < launch_ns) return std::nullopt;
-        idle_ns += launch_ns - ended_ns;
-      } else if (launch_ns < launched_ns) {
-        return std::nullopt;
-      } else if (launch_ns >= before_ns) {
-        second_ns += ended_ns - launch_ns;
-      } else if (!AddWait(op, launch_ns)) {
-        return std::nullopt;
-      }
-      before_ns = ended_ns, ended_ns = end_ns, launched_ns = launch_ns;
-    }
-    return Finish(ended_ns, idle_ns, second_ns);
-  }
-
- private:
-  static constexpr size_t kMost = 4;
-
-  int64_t LaunchOf(uint32_t op) const { return std::min(items_[op].start_ns(), ops_.LaunchNs(op, items_[op])); }
-  int64_t EndOf(uint32_t op) const {
-    const PackedOps::Item& item = items_[op];
-    return item.duration_high == 0 ? item.start_ns() + item.duration : trace_.ops.EndNs(item);
-  }
-
-  // False: it waits for too many. It is rare, and would take the loop's registers.
-  [[gnu::noinline]] bool AddWait(uint32_t op, int64_t launch_ns) {
-    for (size_t depth = 2; depth <= kMost; ++depth) {
-      const uint32_t other = op + 1 - static_cast<uint32_t>(depth);
-      const bool is_first = other == slice_.first;
-      const int64_t before_ns = is_first ? window_.start_ns : EndOf(other - 1);
-      at_least_ns_[depth] += EndOf(other) - std::max(before_ns, launch_ns);
-      max_ = std::max(max_, depth);
-      if (is_first || launch_ns >= before_ns) return true;
-    }
-    return false;
-  }
-
-  QueueDepth Finish(int64_t ended_ns, int64_t idle_ns, int64_t second_ns) {
-    at_least_ns_[1] = ended_ns - window_.start_ns - idle_ns;
-    at_least_ns_[2] += second_ns;
-    QueueDepth result;
-    result.max = static_cast<int64_t>(std::max(max_, size_t{second_ns > 0 ? 2u : 1u}));
-    result.time_ns[0] = idle_ns + std::max<int64_t>(window_.end_ns - ended_ns, 0);
-    for (size_t depth = 1; depth <= kMost; ++depth) {
-      result.time_ns[QueueDepth::LevelOf(static_cast<int64_t>(depth))] += at_least_ns_[depth] - at_least_ns_[depth + 1];
-    }
-    return result;
-  }
-
-  const Trace& trace_;
-  const OpFacts& ops_;
-  const Trace::Slice slice_;
-  const Interval window_;
-  const PackedOps::Item* items_;
-  std::array<int64_t, kMost + 2> at_least_ns_{};  // by depth
-  size_t max_ = 0;
 };
 
 // Time by depth within the window, but for pauses.
@@ -390,22 +212,6 @@ class RecordedDepths {
   DepthTimes times_;
 };
 
-template <class Launches>
-QueueDepth DepthOf(const Trace& trace, Trace::Slice slice, RecordedDepths times, Launches* launches) {
-  int64_t depth = 0, max = 0;
-  for (EndTimes ends(trace, slice); !ends.IsEmpty();) {
-    const int64_t end_ns = ends.Pop();
-    // As in DepthInOrder.
-    for (; !launches->IsEmpty() && (launches->front() < end_ns || depth == 0); launches->Pop()) {
-      times.AdvanceTo(launches->front(), depth);
-      max = std::max(max, ++depth);
-    }
-    times.AdvanceTo(end_ns, depth);
-    --depth;
-  }
-  return times.Finish(max);
-}
-
 }  // namespace
 
 std::string_view QueueDepth::LevelName(size_t level) { return gprof::kLevels[level].name; }
@@ -431,20 +237,19 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   const bool is_selected = !trace.device_windows.empty();
   const Interval window = is_selected ? trace.device_windows[device].time
                                       : Interval{trace.ops[slice.first].start_ns, trace.ops[gaps.last_ended()].end_ns};
-  const std::vector<Interval>& pauses = gaps.pauses();
-  if (pauses.empty() && slice.first < slice.last) {
-    if (!is_selected) {
-      if (const std::optional<QueueDepth> depth = ShallowDepth(trace, ops, slice, window).Run()) return *depth;
-    }
-    if (const std::optional<QueueDepth> depth = DepthInOrder(trace, ops, slice, window)) return *depth;
-  }
-  const RecordedDepths times(pauses, window);
-  if (LaunchesByStream by_stream(input, slice); by_stream.IsGood()) {
-    const QueueDepth depth = DepthOf(trace, slice, times, &by_stream);
-    if (by_stream.IsGood()) return depth;
-  }
   LaunchTimes launches(trace, ops, slice);
-  return DepthOf(trace, slice, times, &launches);
+  RecordedDepths times(gaps.pauses(), window);
+  int64_t depth = 0, max = 0;
+  for (EndTimes ends(trace, slice); !ends.IsEmpty(); --depth) {
+    const int64_t end_ns = ends.Pop();
+    // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
+    for (; !launches.IsEmpty() && (launches.front() < end_ns || depth == 0); launches.Pop()) {
+      times.AdvanceTo(launches.front(), depth);
+      max = std::max(max, ++depth);
+    }
+    times.AdvanceTo(end_ns, depth);
+  }
+  return times.Finish(max);
 }
 
 }  // namespace gprof
