@@ -98,23 +98,12 @@ class Collector {
   }
 
  private:
-  // What operations add up to by their place among some in a row.
+  // What operations add up to by their place in the period.
   struct Sums {
     explicit Sums(size_t places) : gaps_ns(places, 0), long_ns(places, 0) {}
     std::vector<int64_t> gaps_ns;  // before each: whole,
     std::vector<int64_t> long_ns;  // and those that are too long for launching to account for them
   };
-
-  // gap_before(op) is how long the device was idle before.
-  template <class F>
-  void AddRow(std::span<const uint32_t> row, F&& gap_before, Sums* sums) const {
-    int64_t *const gaps_ns = sums->gaps_ns.data(), *const long_ns = sums->long_ns.data();
-    for (size_t place = 0; place < row.size(); ++place) {
-      const int64_t gap_ns = gap_before(row[place]);
-      gaps_ns[place] += gap_ns;
-      if (gap_ns > kLaunchGapAtMostNs) long_ns[place] += gap_ns;
-    }
-  }
 
   int64_t DurationsOf(std::span<const uint32_t> ops) const {
     const PackedOps::Item* const items = trace_.ops.items().data();
@@ -131,21 +120,15 @@ class Collector {
     return SubtractWrapping(busy_of_streams_ns_[stream], others_ns);
   }
 
-  // By place of the period. Short periods are taken several at a time.
   Sums AddUp(std::span<const uint32_t> run, uint32_t period) {
-    constexpr size_t kWorthARow = 64;
-    const size_t most = (kWorthARow + period - 1) / period * period;
-    Sums sums(most);
-    gaps_.ForLoop(run.front(), run.back(), [&](const auto& gap_before) {  // operations are in order
-      for (size_t first = 0; first < run.size(); first += most) {
-        AddRow(run.subspan(first, std::min(most, run.size() - first)), gap_before, &sums);
+    Sums sums(period);
+    for (size_t i = 0; i < run.size(); i += period) {
+      for (uint32_t place = 0; place < period; ++place) {
+        const int64_t gap_ns = gaps_.Of(run[i + place]);
+        sums.gaps_ns[place] += gap_ns;
+        if (gap_ns > kLaunchGapAtMostNs) sums.long_ns[place] += gap_ns;
       }
-    });
-    for (size_t place = period; place < most; ++place) {
-      sums.gaps_ns[place % period] += sums.gaps_ns[place];
-      sums.long_ns[place % period] += sums.long_ns[place];
     }
-    sums.gaps_ns.resize(period);
     return sums;
   }
 
@@ -225,12 +208,6 @@ void GapsBefore::FindDevice(uint32_t op) {
 int64_t GapsBefore::Of(uint32_t op) {
   FindDevice(op);
   return last_ == nullptr ? 0 : last_->GapBefore(op);
-}
-
-const uint32_t* GapsBefore::ShortOf(uint32_t first, uint32_t last) {
-  FindDevice(first);
-  const bool are_of_device = last_ != nullptr && last_->Has(first) && last_->Has(last);
-  return are_of_device && last_->is_throughout() ? last_->ShortIdleBefore(0, last + 1).data() : nullptr;
 }
 
 std::vector<Chain> FindChains(const AnalysisInput& input, const SymbolNumbers& numbers) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/facts/op_facts.h"
 #include "analysis/idle/gap_list.h"
 #include "gprof/analysis.h"
 
@@ -29,19 +30,8 @@ class GapsBefore {
  public:
   explicit GapsBefore(const AnalysisInput& input);
   int64_t Of(uint32_t op);
-  // For loops over operations from `first` to `last`, in the order of the trace: calls loop(gap_before), where
-  // gap_before(op) is Of(op), as a rule without a call.
-  template <class F>
-  void ForLoop(uint32_t first, uint32_t last, F&& loop) {
-    const uint32_t* const short_ns = ShortOf(first, last);
-    if (short_ns == nullptr) return loop([this](uint32_t op) { return Of(op); });
-    loop([this, short_ns](uint32_t op) { return short_ns[op] != GapList::kLong ? short_ns[op] : Of(op); });
-  }
 
  private:
-  // By operation of the trace what Of() says of it, or GapList::kLong, for which it has to be asked. Null where it has
-  // to be asked for others as well.
-  const uint32_t* ShortOf(uint32_t first, uint32_t last);
   void FindDevice(uint32_t op);
 
   const Trace& trace_;

@@ -8,6 +8,7 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/length_classes.h"
+#include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/launches/chains.h"
@@ -55,65 +56,19 @@ struct Kernels {
 using Histogram = std::array<Kernels, std::size(kLengths)>;
 
 // Of all kernels. What chains are looked for in is made on the way.
-class Measurement {
- public:
-  Measurement(const AnalysisInput& input, SymbolNumbers* numbers)
-      : ops_(input.trace().ops), gaps_(input), numbers_(*numbers) {
-    for (uint32_t i = 0; i < ops_.FactsCount(); ++i) is_kernel_.push_back(ops_.FactsAt(i).kind == OpKind::kKernel);
-  }
-
-  // Of operations in a row, of one device as a rule.
-  void Add(Trace::Slice slice) {
-    if (slice.first >= slice.last) return;
-    gaps_.ForLoop(slice.first, slice.last - 1, [&](const auto& gap_before) { AddUp(slice, gap_before); });
-  }
-
-  Histogram Result() const {
-    Histogram histogram;
-    for (size_t length = 0; length < histogram.size(); ++length) {
-      histogram[length] = {counts_[length], times_ns_[length], idle_ns_[length]};
-    }
-    return histogram;
-  }
-
- private:
-  // gap_before(op) is how long the device was idle before.
-  template <class F>
-  void AddUp(Trace::Slice slice, F&& gap_before) {
-    const uint8_t* const is_kernel = is_kernel_.data();
-    const PackedOps::Item* op = ops_.items().data() + slice.first;
-    for (uint32_t i = slice.first; i < slice.last; ++i, ++op) {
-      PrefetchForReading(op);
-      numbers_.Add(op->facts);
-      if (is_kernel[op->facts] == 0) continue;
-      const int64_t time_ns = op->duration_high == 0 ? op->duration : ops_.EndNs(*op) - op->start_ns();
-      const int64_t gap_ns = gap_before(i);
-      const size_t length = kClasses.Of(time_ns);
-      ++counts_[length];
-      AddWrapping(&times_ns_[length], time_ns);
-      if (gap_ns <= kLaunchGapAtMostNs) idle_ns_[length] += gap_ns;
-    }
-  }
-
-  const PackedOps& ops_;
-  GapsBefore gaps_;
-  SymbolNumbers& numbers_;
-  std::vector<uint8_t> is_kernel_;  // by the facts of operations
-  // Side by side and not in the result, so that each of them is added up by one instruction.
-  std::array<int64_t, std::size(kLengths)> counts_{}, times_ns_{}, idle_ns_{};
-};
-
 Histogram Measure(const AnalysisInput& input, SymbolNumbers* numbers) {
-  const Trace& trace = input.trace();
-  Measurement measurement(input, numbers);
-  uint32_t next = 0;
-  for (const Trace::Slice& slice : trace.device_ops) {
-    measurement.Add({next, slice.first});
-    measurement.Add(slice);
-    next = std::max(next, slice.last);
+  Histogram histogram{};
+  GapsBefore gaps(input);
+  for (const Operation op : OperationsOf(input.trace())) {
+    numbers->Add(op.kind_number());
+    if (op.shared().kind != OpKind::kKernel) continue;
+    Kernels& kernels = histogram[kClasses.Of(op.duration_ns())];
+    ++kernels.count;
+    kernels.time_ns += op.duration_ns();
+    const int64_t gap_ns = gaps.Of(op.index());
+    if (gap_ns <= kLaunchGapAtMostNs) kernels.idle_ns += gap_ns;
   }
-  measurement.Add({next, static_cast<uint32_t>(trace.ops.size())});  // of no device
-  return measurement.Result();
+  return histogram;
 }
 
 Kernels Sum(const Histogram& histogram, size_t lengths) {
