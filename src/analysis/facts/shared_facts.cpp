@@ -42,7 +42,7 @@ const RangeFacts& SharedFacts::ranges() const {
 
 const HostFacts& SharedFacts::host() const {
   return host_.Get([&] {
-    RunTogether(threads_, {[&] { (void)stream_ops(); }, [&] { (void)calls(); }});
+    RunSideBySide(threads_, {[&] { (void)stream_ops(); }, [&] { (void)calls(); }});
     return HostFacts(trace_, ops(), calls(), stream_ops());
   });
 }

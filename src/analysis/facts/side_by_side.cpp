@@ -5,11 +5,11 @@
 
 namespace gprof {
 
-void RunTogether(const AnalysisInput& input, const std::vector<std::function<void()>>& parts) {
-  RunTogether(input.shared().threads(), parts);
+void RunSideBySide(const AnalysisInput& input, const std::vector<std::function<void()>>& parts) {
+  RunSideBySide(input.shared().threads(), parts);
 }
 
-void RunTogether(size_t threads, const std::vector<std::function<void()>>& parts) {
+void RunSideBySide(size_t threads, const std::vector<std::function<void()>>& parts) {
   constexpr size_t kMoreThanAnalysesUse = 4;
   ForEachSideBySide(parts.size(), threads >= kMoreThanAnalysesUse ? threads : 1, [&](size_t i) { parts[i](); });
 }

@@ -11,9 +11,9 @@ namespace gprof {
 
 // Calls each of them: side by side where the trace is large and the machine has more cores than analyses alone would
 // keep busy, one after the other elsewhere, as what runs side by side needs its memory at the same time.
-void RunTogether(const AnalysisInput& input, const std::vector<std::function<void()>>& parts);
+void RunSideBySide(const AnalysisInput& input, const std::vector<std::function<void()>>& parts);
 
 // The same for facts: `threads` is SharedFacts::threads().
-void RunTogether(size_t threads, const std::vector<std::function<void()>>& parts);
+void RunSideBySide(size_t threads, const std::vector<std::function<void()>>& parts);
 
 }  // namespace gprof

@@ -33,10 +33,10 @@ std::vector<uint32_t> ProcessesOn(const Trace& trace, const OpFacts& ops, uint32
 
 }  // namespace
 
-std::vector<OutsideWindow> TimeOutsideWindows(const AnalysisInput& input) {
+std::vector<StartupTeardown> StartupsAndTeardowns(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   const RecordedTime& recorded = input.shared().recorded();
-  std::vector<OutsideWindow> all;
+  std::vector<StartupTeardown> all;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     const Trace::Slice slice = trace.device_ops[device];
     if (slice.first == slice.last) continue;

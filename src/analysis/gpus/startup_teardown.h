@@ -9,12 +9,12 @@
 
 namespace gprof {
 
-struct OutsideWindow {
+struct StartupTeardown {
   uint32_t device = kNone, process = kNone;
   int64_t startup_ns = 0, teardown_ns = 0;
 };
 
 // By device, then in the order in which the processes first use it. What was not recorded is not counted.
-std::vector<OutsideWindow> TimeOutsideWindows(const AnalysisInput& input);
+std::vector<StartupTeardown> StartupsAndTeardowns(const AnalysisInput& input);
 
 }  // namespace gprof

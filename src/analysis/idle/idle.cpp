@@ -203,7 +203,7 @@ Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options, const
 }
 
 // The longest of the processes that use the GPU: that is how long the GPU waited, however many did.
-void AddOutside(const Trace& trace, const std::vector<OutsideWindow>& outside, AnalysisResult* result) {
+void AddStartupTeardown(const Trace& trace, const std::vector<StartupTeardown>& outside, AnalysisResult* result) {
   int64_t startup_ns = 0, teardown_ns = 0;
   for (size_t i = 0; i < outside.size();) {
     const uint32_t device = outside[i].device;
@@ -230,10 +230,10 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   const std::optional<Steady> steady = SteadyOf(input, options.step);
   const Idle idle_time = Summarize(input, options, steady ? steady->time : Interval{});
   const IdleSummary& summary = idle_time.summary;
-  const std::vector<OutsideWindow> outside = TimeOutsideWindows(input);
+  const std::vector<StartupTeardown> outside = StartupsAndTeardowns(input);
   for (const DeviceIdle& idle : summary.devices()) AddMetrics(&result, idle, DeviceScope(trace, idle.device));
   if (!summary.devices().empty()) AddMetrics(&result, summary.Sum(), "");
-  AddOutside(trace, outside, &result);
+  AddStartupTeardown(trace, outside, &result);
   result.tables.push_back(IdleCauseTable(trace, summary));
   result.tables.push_back(IdlePathTable(idle_time.groups, options.max_rows));
   result.tables.push_back(IdleCallTable(trace, summary, options.max_rows));
@@ -241,7 +241,7 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(IdleNextTable(idle_time.groups, options.max_rows));
   result.tables.push_back(GapTable(trace, summary, options));
   result.tables.push_back(GapLengthTable(idle_time.groups));
-  result.tables.push_back(OutsideTable(trace, outside));
+  result.tables.push_back(StartupTeardownTable(trace, outside));
   std::optional<SteadyIdle> in_steps;
   if (steady) in_steps = SteadyIdle{PathName(trace, steady->path), idle_time.steady};
   result.findings = IdleFindings(trace, summary, in_steps ? &*in_steps : nullptr);

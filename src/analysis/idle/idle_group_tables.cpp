@@ -97,7 +97,7 @@ Table GapLengthTable(const IdleGroups& groups) {
   return table;
 }
 
-Table OutsideTable(const Trace& trace, const std::vector<OutsideWindow>& outside) {
+Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& outside) {
   Table table{"outside",
               "Before and after the GPU's work",
               {{"device", "GPU", Unit::kText, false},
@@ -108,7 +108,7 @@ Table OutsideTable(const Trace& trace, const std::vector<OutsideWindow>& outside
               {},
               "Time of the process before the first and after the last operation of the GPU; it is not idle time.",
               true};
-  for (const OutsideWindow& o : outside) {
+  for (const StartupTeardown& o : outside) {
     const Process& process = trace.processes[o.process];
     table.rows.push_back({DeviceScope(trace, o.device), o.startup_ns, o.teardown_ns, static_cast<int64_t>(process.pid),
                           std::string(trace.Text(process.name))});

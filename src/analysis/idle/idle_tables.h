@@ -22,7 +22,7 @@ Table IdleLaunchTable(const IdleGroups& groups, uint32_t max_rows);
 Table IdleNextTable(const IdleGroups& groups, uint32_t max_rows);
 Table GapLengthTable(const IdleGroups& groups);
 
-Table OutsideTable(const Trace& trace, const std::vector<OutsideWindow>& outside);
+Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& outside);
 
 // "host 98.2%, launch 1.8%": largest first. What is below 1 % is left to the columns that JSON has.
 std::string SplitText(const CauseSplit& split);

@@ -386,14 +386,14 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
     late = LateLaunchFinder(input).Run();
     if (!IsWorthAFinding(late)) return result;  // all tables are details then
   }
-  RunTogether(input, {[&] { (void)shared.kernel_launches(); }, [&] { devices = DepthOfDevices(input); },
-                      [&] {
-                        if (!options.is_brief) late = LateLaunchFinder(input).Run();
-                      },
-                      [&] {
-                        if (!options.is_brief) over_time = LaunchesOverTime(input);
-                      },
-                      [&] { calls = ReadCalls(input); }});
+  RunSideBySide(input, {[&] { (void)shared.kernel_launches(); }, [&] { devices = DepthOfDevices(input); },
+                        [&] {
+                          if (!options.is_brief) late = LateLaunchFinder(input).Run();
+                        },
+                        [&] {
+                          if (!options.is_brief) over_time = LaunchesOverTime(input);
+                        },
+                        [&] { calls = ReadCalls(input); }});
   if (IsWorthAFinding(late)) AddFinding(late, calls.interval_median_ns, &result.findings);
   AddMetric(&result, "launches.per_second",
             late.window_ns == 0 ? 0 : static_cast<double>(calls.count) * 1e9 / static_cast<double>(late.window_ns));

@@ -256,7 +256,7 @@ class Shares {
 
   const Trace& trace_;
   const HostFacts& host_;
-  RangesBack ranges_;
+  EnclosingRanges ranges_;
   std::vector<OnThread> threads_;
   std::vector<Sum> ops_;      // by their facts
   std::vector<Sum> calls_;    // by their facts

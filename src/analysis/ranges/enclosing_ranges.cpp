@@ -2,7 +2,7 @@
 
 namespace gprof {
 
-RangesBack::RangesBack(const Trace& trace) : trace_(trace), cursors_(trace.threads.size()) {
+EnclosingRanges::EnclosingRanges(const Trace& trace) : trace_(trace), cursors_(trace.threads.size()) {
   for (size_t i = 0; i < cursors_.size(); ++i) {
     const Trace::Slice& slice = trace.thread_ranges[i];
     cursors_[i].first = trace.ranges.items().data() + slice.first;
@@ -10,7 +10,7 @@ RangesBack::RangesBack(const Trace& trace) : trace_(trace), cursors_(trace.threa
   }
 }
 
-inline const PackedRanges::Item* RangesBack::FindOpen(int64_t time_ns, Cursor* cursor) const {
+inline const PackedRanges::Item* EnclosingRanges::FindOpen(int64_t time_ns, Cursor* cursor) const {
   const Item* last = std::min(cursor->after_nested, cursor->at.next);
   while (last > cursor->first && !last[-1].is_push_pop) --last;
   cursor->after_nested = last;
@@ -28,7 +28,7 @@ inline const PackedRanges::Item* RangesBack::FindOpen(int64_t time_ns, Cursor* c
   return nullptr;
 }
 
-void RangesBack::MoveTo(int64_t time_ns, Cursor* cursor) const {
+void EnclosingRanges::MoveTo(int64_t time_ns, Cursor* cursor) const {
   Place& at = cursor->at;
   while (at.next > cursor->first && at.next[-1].start_ns() >= time_ns) --at.next;
   SetAround(FindOpen(time_ns, cursor), cursor);

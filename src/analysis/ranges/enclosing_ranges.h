@@ -11,9 +11,9 @@
 
 namespace gprof {
 
-class RangesBack {
+class EnclosingRanges {
  public:
-  explicit RangesBack(const Trace& trace);
+  explicit EnclosingRanges(const Trace& trace);
 
   // Calls f(path, length_ns) for the pieces of [from_ns, to_ns), the last one first: in each the innermost push/pop
   // range of the thread has that path, which may be empty, and no range begins. For each thread the times must go back,

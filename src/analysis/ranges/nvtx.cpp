@@ -93,7 +93,7 @@ AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& option
   const Trace& trace = input.trace();
   std::vector<PathTimes> paths;
   std::optional<RangeProjection> of_ranges;
-  RunTogether(input, {[&] { of_ranges.emplace(input); }, [&] { paths = TimesByPath(input); }});
+  RunSideBySide(input, {[&] { of_ranges.emplace(input); }, [&] { paths = TimesByPath(input); }});
   const RangeProjection& projection = *of_ranges;
   AnalysisResult result;
   result.tables.push_back(RangeTable(trace, paths, projection, options.max_rows));

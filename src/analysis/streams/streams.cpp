@@ -197,12 +197,12 @@ AnalysisResult RunStreams(const AnalysisInput& input, const AnalysisOptions& opt
   std::vector<StreamUse> uses;
   DefaultSplits splits;
   StreamWaits waits;
-  RunTogether(input, {[&] {
-                        for (uint32_t i = 0; i < trace.device_ops.size(); ++i) devices.push_back(sweep.Run(i));
-                        uses = UseOfStreams(input, sweep.busy_ns());
-                        splits = DefaultSplitsOf(trace, uses);
-                      },
-                      [&] { waits = StreamWaitsOf(input); }});
+  RunSideBySide(input, {[&] {
+                          for (uint32_t i = 0; i < trace.device_ops.size(); ++i) devices.push_back(sweep.Run(i));
+                          uses = UseOfStreams(input, sweep.busy_ns());
+                          splits = DefaultSplitsOf(trace, uses);
+                        },
+                        [&] { waits = StreamWaitsOf(input); }});
   Concurrency all;
   for (uint32_t device = 0; device < devices.size(); ++device) {
     all.Add(devices[device]);

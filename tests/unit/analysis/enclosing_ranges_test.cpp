@@ -26,7 +26,7 @@ using Times = std::map<uint32_t, int64_t>;  // by path
 
 // Pieces with others between, all of which together go back from the end of the trace to its beginning.
 void Compare(const Trace& trace, uint32_t thread, std::mt19937* random, int64_t longest_ns) {
-  RangesBack ranges(trace), straight(trace);
+  EnclosingRanges ranges(trace), straight(trace);
   Times of_each, of_pieces, of_two;
   const auto add_to = [](Times* times) {
     return [times](NameId path, int64_t ns) {
@@ -68,7 +68,7 @@ Trace Nested(std::mt19937* random) {
   return maker.Finish();
 }
 
-TEST(RangesBack, TellTheInnermostRangeOfEachNanosecond) {
+TEST(EnclosingRanges, TellTheInnermostRangeOfEachNanosecond) {
   std::mt19937 random(7);
   for (uint32_t seed = 0; seed < 300; ++seed) {
     const Trace trace = Nested(&random);
@@ -77,7 +77,7 @@ TEST(RangesBack, TellTheInnermostRangeOfEachNanosecond) {
   }
 }
 
-TEST(RangesBack, TakeRangesThatDoNotNest) {
+TEST(EnclosingRanges, TakeRangesThatDoNotNest) {
   std::mt19937 random(8);
   for (uint32_t seed = 0; seed < 60; ++seed) {
     const Trace trace = RandomTrace(seed);
