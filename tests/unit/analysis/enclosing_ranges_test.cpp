@@ -1,10 +1,11 @@
 // Going back along the ranges of a thread, against a look at each nanosecond.
+#include "analysis/ranges/enclosing_ranges.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-#include "analysis/ranges/enclosing_ranges.h"
 #include "random_trace.h"
 #include "trace_maker.h"
 

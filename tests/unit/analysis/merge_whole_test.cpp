@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,7 +27,7 @@ class Teller {
           p.rank);
     }
     for (const Capture& c : t_.captures) Say("capture", Pid(c.process), c.start_ns, c.end_ns, c.number);
-    for (const Thread& thread : t_.threads) Say("thread", Pid(thread.process), thread.tid, Text(thread.name));
+    SayThreads();
     for (const Device& d : t_.devices)
       Say("device", Pid(d.process), d.ordinal, Text(d.name), Text(d.uuid), d.facts.sm_count);
     for (const Context& c : t_.contexts) Say("context", Pid(c.process), Gpu(c.device), c.id, c.null_stream);
@@ -47,6 +49,16 @@ class Teller {
   }
 
  private:
+  // Threads that only collectors know of come after those that said something themselves, so their order differs.
+  void SayThreads() {
+    const auto by_process = [](const Thread& a, const Thread& b) {
+      return std::tie(a.process, a.tid) < std::tie(b.process, b.tid);
+    };
+    std::vector<Thread> threads(t_.threads.begin(), t_.threads.end());
+    std::sort(threads.begin(), threads.end(), by_process);
+    for (const Thread& thread : threads) Say("thread", Pid(thread.process), thread.tid, Text(thread.name));
+  }
+
   template <class... T>
   void Say(const T&... parts) {
     std::string line;

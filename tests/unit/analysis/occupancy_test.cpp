@@ -145,7 +145,7 @@ TEST_F(OccupancyTest, ManyBlocksOfHalfAWarpNeedLargerBlocksNotMore) {
   EXPECT_EQ(FindingOf(result, "occupancy.small_grid"), nullptr);
   EXPECT_EQ(finding->message,
             "single_thread_sum ran 1 time (1.00 ms) with 1,048,576 blocks of 16 threads, less than a warp of 32: at "
-            "most 50.0% of the GPU had work");
+            "most 49.8% of the GPU had work");
   EXPECT_NE(finding->advice.find("multiple of 32 threads"), std::string::npos);
 }
 

@@ -23,8 +23,9 @@ Trace EmptyTrace() {
 
 AnalysisResult OddResult() {
   AnalysisResult result;
-  result.metrics = {
-      {"kernels.count", "", 3}, {"gpu.busy_percent", "gpu0", std::nan("")}, {"not.in.the.catalogue", "", 1.5}};
+  result.metrics = {{"health.lost_records", "", 3},
+                    {"health.skipped_bytes", "gpu0", std::nan("")},
+                    {"not.in.the.catalogue", "", 1.5}};
   Table table{"odd",
               "Odd \x1b[31m title",
               {{"name", "Name", Unit::kText, false}, {"total_ns", "Total", Unit::kNs, false}},

@@ -190,7 +190,7 @@ TEST(Damage, ChunksOfUnknownKindsAreCountedAndSkipped) {
 
 TEST(Damage, ChunksWithUnknownFlagsAreCountedAndSkipped) {
   std::vector<std::string> chunks = SplitChunks(AssembleTrace(kFourChunks));
-  chunks[2] = WithHeader(chunks[2], [](trace::ChunkHeader& h) { h.flags = 2; });
+  chunks[2] = WithHeader(chunks[2], [](trace::ChunkHeader& h) { h.flags = 1u << 15; });
   EXPECT_EQ(Load(Join(chunks)).health.unknown_chunks, 1u);
 }
 
