@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""How often the first findings of `gprof-cli report` are what an expert would say, on the captures of corpus.json.
+
+    score.py                   totals, and a line for each capture of the tuning set
+    score.py --only PATTERN    these captures alone, as in `--only 'synthetic/nccl*'`
+    score.py --held-out        lines for the held-out set, too: then it is no longer held out from whoever reads them
+    score.py --update          writes the totals into floor.json, below which test_judgement.py fails
+
+GPROF_TEST_BUILD names the build, as for the other tests.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import fnmatch
+import functools
+import gzip
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import synthetic
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", ROOT / "build" / "release")).resolve()
+COMMAND = BUILD / "bin" / "gprof-cli"
+ASSEMBLE = BUILD / "tests" / "bin" / "assemble_trace"
+SAMPLES = ROOT.parent / "shared" / "samples"  # captures that others published, not everywhere there
+FLOOR = HERE / "floor.json"
+SHOWN = 3  # findings above the tables, as src/cli/render/render_text.cpp has it
+TIME_LIMIT_S = 240
+NONE = "none"  # instead of an id: no finding is shown, or information only
+TUNING, HELD_OUT = "tuning", "held_out"
+
+
+def set_of(name):
+    """Chosen by the name so that nobody picks; recordings of one program (the part before a dot) are in one set."""
+    digest = hashlib.sha256(name.partition(".")[0].encode()).digest()
+    return HELD_OUT if digest[0] & 1 else TUNING
+
+
+@dataclasses.dataclass
+class Label:
+    """What corpus.json says of a capture. Words with a dot are ids of findings, with `*`; others are mechanisms."""
+
+    first: list
+    also: list
+    wrong: list
+    wrong_text: list
+
+    @classmethod
+    def of(cls, capture, mechanisms):
+        def ids(words):
+            return [one for word in words for one in (mechanisms[word]["findings"] if "." not in word else [word])]
+
+        return cls(ids(capture["first"]), ids(capture.get("also", [])), ids(capture["wrong"]), capture.get("wrong_text", []))
+
+    def is_right(self, finding_id):
+        return matches(finding_id, self.first)
+
+    def is_wrong(self, finding):
+        if any(re.search(text, f"{finding['message']} {finding['advice']}") for text in self.wrong_text):
+            return True
+        return matches(finding["id"], self.wrong) and not matches(finding["id"], self.first + self.also)
+
+
+def matches(finding_id, patterns):
+    return any(fnmatch.fnmatchcase(finding_id, pattern) for pattern in patterns)
+
+
+@dataclasses.dataclass
+class Verdict:
+    name: str
+    shown: list  # ids
+    first: bool
+    in_three: bool
+    wrong: list  # ids
+
+
+def shown_findings(report):
+    """As the report in text shows them: what another finding already says stands below the tables, the trace's health at the top."""
+    about_the_program = [finding for finding in report["findings"] if not finding["id"].startswith("health.")]
+    return [finding for finding in about_the_program if finding["same_as"] is None][:SHOWN]
+
+
+def judge(name, label, report):
+    shown = shown_findings(report)
+    ids = [finding["id"] for finding in shown]
+    says_nothing = all(finding["severity"] == "info" for finding in shown)
+    first = label.is_right(ids[0] if ids else NONE) or (says_nothing and NONE in label.first)
+    in_three = first or any(label.is_right(one) for one in ids)
+    return Verdict(name, ids, first, in_three, [finding["id"] for finding in shown if label.is_wrong(finding)])
+
+
+def load():
+    return json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
+
+
+def path_of(capture, samples=SAMPLES):
+    """None for a capture that is made from text."""
+    if "synthetic" in capture:
+        return None
+    if is_sample(capture):
+        return samples / capture["file"].removeprefix("../shared/samples/")
+    return ROOT / capture["file"]
+
+
+def is_sample(capture):
+    return capture.get("file", "").startswith("../shared/samples/")
+
+
+def is_here(capture, samples=SAMPLES):
+    path = path_of(capture, samples)
+    return path is None or path.is_file()
+
+
+def run(command, data=None):
+    done = subprocess.run([str(word) for word in command], input=data, capture_output=True, timeout=TIME_LIMIT_S, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} ended with {done.returncode}: {done.stderr.decode(errors='replace')[:500]}")
+    return done.stdout
+
+
+def report_of(capture, samples=SAMPLES):
+    with tempfile.TemporaryDirectory(prefix="gprof-judgement-") as folder:
+        path = path_of(capture, samples)
+        if path is None:
+            path = pathlib.Path(folder) / "run.trace"
+            path.write_bytes(run([ASSEMBLE], synthetic.CAPTURES[capture["synthetic"]]().encode()))
+        elif path.name.endswith(".sqlite.gz"):  # SQLite reads no compressed files
+            unpacked = pathlib.Path(folder) / path.name.removesuffix(".gz")
+            unpacked.write_bytes(gzip.decompress(path.read_bytes()))
+            path = unpacked
+        return json.loads(run([COMMAND, "report", path, "--format", "json", "--rows", 1]))
+
+
+def judge_all(corpus, captures, samples=SAMPLES):
+    def one(capture):
+        return judge(capture["name"], Label.of(capture, corpus["mechanisms"]), report_of(capture, samples))
+
+    with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        return list(pool.map(one, captures))
+
+
+@dataclasses.dataclass
+class Totals:
+    captures: int
+    first: int
+    first_three: int
+    wrong: int
+
+    @classmethod
+    def of(cls, verdicts):
+        return cls(len(verdicts), sum(v.first for v in verdicts), sum(v.in_three for v in verdicts),
+                   sum(bool(v.wrong) for v in verdicts))
+
+    def row(self, title):
+        def share(count):
+            return f"{count:4} {100 * count / self.captures if self.captures else 0:4.0f} %"
+
+        return f"{title:34} {self.captures:8}   {share(self.first)}   {share(self.first_three)}     {share(self.wrong)}"
+
+
+def totals_table(corpus, verdicts):
+    by_name = {capture["name"]: capture for capture in corpus["captures"]}
+    lines = [f"{'':34} captures  right first   right in 3     wrong in 3"]
+    for title, wanted in ((TUNING, TUNING), ("held out", HELD_OUT)):
+        mine = [v for v in verdicts if by_name[v.name]["set"] == wanted]
+        kept = [v for v in mine if not is_sample(by_name[v.name])]
+        lines.append(Totals.of(kept).row(title))
+        if len(kept) != len(mine):
+            lines.append(Totals.of(mine).row(f"{title} with ../shared/samples"))
+    return "\n".join(lines)
+
+
+def lines_of(verdicts):
+    width = max((len(v.name) for v in verdicts), default=0)
+    for v in sorted(verdicts, key=lambda v: v.name):
+        mark = "first" if v.first else "in 3 " if v.in_three else "  -  "
+        shown = ", ".join(f"{one} (wrong)" if one in v.wrong else one for one in v.shown) or "(nothing)"
+        yield f"{v.name:{width}}  {mark}  {shown}"
+
+
+def tuning_totals(corpus, verdicts):
+    """Of the captures that are everywhere: the others do not count for the test."""
+    counted = {c["name"] for c in corpus["captures"] if c["set"] == TUNING and not is_sample(c)}
+    return Totals.of([v for v in verdicts if v.name in counted])
+
+
+@functools.lru_cache(maxsize=None)
+def floor():
+    return Totals(**json.loads(FLOOR.read_text(encoding="utf-8")))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="*", help="captures with such a name")
+    parser.add_argument("--held-out", action="store_true", help="show the lines of the held-out set")
+    parser.add_argument("--update", action="store_true", help="write the totals of the tuning set into floor.json")
+    parser.add_argument("--samples", type=pathlib.Path, default=SAMPLES, help="folder of the captures that others published")
+    options = parser.parse_args()
+    if options.update and options.only != "*":
+        parser.error("--update needs all captures: leave out --only")
+    corpus = load()
+    wanted = [c for c in corpus["captures"] if fnmatch.fnmatchcase(c["name"], options.only)]
+    here = [c for c in wanted if is_here(c, options.samples)]
+    verdicts = judge_all(corpus, here, options.samples)
+    hidden = set() if options.held_out else {c["name"] for c in here if c["set"] == HELD_OUT}
+    print("\n".join(lines_of([v for v in verdicts if v.name not in hidden])))
+    print(f"\n{totals_table(corpus, verdicts)}")
+    if len(here) != len(wanted):
+        print(f"\n{len(wanted) - len(here)} captures are not here: " + ", ".join(c["name"] for c in wanted if c not in here))
+    if options.update:
+        FLOOR.write_text(json.dumps(dataclasses.asdict(tuning_totals(corpus, verdicts))) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

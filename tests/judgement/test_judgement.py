@@ -1,0 +1,97 @@
+"""The first findings of reports against what an expert would say (README.md): the score may not fall, the labels fit the tree."""
+
+import fnmatch
+import re
+import sys
+import unittest
+
+import score
+import synthetic
+
+PROGRAMS = score.HERE / "programs"
+sys.path.insert(0, str(PROGRAMS))
+
+import variants  # noqa: E402
+
+CORPUS = score.load()
+CAPTURES = CORPUS["captures"]
+RECORDED = "tests/judgement/data/"
+
+
+def ids_of_the_docs():
+    page = (score.ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
+    return set(re.findall(r"`([a-z]+\.[a-z_]+)`", page)) | set(CORPUS["planned"]) | {score.NONE}
+
+
+class Score(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        here = [capture for capture in CAPTURES if score.is_here(capture)]
+        cls.verdicts = score.judge_all(CORPUS, here)
+        print(f"\n{score.totals_table(CORPUS, cls.verdicts)}\n")
+
+    def test_tuning_score_does_not_fall(self):
+        now, floor = score.tuning_totals(CORPUS, self.verdicts), score.floor()
+        self.assertEqual(now.captures, floor.captures, "captures came or went: score.py --update")
+        self.assertGreaterEqual(now.first, floor.first, "right mechanism first")
+        self.assertGreaterEqual(now.first_three, floor.first_three, "right mechanism among the first three")
+        self.assertLessEqual(now.wrong, floor.wrong, "a wrong one among the first three")
+
+
+class Labels(unittest.TestCase):
+    def test_names_are_unique(self):
+        names = [capture["name"] for capture in CAPTURES]
+        self.assertEqual(sorted(names), sorted(set(names)))
+
+    def test_the_set_is_chosen_by_the_name(self):
+        self.assertEqual({c["name"]: c["set"] for c in CAPTURES}, {c["name"]: score.set_of(c["name"]) for c in CAPTURES})
+
+    def test_every_label_says_something(self):
+        for capture in CAPTURES:
+            with self.subTest(capture=capture["name"]):
+                self.assertTrue(capture["first"])
+                self.assertTrue(capture["wrong"])
+                self.assertTrue(capture["why"].endswith("."))
+
+    def test_findings_of_the_labels_exist_or_are_planned(self):
+        known = ids_of_the_docs()
+        for capture in CAPTURES:
+            label = score.Label.of(capture, CORPUS["mechanisms"])
+            for pattern in label.first + label.also + label.wrong:
+                with self.subTest(capture=capture["name"], finding=pattern):
+                    self.assertTrue(fnmatch.filter(known, pattern) or pattern.startswith("idle."))
+
+    def test_nothing_is_right_and_wrong(self):
+        for capture in CAPTURES:
+            label = score.Label.of(capture, CORPUS["mechanisms"])
+            with self.subTest(capture=capture["name"]):
+                self.assertEqual(set(label.first + label.also) & set(label.wrong), set())
+
+
+class Captures(unittest.TestCase):
+    def test_files_of_the_repository_are_there(self):
+        files = [c["file"] for c in CAPTURES if "file" in c and not score.is_sample(c) and not c["file"].startswith(RECORDED)]
+        self.assertEqual([file for file in files if not (score.ROOT / file).is_file()], [])
+
+    def test_every_trace_of_the_repository_has_a_label(self):
+        files = [path for folder in ("tests/data", RECORDED) for path in (score.ROOT / folder).glob("*")]
+        captures = {path.relative_to(score.ROOT).as_posix() for path in files
+                    if path.name.endswith((".trace", ".sqlite.gz")) or (path.parent.parent == score.HERE and path.name.endswith(".json.gz"))}
+        self.assertEqual(sorted(captures - {c.get("file") for c in CAPTURES}), [])
+
+    def test_every_synthetic_capture_has_a_label(self):
+        self.assertEqual({c["synthetic"] for c in CAPTURES if "synthetic" in c}, set(synthetic.CAPTURES))
+
+    def test_every_variant_of_a_program_has_a_label(self):
+        labelled = {c["name"].partition(".")[0] for c in CAPTURES if c["name"].startswith(("torch/", "cupy/", "jax/"))}
+        of_torch = {f"torch/{name}" for name in variants.names_in(PROGRAMS / "torch_variants.py")}
+        of_arrays = {name.replace("_", "/", 1) for name in variants.names_in(PROGRAMS / "array_variants.py")}
+        self.assertEqual(of_torch | of_arrays, labelled)
+
+    def test_synthetic_captures_are_the_same_each_time(self):
+        for name in ("kernel_bound", "nccl_straggler_loads_data"):
+            self.assertEqual(synthetic.CAPTURES[name](), synthetic.CAPTURES[name]())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
