@@ -2,6 +2,7 @@
 """The same for arrays: CuPy, and JAX. corpus.json calls cupy_good `cupy/good`."""
 
 import ctypes
+import importlib
 import os
 
 import variants
@@ -136,8 +137,10 @@ def synchronize_jax():
 
 def main():
     options = variants.arguments(__doc__)
+    library = options.variant.partition("_")[0]
+    importlib.import_module(library)  # takes seconds and no GPU: before the lock
     held = variants.take(options.lock)
-    synchronize = synchronize_cupy if options.variant.startswith("cupy_") else synchronize_jax
+    synchronize = synchronize_cupy if library == "cupy" else synchronize_jax
     cuda = ctypes.CDLL("libcuda.so.1")
     loop = variants.Loop(options.steps, synchronize, cuda.cuProfilerStart, cuda.cuProfilerStop)
     variants.VARIANTS[options.variant](loop)
