@@ -57,6 +57,13 @@ std::vector<uint32_t> LongestKernels(const std::vector<Statistics>& times) {
   return order;
 }
 
+// What ncu calls a kernel: the function alone, without namespaces and template arguments.
+std::string FunctionOf(const std::string& kernel) {
+  const std::string name = ShortName(kernel).substr(0, ShortName(kernel).find('<'));
+  const size_t colons = name.rfind("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
 // "ncu --kernel-name Fan2 --launch-count 3 ./gaussian"
 std::string CommandFor(const Trace& trace, const std::string& kernel) {
   std::string program = "APP";
@@ -84,7 +91,7 @@ Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum) {
                        " takes " + FormatPercent(percent) + " (" + Ns(times[kernel].total) + " in " +
                        CountOf(times[kernel].count, "launch", "launches") + ")";
   }
-  finding.advice += " To see what limits it: " + CommandFor(input.trace(), std::string(ShortName(first)));
+  finding.advice += " To see what limits it: " + CommandFor(input.trace(), FunctionOf(first));
   finding.gain_ns = times[longest.front()].total / 2;
   finding.basis = "half of the time of " + std::string(ShortName(first)) + ", as if it were twice as fast";
   return finding;

@@ -15,6 +15,17 @@ namespace {
 
 constexpr int64_t kFewestSteps = 5;
 
+// Operators of a framework, what autograd runs for them, loaders and libraries: they repeat within a step, and are
+// none.
+bool IsPartOfAStep(std::string_view name) {
+  constexpr std::string_view kBeginnings[] = {
+      "aten::",    "autograd::", "prim::", "torch::",    "c10::", "enumerate(",        "nccl",
+      "ncclGroup", "cudnn",      "cublas", "Optimizer.", "cuda",  "record_param_comms"};
+  const auto begins = [&](std::string_view beginning) { return name.starts_with(beginning); };
+  return std::any_of(std::begin(kBeginnings), std::end(kBeginnings), begins) || Contains(name, "Backward") ||
+         Contains(name, "DataLoader");
+}
+
 // The entries of one path on one thread.
 struct Candidate {
   uint32_t thread = kNone;
@@ -47,7 +58,7 @@ class Search {
 
  private:
   bool IsWanted(const PackedRanges::Facts& range) const {
-    if (wanted_.empty()) return true;
+    if (wanted_.empty()) return !IsPartOfAStep(trace_.Text(range.name));
     const std::string_view path = trace_.Text(range.path);
     const NameId domain_name = range.domain == kNone ? NameId{} : trace_.domains[range.domain].name;
     const std::string_view domain = trace_.Text(domain_name);
@@ -189,7 +200,7 @@ class SearchByWork {
     const Trace::Slice slice = trace_.thread_ranges[thread];
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const NvtxRange& range = trace_.ranges[i];
-      if (!range.is_push_pop || range.is_open || range.is_cut) continue;
+      if (!range.is_push_pop || range.is_open || range.is_cut || IsPartOfAStep(trace_.Text(range.name))) continue;
       Slot& slot = slots.try_emplace(range.path.value, Slot{{thread, range.path, range.depth, false, 0, 0, 0}, 0, 0})
                        .first->second;
       slot.candidate.has_depths |= slot.candidate.depth != range.depth;
