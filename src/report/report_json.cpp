@@ -1,5 +1,7 @@
 // The report for machines: schema gprof.report/1.
+#include "analysis/facts/shared_facts.h"
 #include "analysis/result/finding_catalogue.h"
+#include "analysis/result/findings.h"
 #include "analysis/result/metrics.h"
 #include "analysis/trust/unknown_facts.h"
 #include "report/json_values.h"
@@ -78,7 +80,7 @@ Json SubjectJson(const Subject& subject) {
   return json;
 }
 
-Json FindingJson(const Finding& finding, const std::string& leader) {
+Json FindingJson(const Finding& finding, const std::string& leader, bool is_minor) {
   const FindingInfo* const info = FindFinding(finding.id);
   return {{"id", finding.id},
           {"severity", SeverityName(finding.severity)},
@@ -87,6 +89,7 @@ Json FindingJson(const Finding& finding, const std::string& leader) {
           {"gain_ns", finding.gain_ns},
           {"basis", finding.basis},
           {"same_as", leader.empty() ? Json() : Json(leader)},
+          {"is_minor", is_minor},
           {"table", info == nullptr ? std::string_view() : info->table},
           {"subject", SubjectJson(finding.subject)}};
 }
@@ -127,8 +130,9 @@ Json ReportJson(const Report& report) {
   json["not_recorded"] = NotRecordedJson(report.input.trace());
   json["findings"] = Json::array();
   const std::vector<std::string> leaders = LeadersOf(report.findings);
+  const int64_t window_ns = report.input.shared().window_ns();
   for (std::size_t i = 0; i < leaders.size(); ++i)
-    json["findings"].push_back(FindingJson(report.findings[i], leaders[i]));
+    json["findings"].push_back(FindingJson(report.findings[i], leaders[i], IsMinor(report.findings[i], window_ns)));
   json["metrics"] = Json::array();
   json["tables"] = Json::array();
   for (const Section& section : report.sections) {

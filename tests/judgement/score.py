@@ -86,7 +86,8 @@ class Verdict:
 def shown_findings(report):
     """As the report in text shows them: what another finding already says stands below the tables, the trace's health at the top."""
     about_the_program = [finding for finding in report["findings"] if not finding["id"].startswith("health.")]
-    return [finding for finding in about_the_program if finding["same_as"] is None][:SHOWN]
+    return [finding for finding in about_the_program
+            if finding["same_as"] is None and not finding["is_minor"]][:SHOWN]
 
 
 def judge(name, label, report):
