@@ -17,6 +17,9 @@ def main():
     for table in tables & set(EMPTIED):
         database.execute(f"DELETE FROM {table}")
     for number, text in database.execute("SELECT id, value FROM StringIds").fetchall():
+        if "\0" in text:  # the environment of a process, from the first letter to the last
+            database.execute("UPDATE StringIds SET value = '' WHERE id = ?", (number,))
+            continue
         short = PATH.sub(lambda match: match.group().rsplit("/", 1)[1], text or "")
         if short != text:
             database.execute("UPDATE StringIds SET value = ? WHERE id = ?", (short, number))
