@@ -8,6 +8,7 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/idle/gaps.h"
 #include "analysis/kernels/occupancy_calculator.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
@@ -215,9 +216,20 @@ std::string Others(const Group& group) {
   return group.others == 0 ? "" : "; " + CountOf(group.others, "more launch", "more launches") + " like it";
 }
 
+// Where kernels run for less than half of the window, something else decides how long the run takes: kernels that fill
+// the GPU better would leave longer gaps.
+bool KernelsDecide(const AnalysisInput& input, int64_t window_ns) {
+  SaturatingSum kernel_ns;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (HasWindow(input.trace(), device)) kernel_ns += input.shared().busy(device).kernels.busy_ns();
+  }
+  return 2 * kernel_ns >= window_ns;
+}
+
 void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector<Finding>* findings) {
   const Trace& trace = input.trace();
   const int64_t window_ns = input.shared().window_ns();
+  const bool kernels_decide = KernelsDecide(input, window_ns);
   Group small, narrow, tail;
   for (const Row& row : summary.rows) {
     // NCCL takes no more of the GPU than it needs, so that kernels run beside it.
@@ -236,8 +248,12 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
     if (percent < (is_much ? kLeastPercentWorthAFinding : kPercentWorthAFinding)) return;
     Finding finding = NewFinding(id, percent);
     finding.message = std::move(message);
-    finding.gain_ns = group.unused_ns;
-    finding.basis = basis;
+    if (kernels_decide) {
+      finding.gain_ns = group.unused_ns;
+      finding.basis = basis;
+    } else {
+      finding.severity = Severity::kInfo;
+    }
     finding.subject.kernel = KernelName(trace, group.worst->launches.name);
     finding.subject.device = DeviceScope(trace, group.worst->launches.device);
     findings->push_back(std::move(finding));

@@ -149,6 +149,20 @@ TEST_F(OccupancyTest, ManyBlocksOfHalfAWarpNeedLargerBlocksNotMore) {
   EXPECT_NE(finding->advice.find("multiple of 32 threads"), std::string::npos);
 }
 
+// Two kernels of 1 ms in a window of 10 ms: whatever the GPU waits for, it is not these.
+TEST_F(OccupancyTest, WhereTheGpuIsMostlyIdleItIsInformation) {
+  TraceMaker maker;
+  maker.trace().devices[0].facts = H200();
+  maker.trace().shapes.push_back(Shape(1, 32, 16));
+  maker.AddKernel(0, 1000 * kUs).shape = 0;
+  maker.AddKernel(9000 * kUs, 10'000 * kUs).shape = 0;
+  const AnalysisResult result = RunOccupancy(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "occupancy.small_grid");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kInfo);
+  EXPECT_EQ(finding->gain_ns, 0);
+}
+
 TEST_F(OccupancyTest, AGridThatFitsLastsAsLongAsTheFullestSm) {
   // 8 blocks of 256 fit on an SM, 1056 on the GPU. 200 blocks: one SM has two, so half of 264 places are for 200.
   const AnalysisResult result = OneKernel(Shape(200, 256, 32));
