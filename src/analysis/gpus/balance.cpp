@@ -27,10 +27,22 @@ struct Load {
   uint32_t device = kNone;
   int64_t start_ns = 0, end_ns = 0, idle_ns = 0;
   IntervalSet busy;
+  IntervalSet work;  // busy with more than kernels of NCCL, which run while they wait for others
+  bool has_nccl = false;
   int64_t waiting_ns = 0;             // idle while another was busy
   CauseSplit waiting;                 // its causes
   std::vector<int64_t> waits_for_ns;  // idle while that other was busy
 };
+
+// By what operations have in common, as names are looked at once.
+std::vector<uint8_t> KernelsOfNccl(const Trace& trace) {
+  std::vector<uint8_t> is_nccl(trace.ops.FactsCount(), 0);
+  for (uint32_t i = 0; i < is_nccl.size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    is_nccl[i] = facts.kind == OpKind::kKernel && IsNcclKernel(trace.Text(facts.name));
+  }
+  return is_nccl;
+}
 
 // Empty where it is not several.
 std::vector<Load> UsedGpus(const Trace& trace) {
@@ -38,12 +50,21 @@ std::vector<Load> UsedGpus(const Trace& trace) {
   const auto used = std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
                                   [](const Trace::Slice& slice) { return slice.first != slice.last; });
   if (used < 2) return loads;
+  const std::vector<uint8_t> is_nccl = KernelsOfNccl(trace);
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     const Trace::Slice slice = trace.device_ops[device];
     if (slice.first == slice.last) continue;
     Load load;
     load.device = device;
-    for (uint32_t i = slice.first; i < slice.last; ++i) load.busy.Add(trace.ops[i].start_ns, trace.ops[i].end_ns);
+    for (uint32_t i = slice.first; i < slice.last; ++i) {
+      const GpuOp& op = trace.ops[i];
+      load.busy.Add(op.start_ns, op.end_ns);
+      if (is_nccl[trace.ops.items()[i].facts] != 0) {
+        load.has_nccl = true;
+      } else {
+        load.work.Add(op.start_ns, op.end_ns);
+      }
+    }
     load.start_ns = trace.ops[slice.first].start_ns;
     load.end_ns = load.busy.intervals().empty() ? load.start_ns : load.busy.intervals().back().end_ns;
     loads.push_back(std::move(load));
@@ -161,18 +182,25 @@ Table PeerTable(const AnalysisInput& input, uint32_t max_rows, SaturatingSum* by
   return table;
 }
 
-void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t mean_ns, int64_t window_ns,
-                AnalysisResult* result) {
-  const auto is_less = [](const Load& a, const Load& b) { return a.busy.TotalNs() < b.busy.TotalNs(); };
+// The one that has more to do, not the one that waits longest in a collective: that is the rank that is ready first.
+void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t window_ns, AnalysisResult* result) {
+  const auto is_less = [](const Load& a, const Load& b) { return a.work.TotalNs() < b.work.TotalNs(); };
+  int64_t mean_ns = 0;
+  bool has_nccl = false;
+  for (const Load& load : loads) {
+    mean_ns += load.work.TotalNs();
+    has_nccl |= load.has_nccl;
+  }
+  mean_ns /= static_cast<int64_t>(loads.size());
   const Load& most = *std::max_element(loads.begin(), loads.end(), is_less);
   const Load& least = *std::min_element(loads.begin(), loads.end(), is_less);
-  const int64_t gain_ns = most.busy.TotalNs() - mean_ns;
+  const int64_t gain_ns = most.work.TotalNs() - mean_ns;
   const double percent = PercentOf(gain_ns, window_ns);
   if (PercentOf(gain_ns, mean_ns) < kUnevenPercent || percent < kPercentWorthAFinding) return;
   std::string message = "The GPUs are unevenly loaded: " + DeviceScope(trace, most.device) + " was busy for " +
-                        FormatNs(static_cast<double>(most.busy.TotalNs())) + ", " + DeviceScope(trace, least.device) +
-                        " for " + FormatNs(static_cast<double>(least.busy.TotalNs())) + " (mean " +
-                        FormatNs(static_cast<double>(mean_ns)) + ")";
+                        FormatNs(static_cast<double>(most.work.TotalNs())) + ", " + DeviceScope(trace, least.device) +
+                        " for " + FormatNs(static_cast<double>(least.work.TotalNs())) + " (mean " +
+                        FormatNs(static_cast<double>(mean_ns)) + (has_nccl ? ", without kernels of NCCL)" : ")");
   if (least.waiting_ns > 0) {
     message += "; " + DeviceScope(trace, least.device) + " was idle for " +
                FormatNs(static_cast<double>(least.waiting_ns)) + " while " +
@@ -212,7 +240,7 @@ AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& opt
   AddMetric(&result, "balance.waiting_ns", waiting_ns);
   AddMetric(&result, "balance.imbalance_percent", PercentOf(most_ns - mean_ns, mean_ns));
   AddMetric(&result, "balance.peer_bytes", peer_bytes);
-  AddFinding(trace, loads, mean_ns, end_ns - start_ns, &result);
+  AddFinding(trace, loads, end_ns - start_ns, &result);
   return result;
 }
 

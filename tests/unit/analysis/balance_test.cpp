@@ -71,5 +71,22 @@ TEST(Balance, EvenLoadIsNoFinding) {
   EXPECT_TRUE(RunBalance(maker.Finish(), {}).findings.empty());
 }
 
+// gpu0 is ready at 100 and waits in its collective until gpu1 is: it has less to do, however long it is busy.
+TEST(Balance, TheOneThatWaitsInACollectiveIsNotTheOneWithMoreToDo) {
+  constexpr const char* kNccl = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+  TraceMaker maker;
+  const uint32_t other = maker.AddDevice(1);
+  maker.AddKernel(0, 100);
+  maker.AddKernel(100, 1000, kNone, kNccl);
+  maker.AddKernel(0, 800).device = other;
+  maker.AddKernel(950, 1000, kNone, kNccl).device = other;
+  const AnalysisResult result = RunBalance(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "balance.uneven");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->subject.device, "gpu1");
+  EXPECT_EQ(finding->gain_ns, 800 - 450);
+  EXPECT_NE(finding->message.find("without kernels of NCCL"), std::string::npos) << finding->message;
+}
+
 }  // namespace
 }  // namespace gprof::test
