@@ -59,7 +59,8 @@ std::vector<uint32_t> LongestKernels(const std::vector<Statistics>& times) {
 
 // What ncu calls a kernel: the function alone, without namespaces and template arguments.
 std::string FunctionOf(const std::string& kernel) {
-  const std::string name = ShortName(kernel).substr(0, ShortName(kernel).find('<'));
+  std::string name = ShortName(kernel);
+  name = name.substr(0, name.find('<'));
   const size_t colons = name.rfind("::");
   return colons == std::string::npos ? name : name.substr(colons + 2);
 }
@@ -73,12 +74,12 @@ std::string CommandFor(const Trace& trace, const std::string& kernel) {
   return "ncu --kernel-name " + kernel + " --launch-count 3 " + program;
 }
 
-Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum) {
+// `longest` are those of LongestKernels.
+Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum, const std::vector<uint32_t>& longest) {
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
   int64_t all_ns = 0;
   for (const Statistics& of_kernel : times) all_ns += of_kernel.total;
-  const std::vector<uint32_t> longest = LongestKernels(times);
   const std::string first = kernels.Name(longest.front());
   Finding finding = NewFinding("gpu.kernel_bound");
   finding.subject.kernel = first;
@@ -137,8 +138,8 @@ std::vector<Finding> BoundFindings(const AnalysisInput& input) {
   const KernelGroups& kernels = input.shared().kernels();
   if (PercentOf(sum.kernel_ns, sum.window_ns) >= kKernelBoundPercent && kernels.size() > 0) {
     // Kernels of NCCL run while they wait for other ranks: the analysis `nccl` says what that is.
-    const uint32_t longest = LongestKernels(input.shared().kernel_times()).front();
-    if (!IsNcclKernel(kernels.Name(longest))) findings.push_back(KernelBound(input, sum));
+    const std::vector<uint32_t> longest = LongestKernels(input.shared().kernel_times());
+    if (!IsNcclKernel(kernels.Name(longest.front()))) findings.push_back(KernelBound(input, sum, longest));
   }
   if (PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns) >= kCopyBoundPercent) {
     findings.push_back(CopyBound(input, sum));

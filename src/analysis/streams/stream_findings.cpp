@@ -70,14 +70,21 @@ std::string Asked(const Demand& demand) {
                                : CountOf(demand.processes, "process", "processes") + " asked for " + streams;
 }
 
+int64_t CountPageable(const AnalysisInput& input) {
+  int64_t count = 0;
+  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
+    if (sum.count > 0 && input.trace().ops[sum.first].IsPageable()) count += sum.count;
+  }
+  return count;
+}
+
 // What is known to keep streams apart.
-std::string Serialisers(const AnalysisInput& input, const StreamWaits& waits) {
+std::string Serialisers(const AnalysisInput& input, int64_t pageable, const StreamWaits& waits) {
   const Trace& trace = input.trace();
-  int64_t pageable = 0, in_default_stream = 0;
+  int64_t in_default_stream = 0;
   for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
     if (sum.count == 0) continue;
     const GpuOp& op = trace.ops[sum.first];
-    if (op.IsPageable()) pageable += sum.count;
     if (op.stream != kNone && trace.streams[op.stream].is_default) in_default_stream += sum.count;
   }
   std::string text;
@@ -115,14 +122,6 @@ int64_t GainWithPinnedMemory(const AnalysisInput& input) {
 void SetGain(const AnalysisInput& input, Finding* finding) {
   finding->gain_ns = GainOfOverlap(input);
   if (finding->gain_ns > 0) finding->basis = "kernels and the copies of each direction running side by side";
-}
-
-int64_t CountPageable(const AnalysisInput& input) {
-  int64_t count = 0;
-  for (const OpFacts::Sum& sum : input.shared().ops().sums()) {
-    if (sum.count > 0 && input.trace().ops[sum.first].IsPageable()) count += sum.count;
-  }
-  return count;
 }
 
 uint32_t MostNames(const Trace& trace) {
@@ -176,7 +175,7 @@ Finding NoOverlap(const AnalysisInput& input, const Demand& demand, const Concur
     finding.message +=
         ": " + CountOf(pageable, "pageable copy", "pageable copies") + " held the host until each was done";
   }
-  finding.advice += Serialisers(input, waits);
+  finding.advice += Serialisers(input, pageable, waits);
   SetGain(input, &finding);
   if (finding.gain_ns == 0 && pageable > 0) {
     finding.gain_ns = GainWithPinnedMemory(input);
