@@ -108,7 +108,9 @@ std::optional<OutputFile> MakeOutput(const LaunchOptions& options, pid_t program
     environment->SetOutput(std::filesystem::absolute("run.trace").string(), "");
     return std::nullopt;
   }
-  std::optional<OutputFile> output(OpenOutput(options.output, program, options.may_overwrite));
+  std::optional<OutputFile> output(options.is_default_output
+                                       ? OpenDefaultOutput(options.output, 1, options.may_overwrite)
+                                       : OpenOutput(options.output, program, options.may_overwrite));
   environment->SetOutput(output->absolute_path, output->run_id);
   return output;
 }

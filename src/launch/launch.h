@@ -59,6 +59,7 @@ enum class ProgramOutput : uint8_t {
 struct LaunchOptions {
   std::vector<std::string> command;  // the program and its arguments
   std::string output = "run.trace";  // may hold %p %h %n %q{NAME} %%
+  bool is_default_output = false;    // nobody chose it: where it is taken, run.2.trace and so on
   bool may_overwrite = false;
   bool trace_cuda = true, trace_nvtx = true;
   bool all_apis = false;

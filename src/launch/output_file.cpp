@@ -180,6 +180,22 @@ void RefuseExisting(const std::string& path, bool may_overwrite) {
   }
 }
 
+std::string NumberedName(const std::string& name, unsigned number) {
+  if (number <= 1) return name;
+  const std::filesystem::path path(name);
+  return (path.parent_path() / path.stem()).string() + "." + std::to_string(number) + path.extension().string();
+}
+
+OutputFile OpenDefaultOutput(const std::string& name, unsigned first, bool may_overwrite) {
+  for (unsigned number = first; number - first < kMaxNumber; ++number) {
+    const std::string path = NumberedName(name, number);
+    const int descriptor = Create(path, may_overwrite);
+    if (descriptor >= 0) return Finish(descriptor, path);
+    if (errno != EEXIST) FailToCreate(path, errno);
+  }
+  Fail("no number is free for '" + name + "'", "choose another file with -o");
+}
+
 OutputFile OpenOutput(const std::string& pattern, pid_t pid, bool may_overwrite) {
   if (pattern.empty()) Fail("the name of the trace file is empty", "choose one with -o");
   const bool is_numbered = ExpandPattern(pattern, pid, 1) != ExpandPattern(pattern, pid, 2);

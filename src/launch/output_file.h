@@ -40,4 +40,10 @@ void RefuseExisting(const std::string& path, bool may_overwrite);
 // regular file is refused always. With %n in the pattern, takes the first number that is free.
 OutputFile OpenOutput(const std::string& pattern, pid_t pid, bool may_overwrite);
 
+// "run.trace", 3 -> "run.3.trace"; 1 leaves the name as it is.
+std::string NumberedName(const std::string& name, unsigned number);
+
+// For a name that nobody chose: where it is taken, the next number from `first` on that is free is. Without patterns.
+OutputFile OpenDefaultOutput(const std::string& name, unsigned first, bool may_overwrite);
+
 }  // namespace gprof

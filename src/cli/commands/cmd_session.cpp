@@ -59,7 +59,7 @@ class Start : public SessionCommand {
   void AddOptions(CLI::App& app) override {
     AddSessionOption(app);
     app.add_option("-o,--output", output_,
-                   "trace file, run.trace by default, and run.2.trace and so on for later captures; patterns as in "
+                   "trace file; run.trace by default, and run.2.trace and so on where that is taken; patterns as in "
                    "gprof-cli profile")
         ->type_name("FILE")
         ->group("Output");
@@ -95,10 +95,10 @@ class Start : public SessionCommand {
 
  private:
   OutputFile Open(const Json& status) const {
-    const int64_t number = status.value("captures", int64_t{0}) + 1;
-    const std::string by_default = number == 1 ? "run.trace" : "run." + std::to_string(number) + ".trace";
+    const auto number = static_cast<unsigned>(status.value("captures", int64_t{0}) + 1);
     try {
-      return OpenOutput(output_.empty() ? by_default : output_, status.value("program_pid", 0), may_overwrite_);
+      if (output_.empty()) return OpenDefaultOutput("run.trace", number, may_overwrite_);
+      return OpenOutput(output_, status.value("program_pid", 0), may_overwrite_);
     } catch (const Error& error) {
       throw Error(ExitCode::kUsage, error.what(), error.hint());
     }

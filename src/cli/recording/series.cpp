@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -59,6 +60,27 @@ int LateSignal(const LaunchResult& end) {
 
 bool HasFailed(const LaunchResult& result) { return result.exit_code != 0 && !result.was_ended_by_capture; }
 
+// As many digits as the last one has: names sort, and what a run sees in its environment is as long as in any other.
+std::string NumberText(const SeriesOptions& options, uint32_t number, bool is_warm_up) {
+  const std::size_t width = std::to_string(is_warm_up ? options.warm_ups : options.runs).size();
+  const std::string digits = std::to_string(number);
+  return (is_warm_up ? "warmup-" : "") + std::string(width - digits.size(), '0') + digits;
+}
+
+// The run file, and the traces whose names are known before their programs run.
+std::vector<std::string> FilesOf(const SeriesProgram& program, const SeriesOptions& options) {
+  std::vector<std::string> files = {program.file.path};
+  const auto add = [&](uint32_t number, bool is_warm_up) {
+    const std::string pattern = WithNumber(program.launch.output, NumberText(options, number, is_warm_up));
+    std::string path = ExpandPattern(pattern, 1, 0);
+    // Where the pid is part of the name, nobody can know it yet.
+    if (path == ExpandPattern(pattern, 2, 0)) files.push_back(std::move(path));
+  };
+  for (uint32_t number = 1; number <= options.warm_ups; ++number) add(number, true);
+  for (uint32_t number = 1; number <= options.runs; ++number) add(number, false);
+  return files;
+}
+
 }  // namespace
 
 SeriesProgram ProgramOfOutput(const LaunchOptions& launch) {
@@ -81,6 +103,18 @@ SeriesProgram ProgramOfOutput(const LaunchOptions& launch) {
   return program;
 }
 
+SeriesProgram ProgramOfDefaultOutput(LaunchOptions launch, const SeriesOptions& options) {
+  const std::string name = launch.output;
+  launch.is_default_output = false;
+  for (unsigned number = 1;; ++number) {
+    launch.output = NumberedName(name, number);
+    SeriesProgram program = ProgramOfOutput(launch);
+    const std::vector<std::string> files = FilesOf(program, options);
+    const auto is_taken = [](const std::string& path) { return std::filesystem::exists(path); };
+    if (launch.may_overwrite || std::none_of(files.begin(), files.end(), is_taken)) return program;
+  }
+}
+
 Series::Series(std::vector<SeriesProgram> programs, const SeriesOptions& options)
     : programs_(std::move(programs)), options_(options) {
   for (SeriesProgram& program : programs_) {
@@ -94,28 +128,13 @@ Series::Series(std::vector<SeriesProgram> programs, const SeriesOptions& options
 
 void Series::RefuseExistingFiles() const {
   for (const SeriesProgram& program : programs_) {
-    RefuseExisting(program.file.path, program.launch.may_overwrite);
-    const auto refuse = [&](uint32_t number, bool is_warm_up) {
-      const std::string pattern = OptionsFor(program, number, is_warm_up).output;
-      const std::string path = ExpandPattern(pattern, 1, 0);
-      // Where the pid is part of the name, nobody can know it yet.
-      if (path == ExpandPattern(pattern, 2, 0)) RefuseExisting(path, program.launch.may_overwrite);
-    };
-    for (uint32_t number = 1; number <= options_.warm_ups; ++number) refuse(number, true);
-    for (uint32_t number = 1; number <= options_.runs; ++number) refuse(number, false);
+    for (const std::string& path : FilesOf(program, options_)) RefuseExisting(path, program.launch.may_overwrite);
   }
-}
-
-// As many digits as the last one has: names sort, and what a run sees in its environment is as long as in any other.
-std::string Series::NumberText(uint32_t number, bool is_warm_up) const {
-  const std::size_t width = std::to_string(is_warm_up ? options_.warm_ups : options_.runs).size();
-  const std::string digits = std::to_string(number);
-  return (is_warm_up ? "warmup-" : "") + std::string(width - digits.size(), '0') + digits;
 }
 
 LaunchOptions Series::OptionsFor(const SeriesProgram& program, uint32_t number, bool is_warm_up) const {
   LaunchOptions options = program.launch;
-  options.output = WithNumber(options.output, NumberText(number, is_warm_up));
+  options.output = WithNumber(options.output, NumberText(options_, number, is_warm_up));
   if (is_warm_up && !options_.keeps_warm_ups) options.finish_trace = nullptr;
   return options;
 }

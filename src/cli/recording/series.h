@@ -34,6 +34,9 @@ struct SeriesResult {
 // is none. Throws Error for a name that no run file can be made of.
 SeriesProgram ProgramOfOutput(const LaunchOptions& launch);
 
+// The same for the default name, where it is taken with a number: run.2-1.trace, run.2.runs.json.
+SeriesProgram ProgramOfDefaultOutput(LaunchOptions launch, const SeriesOptions& options);
+
 class Series {
  public:
   // Refuses what is there already; see LaunchOptions::may_overwrite.
@@ -52,7 +55,6 @@ class Series {
   bool RunOne(SeriesProgram* program, uint32_t number, bool is_warm_up);
   bool GoesOn(const RunFile& file, const LaunchResult& end);
   LaunchOptions OptionsFor(const SeriesProgram& program, uint32_t number, bool is_warm_up) const;
-  std::string NumberText(uint32_t number, bool is_warm_up) const;
   void RefuseExistingFiles() const;
   void SayProgress(uint32_t number, bool is_warm_up) const;
 

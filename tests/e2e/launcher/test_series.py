@@ -110,11 +110,18 @@ class Files(SeriesTest):
         for name in ("run.runs.json", "run-2.trace", "run-warmup-1.trace"):
             with self.subTest(name=name):
                 (self.folder / name).write_bytes(b"precious")
-                done = self.profile("--repeat", "3", "--warmup", "1", "touch", "ran")
+                done = self.profile("--repeat", "3", "--warmup", "1", "-o", "run.trace", "touch", "ran")
                 self.assertEqual(done.returncode, 125)
                 self.assertIn(f"'{name}' exists already", done.stderr.decode())
                 self.assertEqual(self.names(), [name])
                 (self.folder / name).unlink()
+
+    def test_default_name_counts_up(self):
+        (self.folder / "run-2.trace").write_bytes(b"precious")
+        for _ in range(2):
+            self.assertEqual(self.profile("--repeat", "2", "true").returncode, 0)
+        self.assertEqual(self.names(), ["run-2.trace", "run.2-1.trace", "run.2-2.trace", "run.2.runs.json",
+                                        "run.3-1.trace", "run.3-2.trace", "run.3.runs.json"])
 
     def test_force_replaces_all_of_them(self):
         self.assertEqual(self.profile("--repeat", "2", "true").returncode, 0)

@@ -91,13 +91,22 @@ class Captures(SessionTest):
         self.assertEqual(self.trace(), "written at stop\n")
         self.finish()
 
+    def test_default_name_counts_up(self):
+        self.launch()
+        for name in ("run.trace", "run.2.trace"):
+            (self.folder / name).write_text("precious", encoding="utf-8")
+        self.assertIn("run.3.trace", self.do("start"))
+        self.do("stop")
+        self.assertEqual(self.trace(), "precious")
+        self.finish()
+
     def test_existing_file_is_refused_and_kept(self):
         self.launch()
         (self.folder / "run.trace").write_text("precious", encoding="utf-8")
-        self.assertIn("exists already", self.do("start", code=2))
+        self.assertIn("exists already", self.do("start", "-o", "run.trace", code=2))
         self.assertEqual(self.trace(), "precious")
         self.assertEqual(self.status()[0]["state"], "idle")
-        self.do("start", "-f")
+        self.do("start", "-f", "-o", "run.trace")
         # While it is being recorded, -f must not cost the file that is recorded into.
         self.assertIn("already", self.do("start", "-f", "-o", "run.trace", code=2))
         self.do("stop")
