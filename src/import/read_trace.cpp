@@ -3,6 +3,7 @@
 #include "gprof/trace/file.h"
 #include "import/kineto.h"
 #include "import/nsight.h"
+#include "import/nsight_report.h"
 #include "trace/file/file_kind.h"
 #include "trace/file/mapped_file.h"
 
@@ -41,8 +42,10 @@ Trace ReadTrace(const std::string& path) {
       return ReadKineto(file.bytes(), path);
     case TraceFormat::kGzip:
       return ReadKineto(file.bytes(), path);
-    case TraceFormat::kGprof:
     case TraceFormat::kUnknown:
+      if (IsNsightReport(path)) return ReadNsightReport(path);
+      break;
+    case TraceFormat::kGprof:
       break;
   }
   // Damaged traces of ours, too; for what is none its reader has the words.

@@ -42,7 +42,9 @@ constexpr Ending kEndings[] = {
     {".qdstrm",
      {"an unfinished report of Nsight Systems",
       "make a report of it (QdstrmImporter), and export that: nsys export --type sqlite FILE.nsys-rep"}},
-    {".ncu-rep", {"a report of Nsight Compute", "Nsight Compute reads it: ncu --import FILE"}},
+    {".ncu-rep",
+     {"a report of Nsight Compute, which has counters of single kernels and no timeline",
+      "look at it with ncu --import FILE; record the timeline with gprof-cli profile"}},
 };
 
 const Signature* FindSignature(std::string_view bytes) {
