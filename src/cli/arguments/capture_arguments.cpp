@@ -92,20 +92,20 @@ void CaptureArguments::AddOptions(CLI::App& app) {
     return app.add_option(names, *value, description)->type_name(type)->group(kGroup);
   };
   add("-y,--delay", &delay_, "start recording this long after APP has started", "SEC");
-  add("-d,--duration", &duration_, "stop recording this long after it has started; APP goes on, but see --kill", "SEC");
+  add("-d,--duration", &duration_,
+      "stop recording this long after it has started; unlike with nsys, APP goes on: --kill sigterm ends it", "SEC");
   add("--kill", &kill_,
       "signal for APP when -d or --capture-range-end stop-shutdown ends the capture: none, sigterm, sigkill or a "
       "number; with -d none by default",
       "none|sigterm|sigkill");
   add("-c,--capture-range", &range_,
       "record between cudaProfilerStart and cudaProfilerStop, or in the NVTX range that -p names",
-      "none|cudaProfilerApi|nvtx")
-      ->check(OneOf({"none", "cudaProfilerApi", "nvtx"}));
+      "none|cudaProfilerApi|nvtx");
   add("-p,--nvtx-capture", &nvtx_,
       "the NVTX range for -c nvtx or --sample-steps: RANGE, RANGE@DOMAIN, or RANGE@* for any domain", "RANGE@DOMAIN");
   add("--capture-range-end", &range_end_,
-      "at the end of the range: stop (default), stop-shutdown to end APP too, repeat or repeat:N to record the next "
-      "ones too, none to record on",
+      "at the end of the range: stop (default), stop-shutdown (default of nsys) to end APP too, repeat or repeat:N to "
+      "record the next ones too, none to record on",
       "none|stop|stop-shutdown|repeat");
   add("--sample-steps", &steps_,
       "record some of the steps that the NVTX range of -p marks: skip=10,wait=5,warmup=1,active=3,repeat=2", "LIST");
@@ -134,6 +134,12 @@ void CaptureArguments::RefuseContradictions() const {
 }
 
 void CaptureArguments::RefuseWhatIsMissing(bool trace_cuda, bool trace_nvtx) const {
+  if (range_ == "hotkey") {
+    Refuse("there is no hotkey that starts recording",
+           "--capture-signal SIGUSR1 starts and stops it by kill -USR1; so do gprof-cli launch, start and stop");
+  }
+  const std::string wrong = OneOf({"none", "cudaProfilerApi", "nvtx"})(range_);
+  if (!wrong.empty()) Refuse("--capture-range: " + wrong, "gprof-cli help profile lists the options");
   const bool wants_nvtx = range_ == "nvtx" || !steps_.empty();
   const std::string user = steps_.empty() ? "--capture-range nvtx" : "--sample-steps";
   if (wants_nvtx && nvtx_.empty()) Refuse(user + " needs the name of a range", "name it with -p RANGE@DOMAIN");

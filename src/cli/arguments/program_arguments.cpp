@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
+#include "cli/arguments/nsys_options.h"
 #include "cli/arguments/options.h"
 #include "cli/recording/compress_trace.h"
 #include "cli/talk.h"
@@ -44,6 +46,14 @@ Variables ReadVariables(const std::string& text) {
   return variables;
 }
 
+[[noreturn]] void RefuseDomain(const std::string& name) {
+  std::vector<std::string> names;
+  for (const NsysTrace& trace : NsysTraces()) names.emplace_back(trace.name);
+  const std::string nearest = Nearest(name, names);
+  throw Error(ExitCode::kUsage, "-t does not know '" + name + "'",
+              nearest.empty() ? "it takes cuda, nvtx, both with a comma, or none" : "did you mean " + nearest + "?");
+}
+
 }  // namespace
 
 std::string SignalName(int signal) {
@@ -79,7 +89,6 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
                  "CUDA graphs as a whole (graph, default), every node of them (node), which costs more, or nodes while "
                  "that is affordable (auto)")
       ->type_name("graph|node|auto")
-      ->check(OneOf({"graph", "node", "auto"}))
       ->group(kGroup);
   app.add_flag("--cuda-memory-usage", options_.memory_usage, "allocations, frees and memory pools, too")->group(kGroup);
   app.add_flag("--cuda-um-cpu-page-faults", cpu_page_faults_, "migrations and page faults of managed memory, too")
@@ -120,6 +129,7 @@ void ProgramArguments::AddProgramOptions(CLI::App& app, ShowOutput show) {
 
 LaunchOptions ProgramArguments::Read(const std::string& usage) {
   ReadTraceList();
+  ReadGraphTrace();
   TakeProgram(usage);
   for (const std::string& text : variables_) {
     for (auto& variable : ReadVariables(text)) options_.variables.push_back(std::move(variable));
@@ -128,6 +138,7 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   options_.trace_children = trace_children_ == "true";
   options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
   options_.host_load_hz = HostLoadHz();
+  nsys_.Read(&options_);
   options_.report_loss = Warn;
   if (is_compressed_) {
     options_.finish_trace = [is_quiet = options_.is_quiet](const FinishedTrace& trace) {
@@ -137,6 +148,7 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   if (!options_.is_quiet) {
     options_.warn = Warn;
     options_.say = Say;
+    nsys_.Warn(Warn);
   }
   return options_;
 }
@@ -162,15 +174,39 @@ double ProgramArguments::HostLoadHz() const {
 
 void ProgramArguments::ReadTraceList() {
   options_.trace_cuda = options_.trace_nvtx = false;
-  for (const std::string& domain : SplitList(trace_)) {
-    if (domain == "cuda") {
-      options_.trace_cuda = true;
-    } else if (domain == "nvtx") {
-      options_.trace_nvtx = true;
-    } else if (domain != "none") {
-      throw Error(ExitCode::kUsage, "-t does not know '" + domain + "'",
-                  "it takes cuda, nvtx, both with a comma, or none");
-    }
+  bool wants_none = false;
+  std::string missing;
+  for (const std::string& name : SplitList(trace_)) {
+    const NsysTrace* const known = FindNsysTrace(name);
+    if (known == nullptr) RefuseDomain(name);
+    options_.trace_cuda |= known->domain == NsysDomain::kCuda;
+    options_.trace_nvtx |= known->domain == NsysDomain::kNvtx;
+    wants_none |= known->domain == NsysDomain::kNone;
+    if (known->domain == NsysDomain::kUnavailable) missing = name;
+    if (!known->sentence.empty()) nsys_.Note("-t " + name, known->sentence);
+  }
+  if (!options_.trace_cuda && !options_.trace_nvtx && !wants_none) {
+    throw Error(ExitCode::kUsage,
+                "-t " + trace_ + " leaves nothing to record: " + std::string(FindNsysTrace(missing)->sentence),
+                "add cuda or nvtx to -t");
+  }
+}
+
+// Nsight Systems has "node:host-only" for graphs that the host launches, which are those that are recorded.
+void ProgramArguments::ReadGraphTrace() {
+  constexpr std::string_view kOrigins[] = {":host-only", ":host-and-device"};
+  std::string& what = options_.graph_trace;
+  const std::string asked = what;
+  for (const std::string_view origin : kOrigins) {
+    if (what.ends_with(origin)) what.resize(what.size() - origin.size());
+  }
+  if (asked.ends_with(kOrigins[1])) {
+    nsys_.Note("--cuda-graph-trace=" + asked,
+               "graphs that kernels launch are not recorded, those that the host launches are");
+  }
+  const std::string wrong = what.empty() && asked.empty() ? "" : OneOf({"graph", "node", "auto"})(what);
+  if (!wrong.empty()) {
+    throw Error(ExitCode::kUsage, "--cuda-graph-trace: " + wrong, "gprof-cli help profile lists the options");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/arguments/nsys_arguments.h"
 #include "launch/launch.h"
 
 namespace gprof::cli {
@@ -22,17 +23,21 @@ class ProgramArguments {
   void AddProgramOptions(CLI::App& app, ShowOutput show = ShowOutput::kByDefault);
   void AddFlushOption(CLI::App& app);
   void AddCompressOption(CLI::App& app);
+  // Options of Nsight Systems that mean nothing here, after all others.
+  void AddNsysOptions(CLI::App& app) { nsys_.AddOptions(app); }
   // The options, the program and its arguments. `usage` is for whoever forgot the program.
   LaunchOptions Read(const std::string& usage);
 
  private:
   ProgramOutput OutputOf() const;
   void ReadTraceList();
+  void ReadGraphTrace();
   double HostLoadHz() const;
   void TakeProgram(const std::string& usage);
 
   CLI::App* app_ = nullptr;
   LaunchOptions options_;
+  NsysArguments nsys_;
   std::string trace_ = "cuda,nvtx";
   ShowOutput show_ = ShowOutput::kByDefault;
   std::string show_output_, trace_children_ = "true", host_load_ = "on";

@@ -41,7 +41,8 @@ CommandFacts FactsOf(const CommandInfo& info) {
   PrepareApp(info, *command, app);
   CommandFacts facts{&info, {}};
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) continue;
+    // Nor those of Nsight Systems, which help leaves out as well.
+    if (option->get_positional() || option->get_group().empty()) continue;
     OptionFacts one;
     for (const std::string& name : option->get_lnames()) one.spellings.push_back("--" + name);
     for (const std::string& name : option->get_snames()) one.spellings.push_back("-" + name);

@@ -15,12 +15,18 @@ namespace {
 
 class Help : public Command {
  public:
-  void AddOptions(CLI::App& app) override { app.add_option("COMMAND", name_, "the command to explain"); }
+  void AddOptions(CLI::App& app) override {
+    app.add_option("COMMAND", name_, "the command to explain; nsys for what becomes of its options");
+  }
 
   int Run() override {
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
     if (name_.empty()) {
       WriteResult(RenderOverview(terminal));
+      return CodeOf(ExitCode::kGood);
+    }
+    if (name_ == "nsys") {
+      WriteResult(RenderNsysOptions(terminal));
       return CodeOf(ExitCode::kGood);
     }
     const CommandInfo* const info = FindCommand(name_);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/arguments/nsys_options.h"
 #include "cli/talk.h"
 
 namespace gprof::cli {
@@ -90,6 +91,26 @@ std::string RenderHelp(const CommandInfo& info, const Terminal& terminal) {
     out += "\n" + style.Bold("Examples") + "\n  ";
     for (const char c : info.examples) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
     out += "\n";
+  }
+  if (info.has_code_of_program) out += "\nOther options of nsys are taken, or explained: gprof-cli help nsys\n";
+  return out;
+}
+
+std::string RenderNsysOptions(const Terminal& terminal) {
+  const Style style(terminal.has_color);
+  const std::size_t columns = std::min(terminal.columns, kMaxHelpColumns);
+  std::string out = "What profile and launch do with the options of nsys profile.\n\n" + style.Bold("Options") + "\n";
+  const auto add = [&](const std::string& left, const std::string& outcome, std::string_view sentence) {
+    out += RenderEntry(left, outcome + (sentence.empty() ? "" : ": " + std::string(sentence)), columns, style);
+  };
+  for (const NsysOption& option : NsysOptions()) {
+    const std::string unless = option.silent.empty() ? "" : " (but " + std::string(option.silent) + ": ignored)";
+    add(std::string(option.names) + " " + std::string(option.values), std::string(NameOf(option.meaning)) + unless,
+        option.sentence);
+  }
+  out += "\n" + style.Bold("Values of -t") + "\n";
+  for (const NsysTrace& trace : NsysTraces()) {
+    add(std::string(trace.name), trace.domain == NsysDomain::kUnavailable ? "warning" : "taken", trace.sentence);
   }
   return out;
 }

@@ -13,6 +13,9 @@ void PrepareApp(const CommandInfo& info, Command& command, CLI::App& app);
 
 std::string RenderHelp(const CommandInfo& info, const Terminal& terminal);
 
+// What becomes of the options of `nsys profile`.
+std::string RenderNsysOptions(const Terminal& terminal);
+
 // All commands with a line each.
 std::string RenderOverview(const Terminal& terminal);
 void WriteOverview(int descriptor);

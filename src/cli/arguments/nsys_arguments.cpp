@@ -1,0 +1,84 @@
+#include "cli/arguments/nsys_arguments.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/arguments/nsys_options.h"
+#include "gprof/error.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr char kHidden[] = "";  // a group that help does not show
+
+void ReadFlushInterval(const std::string& text, LaunchOptions* options) {
+  constexpr uint32_t kMostMs = 3'600'000;
+  uint32_t ms = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, ms);
+  if (error != std::errc() || stop != end || ms > kMostMs) {
+    throw Error(ExitCode::kUsage, "--cuda-flush-interval takes ms up to 3600000, not '" + text + "'");
+  }
+  if (ms != 0) options->flush_ms = ms;
+}
+
+// "-s process-tree", "--wait=all": as Nsight Systems wants them written.
+std::string Spelling(const NsysOption& option, const std::string& value) {
+  const bool is_short = option.names.front() == '-' && option.names[1] != '-';
+  if (is_short) return std::string(option.names.substr(0, 2)) + " " + value;
+  return std::string(option.LongName()) + "=" + value;
+}
+
+}  // namespace
+
+void NsysArguments::AddOptions(CLI::App& app) {
+  values_.resize(NsysOptions().size());
+  for (std::size_t i = 0; i < NsysOptions().size(); ++i) {
+    const NsysOption& option = NsysOptions()[i];
+    if (app.get_option_no_throw(std::string(option.LongName())) != nullptr) continue;
+    CLI::Option* const added = option.IsFlag() ? app.add_flag(std::string(option.names), values_[i])
+                                               : app.add_option(std::string(option.names), values_[i]);
+    added->group(kHidden)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    added_.emplace_back(added, i);
+  }
+}
+
+void NsysArguments::Read(LaunchOptions* options) {
+  for (const auto& [given, i] : added_) {
+    if (given->count() == 0) continue;
+    const NsysOption& option = NsysOptions()[i];
+    const std::string &value = values_[i], spelling = Spelling(option, value);
+    if (option.IsSilent(value) || option.meaning == NsysMeaning::kInert) continue;
+    if (option.meaning == NsysMeaning::kRefused) {
+      throw Error(ExitCode::kUsage, "there is no " + spelling + " here", std::string(option.sentence));
+    }
+    if (value == "help") {
+      throw Error(ExitCode::kUsage, spelling + " has nothing to list: " + std::string(option.sentence),
+                  "gprof-cli doctor says what can be recorded here");
+    }
+    if (option.meaning == NsysMeaning::kUnavailable) {
+      Note(spelling, option.sentence);
+    } else if (option.LongName() == "--cuda-flush-interval") {
+      ReadFlushInterval(value, options);
+    } else if (option.LongName() == "--process-scope") {
+      if (value == "main") options->trace_children = false;
+      if (value == "system-wide") Note(spelling, "only processes of the run are recorded");
+    }
+  }
+}
+
+void NsysArguments::Note(const std::string& spelling, std::string_view sentence) {
+  const auto same = [sentence](const auto& note) { return note.first == sentence; };
+  const auto found = std::find_if(notes_.begin(), notes_.end(), same);
+  if (found == notes_.end()) {
+    notes_.emplace_back(sentence, spelling);
+  } else {
+    found->second += ", " + spelling;
+  }
+}
+
+void NsysArguments::Warn(const std::function<void(const std::string&)>& warn) const {
+  for (const auto& [sentence, spellings] : notes_) warn(spellings + ": " + std::string(sentence));
+}
+
+}  // namespace gprof::cli

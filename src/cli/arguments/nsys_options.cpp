@@ -1,0 +1,268 @@
+#include "cli/arguments/nsys_options.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gprof::cli {
+namespace {
+
+using enum NsysMeaning;
+
+constexpr std::string_view kBool = "true|false";
+
+// Options with one sentence are warned of in one line.
+constexpr std::string_view kNoSamples = "the CPU is not sampled";
+constexpr std::string_view kNoStacks = "CUDA calls are recorded without call stacks";
+constexpr std::string_view kNoPython =
+    "Python code is not sampled or traced; mark it with NVTX ranges (pip install nvtx)";
+constexpr std::string_view kNoOsrt = "calls of the OS runtime library are not recorded";
+constexpr std::string_view kNoKernelEvents = "events of the Linux kernel are not recorded";
+constexpr std::string_view kNoGpuMetrics = "hardware counters of the GPU are not sampled";
+constexpr std::string_view kNoCpuCounters = "hardware counters of the CPU are not sampled";
+constexpr std::string_view kNoNetwork = "network adapters and switches are not sampled";
+constexpr std::string_view kNoStorage = "storage and GPUDirect Storage are not recorded";
+constexpr std::string_view kNoGraphics = "graphics and video APIs are not recorded";
+constexpr std::string_view kNoMpi = "MPI, UCX and OpenSHMEM calls are not recorded";
+constexpr std::string_view kNoOpenMp = "OpenMP and OpenACC are not recorded; the CUDA work of OpenACC is";
+constexpr std::string_view kNoLibraries =
+    "calls of CUDA libraries are not recorded; the kernels, copies and CUDA calls they make are";
+constexpr std::string_view kNoEmbedded = "that is for embedded platforms";
+constexpr std::string_view kNoWindows = "that is for Windows";
+constexpr std::string_view kAllDomains = "all NVTX domains are recorded; report --nvtx selects ranges afterwards";
+constexpr std::string_view kTorchRanges =
+    "frameworks are not annotated; torch.autograd.profiler.emit_nvtx() makes ranges of the operators of PyTorch";
+constexpr std::string_view kNoFrames =
+    "there are no frames to count: choose the part with -y and -d, or -c nvtx -p RANGE";
+
+constexpr std::array kOptions = {
+    NsysOption{"-o,--output", "FILE", kOurs, "",
+               "the name is taken as it is, without an ending added; the default counts up: run.trace, run.2.trace"},
+    NsysOption{"-f,--force-overwrite", kBool, kOurs, "", ""},
+    NsysOption{"-t,--trace", "LIST", kOurs, "", "the next table has the values; the default is cuda,nvtx"},
+    NsysOption{"-y,--delay", "SEC", kOurs, "", ""},
+    NsysOption{"-d,--duration", "SEC", kOurs, "", "the program goes on afterwards; nsys ends it: add --kill sigterm"},
+    NsysOption{"--kill", "none|sigkill|sigterm|N", kOurs, "", "the default with -d is none, where nsys has sigterm"},
+    NsysOption{"-c,--capture-range", "none|cudaProfilerApi|nvtx", kOurs, "",
+               "there is no hotkey: --capture-signal, or launch, start and stop"},
+    NsysOption{"--capture-range-end", "none|stop|stop-shutdown|repeat[:N]", kOurs, "",
+               "the default is stop, where nsys has stop-shutdown"},
+    NsysOption{"-p,--nvtx-capture", "RANGE@DOMAIN", kOurs, "", ""},
+    NsysOption{"-e,--env-var", "NAME=VALUE,...", kOurs, "", ""},
+    NsysOption{"-w,--show-output", kBool, kOurs, "", ""},
+    NsysOption{"--cuda-graph-trace", "graph|node[:ORIGIN]", kOurs, "", "of launch origins, host-only is there"},
+    NsysOption{"--cuda-memory-usage", kBool, kOurs, "", ""},
+    NsysOption{"--cuda-um-cpu-page-faults", kBool, kOurs, "", "records page faults of GPUs as well"},
+    NsysOption{"--cuda-um-gpu-page-faults", kBool, kOurs, "", "records page faults of CPUs as well"},
+    NsysOption{"--cuda-trace-all-apis", kBool, kOurs, "", ""},
+    NsysOption{"--cuda-flush-interval", "MS", kOurs, "", "the same as --flush-ms; 0 is the default of 500 ms"},
+    NsysOption{"--stats", kBool, kOurs, "", "the tables of gprof-cli stats, on stdout"},
+    NsysOption{"--export", "LIST", kOurs, "", "sqlite, jsonlines and json, and what gprof-cli export --list names"},
+    NsysOption{"--process-scope", "main|process-tree|system-wide", kOurs, "", "main is --trace-children false"},
+
+    NsysOption{"-x,--stop-on-exit", kBool, kUnavailable, "true",
+               "recording ends with the program; what it leaves running goes on writing into the trace"},
+    NsysOption{"--wait", "primary|all", kUnavailable, "primary",
+               "profile returns when the program has ended; what it leaves running goes on writing into the trace"},
+    NsysOption{"-n,--inherit-environment", kBool, kRefused, "true",
+               "clear the environment before: env -i NAME=VALUE gprof-cli profile ./app"},
+    NsysOption{"--run-as", "USER", kRefused, "", "become that user before: sudo -u USER gprof-cli profile ./app"},
+    NsysOption{"--command-file", "FILE", kRefused, "", "let the shell read it: gprof-cli profile $(cat FILE) ./app"},
+    NsysOption{"--session-new", "NAME", kUnavailable, "",
+               "profile has no session to talk to; gprof-cli launch --session NAME has"},
+    NsysOption{"-Y,--start-later", kBool, kRefused, "false",
+               "start the program with gprof-cli launch, and the recording with gprof-cli start"},
+    NsysOption{"--trace-fork-before-exec", kBool, kInert, "", "forked processes are always recorded"},
+    NsysOption{"--flush-on-cudaprofilerstop", kBool, kInert, "", "the trace is always written when a capture ends"},
+    NsysOption{"--cuda-event-trace", kBool, kInert, "", "what events order is always recorded"},
+    NsysOption{"--cuda-trace-scope", "process-tree|system-wide", kUnavailable, "process-tree,none",
+               "only processes of the run are recorded"},
+    NsysOption{"--discard-environment", kBool, kInert, "", "a trace holds no environment variables"},
+    NsysOption{"--nvtx-domain-include", "LIST", kUnavailable, "", kAllDomains},
+    NsysOption{"--nvtx-domain-exclude", "LIST", kUnavailable, "", kAllDomains},
+    NsysOption{"--hotkey-capture", "KEY", kRefused, "",
+               "record by a signal instead: --capture-signal SIGUSR1; or by gprof-cli launch, start and stop"},
+    NsysOption{"--duration-frames", "N", kRefused, "", kNoFrames},
+    NsysOption{"--start-frame-index", "N", kRefused, "", kNoFrames},
+    NsysOption{"--enable", "PLUGIN", kUnavailable, "none", "plug-ins of Nsight Systems are not run"},
+
+    NsysOption{"-s,--sample", "none|process-tree|system-wide", kUnavailable, "none", kNoSamples},
+    NsysOption{"-b,--backtrace", "none|auto|fp|lbr|dwarf", kUnavailable, "none", kNoSamples},
+    NsysOption{"--samples-per-backtrace", "N", kUnavailable, "", kNoSamples},
+    NsysOption{"--sampling-frequency", "HZ", kUnavailable, "", kNoSamples},
+    NsysOption{"--sampling-period", "EVENTS", kUnavailable, "", kNoSamples},
+    NsysOption{"--sampling-trigger", "LIST", kUnavailable, "", kNoSamples},
+    NsysOption{"--cpuctxsw", "none|process-tree|system-wide", kUnavailable, "none",
+               "context switches of CPUs are not recorded"},
+    NsysOption{"--resolve-symbols", kBool, kUnavailable, "false", kNoSamples},
+    NsysOption{"--debug-symbols", "PATH", kUnavailable, "", kNoSamples},
+    NsysOption{"--show-source-info", kBool, kUnavailable, "false", kNoSamples},
+    NsysOption{"--cudabacktrace", "none|all|kernel|memory|sync|other", kUnavailable, "none,false", kNoStacks},
+    NsysOption{"--python-backtrace", "none|cuda", kUnavailable, "none,false", kNoStacks},
+    NsysOption{"--python-sampling", kBool, kUnavailable, "false", kNoPython},
+    NsysOption{"--python-sampling-frequency", "HZ", kUnavailable, "", kNoPython},
+    NsysOption{"--python-functions-trace", "FILE", kUnavailable, "none", kNoPython},
+    NsysOption{"--python-nvtx-annotations", "FILE", kUnavailable, "none", kNoPython},
+    NsysOption{"--pytorch", "LIST", kUnavailable, "none", kTorchRanges},
+    NsysOption{"--dask", "LIST", kUnavailable, "none", kTorchRanges},
+
+    NsysOption{"--osrt-threshold", "NS", kUnavailable, "", kNoOsrt},
+    NsysOption{"--osrt-backtrace-threshold", "NS", kUnavailable, "", kNoOsrt},
+    NsysOption{"--osrt-backtrace-depth", "N", kUnavailable, "0", kNoOsrt},
+    NsysOption{"--osrt-backtrace-stack-size", "BYTES", kUnavailable, "", kNoOsrt},
+    NsysOption{"--osrt-file-access", kBool, kUnavailable, "false", kNoOsrt},
+    NsysOption{"--syscall", "none|process-tree|system-wide", kUnavailable, "none", kNoKernelEvents},
+    NsysOption{"--ftrace", "LIST", kUnavailable, "none", kNoKernelEvents},
+    NsysOption{"--ftrace-keep-user-config", kBool, kUnavailable, "false", kNoKernelEvents},
+    NsysOption{"--os-events", "LIST", kUnavailable, "none", kNoKernelEvents},
+
+    NsysOption{"--gpu-metrics-devices", "none|all|cuda-visible|LIST", kUnavailable, "none", kNoGpuMetrics},
+    NsysOption{"--gpu-metrics-device", "none|all|cuda-visible|LIST", kUnavailable, "none", kNoGpuMetrics},
+    NsysOption{"--gpu-metrics-frequency", "HZ", kUnavailable, "", kNoGpuMetrics},
+    NsysOption{"--gpu-metrics-set", "NAME", kUnavailable, "", kNoGpuMetrics},
+    NsysOption{"--gpuctxsw", kBool, kUnavailable, "false", "context switches of GPUs are not recorded"},
+    NsysOption{"--gpu-video-device", "none|all|LIST", kUnavailable, "none", kNoGraphics},
+    NsysOption{"--cpu-core-events", "LIST", kUnavailable, "none", kNoCpuCounters},
+    NsysOption{"--cpu-core-metrics", "LIST", kUnavailable, "none", kNoCpuCounters},
+    NsysOption{"--cpu-socket-events", "LIST", kUnavailable, "none", kNoCpuCounters},
+    NsysOption{"--cpu-socket-metrics", "LIST", kUnavailable, "none", kNoCpuCounters},
+    NsysOption{"--event-sample", "none|system-wide", kUnavailable, "none", kNoCpuCounters},
+    NsysOption{"--event-sampling-interval", "MS", kUnavailable, "", kNoCpuCounters},
+    NsysOption{"--event-sampling-multiplex-interval", "MS", kUnavailable, "", kNoCpuCounters},
+
+    NsysOption{"--mpi-impl", "openmpi|mpich", kUnavailable, "", kNoMpi},
+    NsysOption{"--nccl-trace", "LIST", kUnavailable, "none",
+               "NCCL is recorded through its NVTX ranges, which need no option"},
+    NsysOption{"--nic-metrics", "LIST", kUnavailable, "none,false", kNoNetwork},
+    NsysOption{"--dts-api-port", "PORT", kUnavailable, "", kNoNetwork},
+    NsysOption{"--ib-net-info-devices", "LIST", kUnavailable, "none", kNoNetwork},
+    NsysOption{"--ib-net-info-files", "LIST", kUnavailable, "none", kNoNetwork},
+    NsysOption{"--ib-net-info-output", "FOLDER", kUnavailable, "", kNoNetwork},
+    NsysOption{"--ib-switch-metrics-device", "LIST", kUnavailable, "none", kNoNetwork},
+    NsysOption{"--ib-switch-congestion-device", "LIST", kUnavailable, "none", kNoNetwork},
+    NsysOption{"--ib-switch-congestion-nic-device", "LIST", kUnavailable, "none", kNoNetwork},
+    NsysOption{"--ib-switch-congestion-percent", "N", kUnavailable, "", kNoNetwork},
+    NsysOption{"--ib-switch-congestion-threshold-high", "N", kUnavailable, "", kNoNetwork},
+    NsysOption{"--storage-metrics", "LIST", kUnavailable, "none", kNoStorage},
+    NsysOption{"--gds-metrics", "LIST", kUnavailable, "none", kNoStorage},
+    NsysOption{"--gds-libs-path", "PATH", kUnavailable, "", kNoStorage},
+
+    NsysOption{"--opengl-gpu-workload", kBool, kUnavailable, "false", kNoGraphics},
+    NsysOption{"--vulkan-gpu-workload", "none|individual|batch", kUnavailable, "none,false", kNoGraphics},
+    NsysOption{"--vsync", kBool, kUnavailable, "false", kNoGraphics},
+    NsysOption{"--dx12-gpu-workload", "none|individual|batch", kUnavailable, "none,false", kNoWindows},
+    NsysOption{"--dx12-wait-calls", kBool, kUnavailable, "false", kNoWindows},
+    NsysOption{"--wddm-additional-events", kBool, kUnavailable, "false", kNoWindows},
+    NsysOption{"--wddm-backtraces", kBool, kUnavailable, "false", kNoWindows},
+    NsysOption{"--isr", kBool, kUnavailable, "false", kNoWindows},
+    NsysOption{"--etw-provider", "LIST", kUnavailable, "none", kNoWindows},
+    NsysOption{"--reflex-sdk", kBool, kUnavailable, "false", kNoWindows},
+    NsysOption{"--soc-metrics", kBool, kUnavailable, "false", kNoEmbedded},
+    NsysOption{"--xhv-trace", "FILE", kUnavailable, "none", kNoEmbedded},
+    NsysOption{"--qnx-kernel-events", "LIST", kUnavailable, "none", kNoEmbedded},
+};
+
+constexpr std::array kTraces = {
+    NsysTrace{"cuda", NsysDomain::kCuda, ""},
+    NsysTrace{"cuda-sw", NsysDomain::kCuda, ""},
+    NsysTrace{"cuda-hw", NsysDomain::kCuda, "CUDA is recorded without the tracing units of the hardware"},
+    NsysTrace{"nvtx", NsysDomain::kNvtx, ""},
+    NsysTrace{"nccl", NsysDomain::kNvtx, ""},
+    NsysTrace{"none", NsysDomain::kNone, ""},
+    NsysTrace{"osrt", NsysDomain::kUnavailable, kNoOsrt},
+    NsysTrace{"python-gil", NsysDomain::kUnavailable, "waits for the GIL are not recorded"},
+    NsysTrace{"cublas", NsysDomain::kUnavailable, kNoLibraries},
+    NsysTrace{"cublas-verbose", NsysDomain::kUnavailable, kNoLibraries},
+    NsysTrace{"cudnn", NsysDomain::kUnavailable, kNoLibraries},
+    NsysTrace{"cusolver", NsysDomain::kUnavailable, kNoLibraries},
+    NsysTrace{"cusolver-verbose", NsysDomain::kUnavailable, kNoLibraries},
+    NsysTrace{"cusparse", NsysDomain::kUnavailable, kNoLibraries},
+    NsysTrace{"cusparse-verbose", NsysDomain::kUnavailable, kNoLibraries},
+    NsysTrace{"mpi", NsysDomain::kUnavailable, kNoMpi},
+    NsysTrace{"ucx", NsysDomain::kUnavailable, kNoMpi},
+    NsysTrace{"oshmem", NsysDomain::kUnavailable, kNoMpi},
+    NsysTrace{"openacc", NsysDomain::kUnavailable, kNoOpenMp},
+    NsysTrace{"openmp", NsysDomain::kUnavailable, kNoOpenMp},
+    NsysTrace{"gds", NsysDomain::kUnavailable, kNoStorage},
+    NsysTrace{"s3", NsysDomain::kUnavailable, kNoStorage},
+    NsysTrace{"syscall", NsysDomain::kUnavailable, kNoKernelEvents},
+    NsysTrace{"opengl", NsysDomain::kUnavailable, kNoGraphics},
+    NsysTrace{"opengl-annotations", NsysDomain::kUnavailable, kNoGraphics},
+    NsysTrace{"vulkan", NsysDomain::kUnavailable, kNoGraphics},
+    NsysTrace{"vulkan-annotations", NsysDomain::kUnavailable, kNoGraphics},
+    NsysTrace{"nvvideo", NsysDomain::kUnavailable, kNoGraphics},
+    NsysTrace{"openxr", NsysDomain::kUnavailable, kNoGraphics},
+    NsysTrace{"openxr-annotations", NsysDomain::kUnavailable, kNoGraphics},
+    NsysTrace{"dx11", NsysDomain::kUnavailable, kNoWindows},
+    NsysTrace{"dx12", NsysDomain::kUnavailable, kNoWindows},
+    NsysTrace{"wddm", NsysDomain::kUnavailable, kNoWindows},
+    NsysTrace{"tegra-accelerators", NsysDomain::kUnavailable, kNoEmbedded},
+};
+
+std::string Code(std::string_view text) {
+  std::string code = "`";
+  for (const char c : text) code += c == '|' ? std::string("\\|") : std::string(1, c);
+  return code + "`";
+}
+
+std::string SilentText(const NsysOption& option) {
+  if (option.silent.empty()) return "";
+  std::string words = "ignored with ";
+  for (const char c : option.silent) words += c == ',' ? std::string(" or ") : std::string(1, c);
+  return words + "; else ";
+}
+
+}  // namespace
+
+bool NsysOption::IsSilent(std::string_view value) const {
+  for (std::string_view rest = silent; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (rest.substr(0, comma) == value) return true;
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return false;
+}
+
+std::span<const NsysOption> NsysOptions() { return kOptions; }
+std::span<const NsysTrace> NsysTraces() { return kTraces; }
+
+const NsysTrace* FindNsysTrace(std::string_view name) {
+  const auto* found =
+      std::find_if(kTraces.begin(), kTraces.end(), [name](const auto& one) { return one.name == name; });
+  return found == kTraces.end() ? nullptr : found;
+}
+
+std::string_view NameOf(NsysMeaning meaning) {
+  switch (meaning) {
+    case kOurs:
+      return "taken";
+    case kInert:
+      return "ignored";
+    case kUnavailable:
+      return "warning";
+    case kRefused:
+      return "refused";
+  }
+  return "";
+}
+
+std::string NsysOptionsMarkdown() {
+  std::string text = "| `nsys profile` | `gprof-cli profile` | |\n|---|---|---|\n";
+  for (const NsysOption& option : kOptions) {
+    std::string names(option.names);
+    if (const std::size_t comma = names.find(','); comma != std::string::npos) names.replace(comma, 1, ", ");
+    text += "| " + Code(names + " " + std::string(option.values)) + " | " + SilentText(option) +
+            std::string(NameOf(option.meaning)) + " | " + std::string(option.sentence) + " |\n";
+  }
+  text += "\n| `-t` | | |\n|---|---|---|\n";
+  for (const NsysTrace& trace : kTraces) {
+    const bool is_missing = trace.domain == NsysDomain::kUnavailable;
+    const std::string_view sense = trace.domain == NsysDomain::kCuda   ? "cuda"
+                                   : trace.domain == NsysDomain::kNvtx ? "nvtx"
+                                                                       : "none";
+    text += "| " + Code(trace.name) + " | " + (is_missing ? "warning" : "taken as `" + std::string(sense) + "`") +
+            " | " + std::string(trace.sentence) + " |\n";
+  }
+  return text;
+}
+
+}  // namespace gprof::cli
