@@ -22,6 +22,7 @@
 #include "cli/render/html_pages.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
+#include "report/nsys_reports.h"
 #include "report/report.h"
 
 namespace gprof::cli {
@@ -31,6 +32,8 @@ constexpr uint32_t kTextRows = 10, kJsonRows = 100;
 
 const Analysis& RequireAnalysis(const std::string& name) {
   if (const Analysis* analysis = FindAnalysis(name)) return *analysis;
+  if (const NsysReport* report = FindNsysReport(name); report != nullptr && !report->analysis.empty())
+    return *FindAnalysis(report->analysis);
   std::vector<std::string> names;
   for (const Analysis& analysis : AllAnalyses()) names.emplace_back(analysis.name);
   const std::string nearest = Nearest(name, names);
@@ -55,7 +58,7 @@ class ReportCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", paths_, "the trace to report on, or those of all ranks of a run")->type_name("");
-    app.add_option("--only", only_, "these analyses alone, separated by commas")
+    app.add_option("--only", only_, "these analyses alone, separated by commas; names of nsys stats will do, too")
         ->type_name("LIST")
         ->group("What is shown");
     app.add_option("--skip", skip_, "all analyses but these")->type_name("LIST")->group("What is shown");

@@ -27,6 +27,10 @@ constexpr std::array kCommands = {
                 "gprof-cli report run.trace --format json -o report.json\n"
                 "gprof-cli report run.trace --format html -o report.html",
                 false, MakeReport},
+    CommandInfo{"stats", "print the summary tables that nsys stats prints", "TRACE... [options]",
+                "gprof-cli stats run.trace\n"
+                "gprof-cli stats run.trace --report cuda_gpu_kern_sum --format csv",
+                false, MakeStats},
     CommandInfo{"view", "look at the report and the timeline of a trace in a browser", "TRACE... [options]",
                 "gprof-cli view run.trace\n"
                 "gprof-cli view run.trace --port 8080\n"

@@ -16,6 +16,7 @@ std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeShutdown();
 std::unique_ptr<Command> MakeCompare();
 std::unique_ptr<Command> MakeReport();
+std::unique_ptr<Command> MakeStats();
 std::unique_ptr<Command> MakeView();
 std::unique_ptr<Command> MakeCheck();
 std::unique_ptr<Command> MakeDiff();

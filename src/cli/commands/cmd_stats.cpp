@@ -1,0 +1,174 @@
+// gprof-cli stats: the summary tables of `nsys stats`. docs/commands/stats.md
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/arguments/options.h"
+#include "cli/arguments/selection_arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/recording/leftovers.h"
+#include "cli/render/render_stats.h"
+#include "cli/talk.h"
+#include "cli/traces.h"
+#include "report/nsys_reports.h"
+
+namespace gprof::cli {
+namespace {
+
+const NsysReport& RequireReport(const std::string& word) {
+  const std::string name = word.substr(0, word.find(':'));
+  const NsysReport* const report = FindNsysReport(name);
+  if (report == nullptr) {
+    std::vector<std::string> names;
+    for (const NsysReport& one : NsysReports()) names.emplace_back(one.name);
+    const std::string nearest = Nearest(name, names);
+    throw Error(ExitCode::kUsage, "there is no table '" + name + "'",
+                nearest.empty() ? "gprof-cli stats --list lists them" : "did you mean " + nearest + "?");
+  }
+  if (report->make == nullptr) {
+    throw Error(ExitCode::kUsage, "stats does not make the table '" + name + "'",
+                "gprof-cli report TRACE --only " + std::string(report->analysis) + " has figures of that kind");
+  }
+  if (name != word) {
+    throw Error(ExitCode::kUsage, "'" + word + "': tables take no arguments here", "write " + name);
+  }
+  return *report;
+}
+
+class Stats : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app.add_option("TRACE", paths_, "the trace, or those of all ranks of a run")->type_name("");
+    app.add_option("-r,--report", reports_,
+                   "these tables, separated by commas: cuda_gpu_kern_sum, cuda_api_sum; those that nsys prints by "
+                   "default without this")
+        ->type_name("LIST")
+        ->multi_option_policy(CLI::MultiOptionPolicy::Join)
+        ->delimiter(',')
+        ->group("What is shown");
+    app.add_flag("--list", wants_list_, "list the tables and stop")->group("What is shown");
+    selection_.AddOptions(app);
+    app.add_option("-f,--format", format_, "table (default), csv, tsv or json")
+        ->type_name("table|csv|tsv|json")
+        ->check(OneOf({"table", "column", "csv", "tsv", "json"}))
+        ->group("Output");
+    app.add_option("-o,--output", output_,
+                   "write each table to a file NAME_TABLE.csv (.tsv, .json, .txt), whole or not at all; . takes the "
+                   "name of the trace, - is stdout (default)")
+        ->type_name("NAME")
+        ->group("Output");
+    AddNsysFlags(app);
+  }
+
+  int Run() override {
+    if (wants_list_) return List();
+    if (paths_.empty())
+      throw Error(ExitCode::kUsage, "no trace to sum up", "usage: gprof-cli stats TRACE... [options]");
+    const std::vector<const NsysReport*> reports = Choose();
+    RecoverEarlierRuns();
+    std::vector<TraceSummary> summaries;
+    const Trace whole = LoadTraces(paths_, &summaries);
+    const Selection selection = selection_.Read();
+    const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
+    const AnalysisInput input(selection.IsEmpty() ? whole : selected);
+    Tables tables;
+    for (const NsysReport* report : reports) {
+      Table table = report->make(input);
+      table.title = std::string(report->title) + " (" + std::string(report->name) + ")";
+      const bool is_asked_for = !reports_.empty();
+      if (!table.rows.empty() || (is_asked_for && !IsText())) {
+        tables.push_back({std::string(report->name), std::move(table)});
+      } else if (is_asked_for) {
+        Say(std::string(report->name) + ": nothing of that kind was recorded");
+      }
+    }
+    if (tables.empty() && reports_.empty()) Say("nothing was recorded that these tables are about");
+    if (output_.empty() || output_ == "-") {
+      WriteResult(AsOne(tables));
+    } else {
+      WriteFiles(tables);
+    }
+    return CodeOf(ExitCode::kGood);
+  }
+
+ private:
+  using Tables = std::vector<NamedTable>;
+
+  bool IsText() const { return format_ == "table" || format_ == "column"; }
+
+  // Of nsys stats: what they ask for is done anyway, as a file is replaced and no database is made.
+  void AddNsysFlags(CLI::App& app) {
+    for (const char* const name : {"--force-overwrite", "--force-export"}) {
+      app.add_flag(name, ignored_)->group("");
+    }
+    app.add_flag("-q,--quiet", ignored_)->group("");
+  }
+
+  static int List() {
+    std::string text;
+    for (const NsysReport& report : NsysReports()) {
+      if (report.make == nullptr) continue;
+      std::string line(report.name);
+      line.resize(std::max<std::size_t>(line.size() + 1, 24), ' ');
+      text += line + std::string(report.title) + "\n";
+    }
+    WriteResult(text);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  std::vector<const NsysReport*> Choose() const {
+    std::vector<const NsysReport*> reports;
+    if (reports_.empty()) {
+      for (const NsysReport& report : NsysReports()) {
+        if (report.is_default) reports.push_back(&report);
+      }
+      return reports;
+    }
+    for (const std::string& word : SplitList(reports_)) reports.push_back(&RequireReport(word));
+    return reports;
+  }
+
+  std::string Render(const NamedTable& named, const Terminal& terminal) const {
+    if (format_ == "csv") return RenderStatsCsv(named.table, ',');
+    if (format_ == "tsv") return RenderStatsCsv(named.table, '\t');
+    if (format_ == "json") return RenderStatsJson({named});
+    return RenderStatsTable(named.table, terminal);
+  }
+
+  std::string AsOne(const Tables& tables) const {
+    if (format_ == "json") return RenderStatsJson(tables);
+    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    std::string text;
+    for (const NamedTable& named : tables) text += (text.empty() ? "" : "\n") + Render(named, terminal);
+    return text;
+  }
+
+  void WriteFiles(const Tables& tables) const {
+    const std::string ending = IsText() ? "txt" : format_;
+    std::filesystem::path trace(paths_.front());
+    const std::string base = output_ == "." ? trace.replace_extension().string() : output_;
+    for (const NamedTable& named : tables) {
+      const std::string path = base + "_" + named.name + "." + ending;
+      WriteFile(path, Render(named, Terminal{}));
+      Say("wrote " + ShellQuoted(path));
+    }
+  }
+
+  SelectionArguments selection_;
+  std::vector<std::string> paths_;
+  std::string reports_, output_;
+  std::string format_ = "table";
+  bool wants_list_ = false, ignored_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeStats() { return std::make_unique<Stats>(); }
+
+}  // namespace gprof::cli

@@ -1,0 +1,178 @@
+#include "report/nsys_reports.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "analysis/copies/transfers.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/tables.h"
+#include "base/saturate.h"
+
+namespace gprof::cli {
+namespace {
+
+// "Avg (ns)". `counted` is what nsys calls the number of rows behind a figure; sizes have no share of a total.
+std::vector<Column> Columns(const std::string& counted, Unit unit) {
+  const bool is_size = unit == Unit::kBytes;
+  const std::string suffix = is_size ? " (MB)" : " (ns)";
+  std::vector<Column> columns;
+  const auto add = [&columns](const std::string& name, Unit of) { columns.push_back({name, name, of}); };
+  if (!is_size) add("Time (%)", Unit::kPercent);
+  add((is_size ? "Total" : "Total Time") + suffix, unit);
+  add(counted, Unit::kCount);
+  for (const char* const name : {"Avg", "Med", "Min", "Max", "StdDev"}) add(name + suffix, unit);
+  return columns;
+}
+
+void AddText(Table* table, const std::string& name) { table->columns.push_back({name, name, Unit::kText}); }
+
+// Samples by what stands in the text columns.
+using SamplesByName = std::map<std::vector<std::string>, std::vector<int64_t>>;
+
+Table TableOf(SamplesByName&& samples, const std::string& counted, Unit unit,
+              const std::vector<std::string>& text_columns) {
+  Table table;
+  table.columns = Columns(counted, unit);
+  for (const std::string& name : text_columns) AddText(&table, name);
+  std::vector<std::pair<const std::vector<std::string>*, Statistics>> rows;
+  SaturatingSum total;
+  for (auto& [names, values] : samples) {
+    rows.emplace_back(&names, Summarize(values));
+    total += rows.back().second.total;
+  }
+  for (const auto& [names, statistics] : rows) {
+    std::vector<Cell> row = TimeCells(statistics, total);
+    if (unit == Unit::kBytes) row.erase(row.begin());
+    row.insert(row.end(), names->begin(), names->end());
+    table.rows.push_back(std::move(row));
+  }
+  const std::size_t total_column = unit == Unit::kBytes ? 0 : kTotalNsColumn;
+  SortAndCut(&table, total_column, table.columns.size() - 1, 0);
+  return table;
+}
+
+// A table of ours that begins with the columns of TimeColumns() and ends with a name.
+Table Derived(const AnalysisInput& input, const char* analysis, const std::string& counted) {
+  AnalysisOptions options;
+  options.max_rows = 0;
+  AnalysisResult result = FindAnalysis(analysis)->run(input, options);
+  Table table = std::move(result.tables.front());
+  table.columns = Columns(counted, Unit::kNs);
+  AddText(&table, "Name");
+  return table;
+}
+
+Table Kernels(const AnalysisInput& input) { return Derived(input, "kernels", "Instances"); }
+Table Api(const AnalysisInput& input) { return Derived(input, "api", "Num Calls"); }
+
+std::string OperationName(const GpuOp& op) {
+  static constexpr std::string_view kKinds[] = {
+      "(unknown)",       "Host-to-Device",  "Device-to-Host",   "Host-to-Array", "Array-to-Host", "Array-to-Array",
+      "Array-to-Device", "Device-to-Array", "Device-to-Device", "Host-to-Host",  "Peer-to-Peer"};
+  if (op.kind == OpKind::kMemset) return "[CUDA memset]";
+  const bool is_peer = op.kind == OpKind::kPeerCopy;
+  const auto kind = is_peer ? static_cast<std::size_t>(trace::CopyKind::kPeerToPeer)
+                            : std::min(static_cast<std::size_t>(op.copy_kind), std::size(kKinds));
+  return "[CUDA memcpy " + std::string(kind < std::size(kKinds) ? kKinds[kind] : kKinds[0]) + "]";
+}
+
+template <class F>
+Table MemoryTable(const AnalysisInput& input, Unit unit, F&& value_of) {
+  SamplesByName samples;
+  for (const GpuOp& op : TransfersOf(input)) samples[{OperationName(op)}].push_back(value_of(op));
+  return TableOf(std::move(samples), "Count", unit, {"Operation"});
+}
+
+Table MemoryTimes(const AnalysisInput& input) {
+  return MemoryTable(input, Unit::kNs, [](const GpuOp& op) { return op.DurationNs(); });
+}
+
+Table MemorySizes(const AnalysisInput& input) {
+  return MemoryTable(input, Unit::kBytes, [](const GpuOp& op) { return static_cast<int64_t>(op.size_bytes); });
+}
+
+enum class RangeStyle : uint8_t { kPushPop, kStartEnd, kBoth };
+
+// Nsight Systems writes "domain:name", and ":name" in the default domain.
+std::string RangeName(const Trace& trace, const NvtxRange& range) {
+  const std::string domain = range.domain == kNone ? "" : std::string(trace.Text(trace.domains[range.domain].name));
+  return domain + ":" + std::string(trace.Text(range.name));
+}
+
+Table Ranges(const AnalysisInput& input, RangeStyle style) {
+  const Trace& trace = input.trace();
+  // By facts first, which many ranges share: names are put together once for each of those.
+  std::map<std::tuple<uint32_t, uint32_t, bool>, std::vector<int64_t>*> known;
+  SamplesByName samples;
+  for (const NvtxRange& range : trace.ranges) {
+    if (style != RangeStyle::kBoth && range.is_push_pop != (style == RangeStyle::kPushPop)) continue;
+    std::vector<int64_t>*& values = known[{range.domain, range.name.value, range.is_push_pop}];
+    if (values == nullptr) {
+      std::vector<std::string> names = {RangeName(trace, range)};
+      if (style == RangeStyle::kBoth) names.insert(names.begin(), range.is_push_pop ? "PushPop" : "StartEnd");
+      values = &samples[names];
+    }
+    values->push_back(range.DurationNs());
+  }
+  std::vector<std::string> columns = {"Range"};
+  if (style == RangeStyle::kBoth) columns.insert(columns.begin(), "Style");
+  return TableOf(std::move(samples), "Instances", Unit::kNs, columns);
+}
+
+Table AllRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kBoth); }
+Table PushPopRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kPushPop); }
+Table StartEndRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kStartEnd); }
+
+Table OsCalls(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  SamplesByName samples;
+  for (const OsCall& call : trace.os_calls) {
+    samples[{std::string(trace.Text(call.function))}].push_back(call.DurationNs());
+  }
+  return TableOf(std::move(samples), "Num Calls", Unit::kNs, {"Name"});
+}
+
+constexpr NsysReport kReports[] = {
+    {"nvtx_sum", "NVTX range summary", "nvtx", AllRanges, true},
+    {"osrt_sum", "OS runtime summary", "", OsCalls, true},
+    {"cuda_api_sum", "CUDA API summary", "api", Api, true},
+    {"cuda_gpu_kern_sum", "CUDA GPU kernel summary", "kernels", Kernels, true},
+    {"cuda_gpu_mem_time_sum", "CUDA GPU memory operations, by time", "memcpy", MemoryTimes, true},
+    {"cuda_gpu_mem_size_sum", "CUDA GPU memory operations, by size", "memcpy", MemorySizes, true},
+    {"nvtx_pushpop_sum", "NVTX push/pop range summary", "nvtx", PushPopRanges},
+    {"nvtx_startend_sum", "NVTX start/end range summary", "nvtx", StartEndRanges},
+    // Of these `stats` makes no table, and `report` has the figures.
+    {"cuda_api_gpu_sum", "", "api", nullptr},
+    {"cuda_gpu_sum", "", "kernels", nullptr},
+    {"cuda_gpu_kern_gb_sum", "", "occupancy", nullptr},
+    {"cuda_kern_exec_sum", "", "launches", nullptr},
+    {"nvtx_gpu_proj_sum", "", "nvtx", nullptr},
+    {"nvtx_kern_sum", "", "nvtx", nullptr},
+    {"um_sum", "", "memory", nullptr},
+    {"um_total_sum", "", "memory", nullptr},
+    {"um_cpu_page_faults_sum", "", "memory", nullptr},
+    {"cuda_api_sync", "", "sync", nullptr},
+    {"cuda_memcpy_async", "", "memcpy", nullptr},
+    {"cuda_memcpy_sync", "", "memcpy", nullptr},
+    {"cuda_memset_sync", "", "memcpy", nullptr},
+    {"gpu_gaps", "", "idle", nullptr},
+    {"gpu_time_util", "", "devices", nullptr},
+    {"nccl_sum", "", "nccl", nullptr},
+    {"nccl_gpu_overlap_trace", "", "nccl", nullptr},
+    {"nccl_gpu_proj_sum", "", "nccl", nullptr},
+};
+
+}  // namespace
+
+std::span<const NsysReport> NsysReports() { return kReports; }
+
+const NsysReport* FindNsysReport(std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(kReports), std::end(kReports), [name](const NsysReport& r) { return r.name == name; });
+  return found == std::end(kReports) ? nullptr : found;
+}
+
+}  // namespace gprof::cli

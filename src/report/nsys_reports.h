@@ -1,0 +1,25 @@
+// The summary tables of `nsys stats`, by the names and with the columns that it has, made of the same figures as the
+// report.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gprof/analysis.h"
+
+namespace gprof::cli {
+
+struct NsysReport {
+  std::string_view name;  // cuda_gpu_kern_sum
+  std::string_view title;
+  std::string_view analysis;            // of ours that is about the same, for `report --only`
+  Table (*make)(const AnalysisInput&);  // all rows, with the headings of nsys as keys; null: `stats` does not have it
+  bool is_default = false;
+};
+
+// In the order in which nsys stats prints them.
+std::span<const NsysReport> NsysReports();
+const NsysReport* FindNsysReport(std::string_view name);
+
+}  // namespace gprof::cli
