@@ -113,6 +113,8 @@ class Commands(unittest.TestCase):
             yield f"there is no command `{command}`"
             return
         known = set(OPTION.findall(help_of(command) or ""))
+        if command in ("profile", "launch"):
+            known |= set(OPTION.findall(tree.run(tree.COMMAND, "help", "nsys").stdout))
         for word in rest:
             # What follows the program of `profile` or `launch` is the program's own.
             if command in ("profile", "launch") and not word.startswith("-") and looks_like_a_program(word):

@@ -42,7 +42,7 @@ class Export : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", trace_, "the trace to export");
-    app.add_option("--format", format_, "the format; the end of the file name says it without this")
+    app.add_option("-t,--format,--type", format_, "the format; the end of the file name says it without this")
         ->type_name(FormatChoice())
         ->group("Output");
     app.add_option("-o,--output", output_, "the file or folder to write, whole or not at all; - for stdout")
@@ -51,6 +51,7 @@ class Export : public Command {
     app.add_flag("-f,--force-overwrite", may_overwrite_, "replace what is there")->group("Output");
     app.add_flag("--compress", is_compressed_, "compress with gzip, as a name that ends in .gz does")->group("Output");
     app.add_flag("--list", wants_list_, "list the formats and stop")->group("Output");
+    app.add_flag("-q,--quiet", is_quiet_, "say nothing but errors")->group("Output");
     app.add_option("--kind", options_.kind, "csv, jsonl: this kind of record alone, as one file")
         ->type_name("KIND")
         ->group("What is written");
@@ -189,7 +190,7 @@ class Export : public Command {
     }
     output.Finish();
     line.Clear();
-    Say("wrote " + ShellQuoted(path) + SizeOf(path));
+    if (!is_quiet_) Say("wrote " + ShellQuoted(path) + SizeOf(path));
   }
 
   void WriteStream(const Exporter& exporter, const Trace& trace, bool is_compressed, OutputStream::Sink sink) const {
@@ -207,7 +208,7 @@ class Export : public Command {
 
   SelectionArguments selection_;
   std::string trace_, format_, output_, weight_;
-  bool may_overwrite_ = false, is_compressed_ = false, wants_list_ = false;
+  bool may_overwrite_ = false, is_compressed_ = false, wants_list_ = false, is_quiet_ = false;
   ExportOptions options_;
 };
 

@@ -54,13 +54,14 @@ std::string NameFor(const std::string& program) {
 class Launch : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("--session", name_, "name of the session; that of APP by default")
+    app.add_option("--session,--session-new", name_, "name of the session; that of APP by default")
         ->type_name("NAME")
         ->group("Session");
     program_.AddCompressOption(app);
     program_.AddFlushOption(app);
     program_.AddTraceOptions(app);
     program_.AddProgramOptions(app);
+    program_.AddNsysOptions(app);
   }
 
   int Run() override {

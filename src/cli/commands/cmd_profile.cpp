@@ -7,6 +7,7 @@
 #include "cli/arguments/options.h"
 #include "cli/arguments/program_arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/recording/after_run.h"
 #include "cli/recording/leftovers.h"
 #include "cli/recording/series.h"
 #include "cli/recording/tell_recorded.h"
@@ -27,11 +28,14 @@ class Profile : public Command {
     capture_.AddSignalOption(app);
     AddSeriesOptions(app);
     program_.AddProgramOptions(app);
+    program_.AddNsysOptions(app);
   }
 
   int Run() override {
     LaunchOptions options = program_.Read("usage: gprof-cli profile [options] [--] APP [ARGS...]");
-    options.output = output_;
+    after_.Check();
+    options.is_default_output = is_named_->count() == 0;
+    if (!options.is_default_output) options.output = output_;
     options.may_overwrite = may_overwrite_;
     options.capture = capture_.Read(options.trace_cuda, options.trace_nvtx);
     RefuseContradictions(options);
@@ -39,6 +43,7 @@ class Profile : public Command {
     RecoverEarlierRuns();
     const LaunchResult result = RunTraced(options);
     if (!options.is_quiet) TellRecorded(options, result);
+    after_.Run(result.trace_path, options.is_quiet);
     return result.exit_code;
   }
 
@@ -74,6 +79,9 @@ class Profile : public Command {
     if (series_.keeps_warm_ups && series_.warm_ups == 0) {
       refuse("--keep-warmup has no warm-up runs to keep", "add --warmup K, or leave it out");
     }
+    if (after_.IsWanted()) {
+      refuse("--stats and --export are for one run", "leave out --repeat; stats and export take the trace of each run");
+    }
     if (!options.trace_cuda && !options.trace_nvtx) {
       refuse("--repeat with -t none makes runs that hold nothing to compare", "leave out one of them");
     }
@@ -85,24 +93,29 @@ class Profile : public Command {
 
   int RunSeries(const LaunchOptions& options) {
     series_.runs = repeat_;
-    Series series({ProgramOfOutput(options)}, series_);
+    Series series({options.is_default_output ? ProgramOfDefaultOutput(options, series_) : ProgramOfOutput(options)},
+                  series_);
     const SeriesResult result = series.Run();
     if (!options.is_quiet) TellSeries(options, series.file(0), result);
     return result.exit_code != 0 || result.stop_signal == 0 ? result.exit_code : 128 + result.stop_signal;
   }
 
   void AddOutputOptions(CLI::App& app) {
-    app.add_option("-o,--output", output_,
-                   "trace file, run.trace by default; %p is the pid of APP, %h the host, %n the first free number, "
-                   "%q{NAME} an environment variable, %% a percent sign")
-        ->type_name("FILE")
-        ->group("Output");
+    is_named_ = app.add_option("-o,--output", output_,
+                               "trace file; run.trace by default, and run.2.trace and so on where that is taken. %p is "
+                               "the pid of APP, %h the host, %n the first free number, %q{NAME} an environment "
+                               "variable, %% a percent sign")
+                    ->type_name("FILE")
+                    ->group("Output");
     app.add_flag("-f,--force-overwrite", may_overwrite_, "replace the trace file if it exists")->group("Output");
+    after_.AddOptions(app);
   }
 
   ProgramArguments program_;
   CaptureArguments capture_;
-  std::string output_ = "run.trace";
+  AfterRun after_;
+  const CLI::Option* is_named_ = nullptr;  // -o, as -o '' is a mistake and no default
+  std::string output_;
   bool may_overwrite_ = false;
   uint32_t repeat_ = 0;  // 0: one run, and no run file
   SeriesOptions series_;

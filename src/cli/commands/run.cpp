@@ -13,6 +13,7 @@
 #include "cli/arguments/options.h"
 #include "cli/commands/help.h"
 #include "cli/talk.h"
+#include "import/nsight_report.h"
 
 namespace gprof::cli {
 namespace {
@@ -127,6 +128,7 @@ int RunCommand(const CommandInfo& info, const std::vector<std::string>& argument
 
 int RunCommandLine(const std::vector<std::string>& arguments) {
   const std::string name = arguments.empty() ? "" : arguments.front();
+  AllowNsysExport(Say);
   try {
     return Dispatch(arguments);
   } catch (const Error& error) {

@@ -16,7 +16,7 @@ class Refusals(LauncherTest):
 
     def test_existing_file(self):
         (self.folder / "run.trace").write_bytes(b"precious")
-        self.assert_refused("exists already")
+        self.assert_refused("exists already", "-o", "run.trace")
         self.assert_refused("-f", "-o", "run.trace")
         self.assertEqual((self.folder / "run.trace").read_bytes(), b"precious")
 
@@ -60,6 +60,21 @@ class Overwriting(LauncherTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue((self.folder / "link.trace").is_symlink())
         self.assertEqual((self.folder / "real.trace").read_bytes(), b"")
+
+    def test_default_name_counts_up(self):
+        (self.folder / "run.trace").write_bytes(b"precious")
+        for _ in range(2):
+            self.assertEqual(self.profile("true").returncode, 0)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["run.2.trace", "run.3.trace", "run.trace"])
+        self.assertEqual((self.folder / "run.trace").read_bytes(), b"precious")
+        self.assertEqual(self.profile("-f", "true").returncode, 0)
+        self.assertEqual((self.folder / "run.trace").read_bytes(), b"")
+        self.assertEqual(len(list(self.folder.iterdir())), 3)
+
+    def test_launchers_that_start_at_once_take_one_name_each(self):
+        at_once = [self.start(self.cli, "profile", "sh", "-c", "echo $GPROF_OUTPUT") for _ in range(8)]
+        outputs = {process.communicate(timeout=DEADLINE_S)[0] for process in at_once}
+        self.assertEqual((len(outputs), len(list(self.folder.iterdir()))), (8, 8))
 
     def test_new_file_needs_no_force(self):
         self.assertEqual(self.profile("-f", "true").returncode, 0)
@@ -106,6 +121,41 @@ class Patterns(LauncherTest):
                 self.assertEqual(done.returncode, 125)
                 self.assertIn(b"hint:", done.stderr)
                 self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class AfterTheRun(LauncherTest):
+    """--stats and --export, which are spelled as Nsight Systems spells them."""
+
+    def recorded(self, *options):
+        good = self.folder / "good"
+        good.write_bytes(self.trace_bytes())
+        return self.profile(*options, "sh", "-c", f"echo hello; cat {good} >> \"$GPROF_OUTPUT\"; rm {good}; exit 3")
+
+    def test_tables_and_exports_come_when_the_program_has_ended(self):
+        done = self.recorded("--stats=true", "--export=sqlite,jsonlines", "-s", "none", "--cpuctxsw=none", "-x", "true")
+        self.assertEqual(done.returncode, 3)
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(lines[0], "hello")
+        self.assertTrue(any("cuda_gpu_kern_sum" in line for line in lines), lines)
+        self.assertTrue(any(line.endswith("saxpy") for line in lines), lines)
+        self.assertNotIn(b"warning", done.stderr)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["run-jsonl", "run.sqlite", "run.trace"])
+
+    def test_quiet_says_nothing(self):
+        done = self.recorded("-q", "--export=sqlite", "-t", "cuda,nvtx,osrt")
+        self.assertEqual((done.returncode, done.stderr), (3, b""))
+
+    def test_what_cannot_be_made_is_a_warning(self):
+        (self.folder / "run.sqlite").mkdir()
+        done = self.recorded("--export=sqlite,hdf")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"warning: export failed: ", done.stderr)
+        self.assertIn(b"warning: --export=hdf: there is no such format here", done.stderr)
+
+    def test_nothing_recorded_makes_nothing(self):
+        done = self.profile("--stats", "--export=sqlite", "true")
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["run.trace"])
 
 
 class LastLine(LauncherTest):

@@ -1,0 +1,95 @@
+#include "cli/recording/after_run.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/arguments/options.h"
+#include "cli/commands/command.h"
+#include "cli/commands/run.h"
+#include "cli/talk.h"
+#include "export/export.h"
+#include "gprof/error.h"
+
+namespace gprof::cli {
+namespace {
+
+// Names that Nsight Systems has for formats of ours.
+constexpr std::pair<std::string_view, std::string_view> kNsysNames[] = {{"jsonlines", "jsonl"}, {"json", "chrome"}};
+constexpr std::array<std::string_view, 6> kOnlyNsys = {"arrow", "arrowdir", "hdf", "parquetdir", "text", "info"};
+
+std::string OurName(const std::string& name) {
+  for (const auto& [theirs, ours] : kNsysNames) {
+    if (name == theirs) return std::string(ours);
+  }
+  return name;
+}
+
+// What fails is said as a warning: it must not hide how the program ended.
+void RunLater(const std::string& command, const std::vector<std::string>& arguments) {
+  try {
+    RunCommand(*FindCommand(command), arguments);
+  } catch (const Error& error) {
+    Warn(command + " failed: " + error.what() + (error.hint().empty() ? "" : "; " + error.hint()));
+  } catch (const std::exception& error) {
+    Warn(command + " failed: " + error.what());
+  }
+}
+
+bool IsEmpty(const std::string& path) {
+  std::error_code error;
+  return path.empty() || std::filesystem::file_size(path, error) == 0 || error;
+}
+
+}  // namespace
+
+void AfterRun::AddOptions(CLI::App& app) {
+  constexpr char kGroup[] = "Output";
+  app.add_flag("--stats", wants_stats_, "print the tables of gprof-cli stats on stdout when APP has ended")
+      ->group(kGroup);
+  app.add_option("--export", export_,
+                 "write the trace in these formats, too, beside it: sqlite, jsonlines, json, and those that gprof-cli "
+                 "export --list names")
+      ->type_name("LIST")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->group(kGroup);
+}
+
+void AfterRun::Check() {
+  if (export_.empty()) return;
+  for (const std::string& word : SplitList(export_)) {
+    const std::string name = OurName(word);
+    if (name == "none") continue;
+    if (FindExporter(name) != nullptr) {
+      formats_.push_back(name);
+    } else if (std::find(kOnlyNsys.begin(), kOnlyNsys.end(), name) != kOnlyNsys.end()) {
+      unknown_.push_back(name);
+    } else {
+      std::vector<std::string> names;
+      for (const Exporter& exporter : AllExporters()) names.emplace_back(exporter.name);
+      const std::string nearest = Nearest(name, names);
+      throw Error(ExitCode::kUsage, "--export does not know '" + word + "'",
+                  nearest.empty() ? "gprof-cli export --list lists the formats" : "did you mean " + nearest + "?");
+    }
+  }
+}
+
+void AfterRun::Run(const std::string& trace_path, bool is_quiet) const {
+  for (const std::string& name : unknown_) {
+    if (!is_quiet) Warn("--export=" + name + ": there is no such format here; sqlite and jsonl are read by most tools");
+  }
+  if (IsEmpty(trace_path)) return;
+  for (const std::string& name : formats_) {
+    // The trace is new, so what lies beside it by that name is of an earlier one.
+    std::vector<std::string> arguments = {trace_path, "--format", name, "--force-overwrite"};
+    if (is_quiet) arguments.emplace_back("--quiet");
+    RunLater("export", arguments);
+  }
+  if (wants_stats_) RunLater("stats", {trace_path});
+}
+
+}  // namespace gprof::cli
