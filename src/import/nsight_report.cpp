@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,7 @@ std::string LineToType(const std::string& path) {
 
 [[noreturn]] void Refuse(const std::string& path, const std::string& why) {
   throw Error(ExitCode::kUnreadable, "cannot read '" + path + "': a report of Nsight Systems" + why,
-              "export it where nsys is installed, and give the file that this makes: " + LineToType(path));
+              "export it where nsys is installed, and read that file: " + LineToType(path));
 }
 
 class TemporaryFolder {
@@ -52,6 +53,19 @@ class TemporaryFolder {
  private:
   std::string path_;
 };
+
+bool IsInPath(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  for (bool is_last = false; !is_last;) {
+    const std::size_t colon = rest.find(':');
+    is_last = colon == std::string_view::npos;
+    const std::string folder(rest.substr(0, colon));
+    if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+    if (!is_last) rest.remove_prefix(colon + 1);
+  }
+  return false;
+}
 
 // Its exit code, or -1 where it cannot be started. What it prints is dropped: its result is a file.
 int RunSilently(std::vector<std::string> words) {
@@ -100,13 +114,13 @@ Trace ReadNsightReport(const std::string& path) {
     Teller()("reading '" + beside + "', the export of '" + path + "'");
     return ReadAs(beside, path);
   }
+  if (!IsInPath("nsys")) Refuse(path, ", and nsys is not in PATH");
   Teller()("converting '" + path +
-           "' with nsys export, which may take a while; to do it once and for all: " + LineToType(path));
+           "' with nsys export, which may take a while; to convert it only once: " + LineToType(path));
   const TemporaryFolder folder;
   const std::string database = folder.path() + "/export.sqlite";
   const int code =
       RunSilently({"nsys", "export", "--type", "sqlite", "--force-overwrite", "true", "-o", database, path});
-  if (code == -1 || code == 127) Refuse(path, ", and nsys is not in PATH");
   if (code != 0 || !fs::exists(database))
     Refuse(path, ", and nsys export ended with exit code " + std::to_string(code));
   return ReadAs(database, path);

@@ -79,19 +79,40 @@ std::string OperationName(const GpuOp& op) {
   return "[CUDA memcpy " + std::string(kind < std::size(kKinds) ? kKinds[kind] : kKinds[0]) + "]";
 }
 
-template <class F>
-Table MemoryTable(const AnalysisInput& input, Unit unit, F&& value_of) {
-  SamplesByName samples;
-  for (const GpuOp& op : TransfersOf(input)) samples[{OperationName(op)}].push_back(value_of(op));
-  return TableOf(std::move(samples), "Count", unit, {"Operation"});
+// Empty for what is no migration.
+std::string MigrationName(trace::ManagedKind kind) {
+  switch (kind) {
+    case trace::ManagedKind::kHostToDevice:
+      return "[CUDA memcpy Unified Host-to-Device]";
+    case trace::ManagedKind::kDeviceToHost:
+      return "[CUDA memcpy Unified Device-to-Host]";
+    case trace::ManagedKind::kDeviceToDevice:
+      return "[CUDA memcpy Unified Device-to-Device]";
+    default:
+      return "";
+  }
 }
 
 Table MemoryTimes(const AnalysisInput& input) {
-  return MemoryTable(input, Unit::kNs, [](const GpuOp& op) { return op.DurationNs(); });
+  SamplesByName samples;
+  for (const GpuOp& op : TransfersOf(input)) samples[{OperationName(op)}].push_back(op.DurationNs());
+  for (const ManagedMemory& event : input.trace().managed_memory) {
+    if (const std::string name = MigrationName(event.kind); !name.empty())
+      samples[{name}].push_back(event.DurationNs());
+  }
+  return TableOf(std::move(samples), "Count", Unit::kNs, {"Operation"});
 }
 
 Table MemorySizes(const AnalysisInput& input) {
-  return MemoryTable(input, Unit::kBytes, [](const GpuOp& op) { return static_cast<int64_t>(op.size_bytes); });
+  SamplesByName samples;
+  const auto add = [&samples](const std::string& name, uint64_t bytes) {
+    samples[{name}].push_back(static_cast<int64_t>(bytes));
+  };
+  for (const GpuOp& op : TransfersOf(input)) add(OperationName(op), op.size_bytes);
+  for (const ManagedMemory& event : input.trace().managed_memory) {
+    if (const std::string name = MigrationName(event.kind); !name.empty()) add(name, event.value);
+  }
+  return TableOf(std::move(samples), "Count", Unit::kBytes, {"Operation"});
 }
 
 enum class RangeStyle : uint8_t { kPushPop, kStartEnd, kBoth };

@@ -9,9 +9,9 @@ import sys
 import run_cases
 
 HERE = pathlib.Path(__file__).resolve().parent
-CASES = [HERE / "report" / "training.test", HERE / "check" / "training.test", HERE / "check" / "sets.test",
+CASES = [HERE / "report" / "training.test", HERE / "report" / "stats.test", HERE / "check" / "training.test", HERE / "check" / "sets.test",
          HERE / "check" / "baselines.test", HERE / "diff" / "sets.test", HERE / "diff" / "steps.test"]
-EXAMPLE = re.compile(r"```console\n\$ (gprof-cli (?:(?:report|info|dump) run\.trace|check|baseline|diff)[^\n]*)\n(.+?)\n```",
+EXAMPLE = re.compile(r"```console\n\$ (gprof-cli (?:(?:report|stats|info|dump) run\.trace|check|baseline|diff)[^\n]*)\n(.+?)\n```",
                      re.S)
 
 

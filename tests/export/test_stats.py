@@ -39,7 +39,8 @@ class StatsTest(unittest.TestCase):
 
     def exported(self, trace):
         path = self.folder / f"{trace.stem}.sqlite"
-        exporting.ask("export", trace, "-o", path)
+        if not path.exists():
+            exporting.ask("export", trace, "-o", path)
         return path
 
     def printed(self, trace, table):
@@ -71,14 +72,16 @@ class Stats(StatsTest):
 
     def test_figures_are_those_of_nsys(self):
         compared = set()
-        for trace in exporting.TRACES:
-            database = self.exported(trace)
+        samples = sorted((exporting.SAMPLES / "nsys").glob("*.sqlite"))
+        for trace in exporting.TRACES + samples:
+            database = trace if trace in samples else self.exported(trace)
             for table in TABLES:
                 with self.subTest(trace=trace.stem, table=table):
                     wanted = self.theirs(database, table)
                     if not wanted:
                         continue
-                    columns = list(wanted[0])
+                    # Nsight Systems and we demangle in different ways, and it keeps the versions of functions.
+                    columns = [name for name in wanted[0] if name != "Name" or trace not in samples]
                     self.assertEqual(self.alike(self.printed(trace, table), columns), self.alike(wanted, columns))
                     compared.add(table)
         self.assertEqual(compared, set(TABLES))

@@ -93,7 +93,7 @@ void CaptureArguments::AddOptions(CLI::App& app) {
   };
   add("-y,--delay", &delay_, "start recording this long after APP has started", "SEC");
   add("-d,--duration", &duration_,
-      "stop recording this long after it has started; unlike with nsys, APP goes on: --kill sigterm ends it", "SEC");
+      "stop recording this long after it has started; unlike nsys, leaves APP running: --kill sigterm ends it", "SEC");
   add("--kill", &kill_,
       "signal for APP when -d or --capture-range-end stop-shutdown ends the capture: none, sigterm, sigkill or a "
       "number; with -d none by default",

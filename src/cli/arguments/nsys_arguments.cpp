@@ -17,16 +17,17 @@ void ReadFlushInterval(const std::string& text, LaunchOptions* options) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, ms);
   if (error != std::errc() || stop != end || ms > kMostMs) {
-    throw Error(ExitCode::kUsage, "--cuda-flush-interval takes ms up to 3600000, not '" + text + "'");
+    throw Error(ExitCode::kUsage, "--cuda-flush-interval takes ms up to 3600000, not '" + text + "'",
+                "0 is the default of 500 ms");
   }
   if (ms != 0) options->flush_ms = ms;
 }
 
-// "-s process-tree", "--wait=all": as Nsight Systems wants them written.
-std::string Spelling(const NsysOption& option, const std::string& value) {
-  const bool is_short = option.names.front() == '-' && option.names[1] != '-';
-  if (is_short) return std::string(option.names.substr(0, 2)) + " " + value;
-  return std::string(option.LongName()) + "=" + value;
+// Ours by another name. All others that are ours are added by who reads them.
+constexpr std::string_view kFlushInterval = "--cuda-flush-interval", kProcessScope = "--process-scope";
+
+bool IsTranslated(const NsysOption& option) {
+  return option.LongName() == kFlushInterval || option.LongName() == kProcessScope;
 }
 
 }  // namespace
@@ -35,9 +36,11 @@ void NsysArguments::AddOptions(CLI::App& app) {
   values_.resize(NsysOptions().size());
   for (std::size_t i = 0; i < NsysOptions().size(); ++i) {
     const NsysOption& option = NsysOptions()[i];
-    if (app.get_option_no_throw(std::string(option.LongName())) != nullptr) continue;
-    CLI::Option* const added = option.IsFlag() ? app.add_flag(std::string(option.names), values_[i])
-                                               : app.add_option(std::string(option.names), values_[i]);
+    const bool is_elsewhere = option.meaning == NsysMeaning::kOurs && !IsTranslated(option);
+    if (is_elsewhere || app.get_option_no_throw(std::string(option.LongName())) != nullptr) continue;
+    CLI::Option* const added =
+        option.IsFlag() ? app.add_flag(std::string(option.names), values_[i], std::string(option.sentence))
+                        : app.add_option(std::string(option.names), values_[i], std::string(option.sentence));
     added->group(kHidden)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     added_.emplace_back(added, i);
   }
@@ -47,10 +50,10 @@ void NsysArguments::Read(LaunchOptions* options) {
   for (const auto& [given, i] : added_) {
     if (given->count() == 0) continue;
     const NsysOption& option = NsysOptions()[i];
-    const std::string &value = values_[i], spelling = Spelling(option, value);
+    const std::string &value = values_[i], spelling = std::string(option.LongName()) + "=" + value;
     if (option.IsSilent(value) || option.meaning == NsysMeaning::kInert) continue;
     if (option.meaning == NsysMeaning::kRefused) {
-      throw Error(ExitCode::kUsage, "there is no " + spelling + " here", std::string(option.sentence));
+      throw Error(ExitCode::kUsage, spelling + " is not supported", std::string(option.sentence));
     }
     if (value == "help") {
       throw Error(ExitCode::kUsage, spelling + " has nothing to list: " + std::string(option.sentence),
@@ -58,9 +61,9 @@ void NsysArguments::Read(LaunchOptions* options) {
     }
     if (option.meaning == NsysMeaning::kUnavailable) {
       Note(spelling, option.sentence);
-    } else if (option.LongName() == "--cuda-flush-interval") {
+    } else if (option.LongName() == kFlushInterval) {
       ReadFlushInterval(value, options);
-    } else if (option.LongName() == "--process-scope") {
+    } else if (option.LongName() == kProcessScope) {
       if (value == "main") options->trace_children = false;
       if (value == "system-wide") Note(spelling, "only processes of the run are recorded");
     }

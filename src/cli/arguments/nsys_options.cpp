@@ -15,75 +15,76 @@ constexpr std::string_view kNoSamples = "the CPU is not sampled";
 constexpr std::string_view kNoStacks = "CUDA calls are recorded without call stacks";
 constexpr std::string_view kNoPython =
     "Python code is not sampled or traced; mark it with NVTX ranges (pip install nvtx)";
-constexpr std::string_view kNoOsrt = "calls of the OS runtime library are not recorded";
-constexpr std::string_view kNoKernelEvents = "events of the Linux kernel are not recorded";
-constexpr std::string_view kNoGpuMetrics = "hardware counters of the GPU are not sampled";
-constexpr std::string_view kNoCpuCounters = "hardware counters of the CPU are not sampled";
+constexpr std::string_view kNoOsrt = "OS runtime library calls are not recorded";
+constexpr std::string_view kNoKernelEvents = "Linux kernel events are not recorded";
+constexpr std::string_view kNoGpuMetrics = "GPU hardware counters are not sampled";
+constexpr std::string_view kNoCpuCounters = "CPU hardware counters are not sampled";
 constexpr std::string_view kNoNetwork = "network adapters and switches are not sampled";
 constexpr std::string_view kNoStorage = "storage and GPUDirect Storage are not recorded";
 constexpr std::string_view kNoGraphics = "graphics and video APIs are not recorded";
 constexpr std::string_view kNoMpi = "MPI, UCX and OpenSHMEM calls are not recorded";
 constexpr std::string_view kNoOpenMp = "OpenMP and OpenACC are not recorded; the CUDA work of OpenACC is";
 constexpr std::string_view kNoLibraries =
-    "calls of CUDA libraries are not recorded; the kernels, copies and CUDA calls they make are";
-constexpr std::string_view kNoEmbedded = "that is for embedded platforms";
-constexpr std::string_view kNoWindows = "that is for Windows";
+    "CUDA library calls are not recorded; the kernels, copies and CUDA calls they make are";
+constexpr std::string_view kNoEmbedded = "only for embedded platforms";
+constexpr std::string_view kNoWindows = "only for Windows";
 constexpr std::string_view kAllDomains = "all NVTX domains are recorded; report --nvtx selects ranges afterwards";
 constexpr std::string_view kTorchRanges =
     "frameworks are not annotated; torch.autograd.profiler.emit_nvtx() makes ranges of the operators of PyTorch";
 constexpr std::string_view kNoFrames =
-    "there are no frames to count: choose the part with -y and -d, or -c nvtx -p RANGE";
+    "frames are not counted; select what to record with -y and -d, or -c nvtx -p RANGE";
 
 constexpr std::array kOptions = {
     NsysOption{"-o,--output", "FILE", kOurs, "",
-               "the name is taken as it is, without an ending added; the default counts up: run.trace, run.2.trace"},
+               "used as is, no extension is added; default names count up: run.trace, run.2.trace"},
     NsysOption{"-f,--force-overwrite", kBool, kOurs, "", ""},
-    NsysOption{"-t,--trace", "LIST", kOurs, "", "the next table has the values; the default is cuda,nvtx"},
+    NsysOption{"-t,--trace", "LIST", kOurs, "", "values in the next table; the default is cuda,nvtx"},
     NsysOption{"-y,--delay", "SEC", kOurs, "", ""},
-    NsysOption{"-d,--duration", "SEC", kOurs, "", "the program goes on afterwards; nsys ends it: add --kill sigterm"},
+    NsysOption{"-d,--duration", "SEC", kOurs, "",
+               "the program keeps running; nsys ends it, as --kill sigterm does here"},
     NsysOption{"--kill", "none|sigkill|sigterm|N", kOurs, "", "the default with -d is none, where nsys has sigterm"},
     NsysOption{"-c,--capture-range", "none|cudaProfilerApi|nvtx", kOurs, "",
-               "there is no hotkey: --capture-signal, or launch, start and stop"},
+               "no hotkey; use --capture-signal, or launch, start and stop"},
     NsysOption{"--capture-range-end", "none|stop|stop-shutdown|repeat[:N]", kOurs, "",
                "the default is stop, where nsys has stop-shutdown"},
     NsysOption{"-p,--nvtx-capture", "RANGE@DOMAIN", kOurs, "", ""},
     NsysOption{"-e,--env-var", "NAME=VALUE,...", kOurs, "", ""},
     NsysOption{"-w,--show-output", kBool, kOurs, "", ""},
-    NsysOption{"--cuda-graph-trace", "graph|node[:ORIGIN]", kOurs, "", "of launch origins, host-only is there"},
+    NsysOption{"--cuda-graph-trace", "graph|node[:ORIGIN]", kOurs, "", "the launch origin host-only is supported"},
     NsysOption{"--cuda-memory-usage", kBool, kOurs, "", ""},
-    NsysOption{"--cuda-um-cpu-page-faults", kBool, kOurs, "", "records page faults of GPUs as well"},
-    NsysOption{"--cuda-um-gpu-page-faults", kBool, kOurs, "", "records page faults of CPUs as well"},
+    NsysOption{"--cuda-um-cpu-page-faults", kBool, kOurs, "", "also records GPU page faults"},
+    NsysOption{"--cuda-um-gpu-page-faults", kBool, kOurs, "", "also records CPU page faults"},
     NsysOption{"--cuda-trace-all-apis", kBool, kOurs, "", ""},
     NsysOption{"--cuda-flush-interval", "MS", kOurs, "", "the same as --flush-ms; 0 is the default of 500 ms"},
-    NsysOption{"--stats", kBool, kOurs, "", "the tables of gprof-cli stats, on stdout"},
-    NsysOption{"--export", "LIST", kOurs, "", "sqlite, jsonlines and json, and what gprof-cli export --list names"},
+    NsysOption{"--stats", kBool, kOurs, "", "prints the tables of gprof-cli stats on stdout"},
+    NsysOption{"--export", "LIST", kOurs, "", "sqlite, jsonlines, json, and the formats of gprof-cli export --list"},
     NsysOption{"--process-scope", "main|process-tree|system-wide", kOurs, "", "main is --trace-children false"},
 
     NsysOption{"-x,--stop-on-exit", kBool, kUnavailable, "true",
-               "recording ends with the program; what it leaves running goes on writing into the trace"},
+               "recording ends with the program; processes it leaves running keep writing to the trace"},
     NsysOption{"--wait", "primary|all", kUnavailable, "primary",
-               "profile returns when the program has ended; what it leaves running goes on writing into the trace"},
+               "profile returns when the program has ended; processes it leaves running keep writing to the trace"},
     NsysOption{"-n,--inherit-environment", kBool, kRefused, "true",
-               "clear the environment before: env -i NAME=VALUE gprof-cli profile ./app"},
-    NsysOption{"--run-as", "USER", kRefused, "", "become that user before: sudo -u USER gprof-cli profile ./app"},
-    NsysOption{"--command-file", "FILE", kRefused, "", "let the shell read it: gprof-cli profile $(cat FILE) ./app"},
+               "clear the environment first: env -i NAME=VALUE gprof-cli profile ./app"},
+    NsysOption{"--run-as", "USER", kRefused, "", "run gprof-cli as that user: sudo -u USER gprof-cli profile ./app"},
+    NsysOption{"--command-file", "FILE", kRefused, "", "let the shell expand it: gprof-cli profile $(cat FILE) ./app"},
     NsysOption{"--session-new", "NAME", kUnavailable, "",
-               "profile has no session to talk to; gprof-cli launch --session NAME has"},
+               "profile runs without a session; use gprof-cli launch --session NAME"},
     NsysOption{"-Y,--start-later", kBool, kRefused, "false",
                "start the program with gprof-cli launch, and the recording with gprof-cli start"},
     NsysOption{"--trace-fork-before-exec", kBool, kInert, "", "forked processes are always recorded"},
-    NsysOption{"--flush-on-cudaprofilerstop", kBool, kInert, "", "the trace is always written when a capture ends"},
-    NsysOption{"--cuda-event-trace", kBool, kInert, "", "what events order is always recorded"},
+    NsysOption{"--flush-on-cudaprofilerstop", kBool, kInert, "", "the trace is always written at the end of a capture"},
+    NsysOption{"--cuda-event-trace", kBool, kInert, "", "event dependencies are always recorded"},
     NsysOption{"--cuda-trace-scope", "process-tree|system-wide", kUnavailable, "process-tree,none",
                "only processes of the run are recorded"},
-    NsysOption{"--discard-environment", kBool, kInert, "", "a trace holds no environment variables"},
+    NsysOption{"--discard-environment", kBool, kInert, "", "traces hold no environment variables"},
     NsysOption{"--nvtx-domain-include", "LIST", kUnavailable, "", kAllDomains},
     NsysOption{"--nvtx-domain-exclude", "LIST", kUnavailable, "", kAllDomains},
     NsysOption{"--hotkey-capture", "KEY", kRefused, "",
-               "record by a signal instead: --capture-signal SIGUSR1; or by gprof-cli launch, start and stop"},
+               "use a signal instead, --capture-signal SIGUSR1, or gprof-cli launch, start and stop"},
     NsysOption{"--duration-frames", "N", kRefused, "", kNoFrames},
     NsysOption{"--start-frame-index", "N", kRefused, "", kNoFrames},
-    NsysOption{"--enable", "PLUGIN", kUnavailable, "none", "plug-ins of Nsight Systems are not run"},
+    NsysOption{"--enable", "PLUGIN", kUnavailable, "none", "Nsight Systems plug-ins are not supported"},
 
     NsysOption{"-s,--sample", "none|process-tree|system-wide", kUnavailable, "none", kNoSamples},
     NsysOption{"-b,--backtrace", "none|auto|fp|lbr|dwarf", kUnavailable, "none", kNoSamples},
@@ -92,7 +93,7 @@ constexpr std::array kOptions = {
     NsysOption{"--sampling-period", "EVENTS", kUnavailable, "", kNoSamples},
     NsysOption{"--sampling-trigger", "LIST", kUnavailable, "", kNoSamples},
     NsysOption{"--cpuctxsw", "none|process-tree|system-wide", kUnavailable, "none",
-               "context switches of CPUs are not recorded"},
+               "CPU context switches are not recorded"},
     NsysOption{"--resolve-symbols", kBool, kUnavailable, "false", kNoSamples},
     NsysOption{"--debug-symbols", "PATH", kUnavailable, "", kNoSamples},
     NsysOption{"--show-source-info", kBool, kUnavailable, "false", kNoSamples},
@@ -119,7 +120,7 @@ constexpr std::array kOptions = {
     NsysOption{"--gpu-metrics-device", "none|all|cuda-visible|LIST", kUnavailable, "none", kNoGpuMetrics},
     NsysOption{"--gpu-metrics-frequency", "HZ", kUnavailable, "", kNoGpuMetrics},
     NsysOption{"--gpu-metrics-set", "NAME", kUnavailable, "", kNoGpuMetrics},
-    NsysOption{"--gpuctxsw", kBool, kUnavailable, "false", "context switches of GPUs are not recorded"},
+    NsysOption{"--gpuctxsw", kBool, kUnavailable, "false", "GPU context switches are not recorded"},
     NsysOption{"--gpu-video-device", "none|all|LIST", kUnavailable, "none", kNoGraphics},
     NsysOption{"--cpu-core-events", "LIST", kUnavailable, "none", kNoCpuCounters},
     NsysOption{"--cpu-core-metrics", "LIST", kUnavailable, "none", kNoCpuCounters},
@@ -164,12 +165,12 @@ constexpr std::array kOptions = {
 constexpr std::array kTraces = {
     NsysTrace{"cuda", NsysDomain::kCuda, ""},
     NsysTrace{"cuda-sw", NsysDomain::kCuda, ""},
-    NsysTrace{"cuda-hw", NsysDomain::kCuda, "CUDA is recorded without the tracing units of the hardware"},
+    NsysTrace{"cuda-hw", NsysDomain::kCuda, "hardware-based tracing is not used; CUDA is recorded in software"},
     NsysTrace{"nvtx", NsysDomain::kNvtx, ""},
     NsysTrace{"nccl", NsysDomain::kNvtx, ""},
     NsysTrace{"none", NsysDomain::kNone, ""},
     NsysTrace{"osrt", NsysDomain::kUnavailable, kNoOsrt},
-    NsysTrace{"python-gil", NsysDomain::kUnavailable, "waits for the GIL are not recorded"},
+    NsysTrace{"python-gil", NsysDomain::kUnavailable, "GIL waits are not recorded"},
     NsysTrace{"cublas", NsysDomain::kUnavailable, kNoLibraries},
     NsysTrace{"cublas-verbose", NsysDomain::kUnavailable, kNoLibraries},
     NsysTrace{"cudnn", NsysDomain::kUnavailable, kNoLibraries},
@@ -206,9 +207,9 @@ std::string Code(std::string_view text) {
 
 std::string SilentText(const NsysOption& option) {
   if (option.silent.empty()) return "";
-  std::string words = "ignored with ";
-  for (const char c : option.silent) words += c == ',' ? std::string(" or ") : std::string(1, c);
-  return words + "; else ";
+  std::string words;
+  for (const char c : option.silent) words += c == ',' ? std::string("`, `") : std::string(1, c);
+  return "`" + words + "`: ignored; otherwise ";
 }
 
 }  // namespace
@@ -234,7 +235,7 @@ const NsysTrace* FindNsysTrace(std::string_view name) {
 std::string_view NameOf(NsysMeaning meaning) {
   switch (meaning) {
     case kOurs:
-      return "taken";
+      return "accepted";
     case kInert:
       return "ignored";
     case kUnavailable:
@@ -259,7 +260,7 @@ std::string NsysOptionsMarkdown() {
     const std::string_view sense = trace.domain == NsysDomain::kCuda   ? "cuda"
                                    : trace.domain == NsysDomain::kNvtx ? "nvtx"
                                                                        : "none";
-    text += "| " + Code(trace.name) + " | " + (is_missing ? "warning" : "taken as `" + std::string(sense) + "`") +
+    text += "| " + Code(trace.name) + " | " + (is_missing ? "warning" : "accepted as `" + std::string(sense) + "`") +
             " | " + std::string(trace.sentence) + " |\n";
   }
   return text;

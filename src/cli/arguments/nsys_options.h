@@ -42,7 +42,7 @@ struct NsysTrace {
 std::span<const NsysTrace> NsysTraces();
 const NsysTrace* FindNsysTrace(std::string_view name);
 
-// "taken", "ignored", "warning", "refused": for tables that people read.
+// "accepted", "ignored", "warning", "refused": for tables that people read.
 std::string_view NameOf(NsysMeaning meaning);
 
 // Both tables as Markdown, for docs/coming-from/nsys.md.

@@ -55,19 +55,23 @@ int64_t ReadSeconds(const std::string& option, const std::string& text) {
   return std::llround(value * 1e9);
 }
 
-std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::vector<std::string>& arguments) {
+std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::vector<std::string>& arguments,
+                                              bool runs_program) {
   std::vector<std::string> joined;
   std::size_t i = 0;
-  for (; i < arguments.size() && arguments[i].starts_with('-') && arguments[i] != "--"; ++i) {
-    const CLI::Option* const option = app.get_option_no_throw(arguments[i]);
+  for (; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const bool is_option = arguments[i].starts_with('-');
+    if (!is_option && runs_program) break;
+    const CLI::Option* const option = is_option ? app.get_option_no_throw(arguments[i]) : nullptr;
     joined.push_back(arguments[i]);
     if (option == nullptr || i + 1 >= arguments.size()) continue;
     const bool is_flag = option->get_items_expected_max() == 0;
     const std::string& next = arguments[i + 1];
+    const bool may_be_program = runs_program && i + 2 >= arguments.size();
     if (!is_flag) {
       joined.push_back(next);
       ++i;
-    } else if ((next == "true" || next == "false") && i + 2 < arguments.size()) {
+    } else if ((next == "true" || next == "false") && !may_be_program) {
       joined.back() = "--" + option->get_lnames().front() + "=" + next;
       ++i;
     }

@@ -21,9 +21,11 @@ int64_t ReadTime(const std::string& option, const std::string& text);
 // 5, 0.5: seconds, as Nsight Systems has them. Nanoseconds come back.
 int64_t ReadSeconds(const std::string& option, const std::string& text);
 
-// Nsight Systems spells flags with a value, `-f true`. Taken as a flag and a program, that would run /bin/true. What
-// stands before the first positional is rewritten to --flag=true; a last word stays what it is, the program.
-std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::vector<std::string>& arguments);
+// Nsight Systems spells flags with a value, `-f true`, which becomes --flag=true. Taken as a flag and a program, it
+// would run /bin/true: with a program only what stands before it is looked at, and a last word stays what it is, the
+// program.
+std::vector<std::string> WithFlagValuesJoined(const CLI::App& app, const std::vector<std::string>& arguments,
+                                              bool runs_program = true);
 
 // Checks for CLI11, in our words.
 CLI::Validator OneOf(const std::vector<std::string>& words);

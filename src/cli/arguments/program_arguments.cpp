@@ -201,8 +201,7 @@ void ProgramArguments::ReadGraphTrace() {
     if (what.ends_with(origin)) what.resize(what.size() - origin.size());
   }
   if (asked.ends_with(kOrigins[1])) {
-    nsys_.Note("--cuda-graph-trace=" + asked,
-               "graphs that kernels launch are not recorded, those that the host launches are");
+    nsys_.Note("--cuda-graph-trace=" + asked, "graphs launched from the device are not recorded");
   }
   const std::string wrong = what.empty() && asked.empty() ? "" : OneOf({"graph", "node", "auto"})(what);
   if (!wrong.empty()) {

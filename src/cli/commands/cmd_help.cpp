@@ -16,7 +16,7 @@ namespace {
 class Help : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("COMMAND", name_, "the command to explain; nsys for what becomes of its options");
+    app.add_option("COMMAND", name_, "the command to explain, or nsys for its options");
   }
 
   int Run() override {

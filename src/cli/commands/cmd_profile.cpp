@@ -102,7 +102,7 @@ class Profile : public Command {
 
   void AddOutputOptions(CLI::App& app) {
     is_named_ = app.add_option("-o,--output", output_,
-                               "trace file; run.trace by default, and run.2.trace and so on where that is taken. %p is "
+                               "trace file; by default run.trace, or run.2.trace and so on if taken. %p is "
                                "the pid of APP, %h the host, %n the first free number, %q{NAME} an environment "
                                "variable, %% a percent sign")
                     ->type_name("FILE")

@@ -36,6 +36,9 @@ const Analysis& RequireAnalysis(const std::string& name) {
     return *FindAnalysis(report->analysis);
   std::vector<std::string> names;
   for (const Analysis& analysis : AllAnalyses()) names.emplace_back(analysis.name);
+  for (const NsysReport& report : NsysReports()) {
+    if (!report.analysis.empty()) names.emplace_back(report.name);
+  }
   const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "there is no analysis '" + name + "'",
               nearest.empty() ? "gprof-cli report --list lists them" : "did you mean " + nearest + "?");
@@ -58,7 +61,7 @@ class ReportCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", paths_, "the trace to report on, or those of all ranks of a run")->type_name("");
-    app.add_option("--only", only_, "these analyses alone, separated by commas; names of nsys stats will do, too")
+    app.add_option("--only", only_, "these analyses alone, separated by commas; nsys report names work as well")
         ->type_name("LIST")
         ->group("What is shown");
     app.add_option("--skip", skip_, "all analyses but these")->type_name("LIST")->group("What is shown");

@@ -59,7 +59,7 @@ class Start : public SessionCommand {
   void AddOptions(CLI::App& app) override {
     AddSessionOption(app);
     app.add_option("-o,--output", output_,
-                   "trace file; run.trace by default, and run.2.trace and so on where that is taken; patterns as in "
+                   "trace file; by default run.trace, or run.2.trace and so on if taken; patterns as in "
                    "gprof-cli profile")
         ->type_name("FILE")
         ->group("Output");

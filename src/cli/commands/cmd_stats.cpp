@@ -46,8 +46,8 @@ class Stats : public Command {
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", paths_, "the trace, or those of all ranks of a run")->type_name("");
     app.add_option("-r,--report", reports_,
-                   "these tables, separated by commas: cuda_gpu_kern_sum, cuda_api_sum; those that nsys prints by "
-                   "default without this")
+                   "these tables, separated by commas: cuda_gpu_kern_sum,cuda_api_sum; by default those that nsys "
+                   "prints")
         ->type_name("LIST")
         ->multi_option_policy(CLI::MultiOptionPolicy::Join)
         ->delimiter(',')
@@ -63,7 +63,10 @@ class Stats : public Command {
                    "name of the trace, - is stdout (default)")
         ->type_name("NAME")
         ->group("Output");
-    AddNsysFlags(app);
+    app.add_flag("-q,--quiet", is_quiet_, "say nothing but errors")->group("Output");
+    for (const char* const name : {"--force-overwrite", "--force-export"}) {
+      app.add_flag(name, is_ignored_, "of nsys stats; files are always replaced, and no database is made")->group("");
+    }
   }
 
   int Run() override {
@@ -85,10 +88,10 @@ class Stats : public Command {
       if (!table.rows.empty() || (is_asked_for && !IsText())) {
         tables.push_back({std::string(report->name), std::move(table)});
       } else if (is_asked_for) {
-        Say(std::string(report->name) + ": nothing of that kind was recorded");
+        Tell(std::string(report->name) + ": nothing of that kind was recorded");
       }
     }
-    if (tables.empty() && reports_.empty()) Say("nothing was recorded that these tables are about");
+    if (tables.empty() && reports_.empty()) Tell("nothing was recorded that these tables are about");
     if (output_.empty() || output_ == "-") {
       WriteResult(AsOne(tables));
     } else {
@@ -100,15 +103,11 @@ class Stats : public Command {
  private:
   using Tables = std::vector<NamedTable>;
 
-  bool IsText() const { return format_ == "table" || format_ == "column"; }
-
-  // Of nsys stats: what they ask for is done anyway, as a file is replaced and no database is made.
-  void AddNsysFlags(CLI::App& app) {
-    for (const char* const name : {"--force-overwrite", "--force-export"}) {
-      app.add_flag(name, ignored_)->group("");
-    }
-    app.add_flag("-q,--quiet", ignored_)->group("");
+  void Tell(const std::string& message) const {
+    if (!is_quiet_) Say(message);
   }
+
+  bool IsText() const { return format_ == "table" || format_ == "column"; }
 
   static int List() {
     std::string text;
@@ -156,7 +155,7 @@ class Stats : public Command {
     for (const NamedTable& named : tables) {
       const std::string path = base + "_" + named.name + "." + ending;
       WriteFile(path, Render(named, Terminal{}));
-      Say("wrote " + ShellQuoted(path));
+      Tell("wrote " + ShellQuoted(path));
     }
   }
 
@@ -164,7 +163,7 @@ class Stats : public Command {
   std::vector<std::string> paths_;
   std::string reports_, output_;
   std::string format_ = "table";
-  bool wants_list_ = false, ignored_ = false;
+  bool wants_list_ = false, is_quiet_ = false, is_ignored_ = false;
 };
 
 }  // namespace

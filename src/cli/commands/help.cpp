@@ -92,7 +92,7 @@ std::string RenderHelp(const CommandInfo& info, const Terminal& terminal) {
     for (const char c : info.examples) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
     out += "\n";
   }
-  if (info.has_code_of_program) out += "\nOther options of nsys are taken, or explained: gprof-cli help nsys\n";
+  if (info.has_code_of_program) out += "\nOther nsys options are accepted or explained: gprof-cli help nsys\n";
   return out;
 }
 
@@ -110,7 +110,7 @@ std::string RenderNsysOptions(const Terminal& terminal) {
   }
   out += "\n" + style.Bold("Values of -t") + "\n";
   for (const NsysTrace& trace : NsysTraces()) {
-    add(std::string(trace.name), trace.domain == NsysDomain::kUnavailable ? "warning" : "taken", trace.sentence);
+    add(std::string(trace.name), trace.domain == NsysDomain::kUnavailable ? "warning" : "accepted", trace.sentence);
   }
   return out;
 }

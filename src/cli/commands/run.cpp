@@ -45,7 +45,7 @@ std::string SeeHelp(const CommandInfo& info) {
 }
 
 void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> arguments) {
-  if (info.runs_program) arguments = WithFlagValuesJoined(app, arguments);
+  arguments = WithFlagValuesJoined(app, arguments, info.runs_program);
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(std::move(arguments));

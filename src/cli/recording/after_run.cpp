@@ -52,8 +52,8 @@ void AfterRun::AddOptions(CLI::App& app) {
   app.add_flag("--stats", wants_stats_, "print the tables of gprof-cli stats on stdout when APP has ended")
       ->group(kGroup);
   app.add_option("--export", export_,
-                 "write the trace in these formats, too, beside it: sqlite, jsonlines, json, and those that gprof-cli "
-                 "export --list names")
+                 "also export the trace in these formats, next to it: sqlite, jsonlines, json, and those of gprof-cli "
+                 "export --list")
       ->type_name("LIST")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
       ->group(kGroup);
@@ -80,7 +80,7 @@ void AfterRun::Check() {
 
 void AfterRun::Run(const std::string& trace_path, bool is_quiet) const {
   for (const std::string& name : unknown_) {
-    if (!is_quiet) Warn("--export=" + name + ": there is no such format here; sqlite and jsonl are read by most tools");
+    if (!is_quiet) Warn("--export=" + name + ": this format is not supported; most tools read sqlite or jsonl");
   }
   if (IsEmpty(trace_path)) return;
   for (const std::string& name : formats_) {

@@ -43,8 +43,8 @@ constexpr Ending kEndings[] = {
      {"an unfinished report of Nsight Systems",
       "make a report of it (QdstrmImporter), and export that: nsys export --type sqlite FILE.nsys-rep"}},
     {".ncu-rep",
-     {"a report of Nsight Compute, which has counters of single kernels and no timeline",
-      "look at it with ncu --import FILE; record the timeline with gprof-cli profile"}},
+     {"a report of Nsight Compute",
+      "it has counters of kernels and no timeline: open it with ncu --import FILE, and record with gprof-cli profile"}},
 };
 
 const Signature* FindSignature(std::string_view bytes) {

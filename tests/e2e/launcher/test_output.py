@@ -150,7 +150,7 @@ class AfterTheRun(LauncherTest):
         done = self.recorded("--export=sqlite,hdf")
         self.assertEqual(done.returncode, 3)
         self.assertIn(b"warning: export failed: ", done.stderr)
-        self.assertIn(b"warning: --export=hdf: there is no such format here", done.stderr)
+        self.assertIn(b"warning: --export=hdf: this format is not supported", done.stderr)
 
     def test_nothing_recorded_makes_nothing(self):
         done = self.profile("--stats", "--export=sqlite", "true")

@@ -56,7 +56,7 @@ class Arguments(LauncherTest):
         (self.folder / "run.trace").write_bytes(b"old")
         done = self.profile("-f", "true", "echo", "x")
         self.assertEqual((done.returncode, done.stdout), (0, b"x\n"))
-        done = self.profile("--force-overwrite", "false", "echo", "x")
+        done = self.profile("--force-overwrite", "false", "-o", "run.trace", "echo", "x")
         self.assertEqual(done.returncode, 125)
         done = self.profile("-f", "true")
         self.assertEqual((done.returncode, done.stdout), (0, b""))
