@@ -48,15 +48,16 @@ class StatsTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return rows(done.stdout)
 
-    def theirs(self, database, table):
-        """Rows of the stand-in for nsys, or none where it has nothing to say."""
+    def theirs(self, database):
+        """{table: rows} of the stand-in for nsys, without those that it has nothing to say about."""
         double = exporting.HERE / "nsys_double.py"
-        subprocess.run([sys.executable, double, "stats", "--report", table, "--format", "csv", "--output",
+        subprocess.run([sys.executable, double, "stats", "--report", ",".join(TABLES), "--format", "csv", "--output",
                         self.folder / "theirs", database], check=True, timeout=120, stdout=subprocess.DEVNULL)
-        file = self.folder / f"theirs_{table}.csv"
-        found = rows(file.read_text(encoding="utf-8")) if file.exists() else []
-        file.unlink(missing_ok=True)
-        return found
+        found = {}
+        for file in self.folder.glob("theirs_*.csv"):
+            found[file.stem.removeprefix("theirs_")] = rows(file.read_text(encoding="utf-8"))
+            file.unlink()
+        return {table: of_table for table, of_table in found.items() if of_table}
 
 
 class Stats(StatsTest):
@@ -75,14 +76,12 @@ class Stats(StatsTest):
         samples = sorted((exporting.SAMPLES / "nsys").glob("*.sqlite"))
         for trace in exporting.TRACES + samples:
             database = trace if trace in samples else self.exported(trace)
-            for table in TABLES:
+            ours = json.loads(stats(trace, "--report", ",".join(TABLES), "--format", "json").stdout)
+            for table, wanted in self.theirs(database).items():
                 with self.subTest(trace=trace.stem, table=table):
-                    wanted = self.theirs(database, table)
-                    if not wanted:
-                        continue
                     # Nsight Systems and we demangle in different ways, and it keeps the versions of functions.
                     columns = [name for name in wanted[0] if name != "Name" or trace not in samples]
-                    self.assertEqual(self.alike(self.printed(trace, table), columns), self.alike(wanted, columns))
+                    self.assertEqual(self.alike(ours[table], columns), self.alike(wanted, columns))
                     compared.add(table)
         self.assertEqual(compared, set(TABLES))
 
@@ -98,7 +97,7 @@ class Stats(StatsTest):
                          "Total (MB)\tCount\tAvg (MB)\tMed (MB)\tMin (MB)\tMax (MB)\tStdDev (MB)\tOperation")
 
     def test_shares_add_up_and_json_says_the_same(self):
-        for trace in exporting.TRACES:
+        for trace in exporting.TRACES[:3]:
             for table in TABLES[:4]:
                 found = self.printed(trace, table)
                 if found:

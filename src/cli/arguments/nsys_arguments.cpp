@@ -1,7 +1,6 @@
 #include "cli/arguments/nsys_arguments.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "cli/arguments/nsys_options.h"
 #include "gprof/error.h"
@@ -11,24 +10,8 @@ namespace {
 
 constexpr char kHidden[] = "";  // a group that help does not show
 
-void ReadFlushInterval(const std::string& text, LaunchOptions* options) {
-  constexpr uint32_t kMostMs = 3'600'000;
-  uint32_t ms = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, ms);
-  if (error != std::errc() || stop != end || ms > kMostMs) {
-    throw Error(ExitCode::kUsage, "--cuda-flush-interval takes ms up to 3600000, not '" + text + "'",
-                "0 is the default of 500 ms");
-  }
-  if (ms != 0) options->flush_ms = ms;
-}
-
-// Ours by another name. All others that are ours are added by who reads them.
-constexpr std::string_view kFlushInterval = "--cuda-flush-interval", kProcessScope = "--process-scope";
-
-bool IsTranslated(const NsysOption& option) {
-  return option.LongName() == kFlushInterval || option.LongName() == kProcessScope;
-}
+// --trace-children by another name. All others that are ours are added by who reads them.
+constexpr std::string_view kProcessScope = "--process-scope";
 
 }  // namespace
 
@@ -36,7 +19,7 @@ void NsysArguments::AddOptions(CLI::App& app) {
   values_.resize(NsysOptions().size());
   for (std::size_t i = 0; i < NsysOptions().size(); ++i) {
     const NsysOption& option = NsysOptions()[i];
-    const bool is_elsewhere = option.meaning == NsysMeaning::kOurs && !IsTranslated(option);
+    const bool is_elsewhere = option.meaning == NsysMeaning::kOurs && option.LongName() != kProcessScope;
     if (is_elsewhere || app.get_option_no_throw(std::string(option.LongName())) != nullptr) continue;
     CLI::Option* const added =
         option.IsFlag() ? app.add_flag(std::string(option.names), values_[i], std::string(option.sentence))
@@ -61,8 +44,6 @@ void NsysArguments::Read(LaunchOptions* options) {
     }
     if (option.meaning == NsysMeaning::kUnavailable) {
       Note(spelling, option.sentence);
-    } else if (option.LongName() == kFlushInterval) {
-      ReadFlushInterval(value, options);
     } else if (option.LongName() == kProcessScope) {
       if (value == "main") options->trace_children = false;
       if (value == "system-wide") Note(spelling, "only processes of the run are recorded");

@@ -63,10 +63,10 @@ std::string SignalName(int signal) {
 
 void ProgramArguments::AddFlushOption(CLI::App& app) {
   app.add_option(
-         "--flush-ms", options_.flush_ms,
+         "--flush-ms,--cuda-flush-interval", options_.flush_ms,
          "longest time in ms that a record waits before it is in the file (500): what a killed machine can lose")
       ->type_name("MS")
-      ->check(WholeNumber(1, 3'600'000))
+      ->check(WholeNumber(0, 3'600'000))
       ->group("Output");
 }
 

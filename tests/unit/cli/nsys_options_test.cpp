@@ -349,7 +349,7 @@ TEST(NsysOptions, EveryOptionOfTheTableDoesWhatItSays) {
 // Help shows what is ours and leaves out the rest.
 TEST(NsysOptions, HelpHasWhatIsOurs) {
   const std::string help = RenderHelp(*FindCommand("profile"), Terminal{});
-  const std::set<std::string> hidden = {"--cuda-flush-interval", "--process-scope"};
+  const std::set<std::string> hidden = {"--process-scope"};
   for (const NsysOption& option : NsysOptions()) {
     const std::string name(option.LongName());
     const bool is_shown = option.meaning == NsysMeaning::kOurs && hidden.count(name) == 0;
