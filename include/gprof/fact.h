@@ -31,8 +31,10 @@ enum class Fact : uint8_t {
   kProcessTimes,   // when processes began and ended: the trace has the time from the first record to the last
   kRecordingCost,  // what a record costs: measured for our own tracer alone
   kClocks,         // how well the clocks of host and GPU agree
+  kHostLoad,       // samples of the load of the host
+  kGpuMetrics,     // samples of counters of GPUs
 };
-inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kClocks) + 1;
+inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kGpuMetrics) + 1;
 
 // There is no default: who needs nothing says so.
 class FactSet {

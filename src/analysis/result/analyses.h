@@ -27,6 +27,8 @@ AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& option
 AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunHostLoad(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& options);
 
 }  // namespace gprof

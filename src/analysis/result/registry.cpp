@@ -31,6 +31,8 @@ constexpr Analysis kAnalyses[] = {
     {"critical_path", "what the run waited for from its end back, and what could be won there", RunCriticalPath},
     {"steps", "the iterations of the range that is a step: median, slow ones and why, trend", RunSteps},
     {"nvtx", "the program's own ranges, and the GPU time of what they launched", RunNvtx},
+    {"host_load", "CPU, waiting for a CPU and memory of the program, load of the machine", RunHostLoad},
+    {"gpu_metrics", "what was sampled of GPUs, while busy and idle, by kernel and step", RunGpuMetrics},
     {"health", "what is missing from the trace", RunHealth},
 };
 

@@ -38,6 +38,9 @@ constexpr FactInfo kFacts[] = {
     {Fact::kRecordingCost, "recording_cost", "what recording cost",
      "what recording cost is known of the tracer of gprof-cli alone"},
     {Fact::kClocks, "clocks", "readings of its clocks", "the trace has no readings of its clocks"},
+    {Fact::kHostLoad, "host_load", "the load of the host",
+     "the load of the host was not recorded (profile --host-load)"},
+    {Fact::kGpuMetrics, "gpu_metrics", "counters of GPUs", "the trace has no samples of counters of GPUs"},
 };
 static_assert(std::size(kFacts) == kFactCount);
 
@@ -56,6 +59,13 @@ FactSet UnknownFacts(const Trace& trace) {
   if (trace.ops.empty()) unknown |= Fact::kOperations;
   if (trace.api_calls.empty()) unknown |= Fact::kApiCalls;
   if (!QualityOfClocks(trace).IsKnown()) unknown |= Fact::kClocks;
+  const auto is_sampled = [&](bool is_of_device) {
+    return std::any_of(trace.metric_sources.begin(), trace.metric_sources.end(), [&](const MetricSource& source) {
+      return (source.scope == trace::MetricScope::kDevice) == is_of_device;
+    });
+  };
+  if (!is_sampled(false)) unknown |= Fact::kHostLoad;
+  if (!is_sampled(true)) unknown |= Fact::kGpuMetrics;
   return unknown;
 }
 

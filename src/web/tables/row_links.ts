@@ -67,6 +67,12 @@ const PLACES: Record<string, RowPlace> = {
   }),
   streams: (row) => (num(row, "operations") > 0 ? { query: `stream:${quoted(str(row, "name"))}${gpuOf(row)}`, label: str(row, "name") } : null),
   step_iterations: byStart(() => "kind:nvtx"), step_outliers: byStart(() => "kind:nvtx"),
+  gpu_metrics: (row) => ({ query: gpuOf(row).trim(), label: str(row, "device") }),
+  gpu_metrics_states: (row) => {
+    const cause = /^idle: (.*)/.exec(str(row, "state"))?.[1];
+    return { query: (cause ? `cause:${cause}` : "") + gpuOf(row), label: str(row, "state") };
+  },
+  gpu_metrics_kernels: byName("kernel", "kernel"), gpu_metrics_steps: byPath("range"),
   steps: byPath("path"), launches_over_time: byStart((row) => gpuOf(row).trim()),
 };
 
@@ -80,7 +86,7 @@ const KINDS_OF: Record<string, (kind: EventKind) => boolean> = {
 };
 const NAME_KEYS: Record<string, [key: string, kinds: string]> = {
   kernels: ["name", "kernels"], kernel_launches: ["kernel", "kernels"], first_launches: ["kernel", "kernels"],
-  occupancy: ["kernel", "kernels"], nccl: ["name", "kernels"], api: ["name", "api"], graph_calls: ["name", "api"],
+  occupancy: ["kernel", "kernels"], gpu_metrics_kernels: ["kernel", "kernels"], nccl: ["name", "kernels"], api: ["name", "api"], graph_calls: ["name", "api"],
   api_errors: ["function", "api"], sync: ["function", "api"], sync_sites: ["function", "api"], polling: ["function", "api"],
   idle_by_launch: ["function", "api"], idle_by_call: ["function", "api"], nvtx: ["path", "nvtx"], steps: ["path", "nvtx"],
 };
