@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/tracks/metric_samples.h"
 #include "base/text.h"
+#include "export/by_thread.h"
 #include "export/counters.h"
 #include "export/event_args.h"
 #include "export/exporters.h"
@@ -100,6 +102,9 @@ class ChromeWriter {
   void Op(const GpuOp& op, Place place);
   void ProjectedRanges();
   void Counters();
+  void SampledCounters();
+  Place PlaceOf(const MetricSource& source);
+  void OsCalls();
   void Tracks();
 
   void Open(char phase, std::string_view category, uint32_t label, Place place, int64_t time_ns);
@@ -132,6 +137,7 @@ class ChromeWriter {
   int64_t base_ns_ = 0, shift_ns_ = 0;  // what is added to a time of the trace
   std::vector<std::string> quoted_;     // by label
   std::vector<TrackName> tracks_;
+  uint32_t host_pid_ = 0;  // of the counters of the host, 0 until it is needed
   std::string line_;
   JsonArgs sink_;
   bool is_first_event_ = true;
@@ -165,6 +171,8 @@ void ChromeWriter::Write() {
   for (uint32_t device = 0; device < trace_.devices.size(); ++device) Ops(device);
   ProjectedRanges();
   Counters();
+  SampledCounters();
+  OsCalls();
   Tracks();
   out_.Write("\n]}\n");
 }
@@ -432,6 +440,55 @@ void ChromeWriter::Counters() {
   }
 }
 
+// A counter belongs to a process: one that measures less says so in its name.
+Place ChromeWriter::PlaceOf(const MetricSource& source) {
+  if (source.device != kNone) return {ids_.DevicePid(source.device), 0};
+  if (source.process != kNone && source.scope != trace::MetricScope::kHost) return {ids_.Pid(source.process), 0};
+  if (host_pid_ == 0) host_pid_ = ids_.NewTid();
+  return {host_pid_, 0};
+}
+
+// Viewers have no sign for what was not measured: the counter is 0 there.
+void ChromeWriter::SampledCounters() {
+  for (uint32_t i = 0; i < trace_.metric_sources.size(); ++i) {
+    const MetricSource& source = trace_.metric_sources[i];
+    const Place place = PlaceOf(source);
+    std::string name = NameWithUnit(trace_, source);
+    const bool is_of_less =
+        source.thread != kNone || (place.pid == host_pid_ && source.scope != trace::MetricScope::kHost);
+    if (is_of_less) name += " of " + Utf8(SampledThing(trace_, source));
+    const uint32_t label = labels_.Of(std::string_view(name));
+    const std::string_view category = source.device == kNone ? "host_counter" : "gpu_counter";
+    for (const CounterPoint& point : SampledCounter(trace_, i).points) {
+      Open('C', category, label, place, point.time_ns);
+      Args([&](ArgSink& sink) {
+        sink.Real("value", point.value == kNotMeasured ? 0 : ScaledValue(source, point.value));
+      });
+      Close();
+    }
+  }
+}
+
+// In rows of their own: scripts take all that is in the row of a thread for calls and ranges.
+void ChromeWriter::OsCalls() {
+  for (const auto& [at, calls] : ByThread(trace_.os_calls)) {
+    const Place thread =
+        at.thread == kNone ? Place{at.process == kNone ? 0 : ids_.Pid(at.process), 0} : PlaceOf(at.thread);
+    const std::string name = fmt::format("OS calls of thread {}", thread.tid);
+    std::vector<Place> places = {{thread.pid, ids_.NewTid()}};
+    NameTrack(places.front(), name, thread.tid);
+    Lanes lanes(Lanes::Nesting::kNested);
+    for (const uint32_t i : calls) {
+      const OsCall& call = trace_.os_calls[i];
+      const Interval time{call.start_ns, call.end_ns};
+      Open('X', "os_call", labels_.Of(call.function), LaneOf(&places, lanes.Place(time), name), call.start_ns);
+      Duration(time);
+      Args([&](ArgSink& sink) { args_.OfOsCall(call, sink); });
+      Close();
+    }
+  }
+}
+
 // ---- who is who ----
 
 void ChromeWriter::NameTrack(Place place, std::string name, uint64_t order) {
@@ -464,6 +521,7 @@ void ChromeWriter::Tracks() {
     Metadata("process_labels", place, "labels", fmt::format("GPU {}", trace_.devices[i].ordinal));
     MetadataIndex("process_sort_index", place, kGpusLast + i);
   }
+  if (host_pid_ != 0) Metadata("process_name", {host_pid_, 0}, "name", "host");
   for (const TrackName& track : tracks_) {
     Metadata("thread_name", track.place, "name", track.name);
     MetadataIndex("thread_sort_index", track.place, track.order);

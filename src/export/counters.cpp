@@ -4,6 +4,8 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/memory/memory_use.h"
+#include "analysis/tracks/metric_samples.h"
+#include "base/text.h"
 
 namespace gprof {
 namespace {
@@ -36,7 +38,7 @@ Counter RunningOps(const Trace& trace, uint32_t device) {
     steps.push_back({trace.ops[i].start_ns, kUp});
     steps.push_back({trace.ops[i].end_ns, kDown});
   }
-  return {device, "operations running", false, LevelsOf(std::move(steps))};
+  return {.device = device, .name = "operations running", .unit = "operations", .points = LevelsOf(std::move(steps))};
 }
 
 Counter QueuedOps(const Trace& trace, uint32_t device) {
@@ -47,7 +49,7 @@ Counter QueuedOps(const Trace& trace, uint32_t device) {
     steps.push_back({call == kNone ? op.start_ns : std::min(op.start_ns, trace.api_calls[call].start_ns), kUp});
     steps.push_back({op.end_ns, kDown});
   }
-  return {device, "queue depth", false, LevelsOf(std::move(steps))};
+  return {.device = device, .name = "queue depth", .unit = "operations", .points = LevelsOf(std::move(steps))};
 }
 
 Counter MemoryInUse(const Trace& trace, uint32_t device) {
@@ -64,7 +66,36 @@ Counter MemoryInUse(const Trace& trace, uint32_t device) {
       if (event.operation == trace::MemoryOp::kAllocate) add(event, kUp);
     }
   }
-  return {device, "memory in use", true, LevelsOf(std::move(steps))};
+  return {.device = device, .name = "memory in use", .unit = "bytes", .points = LevelsOf(std::move(steps))};
+}
+
+Counter SampledCounter(const Trace& trace, uint32_t metric_source) {
+  const MetricSource& source = trace.metric_sources[metric_source];
+  Counter counter{.device = source.device,
+                  .name = trace.Text(source.name),
+                  .unit = trace.Text(source.unit),
+                  .scale = source.scale,
+                  .metric_source = metric_source};
+  const auto add = [&points = counter.points](int64_t time_ns, int64_t value) {
+    if (!points.empty() && points.back().time_ns >= time_ns) {
+      points.back().value = value;
+    } else if (points.empty() || points.back().value != value) {
+      points.push_back({time_ns, value});
+    }
+  };
+  int64_t until_ns = INT64_MAX;
+  for (const MetricSample& sample : trace.SamplesOf(metric_source)) {
+    if (until_ns < sample.start_ns) add(until_ns, kNotMeasured);
+    add(sample.start_ns, sample.value);
+    until_ns = EndOfSample(source, sample);
+  }
+  if (until_ns != INT64_MAX) add(until_ns, kNotMeasured);
+  return counter;
+}
+
+std::string NameWithUnit(const Trace& trace, const MetricSource& source) {
+  const std::string name = Utf8(trace.Text(source.name)), unit = Utf8(trace.Text(source.unit));
+  return unit.empty() ? name : name + " (" + unit + ")";
 }
 
 }  // namespace gprof

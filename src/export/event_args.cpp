@@ -40,7 +40,7 @@ double BytesPerNs(const GpuOp& op) { return static_cast<double>(op.size_bytes) /
 
 }  // namespace
 
-EventArgs::EventArgs(const Trace& trace) : trace_(trace) {
+EventArgs::EventArgs(const Trace& trace) : trace_(trace), stacks_(trace) {
   for (uint32_t i = 0; i < trace.payloads.size(); ++i) {
     const NvtxPayload& payload = trace.payloads[i];
     if (payload.range != kNone) of_range_.emplace_back(payload.range, i);
@@ -146,6 +146,22 @@ void EventArgs::OfRange(uint32_t range, ArgSink& sink) const {
 void EventArgs::OfMark(uint32_t mark, ArgSink& sink) const {
   OfNvtx(trace_.marks[mark], sink);
   OfAttached(of_mark_, mark, sink);
+}
+
+void EventArgs::OfOsCall(const OsCall& call, ArgSink& sink) {
+  if (call.path != NameId{}) sink.Text("path", trace_.Text(call.path));
+  if (call.size_bytes != 0) sink.Uint("bytes", call.size_bytes);
+  if (call.result != 0) sink.Int("result", call.result);
+  if (call.error != 0) sink.Uint("errno", call.error);
+  if (call.other_thread != kNone) sink.Uint("waited for thread", trace_.threads[call.other_thread].tid);
+  if (call.stack != kNone) sink.Text("stack", stacks_(call.stack));
+  if (call.is_unfinished) sink.Bool("unfinished", true);
+}
+
+void EventArgs::OfSample(const CpuSample& sample, ArgSink& sink) {
+  if (sample.stack != kNone) sink.Text("stack", stacks_(sample.stack));
+  if (sample.cpu != kNone) sink.Uint("cpu", sample.cpu);
+  if (sample.weight_ns != 0) sink.Int("stands for ns", sample.weight_ns);
 }
 
 void EventArgs::OfAttached(const std::vector<std::pair<uint32_t, uint32_t>>& index, uint32_t event,

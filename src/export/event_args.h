@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/result/stack_names.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -30,6 +31,8 @@ class EventArgs {
   void OfCall(uint32_t call, ArgSink& sink) const;
   void OfRange(uint32_t range, ArgSink& sink) const;
   void OfMark(uint32_t mark, ArgSink& sink) const;
+  void OfOsCall(const OsCall& call, ArgSink& sink);
+  void OfSample(const CpuSample& sample, ArgSink& sink);
 
   // Processes number their calls alike. From now on those of each go on where those of the one before end, for readers
   // that join calls and operations of a whole file.
@@ -49,6 +52,7 @@ class EventArgs {
   void OfAttached(const std::vector<std::pair<uint32_t, uint32_t>>& index, uint32_t event, ArgSink& sink) const;
 
   const Trace& trace_;
+  StackNames stacks_;
   std::vector<uint64_t> offsets_;                                  // by process, what is added to its correlations
   std::vector<std::pair<uint32_t, uint32_t>> of_range_, of_mark_;  // event and its payload, sorted
 };

@@ -1,5 +1,6 @@
 // Perfetto's own format: TrackEvent packets with interned names. Threads have their calls and NVTX ranges, GPUs their
-// streams, NVTX ranges and counters below them; flows lead from a call to what it launched.
+// streams, NVTX ranges and counters below them; flows lead from a call to what it launched. Rows below a thread have
+// its calls of the operating system, the times when it did not run, and its CPU samples.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -7,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/result/stack_names.h"
+#include "analysis/tracks/metric_samples.h"
 #include "base/text.h"
+#include "export/by_thread.h"
 #include "export/counters.h"
 #include "export/event_args.h"
 #include "export/exporters.h"
@@ -98,6 +102,10 @@ class PerfettoWriter {
     }
     ProjectedRanges(projected);
     Counters();
+    SampledCounters();
+    OsCalls();
+    Switches();
+    Samples();
   }
 
  private:
@@ -111,6 +119,12 @@ class PerfettoWriter {
   void Op(uint32_t op, uint64_t track);
   void ProjectedRanges(const std::vector<ProjectedRange>& projected);
   void Counters();
+  void SampledCounters();
+  uint64_t TrackAround(const MetricSource& source);
+  void OsCalls();
+  void Switches();
+  void Samples();
+  PerfettoPackets::Track RowBelow(ThreadOfProcess at, std::string_view name) const;
   PerfettoPackets::Track StreamTrack(uint32_t device, uint32_t stream, const std::string& name, bool is_nvtx) const;
   uint64_t ProcessTrackOf(uint32_t thread) const;
 
@@ -126,6 +140,7 @@ class PerfettoWriter {
   std::vector<bool> has_several_;  // processes, by device
   OpsOfCalls ops_of_calls_;
   std::vector<uint64_t> process_tracks_, thread_tracks_, device_tracks_;
+  uint64_t host_track_ = 0;  // 0 until it is needed
 };
 
 // ---- the host ----
@@ -280,10 +295,90 @@ void PerfettoWriter::Counters() {
     const uint64_t track = packets_.AddTrack({.parent = device_tracks_[counter.device],
                                               .name = counter.name,
                                               .order = order++,
-                                              .counter_unit = counter.is_bytes ? "bytes" : "operations",
-                                              .is_bytes = counter.is_bytes});
+                                              .is_counter = true,
+                                              .unit = counter.unit});
     for (const CounterPoint& point : counter.points) packets_.CounterValue(track, point.time_ns, point.value);
   });
+}
+
+// Of a thread, a process or a device of the trace, else of the host.
+uint64_t PerfettoWriter::TrackAround(const MetricSource& source) {
+  if (source.device != kNone) return device_tracks_[source.device];
+  if (source.thread != kNone) return thread_tracks_[source.thread];
+  if (source.process != kNone && source.scope == trace::MetricScope::kProcess) return process_tracks_[source.process];
+  if (host_track_ == 0) host_track_ = packets_.AddTrack({.name = "host"});
+  return host_track_;
+}
+
+// Viewers have no sign for what was not measured: the counter is 0 there.
+void PerfettoWriter::SampledCounters() {
+  constexpr int32_t kBehindOthers = 50;
+  for (uint32_t i = 0; i < trace_.metric_sources.size(); ++i) {
+    const MetricSource& source = trace_.metric_sources[i];
+    const uint64_t around = TrackAround(source);
+    const Counter counter = SampledCounter(trace_, i);
+    std::string name = Utf8(counter.name);
+    if (around == host_track_ && source.scope != trace::MetricScope::kHost)
+      name += " of " + Utf8(SampledThing(trace_, source));
+    const std::string unit = Utf8(counter.unit);
+    const uint64_t track =
+        packets_.AddTrack({.parent = around, .name = name, .order = kBehindOthers, .is_counter = true, .unit = unit});
+    for (const CounterPoint& point : counter.points) {
+      const double value = point.value == kNotMeasured ? 0 : ScaledValue(source, point.value);
+      packets_.CounterValue(track, point.time_ns, value);
+    }
+  }
+}
+
+// ---- threads between their calls ----
+
+PerfettoPackets::Track PerfettoWriter::RowBelow(ThreadOfProcess at, std::string_view name) const {
+  if (at.thread != kNone) return {.parent = thread_tracks_[at.thread], .name = name};
+  return {.parent = at.process == kNone ? 0 : process_tracks_[at.process], .name = name};
+}
+
+void PerfettoWriter::OsCalls() {
+  for (const auto& [at, calls] : ByThread(trace_.os_calls)) {
+    const PerfettoPackets::Track track = RowBelow(at, "OS calls");
+    Row row(&packets_, Lanes::Nesting::kNested, packets_.AddTrack(track), track);
+    for (const uint32_t i : calls) {
+      const OsCall& call = trace_.os_calls[i];
+      const uint32_t label = labels_.Of(call.function);
+      packets_.Event(EventType::kBegin, row.Begin({call.start_ns, call.end_ns}), call.start_ns, "os_call", label,
+                     labels_.Text(label), [&](ArgSink& sink, auto&) { args_.OfOsCall(call, sink); });
+    }
+    row.Finish();
+  }
+}
+
+void PerfettoWriter::Switches() {
+  for (const auto& [at, switches] : ByThread(trace_.switches)) {
+    const PerfettoPackets::Track track = RowBelow(at, "off the processor");
+    Row row(&packets_, Lanes::Nesting::kFlat, packets_.AddTrack(track), track);
+    for (const uint32_t i : switches) {
+      const ThreadSwitch& off = trace_.switches[i];
+      const uint32_t label = labels_.Of(std::string_view(off.is_preempted ? "preempted" : "waiting"));
+      packets_.Event(EventType::kBegin, row.Begin({off.start_ns, off.end_ns}), off.start_ns, "switch", label,
+                     labels_.Text(label), [&](ArgSink& sink, auto&) {
+                       if (off.cpu != kNone) sink.Uint("cpu", off.cpu);
+                     });
+    }
+    row.Finish();
+  }
+}
+
+void PerfettoWriter::Samples() {
+  for (const auto& [at, samples] : ByThread(trace_.cpu_samples)) {
+    const uint64_t track = packets_.AddTrack(RowBelow(at, "CPU samples"));
+    for (const uint32_t i : samples) {
+      const CpuSample& sample = trace_.cpu_samples[i];
+      const bool has_frame = sample.stack != kNone && trace_.stacks[sample.stack].frame != kNone;
+      const std::string name = has_frame ? FrameName(trace_, trace_.stacks[sample.stack].frame) : "?";
+      const uint32_t label = labels_.Of(std::string_view(name));
+      packets_.Event(EventType::kInstant, track, sample.time_ns, "cpu_sample", label, labels_.Text(label),
+                     [&](ArgSink& sink, auto&) { args_.OfSample(sample, sink); });
+    }
+  }
 }
 
 }  // namespace

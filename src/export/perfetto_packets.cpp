@@ -30,8 +30,8 @@ constexpr uint32_t kCounterUnit = 3, kCounterUnitName = 6;
 constexpr int32_t kUnitBytes = 3;
 }  // namespace track_descriptor
 namespace track_event {
-constexpr uint32_t kCategory = 3, kArgument = 4, kType = 9, kName = 10, kTrack = 11, kCounterValue = 30, kFlow = 47,
-                   kEndOfFlow = 48;
+constexpr uint32_t kCategory = 3, kArgument = 4, kType = 9, kName = 10, kTrack = 11, kCounterValue = 30,
+                   kDoubleCounterValue = 44, kFlow = 47, kEndOfFlow = 48;
 }  // namespace track_event
 namespace argument {
 constexpr uint32_t kKey = 1, kBool = 2, kUint = 3, kInt = 4, kDouble = 5, kString = 6, kDictionary = 11;
@@ -132,12 +132,12 @@ uint64_t PerfettoPackets::AddTrack(const Track& t) {
     track.add_enum(track_descriptor::kMergeBehavior, track_descriptor::kMergeByKey);
     track.add_uint64(track_descriptor::kMergeKey, t.merge_key);
   }
-  if (!t.counter_unit.empty()) {
+  if (t.is_counter) {
     pbf_writer counter(track, track_descriptor::kCounter);
-    if (t.is_bytes) {
+    if (t.unit == "bytes") {
       counter.add_enum(track_descriptor::kCounterUnit, track_descriptor::kUnitBytes);
     } else {
-      counter.add_string(track_descriptor::kCounterUnitName, t.counter_unit.data(), t.counter_unit.size());
+      counter.add_string(track_descriptor::kCounterUnitName, t.unit.data(), t.unit.size());
     }
   }
   WriteTrack(descriptor);
@@ -193,6 +193,12 @@ void PerfettoPackets::End(uint64_t track, int64_t time_ns) {
 void PerfettoPackets::CounterValue(uint64_t track, int64_t time_ns, int64_t value) {
   StartEvent(EventType::kCounter, track);
   pbf_writer(event_).add_int64(track_event::kCounterValue, value);
+  FinishEvent(time_ns);
+}
+
+void PerfettoPackets::CounterValue(uint64_t track, int64_t time_ns, double value) {
+  StartEvent(EventType::kCounter, track);
+  pbf_writer(event_).add_double(track_event::kDoubleCounterValue, value);
   FinishEvent(time_ns);
 }
 

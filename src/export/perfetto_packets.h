@@ -45,8 +45,8 @@ class PerfettoPackets {
     int32_t order = 0;       // among those of the same parent
     uint64_t merge_key = 0;  // tracks of one parent with the same key are one row; 0: by name
     bool has_ordered_children = false;
-    std::string_view counter_unit{};  // not empty: a counter
-    bool is_bytes = false;
+    bool is_counter = false;
+    std::string_view unit{};  // of a counter
   };
   // Numbers of tracks count from 1.
   uint64_t ProcessTrack(uint32_t pid, std::string_view name, std::string_view command_line, std::string_view label);
@@ -66,6 +66,7 @@ class PerfettoPackets {
   }
   void End(uint64_t track, int64_t time_ns);
   void CounterValue(uint64_t track, int64_t time_ns, int64_t value);
+  void CounterValue(uint64_t track, int64_t time_ns, double value);
 
   // Of a TrackEvent.
   static void AddFlow(uint64_t flow, bool is_end, protozero::pbf_writer* event);

@@ -83,5 +83,7 @@ void WriteSqliteGpu(SqliteExport& out);
 void WriteSqliteHost(SqliteExport& out);
 void WriteSqliteMemory(SqliteExport& out);
 void WriteSqliteNvtx(SqliteExport& out);
+void WriteSqliteThreads(SqliteExport& out);
+void WriteSqliteMetrics(SqliteExport& out);
 
 }  // namespace gprof

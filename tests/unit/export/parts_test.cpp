@@ -51,6 +51,23 @@ TEST(Lanes, EndsAreToldInnermostFirst) {
   EXPECT_EQ(ends_ns, (std::vector<int64_t>{3, 5, 9, 10, 13}));
 }
 
+// Two samples that follow each other, a gap, and a moment that holds for two periods.
+Trace SampledTrace() {
+  Trace trace;
+  trace.metric_sources.resize(1);
+  trace.metric_sources[0].period_ns = 10;
+  trace.metric_samples = {{0, 10, 5, 0}, {10, 20, 5, 0}, {20, 30, 7, 0}, {50, 60, 8, 0}, {60, 60, 9, 0}};
+  return trace;
+}
+
+TEST(SampledCounter, HoldsOnlyWhatWasMeasured) {
+  std::vector<std::pair<int64_t, int64_t>> points;
+  for (const CounterPoint& point : SampledCounter(SampledTrace(), 0).points)
+    points.emplace_back(point.time_ns, point.value);
+  EXPECT_EQ(points, (std::vector<std::pair<int64_t, int64_t>>{
+                        {0, 5}, {20, 7}, {30, kNotMeasured}, {50, 8}, {60, 9}, {80, kNotMeasured}}));
+}
+
 TEST(JsonText, MicrosecondsAreExact) {
   const auto text = [](int64_t ns) {
     std::string out;
