@@ -56,7 +56,9 @@ Trace NsightImport::Run() {
   ReadOverheads("CUPTI_ACTIVITY_KIND_OVERHEAD");
   ReadJits();
   ReadNvtx();
+  ReadOsCalls();
   if (builder_.process_count() == 0) ProcessOf(0);  // notices need a process to be said of
+  ReadGpuMetrics();
   builder_.Enter(0);
   ReadTargets();
   Finish();

@@ -50,6 +50,13 @@ class NsightImport {
     trace::DeviceRecord facts;
   };
 
+  // A counter of a GPU.
+  struct MetricTrack {
+    int64_t type = 0, metric = 0;
+    uint64_t last_ns = 0, period_ns = 0;  // 0: none yet
+    int64_t largest = 0;
+  };
+
   // nsight_import.cpp
   void Reserve();
   void Enter(SqliteRows& rows, std::size_t global_id_column);
@@ -102,6 +109,12 @@ class NsightImport {
   uint32_t NvtxText(SqliteRows& rows);
   std::optional<JsonPayloads::Payload> NvtxJson(SqliteRows& rows);
 
+  // nsight_metrics.cpp
+  void ReadOsCalls();
+  void ReadGpuMetrics();
+  void AddMetricSample(uint32_t at, uint64_t time_ns, int64_t value);
+  void AddMetricSources();
+
   // nsight_targets.cpp
   void ReadTargets();
   void ReadProcessNames();
@@ -139,6 +152,8 @@ class NsightImport {
   FlatIndex graphs_;             // (process, correlation of a graph's launch) to the graph
   FlatIndex threads_, devices_;  // that records were about: (process, id)
   FlatIndex streams_;            // that operations ran on: (process and context, stream)
+  FlatIndex metrics_;            // (type, metric) to metric_tracks_
+  std::vector<MetricTrack> metric_tracks_;
   std::vector<Target> seen_devices_;
   std::vector<uint64_t> last_ns_;  // of anything, by process
   uint64_t first_ns_ = std::numeric_limits<uint64_t>::max();

@@ -298,7 +298,7 @@ void NsightImport::ReadDiagnostics() {
   }
 }
 
-// Samples, calls of the operating system and the like, which a trace has no place for.
+// CPU samples, context switches and the like.
 void NsightImport::AddNotRead() {
   constexpr std::size_t kMost = 8;
   // What describes the export, and what belongs to rows of another table.

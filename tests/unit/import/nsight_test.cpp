@@ -428,15 +428,65 @@ TEST(Nsight, FunctionsOfTheRuntimeHaveNoVersion) {
 
 TEST(Nsight, SaysWhichTablesWereNotRead) {
   const Trace t = Read(New(R"sql(
-CREATE TABLE OSRT_API (start INTEGER, end INTEGER);
-INSERT INTO OSRT_API VALUES (1, 2), (3, 4), (5, 6);
+CREATE TABLE SCHED_EVENTS (start INTEGER, end INTEGER);
+INSERT INTO SCHED_EVENTS VALUES (1, 2), (3, 4), (5, 6);
 CREATE TABLE COMPOSITE_EVENTS (start INTEGER);
 INSERT INTO COMPOSITE_EVENTS VALUES (1);
 CREATE TABLE SAMPLING_CALLCHAINS (id INTEGER);
 INSERT INTO SAMPLING_CALLCHAINS VALUES (1);
 CREATE TABLE GPU_METRICS (timestamp INTEGER);)sql"));
-  EXPECT_THAT(Notices(t), testing::Contains("Not read: OSRT_API (3 rows), COMPOSITE_EVENTS (1 row)"));
+  EXPECT_THAT(Notices(t), testing::Contains("Not read: SCHED_EVENTS (3 rows), COMPOSITE_EVENTS (1 row)"));
   EXPECT_TRUE(t.health.IsComplete());
+}
+
+constexpr std::string_view kGpuMetrics = R"sql(
+CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId INTEGER, metricName TEXT);
+INSERT INTO TARGET_INFO_GPU_METRICS VALUES (256, 0, 'GPU Metrics', 9, 'GPC Clock Frequency [MHz]'),
+  (256, 0, 'GPU Metrics', 12, 'SMs Active [Throughput %]');
+CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value);
+)sql";
+
+TEST(Nsight, SamplesOfGpusAreCounterTracks) {
+  const Trace t = Read(New(std::string(kGpuMetrics) + R"sql(
+INSERT INTO GPU_METRICS VALUES (-50, 256, 12, 99), (1000, 256, 9, 1755000000), (1000, 256, 12, 10),
+  (1100, 256, 9, 1980000000), (1100, 256, 12, 20), (1200, 256, 12, 30), (2000, 256, 12, 40), (2100, 256, 12, 'x');)sql"));
+  ASSERT_EQ(t.metric_sources.size(), 2u);
+  const MetricSource &clock = t.metric_sources[0], &active = t.metric_sources[1];
+  EXPECT_EQ(t.Text(active.name), "SMs Active");
+  EXPECT_EQ(t.Text(active.unit), "%");
+  EXPECT_EQ(active.scope, trace::MetricScope::kDevice);
+  EXPECT_EQ(active.device, 0u);
+  EXPECT_EQ(active.period_ns, 100);
+  EXPECT_EQ(t.Text(clock.unit), "MHz");
+  ASSERT_EQ(t.SamplesOf(0).size(), 2u);
+  EXPECT_EQ(ScaledValue(clock, t.SamplesOf(0)[1].value), 1980);
+  const auto samples = t.SamplesOf(1);  // what was before the session is left out
+  ASSERT_EQ(samples.size(), 4u);
+  EXPECT_EQ(samples[1].value, 20);
+  EXPECT_EQ(samples[1].start_ns, samples[0].end_ns);
+  EXPECT_EQ(samples[1].end_ns - samples[1].start_ns, 100);
+  EXPECT_EQ(samples[3].end_ns - samples[3].start_ns, 100);  // not of the time without samples before it
+  ASSERT_EQ(t.metric_losses.size(), 1u);
+  EXPECT_EQ(t.metric_losses[0].source, 1u);
+  EXPECT_EQ(t.metric_losses[0].end_ns - t.metric_losses[0].start_ns, 700);
+  EXPECT_EQ(t.end_ns, 4100);  // samples belong to no process
+  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 row of the export left out: values of a wrong type")));
+}
+
+TEST(Nsight, CallsOfTheOperatingSystemAreThoseOfTheProgram) {
+  const Trace t = Read(New(R"sql(
+CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, returnValue INTEGER,
+  nestingLevel INTEGER, callchainId INTEGER, argumentsId INTEGER);
+INSERT INTO StringIds VALUES (70, 'pthread_mutex_lock'), (71, 'poll');
+INSERT INTO OSRT_API VALUES (1500, 1600, 27, $T, 70, 3, 0, 0, 0), (1700, 1800, 27, $T, 71, 0, 0, 0, 0),
+  (1, 1, 31, $T, 70, 0, 0, 0, 0), (1500, 1600, 27, 99, 70, 0, 0, 0, 0);)sql"));
+  ASSERT_EQ(t.os_calls.size(), 2u);
+  EXPECT_EQ(t.Text(t.os_calls[0].function), "pthread_mutex_lock");
+  EXPECT_EQ(t.os_calls[0].object_kind, trace::OsObject::kMutex);
+  EXPECT_EQ(t.os_calls[0].result, 3);
+  EXPECT_EQ(t.threads[t.os_calls[0].thread].tid, 500u);
+  EXPECT_EQ(t.os_calls[1].object_kind, trace::OsObject::kPoll);
+  EXPECT_EQ(t.start_ns, 900);
 }
 
 TEST(Nsight, CallsAreOfTheRuntimeWhereTheExportSaysSo) {
