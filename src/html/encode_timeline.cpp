@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -19,8 +20,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostCounterPoints = 40'000;  // of a counter; more are as many slices of time
 
 std::string_view TrackKindName(TrackKind kind) {
-  constexpr std::string_view kNames[] = {"process", "thread", "nvtx",    "api",   "device",
-                                         "gaps",    "stream", "counter", "marks", "overhead"};
+  constexpr std::string_view kNames[] = {"process", "thread",  "nvtx",  "api",      "device", "gaps",
+                                         "stream",  "counter", "marks", "overhead", "metrics"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -46,6 +47,51 @@ int64_t Thin(std::vector<CounterPoint>* points) {
   }
   *points = std::move(thinned);
   return slice_ns;
+}
+
+// What was sampled, as a page carries it: each point with the least and the largest value, where many became one.
+struct SampledPoint {
+  int64_t time_ns = 0;
+  double mean = 0, low = 0, high = 0;
+  bool is_measured = true;
+};
+
+// Points from the beginning of the span to its end; of more than `most`, slices of time. `slice_ns` is 0 where every
+// point is there.
+std::vector<SampledPoint> SampledPoints(const std::vector<CounterPoint>& points, const Interval& span, std::size_t most,
+                                        int64_t* slice_ns) {
+  std::vector<SampledPoint> out;
+  *slice_ns = points.size() <= most ? 0 : span.DurationNs() / static_cast<int64_t>(most) + 1;
+  double weight = 0, sum = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const int64_t end_ns = std::min(i + 1 < points.size() ? points[i + 1].time_ns : INT64_MAX, span.end_ns);
+    int64_t at_ns = std::max(points[i].time_ns, span.start_ns);
+    const auto value = static_cast<double>(points[i].value);
+    const bool is_measured = points[i].value != kNotMeasured;
+    while (at_ns < end_ns) {
+      const int64_t slice_start_ns = *slice_ns == 0 ? at_ns : at_ns - (at_ns - span.start_ns) % *slice_ns;
+      const int64_t until_ns = *slice_ns == 0 ? end_ns : std::min(end_ns, slice_start_ns + *slice_ns);
+      const bool is_new = out.empty() || *slice_ns == 0 || out.back().time_ns < slice_start_ns;
+      if (is_new) {
+        out.push_back({slice_start_ns, 0, 0, 0, false});
+        weight = sum = 0;
+      }
+      SampledPoint& point = out.back();
+      if (is_measured) {
+        if (!point.is_measured) point.low = point.high = value;
+        point.is_measured = true;
+        point.low = std::min(point.low, value);
+        point.high = std::max(point.high, value);
+        sum += value * static_cast<double>(until_ns - at_ns);
+        weight += static_cast<double>(until_ns - at_ns);
+        point.mean = sum / weight;
+      }
+      // A value that holds for many slices is one point.
+      const bool holds = until_ns < end_ns && until_ns == slice_start_ns + *slice_ns && at_ns == slice_start_ns;
+      at_ns = holds ? end_ns - (end_ns - span.start_ns) % *slice_ns : until_ns;
+    }
+  }
+  return out;
 }
 
 class Encoder {
@@ -81,6 +127,7 @@ class Encoder {
   Json TrackJson(const TimelineTrack& track);
   Json LaneJson(const TimelineTrack& track, const TimelineLane& lane);
   Json CounterJson(Counter counter);
+  Json SampledJson(const Counter& counter);
   Json ShapesJson() const;
   Json Take(ColumnWriter* column);
   // The item that stands for those that are drawn together, and the sums of all of them.
@@ -198,6 +245,7 @@ Json Encoder::Take(ColumnWriter* column) {
 }
 
 Json Encoder::CounterJson(Counter counter) {
+  if (counter.metric_source != kNone) return SampledJson(counter);
   int64_t maximum = 0;
   for (const CounterPoint& point : counter.points) maximum = std::max(maximum, point.value);
   const int64_t resolution_ns = Thin(&counter.points);
@@ -209,10 +257,47 @@ Json Encoder::CounterJson(Counter counter) {
     value.Add(static_cast<uint64_t>(point.value));
   }
   Json columns = Json::array({Take(&time), Take(&value)});
-  return {{"unit", counter.is_bytes ? "bytes" : "count"},
+  return {{"unit", counter.IsBytes() ? "bytes" : "count"},
           {"maximum", maximum},
           {"count", counter.points.size()},
           {"resolution_ns", resolution_ns},
+          {"columns", std::move(columns)}};
+}
+
+// Means have two more digits than the samples.
+Json Encoder::SampledJson(const Counter& counter) {
+  constexpr std::size_t kMostPoints = 400'000, kFewestPoints = 2'000;
+  const std::size_t most = std::clamp(kMostPoints / trace_.metric_sources.size(), kFewestPoints, kMostCounterPoints);
+  int64_t slice_ns = 0;
+  const std::vector<SampledPoint> points = SampledPoints(counter.points, timeline_.span, most, &slice_ns);
+  const int32_t more_digits = slice_ns == 0 ? 0 : 2;
+  const double units = slice_ns == 0 ? 1 : 100;
+  ColumnWriter time("time", Coding::kVarint), value("value", Coding::kDelta), low("below", Coding::kVarint),
+      high("above", Coding::kVarint), missing("missing", Coding::kByte);
+  int64_t before_ns = timeline_.span.start_ns, last = 0;
+  double maximum = 0;
+  for (const SampledPoint& point : points) {
+    time.Add(static_cast<uint64_t>(point.time_ns - before_ns));
+    before_ns = point.time_ns;
+    // What is missing costs nothing.
+    if (point.is_measured) last = std::llround(point.mean * units);
+    value.Add(static_cast<uint64_t>(last));
+    low.Add(static_cast<uint64_t>(std::llround((point.mean - point.low) * units)));
+    high.Add(static_cast<uint64_t>(std::llround((point.high - point.mean) * units)));
+    missing.Add(point.is_measured ? 0 : 1);
+    if (point.is_measured) maximum = std::max(maximum, point.high);
+  }
+  Json columns = Json::array({Take(&time), Take(&value)});
+  for (ColumnWriter* column : {&low, &high, &missing}) {
+    if (column->HasValues()) columns.push_back(Take(column));
+  }
+  const MetricSource& source = trace_.metric_sources[counter.metric_source];
+  const std::string unit = counter.unit == "%" ? "percent" : Utf8(counter.unit);
+  return {{"unit", unit.empty() ? "count" : unit},
+          {"maximum", ScaledValue(source, static_cast<int64_t>(maximum))},
+          {"count", points.size()},
+          {"resolution_ns", slice_ns},
+          {"scale", counter.scale - more_digits},
           {"columns", std::move(columns)}};
 }
 
@@ -224,7 +309,8 @@ Json Encoder::TrackJson(const TimelineTrack& track) {
           {"detail", track.detail},
           {"parent", track.parent},
           {"lanes", std::move(lanes)},
-          {"counter", track.counter ? CounterJson(*track.counter) : Json()}};
+          {"counter", track.counter ? CounterJson(*track.counter) : Json()},
+          {"folded", track.is_folded}};
 }
 
 Json Encoder::ShapesJson() const {

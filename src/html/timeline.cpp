@@ -10,6 +10,7 @@
 
 #include "analysis/idle/gaps.h"
 #include "analysis/idle/idle_parts.h"
+#include "analysis/tracks/metric_samples.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "export/track_ids.h"
@@ -55,6 +56,7 @@ class LayoutMaker {
     for (uint32_t process = 0; process < trace_.processes.size(); ++process) AddProcess(process);
     AddStartEndRanges(kNone, -1);
     AddThreadsOf(kNone, -1);
+    AddSampled("host", -1, [&](const MetricSource& source) { return IsOfHost(source); });
     data_.span = {trace_.start_ns, std::max(trace_.start_ns, trace_.end_ns)};
     for (const TimelineTrack& track : data_.tracks) {
       for (const TimelineLane& lane : track.lanes) {
@@ -82,6 +84,9 @@ class LayoutMaker {
   }
 
   void AddDevice(uint32_t device);
+  bool IsOfHost(const MetricSource& source) const;
+  template <class IsWanted>
+  void AddSampled(std::string label, int32_t parent, IsWanted&& is_wanted);
   void AddIdle(uint32_t device, int32_t parent);
   uint32_t ThreadAfter(const Gap& gap) const;
   uint32_t RangeWith(NameId path, uint32_t thread, int64_t time_ns) const;
@@ -120,8 +125,43 @@ void LayoutMaker::AddDevice(uint32_t device) {
     const std::string label(counter.name);
     AddTrack({TrackKind::kCounter, EventSource::kNothing, group, label, "", {}, std::move(counter)});
   }
+  AddSampled("GPU metrics", group, [&](const MetricSource& source) { return source.device == device; });
   AddIdle(device, group);
   AddStreams(device, group);
+  DropIfEmpty(group);
+}
+
+// ---- what was sampled ----
+
+// Of the machine, or of what is not in the trace.
+bool LayoutMaker::IsOfHost(const MetricSource& source) const {
+  if (source.scope == trace::MetricScope::kHost) return true;
+  return source.device == kNone && source.process == kNone;
+}
+
+// In a group, which is folded where it is long.
+template <class IsWanted>
+void LayoutMaker::AddSampled(std::string label, int32_t parent, IsWanted&& is_wanted) {
+  constexpr std::size_t kFewCounters = 2;
+  const int32_t group = AddTrack({TrackKind::kMetrics, EventSource::kNothing, parent, std::move(label), "", {}, {}});
+  for (uint32_t i = 0; i < trace_.metric_sources.size(); ++i) {
+    const MetricSource& source = trace_.metric_sources[i];
+    if (!is_wanted(source) || trace_.SamplesOf(i).empty()) continue;
+    std::string name = NameWithUnit(trace_, source);
+    const bool is_of_group = source.scope == trace::MetricScope::kHost || source.device != kNone ||
+                             (source.scope == trace::MetricScope::kProcess && source.process != kNone);
+    if (!is_of_group) name += " of " + Utf8(SampledThing(trace_, source));
+    const std::string origin = Utf8(trace_.Text(source.origin));
+    AddTrack({TrackKind::kCounter,
+              EventSource::kNothing,
+              group,
+              std::move(name),
+              origin.empty() ? "sampled" : "sampled by " + origin,
+              {},
+              SampledCounter(trace_, i)});
+  }
+  data_.tracks[static_cast<std::size_t>(group)].is_folded =
+      data_.tracks.size() > static_cast<std::size_t>(group) + 1 + kFewCounters;
   DropIfEmpty(group);
 }
 
@@ -217,6 +257,9 @@ void LayoutMaker::AddProcess(uint32_t process) {
                                   command_line,
                                   {},
                                   {}});
+  AddSampled("load", group, [&](const MetricSource& source) {
+    return source.process == process && source.device == kNone && !IsOfHost(source);
+  });
   AddStartEndRanges(process, group);
   AddThreadsOf(process, group);
   AddOverhead(process, group);

@@ -17,7 +17,19 @@
 namespace gprof {
 
 // src/web/shared/data.ts has the same words.
-enum class TrackKind : uint8_t { kProcess, kThread, kNvtx, kApi, kDevice, kGaps, kStream, kCounter, kMarks, kOverhead };
+enum class TrackKind : uint8_t {
+  kProcess,
+  kThread,
+  kNvtx,
+  kApi,
+  kDevice,
+  kGaps,
+  kStream,
+  kCounter,
+  kMarks,
+  kOverhead,
+  kMetrics,  // what was sampled
+};
 
 // What the items of a track are indices of.
 enum class EventSource : uint8_t { kNothing, kOp, kCall, kRange, kMark, kIdlePart, kOverhead };
@@ -37,6 +49,7 @@ struct TimelineTrack {
   std::string label, detail;  // UTF-8
   std::vector<TimelineLane> lanes;
   std::optional<Counter> counter;
+  bool is_folded = false;  // at first
 };
 
 // A piece of idle time of a device.

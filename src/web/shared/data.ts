@@ -101,6 +101,7 @@ export type TrackKind =
   | "stream"
   | "counter"
   | "marks" // NVTX marks: events without duration
+  | "metrics" // group: what was sampled
   | "overhead"; // what CUPTI took for itself, beneath its process
 
 export interface Track {
@@ -110,6 +111,7 @@ export interface Track {
   parent: number; // index into tracks, -1: none
   lanes: Lane[]; // events; those of one lane never overlap (nesting depth, or side by side)
   counter: Counter | null; // of kind "counter"
+  folded?: boolean; // at first
 }
 
 /** Columns of one encoding in the blob. Every column of a lane has `count` values. */
@@ -150,11 +152,14 @@ export interface Lane {
 }
 
 export interface Counter {
-  unit: "count" | "bytes" | "percent";
+  unit: "count" | "bytes" | "percent" | string;
   maximum: number; // exact
   count: number;
-  resolution_ns: number; // 0: every change is there; else each slice of time of this length has its largest value
-  columns: ColumnRef[]; // time: varint differences; value: zigzag differences ("delta"). A value holds until the next
+  resolution_ns: number; // 0: every change is there; else each slice of time of this length has its largest value, or its mean
+  scale?: number; // of what was sampled: values times ten to the power of this are in the unit
+  // time: varint differences; value: zigzag differences ("delta"). A value holds until the next. Of what was sampled: below and
+  // above: varint, how far the least and the largest value are from the mean; missing: byte, 1 where nothing was measured.
+  columns: ColumnRef[];
 }
 
 /** Value of column `kind`; the order is that of EVENT_KINDS. */

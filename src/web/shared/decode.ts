@@ -164,14 +164,27 @@ async function decodeLane(bytes: Uint8Array, lane: Lane, slices: Slices): Promis
 }
 
 function decodeCounter(bytes: Uint8Array, counter: Counter): CounterValues {
+  const { columns, count, scale = 0 } = counter;
+  const has = (name: string): boolean => columns.some((c) => c.name === name);
   const read = (name: string): Float64Array => {
-    const ref = counter.columns.find((c) => c.name === name);
-    return ref ? Float64Array.from(decodeColumn(bytes, ref, counter.count)) : new Float64Array(counter.count);
+    const ref = columns.find((c) => c.name === name);
+    return ref ? Float64Array.from(decodeColumn(bytes, ref, count)) : new Float64Array(count);
   };
   const time = read("time");
-  const isSummed = counter.columns.some((c) => c.name === "time" && c.coding === "delta");
+  const isSummed = columns.some((c) => c.name === "time" && c.coding === "delta");
   for (let i = 1; i < time.length && !isSummed; ++i) time[i] += time[i - 1];
-  return { time, value: read("value") };
+  const unit = 10 ** Math.abs(scale); // divided by, so that 0.1 is 0.1
+  const scaled = (value: number): number => (scale < 0 ? value / unit : value * unit);
+  const raw = read("value");
+  const missing = read("missing");
+  const value = raw.map((v, i) => (missing[i] ? NaN : scaled(v)));
+  if (!has("below") && !has("above")) return { time, value, low: value, high: value };
+  const below = read("below");
+  const above = read("above");
+  return {
+    time, value, low: raw.map((v, i) => (missing[i] ? NaN : scaled(v - below[i]))),
+    high: raw.map((v, i) => (missing[i] ? NaN : scaled(v + above[i]))),
+  };
 }
 
 class DecodedRun implements Run {

@@ -25,7 +25,9 @@ export interface Columns {
 /** A value holds from its time until the next. */
 export interface CounterValues {
   readonly time: Float64Array; // ns since Timeline.start_ns
-  readonly value: Float64Array;
+  readonly value: Float64Array; // NaN: not measured
+  readonly low: Float64Array; // the same array where a value stands for itself
+  readonly high: Float64Array;
 }
 
 /** An event of a timeline, by its number: the key of selection, links and tables. */

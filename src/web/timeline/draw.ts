@@ -1,13 +1,12 @@
 // Draws the rows of a pane. Lanes are painted pixel by pixel into a strip, one line each (paint.ts), which goes to the
 // canvas in one piece and is stretched to the height of the rows: a frame costs a few calls of the canvas a row.
-import type { Counter } from "../shared/data";
-import { drawCounter } from "./counter";
+import { counterOf, drawCounter, type ShownCounter } from "./counter";
 import { formatBytes } from "../shared/format";
 import { BLOCK, type Marks } from "../shared/levels";
 import { isShown, laneHeight, laneTop, type Row } from "./layout";
 import { MOST_WIDE, makeWideEvents, paintLane, type ColorOf, type WideEvents } from "./paint";
 import { fromRgb, parseColor, RANGE_COLORS, tinted, type Palette } from "./palette";
-import type { CounterValues, LaneEvents, Run, RunLane, View } from "../shared/state";
+import type { LaneEvents, Run, RunLane, View } from "../shared/state";
 import { BarText, FONT_PX } from "./text";
 
 const TEXT_FROM_PX = 24; // narrower bars have no name
@@ -56,9 +55,8 @@ export class RowDrawer {
     }
     if (job.same) this.underline(job, job.same, bars, width, ratio);
     for (const row of job.rows) {
-      const counter = row.trackData.counter;
-      const values = job.run.counters[row.track];
-      if (counter && values) this.drawCounter(job, row, { counter, values }, width / ratio);
+      const shown = counterOf(job.run, row);
+      if (shown) this.drawCounter(job, row, shown, width / ratio);
     }
     this.drawTexts(job, bars, ratio);
   }
@@ -128,9 +126,10 @@ export class RowDrawer {
     }
   }
 
-  private drawCounter(job: DrawJob, row: Row, of: { counter: Counter; values: CounterValues }, width: number): void {
+  private drawCounter(job: DrawJob, row: Row, of: ShownCounter, width: number): void {
     drawCounter(this.context, of.counter, of.values, job.view, {
-      width, top: job.top + row.y - job.scroll, height: row.height, color: job.palette.counter, ink: job.palette.soft,
+      width, top: job.top + row.y - job.scroll, height: row.height, color: job.palette.counter,
+      ink: row.isGroup ? "" : job.palette.soft,
     });
   }
 

@@ -22,6 +22,7 @@ export interface Hit {
   row: Row;
   ref: EventRef | null;
   time_ns: number; // on the clock of the run
+  perPixel_ns: number;
 }
 
 const NEAR_PX = 3; // an event this near to the pointer is meant
@@ -49,6 +50,7 @@ export class Pane {
 
   constructor(private readonly scene: Scene, readonly index: number) {
     const data = this.data;
+    for (const [track, { folded }] of data.tracks.entries()) if (folded) this.arrangement.folded.add(track);
     this.lanes = lanesByTrack(null, data.tracks);
     this.layout = makeLayout(data, this.lanes, this.arrangement, 0);
     this.stage.append(this.canvas, this.over);
@@ -238,9 +240,9 @@ export class Pane {
       const top = row.y + laneTop(row, lane);
       if (inRows < top || inRows >= top + laneHeight(row)) continue;
       const index = nearest(lane, time_ns, perPixel);
-      if (index >= 0) return { row, time_ns, ref: { timeline: this.index, event: lane.events.first + index } };
+      if (index >= 0) return { row, time_ns, perPixel_ns: perPixel, ref: { timeline: this.index, event: lane.events.first + index } };
     }
-    return { row, time_ns, ref: null };
+    return { row, time_ns, perPixel_ns: perPixel, ref: null };
   }
 
   /** Where an event is drawn; null: its row is folded away. */

@@ -1,8 +1,8 @@
 // What is under the pointer, in two or three lines.
 import { el } from "../shared/dom";
-import { counterAt } from "./counter";
+import { counterAt, counterFigure, counterOf, summaryWithin } from "./counter";
 import { describe, valueOf } from "../shared/events";
-import { formatBytes, formatFigure, formatNs, formatNumber } from "../shared/format";
+import { formatBytes, formatNs, formatNumber } from "../shared/format";
 import { causeMeaning, kindLabel } from "../shared/labels";
 import { middle, tooltip, visible, withoutParameters } from "../shared/names";
 import { nvtxPath } from "../shared/paths";
@@ -47,10 +47,18 @@ export class Tooltip {
 
   private lines(run: Run, hit: Hit): string[] {
     if (hit.ref) return linesOf(run, hit.ref.event);
-    const { counter } = hit.row.trackData;
-    const values = run.counters[hit.row.track];
-    if (!counter || !values) return [];
-    const value = counterAt(values, hit.time_ns);
-    return value === null ? [] : [formatFigure(value, counter.unit), visible(hit.row.trackData.label)];
+    const shown = counterOf(run, hit.row);
+    if (!shown) return [];
+    const { counter, values } = shown;
+    const label = visible(shown.label);
+    if (counter.scale === undefined) {
+      const value = counterAt(values, hit.time_ns);
+      return value === null ? [] : [counterFigure(counter, value), label];
+    }
+    const summary = summaryWithin(values, hit.time_ns, hit.time_ns + hit.perPixel_ns);
+    if (!summary) return ["not measured", label];
+    const { low, mean, high } = summary;
+    if (low === high) return [counterFigure(counter, mean), label];
+    return [`mean ${counterFigure(counter, mean)}`, `min ${counterFigure(counter, low)}, max ${counterFigure(counter, high)}`, label];
   }
 }

@@ -149,6 +149,48 @@ TEST(Encode, CountersHoldTheirValues) {
   EXPECT_EQ(points, (std::vector<std::pair<int64_t, int64_t>>{{100, 1}, {150, 2}, {200, 1}, {300, 0}}));
 }
 
+// A counter of the machine beside one kernel, `count` samples of 10 ns, with a peak and a hole in the middle.
+Trace SampledTrace(int64_t count) {
+  TraceMaker maker;
+  maker.AddKernel(0, count * 10);
+  Trace trace = maker.Finish();
+  trace.metric_sources.resize(1);
+  trace.metric_sources[0].scope = trace::MetricScope::kHost;
+  trace.metric_sources[0].scale = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    if (i != count / 2 + 1) trace.metric_samples.push_back({i * 10, i * 10 + 10, i == count / 2 ? 1000 : 1 + i % 2, 0});
+  }
+  return trace;
+}
+
+TEST(Encode, WhatWasSampledIsThereWithItsHoles) {
+  const EncodedTimeline encoded = EncodeTimeline(SampledTrace(8), "run", 100);
+  const Json& counter = encoded.description.at("tracks").back().at("counter");
+  EXPECT_EQ(counter.at("scale"), -1);
+  EXPECT_EQ(counter.at("maximum"), 100);
+  EXPECT_EQ(counter.at("resolution_ns"), 0);
+  const Columns columns = ReadColumns(counter, encoded.blob);
+  EXPECT_EQ(columns.at("value"), (std::vector<int64_t>{1, 2, 1, 2, 1000, 1000, 1, 2}));
+  EXPECT_EQ(columns.at("missing"), (std::vector<int64_t>{0, 0, 0, 0, 0, 1, 0, 0}));
+}
+
+TEST(Encode, MuchThatWasSampledHasMeansAndExtremes) {
+  const EncodedTimeline encoded = EncodeTimeline(SampledTrace(400'000), "run", 100);
+  const Json& counter = encoded.description.at("tracks").back().at("counter");
+  EXPECT_GT(counter.at("resolution_ns"), 10);
+  EXPECT_LE(counter.at("count"), 40'001);
+  EXPECT_EQ(counter.at("maximum"), 100);
+  EXPECT_EQ(counter.at("scale"), -3);
+  const Columns columns = ReadColumns(counter, encoded.blob);
+  const std::vector<int64_t>&value = columns.at("value"), &below = columns.at("below"), &above = columns.at("above");
+  EXPECT_NEAR(static_cast<double>(value[10]), 150, 10);  // hundredths of what was sampled
+  EXPECT_EQ(value[10] - below[10], 100);
+  EXPECT_EQ(value[10] + above[10], 200);
+  int64_t most = 0;
+  for (std::size_t i = 0; i < value.size(); ++i) most = std::max(most, value[i] + above[i]);
+  EXPECT_EQ(most, 100'000);
+}
+
 TEST(Encode, LongCountersKeepTheirPeaks) {
   TraceMaker maker;
   for (int i = 0; i < 60'000; ++i) maker.AddKernel(i * 100, i * 100 + (i == 30'000 ? 150 : 50));
