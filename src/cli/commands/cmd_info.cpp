@@ -52,6 +52,13 @@ std::vector<Amount> AmountsOf(const Trace& trace) {
           {"captures", "Captures", trace.captures.size()},
           {"jits", "Compilations (JIT)", trace.jits.size()},
           {"overheads", "Overheads of CUPTI", trace.overheads.size()},
+          {"os_calls", "Calls of the OS", trace.os_calls.size()},
+          {"cpu_samples", "CPU samples", trace.cpu_samples.size()},
+          {"switches", "Context switches", trace.switches.size()},
+          {"stacks", "Frames of stacks", trace.stacks.size()},
+          {"metric_sources", "Counters", trace.metric_sources.size()},
+          {"metric_samples", "Counter samples", trace.metric_samples.size()},
+          {"metric_losses", "Gaps in counters", trace.metric_losses.size()},
           {"threads", "Threads", trace.threads.size()},
           {"streams", "Streams", trace.streams.size()},
           {"contexts", "Contexts", trace.contexts.size()}};
