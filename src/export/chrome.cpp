@@ -454,8 +454,8 @@ void ChromeWriter::SampledCounters() {
     const MetricSource& source = trace_.metric_sources[i];
     const Place place = PlaceOf(source);
     std::string name = NameWithUnit(trace_, source);
-    const bool is_of_less =
-        source.thread != kNone || (place.pid == host_pid_ && source.scope != trace::MetricScope::kHost);
+    const bool is_of_host = source.device == kNone && place.pid == host_pid_;
+    const bool is_of_less = source.thread != kNone || (is_of_host && source.scope != trace::MetricScope::kHost);
     if (is_of_less) name += " of " + Utf8(SampledThing(trace_, source));
     const uint32_t label = labels_.Of(std::string_view(name));
     const std::string_view category = source.device == kNone ? "host_counter" : "gpu_counter";
