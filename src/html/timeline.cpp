@@ -144,9 +144,15 @@ template <class IsWanted>
 void LayoutMaker::AddSampled(std::string label, int32_t parent, IsWanted&& is_wanted) {
   constexpr std::size_t kFewCounters = 2;
   const int32_t group = AddTrack({TrackKind::kMetrics, EventSource::kNothing, parent, std::move(label), "", {}, {}});
+  // What a folded group shows is the first: how busy something was says more than its clock.
+  std::vector<uint32_t> sources;
   for (uint32_t i = 0; i < trace_.metric_sources.size(); ++i) {
+    if (is_wanted(trace_.metric_sources[i]) && !trace_.SamplesOf(i).empty()) sources.push_back(i);
+  }
+  std::stable_partition(sources.begin(), sources.end(),
+                        [&](uint32_t i) { return trace_.Text(trace_.metric_sources[i].unit) == "%"; });
+  for (const uint32_t i : sources) {
     const MetricSource& source = trace_.metric_sources[i];
-    if (!is_wanted(source) || trace_.SamplesOf(i).empty()) continue;
     std::string name = NameWithUnit(trace_, source);
     const bool is_of_group = source.scope == trace::MetricScope::kHost || source.device != kNone ||
                              (source.scope == trace::MetricScope::kProcess && source.process != kNone);

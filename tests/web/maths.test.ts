@@ -11,7 +11,8 @@ import { longestGap, nextGap, nextMatch, nextSameName } from "../../src/web/time
 import { makeWideEvents, markedWithin, paintLane } from "../../src/web/timeline/paint";
 import { nvtxPath } from "../../src/web/shared/paths";
 import { exactText, marksOf, roundStep } from "../../src/web/timeline/ruler";
-import { State, type Run } from "../../src/web/shared/state";
+import { counterAt, summaryWithin } from "../../src/web/timeline/counter";
+import { State, type CounterValues, type Run } from "../../src/web/shared/state";
 import { limited, zoomed } from "../../src/web/timeline/viewport";
 
 const slices = { rest: async (): Promise<void> => undefined };
@@ -293,6 +294,21 @@ test("sums of a range", async () => {
   same(sums.operations.map((s) => [s.name, s.time_ns, s.count, s.bytes]), [[5, 70, 1, 4096], [3, 50, 1, 0]], "operations");
   same(sums.devices.map((d) => [d.busy_ns, d.idle_ns, d.idle]), [[120, 80, [{ cause: "host", time_ns: 80, count: 1 }]]], "the GPU");
   same(sums.ranges.map((r) => [r.name, r.time_ns]), [[0, 200]], "ranges");
+});
+
+// ---- counters
+
+const counterValues = (low: number[], value: number[], high: number[]): CounterValues => ({
+  time: Float64Array.from([0, 10, 20, 30]), value: Float64Array.from(value), low: Float64Array.from(low), high: Float64Array.from(high),
+});
+
+test("what was sampled has a least, a mean and a largest value", () => {
+  const values = counterValues([1, 3, NaN, 5], [2, 4, NaN, 5], [9, 4, NaN, 5]);
+  same(summaryWithin(values, 0, 20), { low: 1, mean: 3, high: 9 }, "of two");
+  same(summaryWithin(values, 15, 31), { low: 3, mean: (4 * 5 + 5) / 6, high: 5 }, "around a hole");
+  same(summaryWithin(values, 22, 28), null, "in a hole");
+  same(summaryWithin(values, -5, 0), null, "before the first");
+  same([counterAt(values, 10), counterAt(values, 25), counterAt(values, 99)], [4, null, 5], "at a time");
 });
 
 // ---- rows, axis, links

@@ -229,6 +229,34 @@ class Timeline(browser.Case):
         self.assertGreater(self.view()[0], near_begin)
         self.assertAlmostEqual(self.view()[1] - self.view()[0], near_end - near_begin, delta=2)
 
+    # ---- what was sampled
+
+    def open_sampled(self):
+        case = (browser.ROOT / "tests" / "cases" / "report" / "sampled.test").read_text(encoding="utf-8")
+        trace = browser.assemble("sampled", case.split("--- trace run.trace\n")[1].split("--- run\n")[0])
+        self.open(browser.report_page(trace), "#tab=timeline")
+
+    def hover(self, label, share):
+        """What is said of a row at this share of the width."""
+        stage = self.element(".tl-stage")
+        x, y = self.js("""
+            const row = [...document.querySelectorAll('.tl-label')].find((e) => e.textContent.includes(arguments[1]));
+            return [(arguments[2] - 0.5) * arguments[0].clientWidth, row.offsetTop + 12 - arguments[0].clientHeight / 2]""", stage, label, share)
+        ActionChains(self.driver, duration=0).move_to_element_with_offset(stage, round(x), round(y)).perform()
+        return self.texts(".tl-tooltip:not([hidden]) > *")
+
+    def test_long_groups_of_counters_are_folded(self):
+        self.open_sampled()
+        self.assertNotIn("waiting for a CPU (%)", " ".join(self.texts(".tl-name")))
+        self.assertEqual(self.hover("load", 15 / 135), ["150.5%", "CPU (%)"])
+        self.click(".tl-fold[aria-label='Fold load']")
+        self.wait("return [...document.querySelectorAll('.tl-name')].some((e) => e.textContent.includes('waiting for a CPU (%)'))")
+
+    def test_values_under_the_pointer(self):
+        self.open_sampled()
+        self.assertEqual(self.hover("SMs Active", 14.5 / 135), ["90.0%", "SMs Active (%)"])
+        self.assertEqual(self.hover("SMs Active", 61.5 / 135), ["not measured", "SMs Active (%)"])
+
     def test_a_range_is_measured(self):
         self.show("plain", "t=0,9000000&tab=timeline")
         stage = self.element(".tl-stage")

@@ -53,7 +53,7 @@ TEST(Lanes, EndsAreToldInnermostFirst) {
 
 // Two samples that follow each other, a gap, and a moment that holds for two periods.
 Trace SampledTrace() {
-  Trace trace;
+  Trace trace = TraceMaker().Finish();
   trace.metric_sources.resize(1);
   trace.metric_sources[0].period_ns = 10;
   trace.metric_samples = {{0, 10, 5, 0}, {10, 20, 5, 0}, {20, 30, 7, 0}, {50, 60, 8, 0}, {60, 60, 9, 0}};
