@@ -48,8 +48,8 @@ void WriteGpuMetrics(SqliteExport& out) {
 }
 
 void WriteOtherMetrics(SqliteExport& out) {
-  SqliteTable sources(out.database, "GPROF_METRIC_SOURCES", kMetricSourceColumns);
-  SqliteTable samples(out.database, "GPROF_METRIC_SAMPLES", kMetricSampleColumns);
+  SqliteTable sources(out.database, "TARGET_INFO_HOST_METRICS", kMetricSourceColumns);
+  SqliteTable samples(out.database, "HOST_METRICS", kMetricSampleColumns);
   const Trace& trace = out.trace;
   for (uint32_t i = 0; i < trace.metric_sources.size(); ++i) {
     const MetricSource& source = trace.metric_sources[i];

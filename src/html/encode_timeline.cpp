@@ -310,7 +310,7 @@ Json Encoder::TrackJson(const TimelineTrack& track) {
           {"parent", track.parent},
           {"lanes", std::move(lanes)},
           {"counter", track.counter ? CounterJson(*track.counter) : Json()},
-          {"folded", track.is_folded}};
+          {"is_folded", track.is_folded}};
 }
 
 Json Encoder::ShapesJson() const {

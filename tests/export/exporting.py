@@ -53,6 +53,12 @@ def hostile_trace(path):
     return assemble("\n".join(lines + ["end time_ns=900000 reason=1 chunks_written=1"]) + "\n", path)
 
 
+def case_trace(name, path):
+    """The trace of a golden case."""
+    text = (ROOT / "tests" / "cases" / name).read_text(encoding="utf-8")
+    return assemble(text.split("--- trace run.trace\n")[1].split("--- run\n")[0], path)
+
+
 BROKEN = "broken \\xff\\xc3 \\x00 name"  # what is no UTF-8 is written out
 
 

@@ -200,6 +200,33 @@ class Sqlite(exporting.ExportTest):
         self.assertTrue(sizes)
         self.assertEqual(sorted(text["Message size [bytes]"] for text in texts if "Message size [bytes]" in text), sizes)
 
+    def test_what_was_sampled(self):
+        trace = exporting.case_trace("report/sampled.test", self.folder / "sampled.trace")
+        database = self.database(trace)
+        means = database.execute("SELECT metricName, typeId & 255, COUNT(*), AVG(value) FROM GPU_METRICS "
+                                 "JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId) GROUP BY 1 ORDER BY 1").fetchall()
+        self.assertEqual([(name, gpu, count) for name, gpu, count, _ in means],
+                         [("GPC Clock Frequency [MHz]", 0, 117), ("SMs Active [Throughput %]", 0, 117)])
+        figures = {metric["id"]: metric["value"] for metric in exporting.report(trace)["metrics"] if not metric["scope"]}
+        host = database.execute("SELECT SUM(value * (end - start)) / (MAX(end) - MIN(start)) FROM HOST_METRICS "
+                                "JOIN TARGET_INFO_HOST_METRICS s ON s.id = sourceId WHERE name = 'CPU' AND pid = 7").fetchone()
+        self.assertAlmostEqual(host[0], figures["host.cpu_percent"])
+        again = exporting.report(self.export(trace, "sqlite", name="again.sqlite"))
+        read = {metric["id"]: metric["value"] for metric in again["metrics"] if not metric["scope"]}
+        for name in ("gpu.sm_active_percent", "gpu.clock_sm_mhz_p50"):
+            self.assertAlmostEqual(read[name], figures[name])
+
+    def test_what_threads_did_between_calls(self):
+        database = self.database(exporting.case_trace("cli/host_records.test", self.folder / "host.trace"))
+        calls = database.execute("SELECT value, end - start, globalTid & 0xFFFFFF, returnValue, eventClass FROM OSRT_API "
+                                 "JOIN StringIds ON id = nameId").fetchall()
+        self.assertEqual(calls, [("pthread_cond_timedwait", 80, 70, 0, 27), ("read", 90, 71, -1, 27)])
+        frames = database.execute("SELECT c.stackDepth, value, e.globalTid & 0xFFFFFF FROM COMPOSITE_EVENTS e JOIN SAMPLING_CALLCHAINS c "
+                                  "USING (id) JOIN StringIds s ON s.id = symbol ORDER BY e.id, 1").fetchall()
+        self.assertEqual(frames, [(0, "libwork.so+0x200", 70), (1, "step(int)", 70), (2, "Net.forward", 70), (0, "Net.forward", 71)])
+        switches = database.execute("SELECT start, isSchedIn, globalTid & 0xFFFFFF FROM SCHED_EVENTS").fetchall()
+        self.assertEqual(switches, [(370, 0, 70), (400, 1, 70)])
+
     def test_an_empty_trace(self):
         database = self.database(self.empty())
         self.assertEqual(database.execute("SELECT pid, name FROM PROCESSES").fetchall(), [(7, "app")])

@@ -12,7 +12,7 @@ NOT_COUNTED = ("docs/", "tests/", "CHANGELOG.md", "README.md")
 
 # What the files of each example say, or are called.
 EXAMPLES = {
-    "a record kind": r'MetricBlock|MetricSample\b|\bmetric_samples\b|"metric_block"|def metric_block\b|`metric_block`',
+    "a record kind": r'MetricLoss\b|MetricLossRecord|\bmetric_losses\b|"metric_loss"|def metric_loss\b|`metric_loss`',
     "a field of a record": r"\bcache_bytes\b",
     "an analysis": r"api_errors|ApiErrors",
     "a metric": r'\bjit\.(compiles\b|")',

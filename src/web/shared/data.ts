@@ -111,7 +111,7 @@ export interface Track {
   parent: number; // index into tracks, -1: none
   lanes: Lane[]; // events; those of one lane never overlap (nesting depth, or side by side)
   counter: Counter | null; // of kind "counter"
-  folded?: boolean; // at first
+  is_folded?: boolean; // at first
 }
 
 /** Columns of one encoding in the blob. Every column of a lane has `count` values. */

@@ -50,7 +50,7 @@ export class Pane {
 
   constructor(private readonly scene: Scene, readonly index: number) {
     const data = this.data;
-    for (const [track, { folded }] of data.tracks.entries()) if (folded) this.arrangement.folded.add(track);
+    for (const [track, { is_folded }] of data.tracks.entries()) if (is_folded) this.arrangement.folded.add(track);
     this.lanes = lanesByTrack(null, data.tracks);
     this.layout = makeLayout(data, this.lanes, this.arrangement, 0);
     this.stage.append(this.canvas, this.over);
