@@ -131,6 +131,37 @@ TEST(Metrics, IdsAreUniqueAndExplained) {
   EXPECT_EQ(FindMetric("no.such_metric"), nullptr);
 }
 
+// With the counters that metrics are made of.
+Trace SampledTrace() {
+  struct Counter {
+    const char *name, *unit;
+    trace::MetricScope scope;
+  };
+  using enum trace::MetricScope;
+  TraceMaker maker;
+  std::vector<MetricSource> sources;
+  for (const Counter& counter : {Counter{"CPU", "%", kProcess},
+                                 {"waiting for a CPU", "%", kProcess},
+                                 {"CPU", "%", kHost},
+                                 {"resident memory", "bytes", kProcess},
+                                 {"SMs Active", "%", kDevice},
+                                 {"SM Issue", "%", kDevice},
+                                 {"Tensor Active", "%", kDevice},
+                                 {"DRAM Read Bandwidth", "%", kDevice},
+                                 {"GPC Clock Frequency", "MHz", kDevice}}) {
+    MetricSource& source = sources.emplace_back();
+    source.name = maker.Name(counter.name);
+    source.unit = maker.Name(counter.unit);
+    source.scope = counter.scope;
+    if (counter.scope == kDevice) source.device = 0;
+  }
+  maker.AddKernel(0, 1000);
+  Trace trace = maker.Finish();
+  for (uint32_t i = 0; i < sources.size(); ++i) trace.metric_samples.push_back({100, 200, 50, i});
+  trace.metric_sources = std::move(sources);
+  return trace;
+}
+
 TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   std::set<std::string_view> emitted;
   const auto run_all = [&](const Trace& trace) {
@@ -144,6 +175,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   for (uint32_t seed = 0; seed < 20; ++seed) run_all(RandomTraceWithLink(seed));
   // Collectives of several ranks that say what they move do not come about by chance.
   run_all(LoadTrace(kSource / "tests/data/nccl_beside.trace"));
+  run_all(SampledTrace());
   for (const MetricInfo& info : MetricCatalogue()) {
     if (info.id.starts_with("occupancy.") && !HasOccupancyCalculator()) continue;
     EXPECT_TRUE(emitted.count(info.id) > 0) << info.id;
