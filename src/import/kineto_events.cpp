@@ -29,6 +29,7 @@ constexpr std::pair<std::string_view, KinetoCategory> kCategories[] = {
     {"overhead", KinetoCategory::kOverhead},
     {"gpu_graph", KinetoCategory::kGraph},
     {"gpu_user_annotation", KinetoCategory::kProjection},
+    {"os_call", KinetoCategory::kProjection},  // of our own exports: no range of the program
     {"cuda_profiler_range", KinetoCategory::kProjection},
     {"Trace", KinetoCategory::kProjection},
     {"Kernel", KinetoCategory::kKernel},
