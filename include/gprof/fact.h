@@ -33,8 +33,12 @@ enum class Fact : uint8_t {
   kClocks,         // how well the clocks of host and GPU agree
   kHostLoad,       // samples of the load of the host
   kGpuMetrics,     // samples of counters of GPUs
+  kOsCalls,        // calls of the operating system that took long
+  kSwitches,       // when threads were off the processor
+  kHostWaits,      // that threads waited in the operating system: from one of those two
+  kCpuSamples,     // which code threads ran
 };
-inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kGpuMetrics) + 1;
+inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kCpuSamples) + 1;
 
 // There is no default: who needs nothing says so.
 class FactSet {

@@ -37,7 +37,11 @@ void CheckScope(const MetricInfo& info, std::string_view scope) {
   const std::string_view noun = ScopeNoun(scope);
   if (noun.empty()) {
     throw Error(ExitCode::kUsage, "'@" + Printable(scope) + "' is no part of a run",
-                "there is @gpu0, @nvtx:PATH and @kernel:NAME; * and ? are wild");
+                "there is @gpu0, @nvtx:PATH, @kernel:NAME and @os:FUNCTION; * and ? are wild");
+  }
+  if (scope.starts_with("os:") && !info.id.starts_with("os.")) {
+    throw Error(ExitCode::kUsage, id + " is no figure of functions of the operating system",
+                "of these there are os.calls and os.blocked_ns");
   }
   if (noun == "NVTX range" && !info.id.starts_with("nvtx.")) {
     throw Error(
@@ -109,6 +113,7 @@ void ReadLimit(std::string_view text, Rule* rule) {
 std::string_view ScopeNoun(std::string_view scope) {
   if (scope.starts_with("nvtx:") && scope.size() > 5) return "NVTX range";
   if (scope.starts_with("kernel:") && scope.size() > 7) return "kernel";
+  if (scope.starts_with("os:") && scope.size() > 3) return "function of the operating system";
   const bool is_gpu = scope.starts_with("gpu") && scope.size() > 3 &&
                       scope.find_first_not_of("0123456789*?", 3) == std::string_view::npos;
   return is_gpu ? "GPU" : "";

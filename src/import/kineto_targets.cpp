@@ -182,7 +182,8 @@ void KinetoImport::AddLacks() {
   // Our own exports name the results of calls that failed.
   if (result_count_ == 0 && generator_.empty()) lacks(Fact::kResults, {});
   builder_.SetLacks(Fact::kStreamsMade | Fact::kPriorities | Fact::kMemory | Fact::kManagedMemory |
-                    Fact::kGpuPageFaults | Fact::kCpuPageFaults | Fact::kCompilations);
+                    Fact::kGpuPageFaults | Fact::kCpuPageFaults | Fact::kCompilations | Fact::kOsCalls |
+                    Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples);
 }
 
 void KinetoImport::AddLosses(const ChromeReader& reader, const std::string& damage) {

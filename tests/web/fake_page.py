@@ -205,7 +205,7 @@ class Loop:
 
     def find_gaps(self):
         spans = sorted((e["start"], e["end"], lane, i) for lane in self.streams[:1] for i, e in enumerate(lane.events))
-        causes = "host sync launch queue copy dependency memory load api profiler unknown".split()
+        causes = "host sync launch queue copy dependency memory load api os profiler unknown".split()
         busy = sorted((e["start"], e["end"]) for lane in self.streams for e in lane.events)
         merged = []
         for start, end in busy:
@@ -218,7 +218,7 @@ class Loop:
             while following + 1 < len(spans) and spans[following][0] < gap_end:
                 following += 1
             length = gap_end - gap_start
-            cause = "host" if length > 30000 else causes[min(10, int(self.rng.expovariate(0.6)))]
+            cause = "host" if length > 30000 else causes[min(len(causes) - 1, int(self.rng.expovariate(0.6)))]
             self.gaps.add(gap_start, gap_end, self.names(cause), "gap", next=(spans[following][2], spans[following][3]),
                           blame=(self.api, 0))
 

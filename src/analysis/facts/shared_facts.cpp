@@ -89,6 +89,10 @@ const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
   return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), ops(), gaps(device), threads_); });
 }
 
+const HostGaps& SharedFacts::host_gaps(const AnalysisInput& input) const {
+  return host_gaps_.Get([&] { return HostGaps(input); });
+}
+
 const std::optional<StepChoice>& SharedFacts::step() const {
   return step_.Get([&] { return FindStepUnnamed(trace_, ops(), ranges()); });
 }

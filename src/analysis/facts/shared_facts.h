@@ -13,6 +13,7 @@
 #include "analysis/facts/op_facts.h"
 #include "analysis/facts/range_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/host/host_gaps.h"
 #include "analysis/idle/gap_causes.h"
 #include "analysis/idle/gap_list.h"
 #include "analysis/idle/host_walk.h"
@@ -51,6 +52,8 @@ class SharedFacts {
   const GapList& gaps(uint32_t device) const;
   // Why the device was idle in each of its gaps; ForEachExplainedGap is how to read it.
   const GapCauses& gap_causes(uint32_t device) const;
+  // `input` is that of this trace.
+  const HostGaps& host_gaps(const AnalysisInput& input) const;
   // The range that stands for a step where nobody named one.
   const std::optional<StepChoice>& step() const;
   const RecordingCost& recording_cost() const;
@@ -69,6 +72,7 @@ class SharedFacts {
   Lazy<StreamOps> stream_ops_;
   std::vector<Lazy<GapList>> gaps_;          // by device
   std::vector<Lazy<GapCauses>> gap_causes_;  // by device
+  Lazy<HostGaps> host_gaps_;
   Lazy<std::optional<StepChoice>> step_;
   Lazy<RecordingCost> recording_cost_;
 };

@@ -30,6 +30,9 @@ constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
      "CUDA_MODULE_LOADING=EAGER."},
     {"api", "idle.api_ns", "host in another CUDA call", "the host was in other CUDA calls",
      "See the table of calls: leave out calls that are not needed in the loop, or move them to another thread."},
+    {"os", "idle.os_ns", "host blocked in the operating system", "the host was blocked in the operating system",
+     "See which call it was: read ahead or in larger pieces, hold locks for less time, wait in another thread than the "
+     "one that launches."},
     {"host", "idle.host_ns", "host running its own code", "the host ran its own code",
      "Let the host prepare the next step while the GPU works on this one: another thread, prefetching, or more work "
      "per launch."},

@@ -17,11 +17,12 @@ enum class Cause : uint8_t {
   kMemory,
   kLoad,
   kApi,
+  kOs,
   kHost,
   kProfiler,
   kUnknown,
 };
-inline constexpr size_t kCauseCount = 11;
+inline constexpr size_t kCauseCount = 12;
 
 struct CauseInfo {
   std::string_view name;
@@ -32,6 +33,9 @@ struct CauseInfo {
 };
 
 const CauseInfo& InfoOf(Cause cause);
+
+// The host was between CUDA calls: running, or waiting for what is not CUDA.
+constexpr bool IsOwnCode(Cause cause) { return cause == Cause::kHost || cause == Cause::kOs; }
 
 // Some causes, a bit for each.
 using CauseMask = uint32_t;

@@ -26,6 +26,7 @@ uint32_t FirstAfter(Trace::Slice slice, StartOf&& start_ns_of, int64_t time_ns) 
 HostFacts::HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const StreamOps& stream_ops)
     : blocking_copies(BlockingCopies(trace, ops, calls)),
       event_waits(trace, ops, stream_ops),
+      waits(trace),
       interruptions(ops.holdups().interruptions),
       migrations(ops.holdups().migrations) {}
 
@@ -140,6 +141,16 @@ void HostWalk::EnterRanges(uint32_t thread, int64_t time_ns) {
 }
 
 void HostWalk::AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts) {
+  for (const ThreadWait& wait : facts_.waits.Within(thread, from_ns, to_ns)) {
+    AddByRange(Cause::kHost, thread, from_ns, wait.start_ns, parts);
+    from_ns = std::max(from_ns, wait.start_ns);
+    AddByRange(Cause::kOs, thread, from_ns, std::min(to_ns, wait.end_ns), parts);
+    from_ns = wait.end_ns;
+  }
+  AddByRange(Cause::kHost, thread, from_ns, to_ns, parts);
+}
+
+void HostWalk::AddByRange(Cause cause, uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts) {
   const Cursor& cursor = cursors_[thread];
   while (from_ns < to_ns) {
     EnterRanges(thread, from_ns);
@@ -152,7 +163,7 @@ void HostWalk::AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::
     if (cursor.range < trace_.thread_ranges[thread].last) {
       end_ns = std::min(end_ns, trace_.ranges[cursor.range].start_ns);
     }
-    parts->push_back({Cause::kHost, end_ns - from_ns, kNone, path, UnknownReason::kIsKnown});
+    parts->push_back({cause, end_ns - from_ns, kNone, path, UnknownReason::kIsKnown});
     from_ns = end_ns;
   }
 }

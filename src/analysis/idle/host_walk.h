@@ -1,10 +1,12 @@
-// What a thread did in an interval: profiler, loading, CUDA call, or its own code in an NVTX range.
+// What a thread did in an interval: profiler, loading, CUDA call, blocked in the operating system, or its own code in
+// an NVTX range.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "analysis/facts/call_facts.h"
+#include "analysis/host/thread_waits.h"
 #include "analysis/idle/causes.h"
 #include "analysis/idle/interruptions.h"
 #include "analysis/waits/event_waits.h"
@@ -40,6 +42,7 @@ struct HostFacts {
   HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& calls, const StreamOps& stream_ops);
   std::vector<uint8_t> blocking_copies;  // one for each call
   EventWaits event_waits;
+  ThreadWaits waits;
   const std::vector<std::vector<Interruption>>& interruptions;  // those of Holdups
   const std::vector<std::vector<Interval>>& migrations;
 };
@@ -76,6 +79,7 @@ class HostWalk {
   void SplitAtInterruptions(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts, F&& between);
   void AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   void AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
+  void AddByRange(Cause cause, uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   void EnterRanges(uint32_t thread, int64_t time_ns);
   Cause CauseOf(uint32_t call) const;
 

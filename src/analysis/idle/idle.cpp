@@ -171,6 +171,14 @@ struct Idle {
   Interval steady_time_;
 };
 
+void AddPreempted(const Trace& trace, const IdleSummary& summary, const HostGaps& host, AnalysisResult* result) {
+  if (summary.devices().empty() || trace.switches.empty()) return;
+  for (const DeviceIdle& idle : summary.devices()) {
+    AddMetric(result, "idle.preempted_ns", host.preempted_ns[idle.device], DeviceScope(trace, idle.device));
+  }
+  AddMetric(result, "idle.preempted_ns", host.PreemptedNs());
+}
+
 // In some parts side by side: each has sums for every name, so that it is to have more gaps than there are names.
 void AddDevice(const AnalysisInput& input, const AnalysisOptions& options, uint32_t device, const Interval& steady_time,
                Idle* idle) {
@@ -230,13 +238,17 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   const std::optional<Steady> steady = SteadyOf(input, options.step);
   const Idle idle_time = Summarize(input, options, steady ? steady->time : Interval{});
   const IdleSummary& summary = idle_time.summary;
+  const HostGaps& host = input.shared().host_gaps(input);
   const std::vector<StartupTeardown> outside = StartupsAndTeardowns(input);
   for (const DeviceIdle& idle : summary.devices()) AddMetrics(&result, idle, DeviceScope(trace, idle.device));
   if (!summary.devices().empty()) AddMetrics(&result, summary.Sum(), "");
+  AddPreempted(trace, summary, host, &result);
   AddStartupTeardown(trace, outside, &result);
   result.tables.push_back(IdleCauseTable(trace, summary));
   result.tables.push_back(IdlePathTable(idle_time.groups, options.max_rows));
   result.tables.push_back(IdleCallTable(trace, summary, options.max_rows));
+  result.tables.push_back(IdleOsTable(trace, summary, host, options.max_rows));
+  result.tables.push_back(IdleFunctionTable(trace, summary, host, options.max_rows));
   result.tables.push_back(IdleLaunchTable(idle_time.groups, options.max_rows));
   result.tables.push_back(IdleNextTable(idle_time.groups, options.max_rows));
   result.tables.push_back(GapTable(trace, summary, options));
@@ -244,7 +256,7 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(StartupTeardownTable(trace, outside));
   std::optional<SteadyIdle> in_steps;
   if (steady) in_steps = SteadyIdle{PathName(trace, steady->path), idle_time.steady};
-  result.findings = IdleFindings(trace, summary, in_steps ? &*in_steps : nullptr);
+  result.findings = IdleFindings(trace, summary, host, in_steps ? &*in_steps : nullptr);
   return result;
 }
 

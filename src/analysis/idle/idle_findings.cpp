@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "analysis/facts/statistics.h"
+#include "analysis/host/sampled_functions.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
+#include "base/demangle.h"
 #include "base/units.h"
 
 namespace gprof {
@@ -22,6 +24,7 @@ constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
 struct Place {
   std::string name;
   int64_t idle_ns = 0;
+  std::string evidence{};  // what more is known of it
 };
 
 // Where most of the time was: ties go to the name that sorts first.
@@ -31,12 +34,41 @@ void Offer(Place* best, std::string name, int64_t idle_ns) {
   }
 }
 
-Place MainPlace(const Trace& trace, const IdleSummary& summary, Cause cause) {
+// The call of the operating system, with how often and how long.
+Place MainWait(const Trace& trace, const HostGaps& host) {
+  if (host.waits.empty()) return {};
+  const IdleInWait& wait = host.waits.front();
+  Place place{CallName(trace, wait.kind), wait.idle_ns};
+  if (wait.calls > 0) {
+    place.evidence = " (" + CountOf(wait.calls, "call") + ", " +
+                     FormatNs(static_cast<double>(wait.idle_ns) / static_cast<double>(wait.calls)) + " each)";
+  }
+  const std::string holder = HolderName(trace, wait.kind);
+  if (!holder.empty()) place.evidence += ", waiting for " + holder;
+  return place;
+}
+
+// The function that most CPU samples were taken in, or that they are too few to say.
+std::string MainFunction(const Trace& trace, const HostGaps& host) {
+  if (trace.cpu_samples.empty()) return "";
+  const auto count = static_cast<int64_t>(host.samples.size());
+  if (host.samples.size() < kSamplesToNameAFunction)
+    return "; " + CountOf(count, "CPU sample") + " there, too few to name a function";
+  const std::vector<FunctionSamples> functions = CountFunctions(trace, host.samples);
+  if (functions.empty()) return "";
+  const FunctionSamples& main = functions.front();
+  return "; " + FormatPercent(PercentOf(main.self, count)) + " of " + CountOf(count, "CPU sample") + " there in " +
+         ShortName(main.name) + (main.module.empty() ? "" : " (" + main.module + ")");
+}
+
+Place MainPlace(const Trace& trace, const IdleSummary& summary, const HostGaps& host, Cause cause) {
+  if (cause == Cause::kOs) return MainWait(trace, host);
   Place best;
   if (cause == Cause::kHost) {
     for (uint32_t i = 0; i < trace.strings.size(); ++i) {
       if (summary.host_ns()[i] > 0) Offer(&best, PathName(trace, NameId{i}), summary.host_ns()[i]);
     }
+    best.evidence = MainFunction(trace, host);
   } else {
     for (const auto& [function, split] : summary.by_call()) {
       Offer(&best, std::string(trace.Text(function)), split[cause]);
@@ -48,8 +80,8 @@ Place MainPlace(const Trace& trace, const IdleSummary& summary, Cause cause) {
 std::string Where(const Trace& trace, const Place& place, int64_t cause_ns) {
   if (place.idle_ns == 0) return "";
   const std::string name = place.name == PathName(trace, NameId{}) ? "outside of any NVTX range" : "in " + place.name;
-  if (place.idle_ns == cause_ns) return ", all of it " + name;
-  return ", " + FormatPercent(PercentOf(place.idle_ns, cause_ns)) + " of it " + name;
+  if (place.idle_ns == cause_ns) return ", all of it " + name + place.evidence;
+  return ", " + FormatPercent(PercentOf(place.idle_ns, cause_ns)) + " of it " + name + place.evidence;
 }
 
 // What happened then: "<share> of that <verb>".
@@ -67,14 +99,14 @@ void SetGain(const SteadyIdle* steady, Cause cause, int64_t cause_ns, Finding* f
   finding->basis = "idle time with this cause in the iterations of " + steady->path + " after the warm-up";
 }
 
-Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady, Cause cause,
-                     bool is_first) {
+Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const SteadyIdle* steady,
+                     Cause cause, bool is_first) {
   const DeviceIdle sum = summary.Sum();
   const int64_t idle_ns = sum.split.Total(), cause_ns = sum.split[cause];
   const CauseInfo& info = InfoOf(cause);
   Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, sum.window_ns));
   finding.subject.causes = {std::string(info.name)};
-  const Place place = MainPlace(trace, summary, cause);
+  const Place place = MainPlace(trace, summary, host, cause);
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = share + " of that (" + FormatNs(static_cast<double>(cause_ns)) + ") ";
@@ -97,15 +129,15 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const Stead
   return finding;
 }
 
-void AddCauses(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady,
+void AddCauses(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const SteadyIdle* steady,
                std::vector<Finding>* findings) {
   const DeviceIdle sum = summary.Sum();
   if (PercentOf(sum.split.Total(), sum.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = sum.split.Largest();
-  findings->push_back(CauseFinding(trace, summary, steady, first, true));
+  findings->push_back(CauseFinding(trace, summary, host, steady, first, true));
   ForEachCause([&](Cause cause) {
     if (cause == first || PercentOf(sum.split[cause], sum.window_ns) < kCausePercentWorthAFinding) return;
-    findings->push_back(CauseFinding(trace, summary, steady, cause, false));
+    findings->push_back(CauseFinding(trace, summary, host, steady, cause, false));
   });
 }
 
@@ -134,9 +166,10 @@ void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
 
 }  // namespace
 
-std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady) {
+std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const HostGaps& host,
+                                  const SteadyIdle* steady) {
   std::vector<Finding> findings;
-  AddCauses(trace, summary, steady, &findings);
+  AddCauses(trace, summary, host, steady, &findings);
   AddPatterns(summary, &findings);
   RankFindings(&findings);
   return findings;

@@ -51,7 +51,7 @@ IdleGroups::IdleGroups(const AnalysisInput& input, bool has_details)
 
 // The host's own code knows its range at that time; a call belongs to the range that it was made in.
 inline uint32_t IdleGroups::PathKey(const Part& part, uint32_t launch) const {
-  if (part.cause == Cause::kHost) return part.path.value;
+  if (IsOwnCode(part.cause)) return part.path.value;
   if (part.cause == Cause::kUnknown) return unnamed_ + kPathUnknown;
   const uint32_t call = part.call != kNone ? part.call : launch;
   const uint32_t range = call == kNone ? kNone : trace_.api_calls.items()[call].range;

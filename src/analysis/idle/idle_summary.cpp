@@ -111,7 +111,7 @@ CauseSplit& IdleSummary::SplitOf(NameId function) {
 NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
   paths_of_gap_.clear();
   for (const Part& part : parts) {
-    if (part.cause != Cause::kHost) continue;
+    if (!IsOwnCode(part.cause)) continue;
     paths_of_gap_.emplace_back(part.path.value, part.duration_ns);
   }
   std::sort(paths_of_gap_.begin(), paths_of_gap_.end());

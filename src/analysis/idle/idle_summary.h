@@ -26,7 +26,7 @@ struct GapStory {
   Gap gap;
   uint32_t device = kNone;
   CauseSplit split;
-  NameId path;                 // where most of the host part was, else that of the launching call
+  NameId path;                 // where most of the host's own code was, else that of the launching call
   uint32_t op_before = kNone;  // see GapList::OpBefore
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/gpus/startup_teardown.h"
+#include "analysis/host/host_gaps.h"
 #include "analysis/idle/idle_groups.h"
 #include "analysis/idle/idle_summary.h"
 #include "gprof/analysis.h"
@@ -21,6 +22,10 @@ Table IdlePathTable(const IdleGroups& groups, uint32_t max_rows);
 Table IdleLaunchTable(const IdleGroups& groups, uint32_t max_rows);
 Table IdleNextTable(const IdleGroups& groups, uint32_t max_rows);
 Table GapLengthTable(const IdleGroups& groups);
+
+// idle_host_tables.cpp: empty where the trace has no records of what they are about.
+Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
+Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 
 Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& outside);
 

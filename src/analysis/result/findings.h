@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/host/host_gaps.h"
 #include "analysis/idle/idle_summary.h"
 #include "gprof/analysis.h"
 
@@ -42,6 +43,7 @@ struct SteadyIdle {
 
 // `steady` is nullptr for a program without steps. With them, what is to be won is what is idle in them: the rest comes
 // once, however long the program runs.
-std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const SteadyIdle* steady);
+std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const HostGaps& host,
+                                  const SteadyIdle* steady);
 
 }  // namespace gprof

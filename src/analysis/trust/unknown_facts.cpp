@@ -41,6 +41,11 @@ constexpr FactInfo kFacts[] = {
     {Fact::kHostLoad, "host_load", "the load of the host",
      "the load of the host was not recorded (profile --host-load)"},
     {Fact::kGpuMetrics, "gpu_metrics", "counters of GPUs", "the trace has no samples of counters of GPUs"},
+    {Fact::kOsCalls, "os_calls", "calls of the operating system", "calls of the operating system were not recorded"},
+    {Fact::kSwitches, "switches", "context switches", "context switches were not recorded"},
+    {Fact::kHostWaits, "host_waits", "waits in the operating system",
+     "neither calls of the operating system nor context switches were recorded"},
+    {Fact::kCpuSamples, "cpu_samples", "CPU samples", "CPU samples were not recorded"},
 };
 static_assert(std::size(kFacts) == kFactCount);
 

@@ -34,6 +34,12 @@ FactSet LackingFactsOf(const Trace& trace) {
   if (trace.managed_memory.empty() && !WasAskedFor(trace, "managed memory"))
     lacks |= Fact::kManagedMemory | Fact::kGpuPageFaults | Fact::kCpuPageFaults;
   if (trace.ranges.empty() && trace.marks.empty() && !WasAskedFor(trace, "NVTX")) lacks |= Fact::kNvtx;
+  const bool has_os_calls = !trace.os_calls.empty() || WasAskedFor(trace, "OS runtime");
+  const bool has_switches = !trace.switches.empty() || WasAskedFor(trace, "context switches");
+  if (!has_os_calls) lacks |= Fact::kOsCalls;
+  if (!has_switches) lacks |= Fact::kSwitches;
+  if (!has_os_calls && !has_switches) lacks |= Fact::kHostWaits;
+  if (trace.cpu_samples.empty() && !WasAskedFor(trace, "CPU samples")) lacks |= Fact::kCpuSamples;
   if (HasWholeGraphs(trace)) lacks |= Fact::kGraphNodes;
   const bool is_of_our_tracer =
       std::any_of(trace.processes.begin(), trace.processes.end(),

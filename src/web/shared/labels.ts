@@ -37,7 +37,7 @@ export const causeColor = (cause: string): string =>
 const ANALYSIS_TITLES: Record<string, string> = {
   devices: "GPUs", idle: "Idle time", launches: "Launches", kernels: "Kernels", small_kernels: "Small kernels",
   occupancy: "Occupancy", memcpy: "Copies", memory: "Memory", streams: "Streams", sync: "Waiting", api: "CUDA calls",
-  api_errors: "Errors", graphs: "CUDA graphs", startup: "Start-up", critical_path: "Critical path", steps: "Steps",
+  api_errors: "Errors", os_calls: "Operating system", threads: "Threads", cpu_functions: "CPU samples", graphs: "CUDA graphs", startup: "Start-up", critical_path: "Critical path", steps: "Steps",
   nvtx: "NVTX", host_load: "Host", gpu_metrics: "GPU metrics", health: "Trust", balance: "Several GPUs", nccl: "NCCL", traces: "Several traces",
 };
 export const analysisTitle = (id: string): string => ANALYSIS_TITLES[id] ?? id;

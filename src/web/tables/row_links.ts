@@ -73,7 +73,7 @@ const PLACES: Record<string, RowPlace> = {
     return { query: (cause ? `cause:${cause}` : "") + gpuOf(row), label: str(row, "state") };
   },
   gpu_metrics_kernels: byName("kernel", "kernel"), gpu_metrics_steps: byPath("range"),
-  steps: byPath("path"), launches_over_time: byStart((row) => gpuOf(row).trim()),
+  steps: byPath("path"), idle_by_os: () => ({ query: "cause:os", label: "os" }), launches_over_time: byStart((row) => gpuOf(row).trim()),
 };
 
 /** null: the row is about nothing on the timeline. */

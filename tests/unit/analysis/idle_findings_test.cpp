@@ -171,6 +171,14 @@ Trace GapWith(Cause cause) {
       maker.AddOverhead(100, 200, 1u << 16);
       maker.Launch(200, 205, 200, 300);
       break;
+    case Cause::kOs: {
+      OsCall call;
+      call.start_ns = 100, call.end_ns = 200, call.thread = 0;
+      call.function = maker.Name("read");
+      maker.trace().os_calls.push_back(call);
+      maker.Launch(200, 205, 200, 300);
+      break;
+    }
     case Cause::kHost:
       maker.Launch(200, 205, 200, 300);
       break;

@@ -69,6 +69,10 @@ TEST(RandomTraces, CausesAreThoseOfEveryNanosecond) {
         EXPECT_EQ(MetricOf(result, InfoOf(cause).metric, scope), static_cast<double>(expected.idle_by_cause[name]))
             << name << " on " << scope;
       });
+      if (!trace.switches.empty()) {
+        ASSERT_EQ(MetricOf(result, "idle.preempted_ns", scope), static_cast<double>(expected.preempted_ns));
+      }
+      seen["preempted"] += expected.preempted_ns;
       ASSERT_FALSE(HasFailure());
     }
     const Table& by_path = TableOf(result, "idle_by_nvtx");
@@ -80,6 +84,7 @@ TEST(RandomTraces, CausesAreThoseOfEveryNanosecond) {
   }
   // The traces must show every cause, or the test would say nothing about it.
   ForEachCause([&](Cause cause) { EXPECT_GT(seen[std::string(InfoOf(cause).name)], 0) << InfoOf(cause).name; });
+  EXPECT_GT(seen["preempted"], 0);
 }
 
 TEST(RandomTraces, IdleAddsUpExactly) {
@@ -127,6 +132,7 @@ TEST(RandomTraces, EveryTableOfIdleTimeSumsToIt) {
         ASSERT_EQ(parts_ns, IntOf(table, row, "idle_ns"));
       }
     }
+    ASSERT_EQ(static_cast<double>(SumOf(TableOf(idle, "idle_by_os"), "idle_ns")), MetricOf(idle, "idle.os_ns"));
     // A gap has one operation after it, but may be in several ranges.
     ASSERT_EQ(static_cast<double>(SumOf(TableOf(idle, "idle_by_launch"), "gaps")), MetricOf(idle, "gaps.count"));
     ASSERT_EQ(static_cast<double>(SumOf(TableOf(idle, "idle_by_next"), "gaps")), MetricOf(idle, "gaps.count"));

@@ -212,13 +212,26 @@ class Reference {
         return CauseOfCall(i);
       }
     }
+    if (IsBlocked(thread, t)) return "os";
     uint32_t innermost = kNone;
     for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
       const NvtxRange& range = trace_.ranges[i];
       if (range.thread == thread && range.is_push_pop && range.start_ns <= t && t < range.end_ns) innermost = i;
     }
+    times_.preempted_ns += std::any_of(trace_.switches.begin(), trace_.switches.end(), [&](const ThreadSwitch& off) {
+      return off.is_preempted && off.thread == thread && off.start_ns <= t && t < off.end_ns;
+    });
     ++times_.host_by_path[innermost == kNone ? "(no range)" : trace_.strings[trace_.ranges[innermost].path.value]];
     return "host";
+  }
+
+  bool IsBlocked(uint32_t thread, int64_t t) const {
+    const auto covers = [&](const auto& record) {
+      return record.thread == thread && record.start_ns <= t && t < record.end_ns;
+    };
+    return std::any_of(trace_.os_calls.begin(), trace_.os_calls.end(), covers) ||
+           std::any_of(trace_.switches.begin(), trace_.switches.end(),
+                       [&](const ThreadSwitch& off) { return !off.is_preempted && covers(off); });
   }
 
   std::string CauseOfCall(uint32_t index) const {

@@ -13,6 +13,7 @@ struct ReferenceTimes {
   int64_t window_ns = 0, busy_ns = 0, kernel_ns = 0, idle_ns = 0, gaps = 0;
   std::map<std::string, int64_t> idle_by_cause;  // name of the cause, only those that occur
   std::map<std::string, int64_t> host_by_path;
+  int64_t preempted_ns = 0;                  // of the cause host
   std::map<int64_t, int64_t> time_by_level;  // number of streams running; 0 is idle
   int64_t kernel_overlap_ns = 0, copy_compute_ns = 0;
 };

@@ -32,6 +32,7 @@ class Randomiser {
     for (int64_t i = Below(4); i > 0; --i) AddPool();
     for (int64_t i = Below(6); i > 0; --i) AddPayload();
     for (int64_t i = Below(6); i > 0; --i) AddNode();
+    if (OneIn(2)) AddHostActivity();
     return maker_.Finish();
   }
 
@@ -168,6 +169,37 @@ class Randomiser {
     n.source = static_cast<uint32_t>(t.graph_nodes.size());
     t.graph_nodes.push_back(n);
     if (!maker_.ops().empty()) maker_.ops()[Pick(maker_.ops().size())].node = n.source;
+  }
+
+  // Calls of the operating system within others and beside them, some of them while the thread was off the processor.
+  void AddHostActivity() {
+    Trace& t = maker_.trace();
+    int64_t at_ns = 0;
+    for (int64_t i = Below(30); i > 0; --i) {
+      OsCall call;
+      call.start_ns = at_ns += Below(20);
+      call.end_ns = call.start_ns + Below(25);
+      call.thread = OneIn(8) ? kNone : Pick(t.threads.size());
+      call.function = maker_.Name(OneIn(2) ? "read" : "poll");
+      t.os_calls.push_back(call);
+    }
+    at_ns = 0;
+    for (int64_t i = Below(30); i > 0; --i) {
+      ThreadSwitch off;
+      off.start_ns = at_ns += Below(20);
+      off.end_ns = off.start_ns + Below(25);
+      off.thread = OneIn(8) ? kNone : Pick(t.threads.size());
+      off.is_preempted = OneIn(2);
+      off.cpu = OneIn(8) ? kNone : Pick(2);
+      t.switches.push_back(off);
+    }
+    at_ns = 0;
+    for (int64_t i = Below(30); i > 0; --i) {
+      CpuSample sample;
+      sample.time_ns = at_ns += Below(20);
+      sample.thread = OneIn(8) ? kNone : Pick(t.threads.size());
+      t.cpu_samples.push_back(sample);
+    }
   }
 
   void AddCaptures(uint32_t process) {

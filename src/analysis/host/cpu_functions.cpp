@@ -1,0 +1,46 @@
+// CPU samples by function.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/facts/statistics.h"
+#include "analysis/host/sampled_functions.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/tables.h"
+
+namespace gprof {
+
+AnalysisResult RunCpuFunctions(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  std::vector<uint32_t> running;
+  for (uint32_t i = 0; i < trace.cpu_samples.size(); ++i) {
+    if (trace.cpu_samples[i].sample_kind != trace::SampleKind::kPythonWaiting) running.push_back(i);
+  }
+  if (!trace.cpu_samples.empty()) AddMetric(&result, "host.samples", running.size());
+  Table table{"cpu_functions",
+              "CPU samples by function",
+              {{"percent", "Self", Unit::kPercent, false},
+               {"inclusive_percent", "With callees", Unit::kPercent, false},
+               {"self", "Samples", Unit::kCount, false},
+               {"inclusive", "With callees", Unit::kCount, true},
+               {"self_ns", "Time", Unit::kNs, true},
+               {"function", "Function", Unit::kText, false},
+               {"module", "Module", Unit::kText, false}},
+              {},
+              "Percent of the CPU samples of all threads while they ran. Time: that the samples stand for."};
+  const auto count = static_cast<int64_t>(running.size());
+  const std::vector<FunctionSamples> functions = CountFunctions(trace, running);
+  const size_t shown = RowsShown(functions.size(), options.max_rows);
+  for (size_t i = 0; i < shown; ++i) {
+    const FunctionSamples& f = functions[i];
+    table.rows.push_back(
+        {PercentOf(f.self, count), PercentOf(f.inclusive, count), f.self, f.inclusive, f.self_ns, f.name, f.module});
+  }
+  NoteLeftOut(&table, functions.size());
+  result.tables.push_back(std::move(table));
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,125 @@
+#include "analysis/host/host_gaps.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "analysis/facts/shared_facts.h"
+#include "analysis/host/thread_runs.h"
+#include "analysis/idle/idle_parts.h"
+
+namespace gprof {
+namespace {
+
+uint32_t LaunchingThread(const AnalysisInput& input, const Gap& gap) {
+  const Trace& trace = input.trace();
+  if (gap.after == kNone) {
+    const DeviceWindow& window = trace.device_windows[gap.device];
+    return window.has_next_call ? window.next_call.thread : kNone;
+  }
+  const uint32_t call = input.shared().ops().CallOf(gap.after);
+  return call == kNone ? kNone : trace.api_calls[call].thread;
+}
+
+class Collector {
+ public:
+  Collector(const AnalysisInput& input, HostGaps* gaps)
+      : input_(input),
+        trace_(input.trace()),
+        runs_(trace_),
+        samples_(trace_.threads.size()),
+        is_call_seen_(trace_.os_calls.size()),
+        is_sample_seen_(trace_.cpu_samples.size()),
+        gaps_(*gaps) {
+    for (uint32_t i = 0; i < trace_.cpu_samples.size(); ++i) {
+      const CpuSample& sample = trace_.cpu_samples[i];
+      const bool is_running = sample.sample_kind != trace::SampleKind::kPythonWaiting;
+      if (sample.thread != kNone && is_running) samples_[sample.thread].push_back(i);
+    }
+  }
+
+  void Run() {
+    gaps_.preempted_ns.resize(trace_.device_ops.size());
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
+      if (HasWindow(trace_, device)) AddDevice(device);
+    }
+    Finish();
+  }
+
+ private:
+  void AddDevice(uint32_t device) {
+    ForEachGapWith(input_, device, MaskOf(Cause::kHost) | MaskOf(Cause::kOs),
+                   [&](const Gap& gap, std::span<const Part> parts) {
+                     const uint32_t thread = LaunchingThread(input_, gap);
+                     if (thread == kNone) return;
+                     int64_t start_ns = gap.start_ns;
+                     for (const Part& part : parts) {
+                       const int64_t end_ns = start_ns + part.duration_ns;
+                       if (part.cause == Cause::kOs) AddWaits(thread, start_ns, end_ns);
+                       if (part.cause == Cause::kHost) AddHost(device, thread, start_ns, end_ns);
+                       start_ns = end_ns;
+                     }
+                   });
+  }
+
+  void AddWaits(uint32_t thread, int64_t from_ns, int64_t to_ns) {
+    for (const ThreadWait& wait : input_.shared().host().waits.Within(thread, from_ns, to_ns)) {
+      const OsCallKind kind = wait.call == kNone ? OsCallKind{} : KindOf(trace_.os_calls[wait.call]);
+      IdleInWait& idle = waits_[{kind, thread}];
+      idle.idle_ns += std::min(to_ns, wait.end_ns) - std::max(from_ns, wait.start_ns);
+      if (wait.call == kNone || is_call_seen_[wait.call]) continue;
+      is_call_seen_[wait.call] = true;
+      ++idle.calls;
+      idle.bytes += static_cast<int64_t>(trace_.os_calls[wait.call].size_bytes);
+    }
+  }
+
+  void AddHost(uint32_t device, uint32_t thread, int64_t from_ns, int64_t to_ns) {
+    runs_.ForEachPreemption(thread, from_ns, to_ns, [&](uint32_t by, int64_t ns) {
+      preempted_[{thread, by}] += ns;
+      gaps_.preempted_ns[device] += ns;
+    });
+    const std::vector<uint32_t>& samples = samples_[thread];
+    auto sample = std::partition_point(samples.begin(), samples.end(),
+                                       [&](uint32_t i) { return trace_.cpu_samples[i].time_ns < from_ns; });
+    for (; sample != samples.end() && trace_.cpu_samples[*sample].time_ns < to_ns; ++sample) {
+      if (!is_sample_seen_[*sample]) gaps_.samples.push_back(*sample);
+      is_sample_seen_[*sample] = true;
+    }
+  }
+
+  void Finish() {
+    for (auto& [key, idle] : waits_) {
+      idle.kind = key.first, idle.thread = key.second;
+      gaps_.waits.push_back(idle);
+    }
+    for (const auto& [threads, ns] : preempted_) gaps_.preempted.push_back({threads.first, threads.second, ns});
+    const auto has_more = [](const auto& a, const auto& b) { return a.idle_ns > b.idle_ns; };
+    std::stable_sort(gaps_.waits.begin(), gaps_.waits.end(), has_more);
+    std::stable_sort(gaps_.preempted.begin(), gaps_.preempted.end(), has_more);
+    std::sort(gaps_.samples.begin(), gaps_.samples.end());
+  }
+
+  const AnalysisInput& input_;
+  const Trace& trace_;
+  const ThreadRuns runs_;
+  std::vector<std::vector<uint32_t>> samples_;  // of each thread
+  std::vector<bool> is_call_seen_, is_sample_seen_;
+  std::map<std::pair<OsCallKind, uint32_t>, IdleInWait> waits_;
+  std::map<std::pair<uint32_t, uint32_t>, int64_t> preempted_;
+  HostGaps& gaps_;
+};
+
+}  // namespace
+
+HostGaps::HostGaps(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  if (trace.os_calls.empty() && trace.switches.empty() && trace.cpu_samples.empty()) return;
+  Collector(input, this).Run();
+}
+
+int64_t HostGaps::PreemptedNs() const { return std::accumulate(preempted_ns.begin(), preempted_ns.end(), int64_t{0}); }
+
+}  // namespace gprof

@@ -1,0 +1,41 @@
+// What the threads that launched next did in idle time that no CUDA call explains: the parts of gaps with the causes
+// `host` and `os`.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/host/os_call_kinds.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+class AnalysisInput;
+
+// Of the launching thread.
+struct IdleInWait {
+  OsCallKind kind;
+  uint32_t thread = kNone;
+  int64_t idle_ns = 0;
+  int64_t calls = 0, bytes = 0;  // each counted once, however many gaps and GPUs it was in
+};
+
+// A thread that could have run, and who ran in its place.
+struct IdlePreempted {
+  uint32_t thread = kNone;
+  uint32_t by = kNone;  // kNone: a thread that was not recorded
+  int64_t idle_ns = 0;
+};
+
+struct HostGaps {
+  explicit HostGaps(const AnalysisInput& input);
+
+  std::vector<IdleInWait> waits;         // cause `os`, the most idle time first
+  std::vector<IdlePreempted> preempted;  // part of the cause `host`, the most idle time first
+  std::vector<int64_t> preempted_ns;     // by device
+  std::vector<uint32_t> samples;         // taken in the cause `host`, by index, in order
+
+  int64_t PreemptedNs() const;
+};
+
+}  // namespace gprof

@@ -1,0 +1,65 @@
+#include "analysis/host/os_call_kinds.h"
+
+#include <iterator>
+#include <string_view>
+
+#include "analysis/result/display_names.h"
+
+namespace gprof {
+namespace {
+
+// In the order of OsObject.
+constexpr std::string_view kWords[] = {"",       "mutex",  "rwlock", "condition", "semaphore", "barrier",
+                                       "GIL",    "futex",  "thread", "process",   "file",      "pipe",
+                                       "socket", "device", "timer",  "memory",    "several"};
+static_assert(std::size(kWords) == static_cast<size_t>(trace::OsObject::kPoll) + 1);
+
+// A lock has a number of its own in each process, files and other things with a path are known by that.
+bool HasNumber(trace::OsObject kind) {
+  return kind != trace::OsObject::kNone && kind != trace::OsObject::kGil && kind != trace::OsObject::kTimer &&
+         kind != trace::OsObject::kMemory && kind != trace::OsObject::kPoll;
+}
+
+}  // namespace
+
+OsCallKind KindOf(const OsCall& call) {
+  OsCallKind kind;
+  kind.function = call.function;
+  kind.path = call.path;
+  kind.object_kind = call.object_kind;
+  kind.other_thread = call.other_thread;
+  if (call.path == NameId{} && HasNumber(call.object_kind)) kind.object = call.object;
+  if (kind.object != 0) kind.process = call.process;
+  return kind;
+}
+
+std::string ObjectWord(trace::OsObject kind) { return std::string(kWords[static_cast<size_t>(kind)]); }
+
+bool IsLock(trace::OsObject kind) {
+  using enum trace::OsObject;
+  return kind == kMutex || kind == kRwLock || kind == kSemaphore || kind == kGil || kind == kFutex;
+}
+
+bool IsInOut(trace::OsObject kind) {
+  using enum trace::OsObject;
+  return kind == kFile || kind == kPipe || kind == kSocket || kind == kDevice;
+}
+
+std::string ObjectName(const Trace& trace, const OsCallKind& kind) {
+  if (kind.object_kind == trace::OsObject::kGil) return "GIL";
+  if (kind.path != NameId{}) return std::string(trace.Text(kind.path));
+  if (kind.object == 0) return "";
+  return ObjectWord(kind.object_kind) + " " + std::to_string(kind.object);
+}
+
+std::string CallName(const Trace& trace, const OsCallKind& kind) {
+  if (kind.function == NameId{}) return "calls that were not recorded";
+  const std::string object = ObjectName(trace, kind);
+  return std::string(trace.Text(kind.function)) + (object.empty() ? "" : " of " + object);
+}
+
+std::string HolderName(const Trace& trace, const OsCallKind& kind) {
+  return kind.other_thread == kNone ? "" : ThreadName(trace, kind.other_thread);
+}
+
+}  // namespace gprof

@@ -1,0 +1,42 @@
+// Calls of the operating system that are alike: what was called, and what it waited for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+struct OsCallKind {
+  NameId function;  // empty: a call that was not recorded
+  NameId path;
+  uint64_t object = 0;       // its number, 0 where the path says which one it is
+  uint32_t process = kNone;  // that the number is of
+  trace::OsObject object_kind = trace::OsObject::kNone;
+  uint32_t other_thread = kNone;  // that was waited for
+  bool operator<(const OsCallKind& other) const {
+    const auto key = [](const OsCallKind& kind) {
+      return std::tie(kind.function.value, kind.path.value, kind.object, kind.process, kind.object_kind,
+                      kind.other_thread);
+    };
+    return key(*this) < key(other);
+  }
+};
+
+OsCallKind KindOf(const OsCall& call);
+
+// "mutex", "file", …; empty for none.
+std::string ObjectWord(trace::OsObject kind);
+bool IsLock(trace::OsObject kind);   // one thread has it and others wait
+bool IsInOut(trace::OsObject kind);  // bytes go through it
+
+// "/data/a.bin", "mutex 3", "GIL"; empty where the record names none.
+std::string ObjectName(const Trace& trace, const OsCallKind& kind);
+// "read of /data/a.bin", "pthread_mutex_lock of mutex 3", "poll".
+std::string CallName(const Trace& trace, const OsCallKind& kind);
+// "loader (71)", empty where it is not known.
+std::string HolderName(const Trace& trace, const OsCallKind& kind);
+
+}  // namespace gprof

@@ -1,0 +1,298 @@
+// Calls of the operating system that took long: by function, by lock, by file, and the slowest.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/host/host_gaps.h"
+#include "analysis/host/os_call_kinds.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
+#include "analysis/result/metrics.h"
+#include "analysis/result/stack_names.h"
+#include "analysis/result/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kPercentInWaits = 1;  // of the window of the GPUs
+constexpr int64_t kPiecesOfAFile = 100, kSmallPieceBytes = 4096;
+
+// Of all threads.
+Table SumTable(const Trace& trace, uint32_t max_rows) {
+  Table table{"os_sum",
+              "Calls of the operating system",
+              TimeColumns(),
+              {},
+              "Percent of the time in all of them, summed over the threads. Only calls that took long are recorded."};
+  table.columns.push_back({"function", "Function", Unit::kText, false});
+  table.columns.push_back({"errors", "Errors", Unit::kCount, true});
+  struct OfFunction {
+    std::vector<int64_t> durations_ns;
+    int64_t errors = 0;
+  };
+  std::map<NameId, OfFunction> functions;
+  int64_t total_ns = 0;
+  for (const OsCall& call : trace.os_calls) {
+    OfFunction& function = functions[call.function];
+    function.durations_ns.push_back(call.DurationNs());
+    function.errors += call.error != 0;
+    total_ns += call.DurationNs();
+  }
+  for (auto& [name, function] : functions) {
+    table.rows.push_back(TimeCells(Summarize(function.durations_ns), total_ns));
+    table.rows.back().emplace_back(std::string(trace.Text(name)));
+    table.rows.back().emplace_back(function.errors);
+  }
+  SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, max_rows);
+  return table;
+}
+
+Table SlowestTable(const Trace& trace, uint32_t max_rows) {
+  Table table{"os_slowest",
+              "Slowest calls of the operating system",
+              {{"start_ns", "Start", Unit::kNs, false},
+               {"duration_ns", "Time", Unit::kNs, false},
+               {"function", "Function", Unit::kText, false},
+               {"object", "Object", Unit::kText, false},
+               {"thread", "Thread", Unit::kText, false},
+               {"holder", "Waited for", Unit::kText, false},
+               {"bytes", "Bytes", Unit::kBytes, true},
+               {"error", "Error", Unit::kCount, true},
+               {"stack", "Called from", Unit::kText, true}},
+              {},
+              "Start counts from the beginning of the trace.",
+              true};
+  std::vector<const OsCall*> calls;
+  for (const OsCall& call : trace.os_calls) calls.push_back(&call);
+  const size_t shown = RowsShown(calls.size(), max_rows);
+  std::partial_sort(calls.begin(), calls.begin() + static_cast<ptrdiff_t>(shown), calls.end(),
+                    [](const OsCall* a, const OsCall* b) {
+                      return std::pair(-a->DurationNs(), a->start_ns) < std::pair(-b->DurationNs(), b->start_ns);
+                    });
+  StackNames stacks(trace);
+  for (size_t i = 0; i < shown; ++i) {
+    const OsCall& call = *calls[i];
+    const OsCallKind kind = KindOf(call);
+    table.rows.push_back({call.start_ns - trace.start_ns, call.DurationNs(), std::string(trace.Text(call.function)),
+                          ObjectName(trace, kind), ThreadName(trace, call.thread), HolderName(trace, kind),
+                          static_cast<int64_t>(call.size_bytes), static_cast<int64_t>(call.error), stacks(call.stack)});
+  }
+  NoteLeftOut(&table, calls.size());
+  return table;
+}
+
+// The same lock or file, whatever is called for it and whoever has it.
+OsCallKind ThingOf(const OsCallKind& call) {
+  OsCallKind thing = call;
+  thing.function = {};
+  thing.other_thread = kNone;
+  return thing;
+}
+
+// The key with the largest value, the first of several; `none` without any.
+template <class Key>
+Key LargestOf(const std::map<Key, int64_t>& all, Key none) {
+  Key largest = none;
+  int64_t value = 0;
+  for (const auto& [key, of_key] : all) {
+    if (of_key > value) largest = key, value = of_key;
+  }
+  return largest;
+}
+
+Table LockTable(const Trace& trace, uint32_t max_rows) {
+  Table table{"os_locks",
+              "Waiting for locks",
+              {{"total_ns", "Total", Unit::kNs, false},
+               {"waits", "Waits", Unit::kCount, false},
+               {"max_ns", "Longest", Unit::kNs, false},
+               {"waiters", "Threads", Unit::kCount, false},
+               {"lock", "Lock", Unit::kText, false},
+               {"waiter", "Waits most", Unit::kText, false},
+               {"holder", "Held most by", Unit::kText, false}},
+              {},
+              "Threads: how many waited. Held most by: during the waits, where the records tell."};
+  struct OfLock {
+    int64_t total_ns = 0, waits = 0, max_ns = 0;
+    std::map<uint32_t, int64_t> waiters, holders;
+  };
+  std::map<OsCallKind, OfLock> locks;
+  for (const OsCall& call : trace.os_calls) {
+    if (!IsLock(call.object_kind)) continue;
+    OfLock& lock = locks[ThingOf(KindOf(call))];
+    ++lock.waits;
+    lock.total_ns += call.DurationNs();
+    lock.max_ns = std::max(lock.max_ns, call.DurationNs());
+    lock.waiters[call.thread] += call.DurationNs();
+    if (call.other_thread != kNone) lock.holders[call.other_thread] += call.DurationNs();
+  }
+  const auto name = [&](uint32_t thread) { return thread == kNone ? std::string() : ThreadName(trace, thread); };
+  for (const auto& [kind, lock] : locks) {
+    const std::string object = ObjectName(trace, kind);
+    table.rows.push_back({lock.total_ns, lock.waits, lock.max_ns, static_cast<int64_t>(lock.waiters.size()),
+                          object.empty() ? ObjectWord(kind.object_kind) : object, name(LargestOf(lock.waiters, kNone)),
+                          name(LargestOf(lock.holders, kNone))});
+  }
+  SortAndCut(&table, 0, 4, max_rows);
+  return table;
+}
+
+Table FileTable(const Trace& trace, uint32_t max_rows) {
+  Table table{"os_files",
+              "Input and output by file",
+              {{"total_ns", "Total", Unit::kNs, false},
+               {"calls", "Calls", Unit::kCount, false},
+               {"bytes", "Bytes", Unit::kBytes, false},
+               {"mean_bytes", "Mean", Unit::kBytes, false},
+               {"bytes_per_second", "Rate", Unit::kBytesPerSecond, false},
+               {"function", "Function", Unit::kText, false},
+               {"path", "File", Unit::kText, false},
+               {"errors", "Errors", Unit::kCount, true}},
+              {},
+              "Function: the one with most of the time. Rate: bytes by the time in the calls."};
+  struct OfFile {
+    int64_t total_ns = 0, calls = 0, bytes = 0, errors = 0;
+    std::map<NameId, int64_t> functions;
+  };
+  std::map<OsCallKind, OfFile> files;
+  for (const OsCall& call : trace.os_calls) {
+    if (!IsInOut(call.object_kind)) continue;
+    OfFile& file = files[ThingOf(KindOf(call))];
+    ++file.calls;
+    file.total_ns += call.DurationNs();
+    file.bytes += static_cast<int64_t>(call.size_bytes);
+    file.errors += call.error != 0;
+    file.functions[call.function] += call.DurationNs();
+  }
+  for (const auto& [kind, file] : files) {
+    const double seconds = static_cast<double>(file.total_ns) / 1e9;
+    table.rows.push_back(
+        {file.total_ns, file.calls, file.bytes, static_cast<double>(file.bytes) / static_cast<double>(file.calls),
+         seconds > 0 ? Cell(static_cast<double>(file.bytes) / seconds) : Cell(),
+         std::string(trace.Text(LargestOf(file.functions, NameId{}))), ObjectName(trace, kind), file.errors});
+  }
+  SortAndCut(&table, 0, 6, max_rows);
+  return table;
+}
+
+// Of threads that make CUDA calls: those of others may wait for work all day long.
+void AddMetrics(const AnalysisInput& input, AnalysisResult* result) {
+  const Trace& trace = input.trace();
+  if (trace.os_calls.empty()) return;
+  struct Sum {
+    int64_t calls = 0, blocked_ns = 0;
+  };
+  const auto makes_cuda_calls = [&](uint32_t thread) {
+    return thread != kNone && trace.thread_api_calls[thread].first != trace.thread_api_calls[thread].last;
+  };
+  std::map<std::string, Sum> sums;
+  Sum all;
+  for (const OsCall& call : trace.os_calls) {
+    if (!makes_cuda_calls(call.thread)) continue;
+    ++all.calls;
+    ++sums[std::string(trace.Text(call.function))].calls;
+  }
+  for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) {
+    if (!makes_cuda_calls(thread)) continue;
+    for (const ThreadWait& wait : input.shared().host().waits.Of(thread)) {
+      if (wait.call == kNone) continue;
+      all.blocked_ns += wait.end_ns - wait.start_ns;
+      sums[std::string(trace.Text(trace.os_calls[wait.call].function))].blocked_ns += wait.end_ns - wait.start_ns;
+    }
+  }
+  AddMetric(result, "os.calls", all.calls);
+  AddMetric(result, "os.blocked_ns", all.blocked_ns);
+  for (const auto& [function, sum] : sums) {
+    AddMetric(result, "os.calls", sum.calls, "os:" + function);
+    AddMetric(result, "os.blocked_ns", sum.blocked_ns, "os:" + function);
+  }
+}
+
+// Idle time in waits of one thread for one thing.
+struct WaitSum {
+  int64_t idle_ns = 0, calls = 0, bytes = 0;
+  std::map<NameId, int64_t> functions;  // idle time by function
+  std::map<uint32_t, int64_t> holders;
+};
+using WaitSums = std::map<std::pair<OsCallKind, uint32_t>, WaitSum>;
+
+WaitSums SumsOfThings(const HostGaps& host) {
+  WaitSums sums;
+  for (const IdleInWait& wait : host.waits) {
+    WaitSum& sum = sums[{ThingOf(wait.kind), wait.thread}];
+    sum.idle_ns += wait.idle_ns;
+    sum.calls += wait.calls;
+    sum.bytes += wait.bytes;
+    sum.functions[wait.kind.function] += wait.idle_ns;
+    if (wait.kind.other_thread != kNone) sum.holders[wait.kind.other_thread] += wait.idle_ns;
+  }
+  return sums;
+}
+
+// What is told of a lock, and of a file; other calls have the row in the table `idle_by_os`.
+std::optional<Finding> FindingOf(const Trace& trace, const OsCallKind& kind, uint32_t thread, const WaitSum& sum,
+                                 double percent) {
+  const bool is_gil = kind.object_kind == trace::OsObject::kGil;
+  const bool is_small = sum.calls >= kPiecesOfAFile && sum.bytes > 0 && sum.bytes <= sum.calls * kSmallPieceBytes;
+  const std::string function(trace.Text(LargestOf(sum.functions, NameId{}))), who = ThreadName(trace, thread);
+  const std::string idle = FormatNs(static_cast<double>(sum.idle_ns)), name = ObjectName(trace, kind);
+  const auto make = [&](Finding finding, std::string message) {
+    finding.message = std::move(message);
+    finding.subject.thread = who;
+    finding.subject.function = function;
+    finding.gain_ns = sum.idle_ns;
+    finding.basis = "idle time of the GPU in those calls";
+    return finding;
+  };
+  if (IsLock(kind.object_kind)) {
+    const uint32_t holder = LargestOf(sum.holders, kNone);
+    return make(is_gil ? NewFinding("os.gil", percent) : NewFinding("os.lock", percent),
+                who + " waited " + CountOf(sum.calls, "time") + " for " +
+                    (is_gil         ? "the GIL"
+                     : name.empty() ? "a lock"
+                                    : name) +
+                    " while the GPU was idle, " + idle + " in " + function +
+                    (holder == kNone ? "" : "; held by " + ThreadName(trace, holder)));
+  }
+  if (!IsInOut(kind.object_kind) || !is_small) return std::nullopt;
+  const bool is_written = function.find("write") != std::string::npos;
+  return make(NewFinding("os.small_pieces", percent),
+              who + (is_written ? " writes " : " reads ") + name + " in pieces of " +
+                  FormatBytes(static_cast<double>(sum.bytes) / static_cast<double>(sum.calls)) + ": " +
+                  CountOf(sum.calls, "call") + " of " + function + ", " + idle + " with the GPU idle");
+}
+
+std::vector<Finding> Findings(const AnalysisInput& input) {
+  const int64_t window_ns = input.shared().window_ns();
+  std::vector<Finding> findings;
+  for (const auto& [key, sum] : SumsOfThings(input.shared().host_gaps(input))) {
+    const double percent = PercentOf(sum.idle_ns, window_ns);
+    if (sum.calls == 0 || percent < kPercentInWaits) continue;
+    std::optional<Finding> finding = FindingOf(input.trace(), key.first, key.second, sum, percent);
+    if (finding) findings.push_back(std::move(*finding));
+  }
+  return findings;
+}
+
+}  // namespace
+
+AnalysisResult RunOsCalls(const AnalysisInput& input, const AnalysisOptions& options) {
+  const Trace& trace = input.trace();
+  AnalysisResult result;
+  AddMetrics(input, &result);
+  result.tables.push_back(SumTable(trace, options.max_rows));
+  result.tables.push_back(LockTable(trace, options.max_rows));
+  result.tables.push_back(FileTable(trace, options.max_rows));
+  result.tables.push_back(SlowestTable(trace, options.max_rows));
+  if (!trace.os_calls.empty()) result.findings = Findings(input);
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,67 @@
+#include "analysis/host/thread_waits.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gprof {
+namespace {
+
+using Waits = std::vector<ThreadWait>;
+
+std::span<const ThreadWait> PartsWithin(std::span<const ThreadWait> all, int64_t from_ns, int64_t to_ns) {
+  const auto first =
+      std::partition_point(all.begin(), all.end(), [&](const ThreadWait& wait) { return wait.end_ns <= from_ns; });
+  const auto last =
+      std::partition_point(first, all.end(), [&](const ThreadWait& wait) { return wait.start_ns < to_ns; });
+  return {first, last};
+}
+
+// Calls come in order of their start; one within another is part of it.
+void AddCall(const OsCall& call, uint32_t index, Waits* waits) {
+  const int64_t from_ns = waits->empty() ? call.start_ns : std::max(call.start_ns, waits->back().end_ns);
+  if (from_ns < call.end_ns) waits->push_back({from_ns, call.end_ns, index});
+}
+
+// What of the times off the processor is outside of the calls, which come in order and do not overlap.
+void AddOutside(const std::vector<Interval>& times_off, Waits* waits) {
+  const Waits calls = *waits;
+  int64_t done_ns = INT64_MIN;
+  for (const Interval& off : times_off) {
+    int64_t from_ns = std::max(off.start_ns, done_ns);
+    const auto add_until = [&](int64_t to_ns) {
+      if (from_ns < to_ns) waits->push_back({from_ns, to_ns, kNone});
+    };
+    for (const ThreadWait& call : PartsWithin(calls, from_ns, off.end_ns)) {
+      add_until(call.start_ns);
+      from_ns = std::max(from_ns, call.end_ns);
+    }
+    add_until(off.end_ns);
+    done_ns = std::max(done_ns, off.end_ns);
+  }
+  std::sort(waits->begin(), waits->end(),
+            [](const ThreadWait& a, const ThreadWait& b) { return a.start_ns < b.start_ns; });
+}
+
+}  // namespace
+
+ThreadWaits::ThreadWaits(const Trace& trace) {
+  if (trace.os_calls.empty() && trace.switches.empty()) return;
+  of_threads_.resize(trace.threads.size());
+  for (uint32_t i = 0; i < trace.os_calls.size(); ++i) {
+    const OsCall& call = trace.os_calls[i];
+    if (call.thread != kNone) AddCall(call, i, &of_threads_[call.thread]);
+  }
+  std::vector<std::vector<Interval>> blocked(trace.threads.size());
+  for (const ThreadSwitch& s : trace.switches) {
+    if (s.thread != kNone && !s.is_preempted) blocked[s.thread].push_back({s.start_ns, s.end_ns});
+  }
+  for (size_t i = 0; i < blocked.size(); ++i) {
+    AddOutside(blocked[i], &of_threads_[i]);
+  }
+}
+
+std::span<const ThreadWait> ThreadWaits::Within(uint32_t thread, int64_t from_ns, int64_t to_ns) const {
+  return PartsWithin(Of(thread), from_ns, to_ns);
+}
+
+}  // namespace gprof

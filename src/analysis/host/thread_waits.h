@@ -1,0 +1,35 @@
+// When threads were blocked in the operating system.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+struct ThreadWait {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t call = kNone;  // index into os_calls; kNone: off the processor, in a call that was not recorded
+};
+
+// Of each thread the outermost recorded calls, and between them the times off the processor, less those in which it was
+// preempted. They are in order and do not overlap.
+class ThreadWaits {
+ public:
+  explicit ThreadWaits(const Trace& trace);
+
+  bool IsEmpty() const { return of_threads_.empty(); }
+  std::span<const ThreadWait> Of(uint32_t thread) const {
+    if (thread >= of_threads_.size()) return {};
+    return of_threads_[thread];
+  }
+  // Those with a part in the interval.
+  std::span<const ThreadWait> Within(uint32_t thread, int64_t from_ns, int64_t to_ns) const;
+
+ private:
+  std::vector<std::vector<ThreadWait>> of_threads_;  // empty where nothing of the kind was recorded
+};
+
+}  // namespace gprof

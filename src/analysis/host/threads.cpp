@@ -1,0 +1,129 @@
+// What threads did by their context switches: running, able to run, blocked; and who was preempted by whom.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/host/host_gaps.h"
+#include "analysis/result/analyses.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
+#include "analysis/result/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kPercentPreempted = 1;  // of the window of the GPUs
+
+struct ThreadTimes {
+  uint32_t thread = kNone;
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;  // of what is known of it
+  int64_t preempted_ns = 0, blocked_ns = 0;
+  int64_t switches = 0, preemptions = 0, moves = 0;
+  uint32_t cpu = kNone;
+  int64_t done_ns = INT64_MIN;  // end of the last switch
+
+  void See(int64_t start_ns, int64_t end_ns) {
+    first_ns = std::min(first_ns, start_ns);
+    last_ns = std::max(last_ns, end_ns);
+  }
+  void Add(const ThreadSwitch& off) {
+    See(off.start_ns, off.end_ns);
+    const int64_t off_ns = std::max<int64_t>(off.end_ns - std::max(off.start_ns, done_ns), 0);
+    (off.is_preempted ? preempted_ns : blocked_ns) += off_ns;
+    done_ns = std::max(done_ns, off.end_ns);
+    ++switches;
+    preemptions += off.is_preempted;
+    moves += off.cpu != kNone && cpu != kNone && off.cpu != cpu;
+    if (off.cpu != kNone) cpu = off.cpu;
+  }
+  int64_t RunningNs() const { return last_ns - first_ns - preempted_ns - blocked_ns; }
+};
+
+// Of the threads with switches.
+std::vector<ThreadTimes> TimesOfThreads(const Trace& trace) {
+  std::vector<ThreadTimes> all(trace.threads.size());
+  for (const ThreadSwitch& off : trace.switches) {
+    if (off.thread != kNone) all[off.thread].Add(off);
+  }
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    all[i].thread = i;
+    if (all[i].switches == 0) continue;
+    const Trace::Slice calls = trace.thread_api_calls[i];
+    if (calls.first != calls.last)
+      all[i].See(trace.api_calls[calls.first].start_ns, trace.api_calls[calls.last - 1].end_ns);
+  }
+  std::erase_if(all, [](const ThreadTimes& times) { return times.switches == 0; });
+  return all;
+}
+
+Table ThreadTable(const Trace& trace, uint32_t max_rows) {
+  Table table{"threads",
+              "Threads",
+              {{"cpu_percent", "CPU", Unit::kPercent, false},
+               {"running_ns", "Running", Unit::kNs, false},
+               {"preempted_ns", "Preempted", Unit::kNs, false},
+               {"blocked_ns", "Blocked", Unit::kNs, false},
+               {"switches", "Switches", Unit::kCount, false},
+               {"migrations", "Moved", Unit::kCount, false},
+               {"thread", "Thread", Unit::kText, false},
+               {"preemptions", "Preemptions", Unit::kCount, true},
+               {"seen_ns", "Seen", Unit::kNs, true}},
+              {},
+              "CPU: running time in percent of the time from the first to the last record of the thread. Preempted: it "
+              "could have run and another did. Moved: to another processor."};
+  for (const ThreadTimes& t : TimesOfThreads(trace)) {
+    const int64_t seen_ns = t.last_ns - t.first_ns;
+    table.rows.push_back({PercentOf(t.RunningNs(), seen_ns), t.RunningNs(), t.preempted_ns, t.blocked_ns, t.switches,
+                          t.moves, ThreadName(trace, t.thread), t.preemptions, seen_ns});
+  }
+  SortAndCut(&table, 1, 6, max_rows);
+  return table;
+}
+
+// "worker (72) of other (9)" where the two are of different processes.
+std::string NameOfOther(const Trace& trace, uint32_t thread, uint32_t other) {
+  if (other == kNone) return "threads that were not recorded";
+  const uint32_t process = trace.threads[other].process;
+  const bool is_same = process == kNone || process == trace.threads[thread].process;
+  return ThreadName(trace, other) + (is_same ? "" : " of " + std::string(trace.Text(trace.processes[process].name)));
+}
+
+// The thread that was preempted most.
+void AddFinding(const AnalysisInput& input, std::vector<Finding>* findings) {
+  const Trace& trace = input.trace();
+  const HostGaps& host = input.shared().host_gaps(input);
+  const int64_t window_ns = input.shared().window_ns();
+  if (host.preempted.empty() || PercentOf(host.PreemptedNs(), window_ns) < kPercentPreempted) return;
+  std::vector<int64_t> of_threads(trace.threads.size());
+  for (const IdlePreempted& preempted : host.preempted) of_threads[preempted.thread] += preempted.idle_ns;
+  const auto thread =
+      static_cast<uint32_t>(std::max_element(of_threads.begin(), of_threads.end()) - of_threads.begin());
+  const auto most = std::find_if(host.preempted.begin(), host.preempted.end(),
+                                 [&](const IdlePreempted& preempted) { return preempted.thread == thread; });
+  const int64_t ns = of_threads[thread];
+  Finding finding = NewFinding("host.preempted", PercentOf(ns, window_ns));
+  finding.subject.thread = ThreadName(trace, thread);
+  finding.subject.causes = {"host"};
+  finding.message = finding.subject.thread + " was preempted for " + FormatPercent(PercentOf(ns, window_ns)) +
+                    " of the window, " + FormatNs(static_cast<double>(ns)) +
+                    " with the GPU idle: " + FormatPercent(PercentOf(most->idle_ns, ns)) + " of that by " +
+                    NameOfOther(trace, thread, most->by);
+  finding.gain_ns = ns;
+  finding.basis = "idle time in which it could have run";
+  findings->push_back(std::move(finding));
+}
+
+}  // namespace
+
+AnalysisResult RunThreads(const AnalysisInput& input, const AnalysisOptions& options) {
+  AnalysisResult result;
+  result.tables.push_back(ThreadTable(input.trace(), options.max_rows));
+  if (!input.trace().switches.empty()) AddFinding(input, &result.findings);
+  return result;
+}
+
+}  // namespace gprof

@@ -1,0 +1,68 @@
+// What the host did in idle time that no CUDA call explains, as far as calls of the operating system and CPU samples
+// tell.
+#include <algorithm>
+
+#include "analysis/facts/statistics.h"
+#include "analysis/host/sampled_functions.h"
+#include "analysis/idle/idle_tables.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/tables.h"
+#include "base/units.h"
+
+namespace gprof {
+
+Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
+  Table table{"idle_by_os",
+              "Idle by call of the operating system",
+              {{"percent", "Idle", Unit::kPercent, false},
+               {"idle_ns", "Time", Unit::kNs, false},
+               {"calls", "Calls", Unit::kCount, false},
+               {"function", "Function", Unit::kText, false},
+               {"object", "Object", Unit::kText, false},
+               {"holder", "Waited for", Unit::kText, false},
+               {"bytes", "Bytes", Unit::kBytes, true},
+               {"thread", "Thread", Unit::kText, true}},
+              {},
+              "Percent of all idle time; the calls that the launching thread was blocked in. Waited for: the thread "
+              "that held the lock, or that woke this one up."};
+  const int64_t idle_ns = summary.Sum().split.Total();
+  const size_t shown = RowsShown(host.waits.size(), max_rows);
+  for (size_t i = 0; i < shown; ++i) {
+    const IdleInWait& wait = host.waits[i];
+    const bool is_recorded = wait.kind.function != NameId{};
+    table.rows.push_back({PercentOf(wait.idle_ns, idle_ns), wait.idle_ns, wait.calls,
+                          is_recorded ? std::string(trace.Text(wait.kind.function)) : "(not recorded)",
+                          ObjectName(trace, wait.kind), HolderName(trace, wait.kind), wait.bytes,
+                          ThreadName(trace, wait.thread)});
+  }
+  NoteLeftOut(&table, host.waits.size());
+  return table;
+}
+
+Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
+  Table table{"idle_by_function",
+              "What the host ran while the GPU was idle",
+              {{"percent", "Samples", Unit::kPercent, false},
+               {"samples", "Count", Unit::kCount, false},
+               {"inclusive", "With callees", Unit::kCount, false},
+               {"function", "Function", Unit::kText, false},
+               {"module", "Module", Unit::kText, false}},
+              {},
+              "Percent of the CPU samples that were taken of the launching thread in idle time with the cause host."};
+  const auto count = static_cast<int64_t>(host.samples.size());
+  if (count == 0) return table;
+  const std::vector<FunctionSamples> functions = CountFunctions(trace, host.samples);
+  const size_t shown = RowsShown(functions.size(), max_rows);
+  for (size_t i = 0; i < shown; ++i) {
+    const FunctionSamples& function = functions[i];
+    table.rows.push_back(
+        {PercentOf(function.self, count), function.self, function.inclusive, function.name, function.module});
+  }
+  table.note += " There are " + CountOf(count, "sample") + " for " +
+                FormatNs(static_cast<double>(summary.Sum().split[Cause::kHost])) + ".";
+  if (host.samples.size() < kSamplesToNameAFunction) table.note += " That is too few to rely on the shares.";
+  NoteLeftOut(&table, functions.size());
+  return table;
+}
+
+}  // namespace gprof
