@@ -24,8 +24,12 @@ constexpr std::array kExporters = {
              .write = WriteCsv, .write_folder = WriteCsvFolder},
     Exporter{.name = "jsonl", .extension = ".jsonl", .summary = "the same tables, a JSON object in each line",
              .write = WriteJsonl, .write_folder = WriteJsonlFolder},
-    Exporter{.name = "folded", .extension = ".folded", .summary = "stacks of NVTX ranges and kernels for flame graphs",
-             .write = WriteFolded},
+    Exporter{.name = "folded", .extension = ".folded",
+             .summary = "stacks for flame graphs: of NVTX ranges and kernels, or of CPU samples", .write = WriteFolded},
+    Exporter{.name = "speedscope", .extension = ".speedscope.json", .summary = "CPU samples by thread, for speedscope.app",
+             .write = WriteSpeedscope},
+    Exporter{.name = "pprof", .extension = ".pb", .summary = "CPU samples for pprof, with gzip around them",
+             .is_compressed = true, .write = WritePprof},
 };
 // clang-format on
 
@@ -41,10 +45,12 @@ const Exporter* FindExporter(std::string_view name) {
 
 const Exporter* ExporterForPath(std::string_view path) {
   if (IsCompressedName(path)) path.remove_suffix(kCompressed.size());
-  const auto found = std::find_if(kExporters.begin(), kExporters.end(), [path](const Exporter& e) {
-    return !e.extension.empty() && path.ends_with(e.extension);
-  });
-  return found == kExporters.end() ? nullptr : &*found;
+  const Exporter* found = nullptr;  // with the longest of them: ".speedscope.json" is ".json", too
+  for (const Exporter& e : kExporters) {
+    const bool is_one = !e.extension.empty() && path.ends_with(e.extension);
+    if (is_one && (found == nullptr || e.extension.size() > found->extension.size())) found = &e;
+  }
+  return found;
 }
 
 bool IsCompressedName(std::string_view path) { return path.ends_with(kCompressed); }

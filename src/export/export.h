@@ -13,7 +13,7 @@
 
 namespace gprof {
 
-enum class FoldedWeight : uint8_t { kGpu, kHost };
+enum class FoldedWeight : uint8_t { kGpu, kHost, kCpu };
 
 struct ExportOptions {
   std::string kind{};                        // csv, jsonl: the one kind of record to write
@@ -44,6 +44,7 @@ struct Exporter {
   std::string_view name;       // the word for --format
   std::string_view extension;  // of its files, with the dot: ".pftrace"; empty for a folder
   std::string_view summary;    // one line for --list
+  bool is_compressed = false;  // with gzip in any case: its readers expect it
   // Exactly one of these is set.
   // Bytes in order: they may go to stdout, and may be compressed on the way.
   void (*write)(const Trace&, const ExportOptions&, OutputStream&) = nullptr;

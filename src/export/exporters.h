@@ -17,6 +17,8 @@ void WriteCsvFolder(const Trace& trace, const ExportOptions& options, const std:
 void WriteJsonl(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteJsonlFolder(const Trace& trace, const ExportOptions& options, const std::string& folder);
 void WriteFolded(const Trace& trace, const ExportOptions& options, OutputStream& out);
+void WriteSpeedscope(const Trace& trace, const ExportOptions& options, OutputStream& out);
+void WritePprof(const Trace& trace, const ExportOptions& options, OutputStream& out);
 
 // The kinds of record that csv and jsonl have, and a line about each.
 struct RecordTableInfo {

@@ -1,7 +1,8 @@
 // Stacks for flame graphs, one a line: frames from the outside in, separated by semicolons, a space and nanoseconds.
 //
 // GPU time: the NVTX ranges that the launching call was made in, then the kernel, copy or fill. Host time: thread, NVTX
-// ranges and CUDA calls, each with the time in which nothing within it was open.
+// ranges and CUDA calls, each with the time in which nothing within it was open. CPU time: thread and the stacks of the
+// samples, with the time that they stand for, or their number.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -10,9 +11,11 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/result/display_names.h"
+#include "base/demangle.h"
 #include "base/short_names.h"
 #include "base/text.h"
 #include "export/exporters.h"
+#include "export/sampled_frames.h"
 
 namespace gprof {
 namespace {
@@ -221,11 +224,47 @@ Stacks HostStacks(const Trace& trace, const ExportOptions& options) {
   return stacks;
 }
 
+Stacks CpuStacks(const Trace& trace, const ExportOptions& options) {
+  const FrameNames names(trace, options.full_names);
+  const bool has_time = HaveTime(trace);
+  std::map<std::pair<uint32_t, uint32_t>, int64_t> sums;  // by thread and stack
+  ExportProgress progress(options, trace.cpu_samples.size());
+  for (const CpuSample& sample : trace.cpu_samples) {
+    progress.Add();
+    if (IsOfRunning(sample)) sums[{sample.thread, sample.stack}] += has_time ? sample.weight_ns : 1;
+  }
+  Stacks stacks;
+  for (const auto& [key, sum] : sums) {
+    const auto& [thread, stack] = key;
+    std::string text = names.OfProcess(trace.threads[thread].process) + Frame(ThreadName(trace, thread));
+    const std::vector<uint32_t> frames = FramesOf(trace, stack);
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      const std::vector<FrameLine> lines = LinesOf(trace, *frame);
+      for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+        text += ";" + Frame(options.full_names ? line->name : ShortName(line->name));
+      }
+    }
+    stacks[text] += sum;
+  }
+  return stacks;
+}
+
+Stacks StacksOf(const Trace& trace, const ExportOptions& options) {
+  switch (options.weight) {
+    case FoldedWeight::kGpu:
+      return GpuStacks(trace, options);
+    case FoldedWeight::kHost:
+      return HostStacks(trace, options);
+    case FoldedWeight::kCpu:
+      break;
+  }
+  return CpuStacks(trace, options);
+}
+
 }  // namespace
 
 void WriteFolded(const Trace& trace, const ExportOptions& options, OutputStream& out) {
-  const Stacks stacks = options.weight == FoldedWeight::kGpu ? GpuStacks(trace, options) : HostStacks(trace, options);
-  for (const auto& [stack, time_ns] : stacks) out.Write(stack + " " + std::to_string(time_ns) + "\n");
+  for (const auto& [stack, time_ns] : StacksOf(trace, options)) out.Write(stack + " " + std::to_string(time_ns) + "\n");
 }
 
 }  // namespace gprof

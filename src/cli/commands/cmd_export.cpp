@@ -55,11 +55,12 @@ class Export : public Command {
     app.add_option("--kind", options_.kind, "csv, jsonl: this kind of record alone, as one file")
         ->type_name("KIND")
         ->group("What is written");
-    app.add_option("--weight", weight_, "folded: time on the GPU (default) or of the host")
-        ->type_name("gpu|host")
-        ->check(OneOf({"gpu", "host"}))
+    app.add_option("--weight", weight_, "folded: time on the GPU (default), of the host, or of CPU samples")
+        ->type_name("gpu|host|cpu")
+        ->check(OneOf({"gpu", "host", "cpu"}))
         ->group("What is written");
-    app.add_flag("--full-names", options_.full_names, "folded: names of kernels in full")->group("What is written");
+    app.add_flag("--full-names", options_.full_names, "folded: names of kernels and functions in full")
+        ->group("What is written");
     selection_.AddOptions(app);
   }
 
@@ -68,7 +69,10 @@ class Export : public Command {
     if (trace_.empty())
       throw Error(ExitCode::kUsage, "no trace to export", "usage: gprof-cli export TRACE --format F [-o FILE]");
     const Exporter& exporter = Choose();
-    options_.weight = weight_ == "host" ? FoldedWeight::kHost : FoldedWeight::kGpu;
+    options_.weight = weight_ == "host"  ? FoldedWeight::kHost
+                      : weight_ == "cpu" ? FoldedWeight::kCpu
+                                         : FoldedWeight::kGpu;
+    is_compressed_ = is_compressed_ || exporter.is_compressed;
     const std::string path = output_.empty() ? NameFor(exporter) : output_;
     Check(exporter, path);
     RecoverEarlierRuns();
@@ -90,9 +94,9 @@ class Export : public Command {
     std::string text;
     for (const Exporter& exporter : AllExporters()) {
       std::string line(exporter.name);
-      line.resize(std::max<std::size_t>(line.size() + 1, 10), ' ');
+      line.resize(std::max<std::size_t>(line.size() + 1, 12), ' ');
       line += exporter.extension;
-      line.resize(std::max<std::size_t>(line.size() + 1, 20), ' ');
+      line.resize(std::max<std::size_t>(line.size() + 1, 30), ' ');
       text += line + std::string(exporter.summary) + "\n";
     }
     WriteResult(text);
