@@ -160,12 +160,19 @@ TEST(Lacks, MetricsThatRestOnWhatIsNotThereAreLeftOut) {
 
 TEST(Lacks, OurOwnTracesLackWhatWasNotAskedFor) {
   const Trace nothing = Own("thread tid=1\nend time_ns=5 reason=1\n");
-  for (const Fact fact : {Fact::kMemory, Fact::kManagedMemory, Fact::kNvtx}) EXPECT_TRUE(nothing.Lacks(fact));
+  for (const Fact fact : {Fact::kMemory, Fact::kManagedMemory, Fact::kNvtx, Fact::kOsCalls, Fact::kSwitches,
+                          Fact::kHostWaits, Fact::kCpuSamples})
+    EXPECT_TRUE(nothing.Lacks(fact));
   for (const Fact fact : {Fact::kCompilations, Fact::kSyncs, Fact::kMemoryKinds}) EXPECT_FALSE(nothing.Lacks(fact));
   const Trace all =
-      Own("process capture_mode=\"CUDA, memory usage, managed memory, NVTX; from the beginning\" "
-          "tracer_version=\"0.2.0\"\n");
+      Own("process capture_mode=\"CUDA, memory usage, managed memory, NVTX, OS runtime, context switches, CPU samples; "
+          "from the beginning\" tracer_version=\"0.2.0\"\n");
   EXPECT_TRUE(all.lacks.IsEmpty());
+  // Switches alone tell that threads waited, not in which call.
+  const Trace switches = Own("switch start_ns=5 duration_ns=3 tid=1\n");
+  EXPECT_TRUE(switches.Lacks(Fact::kOsCalls));
+  EXPECT_FALSE(switches.Lacks(Fact::kSwitches));
+  EXPECT_FALSE(switches.Lacks(Fact::kHostWaits));
   const Trace when = Own("process capture_mode=\"CUDA; within the NVTX range memory usage, once\"\n");
   EXPECT_TRUE(when.Lacks(Fact::kMemory));
   EXPECT_TRUE(when.Lacks(Fact::kNvtx));
