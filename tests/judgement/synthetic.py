@@ -437,9 +437,7 @@ def default_stream_between():
     streams = [program.make_stream(is_non_blocking=False), program.make_stream(is_non_blocking=False)]
     for _ in range(60):
         for stream, name in zip(streams, ("left", "right")):
-            program.gpus[0].stream_waits[stream] = program.gpus[0].stream_free.get(NULL_STREAM, 0)
             program.launch(name, 100 * US, stream=stream, grid=66, block=1024, fills=False)
-        program.gpus[0].stream_waits[NULL_STREAM] = program.gpus[0].all_done()
         program.launch("check", 60 * US)
     program.wait()
     return text_of(program)
