@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How often the first findings of `gprof-cli report` are what an expert would say, on the captures of corpus.json.
+"""How often the first findings of `gprof-cli report` are what an expert would say, on captures with labels.
 
-    score.py                   totals, and a line for each capture of the tuning set
+    score.py                   totals, and a line for each capture of the tuning set (corpus.json)
     score.py --only PATTERN    these captures alone, as in `--only 'synthetic/nccl*'`
-    score.py --held-out        lines for the held-out set, too: then it is no longer held out from whoever reads them
-    score.py --update          writes the totals into floor.json, below which test_judgement.py fails
+    score.py --examination     lines for the examination (examination.json), too: then it is used up for whoever reads them
+    score.py --update          writes the totals of both sets into floor.json, below which test_judgement.py fails
 
 GPROF_TEST_BUILD names the build, as for the other tests.
 """
@@ -13,9 +13,7 @@ import argparse
 import concurrent.futures
 import dataclasses
 import fnmatch
-import functools
 import gzip
-import hashlib
 import json
 import os
 import pathlib
@@ -24,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 
+import examination
 import synthetic
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,18 +35,16 @@ FLOOR = HERE / "floor.json"
 SHOWN = 3  # findings above the tables, as src/cli/render/render_text.cpp has it
 TIME_LIMIT_S = 240
 NONE = "none"  # instead of an id: no finding is shown, or information only
-TUNING, HELD_OUT = "tuning", "held_out"
+TUNING, EXAMINATION = "tuning", "examination"
 
 
-def set_of(name):
-    """Chosen by the name so that nobody picks; recordings of one program (the part before a dot) are in one set."""
-    digest = hashlib.sha256(name.partition(".")[0].encode()).digest()
-    return HELD_OUT if digest[0] & 1 else TUNING
+def set_of(capture):
+    return EXAMINATION if "examination" in capture else TUNING
 
 
 @dataclasses.dataclass
 class Label:
-    """What corpus.json says of a capture. Words with a dot are ids of findings, with `*`; others are mechanisms."""
+    """What the corpus says of a capture. Words with a dot are ids of findings, with `*`; others are mechanisms."""
 
     first: list
     also: list
@@ -100,12 +97,21 @@ def judge(name, label, report):
 
 
 def load():
-    return json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
+    """The mechanisms, and the captures of both sets: the labels of the examination have a file of their own."""
+    corpus = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
+    corpus["captures"] += json.loads((HERE / "examination.json").read_text(encoding="utf-8"))["captures"]
+    return corpus
+
+
+def text_of(capture):
+    if "examination" in capture:
+        return examination.CAPTURES[capture["examination"]]()
+    return synthetic.CAPTURES[capture["synthetic"]]()
 
 
 def path_of(capture, samples=SAMPLES):
     """None for a capture that is made from text."""
-    if "synthetic" in capture:
+    if "file" not in capture:
         return None
     if is_sample(capture):
         return samples / capture["file"].removeprefix("../shared/samples/")
@@ -133,7 +139,7 @@ def report_of(capture, samples=SAMPLES):
         path = path_of(capture, samples)
         if path is None:
             path = pathlib.Path(folder) / "run.trace"
-            path.write_bytes(run([ASSEMBLE], synthetic.CAPTURES[capture["synthetic"]]().encode()))
+            path.write_bytes(run([ASSEMBLE], text_of(capture).encode()))
         elif path.name.endswith(".sqlite.gz"):  # SQLite reads no compressed files
             unpacked = pathlib.Path(folder) / path.name.removesuffix(".gz")
             unpacked.write_bytes(gzip.decompress(path.read_bytes()))
@@ -171,12 +177,11 @@ class Totals:
 def totals_table(corpus, verdicts):
     by_name = {capture["name"]: capture for capture in corpus["captures"]}
     lines = [f"{'':34} captures  right first   right in 3     wrong in 3"]
-    for title, wanted in ((TUNING, TUNING), ("held out", HELD_OUT)):
-        mine = [v for v in verdicts if by_name[v.name]["set"] == wanted]
-        kept = [v for v in mine if not is_sample(by_name[v.name])]
-        lines.append(Totals.of(kept).row(title))
-        if len(kept) != len(mine):
-            lines.append(Totals.of(mine).row(f"{title} with ../shared/samples"))
+    for wanted in (TUNING, EXAMINATION):
+        lines.append(counted_totals(corpus, verdicts, wanted).row(wanted))
+        mine = [v for v in verdicts if set_of(by_name[v.name]) == wanted]
+        if any(is_sample(by_name[v.name]) for v in mine):
+            lines.append(Totals.of(mine).row(f"{wanted} with ../shared/samples"))
     return "\n".join(lines)
 
 
@@ -188,22 +193,23 @@ def lines_of(verdicts):
         yield f"{v.name:{width}}  {mark}  {shown}"
 
 
-def tuning_totals(corpus, verdicts):
-    """Of the captures that are everywhere: the others do not count for the test."""
-    counted = {c["name"] for c in corpus["captures"] if c["set"] == TUNING and not is_sample(c)}
+def counted_totals(corpus, verdicts, wanted):
+    """Of the captures of a set that are everywhere: the others do not count for the test."""
+    counted = {c["name"] for c in corpus["captures"] if set_of(c) == wanted and not is_sample(c)}
     return Totals.of([v for v in verdicts if v.name in counted])
 
 
-@functools.lru_cache(maxsize=None)
-def floor():
-    return Totals(**json.loads(FLOOR.read_text(encoding="utf-8")))
+def floor(wanted):
+    """None before `--update` has written it."""
+    totals = json.loads(FLOOR.read_text(encoding="utf-8")).get(wanted)
+    return totals and Totals(**totals)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="*", help="captures with such a name")
-    parser.add_argument("--held-out", action="store_true", help="show the lines of the held-out set")
-    parser.add_argument("--update", action="store_true", help="write the totals of the tuning set into floor.json")
+    parser.add_argument("--examination", action="store_true", help="show the lines of the examination, which uses it up")
+    parser.add_argument("--update", action="store_true", help="write the totals of both sets into floor.json")
     parser.add_argument("--samples", type=pathlib.Path, default=SAMPLES, help="folder of the captures that others published")
     options = parser.parse_args()
     if options.update and options.only != "*":
@@ -212,13 +218,14 @@ def main():
     wanted = [c for c in corpus["captures"] if fnmatch.fnmatchcase(c["name"], options.only)]
     here = [c for c in wanted if is_here(c, options.samples)]
     verdicts = judge_all(corpus, here, options.samples)
-    hidden = set() if options.held_out else {c["name"] for c in here if c["set"] == HELD_OUT}
+    hidden = set() if options.examination else {c["name"] for c in here if set_of(c) == EXAMINATION}
     print("\n".join(lines_of([v for v in verdicts if v.name not in hidden])))
     print(f"\n{totals_table(corpus, verdicts)}")
     if len(here) != len(wanted):
         print(f"\n{len(wanted) - len(here)} captures are not here: " + ", ".join(c["name"] for c in wanted if c not in here))
     if options.update:
-        FLOOR.write_text(json.dumps(dataclasses.asdict(tuning_totals(corpus, verdicts))) + "\n", encoding="utf-8")
+        totals = {one: dataclasses.asdict(counted_totals(corpus, verdicts, one)) for one in (TUNING, EXAMINATION)}
+        FLOOR.write_text(json.dumps(totals) + "\n", encoding="utf-8")
     return 0
 
 

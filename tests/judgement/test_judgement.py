@@ -1,10 +1,14 @@
 """The first findings of reports against what an expert would say (README.md): the score may not fall, the labels fit the tree."""
 
+import concurrent.futures
 import fnmatch
+import pathlib
 import re
 import sys
+import tempfile
 import unittest
 
+import examination
 import score
 import synthetic
 
@@ -30,12 +34,20 @@ class Score(unittest.TestCase):
         cls.verdicts = score.judge_all(CORPUS, here)
         print(f"\n{score.totals_table(CORPUS, cls.verdicts)}\n")
 
-    def test_tuning_score_does_not_fall(self):
-        now, floor = score.tuning_totals(CORPUS, self.verdicts), score.floor()
+    def totals_and_floor(self, wanted):
+        now, floor = score.counted_totals(CORPUS, self.verdicts, wanted), score.floor(wanted)
+        self.assertIsNotNone(floor, f"floor.json has nothing of the {wanted} set: score.py --update")
         self.assertEqual(now.captures, floor.captures, "captures came or went: score.py --update")
-        self.assertGreaterEqual(now.first, floor.first, "right mechanism first")
         self.assertGreaterEqual(now.first_three, floor.first_three, "right mechanism among the first three")
+        return now, floor
+
+    def test_tuning_score_does_not_fall(self):
+        now, floor = self.totals_and_floor(score.TUNING)
+        self.assertGreaterEqual(now.first, floor.first, "right mechanism first")
         self.assertLessEqual(now.wrong, floor.wrong, "a wrong one among the first three")
+
+    def test_examination_score_does_not_fall(self):
+        self.totals_and_floor(score.EXAMINATION)
 
 
 class Labels(unittest.TestCase):
@@ -43,8 +55,11 @@ class Labels(unittest.TestCase):
         names = [capture["name"] for capture in CAPTURES]
         self.assertEqual(sorted(names), sorted(set(names)))
 
-    def test_the_set_is_chosen_by_the_name(self):
-        self.assertEqual({c["name"]: c["set"] for c in CAPTURES}, {c["name"]: score.set_of(c["name"]) for c in CAPTURES})
+    def test_each_set_has_its_file(self):
+        for capture in CAPTURES:
+            with self.subTest(capture=capture["name"]):
+                self.assertEqual(len({"file", "synthetic", "examination"} & set(capture)), 1)
+                self.assertEqual(capture["name"].startswith("examination/"), score.set_of(capture) == score.EXAMINATION)
 
     def test_every_label_says_something(self):
         for capture in CAPTURES:
@@ -82,6 +97,22 @@ class Captures(unittest.TestCase):
     def test_every_synthetic_capture_has_a_label(self):
         self.assertEqual({c["synthetic"] for c in CAPTURES if "synthetic" in c}, set(synthetic.CAPTURES))
 
+    def test_every_capture_of_the_examination_has_a_label(self):
+        self.assertEqual({c["examination"] for c in CAPTURES if "examination" in c}, set(examination.CAPTURES))
+
+    def test_captures_of_the_examination_load(self):
+        def operations_of(name):
+            text = examination.CAPTURES[name]()
+            with tempfile.TemporaryDirectory(prefix="gprof-judgement-") as folder:
+                trace = pathlib.Path(folder) / "run.trace"
+                trace.write_bytes(score.run([score.ASSEMBLE], text.encode()))
+                score.run([score.COMMAND, "info", trace])
+            return len(re.findall(r"^(?:kernel|memcpy|memset|graph_launch) ", text, re.MULTILINE))
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            operations = dict(zip(examination.CAPTURES, pool.map(operations_of, examination.CAPTURES)))
+        self.assertEqual({name: count for name, count in operations.items() if not 500 <= count <= 30_000}, {})
+
     def test_every_variant_of_a_program_has_a_label(self):
         labelled = {c["name"].partition(".")[0] for c in CAPTURES if c["name"].startswith(("torch/", "cupy/", "jax/"))}
         of_torch = {f"torch/{name}" for name in variants.names_in(PROGRAMS / "torch_variants.py")}
@@ -91,6 +122,8 @@ class Captures(unittest.TestCase):
     def test_synthetic_captures_are_the_same_each_time(self):
         for name in ("kernel_bound", "nccl_straggler_loads_data"):
             self.assertEqual(synthetic.CAPTURES[name](), synthetic.CAPTURES[name]())
+        for name in ("resnet_training", "one_rank_reads_slowly"):
+            self.assertEqual(examination.CAPTURES[name](), examination.CAPTURES[name]())
 
 
 if __name__ == "__main__":
