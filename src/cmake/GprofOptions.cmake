@@ -7,10 +7,20 @@ option(GPROF_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 option(GPROF_WERROR "Treat warnings as errors" OFF)
 option(GPROF_COVERAGE "Count executed lines of offline code and tests; never on the tracer" OFF)
 option(GPROF_STATIC_RUNTIME "Link libstdc++ and libgcc into gprof-cli, so that it needs libc only" ON)
+include(CheckCXXSourceCompiles)
+check_cxx_source_compiles("#include <features.h>
+#if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 35) || !(defined(__x86_64__) || defined(__aarch64__))
+#error
+#endif
+int main() {}" GPROF_CAN_OLD_GLIBC)
+option(GPROF_OLD_GLIBC "Link so that gprof-cli and the tracer run with glibc 2.28, see src/glibc" ${GPROF_CAN_OLD_GLIBC})
 option(GPROF_UNITY "Compile a few files at a time: half the time from nothing, more for a single edited file" ON)
 set(GPROF_SANITIZE "" CACHE STRING "Sanitizers for offline code and tests, such as address,undefined; never on the tracer")
 set(GPROF_CUDA_INCLUDE "" CACHE PATH "Folder with cupti.h and nvtx3/, found in the CUDA Toolkit where left empty")
 
+if(GPROF_SANITIZE)
+  set(GPROF_OLD_GLIBC OFF)  # the runtime of sanitizers needs what it was made for
+endif()
 if(GPROF_BUILD_FUZZERS AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "GPROF_BUILD_FUZZERS needs clang for libFuzzer, and the compiler is ${CMAKE_CXX_COMPILER_ID}.\n"
     "Use `cmake --preset fuzz`, or pass -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++.")

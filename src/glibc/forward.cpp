@@ -1,0 +1,22 @@
+// Functions that glibc gave a new version, mostly as they moved into libc.so.6 in 2.34.
+#include "glibc/forward.h"
+
+FORWARD(__pthread_key_create);
+FORWARD(dladdr);
+FORWARD(dlclose);
+FORWARD(dlerror);
+FORWARD(dlopen);
+FORWARD(dlsym);
+FORWARD(pthread_attr_setstacksize);
+FORWARD(pthread_create);
+FORWARD(pthread_detach);
+FORWARD(pthread_getspecific);
+FORWARD(pthread_join);
+FORWARD(pthread_key_create);
+FORWARD(pthread_mutex_trylock);
+FORWARD(pthread_mutexattr_destroy);
+FORWARD(pthread_mutexattr_init);
+FORWARD(pthread_mutexattr_settype);
+FORWARD(pthread_once);
+FORWARD(pthread_setspecific);
+FORWARD(pthread_sigmask);
