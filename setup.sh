@@ -89,6 +89,7 @@ install_test_packages() {
   (apt_install valgrind) || say "Going on without valgrind: the guard of instruction counts is skipped"
   (apt_install chromium chromium-driver python3-selenium node-typescript) ||
     say "Going on without a browser and TypeScript: the tests of the HTML page are skipped"
+  (apt_install rpm shellcheck) || say "Going on without rpm and shellcheck: the .rpm and the shell of recipes are not tested"
 }
 
 # install_packages PACKAGE...: these, and what the program is built with.

@@ -1,4 +1,5 @@
-# What is installed, and the .deb and .tar.gz that hold it (`cpack --preset release`).
+# What is installed, and the .deb, .rpm and .tar.gz that hold it (`cpack --preset release`). docs/install.md has the other
+# channels; what they are made with is in package/.
 #
 # Component gprof is the tool. Component examples holds the example programs: they carry code for several GPU generations,
 # which would be most of the size, so they are a package of their own. Component dev is the library, see GprofLibrary.cmake.
@@ -51,12 +52,17 @@ if(Python3_FOUND)
 endif()
 
 set(CPACK_GENERATOR "DEB;TGZ")
+find_program(GPROF_RPMBUILD rpmbuild)
+if(GPROF_RPMBUILD)
+  list(APPEND CPACK_GENERATOR RPM)
+endif()
 set(CPACK_PACKAGE_NAME gprof-cli)
 set(CPACK_PACKAGE_VENDOR "The gprof-cli developers")
 set(CPACK_PACKAGE_CONTACT "The gprof-cli developers <gprof-cli@users.noreply.github.com>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_STRIP_FILES ON)
+set(CPACK_PROJECT_CONFIG_FILE "${CMAKE_CURRENT_LIST_DIR}/package/cpack_generator.cmake")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL gprof)
 if(GPROF_BUILD_EXAMPLES)
@@ -79,8 +85,28 @@ set(CPACK_COMPONENT_EXAMPLES_DESCRIPTION "Example programs for gprof-cli")
 set(CPACK_COMPONENT_GPROF_DESCRIPTION "${PROJECT_DESCRIPTION}")
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(GPROF_OLD_GLIBC)
+  # dpkg-shlibdeps asks for the glibc in which a function came to libc.so.6, and not for that which has its version.
+  set(CPACK_DEBIAN_GPROF_PACKAGE_SHLIBDEPS OFF)
+  set(CPACK_DEBIAN_GPROF_PACKAGE_DEPENDS "libc6 (>= 2.28)")
+endif()
 # The tracer takes the program's own libcupti; a machine without one records NVTX alone.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "nvidia-cuda-toolkit")
+set(CPACK_RPM_COMPONENT_INSTALL ON)
+set(CPACK_RPM_MAIN_COMPONENT gprof)
+set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
+set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
+set(CPACK_RPM_PACKAGE_GROUP Development/Debuggers)
+set(CPACK_RPM_GPROF_PACKAGE_NAME gprof-cli)
+set(CPACK_RPM_EXAMPLES_PACKAGE_NAME gprof-cli-examples)
+set(CPACK_RPM_DEV_PACKAGE_NAME gprof-cli-devel)
+set(CPACK_RPM_DEV_PACKAGE_REQUIRES "gprof-cli = ${PROJECT_VERSION}")
+# Folders of the system belong to its own package.
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
+    /usr/share/man /usr/share/man/man1 /usr/share/zsh /usr/share/zsh/site-functions /usr/share/fish
+    /usr/share/fish/vendor_completions.d /usr/share/bash-completion /usr/share/bash-completion/completions /usr/lib/cmake)
+# Stripped already, and a package of debug symbols would be most of the build.
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none")
 set(gprof_archive_suffix "${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
 set(CPACK_ARCHIVE_GPROF_FILE_NAME "gprof-cli-${gprof_archive_suffix}")
 set(CPACK_ARCHIVE_DEV_FILE_NAME "gprof-cli-dev-${gprof_archive_suffix}")

@@ -20,3 +20,10 @@ FORWARD(pthread_mutexattr_settype);
 FORWARD(pthread_once);
 FORWARD(pthread_setspecific);
 FORWARD(pthread_sigmask);
+
+// What strtol() and the like are compiled to with headers of glibc 2.38 and newer; they know binary numbers besides.
+FORWARD_TO(__isoc23_sscanf, sscanf);
+FORWARD_TO(__isoc23_strtol, strtol);
+FORWARD_TO(__isoc23_strtoll, strtoll);
+FORWARD_TO(__isoc23_strtoul, strtoul);
+FORWARD_TO(__isoc23_strtoull, strtoull);

@@ -1,5 +1,5 @@
-// FORWARD(name): a function that jumps to the oldest version that glibc has of it. A jump, not a call: dlopen() and
-// dlsym() look at who called them.
+// FORWARD(name): a function that jumps to the oldest version that glibc has of it, FORWARD_TO(name, older) to that of
+// another. A jump, not a call: dlopen() and dlsym() look at who called them.
 #pragma once
 
 #if defined(__x86_64__)
@@ -10,10 +10,11 @@
 #define JUMP(name) "adrp x16, :got:" name "\nldr x16, [x16, :got_lo12:" name "]\nbr x16\n"
 #endif
 
-#define FORWARD(name)                                                          \
+#define FORWARD_TO(name, older)                                                \
   asm(".pushsection .text." #name                                              \
       ",\"ax\",%progbits\n"                                                    \
-      ".symver old_" #name "," #name "@" OLD_VERSION                           \
+      ".symver old_" #name "," #older "@" OLD_VERSION                          \
       "\n"                                                                     \
       ".globl " #name "\n.hidden " #name "\n.type " #name ",%function\n" #name \
       ":\n" JUMP("old_" #name) ".size " #name ",.-" #name "\n.popsection")
+#define FORWARD(name) FORWARD_TO(name, name)

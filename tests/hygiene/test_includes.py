@@ -25,6 +25,7 @@ OURS = {
     "src/report": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|report)/.*",
     "src/library": rf"{PUBLIC}|(analysis|report)/.*",
     "src/python": rf"{PUBLIC}|(export|python)/.*",
+    "src/glibc": r"glibc/.*",
     "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|launch|analysis|gate|import|export|html|report|cli)/.*",
 }
 # Third parties: the folders that may include them.

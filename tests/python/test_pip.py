@@ -1,4 +1,4 @@
-"""`pip install .` makes a wheel with the module and nothing else, which works where it is installed."""
+"""`pip install ./src/python` makes a wheel with the module and nothing else, which works where it is installed."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import environment
 if os.environ.get("GPROF_TEST_PIP") != "1":
     environment.skip("it compiles everything again: GPROF_TEST_PIP=1 runs it")
 
-ALLOWED = re.compile(r"gprof_cli/(__init__\.pyi?|tables\.pyi?|py\.typed|_core\.[-\w.]+\.so)|gprof_cli-[\d.]+\.dist-info/.*")
+ALLOWED = re.compile(r"gprof_cli/(__init__\.pyi?|tables\.pyi?|py\.typed|_core\.[-\w.]+\.so)|gprof_cli_analysis-[\d.]+\.dist-info/.*")
 
 
 def run(*words):
@@ -29,9 +29,9 @@ class Pip(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder, True)
         self.assertEqual(run(sys.executable, "-m", "venv", folder / "env").returncode, 0)
         python = folder / "env/bin/python3"
-        made = run(python, "-m", "pip", "wheel", "--no-deps", "-w", folder / "wheels", environment.SOURCE)
+        made = run(python, "-m", "pip", "wheel", "--no-deps", "-w", folder / "wheels", environment.SOURCE / "src/python")
         self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
-        wheel, = (folder / "wheels").glob("gprof_cli-*.whl")
+        wheel, = (folder / "wheels").glob("gprof_cli_analysis-*.whl")
         names = zipfile.ZipFile(wheel).namelist()
         self.assertEqual([name for name in names if not ALLOWED.fullmatch(name)], [])
         self.assertIn("gprof_cli/py.typed", names)

@@ -1,0 +1,133 @@
+"""What a release is made with: version from the tag, notes, checksums, the list of parts, and its workflow."""
+
+import hashlib
+import json
+import pathlib
+import re
+import shutil
+import tempfile
+import unittest
+
+import package
+
+import native_wheel
+import release
+import sbom
+
+WORKFLOW = package.SOURCE / ".github/workflows/release.yml"
+
+
+class Release(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gprof-release-"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def test_the_version_is_that_of_the_tag(self):
+        version = package.version()
+        self.assertEqual(release.version(f"refs/tags/v{version}"), version)
+        for tag in ("v99.0.0", "main", f"v{version}-rc1", version):
+            with self.subTest(tag=tag), self.assertRaises(release.ReleaseError):
+                release.version(tag)
+
+    def test_notes_are_the_section_of_the_changelog(self):
+        changelog = "# Changelog\n\n## Unreleased\n\n* new\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n* a thing\n\n## 0.1.0\n\n* old\n"
+        self.assertEqual(release.notes("0.2.0", changelog), "### Added\n\n* a thing\n")
+        self.assertEqual(release.notes("0.1.0", changelog), "* old\n")
+        with self.assertRaisesRegex(release.ReleaseError, "no section for 9.9.9"):
+            release.notes("9.9.9", changelog)
+        self.assertTrue(release.notes("Unreleased"))
+
+    def test_checksums_are_those_that_sha256sum_checks(self):
+        (self.folder / "a.deb").write_bytes(b"a")
+        (self.folder / "b c.whl").write_bytes(b"b")
+        text = release.checksums(self.folder)
+        self.assertIn(f"{hashlib.sha256(b'a').hexdigest()}  a.deb\n", text)
+        done = package.run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(release.checksums(self.folder), text)
+
+    def test_the_commands_say_what_is_wrong_and_fail(self):
+        script = package.SCRIPTS / "release.py"
+        for words in (("version", "v99.0.0"), ("notes", "99.0.0"), ("checksums", self.folder), ("spack", "none.tar.gz"), ()):
+            with self.subTest(words=words):
+                done = package.run("python3", "-B", script, *words)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertNotIn("Traceback", done.stderr)
+
+    def test_every_dependency_is_in_the_list_of_parts(self):
+        cmake = (package.SOURCE / "src/cmake/GprofDependencies.cmake").read_text(encoding="utf-8")
+        packages = set(re.findall(r"^ *find_package\((\w+)", cmake, re.M)) - {"Threads", "GTest", "Python3"}
+        headers = set(re.findall(r"^ *find_path\(\w+ ([\w./]+)", cmake, re.M)) - {"cuda.h", "cuda_occupancy.h"}
+        names = {row[0] for row in sbom.COMPONENTS}
+        self.assertEqual(packages - names, set())
+        parts = {row[2] for row in sbom.COMPONENTS}
+        other = {"cupti.h": "cupti_version.h", "protozero/pbf_writer.hpp": "protozero/version.hpp"}
+        self.assertEqual({other.get(header, header) for header in headers} - parts, set())
+
+    def test_the_list_of_parts_is_cyclonedx_with_versions(self):
+        document = json.loads(sbom.text(package.version()))
+        self.assertEqual((document["bomFormat"], document["specVersion"], document["version"]), ("CycloneDX", "1.5", 1))
+        self.assertRegex(document["serialNumber"], r"^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+        refs = {part["bom-ref"] for part in document["components"]}
+        self.assertEqual(set(document["dependencies"][0]["dependsOn"]), refs)
+        for part in document["components"]:
+            with self.subTest(part=part["name"]):
+                self.assertEqual(part["type"], "library")
+                self.assertEqual(len(part["licenses"]), 1)
+                if part["name"] not in ("NVTX", "CUPTI"):  # a machine may have no headers of CUDA
+                    self.assertRegex(part.get("version", ""), r"^\d+(\.\d+)+$")
+        self.assertEqual(sbom.text(package.version()), sbom.text(package.version()))
+        self.assertEqual((sbom.split(90100, 100), sbom.split(3040001, 1000)), (["9", "1", "0"], ["3", "40", "1"]))
+
+    def test_the_headers_that_pip_fetches_are_those_of_setup(self):
+        wheels = native_wheel.header_wheels()
+        self.assertEqual([name for name in wheels if not re.fullmatch(r"nvidia-[\w-]+==[\d.]+", name)], [])
+        self.assertTrue(any("cupti" in name for name in wheels))
+
+
+class Workflow(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        try:
+            import yaml
+        except ImportError:
+            raise unittest.SkipTest("python has no yaml") from None
+        cls.document = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
+        cls.jobs = cls.document["jobs"]
+
+    def test_it_runs_for_tags_of_versions_alone(self):
+        self.assertEqual(self.document[True], {"push": {"tags": ["v*"]}})  # YAML takes `on` for a truth
+        self.assertEqual(self.document["permissions"], {"contents": "read"})
+
+    def test_its_jobs_are_whole(self):
+        for name, job in self.jobs.items():
+            self.assertIn("timeout-minutes", job, name)
+            self.assertTrue(set(job.get("needs", [])) <= set(self.jobs), name)
+            for step in job["steps"]:
+                self.assertEqual(len({"run", "uses"} & set(step)), 1, step)
+                if "uses" in step:
+                    self.assertRegex(step["uses"], r"^[\w.-]+/[\w./-]+@[\w.]+$")
+
+    def test_it_names_scripts_and_commands_that_are_there(self):
+        scripts = "\n".join(step["run"] for job in self.jobs.values() for step in job["steps"] if "run" in step)
+        for name in set(re.findall(r"(?:src|tests)/[\w./-]+\.(?:py|sh)", scripts)):
+            self.assertTrue((package.SOURCE / name).is_file(), name)
+        for command in set(re.findall(r"release\.py (\w+)", scripts)):
+            self.assertIn(command, release.COMMANDS)
+        self.assertIn("manylinux_2_28_", scripts)
+
+    def test_its_shell_is_sound(self):
+        if not shutil.which("shellcheck"):
+            self.skipTest("shellcheck is not installed")
+        for job in self.jobs.values():
+            for step in (step for step in job["steps"] if "run" in step):
+                script = re.sub(r"\$\{\{.*?\}\}", "value", step["run"])
+                with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
+                    file.write("#!/bin/bash\n" + script)
+                    file.flush()
+                    done = package.run("shellcheck", "-S", "warning", file.name)
+                self.assertEqual(done.returncode, 0, done.stdout)
+
+
+if __name__ == "__main__":
+    package.main()
