@@ -168,6 +168,7 @@ class Checker {
 
   // What may at worst warn does not stop anybody for want of data either.
   void Add(const Rule& rule, RuleResult result) {
+    result.is_judged = result.verdict != Verdict::kInconclusive;
     if (rule.is_warning && result.verdict == Verdict::kInconclusive) {
       result.verdict = Verdict::kWarn;
       result.message = "cannot be judged: " + result.message;
@@ -184,7 +185,8 @@ class Checker {
   CheckResult result_;
 };
 
-std::string FiguresWith(const CheckResult& result, Verdict verdict) {
+template <class F>
+std::string FiguresOf(const CheckResult& result, F is_meant) {
   std::vector<std::string> names;
   for (const RuleResult& rule : result.rules) {
     // A signature would fill the line.
@@ -192,11 +194,15 @@ std::string FiguresWith(const CheckResult& result, Verdict verdict) {
     const std::string scope = is_kernel ? "kernel:" + ShortName(rule.scope.substr(7)) : rule.scope;
     const std::string name = scope.empty() ? rule.metric : rule.metric + "@" + scope;
     const bool is_new = std::find(names.begin(), names.end(), name) == names.end();
-    if (rule.verdict == verdict && is_new) names.push_back(name);
+    if (is_meant(rule) && is_new) names.push_back(name);
   }
   const std::size_t more = names.size() > kNamedInLine ? names.size() - kNamedInLine : 0;
   names.resize(names.size() - more);
   return Joined(names) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+std::string FiguresWith(const CheckResult& result, Verdict verdict) {
+  return FiguresOf(result, [verdict](const RuleResult& rule) { return rule.verdict == verdict; });
 }
 
 }  // namespace
@@ -216,17 +222,26 @@ std::string VerdictLine(const CheckResult& result) {
   const std::string of_all = " of " + CountOf(all, "rule");
   if (fails > 0) {
     return "FAIL: " + FormatCount(fails) + of_all + " failed: " + FiguresWith(result, Verdict::kFail) +
-           (open > 0 ? "; " + FormatCount(open) + " inconclusive" : "") + (warned.empty() ? "" : "; " + warned);
+           (open > 0 ? "; " + FormatCount(open) + " NOT JUDGED" : "") + (warned.empty() ? "" : "; " + warned);
   }
   if (open > 0) {
     return "INCONCLUSIVE: " + FormatCount(open) + of_all +
-           " cannot be judged: " + FiguresWith(result, Verdict::kInconclusive) + (warned.empty() ? "" : "; " + warned);
+           " NOT JUDGED: " + FiguresWith(result, Verdict::kInconclusive) + (warned.empty() ? "" : "; " + warned);
   }
   const std::string runs = ", " + CountOf(static_cast<int64_t>(result.sources.size()), "run");
   if (warnings > 0)
     return "PASS with " + warned + " in " + CountOf(all, "rule") + runs + ": " + FiguresWith(result, Verdict::kWarn);
   if (all == 0) return "INCONCLUSIVE: there is no rule";
   return "PASS: " + CountOf(all, "rule") + runs;
+}
+
+std::string NotJudgedLine(const CheckResult& result) {
+  if (result.verdict == Verdict::kInconclusive) return "";
+  const auto is_open = [](const RuleResult& rule) { return !rule.is_judged; };
+  const auto count = std::count_if(result.rules.begin(), result.rules.end(), is_open);
+  if (count == 0) return "";
+  return "NOT JUDGED: " + FormatCount(count) + " of " + CountOf(static_cast<int64_t>(result.rules.size()), "rule") +
+         ": " + FiguresOf(result, is_open);
 }
 
 }  // namespace gprof

@@ -17,4 +17,8 @@ CheckResult Check(const Budget& budget, const RunSet& runs, const RunSet* baseli
 // One line for the end of every output: "FAIL: 2 of 14 rules failed: gpu.idle_percent, memcpy.pageable_bytes".
 std::string VerdictLine(const CheckResult& result);
 
+// "NOT JUDGED: 1 of 7 rules: memory.peak_bytes", for those that stand beside others; empty where all were judged, or
+// where the verdict line says so anyway.
+std::string NotJudgedLine(const CheckResult& result);
+
 }  // namespace gprof

@@ -213,13 +213,20 @@ class Writer {
     }
   }
 
+  std::string Guesses() const {
+    if (runs_.runs.size() > 1 || !baseline_.empty()) return "";
+    return "// One run shows no spread: the limits on times are guesses. profile --repeat 5 --warmup 1 makes runs for "
+           "better ones.\n";
+  }
+
   std::string Header() const {
     const std::string& program = runs_.runs.front().fingerprint.program;
     std::string text = "// Performance budget" + (program.empty() ? "" : " of " + Printable(program)) +
                        ", written by gprof-cli check --init from " +
                        (runs_.runs.size() == 1 ? Printable(runs_.runs.front().source)
                                                : CountOf(static_cast<int64_t>(runs_.runs.size()), "run")) +
-                       ".\n// Change what you like: docs/commands/check.md says what rules may be.\n{\n  \"schema\": " +
+                       ".\n" + Guesses() +
+                       "// Change what you like: docs/commands/check.md says what rules may be.\n{\n  \"schema\": " +
                        Quoted(std::string(kBudgetSchema)) + ",\n";
     if (!baseline_.empty()) text += "  \"baseline\": " + Quoted(baseline_) + ",\n";
     return text + "  \"rules\": {\n    // Counters do not depend on timing: they are held to what they are.\n";

@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::string_view kOperators = "<>=!";
 
-const MetricInfo& RequireMetric(std::string_view id) {
-  if (const MetricInfo* info = FindMetric(id)) return *info;
-  std::vector<std::string> ids;
-  for (const MetricInfo& info : MetricCatalogue()) ids.emplace_back(info.id);
-  const std::string nearest = Nearest(id, ids);
-  throw Error(ExitCode::kUsage, "there is no figure '" + Printable(id) + "'",
-              nearest.empty() ? "docs/metrics.md lists them" : "did you mean " + nearest + "?");
-}
-
 bool IsPerKernel(std::string_view id) {
   return id == "kernels.count" || id == "kernels.total_ns" || id == "kernels.median_ns";
 }
@@ -109,6 +100,15 @@ void ReadLimit(std::string_view text, Rule* rule) {
 }
 
 }  // namespace
+
+const MetricInfo& RequireMetric(std::string_view id) {
+  if (const MetricInfo* info = FindMetric(id)) return *info;
+  std::vector<std::string> ids;
+  for (const MetricInfo& info : MetricCatalogue()) ids.emplace_back(info.id);
+  const std::string nearest = Nearest(id, ids);
+  throw Error(ExitCode::kUsage, "there is no figure '" + Printable(id) + "'",
+              nearest.empty() ? "docs/metrics.md lists them" : "did you mean " + nearest + "?");
+}
 
 std::string_view ScopeNoun(std::string_view scope) {
   if (scope.starts_with("nvtx:") && scope.size() > 5) return "NVTX range";

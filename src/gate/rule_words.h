@@ -15,4 +15,7 @@ Rule RuleFor(std::string_view figure);
 // "NVTX range", "kernel", "GPU", from the beginning of a scope; empty for no scope that there is.
 std::string_view ScopeNoun(std::string_view scope);
 
+// Throws Error(kUsage) with what was probably meant.
+const MetricInfo& RequireMetric(std::string_view id);
+
 }  // namespace gprof

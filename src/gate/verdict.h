@@ -26,6 +26,7 @@ struct RuleResult {
   std::string message;             // what is the case, with numbers, in one sentence
   std::string reason;              // from the budget: why the rule is there
   std::string evidence;            // samples, test, interval
+  bool is_judged = true;           // else the verdict is open, or a warning where the rule can do no more
   std::string file;                // budget it stands in, with the line, for annotations; empty for --fail-if
   uint32_t line = 0;
 };

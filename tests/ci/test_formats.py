@@ -71,6 +71,13 @@ class Junit(Formats):
         self.assertIn("memcpy.pageable_bytes <= 0 B", failed)
         self.assertNotIn("kernels.count <= 240", failed)
 
+    def test_a_rule_about_a_time_has_it_as_its_time(self):
+        words = ("--fail-if", "gpu.window_ns > 1s", "--fail-if", "kernels.count > 1000", "--fail-if", "memory.peak_bytes > 1")
+        cases = self.assert_counts(self.junit(BAD, *words, code=4))
+        window = json.loads(gate.run(gate.COMMAND, "report", "--format", "json", BAD).stdout)
+        ns = next(metric["value"] for metric in window["metrics"] if (metric["id"], metric["scope"]) == ("gpu.window_ns", ""))
+        self.assertEqual([float(case.get("time")) for case in cases], [ns / 1e9, 0, 0])
+
     def test_of_good_and_bad_runs_is_what_the_schema_says(self):
         for trace, code in ((GOOD, 0), (BAD, 1)):
             self.assertEqual(self.problems(self.junit(trace, "--budget", BUDGET, code=code)), "")
@@ -140,6 +147,34 @@ class Summary(Formats):
     def test_without_a_name_nothing_is_written(self):
         self.assertEqual(self.check(GOOD, "--budget", BUDGET, "--summary", "").returncode, 0)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Prometheus(Formats):
+    LINE = re.compile(r'gprof_\w+\{(\w+="(\\.|[^"\\\n])*",?)*\} -?[\d.e+-]+')
+
+    def samples(self, *words):
+        self.check(*words, "--openmetrics", "perf.prom", "--commit", "0123abc")
+        lines = self.text("perf.prom").splitlines()
+        self.assertEqual(lines[-1], "# EOF")
+        return [line for line in lines if not line.startswith("#")]
+
+    def test_every_sample_has_its_labels(self):
+        samples = self.samples(BAD, "--budget", BUDGET, "--fail-if", "kernels.median_ns@kernel:* > 1", "--fail-if",
+                               "gpu.busy_percent@gpu0 < 1")
+        for sample in samples:
+            self.assertRegex(sample, self.LINE)
+            for label in ('budget="normalise"', 'commit="0123abc"', 'gpu="NVIDIA H200"', 'host="'):
+                self.assertIn(label, sample)
+        self.assertTrue(any(",kernel=\"" in sample for sample in samples if sample.startswith("gprof_kernels_median_ns")))
+        self.assertTrue(any(",device=\"gpu0\"" in sample for sample in samples))
+
+    def test_hostile_names_stay_in_their_quotes(self):
+        for sample in self.samples(BAD, "--budget", self.hostile_budget()):
+            self.assertRegex(sample, rf"^{self.LINE.pattern}$")
+
+    def test_what_gitlab_reads_has_no_commit(self):
+        self.check(BAD, "--budget", BUDGET, "--gitlab-metrics", "metrics.txt", "--commit", "0123abc")
+        self.assertNotIn("0123abc", self.text("metrics.txt"))
 
 
 class Annotations(Formats):

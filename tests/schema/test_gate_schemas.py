@@ -52,6 +52,23 @@ class Gates(unittest.TestCase):
         return json.loads((self.folder / "main.json").read_text(encoding="utf-8"))
 
 
+class Histories(Gates):
+    def test_of_a_baseline_that_was_accepted_again(self):
+        self.save(DATA / "gates/v3.json")
+        for name in ("v3", "v3", "v3", "v3_bug", "v3_bug", "v3_bug", "v3_bug"):
+            run("baseline", "accept", "main", DATA / f"gates/{name}.json", "--dir", self.folder, "--by", "ann", "--reason", name)
+        words = ("baseline", "history", "main", "--dir", self.folder)
+        document = json.loads(run(*words, "--format", "json"))
+        self.assertEqual(problems(document, "history"), [])
+        window, = (figure for figure in document["figures"] if figure["id"] == "gpu.window_ns")
+        self.assertEqual(window["change_point"]["point"], 4)
+        self.assertEqual(window["text"], "step +56.5% at 5 (worse)")
+        self.assertEqual(len(document["points"]), 8)
+        page = run(*words, "--format", "html", "--figure", "gpu.window_ns")
+        self.assertEqual((page.count("<svg"), page.count("<circle"), page.count('class="step"')), (1, 8, 1))
+        self.assertNotRegex(page, "<script|https?:|url\\(")
+
+
 class Verdicts(Gates):
     RULES = ["--fail-if", "kernels.count > 1", "--warn-if", "gpu.idle_percent@gpu* > 1", "--fail-if",
              "memory.peak_bytes > 1GB", "--fail-if", "api.errors > 0"]

@@ -44,6 +44,10 @@ std::string RenderCodeQuality(const CheckResult& result, const std::filesystem::
 // GitLab's metrics report, in the text format of OpenMetrics: the figures that were judged.
 std::string RenderOpenMetrics(const CheckResult& result);
 
+// The same for Prometheus, where runs of many machines and commits meet: with the labels budget, commit, host, gpu, and
+// kernel, device or nvtx for figures of one. GitLab would take each commit for a metric of its own.
+std::string RenderLabelledMetrics(const CheckResult& result);
+
 // A check that was not made, as a result that all of the above can show.
 CheckResult ResultOfError(const Error& error);
 

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cctype>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -33,28 +31,6 @@ const char* SeverityOf(Verdict verdict) {
   return verdict == Verdict::kFail ? "critical" : verdict == Verdict::kInconclusive ? "major" : "minor";
 }
 
-// "gpu.idle_percent" as "gprof_gpu_idle_percent".
-std::string MetricName(std::string_view id) {
-  std::string name = "gprof_";
-  for (const char c : id) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return name;
-}
-
-std::string LabelValue(std::string_view text) {
-  std::string out;
-  for (const char c : Printable(text)) {
-    if (c == '\\' || c == '"') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-std::string NumberText(double value) {
-  constexpr double kLargestExact = 9007199254740992.0;  // 2^53
-  if (value == std::floor(value) && std::fabs(value) < kLargestExact) return fmt::format("{:.0f}", value);
-  return fmt::format("{}", value);
-}
-
 }  // namespace
 
 std::string RenderCodeQuality(const CheckResult& result, const std::filesystem::path& root,
@@ -72,32 +48,6 @@ std::string RenderCodeQuality(const CheckResult& result, const std::filesystem::
                       {"location", {{"path", path}, {"lines", {{"begin", rule->line == 0 ? 1 : rule->line}}}}}});
   }
   return ToText(issues);
-}
-
-std::string RenderOpenMetrics(const CheckResult& result) {
-  // All samples of a metric have to stand together.
-  std::map<std::string, std::map<std::string, double>> metrics;
-  for (const RuleResult& rule : result.rules) {
-    // What could not be judged may be wrong: a trace without its end has the figures of its beginning.
-    if (rule.verdict == Verdict::kInconclusive) continue;
-    if (rule.value && std::isfinite(*rule.value)) metrics[rule.metric].try_emplace(rule.scope, *rule.value);
-  }
-  std::string out;
-  for (const auto& [id, scopes] : metrics) {
-    const std::string name = MetricName(id);
-    out += "# TYPE " + name + " gauge\n";
-    for (const auto& [scope, value] : scopes) {
-      out += name + (scope.empty() ? "" : "{scope=\"" + LabelValue(scope) + "\"}") + " " + NumberText(value) + "\n";
-    }
-  }
-  const char* const rules = "gprof_check_rules";
-  out += std::string("# TYPE ") + rules + " gauge\n# HELP " + rules + " Rules of the budget by verdict\n";
-  for (const Verdict verdict : {Verdict::kPass, Verdict::kWarn, Verdict::kFail, Verdict::kInconclusive}) {
-    int64_t count = 0;
-    for (const RuleResult& rule : result.rules) count += rule.verdict == verdict ? 1 : 0;
-    out += fmt::format("{}{{verdict=\"{}\"}} {}\n", rules, VerdictName(verdict), count);
-  }
-  return out + "# EOF\n";
 }
 
 }  // namespace gprof::cli

@@ -1,11 +1,15 @@
 // Keeps to the schema of Jenkins' xUnit plugin, the narrowest of those in use: no file and line of a test case, no
 // properties but those of the suite.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 
 #include "base/text.h"
 #include "cli/ci/ci_formats.h"
+#include "gate/check.h"
 
 namespace gprof::cli {
 namespace {
@@ -58,8 +62,15 @@ std::string ClassOf(const CheckResult& result) {
   return "gprof-cli." + name;
 }
 
+// Of a rule about a time, that time: readers of JUnit chart how long a test case took. A check itself takes none.
+std::string SecondsOf(const RuleResult& rule) {
+  const bool is_time = rule.unit == Unit::kNs && rule.value && std::isfinite(*rule.value) && *rule.value > 0;
+  return is_time ? fmt::format("{:.9f}", *rule.value / 1e9) : "0";
+}
+
 std::string TestCase(const RuleResult& rule, const std::string& class_name, const std::string& name) {
-  std::string out = "    <testcase" + Attribute("classname", class_name) + Attribute("name", name) + ">\n";
+  std::string out = "    <testcase" + Attribute("classname", class_name) + Attribute("name", name) +
+                    Attribute("time", SecondsOf(rule)) + ">\n";
   const auto element = [&](const std::string& tag, const std::string& type) {
     out += "      <" + tag + Attribute("type", type) + Attribute("message", rule.message) + ">" + Lines(BodyOf(rule)) +
            "</" + tag + ">\n";
@@ -124,6 +135,8 @@ std::string RenderJunit(const CheckResult& result) {
     out += TestCase(rule, class_name, number == 1 ? rule.rule : rule.rule + " (" + std::to_string(number) + ")");
   }
   std::vector<std::string> lines = result.notes;
+  const std::string not_judged = NotJudgedLine(result);
+  if (!not_judged.empty()) lines.push_back(not_judged);
   lines.push_back(result.line);
   return out + "    <system-out>" + Lines(lines) + "</system-out>\n  </testsuite>\n</testsuites>\n";
 }

@@ -89,13 +89,18 @@ void CiOutputs::AddOptions(CLI::App& app) {
                  "write GitLab's metrics report (OpenMetrics), with the figures that were judged")
       ->type_name("FILE")
       ->group("CI");
+  app.add_option("--openmetrics", open_metrics_,
+                 "write the figures that were judged for Prometheus, labelled with commit, host, GPU and kernel")
+      ->type_name("FILE")
+      ->group("CI");
 }
 
 void CiOutputs::Check() const {
-  const std::array<std::pair<const char*, const std::string*>, 4> files = {{{"--junit", &junit_},
+  const std::array<std::pair<const char*, const std::string*>, 5> files = {{{"--junit", &junit_},
                                                                             {"--summary", &summary_},
                                                                             {"--gitlab-codequality", &code_quality_},
-                                                                            {"--gitlab-metrics", &metrics_}}};
+                                                                            {"--gitlab-metrics", &metrics_},
+                                                                            {"--openmetrics", &open_metrics_}}};
   std::set<std::string> seen;
   for (const auto& [option, path] : files) {
     if (*path == "-") {
@@ -122,6 +127,7 @@ std::vector<std::function<void()>> CiOutputs::Steps(const CheckResult& result) c
     });
   }
   if (!metrics_.empty()) steps.push_back([&] { WriteFile(metrics_, RenderOpenMetrics(result)); });
+  if (!open_metrics_.empty()) steps.push_back([&] { WriteFile(open_metrics_, RenderLabelledMetrics(result)); });
   if (HasAnnotations()) steps.push_back([&] { std::cerr << RenderAnnotations(result, Variable("GITHUB_WORKSPACE")); });
   return steps;
 }

@@ -31,7 +31,7 @@ class CiOutputs {
   // What is to be written of `result`, which has to outlive them.
   std::vector<std::function<void()>> Steps(const CheckResult& result) const;
 
-  std::string junit_, summary_, code_quality_, metrics_;
+  std::string junit_, summary_, code_quality_, metrics_, open_metrics_;
   std::string annotations_ = "auto";
 };
 

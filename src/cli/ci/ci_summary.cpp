@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/ci/ci_formats.h"
 #include "cli/render/markdown.h"
+#include "gate/check.h"
 
 namespace gprof::cli {
 namespace {
@@ -20,6 +21,8 @@ class Summary {
 
   std::string Render() {
     out_ = "## " + Escaped(result_.line, kLongestText) + "\n\n";
+    const std::string not_judged = NotJudgedLine(result_);
+    if (!not_judged.empty()) out_ += "**" + Escaped(not_judged, kLongestText) + "**\n\n";
     out_ += Escaped(Made(), kLongestText) + "\n";
     Notes();
     BadRules();

@@ -21,7 +21,10 @@
 #include "cli/commands/commands.h"
 #include "cli/recording/leftovers.h"
 #include "cli/render/render_baseline.h"
+#include "cli/render/render_history.h"
 #include "cli/talk.h"
+#include "gate/history.h"
+#include "gate/rule_words.h"
 #include "gate/run_set.h"
 #include "report/json_values.h"
 
@@ -58,28 +61,35 @@ std::string ReadText(const std::string& path) {
 class BaselineCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("ACTION", action_, "save, list, show or accept")
+    app.add_option("ACTION", action_, "save, list, show, accept or history")
         ->required()
-        ->check(OneOf({"save", "list", "show", "accept"}));
+        ->check(OneOf({"save", "list", "show", "accept", "history"}));
     app.add_option("NAME", name_, "name of the baseline");
-    app.add_option("TRACE", paths_, "for save and accept: runs, as gprof-cli check takes them")->type_name("");
+    app.add_option("TRACE", paths_,
+                   "for save and accept: runs, as gprof-cli check takes them; for history: later ones, a point each")
+        ->type_name("");
     app.add_option("--reason", reason_, "why it is as it is; accept wants one")->type_name("TEXT");
     app.add_option("--dir", folder_, std::string("folder of the baselines, ") + kBaselineFolder + " by default")
         ->type_name("FOLDER");
     app.add_option("--by", who_, "who does it; taken from the CI system or the user's name")->type_name("NAME");
     app.add_flag("-f,--force-overwrite", is_forced_, "let save replace a baseline, and forget its history");
-    app.add_option("--format", format_, "text (default) or json, of list and show")
-        ->type_name("text|json")
-        ->check(OneOf({"text", "json"}));
+    app.add_option("--format", format_, "text (default) or json, of list, show and history, which has html, too")
+        ->type_name("text|json|html")
+        ->check(OneOf({"text", "json", "html"}));
+    app.add_option("--figure", figures_, "for history: show this figure; repeat it for others")->type_name("FIGURE");
+    app.add_option("-o,--output", output_, "for history: write to a file")->type_name("FILE");
     runs_.AddOptions(app);
   }
 
   int Run() override {
+    if (format_ == "html" && action_ != "history")
+      throw Error(ExitCode::kUsage, "--format html is for history", "gprof-cli baseline history NAME --format html");
     if (action_ == "list") return List();
     if (name_.empty())
       throw Error(ExitCode::kUsage, "which baseline?", "usage: gprof-cli baseline " + action_ + " NAME");
     CheckBaselineName(name_);
     if (action_ == "show") return Show();
+    if (action_ == "history") return ShowHistory();
     if (paths_.empty()) {
       throw Error(ExitCode::kUsage, "no run to make a baseline of",
                   "usage: gprof-cli baseline " + action_ + " NAME TRACE...");
@@ -166,6 +176,50 @@ class BaselineCommand : public Command {
     return CodeOf(ExitCode::kGood);
   }
 
+  // What each path has is one point: the runs of a night, or of a commit.
+  std::vector<HistoryPoint> Points() const {
+    std::vector<HistoryPoint> points = PointsOf(Read(name_));
+    for (const std::string& path : paths_) points.push_back(PointOf(LoadRunSet({path}, runs_.Read()), path));
+    return points;
+  }
+
+  // Those that were asked for; else the main ones and, where there is room for them, all that changed.
+  void Choose(History* history) const {
+    const std::vector<HistoryPoint>& points = history->points;
+    std::vector<FigureHistory>& shown = history->figures;
+    for (const std::string& id : figures_) {
+      shown.push_back(HistoryOf(RequireMetric(id), points));
+      if (shown.back().values.empty())
+        throw Error(ExitCode::kInconclusive, "no point of the history has " + id, "gprof-cli baseline show " + name_);
+    }
+    if (!shown.empty()) return;
+    for (const MetricInfo& info : MetricCatalogue()) {
+      FigureHistory figure = HistoryOf(info, points);
+      const auto main = MainFigures();
+      const bool is_main = std::find(main.begin(), main.end(), info.id) != main.end();
+      const bool has_changed = figure.change || figure.trend;
+      if (!figure.values.empty() && (is_main || (has_changed && format_ != "text"))) {
+        shown.push_back(std::move(figure));
+      } else if (has_changed) {
+        ++history->more_changed;
+      }
+    }
+  }
+
+  int ShowHistory() const {
+    if (!IsThere()) BaselinePath(name_, folder_);
+    History history;
+    history.name = name_;
+    history.points = Points();
+    Choose(&history);
+    const std::string text = format_ == "json"   ? RenderHistoryJson(history)
+                             : format_ == "html" ? RenderHistoryHtml(history)
+                                                 : RenderHistory(history, DetectTerminal(STDOUT_FILENO));
+    WriteFile(output_.empty() ? "-" : output_, text);
+    if (!output_.empty() && output_ != "-") Say("wrote " + output_);
+    return CodeOf(ExitCode::kGood);
+  }
+
   // One that cannot be read is named, and does not hide the others.
   int List() const {
     if (!name_.empty()) throw Error(ExitCode::kUsage, "list takes no name", "gprof-cli baseline show " + name_);
@@ -189,8 +243,8 @@ class BaselineCommand : public Command {
     return CodeOf(ExitCode::kGood);
   }
 
-  std::string action_, name_, reason_, who_, folder_ = kBaselineFolder, format_ = "text";
-  std::vector<std::string> paths_;
+  std::string action_, name_, reason_, who_, folder_ = kBaselineFolder, format_ = "text", output_;
+  std::vector<std::string> paths_, figures_;
   bool is_forced_ = false;
   RunSetArguments runs_;
 };

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/arguments/run_set_arguments.h"
@@ -152,10 +153,20 @@ class CheckCommand : public Command {
     }
     const std::string baseline = baseline_.empty() ? "" : FromBudget(BaselinePath(baseline_, folder_));
     WriteFile(init_, InitBudget(runs, baseline));
+    if (runs.runs.size() == 1 && baseline.empty()) {
+      Warn(
+          "one run shows no spread, so the limits on times are guesses; better ones come from several: gprof-cli "
+          "profile --repeat 5 --warmup 1 -o perf.trace -- " +
+          ProgramWords(runs.runs.front()) + ", and --init with perf.runs.json");
+    }
     if (init_ != "-")
       Say("wrote " + init_ + "; next: gprof-cli check " + ShellQuoted(paths_.front()) + " --budget " +
           ShellQuoted(init_));
     return CodeOf(ExitCode::kGood);
+  }
+
+  static std::string ProgramWords(const Measurement& run) {
+    return run.fingerprint.program.empty() ? "APP" : Printable(run.fingerprint.program);
   }
 
   // A budget names its baseline from where the budget is.

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kShownCommit = 12;
 
-// What people look at first; --format json has all.
 constexpr std::string_view kShown[] = {
     "run.wall_ns",          "gpu.window_ns",    "gpu.busy_percent",      "gpu.idle_percent",
     "kernels.count",        "kernels.total_ns", "launches.count",        "memcpy.total_ns",
@@ -59,6 +58,8 @@ std::string FigureTable(const RunSet& set, const Terminal& terminal, const Style
 }
 
 }  // namespace
+
+std::span<const std::string_view> MainFigures() { return kShown; }
 
 std::string RenderBaseline(const Baseline& baseline, const Terminal& terminal) {
   const Style style(terminal.has_color);

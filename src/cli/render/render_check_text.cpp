@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/render/render_check.h"
 #include "cli/render/text_layout.h"
+#include "gate/check.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {
@@ -24,7 +25,7 @@ const char* MarkOf(Verdict verdict) {
     case Verdict::kInconclusive:
       break;
   }
-  return "?   ";
+  return "NOT JUDGED";
 }
 
 std::string Joined(const std::vector<std::string>& words, std::size_t most) {
@@ -59,6 +60,8 @@ class CheckText {
               "\n";
     }
     out_ += "\n";
+    const std::string not_judged = NotJudgedLine(result_);
+    if (!not_judged.empty()) out_ += style_.Yellow(Printable(not_judged)) + "\n";
     // One line whatever the width: scripts take it with `tail -n 1`.
     out_ += Colored(result_.verdict, Printable(result_.line)) + "\n";
     return std::move(out_);
@@ -99,11 +102,11 @@ class CheckText {
 
   void AddRule(const RuleResult& rule) {
     out_ += "\n";
-    std::string head;
-    for (const std::string& line : Wrap(Printable(rule.rule), terminal_.columns - kIndent)) {
-      out_ += (head.empty() ? Colored(rule.verdict, MarkOf(rule.verdict)) + "  " : std::string(kIndent, ' ')) +
-              style_.Bold(line) + "\n";
-      head = line;
+    const std::string mark = rule.is_judged ? MarkOf(rule.verdict) : MarkOf(Verdict::kInconclusive);
+    std::string before = Colored(rule.verdict, mark) + "  ";
+    for (const std::string& line : Wrap(Printable(rule.rule), terminal_.columns - mark.size() - 2)) {
+      out_ += before + style_.Bold(line) + "\n";
+      before = std::string(kIndent, ' ');
     }
     const auto plain = [](const std::string& line) { return line; };
     const auto dim = [&](const std::string& line) { return style_.Dim(line); };

@@ -82,7 +82,7 @@ TEST(Check, WhatIsNotThereIsInconclusive) {
   EXPECT_EQ(Judge(R"("memory.peak_bytes": {"max": 1, "allow_missing": true})", runs).verdict, Verdict::kInconclusive);
   EXPECT_EQ(Judge(R"("memory.peak_bytes@gpu*": {"max": 1, "allow_missing": true})", runs).verdict,
             Verdict::kInconclusive);
-  EXPECT_EQ(Judge(R"("step.p95_ns": "1ms")", runs).line, "INCONCLUSIVE: 1 of 1 rule cannot be judged: step.p95_ns");
+  EXPECT_EQ(Judge(R"("step.p95_ns": "1ms")", runs).line, "INCONCLUSIVE: 1 of 1 rule NOT JUDGED: step.p95_ns");
 }
 
 TEST(Check, AFigureInSomeRunsOnlyIsInconclusive) {
@@ -280,10 +280,51 @@ TEST(Check, TheLineSaysAll) {
   const RunSet runs = SetOf({RunOf({{"gpu.idle_percent", 30}, {"kernels.count", 5}, {"gaps.count", 7}})});
   EXPECT_EQ(
       Judge(R"("gpu.idle_percent": 20, "kernels.count": 5, "gaps.count": {"warn": 5}, "step.p95_ns": 1)", runs).line,
-      "FAIL: 1 of 4 rules failed: gpu.idle_percent; 1 inconclusive; 1 warning");
+      "FAIL: 1 of 4 rules failed: gpu.idle_percent; 1 NOT JUDGED; 1 warning");
   EXPECT_EQ(Judge(R"("kernels.count": 5, "gaps.count": {"warn": 5})", runs).line,
             "PASS with 1 warning in 2 rules, 1 run: gaps.count");
   EXPECT_EQ(Judge(R"("kernels.count": 5)", runs).line, "PASS: 1 rule, 1 run");
+}
+
+constexpr const char* kNoSlower = R"("gpu.window_ns": {"max_increase": "5%"})";
+
+TEST(Check, AnImprovementIsNeverInconclusive) {
+  const auto verdict = [](const std::vector<double>& base, const std::vector<double>& now) {
+    const RunSet baseline = Runs("gpu.window_ns", base);
+    return Judge(kNoSlower, Runs("gpu.window_ns", now), &baseline).verdict;
+  };
+  EXPECT_EQ(verdict({1000}, {900}), Verdict::kPass);
+  EXPECT_EQ(verdict({1000, 1010}, {990, 1000}), Verdict::kPass);
+  EXPECT_EQ(verdict({1000, 1400, 700}, {1010, 600, 650}), Verdict::kPass);
+  EXPECT_EQ(verdict({1000}, {1000}), Verdict::kInconclusive) << "the same is no improvement";
+  EXPECT_EQ(verdict({1000}, {1200}), Verdict::kInconclusive) << "one run of each proves no regression";
+  EXPECT_EQ(verdict({1000, 1010}, {1005, 999}), Verdict::kInconclusive);
+}
+
+TEST(Check, ADecreaseRuleKnowsItsImprovements) {
+  const char* rule = R"("streams.overlap_percent": {"max_decrease": 5})";
+  const RunSet baseline = Runs("streams.overlap_percent", {50});
+  EXPECT_EQ(Judge(rule, Runs("streams.overlap_percent", {60}), &baseline).verdict, Verdict::kPass);
+  EXPECT_EQ(Judge(rule, Runs("streams.overlap_percent", {40}), &baseline).verdict, Verdict::kInconclusive);
+}
+
+TEST(Check, AnImprovementOnAnotherGpuIsNone) {
+  RunSet baseline = Runs("gpu.window_ns", {1000});
+  baseline.runs.front().fingerprint.gpus = {"NVIDIA A100"};
+  EXPECT_EQ(Judge(kNoSlower, Runs("gpu.window_ns", {500}), &baseline).verdict, Verdict::kInconclusive);
+}
+
+TEST(Check, WhatWasNotJudgedHasALineOfItsOwn) {
+  const RunSet runs = Runs("gpu.idle_percent", {10});
+  const std::string open = R"("kernels.count": {"max": 1, "severity": "warn"}, "memory.peak_bytes": 1)";
+  EXPECT_EQ(NotJudgedLine(Judge(kIdle, runs)), "");
+  EXPECT_EQ(NotJudgedLine(Judge(R"("gpu.idle_percent": 5, )" + open, runs)),
+            "NOT JUDGED: 2 of 3 rules: kernels.count, memory.peak_bytes");
+  EXPECT_EQ(NotJudgedLine(Judge(R"("gpu.idle_percent": 50, "kernels.count": {"max": 1, "severity": "warn"})", runs)),
+            "NOT JUDGED: 1 of 2 rules: kernels.count");
+  const CheckResult nothing = Judge(open, runs);
+  EXPECT_EQ(NotJudgedLine(nothing), "") << "the verdict says so";
+  EXPECT_THAT(nothing.line, HasSubstr("INCONCLUSIVE: 1 of 2 rules NOT JUDGED: memory.peak_bytes"));
 }
 
 }  // namespace

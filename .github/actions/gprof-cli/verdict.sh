@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Ends the job as the check ended, after everything has been uploaded.
+set -euo pipefail
+
+if [[ $GPROF_ACTION_CODE == 4 && $GPROF_ACTION_INCONCLUSIVE == warn ]]; then
+  echo "::warning title=gprof-cli::NOT JUDGED: the runs do not suffice for a verdict"
+  exit 0
+fi
+exit "$GPROF_ACTION_CODE"
