@@ -70,7 +70,7 @@ std::string Render(const CheckResult& result, const std::vector<std::string>& co
   std::map<std::string, std::map<std::string, double>> metrics;
   for (const RuleResult& rule : result.rules) {
     // What could not be judged may be wrong: a trace without its end has the figures of its beginning.
-    if (!rule.is_judged) continue;
+    if (!rule.is_judged || rule.verdict == Verdict::kInconclusive) continue;
     if (rule.value && std::isfinite(*rule.value)) metrics[rule.metric].try_emplace(rule.scope, *rule.value);
   }
   std::string out;

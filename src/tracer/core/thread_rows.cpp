@@ -25,7 +25,7 @@ void AddAnchor(bool is_record) {
   const Anchor anchor = ReadAnchor();
   StampClock().Add(anchor);
   if (!is_record) return;
-  Output().Add(trace::ClockRecord{anchor.monotonic_ns, anchor.realtime_ns, clock_uses_tsc ? anchor.stamp : 0, 0,
+  Output().Add(trace::ClockRecord{anchor.monotonic_ns, anchor.realtime_ns, clock_uses_counter ? anchor.stamp : 0, 0,
                                   anchor.uncertainty_ns});
 }
 

@@ -11,17 +11,25 @@
 
 namespace gprof::tracer {
 
-bool clock_uses_tsc GPROF_IN_ARENA = false;
+bool clock_uses_counter GPROF_IN_ARENA = false;
 
 namespace {
 
 constinit ClockMap stamp_clock GPROF_IN_ARENA;
 
+// The name that the kernel gives to the counter as a clock, and whether it runs at one pace.
 #if defined(__x86_64__)
-bool HasInvariantTsc() {
+constexpr char kClockSource[] = "tsc";
+bool IsSteady() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
 }
+#elif defined(__aarch64__)
+constexpr char kClockSource[] = "arch_sys_counter";
+bool IsSteady() { return true; }  // by its definition
+#else
+constexpr char kClockSource[] = "none";
+bool IsSteady() { return false; }
 #endif
 
 }  // namespace
@@ -29,13 +37,13 @@ bool HasInvariantTsc() {
 ClockMap& StampClock() { return stamp_clock; }
 
 void ChooseClock() {
-#if defined(__x86_64__)
-  // The kernel has checked that the TSCs of all cores agree before it takes them for its own clock.
+  // The kernel has checked that the counters of all cores agree before it takes them for its own clock.
+  constexpr std::size_t kLength = sizeof kClockSource - 1;
   char source[32];
   const auto n =
       ReadProcFile("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
-  clock_uses_tsc = HasInvariantTsc() && n >= 3 && std::strncmp(source, "tsc", 3) == 0;
-#endif
+  clock_uses_counter =
+      IsSteady() && n >= static_cast<decltype(n)>(kLength) && std::memcmp(source, kClockSource, kLength) == 0;
 }
 
 Anchor ReadAnchor() {
@@ -51,7 +59,7 @@ Anchor ReadAnchor() {
     const uint64_t third = (after - before) / 3;
     best = {stamp, before + third, realtime - third, after - before};
   }
-  if (!clock_uses_tsc) best.stamp = best.monotonic_ns;
+  if (!clock_uses_counter) best.stamp = best.monotonic_ns;
   return best;
 }
 
@@ -66,7 +74,7 @@ void ClockMap::Add(const Anchor& anchor) {
 }
 
 uint64_t ClockMap::ToNs(uint64_t stamp) const {
-  if (!clock_uses_tsc || count_ == 0) return stamp;
+  if (!clock_uses_counter || count_ == 0) return stamp;
   if (count_ == 1) return At(0).monotonic_ns;
   uint32_t i = count_ - 2;  // nearly always right: rows are young
   while (i > 0 && stamp < At(i).stamp) --i;
@@ -78,7 +86,7 @@ uint64_t ClockMap::ToNs(uint64_t stamp) const {
 }
 
 uint64_t ClockMap::ToStamp(uint64_t ns) const {
-  if (!clock_uses_tsc || count_ < 2) return ns;
+  if (!clock_uses_counter || count_ < 2) return ns;
   const Anchor& a = At(count_ - 2);
   const Anchor& b = At(count_ - 1);
   const double slope = static_cast<double>(b.stamp - a.stamp) / static_cast<double>(b.monotonic_ns - a.monotonic_ns);

@@ -1,5 +1,6 @@
-// Time stamps of the hot paths. A stamp is a TSC reading where the TSC is the kernel's own clock, else CLOCK_MONOTONIC
-// in ns; ClockMap turns stamps into the clock of the trace when rows are drained.
+// Time stamps of the hot paths. A stamp is a reading of the processor's counter where that is the kernel's own clock
+// (the TSC of x86-64, CNTVCT_EL0 of aarch64), else CLOCK_MONOTONIC in ns; ClockMap turns stamps into the clock of the
+// trace when rows are drained.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,23 @@
 
 namespace gprof::tracer {
 
-extern bool clock_uses_tsc;  // set once before the first row is written
+extern bool clock_uses_counter;  // set once before the first row is written
+
+// Neither is ordered with what stands around it: that would cost more than the few ns by which it may be early.
+inline uint64_t Counter() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  uint64_t count;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+  return count;
+#else
+  return 0;
+#endif
+}
 
 inline uint64_t Stamp() {
-#if defined(__x86_64__)
-  if (__builtin_expect(clock_uses_tsc, 1)) return __rdtsc();
-#endif
+  if (__builtin_expect(clock_uses_counter, 1)) return Counter();
   return MonotonicNs();
 }
 

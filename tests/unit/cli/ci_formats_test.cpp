@@ -86,7 +86,7 @@ TEST(Junit, SaysWhichRuleFailedAndWhichNobodyCanJudge) {
   const std::string xml = RenderJunit(OneOfEach());
   EXPECT_EQ(CountOfText(xml, "<testcase "), 4u);
   EXPECT_THAT(xml, HasSubstr(R"(<testsuite name="perf.json" tests="4" failures="1" errors="1" skipped="0">)"));
-  EXPECT_THAT(xml, HasSubstr(R"(<testcase classname="gprof-cli.perf_json" name="f">
+  EXPECT_THAT(xml, HasSubstr(R"(<testcase classname="gprof-cli.perf_json" name="f" time="0">
       <failure type="budget" message="it is 30">it is 30
 because
 5 runs
