@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -62,22 +63,34 @@ Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analy
   return report;
 }
 
+std::vector<RankedFinding> RankedFindings(const Report& report) {
+  std::vector<Metric> totals;
+  for (const Section& section : report.sections) {
+    const std::vector<Metric>& metrics = section.result.metrics;
+    std::copy_if(metrics.begin(), metrics.end(), std::back_inserter(totals),
+                 [](const Metric& metric) { return metric.scope.empty(); });
+  }
+  return JudgeFindings(report.findings, totals, report.input.shared().window_ns());
+}
+
 std::vector<RankedFinding> FindingsToShow(const Report& report) {
-  std::vector<RankedFinding> ranked = LeadersFirst(report.findings);
+  std::vector<RankedFinding> ranked = RankedFindings(report);
   std::erase_if(ranked, [](const RankedFinding& r) { return r.finding->id.starts_with("health."); });
-  const int64_t window_ns = report.input.shared().window_ns();
-  for (RankedFinding& r : ranked) r.is_minor = IsMinor(*r.finding, window_ns);
-  std::stable_partition(ranked.begin(), ranked.end(),
-                        [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; });
   return ranked;
 }
 
 std::string GainText(const RankedFinding& ranked) {
   const Finding& finding = *ranked.finding;
-  std::string text = "To be won: up to " + FormatNs(static_cast<double>(finding.gain_ns)) +
+  const bool is_led = ranked.leader != nullptr;
+  const int64_t gain_ns = is_led ? finding.gain_ns : ranked.gain_ns;
+  std::string text = "To be won: up to " + FormatNs(static_cast<double>(gain_ns)) +
                      (finding.basis.empty() ? "" : ", " + finding.basis) + ".";
-  if (ranked.leader != nullptr)
+  if (is_led) {
     text += " The same time or the same change as " + ranked.leader->id + ": do not add them.";
+  } else if (gain_ns < finding.gain_ns) {
+    text += " Not counted here: " + FormatNs(static_cast<double>(finding.gain_ns - gain_ns)) +
+            " that other findings count, or that is hidden behind other work.";
+  }
   return text;
 }
 

@@ -38,6 +38,9 @@ bool SortTables(const std::string& column, uint32_t max_rows, Report* report);
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);
 
+// All findings, judged against the time that there is.
+std::vector<RankedFinding> RankedFindings(const Report& report);
+
 // As text and Markdown show them: without those about the trace itself, which stand at the top already, and those with
 // a leader after the others.
 std::vector<RankedFinding> FindingsToShow(const Report& report);

@@ -80,16 +80,17 @@ Json SubjectJson(const Subject& subject) {
   return json;
 }
 
-Json FindingJson(const Finding& finding, const std::string& leader, bool is_minor) {
+Json FindingJson(const RankedFinding& ranked) {
+  const Finding& finding = *ranked.finding;
   const FindingInfo* const info = FindFinding(finding.id);
   return {{"id", finding.id},
           {"severity", SeverityName(finding.severity)},
           {"message", finding.message},
           {"advice", finding.advice},
-          {"gain_ns", finding.gain_ns},
+          {"gain_ns", ranked.leader == nullptr ? ranked.gain_ns : finding.gain_ns},
           {"basis", finding.basis},
-          {"same_as", leader.empty() ? Json() : Json(leader)},
-          {"is_minor", is_minor},
+          {"same_as", ranked.leader == nullptr ? Json() : Json(ranked.leader->id)},
+          {"is_minor", ranked.is_minor},
           {"table", info == nullptr ? std::string_view() : info->table},
           {"subject", SubjectJson(finding.subject)}};
 }
@@ -129,10 +130,7 @@ Json ReportJson(const Report& report) {
   json["selected"] = report.selected;
   json["not_recorded"] = NotRecordedJson(report.input.trace());
   json["findings"] = Json::array();
-  const std::vector<std::string> leaders = LeadersOf(report.findings);
-  const int64_t window_ns = report.input.shared().window_ns();
-  for (std::size_t i = 0; i < leaders.size(); ++i)
-    json["findings"].push_back(FindingJson(report.findings[i], leaders[i], IsMinor(report.findings[i], window_ns)));
+  for (const RankedFinding& ranked : RankedFindings(report)) json["findings"].push_back(FindingJson(ranked));
   json["metrics"] = Json::array();
   json["tables"] = Json::array();
   for (const Section& section : report.sections) {

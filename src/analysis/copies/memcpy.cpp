@@ -10,6 +10,7 @@
 #include "analysis/copies/copy_overlap.h"
 #include "analysis/copies/copy_speed.h"
 #include "analysis/copies/pageable.h"
+#include "analysis/copies/round_trips.h"
 #include "analysis/copies/transfers.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
@@ -150,18 +151,25 @@ void AddMetrics(AnalysisResult* result, const TrafficByGroup& traffic) {
   AddTraffic(result, "memset.", "total_ns", SumOfDirection(traffic, kFill));
 }
 
+// Small copies right after another one in the same direction, with nothing between them on the GPU: only these could
+// have been one. (A result that is read in every step cannot.)
 struct SmallCopies {
   Traffic small;
   SaturatingSum call_ns;  // in the calls that launched one small copy each, less what they waited for earlier work
-  int64_t all_count = 0;  // copies of any size in that direction
 };
 
-SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direction direction, CopyCalls* calls) {
+SmallCopies SmallCopiesOf(const AnalysisInput& input, const PackedOps& transfers, Direction direction,
+                          CopyCalls* calls) {
+  const Trace& trace = input.trace();
+  const std::vector<uint32_t>& places = input.shared().ops().transfers();  // of each transfer among all operations
   SmallCopies result;
-  for (const GpuOp& op : transfers) {
-    if (!op.IsCopy() || DirectionOf(op) != direction) continue;
-    ++result.all_count;
-    if (!IsSmallTransfer(op)) continue;
+  uint32_t last = kNone;
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    const GpuOp op = transfers[i];
+    if (!op.IsCopy() || DirectionOf(op) != direction || !IsSmallTransfer(op)) continue;
+    const bool is_next = last != kNone && places[i] == last + 1;
+    last = places[i];
+    if (!is_next) continue;
     result.small.Add(op);
     const uint32_t call = OutermostCall(trace, op.api);
     if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += calls->Of(op).OwnNs();
@@ -173,13 +181,13 @@ SmallCopies SmallCopiesOf(const Trace& trace, const PackedOps& transfers, Direct
 void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reachable& reachable,
                     std::vector<Finding>* findings) {
   const Traffic& small = copies.small;
-  if (small.count < kManySmallCopies || 2 * small.count < copies.all_count) return;
+  if (small.count < kManySmallCopies) return;
   Finding finding = NewFinding("memcpy.small");
   finding.subject.direction = DirectionName(direction);
   finding.message = CountOf(small.count, "small copy", "small copies") + " " + std::string(DirectionName(direction)) +
                     " of " + FormatBytes(static_cast<double>(small.bytes) / static_cast<double>(small.count)) +
-                    " on average: " + FormatBytes(static_cast<double>(small.bytes)) + " in " +
-                    FormatNs(static_cast<double>(small.time_ns)) + " on the GPU and " +
+                    " on average, each right after another one: " + FormatBytes(static_cast<double>(small.bytes)) +
+                    " in " + FormatNs(static_cast<double>(small.time_ns)) + " on the GPU and " +
                     FormatNs(static_cast<double>(copies.call_ns)) + " in the calls";
   if (reachable.IsKnown()) {
     const int64_t now_ns = std::max<int64_t>(small.time_ns, copies.call_ns);
@@ -251,10 +259,11 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   if (sum.count > 0) result.findings = pageable.Findings(input.shared().window_ns());
   if (small_count >= kManySmallCopies) {
     for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
-      AddSmallCopies(SmallCopiesOf(trace, transfers, direction, &calls), direction, reachable.Of(direction),
+      AddSmallCopies(SmallCopiesOf(input, transfers, direction, &calls), direction, reachable.Of(direction),
                      &result.findings);
     }
   }
+  AddRoundTrips(input, transfers, &result.findings);
   if (overlap.gain_ns > 0) AddOverlap(overlap, input.shared().busy_ns(), &result.findings);
   RankFindings(&result.findings);
   return result;

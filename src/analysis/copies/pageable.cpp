@@ -128,6 +128,8 @@ Finding PageableSummary::MakeFinding(Direction direction, const PageableCopies& 
   }
   finding.gain_ns = sum.saved_ns;
   if (reachable.IsKnown()) {
+    // Pinned ones would be no faster.
+    if (sum.saved_ns == 0) finding.severity = Severity::kInfo;
     finding.basis = reachable.basis + "; copies of 64 KiB or less left out";
   } else {
     finding.basis = "no pinned copy in this trace and no known link to compare with";

@@ -17,6 +17,16 @@ double LaneBytesPerNs(uint32_t generation) {
   return generation < std::size(kLane) ? kLane[generation] : 0;
 }
 
+// Of GPUs whose trace does not tell: what those of the same compute capability have. 0 for those without PCIe, and
+// where the capability is not known.
+constexpr uint32_t kUsualLanes = 16;
+uint32_t UsualGeneration(const trace::DeviceRecord& facts) {
+  const uint32_t capability = 10 * facts.compute_major + facts.compute_minor;
+  const bool is_integrated = capability == 53 || capability == 62 || capability == 72 || capability == 87;
+  if (is_integrated || facts.compute_major < 3) return 0;
+  return facts.compute_major >= 9 ? 5 : facts.compute_major == 8 ? 4 : 3;
+}
+
 bool IsPinned(const GpuOp& op) {
   return !op.IsPageable() &&
          (op.source_memory == trace::MemoryKind::kPinned || op.destination_memory == trace::MemoryKind::kPinned);
@@ -30,12 +40,16 @@ void OfferPinned(const GpuOp& op, Reachable* best) {
 
 void OfferLink(const Trace& trace, const GpuOp& op, Reachable* best) {
   const trace::DeviceRecord& facts = trace.devices[op.device].facts;
-  const double link = LinkBytesPerNs(facts), reachable = link * kReachablePercent / 100;
+  const bool is_known = LinkBytesPerNs(facts) > 0;
+  const uint32_t generation = is_known ? facts.pcie_generation : UsualGeneration(facts);
+  const uint32_t lanes = is_known ? facts.pcie_lanes : kUsualLanes;
+  const double link = LaneBytesPerNs(generation) * lanes, reachable = link * kReachablePercent / 100;
   if (reachable <= best->bytes_per_ns) return;
   *best = {reachable, std::to_string(kReachablePercent) + "% of the PCIe link, generation " +
-                          std::to_string(facts.pcie_generation) + " with " + CountOf(facts.pcie_lanes, "lane") + ", " +
+                          std::to_string(generation) + " with " + CountOf(lanes, "lane") + ", " +
                           FormatBytesPerSecond(link * kNsPerSecond) +
-                          " (no pinned copy in this trace to compare with)"};
+                          (is_known ? " (no pinned copy in this trace to compare with)"
+                                    : " (which such a GPU has as a rule: the trace does not tell)")};
 }
 
 // Longer than any trace; a damaged one may ask for more than an integer can hold.

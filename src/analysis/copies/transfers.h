@@ -38,8 +38,8 @@ double LinkBytesPerNs(const trace::DeviceRecord& facts);
 // Share of a link that pinned copies reach: headers of packets and requests take the rest.
 inline constexpr int kReachablePercent = 85;
 
-// By direction: the best pinned copy of the trace, else that share of the PCIe link of the device that copied, else not
-// known.
+// By direction: the best pinned copy of the trace, else that share of the PCIe link of the device that copied, or of
+// the link that such devices have as a rule, else not known.
 class ReachableBandwidth {
  public:
   ReachableBandwidth(const Trace& trace, const PackedOps& transfers);

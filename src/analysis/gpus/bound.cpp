@@ -19,7 +19,7 @@
 namespace gprof {
 namespace {
 
-constexpr double kKernelBoundPercent = 90, kCopyBoundPercent = 50;  // of the window
+constexpr double kKernelBoundPercent = 80, kCopyBoundPercent = 50;  // of the window
 constexpr size_t kKernelsNamed = 3;
 constexpr double kPercentWorthNaming = 5;  // of the kernel time
 
@@ -78,7 +78,7 @@ std::string CommandFor(const Trace& trace, const std::string& kernel) {
 Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum, const std::vector<uint32_t>& longest) {
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
-  int64_t all_ns = 0;
+  int64_t all_ns = 0, named_ns = 0;
   for (const Statistics& of_kernel : times) all_ns += of_kernel.total;
   const std::string first = kernels.Name(longest.front());
   Finding finding = NewFinding("gpu.kernel_bound");
@@ -91,10 +91,13 @@ Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum, const 
     finding.message += (kernel == longest.front() ? ". Of the kernel time " : ", ") + ShortName(kernels.Name(kernel)) +
                        " takes " + FormatPercent(percent) + " (" + Ns(times[kernel].total) + " in " +
                        CountOf(times[kernel].count, "launch", "launches") + ")";
+    named_ns += times[kernel].total;
   }
   finding.advice += " To see what limits it: " + CommandFor(input.trace(), FunctionOf(first));
-  finding.gain_ns = times[longest.front()].total / 2;
-  finding.basis = "half of the time of " + std::string(ShortName(first)) + ", as if it were twice as fast";
+  // Of kernels that run at the same time, the share of the window.
+  const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
+  finding.gain_ns = static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2);
+  finding.basis = "half of the time of these kernels, as if they were twice as fast";
   return finding;
 }
 
@@ -126,17 +129,24 @@ Finding CopyBound(const AnalysisInput& input, const TimeOfDevices& sum) {
   finding.message = DevicesAre(input.trace()) +
                     " copy-bound: " + FormatPercent(PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns)) + " of " +
                     Ns(sum.window_ns) + " it copied with no kernel running (" + DirectionsOf(input) + ")";
+  finding.gain_ns = sum.busy_ns - sum.kernel_ns;
+  finding.basis = "all the time it copied with no kernel running";
   return finding;
 }
 
 }  // namespace
+
+bool IsKernelBound(const AnalysisInput& input) {
+  const TimeOfDevices sum = SumOf(input);
+  return sum.window_ns > 0 && PercentOf(sum.kernel_ns, sum.window_ns) >= kKernelBoundPercent;
+}
 
 std::vector<Finding> BoundFindings(const AnalysisInput& input) {
   const TimeOfDevices sum = SumOf(input);
   std::vector<Finding> findings;
   if (sum.window_ns <= 0) return findings;
   const KernelGroups& kernels = input.shared().kernels();
-  if (PercentOf(sum.kernel_ns, sum.window_ns) >= kKernelBoundPercent && kernels.size() > 0) {
+  if (IsKernelBound(input) && kernels.size() > 0) {
     // Kernels of NCCL run while they wait for other ranks: the analysis `nccl` says what that is.
     const std::vector<uint32_t> longest = LongestKernels(input.shared().kernel_times());
     if (!IsNcclKernel(kernels.Name(longest.front()))) findings.push_back(KernelBound(input, sum, longest));

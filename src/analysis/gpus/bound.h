@@ -7,6 +7,9 @@
 
 namespace gprof {
 
+// Kernels run most of the window.
+bool IsKernelBound(const AnalysisInput& input);
+
 // Of all devices together. Nothing where neither kernels nor copies take most of the time.
 std::vector<Finding> BoundFindings(const AnalysisInput& input);
 

@@ -163,7 +163,8 @@ Table MessageTable(const Trace& trace, const Bandwidths& messages, uint32_t max_
   return table;
 }
 
-void AddFinding(const std::string& gpus, const OfDevice& sum, AnalysisResult* result) {
+// Waiting for a late rank is not what other work beside it could hide.
+void AddFinding(const std::string& gpus, const OfDevice& sum, int64_t waiting_ns, AnalysisResult* result) {
   const double percent = PercentOf(sum.exposed_ns, sum.window_ns);
   if (percent < kPercentWorthAFinding) return;
   const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
@@ -171,8 +172,9 @@ void AddFinding(const std::string& gpus, const OfDevice& sum, AnalysisResult* re
   finding.message = "NCCL ran for " + ns(sum.total_ns) + " on " + gpus + ", " +
                     FormatPercent(PercentOf(sum.exposed_ns, sum.total_ns)) + " of it (" + ns(sum.exposed_ns) +
                     ") with no other kernel beside it: " + FormatPercent(percent) + " of the window";
-  finding.gain_ns = sum.exposed_ns;
+  finding.gain_ns = std::max<int64_t>(0, sum.exposed_ns - waiting_ns);
   finding.basis = "time of NCCL kernels that no other kernel hides";
+  if (waiting_ns > 0) finding.basis += ", less what they waited for the last rank";
   result->findings.push_back(std::move(finding));
 }
 
@@ -202,12 +204,13 @@ AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& option
   AddMetric(&result, "nccl.exposed_ns", sum.exposed_ns);
   AddMetric(&result, "nccl.exposed_percent", PercentOf(sum.exposed_ns, sum.total_ns));
   result.tables.push_back(KernelTable(trace, collectives, kernels_ns, options.max_rows));
-  const NcclMessages messages(trace, [&](const GpuOp& op) { return collectives.IsCollective(op); });
+  const IsCollective is_collective = [&](const GpuOp& op) { return collectives.IsCollective(op); };
+  const NcclMessages messages(trace, is_collective);
   result.tables.push_back(MessageTable(trace, Bandwidths(messages), options.max_rows));
-  AddNcclWaits(input, messages, options.max_rows, &result);
+  const int64_t waiting_ns = AddNcclWaits(input, messages, is_collective, options.max_rows, &result);
   const size_t gpus = collectives.devices().size();
   AddFinding(gpus == 1 ? DeviceScope(trace, collectives.devices()[0].device) : std::to_string(gpus) + " GPUs", sum,
-             &result);
+             waiting_ns, &result);
   return result;
 }
 

@@ -20,6 +20,7 @@ namespace gprof {
 namespace {
 
 constexpr double kPercentWorthAFinding = 5;  // of the windows of those that waited
+constexpr double kTogetherPercent = 95;      // of the collectives, where nothing names communicators
 constexpr double kMostlyPercent = 60;        // of the waiting is for the same GPU
 
 struct Call {
@@ -42,7 +43,7 @@ bool IsOneHost(const Trace& trace) {
 
 class Waits {
  public:
-  explicit Waits(const NcclMessages& messages) : trace_(messages.trace()) {
+  Waits(const NcclMessages& messages, const IsCollective& is_collective) : trace_(messages.trace()) {
     std::map<std::string_view, std::map<uint32_t, std::vector<Call>>> communicators;
     for (const auto& [range, message] : messages.messages()) {
       const std::string_view name = trace_.Text(trace_.ranges[range].name);
@@ -53,11 +54,44 @@ class Waits {
           {name, trace_.ranges[range].start_ns, *message.kernels});
     }
     for (auto& [communicator, devices] : communicators) Match(&devices);
+    if (communicators.empty()) MatchByOrder(is_collective);
   }
 
   const std::map<uint32_t, OfDevice>& devices() const { return devices_; }
 
  private:
+  // Where nothing names communicators, all GPUs may be in one: then they ran the same kernels in the same order, and
+  // each of them ended after the last had begun.
+  void MatchByOrder(const IsCollective& is_collective) {
+    std::map<uint32_t, std::vector<Call>> devices;
+    for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
+      const Trace::Slice slice = trace_.device_ops[device];
+      for (uint32_t i = slice.first; i < slice.last; ++i) {
+        const GpuOp op = trace_.ops[i];
+        if (!is_collective(op) || trace_.Text(op.name).find("SendRecv") != std::string_view::npos) continue;
+        devices[device].push_back({trace_.Text(op.name), op.start_ns, {op.start_ns, op.end_ns}});
+      }
+    }
+    if (devices.size() > 1 && AreTogether(devices)) Match(&devices);
+  }
+
+  static bool AreTogether(const std::map<uint32_t, std::vector<Call>>& devices) {
+    const size_t count = devices.begin()->second.size();
+    size_t together = 0;
+    for (const auto& [device, calls] : devices) {
+      if (calls.size() != count) return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      int64_t last_start_ns = INT64_MIN, first_end_ns = INT64_MAX;
+      for (const auto& [device, calls] : devices) {
+        last_start_ns = std::max(last_start_ns, calls[i].kernels.start_ns);
+        first_end_ns = std::min(first_end_ns, calls[i].kernels.end_ns);
+      }
+      together += first_end_ns >= last_start_ns;
+    }
+    return 100 * static_cast<double>(together) >= kTogetherPercent * static_cast<double>(count);
+  }
+
   // Every rank makes the collectives of a communicator in the same order. Where the trace has more of one rank than of
   // another nobody knows which belong together.
   void Match(std::map<uint32_t, std::vector<Call>>* devices) {
@@ -159,11 +193,12 @@ void AddFinding(const AnalysisInput& input, const Waits& waits, AnalysisResult* 
 
 }  // namespace
 
-void AddNcclWaits(const AnalysisInput& input, const NcclMessages& messages, uint32_t max_rows, AnalysisResult* result) {
+int64_t AddNcclWaits(const AnalysisInput& input, const NcclMessages& messages, const IsCollective& is_collective,
+                     uint32_t max_rows, AnalysisResult* result) {
   const Trace& trace = input.trace();
-  if (!IsOneHost(trace)) return;
-  const Waits waits(messages);
-  if (waits.devices().empty()) return;
+  if (!IsOneHost(trace)) return 0;
+  const Waits waits(messages, is_collective);
+  if (waits.devices().empty()) return 0;
   int64_t waiting_ns = 0;
   for (const auto& [device, of_device] : waits.devices()) {
     AddMetric(result, "nccl.waiting_ns", of_device.waiting_ns, DeviceScope(trace, device));
@@ -172,6 +207,7 @@ void AddNcclWaits(const AnalysisInput& input, const NcclMessages& messages, uint
   AddMetric(result, "nccl.waiting_ns", waiting_ns);
   result->tables.push_back(WaitTable(trace, waits, max_rows));
   AddFinding(input, waits, result);
+  return waiting_ns;
 }
 
 }  // namespace gprof

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/gpus/nccl_messages.h"
@@ -10,8 +11,11 @@
 
 namespace gprof {
 
+using IsCollective = std::function<bool(const GpuOp&)>;
+
 // Metrics nccl.waiting_ns, table "nccl_waits" and finding "nccl.straggler", where several GPUs of one communicator are
-// in the trace.
-void AddNcclWaits(const AnalysisInput& input, const NcclMessages& messages, uint32_t max_rows, AnalysisResult* result);
+// in the trace. Returns how long kernels waited.
+int64_t AddNcclWaits(const AnalysisInput& input, const NcclMessages& messages, const IsCollective& is_collective,
+                     uint32_t max_rows, AnalysisResult* result);
 
 }  // namespace gprof

@@ -158,7 +158,9 @@ void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
                       " the GPU ran dry while the host waited for it: " + PerGap(drained.idle_ns, drained.gaps) +
                       " idle each time until the wait returned and new work arrived";
     finding.gain_ns = drained.idle_ns;
-    finding.basis = "idle time in those waits and in the launches right after";
+    finding.basis =
+        "idle time in those waits, in the launches right after, and in host code that the wait could have been spent "
+        "on";
     finding.subject.causes = {std::string(InfoOf(Cause::kSync).name)};
     findings->push_back(std::move(finding));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "analysis/copies/transfers.h"
 #include "analysis/facts/shared_facts.h"
 
 namespace gprof {
@@ -132,13 +133,30 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
 
 void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
   if (gap.is_cut_after) return;  // it is not known what would have ended it
-  if (parts.empty() || parts.front().cause != Cause::kSync) return;
+  const int64_t waited_ns = parts.empty() ? kNoWait : WaitBefore(gap, parts.front());
+  if (waited_ns == kNoWait) return;
   ++drained_by_sync_.gaps;
-  // What the host computed after the wait is not the wait's fault.
+  int64_t host_ns = 0;
   for (const Part& part : parts) {
-    const bool is_its_fault = part.cause == Cause::kSync || part.cause == Cause::kLaunch || part.cause == Cause::kApi;
+    const bool is_its_fault =
+        part.cause == parts.front().cause || part.cause == Cause::kLaunch || part.cause == Cause::kApi;
     if (is_its_fault) drained_by_sync_.idle_ns += part.duration_ns;
+    if (part.cause == Cause::kHost) host_ns += part.duration_ns;
   }
+  // The host could have computed meanwhile what it computed after the wait.
+  drained_by_sync_.idle_ns += std::min(host_ns, waited_ns);
+}
+
+int64_t IdleSummary::WaitBefore(const Gap& gap, const Part& first) const {
+  if (first.call == kNone) return kNoWait;
+  const int64_t call_start_ns = trace_.api_calls[first.call].start_ns;
+  if (first.cause == Cause::kSync) return std::max<int64_t>(0, gap.start_ns - call_start_ns);
+  if (first.cause != Cause::kCopy) return kNoWait;
+  const uint32_t before = shared_.gaps(gap.device).OpBefore(gap);
+  if (before == kNone) return kNoWait;
+  const GpuOp op = trace_.ops[before];
+  const bool is_readback = IsSmallTransfer(op) && DirectionOf(op) == Direction::kD2h;
+  return is_readback ? std::max<int64_t>(0, op.start_ns - call_start_ns) : kNoWait;
 }
 
 // IsLonger as the order of a heap puts the shortest one kept in front.

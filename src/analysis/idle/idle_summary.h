@@ -80,6 +80,10 @@ class IdleSummary {
   CauseSplit& SplitOf(NameId function);
   void AddParts(const Gap& gap, std::span<const Part> parts, DeviceIdle* idle);
   void AddPatterns(const Gap& gap, std::span<const Part> parts);
+  // How long the host had waited for the GPU when that ran dry: in a synchronising call, or in a copy that reads a
+  // result. kNoWait where it was in no such call.
+  int64_t WaitBefore(const Gap& gap, const Part& first) const;
+  static constexpr int64_t kNoWait = -1;
   bool IsFull() const { return longest_kept_ > 0 && longest_.size() == longest_kept_; }
   bool MakeRoomFor(const GapStory& story);
   void Keep(const Gap& gap, std::span<const Part> parts);

@@ -25,6 +25,8 @@ namespace {
 
 constexpr double kPercentWorthAFinding = 5;  // of the window
 // Less of the window is enough where it is much of the time of all kernels.
+constexpr double kSmallPercent = 25;  // of a GPU: kernels that use more of it, with those beside them, are not small
+constexpr int64_t kShortNs = 5'000;   // the mean: shorter kernels take as long however many blocks do the work
 constexpr double kLeastPercentWorthAFinding = 1, kKernelPercentWorthAFinding = 25;
 
 // All launches of a kernel in one shape on one device.
@@ -87,6 +89,17 @@ struct Row {
   Use use;
   int64_t unused_ns = 0;
 };
+
+// How many kernels ran at a time, on average over the time with any, by device.
+std::vector<double> Concurrency(const AnalysisInput& input, const std::vector<Row>& rows) {
+  std::vector<double> kernels(input.trace().device_ops.size(), 0);
+  for (const Row& row : rows) kernels[row.launches.device] += static_cast<double>(row.launches.time_ns);
+  for (uint32_t device = 0; device < kernels.size(); ++device) {
+    const int64_t busy_ns = HasWindow(input.trace(), device) ? input.shared().busy(device).kernels.busy_ns() : 0;
+    kernels[device] = std::max(1.0, kernels[device] / static_cast<double>(std::max<int64_t>(busy_ns, 1)));
+  }
+  return kernels;
+}
 
 struct Summary {
   std::vector<Row> rows;  // the most unused time first
@@ -196,8 +209,8 @@ struct Group {
   const Row* worst = nullptr;
   SaturatingSum unused_ns;
   int64_t others = 0;
-  void Add(const Row& row) {
-    unused_ns += row.unused_ns;
+  void Add(const Row& row, int64_t row_unused_ns) {
+    unused_ns += row_unused_ns;
     if (worst == nullptr) {
       worst = &row;
     } else {
@@ -230,16 +243,20 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
   const Trace& trace = input.trace();
   const int64_t window_ns = input.shared().window_ns();
   const bool kernels_decide = KernelsDecide(input, window_ns);
+  const std::vector<double> concurrency = Concurrency(input, summary.rows);
   Group small, narrow, tail;
   for (const Row& row : summary.rows) {
     // NCCL takes no more of the GPU than it needs, so that kernels run beside it.
-    if (IsNcclKernel(trace.Text(row.launches.name))) continue;
+    if (IsWaitingKernel(trace.Text(row.launches.name))) continue;
+    if (row.launches.time_ns < kShortNs * row.launches.count) continue;
+    const double beside = concurrency[row.launches.device], used = std::min(1.0, row.use.Share() * beside);
+    const auto unused_ns = static_cast<int64_t>(static_cast<double>(row.launches.time_ns) / beside * (1 - used));
     if (IsSmallGrid(trace, row)) {
-      small.Add(row);
+      if (100 * used < kSmallPercent) small.Add(row, unused_ns);
     } else if (IsBelowWarp(trace, row)) {
-      narrow.Add(row);
+      narrow.Add(row, unused_ns);
     } else if (row.use.waves > 1) {
-      tail.Add(row);
+      tail.Add(row, unused_ns);
     }
   }
   const auto add = [&](std::string_view id, const Group& group, std::string message, std::string_view basis) {

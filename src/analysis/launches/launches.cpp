@@ -15,6 +15,7 @@
 #include "analysis/idle/gaps.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/kernels/kernel_groups.h"
+#include "analysis/launches/launch_blocking.h"
 #include "analysis/launches/launches_over_time.h"
 #include "analysis/launches/queue_depth.h"
 #include "analysis/result/analyses.h"
@@ -382,6 +383,7 @@ AnalysisResult RunLaunches(const AnalysisInput& input, const AnalysisOptions& op
   std::vector<std::pair<uint32_t, QueueDepth>> devices;
   std::optional<Table> over_time;
   const SharedFacts& shared = input.shared();
+  AddLaunchBlocking(input, &result.findings);
   if (options.is_brief) {
     late = LateLaunchFinder(input).Run();
     if (!IsWorthAFinding(late)) return result;  // all tables are details then

@@ -9,6 +9,7 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/gpus/bound.h"
 #include "analysis/idle/host_walk.h"
 #include "analysis/path/critical_walk.h"
 #include "analysis/ranges/enclosing_ranges.h"
@@ -345,7 +346,7 @@ Table WhatIfTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
 }
 
 // Causes of idle time have findings of their own. That a kernel holds up the run is said nowhere else.
-void AddFinding(const Shares& shares, int64_t window_ns, AnalysisResult* result) {
+void AddFinding(const AnalysisInput& input, const Shares& shares, int64_t window_ns, AnalysisResult* result) {
   const std::pair<const std::pair<Share, std::string>, Sum>* longest = nullptr;
   for (const auto& entry : shares.sums()) {
     if (entry.first.first != Share::kKernel) continue;
@@ -354,6 +355,7 @@ void AddFinding(const Shares& shares, int64_t window_ns, AnalysisResult* result)
   if (longest == nullptr) return;
   const int64_t total_ns = longest->second.total_ns;
   if (PercentOf(total_ns, window_ns) < kKernelPercentWorthAFinding) return;
+  if (IsKernelBound(input)) return;  // which gpu.kernel_bound says
   Finding finding = NewFinding("critical.kernel", PercentOf(total_ns, window_ns));
   finding.message = longest->first.second + " is " + FormatPercent(PercentOf(total_ns, window_ns)) +
                     " of the critical path: " + FormatNs(static_cast<double>(total_ns)) + " of " +
@@ -385,7 +387,7 @@ AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions
   }
   result.tables.push_back(PathTable(shares, window_ns, options.max_rows));
   result.tables.push_back(WhatIfTable(shares, window_ns, options.max_rows));
-  AddFinding(shares, window_ns, &result);
+  AddFinding(input, shares, window_ns, &result);
   return result;
 }
 

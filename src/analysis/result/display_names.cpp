@@ -1,5 +1,9 @@
 #include "analysis/result/display_names.h"
 
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
 #include "base/demangle.h"
 
 namespace gprof {
@@ -20,6 +24,16 @@ std::string KernelName(const Trace& trace, NameId mangled) {
 bool IsNcclKernel(std::string_view name) {
   return name.starts_with("nccl") || name.find("ncclDevKernel") != std::string_view::npos ||
          name.find("ncclKernel") != std::string_view::npos;
+}
+
+bool IsWaitingKernel(std::string_view name) {
+  if (IsNcclKernel(name)) return true;
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view kWords[] = {"spin", "sleep", "wait", "poll", "barrier"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 std::string OpName(const Trace& trace, const GpuOp& op) {

@@ -25,10 +25,9 @@ struct TimelinePlace {
   std::string Subject::*name = nullptr;
 };
 
-struct FindingIds {
-  static constexpr size_t kMost = 5;
+struct MetricIds {
+  static constexpr size_t kMost = 6;
   std::string_view ids[kMost]{};
-  bool Has(std::string_view id) const;
 };
 
 struct FindingInfo {
@@ -38,10 +37,11 @@ struct FindingInfo {
   std::string_view table;  // that has the facts behind it; empty where none does
   TimelinePlace place;
   std::string_view advice{};  // what to do about it; empty where that depends on more than its kind
-  // Findings that see the same thing from another side: their gains are about the same time, or one change wins both.
-  // A pair is in the row of one of them.
-  FindingIds overlaps{};
-  bool overlaps_its_causes = false;  // and the findings of idle time with the causes that its subject names
+  // The time that its gain is part of, as metrics; what fits best first. Findings compete for it (JudgeFindings).
+  // Empty: it is about time that no other finding is about.
+  MetricIds claims{};
+  bool claims_its_causes = false;  // and idle time with the causes that its subject names
+  bool is_general = false;         // it says where time went, and others may say why
 };
 
 std::span<const FindingInfo> FindingCatalogue();
@@ -49,8 +49,5 @@ const FindingInfo* FindFinding(std::string_view id);
 
 // With the severity and the advice of the catalogue, which has to have the id. `percent`: see SeverityRule.
 Finding NewFinding(std::string_view id, double percent = 0);
-
-// Whether gains of the two must not be added.
-bool AreAboutTheSame(const Finding& first, const Finding& second);
 
 }  // namespace gprof

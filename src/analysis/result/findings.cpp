@@ -1,7 +1,10 @@
 #include "analysis/result/findings.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include "analysis/facts/statistics.h"
 #include "analysis/result/display_names.h"
@@ -10,15 +13,81 @@
 namespace gprof {
 namespace {
 
-// What has no gain is information: it leads nothing and follows nothing.
-std::vector<const Finding*> FindLeaders(const std::vector<Finding>& findings) {
-  std::vector<const Finding*> leaders(findings.size(), nullptr);
-  for (std::size_t i = 0; i < findings.size(); ++i) {
-    for (std::size_t above = 0; above < i && findings[i].gain_ns > 0 && leaders[i] == nullptr; ++above) {
-      if (leaders[above] == nullptr && AreAboutTheSame(findings[above], findings[i])) leaders[i] = &findings[above];
+// The time that findings may claim, and who claimed it: every nanosecond goes to one of them.
+class Ledger {
+ public:
+  explicit Ledger(std::span<const Metric> totals) {
+    for (const Metric& metric : totals) {
+      if (metric.scope.empty()) left_.emplace(metric.id, static_cast<int64_t>(metric.value));
     }
   }
-  return leaders;
+
+  // Takes what is left of the time that the finding is about, up to its gain. Where the totals do not tell, it is all
+  // left.
+  int64_t Claim(const Finding& finding, const FindingInfo& info) {
+    const std::vector<std::string> times = TimesOf(finding, info);
+    const bool is_known =
+        !times.empty() && std::all_of(times.begin(), times.end(), [&](const auto& id) { return left_.contains(id); });
+    if (!is_known) return finding.gain_ns;
+    int64_t claimed_ns = 0;
+    for (const std::string& id : times) {
+      const int64_t ns = std::min(left_[id], finding.gain_ns - claimed_ns);
+      left_[id] -= ns;
+      claimed_ns += ns;
+      claims_[id].push_back({&finding, ns});
+    }
+    return claimed_ns;
+  }
+
+  // Who claimed most of what the finding is about.
+  const Finding* MainClaimant(const Finding& finding, const FindingInfo& info) const {
+    std::map<const Finding*, int64_t> claimants;
+    for (const std::string& id : TimesOf(finding, info)) {
+      const auto found = claims_.find(id);
+      if (found == claims_.end()) continue;
+      for (const auto& [other, ns] : found->second) claimants[other] += other == &finding ? 0 : ns;
+    }
+    const auto most = std::max_element(claimants.begin(), claimants.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == claimants.end() || most->second == 0 ? nullptr : most->first;
+  }
+
+ private:
+  static std::vector<std::string> TimesOf(const Finding& finding, const FindingInfo& info) {
+    std::vector<std::string> ids;
+    for (const std::string_view id : info.claims.ids) {
+      if (!id.empty()) ids.emplace_back(id);
+    }
+    if (info.claims_its_causes) {
+      for (const std::string& cause : finding.subject.causes) ids.push_back("idle." + cause + "_ns");
+    }
+    return ids;
+  }
+
+  std::map<std::string, int64_t, std::less<>> left_;
+  std::map<std::string, std::vector<std::pair<const Finding*, int64_t>>> claims_;
+};
+
+bool ComesFirst(const RankedFinding& a, const RankedFinding& b) {
+  const auto key = [](const RankedFinding& r) { return std::tie(r.gain_ns, r.finding->severity); };
+  if (key(a) != key(b)) return key(a) > key(b);
+  return std::tie(a.finding->id, a.finding->message) < std::tie(b.finding->id, b.finding->message);
+}
+
+// Who finds less than half of its time unclaimed says what others have said.
+void Claim(const Finding& finding, Ledger* ledger, RankedFinding* ranked) {
+  const FindingInfo* info = FindFinding(finding.id);
+  *ranked = {&finding, finding.gain_ns, nullptr, false};
+  if (finding.gain_ns <= 0 || info == nullptr) return;
+  ranked->gain_ns = ledger->Claim(finding, *info);
+  if (2 * ranked->gain_ns < finding.gain_ns) ranked->leader = ledger->MainClaimant(finding, *info);
+}
+
+// Information, and what would win less than 1 % of the GPU's window: nobody should begin with that.
+bool IsMinor(const RankedFinding& ranked, int64_t window_ns) {
+  constexpr double kMinorPercent = 1;
+  if (ranked.finding->gain_ns == 0) return ranked.finding->severity == Severity::kInfo;
+  return PercentOf(ranked.gain_ns, window_ns) < kMinorPercent;
 }
 
 }  // namespace
@@ -29,25 +98,26 @@ void RankFindings(std::vector<Finding>* findings) {
   });
 }
 
-std::vector<RankedFinding> LeadersFirst(const std::vector<Finding>& findings) {
-  const std::vector<const Finding*> leaders = FindLeaders(findings);
-  std::vector<RankedFinding> ranked;
-  for (std::size_t i = 0; i < findings.size(); ++i) ranked.push_back({&findings[i], leaders[i]});
-  std::stable_partition(ranked.begin(), ranked.end(), [](const RankedFinding& r) { return r.leader == nullptr; });
+std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, std::span<const Metric> totals,
+                                         int64_t window_ns) {
+  std::vector<const Finding*> order;
+  for (const Finding& finding : findings) order.push_back(&finding);
+  const auto is_general = [](const Finding* finding) {
+    const FindingInfo* info = FindFinding(finding->id);
+    return info != nullptr && info->is_general;
+  };
+  // Why before where: what names a mechanism claims its time before what only says that there is such time.
+  std::stable_partition(order.begin(), order.end(), [&](const Finding* finding) { return !is_general(finding); });
+  Ledger ledger(totals);
+  std::vector<RankedFinding> ranked(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    Claim(*order[i], &ledger, &ranked[i]);
+    ranked[i].is_minor = IsMinor(ranked[i], window_ns);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), ComesFirst);
+  std::stable_partition(ranked.begin(), ranked.end(),
+                        [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; });
   return ranked;
-}
-
-bool IsMinor(const Finding& finding, int64_t window_ns) {
-  if (finding.severity == Severity::kWarning) return false;
-  if (finding.gain_ns == 0) return finding.severity == Severity::kInfo;
-  constexpr double kMinorPercent = 1;
-  return PercentOf(finding.gain_ns, window_ns) < kMinorPercent;
-}
-
-std::vector<std::string> LeadersOf(const std::vector<Finding>& findings) {
-  std::vector<std::string> ids;
-  for (const Finding* leader : FindLeaders(findings)) ids.push_back(leader == nullptr ? "" : leader->id);
-  return ids;
 }
 
 std::string UsedDevices(const Trace& trace) {

@@ -1,6 +1,8 @@
 // The order of findings, and the parts of their sentences.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,24 +15,21 @@ namespace gprof {
 // Largest gain first; then warnings, notes, information; then by id and message.
 void RankFindings(std::vector<Finding>* findings);
 
-// A finding in a list that is read from the top.
+// A finding beside the others of a report.
 struct RankedFinding {
   const Finding* finding = nullptr;
-  // A finding further up that is about the same time, or that the same change takes care of: whoever acts on that one
-  // has this one, too. nullptr where there is none.
+  int64_t gain_ns = 0;  // what is left of its gain when those before it have claimed theirs
+  // Who has claimed most of its time: whoever acts on that one has this one, too. nullptr where most is left.
   const Finding* leader = nullptr;
-  // Too little to be on the first screen, see IsMinor.
+  // Information, or less than 1 % of the GPU's window: nobody should begin with that.
   bool is_minor = false;
 };
 
-// The findings of the list, ranked already, that have no leader, then the others.
-std::vector<RankedFinding> LeadersFirst(const std::vector<Finding>& findings);
-
-// Information, and notes on less than 1 % of the GPU's window: nobody should begin with that.
-bool IsMinor(const Finding& finding, int64_t window_ns);
-
-// Of each finding the id of its leader, empty where it has none.
-std::vector<std::string> LeadersOf(const std::vector<Finding>& findings);
+// Findings compete for the time that they are about (FindingInfo::claims): each nanosecond is claimed once, by those
+// that name a mechanism before those that are general, and by larger ones before smaller ones. `findings` are ranked,
+// `totals` says how much time there is. The result has first what leads and is not minor, by what is left of its gain.
+std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, std::span<const Metric> totals,
+                                         int64_t window_ns);
 
 // "gpu0" or "3 GPUs": the devices that the trace has operations for.
 std::string UsedDevices(const Trace& trace);

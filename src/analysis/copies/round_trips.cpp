@@ -1,0 +1,65 @@
+#include "analysis/copies/round_trips.h"
+
+#include <map>
+#include <utility>
+
+#include "analysis/copies/transfers.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/facts/statistics.h"
+#include "analysis/result/display_names.h"
+#include "analysis/result/finding_catalogue.h"
+#include "base/saturate.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+// Smaller copies may be the pieces in which a large array is worked on.
+constexpr uint64_t kLeastBytes = 16 << 20;
+constexpr int64_t kTripsOfAPattern = 3;
+constexpr double kPercentOfBytes = 80;  // of what is copied between host and GPU goes there and back
+
+struct RoundTrips {
+  int64_t count = 0;       // copies to the device of what had just come back
+  SaturatingSum time_ns;   // of both copies of each
+  uint64_t bytes = 0;      // that came back, and went there again
+  uint64_t all_bytes = 0;  // copied between host and device, by anything
+};
+
+RoundTrips FindRoundTrips(const PackedOps& transfers) {
+  RoundTrips trips;
+  std::map<std::pair<uint32_t, uint64_t>, int64_t> back_ns;  // by device and size: copies that have come back
+  for (const GpuOp& op : transfers) {
+    const Direction direction = op.IsCopy() ? DirectionOf(op) : Direction::kOther;
+    if (direction != Direction::kH2d && direction != Direction::kD2h) continue;
+    trips.all_bytes += op.size_bytes;
+    if (op.size_bytes < kLeastBytes) continue;
+    const std::pair key{op.device, op.size_bytes};
+    if (direction == Direction::kD2h) {
+      back_ns[key] = op.DurationNs();
+    } else if (const auto back = back_ns.find(key); back != back_ns.end()) {
+      ++trips.count;
+      trips.time_ns += back->second + op.DurationNs();
+      trips.bytes += 2 * op.size_bytes;
+      back_ns.erase(back);
+    }
+  }
+  return trips;
+}
+
+}  // namespace
+
+void AddRoundTrips(const AnalysisInput& input, const PackedOps& transfers, std::vector<Finding>* findings) {
+  const RoundTrips trips = FindRoundTrips(transfers);
+  if (trips.count < kTripsOfAPattern) return;
+  if (100 * static_cast<double>(trips.bytes) < kPercentOfBytes * static_cast<double>(trips.all_bytes)) return;
+  Finding finding = NewFinding("memcpy.round_trip", PercentOf(trips.time_ns, input.shared().window_ns()));
+  finding.message =
+      CountOf(trips.count, "time") + " the same number of bytes came back to the host and went to the GPU again: " +
+      FormatBytes(static_cast<double>(trips.bytes)) + " in " + FormatNs(static_cast<double>(trips.time_ns));
+  finding.gain_ns = trips.time_ns;
+  finding.basis = "the time of these copies";
+  findings->push_back(std::move(finding));
+}
+
+}  // namespace gprof

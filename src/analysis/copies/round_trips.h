@@ -1,0 +1,15 @@
+// Data that goes to the GPU, comes back, and goes there again.
+#pragma once
+
+#include <vector>
+
+#include "gprof/analysis.h"
+#include "gprof/trace.h"
+
+namespace gprof {
+
+// A trace does not have the addresses of copies: what it has is that as many bytes go there as came back just before,
+// again and again. `transfers` are those of TransfersOf.
+void AddRoundTrips(const AnalysisInput& input, const PackedOps& transfers, std::vector<Finding>* findings);
+
+}  // namespace gprof
