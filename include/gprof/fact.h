@@ -25,6 +25,7 @@ enum class Fact : uint8_t {
   kNvtx,
   kShapes,         // grid, block, registers and shared memory of kernels
   kGraphNodes,     // the operations within a CUDA graph
+  kGraphWork,      // what launches of CUDA graphs did, in whatever form
   kCompilations,   // just-in-time compilation
   kOverheads,      // when the recording held up the program
   kDevices,        // what the devices are able to do

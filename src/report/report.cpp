@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "analysis/facts/shared_facts.h"
+#include "analysis/idle/steady_time.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/result/tables.h"
@@ -70,7 +71,14 @@ std::vector<RankedFinding> RankedFindings(const Report& report) {
     std::copy_if(metrics.begin(), metrics.end(), std::back_inserter(totals),
                  [](const Metric& metric) { return metric.scope.empty(); });
   }
-  return JudgeFindings(report.findings, totals, report.input.shared().window_ns());
+  const std::optional<SteadyTime> steady = FindSteadyTime(report.input);
+  const DeviceTimes times = steady ? TimesOfDevices(report.input, steady->time) : TimesOfDevices(report.input);
+  // What is copied and computed before the steady time comes once, and its idle time has findings of its own.
+  for (Metric& metric : totals) {
+    if (metric.id == "gpu.kernel_ns") metric.value = static_cast<double>(times.kernel_ns);
+    if (metric.id == "gpu.copy_only_ns") metric.value = static_cast<double>(times.busy_ns - times.kernel_ns);
+  }
+  return JudgeFindings(report.findings, totals, times.window_ns);
 }
 
 std::vector<RankedFinding> FindingsToShow(const Report& report) {

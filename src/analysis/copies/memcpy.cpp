@@ -15,6 +15,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps.h"
+#include "analysis/idle/steady_time.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
@@ -27,6 +28,7 @@
 namespace gprof {
 namespace {
 
+constexpr int64_t kLatencyNs = 50'000;     // between two copies
 constexpr int64_t kManySmallCopies = 100;  // fewer are no pattern
 
 // A group for each direction and pair of memory kinds; fills come after the directions.
@@ -155,11 +157,12 @@ void AddMetrics(AnalysisResult* result, const TrafficByGroup& traffic) {
 // have been one. (A result that is read in every step cannot.)
 struct SmallCopies {
   Traffic small;
+  SaturatingSum idle_ns;  // of the GPU between them, where that is no longer than latency
   SaturatingSum call_ns;  // in the calls that launched one small copy each, less what they waited for earlier work
 };
 
 SmallCopies SmallCopiesOf(const AnalysisInput& input, const PackedOps& transfers, Direction direction,
-                          CopyCalls* calls) {
+                          int64_t judged_from_ns, CopyCalls* calls) {
   const Trace& trace = input.trace();
   const std::vector<uint32_t>& places = input.shared().ops().transfers();  // of each transfer among all operations
   SmallCopies result;
@@ -169,8 +172,10 @@ SmallCopies SmallCopiesOf(const AnalysisInput& input, const PackedOps& transfers
     if (!op.IsCopy() || DirectionOf(op) != direction || !IsSmallTransfer(op)) continue;
     const bool is_next = last != kNone && places[i] == last + 1;
     last = places[i];
-    if (!is_next) continue;
+    if (!is_next || op.start_ns < judged_from_ns) continue;
     result.small.Add(op);
+    const int64_t idle_ns = input.shared().gaps(op.device).GapBefore(places[i]);
+    if (idle_ns <= kLatencyNs) result.idle_ns += idle_ns;
     const uint32_t call = OutermostCall(trace, op.api);
     if (call != kNone && trace.api_calls[call].op_count <= 1) result.call_ns += calls->Of(op).OwnNs();
   }
@@ -190,7 +195,9 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
                     " in " + FormatNs(static_cast<double>(small.time_ns)) + " on the GPU and " +
                     FormatNs(static_cast<double>(copies.call_ns)) + " in the calls";
   if (reachable.IsKnown()) {
-    const int64_t now_ns = std::max<int64_t>(small.time_ns, copies.call_ns);
+    SaturatingSum gpu_ns = small.time_ns;
+    gpu_ns += copies.idle_ns;
+    const int64_t now_ns = std::max<int64_t>(gpu_ns, copies.call_ns);
     finding.gain_ns = std::max<int64_t>(0, now_ns - reachable.TimeNs(small.bytes));
     finding.basis = "one copy of the same bytes at the speed of " + reachable.basis;
   } else {
@@ -236,7 +243,10 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   });
   const ReachableBandwidth reachable(trace, transfers);
   CopyCalls calls(input);
-  const PageableSummary pageable(input, transfers, reachable, &calls);
+  // Copies before that come once: nothing is to be won by them in a longer run.
+  const std::optional<SteadyTime> steady = FindSteadyTime(input, options.step);
+  const int64_t judged_from_ns = steady ? steady->time.start_ns : INT64_MIN;
+  const PageableSummary pageable(input, transfers, reachable, judged_from_ns, &calls);
   const PageableCopies sum = pageable.Sum();
   AnalysisResult result;
   AddMetrics(&result, traffic);
@@ -259,8 +269,8 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   if (sum.count > 0) result.findings = pageable.Findings(input.shared().window_ns());
   if (small_count >= kManySmallCopies) {
     for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
-      AddSmallCopies(SmallCopiesOf(input, transfers, direction, &calls), direction, reachable.Of(direction),
-                     &result.findings);
+      AddSmallCopies(SmallCopiesOf(input, transfers, direction, judged_from_ns, &calls), direction,
+                     reachable.Of(direction), &result.findings);
     }
   }
   AddRoundTrips(input, transfers, &result.findings);

@@ -18,8 +18,9 @@ bool IsBlocked(const GpuOp& op, const ApiCall& call) {
   return 2 * overlap_ns >= op.DurationNs();
 }
 
-PageableCopies OneCopy(const Trace& trace, const GpuOp& op, const Reachable& reachable, CopyCalls* calls) {
-  PageableCopies copy{1, op.DurationNs(), op.size_bytes, 0, 0, 0, 0};
+PageableCopies OneCopy(const Trace& trace, const GpuOp& op, const Reachable& reachable, int64_t judged_from_ns,
+                       CopyCalls* calls) {
+  PageableCopies copy{1, op.DurationNs(), op.size_bytes};
   const uint32_t call = OutermostCall(trace, op.api);
   if (call != kNone && IsBlocked(op, trace.api_calls[call])) {
     const CopyCallTime time = calls->Of(op);
@@ -29,6 +30,7 @@ PageableCopies OneCopy(const Trace& trace, const GpuOp& op, const Reachable& rea
   }
   if (reachable.IsKnown() && op.size_bytes > kSmallCopyBytes) {
     copy.saved_ns = std::max<int64_t>(0, op.DurationNs() - reachable.TimeNs(op.size_bytes));
+    if (op.start_ns >= judged_from_ns) copy.judged_saved_ns = copy.saved_ns;
   }
   return copy;
 }
@@ -43,10 +45,11 @@ void PageableCopies::Add(const PageableCopies& other) {
   blocked_ns += other.blocked_ns;
   waited_ns += other.waited_ns;
   saved_ns += other.saved_ns;
+  judged_saved_ns += other.judged_saved_ns;
 }
 
 PageableSummary::PageableSummary(const AnalysisInput& input, const PackedOps& transfers,
-                                 const ReachableBandwidth& reachable, CopyCalls* calls)
+                                 const ReachableBandwidth& reachable, int64_t judged_from_ns, CopyCalls* calls)
     : trace_(input.trace()), reachable_(reachable) {
   const Trace& trace = trace_;
   for (const GpuOp& op : transfers) {
@@ -58,7 +61,7 @@ PageableSummary::PageableSummary(const AnalysisInput& input, const PackedOps& tr
       const uint32_t range = trace.api_calls[call].range;
       place = {direction, trace.api_calls[call].function.value, range == kNone ? 0 : trace.ranges[range].path.value};
     }
-    places_[place].Add(OneCopy(trace, op, reachable.Of(direction), calls));
+    places_[place].Add(OneCopy(trace, op, reachable.Of(direction), judged_from_ns, calls));
   }
 }
 
@@ -126,10 +129,10 @@ Finding PageableSummary::MakeFinding(Direction direction, const PageableCopies& 
     finding.subject.function = trace_.strings[std::get<1>(*main)];
     finding.subject.range = trace_.strings[std::get<2>(*main)];
   }
-  finding.gain_ns = sum.saved_ns;
+  finding.gain_ns = sum.judged_saved_ns;
   if (reachable.IsKnown()) {
     // Pinned ones would be no faster.
-    if (sum.saved_ns == 0) finding.severity = Severity::kInfo;
+    if (sum.judged_saved_ns == 0) finding.severity = Severity::kInfo;
     finding.basis = reachable.basis + "; copies of 64 KiB or less left out";
   } else {
     finding.basis = "no pinned copy in this trace and no known link to compare with";

@@ -21,14 +21,15 @@ struct PageableCopies {
   int64_t blocked_count = 0;
   SaturatingSum blocked_ns;  // in their calls, less what these waited for earlier work
   SaturatingSum waited_ns;
-  SaturatingSum saved_ns;  // by pinning, where the reachable bandwidth is known
+  SaturatingSum saved_ns;         // by pinning, where the reachable bandwidth is known
+  SaturatingSum judged_saved_ns;  // of that, what is in the steady time
   void Add(const PageableCopies& other);
 };
 
 class PageableSummary {
  public:
   PageableSummary(const AnalysisInput& input, const PackedOps& transfers, const ReachableBandwidth& reachable,
-                  CopyCalls* calls);
+                  int64_t judged_from_ns, CopyCalls* calls);
   PageableCopies Sum() const;
   Table MakeTable(uint32_t max_rows) const;
   std::vector<Finding> Findings(int64_t window_ns) const;

@@ -1,6 +1,8 @@
 #include "analysis/copies/round_trips.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analysis/copies/transfers.h"
@@ -28,13 +30,16 @@ struct RoundTrips {
 
 RoundTrips FindRoundTrips(const PackedOps& transfers) {
   RoundTrips trips;
-  std::map<std::pair<uint32_t, uint64_t>, int64_t> back_ns;  // by device and size: copies that have come back
+  std::set<uint32_t> streams;
+  // By stream and size, copies that have come back. Who copies in several streams works on pieces.
+  std::map<std::pair<uint32_t, uint64_t>, int64_t> back_ns;
   for (const GpuOp& op : transfers) {
     const Direction direction = op.IsCopy() ? DirectionOf(op) : Direction::kOther;
     if (direction != Direction::kH2d && direction != Direction::kD2h) continue;
     trips.all_bytes += op.size_bytes;
     if (op.size_bytes < kLeastBytes) continue;
-    const std::pair key{op.device, op.size_bytes};
+    const std::pair key{op.stream, op.size_bytes};
+    streams.insert(op.stream);
     if (direction == Direction::kD2h) {
       back_ns[key] = op.DurationNs();
     } else if (const auto back = back_ns.find(key); back != back_ns.end()) {
@@ -44,12 +49,21 @@ RoundTrips FindRoundTrips(const PackedOps& transfers) {
       back_ns.erase(back);
     }
   }
-  return trips;
+  return streams.size() == 1 ? trips : RoundTrips{};
+}
+
+// The program made some streams, which is how pieces of an array are worked on side by side. Frameworks make dozens.
+bool AsksForStreams(const Trace& trace) {
+  constexpr int64_t kStreamsOfAPool = 32;
+  const auto made =
+      std::count_if(trace.streams.begin(), trace.streams.end(), [](const Stream& s) { return s.is_created; });
+  return made > 1 && made < kStreamsOfAPool;
 }
 
 }  // namespace
 
 void AddRoundTrips(const AnalysisInput& input, const PackedOps& transfers, std::vector<Finding>* findings) {
+  if (AsksForStreams(input.trace())) return;
   const RoundTrips trips = FindRoundTrips(transfers);
   if (trips.count < kTripsOfAPattern) return;
   if (100 * static_cast<double>(trips.bytes) < kPercentOfBytes * static_cast<double>(trips.all_bytes)) return;

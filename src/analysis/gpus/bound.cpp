@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,7 +10,7 @@
 #include "analysis/copies/transfers.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/steady_time.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
@@ -20,6 +21,9 @@ namespace gprof {
 namespace {
 
 constexpr double kKernelBoundPercent = 80, kCopyBoundPercent = 50;  // of the window
+constexpr int64_t kLeastKernelNs = 1'000'000;                       // less is no work to speak of
+// That kernels could be faster is a guess: what is known to be in the way of that much of the window comes first.
+constexpr double kMostPercent = 15;
 constexpr size_t kKernelsNamed = 3;
 constexpr double kPercentWorthNaming = 5;  // of the kernel time
 
@@ -31,20 +35,14 @@ std::string DevicesAre(const Trace& trace) {
   return devices + (devices.ends_with("GPUs") ? " are" : " is");
 }
 
-struct TimeOfDevices {
-  int64_t window_ns = 0, busy_ns = 0, kernel_ns = 0;
-};
+// Of the steady time, where one is known.
+DeviceTimes JudgedTimes(const AnalysisInput& input) {
+  const std::optional<SteadyTime> steady = FindSteadyTime(input);
+  return steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input);
+}
 
-TimeOfDevices SumOf(const AnalysisInput& input) {
-  TimeOfDevices sum;
-  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
-    if (!HasWindow(input.trace(), device)) continue;
-    const GapList::Busy& busy = input.shared().busy(device);
-    sum.window_ns += input.shared().window_ns(device);
-    sum.busy_ns += busy.any.busy_ns();
-    sum.kernel_ns += busy.kernels.busy_ns();
-  }
-  return sum;
+bool AreKernelBound(const DeviceTimes& times) {
+  return times.kernel_ns >= kLeastKernelNs && PercentOf(times.kernel_ns, times.window_ns) >= kKernelBoundPercent;
 }
 
 // Groups of kernels, those that took longest first.
@@ -75,7 +73,7 @@ std::string CommandFor(const Trace& trace, const std::string& kernel) {
 }
 
 // `longest` are those of LongestKernels.
-Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum, const std::vector<uint32_t>& longest) {
+Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const std::vector<uint32_t>& longest) {
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
   int64_t all_ns = 0, named_ns = 0;
@@ -96,8 +94,20 @@ Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum, const 
   finding.advice += " To see what limits it: " + CommandFor(input.trace(), FunctionOf(first));
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
-  finding.gain_ns = static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2);
+  finding.gain_ns = std::min(static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2),
+                             static_cast<int64_t>(kMostPercent / 100 * static_cast<double>(sum.window_ns)));
   finding.basis = "half of the time of these kernels, as if they were twice as fast";
+  return finding;
+}
+
+// Graphs that were recorded as a whole say nothing of their kernels.
+Finding GraphBound(const AnalysisInput& input, const DeviceTimes& sum) {
+  Finding finding = NewFinding("gpu.kernel_bound");
+  finding.message = DevicesAre(input.trace()) + " kernel-bound: CUDA graphs run " +
+                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
+  finding.advice += " To see which they are, record the nodes of graphs: profile --cuda-graph-trace=node";
+  finding.gain_ns = sum.kernel_ns / 2;
+  finding.basis = "half of the time of the graphs, as if they were twice as fast";
   return finding;
 }
 
@@ -124,7 +134,7 @@ std::string DirectionsOf(const AnalysisInput& input) {
   return text;
 }
 
-Finding CopyBound(const AnalysisInput& input, const TimeOfDevices& sum) {
+Finding CopyBound(const AnalysisInput& input, const DeviceTimes& sum) {
   Finding finding = NewFinding("gpu.copy_bound");
   finding.message = DevicesAre(input.trace()) +
                     " copy-bound: " + FormatPercent(PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns)) + " of " +
@@ -136,23 +146,24 @@ Finding CopyBound(const AnalysisInput& input, const TimeOfDevices& sum) {
 
 }  // namespace
 
-bool IsKernelBound(const AnalysisInput& input) {
-  const TimeOfDevices sum = SumOf(input);
-  return sum.window_ns > 0 && PercentOf(sum.kernel_ns, sum.window_ns) >= kKernelBoundPercent;
-}
+bool IsKernelBound(const AnalysisInput& input) { return AreKernelBound(JudgedTimes(input)); }
 
 std::vector<Finding> BoundFindings(const AnalysisInput& input) {
-  const TimeOfDevices sum = SumOf(input);
+  const DeviceTimes times = JudgedTimes(input);
   std::vector<Finding> findings;
-  if (sum.window_ns <= 0) return findings;
-  const KernelGroups& kernels = input.shared().kernels();
-  if (IsKernelBound(input) && kernels.size() > 0) {
-    // Kernels of NCCL run while they wait for other ranks: the analysis `nccl` says what that is.
+  if (times.window_ns <= 0) return findings;
+  if (AreKernelBound(times)) {
+    const KernelGroups& kernels = input.shared().kernels();
     const std::vector<uint32_t> longest = LongestKernels(input.shared().kernel_times());
-    if (!IsNcclKernel(kernels.Name(longest.front()))) findings.push_back(KernelBound(input, sum, longest));
+    if (longest.empty()) {
+      findings.push_back(GraphBound(input, times));
+    } else if (!IsNcclKernel(kernels.Name(longest.front()))) {
+      // Kernels of NCCL run while they wait for other ranks: the analysis `nccl` says what that is.
+      findings.push_back(KernelBound(input, times, longest));
+    }
   }
-  if (PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns) >= kCopyBoundPercent) {
-    findings.push_back(CopyBound(input, sum));
+  if (PercentOf(times.busy_ns - times.kernel_ns, times.window_ns) >= kCopyBoundPercent) {
+    findings.push_back(CopyBound(input, times));
   }
   return findings;
 }

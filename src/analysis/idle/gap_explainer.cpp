@@ -66,7 +66,7 @@ void GapExplainer::ExplainByCall(const Gap& gap, const Launch& launch) {
   }
   // An operation that seems to start before its call (clocks differ a little) has no launch part.
   const int64_t entry_ns = std::clamp(launch.start_ns, from_ns, gap.end_ns);
-  if (from_ns < entry_ns) AddHost(launch, from_ns, entry_ns);
+  if (from_ns < entry_ns) AddHost(launch, gap.device, from_ns, entry_ns);
   if (entry_ns < gap.end_ns) {
     // Before a pageable copy starts on the GPU its call fills the staging buffer.
     const Cause cause = launch.is_pageable ? Cause::kCopy : Cause::kLaunch;
@@ -92,17 +92,45 @@ void GapExplainer::AddQueued(const Gap& gap, uint32_t call, Cause cause) {
 }
 
 // The device may be recorded for the sake of another process while this one is not.
-void GapExplainer::AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns) {
+void GapExplainer::AddHost(const Launch& launch, uint32_t device, int64_t from_ns, int64_t to_ns) {
   const auto add_pause = [&](int64_t until_ns) {
     if (from_ns >= until_ns) return;
     parts_.push_back({Cause::kUnknown, until_ns - from_ns, kNone, {}, UnknownReason::kNotRecorded});
   };
   recorded_.ForEachOfProcess(launch.process, from_ns, to_ns, [&](int64_t start_ns, int64_t end_ns) {
     add_pause(start_ns);
+    const size_t first = parts_.size();
     walk_.AddHost(launch.thread, start_ns, end_ns, &parts_);
+    if (!facts_.migrations[device].empty()) TakeMigrations(device, first, start_ns);
     from_ns = end_ns;
   });
   add_pause(to_ns);
+}
+
+// While managed memory moves, the host's code waits for it: it faulted on it. Takes that time from the parts of the
+// host from `first` on, of which the first began at that time.
+void GapExplainer::TakeMigrations(uint32_t device, size_t first, int64_t from_ns) {
+  const std::vector<Interval>& moves = facts_.migrations[device];
+  const std::vector<Part> parts(parts_.begin() + static_cast<std::ptrdiff_t>(first), parts_.end());
+  parts_.resize(first);
+  for (Part part : parts) {
+    const int64_t end_ns = from_ns + part.duration_ns;
+    const auto add = [&](Cause cause, int64_t until_ns) {
+      if (from_ns >= until_ns) return;
+      part.cause = cause;
+      part.duration_ns = until_ns - from_ns;
+      parts_.push_back(part);
+      from_ns = until_ns;
+    };
+    const Cause cause = part.cause;
+    auto move =
+        std::partition_point(moves.begin(), moves.end(), [&](const Interval& m) { return m.end_ns <= from_ns; });
+    for (; cause == Cause::kHost && move != moves.end() && move->start_ns < end_ns; ++move) {
+      add(cause, move->start_ns);
+      add(Cause::kMemory, std::min(move->end_ns, end_ns));
+    }
+    add(cause, end_ns);
+  }
 }
 
 void GapExplainer::See(uint32_t first, uint64_t waits) {

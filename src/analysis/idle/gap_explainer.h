@@ -34,7 +34,8 @@ class GapExplainer {
 
   void ExplainByCall(const Gap& gap, const Launch& launch);
   void AddQueued(const Gap& gap, uint32_t call, Cause cause);
-  void AddHost(const Launch& launch, int64_t from_ns, int64_t to_ns);
+  void AddHost(const Launch& launch, uint32_t device, int64_t from_ns, int64_t to_ns);
+  void TakeMigrations(uint32_t device, size_t first, int64_t from_ns);
   UnknownReason WhyUnknown(const Gap& gap) const;
   bool WaitsForEvent(const Gap& gap, const Launch& launch);
   bool IsHeldUp(const Gap& gap, uint32_t stream, const EventWait& wait) const;

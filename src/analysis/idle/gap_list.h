@@ -1,6 +1,7 @@
 // When a device was busy, and the gaps between: found once and gone over by many.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,6 +21,7 @@ class GapList {
   // From the first to the last operation, or of the selected time, less what was not recorded.
   int64_t window_ns() const { return window_ns_; }
   int64_t start_ns() const { return sweep_.start_ns; }  // of the window
+  int64_t end_ns() const { return std::max(tail_.start_ns, tail_.end_ns); }
   // Busy time with anything, and with kernels.
   struct Busy {
     BusyTime any, kernels;

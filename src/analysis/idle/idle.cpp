@@ -11,6 +11,7 @@
 #include "analysis/idle/idle_parts.h"
 #include "analysis/idle/idle_summary.h"
 #include "analysis/idle/idle_tables.h"
+#include "analysis/idle/steady_time.h"
 #include "analysis/ranges/step_times.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
@@ -25,19 +26,6 @@ void AddMetrics(AnalysisResult* result, const DeviceIdle& idle, const std::strin
   ForEachCause([&](Cause cause) { AddMetric(result, InfoOf(cause).metric, idle.split[cause], scope); });
   AddMetric(result, "gaps.count", idle.gaps, scope);
   AddMetric(result, "gaps.longest_ns", idle.longest_ns, scope);
-}
-
-// From the first iteration that is no warm-up to the end of the last one. Between two iterations counts as well: the
-// GPU is as idle there in every run.
-struct Steady {
-  NameId path;
-  Interval time;
-};
-
-std::optional<Steady> SteadyOf(const AnalysisInput& input, const std::string& step) {
-  const std::optional<StepChoice> choice = FindStep(input, step);
-  const std::optional<Interval> time = choice ? SteadyTime(input.trace(), *choice) : std::nullopt;
-  return time ? std::optional(Steady{choice->path, *time}) : std::nullopt;
 }
 
 // What gaps add up to, all of them or some.
@@ -235,7 +223,7 @@ void AddStartupTeardown(const Trace& trace, const std::vector<StartupTeardown>& 
 AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  const std::optional<Steady> steady = SteadyOf(input, options.step);
+  const std::optional<SteadyTime> steady = FindSteadyTime(input, options.step);
   const Idle idle_time = Summarize(input, options, steady ? steady->time : Interval{});
   const IdleSummary& summary = idle_time.summary;
   const HostGaps& host = input.shared().host_gaps(input);
@@ -254,9 +242,11 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(GapTable(trace, summary, options));
   result.tables.push_back(GapLengthTable(idle_time.groups));
   result.tables.push_back(StartupTeardownTable(trace, outside));
-  std::optional<SteadyIdle> in_steps;
-  if (steady) in_steps = SteadyIdle{PathName(trace, steady->path), idle_time.steady};
-  result.findings = IdleFindings(trace, summary, host, in_steps ? &*in_steps : nullptr);
+  std::optional<SteadyIdle> steady_idle;
+  if (steady) {
+    steady_idle = SteadyIdle{steady->step, TimesOfDevices(input, steady->time).window_ns, idle_time.steady};
+  }
+  result.findings = IdleFindings(trace, summary, host, steady_idle ? &*steady_idle : nullptr);
   return result;
 }
 

@@ -90,55 +90,82 @@ std::string VerbOf(const Trace& trace, Cause cause) {
   return std::string(InfoOf(cause).verb);
 }
 
-void SetGain(const SteadyIdle* steady, Cause cause, int64_t cause_ns, Finding* finding) {
-  finding->gain_ns = cause_ns;
-  finding->basis = "all idle time with this cause";
-  if (steady == nullptr || steady->split[cause] == cause_ns) return;
-  finding->gain_ns = steady->split[cause];
-  finding->message += "; " + FormatNs(static_cast<double>(finding->gain_ns)) + " of it in the steps after the warm-up";
-  finding->basis = "idle time with this cause in the iterations of " + steady->path + " after the warm-up";
+// What is judged: all of the window, or the part of it that comes again and again.
+struct Judged {
+  int64_t window_ns = 0;
+  CauseSplit split;
+  std::string when;  // "", " after the start-up", " in the steps of epoch/step"
+};
+
+Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
+  const DeviceIdle sum = summary.Sum();
+  if (steady == nullptr) return {sum.window_ns, sum.split, ""};
+  return {steady->window_ns, steady->split,
+          steady->step.empty() ? " after the start-up" : " in the steps of " + steady->step};
 }
 
-Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const SteadyIdle* steady,
+Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
                      Cause cause, bool is_first) {
-  const DeviceIdle sum = summary.Sum();
-  const int64_t idle_ns = sum.split.Total(), cause_ns = sum.split[cause];
+  const int64_t idle_ns = judged.split.Total(), cause_ns = judged.split[cause];
   const CauseInfo& info = InfoOf(cause);
-  Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, sum.window_ns));
+  Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, judged.window_ns));
   finding.subject.causes = {std::string(info.name)};
   const Place place = MainPlace(trace, summary, host, cause);
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = share + " of that (" + FormatNs(static_cast<double>(cause_ns)) + ") ";
-  finding.message = UsedDevices(trace) + " idle " + FormatPercent(PercentOf(idle_ns, sum.window_ns)) + " of " +
-                    FormatNs(static_cast<double>(sum.window_ns)) + ": " + spent + VerbOf(trace, cause) +
-                    Where(trace, place, cause_ns);
+  const std::string where = Where(trace, place, summary.Sum().split[cause]);
+  finding.message = UsedDevices(trace) + " idle " + FormatPercent(PercentOf(idle_ns, judged.window_ns)) + " of " +
+                    FormatNs(static_cast<double>(judged.window_ns)) + judged.when + ": " + spent +
+                    VerbOf(trace, cause) + where;
   if (!is_first)
     finding.message = "Of the idle time, " + share + " (" + FormatNs(static_cast<double>(cause_ns)) +
-                      "): " + VerbOf(trace, cause) + Where(trace, place, cause_ns);
+                      "): " + VerbOf(trace, cause) + where;
   finding.advice = info.advice;
-  if (cause == Cause::kQueue && cause_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
-    finding.advice = "That is " +
-                     FormatNs(static_cast<double>(cause_ns) / static_cast<double>(summary.GapsWith(cause))) +
+  const int64_t all_ns = summary.Sum().split[cause];
+  if (cause == Cause::kQueue && all_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
+    finding.advice = "That is " + FormatNs(static_cast<double>(all_ns) / static_cast<double>(summary.GapsWith(cause))) +
                      " each, more than latency: the work waited for what the trace does not name, such as another GPU "
                      "that a copy goes to. See the operations before and after the longest gaps.";
   }
   if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
-    SetGain(steady, cause, cause_ns, &finding);
+    finding.gain_ns = cause_ns;
+    finding.basis = "all idle time with this cause" + judged.when;
   }
   return finding;
 }
 
-void AddCauses(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const SteadyIdle* steady,
+void AddCauses(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
                std::vector<Finding>* findings) {
-  const DeviceIdle sum = summary.Sum();
-  if (PercentOf(sum.split.Total(), sum.window_ns) < kIdlePercentWorthAFinding) return;
-  const Cause first = sum.split.Largest();
-  findings->push_back(CauseFinding(trace, summary, host, steady, first, true));
+  if (PercentOf(judged.split.Total(), judged.window_ns) < kIdlePercentWorthAFinding) return;
+  const Cause first = judged.split.Largest();
+  findings->push_back(CauseFinding(trace, summary, host, judged, first, true));
   ForEachCause([&](Cause cause) {
-    if (cause == first || PercentOf(sum.split[cause], sum.window_ns) < kCausePercentWorthAFinding) return;
-    findings->push_back(CauseFinding(trace, summary, host, steady, cause, false));
+    if (cause == first || PercentOf(judged.split[cause], judged.window_ns) < kCausePercentWorthAFinding) return;
+    findings->push_back(CauseFinding(trace, summary, host, judged, cause, false));
   });
+}
+
+// Steps have their own finding, steps.warmup.
+void AddFirstLaunches(const IdleSummary& summary, const SteadyIdle& steady, std::vector<Finding>* findings) {
+  const DeviceIdle sum = summary.Sum();
+  const int64_t once_ns = sum.split.Total() - steady.split.Total();
+  const double percent = PercentOf(once_ns, sum.window_ns);
+  if (!steady.step.empty() || percent < kIdlePercentWorthAFinding) return;
+  Finding finding = NewFinding("startup.first_launches", percent);
+  finding.message = "Start-up took " + FormatNs(static_cast<double>(once_ns)) + " of idle time, " +
+                    FormatPercent(percent) + " of the GPU window, until kernels had run for the first time";
+  std::string parts;
+  ForEachCause([&](Cause cause) {
+    const int64_t ns = sum.split[cause] - steady.split[cause];
+    if (PercentOf(ns, once_ns) < kCausePercentWorthAFinding) return;
+    parts += (parts.empty() ? ": " : ", ") + std::string(InfoOf(cause).name) + " " + FormatNs(static_cast<double>(ns));
+    finding.subject.causes.emplace_back(InfoOf(cause).name);
+  });
+  finding.message += parts;
+  finding.gain_ns = once_ns;
+  finding.basis = "all idle time before that";
+  findings->push_back(std::move(finding));
 }
 
 bool IsWorthAFinding(const GapPattern& pattern, int64_t window_ns) {
@@ -171,7 +198,8 @@ void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
 std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const HostGaps& host,
                                   const SteadyIdle* steady) {
   std::vector<Finding> findings;
-  AddCauses(trace, summary, host, steady, &findings);
+  AddCauses(trace, summary, host, JudgedOf(summary, steady), &findings);
+  if (steady != nullptr) AddFirstLaunches(summary, *steady, &findings);
   AddPatterns(summary, &findings);
   RankFindings(&findings);
   return findings;

@@ -143,8 +143,9 @@ void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
     if (is_its_fault) drained_by_sync_.idle_ns += part.duration_ns;
     if (part.cause == Cause::kHost) host_ns += part.duration_ns;
   }
-  // The host could have computed meanwhile what it computed after the wait.
-  drained_by_sync_.idle_ns += std::min(host_ns, waited_ns);
+  // The host could have computed meanwhile what it computed after the wait. Where that takes longer than the wait did,
+  // it is the host that is slow, and the GPU would run dry without the wait, too.
+  if (host_ns <= waited_ns) drained_by_sync_.idle_ns += host_ns;
 }
 
 int64_t IdleSummary::WaitBefore(const Gap& gap, const Part& first) const {

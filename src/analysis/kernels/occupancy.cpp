@@ -255,7 +255,7 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
       if (100 * used < kSmallPercent) small.Add(row, unused_ns);
     } else if (IsBelowWarp(trace, row)) {
       narrow.Add(row, unused_ns);
-    } else if (row.use.waves > 1) {
+    } else if (row.use.waves > 1 && !IsLibraryKernel(trace.Text(row.launches.name))) {
       tail.Add(row, unused_ns);
     }
   }

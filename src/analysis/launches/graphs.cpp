@@ -136,6 +136,20 @@ Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows
   return table;
 }
 
+// An import may not say what graphs did.
+void AddNotRecorded(const AnalysisInput& input, std::vector<Finding>* findings) {
+  const Trace& trace = input.trace();
+  if (!trace.lacks.Has(Fact::kGraphWork)) return;
+  int64_t launches = 0;
+  for (const ApiCall& call : trace.api_calls) {
+    launches += call.api_class == ApiClass::kGraphLaunch && call.parent == kNone;
+  }
+  Finding finding = NewFinding("graphs.not_recorded");
+  finding.message = CountOf(launches, "launch", "launches") +
+                    " of CUDA graphs, and none of their work is in the trace: when the GPU was idle is not known";
+  findings->push_back(std::move(finding));
+}
+
 // ---- making them ----
 
 bool MakesGraphs(std::string_view function) {
@@ -223,6 +237,7 @@ void AddFinding(const SharedFacts& shared, const Making& making, int64_t launche
 AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
+  AddNotRecorded(input, &result.findings);
   const Launches launches(trace, input.shared().ops());
   Making making = ReadCalls(trace, input.shared().calls());
   int64_t gpu_ns = 0, nodes = 0, distinct = 0;

@@ -347,7 +347,7 @@ std::string StepPartKey(size_t part) {
   return "idle_" + std::string(InfoOf(static_cast<Cause>(part - kStepIdle)).name) + "_ns";
 }
 
-std::optional<Interval> SteadyTime(const Trace& trace, const StepChoice& choice) {
+std::optional<Interval> SteadyTimeOf(const Trace& trace, const StepChoice& choice) {
   if (choice.ranges.empty()) return std::nullopt;
   double median_ns = 0;
   const double slow_from_ns = SlowFrom(DurationsOf(trace, choice), &median_ns);

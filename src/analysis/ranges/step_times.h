@@ -48,7 +48,7 @@ struct StepTimes {
 };
 
 // From the first iteration that is no warm-up to the end of the last one.
-std::optional<Interval> SteadyTime(const Trace& trace, const StepChoice& choice);
+std::optional<Interval> SteadyTimeOf(const Trace& trace, const StepChoice& choice);
 
 StepTimes TimeSteps(const AnalysisInput& input, const StepChoice& choice);
 

@@ -36,6 +36,12 @@ bool IsWaitingKernel(std::string_view name) {
                      [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
+bool IsLibraryKernel(std::string_view name) {
+  constexpr std::string_view kWords[] = {"cublas", "cutlass", "cudnn", "xmma", "gemm", "implicit_convolve"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
 std::string OpName(const Trace& trace, const GpuOp& op) {
   switch (op.kind) {
     case OpKind::kKernel:

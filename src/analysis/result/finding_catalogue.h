@@ -30,6 +30,13 @@ struct MetricIds {
   std::string_view ids[kMost]{};
 };
 
+// When it is a finding's turn, whatever time it claims.
+enum class Turn : uint8_t {
+  kInOrder,         // of what is left of its gain
+  kFirstIfWarning,  // nothing else counts before it is mended: other findings about its time follow it
+  kLastIfNote,      // after those that name something to remove
+};
+
 struct FindingInfo {
   std::string_view id;
   std::string_view meaning;  // docs/commands/report.md
@@ -42,6 +49,7 @@ struct FindingInfo {
   MetricIds claims{};
   bool claims_its_causes = false;  // and idle time with the causes that its subject names
   bool is_general = false;         // it says where time went, and others may say why
+  Turn turn = Turn::kInOrder;
 };
 
 std::span<const FindingInfo> FindingCatalogue();

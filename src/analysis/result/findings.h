@@ -34,14 +34,14 @@ std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, s
 // "gpu0" or "3 GPUs": the devices that the trace has operations for.
 std::string UsedDevices(const Trace& trace);
 
-// Idle time of all devices in the iterations of the program's step, without their warm-up.
+// Idle time of all devices in the steady time (idle/steady_time.h).
 struct SteadyIdle {
-  std::string path;  // of the step
+  std::string step;  // see SteadyTime
+  int64_t window_ns = 0;
   CauseSplit split;
 };
 
-// `steady` is nullptr for a program without steps. With them, what is to be won is what is idle in them: the rest comes
-// once, however long the program runs.
+// `steady` is nullptr where nothing is known to come once. Where it is, idle time is judged in it.
 std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const HostGaps& host,
                                   const SteadyIdle* steady);
 

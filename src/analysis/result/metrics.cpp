@@ -15,7 +15,8 @@ constexpr bool kExact = true, kTimed = false;
 // What it takes to know a figure.
 using enum Fact;
 constexpr FactSet kNothing = FactSet::None();
-constexpr FactSet kCause = kOperations | kApiCalls;  // of what a GPU did or did not do: the calls of the host
+constexpr FactSet kBusy = kOperations | kGraphWork;
+constexpr FactSet kCause = kBusy | kApiCalls;  // of what a GPU did or did not do: the calls of the host
 static_assert(!std::is_default_constructible_v<FactSet>, "a row that does not say what it needs must not compile");
 
 constexpr MetricInfo kCatalogue[] = {
@@ -23,12 +24,12 @@ constexpr MetricInfo kCatalogue[] = {
      kProcessTimes},
     {"gpu.window_ns", kNs, kLower, kTimed,
      "from the first to the last GPU operation, less pauses between captures, summed over the GPUs", kOperations},
-    {"gpu.busy_ns", kNs, kLower, kTimed, "part of the window with a kernel, copy or fill running", kOperations},
-    {"gpu.busy_percent", kPercent, kHigher, kTimed, "busy time in percent of the window", kOperations},
-    {"gpu.kernel_ns", kNs, kLower, kTimed, "part of the window with a kernel running", kOperations},
-    {"gpu.copy_only_ns", kNs, kLower, kTimed, "busy time without a kernel running", kOperations},
-    {"gpu.idle_ns", kNs, kLower, kTimed, "window less busy time", kOperations},
-    {"gpu.idle_percent", kPercent, kLower, kTimed, "idle time in percent of the window", kOperations},
+    {"gpu.busy_ns", kNs, kLower, kTimed, "part of the window with a kernel, copy or fill running", kBusy},
+    {"gpu.busy_percent", kPercent, kHigher, kTimed, "busy time in percent of the window", kBusy},
+    {"gpu.kernel_ns", kNs, kLower, kTimed, "part of the window with a kernel running", kBusy},
+    {"gpu.copy_only_ns", kNs, kLower, kTimed, "busy time without a kernel running", kBusy},
+    {"gpu.idle_ns", kNs, kLower, kTimed, "window less busy time", kBusy},
+    {"gpu.idle_percent", kPercent, kLower, kTimed, "idle time in percent of the window", kBusy},
     {"gpu.startup_ns", kNs, kLower, kTimed,
      "recorded time of the process before the GPU's first operation, of several the longest, summed over the GPUs",
      kOperations | kProcessTimes},

@@ -32,6 +32,30 @@ std::vector<Interval> Union(std::vector<Interval> intervals) {
   return merged;
 }
 
+// From the first to the last operation of each process on the device. What lies between two programs that ran one after
+// the other belongs to neither.
+std::vector<Interval> WindowsOfProcesses(const Trace& trace, Trace::Slice ops) {
+  std::vector<Interval> windows(trace.processes.size(), {INT64_MAX, INT64_MIN});
+  for (uint32_t i = ops.first; i < ops.last; ++i) {
+    const PackedOps::Item& item = trace.ops.items()[i];
+    const uint32_t process = trace.ops.FactsOf(item).process;
+    if (process == kNone) return {};
+    windows[process].start_ns = std::min(windows[process].start_ns, item.start_ns());
+    windows[process].end_ns = std::max(windows[process].end_ns, trace.ops.EndNs(item));
+  }
+  std::erase_if(windows, [](const Interval& window) { return window.start_ns > window.end_ns; });
+  return Union(std::move(windows));
+}
+
+std::vector<Interval> Intersection(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+  std::vector<Interval> both;
+  for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end(); (x->end_ns < y->end_ns ? x : y)++) {
+    const Interval part{std::max(x->start_ns, y->start_ns), std::min(x->end_ns, y->end_ns)};
+    if (part.start_ns < part.end_ns) both.push_back(part);
+  }
+  return both;
+}
+
 // Where none of the processes is recorded that use the device, although one of them lives, something may be missing.
 std::vector<Interval> OfDevice(const Trace& trace, Trace::Slice ops) {
   std::vector<Interval> recorded, lives;
@@ -58,10 +82,15 @@ std::vector<Interval> OfDevice(const Trace& trace, Trace::Slice ops) {
 
 RecordedTime::RecordedTime(const Trace& trace)
     : trace_(trace), of_device_(trace.device_ops.size()), is_throughout_(trace.device_ops.size(), 1) {
-  if (IsRecordedWhole(trace)) return;
+  const bool is_whole = IsRecordedWhole(trace);
   for (size_t device = 0; device < of_device_.size(); ++device) {
-    is_throughout_[device] = 0;
-    of_device_[device] = OfDevice(trace, trace.device_ops[device]);
+    const Trace::Slice ops = trace.device_ops[device];
+    std::vector<Interval> windows;
+    if (trace.processes.size() > 1) windows = WindowsOfProcesses(trace, ops);
+    is_throughout_[device] = is_whole && windows.size() < 2;
+    if (is_throughout_[device] != 0) continue;
+    of_device_[device] = OfDevice(trace, ops);
+    if (windows.size() > 1) of_device_[device] = Intersection(of_device_[device], windows);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "analysis/result/finding_catalogue.h"
 #include "analysis/trust/clock_quality.h"
 
 namespace gprof {
@@ -30,6 +31,8 @@ constexpr FactInfo kFacts[] = {
     {Fact::kShapes, "shapes", "launch configurations", "the trace has no launch configurations"},
     {Fact::kGraphNodes, "graph_nodes", "the operations within CUDA graphs",
      "CUDA graphs were recorded as a whole (profile --cuda-graph-trace=node)"},
+    {Fact::kGraphWork, "graph_work", "the work of CUDA graphs",
+     "CUDA graphs were launched whose work is not in the trace"},
     {Fact::kCompilations, "jit", "just-in-time compilation", "just-in-time compilation was not recorded"},
     {Fact::kOverheads, "overheads", "what recording held up", "the trace does not say what recording held up"},
     {Fact::kDevices, "devices", "what the GPUs are", "the trace does not describe the GPUs"},
@@ -87,9 +90,17 @@ void DropUnknownMetrics(const Trace& trace, std::span<AnalysisResult> results) {
   for (const MetricInfo& info : MetricCatalogue()) {
     if (info.needs.HasAnyOf(unknown)) ids.push_back(info.id);
   }
+  const auto is_unknown = [&](std::string_view id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); };
+  // Where none of the time is known that it is about, nobody can say that it was spent so.
+  const auto is_about_unknown = [&](const Finding& finding) {
+    const FindingInfo* info = FindFinding(finding.id);
+    if (info == nullptr || info->claims.ids[0].empty()) return false;
+    return std::all_of(std::begin(info->claims.ids), std::end(info->claims.ids),
+                       [&](std::string_view id) { return id.empty() || is_unknown(id); });
+  };
   for (AnalysisResult& result : results) {
-    std::erase_if(result.metrics,
-                  [&](const Metric& metric) { return std::find(ids.begin(), ids.end(), metric.id) != ids.end(); });
+    std::erase_if(result.metrics, [&](const Metric& metric) { return is_unknown(metric.id); });
+    if (unknown.Has(Fact::kGraphWork)) std::erase_if(result.findings, is_about_unknown);
   }
 }
 

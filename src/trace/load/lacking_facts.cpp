@@ -26,6 +26,23 @@ bool HasWholeGraphs(const Trace& trace) {
   return false;
 }
 
+// Graphs were launched, and no operation is of a graph.
+bool LacksGraphWork(const Trace& trace) {
+  bool has_launches = false;
+  for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
+    has_launches |= trace.api_calls.FactsAt(i).api_class == ApiClass::kGraphLaunch;
+  }
+  if (!has_launches || trace.ops.empty()) return false;
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    if (facts.kind == OpKind::kGraph || facts.graph != 0) return false;
+  }
+  for (const ApiCall& call : trace.api_calls) {
+    if (call.api_class == ApiClass::kGraphLaunch && call.op_count > 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 FactSet LackingFactsOf(const Trace& trace) {
@@ -45,6 +62,7 @@ FactSet LackingFactsOf(const Trace& trace) {
       std::any_of(trace.processes.begin(), trace.processes.end(),
                   [&](const Process& process) { return !trace.Text(process.tracer_version).empty(); });
   if (!is_of_our_tracer) lacks |= Fact::kRecordingCost;
+  if (LacksGraphWork(trace)) lacks |= Fact::kGraphWork;
   return lacks;
 }
 

@@ -40,10 +40,10 @@ constexpr Rule kRules[] = {
     {"IpcCloseMemHandle", ApiClass::kMemory},
     {"DeviceSetMemPool", ApiClass::kMemory},
     {"DeviceGraphMemTrim", ApiClass::kMemory},
-    {"DeviceEnablePeerAccess", ApiClass::kMemory},
-    {"DeviceDisablePeerAccess", ApiClass::kMemory},
-    {"CtxEnablePeerAccess", ApiClass::kMemory},
-    {"CtxDisablePeerAccess", ApiClass::kMemory},
+    {"DeviceEnablePeerAccess", ApiClass::kLoad},
+    {"DeviceDisablePeerAccess", ApiClass::kLoad},
+    {"CtxEnablePeerAccess", ApiClass::kLoad},
+    {"CtxDisablePeerAccess", ApiClass::kLoad},
 
     {"Init", ApiClass::kLoad},
     {"SetDevice", ApiClass::kLoad},  // makes the primary context since CUDA 12

@@ -1,0 +1,108 @@
+#include "analysis/idle/steady_time.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/facts/operations.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gaps.h"
+#include "analysis/ranges/step_times.h"
+#include "analysis/result/display_names.h"
+
+namespace gprof {
+namespace {
+
+// Loading a kernel takes about as long at least; shorter gaps are not worth cutting the run for.
+constexpr int64_t kLongGapNs = 100'000;
+
+// When the device was done with what comes once; the start of its window where nothing does.
+int64_t EndOfStartup(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
+  const Trace::Slice ops = trace.device_ops[device];
+  std::map<NameId, uint32_t> first_of;  // by kernel, the first operation
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    if (facts.kind != OpKind::kKernel || sums[i].count == 0 || facts.device != device) continue;
+    const auto [at, is_new] = first_of.try_emplace(facts.name, sums[i].first);
+    if (!is_new) at->second = std::min(at->second, sums[i].first);
+  }
+  const uint32_t middle = ops.first + (ops.last - ops.first) / 2;
+  int64_t end_ns = input.shared().gaps(device).start_ns();
+  for (const auto& [name, op] : first_of) {
+    if (op >= middle || input.shared().gaps(device).GapBefore(op) < kLongGapNs) continue;
+    end_ns = std::max(end_ns, trace.ops[op].start_ns);
+  }
+  return end_ns;
+}
+
+std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
+  Interval window{INT64_MAX, INT64_MIN};
+  int64_t from_ns = INT64_MIN;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (!HasWindow(input.trace(), device)) continue;
+    const GapList& gaps = input.shared().gaps(device);
+    window.start_ns = std::min(window.start_ns, gaps.start_ns());
+    window.end_ns = std::max(window.end_ns, gaps.end_ns());
+    from_ns = std::max(from_ns, EndOfStartup(input, device));
+  }
+  if (from_ns <= window.start_ns || from_ns >= window.end_ns) return std::nullopt;
+  return SteadyTime{"", {from_ns, window.end_ns}};
+}
+
+// Operations that are long over by the time add nothing; one that reaches into it is cut.
+DeviceTimes TimesUntil(const AnalysisInput& input, uint32_t device, int64_t until_ns) {
+  const GapList& gaps = input.shared().gaps(device);
+  DeviceTimes times;
+  until_ns = std::min(until_ns, gaps.end_ns());
+  if (until_ns <= gaps.start_ns()) return times;
+  times.window_ns =
+      input.shared().recorded().ForEachOfDevice(device, gaps.start_ns(), until_ns, [](int64_t, int64_t) {});
+  BusyTime any, kernels;
+  for (const Operation op : OperationsOf(input.trace(), input.trace().device_ops[device])) {
+    if (op.start_ns() >= until_ns) break;
+    const int64_t start_ns = std::max(op.start_ns(), gaps.start_ns()), end_ns = std::min(op.end_ns(), until_ns);
+    any.Add(start_ns, end_ns);
+    if (op.is_kernel()) kernels.Add(start_ns, end_ns);
+  }
+  times.busy_ns = any.busy_ns();
+  times.kernel_ns = kernels.busy_ns();
+  return times;
+}
+
+}  // namespace
+
+std::optional<SteadyTime> FindSteadyTime(const AnalysisInput& input, const std::string& step) {
+  if (const std::optional<StepChoice> choice = FindStep(input, step)) {
+    const std::optional<Interval> time = SteadyTimeOf(input.trace(), *choice);
+    if (time) return SteadyTime{PathName(input.trace(), choice->path), *time};
+  }
+  return AfterFirstLaunches(input);
+}
+
+DeviceTimes TimesOfDevices(const AnalysisInput& input) {
+  DeviceTimes sum;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (!HasWindow(input.trace(), device)) continue;
+    const GapList::Busy& busy = input.shared().busy(device);
+    sum.window_ns += input.shared().window_ns(device);
+    sum.busy_ns += busy.any.busy_ns();
+    sum.kernel_ns += busy.kernels.busy_ns();
+  }
+  return sum;
+}
+
+DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time) {
+  DeviceTimes sum;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (!HasWindow(input.trace(), device)) continue;
+    const DeviceTimes before = TimesUntil(input, device, time.start_ns), all = TimesUntil(input, device, time.end_ns);
+    sum.window_ns += all.window_ns - before.window_ns;
+    sum.busy_ns += all.busy_ns - before.busy_ns;
+    sum.kernel_ns += all.kernel_ns - before.kernel_ns;
+  }
+  return sum;
+}
+
+}  // namespace gprof
