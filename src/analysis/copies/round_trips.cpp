@@ -66,7 +66,10 @@ void AddRoundTrips(const AnalysisInput& input, const PackedOps& transfers, std::
   if (AsksForStreams(input.trace())) return;
   const RoundTrips trips = FindRoundTrips(transfers);
   if (trips.count < kTripsOfAPattern) return;
-  if (100 * static_cast<double>(trips.bytes) < kPercentOfBytes * static_cast<double>(trips.all_bytes)) return;
+  // The first copy to the device and the last one back are no part of a trip that is repeated.
+  const double bytes =
+      static_cast<double>(trips.bytes) * static_cast<double>(trips.count + 1) / static_cast<double>(trips.count);
+  if (100 * bytes < kPercentOfBytes * static_cast<double>(trips.all_bytes)) return;
   Finding finding = NewFinding("memcpy.round_trip", PercentOf(trips.time_ns, input.shared().window_ns()));
   finding.message =
       CountOf(trips.count, "time") + " the same number of bytes came back to the host and went to the GPU again: " +

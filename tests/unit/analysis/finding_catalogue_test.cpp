@@ -42,8 +42,8 @@ TEST(FindingCatalogue, RowsAreWhole) {
     EXPECT_EQ(info.place.name == nullptr, info.place.key.data() == nullptr) << info.id;
   }
   for (const FindingInfo& info : FindingCatalogue()) {
-    for (const std::string_view other : info.overlaps.ids) {
-      EXPECT_TRUE(other.empty() || ids.contains(other)) << info.id << " overlaps " << other;
+    for (const std::string_view metric : info.claims.ids) {
+      EXPECT_TRUE(metric.empty() || FindMetric(metric) != nullptr) << info.id << " claims " << metric;
     }
   }
   ForEachCause([&](Cause cause) { EXPECT_TRUE(ids.contains("idle." + std::string(InfoOf(cause).name))); });
@@ -105,16 +105,6 @@ TEST(FindingCatalogue, EachIsSeenByATest) {
         seen.find("[" + id + "]") != std::string::npos || seen.find("\"" + id + "\"") != std::string::npos;
     EXPECT_TRUE(is_seen) << "no test and no case has a finding " << id;
   }
-}
-
-TEST(FindingCatalogue, SubjectsDecideWhatIsAboutTheSame) {
-  Finding steps = NewFinding("steps.trend");
-  EXPECT_FALSE(AreAboutTheSame(steps, NewFinding("idle.sync")));
-  steps.subject.causes = {"host", "sync"};
-  EXPECT_TRUE(AreAboutTheSame(steps, NewFinding("idle.sync")));
-  EXPECT_TRUE(AreAboutTheSame(NewFinding("idle.host"), steps));
-  EXPECT_FALSE(AreAboutTheSame(steps, NewFinding("idle.copy")));
-  EXPECT_TRUE(AreAboutTheSame(NewFinding("idle.copy"), NewFinding("memcpy.pageable")));
 }
 
 }  // namespace

@@ -8,64 +8,76 @@
 namespace gprof {
 namespace {
 
-Finding Make(const std::string& id, int64_t gain_ns) { return {id, Severity::kNote, "", "", gain_ns, ""}; }
+Finding Make(const std::string& id, int64_t gain_ns, Severity severity = Severity::kNote) {
+  return {id, severity, "", "", gain_ns, ""};
+}
 
-std::vector<std::string> Order(const std::vector<Finding>& findings) {
-  std::vector<std::string> ids;
-  for (const RankedFinding& ranked : LeadersFirst(findings)) {
-    ids.push_back(ranked.finding->id + (ranked.leader == nullptr ? "" : " < " + ranked.leader->id));
+// Of a window of 1,000 ns, unless a test says otherwise.
+const std::vector<Metric> kTotals = {
+    {"idle.host_ns", "", 300},   {"idle.launch_ns", "", 100}, {"idle.queue_ns", "", 50},  {"idle.api_ns", "", 50},
+    {"idle.sync_ns", "", 100},   {"idle.copy_ns", "", 20},    {"gpu.kernel_ns", "", 200}, {"gpu.copy_only_ns", "", 180},
+    {"idle.host_ns", "gpu0", 1}, {"idle.memory_ns", "", 0}};
+
+// "id gain < leader", "(id gain)" for a minor one.
+std::vector<std::string> Judge(std::vector<Finding> findings, const std::vector<Metric>& totals = kTotals) {
+  RankFindings(&findings);
+  std::vector<std::string> lines;
+  for (const RankedFinding& ranked : JudgeFindings(findings, totals, 1000)) {
+    std::string line = ranked.finding->id + " " + std::to_string(ranked.gain_ns);
+    if (ranked.leader != nullptr) line += " < " + ranked.leader->id;
+    lines.push_back(ranked.is_minor ? "(" + line + ")" : line);
   }
-  return ids;
+  return lines;
 }
 
-using Ids = std::vector<std::string>;
+using Lines = std::vector<std::string>;
 
-TEST(Findings, OneThingComesOnceBeforeTheOthers) {
-  EXPECT_EQ(
-      Order({Make("memcpy.pageable", 34), Make("memcpy.pageable", 20), Make("idle.copy", 12), Make("api.errors", 0)}),
-      (Ids{"memcpy.pageable", "memcpy.pageable", "api.errors", "idle.copy < memcpy.pageable"}));
+TEST(Findings, NobodyClaimsMoreThanThereIs) {
+  EXPECT_EQ(Judge({Make("memcpy.pageable", 5000)}), (Lines{"memcpy.pageable 200"}));
+  EXPECT_EQ(Judge({Make("memcpy.pageable", 150), Make("memcpy.overlap", 100)}),
+            (Lines{"memcpy.pageable 150", "memcpy.overlap 30 < memcpy.pageable"}));
 }
 
-TEST(Findings, TheLargerOneLeads) {
-  EXPECT_EQ(Order({Make("idle.launch", 9), Make("launch.bound", 8)}),
-            (Ids{"idle.launch", "launch.bound < idle.launch"}));
-  EXPECT_EQ(Order({Make("launch.bound", 9), Make("idle.launch", 8)}),
-            (Ids{"launch.bound", "idle.launch < launch.bound"}));
+TEST(Findings, WhyComesBeforeWhere) {
+  EXPECT_EQ(Judge({Make("idle.sync", 100), Make("sync.drains", 80)}),
+            (Lines{"sync.drains 80", "idle.sync 20 < sync.drains"}));
+  EXPECT_EQ(Judge({Make("gpu.copy_bound", 180), Make("memcpy.pageable", 60)}),
+            (Lines{"gpu.copy_bound 120", "memcpy.pageable 60"}));
 }
 
-// What follows does not lead: kernels.chain is about launch.bound, which is about idle.host, and idle.host is not about
-// it.
-TEST(Findings, FollowersLeadNobody) {
-  EXPECT_EQ(Order({Make("idle.host", 9), Make("launch.bound", 8), Make("kernels.chain", 7)}),
-            (Ids{"idle.host", "kernels.chain", "launch.bound < idle.host"}));
+TEST(Findings, WhatMostHaveLeftStaysForItself) {
+  EXPECT_EQ(Judge({Make("idle.host", 300), Make("launch.bound", 200)}), (Lines{"idle.host 250", "launch.bound 200"}));
 }
 
-TEST(Findings, SlowStepsFollowWhatTheySayTheyWaitedFor) {
-  Finding steps = Make("steps.outliers", 5);
+TEST(Findings, WithoutTotalsNothingIsTakenAway) {
+  EXPECT_EQ(Judge({Make("memcpy.pageable", 5000), Make("memcpy.overlap", 100)}, {}),
+            (Lines{"memcpy.pageable 5000", "memcpy.overlap 100"}));
+}
+
+TEST(Findings, SlowStepsClaimTheCausesTheyName) {
+  Finding steps = Make("steps.outliers", 290);
   steps.subject.causes = {"host"};
-  EXPECT_EQ(Order({Make("idle.host", 9), Make("idle.sync", 8), steps}),
-            (Ids{"idle.host", "idle.sync", "steps.outliers < idle.host"}));
+  EXPECT_EQ(Judge({Make("idle.host", 300), steps}), (Lines{"steps.outliers 290", "(idle.host 10 < steps.outliers)"}));
 }
 
-TEST(Findings, WithoutAGainThereIsNothingToAdd) {
-  EXPECT_EQ(Order({Make("sync.site", 5), Make("idle.sync", 0)}), (Ids{"sync.site", "idle.sync"}));
+TEST(Findings, SomeWarningsComeBeforeAll) {
+  EXPECT_EQ(Judge({Make("idle.host", 300), Make("launch.blocking", 50, Severity::kWarning)}),
+            (Lines{"launch.blocking 50", "(idle.host 0 < launch.blocking)"}));
+  EXPECT_EQ(Judge({Make("idle.host", 300), Make("api.errors", 0, Severity::kWarning)}),
+            (Lines{"api.errors 0", "idle.host 300"}));
+  EXPECT_EQ(Judge({Make("idle.host", 300), Make("api.errors", 0)}), (Lines{"idle.host 300", "api.errors 0"}));
 }
 
-TEST(Findings, LeadersByIdKeepTheOrder) {
-  EXPECT_EQ(LeadersOf({Make("idle.host", 9), Make("launch.bound", 8), Make("other", 7)}), (Ids{"", "idle.host", ""}));
+TEST(Findings, AGuessComesAfterWhatIsInTheWay) {
+  EXPECT_EQ(Judge({Make("critical.kernel", 100), Make("memcpy.pageable", 50)}),
+            (Lines{"memcpy.pageable 50", "critical.kernel 100"}));
 }
 
 TEST(Findings, LittleIsNotForTheFirstScreen) {
-  const auto is_minor = [](Severity severity, int64_t gain_ns) {
-    Finding finding = Make("memcpy.pageable", gain_ns);
-    finding.severity = severity;
-    return IsMinor(finding, 1000);
-  };
-  EXPECT_TRUE(is_minor(Severity::kNote, 9));
-  EXPECT_FALSE(is_minor(Severity::kNote, 10));
-  EXPECT_TRUE(is_minor(Severity::kInfo, 0));
-  EXPECT_FALSE(is_minor(Severity::kNote, 0));  // whose gain is not known
-  EXPECT_FALSE(is_minor(Severity::kWarning, 1));
+  EXPECT_EQ(Judge({Make("memcpy.pageable", 9, Severity::kWarning)}), (Lines{"(memcpy.pageable 9)"}));
+  EXPECT_EQ(Judge({Make("memcpy.pageable", 10)}), (Lines{"memcpy.pageable 10"}));
+  EXPECT_EQ(Judge({Make("memory.leaked", 0, Severity::kInfo)}), (Lines{"(memory.leaked 0)"}));
+  EXPECT_EQ(Judge({Make("memory.growth", 0)}), (Lines{"memory.growth 0"}));  // whose gain is not known
 }
 
 }  // namespace
