@@ -32,9 +32,9 @@ std::vector<Interval> Union(std::vector<Interval> intervals) {
   return merged;
 }
 
-// From the first to the last operation of each process on the device. What lies between two programs that ran one after
-// the other belongs to neither.
-std::vector<Interval> WindowsOfProcesses(const Trace& trace, Trace::Slice ops) {
+// From the first to the last operation on the device of the processes that lived at the same time. What lies between
+// two programs that ran one after the other belongs to neither: one ends, the other starts.
+std::vector<Interval> WindowsOfPrograms(const Trace& trace, Trace::Slice ops) {
   std::vector<Interval> windows(trace.processes.size(), {INT64_MAX, INT64_MIN});
   for (uint32_t i = ops.first; i < ops.last; ++i) {
     const PackedOps::Item& item = trace.ops.items()[i];
@@ -43,8 +43,22 @@ std::vector<Interval> WindowsOfProcesses(const Trace& trace, Trace::Slice ops) {
     windows[process].start_ns = std::min(windows[process].start_ns, item.start_ns());
     windows[process].end_ns = std::max(windows[process].end_ns, trace.ops.EndNs(item));
   }
-  std::erase_if(windows, [](const Interval& window) { return window.start_ns > window.end_ns; });
-  return Union(std::move(windows));
+  std::vector<Interval> lives;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (windows[i].start_ns > windows[i].end_ns) continue;
+    const Process& process = trace.processes[i];
+    lives.push_back({std::min(process.start_ns, windows[i].start_ns), std::max(process.end_ns, windows[i].end_ns)});
+  }
+  lives = Union(std::move(lives));
+  std::vector<Interval> programs(lives.size(), {INT64_MAX, INT64_MIN});
+  for (const Interval& window : windows) {
+    if (window.start_ns > window.end_ns) continue;
+    size_t i = 0;
+    while (lives[i].end_ns < window.end_ns) ++i;
+    programs[i].start_ns = std::min(programs[i].start_ns, window.start_ns);
+    programs[i].end_ns = std::max(programs[i].end_ns, window.end_ns);
+  }
+  return programs;
 }
 
 std::vector<Interval> Intersection(const std::vector<Interval>& a, const std::vector<Interval>& b) {
@@ -86,7 +100,7 @@ RecordedTime::RecordedTime(const Trace& trace)
   for (size_t device = 0; device < of_device_.size(); ++device) {
     const Trace::Slice ops = trace.device_ops[device];
     std::vector<Interval> windows;
-    if (trace.processes.size() > 1) windows = WindowsOfProcesses(trace, ops);
+    if (trace.processes.size() > 1) windows = WindowsOfPrograms(trace, ops);
     is_throughout_[device] = is_whole && windows.size() < 2;
     if (is_throughout_[device] != 0) continue;
     of_device_[device] = OfDevice(trace, ops);

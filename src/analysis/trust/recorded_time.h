@@ -12,7 +12,8 @@ class RecordedTime {
  public:
   explicit RecordedTime(const Trace& trace);
 
-  // A device is recorded whenever one of the processes is that have operations on it, and when none of them lives.
+  // A device is recorded whenever one of the processes is that have operations on it. Between programs that ran one
+  // after the other, from the last operation of one to the first of the next, it is not.
   bool IsThroughout(uint32_t device) const { return is_throughout_[device] != 0; }
 
   // Calls f(start_ns, end_ns) for each recorded part of the interval, in order. Returns the sum of their lengths.

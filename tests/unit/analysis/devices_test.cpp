@@ -67,16 +67,16 @@ TEST(Devices, AnOperationOfNoLengthIsAWindowOfNoLength) {
 
 TEST(Devices, SayWhatTheGpuDoesWhereItIsNotIdle) {
   TraceMaker maker;
-  maker.AddKernel(0, 900, kNone, "slow");
-  maker.AddKernel(900, 960, kNone, "quick");
-  maker.AddKernel(990, 1000, kNone, "quick");
+  maker.AddKernel(0, 9 * kMs, kNone, "slow");
+  maker.AddKernel(9 * kMs, 9'600 * kUs, kNone, "quick");
+  maker.AddKernel(9'900 * kUs, 10 * kMs, kNone, "quick");
   const AnalysisResult kernels = RunDevices(maker.Finish(), {});
   ASSERT_EQ(kernels.findings.size(), 1u);
   EXPECT_EQ(kernels.findings[0].id, "gpu.kernel_bound");
   EXPECT_EQ(kernels.findings[0].message,
-            "gpu0 is kernel-bound: kernels run 97.0% of 1.00 us. Of the kernel time slow takes 92.8% (900 ns in 1 "
-            "launch), quick takes 7.2% (70 ns in 2 launches)");
-  EXPECT_EQ(kernels.findings[0].gain_ns, 450);
+            "gpu0 is kernel-bound: kernels run 97.0% of 10.00 ms. Of the kernel time slow takes 92.8% (9.00 ms in "
+            "1 launch), quick takes 7.2% (700.00 us in 2 launches)");
+  EXPECT_EQ(kernels.findings[0].gain_ns, 1'500 * kUs);  // no more than 15 % of the window
   EXPECT_EQ(kernels.findings[0].subject.kernel, "slow");
 
   TraceMaker copier;

@@ -57,7 +57,7 @@ TEST(Findings, WithoutTotalsNothingIsTakenAway) {
 TEST(Findings, SlowStepsClaimTheCausesTheyName) {
   Finding steps = Make("steps.outliers", 290);
   steps.subject.causes = {"host"};
-  EXPECT_EQ(Judge({Make("idle.host", 300), steps}), (Lines{"steps.outliers 290", "(idle.host 10 < steps.outliers)"}));
+  EXPECT_EQ(Judge({Make("idle.host", 300), steps}), (Lines{"steps.outliers 290", "idle.host 10 < steps.outliers"}));
 }
 
 TEST(Findings, SomeWarningsComeBeforeAll) {

@@ -192,6 +192,7 @@ TEST(Idle, UnknownInAnIncompleteTraceSaysSo) {
 
 TEST(Idle, UnknownBeforeTheLaunchingProcessStarted) {
   TraceMaker maker = AfterAKernel();
+  maker.trace().processes[0].end_ns = 300;
   const uint32_t thread = maker.AddThread(maker.AddProcess(200, 140), 200);
   maker.Launch(180, 190, 200, 300, thread);
   const AnalysisResult result = RunIdle(maker.Finish(), {});
@@ -381,6 +382,7 @@ TEST(Captures, CutGapsAndWindows) {
 
 TEST(Captures, OfOneProcessDoNotCutWhatAnotherRecordsThroughout) {
   TraceMaker maker;
+  maker.trace().processes[0].end_ns = 300;
   const uint32_t other = maker.AddThread(maker.AddProcess(200), 200);
   maker.AddCapture(0, 100);
   maker.AddCapture(200, 300);
@@ -395,22 +397,20 @@ TEST(Captures, OfOneProcessDoNotCutWhatAnotherRecordsThroughout) {
             std::string::npos);
 }
 
-TEST(Captures, BetweenTheLivesOfTwoProcessesNothingIsMissing) {
+// `bash -c 'a; b'`: what lies between the work of the two is the end of one and the start of the other.
+TEST(Captures, BetweenTwoProgramsIsNobodysTime) {
   TraceMaker maker;
-  const uint32_t process = maker.AddProcess(200, 200);
-  const uint32_t other = maker.AddThread(process, 200);
+  const uint32_t other = maker.AddThread(maker.AddProcess(200, 200), 200);
   maker.trace().processes[0].end_ns = 100;
-  maker.AddCapture(0, 100);
-  maker.AddCapture(250, 300, process);
   maker.Launch(10, 12, 20, 40);
+  maker.Launch(45, 46, 60, 80);
   maker.Launch(260, 262, 280, 290, other);
-  const AnalysisResult idle = RunIdle(maker.Finish(), {});
-  // 40 to 200 as ever: the first process is recorded, then there is none; not 200 to 250, when the second one paused.
-  EXPECT_EQ(MetricOf(idle, "gaps.count"), 2);
-  EXPECT_EQ(MetricOf(idle, "gaps.longest_ns"), 160);
-  EXPECT_EQ(MetricOf(idle, "idle.unknown_ns"), 160);
-  EXPECT_EQ(MetricOf(idle, "idle.host_ns"), 10);
-  EXPECT_EQ(MetricOf(idle, "idle.launch_ns"), 20);
+  const Trace trace = maker.Finish();
+  const AnalysisResult idle = RunIdle(trace, {});
+  EXPECT_EQ(MetricOf(RunDevices(trace, {}), "gpu.window_ns"), 60 + 10);
+  EXPECT_EQ(MetricOf(idle, "gaps.count"), 1);
+  EXPECT_EQ(MetricOf(idle, "gaps.longest_ns"), 20);
+  EXPECT_EQ(MetricOf(idle, "idle.unknown_ns"), 0);
 }
 
 TEST(Captures, WorkFromBeforeThemIsSaidToBe) {
