@@ -91,15 +91,53 @@ std::string GainText(const RankedFinding& ranked) {
   const Finding& finding = *ranked.finding;
   const bool is_led = ranked.leader != nullptr;
   const int64_t gain_ns = is_led ? finding.gain_ns : ranked.gain_ns;
-  std::string text = "To be won: up to " + FormatNs(static_cast<double>(gain_ns)) +
-                     (finding.basis.empty() ? "" : ", " + finding.basis) + ".";
+  std::string text = "Potential saving: up to " + FormatNs(static_cast<double>(gain_ns)) +
+                     (finding.basis.empty() ? "" : " (" + finding.basis + ")") + ".";
   if (is_led) {
-    text += " The same time or the same change as " + ranked.leader->id + ": do not add them.";
+    text += " Same time as " + ranked.leader->id + ": do not add them up.";
   } else if (gain_ns < finding.gain_ns) {
-    text += " Not counted here: " + FormatNs(static_cast<double>(finding.gain_ns - gain_ns)) +
-            " that other findings count, or that is hidden behind other work.";
+    text += " Another " + FormatNs(static_cast<double>(finding.gain_ns - gain_ns)) +
+            " is covered by other findings or hidden behind other work.";
   }
   return text;
+}
+
+namespace {
+
+struct FirstPageTable {
+  std::string_view id;
+  std::size_t rows;
+  bool is_for_several = false;  // only where it has more than one row
+};
+
+constexpr FirstPageTable kFirstPage[] = {
+    {"traces", 10}, {"devices", 10, true}, {"kernels", 5}, {"memcpy", 5}, {"api", 5}};
+
+}  // namespace
+
+std::vector<ShownTable> TablesToShow(const Report& report) {
+  std::vector<ShownTable> shown;
+  const bool is_first_page = !report.is_full && !report.has_details;
+  for (const Section& section : report.sections) {
+    for (const Table& table : section.result.tables) {
+      if (table.rows.empty() || table.id == "health" || (table.is_detail && !report.has_details)) continue;
+      const auto* page = std::find_if(std::begin(kFirstPage), std::end(kFirstPage),
+                                      [&](const FirstPageTable& t) { return t.id == table.id; });
+      if (!is_first_page) {
+        shown.push_back({&table, table.rows.size(), false});
+      } else if (page != std::end(kFirstPage) && (!page->is_for_several || table.rows.size() > 1)) {
+        shown.push_back({&table, std::min(page->rows, table.rows.size()), true});
+      }
+    }
+  }
+  return shown;
+}
+
+std::string MoreText(const Report& report) {
+  if (report.is_full || report.has_details) return "";
+  const std::string& path = report.Whole().path;
+  if (path.empty() || !report.traces.empty()) return "--full shows all sections, --only NAME one of them (--list)";
+  return "gprof-cli report " + path + " --full, or gprof-cli view " + path;
 }
 
 bool HasHealth(const Report& report) {

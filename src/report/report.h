@@ -23,6 +23,7 @@ struct Report {
   std::vector<Section> sections;
   std::vector<Finding> findings;       // of all sections, the most rewarding first
   bool has_details = false;            // the analyses were asked for by name: text shows all their tables
+  bool is_full = false;                // text and Markdown show all sections, not the first page alone
   bool has_full_names = false;         // in text and Markdown no name is shortened
   const Trace* whole = nullptr;        // what `trace` was selected from; nullptr: it is all of it
   std::string selected;                // what was selected, in words
@@ -45,8 +46,20 @@ std::vector<RankedFinding> RankedFindings(const Report& report);
 // a leader after the others.
 std::vector<RankedFinding> FindingsToShow(const Report& report);
 
-// "To be won: up to 3.00 ms, its basis. …"; for findings with a gain.
+// "Potential saving: up to 3.00 ms (its basis). …"; for findings with a gain.
 std::string GainText(const RankedFinding& ranked);
+
+// How much of the report text and Markdown show. The first page answers what most people ask; the rest is there for
+// who asks for it (--full, --only).
+struct ShownTable {
+  const Table* table;
+  std::size_t rows;    // at most
+  bool is_first_page;  // without its note
+};
+std::vector<ShownTable> TablesToShow(const Report& report);
+
+// "gprof-cli report run.trace --full": what shows what the first page leaves out; empty where nothing is left out.
+std::string MoreText(const Report& report);
 
 // The analysis `health` is among those asked for.
 bool HasHealth(const Report& report);
@@ -55,6 +68,9 @@ bool HasHealth(const Report& report);
 void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report);
 
 std::string RenderReportText(const Report& report, const Terminal& terminal);
+
+// One line for logs: "run.trace: kernels 3.1%, …; memcpy.pageable up to 34.80 ms; …".
+std::string RenderReportLine(const Report& report);
 
 // The same sections as the text, for pages that show Markdown as GitHub does.
 std::string RenderReportMarkdown(const Report& report);

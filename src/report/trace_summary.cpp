@@ -34,9 +34,9 @@ std::vector<Finding> HealthOf(const AnalysisInput& input) {
 
 std::string RenderHealth(const Trace& trace, const std::vector<Finding>& findings, const Terminal& terminal) {
   const Style style(terminal.has_color);
-  std::string out = style.Red("INCOMPLETE") + ": what follows is true of what is left\n";
+  std::string out = style.Red("INCOMPLETE") + ": figures below cover only the data that was recovered\n";
   if (trace.health.IsComplete()) {
-    out = LabeledLine("Complete", findings.empty() ? "yes, nothing is known to be missing" : "yes, but:", terminal);
+    out = LabeledLine("Complete", findings.empty() ? "yes" : "yes, with notes:", terminal);
   }
   for (const Finding& finding : findings) {
     const char* mark = "  - ";

@@ -65,7 +65,7 @@ std::string VersionsText(const Trace& trace) {
 }
 
 std::string CompleteText(const Trust& trust) {
-  if (trust.trace.health.IsComplete()) return "yes, nothing is known to be missing";
+  if (trust.trace.health.IsComplete()) return "yes";
   std::string text;
   for (const Finding& finding : trust.health) {
     if (finding.severity == Severity::kWarning) text += (text.empty() ? "" : "; ") + finding.message;
@@ -111,7 +111,7 @@ std::string CostText(const Trust& trust) {
   text += ")";
   if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " while the GPU was at work";
   return text + "; estimated from the records, at their cost on " + std::string(kCostsMeasuredOn) +
-         "; taken off no figure";
+         "; not subtracted from any figure";
 }
 
 std::string RecordedText(const Trace& trace) {
@@ -176,14 +176,14 @@ std::string OverheadText(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
   if (!cost.is_known || cost.threads.empty()) return "";
   std::string text = "about " + FormatPercent(cost.Percent()) + " of the run (" + Ns(cost.LargestNs()) + ")";
-  if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " while the GPU worked";
+  if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " of the GPU window";
   return text;
 }
 
 Table TrustTable(const Trust& trust) {
   const Trace& trace = trust.trace;
   Table table{"trust",
-              "How far to trust this report",
+              "Data quality",
               {{"question", "Question", Unit::kText, false}, {"answer", "Answer", Unit::kText, false}},
               {},
               ""};

@@ -65,6 +65,7 @@ class ReportCommand : public Command {
         ->type_name("LIST")
         ->group("What is shown");
     app.add_option("--skip", skip_, "all analyses but these")->type_name("LIST")->group("What is shown");
+    app.add_flag("--full", is_full_, "all sections, not the first page alone")->group("What is shown");
     app.add_flag("--list", wants_list_, "list the analyses and stop")->group("What is shown");
     app.add_option("--sort", sort_, "sort tables by this column, named as in JSON: total_ns, count, name")
         ->type_name("COLUMN")
@@ -84,10 +85,12 @@ class ReportCommand : public Command {
         ->type_name("NAME|PATH")
         ->group("What is shown");
     selection_.AddOptions(app);
-    app.add_option("--format", format_,
-                   "text (default), md for Markdown, csv for tables, json, or html for one page with a timeline")
-        ->type_name("text|md|csv|json|html")
-        ->check(OneOf({"text", "md", "csv", "json", "html"}))
+    app.add_option(
+           "--format", format_,
+           "text (default), line for a single line, md for Markdown, csv for tables, json, or html for one page with a "
+           "timeline")
+        ->type_name("text|line|md|csv|json|html")
+        ->check(OneOf({"text", "line", "md", "csv", "json", "html"}))
         ->group("Output");
     app.add_option("--html-events", event_budget_,
                    "with --format html: events of the timeline at most, 5000000 by default; beyond it short ones are "
@@ -134,15 +137,17 @@ class ReportCommand : public Command {
     if (!selection.IsEmpty()) report.whole = &whole;
     report.selected = Describe(selection);
     report.has_details = !only_.empty();
+    report.is_full = is_full_ || !skip_.empty() || !sort_.empty() || rows_.has_value();
     report.has_full_names = has_full_names_;
     if (format_ == "csv") return WriteCsv(report);
     if (format_ == "html") return WriteHtml(report);
     const bool is_file = !output_.empty() && output_ != "-";
     // A file is not a terminal, whatever stdout is.
     const Terminal terminal = DetectTerminal(is_file ? -1 : STDOUT_FILENO);
-    const std::string text = format_ == "json" ? RenderReportJson(report)
-                             : format_ == "md" ? RenderReportMarkdown(report)
-                                               : RenderReportText(report, terminal);
+    const std::string text = format_ == "json"   ? RenderReportJson(report)
+                             : format_ == "line" ? RenderReportLine(report)
+                             : format_ == "md"   ? RenderReportMarkdown(report)
+                                                 : RenderReportText(report, terminal);
     if (is_file) {
       WriteFile(output_, text);
     } else {
@@ -184,7 +189,7 @@ class ReportCommand : public Command {
     AnalysisOptions options = options_;
     if (!sort_.empty()) options.max_rows = 0;
     // What is sorted by a column may be a detail alone.
-    options.is_brief = (format_ == "text" || format_ == "md") && only_.empty() && sort_.empty();
+    options.is_brief = (format_ == "text" || format_ == "line" || format_ == "md") && only_.empty() && sort_.empty();
     Report report = RunAnalyses(trace, analyses, options);
     if (!sort_.empty() && !SortTables(sort_, options_.max_rows, &report)) {
       throw Error(ExitCode::kUsage, "no table has a column '" + sort_ + "'",
@@ -227,7 +232,7 @@ class ReportCommand : public Command {
   std::optional<uint32_t> rows_;
   std::optional<uint64_t> event_budget_;
   LowMemory low_memory_;
-  bool wants_list_ = false, has_full_names_ = false;
+  bool wants_list_ = false, is_full_ = false, has_full_names_ = false;
   AnalysisOptions options_;
 };
 

@@ -23,9 +23,7 @@ class MarkdownReport {
     Health();
     Verdict();
     Findings();
-    for (const Section& section : report_.sections) {
-      for (const Table& table : section.result.tables) AddTable(table);
-    }
+    for (const ShownTable& which : TablesToShow(report_)) AddTable(*which.table, which);
     if (HasHealth(report_)) AddTable(TrustTable(trust_));
     return std::move(out_);
   }
@@ -38,8 +36,8 @@ class MarkdownReport {
   void Health() {
     const Trace& trace = report_.Whole();
     const std::vector<Finding>& findings = trust_.health;
-    const char* whole = findings.empty() ? "yes, nothing is known to be missing" : "yes, but:";
-    Item("Complete", trace.health.IsComplete() ? whole : "NO: what follows is true of what is left");
+    const char* whole = findings.empty() ? "yes" : "yes, with notes:";
+    Item("Complete", trace.health.IsComplete() ? whole : "NO: figures below cover only the data that was recovered");
     for (const Finding& f : findings) out_ += "  * " + MarkdownEscaped(f.message) + "\n";
     const std::string overhead = OverheadText(trust_);
     if (!overhead.empty()) Item("Overhead", overhead);
@@ -63,7 +61,7 @@ class MarkdownReport {
     std::size_t number = 0;
     for (const RankedFinding& ranked : FindingsToShow(report_)) {
       const Finding& f = *ranked.finding;
-      if (number++ == 0) out_ += "\n## What to do\n\n";
+      if (number++ == 0) out_ += "\n## Findings\n\n";
       out_ += std::to_string(number) + ". **" + MarkdownEscaped(f.message) + "**\n";
       if (!f.advice.empty()) out_ += "   " + MarkdownEscaped(f.advice) + "\n";
       if (f.gain_ns > 0) out_ += "   " + MarkdownEscaped(GainText(ranked)) + "\n";
@@ -71,8 +69,7 @@ class MarkdownReport {
     }
   }
 
-  void AddTable(const Table& table) {
-    if (table.rows.empty() || table.id == "health" || (table.is_detail && !report_.has_details)) return;
+  void AddTable(const Table& table, const ShownTable& which) {
     std::vector<std::size_t> shown;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (!table.columns[i].is_extra || SaysSomething(table, i)) shown.push_back(i);
@@ -82,12 +79,14 @@ class MarkdownReport {
     out_ += "\n|";
     for (const std::size_t i : shown) out_ += table.columns[i].unit == Unit::kText ? "---|" : "---:|";
     out_ += "\n";
+    std::size_t left = which.rows;
     for (const auto& row : FormatRows(table, report_.has_full_names ? 0 : kLongestName)) {
+      if (left-- == 0) break;
       out_ += "|";
       for (const std::size_t i : shown) out_ += " " + (i < row.size() ? MarkdownEscaped(row[i]) : "") + " |";
       out_ += "\n";
     }
-    if (!table.note.empty()) out_ += "\n" + MarkdownEscaped(table.note) + "\n";
+    if (!table.note.empty() && !which.is_first_page) out_ += "\n" + MarkdownEscaped(table.note) + "\n";
   }
 
   const Report& report_;

@@ -32,16 +32,17 @@ class TextReport {
   }
 
   std::string Render() {
+    const bool is_first_page = !report_.is_full && !report_.has_details;
     Header();
-    Health();
+    if (!is_first_page || !trust_.health.empty()) out_ += RenderHealth(trace_, trust_.health, prose_);
+    if (!is_first_page) AddLine("Overhead", OverheadText(trust_));
     out_ += RenderVerdict(report_, prose_);
     NoGpuWork();
     FirstFindings();
-    for (const Section& section : report_.sections) {
-      for (const Table& table : section.result.tables) AddTable(table);
-    }
+    for (const ShownTable& shown : TablesToShow(report_)) AddTable(*shown.table, shown);
+    if (is_first_page) return LastLines();
     OtherFindings();
-    Trusted();
+    DataQuality();
     return std::move(out_);
   }
 
@@ -50,13 +51,18 @@ class TextReport {
     for (const HeadLine& line : HeadOf(report_, prose_.columns)) AddLine(line.label, line.text);
   }
 
-  void Health() {
-    out_ += RenderHealth(trace_, trust_.health, prose_);
-    AddLine("Overhead", OverheadText(trust_));
+  std::string LastLines() {
+    out_ += "\n";
+    std::string overhead = OverheadText(trust_);
+    if (!overhead.empty()) overhead = "profiling overhead " + overhead + ", not subtracted";
+    if (trust_.health.empty()) overhead = overhead.empty() ? "complete" : "complete; " + overhead;
+    AddLine("Data", overhead);
+    AddLine("More", MoreText(report_));
+    return std::move(out_);
   }
 
   // Where `health` was not asked for, the first lines have to do.
-  void Trusted() {
+  void DataQuality() {
     if (!HasHealth(report_)) return;
     const Table table = TrustTable(trust_);
     Heading(table.title);
@@ -95,13 +101,14 @@ class TextReport {
   }
 
   void FirstFindings() {
-    AddFindings("What to do", 0, FirstCount());
+    AddFindings("Findings", 0, FirstCount());
     if (findings_.size() <= FirstCount()) return;
     const std::string more = CountOf(static_cast<int64_t>(findings_.size() - FirstCount()), "more finding");
-    out_ += "     " + style_.Dim(more + " below the tables.") + "\n";
+    const bool is_below = report_.is_full || report_.has_details;
+    out_ += "     " + style_.Dim(more + (is_below ? " below the tables." : " with --full.")) + "\n";
   }
 
-  void OtherFindings() { AddFindings("What else to do", FirstCount(), findings_.size()); }
+  void OtherFindings() { AddFindings("Other findings", FirstCount(), findings_.size()); }
 
   void AddFinding(const RankedFinding& ranked, std::size_t number) {
     const Finding& finding = *ranked.finding;
@@ -132,8 +139,7 @@ class TextReport {
     return style_.Dim(text);
   }
 
-  void AddTable(const Table& table) {
-    if (table.rows.empty() || table.id == "health" || (table.is_detail && !report_.has_details)) return;
+  void AddTable(const Table& table, const ShownTable& shown) {
     TextTable text;
     std::vector<bool> is_shown;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -147,10 +153,11 @@ class TextReport {
         if (is_shown[i]) cells.push_back(std::move(row[i]));
       }
       text.rows.push_back(std::move(cells));
+      if (text.rows.size() == shown.rows) break;
     }
     Heading(table.title);
     out_ += RenderTable(text, report_.has_full_names ? kAnyWidth : terminal_.columns, style_, kMargin);
-    if (!table.note.empty()) {
+    if (!table.note.empty() && !shown.is_first_page) {
       for (const std::string& line : Wrap(Printable(table.note), prose_.columns - kMargin)) {
         out_ += std::string(kMargin, ' ') + style_.Dim(line) + "\n";
       }
@@ -182,6 +189,20 @@ class TextReport {
 
 std::string RenderReportText(const Report& report, const Terminal& terminal) {
   return TextReport(report, terminal).Render();
+}
+
+std::string RenderReportLine(const Report& report) {
+  std::string line = report.Whole().path + ": ";
+  const std::vector<std::string> verdict = VerdictOf(report, kMaxProse);
+  line += verdict.empty() ? "no GPU work" : verdict.front();
+  if (!report.Whole().health.IsComplete()) line += "; INCOMPLETE";
+  std::size_t shown = 0;
+  for (const RankedFinding& ranked : FindingsToShow(report)) {
+    if (ranked.leader != nullptr || ranked.is_minor || shown++ == kFirstFindings) break;
+    line += "; " + ranked.finding->id;
+    if (ranked.gain_ns > 0) line += " up to " + FormatNs(static_cast<double>(ranked.gain_ns));
+  }
+  return Printable(line) + "\n";
 }
 
 }  // namespace gprof::cli

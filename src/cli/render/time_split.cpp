@@ -66,14 +66,14 @@ std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
   if (!window_ns || !kernel_ns || !copy_ns || !idle_ns || *window_ns <= 0) return {};
   const auto share = [&](double ns) { return FormatPercent(100 * ns / *window_ns); };
   const std::size_t gpus = UsedGpus(report.trace);
-  std::string text = "kernels " + share(*kernel_ns) + ", copies only " + share(*copy_ns) + ", idle " + share(*idle_ns) +
-                     " of " + FormatNs(*window_ns);
-  if (gpus > 1) text += ", " + std::to_string(gpus) + " GPUs together";
+  std::string text = "kernels " + share(*kernel_ns) + ", copies (no kernel) " + share(*copy_ns) + ", idle " +
+                     share(*idle_ns) + " of the " + FormatNs(*window_ns) + " GPU window";
+  if (gpus > 1) text += ", " + std::to_string(gpus) + " GPUs combined";
   std::vector<std::string> lines = {text, Bar(*kernel_ns, *copy_ns, *window_ns, std::min(kBarColumns, columns))};
   const auto startup_ns = ValueOf(report, "gpu.startup_ns"), teardown_ns = ValueOf(report, "gpu.teardown_ns");
   if (startup_ns && teardown_ns && *startup_ns + *teardown_ns > 0) {
-    lines.push_back(FormatNs(*startup_ns) + " before its first operation, " + FormatNs(*teardown_ns) +
-                    " after its last one");
+    lines.push_back("Start-up " + FormatNs(*startup_ns) + ", tear-down " + FormatNs(*teardown_ns) +
+                    " (outside the GPU window)");
   }
   return lines;
 }
