@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import fnmatch
+import hashlib
 import pathlib
 import re
 import sys
@@ -93,6 +94,10 @@ class Captures(unittest.TestCase):
         captures = {path.relative_to(score.ROOT).as_posix() for path in files
                     if path.name.endswith((".trace", ".sqlite.gz")) or (path.parent.parent == score.HERE and path.name.endswith(".json.gz"))}
         self.assertEqual(sorted(captures - {c.get("file") for c in CAPTURES}), [])
+
+    def test_no_recording_is_another_one(self):
+        digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (score.ROOT / RECORDED).glob("*")]
+        self.assertEqual(len(digests), len(set(digests)), "recorded for two programs, and the same bytes")
 
     def test_every_synthetic_capture_has_a_label(self):
         self.assertEqual({c["synthetic"] for c in CAPTURES if "synthetic" in c}, set(synthetic.CAPTURES))
