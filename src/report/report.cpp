@@ -53,7 +53,7 @@ bool SortTables(const std::string& column, uint32_t max_rows, Report* report) {
 }
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options) {
-  Report report{trace, {}, {}, false, false, nullptr, {}, {}, trace};
+  Report report{.trace = trace, .input = AnalysisInput(trace)};
   std::vector<AnalysisResult> results = RunAll(report.input, analyses, options);
   for (std::size_t i = 0; i < analyses.size(); ++i) report.sections.push_back({analyses[i], std::move(results[i])});
   for (const Section& section : report.sections) {

@@ -20,13 +20,14 @@ struct Section {
 
 struct Report {
   const Trace& trace;  // what was analysed: a selection, or all of it
-  std::vector<Section> sections;
-  std::vector<Finding> findings;       // of all sections, the most rewarding first
-  bool has_details = false;            // the analyses were asked for by name: text shows all their tables
-  bool is_full = false;                // text and Markdown show all sections, not the first page alone
-  bool has_full_names = false;         // in text and Markdown no name is shortened
-  const Trace* whole = nullptr;        // what `trace` was selected from; nullptr: it is all of it
-  std::string selected;                // what was selected, in words
+  std::vector<Section> sections{};
+  std::vector<Finding> findings{};  // of all sections, the most rewarding first
+  bool has_details = false;         // the analyses were asked for by name: text shows all their tables
+  bool is_full = false;             // text and Markdown show all sections, not the first page alone
+  bool has_full_names = false;      // in text and Markdown no name is shortened
+  size_t metric_ranges = 100;    // NVTX ranges whose metrics JSON has: a path may be long, and there may be thousands
+  const Trace* whole = nullptr;  // what `trace` was selected from; nullptr: it is all of it
+  std::string selected{};        // what was selected, in words
   std::vector<TraceSummary> traces{};  // that `Whole` was merged from; empty for a single one
   AnalysisInput input{trace};          // of `trace`, with what the analyses derived from it
   const Trace& Whole() const { return whole == nullptr ? trace : *whole; }

@@ -1,4 +1,7 @@
 // The report for machines: schema gprof.report/1.
+#include <set>
+#include <string>
+
 #include "analysis/facts/shared_facts.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
@@ -118,6 +121,20 @@ Json TraceJson(const TraceSummary& t) {
           {"straggler", t.is_wall_straggler || t.is_busy_straggler}};
 }
 
+constexpr std::string_view kRangeScope = "nvtx:";
+
+// The scopes of the first ranges of the table `nvtx`, which took most time.
+std::set<std::string> RangesWithMetrics(const Report& report) {
+  std::set<std::string> scopes;
+  for (const Section& section : report.sections) {
+    for (const Metric& metric : section.result.metrics) {
+      if (scopes.size() == report.metric_ranges) return scopes;
+      if (metric.scope.starts_with(kRangeScope)) scopes.insert(metric.scope);
+    }
+  }
+  return scopes;
+}
+
 Json ReportJson(const Report& report) {
   Json json;
   json["schema"] = "gprof.report/1";
@@ -133,8 +150,13 @@ Json ReportJson(const Report& report) {
   for (const RankedFinding& ranked : RankedFindings(report)) json["findings"].push_back(FindingJson(ranked));
   json["metrics"] = Json::array();
   json["tables"] = Json::array();
+  const std::set<std::string> ranges = RangesWithMetrics(report);
   for (const Section& section : report.sections) {
-    for (const Metric& metric : section.result.metrics) json["metrics"].push_back(MetricJson(metric));
+    for (const Metric& metric : section.result.metrics) {
+      if (!metric.scope.starts_with(kRangeScope) || ranges.contains(metric.scope)) {
+        json["metrics"].push_back(MetricJson(metric));
+      }
+    }
     for (const Table& table : section.result.tables) json["tables"].push_back(TableJson(table, section.analysis->name));
   }
   return json;

@@ -264,8 +264,8 @@ std::vector<PathTimes> TimesByPath(const AnalysisInput& input) {
     if (durations.Of(i).empty()) continue;
     const NameId path{i};
     const Statistics times = durations.Of(i).Summary();
-    paths.push_back({path, times, SubtractWrapping(times.total, sums.Of(path).children_ns), sums.Of(path).gpu_idle_ns,
-                     std::max<int64_t>(sums.Of(path).lanes, 1)});
+    paths.push_back({path, times, std::max<int64_t>(0, SubtractWrapping(times.total, sums.Of(path).children_ns)),
+                     sums.Of(path).gpu_idle_ns, std::max<int64_t>(sums.Of(path).lanes, 1)});
   }
   std::sort(paths.begin(), paths.end(), [&](const PathTimes& a, const PathTimes& b) {
     if (a.times.total != b.times.total) return a.times.total > b.times.total;

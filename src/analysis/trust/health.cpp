@@ -1,8 +1,10 @@
 // What is missing from the trace or doubtful in it: every other result rests on this.
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/result/analyses.h"
@@ -129,13 +131,28 @@ std::string MessageOf(const Trace& trace, const Problem& problem, uint64_t count
   return message;
 }
 
+// "(process 4711)", "(8 processes)"; empty where there is but one.
+std::string ProcessesText(const Trace& trace, const std::set<uint32_t>& processes) {
+  if (trace.processes.size() < 2 || processes.empty()) return "";
+  if (processes.size() > 1) return " (" + CountOf(static_cast<int64_t>(processes.size()), "process", "processes") + ")";
+  return " (process " + std::to_string(trace.processes[*processes.begin()].pid) + ")";
+}
+
+// What all ranks of a run say is said once.
 void AddNotices(const Trace& trace, Report* report) {
+  std::vector<std::pair<const Notice*, std::set<uint32_t>>> notices;
   for (const Notice& notice : trace.notices) {
-    const bool is_information = notice.level == trace::NoticeLevel::kInfo;
-    const std::string process = notice.process == kNone || trace.processes.size() < 2
-                                    ? ""
-                                    : " (process " + std::to_string(trace.processes[notice.process].pid) + ")";
-    report->Add("health.notice", 1, std::string(trace.Text(notice.message)) + process, is_information ? 0 : 100);
+    const auto is_same = [&](const auto& other) {
+      return other.first->message == notice.message && other.first->level == notice.level;
+    };
+    auto at = std::find_if(notices.begin(), notices.end(), is_same);
+    if (at == notices.end()) at = notices.insert(at, {&notice, {}});
+    if (notice.process != kNone) at->second.insert(notice.process);
+  }
+  for (const auto& [notice, processes] : notices) {
+    const bool is_information = notice->level == trace::NoticeLevel::kInfo;
+    report->Add("health.notice", 1, std::string(trace.Text(notice->message)) + ProcessesText(trace, processes),
+                is_information ? 0 : 100);
   }
 }
 

@@ -139,6 +139,7 @@ class ReportCommand : public Command {
     report.has_details = !only_.empty();
     report.is_full = is_full_ || !skip_.empty() || !sort_.empty() || rows_.has_value();
     report.has_full_names = has_full_names_;
+    if (rows_ == 0u) report.metric_ranges = SIZE_MAX;
     if (format_ == "csv") return WriteCsv(report);
     if (format_ == "html") return WriteHtml(report);
     const bool is_file = !output_.empty() && output_ != "-";

@@ -24,7 +24,10 @@ class MarkdownReport {
     Verdict();
     Findings();
     for (const ShownTable& which : TablesToShow(report_)) AddTable(*which.table, which);
-    if (HasHealth(report_)) AddTable(TrustTable(trust_));
+    if (HasHealth(report_)) {
+      const Table trust = TrustTable(trust_);
+      AddTable(trust, {&trust, trust.rows.size(), false});
+    }
     return std::move(out_);
   }
 

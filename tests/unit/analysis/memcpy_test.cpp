@@ -140,9 +140,10 @@ TEST(SmallCopies, ManyAreAFinding) {
   const AnalysisResult result = RunMemcpy(ManyCopies(4096, 4096), {});
   const Finding* finding = FindingOf(result, "memcpy.small");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message,
-            "4,095 small copies host to device of 4.10 kB on average, each right after another one: 16.77 MB in 8.19 ms "
-            "on the GPU and 16.38 ms in the calls");
+  EXPECT_EQ(
+      finding->message,
+      "4,095 small copies host to device of 4.10 kB on average, each right after another one: 16.77 MB in 8.19 ms "
+      "on the GPU and 16.38 ms in the calls");
   // 2 us of copy and 3 us of idle time each, less one copy of the same bytes at 40 GB/s.
   EXPECT_EQ(finding->gain_ns, 4095 * 5 * kUs - 419'328);
   EXPECT_EQ(MetricOf(result, "memcpy.small_count"), 4096);
