@@ -23,15 +23,15 @@ usage() {
   cat <<'TEXT'
 usage: ./setup.sh COMMAND
 
-  run     set everything up, build, and run the main job: profile a bundled program and report what it did
-  test    set everything up, build, and run every test; the exit code is ctest's
-  build   set everything up and build
-  deps    set everything up: Debian packages, and NVIDIA's header wheels where there is no CUDA Toolkit
+  run     install dependencies, build, and run the demo: profile a bundled program and show the report
+  test    install dependencies, build, and run all tests; the exit code is that of ctest
+  build   install dependencies and build
+  deps    install dependencies: Debian packages, and NVIDIA's header wheels if there is no CUDA Toolkit
 
-The build is in build/release, logs are in build/logs, and nothing is installed outside but missing Debian packages.
-Variables: JOBS=N            jobs to run at a time (the number of processors by default)
-           GPROF_TRACER=OFF  build the offline commands only, with no CUDA headers at all
-           GPROF_NO_TOOLKIT=1  take NVIDIA's wheels even where a CUDA Toolkit is installed
+The build is in build/release, logs are in build/logs, and only missing Debian packages are installed outside this folder.
+Variables: JOBS=N            number of parallel jobs (default: number of processors)
+           GPROF_TRACER=OFF  build only the offline commands, without CUDA headers
+           GPROF_NO_TOOLKIT=1  use NVIDIA's wheels even if a CUDA Toolkit is installed
 TEXT
 }
 
@@ -52,7 +52,7 @@ quietly() {
   "$@" >"$log" 2>&1 </dev/null || code=$?
   ((code == 0)) && return 0
   tail -n 100 "$log" >&2
-  printf 'setup.sh: failed with %d: %s\nsetup.sh: the whole output is in %s\n' "$code" "$*" "${log#"$root"/}" >&2
+  printf 'setup.sh: failed with %d: %s\nsetup.sh: full output in %s\n' "$code" "$*" "${log#"$root"/}" >&2
   return "$code"
 }
 
@@ -73,12 +73,12 @@ apt_install() {
   for package in "$@"; do is_installed "$package" || missing+=("$package"); done
   ((${#missing[@]})) || return 0
   if ((EUID != 0)) && ! command -v sudo >/dev/null; then
-    fail "these packages are missing, and this is neither root nor is there sudo: ${missing[*]}" \
-      "as root: apt-get install ${missing[*]}"
+    fail "packages are missing and cannot be installed without root or sudo: ${missing[*]}" \
+      "run as root: apt-get install ${missing[*]}"
   fi
   say "Installing ${#missing[@]} Debian packages: ${missing[*]}"
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300)
-  quietly apt-update as_root "${apt[@]}" update || say "apt-get update failed; trying with the package lists that are there"
+  quietly apt-update as_root "${apt[@]}" update || say "apt-get update failed; continuing with the existing package lists"
   quietly apt-install as_root "${apt[@]}" install --no-install-recommends "${missing[@]}" ||
     fail "apt-get could not install: ${missing[*]}" "see the messages above; nothing was built"
 }
@@ -86,16 +86,16 @@ apt_install() {
 # What single tests need; without it they are skipped.
 install_test_packages() {
   command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || return 0
-  (apt_install valgrind) || say "Going on without valgrind: the guard of instruction counts is skipped"
+  (apt_install valgrind) || say "Continuing without valgrind: the instruction-count test is skipped"
   (apt_install chromium chromium-driver python3-selenium node-typescript) ||
-    say "Going on without a browser and TypeScript: the tests of the HTML page are skipped"
-  (apt_install rpm shellcheck) || say "Going on without rpm and shellcheck: the .rpm and the shell of recipes are not tested"
+    say "Continuing without a browser and TypeScript: the HTML page tests are skipped"
+  (apt_install rpm shellcheck) || say "Continuing without rpm and shellcheck: the .rpm and the shell recipes are not tested"
 }
 
 # install_packages PACKAGE...: these, and what the program is built with.
 install_packages() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    say "Not a Debian system: going on with what is installed. Needed are: ${packages[*]} $*"
+    say "Not a Debian system: continuing with what is installed. Required packages: ${packages[*]} $*"
     return 0
   fi
   apt_install "${packages[@]}" "$@"
@@ -133,7 +133,7 @@ find_pip() {
     pip=(python3 -m pip)
     return 0
   fi
-  command -v apt-get >/dev/null || fail "pip was not found, and it is needed to get NVIDIA's header wheels"
+  command -v apt-get >/dev/null || fail "pip was not found; it is needed to download NVIDIA's header wheels"
   apt_install python3-pip
   pip=(/usr/bin/python3 -m pip)
 }
@@ -148,8 +148,8 @@ fetch_wheels() {
   rm -rf "$cuda/wheels"
   mkdir -p "$cuda/wheels"
   quietly "wheels-$name" "${pip[@]}" download --no-deps --only-binary :all: --retries 5 -d "$cuda/wheels" "$@" ||
-    fail "NVIDIA's wheels could not be fetched: $*" \
-      "install the CUDA Toolkit, or build the offline commands alone: GPROF_TRACER=OFF ./setup.sh build"
+    fail "cannot download NVIDIA's wheels: $*" \
+      "install the CUDA Toolkit, or build only the offline commands: GPROF_TRACER=OFF ./setup.sh build"
   for wheel in "$cuda"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$cuda/wheels"; done
   cp -r "$cuda"/wheels/nvidia/cu*/. "$cuda"
   # nvcc and CMake look for libraries where, and under the names that, a Toolkit has them.
@@ -168,7 +168,7 @@ prepare_cuda() {
   # Whatever an earlier configuration found is looked for again.
   cmake_cuda=(-U 'GPROF_*_INCLUDE' -U GPROF_BUILD_TRACER)
   if [[ ${GPROF_TRACER:-ON} == OFF ]]; then
-    say "Tracer: left out, as GPROF_TRACER=OFF says; the offline commands need no CUDA headers"
+    say "Tracer: not built (GPROF_TRACER=OFF); the offline commands need no CUDA headers"
     cmake_cuda+=(-DGPROF_BUILD_TRACER=OFF)
   elif toolkit=$(find_toolkit); then
     say "CUDA headers: CUDA Toolkit in $toolkit"
@@ -239,7 +239,7 @@ run_cuda_example() {
 
 run_cpu_example() {
   local trace=$root/build/run/nvtx_cpu.trace
-  say "$1: profiling the bundled CPU program nvtx_cpu, whose NVTX ranges are recorded for real"
+  say "$1: profiling the bundled CPU program nvtx_cpu, which records real NVTX ranges"
   shown "$build/bin/gprof-cli" profile -f -o "$trace" -- "$examples/nvtx_cpu"
   shown "$build/bin/gprof-cli" report "$trace"
 }
@@ -247,10 +247,10 @@ run_cpu_example() {
 report_recording() {
   local trace=$root/$recording
   if [[ ! -f $trace ]]; then
-    say "No recording of a GPU run is in tests/data"
+    say "No trace of a GPU run in tests/data"
     return 0
   fi
-  say "A report of a GPU run, from a trace that was recorded on an H200 and comes with the sources"
+  say "Report of a GPU run, from a bundled trace recorded on an H200"
   shown "$build/bin/gprof-cli" report "$trace"
 }
 
@@ -259,7 +259,7 @@ main_run() {
   build OFF for_run
   mkdir -p "$root/build/run"
   if [[ ${GPROF_TRACER:-ON} == OFF ]]; then
-    say "The tracer was left out, so nothing is profiled here"
+    say "The tracer was not built, so nothing is profiled"
     report_recording
   elif ! has_gpu; then
     run_cpu_example "This machine has no GPU (nvidia-smi lists none)"
@@ -280,6 +280,6 @@ case ${1:-help} in
   help | -h | --help) usage ;;
   *)
     usage >&2
-    fail "there is no command '$1'"
+    fail "unknown command '$1'"
     ;;
 esac

@@ -79,7 +79,7 @@ void WriteInPlace(const std::string& path, std::string_view text) {
 bool WriteResult(std::string_view text) {
   const int error = WriteAll(STDOUT_FILENO, text);
   if (error != 0 && error != EPIPE) {
-    throw Error(ExitCode::kUnreadable, std::string("cannot write the result to stdout: ") + std::strerror(error));
+    throw Error(ExitCode::kUnreadable, std::string("cannot write to stdout: ") + std::strerror(error));
   }
   return error == 0;
 }

@@ -38,7 +38,7 @@ Trace LoadTraces(const std::vector<std::string>& paths, std::vector<TraceSummary
     traces.push_back(ReadTrace(path));
     std::error_code error;
     if (!files.insert(std::filesystem::weakly_canonical(path, error)).second && !error) {
-      throw Error(ExitCode::kUsage, "'" + path + "' is named twice", "everything in it would count twice");
+      throw Error(ExitCode::kUsage, "'" + path + "' is given twice", "remove the duplicate");
     }
     summaries->push_back(SummarizeTrace(traces.back()));
   }

@@ -267,7 +267,7 @@ int SalvageCollector(const std::string& journal_path, uint64_t died_ns) try {
   const uint64_t time_ns = died_ns != 0 ? died_ns : journal->header().heartbeat_ns.load(std::memory_order_relaxed);
   journal->Add(trace::NoticeRecord{
       time_ns, static_cast<uint8_t>(trace::NoticeLevel::kWarning),
-      journal->Name("the process that recorded the " + title + " was killed: there is none from then on")});
+      journal->Name("the process recording the " + title + " was killed: no data after this point")});
   return journal->Write();
 } catch (const std::exception&) {
   return ENOMEM;

@@ -114,7 +114,7 @@ void FreshOutput::MoveFiles() {
 
 void FreshOutput::Fail(int error) const {
   throw Error(ExitCode::kUnreadable, "cannot write '" + path_ + "': " + std::strerror(error),
-              error == ENOENT ? "the folder must be there already" : "");
+              error == ENOENT ? "the folder does not exist" : "");
 }
 
 }  // namespace gprof

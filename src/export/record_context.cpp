@@ -75,8 +75,8 @@ std::span<const RecordTable> TablesOfKind(const std::string& kind) {
     list += (list.empty() ? "" : ", ") + names.back();
   }
   const std::string nearest = Nearest(kind, names);
-  throw Error(ExitCode::kUsage, "there is no kind of record '" + kind + "'",
-              (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") + "there are: " + list);
+  throw Error(ExitCode::kUsage, "unknown record kind '" + kind + "'",
+              (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") + "available: " + list);
 }
 
 std::vector<RecordTableInfo> RecordTables() {

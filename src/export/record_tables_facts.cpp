@@ -164,9 +164,9 @@ const RecordTable kThreadTable{"thread", "their threads", kThreadColumns, WriteT
 const RecordTable kDeviceTable{"device", "GPUs", kDeviceColumns, WriteDevices};
 const RecordTable kContextTable{"context", "CUDA contexts", kContextColumns, WriteContexts};
 const RecordTable kStreamTable{"stream", "streams", kStreamColumns, WriteStreams};
-const RecordTable kCaptureTable{"capture", "times in which a process was recorded", kCaptureColumns, WriteCaptures};
-const RecordTable kClockTable{"clock", "instants on every clock, to convert times", kClockColumns, WriteClocks};
+const RecordTable kCaptureTable{"capture", "intervals in which a process was recorded", kCaptureColumns, WriteCaptures};
+const RecordTable kClockTable{"clock", "clock readings, to convert times", kClockColumns, WriteClocks};
 const RecordTable kLossTable{"loss", "records that were lost", kLossColumns, WriteLosses};
-const RecordTable kNoticeTable{"notice", "what the recording had to say", kNoticeColumns, WriteNotices};
+const RecordTable kNoticeTable{"notice", "tracer messages", kNoticeColumns, WriteNotices};
 
 }  // namespace gprof

@@ -150,12 +150,12 @@ void WriteMetricBlocks(RecordContext& context, RowWriter& row) {
 std::span<const RecordTable> OutsideTables() {
   static const RecordTable kTables[] = {
       TableOf<CpuSample, &Trace::cpu_samples>("cpu_sample", "where threads were, with their stacks"),
-      TableOf<ThreadSwitch, &Trace::switches>("switch", "times in which threads were off the processor"),
-      TableOf<OsCall, &Trace::os_calls>("os_call", "calls of the operating system that took long"),
+      TableOf<ThreadSwitch, &Trace::switches>("switch", "intervals in which threads were off the CPU"),
+      TableOf<OsCall, &Trace::os_calls>("os_call", "long OS calls"),
       TableOf<Module, &Trace::modules>("module", "files and Python functions that stacks lead through"),
       TableOf<MetricSource, &Trace::metric_sources>("metric_source", "counter tracks"),
       {"metric_block", "their samples", kMetricBlockColumns, WriteMetricBlocks},
-      TableOf<MetricLoss, &Trace::metric_losses>("metric_loss", "times in which samples are missing")};
+      TableOf<MetricLoss, &Trace::metric_losses>("metric_loss", "intervals without samples")};
   return kTables;
 }
 

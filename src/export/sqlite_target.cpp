@@ -169,11 +169,11 @@ std::vector<std::string> HealthTexts(const TraceHealth& h) {
   add(h.damaged_chunks, "chunks of the trace are damaged");
   add(h.missing_chunks, "chunks of the trace are missing");
   add(h.lost_records, "records were lost while recording");
-  add(h.bad_times, "operations without usable times were left out");
-  add(h.unmatched_launches, "launching calls have no GPU operation");
-  add(h.unmatched_ops, "GPU operations have no launching call");
-  add(h.unfinished_processes, "processes did not end their recording");
-  if (h.is_truncated) texts.emplace_back("the trace ends within a chunk");
+  add(h.bad_times, "operations without valid times were skipped");
+  add(h.unmatched_launches, "launch calls have no GPU operation");
+  add(h.unmatched_ops, "GPU operations have no launch call");
+  add(h.unfinished_processes, "processes did not finish recording");
+  if (h.is_truncated) texts.emplace_back("the trace ends in the middle of a chunk");
   return texts;
 }
 

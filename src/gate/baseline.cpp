@@ -55,8 +55,8 @@ Baseline ParseBaseline(const std::string& text, const std::string& path) {
   try {
     return FromJson(json, path);
   } catch (const Json::exception& error) {
-    throw Error(ExitCode::kUnreadable, path + " is no whole baseline: " + error.what(),
-                "somebody changed the file: take it from the history of the repository, or save the baseline again");
+    throw Error(ExitCode::kUnreadable, path + " is not a complete baseline: " + error.what(),
+                "the file was modified: restore it from version control, or save the baseline again");
   }
 }
 
@@ -94,8 +94,8 @@ void CheckBaselineName(const std::string& name) {
   if (!name.empty() && name.find_first_not_of(kAllowed) == std::string::npos && name.front() != '.' &&
       name.size() <= 100)
     return;
-  throw Error(ExitCode::kUsage, "'" + name + "' is no name for a baseline",
-              "letters, digits and . _ - + make one, such as main or h200-nightly");
+  throw Error(ExitCode::kUsage, "'" + name + "' is not a valid baseline name",
+              "use letters, digits and . _ - +, for example main or h200-nightly");
 }
 
 }  // namespace gprof

@@ -171,8 +171,8 @@ Breakdown BreakdownFrom(const nlohmann::ordered_json& json) {
   }
   if (!json.at("steps").is_null()) breakdown.steps = StepsFrom(json.at("steps"));
   if (!AddsUp(breakdown)) {
-    throw Error(ExitCode::kUnreadable, "the parts of a run's time do not sum to the whole",
-                "the document was changed after it was written; make it anew from its traces");
+    throw Error(ExitCode::kUnreadable, "the time breakdown of a run does not add up",
+                "the file was modified after it was written; create it again from the traces");
   }
   return breakdown;
 }

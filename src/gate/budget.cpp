@@ -40,7 +40,7 @@ class BudgetReader {
     Want(rules->value, Kind::kObject, "\"rules\"");
     for (const JsonMember& member : rules->value.members) AddRules(member);
     if (rules_.empty())
-      Fail(rules->line, "there is no rule", "gprof-cli check TRACE --init writes a budget from a trace");
+      Fail(rules->line, "\"rules\" is empty", "gprof-cli check TRACE --init creates a budget from a trace");
     budget.rules = std::move(rules_);
     return budget;
   }
@@ -52,7 +52,7 @@ class BudgetReader {
 
   void Want(const JsonValue& value, Kind kind, const std::string& what) const {
     if (value.kind == kind) return;
-    Fail(value.line, what + " is " + std::string(NameOf(kind)) + ", not " + std::string(NameOf(value.kind)));
+    Fail(value.line, what + " must be " + std::string(NameOf(kind)) + ", not " + std::string(NameOf(value.kind)));
   }
 
   template <std::size_t N>
@@ -65,9 +65,9 @@ class BudgetReader {
       for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
       // A rule that stands beside "rules" is the usual slip.
       const bool is_rule = FindMetric(member.key.substr(0, member.key.find('@'))) != nullptr;
-      Fail(member.line, "\"" + Printable(member.key) + "\" is no part of " + what,
-           is_rule           ? "figures belong into \"rules\""
-           : nearest.empty() ? "there is " + list
+      Fail(member.line, "\"" + Printable(member.key) + "\" is not a known key of " + what,
+           is_rule           ? "metrics belong in \"rules\""
+           : nearest.empty() ? "available: " + list
                              : "did you mean " + nearest + "?");
     }
   }
@@ -76,7 +76,7 @@ class BudgetReader {
     const std::string schema = TextAt(root, "schema", std::string(kBudgetSchema));
     if (schema == kBudgetSchema) return;
     Fail(root.Find("schema")->line,
-         "the schema is '" + Printable(schema) + "', this program knows " + std::string(kBudgetSchema));
+         "the schema is '" + Printable(schema) + "', this gprof-cli reads " + std::string(kBudgetSchema));
   }
 
   std::string TextAt(const JsonValue& object, std::string_view key, std::string otherwise) const {
@@ -105,12 +105,13 @@ class BudgetReader {
     rule.line = value.line;
     if (value.kind == Kind::kObject) return AddObject(rule, value);
     if (value.kind != Kind::kNumber && value.kind != Kind::kText) {
-      Fail(value.line, "a rule is a number, a text with a unit, or an object, not " + std::string(NameOf(value.kind)));
+      Fail(value.line,
+           "a rule must be a number, a string with a unit, or an object, not " + std::string(NameOf(value.kind)));
     }
     if (rule.info->better == Better::kHigher) {
       Fail(value.line,
-           "say whether this is the most or the least: of " + std::string(rule.info->id) + " more is better",
-           "write {\"min\": …} or {\"max\": …}");
+           "unclear whether this is a minimum or a maximum: higher is better for " + std::string(rule.info->id),
+           "use {\"min\": …} or {\"max\": …}");
     }
     rule.limit = ValueOf(value, rule, "the limit");
     rules_.push_back(std::move(rule));
@@ -124,7 +125,7 @@ class BudgetReader {
     const std::string shown =
         value.kind == Kind::kText ? "'" + Printable(value.text) + "'" : std::string(NameOf(value.kind));
     Fail(value.line, what + " of " + std::string(rule.info->id) + " cannot be " + shown,
-         "wanted: " + std::string(ValueForms(rule.info->unit)));
+         "expected " + std::string(ValueForms(rule.info->unit)));
   }
 
   // The words that all limits of an object share.
@@ -132,7 +133,8 @@ class BudgetReader {
     rule->reason = TextAt(object, "reason", "");
     const std::string severity = TextAt(object, "severity", "error");
     if (severity != "error" && severity != "warn") {
-      Fail(object.Find("severity")->line, "the severity is \"error\" or \"warn\", not '" + Printable(severity) + "'");
+      Fail(object.Find("severity")->line,
+           "the severity must be \"error\" or \"warn\", not '" + Printable(severity) + "'");
     }
     rule->is_warning = severity == "warn";
     if (const JsonMember* member = object.Find("allow_missing")) {
@@ -153,13 +155,12 @@ class BudgetReader {
     AddDifference(rule, object, "max_increase", RuleKind::kMaxIncrease);
     AddDifference(rule, object, "max_decrease", RuleKind::kMaxDecrease);
     if (rules_.size() == before) {
-      Fail(object.line, "this rule has no limit",
-           "one of max, min, equals, warn, max_increase, max_decrease is needed");
+      Fail(object.line, "this rule has no limit", "add one of max, min, equals, warn, max_increase, max_decrease");
     }
     const JsonMember* floor = object.Find("and");
     if (floor != nullptr && rules_.size() == relative) {
-      Fail(floor->line, "\"and\" goes with max_increase or max_decrease",
-           "it is what a difference must exceed as well");
+      Fail(floor->line, "\"and\" requires max_increase or max_decrease",
+           "it is a second threshold that the change must also exceed");
     }
   }
 
@@ -186,10 +187,10 @@ class BudgetReader {
     }
     Rule& limited = rules_.back();
     if (rules_.size() > first + 1 || limited.kind == RuleKind::kEqual) {
-      Fail(member->line, "\"warn\" goes with either max or min", "write two rules in a list: [{…}, {…}]");
+      Fail(member->line, "\"warn\" needs exactly one of max and min", "use two rules in a list: [{…}, {…}]");
     }
     if (limited.kind == RuleKind::kAtMost ? warn > *limited.limit : warn < *limited.limit) {
-      Fail(member->line, "\"warn\" lies beyond the limit, so that nothing would ever warn");
+      Fail(member->line, "\"warn\" is beyond the limit and would never trigger");
     }
     limited.warn = warn;
   }
@@ -202,9 +203,8 @@ class BudgetReader {
     ReadDifference(*member, &rule);
     if (const JsonMember* floor = object.Find("and")) {
       if (rule.share.has_value() == ReadShareOf(floor->value).has_value()) {
-        Fail(floor->line,
-             "\"and\" is a value where \"" + std::string(key) + "\" is a percentage, and the other way round",
-             "write for example \"max_increase\": \"5%\", \"and\": \"200us\"");
+        Fail(floor->line, "\"and\" and \"" + std::string(key) + "\" must be one percentage and one absolute value",
+             "example: \"max_increase\": \"5%\", \"and\": \"200us\"");
       }
       ReadDifference(*floor, &rule);
     }
@@ -218,7 +218,7 @@ class BudgetReader {
   void ReadDifference(const JsonMember& member, Rule* rule) const {
     const std::optional<double> share = ReadShareOf(member.value);
     const double value = share ? *share : ValueOf(member.value, *rule, "\"" + member.key + "\"");
-    if (value < 0) Fail(member.line, "\"" + member.key + "\" cannot be below 0");
+    if (value < 0) Fail(member.line, "\"" + member.key + "\" must not be negative");
     (share ? rule->share : rule->limit) = value;
   }
 

@@ -68,20 +68,21 @@ class Checker {
         std::count_if(runs_.runs.begin(), runs_.runs.end(), [](const Measurement& run) { return run.is_complete; }));
     for (const Measurement& run : runs_.runs) {
       if (run.is_complete) continue;
-      result_.notes.push_back(run.source + " is not complete (" + Joined(run.missing) + ")" +
-                              (complete > 0 ? ": it counts only where nothing that is missing matters" : ""));
+      result_.notes.push_back(run.source + " is incomplete (" + Joined(run.missing) + ")" +
+                              (complete > 0 ? ": used only for rules that do not need the missing data" : ""));
     }
     AddUnmatched();
     AddOtherPrograms();
-    if (!mixed_runs_.empty()) AddFingerprintNote("the runs do not belong together: " + mixed_runs_);
+    if (!mixed_runs_.empty()) AddFingerprintNote("the runs are not comparable: " + mixed_runs_);
     if (baseline_ == nullptr) return;
     for (const std::string& note : baseline_->notes) result_.notes.push_back("baseline: " + note);
-    if (mixed_runs_.empty() && !mixed_sets_.empty()) AddFingerprintNote("not made like the baseline: " + mixed_sets_);
+    if (mixed_runs_.empty() && !mixed_sets_.empty())
+      AddFingerprintNote("recorded differently from the baseline: " + mixed_sets_);
   }
 
   void AddFingerprintNote(const std::string& what) {
-    result_.notes.push_back(what + (options_.ignores_fingerprint ? "; judged all the same, as --ignore-fingerprint says"
-                                                                 : "; rules about times are inconclusive"));
+    result_.notes.push_back(what + (options_.ignores_fingerprint ? "; judged anyway (--ignore-fingerprint)"
+                                                                 : "; rules on times are inconclusive"));
     if (!options_.ignores_fingerprint) return;
     mixed_runs_.clear();
     mixed_sets_.clear();
@@ -94,16 +95,16 @@ class Checker {
       if (const Metric* metric = FindIn(run, "health.unmatched_launches")) most = std::max(most, metric->value);
     }
     if (most == 0) return;
-    result_.notes.push_back(CountOf(static_cast<int64_t>(most), "launching call has", "launching calls have") +
-                            " no GPU operation in the trace: counts and sums may be too low");
+    result_.notes.push_back(CountOf(static_cast<int64_t>(most), "launch call has", "launch calls have") +
+                            " no GPU operation in the trace: counts and totals may be too low");
   }
 
   void AddOtherPrograms() {
     const Measurement& first = runs_.runs.front();
     for (const Measurement& run : runs_.runs) {
       if (run.fingerprint.program == first.fingerprint.program) continue;
-      result_.notes.push_back(run.source + " is of '" + run.fingerprint.program + "', " + first.source + " of '" +
-                              first.fingerprint.program + "': runs of a set should be of the same program");
+      result_.notes.push_back(run.source + " is a run of '" + run.fingerprint.program + "', " + first.source + " of '" +
+                              first.fingerprint.program + "': all runs should be of the same program");
       return;
     }
   }
@@ -111,8 +112,9 @@ class Checker {
   void AddRule(const Rule& rule) {
     if (rule.NeedsBaseline() && baseline_ == nullptr) {
       const std::string where = rule.file.empty() ? "" : rule.file + ":" + std::to_string(rule.line) + ": ";
-      throw Error(ExitCode::kUsage, where + "'" + TextOf(rule, rule.scope) + "' needs a baseline",
-                  "add --baseline PATH, or \"baseline\": \"PATH\" to the budget; gprof-cli baseline save makes one");
+      throw Error(
+          ExitCode::kUsage, where + "'" + TextOf(rule, rule.scope) + "' needs a baseline",
+          "add --baseline PATH, or \"baseline\": \"PATH\" to the budget; create one with gprof-cli baseline save");
     }
     const std::vector<std::string> scopes = figures_.ScopesLike(rule.info->id, rule.scope);
     for (const std::string& scope : scopes) AddResult(rule, scope);
@@ -148,7 +150,7 @@ class Checker {
   std::string OtherSteps(const Rule& rule) const {
     const std::string base = StepOf(*baseline_), now = StepOf(runs_);
     if (!rule.info->id.starts_with("step.") || base.empty() || now.empty() || base == now) return "";
-    return "the steps of the runs are '" + now + "', those of the baseline '" + base + "'; --step names them";
+    return "the step is '" + now + "' in the runs, '" + base + "' in the baseline; choose one with --step";
   }
 
   static std::string StepOf(const RunSet& set) {
@@ -159,7 +161,7 @@ class Checker {
   void AddNoMatch(const Rule& rule) {
     RuleResult result = Begin(rule, rule.scope);
     const std::string why = WhyNotRecorded(runs_.runs.front(), rule.info->id);
-    result.message = why.empty() ? "nothing in the runs is like @" + rule.scope : why;
+    result.message = why.empty() ? "nothing in the runs matches @" + rule.scope : why;
     const bool is_whole =
         std::all_of(runs_.runs.begin(), runs_.runs.end(), [](const Measurement& run) { return run.is_complete; });
     if (rule.allows_missing && is_whole && why.empty()) result.verdict = Verdict::kPass;
@@ -171,7 +173,7 @@ class Checker {
     result.is_judged = result.verdict != Verdict::kInconclusive;
     if (rule.is_warning && result.verdict == Verdict::kInconclusive) {
       result.verdict = Verdict::kWarn;
-      result.message = "cannot be judged: " + result.message;
+      result.message = "not judged: " + result.message;
     }
     result_.rules.push_back(std::move(result));
   }
@@ -231,7 +233,7 @@ std::string VerdictLine(const CheckResult& result) {
   const std::string runs = ", " + CountOf(static_cast<int64_t>(result.sources.size()), "run");
   if (warnings > 0)
     return "PASS with " + warned + " in " + CountOf(all, "rule") + runs + ": " + FiguresWith(result, Verdict::kWarn);
-  if (all == 0) return "INCONCLUSIVE: there is no rule";
+  if (all == 0) return "INCONCLUSIVE: no rules given";
   return "PASS: " + CountOf(all, "rule") + runs;
 }
 

@@ -42,7 +42,7 @@ class Parser {
   JsonValue Parse() {
     JsonValue value = Value(0);
     SkipBlanks();
-    if (at_ < text_.size()) Fail("there is something after the end: " + Seen());
+    if (at_ < text_.size()) Fail("unexpected text after the end: " + Seen());
     return value;
   }
 
@@ -76,7 +76,7 @@ class Parser {
       } else if (Take("/*")) {
         const uint32_t begun = line_;
         while (at_ < text_.size() && !text_.substr(at_).starts_with("*/")) Step();
-        if (!Take("*/")) FailAt(begun, "this comment does not end");
+        if (!Take("*/")) FailAt(begun, "unterminated comment");
       } else {
         return;
       }
@@ -90,7 +90,7 @@ class Parser {
 
   JsonValue Value(int depth) {
     SkipBlanks();
-    if (depth > kDeepest) Fail("this is nested too deeply");
+    if (depth > kDeepest) Fail("nested too deeply");
     JsonValue value;
     value.line = line_;
     const char first = Peek();
@@ -118,13 +118,12 @@ class Parser {
       if (AtEndOf('}', is_first, value->line)) return;
       JsonMember member;
       member.line = line_;
-      if (Peek() != '"') Fail("a name in quotes is wanted here, not " + Seen());
+      if (Peek() != '"') Fail("expected a key in quotes, not " + Seen());
       member.key = Text();
       SkipBlanks();
-      if (!Take(":")) Fail("a colon is wanted after \"" + Printable(member.key) + "\", not " + Seen());
+      if (!Take(":")) Fail("expected a colon after \"" + Printable(member.key) + "\", not " + Seen());
       if (const JsonMember* before = value->Find(member.key)) {
-        FailAt(member.line,
-               "\"" + Printable(member.key) + "\" stands here again, after line " + std::to_string(before->line));
+        FailAt(member.line, "\"" + Printable(member.key) + "\" is a duplicate of line " + std::to_string(before->line));
       }
       member.value = Value(depth + 1);
       value->members.push_back(std::move(member));
@@ -145,11 +144,10 @@ class Parser {
     SkipBlanks();
     if (Take(std::string_view(&bracket, 1))) return true;
     if (at_ >= text_.size()) {
-      Fail(std::string("the file ends where a '") + bracket + "' is missing, for the one opened in line " +
-           std::to_string(begun));
+      Fail(std::string("the file ends without the '") + bracket + "' that closes line " + std::to_string(begun));
     }
     if (is_first) return false;
-    if (!Take(",")) Fail(std::string("a comma or '") + bracket + "' is wanted here, not " + Seen());
+    if (!Take(",")) Fail(std::string("expected a comma or '") + bracket + "', not " + Seen());
     SkipBlanks();
     return Take(std::string_view(&bracket, 1));
   }
@@ -158,11 +156,11 @@ class Parser {
     const char* const begin = text_.data() + at_;
     double number = 0;
     const auto [stop, error] = std::from_chars(begin, text_.data() + text_.size(), number);
-    if (error != std::errc() || !std::isfinite(number)) Fail("a value is wanted here, not " + Seen());
+    if (error != std::errc() || !std::isfinite(number)) Fail("expected a value, not " + Seen());
     at_ += static_cast<std::size_t>(stop - begin);
     const char next = Peek();
     if ((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '%') {
-      Fail("a value with a unit wants quotes, like \"200us\"");
+      Fail("a value with a unit needs quotes, like \"200us\"");
     }
     return number;
   }
@@ -172,7 +170,7 @@ class Parser {
     std::string out;
     for (++at_;; ++at_) {
       const char c = Peek();
-      if (at_ >= text_.size() || c == '\n') FailAt(begun, "this text has no closing quote");
+      if (at_ >= text_.size() || c == '\n') FailAt(begun, "string without a closing quote");
       if (c == '"') break;
       if (c == '\\') {
         Escape(&out);
@@ -199,7 +197,7 @@ class Parser {
       }
       AppendUtf8(code >= 0xD800 && code < 0xE000 ? 0xFFFD : code, out);
     } else {
-      Fail("a backslash may stand before \" \\ / b f n r t u, not here; a regular expression wants two");
+      Fail("invalid escape; use \\ before \" \\ / b f n r t u only, and double it in regular expressions");
     }
   }
 
@@ -209,7 +207,7 @@ class Parser {
     const std::string_view digits = text_.substr(std::min(at_ + 1, text_.size()), 4);
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
     if (error != std::errc() || digits.size() != 4 || stop != digits.data() + 4)
-      Fail("\\u wants four hexadecimal digits");
+      Fail("\\u needs four hexadecimal digits");
     at_ += 4;
     return code;
   }
@@ -237,7 +235,7 @@ std::string_view NameOf(JsonValue::Kind kind) {
     case JsonValue::Kind::kNumber:
       return "a number";
     case JsonValue::Kind::kText:
-      return "a text";
+      return "a string";
     case JsonValue::Kind::kList:
       return "a list";
     case JsonValue::Kind::kObject:

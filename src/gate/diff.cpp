@@ -48,7 +48,7 @@ class Comparer {
   Comparer(const RunSet& base, const RunSet& now, const DiffOptions& options) : options_(options) {
     for (const Measurement& run : base.runs) base_.emplace_back(run);
     for (const Measurement& run : now.runs) new_.emplace_back(run);
-    if (base_.empty() || new_.empty()) throw Error(ExitCode::kInconclusive, "there is no run to compare");
+    if (base_.empty() || new_.empty()) throw Error(ExitCode::kInconclusive, "no runs to compare");
     FillSide(base, base_, &d_.base);
     FillSide(now, new_, &d_.now);
     WhetherToJudge(base, now);
@@ -99,14 +99,14 @@ class Comparer {
       if (!mixed.empty()) d_.differences.push_back(mixed);
     }
     if (!d_.differences.empty()) {
-      d_.evidence = "times of different machines or recordings are not judged";
+      d_.evidence = "times from different machines or recording settings are not comparable";
     } else if (!d_.base.is_complete || !d_.now.is_complete) {
-      d_.evidence = "times of incomplete traces are not judged";
+      d_.evidence = "times from incomplete traces are not comparable";
     } else if (HasGpuWork(base_) != HasGpuWork(new_)) {
-      d_.evidence = "one of the two has no GPU work";
+      d_.evidence = "one side has no GPU work";
     } else if (base_.size() == 1 && new_.size() == 1) {
-      d_.evidence = "one run each says nothing of noise, " +
-                    CountOf(LeastRunsForAChange(SampleRules().false_alarms), "run") + " of each may do";
+      d_.evidence =
+          "need >= " + CountOf(LeastRunsForAChange(SampleRules().false_alarms), "run") + " per side for a verdict";
     } else {
       d_.is_judged = true;
     }
@@ -137,10 +137,10 @@ class Comparer {
   // One figure only, so that identical builds are told apart no more often than one comparison would do it.
   void ChooseFigure() {
     if (HaveSteps()) {
-      d_.figure = "time of a step";
+      d_.figure = "step time";
       Judge([](const RunSums& sums) { return sums.run->breakdown.steps->median_ns; });
     } else if (HasGpuWork(base_) || HasGpuWork(new_)) {
-      d_.figure = "GPU time";
+      d_.figure = "GPU window";
       Judge([](const RunSums& run) { return static_cast<double>(WindowNs(run)); });
     } else {
       d_.figure = "wall time";

@@ -30,7 +30,7 @@ SampleComparison JudgeCounter(const Values& values, const MetricInfo& info, bool
   SampleComparison judged = CompareSamples(values.base, values.now, rules);
   if (!is_complete) {
     judged.change = Change::kInconclusive;
-    judged.evidence = "a trace is incomplete: what is missing may be in this count";
+    judged.evidence = "incomplete trace: this count may be too low";
   }
   return judged;
 }

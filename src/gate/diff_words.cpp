@@ -21,7 +21,7 @@ constexpr double kOtherWork = 0.01;  // counts and bytes that differ by more tha
 std::string Time(double ns) { return FormatNs(ns); }
 std::string TimeChanged(double ns) { return FormatNsChange(ns); }
 
-std::string FromTo(double base_ns, double new_ns) { return Time(base_ns) + " to " + Time(new_ns); }
+std::string FromTo(double base_ns, double new_ns) { return Time(base_ns) + " -> " + Time(new_ns); }
 
 // "12.30 ms (12.5%)", without signs.
 std::string Size(double change_ns, double base_ns) {
@@ -30,16 +30,16 @@ std::string Size(double change_ns, double base_ns) {
   return text + " (" + FormatPercentChange(std::fabs(100 * change_ns / base_ns)).substr(1) + ")";
 }
 
-// What is said of a change depends on whether it is one.
-std::string Sentence(double base_ns, double new_ns, const std::optional<SampleComparison>& judged) {
+// What is said of a change depends on whether it is one; `of` says what changed: " in wall time".
+std::string Sentence(double base_ns, double new_ns, const std::string& of,
+                     const std::optional<SampleComparison>& judged) {
   const double change_ns = new_ns - base_ns;
-  if (change_ns == 0) return "NEW takes as long as BASE, " + Time(base_ns);
-  const std::string size = Size(change_ns, base_ns), word = change_ns < 0 ? " faster" : " slower";
+  if (change_ns == 0) return "no change" + of + ", " + Time(base_ns);
+  const std::string size = Size(change_ns, base_ns), word = (change_ns < 0 ? " faster" : " slower") + of;
   const std::string from_to = ", " + FromTo(base_ns, new_ns);
-  if (judged && judged->change == Change::kSame) return "NEW is as fast as BASE: " + size + word + from_to;
-  if (judged && judged->change == Change::kInconclusive)
-    return "NEW was " + size + word + ", which may be chance" + from_to;
-  return "NEW is " + size + word + from_to;
+  if (judged && judged->change == Change::kSame) return "no relevant change: NEW " + size + word + from_to;
+  const bool is_open = judged && judged->change == Change::kInconclusive;
+  return "NEW " + size + word + from_to + (is_open ? ", difference not significant" : "");
 }
 
 struct Piece {
@@ -47,7 +47,7 @@ struct Piece {
   std::string label, remark;
 };
 
-// ": copies -56.15 ms (pageable to pinned), idle: copy -12.96 ms, the rest +0.40 ms"; the changes sum to `whole_ns`.
+// ": copies -56.15 ms (pageable -> pinned), idle: copy -12.96 ms, other +0.40 ms"; the changes sum to `whole_ns`.
 std::string Pieces(std::vector<Piece> pieces, double whole_ns) {
   std::stable_sort(pieces.begin(), pieces.end(),
                    [](const Piece& a, const Piece& b) { return std::fabs(a.change_ns) > std::fabs(b.change_ns); });
@@ -63,7 +63,7 @@ std::string Pieces(std::vector<Piece> pieces, double whole_ns) {
     text += (text.empty() ? ": " : ", ") + piece.label + " " + TimeChanged(piece.change_ns);
     if (!piece.remark.empty()) text += " (" + piece.remark + ")";
   }
-  if (named < pieces.size()) text += ", the rest " + TimeChanged(whole_ns - named_sum_ns);
+  if (named < pieces.size()) text += ", other " + TimeChanged(whole_ns - named_sum_ns);
   return text;
 }
 
@@ -84,7 +84,7 @@ struct Traffic {
   std::map<std::string, int64_t> base, now;  // bytes by host memory
 };
 
-// "pageable to pinned" where that is what became of most bytes of a direction, and how much was copied otherwise.
+// "pageable -> pinned" where that is what became of most bytes of a direction, and how much was copied otherwise.
 std::string CopyRemark(const Diff& diff) {
   std::map<std::string, Traffic> by_direction;
   int64_t base_bytes = 0, new_bytes = 0;
@@ -103,11 +103,11 @@ std::string CopyRemark(const Diff& diff) {
   for (const auto& [direction, traffic] : by_direction) {
     const std::string before = HostMemory(traffic.base), after = HostMemory(traffic.now);
     if (before.empty() || after.empty() || before == after) continue;
-    const std::string words = before + " to " + after;
+    const std::string words = before + " -> " + after;
     if (text.find(words) == std::string::npos) text += (text.empty() ? "" : ", ") + words;
   }
   if (IsOther(base_bytes, new_bytes)) {
-    text += (text.empty() ? "" : ", ") + BytesText(new_bytes) + " instead of " + BytesText(base_bytes);
+    text += (text.empty() ? "" : ", ") + BytesText(base_bytes) + " -> " + BytesText(new_bytes);
   }
   return text;
 }
@@ -124,15 +124,14 @@ std::pair<int64_t, int64_t> KernelCounts(const Diff& diff) {
 
 std::string KernelRemark(const Diff& diff) {
   const auto [base, now] = KernelCounts(diff);
-  return IsOther(base, now) ? FormatCount(now) + " instead of " + FormatCount(base) : "";
+  return IsOther(base, now) ? FormatCount(base) + " -> " + FormatCount(now) : "";
 }
 
 std::string SumOverGpus(const Diff& diff) {
   if (!diff.base.has_breakdown || !diff.now.has_breakdown) return "";
   const size_t base = diff.base.gpus, now = diff.now.gpus;
-  if (base != now)
-    return ", " + CountOf(static_cast<int64_t>(base), "GPU") + " to " + std::to_string(now) + " together";
-  return base > 1 ? ", " + std::to_string(base) + " GPUs together" : "";
+  if (base != now) return ", " + std::to_string(base) + " -> " + std::to_string(now) + " GPUs combined";
+  return base > 1 ? ", " + std::to_string(base) + " GPUs combined" : "";
 }
 
 std::vector<Piece> WindowPieces(const Diff& diff) {
@@ -142,13 +141,13 @@ std::vector<Piece> WindowPieces(const Diff& diff) {
     Piece piece{static_cast<double>(part.time.ChangeNs()), part.label, ""};
     if (part.key == PartKey(kPartKernels)) piece.remark = KernelRemark(diff);
     if (part.key == PartKey(kPartCopies)) piece.remark = CopyRemark(diff);
-    if (part.key == PartKey(kPartOverlap)) piece.label = part.time.ChangeNs() < 0 ? "more overlap" : "less overlap";
+    if (part.key == PartKey(kPartOverlap)) piece.label = part.time.ChangeNs() < 0 ? "more overlap" : "lost overlap";
     pieces.push_back(std::move(piece));
   }
   return pieces;
 }
 
-// "2 worse: sync.count 0 to 10, api.calls 452 to 468": the first few of those that changed so.
+// "2 worse: sync.count 0 -> 10, api.calls 452 -> 468": the first few of those that changed so.
 std::string Counters(const Diff& diff, Change change, const char* word) {
   int64_t count = 0;
   std::string list;
@@ -156,7 +155,7 @@ std::string Counters(const Diff& diff, Change change, const char* word) {
     if (!metric.is_deterministic || !metric.scope.empty() || !metric.judged || metric.judged->change != change)
       continue;
     if (++count > kMostCounters) continue;
-    list += (list.empty() ? "" : ", ") + metric.id + " " + FormatValue(*metric.base, metric.unit) + " to " +
+    list += (list.empty() ? "" : ", ") + metric.id + " " + FormatValue(*metric.base, metric.unit) + " -> " +
             FormatValue(*metric.now, metric.unit);
   }
   if (count == 0) return "";
@@ -197,7 +196,7 @@ std::string_view PresenceName(Presence presence) {
 
 std::string VerdictText(const Diff& diff) {
   if (!diff.is_judged) return "not judged: " + diff.evidence;
-  return std::string(ChangeName(diff.verdict)) + ", by the " + diff.figure + ": " + diff.evidence;
+  return std::string(ChangeName(diff.verdict)) + " (" + diff.figure + "): " + diff.evidence;
 }
 
 std::string GpuText(const Diff& diff) {
@@ -207,16 +206,16 @@ std::string GpuText(const Diff& diff) {
   if (diff.window.base_ns == 0)
     return "BASE has no GPU work, NEW has " + FormatNs(static_cast<double>(diff.window.new_ns));
   const auto base_ns = static_cast<double>(diff.window.base_ns), new_ns = static_cast<double>(diff.window.new_ns);
-  return Sentence(base_ns, new_ns, diff.window.judged) + " from first to last operation" + SumOverGpus(diff) +
+  return Sentence(base_ns, new_ns, " in the GPU window", diff.window.judged) + SumOverGpus(diff) +
          Pieces(WindowPieces(diff), new_ns - base_ns);
 }
 
 std::string WallText(const Diff& diff) {
   const auto base_ns = static_cast<double>(diff.wall.base_ns), new_ns = static_cast<double>(diff.wall.new_ns);
   if ((base_ns == 0 && new_ns == 0) || !diff.base.has_breakdown || !diff.now.has_breakdown) return "";
-  std::string text = Sentence(base_ns, new_ns, diff.wall.judged) + " from first to last record";
+  std::string text = Sentence(base_ns, new_ns, " in wall time", diff.wall.judged);
   if (diff.base.gpus != 1 || diff.now.gpus != 1) return text;
-  std::vector<Piece> pieces = {{static_cast<double>(diff.window.ChangeNs()), "GPU time", ""}};
+  std::vector<Piece> pieces = {{static_cast<double>(diff.window.ChangeNs()), "GPU window", ""}};
   for (const PartChange& part : diff.parts) {
     if (!part.is_in_window) pieces.push_back({static_cast<double>(part.time.ChangeNs()), part.label, ""});
   }
@@ -226,21 +225,20 @@ std::string WallText(const Diff& diff) {
 std::string StepText(const Diff& diff) {
   if (!diff.steps) return "";
   const StepChange& steps = *diff.steps;
-  std::string text =
-      Sentence(steps.base_median_ns, steps.new_median_ns, steps.judged) + " in a step of " + steps.new_path;
+  std::string text = Sentence(steps.base_median_ns, steps.new_median_ns,
+                              " in the median \"" + steps.new_path + "\" step", steps.judged);
   if (steps.base_count != steps.new_count) {
-    text += ", " + CountOf(steps.new_count, "step") + " instead of " + FormatCount(steps.base_count);
+    text += ", " + FormatCount(steps.base_count) + " -> " + CountOf(steps.new_count, "step");
   }
   std::vector<Piece> pieces;
   for (const StepPartChange& part : steps.parts) {
     pieces.push_back({steps.NewMeanNs(part.new_total_ns) - steps.BaseMeanNs(part.base_total_ns), part.label, ""});
   }
   const double mean_ns = steps.NewMeanNs(steps.new_total_ns) - steps.BaseMeanNs(steps.base_total_ns);
-  text += " (medians)";
   const bool is_same =
       std::all_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.change_ns == 0; });
   if (is_same) return text;
-  return text + ". On average " + TimeChanged(mean_ns) + Pieces(std::move(pieces), mean_ns);
+  return text + "; mean " + TimeChanged(mean_ns) + Pieces(std::move(pieces), mean_ns);
 }
 
 std::string CounterText(const Diff& diff) {
@@ -253,18 +251,18 @@ std::string WorkText(const Diff& diff) {
   std::string text;
   const auto add = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
   const auto [base, now] = KernelCounts(diff);
-  if (IsOther(base, now)) add(CountOf(now, "kernel") + " instead of " + FormatCount(base));
+  if (IsOther(base, now)) add(FormatCount(base) + " -> " + CountOf(now, "kernel"));
   int64_t base_bytes = 0, new_bytes = 0;
   for (const TransferChange& transfer : diff.transfers) {
     if (transfer.direction == "fill") continue;
     base_bytes += transfer.base_bytes;
     new_bytes += transfer.new_bytes;
   }
-  if (IsOther(base_bytes, new_bytes)) add(BytesText(new_bytes) + " copied instead of " + BytesText(base_bytes));
+  if (IsOther(base_bytes, new_bytes)) add(BytesText(base_bytes) + " -> " + BytesText(new_bytes) + " copied");
   if (diff.steps && diff.steps->base_count != diff.steps->new_count) {
-    add(CountOf(diff.steps->new_count, "step") + " instead of " + FormatCount(diff.steps->base_count));
+    add(FormatCount(diff.steps->base_count) + " -> " + CountOf(diff.steps->new_count, "step"));
   }
-  return text.empty() ? "" : "NEW did not do the same work: " + text;
+  return text.empty() ? "" : "BASE and NEW did different work: " + text;
 }
 
 std::string OneLine(const Diff& diff) {
@@ -276,8 +274,8 @@ std::string OneLine(const Diff& diff) {
   text += ": " + diff.figure + " " + FromTo(base_ns, new_ns);
   if (base_ns != 0) text += " (" + FormatPercentChange(100 * (new_ns - base_ns) / base_ns) + ")";
   if (diff.worse_counters == 0 && diff.better_counters == 0) return text;
-  return text + "; exact figures: " + FormatCount(diff.worse_counters) + " worse, " +
-         FormatCount(diff.better_counters) + " better";
+  return text + "; counters: " + FormatCount(diff.worse_counters) + " worse, " + FormatCount(diff.better_counters) +
+         " better";
 }
 
 }  // namespace gprof

@@ -36,7 +36,7 @@ bool IsWholeFor(const Measurement& run, std::string_view id) {
 std::string Missing(const Measurement& run) {
   std::string text;
   for (const std::string& what : run.missing) text += (text.empty() ? "" : ", ") + what;
-  return text.empty() ? "something is missing" : text;
+  return text.empty() ? "data is missing" : text;
 }
 
 std::string KeyOf(std::string_view id, const std::string& scope) { return std::string(id) + "@" + scope; }
@@ -71,9 +71,9 @@ std::string Figures::WhyMissing(const MetricInfo& info, const std::string& scope
                                        : "the " + std::string(ScopeNoun(scope)) + " " + scope.substr(colon + 1)) +
            (nearest.empty() ? "" : "; did you mean @" + nearest + "?");
   }
-  if (info.id.starts_with("step.")) return "no NVTX range repeats like a step; --step names the one that is";
-  if (info.id.starts_with("occupancy.")) return "this build of gprof-cli has no analysis of occupancy";
-  return "no run has it";
+  if (info.id.starts_with("step.")) return "no NVTX range was detected as a step; name it with --step";
+  if (info.id.starts_with("occupancy.")) return "this build of gprof-cli has no occupancy analysis";
+  return "no run has this metric";
 }
 
 Figure Figures::Of(const MetricInfo& info, const std::string& scope) const {
@@ -89,7 +89,7 @@ Figure Figures::Of(const MetricInfo& info, const std::string& scope) const {
     const auto found = values_[i].find(KeyOf(info.id, scope));
     if (found != values_[i].end()) figure.values.push_back(found->second);
     if (!has_whole && figure.why_incomplete.empty()) {
-      figure.why_incomplete = run.source + " is not complete (" + Missing(run) + ")";
+      figure.why_incomplete = run.source + " is incomplete (" + Missing(run) + ")";
     }
   }
   if (figure.values.empty()) {

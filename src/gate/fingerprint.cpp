@@ -74,7 +74,7 @@ std::vector<std::string> TimingDifferences(const Fingerprint& base, const Finger
   std::sort(base_gpus.begin(), base_gpus.end());
   std::sort(now_gpus.begin(), now_gpus.end());
   Compare("GPU", ListOf(base_gpus), ListOf(now_gpus), &differences);
-  Compare("driver for CUDA", base.driver_version, now.driver_version, &differences);
+  Compare("CUDA driver", base.driver_version, now.driver_version, &differences);
   Compare("CUDA", base.cuda_version, now.cuda_version, &differences);
   Compare("CUPTI", base.cupti_version, now.cupti_version, &differences);
   Compare("clocks", base.clocks, now.clocks, &differences);

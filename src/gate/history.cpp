@@ -114,7 +114,7 @@ FigureHistory HistoryOf(const MetricInfo& info, const std::vector<HistoryPoint>&
 std::string WhatBecameOf(const FigureHistory& figure) {
   std::string text;
   if (const auto& change = figure.change) {
-    text = "step " + PartOf(change->after - change->before, change->before) + " at " +
+    text = "change " + PartOf(change->after - change->before, change->before) + " at " +
            std::to_string(figure.points[change->point] + 1);
   }
   if (const auto& trend = figure.trend) {

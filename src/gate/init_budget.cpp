@@ -29,14 +29,14 @@ struct Counter {
   bool is_worth_it_at_zero = false;
 };
 constexpr Counter kCounters[] = {
-    {"memcpy.pageable_bytes", "copies from or to pageable memory hold up the host and are slow", true},
+    {"memcpy.pageable_bytes", "copies from or to pageable memory are slow and block the host", true},
     {"memcpy.h2d_bytes", ""},
     {"memcpy.d2h_bytes", ""},
     {"memcpy.count", ""},
     {"launches.count", ""},
     {"kernels.count", ""},
-    {"sync.count", "every wait of the host may leave the GPU without work"},
-    {"sync.device_count", "waits for the whole device are rarely needed", true},
+    {"sync.count", "each host synchronisation may leave the GPU idle"},
+    {"sync.device_count", "device-wide synchronisation is rarely needed", true},
     {"graphs.instantiations", ""},
     {"memory.allocations", ""},
     {"memory.leaked_bytes", "", true},
@@ -92,7 +92,8 @@ class Writer {
 
   std::string Write() {
     for (const Counter& counter : kCounters) AddCounter(counter);
-    Section("Times and shares vary from run to run" + std::string(baseline_.empty() ? " and have room above." : "."));
+    Section("Times and shares vary from run to run" +
+            std::string(baseline_.empty() ? "; the limits leave headroom." : "."));
     const bool has_steps = !Values("step.median_ns", "").empty();
     if (has_steps) {
       for (const Loose& loose : kSteps) AddLoose(loose, "", "");
@@ -103,7 +104,7 @@ class Writer {
     AddOverlap();
     AddKernels();
     if (lines_.empty()) {
-      throw Error(ExitCode::kInconclusive, "nothing in these runs is worth a rule", "name traces of whole runs");
+      throw Error(ExitCode::kInconclusive, "these runs have no metric to base a rule on", "use traces of whole runs");
     }
     return Header() + Body();
   }
@@ -142,7 +143,7 @@ class Writer {
     double limit = *high;
     if (*low != *high) {
       limit = RoundUp(*high * 1.1);
-      comment += ", so that it has room above";
+      comment += "; limit with headroom";
     }
     std::string rule = LimitText(limit, Unit::kCount);
     if (!counter.why.empty()) rule = "{\"max\": " + rule + ", \"reason\": " + Quoted(std::string(counter.why)) + "}";
@@ -164,7 +165,7 @@ class Writer {
       const std::string floor = LimitText(loose.least, info.unit == Unit::kPercent ? Unit::kCount : info.unit);
       const std::string rule = info.unit == Unit::kPercent ? "{\"max_increase\": " + floor + "}"
                                                            : "{\"max_increase\": \"10%\", \"and\": " + floor + "}";
-      return Add(figure, rule, source + (info.unit == Unit::kPercent ? "; the increase is in points" : ""));
+      return Add(figure, rule, source + (info.unit == Unit::kPercent ? "; increase in percentage points" : ""));
     }
     const double most = *std::max_element(values.begin(), values.end());
     double limit = RoundUp(most + std::max(loose.share * most, loose.least));
@@ -181,7 +182,7 @@ class Writer {
     const std::string rule = baseline_.empty() ? "\"min\": " + LimitText(std::floor(least - room), Unit::kPercent)
                                                : "\"max_decrease\": " + LimitText(kOverlap.least, Unit::kCount);
     Add(std::string(kOverlap.id), "{" + rule + "}",
-        Source(values, Unit::kPercent) + (baseline_.empty() ? "" : "; the decrease is in points"));
+        Source(values, Unit::kPercent) + (baseline_.empty() ? "" : "; decrease in percentage points"));
   }
 
   // By their short names, so that another template argument is the same kernel.
@@ -215,8 +216,8 @@ class Writer {
 
   std::string Guesses() const {
     if (runs_.runs.size() > 1 || !baseline_.empty()) return "";
-    return "// One run shows no spread: the limits on times are guesses. profile --repeat 5 --warmup 1 makes runs for "
-           "better ones.\n";
+    return "// A single run shows no noise: the limits on times are guesses. Record several with profile --repeat 5 "
+           "--warmup 1.\n";
   }
 
   std::string Header() const {
@@ -226,10 +227,10 @@ class Writer {
                        (runs_.runs.size() == 1 ? Printable(runs_.runs.front().source)
                                                : CountOf(static_cast<int64_t>(runs_.runs.size()), "run")) +
                        ".\n" + Guesses() +
-                       "// Change what you like: docs/commands/check.md says what rules may be.\n{\n  \"schema\": " +
+                       "// Edit as needed; docs/commands/check.md describes the rules.\n{\n  \"schema\": " +
                        Quoted(std::string(kBudgetSchema)) + ",\n";
     if (!baseline_.empty()) text += "  \"baseline\": " + Quoted(baseline_) + ",\n";
-    return text + "  \"rules\": {\n    // Counters do not depend on timing: they are held to what they are.\n";
+    return text + "  \"rules\": {\n    // Counters do not depend on timing; the limits are the current values.\n";
   }
 
   std::string Body() const {

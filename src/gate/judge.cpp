@@ -10,7 +10,7 @@
 namespace gprof {
 namespace {
 
-constexpr const char* kRuns = "there is";  // subject of what is missing
+constexpr const char* kRuns = "";  // where a metric is missing
 
 enum class Side : uint8_t { kWithin, kBeyond, kOpen };
 
@@ -64,21 +64,21 @@ void SetInconclusive(std::string message, RuleResult* result) {
 }
 
 // True: there is nothing to judge, and it has been said.
-bool IsMissing(const Rule& rule, const Figure& figure, const std::string& who, RuleResult* result) {
+bool IsMissing(const Rule& rule, const Figure& figure, const std::string& where, RuleResult* result) {
   if (figure.values.empty()) {
     if (rule.allows_missing && figure.why_incomplete.empty() && !figure.is_unknown) {
       result->verdict = Verdict::kPass;
-      result->message = "there is none, which the budget allows: " + figure.why_missing;
+      result->message = "not present, which the budget allows: " + figure.why_missing;
     } else {
-      SetInconclusive(
-          who + " no such figure: " + (figure.why_incomplete.empty() ? figure.why_missing : figure.why_incomplete),
-          result);
+      SetInconclusive("no such metric" + where + ": " +
+                          (figure.why_incomplete.empty() ? figure.why_missing : figure.why_incomplete),
+                      result);
     }
     return true;
   }
   if (figure.IsThroughout() || rule.allows_missing) return false;
-  SetInconclusive(who + " the figure in only " + std::to_string(figure.values.size()) + " of " +
-                      CountOf(static_cast<int64_t>(figure.run_count), "run"),
+  SetInconclusive("only " + std::to_string(figure.values.size()) + " of " +
+                      CountOf(static_cast<int64_t>(figure.run_count), "run") + where + " have the metric",
                   result);
   return true;
 }
@@ -93,7 +93,7 @@ std::string Beyond(const Rule& rule, double value, double limit, const char* wha
   const Unit unit = rule.info->unit;
   const std::string is = FormatValueBeside(value, limit, unit), bound = LimitBeside(limit, value, unit);
   if (rule.kind == RuleKind::kEqual) return is + " is not " + bound;
-  if (rule.kind == RuleKind::kNotEqual) return is + " is what it must not be";
+  if (rule.kind == RuleKind::kNotEqual) return is + " is not allowed";
   if (value == limit) return is + " has reached the " + what;
   return is + (IsUpper(rule.kind) ? " is above the " : " is below the ") + what + " of " + bound;
 }
@@ -162,9 +162,9 @@ Side CompareTimes(const Rule& rule, const Figure& base, const Figure& now, doubl
 std::string DifferenceText(const Rule& rule, double base, double now) {
   const Unit unit = rule.info->unit;
   const std::string is = FormatValueBeside(now, base, unit), was = FormatValueBeside(base, now, unit);
-  if (now == base) return is + " as in the baseline";
+  if (now == base) return is + ", same as the baseline";
   std::string by = FormatValue(std::fabs(now - base), unit);
-  if (unit == Unit::kPercent) by += " points";
+  if (unit == Unit::kPercent) by += " percentage points";
   if (base != 0 && unit != Unit::kPercent)
     by = FormatPercent(100 * std::fabs(now - base) / std::fabs(base)) + " (" + by + ")";
   return is + ", " + by + (now > base ? " above" : " below") + " the baseline's " + was;
@@ -184,7 +184,7 @@ void JudgeLimit(const Rule& rule, const Figure& figure, const std::string& mixed
   }
   if (IsMissing(rule, figure, kRuns, result)) return;
   if (!mixed.empty() && !figure.is_exact) {
-    return SetInconclusive("the runs do not belong together: " + mixed, result);
+    return SetInconclusive("the runs are not comparable: " + mixed, result);
   }
   const bool is_beyond = Violates(rule.kind, *result->value, *rule.limit);
   if (!figure.why_incomplete.empty() && !IsSureAllTheSame(rule, figure, is_beyond)) {
@@ -196,7 +196,7 @@ void JudgeLimit(const Rule& rule, const Figure& figure, const std::string& mixed
     result->message = Beyond(rule, *result->value, *rule.limit, rule.is_warning ? "warning level" : "limit");
   } else if (rule.warn && Violates(rule.kind, *result->value, *rule.warn)) {
     result->verdict = Verdict::kWarn;
-    result->message = Beyond(rule, *result->value, *rule.warn, "warning level") + ", the limit is " +
+    result->message = Beyond(rule, *result->value, *rule.warn, "warning level") + ", limit " +
                       FormatLimit(*rule.limit, rule.info->unit);
   } else {
     result->message = Within(rule, *result->value);
@@ -208,7 +208,7 @@ void JudgeDifference(const Rule& rule, const Figure& base, const Figure& now, co
                      RuleResult* result) {
   if (!now.values.empty()) result->value = MedianOf(now.values);
   if (!base.values.empty()) result->baseline = MedianOf(base.values);
-  if (IsMissing(rule, now, kRuns, result) || IsMissing(rule, base, "the baseline has", result)) return;
+  if (IsMissing(rule, now, kRuns, result) || IsMissing(rule, base, " in the baseline", result)) return;
   const double allowed = Allowed(rule, *result->baseline);
   result->limit = *result->baseline + (rule.kind == RuleKind::kMaxIncrease ? allowed : -allowed);
   const std::string difference = DifferenceText(rule, *result->baseline, *result->value);
@@ -229,12 +229,12 @@ void JudgeDifference(const Rule& rule, const Figure& base, const Figure& now, co
     side = CompareTimes(rule, base, now, allowed, result);
   }
   if (side == Side::kOpen) {
-    return SetInconclusive(difference + "; these runs are too few or too noisy to tell", result);
+    return SetInconclusive(difference + "; too few or too noisy runs for a verdict", result);
   }
   Settle(rule, side == Side::kBeyond, result);
   if (side == Side::kWithin) return;
   const std::string allowed_text = DifferenceOf(rule);
-  result->message += allowed_text.empty() ? "; no difference is allowed" : "; " + allowed_text + " allowed";
+  result->message += allowed_text.empty() ? "; no change allowed" : "; " + allowed_text + " allowed";
 }
 
 }  // namespace gprof

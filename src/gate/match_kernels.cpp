@@ -73,7 +73,7 @@ class Matcher {
         const bool is_near = std::fabs(base_[gone[i]].place - now_[come[i]].place) <= kNearby;
         const bool has_path = has_paths_ && !base_[gone[i]].path.empty();
         if (!has_path && !is_near) continue;
-        Pair(gone[i], come[i], has_path ? "same shape, count and NVTX range" : "same shape, count and place");
+        Pair(gone[i], come[i], has_path ? "same shape, count and NVTX range" : "same shape, count and position");
       }
     }
   }
@@ -84,7 +84,7 @@ class Matcher {
     for (const size_t row : new_) by_function[ShortName(now_[row].name)].second.push_back(row);
     for (const auto& [function, rows] : by_function) {
       if (rows.first.size() != 1 || rows.second.size() != 1) continue;
-      Pair(rows.first.front(), rows.second.front(), "same function with other arguments");
+      Pair(rows.first.front(), rows.second.front(), "same function, different arguments");
     }
   }
 

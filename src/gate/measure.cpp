@@ -15,13 +15,13 @@ void AddMissing(const TraceHealth& health, Measurement* out) {
     if (count > 0) out->missing.push_back(CountOf(static_cast<int64_t>(count), noun, plural));
   };
   add(health.lost_records, "record lost while recording", "records lost while recording");
-  add(health.damaged_chunks, "damaged part of the file", "damaged parts of the file");
-  add(health.missing_chunks, "part that is not in the file", "parts that are not in the file");
-  add(health.unknown_chunks, "part that this version does not know", "parts that this version does not know");
-  add(health.skipped_bytes, "byte that belongs to nothing", "bytes that belong to nothing");
-  add(health.bad_times, "operation without usable times", "operations without usable times");
+  add(health.damaged_chunks, "damaged chunk", "damaged chunks");
+  add(health.missing_chunks, "missing chunk", "missing chunks");
+  add(health.unknown_chunks, "chunk unknown to this version", "chunks unknown to this version");
+  add(health.skipped_bytes, "unreadable byte", "unreadable bytes");
+  add(health.bad_times, "operation without valid times", "operations without valid times");
   add(health.unfinished_processes, "process that did not end cleanly", "processes that did not end cleanly");
-  if (health.is_truncated) out->missing.emplace_back("the file ends in the middle of a part");
+  if (health.is_truncated) out->missing.emplace_back("the file ends in the middle of a chunk");
   out->is_host_complete = out->missing.empty();
   add(health.unfinished_gpu_work, "process whose last GPU work may be missing",
       "processes whose last GPU work may be missing");

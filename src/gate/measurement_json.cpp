@@ -128,7 +128,7 @@ void AddValues(const std::string& key, const Json& values, const std::string& pa
     throw Error(ExitCode::kUnreadable,
                 path + ": " + key + " has " + std::to_string(values.size()) + " values for " +
                     std::to_string(runs->size()) + " runs",
-                "somebody changed the file: make it again, or take it from the history of the repository");
+                "the file was modified: create it again, or restore it from version control");
   }
   if (info == nullptr) return;
   const std::string scope = at == std::string::npos ? "" : key.substr(at + 1);
@@ -152,9 +152,10 @@ Json ReadDocument(const std::string& text, const std::string& path, const std::s
   } catch (const Json::exception& error) {
     const std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line 2, …"
     const std::size_t end = what.find("] ");
-    throw Error(ExitCode::kUnreadable,
-                path + " is no JSON: " + std::string(end == std::string_view::npos ? what : what.substr(end + 2)),
-                "the file was cut or changed");
+    throw Error(
+        ExitCode::kUnreadable,
+        path + " is not valid JSON: " + std::string(end == std::string_view::npos ? what : what.substr(end + 2)),
+        "the file was truncated or modified");
   }
   const std::string found = json.is_object() && json.contains("schema") && json["schema"].is_string()
                                 ? json["schema"].get<std::string>()
@@ -163,13 +164,13 @@ Json ReadDocument(const std::string& text, const std::string& path, const std::s
   const std::string family = schema.substr(0, schema.find('/') + 1);
   if (found.starts_with(family)) {
     throw Error(ExitCode::kUnreadable,
-                path + " is of version " + found.substr(family.size()) + " of " + family.substr(0, family.size() - 1) +
-                    ", this program knows " + schema,
-                "a newer gprof-cli reads it");
+                path + " has version " + found.substr(family.size()) + " of " + family.substr(0, family.size() - 1) +
+                    "; this gprof-cli reads " + schema,
+                "use a newer gprof-cli");
   }
   throw Error(
       ExitCode::kUnreadable,
-      path + " is " + (found.empty() ? "no document of gprof-cli" : "of the kind " + found) + ", not " + schema);
+      path + " is " + (found.empty() ? "not a gprof-cli document" : "of the kind " + found) + ", not " + schema);
 }
 
 Json FingerprintJson(const Fingerprint& f) {
@@ -228,11 +229,11 @@ std::vector<Measurement> RunsFrom(const Json& json, const std::string& path) {
   std::vector<Measurement> runs;
   try {
     for (const Json& run : json.at("runs")) runs.push_back(RunFrom(run));
-    if (runs.empty()) throw Error(ExitCode::kUnreadable, path + " holds no run", "make it again");
+    if (runs.empty()) throw Error(ExitCode::kUnreadable, path + " holds no runs", "create it again");
     for (const auto& [key, values] : json.at("metrics").items()) AddValues(key, values, path, &runs);
   } catch (const Json::exception& error) {
     throw Error(ExitCode::kUnreadable, path + ": " + error.what(),
-                "somebody changed the file: make it again, or take it from the history of the repository");
+                "the file was modified: create it again, or restore it from version control");
   }
   return runs;
 }

@@ -103,7 +103,7 @@ Measurement FromJson(const Json& json) {
   const Json& health = json.at("health");
   run.is_complete = health.at("complete").get<bool>();
   run.is_host_complete = run.is_complete;
-  if (!run.is_complete) run.missing.emplace_back("the trace of the report was not complete");
+  if (!run.is_complete) run.missing.emplace_back("the trace behind the report was incomplete");
   SetUnknownOf(json, &run);
   return run;
 }
@@ -117,8 +117,8 @@ Measurement MeasurementOfReport(const std::string& text, const std::string& path
     run.source = path;
     return run;
   } catch (const Json::exception& error) {
-    throw Error(ExitCode::kUnreadable, path + " is no whole report: " + error.what(),
-                "make it again with gprof-cli report --format json");
+    throw Error(ExitCode::kUnreadable, path + " is not a complete report: " + error.what(),
+                "create it again with gprof-cli report --format json");
   }
 }
 

@@ -23,25 +23,25 @@ void CheckScope(const MetricInfo& info, std::string_view scope) {
   const std::string id(info.id);
   if (scope.empty()) {
     if (info.id != "kernels.median_ns") return;
-    throw Error(ExitCode::kUsage, id + " is a figure of one kernel", "write " + id + "@kernel:NAME; * is wild");
+    throw Error(ExitCode::kUsage, id + " is a per-kernel metric", "use " + id + "@kernel:NAME (wildcard *)");
   }
   const std::string_view noun = ScopeNoun(scope);
   if (noun.empty()) {
-    throw Error(ExitCode::kUsage, "'@" + Printable(scope) + "' is no part of a run",
-                "there is @gpu0, @nvtx:PATH, @kernel:NAME and @os:FUNCTION; * and ? are wild");
+    throw Error(ExitCode::kUsage, "'@" + Printable(scope) + "' is not a valid scope",
+                "use @gpu0, @nvtx:PATH, @kernel:NAME or @os:FUNCTION (wildcards * and ?)");
   }
   if (scope.starts_with("os:") && !info.id.starts_with("os.")) {
-    throw Error(ExitCode::kUsage, id + " is no figure of functions of the operating system",
-                "of these there are os.calls and os.blocked_ns");
+    throw Error(ExitCode::kUsage, id + " has no value per OS function",
+                "metrics per OS function: os.calls, os.blocked_ns");
   }
   if (noun == "NVTX range" && !info.id.starts_with("nvtx.")) {
     throw Error(
-        ExitCode::kUsage, id + " is no figure of NVTX ranges",
-        "of ranges there is nvtx.ranges, total_ns, self_ns, gpu_busy_ns, gpu_idle_ns, kernels and payload_bytes");
+        ExitCode::kUsage, id + " has no value per NVTX range",
+        "metrics per NVTX range: nvtx.ranges, total_ns, self_ns, gpu_busy_ns, gpu_idle_ns, kernels, payload_bytes");
   }
   if (noun == "kernel" && !IsPerKernel(info.id)) {
-    throw Error(ExitCode::kUsage, id + " is no figure of single kernels",
-                "of kernels there is kernels.count, kernels.total_ns and kernels.median_ns");
+    throw Error(ExitCode::kUsage, id + " has no value per kernel",
+                "metrics per kernel: kernels.count, kernels.total_ns, kernels.median_ns");
   }
 }
 
@@ -81,8 +81,8 @@ std::optional<RuleKind> OppositeOf(std::string_view operation) {
 void ReadLimit(std::string_view text, Rule* rule) {
   constexpr std::string_view kBaseline = "baseline";
   const auto fail = [&] {
-    throw Error(ExitCode::kUsage, "'" + Printable(text) + "' is no limit for " + std::string(rule->info->id),
-                "wanted: " + std::string(ValueForms(rule->info->unit)) + ", or baseline + 5%");
+    throw Error(ExitCode::kUsage, "'" + Printable(text) + "' is not a valid limit for " + std::string(rule->info->id),
+                "expected " + std::string(ValueForms(rule->info->unit)) + ", or baseline + 5%");
   };
   if (!text.starts_with(kBaseline)) {
     rule->limit = ReadValue(text, rule->info->unit);
@@ -106,14 +106,14 @@ const MetricInfo& RequireMetric(std::string_view id) {
   std::vector<std::string> ids;
   for (const MetricInfo& info : MetricCatalogue()) ids.emplace_back(info.id);
   const std::string nearest = Nearest(id, ids);
-  throw Error(ExitCode::kUsage, "there is no figure '" + Printable(id) + "'",
-              nearest.empty() ? "docs/metrics.md lists them" : "did you mean " + nearest + "?");
+  throw Error(ExitCode::kUsage, "unknown metric '" + Printable(id) + "'",
+              nearest.empty() ? "docs/metrics.md lists the metrics" : "did you mean " + nearest + "?");
 }
 
 std::string_view ScopeNoun(std::string_view scope) {
   if (scope.starts_with("nvtx:") && scope.size() > 5) return "NVTX range";
   if (scope.starts_with("kernel:") && scope.size() > 7) return "kernel";
-  if (scope.starts_with("os:") && scope.size() > 3) return "function of the operating system";
+  if (scope.starts_with("os:") && scope.size() > 3) return "OS function";
   const bool is_gpu = scope.starts_with("gpu") && scope.size() > 3 &&
                       scope.find_first_not_of("0123456789*?", 3) == std::string_view::npos;
   return is_gpu ? "GPU" : "";
@@ -125,7 +125,7 @@ Rule RuleFor(std::string_view figure) {
   rule.info = &RequireMetric(figure.substr(0, at));
   if (at != std::string_view::npos) {
     rule.scope = figure.substr(at + 1);
-    if (rule.scope.empty()) throw Error(ExitCode::kUsage, "nothing follows the @ of '" + Printable(figure) + "'");
+    if (rule.scope.empty()) throw Error(ExitCode::kUsage, "nothing after the @ in '" + Printable(figure) + "'");
   }
   CheckScope(*rule.info, rule.scope);
   ScopePattern(rule.scope).Matches("kernel:x");  // throws for what is no regular expression
@@ -137,14 +137,14 @@ Rule ParseCondition(const std::string& text, const std::string& option) {
     // Names of kernels have < and > in them, so the last operator is the one that counts.
     const std::size_t last = text.find_last_of(kOperators);
     if (last == std::string::npos || last == 0) {
-      throw Error(ExitCode::kUsage, "there is no comparison in it",
-                  "write for example " + option + " 'gpu.idle_percent > 20'");
+      throw Error(ExitCode::kUsage, "no comparison operator", "example: " + option + " 'gpu.idle_percent > 20'");
     }
     const std::size_t first = kOperators.find(text[last - 1]) != std::string_view::npos ? last - 1 : last;
     Rule rule = RuleFor(Trimmed(std::string_view(text).substr(0, first)));
     const std::string operation = text.substr(first, last + 1 - first);
     const std::optional<RuleKind> kind = OppositeOf(operation);
-    if (!kind) throw Error(ExitCode::kUsage, "'" + operation + "' is no comparison", "there is > >= < <= == and !=");
+    if (!kind)
+      throw Error(ExitCode::kUsage, "'" + operation + "' is not a comparison operator", "use >, >=, <, <=, == or !=");
     rule.kind = *kind;
     ReadLimit(Trimmed(std::string_view(text).substr(last + 1)), &rule);
     return rule;
@@ -159,8 +159,8 @@ std::string DifferenceOf(const Rule& rule) {
   if (rule.limit.value_or(0) == 0) return text;
   // 5 % of a percentage and 5 points of it are not the same.
   const bool is_percent = rule.info->unit == Unit::kPercent;
-  const std::string limit =
-      is_percent ? FormatLimit(*rule.limit, Unit::kCount) + " points" : FormatLimit(*rule.limit, rule.info->unit);
+  const std::string limit = is_percent ? FormatLimit(*rule.limit, Unit::kCount) + " percentage points"
+                                       : FormatLimit(*rule.limit, rule.info->unit);
   text += (text.empty() ? "" : " and ") + limit;
   return text;
 }

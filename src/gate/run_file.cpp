@@ -32,8 +32,8 @@ class Reader {
   explicit Reader(std::string path) : path_(std::move(path)) {}
 
   [[noreturn]] void Fail(const std::string& what) const {
-    throw Error(ExitCode::kUnreadable, "'" + path_ + "' is no good run file: " + what,
-                "gprof-cli profile --repeat writes one");
+    throw Error(ExitCode::kUnreadable, "'" + path_ + "' is not a valid run file: " + what,
+                "create it with gprof-cli profile --repeat");
   }
 
   const Json& Member(const Json& object, const char* key, const std::string& place) const {
@@ -50,7 +50,7 @@ class Reader {
                          value.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
     const int64_t number = value.is_number_integer() && !is_huge ? value.get<int64_t>() : 0;
     if (!value.is_number_integer() || is_huge || number < least || number > most) {
-      Fail("'" + std::string(key) + "' of " + place + " is not a whole number from " + std::to_string(least) + " to " +
+      Fail("'" + std::string(key) + "' of " + place + " is not an integer from " + std::to_string(least) + " to " +
            std::to_string(most));
     }
     return number;
@@ -58,7 +58,7 @@ class Reader {
 
   std::string Text(const Json& object, const char* key, const std::string& place) const {
     const Json& value = Member(object, key, place);
-    if (!value.is_string()) Fail("'" + std::string(key) + "' of " + place + " is not a text");
+    if (!value.is_string()) Fail("'" + std::string(key) + "' of " + place + " is not a string");
     return value.get<std::string>();
   }
 
@@ -67,7 +67,7 @@ class Reader {
     if (Member(object, key, place).is_null()) return {};
     const std::string text = Text(object, key, place);
     if (text.empty() || text.find('\0') != std::string::npos)
-      Fail("'" + std::string(key) + "' of " + place + " is no path");
+      Fail("'" + std::string(key) + "' of " + place + " is not a path");
     return (std::filesystem::path(path_).parent_path() / text).string();
   }
 
@@ -82,7 +82,7 @@ class Reader {
     for (const auto& [outcome, name] : kOutcomes) {
       if (name == text) return outcome;
     }
-    Fail("'outcome' of " + place + " is '" + text + "', which is none of good, failed and interrupted");
+    Fail("'outcome' of " + place + " is '" + text + "', not good, failed or interrupted");
   }
 
  private:
@@ -111,10 +111,10 @@ void RefuseRepeatedRuns(const Reader& reader, const RunFile& file) {
   std::set<std::pair<bool, uint32_t>> numbers;
   for (const RecordedRun& run : file.runs) {
     if (!run.trace.empty() && !traces.insert(run.trace).second) {
-      reader.Fail("two runs have the trace '" + run.trace + "'");
+      reader.Fail("two runs share the trace '" + run.trace + "'");
     }
     if (!numbers.emplace(run.is_warm_up, run.number).second) {
-      reader.Fail(std::string("there are two ") + (run.is_warm_up ? "warm-up runs" : "runs") + " with the number " +
+      reader.Fail(std::string("there are two ") + (run.is_warm_up ? "warm-up runs" : "runs") + " with number " +
                   std::to_string(run.number));
     }
   }
@@ -125,17 +125,17 @@ void CheckSchema(const Reader& reader, const Json& json, const std::string& path
   if (schema == kRunFileSchema) return;
   if (schema.starts_with(kFamily)) {
     throw Error(ExitCode::kUnreadable,
-                "'" + path + "' is written as " + schema + "; this gprof-cli reads " + std::string(kRunFileSchema),
-                "a newer gprof-cli reads it");
+                "'" + path + "' has schema " + schema + "; this gprof-cli reads " + std::string(kRunFileSchema),
+                "use a newer gprof-cli");
   }
-  reader.Fail("it is written as '" + schema + "', and not as " + std::string(kRunFileSchema));
+  reader.Fail("its schema is '" + schema + "', not " + std::string(kRunFileSchema));
 }
 
 Json Parsed(const Reader& reader, std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
-    reader.Fail("it is not JSON from byte " + std::to_string(error.byte) + " on");
+    reader.Fail("invalid JSON at byte " + std::to_string(error.byte));
   }
 }
 
@@ -192,7 +192,7 @@ RunFile ParseRunFile(std::string_view text, const std::string& path) {
   const Json& command = reader.Member(json, "command", place);
   if (!command.is_array()) reader.Fail("'command' is not a list");
   for (const Json& word : command) {
-    if (!word.is_string()) reader.Fail("'command' has something in it that is not a text");
+    if (!word.is_string()) reader.Fail("'command' has an entry that is not a string");
     file.command.push_back(word.get<std::string>());
   }
   const Json& runs = reader.Member(json, "runs", place);

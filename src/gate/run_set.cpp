@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kHowToName = "name traces, folders of traces, run files, baselines or reports in JSON";
+constexpr std::string_view kHowToName = "give traces, folders of traces, run files, baselines or JSON reports";
 
 // Documents of ours begin with their schema, so that a look at the beginning of a file tells them from large captures.
 std::string SchemaOf(const std::string& path) {
@@ -68,7 +68,7 @@ class Loader {
   void AddPath(const std::string& path) {
     std::error_code error;
     if (!fs::exists(path, error)) {
-      throw Error(ExitCode::kUnreadable, "there is no '" + path + "'", std::string(kHowToName));
+      throw Error(ExitCode::kUnreadable, "no such file: '" + path + "'", std::string(kHowToName));
     }
     if (fs::is_directory(path, error)) return AddFolder(path);
     const std::string schema = SchemaOf(path);
@@ -77,8 +77,8 @@ class Loader {
     if (schema.starts_with("gprof.runs/")) return AddRunFile(ReadRunFile(path));
     if (schema.starts_with("gprof.baseline/")) return AddDocument(ParseBaseline(ReadDocument(path), path).set.runs);
     if (schema.starts_with("gprof.report/")) return AddDocument({MeasurementOfReport(ReadDocument(path), path)});
-    throw Error(ExitCode::kUsage, "'" + path + "' holds no run: it is of the kind " + schema,
-                schema.starts_with("gprof.budget/") ? "give it with --budget" : std::string(kHowToName));
+    throw Error(ExitCode::kUsage, "'" + path + "' holds no runs: it is of the kind " + schema,
+                schema.starts_with("gprof.budget/") ? "use it with --budget" : std::string(kHowToName));
   }
 
   RunSet Finish(const std::vector<std::string>& paths) {
@@ -87,7 +87,7 @@ class Loader {
     if (set_.runs.empty()) {
       std::string why;
       for (const std::string& note : set_.notes) why += (why.empty() ? ": " : "; ") + note;
-      throw Error(ExitCode::kInconclusive, "there is no run to judge" + why, std::string(kHowToName));
+      throw Error(ExitCode::kInconclusive, "no runs to compare or check" + why, std::string(kHowToName));
     }
     set_.name = paths.front();
     if (paths.size() > 1) set_.name += " and " + std::to_string(paths.size() - 1) + " more";
@@ -102,7 +102,7 @@ class Loader {
   void NoteFile(const std::string& path) {
     std::error_code error;
     if (!files_.insert(fs::weakly_canonical(path, error)).second && !error) {
-      throw Error(ExitCode::kUsage, "'" + path + "' is named twice", "every run may count once");
+      throw Error(ExitCode::kUsage, "'" + path + "' is given twice", "remove the duplicate");
     }
   }
 
@@ -129,8 +129,8 @@ class Loader {
     if (ranks == ranks_) return;
     throw Error(ExitCode::kUsage,
                 "'" + trace.path + "' is of rank " + std::to_string(*ranks.begin()) + ", another trace of rank " +
-                    std::to_string(*ranks_.begin()) + ": these are no runs of the same",
-                "add --merge for the ranks of one run");
+                    std::to_string(*ranks_.begin()) + ": ranks, not repeated runs",
+                "add --merge to treat them as ranks of one run");
   }
 
   void AddRun(Trace trace, std::vector<std::string> paths) {
@@ -163,10 +163,10 @@ class Loader {
     if (run_files.size() > 1) {
       throw Error(ExitCode::kUsage,
                   "the folder '" + folder + "' holds " + CountOf(static_cast<int64_t>(run_files.size()), "run file"),
-                  "name the one that is meant: " + *std::min_element(run_files.begin(), run_files.end()));
+                  "name the one to use: " + *std::min_element(run_files.begin(), run_files.end()));
     }
-    if (others > 0) set_.notes.push_back(CountOf(others, "file") + " in " + folder + " left out: no trace");
-    if (traces.empty()) set_.notes.push_back("the folder " + folder + " holds no trace");
+    if (others > 0) set_.notes.push_back(CountOf(others, "file") + " in " + folder + " skipped: not a trace");
+    if (traces.empty()) set_.notes.push_back("no traces in the folder " + folder);
     std::sort(traces.begin(), traces.end());
     for (const std::string& path : traces) AddTrace(path);
   }
@@ -177,17 +177,18 @@ class Loader {
       if (run.is_warm_up) {
         ++warm_ups;
       } else if (run.outcome != RunOutcome::kGood) {
-        set_.notes.push_back("run " + std::to_string(run.number) + " of " + file.path + " is left out: it " +
-                             (run.outcome == RunOutcome::kFailed ? "failed with code " + std::to_string(run.exit_code)
-                                                                 : "was interrupted"));
+        set_.notes.push_back("run " + std::to_string(run.number) + " of " + file.path + " skipped: it " +
+                             (run.outcome == RunOutcome::kFailed
+                                  ? "failed with exit code " + std::to_string(run.exit_code)
+                                  : "was interrupted"));
       } else if (run.trace.empty()) {
         set_.notes.push_back("run " + std::to_string(run.number) + " of " + file.path +
-                             " is left out: its trace was not kept");
+                             " skipped: its trace was not kept");
       } else {
         AddTrace(run.trace);
       }
     }
-    if (warm_ups > 0) set_.notes.push_back(CountOf(warm_ups, "warm-up run") + " of " + file.path + " left out");
+    if (warm_ups > 0) set_.notes.push_back(CountOf(warm_ups, "warm-up run") + " of " + file.path + " skipped");
   }
 
   void AddDocument(std::vector<Measurement> runs) {
@@ -195,7 +196,7 @@ class Loader {
       if (run.selected != options_.selected) {
         throw Error(ExitCode::kUsage,
                     "'" + run.source + "' was measured " + PartOf(run.selected) + ", not " + PartOf(options_.selected),
-                    "select the same part of the trace, or name the trace itself");
+                    "use the same filters, or give the trace itself");
       }
       set_.runs.push_back(std::move(run));
     }
@@ -216,7 +217,7 @@ class Loader {
 }  // namespace
 
 RunSet LoadRunSet(const std::vector<std::string>& paths, const RunSetOptions& options) {
-  if (paths.empty()) throw Error(ExitCode::kUsage, "no run was named", std::string(kHowToName));
+  if (paths.empty()) throw Error(ExitCode::kUsage, "no runs given", std::string(kHowToName));
   Loader loader(options);
   for (const std::string& path : paths) loader.AddPath(path);
   return loader.Finish(paths);

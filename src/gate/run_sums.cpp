@@ -33,14 +33,14 @@ std::string PartKey(size_t part) {
 }
 
 std::string PartLabel(size_t part) {
-  constexpr std::string_view kLabels[] = {"before the first operation",
-                                          "after the last operation",
-                                          "not recorded or selected",
+  constexpr std::string_view kLabels[] = {"start-up (before the first operation)",
+                                          "tear-down (after the last operation)",
+                                          "not captured or not selected",
                                           "kernels",
                                           "CUDA graphs",
                                           "copies",
-                                          "fills",
-                                          "overlap, counted once"};
+                                          "memsets",
+                                          "overlap (subtracted)"};
   if (part < kPartIdle) return std::string(kLabels[part]);
   return "idle: " + std::string(InfoOf(static_cast<Cause>(part - kPartIdle)).name);
 }

@@ -20,7 +20,7 @@ inline constexpr size_t kPartBefore = 0, kPartAfter = 1, kPartUnrecorded = 2, kP
 using Parts = std::array<int64_t, kPartCount>;  // sum to the recorded time: overlap is below 0
 
 std::string PartKey(size_t part);    // "before", "idle.host"
-std::string PartLabel(size_t part);  // "before the first operation", "idle: host"
+std::string PartLabel(size_t part);  // "kernels", "idle: host"
 inline bool IsInWindow(size_t part) { return part >= kPartKernels; }
 
 struct DeviceSums {

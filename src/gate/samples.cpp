@@ -60,25 +60,23 @@ std::string Percent(double percent) {
   return fmt::format("{:+.{}f}", percent, std::fabs(percent) < 0.095 ? 2 : 1);
 }
 
-// "+3.1%" of the base's median, "+3.1 points" of a percentage; where the median is 0, in the unit of the figure.
+// "+3.1%" of the base's median, "+3.1 pp" of a percentage; where the median is 0, in the unit of the figure.
 std::string Signed(double difference, double base_median, Unit unit) {
-  if (unit == Unit::kPercent) return Percent(difference) + " points";
+  if (unit == Unit::kPercent) return Percent(difference) + " pp";
   if (base_median == 0) return (difference > 0 ? "+" : "") + FormatValue(difference, unit);
   return Percent(100 * difference / std::fabs(base_median)) + "%";
 }
 
 std::string Sizes(const SampleComparison& result) {
-  return fmt::format("{} and {} runs", result.base_count, result.new_count);
+  return fmt::format("{} vs {} runs", result.base_count, result.new_count);
 }
 
 std::string ShownP(double p) {
-  if (p < 0.001) return "p < 0.001";
-  return p < 0.1 ? fmt::format("p = {:.3f}", p) : fmt::format("p = {:.2f}", p);
+  if (p < 0.001) return "p<0.001";
+  return p < 0.1 ? fmt::format("p={:.3f}", p) : fmt::format("p={:.2f}", p);
 }
 
-std::string ShownConfidence(double confidence) {
-  return fmt::format("{:.0f}% sure", std::floor(100 * confidence + 1e-6));
-}
+std::string ShownConfidence(double confidence) { return fmt::format("{:.0f}%", std::floor(100 * confidence + 1e-6)); }
 
 // A run that lies apart is worth a look, whatever the verdict.
 std::string RunsApart(std::span<const double> values, std::string_view set, double margin, Unit unit) {
@@ -95,9 +93,8 @@ std::string RunsApart(std::span<const double> values, std::string_view set, doub
     if (std::fabs(value - median) > std::fabs(farthest - median)) farthest = value;
   }
   if (apart == 0 || 4 * apart > values.size()) return {};
-  return fmt::format("; {} of the {} runs {} apart ({}{} from their median)", apart, set,
-                     apart == 1 ? "stands" : "stand", apart == 1 ? "" : "up to ",
-                     Signed(farthest - median, median, unit));
+  return fmt::format("; {} {} in {} ({}{} from the median)", apart, apart == 1 ? "outlier" : "outliers", set,
+                     apart == 1 ? "" : "up to ", Signed(farthest - median, median, unit));
 }
 
 void FillMedians(std::span<const double> base, std::span<const double> now, SampleComparison* result) {
@@ -118,15 +115,14 @@ SampleComparison CompareExactly(std::span<const double> base, std::span<const do
   SetShift(result.new_median - result.base_median, &result);
   const auto varying = [&](std::span<const double> values, std::string_view set) {
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    return fmt::format("{} to {} among the {} runs", FormatValueBeside(*low, *high, rules.unit),
+    return fmt::format("{} to {} in the {} runs", FormatValueBeside(*low, *high, rules.unit),
                        FormatValueBeside(*high, *low, rules.unit), set);
   };
   const bool base_varies = Range(base) > 0, new_varies = Range(now) > 0;
   if (base_varies || new_varies) {
-    result.evidence =
-        fmt::format("{}{}{}: this count is not deterministic in this program, so that one difference proves nothing",
-                    base_varies ? varying(base, "base") : "", base_varies && new_varies ? " and " : "",
-                    new_varies ? varying(now, "new") : "");
+    result.evidence = fmt::format("{}{}{}: this counter varies from run to run, so a single difference proves nothing",
+                                  base_varies ? varying(base, "base") : "", base_varies && new_varies ? " and " : "",
+                                  new_varies ? varying(now, "new") : "");
     return result;
   }
   result.shift_low = result.shift_high = result.ruled_out_below = result.ruled_out_above = result.shift;
@@ -137,8 +133,8 @@ SampleComparison CompareExactly(std::span<const double> base, std::span<const do
   result.change = result.shift == 0 ? Change::kSame : Direction(result.shift, rules.better);
   const std::string before = FormatValueBeside(result.base_median, result.new_median, rules.unit);
   const std::string after = FormatValueBeside(result.new_median, result.base_median, rules.unit);
-  result.evidence = result.shift == 0 ? fmt::format("{}, {} in each", Sizes(result), before)
-                                      : fmt::format("{}, {} in each base run, {} in each new run: compared exactly",
+  result.evidence = result.shift == 0 ? fmt::format("{}: {} in every run", Sizes(result), before)
+                                      : fmt::format("{}: {} in every base run, {} in every new run (compared exactly)",
                                                     Sizes(result), before, after);
   return result;
 }
@@ -172,33 +168,35 @@ Change Decide(const SampleComparison& result, const Judged& judged, const Sample
 
 std::string Needed(const SampleComparison& result, const SampleRules& rules) {
   const uint32_t least = LeastRunsForAChange(rules.false_alarms);
-  if (result.runs_needed >= kMostRunsToAskFor) return fmt::format("; too noisy even for {} runs", kMostRunsToAskFor);
+  if (result.runs_needed >= kMostRunsToAskFor)
+    return fmt::format("; too noisy for a verdict even with {} runs", kMostRunsToAskFor);
   if (std::min(result.base_count, result.new_count) < least && result.runs_needed == least) {
-    return fmt::format("; too few to tell, {} of each may do", least);
+    return fmt::format("; need >= {} runs per side for a verdict", least);
   }
-  return fmt::format("; about {} runs of each would tell", result.runs_needed);
+  return fmt::format("; about {} runs per side needed for a verdict", result.runs_needed);
 }
 
 std::string Evidence(const SampleComparison& result, const Judged& judged, const SampleRules& rules) {
   const double base = result.base_median;
-  std::string text = fmt::format("{}{}: {}", Sizes(result), judged.is_paired ? " in pairs" : "",
+  std::string text = fmt::format("{}{}: {}", Sizes(result), judged.is_paired ? ", paired" : "",
                                  Signed(result.shift, base, rules.unit));
-  if (result.base_count == 1 && result.new_count == 1) return text + ", spread unknown" + Needed(result, rules);
+  if (result.base_count == 1 && result.new_count == 1) return text + ", noise unknown" + Needed(result, rules);
   if (result.shift_low == 0 && result.shift_high == 0) return Sizes(result) + ": no difference";
   if (result.change == Change::kSame) {
     const bool is_too_small_to_count = result.p_value <= rules.false_alarms;
-    return text + fmt::format("{}, {}; a change below {} or above {} is ruled out, each {}",
-                              is_too_small_to_count ? ", a difference but too small to count" : "",
+    return text + fmt::format("{}, {}; a change below {} or above {} is ruled out at {} confidence each",
+                              is_too_small_to_count ? ", significant but below the threshold" : "",
                               ShownP(result.p_value), Signed(result.ruled_out_below, base, rules.unit),
                               Signed(result.ruled_out_above, base, rules.unit),
                               ShownConfidence(1 - result.ruled_out_risk));
   }
-  text += fmt::format(" ({} of {} to {}), {}", ShownConfidence(result.confidence),
-                      Signed(result.shift_low, base, rules.unit), Signed(result.shift_high, base, rules.unit),
-                      ShownP(result.p_value));
+  text +=
+      fmt::format(" ({} CI {}..{}), {}", ShownConfidence(result.confidence), Signed(result.shift_low, base, rules.unit),
+                  Signed(result.shift_high, base, rules.unit), ShownP(result.p_value));
   if (result.change == Change::kInconclusive) return text + Needed(result, rules);
-  if (judged.is_paired) return text + fmt::format(", larger in {:.0f}% of the pairs", 100 * result.effect);
-  return text + fmt::format(", a new run is larger than a base run in {:.0f}% of all pairs", 100 * result.effect);
+  const std::string_view larger = rules.unit == Unit::kNs ? "slower" : "higher in the new run";
+  if (judged.is_paired) return text + fmt::format("; {:.0f}% of paired runs {}", 100 * result.effect, larger);
+  return text + fmt::format("; {:.0f}% of pairs {}", 100 * result.effect, larger);
 }
 
 SampleComparison Judge(std::span<const double> base, std::span<const double> now, const Shift& shift,
@@ -222,8 +220,8 @@ SampleComparison Judge(std::span<const double> base, std::span<const double> now
   result.change = Decide(result, judged, rules);
   if (result.change == Change::kChanged) result.change = Direction(result.shift, rules.better);
   if (result.change == Change::kInconclusive) result.runs_needed = RunsNeeded(result, judged, rules);
-  result.evidence = Evidence(result, judged, rules) + RunsApart(base, "base", judged.margin, rules.unit) +
-                    RunsApart(now, "new", judged.margin, rules.unit);
+  result.evidence = Evidence(result, judged, rules) + RunsApart(base, "the baseline", judged.margin, rules.unit) +
+                    RunsApart(now, "the new runs", judged.margin, rules.unit);
   return result;
 }
 
@@ -242,12 +240,12 @@ bool IsPlain(std::span<const double> base, std::span<const double> now, const Sa
     result->base_count = static_cast<uint32_t>(base.size());
     result->new_count = static_cast<uint32_t>(now.size());
     result->runs_needed = rules.is_deterministic ? 1 : LeastRunsForAChange(rules.false_alarms);
-    result->evidence = base.empty() ? "no base run has this figure" : "no new run has this figure";
+    result->evidence = base.empty() ? "no base run has this metric" : "no new run has this metric";
     return true;
   }
   if (!AllFinite(base) || !AllFinite(now)) {
     FillMedians(base, now, result);
-    result->evidence = "not a number in some of the runs";
+    result->evidence = "not a number in some runs";
     return true;
   }
   if (rules.is_deterministic) *result = CompareExactly(base, now, rules);

@@ -37,7 +37,7 @@ struct SampleComparison {
   double effect = 0.5;          // how often a new run is larger than a base run (common language effect size)
   uint32_t base_count = 0, new_count = 0;
   uint32_t runs_needed = 0;  // of each set for a verdict, guessed from shift and spread; 0: there are enough
-  std::string evidence;      // "5 and 5 runs: +3.9% (97% sure of +3.1% to +4.9%), p = 0.008"
+  std::string evidence;      // "5 vs 5 runs: +3.9% (97% CI +3.1%..+4.9%), p=0.008"
 };
 
 SampleComparison CompareSamples(std::span<const double> base, std::span<const double> now, const SampleRules& rules);

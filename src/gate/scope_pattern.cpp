@@ -18,8 +18,8 @@ bool IsExpression(std::string_view pattern) {
 
 [[noreturn]] void Fail(const std::string& pattern, const std::regex_error& error) {
   const std::string expression = pattern.substr(kKernelPrefix.size() + 1, pattern.size() - kKernelPrefix.size() - 2);
-  throw Error(ExitCode::kUsage, "'" + Printable(expression) + "' is no regular expression: " + error.what(),
-              "write for example @kernel:/gemm|conv/");
+  throw Error(ExitCode::kUsage, "'" + Printable(expression) + "' is not a valid regular expression: " + error.what(),
+              "example: @kernel:/gemm|conv/");
 }
 
 }  // namespace

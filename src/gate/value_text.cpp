@@ -122,20 +122,20 @@ std::optional<double> ReadValue(std::string_view text, Unit unit) {
 std::string_view ValueForms(Unit unit) {
   switch (unit) {
     case Unit::kNs:
-      return "a number of nanoseconds, or a time such as \"200us\", \"5ms\" or \"2s\"";
+      return "a time in nanoseconds, or with a unit such as \"200us\", \"5ms\" or \"2s\"";
     case Unit::kBytes:
-      return "a number of bytes, or a size such as \"64kB\", \"1.5GB\" or \"2GiB\"";
+      return "a size in bytes, or with a unit such as \"64kB\", \"1.5GB\" or \"2GiB\"";
     case Unit::kPercent:
-      return "a number of percent, or \"20%\"";
+      return "a percentage, or \"20%\"";
     case Unit::kBytesPerSecond:
-      return "a number of bytes per second, or a rate such as \"20GB/s\"";
+      return "a rate in bytes per second, or with a unit such as \"20GB/s\"";
     case Unit::kPerSecond:
       return "a number, or \"1000/s\"";
     case Unit::kCount:
     case Unit::kText:
       break;
   }
-  return "a number, it counts things";
+  return "a number (a count)";
 }
 
 std::optional<double> ReadShare(std::string_view text) {

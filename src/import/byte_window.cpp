@@ -44,8 +44,7 @@ ByteWindow::~ByteWindow() = default;
 bool ByteWindow::More() {
   if (stream_ == nullptr) return false;
   if (bytes_.size() > kMaxValueBytes) {
-    throw Error(ExitCode::kUnreadable,
-                fmt::format("one value of the JSON has more than {} MiB", kMaxValueBytes / kMiB));
+    throw Error(ExitCode::kUnreadable, fmt::format("a JSON value is larger than {} MiB", kMaxValueBytes / kMiB));
   }
   Reserve(2 * bytes_.size() + kStepBytes);
   char* const begin = buffer_.get();
@@ -98,8 +97,8 @@ void ByteWindow::CheckSize() const {
   if (stream_ == nullptr || unpacked_bytes() < kSuspiciousBytes) return;
   if (unpacked_bytes() / kMaxRatio <= stream_->total_in) return;
   throw Error(ExitCode::kUnreadable,
-              fmt::format("the compressed file unpacks to more than {} times its size, which no trace does", kMaxRatio),
-              "unpack it with gzip -d, and give the file that this makes");
+              fmt::format("the file unpacks to more than {} times its size, so it is not a trace", kMaxRatio),
+              "unpack it with gzip -d and use the result");
 }
 
 }  // namespace gprof

@@ -153,7 +153,7 @@ bool ChromeReader::ReadEvent(JsonScanner* scanner) {
   if (!is_good) return false;
   if (++event_count_ > most_events_) {
     throw Error(ExitCode::kUnreadable,
-                fmt::format("it unpacks to more than {} events, which is no trace", most_events_));
+                fmt::format("it unpacks to more than {} events, so it is not a trace", most_events_));
   }
   sink_.OnEvent(event);
   return true;

@@ -15,7 +15,7 @@ namespace gprof {
 namespace {
 
 constexpr std::string_view kHint =
-    "gprof-cli reads traces of 'gprof-cli profile', SQLite exports of Nsight Systems, and JSON of torch.profiler "
+    "gprof-cli reads traces of 'gprof-cli profile', SQLite exports of Nsight Systems, and torch.profiler JSON "
     "(Kineto) or Chrome";
 
 [[noreturn]] void Fail(const std::string& path, const std::string& why) {
@@ -37,10 +37,10 @@ Trace Read(ByteWindow& window, const std::string& path, std::string_view file) {
   reader.Read(MostEvents(file));
   if (reader.event_count() == 0) {
     if (!window.damage().empty()) Fail(path, window.damage());
-    if (reader.is_bad()) Fail(path, fmt::format("no JSON from byte {}", reader.bad_position()));
+    if (reader.is_bad()) Fail(path, fmt::format("invalid JSON at byte {}", reader.bad_position()));
     if (reader.bad_event_count() > 0)
-      Fail(path, fmt::format("no trace events, no JSON from byte {}", reader.bad_position()));
-    if (!reader.has_events()) Fail(path, reader.is_cut() ? "JSON that is cut short" : "JSON, but without traceEvents");
+      Fail(path, fmt::format("no trace events, invalid JSON at byte {}", reader.bad_position()));
+    if (!reader.has_events()) Fail(path, reader.is_cut() ? "truncated JSON" : "JSON without traceEvents");
   }
   return import.Finish(reader, window.damage(), file.size());
 }

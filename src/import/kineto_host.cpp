@@ -153,7 +153,7 @@ void KinetoImport::TakeRange(const Slice& slice, uint64_t start_ns, bool is_push
 // Those of a whole process or of everything are of the profiler; "[memory]" is of PyTorch's own allocator, which hands
 // out what it got from CUDA before.
 void KinetoImport::ReadMark(const ChromeEvent& event) {
-  if (event.category.text == "cpu_instant_event") return Skip("events of PyTorch's allocator");
+  if (event.category.text == "cpu_instant_event") return Skip("PyTorch allocator events");
   if (event.scope.text == "g" || event.scope.text == "p") return;
   int64_t source_ns = 0;
   trace::NvtxRecord r;

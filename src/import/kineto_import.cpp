@@ -97,7 +97,7 @@ void KinetoImport::OnEvent(const ChromeEvent& event) {
       if (event.name.kind == JsonPiece::Kind::kMissing) return;  // XLA ends its list with {}
       [[fallthrough]];
     default:
-      return Skip("events of other kinds");
+      return Skip("other events");
   }
 }
 
@@ -121,7 +121,7 @@ void KinetoImport::ReadComplete(const ChromeEvent& event) {
   if (slice.category == KinetoCategory::kProjection) return Skip(builder_.TextOf(slice.category_text));
   // Where PyTorch does not know the thread it writes that of GPU 0.
   if (builder_.TextOf(slice.category_text) == "python_function" && event.pid.text == "0" && event.tid.text == "0") {
-    return Skip("python_function without its thread");
+    return Skip("python_function without a thread");
   }
   if (event.duration.kind != JsonPiece::Kind::kMissing && !TakeTime(event.duration, &slice.duration_ns)) return;
   Take(slice, true);

@@ -160,7 +160,7 @@ void KinetoImport::AddLacks() {
     if (!message.empty()) builder_.AddNotice(trace::NoticeLevel::kInfo, message);
   };
   if (call_count_ == 0 && !work_.empty()) {
-    lacks(Fact::kApiCalls, "The file has no CUDA calls: why the GPU was idle is not known");
+    lacks(Fact::kApiCalls, "The file has no CUDA calls: the causes of idle time are unknown");
   }
   if (call_count_ > 0 && work_.empty()) {
     builder_.AddNotice(trace::NoticeLevel::kInfo,
@@ -171,10 +171,10 @@ void KinetoImport::AddLacks() {
     lacks(Fact::kMemoryKinds, "The file does not say which memory is pageable");
   }
   if (sync_call_count_ > 0 && syncs_.empty()) {
-    lacks(Fact::kSyncs, "The file has no records of synchronisation (torch.profiler: enable_cuda_sync_events=True)");
+    lacks(Fact::kSyncs, "The file has no synchronisation records (torch.profiler: enable_cuda_sync_events=True)");
   }
   if (event_wait_count_ == 0) lacks(Fact::kEvents, {});
-  if (kernel_count_ > shape_count_) lacks(Fact::kShapes, "The file has kernels without their grid and block");
+  if (kernel_count_ > shape_count_) lacks(Fact::kShapes, "The file has kernels without grid and block sizes");
   if (graph_count_ > 0) lacks(Fact::kGraphNodes, "CUDA graphs were recorded as a whole");
   if (!work_.empty() && properties_.empty()) lacks(Fact::kDevices, "The file does not describe the GPUs");
   if (range_count_ == 0) lacks(Fact::kNvtx, {});
@@ -189,31 +189,31 @@ void KinetoImport::AddLacks() {
 void KinetoImport::AddLosses(const ChromeReader& reader, const std::string& damage) {
   const auto warn = [&](const std::string& message) { builder_.AddNotice(trace::NoticeLevel::kWarning, message); };
   const auto count = [](uint64_t n, const char* what) { return CountOf(static_cast<int64_t>(n), what); };
-  if (!damage.empty()) warn(fmt::format("Read as far as it goes: {}", damage));
+  if (!damage.empty()) warn(fmt::format("Read only in part: {}", damage));
   if (damage.empty() && reader.is_cut()) warn("Read as far as it goes: the file is cut short");
   if (reader.is_bad()) {
-    warn(fmt::format("Read as far as it goes: no JSON from byte {}", reader.bad_position()));
+    warn(fmt::format("Read only in part: invalid JSON at byte {}", reader.bad_position()));
   }
   if (reader.bad_event_count() > 0) {
-    warn(fmt::format("{} left out: no JSON, the first at byte {}", count(reader.bad_event_count(), "event"),
+    warn(fmt::format("{} skipped: invalid JSON, the first at byte {}", count(reader.bad_event_count(), "event"),
                      reader.bad_position()));
     builder_.AddLoss(trace::LossReason::kUnknownRecord, reader.bad_event_count());
   }
   if (bad_times_ > 0) {
-    warn(count(bad_times_, "event") + " left out: no usable times");
+    warn(count(bad_times_, "event") + " skipped: no valid times");
     builder_.AddLoss(trace::LossReason::kNoTime, bad_times_);
   }
   if (bad_ends_ > 0) {
-    warn(count(bad_ends_, "end") + " of ranges without their start");
+    warn(count(bad_ends_, "end") + " of ranges without a start");
     builder_.AddLoss(trace::LossReason::kUnknownRecord, bad_ends_);
   }
   if (truncated_correlations_ > 0) {
-    warn(count(truncated_correlations_, "operation") + " with a correlation that does not fit into 32 bits");
+    warn(count(truncated_correlations_, "operation") + " with a correlation ID that exceeds 32 bits");
   }
   if (syncs_without_call_ > 0) {
     builder_.AddNotice(trace::NoticeLevel::kInfo,
                        count(syncs_without_call_, "record") +
-                           " of synchronisation left out: without their call, the thread that waited is not known");
+                           " of synchronisation skipped: without the call, the waiting thread is unknown");
   }
 }
 
@@ -226,7 +226,7 @@ void KinetoImport::AddSkipped() {
     ++said;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", FormatCount(static_cast<int64_t>(times)), what);
   }
-  if (!text.empty()) builder_.AddNotice(trace::NoticeLevel::kInfo, "Not read: " + text);
+  if (!text.empty()) builder_.AddNotice(trace::NoticeLevel::kInfo, "Skipped: " + text);
 }
 
 std::string KinetoImport::Recorder() const {

@@ -24,16 +24,15 @@ constexpr std::string_view kTables[] = {
 
 void CheckIsExport(const SqliteReader& file) {
   if (file.HasTable("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") || file.HasTable("StringTable")) {
-    throw Error(ExitCode::kUnreadable,
-                fmt::format("cannot read '{}': it is a database of nvprof, which is not read", file.path()),
-                "record with 'gprof-cli profile', or with Nsight Systems and export that");
+    throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': nvprof databases are not supported", file.path()),
+                "record with 'gprof-cli profile', or record with Nsight Systems and export it");
   }
   const bool is_export = file.HasTable("StringIds") && std::any_of(std::begin(kTables), std::end(kTables),
                                                                    [&](auto name) { return file.HasTable(name); });
   if (is_export) return;
   throw Error(ExitCode::kUnreadable,
-              fmt::format("cannot read '{}': an SQLite database, but no export of Nsight Systems (it has no table "
-                          "StringIds, or none of what was recorded)",
+              fmt::format("cannot read '{}': an SQLite database, but not an Nsight Systems export (no table "
+                          "StringIds, or no tables of recorded events)",
                           file.path()),
               "exports are made so: nsys export --type sqlite FILE.nsys-rep");
 }

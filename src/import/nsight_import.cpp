@@ -256,13 +256,13 @@ void NsightImport::AddLacks() {
     builder_.AddNotice(trace::NoticeLevel::kInfo, message);
   };
   if (op_count_ > 0 && call_count_ == 0) {
-    lacks(Fact::kApiCalls, "The export has no CUDA calls: why the GPU was idle is not known");
+    lacks(Fact::kApiCalls, "The export has no CUDA calls: the causes of idle time are unknown");
   }
   if (copy_count_ > 0 && !file_.HasColumn("CUPTI_ACTIVITY_KIND_MEMCPY", "srcKind")) {
     lacks(Fact::kMemoryKinds, "The export does not say which memory is pageable");
   }
   if (sync_call_count_ > 0 && sync_count_ == 0) {
-    lacks(Fact::kSyncs, "The export has no records of synchronisation: what calls waited for is not known");
+    lacks(Fact::kSyncs, "The export has no synchronisation records: what calls waited for is unknown");
   }
   if (event_call_count_ > 0 && !file_.HasTable("CUPTI_ACTIVITY_KIND_CUDA_EVENT")) {
     lacks(Fact::kEvents, "The export has no CUDA events (nsys profile --cuda-event-trace=true)");
@@ -291,22 +291,22 @@ void NsightImport::Finish() {
   const auto count = [](uint64_t n) { return static_cast<int64_t>(n); };
   if (bad_rows_ > 0) {
     builder_.AddNotice(trace::NoticeLevel::kWarning,
-                       CountOf(count(bad_rows_), "row") + " of the export left out: values of a wrong type");
+                       CountOf(count(bad_rows_), "row") + " of the export skipped: values of the wrong type");
     builder_.AddLoss(trace::LossReason::kUnknownRecord, bad_rows_);
   }
   if (bad_times_ > 0) {
     builder_.AddNotice(trace::NoticeLevel::kWarning,
-                       CountOf(count(bad_times_), "row") + " of the export left out: no usable times");
+                       CountOf(count(bad_times_), "row") + " of the export skipped: no valid times");
     builder_.AddLoss(trace::LossReason::kNoTime, bad_times_);
   }
   if (syncs_without_call_ > 0) {
     builder_.AddNotice(trace::NoticeLevel::kInfo, CountOf(count(syncs_without_call_), "record") +
-                                                      " of synchronisation left out: without their call, the thread "
-                                                      "that waited is not known");
+                                                      " of synchronisation skipped: without the call, the thread "
+                                                      "that waited is unknown");
   }
   if (skipped_nvtx_ > 0) {
     builder_.AddNotice(trace::NoticeLevel::kInfo,
-                       CountOf(count(skipped_nvtx_), "row") + " of NVTX_EVENTS left out: of a kind that is not read");
+                       CountOf(count(skipped_nvtx_), "row") + " of NVTX_EVENTS skipped: unsupported kind");
   }
   if (payloads_.left_out_count() > 0) {
     builder_.AddNotice(trace::NoticeLevel::kInfo, CountOf(count(payloads_.left_out_count()), "payload") +

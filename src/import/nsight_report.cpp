@@ -32,8 +32,8 @@ std::string LineToType(const std::string& path) {
 }
 
 [[noreturn]] void Refuse(const std::string& path, const std::string& why) {
-  throw Error(ExitCode::kUnreadable, "cannot read '" + path + "': a report of Nsight Systems" + why,
-              "export it where nsys is installed, and read that file: " + LineToType(path));
+  throw Error(ExitCode::kUnreadable, "cannot read '" + path + "': an Nsight Systems report" + why,
+              "export it where nsys is installed and use the result: " + LineToType(path));
 }
 
 class TemporaryFolder {
@@ -41,7 +41,7 @@ class TemporaryFolder {
   TemporaryFolder() {
     const char* const base = std::getenv("TMPDIR");
     path_ = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/gprof-nsys-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) throw Error(ExitCode::kUnreadable, "cannot make a folder '" + path_ + "'");
+    if (mkdtemp(path_.data()) == nullptr) throw Error(ExitCode::kUnreadable, "cannot create a folder '" + path_ + "'");
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -116,7 +116,7 @@ Trace ReadNsightReport(const std::string& path) {
   }
   if (!IsInPath("nsys")) Refuse(path, ", and nsys is not in PATH");
   Teller()("converting '" + path +
-           "' with nsys export, which may take a while; to convert it only once: " + LineToType(path));
+           "' with nsys export, which may take a while; to convert it once and keep the result: " + LineToType(path));
   const TemporaryFolder folder;
   const std::string database = folder.path() + "/export.sqlite";
   const int code =

@@ -320,7 +320,7 @@ void NsightImport::AddNotRead() {
     text += (i > 0 ? ", " : "") + tables[i].second + " (" + CountOf(static_cast<int64_t>(tables[i].first), "row") + ")";
   }
   if (tables.size() > kMost) text += ", " + CountOf(static_cast<int64_t>(tables.size() - kMost), "other table");
-  builder_.AddNotice(trace::NoticeLevel::kInfo, "Not read: " + text);
+  builder_.AddNotice(trace::NoticeLevel::kInfo, "Skipped: " + text);
 }
 
 }  // namespace gprof

@@ -80,11 +80,11 @@ SqliteReader::SqliteReader(const std::string& path) : path_(path) {
   std::error_code error;
   file_bytes_ = std::filesystem::file_size(path, error);
   if (error) {
-    throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': an SQLite database has to be a file", path),
+    throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': an SQLite database must be a regular file", path),
                 "copy it to a file first");
   }
   if (!HasBytes(path + "-wal") && IsCutShort(path, file_bytes_)) {
-    throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': the database is cut short", path),
+    throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': the database is truncated", path),
                 std::string(kExportAgain));
   }
   try {
@@ -123,7 +123,7 @@ void SqliteReader::Open() {
   const int code = sqlite3_errcode(db_);
   if (HasBytes(path_ + "-journal")) {
     throw Error(ExitCode::kUnreadable,
-                fmt::format("cannot read '{}': its export was interrupted, or still runs (there is a {}-journal)",
+                fmt::format("cannot read '{}': its export was interrupted or is still running (there is a {}-journal)",
                             path_, std::filesystem::path(path_).filename().string()),
                 std::string(kExportAgain));
   }
@@ -165,7 +165,7 @@ void SqliteReader::Fail(const std::string& where) const {
   const bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
   throw Error(ExitCode::kUnreadable,
               fmt::format("cannot read '{}'{}: {}", path_, where.empty() ? "" : ", table " + where,
-                          is_damaged ? fmt::format("the database is damaged or cut short ({})", said) : said),
+                          is_damaged ? fmt::format("the database is damaged or truncated ({})", said) : said),
               is_damaged ? std::string(kExportAgain) : "");
 }
 
@@ -243,7 +243,7 @@ bool SqliteRows::Next() {
   if (++rows_ > reader_.file_bytes() / kLeastRowBytes) {
     throw Error(
         ExitCode::kUnreadable,
-        fmt::format("cannot read '{}', table {}: it has more rows than fit in the file", reader_.path(), table_),
+        fmt::format("cannot read '{}', table {}: it claims more rows than fit in the file", reader_.path(), table_),
         std::string(kExportAgain));
   }
   return true;

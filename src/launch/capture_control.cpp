@@ -53,7 +53,7 @@ void CaptureControl::OnCaptureSignal() {
   } else {
     Record(CaptureTrigger::kSignal);
   }
-  say_(records ? "recording has stopped; the next signal starts it again" : "recording; the next signal stops it");
+  say_(records ? "recording stopped; send the signal again to resume" : "recording; send the signal again to stop");
 }
 
 int64_t CaptureControl::Attend(int64_t now_ns) {
@@ -75,7 +75,7 @@ void CaptureControl::AttendTimers(int64_t now_ns) {
   if (options_.kill_signal != 0) {
     kill_ns_ = now_ns + kPatienceNs;
   } else {
-    say_("the time is up and recording has stopped; the program goes on");
+    say_("capture duration reached, recording stopped; the program keeps running");
   }
 }
 

@@ -22,12 +22,12 @@ struct Pipe {
 Pipe MakePipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw Error(ExitCode::kLaunchFailed, std::string("cannot make a pipe: ") + std::strerror(errno));
+    throw Error(ExitCode::kLaunchFailed, std::string("cannot create a pipe: ") + std::strerror(errno));
   }
   // Both are open before the first moves, or the second could fall to below 3 again.
   const Pipe high{MoveHigh(ends[0]), MoveHigh(ends[1])};
   if (high.read_end < 0 || high.write_end < 0) {
-    throw Error(ExitCode::kLaunchFailed, std::string("cannot make a pipe: ") + std::strerror(errno));
+    throw Error(ExitCode::kLaunchFailed, std::string("cannot create a pipe: ") + std::strerror(errno));
   }
   return high;
 }

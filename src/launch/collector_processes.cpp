@@ -36,8 +36,7 @@ void CollectorProcesses::Start(const RunView& run) {
     if (pid > 0) {
       processes_.push_back({&kind, pid});
     } else {
-      warn_(std::string("the ") + kind.title +
-            " is not recorded: no process can be started for it: " + strerror(errno));
+      warn_(std::string("the ") + kind.title + " is not recorded: cannot start its process: " + strerror(errno));
     }
   }
 }
@@ -62,18 +61,18 @@ void CollectorProcesses::TellEnd(const Process& process, int status, bool is_ove
   const std::string title = process.kind->title;
   if (WIFSIGNALED(status)) {
     const char* const name = sigabbrev_np(WTERMSIG(status));
-    warn_("the process that recorded the " + title + " was killed by " +
+    warn_("the process recording the " + title + " was killed by " +
           (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(WTERMSIG(status))) +
-          "; the trace says where it ends");
+          "; the trace shows where the data ends");
     return;
   }
   const int code = WEXITSTATUS(status);
   if (code == 0 && is_over) return;
-  const std::string why = code == kNoJournal       ? "there is no shared memory for it"
-                          : code == kCannotCollect ? "/proc cannot be read, or there is no memory"
-                          : code == 0              ? "its process has ended"
+  const std::string why = code == kNoJournal       ? "no shared memory available"
+                          : code == kCannotCollect ? "/proc is not readable, or out of memory"
+                          : code == 0              ? "its process has exited"
                                                    : strerror(code);
-  warn_("the " + title + " is not recorded, or not all of it: " + why);
+  warn_("the " + title + " is missing or incomplete: " + why);
 }
 
 void CollectorProcesses::Finish() {

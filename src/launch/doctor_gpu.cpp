@@ -16,7 +16,7 @@ constexpr std::array kMajors = {13, 12, 11};
 constexpr std::array kToolkitParts = {"/extras/CUPTI/lib64", "/targets/x86_64-linux/lib", "/lib64"};
 
 constexpr char kCuptiAdvice[] =
-    "install the CUDA Toolkit, or: pip install nvidia-cuda-cupti (nvidia-cuda-cupti-cu12 for CUDA 12); or name one "
+    "install the CUDA Toolkit, or: pip install nvidia-cuda-cupti (nvidia-cuda-cupti-cu12 for CUDA 12); or give one "
     "with --cupti FILE";
 
 std::string CudaVersionText(uint32_t version) {
@@ -51,16 +51,16 @@ MachineCheck CheckDriver(const MachineView& machine, const Driver& driver) {
   const std::string module = driver.module.empty() ? "" : "version " + driver.module;
   if (!driver.HasAny()) {
     check.state = CheckState::kBad;
-    check.detail = "there is none: neither /proc/driver/nvidia/version nor libcuda.so.1 (" + driver.library.error + ")";
+    check.detail = "not found: neither /proc/driver/nvidia/version nor libcuda.so.1 (" + driver.library.error + ")";
     check.advice =
-        "CUDA cannot be recorded here, NVTX can. On a machine with a GPU: install the driver; in a "
-        "container: docker run --gpus all";
+        "only NVTX can be recorded here, not CUDA. On a machine with a GPU, install the driver; in a "
+        "container, use docker run --gpus all";
     return check;
   }
   if (!driver.library.is_loaded) {
     check.state = CheckState::kBad;
     check.detail = module + ", but libcuda.so.1 cannot be loaded: " + driver.library.error;
-    check.advice = "install the driver's libraries; in a container: docker run --gpus all";
+    check.advice = "install the driver libraries; in a container, use docker run --gpus all";
     return check;
   }
   const std::string supports = "CUDA " + CudaVersionText(driver.library.version);
@@ -68,13 +68,12 @@ MachineCheck CheckDriver(const MachineView& machine, const Driver& driver) {
   const std::optional<int> status = machine.init_driver();
   if (status == 0) return check;
   check.state = CheckState::kBad;
-  check.detail +=
-      status ? ", but cuInit fails with error " + std::to_string(*status) : ", but cuInit does not come back";
-  check.advice = !status          ? "look at the kernel's log (dmesg) for messages of NVRM"
-                 : *status == 100 ? "no GPU is to be seen: is CUDA_VISIBLE_DEVICES empty?"
-                 : *status == 803 ? "libcuda.so.1 is of another version than the kernel module: restart the machine "
-                                    "after an update, or take the right one into the container"
-                                  : "nvidia-smi may say more";
+  check.detail += status ? ", but cuInit fails with error " + std::to_string(*status) : ", but cuInit hangs";
+  check.advice = !status          ? "check the kernel log (dmesg) for NVRM messages"
+                 : *status == 100 ? "no GPU is visible: is CUDA_VISIBLE_DEVICES empty?"
+                 : *status == 803 ? "libcuda.so.1 does not match the version of the kernel module: reboot after an "
+                                    "update, or mount the matching library into the container"
+                                  : "run nvidia-smi for details";
   return check;
 }
 
@@ -90,9 +89,9 @@ MachineCheck CheckDevices(const MachineView& machine, const Driver& driver) {
   if (gpus.empty()) {
     const bool is_wsl = machine.try_open("/dev/dxg") == 0;
     check.state = is_wsl ? CheckState::kGood : driver.HasAny() ? CheckState::kBad : CheckState::kNotHere;
-    check.detail = is_wsl ? "/dev/dxg (Windows Subsystem for Linux)" : "there is no /dev/nvidia0";
+    check.detail = is_wsl ? "/dev/dxg (Windows Subsystem for Linux)" : "no /dev/nvidia0";
     if (check.state == CheckState::kBad)
-      check.advice = "in a container: docker run --gpus all; else: run nvidia-smi once as root";
+      check.advice = "in a container, use docker run --gpus all; otherwise run nvidia-smi once as root";
     return check;
   }
   std::vector<std::string> all = gpus;
@@ -102,9 +101,10 @@ MachineCheck CheckDevices(const MachineView& machine, const Driver& driver) {
     if (error == 0) continue;
     check.state = CheckState::kBad;
     check.detail += (check.detail.empty() ? "" : "; ") + path + ": " + strerror(error);
-    check.advice = error == EACCES || error == EPERM
-                       ? "you may not open it: join the group it belongs to (ls -l), or allow the device in the cgroup"
-                       : "in a container: docker run --gpus all; else: run nvidia-smi once as root";
+    check.advice =
+        error == EACCES || error == EPERM
+            ? "no permission to open it: join the group that owns it (ls -l), or allow the device in the cgroup"
+            : "in a container, use docker run --gpus all; otherwise run nvidia-smi once as root";
   }
   if (check.detail.empty()) check.detail = std::to_string(gpus.size()) + (gpus.size() == 1 ? " GPU" : " GPUs");
   return check;
@@ -151,20 +151,20 @@ MachineCheck CheckCupti(const MachineView& machine, const Driver& driver) {
     check.detail = cupti.path;
     if (cupti.status == 0) check.detail += " (CUPTI API " + std::to_string(cupti.version) + ")";
     if (driver.library.is_loaded) {
-      check.detail += ", fits a driver for CUDA " + CudaVersionText(driver.library.version);
+      check.detail += ", compatible with CUDA driver " + CudaVersionText(driver.library.version);
     } else {
       check.state = CheckState::kNotHere;
-      check.detail += "; without a driver it has nothing to record";
+      check.detail += "; nothing to record without a driver";
     }
-    check.detail += ". The one of a program's own packages is preferred";
+    check.detail += ". A libcupti from the program's own packages takes precedence";
     return check;
   }
   check.state = driver.HasAny() ? CheckState::kBad : CheckState::kNotHere;
-  check.detail = "none that fits the driver in the library path, CUDA_HOME, CUDA_PATH or /usr/local/cuda" +
+  check.detail = "no version compatible with the driver in the library path, CUDA_HOME, CUDA_PATH or /usr/local/cuda" +
                  (last_error.empty() ? std::string() : " (" + last_error + ")");
   if (check.state == CheckState::kBad) {
     check.state = CheckState::kWarning;
-    check.detail += "; programs that bring their own, such as PyTorch, are recorded all the same";
+    check.detail += "; programs that ship their own, such as PyTorch, are still recorded";
     check.advice = kCuptiAdvice;
   }
   return check;
@@ -176,8 +176,8 @@ MachineCheck CheckCounters(const MachineView& machine) {
   if (!parameters) return check;
   check.state = CheckState::kGood;
   const bool is_restricted = parameters->find("RmProfilingAdminOnly: 1") != std::string::npos;
-  check.detail = is_restricted ? "for administrators only (RmProfilingAdminOnly: 1); gprof-cli records without them"
-                               : "for everybody";
+  check.detail = is_restricted ? "restricted to administrators (RmProfilingAdminOnly: 1); gprof-cli does not need them"
+                               : "available to all users";
   return check;
 }
 

@@ -38,7 +38,7 @@ MachineCheck CheckTracer(const MachineView& machine) {
   if (!path.empty() && probed.is_loaded) return check;
   check.state = CheckState::kBad;
   check.detail = path.empty() ? why : "'" + path + "' cannot be loaded: " + probed.error;
-  check.advice = "install gprof-cli again, with the tracer (-DGPROF_BUILD_TRACER=ON when you build it)";
+  check.advice = "reinstall gprof-cli with the tracer (-DGPROF_BUILD_TRACER=ON when building)";
   return check;
 }
 
@@ -50,8 +50,8 @@ MachineCheck CheckRunFolder(const MachineView& machine) {
     check.state = CheckState::kBad;
     check.detail = why;
     check.advice =
-        "make /dev/shm writable, or set XDG_RUNTIME_DIR or GPROF_RUN_BASE to a folder of your own; without "
-        "it, sessions and --delay do not work and a killed program loses what it had not written";
+        "make /dev/shm writable, or set XDG_RUNTIME_DIR or GPROF_RUN_BASE to a private folder; without "
+        "it, sessions and --delay do not work and a killed program loses unwritten data";
     return check;
   }
   const std::optional<uint64_t> free = machine.free_bytes(folder);
@@ -61,10 +61,10 @@ MachineCheck CheckRunFolder(const MachineView& machine) {
   if (!is_memory && !machine.variable(trace::env::kRunBase)) {
     check.state = CheckState::kWarning;
     check.detail += "; /dev/shm cannot be used" + (shared ? " (" + Bytes(*shared) + " free)" : std::string());
-    check.advice = "free some of /dev/shm, or give a container more of it: docker run --shm-size=1g";
+    check.advice = "free space in /dev/shm; in a container, use docker run --shm-size=1g";
   } else if (free && *free < kLittleShared) {
     check.state = CheckState::kWarning;
-    check.advice = "that is little for several processes; in a container: docker run --shm-size=1g";
+    check.advice = "not enough for several processes; in a container, use docker run --shm-size=1g";
   }
   return check;
 }
@@ -124,13 +124,13 @@ MachineCheck CheckContainer(const MachineView& machine) {
     check.detail += (check.detail.empty() ? "" : ", ") + FormatCount(static_cast<int64_t>(*processes.Left())) + " of " +
                     FormatCount(static_cast<int64_t>(*processes.limit)) + " threads left";
   }
-  if (check.detail.empty()) check.detail = "none of memory or threads";
+  if (check.detail.empty()) check.detail = "no limit on memory or threads";
   if (memory.limit && *memory.Left() < kLittleMemory) {
     check.state = CheckState::kWarning;
-    check.advice = "give the container more memory: what waits to be written counts against it";
+    check.advice = "give the container more memory: data waiting to be written counts against the limit";
   } else if (processes.limit && *processes.Left() < kFewProcesses) {
     check.state = CheckState::kWarning;
-    check.advice = "allow more threads (docker run --pids-limit): every recorded process has a few more";
+    check.advice = "allow more threads (docker run --pids-limit): the tracer adds a few per process";
   }
   return check;
 }
@@ -144,34 +144,36 @@ void Warn(MachineCheck* check, const std::string& what, const std::string& advic
 MachineCheck CheckLimits(const MachineView& machine) {
   MachineCheck check{"limits", "Limits", CheckState::kGood, "", ""};
   if (const auto bytes = machine.limit(RLIMIT_FSIZE)) {
-    Warn(&check, "files end at " + Bytes(*bytes) + " (ulimit -f)", "ulimit -f unlimited, or the trace ends there");
+    Warn(&check, "file size limited to " + Bytes(*bytes) + " (ulimit -f)",
+         "ulimit -f unlimited; otherwise the trace is cut off at that size");
   }
   if (const auto bytes = machine.limit(RLIMIT_AS); bytes && *bytes < kLittleAddressSpace) {
-    Warn(&check, "address space ends at " + Bytes(*bytes) + " (ulimit -v)", "ulimit -v unlimited: CUDA needs a lot");
+    Warn(&check, "address space limited to " + Bytes(*bytes) + " (ulimit -v)",
+         "ulimit -v unlimited: CUDA needs a large address space");
   }
   if (const auto bytes = machine.limit(RLIMIT_MEMLOCK); bytes && *bytes < 64 * 1024) {
-    Warn(&check, "locked memory ends at " + Bytes(*bytes) + " (ulimit -l)", "ulimit -l unlimited");
+    Warn(&check, "locked memory limited to " + Bytes(*bytes) + " (ulimit -l)", "ulimit -l unlimited");
   }
   if (const auto files = machine.limit(RLIMIT_NOFILE); files && *files < kFewFiles) {
-    Warn(&check, "a process may open " + std::to_string(*files) + " files (ulimit -n)", "ulimit -n 1024");
+    Warn(&check, "open files limited to " + std::to_string(*files) + " (ulimit -n)", "ulimit -n 1024");
   }
-  if (check.detail.empty()) check.detail = "none that matters (ulimit -f, -v, -l, -n)";
+  if (check.detail.empty()) check.detail = "no relevant limit (ulimit -f, -v, -l, -n)";
   return check;
 }
 
 MachineCheck CheckPerfEvents(const MachineView& machine) {
-  MachineCheck check{"perf_events", "Sampling of the CPU", CheckState::kGood, "", ""};
+  MachineCheck check{"perf_events", "CPU sampling", CheckState::kGood, "", ""};
   const std::optional<std::string> text = machine.read("/proc/sys/kernel/perf_event_paranoid");
   int level = 0;
   if (!text || std::from_chars(text->data(), text->data() + text->size(), level).ec != std::errc()) {
     check.state = CheckState::kNotHere;
-    check.detail = "the kernel has no performance events";
+    check.detail = "perf events are not available in this kernel";
     return check;
   }
   check.detail = "kernel.perf_event_paranoid is " + std::to_string(level);
   if (level <= 2) return check;
   check.state = CheckState::kWarning;
-  check.detail += ": only administrators may sample. What gprof-cli records now does not need it";
+  check.detail += ": restricted to administrators; not needed by gprof-cli at present";
   check.advice = "sysctl kernel.perf_event_paranoid=2";
   return check;
 }
@@ -187,7 +189,7 @@ MachineCheck CheckInjection(const MachineView& machine) {
   check.detail = found;
   if (found.find("_INJECTION64_PATH") == std::string::npos) return check;
   check.state = CheckState::kWarning;
-  check.advice = "another profiler perhaps: gprof-cli takes its place for a run; unset it if it is a left-over";
+  check.advice = "possibly another profiler: gprof-cli overrides it for its runs; unset it if it is not needed";
   return check;
 }
 
@@ -209,7 +211,7 @@ std::string StatusOf(const MachineView& machine, const std::string& pid, std::st
 
 MachineCheck CheckOtherProfilers(const MachineView& machine) {
   constexpr int kMostAncestors = 100;
-  MachineCheck check{"other_profiler", "Other profilers", CheckState::kGood, "none around this process", ""};
+  MachineCheck check{"other_profiler", "Other profilers", CheckState::kGood, "none active around this process", ""};
   std::string pid = "self";
   for (int i = 0; i < kMostAncestors; ++i) {
     const std::string tracer = StatusOf(machine, pid, "TracerPid:");
@@ -217,8 +219,8 @@ MachineCheck CheckOtherProfilers(const MachineView& machine) {
     const bool is_profiler = std::find(kOtherProfilers.begin(), kOtherProfilers.end(), name) != kOtherProfilers.end();
     if (is_profiler || (pid == "self" && !tracer.empty() && tracer != "0")) {
       check.state = CheckState::kWarning;
-      check.detail = is_profiler ? name + " runs this" : NameOf(machine, tracer) + " traces this process (ptrace)";
-      check.advice = "CUPTI serves one tool in a process: run gprof-cli without it";
+      check.detail = is_profiler ? "running under " + name : NameOf(machine, tracer) + " traces this process (ptrace)";
+      check.advice = "CUPTI supports one tool per process: run gprof-cli without it";
       return check;
     }
     pid = StatusOf(machine, pid, "PPid:");

@@ -23,7 +23,7 @@ bool IsEntryOf(std::string_view entry, std::string_view name) {
 std::string AbsoluteFile(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0) {
     throw Error(ExitCode::kLaunchFailed, "cannot read '" + path + "': " + std::strerror(errno),
-                "--cupti wants the path of a libcupti.so");
+                "--cupti needs the path of a libcupti.so");
   }
   return std::filesystem::absolute(path).string();
 }
@@ -91,7 +91,7 @@ void Environment::Inject(std::string_view name, std::string_view next, const std
   const std::optional<std::string> before = Get(name);
   if (before && !before->empty() && *before != tracer) {
     warnings_.push_back(std::string(name) + " was set to '" + *before +
-                        "', another profiler perhaps; it is replaced for this run");
+                        "', possibly by another profiler; overridden for this run");
     Set(next, *before);
   }
   Set(name, tracer);

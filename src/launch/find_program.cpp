@@ -36,12 +36,12 @@ int SearchPath(const std::string& program, std::string_view path) {
 
 std::string Hint(const std::string& program, int error) {
   const bool is_path = program.find('/') != std::string::npos;
-  if (error == EACCES) return "the file is there but may not be executed: chmod +x, or name the interpreter before it";
-  if (error == EISDIR) return "that is a folder; name the program in it";
+  if (error == EACCES) return "the file is not executable: chmod +x, or put the interpreter before it";
+  if (error == EISDIR) return "it is a folder; give the path of a program";
   if (error != ENOENT) return {};
-  if (is_path) return "look at the spelling, and at the folder you are in";
-  if (TryFile(program) == 0) return "it is in this folder, which PATH does not name: run ./" + program;
-  return "it is in no folder that PATH names";
+  if (is_path) return "check the spelling and the current folder";
+  if (TryFile(program) == 0) return "it is in the current folder, which is not in PATH: run ./" + program;
+  return "it is not in any folder of PATH";
 }
 
 }  // namespace
@@ -60,9 +60,8 @@ void CheckProgram(const std::string& program, const std::optional<std::string>& 
 
 void ThrowExecError(const std::string& program, int error) {
   const ExitCode code = error == ENOENT ? ExitCode::kNotFound : ExitCode::kNotExecutable;
-  const char* hint = error == ENOENT
-                         ? "the file is there, but the interpreter that it names (#! line or ELF loader) is not"
-                     : error == E2BIG ? "its arguments and environment are too large together"
+  const char* hint = error == ENOENT  ? "the file exists, but its interpreter (#! line or ELF loader) does not"
+                     : error == E2BIG ? "its arguments and environment are too large"
                                       : "";
   throw Error(code, "cannot run '" + program + "': " + std::strerror(error), hint);
 }

@@ -16,12 +16,12 @@ std::string FindTracer() {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) {
     throw Error(ExitCode::kLaunchFailed,
-                "cannot find out where gprof-cli is installed: /proc/self/exe: " + failed.message());
+                "cannot determine where gprof-cli is installed: /proc/self/exe: " + failed.message());
   }
   const std::string tracer = (self.parent_path().parent_path() / "lib" / "gprof-cli" / "libgprof-tracer.so").string();
   if (access(tracer.c_str(), R_OK) != 0) {
     throw Error(ExitCode::kLaunchFailed, "cannot find the tracer '" + tracer + "': " + std::strerror(errno),
-                "install gprof-cli again, or build it where the headers of CUPTI and NVTX are found "
+                "reinstall gprof-cli, or build it where the CUPTI and NVTX headers are found "
                 "(-DGPROF_BUILD_TRACER=ON)");
   }
   return tracer;

@@ -33,10 +33,10 @@ std::unique_ptr<RunFolder> MakeRunFolder(const LaunchOptions& options) {
   std::string why;
   std::unique_ptr<RunFolder> folder = RunFolder::Make(options.session ? options.session->name : "", &why);
   if (folder) return folder;
-  const std::string what = "there is no shared memory for the run: " + why;
-  const char* const hint = "gprof-cli doctor says what to do";
+  const std::string what = "no shared memory for the run: " + why;
+  const char* const hint = "run gprof-cli doctor for advice";
   if (options.capture.IsCommanded() || options.capture.ends_program) throw Error(ExitCode::kLaunchFailed, what, hint);
-  options.warn(what + "; what a killed program had not written yet will be missing (" + hint + ")");
+  options.warn(what + "; a killed program will lose unwritten data (" + hint + ")");
   return nullptr;
 }
 
@@ -121,7 +121,7 @@ std::string WhyNotFinal(const RunMarks& marks, Companions* companions) {
   const int64_t deadline_ns = MonotonicNs() + kPatienceNs;
   std::vector<pid_t> remaining = RemainingProcesses(marks);
   while (!remaining.empty() && MonotonicNs() < deadline_ns) {
-    if (IsAskedToStop()) return "that was interrupted";
+    if (IsAskedToStop()) return "interrupted";
     const timespec pause = {0, kPollNs};
     nanosleep(&pause, nullptr);
     remaining = RemainingProcesses(marks);
@@ -174,7 +174,8 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
     throw;
   }
   if (companions) companions->OnProgramStart(child.pid());
-  if (options.session) options.say("session '" + options.session->name + "' is idle; gprof-cli start begins a capture");
+  if (options.session)
+    options.say("session '" + options.session->name + "' is idle; start a capture with gprof-cli start");
   const ChildEnd end = child.Wait(companions ? companions->attendants() : std::vector<Attendant*>());
   result.wall_ns = MonotonicNs() - start_ns;
   result.exit_code = end.signal != 0 ? 128 + end.signal : end.exit_code;

@@ -61,7 +61,7 @@ std::string InProcessOfItsOwn(const Work& work, std::string* error) {
   int status = 0;
   if (pid > 0) waitpid(pid, &status, 0);
   if (is_late) {
-    *error = "it did not come back in " + std::to_string(kProbeLimitNs / 1'000'000'000) + " s";
+    *error = "no response within " + std::to_string(kProbeLimitNs / 1'000'000'000) + " s";
   } else if (WIFSIGNALED(status)) {
     *error = std::string("it crashed (SIG") + sigabbrev_np(WTERMSIG(status)) + ")";
   }
@@ -93,7 +93,7 @@ void ProbeHere(const std::string& library, const std::string& function, int out)
   }
   void* const symbol = dlsym(handle, function.c_str());
   if (symbol == nullptr) {
-    WriteProbe(out, {false, 0, 0}, "it has no " + function);
+    WriteProbe(out, {false, 0, 0}, "missing function " + function);
     return;
   }
   Dl_info info;

@@ -27,7 +27,7 @@ constexpr mode_t kMode = 0666;  // less the umask, as every program does
 
 [[noreturn]] void FailToCreate(const std::string& path, int error) {
   Fail("cannot create '" + path + "': " + std::strerror(error),
-       error == ENOENT ? "the folder must be there already" : "choose another file with -o");
+       error == ENOENT ? "the folder does not exist" : "choose another file with -o");
 }
 
 std::string HostName() {
@@ -39,7 +39,7 @@ std::string HostName() {
 std::string_view TakeVariableName(const std::string& pattern, std::string_view* rest) {
   const std::size_t close = rest->find('}');
   if (!rest->starts_with('{') || close == std::string_view::npos) {
-    Fail("'" + pattern + "' has a %q without {NAME}", "write %q{NAME} for the value of an environment variable");
+    Fail("'" + pattern + "' has a %q without {NAME}", "use %q{NAME} for the value of an environment variable");
   }
   const std::string_view name = rest->substr(1, close - 1);
   rest->remove_prefix(close + 1);
@@ -49,7 +49,7 @@ std::string_view TakeVariableName(const std::string& pattern, std::string_view* 
 std::string VariableValue(const std::string& pattern, std::string_view name) {
   const char* const value = std::getenv(std::string(name).c_str());
   if (value == nullptr) {
-    Fail("'" + pattern + "' names the environment variable " + std::string(name) + ", which is not set",
+    Fail("'" + pattern + "' uses the environment variable " + std::string(name) + ", which is not set",
          "set it, or choose another file name with -o");
   }
   return value;
@@ -65,7 +65,7 @@ const char* KindOf(mode_t mode) {
 void RefuseWhatIsNoFile(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
-  Fail("cannot record into '" + path + "': it is " + KindOf(status.st_mode) + ", not a file",
+  Fail("cannot record to '" + path + "': it is " + KindOf(status.st_mode) + ", not a file",
        "choose a file name with -o");
 }
 
@@ -152,8 +152,8 @@ std::string ExpandPattern(const std::string& pattern, pid_t pid, unsigned number
         path += VariableValue(pattern, TakeVariableName(pattern, &rest));
         break;
       default:
-        Fail("'" + pattern + "' has a % with nothing known behind it",
-             "%p pid, %h host name, %n first free number, %q{NAME} environment variable, %% a percent sign");
+        Fail("'" + pattern + "' has an unknown % pattern",
+             "%p: PID, %h: host name, %n: first free number, %q{NAME}: environment variable, %%: percent sign");
     }
   }
   return path;
@@ -176,7 +176,7 @@ std::string WithNumber(const std::string& pattern, const std::string& number) {
 void RefuseExisting(const std::string& path, bool may_overwrite) {
   RefuseWhatIsNoFile(path);
   if (!may_overwrite && std::filesystem::exists(path)) {
-    Fail("'" + path + "' exists already", "overwrite it with -f, or choose another file with -o");
+    Fail("'" + path + "' already exists", "overwrite it with -f, or choose another file with -o");
   }
 }
 
@@ -205,7 +205,7 @@ OutputFile OpenOutput(const std::string& pattern, pid_t pid, bool may_overwrite)
     if (descriptor >= 0) return Finish(descriptor, path);
     if (errno != EEXIST) FailToCreate(path, errno);
     if (!is_numbered) {
-      Fail("'" + path + "' exists already",
+      Fail("'" + path + "' already exists",
            "overwrite it with -f, or choose another file with -o (%n finds a free number)");
     }
     if (number == kMaxNumber) Fail("no number is free for '" + pattern + "'", "choose another file with -o");

@@ -76,8 +76,8 @@ std::string Describe(const std::vector<pid_t>& remaining) {
   std::string text = "process " + std::to_string(remaining.front());
   if (!name.empty()) text += " (" + name + ")";
   const std::size_t others = remaining.size() - 1;
-  if (others == 0) return text + " of the run lives on";
-  return text + " and " + std::to_string(others) + " more of the run live on";
+  if (others == 0) return text + " of the run is still running";
+  return text + " and " + std::to_string(others) + " more of the run are still running";
 }
 
 }  // namespace gprof

@@ -42,9 +42,9 @@ bool IsOursAlone(const std::string& path, std::string* why) {
   } else if (!S_ISDIR(status.st_mode)) {
     *why = "'" + path + "' is not a folder";
   } else if (status.st_uid != geteuid()) {
-    *why = "'" + path + "' belongs to somebody else";
+    *why = "'" + path + "' belongs to another user";
   } else if ((status.st_mode & 077) != 0) {
-    *why = "'" + path + "' is open to others (chmod 700 it, or remove it)";
+    *why = "'" + path + "' is accessible to other users (chmod 700 it, or remove it)";
   } else {
     return true;
   }
@@ -67,7 +67,7 @@ int CreatePrivate(const std::string& path) {
 bool MayWriteFiles(std::string* why) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= sizeof(trace::ControlPage)) return true;
-  *why = "files must not grow beyond " + std::to_string(limit.rlim_cur) + " bytes (ulimit -f)";
+  *why = "file size is limited to " + std::to_string(limit.rlim_cur) + " bytes (ulimit -f)";
   return false;
 }
 
@@ -121,12 +121,12 @@ std::vector<std::string> RunFolderBases() {
 
 bool PrepareBase(const std::string& base, std::string* folder, std::string* why) {
   if (base == "/dev/shm" && !IsUsableSharedMemory(base.c_str())) {
-    *why = base + " is no memory that can be written, or is nearly full";
+    *why = base + " is not writable memory, or nearly full";
     return false;
   }
   *folder = FolderOfUser(base);
   if (mkdir(folder->c_str(), 0700) != 0 && errno != EEXIST) {
-    *why = "cannot make '" + *folder + "': " + std::strerror(errno);
+    *why = "cannot create '" + *folder + "': " + std::strerror(errno);
     return false;
   }
   return IsOursAlone(*folder, why);
@@ -150,7 +150,7 @@ std::unique_ptr<RunFolder> RunFolder::MakeIn(const std::vector<std::string>& bas
     if (!PrepareBase(base, &parent, why)) continue;
     const std::string path = MakeFolder(parent, session);
     if (path.empty()) {
-      *why = "cannot make a folder in '" + parent + "': " + std::strerror(errno);
+      *why = "cannot create a folder in '" + parent + "': " + std::strerror(errno);
       continue;
     }
     const int control = CreatePrivate(path + "/" + trace::kControlFile);

@@ -92,9 +92,9 @@ std::string WhyNot(int status, bool is_late, int64_t limit_ns) {
   if (is_late) return "it took longer than " + std::to_string(limit_ns / 1'000'000'000) + " s";
   if (WIFSIGNALED(status)) {
     const char* const name = sigabbrev_np(WTERMSIG(status));
-    return "that crashed (" + (name != nullptr ? std::string("SIG") + name : std::to_string(WTERMSIG(status))) + ")";
+    return "it crashed (" + (name != nullptr ? std::string("SIG") + name : std::to_string(WTERMSIG(status))) + ")";
   }
-  if (WEXITSTATUS(status) == kCannotLoad) return "the tracer cannot be loaded";
+  if (WEXITSTATUS(status) == kCannotLoad) return "cannot load the tracer";
   return strerror(WEXITSTATUS(status));
 }
 
@@ -164,8 +164,8 @@ void Salvager::End(const Job& job, int status, bool is_late) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     ++recovered_;
   } else {
-    options_.report_loss("what process " + std::to_string(arena.pid) +
-                         " left could not be recovered: " + WhyNot(status, is_late, options_.limit_ns));
+    options_.report_loss("unwritten data of process " + std::to_string(arena.pid) +
+                         " could not be recovered: " + WhyNot(status, is_late, options_.limit_ns));
   }
   job.claim.Delete();
 }
@@ -246,8 +246,9 @@ void RecoverDeadRuns(const std::vector<std::string>& bases, const SalvageOptions
     RemoveRunFolder(run.path);
     if (salvager.recovered() == 0) continue;
     const std::size_t count = salvager.recovered();
-    say("recovered what " + (count == 1 ? std::string("a process") : std::to_string(count) + " processes") +
-        " of an earlier run had not written yet" + (claim->output().empty() ? "" : ", into '" + claim->output() + "'"));
+    say("recovered unwritten data of " +
+        (count == 1 ? std::string("a process") : std::to_string(count) + " processes") + " from an earlier run" +
+        (claim->output().empty() ? "" : ", into '" + claim->output() + "'"));
   }
 }
 

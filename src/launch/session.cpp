@@ -47,18 +47,17 @@ void Session::Enter(SessionState state, CaptureWish wish, CaptureTrigger trigger
 void Session::Start(const std::string& output, uint64_t device, uint64_t inode) {
   if (is_shutting_down_) throw Error(ExitCode::kUsage, "the session is being shut down");
   if (state_ == SessionState::kRecording) {
-    throw Error(ExitCode::kUsage, "it is being recorded already, into '" + this->output() + "'",
-                "gprof-cli stop ends that");
+    throw Error(ExitCode::kUsage, "already recording to '" + this->output() + "'", "gprof-cli stop ends the capture");
   }
   if (state_ != SessionState::kIdle) {
-    throw Error(ExitCode::kUsage, "the capture before is still being written", "try again in a moment");
+    throw Error(ExitCode::kUsage, "the previous capture is still being written", "try again in a moment");
   }
   const int descriptor = OpenHigh(output.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK, 0);
   if (descriptor < 0) throw Error(ExitCode::kUnreadable, "cannot open '" + output + "': " + std::strerror(errno));
   if (!IsFile(descriptor, device, inode)) {
     close(descriptor);
-    throw Error(ExitCode::kUnreadable, "'" + output + "' is another file than the one that was made for the capture",
-                "launch and start must see the same files: the same container, the same mounts");
+    throw Error(ExitCode::kUnreadable, "'" + output + "' is not the file created for the capture",
+                "run launch and start in the same container with the same mounts");
   }
   output_descriptor_ = descriptor;
   ++captures_;
@@ -80,14 +79,14 @@ bool Session::HasStarted(int64_t now_ns) const {
 
 void Session::Stop() {
   if (state_ != SessionState::kRecording) {
-    throw Error(ExitCode::kUsage, "nothing is being recorded", "gprof-cli start begins a capture");
+    throw Error(ExitCode::kUsage, "nothing is being recorded", "start a capture with gprof-cli start");
   }
   Enter(SessionState::kStopping, CaptureWish::kIdle, CaptureTrigger::kCommand);
 }
 
 void Session::Cancel() {
   if (state_ != SessionState::kRecording) {
-    throw Error(ExitCode::kUsage, "nothing is being recorded", "gprof-cli start begins a capture");
+    throw Error(ExitCode::kUsage, "nothing is being recorded", "start a capture with gprof-cli start");
   }
   traces_.pop_back();
   Enter(SessionState::kCancelling, CaptureWish::kCancel, CaptureTrigger::kCommand);

@@ -85,7 +85,7 @@ class SessionLine {
       nanosleep(&pause, nullptr);
     }
     // Whoever made the folder made the socket; the folder is ours alone, and this makes sure.
-    if (!IsSameUser(socket_)) Fail("it belongs to somebody else");
+    if (!IsSameUser(socket_)) Fail("it belongs to another user");
   }
 
   void Send(std::string_view line) const {
@@ -102,8 +102,8 @@ class SessionLine {
       char bytes[4096];
       const ssize_t count = recv(socket_, bytes, sizeof bytes, 0);
       if (count > 0) line.append(bytes, static_cast<std::size_t>(count));
-      if (count == 0) Fail("it has just ended");
-      if (line.size() > kMostBytes) Fail("it talks nonsense");
+      if (count == 0) Fail("it just ended");
+      if (line.size() > kMostBytes) Fail("it sent an invalid answer");
       if (count < 0) WaitFor(POLLIN);
     }
     return line.substr(0, line.find('\n'));
@@ -118,7 +118,7 @@ class SessionLine {
   // After a call that failed.
   void WaitFor(short events) const {
     if (errno != EAGAIN && errno != EINTR) Fail(std::strerror(errno));
-    if (!WaitUntil(socket_, events, deadline_ns_)) Fail("it takes too long");
+    if (!WaitUntil(socket_, events, deadline_ns_)) Fail("timed out");
   }
 
   const FoundRun& session_;

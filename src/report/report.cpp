@@ -94,7 +94,7 @@ std::string GainText(const RankedFinding& ranked) {
   std::string text = "Potential saving: up to " + FormatNs(static_cast<double>(gain_ns)) +
                      (finding.basis.empty() ? "" : " (" + finding.basis + ")") + ".";
   if (is_led) {
-    text += " Same time as " + ranked.leader->id + ": do not add them up.";
+    text += " Overlaps with " + ranked.leader->id + "; do not add the two.";
   } else if (gain_ns < finding.gain_ns) {
     text += " Another " + FormatNs(static_cast<double>(finding.gain_ns - gain_ns)) +
             " is covered by other findings or hidden behind other work.";
@@ -136,7 +136,8 @@ std::vector<ShownTable> TablesToShow(const Report& report) {
 std::string MoreText(const Report& report) {
   if (report.is_full || report.has_details) return "";
   const std::string& path = report.Whole().path;
-  if (path.empty() || !report.traces.empty()) return "--full shows all sections, --only NAME one of them (--list)";
+  if (path.empty() || !report.traces.empty())
+    return "--full for all sections, --only NAME for one (--list for the names)";
   return "gprof-cli report " + path + " --full, or gprof-cli view " + path;
 }
 
@@ -147,7 +148,7 @@ bool HasHealth(const Report& report) {
 
 void AddTraces(std::vector<TraceSummary> traces, const AnalysisOptions& options, Report* report) {
   // Not in the registry: it compares traces, and has nothing to say of one.
-  static constexpr Analysis kTraces{"traces", "the traces of one run beside each other", nullptr};
+  static constexpr Analysis kTraces{"traces", "the traces of one run side by side", nullptr};
   FindStragglers(&traces);
   AnalysisResult result = CompareTraces(traces, options);
   report->findings.insert(report->findings.end(), result.findings.begin(), result.findings.end());

@@ -163,7 +163,7 @@ std::string CaptureModeText(const Trace& trace) {
 }
 
 std::string CapturesText(const Trace& trace) {
-  if (HasOnlyWaited(trace)) return "no capture began";
+  if (HasOnlyWaited(trace)) return "no capture started";
   if (IsRecordedWhole(trace)) return "";
   return CountOf(static_cast<int64_t>(trace.captures.size()), "capture") + ", " +
          FormatNs(static_cast<double>(CapturedNs(trace))) + " of " +
@@ -181,11 +181,11 @@ std::vector<std::string> WhyNoGpuWork(const Trace& trace) {
     if (notice.level != trace::NoticeLevel::kInfo) reasons.emplace_back(trace.Text(notice.message));
   }
   if (!reasons.empty()) return reasons;
-  if (HasOnlyWaited(trace)) return {"No capture began. What was asked for: " + CaptureModeText(trace) + "."};
-  if (trace.processes.empty()) return {"No process recorded anything: the program made no CUDA or NVTX call."};
+  if (HasOnlyWaited(trace)) return {"No capture started. Requested: " + CaptureModeText(trace) + "."};
+  if (trace.processes.empty()) return {"Nothing was recorded: the program made no CUDA or NVTX call."};
   if (trace.api_calls.empty()) return {"The program made no CUDA call that could be recorded."};
   return {"The program made " + CountOf(static_cast<int64_t>(trace.api_calls.size()), "CUDA call") +
-          ", and none of them started work on a GPU."};
+          ", none of which started GPU work."};
 }
 
 bool SaysSomething(const Table& table, std::size_t column) {

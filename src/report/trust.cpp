@@ -59,7 +59,7 @@ std::string VersionsText(const Trace& trace) {
   };
   add("tracer", versions.tracer);
   add("CUPTI", versions.cupti);
-  add("driver for CUDA", versions.driver);
+  add("CUDA driver", versions.driver);
   add("CUDA runtime", versions.runtime);
   return text;
 }
@@ -75,48 +75,48 @@ std::string CompleteText(const Trust& trust) {
 
 std::string MatchedText(const TraceHealth& health) {
   if (health.unmatched_launches + health.unmatched_ops + health.unmatched_nvtx_ends == 0)
-    return "yes, every call with its GPU operation and every range with its end";
-  return Count(health.unmatched_launches) + " launching calls without their GPU operation, " +
-         Count(health.unmatched_ops) + " GPU operations without their call, " + Count(health.unmatched_nvtx_ends) +
-         " ends of NVTX ranges without their start";
+    return "yes, all launch calls to GPU operations and all NVTX range starts to ends";
+  return Count(health.unmatched_launches) + " launch calls without a GPU operation, " + Count(health.unmatched_ops) +
+         " GPU operations without a launch call, " + Count(health.unmatched_nvtx_ends) +
+         " NVTX range ends without a start";
 }
 
 std::string ClocksText(const Trust& trust) {
   const ClockQuality& clocks = trust.clocks;
-  if (!clocks.IsKnown()) return "not known: the trace has no readings of them";
-  std::string text = "agree to " + Ns(clocks.AgreeNs()) + ": read " +
+  if (!clocks.IsKnown()) return "unknown: the trace has no clock readings";
+  std::string text = "synchronised to " + Ns(clocks.AgreeNs()) + ": read " +
                      CountOf(clocks.host_readings + clocks.cupti_readings, "time") + ", within " +
                      Ns(clocks.read_within_ns);
-  if (clocks.tsc_residual_ns > 0) text += ", time stamp counter off its line by " + Ns(clocks.tsc_residual_ns);
+  if (clocks.tsc_residual_ns > 0) text += ", TSC residual " + Ns(clocks.tsc_residual_ns);
   if (clocks.cupti_readings > 0) {
-    text += ", CUPTI's by " + Ns(clocks.cupti_residual_ns) +
+    text += ", CUPTI residual " + Ns(clocks.cupti_residual_ns) +
             fmt::format(" at a drift of {:.2f} ppm", clocks.cupti_drift_ppm);
   }
   const auto early = static_cast<int64_t>(trust.trace.health.early_ops);
   if (early > 0) {
-    text += ", " + CountOf(early, "operation") + " before the call by up to " + Ns(clocks.early_ns);
+    text += ", " + CountOf(early, "operation") + " starting up to " + Ns(clocks.early_ns) + " before the launch call";
   }
   return text;
 }
 
 std::string CostText(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
-  if (!cost.is_known) return "not known: not recorded by gprof-cli";
+  if (!cost.is_known) return "unknown: not recorded by gprof-cli";
   std::string text = "about " + FormatPercent(cost.Percent()) + " (" + Ns(cost.TotalNs()) + " on " +
                      CountOf(static_cast<int64_t>(cost.threads.size()), "thread");
   if (!cost.threads.empty()) {
-    text += ", most on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " + Ns(cost.LargestNs()) + " of " +
-            Ns(cost.threads.front().active_ns);
+    text += ", most of it on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " + Ns(cost.LargestNs()) +
+            " of " + Ns(cost.threads.front().active_ns);
   }
   text += ")";
-  if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " while the GPU was at work";
-  return text + "; estimated from the records, at their cost on " + std::string(kCostsMeasuredOn) +
-         "; not subtracted from any figure";
+  if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " while the GPU was busy";
+  return text + "; estimated from the record counts and their cost on " + std::string(kCostsMeasuredOn) +
+         "; not subtracted";
 }
 
 std::string RecordedText(const Trace& trace) {
   const std::string mode = CaptureModeText(trace), captures = CapturesText(trace);
-  if (captures.empty()) return mode.empty() ? "from beginning to end" : mode;
+  if (captures.empty()) return mode.empty() ? "the whole run" : mode;
   return mode.empty() ? captures : captures + ": " + mode;
 }
 
@@ -149,7 +149,7 @@ Json OverheadJson(const Trust& trust) {
           {"largest_thread_ns", cost.LargestNs()},
           {"percent", NumberJson(cost.Percent())},
           {"gpu_percent", NumberJson(cost.GpuPercent())},
-          {"basis", "estimated from the records, at their cost on " + std::string(kCostsMeasuredOn)},
+          {"basis", "estimated from the record counts and their cost on " + std::string(kCostsMeasuredOn)},
           {"threads", ThreadsJson(trust)}};
 }
 

@@ -77,7 +77,7 @@ class Command(exporting.ExportTest):
     def test_what_is_there_is_kept_without_f(self):
         path = self.folder / "run.json"
         path.write_text("old")
-        self.assertIn("exists already", self.refused(2, TRACE, "-o", path))
+        self.assertIn("already exists", self.refused(2, TRACE, "-o", path))
         self.assertEqual(path.read_text(), "old")
         self.assertEqual(self.run_export(TRACE, "-f", "-o", path).returncode, 0)
         self.assertIn("traceEvents", json.loads(path.read_text()))
@@ -86,21 +86,21 @@ class Command(exporting.ExportTest):
         self.assertIn("the trace itself", self.refused(2, copy, "-f", "--format", "chrome", "-o", copy))
 
     def test_wrong_words(self):
-        self.assertIn("needs a format", self.refused(2, TRACE))
-        self.assertIn("does not say which format", self.refused(2, TRACE, "-o", "run.txt"))
+        self.assertIn("no export format given", self.refused(2, TRACE))
+        self.assertIn("cannot tell the format from the name", self.refused(2, TRACE, "-o", "run.txt"))
         self.assertIn("did you mean chrome?", self.refused(2, TRACE, "--format", "chrom"))
-        self.assertIn("no trace to export", self.refused(2, "--format", "chrome"))
-        self.assertIn("--kind goes with csv", self.refused(2, TRACE, "--format", "chrome", "--kind", "api"))
-        self.assertIn("--weight goes with folded", self.refused(2, TRACE, "--format", "chrome", "--weight", "gpu"))
-        self.assertIn("a file for each kind", self.refused(2, TRACE, "-o", "run.csv"))
+        self.assertIn("no trace given", self.refused(2, "--format", "chrome"))
+        self.assertIn("--kind works with csv", self.refused(2, TRACE, "--format", "chrome", "--kind", "api"))
+        self.assertIn("--weight works with folded", self.refused(2, TRACE, "--format", "chrome", "--weight", "gpu"))
+        self.assertIn("one file per record kind", self.refused(2, TRACE, "-o", "run.csv"))
         self.assertIn("cannot be compressed", self.refused(2, TRACE, "--format", "sqlite", "--compress"))
-        self.assertIn("cannot go to stdout", self.refused(2, TRACE, "--format", "sqlite", "-o", "-"))
+        self.assertIn("cannot be written to stdout", self.refused(2, TRACE, "--format", "sqlite", "-o", "-"))
         self.assertIn("a folder", self.refused(2, TRACE, "--format", "chrome", "-o", self.folder))
         self.refused(2, TRACE, "--format", "chrome", "-o", "run.json", "--device", "99")
 
     def test_what_cannot_be_read_or_written(self):
         self.refused(3, self.folder / "none.trace", "--format", "chrome")
-        self.assertIn("the folder must be there", self.refused(3, TRACE, "-o", "none/run.json"))
+        self.assertIn("the folder does not exist", self.refused(3, TRACE, "-o", "none/run.json"))
         if pathlib.Path("/dev/full").exists():
             self.assertIn("No space left", self.refused(3, TRACE, "--format", "chrome", "-o", "/dev/full"))
 

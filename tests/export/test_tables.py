@@ -90,7 +90,7 @@ class Tables(exporting.ExportTest):
                 self.assertEqual(one.read_bytes(), (folder / f"{kind}.{form}").read_bytes())
 
     def test_an_unknown_kind_is_told(self):
-        with self.assertRaisesRegex(RuntimeError, "no kind of record 'kernl'(?s:.*)did you mean 'kernel'"):
+        with self.assertRaisesRegex(RuntimeError, "unknown record kind 'kernl'(?s:.*)did you mean 'kernel'"):
             self.export(exporting.TRACES[0], "csv", "--kind", "kernl")
 
     def test_the_page_lists_every_kind_and_column(self):

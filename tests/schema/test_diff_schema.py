@@ -117,7 +117,7 @@ class RealCases(unittest.TestCase):
         part, change_ns, explanation = self.first_part("normalise_v3_streams", "normalise_v3_bug")
         self.assertEqual(part, "overlap")
         self.assertGreater(change_ns, 0)
-        self.assertTrue(any("less overlap" in text for text in explanation), explanation)
+        self.assertTrue(any("lost overlap" in text for text in explanation), explanation)
 
 
 class Schema(unittest.TestCase):

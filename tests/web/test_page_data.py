@@ -218,7 +218,7 @@ class Documents(unittest.TestCase):
 
     def test_exit_codes(self):
         page = WORK / "none.html"
-        self.assertIn(b"--html-events goes with", run("report", TRACES[0], "--html-events", 9, code=2).stderr)
+        self.assertIn(b"--html-events requires", run("report", TRACES[0], "--html-events", 9, code=2).stderr)
         run("report", WORK / "no.trace", "--format", "html", "-o", page, code=3)
         self.assertFalse(page.exists())
         run("report", TRACES[0], "--format", "html", "-o", WORK / "no" / "folder.html", code=3)

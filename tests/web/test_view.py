@@ -109,7 +109,7 @@ class Open(ViewTest):
     def test_no_browser_is_no_failure(self):
         done = self.view(TRACE)
         self.assertTrue(pathlib.Path(done.stdout.strip()).exists())
-        self.assertIn("no browser was started: there is no display, and BROWSER is not set", done.stderr)
+        self.assertIn("no browser opened: there is no display, and BROWSER is not set", done.stderr)
         self.assertIn("--port 8080", done.stderr)
 
     def test_no_open(self):
@@ -133,7 +133,7 @@ class Open(ViewTest):
         self.env["BROWSER"] = str(self.fake_browser())
         self.assertEqual(self.view(page).stdout.strip(), str(page))
         self.assertEqual(self.opened_words()[1], f"file://{self.work}/my%20page.html")
-        self.assertIn("is a page", self.view(page, "--perfetto", code=2).stderr)
+        self.assertIn("is an HTML page", self.view(page, "--perfetto", code=2).stderr)
 
     def test_old_pages_are_removed(self):
         first = pathlib.Path(self.view(TRACE, "--no-open").stdout.strip())
@@ -150,14 +150,14 @@ class Open(ViewTest):
         elsewhere = self.work / "elsewhere"
         elsewhere.mkdir()
         folder.symlink_to(elsewhere)
-        self.assertIn("is not a folder of yours alone", self.view(TRACE, "--no-open", code=3).stderr)
+        self.assertIn("is not private to this user", self.view(TRACE, "--no-open", code=3).stderr)
         self.assertEqual(list(elsewhere.iterdir()), [])
 
     def test_errors(self):
-        self.assertIn("no trace to view", self.view(code=2).stderr)
+        self.assertIn("no trace given", self.view(code=2).stderr)
         self.view(self.work / "no.trace", code=3)
         self.view(TRACE, "--port", "99999", code=2)
-        self.assertIn("9001 alone", self.view(TRACE, "--port", "8080", "--perfetto", code=2).stderr)
+        self.assertIn("port 9001", self.view(TRACE, "--port", "8080", "--perfetto", code=2).stderr)
 
 
 class Serve(ViewTest):
@@ -284,7 +284,7 @@ class Perfetto(ViewTest):
 
     def test_addresses_that_are_none(self):
         for address in ("perfetto.example.com", "file:///tmp/ui", "https://", "https://a b", "https://a/#!/", "https://a/?b"):
-            self.assertIn("is no address", self.view(TRACE, "--perfetto", "--perfetto-url", address, "--no-open", code=2).stderr)
+            self.assertIn("is not a URL", self.view(TRACE, "--perfetto", "--perfetto-url", address, "--no-open", code=2).stderr)
         self.view(TRACE, "--perfetto-url", "https://perfetto.example.com", "--no-open", code=2)
 
 

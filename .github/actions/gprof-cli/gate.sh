@@ -12,8 +12,8 @@ program=(bash -c "$GPROF_ACTION_RUN")
 code=0
 gprof-cli profile --repeat "$GPROF_ACTION_REPEAT" --warmup "$GPROF_ACTION_WARMUP" -f -o "$out/perf.trace" -- "${program[@]}" || code=$?
 if ((code != 0)); then
-  echo "::error title=gprof-cli::the program or its recording ended with $code; nothing was judged"
-  printf '## ERROR: the program or its recording ended with %d; nothing was judged\n' "$code" >"$out/perf.md"
+  echo "::error title=gprof-cli::the program or its recording ended with $code; not judged"
+  printf '## ERROR: the program or its recording ended with %d; not judged\n' "$code" >"$out/perf.md"
   cat "$out/perf.md" >>"$GITHUB_STEP_SUMMARY"
   printf 'verdict=error\nexit-code=%d\n' "$code" >>"$GITHUB_OUTPUT"
   exit 0

@@ -3,7 +3,7 @@
 set -euo pipefail
 
 if [[ $GPROF_ACTION_CODE == 4 && $GPROF_ACTION_INCONCLUSIVE == warn ]]; then
-  echo "::warning title=gprof-cli::NOT JUDGED: the runs do not suffice for a verdict"
+  echo "::warning title=gprof-cli::NOT JUDGED: too few or too noisy runs for a verdict"
   exit 0
 fi
 exit "$GPROF_ACTION_CODE"

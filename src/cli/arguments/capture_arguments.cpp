@@ -13,7 +13,7 @@
 namespace gprof::cli {
 namespace {
 
-constexpr char kGroup[] = "When it is recorded";
+constexpr char kGroup[] = "Capture range";
 constexpr uint32_t kMostSteps = 1'000'000'000;
 // Names that a signal may be asked for by, and no others: SIGKILL cannot be taken, SIGSEGV is not sent by hand.
 constexpr std::array kCaptureSignals = {SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH, SIGALRM, SIGURG, SIGIO};
@@ -44,7 +44,7 @@ int ReadCaptureSignal(const std::string& text) {
   const bool is_good =
       number >= SIGRTMIN || std::find(kCaptureSignals.begin(), kCaptureSignals.end(), number) != kCaptureSignals.end();
   if (is_good) return number;
-  Refuse("--capture-signal cannot be '" + text + "'", "SIGUSR1 and SIGUSR2 are meant for this");
+  Refuse("--capture-signal: '" + text + "' cannot be used", "use SIGUSR1 or SIGUSR2");
 }
 
 bool IsRangeEnd(std::string_view text) {
@@ -59,7 +59,7 @@ int ReadSignal(const std::string& option, const std::string& text) {
   const std::optional<uint32_t> number = ReadNumber(text);
   const int signal = number ? static_cast<int>(*number) : SignalOfName(text);
   if (signal >= 1 && signal <= SIGRTMAX) return signal;
-  Refuse(option + ": '" + text + "' is no signal", "write none, sigterm, sigkill or a number");
+  Refuse(option + ": unknown signal '" + text + "'", "use none, sigterm, sigkill or a number");
 }
 
 std::string ReadSampleSteps(const std::string& text) {
@@ -68,18 +68,18 @@ std::string ReadSampleSteps(const std::string& text) {
     std::optional<uint32_t> value;
   };
   std::array<Part, 5> parts = {{{"skip", {}}, {"wait", {}}, {"warmup", {}}, {"active", {}}, {"repeat", {}}}};
-  const std::string hint = "write for example --sample-steps skip=10,wait=5,warmup=1,active=3,repeat=2";
+  const std::string hint = "example: --sample-steps skip=10,wait=5,warmup=1,active=3,repeat=2";
   for (const std::string& piece : SplitList(text)) {
     const std::size_t equals = std::min(piece.find('='), piece.size());
     Part* found = nullptr;
     for (Part& part : parts) {
       if (piece.substr(0, equals) == part.name) found = &part;
     }
-    if (found == nullptr) Refuse("--sample-steps does not know '" + piece + "'", hint);
+    if (found == nullptr) Refuse("--sample-steps: unknown field '" + piece + "'", hint);
     found->value = ReadNumber(equals < piece.size() ? std::string_view(piece).substr(equals + 1) : "");
-    if (!found->value || *found->value > kMostSteps) Refuse("--sample-steps: '" + piece + "' has no number", hint);
+    if (!found->value || *found->value > kMostSteps) Refuse("--sample-steps: '" + piece + "' needs a number", hint);
   }
-  if (parts[3].value.value_or(0) == 0) Refuse("--sample-steps records no step without active=", hint);
+  if (parts[3].value.value_or(0) == 0) Refuse("--sample-steps needs active=, the number of steps to record", hint);
   std::string steps;
   for (const Part& part : parts) {
     steps += std::string(steps.empty() ? "" : ",") + part.name + "=" + std::to_string(part.value.value_or(0));
@@ -91,29 +91,29 @@ void CaptureArguments::AddOptions(CLI::App& app) {
   const auto add = [&app](const char* names, std::string* value, const char* description, const char* type) {
     return app.add_option(names, *value, description)->type_name(type)->group(kGroup);
   };
-  add("-y,--delay", &delay_, "start recording this long after APP has started", "SEC");
+  add("-y,--delay", &delay_, "start recording this long after APP starts", "SEC");
   add("-d,--duration", &duration_,
-      "stop recording this long after it has started; unlike nsys, leaves APP running: --kill sigterm ends it", "SEC");
+      "stop recording after this long; unlike nsys, APP keeps running unless --kill sigterm is given", "SEC");
   add("--kill", &kill_,
       "signal for APP when -d or --capture-range-end stop-shutdown ends the capture: none, sigterm, sigkill or a "
-      "number; with -d none by default",
+      "number (default with -d: none)",
       "none|sigterm|sigkill");
   add("-c,--capture-range", &range_,
-      "record between cudaProfilerStart and cudaProfilerStop, or in the NVTX range that -p names",
+      "record between cudaProfilerStart and cudaProfilerStop, or inside the NVTX range given by -p",
       "none|cudaProfilerApi|nvtx");
   add("-p,--nvtx-capture", &nvtx_,
-      "the NVTX range for -c nvtx or --sample-steps: RANGE, RANGE@DOMAIN, or RANGE@* for any domain", "RANGE@DOMAIN");
+      "NVTX range for -c nvtx or --sample-steps: RANGE, RANGE@DOMAIN, or RANGE@* for any domain", "RANGE@DOMAIN");
   add("--capture-range-end", &range_end_,
-      "at the end of the range: stop (default), stop-shutdown (default of nsys) to end APP too, repeat or repeat:N to "
-      "record the next ones too, none to record on",
+      "when the range ends: stop (default), stop-shutdown (nsys default; also ends APP), repeat or repeat:N to record "
+      "later ranges too, none to keep recording",
       "none|stop|stop-shutdown|repeat");
   add("--sample-steps", &steps_,
-      "record some of the steps that the NVTX range of -p marks: skip=10,wait=5,warmup=1,active=3,repeat=2", "LIST");
+      "record a subset of the steps marked by the NVTX range of -p: skip=10,wait=5,warmup=1,active=3,repeat=2", "LIST");
 }
 
 void CaptureArguments::AddSignalOption(CLI::App& app) {
   app.add_option("--capture-signal", signal_,
-                 "start and stop recording each time gprof-cli gets this signal, SIGUSR1 for example")
+                 "toggle recording whenever gprof-cli receives this signal, for example SIGUSR1")
       ->type_name("SIGNAL")
       ->group(kGroup);
 }
@@ -127,7 +127,8 @@ void CaptureArguments::RefuseContradictions() const {
   for (const char* const one : {by_time, by_range, by_steps, by_signal}) {
     if (one == nullptr) continue;
     if (first != nullptr) {
-      Refuse(std::string(first) + " and " + one + " both say when to record", "leave out one of them");
+      Refuse(std::string(first) + " and " + one + " cannot be combined",
+             "both select the capture range; remove one of them");
     }
     first = one;
   }
@@ -135,28 +136,28 @@ void CaptureArguments::RefuseContradictions() const {
 
 void CaptureArguments::RefuseWhatIsMissing(bool trace_cuda, bool trace_nvtx) const {
   if (range_ == "hotkey") {
-    Refuse("there is no hotkey that starts recording",
-           "--capture-signal SIGUSR1 starts and stops it by kill -USR1; so do gprof-cli launch, start and stop");
+    Refuse("--capture-range hotkey is not supported",
+           "use --capture-signal SIGUSR1 (toggle with kill -USR1), or gprof-cli launch, start and stop");
   }
   const std::string wrong = OneOf({"none", "cudaProfilerApi", "nvtx"})(range_);
-  if (!wrong.empty()) Refuse("--capture-range: " + wrong, "gprof-cli help profile lists the options");
+  if (!wrong.empty()) Refuse("--capture-range: " + wrong, "see gprof-cli help profile");
   const bool wants_nvtx = range_ == "nvtx" || !steps_.empty();
   const std::string user = steps_.empty() ? "--capture-range nvtx" : "--sample-steps";
-  if (wants_nvtx && nvtx_.empty()) Refuse(user + " needs the name of a range", "name it with -p RANGE@DOMAIN");
+  if (wants_nvtx && nvtx_.empty()) Refuse(user + " needs a range name", "add -p RANGE@DOMAIN");
   if (!wants_nvtx && !nvtx_.empty()) {
-    Refuse("-p names a range that nothing uses", "add -c nvtx, or --sample-steps for a schedule");
+    Refuse("-p has no effect on its own", "add -c nvtx, or --sample-steps for a schedule");
   }
   if (wants_nvtx && !trace_nvtx) Refuse(user + " needs nvtx in -t", "add nvtx to -t");
   if (range_ == "cudaProfilerApi" && !trace_cuda) Refuse("-c cudaProfilerApi needs cuda in -t", "add cuda to -t");
   if (!HasRange() && !range_end_.empty()) {
-    Refuse("--capture-range-end has no range to end", "add -c cudaProfilerApi, or -c nvtx and -p");
+    Refuse("--capture-range-end needs a capture range", "add -c cudaProfilerApi, or -c nvtx and -p");
   }
   if (!range_end_.empty() && !IsRangeEnd(range_end_)) {
-    Refuse("--capture-range-end does not know '" + range_end_ + "'",
-           "it takes none, stop, stop-shutdown, repeat or repeat:N");
+    Refuse("--capture-range-end: unknown value '" + range_end_ + "'",
+           "use none, stop, stop-shutdown, repeat or repeat:N");
   }
   if (ReadSignal("--kill", kill_) != 0 && duration_.empty() && range_end_ != "stop-shutdown") {
-    Refuse("--kill has no end of the capture to act on", "add -d SEC, or --capture-range-end stop-shutdown");
+    Refuse("--kill needs an end of the capture", "add -d SEC, or --capture-range-end stop-shutdown");
   }
 }
 
@@ -167,7 +168,7 @@ CaptureOptions CaptureArguments::Read(bool trace_cuda, bool trace_nvtx) const {
   if (!delay_.empty()) options.delay_ns = ReadSeconds("--delay", delay_);
   if (!duration_.empty()) options.duration_ns = ReadSeconds("--duration", duration_);
   if (!duration_.empty() && options.duration_ns == 0)
-    Refuse("--duration 0 records nothing", "leave it out, or write more");
+    Refuse("--duration 0 records nothing", "omit it, or use a larger value");
   if (!signal_.empty()) options.toggle_signal = ReadCaptureSignal(signal_);
   if (HasRange()) options.begin = range_;
   if (!steps_.empty()) {

@@ -20,8 +20,8 @@ namespace gprof::cli {
 namespace {
 
 constexpr uint32_t kTextRows = 10;
-constexpr const char* kShown = "What is shown";
-constexpr const char* kJudged = "What counts";
+constexpr const char* kShown = "Display";
+constexpr const char* kJudged = "Thresholds";
 
 std::vector<std::string> ReadTables(const std::string& text) {
   if (text.empty()) return {};
@@ -32,8 +32,8 @@ std::vector<std::string> ReadTables(const std::string& text) {
     std::string list;
     for (const std::string& word : known) list += (list.empty() ? "" : ", ") + word;
     const std::string nearest = Nearest(name, known);
-    throw Error(ExitCode::kUsage, "there is no table '" + name + "'",
-                nearest.empty() ? "there is " + list : "did you mean " + nearest + "?");
+    throw Error(ExitCode::kUsage, "unknown table '" + name + "'",
+                nearest.empty() ? "available: " + list : "did you mean " + nearest + "?");
   }
   return names;
 }
@@ -42,30 +42,31 @@ std::vector<std::string> ReadTables(const std::string& text) {
 
 void DiffArguments::AddOptions(CLI::App& app, bool requires_verdict, Pages pages) {
   requires_verdict_ = requires_verdict;
-  app.add_option("--only", only_, "these tables alone: time, steps, gpus, kernels, transfers, paths, metrics")
+  app.add_option("--only", only_, "only these tables: time, steps, gpus, kernels, transfers, paths, metrics")
       ->type_name("LIST")
       ->group(kShown);
-  app.add_option("--sort", sort_, "sort tables by this column, named as in JSON: change_ns, new_ns, name")
+  app.add_option("--sort", sort_, "sort tables by this column (JSON key): change_ns, new_ns, name")
       ->type_name("COLUMN")
       ->group(kShown);
-  app.add_option("--top,--rows", rows_, "rows of a table at most: 10 by default, all in JSON; 0 for all")
+  app.add_option("--top,--rows", rows_, "maximum rows per table (default 10; all in JSON); 0 for all")
       ->type_name("N")
       ->check(WholeNumber(0, 1'000'000'000))
       ->group(kShown);
-  app.add_flag("--full-names", has_full_names_, "names in full, however wide tables become")->group(kShown);
-  app.add_option("--min-change", min_change_, "smaller changes of times do not count: 2% by default")
+  app.add_flag("--full-names", has_full_names_, "do not shorten names")->group(kShown);
+  app.add_option("--min-change", min_change_, "ignore relative time changes below this (default 2%)")
       ->type_name("SHARE")
       ->group(kJudged);
-  app.add_option("--and", min_time_, "nor do those below this: 100us; both must be met")
+  app.add_option("--and", min_time_,
+                 "and ignore absolute time changes below this, for example 100us; a change must exceed both")
       ->type_name("TIME")
       ->group(kJudged);
   app.add_option("--fail-on", fail_on_,
-                 "what ends with 1: regressed (default); counters, also an exact figure that got worse; none")
+                 "when to exit with 1: regressed (default); counters (also if a deterministic metric got worse); none")
       ->type_name("regressed|counters|none")
       ->check(OneOf({"regressed", "counters", "none"}))
       ->group(kJudged);
   if (!requires_verdict) {
-    app.add_flag("--require-verdict", requires_verdict_, "end with 4 where nobody can tell, as with one run each")
+    app.add_flag("--require-verdict", requires_verdict_, "exit with 4 if there is no verdict, as with one run per side")
         ->group(kJudged);
   }
   const bool has_pages = pages == Pages::kHtml;
@@ -75,13 +76,13 @@ void DiffArguments::AddOptions(CLI::App& app, bool requires_verdict, Pages pages
       ->type_name(has_pages ? "text|md|json|html" : "text|md|json")
       ->check(has_pages ? OneOf({"text", "md", "json", "html"}) : OneOf({"text", "md", "json"}))
       ->group("Output");
-  app.add_option("--summary", summary_, "write it as Markdown, too; $GITHUB_STEP_SUMMARY is appended to")
+  app.add_option("--summary", summary_, "also write the result as Markdown; appends if FILE is $GITHUB_STEP_SUMMARY")
       ->type_name("FILE")
       ->group("Output");
 }
 
 void DiffArguments::AddOutputOption(CLI::App& app) {
-  app.add_option("-o,--output", output_, "write it to a file, whole or not at all")->type_name("FILE")->group("Output");
+  app.add_option("-o,--output", output_, "write to a file (atomically)")->type_name("FILE")->group("Output");
 }
 
 DiffOptions DiffArguments::Options() const {
@@ -90,7 +91,8 @@ DiffOptions DiffArguments::Options() const {
   if (!min_change_.empty()) {
     const std::optional<double> share = ReadShare(min_change_);
     if (!share || *share < 0) {
-      throw Error(ExitCode::kUsage, "--min-change takes a share, not '" + min_change_ + "'", "write for example 2%");
+      throw Error(ExitCode::kUsage, "--min-change needs a percentage, not '" + min_change_ + "'",
+                  "example: --min-change 2%");
     }
     options.min_relative = *share;
   }

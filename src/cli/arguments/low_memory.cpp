@@ -15,14 +15,15 @@ constexpr std::size_t kResidentBytes = std::size_t{256} << 20;
 
 void LowMemory::AddOptions(CLI::App& app, const std::string& flag_help) {
   app.add_flag("--low-memory", is_wanted_, flag_help)->group("Memory");
-  app.add_option("--temp-dir", temp_dir_, "with --low-memory: folder of that file; $TMPDIR or /var/tmp by default")
+  app.add_option("--temp-dir", temp_dir_, "folder for the --low-memory file (default: $TMPDIR or /var/tmp)")
       ->type_name("FOLDER")
       ->group("Memory");
 }
 
 void LowMemory::Start() const {
   if (!temp_dir_.empty() && !is_wanted_)
-    throw Error(ExitCode::kUsage, "--temp-dir goes with --low-memory", "nothing is written to disk without it");
+    throw Error(ExitCode::kUsage, "--temp-dir requires --low-memory",
+                "add --low-memory; without it nothing is written to disk");
   if (is_wanted_) StartSpilling(temp_dir_, kResidentBytes);
 }
 

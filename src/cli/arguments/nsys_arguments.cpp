@@ -39,8 +39,8 @@ void NsysArguments::Read(LaunchOptions* options) {
       throw Error(ExitCode::kUsage, spelling + " is not supported", std::string(option.sentence));
     }
     if (value == "help") {
-      throw Error(ExitCode::kUsage, spelling + " has nothing to list: " + std::string(option.sentence),
-                  "gprof-cli doctor says what can be recorded here");
+      throw Error(ExitCode::kUsage, spelling + ": nothing to list: " + std::string(option.sentence),
+                  "gprof-cli doctor shows what can be recorded on this machine");
     }
     if (option.meaning == NsysMeaning::kUnavailable) {
       Note(spelling, option.sentence);

@@ -23,16 +23,15 @@ constexpr std::string_view kNoNetwork = "network adapters and switches are not s
 constexpr std::string_view kNoStorage = "storage and GPUDirect Storage are not recorded";
 constexpr std::string_view kNoGraphics = "graphics and video APIs are not recorded";
 constexpr std::string_view kNoMpi = "MPI, UCX and OpenSHMEM calls are not recorded";
-constexpr std::string_view kNoOpenMp = "OpenMP and OpenACC are not recorded; the CUDA work of OpenACC is";
+constexpr std::string_view kNoOpenMp = "OpenMP and OpenACC are not recorded; CUDA work issued by OpenACC is";
 constexpr std::string_view kNoLibraries =
-    "CUDA library calls are not recorded; the kernels, copies and CUDA calls they make are";
+    "CUDA library calls are not recorded; the kernels, copies and CUDA API calls they issue are";
 constexpr std::string_view kNoEmbedded = "only for embedded platforms";
 constexpr std::string_view kNoWindows = "only for Windows";
 constexpr std::string_view kAllDomains = "all NVTX domains are recorded; report --nvtx selects ranges afterwards";
 constexpr std::string_view kTorchRanges =
-    "frameworks are not annotated; torch.autograd.profiler.emit_nvtx() makes ranges of the operators of PyTorch";
-constexpr std::string_view kNoFrames =
-    "frames are not counted; select what to record with -y and -d, or -c nvtx -p RANGE";
+    "frameworks are not annotated; in PyTorch, torch.autograd.profiler.emit_nvtx() emits a range per operator";
+constexpr std::string_view kNoFrames = "frames are not detected; limit the capture with -y and -d, or -c nvtx -p RANGE";
 
 constexpr std::array kOptions = {
     NsysOption{"-o,--output", "FILE", kOurs, "",
@@ -61,9 +60,9 @@ constexpr std::array kOptions = {
     NsysOption{"--process-scope", "main|process-tree|system-wide", kOurs, "", "main is --trace-children false"},
 
     NsysOption{"-x,--stop-on-exit", kBool, kUnavailable, "true",
-               "recording ends with the program; processes it leaves running keep writing to the trace"},
+               "recording ends with the program; child processes left running keep writing to the trace"},
     NsysOption{"--wait", "primary|all", kUnavailable, "primary",
-               "profile returns when the program has ended; processes it leaves running keep writing to the trace"},
+               "profile returns when the program exits; child processes left running keep writing to the trace"},
     NsysOption{"-n,--inherit-environment", kBool, kRefused, "true",
                "clear the environment first: env -i NAME=VALUE gprof-cli profile ./app"},
     NsysOption{"--run-as", "USER", kRefused, "", "run gprof-cli as that user: sudo -u USER gprof-cli profile ./app"},
@@ -77,7 +76,7 @@ constexpr std::array kOptions = {
     NsysOption{"--cuda-event-trace", kBool, kInert, "", "event dependencies are always recorded"},
     NsysOption{"--cuda-trace-scope", "process-tree|system-wide", kUnavailable, "process-tree,none",
                "only processes of the run are recorded"},
-    NsysOption{"--discard-environment", kBool, kInert, "", "traces hold no environment variables"},
+    NsysOption{"--discard-environment", kBool, kInert, "", "environment variables are never stored in traces"},
     NsysOption{"--nvtx-domain-include", "LIST", kUnavailable, "", kAllDomains},
     NsysOption{"--nvtx-domain-exclude", "LIST", kUnavailable, "", kAllDomains},
     NsysOption{"--hotkey-capture", "KEY", kRefused, "",

@@ -38,7 +38,7 @@ int64_t ReadTime(const std::string& option, const std::string& text) {
                                                      : 0;
   const double ns = value * factor;
   if (error != std::errc() || factor == 0 || !std::isfinite(ns) || ns < 0 || ns > kLongest) {
-    throw Error(ExitCode::kUsage, option + ": '" + text + "' is no time", "write 250ns, 10us, 1.5ms or 2s");
+    throw Error(ExitCode::kUsage, option + ": '" + text + "' is not a time", "use a unit: 250ns, 10us, 1.5ms or 2s");
   }
   return std::llround(ns);
 }
@@ -49,8 +49,8 @@ int64_t ReadSeconds(const std::string& option, const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || !std::isfinite(value) || value < 0 || value > kLongest) {
-    throw Error(ExitCode::kUsage, option + " takes seconds, not '" + text + "'",
-                "write for example " + option + " 2.5");
+    throw Error(ExitCode::kUsage, option + " needs a number of seconds, not '" + text + "'",
+                "example: " + option + " 2.5");
   }
   return std::llround(value * 1e9);
 }
@@ -87,7 +87,7 @@ CLI::Validator OneOf(const std::vector<std::string>& words) {
       if (word == text) return {};
       known += (known.empty() ? "" : &word == &words.back() ? " or " : ", ") + word;
     }
-    return "takes " + known + ", not '" + text + "'";
+    return "must be " + known + ", not '" + text + "'";
   };
   return CLI::Validator(check, "");
 }
@@ -98,8 +98,7 @@ CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error == std::errc() && stop == end && value >= least && value <= most) return {};
-    return "takes a whole number from " + std::to_string(least) + " to " + std::to_string(most) + ", not '" + text +
-           "'";
+    return "must be an integer from " + std::to_string(least) + " to " + std::to_string(most) + ", not '" + text + "'";
   };
   return CLI::Validator(check, "");
 }

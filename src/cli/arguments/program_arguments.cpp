@@ -36,11 +36,11 @@ Variables ReadVariables(const std::string& text) {
     } else if (!variables.empty()) {
       variables.back().second += "," + piece;
     } else {
-      throw Error(ExitCode::kUsage, "-e wants NAME=VALUE, not '" + text + "'");
+      throw Error(ExitCode::kUsage, "-e needs NAME=VALUE, not '" + text + "'");
     }
     if (variables.back().first.starts_with("GPROF_")) {
       throw Error(ExitCode::kUsage, "-e cannot set " + variables.back().first,
-                  "GPROF_* is how gprof-cli talks to its tracer; gprof-cli help profile lists the options");
+                  "GPROF_* variables are reserved for the tracer; see gprof-cli help profile for the options");
     }
   }
   return variables;
@@ -50,8 +50,8 @@ Variables ReadVariables(const std::string& text) {
   std::vector<std::string> names;
   for (const NsysTrace& trace : NsysTraces()) names.emplace_back(trace.name);
   const std::string nearest = Nearest(name, names);
-  throw Error(ExitCode::kUsage, "-t does not know '" + name + "'",
-              nearest.empty() ? "it takes cuda, nvtx, both with a comma, or none" : "did you mean " + nearest + "?");
+  throw Error(ExitCode::kUsage, "-t: unknown value '" + name + "'",
+              nearest.empty() ? "use cuda, nvtx, cuda,nvtx or none" : "did you mean " + nearest + "?");
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ std::string SignalName(int signal) {
 void ProgramArguments::AddFlushOption(CLI::App& app) {
   app.add_option(
          "--flush-ms,--cuda-flush-interval", options_.flush_ms,
-         "longest time in ms that a record waits before it is in the file (500): what a killed machine can lose")
+         "maximum time in ms before a record is written to the file (default 500); bounds the loss if the machine dies")
       ->type_name("MS")
       ->check(WholeNumber(0, 3'600'000))
       ->group("Output");
@@ -72,35 +72,37 @@ void ProgramArguments::AddFlushOption(CLI::App& app) {
 
 void ProgramArguments::AddCompressOption(CLI::App& app) {
   app.add_flag("--compress", is_compressed_,
-               "compress the trace when APP has ended, which every command reads as well; it is a fifth to two fifths "
-               "smaller")
+               "compress the trace when APP exits (a fifth to two fifths smaller); all commands read it")
       ->group("Output");
 }
 
 void ProgramArguments::AddTraceOptions(CLI::App& app) {
-  constexpr char kGroup[] = "What is recorded";
+  constexpr char kGroup[] = "Trace options";
   app_ = &app;
-  app.add_option("-t,--trace", trace_, "what to record: cuda,nvtx (default), one of them, or none")
+  app.add_option("-t,--trace", trace_, "what to trace: cuda,nvtx (default), cuda, nvtx or none")
       ->type_name("LIST")
       ->group(kGroup);
-  app.add_flag("--cuda-trace-all-apis", options_.all_apis, "cheap query calls such as cudaGetDevice, too")
+  app.add_flag("--cuda-trace-all-apis", options_.all_apis, "also trace cheap query calls such as cudaGetDevice")
       ->group(kGroup);
-  app.add_option("--cuda-graph-trace", options_.graph_trace,
-                 "CUDA graphs as a whole (graph, default), every node of them (node), which costs more, or nodes while "
-                 "that is affordable (auto)")
+  app.add_option(
+         "--cuda-graph-trace", options_.graph_trace,
+         "trace CUDA graphs as a whole (graph, default), per node (node, higher overhead), or per node while the "
+         "overhead is low (auto)")
       ->type_name("graph|node|auto")
       ->group(kGroup);
-  app.add_flag("--cuda-memory-usage", options_.memory_usage, "allocations, frees and memory pools, too")->group(kGroup);
-  app.add_flag("--cuda-um-cpu-page-faults", cpu_page_faults_, "migrations and page faults of managed memory, too")
+  app.add_flag("--cuda-memory-usage", options_.memory_usage, "also trace allocations, frees and memory pools")
       ->group(kGroup);
-  app.add_flag("--cuda-um-gpu-page-faults", gpu_page_faults_, "the same: both kinds are recorded with either")
+  app.add_flag("--cuda-um-cpu-page-faults", cpu_page_faults_, "also trace managed-memory migrations and page faults")
+      ->group(kGroup);
+  app.add_flag("--cuda-um-gpu-page-faults", gpu_page_faults_,
+               "same as --cuda-um-cpu-page-faults: either one records both")
       ->group(kGroup);
   app.add_option("--host-load", host_load_,
-                 "CPU, waiting for a CPU and memory of the processes, and CPU of the machine, this many times a second "
+                 "sample process CPU use, run-queue wait and memory, and system CPU use, this many times per second "
                  "(10)")
       ->type_name("on|off|HZ")
       ->group(kGroup);
-  app.add_option("--cupti", options_.cupti_path, "libcupti to use in place of the one found")
+  app.add_option("--cupti", options_.cupti_path, "use this libcupti instead of the one found automatically")
       ->type_name("PATH")
       ->group(kGroup);
 }
@@ -108,23 +110,24 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
 void ProgramArguments::AddProgramOptions(CLI::App& app, ShowOutput show) {
   constexpr char kGroup[] = "Program";
   show_ = show;
-  app.add_option("-e,--env-var", variables_, "environment variable for APP; repeat it, or separate by commas")
+  app.add_option("-e,--env-var", variables_, "environment variable for APP; repeatable, or comma-separated")
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
       ->group(kGroup);
   app.add_option("-w,--show-output", show_output_,
-                 show == ShowOutput::kByDefault ? "false sends stdout and stderr of APP to /dev/null"
-                                                : "true shows stdout and stderr of APP, on stderr (false)")
+                 show == ShowOutput::kByDefault ? "false discards stdout and stderr of APP"
+                                                : "true shows stdout and stderr of APP on stderr (default false)")
       ->type_name("true|false")
       ->check(OneOf({"true", "false"}))
       ->group(kGroup);
-  app.add_option("--trace-children", trace_children_, "false records APP alone and none of the processes it starts")
+  app.add_option("--trace-children", trace_children_, "false traces only APP, not its child processes")
       ->type_name("true|false")
       ->check(OneOf({"true", "false"}))
       ->group(kGroup);
-  app.add_flag("-q,--quiet", options_.is_quiet, "say nothing but errors, and nothing in APP either")->group(kGroup);
+  app.add_flag("-q,--quiet", options_.is_quiet, "print only errors, including from the tracer inside APP")
+      ->group(kGroup);
 }
 
 LaunchOptions ProgramArguments::Read(const std::string& usage) {
@@ -166,8 +169,8 @@ double ProgramArguments::HostLoadHz() const {
   const char* const end = host_load_.data() + host_load_.size();
   const auto [stop, error] = std::from_chars(host_load_.data(), end, hz);
   if (error != std::errc() || stop != end || !(hz > 0 && hz <= kMost)) {
-    throw Error(ExitCode::kUsage, "--host-load does not know '" + host_load_ + "'",
-                "it takes on, off, or how often a second: a number up to 100");
+    throw Error(ExitCode::kUsage, "--host-load: unknown value '" + host_load_ + "'",
+                "use on, off, or a sampling rate in Hz up to 100");
   }
   return hz;
 }
@@ -187,7 +190,7 @@ void ProgramArguments::ReadTraceList() {
   }
   if (!options_.trace_cuda && !options_.trace_nvtx && !wants_none) {
     throw Error(ExitCode::kUsage,
-                "-t " + trace_ + " leaves nothing to record: " + std::string(FindNsysTrace(missing)->sentence),
+                "-t " + trace_ + ": nothing to record: " + std::string(FindNsysTrace(missing)->sentence),
                 "add cuda or nvtx to -t");
   }
 }
@@ -205,7 +208,7 @@ void ProgramArguments::ReadGraphTrace() {
   }
   const std::string wrong = what.empty() && asked.empty() ? "" : OneOf({"graph", "node", "auto"})(what);
   if (!wrong.empty()) {
-    throw Error(ExitCode::kUsage, "--cuda-graph-trace: " + wrong, "gprof-cli help profile lists the options");
+    throw Error(ExitCode::kUsage, "--cuda-graph-trace: " + wrong, "see gprof-cli help profile");
   }
 }
 

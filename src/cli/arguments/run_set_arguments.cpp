@@ -13,15 +13,14 @@ namespace gprof::cli {
 namespace fs = std::filesystem;
 
 void RunSetArguments::AddOptions(CLI::App& app) {
-  app.add_option("--step", step_, "the NVTX range that is one step, by its name or path; found by itself without this")
+  app.add_option("--step", step_, "NVTX range of one step, by name or path (default: detected)")
       ->type_name("NAME|PATH")
-      ->group("What is looked at");
+      ->group("Filters");
   selection_.AddOptions(app);
-  app.add_flag("--merge", merges_, "the traces are those of the ranks of one run, not several runs")
-      ->group("What is looked at");
-  app.add_option("--commit", commit_, "commit of the program; taken from the CI system where it says one")
+  app.add_flag("--merge", merges_, "treat the traces as ranks of one run instead of separate runs")->group("Filters");
+  app.add_option("--commit", commit_, "commit of the program (default: from the CI environment)")
       ->type_name("HASH")
-      ->group("What is looked at");
+      ->group("Filters");
 }
 
 RunSetOptions RunSetArguments::Read(const std::string& step) const {
@@ -53,8 +52,9 @@ std::string BaselinePath(const std::string& name, const std::string& folder) {
   }
   std::sort(known.begin(), known.end());
   const std::string nearest = Nearest(name, known);
-  throw Error(ExitCode::kUnreadable, "there is no baseline '" + name + "', neither as a path nor in " + folder,
-              nearest.empty() ? "gprof-cli baseline save NAME TRACE... makes one" : "did you mean " + nearest + "?");
+  throw Error(
+      ExitCode::kUnreadable, "no baseline '" + name + "': neither a file nor in " + folder,
+      nearest.empty() ? "create one with gprof-cli baseline save NAME TRACE..." : "did you mean " + nearest + "?");
 }
 
 }  // namespace gprof::cli

@@ -10,7 +10,7 @@
 namespace gprof::cli {
 namespace {
 
-constexpr const char* kSelectionGroup = "What is looked at";
+constexpr const char* kSelectionGroup = "Filters";
 
 std::vector<uint32_t> ReadOrdinals(const std::string& text) {
   std::vector<uint32_t> ordinals;
@@ -19,8 +19,7 @@ std::vector<uint32_t> ReadOrdinals(const std::string& text) {
     uint32_t ordinal = 0;
     const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), ordinal);
     if (error != std::errc() || stop != word.data() + word.size() || word.empty()) {
-      throw Error(ExitCode::kUsage, "--device takes numbers of GPUs, not '" + word + "'",
-                  "write for example --device 0,1");
+      throw Error(ExitCode::kUsage, "--device needs GPU numbers, not '" + word + "'", "example: --device 0,1");
     }
     ordinals.push_back(ordinal);
   }
@@ -30,8 +29,7 @@ std::vector<uint32_t> ReadOrdinals(const std::string& text) {
 Interval ReadTimeRange(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    throw Error(ExitCode::kUsage, "--time-range takes two times with a colon between, not '" + text + "'",
-                "write for example --time-range 1.5s:2s");
+    throw Error(ExitCode::kUsage, "--time-range needs START:END, not '" + text + "'", "example: --time-range 1.5s:2s");
   }
   const std::string from = text.substr(0, colon), to = text.substr(colon + 1);
   // Half of the largest number: the start of the trace is added to it.
@@ -39,7 +37,7 @@ Interval ReadTimeRange(const std::string& text) {
   if (!from.empty()) time.start_ns = ReadTime("--time-range", from);
   if (!to.empty()) time.end_ns = ReadTime("--time-range", to);
   if (time.start_ns >= time.end_ns) {
-    throw Error(ExitCode::kUsage, "--time-range '" + text + "' ends before it begins", "the earlier time comes first");
+    throw Error(ExitCode::kUsage, "--time-range '" + text + "' ends before it starts", "give the earlier time first");
   }
   return time;
 }
@@ -59,25 +57,26 @@ void AddList(const std::string& what, const std::vector<std::string>& words, std
 }  // namespace
 
 void SelectionArguments::AddOptions(CLI::App& app) {
-  app.add_option("--device", devices_, "these GPUs alone, by number: 0,1")->type_name("LIST")->group(kSelectionGroup);
-  app.add_option("--process", processes_, "these processes alone, by pid or name")
+  app.add_option("--device", devices_, "only these GPUs, by number: 0,1")->type_name("LIST")->group(kSelectionGroup);
+  app.add_option("--process", processes_, "only these processes, by PID or name")
       ->type_name("LIST")
       ->group(kSelectionGroup);
-  app.add_option("--thread", threads_, "these threads and what they launched, by tid or name")
+  app.add_option("--thread", threads_, "only these threads and the work they launched, by TID or name")
       ->type_name("LIST")
       ->group(kSelectionGroup);
-  app.add_option("--stream", streams_, "operations of these streams alone, by id or name")
+  app.add_option("--stream", streams_, "only operations on these streams, by id or name")
       ->type_name("LIST")
       ->group(kSelectionGroup);
-  app.add_option("--kernel", kernel_, "kernels with such a name alone")->type_name("REGEX")->group(kSelectionGroup);
+  app.add_option("--kernel", kernel_, "only kernels whose name matches")->type_name("REGEX")->group(kSelectionGroup);
   app.add_option("--nvtx", nvtx_,
-                 "NVTX ranges with this path, and what was done and launched in them; * and ? are wild")
+                 "only NVTX ranges with this path, and calls and launches inside them; wildcards * and ?")
       ->type_name("PATH")
       ->group(kSelectionGroup);
-  app.add_option("--time-range", time_, "from one time to another, from the start of the trace: 1.5s:2s, 100ms:, :2s")
+  app.add_option("--time-range", time_,
+                 "only this time range, relative to the start of the trace: 1.5s:2s, 100ms:, :2s")
       ->type_name("A:B")
       ->group(kSelectionGroup);
-  app.add_option("--capture", capture_, "the capture with this number alone")
+  app.add_option("--capture", capture_, "only this capture, by number")
       ->type_name("N")
       ->check(WholeNumber(1, 4'000'000'000))
       ->group(kSelectionGroup);
@@ -102,7 +101,7 @@ std::string Describe(const Selection& selection) {
   AddList("process", selection.processes, &text);
   AddList("thread", selection.threads, &text);
   AddList("stream", selection.streams, &text);
-  if (!selection.kernel.empty()) Add("kernels like '" + selection.kernel + "'", &text);
+  if (!selection.kernel.empty()) Add("kernels matching '" + selection.kernel + "'", &text);
   if (!selection.nvtx.empty()) Add("NVTX ranges " + selection.nvtx, &text);
   if (selection.time) {
     const bool is_open = selection.time->end_ns == std::numeric_limits<int64_t>::max() / 2;

@@ -42,7 +42,7 @@ std::string Annotation(const RuleResult& rule, const std::filesystem::path& root
   }
   // A check that was not made has no figure.
   const std::string title =
-      rule.metric.empty() ? "nothing was judged" : std::string(VerdictName(rule.verdict)) + ": " + rule.rule;
+      rule.metric.empty() ? "not judged" : std::string(VerdictName(rule.verdict)) + ": " + rule.rule;
   out += Property("title", ShortenMiddle(Printable(title), kLongestTitle)) + "::";
   std::string text;
   for (const std::string& line : LinesOf(rule)) {

@@ -86,12 +86,12 @@ CheckResult ResultOfError(const Error& error) {
   CheckResult result;
   result.name = "gprof-cli check";
   RuleResult rule;
-  rule.rule = "the check is made";
+  rule.rule = "check completed";
   rule.message = error.what();
   rule.reason = error.hint();
   TakePlace(&rule);
   result.rules.push_back(std::move(rule));
-  result.line = std::string("ERROR: nothing was judged: ") + error.what();
+  result.line = std::string("ERROR: not judged: ") + error.what();
   return result;
 }
 

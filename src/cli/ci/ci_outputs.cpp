@@ -48,7 +48,7 @@ void Append(const std::string& path, std::string_view text) {
   const int code = written < 0 ? errno : ENOSPC;
   const bool is_whole = written == static_cast<ssize_t>(text.size());
   if (!is_whole && written > 0 && before >= 0 && ::ftruncate(file, before) != 0)
-    Warn("half of a summary is in " + path);
+    Warn("the summary in " + path + " is incomplete");
   ::close(file);
   if (!is_whole) fail(code);
 }
@@ -69,28 +69,25 @@ void WriteSummary(const std::string& path, std::string_view text) {
 }
 
 void CiOutputs::AddOptions(CLI::App& app) {
-  app.add_option("--junit", junit_, "write a JUnit XML file, a test case for every rule")
-      ->type_name("FILE")
-      ->group("CI");
-  app.add_option("--summary", summary_, "write the result as Markdown; $GITHUB_STEP_SUMMARY is appended to")
+  app.add_option("--junit", junit_, "write JUnit XML with one test case per rule")->type_name("FILE")->group("CI");
+  app.add_option("--summary", summary_, "write the result as Markdown; appends if FILE is $GITHUB_STEP_SUMMARY")
       ->type_name("FILE")
       ->group("CI");
   app.add_option("--annotations", annotations_,
-                 "show what did not pass beside the budget in GitHub: auto (default) when run by GitHub Actions, "
-                 "github always, none never")
+                 "GitHub annotations for rules that did not pass: auto (default, only in GitHub Actions), "
+                 "github (always) or none")
       ->type_name("auto|github|none")
       ->check(OneOf({"auto", "github", "none"}))
       ->group("CI");
   app.add_option("--gitlab-codequality", code_quality_,
-                 "write GitLab's code quality report, an issue for every rule that did not pass")
+                 "write a GitLab code quality report with one issue per rule that did not pass")
       ->type_name("FILE")
       ->group("CI");
-  app.add_option("--gitlab-metrics", metrics_,
-                 "write GitLab's metrics report (OpenMetrics), with the figures that were judged")
+  app.add_option("--gitlab-metrics", metrics_, "write a GitLab metrics report (OpenMetrics) of the judged metrics")
       ->type_name("FILE")
       ->group("CI");
   app.add_option("--openmetrics", open_metrics_,
-                 "write the figures that were judged for Prometheus, labelled with commit, host, GPU and kernel")
+                 "write the judged metrics for Prometheus, labelled with commit, host, GPU and kernel")
       ->type_name("FILE")
       ->group("CI");
 }
@@ -104,11 +101,11 @@ void CiOutputs::Check() const {
   std::set<std::string> seen;
   for (const auto& [option, path] : files) {
     if (*path == "-") {
-      throw Error(ExitCode::kUsage, std::string(option) + " needs a file: stdout is for the result itself",
-                  std::string("write for example ") + option + " check.out");
+      throw Error(ExitCode::kUsage, std::string(option) + " needs a file: stdout is used for the result",
+                  std::string("example: ") + option + " check.out");
     }
     if (!path->empty() && !seen.insert(*path).second) {
-      throw Error(ExitCode::kUsage, std::string(option) + ": '" + *path + "' is written by another option, too");
+      throw Error(ExitCode::kUsage, std::string(option) + ": '" + *path + "' is also the target of another option");
     }
   }
 }

@@ -47,7 +47,7 @@ class Summary {
     if (!result_.sources.empty()) text += ", " + CountOf(static_cast<int64_t>(result_.sources.size()), "run");
     if (!made.gpus.empty()) text += " on " + made.gpus.front();
     if (made.gpus.size() > 1) text += " and " + CountOf(static_cast<int64_t>(made.gpus.size() - 1), "other GPU");
-    if (!made.driver_version.empty()) text += ", driver for CUDA " + made.driver_version;
+    if (!made.driver_version.empty()) text += ", CUDA driver " + made.driver_version;
     if (!made.commit.empty()) text += ", commit " + made.commit;
     return text;
   }
@@ -79,7 +79,7 @@ class Summary {
   void BadRules() {
     const std::vector<const RuleResult*> rules = WorstFirst(result_);
     if (rules.empty()) return;
-    out_ += "\n| | Rule | What is the case |\n|---|---|---|\n";
+    out_ += "\n| | Rule | Result |\n|---|---|---|\n";
     std::size_t shown = 0;
     for (; shown < rules.size(); ++shown) {
       const std::string row = Row(*rules[shown]);
@@ -96,7 +96,7 @@ class Summary {
     }
     // Markdown in HTML is Markdown only behind an empty line.
     const std::string head = "\n<details><summary>" + CountOf(static_cast<int64_t>(rules.size()), "rule") +
-                             " passed</summary>\n\n| Rule | What is the case |\n|---|---|\n";
+                             " passed</summary>\n\n| Rule | Result |\n|---|---|\n";
     if (rules.empty() || !Fits(head)) return;
     out_ += head;
     std::size_t shown = 0;

@@ -64,34 +64,36 @@ class BaselineCommand : public Command {
     app.add_option("ACTION", action_, "save, list, show, accept or history")
         ->required()
         ->check(OneOf({"save", "list", "show", "accept", "history"}));
-    app.add_option("NAME", name_, "name of the baseline");
+    app.add_option("NAME", name_, "baseline name");
     app.add_option("TRACE", paths_,
-                   "for save and accept: runs, as gprof-cli check takes them; for history: later ones, a point each")
+                   "for save and accept: runs, as for gprof-cli check; for history: later runs, one point each")
         ->type_name("");
-    app.add_option("--reason", reason_, "why it is as it is; accept wants one")->type_name("TEXT");
-    app.add_option("--dir", folder_, std::string("folder of the baselines, ") + kBaselineFolder + " by default")
+    app.add_option("--reason", reason_, "reason for the change; required by accept")->type_name("TEXT");
+    app.add_option("--dir", folder_, std::string("baseline folder (default ") + kBaselineFolder + ")")
         ->type_name("FOLDER");
-    app.add_option("--by", who_, "who does it; taken from the CI system or the user's name")->type_name("NAME");
-    app.add_flag("-f,--force-overwrite", is_forced_, "let save replace a baseline, and forget its history");
-    app.add_option("--format", format_, "text (default) or json, of list, show and history, which has html, too")
+    app.add_option("--by", who_, "author of the change (default: from the CI environment or the user name)")
+        ->type_name("NAME");
+    app.add_flag("-f,--force-overwrite", is_forced_, "let save replace an existing baseline and discard its history");
+    app.add_option("--format", format_, "for list, show and history: text (default) or json; history also html")
         ->type_name("text|json|html")
         ->check(OneOf({"text", "json", "html"}));
-    app.add_option("--figure", figures_, "for history: show this figure; repeat it for others")->type_name("FIGURE");
+    app.add_option("--figure", figures_, "for history: only this metric; repeatable")->type_name("METRIC");
     app.add_option("-o,--output", output_, "for history: write to a file")->type_name("FILE");
     runs_.AddOptions(app);
   }
 
   int Run() override {
     if (format_ == "html" && action_ != "history")
-      throw Error(ExitCode::kUsage, "--format html is for history", "gprof-cli baseline history NAME --format html");
+      throw Error(ExitCode::kUsage, "--format html is only available for history",
+                  "usage: gprof-cli baseline history NAME --format html");
     if (action_ == "list") return List();
     if (name_.empty())
-      throw Error(ExitCode::kUsage, "which baseline?", "usage: gprof-cli baseline " + action_ + " NAME");
+      throw Error(ExitCode::kUsage, "no baseline name given", "usage: gprof-cli baseline " + action_ + " NAME");
     CheckBaselineName(name_);
     if (action_ == "show") return Show();
     if (action_ == "history") return ShowHistory();
     if (paths_.empty()) {
-      throw Error(ExitCode::kUsage, "no run to make a baseline of",
+      throw Error(ExitCode::kUsage, "no runs to save as a baseline",
                   "usage: gprof-cli baseline " + action_ + " NAME TRACE...");
     }
     return action_ == "save" ? Save() : AcceptRuns();
@@ -125,25 +127,25 @@ class BaselineCommand : public Command {
     RunSet runs = LoadRunSet(paths_, runs_.Read());
     for (const std::string& note : runs.notes) Say(note);
     for (const Measurement& run : runs.runs) {
-      if (!run.is_complete) Warn(run.source + " is not complete: rules that need what is missing will be inconclusive");
+      if (!run.is_complete) Warn(run.source + " is incomplete: rules that need the missing data will be inconclusive");
     }
-    if (runs.runs.size() == 1) Say("one run alone: rules about times need several, see docs/commands/baseline.md");
+    if (runs.runs.size() == 1) Say("only one run: rules on times need several, see docs/commands/baseline.md");
     return runs;
   }
 
   void Write(const Baseline& baseline) const {
     std::error_code error;
     fs::create_directories(folder_, error);
-    if (error) throw Error(ExitCode::kUnreadable, "cannot make the folder '" + folder_ + "': " + error.message());
+    if (error) throw Error(ExitCode::kUnreadable, "cannot create the folder '" + folder_ + "': " + error.message());
     WriteFile(PathOf(name_), BaselineText(baseline));
     Say("wrote " + PathOf(name_) + ", " + CountOf(static_cast<int64_t>(baseline.set.runs.size()), "run"));
   }
 
   int Save() const {
     if (IsThere() && !is_forced_) {
-      throw Error(ExitCode::kUsage, "there is a baseline '" + name_ + "' already",
+      throw Error(ExitCode::kUsage, "the baseline '" + name_ + "' already exists",
                   "gprof-cli baseline accept " + name_ +
-                      " TRACE... --reason TEXT replaces it and keeps its history; -f forgets it");
+                      " TRACE... --reason TEXT replaces it and keeps its history; -f discards the history");
     }
     Baseline baseline;
     baseline.name = name_;
@@ -155,7 +157,7 @@ class BaselineCommand : public Command {
 
   int AcceptRuns() const {
     if (reason_.empty()) {
-      throw Error(ExitCode::kUsage, "accept wants a reason", "add --reason 'why this is how it should be from now on'");
+      throw Error(ExitCode::kUsage, "accept needs a reason", "add --reason 'why this is the new expected performance'");
     }
     if (!IsThere()) BaselinePath(name_, folder_);  // says which ones there are
     Baseline baseline = Read(name_);
@@ -190,7 +192,8 @@ class BaselineCommand : public Command {
     for (const std::string& id : figures_) {
       shown.push_back(HistoryOf(RequireMetric(id), points));
       if (shown.back().values.empty())
-        throw Error(ExitCode::kInconclusive, "no point of the history has " + id, "gprof-cli baseline show " + name_);
+        throw Error(ExitCode::kInconclusive, "no point in the history has the metric " + id,
+                    "gprof-cli baseline show " + name_);
     }
     if (!shown.empty()) return;
     for (const MetricInfo& info : MetricCatalogue()) {
@@ -237,7 +240,7 @@ class BaselineCommand : public Command {
         Warn(problem.what());
       }
     }
-    if (names.empty()) Say("there is no baseline in " + folder_);
+    if (names.empty()) Say("no baselines in " + folder_);
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
     WriteResult(format_ == "json" ? RenderBaselinesJson(baselines) : RenderBaselines(baselines, terminal));
     return CodeOf(ExitCode::kGood);

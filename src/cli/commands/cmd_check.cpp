@@ -36,7 +36,7 @@ std::string ReadBudgetFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path, error)) {
     throw Error(ExitCode::kUnreadable, "cannot read the budget '" + path + "'",
-                "gprof-cli check TRACE --init " + path + " writes one from a trace");
+                "create one from a trace with gprof-cli check TRACE --init " + path);
   }
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -44,35 +44,37 @@ std::string ReadBudgetFile(const std::string& path) {
 class CheckCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", paths_, "runs: traces, folders of traces, run files, baselines or reports in JSON")
+    app.add_option("TRACE", paths_, "runs: traces, folders of traces, run files, baselines or JSON reports")
         ->type_name("");
-    app.add_option("--budget", budget_, "the rules, in a file")->type_name("FILE")->group("Rules");
+    app.add_option("--budget", budget_, "file with the rules")->type_name("FILE")->group("Rules");
     app.add_option("--fail-if", fail_if_,
-                   "a rule more: fail if this is so, 'gpu.idle_percent > 20'; repeat it for others")
+                   "extra rule: fail when CONDITION holds, for example 'gpu.idle_percent > 20'; repeatable")
         ->type_name("CONDITION")
         ->group("Rules");
-    app.add_option("--warn-if", warn_if_, "the same, with a warning")->type_name("CONDITION")->group("Rules");
+    app.add_option("--warn-if", warn_if_, "extra rule: warn when CONDITION holds; repeatable")
+        ->type_name("CONDITION")
+        ->group("Rules");
     app.add_option("--baseline", baseline_,
-                   "what rules about increases compare with: runs as above, or the name of a baseline")
+                   "what to compare with in rules on increases and decreases: runs as above, or a baseline name")
         ->type_name("PATH|NAME")
         ->group("Rules");
-    app.add_option("--dir", folder_, std::string("folder of the baselines, ") + kBaselineFolder + " by default")
+    app.add_option("--dir", folder_, std::string("baseline folder (default ") + kBaselineFolder + ")")
         ->type_name("FOLDER")
         ->group("Rules");
     app.add_flag("--ignore-fingerprint", options_.ignores_fingerprint,
-                 "judge times although the runs were made on different GPUs or with different software")
+                 "judge times even if the runs used different GPUs or software versions")
         ->group("Rules");
-    app.add_option("--init", init_, "write a budget made from these runs to a file, and stop; - is stdout")
+    app.add_option("--init", init_, "write a budget derived from these runs to a file and exit; - for stdout")
         ->type_name("FILE")
         ->group("Rules");
-    app.add_flag("-f,--force-overwrite", is_forced_, "let --init replace a file")->group("Rules");
+    app.add_flag("-f,--force-overwrite", is_forced_, "let --init overwrite an existing file")->group("Rules");
     runs_.AddOptions(app);
-    app.add_flag("--verbose", is_verbose_, "list the rules that are kept, too")->group("Output");
+    app.add_flag("--verbose", is_verbose_, "also list the rules that passed")->group("Output");
     app.add_option("--format", format_, "text (default), md for Markdown, or json")
         ->type_name("text|md|json")
         ->check(OneOf({"text", "md", "json"}))
         ->group("Output");
-    app.add_option("-o,--output", output_, "write to a file, whole or not at all")->type_name("FILE")->group("Output");
+    app.add_option("-o,--output", output_, "write to a file (atomically)")->type_name("FILE")->group("Output");
     outputs_.AddOptions(app);
   }
 
@@ -103,7 +105,7 @@ class CheckCommand : public Command {
   }
 
   CheckResult Judge() {
-    if (paths_.empty()) throw Error(ExitCode::kUsage, "no run to check", kUsage);
+    if (paths_.empty()) throw Error(ExitCode::kUsage, "no runs to check", kUsage);
     Budget budget = ReadRules();
     const std::string baseline_name = baseline_.empty() ? budget.baseline : baseline_;
     RecoverEarlierRuns();
@@ -129,8 +131,8 @@ class CheckCommand : public Command {
       budget.rules.back().is_warning = true;
     }
     if (budget.rules.empty()) {
-      throw Error(ExitCode::kUsage, "there is no rule to hold the run against",
-                  "add --budget FILE or --fail-if 'gpu.idle_percent > 20'; --init FILE writes a budget");
+      throw Error(ExitCode::kUsage, "no rules given",
+                  "add --budget FILE or --fail-if 'gpu.idle_percent > 20'; --init FILE creates a budget");
     }
     if (budget.name.empty()) budget.name = "the command line";
     return budget;
@@ -138,26 +140,25 @@ class CheckCommand : public Command {
 
   int Init() const {
     if (!budget_.empty() || !fail_if_.empty() || !warn_if_.empty()) {
-      throw Error(ExitCode::kUsage, "--init writes a budget and judges nothing",
-                  "leave out --budget, --fail-if and --warn-if");
+      throw Error(ExitCode::kUsage, "--init only writes a budget", "remove --budget, --fail-if and --warn-if");
     }
     std::error_code error;
     if (init_ != "-" && !is_forced_ && std::filesystem::exists(init_, error)) {
-      throw Error(ExitCode::kUsage, "'" + init_ + "' is there already", "add -f to replace it");
+      throw Error(ExitCode::kUsage, "'" + init_ + "' already exists", "add -f to overwrite it");
     }
     RecoverEarlierRuns();
     const RunSet runs = LoadRunSet(paths_, runs_.Read());
     for (const std::string& note : runs.notes) Say(note);
     for (const Measurement& run : runs.runs) {
-      if (!run.is_complete) Warn(run.source + " is not complete: the budget is made of what is there");
+      if (!run.is_complete) Warn(run.source + " is incomplete: the budget covers only the data that was recovered");
     }
     const std::string baseline = baseline_.empty() ? "" : FromBudget(BaselinePath(baseline_, folder_));
     WriteFile(init_, InitBudget(runs, baseline));
     if (runs.runs.size() == 1 && baseline.empty()) {
       Warn(
-          "one run shows no spread, so the limits on times are guesses; better ones come from several: gprof-cli "
+          "a single run shows no noise, so limits on times are guesses; for better ones record several runs: gprof-cli "
           "profile --repeat 5 --warmup 1 -o perf.trace -- " +
-          ProgramWords(runs.runs.front()) + ", and --init with perf.runs.json");
+          ProgramWords(runs.runs.front()) + ", then --init with perf.runs.json");
     }
     if (init_ != "-")
       Say("wrote " + init_ + "; next: gprof-cli check " + ShellQuoted(paths_.front()) + " --budget " +

@@ -38,7 +38,7 @@ class TraceFolder {
     std::error_code failed;
     std::string pattern = (std::filesystem::temp_directory_path(failed) / "gprof-compare-XXXXXX").string();
     if (failed || mkdtemp(pattern.data()) == nullptr) {
-      Fail("a temporary folder (TMPDIR)", failed ? failed.message() : std::strerror(errno));
+      Fail("a temporary folder (in TMPDIR)", failed ? failed.message() : std::strerror(errno));
     }
     path_ = pattern;
     is_temporary_ = true;
@@ -62,7 +62,8 @@ class TraceFolder {
 
  private:
   [[noreturn]] static void Fail(const std::string& what, const std::string& why) {
-    throw Error(ExitCode::kLaunchFailed, "cannot make " + what + ": " + why, "choose a folder for the traces with -o");
+    throw Error(ExitCode::kLaunchFailed, "cannot create " + what + ": " + why,
+                "choose a folder for the traces with -o");
   }
 
   std::string path_;
@@ -84,10 +85,9 @@ class Compare : public Command {
     program_.AddTraceOptions(app);
     capture_.AddOptions(app);
     program_.AddProgramOptions(app, ShowOutput::kOnStderrIfWanted);
-    app.add_option("--step", step_,
-                   "the NVTX range that is one step, by its name or path; found by itself without this")
+    app.add_option("--step", step_, "NVTX range of one step, by name or path (default: detected)")
         ->type_name("NAME|PATH")
-        ->group("What is looked at");
+        ->group("Filters");
     selection_.AddOptions(app);
     diff_.AddOptions(app, true);
   }
@@ -118,15 +118,15 @@ class Compare : public Command {
  private:
   void AddSeriesOptions(CLI::App& app) {
     constexpr char kGroup[] = "Runs";
-    app.add_option("-n,--runs", series_.runs, "runs of each program that count (10)")
+    app.add_option("-n,--runs", series_.runs, "measured runs per program (default 10)")
         ->type_name("N")
         ->check(WholeNumber(1, 10'000))
         ->group(kGroup);
-    app.add_option("--warmup", series_.warm_ups, "runs of each before these, which do not count (1)")
+    app.add_option("--warmup", series_.warm_ups, "warm-up runs per program, not measured (default 1)")
         ->type_name("K")
         ->check(WholeNumber(0, 10'000))
         ->group(kGroup);
-    app.add_option("--separator", separator_, "the word between the two command lines, ::: by default")
+    app.add_option("--separator", separator_, "word that separates the two command lines (default :::)")
         ->type_name("WORD")
         ->group(kGroup);
   }
@@ -134,11 +134,11 @@ class Compare : public Command {
   void AddOutputOptions(CLI::App& app) {
     constexpr char kGroup[] = "Output";
     app.add_option("-o,--output", folder_,
-                   "folder that keeps the traces and the run files base.runs.json and new.runs.json; without it they "
-                   "are removed in the end")
+                   "folder for the traces and the run files base.runs.json and new.runs.json (default: "
+                   "deleted at the end)")
         ->type_name("FOLDER")
         ->group(kGroup);
-    app.add_flag("-f,--force-overwrite", may_overwrite_, "replace files of an earlier comparison in that folder")
+    app.add_flag("-f,--force-overwrite", may_overwrite_, "overwrite files of an earlier comparison in that folder")
         ->group(kGroup);
   }
 
@@ -146,16 +146,16 @@ class Compare : public Command {
       const std::vector<std::string>& words) const {
     const auto middle = std::find(words.begin(), words.end(), separator_);
     if (middle == words.end()) {
-      throw Error(ExitCode::kUsage, "there is one program and nothing to compare it with",
-                  "write " + separator_ + " between the two command lines; " + kCompareUsage);
+      throw Error(ExitCode::kUsage, "only one program given, nothing to compare it with",
+                  "put " + separator_ + " between the two command lines; " + kCompareUsage);
     }
     if (std::find(middle + 1, words.end(), separator_) != words.end()) {
-      throw Error(ExitCode::kUsage, "compare takes two programs, and there is a second " + separator_,
-                  "where it is an argument, choose another word between the two with --separator WORD");
+      throw Error(ExitCode::kUsage, "compare takes two programs, but there is a second " + separator_,
+                  "if it is an argument of a program, choose another separator with --separator WORD");
     }
     if (middle == words.begin() || middle + 1 == words.end()) {
       throw Error(ExitCode::kUsage,
-                  "there is no program " + std::string(middle == words.begin() ? "before " : "behind ") + separator_,
+                  "no program " + std::string(middle == words.begin() ? "before " : "after ") + separator_,
                   kCompareUsage);
     }
     return {{words.begin(), middle}, {middle + 1, words.end()}};
@@ -163,7 +163,7 @@ class Compare : public Command {
 
   static void RefuseWhatCannotBeCompared(const LaunchOptions& launch) {
     if (!launch.trace_cuda && !launch.trace_nvtx) {
-      throw Error(ExitCode::kUsage, "-t none makes runs that hold nothing to compare", "leave it out");
+      throw Error(ExitCode::kUsage, "-t none records nothing to compare", "remove it");
     }
   }
 
@@ -183,22 +183,22 @@ class Compare : public Command {
   static int TellEarlyEnd(const Series& series, const SeriesResult& result, const LaunchOptions& launch) {
     if (result.failure.empty()) {
       const std::size_t runs = series.file(0).runs.size() + series.file(1).runs.size();
-      Say(SignalName(result.stop_signal) + " ended the comparison after " + CountOf(static_cast<int64_t>(runs), "run") +
-          "; nothing was judged");
+      Say(SignalName(result.stop_signal) + " stopped the comparison after " +
+          CountOf(static_cast<int64_t>(runs), "run") + "; no verdict");
       return 128 + result.stop_signal;
     }
     const bool is_shown = launch.program_output == ProgramOutput::kOnStderr;
-    throw Error(ExitCode::kLaunchFailed, result.failure + "; nothing was judged",
-                is_shown ? "" : "-w true shows what the programs write");
+    throw Error(ExitCode::kLaunchFailed, result.failure + "; no verdict",
+                is_shown ? "" : "-w true shows the output of the programs");
   }
 
   static void RefuseEmpty(const RunFile& file) {
     const auto is_empty = [](const RecordedRun& run) { return !run.Counts() || ScanTrace(run.trace).bytes == 0; };
     if (!std::all_of(file.runs.begin(), file.runs.end(), is_empty)) return;
     throw Error(ExitCode::kUnreadable,
-                "nothing was recorded in the runs of '" + file.command.front() + "' (" + file.label +
-                    "): it made no CUDA or NVTX call that the tracer could see",
-                "gprof-cli doctor says whether recording works here");
+                "nothing was recorded in any run of '" + file.command.front() + "' (" + file.label +
+                    "): the tracer saw no CUDA or NVTX call",
+                "gprof-cli doctor checks whether recording works on this machine");
   }
 
   int Judge(const Series& series, const DiffOptions& options, const RunSetOptions& loading, TraceFolder* folder) const {
@@ -212,7 +212,7 @@ class Compare : public Command {
       if (is_temporary) folder->Remove();
       return code;
     } catch (const Error&) {
-      if (is_temporary) Say("the traces are in '" + folder->path() + "'");
+      if (is_temporary) Say("traces kept in '" + folder->path() + "'");
       throw;
     }
   }

@@ -21,22 +21,21 @@ namespace {
 class DiffCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("BASE", base_,
-                   "what to compare with: a trace, a folder of traces, a run file, a baseline or its name")
+    app.add_option("BASE", base_, "base side: a trace, a folder of traces, a run file, or a baseline (file or name)")
         ->type_name("");
-    app.add_option("NEW", new_, "what is compared with it, of the same sorts")->type_name("");
+    app.add_option("NEW", new_, "new side, same kinds as BASE")->type_name("");
     runs_.AddOptions(app);
-    app.add_option("--dir", folder_,
-                   std::string("folder of baselines that are named, ") + kBaselineFolder + " by default")
+    app.add_option("--dir", folder_, std::string("baseline folder (default ") + kBaselineFolder + ")")
         ->type_name("FOLDER")
-        ->group("What is looked at");
+        ->group("Filters");
     arguments_.AddOptions(app, false, DiffArguments::Pages::kHtml);
     arguments_.AddOutputOption(app);
   }
 
   int Run() override {
     if (base_.empty() || new_.empty()) {
-      throw Error(ExitCode::kUsage, base_.empty() ? "nothing to compare" : "nothing to compare '" + base_ + "' with",
+      throw Error(ExitCode::kUsage,
+                  base_.empty() ? "nothing to compare" : "nothing to compare '" + base_ + "' with: NEW is missing",
                   "usage: gprof-cli diff BASE NEW [options]");
     }
     const DiffOptions options = arguments_.Options();
@@ -70,8 +69,8 @@ class DiffCommand : public Command {
     RunSet set = LoadRunSet({BaselinePath(path, folder_)}, loading);
     for (const Measurement& run : set.runs) {
       if (loading.analysis.step.empty() || !run.breakdown.is_known || run.breakdown.steps) continue;
-      throw Error(ExitCode::kUsage, "no NVTX range of '" + run.source + "' is '" + loading.analysis.step + "'",
-                  "gprof-cli report --only nvtx shows the ranges; --step wants one that is pushed and popped");
+      throw Error(ExitCode::kUsage, "no NVTX range '" + loading.analysis.step + "' in '" + run.source + "'",
+                  "gprof-cli report --only nvtx lists the ranges; --step needs a push/pop range");
     }
     return set;
   }

@@ -103,8 +103,8 @@ class Doctor : public Command {
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
     std::string out;
     for (const MachineCheck& check : checks) out += RenderCheck(check, terminal);
-    if (bad == 0) return out + "\nEverything works that gprof-cli needs.\n";
-    return out + "\n" + std::to_string(bad) + (bad == 1 ? " thing does" : " things do") + " not work.\n";
+    if (bad == 0) return out + "\nNo problems found.\n";
+    return out + "\n" + std::to_string(bad) + (bad == 1 ? " check" : " checks") + " failed.\n";
   }
 
   std::string format_ = "text";

@@ -50,24 +50,22 @@ trace::RecordKind KindOf(const std::string& name) {
   std::string known;
   for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
   const std::string nearest = Nearest(name, names);
-  throw Error(ExitCode::kUsage, "there is no kind of record '" + name + "'",
-              nearest.empty() ? "there are " + known : "did you mean " + nearest + "?");
+  throw Error(ExitCode::kUsage, "unknown record kind '" + name + "'",
+              nearest.empty() ? "available: " + known : "did you mean " + nearest + "?");
 }
 
 class Dump : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", trace_, "the trace to print");
-    app.add_option("--kind", kinds_, "these kinds of records alone, separated by commas")
-        ->type_name("LIST")
-        ->group("What is shown");
-    app.add_flag("--all-fields", options_.has_all_fields, "fields that have their default value, too")
-        ->group("What is shown");
-    app.add_flag("--no-chunks", no_chunks_, "leave out the lines about chunks")->group("What is shown");
+    app.add_option("--kind", kinds_, "only these record kinds, comma-separated")->type_name("LIST")->group("Display");
+    app.add_flag("--all-fields", options_.has_all_fields, "also print fields with their default value")
+        ->group("Display");
+    app.add_flag("--no-chunks", no_chunks_, "omit chunk lines")->group("Display");
   }
 
   int Run() override {
-    if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to print", "usage: gprof-cli dump TRACE [options]");
+    if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli dump TRACE [options]");
     options_.path = trace_;
     options_.has_chunk_lines = !no_chunks_;
     if (!kinds_.empty()) {

@@ -42,32 +42,33 @@ class Export : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("TRACE", trace_, "the trace to export");
-    app.add_option("-t,--format,--type", format_, "the format; the end of the file name says it without this")
+    app.add_option("-t,--format,--type", format_, "output format (default: from the file extension)")
         ->type_name(FormatChoice())
         ->group("Output");
-    app.add_option("-o,--output", output_, "the file or folder to write, whole or not at all; - for stdout")
+    app.add_option("-o,--output", output_, "file or folder to write (atomically); - for stdout")
         ->type_name("FILE")
         ->group("Output");
-    app.add_flag("-f,--force-overwrite", may_overwrite_, "replace what is there")->group("Output");
-    app.add_flag("--compress", is_compressed_, "compress with gzip, as a name that ends in .gz does")->group("Output");
-    app.add_flag("--list", wants_list_, "list the formats and stop")->group("Output");
-    app.add_flag("-q,--quiet", is_quiet_, "say nothing but errors")->group("Output");
-    app.add_option("--kind", options_.kind, "csv, jsonl: this kind of record alone, as one file")
+    app.add_flag("-f,--force-overwrite", may_overwrite_, "overwrite existing files")->group("Output");
+    app.add_flag("--compress", is_compressed_, "compress with gzip, as does a file name ending in .gz")
+        ->group("Output");
+    app.add_flag("--list", wants_list_, "list the formats and exit")->group("Output");
+    app.add_flag("-q,--quiet", is_quiet_, "print only errors")->group("Output");
+    app.add_option("--kind", options_.kind, "csv, jsonl: only this record kind, as one file")
         ->type_name("KIND")
-        ->group("What is written");
-    app.add_option("--weight", weight_, "folded: time on the GPU (default), of the host, or of CPU samples")
+        ->group("Export options");
+    app.add_option("--weight", weight_, "folded: weight by GPU time (default), host time or CPU samples")
         ->type_name("gpu|host|cpu")
         ->check(OneOf({"gpu", "host", "cpu"}))
-        ->group("What is written");
-    app.add_flag("--full-names", options_.full_names, "folded: names of kernels and functions in full")
-        ->group("What is written");
+        ->group("Export options");
+    app.add_flag("--full-names", options_.full_names, "folded: do not shorten kernel and function names")
+        ->group("Export options");
     selection_.AddOptions(app);
   }
 
   int Run() override {
     if (wants_list_) return List();
     if (trace_.empty())
-      throw Error(ExitCode::kUsage, "no trace to export", "usage: gprof-cli export TRACE --format F [-o FILE]");
+      throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli export TRACE --format F [-o FILE]");
     const Exporter& exporter = Choose();
     options_.weight = weight_ == "host"  ? FoldedWeight::kHost
                       : weight_ == "cpu" ? FoldedWeight::kCpu
@@ -107,12 +108,12 @@ class Export : public Command {
     if (!format_.empty()) {
       if (const Exporter* exporter = FindExporter(format_)) return *exporter;
       const std::string nearest = Nearest(format_, FormatNames());
-      throw Error(ExitCode::kUsage, "there is no format '" + format_ + "'",
+      throw Error(ExitCode::kUsage, "unknown format '" + format_ + "'",
                   nearest.empty() ? "gprof-cli export --list lists them" : "did you mean " + nearest + "?");
     }
     if (const Exporter* exporter = ExporterForPath(output_)) return *exporter;
     throw Error(ExitCode::kUsage,
-                output_.empty() ? "export needs a format" : "the name '" + output_ + "' does not say which format",
+                output_.empty() ? "no export format given" : "cannot tell the format from the name '" + output_ + "'",
                 "add --format " + FormatChoice());
   }
 
@@ -133,27 +134,27 @@ class Export : public Command {
   void Check(const Exporter& exporter, const std::string& path) const {
     const std::string name(exporter.name);
     if (!options_.kind.empty() && !IsTable(exporter))
-      throw Error(ExitCode::kUsage, "--kind goes with csv and jsonl, not with " + name);
+      throw Error(ExitCode::kUsage, "--kind works with csv and jsonl only, not with " + name);
     if (!weight_.empty() && name != "folded")
-      throw Error(ExitCode::kUsage, "--weight goes with folded, not with " + name);
+      throw Error(ExitCode::kUsage, "--weight works with folded only, not with " + name);
     if (options_.full_names && name != "folded")
-      throw Error(ExitCode::kUsage, "--full-names goes with folded, not with " + name);
+      throw Error(ExitCode::kUsage, "--full-names works with folded only, not with " + name);
     const bool is_file_name = IsTable(exporter) && ExporterForPath(path) == &exporter;
     if (!IsStream(exporter) && exporter.IsFolder() && (is_file_name || path == "-")) {
-      throw Error(ExitCode::kUsage, name + " writes a file for each kind of record",
-                  "name one with --kind kernel, or a folder with -o");
+      throw Error(ExitCode::kUsage, name + " writes one file per record kind",
+                  "select one with --kind, for example --kind kernel, or name a folder with -o");
     }
     if (!IsStream(exporter) && (is_compressed_ || IsCompressedName(path)))
-      throw Error(ExitCode::kUsage, name + " cannot be compressed on the way", "leave out --compress and .gz");
+      throw Error(ExitCode::kUsage, name + " cannot be compressed by export", "remove --compress and the .gz ending");
     if (!IsStream(exporter) && path == "-")
-      throw Error(ExitCode::kUsage, name + " cannot go to stdout", "name a file with -o");
+      throw Error(ExitCode::kUsage, name + " cannot be written to stdout", "name a file with -o");
     if (path == "-") return CheckTerminal(name);
     RefuseExisting(exporter, path);
   }
 
   void CheckTerminal(const std::string& name) const {
     if ((name == "perfetto" || is_compressed_) && isatty(STDOUT_FILENO) == 1)
-      throw Error(ExitCode::kUsage, name + " is no text, and stdout is a terminal", "name a file with -o");
+      throw Error(ExitCode::kUsage, name + " output is binary, and stdout is a terminal", "name a file with -o");
   }
 
   void RefuseExisting(const Exporter& exporter, const std::string& path) const {
@@ -170,7 +171,7 @@ class Export : public Command {
     }
     if (!fs::is_regular_file(status) && !wants_folder) return;  // a pipe, /dev/null
     if (!may_overwrite_ && !(wants_folder && fs::is_empty(path, error)))
-      throw Error(ExitCode::kUsage, "'" + path + "' exists already", "overwrite it with -f, or choose another with -o");
+      throw Error(ExitCode::kUsage, "'" + path + "' already exists", "overwrite it with -f, or choose another with -o");
   }
 
   void Write(const Exporter& exporter, const Trace& trace, const std::string& path) {

@@ -16,7 +16,7 @@ namespace {
 class Help : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("COMMAND", name_, "the command to explain, or nsys for its options");
+    app.add_option("COMMAND", name_, "command to explain, or nsys for the nsys options");
   }
 
   int Run() override {
@@ -38,7 +38,7 @@ class Help : public Command {
  private:
   static std::string HintFor(const std::string& name) {
     const std::string nearest(NearestCommand(name));
-    return nearest.empty() ? "gprof-cli help lists the commands" : "did you mean " + nearest + "?";
+    return nearest.empty() ? "run gprof-cli help for a list of commands" : "did you mean " + nearest + "?";
   }
 
   std::string name_;

@@ -44,18 +44,18 @@ std::vector<Amount> AmountsOf(const Trace& trace) {
           {"memory_events", "Memory operations", trace.memory_events.size()},
           {"memory_pool_events", "Memory pool operations", trace.memory_pools.size()},
           {"managed_memory", "Managed memory", trace.managed_memory.size()},
-          {"graph_nodes", "Graph nodes made", trace.graph_nodes.size()},
+          {"graph_nodes", "Graph nodes created", trace.graph_nodes.size()},
           {"event_records", "Events recorded", trace.event_records.size()},
           {"nvtx_ranges", "NVTX ranges", trace.ranges.size()},
           {"nvtx_marks", "NVTX marks", trace.marks.size()},
           {"nvtx_payloads", "NVTX payloads", trace.payloads.size()},
           {"captures", "Captures", trace.captures.size()},
           {"jits", "Compilations (JIT)", trace.jits.size()},
-          {"overheads", "Overheads of CUPTI", trace.overheads.size()},
-          {"os_calls", "Calls of the OS", trace.os_calls.size()},
+          {"overheads", "CUPTI overheads", trace.overheads.size()},
+          {"os_calls", "OS calls", trace.os_calls.size()},
           {"cpu_samples", "CPU samples", trace.cpu_samples.size()},
           {"switches", "Context switches", trace.switches.size()},
-          {"stacks", "Frames of stacks", trace.stacks.size()},
+          {"stacks", "Stack frames", trace.stacks.size()},
           {"metric_sources", "Counters", trace.metric_sources.size()},
           {"metric_samples", "Counter samples", trace.metric_samples.size()},
           {"metric_losses", "Gaps in counters", trace.metric_losses.size()},
@@ -81,7 +81,7 @@ class InfoText {
                      (is_ours ? " in " + CountOf(static_cast<int64_t>(trace_.health.chunks), "chunk") : "") +
                      PerRecord(bytes));
     if (!is_ours) Line("Recorded", "by " + trace_.recorder);
-    Line("Time", FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " from the first to the last record");
+    Line("Time", FormatNs(static_cast<double>(trace_.end_ns - trace_.start_ns)) + " (first to last record)");
     const std::string mode = CaptureModeText(trace_), captures = CapturesText(trace_), ranks = RanksText(trace_);
     if (!mode.empty()) Line("Recorded", mode);
     if (!captures.empty()) Line("Captures", captures);
@@ -106,7 +106,7 @@ class InfoText {
 
   std::string PerRecord(double bytes) const {
     if (trace_.record_count == 0) return "";
-    return ", " + FormatNumber(bytes / static_cast<double>(trace_.record_count)) + " bytes a record";
+    return ", " + FormatNumber(bytes / static_cast<double>(trace_.record_count)) + " bytes/record";
   }
 
   void Health() {
@@ -119,7 +119,7 @@ class InfoText {
     const bool has_ranks = !RanksText(trace_).empty();
     TextTable table{{{"PID", true},
                      {"Program"},
-                     {"Lasted", true},
+                     {"Duration", true},
                      {"End"},
                      {"Driver", false, true},
                      {"CUPTI", false, true},
@@ -165,7 +165,7 @@ class InfoText {
   }
 
   void Contents() {
-    TextTable table{{{"What"}, {"Count", true}}, {}};
+    TextTable table{{{"Record"}, {"Count", true}}, {}};
     for (const Amount& amount : AmountsOf(trace_)) {
       if (amount.count != 0) table.rows.push_back({amount.title, FormatCount(static_cast<int64_t>(amount.count))});
     }
@@ -181,12 +181,12 @@ class InfoText {
   }
 
   void Notices() {
-    TextTable table{{{"Level"}, {"What the tracer says"}}, {}};
+    TextTable table{{{"Level"}, {"Tracer message"}}, {}};
     for (const Notice& notice : trace_.notices) {
       table.rows.push_back({LevelText(notice.level), std::string(trace_.Text(notice.message))});
     }
     if (table.rows.empty()) return;
-    out_ += "\n" + style_.Bold("Notices") + "\n";
+    out_ += "\n" + style_.Bold("Tracer messages") + "\n";
     // Whole sentences: wrapped, not shortened.
     for (const auto& row : table.rows) {
       std::size_t line_number = 0;
@@ -221,16 +221,16 @@ std::string InfoJson(const Trace& trace) {
 class Info : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", trace_, "the trace to look at");
+    app.add_option("TRACE", trace_, "the trace to inspect");
     app.add_option("--format", format_, "text (default) or json")
         ->type_name("text|json")
         ->check(OneOf({"text", "json"}))
         ->group("Output");
-    low_memory_.AddOptions(app, "for traces larger than the memory: keep them in a file on disk");
+    low_memory_.AddOptions(app, "for traces larger than memory: keep the trace in a file on disk");
   }
 
   int Run() override {
-    if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace to look at", "usage: gprof-cli info TRACE [options]");
+    if (trace_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli info TRACE [options]");
     low_memory_.Start();
     RecoverEarlierRuns();
     const Trace trace = ReadTrace(trace_);

@@ -30,12 +30,12 @@ void CheckName(const std::string& name) {
   const bool is_good = name.size() <= kLongestName && name.front() != '.' && name.front() != '-' &&
                        std::all_of(name.begin(), name.end(), IsNameCharacter);
   if (!is_good) {
-    throw Error(ExitCode::kUsage, "'" + name + "' is no name for a session",
-                "letters, digits, '_', '-' and '.' make one, 64 of them at most");
+    throw Error(ExitCode::kUsage, "'" + name + "' is not a valid session name",
+                "use up to 64 letters, digits, '_', '-' and '.'");
   }
   if (IsTaken(name)) {
-    throw Error(ExitCode::kUsage, "there is a session '" + name + "' already",
-                "choose another name, or end it with gprof-cli shutdown --session " + name);
+    throw Error(ExitCode::kUsage, "the session '" + name + "' already exists",
+                "choose another name, or end that session with gprof-cli shutdown --session " + name);
   }
 }
 
@@ -54,7 +54,7 @@ std::string NameFor(const std::string& program) {
 class Launch : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("--session,--session-new", name_, "name of the session; that of APP by default")
+    app.add_option("--session,--session-new", name_, "session name (default: name of APP)")
         ->type_name("NAME")
         ->group("Session");
     program_.AddCompressOption(app);
@@ -67,7 +67,7 @@ class Launch : public Command {
   int Run() override {
     LaunchOptions options = program_.Read("usage: gprof-cli launch [options] [--] APP [ARGS...]");
     if (!options.trace_cuda && !options.trace_nvtx) {
-      throw Error(ExitCode::kUsage, "a session with -t none could never record anything", "leave out -t none");
+      throw Error(ExitCode::kUsage, "a session with -t none cannot record anything", "remove -t none");
     }
     RecoverEarlierRuns();
     const std::string app = options.command.front();

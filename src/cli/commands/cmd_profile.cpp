@@ -49,19 +49,19 @@ class Profile : public Command {
 
  private:
   void AddSeriesOptions(CLI::App& app) {
-    constexpr char kGroup[] = "Several runs";
+    constexpr char kGroup[] = "Repeated runs";
     app.add_option("--repeat", repeat_,
-                   "run APP this many times: a trace for each run, named run-1.trace and so on (%n is the number), and "
-                   "run.runs.json, which names them all for check and diff")
+                   "run APP this many times; writes one trace per run (run-1.trace and so on, %n is the number) and "
+                   "run.runs.json, which lists them for check and diff")
         ->type_name("N")
         ->check(WholeNumber(1, 10'000))
         ->group(kGroup);
-    app.add_option("--warmup", series_.warm_ups, "run it this many times before, which does not count")
+    app.add_option("--warmup", series_.warm_ups, "warm-up runs before these, not measured")
         ->type_name("K")
         ->check(WholeNumber(0, 10'000))
         ->group(kGroup);
     app.add_flag("--keep-warmup", series_.keeps_warm_ups, "keep the traces of the warm-up runs")->group(kGroup);
-    app.add_flag("--keep-going", series_.keeps_going, "make the other runs, too, when one fails")->group(kGroup);
+    app.add_flag("--keep-going", series_.keeps_going, "continue after a failed run")->group(kGroup);
   }
 
   void RefuseContradictions(const LaunchOptions& options) const {
@@ -73,21 +73,22 @@ class Profile : public Command {
                                  : series_.keeps_warm_ups ? "--keep-warmup"
                                  : series_.keeps_going    ? "--keep-going"
                                                           : nullptr;
-      if (lonely != nullptr) refuse(std::string(lonely) + " belongs to several runs", "add --repeat N");
+      if (lonely != nullptr) refuse(std::string(lonely) + " requires --repeat", "add --repeat N");
       return;
     }
     if (series_.keeps_warm_ups && series_.warm_ups == 0) {
-      refuse("--keep-warmup has no warm-up runs to keep", "add --warmup K, or leave it out");
+      refuse("--keep-warmup needs warm-up runs", "add --warmup K, or remove --keep-warmup");
     }
     if (after_.IsWanted()) {
-      refuse("--stats and --export are for one run", "leave out --repeat; stats and export take the trace of each run");
+      refuse("--stats and --export cannot be combined with --repeat",
+             "run gprof-cli stats and export on each trace instead");
     }
     if (!options.trace_cuda && !options.trace_nvtx) {
-      refuse("--repeat with -t none makes runs that hold nothing to compare", "leave out one of them");
+      refuse("--repeat with -t none records nothing to compare", "remove one of them");
     }
     if (options.capture.toggle_signal != 0) {
-      refuse("--repeat and --capture-signal: what is recorded by hand is not the same in each run",
-             "record the same part of each run with -c, --sample-steps, or -y and -d");
+      refuse("--repeat and --capture-signal cannot be combined: manual captures differ from run to run",
+             "capture the same part of each run with -c, --sample-steps, or -y and -d");
     }
   }
 
@@ -102,12 +103,12 @@ class Profile : public Command {
 
   void AddOutputOptions(CLI::App& app) {
     is_named_ = app.add_option("-o,--output", output_,
-                               "trace file; by default run.trace, or run.2.trace and so on if taken. %p is "
-                               "the pid of APP, %h the host, %n the first free number, %q{NAME} an environment "
-                               "variable, %% a percent sign")
+                               "trace file (default run.trace, or run.2.trace and so on if it exists). %p: "
+                               "PID of APP, %h: host name, %n: first free number, %q{NAME}: environment "
+                               "variable, %%: percent sign")
                     ->type_name("FILE")
                     ->group("Output");
-    app.add_flag("-f,--force-overwrite", may_overwrite_, "replace the trace file if it exists")->group("Output");
+    app.add_flag("-f,--force-overwrite", may_overwrite_, "overwrite an existing trace file")->group("Output");
     after_.AddOptions(app);
   }
 

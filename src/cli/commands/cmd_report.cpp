@@ -40,7 +40,7 @@ const Analysis& RequireAnalysis(const std::string& name) {
     if (!report.analysis.empty()) names.emplace_back(report.name);
   }
   const std::string nearest = Nearest(name, names);
-  throw Error(ExitCode::kUsage, "there is no analysis '" + name + "'",
+  throw Error(ExitCode::kUsage, "unknown analysis '" + name + "'",
               nearest.empty() ? "gprof-cli report --list lists them" : "did you mean " + nearest + "?");
 }
 
@@ -53,72 +53,68 @@ const Table& RequireTable(const std::vector<NamedTable>& tables, const std::stri
     list += (list.empty() ? "" : ", ") + table.name;
   }
   const std::string nearest = Nearest(name, names);
-  throw Error(ExitCode::kUsage, "there is no table '" + name + "'",
-              nearest.empty() ? "there is " + list : "did you mean " + nearest + "?");
+  throw Error(ExitCode::kUsage, "unknown table '" + name + "'",
+              nearest.empty() ? "available: " + list : "did you mean " + nearest + "?");
 }
 
 class ReportCommand : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", paths_, "the trace to report on, or those of all ranks of a run")->type_name("");
-    app.add_option("--only", only_, "these analyses alone, separated by commas; nsys report names work as well")
+    app.add_option("TRACE", paths_, "trace to report on, or the traces of all ranks of a run")->type_name("");
+    app.add_option("--only", only_, "only these analyses, comma-separated; nsys report names are accepted")
         ->type_name("LIST")
-        ->group("What is shown");
-    app.add_option("--skip", skip_, "all analyses but these")->type_name("LIST")->group("What is shown");
-    app.add_flag("--full", is_full_, "all sections, not the first page alone")->group("What is shown");
-    app.add_flag("--list", wants_list_, "list the analyses and stop")->group("What is shown");
-    app.add_option("--sort", sort_, "sort tables by this column, named as in JSON: total_ns, count, name")
+        ->group("Display");
+    app.add_option("--skip", skip_, "all analyses except these")->type_name("LIST")->group("Display");
+    app.add_flag("--full", is_full_, "all sections instead of one page")->group("Display");
+    app.add_flag("--list", wants_list_, "list the analyses and exit")->group("Display");
+    app.add_option("--sort", sort_, "sort tables by this column (JSON key): total_ns, count, name")
         ->type_name("COLUMN")
-        ->group("What is shown");
+        ->group("Display");
     app.add_option("--rows,--top", rows_,
-                   "rows of a table at most: 10 in text, 100 in JSON and 2000 in HTML by default, 0 for all")
+                   "maximum rows per table (default 10 in text, 100 in JSON, 2000 in HTML); 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, 1'000'000'000))
-        ->group("What is shown");
-    app.add_flag("--full-names", has_full_names_, "names of kernels and all else in full, however wide tables become")
-        ->group("What is shown");
-    app.add_option("--min-gap", min_gap_, "shorter gaps share one row of the table of gaps; 10us, 1ms, 2s")
+        ->group("Display");
+    app.add_flag("--full-names", has_full_names_, "do not shorten kernel names and other names")->group("Display");
+    app.add_option("--min-gap", min_gap_, "merge shorter gaps into one row of the gap table: 10us, 1ms, 2s")
         ->type_name("TIME")
-        ->group("What is shown");
-    app.add_option("--step", options_.step,
-                   "the NVTX range that is one step, by its name or path; found by itself without this")
+        ->group("Display");
+    app.add_option("--step", options_.step, "NVTX range of one step, by name or path (default: detected)")
         ->type_name("NAME|PATH")
-        ->group("What is shown");
+        ->group("Display");
     selection_.AddOptions(app);
     app.add_option(
            "--format", format_,
-           "text (default), line for a single line, md for Markdown, csv for tables, json, or html for one page with a "
-           "timeline")
+           "text (default), line (one line), md (Markdown), csv (tables), json, or html (self-contained page with a "
+           "timeline)")
         ->type_name("text|line|md|csv|json|html")
         ->check(OneOf({"text", "line", "md", "csv", "json", "html"}))
         ->group("Output");
     app.add_option("--html-events", event_budget_,
-                   "with --format html: events of the timeline at most, 5000000 by default; beyond it short ones are "
-                   "drawn together")
+                   "with --format html: maximum timeline events (default 5000000); beyond that, short events are "
+                   "merged")
         ->type_name("N")
         ->check(WholeNumber(1, 100'000'000))
         ->group("Output");
-    app.add_option("--table", table_, "with --format csv: this table alone, such as idle.gaps or metrics")
+    app.add_option("--table", table_, "with --format csv: only this table, for example idle.gaps or metrics")
         ->type_name("NAME")
         ->group("Output");
-    app.add_option(
-           "-o,--output", output_,
-           "write the report to a file, whole or not at all; without --table the folder for the CSV of all tables")
+    app.add_option("-o,--output", output_,
+                   "write the report to a file (atomically); for csv without --table, the folder for all tables")
         ->type_name("FILE")
         ->group("Output");
     low_memory_.AddOptions(
-        app, "for traces larger than the memory: keep them in a file on disk, one analysis after the other");
+        app, "for traces larger than memory: keep the trace in a file on disk and run the analyses one at a time");
   }
 
   int Run() override {
     if (wants_list_) return List();
-    if (paths_.empty())
-      throw Error(ExitCode::kUsage, "no trace to report on", "usage: gprof-cli report TRACE... [options]");
+    if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli report TRACE... [options]");
     const std::vector<const Analysis*> analyses = Choose();
     if (!min_gap_.empty()) options_.min_gap_ns = ReadTime("--min-gap", min_gap_);
     if (!table_.empty() && format_ != "csv")
-      throw Error(ExitCode::kUsage, "--table goes with --format csv", "--only chooses analyses in other formats");
-    if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events goes with --format html");
+      throw Error(ExitCode::kUsage, "--table requires --format csv", "use --only to select analyses in other formats");
+    if (event_budget_ && format_ != "html") throw Error(ExitCode::kUsage, "--html-events requires --format html");
     if (format_ == "html") RequirePage(output_);
     options_.max_rows = rows_.value_or(RowsByDefault());
     low_memory_.Start();
@@ -129,8 +125,8 @@ class ReportCommand : public Command {
     const Trace selected = selection.IsEmpty() ? Trace() : Select(whole, selection);
     const Trace& trace = selection.IsEmpty() ? whole : selected;
     if (!options_.step.empty() && !FindStep(trace, options_.step)) {
-      throw Error(ExitCode::kUsage, "no NVTX range of this trace is '" + options_.step + "'",
-                  "gprof-cli report --only nvtx shows the ranges; --step wants one that is pushed and popped");
+      throw Error(ExitCode::kUsage, "no NVTX range '" + options_.step + "' in this trace",
+                  "gprof-cli report --only nvtx lists the ranges; --step needs a push/pop range");
     }
     Report report = Analyse(trace, analyses);
     if (!summaries.empty()) AddTraces(std::move(summaries), options_, &report);
@@ -174,11 +170,11 @@ class ReportCommand : public Command {
       return CodeOf(ExitCode::kGood);
     }
     if (output_.empty() || output_ == "-")
-      throw Error(ExitCode::kUsage, "CSV of all tables needs a folder to go to",
+      throw Error(ExitCode::kUsage, "CSV of all tables needs an output folder",
                   "add -o FOLDER, or --table NAME for one");
     std::error_code error;
     std::filesystem::create_directories(output_, error);
-    if (error) throw Error(ExitCode::kUnreadable, "cannot make the folder '" + output_ + "': " + error.message());
+    if (error) throw Error(ExitCode::kUnreadable, "cannot create the folder '" + output_ + "': " + error.message());
     for (const NamedTable& table : tables) {
       WriteFile((std::filesystem::path(output_) / (table.name + ".csv")).string(), RenderCsv(table.table));
     }
@@ -194,7 +190,7 @@ class ReportCommand : public Command {
     Report report = RunAnalyses(trace, analyses, options);
     if (!sort_.empty() && !SortTables(sort_, options_.max_rows, &report)) {
       throw Error(ExitCode::kUsage, "no table has a column '" + sort_ + "'",
-                  "docs/metrics.md lists the columns of the tables; --format json shows them");
+                  "docs/metrics.md lists the table columns, as does --format json");
     }
     return report;
   }

@@ -27,7 +27,7 @@ namespace {
 class SessionCommand : public Command {
  protected:
   void AddSessionOption(CLI::App& app) {
-    app.add_option("--session", name_, "the session, where there are several")->type_name("NAME")->group("Session");
+    app.add_option("--session", name_, "session name, if there are several")->type_name("NAME")->group("Session");
   }
 
   std::string name_;
@@ -51,7 +51,7 @@ void WarnOfSlowOnes(const Json& answer, const std::string& what) {
   const int64_t living = answer.value("processes", int64_t{0}), done = answer.value("processes_done", int64_t{0});
   if (done >= living) return;
   Warn(std::to_string(living - done) + " of " + Processes(answer, "processes") + " " + what +
-       "; is a process stopped, or busy outside of CUDA?");
+       "; is a process stopped, or busy without making CUDA calls?");
 }
 
 class Start : public SessionCommand {
@@ -59,11 +59,11 @@ class Start : public SessionCommand {
   void AddOptions(CLI::App& app) override {
     AddSessionOption(app);
     app.add_option("-o,--output", output_,
-                   "trace file; by default run.trace, or run.2.trace and so on if taken; patterns as in "
+                   "trace file (default run.trace, or run.2.trace and so on if it exists); patterns as in "
                    "gprof-cli profile")
         ->type_name("FILE")
         ->group("Output");
-    app.add_flag("-f,--force-overwrite", may_overwrite_, "replace the trace file if it exists")->group("Output");
+    app.add_flag("-f,--force-overwrite", may_overwrite_, "overwrite an existing trace file")->group("Output");
   }
 
   int Run() override {
@@ -71,8 +71,7 @@ class Start : public SessionCommand {
     const Json before = AskSession(session, {{"do", "status"}});
     // Asked first, so that a capture in progress does not cost the file that -f would replace.
     if (before.value("state", "") != "idle") {
-      throw Error(ExitCode::kUsage, "it is being recorded already, into '" + PathIn(before) + "'",
-                  "gprof-cli stop ends that");
+      throw Error(ExitCode::kUsage, "already recording to '" + PathIn(before) + "'", "gprof-cli stop ends the capture");
     }
     OutputFile file = Open(before);
     Json answer;
@@ -85,10 +84,10 @@ class Start : public SessionCommand {
       file.Remove();
       throw;
     }
-    WarnOfSlowOnes(answer, "have not begun to record yet");
+    WarnOfSlowOnes(answer, "have not started recording yet");
     const bool has_any = answer.value("processes", int64_t{0}) != 0;
-    Say("recording into '" + file.path + "'" +
-        (has_any ? ": " + Processes(answer, "processes_recording") : ", as soon as a process uses CUDA or NVTX") +
+    Say("recording to '" + file.path + "'" +
+        (has_any ? ": " + Processes(answer, "processes_recording") : ", starts when a process uses CUDA or NVTX") +
         ". Next: gprof-cli stop");
     return CodeOf(ExitCode::kGood);
   }
@@ -114,9 +113,9 @@ class Stop : public SessionCommand {
 
   int Run() override {
     const Json answer = AskSession(ChooseSession(name_), {{"do", "stop"}});
-    WarnOfSlowOnes(answer, "have not written everything yet");
+    WarnOfSlowOnes(answer, "have not finished writing yet");
     const std::string path = Shortened(PathIn(answer)), what = WhatIsIn(path);
-    Say(what.empty() ? "nothing was recorded: no CUDA or NVTX call was made meanwhile that the tracer could see"
+    Say(what.empty() ? "nothing was recorded: the tracer saw no CUDA or NVTX call during the capture"
                      : "recorded " + what);
     return CodeOf(ExitCode::kGood);
   }
@@ -128,7 +127,7 @@ class Cancel : public SessionCommand {
 
   int Run() override {
     const Json answer = AskSession(ChooseSession(name_), {{"do", "cancel"}});
-    Say("cancelled; '" + Shortened(PathIn(answer)) + "' is removed");
+    Say("cancelled; removed '" + Shortened(PathIn(answer)) + "'");
     return CodeOf(ExitCode::kGood);
   }
 };
@@ -137,8 +136,9 @@ class Shutdown : public SessionCommand {
  public:
   void AddOptions(CLI::App& app) override {
     AddSessionOption(app);
-    app.add_option("--kill", kill_,
-                   "signal for the program: sigterm (default), sigkill, a number, or none to let it go on untraced")
+    app.add_option(
+           "--kill", kill_,
+           "signal to send to the program: sigterm (default), sigkill, a number, or none to keep it running untraced")
         ->type_name("none|sigterm|sigkill")
         ->group("Session");
   }
@@ -151,8 +151,8 @@ class Shutdown : public SessionCommand {
     const bool was_recording = before.value("state", "") == "recording";
     const std::string what = was_recording ? WhatIsIn(Shortened(PathIn(answer))) : std::string();
     if (!what.empty()) Say("recorded " + what);
-    Say("session '" + session.session + "' is over; " +
-        (signal == 0 ? "the program goes on" : "the program was sent " + SignalName(signal)));
+    Say("session '" + session.session + "' ended; " +
+        (signal == 0 ? "the program keeps running" : "sent the program " + SignalName(signal)));
     return CodeOf(ExitCode::kGood);
   }
 
@@ -199,12 +199,12 @@ class Status : public SessionCommand {
 
  private:
   static std::string Text(const Json& list) {
-    if (list.empty()) return "No session. gprof-cli launch APP starts one.\n";
+    if (list.empty()) return "No sessions. Start one with gprof-cli launch APP.\n";
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
     TextTable table{{{"Session"},
                      {"PID", true},
                      {"State"},
-                     {"For", true},
+                     {"Duration", true},
                      {"Processes", true},
                      {"Captures", true, true},
                      {"Trace", false, true}},

@@ -28,15 +28,15 @@ const NsysReport& RequireReport(const std::string& word) {
     std::vector<std::string> names;
     for (const NsysReport& one : NsysReports()) names.emplace_back(one.name);
     const std::string nearest = Nearest(name, names);
-    throw Error(ExitCode::kUsage, "there is no table '" + name + "'",
+    throw Error(ExitCode::kUsage, "unknown table '" + name + "'",
                 nearest.empty() ? "gprof-cli stats --list lists them" : "did you mean " + nearest + "?");
   }
   if (report->make == nullptr) {
-    throw Error(ExitCode::kUsage, "stats does not make the table '" + name + "'",
-                "gprof-cli report TRACE --only " + std::string(report->analysis) + " has figures of that kind");
+    throw Error(ExitCode::kUsage, "stats does not support the table '" + name + "'",
+                "gprof-cli report TRACE --only " + std::string(report->analysis) + " has similar data");
   }
   if (name != word) {
-    throw Error(ExitCode::kUsage, "'" + word + "': tables take no arguments here", "write " + name);
+    throw Error(ExitCode::kUsage, "'" + word + "': table arguments are not supported", "use " + name);
   }
   return *report;
 }
@@ -44,26 +44,26 @@ const NsysReport& RequireReport(const std::string& word) {
 class Stats : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", paths_, "the trace, or those of all ranks of a run")->type_name("");
+    app.add_option("TRACE", paths_, "trace, or the traces of all ranks of a run")->type_name("");
     app.add_option("-r,--report", reports_,
-                   "these tables, separated by commas: cuda_gpu_kern_sum,cuda_api_sum; by default those that nsys "
-                   "prints")
+                   "only these tables, comma-separated: cuda_gpu_kern_sum,cuda_api_sum (default: those that nsys "
+                   "prints)")
         ->type_name("LIST")
         ->multi_option_policy(CLI::MultiOptionPolicy::Join)
         ->delimiter(',')
-        ->group("What is shown");
-    app.add_flag("--list", wants_list_, "list the tables and stop")->group("What is shown");
+        ->group("Display");
+    app.add_flag("--list", wants_list_, "list the tables and exit")->group("Display");
     selection_.AddOptions(app);
     app.add_option("-f,--format", format_, "table (default), csv, tsv or json")
         ->type_name("table|csv|tsv|json")
         ->check(OneOf({"table", "column", "csv", "tsv", "json"}))
         ->group("Output");
     app.add_option("-o,--output", output_,
-                   "write each table to a file NAME_TABLE.csv (.tsv, .json, .txt), whole or not at all; . takes the "
-                   "name of the trace, - is stdout (default)")
+                   "write each table to NAME_TABLE.csv (.tsv, .json, .txt), atomically; . uses the trace "
+                   "name, - is stdout (default)")
         ->type_name("NAME")
         ->group("Output");
-    app.add_flag("-q,--quiet", is_quiet_, "say nothing but errors")->group("Output");
+    app.add_flag("-q,--quiet", is_quiet_, "print only errors")->group("Output");
     for (const char* const name : {"--force-overwrite", "--force-export"}) {
       app.add_flag(name, is_ignored_, "of nsys stats; files are always replaced, and no database is made")->group("");
     }
@@ -71,8 +71,7 @@ class Stats : public Command {
 
   int Run() override {
     if (wants_list_) return List();
-    if (paths_.empty())
-      throw Error(ExitCode::kUsage, "no trace to sum up", "usage: gprof-cli stats TRACE... [options]");
+    if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli stats TRACE... [options]");
     const std::vector<const NsysReport*> reports = Choose();
     RecoverEarlierRuns();
     std::vector<TraceSummary> summaries;
@@ -88,10 +87,10 @@ class Stats : public Command {
       if (!table.rows.empty() || (is_asked_for && !IsText())) {
         tables.push_back({std::string(report->name), std::move(table)});
       } else if (is_asked_for) {
-        Tell(std::string(report->name) + ": nothing of that kind was recorded");
+        Tell(std::string(report->name) + ": no such events were recorded");
       }
     }
-    if (tables.empty() && reports_.empty()) Tell("nothing was recorded that these tables are about");
+    if (tables.empty() && reports_.empty()) Tell("no events were recorded for these tables");
     if (output_.empty() || output_ == "-") {
       WriteResult(AsOne(tables));
     } else {

@@ -51,7 +51,7 @@ std::string OriginOf(const std::string& url) {
 }
 
 std::string NotAPage(const std::string& url) {
-  return OriginOf(url).empty() ? "'" + url + "' is no address such as https://perfetto.example.com" : "";
+  return OriginOf(url).empty() ? "'" + url + "' is not a URL such as https://perfetto.example.com" : "";
 }
 
 // A page that we wrote before.
@@ -72,14 +72,14 @@ std::string FolderForPages() {
       std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/gprof-cli-view-" + std::to_string(geteuid());
   constexpr mode_t kPrivate = 0700, kOthers = 0077;
   if (mkdir(folder.c_str(), kPrivate) != 0 && errno != EEXIST) {
-    throw Error(ExitCode::kUnreadable, "cannot make the folder '" + folder + "': " + std::strerror(errno),
-                "TMPDIR names the folder to make it in");
+    throw Error(ExitCode::kUnreadable, "cannot create the folder '" + folder + "': " + std::strerror(errno),
+                "set TMPDIR to a writable folder");
   }
   struct stat status {};
   const bool is_ours = lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
                        (status.st_mode & kOthers) == 0;
   if (!is_ours) {
-    throw Error(ExitCode::kUnreadable, "'" + folder + "' is not a folder of yours alone",
+    throw Error(ExitCode::kUnreadable, "'" + folder + "' is not private to this user",
                 "remove it, or set TMPDIR to another folder");
   }
   return folder;
@@ -114,18 +114,17 @@ std::string PlainName(const std::string& path) {
 class View : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("TRACE", paths_,
-                   "the trace to look at, those of all ranks of a run, or a page that was written before")
+    app.add_option("TRACE", paths_, "trace to view, the traces of all ranks of a run, or an HTML page written earlier")
         ->type_name("");
-    app.add_option("--port", port_, "serve the page on this port of this machine, 0 for any, until Ctrl-C")
+    app.add_option("--port", port_, "serve the page on this local port until Ctrl-C; 0 for any port")
         ->type_name("N")
         ->check(WholeNumber(0, 65535))
         ->group("Output");
-    app.add_flag("--no-open", is_quiet_, "start no browser: say where the page is")->group("Output");
+    app.add_flag("--no-open", is_quiet_, "do not open a browser, print the address")->group("Output");
     app.add_flag("--perfetto", is_perfetto_,
-                 "hand the trace to ui.perfetto.dev instead, from this machine to the browser")
+                 "open the trace in ui.perfetto.dev instead; it goes directly from this machine to the browser")
         ->group("Output");
-    app.add_option("--perfetto-url", perfetto_url_, "with --perfetto: where that page is, if somebody hosts it for you")
+    app.add_option("--perfetto-url", perfetto_url_, "with --perfetto: URL of a self-hosted Perfetto UI")
         ->type_name("URL")
         ->check(NotAPage)
         ->needs("--perfetto")
@@ -134,17 +133,18 @@ class View : public Command {
   }
 
   int Run() override {
-    if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace to view", "usage: gprof-cli view TRACE... [options]");
+    if (paths_.empty()) throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli view TRACE... [options]");
     const Selection selection = selection_.Read();
     const bool is_page = paths_.size() == 1 && IsPage(paths_.front());
     if (is_page) {
       if (is_perfetto_ || !selection.IsEmpty())
-        throw Error(ExitCode::kUsage, "'" + paths_.front() + "' is a page, not a trace",
-                    "name the trace it was made of");
+        throw Error(ExitCode::kUsage, "'" + paths_.front() + "' is an HTML page, not a trace",
+                    "give the trace it was made from");
       return ShowPage();
     }
     if (is_perfetto_ && port_) {
-      throw Error(ExitCode::kUsage, "--perfetto has no --port: the page of Perfetto reads from port 9001 alone",
+      throw Error(ExitCode::kUsage,
+                  "--perfetto and --port cannot be combined: the Perfetto UI only reads from port 9001",
                   "from another machine: ssh -L 9001:127.0.0.1:9001");
     }
     if (!is_perfetto_) RequirePage("-");
@@ -208,9 +208,9 @@ class View : public Command {
     std::string why;
     const std::string browser = OpenInBrowser(url, &why);
     if (browser.empty()) {
-      Say("no browser was started: " + why);
+      Say("no browser opened: " + why);
     } else {
-      Say("opened in the browser by " + ShellQuoted(browser));
+      Say("opened in the browser with " + ShellQuoted(browser));
     }
     return !browser.empty();
   }
@@ -222,7 +222,7 @@ class View : public Command {
                           text};
     const std::string url = "http://127.0.0.1:" + port + file.path;
     WriteResult(url + "\n");
-    Say("serving it until Ctrl-C. From another machine, run there: ssh -L " + port + ":127.0.0.1:" + port +
+    Say("serving until Ctrl-C. To view it on another machine, run there: ssh -L " + port + ":127.0.0.1:" + port +
         " THIS-MACHINE, and open the same address");
     Open(url);
     server.Serve(file, LoopbackServer::Until::kSignal);
@@ -246,9 +246,8 @@ class View : public Command {
     const std::string url = page + "#!/?url=http://127.0.0.1:" + std::to_string(kPerfettoPort) + file.path;
     WriteResult(url + "\n");
     Say("serving " + FormatBytes(static_cast<double>(text.size())) +
-        " until that page has read it, or Ctrl-C. The browser may ask whether the page may reach this device: it has "
-        "to. "
-        "From another machine, run there: ssh -L 9001:127.0.0.1:9001 THIS-MACHINE");
+        " until the page has loaded it, or Ctrl-C. If the browser asks whether the page may access this device, allow "
+        "it. To view it on another machine, run there: ssh -L 9001:127.0.0.1:9001 THIS-MACHINE");
     Open(url);
     server.Serve(file, LoopbackServer::Until::kFetched);
     return CodeOf(ExitCode::kGood);

@@ -21,7 +21,7 @@ constexpr std::array kCommands = {
                 "gprof-cli profile --compress python train.py\n"
                 "gprof-cli profile --repeat 5 --warmup 1 ./app",
                 true, MakeProfile, true},
-    CommandInfo{"report", "say what happened and why the GPU was idle", "TRACE... [options]",
+    CommandInfo{"report", "report where the time went and why the GPU was idle", "TRACE... [options]",
                 "gprof-cli report run.trace\n"
                 "gprof-cli report run.trace --only idle,kernels --rows 5\n"
                 "gprof-cli report run.trace --format json -o report.json\n"
@@ -31,47 +31,48 @@ constexpr std::array kCommands = {
                 "gprof-cli stats run.trace\n"
                 "gprof-cli stats run.trace --report cuda_gpu_kern_sum --format csv",
                 false, MakeStats},
-    CommandInfo{"view", "look at the report and the timeline of a trace in a browser", "TRACE... [options]",
+    CommandInfo{"view", "view the report and the timeline in a browser", "TRACE... [options]",
                 "gprof-cli view run.trace\n"
                 "gprof-cli view run.trace --port 8080\n"
                 "gprof-cli view run.trace --perfetto",
                 false, MakeView},
-    CommandInfo{"check", "hold runs against a performance budget", "TRACE... --budget FILE [options]",
+    CommandInfo{"check", "check runs against a performance budget", "TRACE... --budget FILE [options]",
                 "gprof-cli check run.trace --init perf-budget.json\n"
                 "gprof-cli check run.trace --budget perf-budget.json\n"
                 "gprof-cli check runs/ --budget perf-budget.json --baseline main\n"
                 "gprof-cli check run.trace --fail-if 'gpu.idle_percent > 20'",
                 false, MakeCheck},
-    CommandInfo{"diff", "say what got better or worse between runs, and why", "BASE NEW [options]",
+    CommandInfo{"diff", "compare runs: what got faster or slower, and why", "BASE NEW [options]",
                 "gprof-cli diff before.trace after.trace\n"
                 "gprof-cli diff before.trace after.trace --nvtx 'train/step' --only time,kernels\n"
                 "gprof-cli diff runs-old/ runs-new/ --min-change 3% --and 100us\n"
                 "gprof-cli diff main run.trace --format json -o diff.json\n"
                 "gprof-cli diff before.trace after.trace --format html -o diff.html",
                 false, MakeDiff},
-    CommandInfo{"baseline", "keep what runs are compared with", "save|list|show|accept [NAME] [TRACE...] [options]",
+    CommandInfo{"baseline", "manage the baselines that runs are compared with",
+                "save|list|show|accept [NAME] [TRACE...] [options]",
                 "gprof-cli baseline save main runs/\n"
                 "gprof-cli baseline accept main runs/ --reason 'batches are twice as large'\n"
                 "gprof-cli baseline show main",
                 false, MakeBaseline},
-    CommandInfo{"compare", "run two programs in turn and judge the difference",
+    CommandInfo{"compare", "run two programs alternately and compare them statistically",
                 "[options] -- BASE [ARGS...] ::: NEW [ARGS...]",
                 "gprof-cli compare -- ./app-main --size 100 ::: ./app --size 100\n"
                 "gprof-cli compare -n 20 --warmup 2 -o traces -- ./app ::: env FAST=1 ./app",
                 true, MakeCompare},
-    CommandInfo{"export", "write a trace for other tools: Perfetto, chrome://tracing, scripts",
+    CommandInfo{"export", "convert a trace for other tools: Perfetto, chrome://tracing, scripts",
                 "TRACE --format F [options]",
                 "gprof-cli export run.trace --format perfetto\n"
                 "gprof-cli export run.trace -o run.json.gz\n"
                 "gprof-cli export run.trace -o - --format chrome --time-range 1s:2s > part.json",
                 false, MakeExport},
-    CommandInfo{"info", "show processes, devices, sizes and the health of a trace", "TRACE [options]",
+    CommandInfo{"info", "show processes, GPUs, record counts and data quality of a trace", "TRACE [options]",
                 "gprof-cli info run.trace", false, MakeInfo},
     CommandInfo{"dump", "print every record of a trace as text", "TRACE [options]",
                 "gprof-cli dump run.trace\n"
                 "gprof-cli dump run.trace --kind kernel,memcpy",
                 false, MakeDump},
-    CommandInfo{"launch", "run a program with the tracer idle, and capture parts of it by hand",
+    CommandInfo{"launch", "start a program with tracing paused; capture with start and stop",
                 "[options] [--] APP [ARGS...]",
                 "gprof-cli launch ./server\n"
                 "gprof-cli launch --session train -t nvtx python train.py",
@@ -80,9 +81,9 @@ constexpr std::array kCommands = {
                 "gprof-cli start\n"
                 "gprof-cli start --session train -o 'train-%n.trace'",
                 false, MakeStart},
-    CommandInfo{"stop", "end the capture and say what was recorded", "[options]", "gprof-cli stop", false, MakeStop},
-    CommandInfo{"cancel", "end the capture and throw it away", "[options]", "gprof-cli cancel", false, MakeCancel},
-    CommandInfo{"status", "list the sessions and what they do", "[options]",
+    CommandInfo{"stop", "end the capture and summarise it", "[options]", "gprof-cli stop", false, MakeStop},
+    CommandInfo{"cancel", "end the capture and discard it", "[options]", "gprof-cli cancel", false, MakeCancel},
+    CommandInfo{"status", "list the sessions and their state", "[options]",
                 "gprof-cli status\n"
                 "gprof-cli status --format json",
                 false, MakeStatus},
@@ -90,12 +91,12 @@ constexpr std::array kCommands = {
                 "gprof-cli shutdown\n"
                 "gprof-cli shutdown --session train --kill none",
                 false, MakeShutdown},
-    CommandInfo{"doctor", "say whether recording works on this machine, and what to do", "[options]",
+    CommandInfo{"doctor", "check whether recording works on this machine", "[options]",
                 "gprof-cli doctor\n"
                 "gprof-cli doctor --format json",
                 false, MakeDoctor},
     CommandInfo{"help", "explain a command", "[COMMAND]", "gprof-cli help profile", false, MakeHelp},
-    CommandInfo{"completion", "print a completion script for a shell", "bash|zsh|fish",
+    CommandInfo{"completion", "print a shell completion script", "bash|zsh|fish",
                 "gprof-cli completion bash > ~/.local/share/bash-completion/completions/gprof-cli", false,
                 MakeCompletion},
     CommandInfo{"version", "print the version", "", "", false, MakeVersion},

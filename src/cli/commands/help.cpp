@@ -72,7 +72,7 @@ std::string Sentence(std::string_view text) {
 }  // namespace
 
 void PrepareApp(const CommandInfo& info, Command& command, CLI::App& app) {
-  app.set_help_flag("-h,--help", "show this text")->group("Help");
+  app.set_help_flag("-h,--help", "show this help")->group("Help");
   app.option_defaults()->group("Options");
   if (info.runs_program) app.prefix_command();
   command.AddOptions(app);
@@ -92,14 +92,14 @@ std::string RenderHelp(const CommandInfo& info, const Terminal& terminal) {
     for (const char c : info.examples) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
     out += "\n";
   }
-  if (info.has_code_of_program) out += "\nOther nsys options are accepted or explained: gprof-cli help nsys\n";
+  if (info.has_code_of_program) out += "\nFor other nsys options, see gprof-cli help nsys\n";
   return out;
 }
 
 std::string RenderNsysOptions(const Terminal& terminal) {
   const Style style(terminal.has_color);
   const std::size_t columns = std::min(terminal.columns, kMaxHelpColumns);
-  std::string out = "What profile and launch do with the options of nsys profile.\n\n" + style.Bold("Options") + "\n";
+  std::string out = "How profile and launch handle the options of nsys profile.\n\n" + style.Bold("Options") + "\n";
   const auto add = [&](const std::string& left, const std::string& outcome, std::string_view sentence) {
     out += RenderEntry(left, outcome + (sentence.empty() ? "" : ": " + std::string(sentence)), columns, style);
   };
@@ -117,15 +117,15 @@ std::string RenderNsysOptions(const Terminal& terminal) {
 
 std::string RenderOverview(const Terminal& terminal) {
   const Style style(terminal.has_color);
-  std::string out = "gprof-cli records CUDA programs and says why the GPU was idle.\n\n" + style.Bold("Usage") +
+  std::string out = "gprof-cli profiles CUDA programs and explains why the GPU was idle.\n\n" + style.Bold("Usage") +
                     "\n  gprof-cli COMMAND [options]\n\n" + style.Bold("Commands") + "\n";
   for (const CommandInfo& info : AllCommands()) {
     out += "  " + style.Bold(info.name) + std::string(12 - info.name.size(), ' ') + std::string(info.summary) + "\n";
   }
-  return out + "\n" + style.Bold("Start here") +
+  return out + "\n" + style.Bold("Getting started") +
          "\n  gprof-cli profile ./app\n"
          "  gprof-cli report run.trace\n\n"
-         "`gprof-cli help COMMAND` lists the options of a command.\n";
+         "Run `gprof-cli help COMMAND` for the options of a command.\n";
 }
 
 void WriteOverview(int descriptor) {

@@ -30,13 +30,11 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
   return names;
 }
 
-std::string SeeHelp(const CommandInfo& info) {
-  return "gprof-cli help " + std::string(info.name) + " lists the options";
-}
+std::string SeeHelp(const CommandInfo& info) { return "see gprof-cli help " + std::string(info.name); }
 
 [[noreturn]] void FailOnExtra(const CommandInfo& info, const CLI::App& app, const std::string& extra) {
   if (!extra.starts_with('-') || extra == "-") {
-    FailUsage("'" + extra + "' is one argument too many for " + std::string(info.name), SeeHelp(info));
+    FailUsage("'" + extra + "': unexpected argument for " + std::string(info.name), SeeHelp(info));
   }
   const std::string option = extra.substr(0, extra.find('='));
   const std::string nearest = Nearest(option, OptionNames(app));
@@ -80,16 +78,16 @@ int Dispatch(const std::vector<std::string>& arguments) {
   if (first == "-h" || first == "--help") return RunCommand(*FindCommand("help"), rest);
   if (first == "-V" || first == "--version") return RunCommand(*FindCommand("version"), rest);
   if (const CommandInfo* info = FindCommand(first)) return RunCommand(*info, rest);
-  if (first.starts_with('-')) FailUsage("unknown option " + first, "gprof-cli help lists the commands");
+  if (first.starts_with('-')) FailUsage("unknown option " + first, "run gprof-cli help for a list of commands");
 
   const std::string nearest(NearestCommand(first));
   std::error_code ignored;
   if (nearest.empty() && std::filesystem::exists(first, ignored)) {
     FailUsage("'" + first + "' is not a command",
-              "to see a trace: gprof-cli report " + first + "; to run a program: gprof-cli profile " + first);
+              "to show a trace: gprof-cli report " + first + "; to run a program: gprof-cli profile " + first);
   }
   FailUsage("'" + first + "' is not a command",
-            nearest.empty() ? "gprof-cli help lists the commands" : "did you mean " + nearest + "?");
+            nearest.empty() ? "run gprof-cli help for a list of commands" : "did you mean " + nearest + "?");
 }
 
 // The code for an Error of a command line that starts with `name`.
@@ -102,12 +100,11 @@ int CodeFor(ExitCode code, const std::string& name) {
 
 Error NoMemory(const std::string& name) {
   const std::string why = WhySpillingFailed();
-  if (!why.empty())
-    return Error(ExitCode::kUnreadable, why, "--temp-dir FOLDER names a folder on a disk with more room");
+  if (!why.empty()) return Error(ExitCode::kUnreadable, why, "use --temp-dir FOLDER on a disk with more space");
   const bool can_spill = (name == "report" || name == "info") && !IsSpilling();
   return Error(ExitCode::kUnreadable, "not enough memory",
-               can_spill ? "try --low-memory: it keeps the trace in a file on disk"
-                         : "record less at a time (--delay, --duration), or use a machine with more memory");
+               can_spill ? "try --low-memory, which keeps the trace in a file on disk"
+                         : "record a shorter range (--delay, --duration), or use a machine with more memory");
 }
 
 }  // namespace
@@ -139,7 +136,7 @@ int RunCommandLine(const std::vector<std::string>& arguments) {
     return CodeFor(ExitCode::kUnreadable, name);
   } catch (const std::exception& error) {
     Tell(Error(ExitCode::kBug, std::string("internal error: ") + error.what(),
-               "this is a bug of gprof-cli: please report it with the command line, and the trace if you can"));
+               "this is a bug in gprof-cli; please report it with the command line and, if possible, the trace"));
     return CodeFor(ExitCode::kBug, name);
   }
 }

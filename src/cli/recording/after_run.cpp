@@ -49,10 +49,9 @@ bool IsEmpty(const std::string& path) {
 
 void AfterRun::AddOptions(CLI::App& app) {
   constexpr char kGroup[] = "Output";
-  app.add_flag("--stats", wants_stats_, "print the tables of gprof-cli stats on stdout when APP has ended")
-      ->group(kGroup);
+  app.add_flag("--stats", wants_stats_, "print the tables of gprof-cli stats on stdout when APP exits")->group(kGroup);
   app.add_option("--export", export_,
-                 "also export the trace in these formats, next to it: sqlite, jsonlines, json, and those of gprof-cli "
+                 "also export the trace, next to it, in these formats: sqlite, jsonlines, json, and those of gprof-cli "
                  "export --list")
       ->type_name("LIST")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
@@ -72,7 +71,7 @@ void AfterRun::Check() {
       std::vector<std::string> names;
       for (const Exporter& exporter : AllExporters()) names.emplace_back(exporter.name);
       const std::string nearest = Nearest(name, names);
-      throw Error(ExitCode::kUsage, "--export does not know '" + word + "'",
+      throw Error(ExitCode::kUsage, "--export: unknown format '" + word + "'",
                   nearest.empty() ? "gprof-cli export --list lists the formats" : "did you mean " + nearest + "?");
     }
   }

@@ -48,7 +48,7 @@ std::string Compress(const FinishedTrace& trace, bool is_quiet) {
       CompressTrace(file.bytes(), options, [&](std::string_view piece) { fresh.Write(piece); });
   if (result.compressed_chunks == 0) return {};
   fresh.MakeAsGoodAs(trace.path);
-  if (SizeOf(trace) != size) return "somebody changed it meanwhile";
+  if (SizeOf(trace) != size) return "the file was changed in the meantime";
   fresh.Finish();
   return {};
 }
@@ -57,7 +57,7 @@ std::string TryToCompress(const FinishedTrace& trace, bool is_quiet) {
   try {
     return Compress(trace, is_quiet);
   } catch (const Interrupted&) {
-    return "that was interrupted";
+    return "interrupted";
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -67,7 +67,7 @@ std::string TryToCompress(const FinishedTrace& trace, bool is_quiet) {
 
 void CompressFinishedTrace(const FinishedTrace& trace, bool is_quiet) {
   const std::string why = TryToCompress(trace, is_quiet);
-  if (!why.empty() && !is_quiet) Warn("'" + trace.path + "' is as it was recorded, not compressed: " + why);
+  if (!why.empty() && !is_quiet) Warn("'" + trace.path + "' was not compressed: " + why);
 }
 
 }  // namespace gprof::cli

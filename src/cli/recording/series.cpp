@@ -90,13 +90,13 @@ SeriesProgram ProgramOfOutput(const LaunchOptions& launch) {
   const bool has_number = WithNumber(pattern, "1") != WithNumber(pattern, "2");
   const std::string folder = pattern.substr(0, pattern.rfind('/') == std::string::npos ? 0 : pattern.rfind('/'));
   if (WithNumber(folder, "1") != WithNumber(folder, "2")) {
-    throw Error(ExitCode::kUsage, "'" + pattern + "' would put the traces of one series into several folders",
-                "write %n in the name of the file");
+    throw Error(ExitCode::kUsage, "'" + pattern + "' would spread the traces of one series over several folders",
+                "use %n in the file name, not in the folder");
   }
   const std::string stem = has_number ? WithoutNumber(pattern) : WithoutTraceEnding(pattern);
   if (stem.empty() || stem.ends_with('/')) {
-    throw Error(ExitCode::kUsage, "'" + pattern + "' is no name for the traces of a series",
-                "write for example -o run.trace, or -o 'run-%n.trace'");
+    throw Error(ExitCode::kUsage, "'" + pattern + "' cannot name the traces of a series",
+                "example: -o run.trace, or -o 'run-%n.trace'");
   }
   if (!has_number) pattern = stem + "-%n" + std::string(kTraceEnding);
   program.file.path = ExpandPattern(stem, getpid(), 0) + std::string(kRunFileEnding);
@@ -149,8 +149,8 @@ void Series::SayProgress(uint32_t number, bool is_warm_up) const {
 SeriesResult Series::Run() {
   if (options_.runs + options_.warm_ups > 1 && input_.IsForOneProgram()) {
     programs_.front().launch.warn(
-        "the first run gets what comes through the pipe on stdin, and the others nothing; a file (< FILE) is read anew "
-        "by each");
+        "stdin is a pipe: the first run reads it all and later runs get nothing; a file (< FILE) is reread "
+        "by every run");
   }
   bool goes_on = true;
   for (uint32_t number = 1; goes_on && number <= options_.warm_ups; ++number) goes_on = RunRound(number, true);
@@ -205,7 +205,7 @@ bool Series::GoesOn(const RunFile& file, const LaunchResult& end) {
   if (file.runs.back().outcome != RunOutcome::kFailed) return true;
   const std::string failure = NameOfLastRun(file) + " " + EndingText(end);
   if (options_.keeps_going) {
-    programs_.front().launch.warn(failure + "; it does not count");
+    programs_.front().launch.warn(failure + "; ignored");
     return true;
   }
   result_.failure = failure;

@@ -89,7 +89,7 @@ Answer Carry(Session& session, const std::string& app, const Json& request) {
   if (what == "status") return Ready(Facts(session, app, session.Now()));
   if (what == "start") {
     const std::string output = PathOfText(TextAt(request, "output"));
-    if (!output.starts_with('/')) throw Error(ExitCode::kUsage, "'output' is no absolute path");
+    if (!output.starts_with('/')) throw Error(ExitCode::kUsage, "'output' is not an absolute path");
     session.Start(output, NumberAt(request, "device", 0), NumberAt(request, "inode", 0));
     return WhenStarted(session, app);
   }
@@ -103,12 +103,12 @@ Answer Carry(Session& session, const std::string& app, const Json& request) {
   }
   if (what == "shutdown") {
     const uint64_t signal = NumberAt(request, "signal", SIGTERM);
-    if (signal > static_cast<uint64_t>(SIGRTMAX)) throw Error(ExitCode::kUsage, "'signal' is no signal");
+    if (signal > static_cast<uint64_t>(SIGRTMAX)) throw Error(ExitCode::kUsage, "'signal' is not a signal");
     session.Shutdown(static_cast<int>(signal));
     return WhenClosed(session, app);
   }
-  throw Error(ExitCode::kUsage, "'" + PathOfText(what) + "' is nothing that a session does",
-              "gprof-cli and the session may be of different versions");
+  throw Error(ExitCode::kUsage, "'" + PathOfText(what) + "' is not a session command",
+              "the session may run a different version of gprof-cli");
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ std::string PathOfText(const std::string& text) {
 Answer AnswerSession(Session& session, const std::string& app, const std::string& line) {
   try {
     const Json request = Json::parse(line, nullptr, false);
-    if (!request.is_object()) throw Error(ExitCode::kUsage, "that is no request");
+    if (!request.is_object()) throw Error(ExitCode::kUsage, "not a valid request");
     return Carry(session, app, request);
   } catch (const Error& error) {
     return Refusal(error);
@@ -154,7 +154,7 @@ Json AskSession(const FoundRun& session, const Json& request) {
   const std::string line = gprof::AskSession(session, request.dump(-1, ' ', true), limit_ns);
   Json answer = Json::parse(line, nullptr, false);
   const bool is_good = answer.is_object() && answer.contains("ok") && answer["ok"].is_boolean();
-  if (!is_good) throw Error(ExitCode::kUnreadable, "session '" + session.session + "' talks nonsense");
+  if (!is_good) throw Error(ExitCode::kUnreadable, "session '" + session.session + "' sent an invalid answer");
   if (answer["ok"].get<bool>()) return answer;
   const uint64_t code = NumberAt(answer, "code", 0);
   throw Error(code == 3 ? ExitCode::kUnreadable : ExitCode::kUsage, PathOfText(TextAt(answer, "error")),
@@ -169,12 +169,12 @@ FoundRun ChooseSession(const std::string& name) {
     names += (names.empty() ? "" : ", ") + session.session;
   }
   if (sessions.empty()) {
-    throw Error(ExitCode::kUsage, name.empty() ? "there is no session" : "there is no session '" + name + "'",
-                "gprof-cli launch APP starts one");
+    throw Error(ExitCode::kUsage, name.empty() ? "no session is running" : "no session '" + name + "'",
+                "start one with gprof-cli launch APP");
   }
-  if (!name.empty()) throw Error(ExitCode::kUsage, "there is no session '" + name + "'", "there are: " + names);
+  if (!name.empty()) throw Error(ExitCode::kUsage, "no session '" + name + "'", "available: " + names);
   if (sessions.size() > 1) {
-    throw Error(ExitCode::kUsage, "there are several sessions", "choose one with --session: " + names);
+    throw Error(ExitCode::kUsage, "several sessions are running", "choose one with --session: " + names);
   }
   return sessions.front();
 }

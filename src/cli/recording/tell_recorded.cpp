@@ -14,10 +14,10 @@ namespace gprof::cli {
 namespace {
 
 std::string WhyNothing(const LaunchOptions& options, const std::string& app) {
-  if (!options.trace_cuda && !options.trace_nvtx) return ", as -t none asks";
+  if (!options.trace_cuda && !options.trace_nvtx) return " (-t none)";
   const CaptureOptions& capture = options.capture;
   if (capture.IsCommanded() || !capture.begin.empty()) {
-    return ": " + app + " made no CUDA or NVTX call that the tracer could see in what was to be captured";
+    return ": " + app + " made no CUDA or NVTX call that the tracer could see in the capture range";
   }
   return ": " + app + " made no CUDA or NVTX call that the tracer could see";
 }
@@ -40,15 +40,14 @@ std::string WallText(const RunFile& file) {
 
 std::string WhyEarly(const SeriesResult& result) {
   if (result.is_complete) return {};
-  if (!result.failure.empty())
-    return result.failure + ", which ends the series (--keep-going makes the other runs, too); ";
-  return SignalName(result.stop_signal) + " ended the series; ";
+  if (!result.failure.empty()) return result.failure + "; series stopped (--keep-going continues after a failed run); ";
+  return SignalName(result.stop_signal) + " stopped the series; ";
 }
 
 std::string WhatIsInSeries(const LaunchOptions& options, const RunFile& file) {
   const auto counts = [](const RecordedRun& run) { return run.Counts(); };
   const auto first = std::find_if(file.runs.begin(), file.runs.end(), counts);
-  if (first == file.runs.end()) return "there is no good run";
+  if (first == file.runs.end()) return "no run succeeded";
   const auto good = std::count_if(file.runs.begin(), file.runs.end(), counts);
   const std::string runs = good < file.planned_runs
                                ? std::to_string(good) + " of " + std::to_string(file.planned_runs) + " runs"
@@ -65,7 +64,7 @@ std::string WhatIsInSeries(const LaunchOptions& options, const RunFile& file) {
 std::string WhatIsIn(const std::string& trace_path) {
   const Recorded recorded = ScanTrace(trace_path);
   if (recorded.bytes == 0) return {};
-  const char* const loss = recorded.loss_records != 0 ? " (records were lost: the report counts them)" : "";
+  const char* const loss = recorded.loss_records != 0 ? " (records were lost, see the report)" : "";
   return Describe(recorded) + loss + ". Next: gprof-cli report " + ShellQuoted(trace_path);
 }
 
@@ -76,7 +75,7 @@ void TellRecorded(const LaunchOptions& options, const LaunchResult& result) {
     const std::string what = WhatIsIn(result.trace_path);
     Say(end + (what.empty() ? "nothing was recorded" + WhyNothing(options, app) : "recorded " + what));
   } catch (const std::exception& error) {
-    Warn(std::string("cannot say what was recorded: ") + error.what());
+    Warn(std::string("cannot summarise the recording: ") + error.what());
   }
 }
 
@@ -84,7 +83,7 @@ void TellSeries(const LaunchOptions& options, const RunFile& file, const SeriesR
   try {
     Say(WhyEarly(result) + WhatIsInSeries(options, file));
   } catch (const std::exception& error) {
-    Warn(std::string("cannot say what was recorded: ") + error.what());
+    Warn(std::string("cannot summarise the recording: ") + error.what());
   }
 }
 

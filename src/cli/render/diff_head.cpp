@@ -14,7 +14,7 @@ constexpr std::size_t kLongestProgram = 60;  // of a command line
 std::string SideText(const DiffSide& side) {
   std::string text = side.name;
   if (side.sources.size() > 1) {
-    text += ", " + CountOf(static_cast<int64_t>(side.sources.size()), "run") + ", times are those of " +
+    text += ", " + CountOf(static_cast<int64_t>(side.sources.size()), "run") + ", times from " +
             side.sources[side.shown] + ", the median run";
   }
   // In gprof-cli compare a side is called by its command line.
@@ -57,16 +57,16 @@ class Head {
     for (const DiffSide* side : {&diff_.base, &diff_.now}) {
       const std::string name = side == &diff_.base ? "BASE" : "NEW";
       for (const std::string& missing : side->missing) {
-        Add("MISSING", name + ": " + missing + "; what follows is true of what is left");
+        Add("MISSING", name + ": " + missing + "; figures below cover only the data that was recovered");
       }
       if (!side->has_breakdown) {
-        Add("MISSING", name + " says nothing of where the time went, as reports do not: figures alone are compared");
+        Add("MISSING", name + " has no time breakdown (JSON reports do not store one): only metrics are compared");
       }
     }
   }
 
   std::string LaunchText() const {
-    return FormatCount(diff_.base_launches) + " to " + FormatCount(diff_.new_launches) + " (" +
+    return FormatCount(diff_.base_launches) + " -> " + FormatCount(diff_.new_launches) + " (" +
            FormatCountChange(diff_.new_launches - diff_.base_launches) + ")";
   }
 

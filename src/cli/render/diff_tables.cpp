@@ -26,7 +26,7 @@ void Append(Row more, Row* row) { row->insert(row->end(), more.begin(), more.end
 // Every table of times begins with these.
 std::vector<DiffColumn> TimeColumns() {
   return {{"change_ns", "Change", Unit::kNs, true, false},
-          {"change_percent", "Of base", Unit::kPercent, true, false},
+          {"change_percent", "Change %", Unit::kPercent, true, false},
           {"base_ns", "Base", Unit::kNs, false, false},
           {"new_ns", "New", Unit::kNs, false, false}};
 }
@@ -78,7 +78,7 @@ std::string OfGpus(const Diff& diff) {
 
 DiffTable TimeTable(const Diff& diff) {
   DiffTable table = TableOfTimes("time", "Where the time went",
-                                 {{"share_percent", "Of change", Unit::kPercent, true, true},
+                                 {{"share_percent", "% of change", Unit::kPercent, true, true},
                                   {"part", "", Unit::kText, false, false},
                                   {"in_window", "", Unit::kCount, false, false},
                                   {"label", "Part", Unit::kText, false, false}});
@@ -95,11 +95,11 @@ DiffTable TimeTable(const Diff& diff) {
       std::count_if(diff.parts.begin(), diff.parts.end(), [](const PartChange& part) { return part.is_in_window; }));
   if (diff.window.base_ns != 0 || diff.window.new_ns != 0) {
     table.sums.push_back({in_window, add(diff.window, change_ns == 0 ? Cell() : Cell(100.0), "window", true,
-                                         "= GPU time" + OfGpus(diff))});
+                                         "= GPU window" + OfGpus(diff))});
     table.sums.push_back(
         {diff.parts.size(), add(diff.gpu_wall, {}, "wall", false,
-                                OfGpus(diff).empty() ? "= wall time" : "= wall time, once for each GPU")});
-    table.note = "GPU time is that from the first to the last operation, the sum of what stands above it.";
+                                OfGpus(diff).empty() ? "= wall time" : "= wall time, summed over GPUs")});
+    table.note = "GPU window: from the first to the last operation, the sum of the rows above.";
   }
   return table;
 }
@@ -108,7 +108,7 @@ DiffTable StepTable(const Diff& diff) {
   DiffTable table{"steps",
                   "Time per step",
                   {{"change_ns", "Change", Unit::kNs, true, false},
-                   {"change_percent", "Of base", Unit::kPercent, true, false},
+                   {"change_percent", "Change %", Unit::kPercent, true, false},
                    {"base_ns", "Base", Unit::kNs, false, false},
                    {"new_ns", "New", Unit::kNs, false, false},
                    {"base_total_ns", "", Unit::kNs, false, false},
@@ -131,7 +131,7 @@ DiffTable StepTable(const Diff& diff) {
   table.sums.push_back({steps.parts.size(), add(steps.base_total_ns, steps.new_total_ns, "step", "= mean step")});
   table.note = "Means over " + CountOf(steps.base_count, "step") + " of " + steps.base_path + " in the base and " +
                FormatCount(steps.new_count) + (steps.new_path == steps.base_path ? "" : " of " + steps.new_path) +
-               " in the new run, without warm-up: parts of medians would not sum.";
+               " in the new run, warm-up excluded (medians of the parts would not add up).";
   return table;
 }
 
@@ -139,7 +139,7 @@ DiffTable GpuTable(const Diff& diff) {
   DiffTable table = TableOfTimes("gpus", "GPU time by GPU",
                                  {{"busy_change_ns", "Busy", Unit::kNs, true, true},
                                   {"idle_change_ns", "Idle", Unit::kNs, true, true},
-                                  {"presence", "Is", Unit::kText, false, true},
+                                  {"presence", "Status", Unit::kText, false, true},
                                   {"device", "GPU", Unit::kText, false, false}});
   for (const DeviceChange& device : diff.devices) {
     int64_t idle_ns = 0;
@@ -154,14 +154,14 @@ DiffTable GpuTable(const Diff& diff) {
 std::string ShapeText(const KernelChange& kernel) {
   if (kernel.presence == Presence::kNew || kernel.base_shape == kernel.new_shape) return kernel.new_shape;
   if (kernel.presence == Presence::kGone) return kernel.base_shape;
-  return kernel.base_shape + " to " + kernel.new_shape;
+  return kernel.base_shape + " -> " + kernel.new_shape;
 }
 
 DiffTable KernelTable(const Diff& diff, bool has_unchanged) {
   DiffTable table = TableOfTimes("kernels", "Kernels",
-                                 {{"presence", "Is", Unit::kText, false, true},
-                                  {"base_count", "Base runs", Unit::kCount, false, true},
-                                  {"new_count", "New runs", Unit::kCount, false, true},
+                                 {{"presence", "Status", Unit::kText, false, true},
+                                  {"base_count", "Base count", Unit::kCount, false, true},
+                                  {"new_count", "New count", Unit::kCount, false, true},
                                   {"base_shape", "", Unit::kText, false, false},
                                   {"new_shape", "", Unit::kText, false, false},
                                   {"shape_text", "Shape", Unit::kText, false, true},
@@ -182,8 +182,8 @@ DiffTable KernelTable(const Diff& diff, bool has_unchanged) {
 }
 
 DiffTable TransferTable(const Diff& diff, bool has_unchanged) {
-  DiffTable table = TableOfTimes("transfers", "Copies and fills",
-                                 {{"presence", "Is", Unit::kText, false, true},
+  DiffTable table = TableOfTimes("transfers", "Copies and memsets",
+                                 {{"presence", "Status", Unit::kText, false, true},
                                   {"base_bytes", "Base bytes", Unit::kBytes, false, true},
                                   {"new_bytes", "New bytes", Unit::kBytes, false, true},
                                   {"base_count", "Base count", Unit::kCount, false, true},
@@ -204,7 +204,7 @@ DiffTable TransferTable(const Diff& diff, bool has_unchanged) {
 
 DiffTable PathTable(const Diff& diff, bool has_unchanged) {
   DiffTable table = TableOfTimes("paths", "GPU time by NVTX range",
-                                 {{"presence", "Is", Unit::kText, false, true},
+                                 {{"presence", "Status", Unit::kText, false, true},
                                   {"busy_change_ns", "Busy", Unit::kNs, true, true},
                                   {"idle_change_ns", "Idle", Unit::kNs, true, true},
                                   {"host_change_ns", "", Unit::kNs, true, false},
@@ -223,8 +223,8 @@ DiffTable PathTable(const Diff& diff, bool has_unchanged) {
          path.base_count, path.new_count, path.path.empty() ? std::string("(no range)") : path.path}));
   }
   table.note =
-      "What was launched in a range and no inner one, and the idle time while its thread was in it: these sum "
-      "to the GPU time.";
+      "Exclusive times: work launched in the range itself, and idle time while its thread was in it. They add up "
+      "to the GPU window.";
   return table;
 }
 
@@ -253,16 +253,16 @@ Cell ValueCell(const std::optional<double>& value) { return value ? Cell(*value)
 
 DiffTable MetricTable(const Diff& diff) {
   DiffTable table{"metrics",
-                  "Figures that changed",
+                  "Changed metrics",
                   {{"change_text", "Change", Unit::kCount, false, false},
-                   {"change_percent", "Of base", Unit::kPercent, true, false},
+                   {"change_percent", "Change %", Unit::kPercent, true, false},
                    {"base_text", "Base", Unit::kCount, false, false},
                    {"new_text", "New", Unit::kCount, false, false},
                    {"exact_text", "Exact", Unit::kText, false, true},
                    {"deterministic", "", Unit::kCount, false, false},
                    {"better", "", Unit::kText, false, false},
                    {"unit", "", Unit::kText, false, false},
-                   {"is", "Is", Unit::kText, false, false},
+                   {"is", "Status", Unit::kText, false, false},
                    {"base", "", Unit::kCount, false, false},
                    {"new", "", Unit::kCount, false, false},
                    {"id", "", Unit::kText, false, false},
@@ -276,7 +276,7 @@ DiffTable MetricTable(const Diff& diff) {
     table.columns.push_back(column);
     table.columns.back().title.clear();
   }
-  table.columns.push_back({"metric", "Figure", Unit::kText, false, false});
+  table.columns.push_back({"metric", "Metric", Unit::kText, false, false});
   for (const MetricChange& m : diff.metrics) {
     Cell percent;
     if (m.base && m.now) percent = PercentCell(*m.now - *m.base, std::fabs(*m.base));
@@ -300,7 +300,7 @@ DiffTable MetricTable(const Diff& diff) {
     row.push_back(m.scope.empty() ? m.id : m.id + "@" + m.scope);
     table.rows.push_back(std::move(row));
   }
-  table.note = "Figures that do not depend on timing come first: they are exact.";
+  table.note = "Deterministic metrics come first; they are compared exactly.";
   return table;
 }
 
@@ -392,8 +392,8 @@ std::vector<DiffTable> DiffTables(const Diff& diff, const DiffView& view) {
     if (table.id == "time") Group(&table);
     Cut(view.max_rows, &table);
     if (table.unchanged > 0) {
-      table.note += (table.note.empty() ? "" : " ") + CountOf(static_cast<int64_t>(table.unchanged), "row") +
-                    " without any change not shown.";
+      table.note += (table.note.empty() ? "" : " ") + CountOf(static_cast<int64_t>(table.unchanged), "unchanged row") +
+                    " not shown.";
     }
   }
   if (!is_sorted) {

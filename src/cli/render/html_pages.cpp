@@ -41,12 +41,11 @@ void Write(const PageContents& contents, OutputStream::Sink sink) {
 
 void RequirePage(const std::string& path) {
   if (!HasPage()) {
-    throw Error(ExitCode::kUsage, "this gprof-cli was built without the HTML page",
-                "it was configured with GPROF_BUILD_HTML=OFF; the other formats are there");
+    throw Error(ExitCode::kUsage, "this gprof-cli was built without HTML support",
+                "it was configured with GPROF_BUILD_HTML=OFF; use another format");
   }
   if (path.empty() && isatty(STDOUT_FILENO) == 1) {
-    throw Error(ExitCode::kUsage, "a page is for a browser, and stdout is a terminal",
-                "name a file with -o, or let gprof-cli view open it");
+    throw Error(ExitCode::kUsage, "HTML is not written to a terminal", "name a file with -o, or use gprof-cli view");
   }
 }
 
@@ -64,7 +63,7 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget) {
 
 PageContents PageOfDiff(const Diff& diff, std::string document) {
   PageContents contents;
-  contents.title = diff.now.name + " against " + diff.base.name;
+  contents.title = diff.base.name + " -> " + diff.now.name;
   contents.verdict = OneLine(diff);
   contents.diff = std::move(document);
   return contents;

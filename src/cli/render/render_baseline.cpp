@@ -48,8 +48,7 @@ std::vector<std::string> FigureRow(const RunSet& set, const MetricInfo& info) {
 
 std::string FigureTable(const RunSet& set, const Terminal& terminal, const Style& style) {
   TextTable table;
-  table.columns = {
-      {"Figure", false, false}, {"Median", true, false}, {"Lowest", true, false}, {"Highest", true, false}};
+  table.columns = {{"Metric", false, false}, {"Median", true, false}, {"Min", true, false}, {"Max", true, false}};
   for (const std::string_view id : kShown) {
     std::vector<std::string> row = FigureRow(set, *FindMetric(id));
     if (!row.empty()) table.rows.push_back(std::move(row));
@@ -69,18 +68,18 @@ std::string RenderBaseline(const Baseline& baseline, const Terminal& terminal) {
     if (!text.empty()) out += LabeledLine(label, text, terminal);
   };
   add("Baseline", baseline.name);
-  add("Made", Made(baseline.made));
+  add("Created", Made(baseline.made));
   add("Reason", baseline.made.reason);
   add("Program", made_with.program);
   add("GPU", Joined(made_with.gpus) + (made_with.clocks.empty() ? "" : ", " + made_with.clocks));
-  add("Software", Joined({"driver for CUDA " + (made_with.driver_version.empty() ? "?" : made_with.driver_version),
+  add("Software", Joined({"CUDA driver " + (made_with.driver_version.empty() ? "?" : made_with.driver_version),
                           "CUPTI " + (made_with.cupti_version.empty() ? "?" : made_with.cupti_version),
                           "tracer " + (made_with.tool_version.empty() ? "?" : made_with.tool_version)}));
   add("Recorded", made_with.capture_mode);
   add("Host", made_with.host);
   out += FigureTable(baseline.set, terminal, style);
   if (baseline.history.empty()) return out;
-  out += "\n" + style.Bold("Before that") + "\n";
+  out += "\n" + style.Bold("Earlier versions") + "\n";
   for (auto change = baseline.history.rbegin(); change != baseline.history.rend(); ++change) {
     const std::string text = Made(*change) + (change->reason.empty() ? "" : ": " + change->reason);
     for (const std::string& line : Wrap(Printable(text), terminal.columns - 2)) out += "  " + line + "\n";
@@ -93,7 +92,7 @@ std::string RenderBaselines(const std::vector<Baseline>& baselines, const Termin
   TextTable table;
   table.columns = {{"Name", false, false},
                    {"Runs", true, false},
-                   {"Made", false, false},
+                   {"Created", false, false},
                    {"GPU", false, false},
                    {"Reason", false, false}};
   for (const Baseline& baseline : baselines) {

@@ -54,10 +54,7 @@ class CheckText {
       if (is_verbose_) AddKept(rule);
     }
     if (hidden > 0 && !is_verbose_) {
-      out_ += "\n" +
-              style_.Dim(CountOf(hidden, "rule") + (hidden == 1 ? " is" : " are") + " kept; --verbose lists " +
-                         (hidden == 1 ? "it." : "them.")) +
-              "\n";
+      out_ += "\n" + style_.Dim(CountOf(hidden, "rule") + " passed (--verbose to list)") + "\n";
     }
     out_ += "\n";
     const std::string not_judged = NotJudgedLine(result_);
@@ -80,7 +77,7 @@ class CheckText {
     }
     std::string machine = Joined(result_.fingerprint.gpus, kSources);
     if (!result_.fingerprint.driver_version.empty()) {
-      machine += (machine.empty() ? "" : ", ") + std::string("driver for CUDA ") + result_.fingerprint.driver_version;
+      machine += (machine.empty() ? "" : ", ") + std::string("CUDA driver ") + result_.fingerprint.driver_version;
     }
     AddLabel("Machine", machine);
     AddLabel("Commit", result_.fingerprint.commit);

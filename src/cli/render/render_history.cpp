@@ -57,10 +57,10 @@ std::string PointWords(const HistoryPoint& point) {
 std::string RenderHistory(const History& history, const Terminal& terminal) {
   const Style style(terminal.has_color);
   TextTable table;
-  table.columns = {{"Figure", false, false},
+  table.columns = {{"Metric", false, false},
                    {"First", true, false},
                    {"Last", true, false},
-                   {"Course", false, true},
+                   {"Values", false, true},
                    {"Trend", false, false}};
   for (const FigureHistory& figure : history.figures) {
     const Unit unit = figure.info->unit;
@@ -71,8 +71,8 @@ std::string RenderHistory(const History& history, const Terminal& terminal) {
                     CountOf(static_cast<int64_t>(history.points.size()), "point") + "\n\n" +
                     RenderTable(table, terminal.columns, style, 2);
   if (history.more_changed > 0) {
-    out += "\n  " + CountOf(static_cast<int64_t>(history.more_changed), "more figure", "more figures") +
-           " changed: --format json and html have them.\n";
+    out += "\n  " + CountOf(static_cast<int64_t>(history.more_changed), "more metric", "more metrics") +
+           " changed (--format json or html to see all).\n";
   }
   out += "\n" + style.Bold("Points") + "\n";
   for (std::size_t i = 0; i < history.points.size(); ++i) {
@@ -205,7 +205,7 @@ std::string RenderHistoryHtml(const History& history) {
                     "</title><meta name=\"viewport\" content=\"width=device-width\"><style>" +
                     std::string(kHistoryStyle) + "</style></head><body>\n<h1>" + title + "</h1>\n<p>" +
                     CountOf(static_cast<int64_t>(history.points.size()), "point") +
-                    "; a dashed line is where a figure changed its level.</p>\n";
+                    "; a dashed line marks a change point.</p>\n";
   for (const FigureHistory& figure : history.figures) {
     const Unit unit = figure.info->unit;
     out += "<h2>" + HtmlEscaped(figure.info->id) + "</h2>\n<p>" +

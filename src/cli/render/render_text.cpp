@@ -74,7 +74,7 @@ class TextReport {
 
   void NoGpuWork() {
     if (!trace_.ops.empty() && report_.trace.ops.empty()) {
-      Heading("No GPU work in what was selected");
+      Heading("No GPU work in the selection");
       return;
     }
     const std::vector<std::string> reasons = WhyNoGpuWork(trace_);

@@ -31,7 +31,7 @@ std::string Programs(const Trace& trace, std::size_t columns) {
 void AddVersions(const Trace& trace, std::vector<std::string>* parts) {
   for (const Process& process : trace.processes) {
     if (process.driver_version == 0) continue;
-    parts->push_back("driver for CUDA " + CudaVersion(process.driver_version));
+    parts->push_back("CUDA driver " + CudaVersion(process.driver_version));
     return;
   }
 }
@@ -71,7 +71,7 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
   add("Program", Programs(trace, columns));
   add("Machine", Machine(trace));
   if (trace.end_ns > trace.start_ns) {
-    add("Time", FormatNs(static_cast<double>(trace.end_ns - trace.start_ns)) + " from the first to the last record");
+    add("Time", FormatNs(static_cast<double>(trace.end_ns - trace.start_ns)) + " (first to last record)");
   }
   add("Selected", report.selected);
   const std::string captures = CapturesText(trace), mode = CaptureModeText(trace);

@@ -88,7 +88,7 @@ std::string StepsOf(const Report& report) {
   std::string text = FormatCount(static_cast<int64_t>(*count)) + " of " + TextOf(*steps, steps->rows[0], "path") +
                      ", median " + FormatNs(*median_ns);
   if (!idle_percent || parts == nullptr || parts->rows.empty()) return text;
-  text += ", GPU idle " + FormatPercent(*idle_percent) + " of them";
+  text += ", GPU idle " + FormatPercent(*idle_percent) + " of step time";
   // The rows come in order of their time.
   for (const auto& row : parts->rows) {
     constexpr std::string_view kIdle = "idle: ";

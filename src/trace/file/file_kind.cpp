@@ -8,7 +8,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view kReads =
-    "gprof-cli reads traces of 'gprof-cli profile' (run.trace), SQLite exports of Nsight Systems, and JSON of "
+    "gprof-cli reads traces of 'gprof-cli profile' (run.trace), SQLite exports of Nsight Systems, and JSON from "
     "torch.profiler (Kineto) or Chrome";
 // Said by what prints records as they are in the file.
 constexpr std::string_view kReadsOwn =
@@ -20,7 +20,7 @@ struct Signature {
 };
 
 constexpr Signature kSignatures[] = {
-    {"SQLite format 3\0"sv, {"an SQLite database (an export of Nsight Systems?)", kReadsOwn}},
+    {"SQLite format 3\0"sv, {"an SQLite database (an Nsight Systems export?)", kReadsOwn}},
     {"\x1F\x8B"sv, {"compressed with gzip", kReadsOwn}},
     {"\x28\xB5\x2F\xFD"sv, {"compressed with zstd", "unpack it first: zstd -d FILE"}},
     {"\xFD\x37\x7A\x58\x5A\0"sv, {"compressed with xz", "unpack it first: xz -d FILE"}},
@@ -34,17 +34,16 @@ struct Ending {
   ForeignFile file;
 };
 
-constexpr std::string_view kUseNsys =
-    "export it, and give the file that this makes: nsys export --type sqlite FILE.nsys-rep";
+constexpr std::string_view kUseNsys = "export it and use the result: nsys export --type sqlite FILE.nsys-rep";
 constexpr Ending kEndings[] = {
-    {".nsys-rep", {"a report of Nsight Systems", kUseNsys}},
-    {".qdrep", {"a report of Nsight Systems", kUseNsys}},
+    {".nsys-rep", {"an Nsight Systems report", kUseNsys}},
+    {".qdrep", {"an Nsight Systems report", kUseNsys}},
     {".qdstrm",
      {"an unfinished report of Nsight Systems",
-      "make a report of it (QdstrmImporter), and export that: nsys export --type sqlite FILE.nsys-rep"}},
+      "convert it to a report (QdstrmImporter), then export that: nsys export --type sqlite FILE.nsys-rep"}},
     {".ncu-rep",
      {"a report of Nsight Compute",
-      "it has counters of kernels and no timeline: open it with ncu --import FILE, and record with gprof-cli profile"}},
+      "it holds kernel counters and no timeline: open it with ncu --import FILE, or record with gprof-cli profile"}},
 };
 
 const Signature* FindSignature(std::string_view bytes) {
@@ -88,12 +87,12 @@ ForeignFile RecogniseForeign(std::string_view bytes, std::string_view path) {
   }
   if (const Signature* signature = FindSignature(bytes)) return signature->file;
   if (IsDocumentOfOurs(bytes)) {
-    return {"a document of gprof-cli (a run file, a baseline or a report)",
-            "gprof-cli check and gprof-cli diff read it; the traces that a run file names are beside it"};
+    return {"a gprof-cli document (a run file, a baseline or a report)",
+            "use it with gprof-cli check or diff; the traces of a run file are next to it"};
   }
-  if (LooksLikeJson(bytes)) return {"JSON (a capture of Kineto or Chrome?)", kReadsOwn};
+  if (LooksLikeJson(bytes)) return {"JSON (a Kineto or Chrome trace?)", kReadsOwn};
   if (LooksLikeText(bytes)) return {"text", kReads};
-  return {"of a kind that gprof-cli does not know", kReads};
+  return {"of an unknown kind", kReads};
 }
 
 }  // namespace gprof

@@ -42,8 +42,8 @@ class Descriptor {
 }
 
 void CheckType(const std::string& path, mode_t mode) {
-  if (S_ISDIR(mode)) Fail(path, "it is a directory", "name the trace file in it, run.trace for example");
-  if (S_ISCHR(mode) || S_ISBLK(mode)) Fail(path, "it is a device, not a file", "name a trace file, or pipe one in");
+  if (S_ISDIR(mode)) Fail(path, "it is a folder", "give a trace file in it, for example run.trace");
+  if (S_ISCHR(mode) || S_ISBLK(mode)) Fail(path, "it is a device, not a file", "give a trace file, or a pipe");
 }
 
 std::string ReadAll(const std::string& path, int fd) {

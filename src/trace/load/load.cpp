@@ -30,7 +30,7 @@ std::string_view Magic() { return {reinterpret_cast<const char*>(trace::kChunkMa
 [[noreturn]] void FailAsForeign(std::string_view bytes, const std::string& path) {
   const ForeignFile file = RecogniseForeign(bytes, path);
   throw Error(ExitCode::kUnreadable,
-              fmt::format("cannot read '{}': not a trace of gprof-cli, the file is {}", path, file.what),
+              fmt::format("cannot read '{}': not a gprof-cli trace, the file is {}", path, file.what),
               std::string(file.hint));
 }
 
@@ -42,9 +42,8 @@ bool StartsLikeTrace(std::string_view bytes) {
 // Indexes of the model are 32 bits wide; kNone is taken.
 void CheckRecordCount(uint64_t count, const std::string& path) {
   if (count < kNone) return;
-  throw Error(ExitCode::kUnreadable,
-              fmt::format("cannot read '{}': {} records are more than fit in memory", path, count),
-              "record less at a time: --delay and --duration, or a capture range");
+  throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': {} records do not fit in memory", path, count),
+              "record a shorter range: --delay and --duration, or a capture range");
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ void CheckSize(const RecordCounts& counts, const std::string& path) {
 void CheckStart(std::string_view bytes, const std::string& path) {
   if (bytes.empty()) {
     throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': the file is empty", path),
-                "the program that was to be recorded ended before anything was, or the disk is full; record it again");
+                "the program ended before anything was recorded, or the disk was full; record it again");
   }
   if (IsSurelyForeign(bytes)) FailAsForeign(bytes, path);
 }

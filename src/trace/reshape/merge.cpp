@@ -51,7 +51,7 @@ void CheckSizes(const std::vector<Trace>& traces) {
   }
   if (sum < kNone) return;
   throw Error(ExitCode::kUnreadable,
-              fmt::format("cannot merge {} traces: {} records are more than fit in memory", traces.size(), sum),
+              fmt::format("cannot merge {} traces: {} records do not fit in memory", traces.size(), sum),
               "report on fewer of them at a time");
 }
 
@@ -273,7 +273,7 @@ class Merger {
     notice.time_ns = m_.start_ns;
     notice.level = trace::NoticeLevel::kWarning;
     notice.message = names_.Intern(fmt::format(
-        "the clock of {} cannot be compared with that of the first trace; they are taken to begin together", t.path));
+        "the clock of {} cannot be aligned with the first trace; both are assumed to start at the same time", t.path));
     t.notices.push_back(notice);
   }
 

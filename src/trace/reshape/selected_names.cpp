@@ -31,8 +31,8 @@ std::optional<uint32_t> NumberOf(std::string_view word) {
     list += (list.empty() ? "" : ", ") + Printable(name);
   }
   if (known.size() > kNamesInAHint) list += ", … (" + std::to_string(known.size()) + ")";
-  throw Error(ExitCode::kUsage, "there is no " + what + " '" + word + "' in the trace",
-              list.empty() ? "" : "there is " + list);
+  throw Error(ExitCode::kUsage, "no " + what + " '" + word + "' in the trace",
+              list.empty() ? "" : "available: " + list);
 }
 
 // Flags for `count` things that a word means by their number or name; all of them without words.
@@ -164,10 +164,10 @@ std::vector<uint8_t> SelectedNames::Kernels() const {
       known.insert(ShortName(name));
     }
   } catch (const std::regex_error& error) {  // of the expression, or of a search that it makes too hard
-    throw Error(ExitCode::kUsage, "'" + selection_.kernel + "' is no regular expression: " + error.what(),
+    throw Error(ExitCode::kUsage, "'" + selection_.kernel + "' is not a valid regular expression: " + error.what(),
                 "write for example --kernel 'gemm|conv'");
   }
-  if (!is_found) FailUnknown("kernel like", selection_.kernel, known);
+  if (!is_found) FailUnknown("kernel matching", selection_.kernel, known);
   return is_kernel;
 }
 

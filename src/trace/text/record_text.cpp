@@ -63,7 +63,7 @@ void AppendAscii(char c, std::string* out) {
 
 // Reads what follows a backslash.
 const char* ReadEscape(std::string_view line, std::size_t* at, std::string* text) {
-  if (*at >= line.size()) return "text ends in a backslash";
+  if (*at >= line.size()) return "string ends in a backslash";
   const char c = line[(*at)++];
   switch (c) {
     case '"':
@@ -105,7 +105,7 @@ void AppendQuoted(std::string_view text, std::string* out) {
 
 const char* ReadQuoted(std::string_view line, std::size_t* at, std::string* text) {
   text->clear();
-  if (*at >= line.size() || line[*at] != '"') return "expected a text in double quotes";
+  if (*at >= line.size() || line[*at] != '"') return "expected a string in double quotes";
   ++*at;
   while (*at < line.size()) {
     const char c = line[(*at)++];
@@ -116,7 +116,7 @@ const char* ReadQuoted(std::string_view line, std::size_t* at, std::string* text
     }
     if (const char* wrong = ReadEscape(line, at, text)) return wrong;
   }
-  return "text without a closing quote";
+  return "string without a closing quote";
 }
 
 const char* KindName(uint16_t kind) {

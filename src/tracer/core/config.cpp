@@ -138,7 +138,7 @@ void SayUnknownVariables() {
       const char letter[2] = {*p, 0};
       message << letter;
     }
-    message << " in the environment is no variable of gprof-cli's; docs/environment.md lists those";
+    message << " in the environment is not a gprof-cli variable; see docs/environment.md";
     Say(trace::NoticeLevel::kWarning, message);
   }
 }

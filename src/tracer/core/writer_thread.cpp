@@ -227,7 +227,7 @@ void StartWriterThread(bool is_forked) {
   if (has_thread) return WaitForOwnRoot();
   StartOwnTrace();
   Message message;
-  message << "the tracer's thread cannot be started (limit of processes or memory); the trace is written at exit only";
+  message << "cannot start the tracer thread (process or memory limit); the trace is written only at exit";
   Say(trace::NoticeLevel::kWarning, message);
 }
 

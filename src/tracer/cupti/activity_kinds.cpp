@@ -62,7 +62,7 @@ constinit std::atomic<bool> is_driver_up{false};
 
 void SayRefused(const char* plural, const char* what, CUptiResult result) {
   Message message;
-  message << plural << " " << what << ": CUPTI answers " << Cupti().NameOf(result) << " ("
+  message << plural << " " << what << ": CUPTI returned " << Cupti().NameOf(result) << " ("
           << static_cast<uint64_t>(result) << ")";
   Say(trace::NoticeLevel::kInfo, message);
 }
@@ -126,7 +126,7 @@ void DisableOne(std::size_t i) {
   const CUptiResult result = Cupti().cuptiActivityDisable(kKinds[i].kind);
   if (result == CUPTI_SUCCESS) return;
   is_on[i] = true;
-  SayRefused(kKinds[i].plural, "cannot be switched off", result);
+  SayRefused(kKinds[i].plural, "cannot be disabled", result);
 }
 
 void Disable(Group group) {
@@ -156,9 +156,8 @@ void RecordGraphNodes() {
 void OnGraphInstantiated() {
   if (Config().graph_mode == GraphMode::kNode || is_on[kGraphTrace] || has_untraced_graph.exchange(true)) return;
   Message message;
-  message
-      << "a CUDA graph was made outside captures; from here on graphs are recorded node by node, because CUPTI cannot "
-         "record such a graph as a whole";
+  message << "a CUDA graph was created outside captures; from here on graphs are recorded node by node, because CUPTI "
+             "cannot record such a graph as a whole";
   Say(trace::NoticeLevel::kInfo, message);
 }
 

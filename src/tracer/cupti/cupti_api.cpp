@@ -14,7 +14,7 @@ const char* CuptiApi::NameOf(CUptiResult result) const {
   if (cuptiGetResultString != nullptr && cuptiGetResultString(result, &text) == CUPTI_SUCCESS && text != nullptr) {
     return text;
   }
-  return "an error that this libcupti has no name for";
+  return "an unnamed error";
 }
 
 bool BindCupti(CuptiApi* api, void* library, const char** missing) {

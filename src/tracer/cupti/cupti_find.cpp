@@ -189,7 +189,7 @@ bool LoadCupti(CuptiApi* api, uint32_t driver_version) {
   } else {
     message << " in the program's packages, the library path or the CUDA Toolkit";
   }
-  message << "; install the CUDA Toolkit or the nvidia-cuda-cupti package, or name one with --cupti FILE";
+  message << "; install the CUDA Toolkit or the nvidia-cuda-cupti package, or use --cupti FILE";
   Say(trace::NoticeLevel::kWarning, message);
   return false;
 }

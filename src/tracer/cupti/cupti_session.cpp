@@ -66,9 +66,8 @@ void SwitchNow(bool on) {
 
 void SayShutDown() {
   Message message;
-  message
-      << "CUPTI was shut down in the middle of the program, by another profiler (cuptiFinalize) or by an error of its "
-         "own; GPU work from then on is not recorded, and what it had not delivered is lost";
+  message << "CUPTI was shut down while the program was running, by another profiler (cuptiFinalize) or by an internal "
+             "error; later GPU work is not recorded, and undelivered records are lost";
   Say(trace::NoticeLevel::kWarning, message);
 }
 
@@ -130,12 +129,12 @@ bool AskThread(bool is_last, uint64_t timeout_ns) {
 void SayNoSubscription(CUptiResult result) {
   Message message;
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    message
-        << "CUDA is not recorded: another profiler holds CUPTI (error 39); run without it (Nsight, compute-sanitizer, "
-           "torch.profiler)";
+    message << "CUDA is not recorded: another profiler is using CUPTI (error 39); run without it (Nsight, "
+               "compute-sanitizer, "
+               "torch.profiler)";
   } else if (result == CUPTI_ERROR_NOT_INITIALIZED) {
     message << "CUDA is not recorded: " << Cupti().path
-            << " is newer than the driver (error 15); name an older libcupti "
+            << " is newer than the driver (error 15); use an older libcupti "
                "with --cupti FILE";
   } else {
     message << "CUDA is not recorded: cuptiSubscribe of " << Cupti().path << " answers " << Cupti().NameOf(result)

@@ -23,7 +23,7 @@ void Flush(bool is_last) {
   if (CuptiIsActive()) is_complete = FlushActivity(is_last, is_last ? kLastPatienceNs : kPatienceNs);
   if (!is_last || is_complete) return;
   Message message;
-  message << "CUPTI did not hand over its last records; GPU work that ended after those in the trace is missing";
+  message << "CUPTI did not deliver its last records; GPU work after the last one in the trace is missing";
   Say(trace::NoticeLevel::kWarning, message);
 }
 

@@ -51,14 +51,15 @@ uint64_t NodesOf(uint32_t id) {
 void SayDecision(bool is_affordable, uint64_t per_second) {
   Message message;
   if (per_second == 0) {
-    message << "CUDA graphs are recorded as a whole: CUPTI does not say how many nodes they have";
+    message << "CUDA graphs are recorded as a whole: CUPTI does not report their node count";
   } else if (is_affordable) {
-    message << "CUDA graphs are recorded node by node from here on: they run about " << per_second << " nodes a second";
+    message << "CUDA graphs are recorded node by node from here on: they run about " << per_second
+            << " nodes per second";
   } else {
-    message
-        << "CUDA graphs are recorded as a whole: they run about " << per_second
-        << " nodes a second, and recording each "
-           "would cost about 0.4 microseconds of GPU time a node (measured on an H200); --cuda-graph-trace node does";
+    message << "CUDA graphs are recorded as a whole: they run about " << per_second
+            << " nodes per second, and recording each "
+               "would cost about 0.4 microseconds of GPU time per node (measured on an H200); --cuda-graph-trace node "
+               "forces it";
   }
   Say(trace::NoticeLevel::kInfo, message);
 }

@@ -68,10 +68,9 @@ const char* CuptiIn(const char* line) {
 
 void SayTwo(const char* first, const char* second) {
   Message message;
-  message << "two copies of libcupti are in the process, " << first << " and " << second << ", and " << Cupti().path
-          << " records; a profiler in the program that uses the other one gets nothing, or takes the GPU's events away "
-             "from "
-             "this trace. --cupti FILE names the one to use";
+  message << "two copies of libcupti are loaded, " << first << " and " << second << ", and " << Cupti().path
+          << " is recording; a profiler using the other one gets no data, or takes GPU events away "
+             "from this trace. Choose one with --cupti FILE";
   Say(trace::NoticeLevel::kWarning, message);
 }
 

@@ -23,11 +23,11 @@ const char* Reason(int error) {
     case ENOSPC:
       return "no space left on the device (ENOSPC)";
     case EDQUOT:
-      return "the disk quota is used up (EDQUOT)";
+      return "disk quota exceeded (EDQUOT)";
     case EFBIG:
-      return "the file would grow beyond the limit of `ulimit -f` (EFBIG)";
+      return "file size limit of `ulimit -f` reached (EFBIG)";
     case ENOENT:
-      return "the file is gone (ENOENT)";
+      return "the file was removed (ENOENT)";
     case EACCES:
       return "permission denied (EACCES)";
     case EIO:
@@ -35,9 +35,9 @@ const char* Reason(int error) {
     case EROFS:
       return "the file system is read-only (EROFS)";
     case EMFILE:
-      return "the process has no file descriptor left (EMFILE)";
+      return "the process is out of file descriptors (EMFILE)";
     case ESTALE:
-      return "another file has taken its place";
+      return "it was replaced by another file";
     default:
       return nullptr;
   }
@@ -51,7 +51,7 @@ void SayNotWritten(int error) {
   } else {
     message << "error " << static_cast<uint64_t>(error);
   }
-  message << "; the program runs on, what it does is not recorded";
+  message << "; the program continues, but is no longer recorded";
   Say(trace::NoticeLevel::kError, message);
 }
 

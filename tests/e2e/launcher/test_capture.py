@@ -33,7 +33,7 @@ class Timers(TracedTest):
         self.assertGreaterEqual(time.monotonic() - before, 0.3)
         self.assertTrue(all(line.startswith(f"record {BEGIN} run.trace") for line in seen[:-1]), seen)
         self.assertEqual(self.finish(), 3)
-        self.assertIn("the program goes on", self.err)
+        self.assertIn("the program keeps running", self.err)
         self.assertEqual(self.trace(), "written at stop\n" * len(seen[:-1]))
 
     def test_delay_and_duration(self):

@@ -258,7 +258,7 @@ class Deaths(CollectTest):
         self.assertIn("killed by SIGKILL", err)
         # It had written nothing yet: what it had was in memory.
         self.assertGreaterEqual(len(self.tracks()["runnable threads", 0]), 2)
-        self.assertEqual(sum("was killed: there is none from then on" in line for line in self.dump()), 1)
+        self.assertEqual(sum("was killed: no data after this point" in line for line in self.dump()), 1)
         self.assertFalse(any(line.startswith("#") for line in self.dump()))
         self.assert_nothing_is_left()
 

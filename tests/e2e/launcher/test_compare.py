@@ -138,7 +138,7 @@ class Output(CompareTest):
         self.assertEqual(self.compare_made("-n", "1", "-o", "kept").returncode, 4)
         done = self.compare_made("-n", "1", "-o", "kept")
         self.assertEqual(done.returncode, 125)
-        self.assertIn(b"exists already", done.stderr)
+        self.assertIn(b"already exists", done.stderr)
         self.assertEqual(self.compare_made("-n", "1", "-f", "-o", "kept").returncode, 4)
         self.assertEqual(len(self.log()), 8)
 
@@ -153,7 +153,7 @@ class Failures(CompareTest):
         words = self.recorded("slow", FAILING, "9")
         done = self.compare("-n", "6", "-o", "kept", "--", *self.recorded("fast"), ":::", *words)
         self.assertEqual((done.returncode, done.stdout), (125, b""))
-        self.assertIn(b"run 4 of 'sh' (new) ended with exit code 6; nothing was judged", done.stderr)
+        self.assertIn(b"run 4 of 'sh' (new) ended with exit code 6; no verdict", done.stderr)
         self.assertIn(b"-w true", done.stderr)
         self.assertEqual(len(self.log()), 9)
         self.assertEqual([run["outcome"] for run in self.run_file("new")["runs"]], ["good"] * 4 + ["failed"])
@@ -177,19 +177,19 @@ class Failures(CompareTest):
         self.write("plain", "text")
         done = self.compare_made("-o", "plain/x")
         self.assertEqual(done.returncode, 125)
-        self.assertIn(b"cannot make the folder 'plain/x': Not a directory", done.stderr)
+        self.assertIn(b"cannot create the folder 'plain/x': Not a directory", done.stderr)
 
     def test_no_room_for_a_temporary_folder(self):
         self.env["TMPDIR"] = str(self.folder / "absent")
         done = self.compare_made()
         self.assertEqual(done.returncode, 125)
-        self.assertIn(b"cannot make a temporary folder (TMPDIR): No such file", done.stderr)
+        self.assertIn(b"cannot create a temporary folder (in TMPDIR): No such file", done.stderr)
         self.assertFalse((self.folder / "log").exists())
 
     def test_nothing_recorded(self):
         done = self.compare("-n", "1", "--", *self.recorded("fast"), ":::", "true")
         self.assertEqual(done.returncode, 3)
-        self.assertIn(b"nothing was recorded in the runs of 'true' (new)", done.stderr)
+        self.assertIn(b"nothing was recorded in any run of 'true' (new)", done.stderr)
         self.check_gone()
 
     def test_traces_survive_what_cannot_be_judged(self):
@@ -198,7 +198,7 @@ class Failures(CompareTest):
         self.assertEqual(done.returncode, 3)
         kept = list(self.temporary.iterdir())
         self.assertEqual(len(kept), 1)
-        self.assertIn(f"the traces are in '{kept[0]}'", done.stderr.decode())
+        self.assertIn(f"traces kept in '{kept[0]}'", done.stderr.decode())
 
     def test_interrupted(self):
         # The third program waits; the signal is for us and reaches it as well.
@@ -210,7 +210,7 @@ class Failures(CompareTest):
         os.kill(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=DEADLINE_S)
         self.assertEqual((process.returncode, out), (130, b""))
-        self.assertIn(b"SIGINT ended the comparison after 3 runs; nothing was judged", err)
+        self.assertIn(b"SIGINT stopped the comparison after 3 runs; no verdict", err)
         self.check_gone()
 
 

@@ -88,7 +88,7 @@ class Variables(LauncherTest):
         self.assertEqual(found["GPROF_NEXT_CUDA_INJECTION"], "/opt/other/libinjection.so")
         self.assertNotIn("GPROF_NEXT_NVTX_INJECTION", found)
         self.assertEqual(self.stderr.count("/opt/other/libinjection.so"), 1)
-        self.assertIn("replaced for this run", self.stderr)
+        self.assertIn("overridden for this run", self.stderr)
 
     def test_our_own_tracer_is_no_other_profiler(self):
         self.env["CUDA_INJECTION64_PATH"] = str(self.stub)

@@ -83,7 +83,7 @@ class ExitCodes(LauncherTest):
         self.assertEqual(list(self.folder.glob("*.trace*")), [])
 
     def test_not_found(self):
-        self.assert_refused(127, "in no folder that PATH names", "no-such-program-of-ours")
+        self.assert_refused(127, "not in any folder of PATH", "no-such-program-of-ours")
         self.assert_refused(127, "spelling", "./nothing-here")
         self.assert_refused(127, "No such file", "")
 

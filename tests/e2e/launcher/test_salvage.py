@@ -114,7 +114,7 @@ class AtTheEnd(TracedTest):
                 self.begin("-f", leaving=leaving)
                 self.line()
                 self.assertEqual(self.finish("_exit"), 4)
-                self.assertIn(f"what process {self.program} left could not be recovered", self.err)
+                self.assertIn(f"unwritten data of process {self.program} could not be recovered", self.err)
                 self.assertIn(word, self.err)
                 self.assertEqual(self.runs(), [])
 
@@ -167,7 +167,7 @@ class AfterTheLauncher(TracedTest):
         self.assertEqual(len(self.runs()), 1)
         done = self.run_in_folder(self.cli, "info", "run.trace")
         self.assertEqual(self.trace(), "rest some time ago\n")
-        self.assertEqual(done.stderr.decode().count("recovered what a process of an earlier run had not written"), 1)
+        self.assertEqual(done.stderr.decode().count("recovered unwritten data of a process from an earlier run"), 1)
         self.assertIn(str(self.folder / "run.trace"), done.stderr.decode())
         self.assertEqual(self.runs(), [])
         self.assertNotIn(b"recovered", self.run_in_folder(self.cli, "info", "run.trace").stderr)
@@ -234,7 +234,7 @@ class WithoutMemory(LauncherTest):
         folder.chmod(0o755)
         done = self.profile("true")
         self.assertEqual(done.returncode, 0)
-        self.assertIn(b"open to others", done.stderr)
+        self.assertIn(b"accessible to other users", done.stderr)
         self.assertEqual(list(folder.iterdir()), [])
 
 

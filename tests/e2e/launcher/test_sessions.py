@@ -39,7 +39,7 @@ class Captures(SessionTest):
     def test_several_each_in_its_own_file(self):
         self.launch()
         self.assertEqual(self.files(), [])
-        self.assertIn("recording into 'run.trace': 1 process", self.do("start"))
+        self.assertIn("recording to 'run.trace': 1 process", self.do("start"))
         self.assertTrue(self.line().startswith(f"record {COMMAND} run.trace"))
         self.do("stop")
         self.assertTrue(self.line().startswith(f"idle {COMMAND} "))
@@ -103,7 +103,7 @@ class Captures(SessionTest):
     def test_existing_file_is_refused_and_kept(self):
         self.launch()
         (self.folder / "run.trace").write_text("precious", encoding="utf-8")
-        self.assertIn("exists already", self.do("start", "-o", "run.trace", code=2))
+        self.assertIn("already exists", self.do("start", "-o", "run.trace", code=2))
         self.assertEqual(self.trace(), "precious")
         self.assertEqual(self.status()[0]["state"], "idle")
         self.do("start", "-f", "-o", "run.trace")
@@ -130,7 +130,7 @@ class Captures(SessionTest):
     def test_slow_process_is_said(self):
         self.launch()
         self.tell("stall")
-        self.assertIn("1 of 1 process have not begun", self.do("start"))
+        self.assertIn("1 of 1 process have not started", self.do("start"))
         self.finish("_exit")
 
 

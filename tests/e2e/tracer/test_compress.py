@@ -85,7 +85,7 @@ class Compressed(harness.Case):
         child = self.scripted("launch", 5, "say", "there", "wait", gate, "launch", 20, "exit", 0)
         run = self.profile("sh", *self.script(f"{child} > log 2>&1 < /dev/null & until grep -q there log; do sleep 0.01; done",
                                               self.scripted("launch", 7)), options=["--compress"])
-        self.assertRegex(run.err, r"is as it was recorded, not compressed: process \d+ \(scripted\) of the run lives on")
+        self.assertRegex(run.err, r"was not compressed: process \d+ \(scripted\) of the run is still running")
         self.assertEqual(harness.packed_chunks(run.trace_path), 0)
         gate.touch()
         harness.wait_for(lambda: len(run.trace.of("end")) == 2, "the end of the child")

@@ -177,7 +177,7 @@ class GraphLevel(Kinds):
     def test_many_nodes_stay_a_whole(self):
         trace, launches = self.launch_until_decided(10000, 0, b"recorded as a whole")
         self.assertEqual((len(trace.of("graph_launch")), trace.of("kernel")), (launches, []))
-        notices = [n["message"] for n in trace.of("notice") if "nodes a second" in n["message"]]
+        notices = [n["message"] for n in trace.of("notice") if "nodes per second" in n["message"]]
         self.assertEqual(len(notices), 1)
         self.assertGreater(int(re.search(r"about (\d+) nodes", notices[0]).group(1)), 20000)
 

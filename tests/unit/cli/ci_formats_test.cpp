@@ -268,8 +268,8 @@ TEST(ErrorAsResult, IsInconclusiveAndSaysWhy) {
   const CheckResult result = ResultOfError(Error(ExitCode::kUnreadable, "cannot read 'x'", "look there"));
   EXPECT_EQ(result.verdict, Verdict::kInconclusive);
   EXPECT_THAT(RenderJunit(result), HasSubstr("<error type=\"inconclusive\" message=\"cannot read 'x'\">"));
-  EXPECT_THAT(RenderSummary(result), HasSubstr("ERROR: nothing was judged: cannot read 'x'"));
-  EXPECT_EQ(RenderAnnotations(result, {}), "::error title=nothing was judged::cannot read 'x'%0Alook there\n");
+  EXPECT_THAT(RenderSummary(result), HasSubstr("ERROR: not judged: cannot read 'x'"));
+  EXPECT_EQ(RenderAnnotations(result, {}), "::error title=not judged::cannot read 'x'%0Alook there\n");
   EXPECT_EQ(nlohmann::json::parse(RenderCodeQuality(result, {}, "ci.yml"))[0]["check_name"], "gprof-cli");
 }
 

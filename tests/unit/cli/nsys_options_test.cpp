@@ -253,7 +253,7 @@ constexpr Said kWarningLines[] = {
     {"--session-new=s1", "gprof-cli launch --session NAME"},
     {"-x false", "--stop-on-exit=false: recording ends with the program"},
     {"--stop-on-exit=false", "--stop-on-exit=false: recording ends with the program"},
-    {"--wait=all", "--wait=all: profile returns when the program has ended"},
+    {"--wait=all", "--wait=all: profile returns when the program exits"},
     {"--cuda-trace-scope=system-wide", "only processes of the run"},
     {"--process-scope=system-wide", "only processes of the run"},
     {"--cuda-graph-trace=node:host-and-device", "graphs launched from the device"},
@@ -262,8 +262,8 @@ constexpr Said kWarningLines[] = {
 };
 
 constexpr Said kRefusedLines[] = {
-    {"-t osrt", "leaves nothing to record: OS runtime library calls are not recorded; add cuda or nvtx to -t"},
-    {"-t opengl,vulkan", "leaves nothing to record"},
+    {"-t osrt", "nothing to record: OS runtime library calls are not recorded; add cuda or nvtx to -t"},
+    {"-t opengl,vulkan", "nothing to record"},
     {"-t cuda,nvxt", "did you mean nvtx?"},
     {"-Y true", "gprof-cli launch"},
     {"--start-later=true", "gprof-cli start"},
@@ -280,7 +280,7 @@ constexpr Said kRefusedLines[] = {
     {"-p step", "add -c nvtx"},
     {"--export=sqllite", "did you mean sqlite?"},
     {"--cuda-graph-trace=nodes", "graph, node or auto"},
-    {"-y 1 -c cudaProfilerApi", "both say when to record"},
+    {"-y 1 -c cudaProfilerApi", "cannot be combined"},
 };
 
 TEST(NsysOptions, WhatHasAMeaningHereIsTakenSilently) {

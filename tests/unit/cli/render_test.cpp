@@ -114,9 +114,9 @@ TEST(FormatRows, KernelsThatDifferReadDifferently) {
 TEST(Reports, SayHowFarToTrustThem) {
   const Trace trace = EmptyTrace();
   const Report odd = OddReport(trace), whole = RunAnalyses(trace, {FindAnalysis("health")}, {});
-  EXPECT_EQ(RenderReportText(odd, {}).find("How far to trust"), std::string::npos);
-  EXPECT_NE(RenderReportText(whole, {}).find("How far to trust"), std::string::npos);
-  EXPECT_NE(RenderReportMarkdown(whole).find("## How far to trust"), std::string::npos);
+  EXPECT_EQ(RenderReportText(odd, {}).find("Data quality"), std::string::npos);
+  EXPECT_NE(RenderReportText(whole, {}).find("Data quality"), std::string::npos);
+  EXPECT_NE(RenderReportMarkdown(whole).find("## Data quality"), std::string::npos);
   for (const Report* report : {&odd, &whole}) {
     const auto trust = nlohmann::json::parse(RenderReportJson(*report))["trust"];
     EXPECT_EQ(trust["complete"], true);

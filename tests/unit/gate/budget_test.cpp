@@ -88,39 +88,41 @@ TEST(Budget, KnowsItsNameAndItsBaseline) {
 
 TEST(Budget, NamesTheLineAndWhatWasMeant) {
   EXPECT_EQ(ProblemOfRules(R"("gpu.idle_percnt": 5)"),
-            "perf.json:2: there is no figure 'gpu.idle_percnt' | did you mean gpu.idle_percent?");
+            "perf.json:2: unknown metric 'gpu.idle_percnt' | did you mean gpu.idle_percent?");
   EXPECT_EQ(ProblemOfRules("\n\"gpu.idle_percent\": {\n\"maxx\": 5}"),
-            "perf.json:4: \"maxx\" is no part of a rule | did you mean max?");
-  EXPECT_EQ(ProblemOf("{\"rule\": {}}"), "perf.json:1: \"rule\" is no part of a budget | did you mean rules?");
+            "perf.json:4: \"maxx\" is not a known key of a rule | did you mean max?");
+  EXPECT_EQ(ProblemOf("{\"rule\": {}}"), "perf.json:1: \"rule\" is not a known key of a budget | did you mean rules?");
   EXPECT_EQ(ProblemOf("{\"kernels.count\": 5}"),
-            "perf.json:1: \"kernels.count\" is no part of a budget | figures belong into \"rules\"");
-  EXPECT_THAT(ProblemOf("{\"rules\": {}}"), HasSubstr("perf.json:1: there is no rule"));
+            "perf.json:1: \"kernels.count\" is not a known key of a budget | metrics belong in \"rules\"");
+  EXPECT_THAT(ProblemOf("{\"rules\": {}}"), HasSubstr("perf.json:1: \"rules\" is empty"));
   EXPECT_THAT(ProblemOf("{}"), HasSubstr("a budget needs \"rules\""));
-  EXPECT_THAT(ProblemOf("[]"), HasSubstr("a budget is an object, not a list"));
+  EXPECT_THAT(ProblemOf("[]"), HasSubstr("a budget must be an object, not a list"));
   EXPECT_THAT(ProblemOf("{\"schema\": \"gprof.budget/2\", \"rules\": {\"api.errors\": 0}}"),
-              HasSubstr("this program knows gprof.budget/1"));
+              HasSubstr("this gprof-cli reads gprof.budget/1"));
 }
 
 TEST(Budget, RefusesRulesThatMakeNoSense) {
   EXPECT_THAT(ProblemOfRules(R"("memcpy.bytes": "5ms")"),
-              HasSubstr("the limit of memcpy.bytes cannot be '5ms' | wanted: a number of bytes"));
-  EXPECT_THAT(ProblemOfRules(R"("gpu.busy_percent": 60)"), HasSubstr("more is better"));
+              HasSubstr("the limit of memcpy.bytes cannot be '5ms' | expected a size in bytes"));
+  EXPECT_THAT(ProblemOfRules(R"("gpu.busy_percent": 60)"), HasSubstr("higher is better"));
   EXPECT_THAT(ProblemOfRules(R"("api.errors": null)"), HasSubstr("not null"));
   EXPECT_THAT(ProblemOfRules(R"("api.errors": {})"), HasSubstr("this rule has no limit"));
-  EXPECT_THAT(ProblemOfRules(R"("api.errors": {"max": 1, "and": 2})"), HasSubstr("\"and\" goes with max_increase"));
+  EXPECT_THAT(ProblemOfRules(R"("api.errors": {"max": 1, "and": 2})"), HasSubstr("\"and\" requires max_increase"));
   EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 1, "warn": 2})"), HasSubstr("beyond the limit"));
-  EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 9, "min": 1, "warn": 2})"), HasSubstr("either max or min"));
+  EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 9, "min": 1, "warn": 2})"),
+              HasSubstr("exactly one of max and min"));
   EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 9, "severity": "fatal"})"), HasSubstr("'fatal'"));
   EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max": 9, "reason": 5})"),
-              HasSubstr("\"reason\" is a text, not a number"));
-  EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max_increase": "5%", "and": "2%"})"), HasSubstr("the other way round"));
-  EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max_increase": "-5%"})"), HasSubstr("cannot be below 0"));
-  EXPECT_THAT(ProblemOfRules(R"("gaps.count@rank3": 5)"), HasSubstr("'@rank3' is no part of a run"));
-  EXPECT_THAT(ProblemOfRules(R"("gaps.count@": 5)"), HasSubstr("nothing follows the @"));
-  EXPECT_THAT(ProblemOfRules(R"("gaps.count@nvtx:step": 5)"), HasSubstr("no figure of NVTX ranges"));
-  EXPECT_THAT(ProblemOfRules(R"("gaps.count@kernel:f": 5)"), HasSubstr("no figure of single kernels"));
-  EXPECT_THAT(ProblemOfRules(R"("kernels.median_ns": 5)"), HasSubstr("write kernels.median_ns@kernel:NAME"));
-  EXPECT_THAT(ProblemOfRules(R"("kernels.count@kernel:/(/": 5)"), HasSubstr("'(' is no regular expression"));
+              HasSubstr("\"reason\" must be a string, not a number"));
+  EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max_increase": "5%", "and": "2%"})"),
+              HasSubstr("one percentage and one absolute value"));
+  EXPECT_THAT(ProblemOfRules(R"("gaps.count": {"max_increase": "-5%"})"), HasSubstr("must not be negative"));
+  EXPECT_THAT(ProblemOfRules(R"("gaps.count@rank3": 5)"), HasSubstr("'@rank3' is not a valid scope"));
+  EXPECT_THAT(ProblemOfRules(R"("gaps.count@": 5)"), HasSubstr("nothing after the @"));
+  EXPECT_THAT(ProblemOfRules(R"("gaps.count@nvtx:step": 5)"), HasSubstr("no value per NVTX range"));
+  EXPECT_THAT(ProblemOfRules(R"("gaps.count@kernel:f": 5)"), HasSubstr("no value per kernel"));
+  EXPECT_THAT(ProblemOfRules(R"("kernels.median_ns": 5)"), HasSubstr("use kernels.median_ns@kernel:NAME"));
+  EXPECT_THAT(ProblemOfRules(R"("kernels.count@kernel:/(/": 5)"), HasSubstr("'(' is not a valid regular expression"));
 }
 
 TEST(Budget, ReadsConditionsOfTheCommandLine) {
@@ -142,13 +144,14 @@ TEST(Budget, ReadsConditionsOfTheCommandLine) {
 
 TEST(Budget, RefusesConditionsThatAreNone) {
   EXPECT_EQ(ProblemOfCondition("gpu.idle_percnt > 20"),
-            "--fail-if 'gpu.idle_percnt > 20': there is no figure 'gpu.idle_percnt' | did you mean gpu.idle_percent?");
-  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent"), HasSubstr("there is no comparison in it"));
-  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent > much"), HasSubstr("'much' is no limit for gpu.idle_percent"));
-  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent >> 5"), HasSubstr("'>>' is no comparison"));
-  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent > "), HasSubstr("'' is no limit"));
-  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent > baseline - 5%"), HasSubstr("is no limit"));
-  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent == baseline"), HasSubstr("is no limit"));
+            "--fail-if 'gpu.idle_percnt > 20': unknown metric 'gpu.idle_percnt' | did you mean gpu.idle_percent?");
+  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent"), HasSubstr("no comparison operator"));
+  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent > much"),
+              HasSubstr("'much' is not a valid limit for gpu.idle_percent"));
+  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent >> 5"), HasSubstr("'>>' is not a comparison operator"));
+  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent > "), HasSubstr("'' is not a valid limit"));
+  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent > baseline - 5%"), HasSubstr("is not a valid limit"));
+  EXPECT_THAT(ProblemOfCondition("gpu.idle_percent == baseline"), HasSubstr("is not a valid limit"));
   EXPECT_THAT(ProblemOfCondition("> 5"), HasSubstr("no comparison"));
   EXPECT_THAT(ProblemOfCondition(""), HasSubstr("no comparison"));
 }

@@ -45,20 +45,19 @@ TEST(CommentedJson, ReadsEscapes) {
 }
 
 TEST(CommentedJson, SaysWhereItIsBroken) {
-  EXPECT_EQ(ProblemOf("{\n\"a\": 1\n\"b\": 2}"), "b.json:3: a comma or '}' is wanted here, not '\"b\": 2}'");
-  EXPECT_EQ(ProblemOf("{\n\"a\": 5ms}"), "b.json:2: a value with a unit wants quotes, like \"200us\"");
-  EXPECT_EQ(ProblemOf("{\"a\": 1,\n\"a\": 2}"), "b.json:2: \"a\" stands here again, after line 1");
-  EXPECT_EQ(ProblemOf("{\n\"a\": [1, 2"),
-            "b.json:2: the file ends where a ']' is missing, for the one opened in line 2");
-  EXPECT_EQ(ProblemOf("{\n\"a: 1}\n"), "b.json:2: this text has no closing quote");
-  EXPECT_EQ(ProblemOf("/* a\n\n"), "b.json:1: this comment does not end");
-  EXPECT_EQ(ProblemOf(""), "b.json:1: a value is wanted here, not the end of the file");
-  EXPECT_EQ(ProblemOf("{} x"), "b.json:1: there is something after the end: 'x'");
-  EXPECT_THAT(ProblemOf("{\"a\" 1}"), HasSubstr("a colon is wanted after \"a\""));
-  EXPECT_THAT(ProblemOf("{,}"), HasSubstr("a name in quotes is wanted"));
-  EXPECT_THAT(ProblemOf(R"({"kernel:/a\d/": 1})"), HasSubstr("a regular expression wants two"));
+  EXPECT_EQ(ProblemOf("{\n\"a\": 1\n\"b\": 2}"), "b.json:3: expected a comma or '}', not '\"b\": 2}'");
+  EXPECT_EQ(ProblemOf("{\n\"a\": 5ms}"), "b.json:2: a value with a unit needs quotes, like \"200us\"");
+  EXPECT_EQ(ProblemOf("{\"a\": 1,\n\"a\": 2}"), "b.json:2: \"a\" is a duplicate of line 1");
+  EXPECT_EQ(ProblemOf("{\n\"a\": [1, 2"), "b.json:2: the file ends without the ']' that closes line 2");
+  EXPECT_EQ(ProblemOf("{\n\"a: 1}\n"), "b.json:2: string without a closing quote");
+  EXPECT_EQ(ProblemOf("/* a\n\n"), "b.json:1: unterminated comment");
+  EXPECT_EQ(ProblemOf(""), "b.json:1: expected a value, not the end of the file");
+  EXPECT_EQ(ProblemOf("{} x"), "b.json:1: unexpected text after the end: 'x'");
+  EXPECT_THAT(ProblemOf("{\"a\" 1}"), HasSubstr("expected a colon after \"a\""));
+  EXPECT_THAT(ProblemOf("{,}"), HasSubstr("expected a key in quotes"));
+  EXPECT_THAT(ProblemOf(R"({"kernel:/a\d/": 1})"), HasSubstr("double it in regular expressions"));
   EXPECT_THAT(ProblemOf(R"("\u12G4")"), HasSubstr("four hexadecimal digits"));
-  EXPECT_THAT(ProblemOf("1e999"), HasSubstr("a value is wanted"));
+  EXPECT_THAT(ProblemOf("1e999"), HasSubstr("expected a value"));
   EXPECT_THAT(ProblemOf(std::string(100'000, '[')), HasSubstr("nested too deeply"));
 }
 

@@ -163,7 +163,7 @@ TEST(Diff, OneRunEachIsNotJudged) {
   EXPECT_EQ(diff.verdict, Change::kInconclusive);
   EXPECT_FALSE(PartOf(diff, "kernels").time.judged);
   EXPECT_EQ(PartOf(diff, "kernels").time.ChangeNs(), 1000);
-  EXPECT_EQ(VerdictText(diff), "not judged: one run each says nothing of noise, 5 runs of each may do");
+  EXPECT_EQ(VerdictText(diff), "not judged: need >= 5 runs per side for a verdict");
 }
 
 const std::vector<int64_t> kOld = {1000, 1010, 990, 1005, 995, 1002}, kSlow = {1500, 1510, 1490, 1505, 1495, 1502};
@@ -171,7 +171,7 @@ const std::vector<int64_t> kOld = {1000, 1010, 990, 1005, 995, 1002}, kSlow = {1
 TEST(Diff, SetsAreJudgedByAllRunsAndShownByTheMedianOne) {
   const Diff diff = CompareRuns(Runs(kOld), Runs(kSlow));
   EXPECT_TRUE(diff.is_judged);
-  EXPECT_EQ(diff.figure, "GPU time");
+  EXPECT_EQ(diff.figure, "GPU window");
   EXPECT_EQ(diff.verdict, Change::kRegressed);
   EXPECT_EQ(diff.base.shown, 0u);  // 1000 is the lower one in the middle
   EXPECT_EQ(PartOf(diff, "kernels").time.ChangeNs(), 500);
@@ -235,7 +235,7 @@ TEST(Diff, CountersAreExactWithOneRunEach) {
   EXPECT_EQ(diff.new_launches, 2);
   EXPECT_GT(diff.worse_counters, 0);   // launches.count
   EXPECT_GT(diff.better_counters, 0);  // memcpy.count
-  EXPECT_NE(CounterText(diff).find("launches.count 1 to 2"), std::string::npos);
+  EXPECT_NE(CounterText(diff).find("launches.count 1 -> 2"), std::string::npos);
 }
 
 TEST(Diff, RunsOfDifferentLengthAreComparedByTheStep) {
@@ -250,14 +250,14 @@ TEST(Diff, RunsOfDifferentLengthAreComparedByTheStep) {
   };
   const Diff diff = CompareRuns(SetOf({steps(10, 1000)}), SetOf({steps(6, 1200)}));
   ASSERT_TRUE(diff.steps);
-  EXPECT_EQ(diff.figure, "time of a step");
+  EXPECT_EQ(diff.figure, "step time");
   EXPECT_LT(diff.window.ChangeNs(), 0);
   EXPECT_EQ(diff.steps->base_median_ns, 1100);
   EXPECT_EQ(diff.steps->new_median_ns, 1300);
   EXPECT_EQ(diff.steps->base_count, 10);
   EXPECT_EQ(diff.steps->new_count, 6);
-  EXPECT_NE(StepText(diff).find("NEW is 200 ns (18.2%) slower"), std::string::npos) << StepText(diff);
-  EXPECT_NE(WorkText(diff).find("6 steps instead of 10"), std::string::npos);
+  EXPECT_NE(StepText(diff).find("NEW 200 ns (18.2%) slower"), std::string::npos) << StepText(diff);
+  EXPECT_NE(WorkText(diff).find("10 -> 6 steps"), std::string::npos);
 }
 
 // A machine that gets slower all the time hides a small change from sets, and not from pairs.

@@ -46,7 +46,7 @@ TEST(History, TheChangePointIsWhereTheLevelChanged) {
   EXPECT_EQ(figure.change->after, 120);
   EXPECT_LT(figure.change->p_value, 0.05);
   EXPECT_FALSE(figure.trend) << "what follows a step is no trend";
-  EXPECT_EQ(WhatBecameOf(figure), "step +20.0% at 6");
+  EXPECT_EQ(WhatBecameOf(figure), "change +20.0% at 6");
 }
 
 TEST(History, AnOutlierIsNoChange) { EXPECT_FALSE(Of({100, 102, 99, 101, 180, 100, 99, 102, 98, 101}).change); }

@@ -109,7 +109,7 @@ TEST(RunFile, SaysWhatItCannotRead) {
                            "{\"schema\": \"gprof.runs/1\"", "nan"}) {
     EXPECT_THROW(
         try { ParseRunFile(text, "x"); } catch (const Error& error) {
-          EXPECT_THAT(error.what(), HasSubstr("'x' is no good run file: it is not JSON from byte"));
+          EXPECT_THAT(error.what(), HasSubstr("'x' is not a valid run file: invalid JSON at byte"));
           throw;
         },
         Error);
@@ -122,8 +122,8 @@ TEST(RunFile, SaysWhatItCannotRead) {
   EXPECT_THAT(Complaint([](ordered_json& j) { j["command"][0] = 1; }), HasSubstr("'command'"));
   EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"] = 1; }), HasSubstr("'runs' is not a list"));
   EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1] = 1; }), HasSubstr("runs[1] is not an object"));
-  EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1]["trace"] = ""; }), HasSubstr("is no path"));
-  EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1]["trace"] = 3; }), HasSubstr("is not a text"));
+  EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1]["trace"] = ""; }), HasSubstr("is not a path"));
+  EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1]["trace"] = 3; }), HasSubstr("is not a string"));
   EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1]["outcome"] = "odd"; }), HasSubstr("'odd'"));
   EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1]["warm_up"] = 0; }), HasSubstr("neither true nor false"));
   EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1]["number"] = 0; }), HasSubstr("'number' of runs[1]"));
@@ -147,7 +147,7 @@ TEST(RunFile, EveryKeyIsNeeded) {
 }
 
 TEST(RunFile, RunThatIsThereTwiceIsRefused) {
-  EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][2]["trace"] = "new-1.trace"; }), HasSubstr("two runs have"));
+  EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][2]["trace"] = "new-1.trace"; }), HasSubstr("two runs share"));
   EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][2]["number"] = 1; }), HasSubstr("two runs with the number 1"));
   EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1]["warm_up"] = true; }), HasSubstr("two warm-up runs"));
 }

@@ -148,7 +148,7 @@ TEST_F(RunSets, AFolderIsTheTracesInIt) {
   const RunSet set = LoadRunSet({folder_.string()});
   ASSERT_EQ(set.runs.size(), 2u);
   EXPECT_EQ(set.runs[0].source, (folder_ / "a").string());
-  EXPECT_THAT(set.notes, ElementsAre("1 file in " + folder_.string() + " left out: no trace"));
+  EXPECT_THAT(set.notes, ElementsAre("1 file in " + folder_.string() + " skipped: not a trace"));
 }
 
 TEST_F(RunSets, WarmUpAndFailedRunsAreLeftOut) {
@@ -180,7 +180,7 @@ TEST_F(RunSets, WarmUpAndFailedRunsAreLeftOut) {
     ASSERT_EQ(set.runs.size(), 1u);
     EXPECT_EQ(fs::path(set.runs[0].source).filename(), "2.trace");
     EXPECT_THAT(set.notes, Contains(HasSubstr("1 warm-up run")));
-    EXPECT_THAT(set.notes, Contains(HasSubstr("failed with code 7")));
+    EXPECT_THAT(set.notes, Contains(HasSubstr("failed with exit code 7")));
   }
 }
 
@@ -206,17 +206,17 @@ TEST_F(RunSets, SelectAPartOfTraces) {
 TEST_F(RunSets, BadInputIsNamed) {
   std::string message;
   EXPECT_EQ(CodeOf({(folder_ / "none").string()}, &message), ExitCode::kUnreadable);
-  EXPECT_THAT(message, HasSubstr("there is no '"));
+  EXPECT_THAT(message, HasSubstr("no such file: '"));
   EXPECT_EQ(CodeOf({}, &message), ExitCode::kUsage);
   EXPECT_EQ(CodeOf({folder_.string()}, &message), ExitCode::kInconclusive);
-  EXPECT_THAT(message, HasSubstr("there is no run to judge: the folder"));
+  EXPECT_THAT(message, HasSubstr("no runs to compare or check: the folder"));
   EXPECT_EQ(CodeOf({Trace("normalise_v1"), Trace("normalise_v1")}, &message), ExitCode::kUsage);
-  EXPECT_THAT(message, HasSubstr("named twice"));
+  EXPECT_THAT(message, HasSubstr("given twice"));
   EXPECT_EQ(CodeOf({Write("x.json", "{\"results\": []}")}, &message), ExitCode::kUnreadable);
   EXPECT_EQ(CodeOf({Write("b.json", "// a budget\n{\"schema\": \"gprof.budget/1\"}")}, &message), ExitCode::kUsage);
   EXPECT_THAT(message, HasSubstr("of the kind gprof.budget/1"));
   EXPECT_EQ(CodeOf({Write("n.json", "{\"schema\": \"gprof.baseline/2\"}")}, &message), ExitCode::kUnreadable);
-  EXPECT_THAT(message, HasSubstr("is of version 2"));
+  EXPECT_THAT(message, HasSubstr("has version 2"));
   for (
       const char* text :
       {"{\"schema\": \"gprof.baseline/1\"", "{\"schema\": \"gprof.baseline/1\"}",
@@ -322,7 +322,7 @@ TEST(InitBudgets, HoldTimesAgainstABaselineWhereThereIsOne) {
   const Budget budget = ParseBudget(text, "perf.json");
   EXPECT_EQ(budget.baseline, "main.json");
   EXPECT_THAT(text, HasSubstr("\"kernels.total_ns\": {\"max_increase\": \"10%\", \"and\": \"100us\"}"));
-  EXPECT_THAT(text, HasSubstr("to 1.34 GB in 2 runs, so that it has room above"));
+  EXPECT_THAT(text, HasSubstr("to 1.34 GB in 2 runs; limit with headroom"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST(Samples, OneRunEachProvesNothing) {
   const SampleComparison result = CompareSamples(Values{100}, Values{150}, {});
   EXPECT_EQ(result.change, Change::kInconclusive);
   EXPECT_EQ(result.runs_needed, 5u);
-  EXPECT_EQ(result.evidence, "1 and 1 runs: +50.0%, spread unknown; too few to tell, 5 of each may do");
+  EXPECT_EQ(result.evidence, "1 vs 1 runs: +50.0%, noise unknown; need >= 5 runs per side for a verdict");
 }
 
 TEST(Samples, ThreeRunsEachCannotShowAChangeHoweverLarge) {
@@ -38,7 +38,7 @@ TEST(Samples, ThreeRunsEachCannotShowAChangeHoweverLarge) {
   EXPECT_EQ(result.change, Change::kInconclusive);
   EXPECT_NEAR(result.p_value, 0.1, 1e-12);
   EXPECT_EQ(result.runs_needed, 5u);
-  EXPECT_THAT(result.evidence, HasSubstr("5 of each may do"));
+  EXPECT_THAT(result.evidence, HasSubstr("need >= 5 runs per side"));
 }
 
 TEST(Samples, FiveRunsEachShowAChange) {
@@ -51,10 +51,8 @@ TEST(Samples, FiveRunsEachShowAChange) {
   EXPECT_LT(result.shift_low, 10);
   EXPECT_GT(result.shift_high, 10);
   EXPECT_NEAR(result.confidence, 1 - 8.0 / 252, 1e-12);
-  EXPECT_EQ(
-      result.evidence,
-      "5 and 5 runs: +10.0% (96% sure of +8.0% to +12.1%), p = 0.008, a new run is larger than a base run in 100% "
-      "of all pairs");
+  EXPECT_EQ(result.evidence,
+            "5 vs 5 runs: +10.0% (96% CI +8.0%..+12.1%), p=0.008; 100% of pairs higher in the new run");
 }
 
 TEST(Samples, TheBetterDirectionDecides) {
@@ -79,7 +77,7 @@ TEST(Samples, CertainButSmallIsTheSame) {
   const SampleComparison result = CompareSamples(base, Times(base, 1.01), {});
   EXPECT_LT(result.p_value, 0.01);
   EXPECT_EQ(result.change, Change::kSame);
-  EXPECT_THAT(result.evidence, HasSubstr("a difference but too small to count"));
+  EXPECT_THAT(result.evidence, HasSubstr("significant but below the threshold"));
   SampleRules strict;
   strict.min_relative = 0.005;
   EXPECT_EQ(CompareSamples(base, Times(base, 1.01), strict).change, Change::kRegressed);
@@ -95,7 +93,7 @@ TEST(Samples, TheSameRulesOutWhatItSays) {
   EXPECT_LT(result.ruled_out_above, 5);
   EXPECT_NEAR(result.ruled_out_risk, 19.0 / 252, 1e-12);
   EXPECT_EQ(CompareSamples(Values{1}, Values{1}, {}).ruled_out_risk, 0.5);
-  EXPECT_THAT(result.evidence, HasSubstr("is ruled out, each 92% sure"));
+  EXPECT_THAT(result.evidence, HasSubstr("is ruled out at 92% confidence each"));
   EXPECT_EQ(CompareSamples(kBase, kBase, {}).change, Change::kSame);
 }
 
@@ -117,7 +115,7 @@ TEST(Samples, OneDisturbedRunIsNoChange) {
     now[disturbed] = 250;
     const SampleComparison result = CompareSamples(kBase, now, {});
     EXPECT_EQ(result.change, Change::kSame) << disturbed << ": " << result.evidence;
-    EXPECT_THAT(result.evidence, HasSubstr("1 of the new runs stands apart (+1"));
+    EXPECT_THAT(result.evidence, HasSubstr("1 outlier in the new runs (+1"));
   }
 }
 
@@ -126,14 +124,14 @@ TEST(Samples, NoiseIsInconclusiveAndSaysHowManyRunsWouldDo) {
   EXPECT_EQ(result.change, Change::kInconclusive);
   EXPECT_GT(result.runs_needed, 10u);
   EXPECT_LT(result.runs_needed, 100u);
-  EXPECT_THAT(result.evidence, HasSubstr("runs of each would tell"));
+  EXPECT_THAT(result.evidence, HasSubstr("runs per side needed for a verdict"));
 }
 
 TEST(Samples, ABaseOfZeroHasNoPercentages) {
   const SampleComparison result = CompareSamples(Values{0, 0, 0, 0, 0}, Values{3, 4, 5, 4, 3}, {});
   EXPECT_EQ(result.change, Change::kRegressed);
   EXPECT_EQ(result.relative, 0);
-  EXPECT_THAT(result.evidence, HasSubstr("+4 (96% sure of +3 to +5)"));
+  EXPECT_THAT(result.evidence, HasSubstr("+4 (96% CI +3..+5)"));
   SampleRules rules;
   rules.min_absolute = 10;
   EXPECT_EQ(CompareSamples(Values{0, 0, 0, 0, 0}, Values{3, 4, 5, 4, 3}, rules).change, Change::kSame);
@@ -148,8 +146,8 @@ TEST(Samples, NegativeFiguresHaveTheRightSign) {
 
 TEST(Samples, NothingToCompare) {
   EXPECT_EQ(CompareSamples({}, kBase, {}).change, Change::kInconclusive);
-  EXPECT_EQ(CompareSamples({}, kBase, {}).evidence, "no base run has this figure");
-  EXPECT_EQ(CompareSamples(kBase, {}, {}).evidence, "no new run has this figure");
+  EXPECT_EQ(CompareSamples({}, kBase, {}).evidence, "no base run has this metric");
+  EXPECT_EQ(CompareSamples(kBase, {}, {}).evidence, "no new run has this metric");
   const Values broken = {100, std::numeric_limits<double>::quiet_NaN(), 100, 100, 100};
   EXPECT_EQ(CompareSamples(kBase, broken, {}).change, Change::kInconclusive);
   EXPECT_EQ(CompareCounts({}, {5}).change, Change::kInconclusive);
@@ -160,7 +158,7 @@ TEST(Counts, AreComparedExactly) {
   const SampleComparison result = CompareCounts({1200, 1200}, {1201});
   EXPECT_EQ(result.change, Change::kRegressed);
   EXPECT_EQ(result.shift, 1);
-  EXPECT_EQ(result.evidence, "2 and 1 runs, 1,200 in each base run, 1,201 in each new run: compared exactly");
+  EXPECT_EQ(result.evidence, "2 vs 1 runs: 1,200 in every base run, 1,201 in every new run (compared exactly)");
   EXPECT_EQ(CompareCounts({1200}, {1199}).change, Change::kImproved);
   EXPECT_EQ(CompareCounts({0}, {1}).change, Change::kRegressed);
 }
@@ -170,8 +168,7 @@ TEST(Counts, ThatVaryAmongRunsOfOneSetAreNotDeterministic) {
   EXPECT_EQ(result.change, Change::kInconclusive);
   EXPECT_EQ(
       result.evidence,
-      "1,200 to 1,201 among the base runs: this count is not deterministic in this program, so that one difference "
-      "proves nothing");
+      "1,200 to 1,201 in the base runs: this counter varies from run to run, so a single difference proves nothing");
   EXPECT_EQ(CompareCounts({1200, 1201}, {1200, 1201}).change, Change::kInconclusive);
 }
 
@@ -184,8 +181,8 @@ TEST(Pairs, CancelDrift) {
   const SampleComparison result = ComparePairs(base, now, {});
   EXPECT_EQ(result.change, Change::kRegressed) << result.evidence;
   EXPECT_NEAR(result.p_value, 2.0 / 256, 1e-12);
-  EXPECT_THAT(result.evidence, HasSubstr("8 and 8 runs in pairs"));
-  EXPECT_THAT(result.evidence, HasSubstr("larger in 100% of the pairs"));
+  EXPECT_THAT(result.evidence, HasSubstr("8 vs 8 runs, paired"));
+  EXPECT_THAT(result.evidence, HasSubstr("100% of paired runs"));
 }
 
 TEST(Pairs, WithoutDriftOrPairsAreSets) {
@@ -207,14 +204,14 @@ TEST(Samples, TheEvidenceHasTheUnit) {
   SampleRules rules;
   rules.unit = Unit::kPercent;
   EXPECT_THAT(CompareSamples(Values{20, 21, 20, 20, 21}, Values{31, 30, 31, 32, 30}, rules).evidence,
-              HasSubstr("5 and 5 runs: +10.0 points (96% sure of +9.0 points to +12.0 points)"));
+              HasSubstr("5 vs 5 runs: +10.0 pp (96% CI +9.0 pp..+12.0 pp)"));
   rules.unit = Unit::kNs;
   EXPECT_THAT(CompareSamples(Values{0, 0, 0, 0, 0}, Values{3000, 4000, 5000, 4000, 3000}, rules).evidence,
-              HasSubstr("+4 us (96% sure of +3 us to +5 us)"));
+              HasSubstr("+4 us (96% CI +3 us..+5 us)"));
   rules.unit = Unit::kBytes;
   rules.is_deterministic = true;
   EXPECT_EQ(CompareSamples(Values{2e9}, Values{2e9 + 1}, rules).evidence,
-            "1 and 1 runs, 2,000,000,000 B in each base run, 2,000,000,001 B in each new run: compared exactly");
+            "1 vs 1 runs: 2,000,000,000 B in every base run, 2,000,000,001 B in every new run (compared exactly)");
 }
 
 TEST(Samples, LeastRuns) {

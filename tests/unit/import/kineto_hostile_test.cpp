@@ -46,12 +46,12 @@ TEST(HostileJson, WhatIsNoTraceIsNamed) {
   EXPECT_THAT(ErrorOf("{}"), HasSubstr("without traceEvents"));
   EXPECT_THAT(ErrorOf(R"({"name": "package", "version": 2})"), HasSubstr("without traceEvents"));
   EXPECT_THAT(ErrorOf(R"({"traceEvents": 7})"), HasSubstr("without traceEvents"));
-  EXPECT_THAT(ErrorOf(R"({"a": )"), HasSubstr("cut short"));
-  EXPECT_THAT(ErrorOf("{dear diary"), HasSubstr("no JSON from byte 1"));
+  EXPECT_THAT(ErrorOf(R"({"a": )"), HasSubstr("truncated"));
+  EXPECT_THAT(ErrorOf("{dear diary"), HasSubstr("invalid JSON at byte 1"));
   EXPECT_THAT(ErrorOf("[1, 2, 3]"), HasSubstr("no trace events"));
   EXPECT_THAT(ErrorOf(std::string(5'000'000, '[')), HasSubstr("no trace events"));
-  EXPECT_THAT(ErrorOf(Packed("dear diary")), HasSubstr("no JSON"));
-  EXPECT_THAT(ErrorOf(Packed(R"({"schema": "gprof.runs/1"})")), HasSubstr("document of gprof-cli"));
+  EXPECT_THAT(ErrorOf(Packed("dear diary")), HasSubstr("invalid JSON"));
+  EXPECT_THAT(ErrorOf(Packed(R"({"schema": "gprof.runs/1"})")), HasSubstr("gprof-cli document"));
   EXPECT_THAT(ErrorOf("\x1F\x8B not packed"), HasSubstr("damaged"));
 }
 

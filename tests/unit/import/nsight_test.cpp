@@ -161,7 +161,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0, 0, 1, 7, 20, $P, 5);)sql")
   ASSERT_EQ(t.event_records.size(), 1u);
   EXPECT_EQ(t.event_records[0].time_ns, 1460);
   EXPECT_EQ(t.event_records[0].event, 5u);
-  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 record of synchronisation left out")));
+  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 record of synchronisation skipped")));
 }
 
 // Exports of 2022 to 2024 number what was waited for in a way of their own.
@@ -240,7 +240,7 @@ INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, floatValue) VAL
   EXPECT_EQ(t.threads[across.end_thread].tid, 501u);
   EXPECT_TRUE(find("open").is_open);
   EXPECT_EQ(t.health.open_ranges, 1u);
-  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 row of NVTX_EVENTS left out")));
+  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 row of NVTX_EVENTS skipped")));
 }
 
 TEST(Nsight, ReadsAllocationsAndOverheads) {
@@ -354,7 +354,7 @@ INSERT INTO NVTX_EVENTS (start, eventType, text, globalTid, uint64Value, uint32V
   EXPECT_EQ(t.Text(t.streams[0].name), "compute");
   EXPECT_EQ(t.streams[0].names_given, 1u);
   EXPECT_FALSE(t.streams[0].is_created);  // that is not known
-  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 row of NVTX_EVENTS left out")));
+  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 row of NVTX_EVENTS skipped")));
 }
 
 std::string PayloadText(const Trace& t, const NvtxPayload& payload) {
@@ -470,7 +470,7 @@ INSERT INTO GPU_METRICS VALUES (-50, 256, 12, 99), (1000, 256, 9, 1755000000), (
   EXPECT_EQ(t.metric_losses[0].source, 1u);
   EXPECT_EQ(t.metric_losses[0].end_ns - t.metric_losses[0].start_ns, 700);
   EXPECT_EQ(t.end_ns, 4100);  // samples belong to no process
-  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 row of the export left out: values of a wrong type")));
+  EXPECT_THAT(Notices(t), testing::Contains(HasSubstr("1 row of the export skipped: values of the wrong type")));
 }
 
 TEST(Nsight, CallsOfTheOperatingSystemAreThoseOfTheProgram) {

@@ -48,11 +48,11 @@ std::string WhatOf(std::string_view name, std::string_view bytes, ExitCode code 
 
 TEST(ReadTrace, SaysWhatToDoWithWhatItDoesNotRead) {
   EXPECT_THAT(WhatOf("a.nsys-rep", "\x01\x02\x03\x04"sv),
-              testing::AllOf(HasSubstr("a report of Nsight Systems"), HasSubstr("nsys export --type sqlite")));
+              testing::AllOf(HasSubstr("an Nsight Systems report"), HasSubstr("nsys export --type sqlite")));
   EXPECT_THAT(WhatOf("notes.txt", "dear diary\n"),
               testing::AllOf(HasSubstr("run.trace"), HasSubstr("Nsight Systems"), HasSubstr("Kineto")));
   EXPECT_THAT(WhatOf("noise", "\x01\xFE\xFF"sv), HasSubstr("Kineto"));
-  EXPECT_THAT(WhatOf("a.runs.json", "{\n  \"schema\": \"gprof.runs/1\"}"), HasSubstr("document of gprof-cli"));
+  EXPECT_THAT(WhatOf("a.runs.json", "{\n  \"schema\": \"gprof.runs/1\"}"), HasSubstr("gprof-cli document"));
   EXPECT_THAT(WhatOf("empty", ""), HasSubstr("empty"));
 }
 

@@ -72,7 +72,7 @@ struct FakeMachine {
       return tracer;
     };
     view.make_run_folder = [this](std::string* why) {
-      if (run_folder.empty()) *why = "'/tmp/gprof-cli-0' belongs to somebody else";
+      if (run_folder.empty()) *why = "'/tmp/gprof-cli-0' belongs to another user";
       return run_folder;
     };
     return view;
@@ -143,7 +143,7 @@ TEST(Doctor, DriverThatDoesNotStart) {
   EXPECT_TRUE(Says(machine.Find("driver").detail, "803"));
   EXPECT_TRUE(Says(machine.Find("driver").advice, "kernel module"));
   machine.init = std::nullopt;
-  EXPECT_TRUE(Says(machine.Find("driver").detail, "does not come back"));
+  EXPECT_TRUE(Says(machine.Find("driver").detail, "cuInit hangs"));
 }
 
 TEST(Doctor, DeviceFiles) {
@@ -216,7 +216,7 @@ TEST(Doctor, SharedMemory) {
   EXPECT_TRUE(Says(machine.Find("run_folder").advice, "--shm-size"));
   machine.run_folder = "";
   EXPECT_EQ(machine.Find("run_folder").state, CheckState::kBad);
-  EXPECT_TRUE(Says(machine.Find("run_folder").detail, "somebody else"));
+  EXPECT_TRUE(Says(machine.Find("run_folder").detail, "another user"));
 }
 
 TEST(Doctor, ContainerVersion2) {

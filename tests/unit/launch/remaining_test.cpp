@@ -99,8 +99,8 @@ TEST(Remaining, ProcessesWithAnArena) {
 TEST(Remaining, Sentences) {
   const std::string name = ReadWhole("/proc/self/comm");
   const std::string self = "process " + std::to_string(getpid()) + " (" + name.substr(0, name.size() - 1) + ")";
-  EXPECT_EQ(Describe({getpid()}), self + " of the run lives on");
-  EXPECT_EQ(Describe({getpid(), 1, 2}), self + " and 2 more of the run live on");
+  EXPECT_EQ(Describe({getpid()}), self + " of the run is still running");
+  EXPECT_EQ(Describe({getpid(), 1, 2}), self + " and 2 more of the run are still running");
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST(RunFolder, TakesNoFolderThatOthersMayEnter) {
   ASSERT_TRUE(PrepareBase(open_base.path(), &folder, &why));
   ASSERT_EQ(chmod(folder.c_str(), 0755), 0);
   EXPECT_FALSE(PrepareBase(open_base.path(), &folder, &why));
-  EXPECT_NE(why.find("open to others"), std::string::npos) << why;
+  EXPECT_NE(why.find("accessible to other users"), std::string::npos) << why;
   const std::unique_ptr<RunFolder> run = RunFolder::MakeIn({open_base.path(), good_base.path()}, "", &why);
   ASSERT_TRUE(run);
   EXPECT_TRUE(run->path().starts_with(good_base.path()));

@@ -55,15 +55,15 @@ void ExpectUnreadable(const std::string& path, std::string_view why, std::string
 TEST(Errors, NameWhatIsThereInstead) {
   const TemporaryFolder folder;
   ExpectUnreadable(folder / "missing.trace", "No such file", "check the name");
-  ExpectUnreadable(folder.path(), "directory", "name the trace file");
-  ExpectUnreadable("/dev/null", "device", "name a trace file");
+  ExpectUnreadable(folder.path(), "folder", "give a trace file");
+  ExpectUnreadable("/dev/null", "device", "give a trace file");
   struct Case {
     std::string_view name, bytes, why, hint;
   };
   for (const Case& c : {
            Case{"empty.trace", "", "empty", "record it again"},
            Case{"a.sqlite", "SQLite format 3\0 and more"sv, "SQLite", "profile"},
-           Case{"a.runs.json", "{\n  \"schema\": \"gprof.runs/1\"}"sv, "document of gprof-cli", "diff"},
+           Case{"a.runs.json", "{\n  \"schema\": \"gprof.runs/1\"}"sv, "gprof-cli document", "diff"},
            Case{"a.json", " \n{\"traceEvents\": []}", "JSON", "profile"},
            Case{"b.json", "[1, 2]", "JSON", "profile"},
            Case{"a.json.gz", "\x1F\x8B\x08\0\0"sv, "gzip", "report and info"},

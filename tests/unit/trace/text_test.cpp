@@ -151,8 +151,8 @@ TEST(Text, ErrorsNameTheLineAndTheWayOut) {
   ExpectError("api domain=256", "out of range (0 to 255)");
   ExpectError("stream priority=-2147483649", "out of range (-2147483648 to 2147483647)");
   ExpectError("thread tid=-1", "tid= needs a number");
-  ExpectError("thread name=main", "name: expected a text in double quotes");
-  ExpectError("thread name=\"main", "name: text without a closing quote");
+  ExpectError("thread name=main", "name: expected a string in double quotes");
+  ExpectError("thread name=\"main", "name: string without a closing quote");
   ExpectError("thread name=\"a\\q\"", "unknown escape");
   ExpectError("thread name=\"\\x4\"", "two hexadecimal digits");
   ExpectError("thread name=\"a\\", "ends in a backslash");
