@@ -53,11 +53,7 @@ TEST(IdleFindings, WithStepsWhatComesOnceIsNotToBeWon) {
     now_ns += 100 * kMs;
   }
   const AnalysisResult result = RunIdle(maker.Finish(), {});
-  const Finding* finding = FindingOf(result, "idle.host");
-  ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->gain_ns, 20 * kMs);
-  EXPECT_NE(finding->message.find(" in the steps of step: "), std::string::npos) << finding->message;
-  EXPECT_EQ(finding->basis, "all idle time with this cause in the steps of step");
+  EXPECT_EQ(FindingOf(result, "idle.host"), nullptr);  // 1 % of the steps
   // The figures themselves are those of all idle time.
   EXPECT_EQ(MetricOf(result, "idle.host_ns"), (1'000 * kMs - 10 * kUs) + 300 * kMs + 20 * kMs);
 }

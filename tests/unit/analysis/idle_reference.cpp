@@ -120,7 +120,7 @@ class Reference {
     if (IsInterrupted(call.thread, t, false)) return "profiler";
     if (IsInterrupted(call.thread, t, true)) return "load";
     if (t >= call.start_ns) return op.IsPageable() ? "copy" : "launch";
-    return WhatTheThreadDid(call.thread, t);
+    return WhatTheThreadDid(call.thread, op.device, t);
   }
 
   bool IsMoving(uint32_t device, int64_t t) const {
@@ -205,7 +205,7 @@ class Reference {
     return by_loading && std::any_of(trace_.jits.begin(), trace_.jits.end(), covers);
   }
 
-  std::string WhatTheThreadDid(uint32_t thread, int64_t t) {
+  std::string WhatTheThreadDid(uint32_t thread, uint32_t device, int64_t t) {
     for (uint32_t i = 0; i < trace_.api_calls.size(); ++i) {
       const ApiCall& call = trace_.api_calls[i];
       if (call.thread == thread && call.parent == kNone && call.start_ns <= t && t < call.end_ns) {
@@ -213,6 +213,7 @@ class Reference {
       }
     }
     if (IsBlocked(thread, t)) return "os";
+    if (IsMoving(device, t)) return "memory";
     uint32_t innermost = kNone;
     for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
       const NvtxRange& range = trace_.ranges[i];
