@@ -91,7 +91,7 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
                        CountOf(times[kernel].count, "launch", "launches") + ")";
     named_ns += times[kernel].total;
   }
-  finding.advice += " To see what limits it: " + CommandFor(input.trace(), FunctionOf(first));
+  finding.advice += " To analyse the top kernel: " + CommandFor(input.trace(), FunctionOf(first));
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
   finding.gain_ns = std::min(static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2),

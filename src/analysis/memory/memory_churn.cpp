@@ -247,7 +247,7 @@ std::string AdviceOf(MemoryCallKind kind, bool has_size, std::string advice) {
 
 std::string WorstOf(const Trace& trace, const Churn& churn, const ChurnSite& site) {
   std::string text = FormatCount(site.pairs);
-  if (site.has_size) text += " of " + FormatBytes(static_cast<double>(site.size_bytes));
+  if (site.has_size) text += " x " + FormatBytes(static_cast<double>(site.size_bytes));
   const std::string_view function = trace.Text(site.function);
   if (!function.empty()) text += " by " + std::string(function);
   if (!trace.Text(site.path).empty()) text += " in " + PathName(trace, site.path);
