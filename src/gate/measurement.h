@@ -30,7 +30,7 @@ struct Fingerprint {
 // A figure that is not in the run, and why: nothing is known of it, which is not the same as 0.
 struct NotRecorded {
   std::string prefix;  // its id; documents of versions up to 0.2 have what several begin with
-  std::string why;     // "the trace has no GPU operation"
+  std::string why;     // "the trace has no GPU operations"
 };
 
 struct Measurement {

@@ -61,7 +61,7 @@ class Examples(support.GpuTest):
         self.assertEqual(report.metric("streams.max_concurrency"), 1)
         self.assertEqual(report.metric("streams.overlap_ns"), 0)
         self.assertIn("streams.one_used", report.finding_ids())
-        self.assertIn("Asked for 4 streams, 1 used, no overlap", report.findings_text())
+        self.assertIn("4 streams requested, 1 used, no overlap", report.findings_text())
 
     def test_v3_streams_really_overlap(self):
         report = self.report("normalise_v3_streams", "-s", 8, says="correct")

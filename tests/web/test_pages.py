@@ -189,7 +189,7 @@ class Pages(browser.Case):
         self.assertTrue(pdf.startswith(b"%PDF"))
         self.js("dispatchEvent(new Event('beforeprint'))")
         printed = self.js("return document.querySelector('main').textContent")
-        for title in ("Where the time went", "What to do", "Kernels", "Copies and fills"):
+        for title in ("Where the time went", "What to do", "Kernels", "Copies and memsets"):
             self.assertIn(title, printed)
         self.js("dispatchEvent(new Event('afterprint'))")
         self.assertEqual(self.texts(".printed"), [])
@@ -199,7 +199,7 @@ class Pages(browser.Case):
         text = browser.ask("report", browser.DATA / "normalise_v3_bug.trace", "--full-names", "--rows", "0", "--format", "md").decode()
         words = set(re.findall(r"[\d.,]+ (?:ns|us|ms|s|B|kB|MB|GB|GB/s)(?!\S)|[<>]?[\d.]+%", text))
         self.open(browser.data_page("normalise_v3_bug"), "#tab=tables")
-        for table in ("Kernels", "CUDA calls", "Copies and fills", "Why the GPU was idle"):
+        for table in ("Kernels", "CUDA calls", "Copies and memsets", "Why the GPU was idle"):
             self.click(".table-link", table)
             self.wait("return document.querySelector('.table-view h2').textContent === arguments[0]", table)
             shown = [cell for cell in self.texts(".grid td.number") if re.search("[a-z%]", cell)]

@@ -48,13 +48,13 @@ class Paths(browser.Case):
         self.follow("normalise_v3_bug", "streams.one_used", ["chunk 3 (13)"])
 
     def test_the_streams_by_keyboard(self):
-        self.follow_by_keys("normalise_v3_bug", "Asked for 4 streams", ["chunk 3 (13)"])
+        self.follow_by_keys("normalise_v3_bug", "4 streams requested", ["chunk 3 (13)"])
 
     def test_the_starved_loader(self):
         self.follow("starved_loader", "idle.host", self.STARVED)
 
     def test_the_starved_loader_by_keyboard(self):
-        self.follow_by_keys("starved_loader", "gpu0 idle 93.5%", self.STARVED)
+        self.follow_by_keys("starved_loader", "gpu0 idle for 93.5%", self.STARVED)
 
 
 class Around(browser.Case):

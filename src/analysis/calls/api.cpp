@@ -44,7 +44,7 @@ AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options
   AddDurations(trace.api_calls, &durations);
 
   AnalysisResult result;
-  Table table{"api", "CUDA calls", TimeColumns(), {}, "Percent of the time in all calls, summed over the threads."};
+  Table table{"api", "CUDA calls", TimeColumns(), {}, "Percent of the time in all calls, summed over all threads."};
   table.columns.push_back({"name", "Function", Unit::kText, false});
   for (uint32_t i = 0; i < durations.size(); ++i) {
     if (durations.Of(i).empty()) continue;

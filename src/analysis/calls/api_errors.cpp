@@ -150,8 +150,8 @@ Table ErrorTable(const Trace& trace, const ErrorMap& errors, uint32_t max_rows) 
                {"thread", "Thread", Unit::kText, true},
                {"path", "NVTX range", Unit::kText, true}},
               {},
-              "First counts from the beginning of the trace; thread and range are those of the first. Queries that "
-              "answer 600 (not ready) are none."};
+              "First: time since the start of the trace; thread and range are those of the first error. Queries that "
+              "return 600 (not ready) do not count."};
   for (const auto& [key, entry] : errors) {
     const ApiCall& first = trace.api_calls[entry.first];
     table.rows.push_back({entry.count, std::string(trace.Text(key.first)), ErrorName(key.second, first.domain),
@@ -183,14 +183,14 @@ Finding ErrorFinding(const Trace& trace, const ErrorMap& errors) {
   Finding finding = NewFinding("api.errors", is_sticky ? 100 : 0);  // all that comes after is lost
   const std::string function(trace.Text(first->first.first)), error = ErrorName(first->first.second, call.domain);
   finding.message = CountOf(count, "CUDA call") + " returned an error" +
-                    (is_sticky ? "; " + function + " said first that the context is lost: " + error
-                               : ", first " + function + " " + error) +
-                    " after " + FormatNs(static_cast<double>(call.start_ns - trace.start_ns)) +
+                    (is_sticky ? "; the context is lost, first reported by " + function + ": " + error
+                               : "; first: " + function + ", " + error) +
+                    " at " + FormatNs(static_cast<double>(call.start_ns - trace.start_ns)) +
                     (call.range == kNone ? "" : " in " + path);
   if (is_sticky) {
     finding.advice =
-        "Every later call fails, too: find the kernel with compute-sanitizer. Figures from then on are those of a "
-        "program that fails.";
+        "Every later call fails as well: find the faulty kernel with compute-sanitizer. Figures after that point are "
+        "those of a failing program.";
   }
   finding.subject.function = function;
   finding.subject.thread = ThreadName(trace, call.thread);

@@ -41,17 +41,17 @@ enum class Part : uint8_t {
   kBefore,
 };
 constexpr size_t kParts = 11;
-constexpr std::string_view kPartNames[kParts] = {"recording (CUPTI)",
-                                                 "compiling kernels (JIT)",
-                                                 "the cache of the compiler",
-                                                 "loading modules",
-                                                 "loading kernels on demand",
-                                                 "making the CUDA context",
-                                                 "allocating memory",
-                                                 "launching the first operation",
+constexpr std::string_view kPartNames[kParts] = {"profiling (CUPTI)",
+                                                 "JIT compilation",
+                                                 "JIT cache",
+                                                 "module loading",
+                                                 "lazy kernel loading",
+                                                 "CUDA context creation",
+                                                 "memory allocation",
+                                                 "first launch",
                                                  "other CUDA calls",
-                                                 "own code between CUDA calls",
-                                                 "own code before the first CUDA call"};
+                                                 "host code between CUDA calls",
+                                                 "host code before the first CUDA call"};
 constexpr Part kLoading[] = {Part::kCompile, Part::kCodeCache, Part::kModule, Part::kLazy};
 
 using Split = std::array<int64_t, kParts>;
@@ -209,15 +209,15 @@ int64_t Total(const Split& split) {
 
 Table PartTable(const std::vector<Startup>& startups) {
   Table table{"startup",
-              "From the start to the first GPU operation",
+              "Start-up breakdown",
               {{"percent", "Share", Unit::kPercent, false},
                {"time_ns", "Time", Unit::kNs, false},
-               {"what", "What", Unit::kText, false}},
+               {"what", "Activity", Unit::kText, false}},
               {},
-              "What the thread did that launched the first operation, in percent of the time from the start of the "
-              "tracer in a process to that operation."};
+              "Time from the start of the tracer in a process to its first GPU operation, by activity of the thread "
+              "that launched that operation."};
   if (startups.size() > 1) {
-    table.note += " Sums over " + CountOf(static_cast<int64_t>(startups.size()), "process", "processes") + ".";
+    table.note += " Summed over " + CountOf(static_cast<int64_t>(startups.size()), "process", "processes") + ".";
   }
   const Split sum = SumOf(startups);
   for (size_t i = 0; i < kParts; ++i) {
@@ -229,16 +229,16 @@ Table PartTable(const std::vector<Startup>& startups) {
 
 Table ProcessTable(const Trace& trace, const std::vector<Startup>& startups, uint32_t max_rows) {
   Table table{"startup_processes",
-              "Start-up of each process",
+              "Start-up by process",
               {{"total_ns", "Start-up", Unit::kNs, false},
-               {"percent", "Of its time", Unit::kPercent, false},
-               {"own_ns", "Own code", Unit::kNs, false},
+               {"percent", "% of lifetime", Unit::kPercent, false},
+               {"own_ns", "Host code", Unit::kNs, false},
                {"context_ns", "Context", Unit::kNs, false},
                {"loading_ns", "Loading", Unit::kNs, false},
                {"pid", "Process", Unit::kCount, false},
                {"name", "Name", Unit::kText, false}},
               {},
-              "Until the first GPU operation; loading: modules, kernels, compiling."};
+              "Time to the first GPU operation. Loading: loading modules and kernels, and compilation."};
   for (const Startup& s : startups) {
     const Process& process = trace.processes[s.process];
     table.rows.push_back({s.total_ns, PercentOf(s.total_ns, s.life_ns),
@@ -277,13 +277,14 @@ std::vector<FirstLaunch> MeasureFirstLaunches(const AnalysisInput& input) {
 
 Table FirstLaunchTable(const KernelGroups& kernels, const std::vector<FirstLaunch>& launches, uint32_t max_rows) {
   Table table{"first_launches",
-              "First launches",
-              {{"extra_ns", "More", Unit::kNs, false},
+              "First-launch overhead",
+              {{"extra_ns", "Extra", Unit::kNs, false},
                {"first_ns", "First call", Unit::kNs, false},
                {"median_ns", "Median call", Unit::kNs, false},
                {"kernel", "Kernel", Unit::kText, false}},
               {},
-              "What the first launching call of a kernel took more than the median of its calls: loading, as a rule."};
+              "Extra: first launch call of a kernel minus the median of its launch calls; usually the cost of loading "
+              "the kernel."};
   for (uint32_t i = 0; i < kernels.size(); ++i) {
     if (launches[i].extra_ns == 0) continue;
     table.rows.push_back({launches[i].extra_ns, launches[i].first_ns, launches[i].median_ns, kernels.Name(i)});
@@ -299,8 +300,7 @@ struct JitSum {
   SaturatingSum time_ns, bytes;
 };
 constexpr size_t kJitOperations = 4;
-constexpr std::string_view kJitNames[kJitOperations] = {"other", "load from the cache", "store into the cache",
-                                                        "compile"};
+constexpr std::string_view kJitNames[kJitOperations] = {"other", "cache load", "cache store", "compile"};
 using JitSums = std::array<JitSum, kJitOperations>;
 
 JitSums SumJits(const Trace& trace) {
@@ -316,13 +316,13 @@ JitSums SumJits(const Trace& trace) {
 
 Table JitTable(const JitSums& sums) {
   Table table{"jit",
-              "Just-in-time compiler",
+              "JIT compilation",
               {{"time_ns", "Time", Unit::kNs, false},
                {"count", "Count", Unit::kCount, false},
                {"bytes", "Code", Unit::kBytes, false},
                {"operation", "Operation", Unit::kText, false}},
               {},
-              "In the whole trace. What is compiled here was not built for this GPU."};
+              "Whole trace. Code compiled at run time was not built for this GPU."};
   for (size_t i = 0; i < kJitOperations; ++i) {
     if (sums[i].count == 0) continue;
     table.rows.push_back({sums[i].time_ns, sums[i].count, sums[i].bytes, std::string(kJitNames[i])});
@@ -359,25 +359,25 @@ void AddFindings(const Trace& trace, const std::vector<Startup>& startups, std::
   if (loading.LoadingNs() >= kLoadWorthAFindingNs && load_percent >= kLoadPercentWorthAFinding) {
     const int64_t compile_ns = At(loading.split, Part::kCompile);
     Finding finding = NewFinding("startup.load", load_percent);
-    finding.message = "Loading and compiling code kept " + who(loading) + " for " + Ns(loading.LoadingNs()) +
-                      " before its first GPU operation, " + FormatPercent(load_percent) + " of its time" +
-                      (compile_ns > 0 ? "; compiling was " + Ns(compile_ns) + " of it" : "");
+    finding.message = who(loading) + " spent " + Ns(loading.LoadingNs()) +
+                      " loading and compiling code before its first GPU operation, " + FormatPercent(load_percent) +
+                      " of its lifetime" + (compile_ns > 0 ? "; compilation took " + Ns(compile_ns) : "");
     if (compile_ns * 2 > loading.LoadingNs()) {
       finding.advice =
-          "Build for the architecture of this GPU, so that nothing is compiled at run time, or keep the compiler's "
-          "cache from run to run (CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE).";
+          "Build for this GPU's architecture so that nothing is compiled at run time, or keep the JIT cache between "
+          "runs (CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE).";
     }
     finding.gain_ns = loading.LoadingNs();
-    finding.basis = "time of the thread that launched first";
+    finding.basis = "loading and compilation time of the thread that launched first";
     finding.subject.process = who(loading);
     findings->push_back(std::move(finding));
   }
   const Startup& slow = startups.front();
   if (slow.total_ns >= kSlowWorthAFindingNs && PercentOf(slow.total_ns, slow.life_ns) >= kSlowPercentWorthAFinding) {
     Finding finding = NewFinding("startup.slow");
-    finding.message = who(slow) + " took " + Ns(slow.total_ns) + " to its first GPU operation, " +
+    finding.message = who(slow) + " took " + Ns(slow.total_ns) + " to reach its first GPU operation, " +
                       FormatPercent(PercentOf(slow.total_ns, slow.life_ns)) +
-                      " of its time: " + LargestParts(slow.split, 3);
+                      " of its lifetime: " + LargestParts(slow.split, 3);
     finding.subject.process = who(slow);
     findings->push_back(std::move(finding));
   }

@@ -11,7 +11,6 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/result/metrics.h"
 #include "base/saturate.h"
-#include "base/units.h"
 
 namespace gprof {
 namespace {
@@ -111,9 +110,9 @@ std::string LinkNote(const Trace& trace) {
   for (uint32_t i = 0; i < trace.device_ops.size(); ++i) {
     if (trace.device_ops[i].first == trace.device_ops[i].last) continue;
     const trace::DeviceRecord& facts = trace.devices[i].facts;
-    links.insert(LinkBytesPerNs(facts) > 0 ? "PCIe generation " + std::to_string(facts.pcie_generation) + " with " +
-                                                 CountOf(facts.pcie_lanes, "lane") + ", after line coding"
-                                           : "not known of " + DeviceScope(trace, i));
+    links.insert(LinkBytesPerNs(facts) > 0 ? "PCIe Gen" + std::to_string(facts.pcie_generation) + " x" +
+                                                 std::to_string(facts.pcie_lanes) + ", after line coding"
+                                           : "unknown for " + DeviceScope(trace, i));
   }
   std::string text;
   for (const std::string& link : links) text += (text.empty() ? " Link: " : "; ") + link;
@@ -126,9 +125,9 @@ std::vector<Column> SpeedColumns() {
           {"count", "Count", Unit::kCount, true},
           {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
           {"best_bytes_per_second", "Best", Unit::kBytesPerSecond, false},
-          {"percent_of_best", "Of best", Unit::kPercent, true},
+          {"percent_of_best", "% of best", Unit::kPercent, true},
           {"link_bytes_per_second", "Link", Unit::kBytesPerSecond, true},
-          {"percent_of_link", "Of link", Unit::kPercent, false},
+          {"percent_of_link", "% of link", Unit::kPercent, false},
           {"latency_ns", "Latency", Unit::kNs, false},
           {"latency_bound_count", "Latency-bound", Unit::kCount, true},
           {"latency_bound_ns", "Latency-bound time", Unit::kNs, true},
@@ -168,10 +167,10 @@ int64_t LargestOfStep(size_t step) { return step >= 32 ? INT64_MAX : static_cast
 void AddCopySpeed(const Trace& trace, const PackedOps& transfers, const ReachableBandwidth& reachable,
                   AnalysisResult* result) {
   Table table{"bandwidth",
-              "How fast copies between host and GPU were",
+              "Copy bandwidth",
               SpeedColumns(),
               {},
-              "Best: of a copy above 64 KiB. Latency: median of copies up to 4 KiB." + LinkNote(trace),
+              "Best: fastest copy above 64 KiB. Latency: median of copies of up to 4 KiB." + LinkNote(trace),
               true};
   std::map<Direction, double> best;
   int64_t latency_bound_count = 0;
@@ -226,7 +225,7 @@ Table CopySizeTable(const PackedOps& transfers) {
                {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
                {"direction", "Direction", Unit::kText, false}},
               {},
-              "Steps are powers of 4.",
+              "Size classes are powers of 4.",
               true};
   for (size_t direction = 0; direction < kDirectionCount; ++direction) {
     for (size_t i = 0; i < kSizeSteps; ++i) {

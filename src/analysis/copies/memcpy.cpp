@@ -92,7 +92,7 @@ std::string MemoryOf(size_t group) {
 
 std::string NameOf(size_t group) {
   const size_t direction = group / kMemoryKinds / kMemoryKinds;
-  return direction == kFill ? "fill" : std::string(DirectionName(static_cast<Direction>(direction)));
+  return direction == kFill ? "memset" : std::string(DirectionName(static_cast<Direction>(direction)));
 }
 
 Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, uint32_t max_rows) {
@@ -104,7 +104,7 @@ Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, uint3
     for (int64_t i = 0; i < sum.count; ++i) sizes.Add(group, static_cast<int64_t>(op.size_bytes));
   });
   Table table{"memcpy",
-              "Copies and fills",
+              "Copies and memsets",
               {{"percent", "Time", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"count", "Count", Unit::kCount, false},
@@ -117,7 +117,7 @@ Table MakeTable(const AnalysisInput& input, const TrafficByGroup& traffic, uint3
                {"direction", "Direction", Unit::kText, false},
                {"memory", "Memory", Unit::kText, false}},
               {},
-              "Percent of the time of all copies and fills."};
+              "Percent of the time of all copies and memsets."};
   SaturatingSum total_ns;
   for (const Traffic& group : traffic) total_ns += group.time_ns;
   for (size_t i = 0; i < kGroupCount; ++i) {
@@ -189,19 +189,20 @@ void AddSmallCopies(const SmallCopies& copies, Direction direction, const Reacha
   if (small.count < kManySmallCopies) return;
   Finding finding = NewFinding("memcpy.small");
   finding.subject.direction = DirectionName(direction);
-  finding.message = CountOf(small.count, "small copy", "small copies") + " " + std::string(DirectionName(direction)) +
-                    " of " + FormatBytes(static_cast<double>(small.bytes) / static_cast<double>(small.count)) +
-                    " on average, each right after another one: " + FormatBytes(static_cast<double>(small.bytes)) +
-                    " in " + FormatNs(static_cast<double>(small.time_ns)) + " on the GPU and " +
+  finding.message = FormatCount(small.count) + " small " + std::string(ShortDirectionName(direction)) +
+                    " copies back to back, " +
+                    FormatBytes(static_cast<double>(small.bytes) / static_cast<double>(small.count)) +
+                    " on average: " + FormatBytes(static_cast<double>(small.bytes)) + " in " +
+                    FormatNs(static_cast<double>(small.time_ns)) + " on the GPU and " +
                     FormatNs(static_cast<double>(copies.call_ns)) + " in the calls";
   if (reachable.IsKnown()) {
     SaturatingSum gpu_ns = small.time_ns;
     gpu_ns += copies.idle_ns;
     const int64_t now_ns = std::max<int64_t>(gpu_ns, copies.call_ns);
     finding.gain_ns = std::max<int64_t>(0, now_ns - reachable.TimeNs(small.bytes));
-    finding.basis = "one copy of the same bytes at the speed of " + reachable.basis;
+    finding.basis = "assumes a single copy at " + reachable.basis;
   } else {
-    finding.basis = "no larger copy in this trace and no known link to compare with";
+    finding.basis = "not estimated: no larger copy in this trace, link speed unknown";
   }
   findings->push_back(std::move(finding));
 }
@@ -220,13 +221,14 @@ void AddOverlap(const CopyOverlap& overlap, int64_t busy_ns, std::vector<Finding
   const double percent = PercentOf(overlap.gain_ns, busy_ns);
   if (overlap.copies < 2 || percent < kOverlapWorthAFinding) return;
   Finding finding = NewFinding("memcpy.overlap", percent);
-  finding.message = CountOf(overlap.copies, "copy", "copies") + " ran " +
-                    FormatNs(static_cast<double>(overlap.copy_only_ns)) + " without a kernel, right before or after " +
+  finding.message = CountOf(overlap.copies, "copy", "copies") + " took " +
+                    FormatNs(static_cast<double>(overlap.copy_only_ns)) +
+                    " with no kernel running, directly before or after " +
                     FormatNs(static_cast<double>(overlap.kernel_ns)) + " of kernels";
   finding.gain_ns = overlap.gain_ns;
-  finding.basis = "for each run of copies the shorter of its time alone and the kernels within " +
+  finding.basis = "for each group of copies, the shorter of its exposed time and the kernels within " +
                   FormatNs(static_cast<double>(kNextToNs)) +
-                  " of it; part of what streams.one_only, one_used and no_overlap win";
+                  "; included in the saving of streams.one_only, one_used and no_overlap";
   findings->push_back(std::move(finding));
 }
 

@@ -72,22 +72,21 @@ PageableCopies PageableSummary::Sum() const {
 }
 
 Table PageableSummary::MakeTable(uint32_t max_rows) const {
-  Table table{
-      "pageable",
-      "Pageable transfers",
-      {{"direction", "Direction", Unit::kText, false},
-       {"time_ns", "Time", Unit::kNs, false},
-       {"count", "Count", Unit::kCount, false},
-       {"bytes", "Bytes", Unit::kBytes, false},
-       {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
-       {"blocked_count", "Blocking", Unit::kCount, true},
-       {"blocked_ns", "Host blocked", Unit::kNs, false},
-       {"waited_ns", "Waited before", Unit::kNs, true},
-       {"saved_ns", "Pinned saves", Unit::kNs, true},
-       {"place", "Where", Unit::kText, false}},
-      {},
-      "Host blocked: time in calls that lasted for at least half of their copy, less what they waited for earlier "
-      "work on the GPU."};
+  Table table{"pageable",
+              "Pageable copies",
+              {{"direction", "Direction", Unit::kText, false},
+               {"time_ns", "Time", Unit::kNs, false},
+               {"count", "Count", Unit::kCount, false},
+               {"bytes", "Bytes", Unit::kBytes, false},
+               {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
+               {"blocked_count", "Blocking", Unit::kCount, true},
+               {"blocked_ns", "Host blocked", Unit::kNs, false},
+               {"waited_ns", "Waited for GPU", Unit::kNs, true},
+               {"saved_ns", "Saved if pinned", Unit::kNs, true},
+               {"place", "Call site", Unit::kText, false}},
+              {},
+              "Host blocked: time in calls that lasted at least half as long as their copy, minus the wait for earlier "
+              "GPU work."};
   for (const auto& [place, copies] : places_) {
     table.rows.push_back({std::string(DirectionName(std::get<0>(place))), copies.time_ns, copies.count,
                           static_cast<int64_t>(copies.bytes), BytesPerSecond(copies.bytes, copies.time_ns),
@@ -100,7 +99,7 @@ Table PageableSummary::MakeTable(uint32_t max_rows) const {
 
 std::string PageableSummary::PlaceName(const Place& place) const {
   const auto& [direction, function, path] = place;
-  const std::string name = function == 0 ? "(call not known)" : trace_.strings[function];
+  const std::string name = function == 0 ? "(unknown call)" : trace_.strings[function];
   return path == 0 ? name : name + " in " + trace_.strings[path];
 }
 
@@ -114,18 +113,18 @@ Finding PageableSummary::MakeFinding(Direction direction, const PageableCopies& 
   }
   Finding finding = NewFinding("memcpy.pageable", percent);
   finding.subject.direction = DirectionName(direction);
-  std::string blocked = ", the host was not blocked";
-  if (sum.blocked_count > 0) blocked = ", the host blocked for " + FormatNs(static_cast<double>(sum.blocked_ns));
+  std::string blocked = ", host not blocked";
+  if (sum.blocked_count > 0) blocked = ", host blocked for " + FormatNs(static_cast<double>(sum.blocked_ns));
   // Said where somebody who looks at the calls would wonder.
   if (sum.waited_ns > sum.blocked_ns) {
-    blocked += ", after waiting " + FormatNs(static_cast<double>(sum.waited_ns)) + " for earlier work";
+    blocked += ", after waiting " + FormatNs(static_cast<double>(sum.waited_ns)) + " for earlier GPU work";
   }
-  finding.message = CountOf(sum.count, "pageable copy", "pageable copies") + " " +
-                    std::string(DirectionName(direction)) + ": " + FormatBytes(static_cast<double>(sum.bytes)) +
-                    " at " + FormatBytesPerSecond(BytesPerSecond(sum.bytes, sum.time_ns)) + " in " +
-                    FormatNs(static_cast<double>(sum.time_ns)) + blocked;
+  finding.message = CountOf(sum.count, "pageable copy", "pageable copies") + " (" +
+                    std::string(ShortDirectionName(direction)) + "): " + FormatBytes(static_cast<double>(sum.bytes)) +
+                    " in " + FormatNs(static_cast<double>(sum.time_ns)) + ", " +
+                    FormatBytesPerSecond(BytesPerSecond(sum.bytes, sum.time_ns)) + blocked;
   if (main != nullptr) {
-    finding.message += (sum.time_ns == main_ns ? " (" : " (most in ") + PlaceName(*main) + ")";
+    finding.message += (sum.time_ns == main_ns ? "; in " : "; mostly in ") + PlaceName(*main);
     finding.subject.function = trace_.strings[std::get<1>(*main)];
     finding.subject.range = trace_.strings[std::get<2>(*main)];
   }
@@ -133,9 +132,9 @@ Finding PageableSummary::MakeFinding(Direction direction, const PageableCopies& 
   if (reachable.IsKnown()) {
     // Pinned ones would be no faster.
     if (sum.judged_saved_ns == 0) finding.severity = Severity::kInfo;
-    finding.basis = reachable.basis + "; copies of 64 KiB or less left out";
+    finding.basis = "assumes " + reachable.basis + "; copies of up to 64 KiB excluded";
   } else {
-    finding.basis = "no pinned copy in this trace and no known link to compare with";
+    finding.basis = "not estimated: no pinned copy in this trace, link speed unknown";
   }
   return finding;
 }

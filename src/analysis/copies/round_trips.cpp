@@ -72,10 +72,10 @@ void AddRoundTrips(const AnalysisInput& input, const PackedOps& transfers, std::
   if (100 * bytes < kPercentOfBytes * static_cast<double>(trips.all_bytes)) return;
   Finding finding = NewFinding("memcpy.round_trip", PercentOf(trips.time_ns, input.shared().window_ns()));
   finding.message =
-      CountOf(trips.count, "time") + " the same number of bytes came back to the host and went to the GPU again: " +
+      CountOf(trips.count, "round trip") + " copied the same number of bytes to the host and back to the GPU: " +
       FormatBytes(static_cast<double>(trips.bytes)) + " in " + FormatNs(static_cast<double>(trips.time_ns));
   finding.gain_ns = trips.time_ns;
-  finding.basis = "the time of these copies";
+  finding.basis = "time of these copies";
   findings->push_back(std::move(finding));
 }
 

@@ -45,11 +45,10 @@ void OfferLink(const Trace& trace, const GpuOp& op, Reachable* best) {
   const uint32_t lanes = is_known ? facts.pcie_lanes : kUsualLanes;
   const double link = LaneBytesPerNs(generation) * lanes, reachable = link * kReachablePercent / 100;
   if (reachable <= best->bytes_per_ns) return;
-  *best = {reachable, std::to_string(kReachablePercent) + "% of the PCIe link, generation " +
-                          std::to_string(generation) + " with " + CountOf(lanes, "lane") + ", " +
-                          FormatBytesPerSecond(link * kNsPerSecond) +
-                          (is_known ? " (no pinned copy in this trace to compare with)"
-                                    : " (which such a GPU has as a rule: the trace does not tell)")};
+  *best = {reachable, std::to_string(kReachablePercent) + "% of PCIe Gen" + std::to_string(generation) + " x" +
+                          std::to_string(lanes) + ", " + FormatBytesPerSecond(link * kNsPerSecond) +
+                          (is_known ? "; no pinned copy in this trace to compare with"
+                                    : "; typical of this GPU, link speed not recorded")};
 }
 
 // Longer than any trace; a damaged one may ask for more than an integer can hold.
@@ -98,7 +97,7 @@ ReachableBandwidth::ReachableBandwidth(const Trace& trace, const PackedOps& tran
   for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
     const auto i = static_cast<size_t>(direction);
     if (pinned[i].IsKnown()) {
-      pinned[i].basis = "the best pinned copy of this trace " + std::string(DirectionName(direction)) + ", " +
+      pinned[i].basis = "the best pinned " + std::string(ShortDirectionName(direction)) + " copy of this trace, " +
                         FormatBytesPerSecond(pinned[i].bytes_per_ns * kNsPerSecond);
     }
     reachable_[i] = pinned[i].IsKnown() ? pinned[i] : link[i];

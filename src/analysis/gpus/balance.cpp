@@ -124,17 +124,16 @@ size_t MostWaitedFor(const Load& load) {
 
 Table BalanceTable(const Trace& trace, const std::vector<Load>& loads, int64_t mean_ns) {
   Table table{"balance",
-              "Load of the GPUs",
+              "GPU load balance",
               {{"device", "GPU", Unit::kText, false},
                {"busy_ns", "Busy", Unit::kNs, false},
-               {"of_mean_percent", "Of mean", Unit::kPercent, false},
+               {"of_mean_percent", "% of mean", Unit::kPercent, false},
                {"idle_ns", "Idle", Unit::kNs, true},
                {"waiting_ns", "Waiting", Unit::kNs, false},
-               {"waits_for", "Most for", Unit::kText, false},
-               {"causes", "Causes of waiting", Unit::kText, false}},
+               {"waits_for", "Mostly for", Unit::kText, false},
+               {"causes", "Idle causes", Unit::kText, false}},
               {},
-              "Waiting: idle while another GPU was busy; for the one that was busy most of that time. Causes are those "
-              "of idle time."};
+              "Waiting: idle while another GPU was busy. Mostly for: the GPU that was busy for most of that time."};
   for (const Load& load : loads) {
     const uint32_t other = loads[MostWaitedFor(load)].device;
     table.rows.push_back({DeviceScope(trace, load.device), load.busy.TotalNs(), PercentOf(load.busy.TotalNs(), mean_ns),
@@ -154,9 +153,9 @@ Table PeerTable(const AnalysisInput& input, uint32_t max_rows, SaturatingSum* by
                {"bytes", "Bytes", Unit::kBytes, false},
                {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
                {"pair", "GPUs", Unit::kText, false},
-               {"run_by", "Run by", Unit::kText, true}},
+               {"run_by", "Executed by", Unit::kText, true}},
               {},
-              "Bandwidth: bytes by the time of the copies."};
+              "Bandwidth: bytes divided by copy time."};
   struct Sum {
     int64_t count = 0;
     SaturatingSum total_ns, bytes;
@@ -172,7 +171,7 @@ Table PeerTable(const AnalysisInput& input, uint32_t max_rows, SaturatingSum* by
   }
   for (const auto& [pair, sum] : pairs) {
     const std::string by = DeviceScope(trace, pair.first);
-    const std::string other = pair.second == kNone ? "(not known)" : DeviceScope(trace, pair.second);
+    const std::string other = pair.second == kNone ? "(unknown)" : DeviceScope(trace, pair.second);
     const double rate =
         sum.total_ns == 0 ? 0 : 1e9 * static_cast<double>(sum.bytes) / static_cast<double>(sum.total_ns);
     table.rows.push_back({sum.total_ns, sum.count, sum.bytes, rate, by + " and " + other, by});
@@ -197,12 +196,12 @@ void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t wind
   const int64_t gain_ns = most.work.TotalNs() - mean_ns;
   const double percent = PercentOf(gain_ns, window_ns);
   if (PercentOf(gain_ns, mean_ns) < kUnevenPercent || percent < kPercentWorthAFinding) return;
-  std::string message = "The GPUs are unevenly loaded: " + DeviceScope(trace, most.device) + " was busy for " +
+  std::string message = "Uneven GPU load: " + DeviceScope(trace, most.device) + " busy for " +
                         FormatNs(static_cast<double>(most.work.TotalNs())) + ", " + DeviceScope(trace, least.device) +
                         " for " + FormatNs(static_cast<double>(least.work.TotalNs())) + " (mean " +
-                        FormatNs(static_cast<double>(mean_ns)) + (has_nccl ? ", without kernels of NCCL)" : ")");
+                        FormatNs(static_cast<double>(mean_ns)) + (has_nccl ? ", excluding NCCL kernels)" : ")");
   if (least.waiting_ns > 0) {
-    message += "; " + DeviceScope(trace, least.device) + " was idle for " +
+    message += "; " + DeviceScope(trace, least.device) + " idle for " +
                FormatNs(static_cast<double>(least.waiting_ns)) + " while " +
                (loads.size() == 2 ? DeviceScope(trace, most.device) + " was" : "others were") +
                " busy: " + CausesText(least.waiting);
@@ -210,7 +209,7 @@ void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t wind
   Finding finding = NewFinding("balance.uneven", percent);
   finding.message = std::move(message);
   finding.gain_ns = gain_ns;
-  finding.basis = "busy time of the busiest GPU above the mean of all";
+  finding.basis = "busy time of the busiest GPU minus the mean";
   finding.subject.device = DeviceScope(trace, most.device);
   result->findings.push_back(std::move(finding));
 }

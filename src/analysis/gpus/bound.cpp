@@ -81,37 +81,37 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   const std::string first = kernels.Name(longest.front());
   Finding finding = NewFinding("gpu.kernel_bound");
   finding.subject.kernel = first;
-  finding.message = DevicesAre(input.trace()) + " kernel-bound: kernels run " +
+  finding.message = DevicesAre(input.trace()) + " kernel-bound: kernels run for " +
                     FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
   for (const uint32_t kernel : longest) {
     const double percent = PercentOf(times[kernel].total, all_ns);
     if (kernel != longest.front() && percent < kPercentWorthNaming) break;
-    finding.message += (kernel == longest.front() ? ". Of the kernel time " : ", ") + ShortName(kernels.Name(kernel)) +
-                       " takes " + FormatPercent(percent) + " (" + Ns(times[kernel].total) + " in " +
+    finding.message += (kernel == longest.front() ? ". Kernel time: " : ", ") + ShortName(kernels.Name(kernel)) + " " +
+                       FormatPercent(percent) + " (" + Ns(times[kernel].total) + " in " +
                        CountOf(times[kernel].count, "launch", "launches") + ")";
     named_ns += times[kernel].total;
   }
-  finding.advice += " To see what limits it: " + CommandFor(input.trace(), FunctionOf(first));
+  finding.advice += " To analyse the top kernel: " + CommandFor(input.trace(), FunctionOf(first));
   // Of kernels that run at the same time, the share of the window.
   const double share = static_cast<double>(named_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1));
   finding.gain_ns = std::min(static_cast<int64_t>(share * static_cast<double>(sum.kernel_ns) / 2),
                              static_cast<int64_t>(kMostPercent / 100 * static_cast<double>(sum.window_ns)));
-  finding.basis = "half of the time of these kernels, as if they were twice as fast";
+  finding.basis = "assumes these kernels run up to twice as fast";
   return finding;
 }
 
 // Graphs that were recorded as a whole say nothing of their kernels.
 Finding GraphBound(const AnalysisInput& input, const DeviceTimes& sum) {
   Finding finding = NewFinding("gpu.kernel_bound");
-  finding.message = DevicesAre(input.trace()) + " kernel-bound: CUDA graphs run " +
+  finding.message = DevicesAre(input.trace()) + " kernel-bound: CUDA graphs run for " +
                     FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
-  finding.advice += " To see which they are, record the nodes of graphs: profile --cuda-graph-trace=node";
+  finding.advice += " To see which kernels they run, record graph nodes: profile --cuda-graph-trace=node";
   finding.gain_ns = sum.kernel_ns / 2;
-  finding.basis = "half of the time of the graphs, as if they were twice as fast";
+  finding.basis = "assumes these graphs run twice as fast";
   return finding;
 }
 
-// "host to device 671.09 MB at 14.18 GB/s"
+// "H2D 671.09 MB at 14.18 GB/s"
 std::string DirectionsOf(const AnalysisInput& input) {
   struct Traffic {
     int64_t time_ns = 0;
@@ -127,7 +127,7 @@ std::string DirectionsOf(const AnalysisInput& input) {
   std::string text;
   for (size_t i = 0; i < traffic.size(); ++i) {
     if (traffic[i].time_ns == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::string(DirectionName(static_cast<Direction>(i))) + " " +
+    text += (text.empty() ? "" : ", ") + std::string(ShortDirectionName(static_cast<Direction>(i))) + " " +
             FormatBytes(static_cast<double>(traffic[i].bytes)) + " at " +
             FormatBytesPerSecond(BytesPerSecond(traffic[i].bytes, traffic[i].time_ns));
   }
@@ -138,9 +138,9 @@ Finding CopyBound(const AnalysisInput& input, const DeviceTimes& sum) {
   Finding finding = NewFinding("gpu.copy_bound");
   finding.message = DevicesAre(input.trace()) +
                     " copy-bound: " + FormatPercent(PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns)) + " of " +
-                    Ns(sum.window_ns) + " it copied with no kernel running (" + DirectionsOf(input) + ")";
+                    Ns(sum.window_ns) + " spent copying with no kernel running (" + DirectionsOf(input) + ")";
   finding.gain_ns = sum.busy_ns - sum.kernel_ns;
-  finding.basis = "all the time it copied with no kernel running";
+  finding.basis = "all time spent copying with no kernel running";
   return finding;
 }
 

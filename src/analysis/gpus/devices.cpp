@@ -63,7 +63,7 @@ std::vector<Column> Columns() {
           {"window_ns", "Window", Unit::kNs, false},
           {"busy_percent", "Busy", Unit::kPercent, false},
           {"kernel_percent", "Kernels", Unit::kPercent, false},
-          {"copy_only_percent", "Copies only", Unit::kPercent, false},
+          {"copy_only_percent", "Copy-only", Unit::kPercent, false},
           {"idle_percent", "Idle", Unit::kPercent, false},
           {"busy_ns", "Busy time", Unit::kNs, true},
           {"kernel_ns", "Kernel time", Unit::kNs, true},
@@ -71,7 +71,7 @@ std::vector<Column> Columns() {
           {"idle_ns", "Idle time", Unit::kNs, true},
           {"kernels", "Kernels", Unit::kCount, true},
           {"copies", "Copies", Unit::kCount, true},
-          {"fills", "Fills", Unit::kCount, true},
+          {"fills", "Memsets", Unit::kCount, true},
           {"operations", "Operations", Unit::kCount, true}};
 }
 
@@ -98,9 +98,10 @@ std::vector<Cell> Row(const Trace& trace, uint32_t device, const Usage& usage) {
 AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions&) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  Table table{"devices", "GPUs", Columns(), {}, "Percentages are of the window: from the first to the last operation."};
-  if (!trace.device_windows.empty()) table.note = "Percentages are of the window: the selected time.";
-  if (!IsRecordedWhole(trace)) table.note += " What lies between two captures is not in it.";
+  Table table{
+      "devices", "GPUs", Columns(), {}, "Percentages are of the GPU window, from the first to the last operation."};
+  if (!trace.device_windows.empty()) table.note = "Percentages are of the GPU window, here the selected time.";
+  if (!IsRecordedWhole(trace)) table.note += " Time between captures is excluded.";
   Usage sum;
   size_t unused = 0;
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
@@ -116,7 +117,7 @@ AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions&) {
   if (sum.window_ns > 0 || sum.operations > 0) AddMetrics(&result, sum, "");
   if (trace.end_ns > trace.start_ns) AddMetric(&result, "run.wall_ns", trace.end_ns - trace.start_ns);
   if (unused > 0)
-    table.note += " Not used: " + std::to_string(unused) + " of " + std::to_string(trace.device_ops.size()) + " GPUs.";
+    table.note += " Unused: " + std::to_string(unused) + " of " + std::to_string(trace.device_ops.size()) + " GPUs.";
   result.tables.push_back(std::move(table));
   result.findings = BoundFindings(input);
   return result;

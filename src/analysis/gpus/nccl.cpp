@@ -125,11 +125,11 @@ Table KernelTable(const Trace& trace, const Collectives& collectives, int64_t to
               {{"percent", "Time", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"exposed_ns", "Exposed", Unit::kNs, false},
-               {"exposed_percent", "Exposed", Unit::kPercent, false},
+               {"exposed_percent", "Exposed %", Unit::kPercent, false},
                {"count", "Count", Unit::kCount, false},
                {"name", "Kernel", Unit::kText, false}},
               {},
-              "Time: of all NCCL kernels. Exposed: no other kernel ran on the same GPU, in percent of Total."};
+              "Time: percent of all NCCL kernel time. Exposed: no other kernel ran on the same GPU; percent of Total."};
   for (const auto& [name, kernel] : collectives.kernels()) {
     table.rows.push_back({PercentOf(kernel.total_ns, total_ns), kernel.total_ns, kernel.exposed_ns,
                           PercentOf(kernel.exposed_ns, kernel.total_ns), kernel.count, KernelName(trace, name)});
@@ -140,17 +140,17 @@ Table KernelTable(const Trace& trace, const Collectives& collectives, int64_t to
 
 Table MessageTable(const Trace& trace, const Bandwidths& messages, uint32_t max_rows) {
   Table table{"nccl_messages",
-              "Bandwidth of collectives that say their size",
-              {{"kernel_ns", "Kernels", Unit::kNs, false},
+              "Collective bandwidth",
+              {{"kernel_ns", "Kernel time", Unit::kNs, false},
                {"count", "Count", Unit::kCount, false},
-               {"bytes", "Messages", Unit::kBytes, false},
-               {"algorithm_bytes_per_second", "Algorithm", Unit::kBytesPerSecond, false},
-               {"bus_bytes_per_second", "Bus", Unit::kBytesPerSecond, false},
+               {"bytes", "Message bytes", Unit::kBytes, false},
+               {"algorithm_bytes_per_second", "Algorithm BW", Unit::kBytesPerSecond, false},
+               {"bus_bytes_per_second", "Bus BW", Unit::kBytesPerSecond, false},
                {"ranks", "Ranks", Unit::kCount, true},
                {"path", "NVTX range", Unit::kText, false}},
               {},
-              "Algorithm and bus bandwidth as nccl-tests has them, from the first start to the last end of the kernels "
-              "of a call. Calls in a group launch elsewhere and are not in it."};
+              "Collectives of known size. Algorithm and bus bandwidth as in nccl-tests, from the first start to the "
+              "last end of the kernels of a call. Calls inside a group are not included."};
   for (const auto& [name, path] : messages.paths()) {
     const double seconds = static_cast<double>(path.kernel_ns) / 1e9;
     const bool has_rate = path.has_ranks && path.kernel_ns > 0;
@@ -170,11 +170,11 @@ void AddFinding(const std::string& gpus, const OfDevice& sum, int64_t waiting_ns
   const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   Finding finding = NewFinding("nccl.exposed", percent);
   finding.message = "NCCL ran for " + ns(sum.total_ns) + " on " + gpus + ", " +
-                    FormatPercent(PercentOf(sum.exposed_ns, sum.total_ns)) + " of it (" + ns(sum.exposed_ns) +
-                    ") with no other kernel beside it: " + FormatPercent(percent) + " of the window";
+                    FormatPercent(PercentOf(sum.exposed_ns, sum.total_ns)) + " (" + ns(sum.exposed_ns) +
+                    ") exposed, with no other kernel running: " + FormatPercent(percent) + " of the GPU window";
   finding.gain_ns = std::max<int64_t>(0, sum.exposed_ns - waiting_ns);
-  finding.basis = "time of NCCL kernels that no other kernel hides";
-  if (waiting_ns > 0) finding.basis += ", less what they waited for the last rank";
+  finding.basis = "exposed time of NCCL kernels";
+  if (waiting_ns > 0) finding.basis += ", minus the wait for the last rank";
   result->findings.push_back(std::move(finding));
 }
 

@@ -145,16 +145,16 @@ std::pair<uint32_t, int64_t> MostOf(const std::map<uint32_t, int64_t>& sums_ns) 
 
 Table WaitTable(const Trace& trace, const Waits& waits, uint32_t max_rows) {
   Table table{"nccl_waits",
-              "Who waited for whom in collectives",
+              "Waiting in collectives",
               {{"device", "GPU", Unit::kText, false},
                {"waiting_ns", "Waiting", Unit::kNs, false},
-               {"waiting_percent", "Waiting", Unit::kPercent, false},
+               {"waiting_percent", "Waiting %", Unit::kPercent, false},
                {"collectives", "Collectives", Unit::kCount, false},
-               {"last", "Came last", Unit::kCount, false},
-               {"most_for", "Most for", Unit::kText, false}},
+               {"last", "Last", Unit::kCount, false},
+               {"most_for", "Mostly for", Unit::kText, false}},
               {},
-              "Waiting: from the start of a kernel of NCCL to that of the last rank's, in percent of the time of these "
-              "kernels. Most for: the GPU that came last in most of that time."};
+              "Waiting: from the start of an NCCL kernel to the start of the last rank's, in percent of the time of "
+              "these kernels. Mostly for: the GPU that arrived last for most of that time."};
   for (const auto& [device, of_device] : waits.devices()) {
     const auto [most_for, ns] = MostOf(of_device.waited_for_ns);
     table.rows.push_back({DeviceScope(trace, device), of_device.waiting_ns,
@@ -181,12 +181,12 @@ void AddFinding(const AnalysisInput& input, const Waits& waits, AnalysisResult* 
   const OfDevice& straggler = waits.devices().at(slow);
   const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
   Finding finding = NewFinding("nccl.straggler");
-  finding.message = DeviceScope(trace, slow) + " came last in " + std::to_string(straggler.last) + " of " +
+  finding.message = DeviceScope(trace, slow) + " arrived last in " + std::to_string(straggler.last) + " of " +
                     CountOf(straggler.collectives, "collective") + ": other GPUs waited for it for " + ns(slow_ns) +
-                    ", " + FormatPercent(PercentOf(waiting_ns, window_ns)) +
-                    " of their window in kernels of NCCL that could not get on";
+                    "; waiting in NCCL kernels took " + FormatPercent(PercentOf(waiting_ns, window_ns)) +
+                    " of their GPU window";
   finding.gain_ns = slow_ns;
-  finding.basis = "time from the start of their kernels to that of the last rank's";
+  finding.basis = "time from the start of their kernels to the start of the last rank's";
   finding.subject.device = DeviceScope(trace, slow);
   result->findings.push_back(std::move(finding));
 }

@@ -22,14 +22,14 @@ AnalysisResult RunCpuFunctions(const AnalysisInput& input, const AnalysisOptions
   Table table{"cpu_functions",
               "CPU samples by function",
               {{"percent", "Self", Unit::kPercent, false},
-               {"inclusive_percent", "With callees", Unit::kPercent, false},
+               {"inclusive_percent", "Inclusive", Unit::kPercent, false},
                {"self", "Samples", Unit::kCount, false},
-               {"inclusive", "With callees", Unit::kCount, true},
+               {"inclusive", "Inclusive", Unit::kCount, true},
                {"self_ns", "Time", Unit::kNs, true},
                {"function", "Function", Unit::kText, false},
                {"module", "Module", Unit::kText, false}},
               {},
-              "Percent of the CPU samples of all threads while they ran. Time: that the samples stand for."};
+              "Percent of the CPU samples of all running threads. Time: estimated from the samples."};
   const auto count = static_cast<int64_t>(running.size());
   const std::vector<FunctionSamples> functions = CountFunctions(trace, running);
   const size_t shown = RowsShown(functions.size(), options.max_rows);

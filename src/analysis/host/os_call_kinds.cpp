@@ -53,7 +53,7 @@ std::string ObjectName(const Trace& trace, const OsCallKind& kind) {
 }
 
 std::string CallName(const Trace& trace, const OsCallKind& kind) {
-  if (kind.function == NameId{}) return "calls that were not recorded";
+  if (kind.function == NameId{}) return "unrecorded calls";
   const std::string object = ObjectName(trace, kind);
   return std::string(trace.Text(kind.function)) + (object.empty() ? "" : " of " + object);
 }

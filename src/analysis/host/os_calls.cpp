@@ -26,11 +26,12 @@ constexpr int64_t kPiecesOfAFile = 100, kSmallPieceBytes = 4096;
 
 // Of all threads.
 Table SumTable(const Trace& trace, uint32_t max_rows) {
-  Table table{"os_sum",
-              "Calls of the operating system",
-              TimeColumns(),
-              {},
-              "Percent of the time in all of them, summed over the threads. Only calls that took long are recorded."};
+  Table table{
+      "os_sum",
+      "Operating system calls",
+      TimeColumns(),
+      {},
+      "Percent of the time in all operating system calls, summed over all threads. Only long calls are recorded."};
   table.columns.push_back({"function", "Function", Unit::kText, false});
   table.columns.push_back({"errors", "Errors", Unit::kCount, true});
   struct OfFunction {
@@ -56,7 +57,7 @@ Table SumTable(const Trace& trace, uint32_t max_rows) {
 
 Table SlowestTable(const Trace& trace, uint32_t max_rows) {
   Table table{"os_slowest",
-              "Slowest calls of the operating system",
+              "Slowest operating system calls",
               {{"start_ns", "Start", Unit::kNs, false},
                {"duration_ns", "Time", Unit::kNs, false},
                {"function", "Function", Unit::kText, false},
@@ -67,7 +68,7 @@ Table SlowestTable(const Trace& trace, uint32_t max_rows) {
                {"error", "Error", Unit::kCount, true},
                {"stack", "Called from", Unit::kText, true}},
               {},
-              "Start counts from the beginning of the trace.",
+              "Start: time since the start of the trace.",
               true};
   std::vector<const OsCall*> calls;
   for (const OsCall& call : trace.os_calls) calls.push_back(&call);
@@ -109,16 +110,17 @@ Key LargestOf(const std::map<Key, int64_t>& all, Key none) {
 
 Table LockTable(const Trace& trace, uint32_t max_rows) {
   Table table{"os_locks",
-              "Waiting for locks",
+              "Lock contention",
               {{"total_ns", "Total", Unit::kNs, false},
                {"waits", "Waits", Unit::kCount, false},
                {"max_ns", "Longest", Unit::kNs, false},
                {"waiters", "Threads", Unit::kCount, false},
                {"lock", "Lock", Unit::kText, false},
-               {"waiter", "Waits most", Unit::kText, false},
-               {"holder", "Held most by", Unit::kText, false}},
+               {"waiter", "Main waiter", Unit::kText, false},
+               {"holder", "Main holder", Unit::kText, false}},
               {},
-              "Threads: how many waited. Held most by: during the waits, where the records tell."};
+              "Threads: number of threads that waited. Main holder: held the lock for most of the waiting time, where "
+              "recorded."};
   struct OfLock {
     int64_t total_ns = 0, waits = 0, max_ns = 0;
     std::map<uint32_t, int64_t> waiters, holders;
@@ -146,17 +148,17 @@ Table LockTable(const Trace& trace, uint32_t max_rows) {
 
 Table FileTable(const Trace& trace, uint32_t max_rows) {
   Table table{"os_files",
-              "Input and output by file",
+              "File I/O",
               {{"total_ns", "Total", Unit::kNs, false},
                {"calls", "Calls", Unit::kCount, false},
                {"bytes", "Bytes", Unit::kBytes, false},
-               {"mean_bytes", "Mean", Unit::kBytes, false},
+               {"mean_bytes", "Mean size", Unit::kBytes, false},
                {"bytes_per_second", "Rate", Unit::kBytesPerSecond, false},
                {"function", "Function", Unit::kText, false},
                {"path", "File", Unit::kText, false},
                {"errors", "Errors", Unit::kCount, true}},
               {},
-              "Function: the one with most of the time. Rate: bytes by the time in the calls."};
+              "Function: the call with the most time. Rate: bytes divided by call time."};
   struct OfFile {
     int64_t total_ns = 0, calls = 0, bytes = 0, errors = 0;
     std::map<NameId, int64_t> functions;
@@ -248,7 +250,7 @@ std::optional<Finding> FindingOf(const Trace& trace, const OsCallKind& kind, uin
     finding.subject.thread = who;
     finding.subject.function = function;
     finding.gain_ns = sum.idle_ns;
-    finding.basis = "idle time of the GPU in those calls";
+    finding.basis = "GPU idle time in those calls";
     return finding;
   };
   if (IsLock(kind.object_kind)) {
@@ -258,7 +260,7 @@ std::optional<Finding> FindingOf(const Trace& trace, const OsCallKind& kind, uin
                     (is_gil         ? "the GIL"
                      : name.empty() ? "a lock"
                                     : name) +
-                    " while the GPU was idle, " + idle + " in " + function +
+                    " while the GPU was idle: " + idle + " in " + function +
                     (holder == kNone ? "" : "; held by " + ThreadName(trace, holder)));
   }
   if (!IsInOut(kind.object_kind) || !is_small) return std::nullopt;
@@ -266,7 +268,7 @@ std::optional<Finding> FindingOf(const Trace& trace, const OsCallKind& kind, uin
   return make(NewFinding("os.small_pieces", percent),
               who + (is_written ? " writes " : " reads ") + name + " in pieces of " +
                   FormatBytes(static_cast<double>(sum.bytes) / static_cast<double>(sum.calls)) + ": " +
-                  CountOf(sum.calls, "call") + " of " + function + ", " + idle + " with the GPU idle");
+                  CountOf(sum.calls, "call") + " to " + function + ", " + idle + " of GPU idle time");
 }
 
 std::vector<Finding> Findings(const AnalysisInput& input) {

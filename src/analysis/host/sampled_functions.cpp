@@ -36,7 +36,7 @@ const std::vector<uint32_t>& SampledFunctions::OfFrame(uint32_t index) {
   if (!functions.empty()) return functions;
   const bool is_named = module != kNone && trace_.modules[module].name != NameId{};
   std::string name = is_named ? Utf8(trace_.Text(trace_.modules[module].name))
-                              : "[" + (file.empty() ? std::string("not known") : file) + "]";
+                              : "[" + (file.empty() ? std::string("unknown") : file) + "]";
   functions.push_back(NumberOf(std::move(name), file));
   return functions;
 }

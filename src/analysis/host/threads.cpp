@@ -68,13 +68,13 @@ Table ThreadTable(const Trace& trace, uint32_t max_rows) {
                {"preempted_ns", "Preempted", Unit::kNs, false},
                {"blocked_ns", "Blocked", Unit::kNs, false},
                {"switches", "Switches", Unit::kCount, false},
-               {"migrations", "Moved", Unit::kCount, false},
+               {"migrations", "Migrations", Unit::kCount, false},
                {"thread", "Thread", Unit::kText, false},
                {"preemptions", "Preemptions", Unit::kCount, true},
-               {"seen_ns", "Seen", Unit::kNs, true}},
+               {"seen_ns", "Observed", Unit::kNs, true}},
               {},
-              "CPU: running time in percent of the time from the first to the last record of the thread. Preempted: it "
-              "could have run and another did. Moved: to another processor."};
+              "CPU: running time in percent of the time from the first to the last record of the thread. Preempted: "
+              "runnable while another thread had the core. Migrations: moves to another core."};
   for (const ThreadTimes& t : TimesOfThreads(trace)) {
     const int64_t seen_ns = t.last_ns - t.first_ns;
     table.rows.push_back({PercentOf(t.RunningNs(), seen_ns), t.RunningNs(), t.preempted_ns, t.blocked_ns, t.switches,
@@ -86,7 +86,7 @@ Table ThreadTable(const Trace& trace, uint32_t max_rows) {
 
 // "worker (72) of other (9)" where the two are of different processes.
 std::string NameOfOther(const Trace& trace, uint32_t thread, uint32_t other) {
-  if (other == kNone) return "threads that were not recorded";
+  if (other == kNone) return "unrecorded threads";
   const uint32_t process = trace.threads[other].process;
   const bool is_same = process == kNone || process == trace.threads[thread].process;
   return ThreadName(trace, other) + (is_same ? "" : " of " + std::string(trace.Text(trace.processes[process].name)));
@@ -108,12 +108,12 @@ void AddFinding(const AnalysisInput& input, std::vector<Finding>* findings) {
   Finding finding = NewFinding("host.preempted", PercentOf(ns, window_ns));
   finding.subject.thread = ThreadName(trace, thread);
   finding.subject.causes = {"host"};
-  finding.message = finding.subject.thread + " was preempted for " + FormatPercent(PercentOf(ns, window_ns)) +
-                    " of the window, " + FormatNs(static_cast<double>(ns)) +
-                    " with the GPU idle: " + FormatPercent(PercentOf(most->idle_ns, ns)) + " of that by " +
+  finding.message = finding.subject.thread + " was preempted for " + FormatNs(static_cast<double>(ns)) +
+                    " while the GPU was idle, " + FormatPercent(PercentOf(ns, window_ns)) +
+                    " of the GPU window: " + FormatPercent(PercentOf(most->idle_ns, ns)) + " of that by " +
                     NameOfOther(trace, thread, most->by);
   finding.gain_ns = ns;
-  finding.basis = "idle time in which it could have run";
+  finding.basis = "idle time in which the thread was runnable";
   findings->push_back(std::move(finding));
 }
 

@@ -57,7 +57,7 @@ std::string MainFunction(const Trace& trace, const HostGaps& host) {
   const std::vector<FunctionSamples> functions = CountFunctions(trace, host.samples);
   if (functions.empty()) return "";
   const FunctionSamples& main = functions.front();
-  return "; " + FormatPercent(PercentOf(main.self, count)) + " of " + CountOf(count, "CPU sample") + " there in " +
+  return "; " + FormatPercent(PercentOf(main.self, count)) + " of " + CountOf(count, "CPU sample") + " in " +
          ShortName(main.name) + (main.module.empty() ? "" : " (" + main.module + ")");
 }
 
@@ -79,12 +79,12 @@ Place MainPlace(const Trace& trace, const IdleSummary& summary, const HostGaps& 
 
 std::string Where(const Trace& trace, const Place& place, int64_t cause_ns) {
   if (place.idle_ns == 0) return "";
-  const std::string name = place.name == PathName(trace, NameId{}) ? "outside of any NVTX range" : "in " + place.name;
+  const std::string name = place.name == PathName(trace, NameId{}) ? "outside any NVTX range" : "in " + place.name;
   if (place.idle_ns == cause_ns) return ", all of it " + name + place.evidence;
   return ", " + FormatPercent(PercentOf(place.idle_ns, cause_ns)) + " of it " + name + place.evidence;
 }
 
-// What happened then: "<share> of that <verb>".
+// What happened then: "for <share> of the idle time (<time>), <verb>".
 std::string VerbOf(const Trace& trace, Cause cause) {
   if (cause == Cause::kMemory && !trace.managed_memory.empty()) return "memory was allocated, freed or moved";
   return std::string(InfoOf(cause).verb);
@@ -94,14 +94,14 @@ std::string VerbOf(const Trace& trace, Cause cause) {
 struct Judged {
   int64_t window_ns = 0;
   CauseSplit split;
-  std::string when;  // "", " after the start-up", " in the steps of epoch/step"
+  std::string when;  // "", " after start-up", " in the iterations of epoch/step"
 };
 
 Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   const DeviceIdle sum = summary.Sum();
   if (steady == nullptr) return {sum.window_ns, sum.split, ""};
   return {steady->window_ns, steady->split,
-          steady->step.empty() ? " after the start-up" : " in the steps of " + steady->step};
+          steady->step.empty() ? " after start-up" : " in the iterations of " + steady->step};
 }
 
 Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
@@ -113,20 +113,20 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
   const Place place = MainPlace(trace, summary, host, cause);
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
-  const std::string spent = share + " of that (" + FormatNs(static_cast<double>(cause_ns)) + ") ";
+  const std::string spent = "for " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), ";
   const std::string where = Where(trace, place, summary.Sum().split[cause]);
-  finding.message = UsedDevices(trace) + " idle " + FormatPercent(PercentOf(idle_ns, judged.window_ns)) + " of " +
+  finding.message = UsedDevices(trace) + " idle for " + FormatPercent(PercentOf(idle_ns, judged.window_ns)) + " of " +
                     FormatNs(static_cast<double>(judged.window_ns)) + judged.when + ": " + spent +
                     VerbOf(trace, cause) + where;
   if (!is_first)
-    finding.message = "Of the idle time, " + share + " (" + FormatNs(static_cast<double>(cause_ns)) +
-                      "): " + VerbOf(trace, cause) + where;
+    finding.message = "For " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), " +
+                      VerbOf(trace, cause) + where;
   finding.advice = info.advice;
   const int64_t all_ns = summary.Sum().split[cause];
   if (cause == Cause::kQueue && all_ns > kLongestLatencyNs * std::max<int64_t>(1, summary.GapsWith(cause))) {
-    finding.advice = "That is " + FormatNs(static_cast<double>(all_ns) / static_cast<double>(summary.GapsWith(cause))) +
-                     " each, more than latency: the work waited for what the trace does not name, such as another GPU "
-                     "that a copy goes to. See the operations before and after the longest gaps.";
+    finding.advice = FormatNs(static_cast<double>(all_ns) / static_cast<double>(summary.GapsWith(cause))) +
+                     " per gap is more than launch latency: the work waited for something the trace does not show, "
+                     "such as the other GPU of a copy. See the operations before and after the longest gaps.";
   }
   if (cause != Cause::kUnknown && cause != Cause::kProfiler) {
     finding.gain_ns = cause_ns;
@@ -153,8 +153,8 @@ void AddFirstLaunches(const IdleSummary& summary, const SteadyIdle& steady, std:
   const double percent = PercentOf(once_ns, sum.window_ns);
   if (!steady.step.empty() || percent < kIdlePercentWorthAFinding) return;
   Finding finding = NewFinding("startup.first_launches", percent);
-  finding.message = "Start-up took " + FormatNs(static_cast<double>(once_ns)) + " of idle time, " +
-                    FormatPercent(percent) + " of the GPU window, until kernels had run for the first time";
+  finding.message = "Start-up: GPU idle for " + FormatNs(static_cast<double>(once_ns)) + ", " + FormatPercent(percent) +
+                    " of the GPU window, until the kernels had run once";
   std::string parts;
   ForEachCause([&](Cause cause) {
     const int64_t ns = sum.split[cause] - steady.split[cause];
@@ -164,7 +164,7 @@ void AddFirstLaunches(const IdleSummary& summary, const SteadyIdle& steady, std:
   });
   finding.message += parts;
   finding.gain_ns = once_ns;
-  finding.basis = "all idle time before that";
+  finding.basis = "all idle time during start-up";
   findings->push_back(std::move(finding));
 }
 
@@ -181,13 +181,13 @@ void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
   const GapPattern& drained = summary.drained_by_sync();
   if (IsWorthAFinding(drained, window_ns)) {
     Finding finding = NewFinding("sync.drains");
-    finding.message = CountOf(drained.gaps, "time") +
-                      " the GPU ran dry while the host waited for it: " + PerGap(drained.idle_ns, drained.gaps) +
+    finding.message = "The GPU ran out of work " + CountOf(drained.gaps, "time") +
+                      " while the host waited for it: " + PerGap(drained.idle_ns, drained.gaps) +
                       " idle each time until the wait returned and new work arrived";
     finding.gain_ns = drained.idle_ns;
     finding.basis =
-        "idle time in those waits, in the launches right after, and in host code that the wait could have been spent "
-        "on";
+        "idle time in those waits, in the launches right after them, and in host code that could have run during the "
+        "wait";
     finding.subject.causes = {std::string(InfoOf(Cause::kSync).name)};
     findings->push_back(std::move(finding));
   }

@@ -50,27 +50,26 @@ Table ShareTable(std::string id, std::string title, Column name, std::string not
 }  // namespace
 
 Table IdlePathTable(const IdleGroups& groups, uint32_t max_rows) {
-  Table table =
-      ShareTable("idle_by_nvtx", "Idle by NVTX range", {"path", "NVTX range", Unit::kText, false},
-                 "Percent of all idle time; the innermost range of the thread that launched next, while it was idle.",
-                 groups.by_path(), max_rows, [&](uint32_t key) { return groups.PathOfKey(key); });
+  Table table = ShareTable("idle_by_nvtx", "Idle by NVTX range", {"path", "NVTX range", Unit::kText, false},
+                           "Percent of all idle time, by the innermost open range of the thread that launched next.",
+                           groups.by_path(), max_rows, [&](uint32_t key) { return groups.PathOfKey(key); });
   table.is_detail = std::none_of(groups.by_path().all().begin(), groups.by_path().all().end(),
                                  [&](const auto& entry) { return groups.IsPath(entry.first); });
   return table;
 }
 
 Table IdleLaunchTable(const IdleGroups& groups, uint32_t max_rows) {
-  Table table = ShareTable("idle_by_launch", "Idle by the call that launched next",
-                           {"function", "Call", Unit::kText, false}, "Percent of all idle time.", groups.by_launch(),
-                           max_rows, [&](uint32_t key) { return groups.LaunchName(key); });
+  Table table = ShareTable("idle_by_launch", "Idle by next launch call", {"function", "Call", Unit::kText, false},
+                           "Percent of all idle time.", groups.by_launch(), max_rows,
+                           [&](uint32_t key) { return groups.LaunchName(key); });
   table.is_detail = true;
   return table;
 }
 
 Table IdleNextTable(const IdleGroups& groups, uint32_t max_rows) {
-  Table table = ShareTable("idle_by_next", "Idle by the operation that came next",
-                           {"kernel", "Operation", Unit::kText, false}, "Percent of all idle time.", groups.by_next(),
-                           max_rows, [&](uint32_t key) { return groups.NextName(key); });
+  Table table = ShareTable("idle_by_next", "Idle by next operation", {"kernel", "Operation", Unit::kText, false},
+                           "Percent of all idle time.", groups.by_next(), max_rows,
+                           [&](uint32_t key) { return groups.NextName(key); });
   table.is_detail = true;
   return table;
 }
@@ -85,7 +84,7 @@ Table GapLengthTable(const IdleGroups& groups) {
                {"idle_ns", "Time", Unit::kNs, false},
                {"percent", "Idle", Unit::kPercent, false}},
               {},
-              "Percent of all idle time; a gap of just 10 us is in the row that begins with it.",
+              "Percent of all idle time. A gap of exactly 10 us counts in the row that starts with it.",
               true};
   int64_t idle_ns = 0;
   for (const GapDecade& decade : groups.lengths()) idle_ns += decade.idle_ns;
@@ -99,14 +98,14 @@ Table GapLengthTable(const IdleGroups& groups) {
 
 Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& outside) {
   Table table{"outside",
-              "Before and after the GPU's work",
+              "Start-up and tear-down",
               {{"device", "GPU", Unit::kText, false},
                {"startup_ns", "Start-up", Unit::kNs, false},
                {"teardown_ns", "Tear-down", Unit::kNs, false},
-               {"pid", "Pid", Unit::kCount, true},
+               {"pid", "PID", Unit::kCount, true},
                {"process", "Process", Unit::kText, false}},
               {},
-              "Time of the process before the first and after the last operation of the GPU; it is not idle time.",
+              "Time of the process before the first and after the last GPU operation. It does not count as idle time.",
               true};
   for (const StartupTeardown& o : outside) {
     const Process& process = trace.processes[o.process];

@@ -132,7 +132,7 @@ std::string IdleGroups::NextName(uint32_t key) const {
     case kNextGraph:
       return "graph";
     case kNextNone:
-      return "(not in the selection)";
+      return "(outside the selection)";
     default:
       return "copy " + std::string(DirectionName(static_cast<Direction>(key - unnamed_ - kNextCopy)));
   }
@@ -140,11 +140,11 @@ std::string IdleGroups::NextName(uint32_t key) const {
 
 std::string IdleGroups::LaunchName(uint32_t key) const {
   if (key < unnamed_) return std::string(trace_.Text(NameId{key}));
-  return key - unnamed_ == kLaunchEnd ? "(end of the capture)" : "(not known)";
+  return key - unnamed_ == kLaunchEnd ? "(end of the capture)" : "(unknown)";
 }
 
 std::string IdleGroups::PathOfKey(uint32_t key) const {
-  return key < unnamed_ ? PathName(trace_, NameId{key}) : "(not known)";
+  return key < unnamed_ ? PathName(trace_, NameId{key}) : "(unknown)";
 }
 
 }  // namespace gprof

@@ -13,7 +13,7 @@ namespace gprof {
 
 Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
   Table table{"idle_by_os",
-              "Idle by call of the operating system",
+              "Idle by operating system call",
               {{"percent", "Idle", Unit::kPercent, false},
                {"idle_ns", "Time", Unit::kNs, false},
                {"calls", "Calls", Unit::kCount, false},
@@ -23,8 +23,8 @@ Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps
                {"bytes", "Bytes", Unit::kBytes, true},
                {"thread", "Thread", Unit::kText, true}},
               {},
-              "Percent of all idle time; the calls that the launching thread was blocked in. Waited for: the thread "
-              "that held the lock, or that woke this one up."};
+              "Percent of all idle time, by the call in which the launching thread was blocked. Waited for: the thread "
+              "that held the lock or woke this one."};
   const int64_t idle_ns = summary.Sum().split.Total();
   const size_t shown = RowsShown(host.waits.size(), max_rows);
   for (size_t i = 0; i < shown; ++i) {
@@ -41,14 +41,14 @@ Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps
 
 Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
   Table table{"idle_by_function",
-              "What the host ran while the GPU was idle",
+              "Host code while the GPU was idle",
               {{"percent", "Samples", Unit::kPercent, false},
                {"samples", "Count", Unit::kCount, false},
-               {"inclusive", "With callees", Unit::kCount, false},
+               {"inclusive", "Inclusive", Unit::kCount, false},
                {"function", "Function", Unit::kText, false},
                {"module", "Module", Unit::kText, false}},
               {},
-              "Percent of the CPU samples that were taken of the launching thread in idle time with the cause host."};
+              "Percent of the CPU samples of the launching thread in idle time with the cause host."};
   const auto count = static_cast<int64_t>(host.samples.size());
   if (count == 0) return table;
   const std::vector<FunctionSamples> functions = CountFunctions(trace, host.samples);
@@ -58,9 +58,9 @@ Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const Ho
     table.rows.push_back(
         {PercentOf(function.self, count), function.self, function.inclusive, function.name, function.module});
   }
-  table.note += " There are " + CountOf(count, "sample") + " for " +
+  table.note += " Based on " + CountOf(count, "sample") + " for " +
                 FormatNs(static_cast<double>(summary.Sum().split[Cause::kHost])) + ".";
-  if (host.samples.size() < kSamplesToNameAFunction) table.note += " That is too few to rely on the shares.";
+  if (host.samples.size() < kSamplesToNameAFunction) table.note += " Too few for reliable shares.";
   NoteLeftOut(&table, functions.size());
   return table;
 }

@@ -20,12 +20,12 @@ std::string WhyUnknown(const IdleSummary& summary) {
   constexpr std::pair<UnknownReason, const char*> kReasons[] = {
       {UnknownReason::kNoCalls, "no CUDA calls were recorded"},
       {UnknownReason::kIncomplete, "the trace is incomplete"},
-      {UnknownReason::kNoCall, "the call was made before the recording or by something that is not traced"},
-      {UnknownReason::kBeforeProcess, "the process that launched next had not started"},
+      {UnknownReason::kNoCall, "the call was made before recording started or by an untraced component"},
+      {UnknownReason::kBeforeProcess, "the process that launched next had not started yet"},
       {UnknownReason::kBeforeCapture, "the call was made before the capture"},
-      {UnknownReason::kNotRecorded, "the process that launched next was not recorded then"},
-      {UnknownReason::kCaptureEnded, "the capture ended before other work came"},
-      {UnknownReason::kNotSelected, "what came next is not in the selection"}};
+      {UnknownReason::kNotRecorded, "the process that launched next was not being recorded"},
+      {UnknownReason::kCaptureEnded, "the capture ended before the next operation"},
+      {UnknownReason::kNotSelected, "the next operation is outside the selection"}};
   std::string text;
   for (const auto& [reason, words] : kReasons) {
     const int64_t idle_ns = summary.UnknownNs(reason);
@@ -100,7 +100,7 @@ Table IdleCauseTable(const Trace& trace, const IdleSummary& summary) {
                {"meaning", "Meaning", Unit::kText, false}},
               {},
               "Percent of the idle time."};
-  if (!IsRecordedWhole(trace)) table.note += " Time between two captures is not idle: it was not recorded.";
+  if (!IsRecordedWhole(trace)) table.note += " Time between captures was not recorded and does not count as idle.";
   const DeviceIdle sum = summary.Sum();
   ForEachCause([&](Cause cause) {
     if (sum.split[cause] == 0) return;
@@ -121,7 +121,7 @@ Table IdleCallTable(const Trace& trace, const IdleSummary& summary, uint32_t max
                {"cause", "Cause", Unit::kText, false},
                {"function", "Call", Unit::kText, false}},
               {},
-              "Percent of all idle time; for launch and queue the call that launched, else the call the host was in."};
+              "Percent of all idle time. For launch and queue: the launch call; otherwise the call the host was in."};
   const int64_t idle_ns = summary.Sum().split.Total();
   for (const auto& entry : summary.by_call()) {
     // Not structured bindings: clang 14 does not let a lambda capture them.
@@ -139,7 +139,7 @@ Table IdleCallTable(const Trace& trace, const IdleSummary& summary, uint32_t max
 
 Table GapTable(const Trace& trace, const IdleSummary& summary, const AnalysisOptions& options) {
   Table table{"gaps",
-              "Longest gaps",
+              "Longest idle gaps",
               {{"start_ns", "Start", Unit::kNs, false},
                {"duration_ns", "Length", Unit::kNs, false},
                {"device", "GPU", Unit::kText, true},
@@ -151,7 +151,7 @@ Table GapTable(const Trace& trace, const IdleSummary& summary, const AnalysisOpt
                {"thread", "Thread", Unit::kText, true},
                {"gaps", "Gaps", Unit::kCount, true}},
               {},
-              "Start counts from the beginning of the trace."};
+              "Start: time since the start of the trace."};
   ForEachCause([&](Cause cause) {
     const std::string name(InfoOf(cause).name);
     table.columns.push_back({name + "_ns", name, Unit::kNs, true});
@@ -164,7 +164,7 @@ Table GapTable(const Trace& trace, const IdleSummary& summary, const AnalysisOpt
   const ShorterGaps& shorter = summary.shorter();
   if (shorter.gaps > 0) {
     table.rows.push_back(ShorterRow(shorter));
-    table.note += " Shorter gaps: those below " + FormatNs(static_cast<double>(options.min_gap_ns)) + ".";
+    table.note += " Shorter gaps: below " + FormatNs(static_cast<double>(options.min_gap_ns)) + ".";
   }
   const DeviceIdle sum = summary.Sum();
   const int64_t more = sum.gaps - shorter.gaps - static_cast<int64_t>(summary.longest().size());

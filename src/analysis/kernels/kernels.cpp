@@ -37,7 +37,7 @@ AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& opt
   const int64_t graphs = input.shared().ops().Count(OpKind::kGraph);
 
   AnalysisResult result;
-  Table table{"kernels", "Kernels", TimeColumns(), {}, "Percent of the time of all kernels."};
+  Table table{"kernels", "Kernels", TimeColumns(), {}, "Percent of total kernel time."};
   table.columns.push_back({"name", "Name", Unit::kText, false});
   for (uint32_t i = 0; i < kernels.size(); ++i) {
     table.rows.push_back(TimeCells(times[i], total_ns));
@@ -45,7 +45,7 @@ AnalysisResult RunKernels(const AnalysisInput& input, const AnalysisOptions& opt
   }
   SortAndCut(&table, kTotalNsColumn, kTimeColumnCount, options.max_rows);
   if (graphs > 0) {
-    table.note += " Not in it: " + CountOf(graphs, "graph launch", "graph launches") + " recorded as a whole.";
+    table.note += " Not included: " + CountOf(graphs, "graph launch", "graph launches") + " recorded as a whole.";
   }
   result.tables.push_back(std::move(table));
   AddMetric(&result, "kernels.count", kernels.kernels());

@@ -140,8 +140,8 @@ std::string Size(uint32_t x, uint32_t y, uint32_t z) {
 
 Table OccupancyTable(const Trace& trace, const Summary& summary, uint32_t max_rows) {
   Table table{"occupancy",
-              "What kernels can use of the GPU",
-              {{"unused_ns", "Unused", Unit::kNs, false},
+              "Launch utilisation by kernel",
+              {{"unused_ns", "Wasted time", Unit::kNs, false},
                {"time_ns", "Time", Unit::kNs, false},
                {"kernels", "Kernels", Unit::kCount, false},
                {"device", "GPU", Unit::kText, true},
@@ -150,15 +150,15 @@ Table OccupancyTable(const Trace& trace, const Summary& summary, uint32_t max_ro
                {"registers", "Registers", Unit::kCount, true},
                {"shared_bytes", "Shared", Unit::kBytes, true},
                {"waves", "Waves", Unit::kCount, true},
-               {"used_percent", "Used", Unit::kPercent, false},
+               {"used_percent", "Max. SM utilisation", Unit::kPercent, false},
                {"blocks_per_sm", "Blocks per SM", Unit::kCount, true},
                {"occupancy_percent", "Occupancy", Unit::kPercent, false},
                {"limiter", "Limited by", Unit::kText, true},
                {"kernel", "Name", Unit::kText, false}},
               {},
-              "Used: the share of SMs and of lanes of warps that have work, at most, if all blocks take equally long; "
-              "unused: the rest of the time. Occupancy: warps on an SM, in percent of those that fit, where the grid "
-              "fills it."};
+              "Max. SM utilisation: upper bound on the share of SMs and warp lanes with work, if all blocks take "
+              "equally long. Wasted time: the rest of the kernel time. Occupancy: warps per SM in percent of the "
+              "maximum, where the grid fills the SM."};
   for (const Row& row : summary.rows) {
     const trace::KernelShapeRecord& shape = trace.shapes[row.launches.shape];
     const Occupancy& occupancy = row.use.occupancy;
@@ -171,7 +171,8 @@ Table OccupancyTable(const Trace& trace, const Summary& summary, uint32_t max_ro
   }
   CutRows(&table, max_rows);
   if (summary.unknown > 0) {
-    table.note += " Not in it: " + CountOf(summary.unknown, "kernel") + " of a GPU or shape that is not known.";
+    table.note +=
+        " Not included: " + CountOf(summary.unknown, "kernel") + " with an unknown GPU or launch configuration.";
   }
   return table;
 }
@@ -220,13 +221,13 @@ struct Group {
 };
 
 std::string LaunchText(const Trace& trace, const Row& row) {
-  return ShortName(KernelName(trace, row.launches.name)) + " ran " + CountOf(row.launches.count, "time") + " (" +
-         Ns(row.launches.time_ns) + ") with " + CountOf(row.use.blocks, "block") + " of " +
-         CountOf(row.use.threads, "thread");
+  return ShortName(KernelName(trace, row.launches.name)) + ": " + CountOf(row.launches.count, "launch", "launches") +
+         " of " + CountOf(row.use.blocks, "block") + " x " + CountOf(row.use.threads, "thread") + " (" +
+         Ns(row.launches.time_ns) + ")";
 }
 
 std::string Others(const Group& group) {
-  return group.others == 0 ? "" : "; " + CountOf(group.others, "more launch", "more launches") + " like it";
+  return group.others == 0 ? "" : "; " + CountOf(group.others, "similar configuration");
 }
 
 // Where kernels run for less than half of the window, something else decides how long the run takes: kernels that fill
@@ -278,24 +279,24 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
   if (small.worst != nullptr) {
     const Row& row = *small.worst;
     add("occupancy.small_grid", small,
-        LaunchText(trace, row) + " on a GPU of " + FormatCount(trace.devices[row.launches.device].facts.sm_count) +
-            " SMs: at most " + FormatPercent(100 * row.use.Share()) + " of it had work" + Others(small),
-        "time of those kernels, less the share of SMs and lanes that they use");
+        LaunchText(trace, row) + " on a " + FormatCount(trace.devices[row.launches.device].facts.sm_count) +
+            "-SM GPU; max. utilisation " + FormatPercent(100 * row.use.Share()) + Others(small),
+        "kernel time minus the share of SMs and lanes in use");
   }
   if (narrow.worst != nullptr) {
     const Row& row = *narrow.worst;
     add("occupancy.small_block", narrow,
         LaunchText(trace, row) + ", less than a warp of " +
-            FormatCount(trace.devices[row.launches.device].facts.warp_size) + ": at most " +
-            FormatPercent(100 * row.use.Share()) + " of the GPU had work" + Others(narrow),
-        "time of those kernels, less the share of SMs and lanes that they use");
+            FormatCount(trace.devices[row.launches.device].facts.warp_size) + "; max. utilisation " +
+            FormatPercent(100 * row.use.Share()) + Others(narrow),
+        "kernel time minus the share of SMs and lanes in use");
   }
   if (tail.worst != nullptr) {
     const Row& row = *tail.worst;
     add("occupancy.tail", tail,
-        LaunchText(trace, row) + ", which is " + FormatNumber(row.use.waves) +
-            " waves: in the last one most of the GPU has nothing to do" + Others(tail),
-        "time of those kernels, less the share of SMs with work, if all blocks take equally long");
+        LaunchText(trace, row) + ", " + FormatNumber(row.use.waves) +
+            " waves: tail effect, most of the GPU is idle in the last wave" + Others(tail),
+        "kernel time minus the share of SMs with work, if all blocks take equally long");
   }
 }
 

@@ -95,17 +95,17 @@ Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows
               {{"graph", "Graph", Unit::kText, false},
                {"pid", "Process", Unit::kCount, true},
                {"launches", "Launches", Unit::kCount, false},
-               {"gpu_ns", "On the GPU", Unit::kNs, false},
+               {"gpu_ns", "GPU time", Unit::kNs, false},
                {"gpu_median_ns", "Median", Unit::kNs, false},
-               {"busy_ns", "Nodes' time", Unit::kNs, true},
+               {"busy_ns", "Node time", Unit::kNs, true},
                {"nodes", "Nodes", Unit::kCount, false},
                {"call_median_ns", "Call", Unit::kNs, false},
                {"gap_median_ns", "Gap", Unit::kNs, false},
                {"path", "Built in", Unit::kText, false},
                {"built_by", "Built by", Unit::kText, true}},
               {},
-              "On the GPU: from the first node to the last of each launch. Call: median of the launching calls; gap: "
-              "median from the end of a launch to the start of the next one of the graph."};
+              "GPU time: from the first to the last node of each launch. Call: median duration of the launch call. "
+              "Gap: median from the end of one launch of the graph to the start of the next."};
   const auto built = ReadNodes(trace);
   const std::vector<Launch>& all = launches.all();
   for (size_t first = 0, last = 0; first < all.size(); first = last) {
@@ -146,7 +146,7 @@ void AddNotRecorded(const AnalysisInput& input, std::vector<Finding>* findings) 
   }
   Finding finding = NewFinding("graphs.not_recorded");
   finding.message = CountOf(launches, "launch", "launches") +
-                    " of CUDA graphs, and none of their work is in the trace: when the GPU was idle is not known";
+                    " of CUDA graphs whose work is not in the trace: GPU idle time is unknown";
   findings->push_back(std::move(finding));
 }
 
@@ -205,7 +205,7 @@ Making ReadCalls(const Trace& trace, const CallFacts& calls) {
 }
 
 Table CallTable(const Trace& trace, Making* making, uint32_t max_rows) {
-  Table table{"graph_calls", "Making CUDA graphs", TimeColumns(), {}, "Percent of the time in these calls."};
+  Table table{"graph_calls", "CUDA graph creation", TimeColumns(), {}, "Percent of the time in these calls."};
   table.columns.push_back({"name", "Function", Unit::kText, false});
   for (auto& [function, durations] : making->durations_ns) {
     table.rows.push_back(TimeCells(Summarize(durations), making->total_ns));
@@ -224,11 +224,11 @@ void AddFinding(const SharedFacts& shared, const Making& making, int64_t launche
     return;
   }
   Finding finding = NewFinding("graphs.instantiate", percent);
-  finding.message = CountOf(making.instantiations, "CUDA graph") + " instantiated for " +
-                    CountOf(launches, "launch", "launches") + ", which took the host " +
+  finding.message = CountOf(making.instantiations, "CUDA graph instantiation") + " for " +
+                    CountOf(launches, "launch", "launches") + " took the host " +
                     FormatNs(static_cast<double>(making.instantiate_ns));
   finding.gain_ns = making.instantiate_ns;
-  finding.basis = "time in those calls, part of which the GPU may have been busy";
+  finding.basis = "time in those calls; the GPU may have been busy for part of it";
   findings->push_back(std::move(finding));
 }
 

@@ -55,11 +55,11 @@ void AddLaunchBlocking(const AnalysisInput& input, std::vector<Finding>* finding
   if (launches.waited < kLaunchesOfAPattern || launches.Percent() < kNearlyAllPercent) return;
   const int64_t idle_ns = input.shared().window_ns() - input.shared().busy_ns();
   Finding finding = NewFinding("launch.blocking");
-  finding.message =
-      "Launches wait for their kernels, as with CUDA_LAUNCH_BLOCKING=1: " + FormatPercent(launches.Percent()) + " of " +
-      CountOf(launches.waited + launches.others, "launching call") + " returned after the kernel had ended";
+  finding.message = "Launches are synchronous, as with CUDA_LAUNCH_BLOCKING=1: " + FormatPercent(launches.Percent()) +
+                    " of " + CountOf(launches.waited + launches.others, "launch call") +
+                    " returned only after their kernel had ended";
   finding.gain_ns = std::min<int64_t>(idle_ns, launches.blocked_ns);
-  finding.basis = "idle time in which the host could have launched while kernels ran";
+  finding.basis = "idle time that launching while kernels run would avoid";
   findings->push_back(std::move(finding));
 }
 

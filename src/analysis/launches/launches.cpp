@@ -116,22 +116,22 @@ LaunchCalls ReadCalls(const AnalysisInput& input) {
 // ---- call, queue and run of each kernel ----
 
 Table KernelTable(const AnalysisInput& input, AnalysisResult* result, uint32_t max_rows) {
-  Table table{"kernel_launches",
-              "Launches by kernel",
-              {{"kernels", "Kernels", Unit::kCount, false},
-               {"calls", "Calls", Unit::kCount, true},
-               {"call_ns", "In calls", Unit::kNs, true},
-               {"call_median_ns", "Call", Unit::kNs, false},
-               {"queued", "Queued", Unit::kCount, false},
-               {"queue_ns", "In queue", Unit::kNs, true},
-               {"queue_median_ns", "Queue", Unit::kNs, false},
-               {"run_ns", "Running", Unit::kNs, true},
-               {"run_median_ns", "Run", Unit::kNs, false},
-               {"kernel", "Name", Unit::kText, false}},
-              {},
-              "Medians: of the launching calls, of the time from their return to the start of the kernels that had not "
-              "started by then (queued), and of the kernels. Call longer than run and nothing queued: the GPU waits "
-              "for launches."};
+  Table table{
+      "kernel_launches",
+      "Launches by kernel",
+      {{"kernels", "Kernels", Unit::kCount, false},
+       {"calls", "Calls", Unit::kCount, true},
+       {"call_ns", "Call time", Unit::kNs, true},
+       {"call_median_ns", "Median call", Unit::kNs, false},
+       {"queued", "Queued", Unit::kCount, false},
+       {"queue_ns", "Queue time", Unit::kNs, true},
+       {"queue_median_ns", "Median queue", Unit::kNs, false},
+       {"run_ns", "Run time", Unit::kNs, true},
+       {"run_median_ns", "Median run", Unit::kNs, false},
+       {"kernel", "Name", Unit::kText, false}},
+      {},
+      "Median call: duration of the launch call. Median queue: from its return to the start of the kernel, for kernels "
+      "that had not started by then (queued). Calls longer than runs with nothing queued: launch-bound."};
   const KernelGroups& kernels = input.shared().kernels();
   const KernelLaunches& launches = input.shared().kernel_launches();
   int64_t queued = 0, queue_ns = 0;
@@ -162,14 +162,14 @@ std::vector<std::pair<uint32_t, QueueDepth>> DepthOfDevices(const AnalysisInput&
 
 Table DepthTable(const Trace& trace, const std::vector<std::pair<uint32_t, QueueDepth>>& devices) {
   Table table{"queue_depth",
-              "Work launched and not finished",
+              "Queue depth",
               {{"device", "GPU", Unit::kText, false},
-               {"depth", "Operations", Unit::kText, false},
+               {"depth", "Depth", Unit::kText, false},
                {"percent", "Time", Unit::kPercent, false},
                {"time_ns", "Total", Unit::kNs, false}},
               {},
-              "Percent of the window of the GPU. 0: nothing was launched, the GPU waits for the host. 1: as soon as it "
-              "is done it will wait."};
+              "Percent of the GPU window. Depth 0: nothing launched, the GPU waits for the host. Depth 1: the GPU will "
+              "wait as soon as this operation ends."};
   for (const auto& [device, depth] : devices) {
     for (size_t i = 0; i < QueueDepth::kLevels; ++i) {
       if (depth.time_ns[i] == 0) continue;
@@ -362,14 +362,13 @@ bool IsWorthAFinding(const LateLaunches& late) {
 
 void AddFinding(const LateLaunches& late, double interval_ns, std::vector<Finding>* findings) {
   Finding finding = NewFinding("launch.bound");
-  finding.message = CountOf(late.kernels, "kernel") + " of " + Each(late.kernel_ns, late.kernels) +
-                    " on average came after the GPU had run dry, " + Each(late.idle_ns, late.kernels) +
-                    " idle before each, one launch every " + FormatNs(interval_ns) +
-                    ": the GPU waits for launches for " + FormatPercent(PercentOf(late.idle_ns, late.window_ns)) +
-                    " of the window";
+  finding.message = "Launch-bound for " + FormatPercent(PercentOf(late.idle_ns, late.window_ns)) +
+                    " of the GPU window: " + CountOf(late.kernels, "kernel") + " of " +
+                    Each(late.kernel_ns, late.kernels) + " on average started on an empty queue, " +
+                    Each(late.idle_ns, late.kernels) + " idle before each, one launch every " + FormatNs(interval_ns);
   finding.gain_ns = late.idle_ns;
   finding.basis = "idle time before those kernels, " + FormatNs(static_cast<double>(late.launch_ns)) +
-                  " of it in their launching calls";
+                  " of it in their launch calls";
   findings->push_back(std::move(finding));
 }
 

@@ -101,17 +101,16 @@ Table LaunchesOverTime(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   Table table{
       "launches_over_time",
-      "Work over time",
+      "GPU load over time",
       {{"device", "GPU", Unit::kText, false},
        {"start_ns", "From", Unit::kNs, false},
        {"busy_percent", "Busy", Unit::kPercent, false},
        {"launched", "Launched", Unit::kCount, false},
        {"per_second", "Launch rate", Unit::kPerSecond, false},
-       {"depth", "Not finished", Unit::kCount, false}},
+       {"depth", "Queue depth", Unit::kCount, false}},
       {},
-      "Ten equal slices from the first to the last operation of the GPU; From counts from the beginning of the "
-      "trace. Launched: operations, in the slice of their launching call. Not finished: operations launched and "
-      "not finished, mean over the slice."};
+      "Ten equal slices of the GPU window. From: time since the start of the trace. Launched: operations, by the slice "
+      "of their launch call. Queue depth: operations launched and not finished, mean over the slice."};
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     if (!HasWindow(trace, device)) continue;
     const Interval window = WindowOf(input, device);

@@ -87,8 +87,8 @@ Table LengthTable(const Histogram& histogram) {
                {"count_percent", "Share", Unit::kPercent, false},
                {"idle_before_ns", "Idle before", Unit::kNs, false}},
               {},
-              "Time in percent of the time of all kernels, share in percent of their number; idle before: gaps of at "
-              "most 50 us that they ended."};
+              "Time: percent of total kernel time. Share: percent of all kernels. Idle before: gaps of up to 50 us "
+              "that these kernels ended."};
   const Kernels all = Sum(histogram, histogram.size());
   for (size_t i = 0; i < histogram.size(); ++i) {
     if (histogram[i].count == 0) continue;
@@ -123,10 +123,10 @@ std::string PathOf(const Trace& trace, const Chain& chain) {
 
 Table ChainTable(const Trace& trace, const std::vector<Chain>& chains, uint32_t max_rows) {
   Table table{"kernel_chains",
-              "Chains of operations that repeat",
+              "Repeated chains of operations",
               {{"idle_ns", "Idle within", Unit::kNs, false},
                {"busy_ns", "Running", Unit::kNs, false},
-               {"repetitions", "Times", Unit::kCount, false},
+               {"repetitions", "Repetitions", Unit::kCount, false},
                {"operations", "Operations", Unit::kCount, false},
                {"kernels", "Kernels", Unit::kCount, true},
                {"runs", "Runs", Unit::kCount, true},
@@ -134,8 +134,8 @@ Table ChainTable(const Trace& trace, const std::vector<Chain>& chains, uint32_t 
                {"path", "NVTX range", Unit::kText, true},
                {"chain", "Chain", Unit::kText, false}},
               {},
-              "The same kernels in the same shapes, one after the other in a stream, at least 4 times in a row. Idle "
-              "within: of the GPU, between operations of one repetition, gaps of at most 50 us."};
+              "The same kernels with the same launch configurations, at least 4 times in a row in one stream. Idle "
+              "within: GPU idle gaps of up to 50 us between operations of one repetition."};
   for (const Chain& chain : chains) {
     table.rows.push_back({chain.idle_ns, chain.busy_ns, chain.repetitions, static_cast<int64_t>(chain.period),
                           static_cast<int64_t>(chain.kernels), chain.runs, StreamName(trace, chain.stream),
@@ -152,14 +152,14 @@ Finding ChainFinding(const Trace& trace, const Chain& chain, int64_t window_ns) 
       chain.period == 1 ? "the same kernel" : "the same " + FormatCount(chain.period) + " operations";
   Finding finding = NewFinding("kernels.chain", PercentOf(chain.idle_ns, window_ns));
   finding.message = StreamName(trace, chain.stream) + " ran " + what + " " + FormatCount(chain.repetitions) +
-                    " times (" + NamesOf(trace, chain, 3) + "): " + Ns(chain.busy_ns) + " of work, with " +
-                    Ns(chain.idle_ns) + " idle between, " + FormatPercent(PercentOf(chain.idle_ns, window_ns)) +
-                    " of the window";
+                    " times (" + NamesOf(trace, chain, 3) + "): " + Ns(chain.busy_ns) + " of work, " +
+                    Ns(chain.idle_ns) + " idle in between, " + FormatPercent(PercentOf(chain.idle_ns, window_ns)) +
+                    " of the GPU window";
   finding.gain_ns = chain.idle_ns;
-  finding.basis = "idle time of at most 50 us between operations of one repetition";
+  finding.basis = "idle gaps of up to 50 us between operations of one repetition";
   if (chain.period == 1) {
-    finding.advice = "Give each launch more work, or capture many of them as one CUDA graph.";
-    finding.basis = "idle time of at most 50 us before each of them";
+    finding.advice = "Give each launch more work, or capture many launches as one CUDA graph.";
+    finding.basis = "idle gaps of up to 50 us before each launch";
   }
   finding.subject.stream = StreamName(trace, chain.stream);
   return finding;
@@ -195,14 +195,14 @@ void AddFindings(const AnalysisInput& input, const Histogram& histogram, const s
     return;
   }
   Finding finding = NewFinding("kernels.small", PercentOf(small.idle_ns, window_ns));
-  finding.message = CountOf(small.count, "kernel") + " of " + FormatCount(all.count) + " ran for less than 10 us, " +
-                    FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of the time of all kernels, with " +
+  finding.message = FormatCount(small.count) + " of " + CountOf(all.count, "kernel") + " ran for less than 10 us, " +
+                    FormatPercent(PercentOf(small.time_ns, all.time_ns)) + " of total kernel time, with " +
                     Ns(small.idle_ns) + " idle before them";
   if (MostAreInGraphs(input)) {
-    finding.advice = "Fuse kernels, or give each more work: nodes of a CUDA graph have gaps between them, too.";
+    finding.advice = "Fuse kernels, or give each more work: CUDA graph nodes have gaps between them as well.";
   }
   finding.gain_ns = small.idle_ns;
-  finding.basis = "idle time of at most 50 us before those kernels";
+  finding.basis = "idle gaps of up to 50 us before those kernels";
   findings->push_back(std::move(finding));
 }
 

@@ -57,20 +57,21 @@ struct Pool {
 };
 
 Table PoolTable(const Trace& trace, uint32_t max_rows) {
-  Table table{"memory_pools",
-              "Memory pools",
-              {{"device", "GPU", Unit::kText, false},
-               {"size_bytes", "Size", Unit::kBytes, false},
-               {"used_bytes", "Used", Unit::kBytes, false},
-               {"release_threshold_bytes", "Keeps", Unit::kBytes, false},
-               {"trims", "Trims", Unit::kCount, false},
-               {"created_ns", "Created", Unit::kNs, true},
-               {"destroyed_ns", "Destroyed", Unit::kNs, true},
-               {"imported", "Imported", Unit::kCount, true},
-               {"pid", "Process", Unit::kCount, true},
-               {"pool", "Pool", Unit::kText, false}},
-              {},
-              "The largest size and use that was reported; times count from the beginning of the trace."};
+  Table table{
+      "memory_pools",
+      "Memory pools",
+      {{"device", "GPU", Unit::kText, false},
+       {"size_bytes", "Size", Unit::kBytes, false},
+       {"used_bytes", "Used", Unit::kBytes, false},
+       {"release_threshold_bytes", "Threshold", Unit::kBytes, false},
+       {"trims", "Trims", Unit::kCount, false},
+       {"created_ns", "Created", Unit::kNs, true},
+       {"destroyed_ns", "Destroyed", Unit::kNs, true},
+       {"imported", "Imported", Unit::kCount, true},
+       {"pid", "Process", Unit::kCount, true},
+       {"pool", "Pool", Unit::kText, false}},
+      {},
+      "Size and Used: the largest reported. Threshold: release threshold. Times are since the start of the trace."};
   std::map<std::pair<uint32_t, uint64_t>, Pool> pools;
   for (const MemoryPoolEvent& event : trace.memory_pools) {
     Pool& pool = pools[{event.process, event.pool}];
@@ -117,7 +118,7 @@ const ManagedInfo& InfoOf(ManagedKind kind) {
       {"GPU page faults", false, nullptr, "memory.gpu_page_faults", "memory.gpu_fault_ns"},
       {"thrashing", false, nullptr, nullptr, nullptr},
       {"throttling", false, nullptr, nullptr, nullptr},
-      {"mapped remotely", false, nullptr, nullptr, nullptr},
+      {"remote mapping", false, nullptr, nullptr, nullptr},
       {"device to device", true, "memory.managed_d2d_count", "memory.managed_d2d_bytes", "memory.managed_d2d_ns"}};
   return kInfo[static_cast<size_t>(kind)];
 }
@@ -143,9 +144,9 @@ Table ManagedTable(const ManagedTraffic& sums) {
                {"bytes", "Bytes", Unit::kBytes, false},
                {"pages", "Pages", Unit::kCount, false},
                {"bytes_per_second", "Bandwidth", Unit::kBytesPerSecond, false},
-               {"what", "What", Unit::kText, false}},
+               {"what", "Event", Unit::kText, false}},
               {},
-              "Migrations and page faults that the driver reported; times may overlap with those of kernels."};
+              "Migrations and page faults reported by the driver; they may overlap with kernels."};
   for (size_t i = 0; i < kManagedKinds; ++i) {
     const Traffic& sum = sums[i];
     if (sum.count == 0) continue;
@@ -182,21 +183,21 @@ void AddManagedFindings(const SharedFacts& shared, const ManagedTraffic& sums, s
   }
   if (moved.count > 0) {
     Finding finding = NewFinding("memory.migrations", PercentOf(moved.time_ns, shared.window_ns()));
-    finding.message = "Managed memory moved " + FormatBytes(static_cast<double>(moved.value)) + " in " +
+    finding.message = "Managed memory: " + FormatBytes(static_cast<double>(moved.value)) + " moved in " +
                       CountOf(moved.count, "migration") + ", " +
                       FormatBytes(static_cast<double>(moved.value) / static_cast<double>(moved.count)) +
-                      " each: " + FormatNs(static_cast<double>(moved.time_ns));
+                      " each, taking " + FormatNs(static_cast<double>(moved.time_ns));
     finding.gain_ns = moved.time_ns;
-    finding.basis = "time of the migrations, part of which may overlap with kernels";
+    finding.basis = "migration time, part of which may overlap with kernels";
     findings->push_back(std::move(finding));
   }
   const Traffic& faults = sums[static_cast<size_t>(ManagedKind::kGpuPageFault)];
   if (faults.count > 0) {
     Finding finding = NewFinding("memory.page_faults", PercentOf(faults.time_ns, shared.window_ns()));
-    finding.message = "The GPU faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
-                      " of managed memory, which took " + FormatNs(static_cast<double>(faults.time_ns));
+    finding.message = "The GPU page-faulted on " + CountOf(static_cast<int64_t>(faults.value), "page") +
+                      " of managed memory, taking " + FormatNs(static_cast<double>(faults.time_ns));
     finding.gain_ns = faults.time_ns;
-    finding.basis = "time that the driver took for those faults";
+    finding.basis = "time the driver spent on those faults";
     findings->push_back(std::move(finding));
   }
 }

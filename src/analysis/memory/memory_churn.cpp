@@ -208,32 +208,32 @@ struct Sum {
 std::string_view NounOf(MemoryCallKind kind) {
   switch (kind) {
     case MemoryCallKind::kPool:
-      return "memory of a pool";
+      return "Pool memory";
     case MemoryCallKind::kHost:
-      return "pinned memory";
+      return "Pinned memory";
     case MemoryCallKind::kRegistration:
-      return "memory registered with the GPU";
+      return "Host memory";
     case MemoryCallKind::kDevice:
     case MemoryCallKind::kOther:
       break;
   }
-  return "device memory";
+  return "Device memory";
 }
 
 std::string AdviceOf(MemoryCallKind kind, bool has_size, std::string advice) {
   switch (kind) {
     case MemoryCallKind::kPool:
       advice =
-          "The pool gives memory back when the program synchronises, unless its release threshold is raised "
-          "(cudaMemPoolSetAttribute, cudaMemPoolAttrReleaseThreshold). What every step needs can be allocated once.";
+          "The pool returns memory at each synchronisation unless its release threshold is raised "
+          "(cudaMemPoolSetAttribute, cudaMemPoolAttrReleaseThreshold). Allocate once what every step needs.";
       break;
     case MemoryCallKind::kHost:
-      advice = "Pinning is slow: allocate the pinned buffers once and use them again.";
+      advice = "Pinning is slow: allocate pinned buffers once and reuse them.";
       break;
     case MemoryCallKind::kRegistration:
       advice =
-          "Registering is slow: register the memory once and leave it registered, or copy through a pinned buffer "
-          "that is kept.";
+          "Registering is slow: register the memory once and keep it registered, or copy through a persistent pinned "
+          "buffer.";
       break;
     case MemoryCallKind::kDevice:
     case MemoryCallKind::kOther:
@@ -247,7 +247,7 @@ std::string AdviceOf(MemoryCallKind kind, bool has_size, std::string advice) {
 
 std::string WorstOf(const Trace& trace, const Churn& churn, const ChurnSite& site) {
   std::string text = FormatCount(site.pairs);
-  if (site.has_size) text += " of " + FormatBytes(static_cast<double>(site.size_bytes));
+  if (site.has_size) text += " x " + FormatBytes(static_cast<double>(site.size_bytes));
   const std::string_view function = trace.Text(site.function);
   if (!function.empty()) text += " by " + std::string(function);
   if (!trace.Text(site.path).empty()) text += " in " + PathName(trace, site.path);
@@ -262,15 +262,16 @@ Finding ChurnFinding(const Trace& trace, const Churn& churn, MemoryCallKind kind
   Finding finding = NewFinding("memory.churn", PercentOf(std::max<int64_t>(sum.host_ns, sum.idle_ns), window_ns));
   finding.subject.function = trace.Text(sum.worst->function);
   finding.subject.range = trace.Text(sum.worst->path);
-  finding.message = CountOf(sum.pairs, "time") + " " + std::string(NounOf(kind)) +
-                    (kind == MemoryCallKind::kRegistration ? " anew after the same had ended: "
-                     : sum.worst->has_size ? " was allocated after a block of that size had been freed: "
-                                           : " was allocated after a block had been freed: ") +
-                    FormatNs(static_cast<double>(sum.host_ns)) + " in those calls, GPU idle for " +
-                    FormatNs(static_cast<double>(sum.idle_ns)) + " of that; most " + WorstOf(trace, churn, *sum.worst);
+  finding.message = std::string(NounOf(kind)) +
+                    (kind == MemoryCallKind::kRegistration ? " was unregistered and registered again "
+                     : sum.worst->has_size                 ? " was freed and allocated again at the same size "
+                                                           : " was freed and allocated again ") +
+                    CountOf(sum.pairs, "time") + ": " + FormatNs(static_cast<double>(sum.host_ns)) +
+                    " in those calls, GPU idle for " + FormatNs(static_cast<double>(sum.idle_ns)) +
+                    " of that; most affected: " + WorstOf(trace, churn, *sum.worst);
   finding.advice = AdviceOf(kind, sum.worst->has_size, std::move(finding.advice));
   finding.gain_ns = sum.idle_ns;
-  finding.basis = sum.idle_ns > 0 ? "that idle time, which is part of idle.memory" : "the host could have gone on";
+  finding.basis = sum.idle_ns > 0 ? "this idle time, included in idle.memory" : "host time only, no GPU idle time";
   return finding;
 }
 
@@ -312,24 +313,23 @@ void CountSteps(const Trace& trace, const StepChoice& step, Churn* churn) {
 }
 
 Table ChurnTable(const Trace& trace, const Churn& churn, uint32_t max_rows) {
-  Table table{
-      "memory_churn",
-      "Memory freed and allocated again",
-      {{"host_ns", "In calls", Unit::kNs, false},
-       {"idle_ns", "GPU idle", Unit::kNs, false},
-       {"pairs", "Times", Unit::kCount, false},
-       {"size_bytes", "Size", Unit::kBytes, false},
-       {"steps", "Steps", Unit::kCount, true},
-       {"free_function", "Freed by", Unit::kText, true},
-       {"pid", "Process", Unit::kCount, true},
-       {"path", "NVTX range", Unit::kText, false},
-       {"function", "Allocated by", Unit::kText, false}},
-      {},
-      "Allocations with a block that had been freed before and could have been kept: of the same size, function "
-      "and range, or any block where sizes were not recorded. In calls: host time of allocating and freeing."};
+  Table table{"memory_churn",
+              "Memory churn",
+              {{"host_ns", "Call time", Unit::kNs, false},
+               {"idle_ns", "GPU idle", Unit::kNs, false},
+               {"pairs", "Count", Unit::kCount, false},
+               {"size_bytes", "Size", Unit::kBytes, false},
+               {"steps", "Steps", Unit::kCount, true},
+               {"free_function", "Freed by", Unit::kText, true},
+               {"pid", "Process", Unit::kCount, true},
+               {"path", "NVTX range", Unit::kText, false},
+               {"function", "Allocated by", Unit::kText, false}},
+              {},
+              "Allocations that could have reused a block freed before: same size, function and range, or any block "
+              "where sizes were not recorded. Call time: host time of the allocation and free calls."};
   for (const ChurnSite& site : churn.sites) {
     const auto name = [&](NameId id) {
-      return trace.Text(id).empty() ? std::string("(not known)") : std::string(trace.Text(id));
+      return trace.Text(id).empty() ? std::string("(unknown)") : std::string(trace.Text(id));
     };
     table.rows.push_back({site.host_ns, site.idle_ns, site.pairs,
                           site.has_size ? Cell(static_cast<int64_t>(site.size_bytes)) : Cell(), site.steps,

@@ -116,7 +116,7 @@ std::string SortName(MemoryKind memory) {
 }
 
 std::string MemoryDeviceName(const Trace& trace, uint32_t device) {
-  return device == kNone ? "(not known)" : DeviceScope(trace, device);
+  return device == kNone ? "(unknown)" : DeviceScope(trace, device);
 }
 
 std::vector<uint32_t> EndedBlocks(const Trace& trace) {
@@ -189,8 +189,8 @@ Table MemoryTable(const Trace& trace, const MemoryUse& use, uint32_t max_rows) {
                {"not_freed_bytes", "Not freed", Unit::kBytes, false},
                {"path", "Peak in", Unit::kText, false}},
               {},
-              "At counts from the beginning of the trace; peak in: the NVTX range that allocated then. What was "
-              "allocated before the recording is not in it."};
+              "At: time since the start of the trace. Peak in: the NVTX range that allocated at the peak. Memory "
+              "allocated before recording started is not included."};
   for (const auto& [key, usage] : use.usages) {
     table.rows.push_back({MemoryDeviceName(trace, key.first), SortName(key.second),
                           static_cast<int64_t>(usage.level.peak_bytes), SinceStart(trace, usage.level.peak_ns),
@@ -210,12 +210,12 @@ Table MemoryOverTimeTable(const Trace& trace, const std::vector<uint32_t>& ended
                {"time_ns", "Until", Unit::kNs, false},
                {"bytes", "In use", Unit::kBytes, false},
                {"highest_bytes", "Highest", Unit::kBytes, false},
-               {"percent", "Of peak", Unit::kPercent, false},
+               {"percent", "% of peak", Unit::kPercent, false},
                {"allocations", "Allocations", Unit::kCount, false},
                {"frees", "Frees", Unit::kCount, false}},
               {},
-              "Equal slices from the first allocation to the last event: in use at the end of each, highest within it, "
-              "which is in percent of the peak of the GPU. Times count from the beginning of the trace."};
+              "Equal slices from the first allocation to the last event. In use: at the end of the slice. Highest: "
+              "within the slice, also in percent of the GPU's peak. Times are since the start of the trace."};
   if (use.devices.empty()) return table;
   const auto devices = static_cast<uint32_t>(use.devices.size());
   const uint32_t wanted = max_rows == 0 ? kMostSlices : max_rows / devices;
@@ -239,7 +239,7 @@ Table MemoryOverTimeTable(const Trace& trace, const std::vector<uint32_t>& ended
 
 Table NotFreedTable(const Trace& trace, const MemoryUse& use, uint32_t max_rows) {
   Table table{"memory_not_freed",
-              "Memory that was not freed",
+              "Memory not freed",
               {{"device", "GPU", Unit::kText, false},
                {"bytes", "Bytes", Unit::kBytes, false},
                {"blocks", "Blocks", Unit::kCount, false},
@@ -248,7 +248,7 @@ Table NotFreedTable(const Trace& trace, const MemoryUse& use, uint32_t max_rows)
                {"path", "NVTX range", Unit::kText, false},
                {"function", "Allocated by", Unit::kText, false}},
               {},
-              "Blocks in use when the recording ended. The driver takes them back when their process ends.",
+              "Blocks in use when recording ended. The driver reclaims them when their process exits.",
               true};
   using Key = std::tuple<uint32_t, MemoryKind, uint64_t, NameId, NameId>;  // device, sort, size, path, function
   std::map<Key, int64_t> blocks;
@@ -263,7 +263,7 @@ Table NotFreedTable(const Trace& trace, const MemoryUse& use, uint32_t max_rows)
     const std::string_view name = trace.Text(function);
     const auto size = static_cast<int64_t>(size_bytes);
     table.rows.push_back({MemoryDeviceName(trace, device), MultiplySaturating(size, count), count, size,
-                          SortName(memory), PathName(trace, path), name.empty() ? "(not known)" : std::string(name)});
+                          SortName(memory), PathName(trace, path), name.empty() ? "(unknown)" : std::string(name)});
   }
   SortAndCut(&table, 1, 6, max_rows);
   return table;

@@ -52,7 +52,7 @@ struct ShareInfo {
 constexpr std::array<ShareInfo, kShareCount> kShares = {{
     {"kernel", "critical.kernel_ns"},
     {"copy", "critical.copy_ns"},
-    {"fill", "critical.copy_ns"},
+    {"memset", "critical.copy_ns"},
     {"queue", "critical.queue_ns"},
     {"launch", "critical.launch_ns"},
     {"sync", "critical.sync_ns"},
@@ -160,7 +160,7 @@ class Shares {
       AddTo(ShareOf(facts.api_class), trace_.Text(facts.function), calls_[i]);
       AddTo(Share::kCopyCall, trace_.Text(facts.function), blocked_[i]);
     }
-    AddTo(Share::kQueue, "launched, not started", queued_);
+    AddTo(Share::kQueue, "queued, not started", queued_);
     AddTo(Share::kLoad, InfoOf(Cause::kLoad).meaning, loading_);
     AddTo(Share::kProfiler, InfoOf(Cause::kProfiler).meaning, profiler_);
     AddTo(Share::kUnknown, "not in the trace", unknown_);
@@ -272,11 +272,12 @@ Table PathTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
               "Critical path",
               {{"percent", "Time", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
-               {"count", "Pieces", Unit::kCount, false},
+               {"count", "Segments", Unit::kCount, false},
                {"kind", "Kind", Unit::kText, false},
-               {"name", "What", Unit::kText, false}},
+               {"name", "Operation", Unit::kText, false}},
               {},
-              "What the end of the last work waited for, back to the first CUDA call; percent of the time between."};
+              "The chain of work and waits from the end of the last operation back to the first CUDA call; percent of "
+              "that time."};
   table.is_detail = true;  // the list of what could be won says the same in fewer words
   for (const auto& [key, sum] : shares.sums()) {
     if (sum.total_ns == 0) continue;
@@ -292,31 +293,41 @@ struct WhatIf {
   int64_t gain_ns = 0;
 };
 
+// "copy host to device" as "H2D copies".
+std::string CopiesOf(const std::string& name) {
+  for (size_t i = 0; i < kDirectionCount; ++i) {
+    const auto direction = static_cast<Direction>(i);
+    if (name.ends_with(DirectionName(direction))) return std::string(ShortDirectionName(direction)) + " copies";
+  }
+  return name;
+}
+
 // What one change of the program could take off the path at most; nothing for what nobody can change.
 WhatIf WhatIfOf(Share share, const std::string& name, int64_t ns) {
   switch (share) {
     case Share::kKernel:
-      return {name + " twice as fast", "half of its time on the path", ns / 2};
+      return {"make " + name + " twice as fast", "half of its time on the path", ns / 2};
     case Share::kCopy:
-      return {name + " behind kernels", "its time on the path", ns};
+      return {"overlap " + CopiesOf(name) + " with kernels", "time of these copies on the path", ns};
     case Share::kFill:
-      return {"fills behind kernels", "their time on the path", ns};
+      return {"overlap memsets with kernels", "time of these memsets on the path", ns};
     case Share::kQueue:
-      return {"no latency between operations", "time launched and not started", ns};
+      return {"eliminate launch gaps", "time queued and not started", ns};
     case Share::kLaunch:
-      return {name + " ahead of the GPU", "time of these calls on the path", ns};
+      return {"queue launches earlier (" + name + ")", "time of these calls on the path", ns};
     case Share::kSync:
-      return {"no wait in " + name, "from the end of the work to the return, and waits for nothing", ns};
+      return {"avoid waiting in " + name, "from the end of the work to the return, and waits for nothing", ns};
     case Share::kCopyCall:
-      return {name + " that does not block", "time of these calls on the path without their copies", ns};
+      return {"make " + name + " asynchronous", "time of these calls on the path minus their copies", ns};
     case Share::kMemory:
-      return {"no " + name + " in between", "time of these calls on the path", ns};
+      return {"remove " + name + " from the loop", "time of these calls on the path", ns};
     case Share::kLoad:
-      return {"no " + name + " in the run", "time of these calls on the path", ns};
+      return {"avoid " + name + " during the run", "time of these calls on the path", ns};
     case Share::kApi:
-      return {"no " + name, "time of these calls on the path", ns};
+      return {"remove " + name, "time of these calls on the path", ns};
     case Share::kHost:
-      return {"host code in " + name + " beside the GPU", "its time on the path", ns};
+      return {"run host code " + (name == "(no range)" ? "" : "in " + name + " ") + "concurrently with the GPU",
+              "its time on the path", ns};
     case Share::kProfiler:
     case Share::kUnknown:
       break;
@@ -325,16 +336,15 @@ WhatIf WhatIfOf(Share share, const std::string& name, int64_t ns) {
 }
 
 Table WhatIfTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
-  Table table{
-      "what_if",
-      "What could be won on the critical path",
-      {{"gain_ns", "At most", Unit::kNs, false},
-       {"percent", "Of path", Unit::kPercent, false},
-       {"what", "If", Unit::kText, false},
-       {"formula", "Counted", Unit::kText, true}},
-      {},
-      "At most: the time on the path of what the row names, half of it for twice as fast. Each alone: another path "
-      "may be nearly as long, so that less is won; gains do not add up."};
+  Table table{"what_if",
+              "Critical path: potential speedup",
+              {{"gain_ns", "Max. saving", Unit::kNs, false},
+               {"percent", "% of critical path", Unit::kPercent, false},
+               {"what", "If you...", Unit::kText, false},
+               {"formula", "Basis", Unit::kText, true}},
+              {},
+              "Max. saving: time on the critical path, or half of it for a kernel made twice as fast. Each row stands "
+              "alone: savings do not add up, and another path may be nearly as long."};
   for (const auto& [key, sum] : shares.sums()) {
     WhatIf what_if = WhatIfOf(key.first, key.second, sum.total_ns);
     if (what_if.gain_ns <= 0) continue;
@@ -359,9 +369,10 @@ void AddFinding(const AnalysisInput& input, const Shares& shares, int64_t window
   Finding finding = NewFinding("critical.kernel", PercentOf(total_ns, window_ns));
   finding.message = longest->first.second + " is " + FormatPercent(PercentOf(total_ns, window_ns)) +
                     " of the critical path: " + FormatNs(static_cast<double>(total_ns)) + " of " +
-                    FormatNs(static_cast<double>(window_ns)) + " from the first CUDA call to the end of the last work";
+                    FormatNs(static_cast<double>(window_ns)) +
+                    " from the first CUDA call to the end of the last operation";
   finding.gain_ns = total_ns / 2;
-  finding.basis = "half of its time on the critical path, as if it were twice as fast";
+  finding.basis = "assumes it runs twice as fast, half of its time on the critical path";
   finding.subject.kernel = longest->first.second;
   result->findings.push_back(std::move(finding));
 }

@@ -78,10 +78,10 @@ Table RangeTable(const Trace& trace, const std::vector<PathTimes>& paths, const 
               "NVTX ranges",
               Columns(),
               {},
-              "Time: of the length of the trace, times the threads that had it "
-              "open (for ranges that overlap on one thread, times the most open at once). Self: without the ranges "
-              "within. GPU busy: operations that the range's thread launched in it. GPU idle: of that thread's GPU "
-              "while the range was open, Idle in percent of Total."};
+              "Time: percent of the trace duration times the threads that opened the range (for overlapping ranges on "
+              "one thread, times the most open at once). Self: without nested ranges. GPU busy: operations launched by "
+              "the range's thread inside the range. GPU idle: of that thread's GPU while the range was open; Idle is "
+              "its percent of Total."};
   for (const PathTimes& path : paths) table.rows.push_back(Row(trace, path, projection.Of(path.path)));
   CutRows(&table, max_rows);
   return table;

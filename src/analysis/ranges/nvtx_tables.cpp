@@ -92,7 +92,7 @@ Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result
                {"path", "NVTX range", Unit::kText, false},
                {"values", "Values", Unit::kText, false}},
               {},
-              "Message bytes: the sum of the values whose name says \"size [bytes]\", as NCCL has them."};
+              "Message bytes: sum of the values named \"size [bytes]\", as in NCCL payloads."};
   if (trace.payloads.empty()) return table;
   std::map<uint32_t, Payloads> by_path;
   std::vector<bool> is_counted(trace.ranges.size());  // a range may say its size when it begins and when it ends
@@ -125,7 +125,7 @@ Table PayloadTable(const Trace& trace, uint32_t max_rows, AnalysisResult* result
 Table GraphWorkTable(const AnalysisInput& input, uint32_t max_rows) {
   const Trace& trace = input.trace();
   Table table{"graph_work",
-              "Work of CUDA graphs by the code that built them",
+              "CUDA graph work by origin",
               {{"percent", "Time", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"operations", "Operations", Unit::kCount, false},
@@ -134,8 +134,8 @@ Table GraphWorkTable(const AnalysisInput& input, uint32_t max_rows) {
                {"call", "Built by", Unit::kText, true},
                {"launched_in", "Launched in", Unit::kText, true}},
               {},
-              "Percent of the GPU time of graph nodes whose making was recorded. Where a graph was launched outside of "
-              "any range, its work counts as GPU time of the range that built it."};
+              "Percent of the GPU time of graph nodes whose creation was recorded. Work of a graph launched outside "
+              "any range counts towards the range that built it."};
   struct Work {
     SaturatingSum total_ns;
     int64_t operations = 0, nodes = 0;

@@ -335,8 +335,8 @@ void AddStatistics(StepTimes* times) {
 
 std::string StepPartName(size_t part) {
   if (part == kStepKernels) return "kernels";
-  if (part == kStepCopies) return "copies, fills";
-  if (part == kStepOutside) return "outside of the GPU window";
+  if (part == kStepCopies) return "copies, memsets";
+  if (part == kStepOutside) return "outside the GPU window";
   return "idle: " + std::string(InfoOf(static_cast<Cause>(part - kStepIdle)).name);
 }
 

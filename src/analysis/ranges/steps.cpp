@@ -92,7 +92,7 @@ std::string SlowHostText(const Trace& trace, const StepTimes& times) {
   const auto most = std::max_element(times.slow_host_ns.begin(), times.slow_host_ns.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == times.slow_host_ns.end() || most->first == 0) return "";
-  return "; the host was in " + std::string(trace.Text(NameId{most->first})) + " most of that time";
+  return "; the host was mostly in " + std::string(trace.Text(NameId{most->first}));
 }
 
 // What the median of the second half has more of than that of the first; outliers do not count.
@@ -120,10 +120,10 @@ void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::st
   Finding finding = NewFinding("steps.outliers", percent);
   finding.message = FormatCount(times.outliers) + " of " + CountOf(times.count, "iteration") + " of " + name +
                     " took longer than " + Ns(times.slow_from_ns) + " (median " + Ns(times.steady_median_ns) +
-                    ", slowest " + Ns(times.max_ns) + "). Each had, beyond the median: " + ExtraText(extra) +
+                    ", slowest " + Ns(times.max_ns) + "). Extra time per slow iteration: " + ExtraText(extra) +
                     SlowHostText(trace, times);
   finding.gain_ns = std::llround(gain_ns);
-  finding.basis = "time of the slow iterations above the median";
+  finding.basis = "time above the median in slow iterations";
   finding.subject = SubjectOf(name, extra);
   result->findings.push_back(std::move(finding));
 }
@@ -136,11 +136,11 @@ void AddTrendFinding(const StepTimes& times, const std::string& name, AnalysisRe
   if (percent < kPercentWorthAFinding) return;
   const Parts growth = GrowthOf(times);
   Finding finding = NewFinding("steps.trend", percent);
-  finding.message = name + " gets slower: by " + Ns(times.slope_ns) + " each time, " +
+  finding.message = name + " slows down by " + Ns(times.slope_ns) + " per iteration, " +
                     FormatPercent(TrendPercent(times)) + " over " + CountOf(times.count, "iteration") +
-                    ". The second half has, beyond the first: " + ExtraText(growth);
+                    ". Second half compared with the first: " + ExtraText(growth);
   finding.gain_ns = std::llround(gain_ns);
-  finding.basis = "if all iterations were as fast as the first ones (robust slope)";
+  finding.basis = "assumes all iterations are as fast as the first (robust slope)";
   finding.subject = SubjectOf(name, growth);
   result->findings.push_back(std::move(finding));
 }
@@ -154,11 +154,10 @@ void AddWarmupFinding(const StepTimes& times, const std::string& name, AnalysisR
   if (times.warmups == 0 || percent < kPercentWorthAFinding) return;
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_warmup; });
   Finding finding = NewFinding("steps.warmup");
-  finding.message = "The first " + (times.warmups == 1 ? "iteration" : CountOf(times.warmups, "iteration")) + " of " +
-                    name + " took " + Ns(gain_ns) + " longer than the median (" + Ns(times.steady_median_ns) +
-                    "): " + ExtraText(extra);
+  finding.message = CountOf(times.warmups, "warm-up iteration") + " of " + name + " took " + Ns(gain_ns) +
+                    " longer than the median (" + Ns(times.steady_median_ns) + "): " + ExtraText(extra);
   finding.gain_ns = std::llround(gain_ns);
-  finding.basis = "time of the first iterations above the median";
+  finding.basis = "time above the median in warm-up iterations";
   finding.subject = SubjectOf(name, extra);
   result->findings.push_back(std::move(finding));
 }
@@ -181,16 +180,15 @@ void AddMetrics(const StepTimes& times, AnalysisResult* result) {
 std::string WhyThisStep(const Trace& trace, const StepChoice& choice, bool is_asked_for) {
   const std::string thread = ThreadName(trace, choice.thread);
   if (choice.work_ns > 0) {
-    return "Taken as the step: the outermost range that one thread (" + thread +
-           ") repeats at least 5 times and in which at least half of the kernel time of its process was launched: " +
-           FormatPercent(PercentOf(choice.work_ns, choice.all_work_ns)) + ". Another: --step NAME.";
+    return "Step: the outermost range that one thread (" + thread +
+           ") repeats at least 5 times and that launches at least half of the kernel time of its process (" +
+           FormatPercent(PercentOf(choice.work_ns, choice.all_work_ns)) + "). Use --step NAME to choose another.";
   }
   const std::string covers = FormatPercent(PercentOf(choice.covered_ns, choice.window_ns)) + " of the GPU window";
-  if (is_asked_for) return "The range that --step names, on " + thread + "; it covers " + covers + ".";
-  return "Taken as the step: the outermost range that one thread (" + thread +
-         ") repeats at least 5 times and that "
-         "covers at least half of the GPU window: " +
-         covers + ". Another: --step NAME.";
+  if (is_asked_for) return "Step: the range chosen with --step, on " + thread + "; it covers " + covers + ".";
+  return "Step: the outermost range that one thread (" + thread +
+         ") repeats at least 5 times and that covers at least half of the GPU window (" + covers +
+         "). Use --step NAME to choose another.";
 }
 
 Table SummaryTable(const Trace& trace, const StepChoice& choice, const StepTimes& times, bool is_asked_for) {
@@ -214,23 +212,23 @@ Table SummaryTable(const Trace& trace, const StepChoice& choice, const StepTimes
                         times.min_ns, TrendPercent(times), times.outliers, times.warmups, PathName(trace, choice.path),
                         ThreadName(trace, choice.thread)});
   table.note = WhyThisStep(trace, choice, is_asked_for) +
-               " Slow: longer than the median by 5 median deviations. Warm-up: slow ones at the beginning, left out of "
-               "the other figures.";
+               " Slow: more than 5 median deviations above the median. Warm-up: slow iterations at the beginning, "
+               "excluded from the other figures.";
   return table;
 }
 
 Table PartTable(const Trace& trace, const StepTimes& times) {
   Table table{"step_parts",
-              "What the time of a step goes to",
+              "Step time breakdown",
               {{"percent", "Time", Unit::kPercent, false},
                {"mean_ns", "Mean", Unit::kNs, false},
                {"median_ns", "Median", Unit::kNs, false},
                {"total_ns", "Total", Unit::kNs, true},
-               {"part", "What the GPU did", Unit::kText, false}},
+               {"part", "GPU activity", Unit::kText, false}},
               {},
-              "Percent of the time of all steps without the warm-up."};
+              "Percent of the time of all steps, warm-up excluded."};
   if (times.device == kNone) return table;
-  table.note += " Of " + DeviceScope(trace, times.device) + ", which the thread uses most.";
+  table.note += " For " + DeviceScope(trace, times.device) + ", the GPU that the thread uses most.";
   for (size_t part = 0; part < kStepPartCount; ++part) {
     const int64_t total_ns = times.total_parts_ns[part];
     if (total_ns == 0) continue;
@@ -263,9 +261,9 @@ Table SlowTable(const Trace& trace, const StepTimes& times, uint32_t max_rows) {
                {"duration_ns", "Length", Unit::kNs, false},
                {"above_median_ns", "Above median", Unit::kNs, false},
                {"kind", "Kind", Unit::kText, false},
-               {"extra", "Beyond the median step", Unit::kText, false}},
+               {"extra", "Extra over the median step", Unit::kText, false}},
               {},
-              "Steps count from 1. Start counts from the beginning of the trace."};
+              "Steps are numbered from 1. Start: time since the start of the trace."};
   const std::vector<uint32_t> slow = SlowSteps(times);
   for (const uint32_t i : std::span(slow).first(RowsShown(slow.size(), max_rows))) {
     const Iteration& step = times.iterations[i];
@@ -278,7 +276,7 @@ Table SlowTable(const Trace& trace, const StepTimes& times, uint32_t max_rows) {
 }
 
 Table IterationTable(const Trace& trace, const StepTimes& times, uint32_t max_rows) {
-  Table table{"step_iterations", "Every step", {}, {}, "Start counts from the beginning of the trace."};
+  Table table{"step_iterations", "All steps", {}, {}, "Start: time since the start of the trace."};
   table.is_detail = true;
   table.columns = {{"number", "Step", Unit::kCount, false},
                    {"start_ns", "Start", Unit::kNs, false},

@@ -88,14 +88,14 @@ Table TracesTable(const std::vector<TraceSummary>& traces, const std::vector<std
                {"ranks", "Ranks", Unit::kText, true},
                {"wall_ns", "Wall time", Unit::kNs, false},
                {"busy_percent", "GPU busy", Unit::kPercent, false},
-               {"idle_cause", "Idle by", Unit::kText, false},
+               {"idle_cause", "Main idle cause", Unit::kText, false},
                {"idle_cause_ns", "Idle time", Unit::kNs, false},
                {"kernels", "Kernels", Unit::kCount, false},
                {"complete", "Complete", Unit::kText, false},
                {"busy_ns", "Busy time", Unit::kNs, true},
                {"host", "Host", Unit::kText, true}},
               {},
-              "GPU busy: percent of the windows of its GPUs. Idle by: the largest cause of their idle time."};
+              "GPU busy: percent of the GPU windows. Main idle cause: the cause with the most idle time."};
   for (size_t i = 0; i < traces.size(); ++i) {
     const TraceSummary& t = traces[i];
     std::vector<Cell> row = {names[i], t.ranks, t.wall_ns};
@@ -125,15 +125,15 @@ std::vector<Cell> SpreadRow(const std::vector<TraceSummary>& traces, const std::
 
 Table SpreadTable(const std::vector<TraceSummary>& traces, const std::vector<std::string>& names) {
   Table table{"spread",
-              "Spread of the traces",
-              {{"what", "What", Unit::kText, false},
+              "Spread between traces",
+              {{"what", "Metric", Unit::kText, false},
                {"min_ns", "Min", Unit::kNs, false},
                {"median_ns", "Median", Unit::kNs, false},
                {"max_ns", "Max", Unit::kNs, false},
                {"spread_percent", "Spread", Unit::kPercent, false},
                {"max_trace", "Max in", Unit::kText, false}},
               {},
-              "Spread: from the least to the most, in percent of the median."};
+              "Spread: maximum minus minimum, in percent of the median."};
   table.rows.push_back(SpreadRow(traces, names, "wall time", WallNs));
   table.rows.push_back(SpreadRow(traces, names, "GPU busy", BusyNs));
   table.rows.push_back(SpreadRow(traces, names, "GPU idle", IdleNs));
@@ -149,7 +149,7 @@ Finding FindingOf(const TraceSummary& t, const std::string& name, size_t traces,
                   int64_t median_busy_ns) {
   Finding finding = NewFinding("traces.straggler");
   finding.subject.trace = name;
-  finding.message = name + (t.ranks.empty() ? "" : " (rank " + t.ranks + ")") + " is behind: ";
+  finding.message = name + (t.ranks.empty() ? "" : " (rank " + t.ranks + ")") + " is a straggler: ";
   if (t.is_wall_straggler) finding.message += AboveMedian("wall time", t.wall_ns, median_wall_ns);
   if (t.is_busy_straggler) {
     finding.message += t.is_wall_straggler ? "; " : "";
@@ -158,11 +158,11 @@ Finding FindingOf(const TraceSummary& t, const std::string& name, size_t traces,
   finding.message += " of " + std::to_string(traces) + " traces";
   if (t.is_busy_straggler) {
     finding.advice =
-        "Its GPUs have more to do, or run slower: compare its kernels with those of another trace, and share the work "
-        "out evenly.";
+        "Its GPUs have more work or run slower: compare its kernels with those of another trace, and distribute the "
+        "work evenly.";
   }
   finding.gain_ns = t.is_wall_straggler ? t.wall_ns - median_wall_ns : t.busy_ns - median_busy_ns;
-  finding.basis = t.is_wall_straggler ? "its wall time down to the median" : "its GPU busy time down to the median";
+  finding.basis = t.is_wall_straggler ? "wall time above the median" : "GPU busy time above the median";
   return finding;
 }
 

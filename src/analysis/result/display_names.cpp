@@ -62,7 +62,7 @@ std::string DeviceScope(const Trace& trace, uint32_t device) {
 }
 
 std::string StreamName(const Trace& trace, uint32_t stream) {
-  if (stream == kNone) return "(not known)";
+  if (stream == kNone) return "(unknown)";
   const Stream& facts = trace.streams[stream];
   const std::string_view name = trace.Text(facts.name);
   if (name.empty() && facts.is_default) return "default stream";
@@ -70,12 +70,12 @@ std::string StreamName(const Trace& trace, uint32_t stream) {
 }
 
 std::string ThreadName(const Trace& trace, uint32_t thread) {
-  if (thread == kNone) return "(not known)";
+  if (thread == kNone) return "(unknown)";
   return WithNumber(trace.Text(trace.threads[thread].name), "thread", trace.threads[thread].tid);
 }
 
 std::string FunctionName(const Trace& trace, uint32_t api_call) {
-  return api_call == kNone ? "(not known)" : std::string(trace.Text(trace.api_calls[api_call].function));
+  return api_call == kNone ? "(unknown)" : std::string(trace.Text(trace.api_calls[api_call].function));
 }
 
 std::string PathName(const Trace& trace, NameId path) {
@@ -110,7 +110,12 @@ Direction DirectionOf(const GpuOp& op) {
 
 std::string_view DirectionName(Direction direction) {
   constexpr std::string_view kNames[kDirectionCount] = {"host to device", "device to host", "device to device",
-                                                        "peer to peer",   "host to host",   "not known"};
+                                                        "peer to peer",   "host to host",   "unknown"};
+  return kNames[static_cast<size_t>(direction)];
+}
+
+std::string_view ShortDirectionName(Direction direction) {
+  constexpr std::string_view kNames[kDirectionCount] = {"H2D", "D2H", "D2D", "P2P", "H2H", "other"};
   return kNames[static_cast<size_t>(direction)];
 }
 
@@ -132,7 +137,7 @@ std::string_view MemoryName(trace::MemoryKind memory) {
     case MemoryKind::kUnknown:
       break;
   }
-  return "not known";
+  return "unknown";
 }
 
 }  // namespace gprof

@@ -26,7 +26,8 @@ enum class Direction : uint8_t { kH2d, kD2h, kD2d, kP2p, kH2h, kOther };
 inline constexpr size_t kDirectionCount = 6;
 
 Direction DirectionOf(const GpuOp& op);
-std::string_view DirectionName(Direction direction);    // "host to device"
-std::string_view MemoryName(trace::MemoryKind memory);  // "pageable"
+std::string_view DirectionName(Direction direction);       // "host to device"
+std::string_view ShortDirectionName(Direction direction);  // "H2D"
+std::string_view MemoryName(trace::MemoryKind memory);     // "pageable"
 
 }  // namespace gprof

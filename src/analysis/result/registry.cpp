@@ -6,37 +6,37 @@ namespace gprof {
 namespace {
 
 #ifdef GPROF_HAVE_CUDA_OCCUPANCY
-constexpr std::string_view kOccupancySummary = "how much of the GPU the launches of kernels can use";
+constexpr std::string_view kOccupancySummary = "occupancy and SM utilisation of kernel launches";
 #else
-constexpr std::string_view kOccupancySummary = "not in this build, which was made without cuda_occupancy.h";
+constexpr std::string_view kOccupancySummary = "not available: built without cuda_occupancy.h";
 #endif
 
 constexpr Analysis kAnalyses[] = {
-    {"devices", "how busy each GPU was", RunDevices},
-    {"idle", "why each GPU was idle, every nanosecond with one cause", RunIdle},
-    {"launches", "call, queue and run of each kernel; whether the GPU waits for launches", RunLaunches},
-    {"kernels", "time on the GPU by kernel", RunKernels},
-    {"small_kernels", "kernels by length, and chains of them that repeat", RunSmallKernels},
+    {"devices", "busy, kernel, copy and idle time of each GPU", RunDevices},
+    {"idle", "why each GPU was idle: one cause for every idle nanosecond", RunIdle},
+    {"launches", "call, queue and run time of each kernel; launch-bound phases", RunLaunches},
+    {"kernels", "GPU time by kernel", RunKernels},
+    {"small_kernels", "kernels by length, repeated chains of kernels", RunSmallKernels},
     {"occupancy", kOccupancySummary, RunOccupancy},
-    {"memcpy", "copies by direction and memory, pageable transfers, fills", RunMemcpy},
-    {"memory", "memory over time, churn, growth, what was not freed, pools, managed memory", RunMemory},
-    {"streams", "streams asked for and used, what really ran at the same time, what kept them apart", RunStreams},
-    {"sync", "calls that made the host wait for the GPU", RunSync},
+    {"memcpy", "copies by direction and memory kind, pageable copies, memsets", RunMemcpy},
+    {"memory", "memory over time, churn, growth, unfreed memory, pools, managed memory", RunMemory},
+    {"streams", "streams requested and used, stream concurrency, causes of serialisation", RunStreams},
+    {"sync", "calls in which the host waited for the GPU", RunSync},
     {"api", "time in CUDA calls by function", RunApi},
-    {"api_errors", "calls that returned an error", RunApiErrors},
-    {"os_calls", "calls of the operating system that took long; waiting for locks, input and output", RunOsCalls},
+    {"api_errors", "CUDA calls that returned an error", RunApiErrors},
+    {"os_calls", "long operating system calls: lock contention, file I/O", RunOsCalls},
     {"threads", "running, preempted and blocked time of threads", RunThreads},
     {"cpu_functions", "CPU samples by function", RunCpuFunctions},
-    {"graphs", "launches of CUDA graphs, and what making them took", RunGraphs},
-    {"startup", "from the start of a process to its first GPU operation; first launches, compiling", RunStartup},
-    {"balance", "several GPUs: how evenly they are busy, which waits while others work", RunBalance},
-    {"nccl", "collectives of NCCL: exposed or hidden behind kernels, bandwidth", RunNccl},
-    {"critical_path", "what the run waited for from its end back, and what could be won there", RunCriticalPath},
-    {"steps", "the iterations of the range that is a step: median, slow ones and why, trend", RunSteps},
-    {"nvtx", "the program's own ranges, and the GPU time of what they launched", RunNvtx},
-    {"host_load", "CPU, waiting for a CPU and memory of the program, load of the machine", RunHostLoad},
-    {"gpu_metrics", "what was sampled of GPUs, while busy and idle, by kernel and step", RunGpuMetrics},
-    {"health", "what is missing from the trace", RunHealth},
+    {"graphs", "CUDA graph launches and the cost of creating graphs", RunGraphs},
+    {"startup", "start-up of each process to its first GPU operation; first launches, JIT compilation", RunStartup},
+    {"balance", "load balance between GPUs, idle time while other GPUs work", RunBalance},
+    {"nccl", "NCCL collectives: exposed and overlapped communication, bandwidth", RunNccl},
+    {"critical_path", "critical path of the run and its potential speedup", RunCriticalPath},
+    {"steps", "iterations of the step range: median, outliers and their causes, trend", RunSteps},
+    {"nvtx", "NVTX ranges and the GPU time of the work they launched", RunNvtx},
+    {"host_load", "CPU load, CPU wait and memory of the program, load of the machine", RunHostLoad},
+    {"gpu_metrics", "sampled GPU metrics: overall, busy and idle, by kernel, by step", RunGpuMetrics},
+    {"health", "data quality: known losses in the trace", RunHealth},
 };
 
 }  // namespace

@@ -66,8 +66,8 @@ Demand DemandOf(const Trace& trace, const std::vector<StreamUse>& uses) {
 
 std::string Asked(const Demand& demand) {
   const std::string streams = CountOf(demand.asked, "stream");
-  return demand.processes == 1 ? "Asked for " + streams
-                               : CountOf(demand.processes, "process", "processes") + " asked for " + streams;
+  return demand.processes == 1 ? streams + " requested"
+                               : CountOf(demand.processes, "process", "processes") + " requested " + streams;
 }
 
 int64_t CountPageable(const AnalysisInput& input) {
@@ -88,14 +88,14 @@ std::string Serialisers(const AnalysisInput& input, int64_t pageable, const Stre
     if (op.stream != kNone && trace.streams[op.stream].is_default) in_default_stream += sum.count;
   }
   std::string text;
-  if (pageable > 0) text += " There are " + CountOf(pageable, "pageable copy", "pageable copies") + ", which wait.";
+  if (pageable > 0) text += " " + CountOf(pageable, "pageable copy", "pageable copies") + " blocked the host.";
   if (in_default_stream > 0) {
     text += " " + CountOf(in_default_stream, "operation") +
-            " ran in the default stream, which waits for all others unless they are non-blocking.";
+            " ran in the default stream, which synchronises with all other streams unless they are non-blocking.";
   }
   if (const StreamWaitSite* worst = waits.Worst()) {
-    text += " Events held up work " + CountOf(waits.held, "time") + ", for " +
-            FormatNs(static_cast<double>(waits.held_ns)) + " in all: most of it " + DescribeWait(trace, *worst) + ".";
+    text += " Event waits delayed work " + CountOf(waits.held, "time") + ", for " +
+            FormatNs(static_cast<double>(waits.held_ns)) + " in total, mostly " + DescribeWait(trace, *worst) + ".";
   }
   return text;
 }
@@ -121,7 +121,7 @@ int64_t GainWithPinnedMemory(const AnalysisInput& input) {
 
 void SetGain(const AnalysisInput& input, Finding* finding) {
   finding->gain_ns = GainOfOverlap(input);
-  if (finding->gain_ns > 0) finding->basis = "kernels and the copies of each direction running side by side";
+  if (finding->gain_ns > 0) finding->basis = "assumes kernels and copies in each direction run concurrently";
 }
 
 uint32_t MostNames(const Trace& trace) {
@@ -155,7 +155,7 @@ Finding OneUsed(const AnalysisInput& input, const std::vector<StreamUse>& uses, 
     finding.advice = "Pass the streams to the launches (<<<grid, block, shared, stream>>>) and to cudaMemcpyAsync.";
   } else {
     const uint32_t names = MostNames(input.trace());
-    if (names >= 2) finding.advice += " One handle was given " + CountOf(names, "name") + ".";
+    if (names >= 2) finding.advice += " One handle has " + CountOf(names, "name") + ".";
   }
   SetGain(input, &finding);
   return finding;
@@ -166,22 +166,20 @@ Finding NoOverlap(const AnalysisInput& input, const Demand& demand, const Concur
   Finding finding = NewFinding("streams.no_overlap");
   finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used, ";
   finding.message += concurrency.OverlapNs() == 0
-                         ? "never two at the same time"
-                         : "two at the same time for only " +
+                         ? "never two concurrently"
+                         : "two concurrently for only " +
                                FormatPercent(PercentOf(concurrency.OverlapNs(), concurrency.BusyNs())) +
-                               " of the busy time";
+                               " of busy time";
   const int64_t pageable = CountPageable(input);
   if (pageable > 0) {
-    finding.message +=
-        ": " + CountOf(pageable, "pageable copy", "pageable copies") + " held the host until each was done";
+    finding.message += ": " + CountOf(pageable, "pageable copy", "pageable copies") + " blocked the host until done";
   }
   finding.advice += Serialisers(input, pageable, waits);
   SetGain(input, &finding);
   if (finding.gain_ns == 0 && pageable > 0) {
     finding.gain_ns = GainWithPinnedMemory(input);
     finding.basis =
-        "kernels and the copies of each direction running side by side, once the copies are asynchronous and "
-        "their memory is pinned";
+        "assumes kernels and copies in each direction run concurrently, with asynchronous copies from pinned memory";
   }
   return finding;
 }
@@ -189,11 +187,11 @@ Finding NoOverlap(const AnalysisInput& input, const Demand& demand, const Concur
 Finding Overlap(const Demand& demand, const Concurrency& concurrency) {
   const auto percent = [&](int64_t time_ns) { return FormatPercent(PercentOf(time_ns, concurrency.BusyNs())); };
   Finding finding = NewFinding("streams.overlap");
-  const char* besides = demand.some_process_used_several ? "" : " besides the default stream";
-  finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used" + besides + ", overlap for " +
-                    percent(concurrency.OverlapNs()) + " of the busy time (up to " +
+  const char* besides = demand.some_process_used_several ? "" : " in addition to the default stream";
+  finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used" + besides + ", overlapping for " +
+                    percent(concurrency.OverlapNs()) + " of busy time (up to " +
                     CountOf(static_cast<int64_t>(concurrency.MaxLevel()), "stream") +
-                    " at a time; kernels with kernels " + percent(concurrency.kernel_overlap_ns) +
+                    " concurrently; kernels with kernels " + percent(concurrency.kernel_overlap_ns) +
                     ", copies with kernels " + percent(concurrency.copy_compute_ns) + ")";
   return finding;
 }
@@ -230,23 +228,22 @@ void AddOneOnly(const Trace& trace, const OneOnly& one, int64_t busy_ns, std::ve
   finding.message = one.processes == 1 ? "One stream only (" + StreamName(trace, one.stream) + ")"
                                        : FormatCount(one.processes) + " processes with one stream each";
   finding.message += ": " + CountOf(one.copies, "copy", "copies") + " and " + CountOf(one.kernels, "kernel") +
-                     " one after the other, copies never overlapped kernels";
+                     " back to back, copies never overlapped kernels";
   finding.gain_ns = one.gain_ns;
   finding.basis =
-      "kernels and the asynchronous copies of each direction running side by side; what memcpy.overlap "
-      "wins is part of it";
+      "assumes kernels and asynchronous copies in each direction run concurrently; includes the saving of "
+      "memcpy.overlap";
   findings->push_back(std::move(finding));
 }
 
 void AddDefaultSplits(const DefaultSplits& splits, int64_t busy_ns, std::vector<Finding>* findings) {
   if (splits.runs < kRounds || PercentOf(splits.gain_ns, busy_ns) < kGainWorthAFinding) return;
   Finding finding = NewFinding("streams.default_splits", PercentOf(splits.gain_ns, busy_ns));
-  finding.message = CountOf(splits.runs, "time") +
-                    " the default stream kept other streams apart: " + CountOf(splits.operations, "operation") +
-                    " in it took " + FormatNs(static_cast<double>(splits.time_ns)) +
-                    ", with work of blocking streams before and after";
+  finding.message = "The default stream serialised other streams " + CountOf(splits.runs, "time") + ": " +
+                    CountOf(splits.operations, "operation") + " in it took " +
+                    FormatNs(static_cast<double>(splits.time_ns)) + " between work of blocking streams";
   finding.gain_ns = splits.gain_ns;
-  finding.basis = "the shorter of that work and the work of those streams, running beside the other";
+  finding.basis = "assumes the default-stream work and the work around it run concurrently";
   findings->push_back(std::move(finding));
 }
 

@@ -22,13 +22,13 @@ namespace {
 
 Table ConcurrencyTable(const Trace& trace, const std::vector<Concurrency>& devices) {
   Table table{"concurrency",
-              "Streams running at the same time",
+              "Stream concurrency",
               {{"device", "GPU", Unit::kText, false},
                {"streams", "Streams", Unit::kCount, false},
                {"percent", "Time", Unit::kPercent, false},
                {"time_ns", "Total", Unit::kNs, false}},
               {},
-              "Percent of the window of the GPU; 0 streams is idle time."};
+              "Percent of the GPU window. 0 streams: idle time."};
   for (uint32_t device = 0; device < devices.size(); ++device) {
     const int64_t window_ns = devices[device].WindowNs();
     for (size_t level = 0; level < devices[device].level_ns.size(); ++level) {
@@ -59,7 +59,7 @@ constexpr OverlapKind kOverlapKinds[] = {
 
 Table OverlapTable(const Trace& trace, const std::vector<Concurrency>& devices) {
   Table table{"overlap",
-              "What ran at the same time",
+              "Overlap of kernels and copies",
               {{"device", "GPU", Unit::kText, false},
                {"percent", "Share", Unit::kPercent, false},
                {"base", "Of", Unit::kText, false},
@@ -67,7 +67,7 @@ Table OverlapTable(const Trace& trace, const std::vector<Concurrency>& devices) 
                {"base_ns", "Base", Unit::kNs, true},
                {"kind", "Overlap", Unit::kText, false}},
               {},
-              "Kernel time and copy time: when at least one of them ran."};
+              "Kernel time, copy time: time with at least one running."};
   double largest_percent = 0;
   for (uint32_t device = 0; device < devices.size(); ++device) {
     for (const OverlapKind& kind : kOverlapKinds) {
@@ -88,7 +88,7 @@ Table StreamTable(const Trace& trace, const std::vector<StreamUse>& uses, const 
               "Streams",
               {{"device", "GPU", Unit::kText, false},
                {"busy_ns", "Busy", Unit::kNs, false},
-               {"percent", "Busy", Unit::kPercent, false},
+               {"percent", "Busy %", Unit::kPercent, false},
                {"operations", "Operations", Unit::kCount, false},
                {"kernels", "Kernels", Unit::kCount, true},
                {"copies", "Copies", Unit::kCount, true},
@@ -98,7 +98,7 @@ Table StreamTable(const Trace& trace, const std::vector<StreamUse>& uses, const 
                {"pid", "Process", Unit::kCount, true},
                {"name", "Stream", Unit::kText, false}},
               {},
-              "Percent of the window of the GPU."};
+              "Percent of the GPU window."};
   for (uint32_t i = 0; i < uses.size(); ++i) {
     const Stream& stream = trace.streams[i];
     const StreamUse& use = uses[i];
@@ -119,15 +119,15 @@ Table SerialisedTable(const AnalysisInput& input, const std::vector<StreamUse>& 
                       const StreamWaits& waits, const Concurrency& all) {
   const Trace& trace = input.trace();
   Table table{"serialised",
-              "What kept streams apart",
+              "Stream serialisation",
               {{"time_ns", "Time", Unit::kNs, false},
-               {"percent", "Of busy time", Unit::kPercent, false},
+               {"percent", "% of busy time", Unit::kPercent, false},
                {"count", "Count", Unit::kCount, false},
                {"reason", "Reason", Unit::kText, false}},
               {},
-              "Times of several reasons may be the same time. Events: work was ready and its event was not. Default "
-              "stream: its work between work of others. One handle: work of streams with several names. Pageable "
-              "copies: they keep the host from launching."};
+              "Reasons may overlap in time. Events: work was ready but its event was not. Default stream: its work ran "
+              "between work of other streams. One handle: work of streams with several names. Pageable copies: they "
+              "keep the host from launching."};
   const auto add = [&](std::string reason, int64_t time_ns, int64_t count) {
     if (count > 0) table.rows.push_back({time_ns, PercentOf(time_ns, all.BusyNs()), count, std::move(reason)});
   };

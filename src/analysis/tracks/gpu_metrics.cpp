@@ -137,14 +137,14 @@ Table MakeTable(std::string id, std::string title, std::string note) {
 }
 
 struct Tables {
-  Table all = MakeTable("gpu_metrics", "What was sampled of the GPUs", "");
-  Table states = MakeTable("gpu_metrics_states", "What was sampled while the GPU was busy, and idle by its cause",
-                           "Means of the samples that lie in such a time for nine tenths at least.");
-  Table kernels =
-      MakeTable("gpu_metrics_kernels", "What was sampled while a kernel ran",
-                "Means of the samples in nine tenths of which the kernel ran, and no other for more than a tenth.");
-  Table steps = MakeTable("gpu_metrics_steps", "What was sampled in the steps of the program",
-                          "Means of the samples that lie in a step; the least and the largest of those of a step.");
+  Table all = MakeTable("gpu_metrics", "GPU metrics", "");
+  Table states = MakeTable("gpu_metrics_states", "GPU metrics by GPU state",
+                           "Busy, or idle by cause. Means of the samples that lie at least 90% within the state.");
+  Table kernels = MakeTable("gpu_metrics_kernels", "GPU metrics by kernel",
+                            "Means of the samples with the kernel running for at least 90% and any other kernel for at "
+                            "most 10% of the time.");
+  Table steps = MakeTable("gpu_metrics_steps", "GPU metrics by step",
+                          "Means of the samples within a step; minimum and maximum over the steps.");
 
   Tables() {
     AddStatisticsColumns(Unit::kCount, &all);
@@ -156,8 +156,8 @@ struct Tables {
     kernels.columns.push_back({"kernel", "Kernel", Unit::kText, false});
     steps.columns.push_back({"steps", "Steps", Unit::kCount, false});
     steps.columns.push_back({"mean", "Mean", Unit::kCount, false});
-    steps.columns.push_back({"min", "Least", Unit::kCount, false});
-    steps.columns.push_back({"max", "Largest", Unit::kCount, false});
+    steps.columns.push_back({"min", "Min", Unit::kCount, false});
+    steps.columns.push_back({"max", "Max", Unit::kCount, false});
     steps.columns.push_back({"range", "Step", Unit::kText, false});
   }
 };

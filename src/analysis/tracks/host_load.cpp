@@ -31,7 +31,7 @@ template <class IsWanted>
 Table LoadTable(const Trace& trace, std::string id, std::string title, Unit unit, IsWanted&& is_wanted) {
   Table table{std::move(id),
               std::move(title),
-              {{"of", "Of", Unit::kText, false}, {"metric", "Metric", Unit::kText, false}},
+              {{"of", "Source", Unit::kText, false}, {"metric", "Metric", Unit::kText, false}},
               {},
               ""};
   if (unit == Unit::kCount) table.columns.push_back({"unit", "Unit", Unit::kText, false});
@@ -120,10 +120,10 @@ AnalysisResult RunHostLoad(const AnalysisInput& input, const AnalysisOptions& op
   AddMemoryPeak(trace, &result);
   const auto is_percent = [](std::string_view unit) { return unit == "%"; };
   const auto is_bytes = [](std::string_view unit) { return unit == "bytes"; };
-  result.tables.push_back(LoadTable(trace, "host_load", "Load of the host", Unit::kPercent, is_percent));
-  result.tables.back().note = "Of a process, 100 % is one processor; of the host, all of them.";
-  result.tables.push_back(LoadTable(trace, "host_memory", "Memory of the host", Unit::kBytes, is_bytes));
-  result.tables.push_back(LoadTable(trace, "host_counts", "Other counters of the host", Unit::kCount,
+  result.tables.push_back(LoadTable(trace, "host_load", "Host load", Unit::kPercent, is_percent));
+  result.tables.back().note = "Process: 100% is one core. Host: 100% is all cores.";
+  result.tables.push_back(LoadTable(trace, "host_memory", "Host memory", Unit::kBytes, is_bytes));
+  result.tables.push_back(LoadTable(trace, "host_counts", "Other host counters", Unit::kCount,
                                     [&](std::string_view unit) { return !is_percent(unit) && !is_bytes(unit); }));
   for (Table& table : result.tables) {
     table.is_detail = true;

@@ -26,27 +26,26 @@ struct Problem {
 };
 
 constexpr Problem kProblems[] = {
-    {"health.damaged_chunks", &TraceHealth::damaged_chunks, "Damaged parts of the file"},
-    {"health.missing_chunks", &TraceHealth::missing_chunks, "Parts that were written and are not in the file"},
-    {"health.skipped_bytes", &TraceHealth::skipped_bytes, "Bytes of the file that belong to no part"},
-    {"health.duplicate_chunks", &TraceHealth::duplicate_chunks, "Parts that are in the file twice (used once)"},
-    {"health.unknown_chunks", &TraceHealth::unknown_chunks,
-     "Parts of a kind or version that this version does not know"},
-    {"health.unknown_records", &TraceHealth::unknown_records, "Records of a kind that this version does not know"},
-    {"health.lost_records", &TraceHealth::lost_records, "Records lost while recording"},
-    {"health.bad_times", &TraceHealth::bad_times, "Operations without usable times, left out of every figure"},
-    {"health.unmatched_launches", &TraceHealth::unmatched_launches, "Launching calls without their GPU operation"},
-    {"health.unmatched_ops", &TraceHealth::unmatched_ops, "GPU operations without their CUDA call"},
-    {"health.early_ops", &TraceHealth::early_ops, "Operations that seem to start before their call"},
-    {"health.unfinished_processes", &TraceHealth::unfinished_processes, "Processes that did not end cleanly"},
+    {"health.damaged_chunks", &TraceHealth::damaged_chunks, "Damaged chunks"},
+    {"health.missing_chunks", &TraceHealth::missing_chunks, "Chunks missing from the file"},
+    {"health.skipped_bytes", &TraceHealth::skipped_bytes, "File bytes outside any chunk"},
+    {"health.duplicate_chunks", &TraceHealth::duplicate_chunks, "Duplicate chunks (used once)"},
+    {"health.unknown_chunks", &TraceHealth::unknown_chunks, "Chunks of an unknown kind or version"},
+    {"health.unknown_records", &TraceHealth::unknown_records, "Records of an unknown kind"},
+    {"health.lost_records", &TraceHealth::lost_records, "Records lost during recording"},
+    {"health.bad_times", &TraceHealth::bad_times, "Operations without usable times (excluded from all figures)"},
+    {"health.unmatched_launches", &TraceHealth::unmatched_launches, "Launch calls without a GPU operation"},
+    {"health.unmatched_ops", &TraceHealth::unmatched_ops, "GPU operations without a CUDA call"},
+    {"health.early_ops", &TraceHealth::early_ops, "Operations that appear to start before their call"},
+    {"health.unfinished_processes", &TraceHealth::unfinished_processes, "Processes that did not exit cleanly"},
     {"health.salvaged_processes", &TraceHealth::salvaged_processes,
-     "Processes that died, and what they left in memory was recovered"},
+     "Processes that died and whose buffers were recovered"},
     {"health.unfinished_gpu_work", &TraceHealth::unfinished_gpu_work, "Processes whose last GPU work may be missing"},
     {"health.ops_from_before", &TraceHealth::ops_from_before,
-     "GPU operations launched before the capture that they ran in"},
-    {"health.unmatched_nvtx_ends", &TraceHealth::unmatched_nvtx_ends, "Ends of NVTX ranges without their start"},
-    {"health.open_ranges", &TraceHealth::open_ranges, "NVTX ranges that were never ended"},
-    {"health.missing_strings", &TraceHealth::missing_strings, "Names that are missing"},
+     "GPU operations launched before the capture in which they ran"},
+    {"health.unmatched_nvtx_ends", &TraceHealth::unmatched_nvtx_ends, "NVTX range ends without a start"},
+    {"health.open_ranges", &TraceHealth::open_ranges, "NVTX ranges never closed"},
+    {"health.missing_strings", &TraceHealth::missing_strings, "Missing names"},
 };
 
 class Report {
@@ -68,7 +67,7 @@ class Report {
     result_->findings.push_back(std::move(finding));
   }
   void Finish(bool is_complete) {
-    table_.note = is_complete ? "Nothing is known to be missing." : "The trace is not complete.";
+    table_.note = is_complete ? "No known losses." : "The trace is incomplete.";
     result_->tables.push_back(std::move(table_));
   }
 
@@ -80,19 +79,19 @@ class Report {
 std::string_view ReasonName(trace::LossReason reason) {
   switch (reason) {
     case trace::LossReason::kNoMemory:
-      return "no memory for them";
+      return "out of memory";
     case trace::LossReason::kWriteFailed:
-      return "the file could not be written";
+      return "not written to the file";
     case trace::LossReason::kCuptiDropped:
       return "dropped by CUPTI";
     case trace::LossReason::kNoTime:
-      return "no usable times";
+      return "without usable times";
     case trace::LossReason::kUnknownRecord:
-      return "not known to the tracer";
+      return "unknown to the tracer";
     case trace::LossReason::kFork:
-      return "made in a forked child";
+      return "from a forked child";
   }
-  return "other reasons";
+  return "for other reasons";
 }
 
 std::string LossText(const Trace& trace) {
@@ -118,7 +117,7 @@ std::string UnfinishedText(const Trace& trace) {
     if (process.has_end && until_ns != 0) from_ns = from_ns == 0 ? until_ns : std::min(from_ns, until_ns);
   }
   if (from_ns <= trace.start_ns) return "";
-  return ", what ended after " + FormatNs(static_cast<double>(from_ns - trace.start_ns)) + " of the trace";
+  return ", from " + FormatNs(static_cast<double>(from_ns - trace.start_ns)) + " into the trace";
 }
 
 std::string MessageOf(const Trace& trace, const Problem& problem, uint64_t count) {
@@ -167,21 +166,21 @@ constexpr int64_t kLeastCostNs = 5'000;  // of less the trace is too short to sa
 
 Table CostTable(const Trace& trace, const RecordingCost& cost, uint32_t max_rows) {
   Table table{"recording_cost",
-              "What recording cost, by thread",
-              {{"percent", "Of its time", Unit::kPercent, false},
+              "Profiling overhead by thread",
+              {{"percent", "% of thread time", Unit::kPercent, false},
                {"total_ns", "Total", Unit::kNs, false},
                {"cupti_ns", "CUPTI", Unit::kNs, false},
-               {"calls_ns", "In calls", Unit::kNs, false},
+               {"calls_ns", "CUDA calls", Unit::kNs, false},
                {"nvtx_ns", "NVTX", Unit::kNs, false},
-               {"gpu_percent", "GPU at work", Unit::kPercent, true},
+               {"gpu_percent", "% of GPU window", Unit::kPercent, true},
                {"calls", "Calls", Unit::kCount, true},
                {"nvtx", "NVTX events", Unit::kCount, true},
-               {"active_ns", "Its time", Unit::kNs, true},
+               {"active_ns", "Thread time", Unit::kNs, true},
                {"thread", "Thread", Unit::kText, false}},
               {},
-              "Estimated: each record at what it was measured to cost (" + std::string(kCostsMeasuredOn) +
-                  "), and what CUPTI recorded about itself. Its time: from the first to the last event of the thread. "
-                  "GPU at work: of the time from the first to the last operation."};
+              "Estimate: the measured cost of each record (" + std::string(kCostsMeasuredOn) +
+                  "), plus the overhead that CUPTI reports. Thread time: from the first to the last event of the "
+                  "thread. % of GPU window: overhead between the first and the last operation."};
   table.is_detail = true;
   for (const ThreadCost& c : cost.threads) {
     if (max_rows != 0 && table.rows.size() == max_rows) break;
@@ -200,8 +199,8 @@ void AddCost(const AnalysisInput& input, uint32_t max_rows, Report* report, Anal
   const double percent = std::max(cost.RecordsPercent(), cost.GpuPercent());
   if (percent <= kMuchPercent || cost.LargestNs() < kLeastCostNs) return;
   report->Add("health.overhead", 1,
-              "Recording took about " + FormatPercent(percent) + " of the time" +
-                  (cost.GpuPercent() >= percent ? " in which the GPU was at work" : "") + ", an estimate");
+              "Profiling overhead: about " + FormatPercent(percent) +
+                  (cost.GpuPercent() >= percent ? " of the GPU window" : " of the thread time") + " (estimate)");
 }
 
 }  // namespace
@@ -219,7 +218,7 @@ AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& opti
   }
   AddMetric(&result, "health.truncated", trace.health.is_truncated ? 1 : 0);
   if (trace.health.is_truncated) {
-    report.Add("health.truncated", 1, "The file ends in the middle of a part");
+    report.Add("health.truncated", 1, "The file ends in the middle of a chunk");
   }
   AddMetric(&result, "health.warnings", CountWarnings(trace));
   AddNotices(trace, &report);

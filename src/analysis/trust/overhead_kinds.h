@@ -44,7 +44,7 @@ inline constexpr std::string_view OverheadName(uint32_t kind) {
     case kManagedMemory:
       return "managed memory recording";
     default:
-      return "not known";
+      return "unknown";
   }
 }
 

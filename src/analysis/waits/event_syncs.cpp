@@ -27,18 +27,18 @@ struct EventSyncSite {
 Table EventSyncTable(const AnalysisInput& input, uint32_t max_rows) {
   const Trace& trace = input.trace();
   Table table{"event_syncs",
-              "What the host waited for by events",
+              "Event synchronisation",
               {{"blocked_ns", "Blocked", Unit::kNs, false},
-               {"after_ns", "After it", Unit::kNs, true},
+               {"after_ns", "Blocked after", Unit::kNs, true},
                {"count", "Count", Unit::kCount, false},
                {"complete", "Complete", Unit::kCount, false},
                {"thread", "Thread", Unit::kText, true},
                {"path", "NVTX range", Unit::kText, false},
-               {"event_stream", "Event of", Unit::kText, false},
+               {"event_stream", "Event stream", Unit::kText, false},
                {"operation", "Operation", Unit::kText, false}},
               {},
-              "Operation: the last one launched into the stream before the event was recorded there. Complete: calls "
-              "whose event was complete when they began. After it: blocked after the operation had ended.",
+              "Operation: the last one launched into the stream before the event was recorded. Complete: calls whose "
+              "event had already completed. Blocked after: time blocked after the operation had ended.",
               true};
   std::map<std::tuple<uint32_t, NameId, EventTarget>, EventSyncSite> sites;  // by thread, path, what it waits for
   for (const Sync& sync : trace.syncs) {

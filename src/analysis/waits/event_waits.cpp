@@ -22,7 +22,7 @@ EventTarget TargetOf(const Trace& trace, const EventWait& wait) {
 
 std::string TargetName(const Trace& trace, uint32_t op, bool is_known) {
   if (op != kNone) return OpName(trace, trace.ops[op]);
-  return is_known ? "(nothing)" : "(not known)";
+  return is_known ? "(nothing)" : "(unknown)";
 }
 
 EventWaits::EventWaits(const Trace& trace, const OpFacts& ops, const StreamOps& stream_ops)

@@ -30,7 +30,7 @@ struct EventWait {
 // What operations are grouped by that events stand for: the stream of the event, and operations of one name.
 using EventTarget = std::tuple<uint32_t, OpKind, uint32_t, Direction>;
 EventTarget TargetOf(const Trace& trace, const EventWait& wait);
-// "gemm", "(nothing)" where nothing was left to complete, "(not known)"
+// "gemm", "(nothing)" where nothing was left to complete, "(unknown)"
 std::string TargetName(const Trace& trace, uint32_t op, bool is_known);
 
 class EventWaits {

@@ -161,7 +161,7 @@ class Collector {
 
 std::string_view WaitName(WaitKind kind) {
   constexpr std::string_view kNames[kWaitKindCount] = {"device", "stream", "event", "other",
-                                                       "copy",   "fill",   "free",  "memory"};
+                                                       "copy",   "memset", "free",  "memory"};
   return kNames[static_cast<size_t>(kind)];
 }
 

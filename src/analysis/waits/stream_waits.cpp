@@ -164,17 +164,18 @@ StreamWaits StreamWaitsOf(const AnalysisInput& input) { return Collector(input).
 std::string DescribeWait(const Trace& trace, const StreamWaitSite& site) {
   std::string text = StreamName(trace, site.stream);
   if (site.op == kNone) return text;
-  return text + " for " + TargetName(trace, site.op, site.is_known) + " of " + StreamName(trace, site.event_stream);
+  return text + " waiting for " + TargetName(trace, site.op, site.is_known) + " in " +
+         StreamName(trace, site.event_stream);
 }
 
 Table StreamWaitTable(const Trace& trace, const StreamWaits& waits, int64_t window_ns, uint32_t max_rows) {
   Table table{"stream_waits",
-              "What streams waited for",
+              "Event waits between streams",
               {{"device", "GPU", Unit::kText, false},
-               {"held_ns", "Held up", Unit::kNs, false},
+               {"held_ns", "Delayed", Unit::kNs, false},
                {"idle_ns", "GPU idle", Unit::kNs, false},
                {"waits", "Waits", Unit::kCount, false},
-               {"held", "Held", Unit::kCount, true},
+               {"held", "Delayed waits", Unit::kCount, true},
                {"stream", "Stream", Unit::kText, false},
                {"event_stream", "Waits for", Unit::kText, false},
                {"pid", "Process", Unit::kCount, true},
@@ -182,8 +183,8 @@ Table StreamWaitTable(const Trace& trace, const StreamWaits& waits, int64_t wind
                {"record_path", "Event recorded in", Unit::kText, true},
                {"operation", "Operation", Unit::kText, false}},
               {},
-              "Held up: work was launched and its stream was free, but the event was not complete. Operation: the last "
-              "one launched into the other stream before the event was recorded there."};
+              "Delayed: work was launched and its stream was free, but the event had not completed. Operation: the "
+              "last one launched into the other stream before the event was recorded."};
   for (const StreamWaitSite& site : waits.sites) {
     const Stream& stream = trace.streams[site.stream];
     const int64_t pid = stream.process == kNone ? 0 : trace.processes[stream.process].pid;
@@ -214,11 +215,11 @@ void AddStreamWaitFinding(const Trace& trace, const StreamWaits& waits, int64_t 
   finding.subject.stream = StreamName(trace, worst->stream);
   finding.subject.range = trace.Text(worst->path);
   finding.message = "The GPU was idle for " + FormatNs(static_cast<double>(waits.idle_ns)) +
-                    " while streams waited for events of others; most of it " + DescribeWait(trace, *worst) + ", " +
+                    " while streams waited for events of other streams; mostly " + DescribeWait(trace, *worst) + ", " +
                     FormatNs(static_cast<double>(worst->idle_ns)) + " in " + CountOf(worst->waits, "wait");
   if (!trace.Text(worst->path).empty()) finding.message += " in " + PathName(trace, worst->path);
   finding.gain_ns = waits.idle_ns;
-  finding.basis = "that idle time, which is part of idle.dependency";
+  finding.basis = "this idle time, included in idle.dependency";
   findings->push_back(std::move(finding));
 }
 

@@ -34,7 +34,7 @@ void AddStreamWaitMetrics(const StreamWaits& waits, AnalysisResult* result);
 void AddStreamWaitFinding(const Trace& trace, const StreamWaits& waits, int64_t window_ns,
                           std::vector<Finding>* findings);
 
-// "stream 14 for gemm of stream 13"
+// "stream 14 waiting for gemm in stream 13"
 std::string DescribeWait(const Trace& trace, const StreamWaitSite& site);
 
 }  // namespace gprof

@@ -46,16 +46,16 @@ Sum SumIf(const HostWaits& waits, F&& is_wanted) {
 
 std::string FunctionOf(const Trace& trace, NameId function) {
   const std::string_view text = trace.Text(function);
-  return text.empty() ? "(not known)" : std::string(text);
+  return text.empty() ? "(unknown)" : std::string(text);
 }
 
 // By what is waited for and the function, whoever called it.
 Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_rows) {
   Table table{"sync",
-              "Where the host waited for the GPU",
+              "Synchronisation",
               TimeColumns(),
               {},
-              "Percent of the time that host threads waited, summed over the threads."};
+              "Percent of the time host threads spent waiting, summed over all threads."};
   table.columns.insert(table.columns.begin() + kIdleColumn, Column{"idle_ns", "GPU idle", Unit::kNs, false});
   table.columns.push_back({"function", "Function", Unit::kText, false});
   table.columns.push_back({"waits_for", "Waits for", Unit::kText, false});
@@ -88,7 +88,7 @@ Table FunctionTable(const Trace& trace, const HostWaits& waits, uint32_t max_row
 
 Table SiteTable(const Trace& trace, const HostWaits& waits, uint32_t max_rows) {
   Table table{"sync_sites",
-              "Where the host waited, by thread and NVTX range",
+              "Synchronisation by thread and NVTX range",
               {{"percent", "Time", Unit::kPercent, true},
                {"blocked_ns", "Blocked", Unit::kNs, false},
                {"idle_ns", "GPU idle", Unit::kNs, false},
@@ -99,7 +99,7 @@ Table SiteTable(const Trace& trace, const HostWaits& waits, uint32_t max_rows) {
                {"path", "NVTX range", Unit::kText, false},
                {"function", "Function", Unit::kText, false}},
               {},
-              "GPU idle: idle time with one of these calls as its cause.",
+              "GPU idle: idle time caused by these calls.",
               true};
   const int64_t total_ns = SumIf(waits, [](WaitKind) { return true; }).blocked_ns;
   for (const WaitSite& site : waits.sites) {
@@ -113,14 +113,14 @@ Table SiteTable(const Trace& trace, const HostWaits& waits, uint32_t max_rows) {
 
 Table PollingTable(const Trace& trace, const std::vector<PollingSite>& sites, uint32_t max_rows) {
   Table table{"polling",
-              "Loops that ask whether the GPU is done",
+              "Polling loops",
               {{"time_ns", "Time", Unit::kNs, false},
                {"loops", "Loops", Unit::kCount, false},
                {"calls", "Calls", Unit::kCount, false},
                {"thread", "Thread", Unit::kText, false},
                {"function", "Function", Unit::kText, false}},
               {},
-              "A loop is " + std::to_string(kPollsOfALoop) + " queries in a row or more, without CUDA work in between.",
+              "A loop is " + std::to_string(kPollsOfALoop) + " or more queries in a row without CUDA work in between.",
               true};
   for (const PollingSite& site : sites) {
     table.rows.push_back(
@@ -199,9 +199,9 @@ void AddSite(const Trace& trace, const HostWaits& waits, std::vector<Finding>* f
   sum.Add(*worst);
   Finding finding = NewFinding("sync.site", PercentOf(worst->idle_ns, waits.window_ns));
   finding.message =
-      "The costliest wait is " + PlaceOf(trace, *worst) + ": " + CountOf(sum.count, "time") + ", " + Blocked(sum);
+      "The most expensive wait is " + PlaceOf(trace, *worst) + ": " + CountOf(sum.count, "call") + ", " + Blocked(sum);
   finding.gain_ns = worst->idle_ns;
-  finding.basis = "that idle time, which is part of idle.sync";
+  finding.basis = "this idle time, included in idle.sync";
   finding.subject = SubjectOf(trace, *worst);
   findings->push_back(std::move(finding));
 }
@@ -216,10 +216,10 @@ void AddImplied(const Trace& trace, const HostWaits& waits, std::vector<Finding>
   Finding finding =
       NewFinding("sync.implied", PercentOf(std::max<int64_t>(sum.blocked_ns, sum.idle_ns), waits.window_ns));
   finding.subject = SubjectOf(trace, *worst);
-  finding.message = CountOf(sum.count, "memory call") + " waited for the GPU without saying so: " + Blocked(sum) +
-                    ", most " + PlaceOf(trace, *worst);
+  finding.message = CountOf(sum.count, "memory call") + " synchronised implicitly with the GPU: " + Blocked(sum) +
+                    ", mostly " + PlaceOf(trace, *worst);
   finding.gain_ns = sum.idle_ns;
-  finding.basis = sum.idle_ns > 0 ? "that idle time, which is part of idle.memory" : "the host could have gone on";
+  finding.basis = sum.idle_ns > 0 ? "this idle time, included in idle.memory" : "host time only, no GPU idle time";
   findings->push_back(std::move(finding));
 }
 
@@ -229,11 +229,10 @@ void AddPolling(const Trace& trace, const HostWaits& waits, const std::vector<Po
                                       [](const PollingSite& a, const PollingSite& b) { return a.time_ns < b.time_ns; });
   if (worst == sites.end() || PercentOf(worst->time_ns, waits.window_ns) < kWorthAFinding) return;
   Finding finding = NewFinding("sync.polling");
-  finding.message = "Thread " + ThreadName(trace, worst->thread) + " asked the GPU " + CountOf(worst->calls, "time") +
-                    " whether it is done, in " + CountOf(worst->loops, "loop") + " of " +
-                    std::string(trace.Text(worst->function)) + " that took " +
-                    FormatNs(static_cast<double>(worst->time_ns));
-  finding.basis = "the time of a core, not of the GPU";
+  finding.message = "Thread " + ThreadName(trace, worst->thread) + " polled the GPU " + CountOf(worst->calls, "time") +
+                    " with " + std::string(trace.Text(worst->function)) + ", in " + CountOf(worst->loops, "loop") +
+                    " that took " + FormatNs(static_cast<double>(worst->time_ns));
+  finding.basis = "CPU time, not GPU time";
   finding.subject.thread = ThreadName(trace, worst->thread);
   finding.subject.function = trace.Text(worst->function);
   findings->push_back(std::move(finding));

@@ -43,7 +43,7 @@ TEST(ApiErrors, ByFunctionAndCode) {
   const Finding* finding = FindingOf(result, "api.errors");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "5 CUDA calls returned an error, first cudaMalloc cudaErrorMemoryAllocation after 20 ns in train");
+            "5 CUDA calls returned an error; first: cudaMalloc, cudaErrorMemoryAllocation at 20 ns in train");
   EXPECT_EQ(finding->severity, Severity::kNote);
 }
 
@@ -57,8 +57,8 @@ TEST(ApiErrors, ALostContextIsAWarning) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(finding->message,
-            "3 CUDA calls returned an error; cudaDeviceSynchronize said first that the context is lost: "
-            "cudaErrorIllegalAddress after 10 ns");
+            "3 CUDA calls returned an error; the context is lost, first reported by cudaDeviceSynchronize: "
+            "cudaErrorIllegalAddress at 10 ns");
 }
 
 TEST(ApiErrors, NotReadyIsTheAnswerOfAQuery) {

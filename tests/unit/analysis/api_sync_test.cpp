@@ -68,7 +68,7 @@ TEST(Sync, FillsOfPinnedMemoryMakeTheHostWait) {
   pinned.destination_memory = trace::MemoryKind::kPinned;
   const AnalysisResult result = RunSync(maker.Finish(), {});
   EXPECT_EQ(MetricOf(result, "sync.copy_count"), 1);
-  EXPECT_EQ(TextOf(TableOf(result, "sync"), 0, "waits_for"), "fill");
+  EXPECT_EQ(TextOf(TableOf(result, "sync"), 0, "waits_for"), "memset");
 }
 
 TEST(Sync, RecordsWithoutTheirCallCount) {
@@ -78,7 +78,7 @@ TEST(Sync, RecordsWithoutTheirCallCount) {
   const AnalysisResult result = RunSync(maker.Finish(), {});
   EXPECT_EQ(MetricOf(result, "sync.count"), 1);
   EXPECT_EQ(MetricOf(result, "sync.host_blocked_ns"), 10);
-  EXPECT_EQ(TextOf(TableOf(result, "sync"), 0, "function"), "(not known)");
+  EXPECT_EQ(TextOf(TableOf(result, "sync"), 0, "function"), "(unknown)");
 }
 
 }  // namespace

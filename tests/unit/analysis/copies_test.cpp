@@ -74,7 +74,7 @@ TEST(Bandwidth, FitAgainstBestAndLink) {
   EXPECT_EQ(IntOf(table, 0, "latency_bound_bytes"), 80'000);  // 2 us at 40 GB/s
   EXPECT_EQ(IntOf(table, 0, "latency_bound_count"), 4);
   EXPECT_EQ(IntOf(table, 0, "latency_bound_ns"), 15 * kUs);
-  EXPECT_NE(table.note.find("PCIe generation 5 with 16 lanes"), std::string::npos) << table.note;
+  EXPECT_NE(table.note.find("PCIe Gen5 x16"), std::string::npos) << table.note;
   EXPECT_EQ(MetricOf(result, "memcpy.latency_bound_count"), 4);
   EXPECT_EQ(MetricOf(result, "memcpy.latency_bound_ns"), 15 * kUs);
   EXPECT_DOUBLE_EQ(MetricOf(result, "memcpy.h2d_best_bytes_per_second"), 40e9);
@@ -86,7 +86,7 @@ TEST(Bandwidth, LinkNotKnown) {
   const AnalysisResult result = RunMemcpy(SixCopies().Finish(), {});
   const Table& table = TableOf(result, "bandwidth");
   EXPECT_TRUE(std::holds_alternative<std::monostate>(CellOf(table, 0, "link_bytes_per_second")));
-  EXPECT_NE(table.note.find("not known of gpu0"), std::string::npos) << table.note;
+  EXPECT_NE(table.note.find("unknown for gpu0"), std::string::npos) << table.note;
   EXPECT_FALSE(HasMetric(result, "memcpy.link_bytes_per_second", "gpu0"));
 }
 
@@ -153,7 +153,8 @@ TEST(CopyOverlap, AFinding) {
       {});
   const Finding* finding = FindingOf(result, "memcpy.overlap");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message, "2 copies ran 150.00 us without a kernel, right before or after 90.00 us of kernels");
+  EXPECT_EQ(finding->message,
+            "2 copies took 150.00 us with no kernel running, directly before or after 90.00 us of kernels");
   EXPECT_EQ(finding->gain_ns, 90 * kUs);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_NE(finding->basis.find("20.00 us"), std::string::npos) << finding->basis;

@@ -38,7 +38,7 @@ TEST(CriticalPath, HostLaunchKernelAndWait) {
                                               {"launch", "cudaLaunchKernel", 20},
                                               {"host", "(no range)", 10},
                                               {"sync", "cudaDeviceSynchronize", 5},
-                                              {"queue", "launched, not started", 5}}));
+                                              {"queue", "queued, not started", 5}}));
   EXPECT_EQ(MetricOf(result, "critical.window_ns"), 320);
   EXPECT_EQ(MetricOf(result, "critical.kernel_ns"), 200);
   EXPECT_EQ(MetricOf(result, "critical.host_ns"), 90);
@@ -46,10 +46,10 @@ TEST(CriticalPath, HostLaunchKernelAndWait) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 100);
   const Table& what_if = TableOf(result, "what_if");
-  EXPECT_EQ(TextOf(what_if, 0, "what"), "work twice as fast");
+  EXPECT_EQ(TextOf(what_if, 0, "what"), "make work twice as fast");
   EXPECT_EQ(IntOf(what_if, 0, "gain_ns"), 100);
   EXPECT_EQ(RealOf(what_if, 0, "percent"), 31.25);
-  EXPECT_EQ(TextOf(what_if, 1, "what"), "host code in load beside the GPU");
+  EXPECT_EQ(TextOf(what_if, 1, "what"), "run host code in load concurrently with the GPU");
 }
 
 TEST(CriticalPath, QueuedWorkHidesItsLaunch) {
@@ -60,7 +60,7 @@ TEST(CriticalPath, QueuedWorkHidesItsLaunch) {
   const AnalysisResult result = RunCriticalPath(maker.Finish(), {});
   EXPECT_EQ(RowsOf(result),
             (std::vector<Row>{
-                {"kernel", "work", 200}, {"queue", "launched, not started", 12}, {"launch", "cudaLaunchKernel", 10}}));
+                {"kernel", "work", 200}, {"queue", "queued, not started", 12}, {"launch", "cudaLaunchKernel", 10}}));
 }
 
 TEST(CriticalPath, FollowsTheEventThatAStreamWaitsFor) {
@@ -76,7 +76,7 @@ TEST(CriticalPath, FollowsTheEventThatAStreamWaitsFor) {
   maker.AddSync(14, 15, trace::SyncKind::kStreamWaitEvent, kNone, second).event = 77;
   maker.AddKernel(20'000, 20'100, maker.AddCall(20, 30, "cudaLaunchKernel"), "consumer").stream = second;
   const AnalysisResult result = RunCriticalPath(maker.Finish(), {});
-  EXPECT_EQ(RowsOf(result), (std::vector<Row>{{"queue", "launched, not started", 11'000 + 10},
+  EXPECT_EQ(RowsOf(result), (std::vector<Row>{{"queue", "queued, not started", 11'000 + 10},
                                               {"kernel", "producer", 8980},
                                               {"kernel", "consumer", 100},
                                               {"launch", "cudaLaunchKernel", 10}}));
@@ -92,7 +92,7 @@ TEST(CriticalPath, ABlockingCopyWaitsForTheKernelBefore) {
   const AnalysisResult result = RunCriticalPath(maker.Finish(), {});
   EXPECT_EQ(RowsOf(result), (std::vector<Row>{{"kernel", "work", 480},
                                               {"copy", "copy device to host", 100},
-                                              {"queue", "launched, not started", 13},
+                                              {"queue", "queued, not started", 13},
                                               {"launch", "cudaLaunchKernel", 10},
                                               {"blocking copy", "cudaMemcpy", 7}}));
 }

@@ -51,7 +51,7 @@ TEST(Devices, SumsOverDevicesAndUnusedOnes) {
   EXPECT_EQ(MetricOf(result, "gpu.idle_ns", "gpu1"), 100);
   EXPECT_FALSE(HasMetric(result, "gpu.idle_ns", "gpu2"));
   EXPECT_EQ(TableOf(result, "devices").rows.size(), 2u);
-  EXPECT_NE(TableOf(result, "devices").note.find("Not used: 1 of 3 GPUs."), std::string::npos);
+  EXPECT_NE(TableOf(result, "devices").note.find("Unused: 1 of 3 GPUs."), std::string::npos);
 }
 
 TEST(Devices, NoMetricsWithoutOperations) {
@@ -76,8 +76,8 @@ TEST(Devices, SayWhatTheGpuDoesWhereItIsNotIdle) {
   ASSERT_EQ(kernels.findings.size(), 1u);
   EXPECT_EQ(kernels.findings[0].id, "gpu.kernel_bound");
   EXPECT_EQ(kernels.findings[0].message,
-            "gpu0 is kernel-bound: kernels run 97.0% of 10.00 ms. Of the kernel time slow takes 92.8% (9.00 ms in "
-            "1 launch), quick takes 7.2% (700.00 us in 2 launches)");
+            "gpu0 is kernel-bound: kernels run for 97.0% of 10.00 ms. Kernel time: slow 92.8% (9.00 ms in 1 launch), "
+            "quick 7.2% (700.00 us in 2 launches)");
   EXPECT_EQ(kernels.findings[0].gain_ns, 1'500 * kUs);  // no more than 15 % of the window
   EXPECT_EQ(kernels.findings[0].subject.kernel, "slow");
 
@@ -87,9 +87,8 @@ TEST(Devices, SayWhatTheGpuDoesWhereItIsNotIdle) {
   const AnalysisResult copies = RunDevices(copier.Finish(), {});
   ASSERT_EQ(copies.findings.size(), 1u);
   EXPECT_EQ(copies.findings[0].id, "gpu.copy_bound");
-  EXPECT_EQ(
-      copies.findings[0].message,
-      "gpu0 is copy-bound: 60.0% of 1.00 us it copied with no kernel running (host to device 6.00 kB at 10.00 GB/s)");
+  EXPECT_EQ(copies.findings[0].message,
+            "gpu0 is copy-bound: 60.0% of 1.00 us spent copying with no kernel running (H2D 6.00 kB at 10.00 GB/s)");
 
   TraceMaker idler;
   idler.AddKernel(0, 400);

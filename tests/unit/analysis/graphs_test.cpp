@@ -108,7 +108,7 @@ TEST(Graphs, InstantiatedForEachLaunch) {
   const AnalysisResult result = RunGraphs(Instantiating(20, 1), {});
   const Finding* finding = FindingOf(result, "graphs.instantiate");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message, "20 CUDA graphs instantiated for 20 launches, which took the host 2.00 ms");
+  EXPECT_EQ(finding->message, "20 CUDA graph instantiations for 20 launches took the host 2.00 ms");
   EXPECT_EQ(finding->gain_ns, 2000 * kUs);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(MetricOf(result, "graphs.instantiations"), 20);

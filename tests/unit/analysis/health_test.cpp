@@ -14,7 +14,7 @@ TEST(Health, AGoodTraceHasNothingToSay) {
   EXPECT_EQ(MetricOf(result, "health.lost_records"), 0);
   EXPECT_TRUE(result.findings.empty());
   EXPECT_TRUE(TableOf(result, "health").rows.empty());
-  EXPECT_EQ(TableOf(result, "health").note, "Nothing is known to be missing.");
+  EXPECT_EQ(TableOf(result, "health").note, "No known losses.");
 }
 
 struct Case {
@@ -70,8 +70,7 @@ TEST(Health, WorkThatMayBeMissingSaysFromWhen) {
   maker.trace().processes[1].gpu_complete_until_ns = 4'000'000;
   const AnalysisResult result = RunHealth(maker.Finish(), {});
   ASSERT_EQ(result.findings.size(), 1u);
-  EXPECT_EQ(result.findings[0].message,
-            "Processes whose last GPU work may be missing: 2, what ended after 3.00 ms of the trace");
+  EXPECT_EQ(result.findings[0].message, "Processes whose last GPU work may be missing: 2, from 3.00 ms into the trace");
 }
 
 TEST(Health, WhatTheTracerSaidIsAFinding) {
@@ -100,7 +99,7 @@ TEST(Health, LossesSayWhy) {
   const AnalysisResult result = RunHealth(maker.Finish(), {});
   ASSERT_EQ(result.findings.size(), 1u);
   EXPECT_EQ(result.findings[0].message,
-            "Records lost while recording: 30 (10 the file could not be written, 20 dropped by CUPTI)");
+            "Records lost during recording: 30 (10 not written to the file, 20 dropped by CUPTI)");
 }
 
 TEST(Health, ATruncatedFileIsNotComplete) {
@@ -110,7 +109,7 @@ TEST(Health, ATruncatedFileIsNotComplete) {
   const AnalysisResult result = RunHealth(maker.Finish(), {});
   EXPECT_EQ(MetricOf(result, "health.truncated"), 1);
   EXPECT_NE(FindingOf(result, "health.truncated"), nullptr);
-  EXPECT_EQ(TableOf(result, "health").note, "The trace is not complete.");
+  EXPECT_EQ(TableOf(result, "health").note, "The trace is incomplete.");
 }
 
 TEST(Health, NoticesOfTheTracerArePassedOn) {

@@ -33,8 +33,9 @@ TEST(IdleFindings, StarvedLoaderNamesTheRange) {
   EXPECT_EQ(&result.findings.front(), finding);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(finding->gain_ns, 19 * 8 * kMs);
-  EXPECT_EQ(finding->message.find("gpu0 idle 80.0% of 190.14 ms in the steps of step: "), 0u) << finding->message;
-  EXPECT_NE(finding->message.find("the host ran its own code, all of it in step/load"), std::string::npos)
+  EXPECT_EQ(finding->message.find("gpu0 idle for 80.0% of 190.16 ms in the iterations of step: "), 0u)
+      << finding->message;
+  EXPECT_NE(finding->message.find("the host was running its own code, all of it in step/load"), std::string::npos)
       << finding->message;
   EXPECT_FALSE(finding->advice.empty());
   EXPECT_FALSE(finding->basis.empty());
@@ -66,7 +67,7 @@ TEST(IdleFindings, WhatIsQueuedForLongIsNoLatency) {
   const AnalysisResult result = RunIdle(maker.Finish(), {});
   const Finding* finding = FindingOf(result, "idle.queue");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->advice.find("That is 300.00 us each"), 0u) << finding->advice;
+  EXPECT_EQ(finding->advice.find("300.00 us per gap"), 0u) << finding->advice;
 }
 
 TEST(IdleFindings, NothingOfABusyGpu) {
@@ -123,7 +124,7 @@ TEST(IdleFindings, SeveralGpusAreCounted) {
   }
   const AnalysisResult result = RunIdle(maker.Finish(), {});
   ASSERT_FALSE(result.findings.empty());
-  EXPECT_EQ(result.findings[0].message.find("2 GPUs idle 66.7% of 1.20 us: "), 0u) << result.findings[0].message;
+  EXPECT_EQ(result.findings[0].message.find("2 GPUs idle for 66.7% of 1.20 us: "), 0u) << result.findings[0].message;
 }
 
 // A gap of 100 ns between two kernels, all of it with one cause.
@@ -190,7 +191,8 @@ TEST(IdleFindings, EachCauseIsSaidWhereItIsAndNowhereElse) {
     ASSERT_EQ(result.findings.size(), 1u) << InfoOf(cause).name;
     const Finding& finding = result.findings[0];
     EXPECT_EQ(finding.id, "idle." + std::string(InfoOf(cause).name));
-    EXPECT_EQ(finding.message.find("gpu0 idle 33.3% of 300 ns: 100.0% of that (100 ns) "), 0u) << finding.message;
+    EXPECT_EQ(finding.message.find("gpu0 idle for 33.3% of 300 ns: for 100.0% of the idle time (100 ns), "), 0u)
+        << finding.message;
     EXPECT_NE(finding.message.find(InfoOf(cause).verb), std::string::npos) << finding.message;
     EXPECT_EQ(finding.advice, InfoOf(cause).advice);
   });

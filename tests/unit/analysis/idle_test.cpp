@@ -276,14 +276,14 @@ TEST(Idle, ByTheNextOperationAndItsCall) {
   EXPECT_EQ(IntOf(next, 2, "idle_ns"), 10);
   const Table& launch = TableOf(result, "idle_by_launch");
   ASSERT_EQ(launch.rows.size(), 3u);
-  EXPECT_EQ(TextOf(launch, 0, "function"), "(not known)");
+  EXPECT_EQ(TextOf(launch, 0, "function"), "(unknown)");
   EXPECT_EQ(TextOf(launch, 1, "function"), "cudaMemsetAsync");
   EXPECT_EQ(TextOf(launch, 2, "function"), "cudaLaunchKernel");
   EXPECT_EQ(IntOf(launch, 2, "gaps"), 1);
   const Table& paths = TableOf(result, "idle_by_nvtx");
   ASSERT_EQ(paths.rows.size(), 2u);  // ties come in the order of their names
   EXPECT_EQ(TextOf(paths, 0, "path"), "(no range)");
-  EXPECT_EQ(TextOf(paths, 1, "path"), "(not known)");
+  EXPECT_EQ(TextOf(paths, 1, "path"), "(unknown)");
 }
 
 TEST(Idle, GapsByLength) {
@@ -376,7 +376,7 @@ TEST(Captures, CutGapsAndWindows) {
   EXPECT_EQ(TextOf(gaps, 0, "after"), "(end of the capture)");
   EXPECT_EQ(TextOf(gaps, 1, "before"), "(start of the capture)");
   EXPECT_EQ(TextOf(gaps, 1, "after"), "work");
-  EXPECT_NE(TableOf(idle, "idle").note.find("Time between two captures is not idle"), std::string::npos);
+  EXPECT_NE(TableOf(idle, "idle").note.find("Time between captures was not recorded"), std::string::npos);
   EXPECT_EQ(MetricOf(RunStreams(trace, {}), "streams.max_concurrency"), 1);
 }
 
@@ -393,7 +393,7 @@ TEST(Captures, OfOneProcessDoNotCutWhatAnotherRecordsThroughout) {
   EXPECT_EQ(MetricOf(idle, "gaps.count"), 2);
   EXPECT_EQ(MetricOf(idle, "gaps.longest_ns"), 190);
   EXPECT_EQ(MetricOf(idle, "idle.unknown_ns"), 100);  // the process that launched next was not recorded
-  EXPECT_NE(TableOf(idle, "idle").note.find("100 ns because the process that launched next was not recorded then"),
+  EXPECT_NE(TableOf(idle, "idle").note.find("100 ns because the process that launched next was not being recorded"),
             std::string::npos);
 }
 

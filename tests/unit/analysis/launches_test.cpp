@@ -31,10 +31,10 @@ TEST(Launches, BoundWhenLaunchingTakesLongerThanRunning) {
   const Finding* finding = FindingOf(result, "launch.bound");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "199 kernels of 2.00 us on average came after the GPU had run dry, 3.00 us idle before each, one launch "
-            "every 5.00 us: the GPU waits for launches for 59.9% of the window");
+            "Launch-bound for 59.9% of the GPU window: 199 kernels of 2.00 us on average started on an empty queue, "
+            "3.00 us idle before each, one launch every 5.00 us");
   EXPECT_EQ(finding->gain_ns, 199 * 3 * kUs);
-  EXPECT_EQ(finding->basis, "idle time before those kernels, 597.00 us of it in their launching calls");
+  EXPECT_EQ(finding->basis, "idle time before those kernels, 597.00 us of it in their launch calls");
   EXPECT_EQ(MetricOf(result, "launches.late_kernels"), 199);
   EXPECT_EQ(MetricOf(result, "launches.late_idle_ns"), 199 * 3 * kUs);
   EXPECT_EQ(MetricOf(result, "launches.interval_median_ns"), 5 * kUs);
@@ -63,7 +63,7 @@ TEST(Launches, TimeOfTheHostBetweenLaunchesIsInTheGain) {
   const Finding* finding = FindingOf(result, "launch.bound");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 19 * 8 * kUs);
-  EXPECT_NE(finding->basis.find("38.00 us of it in their launching calls"), std::string::npos) << finding->basis;
+  EXPECT_NE(finding->basis.find("38.00 us of it in their launch calls"), std::string::npos) << finding->basis;
 }
 
 TEST(Launches, ALongPauseIsNotTheLaunch) {

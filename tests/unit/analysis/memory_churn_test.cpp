@@ -66,8 +66,8 @@ TEST(MemoryChurn, CountsBlocksThatCouldHaveBeenKept) {
   const Finding* finding = FindingOf(result, "memory.churn");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "19 times device memory was allocated after a block of that size had been freed: 1.52 us in those calls, "
-            "GPU idle for 1.52 us of that; most 19 of 4.10 kB by cudaMalloc in step (in 19 of 20 iterations of step)");
+            "Device memory was freed and allocated again at the same size 19 times: 1.52 us in those calls, GPU idle "
+            "for 1.52 us of that; most affected: 19 x 4.10 kB by cudaMalloc in step (in 19 of 20 iterations of step)");
   EXPECT_EQ(finding->gain_ns, 19 * 80);
   EXPECT_EQ(finding->severity, Severity::kNote);  // 8 % of the window
   EXPECT_NE(finding->advice.find("cudaMallocAsync"), std::string::npos);
@@ -93,7 +93,7 @@ TEST(MemoryChurn, OfAPoolHasAnotherAdvice) {
   const AnalysisResult result = c.Run();
   const Finding* finding = FindingOf(result, "memory.churn");
   ASSERT_NE(finding, nullptr);
-  EXPECT_NE(finding->message.find("memory of a pool"), std::string::npos);
+  EXPECT_NE(finding->message.find("Pool memory"), std::string::npos);
   EXPECT_NE(finding->advice.find("cudaMemPoolAttrReleaseThreshold"), std::string::npos);
   EXPECT_EQ(finding->advice.find("use cudaMallocAsync"), std::string::npos);
 }
@@ -234,7 +234,7 @@ TEST(MemoryLeaks, AreToldOfCleanEndsOnly) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->severity, Severity::kInfo);
   EXPECT_EQ(finding->message,
-            "2 blocks of memory, 1.50 kB, were not freed when the process ended: most of it allocated by cudaMalloc");
+            "2 blocks of memory (1.50 kB) were not freed when the process ended, mostly allocated by cudaMalloc");
   EXPECT_EQ(TableOf(result, "memory_not_freed").rows.size(), 2u);
   EXPECT_EQ(SumOf(TableOf(result, "memory_not_freed"), "bytes"), 1500);
   c.maker.trace().processes[0].has_end = false;

@@ -191,12 +191,12 @@ TEST(MemoryOverTime, OfRandomTracesKeepsPeaksAndLastValues) {
       const bool is_device = event->memory == MemoryKind::kDevice || event->memory == MemoryKind::kArray ||
                              event->memory == MemoryKind::kDeviceStatic;
       if (event->operation != MemoryOp::kAllocate || !is_device) continue;
-      now[event->device == kNone ? "(not known)" : "gpu" + std::to_string(event->device)] +=
+      now[event->device == kNone ? "(unknown)" : "gpu" + std::to_string(event->device)] +=
           static_cast<int64_t>(event->size_bytes);
     }
     for (const auto& [device, bytes] : last) EXPECT_EQ(bytes, now[device]) << device;
     for (const auto& [device, bytes] : peaks) {
-      if (device == "(not known)") continue;
+      if (device == "(unknown)") continue;
       EXPECT_EQ(MetricOf(result, "memory.peak_bytes", device), static_cast<double>(bytes));
     }
   }

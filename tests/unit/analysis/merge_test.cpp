@@ -361,7 +361,7 @@ TEST(CompareTraces, TablesAndFinding) {
   EXPECT_EQ(TextOf(spread, 0, "max_trace"), "c.trace");
   const Finding* finding = FindingOf(result, "traces.straggler");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message, "c.trace (rank 2) is behind: wall time 1.50 us, 50.0% above the median of 3 traces");
+  EXPECT_EQ(finding->message, "c.trace (rank 2) is a straggler: wall time 1.50 us, 50.0% above the median of 3 traces");
   EXPECT_EQ(finding->gain_ns, 500);
 }
 

@@ -39,14 +39,14 @@ TEST(Names, OfStreamsAndThreads) {
   EXPECT_EQ(StreamName(trace, plain), "stream 13");
   EXPECT_EQ(StreamName(trace, named), "copy (14)");
   EXPECT_EQ(StreamName(trace, other), "default stream");
-  EXPECT_EQ(StreamName(trace, kNone), "(not known)");
+  EXPECT_EQ(StreamName(trace, kNone), "(unknown)");
   EXPECT_EQ(ThreadName(trace, 0), "main (100)");
   EXPECT_EQ(ThreadName(trace, nameless), "thread 101");
-  EXPECT_EQ(FunctionName(trace, kNone), "(not known)");
+  EXPECT_EQ(FunctionName(trace, kNone), "(unknown)");
 }
 
 TEST(Names, OfKindsThatAFileMayInvent) {
-  EXPECT_EQ(MemoryName(static_cast<trace::MemoryKind>(200)), "not known");
+  EXPECT_EQ(MemoryName(static_cast<trace::MemoryKind>(200)), "unknown");
   GpuOp op;
   op.kind = OpKind::kMemcpy;
   op.copy_kind = static_cast<trace::CopyKind>(200);

@@ -127,8 +127,7 @@ TEST_F(OccupancyTest, OneThreadOnAWholeGpu) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(finding->message,
-            "single_thread_sum ran 1 time (1.00 ms) with 1 block of 1 thread on a GPU of 132 SMs: at most <0.1% of it "
-            "had work");
+            "single_thread_sum: 1 launch of 1 block x 1 thread (1.00 ms) on a 132-SM GPU; max. utilisation <0.1%");
   EXPECT_EQ(finding->gain_ns, 999'763);  // 1 ms less its 4224th part
   EXPECT_EQ(MetricOf(result, "occupancy.small_grid_count"), 1);
   EXPECT_EQ(MetricOf(result, "occupancy.small_grid_ns"), 1000 * kUs);
@@ -144,8 +143,8 @@ TEST_F(OccupancyTest, ManyBlocksOfHalfAWarpNeedLargerBlocksNotMore) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(FindingOf(result, "occupancy.small_grid"), nullptr);
   EXPECT_EQ(finding->message,
-            "single_thread_sum ran 1 time (1.00 ms) with 1,048,576 blocks of 16 threads, less than a warp of 32: at "
-            "most 49.8% of the GPU had work");
+            "single_thread_sum: 1 launch of 1,048,576 blocks x 16 threads (1.00 ms), less than a warp of 32; max. "
+            "utilisation 49.8%");
   EXPECT_NE(finding->advice.find("multiple of 32 threads"), std::string::npos);
 }
 
@@ -176,7 +175,7 @@ TEST_F(OccupancyTest, TheTailOfTheLastWave) {
   const Finding* finding = FindingOf(result, "occupancy.tail");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 499'526);  // 1 - 1057 / 2112
-  EXPECT_NE(finding->message.find("which is 1.00 waves"), std::string::npos) << finding->message;
+  EXPECT_NE(finding->message.find(", 1.00 waves"), std::string::npos) << finding->message;
   EXPECT_TRUE(OneKernel(Shape(1056, 256, 32)).findings.empty());
   EXPECT_DOUBLE_EQ(RealOf(TableOf(OneKernel(Shape(1056, 256, 32)), "occupancy"), 0, "used_percent"), 100);
 }
@@ -216,7 +215,7 @@ TEST_F(OccupancyTest, KernelsOfAnUnknownGpuAreCounted) {
   maker.trace().shapes.push_back(Shape(1, 1, 16));
   maker.AddKernel(0, 100).shape = 0;
   const AnalysisResult result = RunOccupancy(maker.Finish(), {});
-  EXPECT_NE(TableOf(result, "occupancy").note.find("1 kernel of a GPU or shape"), std::string::npos);
+  EXPECT_NE(TableOf(result, "occupancy").note.find("1 kernel with an unknown GPU"), std::string::npos);
 }
 
 }  // namespace

@@ -66,10 +66,10 @@ TEST(SmallKernels, AChainOfKernelsThatRepeats) {
   const Finding* finding = FindingOf(result, "kernels.chain");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "stream 7 ran the same 3 operations 10 times (norm, gemm, add): 120.00 us of work, with 40.00 us idle "
-            "between, 11.8% of the window");
+            "stream 7 ran the same 3 operations 10 times (norm, gemm, add): 120.00 us of work, 40.00 us idle in "
+            "between, 11.8% of the GPU window");
   EXPECT_EQ(finding->gain_ns, 40 * kUs);
-  EXPECT_EQ(finding->basis, "idle time of at most 50 us between operations of one repetition");
+  EXPECT_EQ(finding->basis, "idle gaps of up to 50 us between operations of one repetition");
   EXPECT_EQ(MetricOf(result, "chains.count"), 1);
   EXPECT_EQ(MetricOf(result, "chains.operations"), 30);
   EXPECT_EQ(MetricOf(result, "chains.idle_ns"), 40 * kUs);
@@ -164,8 +164,7 @@ TEST(SmallKernels, SmallOnesThatDoNotRepeat) {
   const Finding* finding = FindingOf(result, "kernels.small");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "30 kernels of 30 ran for less than 10 us, 100.0% of the time of all kernels, with 232.00 us idle before "
-            "them");
+            "30 of 30 kernels ran for less than 10 us, 100.0% of total kernel time, with 232.00 us idle before them");
   EXPECT_EQ(finding->gain_ns, 29 * 8 * kUs);
 }
 

@@ -33,16 +33,16 @@ TEST(Startup, EveryNanosecondHasOnePart) {
   maker.AddOverhead(325, 340, kLazyLoading);
   maker.AddKernel(360, 400, call);
   const AnalysisResult result = RunStartup(maker.Finish(), {});
-  EXPECT_EQ(TimeOf(result, "own code before the first CUDA call"), 100);
+  EXPECT_EQ(TimeOf(result, "host code before the first CUDA call"), 100);
   EXPECT_EQ(TimeOf(result, "other CUDA calls"), 5);
-  EXPECT_EQ(TimeOf(result, "making the CUDA context"), 80);
-  EXPECT_EQ(TimeOf(result, "recording (CUPTI)"), 10);
-  EXPECT_EQ(TimeOf(result, "allocating memory"), 10);
-  EXPECT_EQ(TimeOf(result, "loading modules"), 20);
-  EXPECT_EQ(TimeOf(result, "compiling kernels (JIT)"), 10);
-  EXPECT_EQ(TimeOf(result, "loading kernels on demand"), 15);
-  EXPECT_EQ(TimeOf(result, "launching the first operation"), 25);
-  EXPECT_EQ(TimeOf(result, "own code between CUDA calls"), 5 + 10 + 10 + 60);
+  EXPECT_EQ(TimeOf(result, "CUDA context creation"), 80);
+  EXPECT_EQ(TimeOf(result, "profiling (CUPTI)"), 10);
+  EXPECT_EQ(TimeOf(result, "memory allocation"), 10);
+  EXPECT_EQ(TimeOf(result, "module loading"), 20);
+  EXPECT_EQ(TimeOf(result, "JIT compilation"), 10);
+  EXPECT_EQ(TimeOf(result, "lazy kernel loading"), 15);
+  EXPECT_EQ(TimeOf(result, "first launch"), 25);
+  EXPECT_EQ(TimeOf(result, "host code between CUDA calls"), 5 + 10 + 10 + 60);
   EXPECT_EQ(SumOf(TableOf(result, "startup"), "time_ns"), 360);
   EXPECT_EQ(MetricOf(result, "startup.longest_ns"), 360);
   EXPECT_EQ(MetricOf(result, "startup.own_ns"), 185);
@@ -62,8 +62,8 @@ TEST(Startup, ACallThatMakesTheContextByItself) {
   maker.AddCall(120, 140, "cudaMalloc");
   maker.Launch(150, 160, 170, 200);
   const AnalysisResult result = RunStartup(maker.Finish(), {});
-  EXPECT_EQ(TimeOf(result, "making the CUDA context"), 100);
-  EXPECT_EQ(TimeOf(result, "allocating memory"), 20);
+  EXPECT_EQ(TimeOf(result, "CUDA context creation"), 100);
+  EXPECT_EQ(TimeOf(result, "memory allocation"), 20);
 }
 
 TEST(Startup, OtherThreadsDoNotCount) {
@@ -73,8 +73,8 @@ TEST(Startup, OtherThreadsDoNotCount) {
   maker.AddOverhead(20, 30, kResource, other);
   maker.Launch(70, 80, 90, 100);
   const AnalysisResult result = RunStartup(maker.Finish(), {});
-  EXPECT_EQ(TimeOf(result, "own code before the first CUDA call"), 70);
-  EXPECT_EQ(TimeOf(result, "launching the first operation"), 20);
+  EXPECT_EQ(TimeOf(result, "host code before the first CUDA call"), 70);
+  EXPECT_EQ(TimeOf(result, "first launch"), 20);
 }
 
 TEST(Startup, ProcessesOneByOne) {
@@ -90,7 +90,7 @@ TEST(Startup, ProcessesOneByOne) {
   EXPECT_EQ(IntOf(table, 0, "total_ns"), 520);
   EXPECT_EQ(IntOf(table, 1, "total_ns"), 30);
   EXPECT_EQ(MetricOf(result, "startup.longest_ns"), 520);
-  EXPECT_NE(TableOf(result, "startup").note.find("Sums over 2 processes."), std::string::npos);
+  EXPECT_NE(TableOf(result, "startup").note.find("Summed over 2 processes."), std::string::npos);
 }
 
 TEST(Startup, NotOfWhatWasNotRecorded) {
@@ -148,11 +148,11 @@ TEST(Startup, CompilingIsWorthAFinding) {
   ASSERT_NE(finding, nullptr);
   // The first call makes the context, whatever else it does.
   EXPECT_EQ(finding->message,
-            "Loading and compiling code kept train (100) for 81.00 ms before its first GPU operation, 40.5% of its "
-            "time; compiling was 80.00 ms of it");
+            "train (100) spent 81.00 ms loading and compiling code before its first GPU operation, 40.5% of its "
+            "lifetime; compilation took 80.00 ms");
   EXPECT_EQ(finding->gain_ns, 81 * kMs);
   EXPECT_EQ(finding->severity, Severity::kWarning);
-  EXPECT_NE(finding->advice.find("Build for the architecture"), std::string::npos);
+  EXPECT_NE(finding->advice.find("Build for this GPU's architecture"), std::string::npos);
   const Table& jit = TableOf(result, "jit");
   ASSERT_EQ(jit.rows.size(), 1u);
   EXPECT_EQ(IntOf(jit, 0, "bytes"), 4096);
@@ -168,8 +168,8 @@ TEST(Startup, ASlowOneIsSaidWithoutAGain) {
   const Finding* finding = FindingOf(result, "startup.slow");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "train (100) took 2.00 s to its first GPU operation, 50.0% of its time: 1.50 s own code before the first "
-            "CUDA call, 400.00 ms making the CUDA context, 100.00 ms own code between CUDA calls");
+            "train (100) took 2.00 s to reach its first GPU operation, 50.0% of its lifetime: 1.50 s host code before "
+            "the first CUDA call, 400.00 ms CUDA context creation, 100.00 ms host code between CUDA calls");
   EXPECT_EQ(finding->gain_ns, 0);
 }
 

@@ -102,7 +102,7 @@ TEST(EventWaits, WithoutTheirRecordMayBeTheReason) {
   t.maker.Launch(8, 9, 1020, 1500).stream = t.second;
   EXPECT_EQ(Dependency(t.maker), 20);
   const AnalysisResult result = RunStreams(t.maker.Finish(), {});
-  EXPECT_EQ(TextOf(TableOf(result, "stream_waits"), 0, "operation"), "(not known)");
+  EXPECT_EQ(TextOf(TableOf(result, "stream_waits"), 0, "operation"), "(unknown)");
   EXPECT_EQ(IntOf(TableOf(result, "stream_waits"), 0, "idle_ns"), 20);
 }
 
@@ -152,11 +152,11 @@ TEST(StreamFindings, EventWaitsThatCostIdleTime) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 9 * 100);
   EXPECT_EQ(finding->message,
-            "The GPU was idle for 900 ns while streams waited for events of others; most of it stream 14 for work of "
-            "stream 13, 500 ns in 5 waits");
+            "The GPU was idle for 900 ns while streams waited for events of other streams; mostly stream 14 waiting "
+            "for work in stream 13, 500 ns in 5 waits");
   const Finding* none = FindingOf(result, "streams.no_overlap");
   ASSERT_NE(none, nullptr);
-  EXPECT_NE(none->advice.find("Events held up work 9 times"), std::string::npos) << none->advice;
+  EXPECT_NE(none->advice.find("Event waits delayed work 9 times"), std::string::npos) << none->advice;
   const Table& serialised = TableOf(result, "serialised");
   ASSERT_EQ(serialised.rows.size(), 1u);
   EXPECT_EQ(TextOf(serialised, 0, "reason"), "events of other streams");

@@ -152,7 +152,7 @@ TEST(StreamFindings, OneStreamUsedAsFour) {
   const AnalysisResult result = RunStreams(FourParts({stream, stream, stream, stream}, maker).Finish(), {});
   const Finding* finding = FindingOf(result, "streams.one_used");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message, "Asked for 4 streams, 1 used, no overlap");
+  EXPECT_EQ(finding->message, "4 streams requested, 1 used, no overlap");
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(finding->gain_ns, 4 * 190 - 4 * 100);
   EXPECT_EQ(MetricOf(result, "streams.named"), 4);
@@ -174,7 +174,7 @@ TEST(StreamFindings, CreatedButTheDefaultStreamUsed) {
   const AnalysisResult result = RunStreams(FourParts({stream, stream}, maker).Finish(), {});
   const Finding* finding = FindingOf(result, "streams.one_used");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message, "Asked for 2 streams, none used, no overlap: the work ran in the default stream");
+  EXPECT_EQ(finding->message, "2 streams requested, none used, no overlap: the work ran in the default stream");
 }
 
 TEST(StreamFindings, SeveralUsedOneAfterTheOther) {
@@ -186,9 +186,8 @@ TEST(StreamFindings, SeveralUsedOneAfterTheOther) {
   const AnalysisResult result = RunStreams(parts.Finish(), {});
   const Finding* finding = FindingOf(result, "streams.no_overlap");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(
-      finding->message,
-      "Asked for 4 streams, 4 used, never two at the same time: 1 pageable copy held the host until each was done");
+  EXPECT_EQ(finding->message,
+            "4 streams requested, 4 used, never two concurrently: 1 pageable copy blocked the host until done");
   EXPECT_NE(finding->advice.find("1 pageable copy"), std::string::npos);
   EXPECT_EQ(FindingOf(result, "streams.one_used"), nullptr);
 }
@@ -203,8 +202,8 @@ TEST(StreamFindings, RealOverlapIsInformation) {
   EXPECT_EQ(result.findings[0].id, "streams.overlap");
   EXPECT_EQ(result.findings[0].severity, Severity::kInfo);
   EXPECT_EQ(result.findings[0].message,
-            "Asked for 2 streams, 2 used, overlap for 33.3% of the busy time (up to 2 streams at a time; kernels with "
-            "kernels 0.0%, copies with kernels 33.3%)");
+            "2 streams requested, 2 used, overlapping for 33.3% of busy time (up to 2 streams concurrently; kernels "
+            "with kernels 0.0%, copies with kernels 33.3%)");
 }
 
 // Libraries make streams in stock: one that works beside the default stream is what was meant.
@@ -217,7 +216,7 @@ TEST(StreamFindings, OverlapWithTheDefaultStreamIsOverlap) {
   const AnalysisResult result = RunStreams(maker.Finish(), {});
   ASSERT_EQ(result.findings.size(), 1u);
   EXPECT_EQ(result.findings[0].id, "streams.overlap");
-  EXPECT_NE(result.findings[0].message.find("1 used besides the default stream"), std::string::npos)
+  EXPECT_NE(result.findings[0].message.find("1 used in addition to the default stream"), std::string::npos)
       << result.findings[0].message;
 }
 
@@ -244,7 +243,7 @@ TEST(StreamFindings, SeveralProcessesThatUseOneStreamEach) {
   const AnalysisResult result = RunStreams(FourParts(streams, maker).Finish(), {});
   const Finding* finding = FindingOf(result, "streams.one_used");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->message, "2 processes asked for 8 streams, 2 used, no overlap");
+  EXPECT_EQ(finding->message, "2 processes requested 8 streams, 2 used, no overlap");
 }
 
 TEST(Streams, WhatRanAtTheSameTime) {
@@ -288,7 +287,7 @@ TEST(StreamFindings, OneStreamForEverything) {
   EXPECT_EQ(result.findings[0].id, "streams.one_only");
   EXPECT_EQ(result.findings[0].severity, Severity::kWarning);
   EXPECT_EQ(result.findings[0].message,
-            "One stream only (stream 7): 6 copies and 3 kernels one after the other, copies never overlapped kernels");
+            "One stream only (stream 7): 6 copies and 3 kernels back to back, copies never overlapped kernels");
   EXPECT_EQ(result.findings[0].gain_ns, 3 * (50 + 40));  // what remains is 3 * 100 of copies to the device
   EXPECT_TRUE(TableOf(result, "overlap").is_detail);
 }
@@ -338,8 +337,8 @@ TEST(StreamFindings, DefaultStreamKeepsOthersApart) {
   const Finding* finding = FindingOf(result, "streams.default_splits");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "2 times the default stream kept other streams apart: 4 operations in it took 120 ns, with work of "
-            "blocking streams before and after");
+            "The default stream serialised other streams 2 times: 4 operations in it took 120 ns between work of "
+            "blocking streams");
   EXPECT_EQ(finding->gain_ns, 120);
   EXPECT_NE(FindingOf(result, "streams.overlap"), nullptr);
 }
@@ -374,9 +373,8 @@ TEST(StreamFindings, WhereTheMakingOfStreamsIsUnknownThoseThatWereUsedCount) {
   const AnalysisResult result = RunStreams(trace, {});
   const Finding* finding = FindingOf(result, "streams.no_overlap");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(
-      finding->message,
-      "Asked for 2 streams, 2 used, never two at the same time: 4 pageable copies held the host until each was done");
+  EXPECT_EQ(finding->message,
+            "2 streams requested, 2 used, never two concurrently: 4 pageable copies blocked the host until done");
   EXPECT_EQ(finding->gain_ns, 4 * 400);  // of 1600 of copies and 1600 of kernels
 }
 

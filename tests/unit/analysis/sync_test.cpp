@@ -65,7 +65,7 @@ TEST(SyncSites, TheCostliestIsAFindingWhereItsRangeIsKnown) {
   const Finding* finding = FindingOf(result, "sync.site");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "The costliest wait is in cudaStreamSynchronize (thread main (100), range train/step): 3 times, host "
+            "The most expensive wait is in cudaStreamSynchronize (thread main (100), range train/step): 3 calls, host "
             "blocked for 153.00 us, GPU idle for 60.00 us of that");
   EXPECT_EQ(finding->gain_ns, 60 * kUs);
   EXPECT_EQ(finding->severity, Severity::kWarning);
@@ -112,8 +112,8 @@ TEST(ImpliedWaits, AFreeThatWaitsForAKernel) {
   const Finding* finding = FindingOf(result, "sync.implied");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "1 memory call waited for the GPU without saying so: host blocked for 95.00 us, GPU idle for 5.00 us of "
-            "that, most in cudaFree (thread main (100))");
+            "1 memory call synchronised implicitly with the GPU: host blocked for 95.00 us, GPU idle for 5.00 us of "
+            "that, mostly in cudaFree (thread main (100))");
   EXPECT_EQ(finding->gain_ns, 5 * kUs);
 }
 
@@ -165,8 +165,7 @@ TEST(Polling, LoopsOfQueries) {
   const Finding* finding = FindingOf(result, "sync.polling");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
-            "Thread main (100) asked the GPU 30 times whether it is done, in 2 loops of cudaEventQuery that took "
-            "29.00 us");
+            "Thread main (100) polled the GPU 30 times with cudaEventQuery, in 2 loops that took 29.00 us");
   EXPECT_EQ(finding->gain_ns, 0);
 }
 

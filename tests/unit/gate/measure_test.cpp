@@ -45,8 +45,7 @@ TEST(Measure, WhatAnotherToolLacksIsNotZero) {
   EXPECT_FALSE(HasAny(run, "streams.unused"));
   EXPECT_FALSE(HasAny(run, "occupancy."));
   EXPECT_TRUE(HasAny(run, "memcpy.h2d_bytes"));
-  EXPECT_EQ(WhyNotRecorded(run, "memcpy.pageable_bytes"),
-            "Nsight Systems 2025.3 did not record which memory is pageable");
+  EXPECT_EQ(WhyNotRecorded(run, "memcpy.pageable_bytes"), "Nsight Systems 2025.3 did not record memory kinds");
   EXPECT_EQ(run.fingerprint.tool_version, "Nsight Systems 2025.3");
 }
 
@@ -58,7 +57,7 @@ TEST(Measure, CausesOfIdleTimeNeedCalls) {
   EXPECT_EQ(FindIn(run, "gpu.idle_ns")->value, 100);
   EXPECT_FALSE(HasAny(run, "idle."));
   EXPECT_FALSE(HasAny(run, "sync."));
-  EXPECT_EQ(WhyNotRecorded(run, "idle.host_ns"), "the trace has no CUDA call");
+  EXPECT_EQ(WhyNotRecorded(run, "idle.host_ns"), "the trace has no CUDA calls");
 }
 
 TEST(Measure, WhatIsMissingIsNamed) {

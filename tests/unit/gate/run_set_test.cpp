@@ -91,7 +91,7 @@ TEST_F(RunSets, AProgramWithoutGpuWorkHasNoGpuFigures) {
   EXPECT_EQ(FindIn(run, "memcpy.pageable_bytes"), nullptr);
   EXPECT_EQ(FindIn(run, "api.calls"), nullptr);
   EXPECT_NE(FindIn(run, "nvtx.ranges"), nullptr);
-  EXPECT_EQ(WhyNotRecorded(run, "kernels.count"), "the trace has no GPU operation");
+  EXPECT_EQ(WhyNotRecorded(run, "kernels.count"), "the trace has no GPU operations");
 }
 
 TEST_F(RunSets, EveryScopeThatThereIsCanBeGuarded) {

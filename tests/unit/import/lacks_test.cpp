@@ -145,7 +145,7 @@ TEST(Lacks, ACaptureThatCannotHaveCompilationsHasNoCountOfThem) {
   EXPECT_THAT(ids, Contains("api.calls"));
   EXPECT_THAT(ids, Not(Contains("jit.compiles")));
   EXPECT_THAT(ids, Not(Contains("api.errors")));
-  EXPECT_EQ(WhyUnknown(trace, Fact::kCompilations), "torch.profiler did not record just-in-time compilation");
+  EXPECT_EQ(WhyUnknown(trace, Fact::kCompilations), "torch.profiler did not record JIT compilation");
 }
 
 TEST(Lacks, MetricsThatRestOnWhatIsNotThereAreLeftOut) {
@@ -155,7 +155,7 @@ TEST(Lacks, MetricsThatRestOnWhatIsNotThereAreLeftOut) {
     EXPECT_THAT(ids, Contains(id));
   for (const char* id : {"memcpy.pageable_count", "streams.created", "run.wall_ns", "jit.compiles"})
     EXPECT_THAT(ids, Not(Contains(id)));
-  EXPECT_EQ(WhyUnknown(trace, Fact::kMemoryKinds), "Nsight Systems 2020.3.1 did not record which memory is pageable");
+  EXPECT_EQ(WhyUnknown(trace, Fact::kMemoryKinds), "Nsight Systems 2020.3.1 did not record memory kinds");
 }
 
 TEST(Lacks, OurOwnTracesLackWhatWasNotAskedFor) {
