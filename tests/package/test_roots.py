@@ -15,13 +15,13 @@ import package
 
 FOLDER = os.environ.get("GPROF_TEST_ROOTS", "")
 RELEASES = ("bookworm", "bullseye")
-MIRROR = os.environ.get("GPROF_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+MIRROR = os.environ.get("GPROF_DEBIAN_MIRROR", "")  # debootstrap has one of its own
 
 
 def whole_system(name):
     root = pathlib.Path(FOLDER) / name
     if not (root / "usr/bin/apt").is_file():
-        subprocess.run(["debootstrap", "--variant=minbase", name, root, MIRROR], check=True, stdout=subprocess.DEVNULL, timeout=560)
+        subprocess.run(["debootstrap", "--variant=minbase", name, root, *filter(None, [MIRROR])], check=True, stdout=subprocess.DEVNULL, timeout=560)
     return root
 
 

@@ -34,6 +34,7 @@ class PerfettoReader {
   const Timeline& timeline() const { return timeline_; }
   const std::map<std::string, std::vector<int64_t>>& counters() const { return counters_; }
   const std::map<std::string, std::string>& texts() const { return texts_; }
+  uint64_t samples() const { return samples_; }
   bool has_clocks() const { return has_clocks_; }
 
  private:
@@ -186,6 +187,10 @@ class PerfettoReader {
       TimelineEvent slice = {names_[1][event.category], names_[2][event.name], event.time_ns, event.time_ns};
       if (slice.category == "gpu_memcpy" || slice.category == "gpu_memset" || slice.category == "gpu_graph")
         slice.name.clear();
+      if (slice.category == "cpu_sample") {
+        ++samples_;
+        return;
+      }
       if (event.type == 3) slice.category = "mark";
       for (const uint64_t flow : event.flows) EXPECT_TRUE(flow_starts_.emplace(flow, event.time_ns).second);
       for (const uint64_t flow : event.ends) EXPECT_TRUE(flow_ends_.emplace(flow, event.time_ns).second);
@@ -212,13 +217,17 @@ class PerfettoReader {
   std::map<uint64_t, int64_t> last_ns_, flow_starts_, flow_ends_;
   std::map<std::string, std::vector<int64_t>> counters_;
   std::map<std::string, std::string> texts_;
-  uint64_t events_ = 0;
+  uint64_t events_ = 0, samples_ = 0;
   bool has_clocks_ = false;
 };
 
 void ExpectRoundTrip(const Trace& trace) {
   const PerfettoReader reader(Written(trace, WritePerfetto));
-  const Timeline expected = TimelineOf(trace);
+  Timeline expected = TimelineOf(trace);
+  for (const ThreadSwitch& off : trace.switches)
+    expected.events.push_back({"switch", off.is_preempted ? "preempted" : "waiting", off.start_ns, off.end_ns});
+  expected.Sort();
+  EXPECT_EQ(reader.samples(), trace.cpu_samples.size());
   EXPECT_TRUE(reader.has_clocks());
   ASSERT_EQ(reader.timeline().events.size(), expected.events.size());
   for (std::size_t i = 0; i < expected.events.size(); ++i) {

@@ -51,6 +51,8 @@ Timeline TimelineOf(const Trace& trace) {
     timeline.events.push_back({"user_annotation", Utf8(trace.Text(range.name)), range.start_ns, range.end_ns});
   for (const NvtxMark& mark : trace.marks)
     timeline.events.push_back({"mark", Utf8(trace.Text(mark.name)), mark.time_ns, mark.time_ns});
+  for (const OsCall& call : trace.os_calls)
+    timeline.events.push_back({"os_call", Utf8(trace.Text(call.function)), call.start_ns, call.end_ns});
   timeline.Sort();
   return timeline;
 }
