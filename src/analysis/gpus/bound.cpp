@@ -31,22 +31,6 @@ std::string DevicesAre(const Trace& trace) {
   return devices + (devices.ends_with("GPUs") ? " are" : " is");
 }
 
-struct TimeOfDevices {
-  int64_t window_ns = 0, busy_ns = 0, kernel_ns = 0;
-};
-
-TimeOfDevices SumOf(const AnalysisInput& input) {
-  TimeOfDevices sum;
-  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
-    if (!HasWindow(input.trace(), device)) continue;
-    const GapList::Busy& busy = input.shared().busy(device);
-    sum.window_ns += input.shared().window_ns(device);
-    sum.busy_ns += busy.any.busy_ns();
-    sum.kernel_ns += busy.kernels.busy_ns();
-  }
-  return sum;
-}
-
 // Groups of kernels, those that took longest first.
 std::vector<uint32_t> LongestKernels(const std::vector<Statistics>& times) {
   std::vector<uint32_t> order(times.size());
@@ -75,16 +59,17 @@ std::string CommandFor(const Trace& trace, const std::string& kernel) {
 }
 
 // `longest` are those of LongestKernels.
-Finding KernelBound(const AnalysisInput& input, const TimeOfDevices& sum, const std::vector<uint32_t>& longest) {
+Finding KernelBound(const AnalysisInput& input, const std::vector<uint32_t>& longest) {
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
+  const int64_t window_ns = input.shared().window_ns();
   int64_t all_ns = 0;
   for (const Statistics& of_kernel : times) all_ns += of_kernel.total;
   const std::string first = kernels.Name(longest.front());
   Finding finding = NewFinding("gpu.kernel_bound");
   finding.subject.kernel = first;
   finding.message = DevicesAre(input.trace()) + " kernel-bound: kernels run " +
-                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
+                    FormatPercent(PercentOf(input.shared().kernel_busy_ns(), window_ns)) + " of " + Ns(window_ns);
   for (const uint32_t kernel : longest) {
     const double percent = PercentOf(times[kernel].total, all_ns);
     if (kernel != longest.front() && percent < kPercentWorthNaming) break;
@@ -121,29 +106,32 @@ std::string DirectionsOf(const AnalysisInput& input) {
   return text;
 }
 
-Finding CopyBound(const AnalysisInput& input, const TimeOfDevices& sum) {
+// Busy with no kernel running.
+double PercentOfCopies(const SharedFacts& shared) {
+  return PercentOf(shared.busy_ns() - shared.kernel_busy_ns(), shared.window_ns());
+}
+
+Finding CopyBound(const AnalysisInput& input) {
   Finding finding = NewFinding("gpu.copy_bound");
-  finding.message = DevicesAre(input.trace()) +
-                    " copy-bound: " + FormatPercent(PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns)) + " of " +
-                    Ns(sum.window_ns) + " it copied with no kernel running (" + DirectionsOf(input) + ")";
+  finding.message = DevicesAre(input.trace()) + " copy-bound: " + FormatPercent(PercentOfCopies(input.shared())) +
+                    " of " + Ns(input.shared().window_ns()) + " it copied with no kernel running (" +
+                    DirectionsOf(input) + ")";
   return finding;
 }
 
 }  // namespace
 
 std::vector<Finding> BoundFindings(const AnalysisInput& input) {
-  const TimeOfDevices sum = SumOf(input);
+  const SharedFacts& shared = input.shared();
   std::vector<Finding> findings;
-  if (sum.window_ns <= 0) return findings;
-  const KernelGroups& kernels = input.shared().kernels();
-  if (PercentOf(sum.kernel_ns, sum.window_ns) >= kKernelBoundPercent && kernels.size() > 0) {
+  if (shared.window_ns() <= 0) return findings;
+  const KernelGroups& kernels = shared.kernels();
+  if (PercentOf(shared.kernel_busy_ns(), shared.window_ns()) >= kKernelBoundPercent && kernels.size() > 0) {
     // Kernels of NCCL run while they wait for other ranks: the analysis `nccl` says what that is.
-    const std::vector<uint32_t> longest = LongestKernels(input.shared().kernel_times());
-    if (!IsNcclKernel(kernels.Name(longest.front()))) findings.push_back(KernelBound(input, sum, longest));
+    const std::vector<uint32_t> longest = LongestKernels(shared.kernel_times());
+    if (!IsNcclKernel(kernels.Name(longest.front()))) findings.push_back(KernelBound(input, longest));
   }
-  if (PercentOf(sum.busy_ns - sum.kernel_ns, sum.window_ns) >= kCopyBoundPercent) {
-    findings.push_back(CopyBound(input, sum));
-  }
+  if (PercentOfCopies(shared) >= kCopyBoundPercent) findings.push_back(CopyBound(input));
   return findings;
 }
 
