@@ -215,6 +215,12 @@ bool MatchesGlob(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+bool MatchesPath(std::string_view pattern, std::string_view path, std::string_view domain) {
+  if (MatchesGlob(pattern, path)) return true;
+  const bool has_domain = !domain.empty() && path.size() > domain.size() + 1 && path.starts_with(domain);
+  return has_domain && MatchesGlob(pattern, path.substr(domain.size() + 1));
+}
+
 std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;

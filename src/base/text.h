@@ -29,6 +29,10 @@ std::string_view Trimmed(std::string_view text);
 // Whether `text` is like `pattern`, in which * stands for any characters and ? for any one.
 bool MatchesGlob(std::string_view pattern, std::string_view text);
 
+// The same for the path of an NVTX range, "domain/outer/inner", with the domain in front or without it: nobody types
+// one that a tool made up, such as "user_annotation".
+bool MatchesPath(std::string_view pattern, std::string_view path, std::string_view domain);
+
 // Lines of at most `width` columns, broken at spaces; longer words stay whole.
 std::vector<std::string> Wrap(std::string_view text, std::size_t width);
 

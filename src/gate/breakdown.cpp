@@ -205,13 +205,13 @@ DeviceTime TimeOf(const AnalysisInput& input, uint32_t device, const Interval& s
   time.device = DeviceScope(trace, device);
   IdleGroups idle(input, false);
   Operations operations(trace);
-  time.window_ns = ForEachExplainedGap(
-      input, device,
-      [&](const Gap& gap, std::span<const Part> parts) {
-        for (const Part& part : parts) time.idle_ns[static_cast<size_t>(part.cause)] += part.duration_ns;
-        idle.Add(gap, parts);
-      },
-      [&](uint32_t op) { operations.Add(trace.ops[op]); });
+  time.window_ns = input.shared().window_ns(device);
+  ForEachIdleRun(input, device, [&](const IdleRun& run) {
+    for (const Part& part : run.parts) time.idle_ns[static_cast<size_t>(part.cause)] += part.duration_ns;
+    idle.Add(run);
+  });
+  const Trace::Slice ops = trace.device_ops[device];
+  for (uint32_t op = ops.first; op < ops.last; ++op) operations.Add(trace.ops[op]);
   operations.Fill(&time);
   FillPaths(trace, idle, &operations.paths(), &time);
   const Interval window = WindowOf(trace, device);

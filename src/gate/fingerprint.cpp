@@ -33,11 +33,6 @@ void AddDevices(const Trace& trace, Fingerprint* out) {
   }
 }
 
-// The first process that has something to say says it: those of one run were started by one launcher.
-void FillIn(std::string* field, std::string text) {
-  if (field->empty()) *field = std::move(text);
-}
-
 std::string ListOf(std::vector<std::string> words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -51,21 +46,25 @@ void Compare(const char* what, const std::string& base, const std::string& now, 
 
 }  // namespace
 
+void SetIfEmpty(std::string* fact, std::string text) {
+  if (fact->empty()) *fact = std::move(text);
+}
+
 Fingerprint FingerprintOf(const Trace& trace) {
   Fingerprint out;
   AddDevices(trace, &out);
   std::set<NameId> modes;
   for (const Process& process : trace.processes) {
-    FillIn(&out.driver_version, VersionText(process.driver_version));
-    FillIn(&out.cuda_version, VersionText(process.runtime_version));
-    FillIn(&out.cupti_version, process.cupti_version == 0 ? "" : std::to_string(process.cupti_version));
-    FillIn(&out.tool_version, std::string(trace.Text(process.tracer_version)));
-    FillIn(&out.host, std::string(trace.Text(process.host)));
-    FillIn(&out.program, std::string(trace.Text(process.command_line)));
+    SetIfEmpty(&out.driver_version, VersionText(process.driver_version));
+    SetIfEmpty(&out.cuda_version, VersionText(process.runtime_version));
+    SetIfEmpty(&out.cupti_version, process.cupti_version == 0 ? "" : std::to_string(process.cupti_version));
+    SetIfEmpty(&out.tool_version, std::string(trace.Text(process.tracer_version)));
+    SetIfEmpty(&out.host, std::string(trace.Text(process.host)));
+    SetIfEmpty(&out.program, std::string(trace.Text(process.command_line)));
     if (process.capture_mode == NameId{} || !modes.insert(process.capture_mode).second) continue;
     out.capture_mode += (out.capture_mode.empty() ? "" : " | ") + std::string(trace.Text(process.capture_mode));
   }
-  FillIn(&out.tool_version, trace.recorder);
+  SetIfEmpty(&out.tool_version, trace.recorder);
   return out;
 }
 

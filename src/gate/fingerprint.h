@@ -10,6 +10,9 @@ namespace gprof {
 
 Fingerprint FingerprintOf(const Trace& trace);
 
+// The first that has something to say about a fact says it: the processes of one run were started by one launcher.
+void SetIfEmpty(std::string* fact, std::string text);
+
 // What makes times incomparable, "GPU: NVIDIA H100 instead of NVIDIA H200": GPUs, driver, CUDA, CUPTI, clocks, tracer,
 // what was recorded. A fact that one of the two does not have is no difference.
 std::vector<std::string> TimingDifferences(const Fingerprint& base, const Fingerprint& now);

@@ -8,6 +8,7 @@
 
 #include "analysis/trust/unknown_facts.h"
 #include "base/units.h"
+#include "gate/fingerprint.h"
 #include "gate/measurement_json.h"
 #include "gprof/error.h"
 
@@ -19,10 +20,6 @@ using Json = DocumentJson;
 std::string VersionText(const Json& version) {
   const auto number = version.get<uint32_t>();
   return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-}
-
-void SetIfEmpty(std::string* field, std::string text) {
-  if (field->empty()) *field = std::move(text);
 }
 
 Fingerprint FingerprintOfReport(const Json& json) {

@@ -178,9 +178,9 @@ void LayoutMaker::AddIdle(uint32_t device, int32_t parent) {
     const uint32_t thread = ThreadAfter(gap);
     for (const Part& part : parts) {
       const int64_t end_ns = at_ns + part.duration_ns;
-      const uint32_t range = part.call == kNone ? RangeWith(part.path, thread, at_ns) : kNone;
+      const uint32_t range = part.call() == kNone ? RangeWith(part.path(), thread, at_ns) : kNone;
       lane.items.push_back(static_cast<uint32_t>(data_.idle_parts.size()));
-      data_.idle_parts.push_back({at_ns, end_ns, part.cause, part.call, range, gap.after});
+      data_.idle_parts.push_back({at_ns, end_ns, part.cause, part.call(), range, gap.after});
       at_ns = end_ns;
     }
   });

@@ -14,7 +14,8 @@ class OpFacts;
 // The call of the program that `call` is or was made by; kNone for kNone.
 inline uint32_t OutermostCall(const Trace& trace, uint32_t call) {
   // Parents come before their children, which also ends this loop on a trace that says otherwise.
-  while (call != kNone && trace.api_calls[call].parent < call) call = trace.api_calls[call].parent;
+  const PackedCalls& calls = trace.api_calls;
+  while (call != kNone && calls.items()[call].MayHaveParent() && calls.Parent(call) < call) call = calls.Parent(call);
   return call;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/facts/operations.h"
 #include "gprof/trace.h"
 
 namespace gprof {
@@ -37,21 +38,9 @@ class CallFacts {
     return starts_ns_[process < starts_ns_.size() ? process : starts_ns_.size() - 1];
   }
   uint32_t last_ended() const { return last_ended_; }
-  // No call of a thread begins before the one before it on that thread has ended.
-  bool are_apart() const { return are_apart_; }
 
  private:
   static constexpr size_t kClasses = 11;
-  // Of the calls gone over last.
-  struct Before {
-    uint32_t thread = kNone;
-    int64_t end_ns = INT64_MIN;
-  };
-
-  size_t AddRun(const PackedCalls& calls, size_t first, int64_t* inner_start_ns, int64_t* last_end_ns);
-  size_t AddOne(const PackedCalls& calls, size_t i, int64_t* inner_start_ns, int64_t* last_end_ns);
-  void See(uint32_t thread, int64_t start_ns, int64_t end_ns);
-  void List(uint32_t call, const PackedCalls::Facts& facts);
 
   std::vector<Sum> sums_;
   int64_t count_ = 0, total_ns_ = 0;
@@ -59,8 +48,6 @@ class CallFacts {
   std::vector<uint32_t> counts_of_functions_, rare_, failed_;
   std::vector<int64_t> starts_ns_;  // by process, and of none
   uint32_t last_ended_ = kNone;
-  Before before_;
-  bool are_apart_ = true;
 };
 
 }  // namespace gprof

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
-#include "analysis/calls/call_kinds.h"
 #include "base/saturate.h"
 
 namespace gprof {
@@ -15,6 +13,12 @@ Interval Nothing() { return {std::numeric_limits<int64_t>::max(), std::numeric_l
 void Widen(Interval* interval, const Interval& by) {
   interval->start_ns = std::min(interval->start_ns, by.start_ns);
   interval->end_ns = std::max(interval->end_ns, by.end_ns);
+}
+
+bool IsTransfer(OpKind kind) { return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy || kind == OpKind::kMemset; }
+
+bool IsOfGraph(const PackedOps::Facts& facts) {
+  return facts.kind == OpKind::kGraph || facts.graph != 0 || facts.graph_node != 0 || facts.node != kNone;
 }
 
 }  // namespace
@@ -42,9 +46,9 @@ class OpFacts::Shares {
   std::vector<int64_t> shares_ns_;
 };
 
-OpFacts::OpFacts(const Trace& trace, size_t threads)
+OpFacts::OpFacts(const Trace& trace)
     : trace_(trace),
-      holdups_(trace),
+      has_op_(trace.api_calls.size(), 0),
       sums_(trace.ops.FactsCount(), {0, 0, 0, Nothing(), kNone}),
       kernels_of_name_(trace.strings.size(), 0),
       counts_of_streams_(trace.streams.size(), 0),
@@ -53,41 +57,42 @@ OpFacts::OpFacts(const Trace& trace, size_t threads)
       devices_of_threads_(trace.threads.size(), kNone) {
   const size_t devices = trace.device_ops.size();
   Shares of_threads(trace.threads.size(), devices), of_processes(trace.processes.size(), devices);
-  OpSweep sweep(trace, holdups_, threads);
-  bool has_inner_calls = false;
-  for (const OpSweep::Sums& sums : sweep.sums) Take(sums, &of_threads), has_inner_calls |= sums.has_inner_calls;
-  launched_before_ns_ = std::move(sweep.launched_before_ns);
-  idle_ns_ = std::move(sweep.idle_ns);
-  devices_ = std::move(sweep.devices);
-  has_op_ = std::move(sweep.has_op);
-  if (has_inner_calls) FindOutermostCalls();
+  ReadOperations(&of_threads);
   AddUp(&of_processes);
   ChooseDevices(of_threads, of_processes);
 }
 
-void OpFacts::Take(const OpSweep::Sums& sums, Shares* of_threads) {
-  for (size_t i = 0; i < sums_.size(); ++i) {
-    Sum& sum = sums_[i];
-    const OpSweep::Alike& more = sums.alike[i];
-    if (more.count == 0) continue;
-    if (sum.count == 0 || more.start_ns < sum.window.start_ns) sum.first = more.first;
-    sum.count += more.count;
-    AddWrapping(&sum.time_ns, more.time_ns);
-    AddWrapping(&sum.share_ns, more.time_ns);
-    AddWrapping(&sum.share_ns, more.without_time);
-    Widen(&sum.window, {more.start_ns, more.end_ns});
+void OpFacts::ReadOperations(Shares* of_threads) {
+  std::vector<size_t> columns, rows;  // by kinds of operations, and of calls
+  std::vector<uint8_t> are_rare;      // by kinds of operations
+  for (uint32_t i = 0; i < sums_.size(); ++i) {
+    const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
+    columns.push_back(of_threads->ColumnOf(facts.device));
+    are_rare.push_back(IsTransfer(facts.kind) || IsOfGraph(facts));
   }
-  for (const OpSweep::Launched& launched : sums.launched) {
-    const uint32_t thread = trace_.api_calls.FactsAt(launched.call_facts).thread;
-    AddWrapping(&(*of_threads)[of_threads->RowOf(thread) + of_threads->ColumnOf(launched.device)], launched.time_ns);
+  for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
+    rows.push_back(of_threads->RowOf(trace_.api_calls.FactsAt(i).thread));
   }
-  transfers_.insert(transfers_.end(), sums.transfers.begin(), sums.transfers.end());
-  graph_ops_.insert(graph_ops_.end(), sums.graph_ops.begin(), sums.graph_ops.end());
+  for (const Operation op : OperationsOf(trace_)) {
+    const uint32_t kind = op.kind_number();
+    const int64_t start_ns = op.start_ns(), end_ns = op.end_ns(), time_ns = end_ns - start_ns;
+    const int64_t share_ns = std::max<int64_t>(time_ns, 1);
+    Sum& sum = sums_[kind];
+    if (sum.count++ == 0 || start_ns < sum.window.start_ns) sum.first = op.index();
+    AddWrapping(&sum.time_ns, time_ns);
+    AddWrapping(&sum.share_ns, share_ns);
+    Widen(&sum.window, {start_ns, end_ns});
+    if (are_rare[kind] != 0) ListRare(op);
+    const uint32_t call = CallOf(op);
+    if (call == kNone) continue;
+    has_op_[call] = 1;
+    AddWrapping(&(*of_threads)[rows[trace_.api_calls.FactsIndex(call)] + columns[kind]], share_ns);
+  }
 }
 
-void OpFacts::FindOutermostCalls() {
-  calls_.resize(trace_.ops.size());
-  for (uint32_t i = 0; i < trace_.ops.size(); ++i) calls_[i] = OutermostCall(trace_, trace_.ops[i].api);
+void OpFacts::ListRare(const Operation& op) {
+  if (IsTransfer(op.shared().kind)) transfers_.push_back(op.index());
+  if (IsOfGraph(op.shared())) graph_ops_.push_back(op.index());
 }
 
 void OpFacts::AddUp(Shares* of_processes) {

@@ -6,34 +6,30 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/facts/op_sweep.h"
-#include "analysis/idle/interruptions.h"
+#include "analysis/calls/call_kinds.h"
+#include "analysis/facts/operations.h"
 #include "gprof/trace.h"
 
 namespace gprof {
 
 class OpFacts {
  public:
-  explicit OpFacts(const Trace& trace, size_t threads = 1);
-  OpFacts(OpFacts&&) = default;  // not copied: others refer to what it holds
+  explicit OpFacts(const Trace& trace);
 
   // The outermost call that launched the operation; kNone where that is not known.
-  uint32_t CallOf(uint32_t op) const { return calls_.empty() ? trace_.ops[op].api : calls_[op]; }
-  // The same where the item of the operation is at hand.
-  uint32_t CallOf(uint32_t op, const PackedOps::Item& item) const {
-    return calls_.empty() ? item.CallOrNone() : calls_[op];
+  uint32_t CallOf(const Operation& op) const {
+    const uint32_t call = op.call();
+    // Operations in a row were launched by calls in a row, as a rule.
+    if (call != kNone) trace_.api_calls.PrefetchAfter(call);
+    return OutermostCall(trace_, call);
   }
-  // Some are launched by calls that other calls made.
-  bool HasInnerCalls() const { return !calls_.empty(); }
+  uint32_t CallOf(uint32_t op) const { return CallOf(Operation(trace_.ops, op)); }
   // When that call began. Where it is not known: when the operation did.
-  int64_t LaunchNs(uint32_t op) const {
-    const uint32_t before_ns = launched_before_ns_[op];
-    return before_ns != OpSweep::kFar ? trace_.ops[op].start_ns - before_ns : trace_.api_calls[CallOf(op)].start_ns;
+  int64_t LaunchNs(const Operation& op) const {
+    const uint32_t call = CallOf(op);
+    return call == kNone ? op.start_ns() : Call(trace_.api_calls, call).start_ns();
   }
-  int64_t LaunchNs(uint32_t op, const PackedOps::Item& item) const {
-    const uint32_t before_ns = launched_before_ns_[op];
-    return before_ns != OpSweep::kFar ? item.start_ns() - before_ns : LaunchNs(op);
-  }
+  int64_t LaunchNs(uint32_t op) const { return LaunchNs(Operation(trace_.ops, op)); }
   bool HasOp(uint32_t call) const { return has_op_[call] != 0; }  // of outermost calls
 
   // Sums over the operations that share their facts, by the number of those (PackedOps::FactsIndex).
@@ -63,11 +59,6 @@ class OpFacts {
   // kNone where the process used none.
   const std::vector<uint32_t>& devices_of_threads() const { return devices_of_threads_; }
 
-  // For GapList and GapCauses, which say what it means: idle time before each operation, and its plain causes.
-  const DeviceSweep& of_device(uint32_t device) const { return devices_[device]; }
-  const uint32_t* idle_ns() const { return idle_ns_.data(); }
-  const Holdups& holdups() const { return holdups_; }
-
  private:
   static constexpr size_t kKinds = 5;
   class Shares;
@@ -76,17 +67,13 @@ class OpFacts {
     uint32_t first = kNone;
   };
 
-  void Take(const OpSweep::Sums& sums, Shares* of_threads);
-  void FindOutermostCalls();
+  void ReadOperations(Shares* of_threads);
+  void ListRare(const Operation& op);
   void AddUp(Shares* of_processes);
   void ChooseDevices(const Shares& of_threads, const Shares& of_processes);
   size_t Slot(uint32_t process) const { return process < of_process_.size() ? process : of_process_.size() - 1; }
 
   const Trace& trace_;
-  Holdups holdups_;
-  std::vector<uint32_t> calls_;  // empty where every operation names its outermost call
-  OpSweep::Unwritten<uint32_t> launched_before_ns_, idle_ns_;
-  std::vector<DeviceSweep> devices_;
   std::vector<uint8_t> has_op_;  // by call
   std::vector<Sum> sums_;
   std::array<int64_t, kKinds> counts_{};

@@ -1,5 +1,6 @@
-// Going over operations in order, and looking at one of them: what they do not share and what they do, read where it
-// is kept. All that is known of how the model packs them is in here, so that an analysis reads like its definition.
+// Going over operations and calls in order, and looking at one of them: what they do not share and what they do, read
+// where it is kept. All that is known of how the model packs them is in here, so that an analysis reads like its
+// definition.
 #pragma once
 
 #include <cstdint>
@@ -12,57 +13,84 @@ namespace gprof {
 // A place among the operations of the trace. Each accessor reads one thing; nothing else is made.
 class Operation {
  public:
-  Operation(const PackedOps& ops, uint32_t index) : ops_(&ops), index_(index) {}
+  Operation(const PackedOps& ops, const PackedOps::Item* item) : ops_(&ops), item_(item) {}
+  Operation(const PackedOps& ops, uint32_t index) : Operation(ops, ops.items().data() + index) {}
 
-  uint32_t index() const { return index_; }
-  int64_t start_ns() const { return item().start_ns(); }
-  int64_t end_ns() const { return ops_->EndNs(item()); }
+  uint32_t index() const { return static_cast<uint32_t>(item_ - ops_->items().data()); }
+  int64_t start_ns() const { return item_->start_ns(); }
+  int64_t end_ns() const { return ops_->EndNs(*item_); }
   int64_t duration_ns() const { return end_ns() - start_ns(); }  // negative where a trace is damaged
-  uint32_t call() const { return item().CallOrNone(); }          // which may be within another; see OpFacts::CallOf
+  uint32_t call() const { return item_->CallOrNone(); }          // which may be within another; see OpFacts::CallOf
   // The number of what it shares with others, and what that is.
-  uint32_t kind_number() const { return item().facts; }
+  uint32_t kind_number() const { return item_->facts; }
   const PackedOps::Facts& shared() const { return ops_->FactsAt(kind_number()); }
   uint32_t stream() const { return shared().stream; }
   bool is_kernel() const { return IsKernelLike(shared().kind); }
 
  private:
-  const PackedOps::Item& item() const { return ops_->items()[index_]; }
-
   const PackedOps* ops_;
-  uint32_t index_;
+  const PackedOps::Item* item_;
 };
 
-// A view of operations in a row: `for (const Operation op : OperationsOf(trace, slice))`.
-class OperationRange {
+// The same of a call.
+class Call {
  public:
-  OperationRange(const PackedOps& ops, Trace::Slice slice) : ops_(ops), slice_(slice) {}
+  Call(const PackedCalls& calls, const PackedCalls::Item* item) : calls_(&calls), item_(item) {}
+  Call(const PackedCalls& calls, uint32_t index) : Call(calls, calls.items().data() + index) {}
+
+  uint32_t index() const { return static_cast<uint32_t>(item_ - calls_->items().data()); }
+  int64_t start_ns() const { return item_->start_ns(); }
+  int64_t end_ns() const { return calls_->EndNs(*item_); }
+  bool is_outermost() const { return !item_->MayHaveParent() || calls_->Parent(index()) == kNone; }
+  uint32_t range() const { return item_->range; }  // the innermost around it; kNone for none
+  uint32_t kind_number() const { return item_->facts; }
+  const PackedCalls::Facts& shared() const { return calls_->FactsAt(kind_number()); }
+  uint32_t thread() const { return shared().thread; }
+
+ private:
+  const PackedCalls* calls_;
+  const PackedCalls::Item* item_;
+};
+
+// A view of operations or calls in a row: `for (const Operation op : OperationsOf(trace, slice))`.
+template <class View, class List>
+class ViewRange {
+ public:
+  ViewRange(const List& list, Trace::Slice slice)
+      : list_(list), first_(list.items().data() + slice.first), last_(list.items().data() + slice.last) {}
 
   class Iterator {
    public:
-    Iterator(const PackedOps& ops, uint32_t at) : ops_(&ops), at_(at) {}
-    Operation operator*() const {
-      ops_->PrefetchAfter(at_);
-      return {*ops_, at_};
+    Iterator(const List& list, const typename List::Item* at) : list_(&list), at_(at) {}
+    View operator*() const {
+      PrefetchForReading(at_);
+      return {*list_, at_};
     }
     Iterator& operator++() { return ++at_, *this; }
     friend bool operator!=(const Iterator& a, const Iterator& b) { return a.at_ != b.at_; }
 
    private:
-    const PackedOps* ops_;
-    uint32_t at_;
+    const List* list_;
+    const typename List::Item* at_;
   };
-  Iterator begin() const { return {ops_, slice_.first}; }
-  Iterator end() const { return {ops_, slice_.last}; }
+  Iterator begin() const { return {list_, first_}; }
+  Iterator end() const { return {list_, last_}; }
 
  private:
-  const PackedOps& ops_;
-  Trace::Slice slice_;
+  const List& list_;
+  const typename List::Item *first_, *last_;
 };
 
-// Those of a device (Trace::device_ops) are in order of their start.
-inline OperationRange OperationsOf(const Trace& trace, Trace::Slice slice) { return {trace.ops, slice}; }
-inline OperationRange OperationsOf(const Trace& trace) {
-  return {trace.ops, {0, static_cast<uint32_t>(trace.ops.size())}};
+// Those of a device (Trace::device_ops) are in order of their start, and so are those of a thread.
+inline ViewRange<Operation, PackedOps> OperationsOf(const Trace& trace, Trace::Slice slice) {
+  return {trace.ops, slice};
+}
+inline ViewRange<Operation, PackedOps> OperationsOf(const Trace& trace) {
+  return OperationsOf(trace, {0, static_cast<uint32_t>(trace.ops.size())});
+}
+inline ViewRange<Call, PackedCalls> CallsOf(const Trace& trace, Trace::Slice slice) { return {trace.api_calls, slice}; }
+inline ViewRange<Call, PackedCalls> CallsOf(const Trace& trace) {
+  return CallsOf(trace, {0, static_cast<uint32_t>(trace.api_calls.size())});
 }
 
 }  // namespace gprof

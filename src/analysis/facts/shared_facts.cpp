@@ -29,7 +29,7 @@ const RecordedTime& SharedFacts::recorded() const {
 }
 
 const OpFacts& SharedFacts::ops() const {
-  return ops_.Get([&] { return OpFacts(trace_, threads_); });
+  return ops_.Get([&] { return OpFacts(trace_); });
 }
 
 const CallFacts& SharedFacts::calls() const {
@@ -73,8 +73,14 @@ int64_t SharedFacts::busy_ns() const {
   return sum_ns;
 }
 
+int64_t SharedFacts::kernel_busy_ns() const {
+  int64_t sum_ns = 0;
+  for (uint32_t i = 0; i < trace_.device_ops.size(); ++i) sum_ns += busy(i).kernels.busy_ns();
+  return sum_ns;
+}
+
 const GapList& SharedFacts::gaps(uint32_t device) const {
-  return gaps_[device].Get([&] { return GapList(trace_, recorded(), ops(), device); });
+  return gaps_[device].Get([&] { return GapList(trace_, recorded(), device); });
 }
 
 int64_t SharedFacts::window_ns(uint32_t device) const { return gaps(device).window_ns(); }

@@ -49,6 +49,7 @@ class SharedFacts {
   // Busy time of a device, with anything and with kernels; of all devices.
   const GapList::Busy& busy(uint32_t device) const { return gaps(device).busy(); }
   int64_t busy_ns() const;
+  int64_t kernel_busy_ns() const;
   const GapList& gaps(uint32_t device) const;
   // Why the device was idle in each of its gaps; ForEachExplainedGap is how to read it.
   const GapCauses& gap_causes(uint32_t device) const;

@@ -1,18 +1,55 @@
 #include "analysis/facts/statistics.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 namespace gprof {
 namespace {
 
+// The samples that are about as long as the one of that rank and the one before it, and how many are shorter. They are
+// counted by length: that has no branches, of which nth_element() foresees every second one.
+template <class T>
+std::vector<T> SamplesAround(std::span<const T> samples, size_t rank, size_t* shorter) {
+  constexpr int kBits = 11;
+  const auto [min, max] = std::minmax_element(samples.begin(), samples.end());
+  const uint64_t least = static_cast<uint64_t>(*min), range = static_cast<uint64_t>(*max) - least;
+  const int shift = std::max(static_cast<int>(std::bit_width(range)) - kBits, 0);
+  const auto length_of = [&](T sample) { return (static_cast<uint64_t>(sample) - least) >> shift; };
+  std::array<size_t, size_t{1} << kBits> counts{};
+  for (const T sample : samples) ++counts[length_of(sample)];
+  size_t first = 0, before = 0;
+  while (before + counts[first] < rank) before += counts[first++];
+  size_t last = first, count = counts[first];
+  while (before + count <= rank) count += counts[++last];
+  *shorter = before;
+  std::vector<T> around(count + 1);  // the last one is written to by those that are not of them
+  size_t next = 0;
+  for (const T sample : samples) {
+    around[next] = sample;
+    next += length_of(sample) - first <= last - first;
+  }
+  around.pop_back();
+  return around;
+}
+
 template <class T>
 double MedianOf(std::span<T> samples) {
   if (samples.empty()) return 0;
-  const auto upper = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  constexpr size_t kFew = 4096;
+  std::vector<T> around;
+  size_t rank = samples.size() / 2, shorter = 0;
+  const bool is_odd = samples.size() % 2 != 0;
+  if (samples.size() > kFew) {
+    around = SamplesAround(std::span<const T>(samples), rank, &shorter);
+    samples = around, rank -= shorter;
+  }
+  const auto upper = samples.begin() + static_cast<std::ptrdiff_t>(rank);
   std::nth_element(samples.begin(), upper, samples.end());
-  if (samples.size() % 2 != 0) return static_cast<double>(*upper);
+  if (is_odd) return static_cast<double>(*upper);
   const T lower = *std::max_element(samples.begin(), upper);
   return static_cast<double>(lower) +
          static_cast<double>(static_cast<int64_t>(*upper) - static_cast<int64_t>(lower)) / 2;

@@ -7,6 +7,7 @@
 
 #include "analysis/facts/interval_set.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/gpus/nccl_kernels.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
@@ -34,23 +35,13 @@ struct Load {
   std::vector<int64_t> waits_for_ns;  // idle while that other was busy
 };
 
-// By what operations have in common, as names are looked at once.
-std::vector<uint8_t> KernelsOfNccl(const Trace& trace) {
-  std::vector<uint8_t> is_nccl(trace.ops.FactsCount(), 0);
-  for (uint32_t i = 0; i < is_nccl.size(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    is_nccl[i] = facts.kind == OpKind::kKernel && IsNcclKernel(trace.Text(facts.name));
-  }
-  return is_nccl;
-}
-
 // Empty where it is not several.
 std::vector<Load> UsedGpus(const Trace& trace) {
   std::vector<Load> loads;
   const auto used = std::count_if(trace.device_ops.begin(), trace.device_ops.end(),
                                   [](const Trace::Slice& slice) { return slice.first != slice.last; });
   if (used < 2) return loads;
-  const std::vector<uint8_t> is_nccl = KernelsOfNccl(trace);
+  const NcclKernels of_nccl(trace);
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     const Trace::Slice slice = trace.device_ops[device];
     if (slice.first == slice.last) continue;
@@ -59,7 +50,7 @@ std::vector<Load> UsedGpus(const Trace& trace) {
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const GpuOp& op = trace.ops[i];
       load.busy.Add(op.start_ns, op.end_ns);
-      if (is_nccl[trace.ops.items()[i].facts] != 0) {
+      if (of_nccl.Has(op)) {
         load.has_nccl = true;
       } else {
         load.work.Add(op.start_ns, op.end_ns);

@@ -25,7 +25,6 @@ struct Usage {
 
 Usage UsageOf(const AnalysisInput& input, uint32_t device) {
   const Trace& trace = input.trace();
-  const RecordedTime& recorded = input.shared().recorded();
   Usage usage;
   const Trace::Slice slice = trace.device_ops[device];
   if (!HasWindow(trace, device)) return usage;
@@ -37,11 +36,9 @@ Usage UsageOf(const AnalysisInput& input, uint32_t device) {
     usage.copies += facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy ? sums[i].count : 0;
     usage.fills += facts.kind == OpKind::kMemset ? sums[i].count : 0;
   }
-  const GapList::Busy& busy = input.shared().busy(device);
-  const bool is_plain = recorded.IsThroughout(device) && trace.device_windows.empty();
-  usage.window_ns = is_plain ? busy.any.end_ns() - trace.ops[slice.first].start_ns : input.shared().window_ns(device);
-  usage.busy_ns = busy.any.busy_ns();
-  usage.kernel_ns = busy.kernels.busy_ns();
+  usage.window_ns = input.shared().window_ns(device);
+  usage.busy_ns = input.shared().busy(device).any.busy_ns();
+  usage.kernel_ns = input.shared().busy(device).kernels.busy_ns();
   usage.operations = slice.last - slice.first;
   return usage;
 }

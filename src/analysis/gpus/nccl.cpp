@@ -9,6 +9,7 @@
 #include "analysis/facts/interval_set.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/gpus/nccl_kernels.h"
 #include "analysis/gpus/nccl_messages.h"
 #include "analysis/gpus/nccl_waits.h"
 #include "analysis/idle/gaps.h"
@@ -38,15 +39,12 @@ struct OfDevice {
 
 class Collectives {
  public:
-  explicit Collectives(const AnalysisInput& input)
-      : input_(input), trace_(input.trace()), is_nccl_(trace_.strings.size()) {
-    bool has_any = false;
-    for (size_t i = 0; i < is_nccl_.size(); ++i) has_any |= is_nccl_[i] = IsNcclKernel(trace_.strings[i]);
-    if (!has_any) return;
+  explicit Collectives(const AnalysisInput& input) : input_(input), trace_(input.trace()), of_nccl_(trace_) {
+    if (!of_nccl_.HasAny()) return;
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) Add(device);
   }
 
-  bool IsCollective(const GpuOp& op) const { return op.kind == OpKind::kKernel && is_nccl_[op.name.value] != 0; }
+  bool IsCollective(const GpuOp& op) const { return of_nccl_.Has(op); }
   const std::vector<OfDevice>& devices() const { return devices_; }
   const std::map<NameId, OfKernel>& kernels() const { return kernels_; }
 
@@ -76,7 +74,7 @@ class Collectives {
 
   const AnalysisInput& input_;
   const Trace& trace_;
-  std::vector<uint8_t> is_nccl_;  // by NameId
+  NcclKernels of_nccl_;
   std::vector<OfDevice> devices_;
   std::map<NameId, OfKernel> kernels_;
 };

@@ -50,18 +50,16 @@ class Collector {
 
  private:
   void AddDevice(uint32_t device) {
-    ForEachGapWith(input_, device, MaskOf(Cause::kHost) | MaskOf(Cause::kOs),
-                   [&](const Gap& gap, std::span<const Part> parts) {
-                     const uint32_t thread = LaunchingThread(input_, gap);
-                     if (thread == kNone) return;
-                     int64_t start_ns = gap.start_ns;
-                     for (const Part& part : parts) {
-                       const int64_t end_ns = start_ns + part.duration_ns;
-                       if (part.cause == Cause::kOs) AddWaits(thread, start_ns, end_ns);
-                       if (part.cause == Cause::kHost) AddHost(device, thread, start_ns, end_ns);
-                       start_ns = end_ns;
-                     }
-                   });
+    ForEachExplainedGap(input_, device, [&](const Gap& gap, std::span<const Part> parts) {
+      const auto is_own = [](const Part& part) { return IsOwnCode(part.cause); };
+      if (std::none_of(parts.begin(), parts.end(), is_own)) return;
+      const uint32_t thread = LaunchingThread(input_, gap);
+      if (thread == kNone) return;
+      ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
+        if (part.cause == Cause::kOs) AddWaits(thread, start_ns, end_ns);
+        if (part.cause == Cause::kHost) AddHost(device, thread, start_ns, end_ns);
+      });
+    });
   }
 
   void AddWaits(uint32_t thread, int64_t from_ns, int64_t to_ns) {

@@ -1,7 +1,6 @@
 #include "analysis/idle/gap_explainer.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <span>
 
@@ -20,48 +19,66 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
       recorded_(recorded),
       ops_(ops),
       walk_(trace, facts),
+      has_waits_(!facts.event_waits.IsEmpty()),
       process_has_calls_(trace.processes.size(), 0),
       seen_(trace.streams.size(), {kNever, kNever, 0}) {
   for (size_t i = 0; i < trace.threads.size(); ++i) {
     const bool has_calls = trace.thread_api_calls[i].first != trace.thread_api_calls[i].last;
     if (has_calls && trace.threads[i].process != kNone) process_has_calls_[trace.threads[i].process] = 1;
   }
+  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
+    const PackedOps::Facts& shared = trace.ops.FactsAt(i);
+    GpuOp op;
+    op.kind = shared.kind, op.source_memory = shared.source_memory, op.destination_memory = shared.destination_memory;
+    is_pageable_.push_back(op.IsPageable());
+  }
 }
 
-const std::vector<Part>& GapExplainer::Explain(const Gap& gap) {
-  parts_.clear();
-  Launch launch{0, 0, kNone, kNone, kNone, kNone, false};  // the thread is kNone where the call is not known
-  const auto set_call = [&](const ApiCall& call) {
-    launch.start_ns = call.start_ns, launch.end_ns = call.end_ns;
-    launch.thread = call.thread, launch.process = call.process;
-  };
-  if (gap.after != kNone) {
-    launch.call = ops_.CallOf(gap.after);
-    if (launch.call != kNone) set_call(trace_.api_calls[launch.call]);
-    const GpuOp& op = trace_.ops[gap.after];
-    launch.stream = op.stream, launch.is_pageable = op.IsPageable();
-  } else {
-    const DeviceWindow& window = trace_.device_windows[gap.device];
-    if (window.has_next_call) set_call(window.next_call);
-    launch.stream = window.next.stream, launch.is_pageable = window.next.IsPageable();
-  }
+void GapExplainer::Explain(const Gap& gap, std::vector<Part>* parts) {
+  parts_ = parts;
+  const Launch launch = gap.after != kNone ? LaunchOf(Operation(trace_.ops, gap.after)) : LaunchBeyond(gap.device);
   if (launch.thread == kNone) {
-    parts_.push_back({Cause::kUnknown, gap.DurationNs(), kNone, {}, WhyUnknown(gap)});
+    parts_->emplace_back(gap.DurationNs(), WhyUnknown(gap));
   } else {
     ExplainByCall(gap, launch);
   }
-  return parts_;
+  parts_->back().is_last = true;
 }
 
-void GapExplainer::ExplainByCall(const Gap& gap, const Launch& launch) {
+// The thread is kNone where the call is not known.
+inline GapExplainer::Launch GapExplainer::LaunchOf(const Operation& op) const {
+  const PackedOps::Facts& shared = op.shared();
+  const uint32_t index = ops_.CallOf(op);
+  if (index == kNone) return {0, 0, kNone, kNone, kNone, shared.stream, false};
+  const Call call(trace_.api_calls, index);
+  const PackedCalls::Facts& caller = call.shared();
+  return {call.start_ns(),
+          call.end_ns(),
+          index,
+          caller.thread,
+          caller.process,
+          shared.stream,
+          is_pageable_[op.kind_number()] != 0};
+}
+
+// Of what ended the last gap of the selected time.
+GapExplainer::Launch GapExplainer::LaunchBeyond(uint32_t device) const {
+  const DeviceWindow& window = trace_.device_windows[device];
+  const uint32_t stream = window.next.stream;
+  if (!window.has_next_call) return {0, 0, kNone, kNone, kNone, stream, false};
+  const ApiCall& call = window.next_call;
+  return {call.start_ns, call.end_ns, kNone, call.thread, call.process, stream, window.next.IsPageable()};
+}
+
+inline void GapExplainer::ExplainByCall(const Gap& gap, const Launch& launch) {
   if (launch.end_ns <= gap.start_ns) {
-    return AddQueued(gap, launch.call, WaitsForEvent(gap, launch) ? Cause::kDependency : Cause::kQueue);
+    return AddQueued(gap, launch.call, has_waits_ && WaitsForEvent(gap, launch) ? Cause::kDependency : Cause::kQueue);
   }
   int64_t from_ns = gap.start_ns;
   const int64_t process_start_ns = launch.process == kNone ? from_ns : trace_.processes[launch.process].start_ns;
   if (from_ns < process_start_ns) {
     const int64_t end_ns = std::min(process_start_ns, gap.end_ns);
-    parts_.push_back({Cause::kUnknown, end_ns - from_ns, kNone, {}, UnknownReason::kBeforeProcess});
+    parts_->emplace_back(end_ns - from_ns, UnknownReason::kBeforeProcess);
     from_ns = end_ns;
   }
   // An operation that seems to start before its call (clocks differ a little) has no launch part.
@@ -70,17 +87,21 @@ void GapExplainer::ExplainByCall(const Gap& gap, const Launch& launch) {
   if (entry_ns < gap.end_ns) {
     // Before a pageable copy starts on the GPU its call fills the staging buffer.
     const Cause cause = launch.is_pageable ? Cause::kCopy : Cause::kLaunch;
-    walk_.AddLaunch(launch.thread, entry_ns, gap.end_ns, {cause, 0, launch.call, {}, UnknownReason::kIsKnown}, &parts_);
+    walk_.AddLaunch(launch.thread, entry_ns, gap.end_ns, cause, launch.call, parts_);
   }
 }
 
 // Queued work waits for managed memory that is on its way: prefetches are no operations of their own.
-void GapExplainer::AddQueued(const Gap& gap, uint32_t call, Cause cause) {
+inline void GapExplainer::AddQueued(const Gap& gap, uint32_t call, Cause cause) {
   const std::vector<Interval>& moves = facts_.migrations[gap.device];
+  if (moves.empty()) {
+    parts_->emplace_back(cause, gap.DurationNs(), call);
+    return;
+  }
   int64_t from_ns = gap.start_ns;
   const auto add = [&](Cause of_part, int64_t until_ns) {
     if (from_ns >= until_ns) return;
-    parts_.push_back({of_part, until_ns - from_ns, call, {}, UnknownReason::kIsKnown});
+    parts_->emplace_back(of_part, until_ns - from_ns, call);
     from_ns = until_ns;
   };
   auto move = std::partition_point(moves.begin(), moves.end(), [&](const Interval& m) { return m.end_ns <= from_ns; });
@@ -95,12 +116,12 @@ void GapExplainer::AddQueued(const Gap& gap, uint32_t call, Cause cause) {
 void GapExplainer::AddHost(const Launch& launch, uint32_t device, int64_t from_ns, int64_t to_ns) {
   const auto add_pause = [&](int64_t until_ns) {
     if (from_ns >= until_ns) return;
-    parts_.push_back({Cause::kUnknown, until_ns - from_ns, kNone, {}, UnknownReason::kNotRecorded});
+    parts_->emplace_back(until_ns - from_ns, UnknownReason::kNotRecorded);
   };
   recorded_.ForEachOfProcess(launch.process, from_ns, to_ns, [&](int64_t start_ns, int64_t end_ns) {
     add_pause(start_ns);
-    const size_t first = parts_.size();
-    walk_.AddHost(launch.thread, start_ns, end_ns, &parts_);
+    const size_t first = parts_->size();
+    walk_.AddHost(launch.thread, start_ns, end_ns, parts_);
     if (!facts_.migrations[device].empty()) TakeMigrations(device, first, start_ns);
     from_ns = end_ns;
   });
@@ -111,15 +132,15 @@ void GapExplainer::AddHost(const Launch& launch, uint32_t device, int64_t from_n
 // host from `first` on, of which the first began at that time.
 void GapExplainer::TakeMigrations(uint32_t device, size_t first, int64_t from_ns) {
   const std::vector<Interval>& moves = facts_.migrations[device];
-  const std::vector<Part> parts(parts_.begin() + static_cast<std::ptrdiff_t>(first), parts_.end());
-  parts_.resize(first);
+  const std::vector<Part> parts(parts_->begin() + static_cast<std::ptrdiff_t>(first), parts_->end());
+  parts_->erase(parts_->begin() + static_cast<std::ptrdiff_t>(first), parts_->end());
   for (Part part : parts) {
     const int64_t end_ns = from_ns + part.duration_ns;
     const auto add = [&](Cause cause, int64_t until_ns) {
       if (from_ns >= until_ns) return;
       part.cause = cause;
       part.duration_ns = until_ns - from_ns;
-      parts_.push_back(part);
+      parts_->push_back(part);
       from_ns = until_ns;
     };
     const Cause cause = part.cause;
@@ -133,20 +154,12 @@ void GapExplainer::TakeMigrations(uint32_t device, size_t first, int64_t from_ns
   }
 }
 
-void GapExplainer::See(uint32_t first, uint64_t waits) {
-  const PackedOps& ops = trace_.ops;
-  const PackedOps::Item* const items = ops.items().data() + first;
-  for (; waits != 0; waits &= waits - 1) {
-    const int i = std::countr_zero(waits);
-    const PackedOps::Item& item = items[i];
-    Seen& seen = seen_[ops.FactsOf(item).stream];
-    const int64_t launch_ns = ops_.LaunchNs(first + static_cast<uint32_t>(i), item);
-    int64_t end_ns = item.start_ns() + item.duration;
-    if (item.duration_high != 0) [[unlikely]]
-      end_ns = ops.EndNs(item);
-    if (launch_ns > seen.launch_ns) seen.launch_ns = launch_ns;
-    if (end_ns > seen.end_ns) seen.end_ns = end_ns;
-  }
+void GapExplainer::SeeInStream(uint32_t op) {
+  const GpuOp& seen_op = trace_.ops[op];
+  if (seen_op.stream == kNone) return;
+  Seen& seen = seen_[seen_op.stream];
+  seen.launch_ns = std::max(seen.launch_ns, ops_.LaunchNs(op));
+  seen.end_ns = std::max(seen.end_ns, seen_op.end_ns);
 }
 
 // A wait counts for the first operation that was launched into the stream after it.

@@ -17,11 +17,12 @@ class GapExplainer {
  public:
   GapExplainer(const Trace& trace, const HostFacts& facts, const RecordedTime& recorded, const OpFacts& ops);
 
-  // The parts in order of time, valid until the next call; they sum to the gap. Gaps of one device, in order.
-  const std::vector<Part>& Explain(const Gap& gap);
-  // Operations in the order of the trace, a bit for each from `first` on: those whose stream was told to wait for an
-  // event, each after the gap that it ended.
-  void See(uint32_t first, uint64_t waits);
+  // Appends the parts in order of time; they sum to the gap. Gaps of one device, in order.
+  void Explain(const Gap& gap, std::vector<Part>* parts);
+  // Every operation in the order of the trace, each after the gap that it ended.
+  void See(uint32_t op) {
+    if (has_waits_) SeeInStream(op);
+  }
 
  private:
   // What counts of the operation that ended a gap, and of its launching call.
@@ -32,6 +33,9 @@ class GapExplainer {
     bool is_pageable;
   };
 
+  void SeeInStream(uint32_t op);
+  Launch LaunchOf(const Operation& op) const;
+  Launch LaunchBeyond(uint32_t device) const;
   void ExplainByCall(const Gap& gap, const Launch& launch);
   void AddQueued(const Gap& gap, uint32_t call, Cause cause);
   void AddHost(const Launch& launch, uint32_t device, int64_t from_ns, int64_t to_ns);
@@ -45,13 +49,15 @@ class GapExplainer {
   const RecordedTime& recorded_;
   const OpFacts& ops_;
   HostWalk walk_;
-  std::vector<Part> parts_;
+  bool has_waits_;                      // for events
+  std::vector<uint8_t> is_pageable_;    // by kind of operation
+  std::vector<Part>* parts_ = nullptr;  // of those explained so far
   std::vector<uint8_t> process_has_calls_;
   struct Seen {
     int64_t launch_ns, end_ns;  // of the last operation launched, and of the last to end
     size_t waits;               // that came before the launch looked at last
   };
-  std::vector<Seen> seen_;  // of each stream that waits for events
+  std::vector<Seen> seen_;  // by stream
 };
 
 }  // namespace gprof

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/calls/call_kinds.h"
+#include "analysis/facts/operations.h"
 
 namespace gprof {
 namespace {
@@ -27,8 +28,8 @@ HostFacts::HostFacts(const Trace& trace, const OpFacts& ops, const CallFacts& ca
     : blocking_copies(BlockingCopies(trace, ops, calls)),
       event_waits(trace, ops, stream_ops),
       waits(trace),
-      interruptions(ops.holdups().interruptions),
-      migrations(ops.holdups().migrations) {}
+      interruptions(InterruptionsOfThreads(trace)),
+      migrations(MigrationsOfDevices(trace)) {}
 
 HostWalk::HostWalk(const Trace& trace, const HostFacts& facts)
     : trace_(trace), facts_(facts), cursors_(trace.threads.size()) {}
@@ -80,7 +81,7 @@ void HostWalk::SplitAtInterruptions(uint32_t thread, int64_t from_ns, int64_t to
   for (size_t i = next; i < list.size() && list[i].start_ns < to_ns; ++i) {
     const int64_t start_ns = std::max(from_ns, list[i].start_ns), end_ns = std::min(to_ns, list[i].end_ns);
     if (from_ns < start_ns) between(from_ns, start_ns);
-    parts->push_back({list[i].cause, end_ns - start_ns, kNone, {}, UnknownReason::kIsKnown});
+    parts->emplace_back(list[i].cause, end_ns - start_ns, kNone);
     from_ns = end_ns;
   }
   if (from_ns < to_ns) between(from_ns, to_ns);
@@ -91,34 +92,23 @@ void HostWalk::AddHost(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vec
                        [&](int64_t start_ns, int64_t end_ns) { AddCalls(thread, start_ns, end_ns, parts); });
 }
 
-void HostWalk::AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, const Part& launch,
+void HostWalk::AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, Cause cause, uint32_t call,
                          std::vector<Part>* parts) {
-  SplitAtInterruptions(thread, from_ns, to_ns, parts, [&](int64_t start_ns, int64_t end_ns) {
-    parts->push_back(launch);
-    parts->back().duration_ns = end_ns - start_ns;
-  });
+  SplitAtInterruptions(thread, from_ns, to_ns, parts,
+                       [&](int64_t start_ns, int64_t end_ns) { parts->emplace_back(cause, end_ns - start_ns, call); });
 }
 
 void HostWalk::AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts) {
   uint32_t& next = cursors_[thread].call;
   const uint32_t last = trace_.thread_api_calls[thread].last;
-  // By pointer, as this goes over all calls that launch ahead.
-  const PackedCalls& calls = trace_.api_calls;
-  const PackedCalls::Item* const items = calls.items().data();
-  const PackedCalls::Item *item = items + next, *const end = items + last;
-  for (; item != end; ++item) {
-    PrefetchForReading(item);
-    if (item->duration_high == 0 && item->start_ns() + item->duration <= from_ns) [[likely]]
-      continue;
-    if (calls.EndNs(*item) > from_ns && calls.Parent(static_cast<size_t>(item - items)) == kNone) break;
-  }
-  next = static_cast<uint32_t>(item - items);
+  const auto is_over = [&](const Call& call) { return call.end_ns() <= from_ns || !call.is_outermost(); };
+  while (next < last && is_over(Call(trace_.api_calls, next))) ++next;
   for (uint32_t i = next; i < last && from_ns < to_ns && trace_.api_calls[i].start_ns < to_ns; ++i) {
     const ApiCall& call = trace_.api_calls[i];
     const int64_t start_ns = std::max(from_ns, call.start_ns), end_ns = std::min(to_ns, call.end_ns);
     if (call.parent != kNone || start_ns >= end_ns) continue;
     if (from_ns < start_ns) AddOwnCode(thread, from_ns, start_ns, parts);
-    parts->push_back({CauseOf(i), end_ns - start_ns, i, {}, UnknownReason::kIsKnown});
+    parts->emplace_back(CauseOf(i), end_ns - start_ns, i);
     from_ns = end_ns;
   }
   if (from_ns < to_ns) AddOwnCode(thread, from_ns, to_ns, parts);
@@ -126,17 +116,13 @@ void HostWalk::AddCalls(uint32_t thread, int64_t from_ns, int64_t to_ns, std::ve
 
 void HostWalk::EnterRanges(uint32_t thread, int64_t time_ns) {
   Cursor& cursor = cursors_[thread];
-  const PackedRanges& ranges = trace_.ranges;
-  const PackedRanges::Item* const items = ranges.items().data();
   const uint32_t last = trace_.thread_ranges[thread].last;
-  uint32_t next = cursor.range;
-  for (; next < last && items[next].start_ns() <= time_ns; ++next) {
-    const PackedRanges::Item& range = items[next];
+  for (; cursor.range < last && trace_.ranges[cursor.range].start_ns <= time_ns; ++cursor.range) {
+    const NvtxRange& range = trace_.ranges[cursor.range];
     if (!range.is_push_pop) continue;
-    cursor.CloseUntil(range.start_ns());
-    cursor.open.push_back({next, ranges.EndNs(range)});
+    cursor.CloseUntil(range.start_ns);
+    cursor.open.push_back({cursor.range, range.end_ns});
   }
-  cursor.range = next;
   cursor.CloseUntil(time_ns);
 }
 
@@ -163,7 +149,7 @@ void HostWalk::AddByRange(Cause cause, uint32_t thread, int64_t from_ns, int64_t
     if (cursor.range < trace_.thread_ranges[thread].last) {
       end_ns = std::min(end_ns, trace_.ranges[cursor.range].start_ns);
     }
-    parts->push_back({cause, end_ns - from_ns, kNone, path, UnknownReason::kIsKnown});
+    parts->emplace_back(cause, end_ns - from_ns, path);
     from_ns = end_ns;
   }
 }

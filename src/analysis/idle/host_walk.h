@@ -28,14 +28,37 @@ enum class UnknownReason : uint8_t {
 };
 inline constexpr size_t kUnknownReasonCount = 9;
 
-// A piece of a gap.
-struct Part {
-  Cause cause = Cause::kUnknown;
+// A piece of a gap, or gaps in a row that one cause explains from end to end (IdleRun). Kept for all gaps of a trace:
+// 16 bytes.
+class Part {
+ public:
+  // What a call was the reason of; kNone: no call was.
+  Part(Cause of_cause, int64_t ns, uint32_t of_call)
+      : duration_ns(ns), cause(of_cause), reason(UnknownReason::kIsKnown), has_path_(false), call_or_path_(of_call) {}
+  // The host between CUDA calls (IsOwnCode), in that innermost NVTX range.
+  Part(Cause of_cause, int64_t ns, NameId of_path)
+      : duration_ns(ns),
+        cause(of_cause),
+        reason(UnknownReason::kIsKnown),
+        has_path_(true),
+        call_or_path_(of_path.value) {}
+  Part(int64_t ns, UnknownReason why)
+      : duration_ns(ns), cause(Cause::kUnknown), reason(why), has_path_(false), call_or_path_(kNone) {}
+
+  uint32_t call() const { return has_path_ ? kNone : call_or_path_; }    // kNone where no call is the reason
+  NameId path() const { return NameId{has_path_ ? call_or_path_ : 0}; }  // may be empty
+
   int64_t duration_ns = 0;
-  uint32_t call = kNone;  // where a call is the reason
-  NameId path;            // where the host's own code is: the innermost NVTX range, may be empty
-  UnknownReason reason = UnknownReason::kIsKnown;
+  uint16_t gaps = 1;  // as many are explained by it
+  Cause cause;
+  UnknownReason reason : 5;
+  bool is_last : 1 = false;  // of its gap
+
+ private:
+  bool has_path_ : 1;
+  uint32_t call_or_path_;
 };
+static_assert(sizeof(Part) == 16);
 
 // What is the same for every device: computed once for a trace.
 struct HostFacts {
@@ -43,8 +66,8 @@ struct HostFacts {
   std::vector<uint8_t> blocking_copies;  // one for each call
   EventWaits event_waits;
   ThreadWaits waits;
-  const std::vector<std::vector<Interruption>>& interruptions;  // those of Holdups
-  const std::vector<std::vector<Interval>>& migrations;
+  std::vector<std::vector<Interruption>> interruptions;  // by thread
+  std::vector<std::vector<Interval>> migrations;         // by device
 };
 
 // Walks along the threads, from the first interval that is asked for. For each thread the intervals must come in order
@@ -56,7 +79,7 @@ class HostWalk {
   // Appends what `thread` did in [from_ns, to_ns): the durations sum to the interval.
   void AddHost(uint32_t thread, int64_t from_ns, int64_t to_ns, std::vector<Part>* parts);
   // The same for an interval within the call that launched the operation: `cause` where nothing interrupted it.
-  void AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, const Part& launch, std::vector<Part>* parts);
+  void AddLaunch(uint32_t thread, int64_t from_ns, int64_t to_ns, Cause cause, uint32_t call, std::vector<Part>* parts);
 
  private:
   struct OpenRange {

@@ -38,28 +38,17 @@ struct Idle {
   Idle(const AnalysisInput& input, const AnalysisOptions& options, const Interval& steady_time)
       : summary(input, options.max_rows, options.min_gap_ns),
         groups(input, !options.is_brief),
-        has_details_(!options.is_brief),
-        trace_(&input.trace()),
-        ops_(&input.shared().ops()),
+        input_(input),
         steady_time_(steady_time) {}
 
-  void Add(const Gap& gap, std::span<const Part> parts) {
-    summary.Add(gap, parts);
-    groups.Add(gap, parts);
-    int64_t start_ns = gap.start_ns;
-    for (const Part& part : parts) {
-      const int64_t end_ns = start_ns + part.duration_ns;
-      steady[part.cause] += SteadyNs(start_ns, end_ns);
-      start_ns = end_ns;
+  void Add(const IdleRun& run) {
+    summary.Add(run);
+    groups.Add(run);
+    if (run.first.start_ns >= steady_time_.start_ns && run.end_ns <= steady_time_.end_ns) {
+      for (const Part& part : run.parts) steady[part.cause] += part.duration_ns;
+    } else if (SteadyNs(run.first.start_ns, run.end_ns) > 0) {
+      ForEachGapOf(input_, run, [&](const Gap& gap, std::span<const Part> parts) { AddSteady(gap, parts); });
     }
-  }
-
-  // Where the device was idle before these operations it was for that cause from end to end, `queue` or `launch`.
-  void AddPlain(const GapList& gaps, Cause cause, uint32_t first, uint32_t last) {
-    const PlainSum sum = AddPlainByCall(gaps, cause, first, last);
-    if (has_details_) AddPlainDetails(gaps, cause, first, last);
-    summary.AddPlain(cause, sum.gaps, sum.idle_ns);
-    steady[cause] += SteadyNsOf(gaps, first, last, sum.idle_ns);
   }
 
   void Add(const Idle& more) {
@@ -69,93 +58,17 @@ struct Idle {
   }
 
  private:
-  struct PlainSum {
-    int64_t gaps = 0, idle_ns = 0;
-  };
-
-  // Those in a row whose launching calls share their facts and their range are added at once. A function of its own, so
-  // that what it adds up stays out of memory.
-  [[gnu::noinline]] PlainSum AddPlainByCall(const GapList& gaps, Cause cause, uint32_t first, uint32_t last) {
-    const PackedOps::Item* item = trace_->ops.items().data() + first;
-    const PackedCalls::Item* const calls = trace_->api_calls.items().data();
-    const bool has_inner_calls = ops_->HasInnerCalls();
-    const uint64_t min_ns = static_cast<uint64_t>(summary.min_gap_ns());
-    uint64_t untold_ns = UntoldNs();
-    uint32_t facts = 0, range = kNone;
-    int64_t alike = 0, alike_ns = 0;
-    PlainSum all;
-    for (const uint32_t gap_ns : gaps.ShortIdleBefore(first, last)) {
-      const PackedOps::Item& op = *item++;
-      PrefetchForReading(&op);
-      if (gap_ns == 0) continue;
-      const uint32_t index = has_inner_calls ? ops_->CallOf(OpOf(op)) : op.Call();
-      const PackedCalls::Item& call = calls[index];
-      PrefetchForReading(&call);
-      if (call.range != range || call.facts != facts) {
-        AddAlike(cause, facts, range, {alike, alike_ns}, &all);
-        facts = call.facts, range = call.range, alike = alike_ns = 0;
-      }
-      ++alike;
-      alike_ns += gap_ns;
-      if (gap_ns - min_ns < untold_ns) [[likely]]
-        continue;
-      AddPlainByLength(gaps, cause, op, index, gap_ns);
-      untold_ns = UntoldNs();
-    }
-    AddAlike(cause, facts, range, {alike, alike_ns}, &all);
-    return all;
-  }
-
-  void AddAlike(Cause cause, uint32_t facts, uint32_t range, PlainSum alike, PlainSum* all) {
-    if (alike.gaps == 0) return;
-    all->gaps += alike.gaps;
-    all->idle_ns += alike.idle_ns;
-    summary.AddPlainOf(facts, cause, alike.idle_ns);
-    groups.AddPlain(cause, facts, range, alike.gaps, alike.idle_ns);
-  }
-
-  // Gaps that are so much longer than the least are neither shorter than what is told nor among the longest.
-  uint64_t UntoldNs() const {
-    return static_cast<uint64_t>(summary.LeastKeptNs()) - static_cast<uint64_t>(summary.min_gap_ns());
-  }
-
-  uint32_t OpOf(const PackedOps::Item& op) const { return static_cast<uint32_t>(&op - trace_->ops.items().data()); }
-
-  [[gnu::noinline]] void AddPlainByLength(const GapList& gaps, Cause cause, const PackedOps::Item& op, uint32_t call,
-                                          int64_t gap_ns) {
-    const Part part{cause, gap_ns, call, {}, UnknownReason::kIsKnown};
-    summary.AddByLength({op.start_ns() - gap_ns, op.start_ns(), OpOf(op), false, false, gaps.device()}, {&part, 1});
-  }
-
-  void AddPlainDetails(const GapList& gaps, Cause cause, uint32_t first, uint32_t last) {
-    const PackedOps::Item* item = trace_->ops.items().data() + first;
-    for (const uint32_t gap_ns : gaps.ShortIdleBefore(first, last)) {
-      if (gap_ns != 0) groups.AddPlainBefore(cause, item->facts, gap_ns);
-      ++item;
-    }
+  void AddSteady(const Gap& gap, std::span<const Part> parts) {
+    ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
+      steady[part.cause] += SteadyNs(start_ns, end_ns);
+    });
   }
 
   int64_t SteadyNs(int64_t start_ns, int64_t end_ns) const {
     return std::max<int64_t>(std::min(end_ns, steady_time_.end_ns) - std::max(start_ns, steady_time_.start_ns), 0);
   }
 
-  // Of the gaps before operations in a row, which are so long together.
-  int64_t SteadyNsOf(const GapList& gaps, uint32_t first, uint32_t last, int64_t sum_ns) const {
-    const int64_t start_ns = trace_->ops[first].start_ns - gaps.IdleBefore(first);
-    const int64_t end_ns = trace_->ops[last - 1].start_ns;
-    if (start_ns >= steady_time_.start_ns && end_ns <= steady_time_.end_ns) return sum_ns;
-    if (SteadyNs(start_ns, end_ns) == 0) return 0;
-    int64_t steady_ns = 0;
-    for (uint32_t op = first; op < last; ++op) {
-      const int64_t gap_end_ns = trace_->ops[op].start_ns;
-      steady_ns += SteadyNs(gap_end_ns - gaps.IdleBefore(op), gap_end_ns);
-    }
-    return steady_ns;
-  }
-
-  bool has_details_;
-  const Trace* trace_;
-  const OpFacts* ops_;
+  const AnalysisInput& input_;
   Interval steady_time_;
 };
 
@@ -178,11 +91,8 @@ void AddDevice(const AnalysisInput& input, const AnalysisOptions& options, uint3
   std::vector<Idle> some(count, Idle(input, options, steady_time));
   ForEachSideBySide(count, input.shared().threads(), [&](size_t i) {
     some[i].summary.StartDevice(device);
-    ForEachGapOfPieces(
-        input, device, gaps.pieces() * i / count, gaps.pieces() * (i + 1) / count,
-        [&](Cause cause, uint32_t begin, uint32_t end) { some[i].AddPlain(gaps, cause, begin, end); },
-        [&](const Gap& gap, GapCauses::Cursor& causes) { some[i].Add(gap, causes.Next(gap)); });
-    some[i].groups.Finish();
+    ForEachIdleRun(input, device, gaps.pieces() * i / count, gaps.pieces() * (i + 1) / count,
+                   [&](const IdleRun& run) { some[i].Add(run); });
   });
   idle->summary.StartDevice(device);
   for (const Idle& of_part : some) idle->Add(of_part);

@@ -19,11 +19,11 @@ IdleShare& IdleShares::AddShare(uint32_t key) {
   return all_.emplace_back(key, IdleShare{}).second;
 }
 
-inline void IdleShares::Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number) {
+inline void IdleShares::Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gaps, int64_t gap_number) {
   IdleShare& share = ShareOf(key);
   share.idle_ns += duration_ns;
   share.split[cause] += duration_ns;
-  share.gaps += share.last_gap != gap_number;
+  if (share.last_gap != gap_number) share.gaps += gaps;
   share.last_gap = gap_number;
 }
 
@@ -37,7 +37,8 @@ void IdleShares::Add(const IdleShares& more) {
 }
 
 IdleGroups::IdleGroups(const AnalysisInput& input, bool has_details)
-    : trace_(input.trace()),
+    : input_(input),
+      trace_(input.trace()),
       ops_(input.shared().ops()),
       has_details_(has_details),
       unnamed_(static_cast<uint32_t>(trace_.strings.size())),
@@ -46,23 +47,28 @@ IdleGroups::IdleGroups(const AnalysisInput& input, bool has_details)
       by_next_(unnamed_ + kNextKeys) {
   for (const OpFacts::Sum& sum : ops_.sums())
     next_of_facts_.push_back(sum.count == 0 ? 0 : KeyOf(trace_.ops[sum.first]));
-  if (has_details_) plain_.resize(next_of_facts_.size());
+}
+
+// The outermost call that launched what ended the gap; kNone where a capture ended it.
+inline uint32_t IdleGroups::LaunchOf(const Gap& gap) const {
+  return gap.is_cut_after || gap.after == kNone ? kNone : ops_.CallOf(gap.after);
 }
 
 // The host's own code knows its range at that time; a call belongs to the range that it was made in.
-inline uint32_t IdleGroups::PathKey(const Part& part, uint32_t launch) const {
-  if (IsOwnCode(part.cause)) return part.path.value;
+inline uint32_t IdleGroups::PathKey(const Part& part, const Gap& gap) const {
+  if (IsOwnCode(part.cause)) return part.path().value;
   if (part.cause == Cause::kUnknown) return unnamed_ + kPathUnknown;
-  const uint32_t call = part.call != kNone ? part.call : launch;
-  const uint32_t range = call == kNone ? kNone : trace_.api_calls.items()[call].range;
-  return range == kNone ? 0 : trace_.ranges.FactsOf(trace_.ranges.items()[range]).path.value;
+  const uint32_t call = part.call() != kNone ? part.call() : LaunchOf(gap);
+  const uint32_t range = call == kNone ? kNone : trace_.api_calls[call].range;
+  return range == kNone ? 0 : trace_.ranges[range].path.value;
 }
 
-void IdleGroups::Add(const Gap& gap, std::span<const Part> parts) {
-  const uint32_t launch = gap.is_cut_after || gap.after == kNone ? kNone : ops_.CallOf(gap.after);
-  for (const Part& part : parts) by_path_.Add(PathKey(part, launch), part.cause, part.duration_ns, gap_number_);
-  if (has_details_) AddDetails(gap, launch, parts);
-  ++gap_number_;
+void IdleGroups::Add(const IdleRun& run) {
+  for (const Part& part : run.parts) {
+    by_path_.Add(PathKey(part, run.first), part.cause, part.duration_ns, run.gaps, gap_number_);
+  }
+  if (has_details_) AddDetails(run);
+  gap_number_ += run.gaps;
 }
 
 void IdleGroups::Add(const IdleGroups& more) {
@@ -76,25 +82,22 @@ void IdleGroups::Add(const IdleGroups& more) {
   gap_number_ += more.gap_number_;
 }
 
-void IdleGroups::AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts) {
-  const uint32_t next_key = NextKey(gap), launch_key = LaunchKey(gap, launch);
-  for (const Part& part : parts) {
-    by_next_.Add(next_key, part.cause, part.duration_ns, gap_number_);
-    by_launch_.Add(launch_key, part.cause, part.duration_ns, gap_number_);
+void IdleGroups::AddDetails(const IdleRun& run) {
+  const uint32_t launch_key = LaunchKey(run.first);
+  for (const Part& part : run.parts) {
+    by_launch_.Add(launch_key, part.cause, part.duration_ns, run.gaps, gap_number_);
   }
-  AddLength(gap.DurationNs());
+  int64_t number = gap_number_;
+  ForEachGapOf(input_, run, [&](const Gap& gap, std::span<const Part> parts) {
+    const uint32_t next_key = NextKey(gap);
+    for (const Part& part : parts) by_next_.Add(next_key, part.cause, part.duration_ns, 1, number);
+    AddLength(gap.DurationNs());
+    ++number;
+  });
 }
 
-void IdleGroups::Finish() {
-  for (size_t i = 0; i < plain_.size(); ++i) {
-    if (plain_[i].gaps == 0) continue;
-    by_next_.AddPlain(next_of_facts_[i], Cause::kQueue, plain_[i].gaps, plain_[i].queue_ns);
-    by_next_.AddPlain(next_of_facts_[i], Cause::kLaunch, 0, plain_[i].launch_ns);
-    plain_[i] = {};
-  }
-}
-
-uint32_t IdleGroups::LaunchKey(const Gap& gap, uint32_t launch) const {
+uint32_t IdleGroups::LaunchKey(const Gap& gap) const {
+  const uint32_t launch = LaunchOf(gap);
   if (launch != kNone) return trace_.api_calls[launch].function.value;
   if (gap.is_cut_after) return unnamed_ + kLaunchEnd;
   const std::optional<ApiCall> beyond = gap.after == kNone ? CallAfter(trace_, gap) : std::nullopt;

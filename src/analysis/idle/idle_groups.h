@@ -15,6 +15,7 @@
 #include "analysis/idle/causes.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/idle/host_walk.h"
+#include "analysis/idle/idle_parts.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -29,16 +30,8 @@ struct IdleShare {
 class IdleShares {
  public:
   explicit IdleShares(size_t keys) : slot_(keys, kNone) {}
-  void Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gap_number);
-  // Gaps of that cause from end to end, and their length.
-  void AddPlain(uint32_t key, Cause cause, int64_t gaps, int64_t idle_ns) {
-    IdleShare& share = ShareOf(key);
-    share.idle_ns += idle_ns;
-    share.split[cause] += idle_ns;
-    share.gaps += gaps;
-  }
-  // Gaps will be added for that key: what comes first stays first.
-  void Expect(uint32_t key) { ShareOf(key); }
+  // A part of `gaps` gaps, which that number stands for.
+  void Add(uint32_t key, Cause cause, int64_t duration_ns, int64_t gaps, int64_t gap_number);
   void Add(const IdleShares& more);  // of other gaps
   const std::vector<std::pair<uint32_t, IdleShare>>& all() const { return all_; }
 
@@ -65,21 +58,7 @@ class IdleGroups {
  public:
   // Without details only by_path() is filled.
   IdleGroups(const AnalysisInput& input, bool has_details);
-  void Add(const Gap& gap, std::span<const Part> parts);
-  // Gaps that are `queue` or `launch` from end to end: those whose launching calls have these facts and were made in
-  // that range; with details each of them by itself as well, by the facts of the operation that came next.
-  void AddPlain(Cause cause, uint32_t call_facts, uint32_t range, int64_t gaps, int64_t idle_ns) {
-    by_path_.AddPlain(range == kNone ? 0 : trace_.ranges.FactsOf(trace_.ranges.items()[range]).path.value, cause, gaps,
-                      idle_ns);
-    if (has_details_) by_launch_.AddPlain(trace_.api_calls.FactsAt(call_facts).function.value, cause, gaps, idle_ns);
-  }
-  void AddPlainBefore(Cause cause, uint32_t op_facts, int64_t gap_ns) {
-    PlainIdle& plain = plain_[op_facts];
-    if (plain.gaps++ == 0) by_next_.Expect(next_of_facts_[op_facts]);
-    (cause == Cause::kLaunch ? plain.launch_ns : plain.queue_ns) += gap_ns;
-    AddLength(gap_ns);
-  }
-  void Finish();                     // once all gaps are added one by one
+  void Add(const IdleRun& run);
   void Add(const IdleGroups& more);  // of other gaps
 
   // Keys are NameIds; those from trace.strings.size() on stand for what has no name of its own.
@@ -93,27 +72,24 @@ class IdleGroups {
   bool IsPath(uint32_t key) const { return key != 0 && key < unnamed_; }  // an NVTX range
 
  private:
-  struct PlainIdle {
-    int64_t gaps = 0, queue_ns = 0, launch_ns = 0;
-  };
-
   void AddLength(int64_t gap_ns) {
     GapDecade& decade = lengths_[DecadeOf(gap_ns)];
     ++decade.gaps;
     decade.idle_ns += gap_ns;
   }
-  void AddDetails(const Gap& gap, uint32_t launch, std::span<const Part> parts);
+  void AddDetails(const IdleRun& run);
   uint32_t NextKey(const Gap& gap) const;
   uint32_t KeyOf(const GpuOp& op) const;
-  uint32_t LaunchKey(const Gap& gap, uint32_t launch) const;  // launch: outermost call, where it is in the selection
-  uint32_t PathKey(const Part& part, uint32_t launch) const;
+  uint32_t LaunchOf(const Gap& gap) const;
+  uint32_t LaunchKey(const Gap& gap) const;
+  uint32_t PathKey(const Part& part, const Gap& gap) const;
 
+  const AnalysisInput& input_;
   const Trace& trace_;
   const OpFacts& ops_;
   bool has_details_;
   uint32_t unnamed_;                     // the first key that is no NameId
   std::vector<uint32_t> next_of_facts_;  // keys of what comes next, by the facts of operations
-  std::vector<PlainIdle> plain_;         // what is not in by_next_ yet, by the same
   int64_t gap_number_ = 0;
   IdleShares by_path_, by_launch_, by_next_;
   std::array<GapDecade, kGapDecades> lengths_{};

@@ -1,8 +1,7 @@
-// The idle time of a device, gap by gap or in pieces, each with its cause.
+// The idle time of a device: gap by gap, part by part, or in runs of gaps, each with its cause.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,123 +12,92 @@
 
 namespace gprof {
 
-// Fetches the operations whose gaps no run tells of, and those beside them, some words of bits before they are reached:
-// who adds up runs looks at nothing between.
-class OthersAhead {
- public:
-  OthersAhead(const Trace& trace, const DeviceSweep& sweep, uint32_t first)
-      : items_(trace.ops.items().data() + sweep.ops.first),
-        others_(sweep.others),
-        first_(sweep.ops.first),
-        next_((first - first_) / kBits) {}
-
-  // For operations in order.
-  void Reach(uint32_t op) {
-    const size_t end = std::min(others_.size(), (op - first_) / kBits + kWordsAhead);
-    for (; next_ < end; ++next_) {
-      for (uint64_t left = others_[next_]; left != 0; left &= left - 1) {
-        const PackedOps::Item* const item = items_ + next_ * kBits + static_cast<size_t>(std::countr_zero(left));
-        for (const int beside : {-1, 0, 1}) __builtin_prefetch(item + beside);
-      }
-    }
-  }
-
- private:
-  static constexpr size_t kBits = 64, kWordsAhead = 4;
-
-  const PackedOps::Item* items_;
-  std::span<const uint64_t> others_;  // a bit for each operation
-  uint32_t first_;
-  size_t next_;  // word of them
+// One gap and its parts. Or gaps in a row, each explained from end to end by the call that launched what ended it: for
+// the same cause, by calls of one kind in one NVTX range. They have one part, as long as all of them.
+struct IdleRun {
+  std::span<const Part> parts;
+  Gap first;
+  uint32_t gaps = 1;
+  uint32_t last_after = kNone;  // Gap::after of the last one
+  int64_t end_ns = 0;           // of the last one
+  int64_t longest_ns = 0;       // of any of them
 };
 
-// Goes over pieces of the GapList, from `first` to before `last`, in order. Calls plain(cause, first, last) for
-// operations in a row: where the device was idle before them (GapList::ShortIdleBefore; none is kLong) it was for that
-// cause from end to end, `queue` or `launch`, by the call that launched the operation. Calls f(gap, causes) for the
-// gaps before the others, which has to call causes.Next(gap) unless causes.SkipWithout() got past it, then seen(op),
-// where it is given, for the operation.
-template <class Plain, class F, class... Seen>
-void ForEachGapOfPieces(const AnalysisInput& input, uint32_t device, size_t first, size_t last, Plain&& plain, F&& f,
-                        Seen&&... seen) {
-  if (first == last) return;
-  const GapCauses& all_causes = input.shared().gap_causes(device);
-  const GapList& gaps = input.shared().gaps(device);
-  for (size_t piece = first; piece < last; ++piece) {
-    GapCauses::Cursor causes(all_causes, piece);
-    const auto explain = [&](const Gap& gap) { f(gap, causes); };
-    const Trace::Slice ops = gaps.Piece(piece);
-    OthersAhead others(input.trace(), input.shared().ops().of_device(device), ops.first);
-    for (uint32_t op = ops.first; op < ops.last;) {
-      others.Reach(op);
-      const GapCauses::Cursor::Run run = causes.RunFrom(op);
-      if (op < run.last) {
-        plain(run.cause, op, run.last);
-        op = run.last;
-      } else {
-        gaps.ForEachBefore(op, explain);
-        (seen(op), ...);
-        ++op;
-      }
-    }
-    gaps.ForEachAtEndOf(piece, explain);
-  }
-}
-
-// Calls f(gap, parts) for the gaps before operations in a row that are of the cause from end to end, and seen(op) for
-// every operation.
-template <class F, class... Seen>
-void ForEachPlainGap(const AnalysisInput& input, uint32_t device, Cause cause, uint32_t first, uint32_t last, F&& f,
-                     Seen&&... seen) {
-  const std::span<const uint32_t> idle_ns = input.shared().gaps(device).ShortIdleBefore(first, last);
-  for (uint32_t op = first; op < last; ++op) {
-    if (const int64_t gap_ns = idle_ns[op - first]; gap_ns != 0) {
-      const int64_t end_ns = input.trace().ops[op].start_ns;
-      const Part part{cause, gap_ns, input.shared().ops().CallOf(op), {}, UnknownReason::kIsKnown};
-      f(Gap{end_ns - gap_ns, end_ns, op, false, false, device}, std::span<const Part>(&part, 1));
-    }
-    (seen(op), ...);
-  }
-}
-
-// Calls f(gap, parts) for every gap of the device, in order, and seen(op), where it is given, for every operation once
-// the gaps before it are done with. Returns the length of the window.
-template <class F, class... Seen>
-int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f, Seen&&... seen) {
-  const GapList& gaps = input.shared().gaps(device);
-  ForEachGapOfPieces(
-      input, device, 0, gaps.pieces(),
-      [&](Cause cause, uint32_t first, uint32_t last) {
-        ForEachPlainGap(input, device, cause, first, last, f, seen...);
-      },
-      [&](const Gap& gap, GapCauses::Cursor& causes) { f(gap, causes.Next(gap)); }, seen...);
-  return gaps.window_ns();
-}
-
-// The same for gaps that have a part of one of the causes, neither `queue` nor `launch`: few are looked at.
+// Calls f(run) for the gaps of some pieces of the GapList, from `first` to before `last`, in order.
 template <class F>
-void ForEachGapWith(const AnalysisInput& input, uint32_t device, CauseMask wanted, F&& f) {
-  const GapCauses& all_causes = input.shared().gap_causes(device);
+void ForEachIdleRun(const AnalysisInput& input, uint32_t device, size_t first, size_t last, F&& f) {
   const GapList& gaps = input.shared().gaps(device);
-  for (size_t piece = 0; piece < gaps.pieces(); ++piece) {
-    GapCauses::Cursor causes(all_causes, piece);
-    const auto is_wanted = [&] { return !causes.SkipWithout(wanted); };
-    const auto explain = [&](const Gap& gap) { f(gap, causes.Next(gap)); };
-    causes.ForEachOther([&](uint32_t op) { gaps.ForEachWantedBefore(op, is_wanted, explain); });
-    gaps.ForEachAtEndOf(piece, [&](const Gap& gap) { is_wanted() ? explain(gap) : void(); });
+  if (first == last || !gaps.has_window()) return;
+  const GapCauses& causes = input.shared().gap_causes(device);
+  for (size_t piece = first; piece < last; ++piece) {
+    const Part* next = causes.OfPiece(piece).data();
+    const auto one = [&](const Gap& gap) {
+      const Part* const begin = next;
+      while (!next++->is_last) continue;
+      f(IdleRun{{begin, next}, gap, 1, gap.after, gap.end_ns, gap.DurationNs()});
+    };
+    const Trace::Slice ops = gaps.Piece(piece);
+    for (uint32_t op = ops.first; op < ops.last; ++op) {
+      if (gaps.IdleBefore(op) == 0) continue;
+      if (!gaps.is_throughout() || next->gaps == 1) {
+        gaps.ForEachBefore(op, one);
+        continue;
+      }
+      IdleRun run{{next, 1}, gaps.GapEndedBy(op), next->gaps, op, 0, 0};
+      for (uint32_t left = run.gaps; left > 0; ++op) {
+        const int64_t idle_ns = gaps.IdleBefore(op);
+        run.longest_ns = std::max(run.longest_ns, idle_ns);
+        left -= idle_ns != 0;
+      }
+      run.last_after = --op;
+      run.end_ns = gaps.GapEndedBy(op).end_ns;
+      f(run);
+      ++next;
+    }
+    gaps.ForEachAtEndOf(piece, one);
   }
 }
 
-// The same as ForEachExplainedGap with f(start_ns, end_ns, part) for every part of every gap.
-template <class F, class... Seen>
-int64_t ForEachIdlePart(const AnalysisInput& input, uint32_t device, F&& f, Seen&&... seen) {
-  const auto add = [&](const Gap& gap, std::span<const Part> parts) {
-    int64_t at_ns = gap.start_ns;
-    for (const Part& part : parts) {
-      f(at_ns, at_ns + part.duration_ns, part);
-      at_ns += part.duration_ns;
-    }
-  };
-  return ForEachExplainedGap(input, device, add, seen...);
+template <class F>
+void ForEachIdleRun(const AnalysisInput& input, uint32_t device, F&& f) {
+  ForEachIdleRun(input, device, 0, input.shared().gaps(device).pieces(), f);
+}
+
+// Calls f(gap, parts) for every gap of a run, in order.
+template <class F>
+void ForEachGapOf(const AnalysisInput& input, const IdleRun& run, F&& f) {
+  if (run.gaps == 1) return f(run.first, run.parts);
+  const GapList& gaps = input.shared().gaps(run.first.device);
+  for (uint32_t op = run.first.after; op <= run.last_after; ++op) {
+    if (gaps.IdleBefore(op) == 0) continue;
+    Part part(run.parts.front().cause, gaps.IdleBefore(op), input.shared().ops().CallOf(op));
+    part.is_last = true;
+    f(gaps.GapEndedBy(op), std::span<const Part>(&part, 1));
+  }
+}
+
+// Calls f(gap, parts) for every gap of the device, in order. Returns the length of the window.
+template <class F>
+int64_t ForEachExplainedGap(const AnalysisInput& input, uint32_t device, F&& f) {
+  ForEachIdleRun(input, device, [&](const IdleRun& run) { ForEachGapOf(input, run, f); });
+  return input.shared().gaps(device).window_ns();
+}
+
+// Calls f(start_ns, end_ns, part) for every part of a gap.
+template <class F>
+void ForEachPartOf(const Gap& gap, std::span<const Part> parts, F&& f) {
+  int64_t at_ns = gap.start_ns;
+  for (const Part& part : parts) {
+    f(at_ns, at_ns + part.duration_ns, part);
+    at_ns += part.duration_ns;
+  }
+}
+
+// The same for every gap of the device. Returns the length of the window.
+template <class F>
+int64_t ForEachIdlePart(const AnalysisInput& input, uint32_t device, F&& f) {
+  return ForEachExplainedGap(input, device,
+                             [&](const Gap& gap, std::span<const Part> parts) { ForEachPartOf(gap, parts, f); });
 }
 
 }  // namespace gprof

@@ -18,50 +18,51 @@ bool IsLonger(const GapStory& a, const GapStory& b) {
 }  // namespace
 
 IdleSummary::IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns)
-    : trace_(input.trace()),
+    : input_(input),
+      trace_(input.trace()),
       shared_(input.shared()),
       ops_(input.shared().ops()),
       longest_kept_(longest_kept),
       min_gap_ns_(min_gap_ns),
       gaps_with_causes_(size_t{1} << kCauseCount),
       host_ns_(trace_.strings.size()),
-      plain_(trace_.api_calls.FactsCount()),
       call_slot_(trace_.strings.size(), kNone) {}
 
-void IdleSummary::Add(const Gap& gap, std::span<const Part> parts) {
+void IdleSummary::Add(const IdleRun& run) {
   DeviceIdle& idle = devices_.back();
-  ++idle.gaps;
-  AddParts(gap, parts, &idle);
-  AddByLength(gap, parts);
+  idle.gaps += run.gaps;
+  idle.longest_ns = std::max(idle.longest_ns, run.longest_ns);
+  AddParts(run, &idle);
+  if (min_gap_ns_ == 0 && !IsToldByLength(run.longest_ns)) return;
+  ForEachGapOf(input_, run, [&](const Gap& gap, std::span<const Part> parts) { AddByLength(gap, parts); });
 }
 
-void IdleSummary::AddPlain(Cause cause, int64_t gaps, int64_t idle_ns) {
-  DeviceIdle& idle = devices_.back();
-  idle.gaps += gaps;
-  idle.split[cause] += idle_ns;
-  gaps_with_causes_[MaskOf(cause)] += gaps;
+// Not shorter than the shortest of the gaps kept.
+bool IdleSummary::IsToldByLength(int64_t gap_ns) const {
+  return !IsFull() || gap_ns >= longest_.front().gap.DurationNs();
 }
 
 void IdleSummary::AddByLength(const Gap& gap, std::span<const Part> parts) {
   const int64_t gap_ns = gap.DurationNs();
-  devices_.back().longest_ns = std::max(devices_.back().longest_ns, gap_ns);
-  if (gap_ns >= LeastKeptNs()) return Keep(gap, parts);
-  if (gap_ns >= min_gap_ns_) return;
+  if (gap_ns >= min_gap_ns_) {
+    if (IsToldByLength(gap_ns)) Keep(gap, parts);
+    return;
+  }
   ++shorter_.gaps;
   for (const Part& part : parts) shorter_.split[part.cause] += part.duration_ns;
 }
 
-void IdleSummary::AddParts(const Gap& gap, std::span<const Part> parts, DeviceIdle* idle) {
+void IdleSummary::AddParts(const IdleRun& run, DeviceIdle* idle) {
   size_t causes = 0;
-  for (const Part& part : parts) {
+  for (const Part& part : run.parts) {
     idle->split[part.cause] += part.duration_ns;
     causes |= size_t{part.duration_ns > 0} << static_cast<size_t>(part.cause);
     if (part.cause == Cause::kUnknown) unknown_ns_[static_cast<size_t>(part.reason)] += part.duration_ns;
-    if (part.cause == Cause::kHost) host_ns_[part.path.value] += part.duration_ns;
-    if (part.call != kNone) SplitOf(FunctionOf(part.call))[part.cause] += part.duration_ns;
+    if (part.cause == Cause::kHost) host_ns_[part.path().value] += part.duration_ns;
+    if (part.call() != kNone) SplitOf(FunctionOf(part.call()))[part.cause] += part.duration_ns;
   }
-  ++gaps_with_causes_[causes];
-  AddPatterns(gap, parts);
+  gaps_with_causes_[causes] += run.gaps;
+  AddPatterns(run);
 }
 
 void IdleSummary::Add(const IdleSummary& more) {
@@ -76,10 +77,6 @@ void IdleSummary::Add(const IdleSummary& more) {
   add(more.gaps_with_causes_, &gaps_with_causes_);
   add(more.unknown_ns_, &unknown_ns_);
   add(more.host_ns_, &host_ns_);
-  for (size_t i = 0; i < plain_.size(); ++i) {
-    plain_[i].queue_ns += more.plain_[i].queue_ns;
-    plain_[i].launch_ns += more.plain_[i].launch_ns;
-  }
   for (const auto& [function, split] : more.by_call_) SplitOf(function).Add(split);
   for (const GapStory& story : more.longest_) {
     if (!MakeRoomFor(story)) continue;
@@ -113,7 +110,7 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
   paths_of_gap_.clear();
   for (const Part& part : parts) {
     if (!IsOwnCode(part.cause)) continue;
-    paths_of_gap_.emplace_back(part.path.value, part.duration_ns);
+    paths_of_gap_.emplace_back(part.path().value, part.duration_ns);
   }
   std::sort(paths_of_gap_.begin(), paths_of_gap_.end());
   NameId main;
@@ -131,15 +128,15 @@ NameId IdleSummary::MainPath(const Gap& gap, std::span<const Part> parts) {
   return main;
 }
 
-void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
-  if (gap.is_cut_after) return;  // it is not known what would have ended it
-  const int64_t waited_ns = parts.empty() ? kNoWait : WaitBefore(gap, parts.front());
+void IdleSummary::AddPatterns(const IdleRun& run) {
+  if (run.gaps > 1 || run.first.is_cut_after) return;  // it is not known what would have ended it
+  const Cause wait = run.parts.front().cause;
+  const int64_t waited_ns = WaitBefore(run.first, run.parts.front());
   if (waited_ns == kNoWait) return;
   ++drained_by_sync_.gaps;
   int64_t host_ns = 0;
-  for (const Part& part : parts) {
-    const bool is_its_fault =
-        part.cause == parts.front().cause || part.cause == Cause::kLaunch || part.cause == Cause::kApi;
+  for (const Part& part : run.parts) {
+    const bool is_its_fault = part.cause == wait || part.cause == Cause::kLaunch || part.cause == Cause::kApi;
     if (is_its_fault) drained_by_sync_.idle_ns += part.duration_ns;
     if (part.cause == Cause::kHost) host_ns += part.duration_ns;
   }
@@ -149,12 +146,12 @@ void IdleSummary::AddPatterns(const Gap& gap, std::span<const Part> parts) {
 }
 
 int64_t IdleSummary::WaitBefore(const Gap& gap, const Part& first) const {
-  if (first.call == kNone) return kNoWait;
-  const int64_t call_start_ns = trace_.api_calls[first.call].start_ns;
+  if (first.call() == kNone) return kNoWait;
+  const int64_t call_start_ns = trace_.api_calls[first.call()].start_ns;
   if (first.cause == Cause::kSync) return std::max<int64_t>(0, gap.start_ns - call_start_ns);
   if (first.cause != Cause::kCopy) return kNoWait;
-  const uint32_t before = shared_.gaps(gap.device).OpBefore(gap);
-  if (before == kNone) return kNoWait;
+  const uint32_t before = input_.shared().gaps(gap.device).OpBefore(gap);
+  if (before == kNone || ops_.CallOf(before) != first.call()) return kNoWait;
   const GpuOp op = trace_.ops[before];
   const bool is_readback = IsSmallTransfer(op) && DirectionOf(op) == Direction::kD2h;
   return is_readback ? std::max<int64_t>(0, op.start_ns - call_start_ns) : kNoWait;
@@ -179,12 +176,6 @@ void IdleSummary::Keep(const Gap& gap, std::span<const Part> parts) {
 }
 
 void IdleSummary::Finish() {
-  for (uint32_t i = 0; i < plain_.size(); ++i) {
-    if (plain_[i].queue_ns == 0 && plain_[i].launch_ns == 0) continue;
-    CauseSplit& split = SplitOf(trace_.api_calls.FactsAt(i).function);
-    split[Cause::kQueue] += plain_[i].queue_ns;
-    split[Cause::kLaunch] += plain_[i].launch_ns;
-  }
   std::sort(longest_.begin(), longest_.end(), IsLonger);
   for (GapStory& story : longest_) story.op_before = shared_.gaps(story.device).OpBefore(story.gap);
 }

@@ -12,6 +12,7 @@
 #include "analysis/idle/causes.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/idle/host_walk.h"
+#include "analysis/idle/idle_parts.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -47,19 +48,7 @@ class IdleSummary {
   IdleSummary(const AnalysisInput& input, uint32_t longest_kept, int64_t min_gap_ns);
 
   void StartDevice(uint32_t device) { devices_.push_back({device, 0, 0, 0, {}}); }
-  void Add(const Gap& gap, std::span<const Part> parts);
-  // Gaps that are `queue` or `launch` from end to end: those whose launching calls share their facts, then how many
-  // there were.
-  void AddPlainOf(uint32_t facts, Cause cause, int64_t idle_ns) {
-    (cause == Cause::kLaunch ? plain_[facts].launch_ns : plain_[facts].queue_ns) += idle_ns;
-  }
-  void AddPlain(Cause cause, int64_t gaps, int64_t idle_ns);
-  // Those below the one and those from the other on are told apart by their length as well.
-  int64_t min_gap_ns() const { return min_gap_ns_; }
-  int64_t LeastKeptNs() const {
-    return IsFull() ? std::max(min_gap_ns_, longest_.front().gap.DurationNs()) : min_gap_ns_;
-  }
-  void AddByLength(const Gap& gap, std::span<const Part> parts);
+  void Add(const IdleRun& run);
   void Add(const IdleSummary& more);  // of other gaps of the same device, which it began with
   void EndDevice(int64_t window_ns) { devices_.back().window_ns = window_ns; }
   void Finish();  // once, after the last device
@@ -78,8 +67,10 @@ class IdleSummary {
   NameId MainPath(const Gap& gap, std::span<const Part> parts);
   NameId FunctionOf(uint32_t call) const { return trace_.api_calls[call].function; }
   CauseSplit& SplitOf(NameId function);
-  void AddParts(const Gap& gap, std::span<const Part> parts, DeviceIdle* idle);
-  void AddPatterns(const Gap& gap, std::span<const Part> parts);
+  void AddParts(const IdleRun& run, DeviceIdle* idle);
+  void AddPatterns(const IdleRun& run);
+  bool IsToldByLength(int64_t gap_ns) const;
+  void AddByLength(const Gap& gap, std::span<const Part> parts);
   // How long the host had waited for the GPU when that ran dry: in a synchronising call, or in a copy that reads a
   // result. kNoWait where it was in no such call.
   int64_t WaitBefore(const Gap& gap, const Part& first) const;
@@ -88,6 +79,7 @@ class IdleSummary {
   bool MakeRoomFor(const GapStory& story);
   void Keep(const Gap& gap, std::span<const Part> parts);
 
+  const AnalysisInput& input_;
   const Trace& trace_;
   const SharedFacts& shared_;
   const OpFacts& ops_;
@@ -96,11 +88,7 @@ class IdleSummary {
   std::vector<DeviceIdle> devices_;
   std::vector<int64_t> gaps_with_causes_;  // by the set of causes, as bits
   std::array<int64_t, kUnknownReasonCount> unknown_ns_{};
-  std::vector<int64_t> host_ns_;  // indexed by NameId of the path
-  struct IdleOfCall {
-    int64_t queue_ns = 0, launch_ns = 0;
-  };
-  std::vector<IdleOfCall> plain_;    // by the facts of calls
+  std::vector<int64_t> host_ns_;     // indexed by NameId of the path
   std::vector<uint32_t> call_slot_;  // by NameId of the function, where it is in by_call_
   std::vector<std::pair<NameId, CauseSplit>> by_call_;
   std::vector<GapStory> longest_;  // a heap until Finish()

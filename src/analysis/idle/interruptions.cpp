@@ -51,17 +51,7 @@ void AddEdges(std::vector<Edge>* edges, int64_t start_ns, int64_t end_ns, Cause 
 
 }  // namespace
 
-Holdups::Holdups(const Trace& trace) : interruptions(trace.threads.size()), migrations(trace.device_ops.size()) {
-  FindInterruptions(trace);
-  for (const ManagedMemory& m : trace.managed_memory) {
-    if (!IsMigration(m.kind)) continue;
-    if (m.source != kNone) Append(m, &migrations[m.source]);
-    if (m.destination != kNone) Append(m, &migrations[m.destination]);
-  }
-  AddFacts(trace);
-}
-
-void Holdups::FindInterruptions(const Trace& trace) {
+std::vector<std::vector<Interruption>> InterruptionsOfThreads(const Trace& trace) {
   std::vector<std::vector<Edge>> edges(trace.threads.size());
   for (const Overhead& overhead : trace.overheads) {
     // Where the thread is not known it is CUPTI's own as a rule, which holds up nobody.
@@ -72,37 +62,19 @@ void Holdups::FindInterruptions(const Trace& trace) {
   for (const Jit& jit : trace.jits) {
     if (jit.thread != kNone) AddEdges(&edges[jit.thread], jit.start_ns, jit.end_ns, Cause::kLoad);
   }
-  for (size_t i = 0; i < edges.size(); ++i) interruptions[i] = Flatten(std::move(edges[i]));
+  std::vector<std::vector<Interruption>> interruptions;
+  for (std::vector<Edge>& of_thread : edges) interruptions.push_back(Flatten(std::move(of_thread)));
+  return interruptions;
 }
 
-void Holdups::AddFacts(const Trace& trace) {
-  std::vector<uint8_t> waits(trace.streams.size(), 0);
-  for (const Sync& sync : trace.syncs) {
-    if (sync.kind != trace::SyncKind::kStreamWaitEvent || sync.stream == kNone) continue;
-    waits[sync.stream] = 1;
-    has_waits = true;
+std::vector<std::vector<Interval>> MigrationsOfDevices(const Trace& trace) {
+  std::vector<std::vector<Interval>> migrations(trace.device_ops.size());
+  for (const ManagedMemory& m : trace.managed_memory) {
+    if (!IsMigration(m.kind)) continue;
+    if (m.source != kNone) Append(m, &migrations[m.source]);
+    if (m.destination != kNone) Append(m, &migrations[m.destination]);
   }
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    GpuOp op;
-    op.kind = facts.kind;
-    op.source_memory = facts.source_memory, op.destination_memory = facts.destination_memory;
-    const bool may_wait = facts.stream != kNone && waits[facts.stream] != 0;
-    const bool may_move = facts.device < migrations.size() && !migrations[facts.device].empty();
-    of_ops.push_back({op.IsPageable(), may_wait, !may_wait && !may_move});
-  }
-  for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
-    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
-    of_calls.push_back({facts.thread, facts.process == kNone ? INT64_MIN : trace.processes[facts.process].start_ns});
-  }
-}
-
-bool PlainGaps::IsInterrupted(uint32_t thread, int64_t from_ns, int64_t to_ns) {
-  const std::vector<Interruption>& list = holdups_.interruptions[thread];
-  Quiet& quiet = quiet_[thread];
-  while (quiet.interruption < list.size() && list[quiet.interruption].end_ns <= from_ns) ++quiet.interruption;
-  quiet.until_ns = quiet.interruption < list.size() ? list[quiet.interruption].start_ns : INT64_MAX;
-  return to_ns > quiet.until_ns;
+  return migrations;
 }
 
 }  // namespace gprof

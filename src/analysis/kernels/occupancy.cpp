@@ -230,20 +230,12 @@ std::string Others(const Group& group) {
   return group.others == 0 ? "" : "; " + CountOf(group.others, "similar configuration");
 }
 
-// Where kernels run for less than half of the window, something else decides how long the run takes: kernels that fill
-// the GPU better would leave longer gaps.
-bool KernelsDecide(const AnalysisInput& input, int64_t window_ns) {
-  SaturatingSum kernel_ns;
-  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
-    if (HasWindow(input.trace(), device)) kernel_ns += input.shared().busy(device).kernels.busy_ns();
-  }
-  return 2 * kernel_ns >= window_ns;
-}
-
 void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector<Finding>* findings) {
   const Trace& trace = input.trace();
   const int64_t window_ns = input.shared().window_ns();
-  const bool kernels_decide = KernelsDecide(input, window_ns);
+  // Where kernels run for less than half of the window, something else decides how long the run takes: kernels that
+  // fill the GPU better would leave longer gaps.
+  const bool kernels_decide = 2 * input.shared().kernel_busy_ns() >= window_ns;
   const std::vector<double> concurrency = Concurrency(input, summary.rows);
   Group small, narrow, tail;
   for (const Row& row : summary.rows) {

@@ -47,7 +47,7 @@ class Collector {
  private:
   void Add(const Operation& op, uint32_t group) {
     times.Add(group, op.duration_ns());
-    const uint32_t index = ops_.CallOf(op.index());
+    const uint32_t index = ops_.CallOf(op);
     if (index == kNone) return;
     const ApiCall& call = trace_.api_calls[index];
     if (op.start_ns() > call.end_ns) queued.Add(group, op.start_ns() - call.end_ns);

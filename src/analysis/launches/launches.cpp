@@ -202,83 +202,21 @@ class LateLaunchFinder {
       : input_(input),
         trace_(input.trace()),
         ops_(input.shared().ops()),
-        are_calls_apart_(input.shared().calls().are_apart()),
-        of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {
-    for (uint32_t i = 0; i < trace_.ops.FactsCount(); ++i) {
-      is_kernel_.push_back(trace_.ops.FactsAt(i).kind == OpKind::kKernel);
-    }
-  }
+        of_function_(trace_.strings.size(), Meanwhile::kNotAsked) {}
 
   LateLaunches Run() {
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
       next_overhead_ = 0;
-      no_overhead_until_ns_ = INT64_MIN;
-      late_.window_ns += input_.shared().gaps(device).window_ns();
-      SeeGapsOf(device);
+      late_.window_ns += input_.shared().window_ns(device);
+      ForEachIdleRun(input_, device, [&](const IdleRun& run) {
+        if (run.parts.front().cause == Cause::kQueue) return;
+        ForEachGapOf(input_, run, [&](const Gap& gap, std::span<const Part>) { See(gap); });
+      });
     }
     return late_;
   }
 
  private:
-  // What is `queue` from end to end is not by launching. For the others the causes are not asked for.
-  void SeeGapsOf(uint32_t device) {
-    ForEachGapOfPieces(
-        input_, device, 0, input_.shared().gaps(device).pieces(),
-        [&](Cause cause, uint32_t first, uint32_t last) {
-          if (cause == Cause::kLaunch) SeeLaunches(device, first, last);
-        },
-        [&](const Gap& gap, GapCauses::Cursor&) { See(gap); });
-  }
-
-  // Gaps that are `launch` from end to end.
-  void SeeLaunches(uint32_t device, uint32_t first, uint32_t last) {
-    const std::span<const uint32_t> idle_ns = input_.shared().gaps(device).ShortIdleBefore(first, last);
-    for (uint32_t op = first; op < last; ++op) {
-      const std::span<const uint32_t> left_ns = idle_ns.subspan(op - first);
-      op += are_calls_apart_ ? SeePlain<true>(op, left_ns) : SeePlain<false>(op, left_ns);
-      if (op == last) return;
-      const int64_t end_ns = trace_.ops.items()[op].start_ns();
-      See(Gap{end_ns - idle_ns[op - first], end_ns, op, false, false, device});
-    }
-  }
-
-  // Of operations from `first` on the call before had ended before nearly all of these gaps, so that launching explains
-  // them. Returns how many come before the first one for which that has to be looked at. Where calls are apart, it had
-  // before all of them: the launching call had begun by then.
-  template <bool kAreCallsApart>
-  uint32_t SeePlain(uint32_t first, std::span<const uint32_t> idle_ns) {
-    const PackedOps::Item* op = trace_.ops.items().data() + first;
-    const uint8_t* const is_kernel = is_kernel_.data();
-    const int64_t no_overhead_until_ns = no_overhead_until_ns_;
-    int64_t kernels = 0, all_idle_ns = 0, kernel_ns = 0;
-    uint32_t i = 0;
-    for (const auto count = static_cast<uint32_t>(idle_ns.size()); i < count; ++i, ++op) {
-      PrefetchForReading(op);
-      const uint32_t gap_ns = idle_ns[i];
-      if (gap_ns - 1 >= kLateLaunchAtMostNs || is_kernel[op->facts] == 0) continue;  // none where it is 0
-      const int64_t end_ns = op->start_ns();
-      if (op->duration_high != 0 || end_ns > no_overhead_until_ns) break;
-      if (!kAreCallsApart && !HadEndedBefore(first + i, *op, end_ns - gap_ns)) break;
-      ++kernels;
-      all_idle_ns += gap_ns;
-      kernel_ns += op->duration;
-    }
-    late_.kernels += kernels;
-    late_.idle_ns += all_idle_ns;
-    late_.launch_ns += all_idle_ns;
-    late_.kernel_ns += kernel_ns;
-    return i;
-  }
-
-  // The call before the one that launched the operation, as far as little tells.
-  bool HadEndedBefore(uint32_t index, const PackedOps::Item& op, int64_t time_ns) const {
-    const uint32_t call = ops_.CallOf(index, op);
-    if (call == 0) return false;
-    const PackedCalls::Item& before = trace_.api_calls.items()[call - 1];
-    PrefetchForReading(&before);
-    return before.parent == 0 && before.duration_high == 0 && before.start_ns() + before.duration <= time_ns;
-  }
-
   void See(const Gap& gap) {
     if (gap.is_cut_after || gap.after == kNone || gap.DurationNs() > kLateLaunchAtMostNs) return;
     const uint32_t call = ops_.CallOf(gap.after);
@@ -334,7 +272,6 @@ class LateLaunchFinder {
   bool IsInterrupted(uint32_t thread, const Gap& gap) {
     const std::vector<Overhead>& all = trace_.overheads;
     while (next_overhead_ < all.size() && all[next_overhead_].end_ns <= gap.start_ns) ++next_overhead_;
-    no_overhead_until_ns_ = next_overhead_ < all.size() ? all[next_overhead_].start_ns : INT64_MAX;
     for (size_t i = next_overhead_; i < all.size() && all[i].start_ns < gap.end_ns; ++i) {
       if (all[i].thread == thread && all[i].end_ns > gap.start_ns && all[i].kind != kCommandBufferFull) return true;
     }
@@ -344,11 +281,8 @@ class LateLaunchFinder {
   const AnalysisInput& input_;
   const Trace& trace_;
   const OpFacts& ops_;
-  const bool are_calls_apart_;
   std::vector<Meanwhile> of_function_;  // by NameId
-  std::vector<uint8_t> is_kernel_;      // by the facts of operations
   size_t next_overhead_ = 0;
-  int64_t no_overhead_until_ns_ = INT64_MIN;  // none of those to come begins before
   LateLaunches late_;
 };
 

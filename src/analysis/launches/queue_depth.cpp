@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <functional>
 #include <numeric>
 #include <queue>
-#include <span>
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
@@ -51,98 +49,17 @@ void SortByDigits(std::vector<int64_t>* times_ns) {
   }
 }
 
-// From the entry of its call, or from its start where that is not known.
-inline int64_t LaunchOf(const Trace& trace, const OpFacts& ops, uint32_t op) {
-  return std::min(trace.ops[op].start_ns, ops.LaunchNs(op));
+// When the operations of a device were launched, in order: from the entry of the call, or from the start where that is
+// not known.
+std::vector<int64_t> LaunchTimes(const Trace& trace, const OpFacts& ops, Trace::Slice slice) {
+  std::vector<int64_t> times_ns;
+  times_ns.reserve(slice.last - slice.first);
+  for (const Operation op : OperationsOf(trace, slice)) {
+    times_ns.push_back(std::min(op.start_ns(), ops.LaunchNs(op)));
+  }
+  if (!std::is_sorted(times_ns.begin(), times_ns.end())) SortByDigits(&times_ns);
+  return times_ns;
 }
-
-// When the operations of a device were launched, in order. In the order of their starts, launches are a few sequences
-// that are in order by themselves, one for each stream that runs ahead of another or beside it: each operation goes
-// behind the latest launch that is not later. One byte for each operation says where.
-class LaunchTimes {
- public:
-  LaunchTimes(const Trace& trace, const OpFacts& ops, Trace::Slice slice) : trace_(trace), ops_(ops), slice_(slice) {
-    if (!SplitUp()) SortAll();
-    for (size_t i = 0; i < used_; ++i) Find(i, 0);
-    FindFirst();
-  }
-
-  bool IsEmpty() const { return used_ == 0 && next_sorted_ == sorted_ns_.size(); }
-  int64_t front() const { return used_ > 0 ? heads_[first_].time_ns : sorted_ns_[next_sorted_]; }
-  void Pop() {
-    if (used_ == 0) {
-      ++next_sorted_;
-      return;
-    }
-    Find(first_, heads_[first_].at + 1);
-    FindFirst();
-  }
-
- private:
-  static constexpr size_t kMost = 16;
-  static constexpr int64_t kOver = INT64_MAX;
-  struct Head {
-    size_t at;        // counted from the first operation of the device
-    int64_t time_ns;  // kOver: the sequence is at its end
-  };
-
-  size_t size() const { return slice_.last - slice_.first; }
-  int64_t TimeOf(size_t i) const {
-    const uint32_t op = slice_.first + static_cast<uint32_t>(i);
-    trace_.ops.PrefetchAfter(op);
-    return LaunchOf(trace_, ops_, op);
-  }
-
-  // False: there are too many sequences.
-  bool SplitUp() {
-    sequences_.resize(size());
-    std::array<int64_t, kMost> last_ns{};
-    for (size_t i = 0; i < sequences_.size(); ++i) {
-      const int64_t time_ns = TimeOf(i);
-      size_t sequence = 0;
-      while (sequence < used_ && last_ns[sequence] > time_ns) ++sequence;  // the last times of the sequences go down
-      if (sequence == kMost) return false;
-      used_ = std::max(used_, sequence + 1);
-      last_ns[sequence] = time_ns;
-      sequences_[i] = static_cast<uint8_t>(sequence);
-    }
-    return true;
-  }
-
-  void SortAll() {
-    used_ = 0;
-    sequences_ = {};
-    sorted_ns_.reserve(size());
-    for (size_t i = 0; i < size(); ++i) sorted_ns_.push_back(TimeOf(i));
-    SortByDigits(&sorted_ns_);
-  }
-
-  // The next operation of the sequence.
-  void Find(size_t sequence, size_t from) {
-    const size_t at = used_ == 1 ? from : Search(sequence, from);
-    heads_[sequence] = {at, at == size() ? kOver : TimeOf(at)};
-  }
-  size_t Search(size_t sequence, size_t from) const {
-    if (from == size()) return from;
-    const void* found = std::memchr(sequences_.data() + from, static_cast<int>(sequence), size() - from);
-    return found == nullptr ? size() : static_cast<size_t>(static_cast<const uint8_t*>(found) - sequences_.data());
-  }
-
-  void FindFirst() {
-    first_ = 0;
-    for (size_t i = 1; i < used_; ++i) first_ = heads_[i].time_ns < heads_[first_].time_ns ? i : first_;
-    if (used_ > 0 && heads_[first_].time_ns == kOver) used_ = 0;
-  }
-
-  const Trace& trace_;
-  const OpFacts& ops_;
-  Trace::Slice slice_;
-  std::vector<uint8_t> sequences_;  // by operation
-  std::array<Head, kMost> heads_{};
-  size_t used_ = 0, first_ = 0;
-  std::vector<int64_t> sorted_ns_;  // where there are more sequences than that
-  size_t next_sorted_ = 0;
-};
 
 // When the operations of a device ended, in order. They come in order of their starts: what ends before the next one
 // starts has nothing left before it.
@@ -237,14 +154,15 @@ QueueDepth QueueDepthOf(const AnalysisInput& input, uint32_t device) {
   const bool is_selected = !trace.device_windows.empty();
   const Interval window = is_selected ? trace.device_windows[device].time
                                       : Interval{trace.ops[slice.first].start_ns, trace.ops[gaps.last_ended()].end_ns};
-  LaunchTimes launches(trace, ops, slice);
+  const std::vector<int64_t> launches_ns = LaunchTimes(trace, ops, slice);
   RecordedDepths times(gaps.pauses(), window);
+  auto launch_ns = launches_ns.begin();
   int64_t depth = 0, max = 0;
   for (EndTimes ends(trace, slice); !ends.IsEmpty(); --depth) {
     const int64_t end_ns = ends.Pop();
     // What is launched when another ends is counted after it; an operation of no length is launched before it ends.
-    for (; !launches.IsEmpty() && (launches.front() < end_ns || depth == 0); launches.Pop()) {
-      times.AdvanceTo(launches.front(), depth);
+    for (; launch_ns != launches_ns.end() && (*launch_ns < end_ns || depth == 0); ++launch_ns) {
+      times.AdvanceTo(*launch_ns, depth);
       max = std::max(max, ++depth);
     }
     times.AdvanceTo(end_ns, depth);

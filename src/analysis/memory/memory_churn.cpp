@@ -173,15 +173,12 @@ class Collector {
   void AddIdle() {
     if (calls_.empty()) return;
     CallNumbers sites(std::move(calls_));
-    const auto add = [&](const Gap&, std::span<const Part> parts) {
-      for (const Part& part : parts) {
-        if (part.cause != Cause::kMemory) continue;
-        const uint32_t site = sites.Of(part.call);
-        if (site != kNone) churn_.sites[site].idle_ns += part.duration_ns;
-      }
+    const auto add = [&](const Part& part) {
+      const uint32_t site = part.cause == Cause::kMemory ? sites.Of(part.call()) : kNone;
+      if (site != kNone) churn_.sites[site].idle_ns += part.duration_ns;
     };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      ForEachGapWith(input_, device, MaskOf(Cause::kMemory), add);
+      input_.shared().gap_causes(device).ForEach(add);
     }
   }
 

@@ -131,7 +131,7 @@ void RangeProjection::AddWithOthers(const Run& run) {
 void RangeProjection::AddOperations() {
   Run run;
   for (const Operation op : OperationsOf(trace_)) {
-    const uint32_t call = ops_.CallOf(op.index()), range = call == kNone ? kNone : trace_.api_calls[call].range;
+    const uint32_t call = ops_.CallOf(op), range = call == kNone ? kNone : Call(trace_.api_calls, call).range();
     const PackedOps::Facts& shared = op.shared();
     const bool is_alike =
         range == run.range && shared.device == run.device && (range != kNone || shared.node == run.node);

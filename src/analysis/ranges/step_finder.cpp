@@ -59,13 +59,9 @@ class Search {
  private:
   bool IsWanted(const PackedRanges::Facts& range) const {
     if (wanted_.empty()) return !IsPartOfAStep(trace_.Text(range.name));
-    const std::string_view path = trace_.Text(range.path);
-    const NameId domain_name = range.domain == kNone ? NameId{} : trace_.domains[range.domain].name;
-    const std::string_view domain = trace_.Text(domain_name);
-    const auto fits = [&](std::string_view text) { return text == wanted_ || MatchesGlob(wanted_, text); };
-    // Nobody types the domain that a tool made up: "user_annotation/".
-    const bool has_domain = !domain.empty() && path.size() > domain.size() + 1 && path.starts_with(domain);
-    return fits(path) || fits(trace_.Text(range.name)) || (has_domain && fits(path.substr(domain.size() + 1)));
+    const NameId domain = range.domain == kNone ? NameId{} : trace_.domains[range.domain].name;
+    return MatchesPath(wanted_, trace_.Text(range.path), trace_.Text(domain)) ||
+           MatchesGlob(wanted_, trace_.Text(range.name));
   }
 
   void Look(uint32_t thread) {

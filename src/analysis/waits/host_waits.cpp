@@ -132,20 +132,17 @@ class Collector {
     result_.window_ns = input_.shared().window_ns();
     if (result_.sites.empty()) return;
     CallNumbers sites(std::move(site_of_call_));
-    const auto add = [&](const Gap&, std::span<const Part> parts) { AddParts(parts, &sites); };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      ForEachGapWith(input_, device, kCausesOfWaits, add);
+      input_.shared().gap_causes(device).ForEach([&](const Part& part) { AddPart(part, &sites); });
     }
   }
 
-  void AddParts(std::span<const Part> parts, CallNumbers* sites) {
-    for (const Part& part : parts) {
-      if ((MaskOf(part.cause) & kCausesOfWaits) == 0) continue;
-      const uint32_t index = sites->Of(part.call);
-      if (index == kNone) continue;
-      WaitSite& site = result_.sites[index];
-      if (part.cause == CauseOf(site.kind)) site.idle_ns += part.duration_ns;
-    }
+  void AddPart(const Part& part, CallNumbers* sites) {
+    if ((MaskOf(part.cause) & kCausesOfWaits) == 0) return;
+    const uint32_t index = sites->Of(part.call());
+    if (index == kNone) return;
+    WaitSite& site = result_.sites[index];
+    if (part.cause == CauseOf(site.kind)) site.idle_ns += part.duration_ns;
   }
 
   const AnalysisInput& input_;

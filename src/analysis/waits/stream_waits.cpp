@@ -125,6 +125,7 @@ class Collector {
   }
 
   void AddIdle() {
+    if (site_of_op_.empty()) return;
     const auto add = [&](const Gap& gap, std::span<const Part> parts) {
       if (gap.after == kNone) return;
       for (const Part& part : parts) {
@@ -134,7 +135,7 @@ class Collector {
       }
     };
     for (uint32_t device = 0; device < trace_.device_ops.size(); ++device) {
-      ForEachGapWith(input_, device, MaskOf(Cause::kDependency), add);
+      ForEachExplainedGap(input_, device, add);
     }
   }
 

@@ -106,13 +106,9 @@ std::vector<uint8_t> SelectedNames::Streams(const std::vector<uint8_t>& is_proce
       });
 }
 
-// With the domain in front, or without it: nobody types "user_annotation/".
 bool SelectedNames::IsNamed(std::string_view path, const NvtxRange& range) const {
-  if (MatchesGlob(selection_.nvtx, path)) return true;
-  const std::string_view domain =
-      range.domain == kNone ? std::string_view() : trace_.Text(trace_.domains[range.domain].name);
-  return !domain.empty() && path.size() > domain.size() + 1 && path.starts_with(domain) &&
-         MatchesGlob(selection_.nvtx, path.substr(domain.size() + 1));
+  return MatchesPath(selection_.nvtx, path,
+                     range.domain == kNone ? std::string_view() : trace_.Text(trace_.domains[range.domain].name));
 }
 
 // The path of one instance: "epoch 3/step 17", where the path of all of them is "epoch */step *".

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "analysis/calls/call_kinds.h"
-#include "analysis/facts/op_sweep.h"
 #include "analysis/launches/queue_depth.h"
 #include "random_trace.h"
 #include "trace_maker.h"
@@ -74,8 +73,6 @@ TEST(CallFacts, SayWhatEachCallSays) {
     int64_t count = 0, total_ns = 0, last_end_ns = std::numeric_limits<int64_t>::min();
     std::vector<uint32_t> of_function(trace.strings.size(), 0), failed;
     std::vector<int64_t> starts_ns(trace.processes.size(), std::numeric_limits<int64_t>::max());
-    std::vector<int64_t> ended_ns(trace.threads.size(), std::numeric_limits<int64_t>::min());
-    bool are_apart = true;
     for (uint32_t i = 0; i < trace.api_calls.size(); ++i) {
       const ApiCall call = trace.api_calls[i];
       if (call.thread != kNone) last_end_ns = std::max(last_end_ns, call.end_ns);
@@ -85,11 +82,7 @@ TEST(CallFacts, SayWhatEachCallSays) {
       total_ns += call.DurationNs();
       ++of_function[call.function.value];
       if (call.result != 0) failed.push_back(i);
-      if (call.thread == kNone) continue;
-      are_apart &= call.start_ns >= ended_ns[call.thread];
-      ended_ns[call.thread] = std::max(ended_ns[call.thread], call.end_ns);
     }
-    EXPECT_EQ(facts.are_apart(), are_apart) << seed;
     EXPECT_EQ(facts.count(), count) << seed;
     EXPECT_EQ(facts.total_ns(), total_ns) << seed;
     EXPECT_EQ(facts.counts_of_functions(), of_function) << seed;
@@ -98,17 +91,6 @@ TEST(CallFacts, SayWhatEachCallSays) {
     const int64_t end_ns =
         facts.last_ended() == kNone ? std::numeric_limits<int64_t>::min() : trace.api_calls[facts.last_ended()].end_ns;
     EXPECT_EQ(end_ns, last_end_ns) << seed;
-  }
-}
-
-TEST(CallFacts, CallsThatFollowEachOtherAreApart) {
-  for (const int64_t last_start_ns : {299, 300}) {
-    TraceMaker maker;
-    maker.AddCall(100, 200, "cudaLaunchKernel");
-    maker.AddInnerCall(220, 280, "cuLaunchKernel", maker.AddCall(200, 300, "cudaLaunchKernel"));
-    maker.AddCall(last_start_ns, 500, "cudaFree");
-    maker.AddCall(150, 400, "cudaFree", maker.AddThread(0, 101));
-    EXPECT_EQ(CallFacts(maker.Finish()).are_apart(), last_start_ns == 300);
   }
 }
 
@@ -193,86 +175,22 @@ Trace ManyOps(uint32_t seed) {
   return maker.Finish();
 }
 
-// The bits of operations that ended gaps: which of them are plain, and how.
-std::vector<int> ShapesOf(const OpFacts& facts) {
-  std::vector<int> shapes;
-  const DeviceSweep& sweep = facts.of_device(0);
-  for (uint32_t i = 0; i < sweep.ops.last; ++i) {
-    const auto is_set = [&](const std::vector<uint64_t>& words) { return (words[i / 64] >> i % 64 & 1) != 0; };
-    const bool has_gap = facts.idle_ns()[i] != 0, is_other = is_set(sweep.others);
-    shapes.push_back(is_other ? 3 : !has_gap ? 0 : is_set(sweep.launches) ? 2 : 1);
-    EXPECT_TRUE(has_gap || !is_other);
-  }
-  return shapes;
-}
-
-// Many programs on many devices, as where the traces of a job are merged: each call is about few of the devices.
-TEST(OpSweep, TakesNoRoomForCallsOfOtherDevices) {
-  constexpr uint32_t kDevices = 32;
-  constexpr int64_t kOpsOfADevice = 300;
-  TraceMaker maker;
-  for (uint32_t i = 1; i < kDevices; ++i) maker.AddDevice(i), maker.AddThread(0, 100 + i);
-  for (uint32_t i = 0; i < kDevices; ++i) {
-    for (int64_t at_ns = 0; at_ns < 100 * kOpsOfADevice; at_ns += 100) {
-      maker.Launch(at_ns, at_ns + 5, at_ns + 10, at_ns + 60, i).device = i;
-    }
-  }
-  const Trace trace = maker.Finish();
-  const Holdups holdups(trace);
-  const OpSweep sweep(trace, holdups, 4);
-  EXPECT_EQ(sweep.sums.size(), kDevices);
-  int64_t launched_ns = 0;
-  size_t launched = 0;
-  for (const OpSweep::Sums& sums : sweep.sums) {
-    launched += sums.launched.size();
-    for (const OpSweep::Launched& of_calls : sums.launched) launched_ns += of_calls.time_ns;
-  }
-  EXPECT_EQ(launched, kDevices);
-  EXPECT_EQ(launched_ns, 50 * kDevices * kOpsOfADevice);
-  const std::vector<uint32_t> devices = OpFacts(trace, 4).devices_of_threads();
-  for (uint32_t i = 0; i < kDevices; ++i) EXPECT_EQ(devices[i], i);
-}
-
-TEST(OpFacts, AreTheSameOnAnyNumberOfThreads) {
-  const Trace trace = ManyOps(5);
-  const OpFacts one(trace, 1), many(trace, 8);
-  const std::vector<int> shapes = ShapesOf(one);
-  EXPECT_EQ(ShapesOf(many), shapes);
-  for (int shape = 0; shape < 4; ++shape) EXPECT_GT(std::count(shapes.begin(), shapes.end(), shape), 100) << shape;
-  EXPECT_EQ(many.transfers(), one.transfers());
-  EXPECT_EQ(many.devices_of_threads(), one.devices_of_threads());
-  for (size_t i = 0; i < one.sums().size(); ++i) {
-    EXPECT_EQ(many.sums()[i].count, one.sums()[i].count);
-    EXPECT_EQ(many.sums()[i].time_ns, one.sums()[i].time_ns);
-    EXPECT_EQ(many.sums()[i].share_ns, one.sums()[i].share_ns);
-    EXPECT_EQ(many.sums()[i].first, one.sums()[i].first);
-    EXPECT_EQ(many.sums()[i].window.end_ns, one.sums()[i].window.end_ns);
-  }
-  for (uint32_t i = 0; i < trace.ops.size(); ++i) ASSERT_EQ(many.LaunchNs(i), one.LaunchNs(i));
-}
-
-TEST(GapList, IsTheSameOnAnyNumberOfThreads) {
+TEST(GapList, SaysWhenTheDeviceWasBusy) {
   for (uint32_t seed = 0; seed < 4; ++seed) {
     const Trace trace = ManyOps(seed);
     const RecordedTime recorded(trace);
-    const OpFacts of_one(trace, 1), of_many(trace, 8);
-    const GapList one(trace, recorded, of_one, 0), many(trace, recorded, of_many, 0);
-    ASSERT_GT(many.pieces(), 3u);
-    int64_t idle_ns = 0;
+    const GapList gaps(trace, recorded, 0);
+    int64_t idle_ns = 0, ended_ns = trace.ops[0].start_ns;
     for (uint32_t i = 0; i < trace.ops.size(); ++i) {
-      ASSERT_EQ(many.IdleBefore(i), one.IdleBefore(i)) << seed << " " << i;
-      idle_ns += one.IdleBefore(i);
+      ASSERT_EQ(gaps.IdleBefore(i), std::max<int64_t>(trace.ops[i].start_ns - ended_ns, 0)) << seed << " " << i;
+      ended_ns = std::max(ended_ns, trace.ops[i].end_ns);
+      idle_ns += gaps.IdleBefore(i);
     }
-    EXPECT_EQ(many.busy().any.busy_ns(), one.busy().any.busy_ns());
-    EXPECT_EQ(many.busy().kernels.busy_ns(), one.busy().kernels.busy_ns());
-    EXPECT_EQ(many.busy().kernels.end_ns(), one.busy().kernels.end_ns());
-    EXPECT_EQ(many.window_ns(), one.window_ns());
-    EXPECT_EQ(many.last_ended(), one.last_ended());
-    EXPECT_EQ(one.busy().any.busy_ns() + idle_ns, one.window_ns());
+    EXPECT_EQ(trace.ops[gaps.last_ended()].end_ns, ended_ns);
+    EXPECT_EQ(gaps.busy().any.busy_ns() + idle_ns, gaps.window_ns());
   }
 }
 
-// More than 16 sequences that are each in order: then times are sorted by their digits.
 TEST(QueueDepth, OfLaunchesInAnyOrder) {
   for (const int64_t streams : {1, 3, 16, 40}) {
     TraceMaker maker;
