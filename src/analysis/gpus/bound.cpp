@@ -165,7 +165,6 @@ std::vector<Finding> BoundFindings(const AnalysisInput& input) {
   if (PercentOf(times.busy_ns - times.kernel_ns, times.window_ns) >= kCopyBoundPercent) {
     findings.push_back(CopyBound(input, times));
   }
-  if (PercentOfCopies(shared) >= kCopyBoundPercent) findings.push_back(CopyBound(input));
   return findings;
 }
 

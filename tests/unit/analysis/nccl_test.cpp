@@ -119,7 +119,7 @@ TEST(Nccl, ThoseThatComeFirstWaitForTheLast) {
   const Finding* finding = FindingOf(result, "nccl.straggler");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 1200);
-  EXPECT_EQ(finding->message.substr(0, 35), "gpu1 arrived last in 4 of 5 collective");
+  EXPECT_EQ(finding->message.substr(0, 38), "gpu1 arrived last in 4 of 5 collective");
 }
 
 TEST(Nccl, CollectivesThatDoNotPairAreNotGuessed) {
