@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "analysis/idle/steady_time.h"
 #include "base/text.h"
 #include "html/columns.h"
 #include "html/event_facts.h"
@@ -97,7 +99,7 @@ std::vector<SampledPoint> SampledPoints(const std::vector<CounterPoint>& points,
 class Encoder {
  public:
   Encoder(const AnalysisInput& input, uint64_t budget)
-      : trace_(input.trace()), timeline_(LayOut(input)), reader_(trace_, timeline_) {
+      : trace_(input.trace()), timeline_(LayOut(input)), reader_(trace_, timeline_), steady_(FindSteadyTime(input)) {
     NumberEvents(trace_, budget, &timeline_);
     Number(EventSource::kOp, trace_.ops.size(), &op_events_);
     Number(EventSource::kCall, trace_.api_calls.size(), &call_events_);
@@ -111,6 +113,7 @@ class Encoder {
     json["label"] = Utf8(label);
     json["start_ns"] = std::to_string(timeline_.span.start_ns);
     json["duration_ns"] = timeline_.span.DurationNs();
+    json["steady"] = SteadyJson();
     json["merged_below_ns"] = timeline_.merged_below_ns;
     json["event_count"] = timeline_.event_count;
     json["trace_event_count"] = timeline_.trace_event_count;
@@ -129,6 +132,7 @@ class Encoder {
   Json CounterJson(Counter counter);
   Json SampledJson(const Counter& counter);
   Json ShapesJson() const;
+  Json SteadyJson() const;
   Json Take(ColumnWriter* column);
   // The item that stands for those that are drawn together, and the sums of all of them.
   struct Drawn {
@@ -145,6 +149,7 @@ class Encoder {
   const Trace& trace_;
   TimelineData timeline_;
   EventReader reader_;
+  std::optional<SteadyTime> steady_;
   std::vector<uint32_t> op_events_, call_events_, range_events_;
   std::string blob_;
   ColumnWriter gap_{"gap", Coding::kVarint}, duration_{"duration", Coding::kVarint}, name_{"name", Coding::kVarint},
@@ -152,10 +157,10 @@ class Encoder {
       shape_{"shape", Coding::kVarint}, memory_{"memory", Coding::kByte}, correlation_{"correlation", Coding::kDelta},
       result_{"result", Coding::kVarint}, color_{"color", Coding::kVarint}, payload_{"payload", Coding::kVarint},
       range_{"range", Coding::kDelta}, next_{"next", Coding::kDelta}, blame_{"blame", Coding::kDelta},
-      count_{"count", Coding::kVarint}, busy_{"busy", Coding::kVarint};
-  std::array<ColumnWriter*, 17> columns_ = {&gap_,   &duration_, &name_,        &kind_,   &call_,  &bytes_,
-                                            &shape_, &memory_,   &correlation_, &result_, &color_, &payload_,
-                                            &range_, &next_,     &blame_,       &count_,  &busy_};
+      function_{"function", Coding::kVarint}, count_{"count", Coding::kVarint}, busy_{"busy", Coding::kVarint};
+  std::array<ColumnWriter*, 18> columns_ = {&gap_,   &duration_, &name_,        &kind_,     &call_,  &bytes_,
+                                            &shape_, &memory_,   &correlation_, &result_,   &color_, &payload_,
+                                            &range_, &next_,     &blame_,       &function_, &count_, &busy_};
 };
 
 void Encoder::Number(EventSource source, std::size_t size, std::vector<uint32_t>* numbers) const {
@@ -230,6 +235,7 @@ void Encoder::AddFacts(const Drawn& drawn, const EventFacts& facts, uint64_t siz
   next_.Add(Event(facts.next, op_events_));
   blame_.Add(facts.blame_call != kNone ? Event(facts.blame_call, call_events_)
                                        : Event(facts.blame_range, range_events_));
+  function_.Add(facts.function);
   if (timeline_.merged_below_ns == 0) return;
   count_.Add(drawn.count);
   busy_.Add(static_cast<uint64_t>(drawn.busy_ns));
@@ -324,6 +330,13 @@ Json Encoder::ShapesJson() const {
                       {"dynamic_shared_bytes", s.dynamic_shared_bytes}});
   }
   return shapes;
+}
+
+// The time that findings judge, which is where their links lead to.
+Json Encoder::SteadyJson() const {
+  if (!steady_) return nullptr;
+  return {{"start_ns", steady_->time.start_ns - timeline_.span.start_ns},
+          {"end_ns", steady_->time.end_ns - timeline_.span.start_ns}};
 }
 
 }  // namespace

@@ -171,6 +171,7 @@ EventFacts EventReader::OfIdlePart(const IdlePart& part) {
   facts.next = part.next;
   facts.blame_call = OutermostCall(trace_, part.call);
   facts.blame_range = part.range;
+  if (part.function != NameId{}) facts.function = names_.Of(part.function) + 1;
   return facts;
 }
 

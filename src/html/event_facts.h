@@ -55,8 +55,9 @@ struct EventFacts {
   uint32_t memory = 0;
   uint32_t correlation = 0;
   uint32_t result = 0;
-  uint64_t color = 0;    // 1 + 0xRRGGBB, 0 for none
-  uint32_t payload = 0;  // 1 + name, 0 for none
+  uint64_t color = 0;     // 1 + 0xRRGGBB, 0 for none
+  uint32_t payload = 0;   // 1 + name, 0 for none
+  uint32_t function = 0;  // 1 + name, 0 for none
 };
 
 class EventReader {

@@ -114,18 +114,15 @@ class PageWriter {
     throw Error(ExitCode::kBug, "the page has no part '" + std::string(name) + "'");
   }
 
-  // The documents are JSON already.
+  // The documents are JSON already. Their tables deflate to a tenth.
   void WriteData() {
     Json places = Json::array();
     for (const FindingPlace& place : contents_.places)
       places.push_back({{"finding", place.finding}, {"query", place.query}});
-    out_.Write(R"({"version":1,"kind":)");
-    out_.Write(contents_.diff.empty() ? R"("report")" : R"("diff")");
+    std::string data = R"({"version":2,"kind":)";
+    data += contents_.diff.empty() ? R"("report")" : R"("diff")";
     const auto write = [&](std::string_view key, const std::string& json) {
-      out_.Write(",\"");
-      out_.Write(key);
-      out_.Write("\":");
-      out_.Write(json.empty() ? "null" : EscapeForScript(json));
+      data.append(",\"").append(key).append("\":").append(json.empty() ? "null" : json);
     };
     write("title", Dump(Utf8(contents_.title)));
     write("verdict", Dump(Utf8(contents_.verdict)));
@@ -135,7 +132,8 @@ class PageWriter {
     Json timelines = Json::array();
     for (EncodedTimeline& timeline : timelines_) timelines.push_back(std::move(timeline.description));
     write("timelines", Dump(timelines));
-    out_.Write("}");
+    data += '}';
+    WriteBlob(data, out_);
   }
 
   void WriteEvents() {
@@ -162,25 +160,6 @@ void WritePage(const PageContents& contents, OutputStream& out) {
                 "it was configured with GPROF_BUILD_HTML=OFF; other formats are there");
   }
   PageWriter(contents, out).Write();
-}
-
-std::string EscapeForScript(std::string_view json) {
-  constexpr std::string_view kSeparator = "\xE2\x80\xA8";  // U+2028; U+2029 has a last byte of one more
-  std::string out;
-  out.reserve(json.size());
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (c == '<' || c == '>' || c == '&') {
-      out += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : "\\u0026";
-    } else if (c == kSeparator[0] && json.substr(i, 2) == kSeparator.substr(0, 2) && i + 2 < json.size() &&
-               (json[i + 2] == kSeparator[2] || json[i + 2] == kSeparator[2] + 1)) {
-      out += json[i + 2] == kSeparator[2] ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 std::string EscapeForText(std::string_view text) {

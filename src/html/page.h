@@ -40,8 +40,6 @@ bool HasPage();
 // Throws Error in a build without.
 void WritePage(const PageContents& contents, OutputStream& out);
 
-// As it stands in <script type="application/json">: nothing in it can end the element or begin another.
-std::string EscapeForScript(std::string_view json);
 // As it stands in an element.
 std::string EscapeForText(std::string_view text);
 

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/facts/shared_facts.h"
 #include "analysis/idle/gaps.h"
 #include "analysis/idle/idle_parts.h"
 #include "analysis/tracks/metric_samples.h"
@@ -90,6 +91,7 @@ class LayoutMaker {
   void AddIdle(uint32_t device, int32_t parent);
   uint32_t ThreadAfter(const Gap& gap) const;
   uint32_t RangeWith(NameId path, uint32_t thread, int64_t time_ns) const;
+  NameId LongestWait(uint32_t thread, const Interval& time) const;
   void AddStreams(uint32_t device, int32_t parent);
   std::string StreamDetail(uint32_t stream) const;
   void AddProcess(uint32_t process);
@@ -180,7 +182,8 @@ void LayoutMaker::AddIdle(uint32_t device, int32_t parent) {
       const int64_t end_ns = at_ns + part.duration_ns;
       const uint32_t range = part.call() == kNone ? RangeWith(part.path(), thread, at_ns) : kNone;
       lane.items.push_back(static_cast<uint32_t>(data_.idle_parts.size()));
-      data_.idle_parts.push_back({at_ns, end_ns, part.cause, part.call(), range, gap.after});
+      const NameId function = part.cause == Cause::kOs ? LongestWait(thread, {at_ns, end_ns}) : NameId{};
+      data_.idle_parts.push_back({at_ns, end_ns, part.cause, part.call(), range, gap.after, function});
       at_ns = end_ns;
     }
   });
@@ -225,6 +228,19 @@ uint32_t LayoutMaker::RangeWith(NameId path, uint32_t thread, int64_t time_ns) c
     range = parent < range ? parent : kNone;
   }
   return range;
+}
+
+// The call of the operating system that took most of the time; none where it was not recorded.
+NameId LayoutMaker::LongestWait(uint32_t thread, const Interval& time) const {
+  NameId function;
+  int64_t longest_ns = 0;
+  for (const ThreadWait& wait : input_.shared().host().waits.Within(thread, time.start_ns, time.end_ns)) {
+    const int64_t ns = std::min(time.end_ns, wait.end_ns) - std::max(time.start_ns, wait.start_ns);
+    if (wait.call == kNone || ns <= longest_ns) continue;
+    longest_ns = ns;
+    function = trace_.os_calls[wait.call].function;
+  }
+  return function;
 }
 
 void LayoutMaker::AddStreams(uint32_t device, int32_t parent) {

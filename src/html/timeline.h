@@ -58,6 +58,7 @@ struct IdlePart {
   Cause cause = Cause::kUnknown;
   uint32_t call = kNone, range = kNone;  // where the host was: one of them, or none
   uint32_t next = kNone;                 // the operation that ended the gap
+  NameId function;                       // of the operating system, that the host was blocked in the longest
 };
 
 struct TimelineData {

@@ -1,11 +1,11 @@
 // The page: reads its data, shows the overview at once, and the events when they are read.
 import { mountCharts } from "./charts/charts";
 import type { PageData } from "./shared/data";
-import { decodePage } from "./shared/decode";
+import { decodePage, readPage } from "./shared/decode";
 import { mountDiff } from "./diff/diff";
 import { announce, el } from "./shared/dom";
 import { formatNs } from "./shared/format";
-import { hasTimeline, openTable, showPlace } from "./shared/jump";
+import { hasTimeline, openTable, showPlace, whenLoaded } from "./shared/jump";
 import { startLinks } from "./shared/link";
 import { visible } from "./shared/names";
 import { mountOverview } from "./overview/overview";
@@ -15,14 +15,6 @@ import { mountTables } from "./tables/tables";
 import { makeTabs, type TabSpec } from "./shared/tabs";
 import { chooseTheme, onThemeChange, startTheme, theme } from "./shared/theme";
 import { mountTimeline } from "./timeline/timeline";
-
-function readPage(): PageData {
-  const source = document.getElementById("page")?.textContent;
-  if (!source) throw new Error("the data of this page are missing: the file is not complete");
-  const page = JSON.parse(source) as PageData;
-  if (page.version !== 1) throw new Error(`the data of this page are of version ${String(page.version)}, its script is for 1`);
-  return page;
-}
 
 function themeButton(): HTMLElement {
   const made = el("button", { class: "tool", id: "theme", attributes: { type: "button" } });
@@ -61,7 +53,8 @@ function tabsOf(state: State): TabSpec[] {
   }
   const { report } = page;
   if (!report) return [timeline];
-  const links = { show: (place: Parameters<typeof showPlace>[1]) => showPlace(state, place), openTable: (id: string) => openTable(state, id) };
+  const links = { show: (place: Parameters<typeof showPlace>[1]) => showPlace(state, place), openTable: (id: string) => openTable(state, id),
+    whenLoaded: (then: Parameters<typeof whenLoaded>[1]) => whenLoaded(state, then) };
   return [
     { id: "overview", title: "Overview", mount: (root) => mountOverview(root, page, report, links) },
     timeline,
@@ -95,7 +88,7 @@ function showFrame(state: State): void {
 async function loadEvents(state: State): Promise<void> {
   state.setRuns(await decodePage(state.page));
   document.body.dataset["events"] = "loaded";
-  announce("The timeline is there.");
+  announce("The timeline is ready.");
 }
 
 /** Runs after what has been built so far was painted, and the rest of the file was read. */
@@ -113,9 +106,9 @@ function afterPaint(then: () => void): void {
   else next();
 }
 
-function start(): void {
+async function start(): Promise<void> {
   startTheme();
-  const state = new State(readPage());
+  const state = new State(await readPage());
   startLinks(state);
   showFrame(state);
   startPrinting(state);
@@ -123,8 +116,4 @@ function start(): void {
   afterPaint(() => void loadEvents(state).catch(fail));
 }
 
-try {
-  start();
-} catch (error) {
-  fail(error);
-}
+start().catch(fail);

@@ -74,9 +74,9 @@ def made(key, *words):
     return _pages[key]
 
 
-def report_page(trace):
+def report_page(trace, *options):
     trace = pathlib.Path(trace)
-    return made(trace.stem, "report", trace, "--format", "html")
+    return made(trace.stem, "report", trace, "--format", "html", *options)
 
 
 def data_page(name):

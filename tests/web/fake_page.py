@@ -281,21 +281,18 @@ def make_timeline(args, seed):
     timeline = {"label": f"fake {seed}.trace", "start_ns": "1790000000000000000", "duration_ns": period_ns * repeat,
                 "merged_below_ns": 2000 if args.merged else 0, "event_count": first,
                 "trace_event_count": first * (20 if args.merged else 1), "names": names.list,
-                "shapes": shapes, "tracks": tracks, "blob_bytes": len(blob.bytes)}
+                "steady": None, "shapes": shapes, "tracks": tracks, "blob_bytes": len(blob.bytes)}
     return timeline, bytes(blob.bytes)
 
 
-def as_json(document):
-    text = json.dumps(document, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+def packed(data):
+    return base64.b64encode(zlib.compress(data, 6)).decode()
 
 
 def page_document(args, timelines):
     report = json.loads((ROOT / "tests/data/starved_loader.report.json").read_text())
     places = [{"finding": i, "query": "kind:pageable"} for i in range(min(1, len(report.get("findings", []))))]
-    return {"version": 1, "kind": "diff" if args.diff else "report", "title": "fake <b>program</b>",
+    return {"version": 2, "kind": "diff" if args.diff else "report", "title": "fake <b>program</b>",
             "verdict": f"{timelines[0]['event_count']:,} events that never were", "report": None if args.diff else report,
             "diff": {} if args.diff else None, "places": places, "timelines": timelines}
 
@@ -319,10 +316,9 @@ def write_page(args, out):
         "csp": f"default-src 'none'; script-src {sha(script)}; style-src {sha(style)}; img-src data:; base-uri 'none'; "
                "form-action 'none'",
         "title": "fake", "style": style, "script": script,
-        "page": as_json(page_document(args, [timeline for timeline, _ in made])),
+        "page": packed(json.dumps(page_document(args, [timeline for timeline, _ in made]), separators=(",", ":")).encode()),
         "events": "\n".join(
-            f'<script type="application/octet-stream" id="events-{i}">{base64.b64encode(zlib.compress(blob, 6)).decode()}'
-            "</script>" for i, (_, blob) in enumerate(made)),
+            f'<script type="application/octet-stream" id="events-{i}">{packed(blob)}</script>' for i, (_, blob) in enumerate(made)),
     }
     text = (WEB / "page.html").read_text()
     pieces = text.split("{{")

@@ -2,14 +2,18 @@
 import { bytesOfBase64, decodeColumn, decodeTimeline } from "../../src/web/shared/decode";
 import type { ColumnRef, Lane, Timeline, Track } from "../../src/web/shared/data";
 import { callOf, gpuWork, isEvent, operationsOf, overlapping } from "../../src/web/shared/events";
-import { compileFilter, findLongest, findMatches, parseFilter, parseTime } from "../../src/web/shared/filter";
+import { compileFilter, findLongest, findMatches, isProjected, parseFilter, parseTime } from "../../src/web/shared/filter";
 import { makeLayout, lanesByTrack, rowAt } from "../../src/web/timeline/layout";
 import { busyWithin, eventAt, levelsOf, lowerBound } from "../../src/web/shared/levels";
+import { clearest, longest } from "../../src/web/shared/jump";
 import { formatLink, parseLink } from "../../src/web/shared/link";
 import { sumSpan } from "../../src/web/timeline/measure";
 import { longestGap, nextGap, nextMatch, nextSameName } from "../../src/web/timeline/navigate";
 import { makeWideEvents, markedWithin, paintLane } from "../../src/web/timeline/paint";
 import { nvtxPath } from "../../src/web/shared/paths";
+import { functionSections } from "../../src/web/timeline/gap_facts";
+import { sectionsOf } from "../../src/web/timeline/facts";
+import { cutToFit, splitName } from "../../src/web/timeline/text";
 import { exactText, marksOf, roundStep } from "../../src/web/timeline/ruler";
 import { counterAt, summaryWithin } from "../../src/web/timeline/counter";
 import { State, type CounterValues, type Run } from "../../src/web/shared/state";
@@ -117,7 +121,7 @@ async function smallRun(): Promise<Run> {
 /** Which events match, by number. */
 function matching(run: Run, text: string): number[] {
   const matches = compileFilter(text, run);
-  return run.lanes.flatMap((l) => [...Array(l.events.count).keys()].filter((i) => matches(l, i)).map((i) => l.events.first + i));
+  return run.lanes.filter((l) => !isProjected(l)).flatMap((l) => [...Array(l.events.count).keys()].filter((i) => matches(l, i)).map((i) => l.events.first + i));
 }
 
 // ---- reading
@@ -147,15 +151,76 @@ test("base64 without the browser's own", async () => {
 
 test("a run is read back", async () => {
   const run = await smallRun();
-  same(run.lanes.map((l) => [...l.events.start]), [[0, 500], [100, 500], [120, 300, 510], [250, 430], [160, 540], [330, 560]], "starts");
+  same(run.lanes.map((l) => [...l.events.start]), [[0, 500], [100, 500], [120, 300, 510], [250, 430], [160, 540], [330, 560], [160, 540], [160, 540]], "starts");
   same([...run.lanes[4].events.end], [250, 600], "ends");
   same([...run.lanes[5].events.busyBefore], [0, 100, 130], "busy before");
-  same([run.laneOf(0).track, run.laneOf(9).track, run.laneOf(12).track], [2, 6, 7], "lanes of events");
-  same([isEvent(run, 12), isEvent(run, 13), isEvent(run, -1), isEvent(run, 0.5), isEvent(undefined, 0)], [true, false, false, false, false], "events");
+  same([run.laneOf(0).track, run.laneOf(9).track, run.laneOf(12).track], [2, 7, 8], "lanes of events");
+  same([isEvent(run, 16), isEvent(run, 17), isEvent(run, -1), isEvent(run, 0.5), isEvent(undefined, 0)], [true, false, false, false, false], "events");
   same([callOf(run, 12), operationsOf(run, 6), operationsOf(run, 4)], [6, [10, 12], [9]], "calls and operations");
   same(gpuWork(run), { start_ns: 160, end_ns: 600 }, "work of the GPU");
   same(overlapping([run.lanes[4], run.lanes[5]], 250, 560, 9), [10, 11], "what overlaps, borders excluded");
   same([9, 10, 11, 0, 7].map((event) => nvtxPath(run, event)), ["step/load", "step/load", "step", "step", "step/load"], "paths");
+});
+
+test("ranges are projected onto the GPU", async () => {
+  const run = await smallRun();
+  same(run.data.tracks.map((t) => [t.kind, t.parent]), [["process", -1], ["thread", 0], ["nvtx", 1], ["api", 1], ["device", -1], ["gaps", 4],
+    ["projection", 4], ["stream", 4], ["stream", 4]], "tracks");
+  const rows = run.lanes.filter((l) => l.trackData.kind === "projection");
+  same(rows.map((l) => [...l.events.start].map((start, i) => [run.data.names[l.events.name[i]], start, l.events.end[i], l.depth])),
+    [[["step", 160, 430, 0], ["step", 540, 600, 0]], [["load", 160, 250, 1], ["load", 540, 600, 1]]], "from the first to the last operation");
+  same(rows.map((l) => [...(l.events.more.get("operations") ?? [])]), [[2, 2], [1, 2]], "operations");
+  same(rows.map((l) => [...(l.events.more.get("operations_ns") ?? [])]), [[190, 90], [90, 90]], "their time");
+  same(sectionsOf(run, 13)[1].facts.slice(0, 2).map((f) => [f.label, f.value, f.event]), [["On the host", "step, 500 ns", 0], ["Operations", "2", undefined]], "details");
+  same(sectionsOf(run, 0)[1].facts.filter((f) => f.event === 13).length, 1, "links from the host's range");
+  const found = await findMatches(run, "name:step", slices, () => false);
+  same([found?.count, found && [...found.marks.keys()].filter(isProjected).length], [2, 1], "drawn as matches, but not counted");
+});
+
+// ---- where findings lead
+
+function gapRun(times: [start: number, end: number, name: number][], steady: Timeline["steady"]): Promise<Run> {
+  numbered = 0;
+  const blob = new Blob();
+  const tracks = [track("device", "gpu0", -1), track("gaps", "idle", 0, [lane(blob, 0, times.map(([start, end, name]) => ({ start, end, name, kind: GAP })))])];
+  const data: Timeline = {
+    label: "gaps", start_ns: "0", duration_ns: 10000, merged_below_ns: 0, event_count: numbered, trace_event_count: numbered, steady,
+    names: NAMES, shapes: [], tracks, blob_bytes: blob.bytes.length,
+  };
+  return decodeTimeline(0, data, Uint8Array.from(blob.bytes), slices as never);
+}
+
+test("findings lead to the longest and clearest after warm-up", async () => {
+  const times: [number, number, number][] = [[0, 900, 4], [1000, 1400, 4], [1400, 2000, 6], [3000, 3350, 4], [4000, 4100, 4]];
+  const find = async (steady: Timeline["steady"], by = clearest): Promise<number | undefined> =>
+    by([await gapRun(times, steady)], (run) => compileFilter("cause:host", run))?.event;
+  same(await find(null), 0, "without steady time");
+  // 400 ns of a pause of 1000 ns shows the cause less clearly than 350 ns of 350.
+  same(await find({ start_ns: 950, end_ns: 5000 }), 3, "after warm-up");
+  same(await find({ start_ns: 950, end_ns: 5000 }, longest), 0, "links of tables lead to the longest");
+  same(await find({ start_ns: 6000, end_ns: 7000 }), 0, "where the steady time has none");
+});
+
+test("idle time in the operating system names its function", async () => {
+  numbered = 0;
+  const blob = new Blob();
+  const names = ["os", "pthread_cond_wait"];
+  const tracks = [track("device", "gpu0", -1), track("gaps", "idle", 0, [lane(blob, 0, [{ start: 5, end: 9, kind: GAP, function: 2 }])])];
+  const run = await decodeTimeline(0, { label: "", start_ns: "0", duration_ns: 9, merged_below_ns: 0, event_count: 1, trace_event_count: 1, names,
+    shapes: [], tracks, blob_bytes: blob.bytes.length }, Uint8Array.from(blob.bytes), slices as never);
+  same(sectionsOf(run, 0).flatMap((s) => s.facts).filter((f) => f.label === "Blocked in").map((f) => f.value), ["pthread_cond_wait"], "function");
+  const report = { tables: [{ id: "idle_by_function", rows: [{ percent: 75, function: "decode", module: "libjpeg.so" }] }] } as never;
+  same(functionSections(report, "host").flatMap((s) => s.facts), [{ label: "75.0%", value: "decode, libjpeg.so" }], "samples");
+  same([functionSections(report, "os"), functionSections(null, "host"), functionSections(report, "queue")], [[], [], []], "not in the report");
+});
+
+// ---- labels
+
+test("labels keep their end", () => {
+  same([splitName("stream 14"), splitName("gpu0 NVIDIA H200"), splitName("NVTX"), splitName("a_very_long_name_without_blanks")],
+    [["stream", " 14"], ["gpu0 NVIDIA", " H200"], ["NV", "TX"], ["a_very_long_name_without_", "blanks"]], "ends");
+  same([cutToFit("iteration 14", 6), cutToFit("iteration 14", 2), cutToFit("iteration 14", 1), cutToFit("saxpy_kernel", 5), cutToFit("step 123456", 4)],
+    ["iter…14", "…14", "", "saxpy…", "step…"], "cut");
 });
 
 // ---- searching
@@ -202,7 +267,7 @@ function paint(run: Run, start_ns: number, end_ns: number, width: number, filter
     const none = { bits: new Uint8Array(count), blocks: new Uint32Array(Math.ceil(count / 32) + 1) };
     const marks = filter ? found?.marks.get(run.lanes[0]) ?? none : null;
     paintLane({ events: run.lanes[0].events, start_ns, perPixel_ns: (end_ns - start_ns) / width, marks, colorOf: (_e, _i, cls) => cls + 1,
-      isUnder: false, onlyMarked: false }, line, makeWideEvents(), 20);
+      isUnder: false, onlyMarked: false, cell_px: 1 }, line, makeWideEvents(), 20);
     return line;
   });
 }
@@ -317,13 +382,32 @@ test("rows fold and are pinned", async () => {
   const run = await smallRun();
   const lanes = lanesByTrack(run, run.data.tracks);
   const rows = (folded: number[], pinned: number[]) => makeLayout(run.data, lanes, { folded: new Set(folded), pinned: new Set(pinned) }, 0);
-  same(rows([], []).rows.map((row) => row.track), [0, 1, 2, 3, 4, 5, 6, 7], "all");
-  same(rows([0], []).rows.map((row) => row.track), [0, 4, 5, 6, 7], "folded");
+  same(rows([], []).rows.map((row) => row.track), [0, 1, 2, 3, 4, 5, 6, 7, 8], "all");
+  same(rows([0], []).rows.map((row) => row.track), [0, 4, 5, 6, 7, 8], "folded");
   same(rows([0], [3]).pinned.map((row) => row.track), [3], "pinned out of a folded group");
   same(rows([4], []).rows[4].lanes.length, 2, "streams over each other");
   const { rows: all } = rows([], []);
   for (const row of all) same([rowAt(all, row.y)?.track, rowAt(all, row.y + row.height - 1)?.track], [row.track, row.track], "row at");
   same([rowAt(all, -1), rowAt(all, 1e6)], [null, null], "beyond the rows");
+});
+
+test("idle slivers merge into gaps", async () => {
+  // Kernels of 10 ns and between them 90 ns of idle time with changing causes; then a pause of which all but the ends is one part.
+  const times = Array.from({ length: 400 }, (_, i): [number, number, number] => [i * 100, i * 100 + 90, i % 5 === 0 ? 6 : 4]);
+  const pause: [number, number, number][] = [[40000, 40100, 6], [40100, 79900, 4], [79900, 80000, 6]];
+  const run = await gapRun([...times, ...pause], null);
+  const line = (start_ns: number, width: number, perPixel_ns: number, cell_px: number): number[] => {
+    const pixels = new Uint32Array(width);
+    paintLane({ events: run.lanes[0].events, start_ns, perPixel_ns, marks: null, colorOf: (_e, _i, cls) => cls, isUnder: false, onlyMarked: false, cell_px },
+      pixels, null, 0);
+    return [...pixels].map((word) => word & 255);
+  };
+  const changes = (pixels: number[]): number => pixels.filter((value, i) => i > 0 && value !== pixels[i - 1]).length;
+  same(changes(line(0, 400, 100, 1)) > 100, true, "stripes pixel by pixel");
+  same(changes(line(0, 400, 100, 4)), 0, "one gap in cells of four pixels");
+  same(changes(line(0, 200, 20, 4)) > 10, true, "near by each part is drawn");
+  same(changes(line(39900, 410, 100, 4).slice(2, 400)), 0, "the ends of a pause are drawn as the rest of it");
+  same(line(0, 400, 100, 4).slice(17), line(1700, 383, 100, 4), "what is drawn stays when the view moves");
 });
 
 test("the axis has round marks", () => {

@@ -16,6 +16,8 @@ import statistics
 import sys
 import time
 
+import page_reader
+
 try:
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
@@ -143,7 +145,7 @@ def measure(args):
         driver.set_script_timeout(DEADLINE_S)
         url = pathlib.Path(args.page).resolve().as_uri()
         result = load(driver, url + "#tab=timeline")
-        duration = driver.execute_script("return JSON.parse(document.getElementById('page').textContent).timelines[0].duration_ns")
+        duration = page_reader.read(args.page).data["timelines"][0]["duration_ns"]
         result["moves"] = {}
         for label, share in (("whole", 1), ("1/20", 20), ("1/400", 400), ("1/10000", 10000)):
             begin = duration * 0.45

@@ -47,6 +47,10 @@ class Elements(html.parser.HTMLParser):
         self.open = None
 
 
+def unpacked(text):
+    return zlib.decompress(base64.b64decode(re.sub(r"\s", "", text), validate=True))
+
+
 def varints(data):
     values, value, shift = [], 0, 0
     for byte in data:
@@ -115,7 +119,8 @@ class Timeline:
                 "correlation": value.get("correlation", 0), "result": value.get("result", 0),
                 "color": value.get("color", 0) - 1,
                 "payload": self.names[value["payload"] - 1] if value.get("payload") else None,
-                "range": value.get("range", 0) - 1, "next": value.get("next", 0) - 1, "blame": value.get("blame", 0) - 1,
+                "range": value.get("range", 0) - 1, "next": value.get("next", 0) - 1,
+                "function": self.names[value["function"] - 1] if value.get("function") else None, "blame": value.get("blame", 0) - 1,
                 "count": value.get("count", 1), "busy": value.get("busy", value.get("duration", 0)),
             })
         return events
@@ -144,9 +149,9 @@ class Page:
         self.policy, self.title, self.styles = elements.policy, elements.title, elements.styles
         by_id = {attrs.get("id"): body for attrs, body in elements.scripts if attrs.get("id")}
         self.programs = [body for attrs, body in elements.scripts if attrs.get("type") in (None, "text/javascript", "module")]
-        self.data = json.loads(by_id["page"])
+        self.data = json.loads(unpacked(by_id["page"]).decode("utf-8"))
         self.timelines = [
-            Timeline(description, zlib.decompress(base64.b64decode(re.sub(r"\s", "", by_id[f"events-{i}"]), validate=True)))
+            Timeline(description, unpacked(by_id[f"events-{i}"]))
             for i, description in enumerate(self.data["timelines"])]
 
 

@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", ROOT / "build" / "release"))
 CLI = str(BUILD / "bin" / "gprof-cli")
 DATA = ROOT / "tests" / "data"
+JUDGEMENT = ROOT / "tests" / "judgement" / "data"
 TRACES = sorted(DATA.glob("*.trace"))
 FOLDER = tempfile.TemporaryDirectory(prefix="gprof-page-")
 WORK = pathlib.Path(FOLDER.name)
@@ -178,6 +179,45 @@ class Documents(unittest.TestCase):
         self.assertTrue(any(event["name"] == "copy" for event in page.timelines[0].of_tracks("gaps")))
         name = re.search(r'name:"(.*)"', places["occupancy.small_grid"]).group(1)
         self.assertTrue(any(event["name"] == name for event in page.timelines[0].events))
+
+    def test_places_are_of_the_findings_in_their_order(self):
+        page = page_of(DATA / "normalise_v1.trace")
+        for place in page.data["places"]:
+            finding = page.data["report"]["findings"][place["finding"]]
+            if finding["id"] == "memcpy.pageable":
+                self.assertIn("pageable", place["query"])
+            if finding["id"].startswith("idle."):
+                self.assertEqual(place["query"], "cause:" + finding["id"][5:])
+
+    def test_steady_time(self):
+        page = page_of(DATA / "starved_loader.trace")
+        iterations = next(table for table in page.data["report"]["tables"] if table["id"] == "step_iterations")["rows"]
+        first = next(row for row in iterations if row["kind"] != "warm-up")
+        steady = page.data["timelines"][0]["steady"]
+        self.assertEqual(steady["start_ns"], first["start_ns"])
+        self.assertEqual(steady["end_ns"], iterations[-1]["start_ns"] + iterations[-1]["duration_ns"])
+
+    def test_idle_time_names_the_function_of_the_system(self):
+        case = (ROOT / "tests" / "cases" / "report" / "os_waits.test").read_text(encoding="utf-8")
+        trace = WORK / "os_waits.trace"
+        trace.write_bytes(subprocess.run([os.environ["GPROF_TEST_ASSEMBLE"]], input=case.split("--- trace run.trace\n")[1].split("\n--- ")[0].encode() + b"\n",
+                                         capture_output=True, check=True).stdout)
+        page = page_of(trace)
+        gaps = page.timelines[0].of_tracks("gaps")
+        table = next(table for table in page.data["report"]["tables"] if table["id"] == "idle_by_os")["rows"]
+        named = {event["function"] for event in gaps if event["name"] == "os"}
+        self.assertTrue(named - {None})
+        self.assertLessEqual(named - {None}, {row["function"] for row in table})
+        self.assertEqual({event["function"] for event in gaps if event["name"] != "os"}, {None})
+
+    def test_the_page_is_little_more_than_its_events(self):
+        """Beside the events there are the script, which is the same on each page, and the report, deflated."""
+        for trace in (DATA / "known_facts.trace", JUDGEMENT / "torch_decode_eager.trace", JUDGEMENT / "torch_good_train.whole.trace"):
+            page = page_of(trace)
+            parts = {attrs.get("id"): len(body) for attrs, body in page.elements.scripts}
+            script = sum(map(len, page.programs)) + sum(map(len, page.styles))
+            self.assertLess(script, 200_000)
+            self.assertLess(len(page.text) - script, parts["events-0"] + 0.12 * len(json.dumps(page.data["report"])) + 40_000, trace.name)
 
     def test_several_traces(self):
         path = WORK / "nccl.html"

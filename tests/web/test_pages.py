@@ -87,6 +87,37 @@ class Pages(browser.Case):
                     self.assertGreater(len(self.text(f"#panel-{tab}")), 10)
                 self.assertEqual(self.console(), [])
 
+    def test_top_kernels_with_the_share_of_each_gpu(self):
+        self.open(browser.data_page("nccl_beside"))
+        self.assertRegex(self.text(".headline"), r"idle 77.2%.\(gpu0\), 77.2%.\(gpu1\)")
+        self.assertEqual(self.texts(".top-kernels thead th")[:3], ["Kernel", "gpu0", "gpu1"])
+        rows = self.js("return [...document.querySelectorAll('.top-kernels tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+        self.assertEqual(len(rows), 3)
+        for gpu in (1, 2):
+            shares = [float(row[gpu].strip("<%")) for row in rows]
+            self.assertGreater(sum(shares), 50)
+            self.assertLessEqual(sum(shares), 100.1)
+        self.click(".top-kernels .link")
+        self.assertIn("kernel", self.selected())
+
+    def test_nothing_to_improve_is_said_and_kernels_are_shown(self):
+        self.open(browser.report_page(browser.assemble("fine", """chunk pid=7
+process start_ns=1000 pid=7 name="app"
+device name="GPU" uuid="GPU-1" sm_count=1
+context context=1 null_stream=7
+thread tid=7 name="main"
+api start_ns=10000 duration_ns=20 tid=7 correlation=1 function="cudaLaunchKernel" domain=1
+kernel start_ns=10100 duration_ns=5000 context=1 stream=7 correlation=1 name="k"
+end time_ns=15200 reason=1 chunks_written=1
+"""), "--only", "devices,kernels"))
+        self.assertIn("No issues found.", self.text(".findings"))
+        self.assertEqual(self.texts(".top-kernels tbody th"), ["k"])
+
+    def test_steps_are_said_with_the_warm_up(self):
+        self.open(browser.data_page("starved_loader"))
+        self.assertIn('39 "step" iterations (1 warm-up excluded)', self.text(".hero"))
+        self.assertIn("potential saving: up to 28.77 ms", self.text(".findings"))
+
     def test_no_request_leaves_the_page(self):
         self.open(browser.data_page("starved_loader"))
         for tab in ("timeline", "tables", "charts"):
@@ -136,7 +167,7 @@ class Pages(browser.Case):
         if not browser.ASSEMBLE:
             self.skipTest("GPROF_TEST_ASSEMBLE names no assemble_trace")
         self.open(browser.report_page(lossy_trace()))
-        self.assertIn("not complete", self.text(".hero .banner"))
+        self.assertIn("incomplete", self.text(".hero .banner"))
         self.assertIn("1,234", self.text(".hero .banner"))
         self.open(browser.data_page("normalise_v1"))
         self.assertEqual(self.texts(".hero .banner"), [])
@@ -189,7 +220,7 @@ class Pages(browser.Case):
         self.assertTrue(pdf.startswith(b"%PDF"))
         self.js("dispatchEvent(new Event('beforeprint'))")
         printed = self.js("return document.querySelector('main').textContent")
-        for title in ("Where the time went", "What to do", "Kernels", "Copies and memsets"):
+        for title in ("GPU time", "Findings", "Top kernels", "Kernels", "Copies and memsets"):
             self.assertIn(title, printed)
         self.js("dispatchEvent(new Event('afterprint'))")
         self.assertEqual(self.texts(".printed"), [])

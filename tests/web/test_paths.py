@@ -53,6 +53,12 @@ class Paths(browser.Case):
     def test_the_starved_loader(self):
         self.follow("starved_loader", "idle.host", self.STARVED)
 
+    def test_warm_up_is_passed_over(self):
+        # The longest wait of all, 840 us, is in the first step.
+        self.follow("starved_loader", "idle.host", ["818.45 us"])
+        self.click("button", "longest")
+        self.wait("return document.querySelector('.tl-details').innerText.includes('840.21 us')")
+
     def test_the_starved_loader_by_keyboard(self):
         self.follow_by_keys("starved_loader", "gpu0 idle for 93.5%", self.STARVED)
 

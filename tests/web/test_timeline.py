@@ -35,8 +35,9 @@ def page(name):
 def counts_by_kind(name):
     """Out of the file, by other means than the page's."""
     text = page(name).read_text(encoding="utf-8")
-    timeline = json.loads(re.search(r'id="page">(.*?)</script>', text, re.DOTALL).group(1))["timelines"][0]
-    blob = zlib.decompress(base64.b64decode(re.search(r'id="events-0">(.*?)</script>', text, re.DOTALL).group(1)))
+    timeline, blob = (zlib.decompress(base64.b64decode(re.search(rf'id="{part}">(.*?)</script>', text, re.DOTALL).group(1)))
+                      for part in ("page", "events-0"))
+    timeline = json.loads(timeline)["timelines"][0]
     counts = dict.fromkeys(fake_page.KINDS, 0)
     for track in timeline["tracks"]:
         for lane in track["lanes"]:
@@ -100,7 +101,7 @@ class Timeline(browser.Case):
         self.assertGreater(self.colors(), 20)
         self.assertGreater(self.colors(".tl-minimap canvas"), 3)
         legend = self.text(".tl-legend")
-        for word in ("kernel", "pageable copy host to device", "idle: host"):
+        for word in ("kernel", "pageable copy host to device", "idle: host", "launch call", "synchronising call", "NVTX range"):
             self.assertIn(word, legend)
 
     def test_dark_is_another_picture(self):
@@ -296,6 +297,79 @@ class Timeline(browser.Case):
         self.assertEqual(self.filter("nothing is called like this"), "no match")
         self.filter("")
         self.assertEqual(self.js("return document.querySelector('.tl-count').textContent"), "")
+
+    def test_a_filter_scrolls_to_its_first_match(self):
+        self.size(1280, 420)
+        self.show("gpus")
+        self.settle()
+        self.assertNotIn("stream 9", self.texts(".tl-name-line"))
+        self.assertRegex(self.filter("gpu:5 stream:9 kind:kernel"), r"^[\d,]+ match")
+        self.settle()
+        self.assertIn("stream 9", self.in_sight())
+        self.assertNotIn("sel", self.link())  # nothing is selected by typing
+
+    def test_a_filter_pans_to_its_first_match(self):
+        self.show("plain", "t=0,1000&tab=timeline")
+        self.settle()
+        self.filter("kind:kernel")
+        self.settle()
+        begin, end = self.view()
+        self.assertGreater(begin, 0)
+        self.assertAlmostEqual(end - begin, 1000, delta=1)
+
+    def test_a_link_keeps_its_view(self):
+        self.show("plain", "t=0,1000&q=kind%3Akernel&tab=timeline")
+        self.settle()
+        self.assertEqual(self.view(), [0, 1000])
+
+    # ---- labels
+
+    def in_sight(self):
+        return self.js("""
+            const box = document.querySelector('.tl-labels').getBoundingClientRect();
+            return [...document.querySelectorAll('.tl-name-line')].filter((e) => {
+              const {top, bottom} = e.getBoundingClientRect();
+              return top >= box.top - 1 && bottom <= box.bottom + 1 && e.checkVisibility({visibilityProperty: true});
+            }).map((e) => e.textContent)""")
+
+    def test_labels_keep_their_end(self):
+        self.show("plain")
+        self.js("document.querySelector('.tl').style.setProperty('--tl-side', '5.5rem')")
+        self.settle()
+        cut = self.js("""
+            const line = [...document.querySelectorAll('.tl-name-line')].find((e) => e.textContent === 'gpu0 NVIDIA H200');
+            const [start, end] = line.children;
+            const box = line.closest('.tl-label').getBoundingClientRect();
+            return [end.textContent, start.scrollWidth > start.clientWidth, end.getBoundingClientRect().right <= box.right + 1]""")
+        self.assertEqual(cut, [" H200", True, True])
+
+    def test_labels_of_deep_rows_stay_in_view(self):
+        self.size(1280, 360)
+        self.show("plain")
+        row = self.js("""
+            const name = [...document.querySelectorAll('.tl-label')].find((e) => e.textContent.startsWith('▾NVTX'));
+            const top = name.offsetTop;
+            document.querySelector('.tl-scroll').scrollTop = top + name.offsetHeight - 30;
+            return [top, name.offsetHeight]""")
+        self.assertGreater(row[1], 40)
+        self.settle()
+        self.assertTrue(any(name.startswith("NVTX") for name in self.in_sight()), self.in_sight())
+
+    # ---- ranges on the GPU
+
+    def test_ranges_are_projected_onto_the_gpu(self):
+        self.show("plain")
+        self.settle()
+        labels = self.texts(".tl-name-line")
+        self.assertIn("NVTX (GPU)", labels)
+        self.assertGreater(labels.index("NVTX (GPU)"), labels.index("gpu0 NVIDIA H200"))
+        count = sum(counts_by_kind("plain").values())
+        self.js("location.hash = `sel=0:${arguments[0]}&tab=timeline`", count)
+        self.assertIn("NVTX range on the GPU", self.selected())
+        title = self.title()
+        self.click(".tl-details .tl-link", title)
+        self.wait("return !document.querySelector('.tl-details').innerText.includes('NVTX range on the GPU')")
+        self.assertIn("gpu0", self.selected())
 
     # ---- links
 

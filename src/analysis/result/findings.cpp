@@ -98,7 +98,7 @@ void Claim(const Finding& finding, Ledger* ledger, RankedFinding* ranked) {
 bool IsMinor(const RankedFinding& ranked, int64_t window_ns) {
   constexpr double kMinorPercent = 1;
   if (ranked.finding->gain_ns == 0) return ranked.finding->severity == Severity::kInfo;
-  return PercentOf(ranked.gain_ns, window_ns) < kMinorPercent;
+  return window_ns > 0 && PercentOf(ranked.gain_ns, window_ns) < kMinorPercent;
 }
 
 }  // namespace

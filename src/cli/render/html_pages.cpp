@@ -55,7 +55,10 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget) {
   const std::vector<std::string> verdict = VerdictOf(report, 1);
   contents.verdict = verdict.empty() ? "no GPU work" : verdict.front();
   contents.report = RenderCompactReportJson(report);
-  contents.places = PlacesOf(report.findings);
+  // In the order of the document, which places refer to.
+  std::vector<Finding> findings;
+  for (const RankedFinding& ranked : RankedFindings(report)) findings.push_back(*ranked.finding);
+  contents.places = PlacesOf(findings);
   contents.timelines.push_back({report.input, report.Whole().path});
   contents.event_budget = event_budget;
   return contents;

@@ -64,9 +64,9 @@ function shape(spot: Spot, x: number, y: number): SVGElement {
 }
 
 export function copyChart(state: State): HTMLElement {
-  if (state.runs.length === 0) return absentCard(TITLE, "The events are being read …");
+  if (state.runs.length === 0) return absentCard(TITLE, "Loading events …");
   const { spots, left } = copySpots(state);
-  if (spots.length === 0) return absentCard(TITLE, left > 0 ? "The copies of this trace are merged or have no length." : "No copy with a size is in this trace.");
+  if (spots.length === 0) return absentCard(TITLE, left > 0 ? "The copies of this trace are merged or have no duration." : "No copies with a size in this trace.");
   const sizes = spots.map((s) => s.bytes);
   const rates = spots.map((s) => s.rate);
   const x = logarithmic(Math.min(...sizes), Math.max(...sizes), INNER.left + 10, INNER.right - 10);
@@ -79,9 +79,9 @@ export function copyChart(state: State): HTMLElement {
   }
   const kinds = [...new Set(spots.map((s) => s.kind))];
   return chartCard("copies", TITLE,
-    "A circle is one copy, or many of nearly the same size and speed (the larger the more); squares are copies with pageable memory." +
+    "Each circle is one copy, or several of nearly the same size and bandwidth (larger circle: more copies); squares are copies with pageable memory." +
     (left > 0 ? ` Left out: ${formatNumber(left)} that are merged or have no size or length.` : ""),
-    [canvas(TITLE, axisX(x, "bytes", "size of a copy"), axisY(y, "bytes/s"), marks), legend(kinds.map((k) => ({ label: kindLabel(k), color: kindColor(k) })))],
+    [canvas(TITLE, axisX(x, "bytes", "copy size"), axisY(y, "bytes/s"), marks), legend(kinds.map((k) => ({ label: kindLabel(k), color: kindColor(k) })))],
     {
       head: ["Copies", "Count", "Size", "Bandwidth", "Longest"],
       rows: spots.slice(0, 100).map((s) => [kindLabel(s.kind), formatNumber(s.count), formatBytes(s.bytes), formatFigure(s.rate, "bytes/s"), formatNs(s.longest_ns)]),

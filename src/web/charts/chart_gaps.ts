@@ -8,7 +8,7 @@ import { absentCard, axisY, canvas, chartCard, HEIGHT, INNER, legend, linear, li
 import { num, rowsOf, str, tableOf } from "../shared/report";
 import type { EventRef, State } from "../shared/state";
 
-const TITLE = "Idle time by length of the gap";
+const TITLE = "Idle time by gap length";
 const BUCKETS = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, Infinity]; // as the table gap_lengths
 
 export interface GapBucket {
@@ -62,7 +62,7 @@ function causesText(bucket: GapBucket | undefined): string {
 export function gapChart(state: State, report: ReportDocument): HTMLElement {
   const rows = rowsOf(report, "gap_lengths");
   if (rows.every((row) => num(row, "gaps") === 0)) {
-    return absentCard(TITLE, rows.length === 0 && !tableOf(report, "devices") ? "The report was made without the analysis of idle time." : "There were no gaps: nothing ran on a GPU, or it was never idle in between.");
+    return absentCard(TITLE, rows.length === 0 && !tableOf(report, "devices") ? "The report was made without the idle time analysis." : "No gaps: nothing ran on a GPU, or it was never idle.");
   }
   const buckets = state.runs.length > 0 ? gapBuckets(state) : null;
   const totals = rows.map((row) => num(row, "idle_ns"));
@@ -92,8 +92,8 @@ export function gapChart(state: State, report: ReportDocument): HTMLElement {
     const top = svg("text", { class: "bar-figure", text: `${formatNumber(num(row, "gaps"))} ×`, attributes: { x: x + step / 2, y: y(totals[i]) - 3, "text-anchor": "middle" } });
     bars.append(live(group, tells.length > 0 ? `${words} (${tells.join(", ")})` : words, go), top);
   });
-  const title = svg("text", { class: "axis-title", text: "length of a gap", attributes: { x: (INNER.left + INNER.right) / 2, y: HEIGHT - 6, "text-anchor": "middle" } });
-  const note = "Height: idle time in gaps of that length; above each bar, how many there are." +
+  const title = svg("text", { class: "axis-title", text: "gap length", attributes: { x: (INNER.left + INNER.right) / 2, y: HEIGHT - 6, "text-anchor": "middle" } });
+  const note = "Bar height: idle time in gaps of that length; above each bar: number of gaps." +
     (buckets ? " A bar leads to its longest gap." : state.runs.length === 0 ? " Causes follow when the events are read." : " Short gaps are merged in this file, so the bars are not split by cause here.");
   return chartCard("gaps", TITLE, note, [
     canvas(TITLE, axisY(y, "ns"), bars, title),

@@ -7,7 +7,7 @@ import { absentCard, chartCard } from "./plot";
 import { num, rowsOf, str, type Row } from "../shared/report";
 import type { State } from "../shared/state";
 
-const TITLE = "Streams at work at the same time";
+const TITLE = "Stream concurrency";
 const COUNTER = "operations running"; // those of one stream run one after the other
 
 /** The longest time at a level, from the counter of streams where the page has one. */
@@ -51,10 +51,10 @@ function bar(state: State, row: Row): HTMLElement {
 
 export function levelChart(state: State, report: ReportDocument): HTMLElement {
   const rows = rowsOf(report, "concurrency");
-  if (rows.length === 0) return absentCard(TITLE, "No operation of a GPU is in this trace.");
+  if (rows.length === 0) return absentCard(TITLE, "No GPU operations in this trace.");
   const devices = [...new Set(rows.map((row) => str(row, "device")))];
   const tables = devices.map((device) => el("table", { class: "levels" },
     el("caption", { text: devices.length > 1 ? device : "Streams" }),
     el("tbody", {}, ...rows.filter((row) => str(row, "device") === device).map((row) => bar(state, row)))));
-  return chartCard("levels", TITLE, "Shares of the time from the first to the last operation of the GPU.", tables, null);
+  return chartCard("levels", TITLE, "Percent of the time from the first to the last operation of the GPU.", tables, null);
 }

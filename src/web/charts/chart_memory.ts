@@ -29,7 +29,7 @@ function linesOf(report: ReportDocument): Line[] {
 export function memoryChart(state: State, report: ReportDocument): HTMLElement {
   const lines = linesOf(report);
   if (lines.every((line) => line.points.every((p) => p.bytes === 0))) {
-    return absentCard(TITLE, "The trace has no allocations of GPU memory: they are recorded with “gprof-cli profile --cuda-memory-usage”.");
+    return absentCard(TITLE, "The trace has no GPU memory allocations; record them with “gprof-cli profile --cuda-memory-usage”.");
   }
   const all = lines.flatMap((line) => line.points);
   const x = linear(Math.min(...all.map((p) => p.at)), Math.max(...all.map((p) => p.at)), INNER.left, INNER.right);
@@ -48,9 +48,9 @@ export function memoryChart(state: State, report: ReportDocument): HTMLElement {
     const at = from + share * (Math.max(...all.map((p) => p.at)) - from);
     return all.reduce((a, b) => (Math.abs(b.at - at) < Math.abs(a.at - at) ? b : a));
   };
-  const plot = canvas(TITLE, axisX(x, "ns", "time since the beginning of the trace"), axisY(y, "bytes"), ...drawn, hit);
+  const plot = canvas(TITLE, axisX(x, "ns", "time since the start of the trace"), axisY(y, "bytes"), ...drawn, hit);
   const card = chartCard("memory", TITLE,
-    "Highest use within each slice. What was allocated before the recording is not in it. A click leads to the time.",
+    "Peak use within each time slice, without what was allocated before recording started. Click to show that time on the timeline.",
     [plot, lines.length > 1 ? legend(lines.map((line, i) => ({ label: line.label, color: LINES[i % LINES.length].color }))) : svg("svg", { class: "hidden" })],
     { head: ["Until", "Highest"], rows: all.slice(0, 200).map((p) => [formatNs(p.at), formatBytes(p.bytes)]) });
   const value = card.querySelector(".chart-value");

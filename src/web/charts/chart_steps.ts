@@ -9,7 +9,7 @@ import { num, rowsOf, str, tableOf, type Row } from "../shared/report";
 import { placeOf } from "../tables/row_links";
 import type { State } from "../shared/state";
 
-const TITLE = "Time of each step";
+const TITLE = "Step time";
 const MOST_BARS = 200; // more steps than that are dots
 
 interface Part {
@@ -22,7 +22,7 @@ function partsOf(report: ReportDocument): Part[] {
   const columns = tableOf(report, "step_iterations")?.columns ?? [];
   return columns.flatMap((c): Part[] => {
     if (c.key === "kernel_ns") return [{ key: c.key, label: "kernels", color: "--kind-kernel" }];
-    if (c.key === "copy_only_ns") return [{ key: c.key, label: "copies, fills only", color: "--kind-copy-h2d" }];
+    if (c.key === "copy_only_ns") return [{ key: c.key, label: "copies (no kernel)", color: "--kind-copy-h2d" }];
     const cause = /^idle_(\w+)_ns$/.exec(c.key)?.[1];
     if (cause) return [{ key: c.key, label: `idle: ${cause}`, color: causeColor(cause) }];
     return c.key === "outside_ns" ? [{ key: c.key, label: c.title, color: "--kind-gap" }] : [];
@@ -74,7 +74,7 @@ export function stepChart(state: State, report: ReportDocument): HTMLElement {
   const rows = rowsOf(report, "step_iterations");
   const steps = rowsOf(report, "steps")[0];
   if (rows.length === 0 || !steps) {
-    return absentCard(TITLE, "No NVTX range of this trace looks like a step of the program; “gprof-cli report --step NAME” names one.");
+    return absentCard(TITLE, "No NVTX range in this trace looks like a step; name one with “gprof-cli report --step NAME”.");
   }
   const parts = partsOf(report).filter((part) => rows.some((row) => num(row, part.key) > 0));
   const areDots = rows.length > MOST_BARS;
@@ -94,7 +94,7 @@ export function stepChart(state: State, report: ReportDocument): HTMLElement {
     svg("text", { text: `median ${formatNs(median)}`, attributes: { x: INNER.right - 4, y: y(median) - 4, "text-anchor": "end" } }));
   const total = num(steps, "count") + num(steps, "warmups");
   const shown = rows.length < total ? ` The first ${formatNumber(rows.length)} of ${formatNumber(total)} steps.` : "";
-  const paler = areDots ? "Each dot is a step; slow ones and those of the warm-up are orange." : "Steps of warm-up are paler; they are not in the median.";
+  const paler = areDots ? "Each dot is a step; slow steps and warm-up steps are orange." : "Warm-up steps are paler and excluded from the median.";
   return chartCard("steps", `${TITLE}: ${str(steps, "path")}`,
     `${paler}${shown} A ${areDots ? "dot" : "bar"} leads to its step.`,
     [canvas(TITLE, axisX(x, "count", "step"), axisY(y, "ns"), bars, line), legend(areDots ? [] : parts.map((p) => ({ label: p.label, color: p.color, isIdle: p.label.startsWith("idle") })))],

@@ -106,7 +106,7 @@ function heading(state: State, diff: Json): HTMLElement {
 }
 
 const TOP: readonly [id: string, title: string, name: string][] = [
-  ["kernels", "Kernels", "name"], ["transfers", "Copies and fills", "direction"], ["paths", "GPU time by NVTX range", "path"],
+  ["kernels", "Kernels", "name"], ["transfers", "Copies and memsets", "direction"], ["paths", "GPU time by NVTX range", "path"],
 ];
 
 /** The largest changes of a table, with a link to all of it. */
@@ -135,18 +135,18 @@ export function mountDiff(root: HTMLElement, state: State, diff: Json): void {
   const steps = object(diff["steps"]);
   const wide = el("div", { class: "wide" });
   if (inWindow.length > 0) {
-    wide.append(waterfallSection("From base to new: GPU time",
+    wide.append(waterfallSection("GPU time, base to new",
       "From the first to the last operation. The parts sum to the difference.",
       waterfall(inWindow, number(window["base_ns"]), "GPU time"), state));
   }
   if (Array.isArray(steps["parts"])) {
     const parts = (steps["parts"] as Json[]).map((p) => ({ ...p, part: text(p["part"]).replace(/^idle_(.*)_ns$/, "idle.$1").replace("kernel_ns", "kernels").replace("copy_only_ns", "copies") }));
     const base = parts.reduce((sum, p) => sum + number((p as Json)["base_ns"]), 0);
-    wide.append(waterfallSection(`A step of ${visible(text(steps["new_path"]))}`, "Means of the steps without warm-up.", waterfall(parts, base, "Step"), state));
+    wide.append(waterfallSection(`A step of ${visible(text(steps["new_path"]))}`, "Mean per step, warm-up excluded.", waterfall(parts, base, "Step"), state));
   }
   if (outside.length > 0 && number(wall["base_ns"]) > 0) {
     const rows: Json[] = [{ label: "GPU time", part: "", change_ns: number(window["change_ns"]) }, ...outside];
-    wide.append(waterfallSection("From base to new: wall time", "From the first to the last record.", waterfall(rows, number(wall["base_ns"]), "Wall time"), state));
+    wide.append(waterfallSection("Wall time, base to new", "From the first to the last record.", waterfall(rows, number(wall["base_ns"]), "Wall time"), state));
   }
   for (const top of TOP) {
     const section = topChanges(state, diff, top);

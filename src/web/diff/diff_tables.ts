@@ -21,7 +21,7 @@ const count = (key: string, title: string): GridColumn => ({ key, title, unit: "
 const TIMES = [ns("change_ns", "Change"), { key: "change_percent", title: "Of base", unit: "percent" }, ns("base_ns", "Base"), ns("new_ns", "New")];
 
 const TABLES: readonly DiffTable[] = [
-  { id: "time", title: "Where the time went", columns: [text("label", "Part"), ...TIMES] },
+  { id: "time", title: "Time breakdown", columns: [text("label", "Part"), ...TIMES] },
   { id: "steps", title: "Steps", columns: [text("label", "Part"), ...TIMES] },
   { id: "gpus", title: "GPUs", columns: [text("device", "GPU"), ...TIMES, ns("busy_change_ns", "Busy"), ns("idle_change_ns", "Idle"), text("presence", "Is")],
     place: (r) => ({ query: `gpu:${String(r["device"]).replace("gpu", "")}`, label: String(r["device"]) }) },
@@ -29,7 +29,7 @@ const TABLES: readonly DiffTable[] = [
     columns: [text("name", "Kernel"), ...TIMES, count("base_count", "Base count"), count("new_count", "New count"),
       text("base_shape", "Base shape"), text("new_shape", "New shape"), text("presence", "Is"), text("was", "Was"), text("why", "Why")],
     place: (r) => ({ query: `kind:kernel name:${quoted(String(r["name"]))}`, label: String(r["name"]) }) },
-  { id: "transfers", title: "Copies and fills",
+  { id: "transfers", title: "Copies and memsets",
     columns: [text("direction", "Direction"), text("memory", "Memory"), ...TIMES, { key: "base_bytes", title: "Base bytes", unit: "bytes" },
       { key: "new_bytes", title: "New bytes", unit: "bytes" }, count("base_count", "Base count"), count("new_count", "New count"), text("presence", "Is")] },
   { id: "paths", title: "GPU time by NVTX range",
@@ -55,7 +55,7 @@ function entry(state: State, table: DiffTable, rows: Row[]): Entry {
   return {
     id: table.id, title: table.title, group: "Difference", count: rows.length, needsEvents: false,
     open: () => ({
-      data, note: "Change: new less base.", sort: null, canShow: (row) => placeOf(row) !== null,
+      data, note: "Change: new minus base.", sort: null, canShow: (row) => placeOf(row) !== null,
       show: (row) => {
         const place = placeOf(row);
         if (place) showPlace(state, place);
@@ -89,7 +89,7 @@ function metricEntry(rows: Row[], write: (value: number, unit: string) => string
     id: "metrics", title: "All figures", group: "Difference", count: rows.length, needsEvents: false,
     open: () => ({
       data: { columns, count: rows.length, value }, sort: null, canShow: () => false, show: () => undefined, has: () => false,
-      note: "Exact: does not depend on timing, so that any difference is one of the program.",
+      note: "Deterministic: independent of timing, so any difference comes from the program.",
     }),
   };
 }

@@ -40,7 +40,7 @@ export function groupFindings(findings: readonly Finding[]): Group[] {
   return groups;
 }
 
-const SEVERITY: Record<Finding["severity"], string> = { warning: "▲ warning", note: "● note", info: "○ for information" };
+const SEVERITY: Record<Finding["severity"], string> = { warning: "▲ warning", note: "● note", info: "○ info" };
 
 function gainBar(finding: Finding, largest: number): HTMLElement | null {
   if (finding.gain_ns <= 0) return null;
@@ -48,7 +48,7 @@ function gainBar(finding: Finding, largest: number): HTMLElement | null {
   fill.style.width = `${Math.max(1, (100 * finding.gain_ns) / largest)}%`;
   return el("div", { class: "gain" },
     el("span", { class: "gain-bar", attributes: { "aria-hidden": "true" } }, fill),
-    el("span", { class: "gain-text" }, "to be won: up to ", el("b", { text: formatNs(finding.gain_ns) })));
+    el("span", { class: "gain-text" }, "potential saving: up to ", el("b", { text: formatNs(finding.gain_ns) })));
 }
 
 function actions(page: PageData, report: ReportDocument, index: number, links: FindingLinks): HTMLElement | null {
@@ -58,7 +58,7 @@ function actions(page: PageData, report: ReportDocument, index: number, links: F
   if (!place && !table) return null;
   const title = report.tables.find((t) => t.id === table)?.title ?? "";
   return el("p", { class: "actions" },
-    place ? button("Show on the timeline", () => links.show({ query: place.query, label: finding.id }), {
+    place ? button("Show on the timeline", () => links.show({ query: place.query, label: finding.id, isSteady: !finding.id.startsWith("startup.") }), {
       class: finding.severity === "warning" ? "go" : "go plain", attributes: { "aria-label": `Show on the timeline: ${visible(finding.message).slice(0, 80)}` },
     }) : null,
     table ? button(`Table: ${title}`, () => links.openTable(table), { class: "quiet" }) : null);
@@ -73,16 +73,16 @@ function article(page: PageData, report: ReportDocument, index: number, largest:
     el("h3", { text: visible(finding.message) }),
     gainBar(finding, largest),
     finding.advice ? el("p", { class: "advice", text: visible(finding.advice) }) : null,
-    finding.basis ? el("p", { class: "basis" }, el("span", { text: "Counted: " }), visible(finding.basis)) : null,
+    finding.basis ? el("p", { class: "basis" }, el("span", { text: "Based on: " }), visible(finding.basis)) : null,
     actions(page, report, index, links));
 }
 
 export function findingsSection(page: PageData, report: ReportDocument, links: FindingLinks): HTMLElement {
   const section = el("section", { class: "card findings", attributes: { "aria-labelledby": "findings-title" } },
-    el("h2", { id: "findings-title", text: "What to do" }));
+    el("h2", { id: "findings-title", text: "Findings" }));
   const groups = groupFindings(report.findings);
   if (groups.length === 0) {
-    section.append(el("p", { text: "Nothing was found that would be worth a change." }));
+    section.append(el("p", { text: "No issues found." }));
     return section;
   }
   const largest = Math.max(1, ...report.findings.map((f) => f.gain_ns));
@@ -91,12 +91,12 @@ export function findingsSection(page: PageData, report: ReportDocument, links: F
     const item = el("li", {}, article(page, report, group.leader, largest, links));
     if (group.others.length > 0) {
       item.append(el("details", { class: "same" },
-        el("summary", { text: `${countOf(group.others.length, "more finding")} about the same time or the same change: do not add the gains` }),
+        el("summary", { text: `${countOf(group.others.length, "more finding")} with the same cause or fix (their savings do not add up)` }),
         ...group.others.map((i) => article(page, report, i, largest, links))));
     }
     list.append(item);
   }
   section.append(list, el("p", { class: "note", text:
-    "Gains are upper bounds, each alone; those of different findings may be about the same time." }));
+    "Savings are upper bounds, each on its own; savings of different findings may overlap." }));
   return section;
 }

@@ -28,8 +28,8 @@ function pageableShare(report: ReportDocument): number {
 function copyPart(report: ReportDocument, row: Row, gpu: string): Part {
   const pageable = pageableShare(report);
   return {
-    label: "copies, fills only",
-    meaning: pageable > 0 ? `no kernel ran; ${formatPercent(100 * pageable)} of the time of copies with pageable memory` : "no kernel ran",
+    label: "copies (no kernel)",
+    meaning: pageable > 0 ? `copies and memsets; ${formatPercent(100 * pageable)} of the copy time with pageable memory` : "copies and memsets while no kernel ran",
     color: pageable > 0.5 ? "--kind-pageable-h2d" : "--kind-copy-h2d",
     ns: num(row, "copy_only_ns"), isIdle: false, query: `kind:${pageable > 0.5 ? "pageable" : "copy"}${gpu}`,
   };
@@ -41,8 +41,8 @@ export function partsOf(report: ReportDocument, row: Row): Part[] {
   const both = metric(report, "streams.copy_compute_ns", device) ?? 0;
   const gpu = device ? ` gpu:${device.replace("gpu", "")}` : "";
   const parts: Part[] = [
-    { label: "kernels", meaning: "a kernel ran, and no copy", color: "--kind-kernel", ns: num(row, "kernel_ns") - both, isIdle: false, query: `kind:kernel${gpu}` },
-    { label: "kernels and copies", meaning: "at the same time", color: "--kind-overlap", ns: both, isIdle: false, query: `kind:kernel${gpu}` },
+    { label: "kernels", meaning: "kernels, no copy at the same time", color: "--kind-kernel", ns: num(row, "kernel_ns") - both, isIdle: false, query: `kind:kernel${gpu}` },
+    { label: "kernels and copies", meaning: "kernels and copies overlapped", color: "--kind-overlap", ns: both, isIdle: false, query: `kind:kernel${gpu}` },
     copyPart(report, row, gpu),
   ];
   const causes = CAUSES.map((cause): Part => ({
@@ -50,7 +50,7 @@ export function partsOf(report: ReportDocument, row: Row): Part[] {
     ns: metric(report, `idle.${cause}_ns`, device) ?? 0, isIdle: true, query: `cause:${cause}${gpu}`,
   }));
   const rest = num(row, "idle_ns") - causes.reduce((sum, p) => sum + p.ns, 0);
-  if (rest > 0) causes.push({ label: "idle", meaning: "no kernel, copy or fill ran", color: "--cause-unknown", ns: rest, isIdle: true, query: `kind:gap${gpu}` });
+  if (rest > 0) causes.push({ label: "idle", meaning: "no kernel, copy or memset ran", color: "--cause-unknown", ns: rest, isIdle: true, query: `kind:gap${gpu}` });
   return [...parts, ...causes.sort((a, b) => b.ns - a.ns)].filter((p) => p.ns > 0);
 }
 
@@ -81,7 +81,7 @@ function legendRow(part: Part, window: number, show: (place: Place) => void): HT
 export function timeSplit(report: ReportDocument, show: (place: Place) => void): HTMLElement {
   const devices = rowsOf(report, "devices");
   const section = el("section", { class: "card split", attributes: { "aria-labelledby": "split-title" } },
-    el("h2", { id: "split-title", text: "Where the time went" }));
+    el("h2", { id: "split-title", text: "GPU time" }));
   for (const row of devices) {
     const window = num(row, "window_ns");
     const parts = partsOf(report, row);
@@ -92,15 +92,14 @@ export function timeSplit(report: ReportDocument, show: (place: Place) => void):
     section.append(el("div", { class: "device" },
       el("h3", {},
         el("b", { text: str(row, "device") }), ` ${visible(str(row, "name"))} `,
-        el("span", { class: "soft", text: `${formatNs(window)} from its first to its last operation` })),
+        el("span", { class: "soft", text: `${formatNs(window)}, first to last operation` })),
       bar,
       devices.length > 1 ? el("details", { attributes: { open: row === devices[0] } }, el("summary", { text: "Figures" }), figures) : figures));
   }
   const outside = rowsOf(report, "outside");
   if (outside.length === 1) {
     section.append(el("p", { class: "note", text:
-      `Not in the bar: ${formatNs(num(outside[0], "startup_ns"))} before the first operation, ` +
-      `${formatNs(num(outside[0], "teardown_ns"))} after the last one.` }));
+      `Start-up ${formatNs(num(outside[0], "startup_ns"))}, tear-down ${formatNs(num(outside[0], "teardown_ns"))} (outside the GPU window).` }));
   }
   return section;
 }

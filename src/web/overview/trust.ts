@@ -19,36 +19,36 @@ function matchedText(trust: Json): string {
   const calls = number(trust["unmatched_launches"]);
   const ops = number(trust["unmatched_ops"]);
   const ends = number(trust["unmatched_nvtx_ends"]);
-  if (calls + ops + ends === 0) return "yes, every call with its GPU operation and every range with its end";
-  return `${formatNumber(calls)} launching calls without their GPU operation, ${formatNumber(ops)} GPU operations ` +
-    `without their call, ${formatNumber(ends)} ends of NVTX ranges without their start`;
+  if (calls + ops + ends === 0) return "all launches with their GPU operations, all NVTX ranges with their ends";
+  return `${formatNumber(calls)} launches without a GPU operation, ${formatNumber(ops)} GPU operations ` +
+    `without a launch, ${formatNumber(ends)} NVTX ends without a start`;
 }
 
 function clocksText(trust: Json): string {
   const clocks = object(trust["clocks"]);
-  if (typeof clocks["agree_ns"] !== "number") return "not known: the trace has no readings of them";
+  if (typeof clocks["agree_ns"] !== "number") return "unknown: no clock readings in the trace";
   const read = number(clocks["host_readings"]) + number(clocks["cupti_readings"]);
   const early = number(clocks["early_ops"]);
-  return `agree to ${formatNs(number(clocks["agree_ns"]))}: read ${countOf(read, "time")}, within ` +
+  return `CPU and GPU agree within ${formatNs(number(clocks["agree_ns"]))}: ${countOf(read, "reading")}, each within ` +
     formatNs(number(clocks["read_within_ns"])) +
-    (early > 0 ? `, ${countOf(early, "operation")} before the call by up to ${formatNs(number(clocks["early_ns"]))}` : "");
+    (early > 0 ? `; ${countOf(early, "operation")} before its launch, by up to ${formatNs(number(clocks["early_ns"]))}` : "");
 }
 
 function overheadText(trust: Json): string {
   const cost = trust["overhead"];
-  if (cost === null || cost === undefined) return "not known: not recorded by gprof-cli";
+  if (cost === null || cost === undefined) return "unknown: not recorded by gprof-cli";
   const o = object(cost);
   const whileBusy = number(o["gpu_percent"]);
   return `about ${formatPercent(number(o["percent"]))} (${formatNs(number(o["total_ns"]))})` +
-    (whileBusy > 0 ? `, ${formatPercent(whileBusy)} while the GPU was at work` : "") +
-    `; ${text(o["basis"])}; taken off no figure`;
+    (whileBusy > 0 ? `, ${formatPercent(whileBusy)} while the GPU was busy` : "") +
+    `; ${text(o["basis"])}; not subtracted`;
 }
 
 function recordedText(trust: Json): string {
   const modes = list(trust["capture_modes"]).map(text).filter((m) => m !== "");
   const captures = number(trust["captures"]);
-  if (captures === 0) return modes.length === 0 ? "from beginning to end" : modes.join(", ");
-  return `${countOf(captures, "capture")}, ${formatNs(number(trust["captured_ns"]))} in all` +
+  if (captures === 0) return modes.length === 0 ? "the whole run" : modes.join(", ");
+  return `${countOf(captures, "capture")}, ${formatNs(number(trust["captured_ns"]))} in total` +
     (modes.length > 0 ? `: ${modes.join(", ")}` : "");
 }
 
@@ -59,7 +59,7 @@ function versionsText(trust: Json): string {
     return found.length === 0 ? "" : `, ${what} ${found.join(" and ")}`;
   };
   return `gprof-cli ${text(versions["gprof_cli"])}${part("tracer", "tracer")}${part("CUPTI", "cupti")}` +
-    `${part("driver for CUDA", "driver")}${part("CUDA runtime", "runtime")}`;
+    `${part("driver CUDA", "driver")}${part("CUDA runtime", "runtime")}`;
 }
 
 function facts(rows: [string, string][]): HTMLElement {
@@ -77,7 +77,7 @@ export function lossBanner(report: ReportDocument): HTMLElement | null {
   if (isComplete(report)) return null;
   const remarks = list(report.trust?.["remarks"]).map(text).filter((r) => r !== "");
   return el("aside", { class: "banner", attributes: { role: "note" } },
-    el("b", { text: "▲ This trace is not complete. " }), "All figures are true of what is left.",
+    el("b", { text: "▲ This trace is incomplete. " }), "The figures below cover only the data that was recovered.",
     el("ul", {}, ...remarks.map((r) => el("li", { text: visible(r) }))));
 }
 
@@ -86,8 +86,8 @@ export function trustSection(report: ReportDocument): HTMLElement {
   const remarks = list(trust["remarks"]).map(text);
   const complete = isComplete(report);
   return el("section", { class: "card", attributes: { "aria-labelledby": "trust-title" } },
-    el("h2", { id: "trust-title", text: "How far to trust this" }),
-    el("p", { class: complete ? "verdict good" : "verdict bad", text: complete ? "✔ Complete: nothing is known to be missing" : "▲ Not complete" }),
+    el("h2", { id: "trust-title", text: "Data quality" }),
+    el("p", { class: complete ? "verdict good" : "verdict bad", text: complete ? "✔ Complete" : "▲ Incomplete" }),
     facts([
       ["Missing", complete ? "" : remarks.join("; ")],
       ["Remarks", complete ? remarks.join("; ") : ""],
@@ -126,12 +126,12 @@ export function factsSection(report: ReportDocument): HTMLElement {
       ["Ranks", ranks.length > 0 ? ranks.join(", ") : ""],
       ["Host", unique(processes.map((p) => text(p["host"]))).join(", ")],
       ["GPU", gpuText(devices)],
-      ["Each with", number(d["sm_count"]) > 0
+      ["Each GPU", number(d["sm_count"]) > 0
         ? `${formatNumber(number(d["sm_count"]))} SMs, ${formatBytes(number(d["memory_bytes"]))}` +
           (number(d["memory_bytes_per_second"]) > 0 ? ` at ${formatBytes(number(d["memory_bytes_per_second"]))}/s` : "") +
           (number(d["pcie_generation"]) > 0 ? `, PCIe ${number(d["pcie_generation"])} × ${number(d["pcie_lanes"])}` : "") : ""],
-      ["Driver", driver.length > 0 ? `for CUDA ${driver.join(" and ")}` : ""],
-      ["Time", `${formatNs(trace.duration_ns)} from the first to the last record`],
+      ["Driver", driver.length > 0 ? `CUDA ${driver.join(" and ")}` : ""],
+      ["Duration", `${formatNs(trace.duration_ns)}, first to last record`],
       ["Trace", `${trace.path}, ${formatBytes(number(trace["file_bytes"]))}, ${formatNumber(trace.records)} records`],
       ["Selected", report.selected],
     ]));
@@ -140,6 +140,6 @@ export function factsSection(report: ReportDocument): HTMLElement {
 export function noticesSection(report: ReportDocument): HTMLElement | null {
   const notices = list((report as unknown as Json)["notices"]).map(object);
   if (notices.length === 0) return null;
-  return el("section", { class: "card" }, el("h2", { text: "What the tracer said" }),
+  return el("section", { class: "card" }, el("h2", { text: "Tracer messages" }),
     el("ul", {}, ...notices.slice(0, 20).map((n) => el("li", { text: visible(`${text(n["level"])}: ${text(n["message"])}`) }))));
 }

@@ -1,9 +1,9 @@
 // What a page carries, as src/html writes it: the contract between the C++ side and the page.
 //
-// The page has two parts of data. `PageData` is JSON in <script type="application/json" id="page">: small, read before the
-// first paint; Overview, tables and charts come from it. The events are columns of numbers in one binary blob for each
-// timeline, deflated (zlib), base64, in <script type="application/octet-stream" id="events-0"> (and -1 for the second run of
-// a diff); read after the first paint. docs/html.md describes both for people.
+// The page has two parts of data, each deflated (zlib) and in base64. `PageData` is JSON in <script
+// type="application/octet-stream" id="page">: read before the first paint; Overview, tables and charts come from it. The
+// events are columns of numbers in one binary blob for each timeline, in <script type="application/octet-stream"
+// id="events-0"> (and -1 for the second run of a diff); read after the first paint. docs/html.md describes both for people.
 //
 // Times are nanoseconds since Timeline.start_ns, as numbers: exact, as no trace is longer than 2^53 ns (104 days).
 
@@ -58,7 +58,7 @@ export interface FindingPlace {
 }
 
 export interface PageData {
-  version: 1;
+  version: 2;
   kind: "report" | "diff";
   title: string; // the program, or "A against B"
   verdict: string; // the first line of the report, or of the diff
@@ -74,6 +74,7 @@ export interface Timeline {
   duration_ns: number;
   // Where times were cut: events shorter than this are drawn together with their neighbours (`count` of a lane); 0: nothing was.
   merged_below_ns: number;
+  steady?: { start_ns: number; end_ns: number } | null; // the time that findings judge, after warm-up; null: none is known
   event_count: number; // in the blob
   trace_event_count: number; // in the trace
   names: string[]; // kernels (demangled), functions, ranges, causes: whatever `name` of an event refers to
@@ -99,6 +100,7 @@ export type TrackKind =
   | "device" // group
   | "gaps" // idle time of a device by its cause
   | "stream"
+  | "projection" // NVTX ranges as a device saw them; not in the file, see projection.ts
   | "counter"
   | "marks" // NVTX marks: events without duration
   | "metrics" // group: what was sampled
@@ -140,6 +142,7 @@ export interface ColumnRef {
  *   range    delta   calls: 1 + number of the innermost NVTX range around it, 0: none
  *   next     delta   gaps: 1 + number of the operation that ended it
  *   blame    delta   gaps: 1 + number of the call (or range) that the host was in, 0: none
+ *   function varint  gaps: 1 + index into names of the function of the operating system that the host was blocked in, 0: none
  *   count    varint  only with merged_below_ns > 0: how many events of the trace this one stands for, 1 for a whole one
  *   busy     varint  with count: ns of them that was busy
  * A column that would be all zeros is left out.
@@ -170,6 +173,7 @@ export const EVENT_KINDS = [
   "gap", // its cause is its name
   "pageable_h2d", "pageable_d2h", // copies with pageable memory
   "overhead", // of CUPTI itself
+  "projection", // an NVTX range on a device: the page makes these, no file has them
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

@@ -2,6 +2,7 @@
 // page is painted and answers while millions of events are read.
 import type { ColumnRef, Counter, Lane, PageData, Timeline } from "./data";
 import { prepareLevels } from "./levels";
+import { laneWith, projectRanges, withRows } from "./projection";
 import type { Column, Columns, CounterValues, LaneEvents, Run, RunLane } from "./state";
 
 declare const DecompressionStream: { new (format: "deflate"): ReadableWritablePair<Uint8Array, BufferSource> };
@@ -57,9 +58,29 @@ export async function bytesOfBase64(text: string, slices: Slices): Promise<Uint8
   return out.subarray(0, size);
 }
 
+async function unpack(id: string, slices: Slices): Promise<Uint8Array | null> {
+  const text = document.getElementById(id)?.textContent;
+  if (text === null || text === undefined || text === "") return null;
+  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+  return native ? native.call(Uint8Array, text) : bytesOfBase64(text, slices);
+}
+
+const inflated = (packed: Uint8Array): ReadableStream<Uint8Array> =>
+  (new Response(packed as BodyInit).body as ReadableStream<Uint8Array>).pipeThrough(new DecompressionStream("deflate"));
+
+const VERSION = 2;
+
+/** What is shown before any event is read. Rejects with an Error that says what is wrong with the file. */
+export async function readPage(): Promise<PageData> {
+  const packed = await unpack("page", new Slices());
+  if (!packed) throw new Error("the data of this page is missing: the file is not complete");
+  const page = JSON.parse(await new Response(inflated(packed)).text()) as PageData;
+  if (page.version !== VERSION) throw new Error(`the data of this page has version ${String(page.version)}, its script expects ${VERSION}`);
+  return page;
+}
+
 async function inflate(packed: Uint8Array, size: number): Promise<Uint8Array> {
-  const source = new Response(packed as BodyInit).body as ReadableStream<Uint8Array>;
-  const reader = source.pipeThrough(new DecompressionStream("deflate")).getReader();
+  const reader = inflated(packed).getReader();
   const out = new Uint8Array(size);
   let filled = 0;
   for (;;) {
@@ -193,14 +214,7 @@ class DecodedRun implements Run {
     readonly counters: readonly (CounterValues | null)[],
   ) {}
   laneOf(event: number): RunLane {
-    let low = 0;
-    let high = this.lanes.length;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (this.lanes[middle].events.first <= event) low = middle;
-      else high = middle;
-    }
-    return this.lanes[low];
+    return laneWith(this.lanes, event);
   }
 }
 
@@ -218,7 +232,9 @@ export async function decodeTimeline(index: number, data: Timeline, bytes: Uint8
     counters.push(trackData.counter ? decodeCounter(bytes, trackData.counter) : null);
   }
   lanes.sort((a, b) => a.events.first - b.events.first);
-  return new DecodedRun(index, data, lanes, counters);
+  const rows = await projectRanges(data, lanes, slices);
+  for (const row of rows) await prepareLevels(row.events, data.names, slices);
+  return new DecodedRun(index, data, ...withRows(data, rows, lanes, counters));
 }
 
 function whenParsed(): Promise<void> {
@@ -232,11 +248,9 @@ export async function decodePage(page: PageData): Promise<Run[]> {
   const slices = new Slices();
   const runs: Run[] = [];
   for (const [index, data] of page.timelines.entries()) {
-    const text = document.getElementById(`events-${index}`)?.textContent;
-    if (text === null || text === undefined) throw new Error("the events are not in this file");
     await pause();
-    const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
-    const packed = native ? native.call(Uint8Array, text) : await bytesOfBase64(text, slices);
+    const packed = await unpack(`events-${index}`, slices);
+    if (!packed) throw new Error("the events are not in this file");
     const bytes = await inflate(packed, data.blob_bytes);
     runs.push(await decodeTimeline(index, data, bytes, slices));
   }

@@ -159,10 +159,13 @@ export function compileFilter(text: string, run: Run): (lane: RunLane, index: nu
   };
 }
 
+/** Ranges on a GPU stand for what else is there: they are drawn as matches, but not counted and not visited. */
+export const isProjected = (lane: RunLane): boolean => lane.trackData.kind === "projection";
+
 /** What a filter found in a run. */
 export interface Matches {
   readonly marks: ReadonlyMap<RunLane, Marks>; // lanes that are not in it have no match
-  readonly count: number; // of events
+  readonly count: number; // of events of the trace
   readonly time_ns: number;
 }
 
@@ -201,8 +204,8 @@ export async function findMatches(
     if (verdict === false) continue;
     const marks = markLane(lane, verdict);
     const matches = marks.blocks[marks.blocks.length - 1];
-    if (matches > 0) {
-      found.set(lane, marks);
+    if (matches > 0) found.set(lane, marks);
+    if (matches > 0 && !isProjected(lane)) {
       count += matches;
       time_ns += timeOf(lane, marks);
     }
@@ -219,7 +222,7 @@ export function findLongest(runs: readonly Run[], text: string): EventRef | null
   for (const run of runs) {
     const compiled = compile(text, run);
     for (const lane of run.lanes) {
-      const verdict = compiled(lane);
+      const verdict = !isProjected(lane) && compiled(lane);
       if (verdict === false) continue;
       for (let i = 0; i < lane.events.count; ++i) {
         const duration = durationAt(lane.events, i);

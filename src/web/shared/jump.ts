@@ -1,7 +1,7 @@
 // From a finding, a row or a bar of a chart to its event: the longest that fits is selected and brought into view.
 import type { EventKind } from "./data";
 import { announce } from "./dom";
-import { compileFilter } from "./filter";
+import { compileFilter, isProjected } from "./filter";
 import { formatNs } from "./format";
 import { kindName } from "./labels";
 import { shortName } from "./names";
@@ -14,6 +14,7 @@ export interface Place {
   query: string;
   label: string; // of the link, for those who hear it
   matches?: Matcher;
+  isSteady?: boolean; // after warm-up, where that is known and has any: what findings are about
   at_ns?: number; // where there is no such event, this time is shown
 }
 
@@ -43,22 +44,50 @@ export function durationOf(lane: RunLane, index: number): number {
   return lane.events.end[index] - lane.events.start[index];
 }
 
-/** null: nothing fits. */
-export function longest(runs: readonly Run[], matcherOf: (run: Run) => Matcher): EventRef | null {
+type Score = (lane: RunLane, index: number) => number;
+
+/** The event with the highest score of those that fit; null: nothing fits. */
+function best(runs: readonly Run[], matcherOf: (run: Run) => Matcher, score: Score): EventRef | null {
   let found: EventRef | null = null;
   let most = -1;
   for (const run of runs) {
     const matches = matcherOf(run);
     for (const lane of run.lanes) {
+      if (isProjected(lane)) continue;
       for (let i = 0; i < lane.events.count; ++i) {
-        const duration = durationOf(lane, i);
-        if (duration <= most || !matches(lane, i)) continue;
-        most = duration;
+        const value = score(lane, i);
+        if (value <= most || !matches(lane, i)) continue;
+        most = value;
         found = { timeline: run.index, event: lane.events.first + i };
       }
     }
   }
   return found;
+}
+
+/** null: nothing fits. */
+export const longest = (runs: readonly Run[], matcherOf: (run: Run) => Matcher): EventRef | null => best(runs, matcherOf, durationOf);
+
+/** Long, and most of its pause: a part of idle time shows its cause best where there is little of other causes around it. */
+function clearness(lane: RunLane, index: number): number {
+  const length = durationOf(lane, index);
+  if (lane.trackData.kind !== "gaps" || length === 0) return length;
+  const { start, end, count } = lane.events;
+  let first = index;
+  let last = index;
+  while (first > 0 && end[first - 1] === start[first]) --first;
+  while (last + 1 < count && start[last + 1] === end[last]) ++last;
+  return (length * length) / (end[last] - start[first]);
+}
+
+/** The longest and clearest of those after warm-up; of all, where there is none. */
+export function clearest(runs: readonly Run[], matcherOf: (run: Run) => Matcher): EventRef | null {
+  const steady = best(runs, (run) => {
+    const { steady: time } = run.data;
+    const matches = matcherOf(run);
+    return time ? (lane, i) => lane.events.start[i] >= time.start_ns && lane.events.end[i] <= time.end_ns && matches(lane, i) : () => false;
+  }, clearness);
+  return steady ?? best(runs, matcherOf, clearness);
 }
 
 export function factsOf(state: State, ref: EventRef): EventFacts | null {
@@ -97,14 +126,15 @@ export function showPlace(state: State, place: Place): void {
   state.setFilter(place.query);
   state.setTab("timeline");
   whenLoaded(state, (runs) => {
-    const ref = longest(runs, (run) => {
+    const find = place.isSteady ? clearest : longest;
+    const ref = find(runs, (run) => {
       const fits = compileFilter(place.query, run);
       const more = place.matches;
       return more ? (lane, i) => more(lane, i) && fits(lane, i) : fits;
     });
     if (ref) showEvent(state, ref);
     else if (place.at_ns !== undefined) showTime(state, place.at_ns, 0);
-    else announce("Nothing on the timeline fits.");
+    else announce("Nothing on the timeline matches.");
   });
 }
 

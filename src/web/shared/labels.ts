@@ -4,11 +4,12 @@ import { EVENT_KINDS, type EventKind } from "./data";
 const KIND_LABELS: Record<EventKind, string> = {
   kernel: "kernel", copy_h2d: "copy host to device", copy_d2h: "copy device to host", copy_d2d: "copy device to device",
   copy_peer: "copy between GPUs", copy_other: "copy", memset: "memset", graph: "CUDA graph",
-  api_launch: "launching call", api_copy: "copying call", api_memset: "filling call", api_sync: "waiting call",
-  api_memory: "memory call", api_load: "loading call", api_query: "asking call", api_stream: "stream call",
-  api_event: "event call", api_graph: "graph call", api_other: "CUDA call",
+  api_launch: "launch call", api_copy: "copy call", api_memset: "memset call", api_sync: "synchronising call",
+  api_memory: "memory call", api_load: "load call", api_query: "query call", api_stream: "stream call",
+  api_event: "event call", api_graph: "graph call", api_other: "other CUDA call",
   nvtx_range: "NVTX range", nvtx_start_end: "NVTX range", nvtx_mark: "NVTX mark", gap: "idle",
   pageable_h2d: "pageable copy host to device", pageable_d2h: "pageable copy device to host", overhead: "CUPTI overhead",
+  projection: "NVTX range on the GPU",
 };
 
 /** Causes of idle time, as docs/analyses.md has them, in the order of display. */
@@ -17,12 +18,12 @@ export const CAUSES = [
 ] as const;
 
 const CAUSE_MEANINGS: Record<string, string> = {
-  queue: "work was queued, the GPU had not started it", dependency: "queued work waited for an event of another stream",
-  launch: "from the entry of the launching call to the start on the GPU", sync: "the host sat in a synchronising call",
-  copy: "the host sat in a blocking copy or fill", memory: "the host allocated, freed or registered memory",
-  load: "contexts, modules and code were loaded or compiled", api: "the host was in another CUDA call",
+  queue: "work was queued, but the GPU had not started it", dependency: "queued work waited for an event of another stream",
+  launch: "launch latency: from the entry of the launch call to the start on the GPU", sync: "the host was in a synchronising call",
+  copy: "the host was in a blocking copy or memset", memory: "the host allocated, freed or registered memory",
+  load: "contexts or modules were loaded, or code was compiled", api: "the host was in another CUDA call",
   os: "the host was blocked in the operating system", host: "the host ran its own code",
-  profiler: "CUPTI was busy with the recording", unknown: "the launching call is not in the trace",
+  profiler: "CUPTI was busy recording", unknown: "the launch call is not in the trace",
 };
 
 export const kindLabel = (kind: EventKind): string => KIND_LABELS[kind];
@@ -36,8 +37,8 @@ export const causeColor = (cause: string): string =>
 /** Titles of the analyses, for groups of tables. */
 const ANALYSIS_TITLES: Record<string, string> = {
   devices: "GPUs", idle: "Idle time", launches: "Launches", kernels: "Kernels", small_kernels: "Small kernels",
-  occupancy: "Occupancy", memcpy: "Copies", memory: "Memory", streams: "Streams", sync: "Waiting", api: "CUDA calls",
+  occupancy: "Occupancy", memcpy: "Copies", memory: "Memory", streams: "Streams", sync: "Synchronisation", api: "CUDA calls",
   api_errors: "Errors", os_calls: "Operating system", threads: "Threads", cpu_functions: "CPU samples", graphs: "CUDA graphs", startup: "Start-up", critical_path: "Critical path", steps: "Steps",
-  nvtx: "NVTX", host_load: "Host", gpu_metrics: "GPU metrics", health: "Trust", balance: "Several GPUs", nccl: "NCCL", traces: "Several traces",
+  nvtx: "NVTX", host_load: "Host", gpu_metrics: "GPU metrics", health: "Data quality", balance: "Multiple GPUs", nccl: "NCCL", traces: "Multiple traces",
 };
 export const analysisTitle = (id: string): string => ANALYSIS_TITLES[id] ?? id;

@@ -40,7 +40,7 @@ const IS_COPY = /^(copy_|pageable_|memset)/;
 export const EVENT_TABLES: readonly EventTable[] = [
   { id: "events.kernels", title: "Longest kernels", fits: (k) => k === "kernel" || k === "graph",
     columns: [NAME, ...TIMES, { key: "shape", title: "Grid of blocks", unit: "", of: shapeOf }, TRACK, COUNT] },
-  { id: "events.copies", title: "Longest copies and fills", fits: (k) => IS_COPY.test(k),
+  { id: "events.copies", title: "Longest copies and memsets", fits: (k) => IS_COPY.test(k),
     columns: [{ key: "kind", title: "Kind", unit: "", of: (e) => kindLabel(kindName(e.lane.events.kind[e.index])) }, ...TIMES,
       { key: "bytes", title: "Bytes", unit: "bytes", of: more("bytes") },
       { key: "bytes_per_second", title: "Bandwidth", unit: "bytes/s", of: (e) => {

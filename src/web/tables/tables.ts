@@ -65,7 +65,7 @@ class TablesTab {
     }
     this.select.value = id;
     if (entry.needsEvents && this.state.runs.length === 0) {
-      this.view.replaceChildren(el("h2", { text: entry.title }), el("p", { class: "soft", text: "The events are being read …" }));
+      this.view.replaceChildren(el("h2", { text: entry.title }), el("p", { class: "soft", text: "Loading events …" }));
       whenLoaded(this.state, () => {
         if (this.select.value === id) this.show(entry);
       });
@@ -115,8 +115,8 @@ class TablesTab {
 
   private async copy(grid: Grid, source: HTMLElement): Promise<void> {
     const isCopied = await copyText(csvOf(grid.keys(), grid.rows()));
-    source.textContent = isCopied ? "Copied" : "Not allowed by the browser";
-    announce(isCopied ? `${countOf(grid.order.length, "row")} copied` : "The browser did not allow to copy");
+    source.textContent = isCopied ? "Copied" : "Refused by the browser";
+    announce(isCopied ? `${countOf(grid.order.length, "row")} copied` : "The browser refused to copy");
     setTimeout(() => { source.textContent = "Copy as CSV"; }, 2000);
   }
 

@@ -55,7 +55,7 @@ export class Commands {
   fitGpuWork(): void {
     const work = this.gpuWork();
     if (work) this.scene.setView(work);
-    else announce("No GPU worked.");
+    else announce("No GPU work.");
   }
   /** The GPUs' work where start-up and tear-down are most of the run: what people come for. */
   toInitialView(): void {
@@ -91,12 +91,12 @@ export class Commands {
   sameName(direction: Direction): void {
     const { selection } = this.state;
     if (!this.run || !selection) return announce("Select an event first.");
-    this.go(navigate.nextSameName(this.run, selection, direction), "No other of this name.");
+    this.go(navigate.nextSameName(this.run, selection, direction), "No other event with this name.");
   }
   longestSameName(): void {
     const { selection } = this.state;
     if (!this.run || !selection) return announce("Select an event first.");
-    this.go(navigate.longestSameName(this.run, selection), "No other of this name.");
+    this.go(navigate.longestSameName(this.run, selection), "No other event with this name.");
   }
   gap(direction: Direction): void {
     if (!this.run) return;
@@ -110,7 +110,7 @@ export class Commands {
     const { selection } = this.state;
     if (!this.run || !selection) return;
     const event = navigate.neighbour(this.run, selection.event, direction);
-    this.go(event === null ? null : { timeline: selection.timeline, event }, "Nothing more on this track.");
+    this.go(event === null ? null : { timeline: selection.timeline, event }, "No more events on this track.");
   }
   /** The next match of the filter in this run, else in the next one. */
   match(direction: Direction): void {
@@ -119,6 +119,18 @@ export class Commands {
     const at = this.state.view.start_ns - (run ? scene.offsets[run.index] : 0);
     const next = run && matches ? navigate.nextMatch(run, matches, this.state.selection, at, direction) : null;
     this.go(next ?? this.matchElsewhere(direction), "No more matches.");
+  }
+  /** Scrolls to the first match in view, or else to the first there is; nothing is selected. */
+  showFirstMatch(): void {
+    const { run, scene } = this;
+    const matches = run ? scene.matches[run.index] : null;
+    if (!run || !matches) return;
+    const { start_ns, end_ns } = this.state.view;
+    const offset = scene.offsets[run.index];
+    const inView = navigate.nextMatch(run, matches, null, start_ns - offset, 1);
+    const isInView = inView !== null && describe(run, inView.event).start_ns + offset < end_ns;
+    const first = isInView ? inView : navigate.nextMatch(run, matches, null, -Infinity, 1) ?? this.matchElsewhere(1);
+    if (first) scene.bringIntoView(first);
   }
   private matchElsewhere(direction: Direction): EventRef | null {
     const { runs } = this.state;
@@ -140,6 +152,6 @@ export class Commands {
       length = describe(run, found.event).duration_ns;
       best = found;
     }
-    this.go(best, "Nothing matches.");
+    this.go(best, "No match.");
   }
 }

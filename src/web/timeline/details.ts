@@ -3,11 +3,12 @@ import type { Commands } from "./commands";
 import { announce, button, el } from "../shared/dom";
 import { describe, isEvent } from "../shared/events";
 import { sectionsOf, titleOf, type Fact, type Section } from "./facts";
+import { functionSections } from "./gap_facts";
 import { formatNs } from "../shared/format";
 import { kindLabel } from "../shared/labels";
 import { middle, shortName, visible } from "../shared/names";
 import { runOf, type Scene } from "./scene";
-import type { EventRef } from "../shared/state";
+import type { EventRef, Run } from "../shared/state";
 
 const LONGEST_NAME = 4000;
 
@@ -33,9 +34,14 @@ export class Details {
         button("✕", () => this.scene.state.select(null), { class: "tl-close", attributes: { "aria-label": "Close the details" } })),
       ...(title.length > 60 ? [el("details", {}, el("summary", { text: "Full name" }), el("p", { class: "tl-full", text: middle(title, LONGEST_NAME) }))] : []),
       this.buttons(ref),
-      ...sectionsOf(run, ref.event).map((section) => this.section(ref.timeline, section)));
+      ...this.sections(run, ref.event).map((section) => this.section(ref.timeline, section)));
     const facts = describe(run, ref.event);
     announce(`${shortName(visible(facts.name))}, ${kindLabel(facts.kind)}, ${formatNs(facts.duration_ns)}, on ${visible(facts.track.label)}`);
+  }
+
+  private sections(run: Run, event: number): Section[] {
+    const { name, kind } = describe(run, event);
+    return [...sectionsOf(run, event), ...(kind === "gap" ? functionSections(this.scene.state.page.report, name) : [])];
   }
 
   private buttons(ref: EventRef): HTMLElement {

@@ -12,6 +12,7 @@ import { BarText, FONT_PX } from "./text";
 const TEXT_FROM_PX = 24; // narrower bars have no name
 const MOST_TEXTS = 1500; // a frame
 const BETWEEN_PX = 2; // lanes
+const GAP_CELL_PX = 4;
 
 export interface DrawJob {
   run: Run;
@@ -48,7 +49,7 @@ export class RowDrawer {
   /** `width` and the strip are in device pixels, all else in CSS pixels. */
   draw(job: DrawJob, width: number, ratio: number): void {
     this.useFont(job.palette.font);
-    const bars = this.paint(job, width);
+    const bars = this.paint(job, width, ratio);
     this.context.imageSmoothingEnabled = false;
     for (const bar of bars) {
       this.context.drawImage(this.strip, 0, bar.line, width, 1, 0, bar.y + BETWEEN_PX / 2, width / ratio, bar.height);
@@ -71,7 +72,7 @@ export class RowDrawer {
     }
   }
 
-  private paint(job: DrawJob, width: number): BarLine[] {
+  private paint(job: DrawJob, width: number, ratio: number): BarLine[] {
     const bars: BarLine[] = [];
     let line = -1;
     let lastY = NaN;
@@ -87,7 +88,7 @@ export class RowDrawer {
       const marks = job.matches ? job.matches.get(lane) ?? noMarks(lane) : null;
       paintLane(
         { events: lane.events, start_ns: job.view.start_ns, perPixel_ns: (job.view.end_ns - job.view.start_ns) / width,
-          marks, colorOf: colorsOf(job), isUnder, onlyMarked: false },
+          marks, colorOf: colorsOf(job), isUnder, onlyMarked: false, cell_px: cellOf(lane, ratio) },
         this.words.subarray(line * width, (line + 1) * width), row.isGroup ? null : wide, TEXT_FROM_PX);
       if (!isUnder) bars.push({ lane, y, height: laneHeight(row) - BETWEEN_PX, wide, line });
     }
@@ -117,7 +118,7 @@ export class RowDrawer {
     for (const [line, { lane }] of lines.entries()) {
       paintLane(
         { events: lane.events, start_ns: job.view.start_ns, perPixel_ns, marks: same.get(lane) ?? null,
-          colorOf: () => color, isUnder: false, onlyMarked: true },
+          colorOf: () => color, isUnder: false, onlyMarked: true, cell_px: 1 },
         this.words.subarray(line * width, (line + 1) * width), null, 0);
     }
     this.stripContext.putImageData(this.pixels, 0, 0, 0, 0, width, lines.length);
@@ -162,6 +163,9 @@ export class RowDrawer {
   }
 }
 
+/** Idle time shorter than this is drawn together. */
+const cellOf = (lane: RunLane, ratio: number): number => (lane.trackData.kind === "gaps" ? Math.round(GAP_CELL_PX * ratio) : 1);
+
 const none = new WeakMap<RunLane, Marks>();
 
 /** Marks of a lane where nothing matches. */
@@ -175,10 +179,9 @@ function noMarks(lane: RunLane): Marks {
 }
 
 const KERNEL = 0;
-const NVTX_FROM = 19;
-const NVTX_TO = 20;
+const RANGES = new Set([19, 20, 26]); // NVTX ranges, also those on a GPU
 const FEW = 3; // kernels in a pixel have the tint of the longest; of more it would be noise
-const TINTS = [0, 0.14, -0.1, 0.28, -0.2, 0.42];
+const TINTS = [0, 0.08, -0.08, -0.16, -0.24]; // near enough to be told from all other colours
 
 /** Kernels by name in tints of one colour, so that patterns are seen; NVTX ranges in the colour the program gave them, else likewise. */
 function colorsOf(job: DrawJob): ColorOf {
@@ -187,7 +190,7 @@ function colorsOf(job: DrawJob): ColorOf {
   const hashes = hashesOf(job.run);
   return (events, index, cls, count) => {
     if (cls === KERNEL && count <= FEW) return tints[hashes[events.name[index]] % tints.length];
-    if (cls >= NVTX_FROM && cls <= NVTX_TO) {
+    if (RANGES.has(cls)) {
       const color = events.more.get("color")?.[index] ?? 0;
       if (color > 0) return fromRgb((color - 1) & 0xffffff);
       return RANGE_COLORS[hashes[events.name[index]] % RANGE_COLORS.length];

@@ -1,16 +1,17 @@
 // Everything that is known of an event and of its neighbours that explain it, as plain data: details.ts shows it.
 import { MEMORY_KINDS } from "../shared/data";
 import {
-  blameOf, callOf, describe, kindAt, lanesUnder, nextOf, operationsOf, overlapping, placeOf, rangeOf, trackAround, trackPath, valueOf,
+  blameOf, callOf, describe, kindAt, lanesUnder, operationsOf, overlapping, placeOf, rangeOf, trackAround, trackPath, valueOf,
 } from "../shared/events";
 import { formatBytes, formatNs, formatNumber } from "../shared/format";
 import { causeMeaning, kindLabel } from "../shared/labels";
 import { eventAt, lowerBound } from "../shared/levels";
+import { gapSections } from "./gap_facts";
 import { neighbour } from "./navigate";
 import { shortName, visible } from "../shared/names";
 import { pathsOf } from "../shared/paths";
 import { exactText } from "./ruler";
-import type { LaneEvents, Run, RunLane } from "../shared/state";
+import type { Run, RunLane } from "../shared/state";
 
 export interface Fact {
   label: string;
@@ -24,14 +25,14 @@ export interface Section {
   facts: Fact[];
 }
 
-const MOST_NEIGHBOURS = 8;
+export const MOST_NEIGHBOURS = 8;
 
 export const titleOf = (run: Run, event: number): string => {
   const { name, kind } = describe(run, event);
   return kind === "gap" ? `idle: ${name}` : visible(name) || kindLabel(kind);
 };
 
-function link(run: Run, label: string, event: number | null, suffix = ""): Fact[] {
+export function link(run: Run, label: string, event: number | null, suffix = ""): Fact[] {
   if (event === null) return [];
   const { duration_ns } = describe(run, event);
   return [{ label, value: `${shortName(titleOf(run, event), 90)}, ${formatNs(duration_ns)}${suffix}`, event }];
@@ -96,7 +97,7 @@ function copyFacts(run: Run, event: number): Fact[] {
 /** Time from the end of the launching call to the start on the GPU. */
 function launchFacts(run: Run, operation: number): Fact[] {
   const call = callOf(run, operation);
-  if (call === null) return [{ label: "Launched by", value: "a call that is not in the trace" }];
+  if (call === null) return [{ label: "Launched by", value: "a call not in the trace" }];
   const start = describe(run, operation).start_ns;
   const launched = describe(run, call);
   const queued = start - (launched.start_ns + launched.duration_ns);
@@ -106,11 +107,11 @@ function launchFacts(run: Run, operation: number): Fact[] {
     ? { label: "Queued", value: `${formatNs(queued)} from the end of the call` }
     : { label: "Queued", value: "started before the call had returned" });
   const siblings = operationsOf(run, call).length;
-  if (siblings > 1) facts.push({ label: "With it", value: `${formatNumber(siblings)} operations were launched by this call` });
+  if (siblings > 1) facts.push({ label: "Same call", value: `${formatNumber(siblings)} operations were launched by this call` });
   return facts;
 }
 
-function rangeFacts(run: Run, event: number): Fact[] {
+export function rangeFacts(run: Run, event: number): Fact[] {
   const path = pathsOf(run).text(pathsOf(run).idOf(event));
   if (path === "") return [];
   const { kind } = placeOf(run, event).lane.trackData;
@@ -128,7 +129,7 @@ function streamNeighbours(run: Run, event: number): Section {
   const after = neighbour(run, event, 1);
   if (before !== null) {
     facts.push(...link(run, "Before", before));
-    facts.push({ label: "Wait since", value: formatNs(events.start[index] - events.end[index - 1]) });
+    facts.push({ label: "Gap since", value: formatNs(events.start[index] - events.end[index - 1]) });
   }
   facts.push(...link(run, "After", after));
   return { title: "On this stream", facts: [...facts, ...gapBefore(run, lane, index)] };
@@ -160,7 +161,7 @@ function atTheSameTime(run: Run, event: number): Section {
 
 function operationSections(run: Run, event: number): Section[] {
   return [
-    { title: "Where it came from", facts: [...launchFacts(run, event), ...rangeFacts(run, event)] },
+    { title: "Launch", facts: [...launchFacts(run, event), ...rangeFacts(run, event)] },
     streamNeighbours(run, event),
     atTheSameTime(run, event),
   ];
@@ -195,69 +196,6 @@ function gpuMeanwhile(run: Run, event: number): Section[] {
   return facts.length > 0 ? [{ title: "GPUs meanwhile", facts }] : [];
 }
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-
-/** A gap is split by cause: the parts follow each other without anything between. */
-function partsOf({ start, end, count }: LaneEvents, index: number): { first: number; last: number } {
-  let first = index;
-  let last = index;
-  while (first > 0 && end[first - 1] === start[first]) --first;
-  while (last + 1 < count && start[last + 1] === end[last]) ++last;
-  return { first, last };
-}
-
-function wholeGap(run: Run, lane: RunLane, parts: { first: number; last: number }): Section[] {
-  const { first, last } = parts;
-  if (first === last) return [];
-  const length = lane.events.end[last] - lane.events.start[first];
-  const shown = Math.min(last, first + MOST_NEIGHBOURS - 1);
-  const facts: Fact[] = [];
-  for (let i = first; i <= shown; ++i) facts.push(...link(run, "", lane.events.first + i));
-  return [{ title: `Part of ${formatNs(length)} without any operation`, facts }];
-}
-
-/** What the host did meanwhile: what is to blame, or for work that was launched before, the calls of that thread. */
-function hostFacts(run: Run, gap: number, blame: number | null): Fact[] {
-  if (blame === null) return [];
-  const { start_ns, duration_ns } = describe(run, gap);
-  const end_ns = start_ns + duration_ns;
-  const blamed = describe(run, blame);
-  const isThen = blamed.start_ns < end_ns && blamed.start_ns + blamed.duration_ns > start_ns;
-  if (isThen) return link(run, "The host was in", blame);
-  const { track } = placeOf(run, blame).lane;
-  const calls = overlapping(run.lanes.filter((lane) => lane.track === track), start_ns, end_ns, 3);
-  if (calls.length === 0) return [{ label: "The host", value: "was in no CUDA call" }];
-  return calls.flatMap((call) => link(run, "The host was in", call));
-}
-
-function gapSections(run: Run, event: number): Section[] {
-  const { name } = describe(run, event);
-  const { lane, index } = placeOf(run, event);
-  const parts = partsOf(lane.events, index);
-  const start_ns = lane.events.start[parts.first];
-  const blame = blameOf(run, event);
-  const next = nextOf(run, event);
-  const device = trackAround(run.data.tracks, lane.track, "device");
-  const before = lanesUnder(run, device, "stream").flatMap(({ events }) => {
-    const at = lowerBound(events.end, start_ns);
-    return at < events.count && events.end[at] === start_ns ? [events.first + at] : [];
-  });
-  return [
-    { title: "Why", note: sentence(causeMeaning(name)), facts: [...hostFacts(run, event, blame), ...rangeFacts(run, event)] },
-    ...wholeGap(run, lane, parts),
-    {
-      title: "Around it",
-      facts: [
-        ...before.slice(0, 1).flatMap((operation) => link(run, "Ran before", operation)),
-        ...link(run, "Ended by", next),
-        ...(next === null ? [] : link(run, "Launched by", callOf(run, next))),
-        ...link(run, "Gap before", parts.first > 0 ? lane.events.first + parts.first - 1 : null),
-        ...link(run, "Gap after", parts.last + 1 < lane.events.count ? lane.events.first + parts.last + 1 : null),
-      ],
-    },
-  ];
-}
-
 function rangeSections(run: Run, event: number): Section[] {
   const { lane, index } = placeOf(run, event);
   const { events } = lane;
@@ -266,6 +204,7 @@ function rangeSections(run: Run, event: number): Section[] {
   if (payload > 0) facts.push({ label: "Payload", value: visible(run.data.names[payload - 1] ?? "") });
   const path = pathsOf(run).text(pathsOf(run).idOf(event));
   if (path !== "") facts.push({ label: "Path", value: visible(path) });
+  facts.push(...onGpus(run, event));
   const outer = run.lanes.find((other) => other.track === lane.track && other.depth === lane.depth - 1);
   const at = outer ? eventAt(outer.events, events.start[index]) : -1;
   if (outer && at >= 0 && kindAt(events, index) === "nvtx_range") facts.push(...link(run, "Within", outer.events.first + at));
@@ -276,9 +215,26 @@ function rangeSections(run: Run, event: number): Section[] {
   if (within.length > MOST_NEIGHBOURS) inside.push({ label: "", value: "and more" });
   return [
     { title: placeOf(run, event).lane.trackData.kind === "nvtx" ? "Range" : "On this track", facts },
-    ...(inside.length > 0 ? [{ title: "Within it", facts: inside }] : []),
+    ...(inside.length > 0 ? [{ title: "Nested ranges", facts: inside }] : []),
     ...gpuMeanwhile(run, event),
   ];
+}
+
+function projectionSections(run: Run, event: number): Section[] {
+  const facts = link(run, "On the host", rangeOf(run, event));
+  facts.push({ label: "Operations", value: formatNumber(valueOf(run, event, "operations")) });
+  facts.push({ label: "Their time", value: withExact(valueOf(run, event, "operations_ns")) });
+  facts.push(...rangeFacts(run, event));
+  facts.push(...link(run, "Before", neighbour(run, event, -1)), ...link(run, "After", neighbour(run, event, 1)));
+  return [{ title: "Range", note: "From the start of the first to the end of the last operation launched in this range.", facts }];
+}
+
+/** Where the GPUs did what was launched in a range. */
+function onGpus(run: Run, range: number): Fact[] {
+  return run.lanes.flatMap((lane) => {
+    const at = lane.trackData.kind === "projection" ? lane.events.more.get("range")?.indexOf(range + 1) ?? -1 : -1;
+    return at < 0 ? [] : link(run, run.data.tracks[lane.trackData.parent].label, lane.events.first + at);
+  });
 }
 
 export function sectionsOf(run: Run, event: number): Section[] {
@@ -291,6 +247,7 @@ export function sectionsOf(run: Run, event: number): Section[] {
     kind === "stream" ? operationSections(run, event)
     : kind === "api" ? callSections(run, event)
     : kind === "gaps" ? gapSections(run, event)
+    : kind === "projection" ? projectionSections(run, event)
     : rangeSections(run, event);
   return [first, ...more].filter((section) => section.facts.length > 0 || section.note);
 }

@@ -15,16 +15,20 @@ export class FilterBox {
   private readonly steps: HTMLElement;
   private timer = 0;
   private wanted = 0;
+  private isTyped = false; // nobody has chosen what is in view: the first match is
 
-  constructor(private readonly scene: Scene, commands: Commands) {
+  constructor(private readonly scene: Scene, private readonly commands: Commands) {
     this.input = el("input", {
       class: "tl-filter",
-      title: "Words of the name, or kind:h2d kind:pageable stream:7 gpu:0 thread:519 nvtx:step/load cause:host name:\"exact\" min:10us max:2ms; -word turns around",
+      title: "Part of the name, or kind:h2d kind:pageable stream:7 gpu:0 thread:519 nvtx:step/load cause:host name:\"exact\" min:10us max:2ms; -word excludes",
       attributes: {
         type: "search", placeholder: "Filter: words, kind:pageable, nvtx:step/load, min:10us …", "aria-label": "Filter events",
         spellcheck: "false", autocomplete: "off",
       },
-      on: { input: () => scene.state.setFilter(this.input.value) },
+      on: { input: () => {
+        this.isTyped = true;
+        scene.state.setFilter(this.input.value);
+      } },
     });
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter") void this.go(commands, event.shiftKey);
@@ -34,7 +38,7 @@ export class FilterBox {
       event.stopPropagation();
     });
     this.steps = el("span", { class: "tl-steps" },
-      button("‹", () => commands.match(-1), { title: "Match before (key: [)", attributes: { "aria-label": "Match before" } }),
+      button("‹", () => commands.match(-1), { title: "Previous match (key: [)", attributes: { "aria-label": "Previous match" } }),
       button("›", () => commands.match(1), { title: "Next match (key: ])", attributes: { "aria-label": "Next match" } }),
       button("longest", () => commands.longestMatch(), { title: "Longest match (key: m)" }));
     this.steps.hidden = true;
@@ -102,6 +106,8 @@ export class FilterBox {
     this.count.dataset["of"] = filter;
     this.count.textContent = count === 0 ? "no match" : `${countOf(count, "match", "matches")}, ${formatNs(time_ns)}`;
     this.steps.hidden = count === 0;
+    if (this.isTyped && count > 0) this.commands.showFirstMatch();
+    this.isTyped = false;
     this.scene.draw();
   }
 }

@@ -19,7 +19,7 @@ export class Help {
           list([
             ["saxpy", "name contains it"], ["name:\"x\"", "name is exactly x"], ["kind:h2d", "kind: kernel, h2d, d2h, copy, pageable, memset, api, sync, nvtx, gap"],
             ["stream:7 gpu:0 thread:519", "where it is"], ["nvtx:step/load", "within, or launched within"], ["cause:host", "idle time by cause"],
-            ["min:10us max:2ms", "duration"], ["a,b", "one or the other, after a key"], ["-kind:memset", "not that"],
+            ["min:10us max:2ms", "duration"], ["a,b", "alternatives after a key"], ["-kind:memset", "exclude"],
           ]))));
     this.element.hidden = true;
   }

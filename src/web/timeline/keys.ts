@@ -11,7 +11,7 @@ export interface KeyTarget {
 
 /** For the help: keys, and what they do. */
 export const KEY_HELP: readonly (readonly [string, string])[] = [
-  ["A D, ← →", "pan"], ["W S, + −", "zoom in and out at the pointer"], ["↑ ↓", "scroll the tracks"], ["Home End", "to the beginning, to the end; again: the whole run"],
+  ["A D, ← →", "pan"], ["W S, + −", "zoom in and out at the pointer"], ["↑ ↓", "scroll the tracks"], ["Home End", "to the start, to the end; again: the whole run"],
   ["f, 0", "show the whole run"], ["e", "from the first to the last operation on a GPU"], ["Enter", "zoom to the selected event, or to the measured range"],
   ["n p", "next, previous event of the same name"], ["l", "longest event of the same name"],
   [", .", "event before, after on the same track"], ["g, Shift+B", "next gap, gap before"], ["G", "longest gap"],
@@ -21,7 +21,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
 
 export const MOUSE_HELP: readonly (readonly [string, string])[] = [
   ["drag", "pan"], ["wheel, pinch", "zoom at the pointer"], ["Shift + wheel", "pan"], ["Alt + wheel, wheel over the labels", "scroll the tracks"],
-  ["Shift + drag, drag on the ruler", "measure a range"], ["click", "select"], ["double click", "zoom to the event"], ["drag on the overview", "move the view"],
+  ["Shift + drag, drag on the ruler", "measure a range"], ["click", "select"], ["double click", "zoom to the event"], ["drag on the overview strip", "move the view"],
 ];
 
 const SCROLL_PX = 60;

@@ -57,7 +57,7 @@ function lanesOfGroup(group: number, tracks: readonly Track[], lanes: RunLane[][
   for (let track = group + 1; track < tracks.length; ++track) {
     let at = tracks[track].parent;
     while (at >= 0 && at !== group) at = tracks[at].parent;
-    if (at === group && tracks[track].kind !== "gaps") within.push(...lanes[track].filter((lane) => lane.depth === 0));
+    if (at === group && tracks[track].kind !== "gaps" && tracks[track].kind !== "projection") within.push(...lanes[track].filter((lane) => lane.depth === 0));
   }
   return within;
 }

@@ -98,7 +98,7 @@ export class Minimap {
       const start_ns = whole.start_ns - this.scene.offsets[run.index];
       for (const lane of lanes) {
         one.fill(0);
-        paintLane({ events: lane.events, start_ns, perPixel_ns, marks: null, colorOf, isUnder: false, onlyMarked: false }, one, null, 0);
+        paintLane({ events: lane.events, start_ns, perPixel_ns, marks: null, colorOf, isUnder: false, onlyMarked: false, cell_px: 1 }, one, null, 0);
         // The alpha of a pixel is the share of it that was busy.
         for (let x = 0; x < width; ++x) if (one[x] >>> 24 > line[x] >>> 24) line[x] = one[x];
       }

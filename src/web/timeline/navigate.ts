@@ -1,6 +1,6 @@
 // Walking from event to event: the next of a name, the longest, the next gap, the next match of the filter.
 import { durationAt, placeOf } from "../shared/events";
-import type { Matches } from "../shared/filter";
+import { isProjected, type Matches } from "../shared/filter";
 import { lowerBound } from "../shared/levels";
 import type { EventRef, Run, RunLane } from "../shared/state";
 
@@ -87,13 +87,15 @@ export function nextGap(run: Run, selection: EventRef | null, time_ns: number, d
 
 export const longestGap = (run: Run): EventRef | null => longestOf(run, gapLanes(run), () => true);
 
+const lanesOf = (matches: Matches): RunLane[] => [...matches.marks.keys()].filter((lane) => !isProjected(lane));
+
 export function nextMatch(run: Run, matches: Matches, selection: EventRef | null, time_ns: number, direction: Direction): EventRef | null {
   const accept: Accept = (lane, i) => matches.marks.get(lane)?.bits[i] === 1;
-  return step(run, [...matches.marks.keys()], origin(run, selection, time_ns), direction, accept);
+  return step(run, lanesOf(matches), origin(run, selection, time_ns), direction, accept);
 }
 
 export const longestMatch = (run: Run, matches: Matches): EventRef | null =>
-  longestOf(run, [...matches.marks.keys()], (lane, i) => matches.marks.get(lane)?.bits[i] === 1);
+  longestOf(run, lanesOf(matches), (lane, i) => matches.marks.get(lane)?.bits[i] === 1);
 
 /** The event beside another on its own lane. */
 export function neighbour(run: Run, event: number, direction: Direction): number | null {

@@ -15,6 +15,7 @@ export interface PaintJob {
   colorOf: ColorOf;
   isUnder: boolean; // only where nothing is painted yet: lanes over each other
   onlyMarked: boolean; // leave out what is not marked, instead of dimming it
+  cell_px: number; // what is shorter than this is drawn with its neighbours
 }
 
 /** Events that are wide enough for a name, for who draws the text. */
@@ -49,7 +50,8 @@ export function paintLane(job: PaintJob, line: Uint32Array, wide: WideEvents | n
   const levels = levelsOf(events);
   const width = line.length;
   const end_ns = start_ns + width * perPixel_ns;
-  const narrow_ns = WIDE_PX * perPixel_ns;
+  const cell_ns = job.cell_px * perPixel_ns;
+  const narrow_ns = Math.max(WIDE_PX * perPixel_ns, job.cell_px > 1 ? cell_ns : 0);
   let i = lowerBound(events.end, start_ns, 0, 1024);
   let last = 1;
   while (i < events.count && events.start[i] < end_ns) {
@@ -60,10 +62,13 @@ export function paintLane(job: PaintJob, line: Uint32Array, wide: WideEvents | n
     }
     const x = Math.max(0, Math.floor((events.start[i] - start_ns) / perPixel_ns));
     if (x >= width) break;
-    // The next pixel begins here; one event that is wide ends the pixel's share early.
-    let j = lowerBound(events.start, start_ns + (x + 1) * perPixel_ns, i + 1, last);
+    // Cells are counted from the beginning of the run, so that they stay where they are when the view moves.
+    const next_ns = job.cell_px > 1 ? (Math.floor(events.start[i] / cell_ns) + 1) * cell_ns : start_ns + (x + 1) * perPixel_ns;
+    // The next pixel or cell begins there; one event that is wide ends its share early.
+    let j = lowerBound(events.start, next_ns, i + 1, last);
     if (j - i > 1 && events.end[j - 1] - events.start[j - 1] >= narrow_ns) --j;
-    paintPixel(job, levels, i, j, x, line);
+    if (job.cell_px > 1) paintCell(job, levels, i, j, line, narrow_ns);
+    else paintPixel(job, levels, i, j, x, line);
     last = Math.max(1, (j - i) >> 1);
     i = j;
   }
@@ -166,4 +171,31 @@ function paintPixel(job: PaintJob, levels: Levels, i: number, j: number, x: numb
     }
   }
   put(line, x, job.colorOf(events, index, levels.classes[index], j - i), alpha, job.isUnder);
+}
+
+/** The wide part of the pause that the slivers [i, j) are part of, too; -1: none. */
+function widePartBeside(events: LaneEvents, i: number, j: number, narrow_ns: number): number {
+  const isWide = (k: number): boolean => events.end[k] - events.start[k] >= narrow_ns;
+  if (i > 0 && events.end[i - 1] === events.start[i] && isWide(i - 1)) return i - 1;
+  if (j < events.count && events.end[j - 1] === events.start[j] && isWide(j)) return j;
+  return -1;
+}
+
+/**
+ * Slivers [i, j) as one bar, of the colour that took most of the time; those that touch a wide part of the same pause are
+ * drawn as more of it.
+ */
+function paintCell(job: PaintJob, levels: Levels, i: number, j: number, line: Uint32Array, narrow_ns: number): void {
+  const { events, marks, start_ns, perPixel_ns } = job;
+  const marked = marks ? markedWithin(marks, i, j) : 0;
+  if (marks && marked === 0 && job.onlyMarked) return;
+  const beside = marks ? -1 : widePartBeside(events, i, j, narrow_ns);
+  const index = beside >= 0 ? beside : marked > 0 && j - i <= 2 * BLOCK ? firstMarked(marks as Marks, i, j) : dominant(events, levels, i, j);
+  const from = Math.max(0, Math.round((events.start[i] - start_ns) / perPixel_ns));
+  const to = Math.min(line.length, Math.max(from + 1, Math.round((events.end[j - 1] - start_ns) / perPixel_ns)));
+  const share = Math.min(1, (events.busyBefore[j] - events.busyBefore[i]) / Math.max(1, events.end[j - 1] - events.start[i], perPixel_ns));
+  const bright = Math.round(FAINTEST + (FULL - FAINTEST) * share);
+  const alpha = !marks ? bright : marked > 0 ? FULL : Math.min(bright, DIM);
+  const color = job.colorOf(events, index, levels.classes[index], j - i);
+  for (let x = from; x < to; ++x) put(line, x, color, alpha, job.isUnder);
 }

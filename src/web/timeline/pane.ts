@@ -50,7 +50,7 @@ export class Pane {
 
   constructor(private readonly scene: Scene, readonly index: number) {
     const data = this.data;
-    for (const [track, { is_folded }] of data.tracks.entries()) if (is_folded) this.arrangement.folded.add(track);
+    this.foldAsGiven();
     this.lanes = lanesByTrack(null, data.tracks);
     this.layout = makeLayout(data, this.lanes, this.arrangement, 0);
     this.stage.append(this.canvas, this.over);
@@ -75,8 +75,18 @@ export class Pane {
     return { start_ns: view.start_ns - offset, end_ns: view.end_ns - offset };
   }
 
+  private foldAsGiven(): void {
+    for (const [track, { is_folded }] of this.data.tracks.entries()) if (is_folded) this.arrangement.folded.add(track);
+  }
+
+  /** The events are read, and may have brought tracks of their own. */
   setRun(run: Run): void {
     this.run = run;
+    this.arrangement.folded.clear();
+    this.arrangement.pinned.clear();
+    this.foldAsGiven();
+    this.sidebar.clear();
+    this.labelled = null;
     this.lanes = lanesByTrack(run, this.data.tracks);
     this.relayout();
   }

@@ -16,6 +16,8 @@ export interface Scene {
   drawOverlay(): void; // only what lies over the events
   /** Brings the event into view and its row; `zoom` makes it wide enough to be seen. */
   reveal(ref: EventRef, zoom: boolean): void;
+  /** Pans and scrolls to the event where it is not in view. */
+  bringIntoView(ref: EventRef): void;
   /** Selects, and brings into view where it is not. */
   jump(ref: EventRef): void;
   setView(view: View): void; // within the limits

@@ -2,6 +2,7 @@
 // view exist.
 import { el } from "../shared/dom";
 import type { Row } from "./layout";
+import { splitName } from "./text";
 import { shortName, tooltip, visible } from "../shared/names";
 
 export interface SidebarActions {
@@ -17,12 +18,25 @@ interface Label {
 }
 
 const DETAIL_FROM_PX = 38; // rows that are lower have one line
+const LABEL_PX = 22;
+
+/** Short of room, the middle of a name is left out: its end tells streams and threads apart. */
+function nameLine(name: string): HTMLElement {
+  const [start, end] = splitName(name);
+  return el("span", { class: "tl-name-line" }, el("span", { class: "tl-name-start", text: start }), el("span", { class: "tl-name-end", text: end }));
+}
 
 export class Sidebar {
   readonly element = el("div", { class: "tl-labels", attributes: { role: "group", "aria-label": "Tracks" } });
   private readonly labels = new Map<number, Label>();
 
   constructor(private readonly actions: SidebarActions) {}
+
+  /** The tracks have other numbers. */
+  clear(): void {
+    for (const { element } of this.labels.values()) element.remove();
+    this.labels.clear();
+  }
 
   /** Shows the labels of these rows; `topOf` is where each is, in pixels from the top of the pane. */
   show(rows: readonly Row[], topOf: (row: Row) => number, pinnedHeight: number): void {
@@ -40,13 +54,16 @@ export class Sidebar {
     let label = this.labels.get(row.track);
     if (!label) this.labels.set(row.track, (label = this.make(row)));
     const { element, fold, pin, detail } = label;
-    element.style.top = `${top}px`;
-    element.style.height = `${row.height}px`;
+    // The label of a row that has begun above stays in view.
+    const shown = Math.max(top, Math.min(row.isPinned ? top : pinnedHeight, top + row.height - Math.min(row.height, LABEL_PX)));
+    const height = row.height - (shown - top);
+    element.style.top = `${shown}px`;
+    element.style.height = `${height}px`;
     element.style.paddingLeft = `${4 + row.level * 12}px`;
     element.classList.toggle("tl-pinned", row.isPinned);
     // What scrolls under the pinned rows is not seen there.
     element.style.visibility = !row.isPinned && top + row.height <= pinnedHeight ? "hidden" : "visible";
-    if (detail) detail.hidden = row.height < DETAIL_FROM_PX;
+    if (detail) detail.hidden = height < DETAIL_FROM_PX;
     fold.setAttribute("aria-expanded", String(!row.isFolded));
     fold.textContent = row.isFolded ? "▸" : "▾";
     pin.setAttribute("aria-pressed", String(row.isPinned));
@@ -66,7 +83,7 @@ export class Sidebar {
       attributes: { type: "button", "aria-label": `Keep ${name} at the top` },
       on: { click: () => this.actions.pin(row.track) },
     });
-    const text = el("span", { class: "tl-name", title: tooltip(detail ? `${label}\n${detail}` : label), text: name });
+    const text = el("span", { class: "tl-name", title: tooltip(detail ? `${label}\n${detail}` : label) }, nameLine(name));
     const second = detail && !row.isGroup ? el("small", { text: shortName(visible(detail), 60) }) : null;
     if (second) text.append(second);
     const element = el("div", { class: row.isGroup ? "tl-label tl-group" : "tl-label" }, fold, text, pin);

@@ -27,7 +27,7 @@ export function snapshot({ panes, view, palette }: Shown): HTMLCanvasElement | n
   canvas.width = Math.round((SIDE_PX + width) * ratio);
   canvas.height = Math.round((RULER_PX + heights.reduce((sum, height) => sum + height + TITLE_PX, 0)) * ratio);
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", "The timeline as it is shown");
+  canvas.setAttribute("aria-label", "The timeline as shown");
   const context = canvas.getContext("2d");
   if (!context) return null;
   context.scale(ratio, ratio);

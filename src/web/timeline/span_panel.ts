@@ -55,7 +55,7 @@ export class SpanPanel {
     for (const [title, rows] of [["GPU operations", sums.operations], ["CUDA calls", sums.calls], ["NVTX ranges", sums.ranges]] as const) {
       if (rows.length > 0) parts.push(this.table(run, title, rows, sums.length_ns));
     }
-    if (parts.length === 0) parts.push(el("p", { text: "Nothing was recorded in it." }));
+    if (parts.length === 0) parts.push(el("p", { text: "Nothing was recorded in this range." }));
     return parts;
   }
 
@@ -75,7 +75,7 @@ export class SpanPanel {
     const more = row.bytes > 0 ? `, ${formatBytes(row.bytes)}${row.time_ns > 0 ? `, ${formatBytes(row.bytes / (row.time_ns / 1e9))}/s` : ""}` : "";
     const pageable = row.kind.startsWith("pageable") ? ", pageable" : "";
     return el("tr", {},
-      el("td", {}, button(shortName(name, 48) + more + pageable, () => this.scene.jump(row.longest), { class: "tl-link", title: "To the longest of them" })),
+      el("td", {}, button(shortName(name, 48) + more + pageable, () => this.scene.jump(row.longest), { class: "tl-link", title: "Go to the longest" })),
       el("td", { class: "number", text: formatNumber(row.count) }),
       el("td", { class: "number", text: formatNs(row.time_ns) }),
       el("td", { class: "number", text: formatPercent((100 * row.time_ns) / length_ns) }));

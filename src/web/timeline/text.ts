@@ -27,8 +27,7 @@ export class BarText {
   fit(text: string, width: number): string {
     if (width < 2.2 * this.average) return "";
     if (this.widthOf(text) <= width) return text;
-    const fits = Math.floor(width / this.average) - 1;
-    return fits >= 2 ? `${text.slice(0, fits)}…` : "";
+    return cutToFit(text, Math.floor(width / this.average) - 1);
   }
 
   private widthOf(text: string): number {
@@ -39,6 +38,21 @@ export class BarText {
     }
     return width;
   }
+}
+
+/** At most `most` characters and the mark of what was left out: "step…14", as numbers at the end tell names apart. */
+export function cutToFit(text: string, most: number): string {
+  if (most < 2) return "";
+  const number = /\D(\d{1,6})$/.exec(text)?.[1] ?? "";
+  if (number === "" || number.length > most) return `${text.slice(0, most)}…`;
+  return `${text.slice(0, most - number.length)}…${number}`;
+}
+
+/** What of a label may be cut, and its end, which is not: its last word, or a part of a long one. */
+export function splitName(name: string): [string, string] {
+  const word = name.lastIndexOf(" ");
+  const at = word > 0 && name.length - word <= 9 ? word : name.length - Math.min(6, Math.floor(name.length / 2));
+  return [name.slice(0, at), name.slice(at)];
 }
 
 /** "void at::native::f<4>(int)" → "f<4>" */

@@ -62,7 +62,7 @@ class TimelineView implements Scene {
     this.build();
     this.listen();
     if (state.runs.length > 0) this.load(state.runs);
-    else this.status.textContent = "Reading the events …";
+    else this.status.textContent = "Loading events …";
   }
 
   // ---- what the parts ask for
@@ -82,6 +82,17 @@ class TimelineView implements Scene {
     this.state.select(ref);
     this.isQuiet = false;
     this.reveal(ref, false);
+  }
+
+  bringIntoView(ref: EventRef): void {
+    const run = this.state.runs[ref.timeline];
+    if (!isEvent(run, ref.event)) return;
+    const { lane, index } = placeOf(run, ref.event);
+    const start = lane.events.start[index] + this.offsets[ref.timeline];
+    const { view } = this.state;
+    const width = view.end_ns - view.start_ns;
+    if (start < view.start_ns || start >= view.end_ns) this.setView({ start_ns: start - width / 4, end_ns: start + (3 * width) / 4 });
+    this.panes[ref.timeline].showRow(ref.event);
   }
 
   reveal(ref: EventRef, zoom: boolean): void {
@@ -150,7 +161,7 @@ class TimelineView implements Scene {
   private alignBox(): HTMLElement {
     const input: HTMLInputElement = el("input", { attributes: { type: "checkbox" } });
     input.addEventListener("change", () => this.align(input.checked));
-    return el("label", { class: "tl-align" }, input, "Align at the first GPU work");
+    return el("label", { class: "tl-align" }, input, "Align at the first GPU operation");
   }
 
   private align(atFirst: boolean): void {

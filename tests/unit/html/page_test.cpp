@@ -35,13 +35,6 @@ TEST(Base64, PiecesDoNotShow) {
   for (std::size_t i = 0; i <= text.size(); ++i) EXPECT_EQ(Base64Of(text.substr(0, i), text.substr(i)), Base64Of(text));
 }
 
-TEST(Escape, NothingEndsTheScript) {
-  EXPECT_EQ(EscapeForScript(R"("</script><!--&")"), R"("\u003c/script\u003e\u003c!--\u0026")");
-  EXPECT_EQ(EscapeForScript("\"\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA\xE2\x80\""),
-            "\"\\u2028\\u2029\xE2\x80\xAA\xE2\x80\"");
-  EXPECT_EQ(EscapeForScript("{\"a\":[1,2.5,\"b\\\"\\\\\"]}"), "{\"a\":[1,2.5,\"b\\\"\\\\\"]}");
-}
-
 TEST(Escape, TextStaysText) { EXPECT_EQ(EscapeForText("<b>&\"x\"'"), "&lt;b&gt;&amp;&quot;x&quot;'"); }
 
 TEST(FileUrl, SpecialCharactersAreEncoded) {
