@@ -164,7 +164,7 @@ std::string DifferenceText(const Rule& rule, double base, double now) {
   const std::string is = FormatValueBeside(now, base, unit), was = FormatValueBeside(base, now, unit);
   if (now == base) return is + ", same as the baseline";
   std::string by = FormatValue(std::fabs(now - base), unit);
-  if (unit == Unit::kPercent) by += " percentage points";
+  if (unit == Unit::kPercent && by.ends_with('%')) by = by.substr(0, by.size() - 1) + " percentage points";
   if (base != 0 && unit != Unit::kPercent)
     by = FormatPercent(100 * std::fabs(now - base) / std::fabs(base)) + " (" + by + ")";
   return is + ", " + by + (now > base ? " above" : " below") + " the baseline's " + was;

@@ -2,7 +2,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +14,8 @@
 #include "gprof/version.h"
 #include "python/columns.h"
 #include "python/layouts.h"
+#include "python/pages.h"
+#include "trace/file/mapped_file.h"
 
 namespace py = pybind11;
 
@@ -54,6 +58,16 @@ class LoadedTrace {
     options.min_gap_ns = min_gap_ns;
     options.step = step;
     return ReportJson(*trace_, options);
+  }
+
+  std::string Card() const {
+    const py::gil_scoped_release others_may_run;
+    return python::Card(*trace_);
+  }
+
+  std::string Page(uint64_t event_budget) const {
+    const py::gil_scoped_release others_may_run;
+    return python::Page(*trace_, event_budget);
   }
 
   // (rows, {column: (format, items, missing or None, texts or None, is_constant)})
@@ -131,28 +145,60 @@ py::list Kinds() {
   return kinds;
 }
 
-// gprof_cli.Error has what an Error says: `hint`, and the code that a command would exit with.
-void AddError(py::module_& module) {
-  static PyObject* type = PyErr_NewExceptionWithDoc(
-      "gprof_cli.Error", "What failed and why; `hint` says what to do about it.", PyExc_Exception, nullptr);
+// Those of gprof_cli: all of them are an Error, and what Python has for the same.
+struct ErrorTypes {
+  PyObject *error, *file, *not_found, *input;
+};
+
+PyObject* AddErrorType(py::module_& module, const std::string& name, const char* meaning, const py::tuple& bases) {
+  PyObject* type = PyErr_NewExceptionWithDoc(("gprof_cli." + name).c_str(), meaning, bases.ptr(), nullptr);
   if (type == nullptr) throw py::error_already_set();
-  module.add_object("Error", py::reinterpret_borrow<py::object>(type));
+  module.add_object(name.c_str(), py::reinterpret_borrow<py::object>(type));
+  return type;
+}
+
+PyObject* TypeOf(const ErrorTypes& types, const Error& error) {
+  if (const auto* of_file = dynamic_cast<const FileError*>(&error)) {
+    return of_file->number() == ENOENT ? types.not_found : types.file;
+  }
+  return error.code() == ExitCode::kUnreadable ? types.input : types.error;
+}
+
+void SetError(const ErrorTypes& types, const Error& error) {
+  PyObject* type = TypeOf(types, error);
+  py::object made = py::reinterpret_borrow<py::object>(type)(TextOf(error.what()));
+  made.attr("hint") = TextOf(error.hint());
+  made.attr("code") = static_cast<int>(error.code());
+  if (const auto* of_file = dynamic_cast<const FileError*>(&error)) made.attr("errno") = of_file->number();
+  PyErr_SetObject(type, made.ptr());
+}
+
+void AddErrors(py::module_& module) {
+  static ErrorTypes types{};
+  const auto is_a = [](auto... bases) { return py::make_tuple(py::handle(bases)...); };
+  types.error = AddErrorType(
+      module, "Error", "What failed and why; `hint` says what to do about it, `code` what a command would exit with.",
+      is_a(PyExc_Exception));
+  types.file = AddErrorType(module, "FileError", "The system did not give the file; `errno` says why.",
+                            is_a(types.error, PyExc_OSError));
+  types.not_found =
+      AddErrorType(module, "NotFoundError", "There is no such file.", is_a(types.file, PyExc_FileNotFoundError));
+  types.input = AddErrorType(module, "InputError", "The file is no trace, or too damaged to be read.",
+                             is_a(types.error, PyExc_ValueError));
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);
     } catch (const Error& error) {
-      py::object made = py::reinterpret_borrow<py::object>(type)(TextOf(error.what()));
-      made.attr("hint") = TextOf(error.hint());
-      made.attr("code") = static_cast<int>(error.code());
-      PyErr_SetObject(type, made.ptr());
+      SetError(types, error);
     }
   });
 }
 
 PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = kVersion;
-  AddError(module);
+  AddErrors(module);
   module.def("kinds", &Kinds);
+  module.def("open_file", &OpenFile, py::call_guard<py::gil_scoped_release>());
   py::class_<Bytes>(module, "Bytes", py::buffer_protocol()).def_buffer([](const Bytes& bytes) {
     // NumPy asks for writable memory only of what says that it is.
     return py::buffer_info(const_cast<void*>(bytes.first), 1, py::format_descriptor<unsigned char>::format(), 1,
@@ -161,12 +207,15 @@ PYBIND11_MODULE(_core, module) {
   py::class_<LoadedTrace>(module, "Trace")
       .def(py::init<const std::string&>())
       .def("report", &LoadedTrace::Report)
+      .def("card", &LoadedTrace::Card)
+      .def("page", &LoadedTrace::Page)
       .def("columns", &LoadedTrace::Columns)
       .def("records", &LoadedTrace::Records)
       .def("unpacked", &LoadedTrace::Unpacked)
       .def("text", &LoadedTrace::Text)
       .def_property_readonly("path", [](const LoadedTrace& t) { return TextOf(t.trace().path); })
       .def_property_readonly("recorder", [](const LoadedTrace& t) { return TextOf(t.trace().recorder); })
+      .def_property_readonly("summary", [](const LoadedTrace& t) { return TextOf(Summary(t.trace())); })
       .def_property_readonly("start_ns", [](const LoadedTrace& t) { return t.trace().start_ns; })
       .def_property_readonly("end_ns", [](const LoadedTrace& t) { return t.trace().end_ns; })
       .def_property_readonly("is_complete", [](const LoadedTrace& t) { return t.trace().health.IsComplete(); })

@@ -21,10 +21,10 @@ OURS = {
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
     "src/gate": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|import|gate)/.*",
     "src/export": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*|export/.*",
-    "src/html": rf"{FORMAT}|{PUBLIC}|(base|analysis|export|html)/.*",
+    "src/html": rf"{FORMAT}|{PUBLIC}|(base|analysis|export|report|html)/.*",
     "src/report": rf"{FORMAT}|{PUBLIC}|(base|trace|analysis|report)/.*",
     "src/library": rf"{PUBLIC}|(analysis|report)/.*",
-    "src/python": rf"{PUBLIC}|(export|python)/.*",
+    "src/python": rf"{PUBLIC}|trace/file/mapped_file\.h|(base|export|html|report|python)/.*",
     "src/glibc": r"glibc/.*",
     "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|launch|analysis|gate|import|export|html|report|cli)/.*",
 }

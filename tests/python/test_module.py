@@ -7,7 +7,10 @@ environment.run_here_or_there()
 import ast
 import csv
 import gc
+import html
+import html.parser
 import importlib.util
+import inspect
 import io
 import json
 import math
@@ -16,8 +19,11 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -198,13 +204,57 @@ class Reports(Folder):
     def test_what_is_no_trace_is_an_error_with_a_hint_and_a_code(self):
         text = self.folder / "text.txt"
         text.write_text("no trace\n")
-        for path in (text, self.folder / "not there"):
-            with self.assertRaises(gprof_cli.Error) as caught:
+        for path, kind, built_in in ((text, gprof_cli.InputError, ValueError),
+                                     (self.folder / "not there", gprof_cli.NotFoundError, FileNotFoundError),
+                                     (self.folder / "not there.sqlite", gprof_cli.NotFoundError, FileNotFoundError),
+                                     (self.folder, gprof_cli.FileError, OSError)):
+            with self.subTest(path=path.name), self.assertRaises(gprof_cli.Error) as caught:
                 gprof_cli.read(path)
+            self.assertIs(type(caught.exception), kind)
+            self.assertIsInstance(caught.exception, built_in)
             done = run(COMMAND, "report", path)
             self.assertEqual(caught.exception.code, done.returncode)
             self.assertIn(str(caught.exception), done.stderr)
             self.assertIn(caught.exception.hint, done.stderr)
+
+    def test_a_file_that_is_not_there_has_its_errno(self):
+        with self.assertRaises(FileNotFoundError) as caught:
+            gprof_cli.show(self.folder / "not there")
+        self.assertEqual(caught.exception.errno, 2)
+
+    def test_findings_and_tables_are_those_of_the_report(self):
+        for path in TRACES:
+            trace = gprof_cli.read(path)
+            report = trace.report()
+            self.assertEqual(trace.findings(), report["findings"])
+            self.assertEqual(list(trace.tables()), [table["id"] for table in report["tables"]])
+            self.assertEqual(len(set(trace.tables())), len(report["tables"]))
+            for finding in report["findings"]:
+                self.assertEqual(list(trace.findings().columns), list(finding))
+            for table in report["tables"]:
+                rows = trace.table(table["id"])
+                self.assertEqual(rows, table["rows"])
+                self.assertEqual(list(rows.columns), [column["key"] for column in table["columns"]])
+        trace = gprof_cli.read(DATA / "known_facts.trace")
+        self.assertLess(len(trace.table("kernels", rows=1)), len(trace.table("kernels", rows=0)))
+        with self.assertRaisesRegex(KeyError, "kernels"):
+            trace.table("no such table")
+
+    def test_what_is_handed_out_is_not_kept(self):
+        trace = gprof_cli.read(DATA / "known_facts.trace")
+        expected = len(trace.findings())
+        trace.findings().clear()
+        trace.findings()[0].clear()
+        self.assertEqual(len(trace.findings()), expected)
+        self.assertTrue(trace.findings()[0])
+
+    def test_without_pandas_only_to_pandas_fails(self):
+        trace = gprof_cli.read(DATA / "known_facts.trace")
+        with unittest.mock.patch.dict(sys.modules, pandas=None):
+            for rows in (trace.findings(), trace.table("kernels"), trace.kernel):
+                self.assertGreater(len(rows), 0)
+                with self.assertRaisesRegex(ImportError, "pip install pandas"):
+                    rows.to_pandas()
 
     def test_facts(self):
         trace = gprof_cli.read(DATA / "known_facts.trace")
@@ -216,6 +266,93 @@ class Reports(Folder):
         self.assertGreaterEqual(trace.end_ns, trace.kernel.end_ns.max())
         version = re.search(r"project\(gprof-cli VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
         self.assertEqual(gprof_cli.__version__, version)
+
+
+class Elements(html.parser.HTMLParser):
+    """Which elements a piece of HTML has, that all are closed, and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.names, self.attributes, self.text = [], [], set(), ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, name, attributes):
+        self.open.append(name)
+        self.names.append(name)
+        self.attributes |= {key for key, _ in attributes}
+
+    def handle_endtag(self, name):
+        assert self.open.pop() == name, name
+
+    def handle_data(self, text):
+        self.text += text
+
+
+class Notebooks(Folder):
+    def test_a_cell_shows_the_first_page(self):
+        for path in TRACES:
+            with self.subTest(trace=path.name):
+                trace = gprof_cli.read(path)
+                card = trace._repr_html_()
+                self.assertLess(len(card.encode()), 30_000)
+                elements = Elements(card)
+                self.assertEqual(elements.open, [])
+                self.assertLessEqual(set(elements.names), {"div", "span", "table", "tr", "th", "td"})
+                self.assertLessEqual(elements.attributes, {"class", "style", "role", "aria-label", "title"})
+                line = run(COMMAND, "report", path, "--format", "line").stdout.strip()
+                verdict, *named = line.removeprefix(f"{path}: ").split("; ")
+                if verdict == "no GPU work":
+                    self.assertNotIn("role=", card)
+                else:
+                    self.assertIn(verdict, elements.text)
+                for finding in named:
+                    if finding != "INCOMPLETE":
+                        self.assertIn(f"[{finding.split()[0]}]", elements.text)
+                kernels = trace.table("kernels")
+                self.assertEqual(elements.names.count("tr"), min(5, len(kernels)) + 1 if kernels else 0)
+
+    def test_names_of_a_program_are_text(self):
+        text = self.folder / "events.json"
+        events = [{"ph": "X", "cat": "kernel", "name": "<script>alert(1)</script>", "ts": 1, "dur": 5, "pid": 0, "tid": 7,
+                   "args": {"device": 0, "stream": 7, "correlation": 1}}]
+        text.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
+        card = gprof_cli.read(text)._repr_html_()
+        self.assertIn("&lt;script&gt;", card)
+        self.assertNotIn("<script>", card)
+
+    def test_repr_is_a_line(self):
+        trace = gprof_cli.read(DATA / "known_facts.trace")
+        self.assertEqual(repr(trace), f"<Trace {trace.path}: 328.22 ms, 888 GPU operations on NVIDIA H200>")
+        self.assertRegex(repr(trace.findings()), r"^<Results findings: \d+ rows of id, severity, ")
+
+    def test_show_outside_of_a_notebook_writes_the_page_and_opens_it(self):
+        opened = self.folder / "opened"
+        browser = self.folder / "browser"
+        browser.write_text(f"#!/bin/sh\necho \"$1\" > '{opened}.new' && mv '{opened}.new' '{opened}'\n")
+        browser.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, BROWSER=str(browser)), \
+                unittest.mock.patch.object(tempfile, "tempdir", str(self.folder)):
+            path = gprof_cli.show(DATA / "known_facts.trace")
+        self.assertEqual(pathlib.Path(path).parent, self.folder)
+        self.assertEqual(os.stat(path).st_mode & 0o077, 0)
+        page = self.folder / "page.html"
+        done = run(COMMAND, "report", DATA / "known_facts.trace", "--format", "html", "-o", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(pathlib.Path(path).read_bytes(), page.read_bytes())
+        self.assertEqual(opened.read_text().strip(), pathlib.Path(path).as_uri())
+
+    def test_show_in_a_notebook_is_a_frame_with_the_page(self):
+        shown = []
+        display = types.SimpleNamespace(HTML=lambda text: text, display=shown.append)
+        ipython = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=object()), display=display)
+        trace = gprof_cli.read(DATA / "known_facts.trace")
+        with unittest.mock.patch.dict(sys.modules, {"IPython": ipython, "IPython.display": display}):
+            self.assertIsNone(gprof_cli.show(trace, height=300))
+        frame, = shown
+        self.assertIn("height:300px", frame)
+        self.assertEqual(html.unescape(re.search(r'srcdoc="([^"]*)"', frame).group(1)), trace.html())
+        self.assertNotIn("allow-same-origin", frame)
 
 
 class Others(Folder):
@@ -234,6 +371,17 @@ class Others(Folder):
         for name, total in sums.items():
             self.assertEqual(total, trace.kernel.duration_ns[trace.kernel.name == name].sum())
         self.assertIsInstance(frame["name"].dtype, pandas.CategoricalDtype)
+
+    @unittest.skipUnless(has_pandas, "pandas is not installed")
+    def test_results_as_pandas(self):
+        for path in TRACES:
+            trace = gprof_cli.read(path)
+            for rows in (trace.findings(), *(trace.table(name) for name in trace.tables())):
+                frame = rows.to_pandas()
+                self.assertEqual(list(frame.columns), list(rows.columns))
+                self.assertEqual(len(frame), len(rows))
+                for name in frame.columns:
+                    self.assertEqual(frame[name].isna().tolist(), [row[name] is None for row in rows], (rows.name, name))
 
     @unittest.skipUnless(has_arrow, "pyarrow is not installed")
     def test_arrow(self):
@@ -256,14 +404,47 @@ class Others(Folder):
                     self.assertEqual(read.column_names, written.column_names)
                     self.assertEqual(read.to_pylist(), written.to_pylist())
 
+    @staticmethod
+    def named_in(module):
+        """What the module says is its own: __all__, or what it defines."""
+        own = {name for name, value in vars(module).items()
+               if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__}
+        return set(getattr(module, "__all__", own))
+
+    @staticmethod
+    def names_of(node):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            return [alias.asname for alias in node.names if alias.asname]
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
+        return [node.name] if hasattr(node, "name") else [target.id for target in targets]
+
+    def check_signatures(self, nodes, there):
+        """Functions have the parameters that the hints give them, and those that may be left out."""
+        for node in nodes:
+            if isinstance(node, ast.ClassDef):
+                self.check_signatures(node.body, getattr(there, node.name))
+            # A property, or one of several overloads, has no signature to compare.
+            if not isinstance(node, ast.FunctionDef) or node.decorator_list or not hasattr(there, node.name):
+                continue
+            actual = inspect.signature(getattr(there, node.name)).parameters.values()
+            hinted = [argument.arg for argument in node.args.args]
+            optional = hinted[len(hinted) - len(node.args.defaults):]
+            self.assertEqual(hinted, [parameter.name for parameter in actual], node.name)
+            self.assertEqual(optional, [p.name for p in actual if p.default is not p.empty], node.name)
+
     def test_the_hints_of_types_name_what_is_there(self):
-        for module in ("__init__", "tables"):
+        for module in ("__init__", "notebook", "tables"):
             hints = ast.parse((SOURCE / f"src/python/gprof_cli/{module}.pyi").read_text())
-            there = gprof_cli if module == "__init__" else gprof_cli.tables
+            there = gprof_cli if module == "__init__" else getattr(gprof_cli, module)
+            self.assertLessEqual(self.named_in(there), {name for node in hints.body for name in self.names_of(node)})
+            self.check_signatures(hints.body, there)
             for node in hints.body:
                 if isinstance(node, ast.FunctionDef):
                     self.assertTrue(hasattr(there, node.name), node.name)
-                if isinstance(node, ast.ClassDef) and node.name not in ("Error",):
+                if isinstance(node, ast.ClassDef) and issubclass(getattr(there, node.name), gprof_cli.Error):
+                    bases = [base.id for base in node.bases]
+                    self.assertEqual(bases, [base.__name__ for base in getattr(there, node.name).__bases__])
+                elif isinstance(node, ast.ClassDef):
                     for member in node.body:
                         if isinstance(member, ast.FunctionDef):
                             self.assertTrue(hasattr(getattr(there, node.name), member.name) or
@@ -282,6 +463,11 @@ class Others(Folder):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(self.folder)
+        # show() opens a page: no browser of this machine, and in this folder.
+        for what in (unittest.mock.patch.dict(os.environ, BROWSER="true"),
+                     unittest.mock.patch.object(tempfile, "tempdir", str(self.folder))):
+            what.start()
+            self.addCleanup(what.stop)
         names = {"print": lambda *words: print(*words, file=io.StringIO())}
         for block in blocks:
             if ("to_pandas" in block and not has_pandas) or ("to_arrow" in block and not has_arrow):

@@ -31,6 +31,7 @@
 #include "export/exporters.h"
 #include "html/browser.h"
 #include "html/loopback_server.h"
+#include "html/report_page.h"
 #include "report/report.h"
 
 namespace gprof::cli {

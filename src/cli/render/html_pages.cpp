@@ -8,28 +8,16 @@
 
 #include "base/units.h"
 #include "cli/arguments/options.h"
-#include "cli/render/report_head.h"
-#include "cli/render/time_split.h"
 #include "cli/talk.h"
 #include "export/fresh_output.h"
 #include "export/output_stream.h"
 #include "gate/diff_words.h"
 #include "gprof/error.h"
-#include "html/finding_places.h"
 
 namespace gprof::cli {
 namespace {
 
-constexpr std::size_t kLongestTitle = 200;
-
 bool IsStdout(const std::string& path) { return path.empty() || path == "-"; }
-
-std::string TitleOf(const Report& report) {
-  for (const HeadLine& line : HeadOf(report, kLongestTitle)) {
-    if (line.label == "Program") return line.text;
-  }
-  return report.Whole().path;
-}
 
 void Write(const PageContents& contents, OutputStream::Sink sink) {
   OutputStream stream(std::move(sink), false);
@@ -49,33 +37,12 @@ void RequirePage(const std::string& path) {
   }
 }
 
-PageContents PageOfReport(const Report& report, uint64_t event_budget) {
-  PageContents contents;
-  contents.title = TitleOf(report);
-  const std::vector<std::string> verdict = VerdictOf(report, 1);
-  contents.verdict = verdict.empty() ? "no GPU work" : verdict.front();
-  contents.report = RenderCompactReportJson(report);
-  // In the order of the document, which places refer to.
-  std::vector<Finding> findings;
-  for (const RankedFinding& ranked : RankedFindings(report)) findings.push_back(*ranked.finding);
-  contents.places = PlacesOf(findings);
-  contents.timelines.push_back({report.input, report.Whole().path});
-  contents.event_budget = event_budget;
-  return contents;
-}
-
 PageContents PageOfDiff(const Diff& diff, std::string document) {
   PageContents contents;
   contents.title = diff.base.name + " -> " + diff.now.name;
   contents.verdict = OneLine(diff);
   contents.diff = std::move(document);
   return contents;
-}
-
-std::string PageText(const PageContents& contents) {
-  std::string text;
-  Write(contents, [&text](std::string_view bytes) { text += bytes; });
-  return text;
 }
 
 void WritePageTo(const std::string& path, const PageContents& contents) {

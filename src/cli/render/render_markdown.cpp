@@ -1,9 +1,9 @@
 // The report as Markdown, for pull requests and wikis.
 #include "base/units.h"
 #include "cli/render/markdown.h"
-#include "cli/render/report_head.h"
-#include "cli/render/time_split.h"
 #include "report/report.h"
+#include "report/report_head.h"
+#include "report/time_split.h"
 #include "report/trace_summary.h"
 #include "report/trust.h"
 

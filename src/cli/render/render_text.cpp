@@ -6,10 +6,10 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/render/report_head.h"
 #include "cli/render/text_layout.h"
-#include "cli/render/time_split.h"
 #include "report/report.h"
+#include "report/report_head.h"
+#include "report/time_split.h"
 #include "report/trace_summary.h"
 #include "report/trust.h"
 

@@ -1,17 +1,23 @@
 """Reads traces of gprof-cli, and captures of other tools, as NumPy arrays. docs/python.md describes it."""
 
 import json
+import os
 
 import numpy as np
 
 from . import _core
-from ._core import Error, __version__
-from .tables import Table, Texts, view
+from ._core import Error, FileError, InputError, NotFoundError, __version__
+from .notebook import show_page
+from .tables import Results, Table, Texts, view
 
-__all__ = ["Error", "KINDS", "NONE", "Table", "Texts", "Trace", "__version__", "read"]
+__all__ = ["Error", "FileError", "InputError", "KINDS", "NONE", "NotFoundError", "Results", "Table", "Texts", "Trace",
+           "__version__", "read", "show"]
 
 _KINDS = {name: (meaning, tuple(columns)) for name, meaning, columns in _core.kinds()}
 KINDS = tuple(_KINDS)
+
+_FINDING_COLUMNS = ("id", "severity", "message", "advice", "gain_ns", "basis", "same_as", "is_minor", "table", "subject")
+_EVENTS = 500_000
 
 # In records: an index to nothing.
 NONE = 0xFFFFFFFF
@@ -21,9 +27,10 @@ class Trace:
     """A trace. Each kind of record is a table: trace.kernel, trace.memcpy, trace.api, …; KINDS has them all."""
 
     def __init__(self, path):
-        self._trace = _core.Trace(str(path))
+        self._trace = _core.Trace(os.fspath(path))
         self._tables = {}
         self._records = None
+        self._report = None
 
     def __getitem__(self, kind):
         if kind not in _KINDS:
@@ -73,10 +80,47 @@ class Trace:
         return {metric["id"] + ("@" + metric["scope"] if metric["scope"] else ""): metric["value"]
                 for metric in self.report(rows=1)["metrics"]}
 
+    def _report_once(self, rows):
+        if self._report is None or self._report[0] != rows:
+            self._report = rows, self.report(rows)
+        return self._report[1]
+
+    def findings(self):
+        """The findings of the report, the most rewarding first, as dicts; to_pandas() makes a DataFrame of them."""
+        report = self._report_once(100 if self._report is None else self._report[0])
+        return Results("findings", "Findings", "", _FINDING_COLUMNS, report["findings"])
+
+    def tables(self):
+        """The names of the tables of the report, for table()."""
+        return tuple(table["id"] for table in self._report_once(100)["tables"])
+
+    def table(self, name, rows=100):
+        """A table of the report as dicts; to_pandas() makes a DataFrame of it. `rows` at most, 0 for all."""
+        tables = {table["id"]: table for table in self._report_once(rows)["tables"]}
+        if name not in tables:
+            raise KeyError(f"the report has no table {name!r}; it has {', '.join(tables)}")
+        table = tables[name]
+        return Results(name, table["title"], table["note"], [column["key"] for column in table["columns"]], table["rows"])
+
+    def html(self, events=_EVENTS):
+        """The HTML page that `gprof-cli report --format html` writes, with at most so many events on its timeline."""
+        return self._trace.page(events)
+
+    def _repr_html_(self):
+        return self._trace.card()
+
     def __repr__(self):
-        return f"<Trace {self.path}>"
+        return f"<Trace {self.path}: {self._trace.summary}>"
 
 
 def read(path):
-    """Reads a trace of gprof-cli, or a capture that another tool made. Raises Error."""
+    """Reads a trace of gprof-cli, or a capture that another tool made. Raises Error: NotFoundError, which is a
+    FileNotFoundError, InputError, which is a ValueError, or FileError, which is an OSError."""
     return Trace(path)
+
+
+def show(trace, height=700, events=_EVENTS):
+    """Shows the HTML page of a trace, or of a file, below the cell of a notebook. Elsewhere it is written to a temporary
+    file and opened in a browser, if there is one; returns the path of the file."""
+    trace = trace if isinstance(trace, Trace) else read(trace)
+    return show_page(trace.html(events), height)

@@ -38,11 +38,15 @@ class Descriptor {
   std::string hint;
   if (number == ENOENT) hint = "check the name; 'gprof-cli profile -o FILE -- APP' writes a trace";
   if (number == EACCES) hint = "the file belongs to another user; ask for read permission";
-  Fail(path, fmt::format("{} (errno {})", std::strerror(number), number), std::move(hint));
+  throw FileError(number, fmt::format("cannot read '{}': {} (errno {})", path, std::strerror(number), number),
+                  std::move(hint));
 }
 
 void CheckType(const std::string& path, mode_t mode) {
-  if (S_ISDIR(mode)) Fail(path, "it is a folder", "give a trace file in it, for example run.trace");
+  if (S_ISDIR(mode)) {
+    throw FileError(EISDIR, fmt::format("cannot read '{}': it is a folder", path),
+                    "give a trace file in it, for example run.trace");
+  }
   if (S_ISCHR(mode) || S_ISBLK(mode)) Fail(path, "it is a device, not a file", "give a trace file, or a pipe");
 }
 

@@ -1,8 +1,7 @@
-#include "cli/render/time_split.h"
+#include "report/time_split.h"
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string_view>
 
 #include "base/units.h"
@@ -60,16 +59,23 @@ std::string Bar(double kernel_ns, double copy_ns, double window_ns, std::size_t 
 
 }  // namespace
 
-std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
+std::optional<TimeSplit> TimeSplitOf(const Report& report) {
   const auto window_ns = ValueOf(report, "gpu.window_ns"), kernel_ns = ValueOf(report, "gpu.kernel_ns"),
              copy_ns = ValueOf(report, "gpu.copy_only_ns"), idle_ns = ValueOf(report, "gpu.idle_ns");
-  if (!window_ns || !kernel_ns || !copy_ns || !idle_ns || *window_ns <= 0) return {};
-  const auto share = [&](double ns) { return FormatPercent(100 * ns / *window_ns); };
+  if (!window_ns || !kernel_ns || !copy_ns || !idle_ns || *window_ns <= 0) return std::nullopt;
+  return TimeSplit{*window_ns, *kernel_ns, *copy_ns, *idle_ns};
+}
+
+std::vector<std::string> VerdictOf(const Report& report, std::size_t columns) {
+  const std::optional<TimeSplit> split = TimeSplitOf(report);
+  if (!split) return {};
+  const auto share = [&](double ns) { return FormatPercent(100 * ns / split->window_ns); };
   const std::size_t gpus = UsedGpus(report.trace);
-  std::string text = "kernels " + share(*kernel_ns) + ", copies (no kernel) " + share(*copy_ns) + ", idle " +
-                     share(*idle_ns) + " of the " + FormatNs(*window_ns) + " GPU window";
+  std::string text = "kernels " + share(split->kernel_ns) + ", copies (no kernel) " + share(split->copy_ns) +
+                     ", idle " + share(split->idle_ns) + " of the " + FormatNs(split->window_ns) + " GPU window";
   if (gpus > 1) text += ", " + std::to_string(gpus) + " GPUs combined";
-  std::vector<std::string> lines = {text, Bar(*kernel_ns, *copy_ns, *window_ns, std::min(kBarColumns, columns))};
+  std::vector<std::string> lines = {
+      text, Bar(split->kernel_ns, split->copy_ns, split->window_ns, std::min(kBarColumns, columns))};
   const auto startup_ns = ValueOf(report, "gpu.startup_ns"), teardown_ns = ValueOf(report, "gpu.teardown_ns");
   if (startup_ns && teardown_ns && *startup_ns + *teardown_ns > 0) {
     lines.push_back("Start-up " + FormatNs(*startup_ns) + ", tear-down " + FormatNs(*teardown_ns) +

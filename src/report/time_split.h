@@ -1,6 +1,8 @@
 // One look at how the GPUs spent their time.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,8 +11,15 @@
 
 namespace gprof::cli {
 
-// The lines of it: the shares, a bar of at most `columns`, the time outside. Empty where the analysis `devices` did not
-// run or there was no GPU work.
+// Kernels, copies while no kernel ran, and idle time make up the window.
+struct TimeSplit {
+  double window_ns, kernel_ns, copy_ns, idle_ns;
+};
+
+// Nothing where the analysis `devices` did not run or there was no GPU work.
+std::optional<TimeSplit> TimeSplitOf(const Report& report);
+
+// The lines of it: the shares, a bar of at most `columns`, the time outside. Empty without a split.
 std::vector<std::string> VerdictOf(const Report& report, std::size_t columns);
 
 // "GPU  kernels 17.1%, copies only 63.2%, idle 19.7% of 12.03 ms" and what follows, as text.

@@ -16,4 +16,7 @@ struct HeadLine {
 // Command lines are shortened to what `columns` have room for.
 std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns);
 
+// What stands at "Program" there; without one, the path of the trace.
+std::string ProgramOf(const Report& report, std::size_t columns);
+
 }  // namespace gprof::cli

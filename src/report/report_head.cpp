@@ -1,4 +1,4 @@
-#include "cli/render/report_head.h"
+#include "report/report_head.h"
 
 #include <fmt/format.h>
 
@@ -77,6 +77,13 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
   const std::string captures = CapturesText(trace), mode = CaptureModeText(trace);
   if (!captures.empty()) add("Recorded", captures + (mode.empty() ? "" : ": " + mode));
   return lines;
+}
+
+std::string ProgramOf(const Report& report, std::size_t columns) {
+  for (const HeadLine& line : HeadOf(report, columns)) {
+    if (line.label == "Program") return line.text;
+  }
+  return report.Whole().path;
 }
 
 }  // namespace gprof::cli

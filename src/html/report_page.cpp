@@ -1,0 +1,41 @@
+#include "html/report_page.h"
+
+#include <string_view>
+#include <vector>
+
+#include "export/output_stream.h"
+#include "html/finding_places.h"
+#include "report/report_head.h"
+#include "report/time_split.h"
+
+namespace gprof::cli {
+namespace {
+
+constexpr std::size_t kLongestTitle = 200;
+
+}  // namespace
+
+PageContents PageOfReport(const Report& report, uint64_t event_budget) {
+  PageContents contents;
+  contents.title = ProgramOf(report, kLongestTitle);
+  const std::vector<std::string> verdict = VerdictOf(report, 1);
+  contents.verdict = verdict.empty() ? "no GPU work" : verdict.front();
+  contents.report = RenderCompactReportJson(report);
+  // In the order of the document, which places refer to.
+  std::vector<Finding> findings;
+  for (const RankedFinding& ranked : RankedFindings(report)) findings.push_back(*ranked.finding);
+  contents.places = PlacesOf(findings);
+  contents.timelines.push_back({report.input, report.Whole().path});
+  contents.event_budget = event_budget;
+  return contents;
+}
+
+std::string PageText(const PageContents& contents) {
+  std::string text;
+  OutputStream stream([&text](std::string_view bytes) { text += bytes; }, false);
+  WritePage(contents, stream);
+  stream.Finish();
+  return text;
+}
+
+}  // namespace gprof::cli

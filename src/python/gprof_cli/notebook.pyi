@@ -1,0 +1,3 @@
+from typing import Optional
+
+def show_page(page: str, height: int) -> Optional[str]: ...
