@@ -17,7 +17,7 @@ namespace gprof {
 namespace {
 
 // Smaller copies may be the pieces in which a large array is worked on.
-constexpr uint64_t kLeastBytes = 16 << 20;
+constexpr uint64_t kLeastBytes = 64 << 20;
 constexpr int64_t kTripsOfAPattern = 3;
 constexpr double kPercentOfBytes = 80;  // of what is copied between host and GPU goes there and back
 

@@ -121,7 +121,7 @@ TEST(Reports, SayHowFarToTrustThem) {
   EXPECT_EQ(RenderReportText(odd, {}).find("Data quality"), std::string::npos);
   EXPECT_NE(RenderReportText(whole, {}).find("Data quality"), std::string::npos);
   EXPECT_NE(RenderReportMarkdown(whole).find("## Data quality"), std::string::npos);
-  for (const Report* report : {&odd, &whole}) {
+  for (const Report* report : {&odd, static_cast<const Report*>(&whole)}) {
     const auto trust = nlohmann::json::parse(RenderReportJson(*report))["trust"];
     EXPECT_EQ(trust["complete"], true);
     EXPECT_TRUE(trust["overhead"].is_null());
