@@ -137,10 +137,10 @@ class Comparer {
   // One figure only, so that identical builds are told apart no more often than one comparison would do it.
   void ChooseFigure() {
     if (HaveSteps()) {
-      d_.figure = "step time";
+      d_.figure = "time of a step";
       Judge([](const RunSums& sums) { return sums.run->breakdown.steps->median_ns; });
     } else if (HasGpuWork(base_) || HasGpuWork(new_)) {
-      d_.figure = "GPU window";
+      d_.figure = "GPU time";
       Judge([](const RunSums& run) { return static_cast<double>(WindowNs(run)); });
     } else {
       d_.figure = "wall time";

@@ -16,7 +16,7 @@ DIRECTIONS = {"Host-to-Device": "host to device", "HtoD": "host to device", "Dev
               "DtoH": "device to host", "Device-to-Device": "device to device", "DtoD": "device to device",
               "Host-to-Array": "host to device", "Array-to-Host": "device to host", "Array-to-Array": "device to device",
               "Array-to-Device": "device to device", "Device-to-Array": "device to device",
-              "Peer-to-Peer": "peer to peer", "PtoP": "peer to peer", "Host-to-Host": "host to host", "memset": "fill",
+              "Peer-to-Peer": "peer to peer", "PtoP": "peer to peer", "Host-to-Host": "host to host", "memset": "memset",
               "Unified Host-to-Device": "unified host to device", "Unified Device-to-Host": "unified device to host"}
 ROUNDED_MB = 0.0005 * 4  # sizes are printed with three decimals, and at most four of them are added
 SHOWN = 8

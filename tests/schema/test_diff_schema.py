@@ -106,7 +106,7 @@ class RealCases(unittest.TestCase):
         part, change_ns, explanation = self.first_part("normalise_v1", "normalise_v2")
         self.assertEqual(part, "copies")
         self.assertLess(change_ns, 0)
-        self.assertTrue(any("pageable to pinned" in text for text in explanation), explanation)
+        self.assertTrue(any("pageable -> pinned" in text for text in explanation), explanation)
 
     def test_streams(self):
         part, change_ns, _ = self.first_part("normalise_v2", "normalise_v3_streams")

@@ -62,7 +62,7 @@ class Histories(Gates):
         self.assertEqual(problems(document, "history"), [])
         window, = (figure for figure in document["figures"] if figure["id"] == "gpu.window_ns")
         self.assertEqual(window["change_point"]["point"], 4)
-        self.assertEqual(window["text"], "step +56.5% at 5 (worse)")
+        self.assertEqual(window["text"], "change +56.5% at 5 (worse)")
         self.assertEqual(len(document["points"]), 8)
         page = run(*words, "--format", "html", "--figure", "gpu.window_ns")
         self.assertEqual((page.count("<svg"), page.count("<circle"), page.count('class="step"')), (1, 8, 1))

@@ -165,7 +165,7 @@ class NotNow(CompressTest):
     def test_process_that_lives_on(self):
         said = self.compress(program=self.lingering("stay"))
         self.assertRegex(said, r"'run\.trace' was not compressed: process \d+ \(python[^)]*\) of "
-                               r"the run lives on\n")
+                               r"the run is still running\n")
         self.assert_plain()
         self.end_child()
 

@@ -149,15 +149,14 @@ TEST_F(JournalTest, TheTraceGetsWhatAKilledProcessHad) {
     journal->Add(Sample(200));
   });
   EXPECT_EQ(SalvageCollector(journal_path, 500), 0);
-  EXPECT_EQ(
-      Records(ReadWhole(output_.path)),
-      "metric_block start_ns=1 duration_ns=10 source=1 value=2\n"
-      "metric_source id=1 name=\"CPU\"\n"
-      "metric_block start_ns=100 duration_ns=10 source=1 value=200\n"
-      "metric_source id=2 name=\"memory\" unit=\"CPU\"\n"
-      "metric_block start_ns=200 duration_ns=10 source=1 value=400\n"
-      "notice time_ns=500 level=2 message=\"the process that recorded the host load was killed: there is none from "
-      "then on\"\n");
+  EXPECT_EQ(Records(ReadWhole(output_.path)),
+            "metric_block start_ns=1 duration_ns=10 source=1 value=2\n"
+            "metric_source id=1 name=\"CPU\"\n"
+            "metric_block start_ns=100 duration_ns=10 source=1 value=200\n"
+            "metric_source id=2 name=\"memory\" unit=\"CPU\"\n"
+            "metric_block start_ns=200 duration_ns=10 source=1 value=400\n"
+            "notice time_ns=500 level=2 message=\"the process recording the host load was killed: no data after "
+            "this point\"\n");
 }
 
 // As it is between a chunk that is in the file and the note that it is. The chunk is written once more, under the same

@@ -108,7 +108,7 @@ TEST(Check, IncompleteRunsProveOnlyWhatTheyCan) {
             Verdict::kInconclusive);
   EXPECT_EQ(Judge(R"("step.p95_ns": {"max": 1, "allow_missing": true})", runs).verdict, Verdict::kInconclusive);
   EXPECT_THAT(Judge(R"("kernels.count": 9)", runs).notes,
-              ElementsAre("run.trace is not complete (3 records lost while recording)"));
+              ElementsAre("run.trace is incomplete (3 records lost while recording)"));
   // GPU work alone is missing.
   runs.runs[0].is_host_complete = true;
   EXPECT_EQ(Judge(R"("api.calls": 9)", runs).verdict, Verdict::kPass);
@@ -121,7 +121,7 @@ TEST(Check, CompleteRunsSpeakForIncompleteOnes) {
   const CheckResult result = Judge(R"("gpu.idle_percent": 20)", runs);
   EXPECT_EQ(result.verdict, Verdict::kPass);
   EXPECT_EQ(One(result).evidence, "2 runs, 5% to 6%");
-  EXPECT_THAT(result.notes.front(), HasSubstr("run2.trace is not complete"));
+  EXPECT_THAT(result.notes.front(), HasSubstr("run2.trace is incomplete"));
 }
 
 TEST(Check, MixedDevicesMakeTimesInconclusive) {

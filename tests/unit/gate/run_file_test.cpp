@@ -148,7 +148,7 @@ TEST(RunFile, EveryKeyIsNeeded) {
 
 TEST(RunFile, RunThatIsThereTwiceIsRefused) {
   EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][2]["trace"] = "new-1.trace"; }), HasSubstr("two runs share"));
-  EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][2]["number"] = 1; }), HasSubstr("two runs with the number 1"));
+  EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][2]["number"] = 1; }), HasSubstr("two runs with number 1"));
   EXPECT_THAT(Complaint([](ordered_json& j) { j["runs"][1]["warm_up"] = true; }), HasSubstr("two warm-up runs"));
 }
 

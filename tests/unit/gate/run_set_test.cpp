@@ -209,7 +209,7 @@ TEST_F(RunSets, BadInputIsNamed) {
   EXPECT_THAT(message, HasSubstr("no such file: '"));
   EXPECT_EQ(CodeOf({}, &message), ExitCode::kUsage);
   EXPECT_EQ(CodeOf({folder_.string()}, &message), ExitCode::kInconclusive);
-  EXPECT_THAT(message, HasSubstr("no runs to compare or check: the folder"));
+  EXPECT_THAT(message, HasSubstr("no runs to compare or check: no traces in the folder"));
   EXPECT_EQ(CodeOf({Trace("normalise_v1"), Trace("normalise_v1")}, &message), ExitCode::kUsage);
   EXPECT_THAT(message, HasSubstr("given twice"));
   EXPECT_EQ(CodeOf({Write("x.json", "{\"results\": []}")}, &message), ExitCode::kUnreadable);

@@ -129,7 +129,7 @@ TEST(Kineto, WhatTheFileDoesNotTellIsSaid) {
                           Fact::kGraphNodes, Fact::kDevices}) {
     EXPECT_FALSE(t.Lacks(fact)) << static_cast<int>(fact);
   }
-  EXPECT_THAT(NoticesOf(t), ElementsAre("Not read: 1 counter samples, 1 gpu_user_annotation"));
+  EXPECT_THAT(NoticesOf(t), ElementsAre("Skipped: 1 counter samples, 1 gpu_user_annotation"));
   const Trace poor = ReadEvents(R"(
 {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": "stream 7", "ts": 1, "dur": 1},
 {"ph": "X", "cat": "gpu_memcpy", "name": "CopyHostToDevice", "pid": 0, "tid": "stream 7", "ts": 3, "dur": 1, "args": {"kind": "HtoD"}})");

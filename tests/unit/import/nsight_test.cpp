@@ -435,7 +435,7 @@ INSERT INTO COMPOSITE_EVENTS VALUES (1);
 CREATE TABLE SAMPLING_CALLCHAINS (id INTEGER);
 INSERT INTO SAMPLING_CALLCHAINS VALUES (1);
 CREATE TABLE GPU_METRICS (timestamp INTEGER);)sql"));
-  EXPECT_THAT(Notices(t), testing::Contains("Not read: SCHED_EVENTS (3 rows), COMPOSITE_EVENTS (1 row)"));
+  EXPECT_THAT(Notices(t), testing::Contains("Skipped: SCHED_EVENTS (3 rows), COMPOSITE_EVENTS (1 row)"));
   EXPECT_TRUE(t.health.IsComplete());
 }
 

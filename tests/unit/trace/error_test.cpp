@@ -73,7 +73,7 @@ TEST(Errors, NameWhatIsThereInstead) {
            Case{"a.nsys-rep", "\x01\x02\x03\x04"sv, "Nsight Systems", "nsys"},
            Case{"a.ncu-rep", "NVR\0\x01"sv, "Nsight Compute", "ncu"},
            Case{"notes.txt", "dear diary\n", "text", "profile"},
-           Case{"noise", "\x01\x02\x03\xFE\xFF"sv, "does not know", "profile"},
+           Case{"noise", "\x01\x02\x03\xFE\xFF"sv, "unknown kind", "profile"},
        }) {
     SCOPED_TRACE(c.name);
     const std::string path = folder / c.name;
