@@ -171,7 +171,7 @@ const std::vector<int64_t> kOld = {1000, 1010, 990, 1005, 995, 1002}, kSlow = {1
 TEST(Diff, SetsAreJudgedByAllRunsAndShownByTheMedianOne) {
   const Diff diff = CompareRuns(Runs(kOld), Runs(kSlow));
   EXPECT_TRUE(diff.is_judged);
-  EXPECT_EQ(diff.figure, "GPU window");
+  EXPECT_EQ(diff.figure, "GPU time");
   EXPECT_EQ(diff.verdict, Change::kRegressed);
   EXPECT_EQ(diff.base.shown, 0u);  // 1000 is the lower one in the middle
   EXPECT_EQ(PartOf(diff, "kernels").time.ChangeNs(), 500);
@@ -250,7 +250,7 @@ TEST(Diff, RunsOfDifferentLengthAreComparedByTheStep) {
   };
   const Diff diff = CompareRuns(SetOf({steps(10, 1000)}), SetOf({steps(6, 1200)}));
   ASSERT_TRUE(diff.steps);
-  EXPECT_EQ(diff.figure, "step time");
+  EXPECT_EQ(diff.figure, "time of a step");
   EXPECT_LT(diff.window.ChangeNs(), 0);
   EXPECT_EQ(diff.steps->base_median_ns, 1100);
   EXPECT_EQ(diff.steps->new_median_ns, 1300);
