@@ -71,8 +71,7 @@ std::vector<RankedFinding> RankedFindings(const Report& report) {
     std::copy_if(metrics.begin(), metrics.end(), std::back_inserter(totals),
                  [](const Metric& metric) { return metric.scope.empty(); });
   }
-  const std::optional<SteadyTime> steady = FindSteadyTime(report.input);
-  const DeviceTimes times = steady ? TimesOfDevices(report.input, steady->time) : TimesOfDevices(report.input);
+  const DeviceTimes& times = report.input.shared().judged(report.input).devices;
   // What is copied and computed before the steady time comes once, and its idle time has findings of its own.
   for (Metric& metric : totals) {
     if (metric.id == "gpu.kernel_ns") metric.value = static_cast<double>(times.kernel_ns);

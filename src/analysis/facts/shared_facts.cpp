@@ -95,6 +95,10 @@ const GapCauses& SharedFacts::gap_causes(uint32_t device) const {
   return gap_causes_[device].Get([&] { return GapCauses(trace_, host(), recorded(), ops(), gaps(device), threads_); });
 }
 
+const JudgedTime& SharedFacts::judged(const AnalysisInput& input) const {
+  return judged_.Get([&] { return JudgedTime(input); });
+}
+
 const HostGaps& SharedFacts::host_gaps(const AnalysisInput& input) const {
   return host_gaps_.Get([&] { return HostGaps(input); });
 }

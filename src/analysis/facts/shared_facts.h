@@ -17,6 +17,7 @@
 #include "analysis/idle/gap_causes.h"
 #include "analysis/idle/gap_list.h"
 #include "analysis/idle/host_walk.h"
+#include "analysis/idle/steady_time.h"
 #include "analysis/kernels/kernel_groups.h"
 #include "analysis/launches/kernel_launches.h"
 #include "analysis/ranges/step_finder.h"
@@ -55,6 +56,7 @@ class SharedFacts {
   const GapCauses& gap_causes(uint32_t device) const;
   // `input` is that of this trace.
   const HostGaps& host_gaps(const AnalysisInput& input) const;
+  const JudgedTime& judged(const AnalysisInput& input) const;
   // The range that stands for a step where nobody named one.
   const std::optional<StepChoice>& step() const;
   const RecordingCost& recording_cost() const;
@@ -74,6 +76,7 @@ class SharedFacts {
   std::vector<Lazy<GapList>> gaps_;          // by device
   std::vector<Lazy<GapCauses>> gap_causes_;  // by device
   Lazy<HostGaps> host_gaps_;
+  Lazy<JudgedTime> judged_;
   Lazy<std::optional<StepChoice>> step_;
   Lazy<RecordingCost> recording_cost_;
 };

@@ -35,11 +35,7 @@ std::string DevicesAre(const Trace& trace) {
   return devices + (devices.ends_with("GPUs") ? " are" : " is");
 }
 
-// Of the steady time, where one is known.
-DeviceTimes JudgedTimes(const AnalysisInput& input) {
-  const std::optional<SteadyTime> steady = FindSteadyTime(input);
-  return steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input);
-}
+const DeviceTimes& JudgedTimes(const AnalysisInput& input) { return input.shared().judged(input).devices; }
 
 bool AreKernelBound(const DeviceTimes& times) {
   return times.kernel_ns >= kLeastKernelNs && PercentOf(times.kernel_ns, times.window_ns) >= kKernelBoundPercent;
@@ -149,7 +145,7 @@ Finding CopyBound(const AnalysisInput& input, const DeviceTimes& sum) {
 bool IsKernelBound(const AnalysisInput& input) { return AreKernelBound(JudgedTimes(input)); }
 
 std::vector<Finding> BoundFindings(const AnalysisInput& input) {
-  const DeviceTimes times = JudgedTimes(input);
+  const DeviceTimes& times = JudgedTimes(input);
   std::vector<Finding> findings;
   if (times.window_ns <= 0) return findings;
   if (AreKernelBound(times)) {

@@ -54,8 +54,10 @@ std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
 // Operations that are long over by the time add nothing; one that reaches into it is cut.
 DeviceTimes TimesUntil(const AnalysisInput& input, uint32_t device, int64_t until_ns) {
   const GapList& gaps = input.shared().gaps(device);
+  if (until_ns >= gaps.end_ns()) {
+    return {gaps.window_ns(), gaps.busy().any.busy_ns(), gaps.busy().kernels.busy_ns()};
+  }
   DeviceTimes times;
-  until_ns = std::min(until_ns, gaps.end_ns());
   if (until_ns <= gaps.start_ns()) return times;
   times.window_ns =
       input.shared().recorded().ForEachOfDevice(device, gaps.start_ns(), until_ns, [](int64_t, int64_t) {});
@@ -104,5 +106,8 @@ DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time) {
   }
   return sum;
 }
+
+JudgedTime::JudgedTime(const AnalysisInput& input)
+    : steady(FindSteadyTime(input)), devices(steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input)) {}
 
 }  // namespace gprof

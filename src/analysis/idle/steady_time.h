@@ -27,4 +27,11 @@ struct DeviceTimes {
 DeviceTimes TimesOfDevices(const AnalysisInput& input);
 DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time);
 
+// What a run is judged by where nobody named a step: its steady time, else all of it (SharedFacts::judged).
+struct JudgedTime {
+  std::optional<SteadyTime> steady;
+  DeviceTimes devices;
+  explicit JudgedTime(const AnalysisInput& input);
+};
+
 }  // namespace gprof
