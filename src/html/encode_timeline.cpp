@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/shared_facts.h"
 #include "analysis/idle/steady_time.h"
 #include "base/text.h"
 #include "html/columns.h"
@@ -99,7 +100,10 @@ std::vector<SampledPoint> SampledPoints(const std::vector<CounterPoint>& points,
 class Encoder {
  public:
   Encoder(const AnalysisInput& input, uint64_t budget)
-      : trace_(input.trace()), timeline_(LayOut(input)), reader_(trace_, timeline_), steady_(FindSteadyTime(input)) {
+      : trace_(input.trace()),
+        timeline_(LayOut(input)),
+        reader_(trace_, timeline_),
+        steady_(input.shared().judged(input).steady) {
     NumberEvents(trace_, budget, &timeline_);
     Number(EventSource::kOp, trace_.ops.size(), &op_events_);
     Number(EventSource::kCall, trace_.api_calls.size(), &call_events_);

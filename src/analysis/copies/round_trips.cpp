@@ -10,6 +10,7 @@
 #include "analysis/facts/statistics.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
+#include "analysis/streams/stream_use.h"
 #include "base/saturate.h"
 #include "base/units.h"
 
@@ -54,10 +55,9 @@ RoundTrips FindRoundTrips(const PackedOps& transfers) {
 
 // The program made some streams, which is how pieces of an array are worked on side by side. Frameworks make dozens.
 bool AsksForStreams(const Trace& trace) {
-  constexpr int64_t kStreamsOfAPool = 32;
   const auto made =
       std::count_if(trace.streams.begin(), trace.streams.end(), [](const Stream& s) { return s.is_created; });
-  return made > 1 && made < kStreamsOfAPool;
+  return made > 1 && made < kFewestOfAPool;
 }
 
 }  // namespace

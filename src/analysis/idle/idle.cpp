@@ -133,7 +133,8 @@ void AddStartupTeardown(const Trace& trace, const std::vector<StartupTeardown>& 
 AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
-  const std::optional<SteadyTime> steady = FindSteadyTime(input, options.step);
+  const JudgedTime judged = JudgedBy(input, options.step);
+  const std::optional<SteadyTime>& steady = judged.steady;
   const Idle idle_time = Summarize(input, options, steady ? steady->time : Interval{});
   const IdleSummary& summary = idle_time.summary;
   const HostGaps& host = input.shared().host_gaps(input);
@@ -153,9 +154,7 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(GapLengthTable(idle_time.groups));
   result.tables.push_back(StartupTeardownTable(trace, outside));
   std::optional<SteadyIdle> steady_idle;
-  if (steady) {
-    steady_idle = SteadyIdle{steady->step, TimesOfDevices(input, steady->time).window_ns, idle_time.steady};
-  }
+  if (steady) steady_idle = SteadyIdle{steady->step, judged.devices.window_ns, idle_time.steady};
   result.findings = IdleFindings(trace, summary, host, steady_idle ? &*steady_idle : nullptr);
   return result;
 }

@@ -84,15 +84,8 @@ std::optional<SteadyTime> FindSteadyTime(const AnalysisInput& input, const std::
 }
 
 DeviceTimes TimesOfDevices(const AnalysisInput& input) {
-  DeviceTimes sum;
-  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
-    if (!HasWindow(input.trace(), device)) continue;
-    const GapList::Busy& busy = input.shared().busy(device);
-    sum.window_ns += input.shared().window_ns(device);
-    sum.busy_ns += busy.any.busy_ns();
-    sum.kernel_ns += busy.kernels.busy_ns();
-  }
-  return sum;
+  const SharedFacts& shared = input.shared();
+  return {shared.window_ns(), shared.busy_ns(), shared.kernel_busy_ns()};
 }
 
 DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time) {
@@ -107,7 +100,12 @@ DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time) {
   return sum;
 }
 
-JudgedTime::JudgedTime(const AnalysisInput& input)
-    : steady(FindSteadyTime(input)), devices(steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input)) {}
+JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
+    : steady(FindSteadyTime(input, step)),
+      devices(steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input)) {}
+
+JudgedTime JudgedBy(const AnalysisInput& input, const std::string& step) {
+  return step.empty() ? input.shared().judged(input) : JudgedTime(input, step);
+}
 
 }  // namespace gprof

@@ -27,11 +27,13 @@ struct DeviceTimes {
 DeviceTimes TimesOfDevices(const AnalysisInput& input);
 DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time);
 
-// What a run is judged by where nobody named a step: its steady time, else all of it (SharedFacts::judged).
+// What a run is judged by: its steady time, else all of it.
 struct JudgedTime {
   std::optional<SteadyTime> steady;
   DeviceTimes devices;
-  explicit JudgedTime(const AnalysisInput& input);
+  explicit JudgedTime(const AnalysisInput& input, const std::string& step = {});
 };
+// `step` as in AnalysisOptions; found once for all where nobody named one (SharedFacts::judged).
+JudgedTime JudgedBy(const AnalysisInput& input, const std::string& step);
 
 }  // namespace gprof

@@ -13,13 +13,15 @@
 namespace gprof {
 namespace {
 
-// 2 for what comes before all others, 0 for what comes after.
-int TurnOf(const Finding& finding) {
+// Before the others, among them, or after them; in the order in which they compare.
+enum class Standing : uint8_t { kLast, kAmong, kFirst };
+
+Standing StandingOf(const Finding& finding) {
   const FindingInfo* info = FindFinding(finding.id);
-  if (info == nullptr) return 1;
   const bool is_warning = finding.severity == Severity::kWarning;
-  if (info->turn == Turn::kFirstIfWarning) return is_warning ? 2 : 1;
-  return info->turn == Turn::kLastIfNote && !is_warning ? 0 : 1;
+  if (info != nullptr && info->turn == Turn::kFirstIfWarning && is_warning) return Standing::kFirst;
+  if (info != nullptr && info->turn == Turn::kLastIfNote && !is_warning) return Standing::kLast;
+  return Standing::kAmong;
 }
 
 // The time that findings may claim, and who claimed it: every nanosecond goes to one of them.
@@ -41,7 +43,7 @@ class Ledger {
     int64_t claimed_ns = 0;
     for (const std::string& id : times) {
       const int64_t ns = std::min(left_[id], finding.gain_ns - claimed_ns);
-      left_[id] = TurnOf(finding) == 2 ? 0 : left_[id] - ns;
+      left_[id] = StandingOf(finding) == Standing::kFirst ? 0 : left_[id] - ns;
       claimed_ns += ns;
       claims_[id].push_back({&finding, ns});
     }
@@ -79,7 +81,7 @@ class Ledger {
 
 bool ComesFirst(const RankedFinding& a, const RankedFinding& b) {
   const auto key = [](const RankedFinding& r) {
-    return std::tuple(TurnOf(*r.finding), r.gain_ns, r.finding->severity);
+    return std::tuple(StandingOf(*r.finding), r.gain_ns, r.finding->severity);
   };
   if (key(a) != key(b)) return key(a) > key(b);
   return std::tie(a.finding->id, a.finding->message) < std::tie(b.finding->id, b.finding->message);
@@ -119,7 +121,8 @@ std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, s
   };
   // Why before where: what names a mechanism claims its time before what only says that there is such time.
   std::stable_partition(order.begin(), order.end(), [&](const Finding* finding) { return !is_general(finding); });
-  std::stable_partition(order.begin(), order.end(), [&](const Finding* finding) { return TurnOf(*finding) == 2; });
+  std::stable_partition(order.begin(), order.end(),
+                        [&](const Finding* finding) { return StandingOf(*finding) == Standing::kFirst; });
   Ledger ledger(totals);
   std::vector<RankedFinding> ranked(order.size());
   for (size_t i = 0; i < order.size(); ++i) {

@@ -29,9 +29,6 @@ struct Demand {
   bool some_process_used_several = false;
 };
 
-// Frameworks make a pool of so many streams when one is asked for (PyTorch: 32 of each priority).
-constexpr int64_t kFewestOfAPool = 32;
-
 // Streams of different GPUs cannot take work from each other, so that each GPU of a process is looked at by itself.
 Demand DemandOf(const Trace& trace, const std::vector<StreamUse>& uses) {
   struct OfGpu {

@@ -10,6 +10,9 @@
 
 namespace gprof {
 
+// Frameworks make a pool of so many streams when one is asked for (PyTorch: 32 of each priority).
+inline constexpr int64_t kFewestOfAPool = 32;
+
 struct StreamUse {
   int64_t busy_ns = 0;
   int64_t operations = 0, kernels = 0, copies = 0;
