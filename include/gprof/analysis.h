@@ -70,6 +70,7 @@ struct Subject {
   std::string function;               // of CUDA
   std::string direction;              // of copies: "host to device"
   std::string trace;                  // one of several
+  std::string line;                   // of Python: "train.py:12"
   std::vector<std::string> causes{};  // of idle time: "host"; the largest first
 };
 

@@ -112,6 +112,7 @@ struct ApiCall {
   ApiClass api_class = ApiClass::kOther;
   trace::ApiDomain domain = trace::ApiDomain::kRuntime;
   bool is_unfinished = false;  // the process ended inside it
+  uint32_t stack = kNone;      // of the caller, index into stacks
   int64_t DurationNs() const { return end_ns - start_ns; }
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {
@@ -128,6 +129,7 @@ struct ApiCall {
     v(FieldOf{"api_class"}, m.api_class);
     v(FieldOf{"domain"}, m.domain);
     v(FieldOf{"is_unfinished"}, m.is_unfinished);
+    v(FieldOf{"stack", Role::kStack}, m.stack);
   }
 };
 

@@ -2,13 +2,27 @@
 // operating system.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "gprof/events.h"
 #include "gprof/fields.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {
+
+// The words of enumerations, by number: what tables have in the place of those.
+constexpr std::array<std::string_view, 6> WordsOf(trace::ModuleKind) {
+  return {"not known", "file", "Python function", "vDSO", "kernel", "generated code"};
+}
+constexpr std::array<std::string_view, 5> WordsOf(trace::SampleKind) {
+  return {"not known", "perf", "signal", "Python", "Python, waiting"};
+}
+constexpr std::array<std::string_view, 17> WordsOf(trace::OsObject) {
+  return {"none",    "mutex", "rwlock", "condition", "semaphore", "barrier", "GIL",    "futex",  "thread",
+          "process", "file",  "pipe",   "socket",    "device",    "timer",   "memory", "several"};
+}
 
 // Code that frames lie in: a file in memory, or a Python function.
 struct Module {

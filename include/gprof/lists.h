@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct ListOf {
   std::vector<T> Trace::*list;
   Role index = Role::kPlain;  // of what names an element by its index
   bool is_by_time = false;    // sorted by the time or the start of its elements
+  // Its table in csv, jsonl and the Python module, whose columns are the fields, and what that is a table of. Empty for
+  // a list without one, and where more than the fields is in it (src/export/tables).
+  std::string_view table = {}, meaning = {};
 };
 
 // All of them; operations, calls and ranges, which are packed, are the others. What a list needs beyond its fields is
@@ -40,14 +44,21 @@ inline constexpr auto kLists = std::make_tuple(
     ListOf<MemoryEvent>{"memory_events", &Trace::memory_events, Role::kPlain, true},
     ListOf<ManagedMemory>{"managed_memory", &Trace::managed_memory, Role::kPlain, true},
     ListOf<MemoryPoolEvent>{"memory_pools", &Trace::memory_pools, Role::kPlain, true},
-    ListOf<Module>{"modules", &Trace::modules, Role::kModule}, ListOf<Frame>{"frames", &Trace::frames, Role::kFrame},
-    ListOf<StackNode>{"stacks", &Trace::stacks, Role::kStack}, ListOf<Symbol>{"symbols", &Trace::symbols},
-    ListOf<CpuSample>{"cpu_samples", &Trace::cpu_samples, Role::kPlain, true},
-    ListOf<ThreadSwitch>{"switches", &Trace::switches, Role::kPlain, true},
-    ListOf<OsCall>{"os_calls", &Trace::os_calls, Role::kPlain, true},
-    ListOf<MetricSource>{"metric_sources", &Trace::metric_sources, Role::kMetricSource},
-    ListOf<MetricSample>{"metric_samples", &Trace::metric_samples},
-    ListOf<MetricLoss>{"metric_losses", &Trace::metric_losses, Role::kPlain, true},
+    ListOf<CpuSample>{"cpu_samples", &Trace::cpu_samples, Role::kPlain, true, "cpu_sample",
+                      "where threads were, with their stacks"},
+    ListOf<ThreadSwitch>{"switches", &Trace::switches, Role::kPlain, true, "switch",
+                         "intervals in which threads were off the CPU"},
+    ListOf<OsCall>{"os_calls", &Trace::os_calls, Role::kPlain, true, "os_call", "long OS calls"},
+    ListOf<Module>{"modules", &Trace::modules, Role::kModule, false, "module",
+                   "files and Python functions that stacks lead through"},
+    ListOf<Frame>{"frames", &Trace::frames, Role::kFrame}, ListOf<StackNode>{"stacks", &Trace::stacks, Role::kStack},
+    ListOf<Symbol>{"symbols", &Trace::symbols},
+    ListOf<MetricSource>{"metric_sources", &Trace::metric_sources, Role::kMetricSource, false, "metric_source",
+                         "counter tracks"},
+    ListOf<MetricSample>{"metric_samples", &Trace::metric_samples, Role::kPlain, false, "metric_block",
+                         "their samples"},
+    ListOf<MetricLoss>{"metric_losses", &Trace::metric_losses, Role::kPlain, true, "metric_loss",
+                       "intervals without samples"},
     ListOf<Clock>{"clocks", &Trace::clocks}, ListOf<Loss>{"losses", &Trace::losses},
     ListOf<Notice>{"notices", &Trace::notices});
 
@@ -61,6 +72,15 @@ constexpr int64_t WhenOf(const T& item) {
   } else {
     return 0;
   }
+}
+
+// Whether a field of the struct has the role.
+template <class T>
+constexpr bool HasRole(Role role) {
+  bool has = false;
+  T item{};
+  T::Fields(item, [&](const FieldOf& field, auto&) { has = has || field.role == role; });
+  return has;
 }
 
 // Calls f(ListOf<T>) for each.

@@ -1,13 +1,27 @@
 // Counter tracks: what was measured again and again of the host, a process, a thread or a device.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "gprof/events.h"
 #include "gprof/fields.h"
 #include "gprof/trace/record.h"
 
 namespace gprof {
+
+// The words of enumerations, by number: what tables have in the place of those.
+constexpr std::array<std::string_view, 4> WordsOf(trace::MetricKind) {
+  return {"not known", "gauge", "counter", "rate"};
+}
+constexpr std::array<std::string_view, 5> WordsOf(trace::MetricScope) {
+  return {"none", "host", "process", "thread", "device"};
+}
+constexpr std::array<std::string_view, 7> WordsOf(trace::MetricLossReason) {
+  return {"not known",   "buffer full",     "too slow", "taken by another program",
+          "not allowed", "fewer asked for", "paused"};
+}
 
 struct MetricSource {
   int64_t time_ns = 0;    // when its samples began, 0 when not known

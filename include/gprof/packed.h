@@ -53,6 +53,7 @@ struct CallFacts {
   ApiClass api_class = ApiClass::kOther;
   trace::ApiDomain domain = trace::ApiDomain::kRuntime;
   uint8_t is_unfinished = 0, unused = 0;
+  uint32_t stack = kNone;  // until JoinHost the number that the process gave it
 };
 
 struct CallItem : Times {
@@ -150,6 +151,7 @@ class PackedCalls
     call.api_class = f.api_class;
     call.domain = f.domain;
     call.is_unfinished = f.is_unfinished != 0;
+    call.stack = f.stack;
     return call;
   }
 

@@ -40,21 +40,9 @@ class NoSigpipe {
   bool was_pending_ = false;
 };
 
-// 0, or errno.
-int WriteAll(int descriptor, std::string_view text) {
-  const NoSigpipe no_sigpipe;
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
 void WriteLine(std::string_view label, std::string_view message) {
   // In one write, so that lines of a program that talks at the same time do not get into it.
-  WriteAll(STDERR_FILENO, std::string(label) + Printable(message) + "\n");
+  WriteTo(STDERR_FILENO, std::string(label) + Printable(message) + "\n");
 }
 
 [[noreturn]] void FailToWrite(const std::string& path, int error) {
@@ -69,15 +57,26 @@ bool IsRegularOrNew(const std::string& path) {
 void WriteInPlace(const std::string& path, std::string_view text) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) FailToWrite(path, errno);
-  const int error = WriteAll(descriptor, text);
+  const int error = WriteTo(descriptor, text);
   close(descriptor);
   if (error != 0) FailToWrite(path, error);
 }
 
 }  // namespace
 
+int WriteTo(int descriptor, std::string_view text) {
+  const NoSigpipe no_sigpipe;
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
 bool WriteResult(std::string_view text) {
-  const int error = WriteAll(STDOUT_FILENO, text);
+  const int error = WriteTo(STDOUT_FILENO, text);
   if (error != 0 && error != EPIPE) {
     throw Error(ExitCode::kUnreadable, std::string("cannot write to stdout: ") + std::strerror(error));
   }
@@ -107,7 +106,7 @@ void WriteFile(const std::string& path, std::string_view text) {
   const std::string fresh = target + ".new" + std::to_string(getpid());
   const int descriptor = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) FailToWrite(path, errno);
-  int error = WriteAll(descriptor, text);
+  int error = WriteTo(descriptor, text);
   if (close(descriptor) != 0 && error == 0) error = errno;
   if (error == 0 && rename(fresh.c_str(), target.c_str()) != 0) error = errno;
   if (error == 0) return;

@@ -11,6 +11,8 @@ namespace gprof::cli {
 // Writes to stdout. A reader that has gone (`| head`) is no error: the rest is dropped, and false comes back so that
 // long output can stop. A full disk is an Error.
 bool WriteResult(std::string_view text);
+// All of `text`, without SIGPIPE. 0, or errno.
+int WriteTo(int descriptor, std::string_view text);
 // What ends the making of a result that nobody reads any more.
 struct ReaderHasGone {};
 

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <charconv>
 #include <exception>
+#include <fstream>
 #include <initializer_list>
 #include <memory>
 #include <string_view>
@@ -99,6 +100,14 @@ void Isolate() {
   prctl(PR_SET_TIMERSLACK, kSlackNs);
 }
 
+std::string ReasonPath(const std::string& run_folder, const CollectorKind& kind) {
+  return run_folder + "/" + kind.name + ".reason";
+}
+
+void LeaveReason(const std::string& run_folder, const CollectorKind& kind, const std::string& why) {
+  std::ofstream(ReasonPath(run_folder, kind), std::ios::binary) << why;
+}
+
 // What a helper does until the run is over.
 class Helper {
  public:
@@ -113,12 +122,20 @@ class Helper {
     control_ = ControlView::Open(run_.folder);
     if (control_ != nullptr) journal_ = Journal::Create(run_.folder, kind.name, &why);
     if (journal_ == nullptr) return kNoJournal;
-    const bool can_work = collector_->Start(run_, &why);
-    while (can_work && !IsOver()) Attend();
+    if (!collector_->Start(run_, &why)) {
+      journal_->Finish();
+      if (why.empty()) return kNothingToCollect;
+      LeaveReason(run_.folder, kind, why);
+      return kCannotCollect;
+    }
+    while (!IsOver()) Attend();
     TurnOff(MonotonicNs());
     Flush(true);
     journal_->Finish();
-    return can_work ? error_ : kCannotCollect;
+    const std::string failure = collector_->Failure();
+    if (failure.empty()) return error_;
+    LeaveReason(run_.folder, kind, failure);
+    return kCannotCollect;
   }
 
  private:
@@ -193,6 +210,7 @@ class Helper {
   void TurnOff(int64_t now_ns) {
     if (!is_on_) return;
     is_on_ = false;
+    collector_->Close(now_ns, journal_.get());
     collector_->Switch(false, now_ns);
     flush_ns_ = kNever;
     journal_->header().state.store(static_cast<uint32_t>(trace::ArenaState::kIdle), std::memory_order_release);
@@ -235,6 +253,15 @@ class Helper {
 };
 
 }  // namespace
+
+std::string TakeReason(const std::string& run_folder, const CollectorKind& kind) {
+  const std::string path = ReasonPath(run_folder, kind);
+  std::ifstream file(path, std::ios::binary);
+  std::string why;
+  std::getline(file, why);
+  unlink(path.c_str());
+  return why;
+}
 
 pid_t StartHelper(const CollectorKind& kind, const CollectorOptions& options, const RunView& run) {
   const pid_t launcher = getpid();

@@ -10,12 +10,16 @@
 #include <cstdint>
 #include <string>
 
-#include "collect/collectors.h"
+#include "collect/collector_list.h"
 
 namespace gprof {
 
 // What a helper's exit code says beside 0 and the errno value of a chunk that could not be written.
-inline constexpr int kNoJournal = 254, kCannotCollect = 255;
+inline constexpr int kNothingToCollect = 253, kNoJournal = 254, kCannotCollect = 255;
+
+// Why a collector cannot work, for the launcher: kCannotCollect with a text that it left in the run folder. Empty:
+// none.
+std::string TakeReason(const std::string& run_folder, const CollectorKind& kind);
 
 // Forks a process that runs the collector. Call it while this one has a single thread. -1 with errno: there is none.
 pid_t StartHelper(const CollectorKind& kind, const CollectorOptions& options, const RunView& run);

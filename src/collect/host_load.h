@@ -11,8 +11,8 @@
 #include <string>
 
 #include "collect/collector.h"
+#include "collect/processor_waits.h"
 #include "collect/run_processes.h"
-#include "collect/thread_waits.h"
 
 namespace gprof {
 
@@ -50,7 +50,7 @@ class HostLoad : public Collector {
     explicit Load(const std::string& proc, pid_t pid) : waits(proc, pid) {}
     Sources sources;
     int64_t cpu_ns = 0;
-    ThreadWaits waits;
+    ProcessorWaits waits;
     int64_t waits_read_ns = 0;
     int64_t threads_listed_ns = 0;
     bool is_new = true;

@@ -22,7 +22,7 @@ namespace gprof {
 namespace {
 
 constexpr uint64_t kLayout = 1;
-constexpr uint32_t kHeadBytes = 12288, kNamesBytes = 64u << 10, kRowsBytes = 1u << 20;
+constexpr uint32_t kHeadBytes = 12288, kNamesBytes = 4u << 20, kRowsBytes = 4u << 20;
 constexpr uint32_t kFileBytes = kHeadBytes + kNamesBytes + kRowsBytes;
 constexpr uint32_t kStateOffset = 4096;
 // Room is taken from shared memory in such steps: most runs are short.
@@ -105,7 +105,7 @@ std::unique_ptr<Journal> Journal::Create(const std::string& folder, std::string_
       folder + "/" + std::to_string(key.pid) + "-" + std::to_string(key.image) + trace::kArenaSuffix;
   const int descriptor = OpenHigh(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   const bool is_ready = descriptor >= 0 && ftruncate(descriptor, kFileBytes) == 0 &&
-                        Reserve(descriptor, 0, kHeadBytes + kNamesBytes) && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+                        Reserve(descriptor, 0, kHeadBytes) && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
   unsigned char* const base = is_ready ? Map(descriptor) : nullptr;
   if (base == nullptr) {
     *why = "cannot use '" + path + "': " + std::strerror(errno);
@@ -153,6 +153,7 @@ std::unique_ptr<Journal> Journal::Adopt(const std::string& path, int* error) {
     return nullptr;
   }
   journal->backed_ = kRowsBytes;
+  journal->backed_names_ = kNamesBytes;
   journal->ForEachName([&](std::string_view text) { journal->names_.emplace(text, journal->names_.size() + 1); });
   return journal;
 }
@@ -168,19 +169,20 @@ std::string Journal::collector() const {
 uint64_t Journal::chunks_written() const { return state_->sequence.load(std::memory_order_relaxed); }
 uint64_t Journal::lost_records() const { return state_->lost_records.load(std::memory_order_relaxed); }
 
-bool Journal::MakeRoom(uint64_t end) {
-  if (end > kRowsBytes) return false;
-  if (end <= backed_) return true;
-  const uint64_t more = std::min<uint64_t>((end + kStep - 1) / kStep * kStep, kRowsBytes) - backed_;
-  if (!Reserve(descriptor_, kHeadBytes + kNamesBytes + backed_, more)) return false;
-  backed_ += more;
+// Of a part of the file that begins at `offset`.
+bool Journal::MakeRoom(uint64_t offset, uint64_t end, uint64_t most, uint64_t* backed) const {
+  if (end > most) return false;
+  if (end <= *backed) return true;
+  const uint64_t more = std::min((end + kStep - 1) / kStep * kStep, most) - *backed;
+  if (!Reserve(descriptor_, offset + *backed, more)) return false;
+  *backed += more;
   return true;
 }
 
 void Journal::AddRow(uint16_t kind, const void* bytes, uint32_t size) {
   const uint64_t span = state_->waiting.load(std::memory_order_relaxed);
   const uint64_t end = uint64_t{End(span)} + RowBytes(size);
-  if (!MakeRoom(end)) {
+  if (!MakeRoom(kHeadBytes + kNamesBytes, end, kRowsBytes, &backed_)) {
     state_->lost_records.fetch_add(1, std::memory_order_relaxed);
     return;
   }
@@ -197,7 +199,7 @@ trace::StringId Journal::Name(std::string_view text) {
   if (known != names_.end()) return {known->second};
   const uint32_t begin = state_->names_end.load(std::memory_order_relaxed);
   const auto size = static_cast<uint32_t>(std::min<std::size_t>(text.size(), kNamesBytes));
-  if (begin + sizeof size + size > kNamesBytes) return {};
+  if (!MakeRoom(kHeadBytes, begin + sizeof size + size, kNamesBytes, &backed_names_)) return {};
   unsigned char* const at = base_ + kHeadBytes + begin;
   std::memcpy(at, &size, sizeof size);
   std::memcpy(at + sizeof size, text.data(), size);

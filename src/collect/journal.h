@@ -71,7 +71,7 @@ class Journal {
   struct State;
   Journal(std::string path, int descriptor, unsigned char* base);
 
-  bool MakeRoom(uint64_t end);
+  bool MakeRoom(uint64_t offset, uint64_t end, uint64_t most, uint64_t* backed) const;
   void AddRow(uint16_t kind, const void* bytes, uint32_t size);
   void ForEachName(const std::function<void(std::string_view)>& visit) const;
   // False: they are damaged.
@@ -86,7 +86,7 @@ class Journal {
   unsigned char* base_;
   trace::ArenaHeader* header_;
   State* state_;
-  uint64_t backed_ = 0;  // bytes of rows that there is memory for
+  uint64_t backed_ = 0, backed_names_ = 0;  // bytes of rows and names that there is memory for
   std::unordered_map<std::string, uint32_t> names_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace gprof {
 
-// The host is told as the tracer tells it (src/tracer/core/process_facts.cpp), so that both are on the same one.
+// The host is told as the tracer tells it (src/tracer/core/process_record.cpp), so that both are on the same one.
 trace::ProcessKey OwnProcessKey();
 
 }  // namespace gprof

@@ -1,53 +1,15 @@
 #include "collect/run_processes.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <iterator>
 #include <string_view>
 #include <utility>
 
-#include "base/descriptor.h"
-#include "gprof/trace/run_folder.h"
+#include "collect/arenas.h"
 
 namespace gprof {
 namespace {
 
 constexpr std::size_t kResidentPages = 1;  // of statm
-
-// The header of an arena, as far as it is needed. Read, not mapped: the file may be cut short meanwhile.
-struct Owner {
-  pid_t pid = 0;  // 0: none that counts
-  int64_t start_ticks = 0;
-  bool is_recording = false;
-};
-
-Owner ReadArena(const std::string& path) {
-  Owner owner;
-  const int descriptor = OpenHigh(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-  if (descriptor < 0) return owner;
-  alignas(trace::ArenaHeader) unsigned char bytes[sizeof(trace::ArenaHeader)];
-  const bool is_read = pread(descriptor, bytes, sizeof bytes, 0) == static_cast<ssize_t>(sizeof bytes);
-  close(descriptor);
-  const auto* const header = reinterpret_cast<const trace::ArenaHeader*>(bytes);
-  const bool is_target =
-      is_read && header->magic == trace::kArenaMagic &&
-      header->owner.load(std::memory_order_relaxed) == static_cast<uint32_t>(trace::ArenaOwner::kTarget);
-  if (!is_target) return owner;
-  owner.pid = static_cast<pid_t>(header->pid);
-  owner.start_ticks = static_cast<int64_t>(header->start_ticks);
-  owner.is_recording =
-      header->state.load(std::memory_order_relaxed) == static_cast<uint32_t>(trace::ArenaState::kRecording);
-  return owner;
-}
-
-std::vector<Owner> ReadArenas(const std::string& folder) {
-  std::vector<Owner> owners;
-  ForEachEntry(folder, [&](std::string_view name) {
-    if (name.ends_with(trace::kArenaSuffix)) owners.push_back(ReadArena(folder + "/" + std::string(name)));
-  });
-  return owners;
-}
 
 std::string ChildrenFile(const std::string& proc, pid_t pid, pid_t tid) {
   return proc + "/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/children";
@@ -56,8 +18,8 @@ std::string ChildrenFile(const std::string& proc, pid_t pid, pid_t tid) {
 }  // namespace
 
 bool IsAnyoneRecorded(const std::string& run_folder) {
-  for (const Owner& owner : ReadArenas(run_folder)) {
-    if (owner.pid != 0 && owner.is_recording) return true;
+  for (const TracedProcess& process : TracedProcessesIn(run_folder)) {
+    if (process.is_recording) return true;
   }
   return false;
 }
@@ -84,11 +46,11 @@ void RunProcesses::DropDead() {
 
 void RunProcesses::AddTraced() {
   if (options_.run_folder.empty()) return;
-  for (const Owner& owner : ReadArenas(options_.run_folder)) {
+  for (const TracedProcess& process : TracedProcessesIn(options_.run_folder)) {
     // What a dead process left says no more of its pid, which somebody else may have.
-    if (owner.pid == 0 || living_.count(owner.pid) != 0) continue;
-    const ProcFile stat(options_.proc + "/" + std::to_string(owner.pid) + "/stat");
-    if (StatField(BehindName(stat.Read()), kStartTicksField) == owner.start_ticks) Add(owner.pid);
+    if (living_.count(process.pid) != 0) continue;
+    const ProcFile stat(options_.proc + "/" + std::to_string(process.pid) + "/stat");
+    if (StatField(BehindName(stat.Read()), kStartTicksField) == process.start_ticks) Add(process.pid);
   }
 }
 

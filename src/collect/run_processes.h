@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/proc_file.h"
+#include "collect/open_proc_file.h"
 
 namespace gprof {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
-#include "export/output_stream.h"
+#include "export/output/output_stream.h"
 #include "gprof/trace.h"
 
 namespace gprof {
 
-enum class FoldedWeight : uint8_t { kGpu, kHost, kCpu };
+enum class FoldedWeight : uint8_t { kGpu, kPython, kHost, kCpu };
 
 struct ExportOptions {
   std::string kind{};                        // csv, jsonl: the one kind of record to write

@@ -7,6 +7,7 @@ FORWARD(dlclose);
 FORWARD(dlerror);
 FORWARD(dlopen);
 FORWARD(dlsym);
+FORWARD(dlvsym);
 FORWARD(pthread_attr_setstacksize);
 FORWARD(pthread_create);
 FORWARD(pthread_detach);
@@ -20,6 +21,7 @@ FORWARD(pthread_mutexattr_settype);
 FORWARD(pthread_once);
 FORWARD(pthread_setspecific);
 FORWARD(pthread_sigmask);
+FORWARD(pthread_testcancel);
 
 // What strtol() and the like are compiled to with headers of glibc 2.38 and newer; they know binary numbers besides.
 FORWARD_TO(__isoc23_sscanf, sscanf);

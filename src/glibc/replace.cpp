@@ -1,12 +1,14 @@
 // Functions that no glibc before 2.29 has in any version.
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 
 // On x86-64 and aarch64 the struct of glibc is that of the kernel.
 extern "C" {
@@ -28,6 +30,20 @@ int fstat64(int file, struct stat64* result) noexcept { return static_cast<int>(
 
 ssize_t getdents64(int folder, void* entries, size_t size) noexcept {
   return syscall(SYS_getdents64, folder, entries, size);
+}
+
+// From 2.30. Libstdc++ waits so until a time of steady_clock, on conditions that count by the time of day; whoever sets
+// that meanwhile makes this one wait longer or shorter.
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const timespec* end) noexcept(false) {
+  constexpr long kSecond = 1'000'000'000;
+  timespec now, today;
+  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_REALTIME, &today);
+  timespec until = {today.tv_sec + end->tv_sec - now.tv_sec, today.tv_nsec + end->tv_nsec - now.tv_nsec};
+  for (; until.tv_nsec < 0; until.tv_nsec += kSecond) --until.tv_sec;
+  for (; until.tv_nsec >= kSecond; until.tv_nsec -= kSecond) ++until.tv_sec;
+  return pthread_cond_timedwait(condition, mutex, &until);
 }
 
 const char* sigabbrev_np(int number) noexcept {

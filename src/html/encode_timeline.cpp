@@ -11,7 +11,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/steady_time.h"
 #include "base/text.h"
-#include "html/columns.h"
+#include "html/byte_columns.h"
 #include "html/event_facts.h"
 #include "html/timeline.h"
 

@@ -141,7 +141,16 @@ EventFacts EventReader::OfCall(uint32_t index) {
   facts.range = call.range;
   facts.correlation = call.correlation;
   facts.result = static_cast<uint32_t>(call.result);
+  if (call.stack != kNone) facts.payload = OfStack(call.stack);
   return facts;
+}
+
+// The same for all calls that have it.
+uint32_t EventReader::OfStack(uint32_t stack) {
+  stack_payloads_.resize(trace_.stacks.size(), kNone);
+  uint32_t& payload = stack_payloads_[stack];
+  if (payload == kNone) payload = names_.Of(CutMiddle(stacks_(stack), kLongestPayloadBytes)) + 1;
+  return payload;
 }
 
 EventFacts EventReader::OfRange(uint32_t index) {

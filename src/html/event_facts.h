@@ -8,7 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "export/event_args.h"
+#include "analysis/result/stack_names.h"
+#include "export/events/event_args.h"
 #include "gprof/trace.h"
 #include "html/event_names.h"
 #include "html/timeline.h"
@@ -63,7 +64,7 @@ struct EventFacts {
 class EventReader {
  public:
   EventReader(const Trace& trace, const TimelineData& timeline)
-      : trace_(trace), timeline_(timeline), args_(trace), names_(trace) {}
+      : trace_(trace), timeline_(timeline), args_(trace), names_(trace), stacks_(trace) {}
 
   EventFacts Read(EventSource source, uint32_t item);
   const EventNames& names() const { return names_; }
@@ -77,6 +78,7 @@ class EventReader {
   EventFacts OfMark(uint32_t mark);
   EventFacts OfIdlePart(const IdlePart& part);
   EventFacts OfOverhead(const Overhead& overhead);
+  uint32_t OfStack(uint32_t stack);
   uint32_t Shape(uint32_t shape);
   template <class Write>
   uint32_t Payload(Write&& write);
@@ -85,7 +87,9 @@ class EventReader {
   const TimelineData& timeline_;
   EventArgs args_;
   EventNames names_;
+  StackNames stacks_;
   std::vector<uint32_t> shapes_, shape_numbers_;
+  std::vector<uint32_t> stack_payloads_;  // by stack, kNone for one that was not asked for
   std::size_t payload_count_ = 0;
 };
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "export/labels.h"
+#include "export/events/labels.h"
 #include "gprof/trace.h"
 
 namespace gprof {

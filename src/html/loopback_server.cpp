@@ -113,7 +113,8 @@ struct Answer {
   std::string_view body;
 };
 
-Answer AnswerTo(const Request& request, const ServedFile& file) {
+// `made` is what the body may be in.
+Answer AnswerTo(const Request& request, const ServedFile& file, std::string* made) {
   std::string status = "200 OK", more;
   std::string_view body = file.body;
   if (!IsLoopback(request.host)) {
@@ -129,6 +130,10 @@ Answer AnswerTo(const Request& request, const ServedFile& file) {
     status = "404 Not Found";
   } else {
     more = "Content-Type: " + file.type + "\r\n";
+    if (file.make) {
+      *made = file.make();
+      body = *made;
+    }
   }
   if (!more.starts_with("Content-Type")) body = {};
   if (!file.origin.empty()) more += "Access-Control-Allow-Origin: " + file.origin + "\r\nVary: Origin\r\n";
@@ -163,7 +168,7 @@ class Connection {
     } else if (!is_answered_) {
       request_.append(buffer, static_cast<std::size_t>(got));
       if (request_.find("\r\n\r\n") != std::string::npos) {
-        answer_ = AnswerTo(Parse(request_), file);
+        answer_ = AnswerTo(Parse(request_), file, &made_);
         is_sending_ = is_answered_ = true;
       } else if (request_.size() > kLongestRequestBytes) {
         is_over_ = true;
@@ -191,7 +196,7 @@ class Connection {
   }
 
   int descriptor_;
-  std::string request_;
+  std::string request_, made_;
   Answer answer_;
   std::size_t sent_bytes_ = 0;
   int64_t used_ = NowSeconds();

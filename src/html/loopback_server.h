@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@ struct ServedFile {
   std::string type;    // Content-Type
   std::string origin;  // a page of this origin may read it, too (CORS); empty: none
   std::string_view body;
+  std::function<std::string()> make{};  // made anew for each request, instead of `body`
 };
 
 // HTTP on 127.0.0.1 alone. What names another host in its request is refused: a page of somebody else's could make its

@@ -13,6 +13,7 @@
 #include "html/base64.h"
 #include "html/encode_timeline.h"
 #include "html/page_parts.h"
+#include "html/septets.h"
 
 namespace gprof {
 namespace {
@@ -23,19 +24,26 @@ std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::erro
 
 struct Unpacked {
   std::string text;
-  std::string_view style, script, page;
+  std::string_view style, boot, script, page;
 };
 
 Unpacked Unpack() {
   Unpacked parts;
-  parts.text.resize(kPageParts.style_bytes + kPageParts.script_bytes + kPageParts.template_bytes);
+  parts.text.resize(kPageParts.style_bytes + kPageParts.boot_bytes + kPageParts.script_bytes +
+                    kPageParts.template_bytes);
   const std::size_t size =
       ZSTD_decompress(parts.text.data(), parts.text.size(), kPageParts.compressed, kPageParts.compressed_bytes);
   if (size != parts.text.size()) throw Error(ExitCode::kBug, "the page in this program is damaged");
-  const std::string_view text = parts.text;
-  parts.style = text.substr(0, kPageParts.style_bytes);
-  parts.script = text.substr(kPageParts.style_bytes, kPageParts.script_bytes);
-  parts.page = text.substr(kPageParts.style_bytes + kPageParts.script_bytes);
+  std::string_view text = parts.text;
+  const auto take = [&text](std::size_t bytes) {
+    const std::string_view part = text.substr(0, bytes);
+    text.remove_prefix(bytes);
+    return part;
+  };
+  parts.style = take(kPageParts.style_bytes);
+  parts.boot = take(kPageParts.boot_bytes);
+  parts.script = take(kPageParts.script_bytes);
+  parts.page = text;
   return parts;
 }
 
@@ -50,18 +58,22 @@ std::string Base64OfHex(std::string_view hex) {
   return out;
 }
 
-// Nothing is fetched and nothing runs but the script and the style that are part of the page.
+// Nothing is fetched and nothing runs but the scripts and the style that are part of the page.
 std::string SecurityPolicy() {
-  return "default-src 'none'; script-src 'sha256-" + Base64OfHex(kPageParts.script_sha256) + "'; style-src 'sha256-" +
-         Base64OfHex(kPageParts.style_sha256) + "'; img-src data:; base-uri 'none'; form-action 'none'";
+  const auto source = [](std::string_view hex) { return " 'sha256-" + Base64OfHex(hex) + "'"; };
+  return "default-src 'none'; script-src" + source(kPageParts.boot_sha256) + source(kPageParts.script_sha256) +
+         "; style-src" + source(kPageParts.style_sha256) + "; img-src data:; base-uri 'none'; form-action 'none'";
 }
 
-// `blob` deflated and in base64.
-void WriteBlob(const std::string& blob, OutputStream& out) {
-  constexpr int kLevel = 3;  // 6 takes twice as long for 0.2 % less
+// Levels of zlib. Of events, 6 takes twice as long as 3 for 0.2 % less; of JSON, 9 leaves three quarters of what 3
+// does.
+constexpr int kForEvents = 3, kForText = 9;
+
+// `blob` deflated and as text.
+void WriteBlob(std::string_view blob, int level, OutputStream& out) {
   z_stream stream{};
-  if (deflateInit(&stream, kLevel) != Z_OK) throw Error(ExitCode::kBug, "zlib does not start");
-  Base64 base64;
+  if (deflateInit(&stream, level) != Z_OK) throw Error(ExitCode::kBug, "zlib does not start");
+  Septets septets;
   std::string text, packed(std::size_t{1} << 18, '\0');
   std::size_t at = 0;
   constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib counts in 32 bits
@@ -74,12 +86,12 @@ void WriteBlob(const std::string& blob, OutputStream& out) {
     stream.avail_out = static_cast<uInt>(packed.size());
     code = deflate(&stream, at + given == blob.size() ? Z_FINISH : Z_NO_FLUSH);
     at += given - stream.avail_in;
-    base64.Add(std::string_view(packed).substr(0, packed.size() - stream.avail_out), &text);
+    septets.Add(std::string_view(packed).substr(0, packed.size() - stream.avail_out), &text);
     out.Write(text);
     text.clear();
   }
   deflateEnd(&stream);
-  base64.Finish(&text);
+  septets.Finish(&text);
   out.Write(text);
 }
 
@@ -108,7 +120,8 @@ class PageWriter {
     if (name == "csp") return out_.Write(SecurityPolicy());
     if (name == "title") return out_.Write(EscapeForText(Utf8(contents_.title)));
     if (name == "style") return out_.Write(parts_.style);
-    if (name == "script") return out_.Write(parts_.script);
+    if (name == "boot") return out_.Write(parts_.boot);
+    if (name == "program") return WriteBlob(parts_.script, kForText, out_);
     if (name == "page") return WriteData();
     if (name == "events") return WriteEvents();
     throw Error(ExitCode::kBug, "the page has no part '" + std::string(name) + "'");
@@ -119,7 +132,7 @@ class PageWriter {
     Json places = Json::array();
     for (const FindingPlace& place : contents_.places)
       places.push_back({{"finding", place.finding}, {"query", place.query}});
-    std::string data = R"({"version":2,"kind":)";
+    std::string data = R"({"version":3,"kind":)";
     data += contents_.diff.empty() ? R"("report")" : R"("diff")";
     const auto write = [&](std::string_view key, const std::string& json) {
       data.append(",\"").append(key).append("\":").append(json.empty() ? "null" : json);
@@ -129,17 +142,18 @@ class PageWriter {
     write("report", contents_.report);
     write("diff", contents_.diff);
     write("places", Dump(places));
+    if (!contents_.flame.empty()) write("flame", contents_.flame);
     Json timelines = Json::array();
     for (EncodedTimeline& timeline : timelines_) timelines.push_back(std::move(timeline.description));
     write("timelines", Dump(timelines));
     data += '}';
-    WriteBlob(data, out_);
+    WriteBlob(data, kForText, out_);
   }
 
   void WriteEvents() {
     for (std::size_t i = 0; i < timelines_.size(); ++i) {
       out_.Write("<script type=\"application/octet-stream\" id=\"events-" + std::to_string(i) + "\">");
-      WriteBlob(timelines_[i].blob, out_);
+      WriteBlob(timelines_[i].blob, kForEvents, out_);
       out_.Write("</script>\n");
     }
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "export/output_stream.h"
+#include "export/output/output_stream.h"
 #include "gprof/analysis.h"
 
 namespace gprof {
@@ -30,6 +30,7 @@ struct PageContents {
   std::string report;   // document of `report --format json`, or empty
   std::string diff;     // document of `diff --format json`, or empty
   std::vector<FindingPlace> places;
+  std::string flame;                            // flame_data.h, or empty
   std::vector<PageTimeline> timelines;          // one; of a comparison two, or none
   uint64_t event_budget = kDefaultEventBudget;  // over all timelines
 };

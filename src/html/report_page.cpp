@@ -3,8 +3,9 @@
 #include <string_view>
 #include <vector>
 
-#include "export/output_stream.h"
+#include "export/output/output_stream.h"
 #include "html/finding_places.h"
+#include "html/flame_data.h"
 #include "report/report_head.h"
 #include "report/time_split.h"
 
@@ -25,6 +26,7 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget) {
   std::vector<Finding> findings;
   for (const RankedFinding& ranked : RankedFindings(report)) findings.push_back(*ranked.finding);
   contents.places = PlacesOf(findings);
+  contents.flame = FlameJson(report.input);
   contents.timelines.push_back({report.input, report.Whole().path});
   contents.event_budget = event_budget;
   return contents;

@@ -9,7 +9,7 @@
 
 namespace gprof::cli {
 
-inline constexpr uint32_t kPageRows = 2000;  // of a table by default: the page sorts and filters them
+inline constexpr uint32_t kPageRows = 1000;  // of a table by default: the page sorts and filters them
 
 // The trace of the report has to outlive it.
 PageContents PageOfReport(const Report& report, uint64_t event_budget);

@@ -14,7 +14,7 @@
 #include "analysis/tracks/metric_samples.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "export/track_ids.h"
+#include "export/events/track_ids.h"
 
 namespace gprof {
 namespace {

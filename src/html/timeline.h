@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/idle/causes.h"
-#include "export/counters.h"
+#include "export/events/counters.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 

@@ -10,7 +10,7 @@
 #include "launch/attendant.h"
 #include "launch/launch.h"
 #include "launch/progress.h"
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 
 namespace gprof {
 

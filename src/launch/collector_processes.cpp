@@ -67,9 +67,11 @@ void CollectorProcesses::TellEnd(const Process& process, int status, bool is_ove
     return;
   }
   const int code = WEXITSTATUS(status);
-  if (code == 0 && is_over) return;
+  if ((code == 0 && is_over) || code == kNothingToCollect) return;
+  const std::string reason = code == kCannotCollect ? TakeReason(folder_->path(), *process.kind) : "";
   const std::string why = code == kNoJournal       ? "no shared memory available"
-                          : code == kCannotCollect ? "/proc is not readable, or out of memory"
+                          : !reason.empty()        ? reason
+                          : code == kCannotCollect ? "out of memory"
                           : code == 0              ? "its process has exited"
                                                    : strerror(code);
   warn_("the " + title + " is missing or incomplete: " + why);

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "collect/collectors.h"
+#include "collect/collector_list.h"
 #include "launch/attendant.h"
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 
 namespace gprof {
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <sstream>
 #include <string_view>
 
 #include "base/units.h"
+#include "collect/perf_ring.h"
 #include "gprof/trace/env.h"
 #include "launch/doctor.h"
 
@@ -163,18 +165,17 @@ MachineCheck CheckLimits(const MachineView& machine) {
 
 MachineCheck CheckPerfEvents(const MachineView& machine) {
   MachineCheck check{"perf_events", "CPU sampling", CheckState::kGood, "", ""};
-  const std::optional<std::string> text = machine.read("/proc/sys/kernel/perf_event_paranoid");
-  int level = 0;
-  if (!text || std::from_chars(text->data(), text->data() + text->size(), level).ec != std::errc()) {
-    check.state = CheckState::kNotHere;
-    check.detail = "perf events are not available in this kernel";
-    return check;
-  }
-  check.detail = "kernel.perf_event_paranoid is " + std::to_string(level);
-  if (level <= 2) return check;
-  check.state = CheckState::kWarning;
-  check.detail += ": restricted to administrators; not needed by gprof-cli at present";
-  check.advice = "sysctl kernel.perf_event_paranoid=2";
+  const PerfAnswer answer = machine.try_perf_events();
+  check.detail = answer.of_kernel ? "CPU samples and context switches are allowed"
+                                  : "CPU samples and context switches are allowed, except inside the kernel";
+  if (answer.error == 0) return check;
+  const std::string level = machine.read("/proc/sys/kernel/perf_event_paranoid").value_or("");
+  int paranoid = 2;
+  std::from_chars(level.data(), level.data() + level.size(), paranoid);
+  const PerfRefusal refusal = WhyRefused(answer.error, paranoid);
+  check.state = answer.error == ENOSYS ? CheckState::kNotHere : CheckState::kWarning;
+  check.detail = refusal.why + ": no CPU samples and context switches";
+  check.advice = refusal.advice;
   return check;
 }
 

@@ -36,14 +36,30 @@ Environment::Environment(const char* const* inherited, const LaunchOptions& opti
     if (!std::string_view(*inherited).starts_with("GPROF_")) entries_.emplace_back(*inherited);
   }
   for (const auto& [name, value] : options.variables) Set(name, value);
-  if (options.trace_cuda) Inject("CUDA_INJECTION64_PATH", env::kNextCudaInjection, tracer);
-  if (options.trace_nvtx) Inject("NVTX_INJECTION64_PATH", env::kNextNvtxInjection, tracer);
+  // Without CUDA and NVTX, what the program waits for is seen from its first call of either on all the same.
+  if (options.trace_cuda || options.trace_osrt) Inject("CUDA_INJECTION64_PATH", env::kNextCudaInjection, tracer);
+  if (options.trace_nvtx || (options.trace_osrt && !options.trace_cuda))
+    Inject("NVTX_INJECTION64_PATH", env::kNextNvtxInjection, tracer);
   SetTracerOptions(options);
+  if (options.pytorch.empty()) return;
+  Set(env::kPytorch, options.pytorch);
+  const std::string hooks = std::filesystem::path(tracer).parent_path() / "hooks";
+  const std::string path = Get("PYTHONPATH").value_or("");
+  Set("PYTHONPATH", path.empty() ? hooks : hooks + ":" + path);
 }
 
 void Environment::SetTracerOptions(const LaunchOptions& options) {
-  const char* const both = options.trace_nvtx ? "cuda,nvtx" : "cuda";
-  Set(env::kTrace, options.trace_cuda ? both : options.trace_nvtx ? "nvtx" : "none");
+  std::string kinds;
+  const auto add = [&kinds](bool is_wanted, const char* kind) {
+    if (is_wanted) kinds += (kinds.empty() ? "" : ",") + std::string(kind);
+  };
+  add(options.trace_cuda, "cuda");
+  add(options.trace_nvtx, "nvtx");
+  add(options.trace_osrt, "osrt");
+  Set(env::kTrace, kinds.empty() ? "none" : kinds);
+  if (options.osrt_threshold_ns) Set(env::kOsrtThreshold, std::to_string(*options.osrt_threshold_ns));
+  if (!options.osrt_functions.empty()) Set(env::kOsrtFunctions, options.osrt_functions);
+  if (options.osrt_file_access) Set(env::kOsrtFileAccess, "1");
   if (options.all_apis) Set(env::kAllApis, "1");
   if (options.flush_ms != 0) Set(env::kFlushMs, std::to_string(options.flush_ms));
   if (!options.graph_trace.empty()) Set(env::kGraphTrace, options.graph_trace);
@@ -51,6 +67,7 @@ void Environment::SetTracerOptions(const LaunchOptions& options) {
   if (options.memory_usage) Set(env::kMemoryUsage, "1");
   if (options.managed_memory) Set(env::kManagedMemory, "1");
   if (options.is_quiet) Set(env::kQuiet, "1");
+  if (options.python_stacks) Set(env::kPythonStacks, "1");
   SetCapture(options.capture);
 }
 

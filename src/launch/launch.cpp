@@ -16,20 +16,20 @@
 #include "launch/environment.h"
 #include "launch/find_program.h"
 #include "launch/find_tracer.h"
-#include "launch/output_file.h"
 #include "launch/relay.h"
 #include "launch/remaining.h"
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 #include "launch/salvage.h"
 #include "launch/session.h"
 #include "launch/session_socket.h"
+#include "launch/trace_output.h"
 
 namespace gprof {
 namespace {
 
 // Null where none can be made: what a killed process had not written is lost then, and nothing else.
 std::unique_ptr<RunFolder> MakeRunFolder(const LaunchOptions& options) {
-  if (!options.trace_cuda && !options.trace_nvtx && !options.session) return nullptr;
+  if (options.TracesNothing() && !options.session) return nullptr;
   std::string why;
   std::unique_ptr<RunFolder> folder = RunFolder::Make(options.session ? options.session->name : "", &why);
   if (folder) return folder;
@@ -45,7 +45,7 @@ class Companions {
  public:
   Companions(RunFolder* folder, const LaunchOptions& options, const std::string& tracer, const OutputFile* output)
       : salvager_(folder->path(), SalvageOptions{.tracer = tracer, .report_loss = options.report_loss}),
-        collectors_(folder, {.host_load_hz = options.host_load_hz}, options.warn) {
+        collectors_(folder, options.collect, options.warn) {
     run_.folder = folder->path();
     run_.follows_children = options.trace_children;
     run_.follows_captures = !options.capture.begin.empty();
@@ -78,7 +78,7 @@ class Companions {
   // Returns the path of the capture that the end of the program ended, where that is not known before.
   std::string OnProgramEnd() {
     const bool was_recording = session_ && session_->state() == SessionState::kRecording;
-    const std::string output = was_recording ? session_->output() : std::string();
+    std::string output = was_recording ? session_->output() : std::string();
     if (session_) session_->Finish();
     collectors_.Finish();
     salvager_.Finish(true);
@@ -183,6 +183,13 @@ LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, E
   result.stop_signal = end.stop_signal;
   result.was_ended_by_capture = companions && companions->HasEndedProgram();
   if (companions) result.trace_path = companions->OnProgramEnd();
+  if (output && output->IsDisplaced()) {
+    options.report_loss("another program replaced '" + output->path +
+                        "' during this run: the file is not of this run, and this recording is lost");
+    result.is_displaced = true;
+    result.trace_path.clear();
+    return result;
+  }
   if (output) result.trace_path = output->path;
   if (options.finish_trace) {
     // What came before is not for what is done now.

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "collect/options.h"
+
 namespace gprof {
 
 // When it is recorded. By default from the begin of the program to its end.
@@ -61,14 +63,20 @@ struct LaunchOptions {
   std::string output = "run.trace";  // may hold %p %h %n %q{NAME} %%
   bool is_default_output = false;    // nobody chose it: where it is taken, run.2.trace and so on
   bool may_overwrite = false;
-  bool trace_cuda = true, trace_nvtx = true;
+  bool trace_cuda = true, trace_nvtx = true, trace_osrt = true;
+  std::optional<uint64_t> osrt_threshold_ns;  // empty: left to the tracer
+  std::string osrt_functions;                 // empty: all
+  bool osrt_file_access = false;
+  bool TracesNothing() const { return !trace_cuda && !trace_nvtx && !trace_osrt; }
   bool all_apis = false;
   ProgramOutput program_output = ProgramOutput::kShown;
   std::string graph_trace;  // empty: left to the tracer
   uint32_t flush_ms = 0;    // 0: left to the tracer
   std::string cupti_path;   // empty: left to the tracer
   bool memory_usage = false, managed_memory = false;
-  double host_load_hz = 10;  // 0: the load of the host is not recorded
+  std::string pytorch;         // what GPROF_PYTORCH says, empty for nothing
+  bool python_stacks = false;  // at CUDA calls
+  CollectorOptions collect;    // what is recorded outside of the program
   bool trace_children = true;
   bool is_quiet = false;
   CaptureOptions capture;
@@ -89,6 +97,7 @@ struct LaunchResult {
   std::string trace_path;
   int exit_code = 0;                  // the program's, 128 + N when signal N killed it
   int signal = 0;                     // that killed it, or 0
+  bool is_displaced = false;          // the file that has the name of the trace is of another run
   bool was_ended_by_capture = false;  // it was sent a signal because the capture was over
   // SIGINT, SIGQUIT, SIGTERM or SIGHUP that was meant for us as well as for the program: nothing else is to be run.
   int stop_signal = 0;

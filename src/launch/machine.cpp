@@ -17,10 +17,11 @@
 #include <sstream>
 
 #include "base/descriptor.h"
+#include "collect/perf_ring.h"
 #include "gprof/error.h"
 #include "launch/attendant.h"
 #include "launch/find_tracer.h"
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 
 namespace gprof {
 namespace {
@@ -193,6 +194,14 @@ std::string MakeRunFolder(std::string* why) {
   return folder ? std::filesystem::path(folder->path()).parent_path().string() : std::string();
 }
 
+PerfAnswer AskForPerfEvents() {
+  PerfWish wish;
+  PerfAnswer answer;
+  answer.error = TryPerfEvents(&wish);
+  answer.of_kernel = wish.of_kernel;
+  return answer;
+}
+
 }  // namespace
 
 MachineView ThisMachine() {
@@ -205,7 +214,8 @@ MachineView ThisMachine() {
           .probe = Probe,
           .init_driver = InitDriver,
           .find_tracer = FindTracerOrSay,
-          .make_run_folder = MakeRunFolder};
+          .make_run_folder = MakeRunFolder,
+          .try_perf_events = AskForPerfEvents};
 }
 
 }  // namespace gprof

@@ -18,6 +18,12 @@ struct Probed {
   int status = 0;  // what the function returned
 };
 
+// Whether events of the kernel about threads may be had: 0, or an errno value.
+struct PerfAnswer {
+  int error = 0;
+  bool of_kernel = true;  // also while the kernel works for them
+};
+
 struct MachineView {
   // The text of a file; nothing when it is not there or cannot be read.
   std::function<std::optional<std::string>(const std::string& path)> read;
@@ -37,6 +43,7 @@ struct MachineView {
   std::function<std::string(std::string* why)> find_tracer;
   // The folder that runs share, made and removed again; or empty with the reason.
   std::function<std::string(std::string* why)> make_run_folder;
+  std::function<PerfAnswer()> try_perf_events;
 };
 
 MachineView ThisMachine();

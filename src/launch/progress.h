@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 
 namespace gprof {
 

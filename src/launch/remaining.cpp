@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "gprof/trace/env.h"
-#include "launch/arena.h"
+#include "launch/arena_files.h"
 
 namespace gprof {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "collect/helper.h"
 #include "gprof/trace/run_folder.h"
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 
 namespace gprof {
 namespace {

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "launch/arena.h"
+#include "launch/arena_files.h"
 #include "launch/attendant.h"
 
 namespace gprof {

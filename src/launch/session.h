@@ -9,7 +9,7 @@
 
 #include "launch/attendant.h"
 #include "launch/progress.h"
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 #include "launch/salvage.h"
 
 namespace gprof {

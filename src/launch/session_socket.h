@@ -13,7 +13,7 @@
 
 #include "launch/attendant.h"
 #include "launch/launch.h"
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 #include "launch/session.h"
 
 namespace gprof {

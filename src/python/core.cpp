@@ -12,7 +12,7 @@
 
 #include "gprof/library.h"
 #include "gprof/version.h"
-#include "python/columns.h"
+#include "python/array_columns.h"
 #include "python/layouts.h"
 #include "python/pages.h"
 #include "trace/file/mapped_file.h"

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <set>
 #include <utility>
 #include <variant>
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/steady_time.h"
+#include "analysis/ranges/step_finder.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/run_analyses.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"
+#include "trace/reshape/select.h"
 
 namespace gprof::cli {
 
@@ -30,6 +33,127 @@ bool ComesFirst(const Cell& a, const Cell& b) {
     return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(cell);
   };
   return real(a, a_whole) > real(b, b_whole);
+}
+
+void AddTotals(const AnalysisResult& result, std::vector<Metric>* totals) {
+  std::copy_if(result.metrics.begin(), result.metrics.end(), std::back_inserter(*totals),
+               [](const Metric& metric) { return metric.scope.empty(); });
+}
+
+std::vector<RankedFinding> JudgeAgainst(const std::vector<Finding>& findings, std::vector<Metric> totals,
+                                        const DeviceTimes& times) {
+  // What is copied and computed before the steady time comes once, and its idle time has findings of its own.
+  for (Metric& metric : totals) {
+    if (metric.id == "gpu.kernel_ns") metric.value = static_cast<double>(times.kernel_ns);
+    if (metric.id == "gpu.copy_only_ns") metric.value = static_cast<double>(times.busy_ns - times.kernel_ns);
+  }
+  return JudgeFindings(findings, totals, times.window_ns);
+}
+
+// ---- several programs in one trace ----
+
+constexpr std::size_t kMostPrograms = 8;  // each of them is analysed by itself
+
+bool IsAboutTheTrace(const Finding& finding) { return finding.id.starts_with("health."); }
+
+// Processes that live at the same time belong to one program.
+struct ProgramTime {
+  Interval life;
+  std::vector<uint32_t> processes;
+};
+
+// In order of time; those that take longest where there are many. Fewer than two: there is one program.
+std::vector<ProgramTime> ProgramsOf(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  std::vector<ProgramTime> all;
+  std::set<uint32_t> pids;
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    const Process& process = trace.processes[i];
+    // Those of several machines are ranks; and a PID that names two processes cannot select one.
+    if (process.world_size > 1 || !pids.insert(process.pid).second) return {};
+    const Interval& window = input.shared().ops().WindowOf(i);
+    if (window.start_ns >= window.end_ns) continue;
+    all.push_back({{std::min(process.start_ns, window.start_ns), std::max(process.end_ns, window.end_ns)}, {i}});
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.life.start_ns < b.life.start_ns; });
+  std::vector<ProgramTime> programs;
+  for (ProgramTime& next : all) {
+    if (programs.empty() || programs.back().life.end_ns <= next.life.start_ns) {
+      programs.push_back(std::move(next));
+      continue;
+    }
+    ProgramTime& last = programs.back();
+    last.life.end_ns = std::max(last.life.end_ns, next.life.end_ns);
+    last.processes.push_back(next.processes.front());
+  }
+  if (programs.size() > kMostPrograms) {
+    std::stable_sort(programs.begin(), programs.end(),
+                     [](const auto& a, const auto& b) { return a.life.DurationNs() > b.life.DurationNs(); });
+    programs.resize(kMostPrograms);
+  }
+  return programs;
+}
+
+std::string NameOf(const Trace& trace, const Process& process) {
+  const std::string pid = std::to_string(process.pid);
+  const std::string_view name = trace.Text(process.name);
+  return name.empty() ? "process " + pid : std::string(name) + " (" + pid + ")";
+}
+
+ProgramVerdict JudgeProgram(const Trace& trace, const ProgramTime& program,
+                            const std::vector<const Analysis*>& analyses, AnalysisOptions options) {
+  Selection selection;
+  for (const uint32_t process : program.processes) {
+    selection.processes.push_back(std::to_string(trace.processes[process].pid));
+  }
+  const Trace alone = Select(trace, selection);
+  const AnalysisInput input(alone);
+  // A step of another program is none of this one.
+  if (!options.step.empty() && !FindStep(input, options.step)) options.step.clear();
+  options.is_brief = true;
+  ProgramVerdict verdict;
+  verdict.name = NameOf(trace, trace.processes[program.processes.front()]);
+  for (const AnalysisResult& result : RunAll(input, analyses, options)) {
+    AddTotals(result, &verdict.totals);
+    std::copy_if(result.findings.begin(), result.findings.end(), std::back_inserter(verdict.findings),
+                 [](const Finding& finding) { return !IsAboutTheTrace(finding); });
+  }
+  verdict.times = JudgedBy(input, options.step).devices;
+  for (Finding& finding : verdict.findings) {
+    finding.message = verdict.name + ": " + finding.message;
+    if (finding.subject.process.empty()) finding.subject.process = verdict.name;
+  }
+  RankFindings(&verdict.findings);
+  return verdict;
+}
+
+// What lies between two programs is neither one's idle time.
+void JudgePrograms(const std::vector<const Analysis*>& analyses, const AnalysisOptions& options, Report* report) {
+  const std::vector<ProgramTime> programs = ProgramsOf(report->input);
+  if (programs.size() < 2) return;
+  std::erase_if(report->findings, [](const Finding& finding) { return !IsAboutTheTrace(finding); });
+  for (const ProgramTime& program : programs) {
+    report->programs.push_back(JudgeProgram(report->trace, program, analyses, options));
+    const std::vector<Finding>& findings = report->programs.back().findings;
+    report->findings.insert(report->findings.end(), findings.begin(), findings.end());
+  }
+}
+
+// Each of them judged by itself, and then the larger savings first; what leads before what follows.
+std::vector<RankedFinding> RankedByProgram(const Report& report) {
+  std::vector<RankedFinding> all;
+  for (const ProgramVerdict& program : report.programs) {
+    const std::vector<RankedFinding> ranked = JudgeAgainst(program.findings, program.totals, program.times);
+    all.insert(all.end(), ranked.begin(), ranked.end());
+  }
+  const auto leads = [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; };
+  std::stable_sort(all.begin(), all.end(), [&](const RankedFinding& a, const RankedFinding& b) {
+    return leads(a) != leads(b) ? leads(a) : leads(a) && a.gain_ns > b.gain_ns;
+  });
+  for (const Finding& finding : report.findings) {
+    if (IsAboutTheTrace(finding)) all.push_back({&finding, finding.gain_ns, nullptr, false});
+  }
+  return all;
 }
 
 }  // namespace
@@ -54,30 +178,23 @@ bool SortTables(const std::string& column, uint32_t max_rows, Report* report) {
 
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options) {
   Report report{.trace = trace, .input = AnalysisInput(trace)};
+  report.step = options.step;
   std::vector<AnalysisResult> results = RunAll(report.input, analyses, options);
   for (std::size_t i = 0; i < analyses.size(); ++i) report.sections.push_back({analyses[i], std::move(results[i])});
   for (const Section& section : report.sections) {
     const std::vector<Finding>& findings = section.result.findings;
     report.findings.insert(report.findings.end(), findings.begin(), findings.end());
   }
+  JudgePrograms(analyses, options, &report);
   RankFindings(&report.findings);
   return report;
 }
 
 std::vector<RankedFinding> RankedFindings(const Report& report) {
+  if (!report.programs.empty()) return RankedByProgram(report);
   std::vector<Metric> totals;
-  for (const Section& section : report.sections) {
-    const std::vector<Metric>& metrics = section.result.metrics;
-    std::copy_if(metrics.begin(), metrics.end(), std::back_inserter(totals),
-                 [](const Metric& metric) { return metric.scope.empty(); });
-  }
-  const DeviceTimes& times = report.input.shared().judged(report.input).devices;
-  // What is copied and computed before the steady time comes once, and its idle time has findings of its own.
-  for (Metric& metric : totals) {
-    if (metric.id == "gpu.kernel_ns") metric.value = static_cast<double>(times.kernel_ns);
-    if (metric.id == "gpu.copy_only_ns") metric.value = static_cast<double>(times.busy_ns - times.kernel_ns);
-  }
-  return JudgeFindings(report.findings, totals, times.window_ns);
+  for (const Section& section : report.sections) AddTotals(section.result, &totals);
+  return JudgeAgainst(report.findings, std::move(totals), JudgedBy(report.input, report.step).devices);
 }
 
 std::vector<RankedFinding> FindingsToShow(const Report& report) {
@@ -106,11 +223,17 @@ namespace {
 struct FirstPageTable {
   std::string_view id;
   std::size_t rows;
-  bool is_for_several = false;  // only where it has more than one row
+  bool is_for_several = false;      // only where it has more than one row
+  bool is_without_devices = false;  // only where nothing ran on a GPU
 };
 
-constexpr FirstPageTable kFirstPage[] = {
-    {"traces", 10}, {"devices", 10, true}, {"kernels", 5}, {"memcpy", 5}, {"api", 5}};
+constexpr FirstPageTable kFirstPage[] = {{"traces", 10}, {"devices", 10, true}, {"kernels", 5},          {"memcpy", 5},
+                                         {"api", 5},     {"python_lines", 5},   {"nvtx", 5, false, true}};
+
+bool FitsFirstPage(const FirstPageTable& page, const Table& table, const Report& report) {
+  if (page.is_without_devices && !report.trace.ops.empty()) return false;
+  return !page.is_for_several || table.rows.size() > 1;
+}
 
 }  // namespace
 
@@ -124,7 +247,7 @@ std::vector<ShownTable> TablesToShow(const Report& report) {
                                       [&](const FirstPageTable& t) { return t.id == table.id; });
       if (!is_first_page) {
         shown.push_back({&table, table.rows.size(), false});
-      } else if (page != std::end(kFirstPage) && (!page->is_for_several || table.rows.size() > 1)) {
+      } else if (page != std::end(kFirstPage) && FitsFirstPage(*page, table, report)) {
         shown.push_back({&table, std::min(page->rows, table.rows.size()), true});
       }
     }

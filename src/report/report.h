@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/idle/steady_time.h"
 #include "analysis/result/compare_traces.h"
 #include "analysis/result/findings.h"
 #include "base/terminal.h"
@@ -18,6 +19,14 @@ struct Section {
   AnalysisResult result;
 };
 
+// A program that ran before or after the others of the trace: `bash -c 'a; b'`.
+struct ProgramVerdict {
+  std::string name;  // "b (4712)"
+  std::vector<Finding> findings{};
+  std::vector<Metric> totals{};
+  DeviceTimes times{};  // that it is judged by
+};
+
 struct Report {
   const Trace& trace;  // what was analysed: a selection, or all of it
   std::vector<Section> sections{};
@@ -27,9 +36,11 @@ struct Report {
   bool has_full_names = false;      // in text and Markdown no name is shortened
   size_t metric_ranges = 100;    // NVTX ranges whose metrics JSON has: a path may be long, and there may be thousands
   const Trace* whole = nullptr;  // what `trace` was selected from; nullptr: it is all of it
-  std::string selected{};        // what was selected, in words
-  std::vector<TraceSummary> traces{};  // that `Whole` was merged from; empty for a single one
-  AnalysisInput input{trace};          // of `trace`, with what the analyses derived from it
+  std::string step{};            // AnalysisOptions::step
+  std::vector<ProgramVerdict> programs{};  // where there are several, one after the other: the findings are theirs
+  std::string selected{};                  // what was selected, in words
+  std::vector<TraceSummary> traces{};      // that `Whole` was merged from; empty for a single one
+  AnalysisInput input{trace};              // of `trace`, with what the analyses derived from it
   const Trace& Whole() const { return whole == nullptr ? trace : *whole; }
   AnalysisInput WholeInput() const { return whole == nullptr ? input : AnalysisInput(*whole); }
 };
@@ -38,6 +49,7 @@ struct Report {
 // no value comes last. Then cuts them. False: no table has such a column.
 bool SortTables(const std::string& column, uint32_t max_rows, Report* report);
 
+// Where the trace holds programs that ran one after the other, findings are about one of them each.
 Report RunAnalyses(const Trace& trace, const std::vector<const Analysis*>& analyses, const AnalysisOptions& options);
 
 // All findings, judged against the time that there is.

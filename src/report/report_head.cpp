@@ -73,6 +73,12 @@ std::vector<HeadLine> HeadOf(const Report& report, std::size_t columns) {
   if (trace.end_ns > trace.start_ns) {
     add("Time", FormatNs(static_cast<double>(trace.end_ns - trace.start_ns)) + " (first to last record)");
   }
+  if (!report.programs.empty()) {
+    std::string names;
+    for (const ProgramVerdict& program : report.programs) names += (names.empty() ? "" : ", ") + program.name;
+    add("Programs", CountOf(static_cast<int64_t>(report.programs.size()), "program") +
+                        " one after the other, each judged by itself: " + names);
+  }
   add("Selected", report.selected);
   const std::string captures = CapturesText(trace), mode = CaptureModeText(trace);
   if (!captures.empty()) add("Recorded", captures + (mode.empty() ? "" : ": " + mode));

@@ -79,6 +79,7 @@ Json SubjectJson(const Subject& subject) {
   add("function", subject.function);
   add("direction", subject.direction);
   add("trace", subject.trace);
+  add("line", subject.line);
   if (!subject.causes.empty()) json["causes"] = subject.causes;
   return json;
 }

@@ -91,8 +91,8 @@ std::string StepsOf(const Report& report) {
   const Table* steps = TableOf(report, "steps");
   const Table* parts = TableOf(report, "step_parts");
   if (steps == nullptr || steps->rows.empty()) return "";
-  std::string text = FormatCount(static_cast<int64_t>(*count)) + " of " + TextOf(*steps, steps->rows[0], "path") +
-                     ", median " + FormatNs(*median_ns);
+  std::string text = FormatCount(static_cast<int64_t>(*count)) + " \"" + TextOf(*steps, steps->rows[0], "path") +
+                     "\" iterations, median " + FormatNs(*median_ns);
   if (!idle_percent || parts == nullptr || parts->rows.empty()) return text;
   text += ", GPU idle " + FormatPercent(*idle_percent) + " of step time";
   // The rows come in order of their time.

@@ -20,6 +20,12 @@ namespace {
 
 std::string Ns(int64_t ns) { return FormatNs(static_cast<double>(ns)); }
 
+// "about 2.8%", "<0.1%"
+std::string About(double percent) {
+  const std::string text = FormatPercent(percent);
+  return text.starts_with('<') ? text : "about " + text;
+}
+
 std::string Count(uint64_t count) { return FormatCount(static_cast<int64_t>(count)); }
 
 // Of all processes, each text once, in order.
@@ -102,7 +108,7 @@ std::string ClocksText(const Trust& trust) {
 std::string CostText(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
   if (!cost.is_known) return "unknown: not recorded by gprof-cli";
-  std::string text = "about " + FormatPercent(cost.Percent()) + " (" + Ns(cost.TotalNs()) + " on " +
+  std::string text = About(cost.Percent()) + " (" + Ns(cost.TotalNs()) + " on " +
                      CountOf(static_cast<int64_t>(cost.threads.size()), "thread");
   if (!cost.threads.empty()) {
     text += ", most of it on " + ThreadName(trust.trace, cost.threads.front().thread) + ": " + Ns(cost.LargestNs()) +
@@ -175,7 +181,7 @@ Trust TrustOf(const AnalysisInput& input) {
 std::string OverheadText(const Trust& trust) {
   const RecordingCost& cost = trust.cost;
   if (!cost.is_known || cost.threads.empty()) return "";
-  std::string text = "about " + FormatPercent(cost.Percent()) + " of the run (" + Ns(cost.LargestNs()) + ")";
+  std::string text = About(cost.Percent()) + " of the run (" + Ns(cost.LargestNs()) + ")";
   if (cost.GpuPercent() > 0) text += ", " + FormatPercent(cost.GpuPercent()) + " of the GPU window";
   return text;
 }

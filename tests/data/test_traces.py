@@ -53,6 +53,16 @@ class Traces(unittest.TestCase):
                 self.assertEqual({metric: exact.get(metric) for metric in was}, was)
                 self.assertEqual(sorted(then.finding_ids() - now.finding_ids()), [], "findings that are gone")
 
+    def test_traces_of_earlier_versions_are_read_with_the_figures_of_then(self):
+        """Sums, counts and times that no analysis has an opinion on: they are what the file says, for ever."""
+        versions = json.loads((DATA / "versions.json").read_text(encoding="utf-8"))
+        self.assertGreaterEqual(len(versions), 2)
+        for version in versions:
+            for trace, figures in version["traces"].items():
+                with self.subTest(recorded=version["recorded"], trace=trace):
+                    now = dict(recorded.Report.of(DATA.parents[1] / trace).totals())
+                    self.assertEqual({metric: now.get(metric) for metric in figures}, figures)
+
     def test_what_streams_and_copies_are_told(self):
         told = {"python_v3_bug": {"streams.one_only", "memcpy.overlap"},
                 "normalise_v1": {"memcpy.pageable"},

@@ -223,7 +223,7 @@ class Sqlite(exporting.ExportTest):
         self.assertEqual(calls, [("pthread_cond_timedwait", 80, 70, 0, 27), ("read", 90, 71, -1, 27)])
         frames = database.execute("SELECT c.stackDepth, value, e.globalTid & 0xFFFFFF FROM COMPOSITE_EVENTS e JOIN SAMPLING_CALLCHAINS c "
                                   "USING (id) JOIN StringIds s ON s.id = symbol ORDER BY e.id, 1").fetchall()
-        self.assertEqual(frames, [(0, "libwork.so+0x200", 70), (1, "step(int)", 70), (2, "Net.forward", 70), (0, "Net.forward", 71)])
+        self.assertEqual(frames, [(0, "libwork.so+0x200", 70), (1, "step(int)", 70), (2, "Net.forward (train.py:10)", 70), (0, "Net.forward (train.py:10)", 71)])
         switches = database.execute("SELECT start, isSchedIn, globalTid & 0xFFFFFF FROM SCHED_EVENTS").fetchall()
         self.assertEqual(switches, [(370, 0, 70), (400, 1, 70)])
 

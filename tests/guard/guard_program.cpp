@@ -1,6 +1,8 @@
 // Work of a fixed size, for test_guard.py to count the instructions of. What one more round costs is what counts, so
 // that neither the start of the process nor the making of the input is in it.
 #include <nvtx3/nvToolsExt.h>
+#include <poll.h>
+#include <pthread.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "analysis/result/run_analyses.h"
+#include "bench/import_slot.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 #include "gprof/trace/wire.h"
@@ -103,6 +106,31 @@ void Nvtx(std::size_t rounds) {
   }
 }
 
+// A second thread, because libc locks in another way while there is none.
+void StartThread() {
+  pthread_t thread;
+  pthread_create(
+      &thread, nullptr, [](void*) -> void* { return nullptr; }, nullptr);
+  pthread_join(thread, nullptr);
+}
+
+void Locks(std::size_t rounds) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  for (std::size_t i = 0; i < rounds * kRecords; ++i) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
+}
+
+void Polls(std::size_t rounds) {
+  for (std::size_t i = 0; i < rounds * kRecords; ++i) poll(nullptr, 0, 0);
+}
+
+bool WaitForCalls() {
+  StartThread();
+  return gprof::bench::WaitForSlots("poll");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -113,5 +141,8 @@ int main(int argc, char** argv) {
   if (what == "load") Load(rounds);
   if ((what == "report" || what == "brief") && argc == 4) Report(rounds, argv[3], what == "brief");
   if (what == "nvtx") Nvtx(rounds);
+  if ((what == "lock" || what == "poll") && !WaitForCalls()) return 3;
+  if (what == "lock") Locks(rounds);
+  if (what == "poll") Polls(rounds);
   return 0;
 }

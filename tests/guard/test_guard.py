@@ -1,4 +1,4 @@
-"""Counts the instructions of the encoder, the loader, reports (reading and all analyses) and the NVTX handlers on inputs
+"""Counts the instructions of the encoder, the loader, reports (reading and all analyses), the NVTX handlers and the wrappers of system calls on inputs
 that never change, and holds them to the limits in limits.json. Instructions do not depend on how busy a machine is, so
 this is no timed test.
 
@@ -23,7 +23,9 @@ BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", HERE.parents[1] / "build
 PROGRAM = BUILD / "tests/bin/guard_program"
 COMMAND = BUILD / "bin/gprof-cli"
 GENERATOR = BUILD / "tests/bin/synthetic_trace"
-RECORDS = {"encode": 20_000, "load": 20_000, "report": 20_000, "brief": 20_000, "nvtx": 10_000}  # of a round
+RECORDS = {"encode": 20_000, "load": 20_000, "report": 20_000, "brief": 20_000, "nvtx": 10_000,
+           "lock": 10_000, "poll": 10_000}  # of a round
+TRACED = ("nvtx", "lock", "poll")
 REPORTS = ("report", "brief")  # all that analyses tell; what a report in text shows
 TIME_LIMIT_S = 280
 SKIPPED = 77
@@ -38,7 +40,7 @@ def why_skipped():
     return None
 
 
-def count(what, rounds):
+def count(what, rounds, trace="nvtx"):
     """Instructions of the first thread; of a report, which uses more than one, those of all threads."""
     with tempfile.TemporaryDirectory(prefix="gprof-guard-") as folder:
         words = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={folder}/counts",
@@ -48,8 +50,9 @@ def count(what, rounds):
             subprocess.run([str(GENERATOR), "-n", str(rounds * RECORDS[what]), "--out", trace], check=True,
                            stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_S)
             words[-1:] = ["1", trace]  # once, of a longer trace: what does not grow with it does not count
-        if what == "nvtx":
-            words = [COMMAND, "profile", "-o", f"{folder}/run.trace", "--", *words]
+        if what in TRACED:
+            # No call is long, although valgrind makes all of them so.
+            words = [COMMAND, "profile", "-t", trace, "--osrt-threshold", "1000000000", "-o", f"{folder}/run.trace", "--", *words]
         done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, text=True, timeout=TIME_LIMIT_S, check=False)
         if done.returncode != 0:
@@ -75,8 +78,10 @@ def check_recorded(trace, rounds):
 
 
 def for_each_record(what):
-    """What a second and third round cost more than one alone."""
-    return (count(what, 3) - count(what, 1)) / (2 * RECORDS[what])
+    """What a second and third round cost more than one alone. Of system calls, what they cost more when they are recorded."""
+    def cost(trace):
+        return (count(what, 3, trace) - count(what, 1, trace)) / (2 * RECORDS[what])
+    return cost("nvtx,osrt") - cost("nvtx") if what in ("lock", "poll") else cost("nvtx")
 
 
 class Guard(unittest.TestCase):
@@ -103,6 +108,12 @@ class Guard(unittest.TestCase):
         if not (BUILD / "lib/gprof-cli/libgprof-tracer.so").is_file():
             self.skipTest("there is no tracer in this build")
         self.check("nvtx")
+
+    def test_locks_and_polls(self):
+        if not (BUILD / "lib/gprof-cli/libgprof-tracer.so").is_file():
+            self.skipTest("there is no tracer in this build")
+        self.check("lock")
+        self.check("poll")
 
 
 if __name__ == "__main__":

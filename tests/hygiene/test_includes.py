@@ -15,7 +15,8 @@ OURS = {
     "src/tracer": rf"{FORMAT}|tracer/.*",
     "src/base": r"gprof/error\.h|base/.*",
     "src/trace": rf"{FORMAT}|{PUBLIC}|base/.*|trace/.*",
-    "src/collect": rf"{FORMAT}|{PUBLIC}|(base|trace|collect)/.*",
+    "src/unwind": r"(base|unwind)/.*",
+    "src/collect": rf"{FORMAT}|{PUBLIC}|(base|trace|unwind|collect)/.*",
     "src/launch": rf"gprof/trace/(env|file|record|run_folder)\.h|{PUBLIC}|(base|collect|launch)/.*",
     "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
@@ -26,7 +27,7 @@ OURS = {
     "src/library": rf"{PUBLIC}|(analysis|report)/.*",
     "src/python": rf"{PUBLIC}|trace/file/mapped_file\.h|(base|export|html|report|python)/.*",
     "src/glibc": r"glibc/.*",
-    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|launch|analysis|gate|import|export|html|report|cli)/.*",
+    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|collect|launch|analysis|gate|import|export|html|report|cli)/.*",
 }
 # Third parties: the folders that may include them.
 FOREIGN = {
@@ -38,7 +39,7 @@ FOREIGN = {
     r"sqlite3\.h$": {"src/import", "src/export"},
     r"protozero/": {"src/export"},
     r"pybind11/": {"src/python"},
-    r"zlib\.h$": {"src/import", "src/export", "src/html"},
+    r"zlib\.h$": {"src/trace", "src/import", "src/export", "src/html"},
     r"cuda_occupancy\.h$": {"src/analysis"},
     r"cupti|cuda(?!_occupancy\.h$)|nvtx3|generated_": {"src/tracer"},
     r"gtest|gmock|benchmark/": set(),
@@ -119,6 +120,18 @@ class Includes(unittest.TestCase):
             may = {"core", "store", name.split("/")[2]}
             for _, header in INCLUDE.findall(code):
                 topic = re.match(r"tracer/(\w+)/", header)
+                if topic and topic.group(1) not in may:
+                    yield f"{name} includes {header}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_formats_of_exports_know_nothing_of_each_other(self):
+        def judge(name, folder, code):
+            if folder != "src/export" or name.count("/") == 2:
+                return
+            may = {"output", "events", "tables", name.split("/")[2]}
+            for _, header in INCLUDE.findall(code):
+                topic = re.match(r"export/(\w+)/", header)
                 if topic and topic.group(1) not in may:
                     yield f"{name} includes {header}"
 

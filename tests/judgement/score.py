@@ -39,7 +39,7 @@ TUNING, EXAMINATION = "tuning", "examination"
 
 
 def set_of(capture):
-    return EXAMINATION if "examination" in capture else TUNING
+    return EXAMINATION if capture["name"].startswith("examination/") else TUNING
 
 
 @dataclasses.dataclass
@@ -78,6 +78,7 @@ class Verdict:
     first: bool
     in_three: bool
     wrong: list  # ids
+    contradictions: list  # sentences
 
 
 def shown_findings(report):
@@ -93,7 +94,46 @@ def judge(name, label, report):
     says_nothing = all(finding["severity"] == "info" for finding in shown)
     first = label.is_right(ids[0] if ids else NONE) or (says_nothing and NONE in label.first)
     in_three = first or any(label.is_right(one) for one in ids)
-    return Verdict(name, ids, first, in_three, [finding["id"] for finding in shown if label.is_wrong(finding)])
+    wrong = [finding["id"] for finding in shown if label.is_wrong(finding)]
+    return Verdict(name, ids, first, in_three, wrong, list(contradictions(report)))
+
+
+# Of time that is no part of the window, or of time that several GPUs have at once.
+OUTSIDE_THE_WINDOW = ("startup.load", "startup.slow", "balance.uneven", "traces.straggler")
+
+
+def metric(report, name):
+    return next((m["value"] for m in report["metrics"] if m["id"] == name and not m["scope"]), 0)
+
+
+def contradictions(report):
+    """What cannot all be true in one report, whatever the program."""
+    window = metric(report, "gpu.window_ns")
+    about_the_program = [f for f in report["findings"] if not f["id"].startswith("health.")]
+    for finding in about_the_program:
+        if 0 < window * 1.000001 < finding["gain_ns"] and finding["id"] not in OUTSIDE_THE_WINDOW:
+            yield f"{finding['id']} claims {finding['gain_ns']} ns of a window of {window:.0f} ns"
+    busy_or_idle = sum(f["gain_ns"] for f in about_the_program if f["same_as"] is None and f["id"].startswith("idle."))
+    if busy_or_idle > metric(report, "gpu.idle_ns") * 1.000001:
+        yield f"findings about idle time claim {busy_or_idle} ns of {metric(report, 'gpu.idle_ns'):.0f} ns"
+    says = " ".join(f["message"] for f in about_the_program)
+    if "kernel-bound" in says and "copy-bound" in says:
+        yield "kernel-bound and copy-bound"
+    blocked = [f for f in about_the_program if f["id"] == "memcpy.pageable"]
+    in_copies = next((f for f in about_the_program if f["id"] == "idle.copy" and not f["is_minor"]), None)
+    if in_copies and blocked and all("host not blocked" in f["message"] for f in blocked):
+        yield "the host sat in blocking copies, and none of them blocked it"
+    for table in report["tables"]:
+        for row in table["rows"]:
+            for key, value in row.items():
+                if isinstance(value, (int, float)) and key.startswith("self") and value < 0:
+                    yield f"{table['id']}.{key} is {value}"
+                if table["id"] in ("nvtx", "idle") and key == "percent" and value is not None and value > 100.0001:
+                    yield f"{table['id']}.{key} is {value} %"
+    notices = [n["message"] for n in report["notices"]]
+    said = [f["message"] for f in report["findings"] if f["id"] == "health.notice"]
+    if len(said) != len(set(said)) or len(said) > len(set(notices)):
+        yield "a notice is said more than once"
 
 
 def load():
@@ -135,6 +175,11 @@ def run(command, data=None):
 
 
 def report_of(capture, samples=SAMPLES):
+    return json.loads(document_of(capture, samples, "--rows", 1))
+
+
+def document_of(capture, samples=SAMPLES, *options):
+    """The report in JSON, as bytes."""
     with tempfile.TemporaryDirectory(prefix="gprof-judgement-") as folder:
         path = path_of(capture, samples)
         if path is None:
@@ -144,7 +189,7 @@ def report_of(capture, samples=SAMPLES):
             unpacked = pathlib.Path(folder) / path.name.removesuffix(".gz")
             unpacked.write_bytes(gzip.decompress(path.read_bytes()))
             path = unpacked
-        return json.loads(run([COMMAND, "report", path, "--format", "json", "--rows", 1]))
+        return run([COMMAND, "report", path, "--format", "json", *options])
 
 
 def judge_all(corpus, captures, samples=SAMPLES):

@@ -330,6 +330,47 @@ def first_launches_load_code():
 
 
 @capture
+def new_kernels_in_every_step():
+    """Each step launches a kernel of its own for the first time, which loads its code for 4 ms; the others are loaded."""
+    program = Process(name="shapes")
+    for i in range(40):
+        program.push("step")
+        program.launch(f"fused_{i}", 500 * US, call_ns=4 * MS)
+        training_step(program, kernels=8, kernel_ns=300 * US)
+        program.wait("cudaStreamSynchronize", NULL_STREAM)
+        program.pop()
+    return text_of(program)
+
+
+@capture
+def started_late():
+    """Launches return at once, and the GPU, which another process has as well, starts each of them 300 us later."""
+    program = Process(name="shared")
+    for _ in range(150):
+        correlation = program.call("cudaLaunchKernel", 4 * US)
+        start = program.now + 300 * US
+        end = start + 200 * US
+        program.add_kernel("solve", start, end, correlation, 1056, 256, 32, NULL_STREAM)
+        program.gpus[0].stream_free[NULL_STREAM] = end
+        program.now = end + 2 * US
+    return text_of(program)
+
+
+@capture
+def last_step_writes_a_checkpoint():
+    """The GPU never waits for a step, and is done when the last one goes on for 2 s on the host."""
+    program = Process(name="train")
+    for i in range(40):
+        program.push("step")
+        training_step(program)
+        if i == 39:
+            program.wait()
+            program.work(2000 * MS)
+        program.pop()
+    return text_of(program)
+
+
+@capture
 def modules_loaded_in_the_loop():
     """A program compiles a kernel for every shape when it first meets it."""
     program = Process(name="shapes")

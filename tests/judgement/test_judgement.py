@@ -1,5 +1,6 @@
 """The first findings of reports against what an expert would say (README.md): the score may not fall, the labels fit the tree."""
 
+import ast
 import concurrent.futures
 import fnmatch
 import hashlib
@@ -16,11 +17,13 @@ import synthetic
 PROGRAMS = score.HERE / "programs"
 sys.path.insert(0, str(PROGRAMS))
 
+import interventions  # noqa: E402
 import variants  # noqa: E402
 
 CORPUS = score.load()
 CAPTURES = CORPUS["captures"]
 RECORDED = "tests/judgement/data/"
+MOST_BYTES_OF_JSON = 5_000_000
 
 
 def ids_of_the_docs():
@@ -46,6 +49,9 @@ class Score(unittest.TestCase):
         now, floor = self.totals_and_floor(score.TUNING)
         self.assertGreaterEqual(now.first, floor.first, "right mechanism first")
         self.assertLessEqual(now.wrong, floor.wrong, "a wrong one among the first three")
+
+    def test_no_report_contradicts_itself(self):
+        self.assertEqual({v.name: v.contradictions for v in self.verdicts if v.contradictions}, {})
 
     def test_examination_score_does_not_fall(self):
         self.totals_and_floor(score.EXAMINATION)
@@ -99,6 +105,13 @@ class Captures(unittest.TestCase):
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (score.ROOT / RECORDED).glob("*")]
         self.assertEqual(len(digests), len(set(digests)), "recorded for two programs, and the same bytes")
 
+    def test_no_report_in_json_is_large(self):
+        """As it is by default, with all that a capture has: paths of Python stacks once made 72 MB of one of 1.1 MB."""
+        recorded = [c for c in CAPTURES if "file" in c and score.is_here(c)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            sizes = dict(zip((c["name"] for c in recorded), pool.map(lambda c: len(score.document_of(c)), recorded)))
+        self.assertEqual({name: size for name, size in sizes.items() if size > MOST_BYTES_OF_JSON}, {})
+
     def test_every_synthetic_capture_has_a_label(self):
         self.assertEqual({c["synthetic"] for c in CAPTURES if "synthetic" in c}, set(synthetic.CAPTURES))
 
@@ -119,10 +132,21 @@ class Captures(unittest.TestCase):
         self.assertEqual({name: count for name, count in operations.items() if not 500 <= count <= 30_000}, {})
 
     def test_every_variant_of_a_program_has_a_label(self):
-        labelled = {c["name"].partition(".")[0] for c in CAPTURES if c["name"].startswith(("torch/", "cupy/", "jax/"))}
+        labelled = {c["name"].partition(".")[0] for c in CAPTURES if c["name"].startswith(("torch/", "cupy/", "numba/", "jax/"))}
         of_torch = {f"torch/{name}" for name in variants.names_in(PROGRAMS / "torch_variants.py")}
         of_arrays = {name.replace("_", "/", 1) for name in variants.names_in(PROGRAMS / "array_variants.py")}
         self.assertEqual(of_torch | of_arrays, labelled)
+
+    def test_every_fix_and_every_intervention_exists(self):
+        of_cuda = set(re.findall(r'^ +\{"(\w+)", \w+\},$', (PROGRAMS / "cuda_variants.cu").read_text(encoding="utf-8"), re.MULTILINE))
+        known = {interventions.CUDA: of_cuda}
+        for program in (interventions.TORCH, interventions.ARRAYS):
+            tree = ast.parse((PROGRAMS / program).read_text(encoding="utf-8"))
+            known[program] = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        for pair in interventions.PAIRS:
+            with self.subTest(pair=pair.name):
+                self.assertLessEqual({pair.spoiled, pair.fixed}, known[pair.program])
+                self.assertLessEqual(set(pair.advice), ids_of_the_docs() | {"idle.host", "idle.copy", "idle.sync", "idle.memory", "idle.launch"})
 
     def test_synthetic_captures_are_the_same_each_time(self):
         for name in ("kernel_bound", "nccl_straggler_loads_data"):

@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
-import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from endings import main as main  # noqa: E402
 
 SOURCE = pathlib.Path(os.environ.get("GPROF_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 BUILD = pathlib.Path(os.environ.get("GPROF_BUILD_DIR", SOURCE / "build/release"))
@@ -40,14 +42,3 @@ def pack(generator, folder, component="gprof"):
     shutil.rmtree(out / "_CPack_Packages", ignore_errors=True)
     package, = (path for path in out.iterdir() if path.is_file())
     return package
-
-
-def main():
-    program = unittest.main(module="__main__", exit=False, verbosity=2)
-    result = program.result
-    if not result.wasSuccessful():
-        sys.exit(1)
-    if result.testsRun > 0 and len(result.skipped) == result.testsRun:
-        for _, reason in result.skipped:
-            print("skipped:", reason)
-        sys.exit(77)

@@ -1,4 +1,6 @@
-"""The module gprof_cli says what `gprof-cli export` and `gprof-cli report` say, without copies where it can."""
+"""The module gprof_cli says what `gprof-cli export` and `gprof-cli report` say, without copies where it can.
+`--update` writes the kinds of records into its hints anew.
+"""
 
 import environment
 
@@ -32,12 +34,20 @@ import gprof_cli
 SOURCE, DATA = environment.SOURCE, environment.DATA
 COMMAND = environment.BUILD / "bin/gprof-cli"
 TRACES = sorted(DATA.glob("*.trace"))
+HINTS = SOURCE / "src/python/gprof_cli/__init__.pyi"
+HINTED_KINDS = re.compile(r"(    # Kinds of records[^\n]*\n)((?:    @property\n    def \w+\(self\) -> Table: \.\.\.\n)+)")
 has_pandas = importlib.util.find_spec("pandas") is not None
 has_arrow = importlib.util.find_spec("pyarrow") is not None
 
 
 def run(*words):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=280)
+
+
+def with_kinds(hints):
+    """The hints with a property for each kind of record that the module has."""
+    properties = "".join(f"    @property\n    def {kind}(self) -> Table: ...\n" for kind in gprof_cli.KINDS)
+    return HINTED_KINDS.sub(lambda found: found.group(1) + properties, hints)
 
 
 def same(field, value, is_missing):
@@ -453,8 +463,10 @@ class Others(Folder):
                     members |= {m.target.id for m in node.body if isinstance(m, ast.AnnAssign)}
                     public = {name for name in vars(getattr(there, node.name)) if not name.startswith("_")}
                     self.assertLessEqual(public, members, node.name)
-                    if node.name == "Trace":
-                        self.assertLessEqual(set(gprof_cli.KINDS), members)
+
+    def test_the_hints_have_the_kinds_of_records(self):
+        hints = HINTS.read_text(encoding="utf-8")
+        self.assertEqual(hints, with_kinds(hints), "tests/python/test_module.py --update writes them")
 
     def test_the_examples_of_the_page_run(self):
         blocks = re.findall(r"^```python\n(.*?)^```", (SOURCE / "docs/python.md").read_text(encoding="utf-8"), re.M | re.S)
@@ -477,4 +489,7 @@ class Others(Folder):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    if sys.argv[1:] == ["--update"]:
+        HINTS.write_text(with_kinds(HINTS.read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        unittest.main(verbosity=2)

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = ("activity_records.cpp", "memory_records.cpp", "device_facts.cpp", "graph_nodes.cpp", "callbacks.cpp")
+SOURCES = ("activity_records.cpp", "memory_records.cpp", "device_record.cpp", "graph_nodes.cpp", "callbacks.cpp")
 # Records by CUPTI's name for their newest struct without its number, and the kinds that have them.
 KINDS = {"Kernel": (3, 10), "Memcpy": (1,), "MemcpyPtoP": (22,), "Memset": (2,), "GraphTrace": (51,), "Overhead": (17,),
          "Jit": (52,), "Context": (9,), "Stream": (37,), "Device": (8,), "Memory": (49,), "MemoryPool": (50,),

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import zlib
 
+import page_reader
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEB = ROOT / "src" / "web"
 
@@ -286,21 +288,21 @@ def make_timeline(args, seed):
 
 
 def packed(data):
-    return base64.b64encode(zlib.compress(data, 6)).decode()
+    return page_reader.text_of(zlib.compress(data, 6))
 
 
 def page_document(args, timelines):
     report = json.loads((ROOT / "tests/data/starved_loader.report.json").read_text())
     places = [{"finding": i, "query": "kind:pageable"} for i in range(min(1, len(report.get("findings", []))))]
-    return {"version": 2, "kind": "diff" if args.diff else "report", "title": "fake <b>program</b>",
+    return {"version": 3, "kind": "diff" if args.diff else "report", "title": "fake <b>program</b>",
             "verdict": f"{timelines[0]['event_count']:,} events that never were", "report": None if args.diff else report,
             "diff": {} if args.diff else None, "places": places, "timelines": timelines}
 
 
-def bundle(args):
-    if args.bundle:
-        return pathlib.Path(args.bundle).read_text()
-    return subprocess.run(["esbuild", str(args.entry), "--bundle", "--minify", "--format=iife", "--target=es2021",
+def bundle(entry, made=None):
+    if made:
+        return pathlib.Path(made).read_text()
+    return subprocess.run(["esbuild", str(entry), "--bundle", "--minify", "--format=iife", "--target=es2021",
                            "--log-level=warning"], check=True, capture_output=True, text=True).stdout
 
 
@@ -310,12 +312,13 @@ def sha(text):
 
 def write_page(args, out):
     made = [make_timeline(args, 1)] + ([make_timeline(args, 2)] if args.diff else [])
-    script = bundle(args).replace("</script", "<\\/script").strip()
+    script = bundle(args.entry, args.bundle).strip()
+    boot = bundle(WEB / "boot.ts").replace("</script", "<\\/script").strip()
     style = "".join(p.read_text() for p in [WEB / "style.css", *sorted(WEB.glob("*/*.css"))]).strip()
     parts = {
-        "csp": f"default-src 'none'; script-src {sha(script)}; style-src {sha(style)}; img-src data:; base-uri 'none'; "
+        "csp": f"default-src 'none'; script-src {sha(boot)} {sha(script)}; style-src {sha(style)}; img-src data:; base-uri 'none'; "
                "form-action 'none'",
-        "title": "fake", "style": style, "script": script,
+        "title": "fake", "style": style, "boot": boot, "program": packed(script.encode()),
         "page": packed(json.dumps(page_document(args, [timeline for timeline, _ in made]), separators=(",", ":")).encode()),
         "events": "\n".join(
             f'<script type="application/octet-stream" id="events-{i}">{packed(blob)}</script>' for i, (_, blob) in enumerate(made)),

@@ -1,5 +1,6 @@
 // The arithmetic of the timeline, without a browser: test_maths.py bundles and runs it with Node. Whatever fails throws.
-import { bytesOfBase64, decodeColumn, decodeTimeline } from "../../src/web/shared/decode";
+import { bytesOfSeptets } from "../../src/web/shared/packed";
+import { decodeColumn, decodeTimeline } from "../../src/web/shared/decode";
 import type { ColumnRef, Lane, Timeline, Track } from "../../src/web/shared/data";
 import { callOf, gpuWork, isEvent, operationsOf, overlapping } from "../../src/web/shared/events";
 import { compileFilter, findLongest, findMatches, isProjected, parseFilter, parseTime } from "../../src/web/shared/filter";
@@ -16,6 +17,7 @@ import { sectionsOf } from "../../src/web/timeline/facts";
 import { cutToFit, splitName } from "../../src/web/timeline/text";
 import { exactText, marksOf, roundStep } from "../../src/web/timeline/ruler";
 import { counterAt, summaryWithin } from "../../src/web/timeline/counter";
+import { boxesOf, childrenOf, shareOf } from "../../src/web/charts/chart_flame";
 import { State, type CounterValues, type Run } from "../../src/web/shared/state";
 import { limited, zoomed } from "../../src/web/timeline/viewport";
 
@@ -141,12 +143,13 @@ test("columns of every coding", () => {
   same([...decodeColumn(all, bytes, 3)], [0, 255, 7], "byte");
 });
 
-test("base64 without the browser's own", async () => {
-  for (const text of ["", "a", "ab", "abc", "\u0000\u00ff\u0010abc"]) {
-    const bytes = await bytesOfBase64(btoa(text), slices as never);
-    same([...bytes], [...text].map((c) => c.charCodeAt(0)), text);
-  }
-  same([...(await bytesOfBase64("YW\nJj\n", slices as never))], [97, 98, 99], "with line ends");
+test("bytes out of text", async () => {
+  // As tests/unit/html/page_test.cpp and page_reader.py have them.
+  const texts: [string, number[]][] = [
+    ["", []], ["\u0001@", [3]], ["\u0100", [0]], ["0XL\u0280", [97, 98, 96]], ["\u0100\u0100\u0100\u0100", [0, 0, 0, 0, 0, 0, 0]],
+    ["\u017f\u001f\u007fx", [1, 252, 255, 255]], ["\u007f".repeat(7) + "\u02bc", [255, 255, 255, 255, 255, 255, 188]],
+  ];
+  for (const [text, bytes] of texts) same([...(await bytesOfSeptets(text, slices as never))], bytes, JSON.stringify(text));
 });
 
 test("a run is read back", async () => {
@@ -212,6 +215,21 @@ test("idle time in the operating system names its function", async () => {
   const report = { tables: [{ id: "idle_by_function", rows: [{ percent: 75, function: "decode", module: "libjpeg.so" }] }] } as never;
   same(functionSections(report, "host").flatMap((s) => s.facts), [{ label: "75.0%", value: "decode, libjpeg.so" }], "samples");
   same([functionSections(report, "os"), functionSections(null, "host"), functionSections(report, "queue")], [[], [], []], "not in the report");
+});
+
+// ---- flame graph
+
+test("boxes of the flame graph are as wide as their share", () => {
+  // main calls a (6 samples, 4 idle) and b (4); a calls b for 2.
+  const flame = { names: ["main", "a", "b"], nodes: [[-1, 0, 10, 4], [0, 1, 6, 4], [0, 2, 4, 0], [1, 2, 2, 1]] as [number, number, number, number][] };
+  const children = childrenOf(flame);
+  const all = (node: number): number => flame.nodes[node][2];
+  const idle = (node: number): number => flame.nodes[node][3];
+  const shape = (boxes: { node: number; from: number; width: number; depth: number }[]): number[][] => boxes.map((b) => [b.node, b.from, b.width, b.depth]);
+  same(shape(boxesOf(flame, children, all, -1)), [[0, 0, 1, 0], [1, 0, 0.6, 1], [3, 0, 0.2, 2], [2, 0.6, 0.4, 1]], "whole run");
+  same(shape(boxesOf(flame, children, all, 1)), [[0, 0, 1, 0], [1, 0, 1, 1], [3, 0, 1 / 3, 2]], "one function");
+  same(shape(boxesOf(flame, children, idle, -1)).map((b) => b[0]), [0, 1, 3], "idle");
+  same([shareOf(flame, children, all, "b"), shareOf(flame, children, all, "main"), shareOf(flame, children, all, "x")], [0.6, 1, 0], "found once each");
 });
 
 // ---- labels

@@ -1,9 +1,7 @@
 """Reads a page of `gprof-cli report --format html` as docs/html.md describes it: independent of the page's own script."""
 
-import base64
 import html.parser
 import json
-import re
 import zlib
 
 # In the order of EVENT_KINDS in src/web/shared/data.ts.
@@ -47,8 +45,54 @@ class Elements(html.parser.HTMLParser):
         self.open = None
 
 
+RESERVED = (0, 13, 60)
+LAST = 0x100 + 128 * len(RESERVED)
+
+
+def text_of(data):
+    """Bytes as characters of seven bits each, docs/html.md."""
+    bits = len(data) * 8
+    count = (bits + 6) // 7
+    septets = []
+    for at in range(0, len(data), 7):
+        part = data[at:at + 7]
+        number = int.from_bytes(part, "big") << (-len(part) * 8 % 7)
+        septets += [number >> shift & 127 for shift in range((len(part) * 8 + 6) // 7 * 7 - 7, -1, -7)]
+    assert len(septets) == count
+    out, at = [], 0
+    while at < count:
+        value = septets[at]
+        at += 1
+        if value in RESERVED:
+            if at < count:
+                value = 0x100 + 128 * RESERVED.index(value) + septets[at]
+                at += 1
+            else:
+                value += LAST
+        out.append(chr(value))
+    return "".join(out)
+
+
+def bytes_of(text):
+    septets = []
+    for code in map(ord, text):
+        if 0x100 <= code < LAST:
+            septets.append(RESERVED[(code - 0x100) >> 7])
+        elif code >= 128 and not LAST <= code < LAST + 128:
+            raise ValueError(f"character {code:#x} in packed data")
+        septets.append(code & 127)
+    out = bytearray()
+    for at in range(0, len(septets), 8):
+        number, part = 0, septets[at:at + 8]
+        for septet in part:
+            number = number << 7 | septet
+        size = len(part) * 7 // 8
+        out += (number >> (len(part) * 7 - size * 8)).to_bytes(size, "big")
+    return bytes(out)
+
+
 def unpacked(text):
-    return zlib.decompress(base64.b64decode(re.sub(r"\s", "", text), validate=True))
+    return zlib.decompress(bytes_of(text))
 
 
 def varints(data):
@@ -148,6 +192,7 @@ class Page:
         self.elements = elements
         self.policy, self.title, self.styles = elements.policy, elements.title, elements.styles
         by_id = {attrs.get("id"): body for attrs, body in elements.scripts if attrs.get("id")}
+        self.program = unpacked(by_id["program"]).decode("utf-8")
         self.programs = [body for attrs, body in elements.scripts if attrs.get("type") in (None, "text/javascript", "module")]
         self.data = json.loads(unpacked(by_id["page"]).decode("utf-8"))
         self.timelines = [

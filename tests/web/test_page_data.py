@@ -215,9 +215,19 @@ class Documents(unittest.TestCase):
         for trace in (DATA / "known_facts.trace", JUDGEMENT / "torch_decode_eager.trace", JUDGEMENT / "torch_good_train.whole.trace"):
             page = page_of(trace)
             parts = {attrs.get("id"): len(body) for attrs, body in page.elements.scripts}
-            script = sum(map(len, page.programs)) + sum(map(len, page.styles))
-            self.assertLess(script, 200_000)
+            script = sum(map(len, page.programs)) + sum(map(len, page.styles)) + parts["program"]
+            self.assertLess(script, 100_000)
             self.assertLess(len(page.text) - script, parts["events-0"] + 0.12 * len(json.dumps(page.data["report"])) + 40_000, trace.name)
+
+    def test_large_page_is_at_most_1_3_of_its_deflated_events(self):
+        trace, path = WORK / "large.trace", WORK / "large.html"
+        subprocess.run([BUILD / "tests" / "bin" / "synthetic_trace", "-n", "250000", "--out", trace], check=True, timeout=300)
+        run("report", trace, "--format", "html", "-o", path)
+        text = path.read_text(encoding="utf-8")
+        events = re.search(r'id="events-0">([^<]*)<', text).group(1)
+        septets = len(events) + len(re.findall("[\u0100-\u027f]", events))
+        self.assertGreater(septets * 7 // 8, 1_000_000)
+        self.assertLess(path.stat().st_size, 1.3 * (septets * 7 // 8))
 
     def test_several_traces(self):
         path = WORK / "nccl.html"
@@ -274,7 +284,7 @@ class Safety(unittest.TestCase):
         self.assertEqual(len(page.styles), 1)
         directives = dict(part.strip().split(" ", 1) for part in page.policy.split(";"))
         self.assertEqual(directives["default-src"], "'none'")
-        self.assertEqual(directives["script-src"], source(page.programs[0]))
+        self.assertEqual(directives["script-src"], f"{source(page.programs[0])} {source(page.program)}")
         self.assertEqual(directives["style-src"], source(page.styles[0]))
         self.assertNotIn("unsafe", page.policy)
 

@@ -1,15 +1,14 @@
 """The timeline in a browser, on pages that fake_page.py makes: keys, mouse, filter, ranges, links, hostile names, two runs."""
 
-import base64
 import json
 import pathlib
 import re
 import shutil
 import unittest
-import zlib
 
 import browser
 import fake_page
+import page_reader
 from browser import ActionChains, Keys
 
 if not shutil.which("esbuild"):
@@ -35,7 +34,7 @@ def page(name):
 def counts_by_kind(name):
     """Out of the file, by other means than the page's."""
     text = page(name).read_text(encoding="utf-8")
-    timeline, blob = (zlib.decompress(base64.b64decode(re.search(rf'id="{part}">(.*?)</script>', text, re.DOTALL).group(1)))
+    timeline, blob = (page_reader.unpacked(re.search(rf'id="{part}">(.*?)</script>', text, re.DOTALL).group(1))
                       for part in ("page", "events-0"))
     timeline = json.loads(timeline)["timelines"][0]
     counts = dict.fromkeys(fake_page.KINDS, 0)

@@ -11,6 +11,9 @@ struct EnvVariable {
 namespace env {
 inline constexpr char kOutput[] = "GPROF_OUTPUT";
 inline constexpr char kTrace[] = "GPROF_TRACE";
+inline constexpr char kOsrtThreshold[] = "GPROF_OSRT_THRESHOLD";
+inline constexpr char kOsrtFunctions[] = "GPROF_OSRT_FUNCTIONS";
+inline constexpr char kOsrtFileAccess[] = "GPROF_OSRT_FILE_ACCESS";
 inline constexpr char kAllApis[] = "GPROF_ALL_APIS";
 inline constexpr char kFlushMs[] = "GPROF_FLUSH_MS";
 inline constexpr char kGraphTrace[] = "GPROF_GRAPH_TRACE";
@@ -19,12 +22,15 @@ inline constexpr char kQuiet[] = "GPROF_QUIET";
 inline constexpr char kRunId[] = "GPROF_RUN_ID";
 inline constexpr char kRunFolder[] = "GPROF_RUN_FOLDER";
 inline constexpr char kRunBase[] = "GPROF_RUN_BASE";
+inline constexpr char kPager[] = "GPROF_PAGER";
 inline constexpr char kCapture[] = "GPROF_CAPTURE";
 inline constexpr char kCaptureEnd[] = "GPROF_CAPTURE_END";
 inline constexpr char kNvtxCapture[] = "GPROF_NVTX_CAPTURE";
 inline constexpr char kSampleSteps[] = "GPROF_SAMPLE_STEPS";
 inline constexpr char kMemoryUsage[] = "GPROF_MEMORY_USAGE";
 inline constexpr char kManagedMemory[] = "GPROF_MANAGED_MEMORY";
+inline constexpr char kPythonStacks[] = "GPROF_PYTHON_STACKS";
+inline constexpr char kPytorch[] = "GPROF_PYTORCH";
 inline constexpr char kOnlyPid[] = "GPROF_ONLY_PID";
 inline constexpr char kNextCudaInjection[] = "GPROF_NEXT_CUDA_INJECTION";
 inline constexpr char kNextNvtxInjection[] = "GPROF_NEXT_NVTX_INJECTION";
@@ -33,7 +39,10 @@ inline constexpr char kNextNvtxInjection[] = "GPROF_NEXT_NVTX_INJECTION";
 // clang-format off
 inline constexpr EnvVariable kEnvVariables[] = {
     {env::kOutput, "absolute path of the trace file; without it the tracer does nothing"},
-    {env::kTrace, "what to record: a list of `cuda` and `nvtx`, both by default"},
+    {env::kTrace, "what to record: a list of `cuda`, `nvtx` and `osrt`; the first two by default"},
+    {env::kOsrtThreshold, "shortest operating system call in ns that is recorded, in every thread; by default 10000 in threads that have called CUDA or NVTX, 100000 in others"},
+    {env::kOsrtFunctions, "operating system functions to record, separated by commas; all that the tracer knows by default"},
+    {env::kOsrtFileAccess, "1 records every call on a file, however short"},
     {env::kAllApis, "1 records cheap query calls too"},
     {env::kFlushMs, "longest time in ms that a record waits before it is in the file, 500 by default"},
     {env::kGraphTrace, "`graph` (default), `node`, or `auto` (nodes while that is affordable): how finely CUDA graphs are recorded"},
@@ -42,12 +51,15 @@ inline constexpr EnvVariable kEnvVariables[] = {
     {env::kRunId, "device and inode number of the trace file, so that a replaced file is noticed"},
     {env::kRunFolder, "folder that launcher and tracers share (run_folder.h): what waits to be written outlives the process there"},
     {env::kRunBase, "for gprof-cli itself, which passes it to no program: an absolute path where run folders are made, in place of /dev/shm"},
+    {env::kPager, "for gprof-cli itself: the pager for long results on a terminal, in place of `PAGER`; empty or `cat`: none"},
     {env::kCapture, "what starts recording: `begin` (default), `command` (the control page), `cudaProfilerApi`, `nvtx` or `steps`"},
     {env::kCaptureEnd, "what the end of a capture range means: `stop` (default), `stop-shutdown`, `repeat`, `repeat:N`, or `none` (go on to the end)"},
     {env::kNvtxCapture, "`range@domain` that is captured or counted as steps; without @ the default domain, `@*` any domain"},
     {env::kSampleSteps, "`skip=,wait=,warmup=,active=,repeat=`: which of the steps that GPROF_NVTX_CAPTURE names are recorded"},
     {env::kMemoryUsage, "1 records allocations, frees and memory pools"},
     {env::kManagedMemory, "1 records migrations and page faults of managed memory"},
+    {env::kPythonStacks, "1 records the Python stack of CUDA calls, where the process has a Python"},
+    {env::kPytorch, "`autograd-nvtx` or `autograd-shapes-nvtx`: PyTorch says its operators as NVTX ranges, with the sizes of their inputs; read by `lib/gprof-cli/hooks/sitecustomize.py`, which is put on PYTHONPATH"},
     {env::kOnlyPid, "the only process to record; its children are left alone"},
     {env::kNextCudaInjection, "CUDA_INJECTION64_PATH as the user had set it: loaded in processes that record no CUDA"},
     {env::kNextNvtxInjection, "NVTX_INJECTION64_PATH as the user had set it: loaded in processes that record no NVTX"},

@@ -434,6 +434,7 @@ struct ApiRecord {
   uint8_t domain = 0;
   int32_t result = 0;
   uint8_t is_unfinished = 0;
+  uint32_t stack = 0;
   template <class R, class V>
   static constexpr void Fields(R& r, V&& v) {
     v(FieldInfo{"start_ns", Shape::kDelta, "entry of the call"}, r.start_ns);
@@ -444,6 +445,7 @@ struct ApiRecord {
     v(FieldInfo{"domain", Shape::kPlain, "1 runtime, 2 driver"}, r.domain);
     v(FieldInfo{"result", Shape::kPlain, "what the call returned, 0 is success"}, r.result);
     v(FieldInfo{"is_unfinished", Shape::kPlain, "1 when the process ended inside the call"}, r.is_unfinished);
+    v(FieldInfo{"stack", Shape::kPlain, "stack of the caller, 0 when not known"}, r.stack);
   }
 };
 

@@ -54,6 +54,9 @@ enum class ArenaState : uint32_t {
 
 enum class ArenaOwner : uint32_t { kTarget = 0, kCollector = 1 };
 
+// Threads of a process that collectors outside are told of.
+inline constexpr uint32_t kArenaThreads = 512;
+
 // The first bytes of an arena; the rest is the owner's own business.
 struct ArenaHeader {
   uint64_t magic;
@@ -73,8 +76,10 @@ struct ArenaHeader {
   std::atomic<uint32_t> exit_began;      // 1: the process ends in order, and leaves its last rows to the launcher
   std::atomic<uint32_t> owner;           // ArenaOwner
   uint32_t reserved;
+  // Of a target: ids of threads that called CUDA or NVTX, some of which may have ended; 0 where there is none.
+  std::atomic<uint32_t> threads[kArenaThreads];
 };
-static_assert(sizeof(ArenaHeader) == 112);
+static_assert(sizeof(ArenaHeader) == 112 + 4 * kArenaThreads);
 
 // Exported by libgprof-tracer.so under the name below, for the launcher alone. Call it in a process of its own that may
 // crash: `arena` was written by a process that died at any instruction. Appends what the arena holds to its trace, with

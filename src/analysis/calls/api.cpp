@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/result/analyses.h"
@@ -11,37 +12,15 @@
 
 namespace gprof {
 
-namespace {
-
-// By function. Most calls share their facts with the one before: where the next one goes is looked up when they change.
-void AddDurations(const PackedCalls& calls, Groups* by_function) {
-  const PackedCalls::Item *const begin = calls.items().data(), *const end = begin + calls.size();
-  for (const PackedCalls::Item* call = begin; call != end;) {
-    const uint32_t run = call->facts, function = calls.FactsAt(run).function.value;
-    if (uint32_t* const first = by_function->if_short(function); first != nullptr) {
-      uint32_t* next = first;
-      for (; call != end && call->facts == run && call->parent == 0 && call->duration_high == 0; ++call) {
-        PrefetchForReading(call);
-        *next++ = call->duration;
-      }
-      by_function->Added(function, static_cast<size_t>(next - first));
-      if (next != first) continue;
-    }
-    const bool is_inner = call->MayHaveParent() && calls.Parent(static_cast<size_t>(call - begin)) != kNone;
-    if (!is_inner) by_function->Add(function, calls.EndNs(*call) - call->start_ns());
-    ++call;
-  }
-}
-
-}  // namespace
-
 AnalysisResult RunApi(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   const CallFacts& calls = input.shared().calls();
   Groups durations(trace.strings.size());
   for (uint32_t i = 0; i < durations.size(); ++i) durations.Count(i, calls.counts_of_functions()[i]);
   durations.Seal();
-  AddDurations(trace.api_calls, &durations);
+  for (const Call call : CallsOf(trace)) {
+    if (call.is_outermost()) durations.Add(call.shared().function.value, call.duration_ns());
+  }
 
   AnalysisResult result;
   Table table{"api", "CUDA calls", TimeColumns(), {}, "Percent of the time in all calls, summed over all threads."};

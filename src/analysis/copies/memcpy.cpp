@@ -275,7 +275,7 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
                      reachable.Of(direction), &result.findings);
     }
   }
-  AddRoundTrips(input, transfers, &result.findings);
+  AddRoundTrips(input, &result.findings);
   if (overlap.gain_ns > 0) AddOverlap(overlap, input.shared().busy_ns(), &result.findings);
   RankFindings(&result.findings);
   return result;

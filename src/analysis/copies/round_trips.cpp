@@ -1,9 +1,8 @@
 #include "analysis/copies/round_trips.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <utility>
+#include <vector>
 
 #include "analysis/copies/transfers.h"
 #include "analysis/facts/shared_facts.h"
@@ -17,41 +16,76 @@
 namespace gprof {
 namespace {
 
-// Smaller copies may be the pieces in which a large array is worked on.
-constexpr uint64_t kLeastBytes = 64 << 20;
+// Smaller copies may be the pieces in which a large array is worked on. Not so where several arrays go and come
+// together.
+constexpr uint64_t kLeastBytes = 64 << 20, kLeastBytesOfSeveral = 1 << 20;
 constexpr int64_t kTripsOfAPattern = 3;
 constexpr double kPercentOfBytes = 80;  // of what is copied between host and GPU goes there and back
 
 struct RoundTrips {
   int64_t count = 0;       // copies to the device of what had just come back
   SaturatingSum time_ns;   // of both copies of each
+  SaturatingSum idle_ns;   // before them: the GPU waits while the host has the data, and makes room for it
   uint64_t bytes = 0;      // that came back, and went there again
   uint64_t all_bytes = 0;  // copied between host and device, by anything
 };
 
-RoundTrips FindRoundTrips(const PackedOps& transfers) {
-  RoundTrips trips;
-  std::set<uint32_t> streams;
-  // By stream and size, copies that have come back. Who copies in several streams works on pieces.
-  std::map<std::pair<uint32_t, uint64_t>, int64_t> back_ns;
-  for (const GpuOp& op : transfers) {
+// Copies to the host in a row, and those to the device that follow them.
+class TripFinder {
+ public:
+  explicit TripFinder(const AnalysisInput& input) : input_(input), trace_(input.trace()) {}
+
+  RoundTrips Run() {
+    for (const uint32_t op : input_.shared().ops().transfers()) See(op);
+    return streams_.size() == 1 ? trips_ : RoundTrips{};
+  }
+
+ private:
+  struct Copy {
+    uint64_t bytes;
+    int64_t time_ns, idle_ns;
+  };
+
+  void See(uint32_t index) {
+    const GpuOp& op = trace_.ops[index];
     const Direction direction = op.IsCopy() ? DirectionOf(op) : Direction::kOther;
-    if (direction != Direction::kH2d && direction != Direction::kD2h) continue;
-    trips.all_bytes += op.size_bytes;
-    if (op.size_bytes < kLeastBytes) continue;
-    const std::pair key{op.stream, op.size_bytes};
-    streams.insert(op.stream);
+    if (direction != Direction::kH2d && direction != Direction::kD2h) return;
+    trips_.all_bytes += op.size_bytes;
+    if (op.size_bytes < kLeastBytesOfSeveral) return;
+    const int64_t idle_ns = op.device == kNone ? 0 : input_.shared().gaps(op.device).GapBefore(index);
+    const Copy copy{op.size_bytes, op.DurationNs(), idle_ns};
+    // Who copies in several streams works on pieces.
+    streams_.insert(op.stream);
     if (direction == Direction::kD2h) {
-      back_ns[key] = op.DurationNs();
-    } else if (const auto back = back_ns.find(key); back != back_ns.end()) {
-      ++trips.count;
-      trips.time_ns += back->second + op.DurationNs();
-      trips.bytes += 2 * op.size_bytes;
-      back_ns.erase(back);
+      if (goes_again_) back_.clear();
+      goes_again_ = false;
+      back_.push_back(copy);
+      came_ = back_.size();
+    } else {
+      goes_again_ = true;
+      AddIfCameBack(copy);
     }
   }
-  return streams.size() == 1 ? trips : RoundTrips{};
-}
+
+  void AddIfCameBack(const Copy& there) {
+    const bool is_large = there.bytes >= kLeastBytes || came_ > 1;
+    const auto back = std::find_if(back_.begin(), back_.end(), [&](const Copy& c) { return c.bytes == there.bytes; });
+    if (!is_large || back == back_.end()) return;
+    ++trips_.count;
+    trips_.time_ns += back->time_ns + there.time_ns;
+    trips_.idle_ns += back->idle_ns + there.idle_ns;
+    trips_.bytes += 2 * there.bytes;
+    back_.erase(back);
+  }
+
+  const AnalysisInput& input_;
+  const Trace& trace_;
+  RoundTrips trips_;
+  std::set<uint32_t> streams_;
+  std::vector<Copy> back_;  // that have come back, and not gone again
+  size_t came_ = 0;         // in a row
+  bool goes_again_ = false;
+};
 
 // The program made some streams, which is how pieces of an array are worked on side by side. Frameworks make dozens.
 bool AsksForStreams(const Trace& trace) {
@@ -62,9 +96,9 @@ bool AsksForStreams(const Trace& trace) {
 
 }  // namespace
 
-void AddRoundTrips(const AnalysisInput& input, const PackedOps& transfers, std::vector<Finding>* findings) {
+void AddRoundTrips(const AnalysisInput& input, std::vector<Finding>* findings) {
   if (AsksForStreams(input.trace())) return;
-  const RoundTrips trips = FindRoundTrips(transfers);
+  const RoundTrips trips = TripFinder(input).Run();
   if (trips.count < kTripsOfAPattern) return;
   // The first copy to the device and the last one back are no part of a trip that is repeated.
   const double bytes =
@@ -74,8 +108,10 @@ void AddRoundTrips(const AnalysisInput& input, const PackedOps& transfers, std::
   finding.message =
       CountOf(trips.count, "round trip") + " copied the same number of bytes to the host and back to the GPU: " +
       FormatBytes(static_cast<double>(trips.bytes)) + " in " + FormatNs(static_cast<double>(trips.time_ns));
-  finding.gain_ns = trips.time_ns;
-  finding.basis = "time of these copies";
+  SaturatingSum gain_ns = trips.time_ns;
+  gain_ns += trips.idle_ns;
+  finding.gain_ns = gain_ns;
+  finding.basis = "time of these copies, and " + FormatNs(static_cast<double>(trips.idle_ns)) + " idle before them";
   findings->push_back(std::move(finding));
 }
 

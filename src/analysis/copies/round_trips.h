@@ -9,7 +9,7 @@
 namespace gprof {
 
 // A trace does not have the addresses of copies: what it has is that as many bytes go there as came back just before,
-// again and again. `transfers` are those of TransfersOf.
-void AddRoundTrips(const AnalysisInput& input, const PackedOps& transfers, std::vector<Finding>* findings);
+// again and again: a large array, or several in a row.
+void AddRoundTrips(const AnalysisInput& input, std::vector<Finding>* findings);
 
 }  // namespace gprof

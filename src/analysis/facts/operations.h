@@ -41,6 +41,7 @@ class Call {
   uint32_t index() const { return static_cast<uint32_t>(item_ - calls_->items().data()); }
   int64_t start_ns() const { return item_->start_ns(); }
   int64_t end_ns() const { return calls_->EndNs(*item_); }
+  int64_t duration_ns() const { return end_ns() - start_ns(); }
   bool is_outermost() const { return !item_->MayHaveParent() || calls_->Parent(index()) == kNone; }
   uint32_t range() const { return item_->range; }  // the innermost around it; kNone for none
   uint32_t kind_number() const { return item_->facts; }

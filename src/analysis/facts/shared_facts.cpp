@@ -28,6 +28,10 @@ const RecordedTime& SharedFacts::recorded() const {
   return recorded_.Get([&] { return RecordedTime(trace_); });
 }
 
+const PythonLines& SharedFacts::python_lines() const {
+  return python_lines_.Get([&] { return PythonLines(trace_); });
+}
+
 const OpFacts& SharedFacts::ops() const {
   return ops_.Get([&] { return OpFacts(trace_); });
 }

@@ -11,6 +11,7 @@
 #include "analysis/facts/call_facts.h"
 #include "analysis/facts/lazy.h"
 #include "analysis/facts/op_facts.h"
+#include "analysis/facts/python_lines.h"
 #include "analysis/facts/range_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/host/host_gaps.h"
@@ -60,6 +61,7 @@ class SharedFacts {
   // The range that stands for a step where nobody named one.
   const std::optional<StepChoice>& step() const;
   const RecordingCost& recording_cost() const;
+  const PythonLines& python_lines() const;
 
  private:
   const Trace& trace_;
@@ -79,6 +81,7 @@ class SharedFacts {
   Lazy<JudgedTime> judged_;
   Lazy<std::optional<StepChoice>> step_;
   Lazy<RecordingCost> recording_cost_;
+  Lazy<PythonLines> python_lines_;
 };
 
 }  // namespace gprof

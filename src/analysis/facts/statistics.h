@@ -91,13 +91,6 @@ class Groups {
   void Count(size_t group, size_t samples = 1) { ends_[group + 1] += samples; }
   void Seal();
   void Add(size_t group, int64_t sample) { samples_.Set(ends_[group]++, sample); }
-  // For loops that know what they add: where the next samples of a group go while all of them are short, null
-  // otherwise; and how many were put there.
-  uint32_t* if_short(size_t group) {
-    uint32_t* const all = samples_.if_short();
-    return all == nullptr ? nullptr : all + ends_[group];
-  }
-  void Added(size_t group, size_t samples) { ends_[group] += samples; }
   size_t size() const { return ends_.size() - 1; }
   Samples::Some Of(size_t group);
 

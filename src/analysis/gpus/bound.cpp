@@ -35,8 +35,6 @@ std::string DevicesAre(const Trace& trace) {
   return devices + (devices.ends_with("GPUs") ? " are" : " is");
 }
 
-const DeviceTimes& JudgedTimes(const AnalysisInput& input) { return input.shared().judged(input).devices; }
-
 bool AreKernelBound(const DeviceTimes& times) {
   return times.kernel_ns >= kLeastKernelNs && PercentOf(times.kernel_ns, times.window_ns) >= kKernelBoundPercent;
 }
@@ -142,10 +140,12 @@ Finding CopyBound(const AnalysisInput& input, const DeviceTimes& sum) {
 
 }  // namespace
 
-bool IsKernelBound(const AnalysisInput& input) { return AreKernelBound(JudgedTimes(input)); }
+bool IsKernelBound(const AnalysisInput& input, const std::string& step) {
+  return AreKernelBound(JudgedBy(input, step).devices);
+}
 
-std::vector<Finding> BoundFindings(const AnalysisInput& input) {
-  const DeviceTimes& times = JudgedTimes(input);
+std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string& step) {
+  const DeviceTimes times = JudgedBy(input, step).devices;
   std::vector<Finding> findings;
   if (times.window_ns <= 0) return findings;
   if (AreKernelBound(times)) {

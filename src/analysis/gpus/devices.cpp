@@ -92,7 +92,7 @@ std::vector<Cell> Row(const Trace& trace, uint32_t device, const Usage& usage) {
 
 }  // namespace
 
-AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions&) {
+AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
   AnalysisResult result;
   Table table{
@@ -116,7 +116,7 @@ AnalysisResult RunDevices(const AnalysisInput& input, const AnalysisOptions&) {
   if (unused > 0)
     table.note += " Unused: " + std::to_string(unused) + " of " + std::to_string(trace.device_ops.size()) + " GPUs.";
   result.tables.push_back(std::move(table));
-  result.findings = BoundFindings(input);
+  result.findings = BoundFindings(input, options.step);
   return result;
 }
 

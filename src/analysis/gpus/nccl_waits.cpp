@@ -77,7 +77,7 @@ class Waits {
 
   static bool AreTogether(const std::map<uint32_t, std::vector<Call>>& devices) {
     const size_t count = devices.begin()->second.size();
-    size_t together = 0;
+    size_t overlapping = 0;
     for (const auto& [device, calls] : devices) {
       if (calls.size() != count) return false;
     }
@@ -87,9 +87,9 @@ class Waits {
         last_start_ns = std::max(last_start_ns, calls[i].kernels.start_ns);
         first_end_ns = std::min(first_end_ns, calls[i].kernels.end_ns);
       }
-      together += first_end_ns >= last_start_ns;
+      overlapping += first_end_ns >= last_start_ns;
     }
-    return 100 * static_cast<double>(together) >= kTogetherPercent * static_cast<double>(count);
+    return 100 * static_cast<double>(overlapping) >= kTogetherPercent * static_cast<double>(count);
   }
 
   // Every rank makes the collectives of a communicator in the same order. Where the trace has more of one rank than of

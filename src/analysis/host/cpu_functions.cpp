@@ -1,5 +1,6 @@
 // CPU samples by function.
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,32 @@
 #include "analysis/result/analyses.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
+#include "base/demangle.h"
 
 namespace gprof {
+
+namespace {
+
+// Of functions whose share is not chance. Overloads count as one.
+void AddMetrics(const std::vector<FunctionSamples>& functions, AnalysisResult* result) {
+  std::map<std::string, FunctionSamples> sums;
+  int64_t all_ns = 0;
+  for (const FunctionSamples& function : functions) {
+    FunctionSamples& sum = sums[ShortName(function.name)];
+    sum.self += function.self;
+    sum.self_ns += function.self_ns;
+    all_ns += function.self_ns;
+  }
+  if (all_ns == 0) return;
+  AddMetric(result, "host.function_ns", all_ns);
+  for (const auto& [name, sum] : sums) {
+    if (sum.self >= static_cast<int64_t>(kSamplesToNameAFunction)) {
+      AddMetric(result, "host.function_ns", sum.self_ns, "function:" + name);
+    }
+  }
+}
+
+}  // namespace
 
 AnalysisResult RunCpuFunctions(const AnalysisInput& input, const AnalysisOptions& options) {
   const Trace& trace = input.trace();
@@ -32,6 +57,7 @@ AnalysisResult RunCpuFunctions(const AnalysisInput& input, const AnalysisOptions
               "Percent of the CPU samples of all running threads. Time: estimated from the samples."};
   const auto count = static_cast<int64_t>(running.size());
   const std::vector<FunctionSamples> functions = CountFunctions(trace, running);
+  AddMetrics(functions, &result);
   const size_t shown = RowsShown(functions.size(), options.max_rows);
   for (size_t i = 0; i < shown; ++i) {
     const FunctionSamples& f = functions[i];

@@ -222,13 +222,30 @@ struct WaitSum {
   int64_t idle_ns = 0, calls = 0, bytes = 0;
   std::map<NameId, int64_t> functions;  // idle time by function
   std::map<uint32_t, int64_t> holders;
+  OsCallKind main;  // the thing and the call with the most idle time
 };
 using WaitSums = std::map<std::pair<OsCallKind, uint32_t>, WaitSum>;
+
+// A semaphore tells that something is there; who holds it, if anybody, is not known.
+bool IsHandover(trace::OsObject kind) {
+  using enum trace::OsObject;
+  return kind == kCondition || kind == kSemaphore || kind == kBarrier || kind == kThread || kind == kProcess ||
+         kind == kPipe || kind == kSocket || kind == kPoll;
+}
+
+// Whatever it came through: workers of a data loader have a pipe, and for each batch a socket.
+OsCallKind SubjectOf(const OsCallKind& kind) {
+  if (!IsHandover(kind.object_kind)) return ThingOf(kind);
+  OsCallKind handover;
+  handover.object_kind = trace::OsObject::kPoll;
+  return handover;
+}
 
 WaitSums SumsOfThings(const HostGaps& host) {
   WaitSums sums;
   for (const IdleInWait& wait : host.waits) {
-    WaitSum& sum = sums[{ThingOf(wait.kind), wait.thread}];
+    WaitSum& sum = sums[{SubjectOf(wait.kind), wait.thread}];
+    if (sum.idle_ns == 0) sum.main = wait.kind;  // they come with the longest first
     sum.idle_ns += wait.idle_ns;
     sum.calls += wait.calls;
     sum.bytes += wait.bytes;
@@ -238,38 +255,77 @@ WaitSums SumsOfThings(const HostGaps& host) {
   return sums;
 }
 
-// What is told of a lock, and of a file; other calls have the row in the table `idle_by_os`.
-std::optional<Finding> FindingOf(const Trace& trace, const OsCallKind& kind, uint32_t thread, const WaitSum& sum,
-                                 double percent) {
-  const bool is_gil = kind.object_kind == trace::OsObject::kGil;
-  const bool is_small = sum.calls >= kPiecesOfAFile && sum.bytes > 0 && sum.bytes <= sum.calls * kSmallPieceBytes;
-  const std::string function(trace.Text(LargestOf(sum.functions, NameId{}))), who = ThreadName(trace, thread);
-  const std::string idle = FormatNs(static_cast<double>(sum.idle_ns)), name = ObjectName(trace, kind);
-  const auto make = [&](Finding finding, std::string message) {
+bool IsInSmallPieces(const WaitSum& sum) {
+  return sum.calls >= kPiecesOfAFile && sum.bytes > 0 && sum.bytes <= sum.calls * kSmallPieceBytes;
+}
+
+// What is told of waits of one thread for one thing.
+class WaitWords {
+ public:
+  WaitWords(const Trace& trace, const OsCallKind& kind, uint32_t thread, const WaitSum& sum)
+      : trace_(trace),
+        kind_(kind),
+        sum_(sum),
+        thread_(ThreadName(trace, thread)),
+        function_(trace.Text(LargestOf(sum.functions, NameId{}))),
+        name_(ObjectName(trace, kind)),
+        idle_(FormatNs(static_cast<double>(sum.idle_ns))) {
+    if (const uint32_t holder = LargestOf(sum.holders, kNone); holder != kNone) holder_ = ThreadName(trace, holder);
+  }
+
+  std::optional<Finding> FindingOf(double percent) const {
+    if (kind_.object_kind == trace::OsObject::kGil) return Make(NewFinding("os.gil", percent), Lock("the GIL"));
+    if (IsHandover(kind_.object_kind)) return Make(NewFinding("os.handover", percent), Handover());
+    if (IsLock(kind_.object_kind)) return Make(NewFinding("os.lock", percent), Lock(name_.empty() ? "a lock" : name_));
+    if (kind_.object_kind == trace::OsObject::kTimer) return Make(NewFinding("os.sleep", percent), Sleep());
+    if (!IsInOut(kind_.object_kind)) return std::nullopt;
+    return IsInSmallPieces(sum_) ? Make(NewFinding("os.small_pieces", percent), Pieces())
+                                 : Make(NewFinding("os.file", percent), File());
+  }
+
+ private:
+  Finding Make(Finding finding, std::string message) const {
     finding.message = std::move(message);
-    finding.subject.thread = who;
-    finding.subject.function = function;
-    finding.gain_ns = sum.idle_ns;
+    finding.subject.thread = thread_;
+    finding.subject.function = function_;
+    finding.gain_ns = sum_.idle_ns;
     finding.basis = "GPU idle time in those calls";
     return finding;
-  };
-  if (IsLock(kind.object_kind)) {
-    const uint32_t holder = LargestOf(sum.holders, kNone);
-    return make(is_gil ? NewFinding("os.gil", percent) : NewFinding("os.lock", percent),
-                who + " waited " + CountOf(sum.calls, "time") + " for " +
-                    (is_gil         ? "the GIL"
-                     : name.empty() ? "a lock"
-                                    : name) +
-                    " while the GPU was idle: " + idle + " in " + function +
-                    (holder == kNone ? "" : "; held by " + ThreadName(trace, holder)));
   }
-  if (!IsInOut(kind.object_kind) || !is_small) return std::nullopt;
-  const bool is_written = function.find("write") != std::string::npos;
-  return make(NewFinding("os.small_pieces", percent),
-              who + (is_written ? " writes " : " reads ") + name + " in pieces of " +
-                  FormatBytes(static_cast<double>(sum.bytes) / static_cast<double>(sum.calls)) + ": " +
-                  CountOf(sum.calls, "call") + " to " + function + ", " + idle + " of GPU idle time");
-}
+  std::string HeldBy() const { return holder_.empty() ? "" : "; held by " + holder_; }
+  std::string Lock(const std::string& what) const {
+    return thread_ + " waited " + CountOf(sum_.calls, "time") + " for " + what + " while the GPU was idle: " + idle_ +
+           " in " + function_ + HeldBy();
+  }
+  std::string Handover() const {
+    const std::string_view whom = sum_.main.object_kind == trace::OsObject::kProcess  ? "process"
+                                  : sum_.main.object_kind == trace::OsObject::kSocket ? "process or machine"
+                                                                                      : "thread or process";
+    return thread_ + " waited " + CountOf(sum_.calls, "time") + " for another " + std::string(whom) +
+           " while the GPU was idle: " + idle_ + ", most of it in " + CallName(trace_, sum_.main);
+  }
+  std::string Sleep() const {
+    return thread_ + " slept " + CountOf(sum_.calls, "time") + " while the GPU was idle: " + idle_ + " in " + function_;
+  }
+  std::string Verb() const { return function_.find("write") != std::string::npos ? " writes " : " reads "; }
+  std::string Pieces() const {
+    return thread_ + Verb() + name_ + " in pieces of " +
+           FormatBytes(static_cast<double>(sum_.bytes) / static_cast<double>(sum_.calls)) + ": " +
+           CountOf(sum_.calls, "call") + " to " + function_ + ", " + idle_ + " of GPU idle time";
+  }
+  std::string File() const {
+    std::string text = thread_ + " waited " + CountOf(sum_.calls, "time") + " for " +
+                       (name_.empty() ? "a file" : name_) + " while the GPU was idle: " + idle_ + " in " + function_;
+    if (sum_.bytes > 0) text += ", " + FormatBytes(static_cast<double>(sum_.bytes));
+    return text;
+  }
+
+  const Trace& trace_;
+  const OsCallKind& kind_;
+  const WaitSum& sum_;
+  const std::string thread_, function_, name_, idle_;
+  std::string holder_;
+};
 
 std::vector<Finding> Findings(const AnalysisInput& input) {
   const int64_t window_ns = input.shared().window_ns();
@@ -277,7 +333,7 @@ std::vector<Finding> Findings(const AnalysisInput& input) {
   for (const auto& [key, sum] : SumsOfThings(input.shared().host_gaps(input))) {
     const double percent = PercentOf(sum.idle_ns, window_ns);
     if (sum.calls == 0 || percent < kPercentInWaits) continue;
-    std::optional<Finding> finding = FindingOf(input.trace(), key.first, key.second, sum, percent);
+    std::optional<Finding> finding = WaitWords(input.trace(), key.first, key.second, sum).FindingOf(percent);
     if (finding) findings.push_back(std::move(*finding));
   }
   return findings;

@@ -95,7 +95,7 @@ inline void GapExplainer::ExplainByCall(const Gap& gap, const Launch& launch) {
 inline void GapExplainer::AddQueued(const Gap& gap, uint32_t call, Cause cause) {
   const std::vector<Interval>& moves = facts_.migrations[gap.device];
   if (moves.empty()) {
-    parts_->emplace_back(cause, gap.DurationNs(), call);
+    parts_->push_back(Part(cause, gap.DurationNs(), call));
     return;
   }
   int64_t from_ns = gap.start_ns;

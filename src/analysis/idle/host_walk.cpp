@@ -149,7 +149,7 @@ void HostWalk::AddByRange(Cause cause, uint32_t thread, int64_t from_ns, int64_t
     if (cursor.range < trace_.thread_ranges[thread].last) {
       end_ns = std::min(end_ns, trace_.ranges[cursor.range].start_ns);
     }
-    parts->emplace_back(cause, end_ns - from_ns, path);
+    parts->push_back(Part(cause, end_ns - from_ns, path));
     from_ns = end_ns;
   }
 }

@@ -109,21 +109,21 @@ Idle Summarize(const AnalysisInput& input, const AnalysisOptions& options, const
 }
 
 // The longest of the processes that use the GPU: that is how long the GPU waited, however many did.
-void AddStartupTeardown(const Trace& trace, const std::vector<StartupTeardown>& outside, AnalysisResult* result) {
+void AddStartupTeardown(const Trace& trace, const std::vector<StartupTeardown>& startups, AnalysisResult* result) {
   int64_t startup_ns = 0, teardown_ns = 0;
-  for (size_t i = 0; i < outside.size();) {
-    const uint32_t device = outside[i].device;
+  for (size_t i = 0; i < startups.size();) {
+    const uint32_t device = startups[i].device;
     int64_t before_ns = 0, after_ns = 0;
-    for (; i < outside.size() && outside[i].device == device; ++i) {
-      before_ns = std::max(before_ns, outside[i].startup_ns);
-      after_ns = std::max(after_ns, outside[i].teardown_ns);
+    for (; i < startups.size() && startups[i].device == device; ++i) {
+      before_ns = std::max(before_ns, startups[i].startup_ns);
+      after_ns = std::max(after_ns, startups[i].teardown_ns);
     }
     AddMetric(result, "gpu.startup_ns", before_ns, DeviceScope(trace, device));
     AddMetric(result, "gpu.teardown_ns", after_ns, DeviceScope(trace, device));
     startup_ns += before_ns;
     teardown_ns += after_ns;
   }
-  if (outside.empty()) return;
+  if (startups.empty()) return;
   AddMetric(result, "gpu.startup_ns", startup_ns);
   AddMetric(result, "gpu.teardown_ns", teardown_ns);
 }
@@ -138,11 +138,11 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   const Idle idle_time = Summarize(input, options, steady ? steady->time : Interval{});
   const IdleSummary& summary = idle_time.summary;
   const HostGaps& host = input.shared().host_gaps(input);
-  const std::vector<StartupTeardown> outside = StartupsAndTeardowns(input);
+  const std::vector<StartupTeardown> startups = StartupsAndTeardowns(input);
   for (const DeviceIdle& idle : summary.devices()) AddMetrics(&result, idle, DeviceScope(trace, idle.device));
   if (!summary.devices().empty()) AddMetrics(&result, summary.Sum(), "");
   AddPreempted(trace, summary, host, &result);
-  AddStartupTeardown(trace, outside, &result);
+  AddStartupTeardown(trace, startups, &result);
   result.tables.push_back(IdleCauseTable(trace, summary));
   result.tables.push_back(IdlePathTable(idle_time.groups, options.max_rows));
   result.tables.push_back(IdleCallTable(trace, summary, options.max_rows));
@@ -152,10 +152,10 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(IdleNextTable(idle_time.groups, options.max_rows));
   result.tables.push_back(GapTable(trace, summary, options));
   result.tables.push_back(GapLengthTable(idle_time.groups));
-  result.tables.push_back(StartupTeardownTable(trace, outside));
+  result.tables.push_back(StartupTeardownTable(trace, startups));
   std::optional<SteadyIdle> steady_idle;
-  if (steady) steady_idle = SteadyIdle{steady->step, judged.devices.window_ns, idle_time.steady};
-  result.findings = IdleFindings(trace, summary, host, steady_idle ? &*steady_idle : nullptr);
+  if (steady) steady_idle = SteadyIdle{steady->step, steady->time, judged.devices.window_ns, idle_time.steady};
+  result.findings = IdleFindings(input, summary, host, steady_idle ? &*steady_idle : nullptr);
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include "analysis/facts/statistics.h"
 #include "analysis/host/sampled_functions.h"
+#include "analysis/idle/launch_split.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
@@ -20,6 +21,7 @@ constexpr double kCausePercentWorthAFinding = 5;    // of the window, for each c
 constexpr double kPatternPercentWorthAFinding = 5;  // of the window
 constexpr int64_t kLongestLatencyNs = 20'000;       // of starting what is queued, mean over the gaps
 constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
+constexpr int64_t kFirstLaunchesOfAPattern = 3;
 
 struct Place {
   std::string name;
@@ -92,16 +94,17 @@ std::string VerbOf(const Trace& trace, Cause cause) {
 
 // What is judged: all of the window, or the part of it that comes again and again.
 struct Judged {
+  Interval time;
   int64_t window_ns = 0;
   CauseSplit split;
-  std::string when;  // "", " after start-up", " in the iterations of epoch/step"
+  std::string when;  // "", " after start-up", " in the \"epoch/step\" iterations"
 };
 
 Judged JudgedOf(const IdleSummary& summary, const SteadyIdle* steady) {
   const DeviceIdle sum = summary.Sum();
-  if (steady == nullptr) return {sum.window_ns, sum.split, ""};
-  return {steady->window_ns, steady->split,
-          steady->step.empty() ? " after start-up" : " in the iterations of " + steady->step};
+  if (steady == nullptr) return {{INT64_MIN, INT64_MAX}, sum.window_ns, sum.split, ""};
+  return {steady->time, steady->window_ns, steady->split,
+          steady->step.empty() ? " after start-up" : " in the \"" + steady->step + "\" iterations"};
 }
 
 Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
@@ -135,14 +138,64 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
   return finding;
 }
 
-void AddCauses(const Trace& trace, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
+// Kernels that are launched for the first time in the time that is judged: their code is loaded by the launching call,
+// or compiled before it.
+void AddLateFirstLaunches(const LaunchSplit& split, const Judged& judged, std::vector<Finding>* findings) {
+  const int64_t idle_ns = split.first_ns + split.host_ns;
+  const double percent = PercentOf(idle_ns, judged.window_ns);
+  if (percent < kCausePercentWorthAFinding) return;
+  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
+  Finding first = NewFinding("startup.first_launches", percent);
+  first.message = "First launches: GPU idle for " + ns(idle_ns) + ", " + FormatPercent(percent) + " of " +
+                  ns(judged.window_ns) + judged.when + ", before kernels ran for the first time: ";
+  if (split.first_ns > 0) {
+    first.message += ns(split.first_ns) + " in " + CountOf(split.firsts, "launch call") + " that loaded code";
+    first.subject.causes.emplace_back(InfoOf(Cause::kLaunch).name);
+  }
+  if (split.host_ns > 0) {
+    first.message += (split.first_ns > 0 ? ", " : "") + ns(split.host_ns) +
+                     " of host code, such as compiling them, in " + CountOf(split.hosts, "gap");
+    first.subject.causes.emplace_back(InfoOf(Cause::kHost).name);
+  }
+  first.gain_ns = idle_ns;
+  first.basis = "all of this idle time";
+  findings->push_back(std::move(first));
+}
+
+// Starting late what had been launched, and launching itself: a CUDA graph is for the latter alone.
+void AddLaunchCause(const LaunchSplit& split, const Judged& judged, Finding finding, std::vector<Finding>* findings) {
+  const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
+  if (PercentOf(split.call_ns + split.after_ns, judged.window_ns) < kCausePercentWorthAFinding) return;
+  finding.message += "; " + ns(split.call_ns) + " of it in the launch calls, " + ns(split.after_ns) +
+                     " after they had returned" +
+                     (split.first_ns == 0 ? "" : ", " + ns(split.first_ns) + " in first launches, which load code");
+  if (2 * split.late_ns > split.call_ns + split.after_ns) {
+    finding.advice =
+        "The launches had returned, and the GPU started the work late: see what it waited for (another process on this "
+        "GPU, earlier work in the stream, power saving). Queueing more work in advance hides it.";
+  }
+  finding.gain_ns -= split.first_ns;
+  findings->push_back(std::move(finding));
+}
+
+void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host, const Judged& judged,
                std::vector<Finding>* findings) {
   if (PercentOf(judged.split.Total(), judged.window_ns) < kIdlePercentWorthAFinding) return;
   const Cause first = judged.split.Largest();
-  findings->push_back(CauseFinding(trace, summary, host, judged, first, true));
+  LaunchSplit split = SplitLaunches(input, judged.time);
+  // One or two such gaps may be anything that a program does before its next part.
+  if (split.hosts < kFirstLaunchesOfAPattern) split.host_ns = 0;
+  AddLateFirstLaunches(split, judged, findings);
+  const auto add = [&](Cause cause) {
+    Finding finding = CauseFinding(input.trace(), summary, host, judged, cause, cause == first);
+    if (cause == Cause::kLaunch) return AddLaunchCause(split, judged, std::move(finding), findings);
+    if (cause == Cause::kHost) finding.gain_ns -= split.host_ns;
+    findings->push_back(std::move(finding));
+  };
+  add(first);
   ForEachCause([&](Cause cause) {
     if (cause == first || PercentOf(judged.split[cause], judged.window_ns) < kCausePercentWorthAFinding) return;
-    findings->push_back(CauseFinding(trace, summary, host, judged, cause, false));
+    add(cause);
   });
 }
 
@@ -195,10 +248,10 @@ void AddPatterns(const IdleSummary& summary, std::vector<Finding>* findings) {
 
 }  // namespace
 
-std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const HostGaps& host,
+std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host,
                                   const SteadyIdle* steady) {
   std::vector<Finding> findings;
-  AddCauses(trace, summary, host, JudgedOf(summary, steady), &findings);
+  AddCauses(input, summary, host, JudgedOf(summary, steady), &findings);
   if (steady != nullptr) AddFirstLaunches(summary, *steady, &findings);
   AddPatterns(summary, &findings);
   RankFindings(&findings);

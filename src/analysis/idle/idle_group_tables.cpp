@@ -96,7 +96,7 @@ Table GapLengthTable(const IdleGroups& groups) {
   return table;
 }
 
-Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& outside) {
+Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& startups) {
   Table table{"outside",
               "Start-up and tear-down",
               {{"device", "GPU", Unit::kText, false},
@@ -107,7 +107,7 @@ Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown
               {},
               "Time of the process before the first and after the last GPU operation. It does not count as idle time.",
               true};
-  for (const StartupTeardown& o : outside) {
+  for (const StartupTeardown& o : startups) {
     const Process& process = trace.processes[o.process];
     table.rows.push_back({DeviceScope(trace, o.device), o.startup_ns, o.teardown_ns, static_cast<int64_t>(process.pid),
                           std::string(trace.Text(process.name))});

@@ -9,6 +9,9 @@
 namespace gprof {
 namespace {
 
+// A launch that keeps the GPU waiting for as long loads code, with or without a wait before it.
+constexpr int64_t kLongLaunchNs = 100'000;
+
 bool IsLonger(const GapStory& a, const GapStory& b) {
   if (a.gap.DurationNs() != b.gap.DurationNs()) return a.gap.DurationNs() > b.gap.DurationNs();
   if (a.gap.start_ns != b.gap.start_ns) return a.gap.start_ns < b.gap.start_ns;
@@ -136,7 +139,8 @@ void IdleSummary::AddPatterns(const IdleRun& run) {
   ++drained_by_sync_.gaps;
   int64_t host_ns = 0;
   for (const Part& part : run.parts) {
-    const bool is_its_fault = part.cause == wait || part.cause == Cause::kLaunch || part.cause == Cause::kApi;
+    const bool is_launch = part.cause == Cause::kLaunch && part.duration_ns < kLongLaunchNs;
+    const bool is_its_fault = part.cause == wait || is_launch || part.cause == Cause::kApi;
     if (is_its_fault) drained_by_sync_.idle_ns += part.duration_ns;
     if (part.cause == Cause::kHost) host_ns += part.duration_ns;
   }

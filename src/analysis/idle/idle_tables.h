@@ -27,7 +27,7 @@ Table GapLengthTable(const IdleGroups& groups);
 Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 
-Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& outside);
+Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& startups);
 
 // "host 98.2%, launch 1.8%": largest first. What is below 1 % is left to the columns that JSON has.
 std::string SplitText(const CauseSplit& split);

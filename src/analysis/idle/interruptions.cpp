@@ -34,11 +34,17 @@ bool IsMigration(trace::ManagedKind kind) {
          kind == ManagedKind::kDeviceToDevice;
 }
 
+// The host touches memory that is not there, and the driver brings it, page after page. The transfers are the smaller
+// part of that: from one such fault to the next the host does little else.
+constexpr int64_t kBetweenFaultsNs = 200'000;
+
 // They come in order of their start.
 void Append(const ManagedMemory& m, std::vector<Interval>* moves) {
-  if (!moves->empty() && m.start_ns <= moves->back().end_ns) {
+  if (m.start_ns >= m.end_ns) return;
+  const int64_t reach_ns = m.kind == trace::ManagedKind::kDeviceToHost ? kBetweenFaultsNs : 0;
+  if (!moves->empty() && m.start_ns - reach_ns <= moves->back().end_ns) {
     moves->back().end_ns = std::max(moves->back().end_ns, m.end_ns);
-  } else if (m.start_ns < m.end_ns) {
+  } else {
     moves->push_back({m.start_ns, m.end_ns});
   }
 }

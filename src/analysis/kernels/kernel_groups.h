@@ -44,14 +44,6 @@ class KernelSamples {
   void AddDurations(const List& list, F&& group_of) {
     AddDurationsTo(list, group_of, next_.data(), &samples_);
   }
-  // For loops that add many: where the next sample of each group goes, if all have fitted into 4 bytes so far.
-  struct Ends {
-    size_t* next;
-    uint32_t* samples;  // null: they have not
-    uint32_t* At(uint32_t group) const { return samples + next[group]; }
-    void SetEnd(uint32_t group, const uint32_t* end) const { next[group] = static_cast<size_t>(end - samples); }
-  };
-  Ends ends() { return {next_.data(), samples_.if_short()}; }
   Samples::Some Of(uint32_t group) { return {&samples_, first_[group], next_[group] - first_[group]}; }
 
  private:

@@ -247,7 +247,9 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
     if (IsSmallGrid(trace, row)) {
       if (100 * used < kSmallPercent) small.Add(row, unused_ns);
     } else if (IsBelowWarp(trace, row)) {
-      narrow.Add(row, unused_ns);
+      // Such blocks take up the block slots of an SM before its warps: what the lanes do not use, nobody else can.
+      const double full = std::min(1.0, used * row.use.occupancy.percent / 100);
+      narrow.Add(row, static_cast<int64_t>(static_cast<double>(row.launches.time_ns) / beside * (1 - full)));
     } else if (row.use.waves > 1 && !IsLibraryKernel(trace.Text(row.launches.name))) {
       tail.Add(row, unused_ns);
     }
@@ -281,7 +283,7 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
         LaunchText(trace, row) + ", less than a warp of " +
             FormatCount(trace.devices[row.launches.device].facts.warp_size) + "; max. utilisation " +
             FormatPercent(100 * row.use.Share()) + Others(narrow),
-        "kernel time minus the share of SMs and lanes in use");
+        "kernel time minus the share of SMs, warps and lanes in use");
   }
   if (tail.worst != nullptr) {
     const Row& row = *tail.worst;

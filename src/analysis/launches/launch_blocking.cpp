@@ -14,12 +14,12 @@ namespace {
 
 // Shorter kernels may end before a launch that does not wait for them has returned.
 constexpr int64_t kLongEnoughNs = 20'000;
+constexpr int64_t kLaunchNs = 5'000;
 constexpr int64_t kLaunchesOfAPattern = 20, kOthersAllowed = 20;
 constexpr double kNearlyAllPercent = 95;
 
 struct Launches {
   int64_t waited = 0, others = 0;
-  SaturatingSum blocked_ns;  // from the start of the kernel to its end, the host in the launching call
   double Percent() const { return PercentOf(waited, waited + others); }
 };
 
@@ -39,12 +39,24 @@ Launches Count(const AnalysisInput& input) {
     if (call == kNone) continue;
     if (trace.api_calls[call].end_ns >= op.end_ns()) {
       ++launches.waited;
-      launches.blocked_ns += op.duration_ns();
     } else if (++launches.others > kOthersAllowed && launches.Percent() < kNearlyAllPercent) {
       return launches;
     }
   }
   return launches;
+}
+
+// What the launching calls of all kernels took beyond that of a launch which does not wait.
+int64_t BlockedNs(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  const OpFacts& ops = input.shared().ops();
+  SaturatingSum blocked_ns;
+  for (const Operation op : OperationsOf(trace)) {
+    const uint32_t call = op.is_kernel() ? ops.CallOf(op.index()) : kNone;
+    if (call == kNone || trace.api_calls[call].end_ns < op.end_ns()) continue;
+    blocked_ns += std::max<int64_t>(trace.api_calls[call].DurationNs() - kLaunchNs, 0);
+  }
+  return blocked_ns;
 }
 
 }  // namespace
@@ -58,7 +70,7 @@ void AddLaunchBlocking(const AnalysisInput& input, std::vector<Finding>* finding
   finding.message = "Launches are synchronous, as with CUDA_LAUNCH_BLOCKING=1: " + FormatPercent(launches.Percent()) +
                     " of " + CountOf(launches.waited + launches.others, "launch call") +
                     " returned only after their kernel had ended";
-  finding.gain_ns = std::min<int64_t>(idle_ns, launches.blocked_ns);
+  finding.gain_ns = std::min(idle_ns, BlockedNs(input));
   finding.basis = "idle time that launching while kernels run would avoid";
   findings->push_back(std::move(finding));
 }

@@ -42,59 +42,20 @@ struct LaunchCalls {
   double interval_median_ns = 0;  // from a launch to the next one of the same thread
 };
 
-// From each launch to the next one of the same thread.
-class Intervals {
- public:
-  Intervals(const PackedCalls& calls, const std::vector<uint8_t>& are_launches, size_t at_most)
-      : calls_(calls), is_launch_(are_launches.data()), samples_ns_(at_most) {}
-
-  void AddThread(Trace::Slice slice) {
-    const PackedCalls::Item *call = calls_.items().data() + slice.first, *const end = call + (slice.last - slice.first);
-    while (call != end && !IsOutermostLaunch(*call)) ++call;
-    if (call == end) return;
-    int64_t last_ns = call->start_ns();
-    while ((call = AddPlain(call + 1, end, &last_ns)) != end) {
-      if (!IsOutermostLaunch(*call)) continue;
-      samples_ns_.Set(count_++, call->start_ns() - last_ns);
-      last_ns = call->start_ns();
+// The median time from each launch to the next one of the same thread.
+double MedianInterval(const Trace& trace, const std::vector<uint8_t>& are_launches, int64_t launches) {
+  Samples intervals_ns(static_cast<size_t>(launches));
+  size_t count = 0;
+  for (const Trace::Slice& thread : trace.thread_api_calls) {
+    std::optional<int64_t> last_ns;
+    for (const Call call : CallsOf(trace, thread)) {
+      if (are_launches[call.kind_number()] == 0 || !call.is_outermost()) continue;
+      if (last_ns) intervals_ns.Set(count++, call.start_ns() - *last_ns);
+      last_ns = call.start_ns();
     }
   }
-
-  double Median() { return Samples::Some(&samples_ns_, 0, count_).Median(); }
-
- private:
-  bool IsOutermostLaunch(const PackedCalls::Item& call) const {
-    if (is_launch_[call.facts] == 0) return false;
-    return !call.MayHaveParent() || calls_.Parent(static_cast<size_t>(&call - calls_.items().data())) == kNone;
-  }
-
-  // Returns the first call that may have a parent, or that the last launch came long before.
-  const PackedCalls::Item* AddPlain(const PackedCalls::Item* call, const PackedCalls::Item* end,
-                                    int64_t* last_launch_ns) {
-    uint32_t* const all_short = samples_ns_.if_short();
-    if (all_short == nullptr) return call;
-    const uint8_t* const is_launch = is_launch_;
-    uint32_t* next = all_short + count_;
-    int64_t last_ns = *last_launch_ns;
-    for (; call != end; ++call) {
-      PrefetchForReading(call);
-      if (is_launch[call->facts] == 0) continue;
-      if (call->parent != 0 || call->duration_high != 0) break;
-      const int64_t start_ns = call->start_ns(), interval_ns = start_ns - last_ns;
-      if (static_cast<uint64_t>(interval_ns) >> 32 != 0) break;
-      *next++ = static_cast<uint32_t>(interval_ns);
-      last_ns = start_ns;
-    }
-    count_ = static_cast<size_t>(next - all_short);
-    *last_launch_ns = last_ns;
-    return call;
-  }
-
-  const PackedCalls& calls_;
-  const uint8_t* is_launch_;  // by the facts of calls
-  Samples samples_ns_;
-  size_t count_ = 0;
-};
+  return Samples::Some(&intervals_ns, 0, count).Median();
+}
 
 LaunchCalls ReadCalls(const AnalysisInput& input) {
   const PackedCalls& all = input.trace().api_calls;
@@ -107,9 +68,7 @@ LaunchCalls ReadCalls(const AnalysisInput& input) {
     calls.count += input.shared().calls().sums()[i].count;
     calls.total_ns += input.shared().calls().sums()[i].total_ns;
   }
-  Intervals intervals(all, are_launches, static_cast<size_t>(calls.count));
-  for (const Trace::Slice& slice : input.trace().thread_api_calls) intervals.AddThread(slice);
-  calls.interval_median_ns = intervals.Median();
+  calls.interval_median_ns = MedianInterval(input.trace(), are_launches, calls.count);
   return calls;
 }
 

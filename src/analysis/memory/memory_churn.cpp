@@ -249,8 +249,8 @@ std::string WorstOf(const Trace& trace, const Churn& churn, const ChurnSite& sit
   if (!function.empty()) text += " by " + std::string(function);
   if (!trace.Text(site.path).empty()) text += " in " + PathName(trace, site.path);
   if (site.steps > 0) {
-    text += " (in " + FormatCount(site.steps) + " of " + FormatCount(churn.steps) + " iterations of " +
-            PathName(trace, churn.step) + ")";
+    text += " (in " + FormatCount(site.steps) + " of " + FormatCount(churn.steps) + " \"" +
+            PathName(trace, churn.step) + "\" iterations)";
   }
   return text;
 }

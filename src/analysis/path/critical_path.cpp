@@ -91,11 +91,11 @@ class Shares {
         calls_(trace_.api_calls.FactsCount()),
         blocked_(trace_.api_calls.FactsCount()),
         paths_(trace_.strings.size()) {
-    for (const std::vector<Interruption>& list : host_.interruptions) threads_.emplace_back(list);
+    for (const std::vector<Interruption>& list : host_.interruptions) begun_.push_back(list.size());
   }
 
-  // Pieces come from the last one to the first. Inlined, as each place that calls it is about one kind.
-  [[gnu::always_inline]] void Add(const PathPiece& piece) {
+  // Pieces come from the last one to the first.
+  void Add(const PathPiece& piece) {
     switch (piece.kind) {
       case PathKind::kOperation:
         return ops_[trace_.ops.FactsIndex(piece.index)].Add(piece.DurationNs());
@@ -105,51 +105,15 @@ class Shares {
         return SumOf(piece.index, host_.blocking_copies[piece.index] != 0)->Add(piece.DurationNs());
       case PathKind::kCall: {
         Sum* const sum = SumOf(piece.index, IsBlockingCopy(piece.index));
-        if (IsFree(piece.thread, piece.start_ns)) return sum->Add(piece.DurationNs());
-        return AddInterrupted(piece.thread, piece.start_ns, piece.end_ns,
-                              [sum](int64_t from_ns, int64_t to_ns) { sum->Add(to_ns - from_ns); });
+        return ForEachUninterrupted(piece, [sum](int64_t from_ns, int64_t to_ns) { sum->Add(to_ns - from_ns); });
       }
       case PathKind::kHost:
-        if (IsFree(piece.thread, piece.start_ns)) return AddHost(piece.thread, piece.start_ns, piece.end_ns);
-        return AddInterrupted(
-            piece.thread, piece.start_ns, piece.end_ns,
-            [this, thread = piece.thread](int64_t from_ns, int64_t to_ns) { AddHost(thread, from_ns, to_ns); });
+        return ForEachUninterrupted(piece,
+                                    [&](int64_t from_ns, int64_t to_ns) { AddHost(piece.thread, from_ns, to_ns); });
       case PathKind::kUnknown:
         return unknown_.Add(piece.DurationNs());
     }
   }
-
-  // Pieces of calls and of the host's own code on a thread that nothing took time from, as nearly all are. What is the
-  // same for many of them in a row is at hand.
-  class Plain {
-   public:
-    Plain(Shares* shares, uint32_t thread)
-        : shares_(*shares), thread_(thread), free_since_ns_(shares->threads_[thread].ended_ns) {
-      LookAtRange();
-    }
-    int64_t free_since_ns() const { return free_since_ns_; }
-    void AddCalls(uint32_t facts, int64_t total_ns, int64_t count) { shares_.calls_[facts].Add({total_ns, count}); }
-    [[gnu::always_inline]] void AddHost(int64_t start_ns, int64_t end_ns) {
-      if (start_ns >= range_begin_ns_) [[likely]]
-        return in_range_->Add(end_ns - start_ns);
-      const auto add = [this](NameId path, int64_t ns) { shares_.paths_[path.value].Add(ns); };
-      if (!shares_.ranges_.ForEachOfTwo(thread_, start_ns, end_ns, add)) shares_.AddHost(thread_, start_ns, end_ns);
-      LookAtRange();
-    }
-
-   private:
-    void LookAtRange() {
-      range_begin_ns_ = shares_.ranges_.BeginOfLast(thread_);
-      in_range_ = &shares_.paths_[shares_.ranges_.PathOfLast(thread_).value];
-    }
-
-    Shares& shares_;
-    Sum* in_range_;
-    const uint32_t thread_;
-    const int64_t free_since_ns_;
-    int64_t range_begin_ns_;  // of what the range is the innermost one in
-  };
-  Plain PiecesOf(uint32_t thread) { return Plain(this, thread); }
 
   void NameSums(const std::vector<OpFacts::Sum>& ops) {
     for (uint32_t i = 0; i < ops_.size(); ++i) {
@@ -177,41 +141,25 @@ class Shares {
   }
 
  private:
-  // Interruptions of a thread, as times go back.
-  struct OnThread {
-    explicit OnThread(const std::vector<Interruption>& list) { Leave(list, list.size()); }
-    void Leave(const std::vector<Interruption>& list, size_t first) {
-      before = first;
-      ended_ns = before == 0 ? INT64_MIN : list[before - 1].end_ns;
-    }
-    size_t before;     // no more than those began before the last piece
-    int64_t ended_ns;  // the last end of those
-  };
-
-  [[gnu::noinline]] void AddHost(uint32_t thread, int64_t start_ns, int64_t end_ns) {
+  void AddHost(uint32_t thread, int64_t start_ns, int64_t end_ns) {
     ranges_.ForEach(thread, start_ns, end_ns, [this](NameId path, int64_t ns) { paths_[path.value].Add(ns); });
   }
 
-  // Nothing took the time of a piece from the thread, as for nearly all of them.
-  bool IsFree(uint32_t thread, int64_t start_ns) const { return threads_[thread].ended_ns <= start_ns; }
-
-  // Calls between(from_ns, to_ns) for what nothing took from the thread in the time of the piece. Takes values, so that
-  // pieces of others are never written to memory.
+  // Calls between(from_ns, to_ns) for what nothing took from the thread in the time of the piece.
   template <class F>
-  [[gnu::noinline]] void AddInterrupted(uint32_t thread, int64_t piece_start_ns, int64_t piece_end_ns, F between) {
-    const std::vector<Interruption>& list = host_.interruptions[thread];
-    size_t before = threads_[thread].before;
-    int64_t to_ns = piece_end_ns;
+  void ForEachUninterrupted(const PathPiece& piece, F&& between) {
+    const std::vector<Interruption>& list = host_.interruptions[piece.thread];
+    size_t& before = begun_[piece.thread];
+    int64_t to_ns = piece.end_ns;
     while (before > 0 && list[before - 1].start_ns >= to_ns) --before;
-    threads_[thread].Leave(list, before);
-    for (size_t i = before; i > 0 && list[i - 1].end_ns > piece_start_ns; --i) {
-      const int64_t start_ns = std::max(piece_start_ns, list[i - 1].start_ns);
+    for (size_t i = before; i > 0 && list[i - 1].end_ns > piece.start_ns; --i) {
+      const int64_t start_ns = std::max(piece.start_ns, list[i - 1].start_ns);
       const int64_t end_ns = std::min(to_ns, list[i - 1].end_ns);
       if (end_ns < to_ns) between(end_ns, to_ns);
       (list[i - 1].cause == Cause::kLoad ? loading_ : profiler_).Add(end_ns - start_ns);
       to_ns = start_ns;
     }
-    if (piece_start_ns < to_ns) between(piece_start_ns, to_ns);
+    if (piece.start_ns < to_ns) between(piece.start_ns, to_ns);
   }
 
   bool IsBlockingCopy(uint32_t call) const {
@@ -258,11 +206,11 @@ class Shares {
   const Trace& trace_;
   const HostFacts& host_;
   EnclosingRanges ranges_;
-  std::vector<OnThread> threads_;
-  std::vector<Sum> ops_;      // by their facts
-  std::vector<Sum> calls_;    // by their facts
-  std::vector<Sum> blocked_;  // the same of those that are blocking copies
-  std::vector<Sum> paths_;    // of the host's own code, by NameId
+  std::vector<size_t> begun_;  // interruptions of a thread, no more than those that began before its last piece
+  std::vector<Sum> ops_;       // by their facts
+  std::vector<Sum> calls_;     // by their facts
+  std::vector<Sum> blocked_;   // the same of those that are blocking copies
+  std::vector<Sum> paths_;     // of the host's own code, by NameId
   Sum queued_, loading_, profiler_, unknown_;
   std::map<std::pair<Share, std::string>, Sum> sums_;
 };
@@ -356,7 +304,8 @@ Table WhatIfTable(const Shares& shares, int64_t window_ns, uint32_t max_rows) {
 }
 
 // Causes of idle time have findings of their own. That a kernel holds up the run is said nowhere else.
-void AddFinding(const AnalysisInput& input, const Shares& shares, int64_t window_ns, AnalysisResult* result) {
+void AddFinding(const AnalysisInput& input, const std::string& step, const Shares& shares, int64_t window_ns,
+                AnalysisResult* result) {
   const std::pair<const std::pair<Share, std::string>, Sum>* longest = nullptr;
   for (const auto& entry : shares.sums()) {
     if (entry.first.first != Share::kKernel) continue;
@@ -365,7 +314,7 @@ void AddFinding(const AnalysisInput& input, const Shares& shares, int64_t window
   if (longest == nullptr) return;
   const int64_t total_ns = longest->second.total_ns;
   if (PercentOf(total_ns, window_ns) < kKernelPercentWorthAFinding) return;
-  if (IsKernelBound(input)) return;  // which gpu.kernel_bound says
+  if (IsKernelBound(input, step)) return;  // which gpu.kernel_bound says
   Finding finding = NewFinding("critical.kernel", PercentOf(total_ns, window_ns));
   finding.message = longest->first.second + " is " + FormatPercent(PercentOf(total_ns, window_ns)) +
                     " of the critical path: " + FormatNs(static_cast<double>(total_ns)) + " of " +
@@ -387,7 +336,7 @@ AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions
   const int64_t window_ns = walk.window().DurationNs();
   if (window_ns <= 0) return result;
   Shares shares(input);
-  walk.Run([&](const PathPiece& piece) { shares.Add(piece); }, shares);
+  walk.Run([&](const PathPiece& piece) { shares.Add(piece); });
   shares.NameSums(input.shared().ops().sums());
   AddMetric(&result, "critical.window_ns", window_ns);
   for (size_t i = 0; i < kShareCount; ++i) {
@@ -398,7 +347,7 @@ AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions
   }
   result.tables.push_back(PathTable(shares, window_ns, options.max_rows));
   result.tables.push_back(WhatIfTable(shares, window_ns, options.max_rows));
-  AddFinding(input, shares, window_ns, &result);
+  AddFinding(input, options.step, shares, window_ns, &result);
   return result;
 }
 

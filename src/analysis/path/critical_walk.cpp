@@ -1,7 +1,5 @@
 #include "analysis/path/critical_walk.h"
 
-#include <cstring>
-
 #include "analysis/facts/shared_facts.h"
 
 namespace gprof {
@@ -38,14 +36,6 @@ CriticalWalk::CriticalWalk(const AnalysisInput& input)
       sync_of_call_(SyncsOfCalls(trace_)) {
   for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
     are_syncs_.push_back(trace_.api_calls.FactsAt(i).api_class == ApiClass::kSync);
-  }
-  may_wait_ = are_syncs_;
-  const uint8_t *const begin = blocking_.data(), *const end = begin + blocking_.size();
-  const auto next_blocking = [&](const uint8_t* at) {
-    return at == end ? nullptr : static_cast<const uint8_t*>(std::memchr(at, 1, static_cast<size_t>(end - at)));
-  };
-  for (const uint8_t* at = next_blocking(begin); at != nullptr; at = next_blocking(at + 1)) {
-    may_wait_[trace_.api_calls.FactsIndex(static_cast<size_t>(at - begin))] = 1;
   }
   Begin();
 }

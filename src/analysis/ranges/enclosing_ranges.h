@@ -35,31 +35,6 @@ class EnclosingRanges {
     cursor.at = at;
   }
 
-  // The same for what is there most often: the end of one range, time within the one around it, and the begin of the
-  // next one. Does nothing and returns false where something else is.
-  template <class F>
-  [[gnu::always_inline]] bool ForEachOfTwo(uint32_t thread, int64_t from_ns, int64_t to_ns, F&& f) {
-    Cursor& cursor = cursors_[thread];
-    Place& at = cursor.at;
-    if (at.next - cursor.first < 2 || at.closed_count != 0 || to_ns <= at.begin_ns) return false;
-    // So that it is placed, and the last range that began is the innermost one, or it is around all that ended.
-    const Item* const before = at.next - 2;
-    if (before->parent != cursor.index_around || cursor.around >= before || !before->is_push_pop) return false;
-    const int64_t start_ns = before->start_ns(), end_ns = start_ns + before->duration;
-    if (before->duration_high != 0 || end_ns >= at.begin_ns || from_ns >= end_ns || from_ns < start_ns) return false;
-    f(at.path, to_ns - at.begin_ns);
-    f(cursor.path_around, at.begin_ns - end_ns);
-    at.path = trace_.ranges.FactsOf(*before).path;
-    at.begin_ns = start_ns;
-    --at.next;
-    f(at.path, end_ns - from_ns);
-    return true;
-  }
-
-  // The last piece of the thread had that path, and so have earlier ones as long as they begin no earlier than that.
-  int64_t BeginOfLast(uint32_t thread) const { return cursors_[thread].at.begin_ns; }
-  NameId PathOfLast(uint32_t thread) const { return cursors_[thread].at.path; }
-
  private:
   using Item = PackedRanges::Item;
   // A range that has ended, the one that began last or one around that; so have those between.

@@ -109,10 +109,20 @@ Parts GrowthOf(const StepTimes& times) {
   return growth;
 }
 
+// What the GPU would be done earlier by, if this iteration took as long as the median: never more than it has of the
+// GPU's window. In the last one the host waits for work that all of them launched, which is not lost.
+double WonInWindow(const Iteration& step, const StepTimes& times) {
+  const double above_ns = static_cast<double>(step.duration_ns) - times.steady_median_ns;
+  if (times.device == kNone) return above_ns;
+  int64_t within_ns = step.duration_ns - step.parts_ns[kStepOutside];
+  if (&step == &times.iterations.back()) within_ns -= step.parts_ns[kStepKernels] + step.parts_ns[kStepCopies];
+  return std::clamp(above_ns, 0.0, static_cast<double>(within_ns));
+}
+
 void AddOutlierFinding(const Trace& trace, const StepTimes& times, const std::string& name, AnalysisResult* result) {
   double gain_ns = 0;
   for (const Iteration& step : times.iterations) {
-    if (step.is_outlier) gain_ns += static_cast<double>(step.duration_ns) - times.steady_median_ns;
+    if (step.is_outlier) gain_ns += WonInWindow(step, times);
   }
   const double percent = 100 * gain_ns / static_cast<double>(std::max<int64_t>(times.total_ns, 1));
   if (times.outliers == 0 || percent < kPercentWorthAFinding) return;
@@ -146,15 +156,17 @@ void AddTrendFinding(const StepTimes& times, const std::string& name, AnalysisRe
 }
 
 void AddWarmupFinding(const StepTimes& times, const std::string& name, AnalysisResult* result) {
-  double gain_ns = 0;
+  double gain_ns = 0, above_ns = 0;
   for (const Iteration& step : times.iterations) {
-    if (step.is_warmup) gain_ns += static_cast<double>(step.duration_ns) - times.steady_median_ns;
+    if (!step.is_warmup) continue;
+    gain_ns += WonInWindow(step, times);
+    above_ns += static_cast<double>(step.duration_ns) - times.steady_median_ns;
   }
   const double percent = 100 * gain_ns / static_cast<double>(std::max<int64_t>(times.total_ns, 1));
   if (times.warmups == 0 || percent < kPercentWorthAFinding) return;
   const Parts extra = ExtraParts(times, [](const Iteration& step) { return step.is_warmup; });
   Finding finding = NewFinding("steps.warmup");
-  finding.message = CountOf(times.warmups, "warm-up iteration") + " of " + name + " took " + Ns(gain_ns) +
+  finding.message = CountOf(times.warmups, "warm-up iteration") + " of " + name + " took " + Ns(above_ns) +
                     " longer than the median (" + Ns(times.steady_median_ns) + "): " + ExtraText(extra);
   finding.gain_ns = std::llround(gain_ns);
   finding.basis = "time above the median in warm-up iterations";

@@ -23,6 +23,7 @@ AnalysisResult RunApiErrors(const AnalysisInput& input, const AnalysisOptions& o
 AnalysisResult RunOsCalls(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunThreads(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunCpuFunctions(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunPythonLines(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunStartup(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& options);
@@ -30,6 +31,7 @@ AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& option
 AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunOps(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunHostLoad(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& options);

@@ -37,12 +37,13 @@ std::string UsedDevices(const Trace& trace);
 // Idle time of all devices in the steady time (idle/steady_time.h).
 struct SteadyIdle {
   std::string step;  // see SteadyTime
+  Interval time;
   int64_t window_ns = 0;
   CauseSplit split;
 };
 
 // `steady` is nullptr where nothing is known to come once. Where it is, idle time is judged in it.
-std::vector<Finding> IdleFindings(const Trace& trace, const IdleSummary& summary, const HostGaps& host,
+std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary& summary, const HostGaps& host,
                                   const SteadyIdle* steady);
 
 }  // namespace gprof

@@ -107,6 +107,8 @@ constexpr MetricInfo kCatalogue[] = {
     {"os.blocked_ns", kNs, kLower, kTimed, "time in those calls, GPU busy or idle; nested calls count once",
      kApiCalls | kOsCalls},
     {"host.samples", kCount, kNeither, kTimed, "CPU samples of running threads", kCpuSamples},
+    {"host.function_ns", kNs, kLower, kTimed,
+     "CPU time of sampled threads; of a function itself with at least 20 samples: @function:NAME", kCpuSamples},
     {"graphs.launches", kCount, kNeither, kExact, "graph launches recorded as a whole", kOperations},
 
     {"memcpy.count", kCount, kLower, kExact, "copies in all directions", kOperations},
@@ -328,6 +330,13 @@ constexpr MetricInfo kCatalogue[] = {
     {"gpu.dram_percent", kPercent, kNeither, kTimed, "device memory bandwidth, read and write, in percent of its peak",
      kGpuMetrics},
     {"gpu.clock_sm_mhz_p50", kCount, kNeither, kTimed, "SM clock in MHz, median of the samples", kGpuMetrics},
+    {"gpu.throttled_ns", kNs, kLower, kTimed,
+     "time in the GPU window in which clocks were held down by the power limit or by heat", kGpuMetrics},
+    {"gpu.other_processes", kCount, kLower, kTimed, "most processes of others that used a GPU of the run at one time",
+     kGpuMetrics},
+    {"gpu.energy_j", kCount, kLower, kTimed, "energy in joules that the GPU took in its window", kGpuMetrics},
+    {"gpu.energy_per_step_j", kCount, kLower, kTimed, "energy in joules of a step: its mean over the steps",
+     kGpuMetrics | kNvtx},
 
     {"health.complete", kCount, kHigher, kExact, "1 if the trace has no known losses, else 0", kNothing},
     {"health.lost_records", kCount, kLower, kTimed, "records lost during recording", kNothing},

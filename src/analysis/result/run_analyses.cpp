@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analysis/facts/shared_facts.h"
+#include "analysis/result/finding_lines.h"
 #include "analysis/trust/unknown_facts.h"
 #include "base/parallel.h"
 
@@ -39,6 +40,7 @@ std::vector<AnalysisResult> RunAll(const AnalysisInput& input, std::span<const A
     const std::size_t i = order[at];
     results[i] = analyses[i]->run(input, options);
   });
+  NameLines(input, &results);
   DropUnknownMetrics(input.trace(), results);
   return results;
 }

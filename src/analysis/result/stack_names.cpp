@@ -5,15 +5,21 @@
 #include <span>
 #include <string_view>
 
+#include "analysis/facts/python_lines.h"
 #include "base/demangle.h"
 #include "base/text.h"
 
 namespace gprof {
 namespace {
 
-std::string NameWithoutSymbol(const Trace& trace, const Frame& frame) {
+std::string NameWithoutSymbol(const Trace& trace, uint32_t index) {
+  const Frame& frame = trace.frames[index];
   if (frame.module == kNone) return fmt::format("{:#x}", frame.offset);
   const Module& module = trace.modules[frame.module];
+  if (module.module_kind == trace::ModuleKind::kPythonCode) {
+    return fmt::format("{} ({})", Utf8(trace.Text(module.name)),
+                       PlaceOf(trace, {module.path, module.name, LineOfFrame(trace, index)}));
+  }
   if (module.name != NameId{}) return Utf8(trace.Text(module.name));
   const std::string_view path = trace.Text(module.path);
   return fmt::format("{}+{:#x}", Utf8(path.substr(path.rfind('/') + 1)), frame.offset);
@@ -23,7 +29,7 @@ std::string NameWithoutSymbol(const Trace& trace, const Frame& frame) {
 
 std::string FrameName(const Trace& trace, uint32_t frame) {
   const std::span<const Symbol> symbols = trace.SymbolsOf(frame);
-  if (symbols.empty()) return NameWithoutSymbol(trace, trace.frames[frame]);
+  if (symbols.empty()) return NameWithoutSymbol(trace, frame);
   std::string name;
   for (std::size_t i = symbols.size(); i > 0; --i) {
     if (!name.empty()) name += ';';

@@ -9,8 +9,8 @@
 
 namespace gprof {
 
-// "main", "libc.so.6+0x29d90", "train.<locals>.step"; functions that were inlined there are behind it, after
-// semicolons.
+// "main", "libc.so.6+0x29d90", "train.<locals>.step (train.py:12)"; functions that were inlined there are behind it,
+// after semicolons.
 std::string FrameName(const Trace& trace, uint32_t frame);
 
 // Stacks as text, the outermost frame first: "main;train;step". What is asked for again is kept.

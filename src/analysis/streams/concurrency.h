@@ -50,39 +50,28 @@ class ConcurrencySweep {
     int ops = 0, kernels = 0;
     int64_t from_ns = 0, shared_from_ns = 0;
   };
+  enum Sort : uint8_t { kKernel, kToDevice, kToHost, kOtherCopy, kNeither, kSorts };
   // All that counts of an operation.
   struct Part {
-    uint32_t stream;
-    bool is_kernel, is_copy, is_to_device, is_to_host;
-    uint32_t number;  // of those that are different
-    bool IsLike(const Part& other) const {
-      return stream == other.stream && is_kernel == other.is_kernel && is_copy == other.is_copy &&
-             is_to_device == other.is_to_device && is_to_host == other.is_to_host;
-    }
+    uint32_t stream = 0;
+    Sort sort = kNeither;
   };
   struct End {
     int64_t time_ns;
-    uint32_t facts;
+    uint32_t kind_number;
     bool operator<(const End& other) const { return time_ns > other.time_ns; }  // the first one is on top
   };
   // What goes on, as bits: the time in each of their combinations is added up.
   static constexpr size_t kKernels = 1, kCopies = 2, kSeveralKernels = 4, kTwoWay = 8, kStates = 16;
-  static constexpr size_t kMostDifferent = 64;
 
-  void MakeParts(const std::vector<OpFacts::Sum>& sums);
-  void AddNumber(Part part);
+  Part PartOf(const GpuOp& op) const;
   bool AddSumsAlone(uint32_t device);
+  void AddAlone(const Part& part, int64_t end_ns);
   void EndUntil(int64_t time_ns);
   void AdvanceTo(int64_t time_ns);
-  int64_t IdleNs(int64_t from_ns, int64_t to_ns) const;
-  // From `op` on, as long as nothing or one other runs beside; returns the next one. What runs then is in ends_.
-  uint32_t AddFew(uint32_t op, uint32_t last);
-  End TakeRunning();
-  void PutRunning(const End& end);
-  void AddPair(const Part& a, const Part& b, int64_t time_ns);
   void Begin(const Part& part);
   void Finish(const Part& part);
-  void SetState();
+  size_t State() const;
   Concurrency TakeSums();
 
   const AnalysisInput& input_;
@@ -90,19 +79,16 @@ class ConcurrencySweep {
   const SharedFacts& shared_;
   const RecordedTime& recorded_;
   uint32_t device_ = 0;
-  std::vector<Part> parts_;      // by the facts of operations
-  std::vector<Part> different_;  // by their numbers
+  std::vector<Part> parts_;  // by kind_number() of operations
   std::vector<Running> running_;
   std::vector<int64_t> shared_ns_, busy_ns_;
-  std::vector<int64_t> alone_ns_;  // by the facts of operations: while nothing ran beside them
-  std::vector<int64_t> pairs_ns_;  // by the numbers of two parts: while nothing ran beside these
   std::priority_queue<End> ends_;
   std::vector<int64_t> level_ns_;  // by number of streams, as far as there were as many
   std::array<int64_t, kStates> state_ns_{};
   int64_t now_ns_ = 0;
   int64_t several_ns_ = 0;  // time with two or more streams so far
-  size_t active_streams_ = 0, kernel_streams_ = 0, state_ = 0;
-  int kernels_ = 0, copies_ = 0, to_device_ = 0, to_host_ = 0;
+  size_t active_streams_ = 0, kernel_streams_ = 0;
+  std::array<int, kSorts> running_of_{};
 };
 
 }  // namespace gprof

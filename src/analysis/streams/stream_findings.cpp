@@ -257,8 +257,10 @@ std::vector<Finding> StreamFindings(const AnalysisInput& input, const std::vecto
   if (demand.asked >= 2 && PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) < kOverlapPercent) {
     findings.push_back(demand.some_process_used_several ? NoOverlap(input, demand, concurrency, waits)
                                                         : OneUsed(input, uses, demand, concurrency));
+    // Which wins all that DefaultSplits could, as a rule.
+    if (findings.back().gain_ns < splits.gain_ns) AddDefaultSplits(splits, concurrency.BusyNs(), &findings);
     RankFindings(&findings);
-    return findings;  // which win all that DefaultSplit could
+    return findings;
   }
   if (demand.asked >= 2) {
     findings.push_back(Overlap(demand, concurrency));

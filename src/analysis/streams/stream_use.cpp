@@ -83,6 +83,14 @@ struct Order {
   int64_t pending_ops = 0;
   SaturatingSum pending_ns;   // of the default stream, since the last work of a blocking stream
   SaturatingSum blocking_ns;  // work of blocking streams
+  // What blocking streams did between two runs, and before the last of them.
+  struct Work {
+    uint32_t stream = kNone;  // kNone: several
+    SaturatingSum ns;         // without what needs the whole GPU
+    bool is_paired = false;   // with the one before
+  };
+  Work work, before;
+  SaturatingSum apart_ns;  // work that could have run beside its neighbour
   DefaultSplits splits;
 
   void SeeDefault(const GpuOp& op) {
@@ -90,7 +98,14 @@ struct Order {
     ++pending_ops;
     pending_ns += op.DurationNs();
   }
-  void SeeBlocking(const GpuOp& op) {
+  void SeeBlocking(const GpuOp& op, bool leaves_room) {
+    if (pending_ops > 0) EndWork();
+    if (!has_begun || pending_ops > 0) {
+      work.stream = op.stream;
+    } else if (work.stream != op.stream) {
+      work.stream = kNone;
+    }
+    if (leaves_room) work.ns += op.DurationNs();
     has_begun = true;
     blocking_ns += op.DurationNs();
     if (pending_ops == 0) return;
@@ -99,7 +114,25 @@ struct Order {
     splits.time_ns += pending_ns;
     pending_ops = pending_ns = 0;
   }
+  // Each is beside one neighbour at most, so that no time is won twice.
+  void EndWork() {
+    const bool are_others = before.stream != work.stream || work.stream == kNone;
+    if (are_others && !before.is_paired && std::min(before.ns, work.ns) > 0) {
+      apart_ns += std::min(before.ns, work.ns);
+      work.is_paired = true;
+    }
+    before = std::exchange(work, Work{});
+  }
 };
+
+// Copies run beside kernels, and kernels beside others where their blocks leave SMs free.
+bool LeavesRoom(const Trace& trace, const GpuOp& op) {
+  if (op.kind != OpKind::kKernel) return op.IsCopy();
+  if (op.shape == kNone || op.device == kNone) return false;
+  const trace::KernelShapeRecord& shape = trace.shapes[op.shape];
+  const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z;
+  return 2 * blocks <= trace.devices[op.device].facts.sm_count;
+}
 
 }  // namespace
 
@@ -145,15 +178,17 @@ DefaultSplits DefaultSplitsOf(const Trace& trace, const std::vector<StreamUse>& 
     if (stream.is_default) {
       order.SeeDefault(op);
     } else if (IsBlocking(stream)) {
-      order.SeeBlocking(op);
+      order.SeeBlocking(op, LeavesRoom(trace, op));
     }
   }
   DefaultSplits sum;
-  for (const Order& order : orders) {
+  for (Order& order : orders) {
+    order.EndWork();
     sum.runs += order.splits.runs;
     sum.operations += order.splits.operations;
     sum.time_ns += order.splits.time_ns;
     sum.gain_ns += std::min(order.splits.time_ns, order.blocking_ns);
+    sum.gain_ns += order.apart_ns;
   }
   return sum;
 }

@@ -34,7 +34,9 @@ std::vector<StreamUse> UseOfStreams(const AnalysisInput& input, const std::vecto
 struct DefaultSplits {
   int64_t runs = 0, operations = 0;
   SaturatingSum time_ns;
-  SaturatingSum gain_ns;  // the shorter of the runs and the work of those streams, summed over the contexts
+  // The shorter of the runs and the work of those streams, summed over the contexts; and of neighbours among the work
+  // of different streams that runs keep apart, the shorter one, where it leaves room for the other.
+  SaturatingSum gain_ns;
 };
 
 DefaultSplits DefaultSplitsOf(const Trace& trace, const std::vector<StreamUse>& uses);

@@ -6,95 +6,30 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/idle/idle_parts.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/ranges/step_finder.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/metrics.h"
 #include "analysis/result/tables.h"
+#include "analysis/tracks/gpu_energy.h"
+#include "analysis/tracks/gpu_state_findings.h"
+#include "analysis/tracks/gpu_states.h"
 #include "analysis/tracks/metric_samples.h"
 #include "analysis/tracks/sampled_states.h"
 
 namespace gprof {
 namespace {
 
-// Busy, or idle for one of the causes.
-constexpr uint32_t kBusyState = 0, kDeviceStates = 1 + static_cast<uint32_t>(kCauseCount);
-constexpr uint32_t kMostKernels = 10;
-
-std::string StateName(uint32_t state) {
-  return state == kBusyState ? "busy" : "idle: " + std::string(InfoOf(static_cast<Cause>(state - 1)).name);
-}
-
-// f(index) for the sources of a device.
-template <class F>
-void ForEachSourceOf(const Trace& trace, uint32_t device, F&& f) {
-  for (uint32_t i = 0; i < trace.metric_sources.size(); ++i) {
-    const MetricSource& source = trace.metric_sources[i];
-    const bool is_of_it = source.scope == trace::MetricScope::kDevice && source.device == device;
-    if (is_of_it && !trace.SamplesOf(i).empty()) f(i);
-  }
+// Sums that only grow and sets of bits have no mean.
+bool HasMean(const Trace& trace, const MetricSource& source) {
+  return source.metric_kind != trace::MetricKind::kCounter && trace.Text(source.unit) != "mask";
 }
 
 bool HasSource(const Trace& trace, uint32_t device) {
   bool has_one = false;
   ForEachSourceOf(trace, device, [&](uint32_t) { has_one = true; });
   return has_one;
-}
-
-std::optional<Interval> WindowOf(const Trace& trace, uint32_t device) {
-  if (device == kNone || !HasWindow(trace, device)) return std::nullopt;
-  if (!trace.device_windows.empty()) return trace.device_windows[device].time;
-  const Trace::Slice ops = trace.device_ops[device];
-  Interval window{trace.ops[ops.first].start_ns, INT64_MIN};
-  for (uint32_t i = ops.first; i < ops.last; ++i) window.end_ns = std::max(window.end_ns, trace.ops[i].end_ns);
-  return window;
-}
-
-// The window of a device without a hole: what is not idle is busy.
-std::vector<StateInterval> DeviceStates(const AnalysisInput& input, uint32_t device, const Interval& window) {
-  std::vector<StateInterval> states;
-  int64_t at_ns = window.start_ns;
-  ForEachIdlePart(input, device, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-    if (start_ns > at_ns) states.push_back({at_ns, start_ns, kBusyState});
-    states.push_back({start_ns, end_ns, 1 + static_cast<uint32_t>(part.cause)});
-    at_ns = std::max(at_ns, end_ns);
-  });
-  if (window.end_ns > at_ns) states.push_back({at_ns, window.end_ns, kBusyState});
-  return states;
-}
-
-// The kernels that took the most time of the device, and a state for all other work.
-struct KernelStates {
-  std::vector<uint32_t> groups;  // of each state but the last
-  std::vector<StateInterval> intervals;
-  uint32_t size() const { return static_cast<uint32_t>(groups.size()) + 1; }
-};
-
-KernelStates StatesOfKernels(const AnalysisInput& input, uint32_t device) {
-  const Trace& trace = input.trace();
-  const KernelGroups& kernels = input.shared().kernels();
-  const Trace::Slice ops = trace.device_ops[device];
-  std::vector<int64_t> total_ns(kernels.size());
-  for (uint32_t i = ops.first; i < ops.last; ++i) {
-    const GpuOp op = trace.ops[i];
-    if (op.kind == OpKind::kKernel) total_ns[kernels.Of(op)] += op.DurationNs();
-  }
-  KernelStates out;
-  for (uint32_t group = 0; group < kernels.size(); ++group) {
-    if (total_ns[group] > 0) out.groups.push_back(group);
-  }
-  std::stable_sort(out.groups.begin(), out.groups.end(),
-                   [&](uint32_t a, uint32_t b) { return total_ns[a] > total_ns[b]; });
-  if (out.groups.size() > kMostKernels) out.groups.resize(kMostKernels);
-  std::vector<uint32_t> state_of(kernels.size(), static_cast<uint32_t>(out.groups.size()));
-  for (uint32_t state = 0; state < out.groups.size(); ++state) state_of[out.groups[state]] = state;
-  for (uint32_t i = ops.first; i < ops.last; ++i) {
-    const GpuOp op = trace.ops[i];
-    const uint32_t state =
-        op.kind == OpKind::kKernel ? state_of[kernels.Of(op)] : static_cast<uint32_t>(out.groups.size());
-    out.intervals.push_back({op.start_ns, op.end_ns, state});
-  }
-  return out;
 }
 
 // Counters of a device are sampled at the same times: which state each time is of is found once for all of them.
@@ -121,8 +56,40 @@ class SharedStates {
   std::vector<uint32_t> states_;
 };
 
+// Bytes and events are shown in millions.
+struct ShownUnit {
+  std::string text;
+  double factor = 1;
+};
+ShownUnit UnitOf(const Trace& trace, const MetricSource& source) {
+  constexpr double kMillionth = 1e-6;
+  const std::string_view unit = trace.Text(source.unit);
+  if (unit == "bytes") return {"MB", kMillionth};
+  if (unit == "bytes/s") return {"MB/s", kMillionth};
+  if (unit == "1/s") return {"M/s", kMillionth};
+  return {std::string(unit)};
+}
+
 std::vector<Cell> RowOf(const Trace& trace, const MetricSource& source) {
-  return {SampledThing(trace, source), std::string(trace.Text(source.name)), std::string(trace.Text(source.unit))};
+  return {SampledThing(trace, source), std::string(trace.Text(source.name)), UnitOf(trace, source).text};
+}
+
+void Scale(double factor, SampleStatistics* statistics) {
+  for (double* value : {&statistics->min, &statistics->mean, &statistics->p50, &statistics->p95, &statistics->max})
+    *value *= factor;
+}
+
+std::vector<StateMean> Scaled(double factor, std::vector<StateMean> means) {
+  for (StateMean& mean : means) mean.mean *= factor;
+  return means;
+}
+
+// Not where it was measured in a better way as well.
+bool IsShown(const Trace& trace, uint32_t index) {
+  const MetricSource& source = trace.metric_sources[index];
+  if (!HasMean(trace, source)) return false;
+  return source.device == kNone ||
+         FindSource(trace, source.device, trace.Text(source.name), trace.Text(source.unit)) == index;
 }
 
 Table MakeTable(std::string id, std::string title, std::string note) {
@@ -188,7 +155,7 @@ void AddStep(std::vector<Cell> row, const std::vector<StateMean>& steps, std::st
 
 void AddDevice(const AnalysisInput& input, uint32_t device, const std::optional<StepChoice>& step, Tables* tables) {
   const Trace& trace = input.trace();
-  const std::optional<Interval> window = WindowOf(trace, device);
+  const std::optional<Interval> window = GpuWindow(trace, device);
   if (!window) return;
   SharedStates device_states(DeviceStates(input, device, *window), kDeviceStates);
   const KernelStates of_kernels = StatesOfKernels(input, device);
@@ -202,55 +169,55 @@ void AddDevice(const AnalysisInput& input, uint32_t device, const std::optional<
   SharedStates step_states(std::move(of_steps), step_count);
   ForEachSourceOf(trace, device, [&](uint32_t i) {
     const MetricSource& source = trace.metric_sources[i];
+    if (!IsShown(trace, i)) return;
     const std::vector<Cell> row = RowOf(trace, source);
-    const std::vector<StateMean> while_in = device_states.Means(source, trace.SamplesOf(i));
+    const double factor = UnitOf(trace, source).factor;
+    const std::vector<StateMean> while_in = Scaled(factor, device_states.Means(source, trace.SamplesOf(i)));
     for (uint32_t state = 0; state < kDeviceStates; ++state) {
       if (while_in[state].SaysSomething()) AddRow(row, while_in[state], StateName(state), &tables->states);
     }
-    const std::vector<StateMean> in_kernels = kernel_states.Means(source, trace.SamplesOf(i));
+    const std::vector<StateMean> in_kernels = Scaled(factor, kernel_states.Means(source, trace.SamplesOf(i)));
     for (uint32_t state = 0; state < of_kernels.groups.size(); ++state) {
       if (!in_kernels[state].SaysSomething()) continue;
       AddRow(row, in_kernels[state], input.shared().kernels().Name(of_kernels.groups[state]), &tables->kernels);
     }
-    if (step) AddStep(row, step_states.Means(source, trace.SamplesOf(i)), PathName(trace, step->path), &tables->steps);
+    if (step)
+      AddStep(row, Scaled(factor, step_states.Means(source, trace.SamplesOf(i))), PathName(trace, step->path),
+              &tables->steps);
   });
 }
 
 // ---- metrics ----
 
-// What a metric is the mean, or the median, of: counters by their names in Nsight Systems, added up.
+// What a metric is the mean, or the median, of: counters by their names in Nsight Systems, added up, or the one that
+// stands for them where those are lacking.
 struct KnownCounter {
   std::string_view id;
   std::string_view names[2];
+  std::string_view instead{};
+  std::string_view unit = "%";
   bool is_median = false;
 };
 constexpr KnownCounter kKnownCounters[] = {
     {"gpu.sm_active_percent", {"SMs Active", ""}},
     {"gpu.sm_issue_percent", {"SM Issue", ""}},
     {"gpu.tensor_active_percent", {"Tensor Active", ""}},
-    {"gpu.dram_percent", {"DRAM Read Bandwidth", "DRAM Write Bandwidth"}},
-    {"gpu.clock_sm_mhz_p50", {"GPC Clock Frequency", ""}, true},
+    {"gpu.dram_percent", {"DRAM Read Bandwidth", "DRAM Write Bandwidth"}, "DRAM Bandwidth"},
+    {"gpu.clock_sm_mhz_p50", {"GPC Clock Frequency", ""}, "SM clock", "MHz", true},
 };
-
-// Samples that begin in the window; those of a source come by start.
-std::span<const MetricSample> Within(std::span<const MetricSample> samples, const Interval& window) {
-  const auto is_before = [](const MetricSample& sample, int64_t time_ns) { return sample.start_ns < time_ns; };
-  const auto first = std::lower_bound(samples.begin(), samples.end(), window.start_ns, is_before);
-  return {first, std::lower_bound(first, samples.end(), window.end_ns, is_before)};
-}
 
 std::optional<double> ValueOf(const Trace& trace, uint32_t device, const Interval& window, const KnownCounter& known) {
   std::optional<double> value;
-  ForEachSourceOf(trace, device, [&](uint32_t i) {
-    const MetricSource& source = trace.metric_sources[i];
-    const std::string_view name = trace.Text(source.name), unit = trace.Text(source.unit);
-    const bool is_it = name == known.names[0] || (!known.names[1].empty() && name == known.names[1]);
-    if (!is_it || unit != (known.is_median ? "MHz" : "%")) return;
-    const std::span<const MetricSample> samples = Within(trace.SamplesOf(i), window);
+  const auto add = [&](std::string_view name) {
+    const uint32_t source = name.empty() ? kNone : FindSource(trace, device, name, known.unit);
+    if (source == kNone) return;
+    const std::span<const MetricSample> samples = SamplesWithin(trace.SamplesOf(source), window);
     if (samples.empty()) return;
-    const SampleStatistics statistics = StatisticsOf(source, samples);
+    const SampleStatistics statistics = StatisticsOf(trace.metric_sources[source], samples);
     value = value.value_or(0) + (known.is_median ? statistics.p50 : statistics.mean);
-  });
+  };
+  for (const std::string_view name : known.names) add(name);
+  if (!value) add(known.instead);
   return value;
 }
 
@@ -260,7 +227,7 @@ void AddMetrics(const Trace& trace, AnalysisResult* result) {
     double sum = 0;
     int64_t count = 0;
     for (uint32_t device = 0; device < trace.devices.size(); ++device) {
-      const std::optional<Interval> window = WindowOf(trace, device);
+      const std::optional<Interval> window = GpuWindow(trace, device);
       const std::optional<double> value = window ? ValueOf(trace, device, *window, known) : std::nullopt;
       if (!value) continue;
       AddMetric(result, known.id, *value, DeviceScope(trace, device));
@@ -280,20 +247,26 @@ AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& 
   bool has_any = false;
   const auto add_all = [&](uint32_t device) {
     ForEachSourceOf(trace, device, [&](uint32_t i) {
-      std::vector<Cell> row = RowOf(trace, trace.metric_sources[i]);
-      AddStatisticsCells(StatisticsOf(trace.metric_sources[i], trace.SamplesOf(i)), &row);
-      tables.all.rows.push_back(std::move(row));
       has_any = true;
+      const MetricSource& source = trace.metric_sources[i];
+      if (!IsShown(trace, i)) return;
+      std::vector<Cell> row = RowOf(trace, source);
+      SampleStatistics statistics = StatisticsOf(source, trace.SamplesOf(i));
+      Scale(UnitOf(trace, source).factor, &statistics);
+      AddStatisticsCells(statistics, &row);
+      tables.all.rows.push_back(std::move(row));
     });
   };
   for (uint32_t device = 0; device < trace.devices.size(); ++device) add_all(device);
   add_all(kNone);  // GPUs that the program did not use
   if (has_any) {
     AddMetrics(trace, &result);
+    AddGpuStateFindings(input, &result);
     const std::optional<StepChoice> step = FindStep(input, options.step);
     for (uint32_t device = 0; device < trace.devices.size() && !options.is_brief; ++device) {
       if (HasSource(trace, device)) AddDevice(input, device, step, &tables);
     }
+    if (!options.is_brief) AddEnergy(input, step ? &*step : nullptr, options.max_rows, &result);
   }
   for (Table* table : {&tables.all, &tables.states, &tables.kernels, &tables.steps}) {
     CutRows(table, options.max_rows);

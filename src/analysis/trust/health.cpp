@@ -1,5 +1,6 @@
 // What is missing from the trace or doubtful in it: every other result rests on this.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -155,6 +156,43 @@ void AddNotices(const Trace& trace, Report* report) {
   }
 }
 
+std::string_view ReasonName(trace::MetricLossReason reason) {
+  switch (reason) {
+    case trace::MetricLossReason::kOverflow:
+      return "a buffer was full";
+    case trace::MetricLossReason::kTooSlow:
+      return "reading was too slow";
+    case trace::MetricLossReason::kTaken:
+      return "another program had the counters";
+    case trace::MetricLossReason::kNotAllowed:
+      return "not permitted";
+    case trace::MetricLossReason::kUnknown:
+      return "it failed";
+    case trace::MetricLossReason::kStepDown:
+    case trace::MetricLossReason::kPaused:
+      break;
+  }
+  return {};
+}
+
+// Tracks of one collector are lost at the same time, which counts once.
+void AddMetricLosses(const Trace& trace, Report* report) {
+  std::map<std::string_view, std::pair<int64_t, int64_t>> losses;  // how often, and for how long at most
+  for (const MetricLoss& loss : trace.metric_losses) {
+    const std::string_view reason = ReasonName(loss.reason);
+    if (reason.empty()) continue;
+    auto& [count, longest_ns] = losses[reason];
+    ++count;
+    longest_ns = std::max(longest_ns, loss.end_ns - loss.start_ns);
+  }
+  for (const auto& [reason, loss] : losses) {
+    const auto& [count, longest_ns] = loss;
+    report->Add("health.metric_losses", count,
+                "Times without samples (" + std::string(reason) + "): " + FormatCount(count) + ", for up to " +
+                    FormatNs(static_cast<double>(longest_ns)));
+  }
+}
+
 int64_t CountWarnings(const Trace& trace) {
   int64_t warnings = 0;
   for (const Notice& notice : trace.notices) warnings += notice.level != trace::NoticeLevel::kInfo;
@@ -222,6 +260,7 @@ AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& opti
   }
   AddMetric(&result, "health.warnings", CountWarnings(trace));
   AddNotices(trace, &report);
+  AddMetricLosses(trace, &report);
   AddMetric(&result, "health.clocks_ns", QualityOfClocks(trace).AgreeNs());
   AddCost(input, options.max_rows, &report, &result);
   if (trace.ops.empty()) {

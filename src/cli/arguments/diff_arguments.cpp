@@ -10,10 +10,11 @@
 #include "cli/arguments/options.h"
 #include "cli/ci/ci_outputs.h"
 #include "cli/commands/command.h"
+#include "cli/pager.h"
 #include "cli/render/diff_report.h"
 #include "cli/render/html_pages.h"
 #include "cli/talk.h"
-#include "gate/value_text.h"
+#include "gate/budget/value_text.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {
@@ -53,6 +54,8 @@ void DiffArguments::AddOptions(CLI::App& app, bool requires_verdict, Pages pages
       ->check(WholeNumber(0, 1'000'000'000))
       ->group(kShown);
   app.add_flag("--full-names", has_full_names_, "do not shorten names")->group(kShown);
+  is_paged_ = pages == Pages::kHtml;
+  if (is_paged_) AddPagerOption(app);
   app.add_option("--min-change", min_change_, "ignore relative time changes below this (default 2%)")
       ->type_name("SHARE")
       ->group(kJudged);
@@ -132,6 +135,8 @@ int DiffArguments::Show(const Diff& diff, const std::string& selected) const {
                                              : RenderDiffText(diff, view, terminal);
   if (is_file) {
     WriteFile(output_, text);
+  } else if (is_paged_) {
+    WritePaged(text);
   } else {
     WriteResult(text);
   }

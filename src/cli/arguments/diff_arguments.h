@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/render/diff_tables.h"
-#include "gate/diff.h"
+#include "gate/diff/diff.h"
 #include "html/page.h"
 
 namespace gprof::cli {
@@ -41,6 +41,7 @@ class DiffArguments {
   std::string format_ = "text", fail_on_ = "regressed";
   std::optional<uint32_t> rows_;
   bool requires_verdict_ = false, has_full_names_ = false;
+  bool is_paged_ = false;  // not after programs that ran for minutes, with nobody at the terminal any more
 };
 
 }  // namespace gprof::cli

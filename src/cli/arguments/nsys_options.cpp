@@ -11,13 +11,12 @@ using enum NsysMeaning;
 constexpr std::string_view kBool = "true|false";
 
 // Options with one sentence are warned of in one line.
-constexpr std::string_view kNoSamples = "the CPU is not sampled";
+constexpr std::string_view kByTime = "the CPU is sampled by time; use --sampling-frequency";
 constexpr std::string_view kNoStacks = "CUDA calls are recorded without call stacks";
 constexpr std::string_view kNoPython =
     "Python code is not sampled or traced; mark it with NVTX ranges (pip install nvtx)";
-constexpr std::string_view kNoOsrt = "OS runtime library calls are not recorded";
+constexpr std::string_view kNoOsrtStacks = "OS runtime library calls are recorded without call stacks";
 constexpr std::string_view kNoKernelEvents = "Linux kernel events are not recorded";
-constexpr std::string_view kNoGpuMetrics = "GPU hardware counters are not sampled";
 constexpr std::string_view kNoCpuCounters = "CPU hardware counters are not sampled";
 constexpr std::string_view kNoNetwork = "network adapters and switches are not sampled";
 constexpr std::string_view kNoStorage = "storage and GPUDirect Storage are not recorded";
@@ -37,7 +36,7 @@ constexpr std::array kOptions = {
     NsysOption{"-o,--output", "FILE", kOurs, "",
                "used as is, no extension is added; default names count up: run.trace, run.2.trace"},
     NsysOption{"-f,--force-overwrite", kBool, kOurs, "", ""},
-    NsysOption{"-t,--trace", "LIST", kOurs, "", "values in the next table; the default is cuda,nvtx"},
+    NsysOption{"-t,--trace", "LIST", kOurs, "", "values in the next table; the default is cuda,nvtx,osrt"},
     NsysOption{"-y,--delay", "SEC", kOurs, "", ""},
     NsysOption{"-d,--duration", "SEC", kOurs, "",
                "the program keeps running; nsys ends it, as --kill sigterm does here"},
@@ -55,8 +54,16 @@ constexpr std::array kOptions = {
     NsysOption{"--cuda-um-gpu-page-faults", kBool, kOurs, "", "also records CPU page faults"},
     NsysOption{"--cuda-trace-all-apis", kBool, kOurs, "", ""},
     NsysOption{"--cuda-flush-interval", "MS", kOurs, "", "the same as --flush-ms; 0 is the default of 500 ms"},
+    NsysOption{"--gpu-metrics-devices,--gpu-metrics-device", "none|all|cuda-visible|LIST", kOurs, "",
+               "numbers as in nvidia-smi, or UUIDs"},
+    NsysOption{"--gpu-metrics-frequency", "HZ", kOurs, "", "the default is 1,000 Hz, where nsys has 10,000"},
+    NsysOption{"--gpu-metrics-set", "NAME", kOurs, "",
+               "default, dram, compute or link; --gpu-metrics takes single metrics"},
     NsysOption{"--stats", kBool, kOurs, "", "prints the tables of gprof-cli stats on stdout"},
     NsysOption{"--export", "LIST", kOurs, "", "sqlite, jsonlines, json, and the formats of gprof-cli export --list"},
+    NsysOption{"--python-backtrace", "none|cuda", kOurs, "", "the default is cuda, and none with -t"},
+    NsysOption{"--pytorch", "autograd-nvtx|autograd-shapes-nvtx", kOurs, "",
+               "functions-trace: warning, the rest is recorded"},
     NsysOption{"--process-scope", "main|process-tree|system-wide", kOurs, "", "main is --trace-children false"},
 
     NsysOption{"-x,--stop-on-exit", kBool, kUnavailable, "true",
@@ -85,40 +92,36 @@ constexpr std::array kOptions = {
     NsysOption{"--start-frame-index", "N", kRefused, "", kNoFrames},
     NsysOption{"--enable", "PLUGIN", kUnavailable, "none", "Nsight Systems plug-ins are not supported"},
 
-    NsysOption{"-s,--sample", "none|process-tree|system-wide", kUnavailable, "none", kNoSamples},
-    NsysOption{"-b,--backtrace", "none|auto|fp|lbr|dwarf", kUnavailable, "none", kNoSamples},
-    NsysOption{"--samples-per-backtrace", "N", kUnavailable, "", kNoSamples},
-    NsysOption{"--sampling-frequency", "HZ", kUnavailable, "", kNoSamples},
-    NsysOption{"--sampling-period", "EVENTS", kUnavailable, "", kNoSamples},
-    NsysOption{"--sampling-trigger", "LIST", kUnavailable, "", kNoSamples},
-    NsysOption{"--cpuctxsw", "none|process-tree|system-wide", kUnavailable, "none",
-               "CPU context switches are not recorded"},
-    NsysOption{"--resolve-symbols", kBool, kUnavailable, "false", kNoSamples},
-    NsysOption{"--debug-symbols", "PATH", kUnavailable, "", kNoSamples},
-    NsysOption{"--show-source-info", kBool, kUnavailable, "false", kNoSamples},
+    NsysOption{"-s,--sample", "none|process-tree|system-wide", kOurs, "",
+               "also launching: threads that call CUDA or NVTX, the default without -t; system-wide is process-tree"},
+    NsysOption{"-b,--backtrace", "none|auto|fp|lbr|dwarf", kOurs, "", "auto and lbr are dwarf"},
+    NsysOption{"--samples-per-backtrace", "N", kOurs, "", "a sample without a call stack has no function either"},
+    NsysOption{"--sampling-frequency", "HZ", kOurs, "", "1000 by default, 200 in virtual machines"},
+    NsysOption{"--sampling-period", "EVENTS", kUnavailable, "", kByTime},
+    NsysOption{"--sampling-trigger", "LIST", kUnavailable, "", kByTime},
+    NsysOption{"--cpuctxsw", "none|process-tree|system-wide", kOurs, "", "also launching; the default is that of -s"},
+    NsysOption{"--resolve-symbols", kBool, kInert, "", "functions are always named on the machine that recorded them"},
+    NsysOption{"--debug-symbols", "PATH", kUnavailable, "", "debug files are looked for in /usr/lib/debug"},
+    NsysOption{"--show-source-info", kBool, kUnavailable, "false", "functions are named without source lines"},
     NsysOption{"--cudabacktrace", "none|all|kernel|memory|sync|other", kUnavailable, "none,false", kNoStacks},
-    NsysOption{"--python-backtrace", "none|cuda", kUnavailable, "none,false", kNoStacks},
     NsysOption{"--python-sampling", kBool, kUnavailable, "false", kNoPython},
     NsysOption{"--python-sampling-frequency", "HZ", kUnavailable, "", kNoPython},
     NsysOption{"--python-functions-trace", "FILE", kUnavailable, "none", kNoPython},
     NsysOption{"--python-nvtx-annotations", "FILE", kUnavailable, "none", kNoPython},
-    NsysOption{"--pytorch", "LIST", kUnavailable, "none", kTorchRanges},
     NsysOption{"--dask", "LIST", kUnavailable, "none", kTorchRanges},
 
-    NsysOption{"--osrt-threshold", "NS", kUnavailable, "", kNoOsrt},
-    NsysOption{"--osrt-backtrace-threshold", "NS", kUnavailable, "", kNoOsrt},
-    NsysOption{"--osrt-backtrace-depth", "N", kUnavailable, "0", kNoOsrt},
-    NsysOption{"--osrt-backtrace-stack-size", "BYTES", kUnavailable, "", kNoOsrt},
-    NsysOption{"--osrt-file-access", kBool, kUnavailable, "false", kNoOsrt},
+    NsysOption{
+        "--osrt-threshold", "NS", kOurs, "",
+        "the default is 1000 with -t osrt; without -t, 10000 in threads that call CUDA or NVTX, 100000 in others"},
+    NsysOption{"--osrt-backtrace-threshold", "NS", kUnavailable, "", kNoOsrtStacks},
+    NsysOption{"--osrt-backtrace-depth", "N", kUnavailable, "0", kNoOsrtStacks},
+    NsysOption{"--osrt-backtrace-stack-size", "BYTES", kUnavailable, "", kNoOsrtStacks},
+    NsysOption{"--osrt-file-access", kBool, kOurs, "", "records every call on a file; the table os_files sums them"},
     NsysOption{"--syscall", "none|process-tree|system-wide", kUnavailable, "none", kNoKernelEvents},
     NsysOption{"--ftrace", "LIST", kUnavailable, "none", kNoKernelEvents},
     NsysOption{"--ftrace-keep-user-config", kBool, kUnavailable, "false", kNoKernelEvents},
     NsysOption{"--os-events", "LIST", kUnavailable, "none", kNoKernelEvents},
 
-    NsysOption{"--gpu-metrics-devices", "none|all|cuda-visible|LIST", kUnavailable, "none", kNoGpuMetrics},
-    NsysOption{"--gpu-metrics-device", "none|all|cuda-visible|LIST", kUnavailable, "none", kNoGpuMetrics},
-    NsysOption{"--gpu-metrics-frequency", "HZ", kUnavailable, "", kNoGpuMetrics},
-    NsysOption{"--gpu-metrics-set", "NAME", kUnavailable, "", kNoGpuMetrics},
     NsysOption{"--gpuctxsw", kBool, kUnavailable, "false", "GPU context switches are not recorded"},
     NsysOption{"--gpu-video-device", "none|all|LIST", kUnavailable, "none", kNoGraphics},
     NsysOption{"--cpu-core-events", "LIST", kUnavailable, "none", kNoCpuCounters},
@@ -168,8 +171,8 @@ constexpr std::array kTraces = {
     NsysTrace{"nvtx", NsysDomain::kNvtx, ""},
     NsysTrace{"nccl", NsysDomain::kNvtx, ""},
     NsysTrace{"none", NsysDomain::kNone, ""},
-    NsysTrace{"osrt", NsysDomain::kUnavailable, kNoOsrt},
-    NsysTrace{"python-gil", NsysDomain::kUnavailable, "GIL waits are not recorded"},
+    NsysTrace{"osrt", NsysDomain::kOsrt, ""},
+    NsysTrace{"python-gil", NsysDomain::kOsrt, ""},
     NsysTrace{"cublas", NsysDomain::kUnavailable, kNoLibraries},
     NsysTrace{"cublas-verbose", NsysDomain::kUnavailable, kNoLibraries},
     NsysTrace{"cudnn", NsysDomain::kUnavailable, kNoLibraries},
@@ -258,6 +261,7 @@ std::string NsysOptionsMarkdown() {
     const bool is_missing = trace.domain == NsysDomain::kUnavailable;
     const std::string_view sense = trace.domain == NsysDomain::kCuda   ? "cuda"
                                    : trace.domain == NsysDomain::kNvtx ? "nvtx"
+                                   : trace.domain == NsysDomain::kOsrt ? "osrt"
                                                                        : "none";
     text += "| " + Code(trace.name) + " | " + (is_missing ? "warning" : "accepted as `" + std::string(sense) + "`") +
             " | " + std::string(trace.sentence) + " |\n";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -51,7 +52,7 @@ Variables ReadVariables(const std::string& text) {
   for (const NsysTrace& trace : NsysTraces()) names.emplace_back(trace.name);
   const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "-t: unknown value '" + name + "'",
-              nearest.empty() ? "use cuda, nvtx, cuda,nvtx or none" : "did you mean " + nearest + "?");
+              nearest.empty() ? "use cuda, nvtx, osrt, a list of them, or none" : "did you mean " + nearest + "?");
 }
 
 }  // namespace
@@ -79,9 +80,20 @@ void ProgramArguments::AddCompressOption(CLI::App& app) {
 void ProgramArguments::AddTraceOptions(CLI::App& app) {
   constexpr char kGroup[] = "Trace options";
   app_ = &app;
-  app.add_option("-t,--trace", trace_, "what to trace: cuda,nvtx (default), cuda, nvtx or none")
+  app.add_option("-t,--trace", trace_, "what to trace: cuda, nvtx, osrt (default: all three) or none")
       ->type_name("LIST")
       ->group(kGroup);
+  app.add_option("--osrt-threshold", osrt_threshold_ns_,
+                 "shortest operating system call to trace, in ns (1000 with -t osrt; by default 10000 in threads that "
+                 "call CUDA or NVTX, 100000 in others)")
+      ->type_name("NS")
+      ->check(WholeNumber(0, 1'000'000'000))
+      ->group(kGroup);
+  app.add_option("--osrt-functions", options_.osrt_functions,
+                 "trace only these operating system functions, such as read,poll (default: all)")
+      ->type_name("LIST")
+      ->group(kGroup);
+  app.add_flag("--osrt-file-access", options_.osrt_file_access, "also trace short calls on files")->group(kGroup);
   app.add_flag("--cuda-trace-all-apis", options_.all_apis, "also trace cheap query calls such as cudaGetDevice")
       ->group(kGroup);
   app.add_option(
@@ -97,14 +109,77 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
   app.add_flag("--cuda-um-gpu-page-faults", gpu_page_faults_,
                "same as --cuda-um-cpu-page-faults: either one records both")
       ->group(kGroup);
+  app.add_option("--python-backtrace", python_backtrace_,
+                 "record the Python call stack of CUDA calls (default cuda; none with -t)")
+      ->type_name("cuda|none")
+      ->check(OneOf({"cuda", "none", "false"}))
+      ->group(kGroup);
+  app.add_option("--pytorch", options_.pytorch,
+                 "record PyTorch operators as NVTX ranges, with the sizes of their inputs (autograd-shapes-nvtx)")
+      ->type_name("autograd-nvtx|autograd-shapes-nvtx|none")
+      ->group(kGroup);
   app.add_option("--host-load", host_load_,
                  "sample process CPU use, run-queue wait and memory, and system CPU use, this many times per second "
                  "(10)")
       ->type_name("on|off|HZ")
       ->group(kGroup);
+  AddSamplingOptions(app, kGroup);
+  app.add_option("--nvml", nvml_,
+                 "sample power, clocks, temperature, memory, energy and utilization of the GPUs, this many times per "
+                 "second (10)")
+      ->type_name("on|off|HZ")
+      ->group(kGroup);
+  app.add_option("--gpu-metrics-devices,--gpu-metrics-device", gpu_metrics_devices_,
+                 "sample hardware counters of these GPUs: numbers as in nvidia-smi, or UUIDs (default none)")
+      ->type_name("none|all|cuda-visible|LIST")
+      ->group(kGroup);
+  app.add_option("--gpu-metrics-frequency", options_.collect.gpu_metrics.hz,
+                 "samples of hardware counters per second (1000)")
+      ->type_name("HZ")
+      ->check(WholeNumber(10, 100'000))
+      ->group(kGroup);
+  app.add_option("--gpu-metrics-set", options_.collect.gpu_metrics.set, "which hardware counters to sample")
+      ->type_name("default|dram|compute|link")
+      ->group(kGroup);
+  app.add_option("--gpu-metrics", gpu_metrics_, "sample these metrics of the chip instead, named as in Nsight Compute")
+      ->type_name("LIST")
+      ->group(kGroup);
   app.add_option("--cupti", options_.cupti_path, "use this libcupti instead of the one found automatically")
       ->type_name("PATH")
       ->group(kGroup);
+}
+
+void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& group) {
+  // Of PyTorch, three stacks of four are deeper than a quarter of that.
+  options_.collect.sampling.stack_bytes = 32768;
+  app.add_option("-s,--sample", sample_,
+                 "sample the functions that threads run: those that call CUDA or NVTX (launching, the default without "
+                 "-t), all of the program and its children (process-tree), or none")
+      ->type_name("WHOSE")
+      ->group(group);
+  app.add_option("--cpuctxsw", switches_,
+                 "record when the same choice of threads is off the CPU; follows -s by default")
+      ->type_name("WHOSE")
+      ->group(group);
+  app.add_option("--sampling-frequency", options_.collect.sampling.hz,
+                 "samples per second of CPU time (1000; 200 in virtual machines, where each costs more)")
+      ->type_name("HZ")
+      ->check(CLI::Range(1.0, 20'000.0))
+      ->group(group);
+  app.add_option("-b,--backtrace", backtrace_,
+                 "call stacks of samples: by unwind tables (dwarf, default), frame pointers (fp), or none")
+      ->type_name("dwarf|fp|none")
+      ->group(group);
+  app.add_option("--samples-per-backtrace", options_.collect.sampling.samples_per_backtrace,
+                 "only every Nth sample has a function and a call stack (default 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 32u))
+      ->group(group);
+  app.add_option("--stack-size", options_.collect.sampling.stack_bytes,
+                 "bytes of stack copied per sample; what is deeper is missing from the call stack (default 32768)")
+      ->type_name("BYTES")
+      ->check(CLI::Range(256u, 65'528u))
+      ->group(group);
 }
 
 void ProgramArguments::AddProgramOptions(CLI::App& app, ShowOutput show) {
@@ -132,6 +207,7 @@ void ProgramArguments::AddProgramOptions(CLI::App& app, ShowOutput show) {
 
 LaunchOptions ProgramArguments::Read(const std::string& usage) {
   ReadTraceList();
+  ReadOsrt();
   ReadGraphTrace();
   TakeProgram(usage);
   for (const std::string& text : variables_) {
@@ -140,7 +216,15 @@ LaunchOptions ProgramArguments::Read(const std::string& usage) {
   options_.program_output = OutputOf();
   options_.trace_children = trace_children_ == "true";
   options_.managed_memory = cpu_page_faults_ || gpu_page_faults_;
-  options_.host_load_hz = HostLoadHz();
+  options_.collect.host_load_hz = HertzOf("--host-load", host_load_);
+  // What -t asks for is all that is recorded.
+  options_.python_stacks =
+      options_.trace_cuda && (python_backtrace_ == "cuda" || (python_backtrace_.empty() && app_->count("-t") == 0));
+  ReadSampling();
+  const bool has_default = nvml_.empty();
+  options_.collect.nvml_hz = has_default && app_->count("-t") > 0 ? 0 : HertzOf("--nvml", has_default ? "on" : nvml_);
+  ReadGpuMetrics();
+  ReadPytorch();
   nsys_.Read(&options_);
   options_.report_loss = Warn;
   if (is_compressed_) {
@@ -161,22 +245,69 @@ ProgramOutput ProgramArguments::OutputOf() const {
   return show_output_ == "true" ? ProgramOutput::kOnStderr : ProgramOutput::kHidden;
 }
 
-double ProgramArguments::HostLoadHz() const {
+double ProgramArguments::HertzOf(const std::string& option, const std::string& value) const {
   constexpr double kByDefault = 10, kMost = 100;
-  if (host_load_ == "on") return kByDefault;
-  if (host_load_ == "off") return 0;
+  if (value == "on") return kByDefault;
+  if (value == "off") return 0;
   double hz = 0;
-  const char* const end = host_load_.data() + host_load_.size();
-  const auto [stop, error] = std::from_chars(host_load_.data(), end, hz);
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, hz);
   if (error != std::errc() || stop != end || !(hz > 0 && hz <= kMost)) {
-    throw Error(ExitCode::kUsage, "--host-load: unknown value '" + host_load_ + "'",
+    throw Error(ExitCode::kUsage, option + ": unknown value '" + value + "'",
                 "use on, off, or a sampling rate in Hz up to 100");
   }
   return hz;
 }
 
+CpuScope ProgramArguments::ScopeOf(const std::string& option, const std::string& word) {
+  if (word == "none") return CpuScope::kNone;
+  if (word == "launching") return CpuScope::kLaunching;
+  if (word == "system-wide") nsys_.Note(option + "=" + word, "only processes of the run are sampled");
+  if (word == "process-tree" || word == "system-wide") return CpuScope::kProcessTree;
+  throw Error(ExitCode::kUsage, option + ": unknown value '" + word + "'", "use launching, process-tree or none");
+}
+
+// Who chooses what is traced gets that and nothing else.
+void ProgramArguments::ReadSampling() {
+  SamplingOptions& sampling = options_.collect.sampling;
+  const std::string by_default = app_->count("--trace") != 0 ? "none" : "launching";
+  sampling.was_asked_for = !sample_.empty() && sample_ != "none";
+  sampling.samples = ScopeOf("--sample", sample_.empty() ? by_default : sample_);
+  sampling.switches = switches_.empty() ? sampling.samples : ScopeOf("--cpuctxsw", switches_);
+  sampling.stack_bytes = sampling.stack_bytes / 8 * 8;
+  if (backtrace_ == "lbr") nsys_.Note("--backtrace=lbr", "call stacks are made from unwind tables instead");
+  if (backtrace_ == "none") {
+    sampling.backtrace = CpuBacktrace::kNone;
+  } else if (backtrace_ == "fp") {
+    sampling.backtrace = CpuBacktrace::kFramePointers;
+  } else if (backtrace_ != "dwarf" && backtrace_ != "auto" && backtrace_ != "lbr") {
+    throw Error(ExitCode::kUsage, "--backtrace: unknown value '" + backtrace_ + "'", "use dwarf, fp or none");
+  }
+}
+
+void ProgramArguments::ReadGpuMetrics() {
+  GpuMetricsOptions& wanted = options_.collect.gpu_metrics;
+  if (gpu_metrics_devices_ != "none") wanted.devices = gpu_metrics_devices_;
+  constexpr std::string_view kSets[] = {"default", "dram", "compute", "link"};
+  if (std::find(std::begin(kSets), std::end(kSets), wanted.set) == std::end(kSets)) {
+    nsys_.Note("--gpu-metrics-set=" + wanted.set, "the sets are default, dram, compute and link; default is sampled");
+    wanted.set = kSets[0];
+  }
+  if (!gpu_metrics_.empty()) wanted.metrics = SplitList(gpu_metrics_);
+  wanted.cupti_path = options_.cupti_path;
+  const auto is_device = [](const std::string& one) {
+    return one.starts_with("GPU-") || (!one.empty() && one.find_first_not_of("0123456789") == std::string::npos);
+  };
+  const std::vector<std::string> devices = SplitList(gpu_metrics_devices_);
+  const bool is_word =
+      gpu_metrics_devices_ == "none" || gpu_metrics_devices_ == "all" || gpu_metrics_devices_ == "cuda-visible";
+  if (is_word || (!devices.empty() && std::all_of(devices.begin(), devices.end(), is_device))) return;
+  throw Error(ExitCode::kUsage, "--gpu-metrics-devices: unknown value '" + gpu_metrics_devices_ + "'",
+              "use none, all, cuda-visible, or numbers as in nvidia-smi -L, or UUIDs");
+}
+
 void ProgramArguments::ReadTraceList() {
-  options_.trace_cuda = options_.trace_nvtx = false;
+  options_.trace_cuda = options_.trace_nvtx = options_.trace_osrt = false;
   bool wants_none = false;
   std::string missing;
   for (const std::string& name : SplitList(trace_)) {
@@ -184,14 +315,43 @@ void ProgramArguments::ReadTraceList() {
     if (known == nullptr) RefuseDomain(name);
     options_.trace_cuda |= known->domain == NsysDomain::kCuda;
     options_.trace_nvtx |= known->domain == NsysDomain::kNvtx;
+    options_.trace_osrt |= known->domain == NsysDomain::kOsrt;
     wants_none |= known->domain == NsysDomain::kNone;
     if (known->domain == NsysDomain::kUnavailable) missing = name;
     if (!known->sentence.empty()) nsys_.Note("-t " + name, known->sentence);
   }
-  if (!options_.trace_cuda && !options_.trace_nvtx && !wants_none) {
+  if (options_.TracesNothing() && !wants_none) {
     throw Error(ExitCode::kUsage,
                 "-t " + trace_ + ": nothing to record: " + std::string(FindNsysTrace(missing)->sentence),
-                "add cuda or nvtx to -t");
+                "add cuda, nvtx or osrt to -t");
+  }
+}
+
+// Who asks for these calls wants all that take long; by default those are enough that may starve a GPU.
+void ProgramArguments::ReadOsrt() {
+  constexpr uint64_t kAskedForNs = 1000;
+  if (app_->count("--osrt-threshold") > 0) {
+    options_.osrt_threshold_ns = osrt_threshold_ns_;
+  } else if (app_->count("--trace") > 0 && options_.trace_osrt) {
+    options_.osrt_threshold_ns = kAskedForNs;
+  }
+}
+
+// Of the values that Nsight Systems has, those about calls of Python functions are left out with a warning.
+void ProgramArguments::ReadPytorch() {
+  const std::string asked = std::exchange(options_.pytorch, "");
+  for (const std::string& what : asked.empty() ? std::vector<std::string>() : SplitList(asked)) {
+    if (what == "autograd-nvtx" || what == "autograd-shapes-nvtx") {
+      options_.pytorch = what;
+    } else if (what.starts_with("functions-trace")) {
+      nsys_.Note("--pytorch=" + what, "functions of PyTorch are not recorded; operators are, with autograd-nvtx");
+    } else if (what != "none") {
+      throw Error(ExitCode::kUsage, "--pytorch: unknown value '" + what + "'",
+                  "use autograd-nvtx, autograd-shapes-nvtx or none");
+    }
+  }
+  if (!options_.pytorch.empty() && !options_.trace_nvtx) {
+    throw Error(ExitCode::kUsage, "--pytorch needs NVTX ranges", "add nvtx to -t");
   }
 }
 

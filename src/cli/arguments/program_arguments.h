@@ -31,16 +31,26 @@ class ProgramArguments {
  private:
   ProgramOutput OutputOf() const;
   void ReadTraceList();
+  void ReadOsrt();
   void ReadGraphTrace();
-  double HostLoadHz() const;
+  void AddSamplingOptions(CLI::App& app, const std::string& group);
+  void ReadSampling();
+  CpuScope ScopeOf(const std::string& option, const std::string& word);
+  double HertzOf(const std::string& option, const std::string& value) const;
+  void ReadGpuMetrics();
+  void ReadPytorch();
   void TakeProgram(const std::string& usage);
 
   CLI::App* app_ = nullptr;
   LaunchOptions options_;
   NsysArguments nsys_;
-  std::string trace_ = "cuda,nvtx";
+  std::string trace_ = "cuda,nvtx,osrt";
   ShowOutput show_ = ShowOutput::kByDefault;
-  std::string show_output_, trace_children_ = "true", host_load_ = "on";
+  std::string show_output_, trace_children_ = "true", host_load_ = "on", nvml_;
+  std::string gpu_metrics_devices_ = "none", gpu_metrics_;
+  std::string python_backtrace_;
+  uint64_t osrt_threshold_ns_ = 0;
+  std::string sample_, switches_, backtrace_ = "dwarf";
   bool cpu_page_faults_ = false, gpu_page_faults_ = false;
   bool is_compressed_ = false;
   std::vector<std::string> variables_;

@@ -53,7 +53,7 @@ std::string BaselinePath(const std::string& name, const std::string& folder) {
   std::sort(known.begin(), known.end());
   const std::string nearest = Nearest(name, known);
   throw Error(
-      ExitCode::kUnreadable, "no baseline '" + name + "': neither a file nor in " + folder,
+      ExitCode::kUnreadable, "'" + name + "' is neither a file nor a baseline in " + folder,
       nearest.empty() ? "create one with gprof-cli baseline save NAME TRACE..." : "did you mean " + nearest + "?");
 }
 

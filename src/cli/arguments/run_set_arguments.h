@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/arguments/selection_arguments.h"
-#include "gate/run_set.h"
+#include "gate/runs/run_set.h"
 
 namespace gprof::cli {
 

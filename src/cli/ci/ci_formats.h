@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gate/verdict.h"
+#include "gate/check/verdict.h"
 
 namespace gprof::cli {
 

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "cli/ci/ci_formats.h"
-#include "gate/check.h"
+#include "gate/check/check.h"
 
 namespace gprof::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gate/verdict.h"
+#include "gate/check/verdict.h"
 
 namespace gprof::cli {
 

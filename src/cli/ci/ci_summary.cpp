@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "cli/ci/ci_formats.h"
 #include "cli/render/markdown.h"
-#include "gate/check.h"
+#include "gate/check/check.h"
 
 namespace gprof::cli {
 namespace {

@@ -19,13 +19,14 @@
 #include "cli/arguments/options.h"
 #include "cli/arguments/run_set_arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/pager.h"
 #include "cli/recording/leftovers.h"
 #include "cli/render/render_baseline.h"
 #include "cli/render/render_history.h"
 #include "cli/talk.h"
-#include "gate/history.h"
-#include "gate/rule_words.h"
-#include "gate/run_set.h"
+#include "gate/baseline/history.h"
+#include "gate/budget/rule_words.h"
+#include "gate/runs/run_set.h"
 #include "report/json_values.h"
 
 namespace gprof::cli {
@@ -79,6 +80,7 @@ class BaselineCommand : public Command {
         ->check(OneOf({"text", "json", "html"}));
     app.add_option("--figure", figures_, "for history: only this metric; repeatable")->type_name("METRIC");
     app.add_option("-o,--output", output_, "for history: write to a file")->type_name("FILE");
+    AddPagerOption(app);
     runs_.AddOptions(app);
   }
 
@@ -174,7 +176,7 @@ class BaselineCommand : public Command {
       WriteResult(ReadText(PathOf(name_)));
       return CodeOf(ExitCode::kGood);
     }
-    WriteResult(RenderBaseline(Read(name_), DetectTerminal(STDOUT_FILENO)));
+    WritePaged(RenderBaseline(Read(name_), DetectTerminal(STDOUT_FILENO)));
     return CodeOf(ExitCode::kGood);
   }
 

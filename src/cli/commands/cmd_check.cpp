@@ -22,9 +22,9 @@
 #include "cli/recording/leftovers.h"
 #include "cli/render/render_check.h"
 #include "cli/talk.h"
-#include "gate/check.h"
-#include "gate/init_budget.h"
-#include "gate/run_set.h"
+#include "gate/budget/init_budget.h"
+#include "gate/check/check.h"
+#include "gate/runs/run_set.h"
 
 namespace gprof::cli {
 namespace {

@@ -21,8 +21,8 @@
 #include "cli/recording/recorded.h"
 #include "cli/recording/series.h"
 #include "cli/talk.h"
-#include "gate/diff.h"
-#include "gate/run_set.h"
+#include "gate/diff/diff.h"
+#include "gate/runs/run_set.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {
@@ -162,7 +162,7 @@ class Compare : public Command {
   }
 
   static void RefuseWhatCannotBeCompared(const LaunchOptions& launch) {
-    if (!launch.trace_cuda && !launch.trace_nvtx) {
+    if (launch.TracesNothing()) {
       throw Error(ExitCode::kUsage, "-t none records nothing to compare", "remove it");
     }
   }

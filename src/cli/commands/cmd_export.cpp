@@ -18,7 +18,7 @@
 #include "cli/talk.h"
 #include "export/export.h"
 #include "export/exporters.h"
-#include "export/fresh_output.h"
+#include "export/output/fresh_output.h"
 #include "import/read_trace.h"
 
 namespace gprof::cli {
@@ -56,9 +56,10 @@ class Export : public Command {
     app.add_option("--kind", options_.kind, "csv, jsonl: only this record kind, as one file")
         ->type_name("KIND")
         ->group("Export options");
-    app.add_option("--weight", weight_, "folded: weight by GPU time (default), host time or CPU samples")
-        ->type_name("gpu|host|cpu")
-        ->check(OneOf({"gpu", "host", "cpu"}))
+    app.add_option("--weight", weight_,
+                   "folded: weight by GPU time (default), GPU time by Python stack, host time or CPU samples")
+        ->type_name("gpu|python|host|cpu")
+        ->check(OneOf({"gpu", "python", "host", "cpu"}))
         ->group("Export options");
     app.add_flag("--full-names", options_.full_names, "folded: do not shorten kernel and function names")
         ->group("Export options");
@@ -70,9 +71,10 @@ class Export : public Command {
     if (trace_.empty())
       throw Error(ExitCode::kUsage, "no trace given", "usage: gprof-cli export TRACE --format F [-o FILE]");
     const Exporter& exporter = Choose();
-    options_.weight = weight_ == "host"  ? FoldedWeight::kHost
-                      : weight_ == "cpu" ? FoldedWeight::kCpu
-                                         : FoldedWeight::kGpu;
+    options_.weight = weight_ == "host"     ? FoldedWeight::kHost
+                      : weight_ == "cpu"    ? FoldedWeight::kCpu
+                      : weight_ == "python" ? FoldedWeight::kPython
+                                            : FoldedWeight::kGpu;
     is_compressed_ = is_compressed_ || exporter.is_compressed;
     const std::string path = output_.empty() ? NameFor(exporter) : output_;
     Check(exporter, path);

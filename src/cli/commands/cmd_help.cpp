@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/help.h"
+#include "cli/pager.h"
 #include "cli/talk.h"
 #include "gprof/version.h"
 
@@ -17,21 +18,22 @@ class Help : public Command {
  public:
   void AddOptions(CLI::App& app) override {
     app.add_option("COMMAND", name_, "command to explain, or nsys for the nsys options");
+    AddPagerOption(app);
   }
 
   int Run() override {
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
     if (name_.empty()) {
-      WriteResult(RenderOverview(terminal));
+      WritePaged(RenderOverview(terminal));
       return CodeOf(ExitCode::kGood);
     }
     if (name_ == "nsys") {
-      WriteResult(RenderNsysOptions(terminal));
+      WritePaged(RenderNsysOptions(terminal));
       return CodeOf(ExitCode::kGood);
     }
     const CommandInfo* const info = FindCommand(name_);
     if (info == nullptr) throw Error(ExitCode::kUsage, "'" + name_ + "' is not a command", HintFor(name_));
-    WriteResult(RenderHelp(*info, terminal));
+    WritePaged(RenderHelp(*info, terminal));
     return CodeOf(ExitCode::kGood);
   }
 

@@ -15,6 +15,7 @@
 #include "cli/arguments/low_memory.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/commands.h"
+#include "cli/pager.h"
 #include "cli/recording/leftovers.h"
 #include "cli/recording/recorded.h"
 #include "cli/talk.h"
@@ -226,6 +227,7 @@ class Info : public Command {
         ->type_name("text|json")
         ->check(OneOf({"text", "json"}))
         ->group("Output");
+    AddPagerOption(app);
     low_memory_.AddOptions(app, "for traces larger than memory: keep the trace in a file on disk");
   }
 
@@ -234,7 +236,7 @@ class Info : public Command {
     low_memory_.Start();
     RecoverEarlierRuns();
     const Trace trace = ReadTrace(trace_);
-    WriteResult(format_ == "json" ? InfoJson(trace) : InfoText(trace, DetectTerminal(STDOUT_FILENO)).Render());
+    WritePaged(format_ == "json" ? InfoJson(trace) : InfoText(trace, DetectTerminal(STDOUT_FILENO)).Render());
     return CodeOf(ExitCode::kGood);
   }
 

@@ -66,7 +66,7 @@ class Launch : public Command {
 
   int Run() override {
     LaunchOptions options = program_.Read("usage: gprof-cli launch [options] [--] APP [ARGS...]");
-    if (!options.trace_cuda && !options.trace_nvtx) {
+    if (options.TracesNothing()) {
       throw Error(ExitCode::kUsage, "a session with -t none cannot record anything", "remove -t none");
     }
     RecoverEarlierRuns();

@@ -83,7 +83,7 @@ class Profile : public Command {
       refuse("--stats and --export cannot be combined with --repeat",
              "run gprof-cli stats and export on each trace instead");
     }
-    if (!options.trace_cuda && !options.trace_nvtx) {
+    if (options.TracesNothing()) {
       refuse("--repeat with -t none records nothing to compare", "remove one of them");
     }
     if (options.capture.toggle_signal != 0) {

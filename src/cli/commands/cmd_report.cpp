@@ -18,6 +18,7 @@
 #include "cli/arguments/options.h"
 #include "cli/arguments/selection_arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/pager.h"
 #include "cli/recording/leftovers.h"
 #include "cli/render/html_pages.h"
 #include "cli/talk.h"
@@ -72,7 +73,7 @@ class ReportCommand : public Command {
         ->type_name("COLUMN")
         ->group("Display");
     app.add_option("--rows,--top", rows_,
-                   "maximum rows per table (default 10 in text, 100 in JSON, 2000 in HTML); 0 for all")
+                   "maximum rows per table (default 10 in text, 100 in JSON, 1000 in HTML); 0 for all")
         ->type_name("N")
         ->check(WholeNumber(0, 1'000'000'000))
         ->group("Display");
@@ -83,6 +84,7 @@ class ReportCommand : public Command {
     app.add_option("--step", options_.step, "NVTX range of one step, by name or path (default: detected)")
         ->type_name("NAME|PATH")
         ->group("Display");
+    AddPagerOption(app);
     selection_.AddOptions(app);
     app.add_option(
            "--format", format_,
@@ -149,7 +151,7 @@ class ReportCommand : public Command {
     if (is_file) {
       WriteFile(output_, text);
     } else {
-      WriteResult(text);
+      WritePaged(text);
     }
     return CodeOf(ExitCode::kGood);
   }

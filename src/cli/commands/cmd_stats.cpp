@@ -12,6 +12,7 @@
 #include "cli/arguments/options.h"
 #include "cli/arguments/selection_arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/pager.h"
 #include "cli/recording/leftovers.h"
 #include "cli/render/render_stats.h"
 #include "cli/talk.h"
@@ -53,6 +54,7 @@ class Stats : public Command {
         ->delimiter(',')
         ->group("Display");
     app.add_flag("--list", wants_list_, "list the tables and exit")->group("Display");
+    AddPagerOption(app);
     selection_.AddOptions(app);
     app.add_option("-f,--format", format_, "table (default), csv, tsv or json")
         ->type_name("table|csv|tsv|json")
@@ -92,7 +94,7 @@ class Stats : public Command {
     }
     if (tables.empty() && reports_.empty()) Tell("no events were recorded for these tables");
     if (output_.empty() || output_ == "-") {
-      WriteResult(AsOne(tables));
+      WritePaged(AsOne(tables));
     } else {
       WriteFiles(tables);
     }

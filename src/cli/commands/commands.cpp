@@ -91,6 +91,11 @@ constexpr std::array kCommands = {
                 "gprof-cli shutdown\n"
                 "gprof-cli shutdown --session train --kill none",
                 false, MakeShutdown},
+    CommandInfo{"monitor", "watch the GPUs of this machine", "[options]",
+                "gprof-cli monitor\n"
+                "gprof-cli monitor --interval 0.5 --format jsonl > gpus.jsonl\n"
+                "gprof-cli monitor --format prometheus --port 9835",
+                false, MakeMonitor},
     CommandInfo{"doctor", "check whether recording works on this machine", "[options]",
                 "gprof-cli doctor\n"
                 "gprof-cli doctor --format json",

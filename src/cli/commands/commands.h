@@ -24,6 +24,7 @@ std::unique_ptr<Command> MakeBaseline();
 std::unique_ptr<Command> MakeExport();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDump();
+std::unique_ptr<Command> MakeMonitor();
 std::unique_ptr<Command> MakeDoctor();
 std::unique_ptr<Command> MakeHelp();
 std::unique_ptr<Command> MakeCompletion();

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/arguments/options.h"
 #include "cli/commands/help.h"
+#include "cli/pager.h"
 #include "cli/talk.h"
 #include "import/nsight_report.h"
 
@@ -58,7 +59,10 @@ void Parse(const CommandInfo& info, CLI::App& app, std::vector<std::string> argu
     const std::string what = error.what();
     FailUsage(what.substr(0, what.find(':')) + " needs a value", SeeHelp(info));
   } catch (const CLI::ParseError& error) {
-    FailUsage(error.what(), SeeHelp(info));
+    // CLI11 puts a colon between the option and what we say of it.
+    std::string what = error.what();
+    if (const std::size_t at = what.find(": must be "); at != std::string::npos) what.erase(at, 1);
+    FailUsage(what, SeeHelp(info));
   }
   // CLI11 lets an unknown option pass as the start of the program's command line.
   if (!info.runs_program) return;
@@ -117,7 +121,7 @@ int RunCommand(const CommandInfo& info, const std::vector<std::string>& argument
     Parse(info, app, arguments);
   } catch (const CLI::CallForHelp&) {
     const Terminal terminal = DetectTerminal(STDOUT_FILENO);
-    WriteResult(RenderHelp(info, terminal));
+    WritePaged(RenderHelp(info, terminal));
     return CodeOf(ExitCode::kGood);
   }
   return command->Run();

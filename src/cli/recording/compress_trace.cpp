@@ -9,7 +9,7 @@
 #include "base/parallel.h"
 #include "cli/recording/progress_line.h"
 #include "cli/talk.h"
-#include "export/fresh_output.h"
+#include "export/output/fresh_output.h"
 #include "launch/relay.h"
 #include "trace/file/mapped_file.h"
 #include "trace/write/compress.h"

@@ -3,7 +3,7 @@
 #include "cli/talk.h"
 #include "gprof/error.h"
 #include "launch/find_tracer.h"
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 #include "launch/salvage.h"
 
 namespace gprof::cli {

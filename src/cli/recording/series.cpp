@@ -11,8 +11,8 @@
 #include "cli/recording/leftovers.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
-#include "launch/output_file.h"
 #include "launch/relay.h"
+#include "launch/trace_output.h"
 
 namespace gprof::cli {
 namespace {
@@ -186,7 +186,7 @@ bool Series::RunOne(SeriesProgram* program, uint32_t number, bool is_warm_up) {
   run.start_unix_ns = end.start_unix_ns;
   run.wall_ns = end.wall_ns;
   const int late_signal = LateSignal(end);
-  const bool was_disturbed = end.stop_signal != 0 || (late_signal != 0 && HasFailed(end));
+  const bool was_disturbed = end.is_displaced || end.stop_signal != 0 || (late_signal != 0 && HasFailed(end));
   if (end.stop_signal == 0) end.stop_signal = late_signal;
   run.outcome = was_disturbed ? RunOutcome::kInterrupted : HasFailed(end) ? RunOutcome::kFailed : RunOutcome::kGood;
   if (is_warm_up && run.outcome == RunOutcome::kGood && !options_.keeps_warm_ups) {

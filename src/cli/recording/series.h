@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gate/run_file.h"
+#include "gate/runs/run_file.h"
 #include "launch/input.h"
 #include "launch/launch.h"
 

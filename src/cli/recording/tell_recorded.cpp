@@ -14,7 +14,7 @@ namespace gprof::cli {
 namespace {
 
 std::string WhyNothing(const LaunchOptions& options, const std::string& app) {
-  if (!options.trace_cuda && !options.trace_nvtx) return " (-t none)";
+  if (options.TracesNothing()) return " (-t none)";
   const CaptureOptions& capture = options.capture;
   if (capture.IsCommanded() || !capture.begin.empty()) {
     return ": " + app + " made no CUDA or NVTX call that the tracer could see in the capture range";
@@ -69,6 +69,7 @@ std::string WhatIsIn(const std::string& trace_path) {
 }
 
 void TellRecorded(const LaunchOptions& options, const LaunchResult& result) {
+  if (result.is_displaced) return;  // which was said as a loss
   try {
     const std::string app = "'" + options.command.front() + "'";
     const std::string end = result.signal != 0 ? app + " was killed by " + SignalName(result.signal) + "; " : "";

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/render/diff_report.h"
-#include "gate/diff_words.h"
+#include "gate/diff/diff_words.h"
 
 namespace gprof::cli {
 namespace {

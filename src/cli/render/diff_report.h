@@ -6,7 +6,7 @@
 
 #include "base/terminal.h"
 #include "cli/render/diff_tables.h"
-#include "gate/diff.h"
+#include "gate/diff/diff.h"
 
 namespace gprof::cli {
 

@@ -9,7 +9,7 @@
 
 #include "analysis/result/metrics.h"
 #include "base/units.h"
-#include "gate/diff_words.h"
+#include "gate/diff/diff_words.h"
 #include "gprof/error.h"
 #include "report/trace_summary.h"
 
@@ -129,8 +129,8 @@ DiffTable StepTable(const Diff& diff) {
     table.rows.push_back(add(part.base_total_ns, part.new_total_ns, part.key, part.label));
   }
   table.sums.push_back({steps.parts.size(), add(steps.base_total_ns, steps.new_total_ns, "step", "= mean step")});
-  table.note = "Means over " + CountOf(steps.base_count, "step") + " of " + steps.base_path + " in the base and " +
-               FormatCount(steps.new_count) + (steps.new_path == steps.base_path ? "" : " of " + steps.new_path) +
+  table.note = "Means over " + FormatCount(steps.base_count) + " \"" + steps.base_path + "\" steps in the base and " +
+               FormatCount(steps.new_count) + (steps.new_path == steps.base_path ? "" : " \"" + steps.new_path + "\"") +
                " in the new run, warm-up excluded (medians of the parts would not add up).";
   return table;
 }

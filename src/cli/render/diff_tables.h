@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gate/diff.h"
+#include "gate/diff/diff.h"
 #include "gprof/analysis.h"
 
 namespace gprof::cli {

@@ -9,9 +9,9 @@
 #include "base/units.h"
 #include "cli/arguments/options.h"
 #include "cli/talk.h"
-#include "export/fresh_output.h"
-#include "export/output_stream.h"
-#include "gate/diff_words.h"
+#include "export/output/fresh_output.h"
+#include "export/output/output_stream.h"
+#include "gate/diff/diff_words.h"
 #include "gprof/error.h"
 
 namespace gprof::cli {

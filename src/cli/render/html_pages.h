@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gate/diff.h"
+#include "gate/diff/diff.h"
 #include "html/page.h"
 
 namespace gprof::cli {

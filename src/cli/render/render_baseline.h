@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/terminal.h"
-#include "gate/baseline.h"
+#include "gate/baseline/baseline.h"
 
 namespace gprof::cli {
 

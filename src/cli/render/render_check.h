@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/terminal.h"
-#include "gate/verdict.h"
+#include "gate/check/verdict.h"
 
 namespace gprof::cli {
 

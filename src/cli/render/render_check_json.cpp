@@ -4,7 +4,7 @@
 
 #include "analysis/result/metrics.h"
 #include "cli/render/render_check.h"
-#include "gate/measurement_json.h"
+#include "gate/runs/measurement_json.h"
 #include "gprof/version.h"
 #include "report/json_values.h"
 

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cli/render/render_check.h"
 #include "cli/render/text_layout.h"
-#include "gate/check.h"
+#include "gate/check/check.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {

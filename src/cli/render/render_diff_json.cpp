@@ -3,8 +3,8 @@
 #include <iterator>
 
 #include "cli/render/diff_report.h"
-#include "gate/diff_words.h"
-#include "gate/measurement_json.h"
+#include "gate/diff/diff_words.h"
+#include "gate/runs/measurement_json.h"
 #include "gprof/version.h"
 #include "report/json_values.h"
 

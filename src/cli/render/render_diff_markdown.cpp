@@ -1,7 +1,7 @@
 // A comparison as Markdown, for pull requests.
 #include "cli/render/diff_report.h"
 #include "cli/render/markdown.h"
-#include "gate/diff_words.h"
+#include "gate/diff/diff_words.h"
 
 namespace gprof::cli {
 namespace {

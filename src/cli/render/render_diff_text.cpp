@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/render/diff_report.h"
 #include "cli/render/text_layout.h"
-#include "gate/diff_words.h"
+#include "gate/diff/diff_words.h"
 #include "report/trace_summary.h"
 
 namespace gprof::cli {

@@ -8,7 +8,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "gate/value_text.h"
+#include "gate/budget/value_text.h"
 #include "report/json_values.h"
 
 namespace gprof::cli {

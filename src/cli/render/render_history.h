@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/terminal.h"
-#include "gate/history.h"
+#include "gate/baseline/history.h"
 
 namespace gprof::cli {
 

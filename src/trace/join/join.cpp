@@ -30,38 +30,38 @@ void CountProcesses(Trace& t) {
 
 }  // namespace
 
-void NumberThings(Draft& draft) {
-  JoinHost(draft);
-  JoinMetrics(draft);
-  ResolveLateNames(draft);
-  ResolveLateShapes(draft);
-  ResolveLateStreams(draft);
-  NumberDevices(draft);
-  FinishStreams(draft);
-  NameThreads(draft);
+void NumberThings(UnjoinedTrace& unjoined) {
+  JoinHost(unjoined);
+  JoinMetrics(unjoined);
+  ResolveLateNames(unjoined);
+  ResolveLateShapes(unjoined);
+  ResolveLateStreams(unjoined);
+  NumberDevices(unjoined);
+  FinishStreams(unjoined);
+  NameThreads(unjoined);
 }
 
-Trace JoinTrace(Draft draft) {
-  Trace& t = draft.trace;
-  PairCaptures(draft);
+Trace JoinTrace(UnjoinedTrace unjoined) {
+  Trace& t = unjoined.trace;
+  PairCaptures(unjoined);
   constexpr std::size_t kWorthAThread = 100'000;  // operations, calls and NVTX events
-  const bool is_large = t.ops.size() + t.api_calls.size() + draft.nvtx_events.size() >= kWorthAThread;
+  const bool is_large = t.ops.size() + t.api_calls.size() + unjoined.nvtx_events.size() >= kWorthAThread;
   const std::size_t cores = is_large ? UsableCores() : 1;
   // They touch nothing in common.
   ForEachSideBySide(2, cores, [&](std::size_t half) {
-    if (half == 1) return PairRanges(draft, cores);
-    OrderOps(draft, cores);
-    OrderApiCalls(draft, cores);
+    if (half == 1) return PairRanges(unjoined, cores);
+    OrderOps(unjoined, cores);
+    OrderApiCalls(unjoined, cores);
   });
   const LinkedOps linked = [&] {
-    const CorrelationIndex calls = NestApiCalls(draft, cores);
-    LinkOthers(draft, calls);
-    return LinkOps(draft, calls, cores);
+    const CorrelationIndex calls = NestApiCalls(unjoined, cores);
+    LinkOthers(unjoined, calls);
+    return LinkOps(unjoined, calls, cores);
   }();
   LinkGraphNodes(t);
-  CountUnmatchedLaunches(draft, linked, cores);
-  SortMarks(draft);
-  DecodePayloads(draft);
+  CountUnmatchedLaunches(unjoined, linked, cores);
+  SortMarks(unjoined);
+  DecodePayloads(unjoined);
   SortByStart(t.syncs);
   SortByStart(t.overheads);
   SortByStart(t.jits);
@@ -70,8 +70,8 @@ Trace JoinTrace(Draft draft) {
   SortByTime(t.event_records);
   SortByStart(t.managed_memory);
   CountProcesses(t);
-  t.strings = draft.names.Take();
-  return std::move(draft.trace);
+  t.strings = unjoined.names.Take();
+  return std::move(unjoined.trace);
 }
 
 }  // namespace gprof

@@ -12,27 +12,27 @@
 namespace gprof {
 
 // join.cpp: numbers names, devices and streams, which the joins need before operations and calls are there.
-void NumberThings(Draft& draft);
-Trace JoinTrace(Draft draft);
+void NumberThings(UnjoinedTrace& unjoined);
+Trace JoinTrace(UnjoinedTrace unjoined);
 
 // join_host.cpp: stacks, samples, switches and calls of the operating system.
-void JoinHost(Draft& draft);
+void JoinHost(UnjoinedTrace& unjoined);
 
 // join_metrics.cpp: counter tracks.
-void JoinMetrics(Draft& draft);
+void JoinMetrics(UnjoinedTrace& unjoined);
 
 // join_names.cpp: names and shapes that were defined after their use.
-void ResolveLateNames(Draft& draft);
-void ResolveLateShapes(Draft& draft);
+void ResolveLateNames(UnjoinedTrace& unjoined);
+void ResolveLateShapes(UnjoinedTrace& unjoined);
 
 // join_devices.cpp: devices of all processes become one list; streams and threads get their names.
-void NumberDevices(Draft& draft);
-void ResolveLateStreams(Draft& draft);
-void FinishStreams(Draft& draft);
-void NameThreads(Draft& draft);
+void NumberDevices(UnjoinedTrace& unjoined);
+void ResolveLateStreams(UnjoinedTrace& unjoined);
+void FinishStreams(UnjoinedTrace& unjoined);
+void NameThreads(UnjoinedTrace& unjoined);
 
 // join_captures.cpp: when each process was recorded.
-void PairCaptures(Draft& draft);
+void PairCaptures(UnjoinedTrace& unjoined);
 // The capture that holds `time_ns`, else the next one, else the last one; kNone for a process without captures.
 uint32_t CaptureAt(const Trace& trace, uint32_t process, int64_t time_ns);
 
@@ -45,37 +45,37 @@ bool GoesOnAfterCapture(const Trace& trace, uint32_t process, int64_t time_ns);
 // than that of any call of the capture.
 class LaunchesBefore {
  public:
-  explicit LaunchesBefore(const Draft& draft);
+  explicit LaunchesBefore(const UnjoinedTrace& unjoined);
   bool Has(uint32_t process, uint32_t correlation, int64_t start_ns) const;
 
  private:
-  const Draft& draft_;
+  const UnjoinedTrace& unjoined_;
   std::vector<uint32_t> lowest_;  // correlation of the calls of each capture
 };
 
 // join_api.cpp: calls in order; then their parents, their ranges and their classes.
-void OrderApiCalls(Draft& draft, std::size_t cores);
-CorrelationIndex NestApiCalls(Draft& draft, std::size_t cores);
+void OrderApiCalls(UnjoinedTrace& unjoined, std::size_t cores);
+CorrelationIndex NestApiCalls(UnjoinedTrace& unjoined, std::size_t cores);
 
 // join_ops.cpp: GPU operations in order, with their calls.
-void OrderOps(Draft& draft, std::size_t cores);
+void OrderOps(UnjoinedTrace& unjoined, std::size_t cores);
 struct LinkedOps {
   uint64_t with_call = 0;
   // Calls that launch something and have an operation, on one core. Some may be missing, none is there that is not one.
   uint64_t launches = 0;
 };
-LinkedOps LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores);
-void LinkOthers(Draft& draft, const CorrelationIndex& calls);
+LinkedOps LinkOps(UnjoinedTrace& unjoined, const CorrelationIndex& calls, std::size_t cores);
+void LinkOthers(UnjoinedTrace& unjoined, const CorrelationIndex& calls);
 
 // join_launches.cpp. After the nodes of graphs are known: a launch that made one has no operation of its own.
-void CountUnmatchedLaunches(Draft& draft, const LinkedOps& linked, std::size_t cores);
+void CountUnmatchedLaunches(UnjoinedTrace& unjoined, const LinkedOps& linked, std::size_t cores);
 // By facts of calls: whether such a call launches something that should run.
-std::vector<uint8_t> AreLaunches(const Draft& draft);
+std::vector<uint8_t> AreLaunches(const UnjoinedTrace& unjoined);
 
 // join_nvtx.cpp: ranges from their ends, and what payloads say.
-void PairRanges(Draft& draft, std::size_t cores);
-void SortMarks(Draft& draft);
-void DecodePayloads(Draft& draft);
+void PairRanges(UnjoinedTrace& unjoined, std::size_t cores);
+void SortMarks(UnjoinedTrace& unjoined);
+void DecodePayloads(UnjoinedTrace& unjoined);
 
 // join_graphs.cpp: the code that made the node which an operation is a replay of.
 void LinkGraphNodes(Trace& trace);

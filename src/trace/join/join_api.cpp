@@ -68,10 +68,10 @@ FunctionFacts FactsOf(std::string_view function) {
   return facts;
 }
 
-std::vector<FunctionFacts> Classify(Draft& draft) {
+std::vector<FunctionFacts> Classify(UnjoinedTrace& unjoined) {
   std::vector<FunctionFacts> functions;
-  draft.trace.api_calls.ChangeFacts([&](PackedCalls::Facts& f) {
-    functions.push_back(FactsOf(draft.names.Text(f.function)));
+  unjoined.trace.api_calls.ChangeFacts([&](PackedCalls::Facts& f) {
+    functions.push_back(FactsOf(unjoined.names.Text(f.function)));
     functions.back().domain = f.domain;
     f.api_class = functions.back().api_class;
   });
@@ -128,8 +128,8 @@ bool MayHaveCutRanges(const Trace& t, uint32_t process) {
 // The passes over all calls are few and do much each: at millions of calls memory is what they wait for.
 class CallPass {
  public:
-  CallPass(Draft& draft, const std::vector<FunctionFacts>& functions, CorrelationIndex& index)
-      : trace_(draft.trace), calls_(draft.trace.api_calls), functions_(functions), index_(index) {
+  CallPass(UnjoinedTrace& unjoined, const std::vector<FunctionFacts>& functions, CorrelationIndex& index)
+      : trace_(unjoined.trace), calls_(unjoined.trace.api_calls), functions_(functions), index_(index) {
     for (const FunctionFacts& f : functions) are_noted_.push_back(f.IsNoted() ? 1 : 0);
   }
 
@@ -263,8 +263,8 @@ void FinishCalls(Trace& t) {
 
 }  // namespace
 
-void OrderApiCalls(Draft& draft, std::size_t cores) {
-  Trace& t = draft.trace;
+void OrderApiCalls(UnjoinedTrace& unjoined, std::size_t cores) {
+  Trace& t = unjoined.trace;
   FinishCalls(t);
   PackedCalls::Items& items = t.api_calls.items();
   if (t.thread_api_calls.empty()) {
@@ -272,23 +272,23 @@ void OrderApiCalls(Draft& draft, std::size_t cores) {
         GroupBy(items, t.threads.size(), [&](const PackedCalls::Item& c) { return t.api_calls.FactsOf(c).thread; });
   }
   for (const Trace::Slice slice : t.thread_api_calls) {
-    SortSlice(items, slice, draft.call_runs, CallComesBefore(t.api_calls), cores);
+    SortSlice(items, slice, unjoined.call_runs, CallComesBefore(t.api_calls), cores);
   }
 }
 
-CorrelationIndex NestApiCalls(Draft& draft, std::size_t cores) {
-  Trace& t = draft.trace;
-  const std::vector<FunctionFacts> functions = Classify(draft);
-  CorrelationIndex index(draft.correlations, cores);
+CorrelationIndex NestApiCalls(UnjoinedTrace& unjoined, std::size_t cores) {
+  Trace& t = unjoined.trace;
+  const std::vector<FunctionFacts> functions = Classify(unjoined);
+  CorrelationIndex index(unjoined.correlations, cores);
   std::vector<CallPiece> pieces = CutCalls(t);
   ShareOut(pieces.size(), cores, [&](const auto& take) {
-    CallPass pass(draft, functions, index);
+    CallPass pass(unjoined, functions, index);
     for (std::size_t i = take(); i < pieces.size(); i = take()) pass.Run(&pieces[i]);
   });
   CorrelationIndex::Added added;
   for (const CallPiece& piece : pieces) {
     added += piece.added;
-    draft.capture_calls.insert(draft.capture_calls.end(), piece.captures.begin(), piece.captures.end());
+    unjoined.capture_calls.insert(unjoined.capture_calls.end(), piece.captures.begin(), piece.captures.end());
   }
   index.Settle(t, added, cores);
   JoinPieces(t, functions, pieces);

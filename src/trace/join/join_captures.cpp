@@ -55,9 +55,9 @@ class CapturePairing {
 
 }  // namespace
 
-void PairCaptures(Draft& draft) {
-  Trace& t = draft.trace;
-  auto& borders = draft.capture_borders;
+void PairCaptures(UnjoinedTrace& unjoined) {
+  Trace& t = unjoined.trace;
+  auto& borders = unjoined.capture_borders;
   std::sort(borders.begin(), borders.end(), [](const CaptureBorder& a, const CaptureBorder& b) {
     return std::make_tuple(a.process, a.time_ns, a.number, !a.is_start) <
            std::make_tuple(b.process, b.time_ns, b.number, !b.is_start);
@@ -93,8 +93,9 @@ int64_t EndOfRecording(const Trace& trace, uint32_t process, int64_t time_ns) {
                                                      : trace.processes[process].end_ns;
 }
 
-LaunchesBefore::LaunchesBefore(const Draft& draft) : draft_(draft), lowest_(draft.trace.captures.size(), kNone) {
-  const Trace& t = draft.trace;
+LaunchesBefore::LaunchesBefore(const UnjoinedTrace& unjoined)
+    : unjoined_(unjoined), lowest_(unjoined.trace.captures.size(), kNone) {
+  const Trace& t = unjoined.trace;
   const auto is_from_the_beginning = [](const Capture& c) { return c.trigger == trace::CaptureTrigger::kBegin; };
   if (std::all_of(t.captures.begin(), t.captures.end(), is_from_the_beginning)) {
     lowest_.clear();
@@ -107,9 +108,9 @@ LaunchesBefore::LaunchesBefore(const Draft& draft) : draft_(draft), lowest_(draf
 }
 
 bool LaunchesBefore::Has(uint32_t process, uint32_t correlation, int64_t start_ns) const {
-  const uint32_t capture = lowest_.empty() ? kNone : CaptureAt(draft_.trace, process, start_ns);
-  if (capture == kNone || correlation == 0 || draft_.correlations[process].count == 0) return false;
-  const bool is_from_the_beginning = draft_.trace.captures[capture].trigger == trace::CaptureTrigger::kBegin;
+  const uint32_t capture = lowest_.empty() ? kNone : CaptureAt(unjoined_.trace, process, start_ns);
+  if (capture == kNone || correlation == 0 || unjoined_.correlations[process].count == 0) return false;
+  const bool is_from_the_beginning = unjoined_.trace.captures[capture].trigger == trace::CaptureTrigger::kBegin;
   return !is_from_the_beginning && correlation < lowest_[capture];
 }
 

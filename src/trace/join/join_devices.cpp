@@ -19,54 +19,54 @@ struct Candidate {
 
 // Slots with the same key are one device. Processes that see it under different numbers (CUDA_VISIBLE_DEVICES) still
 // agree about its UUID.
-std::string KeyOf(const Draft& draft, const DeviceSlot& slot) {
-  if (slot.uuid != NameId{}) return fmt::format("uuid {}", draft.names.Text(slot.uuid));
-  const NameId host = draft.trace.processes[slot.process].host;
-  return fmt::format("host {} ordinal {}", draft.names.Text(host), slot.facts.device);
+std::string KeyOf(const UnjoinedTrace& unjoined, const DeviceSlot& slot) {
+  if (slot.uuid != NameId{}) return fmt::format("uuid {}", unjoined.names.Text(slot.uuid));
+  const NameId host = unjoined.trace.processes[slot.process].host;
+  return fmt::format("host {} ordinal {}", unjoined.names.Text(host), slot.facts.device);
 }
 
 // A slot without a description (its record was lost) is the device that others on the host know by the same ordinal,
 // when that is one device only.
-std::string KeyOfUndescribed(const Draft& draft, const DeviceSlot& slot,
+std::string KeyOfUndescribed(const UnjoinedTrace& unjoined, const DeviceSlot& slot,
                              const std::unordered_map<std::string, std::string>& described) {
-  const NameId host = draft.trace.processes[slot.process].host;
-  const auto at = described.find(fmt::format("{}\n{}", draft.names.Text(host), slot.facts.device));
-  return at == described.end() || at->second.empty() ? KeyOf(draft, slot) : at->second;
+  const NameId host = unjoined.trace.processes[slot.process].host;
+  const auto at = described.find(fmt::format("{}\n{}", unjoined.names.Text(host), slot.facts.device));
+  return at == described.end() || at->second.empty() ? KeyOf(unjoined, slot) : at->second;
 }
 
-std::vector<std::string> SlotKeys(const Draft& draft) {
+std::vector<std::string> SlotKeys(const UnjoinedTrace& unjoined) {
   std::unordered_map<std::string, std::string> described;  // host and ordinal to key, "" for more than one device
-  std::vector<std::string> keys(draft.device_slots.size());
+  std::vector<std::string> keys(unjoined.device_slots.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const DeviceSlot& slot = draft.device_slots[i];
+    const DeviceSlot& slot = unjoined.device_slots[i];
     if (!slot.is_described) continue;
-    keys[i] = KeyOf(draft, slot);
-    const NameId host = draft.trace.processes[slot.process].host;
+    keys[i] = KeyOf(unjoined, slot);
+    const NameId host = unjoined.trace.processes[slot.process].host;
     const auto [at, is_new] =
-        described.emplace(fmt::format("{}\n{}", draft.names.Text(host), slot.facts.device), keys[i]);
+        described.emplace(fmt::format("{}\n{}", unjoined.names.Text(host), slot.facts.device), keys[i]);
     if (!is_new && at->second != keys[i]) at->second.clear();
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const DeviceSlot& slot = draft.device_slots[i];
-    if (!slot.is_described) keys[i] = KeyOfUndescribed(draft, slot, described);
+    const DeviceSlot& slot = unjoined.device_slots[i];
+    if (!slot.is_described) keys[i] = KeyOfUndescribed(unjoined, slot, described);
   }
   return keys;
 }
 
 // By the number that processes use, then by the place on the PCI bus: eight processes that each see one device as 0
 // give gpu0 to gpu7 in the order of nvidia-smi, whatever order their chunks came in.
-auto OrderOf(const Draft& draft, const Candidate& c) {
-  const DeviceSlot& slot = draft.device_slots[c.slot];
+auto OrderOf(const UnjoinedTrace& unjoined, const Candidate& c) {
+  const DeviceSlot& slot = unjoined.device_slots[c.slot];
   const trace::DeviceRecord& f = slot.facts;
-  return std::make_tuple(c.lowest_ordinal, draft.names.Text(draft.trace.processes[slot.process].host), f.pcie_domain,
-                         f.pcie_bus, f.pcie_device, draft.names.Text(slot.uuid), c.slot);
+  return std::make_tuple(c.lowest_ordinal, unjoined.names.Text(unjoined.trace.processes[slot.process].host),
+                         f.pcie_domain, f.pcie_bus, f.pcie_device, unjoined.names.Text(slot.uuid), c.slot);
 }
 
 // Gives each device its number: the one its processes use, or the next one that is free.
-void AssignOrdinals(Draft& draft, const std::vector<Candidate>& candidates) {
+void AssignOrdinals(UnjoinedTrace& unjoined, const std::vector<Candidate>& candidates) {
   uint32_t next = 0;
   for (const Candidate& c : candidates) {
-    const DeviceSlot& slot = draft.device_slots[c.slot];
+    const DeviceSlot& slot = unjoined.device_slots[c.slot];
     Device d;
     d.process = slot.process;
     d.ordinal = std::max(next, c.lowest_ordinal);
@@ -74,34 +74,35 @@ void AssignOrdinals(Draft& draft, const std::vector<Candidate>& candidates) {
     d.name = slot.name;
     d.uuid = slot.uuid;
     next = d.ordinal == kNone ? kNone : d.ordinal + 1;
-    draft.trace.devices.push_back(d);
+    unjoined.trace.devices.push_back(d);
   }
 }
 
 // Index of the device for every slot.
-std::vector<uint32_t> MakeDevices(Draft& draft) {
-  const std::vector<std::string> keys = SlotKeys(draft);
+std::vector<uint32_t> MakeDevices(UnjoinedTrace& unjoined) {
+  const std::vector<std::string> keys = SlotKeys(unjoined);
   std::unordered_map<std::string, uint32_t> by_key;
   std::vector<Candidate> candidates;
   std::vector<uint32_t> candidate_of(keys.size());
   for (uint32_t i = 0; i < keys.size(); ++i) {
     const auto [at, is_new] = by_key.emplace(keys[i], static_cast<uint32_t>(candidates.size()));
-    if (is_new) candidates.push_back({i, draft.device_slots[i].facts.device});
+    if (is_new) candidates.push_back({i, unjoined.device_slots[i].facts.device});
     Candidate& c = candidates[at->second];
-    if (!draft.device_slots[c.slot].is_described && draft.device_slots[i].is_described) c.slot = i;
-    c.lowest_ordinal = std::min(c.lowest_ordinal, draft.device_slots[i].facts.device);
+    if (!unjoined.device_slots[c.slot].is_described && unjoined.device_slots[i].is_described) c.slot = i;
+    c.lowest_ordinal = std::min(c.lowest_ordinal, unjoined.device_slots[i].facts.device);
     candidate_of[i] = at->second;
   }
   std::vector<uint32_t> order(candidates.size()), place(candidates.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return OrderOf(draft, candidates[a]) < OrderOf(draft, candidates[b]); });
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return OrderOf(unjoined, candidates[a]) < OrderOf(unjoined, candidates[b]);
+  });
   std::vector<Candidate> sorted;
   for (uint32_t i = 0; i < order.size(); ++i) {
     place[order[i]] = i;
     sorted.push_back(candidates[order[i]]);
   }
-  AssignOrdinals(draft, sorted);
+  AssignOrdinals(unjoined, sorted);
   for (uint32_t& c : candidate_of) c = place[c];
   return candidate_of;
 }
@@ -164,14 +165,14 @@ void NameStream(Trace& t, const std::vector<NamedStream>& streams, const ObjectN
 
 }  // namespace
 
-void NumberDevices(Draft& draft) {
-  Trace& t = draft.trace;
-  const std::vector<uint32_t> device_of = MakeDevices(draft);
+void NumberDevices(UnjoinedTrace& unjoined) {
+  Trace& t = unjoined.trace;
+  const std::vector<uint32_t> device_of = MakeDevices(unjoined);
   const auto from_slot = [&](uint32_t& device) {
     if (device != kNone) device = device_of[device];
   };
   const auto from_ordinal = [&](uint32_t process, uint32_t& device) {
-    device = draft.slot_ids.Find(process, device);
+    device = unjoined.slot_ids.Find(process, device);
     from_slot(device);
   };
   t.ops.ChangeFacts([&](PackedOps::Facts& op) { from_slot(op.device), from_slot(op.peer_device); });
@@ -193,8 +194,8 @@ void NumberDevices(Draft& draft) {
   }
 }
 
-void ResolveLateStreams(Draft& draft) {
-  Trace& t = draft.trace;
+void ResolveLateStreams(UnjoinedTrace& unjoined) {
+  Trace& t = unjoined.trace;
   FlatIndex by_id;  // stream ids are unique in a process
   const auto resolve = [&](const std::vector<LateStream>& late, auto& events) {
     if (late.empty()) return;
@@ -203,37 +204,37 @@ void ResolveLateStreams(Draft& draft) {
     }
     for (const LateStream& l : late) events[l.event].stream = by_id.Find(l.process, l.stream);
   };
-  resolve(draft.late_sync_streams, t.syncs);
-  resolve(draft.late_memory_streams, t.memory_events);
-  resolve(draft.late_event_streams, t.event_records);
-  resolve(draft.late_managed_streams, t.managed_memory);
+  resolve(unjoined.late_sync_streams, t.syncs);
+  resolve(unjoined.late_memory_streams, t.memory_events);
+  resolve(unjoined.late_event_streams, t.event_records);
+  resolve(unjoined.late_managed_streams, t.managed_memory);
 }
 
-void FinishStreams(Draft& draft) {
-  Trace& t = draft.trace;
+void FinishStreams(UnjoinedTrace& unjoined) {
+  Trace& t = unjoined.trace;
   for (std::size_t i = 0; i < t.contexts.size(); ++i) {
     const Context c = t.contexts[i];
-    if (c.null_stream != 0) t.streams[draft.StreamIndex(c.process, c.id, c.null_stream)].is_default = true;
+    if (c.null_stream != 0) t.streams[unjoined.StreamIndex(c.process, c.id, c.null_stream)].is_default = true;
   }
   for (Stream& s : t.streams) {
-    Context& c = t.contexts[draft.ContextIndex(s.process, s.context)];
+    Context& c = t.contexts[unjoined.ContextIndex(s.process, s.context)];
     if (s.device == kNone) s.device = c.device;
     if (c.device == kNone) c.device = s.device;
   }
   const std::vector<NamedStream> streams = StreamsByHandle(t);
-  SortNearlySorted(draft.object_names.begin(), draft.object_names.end(),
+  SortNearlySorted(unjoined.object_names.begin(), unjoined.object_names.end(),
                    [](const ObjectName& a, const ObjectName& b) { return a.time_ns < b.time_ns; });
   FlatIndex given;
-  for (const ObjectName& name : draft.object_names) {
+  for (const ObjectName& name : unjoined.object_names) {
     if (name.object == trace::NvtxNameKind::kStream) NameStream(t, streams, name, given);
   }
 }
 
-void NameThreads(Draft& draft) {
-  for (const ObjectName& name : draft.object_names) {
+void NameThreads(UnjoinedTrace& unjoined) {
+  for (const ObjectName& name : unjoined.object_names) {
     if (name.object != trace::NvtxNameKind::kThread || name.name == NameId{}) continue;
-    const uint32_t thread = draft.threads.Find(name.process, name.handle);
-    if (thread != kNone) draft.trace.threads[thread].name = name.name;
+    const uint32_t thread = unjoined.threads.Find(name.process, name.handle);
+    if (thread != kNone) unjoined.trace.threads[thread].name = name.name;
   }
 }
 

@@ -37,14 +37,20 @@ uint32_t CpuOf(uint32_t one_more) { return one_more == 0 ? kNone : one_more - 1;
 
 class HostJoin {
  public:
-  explicit HostJoin(Draft& draft)
-      : draft_(draft), t_(draft.trace), by_pid_(draft), modules_(draft), frames_(draft), stacks_(draft) {}
+  explicit HostJoin(UnjoinedTrace& unjoined)
+      : unjoined_(unjoined),
+        t_(unjoined.trace),
+        by_pid_(unjoined),
+        modules_(unjoined),
+        frames_(unjoined),
+        stacks_(unjoined) {}
 
   void Run() {
     JoinModules();
     JoinFrames();
     JoinStacks();
     JoinSymbols();
+    JoinCalls();
     JoinSamples();
     JoinSwitches();
     JoinOsCalls();
@@ -52,7 +58,7 @@ class HostJoin {
 
  private:
   void JoinModules() {
-    for (const auto& [writer, r] : TakeKept<trace::ModuleRecord>(draft_)) {
+    for (const auto& [writer, r] : TakeKept<trace::ModuleRecord>(unjoined_)) {
       if (!modules_.Add(writer, r.id, t_.modules.size())) continue;
       Module m;
       m.time_ns = TimeNs(r.time_ns);
@@ -60,10 +66,10 @@ class HostJoin {
       m.size_bytes = r.size_bytes;
       m.inode = r.inode;
       m.process = by_pid_.Find(writer, r.pid, m.time_ns);
-      m.path = draft_.Name(writer, r.path);
-      m.build_id = draft_.Name(writer, r.build_id);
-      m.name = draft_.Name(writer, r.name);
-      m.line_table = draft_.Name(writer, r.line_table);
+      m.path = unjoined_.Name(writer, r.path);
+      m.build_id = unjoined_.Name(writer, r.build_id);
+      m.name = unjoined_.Name(writer, r.name);
+      m.line_table = unjoined_.Name(writer, r.line_table);
       m.first_line = r.first_line;
       m.python_version = r.python_version;
       m.module_kind = EnumOr(r.module_kind, trace::ModuleKind::kGenerated, trace::ModuleKind::kUnknown);
@@ -72,7 +78,7 @@ class HostJoin {
   }
 
   void JoinFrames() {
-    for (const auto& [writer, r] : TakeKept<trace::FrameRecord>(draft_)) {
+    for (const auto& [writer, r] : TakeKept<trace::FrameRecord>(unjoined_)) {
       if (!frames_.Add(writer, r.id, t_.frames.size())) continue;
       Frame f;
       f.offset = r.offset;
@@ -84,7 +90,7 @@ class HostJoin {
   void JoinStacks() {
     std::vector<std::pair<uint32_t, uint32_t>> parents;  // writer and number
     std::vector<StackNode> nodes;
-    for (const auto& [writer, r] : TakeKept<trace::StackRecord>(draft_)) {
+    for (const auto& [writer, r] : TakeKept<trace::StackRecord>(unjoined_)) {
       if (!stacks_.Add(writer, r.id, nodes.size())) continue;
       StackNode node;
       node.frame = frames_.Find(writer, r.frame);
@@ -111,13 +117,13 @@ class HostJoin {
   }
 
   void JoinSymbols() {
-    for (const auto& [writer, r] : TakeKept<trace::SymbolRecord>(draft_)) {
+    for (const auto& [writer, r] : TakeKept<trace::SymbolRecord>(unjoined_)) {
       Symbol s;
       s.function_offset = r.function_offset;
       s.frame = frames_.Find(writer, r.frame);
       s.depth = r.depth;
-      s.name = draft_.Name(writer, r.name);
-      s.file = draft_.Name(writer, r.file);
+      s.name = unjoined_.Name(writer, r.name);
+      s.file = unjoined_.Name(writer, r.file);
       s.line = r.line;
       if (s.frame != kNone) t_.symbols.push_back(s);
     }
@@ -129,8 +135,14 @@ class HostJoin {
     t_.symbols.erase(said_again, t_.symbols.end());
   }
 
+  void JoinCalls() {
+    t_.api_calls.ChangeFacts([&](PackedCalls::Facts& call) {
+      if (call.stack != kNone) call.stack = StackOf(call.process, call.stack);
+    });
+  }
+
   void JoinSamples() {
-    for (const auto& [writer, r] : TakeKept<trace::CpuSampleRecord>(draft_)) {
+    for (const auto& [writer, r] : TakeKept<trace::CpuSampleRecord>(unjoined_)) {
       CpuSample s;
       s.time_ns = TimeNs(r.time_ns);
       s.weight_ns = TimeNs(r.weight_ns);
@@ -139,7 +151,7 @@ class HostJoin {
       s.stack = StackOf(writer, r.stack);
       s.cpu = CpuOf(r.cpu);
       s.sample_kind = EnumOr(r.sample_kind, trace::SampleKind::kPythonWaiting, trace::SampleKind::kUnknown);
-      TouchWriter(draft_, writer, s.process, s.time_ns, s.time_ns);
+      TouchWriter(unjoined_, writer, s.process, s.time_ns, s.time_ns);
       t_.cpu_samples.push_back(s);
     }
     SortNearlySorted(t_.cpu_samples.begin(), t_.cpu_samples.end(),
@@ -147,7 +159,7 @@ class HostJoin {
   }
 
   void JoinSwitches() {
-    for (const auto& [writer, r] : TakeKept<trace::SwitchRecord>(draft_)) {
+    for (const auto& [writer, r] : TakeKept<trace::SwitchRecord>(unjoined_)) {
       ThreadSwitch s;
       s.start_ns = TimeNs(r.start_ns);
       s.end_ns = EndNs(r.start_ns, r.duration_ns);
@@ -156,7 +168,7 @@ class HostJoin {
       s.cpu = CpuOf(r.cpu);
       s.is_preempted = r.is_preempted != 0;
       s.is_unfinished = r.is_unfinished != 0;
-      TouchWriter(draft_, writer, s.process, s.start_ns, s.end_ns);
+      TouchWriter(unjoined_, writer, s.process, s.start_ns, s.end_ns);
       t_.switches.push_back(s);
     }
     SortNearlySorted(t_.switches.begin(), t_.switches.end(),
@@ -164,7 +176,7 @@ class HostJoin {
   }
 
   void JoinOsCalls() {
-    for (const auto& [writer, r] : TakeKept<trace::OsCallRecord>(draft_)) {
+    for (const auto& [writer, r] : TakeKept<trace::OsCallRecord>(unjoined_)) {
       OsCall c;
       c.start_ns = TimeNs(r.start_ns);
       c.end_ns = EndNs(r.start_ns, r.duration_ns);
@@ -175,19 +187,19 @@ class HostJoin {
       c.thread = by_pid_.ThreadOf(c.process, r.tid);
       c.other_thread = by_pid_.ThreadOf(c.process, r.other_tid);
       c.stack = StackOf(writer, r.stack);
-      c.function = draft_.Name(writer, r.function);
-      c.path = draft_.Name(writer, r.path);
+      c.function = unjoined_.Name(writer, r.function);
+      c.path = unjoined_.Name(writer, r.path);
       c.error = r.error;
       c.object_kind = EnumOr(r.object_kind, trace::OsObject::kPoll, trace::OsObject::kNone);
       c.is_unfinished = r.is_unfinished != 0;
-      TouchWriter(draft_, writer, c.process, c.start_ns, c.end_ns);
+      TouchWriter(unjoined_, writer, c.process, c.start_ns, c.end_ns);
       t_.os_calls.push_back(c);
     }
     SortNearlySorted(t_.os_calls.begin(), t_.os_calls.end(),
                      [](const OsCall& a, const OsCall& b) { return a.start_ns < b.start_ns; });
   }
 
-  Draft& draft_;
+  UnjoinedTrace& unjoined_;
   Trace& t_;
   const ProcessesByPid by_pid_;
   NumberedThings modules_, frames_, stacks_;
@@ -196,6 +208,6 @@ class HostJoin {
 
 }  // namespace
 
-void JoinHost(Draft& draft) { HostJoin(draft).Run(); }
+void JoinHost(UnjoinedTrace& unjoined) { HostJoin(unjoined).Run(); }
 
 }  // namespace gprof

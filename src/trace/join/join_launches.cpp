@@ -23,11 +23,11 @@ CallRole RoleOf(const PackedCalls::Facts& f, std::string_view function) {
   return IsLaunch(f.api_class) && f.is_unfinished == 0 ? CallRole::kLaunch : CallRole::kOther;
 }
 
-std::vector<CallRole> RolesOfFacts(const Draft& draft) {
-  const PackedCalls& calls = draft.trace.api_calls;
+std::vector<CallRole> RolesOfFacts(const UnjoinedTrace& unjoined) {
+  const PackedCalls& calls = unjoined.trace.api_calls;
   std::vector<CallRole> roles;
   for (uint32_t i = 0; i < calls.FactsCount(); ++i) {
-    roles.push_back(RoleOf(calls.FactsAt(i), draft.names.Text(calls.FactsAt(i).function)));
+    roles.push_back(RoleOf(calls.FactsAt(i), unjoined.names.Text(calls.FactsAt(i).function)));
   }
   return roles;
 }
@@ -145,9 +145,9 @@ void CountOpsAgain(Trace& t) {
   }
 }
 
-std::vector<LaunchPiece> CountInPieces(const Draft& draft, std::size_t cores) {
-  const Trace& t = draft.trace;
-  const std::vector<CallRole> roles = RolesOfFacts(draft);
+std::vector<LaunchPiece> CountInPieces(const UnjoinedTrace& unjoined, std::size_t cores) {
+  const Trace& t = unjoined.trace;
+  const std::vector<CallRole> roles = RolesOfFacts(unjoined);
   const std::vector<uint32_t> makers = NodeMakers(t);
   std::vector<LaunchPiece> pieces = CutAtOutermost(t);
   ShareOut(pieces.size(), cores, [&](const auto& take) {
@@ -158,13 +158,13 @@ std::vector<LaunchPiece> CountInPieces(const Draft& draft, std::size_t cores) {
 }
 
 // Launches without an operation behind calls that begin the capture of a stream, up to the next border of one.
-uint64_t CountCaptured(const Draft& draft) {
-  const PackedCalls& calls = draft.trace.api_calls;
-  const std::vector<CallRole> roles = RolesOfFacts(draft);
+uint64_t CountCaptured(const UnjoinedTrace& unjoined) {
+  const PackedCalls& calls = unjoined.trace.api_calls;
+  const std::vector<CallRole> roles = RolesOfFacts(unjoined);
   uint64_t captured = 0;
-  for (const uint32_t border : draft.capture_calls) {
+  for (const uint32_t border : unjoined.capture_calls) {
     if (roles[calls.FactsIndex(border)] != CallRole::kCaptureBegin) continue;
-    const uint32_t last = draft.trace.thread_api_calls[calls.FactsAt(calls.FactsIndex(border)).thread].last;
+    const uint32_t last = unjoined.trace.thread_api_calls[calls.FactsAt(calls.FactsIndex(border)).thread].last;
     for (uint32_t i = border + 1; i < last; ++i) {
       const CallRole role = roles[calls.FactsIndex(i)];
       if (role == CallRole::kCaptureBegin || role == CallRole::kCaptureEnd) break;
@@ -175,37 +175,37 @@ uint64_t CountCaptured(const Draft& draft) {
 }
 
 // As good as always; nothing has to be looked for then. What is launched while a stream is captured need not have one.
-bool HaveAllAnOperation(const Draft& draft, const LinkedOps& linked) {
-  const std::vector<uint8_t> are_launches = AreLaunches(draft);
+bool HaveAllAnOperation(const UnjoinedTrace& unjoined, const LinkedOps& linked) {
+  const std::vector<uint8_t> are_launches = AreLaunches(unjoined);
   uint64_t launches = 0;
-  for (std::size_t i = 0; i < draft.calls_of_facts.size(); ++i) {
-    launches += are_launches[i] != 0 ? draft.calls_of_facts[i] : 0;
+  for (std::size_t i = 0; i < unjoined.calls_of_facts.size(); ++i) {
+    launches += are_launches[i] != 0 ? unjoined.calls_of_facts[i] : 0;
   }
-  if (draft.calls_of_facts.empty()) return false;
-  return launches == linked.launches || launches == linked.launches + CountCaptured(draft);
+  if (unjoined.calls_of_facts.empty()) return false;
+  return launches == linked.launches || launches == linked.launches + CountCaptured(unjoined);
 }
 
 }  // namespace
 
-std::vector<uint8_t> AreLaunches(const Draft& draft) {
+std::vector<uint8_t> AreLaunches(const UnjoinedTrace& unjoined) {
   std::vector<uint8_t> are_launches;
-  for (const CallRole role : RolesOfFacts(draft)) are_launches.push_back(role == CallRole::kLaunch ? 1 : 0);
+  for (const CallRole role : RolesOfFacts(unjoined)) are_launches.push_back(role == CallRole::kLaunch ? 1 : 0);
   return are_launches;
 }
 
-void CountUnmatchedLaunches(Draft& draft, const LinkedOps& linked, std::size_t cores) {
-  if (cores == 1 && HaveAllAnOperation(draft, linked)) return;
-  std::vector<LaunchPiece> pieces = CountInPieces(draft, cores);
+void CountUnmatchedLaunches(UnjoinedTrace& unjoined, const LinkedOps& linked, std::size_t cores) {
+  if (cores == 1 && HaveAllAnOperation(unjoined, linked)) return;
+  std::vector<LaunchPiece> pieces = CountInPieces(unjoined, cores);
   uint64_t ops = 0;
   for (const LaunchPiece& piece : pieces) ops += piece.ops;
   if (ops != linked.with_call) {  // two cores counted at the same call at the same time
-    CountOpsAgain(draft.trace);
-    pieces = CountInPieces(draft, cores);
+    CountOpsAgain(unjoined.trace);
+    pieces = CountInPieces(unjoined, cores);
   }
   bool is_capturing = false;
   for (const LaunchPiece& piece : pieces) {
     is_capturing = is_capturing && !piece.is_first_of_thread;
-    draft.trace.health.unmatched_launches += piece.after_border + (is_capturing ? 0 : piece.before_border);
+    unjoined.trace.health.unmatched_launches += piece.after_border + (is_capturing ? 0 : piece.before_border);
     if (piece.has_border) is_capturing = piece.is_capturing;
   }
 }

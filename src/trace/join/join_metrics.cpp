@@ -10,11 +10,11 @@
 namespace gprof {
 
 // Devices are numbered later: until then that of a source is an ordinal in its process.
-void JoinMetrics(Draft& draft) {
-  Trace& t = draft.trace;
-  const ProcessesByPid by_pid(draft);
-  NumberedThings sources(draft);
-  for (const auto& [writer, r] : TakeKept<trace::MetricSourceRecord>(draft)) {
+void JoinMetrics(UnjoinedTrace& unjoined) {
+  Trace& t = unjoined.trace;
+  const ProcessesByPid by_pid(unjoined);
+  NumberedThings sources(unjoined);
+  for (const auto& [writer, r] : TakeKept<trace::MetricSourceRecord>(unjoined)) {
     if (!sources.Add(writer, r.id, t.metric_sources.size())) continue;
     MetricSource s;
     s.time_ns = TimeNs(r.time_ns);
@@ -24,15 +24,15 @@ void JoinMetrics(Draft& draft) {
     if (s.scope == trace::MetricScope::kThread) s.thread = by_pid.ThreadOf(s.process, r.tid);
     if (s.scope == trace::MetricScope::kDevice) s.device = r.device;
     s.pid = r.pid == 0 && s.process != kNone ? t.processes[s.process].pid : r.pid;
-    s.name = draft.Name(writer, r.name);
-    s.unit = draft.Name(writer, r.unit);
-    s.origin = draft.Name(writer, r.origin);
-    s.device_uuid = draft.Name(writer, r.device_uuid);
+    s.name = unjoined.Name(writer, r.name);
+    s.unit = unjoined.Name(writer, r.unit);
+    s.origin = unjoined.Name(writer, r.origin);
+    s.device_uuid = unjoined.Name(writer, r.device_uuid);
     s.scale = r.scale;
     s.metric_kind = EnumOr(r.metric_kind, trace::MetricKind::kRate, trace::MetricKind::kUnknown);
     t.metric_sources.push_back(s);
   }
-  for (const auto& [writer, r] : TakeKept<trace::MetricBlockRecord>(draft)) {
+  for (const auto& [writer, r] : TakeKept<trace::MetricBlockRecord>(unjoined)) {
     MetricSample s;
     s.start_ns = TimeNs(r.start_ns);
     s.end_ns = EndNs(r.start_ns, r.duration_ns);
@@ -43,7 +43,7 @@ void JoinMetrics(Draft& draft) {
   std::stable_sort(t.metric_samples.begin(), t.metric_samples.end(), [](const MetricSample& a, const MetricSample& b) {
     return std::tie(a.source, a.start_ns) < std::tie(b.source, b.start_ns);
   });
-  for (const auto& [writer, r] : TakeKept<trace::MetricLossRecord>(draft)) {
+  for (const auto& [writer, r] : TakeKept<trace::MetricLossRecord>(unjoined)) {
     MetricLoss loss;
     loss.start_ns = TimeNs(r.start_ns);
     loss.end_ns = EndNs(r.start_ns, r.duration_ns);

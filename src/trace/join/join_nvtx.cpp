@@ -29,9 +29,9 @@ struct Path {
 };
 
 // Those of a thread together, in order of time.
-std::vector<Trace::Slice> GroupPayloads(Draft& draft) {
-  std::vector<RawPayload>& raw = draft.raw_payloads;
-  const auto slices = GroupBy(raw, draft.trace.threads.size(), [](const RawPayload& p) { return p.thread; });
+std::vector<Trace::Slice> GroupPayloads(UnjoinedTrace& unjoined) {
+  std::vector<RawPayload>& raw = unjoined.raw_payloads;
+  auto slices = GroupBy(raw, unjoined.trace.threads.size(), [](const RawPayload& p) { return p.thread; });
   for (const Trace::Slice slice : slices) {
     SortNearlySorted(raw.begin() + slice.first, raw.begin() + slice.last,
                      [](const RawPayload& a, const RawPayload& b) { return a.time_ns < b.time_ns; });
@@ -41,19 +41,20 @@ std::vector<Trace::Slice> GroupPayloads(Draft& draft) {
 
 class RangePairing {
  public:
-  RangePairing(Draft& draft, std::size_t cores) : draft_(draft), trace_(draft.trace), cores_(cores) {}
+  RangePairing(UnjoinedTrace& unjoined, std::size_t cores)
+      : unjoined_(unjoined), trace_(unjoined.trace), cores_(cores) {}
 
   void Run() {
     NameDomains();
     GroupEvents();
-    payloads_ = GroupPayloads(draft_);
+    payloads_ = GroupPayloads(unjoined_);
     if (PlanRanges()) {
       PairSideBySide();
     } else {
       PairOneByOne();
     }
     AddFacts();
-    draft_.nvtx_events = {};
+    unjoined_.nvtx_events = {};
     CloseStarted();
     for (const PairedThread& paired : threads_) CloseOpen(paired);
     AttachToStarted();
@@ -66,41 +67,41 @@ class RangePairing {
 
   void GroupEvents() {
     const std::size_t threads = trace_.threads.size();
-    NvtxEvents& events = draft_.nvtx_events;
-    if (draft_.thread_events.empty()) {
-      draft_.thread_events =
+    NvtxEvents& events = unjoined_.nvtx_events;
+    if (unjoined_.thread_events.empty()) {
+      unjoined_.thread_events =
           GroupBy(events.items(), threads, [&](const NvtxEvents::Item& e) { return events.FactsAt(e.facts).thread; });
     }
     threads_.resize(threads);
   }
 
   void SortEvents(uint32_t thread) {
-    NvtxEvents::Items& events = draft_.nvtx_events.items();
-    const Trace::Slice slice = draft_.thread_events[thread];
-    SortSlice(events, slice, draft_.event_runs,
+    NvtxEvents::Items& events = unjoined_.nvtx_events.items();
+    const Trace::Slice slice = unjoined_.thread_events[thread];
+    SortSlice(events, slice, unjoined_.event_runs,
               [](const NvtxEvents::Item& a, const NvtxEvents::Item& b) { return a.time_ns() < b.time_ns(); });
   }
 
   void CountEvents() {
-    draft_.thread_event_counts.assign(threads_.size(), {});
-    const NvtxEvents::Items& items = draft_.nvtx_events.items();
+    unjoined_.thread_event_counts.assign(threads_.size(), {});
+    const NvtxEvents::Items& items = unjoined_.nvtx_events.items();
     ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
-      const Trace::Slice slice = draft_.thread_events[thread];
+      const Trace::Slice slice = unjoined_.thread_events[thread];
       EventCounts counts;
       for (uint32_t i = slice.first; i < slice.last; ++i) {
-        counts.Add(draft_.nvtx_events.FactsAt(items[i].facts).event, 1);
+        counts.Add(unjoined_.nvtx_events.FactsAt(items[i].facts).event, 1);
       }
-      draft_.thread_event_counts[thread] = counts;
+      unjoined_.thread_event_counts[thread] = counts;
     });
   }
 
   // Gives the ranges and marks of threads their places. FillBulk has made room for all ranges where there are cores for
   // it: true.
   bool PlanRanges() {
-    if (draft_.thread_event_counts.empty()) CountEvents();
+    if (unjoined_.thread_event_counts.empty()) CountEvents();
     uint32_t first = 0, first_mark = 0;
     for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
-      const EventCounts& counts = draft_.thread_event_counts[thread];
+      const EventCounts& counts = unjoined_.thread_event_counts[thread];
       threads_[thread].ranges = {std::exchange(first, first + counts.ranges), first};
       threads_[thread].marks = {std::exchange(first_mark, first_mark + counts.marks), first_mark};
     }
@@ -115,17 +116,17 @@ class RangePairing {
   }
 
   bool HavePayloads() {
-    const NvtxEvents& events = draft_.nvtx_events;
+    const NvtxEvents& events = unjoined_.nvtx_events;
     const auto has_payload = [&](const NvtxEvents::Item& e) {
       return e.details != kNone && IsBegin(events.FactsAt(e.facts).event) && events.DetailsAt(e.details).payload != 0;
     };
-    const NvtxEvents::Items& items = draft_.nvtx_events.items();
+    const NvtxEvents::Items& items = unjoined_.nvtx_events.items();
     return events.HasDetails() && std::any_of(items.begin(), items.end(), has_payload);
   }
 
   void PairSideBySide() {
     ShareOut(threads_.size(), cores_, [&](const auto& take) {
-      ThreadPairing pairing(draft_);
+      ThreadPairing pairing(unjoined_);
       for (std::size_t i = take(); i < threads_.size(); i = take()) Pair(static_cast<uint32_t>(i), 0, pairing);
     });
     uint32_t first_facts = 0;
@@ -144,7 +145,7 @@ class RangePairing {
   }
 
   void PairOneByOne() {
-    ThreadPairing pairing(draft_);
+    ThreadPairing pairing(unjoined_);
     uint32_t first_facts = 0;
     for (uint32_t thread = 0; thread < threads_.size(); ++thread) {
       PairedThread& paired = threads_[thread];
@@ -159,7 +160,7 @@ class RangePairing {
   void Pair(uint32_t thread, uint32_t first_facts, ThreadPairing& pairing) {
     SortEvents(thread);
     PairedThread& paired = threads_[thread];
-    paired = pairing.Run(thread, {paired.ranges, paired.marks, first_facts}, draft_.thread_events[thread],
+    paired = pairing.Run(thread, {paired.ranges, paired.marks, first_facts}, unjoined_.thread_events[thread],
                          payloads_[thread]);
   }
 
@@ -171,7 +172,7 @@ class RangePairing {
       if (f.path != paths.size()) {
         paths.push_back(paths[f.path]);
       } else {
-        const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(f.of_event);
+        const NvtxEvents::Facts& event = unjoined_.nvtx_events.FactsAt(f.of_event);
         const Path around = f.outer == kNone ? Path{trace_.domains[event.domain].name, 0} : paths[f.outer];
         paths.push_back(PathWithin(around, WithoutCounter(event.message)));
       }
@@ -186,7 +187,7 @@ class RangePairing {
     trace_.ranges.ReserveFacts(count);
     for (PairedThread& paired : threads_) {
       for (const PairedThread::Facts& f : paired.facts) {
-        const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(f.of_event);
+        const NvtxEvents::Facts& event = unjoined_.nvtx_events.FactsAt(f.of_event);
         PackedRanges::Facts facts;
         facts.thread = facts.end_thread = event.thread;
         facts.domain = event.domain;
@@ -204,7 +205,7 @@ class RangePairing {
   // The name that all instances of the range have in common.
   NameId WithoutCounter(NameId name) {
     uint32_t& common = common_names_(name.value, 0);
-    if (common == kNone) common = draft_.names.Intern(NameOfAllInstances(draft_.names.Text(name))).value;
+    if (common == kNone) common = unjoined_.names.Intern(NameOfAllInstances(unjoined_.names.Text(name))).value;
     return NameId{common};
   }
 
@@ -213,16 +214,16 @@ class RangePairing {
     if (around.text == NameId{}) return {name, 1};
     const bool is_cut = around.levels == kMaxPathLevels || !Fits(around.text, name);
     uint32_t& text = paths_(around.text.value, is_cut ? kNone : name.value);
-    if (text == kNone) text = JoinPath(around.text, is_cut ? kMore : draft_.names.Text(name)).value;
+    if (text == kNone) text = JoinPath(around.text, is_cut ? kMore : unjoined_.names.Text(name)).value;
     return {NameId{text}, is_cut ? kCut : around.levels + 1};
   }
 
   bool Fits(NameId prefix, NameId name) const {
-    return draft_.names.Text(prefix).size() + 1 + draft_.names.Text(name).size() <= kMaxPathBytes;
+    return unjoined_.names.Text(prefix).size() + 1 + unjoined_.names.Text(name).size() <= kMaxPathBytes;
   }
 
   NameId JoinPath(NameId prefix, std::string_view name) {
-    return draft_.names.Intern(fmt::format("{}/{}", draft_.names.Text(prefix), name));
+    return unjoined_.names.Intern(fmt::format("{}/{}", unjoined_.names.Text(prefix), name));
   }
 
   // The enclosing push/pop range, whatever its domain. A range that closes before another that was opened later can
@@ -312,7 +313,7 @@ class RangePairing {
   }
 
   void AttachToStarted() {
-    for (RawPayload& p : draft_.raw_payloads) {
+    for (RawPayload& p : unjoined_.raw_payloads) {
       if (p.event != trace::NvtxEvent::kStart && p.event != trace::NvtxEvent::kEnd) continue;
       p.of_range = started_.Find(trace_.threads[p.thread].process, p.range);
     }
@@ -321,11 +322,11 @@ class RangePairing {
   // A domain whose record was lost is not the default domain.
   void NameDomains() {
     for (NvtxDomain& d : trace_.domains) {
-      if (d.id != 0 && d.name == NameId{}) d.name = draft_.names.Intern(fmt::format("<domain #{}>", d.id));
+      if (d.id != 0 && d.name == NameId{}) d.name = unjoined_.names.Intern(fmt::format("<domain #{}>", d.id));
     }
   }
 
-  Draft& draft_;
+  UnjoinedTrace& unjoined_;
   Trace& trace_;
   std::size_t cores_;
   std::vector<PairedThread> threads_;
@@ -339,10 +340,10 @@ class RangePairing {
 
 }  // namespace
 
-void PairRanges(Draft& draft, std::size_t cores) { RangePairing(draft, cores).Run(); }
+void PairRanges(UnjoinedTrace& unjoined, std::size_t cores) { RangePairing(unjoined, cores).Run(); }
 
-void SortMarks(Draft& draft) {
-  std::vector<NvtxMark>& marks = draft.trace.marks;
+void SortMarks(UnjoinedTrace& unjoined) {
+  std::vector<NvtxMark>& marks = unjoined.trace.marks;
   const auto earlier = [](const NvtxMark& a, const NvtxMark& b) { return a.time_ns < b.time_ns; };
   if (std::is_sorted(marks.begin(), marks.end(), earlier)) return;
   std::vector<uint32_t> order(marks.size()), place(marks.size());
@@ -350,7 +351,7 @@ void SortMarks(Draft& draft) {
   SortNearlySorted(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return earlier(marks[a], marks[b]); });
   for (uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
   order = {};
-  for (RawPayload& p : draft.raw_payloads) {
+  for (RawPayload& p : unjoined.raw_payloads) {
     if (p.of_mark != kNone) p.of_mark = place[p.of_mark];
   }
   // Within the list, as a second one would be as large.
@@ -363,13 +364,13 @@ void SortMarks(Draft& draft) {
   }
 }
 
-void DecodePayloads(Draft& draft) {
-  if (draft.raw_payloads.empty()) return;
-  SortNearlySorted(draft.raw_payloads.begin(), draft.raw_payloads.end(),
+void DecodePayloads(UnjoinedTrace& unjoined) {
+  if (unjoined.raw_payloads.empty()) return;
+  SortNearlySorted(unjoined.raw_payloads.begin(), unjoined.raw_payloads.end(),
                    [](const RawPayload& a, const RawPayload& b) { return a.time_ns < b.time_ns; });
-  PayloadDecoder decoder(draft);
-  draft.trace.payloads.reserve(draft.raw_payloads.size());
-  for (const RawPayload& raw : draft.raw_payloads) decoder.Decode(raw);
+  PayloadDecoder decoder(unjoined);
+  unjoined.trace.payloads.reserve(unjoined.raw_payloads.size());
+  for (const RawPayload& raw : unjoined.raw_payloads) decoder.Decode(raw);
 }
 
 }  // namespace gprof

@@ -24,22 +24,23 @@ struct LinkedPiece {
 class OpLinker {
  public:
   // are_launches: see AreLaunches.
-  OpLinker(Draft& draft, const CorrelationIndex& index, const LaunchesBefore& before,
+  OpLinker(UnjoinedTrace& unjoined, const CorrelationIndex& index, const LaunchesBefore& before,
            const std::vector<uint8_t>& are_launches)
-      : ops_(draft.trace.ops),
-        calls_(draft.trace.api_calls),
+      : ops_(unjoined.trace.ops),
+        calls_(unjoined.trace.api_calls),
         index_(index),
         before_(before),
         are_launches_(are_launches.data()),
-        is_one_process_(draft.trace.processes.size() == 1) {}
+        is_one_process_(unjoined.trace.processes.size() == 1) {}
 
   LinkedPiece Run(Trace::Slice slice) {
     const PackedOps::Items& ops = ops_.items();
-    for (uint32_t first = slice.first, last = first; first < slice.last; first = last) {
+    for (uint32_t first = slice.first; first < slice.last;) {
       const uint32_t process = ops_.FactsOf(ops[first]).process;
-      last = is_one_process_ ? slice.last : first + 1;
+      uint32_t last = is_one_process_ ? slice.last : first + 1;
       while (last < slice.last && ops_.FactsOf(ops[last]).process == process) ++last;
       RunOfProcess(process, {first, last});
+      first = last;
     }
     piece_.with_call = slice.last - slice.first - piece_.from_before - piece_.without_call;
     return std::move(piece_);
@@ -112,22 +113,22 @@ class OpLinker {
 
 }  // namespace
 
-void OrderOps(Draft& draft, std::size_t cores) {
-  Trace& t = draft.trace;
+void OrderOps(UnjoinedTrace& unjoined, std::size_t cores) {
+  Trace& t = unjoined.trace;
   if (t.device_ops.empty()) {
     t.device_ops = GroupAndSortOps(t.ops, t.devices.size());
   } else {
-    SortOps(t.ops, t.device_ops, draft.op_runs, cores);
+    SortOps(t.ops, t.device_ops, unjoined.op_runs, cores);
   }
 }
 
-LinkedOps LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores) {
-  Trace& t = draft.trace;
-  const std::vector<uint8_t> are_launches = AreLaunches(draft);
-  const LaunchesBefore before(draft);
+LinkedOps LinkOps(UnjoinedTrace& unjoined, const CorrelationIndex& calls, std::size_t cores) {
+  Trace& t = unjoined.trace;
+  const std::vector<uint8_t> are_launches = AreLaunches(unjoined);
+  const LaunchesBefore before(unjoined);
   std::vector<LinkedPiece> pieces(PieceCount(t.ops.size()));
   ForEachPiece(t.ops.size(), cores, [&](Trace::Slice slice) {
-    pieces[slice.first / kPieceItems] = OpLinker(draft, calls, before, are_launches).Run(slice);
+    pieces[slice.first / kPieceItems] = OpLinker(unjoined, calls, before, are_launches).Run(slice);
   });
   LinkedOps linked;
   for (const LinkedPiece& piece : pieces) {
@@ -141,18 +142,18 @@ LinkedOps LinkOps(Draft& draft, const CorrelationIndex& calls, std::size_t cores
       for (; count > 0; --count) t.api_calls.CountOp(call);
     }
   }
-  t.health.unmatched_ops -= draft.launched_by_device;  // those have no call, and are among the unmatched
+  t.health.unmatched_ops -= unjoined.launched_by_device;  // those have no call, and are among the unmatched
   return linked;
 }
 
-void LinkOthers(Draft& draft, const CorrelationIndex& calls) {
+void LinkOthers(UnjoinedTrace& unjoined, const CorrelationIndex& calls) {
   const auto link = [&](auto& records) {
     for (auto& r : records) r.api = calls.Find(r.process, r.api);
   };
-  link(draft.trace.syncs);
-  link(draft.trace.memory_events);
-  link(draft.trace.memory_pools);
-  link(draft.trace.event_records);
+  link(unjoined.trace.syncs);
+  link(unjoined.trace.memory_events);
+  link(unjoined.trace.memory_pools);
+  link(unjoined.trace.event_records);
 }
 
 }  // namespace gprof

@@ -17,14 +17,14 @@ uint32_t NumberedThings::Find(uint32_t writer, uint32_t id) {
   if (id == 0) return kNone;
   const std::size_t size = index_.size();
   const uint32_t found = index_(writer, id);
-  if (index_.size() != size) ++draft_.missing_definitions;
+  if (index_.size() != size) ++unjoined_.missing_definitions;
   return found;
 }
 
-ProcessesByPid::ProcessesByPid(Draft& draft) : draft_(draft) {
-  for (uint32_t i = 0; i < draft.trace.processes.size(); ++i) {
-    const Process& p = draft.trace.processes[i];
-    lives_.push_back({draft.hosts[i], p.pid, p.start_ns, i});
+ProcessesByPid::ProcessesByPid(UnjoinedTrace& unjoined) : unjoined_(unjoined) {
+  for (uint32_t i = 0; i < unjoined.trace.processes.size(); ++i) {
+    const Process& p = unjoined.trace.processes[i];
+    lives_.push_back({unjoined.hosts[i], p.pid, p.start_ns, i});
   }
   std::sort(lives_.begin(), lives_.end(), [](const Life& a, const Life& b) {
     return std::tie(a.host, a.pid, a.start_ns, a.process) < std::tie(b.host, b.pid, b.start_ns, b.process);
@@ -33,7 +33,7 @@ ProcessesByPid::ProcessesByPid(Draft& draft) : draft_(draft) {
 
 uint32_t ProcessesByPid::Find(uint32_t writer, uint32_t pid, int64_t time_ns) const {
   if (pid == 0) return IsCollector(writer) ? kNone : writer;
-  const uint64_t host = IsCollector(writer) ? draft_.collector_hosts[writer - kCollector] : draft_.hosts[writer];
+  const uint64_t host = IsCollector(writer) ? unjoined_.collector_hosts[writer - kCollector] : unjoined_.hosts[writer];
   const auto is_other = [&](const Life& life) { return life.host != host || life.pid != pid; };
   const auto first = std::partition_point(lives_.begin(), lives_.end(), [&](const Life& life) {
     return std::tie(life.host, life.pid) < std::tie(host, pid);
@@ -45,7 +45,7 @@ uint32_t ProcessesByPid::Find(uint32_t writer, uint32_t pid, int64_t time_ns) co
 }
 
 uint32_t ProcessesByPid::ThreadOf(uint32_t process, uint32_t tid) const {
-  return process == kNone || tid == 0 ? kNone : draft_.ThreadIndex(process, tid);
+  return process == kNone || tid == 0 ? kNone : unjoined_.ThreadIndex(process, tid);
 }
 
 }  // namespace gprof

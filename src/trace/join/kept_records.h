@@ -13,7 +13,7 @@ namespace gprof {
 // Things that each process and collector numbers on its own. The first definition of a number counts.
 class NumberedThings {
  public:
-  explicit NumberedThings(Draft& draft) : draft_(draft) {}
+  explicit NumberedThings(UnjoinedTrace& unjoined) : unjoined_(unjoined) {}
 
   // False: there is one with that number, or it is 0.
   bool Add(uint32_t writer, uint32_t id, std::size_t index);
@@ -21,13 +21,13 @@ class NumberedThings {
   uint32_t Find(uint32_t writer, uint32_t id);
 
  private:
-  Draft& draft_;
+  UnjoinedTrace& unjoined_;
   FlatIndex index_;
 };
 
 class ProcessesByPid {
  public:
-  explicit ProcessesByPid(Draft& draft);
+  explicit ProcessesByPid(UnjoinedTrace& unjoined);
 
   // The process that had the pid at that time, kNone for one that is not in the trace.
   uint32_t Find(uint32_t writer, uint32_t pid, int64_t time_ns) const;
@@ -40,19 +40,19 @@ class ProcessesByPid {
     int64_t start_ns = 0;
     uint32_t process = kNone;
   };
-  Draft& draft_;
+  UnjoinedTrace& unjoined_;
   std::vector<Life> lives_;  // in this order
 };
 
 // What a process says of itself is a part of its time; what a collector saw is not.
-inline void TouchWriter(Draft& draft, uint32_t writer, uint32_t process, int64_t first_ns, int64_t last_ns) {
-  if (writer == process && first_ns > 0) draft.Touch(process, first_ns, last_ns);
+inline void TouchWriter(UnjoinedTrace& unjoined, uint32_t writer, uint32_t process, int64_t first_ns, int64_t last_ns) {
+  if (writer == process && first_ns > 0) unjoined.Touch(process, first_ns, last_ns);
 }
 
-// The records of a kind, which are gone from the draft then.
+// The records of a kind, which are gone from the unjoined trace then.
 template <class R>
-std::vector<Kept<R>> TakeKept(Draft& draft) {
-  return std::move(std::get<std::vector<Kept<R>>>(draft.kept));
+std::vector<Kept<R>> TakeKept(UnjoinedTrace& unjoined) {
+  return std::move(std::get<std::vector<Kept<R>>>(unjoined.kept));
 }
 
 }  // namespace gprof

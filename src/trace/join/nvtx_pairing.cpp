@@ -18,11 +18,11 @@ bool MayMissStarts(const Trace& trace, uint32_t process) {
   return captures.last - captures.first > 1 || trace.captures[captures.first].trigger != trace::CaptureTrigger::kBegin;
 }
 
-ThreadPairing::ThreadPairing(Draft& draft)
-    : draft_(draft),
-      trace_(draft.trace),
-      items_(draft.trace.ranges.items().data()),
-      range_payloads_(draft.trace.ranges.payloads().empty() ? nullptr : draft.trace.ranges.payloads().data()),
+ThreadPairing::ThreadPairing(UnjoinedTrace& unjoined)
+    : unjoined_(unjoined),
+      trace_(unjoined.trace),
+      items_(unjoined.trace.ranges.items().data()),
+      range_payloads_(unjoined.trace.ranges.payloads().empty() ? nullptr : unjoined.trace.ranges.payloads().data()),
       top_(trace_.domains.size(), kNone),
       is_touched_(trace_.domains.size()) {}
 
@@ -36,13 +36,13 @@ PairedThread ThreadPairing::Run(uint32_t thread, const Places& places, Trace::Sl
   process_ = trace_.threads[thread].process;
   captures_ = trace_.process_captures[process_];
   path_index_ = facts_index_ = {};
-  const NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
+  const NvtxEvents::Item* const items = unjoined_.nvtx_events.items().data();
   const bool may_nest_only = MayNestOnly();
   for (uint32_t i = events.first; i < events.last; ++i) {
     if (may_nest_only) i = TakeNested(i, events.last);
     if (i == events.last) break;
     const NvtxEvents::Item& item = items[i];
-    const Event e{item.time_ns(), item.details, item.facts, draft_.nvtx_events.FactsAt(item.facts)};
+    const Event e{item.time_ns(), item.details, item.facts, unjoined_.nvtx_events.FactsAt(item.facts)};
     if (IsInNextCapture(e)) EnterCapture(e, i - events.first);
     Take(e, i - events.first);
   }
@@ -86,7 +86,7 @@ void ThreadPairing::EnterCapture(const Event& e, uint32_t ordinal) {
 // The payloads of an event have its time, thread and domain. Those that nobody will look at again are left behind, as
 // many may have the same time.
 inline void ThreadPairing::Attach(const Event& e, uint32_t range, uint32_t mark) {
-  const auto raw = [this](uint32_t i) -> RawPayload& { return draft_.raw_payloads[i]; };
+  const auto raw = [this](uint32_t i) -> RawPayload& { return unjoined_.raw_payloads[i]; };
   const auto is_done = [&](const RawPayload& p) {
     return p.time_ns < e.time_ns || p.of_range != kNone || p.of_mark != kNone;
   };
@@ -108,8 +108,8 @@ bool ThreadPairing::MayNestOnly() const {
 // of them in registers. Returns where something else comes: another domain, an end without its beginning, or what is
 // neither.
 uint32_t ThreadPairing::TakeNested(uint32_t first, uint32_t last) {
-  const NvtxEvents::Item* const events = draft_.nvtx_events.items().data();
-  const NvtxEvents::Facts* const facts = &draft_.nvtx_events.FactsAt(0);
+  const NvtxEvents::Item* const events = unjoined_.nvtx_events.items().data();
+  const NvtxEvents::Facts* const facts = &unjoined_.nvtx_events.FactsAt(0);
   PackedRanges::Item* const items = items_;
   const uint32_t domain = facts[events[first].facts].domain;
   uint32_t top = top_[domain], next = paired_.ranges.last;
@@ -142,7 +142,7 @@ inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
   switch (e.facts.event) {
     case trace::NvtxEvent::kMark:
       Attach(e, kNone, paired_.marks.last);
-      trace_.marks[paired_.marks.last++] = {e.time_ns,       draft_.nvtx_events.DetailsAt(e.details).payload,
+      trace_.marks[paired_.marks.last++] = {e.time_ns,       unjoined_.nvtx_events.DetailsAt(e.details).payload,
                                             e.facts.thread,  e.facts.domain,
                                             e.facts.message, e.facts.category,
                                             e.facts.color,   e.facts.payload_type};
@@ -154,10 +154,10 @@ inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
       Pop(e, ordinal);
       return;
     case trace::NvtxEvent::kStart:
-      paired_.started.emplace_back(draft_.nvtx_events.DetailsAt(e.details).range, Open(e, kNone));
+      paired_.started.emplace_back(unjoined_.nvtx_events.DetailsAt(e.details).range, Open(e, kNone));
       return;
     case trace::NvtxEvent::kEnd:
-      paired_.ends.push_back({draft_.nvtx_events.DetailsAt(e.details).range, e.time_ns, process_, e.facts.thread});
+      paired_.ends.push_back({unjoined_.nvtx_events.DetailsAt(e.details).range, e.time_ns, process_, e.facts.thread});
       return;
   }
   ++paired_.unknown_events;
@@ -187,7 +187,7 @@ inline void ThreadPairing::Pop(const Event& e, uint32_t ordinal) {
 inline uint32_t ThreadPairing::Open(const Event& e, uint32_t outer) {
   const uint32_t index = paired_.ranges.last++;
   WriteOpen(items_, index, e.time_ns, e.facts_index, outer, e.facts.event == trace::NvtxEvent::kPush);
-  if (range_payloads_ != nullptr) range_payloads_[index] = draft_.nvtx_events.DetailsAt(e.details).payload;
+  if (range_payloads_ != nullptr) range_payloads_[index] = unjoined_.nvtx_events.DetailsAt(e.details).payload;
   return index;
 }
 
@@ -256,7 +256,7 @@ uint32_t ThreadPairing::FindOrAddFacts(uint32_t of_event, uint32_t facts_around)
 // All but the path is known of them. Returns their place.
 uint32_t ThreadPairing::FindOrAddFacts(const PairedThread::Facts& facts) {
   constexpr uint64_t kIsDomain = uint64_t{1} << 32;
-  const NvtxEvents::Facts& event = draft_.nvtx_events.FactsAt(facts.of_event);
+  const NvtxEvents::Facts& event = unjoined_.nvtx_events.FactsAt(facts.of_event);
   const uint64_t around = facts.outer == kNone ? kIsDomain | trace_.domains[event.domain].name.value : facts.outer;
   std::vector<PairedThread::Facts>& all = paired_.facts;
   const auto index = static_cast<uint32_t>(all.size());

@@ -54,7 +54,7 @@ inline uint16_t DepthWithin(uint16_t depth) {
 // Pairs events of one thread after the other.
 class ThreadPairing {
  public:
-  explicit ThreadPairing(Draft& draft);
+  explicit ThreadPairing(UnjoinedTrace& unjoined);
 
   // Where what the thread has will be: there is room for its ranges and marks.
   struct Places {
@@ -92,7 +92,7 @@ class ThreadPairing {
   uint32_t FindOrAddFacts(uint32_t of_event, uint32_t facts_around);
   uint32_t FindOrAddFacts(const PairedThread::Facts& facts);
 
-  Draft& draft_;
+  UnjoinedTrace& unjoined_;
   Trace& trace_;
   PackedRanges::Item* items_ = nullptr;
   uint64_t* range_payloads_ = nullptr;

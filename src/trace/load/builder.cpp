@@ -30,31 +30,31 @@ void UpdateIfSet(T* field, T value) {
 void TraceBuilder::Reserve(const RecordCounts& counts) {
   const auto count = [&](trace::RecordKind kind) { return counts[static_cast<std::size_t>(kind)]; };
   using trace::RecordKind;
-  ReserveHuge(draft_.trace.api_calls.items(), count(RecordKind::kApi));
-  ReserveHuge(draft_.trace.ops.items(), count(RecordKind::kKernel) + count(RecordKind::kMemcpy) +
-                                            count(RecordKind::kMemset) + count(RecordKind::kPeerCopy) +
-                                            count(RecordKind::kGraphLaunch));
-  ReserveHuge(draft_.trace.syncs, count(RecordKind::kSync));
-  ReserveHuge(draft_.trace.memory_events, count(RecordKind::kMemory));
-  ReserveHuge(draft_.nvtx_events.items(), count(RecordKind::kNvtx));
-  draft_.trace.graph_nodes.reserve(count(RecordKind::kGraphNode));
+  ReserveHuge(unjoined_.trace.api_calls.items(), count(RecordKind::kApi));
+  ReserveHuge(unjoined_.trace.ops.items(), count(RecordKind::kKernel) + count(RecordKind::kMemcpy) +
+                                               count(RecordKind::kMemset) + count(RecordKind::kPeerCopy) +
+                                               count(RecordKind::kGraphLaunch));
+  ReserveHuge(unjoined_.trace.syncs, count(RecordKind::kSync));
+  ReserveHuge(unjoined_.trace.memory_events, count(RecordKind::kMemory));
+  ReserveHuge(unjoined_.nvtx_events.items(), count(RecordKind::kNvtx));
+  unjoined_.trace.graph_nodes.reserve(count(RecordKind::kGraphNode));
 }
 
 void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
   const bool is_collector = (header.flags & trace::kChunkCollector) != 0;
-  const uint32_t next = is_collector ? kCollector + static_cast<uint32_t>(draft_.collector_hosts.size())
-                                     : static_cast<uint32_t>(draft_.trace.processes.size());
+  const uint32_t next = is_collector ? kCollector + static_cast<uint32_t>(unjoined_.collector_hosts.size())
+                                     : static_cast<uint32_t>(unjoined_.trace.processes.size());
   const auto [at, is_new] = (is_collector ? collectors_ : processes_).try_emplace(header.process, next);
   if (process_ != at->second) recent_ops_.Clear(), recent_calls_.Clear();
   process_ = at->second;
-  if (is_new) (is_collector ? draft_.collector_hosts : draft_.hosts).push_back(header.process.host);
+  if (is_new) (is_collector ? unjoined_.collector_hosts : unjoined_.hosts).push_back(header.process.host);
   if (is_new && !is_collector) {
     Process p;
     p.pid = header.process.pid;
     p.image = header.process.image;
-    draft_.trace.processes.push_back(p);
-    draft_.correlations.emplace_back();
-    draft_.end_times_ns.push_back(0);
+    unjoined_.trace.processes.push_back(p);
+    unjoined_.correlations.emplace_back();
+    unjoined_.end_times_ns.push_back(0);
   }
   first_ns_ = std::numeric_limits<int64_t>::max();
   last_ns_ = 0;
@@ -62,72 +62,72 @@ void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
 }
 
 void TraceBuilder::EndChunk() {
-  if (!IsOfCollector()) draft_.Touch(process_, first_ns_, last_ns_);
+  if (!IsOfCollector()) unjoined_.Touch(process_, first_ns_, last_ns_);
 }
 
 bool TraceBuilder::Fill(std::vector<BulkChunk> bulk, DamagedBlocks* damaged) {
-  NumberThings(draft_);
+  NumberThings(unjoined_);
   has_numbers_ = true;
-  return FillBulk(std::move(bulk), draft_, damaged);
+  return FillBulk(std::move(bulk), unjoined_, damaged);
 }
 
 Trace TraceBuilder::Finish(const TraceHealth& framing) {
-  if (!has_numbers_) NumberThings(draft_);
-  draft_.trace.health = [&] {
+  if (!has_numbers_) NumberThings(unjoined_);
+  unjoined_.trace.health = [&] {
     TraceHealth health = framing;
-    health.lost_records = draft_.trace.health.lost_records;
-    health.bad_times = draft_.trace.health.bad_times;
-    health.missing_strings = draft_.trace.health.missing_strings;
+    health.lost_records = unjoined_.trace.health.lost_records;
+    health.bad_times = unjoined_.trace.health.bad_times;
+    health.missing_strings = unjoined_.trace.health.missing_strings;
     return health;
   }();
-  return JoinTrace(std::move(draft_));
+  return JoinTrace(std::move(unjoined_));
 }
 
 uint32_t TraceBuilder::ThreadIndex(uint32_t tid) {
   if (cached_thread_ != kNone && cached_tid_ == tid) return cached_thread_;
   cached_tid_ = tid;
-  return cached_thread_ = draft_.ThreadIndex(process_, tid);
+  return cached_thread_ = unjoined_.ThreadIndex(process_, tid);
 }
 
 uint32_t TraceBuilder::StreamOf(uint32_t context, uint32_t stream, std::vector<LateStream>* late, std::size_t event) {
   if (stream == 0) return kNone;
-  if (context != 0) return draft_.StreamIndex(process_, context, stream);
+  if (context != 0) return unjoined_.StreamIndex(process_, context, stream);
   late->push_back({static_cast<uint32_t>(event), process_, stream});
   return kNone;
 }
 
 uint32_t TraceBuilder::ShapeIndex(trace::ShapeId shape) {
   if (shape.value == 0) return kNone;
-  const uint32_t known = draft_.shape_ids.Find(process_, shape.value);
+  const uint32_t known = unjoined_.shape_ids.Find(process_, shape.value);
   if (known != kNone) return known;
-  draft_.late_shapes.push_back({process_, shape.value});
-  return kLateShape + static_cast<uint32_t>(draft_.late_shapes.size() - 1);
+  unjoined_.late_shapes.push_back({process_, shape.value});
+  return kLateShape + static_cast<uint32_t>(unjoined_.late_shapes.size() - 1);
 }
 
 // ---- dictionary ----
 
 void TraceBuilder::Add(const trace::StringRecord& r) {
   if (r.id == 0) return;
-  uint32_t& entry = draft_.string_ids(process_, r.id);
-  const auto& missing = draft_.missing_names;
+  uint32_t& entry = unjoined_.string_ids(process_, r.id);
+  const auto& missing = unjoined_.missing_names;
   const bool is_missing = entry != kNone && std::binary_search(missing.begin(), missing.end(), entry);
   if (entry != kNone && !is_missing) return;  // chunks repeat what they use
-  const NameId name = draft_.names.Intern(r.text.View());
-  if (is_missing) draft_.late_names.push_back({NameId{entry}, name});
+  const NameId name = unjoined_.names.Intern(r.text.View());
+  if (is_missing) unjoined_.late_names.push_back({NameId{entry}, name});
   entry = name.value;
 }
 
 void TraceBuilder::Add(const trace::KernelShapeRecord& r) {
-  uint32_t& entry = draft_.shape_ids(process_, r.id);
+  uint32_t& entry = unjoined_.shape_ids(process_, r.id);
   if (r.id == 0 || entry != kNone) return;
-  entry = static_cast<uint32_t>(draft_.trace.shapes.size());
-  draft_.trace.shapes.push_back(r);
+  entry = static_cast<uint32_t>(unjoined_.trace.shapes.size());
+  unjoined_.trace.shapes.push_back(r);
 }
 
 // ---- who and where ----
 
 void TraceBuilder::Add(const trace::ProcessRecord& r) {
-  Process& p = draft_.trace.processes[process_];
+  Process& p = unjoined_.trace.processes[process_];
   Touch(TimeNs(r.start_ns), TimeNs(r.start_ns));
   // A process may say it again when it knows more: the driver is found later than the process starts.
   UpdateIfSet(&p.pid, r.pid);
@@ -150,11 +150,11 @@ void TraceBuilder::Add(const trace::ProcessRecord& r) {
 
 void TraceBuilder::Add(const trace::ThreadRecord& r) {
   const NameId name = Name(r.name);
-  UpdateIfSet(&draft_.trace.threads[ThreadIndex(r.tid)].name, name);
+  UpdateIfSet(&unjoined_.trace.threads[ThreadIndex(r.tid)].name, name);
 }
 
 void TraceBuilder::Add(const trace::DeviceRecord& r) {
-  DeviceSlot& slot = draft_.device_slots[draft_.SlotIndex(process_, r.device)];
+  DeviceSlot& slot = unjoined_.device_slots[unjoined_.SlotIndex(process_, r.device)];
   slot.is_described = true;
   slot.facts = r;
   slot.name = Name(r.name);
@@ -162,13 +162,13 @@ void TraceBuilder::Add(const trace::DeviceRecord& r) {
 }
 
 void TraceBuilder::Add(const trace::ContextRecord& r) {
-  Context& context = draft_.trace.contexts[draft_.ContextIndex(process_, r.context)];
-  context.device = draft_.SlotIndex(process_, r.device);
+  Context& context = unjoined_.trace.contexts[unjoined_.ContextIndex(process_, r.context)];
+  context.device = unjoined_.SlotIndex(process_, r.device);
   context.null_stream = r.null_stream;
 }
 
 void TraceBuilder::Add(const trace::StreamRecord& r) {
-  Stream& s = draft_.trace.streams[draft_.StreamIndex(process_, r.context, r.stream)];
+  Stream& s = unjoined_.trace.streams[unjoined_.StreamIndex(process_, r.context, r.stream)];
   // Two records say one half each: the callback of its creation knows handle and time, CUPTI's own record priority and
   // flags. The driver's internal streams have only the latter.
   if (r.priority != 0) s.priority = r.priority;
@@ -180,7 +180,7 @@ void TraceBuilder::Add(const trace::StreamRecord& r) {
 }
 
 void TraceBuilder::Add(const trace::ClockRecord& r) {
-  draft_.trace.clocks.push_back({process_, r});
+  unjoined_.trace.clocks.push_back({process_, r});
   Touch(TimeNs(r.monotonic_ns), TimeNs(r.monotonic_ns));
 }
 
@@ -195,26 +195,27 @@ uint32_t TraceBuilder::FactsOf(const trace::ApiRecord& r) {
   f.domain = r.domain == static_cast<uint8_t>(trace::ApiDomain::kDriver) ? trace::ApiDomain::kDriver
                                                                          : trace::ApiDomain::kRuntime;
   f.is_unfinished = r.is_unfinished != 0 ? 1 : 0;
-  return draft_.trace.api_calls.Intern(f);
+  if (r.stack != 0) f.stack = r.stack;
+  return unjoined_.trace.api_calls.Intern(f);
 }
 
 void TraceBuilder::Add(const trace::ApiRecord& r) {
   const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
   Touch(start_ns, end_ns);
-  if (r.correlation != 0) draft_.correlations[process_].Add({r.correlation, r.correlation, 1});
-  uint32_t& recent =
-      recent_calls_({uint64_t{r.tid} << 32 | r.function.value,
-                     uint64_t{static_cast<uint32_t>(r.result)} << 32 | uint64_t{r.domain} << 8 | r.is_unfinished});
+  if (r.correlation != 0) unjoined_.correlations[process_].Add({r.correlation, r.correlation, 1});
+  uint32_t& recent = recent_calls_(
+      {uint64_t{r.tid} << 32 | r.function.value,
+       uint64_t{static_cast<uint32_t>(r.result)} << 32 | uint64_t{r.domain} << 8 | r.is_unfinished, r.stack});
   if (recent == kNone) recent = FactsOf(r);
-  draft_.trace.api_calls.Add(start_ns, end_ns, recent, r.correlation);
+  unjoined_.trace.api_calls.Add(start_ns, end_ns, recent, r.correlation);
 }
 
 // What all kinds of operations have in common.
 template <class R>
 PackedOps::Facts TraceBuilder::FactsOfAny(const R& r, OpKind kind) {
   PackedOps::Facts f;
-  f.device = draft_.SlotIndex(process_, r.device);
-  f.stream = draft_.StreamIndex(process_, r.context, r.stream);
+  f.device = unjoined_.SlotIndex(process_, r.device);
+  f.stream = unjoined_.StreamIndex(process_, r.context, r.stream);
   f.process = process_;
   f.graph = r.graph;
   if constexpr (requires { r.graph_node; }) f.graph_node = r.graph_node;
@@ -222,7 +223,7 @@ PackedOps::Facts TraceBuilder::FactsOfAny(const R& r, OpKind kind) {
   f.is_async = 1;
   if constexpr (requires { r.is_async; }) f.is_async = r.is_async != 0 ? 1 : 0;
   f.kind = kind;
-  Stream& stream = draft_.trace.streams[f.stream];
+  Stream& stream = unjoined_.trace.streams[f.stream];
   if (stream.device == kNone) stream.device = f.device;
   return f;
 }
@@ -231,7 +232,7 @@ uint32_t TraceBuilder::FactsOf(const trace::KernelRecord& r) {
   PackedOps::Facts f = FactsOfAny(r, OpKind::kKernel);
   f.name = Name(r.name);
   f.shape = ShapeIndex(r.shape);
-  return draft_.trace.ops.Intern(f);
+  return unjoined_.trace.ops.Intern(f);
 }
 
 uint32_t TraceBuilder::FactsOf(const trace::MemcpyRecord& r) {
@@ -239,7 +240,7 @@ uint32_t TraceBuilder::FactsOf(const trace::MemcpyRecord& r) {
   f.copy_kind = ToCopyKind(r.copy_kind);
   f.source_memory = ToMemoryKind(r.source_memory);
   f.destination_memory = ToMemoryKind(r.destination_memory);
-  return draft_.trace.ops.Intern(f);
+  return unjoined_.trace.ops.Intern(f);
 }
 
 uint32_t TraceBuilder::FactsOf(const trace::PeerCopyRecord& r) {
@@ -248,18 +249,18 @@ uint32_t TraceBuilder::FactsOf(const trace::PeerCopyRecord& r) {
   f.source_memory = ToMemoryKind(r.source_memory);
   f.destination_memory = ToMemoryKind(r.destination_memory);
   f.is_from_peer = r.source_device != r.device ? 1 : 0;
-  f.peer_device = draft_.SlotIndex(process_, f.is_from_peer != 0 ? r.source_device : r.destination_device);
-  return draft_.trace.ops.Intern(f);
+  f.peer_device = unjoined_.SlotIndex(process_, f.is_from_peer != 0 ? r.source_device : r.destination_device);
+  return unjoined_.trace.ops.Intern(f);
 }
 
 uint32_t TraceBuilder::FactsOf(const trace::MemsetRecord& r) {
   PackedOps::Facts f = FactsOfAny(r, OpKind::kMemset);
   f.destination_memory = ToMemoryKind(r.memory);
-  return draft_.trace.ops.Intern(f);
+  return unjoined_.trace.ops.Intern(f);
 }
 
 uint32_t TraceBuilder::FactsOf(const trace::GraphLaunchRecord& r) {
-  return draft_.trace.ops.Intern(FactsOfAny(r, OpKind::kGraph));
+  return unjoined_.trace.ops.Intern(FactsOfAny(r, OpKind::kGraph));
 }
 
 // `what`, `kinds` and `peer` are what differs between operations of the kind, beside graph and stream.
@@ -282,20 +283,20 @@ uint32_t TraceBuilder::RecentFactsOf(const trace::KernelRecord& r) {
 template <class R>
 bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer) {
   if (!HasTimes(r.start_ns, r.duration_ns)) {
-    ++draft_.trace.health.bad_times;
+    ++unjoined_.trace.health.bad_times;
     return false;
   }
   uint32_t& recent = RecentOp(r, kind, what, kinds, peer);
   if (recent == kNone) recent = FactsOf(r);
   const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
   Touch(start_ns, end_ns);
-  draft_.trace.ops.Add(start_ns, end_ns, recent, r.correlation);
+  unjoined_.trace.ops.Add(start_ns, end_ns, recent, r.correlation);
   return true;
 }
 
 void TraceBuilder::Add(const trace::KernelRecord& r) {
   const bool is_added = AddOp(r, OpKind::kKernel, WhatOf(r), 0, 0);
-  if (is_added && r.is_device_launched != 0 && r.correlation == 0) ++draft_.launched_by_device;
+  if (is_added && r.is_device_launched != 0 && r.correlation == 0) ++unjoined_.launched_by_device;
 }
 
 void TraceBuilder::Add(const trace::MemcpyRecord& r) {
@@ -324,9 +325,9 @@ void TraceBuilder::Add(const trace::SyncRecord& r) {
   s.api = r.correlation;
   s.event = r.event;
   s.kind = EnumOr(r.sync_kind, trace::SyncKind::kContext, trace::SyncKind::kUnknown);
-  s.stream = StreamOf(r.context, r.stream, &draft_.late_sync_streams, draft_.trace.syncs.size());
+  s.stream = StreamOf(r.context, r.stream, &unjoined_.late_sync_streams, unjoined_.trace.syncs.size());
   Touch(s.start_ns, s.end_ns);
-  draft_.trace.syncs.push_back(s);
+  unjoined_.trace.syncs.push_back(s);
 }
 
 void TraceBuilder::Add(const trace::OverheadRecord& r) {
@@ -337,7 +338,7 @@ void TraceBuilder::Add(const trace::OverheadRecord& r) {
   o.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
   o.kind = r.overhead_kind;
   Touch(o.start_ns, o.end_ns);
-  draft_.trace.overheads.push_back(o);
+  unjoined_.trace.overheads.push_back(o);
 }
 
 void TraceBuilder::Add(const trace::JitRecord& r) {
@@ -351,7 +352,7 @@ void TraceBuilder::Add(const trace::JitRecord& r) {
   j.operation = r.operation;
   j.cache_bytes = r.cache_bytes;
   Touch(j.start_ns, j.end_ns);
-  draft_.trace.jits.push_back(j);
+  unjoined_.trace.jits.push_back(j);
 }
 
 void TraceBuilder::Add(const trace::EventRecordRecord& r) {
@@ -361,9 +362,9 @@ void TraceBuilder::Add(const trace::EventRecordRecord& r) {
   e.process = process_;
   e.thread = r.tid == 0 ? kNone : ThreadIndex(r.tid);
   e.api = r.correlation;
-  e.stream = StreamOf(r.context, r.stream, &draft_.late_event_streams, draft_.trace.event_records.size());
+  e.stream = StreamOf(r.context, r.stream, &unjoined_.late_event_streams, unjoined_.trace.event_records.size());
   Touch(e.time_ns, e.time_ns);
-  draft_.trace.event_records.push_back(e);
+  unjoined_.trace.event_records.push_back(e);
 }
 
 void TraceBuilder::Add(const trace::GraphNodeRecord& r) {
@@ -376,20 +377,25 @@ void TraceBuilder::Add(const trace::GraphNodeRecord& r) {
   n.graph = r.graph;
   n.node_type = r.node_type;
   Touch(n.time_ns, n.time_ns);
-  draft_.trace.graph_nodes.push_back(n);
+  unjoined_.trace.graph_nodes.push_back(n);
 }
 
 // ---- about the trace itself ----
 
 void TraceBuilder::Add(const trace::LossRecord& r) {
+  // What a collector lost are samples: the work of the program is as complete as without it.
+  if (IsOfCollector()) {
+    Add(trace::MetricLossRecord{r.time_ns, 0, 0, static_cast<uint8_t>(trace::MetricLossReason::kOverflow), r.count});
+    return;
+  }
   Loss loss;
-  loss.process = IsOfCollector() ? kNone : process_;
+  loss.process = process_;
   loss.reason = static_cast<trace::LossReason>(r.reason);
   loss.kind = r.lost_kind;
   loss.count = r.count;
   loss.time_ns = TimeNs(r.time_ns);
-  draft_.trace.health.lost_records = AddSaturating(draft_.trace.health.lost_records, r.count);
-  draft_.trace.losses.push_back(loss);
+  unjoined_.trace.health.lost_records = AddSaturating(unjoined_.trace.health.lost_records, r.count);
+  unjoined_.trace.losses.push_back(loss);
 }
 
 void TraceBuilder::Add(const trace::NoticeRecord& r) {
@@ -399,12 +405,12 @@ void TraceBuilder::Add(const trace::NoticeRecord& r) {
   notice.level = r.level == 0 ? trace::NoticeLevel::kInfo
                               : EnumOr(r.level, trace::NoticeLevel::kError, trace::NoticeLevel::kError);
   notice.message = Name(r.message);
-  draft_.trace.notices.push_back(notice);
+  unjoined_.trace.notices.push_back(notice);
 }
 
 void TraceBuilder::Add(const trace::EndRecord& r) {
-  Process& p = draft_.trace.processes[process_];
-  int64_t& last_ns = draft_.end_times_ns[process_];
+  Process& p = unjoined_.trace.processes[process_];
+  int64_t& last_ns = unjoined_.end_times_ns[process_];
   Touch(TimeNs(r.time_ns), TimeNs(r.time_ns));
   if (p.has_end && TimeNs(r.time_ns) < last_ns) return;  // a process that was stopped may have gone on
   last_ns = TimeNs(r.time_ns);
@@ -422,7 +428,7 @@ void TraceBuilder::Add(const trace::CaptureRecord& r) {
   border.trigger = ToTrigger(r.trigger);
   border.is_start = r.event == static_cast<uint8_t>(trace::CaptureEvent::kStart);
   Touch(border.time_ns, border.time_ns);
-  draft_.capture_borders.push_back(border);
+  unjoined_.capture_borders.push_back(border);
 }
 
 }  // namespace gprof

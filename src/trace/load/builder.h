@@ -1,7 +1,7 @@
 // Takes the records of a trace one by one and joins them to a Trace.
 //
-// There is an Add for every record kind that is not among KeptRecords, and none that takes any: a kind added to
-// AllRecords does not compile until it is decided what becomes of it.
+// There is an Add for every record kind that is joined as it comes. The others are kept until all is read: a test asks
+// that each has a join that takes it.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ namespace gprof {
 
 class TraceBuilder {
  public:
-  explicit TraceBuilder(std::string path) { draft_.trace.path = std::move(path); }
+  explicit TraceBuilder(std::string path) { unjoined_.trace.path = std::move(path); }
 
   void Reserve(const RecordCounts& counts);
 
@@ -29,14 +29,15 @@ class TraceBuilder {
 
   template <class R>
   void AddRows(std::span<const R> rows) {
-    if (!trace::IsDictionary(R::kKind)) draft_.trace.record_count += rows.size();
-    if (IsOfCollector() && !kIsOneOf<R, OfCollectors> && !kIsOneOf<R, KeptRecords>) return;
+    if (!trace::IsDictionary(R::kKind)) unjoined_.trace.record_count += rows.size();
+    if (IsOfCollector() && !kIsOneOf<R, OfCollectors> && R::kKind < kFirstKept) return;
     for (const R& r : rows) Add(r);
   }
 
   template <class R>
-  requires kIsOneOf<R, KeptRecords>
-  void Add(const R& r) { std::get<std::vector<Kept<R>>>(draft_.kept).push_back({process_, r}); }
+  requires(R::kKind >= kFirstKept) void Add(const R& r) {
+    std::get<std::vector<Kept<R>>>(unjoined_.kept).push_back({process_, r});
+  }
   void Add(const trace::StringRecord& r);
   void Add(const trace::KernelShapeRecord& r);
   void Add(const trace::ProcessRecord& r);
@@ -85,8 +86,8 @@ class TraceBuilder {
   uint32_t FactsOf(const trace::NvtxRecord& r);
   // The same, of records whose like comes again and again.
   uint32_t RecentFactsOf(const trace::KernelRecord& r);
-  void CountRecords(uint64_t count) { draft_.trace.record_count += count; }
-  uint64_t record_count() const { return draft_.trace.record_count; }
+  void CountRecords(uint64_t count) { unjoined_.trace.record_count += count; }
+  uint64_t record_count() const { return unjoined_.trace.record_count; }
   uint32_t process() const { return process_; }
   bool IsOfCollector() const { return IsCollector(process_); }
 
@@ -100,7 +101,7 @@ class TraceBuilder {
   // What is taken from them beside the kept records: they have no calls, no devices and no life of their own.
   using OfCollectors = std::tuple<trace::StringRecord, trace::LossRecord, trace::NoticeRecord>;
 
-  NameId Name(trace::StringId id) { return draft_.Name(process_, id); }
+  NameId Name(trace::StringId id) { return unjoined_.Name(process_, id); }
   uint32_t ThreadIndex(uint32_t tid);
   uint32_t ShapeIndex(trace::ShapeId shape);
   // kNone for stream 0. A stream without its context is noted in `late`, for the event with that index.
@@ -117,14 +118,14 @@ class TraceBuilder {
   template <class R>
   bool AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
 
-  Draft draft_;
+  UnjoinedTrace unjoined_;
   bool has_numbers_ = false;  // NumberThings was called
   std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_, collectors_;
   uint32_t process_ = kNone;  // of the chunk; kCollector and a number for a collector
   int64_t first_ns_ = 0, last_ns_ = 0;
   uint32_t cached_tid_ = 0, cached_thread_ = kNone;
   RecentFacts<6> recent_ops_;  // of the process of the chunk, as the tables below
-  RecentFacts<2> recent_calls_;
+  RecentFacts<3> recent_calls_;
 };
 
 }  // namespace gprof

@@ -18,9 +18,9 @@ void TraceBuilder::Add(const trace::MemoryRecord& r) {
   m.memory = ToMemoryKind(r.memory);
   m.is_async = r.is_async != 0;
   m.pool = r.pool;
-  m.stream = StreamOf(r.context, r.stream, &draft_.late_memory_streams, draft_.trace.memory_events.size());
+  m.stream = StreamOf(r.context, r.stream, &unjoined_.late_memory_streams, unjoined_.trace.memory_events.size());
   Touch(m.time_ns, m.time_ns);
-  draft_.trace.memory_events.push_back(m);
+  unjoined_.trace.memory_events.push_back(m);
 }
 
 void TraceBuilder::Add(const trace::ManagedMemoryRecord& r) {
@@ -34,9 +34,9 @@ void TraceBuilder::Add(const trace::ManagedMemoryRecord& r) {
   m.destination = r.destination;
   m.flags = r.flags;
   m.kind = EnumOr(r.managed_kind, trace::ManagedKind::kDeviceToDevice, trace::ManagedKind::kUnknown);
-  m.stream = StreamOf(0, r.stream, &draft_.late_managed_streams, draft_.trace.managed_memory.size());
+  m.stream = StreamOf(0, r.stream, &unjoined_.late_managed_streams, unjoined_.trace.managed_memory.size());
   Touch(m.start_ns, m.end_ns);
-  draft_.trace.managed_memory.push_back(m);
+  unjoined_.trace.managed_memory.push_back(m);
 }
 
 void TraceBuilder::Add(const trace::MemoryPoolRecord& r) {
@@ -54,7 +54,7 @@ void TraceBuilder::Add(const trace::MemoryPoolRecord& r) {
       r.operation == 0 ? trace::PoolOp::kCreate : EnumOr(r.operation, trace::PoolOp::kTrim, trace::PoolOp::kTrim);
   p.is_imported = r.is_imported != 0;
   Touch(p.time_ns, p.time_ns);
-  draft_.trace.memory_pools.push_back(p);
+  unjoined_.trace.memory_pools.push_back(p);
 }
 
 }  // namespace gprof

@@ -8,33 +8,33 @@ namespace gprof {
 uint32_t TraceBuilder::FactsOf(const trace::NvtxRecord& r) {
   NvtxEvents::Facts f;
   f.thread = ThreadIndex(r.tid);
-  f.domain = draft_.DomainIndex(process_, r.domain);
+  f.domain = unjoined_.DomainIndex(process_, r.domain);
   f.message = Name(r.message);
   f.category = r.category;
   f.color = r.color;
   f.event = static_cast<trace::NvtxEvent>(r.event);
   f.payload_type = EnumOr(r.payload_type, trace::PayloadType::kExtended, trace::PayloadType::kNone);
-  return draft_.nvtx_events.Intern(f);
+  return unjoined_.nvtx_events.Intern(f);
 }
 
 void TraceBuilder::Add(const trace::NvtxRecord& r) {
   Touch(TimeNs(r.time_ns), TimeNs(r.time_ns));
-  draft_.nvtx_events.Add(TimeNs(r.time_ns), FactsOf(r), {r.range, r.payload});
+  unjoined_.nvtx_events.Add(TimeNs(r.time_ns), FactsOf(r), {r.range, r.payload});
 }
 
 void TraceBuilder::Add(const trace::NvtxDomainRecord& r) {
   const NameId name = Name(r.name);
-  draft_.trace.domains[draft_.DomainIndex(process_, r.domain)].name = name;
+  unjoined_.trace.domains[unjoined_.DomainIndex(process_, r.domain)].name = name;
 }
 
 void TraceBuilder::Add(const trace::NvtxCategoryRecord& r) {
-  const uint32_t domain = draft_.DomainIndex(process_, r.domain);
-  uint32_t& index = draft_.categories(domain, r.category);
+  const uint32_t domain = unjoined_.DomainIndex(process_, r.domain);
+  uint32_t& index = unjoined_.categories(domain, r.category);
   if (index == kNone) {
-    index = static_cast<uint32_t>(draft_.trace.categories.size());
-    draft_.trace.categories.push_back({domain, r.category, {}});
+    index = static_cast<uint32_t>(unjoined_.trace.categories.size());
+    unjoined_.trace.categories.push_back({domain, r.category, {}});
   }
-  draft_.trace.categories[index].name = Name(r.name);
+  unjoined_.trace.categories[index].name = Name(r.name);
 }
 
 void TraceBuilder::Add(const trace::NvtxNameRecord& r) {
@@ -44,11 +44,11 @@ void TraceBuilder::Add(const trace::NvtxNameRecord& r) {
   n.process = process_;
   n.name = Name(r.name);
   n.object = static_cast<trace::NvtxNameKind>(r.object);
-  draft_.object_names.push_back(n);
+  unjoined_.object_names.push_back(n);
 }
 
 void TraceBuilder::NameStream(uint32_t context, uint32_t stream, trace::StringId name) {
-  Stream& s = draft_.trace.streams[draft_.StreamIndex(process_, context, stream)];
+  Stream& s = unjoined_.trace.streams[unjoined_.StreamIndex(process_, context, stream)];
   if (s.name != Name(name)) ++s.names_given;
   s.name = Name(name);
 }
@@ -56,30 +56,30 @@ void TraceBuilder::NameStream(uint32_t context, uint32_t stream, trace::StringId
 // ---- payloads ----
 
 void TraceBuilder::Add(const trace::NvtxSchemaRecord& r) {
-  draft_.schemas.push_back({draft_.DomainIndex(process_, r.domain), r, Name(r.name)});
+  unjoined_.schemas.push_back({unjoined_.DomainIndex(process_, r.domain), r, Name(r.name)});
 }
 
 void TraceBuilder::Add(const trace::NvtxSchemaEntryRecord& r) {
-  draft_.schema_entries.push_back({draft_.DomainIndex(process_, r.domain), r, Name(r.name)});
+  unjoined_.schema_entries.push_back({unjoined_.DomainIndex(process_, r.domain), r, Name(r.name)});
 }
 
 void TraceBuilder::Add(const trace::NvtxEnumRecord& r) {
-  draft_.enum_values.push_back({draft_.DomainIndex(process_, r.domain), r, Name(r.name)});
+  unjoined_.enum_values.push_back({unjoined_.DomainIndex(process_, r.domain), r, Name(r.name)});
 }
 
 void TraceBuilder::Add(const trace::NvtxPayloadRecord& r) {
   RawPayload p;
   p.time_ns = TimeNs(r.time_ns);
   p.thread = ThreadIndex(r.tid);
-  p.domain = draft_.DomainIndex(process_, r.domain);
+  p.domain = unjoined_.DomainIndex(process_, r.domain);
   p.range = r.range;
   p.schema = r.schema;
   p.event = static_cast<trace::NvtxEvent>(r.event);
-  p.first_byte = draft_.payload_bytes.size();
+  p.first_byte = unjoined_.payload_bytes.size();
   p.size_bytes = r.data.size;
-  draft_.payload_bytes.append(r.data.View());  // the record's bytes are gone with its chunk
+  unjoined_.payload_bytes.append(r.data.View());  // the record's bytes are gone with its chunk
   Touch(p.time_ns, p.time_ns);
-  draft_.raw_payloads.push_back(p);
+  unjoined_.raw_payloads.push_back(p);
 }
 
 }  // namespace gprof

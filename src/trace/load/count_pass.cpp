@@ -177,8 +177,8 @@ std::size_t AlikeRecords::NumberByColumns(uint16_t* numbers) {
   return count;
 }
 
-std::vector<SurveyedBlock> Survey::Read(trace::ByteReader body) {
-  std::vector<SurveyedBlock> blocks;
+std::vector<CountedBlock> BlockCounter::Read(trace::ByteReader body) {
+  std::vector<CountedBlock> blocks;
   const unsigned char* const begin = body.next();
   trace::BlockView view;
   bool is_good = true;
@@ -189,11 +189,11 @@ std::vector<SurveyedBlock> Survey::Read(trace::ByteReader body) {
       using R = std::decay_t<decltype(*null_record)>;
       if constexpr (kIsBulk<R>) {
         if (static_cast<uint16_t>(R::kKind) != view.kind) return;
-        SurveyedBlock& surveyed = blocks.emplace_back();
-        surveyed.is_good = is_good = view.record_count <= records_left && ReadBlock<R>(view, &surveyed);
+        CountedBlock& counted = blocks.emplace_back();
+        counted.is_good = is_good = view.record_count <= records_left && ReadBlock<R>(view, &counted);
         records_left -= view.record_count;  // not looked at again where there were too few
-        surveyed.block.first_byte = static_cast<uint32_t>(view.columns.next() - begin);
-        surveyed.block.size_bytes = static_cast<uint32_t>(view.columns.left());
+        counted.block.first_byte = static_cast<uint32_t>(view.columns.next() - begin);
+        counted.block.size_bytes = static_cast<uint32_t>(view.columns.left());
       }
     });
   }
@@ -201,7 +201,7 @@ std::vector<SurveyedBlock> Survey::Read(trace::ByteReader body) {
 }
 
 template <class R>
-bool Survey::ReadBlock(const trace::BlockView& block, SurveyedBlock* out) {
+bool BlockCounter::ReadBlock(const trace::BlockView& block, CountedBlock* out) {
   static_assert(BlockColumns<R>::kFields <= AlikeRecords::kMostColumns);
   BlockColumns<R> columns;
   ValuesOf<R> values;
@@ -232,7 +232,7 @@ bool Survey::ReadBlock(const trace::BlockView& block, SurveyedBlock* out) {
 }
 
 template <class R>
-bool Survey::ReadCommon(const BlockColumns<R>& columns, std::size_t count, ValuesOf<R>* values) {
+bool BlockCounter::ReadCommon(const BlockColumns<R>& columns, std::size_t count, ValuesOf<R>* values) {
   alike_.Begin(count);
   bool is_good = true;
   std::size_t k = 0;

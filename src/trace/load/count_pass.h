@@ -79,7 +79,7 @@ class AlikeRecords {
 };
 
 // A block, and the first of the records that are alike, in the order of BulkBlock::commons.
-struct SurveyedBlock {
+struct CountedBlock {
   BulkBlock block;
   std::vector<unsigned char, packed_detail::Unwritten<unsigned char>>
       rows;  // one after the other, of the type of the block's kind; only what is common is set
@@ -94,11 +94,11 @@ struct SurveyedBlock {
   }
 };
 
-class Survey {
+class BlockCounter {
  public:
   // The blocks of calls, operations and NVTX events in the body of a chunk, up to the first one that is damaged. What
   // they have in common has no facts yet: those are numbered in the order of the file.
-  std::vector<SurveyedBlock> Read(trace::ByteReader body);
+  std::vector<CountedBlock> Read(trace::ByteReader body);
 
  private:
   // A column with one value for all records is none of alike_.
@@ -111,7 +111,7 @@ class Survey {
   using ValuesOf = std::array<CommonValues, BlockColumns<R>::kFields>;
 
   template <class R>
-  bool ReadBlock(const trace::BlockView& block, SurveyedBlock* out);
+  bool ReadBlock(const trace::BlockView& block, CountedBlock* out);
   template <class R>
   bool ReadCommon(const BlockColumns<R>& columns, std::size_t count, ValuesOf<R>* values);
 

@@ -67,43 +67,44 @@ std::size_t StoredBytes(const std::vector<BulkChunk>& chunks) {
   return bytes;
 }
 
-void LeaveOutOpsWithoutTimes(Draft& draft) {
-  Trace& t = draft.trace;
+void LeaveOutOpsWithoutTimes(UnjoinedTrace& unjoined) {
+  Trace& t = unjoined.trace;
   if (t.health.bad_times == 0) return;
-  std::erase_if(t.ops.items(), [](const PackedOps::Item& op) { return op.facts == Filler::kNoTimes; });
+  std::erase_if(t.ops.items(), [](const PackedOps::Item& op) { return op.facts == PlaceFiller::kNoTimes; });
   t.device_ops =
       GroupBy(t.ops.items(), t.devices.size(), [&](const PackedOps::Item& op) { return t.ops.FactsOf(op).device; });
 }
 
-void CountCalls(Draft& draft, std::vector<BulkChunk>& chunks) {
-  draft.calls_of_facts.assign(draft.trace.api_calls.FactsCount(), 0);
+void CountCalls(UnjoinedTrace& unjoined, std::vector<BulkChunk>& chunks) {
+  unjoined.calls_of_facts.assign(unjoined.trace.api_calls.FactsCount(), 0);
   ForEachBlock(chunks, Target::kCalls, [&](const BulkBlock& block) {
-    for (const BulkBlock::Common& common : block.commons) draft.calls_of_facts[common.facts] += common.count;
+    for (const BulkBlock::Common& common : block.commons) unjoined.calls_of_facts[common.facts] += common.count;
   });
 }
 
-void CountEvents(Draft& draft, std::vector<BulkChunk>& chunks) {
-  draft.thread_event_counts.assign(draft.trace.threads.size(), {});
+void CountEvents(UnjoinedTrace& unjoined, std::vector<BulkChunk>& chunks) {
+  unjoined.thread_event_counts.assign(unjoined.trace.threads.size(), {});
   ForEachBlock(chunks, Target::kEvents, [&](const BulkBlock& block) {
     for (const BulkBlock::Common& common : block.commons) {
-      const NvtxEvents::Facts& facts = draft.nvtx_events.FactsAt(common.facts);
-      draft.thread_event_counts[facts.thread].Add(facts.event, common.count);
+      const NvtxEvents::Facts& facts = unjoined.nvtx_events.FactsAt(common.facts);
+      unjoined.thread_event_counts[facts.thread].Add(facts.event, common.count);
     }
   });
 }
 
 // The blocks of the file in any order, on all cores: each has its places for itself. Ranges that will be paired side by
 // side need their places before that; on one core and on two they are not.
-void FillPlaces(Draft& draft, std::vector<BulkChunk>& chunks, std::vector<Filler>& fillers, DamagedBlocks* damaged) {
+void FillPlaces(UnjoinedTrace& unjoined, std::vector<BulkChunk>& chunks, std::vector<PlaceFiller>& fillers,
+                DamagedBlocks* damaged) {
   std::size_t ranges = 0;
   if (fillers.size() > 2) {
-    for (const EventCounts& counts : draft.thread_event_counts) ranges += counts.ranges;
+    for (const EventCounts& counts : unjoined.thread_event_counts) ranges += counts.ranges;
   }
   std::atomic<std::size_t> next{0};
   std::vector<DamagedBlocks> found(fillers.size());
   ForEachSideBySide(fillers.size() + 1, fillers.size(), [&](std::size_t part) {
     if (part == 0) {
-      PackedRanges::Items& items = draft.trace.ranges.items();
+      PackedRanges::Items& items = unjoined.trace.ranges.items();
       ReserveHuge(items, ranges);
       TouchHuge(items, 1);
       return items.resize(ranges);
@@ -116,48 +117,48 @@ void FillPlaces(Draft& draft, std::vector<BulkChunk>& chunks, std::vector<Filler
   for (DamagedBlocks& blocks : found) damaged->merge(blocks);
 }
 
-void Finish(std::vector<Filler>& fillers, Draft& draft) {
-  for (Filler& filler : fillers) filler.Finish();
-  const auto sort_or_forget = [&](std::vector<uint32_t>& runs, bool (Filler::*has_runs)() const) {
-    const bool all = std::all_of(fillers.begin(), fillers.end(), [&](const Filler& f) { return (f.*has_runs)(); });
+void Finish(std::vector<PlaceFiller>& fillers, UnjoinedTrace& unjoined) {
+  for (PlaceFiller& filler : fillers) filler.Finish();
+  const auto sort_or_forget = [&](std::vector<uint32_t>& runs, bool (PlaceFiller::*has_runs)() const) {
+    const bool all = std::all_of(fillers.begin(), fillers.end(), [&](const PlaceFiller& f) { return (f.*has_runs)(); });
     all ? std::sort(runs.begin(), runs.end()) : runs.clear();
   };
-  sort_or_forget(draft.call_runs, &Filler::HasCallsInRuns);
-  sort_or_forget(draft.op_runs, &Filler::HasOpsInRuns);
-  sort_or_forget(draft.event_runs, &Filler::HasEventsInRuns);
-  LeaveOutOpsWithoutTimes(draft);
+  sort_or_forget(unjoined.call_runs, &PlaceFiller::HasCallsInRuns);
+  sort_or_forget(unjoined.op_runs, &PlaceFiller::HasOpsInRuns);
+  sort_or_forget(unjoined.event_runs, &PlaceFiller::HasEventsInRuns);
+  LeaveOutOpsWithoutTimes(unjoined);
 }
 
 }  // namespace
 
-bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damaged) {
+bool FillBulk(std::vector<BulkChunk> chunks, UnjoinedTrace& unjoined, DamagedBlocks* damaged) {
   if (chunks.empty()) return true;
-  Trace& t = draft.trace;
+  Trace& t = unjoined.trace;
   t.thread_api_calls = PlanPlaces(chunks, Target::kCalls, t.threads.size(),
                                   [&](uint32_t facts) { return t.api_calls.FactsAt(facts).thread; });
   t.device_ops =
       PlanPlaces(chunks, Target::kOps, t.devices.size(), [&](uint32_t facts) { return t.ops.FactsAt(facts).device; });
-  draft.thread_events = PlanPlaces(chunks, Target::kEvents, t.threads.size(),
-                                   [&](uint32_t facts) { return draft.nvtx_events.FactsAt(facts).thread; });
+  unjoined.thread_events = PlanPlaces(chunks, Target::kEvents, t.threads.size(),
+                                      [&](uint32_t facts) { return unjoined.nvtx_events.FactsAt(facts).thread; });
   Resize(t.api_calls.items(), t.thread_api_calls);
   Resize(t.ops.items(), t.device_ops);
-  Resize(draft.nvtx_events.items(), draft.thread_events);
-  CountCalls(draft, chunks);
-  CountEvents(draft, chunks);
+  Resize(unjoined.nvtx_events.items(), unjoined.thread_events);
+  CountCalls(unjoined, chunks);
+  CountEvents(unjoined, chunks);
   const std::size_t known_damaged = damaged->size();
   const std::size_t cores = t.record_count >= kWorthAThread ? UsableCores() : 1;
   if (cores > 1) {
     TouchHuge(t.api_calls.items(), cores);
     TouchHuge(t.ops.items(), cores);
-    TouchHuge(draft.nvtx_events.items(), cores);
+    TouchHuge(unjoined.nvtx_events.items(), cores);
   }
-  std::vector<Filler> fillers;
+  std::vector<PlaceFiller> fillers;
   for (std::size_t i = cores > 1 ? std::min(ReadersOf(StoredBytes(chunks)), chunks.size()) : 1; i > 0; --i) {
-    fillers.emplace_back(draft);
+    fillers.emplace_back(unjoined);
   }
-  FillPlaces(draft, chunks, fillers, damaged);
+  FillPlaces(unjoined, chunks, fillers, damaged);
   if (damaged->size() != known_damaged) return false;
-  Finish(fillers, draft);
+  Finish(fillers, unjoined);
   return true;
 }
 

@@ -9,7 +9,7 @@
 namespace gprof {
 
 // Puts them where they belong: grouped by thread or device, in a group in the order of the file. False: some blocks
-// turned out to be damaged, and the draft is of no use. They are added to `damaged`.
-bool FillBulk(std::vector<BulkChunk> chunks, Draft& draft, DamagedBlocks* damaged);
+// turned out to be damaged, and the unjoined trace is of no use. They are added to `damaged`.
+bool FillBulk(std::vector<BulkChunk> chunks, UnjoinedTrace& unjoined, DamagedBlocks* damaged);
 
 }  // namespace gprof

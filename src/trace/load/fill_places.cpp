@@ -78,12 +78,12 @@ bool IsUsualStart(uint64_t start_ns) { return start_ns != 0 && start_ns <= kMost
 
 }  // namespace
 
-void Filler::ProcessTotals::Touch(uint64_t start_ns, uint64_t end_ns) {
+void PlaceFiller::ProcessTotals::Touch(uint64_t start_ns, uint64_t end_ns) {
   if (start_ns > 0) first_ns = std::min(first_ns, static_cast<int64_t>(start_ns));
   last_ns = std::max(last_ns, static_cast<int64_t>(end_ns));
 }
 
-void Filler::Take(const BulkChunk& chunk, DamagedBlocks* damaged) {
+void PlaceFiller::Take(const BulkChunk& chunk, DamagedBlocks* damaged) {
   process_ = chunk.process;
   const auto* body = reinterpret_cast<const unsigned char*>(chunk.stored.data());
   // The first pass could unpack it, so if it cannot be unpacked now, somebody has changed the file since.
@@ -100,26 +100,26 @@ void Filler::Take(const BulkChunk& chunk, DamagedBlocks* damaged) {
   }
 }
 
-void Filler::Finish() {
-  Trace& t = draft_.trace;
+void PlaceFiller::Finish() {
+  Trace& t = unjoined_.trace;
   for (const UnusualTime& x : unusual_calls_) t.api_calls.SetTimes(x.place, x.start_ns, x.end_ns);
   for (const UnusualTime& x : unusual_ops_) t.ops.SetTimes(x.place, x.start_ns, x.end_ns);
   for (const auto& [place, details] : details_) {
-    draft_.nvtx_events.items()[place].details = static_cast<uint32_t>(draft_.nvtx_events.details().size());
-    draft_.nvtx_events.details().push_back(details);
+    unjoined_.nvtx_events.items()[place].details = static_cast<uint32_t>(unjoined_.nvtx_events.details().size());
+    unjoined_.nvtx_events.details().push_back(details);
   }
-  Append(call_runs_, &draft_.call_runs);
-  Append(op_runs_, &draft_.op_runs);
-  Append(event_runs_, &draft_.event_runs);
+  Append(call_runs_, &unjoined_.call_runs);
+  Append(op_runs_, &unjoined_.op_runs);
+  Append(event_runs_, &unjoined_.event_runs);
   for (uint32_t process = 0; process < totals_.size(); ++process) {
-    draft_.Touch(process, totals_[process].first_ns, totals_[process].last_ns);
-    draft_.correlations[process].Add(totals_[process].correlations);
+    unjoined_.Touch(process, totals_[process].first_ns, totals_[process].last_ns);
+    unjoined_.correlations[process].Add(totals_[process].correlations);
   }
-  draft_.launched_by_device += launched_by_device_;
+  unjoined_.launched_by_device += launched_by_device_;
   t.health.bad_times += bad_times_;
 }
 
-bool Filler::TakeBlock(const trace::BlockView& view, const BulkBlock& block) {
+bool PlaceFiller::TakeBlock(const trace::BlockView& view, const BulkBlock& block) {
   bool is_good = false;
   trace::ForEachKind([&](auto* null_record) {
     using R = std::decay_t<decltype(*null_record)>;
@@ -131,7 +131,7 @@ bool Filler::TakeBlock(const trace::BlockView& view, const BulkBlock& block) {
 }
 
 template <class R>
-bool Filler::TakeRecords(const trace::BlockView& view, const BulkBlock& block) {
+bool PlaceFiller::TakeRecords(const trace::BlockView& view, const BulkBlock& block) {
   BlockColumns<R> columns;
   const std::size_t count = block.record_count;
   has_order_ = false;
@@ -152,11 +152,11 @@ bool Filler::TakeRecords(const trace::BlockView& view, const BulkBlock& block) {
       return false;
     }
     if constexpr (std::is_same_v<R, trace::ApiRecord>) {
-      PackedCalls& calls = draft_.trace.api_calls;
+      PackedCalls& calls = unjoined_.trace.api_calls;
       TakeTimes<false>(block, &calls, &unusual_calls_, &call_runs_, CallComesBefore(calls));
       totals_[process_].correlations.Add(ExtentOf(correlations_.get(), count));
     } else {
-      PackedOps& ops = draft_.trace.ops;
+      PackedOps& ops = unjoined_.trace.ops;
       TakeTimes<true>(block, &ops, &unusual_ops_, &op_runs_, OpComesBefore(ops));
     }
     if constexpr (std::is_same_v<R, trace::KernelRecord>) {
@@ -169,8 +169,8 @@ bool Filler::TakeRecords(const trace::BlockView& view, const BulkBlock& block) {
 // Calls or operations; those have to have times. They are brought in order while they are in the cache, each group by
 // itself. Not where some are without their times, which must stay where they are: then all are put in order later.
 template <bool kMustHaveTimes, class Packed, class Less>
-void Filler::TakeTimes(const BulkBlock& block, Packed* packed, std::vector<UnusualTime>* unusual,
-                       std::vector<uint32_t>* runs, Less less) {
+void PlaceFiller::TakeTimes(const BulkBlock& block, Packed* packed, std::vector<UnusualTime>* unusual,
+                            std::vector<uint32_t>* runs, Less less) {
   const bool is_one_group = IsOneGroup(block);
   PlanFacts(block);
   const Written written = WriteUsual(block, is_one_group, packed->items().data());
@@ -184,7 +184,7 @@ void Filler::TakeTimes(const BulkBlock& block, Packed* packed, std::vector<Unusu
 
 // As good as all blocks: times fit into items as they are, and are in an order that can be planned.
 template <class Item>
-Filler::Written Filler::WriteUsual(const BulkBlock& block, bool is_one_group, Item* items) {
+PlaceFiller::Written PlaceFiller::WriteUsual(const BulkBlock& block, bool is_one_group, Item* items) {
   const std::size_t count = block.record_count;
   const uint64_t* const starts = starts_.get();
   if (!Item::FitsDuration(AllBits(durations_.get(), count))) return Written::kNo;
@@ -202,7 +202,7 @@ Filler::Written Filler::WriteUsual(const BulkBlock& block, bool is_one_group, It
 
 // Neighbours of one run at a time, where there are few runs.
 template <class Item>
-bool Filler::WriteRuns(const BulkBlock& block, Item* to) {
+bool PlaceFiller::WriteRuns(const BulkBlock& block, Item* to) {
   const uint64_t* const starts = starts_.get();
   bool are_usual = true;
   return runs_.Find(starts, block.record_count) && runs_.ForEachSection([&](std::size_t first, std::size_t last) {
@@ -214,7 +214,7 @@ bool Filler::WriteRuns(const BulkBlock& block, Item* to) {
 
 // Neighbours of one group at a time, where there are some: a thread mostly gives its calls many at once.
 template <class Item>
-Filler::Written Filler::WriteGroups(const BulkBlock& block, Item* items) {
+PlaceFiller::Written PlaceFiller::WriteGroups(const BulkBlock& block, Item* items) {
   constexpr std::size_t kFew = 8, kSome = 16;
   const uint64_t* const starts = starts_.get();
   const BulkBlock::Common* const commons = block.commons.data();
@@ -240,7 +240,7 @@ Filler::Written Filler::WriteGroups(const BulkBlock& block, Item* items) {
 // From `first` to before `last`, of the order that was planned or as they are, which is ascending then. False: two of
 // them begin at the same time.
 template <bool kIsPlanned, class Item>
-bool Filler::WriteItems(const BulkBlock& block, std::size_t first, std::size_t last, Item* to) {
+bool PlaceFiller::WriteItems(const BulkBlock& block, std::size_t first, std::size_t last, Item* to) {
   const uint64_t *const starts = starts_.get(), *const durations = durations_.get();
   const uint64_t *const correlations = correlations_.get(), *const order = order_.numbers();
   const uint32_t* const facts = facts_.data();
@@ -262,7 +262,7 @@ bool Filler::WriteItems(const BulkBlock& block, std::size_t first, std::size_t l
 
 // Times of any kind.
 template <bool kMustHaveTimes, class Packed>
-void Filler::WriteAny(const BulkBlock& block, Packed* packed, std::vector<UnusualTime>* unusual) {
+void PlaceFiller::WriteAny(const BulkBlock& block, Packed* packed, std::vector<UnusualTime>* unusual) {
   using Item = typename Packed::Item;
   Item* const items = packed->items().data();
   const uint64_t *starts = starts_.get(), *durations = durations_.get(), *correlations = correlations_.get();
@@ -285,8 +285,8 @@ void Filler::WriteAny(const BulkBlock& block, Packed* packed, std::vector<Unusua
   });
 }
 
-void Filler::TakeUnusualTime(uint64_t start_ns, uint64_t duration_ns, std::size_t place,
-                             std::vector<UnusualTime>* unusual) {
+void PlaceFiller::TakeUnusualTime(uint64_t start_ns, uint64_t duration_ns, std::size_t place,
+                                  std::vector<UnusualTime>* unusual) {
   const int64_t end_ns = EndNs(start_ns, duration_ns);
   unusual->push_back({static_cast<uint32_t>(place), TimeNs(start_ns), end_ns});
   totals_[process_].Touch(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
@@ -294,7 +294,7 @@ void Filler::TakeUnusualTime(uint64_t start_ns, uint64_t duration_ns, std::size_
 
 // put(i, facts, place) for every record of the block, in the order that was planned for it.
 template <class F>
-[[gnu::always_inline]] inline void Filler::ForEachPlace(const BulkBlock& block, F&& put) {
+[[gnu::always_inline]] inline void PlaceFiller::ForEachPlace(const BulkBlock& block, F&& put) {
   const BulkBlock::Common* const commons = block.commons.data();
   const uint16_t* const which = WhichCommons(block);
   const std::size_t first = commons[0].place, count = block.record_count;
@@ -311,7 +311,7 @@ template <class F>
 }
 
 template <class F>
-[[gnu::always_inline]] inline void Filler::ForEachPlaceOfGroups(const BulkBlock& block, F&& put) {
+[[gnu::always_inline]] inline void PlaceFiller::ForEachPlaceOfGroups(const BulkBlock& block, F&& put) {
   const std::vector<BulkBlock::Common>& commons = block.commons;
   BeginGroups(block);
   uint32_t group = commons[0].group, place = commons[0].place;  // neighbours mostly are of one group
@@ -327,12 +327,12 @@ template <class F>
   next_[group] = place;
 }
 
-void Filler::PlanFacts(const BulkBlock& block) {
+void PlaceFiller::PlanFacts(const BulkBlock& block) {
   facts_.clear();
   for (const BulkBlock::Common& c : block.commons) facts_.push_back(c.facts);
 }
 
-void Filler::BeginGroups(const BulkBlock& block) {
+void PlaceFiller::BeginGroups(const BulkBlock& block) {
   for (const BulkBlock::Common& c : block.commons) {
     if (next_.size() <= c.group) next_.resize(c.group + 1);
     next_[c.group] = c.place;
@@ -340,7 +340,7 @@ void Filler::BeginGroups(const BulkBlock& block) {
 }
 
 // The places of a block whose places were filled last, by group.
-std::vector<Trace::Slice> Filler::RunsOf(const BulkBlock& block) const {
+std::vector<Trace::Slice> PlaceFiller::RunsOf(const BulkBlock& block) const {
   const uint32_t first = block.commons[0].place;
   if (IsOneGroup(block)) return {{first, first + block.record_count}};
   std::vector<Trace::Slice> runs;
@@ -352,7 +352,7 @@ std::vector<Trace::Slice> Filler::RunsOf(const BulkBlock& block) const {
 }
 
 // No call of the host launched them.
-bool Filler::TakeDeviceLaunches(const ColumnView& is_device_launched, std::size_t count) {
+bool PlaceFiller::TakeDeviceLaunches(const ColumnView& is_device_launched, std::size_t count) {
   std::vector<uint64_t> is_launched(count);
   if (!DecodeNumbers(is_device_launched, is_launched.data(), count)) return false;
   for (std::size_t i = 0; i < count; ++i) {
@@ -363,7 +363,7 @@ bool Filler::TakeDeviceLaunches(const ColumnView& is_device_launched, std::size_
 }
 
 // As good as all blocks: those of one thread, each later than the one before. False: it is none of these.
-bool Filler::WriteUsualEvents(const BulkBlock& block) {
+bool PlaceFiller::WriteUsualEvents(const BulkBlock& block) {
   const std::size_t count = block.record_count;
   const uint64_t* const times_ns = starts_.get();
   if (!IsOneGroup(block) || !IsAscending(times_ns, count)) return false;
@@ -371,7 +371,7 @@ bool Filler::WriteUsualEvents(const BulkBlock& block) {
   PlanFacts(block);
   const uint32_t place = block.commons[0].place, *const facts = facts_.data();
   const uint16_t* const which = WhichCommons(block);
-  NvtxEvents::Item* const to = draft_.nvtx_events.items().data() + place;
+  NvtxEvents::Item* const to = unjoined_.nvtx_events.items().data() + place;
   for (std::size_t i = 0; i < count; ++i) {
     Write(to + i, times_ns[i], facts[which[i]]);
   }
@@ -381,11 +381,11 @@ bool Filler::WriteUsualEvents(const BulkBlock& block) {
 }
 
 template <bool kMayHaveDetails>
-void Filler::TakeEvents(const BulkBlock& block) {
+void PlaceFiller::TakeEvents(const BulkBlock& block) {
   if (!kMayHaveDetails && WriteUsualEvents(block)) return;
   has_unusual_events_ = true;
   const uint64_t *times_ns = starts_.get(), *ranges = durations_.get(), *payloads = correlations_.get();
-  NvtxEvents::Item* const items = draft_.nvtx_events.items().data();
+  NvtxEvents::Item* const items = unjoined_.nvtx_events.items().data();
   uint64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
   ForEachPlace(
       block, [&](std::size_t i, uint32_t facts, std::size_t place) __attribute__((always_inline)) {

@@ -17,9 +17,9 @@
 namespace gprof {
 
 // Takes some chunks; each block of those knows its places. What cannot be put there at once is kept until all are done.
-class Filler {
+class PlaceFiller {
  public:
-  explicit Filler(Draft& draft) : draft_(draft), totals_(draft.trace.processes.size()) {}
+  explicit PlaceFiller(UnjoinedTrace& unjoined) : unjoined_(unjoined), totals_(unjoined.trace.processes.size()) {}
 
   void Take(const BulkChunk& chunk, DamagedBlocks* damaged);
 
@@ -79,7 +79,7 @@ class Filler {
   void TakeEvents(const BulkBlock& block);
   bool WriteUsualEvents(const BulkBlock& block);
 
-  Draft& draft_;
+  UnjoinedTrace& unjoined_;
   uint32_t process_ = 0;
   std::unique_ptr<Unpacker> unpacker_ = std::make_unique<Unpacker>();
   std::vector<unsigned char> unpacked_;

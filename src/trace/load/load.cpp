@@ -76,18 +76,18 @@ void CheckIsTrace(const Reader& reader, std::string_view bytes, const std::strin
 
 namespace {
 
-// A chunk whose calls, operations and NVTX events were surveyed.
-struct SurveyedChunk {
+// A chunk whose calls, operations and NVTX events were counted.
+struct CountedChunk {
   Chunk chunk;
-  std::vector<SurveyedBlock> blocks;
+  std::vector<CountedBlock> blocks;
 };
 
-// Takes the blocks of a chunk in order. The builder gives numbers to what is surveyed, and gets all else as it is.
+// Takes the blocks of a chunk in order. The builder gives numbers to what is counted, and gets all else as it is.
 class ChunkSink {
  public:
-  ChunkSink(TraceBuilder& builder, const DamagedBlocks& damaged, SurveyedChunk& surveyed, std::string_view file)
-      : builder_(builder), damaged_(damaged), surveyed_(surveyed.blocks) {
-    const Chunk& chunk = surveyed.chunk;
+  ChunkSink(TraceBuilder& builder, const DamagedBlocks& damaged, CountedChunk& counted, std::string_view file)
+      : builder_(builder), damaged_(damaged), counted_(counted.blocks) {
+    const Chunk& chunk = counted.chunk;
     bulk_.offset = chunk.offset;
     bulk_.stored = file.substr(chunk.offset + trace::kChunkHeaderBytes, chunk.header.body_bytes);
     bulk_.unpacked_bytes = chunk.header.unpacked_bytes;
@@ -106,18 +106,18 @@ class ChunkSink {
     if (block.record_count == 0) return true;
     if (builder_.IsOfCollector()) return true;  // such a process makes no calls
     if (damaged_.count({bulk_.offset, bulk_.blocks.size()}) != 0) return false;
-    SurveyedBlock surveyed = std::move(surveyed_.at(bulk_.blocks.size()));  // there is one: it ends where this does
-    if (!surveyed.is_good) return false;
-    std::vector<BulkBlock::Common>& commons = surveyed.block.commons;
+    CountedBlock counted = std::move(counted_.at(bulk_.blocks.size()));  // there is one: it ends where this does
+    if (!counted.is_good) return false;
+    std::vector<BulkBlock::Common>& commons = counted.block.commons;
     for (std::size_t i = 0; i < commons.size(); ++i) {
       if constexpr (std::is_same_v<R, trace::KernelRecord>) {
-        commons[i].facts = builder_.RecentFactsOf(surveyed.Row<R>(i));
+        commons[i].facts = builder_.RecentFactsOf(counted.Row<R>(i));
       } else {
-        commons[i].facts = builder_.FactsOf(surveyed.Row<R>(i));
+        commons[i].facts = builder_.FactsOf(counted.Row<R>(i));
       }
     }
     builder_.CountRecords(block.record_count);
-    bulk_.blocks.push_back(std::move(surveyed.block));
+    bulk_.blocks.push_back(std::move(counted.block));
     return true;
   }
 
@@ -128,17 +128,18 @@ class ChunkSink {
  private:
   TraceBuilder& builder_;
   const DamagedBlocks& damaged_;
-  std::vector<SurveyedBlock>& surveyed_;
+  std::vector<CountedBlock>& counted_;
   BulkChunk bulk_;
 };
 
-// Some chunks at a time: checksums are computed and bodies surveyed on all cores, then they are taken in their order.
-class ChunkSurvey {
+// Some chunks at a time: checksums are computed and what is in bodies counted on all cores, then they are taken in
+// their order.
+class CountedChunks {
  public:
-  ChunkSurvey(Reader& reader, std::string_view file) : reader_(reader), file_(file), cores_(ReadersOf(file.size())) {}
+  CountedChunks(Reader& reader, std::string_view file) : reader_(reader), file_(file), cores_(ReadersOf(file.size())) {}
 
   // The next chunks. None: that was the last one.
-  std::vector<SurveyedChunk>& Next() {
+  std::vector<CountedChunk>& Next() {
     chunks_.clear();
     bool is_end = false;
     while (chunks_.empty() && !is_end) {
@@ -150,7 +151,7 @@ class ChunkSurvey {
 
  private:
   struct Worker {
-    Survey survey;
+    BlockCounter counter;
     std::unique_ptr<Unpacker> unpacker = std::make_unique<Unpacker>();
   };
   static constexpr std::size_t kAtOnce = 256, kAtOnceOnOneCore = 16, kWorthThreads = 16;
@@ -169,7 +170,7 @@ class ChunkSurvey {
       Worker& worker = workers_[core];
       for (std::size_t i = next++; i < ahead_.size(); i = next++) {
         ahead_[i].Open(file_, *worker.unpacker, &unpacked_[i]);
-        if (ahead_[i].body().has_value()) blocks_[i] = worker.survey.Read(*ahead_[i].body());
+        if (ahead_[i].body().has_value()) blocks_[i] = worker.counter.Read(*ahead_[i].body());
       }
     });
   }
@@ -178,7 +179,7 @@ class ChunkSurvey {
   bool TakeOne() {
     Chunk chunk;
     if (!reader_.Next(&chunk)) return false;
-    if (!chunk.is_duplicate) chunks_.push_back({chunk, workers_.front().survey.Read(chunk.body)});
+    if (!chunk.is_duplicate) chunks_.push_back({chunk, workers_.front().counter.Read(chunk.body)});
     return true;
   }
   bool TakeAhead() {
@@ -187,7 +188,7 @@ class ChunkSurvey {
       if (chunk.is_duplicate) continue;
       const ChunkAhead* const opened = FindAhead(ahead_, chunk.offset);
       if (opened == nullptr) {  // found behind damage; its body is good until the next call
-        chunks_.push_back({chunk, workers_.front().survey.Read(chunk.body)});
+        chunks_.push_back({chunk, workers_.front().counter.Read(chunk.body)});
         break;
       }
       chunks_.push_back({chunk, std::move(blocks_[static_cast<std::size_t>(opened - ahead_.data())])});
@@ -202,8 +203,8 @@ class ChunkSurvey {
   std::vector<ChunkAhead> ahead_;
   uint64_t ahead_end_ = 0;  // in the file
   std::vector<std::vector<unsigned char>> unpacked_;
-  std::vector<std::vector<SurveyedBlock>> blocks_;
-  std::vector<SurveyedChunk> chunks_;
+  std::vector<std::vector<CountedBlock>> blocks_;
+  std::vector<CountedChunk> chunks_;
 };
 
 // The first pass: all of the file but what is left in the blocks that it returns. What it works with is gone when it
@@ -211,12 +212,12 @@ class ChunkSurvey {
 std::vector<BulkChunk> TakeChunks(Reader& reader, std::string_view bytes, const std::string& path,
                                   const DamagedBlocks& damaged, TraceBuilder& builder, uint64_t* unknown_records) {
   RowDecoder decoder;
-  ChunkSurvey survey(reader, bytes);
+  CountedChunks counter(reader, bytes);
   std::vector<BulkChunk> bulk;
-  const auto take = [&](SurveyedChunk& surveyed) {
-    builder.BeginChunk(surveyed.chunk.header);
-    ChunkSink sink(builder, damaged, surveyed, bytes);
-    const BodyResult body = decoder.Decode(surveyed.chunk, sink);
+  const auto take = [&](CountedChunk& counted) {
+    builder.BeginChunk(counted.chunk.header);
+    ChunkSink sink(builder, damaged, counted, bytes);
+    const BodyResult body = decoder.Decode(counted.chunk, sink);
     sink.MoveTo(&bulk);
     builder.EndChunk();
     CheckRecordCount(builder.record_count(), path);  // places are counted in 32 bits
@@ -224,9 +225,9 @@ std::vector<BulkChunk> TakeChunks(Reader& reader, std::string_view bytes, const 
     if (!body.is_good) reader.RejectOne();
   };
   for (;;) {
-    std::vector<SurveyedChunk>& chunks = survey.Next();
+    std::vector<CountedChunk>& chunks = counter.Next();
     if (chunks.empty()) return bulk;
-    for (SurveyedChunk& chunk : chunks) take(chunk);
+    for (CountedChunk& chunk : chunks) take(chunk);
   }
 }
 

@@ -6,7 +6,7 @@
 
 namespace gprof {
 
-uint32_t Draft::ContextIndex(uint32_t process, uint32_t context) {
+uint32_t UnjoinedTrace::ContextIndex(uint32_t process, uint32_t context) {
   uint32_t& index = contexts(process, context);
   if (index == kNone) {
     index = static_cast<uint32_t>(trace.contexts.size());
@@ -18,7 +18,7 @@ uint32_t Draft::ContextIndex(uint32_t process, uint32_t context) {
   return index;
 }
 
-uint32_t Draft::StreamIndex(uint32_t process, uint32_t context, uint32_t stream) {
+uint32_t UnjoinedTrace::StreamIndex(uint32_t process, uint32_t context, uint32_t stream) {
   uint32_t& index = streams(uint64_t{process} << 32 | context, stream);
   if (index == kNone) {
     index = static_cast<uint32_t>(trace.streams.size());
@@ -32,7 +32,7 @@ uint32_t Draft::StreamIndex(uint32_t process, uint32_t context, uint32_t stream)
   return index;
 }
 
-uint32_t Draft::ThreadIndex(uint32_t process, uint32_t tid) {
+uint32_t UnjoinedTrace::ThreadIndex(uint32_t process, uint32_t tid) {
   uint32_t& index = threads(process, tid);
   if (index == kNone) {
     index = static_cast<uint32_t>(trace.threads.size());
@@ -44,7 +44,7 @@ uint32_t Draft::ThreadIndex(uint32_t process, uint32_t tid) {
   return index;
 }
 
-NameId Draft::Name(uint32_t writer, trace::StringId id) {
+NameId UnjoinedTrace::Name(uint32_t writer, trace::StringId id) {
   if (id.value == 0) return {};
   const uint32_t known = string_ids.Find(writer, id.value);
   if (known != kNone) return {known};
@@ -54,7 +54,7 @@ NameId Draft::Name(uint32_t writer, trace::StringId id) {
   return placeholder;
 }
 
-uint32_t Draft::SlotIndex(uint32_t process, uint32_t ordinal) {
+uint32_t UnjoinedTrace::SlotIndex(uint32_t process, uint32_t ordinal) {
   uint32_t& index = slot_ids(process, ordinal);
   if (index == kNone) {
     index = static_cast<uint32_t>(device_slots.size());
@@ -66,7 +66,7 @@ uint32_t Draft::SlotIndex(uint32_t process, uint32_t ordinal) {
   return index;
 }
 
-uint32_t Draft::DomainIndex(uint32_t process, uint32_t id) {
+uint32_t UnjoinedTrace::DomainIndex(uint32_t process, uint32_t id) {
   uint32_t& index = domains(process, id);
   if (index == kNone) {
     index = static_cast<uint32_t>(trace.domains.size());
@@ -78,7 +78,7 @@ uint32_t Draft::DomainIndex(uint32_t process, uint32_t id) {
   return index;
 }
 
-void Draft::Touch(uint32_t process, int64_t first_ns, int64_t last_ns) {
+void UnjoinedTrace::Touch(uint32_t process, int64_t first_ns, int64_t last_ns) {
   Process& p = trace.processes[process];
   if (first_ns <= last_ns) {
     p.start_ns = p.start_ns == 0 ? first_ns : std::min(p.start_ns, first_ns);

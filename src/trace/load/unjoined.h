@@ -41,7 +41,7 @@ struct OfDomain {
 struct RawPayload {
   int64_t time_ns = 0;
   uint64_t range = 0, schema = 0;
-  uint64_t first_byte = 0;  // in Draft::payload_bytes
+  uint64_t first_byte = 0;  // in UnjoinedTrace::payload_bytes
   uint32_t size_bytes = 0;
   uint32_t thread = kNone, domain = kNone;
   trace::NvtxEvent event{};
@@ -81,10 +81,9 @@ struct LateName {
   NameId placeholder, name;
 };
 
-// Records that are joined when all is read: what they name may come behind them, or from another process.
-using KeptRecords = std::tuple<trace::ModuleRecord, trace::FrameRecord, trace::StackRecord, trace::SymbolRecord,
-                               trace::CpuSampleRecord, trace::SwitchRecord, trace::OsCallRecord,
-                               trace::MetricSourceRecord, trace::MetricBlockRecord, trace::MetricLossRecord>;
+// Records that are joined when all is read: what they name may come behind them, or from another process. A kind is one
+// of those unless TraceBuilder has an Add for it. The kinds before this one all have.
+inline constexpr auto kFirstKept = trace::RecordKind::kModule;
 
 template <class R>
 struct Kept {
@@ -124,7 +123,7 @@ struct EventCounts {
   }
 };
 
-struct Draft {
+struct UnjoinedTrace {
   Trace trace;
   NameTable names;
   FlatIndex string_ids, shape_ids;  // (process, id)
@@ -155,10 +154,10 @@ struct Draft {
   std::vector<uint32_t> calls_of_facts;         // how many there are, by facts; none where nobody has counted
   std::vector<uint32_t> capture_calls;          // that begin or end the capture of a stream, in order
   uint64_t launched_by_device = 0;              // kernels that no call of the host launched
-  KeptRowsOf<KeptRecords>::Type kept;
-  uint64_t missing_definitions = 0;       // numbers that kept records name and nothing defines
-  std::vector<uint64_t> hosts;            // of chunk headers, by process
-  std::vector<uint64_t> collector_hosts;  // the same, by collector
+  KeptRowsOf<trace::AllRecords>::Type kept;     // each until its join has taken it
+  uint64_t missing_definitions = 0;             // numbers that kept records name and nothing defines
+  std::vector<uint64_t> hosts;                  // of chunk headers, by process
+  std::vector<uint64_t> collector_hosts;        // the same, by collector
 
   uint32_t ThreadIndex(uint32_t process, uint32_t tid);
   uint32_t StreamIndex(uint32_t process, uint32_t context, uint32_t stream);

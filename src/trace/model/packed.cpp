@@ -113,6 +113,7 @@ PackedCalls::Item PackedCalls::Pack(const ApiCall& call, std::size_t i) {
   f.api_class = call.api_class;
   f.domain = call.domain;
   f.is_unfinished = call.is_unfinished ? 1 : 0;
+  f.stack = call.stack;
   Item item;
   item.SetStart(call.start_ns);
   item.facts = facts_.Intern(f);

@@ -53,8 +53,8 @@ std::size_t SizeOf(const TypeInfo& type, uint32_t recorded_bytes) {
 }  // namespace
 
 void PayloadDecoder::Decode(const RawPayload& raw) {
-  Trace& t = draft_.trace;
-  bytes_ = std::string_view(draft_.payload_bytes).substr(static_cast<std::size_t>(raw.first_byte), raw.size_bytes);
+  Trace& t = unjoined_.trace;
+  bytes_ = std::string_view(unjoined_.payload_bytes).substr(static_cast<std::size_t>(raw.first_byte), raw.size_bytes);
   first_value_ = t.payload_values.size();
   steps_ = 0;
   NvtxPayload p;
@@ -72,7 +72,7 @@ void PayloadDecoder::Decode(const RawPayload& raw) {
     SchemaEntry entry;  // as if it were the only entry of a schema
     entry.domain = raw.domain;
     entry.record.entry_type = raw.schema;
-    entry.name = draft_.names.Intern("value");
+    entry.name = unjoined_.names.Intern("value");
     const TypeInfo type = payload::InfoOfType(raw.schema);
     if (type.type_class == TypeClass::kString) {
       AddText("value", payload::ReadText(bytes_, type.size_bytes));
@@ -88,7 +88,7 @@ void PayloadDecoder::Decode(const RawPayload& raw) {
 // False: the payload has had its share of work.
 bool PayloadDecoder::TakeStep(std::size_t steps) {
   steps_ += steps;
-  return steps_ <= kMaxSteps && draft_.trace.payload_values.size() - first_value_ < kMaxValues;
+  return steps_ <= kMaxSteps && unjoined_.trace.payload_values.size() - first_value_ < kMaxValues;
 }
 
 PayloadDecoder::Element PayloadDecoder::ElementOf(const SchemaEntry& entry) const {
@@ -117,7 +117,7 @@ std::size_t PayloadDecoder::AlignOf(const SchemaEntry& entry, int depth) {
   const Element element = ElementOf(entry);
   if (element.type.type_class == TypeClass::kString) return element.type.size_bytes;
   if (element.nested == nullptr) return std::clamp<std::size_t>(element.size_bytes, 1, 16);
-  const auto schema = static_cast<std::size_t>(element.nested - draft_.schemas.data());
+  const auto schema = static_cast<std::size_t>(element.nested - unjoined_.schemas.data());
   if (align_bytes_[schema] != 0 || depth > kMaxDepth) return std::max<std::size_t>(align_bytes_[schema], 1);
   align_bytes_[schema] = 1;  // for a schema that contains itself
   std::size_t entries = 0;
@@ -283,7 +283,7 @@ std::string PayloadDecoder::EnumText(const SchemaEntry& entry, std::string_view 
   const uint64_t value = payload::ReadUnsigned(bytes) & mask;
   const auto values = schemas_.EnumOf(entry.domain, entry.record.entry_type);
   const auto name_of = [&](const EnumValue& v) {
-    return std::string(draft_.names.Text(v.name).substr(0, kMaxNameBytes));
+    return std::string(unjoined_.names.Text(v.name).substr(0, kMaxNameBytes));
   };
   for (const EnumValue& v : values) {
     if ((v.record.value & mask) == value) return name_of(v);
@@ -301,12 +301,12 @@ std::string PayloadDecoder::EnumText(const SchemaEntry& entry, std::string_view 
 }
 
 std::string PayloadDecoder::KeyOf(const SchemaEntry& entry, const Place& place) const {
-  const std::string_view name = draft_.names.Text(entry.name).substr(0, kMaxNameBytes);
+  const std::string_view name = unjoined_.names.Text(entry.name).substr(0, kMaxNameBytes);
   return place.prefix + (name.empty() ? fmt::format("#{}", entry.record.index) : std::string(name));
 }
 
 void PayloadDecoder::AddText(std::string_view key, std::string_view text) {
-  draft_.trace.payload_values.push_back({draft_.names.Intern(key), draft_.names.Intern(text), 0, false});
+  unjoined_.trace.payload_values.push_back({unjoined_.names.Intern(key), unjoined_.names.Intern(text), 0, false});
 }
 
 void PayloadDecoder::AddScalar(std::string_view key, const TypeInfo& type, std::string_view bytes,
@@ -317,7 +317,7 @@ void PayloadDecoder::AddScalar(std::string_view key, const TypeInfo& type, std::
     return AddText(key, text.empty() ? std::to_string(payload::ReadUnsigned(bytes)) : std::string(text));
   }
   const int64_t value = is_unsigned ? static_cast<int64_t>(payload::ReadUnsigned(bytes)) : payload::ReadSigned(bytes);
-  draft_.trace.payload_values.push_back({draft_.names.Intern(key), draft_.names.Intern(text), value, true});
+  unjoined_.trace.payload_values.push_back({unjoined_.names.Intern(key), unjoined_.names.Intern(text), value, true});
 }
 
 }  // namespace gprof

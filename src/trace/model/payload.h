@@ -17,7 +17,8 @@ namespace gprof {
 
 class PayloadDecoder {
  public:
-  explicit PayloadDecoder(Draft& draft) : draft_(draft), schemas_(draft), align_bytes_(draft.schemas.size()) {}
+  explicit PayloadDecoder(UnjoinedTrace& unjoined)
+      : unjoined_(unjoined), schemas_(unjoined), align_bytes_(unjoined.schemas.size()) {}
 
   // Appends the payload and its values to the trace.
   void Decode(const RawPayload& raw);
@@ -58,11 +59,11 @@ class PayloadDecoder {
   void AddScalar(std::string_view key, const payload::TypeInfo& type, std::string_view bytes, std::string_view text);
   bool TakeStep(std::size_t steps = 1);
 
-  Draft& draft_;
+  UnjoinedTrace& unjoined_;
   PayloadSchemas schemas_;
   std::string_view bytes_;  // of the payload that is decoded
   std::size_t first_value_ = 0, steps_ = 0;
-  std::vector<uint8_t> align_bytes_;  // of each schema of the draft, 0 where not known yet
+  std::vector<uint8_t> align_bytes_;  // of each schema of the unjoined trace, 0 where not known yet
 };
 
 }  // namespace gprof

@@ -28,26 +28,26 @@ std::span<const T> Range(const std::vector<T>& sorted, uint32_t domain, uint64_t
 
 }  // namespace
 
-PayloadSchemas::PayloadSchemas(Draft& draft) : draft_(draft) {
-  SortUnique(draft.schema_entries);
-  SortUnique(draft.enum_values);
-  for (uint32_t i = 0; i < draft.schemas.size(); ++i) {
-    uint32_t& index = schemas_(draft.schemas[i].domain, draft.schemas[i].record.schema);
+PayloadSchemas::PayloadSchemas(UnjoinedTrace& unjoined) : unjoined_(unjoined) {
+  SortUnique(unjoined.schema_entries);
+  SortUnique(unjoined.enum_values);
+  for (uint32_t i = 0; i < unjoined.schemas.size(); ++i) {
+    uint32_t& index = schemas_(unjoined.schemas[i].domain, unjoined.schemas[i].record.schema);
     if (index == kNone) index = i;
   }
 }
 
 const Schema* PayloadSchemas::Find(uint32_t domain, uint64_t schema) const {
   const uint32_t index = schemas_.Find(domain, schema);
-  return index == kNone ? nullptr : &draft_.schemas[index];
+  return index == kNone ? nullptr : &unjoined_.schemas[index];
 }
 
 std::span<const SchemaEntry> PayloadSchemas::EntriesOf(const Schema& schema) const {
-  return Range(draft_.schema_entries, schema.domain, schema.record.schema);
+  return Range(unjoined_.schema_entries, schema.domain, schema.record.schema);
 }
 
 std::span<const EnumValue> PayloadSchemas::EnumOf(uint32_t domain, uint64_t enumeration) const {
-  return Range(draft_.enum_values, domain, enumeration);
+  return Range(unjoined_.enum_values, domain, enumeration);
 }
 
 }  // namespace gprof

@@ -16,8 +16,8 @@ using EnumValue = OfDomain<trace::NvtxEnumRecord>;
 
 class PayloadSchemas {
  public:
-  // Sorts the records of the draft, which must outlive this and stay as they are.
-  explicit PayloadSchemas(Draft& draft);
+  // Sorts the records of the unjoined trace, which must outlive this and stay as they are.
+  explicit PayloadSchemas(UnjoinedTrace& unjoined);
 
   // Null for a number that is no schema of the domain.
   const Schema* Find(uint32_t domain, uint64_t schema) const;
@@ -26,7 +26,7 @@ class PayloadSchemas {
   std::span<const EnumValue> EnumOf(uint32_t domain, uint64_t enumeration) const;
 
  private:
-  const Draft& draft_;
+  const UnjoinedTrace& unjoined_;
   FlatIndex schemas_;
 };
 

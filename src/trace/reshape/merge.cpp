@@ -152,7 +152,8 @@ class Mover {
 
   void MoveCalls() {
     t_.api_calls.ChangeFacts([&](PackedCalls::Facts& c) {
-      Index(Role::kThread, &c.thread), Index(Role::kProcess, &c.process), Name(&c.function);
+      Index(Role::kThread, &c.thread), Index(Role::kProcess, &c.process);
+      Index(Role::kStack, &c.stack), Name(&c.function);
     });
     for (PackedCalls::Item& c : t_.api_calls.items()) {
       c.SetStart(c.start_ns() + shift_ns_), Index(Role::kRange, &c.range);
@@ -294,8 +295,10 @@ class Merger {
   void Order() {
     m_.device_ops = GroupAndSortOps(m_.ops, m_.devices.size());
     OrderMarks();
-    ForEachList([&](const auto& list) {
-      if (list.is_by_time) ByTime(&(m_.*list.list));
+    ForEachList([&]<class T>(const ListOf<T>& list) {
+      if constexpr (HasRole<T>(Role::kTime) || HasRole<T>(Role::kStart)) {
+        if (list.is_by_time) ByTime(&(m_.*list.list));
+      }
     });
   }
 

@@ -315,23 +315,37 @@ class Selector {
     return is_its && Overlaps(TimeOf(t.process), start_ns, end_ns);
   }
 
-  // Of what is in a time: cut to the selected one.
+  // Of what is in a time of a thread, or was measured by a source: cut to the selected time. Nodes of graphs are not:
+  // what was made before the selected time runs in it.
   template <class T>
   void KeepTimes(std::vector<T>* all) {
-    KeepIf(all, [&](const T& t) {
-      if constexpr (requires { t.end_ns; })
-        return IsKept(t, t.thread, t.start_ns, t.end_ns);
-      else
-        return IsKept(t, t.thread, t.time_ns, t.time_ns);
-    });
-    if constexpr (requires(T t) { t.end_ns; }) {
-      for (T& t : *all) Clip(TimeOf(t.process), &t);
+    if constexpr (HasRole<T>(Role::kMetricSource)) {
+      KeepMeasured(all);
+    } else if constexpr (requires(T t) { t.process, t.thread; } && !std::is_same_v<T, GraphNode> &&
+                         (HasRole<T>(Role::kTime) || HasRole<T>(Role::kStart))) {
+      KeepIf(all, [&](const T& t) {
+        if constexpr (requires { t.end_ns; })
+          return IsKept(t, t.thread, t.start_ns, t.end_ns);
+        else
+          return IsKept(t, t.thread, t.time_ns, t.time_ns);
+      });
+      if constexpr (requires(T t) { t.end_ns; }) {
+        for (T& t : *all) Clip(TimeOf(t.process), &t);
+      }
     }
   }
 
+  template <class T>
+  void KeepMeasured(std::vector<T>* all) {
+    const auto time_of = [&](const T& t) { return t.source == kNone ? range_ : TimeOf(t_.metric_sources[t.source]); };
+    KeepIf(all, [&](const T& t) {
+      return (t.source == kNone || IsSource(t_.metric_sources[t.source])) && Overlaps(time_of(t), t.start_ns, t.end_ns);
+    });
+    for (T& t : *all) Clip(time_of(t), &t);
+  }
+
   void MoveOthers() {
-    KeepTimes(&t_.syncs), KeepTimes(&t_.overheads), KeepTimes(&t_.jits), KeepTimes(&t_.event_records);
-    KeepTimes(&t_.cpu_samples), KeepTimes(&t_.switches), KeepTimes(&t_.os_calls);
+    ForEachList([&](const auto& list) { KeepTimes(&(t_.*list.list)); });
     KeepIf(&t_.managed_memory, [&](const ManagedMemory& m) {
       const bool is_here = s_.devices.empty() || (m.source != kNone && IsDevice(m.source)) ||
                            (m.destination != kNone && IsDevice(m.destination));
@@ -339,7 +353,6 @@ class Selector {
     });
     for (ManagedMemory& m : t_.managed_memory) Clip(TimeOf(m.process), &m);
     MoveMemory();
-    MoveMetrics();
     MoveMarks();
     MoveIndexes();
   }
@@ -371,18 +384,6 @@ class Selector {
   Interval TimeOf(const MetricSource& source) const {
     const bool is_of_process = source.process != kNone && source.scope != trace::MetricScope::kDevice;
     return is_of_process ? times_[source.process] : range_;
-  }
-
-  void MoveMetrics() {
-    const auto is_kept = [&](const auto& item) {
-      if (item.source == kNone) return Overlaps(range_, item.start_ns, item.end_ns);
-      const MetricSource& source = t_.metric_sources[item.source];
-      return IsSource(source) && Overlaps(TimeOf(source), item.start_ns, item.end_ns);
-    };
-    KeepIf(&t_.metric_samples, is_kept);
-    KeepIf(&t_.metric_losses, is_kept);
-    for (MetricSample& s : t_.metric_samples) Clip(TimeOf(t_.metric_sources[s.source]), &s);
-    for (MetricLoss& l : t_.metric_losses) Clip(l.source == kNone ? range_ : TimeOf(t_.metric_sources[l.source]), &l);
   }
 
   // What was allocated before the selected time and is still there counts as allocated when it begins.

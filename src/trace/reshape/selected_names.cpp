@@ -117,7 +117,7 @@ std::string SelectedNames::InstancePath(uint32_t index) const {
   std::string path;
   for (uint32_t at = index; at != kNone; at = trace_.ranges[at].parent) {
     const NvtxRange& range = trace_.ranges[at];
-    if (range.domain == domain) path = std::string(trace_.Text(range.name)) + (path.empty() ? "" : "/") + path;
+    if (range.domain == domain) path.insert(0, path.empty() ? "" : "/").insert(0, trace_.Text(range.name));
   }
   return path;
 }

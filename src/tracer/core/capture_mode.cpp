@@ -19,6 +19,7 @@ void AddWhat(const TracerConfig& c, Message* text) {
   add(c.wants_cuda && c.wants_memory_usage, "memory usage");
   add(c.wants_cuda && c.wants_managed_memory, "managed memory");
   add(c.wants_nvtx, "NVTX");
+  add(c.wants_osrt, "OS runtime");
 }
 
 void AddRange(const TracerConfig& c, Message* text) {

@@ -6,11 +6,13 @@
 #include "tracer/core/capture.h"
 #include "tracer/core/control.h"
 #include "tracer/core/notice.h"
-#include "tracer/core/process_facts.h"
+#include "tracer/core/process_record.h"
 #include "tracer/core/thread_rows.h"
 #include "tracer/cupti/api_rows.h"
 #include "tracer/cupti/gpu_work.h"
 #include "tracer/nvtx/nvtx_records.h"
+#include "tracer/osrt/os_calls.h"
+#include "tracer/python/python_stacks.h"
 #include "tracer/store/log_rows.h"
 
 namespace gprof::tracer {
@@ -20,8 +22,8 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector,
-    kControlCollector, kCaptureCollector, kNvtxCollector,      kNoticeCollector,
+    kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector, kControlCollector,
+    kCaptureCollector, kNvtxCollector,    kOsCallCollector,    kPythonCollector,  kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

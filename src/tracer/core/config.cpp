@@ -94,6 +94,15 @@ void ReadCapture() {
   if (const char* steps = getenv(trace::env::kSampleSteps); steps != nullptr) ReadSteps(steps, &config.steps);
 }
 
+void ReadOsrt() {
+  if (const char* threshold = getenv(trace::env::kOsrtThreshold); threshold != nullptr) {
+    config.osrt_threshold_ns = config.osrt_other_threshold_ns = strtoull(threshold, nullptr, 10);
+    config.osrt_steps_down = false;
+  }
+  CopyPath(trace::env::kOsrtFunctions, config.osrt_functions);
+  config.wants_file_access = IsSet(trace::env::kOsrtFileAccess);
+}
+
 }  // namespace
 
 const TracerConfig& Config() { return config; }
@@ -104,11 +113,13 @@ void ReadConfig() {
   if (const char* kinds = getenv(trace::env::kTrace); kinds != nullptr) {
     config.wants_cuda = Lists(kinds, "cuda");
     config.wants_nvtx = Lists(kinds, "nvtx");
+    config.wants_osrt = Lists(kinds, "osrt");
   }
   config.wants_all_apis = IsSet(trace::env::kAllApis);
   config.wants_memory_usage = IsSet(trace::env::kMemoryUsage);
   config.wants_managed_memory = IsSet(trace::env::kManagedMemory);
   config.is_quiet = IsSet(trace::env::kQuiet);
+  config.wants_python_stacks = IsSet(trace::env::kPythonStacks);
   if (const char* level = getenv(trace::env::kGraphTrace); level != nullptr) {
     if (std::strcmp(level, "node") == 0) config.graph_mode = GraphMode::kNode;
     if (std::strcmp(level, "auto") == 0) config.graph_mode = GraphMode::kAuto;
@@ -126,6 +137,7 @@ void ReadConfig() {
   if (const char* pid = getenv(trace::env::kOnlyPid); pid != nullptr) {
     config.only_pid = static_cast<uint32_t>(strtoul(pid, nullptr, 10));
   }
+  ReadOsrt();
   ReadCapture();
 }
 

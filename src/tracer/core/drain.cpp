@@ -4,7 +4,7 @@
 
 #include "tracer/core/capture.h"
 #include "tracer/core/notice.h"
-#include "tracer/core/process_facts.h"
+#include "tracer/core/process_record.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"

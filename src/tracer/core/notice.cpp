@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -33,12 +34,24 @@ dev_t stderr_device;
 ino_t stderr_inode;
 bool has_stderr = false;
 
-// Goes through /proc because the writer thread has a descriptor table of its own, without the target's stderr.
+// The target's stderr. The writer thread has a descriptor table of its own, without it. A file has to be the very one
+// that the target opened: what is appended through another is overwritten by the next line that the target, or the
+// launcher, writes where it left off. Anything else is opened again, so as not to wait for a reader.
+int OpenStderr(bool is_file) {
+  if (is_file) {
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+    const int same = process < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_getfd, process, 2, 0));
+    if (process >= 0) close(process);
+    if (same >= 0) return same;  // Linux 5.6, and containers that allow it
+  }
+  return open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
 void TellStderr(const NoticeEntry& notice) {
   if (!has_stderr || Config().is_quiet || notice.level == trace::NoticeLevel::kInfo) return;
   struct stat now;
   if (stat("/proc/self/fd/2", &now) != 0 || now.st_dev != stderr_device || now.st_ino != stderr_inode) return;
-  const int fd = open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  const int fd = OpenStderr(S_ISREG(now.st_mode));
   if (fd < 0) return;
   char line[600];
   constexpr char kPrefix[] = "gprof-cli: ";

@@ -1,6 +1,6 @@
 #include "tracer/core/thread_rows.h"
 
-#include "tracer/core/process_facts.h"
+#include "tracer/core/process_record.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/clock.h"
@@ -50,6 +50,7 @@ void AddRow(const RowHeader* row, ThreadLog* log, Cursor cursor) {
 uint64_t TakeRowsOf(ThreadLog* log) {
   const LogState state = log->state.load(std::memory_order_acquire);
   if (state == LogState::kFree) return 0;
+  if (!is_salvage && state == LogState::kLive && HasLaunched(*log)) PublishThread(*log);
   uint64_t rows = 0;
   Cursor cursor;
   while (const RowHeader* row = log->Next(&cursor)) {

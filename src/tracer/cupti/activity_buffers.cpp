@@ -70,6 +70,17 @@ unsigned char* TakeBlock() {
   return block;
 }
 
+// What a record says by a pointer dies with the process.
+void KeepNames(const unsigned char* buffer, std::size_t used) {
+  for (std::size_t at = 0; at + sizeof(CUpti_Activity) <= used;) {
+    const auto* record = reinterpret_cast<const CUpti_Activity*>(buffer + at);
+    const std::size_t bytes = RecordBytes(record->kind);
+    if (bytes == 0 || bytes > used - at) return;
+    KeepNameOf(record);
+    at += bytes;
+  }
+}
+
 // Record by record, by the lengths that the library in use was asked for: salvage has no library.
 void ConvertBlock(unsigned char* block, ChunkOutput* output) {
   BlockHeader* header = HeaderOf(block);
@@ -116,6 +127,7 @@ void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, std::size_
   BlockHeader* header = HeaderOf(buffer - kBlockHeaderBytes);
   header->used_bytes = static_cast<uint32_t>(valid);
   header->done_bytes = 0;
+  KeepNames(buffer, valid);
   header->state.store(valid == 0 ? BlockState::kFree : BlockState::kFull, std::memory_order_release);
   if (valid == 0) return free_blocks.Push(header->index);
   full_blocks.Push(header->index);

@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "tracer/core/capture.h"
 #include "tracer/cupti/cupti_session.h"
-#include "tracer/cupti/device_facts.h"
+#include "tracer/cupti/device_record.h"
 #include "tracer/cupti/graph_level.h"
 #include "tracer/cupti/memory_records.h"
 #include "tracer/cupti/stream_ids.h"
@@ -66,12 +67,29 @@ struct NameSlot {
 };
 NameSlot name_slots[4096] GPROF_IN_ARENA = {};
 
+// Names of kernels that CUPTI has delivered and the writer thread has not come to yet: those of a process that dies in
+// between are found here. The first name of a slot stays.
+struct EarlyName {
+  std::atomic<uintptr_t> pointer;  // 1 while the id is being found
+  std::atomic<uint32_t> id;
+};
+EarlyName early_names[4096] GPROF_IN_ARENA = {};
+
+EarlyName& EarlySlot(uintptr_t name) { return early_names[(name >> 4) % 4096]; }
+
+trace::StringId EarlyNameOf(const char* name) {
+  const auto pointer = reinterpret_cast<uintptr_t>(name);
+  EarlyName& slot = EarlySlot(pointer);
+  if (slot.pointer.load(std::memory_order_acquire) != pointer) return Names().Intern("<name lost with the process>");
+  return {slot.id.load(std::memory_order_relaxed)};
+}
+
 // Kernel names are shared by all records of a kernel, so the pointer nearly always says which name it is. In salvage it
 // is all there is: the text died with the process.
 trace::StringId KernelName(const char* name) {
   if (name == nullptr) return {};
   NameSlot& slot = name_slots[(reinterpret_cast<uintptr_t>(name) >> 4) % 4096];
-  if (is_salvage) return slot.pointer == name ? slot.id : Names().Intern("<name lost with the process>");
+  if (is_salvage) return slot.pointer == name ? slot.id : EarlyNameOf(name);
   if (slot.pointer == name) {
     const trace::Text text = Names().TextOf(slot.id);
     if (strncmp(text.data, name, text.size) == 0 && (text.size == kMaxNameBytes || name[text.size] == 0))
@@ -215,6 +233,19 @@ void Convert(const CUpti_ActivityDevice5& d, ChunkOutput* output, Cursor cursor)
 }
 
 }  // namespace
+
+void KeepNameOf(const CUpti_Activity* record) {
+  if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && record->kind != CUPTI_ACTIVITY_KIND_KERNEL) return;
+  // Where it is in the structs of all versions.
+  const char* const name = reinterpret_cast<const CUpti_ActivityKernel10*>(record)->name;
+  const auto pointer = reinterpret_cast<uintptr_t>(name);
+  EarlyName& slot = EarlySlot(pointer);
+  uintptr_t none = 0;
+  if (name == nullptr || slot.pointer.load(std::memory_order_relaxed) != none) return;
+  if (!slot.pointer.compare_exchange_strong(none, 1, std::memory_order_relaxed)) return;
+  slot.id.store(Names().Intern(name).value, std::memory_order_relaxed);
+  slot.pointer.store(pointer, std::memory_order_release);
+}
 
 void ConvertRecord(const CUpti_Activity* record, ChunkOutput* output, Cursor cursor) {
   switch (record->kind) {

@@ -17,6 +17,10 @@ std::size_t RecordBytes(uint32_t kind);
 // Of all that were converted. [writer thread]
 uint64_t LastOperationEndNs();
 
+// Keeps the name of a kernel, which a record has as a pointer, where it outlives the process. [any thread, as CUPTI
+// delivers]
+void KeepNameOf(const CUpti_Activity* record);
+
 // One record of ours for each, added last where there are several: the cursor goes with it.
 void ConvertRecord(const CUpti_Activity* record, ChunkOutput* output, Cursor cursor);
 

@@ -14,13 +14,18 @@ uint8_t DomainOfApi(uint8_t domain) {
                                                                     : trace::ApiDomain::kDriver);
 }
 
+uint32_t StackOf(const ApiRow& row) {
+  if (row.header.words < sizeof(ApiRowWithStack) / 8) return 0;
+  return reinterpret_cast<const ApiRowWithStack*>(&row)->stack;
+}
+
 void Add(const ApiRow& row, const RowSource& source) {
   const uint64_t start_ns = source.clock.ToNs(row.start);
   const uint64_t end_ns = source.clock.ToNs(row.end);
-  source.output->Add(
-      trace::ApiRecord{start_ns, end_ns > start_ns ? end_ns - start_ns : 0, source.log->tid, row.correlation,
-                       ApiName(row.domain, row.cbid), DomainOfApi(row.domain), row.result, row.is_unfinished},
-      source.cursor);
+  source.output->Add(trace::ApiRecord{start_ns, end_ns > start_ns ? end_ns - start_ns : 0, source.log->tid,
+                                      row.correlation, ApiName(row.domain, row.cbid), DomainOfApi(row.domain),
+                                      row.result, row.is_unfinished, StackOf(row)},
+                     source.cursor);
 }
 
 void Add(const SyncRow& row, const RowSource& source) {
@@ -76,15 +81,11 @@ void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
   const uint64_t start = call.start.load(std::memory_order_acquire);
   if (!IsOfThisCapture(start)) return;
   const uint64_t end = is_salvage ? StampClock().ToStamp(died_ns) : Stamp();
-  const ApiRow row{RowHeaderOf<ApiRow>(RowType::kApi),
-                   call.correlation,
-                   start,
-                   end > start ? end : start,
-                   0,
-                   call.cbid,
-                   call.domain,
-                   1};
-  AddRow(&row.header, log, {});
+  const ApiRowWithStack row{{RowHeaderOf<ApiRowWithStack>(RowType::kApi), call.correlation, start,
+                             end > start ? end : start, 0, call.cbid, call.domain, 1},
+                            call.stack,
+                            0};
+  AddRow(&row.row.header, log, {});
 }
 
 }  // namespace

@@ -18,6 +18,12 @@ struct ApiRow {
   uint8_t is_unfinished;
 };
 
+// The same of a caller whose stack is known: its header says that it is longer.
+struct ApiRowWithStack {
+  ApiRow row;
+  uint32_t stack, unused;
+};
+
 // Follows the ApiRow of a synchronising call.
 struct SyncRow {
   RowHeader header;

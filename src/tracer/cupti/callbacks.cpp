@@ -13,8 +13,11 @@
 #include "tracer/cupti/graph_nodes.h"
 #include "tracer/cupti/stream_ids.h"
 #include "tracer/store/arena.h"
+#include "tracer/store/caller_stack.h"
 #include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/process_key.h"
+#include "tracer/store/system_calls.h"
 #include "tracer/store/thread_log.h"
 
 namespace gprof::tracer {
@@ -140,7 +143,8 @@ void OnEnter(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
     return;
   }
   // Any other entry within a call: the one before may still return, or never did (a longjmp, a cancelled thread).
-  if (open_start != 0) log->set_aside = {open_start, open.correlation, open.cbid, open.domain};
+  if (open_start != 0) log->set_aside = {open_start, open.correlation, open.cbid, open.domain, open.stack};
+  open.stack = CallerStack(log);
   open.correlation = info->correlationId;
   open.cbid = static_cast<uint16_t>(cbid);
   open.domain = static_cast<uint8_t>(domain);
@@ -190,37 +194,67 @@ void AppendEventRecord(ThreadLog* log, const CUpti_CallbackData* info, uint64_t 
                              arguments[0], arguments[1], info->contextUid, 0});
 }
 
-// The start of the call that returns now, which is then no longer open; 0 for a nested one.
-uint64_t TakeStart(ThreadLog* log, uint32_t domain, uint32_t cbid, uint32_t correlation) {
+// A call that returns now. A nested one has no start.
+struct Returning {
+  uint64_t start = 0;
+  uint32_t stack = 0;
+};
+
+// It is then no longer open.
+Returning TakeCall(ThreadLog* log, uint32_t domain, uint32_t cbid, uint32_t correlation) {
   OpenCall& open = log->open_call;
   const uint64_t start = StillOpen(open.start.load(std::memory_order_relaxed));
   if (start != 0 && domain == open.domain && cbid == open.cbid) {
     open.start.store(0, std::memory_order_release);
-    return start;
+    return {start, open.stack};
   }
   if (start != 0 && open.nested > 0) {
     --open.nested;
-    return 0;
+    return {};
   }
   SetAsideCall& aside = log->set_aside;
-  if (StillOpen(aside.start) == 0) return 0;
-  if (aside.correlation != correlation || aside.cbid != cbid || aside.domain != domain) return 0;
-  return std::exchange(aside.start, 0);
+  if (StillOpen(aside.start) == 0) return {};
+  if (aside.correlation != correlation || aside.cbid != cbid || aside.domain != domain) return {};
+  return {std::exchange(aside.start, 0), aside.stack};
+}
+
+bool AppendWithStack(ThreadLog* log, const ApiRow& row, uint32_t stack) {
+  ApiRowWithStack longer{row, stack, 0};
+  longer.row.header = RowHeaderOf<ApiRowWithStack>(RowType::kApi);
+  return Append(log, longer);
+}
+
+// The child of a fork may end by _exit, as those of Python's multiprocessing do: no handler of ours runs then, and the
+// launcher finds only what CUPTI has delivered. So it is asked to deliver when the program has waited for its work, in
+// at most 5 ms and a hundredth of the time. NVIDIA's samples flush in callbacks, too.
+constinit std::atomic<uint64_t> flushing_ns{0};
+uint64_t prepared_ns = 0;
+bool flushes_after_waits = false;
+
+void FlushAfterWait() {
+  constexpr uint64_t kFreeNs = 5'000'000, kShare = 100;
+  const uint64_t now = MonotonicNs();
+  if (flushing_ns.load(std::memory_order_relaxed) > kFreeNs + (now - prepared_ns) / kShare) return;
+  ErrnoGuard errno_guard;
+  Cupti().cuptiActivityFlushAll(0);
+  flushing_ns.fetch_add(MonotonicNs() - now, std::memory_order_relaxed);
 }
 
 void OnExit(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
   const uint64_t end = Stamp();
   ThreadLog* log = OwnLog();
   if (log == nullptr) return;
-  const uint64_t start = TakeStart(log, domain, cbid, info->correlationId);
+  const auto [start, stack] = TakeCall(log, domain, cbid, info->correlationId);
   if (start == 0) return;  // a nested call, or recording began within it
   int32_t result = 0;
   if (info->functionReturnValue != nullptr) std::memcpy(&result, info->functionReturnValue, sizeof result);
-  Append(log, ApiRow{RowHeaderOf<ApiRow>(RowType::kApi), info->correlationId, start, end, result,
-                     static_cast<uint16_t>(cbid), static_cast<uint8_t>(domain), 0});
+  const ApiRow row{RowHeaderOf<ApiRow>(RowType::kApi), info->correlationId,          start, end, result,
+                   static_cast<uint16_t>(cbid),        static_cast<uint8_t>(domain), 0};
+  stack == 0 ? Append(log, row) : AppendWithStack(log, row, stack);
   const Duty duty = FunctionOf(domain, cbid)->duty;
   if (__builtin_expect(duty == kNothing, 1)) return;
   if (IsSync(duty)) Append(log, SyncOf(duty, info, start, end));
+  if (flushes_after_waits && IsSync(duty) && duty != kStreamWait) FlushAfterWait();
   if (duty == kEventRecord && result == 0) AppendEventRecord(log, info, end);
 }
 
@@ -248,7 +282,7 @@ void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackD
   if (!IsCapturing()) {
     // The capture was stopped within the call.
     if (info->callbackSite == CUPTI_API_EXIT && own_log != nullptr)
-      TakeStart(own_log, domain, cbid, info->correlationId);
+      TakeCall(own_log, domain, cbid, info->correlationId);
     return;
   }
   if (info->callbackSite == CUPTI_API_EXIT) return OnExit(domain, cbid, info);
@@ -305,6 +339,8 @@ bool IsOfThisCapture(uint64_t start) { return start != 0 && start >= on_since.lo
 
 void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
   subscriber = handle;
+  prepared_ns = MonotonicNs();
+  flushes_after_waits = IsForkWithoutExec();
   for (const CUpti_CallbackDomain domain : kApiDomains) {
     uint32_t unknown = 0;
     // Numbers have holes; a long run of unknown ones is the end.

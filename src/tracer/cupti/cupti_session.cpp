@@ -4,7 +4,7 @@
 
 #include "tracer/core/capture.h"
 #include "tracer/core/notice.h"
-#include "tracer/core/process_facts.h"
+#include "tracer/core/process_record.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/activity_buffers.h"
 #include "tracer/cupti/activity_kinds.h"

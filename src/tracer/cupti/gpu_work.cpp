@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tracer/core/notice.h"
-#include "tracer/core/process_facts.h"
+#include "tracer/core/process_record.h"
 #include "tracer/cupti/activity_buffers.h"
 #include "tracer/cupti/activity_records.h"
 #include "tracer/cupti/second_cupti.h"

@@ -45,7 +45,7 @@ class ChunkOutput {
         R::kKind == trace::RecordKind::kSync || R::kKind == trace::RecordKind::kNvtx ||
         R::kKind == trace::RecordKind::kGraphLaunch || R::kKind == trace::RecordKind::kMemory ||
         R::kKind == trace::RecordKind::kEventRecord || R::kKind == trace::RecordKind::kManagedMemory ||
-        R::kKind == trace::RecordKind::kNvtxPayload;
+        R::kKind == trace::RecordKind::kNvtxPayload || R::kKind == trace::RecordKind::kOsCall;
     static constexpr uint32_t kCapacity = kIsFrequent ? 8192 : 128;
     R* rows = nullptr;
     uint32_t count = 0;
@@ -99,7 +99,9 @@ class ChunkOutput {
   trace::ProcessKey process_;
   bool keeps_standing_ = false;
   std::tuple<StandingRecords<trace::DeviceRecord>, StandingRecords<trace::ContextRecord>,
-             StandingRecords<trace::StreamRecord>, StandingRecords<trace::GraphNodeRecord>>
+             StandingRecords<trace::StreamRecord>, StandingRecords<trace::GraphNodeRecord>,
+             StandingRecords<trace::ModuleRecord>, StandingRecords<trace::FrameRecord>,
+             StandingRecords<trace::StackRecord>>
       standing_;
   uint64_t sequence_ = 0;
   uint32_t chunk_ = 0;  // number for MarkForChunk, also of chunks that could not be written

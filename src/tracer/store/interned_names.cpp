@@ -52,8 +52,12 @@ trace::StringId InternedNames::Intern(const char* text) {
 }
 
 trace::StringId InternedNames::Intern(const char* text, std::size_t size) {
+  return InternBytes(text, size > kMaxNameBytes ? kMaxNameBytes : size);
+}
+
+trace::StringId InternedNames::InternBytes(const char* text, std::size_t size) {
   if (size == 0) return {};
-  if (size > kMaxNameBytes) size = kMaxNameBytes;
+  if (size > kMaxBytesBytes) size = kMaxBytesBytes;
   const uint64_t hash = HashBytes(text, size);
   uint32_t id = Find(index_.load(std::memory_order_acquire), hash, text, size);
   if (id == 0) {
@@ -151,7 +155,7 @@ bool InternedNames::IsWhole(trace::StringId id) const {
   const Entry* segment = segments_[(id.value - 1) / kEntriesPerSegment].load(std::memory_order_acquire);
   if (!IsKept(segment, kEntriesPerSegment * sizeof(Entry))) return false;
   const Entry* e = At(id.value);
-  return e->size <= kMaxNameBytes && IsKept(e->text, e->size);
+  return e->size <= kMaxBytesBytes && IsKept(e->text, e->size);
 }
 
 trace::Text InternedNames::TextOf(trace::StringId id) const {

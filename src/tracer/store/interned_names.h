@@ -11,8 +11,9 @@
 
 namespace gprof::tracer {
 
-inline constexpr std::size_t kMaxNameBytes = 4096;  // longer names are cut
-inline constexpr uint32_t kMaxNames = 1u << 20;     // later ones all become "<too many names>"
+inline constexpr std::size_t kMaxNameBytes = 4096;    // longer names are cut
+inline constexpr std::size_t kMaxBytesBytes = 65536;  // and longer tables of lines
+inline constexpr uint32_t kMaxNames = 1u << 20;       // later ones all become "<too many names>"
 
 uint64_t HashBytes(const void* data, std::size_t size);
 
@@ -21,6 +22,8 @@ class InternedNames {
   // [any thread] Never fails: without memory it answers the empty string's id.
   trace::StringId Intern(const char* text, std::size_t size);
   trace::StringId Intern(const char* text);
+  // The same of what is no name and may be longer.
+  trace::StringId InternBytes(const char* bytes, std::size_t size);
   trace::Text TextOf(trace::StringId id) const;
   // True when the string was not yet named in this chunk; marks it. [writer thread]
   bool MarkForChunk(trace::StringId id, uint32_t chunk);

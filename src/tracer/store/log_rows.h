@@ -20,12 +20,15 @@ enum class RowType : uint8_t {
   kGraphNode = 6,
   kCapture = 7,
   kNvtxPayload = 8,
+  kPythonFunction = 12,
+  kPythonStack = 13,
+  kOsCall = 14,
   // These three are one word long.
   kNvtxPush = 9,
   kNvtxPop = 10,
   kNvtxMark = 11
 };
-inline constexpr uint32_t kRowTypes = 12;  // with 0, which is none
+inline constexpr uint32_t kRowTypes = 15;  // with 0, which is none
 
 // A set of types, as a mask.
 template <class... Types>

@@ -1,5 +1,7 @@
 #include "tracer/store/page_pool.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
 #include "tracer/store/arena.h"
@@ -12,8 +14,14 @@ constinit PagePool pool GPROF_IN_ARENA;
 PagePool& Pages() { return pool; }
 
 unsigned char* PagePool::Take(uint32_t* index) {
-  while (!free_.Pop(index)) {
-    if (!Grow()) return nullptr;
+  // Hundreds of threads may come at once and each begin a slab: then there are enough, but the last of these threads
+  // find them on their way.
+  constexpr int kPatience = 1000;
+  for (int tries = 0; !free_.Pop(index); ++tries) {
+    if (Grow()) continue;
+    if (in_use_.load(std::memory_order_relaxed) + kResting >= kMaxPages || tries == kPatience) return nullptr;
+    if (slab_count_.load(std::memory_order_relaxed) < kMaxPages / kPagesPerSlab) return nullptr;  // no memory
+    sched_yield();
   }
   in_use_.fetch_add(1, std::memory_order_relaxed);
   unsigned char* slab = slabs_[*index / kPagesPerSlab].load(std::memory_order_acquire);

@@ -36,6 +36,14 @@ uint64_t StartTicksOf(const char* stat_file) {
   return ticks == nullptr ? 0 : strtoull(ticks, nullptr, 10);
 }
 
+bool IsForkWithoutExec() {
+  constexpr uint64_t kForkNoExec = 0x40;  // PF_FORKNOEXEC of the kernel
+  char stat[1024];
+  if (ReadProcFile("/proc/self/stat", stat, sizeof stat) <= 0) return false;
+  const char* flags = StatField(stat, 9);
+  return flags != nullptr && (strtoull(flags, nullptr, 10) & kForkNoExec) != 0;
+}
+
 trace::ProcessKey OwnKey(uint64_t start_ns) {
   trace::ProcessKey key;
   key.host = HostHash();

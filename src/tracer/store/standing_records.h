@@ -1,4 +1,4 @@
-// Records that CUPTI tells once in a process and every trace of it needs: kept, so that a later capture into another
+// Records that are told once in a process and every trace of it needs: kept, so that a later capture into another
 // file has them.
 #pragma once
 
@@ -17,6 +17,12 @@ template <>
 inline constexpr bool kIsStanding<trace::StreamRecord> = true;
 template <>
 inline constexpr bool kIsStanding<trace::GraphNodeRecord> = true;
+template <>
+inline constexpr bool kIsStanding<trace::ModuleRecord> = true;
+template <>
+inline constexpr bool kIsStanding<trace::FrameRecord> = true;
+template <>
+inline constexpr bool kIsStanding<trace::StackRecord> = true;
 
 // What there is no room for is not told again. [writer thread]
 template <class R>

@@ -53,6 +53,10 @@ void* MapMemory(std::size_t bytes) {
   return at == MAP_FAILED ? nullptr : at;
 }
 
+void UnmapMemory(void* at, std::size_t bytes) {
+  if (at != nullptr) munmap(at, bytes);
+}
+
 void* MapHuge(std::size_t bytes) {
   auto* at = static_cast<unsigned char*>(MapMemory(2 * bytes));
   if (at == nullptr) return MapMemory(bytes);  // a tight `ulimit -v` may have room for one

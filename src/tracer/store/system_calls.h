@@ -15,6 +15,8 @@ uint64_t RealtimeNs();
 
 // Anonymous, zeroed, page-aligned; null when there is none. Never given back: the target's address space outlives us.
 void* MapMemory(std::size_t bytes);
+// For what nobody else may still look at.
+void UnmapMemory(void* at, std::size_t bytes);
 
 // The same, aligned to its size (a power of two) and backed by huge pages where the kernel has them.
 void* MapHuge(std::size_t bytes);

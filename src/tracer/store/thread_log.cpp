@@ -63,10 +63,9 @@ ThreadLog* NewLog() {
   return log;
 }
 
-ThreadLog* AcquireLog() {
-  ErrnoGuard errno_guard;
-  // The child of a fork comes here with its first row, and records again from then on.
-  if (!IsRecording() && !StartTracer()) return nullptr;
+namespace {
+
+ThreadLog* TakeLog() {
   // A signal handler that came in between would take a second log and put it in this one's place.
   const SignalGuard signal_guard;
   if (own_log != nullptr) return own_log;
@@ -81,6 +80,34 @@ ThreadLog* AcquireLog() {
   if (has_key) pthread_setspecific(ended_key, log);
   own_log = log;
   return log;
+}
+
+// libc has room for the values of the first keys in each thread; for others it asks for memory.
+bool MayAskForMemory() {
+  constexpr pthread_key_t kKeysWithRoom = 32;
+  return !has_key || ended_key >= kKeysWithRoom;
+}
+
+}  // namespace
+
+ThreadLog* AcquireLog() {
+  ErrnoGuard errno_guard;
+  // The child of a fork comes here with its first row, and records again from then on.
+  if (!IsRecording() && !StartTracer()) return nullptr;
+  ThreadLog* log = TakeLog();
+  if (log != nullptr) PublishThread(*log);
+  return log;
+}
+
+void PublishThread(const ThreadLog& log) {
+  if (log.number <= trace::kArenaThreads) Header().threads[log.number - 1].store(log.tid, std::memory_order_relaxed);
+}
+
+ThreadLog* AcquireLogWithinCall(bool has_locks) {
+  if (!IsRecording()) return nullptr;
+  if (!has_locks || !MayAskForMemory()) return TakeLog();
+  rows_without_log.fetch_add(1, std::memory_order_relaxed);
+  return nullptr;
 }
 
 ThreadLog* FirstLog() { return first_log.load(std::memory_order_acquire); }
@@ -119,8 +146,9 @@ void ThreadLog::Reset() {
   nvtx_base = kNoBase;
   nvtx = {};
   open_call.start.store(0, std::memory_order_relaxed);
-  open_call.nested = 0;
+  open_call.nested = open_call.correlation = 0;
   set_aside = {};
+  open_os_call.start.store(0, std::memory_order_relaxed);
   watched = {};
 }
 

@@ -35,6 +35,14 @@ struct OpenCall {
   uint32_t nested = 0;  // driver calls within it, which are not recorded
   uint16_t cbid = 0;
   uint8_t domain = 0;
+  uint32_t stack = 0;
+};
+
+// The call of libc that the thread is in (osrt); the same, and who salvages reads it.
+struct OpenOsCall {
+  std::atomic<uint64_t> start{0};  // 0: in none
+  uint64_t first_argument = 0;
+  uint8_t function = 0;
 };
 
 // A call in which another one began.
@@ -43,6 +51,7 @@ struct SetAsideCall {
   uint32_t correlation = 0;
   uint16_t cbid = 0;
   uint8_t domain = 0;
+  uint32_t stack = 0;
 };
 
 // The outermost range of the name that captures go by (nvtx/range_triggers.h), as far as one thread has it open.
@@ -103,9 +112,11 @@ class ThreadLog {
   uint32_t next_range = 0;
   OpenCall open_call;
   SetAsideCall set_aside;
+  OpenOsCall open_os_call;
   WatchedRange watched;
   uint64_t nvtx_base = kNoBase;  // of the stamps of NVTX rows
   int32_t depths[kDepthDomains] = {};
+  void* python_stacks = nullptr;  // what its threads know of theirs: private memory, of no use to anybody else
   std::atomic<LogState> state{LogState::kFree};
   ThreadLog* next_log = nullptr;
 
@@ -142,17 +153,26 @@ inline ThreadLog* OwnLog() {
   return __builtin_expect(log != nullptr, 1) ? log : AcquireLog();
 }
 
-// A row of fixed size; dropped, which is counted, when there is no room. [own thread]
+// The same within a function of libc that the program called: nothing is started, and where `has_locks`, the caller may
+// be an allocator that waits for nobody but us, so that no memory is asked for.
+ThreadLog* AcquireLogWithinCall(bool has_locks);
+
+// A row of fixed size; false: dropped, which is counted, as there is no room. [own thread]
 template <class Row>
-void Append(ThreadLog* log, const Row& row) {
-  if (unsigned char* at = log->Reserve(sizeof row); at != nullptr) {
-    std::memcpy(at, &row, sizeof row);
-    log->Commit(sizeof row);
-  }
+bool Append(ThreadLog* log, const Row& row) {
+  unsigned char* const at = log->Reserve(sizeof row);
+  if (at == nullptr) return false;
+  std::memcpy(at, &row, sizeof row);
+  log->Commit(sizeof row);
+  return true;
 }
 
 // In salvage: whether the log is whole enough to be read.
 bool IsReadable(const ThreadLog* log);
+// Whether the thread has called CUDA or NVTX. Others have a log when they waited long in the operating system.
+inline bool HasLaunched(const ThreadLog& log) { return log.open_call.correlation != 0 || log.nvtx_base != kNoBase; }
+// Tells collectors outside of such a thread.
+void PublishThread(const ThreadLog& log);
 
 // All logs there ever were, newest first; they are never removed.
 ThreadLog* FirstLog();

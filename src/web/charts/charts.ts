@@ -1,5 +1,6 @@
 // The tab of charts. They are drawn of the report at once, and again when the events are there.
 import { copyChart } from "./chart_copies";
+import { flameChart } from "./chart_flame";
 import { gapChart } from "./chart_gaps";
 import { levelChart } from "./chart_levels";
 import { memoryChart } from "./chart_memory";
@@ -15,7 +16,7 @@ export function mountCharts(root: HTMLElement, state: State, report: ReportDocum
     const isAbsent = (card: HTMLElement): boolean => card.classList.contains("absent");
     grid.replaceChildren(...cards.filter((c) => !isAbsent(c)), ...cards.filter(isAbsent));
   };
-  root.append(el("h2", { class: "hidden", text: "Charts" }), grid);
+  root.append(el("h2", { class: "hidden", text: "Charts" }), flameChart(state) ?? "", grid);
   draw();
   state.on("loaded", draw);
 }

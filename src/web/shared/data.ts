@@ -1,6 +1,6 @@
 // What a page carries, as src/html writes it: the contract between the C++ side and the page.
 //
-// The page has two parts of data, each deflated (zlib) and in base64. `PageData` is JSON in <script
+// The page has two parts of data, each deflated (zlib) and as text (packed.ts). `PageData` is JSON in <script
 // type="application/octet-stream" id="page">: read before the first paint; Overview, tables and charts come from it. The
 // events are columns of numbers in one binary blob for each timeline, in <script type="application/octet-stream"
 // id="events-0"> (and -1 for the second run of a diff); read after the first paint. docs/html.md describes both for people.
@@ -58,7 +58,7 @@ export interface FindingPlace {
 }
 
 export interface PageData {
-  version: 2;
+  version: 3;
   kind: "report" | "diff";
   title: string; // the program, or "A against B"
   verdict: string; // the first line of the report, or of the diff
@@ -66,6 +66,13 @@ export interface PageData {
   diff: Record<string, unknown> | null; // kind "diff": the document of `diff --format json`
   places: FindingPlace[];
   timelines: Timeline[]; // one; two of a diff: before and after
+  flame?: Flame | null; // kind "report", of a trace with CPU samples
+}
+
+/** Stacks of CPU samples as a tree. Callers come before what they call. */
+export interface Flame {
+  names: string[];
+  nodes: [parent: number, name: number, samples: number, idle: number][]; // parent -1: the outermost; idle: while a GPU waited for the host
 }
 
 export interface Timeline {
@@ -138,7 +145,7 @@ export interface ColumnRef {
  *   correlation delta   calls and operations
  *   result   varint  calls: what was returned, 0 is success
  *   color    varint  NVTX: 0 or 1 + 0xRRGGBB (32 bits at most)
- *   payload  varint  NVTX: 0, or 1 + index into names of its text
+ *   payload  varint  NVTX: 0, or 1 + index into names of its text. Calls: of the stack, its frames from the outside in, between semicolons
  *   range    delta   calls: 1 + number of the innermost NVTX range around it, 0: none
  *   next     delta   gaps: 1 + number of the operation that ended it
  *   blame    delta   gaps: 1 + number of the call (or range) that the host was in, 0: none

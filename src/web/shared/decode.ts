@@ -1,80 +1,20 @@
-// The events of a page: base64 → zlib → columns of numbers → lanes. It runs in slices of a few milliseconds, so that the
-// page is painted and answers while millions of events are read.
+// The events of a page: columns of numbers → lanes. It runs in slices of a few milliseconds, so that the page is painted
+// and answers while millions of events are read.
 import type { ColumnRef, Counter, Lane, PageData, Timeline } from "./data";
 import { prepareLevels } from "./levels";
+import { inflated, packedOf, pause, Slices, textOf } from "./packed";
 import { laneWith, projectRanges, withRows } from "./projection";
 import type { Column, Columns, CounterValues, LaneEvents, Run, RunLane } from "./state";
 
-declare const DecompressionStream: { new (format: "deflate"): ReadableWritablePair<Uint8Array, BufferSource> };
-
-const SLICE_MS = 10;
 const CHUNK = 1 << 15; // values between two looks at the clock
 
-/** Gives the browser its turn when a slice is over. */
-export class Slices {
-  private until = performance.now() + SLICE_MS;
-  async rest(): Promise<void> {
-    if (performance.now() < this.until) return;
-    await pause();
-    this.until = performance.now() + SLICE_MS;
-  }
-}
-
-// Not setTimeout: browsers stretch nested ones to 4 ms.
-function pause(): Promise<void> {
-  return new Promise((resolve) => {
-    const channel = new MessageChannel();
-    channel.port1.onmessage = () => {
-      channel.port1.close();
-      resolve();
-    };
-    channel.port2.postMessage(null);
-  });
-}
-
-// ---- bytes
-
-const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/** For browsers without Uint8Array.fromBase64. */
-export async function bytesOfBase64(text: string, slices: Slices): Promise<Uint8Array> {
-  const values = new Uint8Array(128).fill(255);
-  for (let i = 0; i < 64; ++i) values[DIGITS.charCodeAt(i)] = i;
-  const out = new Uint8Array(Math.ceil((text.length * 3) / 4));
-  let size = 0;
-  let bits = 0;
-  let held = 0;
-  for (let from = 0; from < text.length; from += CHUNK * 8) {
-    const to = Math.min(text.length, from + CHUNK * 8);
-    for (let i = from; i < to; ++i) {
-      const value = values[text.charCodeAt(i) & 127];
-      if (value === 255) continue;
-      held = ((held << 6) | value) & 0xffff;
-      bits += 6;
-      if (bits >= 8) out[size++] = (held >> (bits -= 8)) & 255;
-    }
-    await slices.rest();
-  }
-  return out.subarray(0, size);
-}
-
-async function unpack(id: string, slices: Slices): Promise<Uint8Array | null> {
-  const text = document.getElementById(id)?.textContent;
-  if (text === null || text === undefined || text === "") return null;
-  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
-  return native ? native.call(Uint8Array, text) : bytesOfBase64(text, slices);
-}
-
-const inflated = (packed: Uint8Array): ReadableStream<Uint8Array> =>
-  (new Response(packed as BodyInit).body as ReadableStream<Uint8Array>).pipeThrough(new DecompressionStream("deflate"));
-
-const VERSION = 2;
+const VERSION = 3;
 
 /** What is shown before any event is read. Rejects with an Error that says what is wrong with the file. */
 export async function readPage(): Promise<PageData> {
-  const packed = await unpack("page", new Slices());
+  const packed = await packedOf("page", new Slices());
   if (!packed) throw new Error("the data of this page is missing: the file is not complete");
-  const page = JSON.parse(await new Response(inflated(packed)).text()) as PageData;
+  const page = JSON.parse(await textOf(packed)) as PageData;
   if (page.version !== VERSION) throw new Error(`the data of this page has version ${String(page.version)}, its script expects ${VERSION}`);
   return page;
 }
@@ -249,7 +189,7 @@ export async function decodePage(page: PageData): Promise<Run[]> {
   const runs: Run[] = [];
   for (const [index, data] of page.timelines.entries()) {
     await pause();
-    const packed = await unpack(`events-${index}`, slices);
+    const packed = await packedOf(`events-${index}`, slices);
     if (!packed) throw new Error("the events are not in this file");
     const bytes = await inflate(packed, data.blob_bytes);
     runs.push(await decodeTimeline(index, data, bytes, slices));

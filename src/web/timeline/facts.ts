@@ -159,9 +159,18 @@ function atTheSameTime(run: Run, event: number): Section {
   return { title: "At the same time", facts };
 }
 
+/** The stack that a call was made from, the innermost frame first. */
+function stackSections(run: Run, call: number | null): Section[] {
+  const stack = call === null ? 0 : valueOf(run, call, "payload");
+  if (stack === 0) return [];
+  const frames = (run.data.names[stack - 1] ?? "").split(";").reverse();
+  return [{ title: "Called from", facts: frames.map((frame) => ({ label: "", value: visible(frame) })) }];
+}
+
 function operationSections(run: Run, event: number): Section[] {
   return [
     { title: "Launch", facts: [...launchFacts(run, event), ...rangeFacts(run, event)] },
+    ...stackSections(run, callOf(run, event)),
     streamNeighbours(run, event),
     atTheSameTime(run, event),
   ];
@@ -180,6 +189,7 @@ function callSections(run: Run, event: number): Section[] {
   around.push(...link(run, "Before", neighbour(run, event, -1)), ...link(run, "After", neighbour(run, event, 1)));
   return [
     ...(facts.length > 0 ? [{ title: "Launched", facts }] : []),
+    ...stackSections(run, event),
     { title: "On this thread", facts: around },
     ...gpuMeanwhile(run, event),
   ];

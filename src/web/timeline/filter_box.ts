@@ -1,6 +1,6 @@
 // The filter box: what is typed becomes marks on the events, with a count and steps through the matches.
 import type { Commands } from "./commands";
-import { Slices } from "../shared/decode";
+import { Slices } from "../shared/packed";
 import { button, el } from "../shared/dom";
 import { findMatches } from "../shared/filter";
 import { countOf, formatNs } from "../shared/format";

@@ -1,5 +1,5 @@
 // The panel of the measured range: tables of what measure.ts found, each row of which filters and leads to its longest event.
-import { Slices } from "../shared/decode";
+import { Slices } from "../shared/packed";
 import { button, el } from "../shared/dom";
 import { formatBytes, formatNs, formatNumber, formatPercent } from "../shared/format";
 import { causeMeaning, kindLabel } from "../shared/labels";

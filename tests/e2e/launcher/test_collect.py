@@ -60,7 +60,9 @@ class CollectTest(LauncherTest):
     RECORD = 'cat part >> "$GPROF_OUTPUT"; '
 
     def shell(self, script, *options, command="profile", **others):
-        return self.start(self.cli, command, *options, "sh", "-c", self.RECORD + script, **others)
+        # One collector says what is true of all.
+        return self.start(self.cli, command, "-s", "none", "--nvml", "off", *options, "sh", "-c",
+                          self.RECORD + script, **others)
 
     def ended(self, process):
         out, err = process.communicate(timeout=DEADLINE_S)
@@ -335,7 +337,7 @@ class Together(CollectTest):
         self.assertIn(("runnable threads", 0), self.tracks())
 
     def test_sessions(self):
-        process = self.start(self.cli, "launch", "--session", "s", "sh", "-c",
+        process = self.start(self.cli, "launch", "-s", "none", "--session", "s", "sh", "-c",
                              "while :; do test -e one.trace && ! test -e done1 && cat part >> one.trace && touch done1; "
                              "test -e two.trace && ! test -e done2 && cat part >> two.trace && touch done2; sleep 0.05; done")
         wait_until(lambda: collectors_of(process.pid), "there is a collector")

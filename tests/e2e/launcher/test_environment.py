@@ -7,7 +7,7 @@ import unittest
 
 from launcher import LauncherTest
 
-OURS = {"GPROF_OUTPUT", "GPROF_TRACE", "GPROF_RUN_ID", "GPROF_RUN_FOLDER", "GPROF_RUN_BASE", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}
+OURS = {"GPROF_OUTPUT", "GPROF_TRACE", "GPROF_PYTHON_STACKS", "GPROF_RUN_ID", "GPROF_RUN_FOLDER", "GPROF_RUN_BASE", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}
 
 
 class Variables(LauncherTest):
@@ -28,7 +28,7 @@ class Variables(LauncherTest):
         found = self.variables("-o", "x.trace")
         status = os.stat(self.folder / "x.trace")
         self.assertEqual({name: found.get(name) for name in OURS}, {
-            "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx",
+            "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx,osrt", "GPROF_PYTHON_STACKS": "1",
             "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}", "GPROF_RUN_BASE": None,
             "GPROF_RUN_FOLDER": found["GPROF_RUN_FOLDER"],
             "CUDA_INJECTION64_PATH": str(self.stub), "NVTX_INJECTION64_PATH": str(self.stub)})
@@ -36,12 +36,16 @@ class Variables(LauncherTest):
     def test_options_of_the_tracer(self):
         library = self.write("libcupti.so", "")
         found = self.variables("--cuda-trace-all-apis", "--cuda-graph-trace", "node", "--flush-ms", "20",
-                               "--cupti", "libcupti.so")
+                               "--cupti", "libcupti.so", "-t", "cuda,osrt", "--osrt-functions=read,poll",
+                               "--osrt-file-access")
+        self.assertEqual((found["GPROF_TRACE"], found["GPROF_OSRT_THRESHOLD"]), ("cuda,osrt", "1000"))
+        self.assertEqual((found["GPROF_OSRT_FUNCTIONS"], found["GPROF_OSRT_FILE_ACCESS"]), ("read,poll", "1"))
         self.assertEqual(found["GPROF_ALL_APIS"], "1")
         self.assertEqual(found["GPROF_GRAPH_TRACE"], "node")
         self.assertEqual(found["GPROF_FLUSH_MS"], "20")
         self.assertEqual(found["GPROF_CUPTI"], str(library))
-        optional = {"GPROF_ALL_APIS", "GPROF_GRAPH_TRACE", "GPROF_FLUSH_MS", "GPROF_CUPTI"}
+        optional = {"GPROF_ALL_APIS", "GPROF_GRAPH_TRACE", "GPROF_FLUSH_MS", "GPROF_CUPTI", "GPROF_OSRT_THRESHOLD",
+                    "GPROF_OSRT_FUNCTIONS", "GPROF_OSRT_FILE_ACCESS"}
         self.assertFalse(optional & set(self.variables()))
 
     def test_what_is_recorded_and_when(self):

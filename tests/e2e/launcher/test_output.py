@@ -4,7 +4,7 @@ import os
 import socket
 import unittest
 
-from launcher import DEADLINE_S, LauncherTest
+from launcher import DEADLINE_S, LauncherTest, wait_until
 
 
 class Refusals(LauncherTest):
@@ -75,6 +75,20 @@ class Overwriting(LauncherTest):
         at_once = [self.start(self.cli, "profile", "sh", "-c", "echo $GPROF_OUTPUT") for _ in range(8)]
         outputs = {process.communicate(timeout=DEADLINE_S)[0] for process in at_once}
         self.assertEqual((len(outputs), len(list(self.folder.iterdir()))), (8, 8))
+
+    def test_displaced_run_does_not_take_the_other_for_its_own(self):
+        good = self.folder / "good"
+        good.write_bytes(self.trace_bytes())
+        first = self.start(self.cli, "profile", "-f", "-o", "one.trace", "sh", "-c", "touch began; while [ ! -e over ]; do sleep 0.01; done; exit 7")
+        wait_until(lambda: (self.folder / "began").exists(), "the first program runs")
+        second = self.profile("-f", "-o", "one.trace", "sh", "-c", f"cat {good} >> \"$GPROF_OUTPUT\"")
+        self.assertIn(b"recorded 1 process", second.stderr)
+        (self.folder / "over").touch()
+        said = first.communicate(timeout=DEADLINE_S)[1].decode()
+        self.assertEqual(first.returncode, 7)
+        self.assertIn("another program replaced 'one.trace' during this run", said)
+        self.assertNotIn("recorded 1 process", said)
+        self.assertEqual((self.folder / "one.trace").read_bytes(), good.read_bytes())
 
     def test_new_file_needs_no_force(self):
         self.assertEqual(self.profile("-f", "true").returncode, 0)

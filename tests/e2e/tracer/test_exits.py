@@ -107,6 +107,17 @@ class WaysOut(Flushed):
                 self.assertLessEqual(kernels, EVENTS)
 
 
+    def test_names_of_kernels_outlive_an_early_death(self):
+        """Killed when CUPTI has delivered records and nothing of ours has looked at them yet."""
+        for _ in range(20):
+            run = self.profile("ways_out", "kill", EVENTS, env={"MOCK_BUFFER_RECORDS": "10"}, options=["--flush-ms", "60000"])
+            names = [kernel["name"] for kernel in run.trace.of("kernel")]
+            self.assertEqual(set(names) - {"_Z4lastv"}, set())
+            if names:
+                return
+        self.fail("CUPTI never delivered a record before the end")
+
+
 class SeveralProcesses(Flushed):
     def test_forked_children(self):
         for how in ("fork__exit", "fork_exit"):
@@ -147,7 +158,14 @@ class SeveralProcesses(Flushed):
             self.assertEqual(run.code, 11, run.err)
 
     def test_child_is_the_first_to_use_cuda(self):
-        run = self.profile("ways_out", "fork_first", EVENTS)
+        self.check_child_with_cuda("fork_first")
+
+    def test_child_with_cuda_that_leaves_by__exit(self):
+        """As the children of Python's multiprocessing do: CUPTI delivers when the child has waited for its work."""
+        self.check_child_with_cuda("fork_first__exit")
+
+    def check_child_with_cuda(self, how):
+        run = self.profile("ways_out", how, EVENTS)
         self.assertEqual(run.code, 12, run.err)
         trace = run.trace
         self.assertEqual(trace.problems, [])

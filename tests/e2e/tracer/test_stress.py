@@ -233,8 +233,10 @@ class Mounts(StressCase):
         trace = harness.Trace(path)
         self.assertGreater(len(trace.of("nvtx")), 0)
         self.assertLess(len(trace.of("nvtx")), 200000)
-        self.assertEqual(harness.total(self.report(path))["health.complete"], 0)
+        report = self.report(path)
+        self.assertEqual(harness.total(report)["health.complete"], 0)
         self.assertRegex(err, "(?i)no space|full|ENOSPC|lost")
+        self.assertRegex(json.dumps(report["findings"]), "(?i)disk was full|no space")
 
     def test_read_only_folder_is_refused_before_the_program_runs(self):
         code, err, _ = self.profile_in("mount -t tmpfs -o ro tmpfs mnt\nCOMMAND", "/bin/sh", "-c", "touch ran")

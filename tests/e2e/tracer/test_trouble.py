@@ -38,6 +38,22 @@ class Trouble(harness.Case):
     def test_occupied_cupti(self):
         self.check_degraded(self.profile("ways_out", "return", EVENTS, env={"MOCK_OCCUPIED": "1"}), said="39")
 
+    def test_notices_survive_in_a_file(self):
+        """The program, the tracer and the launcher write to one file, each where it thinks that the file ends."""
+        script = f"echo first >&2; '{harness.PROGRAMS / 'ways_out'}' return {EVENTS}; echo last >&2"
+        for mode in ("wb", "ab"):
+            with self.subTest(mode=mode):
+                _, command = self.profile_command("/bin/sh", ("-c", script), ())
+                path = self.folder / f"said-{mode}"
+                with open(path, mode) as said:
+                    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=said, stdin=subprocess.DEVNULL, check=False, cwd=self.folder,
+                                   env=self.environment("13.0", {"MOCK_OCCUPIED": "1"}), timeout=harness.DEADLINE_S)
+                lines = path.read_text().splitlines()
+                self.assertEqual([line for line in lines if line in ("first", "last")], ["first", "last"], lines)
+                self.assertEqual(sum(line.startswith("gprof-cli: ") for line in lines), len(lines) - 2, lines)
+                self.assertTrue(any("39" in line for line in lines), lines)
+                self.assertIn("Next: gprof-cli report", lines[-1])
+
     def test_no_libcupti(self):
         folder = self.folder_without("13.0", "libcupti")
         env = {"LD_LIBRARY_PATH": str(folder), "TEST_CUDART": str(folder / "libcudart.so.13")}

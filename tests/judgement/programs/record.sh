@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records the programs of this folder on a machine with a GPU, PyTorch, CuPy and JAX: the captures that corpus.json names.
+# Records the programs of this folder on a machine with a GPU, PyTorch, CuPy, numba and JAX: the captures that corpus.json names.
 #
 #   tests/judgement/programs/record.sh GPROF_CLI OUT
 #
@@ -8,8 +8,10 @@
 #
 # Variables: NSYS       Nsight Systems' command, for its captures; none are made without it
 #            NSYS_LIBS  folder of libdw.so.1 and libelf.so.1, which nsys needs for its report
+#            COMPILED   folder of cuda_variants and exam_variants; without it nvcc compiles them, or they are left out
 #            ONLY       a regular expression: captures with such a name alone
 #            SECONDS_IN_ALL  no program is started after this long, 220 by default
+#            SECONDS_EACH    for one program, with waiting for the GPU and importing from a cold disk, 150 by default
 # Programs are started side by side, as importing takes most of their time; a lock lets one at a time use the GPU.
 set -uo pipefail
 
@@ -33,15 +35,25 @@ most_bytes=1048576
 work=$(mktemp -d)  # so that no path of the machine gets into a command line
 mkdir "$work/data"
 cp "$here"/*.py "$work"
+for program in cuda_variants exam_variants; do
+  if [[ -n ${COMPILED:-} ]]; then
+    cp "$COMPILED/$program" "$work"
+  elif command -v nvcc >/dev/null; then
+    nvcc -std=c++20 -O2 -cudart static -arch native -o "$work/$program" "$here/$program.cu"
+  fi
+done
 cd "$work" || exit 1
 : >"$log"
 start=$(date +%s)
 deadline=$((start + ${SECONDS_IN_ALL:-220}))
-export gprof log start deadline most_bytes
+each=${SECONDS_EACH:-150}
+export CUDA_CACHE_PATH=/tmp/ComputeCache  # it gets into traces, and is in somebody's home otherwise
+export gprof log start deadline each most_bytes
 
-# One capture: `record FILE HOW PROGRAM VARIANT [OPTION…]`
+# One capture: `record FILE HOW PROGRAM VARIANT [OPTION…]`. HOW says what records, and `loop:OPTION` and the like tell it an option.
 record() {
-  local file=$1 how=$2 program=$3 variant=$4 words status=0 said bytes
+  local file=$1 how=${2%%:*} recorder=() program=$3 variant=$4 words status=0 said bytes
+  if [[ $2 == *:* ]]; then recorder=("${2#*:}"); fi
   shift 4
   if [[ ! $file =~ ${ONLY:-.} ]]; then return; fi
   if (($(date +%s) > deadline)); then
@@ -49,15 +61,18 @@ record() {
     return
   fi
   words=(python3 -B "$program" "$variant" --lock gpu.lock "$@")
+  if [[ $program == *_variants ]]; then words=("./$program" "$variant" --lock gpu.lock "$@"); fi
+  if [[ $program == in_turn ]]; then words=(bash -c "for one in $variant $*; do ./cuda_variants \$one --lock gpu.lock; done"); fi
+  local profile=(timeout "$each" "$gprof" profile -f -q -t cuda "${recorder[@]}" --compress -o "data/$file")
   case $how in
-    loop) said=$(timeout 90 "$gprof" profile -f -q -t cuda -c cudaProfilerApi --compress -o "data/$file" -- "${words[@]}" 2>&1) || status=$? ;;
-    whole) said=$(timeout 90 "$gprof" profile -f -q -t cuda --compress -o "data/$file" -- "${words[@]}" 2>&1) || status=$? ;;
-    kineto) said=$(timeout 90 "${words[@]}" --torch-profiler "data/$file" 2>&1) || status=$? ;;
-    nsys) said=$(record_by_nsys "$file" "${words[@]}" 2>&1) || status=$? ;;
+    loop) said=$("${profile[@]}" -c cudaProfilerApi -- "${words[@]}" 2>&1) || status=$? ;;
+    whole) said=$("${profile[@]}" -- "${words[@]}" 2>&1) || status=$? ;;
+    kineto) said=$(timeout "$each" "${words[@]}" --torch-profiler "data/$file" 2>&1) || status=$? ;;
+    nsys) said=$(record_by_nsys "$file" "${recorder[@]}" "${words[@]}" 2>&1) || status=$? ;;
   esac
   bytes=$(stat -c %s "data/$file" 2>/dev/null || echo 0)
   if ((status != 0 || bytes == 0 || bytes > most_bytes)); then
-    echo "FAILED $file: exit code $status, $bytes bytes (at most $most_bytes)" | tee -a "$log"
+    echo "FAILED $file: exit code $status, $bytes bytes (at most $most_bytes): $(tail -n 3 <<<"$said" | tr '\n' ' ' | cut -c -400)" | tee -a "$log"
     rm -f "data/$file"
   fi
   printf '== %s (after %s s, %s bytes)\n%s\n' "$file" "$(($(date +%s) - start))" "$bytes" "$said" >>"$log"
@@ -67,7 +82,7 @@ record_by_nsys() {
   local file=$1 stem=${1%.sqlite.gz}
   shift
   export LD_LIBRARY_PATH=${NSYS_LIBS:+$NSYS_LIBS:}${LD_LIBRARY_PATH:-}
-  timeout 120 "$NSYS" profile -t cuda -s none --cpuctxsw none -c cudaProfilerApi --capture-range-end stop -f true -o "$stem" "$@" || return
+  timeout "$each" "$NSYS" profile -t cuda -s none --cpuctxsw none -c cudaProfilerApi --capture-range-end stop -f true -o "$stem" "$@" || return
   timeout 60 "$NSYS" export --type sqlite --force-overwrite true -o "$stem.sqlite" "$stem.nsys-rep" || return
   python3 -B clean_nsys.py "$stem.sqlite" && gzip -9 -c "$stem.sqlite" >"data/$file"
 }
@@ -83,12 +98,37 @@ captures() {
     echo "torch_decode_eager.sqlite.gz nsys torch_variants.py decode_eager --steps 30"
     echo "torch_back_and_forth.sqlite.gz nsys torch_variants.py back_and_forth"
     echo "torch_two_streams_pageable.sqlite.gz nsys torch_variants.py two_streams_pageable"
+    echo "torch_launch_blocking.sqlite.gz nsys torch_variants.py launch_blocking --steps 20"
   fi
   for variant in good_train slow_loader decode_eager; do echo "torch_$variant.whole.trace whole torch_variants.py $variant"; done
+  for variant in $(python3 -B variants.py exam_variants.py); do echo "exam_$variant.trace loop exam_variants.py $variant"; done
+  if [[ -x cuda_variants ]]; then cuda_captures; fi
+  if [[ -x exam_variants ]]; then
+    for variant in $(./exam_variants); do echo "exam_cuda_$variant.trace loop exam_variants $variant"; done
+  fi
+}
+
+cuda_captures() {
+  local variant
+  for variant in spin_for_flag round_trip_pinned small_copies malloc_each_step copies_in_line copies_overlapped six_streams_pageable \
+    few_blocks blocks_of_16 sync_each_kernel default_stream_between pageable_input first_launches; do
+    echo "cuda_$variant.trace loop cuda_variants $variant"
+  done
+  echo "cuda_tiny_kernels.trace loop cuda_variants tiny_kernels --steps 60"
+  echo "cuda_tiny_kernels_graph.trace loop cuda_variants tiny_kernels_graph --steps 100"
+  echo "cuda_managed_each_step.trace loop:--cuda-um-gpu-page-faults=true cuda_variants managed_each_step --steps 8"
+  echo "cuda_in_turn.whole.trace whole in_turn sync_each_kernel pageable_input"
+  if [[ -n ${NSYS:-} ]]; then
+    for variant in six_streams_pageable spin_for_flag copies_in_line; do
+      echo "cuda_$variant.sqlite.gz nsys cuda_variants $variant"
+    done
+    echo "cuda_tiny_kernels_graph.sqlite.gz nsys cuda_variants tiny_kernels_graph --steps 100"
+    echo "cuda_managed_each_step.sqlite.gz nsys:--cuda-um-gpu-page-faults=true cuda_variants managed_each_step --steps 4"
+  fi
 }
 
 # shellcheck disable=SC2016
-captures | xargs -P 4 -L 1 bash -c 'record "$@"' record
+captures | xargs -P 6 -L 1 bash -c 'record "$@"' record
 tar czf "$out/corpus.tgz" -C data .
 echo "$(find data -type f | wc -l) captures, $(stat -c %s "$out/corpus.tgz") bytes in corpus.tgz, $(grep -c ^FAILED "$log") failed, $(($(date +%s) - start)) s"
 rm -rf "$work"

@@ -6,10 +6,13 @@ after the warm-up is between cudaProfilerStart and cudaProfilerStop, for capture
 """
 
 import os
+import queue
 import sys
+import threading
+import time
 
 import variants
-from variants import busy, variant
+from variants import busy, fixed, variant
 
 if "launch_blocking" in sys.argv:
     os.environ["CUDA_LAUNCH_BLOCKING"] = "1"  # before CUDA starts
@@ -50,6 +53,13 @@ def item_each_step(loop):
     loop(lambda i: losses.append(training.step(inputs, targets).item()), steps=200)
 
 
+@fixed
+def losses_stay_on_the_gpu(loop):
+    training, inputs, targets = short_steps()
+    losses = []
+    loop(lambda i: losses.append(training.step(inputs, targets).detach()), steps=200)
+
+
 @variant
 def cpu_each_step(loop):
     training, inputs, targets = regression(depth=1)
@@ -62,11 +72,36 @@ def cpu_each_step(loop):
     loop(step, steps=40)
 
 
+@fixed
+def cpu_by_pinned_memory(loop):
+    training, inputs, targets = regression(depth=1)
+    kept = torch.empty(4096, 2048).pin_memory()
+
+    def step(i):
+        training.step(inputs, targets)
+        kept.copy_(training.model[0](inputs).detach(), non_blocking=True)
+
+    loop(step, steps=40)
+
+
 @variant
 def pageable_loader(loop):
     training, _, targets = regression(depth=1)
     batches = [torch.randn(4096, 2048) for _ in range(4)]
     weights = [torch.randn(4096, 2048) for _ in range(4)]
+
+    def step(i):
+        inputs = batches[i % 4].to(DEVICE, non_blocking=True) * weights[i % 4].to(DEVICE, non_blocking=True)
+        training.step(inputs, targets)
+
+    loop(step, steps=60)
+
+
+@fixed
+def batches_in_pinned_memory(loop):
+    training, _, targets = regression(depth=1)
+    batches = [torch.randn(4096, 2048).pin_memory() for _ in range(4)]
+    weights = [torch.randn(4096, 2048).pin_memory() for _ in range(4)]
 
     def step(i):
         inputs = batches[i % 4].to(DEVICE, non_blocking=True) * weights[i % 4].to(DEVICE, non_blocking=True)
@@ -111,6 +146,33 @@ def slow_loader(loop):
     loop(step, steps=40)
 
 
+def in_background(make, steps, workers=4):
+    """What `make` makes, by threads that are ahead of who takes it."""
+    made, orders = queue.Queue(workers), threading.Semaphore(steps + variants.WARM_UP)
+
+    def work():
+        while orders.acquire(blocking=False):
+            made.put(make())
+
+    for _ in range(workers):
+        threading.Thread(target=work, daemon=True).start()
+    return made.get
+
+
+@fixed
+def loader_in_background(loop):
+    """The threads sleep where they would read a file: they do not hold Python's lock."""
+    training, inputs, targets = regression(depth=3)
+    steps = loop.steps or 40
+    wait_for_batch = in_background(lambda: time.sleep(0.020), steps)
+
+    def step(i):
+        wait_for_batch()
+        training.step(inputs, targets)
+
+    loop(step, steps=steps)
+
+
 @variant
 def allocate_on_cpu_each_step(loop):
     """Embedding bags; the clicks are drawn on the host and then copied."""
@@ -124,6 +186,13 @@ def allocate_on_cpu_each_step(loop):
     loop(step, steps=30)
 
 
+@fixed
+def allocate_on_gpu_each_step(loop):
+    training = Training(models.Recommender(), functional.mse_loss)
+    targets = torch.randn(8192, 1, device=DEVICE)
+    loop(lambda i: training.step(torch.randint(100_000, (8, 8192, 64), device=DEVICE), targets), steps=30)
+
+
 @variant
 def empty_cache_each_step(loop):
     training, inputs, targets = regression(width=1024, depth=8, rows=1024)
@@ -135,9 +204,21 @@ def empty_cache_each_step(loop):
     loop(step, steps=60)
 
 
+@fixed
+def cache_is_kept(loop):
+    training, inputs, targets = regression(width=1024, depth=8, rows=1024)
+    loop(lambda i: training.step(inputs, targets), steps=60)
+
+
 @variant
 def optimizer_foreach_false(loop):
     training, inputs, targets = regression(width=128, depth=60, rows=256, foreach=False, fused=False)
+    loop(lambda i: training.step(inputs, targets), steps=16)
+
+
+@fixed
+def optimizer_fused(loop):
+    training, inputs, targets = regression(width=128, depth=60, rows=256)
     loop(lambda i: training.step(inputs, targets), steps=16)
 
 
@@ -156,6 +237,13 @@ def many_tiny_ops(loop):
     loop(lambda i: chain_of_tiny_ops(x), steps=120)
 
 
+@fixed
+def many_tiny_ops_in_graph(loop):
+    x = torch.randn(1024, device=DEVICE)
+    replay = graph_of(lambda: chain_of_tiny_ops(x))
+    loop(lambda i: replay(), steps=120)
+
+
 @variant
 def tiny_ops_graph(loop):
     """The same operators, ten times as many, in one CUDA graph."""
@@ -167,6 +255,12 @@ def tiny_ops_graph(loop):
 @variant
 def float64_matmul(loop):
     a = torch.randn(3072, 3072, device=DEVICE, dtype=torch.float64)
+    loop(lambda i: a @ a, steps=200)
+
+
+@fixed
+def float32_matmul(loop):
+    a = torch.randn(3072, 3072, device=DEVICE)
     loop(lambda i: a @ a, steps=200)
 
 
@@ -189,8 +283,27 @@ def sync_each_op(loop):
     loop(step, steps=100)
 
 
+@fixed
+def sync_each_step(loop):
+    a = torch.randn(1024, 1024, device=DEVICE)
+
+    def step(i):
+        x = a
+        for _ in range(20):
+            x = torch.relu(x @ a)
+        torch.cuda.synchronize()
+
+    loop(step, steps=100)
+
+
 @variant
 def launch_blocking(loop):
+    training, inputs, targets = short_steps()
+    loop(lambda i: training.step(inputs, targets), steps=100)
+
+
+@fixed
+def launches_do_not_block(loop):
     training, inputs, targets = short_steps()
     loop(lambda i: training.step(inputs, targets), steps=100)
 
@@ -206,6 +319,12 @@ def back_and_forth(loop):
         (state * 1.5).sum()
 
     loop(step, steps=25)
+
+
+@fixed
+def stays_on_the_gpu(loop):
+    state = torch.randn(1 << 25, device=DEVICE)
+    loop(lambda i: (state * 1.5).sum(), steps=25)
 
 
 # ---- streams ----
@@ -227,8 +346,39 @@ def two_streams_overlap(loop):
 
 
 @variant
+def pool_of_streams(loop):
+    """The framework has 32 streams ready as soon as one is asked for; one of them does all the work."""
+    training, inputs, targets = regression()
+    stream = [torch.cuda.Stream() for _ in range(33)][0]
+    torch.cuda.synchronize()
+
+    def step(i):
+        with torch.cuda.stream(stream):
+            training.step(inputs, targets)
+
+    loop(step, steps=60)
+
+
+@variant
 def two_streams_pageable(loop):
     parts, results = [torch.randn(1 << 23) for _ in range(2)], [torch.empty(1 << 23) for _ in range(2)]
+    streams = [torch.cuda.Stream(), torch.cuda.Stream()]
+
+    def step(i):
+        for stream, part, result in zip(streams, parts, results):
+            with torch.cuda.stream(stream):
+                x = part.to(DEVICE, non_blocking=True)
+                for _ in range(20):
+                    x = torch.tanh(x)
+                result.copy_(x, non_blocking=True)
+
+    loop(step, steps=30)
+
+
+@fixed
+def two_streams_pinned(loop):
+    parts = [torch.randn(1 << 23).pin_memory() for _ in range(2)]
+    results = [torch.empty(1 << 23).pin_memory() for _ in range(2)]
     streams = [torch.cuda.Stream(), torch.cuda.Stream()]
 
     def step(i):
@@ -271,6 +421,13 @@ def decode_graph(loop):
     loop(lambda i: replay(), steps=400)
 
 
+@fixed
+def decode_graph_of_100(loop):
+    """As long as decode_eager."""
+    replay = graph_of(models.Decoder())
+    loop(lambda i: replay(), steps=100)
+
+
 def record_with_torch_profiler(function, options):
     """As its users do: a schedule with one step of warm-up, and a name for each step."""
     from torch.profiler import ProfilerActivity, profile, schedule
@@ -291,13 +448,12 @@ def record_with_torch_profiler(function, options):
 
 def main():
     options = variants.arguments(__doc__)
-    held = variants.take(options.lock)
+    held = variants.take(options)
     torch.manual_seed(1)
-    function = variants.VARIANTS[options.variant]
     if options.torch_profiler:
-        record_with_torch_profiler(function, options)
+        record_with_torch_profiler(variants.VARIANTS[options.variant], options)
     else:
-        function(variants.Loop(options.steps, torch.cuda.synchronize, torch.cuda.profiler.start, torch.cuda.profiler.stop))
+        variants.run(options, variants.Loop(options.steps, torch.cuda.synchronize, torch.cuda.profiler.start, torch.cuda.profiler.stop))
     del held
 
 

@@ -6,16 +6,24 @@
 import argparse
 import ast
 import fcntl
+import json
 import pathlib
 import sys
 import time
 
 VARIANTS = {}
+FIXED = {}  # the same with what is wrong mended: interventions.py compares them
 WARM_UP = 3  # steps
 
 
 def variant(function):
     VARIANTS[function.__name__] = function
+    return function
+
+
+def fixed(function):
+    """For a program that is timed only, beside the one that it mends."""
+    FIXED[function.__name__] = function
     return function
 
 
@@ -38,17 +46,23 @@ def arguments(description):
     parser.add_argument("variant", help=f"one of {', '.join(VARIANTS)}")
     parser.add_argument("--steps", type=int, default=0, help="steps of the recorded loop; each variant has its own number")
     parser.add_argument("--lock", help="file to lock before the GPU is touched, so that programs import side by side and run alone")
+    parser.add_argument("--beside", metavar="FIXED", help="time both in turn, and print the seconds as JSON; record nothing")
+    parser.add_argument("--ready", metavar="FILE", help="make this file before waiting for the lock")
+    parser.add_argument("--repeats", type=int, default=3, help="how often each is timed")
     parser.add_argument("--torch-profiler", metavar="FILE", help="record with torch.profiler into this file (.json.gz)")
     options = parser.parse_args()
-    if options.variant not in VARIANTS:
-        parser.error(f"no variant '{options.variant}'; there are {', '.join(VARIANTS)}")
+    for name in [options.variant, *([options.beside] if options.beside else [])]:
+        if name not in VARIANTS | FIXED:
+            parser.error(f"no variant '{name}'; there are {', '.join(VARIANTS | FIXED)}")
     return options
 
 
-def take(lock):
-    """Held until the process ends."""
-    if lock:
-        held = open(lock, "w")  # noqa: SIM115
+def take(options):
+    """The lock is held until the process ends."""
+    if options.ready:
+        pathlib.Path(options.ready).touch()
+    if options.lock:
+        held = open(options.lock, "w")  # noqa: SIM115
         fcntl.flock(held, fcntl.LOCK_EX)
         return held
     return None
@@ -65,10 +79,30 @@ class Loop:
             step(i)
         self.synchronize()
         self.start()
+        start = time.perf_counter()
         for i in range(self.steps or steps):
             step(i)
         self.synchronize()
+        self.seconds = time.perf_counter() - start
         self.stop()
+
+
+def compare(options, loop):
+    """Times a variant and what mends it in turn; the first time of each is not counted."""
+    seconds = {"spoiled": [], "fixed": []}
+    for i in range(options.repeats + 1):
+        for which, name in (("spoiled", options.variant), ("fixed", options.beside)):
+            (VARIANTS | FIXED)[name](loop)
+            if i > 0:
+                seconds[which].append(loop.seconds)
+    print(json.dumps(seconds))
+
+
+def run(options, loop):
+    if options.beside:
+        compare(options, loop)
+    else:
+        (VARIANTS | FIXED)[options.variant](loop)
 
 
 if __name__ == "__main__":

@@ -150,52 +150,5 @@ TEST(CriticalPath, PiecesCoverTheWindowOfEveryTrace) {
   }
 }
 
-// What pieces of calls and of the host's own code add up to, however they are taken.
-struct Totals {
-  std::vector<int64_t> calls_ns, call_count, host_ns;  // by facts, by thread
-  explicit Totals(const Trace& trace)
-      : calls_ns(trace.api_calls.FactsCount()), call_count(calls_ns.size()), host_ns(trace.threads.size()) {}
-  friend bool operator==(const Totals&, const Totals&) = default;
-};
-
-struct PlainTotals {
-  Totals* totals;
-  int64_t free_since_ns_;
-  struct Pieces {
-    Totals* totals;
-    uint32_t thread;
-    int64_t since_ns;
-    int64_t free_since_ns() const { return since_ns; }
-    void AddCalls(uint32_t facts, int64_t total_ns, int64_t count) {
-      totals->calls_ns[facts] += total_ns;
-      totals->call_count[facts] += count;
-    }
-    void AddHost(int64_t start_ns, int64_t end_ns) { totals->host_ns[thread] += end_ns - start_ns; }
-  };
-  Pieces PiecesOf(uint32_t thread) const { return {totals, thread, free_since_ns_}; }
-};
-
-TEST(CriticalPath, PlainPiecesAddUpToTheSame) {
-  for (uint32_t seed = 0; seed < 300; ++seed) {
-    const Trace trace = RandomTrace(seed);
-    const AnalysisInput input(trace);
-    const auto add_to = [&](Totals* totals) {
-      return [totals, &trace](const PathPiece& piece) {
-        if (piece.kind == PathKind::kHost) totals->host_ns[piece.thread] += piece.DurationNs();
-        if (piece.kind != PathKind::kCall) return;
-        totals->calls_ns[trace.api_calls.FactsIndex(piece.index)] += piece.DurationNs();
-        ++totals->call_count[trace.api_calls.FactsIndex(piece.index)];
-      };
-    };
-    Totals expected(trace);
-    CriticalWalk(input).Run(add_to(&expected));
-    for (const int64_t free_since_ns : {INT64_MIN, (trace.start_ns + trace.end_ns) / 2}) {
-      Totals totals(trace);
-      CriticalWalk(input).Run(add_to(&totals), PlainTotals{&totals, free_since_ns});
-      EXPECT_EQ(totals, expected) << seed;
-    }
-  }
-}
-
 }  // namespace
 }  // namespace gprof::test

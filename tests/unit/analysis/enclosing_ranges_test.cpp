@@ -27,8 +27,8 @@ using Times = std::map<uint32_t, int64_t>;  // by path
 
 // Pieces with others between, all of which together go back from the end of the trace to its beginning.
 void Compare(const Trace& trace, uint32_t thread, std::mt19937* random, int64_t longest_ns) {
-  EnclosingRanges ranges(trace), straight(trace);
-  Times of_each, of_pieces, of_two;
+  EnclosingRanges ranges(trace);
+  Times of_each, of_pieces;
   const auto add_to = [](Times* times) {
     return [times](NameId path, int64_t ns) {
       ASSERT_GT(ns, 0);
@@ -39,13 +39,7 @@ void Compare(const Trace& trace, uint32_t thread, std::mt19937* random, int64_t 
     const int64_t from_ns = to_ns - 1 - static_cast<int64_t>((*random)() % static_cast<uint64_t>(longest_ns));
     for (int64_t ns = from_ns + 1; ns <= to_ns; ++ns) ++of_each[PathBefore(trace, thread, ns).value];
     ranges.ForEach(thread, from_ns, to_ns, add_to(&of_pieces));
-    if (!straight.ForEachOfTwo(thread, from_ns, to_ns, add_to(&of_two))) {
-      straight.ForEach(thread, from_ns, to_ns, add_to(&of_two));
-    }
     ASSERT_EQ(of_pieces, of_each) << from_ns;
-    ASSERT_EQ(of_two, of_each) << from_ns;
-    ASSERT_EQ(straight.BeginOfLast(thread), ranges.BeginOfLast(thread)) << from_ns;
-    ASSERT_EQ(straight.PathOfLast(thread), ranges.PathOfLast(thread)) << from_ns;
     to_ns = from_ns - static_cast<int64_t>((*random)() % 3 == 0 ? (*random)() % 7 : 0);
   }
 }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "analysis/idle/causes.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/findings.h"
@@ -33,7 +35,7 @@ TEST(IdleFindings, StarvedLoaderNamesTheRange) {
   EXPECT_EQ(&result.findings.front(), finding);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(finding->gain_ns, 19 * 8 * kMs);
-  EXPECT_EQ(finding->message.find("gpu0 idle for 80.0% of 190.16 ms in the iterations of step: "), 0u)
+  EXPECT_EQ(finding->message.find("gpu0 idle for 80.0% of 190.16 ms in the \"step\" iterations: "), 0u)
       << finding->message;
   EXPECT_NE(finding->message.find("the host was running its own code, all of it in step/load"), std::string::npos)
       << finding->message;
@@ -68,6 +70,45 @@ TEST(IdleFindings, WhatIsQueuedForLongIsNoLatency) {
   const Finding* finding = FindingOf(result, "idle.queue");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->advice.find("300.00 us per gap"), 0u) << finding->advice;
+}
+
+// Launches that take `call_ns`, of which the GPU starts each `late_ns` after the return; every one of `kernels` by
+// turns.
+Trace Launches(int64_t count, int64_t call_ns, int64_t late_ns, int64_t kernels) {
+  TraceMaker maker;
+  int64_t now_ns = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t start_ns = now_ns + call_ns + late_ns;
+    const uint32_t call = maker.AddCall(now_ns, now_ns + call_ns, "cudaLaunchKernel");
+    maker.AddKernel(start_ns, start_ns + 100 * kUs, call, "kernel " + std::to_string(i % kernels));
+    now_ns = start_ns + 100 * kUs;
+  }
+  return maker.Finish();
+}
+
+TEST(IdleFindings, AGraphIsForLaunchesAlone) {
+  const AnalysisResult result = RunIdle(Launches(40, 30 * kUs, 5 * kUs, 1), {});
+  const Finding* launching = FindingOf(result, "idle.launch");
+  ASSERT_NE(launching, nullptr);
+  EXPECT_NE(launching->advice.find("CUDA graph"), std::string::npos);
+  EXPECT_NE(launching->message.find("1.17 ms of it in the launch calls, 195.00 us after they had returned"),
+            std::string::npos)
+      << launching->message;
+}
+
+TEST(IdleFindings, WhatStartsLateWasLaunched) {
+  const AnalysisResult result = RunIdle(Launches(40, 5 * kUs, 30 * kUs, 1), {});
+  const Finding* late = FindingOf(result, "idle.launch");
+  ASSERT_NE(late, nullptr);
+  EXPECT_EQ(late->advice.find("CUDA graph"), std::string::npos) << late->advice;
+}
+
+TEST(IdleFindings, FirstLaunchesLoadCode) {
+  const AnalysisResult result = RunIdle(Launches(40, 500 * kUs, 5 * kUs, 40), {});
+  EXPECT_EQ(FindingOf(result, "idle.launch"), nullptr);
+  const Finding* first = FindingOf(result, "startup.first_launches");
+  ASSERT_NE(first, nullptr);
+  EXPECT_GT(first->gain_ns, 9 * kMs);
 }
 
 TEST(IdleFindings, NothingOfABusyGpu) {

@@ -123,13 +123,21 @@ class Reference {
     return WhatTheThreadDid(call.thread, op.device, t);
   }
 
+  // Or the host waits between two moves: the next one is to the host, and less than 200 us later than those before.
   bool IsMoving(uint32_t device, int64_t t) const {
-    return std::any_of(trace_.managed_memory.begin(), trace_.managed_memory.end(), [&](const ManagedMemory& m) {
+    int64_t before_ns = -1;
+    for (const ManagedMemory& m : trace_.managed_memory) {
       const bool is_migration = m.kind == trace::ManagedKind::kHostToDevice ||
                                 m.kind == trace::ManagedKind::kDeviceToHost ||
                                 m.kind == trace::ManagedKind::kDeviceToDevice;
-      return is_migration && (m.source == device || m.destination == device) && m.start_ns <= t && t < m.end_ns;
-    });
+      if (!is_migration || (m.source != device && m.destination != device) || m.start_ns >= m.end_ns) continue;
+      if (t < m.start_ns) {
+        return before_ns >= 0 && m.kind == trace::ManagedKind::kDeviceToHost && m.start_ns - before_ns <= 200'000;
+      }
+      if (t < m.end_ns) return true;
+      before_ns = std::max(before_ns, m.end_ns);
+    }
+    return false;
   }
 
   uint32_t NextOp(int64_t t) const {

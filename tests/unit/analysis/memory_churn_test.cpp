@@ -67,7 +67,7 @@ TEST(MemoryChurn, CountsBlocksThatCouldHaveBeenKept) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->message,
             "Device memory was freed and allocated again at the same size 19 times: 1.52 us in those calls, GPU idle "
-            "for 1.52 us of that; most affected: 19 x 4.10 kB by cudaMalloc in step (in 19 of 20 iterations of step)");
+            "for 1.52 us of that; most affected: 19 x 4.10 kB by cudaMalloc in step (in 19 of 20 \"step\" iterations)");
   EXPECT_EQ(finding->gain_ns, 19 * 80);
   EXPECT_EQ(finding->severity, Severity::kNote);  // 8 % of the window
   EXPECT_NE(finding->advice.find("cudaMallocAsync"), std::string::npos);

@@ -148,7 +148,11 @@ Trace SampledTrace() {
                                  {"SM Issue", "%", kDevice},
                                  {"Tensor Active", "%", kDevice},
                                  {"DRAM Read Bandwidth", "%", kDevice},
-                                 {"GPC Clock Frequency", "MHz", kDevice}}) {
+                                 {"GPC Clock Frequency", "MHz", kDevice},
+                                 {"power", "W", kDevice},
+                                 {"held down by power", "ns", kDevice},
+                                 {"processes of the run", "", kDevice},
+                                 {"other processes", "", kDevice}}) {
     MetricSource& source = sources.emplace_back();
     source.name = maker.Name(counter.name);
     source.unit = maker.Name(counter.unit);
@@ -156,9 +160,21 @@ Trace SampledTrace() {
     if (counter.scope == kDevice) source.device = 0;
   }
   maker.AddKernel(0, 1000);
+  for (int64_t i = 0; i < 5; ++i) maker.AddRange(i * 200, (i + 1) * 200, "step");
   Trace trace = maker.Finish();
-  for (uint32_t i = 0; i < sources.size(); ++i) trace.metric_samples.push_back({100, 200, 50, i});
+  for (uint32_t i = 0; i < sources.size(); ++i) {
+    trace.metric_samples.push_back({0, 0, 50, i});
+    trace.metric_samples.push_back({1000, 1100, 60, i});
+  }
   trace.metric_sources = std::move(sources);
+  trace.frames.emplace_back();
+  StackNode stack;
+  stack.frame = 0;
+  trace.stacks.push_back(stack);
+  CpuSample sample;
+  sample.weight_ns = 10;
+  sample.stack = 0;
+  trace.cpu_samples.push_back(sample);
   return trace;
 }
 

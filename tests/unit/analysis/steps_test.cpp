@@ -164,6 +164,23 @@ TEST(Steps, ASlowStepIsExplained) {
   EXPECT_NE(finding->message.find("mostly in step/load"), std::string::npos) << finding->message;
 }
 
+// The last step goes on for 100 us when the GPU is done: nothing on the GPU would be over earlier without that.
+TEST(Steps, WhatASlowStepDoesWhenTheGpuIsDoneIsNotToBeWon) {
+  TraceMaker maker;
+  int64_t at_ns = 1000;
+  for (int64_t i = 0; i < 20; ++i) {
+    maker.Launch(at_ns + 100, at_ns + 110, at_ns + 120, at_ns + 500);
+    const int64_t end_ns = at_ns + (i == 19 ? 100'000 : 600);
+    maker.AddRange(at_ns, end_ns, "step");
+    at_ns = end_ns + 50;
+  }
+  const Trace trace = maker.Finish();
+  const AnalysisResult result = RunSteps(trace, {});
+  EXPECT_EQ(MetricOf(result, "step.outliers"), 1);
+  const Finding* finding = FindingOf(result, "steps.outliers");
+  EXPECT_TRUE(finding == nullptr || finding->gain_ns <= 600) << finding->gain_ns;
+}
+
 TEST(Steps, SlowOnesAtTheBeginningAreTheWarmup) {
   TraceMaker maker;
   int64_t at_ns = 1000;

@@ -34,9 +34,10 @@ struct Settings {
   // What a recording depends on.
   bool operator==(const Settings& other) const {
     const LaunchOptions &a = launch, &b = other.launch;
-    return a.trace_cuda == b.trace_cuda && a.trace_nvtx == b.trace_nvtx && a.all_apis == b.all_apis &&
-           a.program_output == b.program_output && a.graph_trace == b.graph_trace && a.flush_ms == b.flush_ms &&
-           a.memory_usage == b.memory_usage && a.managed_memory == b.managed_memory &&
+    return a.trace_cuda == b.trace_cuda && a.trace_nvtx == b.trace_nvtx && a.trace_osrt == b.trace_osrt &&
+           a.osrt_threshold_ns == b.osrt_threshold_ns && a.osrt_file_access == b.osrt_file_access &&
+           a.all_apis == b.all_apis && a.program_output == b.program_output && a.graph_trace == b.graph_trace &&
+           a.flush_ms == b.flush_ms && a.memory_usage == b.memory_usage && a.managed_memory == b.managed_memory &&
            a.trace_children == b.trace_children && a.variables == b.variables && a.command == b.command &&
            capture.begin == other.capture.begin && capture.end == other.capture.end &&
            capture.nvtx_range == other.capture.nvtx_range && capture.delay_ns == other.capture.delay_ns &&
@@ -99,7 +100,31 @@ const std::vector<Taken>& TakenLines() {
       {"--force-overwrite true", [](auto& s) { return s.may_overwrite; }},
       {"-t cuda", [](auto& s) { return s.launch.trace_cuda && !s.launch.trace_nvtx; }},
       {"--trace=nvtx", [](auto& s) { return !s.launch.trace_cuda && s.launch.trace_nvtx; }},
-      {"-t none", [](auto& s) { return !s.launch.trace_cuda && !s.launch.trace_nvtx; }},
+      {"-t none", [](auto& s) { return s.launch.TracesNothing(); }},
+      {"-t cuda,nvtx", [](auto& s) { return s.launch.trace_cuda && s.launch.trace_nvtx && !s.launch.trace_osrt; }},
+      {"-t cuda,nvtx,osrt", [](auto& s) { return s.launch.trace_osrt && s.launch.osrt_threshold_ns == 1000; }},
+      {"-t osrt", [](auto& s) { return s.launch.trace_osrt && !s.launch.trace_cuda && !s.launch.trace_nvtx; }},
+      {"--trace=cuda,python-gil", [](auto& s) { return s.launch.trace_osrt && !s.launch.trace_nvtx; }},
+      {"--osrt-threshold=10000", [](auto& s) { return s.launch.trace_osrt && s.launch.osrt_threshold_ns == 10000; }},
+      {"-t osrt --osrt-threshold 500", [](auto& s) { return s.launch.osrt_threshold_ns == 500; }},
+      {"-s process-tree",
+       [](auto& s) {
+         const auto& sampling = s.launch.collect.sampling;
+         return sampling.samples == CpuScope::kProcessTree && sampling.switches == CpuScope::kProcessTree;
+       }},
+      {"-s none --cpuctxsw=process-tree",
+       [](auto& s) {
+         const auto& sampling = s.launch.collect.sampling;
+         return sampling.samples == CpuScope::kNone && sampling.switches == CpuScope::kProcessTree;
+       }},
+      {"--backtrace=fp", [](auto& s) { return s.launch.collect.sampling.backtrace == CpuBacktrace::kFramePointers; }},
+      {"-b dwarf --sampling-frequency=500", [](auto& s) { return s.launch.collect.sampling.hz == 500; }},
+      {"--samples-per-backtrace=4", [](auto& s) { return s.launch.collect.sampling.samples_per_backtrace == 4; }},
+      {"--gpu-metrics-devices=all", [](auto& s) { return s.launch.collect.gpu_metrics.devices == "all"; }},
+      {"--gpu-metrics-frequency=200", [](auto& s) { return s.launch.collect.gpu_metrics.hz == 200; }},
+      {"--python-backtrace=cuda", [](auto& s) { return s.launch.python_stacks; }},
+      {"-t cuda,nvtx --python-backtrace=none", [](auto& s) { return !s.launch.python_stacks; }},
+      {"--osrt-file-access=true", [](auto& s) { return s.launch.osrt_file_access; }},
       {"--trace=cuda-sw", [](auto& s) { return s.launch.trace_cuda && !s.launch.trace_nvtx; }},
       {"-t nccl", [](auto& s) { return !s.launch.trace_cuda && s.launch.trace_nvtx; }},
       {"-y 5", [](auto& s) { return s.capture.delay_ns == 5'000'000'000; }},
@@ -141,6 +166,7 @@ const std::vector<Taken>& TakenLines() {
 
 // What they ask for is so anyway.
 constexpr const char* kSilentLines[] = {
+    "--resolve-symbols=true",
     "-s none",
     "--sample=none",
     "--sample none",
@@ -198,7 +224,6 @@ constexpr const char* kSilentLines[] = {
     "--isr=false",
     "--enable=none",
     "--kill=none",
-    "-t cuda,nvtx",
     "--capture-range=none",
 };
 
@@ -210,34 +235,24 @@ struct Said {
 // The capture is still the one that was asked for, less what is named.
 constexpr Said kWarningLines[] = {
     {"-t cuda,nvtx,opengl", "-t opengl: graphics and video APIs are not recorded"},
-    {"-t cuda,nvtx,osrt", "-t osrt: OS runtime library calls are not recorded"},
     {"--trace=cuda,nvtx,osrt,cudnn,cublas", "-t cudnn, -t cublas: CUDA library calls"},
     {"-t cuda,nvtx,mpi,ucx", "-t mpi, -t ucx: MPI, UCX and OpenSHMEM"},
     {"-t cuda,nvtx,openacc,openmp", "-t openacc, -t openmp: OpenMP"},
-    {"-t cuda,nvtx,python-gil", "-t python-gil: GIL waits"},
     {"-t cuda,nvtx,gds", "-t gds: storage"},
     {"-t cuda,nvtx,cusolver,cusparse", "-t cusolver, -t cusparse"},
     {"-t cuda-hw,nvtx", "-t cuda-hw: hardware-based tracing is not used"},
-    {"-s process-tree", "--sample=process-tree: the CPU is not sampled"},
-    {"--sample=system-wide", "--sample=system-wide: the CPU is not sampled"},
-    {"-s process-tree -b dwarf --sampling-frequency=1000",
-     "--sample=process-tree, --backtrace=dwarf, --sampling-frequency=1000: the"},
-    {"--samples-per-backtrace=4", "--samples-per-backtrace=4: the CPU is not sampled"},
-    {"--sampling-period=100000", "--sampling-period=100000: the CPU is not sampled"},
-    {"--resolve-symbols=true", "--resolve-symbols=true: the CPU is not sampled"},
-    {"--cpuctxsw=process-tree", "--cpuctxsw=process-tree: CPU context switches"},
+    {"--sample=system-wide", "--sample=system-wide: only processes of the run"},
+    {"--sampling-period=100000", "--sampling-period=100000: the CPU is sampled by time"},
     {"--cudabacktrace=all", "--cudabacktrace=all: CUDA calls are recorded without call stacks"},
     {"--cudabacktrace=kernel:1000,sync:2000", "--cudabacktrace=kernel:1000,sync:2000: CUDA calls"},
-    {"--python-backtrace=cuda", "--python-backtrace=cuda: CUDA calls"},
     {"--python-sampling=true --python-sampling-frequency=500",
      "--python-sampling=true, --python-sampling-frequency=500"},
-    {"--pytorch=autograd-nvtx", "emit_nvtx()"},
+    {"--pytorch=autograd-nvtx,functions-trace", "--pytorch=functions-trace: functions"},
     {"--dask=functions-trace", "--dask=functions-trace: frameworks"},
     {"--python-functions-trace=f.json", "NVTX ranges"},
-    {"--osrt-threshold=10000", "--osrt-threshold=10000: OS runtime"},
-    {"--gpu-metrics-devices=all", "--gpu-metrics-devices=all: GPU hardware counters"},
+    {"--osrt-backtrace-threshold=80000", "--osrt-backtrace-threshold=80000: OS runtime"},
     {"--gpu-metrics-device=0 --gpu-metrics-frequency=10000 --gpu-metrics-set=gh100",
-     "--gpu-metrics-set=gh100: GPU hardware"},
+     "--gpu-metrics-set=gh100: the sets are default"},
     {"--gpuctxsw=true", "--gpuctxsw=true: GPU context switches"},
     {"--nic-metrics=true", "--nic-metrics=true: network"},
     {"--ib-switch-metrics-device=1", "--ib-switch-metrics-device=1: network"},
@@ -262,7 +277,7 @@ constexpr Said kWarningLines[] = {
 };
 
 constexpr Said kRefusedLines[] = {
-    {"-t osrt", "nothing to record: OS runtime library calls are not recorded; add cuda or nvtx to -t"},
+    {"-t opengl", "nothing to record: graphics and video APIs are not recorded; add cuda, nvtx or osrt to -t"},
     {"-t opengl,vulkan", "nothing to record"},
     {"-t cuda,nvxt", "did you mean nvtx?"},
     {"-Y true", "gprof-cli launch"},
@@ -275,7 +290,7 @@ constexpr Said kRefusedLines[] = {
     {"--hotkey-capture=F11", "--capture-signal SIGUSR1"},
     {"--duration-frames=100", "-c nvtx -p RANGE"},
     {"--start-frame-index=100", "-c nvtx -p RANGE"},
-    {"--gpu-metrics-devices=help", "gprof-cli doctor"},
+    {"--gpu-metrics-devices=help", "nvidia-smi -L"},
     {"--kill=sigterm", "add -d SEC"},
     {"-p step", "add -c nvtx"},
     {"--export=sqllite", "did you mean sqlite?"},

@@ -83,9 +83,9 @@ TEST_F(JournalTest, TextsKeepTheirNumbers) {
   EXPECT_NE(journal_->Name("memory"), cpu);
   EXPECT_EQ(journal_->Name("CPU"), cpu);
   // Beyond what there is room for, they are left out. None is cut.
-  const std::string large(100'000, 'x');
+  const std::string large(5'000'000, 'x');
   EXPECT_EQ(journal_->Name(large), trace::StringId{});
-  for (int i = 0; i < 100'000; ++i) journal_->Name("text " + std::to_string(i));
+  for (int i = 0; i < 300'000; ++i) journal_->Name("text " + std::to_string(i));
   EXPECT_EQ(journal_->Name("one more"), trace::StringId{});
   EXPECT_EQ(journal_->Name("CPU"), cpu);
 }

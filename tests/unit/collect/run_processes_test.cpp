@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "collect/thread_waits.h"
+#include "collect/processor_waits.h"
 #include "fake_run.h"
 #include "gprof/trace/run_folder.h"
 
@@ -122,10 +122,10 @@ TEST(IsAnyoneRecorded, LooksAtTargetsOnly) {
   EXPECT_TRUE(IsAnyoneRecorded(run.path()));
 }
 
-TEST(ThreadWaits, SumsWhatThreadsWaitedSince) {
+TEST(ProcessorWaits, SumsWhatThreadsWaitedSince) {
   const FakeProc proc;
   proc.SetThread(10, 10, 1000);
-  ThreadWaits waits(proc.path(), 10);
+  ProcessorWaits waits(proc.path(), 10);
   EXPECT_FALSE(waits.is_known());
   waits.List(false);
   EXPECT_EQ(waits.Read(), 0);
@@ -142,19 +142,19 @@ TEST(ThreadWaits, SumsWhatThreadsWaitedSince) {
   EXPECT_EQ(waits.threads(), 1u);
 }
 
-TEST(ThreadWaits, OneThatWasSeenToBeginCountsFromThere) {
+TEST(ProcessorWaits, OneThatWasSeenToBeginCountsFromThere) {
   const FakeProc proc;
   proc.SetThread(10, 10, 1000);
-  ThreadWaits waits(proc.path(), 10);
+  ProcessorWaits waits(proc.path(), 10);
   waits.List(true);
   EXPECT_EQ(waits.Read(), 1000);
 }
 
-TEST(ThreadWaits, IsNotKnownWhereTheKernelDoesNotSay) {
+TEST(ProcessorWaits, IsNotKnownWhereTheKernelDoesNotSay) {
   const FakeProc proc;
   proc.SetThread(10, 10, 0);
   std::filesystem::remove(proc.Of(10) + "/task/10/schedstat");
-  ThreadWaits waits(proc.path(), 10);
+  ProcessorWaits waits(proc.path(), 10);
   waits.List(true);
   EXPECT_EQ(waits.Read(), 0);
   EXPECT_FALSE(waits.is_known());

@@ -8,8 +8,8 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
+#include "export/events/real_time.h"
 #include "export/exporters.h"
-#include "export/real_time.h"
 #include "timeline.h"
 
 namespace gprof::test {

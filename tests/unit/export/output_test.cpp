@@ -15,8 +15,8 @@
 #include <iterator>
 #include <string>
 
-#include "export/fresh_output.h"
-#include "export/output_stream.h"
+#include "export/output/fresh_output.h"
+#include "export/output/output_stream.h"
 #include "gprof/error.h"
 
 namespace gprof::test {

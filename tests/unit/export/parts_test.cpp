@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "../analysis/trace_maker.h"
-#include "export/counters.h"
+#include "export/events/counters.h"
+#include "export/events/labels.h"
+#include "export/events/lanes.h"
+#include "export/events/projected_ranges.h"
+#include "export/events/track_ids.h"
 #include "export/export.h"
-#include "export/json_text.h"
-#include "export/labels.h"
-#include "export/lanes.h"
-#include "export/projected_ranges.h"
-#include "export/track_ids.h"
+#include "export/output/json_text.h"
 
 namespace gprof::test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
-#include "export/counters.h"
+#include "export/events/counters.h"
 #include "export/exporters.h"
 #include "timeline.h"
 

@@ -1,5 +1,5 @@
 // Parts that sum to the whole, on traces made by hand and on many random ones.
-#include "gate/breakdown.h"
+#include "gate/breakdown/breakdown.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "../analysis/trace_maker.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/metrics.h"
-#include "gate/breakdown_json.h"
+#include "gate/breakdown/breakdown_json.h"
 #include "gprof/error.h"
 #include "trace/reshape/select.h"
 

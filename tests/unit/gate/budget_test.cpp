@@ -1,4 +1,4 @@
-#include "gate/budget.h"
+#include "gate/budget/budget.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <iterator>
 #include <random>
 
-#include "gate/scope_pattern.h"
+#include "gate/budget/scope_pattern.h"
 #include "gprof/error.h"
 
 namespace gprof {

@@ -1,4 +1,4 @@
-#include "gate/check.h"
+#include "gate/check/check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -249,6 +249,18 @@ TEST(Check, AnotherFingerprintMakesTimesInconclusiveAndCountersNot) {
   const CheckResult ignored = Judge(rules, now, &base, {.ignores_fingerprint = true});
   EXPECT_THAT(ignored.notes.front(), HasSubstr("--ignore-fingerprint"));
   EXPECT_THAT(ignored.rules[0].evidence, HasSubstr("1 vs 1 runs"));
+}
+
+TEST(Check, SaysWhenRunsWereMeasuredUnderOtherConditions) {
+  const RunSet base = SetOf({RunOf({{"gpu.clock_sm_mhz_p50", 1980}, {"gpu.other_processes", 0}})});
+  const RunSet same = SetOf({RunOf({{"gpu.clock_sm_mhz_p50", 1950}, {"gpu.other_processes", 0}})});
+  const RunSet other = SetOf({RunOf({{"gpu.clock_sm_mhz_p50", 1410}, {"gpu.other_processes", 2}})});
+  const char* rules = R"("gpu.clock_sm_mhz_p50": {"min": 1})";
+  EXPECT_TRUE(Judge(rules, same, &base).notes.empty());
+  const CheckResult result = Judge(rules, other, &base);
+  ASSERT_EQ(result.notes.size(), 2u);
+  EXPECT_THAT(result.notes[0], HasSubstr("SM clock: 1410 MHz instead of 1980 MHz (medians)"));
+  EXPECT_THAT(result.notes[1], HasSubstr("other processes on the GPU: 2 instead of 0"));
 }
 
 TEST(Check, AHostOfAnotherNameIsNoDifference) {

@@ -1,4 +1,4 @@
-#include "gate/commented_json.h"
+#include "gate/budget/commented_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The parts of a comparison sum to the whole, and what is said of them is what is the case.
-#include "gate/diff.h"
+#include "gate/diff/diff.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
-#include "gate/diff_words.h"
+#include "gate/diff/diff_words.h"
 #include "gprof/error.h"
 #include "trace/reshape/select.h"
 
@@ -163,7 +163,39 @@ TEST(Diff, OneRunEachIsNotJudged) {
   EXPECT_EQ(diff.verdict, Change::kInconclusive);
   EXPECT_FALSE(PartOf(diff, "kernels").time.judged);
   EXPECT_EQ(PartOf(diff, "kernels").time.ChangeNs(), 1000);
-  EXPECT_EQ(VerdictText(diff), "not judged: need >= 5 runs per side for a verdict");
+  EXPECT_EQ(VerdictText(diff),
+            "not judged: one run per side cannot tell a change from noise. For a verdict record >= 5 runs per side "
+            "(gprof-cli profile --repeat 5 APP), or mark >= 20 steps with an NVTX range");
+}
+
+// Steps that differ by up to 4 ns of 1,000.
+Trace ManySteps(int64_t count, int64_t kernel_ns) {
+  TraceMaker maker;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t at_ns = 4000 * i, length_ns = kernel_ns + i * 7 % 5;
+    maker.AddRange(at_ns, at_ns + 100 + length_ns, "step");
+    maker.AddKernel(at_ns + 50, at_ns + 50 + length_ns, maker.AddCall(at_ns + 10, at_ns + 20, "cudaLaunchKernel"));
+  }
+  return maker.Finish();
+}
+
+TEST(Diff, OneRunEachIsJudgedByItsStepsWhereThereAreEnough) {
+  const Diff slower = CompareRuns(SetOf({ManySteps(40, 1000)}), SetOf({ManySteps(40, 1300)}));
+  EXPECT_TRUE(slower.is_judged);
+  EXPECT_EQ(slower.figure, "step time");
+  EXPECT_EQ(slower.verdict, Change::kRegressed);
+  EXPECT_NE(VerdictText(slower).find("judged by the steps within one run per side"), std::string::npos)
+      << VerdictText(slower);
+  EXPECT_FALSE(PartOf(slower, "kernels").time.judged);  // of runs there is one each
+  EXPECT_EQ(CompareRuns(SetOf({ManySteps(40, 1000)}), SetOf({ManySteps(40, 1001)})).verdict, Change::kSame);
+  EXPECT_FALSE(CompareRuns(SetOf({ManySteps(19, 1000)}), SetOf({ManySteps(40, 1300)})).is_judged);
+}
+
+// Runs differ by more than their steps do: 4 % between one run and another is no change yet.
+TEST(Diff, StepsOfOneRunDoNotMakeASmallDifferenceAChange) {
+  const Diff diff = CompareRuns(SetOf({ManySteps(40, 1000)}), SetOf({ManySteps(40, 1040)}));
+  EXPECT_TRUE(diff.is_judged);
+  EXPECT_NE(diff.verdict, Change::kRegressed);
 }
 
 const std::vector<int64_t> kOld = {1000, 1010, 990, 1005, 995, 1002}, kSlow = {1500, 1510, 1490, 1505, 1495, 1502};
@@ -171,7 +203,7 @@ const std::vector<int64_t> kOld = {1000, 1010, 990, 1005, 995, 1002}, kSlow = {1
 TEST(Diff, SetsAreJudgedByAllRunsAndShownByTheMedianOne) {
   const Diff diff = CompareRuns(Runs(kOld), Runs(kSlow));
   EXPECT_TRUE(diff.is_judged);
-  EXPECT_EQ(diff.figure, "GPU time");
+  EXPECT_EQ(diff.figure, "GPU window");
   EXPECT_EQ(diff.verdict, Change::kRegressed);
   EXPECT_EQ(diff.base.shown, 0u);  // 1000 is the lower one in the middle
   EXPECT_EQ(PartOf(diff, "kernels").time.ChangeNs(), 500);
@@ -250,7 +282,7 @@ TEST(Diff, RunsOfDifferentLengthAreComparedByTheStep) {
   };
   const Diff diff = CompareRuns(SetOf({steps(10, 1000)}), SetOf({steps(6, 1200)}));
   ASSERT_TRUE(diff.steps);
-  EXPECT_EQ(diff.figure, "time of a step");
+  EXPECT_EQ(diff.figure, "step time");
   EXPECT_LT(diff.window.ChangeNs(), 0);
   EXPECT_EQ(diff.steps->base_median_ns, 1100);
   EXPECT_EQ(diff.steps->new_median_ns, 1300);

@@ -1,4 +1,4 @@
-#include "gate/history.h"
+#include "gate/baseline/history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

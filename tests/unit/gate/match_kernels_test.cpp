@@ -1,4 +1,4 @@
-#include "gate/match_kernels.h"
+#include "gate/breakdown/match_kernels.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "../analysis/trace_maker.h"
-#include "gate/measurement.h"
+#include "gate/runs/measurement.h"
 
 namespace gprof {
 namespace {

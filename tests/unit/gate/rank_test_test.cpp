@@ -1,4 +1,4 @@
-#include "gate/rank_test.h"
+#include "gate/statistics/rank_test.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gate/run_file.h"
+#include "gate/runs/run_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Sets of runs from files: recorded traces, reports, baselines, folders, and what is none of them.
-#include "gate/run_set.h"
+#include "gate/runs/run_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,12 +10,12 @@
 #include <fstream>
 #include <random>
 
-#include "gate/baseline.h"
-#include "gate/check.h"
-#include "gate/init_budget.h"
-#include "gate/rule_words.h"
-#include "gate/run_file.h"
-#include "gate/scope_pattern.h"
+#include "gate/baseline/baseline.h"
+#include "gate/budget/init_budget.h"
+#include "gate/budget/rule_words.h"
+#include "gate/budget/scope_pattern.h"
+#include "gate/check/check.h"
+#include "gate/runs/run_file.h"
 #include "gprof/error.h"
 #include "runs.h"
 

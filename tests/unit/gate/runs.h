@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gate/measurement.h"
+#include "gate/runs/measurement.h"
 
 namespace gprof {
 

@@ -1,4 +1,4 @@
-#include "gate/samples.h"
+#include "gate/statistics/samples.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gate/samples.h"
+#include "gate/statistics/samples.h"
 
 namespace gprof {
 

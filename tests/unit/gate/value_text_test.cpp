@@ -1,4 +1,4 @@
-#include "gate/value_text.h"
+#include "gate/budget/value_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gate/verdict.h"
+#include "gate/check/verdict.h"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 #include "gprof/error.h"
 #include "html/base64.h"
 #include "html/browser.h"
+#include "html/septets.h"
 
 namespace gprof::test {
 namespace {
@@ -33,6 +34,33 @@ TEST(Base64, IsThatOfTheStandard) {
 TEST(Base64, PiecesDoNotShow) {
   const std::string text = "any carnal pleasure";
   for (std::size_t i = 0; i <= text.size(); ++i) EXPECT_EQ(Base64Of(text.substr(0, i), text.substr(i)), Base64Of(text));
+}
+
+std::string SeptetsOf(std::string_view first, std::string_view second = "") {
+  Septets septets;
+  std::string out;
+  septets.Add(first, &out);
+  septets.Add(second, &out);
+  septets.Finish(&out);
+  return out;
+}
+
+// The same as in tests/web/maths.test.ts, which reads them.
+TEST(Septets, ReservedCharactersArePaired) {
+  EXPECT_EQ(SeptetsOf(""), "");
+  EXPECT_EQ(SeptetsOf("\x03"), "\x01@");
+  EXPECT_EQ(SeptetsOf(std::string_view("\0", 1)), "\u0100");
+  EXPECT_EQ(SeptetsOf("ab`"), "0XL\u0280");
+  EXPECT_EQ(SeptetsOf("\x01\xFC\xFF\xFF"), "\u017F\x1F\x7Fx");
+  EXPECT_EQ(SeptetsOf(std::string(6, '\xFF') + '\xBC'), std::string(7, '\x7F') + "\u02BC");
+}
+
+TEST(Septets, PiecesDoNotShow) {
+  std::string text;
+  for (int i = 0; i < 600; ++i) text += static_cast<char>(i * 31 % 257);
+  for (std::size_t i = 0; i <= text.size(); ++i)
+    EXPECT_EQ(SeptetsOf(text.substr(0, i), text.substr(i)), SeptetsOf(text));
+  EXPECT_EQ(SeptetsOf(text).find_first_of(std::string_view("\0\r<", 3)), std::string::npos);
 }
 
 TEST(Escape, TextStaysText) { EXPECT_EQ(EscapeForText("<b>&\"x\"'"), "&lt;b&gt;&amp;&quot;x&quot;'"); }

@@ -9,7 +9,7 @@
 #include "analysis/result/run_analyses.h"
 #include "analysis/trust/unknown_facts.h"
 #include "database.h"
-#include "gate/check.h"
+#include "gate/check/check.h"
 #include "import/nsight.h"
 #include "kineto_capture.h"
 #include "trace/reshape/merge.h"

@@ -1,5 +1,3 @@
-#include "launch/arena.h"
-
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "fake_arena.h"
+#include "launch/arena_files.h"
 
 namespace gprof {
 namespace {

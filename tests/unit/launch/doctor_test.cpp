@@ -31,6 +31,7 @@ struct FakeMachine {
                                              {"/opt/lib/gprof-cli/libgprof-tracer.so", {true, "", "", 0, 0}},
                                              {"libcupti.so.13", {true, "/usr/lib/libcupti.so.13", "", 130000, 0}}};
   std::optional<int> init = 0;
+  PerfAnswer perf;
   std::string tracer = "/opt/lib/gprof-cli/libgprof-tracer.so", run_folder = "/dev/shm/gprof-cli-0";
   mutable std::vector<std::string> probed;
 
@@ -71,6 +72,7 @@ struct FakeMachine {
       if (tracer.empty()) *why = "cannot find the tracer";
       return tracer;
     };
+    view.try_perf_events = [this] { return perf; };
     view.make_run_folder = [this](std::string* why) {
       if (run_folder.empty()) *why = "'/tmp/gprof-cli-0' belongs to another user";
       return run_folder;
@@ -254,11 +256,17 @@ TEST(Doctor, Limits) {
 
 TEST(Doctor, PerfEvents) {
   FakeMachine machine;
+  EXPECT_EQ(machine.Find("perf_events").state, CheckState::kGood);
+  machine.perf = {0, false};
+  EXPECT_TRUE(Says(machine.Find("perf_events").detail, "except inside the kernel"));
+  machine.perf = {EACCES, false};
   machine.files["/proc/sys/kernel/perf_event_paranoid"] = "4\n";
   EXPECT_EQ(machine.Find("perf_events").state, CheckState::kWarning);
-  machine.files["/proc/sys/kernel/perf_event_paranoid"] = "-1\n";
-  EXPECT_EQ(machine.Find("perf_events").state, CheckState::kGood);
-  machine.files.erase("/proc/sys/kernel/perf_event_paranoid");
+  EXPECT_TRUE(Says(machine.Find("perf_events").advice, "kernel.perf_event_paranoid=2"));
+  machine.perf = {EPERM, false};
+  machine.files["/proc/sys/kernel/perf_event_paranoid"] = "2\n";
+  EXPECT_TRUE(Says(machine.Find("perf_events").advice, "--cap-add PERFMON"));
+  machine.perf = {ENOSYS, false};
   EXPECT_EQ(machine.Find("perf_events").state, CheckState::kNotHere);
 }
 

@@ -44,6 +44,21 @@ TEST(Environment, WarnsOnceForEachForeignInjection) {
                   .empty());
 }
 
+TEST(Environment, ComesInThroughBothForTheOperatingSystemAlone) {
+  LaunchOptions options;
+  options.trace_cuda = options.trace_nvtx = false;
+  options.osrt_threshold_ns = 1000;
+  options.osrt_functions = "read,poll";
+  options.osrt_file_access = true;
+  const Environment environment = Make({}, options);
+  EXPECT_EQ(environment.Get("CUDA_INJECTION64_PATH"), kTracer);
+  EXPECT_EQ(environment.Get("NVTX_INJECTION64_PATH"), kTracer);
+  EXPECT_EQ(environment.Get("GPROF_TRACE"), "osrt");
+  EXPECT_EQ(environment.Get("GPROF_OSRT_THRESHOLD"), "1000");
+  EXPECT_EQ(environment.Get("GPROF_OSRT_FUNCTIONS"), "read,poll");
+  EXPECT_EQ(environment.Get("GPROF_OSRT_FILE_ACCESS"), "1");
+}
+
 TEST(Environment, LeavesAForeignInjectionAloneThatIsNotNeeded) {
   LaunchOptions options;
   options.trace_nvtx = false;
@@ -64,7 +79,8 @@ TEST(Environment, PassesOnWhatAForeignInjectionWas) {
 TEST(Environment, TellsTheTracerOnlyWhatIsNotDefault) {
   const Environment environment = Make({});
   for (const char* const name : {"GPROF_CAPTURE", "GPROF_CAPTURE_END", "GPROF_NVTX_CAPTURE", "GPROF_SAMPLE_STEPS",
-                                 "GPROF_MEMORY_USAGE", "GPROF_MANAGED_MEMORY", "GPROF_QUIET", "GPROF_ONLY_PID"}) {
+                                 "GPROF_MEMORY_USAGE", "GPROF_MANAGED_MEMORY", "GPROF_QUIET", "GPROF_ONLY_PID",
+                                 "GPROF_OSRT_THRESHOLD", "GPROF_OSRT_FUNCTIONS", "GPROF_OSRT_FILE_ACCESS"}) {
     EXPECT_EQ(environment.Get(name), std::nullopt) << name;
   }
 }

@@ -1,11 +1,10 @@
-#include "launch/output_file.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <string>
 
 #include "gprof/error.h"
+#include "launch/trace_output.h"
 
 namespace gprof {
 namespace {

@@ -1,5 +1,3 @@
-#include "launch/run_folder.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -9,6 +7,7 @@
 #include <thread>
 
 #include "fake_arena.h"
+#include "launch/run_folder_files.h"
 
 namespace gprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <list>
 
 #include "fake_arena.h"
-#include "launch/run_folder.h"
+#include "launch/run_folder_files.h"
 
 namespace gprof {
 namespace {

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include "trace/join/join.h"
 #include "trace_text.h"
 
 namespace gprof {
@@ -196,8 +199,10 @@ TEST(HostActivity, ACollectorHasNoCallsAndNoDevices) {
   EXPECT_EQ(t.processes.size(), 1u);
   EXPECT_EQ(t.api_calls.size() + t.ops.size() + t.devices.size() + t.streams.size() + t.ranges.size(), 0u);
   EXPECT_EQ(t.end_ns, 9000);
-  EXPECT_EQ(t.health.lost_records, 4u);
-  EXPECT_EQ(t.losses.at(0).process, kNone);
+  // Samples are missing, and nothing of the program.
+  EXPECT_EQ(t.health.lost_records, 0u);
+  EXPECT_EQ(t.losses.size(), 0u);
+  EXPECT_EQ(t.metric_losses.at(0).count, 4u);
   EXPECT_EQ(t.Text(t.notices.at(0).message), "slow");
 }
 
@@ -205,6 +210,22 @@ TEST(HostActivity, TextsMayComeBehindTheirUse) {
   const Trace t = LoadText("module id=1 path=#40\nchunk kind=string\nstring id=40 text=\"/late.so\"\n");
   EXPECT_EQ(t.Text(t.modules.at(0).path), "/late.so");
   EXPECT_EQ(t.health.missing_strings, 0u);
+}
+
+// A kind without an Add in TraceBuilder and without a join would be read and forgotten.
+TEST(KeptRecords, AreTakenByAJoinEach) {
+  UnjoinedTrace unjoined;
+  unjoined.trace.processes.resize(1);
+  unjoined.hosts.resize(1);
+  const auto for_each_list = [&](auto&& f) {
+    trace::ForEachKind([&](auto* kind) {
+      using R = std::remove_pointer_t<decltype(kind)>;
+      if constexpr (R::kKind >= kFirstKept) f(std::get<std::vector<Kept<R>>>(unjoined.kept), R::kName);
+    });
+  };
+  for_each_list([](auto& list, const char*) { list.resize(1), list[0].writer = 0; });
+  NumberThings(unjoined);
+  for_each_list([](const auto& list, const char* name) { EXPECT_TRUE(list.empty()) << name; });
 }
 
 }  // namespace

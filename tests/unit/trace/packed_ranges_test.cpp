@@ -124,38 +124,38 @@ TEST(PackedRanges, ListsAreAppended) {
 }
 
 // What a loader makes, without a file.
-class DraftOfRanges {
+class UnjoinedRanges {
  public:
-  DraftOfRanges() {
-    draft.trace.processes.resize(1);
-    draft.trace.threads.resize(1);
-    draft.trace.threads[0].process = 0;
-    draft.trace.process_captures.resize(1);
-    draft.DomainIndex(0, 0);
+  UnjoinedRanges() {
+    unjoined.trace.processes.resize(1);
+    unjoined.trace.threads.resize(1);
+    unjoined.trace.threads[0].process = 0;
+    unjoined.trace.process_captures.resize(1);
+    unjoined.DomainIndex(0, 0);
   }
 
   void Add(trace::NvtxEvent event, int64_t time_ns, const std::string& name, uint64_t payload = 0, uint32_t color = 0) {
     NvtxEvents::Facts f;
     f.thread = f.domain = 0;
-    f.message = draft.names.Intern(name);
+    f.message = unjoined.names.Intern(name);
     f.event = event;
     f.color = color;
-    draft.nvtx_events.Add(time_ns, draft.nvtx_events.Intern(f), {0, payload});
+    unjoined.nvtx_events.Add(time_ns, unjoined.nvtx_events.Intern(f), {0, payload});
   }
   void Push(int64_t time_ns, const std::string& name, uint64_t payload = 0, uint32_t color = 0) {
     Add(trace::NvtxEvent::kPush, time_ns, name, payload, color);
   }
   void Pop(int64_t time_ns) { Add(trace::NvtxEvent::kPop, time_ns, ""); }
   const PackedRanges& Pair() {
-    PairRanges(draft, 1);
-    return draft.trace.ranges;
+    PairRanges(unjoined, 1);
+    return unjoined.trace.ranges;
   }
 
-  Draft draft;
+  UnjoinedTrace unjoined;
 };
 
 TEST(PackedRanges, RangesThatAreAlikeShareFacts) {
-  DraftOfRanges d;
+  UnjoinedRanges d;
   for (int64_t i = 0; i < 3000; i += 6) {
     d.Push(i + 1, "step"), d.Push(i + 2, "forward"), d.Pop(i + 3), d.Push(i + 4, "forward"), d.Pop(i + 5), d.Pop(i + 6);
   }
@@ -167,19 +167,19 @@ TEST(PackedRanges, RangesThatAreAlikeShareFacts) {
 
 // A name of its own for each, and for what is within a path of its own: one of the facts for each of the two.
 TEST(PackedRanges, RangesWithNamesOfTheirOwnHaveFactsOnce) {
-  DraftOfRanges d;
+  UnjoinedRanges d;
   for (int64_t i = 0; i < 1000; ++i) {
     d.Push(8 * i + 1, "case " + std::to_string(i)), d.Push(8 * i + 2, "forward"), d.Pop(8 * i + 3), d.Pop(8 * i + 4);
   }
   const PackedRanges& ranges = d.Pair();
   EXPECT_EQ(ranges.FactsCount(), 2000u);
-  EXPECT_EQ(d.draft.names.Text(ranges[1999].path), "case 999/forward");
+  EXPECT_EQ(d.unjoined.names.Text(ranges[1999].path), "case 999/forward");
   EXPECT_EQ(ranges[1999].parent, 1998u);
 }
 
 // What is the same but for its colour has one path, and what is within it is the same.
 TEST(PackedRanges, EachColourHasFactsOnce) {
-  DraftOfRanges d;
+  UnjoinedRanges d;
   for (int64_t i = 0; i < 1000; ++i) {
     d.Push(8 * i + 1, "a", 0, static_cast<uint32_t>(i % 100)), d.Push(8 * i + 2, "b"), d.Pop(8 * i + 3),
         d.Pop(8 * i + 4);
@@ -194,7 +194,7 @@ TEST(PackedRanges, EachColourHasFactsOnce) {
 }
 
 TEST(PackedRanges, PayloadsAreKeptWhereSomeRangeHasOne) {
-  DraftOfRanges d;
+  UnjoinedRanges d;
   for (int64_t i = 0; i < 100; ++i) d.Push(2 * i + 1, "a", i == 70 ? 12345 : 0), d.Pop(2 * i + 2);
   const PackedRanges& ranges = d.Pair();
   EXPECT_EQ(ranges.FactsCount(), 1u);
@@ -202,10 +202,10 @@ TEST(PackedRanges, PayloadsAreKeptWhereSomeRangeHasOne) {
 }
 
 TEST(PackedRanges, LongRangesKeepTheirEnds) {
-  DraftOfRanges d;
+  UnjoinedRanges d;
   const int64_t long_ns = int64_t{1} << 42;
   d.Push(1, "day"), d.Push(2, "minute"), d.Pop(3), d.Pop(1 + long_ns), d.Push(2 + long_ns, "open");
-  d.draft.trace.processes[0].end_ns = 3 * long_ns;
+  d.unjoined.trace.processes[0].end_ns = 3 * long_ns;
   const PackedRanges& ranges = d.Pair();
   EXPECT_EQ(ranges[0].DurationNs(), long_ns);
   EXPECT_EQ(ranges[1].end_ns, 3);

@@ -19,14 +19,14 @@ namespace {
 constexpr std::size_t kCores[] = {1, 2, 5};
 
 // One process with calls and operations as they are after reading.
-class DraftOfCalls {
+class UnjoinedCalls {
  public:
-  explicit DraftOfCalls(uint32_t threads) {
-    Trace& t = draft.trace;
+  explicit UnjoinedCalls(uint32_t threads) {
+    Trace& t = unjoined.trace;
     t.processes.resize(1);
     t.process_captures.resize(1);
     t.devices.resize(1);
-    draft.correlations.resize(1);
+    unjoined.correlations.resize(1);
     for (uint32_t i = 0; i < threads; ++i) {
       t.threads.emplace_back().process = 0;
       t.thread_ranges.emplace_back();
@@ -40,15 +40,15 @@ class DraftOfCalls {
     PackedCalls::Facts f;
     f.thread = thread;
     f.process = 0;
-    f.function = draft.names.Intern(function);
+    f.function = unjoined.names.Intern(function);
     f.domain = domain;
-    PackedCalls& calls = draft.trace.api_calls;
+    PackedCalls& calls = unjoined.trace.api_calls;
     calls.Add(start_ns, end_ns, calls.Intern(f), correlation);
-    draft.trace.thread_api_calls[thread].last = static_cast<uint32_t>(calls.size());
-    if (thread + 1 < draft.trace.threads.size()) {
-      draft.trace.thread_api_calls[thread + 1].first = static_cast<uint32_t>(calls.size());
+    unjoined.trace.thread_api_calls[thread].last = static_cast<uint32_t>(calls.size());
+    if (thread + 1 < unjoined.trace.threads.size()) {
+      unjoined.trace.thread_api_calls[thread + 1].first = static_cast<uint32_t>(calls.size());
     }
-    if (correlation != 0) draft.correlations[0].Add({correlation, correlation, 1});
+    if (correlation != 0) unjoined.correlations[0].Add({correlation, correlation, 1});
     return static_cast<uint32_t>(calls.size() - 1);
   }
 
@@ -56,15 +56,15 @@ class DraftOfCalls {
     PackedOps::Facts f;
     f.process = 0;
     f.device = 0;
-    PackedOps& ops = draft.trace.ops;
+    PackedOps& ops = unjoined.trace.ops;
     ops.Add(start_ns, start_ns + 1, ops.Intern(f), correlation);
   }
 
-  Draft draft;
+  UnjoinedTrace unjoined;
 };
 
 // Launches one after the other, each with the driver call in it: calls 2 i and 2 i + 1, of correlation i + 1, at 100 i.
-void AddLaunches(DraftOfCalls& d, uint32_t thread, uint32_t first, uint32_t count) {
+void AddLaunches(UnjoinedCalls& d, uint32_t thread, uint32_t first, uint32_t count) {
   for (uint32_t i = first; i < first + count; ++i) {
     d.Add(thread, 100 * i, 100 * i + 50, i + 1, "cudaLaunchKernel");
     d.Add(thread, 100 * i + 10, 100 * i + 40, i + 1, "cuLaunchKernel", trace::ApiDomain::kDriver);
@@ -74,12 +74,12 @@ void AddLaunches(DraftOfCalls& d, uint32_t thread, uint32_t first, uint32_t coun
 TEST(Pieces, ACallMayHoldThoseOfManyPieces) {
   constexpr uint32_t kLaunches = 3 * kPieceItems;
   for (const std::size_t cores : kCores) {
-    DraftOfCalls d(2);
+    UnjoinedCalls d(2);
     const uint32_t outer = d.Add(0, 0, 100 * (kLaunches - 10), 0, "cudaStreamEndCapture");
     AddLaunches(d, 0, 0, kLaunches);
     AddLaunches(d, 1, kLaunches, kLaunches);
-    NestApiCalls(d.draft, cores);
-    const PackedCalls& calls = d.draft.trace.api_calls;
+    NestApiCalls(d.unjoined, cores);
+    const PackedCalls& calls = d.unjoined.trace.api_calls;
     for (uint32_t i = 0; i < 2 * kLaunches; ++i) {
       const uint32_t call = 1 + 2 * i;
       ASSERT_EQ(calls[call].parent, i < kLaunches - 10 ? outer : kNone) << i << " on " << cores;
@@ -91,12 +91,12 @@ TEST(Pieces, ACallMayHoldThoseOfManyPieces) {
 TEST(Pieces, OfCallsWithOneIdInSeveralTheOuterOneOrTheFirstIsFound) {
   constexpr uint32_t kLaunches = 4 * kPieceItems;
   for (const std::size_t cores : kCores) {
-    DraftOfCalls d(2);
+    UnjoinedCalls d(2);
     d.Add(0, 0, 1, 5, "cuLaunchKernel", trace::ApiDomain::kDriver);
     AddLaunches(d, 0, 10, kLaunches);
     const uint32_t runtime = d.Add(1, 0, 1, 5, "cudaLaunchKernel");
     const uint32_t again = d.Add(1, 2, 3, 20, "cudaLaunchKernel");
-    const CorrelationIndex index = NestApiCalls(d.draft, cores);
+    const CorrelationIndex index = NestApiCalls(d.unjoined, cores);
     EXPECT_EQ(index.Find(0, 5), runtime);
     EXPECT_LT(index.Find(0, 20), again);
     for (uint32_t i = 0; i < kLaunches; ++i) ASSERT_EQ(index.Find(0, 11 + i), 1 + 2 * i) << cores;
@@ -106,12 +106,12 @@ TEST(Pieces, OfCallsWithOneIdInSeveralTheOuterOneOrTheFirstIsFound) {
 TEST(Pieces, CallsFindTheirRangesWhereverTheyAreCut) {
   constexpr uint32_t kLaunches = 2 * kPieceItems;
   for (const std::size_t cores : kCores) {
-    DraftOfCalls d(1);
+    UnjoinedCalls d(1);
     AddLaunches(d, 0, 0, kLaunches);
     // A range around all, one for every ten launches, and in it one of five that a start/end range comes with.
     NvtxRange r;
     r.thread = 0;
-    PackedRanges& ranges = d.draft.trace.ranges;
+    PackedRanges& ranges = d.unjoined.trace.ranges;
     const auto add = [&](int64_t start_ns, int64_t end_ns, uint32_t parent, bool is_push_pop) {
       r.start_ns = start_ns, r.end_ns = end_ns, r.parent = parent, r.is_push_pop = is_push_pop;
       ranges.push_back(r);
@@ -123,9 +123,9 @@ TEST(Pieces, CallsFindTheirRangesWhereverTheyAreCut) {
       add(100 * i + 200, 100 * i + 700, outer, true);
       add(100 * i + 205, 100 * i + 206, kNone, false);
     }
-    d.draft.trace.thread_ranges[0].last = static_cast<uint32_t>(ranges.size());
-    NestApiCalls(d.draft, cores);
-    const PackedCalls& calls = d.draft.trace.api_calls;
+    d.unjoined.trace.thread_ranges[0].last = static_cast<uint32_t>(ranges.size());
+    NestApiCalls(d.unjoined, cores);
+    const PackedCalls& calls = d.unjoined.trace.api_calls;
     for (uint32_t i = 0; i + 10 <= kLaunches; ++i) {
       const uint32_t outer = 1 + i / 10 * 3, place = i % 10;
       const uint32_t expected = place == 9 ? 0 : place >= 2 && place < 7 ? outer + 1 : outer;
@@ -137,15 +137,15 @@ TEST(Pieces, CallsFindTheirRangesWhereverTheyAreCut) {
 TEST(Pieces, OperationsOfOneCallAreCountedWhereverTheyAreCut) {
   constexpr uint32_t kOps = 3 * kPieceItems;
   for (const std::size_t cores : kCores) {
-    DraftOfCalls d(1);
+    UnjoinedCalls d(1);
     d.Add(0, 0, 10, 1, "cudaGraphLaunch");
     AddLaunches(d, 0, 1, 20);
     d.Add(0, 90'000, 90'010, 0, "cudaMalloc");
     for (uint32_t i = 0; i < kOps; ++i) d.AddOp(5 + i, i % 3 == 0 ? 1 : i % 3 == 1 ? 2 + i % 20 : 0);
-    const CorrelationIndex index = NestApiCalls(d.draft, cores);
-    const LinkedOps linked = LinkOps(d.draft, index, cores);
-    CountUnmatchedLaunches(d.draft, linked, cores);
-    const Trace& t = d.draft.trace;
+    const CorrelationIndex index = NestApiCalls(d.unjoined, cores);
+    const LinkedOps linked = LinkOps(d.unjoined, index, cores);
+    CountUnmatchedLaunches(d.unjoined, linked, cores);
+    const Trace& t = d.unjoined.trace;
     EXPECT_EQ(linked.with_call, kOps / 3 * 2);
     EXPECT_EQ(t.api_calls[0].op_count, kOps / 3);
     uint64_t others = 0;
@@ -158,42 +158,42 @@ TEST(Pieces, OperationsOfOneCallAreCountedWhereverTheyAreCut) {
 }
 
 TEST(Pieces, AnOperationThatWasNotCountedIsNoticed) {
-  DraftOfCalls d(1);
+  UnjoinedCalls d(1);
   AddLaunches(d, 0, 0, 300);
   for (uint32_t i = 0; i < 300; ++i) d.AddOp(100 * i + 60, 1 + i);
-  const CorrelationIndex index = NestApiCalls(d.draft, 1);
-  const LinkedOps linked = LinkOps(d.draft, index, 1);
-  PackedCalls& calls = d.draft.trace.api_calls;
+  const CorrelationIndex index = NestApiCalls(d.unjoined, 1);
+  const LinkedOps linked = LinkOps(d.unjoined, index, 1);
+  PackedCalls& calls = d.unjoined.trace.api_calls;
   calls.items()[40].op_count = 0;
-  CountUnmatchedLaunches(d.draft, linked, 1);
+  CountUnmatchedLaunches(d.unjoined, linked, 1);
   EXPECT_EQ(calls[40].op_count, 1u);
-  EXPECT_EQ(d.draft.trace.health.unmatched_launches, 0u);
+  EXPECT_EQ(d.unjoined.trace.health.unmatched_launches, 0u);
 }
 
 // Where calls were counted by their facts, nobody goes over them when as many launches have operations.
 TEST(Pieces, LaunchesWithoutAnOperationAreCountedWhereCallsWereCounted) {
   for (const uint32_t ops : {300u, 299u, 1u, 0u}) {
     for (const bool is_counted : {false, true}) {
-      DraftOfCalls d(1);
+      UnjoinedCalls d(1);
       for (uint32_t i = 0; i < 300; ++i) d.Add(0, 100 * i, 100 * i + 50, i + 1, "cudaLaunchKernel");
       d.Add(0, 40'000, 40'010, 0, "cudaMalloc");
       for (uint32_t i = 0; i < ops; ++i) {
         d.AddOp(100 * i + 60, 1 + i);
         if (i % 7 == 0) d.AddOp(100 * i + 61, 1 + i);
       }
-      const CorrelationIndex index = NestApiCalls(d.draft, 1);
-      const PackedCalls& calls = d.draft.trace.api_calls;
-      if (is_counted) d.draft.calls_of_facts.resize(calls.FactsCount());
-      for (std::size_t i = 0; is_counted && i < calls.size(); ++i) ++d.draft.calls_of_facts[calls.FactsIndex(i)];
-      CountUnmatchedLaunches(d.draft, LinkOps(d.draft, index, 1), 1);
-      EXPECT_EQ(d.draft.trace.health.unmatched_launches, 300 - ops);
+      const CorrelationIndex index = NestApiCalls(d.unjoined, 1);
+      const PackedCalls& calls = d.unjoined.trace.api_calls;
+      if (is_counted) d.unjoined.calls_of_facts.resize(calls.FactsCount());
+      for (std::size_t i = 0; is_counted && i < calls.size(); ++i) ++d.unjoined.calls_of_facts[calls.FactsIndex(i)];
+      CountUnmatchedLaunches(d.unjoined, LinkOps(d.unjoined, index, 1), 1);
+      EXPECT_EQ(d.unjoined.trace.health.unmatched_launches, 300 - ops);
     }
   }
 }
 
 TEST(Pieces, LaunchesWithoutAnOperationAreCountedWhereverTheyAreCut) {
   for (const std::size_t cores : kCores) {
-    DraftOfCalls d(2);
+    UnjoinedCalls d(2);
     const auto border = [&](uint32_t at, std::string_view function) { d.Add(0, 100 * at, 100 * at + 1, 0, function); };
     AddLaunches(d, 0, 0, 100);
     border(200, "cudaStreamBeginCapture");
@@ -202,42 +202,42 @@ TEST(Pieces, LaunchesWithoutAnOperationAreCountedWhereverTheyAreCut) {
     AddLaunches(d, 0, 301 + 2 * kPieceItems, 30);
     border(400 + 2 * kPieceItems, "cudaStreamBeginCapture");  // never ended: does not reach the other thread
     AddLaunches(d, 1, 500 + 2 * kPieceItems, 7);
-    const CorrelationIndex index = NestApiCalls(d.draft, cores);
-    CountUnmatchedLaunches(d.draft, LinkOps(d.draft, index, cores), cores);
-    EXPECT_EQ(d.draft.trace.health.unmatched_launches, 137u) << cores;
+    const CorrelationIndex index = NestApiCalls(d.unjoined, cores);
+    CountUnmatchedLaunches(d.unjoined, LinkOps(d.unjoined, index, cores), cores);
+    EXPECT_EQ(d.unjoined.trace.health.unmatched_launches, 137u) << cores;
   }
 }
 
 // Events of five threads in three domains; ranges of one thread end on another.
-Draft DraftOfEvents() {
+UnjoinedTrace UnjoinedEvents() {
   Random random(3);
-  Draft draft;
-  Trace& t = draft.trace;
+  UnjoinedTrace unjoined;
+  Trace& t = unjoined.trace;
   t.processes.resize(1);
   t.process_captures.resize(1);
   t.threads.resize(5);
   for (Thread& thread : t.threads) thread.process = 0;
-  for (uint32_t domain = 0; domain < 3; ++domain) draft.DomainIndex(0, domain);
+  for (uint32_t domain = 0; domain < 3; ++domain) unjoined.DomainIndex(0, domain);
   for (uint32_t i = 0; i < 3000; ++i) {
     NvtxEvents::Facts f;
     f.thread = static_cast<uint32_t>(random.Below(5));
     f.domain = static_cast<uint32_t>(random.Below(3));
-    f.message = draft.names.Intern("name " + std::to_string(random.Below(6)));
+    f.message = unjoined.names.Intern("name " + std::to_string(random.Below(6)));
     f.event = static_cast<trace::NvtxEvent>(1 + random.Below(5));
     const bool has_id = f.event == trace::NvtxEvent::kStart || f.event == trace::NvtxEvent::kEnd;
-    draft.nvtx_events.Add(static_cast<int64_t>(1 + random.Below(2000)), draft.nvtx_events.Intern(f),
-                          {has_id ? random.Below(40) : 0, 0});
+    unjoined.nvtx_events.Add(static_cast<int64_t>(1 + random.Below(2000)), unjoined.nvtx_events.Intern(f),
+                             {has_id ? random.Below(40) : 0, 0});
   }
-  return draft;
+  return unjoined;
 }
 
 TEST(Pieces, ThreadsPairTheirRangesSideBySideAsOneAfterTheOther) {
-  Draft expected = DraftOfEvents(), draft = DraftOfEvents();
+  UnjoinedTrace expected = UnjoinedEvents(), unjoined = UnjoinedEvents();
   PairRanges(expected, 1);
-  draft.trace.ranges.items().resize(expected.trace.ranges.size());  // the room that makes them do so
-  PairRanges(draft, 4);
-  const Trace &a = expected.trace, &b = draft.trace;
-  EXPECT_EQ(expected.names.Take(), draft.names.Take());
+  unjoined.trace.ranges.items().resize(expected.trace.ranges.size());  // the room that makes them do so
+  PairRanges(unjoined, 4);
+  const Trace &a = expected.trace, &b = unjoined.trace;
+  EXPECT_EQ(expected.names.Take(), unjoined.names.Take());
   const auto range = [](const NvtxRange& r) {
     return std::tuple(r.start_ns, r.end_ns, r.thread, r.end_thread, r.parent, r.domain, r.name.value, r.path.value,
                       r.depth, r.is_push_pop, r.is_open);

@@ -85,11 +85,12 @@ int Fork(bool uses_exit_handlers, int events, const Cuda& cuda) {
 }
 
 // The child is the first to use CUDA, as workers of Python's multiprocessing are.
-int ForkBeforeCuda(int events) {
+int ForkBeforeCuda(bool uses_exit_handlers, int events) {
   const pid_t child = fork();
   if (child == 0) {
     Work(OpenCuda(), events, "child with CUDA");
-    std::exit(5);
+    if (uses_exit_handlers) std::exit(5);
+    _exit(5);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -125,7 +126,8 @@ int End(const std::string& how, int events, const Cuda& cuda, char** argv) {
   if (how == "wait") WaitForEver();
   if (how == "fork__exit") return Fork(false, events, cuda);
   if (how == "fork_exit") return Fork(true, events, cuda);
-  if (how == "fork_first") return ForkBeforeCuda(events);
+  if (how == "fork_first") return ForkBeforeCuda(true, events);
+  if (how == "fork_first__exit") return ForkBeforeCuda(false, events);
   if (how == "fork_leave") return ForkAndLeave(events);
   if (how == "exec") execl(argv[0], argv[0], "return", argv[2], nullptr);
   if (how == "pthread_exit") {
@@ -162,7 +164,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const std::string how = argv[1];
   const int events = std::atoi(argv[2]);
-  const Cuda cuda = how == "fork_first" ? Cuda() : OpenCuda();
+  const Cuda cuda = how.starts_with("fork_first") ? Cuda() : OpenCuda();
   Work(cuda, events, "before the end");
   if (argc > 3) {
     for (int i = 0; i < 4; ++i) std::thread(Busy).detach();

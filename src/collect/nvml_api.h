@@ -1,0 +1,114 @@
+// NVML, NVIDIA's library about the state of GPUs, where there is one. Its binary interface is stable, so the prototypes
+// are ours and no header is needed to build. Functions that a version lacks are null; calls through Call() then answer
+// kNotSupported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gprof::nvml {
+
+using Device = void*;
+using GpmSample = void*;
+
+// What functions return.
+inline constexpr int kSuccess = 0, kNotSupported = 3, kNoPermission = 4, kInsufficientSize = 7, kGpuIsLost = 15;
+
+struct Utilization {
+  unsigned gpu, memory;
+};
+struct Memory {
+  unsigned long long total, free, used;
+};
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
+};
+struct FieldValue {
+  unsigned field, scope;
+  long long timestamp_us, latency_us;
+  int type, result;
+  union {
+    double as_double;
+    unsigned as_unsigned;
+    unsigned long as_unsigned_long;
+    unsigned long long as_unsigned_long_long;
+    long long as_signed_long_long;
+    int as_signed;
+    unsigned short as_unsigned_short;
+  } value;
+};
+struct GpmSupport {
+  unsigned version, is_supported;
+};
+struct GpmMetric {
+  unsigned id;
+  int result;
+  double value;
+  const char *short_name, *long_name, *unit;
+};
+inline constexpr unsigned kMostGpmMetrics = 333;
+struct GpmMetrics {
+  unsigned version, count;
+  GpmSample first, second;
+  GpmMetric metrics[kMostGpmMetrics];
+};
+
+// Fields of nvmlDeviceGetFieldValues.
+inline constexpr unsigned kFieldPowerCapNs = 74, kFieldThermalNs = 75, kFieldMemoryTemperature = 82,
+                          kFieldPowerInstant = 186, kFieldSwThermalNs = 269, kFieldHwThermalNs = 270,
+                          kFieldPowerBrakeNs = 271;
+// Clocks of nvmlDeviceGetClockInfo, sensor of nvmlDeviceGetTemperature, kinds of nvmlDeviceGetTotalEccErrors.
+inline constexpr unsigned kClockSm = 1, kClockMemory = 2, kSensorGpu = 0, kEccUncorrected = 1, kEccVolatile = 0;
+inline constexpr unsigned kMigEnabled = 1;
+
+// visit(name of the function, its parameters)
+#define GPROF_NVML_FUNCTIONS(visit)                                                                                   \
+  visit(nvmlInit_v2, ()) visit(nvmlDeviceGetCount_v2, (unsigned*))                                                    \
+      visit(nvmlDeviceGetHandleByIndex_v2, (unsigned, Device*)) visit(nvmlDeviceGetUUID, (Device, char*, unsigned))   \
+          visit(nvmlDeviceGetName, (Device, char*, unsigned)) visit(nvmlDeviceGetPowerUsage, (Device, unsigned*))     \
+              visit(nvmlDeviceGetEnforcedPowerLimit, (Device, unsigned*))                                             \
+                  visit(nvmlDeviceGetTotalEnergyConsumption, (Device, unsigned long long*)) visit(                    \
+                      nvmlDeviceGetTemperature, (Device, unsigned, unsigned*)) visit(nvmlDeviceGetClockInfo,          \
+                                                                                     (Device, unsigned, unsigned*))   \
+                      visit(nvmlDeviceGetMaxClockInfo, (Device, unsigned, unsigned*)) visit(                          \
+                          nvmlDeviceGetCurrentClocksEventReasons, (Device, unsigned long long*))                      \
+                          visit(nvmlDeviceGetCurrentClocksThrottleReasons, (Device, unsigned long long*)) visit(      \
+                              nvmlDeviceGetUtilizationRates, (Device, Utilization*))                                  \
+                              visit(nvmlDeviceGetMemoryInfo, (Device, Memory*)) visit(                                \
+                                  nvmlDeviceGetTotalEccErrors, (Device, unsigned, unsigned, unsigned long long*))     \
+                                  visit(nvmlDeviceGetPcieThroughput, (Device, unsigned, unsigned*))                   \
+                                      visit(nvmlDeviceGetFieldValues, (Device, int, FieldValue*)) visit(              \
+                                          nvmlDeviceGetComputeRunningProcesses_v3, (Device, unsigned*, ProcessInfo*)) \
+                                          visit(nvmlDeviceGetMigMode, (Device, unsigned*, unsigned*))                 \
+                                              visit(nvmlDeviceGetMaxMigDeviceCount, (Device, unsigned*)) visit(       \
+                                                  nvmlDeviceGetMigDeviceHandleByIndex, (Device, unsigned, Device*))   \
+                                                  visit(nvmlGpmQueryDeviceSupport, (Device, GpmSupport*))             \
+                                                      visit(nvmlGpmSampleAlloc, (GpmSample*))                         \
+                                                          visit(nvmlGpmSampleGet, (Device, GpmSample))                \
+                                                              visit(nvmlGpmMetricsGet, (GpmMetrics*))
+
+struct Api {
+#define GPROF_NVML_MEMBER(name, parameters) int(*name) parameters = nullptr;
+  GPROF_NVML_FUNCTIONS(GPROF_NVML_MEMBER)
+#undef GPROF_NVML_MEMBER
+  const char* (*nvmlErrorString)(int) = nullptr;
+};
+
+template <class... Parameters, class... Arguments>
+int Call(int (*function)(Parameters...), Arguments... arguments) {
+  return function == nullptr ? kNotSupported : function(arguments...);
+}
+
+// False: a driver is not likely to be here. Takes a few system calls and loads nothing.
+bool MayBeHere();
+// Loads the library and initialises it, which takes 10 ms and more. False with the reason.
+bool Load(Api* api, std::string* why);
+
+// Of one field. False where it is not supported, with what was returned.
+bool ReadField(const Api& api, Device device, unsigned field, uint64_t* value, int* result);
+// "GPU-…" or "MIG-…"; empty when it is not told.
+std::string UuidOf(const Api& api, Device device);
+
+}  // namespace gprof::nvml

@@ -1,0 +1,45 @@
+// What collectors are to do, as the user asked for it. A field for each thing that can be turned off or on; the options
+// of `profile` set them (src/cli/arguments/program_arguments.cpp), and nobody in between looks at them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gprof {
+
+// Whose threads are looked at.
+enum class CpuScope : uint8_t {
+  kNone,
+  kLaunching,    // those that called CUDA or NVTX
+  kProcessTree,  // all of the program and of what it starts
+};
+
+enum class CpuBacktrace : uint8_t { kNone, kTables, kFramePointers };
+
+struct SamplingOptions {
+  CpuScope samples = CpuScope::kLaunching, switches = CpuScope::kLaunching;
+  CpuBacktrace backtrace = CpuBacktrace::kTables;
+  double hz = 0;  // of a thread that runs; 0: as suits the machine
+  uint32_t samples_per_backtrace = 1;
+  uint32_t stack_bytes = 8192;  // that are copied with a sample; a multiple of 8
+  bool was_asked_for = false;   // the user wants to know when it cannot be
+};
+
+// Counters of GPUs, by PM sampling.
+struct GpuMetricsOptions {
+  std::string devices;  // "all", "cuda-visible", or numbers and UUIDs with commas between; empty: none
+  double hz = 1000;
+  std::string set = "default";
+  std::vector<std::string> metrics;  // of the chip, instead of a set
+  std::string cupti_path;            // empty: found
+};
+
+struct CollectorOptions {
+  SamplingOptions sampling;
+  double host_load_hz = 10;  // 0: none
+  double nvml_hz = 10;       // 0: none
+  GpuMetricsOptions gpu_metrics;
+};
+
+}  // namespace gprof

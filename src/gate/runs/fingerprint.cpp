@@ -1,0 +1,120 @@
+#include "gate/runs/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+namespace gprof {
+namespace {
+
+std::string VersionText(uint32_t version) {
+  return version == 0 ? "" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+bool HasWork(const Trace& trace, std::size_t device) {
+  return device < trace.device_ops.size() && trace.device_ops[device].first != trace.device_ops[device].last;
+}
+
+std::string ClocksOf(const Device& device) {
+  if (device.facts.sm_clock_khz == 0) return "";
+  std::string text = fmt::format("{} MHz", device.facts.sm_clock_khz / 1000);
+  if (device.facts.memory_clock_khz != 0) text += fmt::format(", memory {} MHz", device.facts.memory_clock_khz / 1000);
+  return text;
+}
+
+void AddDevices(const Trace& trace, Fingerprint* out) {
+  for (std::size_t i = 0; i < trace.devices.size(); ++i) {
+    if (!trace.ops.empty() && !HasWork(trace, i)) continue;
+    const std::string_view name = trace.Text(trace.devices[i].name);
+    out->gpus.emplace_back(name.empty() ? "unknown GPU" : name);
+    if (out->clocks.empty()) out->clocks = ClocksOf(trace.devices[i]);
+  }
+}
+
+std::string ListOf(std::vector<std::string> words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+void Compare(const char* what, const std::string& base, const std::string& now, std::vector<std::string>* differences) {
+  if (base.empty() || now.empty() || base == now) return;
+  differences->push_back(std::string(what) + ": " + now + " instead of " + base);
+}
+
+}  // namespace
+
+void SetIfEmpty(std::string* fact, std::string text) {
+  if (fact->empty()) *fact = std::move(text);
+}
+
+Fingerprint FingerprintOf(const Trace& trace) {
+  Fingerprint out;
+  AddDevices(trace, &out);
+  std::set<NameId> modes;
+  for (const Process& process : trace.processes) {
+    SetIfEmpty(&out.driver_version, VersionText(process.driver_version));
+    SetIfEmpty(&out.cuda_version, VersionText(process.runtime_version));
+    SetIfEmpty(&out.cupti_version, process.cupti_version == 0 ? "" : std::to_string(process.cupti_version));
+    SetIfEmpty(&out.tool_version, std::string(trace.Text(process.tracer_version)));
+    SetIfEmpty(&out.host, std::string(trace.Text(process.host)));
+    SetIfEmpty(&out.program, std::string(trace.Text(process.command_line)));
+    if (process.capture_mode == NameId{} || !modes.insert(process.capture_mode).second) continue;
+    out.capture_mode += (out.capture_mode.empty() ? "" : " | ") + std::string(trace.Text(process.capture_mode));
+  }
+  SetIfEmpty(&out.tool_version, trace.recorder);
+  return out;
+}
+
+std::vector<std::string> TimingDifferences(const Fingerprint& base, const Fingerprint& now) {
+  std::vector<std::string> differences, base_gpus = base.gpus, now_gpus = now.gpus;
+  std::sort(base_gpus.begin(), base_gpus.end());
+  std::sort(now_gpus.begin(), now_gpus.end());
+  Compare("GPU", ListOf(base_gpus), ListOf(now_gpus), &differences);
+  Compare("CUDA driver", base.driver_version, now.driver_version, &differences);
+  Compare("CUDA", base.cuda_version, now.cuda_version, &differences);
+  Compare("CUPTI", base.cupti_version, now.cupti_version, &differences);
+  Compare("clocks", base.clocks, now.clocks, &differences);
+  Compare("tracer", base.tool_version, now.tool_version, &differences);
+  Compare("recorded", base.capture_mode, now.capture_mode, &differences);
+  return differences;
+}
+
+std::vector<std::string> OtherDifferences(const Fingerprint& base, const Fingerprint& now) {
+  std::vector<std::string> differences;
+  Compare("host", base.host, now.host, &differences);
+  Compare("program", base.program, now.program, &differences);
+  return differences;
+}
+
+std::vector<std::string> StateDifferences(const Measurement& base, const Measurement& now) {
+  constexpr double kMostApart = 0.05;
+  std::vector<std::string> differences;
+  const Metric* const base_clock = FindIn(base, "gpu.clock_sm_mhz_p50");
+  const Metric* const clock = FindIn(now, "gpu.clock_sm_mhz_p50");
+  if (base_clock != nullptr && clock != nullptr &&
+      std::abs(clock->value - base_clock->value) > kMostApart * base_clock->value) {
+    differences.push_back(
+        fmt::format("SM clock: {:.0f} MHz instead of {:.0f} MHz (medians)", clock->value, base_clock->value));
+  }
+  const Metric* const base_others = FindIn(base, "gpu.other_processes");
+  const Metric* const others = FindIn(now, "gpu.other_processes");
+  if (base_others != nullptr && others != nullptr && (base_others->value > 0) != (others->value > 0)) {
+    differences.push_back(
+        fmt::format("other processes on the GPU: {:.0f} instead of {:.0f}", others->value, base_others->value));
+  }
+  return differences;
+}
+
+std::string MixedRuns(const RunSet& set) {
+  for (const Measurement& run : set.runs) {
+    const std::vector<std::string> differences = TimingDifferences(set.runs.front().fingerprint, run.fingerprint);
+    if (!differences.empty()) return ListOf(differences) + " in " + run.source;
+  }
+  return "";
+}
+
+}  // namespace gprof

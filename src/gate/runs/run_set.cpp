@@ -1,0 +1,226 @@
+#include "gate/runs/run_set.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/units.h"
+#include "gate/baseline/baseline.h"
+#include "gate/runs/measurement_json.h"
+#include "gate/runs/report_document.h"
+#include "gate/runs/run_file.h"
+#include "gprof/error.h"
+#include "gprof/trace/file.h"
+#include "import/read_trace.h"
+#include "trace/reshape/merge.h"
+
+namespace gprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kHowToName = "give traces, folders of traces, run files, baselines or JSON reports";
+
+// Documents of ours begin with their schema, so that a look at the beginning of a file tells them from large captures.
+std::string SchemaOf(const std::string& path) {
+  constexpr std::size_t kLooked = 4096;
+  std::ifstream file(path, std::ios::binary);
+  std::string head(kLooked, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(kLooked));
+  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  const std::size_t brace = head.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (brace == std::string::npos || (head[brace] != '{' && head[brace] != '/')) return "";
+  const std::size_t key = head.find("\"schema\"");
+  if (key == std::string::npos) return "";
+  std::size_t at = head.find_first_not_of(" \t\r\n", key + 8);
+  if (at == std::string::npos || head[at] != ':') return "";
+  at = head.find_first_not_of(" \t\r\n", at + 1);
+  if (at == std::string::npos || head[at] != '"') return "";
+  const std::size_t end = head.find('"', at + 1);
+  const std::string schema = end == std::string::npos ? "" : head.substr(at + 1, end - at - 1);
+  return schema.starts_with("gprof.") ? schema : "";
+}
+
+bool IsTraceFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char magic[sizeof(trace::kChunkMagic)] = {};
+  file.read(magic, sizeof(magic));
+  return file.gcount() == sizeof(magic) && std::memcmp(magic, trace::kChunkMagic, sizeof(magic)) == 0;
+}
+
+std::string ReadDocument(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.good() && !file.eof()) throw Error(ExitCode::kUnreadable, "cannot read '" + path + "'");
+  return text;
+}
+
+class Loader {
+ public:
+  explicit Loader(const RunSetOptions& options) : options_(options) {}
+
+  void AddPath(const std::string& path) {
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      throw Error(ExitCode::kUnreadable, "no such file: '" + path + "'", std::string(kHowToName));
+    }
+    if (fs::is_directory(path, error)) return AddFolder(path);
+    const std::string schema = SchemaOf(path);
+    if (schema.empty()) return AddTrace(path);
+    NoteFile(path);
+    if (schema.starts_with("gprof.runs/")) return AddRunFile(ReadRunFile(path));
+    if (schema.starts_with("gprof.baseline/")) return AddDocument(ParseBaseline(ReadDocument(path), path).set.runs);
+    if (schema.starts_with("gprof.report/")) return AddDocument({MeasurementOfReport(ReadDocument(path), path)});
+    throw Error(ExitCode::kUsage, "'" + path + "' holds no runs: it is of the kind " + schema,
+                schema.starts_with("gprof.budget/") ? "use it with --budget" : std::string(kHowToName));
+  }
+
+  RunSet Finish(const std::vector<std::string>& paths) {
+    if (traces_.size() == 1) AddRun(std::move(traces_.front()), merged_);
+    if (traces_.size() > 1) AddRun(MergeTraces(std::move(traces_)), merged_);
+    if (set_.runs.empty()) {
+      std::string why;
+      for (const std::string& note : set_.notes) why += (why.empty() ? ": " : "; ") + note;
+      throw Error(ExitCode::kInconclusive, "no runs to compare or check" + why, std::string(kHowToName));
+    }
+    set_.name = paths.front();
+    if (paths.size() > 1) set_.name += " and " + std::to_string(paths.size() - 1) + " more";
+    for (Measurement& run : set_.runs) {
+      if (run.fingerprint.commit.empty()) run.fingerprint.commit = options_.commit;
+    }
+    return std::move(set_);
+  }
+
+ private:
+  // A run that counts twice would make a set look surer than it is.
+  void NoteFile(const std::string& path) {
+    std::error_code error;
+    if (!files_.insert(fs::weakly_canonical(path, error)).second && !error) {
+      throw Error(ExitCode::kUsage, "'" + path + "' is given twice", "remove the duplicate");
+    }
+  }
+
+  void AddTrace(const std::string& path) {
+    NoteFile(path);
+    Trace trace = ReadTrace(path);
+    if (options_.merges) {
+      traces_.push_back(std::move(trace));
+      merged_.push_back(path);
+    } else {
+      CheckRanks(trace);
+      AddRun(std::move(trace), {path});
+    }
+  }
+
+  // Ranks that are taken for runs would be compared with each other.
+  void CheckRanks(const Trace& trace) {
+    std::set<int32_t> ranks;
+    for (const Process& process : trace.processes) {
+      if (process.rank >= 0 && process.world_size > 1) ranks.insert(process.rank);
+    }
+    if (ranks.empty()) return;
+    if (ranks_.empty()) ranks_ = ranks;
+    if (ranks == ranks_) return;
+    throw Error(ExitCode::kUsage,
+                "'" + trace.path + "' is of rank " + std::to_string(*ranks.begin()) + ", another trace of rank " +
+                    std::to_string(*ranks_.begin()) + ": ranks, not repeated runs",
+                "add --merge to treat them as ranks of one run");
+  }
+
+  void AddRun(Trace trace, std::vector<std::string> paths) {
+    if (!options_.selection.IsEmpty()) trace = Select(std::move(trace), options_.selection);
+    Measurement run = Measure(trace, options_.analysis);
+    run.selected = options_.selected;
+    run.traces = std::move(paths);
+    if (options_.selection.time) run.is_exact = false;
+    set_.runs.push_back(std::move(run));
+  }
+
+  // The run file of a folder knows more than the names in it: which runs are warm-up.
+  void AddFolder(const std::string& folder) {
+    std::vector<std::string> traces, run_files;
+    int64_t others = 0;
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+      if (!at->is_regular_file(error)) continue;
+      const std::string path = at->path().string();
+      if (IsTraceFile(path)) {
+        traces.push_back(path);
+      } else if (SchemaOf(path).starts_with("gprof.runs/")) {
+        run_files.push_back(path);
+      } else {
+        ++others;
+      }
+    }
+    if (error) throw Error(ExitCode::kUnreadable, "cannot read the folder '" + folder + "': " + error.message());
+    if (run_files.size() == 1) return AddPath(run_files.front());
+    if (run_files.size() > 1) {
+      throw Error(ExitCode::kUsage,
+                  "the folder '" + folder + "' holds " + CountOf(static_cast<int64_t>(run_files.size()), "run file"),
+                  "name the one to use: " + *std::min_element(run_files.begin(), run_files.end()));
+    }
+    if (others > 0) set_.notes.push_back(CountOf(others, "file") + " in " + folder + " skipped: not a trace");
+    if (traces.empty()) set_.notes.push_back("no traces in the folder " + folder);
+    std::sort(traces.begin(), traces.end());
+    for (const std::string& path : traces) AddTrace(path);
+  }
+
+  void AddRunFile(const RunFile& file) {
+    int64_t warm_ups = 0;
+    for (const RecordedRun& run : file.runs) {
+      if (run.is_warm_up) {
+        ++warm_ups;
+      } else if (run.outcome != RunOutcome::kGood) {
+        set_.notes.push_back("run " + std::to_string(run.number) + " of " + file.path + " skipped: it " +
+                             (run.outcome == RunOutcome::kFailed
+                                  ? "failed with exit code " + std::to_string(run.exit_code)
+                                  : "was interrupted"));
+      } else if (run.trace.empty()) {
+        set_.notes.push_back("run " + std::to_string(run.number) + " of " + file.path +
+                             " skipped: its trace was not kept");
+      } else {
+        AddTrace(run.trace);
+      }
+    }
+    if (warm_ups > 0) set_.notes.push_back(CountOf(warm_ups, "warm-up run") + " of " + file.path + " skipped");
+  }
+
+  void AddDocument(std::vector<Measurement> runs) {
+    for (Measurement& run : runs) {
+      if (run.selected != options_.selected) {
+        throw Error(ExitCode::kUsage,
+                    "'" + run.source + "' was measured " + PartOf(run.selected) + ", not " + PartOf(options_.selected),
+                    "use the same filters, or give the trace itself");
+      }
+      set_.runs.push_back(std::move(run));
+    }
+  }
+
+  static std::string PartOf(const std::string& selected) {
+    return selected.empty() ? "as a whole" : "in part (" + selected + ")";
+  }
+
+  const RunSetOptions& options_;
+  RunSet set_;
+  std::set<fs::path> files_;
+  std::set<int32_t> ranks_;          // of the first trace that has some
+  std::vector<Trace> traces_;        // to be merged
+  std::vector<std::string> merged_;  // their paths
+};
+
+}  // namespace
+
+RunSet LoadRunSet(const std::vector<std::string>& paths, const RunSetOptions& options) {
+  if (paths.empty()) throw Error(ExitCode::kUsage, "no runs given", std::string(kHowToName));
+  Loader loader(options);
+  for (const std::string& path : paths) loader.AddPath(path);
+  return loader.Finish(paths);
+}
+
+}  // namespace gprof

@@ -1,0 +1,312 @@
+#include "tracer/osrt/import_slots.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "tracer/core/notice.h"
+#include "tracer/osrt/loaded_module.h"
+#include "tracer/osrt/os_objects.h"
+#include "tracer/osrt/wrappers.h"
+#include "tracer/store/system_calls.h"
+
+namespace gprof::tracer {
+namespace {
+
+// Modules that stay as they are: what our own calls and CUPTI's go through, and what wraps the same functions itself.
+constexpr const char* kNamesLeftAlone[] = {
+    "libc.so.",        "libc-2.",    "ld-linux",   "ld-2.",      "linux-vdso",  "libpthread",   "librt.so.",
+    "libdl.so.",       "libdl-2.",   "librt-2.",   "libcuda.so", "libcupti.so", "libnvidia-",   "libnvperf",
+    "libcudadebugger", "libasan.so", "libtsan.so", "liblsan.so", "libubsan.so", "libhwasan.so", "libgprof-tracer.so"};
+
+enum class Progress : uint8_t { kNew, kRelocated, kPatched, kLeftAlone };
+
+struct Module {
+  uintptr_t base;
+  const ElfW(Phdr) * headers;
+  Span relro;
+  uint32_t first_slot, slots;
+  Progress progress;
+};
+
+struct Slot {
+  uintptr_t* at;
+  const WrappedFunction* function;
+};
+
+constexpr uint32_t kModules = 4096, kSlots = 32768;
+constexpr uint32_t kAtOnce = 8;  // modules that the loader waits for; a large one takes a tenth of a millisecond
+Module modules[kModules] = {};
+Slot slots[kSlots] = {};
+uint32_t module_count = 0, slot_count = 0;
+unsigned long long loads_seen = 0, unloads_seen = 0;
+bool has_looked = false;
+// Held while the loader's list is gone through.
+Lock loader_lock;
+
+// The functions by their symbols.
+constexpr uint32_t kIndex = 512;  // a power of two
+const WrappedFunction* by_symbol[kIndex] = {};
+
+uint32_t HashOf(const char* name) {
+  uint32_t hash = 2166136261u;
+  for (; *name != 0; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619u;
+  return hash;
+}
+
+const WrappedFunction* FindFunction(const char* symbol) {
+  for (uint32_t at = HashOf(symbol) % kIndex; by_symbol[at] != nullptr; at = (at + 1) % kIndex) {
+    if (std::strcmp(by_symbol[at]->symbol, symbol) == 0) return by_symbol[at];
+  }
+  return nullptr;
+}
+
+// Conditions of the first version have another layout, and functions of their own.
+bool IsOfOldConditions(const char* symbol, const char* version) {
+  return version != nullptr && std::strncmp(symbol, "pthread_cond_", 13) == 0 &&
+         std::strcmp(version, "GLIBC_2.2.5") == 0;
+}
+
+void* LookUp(const char* symbol) {
+#ifdef __x86_64__
+  if (std::strncmp(symbol, "pthread_cond_", 13) == 0) {
+    if (void* found = dlvsym(RTLD_DEFAULT, symbol, "GLIBC_2.3.2"); found != nullptr) return found;
+  }
+#endif
+  return dlsym(RTLD_DEFAULT, symbol);
+}
+
+bool IsListed(const char* list, const char* name) {
+  const std::size_t size = std::strlen(name);
+  for (const char* at = std::strstr(list, name); at != nullptr; at = std::strstr(at + 1, name)) {
+    if ((at == list || at[-1] == ',') && (at[size] == 0 || at[size] == ',')) return true;
+  }
+  return false;
+}
+
+bool IsLeftAlone(const dl_phdr_info& info, const LoadedModule& module) {
+  if (module.Addresses().Has(reinterpret_cast<uintptr_t>(&IsLeftAlone))) return true;
+  const char* const slash = info.dlpi_name == nullptr ? nullptr : std::strrchr(info.dlpi_name, '/');
+  const char* const name = slash != nullptr ? slash + 1 : info.dlpi_name;
+  if (name == nullptr) return false;
+  for (const char* prefix : kNamesLeftAlone) {
+    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return true;
+  }
+  return false;
+}
+
+Module* Find(const dl_phdr_info& info) {
+  for (uint32_t i = 0; i < module_count; ++i) {
+    if (modules[i].base == info.dlpi_addr && modules[i].headers == info.dlpi_phdr) return &modules[i];
+  }
+  return nullptr;
+}
+
+void LookForPython(const LoadedModule& module) {
+  const ElfW(Sym)* const runtime = module.FindExport("_PyRuntime");
+  if (runtime == nullptr || runtime->st_shndx == SHN_UNDEF) return;
+  SetPythonRuntime(module.base() + runtime->st_value, runtime->st_size);
+}
+
+// Within dl_iterate_phdr no module is unloaded.
+int Look(dl_phdr_info* info, std::size_t, void* is_first) {
+  if (*static_cast<bool*>(is_first)) {
+    *static_cast<bool*>(is_first) = false;
+    if (has_looked && info->dlpi_adds == loads_seen && info->dlpi_subs == unloads_seen) return 1;
+    // Where a module was unloaded, another may lie there now.
+    if (info->dlpi_subs != unloads_seen) module_count = slot_count = 0;
+    loads_seen = info->dlpi_adds;
+    unloads_seen = info->dlpi_subs;
+    has_looked = true;
+  }
+  if (module_count == kModules || Find(*info) != nullptr) return 0;
+  const LoadedModule module(*info);
+  const Progress progress = IsLeftAlone(*info, module) ? Progress::kLeftAlone : Progress::kNew;
+  modules[module_count++] = {info->dlpi_addr, info->dlpi_phdr, module.Relro(), 0, 0, progress};
+  return 0;
+}
+
+// A line of /proc/self/maps. Answers where the next one begins.
+void NoteMapping(const char* line) {
+  char* end = nullptr;
+  Span span;
+  span.begin = strtoull(line, &end, 16);
+  if (*end != '-') return;
+  span.end = strtoull(end + 1, &end, 16);
+  if (*end != ' ' || end[2] == 'w') return;
+  for (uint32_t i = 0; i < module_count; ++i) {
+    if (modules[i].progress == Progress::kNew && span.Has(modules[i].relro.begin)) {
+      modules[i].progress = Progress::kRelocated;
+    }
+  }
+}
+
+// A module is in the loader's list before it is relocated; its slots are the loader's until then. What tells is that
+// the loader has made them read-only.
+void LookForRelocated() {
+  bool has_new = false;
+  for (uint32_t i = 0; i < module_count; ++i) {
+    if (modules[i].progress != Progress::kNew) continue;
+    if (modules[i].relro.IsEmpty()) modules[i].progress = Progress::kRelocated;
+    has_new |= modules[i].progress == Progress::kNew;
+  }
+  if (!has_new) return;
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  static char text[16384];
+  std::size_t kept = 0;
+  while (true) {
+    const ssize_t got = read(file, text + kept, sizeof text - 1 - kept);
+    if (got <= 0) break;
+    const std::size_t all = kept + static_cast<std::size_t>(got);
+    text[all] = 0;
+    char* line = text;
+    for (char* end = std::strchr(line, '\n'); end != nullptr; line = end + 1, end = std::strchr(line, '\n')) {
+      NoteMapping(line);
+    }
+    kept = static_cast<std::size_t>(text + all - line);
+    if (kept == sizeof text - 1) kept = 0;  // a line this long is none of ours
+    std::memmove(text, line, kept);
+  }
+  close(file);
+}
+
+// Before the first call through it, a slot leads into its own module, which then has the loader find the function.
+bool LeadsThere(const ImportSlot& slot, uintptr_t value, const WrappedFunction& function, const LoadedModule& module,
+                const char* version) {
+  if (value == reinterpret_cast<uintptr_t>(function.target->real)) return true;
+  if (value == reinterpret_cast<uintptr_t>(function.wrapper)) return true;
+  return !slot.is_defined_here && module.Addresses().Has(value) && !IsOfOldConditions(slot.symbol, version);
+}
+
+uintptr_t Load(uintptr_t* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+void Store(uintptr_t* at, const void* value) {
+  __atomic_store_n(at, reinterpret_cast<uintptr_t>(value), __ATOMIC_RELEASE);
+}
+
+// Makes the slots of a module writable while it lives, where the loader had made them read-only.
+class Writable {
+ public:
+  explicit Writable(const Span& relro) : relro_(relro) {
+    is_good_ = relro_.IsEmpty() || Protect(PROT_READ | PROT_WRITE);
+  }
+  ~Writable() {
+    if (is_good_ && !relro_.IsEmpty()) Protect(PROT_READ);
+  }
+  Writable(const Writable&) = delete;
+  Writable& operator=(const Writable&) = delete;
+  bool IsGood() const { return is_good_; }
+
+ private:
+  bool Protect(int how) { return mprotect(reinterpret_cast<void*>(relro_.begin), relro_.end - relro_.begin, how) == 0; }
+  const Span relro_;
+  bool is_good_;
+};
+
+void Collect(const LoadedModule& loaded, Module* module) {
+  module->first_slot = slot_count;
+  loaded.ForEachSlot([&](const ImportSlot& slot, auto version) {
+    const WrappedFunction* const function = FindFunction(slot.symbol);
+    if (function == nullptr || slot_count == kSlots) return;
+    if (LeadsThere(slot, Load(slot.at), *function, loaded, version())) slots[slot_count++] = {slot.at, function};
+  });
+  module->slots = slot_count - module->first_slot;
+}
+
+void Lead(const Module& module, bool to_us) {
+  const auto target = [to_us](const Slot& slot) {
+    return to_us ? slot.function->wrapper : slot.function->target->real;
+  };
+  bool needs_unlock = false, has_work = false;
+  for (uint32_t i = module.first_slot; i < module.first_slot + module.slots; ++i) {
+    if (Load(slots[i].at) == reinterpret_cast<uintptr_t>(target(slots[i]))) continue;
+    has_work = true;
+    needs_unlock |= module.relro.Has(reinterpret_cast<uintptr_t>(slots[i].at));
+  }
+  if (!has_work) return;
+  const Writable writable(needs_unlock ? module.relro : Span{});
+  for (uint32_t i = module.first_slot; i < module.first_slot + module.slots; ++i) {
+    if (!writable.IsGood() && module.relro.Has(reinterpret_cast<uintptr_t>(slots[i].at))) continue;
+    Store(slots[i].at, target(slots[i]));
+  }
+}
+
+bool IsStale(const dl_phdr_info& info) { return info.dlpi_subs != unloads_seen; }
+
+// The loader may have resolved a slot just when it was led to us, and so have led it back.
+int Patch(dl_phdr_info* info, std::size_t, void* left) {
+  if (IsStale(*info)) return 1;
+  Module* const module = Find(*info);
+  if (module == nullptr) return 0;
+  if (module->progress == Progress::kPatched) Lead(*module, true);
+  if (module->progress != Progress::kRelocated) return 0;
+  if (*static_cast<uint32_t*>(left) == 0) return 2;
+  --*static_cast<uint32_t*>(left);
+  const LoadedModule loaded(*info);
+  LookForPython(loaded);
+  Collect(loaded, module);
+  Lead(*module, true);
+  module->progress = Progress::kPatched;
+  return 0;
+}
+
+int Restore(dl_phdr_info* info, std::size_t, void*) {
+  if (IsStale(*info)) return 1;
+  Module* const module = Find(*info);
+  if (module == nullptr) return 0;
+  if (module->progress == Progress::kRelocated) Collect(LoadedModule(*info), module);
+  if (module->progress == Progress::kRelocated || module->progress == Progress::kPatched) Lead(*module, false);
+  return 0;
+}
+
+}  // namespace
+
+void FindFunctions(const char* only) {
+  std::size_t count = 0;
+  const WrappedFunction* const functions = WrappedFunctions(&count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const WrappedFunction& function = functions[i];
+    if (only[0] != 0 && !IsListed(only, function.name)) continue;
+    function.target->number = static_cast<uint8_t>(i);
+    function.target->attempt = function.attempt == nullptr ? nullptr : LookUp(function.attempt);
+    function.target->real = LookUp(function.symbol);
+    if (function.target->real == nullptr || (function.attempt != nullptr && function.target->attempt == nullptr))
+      continue;
+    uint32_t at = HashOf(function.symbol) % kIndex;
+    while (by_symbol[at] != nullptr && by_symbol[at] != &function) at = (at + 1) % kIndex;
+    by_symbol[at] = &function;
+  }
+}
+
+void KeepLoaderWholeInForks() {
+  static bool is_registered = false;
+  if (is_registered) return;
+  is_registered = true;
+  pthread_atfork([] { loader_lock.Acquire(); }, [] { loader_lock.Release(); }, [] { loader_lock.ResetAfterFork(); });
+}
+
+void PatchImports() {
+  const LockGuard guard(loader_lock);
+  bool is_first = true;
+  dl_iterate_phdr(Look, &is_first);
+  LookForRelocated();
+  uint32_t left = kAtOnce;
+  while (dl_iterate_phdr(Patch, &left) == 2) left = kAtOnce;
+}
+
+void RestoreImports() {
+  const LockGuard guard(loader_lock);
+  bool is_first = true;
+  dl_iterate_phdr(Look, &is_first);
+  LookForRelocated();
+  dl_iterate_phdr(Restore, nullptr);
+  module_count = slot_count = 0;
+  has_looked = false;
+}
+
+}  // namespace gprof::tracer

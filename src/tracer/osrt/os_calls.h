@@ -1,0 +1,30 @@
+// The collector of calls of libc that took long. [writer thread, or salvage, unless it is said]
+#pragma once
+
+#include "tracer/core/collectors.h"
+#include "tracer/store/log_rows.h"
+
+namespace gprof::tracer {
+
+void StartOsCalls();          // [starting thread]
+void SwitchOsCalls(bool on);  // [any thread, one at a time]
+void DrainOsCalls(DrainRound* round);
+void TakeOpenOsCalls(DrainRound* round);
+void StopOsCalls(StopReason why);
+void ResetOsCallsAfterFork();
+void PatchForOsCalls();
+void ConvertOsCallRow(const RowHeader* row, const RowSource& source);
+
+inline constexpr Collector kOsCallCollector = {
+    .start = StartOsCalls,
+    .retell = PatchForOsCalls,
+    .switch_capture = SwitchOsCalls,
+    .drain = DrainOsCalls,
+    .salvage = TakeOpenOsCalls,
+    .stop = StopOsCalls,
+    .reset = ResetOsCallsAfterFork,
+    .row_types = SetOf(RowType::kOsCall),
+    .convert = ConvertOsCallRow,
+};
+
+}  // namespace gprof::tracer

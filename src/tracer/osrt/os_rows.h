@@ -1,0 +1,54 @@
+// Rows of calls that took long, as the threads that made them write them.
+#pragma once
+
+#include <cstdint>
+
+#include "tracer/store/log_rows.h"
+
+namespace gprof::tracer {
+
+// What the number in a row says. Which one it is depends on the call, not on the function alone.
+enum class OsDetail : uint8_t {
+  kNothing = 0,
+  kAddress = 1,     // of a lock
+  kDescriptor = 2,  // number << 32 | bytes
+  kName = 3,        // id of a name << 32 | bytes
+  kLength = 4,      // of memory
+  kProcess = 5,     // its id
+  kSocket = 6       // as kDescriptor
+};
+
+// Durations have 27 significant bits: a thousandth of a microsecond in a tenth of a second.
+inline constexpr uint32_t kDurationBits = 27;
+
+constexpr uint32_t PackDuration(uint64_t stamps) {
+  const int bits = 64 - __builtin_clzll(stamps | 1);
+  const uint32_t shift = bits > static_cast<int>(kDurationBits) ? static_cast<uint32_t>(bits) - kDurationBits : 0;
+  return shift << kDurationBits | static_cast<uint32_t>(stamps >> shift);
+}
+constexpr uint64_t UnpackDuration(uint32_t packed) {
+  return uint64_t{packed & ((1u << kDurationBits) - 1)} << (packed >> kDurationBits);
+}
+static_assert(UnpackDuration(PackDuration(12345)) == 12345);
+static_assert(UnpackDuration(PackDuration((1ull << 42) + 12345)) / 100'000 == ((1ull << 42) + 12345) / 100'000);
+
+struct OsCallRow {
+  RowHeader header;   // flags: number of the function
+  uint32_t duration;  // packed
+  uint64_t start;     // stamp
+  uint64_t what;      // number << 12 | OsDetail << 8 | error
+};
+static_assert(sizeof(OsCallRow) == 24);
+
+inline constexpr uint32_t kErrorBits = 8, kDetailBits = 4;
+
+constexpr uint64_t PackWhat(OsDetail detail, uint64_t number, uint32_t error) {
+  return number << (kErrorBits + kDetailBits) | static_cast<uint64_t>(detail) << kErrorBits | (error & 0xff);
+}
+constexpr uint64_t NumberOf(uint64_t what) { return what >> (kErrorBits + kDetailBits); }
+constexpr OsDetail DetailOf(uint64_t what) {
+  return static_cast<OsDetail>(what >> kErrorBits & ((1u << kDetailBits) - 1));
+}
+constexpr uint32_t ErrorOf(uint64_t what) { return static_cast<uint32_t>(what & 0xff); }
+
+}  // namespace gprof::tracer

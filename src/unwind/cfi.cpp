@@ -1,0 +1,270 @@
+#include "unwind/cfi.h"
+
+#include <vector>
+
+namespace gprof {
+namespace {
+
+constexpr std::size_t kMostSaved = 16;  // states that a program may set aside
+
+struct Cie {
+  uint64_t code_factor = 1;
+  int64_t data_factor = 1;
+  uint8_t pointer_encoding = 0;
+  bool has_augmentation = false;
+  bool is_signal_frame = false;
+  uint64_t return_register = 0;
+  Bytes program;
+};
+
+struct Entry {
+  Bytes body;  // behind the length
+  uint64_t address = 0;
+};
+
+// False at the end, and at what is damaged.
+bool TakeEntry(const ElfImage& image, uint64_t address, Entry* entry) {
+  ByteReader reader(image.At(address), address);
+  const auto short_size = reader.Take<uint32_t>();
+  const uint64_t size = short_size == 0xffffffffu ? reader.Take<uint64_t>() : short_size;
+  entry->address = reader.address();
+  entry->body = reader.TakeBytes(size);
+  return !reader.is_bad() && size >= sizeof(uint32_t);
+}
+
+void ReadAugmentation(std::string_view letters, Bytes data, uint64_t address, Cie* cie) {
+  ByteReader reader(data, address);
+  for (const char letter : letters.substr(1)) {
+    switch (letter) {
+      case 'R':
+        cie->pointer_encoding = reader.Take<uint8_t>();
+        break;
+      case 'L':
+        reader.Take<uint8_t>();
+        break;
+      case 'P': {
+        const auto encoding = reader.Take<uint8_t>();
+        reader.Pointer(encoding);
+        break;
+      }
+      case 'B':  // on aarch64, return addresses may be signed
+        break;
+      case 'S':
+        cie->is_signal_frame = true;
+        break;
+      default:
+        return;
+    }
+  }
+}
+
+bool ReadCie(const ElfImage& image, uint64_t address, Cie* cie) {
+  Entry entry;
+  if (!TakeEntry(image, address, &entry)) return false;
+  ByteReader reader(entry.body, entry.address);
+  if (reader.Take<uint32_t>() != 0) return false;
+  const auto version = reader.Take<uint8_t>();
+  const std::string_view letters = reader.TakeText();
+  if (version == 4) reader.Take<uint16_t>();  // sizes of addresses and segments
+  cie->code_factor = reader.Uleb();
+  cie->data_factor = reader.Sleb();
+  cie->return_register = version == 1 ? reader.Take<uint8_t>() : reader.Uleb();
+  if (letters.starts_with('z')) {
+    cie->has_augmentation = true;
+    const uint64_t size = reader.Uleb();
+    const uint64_t at = reader.address();
+    ReadAugmentation(letters, reader.TakeBytes(size), at, cie);
+  } else if (!letters.empty()) {
+    return false;
+  }
+  cie->program = reader.Rest();
+  return !reader.is_bad() && cie->return_register < kRegisters;
+}
+
+// Runs call frame instructions up to an address.
+class Program {
+ public:
+  Program(const Cie& cie, UnwindRow* row) : cie_(cie), row_(*row) {}
+
+  bool Run(Bytes instructions, uint64_t address, uint64_t until) {
+    ByteReader reader(instructions);
+    address_ = address;
+    while (!reader.AtEnd() && address_ <= until && !is_bad_) Step(&reader);
+    return !is_bad_ && !reader.is_bad();
+  }
+  void TakeInitial() { initial_ = row_; }
+
+ private:
+  void Set(uint64_t number, UnwindRuleKind kind, int64_t offset = 0, uint64_t other = 0, Bytes expression = {}) {
+    if (number >= kRegisters) return;  // vector registers, which no frame is found by
+    row_.rules[number] = {kind, static_cast<uint8_t>(other), static_cast<int32_t>(offset), expression};
+  }
+  int64_t Scaled(uint64_t factor) const {
+    return static_cast<int64_t>(factor * static_cast<uint64_t>(cie_.data_factor));
+  }
+  void DefineCfa(uint64_t number, int64_t offset) {
+    is_bad_ |= number >= kRegisters;
+    row_.cfa = {UnwindRuleKind::kOffset, static_cast<uint8_t>(number), static_cast<int32_t>(offset), {}};
+  }
+  void Restore(uint64_t number) {
+    if (number < kRegisters) row_.rules[number] = initial_.rules[number];
+  }
+  // An address beyond the one that is looked for ends the program before what holds from there on.
+  void Advance(uint64_t steps) { address_ += steps * cie_.code_factor; }
+
+  void Step(ByteReader* reader) {
+    const auto byte = reader->Take<uint8_t>();
+    const auto low = static_cast<uint8_t>(byte & 0x3fu);
+    switch (byte >> 6) {
+      case 1:
+        return Advance(low);
+      case 2:
+        return Set(low, UnwindRuleKind::kAtOffset, Scaled(reader->Uleb()));
+      case 3:
+        return Restore(low);
+      default:
+        return Extended(low, reader);
+    }
+  }
+
+  void Extended(uint8_t op, ByteReader* reader) {
+    switch (op) {
+      case 0x00:  // nop
+        return;
+      case 0x01:  // set_loc
+        address_ = reader->Pointer(cie_.pointer_encoding);
+        return;
+      case 0x02:
+        return Advance(reader->Take<uint8_t>());
+      case 0x03:
+        return Advance(reader->Take<uint16_t>());
+      case 0x04:
+        return Advance(reader->Take<uint32_t>());
+      case 0x0a:
+        is_bad_ |= saved_.size() == kMostSaved;
+        if (!is_bad_) saved_.push_back(row_);
+        return;
+      case 0x0b:
+        is_bad_ |= saved_.empty();
+        if (is_bad_) return;
+        row_ = saved_.back();
+        saved_.pop_back();
+        return;
+      case 0x0c:
+      case 0x0d:
+      case 0x0e:
+      case 0x0f:
+      case 0x12:
+      case 0x13:
+        return OfCfa(op, reader);
+      case 0x2d:  // GNU_window_save; on aarch64, return addresses are signed from here on
+        return;
+      case 0x2e:  // GNU_args_size
+        reader->Uleb();
+        return;
+      default:
+        return OfRegister(op, reader);
+    }
+  }
+
+  void OfCfa(uint8_t op, ByteReader* reader) {
+    if (op == 0x0f) {
+      row_.cfa = {UnwindRuleKind::kExpression, 0, 0, reader->TakeBytes(reader->Uleb())};
+      return;
+    }
+    const bool has_register = op == 0x0c || op == 0x0d || op == 0x12;
+    const uint64_t number = has_register ? reader->Uleb() : row_.cfa.other;
+    int64_t offset = row_.cfa.offset;
+    if (op == 0x0c || op == 0x0e) offset = static_cast<int64_t>(reader->Uleb());
+    if (op == 0x12 || op == 0x13) offset = Scaled(static_cast<uint64_t>(reader->Sleb()));
+    DefineCfa(number, offset);
+  }
+
+  void OfRegister(uint8_t op, ByteReader* reader) {
+    const uint64_t number = reader->Uleb();
+    switch (op) {
+      case 0x05:
+        return Set(number, UnwindRuleKind::kAtOffset, Scaled(reader->Uleb()));
+      case 0x06:
+        return Restore(number);
+      case 0x07:
+        return Set(number, UnwindRuleKind::kUndefined);
+      case 0x08:
+        return Set(number, UnwindRuleKind::kSame);
+      case 0x09: {
+        const uint64_t other = reader->Uleb();
+        return Set(number, other < kRegisters ? UnwindRuleKind::kRegister : UnwindRuleKind::kUndefined, 0, other);
+      }
+      case 0x10:
+        return Set(number, UnwindRuleKind::kAtExpression, 0, 0, reader->TakeBytes(reader->Uleb()));
+      case 0x11:
+        return Set(number, UnwindRuleKind::kAtOffset, Scaled(static_cast<uint64_t>(reader->Sleb())));
+      case 0x14:
+        return Set(number, UnwindRuleKind::kOffset, Scaled(reader->Uleb()));
+      case 0x15:
+        return Set(number, UnwindRuleKind::kOffset, Scaled(static_cast<uint64_t>(reader->Sleb())));
+      case 0x16:
+        return Set(number, UnwindRuleKind::kExpression, 0, 0, reader->TakeBytes(reader->Uleb()));
+      case 0x2f:  // GNU_negative_offset_extended
+        return Set(number, UnwindRuleKind::kAtOffset, -Scaled(reader->Uleb()));
+      default:
+        is_bad_ = true;
+    }
+  }
+
+  const Cie& cie_;
+  UnwindRow& row_;
+  UnwindRow initial_;
+  std::vector<UnwindRow> saved_;
+  uint64_t address_ = 0;
+  bool is_bad_ = false;
+};
+
+bool ReadFde(const ElfImage& image, uint64_t fde_address, uint64_t address, UnwindRow* row) {
+  Entry entry;
+  if (!TakeEntry(image, fde_address, &entry)) return false;
+  ByteReader reader(entry.body, entry.address);
+  const auto back = reader.Take<uint32_t>();
+  Cie cie;
+  if (back == 0 || back > entry.address || !ReadCie(image, entry.address - back, &cie)) return false;
+  const uint64_t first = reader.Pointer(cie.pointer_encoding);
+  const uint64_t size = reader.Pointer(cie.pointer_encoding & 0x0fu);
+  if (cie.has_augmentation) reader.TakeBytes(reader.Uleb());
+  if (reader.is_bad() || address < first || address - first >= size) return false;
+  *row = {};
+  row->return_register = static_cast<uint32_t>(cie.return_register);
+  row->is_signal_frame = cie.is_signal_frame;
+  Program program(cie, row);
+  if (!program.Run(cie.program, 0, UINT64_MAX)) return false;
+  program.TakeInitial();
+  return program.Run(reader.Rest(), first, address);
+}
+
+}  // namespace
+
+// .eh_frame_hdr: pairs of the begin of a function and where its entry is, in order.
+bool FindUnwindRow(const ElfImage& image, uint64_t address, UnwindRow* row) {
+  constexpr uint8_t kUsualTable = 0x3b;  // four bytes each, relative to the table
+  const uint64_t index = image.unwind_index();
+  if (index == 0) return false;
+  ByteReader reader(image.At(index), index);
+  const auto version = reader.Take<uint8_t>(), frame_encoding = reader.Take<uint8_t>(),
+             count_encoding = reader.Take<uint8_t>(), table_encoding = reader.Take<uint8_t>();
+  reader.Pointer(frame_encoding, index);
+  const uint64_t count = reader.Pointer(count_encoding, index);
+  const Bytes table = reader.Rest();
+  if (version != 1 || table_encoding != kUsualTable || count == 0 || count > table.size() / 8) return false;
+  const auto value = [&](uint64_t at) {
+    int32_t relative;
+    std::memcpy(&relative, table.data() + at * sizeof relative, sizeof relative);
+    return index + static_cast<uint64_t>(int64_t{relative});
+  };
+  uint64_t low = 0, high = count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    value(2 * middle) <= address ? low = middle + 1 : high = middle;
+  }
+  return low != 0 && ReadFde(image, value(2 * low - 1), address, row);
+}
+
+}  // namespace gprof

@@ -1,0 +1,40 @@
+// What .eh_frame says: at an address of code, where the registers of the caller are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "unwind/elf_image.h"
+#include "unwind/machine.h"
+
+namespace gprof {
+
+enum class UnwindRuleKind : uint8_t {
+  kSame,
+  kUndefined,
+  kAtOffset,  // in memory, from the CFA on
+  kOffset,    // the CFA and so much
+  kRegister,  // in another register
+  kAtExpression,
+  kExpression,
+};
+
+struct RegisterRule {
+  UnwindRuleKind kind = UnwindRuleKind::kSame;
+  uint8_t other = 0;
+  int32_t offset = 0;
+  Bytes expression;
+};
+
+// The CFA is what the stack pointer of the caller will be.
+struct UnwindRow {
+  RegisterRule cfa;  // kOffset from the register `other`, or kExpression
+  std::array<RegisterRule, kRegisters> rules;
+  uint32_t return_register = kReturnRegister;
+  bool is_signal_frame = false;
+};
+
+// False: the image has nothing about that address.
+bool FindUnwindRow(const ElfImage& image, uint64_t address, UnwindRow* row);
+
+}  // namespace gprof

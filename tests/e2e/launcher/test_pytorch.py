@@ -1,0 +1,86 @@
+"""`profile --pytorch`: a double of torch says what is asked of it, and the program is what it was."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+import launcher
+
+HOOKS = pathlib.Path(__file__).resolve().parents[3] / "src" / "launch" / "hooks" / "sitecustomize.py"
+TORCH = {
+    "torch/__init__.py": "import torch.cuda, torch.autograd.profiler\nprint('torch')\n",
+    "torch/cuda/__init__.py": "queued = []\n_lazy_call = queued.append\ndef init():\n    print('init')\n    [call() for call in queued]\n",
+    "torch/autograd/__init__.py": "",
+    "torch/autograd/profiler.py": """
+class emit_nvtx:
+    def __init__(self, enabled=True, record_shapes=False):
+        self.shapes = record_shapes
+    def __enter__(self):
+        print('enter', self.shapes)
+    def __exit__(self, *error):
+        print('exit', *error)
+class profile:
+    def __init__(self, name, *, key):
+        print('profile', name, key)
+""",
+    "sitecustomize.py": "print('of the user')\n",
+    "program.py": """
+import sys
+assert 'torch' not in sys.modules
+import torch, torch.cuda
+torch.cuda.init()
+torch.autograd.profiler.profile(1, key=2)
+torch.autograd.profiler.profile(3, key=4)
+print(torch.__spec__.loader.__class__.__name__, torch.__loader__ is torch.__spec__.loader)
+""",
+}
+
+class Pytorch(launcher.LauncherTest):
+    def setUp(self):
+        super().setUp()
+        hooks = self.stub.parent / "hooks"
+        hooks.mkdir(exist_ok=True)
+        shutil.copy(HOOKS, hooks)
+        for name, text in TORCH.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            self.write(name, text)
+
+    def run_with(self, *options, code=None):
+        command = [sys.executable, "program.py"] if code is None else [sys.executable, "-c", code]
+        return self.profile(*options, "--", *command, env=self.python_env(), text=True)
+
+    def python_env(self):
+        return {**self.env, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    PLAIN = ["of the user", "torch", "init", "profile 1 2", "profile 3 4", "SourceFileLoader True"]
+
+    def test_operators_are_emitted_once_cuda_is_there(self):
+        for value, shapes in (("autograd-nvtx", False), ("autograd-shapes-nvtx", True)):
+            done = self.run_with("--pytorch", value)
+            expected = list(self.PLAIN)
+            expected[3:3] = [f"enter {shapes}", "exit None None None"]
+            self.assertEqual((done.returncode, done.stdout.splitlines()), (0, expected), done.stderr)
+
+    def test_without_the_option_nothing_is_there(self):
+        for options in ((), ("--pytorch", "none")):
+            done = self.run_with(*options, code="import sys; print([p for p in sys.path if 'hooks' in p])")
+            self.assertEqual(done.stdout.splitlines(), ["of the user", "[]"], done.stderr)
+
+    def test_a_program_without_torch_is_what_it_was(self):
+        code = "try:\n  import torch.nothing\nexcept ImportError as error:\n  print(error)\nimport json"
+        plain = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=self.folder,
+                               env=self.python_env())
+        done = self.run_with("--pytorch", "autograd-nvtx", code=code)
+        self.assertEqual((done.returncode, done.stdout), (plain.returncode, plain.stdout), done.stderr)
+
+    def test_values(self):
+        done = self.run_with("--pytorch", "everything")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("use autograd-nvtx", done.stderr)
+        done = self.run_with("-t", "cuda", "--pytorch", "autograd-nvtx")
+        self.assertIn("--pytorch needs NVTX", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

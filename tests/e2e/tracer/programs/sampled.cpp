@@ -1,0 +1,55 @@
+// Runs known functions for known shares of its CPU time, beside a thread that neither CUDA nor NVTX knows of.
+//   sampled ROUNDS [kill]
+#include <nvtx3/nvToolsExt.h>
+#include <signal.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+int64_t ThreadCpuNs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+// Not static, so that they keep their names; what follows their calls keeps them on the stack.
+__attribute__((noinline)) int Burn(int64_t cpu_ns) {
+  const int64_t until_ns = ThreadCpuNs() + cpu_ns;
+  int rounds = 0;
+  while (ThreadCpuNs() < until_ns) {
+    for (int i = 0; i < 2000; ++i) asm volatile("" ::: "memory");
+    ++rounds;
+  }
+  return rounds;
+}
+__attribute__((noinline)) int SpinMuch() { return Burn(16'000'000) + 1; }
+__attribute__((noinline)) int SpinLittle() { return Burn(4'000'000) + 2; }
+__attribute__((noinline)) int SpinElsewhere() { return Burn(1'000'000) + 3; }
+
+int main(int count, char** values) {
+  const int rounds = count > 1 ? std::atoi(values[1]) : 20;
+  std::atomic<bool> is_over{false};
+  std::atomic<int> sink{0};
+  std::thread other([&] {
+    while (!is_over) sink += SpinElsewhere();
+  });
+  for (int i = 0; i < rounds; ++i) {
+    nvtxRangePushA("step");
+    sink += SpinMuch() + SpinLittle();
+    const timespec pause = {0, 2'000'000};
+    nanosleep(&pause, nullptr);
+    nvtxRangePop();
+  }
+  if (count > 2 && std::strcmp(values[2], "kill") == 0) raise(SIGKILL);
+  is_over = true;
+  other.join();
+  return 0;
+}

@@ -1,0 +1,174 @@
+"""Calls of the operating system: programs that know what they waited for, and that must not notice who else knows."""
+import collections
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import harness
+
+MUTEX, CONDITION, SEMAPHORE, GIL, FUTEX, THREAD, FILE, PIPE, SOCKET, TIMER = 1, 3, 4, 6, 7, 8, 10, 11, 12, 14
+MS = 1_000_000
+ONLY = ("-t", "nvtx,osrt")
+
+
+class Waits(harness.Case):
+    def waits(self, mode, *arguments, options=ONLY, **more):
+        run = self.profile("waits", mode, *arguments, version=None, options=options, **more)
+        self.assertEqual((run.code, "FAILED" in run.err), (0, False), run.err)
+        return run
+
+    def calls(self, trace, tid, **fields):
+        return [c for c in trace.of("os_call", tid=tid, **fields) if not c["is_unfinished"]]
+
+    def test_what_it_waited_for(self):
+        data = self.folder / "data.bin"
+        run = self.waits("known", data, options=(*ONLY, "--osrt-file-access"))
+        trace = run.trace
+        self.assert_clean(trace)
+        tid = run.facts("end")[0]["tid"]
+        told = collections.defaultdict(list)
+        for fact in run.facts("wait"):
+            told[fact["function"]].append(fact["ns"])
+        for function, times in told.items():
+            found = [c["duration_ns"] for c in self.calls(trace, tid, function=function) if c["duration_ns"] > MS]
+            self.assertEqual(len(found), len(times), function)
+            # The program looks at the clock a little earlier and a little later, and may be preempted in between.
+            for ours, its in zip(found, times):
+                self.assertLessEqual(ours, its + 1000, function)
+            self.assertGreater(sum(found), 0.8 * sum(times), function)
+        self.assertEqual({f: len(t) for f, t in told.items()},
+                         {"pthread_mutex_lock": 4, "pthread_rwlock_rdlock": 1, "sem_wait": 2, "futex": 1, "read": 6,
+                          "pthread_cond_timedwait": 3, "poll": 2, "nanosleep": 3, "usleep": 2, "pthread_join": 1})
+        kinds = {"pthread_mutex_lock": MUTEX, "pthread_cond_timedwait": CONDITION, "sem_wait": SEMAPHORE,
+                 "futex": FUTEX, "poll": PIPE, "usleep": TIMER, "pthread_join": THREAD}
+        for function, kind in kinds.items():
+            found = {c["object_kind"] for c in self.calls(trace, tid, function=function) if c["duration_ns"] > MS}
+            self.assertEqual(found, {kind}, function)
+        self.assertEqual(len({c["object"] for c in self.calls(trace, tid, function="pthread_mutex_lock")}), 1)
+        errors = {c["error"] for c in self.calls(trace, tid, function="pthread_cond_timedwait")}
+        self.assertEqual(errors, {110})
+        self.files(trace, tid, str(data))
+
+    def files(self, trace, tid, path):
+        found = collections.defaultdict(list)
+        for call in self.calls(trace, tid, object_kind=FILE):
+            if call["path"] == path:
+                found[call["function"]].append(call["size_bytes"])
+        self.assertEqual({name: (len(sizes), sum(sizes)) for name, sizes in found.items()},
+                         {"open": (1, 0), "pwrite": (50, 6400), "read": (50, 6400), "fsync": (1, 0), "fopen": (1, 0),
+                          "fread": (20, 2560)})
+        pipe = [c for c in self.calls(trace, tid, function="read", object_kind=PIPE)]
+        self.assertEqual([c["size_bytes"] for c in pipe], [1] * 5)
+        socket = [c for c in self.calls(trace, tid, function="read", object_kind=SOCKET)]
+        self.assertEqual([c["size_bytes"] for c in socket], [2])
+        self.assertTrue(all(c["path"].startswith("pipe:") for c in pipe), pipe)
+
+    def test_thresholds(self):
+        trace = self.waits("known", self.folder / "data.bin", options=(*ONLY, "--osrt-threshold=2500000")).trace
+        self.assertTrue(trace.of("os_call"))
+        self.assertTrue(all(c["duration_ns"] >= 2_500_000 for c in trace.of("os_call")))
+        options = (*ONLY, "--osrt-functions=ppoll,poll,usleep")
+        trace = self.waits("known", self.folder / "data.bin", options=options).trace
+        self.assertEqual({c["function"] for c in trace.of("os_call")}, {"poll", "usleep"})
+
+    def test_not_unless_asked(self):
+        run = self.profile("waits", "errors", version=None, options=("-t", "nvtx"))
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(run.trace.of("os_call"), [])
+
+    def test_errors_cancellation_and_signals(self):
+        for mode in ("errors", "cancel", "signals", "families"):
+            with self.subTest(mode=mode):
+                plain = self.run_plain("waits", mode, version=None)
+                self.assertEqual(plain.code, 0, plain.err)
+                trace = self.waits(mode).trace
+                self.assertEqual(trace.problems, [])
+                self.assertEqual(trace.of("loss"), [])
+
+    def test_jumps_out_of_a_call(self):
+        run = self.waits("signals")
+        tid = run.facts("end")[0]["tid"]
+        self.assertEqual(len([c for c in self.calls(run.trace, tid, function="usleep")]), 3)
+        self.assertEqual([c["error"] for c in self.calls(run.trace, tid, function="poll")], [4])
+
+    def test_children_of_every_kind(self):
+        run = self.waits("families")
+        tid = run.facts("end")[0]["tid"]
+        waits = [c["function"] for c in self.calls(run.trace, tid) if c["function"] in ("waitpid", "usleep")]
+        self.assertEqual(collections.Counter(waits), {"waitpid": 60})
+
+    def test_libraries_come_and_go(self):
+        run = self.waits("libraries", harness.PROGRAMS / "waits_library.so")
+        self.assertEqual(run.trace.problems, [])
+
+    def test_many_threads(self):
+        run = self.waits("threads", 1200)
+        found = [c for c in run.trace.of("os_call", function="usleep")]
+        self.assertEqual((len(found), len({c["tid"] for c in found})), (1200, 1200))
+        self.assertEqual(run.trace.of("loss"), [])
+
+    def test_masses_of_calls_step_down(self):
+        run = self.waits("masses", options=())
+        self.assertTrue([n for n in run.trace.of("notice") if "many calls of the operating system" in n["message"]])
+        run = self.waits("masses", options=("--osrt-threshold=10000",))
+        self.assertFalse([n for n in run.trace.of("notice") if "many calls" in n["message"]])
+
+    def test_slots_are_led_back(self):
+        run = self.waits("restored", options=(*ONLY, "-c", "nvtx", "-p", "part"))
+        self.assertEqual([c["function"] for c in run.trace.of("os_call")], ["usleep"])
+
+    def test_killed_within_a_call(self):
+        trace, command = self.profile_command("waits", ["forever"], ONLY)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.folder,
+                                   env=self.environment(None, None), text=True)
+        try:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            name = {c: pathlib.Path(f"/proc/{c}/comm").read_text().strip() for c in children}
+            target = next(int(c) for c in children if name[c] == "waits")
+            harness.wait_for(lambda: "pipe_read" in pathlib.Path(f"/proc/{target}/wchan").read_text() or
+                             "S" in pathlib.Path(f"/proc/{target}/stat").read_text().split(")")[1][:3], "the read")
+            os.kill(target, signal.SIGKILL)
+            process.wait(harness.DEADLINE_S)
+        finally:
+            process.kill()
+            process.stdout.close()
+        found = [c for c in harness.Trace(trace).of("os_call") if c["is_unfinished"]]
+        self.assertEqual([(c["function"], c["tid"]) for c in found], [("read", target)])
+
+
+PYTHON = """
+import ctypes, sys, threading
+library = ctypes.CDLL(sys.argv[1])
+library.MarkFromPython(b"begin")
+import time
+time.sleep(0.3)
+def spin():
+    library.MarkFromPython(b"thread")
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end:
+        sum(range(1000))
+threads = [threading.Thread(target=spin) for _ in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+class Python(harness.Case):
+    @harness.unittest.skipIf(shutil.which("python3") is None, "python3 was not found")
+    def test_waits_for_the_gil(self):
+        python = shutil.which("python3")
+        run = self.profile(python, "-c", PYTHON, harness.PROGRAMS / "nvtx_static_library.so", version=None,
+                           options=ONLY)
+        self.assertEqual(run.code, 0, run.err)
+        waits = run.trace.of("os_call", object_kind=GIL)
+        if sys.version_info < (3, 13) or waits:
+            self.assertGreater(len(waits), 5)
+        self.assertTrue(all(c["path"] == "GIL" and c["function"].startswith("pthread_cond_") for c in waits))
+
+
+if __name__ == "__main__":
+    harness.main()

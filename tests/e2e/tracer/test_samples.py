@@ -1,0 +1,109 @@
+"""CPU samples and context switches of programs that know where they spend their time."""
+import ctypes
+import os
+import subprocess
+import unittest
+
+import harness
+
+
+def may_sample():
+    done = subprocess.run([harness.GPROF, "doctor", "--format", "json"], capture_output=True, check=False,
+                          timeout=harness.DEADLINE_S)
+    return b"CPU samples and context switches are allowed" in done.stdout
+
+
+class Samples(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        if not may_sample():
+            raise unittest.SkipTest("perf events are not allowed here")
+
+    def shares(self, trace):
+        """{function: samples that have it on their stack}, and the number of samples."""
+        names = {r["frame"]: r["name"] for r in trace.of("symbol")}
+        nodes = {r["id"]: r for r in trace.of("stack")}
+        counts = {}
+        samples = trace.of("cpu_sample")
+        for sample in samples:
+            on, node = set(), nodes.get(sample["stack"])
+            while node is not None:
+                on.add(names.get(node["frame"], ""))
+                node = nodes.get(node["parent"])
+            for name in on:
+                counts[name] = counts.get(name, 0) + 1
+        return counts, len(samples)
+
+    def test_names_what_launching_threads_ran(self):
+        run = self.profile("sampled", 25, version=None, options=("-t", "nvtx", "-s", "launching", "--sampling-frequency=500"))
+        self.assertEqual(run.code, 0, run.err)
+        trace = run.trace
+        self.assert_clean(trace)
+        counts, samples = self.shares(trace)
+        self.assertGreater(samples, 100)
+        much, little = counts.get("_Z8SpinMuchv", 0), counts.get("_Z10SpinLittlev", 0)
+        self.assertGreater(much + little, samples * 0.8)
+        self.assertGreater(much, 2 * little)
+        self.assertLess(much, 8 * little)
+        self.assertNotIn("_Z13SpinElsewherev", counts)
+        self.assertGreater(counts.get("main", 0), samples * 0.8)
+        main_thread = trace.of("process")[0]["pid"]
+        self.assertEqual({r["tid"] for r in trace.of("cpu_sample")}, {main_thread})
+        waits = [r for r in trace.of("switch", tid=main_thread) if not r["is_preempted"]]
+        self.assertGreaterEqual(sum(r["duration_ns"] >= 2_000_000 for r in waits), 24)
+
+    def test_process_tree_has_all_threads(self):
+        run = self.profile("sampled", 10, version=None, options=("-t", "nvtx", "-s", "process-tree", "--sampling-frequency=500"))
+        counts, samples = self.shares(run.trace)
+        self.assertGreater(samples, 40)
+        self.assertGreater(counts.get("_Z13SpinElsewherev", 0), 10)
+        self.assertGreater(counts.get("_Z8SpinMuchv", 0), 10)
+
+    def test_nothing_is_sampled_unasked_with_t(self):
+        for options in (("-t", "nvtx"), ("-s", "none")):
+            trace = self.profile("sampled", 2, version=None, options=options).trace
+            self.assertEqual([r["kind"] for r in trace.records if r["kind"] in ("cpu_sample", "switch", "frame")], [])
+
+    def test_a_killed_program_keeps_its_samples(self):
+        run = self.profile("sampled", 15, "kill", version=None, options=("-t", "nvtx", "-s", "launching", "--sampling-frequency=500"))
+        self.assertEqual(run.code, 137, run.err)
+        counts, _ = self.shares(run.trace)
+        self.assertGreater(counts.get("_Z8SpinMuchv", 0), 20)
+
+    def test_frame_pointers_and_no_backtraces(self):
+        for backtrace in ("fp", "none"):
+            run = self.profile("sampled", 5, version=None,
+                               options=("-t", "nvtx", "-s", "launching", "--sampling-frequency=500", "-b", backtrace))
+            self.assertEqual(run.code, 0, run.err)
+            self.assertGreater(self.shares(run.trace)[1], 20)
+
+
+class Refused(harness.Case):
+    def test_a_refusal_is_said_in_the_trace_and_costs_nothing_else(self):
+        # As the default of containers: a filter that makes perf_event_open fail, for all that is started from here.
+        run = self.profile("sampled", 2, version=None, options=("-t", "nvtx", "-s", "launching"), preexec_fn=forbid_perf)
+        self.assertEqual((run.code, run.err.count("Traceback")), (0, 0), run.err)
+        notices = [r["message"] for r in run.trace.of("notice")]
+        self.assertEqual(len([n for n in notices if "--cap-add PERFMON" in n]), 1, notices)
+        self.assertEqual(run.trace.of("cpu_sample"), [])
+        self.assertGreater(len(run.trace.of("nvtx")), 3)
+
+
+def forbid_perf():
+    class Instruction(ctypes.Structure):
+        _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint)]
+
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.POINTER(Instruction))]
+
+    number = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
+    code = (Instruction * 4)(Instruction(0x20, 0, 0, 0), Instruction(0x15, 0, 1, number),
+                             Instruction(0x06, 0, 0, 0x00050001), Instruction(0x06, 0, 0, 0x7FFF0000))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    if libc.prctl(22, 2, ctypes.byref(Program(4, code))) != 0:  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+        raise OSError(ctypes.get_errno(), "no filter")
+
+
+if __name__ == "__main__":
+    harness.main()

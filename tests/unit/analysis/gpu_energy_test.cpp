@@ -1,0 +1,296 @@
+#include "analysis/tracks/gpu_energy.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "analysis/result/analyses.h"
+#include "analysis/tracks/gpu_states.h"
+#include "trace_maker.h"
+
+namespace gprof::test {
+namespace {
+
+constexpr int64_t kMs = 1'000'000, kS = 1'000'000'000;
+
+// Tracks of gpu0 beside operations.
+class Sampled {
+ public:
+  TraceMaker maker;
+
+  void Add(const char* name, const char* unit, const char* origin, trace::MetricKind kind,
+           const std::vector<MetricSample>& samples, int32_t scale = 0, int64_t period_ns = 100 * kMs) {
+    MetricSource source;
+    source.name = maker.Name(name);
+    source.unit = maker.Name(unit);
+    source.origin = maker.Name(origin);
+    source.metric_kind = kind;
+    source.scope = trace::MetricScope::kDevice;
+    source.device = 0;
+    source.scale = scale;
+    source.period_ns = period_ns;
+    for (MetricSample sample : samples) {
+      sample.source = static_cast<uint32_t>(sources_.size());
+      samples_.push_back(sample);
+    }
+    sources_.push_back(source);
+  }
+  // Every 100 ms from 0 on.
+  void AddPower(const std::vector<int64_t>& watts) {
+    std::vector<MetricSample> samples;
+    for (std::size_t i = 0; i < watts.size(); ++i) {
+      const int64_t at_ns = static_cast<int64_t>(i) * 100 * kMs;
+      samples.push_back({at_ns, at_ns, watts[i], 0});
+    }
+    Add("power", "W", "nvml", trace::MetricKind::kGauge, samples);
+  }
+  // Means over 10 ms each, from 0 on.
+  void AddMeans(const char* name, const char* unit, int count, int64_t value, const char* origin = "pm") {
+    std::vector<MetricSample> samples;
+    for (int64_t i = 0; i < count; ++i) samples.push_back({i * 10 * kMs, (i + 1) * 10 * kMs, value, 0});
+    Add(name, unit, origin, trace::MetricKind::kRate, samples);
+  }
+  Trace Finish() {
+    Trace trace = maker.Finish();
+    trace.metric_sources = sources_;
+    trace.metric_samples = samples_;
+    return trace;
+  }
+
+ private:
+  std::vector<MetricSource> sources_;
+  std::vector<MetricSample> samples_;
+};
+
+TEST(GpuEnergy, IsPowerTimesTimeOfTheWindow) {
+  Sampled sampled;
+  sampled.AddPower({0, 100, 100, 300, 300, 0});
+  sampled.maker.AddKernel(50 * kMs, 200 * kMs, kNone, "small");
+  sampled.maker.AddKernel(200 * kMs, 400 * kMs, kNone, "large");
+  const Trace trace = sampled.Finish();
+  const AnalysisResult result = RunGpuMetrics(trace, {});
+  EXPECT_DOUBLE_EQ(MetricOf(result, "gpu.energy_j"), 100 * 0.15 + 300 * 0.2);
+  EXPECT_DOUBLE_EQ(MetricOf(result, "gpu.energy_j", "gpu0"), 75);
+  const Table& table = TableOf(result, "gpu_energy");
+  EXPECT_EQ(TextOf(table, 0, "kernel"), "large");
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "joules"), 60);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "uncertainty_joules"), 0);
+  EXPECT_EQ(TextOf(table, 1, "kernel"), "small");
+  EXPECT_DOUBLE_EQ(RealOf(table, 1, "joules"), 15);
+  EXPECT_EQ(IntOf(table, 1, "time_ns"), 150 * kMs);
+}
+
+TEST(GpuEnergy, WorkThatSharesASampleIsUncertain) {
+  Sampled sampled;
+  sampled.AddPower({0, 200, 100, 300});
+  sampled.maker.AddKernel(0, 50 * kMs, kNone, "a");
+  sampled.maker.AddKernel(50 * kMs, 100 * kMs, kNone, "b");
+  sampled.maker.AddKernel(100 * kMs, 300 * kMs, kNone, "c");
+  const Trace trace = sampled.Finish();
+  const AnalysisResult result = RunGpuMetrics(trace, {});
+  const Table& table = TableOf(result, "gpu_energy");
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(TextOf(table, 0, "kernel"), "c");
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "uncertainty_joules"), 0);
+  // 10 J, and 5 to 15 J by the least and the largest power.
+  EXPECT_DOUBLE_EQ(RealOf(table, 1, "joules"), 10);
+  EXPECT_DOUBLE_EQ(RealOf(table, 1, "uncertainty_joules"), 5);
+}
+
+TEST(GpuEnergy, WhatRunsAtTheSameTimeSharesIt) {
+  Sampled sampled;
+  sampled.AddPower({0, 100, 100});
+  const Trace trace = [&] {
+    sampled.maker.AddKernel(0, 200 * kMs, kNone, "a");
+    sampled.maker.AddKernel(100 * kMs, 200 * kMs, kNone, "b");
+    return sampled.Finish();
+  }();
+  const std::optional<PowerCurve> power = PowerCurve::Of(trace, 0);
+  ASSERT_TRUE(power);
+  const std::vector<StateInterval> intervals = {{0, 200 * kMs, 0}, {100 * kMs, 200 * kMs, 1}};
+  const std::vector<StateEnergy> energies = EnergyOfStates(*power, {0, 200 * kMs}, intervals, 2);
+  EXPECT_DOUBLE_EQ(energies[0].joules, 15);
+  EXPECT_DOUBLE_EQ(energies[1].joules, 5);
+  EXPECT_DOUBLE_EQ(energies[2].joules, 0);
+}
+
+TEST(GpuEnergy, TheIdleTimeIsItsOwnRow) {
+  Sampled sampled;
+  sampled.AddPower({0, 300, 100, 100, 300});
+  sampled.maker.AddKernel(0, 100 * kMs, kNone, "a");
+  sampled.maker.AddKernel(300 * kMs, 400 * kMs, kNone, "a");
+  const Trace trace = sampled.Finish();
+  const AnalysisResult result = RunGpuMetrics(trace, {});
+  const Table& table = TableOf(result, "gpu_energy");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "joules"), 60);
+  EXPECT_DOUBLE_EQ(RealOf(table, 0, "above_idle_joules"), 40);
+  EXPECT_EQ(TextOf(table, 1, "kernel"), "(idle)");
+  EXPECT_DOUBLE_EQ(RealOf(table, 1, "joules"), 20);
+}
+
+TEST(GpuEnergy, TheCounterOfTheGpuIsRight) {
+  Sampled sampled;
+  std::vector<int64_t> watts(31, 100);
+  sampled.AddPower(watts);
+  sampled.Add("energy", "J", "nvml", trace::MetricKind::kCounter,
+              {{0, 0, 1'000'000, 0}, {1 * kS, 1 * kS, 1'110'000, 0}, {3 * kS, 3 * kS, 1'330'000, 0}}, -3);
+  sampled.maker.AddKernel(0, 3 * kS);
+  const Trace trace = sampled.Finish();
+  EXPECT_NEAR(MetricOf(RunGpuMetrics(trace, {}), "gpu.energy_j"), 330, 1e-6);
+  EXPECT_NEAR(PowerCurve::Of(trace, 0)->scale(), 1.1, 1e-9);
+}
+
+TEST(GpuEnergy, IsNotToldOfAWindowThatWasNotSampled) {
+  Sampled sampled;
+  sampled.AddPower({100, 100, 100});
+  sampled.maker.AddKernel(0, 3 * kS);
+  const AnalysisResult result = RunGpuMetrics(sampled.Finish(), {});
+  EXPECT_FALSE(HasMetric(result, "gpu.energy_j"));
+}
+
+TEST(GpuEnergy, OfAStepIsTheMeanOverTheSteps) {
+  Sampled sampled;
+  std::vector<int64_t> watts = {0};
+  for (int i = 0; i < 10; ++i) watts.push_back(100 + 100 * (i % 2));
+  sampled.AddPower(watts);
+  for (int64_t i = 0; i < 5; ++i) {
+    sampled.maker.AddRange(i * 200 * kMs, (i + 1) * 200 * kMs, "step");
+    sampled.maker.AddKernel(i * 200 * kMs, (i + 1) * 200 * kMs);
+  }
+  const AnalysisResult result = RunGpuMetrics(sampled.Finish(), {});
+  EXPECT_NEAR(MetricOf(result, "gpu.energy_per_step_j"), 30, 1e-9);
+  const Table& ranges = TableOf(result, "gpu_energy_ranges");
+  ASSERT_EQ(ranges.rows.size(), 1u);
+  EXPECT_NEAR(RealOf(ranges, 0, "joules"), 150, 1e-9);
+  EXPECT_EQ(IntOf(ranges, 0, "count"), 5);
+}
+
+TEST(GrowthWithin, IsLinearBetweenSamplesAndSurvivesARestart) {
+  Sampled sampled;
+  sampled.Add("held down by power", "ns", "nvml", trace::MetricKind::kCounter,
+              {{0, 0, 100, 0}, {10, 10, 200, 0}, {20, 20, 50, 0}});
+  sampled.maker.AddKernel(0, 20);
+  const Trace trace = sampled.Finish();
+  EXPECT_DOUBLE_EQ(*GrowthWithin(trace, 0, {5, 10}), 50);
+  EXPECT_DOUBLE_EQ(*GrowthWithin(trace, 0, {0, 20}), 150);
+  EXPECT_FALSE(GrowthWithin(trace, 0, {30, 40}));
+  EXPECT_FALSE(GrowthWithin(trace, kNone, {0, 20}));
+}
+
+TEST(FindSource, TheMonitorsComeBeforeOthers) {
+  Sampled sampled;
+  sampled.AddMeans("SMs Active", "%", 1, 1, "gpm");
+  sampled.AddMeans("SMs Active", "%", 1, 2, "pm");
+  sampled.maker.AddKernel(0, 10 * kMs);
+  const Trace trace = sampled.Finish();
+  EXPECT_EQ(FindSource(trace, 0, "SMs Active", "%"), 1u);
+  EXPECT_EQ(FindSource(trace, 0, "SMs Active", "MHz"), kNone);
+  EXPECT_DOUBLE_EQ(MetricOf(RunGpuMetrics(trace, {}), "gpu.sm_active_percent"), 2);
+}
+
+// ---- findings ----
+
+AnalysisResult ResultOf(Sampled* sampled) { return RunGpuMetrics(sampled->Finish(), {}); }
+
+TEST(GpuFindings, ClocksThatWereHeldDown) {
+  Sampled sampled;
+  sampled.maker.AddKernel(0, 1 * kS);
+  sampled.Add("held down by power", "ns", "nvml", trace::MetricKind::kCounter, {{0, 0, 0, 0}, {kS, kS, 400 * kMs, 0}});
+  sampled.Add("held down by heat", "ns", "nvml", trace::MetricKind::kCounter, {{0, 0, 0, 0}, {kS, kS, 0, 0}});
+  sampled.Add("SM clock", "MHz", "nvml", trace::MetricKind::kGauge,
+              {{0, 0, 2000, 0}, {100 * kMs, 100 * kMs, 1500, 0}, {200 * kMs, 200 * kMs, 1500, 0}});
+  const AnalysisResult result = ResultOf(&sampled);
+  EXPECT_DOUBLE_EQ(MetricOf(result, "gpu.throttled_ns"), 400e6);
+  const Finding* const finding = FindingOf(result, "gpu.power_capped");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->gain_ns, 100 * kMs);
+  EXPECT_NE(finding->message.find("the power limit 400.00 ms; SM clock 1500 MHz at the median, 2000 MHz at most"),
+            std::string::npos)
+      << finding->message;
+  EXPECT_EQ(FindingOf(result, "gpu.clocks_fell"), nullptr);
+}
+
+TEST(GpuFindings, HeatBySamplesWhereThereAreNoCounters) {
+  Sampled sampled;
+  sampled.maker.AddKernel(0, 1 * kS);
+  std::vector<MetricSample> reasons;
+  for (int64_t i = 0; i < 10; ++i) reasons.push_back({i * 100 * kMs, i * 100 * kMs, i < 5 ? 0x20 : 0x1, 0});
+  sampled.Add("clock limits", "mask", "nvml", trace::MetricKind::kGauge, reasons);
+  const AnalysisResult result = ResultOf(&sampled);
+  EXPECT_DOUBLE_EQ(MetricOf(result, "gpu.throttled_ns"), 500e6);
+  EXPECT_NE(FindingOf(result, "gpu.clocks_fell"), nullptr);
+}
+
+TEST(GpuFindings, KernelsThatWaitAndKernelsThatAreBoundByMemory) {
+  Sampled sampled;
+  sampled.maker.AddKernel(0, 100 * kMs, kNone, "spin");
+  sampled.AddMeans("SMs Active", "%", 10, 100);
+  sampled.AddMeans("SM Issue", "%", 10, 12);
+  AnalysisResult result = ResultOf(&sampled);
+  ASSERT_NE(FindingOf(result, "gpu.occupied_not_working"), nullptr);
+  EXPECT_EQ(FindingOf(result, "gpu.occupied_not_working")->subject.kernel, "spin");
+  EXPECT_EQ(FindingOf(result, "gpu.dram_bound"), nullptr);
+
+  Sampled copy;
+  copy.maker.AddKernel(0, 100 * kMs, kNone, "copy");
+  copy.AddMeans("SMs Active", "%", 10, 100);
+  copy.AddMeans("SM Issue", "%", 10, 12);
+  copy.AddMeans("DRAM Read Bandwidth", "%", 10, 45);
+  copy.AddMeans("DRAM Write Bandwidth", "%", 10, 44);
+  result = ResultOf(&copy);
+  EXPECT_EQ(FindingOf(result, "gpu.occupied_not_working"), nullptr);
+  ASSERT_NE(FindingOf(result, "gpu.dram_bound"), nullptr);
+  EXPECT_NE(FindingOf(result, "gpu.dram_bound")->message.find("89%"), std::string::npos);
+}
+
+TEST(GpuFindings, PcieThatNobodyExplains) {
+  Sampled sampled;
+  sampled.maker.AddKernel(0, 10 * kMs);
+  sampled.maker.AddKernel(90 * kMs, 100 * kMs);
+  sampled.AddMeans("PCIe RX Throughput", "bytes/s", 10, 20'000'000'000);
+  EXPECT_NE(FindingOf(ResultOf(&sampled), "gpu.pcie_in_gaps"), nullptr);
+}
+
+TEST(GpuFindings, OthersAreToldOnlyWhereProcessesAreKnown) {
+  const auto find = [](int64_t own, int64_t others) {
+    Sampled sampled;
+    sampled.maker.AddKernel(0, 100 * kMs);
+    using enum trace::MetricKind;
+    sampled.Add("processes of the run", "", "nvml", kGauge, {{0, 0, own, 0}});
+    sampled.Add("other processes", "", "nvml", kGauge, {{0, 0, others, 0}});
+    return FindingOf(ResultOf(&sampled), "gpu.other_processes") != nullptr;
+  };
+  EXPECT_TRUE(find(1, 1));
+  EXPECT_FALSE(find(1, 0));
+  EXPECT_FALSE(find(0, 2));
+}
+
+TEST(GpuFindings, SamplesThatAreMissing) {
+  using enum trace::MetricLossReason;
+  const auto find = [](trace::MetricLossReason reason) {
+    Sampled sampled;
+    sampled.maker.AddKernel(0, 100 * kMs);
+    Trace trace = sampled.Finish();
+    trace.metric_losses.push_back({10 * kMs, 30 * kMs, 0, kNone, reason});
+    const AnalysisResult result = RunHealth(trace, {});
+    const Finding* const finding = FindingOf(result, "health.metric_losses");
+    return finding == nullptr ? "" : finding->message;
+  };
+  EXPECT_EQ(find(kOverflow), "Times without samples (a buffer was full): 1, for up to 20.00 ms");
+  // The beginning, the end and what was given up on purpose are no losses.
+  EXPECT_EQ(find(kPaused), "");
+  EXPECT_EQ(find(kStepDown), "");
+}
+
+TEST(GpuFindings, ABusyGpuWithLittleToDo) {
+  Sampled sampled;
+  sampled.maker.AddKernel(0, 100 * kMs);
+  sampled.AddMeans("SMs Active", "%", 10, 12);
+  sampled.Add("utilization", "%", "nvml", trace::MetricKind::kGauge, {{50 * kMs, 50 * kMs, 100, 0}});
+  ASSERT_NE(FindingOf(ResultOf(&sampled), "gpu.looks_busy"), nullptr);
+}
+
+}  // namespace
+}  // namespace gprof::test
