@@ -12,6 +12,8 @@ from launcher import ASSEMBLE, DEADLINE_S, LauncherTest, state_of, wait_until
 from test_salvage import TRACED
 
 TROUBLE = pathlib.Path(os.environ["GPROF_TEST_TROUBLE_LIBRARY"])
+# The command would wait for their processes, too, and the trouble that comes with a wait would come then.
+NO_COLLECTORS = ["-t", "cuda,nvtx", "--host-load", "off"]
 
 # A child that goes on when the program has ended, for a moment or until it is told to end.
 LINGERING = """
@@ -60,7 +62,7 @@ class CompressTest(LauncherTest):
     def compress(self, *options, program=None, code=0, **more):
         """A program that leaves the trace of `plain.trace`, or `program`."""
         program = program or ["sh", "-c", 'cat plain.trace >> "$GPROF_OUTPUT"']
-        done = self.profile("--compress", "--host-load", "off", *options, *program, **more)
+        done = self.profile("--compress", *NO_COLLECTORS, *options, *program, **more)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stderr.decode()
 
