@@ -15,8 +15,8 @@ import unittest
 
 CLI = os.environ["GPROF_TEST_CLI"]
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
-TRACE = str(DATA / "normalise_v1.trace")
-OTHER = str(DATA / "normalise_v3_streams.trace")
+TRACE = "normalise_v1.trace"  # from DATA, as lines are wrapped by the length of paths
+OTHER = "normalise_v3_streams.trace"
 DEADLINE_S = 60
 NOTING = "echo PAGER; cat"
 
@@ -32,6 +32,7 @@ class Pager(unittest.TestCase):
             self.skipTest(f"no pseudo terminals here: {error}")
         if pid == 0:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.chdir(DATA)
             os.execve(CLI, ["gprof-cli", *words], env)
         self.addCleanup(os.close, screen)
         if keys:
@@ -90,11 +91,11 @@ class Pager(unittest.TestCase):
     def test_pipes_have_none(self):
         env = os.environ | {"GPROF_PAGER": NOTING, "TERM": "xterm"}
         env.pop("CI", None)
-        done = subprocess.run([CLI, "report", TRACE], env=env, capture_output=True, check=False, timeout=DEADLINE_S)
+        done = subprocess.run([CLI, "report", TRACE], cwd=DATA, env=env, capture_output=True, check=False, timeout=DEADLINE_S)
         self.assertEqual((done.returncode, b"PAGER" in done.stdout), (0, False))
 
     def test_missing_pager_hides_nothing(self):
-        code, shown = self.on_terminal("report", TRACE, GPROF_PAGER="gprof-no-such-pager")
+        code, shown = self.on_terminal("report", TRACE, columns=200, GPROF_PAGER="gprof-no-such-pager")
         self.assertEqual(code, 0)
         self.assertIn("Findings", shown)
         self.assertIn("gprof-cli view ", shown)
@@ -107,7 +108,7 @@ class Pager(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("less"), "no less here")
     def test_less(self):
-        code, shown = self.on_terminal("report", TRACE, "--full", keys=b"q")
+        code, shown = self.on_terminal("report", TRACE, "--full", columns=200, keys=b"q")
         self.assertEqual(code, 0)
         self.assertIn("Trace", shown)
         self.assertNotIn("gprof-cli view ", shown)
