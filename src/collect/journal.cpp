@@ -222,6 +222,8 @@ void Journal::Discard() {
 }
 
 void Journal::SetOutput(const TraceFile& output) {
+  // Chunks are numbered by trace: a reader takes a number that is not there for a lost chunk.
+  state_->sequence.store(0, std::memory_order_relaxed);
   state_->output_device = output.device;
   state_->output_inode = output.inode;
   std::memset(state_->output, 0, sizeof state_->output);

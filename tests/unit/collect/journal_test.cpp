@@ -77,6 +77,20 @@ TEST_F(JournalTest, WritesWhatWasAddedOnce) {
   EXPECT_NE(text.find("collector=1"), std::string::npos) << text;
 }
 
+TEST_F(JournalTest, TheChunksOfEachTraceAreNumberedFromTheFirst) {
+  for (const char* const name : {"/a.trace", "/b.trace"}) {
+    output_.path = folder_.path() + name;
+    Write(output_.path, "");
+    journal_->SetOutput(output_);
+    for (const uint64_t at_ns : {100, 200}) {
+      journal_->Add(Sample(at_ns));
+      EXPECT_EQ(journal_->Write(), 0);
+    }
+    const std::string text = Records(ReadWhole(output_.path), true);
+    EXPECT_EQ(text.find("missing chunks"), std::string::npos) << text;
+  }
+}
+
 TEST_F(JournalTest, TextsKeepTheirNumbers) {
   const trace::StringId cpu = journal_->Name("CPU");
   EXPECT_EQ(journal_->Name(""), trace::StringId{});
