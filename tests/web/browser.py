@@ -20,6 +20,17 @@ BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", ROOT / "build" / "releas
 ASSEMBLE = os.environ.get("GPROF_TEST_ASSEMBLE", "")
 SKIP = 77
 LIMIT_S = float(os.environ.get("GPROF_TEST_LIMIT_S", "60"))
+# With GPROF_TEST_FRAME_MS, frames and changes of size reach the page up to that much later, as on a busy machine: what
+# passes only on a fast one fails then.
+FRAME_MS = float(os.environ.get("GPROF_TEST_FRAME_MS", "0"))
+SLOW_FRAMES = """{
+    const late = () => Math.random() * %g;
+    const frame = requestAnimationFrame.bind(window);
+    window.requestAnimationFrame = (then) => frame(() => setTimeout(() => frame(then), late()));
+    window.ResizeObserver = class extends ResizeObserver {
+      constructor(then) { super((...sizes) => setTimeout(() => then(...sizes), late())); }
+    };
+}""" % FRAME_MS
 
 
 def skip(reason):
@@ -106,6 +117,8 @@ def start():
     driver = webdriver.Chrome(options=options, service=Service(DRIVER, env=environment))
     driver.set_page_load_timeout(LIMIT_S)
     driver.set_script_timeout(LIMIT_S)
+    if FRAME_MS:
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": SLOW_FRAMES})
     return driver
 
 
@@ -158,6 +171,8 @@ class Case(unittest.TestCase):
         self.wait("return document.body.dataset.page === 'shown'")
         if events:
             self.wait("return document.body.dataset.events === 'loaded'")
+            # A timeline that is shown draws them in its next frame.
+            self.wait("return !document.querySelector('.tl-stage')?.checkVisibility() || document.querySelector('.tl-label')")
 
     def js(self, body, *arguments):
         return self.driver.execute_script(body, *arguments)

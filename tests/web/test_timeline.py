@@ -62,7 +62,6 @@ const words = new Uint32Array(context.getImageData(0, 0, copy.width, copy.height
 class Timeline(browser.Case):
     def show(self, name, link="tab=timeline"):
         self.open(page(name), f"#{link}")
-        self.wait("return document.querySelector('.tl-canvas')?.width > 100")
 
     def field(self, name):
         """Of the address, once it is there."""
@@ -428,6 +427,7 @@ class Timeline(browser.Case):
     def test_two_runs_on_one_axis(self):
         self.show("diff")
         self.assertEqual(len(self.js("return [...document.querySelectorAll('.tl-pane')]")), 2)
+        self.settle()
         before = self.js("return document.querySelectorAll('.tl-canvas')[0].toDataURL() + document.querySelectorAll('.tl-canvas')[1].toDataURL()")
         self.click(".tl-align")
         self.settle()
