@@ -134,6 +134,11 @@ void SetObject(const OsCallRow& row, const WrappedFunction& function, uint32_t t
   }
 }
 
+uint32_t HolderOf(const OsCallRow& row) {
+  if (row.header.words < sizeof(OsCallRowWithHolder) / 8) return 0;
+  return reinterpret_cast<const OsCallRowWithHolder*>(&row)->holder_tid;
+}
+
 void Add(const OsCallRow& row, bool is_unfinished, const RowSource& source) {
   const WrappedFunction* const function = FunctionAt(row.header.flags);
   if (function == nullptr) return;
@@ -145,6 +150,7 @@ void Add(const OsCallRow& row, bool is_unfinished, const RowSource& source) {
   r.tid = source.log->tid;
   r.function = names[row.header.flags];
   r.error = ErrorOf(row.what);
+  r.other_tid = HolderOf(row);
   r.is_unfinished = is_unfinished;
   SetObject(row, *function, r.tid, &r);
   ++calls_added;

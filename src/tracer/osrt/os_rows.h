@@ -40,6 +40,13 @@ struct OsCallRow {
 };
 static_assert(sizeof(OsCallRow) == 24);
 
+// Of a wait for a lock that another thread had.
+struct OsCallRowWithHolder {
+  OsCallRow row;
+  uint32_t holder_tid, reserved;
+};
+static_assert(sizeof(OsCallRowWithHolder) == 32);
+
 inline constexpr uint32_t kErrorBits = 8, kDetailBits = 4;
 
 constexpr uint64_t PackWhat(OsDetail detail, uint64_t number, uint32_t error) {

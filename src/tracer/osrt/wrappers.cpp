@@ -52,6 +52,8 @@ enum class How : uint8_t {
   kOpen,        // first argument: path; the result: descriptor
   kOpenAt,      // second argument: path
   kLock,        // first argument: address; the result: error
+  kMutex,       // as kLock, and who has it is written in it
+  kRwLock,      // likewise, where a writer has it
   kNumber,      // first argument: number of a thread
   kSem,         // first argument: address
   kLength,      // second argument: bytes of memory
@@ -93,20 +95,51 @@ uint64_t Least(const std::atomic<uint64_t>& a, const std::atomic<uint64_t>& b) {
   return x < y ? x : y;
 }
 
+// A finished call, and the thread that it waited for, where that is known.
+struct FinishedCall {
+  uint64_t start, stamps;
+  uint32_t holder_tid;
+};
+
 // What has been found to take long by the lower of the two thresholds.
-__attribute__((noinline)) void Write(uint8_t number, bool may_hold_allocator, bool is_of_files, uint64_t start,
-                                     uint64_t stamps, uint64_t what) {
+__attribute__((noinline)) void Write(uint8_t number, bool may_hold_allocator, bool is_of_files,
+                                     const FinishedCall& call, uint64_t what) {
   ThreadLog* log = own_log;
   const bool launches = log != nullptr && HasLaunched(*log);
   const auto& least = launches ? os_thresholds.launching : os_thresholds.other;
   const uint64_t threshold = is_of_files ? Least(least, os_thresholds.files) : least.load(std::memory_order_relaxed);
-  if (stamps < threshold) return;
+  if (call.stamps < threshold) return;
   if (log == nullptr) log = AcquireLogWithinCall(may_hold_allocator);
   // The child of a vfork, or of a fork that libc does not know of, has the memory of its parent.
   if (log == nullptr || log->tid != CurrentTid()) return;
-  OsCallRow row{RowHeaderOf<OsCallRow>(RowType::kOsCall), PackDuration(stamps), start, what};
+  OsCallRow row{RowHeaderOf<OsCallRow>(RowType::kOsCall), PackDuration(call.stamps), call.start, what};
   row.header.flags = number;
-  Append(log, row);
+  if (call.holder_tid == 0) {
+    Append(log, row);
+    return;
+  }
+  OsCallRowWithHolder longer{row, call.holder_tid, 0};
+  longer.row.header.words = sizeof longer / 8;
+  Append(log, longer);
+}
+
+// The thread that has a lock when it is waited for. glibc notes it in the lock, at the same place in all its versions;
+// of readers, of whom there may be several, it notes none.
+template <How kHow, class First, class... Rest>
+uint32_t HolderOf(First first, Rest...) {
+  if constexpr (kHow == How::kMutex) {
+    const auto* const mutex = reinterpret_cast<const pthread_mutex_t*>(first);
+    return static_cast<uint32_t>(__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED));
+  } else if constexpr (kHow == How::kRwLock) {
+    const auto* const lock = reinterpret_cast<const pthread_rwlock_t*>(first);
+    return static_cast<uint32_t>(__atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED));
+  } else {
+    return 0;
+  }
+}
+template <How>
+uint32_t HolderOf() {
+  return 0;
 }
 
 uint64_t WhatOfDescriptor(int descriptor, uint64_t bytes, uint32_t error) {
@@ -141,7 +174,7 @@ int DescriptorOf(FILE* stream) { return stream == nullptr ? -1 : fileno_unlocked
 
 template <How kHow, class Result, class... Arguments>
 uint64_t WhatOf(uint32_t error, Result result, Arguments... arguments) {
-  if constexpr (kHow == How::kLock) {
+  if constexpr (kHow == How::kLock || kHow == How::kMutex || kHow == How::kRwLock) {
     return PackWhat(OsDetail::kAddress, reinterpret_cast<uintptr_t>(Argument<0>(arguments...)),
                     static_cast<uint32_t>(result));
   } else if constexpr (kHow == How::kNumber) {
@@ -205,13 +238,13 @@ void After(Result result, Arguments... arguments) {
 }
 
 template <How kHow, bool kMayHoldAllocator, class Result, class... Arguments>
-__attribute__((noinline, cold)) void Tell(uint8_t number, uint64_t start, uint64_t stamps, Result result,
+__attribute__((noinline, cold)) void Tell(uint8_t number, const FinishedCall& call, Result result,
                                           Arguments... arguments) {
   if (!os_thresholds.is_on.load(std::memory_order_relaxed)) return;
   // By hand: an ErrnoGuard here would have to be released when a cancelled thread is unwound.
   const int kept = errno;
   const uint32_t error = HasFailed<kHow>(result) ? static_cast<uint32_t>(kept) : 0;
-  Write(number, kMayHoldAllocator, IsOfFiles(kHow), start, stamps, WhatOf<kHow>(error, result, arguments...));
+  Write(number, kMayHoldAllocator, IsOfFiles(kHow), call, WhatOf<kHow>(error, result, arguments...));
   errno = kept;
 }
 
@@ -241,6 +274,7 @@ inline __attribute__((always_inline)) Result Timed(const WrapTarget& target, Arg
     return result;
   }
   ThreadLog* const log = own_log;
+  const uint32_t holder_tid = HolderOf<kHow>(arguments...);
   const uint64_t start = Stamp();
   outer_frame = frame;
   NoteOpenCall(log, target.number, FirstOf(arguments..., 0), start);
@@ -251,7 +285,7 @@ inline __attribute__((always_inline)) Result Timed(const WrapTarget& target, Arg
   After<kHow>(result, arguments...);
   const auto& threshold = IsOfFiles(kHow) ? os_thresholds.files : os_thresholds.launching;
   if (__builtin_expect(stamps >= threshold.load(std::memory_order_relaxed), 0)) {
-    Tell<kHow, kMayHoldAllocator>(target.number, start, stamps, result, arguments...);
+    Tell<kHow, kMayHoldAllocator>(target.number, FinishedCall{start, stamps, holder_tid}, result, arguments...);
   }
   return result;
 }
@@ -285,7 +319,7 @@ struct Wrapper<kSymbol, kHow, kObject, Result (*)(Arguments...)> {
 };
 
 // Tries first, so that a lock that nobody holds costs no look at the clock.
-template <Text kSymbol, trace::OsObject kObject, class Lock>
+template <Text kSymbol, How kHow, trace::OsObject kObject, class Lock>
 struct LockWrapper {
   static int Call(Lock* lock) {
     const int result = reinterpret_cast<int (*)(Lock*)>(target_of<kSymbol>.attempt)(lock);
@@ -293,7 +327,7 @@ struct LockWrapper {
     return Wait(lock);
   }
   __attribute__((noinline)) static int Wait(Lock* lock) {
-    return Timed<How::kLock, MayHoldAllocator(How::kLock, kObject), int>(target_of<kSymbol>, lock);
+    return Timed<kHow, MayHoldAllocator(kHow, kObject), int>(target_of<kSymbol>, lock);
   }
 };
 
@@ -357,13 +391,13 @@ WrappedFunction Wrap(const char* name = kSymbol.text) {
   return {kSymbol.text, name, nullptr, kObject, reinterpret_cast<void*>(&W::Call), &target_of<kSymbol>};
 }
 
-template <Text kSymbol, OsObject kObject, class Lock>
+template <Text kSymbol, How kHow, OsObject kObject, class Lock>
 WrappedFunction WrapLock(const char* attempt) {
   return {kSymbol.text,
           kSymbol.text,
           attempt,
           kObject,
-          reinterpret_cast<void*>(&LockWrapper<kSymbol, kObject, Lock>::Call),
+          reinterpret_cast<void*>(&LockWrapper<kSymbol, kHow, kObject, Lock>::Call),
           &target_of<kSymbol>};
 }
 
@@ -387,13 +421,13 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
   // Made when it is first asked for. Functions of the same family have different names where they were compiled with
   // checks or for large files.
   static const WrappedFunction kFunctions[] = {
-      WrapLock<"pthread_mutex_lock", OsObject::kMutex, pthread_mutex_t>("pthread_mutex_trylock"),
-      Wrap<"pthread_mutex_timedlock", How::kLock, OsObject::kMutex, decltype(&pthread_mutex_timedlock)>(),
-      Wrap<"pthread_mutex_clocklock", How::kLock, OsObject::kMutex, LockClock>(),
-      WrapLock<"pthread_rwlock_rdlock", OsObject::kRwLock, pthread_rwlock_t>("pthread_rwlock_tryrdlock"),
-      WrapLock<"pthread_rwlock_wrlock", OsObject::kRwLock, pthread_rwlock_t>("pthread_rwlock_trywrlock"),
-      Wrap<"pthread_rwlock_timedrdlock", How::kLock, OsObject::kRwLock, decltype(&pthread_rwlock_timedrdlock)>(),
-      Wrap<"pthread_rwlock_timedwrlock", How::kLock, OsObject::kRwLock, decltype(&pthread_rwlock_timedwrlock)>(),
+      WrapLock<"pthread_mutex_lock", How::kMutex, OsObject::kMutex, pthread_mutex_t>("pthread_mutex_trylock"),
+      Wrap<"pthread_mutex_timedlock", How::kMutex, OsObject::kMutex, decltype(&pthread_mutex_timedlock)>(),
+      Wrap<"pthread_mutex_clocklock", How::kMutex, OsObject::kMutex, LockClock>(),
+      WrapLock<"pthread_rwlock_rdlock", How::kRwLock, OsObject::kRwLock, pthread_rwlock_t>("pthread_rwlock_tryrdlock"),
+      WrapLock<"pthread_rwlock_wrlock", How::kRwLock, OsObject::kRwLock, pthread_rwlock_t>("pthread_rwlock_trywrlock"),
+      Wrap<"pthread_rwlock_timedrdlock", How::kRwLock, OsObject::kRwLock, decltype(&pthread_rwlock_timedrdlock)>(),
+      Wrap<"pthread_rwlock_timedwrlock", How::kRwLock, OsObject::kRwLock, decltype(&pthread_rwlock_timedwrlock)>(),
       Wrap<"pthread_cond_wait", How::kLock, OsObject::kCondition, decltype(&pthread_cond_wait)>(),
       Wrap<"pthread_cond_timedwait", How::kLock, OsObject::kCondition, decltype(&pthread_cond_timedwait)>(),
       Wrap<"pthread_cond_clockwait", How::kLock, OsObject::kCondition, WaitClock>(),

@@ -48,6 +48,10 @@ class Waits(harness.Case):
             found = {c["object_kind"] for c in self.calls(trace, tid, function=function) if c["duration_ns"] > MS}
             self.assertEqual(found, {kind}, function)
         self.assertEqual(len({c["object"] for c in self.calls(trace, tid, function="pthread_mutex_lock")}), 1)
+        for function in ("pthread_mutex_lock", "pthread_rwlock_rdlock"):
+            holders = [fact["tid"] for fact in run.facts("holder") if fact["function"] == function]
+            found = [c["other_tid"] for c in self.calls(trace, tid, function=function) if c["duration_ns"] > MS]
+            self.assertEqual(found, holders, function)
         errors = {c["error"] for c in self.calls(trace, tid, function="pthread_cond_timedwait")}
         self.assertEqual(errors, {110})
         self.files(trace, tid, str(data))

@@ -75,6 +75,10 @@ class Fact {
   int64_t start_ns_;
 };
 
+void TellHolder(const char* function) {
+  std::printf("{\"fact\": \"holder\", \"function\": \"%s\", \"tid\": %ld}\n", function, syscall(SYS_gettid));
+}
+
 std::atomic<bool> main_goes{false};
 
 // Whether the main thread sleeps in the kernel.
@@ -115,6 +119,7 @@ void WaitForLocks() {
   for (int i = 0; i < 4; ++i) {
     InThread([](std::atomic<bool>& is_ready) {
       pthread_mutex_lock(&mutex);
+      TellHolder("pthread_mutex_lock");
       is_ready = true;
       LetMainWait();
       pthread_mutex_unlock(&mutex);
@@ -125,6 +130,7 @@ void WaitForLocks() {
   }
   InThread([](std::atomic<bool>& is_ready) {
     pthread_rwlock_wrlock(&rwlock);
+    TellHolder("pthread_rwlock_rdlock");
     is_ready = true;
     LetMainWait();
     pthread_rwlock_unlock(&rwlock);
