@@ -11,7 +11,7 @@
 
 #include "tracer/core/notice.h"
 #include "tracer/osrt/loaded_module.h"
-#include "tracer/osrt/os_objects.h"
+#include "tracer/osrt/python_gil.h"
 #include "tracer/osrt/wrappers.h"
 #include "tracer/store/system_calls.h"
 
@@ -110,7 +110,10 @@ Module* Find(const dl_phdr_info& info) {
 void LookForPython(const LoadedModule& module) {
   const ElfW(Sym)* const runtime = module.FindExport("_PyRuntime");
   if (runtime == nullptr || runtime->st_shndx == SHN_UNDEF) return;
-  SetPythonRuntime(module.base() + runtime->st_value, runtime->st_size);
+  const ElfW(Sym)* const version = module.FindExport("Py_Version");  // from 3.11 on
+  const bool has_version = version != nullptr && version->st_shndx != SHN_UNDEF;
+  SetPythonRuntime(module.base() + runtime->st_value, runtime->st_size,
+                   has_version ? *reinterpret_cast<const uint32_t*>(module.base() + version->st_value) : 0);
 }
 
 // Within dl_iterate_phdr no module is unloaded.

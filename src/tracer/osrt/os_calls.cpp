@@ -8,6 +8,7 @@
 #include "tracer/osrt/import_slots.h"
 #include "tracer/osrt/os_objects.h"
 #include "tracer/osrt/os_rows.h"
+#include "tracer/osrt/python_gil.h"
 #include "tracer/osrt/wrappers.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"

@@ -17,11 +17,6 @@ struct Locks {
 };
 Locks locks GPROF_IN_ARENA = {};
 
-struct PythonRuntime {
-  uint64_t address, bytes;
-};
-PythonRuntime python GPROF_IN_ARENA = {};
-
 }  // namespace
 
 uint64_t NumberOfLock(uint64_t address) {
@@ -38,10 +33,6 @@ uint64_t NumberOfLock(uint64_t address) {
 }
 
 void ForgetLocks() { locks = {}; }
-
-void SetPythonRuntime(uint64_t address, uint64_t bytes) { python = {address, bytes}; }
-
-bool IsInPythonRuntime(uint64_t address) { return address - python.address < python.bytes; }
 
 trace::OsObject KindOfFile(trace::StringId path, trace::OsObject usual) {
   const std::string_view text = Names().TextOf(path).View();

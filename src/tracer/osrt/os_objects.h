@@ -1,4 +1,4 @@
-// What calls are about: numbers of locks, the GIL, kinds of files. [writer thread, or salvage]
+// What calls are about: numbers of locks, kinds of files. [writer thread, or salvage]
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,6 @@ namespace gprof::tracer {
 // A small number for an address; the address itself when there are too many.
 uint64_t NumberOfLock(uint64_t address);
 void ForgetLocks();
-
-// Where Python's runtime lies: a condition in it is the global interpreter lock's.
-void SetPythonRuntime(uint64_t address, uint64_t bytes);
-bool IsInPythonRuntime(uint64_t address);
 
 // By what /proc/PID/fd leads to, or the path that a file was opened with.
 trace::OsObject KindOfFile(trace::StringId path, trace::OsObject usual);

@@ -29,6 +29,7 @@
 
 #include "tracer/osrt/descriptors.h"
 #include "tracer/osrt/os_rows.h"
+#include "tracer/osrt/python_gil.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/thread_log.h"
 
@@ -51,9 +52,9 @@ enum class How : uint8_t {
   kSocketPair,  // fourth argument: two descriptors
   kOpen,        // first argument: path; the result: descriptor
   kOpenAt,      // second argument: path
-  kLock,        // first argument: address; the result: error
-  kMutex,       // as kLock, and who has it is written in it
-  kRwLock,      // likewise, where a writer has it
+  kMutex,       // first argument: address; the result: error
+  kRwLock,      // likewise
+  kCondition,   // likewise
   kNumber,      // first argument: number of a thread
   kSem,         // first argument: address
   kLength,      // second argument: bytes of memory
@@ -85,6 +86,8 @@ constexpr bool IsOfFiles(How how) {
       return false;
   }
 }
+
+constexpr bool IsOfLocks(How how) { return how == How::kMutex || how == How::kRwLock || how == How::kCondition; }
 
 // The frame of the outermost wrapper that the thread is in, 0 when in none. A wrapper below it was called by a handler
 // of a signal or by libc itself, and is part of that call. One above it tells that the frame was left by longjmp.
@@ -124,7 +127,7 @@ __attribute__((noinline)) void Write(uint8_t number, bool may_hold_allocator, bo
 }
 
 // The thread that has a lock when it is waited for. glibc notes it in the lock, at the same place in all its versions;
-// of readers, of whom there may be several, it notes none.
+// of readers, of whom there may be several, it notes none. The condition may be that of Python's lock.
 template <How kHow, class First, class... Rest>
 uint32_t HolderOf(First first, Rest...) {
   if constexpr (kHow == How::kMutex) {
@@ -133,6 +136,11 @@ uint32_t HolderOf(First first, Rest...) {
   } else if constexpr (kHow == How::kRwLock) {
     const auto* const lock = reinterpret_cast<const pthread_rwlock_t*>(first);
     return static_cast<uint32_t>(__atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED));
+  } else if constexpr (kHow == How::kCondition) {
+    const int kept = errno;
+    const uint32_t holder_tid = HolderOfGil(reinterpret_cast<uintptr_t>(first));
+    errno = kept;
+    return holder_tid;
   } else {
     return 0;
   }
@@ -174,7 +182,7 @@ int DescriptorOf(FILE* stream) { return stream == nullptr ? -1 : fileno_unlocked
 
 template <How kHow, class Result, class... Arguments>
 uint64_t WhatOf(uint32_t error, Result result, Arguments... arguments) {
-  if constexpr (kHow == How::kLock || kHow == How::kMutex || kHow == How::kRwLock) {
+  if constexpr (IsOfLocks(kHow)) {
     return PackWhat(OsDetail::kAddress, reinterpret_cast<uintptr_t>(Argument<0>(arguments...)),
                     static_cast<uint32_t>(result));
   } else if constexpr (kHow == How::kNumber) {
@@ -428,9 +436,9 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
       WrapLock<"pthread_rwlock_wrlock", How::kRwLock, OsObject::kRwLock, pthread_rwlock_t>("pthread_rwlock_trywrlock"),
       Wrap<"pthread_rwlock_timedrdlock", How::kRwLock, OsObject::kRwLock, decltype(&pthread_rwlock_timedrdlock)>(),
       Wrap<"pthread_rwlock_timedwrlock", How::kRwLock, OsObject::kRwLock, decltype(&pthread_rwlock_timedwrlock)>(),
-      Wrap<"pthread_cond_wait", How::kLock, OsObject::kCondition, decltype(&pthread_cond_wait)>(),
-      Wrap<"pthread_cond_timedwait", How::kLock, OsObject::kCondition, decltype(&pthread_cond_timedwait)>(),
-      Wrap<"pthread_cond_clockwait", How::kLock, OsObject::kCondition, WaitClock>(),
+      Wrap<"pthread_cond_wait", How::kCondition, OsObject::kCondition, decltype(&pthread_cond_wait)>(),
+      Wrap<"pthread_cond_timedwait", How::kCondition, OsObject::kCondition, decltype(&pthread_cond_timedwait)>(),
+      Wrap<"pthread_cond_clockwait", How::kCondition, OsObject::kCondition, WaitClock>(),
       Wrap<"pthread_barrier_wait", How::kSem, OsObject::kBarrier, decltype(&pthread_barrier_wait)>(),
       Wrap<"pthread_join", How::kNumber, OsObject::kThread, decltype(&pthread_join)>(),
       Wrap<"pthread_timedjoin_np", How::kNumber, OsObject::kThread, decltype(&pthread_timedjoin_np)>(),

@@ -1,12 +1,9 @@
 #include "tracer/python/interpreter.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstring>
 
@@ -47,14 +44,6 @@ uint32_t VersionOf(void* library) {
   const unsigned long major = strtoul(text(), &end, 10);
   const unsigned long minor = *end == '.' ? strtoul(end + 1, nullptr, 10) : 0;
   return static_cast<uint32_t>(major << 24 | minor << 16);
-}
-
-// The kernel looks at the new mask before it refuses the first argument. No other call tells without doing something,
-// in every sandbox.
-bool CanReadWord(const char* at) {
-  if (reinterpret_cast<uintptr_t>(at) % 8 != 0 || at == nullptr) return false;
-  syscall(SYS_rt_sigprocmask, ~0L, at, nullptr, 8L);
-  return errno != EFAULT;
 }
 
 bool CanRead(const char* object, uint32_t bytes) { return CanReadWord(object) && CanReadWord(object + bytes / 8 * 8); }

@@ -21,6 +21,9 @@ void UnmapMemory(void* at, std::size_t bytes);
 // The same, aligned to its size (a power of two) and backed by huge pages where the kernel has them.
 void* MapHuge(std::size_t bytes);
 
+// Whether eight bytes may be read there, aligned to their size. Changes errno.
+bool CanReadWord(const void* at);
+
 // Waits until *word differs from `expected`, something wakes it, or the time is over. Spurious returns are fine.
 void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns);
 void FutexWake(std::atomic<uint32_t>* word);

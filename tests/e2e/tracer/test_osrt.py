@@ -172,6 +172,10 @@ class Python(harness.Case):
         if sys.version_info < (3, 13) or waits:
             self.assertGreater(len(waits), 5)
         self.assertTrue(all(c["path"] == "GIL" and c["function"].startswith("pthread_cond_") for c in waits))
+        threads = {thread["tid"] for thread in run.trace.of("thread")}
+        self.assertTrue(all(c["other_tid"] in threads | {0} and c["other_tid"] != c["tid"] for c in waits), waits)
+        if sys.version_info >= (3, 11):
+            self.assertTrue([c for c in waits if c["other_tid"] != 0], waits)
 
 
 if __name__ == "__main__":
