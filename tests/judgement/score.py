@@ -3,8 +3,8 @@
 
     score.py                   totals, and a line for each capture of the tuning set (corpus.json)
     score.py --only PATTERN    these captures alone, as in `--only 'synthetic/nccl*'`
-    score.py --examination     lines for the examination (examination.json), too: then it is used up for whoever reads them
-    score.py --update          writes the totals of both sets into floor.json, below which test_judgement.py fails
+    score.py --examination     lines for the examinations, too: then they are used up for whoever reads them
+    score.py --update          writes the totals of all sets into floor.json, below which test_judgement.py fails
 
 GPROF_TEST_BUILD names the build, as for the other tests.
 """
@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 import examination
+import examination2
 import synthetic
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -35,11 +36,14 @@ FLOOR = HERE / "floor.json"
 SHOWN = 3  # findings above the tables, as src/cli/render/render_text.cpp has it
 TIME_LIMIT_S = 240
 NONE = "none"  # instead of an id: no finding is shown, or information only
-TUNING, EXAMINATION = "tuning", "examination"
+TUNING, EXAMINATION, BLIND = "tuning", "examination", "blind"
+SETS = (TUNING, EXAMINATION, BLIND)
+MADE_BY = {"synthetic": synthetic.CAPTURES, "examination": examination.CAPTURES, "examination2": examination2.CAPTURES}
 
 
 def set_of(capture):
-    return EXAMINATION if capture["name"].startswith("examination/") else TUNING
+    folder = capture["name"].partition("/")[0]
+    return folder if folder in (EXAMINATION, BLIND) else TUNING
 
 
 @dataclasses.dataclass
@@ -137,16 +141,15 @@ def contradictions(report):
 
 
 def load():
-    """The mechanisms, and the captures of both sets: the labels of the examination have a file of their own."""
+    """The mechanisms, and the captures of all sets: the labels of the examinations have files of their own."""
     corpus = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
-    corpus["captures"] += json.loads((HERE / "examination.json").read_text(encoding="utf-8"))["captures"]
+    for name in ("examination.json", "examination2.json"):
+        corpus["captures"] += json.loads((HERE / name).read_text(encoding="utf-8"))["captures"]
     return corpus
 
 
 def text_of(capture):
-    if "examination" in capture:
-        return examination.CAPTURES[capture["examination"]]()
-    return synthetic.CAPTURES[capture["synthetic"]]()
+    return next(captures[capture[key]]() for key, captures in MADE_BY.items() if key in capture)
 
 
 def path_of(capture, samples=SAMPLES):
@@ -222,7 +225,7 @@ class Totals:
 def totals_table(corpus, verdicts):
     by_name = {capture["name"]: capture for capture in corpus["captures"]}
     lines = [f"{'':34} captures  right first   right in 3     wrong in 3"]
-    for wanted in (TUNING, EXAMINATION):
+    for wanted in SETS:
         lines.append(counted_totals(corpus, verdicts, wanted).row(wanted))
         mine = [v for v in verdicts if set_of(by_name[v.name]) == wanted]
         if any(is_sample(by_name[v.name]) for v in mine):
@@ -253,8 +256,8 @@ def floor(wanted):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="*", help="captures with such a name")
-    parser.add_argument("--examination", action="store_true", help="show the lines of the examination, which uses it up")
-    parser.add_argument("--update", action="store_true", help="write the totals of both sets into floor.json")
+    parser.add_argument("--examination", action="store_true", help="show the lines of the examinations, which uses them up")
+    parser.add_argument("--update", action="store_true", help="write the totals of all sets into floor.json")
     parser.add_argument("--samples", type=pathlib.Path, default=SAMPLES, help="folder of the captures that others published")
     options = parser.parse_args()
     if options.update and options.only != "*":
@@ -263,13 +266,13 @@ def main():
     wanted = [c for c in corpus["captures"] if fnmatch.fnmatchcase(c["name"], options.only)]
     here = [c for c in wanted if is_here(c, options.samples)]
     verdicts = judge_all(corpus, here, options.samples)
-    hidden = set() if options.examination else {c["name"] for c in here if set_of(c) == EXAMINATION}
+    hidden = set() if options.examination else {c["name"] for c in here if set_of(c) != TUNING}
     print("\n".join(lines_of([v for v in verdicts if v.name not in hidden])))
     print(f"\n{totals_table(corpus, verdicts)}")
     if len(here) != len(wanted):
         print(f"\n{len(wanted) - len(here)} captures are not here: " + ", ".join(c["name"] for c in wanted if c not in here))
     if options.update:
-        totals = {one: dataclasses.asdict(counted_totals(corpus, verdicts, one)) for one in (TUNING, EXAMINATION)}
+        totals = {one: dataclasses.asdict(counted_totals(corpus, verdicts, one)) for one in SETS}
         FLOOR.write_text(json.dumps(totals) + "\n", encoding="utf-8")
     return 0
 

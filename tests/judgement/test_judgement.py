@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import examination
+import examination2
 import score
 import synthetic
 
@@ -53,8 +54,10 @@ class Score(unittest.TestCase):
     def test_no_report_contradicts_itself(self):
         self.assertEqual({v.name: v.contradictions for v in self.verdicts if v.contradictions}, {})
 
-    def test_examination_score_does_not_fall(self):
-        self.totals_and_floor(score.EXAMINATION)
+    def test_examination_scores_do_not_fall(self):
+        for wanted in (score.EXAMINATION, score.BLIND):
+            with self.subTest(set=wanted):
+                self.totals_and_floor(wanted)
 
 
 class Labels(unittest.TestCase):
@@ -65,8 +68,11 @@ class Labels(unittest.TestCase):
     def test_each_set_has_its_file(self):
         for capture in CAPTURES:
             with self.subTest(capture=capture["name"]):
-                self.assertEqual(len({"file", "synthetic", "examination"} & set(capture)), 1)
-                self.assertEqual(capture["name"].startswith("examination/"), score.set_of(capture) == score.EXAMINATION)
+                self.assertEqual(len({"file", *score.MADE_BY} & set(capture)), 1)
+                self.assertEqual(capture["name"].startswith("examination/"), "examination" in capture or "/exam_" in capture.get("file", ""))
+                if "examination2" in capture:
+                    folder = "blind" if examination2.is_blind(capture["examination2"]) else "open"
+                    self.assertEqual(capture["name"], f"{folder}/{capture['examination2']}")
 
     def test_every_label_says_something(self):
         for capture in CAPTURES:
@@ -112,23 +118,23 @@ class Captures(unittest.TestCase):
             sizes = dict(zip((c["name"] for c in recorded), pool.map(lambda c: len(score.document_of(c)), recorded)))
         self.assertEqual({name: size for name, size in sizes.items() if size > MOST_BYTES_OF_JSON}, {})
 
-    def test_every_synthetic_capture_has_a_label(self):
-        self.assertEqual({c["synthetic"] for c in CAPTURES if "synthetic" in c}, set(synthetic.CAPTURES))
+    def test_every_capture_that_is_made_has_a_label(self):
+        for key, captures in score.MADE_BY.items():
+            self.assertEqual({c[key] for c in CAPTURES if key in c}, set(captures))
 
-    def test_every_capture_of_the_examination_has_a_label(self):
-        self.assertEqual({c["examination"] for c in CAPTURES if "examination" in c}, set(examination.CAPTURES))
+    def test_captures_of_the_examinations_load(self):
+        made = examination.CAPTURES | examination2.CAPTURES
 
-    def test_captures_of_the_examination_load(self):
         def operations_of(name):
-            text = examination.CAPTURES[name]()
+            text = made[name]()
             with tempfile.TemporaryDirectory(prefix="gprof-judgement-") as folder:
                 trace = pathlib.Path(folder) / "run.trace"
                 trace.write_bytes(score.run([score.ASSEMBLE], text.encode()))
                 score.run([score.COMMAND, "info", trace])
-            return len(re.findall(r"^(?:kernel|memcpy|memset|graph_launch) ", text, re.MULTILINE))
+            return len(re.findall(r"^(?:kernel|memcpy|memset|graph_launch|peer_copy) ", text, re.MULTILINE))
 
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            operations = dict(zip(examination.CAPTURES, pool.map(operations_of, examination.CAPTURES)))
+            operations = dict(zip(made, pool.map(operations_of, made)))
         self.assertEqual({name: count for name, count in operations.items() if not 500 <= count <= 30_000}, {})
 
     def test_every_variant_of_a_program_has_a_label(self):
@@ -153,6 +159,7 @@ class Captures(unittest.TestCase):
             self.assertEqual(synthetic.CAPTURES[name](), synthetic.CAPTURES[name]())
         for name in ("resnet_training", "one_rank_reads_slowly"):
             self.assertEqual(examination.CAPTURES[name](), examination.CAPTURES[name]())
+        self.assertEqual(examination2.CAPTURES["one_gpu_of_four_is_hot"](), examination2.CAPTURES["one_gpu_of_four_is_hot"]())
 
 
 if __name__ == "__main__":
