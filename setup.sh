@@ -89,6 +89,7 @@ install_test_packages() {
   (apt_install valgrind) || say "Continuing without valgrind: the instruction-count test is skipped"
   (apt_install chromium chromium-driver python3-selenium node-typescript) ||
     say "Continuing without a browser and TypeScript: the HTML page tests are skipped"
+  (apt_install libjemalloc2 libtcmalloc-minimal4) || say "Continuing without other allocators: programs with them are not tested"
   (apt_install rpm shellcheck) || say "Continuing without rpm and shellcheck: the .rpm and the shell recipes are not tested"
 }
 

@@ -114,6 +114,19 @@ class Waits(harness.Case):
         self.assertEqual((len(found), len({c["tid"] for c in found})), (1200, 1200))
         self.assertEqual(run.trace.of("loss"), [])
 
+    def test_other_allocators(self):
+        """They lock and map in the middle of what the tracer does, and some call libc before it is ready."""
+        names = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2")
+        found = [path for name in names for path in pathlib.Path("/usr/lib").glob(f"*/{name}")]
+        if not found:
+            self.skipTest("none of jemalloc, tcmalloc and mimalloc is here")
+        for path in found:
+            run = self.waits("known", self.folder / "data.bin", env={"LD_PRELOAD": str(path)})
+            self.assert_clean(run.trace)
+            tid = run.facts("end")[0]["tid"]
+            waits = [c for c in self.calls(run.trace, tid, function="pthread_mutex_lock") if c["duration_ns"] > MS]
+            self.assertEqual(len(waits), 4, path)
+
     def test_masses_of_calls_step_down(self):
         run = self.waits("masses", options=())
         self.assertTrue([n for n in run.trace.of("notice") if "many calls of the operating system" in n["message"]])
