@@ -36,6 +36,9 @@ Environment::Environment(const char* const* inherited, const LaunchOptions& opti
     if (!std::string_view(*inherited).starts_with("GPROF_")) entries_.emplace_back(*inherited);
   }
   for (const auto& [name, value] : options.variables) Set(name, value);
+  for (const auto& [name, value] : options.library_variables) {
+    if (!Get(name)) Set(name, value);
+  }
   // Without CUDA and NVTX, what the program waits for is seen from its first call of either on all the same.
   if (options.trace_cuda || options.trace_osrt) Inject("CUDA_INJECTION64_PATH", env::kNextCudaInjection, tracer);
   if (options.trace_nvtx || (options.trace_osrt && !options.trace_cuda))

@@ -67,6 +67,8 @@ struct LaunchOptions {
   std::optional<uint64_t> osrt_threshold_ns;  // empty: left to the tracer
   std::string osrt_functions;                 // empty: all
   bool osrt_file_access = false;
+  // Of the program, unless it has them: libraries that annotate their calls by NVTX ask for them.
+  std::vector<std::pair<std::string, std::string>> library_variables;
   bool TracesNothing() const { return !trace_cuda && !trace_nvtx && !trace_osrt; }
   bool all_apis = false;
   ProgramOutput program_output = ProgramOutput::kShown;

@@ -23,8 +23,6 @@ constexpr std::string_view kNoStorage = "storage and GPUDirect Storage are not r
 constexpr std::string_view kNoGraphics = "graphics and video APIs are not recorded";
 constexpr std::string_view kNoMpi = "MPI, UCX and OpenSHMEM calls are not recorded";
 constexpr std::string_view kNoOpenMp = "OpenMP and OpenACC are not recorded; CUDA work issued by OpenACC is";
-constexpr std::string_view kNoLibraries =
-    "CUDA library calls are not recorded; the kernels, copies and CUDA API calls they issue are";
 constexpr std::string_view kNoEmbedded = "only for embedded platforms";
 constexpr std::string_view kNoWindows = "only for Windows";
 constexpr std::string_view kAllDomains = "all NVTX domains are recorded; report --nvtx selects ranges afterwards";
@@ -173,13 +171,14 @@ constexpr std::array kTraces = {
     NsysTrace{"none", NsysDomain::kNone, ""},
     NsysTrace{"osrt", NsysDomain::kOsrt, ""},
     NsysTrace{"python-gil", NsysDomain::kOsrt, ""},
-    NsysTrace{"cublas", NsysDomain::kUnavailable, kNoLibraries},
-    NsysTrace{"cublas-verbose", NsysDomain::kUnavailable, kNoLibraries},
-    NsysTrace{"cudnn", NsysDomain::kUnavailable, kNoLibraries},
-    NsysTrace{"cusolver", NsysDomain::kUnavailable, kNoLibraries},
-    NsysTrace{"cusolver-verbose", NsysDomain::kUnavailable, kNoLibraries},
-    NsysTrace{"cusparse", NsysDomain::kUnavailable, kNoLibraries},
-    NsysTrace{"cusparse-verbose", NsysDomain::kUnavailable, kNoLibraries},
+    NsysTrace{"cublas", NsysDomain::kNvtx, "", "CUBLAS_NVTX_LEVEL=1,CUBLASLT_NVTX_LEVEL=1,CUBLASXT_NVTX_LEVEL=1"},
+    NsysTrace{"cublas-verbose", NsysDomain::kNvtx, "",
+              "CUBLAS_NVTX_LEVEL=2,CUBLASLT_NVTX_LEVEL=2,CUBLASXT_NVTX_LEVEL=2"},
+    NsysTrace{"cudnn", NsysDomain::kNvtx, "", "CUDNN_NVTX_LEVEL=1"},
+    NsysTrace{"cusolver", NsysDomain::kNvtx, "", "CUSOLVERDN_NVTX_LEVEL=1"},
+    NsysTrace{"cusolver-verbose", NsysDomain::kNvtx, "", "CUSOLVERDN_NVTX_LEVEL=2"},
+    NsysTrace{"cusparse", NsysDomain::kNvtx, "", "CUSPARSE_NVTX_LEVEL=1"},
+    NsysTrace{"cusparse-verbose", NsysDomain::kNvtx, "", "CUSPARSE_NVTX_LEVEL=2"},
     NsysTrace{"mpi", NsysDomain::kUnavailable, kNoMpi},
     NsysTrace{"ucx", NsysDomain::kUnavailable, kNoMpi},
     NsysTrace{"oshmem", NsysDomain::kUnavailable, kNoMpi},
@@ -263,8 +262,9 @@ std::string NsysOptionsMarkdown() {
                                    : trace.domain == NsysDomain::kNvtx ? "nvtx"
                                    : trace.domain == NsysDomain::kOsrt ? "osrt"
                                                                        : "none";
+    const std::string remark = trace.variables.empty() ? std::string(trace.sentence) : "sets " + Code(trace.variables);
     text += "| " + Code(trace.name) + " | " + (is_missing ? "warning" : "accepted as `" + std::string(sense) + "`") +
-            " | " + std::string(trace.sentence) + " |\n";
+            " | " + remark + " |\n";
   }
   return text;
 }

@@ -37,6 +37,8 @@ struct NsysTrace {
   std::string_view name;
   NsysDomain domain;
   std::string_view sentence;  // warned with; empty: silent
+  // Set for the program, unless they are set: with them, a library annotates its calls by NVTX.
+  std::string_view variables = "";
 };
 
 std::span<const NsysTrace> NsysTraces();

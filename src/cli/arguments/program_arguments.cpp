@@ -80,7 +80,8 @@ void ProgramArguments::AddCompressOption(CLI::App& app) {
 void ProgramArguments::AddTraceOptions(CLI::App& app) {
   constexpr char kGroup[] = "Trace options";
   app_ = &app;
-  app.add_option("-t,--trace", trace_, "what to trace: cuda, nvtx, osrt (default: all three) or none")
+  app.add_option("-t,--trace", trace_,
+                 "what to trace: cuda, nvtx, osrt (default: all three), cublas, cudnn, cusolver, cusparse, or none")
       ->type_name("LIST")
       ->group(kGroup);
   app.add_option("--osrt-threshold", osrt_threshold_ns_,
@@ -317,6 +318,10 @@ void ProgramArguments::ReadTraceList() {
     options_.trace_nvtx |= known->domain == NsysDomain::kNvtx;
     options_.trace_osrt |= known->domain == NsysDomain::kOsrt;
     wants_none |= known->domain == NsysDomain::kNone;
+    if (!known->variables.empty()) {
+      const Variables variables = ReadVariables(std::string(known->variables));
+      options_.library_variables.insert(options_.library_variables.end(), variables.begin(), variables.end());
+    }
     if (known->domain == NsysDomain::kUnavailable) missing = name;
     if (!known->sentence.empty()) nsys_.Note("-t " + name, known->sentence);
   }

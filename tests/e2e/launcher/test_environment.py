@@ -48,6 +48,18 @@ class Variables(LauncherTest):
                     "GPROF_OSRT_FUNCTIONS", "GPROF_OSRT_FILE_ACCESS"}
         self.assertFalse(optional & set(self.variables()))
 
+    def test_libraries_that_annotate_their_calls(self):
+        names = ("CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUBLASXT_NVTX_LEVEL", "CUDNN_NVTX_LEVEL",
+                 "CUSOLVERDN_NVTX_LEVEL", "CUSPARSE_NVTX_LEVEL")
+
+        def levels(*options):
+            found = self.variables(*options)
+            return [found.get(name) for name in names]
+        self.assertEqual(levels(), [None] * 6)
+        self.assertEqual(levels("-t", "cuda,cublas,cudnn,cusolver-verbose,cusparse"), ["1", "1", "1", "1", "2", "1"])
+        self.assertEqual(levels("-t", "cublas-verbose", "-e", "CUBLAS_NVTX_LEVEL=3"), ["3", "2", "2", None, None, None])
+        self.assertEqual(self.variables("-t", "cuda,cublas")["GPROF_TRACE"], "cuda,nvtx")
+
     def test_what_is_recorded_and_when(self):
         found = self.variables("--cuda-memory-usage", "--cuda-um-gpu-page-faults=true", "-c", "nvtx", "-p", "step@train",
                                "--capture-range-end", "repeat:2", "--cuda-graph-trace", "auto", "-q")

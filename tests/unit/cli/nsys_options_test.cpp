@@ -235,11 +235,10 @@ struct Said {
 // The capture is still the one that was asked for, less what is named.
 constexpr Said kWarningLines[] = {
     {"-t cuda,nvtx,opengl", "-t opengl: graphics and video APIs are not recorded"},
-    {"--trace=cuda,nvtx,osrt,cudnn,cublas", "-t cudnn, -t cublas: CUDA library calls"},
     {"-t cuda,nvtx,mpi,ucx", "-t mpi, -t ucx: MPI, UCX and OpenSHMEM"},
     {"-t cuda,nvtx,openacc,openmp", "-t openacc, -t openmp: OpenMP"},
     {"-t cuda,nvtx,gds", "-t gds: storage"},
-    {"-t cuda,nvtx,cusolver,cusparse", "-t cusolver, -t cusparse"},
+    {"-t cuda,nvtx,opengl,vulkan", "-t opengl, -t vulkan"},
     {"-t cuda-hw,nvtx", "-t cuda-hw: hardware-based tracing is not used"},
     {"--sample=system-wide", "--sample=system-wide: only processes of the run"},
     {"--sampling-period=100000", "--sampling-period=100000: the CPU is sampled by time"},
