@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "collect/helper.h"
+#include "collect/run/helper.h"
 
 namespace gprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "collect/collector_list.h"
+#include "collect/run/collector_list.h"
 #include "launch/attendant.h"
 #include "launch/run_folder_files.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "collect/perf_ring.h"
+#include "collect/host/perf_ring.h"
 #include "gprof/trace/env.h"
 #include "launch/doctor.h"
 

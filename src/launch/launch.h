@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/options.h"
+#include "collect/run/options.h"
 
 namespace gprof {
 

@@ -17,7 +17,7 @@
 #include <sstream>
 
 #include "base/descriptor.h"
-#include "collect/perf_ring.h"
+#include "collect/host/perf_ring.h"
 #include "gprof/error.h"
 #include "launch/attendant.h"
 #include "launch/find_tracer.h"

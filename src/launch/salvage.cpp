@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/helper.h"
+#include "collect/run/helper.h"
 #include "gprof/trace/run_folder.h"
 #include "launch/run_folder_files.h"
 

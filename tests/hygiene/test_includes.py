@@ -55,8 +55,9 @@ TRACER_FORBIDDEN = {
     "sstream", "ostream", "istream", "thread", "mutex", "condition_variable", "shared_mutex", "stdexcept", "exception",
     "filesystem", "regex", "deque", "list", "future", "any", "locale", "random",
 }
-# The one file where collectors are known by name.
+# The one file where collectors are known by name: of those in the target, and of those outside of it.
 COLLECTORS = "src/tracer/core/collectors.cpp"
+OUTSIDE_COLLECTORS = "src/collect/run/collector_list.cpp"
 PRINTERS = re.compile(r"\b(fmt::print|std::cout|std::cerr|printf|fprintf|puts|fputs)\s*[(<]")
 EXITS = re.compile(r"(?<![\w.>:])(?:std::)?(exit|_exit|_Exit|quick_exit|abort)\s*\(")
 
@@ -132,6 +133,18 @@ class Includes(unittest.TestCase):
             may = {"output", "events", "tables", name.split("/")[2]}
             for _, header in INCLUDE.findall(code):
                 topic = re.match(r"export/(\w+)/", header)
+                if topic and topic.group(1) not in may:
+                    yield f"{name} includes {header}"
+
+        self.assertEqual(self.problems(judge), [])
+
+    def test_collectors_outside_the_target_meet_in_their_list_only(self):
+        def judge(name, folder, code):
+            if folder != "src/collect" or name == OUTSIDE_COLLECTORS:
+                return
+            may = {"run", name.split("/")[2]}
+            for _, header in INCLUDE.findall(code):
+                topic = re.match(r"collect/(\w+)/", header)
                 if topic and topic.group(1) not in may:
                     yield f"{name} includes {header}"
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "collect/nvml_api.h"
+#include "collect/gpu/nvml_api.h"
 
 using namespace gprof::nvml;
 

@@ -19,7 +19,7 @@
 namespace gprof {
 namespace {
 
-// As src/collect/nvml.cpp names them.
+// As src/collect/gpu/nvml.cpp names them.
 struct Throttle {
   std::string_view counter, what;
   bool is_power;

@@ -19,7 +19,7 @@
 #include "cli/commands/commands.h"
 #include "cli/render/render_monitor.h"
 #include "cli/talk.h"
-#include "collect/gpu_watch.h"
+#include "collect/gpu/gpu_watch.h"
 #include "gprof/error.h"
 #include "html/loopback_server.h"
 

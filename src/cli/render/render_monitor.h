@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/terminal.h"
-#include "collect/gpu_watch.h"
+#include "collect/gpu/gpu_watch.h"
 
 namespace gprof::cli {
 

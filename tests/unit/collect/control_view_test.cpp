@@ -1,4 +1,4 @@
-#include "collect/control_view.h"
+#include "collect/run/control_view.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "collect/cpu_samples.h"
+#include "collect/host/cpu_samples.h"
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>

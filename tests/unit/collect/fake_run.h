@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "collect/journal.h"
+#include "collect/run/journal.h"
 #include "trace/text/dump.h"
 
 namespace gprof {

@@ -1,4 +1,4 @@
-#include "collect/host_load.h"
+#include "collect/host/host_load.h"
 
 #include <gtest/gtest.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-#include "collect/journal.h"
+#include "collect/run/journal.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <functional>
 
-#include "collect/helper.h"
+#include "collect/run/helper.h"
 #include "fake_run.h"
 
 namespace gprof {

@@ -1,4 +1,4 @@
-#include "collect/nvml.h"
+#include "collect/gpu/nvml.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

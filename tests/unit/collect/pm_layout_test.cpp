@@ -1,4 +1,4 @@
-// The parameters that src/collect/pm_api.h declares are those of the headers of CUPTI.
+// The parameters that src/collect/gpu/pm_api.h declares are those of the headers of CUPTI.
 #include <gtest/gtest.h>
 
 #if __has_include(<cupti_pmsampling.h>)
@@ -8,7 +8,7 @@
 #include <cupti_profiler_target.h>
 #include <cupti_target.h>
 
-#include "collect/pm_api.h"
+#include "collect/gpu/pm_api.h"
 
 namespace gprof::pm {
 namespace {

@@ -1,4 +1,4 @@
-#include "collect/pm_sampling.h"
+#include "collect/gpu/pm_sampling.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "collect/run_processes.h"
+#include "collect/run/run_processes.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "collect/processor_waits.h"
+#include "collect/host/processor_waits.h"
 #include "fake_run.h"
 #include "gprof/trace/run_folder.h"
 

@@ -1,0 +1,318 @@
+#include "collect/host/cpu_samples.h"
+
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/units.h"
+#include "collect/run/arenas.h"
+#include "collect/run/open_proc_file.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kSecondNs = 1'000'000'000, kMillisecondNs = 1'000'000;
+constexpr double kUsualHz = 1000;
+// A tick of the clock of a virtual machine takes its hypervisor 20 to 30 us, where a processor has its own it is 1.
+constexpr double kVirtualHz = 200;
+constexpr std::size_t kLargestRing = 2u << 20, kSmallestRing = 64u << 10;
+constexpr int64_t kLongestStepNs = 40 * kMillisecondNs, kShortestStepNs = 5 * kMillisecondNs;
+// A record is in its ring this long after the time it has, at the latest.
+constexpr int64_t kSettledNs = kMillisecondNs;
+// Functions are looked up rarely, as that reads whole tables of symbols; and at the end.
+constexpr int64_t kFirstSymbolsNs = kSecondNs, kLongestSymbolsNs = 16 * kSecondNs;
+// What the collector may take of a processor: one part in so many. Beyond, it samples half as often.
+constexpr int64_t kLargestShare = 20;
+constexpr int64_t kLongestPeriodNs = 100 * kMillisecondNs;
+constexpr int64_t kWatchNs = 2 * kSecondNs;
+
+int64_t OwnCpuNs() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * kSecondNs + now.tv_nsec;
+}
+
+bool IsVirtualMachine() {
+  std::ifstream cpus("/proc/cpuinfo");
+  for (std::string line; std::getline(cpus, line);) {
+    if (line.starts_with("flags")) return line.find(" hypervisor") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<Collector> MakeCpuSamples(const CollectorOptions& options) {
+  return std::make_unique<CpuSamples>(options.sampling);
+}
+
+bool CpuSamples::Start(const RunView& run, std::string* /*why*/) {
+  run_ = run;
+  processes_ =
+      std::make_unique<RunProcesses>(RunProcesses::Options{"/proc", run.folder, run.program, run.follows_children});
+  const double hz = options_.hz > 0 ? options_.hz : IsVirtualMachine() ? kVirtualHz : kUsualHz;
+  period_ns_ = static_cast<int64_t>(static_cast<double>(kSecondNs) / hz);
+  ring_bytes_ = kLargestRing;
+  PerfWish wish;
+  wish.samples = options_.samples != CpuScope::kNone;
+  wish.switches = options_.switches != CpuScope::kNone;
+  wish.backtrace = options_.backtrace;
+  wish.stack_bytes = options_.stack_bytes;
+  refused_ = TryPerfEvents(&wish);
+  of_kernel_ = wish.of_kernel;
+  return true;
+}
+
+PerfWish CpuSamples::WishOf(CpuScope scope) const {
+  PerfWish wish;
+  wish.samples = options_.samples == scope;
+  wish.switches = options_.switches == scope;
+  wish.period_ns = period_ns_;
+  wish.backtrace = options_.backtrace;
+  wish.stack_bytes = options_.stack_bytes;
+  wish.of_kernel = of_kernel_;
+  return wish;
+}
+
+bool CpuSamples::WantsTree() const {
+  return options_.samples == CpuScope::kProcessTree || options_.switches == CpuScope::kProcessTree;
+}
+
+void CpuSamples::Switch(bool is_on, int64_t now_ns) {
+  rings_.clear();
+  rings_of_processors_.clear();
+  for (const int event : redirected_) close(event);
+  redirected_.clear();
+  threads_.clear();
+  switches_.clear();
+  off_.clear();
+  cost_from_ns_ = 0;
+  symbols_step_ns_ = kFirstSymbolsNs;
+  symbols_ns_ = now_ns + symbols_step_ns_;
+  const bool can = is_on && refused_ == 0;
+  if (can && WantsTree()) OpenTree();
+}
+
+void CpuSamples::Reset() { stacks_.Reset(); }
+
+// As much memory as the kernel lets us have locked.
+std::unique_ptr<PerfRing> CpuSamples::MakeRing(int event, const PerfWish& wish) {
+  for (;; ring_bytes_ /= 2) {
+    std::unique_ptr<PerfRing> ring = PerfRing::Make(event, ring_bytes_, wish);
+    if (ring != nullptr || ring_bytes_ <= kSmallestRing) return ring;
+  }
+}
+
+void CpuSamples::OpenOf(pid_t tid, const PerfWish& wish) {
+  const int event = OpenPerfEvent(wish, tid, -1, false);
+  if (event < 0) {
+    if (errno != ESRCH) refused_ = errno;  // else it has ended
+    return;
+  }
+  std::unique_ptr<PerfRing> ring = MakeRing(event, wish);
+  if (ring == nullptr) {
+    refused_ = errno;
+    close(event);
+    return;
+  }
+  rings_.push_back(std::move(ring));
+}
+
+void CpuSamples::OpenLaunching() {
+  const PerfWish wish = WishOf(CpuScope::kLaunching);
+  if (!wish.samples && !wish.switches) return;
+  for (const TracedProcess& process : TracedProcessesIn(run_.folder)) {
+    for (const pid_t tid : process.threads) {
+      if (refused_ == 0 && threads_.insert(tid).second) OpenOf(tid, wish);
+    }
+  }
+}
+
+// What inherits cannot write into one ring for all processors, and all of a processor can.
+void CpuSamples::OpenOnProcessors(pid_t tid, const PerfWish& wish) {
+  const long processors = std::max(sysconf(_SC_NPROCESSORS_CONF), 1L);
+  for (int cpu = 0; cpu < processors; ++cpu) {
+    const int event = OpenPerfEvent(wish, tid, cpu, true);
+    if (event < 0) {
+      if (errno == ENODEV) continue;  // a processor that is off
+      if (errno != ESRCH) refused_ = errno;
+      return;
+    }
+    const auto [at, is_first] = rings_of_processors_.try_emplace({cpu, wish.samples}, rings_.size());
+    if (!is_first && ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, rings_[at->second]->event()) == 0) {
+      redirected_.push_back(event);
+      continue;
+    }
+    std::unique_ptr<PerfRing> ring = MakeRing(event, wish);
+    if (ring == nullptr) {
+      refused_ = errno;
+      close(event);
+      return;
+    }
+    rings_.push_back(std::move(ring));
+  }
+}
+
+void CpuSamples::OpenTree() {
+  const PerfWish wish = WishOf(CpuScope::kProcessTree);
+  for (const auto& [pid, process] : processes_->Look(true)) {
+    ForEachEntry("/proc/" + std::to_string(pid) + "/task", [&](std::string_view name) {
+      const auto tid = static_cast<pid_t>(NumberAt(name, 0).value_or(0));
+      if (tid > 0 && refused_ == 0) OpenOnProcessors(tid, wish);
+    });
+  }
+}
+
+int64_t CpuSamples::Drain(int64_t now_ns, Journal* journal) {
+  if (refused_ != 0) TellRefusal(now_ns, journal);
+  if (refused_ != 0 && rings_.empty()) return now_ns + kSecondNs;
+  OpenLaunching();
+  const std::vector<const PerfRing*> ended = EndedRings();
+  DrainRings(now_ns, journal);
+  TakeSwitches(now_ns - kSettledNs, journal);
+  std::erase_if(rings_, [&](const std::unique_ptr<PerfRing>& ring) {
+    return std::find(ended.begin(), ended.end(), ring.get()) != ended.end();
+  });
+  // A file at a time: rings must not wait.
+  if (now_ns >= symbols_ns_ && stacks_.HasPendingSymbols()) stacks_.TellSymbols(1, journal);
+  if (now_ns >= symbols_ns_ && !stacks_.HasPendingSymbols()) {
+    symbols_step_ns_ = std::min(2 * symbols_step_ns_, kLongestSymbolsNs);
+    symbols_ns_ = now_ns + symbols_step_ns_;
+  }
+  WatchOwnCost(now_ns, journal);
+  // Before a third of a ring is full.
+  const auto samples = static_cast<int64_t>(ring_bytes_ / (options_.stack_bytes + 512) / 3);
+  return now_ns + std::clamp(samples * period_ns_, kShortestStepNs, kLongestStepNs);
+}
+
+void CpuSamples::Close(int64_t now_ns, Journal* journal) {
+  if (refused_ != 0) TellRefusal(now_ns, journal);
+  // Threads that began since the last look and have ended already are not known.
+  DrainRings(now_ns, journal);
+  TakeSwitches(INT64_MAX, journal);
+  for (const auto& [tid, off] : off_) {
+    if (off.since_ns >= now_ns) continue;
+    journal->Add(trace::SwitchRecord{static_cast<uint64_t>(off.since_ns), static_cast<uint64_t>(now_ns - off.since_ns),
+                                     static_cast<uint32_t>(off.pid), static_cast<uint32_t>(tid), off.cpu + 1,
+                                     off.is_preempted, true});
+  }
+  off_.clear();
+  stacks_.TellSymbols(SIZE_MAX, journal);
+}
+
+void CpuSamples::DrainRings(int64_t now_ns, Journal* journal) {
+  PerfVisitor visitor;
+  visitor.sample = [&](const PerfSample& sample) { TakeSample(sample, journal); };
+  visitor.change = [&](const PerfSwitch& change) { switches_.push_back(change); };
+  visitor.new_code = [&](pid_t pid) { stacks_.ForgetAddresses(pid); };
+  for (const std::unique_ptr<PerfRing>& ring : rings_) ring->Drain(&visitor);
+  TellLosses(now_ns, &visitor, journal);
+}
+
+void CpuSamples::TakeSample(const PerfSample& sample, Journal* journal) {
+  uint32_t& since = since_backtrace_[sample.tid];
+  const bool has_stack = since == 0;
+  since = since + 1 >= options_.samples_per_backtrace ? 0 : since + 1;
+  trace::CpuSampleRecord record;
+  record.time_ns = static_cast<uint64_t>(sample.time_ns);
+  record.pid = static_cast<uint32_t>(sample.pid);
+  record.tid = static_cast<uint32_t>(sample.tid);
+  record.stack = has_stack ? stacks_.StackOf(sample, journal) : 0;
+  record.weight_ns = static_cast<uint64_t>(sample.weight_ns);
+  record.cpu = sample.cpu + 1;
+  record.sample_kind = static_cast<uint8_t>(trace::SampleKind::kPerf);
+  journal->Add(record);
+}
+
+void CpuSamples::TakeSwitches(int64_t until_ns, Journal* journal) {
+  std::stable_sort(switches_.begin(), switches_.end(),
+                   [](const PerfSwitch& a, const PerfSwitch& b) { return a.time_ns < b.time_ns; });
+  const auto end = std::partition_point(switches_.begin(), switches_.end(),
+                                        [&](const PerfSwitch& change) { return change.time_ns <= until_ns; });
+  for (auto change = switches_.begin(); change != end; ++change) TakeSwitch(*change, journal);
+  switches_.erase(switches_.begin(), end);
+}
+
+void CpuSamples::TakeSwitch(const PerfSwitch& change, Journal* journal) {
+  if (change.is_out) {
+    off_[change.tid] = {change.time_ns, change.pid, change.cpu, change.is_preempted};
+    return;
+  }
+  const auto off = off_.find(change.tid);
+  if (off == off_.end()) return;  // when it left is not known
+  const Off& was = off->second;
+  journal->Add(trace::SwitchRecord{
+      static_cast<uint64_t>(was.since_ns), static_cast<uint64_t>(std::max<int64_t>(change.time_ns - was.since_ns, 0)),
+      static_cast<uint32_t>(change.pid), static_cast<uint32_t>(change.tid), was.cpu + 1, was.is_preempted, false});
+  off_.erase(off);
+}
+
+// Those of threads that have ended, which write no more into theirs.
+std::vector<const PerfRing*> CpuSamples::EndedRings() const {
+  std::vector<const PerfRing*> ended;
+  if (WantsTree()) return ended;  // one that ends may have started others
+  std::vector<pollfd> events;
+  for (const std::unique_ptr<PerfRing>& ring : rings_) events.push_back({ring->event(), POLLIN, 0});
+  if (events.empty() || poll(events.data(), events.size(), 0) <= 0) return ended;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if ((events[i].revents & POLLHUP) != 0) ended.push_back(rings_[i].get());
+  }
+  return ended;
+}
+
+void CpuSamples::TellLosses(int64_t now_ns, PerfVisitor* visitor, Journal* journal) {
+  if (visitor->lost != 0) {
+    // The ring had no room. Of which kind they were is not known, and who left the processor is not either.
+    off_.clear();
+    journal->Add(trace::LossRecord{static_cast<uint64_t>(now_ns), static_cast<uint8_t>(trace::LossReason::kNoMemory),
+                                   static_cast<uint32_t>(trace::RecordKind::kCpuSample), visitor->lost});
+  }
+  if (visitor->throttled == 0 || is_throttling_told_) return;
+  is_throttling_told_ = true;
+  Tell(now_ns, trace::NoticeLevel::kWarning,
+       "the kernel limited CPU sampling (kernel.perf_event_max_sample_rate): parts of the run have fewer samples",
+       journal);
+}
+
+void CpuSamples::TellRefusal(int64_t now_ns, Journal* journal) {
+  if (std::exchange(is_refusal_told_, true)) return;
+  const PerfRefusal refusal = WhyRefused(refused_, PerfParanoidLevel());
+  Tell(now_ns, options_.was_asked_for ? trace::NoticeLevel::kWarning : trace::NoticeLevel::kInfo,
+       (rings_.empty() ? "CPU samples and context switches were not recorded: "
+                       : "some threads have no CPU samples and context switches: ") +
+           refusal.why + " (to change that: " + refusal.advice + ")",
+       journal);
+}
+
+void CpuSamples::Tell(int64_t now_ns, trace::NoticeLevel level, const std::string& text, Journal* journal) const {
+  journal->Add(trace::NoticeRecord{static_cast<uint64_t>(now_ns), static_cast<uint8_t>(level), journal->Name(text)});
+}
+
+void CpuSamples::WatchOwnCost(int64_t now_ns, Journal* journal) {
+  const int64_t cost_ns = OwnCpuNs();
+  const bool is_due = cost_from_ns_ != 0 && now_ns - cost_from_ns_ >= kWatchNs;
+  if (cost_from_ns_ != 0 && !is_due) return;
+  const bool is_dear = is_due && (cost_ns - cost_ns_) * kLargestShare > now_ns - cost_from_ns_;
+  if (is_dear && period_ns_ < kLongestPeriodNs) {
+    period_ns_ *= 2;
+    auto period = static_cast<uint64_t>(period_ns_);
+    for (const std::unique_ptr<PerfRing>& ring : rings_) ioctl(ring->event(), PERF_EVENT_IOC_PERIOD, &period);
+    for (const int event : redirected_) ioctl(event, PERF_EVENT_IOC_PERIOD, &period);
+    Tell(now_ns, trace::NoticeLevel::kInfo,
+         "CPU sampling took too much of a processor: from here on every " + FormatNs(static_cast<double>(period_ns_)),
+         journal);
+  }
+  cost_from_ns_ = now_ns;
+  cost_ns_ = cost_ns;
+}
+
+}  // namespace gprof

@@ -1,0 +1,81 @@
+// What the threads of the program run, and when they are off the processor, by the events of the kernel.
+//
+// By default those of threads that called CUDA or NVTX, which the tracer tells in its arena; with their processes, all
+// threads. A sample comes with a copy of the upper end of the stack, which is unwound here, soon after.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collect/host/perf_ring.h"
+#include "collect/host/sampled_stacks.h"
+#include "collect/run/collector.h"
+#include "collect/run/run_processes.h"
+
+namespace gprof {
+
+std::unique_ptr<Collector> MakeCpuSamples(const CollectorOptions& options);
+
+class CpuSamples : public Collector {
+ public:
+  explicit CpuSamples(SamplingOptions options) : options_(options) {}
+
+  bool Start(const RunView& run, std::string* why) override;
+  void Switch(bool is_on, int64_t now_ns) override;
+  int64_t Drain(int64_t now_ns, Journal* journal) override;
+  void Close(int64_t now_ns, Journal* journal) override;
+  void Reset() override;
+
+ private:
+  // A thread that left the processor and is not back.
+  struct Off {
+    int64_t since_ns = 0;
+    pid_t pid = 0;
+    uint32_t cpu = 0;
+    bool is_preempted = false;
+  };
+
+  bool WantsTree() const;
+  PerfWish WishOf(CpuScope scope) const;
+  void OpenLaunching();
+  void OpenTree();
+  void OpenOf(pid_t tid, const PerfWish& wish);
+  void OpenOnProcessors(pid_t tid, const PerfWish& wish);
+  std::unique_ptr<PerfRing> MakeRing(int event, const PerfWish& wish);
+  std::vector<const PerfRing*> EndedRings() const;
+  void DrainRings(int64_t now_ns, Journal* journal);
+  void TakeSample(const PerfSample& sample, Journal* journal);
+  void TakeSwitches(int64_t until_ns, Journal* journal);
+  void TakeSwitch(const PerfSwitch& change, Journal* journal);
+  void TellLosses(int64_t now_ns, PerfVisitor* visitor, Journal* journal);
+  void TellRefusal(int64_t now_ns, Journal* journal);
+  void WatchOwnCost(int64_t now_ns, Journal* journal);
+  void Tell(int64_t now_ns, trace::NoticeLevel level, const std::string& text, Journal* journal) const;
+
+  SamplingOptions options_;
+  RunView run_;
+  std::unique_ptr<RunProcesses> processes_;
+  int64_t period_ns_ = 0, step_ns_ = 0;
+  bool of_kernel_ = true;
+  int refused_ = 0;  // errno value; 0: not
+  bool is_refusal_told_ = false;
+  std::size_t ring_bytes_ = 0;
+
+  std::set<pid_t> threads_;  // that were found, whether or not they could be looked at
+  std::vector<std::unique_ptr<PerfRing>> rings_;
+  std::map<std::pair<int, bool>, std::size_t> rings_of_processors_;  // by processor, and whether it has samples
+  std::vector<int> redirected_;                                      // events that write into the ring of another
+  std::vector<PerfSwitch> switches_;                                 // not in order yet
+  std::map<pid_t, Off> off_;
+  SampledStacks stacks_;
+  std::map<pid_t, uint32_t> since_backtrace_;
+  int64_t symbols_ns_ = 0, symbols_step_ns_ = 0;
+  int64_t cost_from_ns_ = 0, cost_ns_ = 0;
+  bool is_throttling_told_ = false;
+};
+
+}  // namespace gprof

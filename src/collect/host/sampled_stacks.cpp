@@ -1,0 +1,186 @@
+#include "collect/host/sampled_stacks.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kMillisecondNs = 1'000'000;
+// While libraries are loaded there is one more every few milliseconds, and the list of thousands takes milliseconds.
+constexpr int64_t kRereadNs = 1000 * kMillisecondNs, kRereadMissingNs = 50 * kMillisecondNs;
+// Beyond this many records of stacks a program would be too odd to be told.
+constexpr uint32_t kMostNodes = 4'000'000;
+
+}  // namespace
+
+SampledStacks::Process& SampledStacks::ProcessOf(const PerfSample& sample) {
+  Process& process = processes_[sample.pid];
+  const bool is_new = process.number == 0;
+  if (!is_new && !(process.is_stale && sample.time_ns - process.read_ns >= kRereadNs)) return process;
+  process.is_stale = false;
+  process.read_ns = sample.time_ns;
+  // One that has ended keeps what was known of it.
+  if (std::optional<AddressSpace> space = AddressSpace::Of(sample.pid, &files_)) {
+    process.space = std::move(*space);
+    process.frames.clear();
+    process.number = next_space_++;
+  } else if (is_new) {
+    process.number = next_space_++;
+  }
+  return process;
+}
+
+void SampledStacks::ForgetAddresses(pid_t pid) {
+  const auto process = processes_.find(pid);
+  if (process != processes_.end()) process->second.is_stale = true;
+}
+
+StackEnd SampledStacks::Unwind(const PerfSample& sample, Process* process) {
+  frames_now_.clear();
+  if (sample.callers.empty()) {
+    return unwinder_.Unwind(process->space, process->number, sample.registers, sample.stack, &frames_now_);
+  }
+  for (std::size_t i = 0; i < sample.callers.size() && i < Unwinder::kMostFrames; ++i) {
+    const uint64_t address = sample.callers[i] - (i == 0 ? 0 : 1);
+    frames_now_.push_back({address, process->space.Find(address), i != 0});
+  }
+  return StackEnd::kWhole;
+}
+
+uint32_t SampledStacks::StackOf(const PerfSample& sample, Journal* journal) {
+  if (sample.registers.known == 0) return 0;
+  Process* process = &ProcessOf(sample);
+  StackEnd end = Unwind(sample, process);
+  const auto is_missing = [](const UnwoundFrame& frame) { return frame.mapping == nullptr; };
+  const bool misses = std::any_of(frames_now_.begin(), frames_now_.end(), is_missing);
+  if (misses && sample.time_ns - process->read_ns >= kRereadMissingNs) {
+    process->is_stale = true;
+    process->read_ns = sample.time_ns - kRereadNs;
+    process = &ProcessOf(sample);
+    end = Unwind(sample, process);
+  }
+  const bool is_cut = end != StackEnd::kWhole;
+  uint32_t node = 0;
+  for (auto frame = frames_now_.rbegin(); frame != frames_now_.rend(); ++frame) {
+    const uint32_t id = FrameOf(sample, process, *frame, journal);
+    node = NodeOf(node, id, is_cut && node == 0, frame->is_guessed, journal);
+    if (node == 0) return 0;
+  }
+  return node;
+}
+
+uint32_t SampledStacks::FrameOf(const PerfSample& sample, Process* process, const UnwoundFrame& frame,
+                                Journal* journal) {
+  uint32_t& known = process->frames[frame.address];
+  if (known != 0) return known;
+  const uint32_t module = frame.mapping == nullptr ? 0 : ModuleOf(sample, *frame.mapping, journal);
+  const uint64_t offset = frame.address - (frame.mapping == nullptr ? 0 : frame.mapping->Bias());
+  const auto [at, is_new] = frames_.try_emplace({module, offset}, next_frame_);
+  known = at->second;
+  if (!is_new) return known;
+  ++next_frame_;
+  journal->Add(trace::FrameRecord{known, module, offset});
+  if (module != 0) {
+    Pending& pending = pending_[module];
+    pending.pid = sample.pid;
+    pending.file = frame.mapping->file;
+    pending.frames.push_back({known, offset});
+  }
+  return known;
+}
+
+uint32_t SampledStacks::ModuleOf(const PerfSample& sample, const CodeMapping& mapping, Journal* journal) {
+  const CodeFile* const file = mapping.file.get();
+  const auto [at, is_new] = modules_.try_emplace({sample.pid, file, mapping.Bias()}, next_module_);
+  if (!is_new) return at->second;
+  ++next_module_;
+  trace::ModuleRecord record;
+  record.time_ns = static_cast<uint64_t>(sample.time_ns);
+  record.id = at->second;
+  record.pid = static_cast<uint32_t>(sample.pid);
+  record.address = mapping.Bias();
+  record.module_kind = static_cast<uint8_t>(file == nullptr  ? trace::ModuleKind::kGenerated
+                                            : file->IsVdso() ? trace::ModuleKind::kVdso
+                                                             : trace::ModuleKind::kFile);
+  if (file != nullptr) {
+    kept_files_.push_back(mapping.file);
+    record.path = journal->Name(file->name());
+    record.size_bytes = mapping.end - mapping.begin;
+    record.inode = mapping.inode;
+    if (const ElfImage* const image = file->Image()) record.build_id = journal->Name(image->build_id());
+  }
+  journal->Add(record);
+  return at->second;
+}
+
+uint32_t SampledStacks::NodeOf(uint32_t parent, uint32_t frame, bool is_cut, bool is_guessed, Journal* journal) {
+  if (next_node_ > kMostNodes) return 0;
+  std::unordered_map<uint64_t, uint32_t>& nodes = nodes_[(is_cut ? 1 : 0) + (is_guessed ? 2 : 0)];
+  const auto [at, is_new] = nodes.try_emplace(uint64_t{parent} << 32 | frame, next_node_);
+  if (!is_new) return at->second;
+  ++next_node_;
+  journal->Add(trace::StackRecord{at->second, parent, frame, is_cut, is_guessed});
+  return at->second;
+}
+
+// The file itself, or where it was stripped the one with its symbols.
+const ElfImage* SampledStacks::SymbolsOf(const CodeFile& file) {
+  const ElfImage* const image = file.Image();
+  if (image == nullptr || image->HasFullSymbols()) return image;
+  const auto [at, is_new] = debug_images_.try_emplace(&file);
+  if (is_new) {
+    for (const std::string& path : DebugFilesOf(*image, file.name())) {
+      std::unique_ptr<ElfImage> debug = ElfImage::Open(path);
+      if (debug == nullptr || debug->build_id() != image->build_id() || !debug->HasFullSymbols()) continue;
+      at->second = std::move(debug);
+      break;
+    }
+  }
+  return at->second != nullptr ? at->second.get() : image;
+}
+
+std::vector<FoundSymbol> SampledStacks::Find(const Pending& pending, const std::vector<uint64_t>& addresses) {
+  if (pending.file != nullptr) {
+    const ElfImage* const image = SymbolsOf(*pending.file);
+    return image == nullptr ? std::vector<FoundSymbol>(addresses.size()) : FindSymbols(*image, addresses);
+  }
+  // In a container, its /tmp is another one.
+  const std::string pid = std::to_string(pending.pid), name = "/tmp/perf-" + pid + ".map";
+  std::ifstream file("/proc/" + pid + "/root" + name, std::ios::binary);
+  if (!file) file.open(name, std::ios::binary);
+  const std::string map{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return FindInPerfMap(map, addresses);
+}
+
+void SampledStacks::TellSymbols(std::size_t files, Journal* journal) {
+  for (; files > 0 && !pending_.empty(); --files) {
+    const Pending pending = std::move(pending_.begin()->second);
+    pending_.erase(pending_.begin());
+    std::vector<uint64_t> addresses;
+    for (const PendingFrame& frame : pending.frames) addresses.push_back(frame.address);
+    const std::vector<FoundSymbol> symbols = Find(pending, addresses);
+    for (std::size_t i = 0; i < symbols.size(); ++i) {
+      if (symbols[i].name.empty()) continue;
+      trace::SymbolRecord record;
+      record.frame = pending.frames[i].frame;
+      record.name = journal->Name(symbols[i].name);
+      record.function_offset = symbols[i].function;
+      if (record.name.value != 0) journal->Add(record);
+    }
+  }
+}
+
+void SampledStacks::Reset() {
+  for (auto& [pid, process] : processes_) process.frames.clear();
+  modules_.clear();
+  kept_files_.clear();
+  frames_.clear();
+  for (auto& nodes : nodes_) nodes.clear();
+  pending_.clear();
+}
+
+}  // namespace gprof

@@ -1,0 +1,52 @@
+#include "collect/run/arenas.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/descriptor.h"
+#include "collect/run/open_proc_file.h"
+#include "gprof/trace/run_folder.h"
+
+namespace gprof {
+namespace {
+
+// Read, not mapped: the file may be cut short meanwhile.
+std::optional<TracedProcess> ReadArena(const std::string& path) {
+  const int descriptor = OpenHigh(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (descriptor < 0) return std::nullopt;
+  alignas(trace::ArenaHeader) unsigned char bytes[sizeof(trace::ArenaHeader)];
+  const bool is_read = pread(descriptor, bytes, sizeof bytes, 0) == static_cast<ssize_t>(sizeof bytes);
+  close(descriptor);
+  const auto* const header = reinterpret_cast<const trace::ArenaHeader*>(bytes);
+  const bool is_target =
+      is_read && header->magic == trace::kArenaMagic &&
+      header->owner.load(std::memory_order_relaxed) == static_cast<uint32_t>(trace::ArenaOwner::kTarget);
+  if (!is_target || header->pid == 0) return std::nullopt;
+  TracedProcess process;
+  process.pid = static_cast<pid_t>(header->pid);
+  process.start_ticks = static_cast<int64_t>(header->start_ticks);
+  process.is_recording =
+      header->state.load(std::memory_order_relaxed) == static_cast<uint32_t>(trace::ArenaState::kRecording);
+  for (const std::atomic<uint32_t>& thread : header->threads) {
+    const auto tid = static_cast<pid_t>(thread.load(std::memory_order_relaxed));
+    if (tid > 0) process.threads.push_back(tid);
+  }
+  return process;
+}
+
+}  // namespace
+
+std::vector<TracedProcess> TracedProcessesIn(const std::string& run_folder) {
+  std::vector<TracedProcess> processes;
+  ForEachEntry(run_folder, [&](std::string_view name) {
+    if (!name.ends_with(trace::kArenaSuffix)) return;
+    if (auto process = ReadArena(run_folder + "/" + std::string(name))) processes.push_back(std::move(*process));
+  });
+  return processes;
+}
+
+}  // namespace gprof

@@ -1,0 +1,35 @@
+#include "collect/run/collector_list.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "collect/gpu/nvml.h"
+#include "collect/gpu/pm_sampling.h"
+#include "collect/host/cpu_samples.h"
+#include "collect/host/host_load.h"
+
+namespace gprof {
+namespace {
+
+bool WantsSampling(const CollectorOptions& options) {
+  return options.sampling.samples != CpuScope::kNone || options.sampling.switches != CpuScope::kNone;
+}
+
+constexpr CollectorKind kCollectors[] = {
+    {"cpu_samples", "CPU samples and context switches", WantsSampling, MakeCpuSamples},
+    {"host_load", "host load", [](const CollectorOptions& options) { return options.host_load_hz > 0; }, MakeHostLoad},
+    {"nvml", "GPU state", IsNvmlWanted, MakeNvml},
+    {"gpu_metrics", "GPU metric data", IsPmSamplingWanted, MakePmSampling},
+};
+
+}  // namespace
+
+std::span<const CollectorKind> Collectors() { return kCollectors; }
+
+const CollectorKind* FindCollector(std::string_view name) {
+  const auto is_it = [name](const CollectorKind& kind) { return kind.name == name; };
+  const auto* const found = std::find_if(std::begin(kCollectors), std::end(kCollectors), is_it);
+  return found == std::end(kCollectors) ? nullptr : found;
+}
+
+}  // namespace gprof

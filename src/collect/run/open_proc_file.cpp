@@ -1,0 +1,82 @@
+#include "collect/run/open_proc_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "base/descriptor.h"
+
+namespace gprof {
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+
+}  // namespace
+
+ProcFile::ProcFile(const std::string& path) : descriptor_(OpenHigh(path.c_str(), O_RDONLY, 0)) {}
+
+ProcFile::ProcFile(ProcFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+ProcFile& ProcFile::operator=(ProcFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+ProcFile::~ProcFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::string_view ProcFile::Read() const {
+  static char text[4096];
+  if (descriptor_ < 0) return {};
+  const ssize_t size = pread(descriptor_, text, sizeof text, 0);
+  return {text, size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+void ForEachEntry(const std::string& folder, const std::function<void(std::string_view)>& visit) {
+  const std::unique_ptr<DIR, CloseFolder> listing(opendir(folder.c_str()));
+  if (!listing) return;
+  while (const dirent* entry = readdir(listing.get())) {
+    if (entry->d_name[0] != '.') visit(entry->d_name);
+  }
+}
+
+void ForEachNumber(std::string_view text, const std::function<void(int64_t)>& visit) {
+  while (!text.empty()) {
+    const std::size_t begin = text.find_first_not_of(" \n\t");
+    if (begin == std::string_view::npos) return;
+    text.remove_prefix(begin);
+    const std::string_view word = text.substr(0, text.find_first_of(" \n\t"));
+    int64_t number = 0;
+    if (std::from_chars(word.data(), word.data() + word.size(), number).ec == std::errc()) visit(number);
+    text.remove_prefix(word.size());
+  }
+}
+
+std::optional<int64_t> NumberAt(std::string_view text, std::size_t index) {
+  std::optional<int64_t> found;
+  std::size_t at = 0;
+  ForEachNumber(text, [&](int64_t number) {
+    if (at++ == index) found = number;
+  });
+  return found;
+}
+
+std::string_view BehindName(std::string_view stat) {
+  const std::size_t name_end = stat.rfind(") ");
+  return name_end == std::string_view::npos ? std::string_view() : stat.substr(name_end + 2);
+}
+
+std::optional<int64_t> StatField(std::string_view behind_name, std::size_t field) {
+  // The state, field 3, is a letter, and no number.
+  return NumberAt(behind_name, field - 4);
+}
+
+}  // namespace gprof
