@@ -96,7 +96,7 @@ void InternedNames::ResetAfterFork() {
   uint32_t whole = 0;
   while (whole < claimed && segments_[whole / kEntriesPerSegment].load(std::memory_order_relaxed) != nullptr &&
          At(whole + 1)->text != nullptr) {
-    ++whole;
+    At(++whole)->chunk = 0;  // the parent's chunks have the same numbers as ours will have
   }
   if (!NamesAreWhole()) {
     whole = 0;
