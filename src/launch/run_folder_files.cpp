@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "base/descriptor.h"
@@ -103,6 +105,17 @@ std::optional<FoundRun> RunOfName(const std::string& parent, std::string_view na
 
 int OpenControl(const FoundRun& run) {
   return OpenHigh((run.path + "/" + trace::kControlFile).c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+}
+
+// A process that a dead launcher had just forked has its lock until it gets to let go of it, and another command may be
+// clearing the folder: both are soon over.
+bool TakeLock(int control, bool is_launcher_alive) {
+  constexpr int kMostTries = 200, kTryMs = 10;
+  for (int tries = 0; flock(control, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (is_launcher_alive || tries == kMostTries) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kTryMs));
+  }
+  return true;
 }
 
 }  // namespace
@@ -235,10 +248,11 @@ bool HasLauncher(const FoundRun& run) {
 }
 
 std::unique_ptr<RunClaim> RunClaim::Take(const FoundRun& run) {
-  if (HasLauncher(run)) return nullptr;
+  const bool is_launcher_alive = IsProcessAlive(run.launcher_pid, 0);
+  if (is_launcher_alive && HasLauncher(run)) return nullptr;
   const int control = OpenControl(run);
   if (control < 0) return std::unique_ptr<RunClaim>(new RunClaim(-1, {}));
-  if (flock(control, LOCK_EX | LOCK_NB) != 0) {
+  if (!TakeLock(control, is_launcher_alive)) {
     close(control);
     return nullptr;
   }

@@ -840,14 +840,14 @@ def jpegs_decoded_in_the_main_thread():
 @capture
 def samples_from_a_network_drive():
     """24 files of 4 MB for each step, from a drive that another machine has."""
-    program = python("samples_from_a_network_drive", "A10", "train_volumes.py --data /mnt/share")
+    program = python("samples_from_a_network_drive", "A10", "train_volumes.py --data /nfs/share")
     start(program)
     upload(program, 40, 60 * MIB)
     net, autograd = network("volumes", 62, 46 * MS), program.make_thread("pt_autograd_0")
     for step in range(22):
         with program.range("load"):
             for sample in range(24):
-                program.os_call("read", program.noise.host(7 * MS), FILE, f"/mnt/share/volumes/{step}_{sample}.npy")
+                program.os_call("read", program.noise.host(7 * MS), FILE, f"/nfs/share/volumes/{step}_{sample}.npy")
             program.work(9 * MS)
         with program.range("train"):
             program.copy("h2d", 96 * MIB)

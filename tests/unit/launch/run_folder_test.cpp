@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
 
 #include "fake_arena.h"
@@ -214,6 +215,32 @@ TEST(RunClaim, IsGivenOnceWhenTheLauncherIsDead) {
   ASSERT_TRUE(claim);
   EXPECT_EQ(claim->output(), "/a/run.trace");
   EXPECT_FALSE(RunClaim::Take(runs[0]));
+}
+
+TEST(RunClaim, WaitsForWhatADeadLauncherHadJustForked) {
+  const TemporaryFolder base;
+  int released[2];
+  ASSERT_EQ(pipe(released), 0);
+  const pid_t launcher = fork();
+  if (launcher == 0) {
+    std::string why;
+    RunFolder::MakeIn({base.path()}, "", &why).release();
+    close(released[1]);
+    char byte = 0;
+    if (fork() == 0) (void)!read(released[0], &byte, 1);  // has the launcher's lock, as every child has at first
+    _exit(0);
+  }
+  close(released[0]);
+  int status = 0;
+  waitpid(launcher, &status, 0);
+  const std::vector<FoundRun> runs = FindRuns({base.path()});
+  ASSERT_EQ(runs.size(), 1u);
+  std::thread release([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    close(released[1]);
+  });
+  EXPECT_TRUE(RunClaim::Take(runs[0]));
+  release.join();
 }
 
 TEST(RunClaim, AFolderThatIsBeingMadeIsLeftAlone) {
