@@ -46,7 +46,7 @@ class ProcessesByPid {
 
 // What a process says of itself is a part of its time; what a collector saw is not.
 inline void TouchWriter(UnjoinedTrace& unjoined, uint32_t writer, uint32_t process, int64_t first_ns, int64_t last_ns) {
-  if (writer == process && first_ns > 0) unjoined.Touch(process, first_ns, last_ns);
+  if (writer == process && first_ns > 0) unjoined.Touch(process, {first_ns, last_ns});
 }
 
 // The records of a kind, which are gone from the unjoined trace then.

@@ -1,7 +1,6 @@
 #include "trace/load/builder.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/saturate.h"
@@ -56,13 +55,12 @@ void TraceBuilder::BeginChunk(const trace::ChunkHeader& header) {
     unjoined_.correlations.emplace_back();
     unjoined_.end_times_ns.push_back(0);
   }
-  first_ns_ = std::numeric_limits<int64_t>::max();
-  last_ns_ = 0;
+  times_ = {};
   cached_thread_ = kNone;
 }
 
 void TraceBuilder::EndChunk() {
-  if (!IsOfCollector()) unjoined_.Touch(process_, first_ns_, last_ns_);
+  if (!IsOfCollector()) unjoined_.Touch(process_, times_);
 }
 
 bool TraceBuilder::Fill(std::vector<BulkChunk> bulk, DamagedBlocks* damaged) {
@@ -296,7 +294,7 @@ bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds,
 
 void TraceBuilder::Add(const trace::KernelRecord& r) {
   const bool is_added = AddOp(r, OpKind::kKernel, WhatOf(r), 0, 0);
-  if (is_added && r.is_device_launched != 0 && r.correlation == 0) ++unjoined_.launched_by_device;
+  if (is_added && IsLaunchedByDevice(r.is_device_launched, r.correlation)) ++unjoined_.launched_by_device;
 }
 
 void TraceBuilder::Add(const trace::MemcpyRecord& r) {

@@ -107,8 +107,7 @@ class TraceBuilder {
   // kNone for stream 0. A stream without its context is noted in `late`, for the event with that index.
   uint32_t StreamOf(uint32_t context, uint32_t stream, std::vector<LateStream>* late, std::size_t event);
   void Touch(int64_t start_ns, int64_t end_ns) {
-    if (start_ns > 0 && start_ns < first_ns_) first_ns_ = start_ns;
-    if (end_ns > last_ns_) last_ns_ = end_ns;
+    times_.Add(static_cast<uint64_t>(start_ns), static_cast<uint64_t>(end_ns));
   }
   template <class R>
   PackedOps::Facts FactsOfAny(const R& r, OpKind kind);
@@ -122,7 +121,7 @@ class TraceBuilder {
   bool has_numbers_ = false;  // NumberThings was called
   std::unordered_map<trace::ProcessKey, uint32_t, ProcessKeyHash> processes_, collectors_;
   uint32_t process_ = kNone;  // of the chunk; kCollector and a number for a collector
-  int64_t first_ns_ = 0, last_ns_ = 0;
+  TimeExtent times_;          // of the chunk
   uint32_t cached_tid_ = 0, cached_thread_ = kNone;
   RecentFacts<6> recent_ops_;  // of the process of the chunk, as the tables below
   RecentFacts<3> recent_calls_;

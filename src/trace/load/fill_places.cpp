@@ -78,11 +78,6 @@ bool IsUsualStart(uint64_t start_ns) { return start_ns != 0 && start_ns <= kMost
 
 }  // namespace
 
-void PlaceFiller::ProcessTotals::Touch(uint64_t start_ns, uint64_t end_ns) {
-  if (start_ns > 0) first_ns = std::min(first_ns, static_cast<int64_t>(start_ns));
-  last_ns = std::max(last_ns, static_cast<int64_t>(end_ns));
-}
-
 void PlaceFiller::Take(const BulkChunk& chunk, DamagedBlocks* damaged) {
   process_ = chunk.process;
   const auto* body = reinterpret_cast<const unsigned char*>(chunk.stored.data());
@@ -112,7 +107,7 @@ void PlaceFiller::Finish() {
   Append(op_runs_, &unjoined_.op_runs);
   Append(event_runs_, &unjoined_.event_runs);
   for (uint32_t process = 0; process < totals_.size(); ++process) {
-    unjoined_.Touch(process, totals_[process].first_ns, totals_[process].last_ns);
+    unjoined_.Touch(process, totals_[process].times);
     unjoined_.correlations[process].Add(totals_[process].correlations);
   }
   unjoined_.launched_by_device += launched_by_device_;
@@ -256,7 +251,7 @@ bool PlaceFiller::WriteItems(const BulkBlock& block, std::size_t first, std::siz
     last_ns = std::max(last_ns, start_ns + duration_ns);
     if (kIsPlanned) are_same |= start_ns == std::exchange(before_ns, start_ns);
   }
-  totals_[process_].Touch(starts[index_of(first)], last_ns);
+  totals_[process_].times.Add(starts[index_of(first)], last_ns);
   return !are_same;
 }
 
@@ -275,7 +270,7 @@ void PlaceFiller::WriteAny(const BulkBlock& block, Packed* packed, std::vector<U
     if (IsUsualStart(start_ns) && Item::FitsDuration(duration_ns)) {
       item.SetStart(static_cast<int64_t>(start_ns));
       item.SetDuration(duration_ns);
-      totals_[process_].Touch(start_ns, start_ns + duration_ns);
+      totals_[process_].times.Add(start_ns, start_ns + duration_ns);
     } else if (kMustHaveTimes && !HasTimes(start_ns, duration_ns)) {
       item.facts = kNoTimes;
       ++bad_times_;
@@ -289,7 +284,7 @@ void PlaceFiller::TakeUnusualTime(uint64_t start_ns, uint64_t duration_ns, std::
                                   std::vector<UnusualTime>* unusual) {
   const int64_t end_ns = EndNs(start_ns, duration_ns);
   unusual->push_back({static_cast<uint32_t>(place), TimeNs(start_ns), end_ns});
-  totals_[process_].Touch(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
+  totals_[process_].times.Add(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
 }
 
 // put(i, facts, place) for every record of the block, in the order that was planned for it.
@@ -351,12 +346,12 @@ std::vector<Trace::Slice> PlaceFiller::RunsOf(const BulkBlock& block) const {
   return runs;
 }
 
-// No call of the host launched them.
 bool PlaceFiller::TakeDeviceLaunches(const ColumnView& is_device_launched, std::size_t count) {
   std::vector<uint64_t> is_launched(count);
   if (!DecodeNumbers(is_device_launched, is_launched.data(), count)) return false;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool has_no_call = static_cast<uint8_t>(is_launched[i]) != 0 && static_cast<uint32_t>(correlations_[i]) == 0;
+    const bool has_no_call =
+        IsLaunchedByDevice(static_cast<uint8_t>(is_launched[i]), static_cast<uint32_t>(correlations_[i]));
     if (has_no_call && HasTimes(starts_[i], durations_[i])) ++launched_by_device_;
   }
   return true;
@@ -376,7 +371,7 @@ bool PlaceFiller::WriteUsualEvents(const BulkBlock& block) {
     Write(to + i, times_ns[i], facts[which[i]]);
   }
   event_runs_.push_back(place);
-  totals_[process_].Touch(times_ns[0], times_ns[count - 1]);
+  totals_[process_].times.Add(times_ns[0], times_ns[count - 1]);
   return true;
 }
 
@@ -386,7 +381,7 @@ void PlaceFiller::TakeEvents(const BulkBlock& block) {
   has_unusual_events_ = true;
   const uint64_t *times_ns = starts_.get(), *ranges = durations_.get(), *payloads = correlations_.get();
   NvtxEvents::Item* const items = unjoined_.nvtx_events.items().data();
-  uint64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
+  TimeExtent times;
   ForEachPlace(
       block, [&](std::size_t i, uint32_t facts, std::size_t place) __attribute__((always_inline)) {
         const uint64_t time_ns = std::min(times_ns[i], kMaxTimeNs);
@@ -397,10 +392,9 @@ void PlaceFiller::TakeEvents(const BulkBlock& block) {
         if (kMayHaveDetails && (ranges[i] != 0 || payloads[i] != 0)) {
           details_.emplace_back(static_cast<uint32_t>(place), NvtxEvents::Details{ranges[i], payloads[i]});
         }
-        first_ns = std::min(first_ns, time_ns == 0 ? first_ns : time_ns);
-        last_ns = std::max(last_ns, time_ns);
+        times.Add(time_ns, time_ns);
       });
-  totals_[process_].Touch(first_ns, last_ns);
+  totals_[process_].times.Add(times);
 }
 
 }  // namespace gprof

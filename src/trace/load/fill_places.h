@@ -42,10 +42,8 @@ class PlaceFiller {
   };
   // What was found in the records of a process.
   struct ProcessTotals {
-    int64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
+    TimeExtent times;
     CorrelationExtent correlations;
-
-    void Touch(uint64_t start_ns, uint64_t end_ns);
   };
   // Whether the records of a block are written, and whether each begins later than the one before of its group.
   enum class Written : uint8_t { kNo, kInOrder, kOutOfOrder };

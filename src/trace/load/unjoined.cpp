@@ -6,42 +6,41 @@
 
 namespace gprof {
 
-uint32_t UnjoinedTrace::ContextIndex(uint32_t process, uint32_t context) {
-  uint32_t& index = contexts(process, context);
+namespace {
+
+// `index` is where something is in the list, kNone when it is named for the first time: then it begins as `make` says.
+template <class List, class F>
+uint32_t FindOrAdd(uint32_t& index, List* list, F&& make) {
   if (index == kNone) {
-    index = static_cast<uint32_t>(trace.contexts.size());
-    Context c;
-    c.process = process;
-    c.id = context;
-    trace.contexts.push_back(c);
+    index = static_cast<uint32_t>(list->size());
+    make(list->emplace_back());
   }
   return index;
+}
+
+}  // namespace
+
+uint32_t UnjoinedTrace::ContextIndex(uint32_t process, uint32_t context) {
+  return FindOrAdd(contexts(process, context), &trace.contexts, [&](Context& c) {
+    c.process = process;
+    c.id = context;
+  });
 }
 
 uint32_t UnjoinedTrace::StreamIndex(uint32_t process, uint32_t context, uint32_t stream) {
-  uint32_t& index = streams(uint64_t{process} << 32 | context, stream);
-  if (index == kNone) {
-    index = static_cast<uint32_t>(trace.streams.size());
-    Stream s;
+  return FindOrAdd(streams(uint64_t{process} << 32 | context, stream), &trace.streams, [&](Stream& s) {
     s.process = process;
     s.context = context;
     s.id = stream;
-    trace.streams.push_back(s);
     ContextIndex(process, context);
-  }
-  return index;
+  });
 }
 
 uint32_t UnjoinedTrace::ThreadIndex(uint32_t process, uint32_t tid) {
-  uint32_t& index = threads(process, tid);
-  if (index == kNone) {
-    index = static_cast<uint32_t>(trace.threads.size());
-    Thread thread;
+  return FindOrAdd(threads(process, tid), &trace.threads, [&](Thread& thread) {
     thread.process = process;
     thread.tid = tid;
-    trace.threads.push_back(thread);
-  }
-  return index;
+  });
 }
 
 NameId UnjoinedTrace::Name(uint32_t writer, trace::StringId id) {
@@ -55,30 +54,21 @@ NameId UnjoinedTrace::Name(uint32_t writer, trace::StringId id) {
 }
 
 uint32_t UnjoinedTrace::SlotIndex(uint32_t process, uint32_t ordinal) {
-  uint32_t& index = slot_ids(process, ordinal);
-  if (index == kNone) {
-    index = static_cast<uint32_t>(device_slots.size());
-    DeviceSlot slot;
+  return FindOrAdd(slot_ids(process, ordinal), &device_slots, [&](DeviceSlot& slot) {
     slot.process = process;
     slot.facts.device = ordinal;
-    device_slots.push_back(slot);
-  }
-  return index;
+  });
 }
 
 uint32_t UnjoinedTrace::DomainIndex(uint32_t process, uint32_t id) {
-  uint32_t& index = domains(process, id);
-  if (index == kNone) {
-    index = static_cast<uint32_t>(trace.domains.size());
-    NvtxDomain d;
+  return FindOrAdd(domains(process, id), &trace.domains, [&](NvtxDomain& d) {
     d.process = process;
     d.id = id;
-    trace.domains.push_back(d);
-  }
-  return index;
+  });
 }
 
-void UnjoinedTrace::Touch(uint32_t process, int64_t first_ns, int64_t last_ns) {
+void UnjoinedTrace::Touch(uint32_t process, const TimeExtent& times) {
+  const auto [first_ns, last_ns] = times;
   Process& p = trace.processes[process];
   if (first_ns <= last_ns) {
     p.start_ns = p.start_ns == 0 ? first_ns : std::min(p.start_ns, first_ns);

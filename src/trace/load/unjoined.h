@@ -18,8 +18,14 @@
 #include "trace/load/flat_index.h"
 #include "trace/load/nvtx_events.h"
 #include "trace/model/name_table.h"
+#include "trace/model/saturating_time.h"
 
 namespace gprof {
+
+// A kernel of a record was launched by the GPU: no call of the host did.
+constexpr bool IsLaunchedByDevice(uint8_t is_device_launched, uint32_t correlation) {
+  return is_device_launched != 0 && correlation == 0;
+}
 
 // A device as one process sees it.
 struct DeviceSlot {
@@ -167,7 +173,7 @@ struct UnjoinedTrace {
   // A text of the process or collector. One that is not read yet is a placeholder until ResolveLateNames.
   NameId Name(uint32_t writer, trace::StringId id);
   // Something of the process happened in this time; nothing where last is before first.
-  void Touch(uint32_t process, int64_t first_ns, int64_t last_ns);
+  void Touch(uint32_t process, const TimeExtent& times);
 };
 
 }  // namespace gprof

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "base/saturate.h"
 
@@ -21,5 +22,18 @@ constexpr int64_t EndNs(uint64_t start_ns, uint64_t duration_ns) {
 constexpr bool HasTimes(uint64_t start_ns, uint64_t duration_ns) {
   return start_ns != 0 && start_ns <= kMaxTimeNs && duration_ns <= kMaxTimeNs;
 }
+
+// From the first time of some records to the last. A time of 0 is not known.
+struct TimeExtent {
+  int64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
+  void Add(uint64_t start_ns, uint64_t end_ns) {
+    if (start_ns > 0) first_ns = std::min(first_ns, static_cast<int64_t>(start_ns));
+    last_ns = std::max(last_ns, static_cast<int64_t>(end_ns));
+  }
+  void Add(const TimeExtent& other) {
+    first_ns = std::min(first_ns, other.first_ns);
+    last_ns = std::max(last_ns, other.last_ns);
+  }
+};
 
 }  // namespace gprof
