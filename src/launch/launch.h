@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/run/options.h"
+#include "collect/run/collector_options.h"
 
 namespace gprof {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "unwind/elf_image.h"
-#include "unwind/machine.h"
+#include "unwind/registers.h"
 
 namespace gprof {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "unwind/machine.h"
+#include "unwind/registers.h"
 
 namespace gprof {
 

@@ -6,7 +6,7 @@
 
 #include "unwind/address_space.h"
 #include "unwind/cfi.h"
-#include "unwind/machine.h"
+#include "unwind/registers.h"
 
 namespace gprof {
 

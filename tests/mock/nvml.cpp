@@ -50,7 +50,7 @@ int ResultOf(const std::string& function) {
 }
 
 template <class T>
-int Answer(const std::string& function, const std::vector<std::string>& line, T* value) {
+int Reply(const std::string& function, const std::vector<std::string>& line, T* value) {
   double number = 0;
   if (const int result = ResultOf(function); result != kSuccess) return result;
   if (!Find(line, &number)) return kNotSupported;
@@ -64,13 +64,13 @@ int gpm_samples[64];
 }  // namespace
 
 #define MOCK_VALUE(name, T) \
-  __attribute__((visibility("default"))) int name(Device, T* value) { return Answer(#name, {#name}, value); }
+  __attribute__((visibility("default"))) int name(Device, T* value) { return Reply(#name, {#name}, value); }
 
 extern "C" {
 
 int nvmlInit_v2() { return ResultOf("nvmlInit_v2"); }
 const char* nvmlErrorString(int) { return "mock error"; }
-int nvmlDeviceGetCount_v2(unsigned* count) { return Answer("nvmlDeviceGetCount_v2", {"gpus"}, count); }
+int nvmlDeviceGetCount_v2(unsigned* count) { return Reply("nvmlDeviceGetCount_v2", {"gpus"}, count); }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
   *device = reinterpret_cast<Device>(uintptr_t{index} + 1);
@@ -94,23 +94,23 @@ MOCK_VALUE(nvmlDeviceGetCurrentClocksEventReasons, unsigned long long)
 MOCK_VALUE(nvmlDeviceGetMaxMigDeviceCount, unsigned)
 
 int nvmlDeviceGetTemperature(Device, unsigned, unsigned* value) {
-  return Answer("nvmlDeviceGetTemperature", {"nvmlDeviceGetTemperature"}, value);
+  return Reply("nvmlDeviceGetTemperature", {"nvmlDeviceGetTemperature"}, value);
 }
 int nvmlDeviceGetClockInfo(Device, unsigned kind, unsigned* value) {
-  return Answer("nvmlDeviceGetClockInfo", {"clock", std::to_string(kind)}, value);
+  return Reply("nvmlDeviceGetClockInfo", {"clock", std::to_string(kind)}, value);
 }
 int nvmlDeviceGetUtilizationRates(Device, Utilization* value) {
   value->memory = 0;
-  return Answer("nvmlDeviceGetUtilizationRates", {"nvmlDeviceGetUtilizationRates"}, &value->gpu);
+  return Reply("nvmlDeviceGetUtilizationRates", {"nvmlDeviceGetUtilizationRates"}, &value->gpu);
 }
 int nvmlDeviceGetMemoryInfo(Device, Memory* value) {
-  return Answer("nvmlDeviceGetMemoryInfo", {"nvmlDeviceGetMemoryInfo"}, &value->used);
+  return Reply("nvmlDeviceGetMemoryInfo", {"nvmlDeviceGetMemoryInfo"}, &value->used);
 }
 int nvmlDeviceGetTotalEccErrors(Device, unsigned, unsigned, unsigned long long* value) {
-  return Answer("nvmlDeviceGetTotalEccErrors", {"nvmlDeviceGetTotalEccErrors"}, value);
+  return Reply("nvmlDeviceGetTotalEccErrors", {"nvmlDeviceGetTotalEccErrors"}, value);
 }
 int nvmlDeviceGetPcieThroughput(Device, unsigned counter, unsigned* value) {
-  return Answer("nvmlDeviceGetPcieThroughput", {"pcie", std::to_string(counter)}, value);
+  return Reply("nvmlDeviceGetPcieThroughput", {"pcie", std::to_string(counter)}, value);
 }
 
 int nvmlDeviceGetFieldValues(Device, int count, FieldValue* values) {
@@ -118,7 +118,7 @@ int nvmlDeviceGetFieldValues(Device, int count, FieldValue* values) {
   for (int i = 0; i < count; ++i) {
     values[i].type = 3;
     values[i].result =
-        Answer("field", {"field", std::to_string(values[i].field)}, &values[i].value.as_unsigned_long_long);
+        Reply("field", {"field", std::to_string(values[i].field)}, &values[i].value.as_unsigned_long_long);
   }
   return kSuccess;
 }
@@ -163,7 +163,7 @@ int nvmlGpmMetricsGet(GpmMetrics* metrics) {
   if (metrics->version != 1 || metrics->first == metrics->second) return 2;
   for (unsigned i = 0; i < metrics->count; ++i)
     metrics->metrics[i].result =
-        Answer("gpm", {"gpm", std::to_string(metrics->metrics[i].id)}, &metrics->metrics[i].value);
+        Reply("gpm", {"gpm", std::to_string(metrics->metrics[i].id)}, &metrics->metrics[i].value);
   return kSuccess;
 }
 }

@@ -261,7 +261,7 @@ double ProgramArguments::HertzOf(const std::string& option, const std::string& v
 }
 
 CpuScope ProgramArguments::ScopeOf(const std::string& option, const std::string& word) {
-  if (word == "none") return CpuScope::kNone;
+  if (word == "none") return CpuScope::kNobody;
   if (word == "launching") return CpuScope::kLaunching;
   if (word == "system-wide") nsys_.Note(option + "=" + word, "only processes of the run are sampled");
   if (word == "process-tree" || word == "system-wide") return CpuScope::kProcessTree;
@@ -278,7 +278,7 @@ void ProgramArguments::ReadSampling() {
   sampling.stack_bytes = sampling.stack_bytes / 8 * 8;
   if (backtrace_ == "lbr") nsys_.Note("--backtrace=lbr", "call stacks are made from unwind tables instead");
   if (backtrace_ == "none") {
-    sampling.backtrace = CpuBacktrace::kNone;
+    sampling.backtrace = CpuBacktrace::kOff;
   } else if (backtrace_ == "fp") {
     sampling.backtrace = CpuBacktrace::kFramePointers;
   } else if (backtrace_ != "dwarf" && backtrace_ != "auto" && backtrace_ != "lbr") {

@@ -40,7 +40,7 @@ class GpuWatch {
   struct Gpu {
     nvml::Device handle = nullptr;
     std::string uuid, name;
-    nvml::GpmSample samples[2] = {};
+    nvml::GpmSamples gpm;
     bool has_gpm = false, has_sample = false;
   };
   void ReadGpm(Gpu* gpu, GpuReading* reading) const;

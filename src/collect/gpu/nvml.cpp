@@ -1,7 +1,5 @@
 #include "collect/gpu/nvml.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,18 +9,17 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 // What takes milliseconds of its own, or changes slowly.
 constexpr int64_t kRarePeriodNs = kSecondNs;
 // GPM needs 100 ms between two of its samples.
 constexpr int64_t kGpmPeriodNs = 100'000'000;
-// What the collector may take of a processor: one part in so many. Beyond, it looks half as often.
-constexpr int64_t kLargestShare = 50;
+// What the collector may take of a processor. Beyond, it looks half as often.
+constexpr double kMostPercent = 2;
 constexpr int64_t kLongestPeriodNs = kSecondNs;
 constexpr int32_t kMilli = -3, kPercentScale = -2;
-constexpr double kPercentUnits = 100, kMebibyte = 1 << 20;
+constexpr double kPercentUnits = 100;
 
-struct TrackFacts {
+struct Description {
   const char *name, *unit, *origin;
   trace::MetricKind kind;
   int32_t scale;
@@ -30,7 +27,7 @@ struct TrackFacts {
 using enum trace::MetricKind;
 
 // In the order of GpuTrack. Where Nsight Systems has a counter of the same meaning, it is named as there.
-constexpr TrackFacts kFacts[] = {
+constexpr Description kDescriptions[] = {
     {"power", "W", "nvml", kGauge, kMilli},
     {"SM clock", "MHz", "nvml", kGauge, 0},
     {"memory clock", "MHz", "nvml", kGauge, 0},
@@ -64,34 +61,29 @@ constexpr TrackFacts kFacts[] = {
     {"NVLink RX Throughput", "bytes/s", "gpm", kRate, 0},
     {"NVLink TX Throughput", "bytes/s", "gpm", kRate, 0},
 };
-static_assert(std::size(kFacts) == static_cast<std::size_t>(GpuTrack::kCount));
+static_assert(std::size(kDescriptions) == static_cast<std::size_t>(GpuTrack::kCount));
 
-// Metrics of GPM by its numbers; rates are in MiB/s.
-struct GpmFacts {
+// Metrics of GPM by its numbers.
+struct GpmMetric {
   unsigned id;
   GpuTrack track;
 };
-constexpr GpmFacts kGpmMetrics[] = {
+constexpr GpmMetric kGpmMetrics[] = {
     {2, GpuTrack::kSmActive},        {3, GpuTrack::kOccupancy},    {5, GpuTrack::kTensorActive},
     {10, GpuTrack::kDram},           {11, GpuTrack::kFp64},        {12, GpuTrack::kFp32},
     {13, GpuTrack::kFp16},           {20, GpuTrack::kGpmPcieSent}, {21, GpuTrack::kGpmPcieReceived},
     {60, GpuTrack::kNvlinkReceived}, {61, GpuTrack::kNvlinkSent},
 };
-struct FieldFacts {
+struct ThrottleField {
   unsigned field;
   GpuTrack track;
 };
-constexpr FieldFacts kThrottleFields[] = {
+constexpr ThrottleField kThrottleFields[] = {
     {nvml::kFieldPowerCapNs, GpuTrack::kThrottledByPower},
     {nvml::kFieldSwThermalNs, GpuTrack::kThrottledByHeat},
     {nvml::kFieldHwThermalNs, GpuTrack::kThrottledByHardwareHeat},
     {nvml::kFieldPowerBrakeNs, GpuTrack::kThrottledByBrake},
 };
-
-int64_t ClockNs(clockid_t clock) {
-  timespec now;
-  return clock_gettime(clock, &now) != 0 ? -1 : now.tv_sec * kSecondNs + now.tv_nsec;
-}
 
 trace::MetricLossReason ReasonOf(int result) {
   return result == nvml::kNoPermission ? trace::MetricLossReason::kNotAllowed : trace::MetricLossReason::kUnknown;
@@ -107,9 +99,8 @@ std::unique_ptr<Collector> MakeNvml(const CollectorOptions& options) {
   return std::make_unique<NvmlCollector>(std::move(own));
 }
 
-NvmlCollector::NvmlCollector(NvmlOptions options) : options_(std::move(options)), period_ns_(options_.period_ns) {
-  if (!options_.own_cpu_clock) options_.own_cpu_clock = [] { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); };
-}
+NvmlCollector::NvmlCollector(NvmlOptions options)
+    : options_(std::move(options)), period_ns_(options_.period_ns), own_cost_(options_.own_cpu_clock) {}
 
 NvmlCollector::~NvmlCollector() {
   if (!slow_.joinable()) return;
@@ -126,7 +117,12 @@ bool NvmlCollector::Start(const RunView& run, std::string* why) {
       RunProcesses::Options{options_.proc, run.folder, run.program, run.follows_children});
   // A machine without a driver is not worth a word: others say that there is no GPU.
   std::string ignored;
-  if (nvml::Load(&api_, &ignored)) FindGpus();
+  if (nvml::Load(&api_, &ignored)) {
+    for (const nvml::Device gpu : nvml::FindGpus(api_)) {
+      AddGpu(gpu, false);
+      for (const nvml::Device instance : nvml::FindInstances(api_, gpu)) AddGpu(instance, true);
+    }
+  }
   if (gpus_.empty()) {
     why->clear();
     return false;
@@ -136,40 +132,19 @@ bool NvmlCollector::Start(const RunView& run, std::string* why) {
   return true;
 }
 
-void NvmlCollector::FindGpus() {
-  unsigned count = 0;
-  nvml::Call(api_.nvmlDeviceGetCount_v2, &count);
-  for (unsigned i = 0; i < count; ++i) {
-    nvml::Device gpu = nullptr;
-    if (nvml::Call(api_.nvmlDeviceGetHandleByIndex_v2, i, &gpu) != nvml::kSuccess) continue;
-    AddGpu(gpu, false);
-    unsigned mode = 0, pending = 0, instances = 0;
-    const bool is_divided =
-        nvml::Call(api_.nvmlDeviceGetMigMode, gpu, &mode, &pending) == nvml::kSuccess && mode == nvml::kMigEnabled;
-    if (is_divided) nvml::Call(api_.nvmlDeviceGetMaxMigDeviceCount, gpu, &instances);
-    for (unsigned instance = 0; instance < instances; ++instance) {
-      nvml::Device handle = nullptr;
-      if (nvml::Call(api_.nvmlDeviceGetMigDeviceHandleByIndex, gpu, instance, &handle) == nvml::kSuccess)
-        AddGpu(handle, true);
-    }
-  }
-}
-
 void NvmlCollector::AddGpu(nvml::Device handle, bool is_instance) {
   Gpu gpu;
   gpu.handle = handle;
   gpu.is_instance = is_instance;
   gpu.uuid = nvml::UuidOf(api_, handle);
   if (gpu.uuid.empty()) return;
-  nvml::GpmSupport support{1, 0};
-  gpu.has_gpm = !is_instance && nvml::Call(api_.nvmlGpmQueryDeviceSupport, handle, &support) == nvml::kSuccess &&
-                support.is_supported != 0 && nvml::Call(api_.nvmlGpmSampleAlloc, &gpu.gpm[0]) == nvml::kSuccess &&
-                nvml::Call(api_.nvmlGpmSampleAlloc, &gpu.gpm[1]) == nvml::kSuccess;
+  gpu.has_gpm = !is_instance && nvml::MakeGpmSamples(api_, handle, &gpu.gpm);
   gpus_.push_back(std::move(gpu));
 }
 
 void NvmlCollector::Switch(bool is_on, int64_t /*now_ns*/) {
-  first_ns_ = cost_from_ns_ = 0;
+  first_ns_ = 0;
+  own_cost_.Restart();
   {
     const std::lock_guard lock(mutex_);
     is_on_ = is_on;
@@ -198,10 +173,9 @@ void NvmlCollector::Close(int64_t now_ns, Journal* journal) {
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     TakeFast(i, now_ns, journal);
     // How much energy the last second took is known from this alone.
-    unsigned long long energy = 0;
     if (gpus_[i].is_instance) continue;
-    const int result = nvml::Call(api_.nvmlDeviceGetTotalEnergyConsumption, gpus_[i].handle, &energy);
-    Add({i, GpuTrack::kEnergy, result, ClockNs(CLOCK_MONOTONIC), 0, static_cast<int64_t>(energy)}, journal);
+    const nvml::Answer energy = nvml::Read(api_.nvmlDeviceGetTotalEnergyConsumption, gpus_[i].handle);
+    Add({i, GpuTrack::kEnergy, energy.result, MonotonicNs(), 0, static_cast<int64_t>(energy.value)}, journal);
   }
   AddSlowAnswers(journal);
   for (Gpu& gpu : gpus_) {
@@ -212,45 +186,28 @@ void NvmlCollector::Close(int64_t now_ns, Journal* journal) {
 // Calls of less than 10 us.
 void NvmlCollector::TakeFast(std::size_t index, int64_t now_ns, Journal* journal) {
   const nvml::Device gpu = gpus_[index].handle;
-  const auto add = [&](GpuTrack track, int result, uint64_t value) {
-    Add({index, track, result, now_ns, 0, static_cast<int64_t>(value)}, journal);
+  const auto add = [&](GpuTrack track, const nvml::Answer& answer) {
+    Add({index, track, answer.result, now_ns, 0, static_cast<int64_t>(answer.value)}, journal);
   };
-  nvml::Memory memory = {};
   if (!gpus_[index].is_instance) {
-    uint64_t wide = 0;
-    int result = 0;
-    unsigned value = 0;
-    // The instant value where there is one: the other is a mean over a second on some GPUs.
-    if (!nvml::ReadField(api_, gpu, nvml::kFieldPowerInstant, &wide, &result) && result != nvml::kGpuIsLost) {
-      result = nvml::Call(api_.nvmlDeviceGetPowerUsage, gpu, &value);
-      wide = value;
-    }
-    add(GpuTrack::kPower, result, wide);
-    result = nvml::Call(api_.nvmlDeviceGetClockInfo, gpu, nvml::kClockSm, &value);
-    add(GpuTrack::kSmClock, result, value);
-    result = nvml::Call(api_.nvmlDeviceGetClockInfo, gpu, nvml::kClockMemory, &value);
-    add(GpuTrack::kMemoryClock, result, value);
-    result = nvml::Call(api_.nvmlDeviceGetTemperature, gpu, nvml::kSensorGpu, &value);
-    add(GpuTrack::kTemperature, result, value);
-    nvml::ReadField(api_, gpu, nvml::kFieldMemoryTemperature, &wide, &result);
-    add(GpuTrack::kMemoryTemperature, result, wide);
-    unsigned long long reasons = 0;
-    result = nvml::Call(api_.nvmlDeviceGetCurrentClocksEventReasons != nullptr
-                            ? api_.nvmlDeviceGetCurrentClocksEventReasons
-                            : api_.nvmlDeviceGetCurrentClocksThrottleReasons,
-                        gpu, &reasons);
-    add(GpuTrack::kReasons, result, reasons);
+    add(GpuTrack::kPower, nvml::ReadPower(api_, gpu));
+    add(GpuTrack::kSmClock, nvml::Read(api_.nvmlDeviceGetClockInfo, gpu, nvml::kClockSm));
+    add(GpuTrack::kMemoryClock, nvml::Read(api_.nvmlDeviceGetClockInfo, gpu, nvml::kClockMemory));
+    add(GpuTrack::kTemperature, nvml::Read(api_.nvmlDeviceGetTemperature, gpu, nvml::kSensorGpu));
+    add(GpuTrack::kMemoryTemperature, nvml::ReadField(api_, gpu, nvml::kFieldMemoryTemperature));
+    add(GpuTrack::kReasons, nvml::ReadClockLimits(api_, gpu));
     nvml::Utilization utilization = {};
-    result = nvml::Call(api_.nvmlDeviceGetUtilizationRates, gpu, &utilization);
-    add(GpuTrack::kUtilization, result, utilization.gpu);
-    add(GpuTrack::kMemoryUtilization, result, utilization.memory);
+    const int result = nvml::Call(api_.nvmlDeviceGetUtilizationRates, gpu, &utilization);
+    add(GpuTrack::kUtilization, {result, utilization.gpu});
+    add(GpuTrack::kMemoryUtilization, {result, utilization.memory});
   }
+  nvml::Memory memory = {};
   const int result = nvml::Call(api_.nvmlDeviceGetMemoryInfo, gpu, &memory);
-  add(GpuTrack::kMemoryUsed, result, memory.used);
+  add(GpuTrack::kMemoryUsed, {result, memory.used});
 }
 
 void NvmlCollector::TakeSlow(int64_t now_ns) {
-  std::vector<Answer> answers;
+  std::vector<TrackAnswer> answers;
   std::vector<Processes> processes;
   uint32_t capture = 0;
   {
@@ -270,96 +227,89 @@ void NvmlCollector::TakeSlow(int64_t now_ns) {
   std::move(processes.begin(), processes.end(), std::back_inserter(slow_processes_));
 }
 
-void NvmlCollector::TakeGpm(std::size_t index, int64_t now_ns, std::vector<Answer>* answers) {
+void NvmlCollector::TakeGpm(std::size_t index, int64_t now_ns, std::vector<TrackAnswer>* answers) {
   Gpu& gpu = gpus_[index];
   // Samples of a capture before this one would make a mean over the time in between.
   const bool is_first = gpu.gpm_ns == 0 || now_ns - gpu.gpm_ns > 10 * slow_period_ns_;
   if (!is_first && now_ns - gpu.gpm_ns < kGpmPeriodNs * 9 / 10) return;
   const int64_t start_ns = gpu.gpm_ns;
-  if (nvml::Call(api_.nvmlGpmSampleGet, gpu.handle, gpu.gpm[is_first ? 0 : 1]) != nvml::kSuccess) return;
+  if (nvml::TakeGpmSample(api_, gpu.handle, &gpu.gpm) != nvml::kSuccess) return;
   gpu.gpm_ns = now_ns;
   if (is_first) return;
-  nvml::GpmMetrics metrics = {};
-  metrics.version = 1;
-  metrics.first = gpu.gpm[0];
-  metrics.second = gpu.gpm[1];
-  for (const GpmFacts& facts : kGpmMetrics) metrics.metrics[metrics.count++].id = facts.id;
-  std::swap(gpu.gpm[0], gpu.gpm[1]);
-  const int result = nvml::Call(api_.nvmlGpmMetricsGet, &metrics);
-  for (unsigned i = 0; i < std::size(kGpmMetrics); ++i) {
+  unsigned ids[std::size(kGpmMetrics)];
+  double values[std::size(kGpmMetrics)];
+  std::transform(std::begin(kGpmMetrics), std::end(kGpmMetrics), ids,
+                 [](const GpmMetric& metric) { return metric.id; });
+  const int result = nvml::ReadGpm(api_, gpu.gpm, ids, values);
+  for (std::size_t i = 0; i < std::size(kGpmMetrics); ++i) {
     const GpuTrack track = kGpmMetrics[i].track;
-    const bool is_percent = kFacts[static_cast<std::size_t>(track)].scale == kPercentScale;
-    const double value = metrics.metrics[i].value * (is_percent ? kPercentUnits : kMebibyte);
+    const bool is_percent = kDescriptions[static_cast<std::size_t>(track)].scale == kPercentScale;
     // What nothing was counted for has no value, which is no loss.
-    const bool has_value = metrics.metrics[i].result == nvml::kSuccess && std::isfinite(value);
+    const bool has_value = !std::isnan(values[i]);
     if (result == nvml::kSuccess && !has_value) continue;
-    answers->push_back({index, track, result, start_ns, now_ns - start_ns, has_value ? std::llround(value) : 0});
+    const int64_t value = has_value ? std::llround(values[i] * (is_percent ? kPercentUnits : 1)) : 0;
+    answers->push_back({index, track, result, start_ns, now_ns - start_ns, value});
   }
 }
 
 // Calls of up to 20 ms. Their time is that of their answer.
-void NvmlCollector::TakeRare(std::size_t index, int64_t now_ns, std::vector<Answer>* answers,
+void NvmlCollector::TakeRare(std::size_t index, int64_t now_ns, std::vector<TrackAnswer>* answers,
                              std::vector<Processes>* processes) {
   const nvml::Device gpu = gpus_[index].handle;
-  const auto time_ns = [&] { return options_.has_slow_thread ? ClockNs(CLOCK_MONOTONIC) : now_ns; };
-  const auto add = [&](GpuTrack track, int result, uint64_t value) {
-    answers->push_back({index, track, result, time_ns(), 0, static_cast<int64_t>(value)});
+  const auto time_ns = [&] { return options_.has_slow_thread ? MonotonicNs() : now_ns; };
+  const auto add = [&](GpuTrack track, const nvml::Answer& answer) {
+    answers->push_back({index, track, answer.result, time_ns(), 0, static_cast<int64_t>(answer.value)});
   };
-  unsigned long long wide = 0;
-  int result = nvml::Call(api_.nvmlDeviceGetTotalEnergyConsumption, gpu, &wide);
-  add(GpuTrack::kEnergy, result, wide);
-  unsigned value = 0;
-  result = nvml::Call(api_.nvmlDeviceGetEnforcedPowerLimit, gpu, &value);
-  add(GpuTrack::kPowerLimit, result, value);
-  for (const FieldFacts& facts : kThrottleFields) {
-    uint64_t ns = 0;
-    nvml::ReadField(api_, gpu, facts.field, &ns, &result);
+  add(GpuTrack::kEnergy, nvml::Read(api_.nvmlDeviceGetTotalEnergyConsumption, gpu));
+  add(GpuTrack::kPowerLimit, nvml::Read(api_.nvmlDeviceGetEnforcedPowerLimit, gpu));
+  for (const ThrottleField& throttle : kThrottleFields) {
+    nvml::Answer held_ns = nvml::ReadField(api_, gpu, throttle.field);
     // Drivers that do not tell software from hardware have one counter of heat.
-    if (facts.track == GpuTrack::kThrottledByHeat && result != nvml::kSuccess && result != nvml::kGpuIsLost)
-      nvml::ReadField(api_, gpu, nvml::kFieldThermalNs, &ns, &result);
-    add(facts.track, result, ns);
+    const bool is_missing = held_ns.result != nvml::kSuccess && held_ns.result != nvml::kGpuIsLost;
+    if (throttle.track == GpuTrack::kThrottledByHeat && is_missing)
+      held_ns = nvml::ReadField(api_, gpu, nvml::kFieldThermalNs);
+    add(throttle.track, held_ns);
   }
-  result = nvml::Call(api_.nvmlDeviceGetTotalEccErrors, gpu, nvml::kEccUncorrected, nvml::kEccVolatile, &wide);
-  add(GpuTrack::kEccErrors, result, wide);
+  unsigned long long errors = 0;
+  const int result =
+      nvml::Call(api_.nvmlDeviceGetTotalEccErrors, gpu, nvml::kEccUncorrected, nvml::kEccVolatile, &errors);
+  add(GpuTrack::kEccErrors, {result, errors});
   for (const auto& [counter, track] : {std::pair{0u, GpuTrack::kPcieSent}, {1u, GpuTrack::kPcieReceived}}) {
     if (gpus_[index].has_gpm) break;
     const int64_t start_ns = time_ns();
-    result = nvml::Call(api_.nvmlDeviceGetPcieThroughput, gpu, counter, &value);  // kB/s
-    answers->push_back({index, track, result, start_ns, time_ns() - start_ns, int64_t{value} * 1000});
+    const nvml::Answer kilobytes_s = nvml::Read(api_.nvmlDeviceGetPcieThroughput, gpu, counter);
+    answers->push_back({index, track, kilobytes_s.result, start_ns, time_ns() - start_ns,
+                        static_cast<int64_t>(kilobytes_s.value) * 1000});
   }
   Processes found;
   found.gpu = index;
   found.time_ns = time_ns();
-  unsigned count = 64;
-  found.all.resize(count);
-  result = nvml::Call(api_.nvmlDeviceGetComputeRunningProcesses_v3, gpu, &count, found.all.data());
-  found.all.resize(result == nvml::kSuccess ? count : 0);
-  if (result == nvml::kSuccess) processes->push_back(std::move(found));
+  if (nvml::ReadProcesses(api_, gpu, &found.all) == nvml::kSuccess) processes->push_back(std::move(found));
 }
 
 void NvmlCollector::AddSlowAnswers(Journal* journal) {
-  std::vector<Answer> answers;
+  std::vector<TrackAnswer> answers;
   std::vector<Processes> processes;
   {
     const std::lock_guard lock(mutex_);
     answers.swap(slow_answers_);
     processes.swap(slow_processes_);
   }
-  for (const Answer& answer : answers) Add(answer, journal);
+  for (const TrackAnswer& answer : answers) Add(answer, journal);
   for (const Processes& of_gpu : processes) AddProcesses(of_gpu, journal);
 }
 
 // Where a container has process numbers of its own, those that NVML tells may be of the host: then none is of the run,
 // which readers see.
 void NvmlCollector::AddProcesses(const Processes& processes, Journal* journal) {
-  constexpr unsigned long long kNotTold = ~0ull;
   // One that ended since the GPU was asked is still of the run.
   for (const auto& [pid, process] : run_processes_->Look(true)) of_run_.insert(pid);
   int64_t own_count = 0, other_count = 0, other_bytes = 0;
   for (const nvml::ProcessInfo& process : processes.all) {
     const bool is_own = of_run_.count(static_cast<pid_t>(process.pid)) != 0;
     ++(is_own ? own_count : other_count);
-    if (!is_own && process.used_memory != kNotTold) other_bytes += static_cast<int64_t>(process.used_memory);
+    if (!is_own && process.used_memory != nvml::kMemoryNotTold)
+      other_bytes += static_cast<int64_t>(process.used_memory);
   }
   const auto add = [&](GpuTrack track, int64_t value) {
     Add({processes.gpu, track, nvml::kSuccess, processes.time_ns, 0, value}, journal);
@@ -369,7 +319,7 @@ void NvmlCollector::AddProcesses(const Processes& processes, Journal* journal) {
   add(GpuTrack::kOtherMemory, other_bytes);
 }
 
-void NvmlCollector::Add(const Answer& answer, Journal* journal) {
+void NvmlCollector::Add(const TrackAnswer& answer, Journal* journal) {
   Gpu& gpu = gpus_[answer.gpu];
   Track& track = gpu.tracks[static_cast<std::size_t>(answer.track)];
   if (track.is_absent) return;
@@ -391,24 +341,22 @@ void NvmlCollector::Add(const Answer& answer, Journal* journal) {
 
 void NvmlCollector::EndLoss(Track* track, int64_t now_ns, Journal* journal) {
   if (track->failing_since_ns == 0) return;
-  const int64_t duration_ns = std::max<int64_t>(now_ns - track->failing_since_ns, 0);
-  journal->Add(trace::MetricLossRecord{static_cast<uint64_t>(track->failing_since_ns),
-                                       static_cast<uint64_t>(duration_ns), track->id,
-                                       static_cast<uint8_t>(ReasonOf(track->failure)), 0});
+  journal->AddLoss(ReasonOf(track->failure), track->failing_since_ns, std::max(now_ns, track->failing_since_ns),
+                   track->id, 0);
   track->failing_since_ns = 0;
 }
 
 void NvmlCollector::Tell(const Gpu& gpu, GpuTrack kind, Track* track, Journal* journal) {
-  const TrackFacts& facts = kFacts[static_cast<std::size_t>(kind)];
+  const Description& described = kDescriptions[static_cast<std::size_t>(kind)];
   if (track->id == 0) track->id = next_source_++;
   trace::MetricSourceRecord source;
   source.id = track->id;
-  source.name = journal->Name(facts.name);
-  source.unit = journal->Name(facts.unit);
-  source.origin = journal->Name(facts.origin);
-  source.metric_kind = static_cast<uint8_t>(facts.kind);
+  source.name = journal->Name(described.name);
+  source.unit = journal->Name(described.unit);
+  source.origin = journal->Name(described.origin);
+  source.metric_kind = static_cast<uint8_t>(described.kind);
   source.scope = static_cast<uint8_t>(trace::MetricScope::kDevice);
-  source.scale = facts.scale;
+  source.scale = described.scale;
   const bool is_rare = kind >= GpuTrack::kEnergy && kind <= GpuTrack::kOtherMemory;
   source.period_ns = static_cast<uint64_t>(is_rare ? kRarePeriodNs : options_.period_ns);
   source.device_uuid = journal->Name(gpu.uuid);
@@ -418,18 +366,11 @@ void NvmlCollector::Tell(const Gpu& gpu, GpuTrack kind, Track* track, Journal* j
 
 void NvmlCollector::WatchOwnCost(int64_t now_ns, Journal* journal) {
   constexpr int64_t kPeriods = 20;
-  const int64_t cost_ns = options_.own_cpu_clock();
-  const bool is_due = cost_from_ns_ != 0 && now_ns - cost_from_ns_ >= kPeriods * period_ns_;
-  if (cost_from_ns_ != 0 && !is_due) return;
-  const bool is_dear = is_due && (cost_ns - cost_ns_) * kLargestShare > now_ns - cost_from_ns_;
-  if (is_dear && period_ns_ < kLongestPeriodNs) {
-    period_ns_ = std::min(period_ns_ * 2, kLongestPeriodNs);
-    slow_period_ns_ = std::max(period_ns_, kGpmPeriodNs);
-    journal->Add(trace::MetricLossRecord{static_cast<uint64_t>(now_ns), 0, 0,
-                                         static_cast<uint8_t>(trace::MetricLossReason::kStepDown), 0});
-  }
-  cost_from_ns_ = now_ns;
-  cost_ns_ = cost_ns;
+  const double percent = own_cost_.Percent(now_ns, kPeriods * period_ns_).value_or(0);
+  if (percent <= kMostPercent || period_ns_ >= kLongestPeriodNs) return;
+  period_ns_ = std::min(period_ns_ * 2, kLongestPeriodNs);
+  slow_period_ns_ = std::max(period_ns_, kGpmPeriodNs);
+  journal->AddLoss(trace::MetricLossReason::kStepDown, now_ns);
 }
 
 void NvmlCollector::RunSlowThread() {
@@ -442,7 +383,7 @@ void NvmlCollector::RunSlowThread() {
     }
     const auto next = std::chrono::steady_clock::now() + std::chrono::nanoseconds(slow_period_ns_.load());
     lock.unlock();
-    TakeSlow(ClockNs(CLOCK_MONOTONIC));
+    TakeSlow(MonotonicNs());
     lock.lock();
     changed_.wait_until(lock, next, [this] { return is_over_ || !is_on_; });
   }

@@ -19,6 +19,7 @@
 
 #include "collect/gpu/nvml_api.h"
 #include "collect/run/collector.h"
+#include "collect/run/own_cost.h"
 #include "collect/run/run_processes.h"
 
 namespace gprof {
@@ -35,7 +36,7 @@ struct NvmlOptions {
   bool has_slow_thread = true;
 };
 
-// What is measured; facts about each are in nvml.cpp.
+// What is measured; each is described in nvml.cpp.
 enum class GpuTrack : uint8_t {
   kPower,
   kSmClock,
@@ -101,12 +102,12 @@ class NvmlCollector : public Collector {
     bool is_instance = false;  // of MIG
     Track tracks[kTracks];
     // Of the slow thread.
-    nvml::GpmSample gpm[2] = {};
+    nvml::GpmSamples gpm;
     bool has_gpm = false;
-    int64_t gpm_ns = 0;  // of gpm[0]; 0: none was taken
+    int64_t gpm_ns = 0;  // of the newer one; 0: none was taken
   };
-  // One answer of NVML.
-  struct Answer {
+  // One answer of NVML, of one track.
+  struct TrackAnswer {
     std::size_t gpu = 0;
     GpuTrack track = GpuTrack::kPower;
     int result = nvml::kSuccess;
@@ -118,14 +119,13 @@ class NvmlCollector : public Collector {
     std::vector<nvml::ProcessInfo> all;
   };
 
-  void FindGpus();
   void AddGpu(nvml::Device handle, bool is_instance);
   void TakeFast(std::size_t gpu, int64_t now_ns, Journal* journal);
-  void TakeGpm(std::size_t gpu, int64_t now_ns, std::vector<Answer>* answers);
-  void TakeRare(std::size_t gpu, int64_t now_ns, std::vector<Answer>* answers, std::vector<Processes>* processes);
+  void TakeGpm(std::size_t gpu, int64_t now_ns, std::vector<TrackAnswer>* answers);
+  void TakeRare(std::size_t gpu, int64_t now_ns, std::vector<TrackAnswer>* answers, std::vector<Processes>* processes);
   void AddSlowAnswers(Journal* journal);
   void AddProcesses(const Processes& processes, Journal* journal);
-  void Add(const Answer& answer, Journal* journal);
+  void Add(const TrackAnswer& answer, Journal* journal);
   void EndLoss(Track* track, int64_t now_ns, Journal* journal);
   void Tell(const Gpu& gpu, GpuTrack kind, Track* track, Journal* journal);
   void WatchOwnCost(int64_t now_ns, Journal* journal);
@@ -138,7 +138,8 @@ class NvmlCollector : public Collector {
   std::set<pid_t> of_run_;  // that were ever seen
   std::vector<Gpu> gpus_;
   uint32_t next_source_ = 1;
-  int64_t first_ns_ = 0, cost_from_ns_ = 0, cost_ns_ = 0;
+  int64_t first_ns_ = 0;
+  OwnCost own_cost_;
   int64_t rare_ns_ = 0;  // of the slow thread: when rare things were read last
 
   std::atomic<int64_t> slow_period_ns_ = 0;
@@ -147,7 +148,7 @@ class NvmlCollector : public Collector {
   std::condition_variable changed_;
   bool is_on_ = false, is_over_ = false;
   uint32_t capture_ = 0;  // counts how often recording went on: answers of one before are dropped
-  std::vector<Answer> slow_answers_;
+  std::vector<TrackAnswer> slow_answers_;
   std::vector<Processes> slow_processes_;
 };
 

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace gprof::nvml {
 namespace {
@@ -47,33 +49,102 @@ bool Load(Api* api, std::string* why) {
   return false;
 }
 
-bool ReadField(const Api& api, Device device, unsigned field, uint64_t* value, int* result) {
+Answer ReadField(const Api& api, Device gpu, unsigned field) {
   constexpr int kDouble = 0, kUnsigned = 1, kSigned = 5, kUnsignedShort = 6;
   FieldValue one = {};
   one.field = field;
-  *result = Call(api.nvmlDeviceGetFieldValues, device, 1, &one);
-  if (*result == kSuccess) *result = one.result;
-  if (*result != kSuccess) return false;
+  int result = Call(api.nvmlDeviceGetFieldValues, gpu, 1, &one);
+  if (result == kSuccess) result = one.result;
+  if (result != kSuccess) return {result, 0};
   switch (one.type) {
     case kDouble:
-      *value = static_cast<uint64_t>(one.value.as_double);
-      break;
+      return {result, static_cast<uint64_t>(one.value.as_double)};
     case kUnsigned:
     case kSigned:
-      *value = one.value.as_unsigned;
-      break;
+      return {result, one.value.as_unsigned};
     case kUnsignedShort:
-      *value = one.value.as_unsigned_short;
-      break;
+      return {result, one.value.as_unsigned_short};
     default:
-      *value = one.value.as_unsigned_long_long;
+      return {result, one.value.as_unsigned_long_long};
   }
-  return true;
 }
 
-std::string UuidOf(const Api& api, Device device) {
+Answer ReadPower(const Api& api, Device gpu) {
+  const Answer instant = ReadField(api, gpu, kFieldPowerInstant);
+  if (instant.result == kSuccess || instant.result == kGpuIsLost) return instant;
+  return Read(api.nvmlDeviceGetPowerUsage, gpu);
+}
+
+Answer ReadClockLimits(const Api& api, Device gpu) {
+  return Read(api.nvmlDeviceGetCurrentClocksEventReasons != nullptr ? api.nvmlDeviceGetCurrentClocksEventReasons
+                                                                    : api.nvmlDeviceGetCurrentClocksThrottleReasons,
+              gpu);
+}
+
+int ReadProcesses(const Api& api, Device gpu, std::vector<ProcessInfo>* processes) {
+  unsigned count = 64;
+  processes->resize(count);
+  const int result = Call(api.nvmlDeviceGetComputeRunningProcesses_v3, gpu, &count, processes->data());
+  processes->resize(result == kSuccess ? count : 0);
+  return result;
+}
+
+bool MakeGpmSamples(const Api& api, Device gpu, GpmSamples* samples) {
+  GpmSupport support{1, 0};
+  return Call(api.nvmlGpmQueryDeviceSupport, gpu, &support) == kSuccess && support.is_supported != 0 &&
+         Call(api.nvmlGpmSampleAlloc, &samples->older) == kSuccess &&
+         Call(api.nvmlGpmSampleAlloc, &samples->newer) == kSuccess;
+}
+
+int TakeGpmSample(const Api& api, Device gpu, GpmSamples* samples) {
+  const int result = Call(api.nvmlGpmSampleGet, gpu, samples->older);
+  if (result == kSuccess) std::swap(samples->older, samples->newer);
+  return result;
+}
+
+int ReadGpm(const Api& api, const GpmSamples& samples, std::span<const unsigned> ids, std::span<double> values) {
+  constexpr double kMebibyte = 1 << 20;
+  constexpr unsigned kFirstRate = 20;  // of PCIe and NVLink
+  GpmMetrics metrics = {};
+  metrics.version = 1;
+  metrics.first = samples.older;
+  metrics.second = samples.newer;
+  for (const unsigned id : ids) metrics.metrics[metrics.count++].id = id;
+  const int result = Call(api.nvmlGpmMetricsGet, &metrics);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const GpmMetric& metric = metrics.metrics[i];
+    const bool has_value = result == kSuccess && metric.result == kSuccess && std::isfinite(metric.value);
+    values[i] = has_value ? metric.value * (ids[i] >= kFirstRate ? kMebibyte : 1) : std::nan("");
+  }
+  return result;
+}
+
+std::vector<Device> FindGpus(const Api& api) {
+  std::vector<Device> gpus;
+  unsigned count = 0;
+  Call(api.nvmlDeviceGetCount_v2, &count);
+  for (unsigned i = 0; i < count; ++i) {
+    Device gpu = nullptr;
+    if (Call(api.nvmlDeviceGetHandleByIndex_v2, i, &gpu) == kSuccess) gpus.push_back(gpu);
+  }
+  return gpus;
+}
+
+std::vector<Device> FindInstances(const Api& api, Device gpu) {
+  std::vector<Device> instances;
+  unsigned mode = 0, pending = 0, count = 0;
+  const bool is_divided = Call(api.nvmlDeviceGetMigMode, gpu, &mode, &pending) == kSuccess && mode == kMigEnabled;
+  if (is_divided) Call(api.nvmlDeviceGetMaxMigDeviceCount, gpu, &count);
+  for (unsigned i = 0; i < count; ++i) {
+    Device instance = nullptr;
+    if (Call(api.nvmlDeviceGetMigDeviceHandleByIndex, gpu, i, &instance) == kSuccess) instances.push_back(instance);
+  }
+  return instances;
+}
+
+std::string UuidOf(const Api& api, Device gpu) {
   char uuid[96] = {};
-  return Call(api.nvmlDeviceGetUUID, device, uuid, static_cast<unsigned>(sizeof uuid)) == kSuccess ? uuid : "";
+  return Call(api.nvmlDeviceGetUUID, gpu, uuid, static_cast<unsigned>(sizeof uuid)) == kSuccess ? uuid : "";
 }
 
 }  // namespace gprof::nvml

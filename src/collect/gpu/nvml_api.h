@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace gprof::nvml {
 
@@ -106,9 +108,50 @@ bool MayBeHere();
 // Loads the library and initialises it, which takes 10 ms and more. False with the reason.
 bool Load(Api* api, std::string* why);
 
-// Of one field. False where it is not supported, with what was returned.
-bool ReadField(const Api& api, Device device, unsigned field, uint64_t* value, int* result);
+// What was returned; the value counts where that is kSuccess.
+struct Answer {
+  int result = kNotSupported;
+  uint64_t value = 0;
+};
+
+// Of functions that answer with one number.
+template <class T>
+Answer Read(int (*function)(Device, T*), Device gpu) {
+  T value = 0;
+  const int result = Call(function, gpu, &value);
+  return {result, value};
+}
+template <class T>
+Answer Read(int (*function)(Device, unsigned, T*), Device gpu, unsigned kind) {
+  T value = 0;
+  const int result = Call(function, gpu, kind, &value);
+  return {result, value};
+}
+Answer ReadField(const Api& api, Device gpu, unsigned field);
+// In mW: at this instant where that is told, else a mean over a second on some GPUs.
+Answer ReadPower(const Api& api, Device gpu);
+// What holds the clocks down: bits.
+Answer ReadClockLimits(const Api& api, Device gpu);
+// Processes that compute on it, at most 64. What Call() returned.
+int ReadProcesses(const Api& api, Device gpu, std::vector<ProcessInfo>* processes);
+inline constexpr unsigned long long kMemoryNotTold = ~0ull;  // of a process
+
+// How busy the parts of a GPU were between two samples of it.
+struct GpmSamples {
+  GpmSample older = nullptr, newer = nullptr;
+};
+// False: the GPU has no such metrics.
+bool MakeGpmSamples(const Api& api, Device gpu, GpmSamples* samples);
+// The newest sample. What Call() returned; then the samples are what they were.
+int TakeGpmSample(const Api& api, Device gpu, GpmSamples* samples);
+// values[i] of metric ids[i], with fractions; bytes where NVML has MiB. NaN: nothing was counted for it. What Call()
+// returned: the values count where that is kSuccess.
+int ReadGpm(const Api& api, const GpmSamples& samples, std::span<const unsigned> ids, std::span<double> values);
+
+std::vector<Device> FindGpus(const Api& api);
+// Of a GPU that is divided by MIG; else none.
+std::vector<Device> FindInstances(const Api& api, Device gpu);
 // "GPU-…" or "MIG-…"; empty when it is not told.
-std::string UuidOf(const Api& api, Device device);
+std::string UuidOf(const Api& api, Device gpu);
 
 }  // namespace gprof::nvml

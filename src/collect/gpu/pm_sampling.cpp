@@ -1,7 +1,6 @@
 #include "collect/gpu/pm_sampling.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,13 +12,13 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000, kMillisecondNs = 1'000'000;
+constexpr int64_t kMillisecondNs = 1'000'000;
 constexpr int64_t kNever = INT64_MAX;
 // Each call has a price of its own, so they are rare; rows of all GPUs between two of them must fit into the journal.
 constexpr int64_t kPollNs = 100 * kMillisecondNs, kLeastPollNs = 10 * kMillisecondNs;
 constexpr int64_t kRowsAPoll = 8000;
-// What sampling may take of a processor, in percent.
-constexpr int64_t kLargestShare = 30;
+// What sampling may take of a processor.
+constexpr int64_t kMostPercent = 30;
 constexpr int64_t kLongestIntervalNs = 20 * kMillisecondNs;
 // From here on the price is that of the counters, not of the samples: those of the chip are narrow, and the GPU writes
 // a record whenever one of them is full, however seldom samples are taken.
@@ -31,14 +30,9 @@ constexpr int64_t kPatienceNs = 30 * kSecondNs;
 // A sample that ended so far from now was not taken on the clock that is expected.
 constexpr int64_t kWrongClockNs = 10 * kSecondNs;
 
-int64_t ClockNs(clockid_t clock) {
-  timespec now;
-  return clock_gettime(clock, &now) != 0 ? -1 : now.tv_sec * kSecondNs + now.tv_nsec;
-}
-
 int64_t RealtimeOffset() {
-  const int64_t before_ns = ClockNs(CLOCK_MONOTONIC), real_ns = ClockNs(CLOCK_REALTIME);
-  return real_ns - (before_ns + ClockNs(CLOCK_MONOTONIC)) / 2;
+  const int64_t before_ns = MonotonicNs(), real_ns = ClockNs(CLOCK_REALTIME);
+  return real_ns - (before_ns + MonotonicNs()) / 2;
 }
 
 // Programs that are known to take the monitors, as far as they run here.
@@ -83,10 +77,9 @@ std::unique_ptr<Collector> MakePmSampling(const CollectorOptions& options) {
   return std::make_unique<PmSampling>(std::move(own));
 }
 
-PmSampling::PmSampling(PmSamplingOptions options) : options_(std::move(options)) {
-  if (!options_.own_cpu_clock) options_.own_cpu_clock = [] { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); };
+PmSampling::PmSampling(PmSamplingOptions options) : options_(std::move(options)), own_cost_(options_.own_cpu_clock) {
   if (!options_.realtime_offset) options_.realtime_offset = RealtimeOffset;
-  if (!options_.now) options_.now = [] { return ClockNs(CLOCK_MONOTONIC); };
+  if (!options_.now) options_.now = MonotonicNs;
   if (!options_.open) {
     options_.open = [chosen = options_.wanted.cupti_path](const std::string& more, pm::Api* api, std::string* why) {
       return OpenCupti(chosen, more, api, why);
@@ -197,8 +190,7 @@ void PmSampling::TellFailure(int64_t now_ns, Journal* journal) {
   is_failure_told_ = true;
   Note(now_ns, trace::NoticeLevel::kWarning, "GPU metrics are missing or incomplete: " + failure_, journal);
   if (!gpus_.empty()) return;
-  journal->Add(
-      trace::MetricLossRecord{static_cast<uint64_t>(on_since_ns_), 0, 0, static_cast<uint8_t>(failure_reason_), 0});
+  journal->AddLoss(failure_reason_, on_since_ns_);
 }
 
 void PmSampling::Note(int64_t now_ns, trace::NoticeLevel level, const std::string& text, Journal* journal) {
@@ -207,7 +199,7 @@ void PmSampling::Note(int64_t now_ns, trace::NoticeLevel level, const std::strin
 
 void PmSampling::Switch(bool is_on, int64_t now_ns) {
   on_since_ns_ = now_ns;
-  cost_from_ns_ = 0;
+  own_cost_.Restart();
   is_failure_told_ = is_missing_told_ = false;
   for (Gpu& gpu : gpus_) {
     if (!is_on) continue;
@@ -323,9 +315,7 @@ void PmSampling::AddSample(Gpu* gpu, const pm::SampleTimes& times, int64_t offse
 void PmSampling::AddLoss(Gpu* gpu, int64_t until_ns, Journal* journal) {
   if (until_ns < gpu->covered_ns) return;
   const int64_t lost_ns = until_ns - gpu->covered_ns;
-  journal->Add(trace::MetricLossRecord{static_cast<uint64_t>(gpu->covered_ns), static_cast<uint64_t>(lost_ns), 0,
-                                       static_cast<uint8_t>(gpu->gap_reason),
-                                       static_cast<uint64_t>(lost_ns / gpu->interval_ns)});
+  journal->AddLoss(gpu->gap_reason, gpu->covered_ns, until_ns, 0, static_cast<uint64_t>(lost_ns / gpu->interval_ns));
   gpu->covered_ns = until_ns;
 }
 
@@ -370,21 +360,14 @@ void PmSampling::StepDown(Gpu* gpu, const std::string& why, Journal* journal) {
 }
 
 void PmSampling::WatchOwnCost(int64_t now_ns, Journal* journal) {
-  const int64_t cost_ns = options_.own_cpu_clock();
-  const bool is_due = cost_from_ns_ != 0 && now_ns - cost_from_ns_ >= kSecondNs;
-  if (cost_from_ns_ != 0 && !is_due) return;
-  const int64_t percent = is_due ? (cost_ns - cost_ns_) * 100 / (now_ns - cost_from_ns_) : 0;
-  if (percent > kLargestShare) {
-    for (Gpu& gpu : gpus_) {
-      const bool can_drop = gpu.sampler && gpu.sampler->plan().counters.size() > kFewestCounters;
-      if (gpu.is_running && (gpu.interval_ns < kLongestIntervalNs || can_drop))
-        StepDown(&gpu, "reading took " + std::to_string(percent) + "% of a core", journal);
-    }
-    cost_from_ns_ = 0;  // what the change costs is not counted
-    return;
+  const auto percent = static_cast<int64_t>(own_cost_.Percent(now_ns, kSecondNs).value_or(0));
+  if (percent <= kMostPercent) return;
+  for (Gpu& gpu : gpus_) {
+    const bool can_drop = gpu.sampler && gpu.sampler->plan().counters.size() > kFewestCounters;
+    if (gpu.is_running && (gpu.interval_ns < kLongestIntervalNs || can_drop))
+      StepDown(&gpu, "reading took " + std::to_string(percent) + "% of a core", journal);
   }
-  cost_from_ns_ = now_ns;
-  cost_ns_ = cost_ns;
+  own_cost_.Restart();
 }
 
 void PmSampling::Close(int64_t now_ns, Journal* journal) {

@@ -1,7 +1,7 @@
 // Counters of GPUs over time, by the performance monitors (PM sampling of CUPTI). There is one owner of the monitors of
 // a GPU, so one process samples all of them. It has no CUDA context.
 //
-// It takes no more of a processor than kLargestShare (pm_sampling.cpp) allows: beyond, it samples half as often, then
+// It takes no more of a processor than kMostPercent (pm_sampling.cpp) allows: beyond, it samples half as often, then
 // drops counters, and says so in the trace. All time of a capture is in samples or in a loss.
 #pragma once
 
@@ -13,6 +13,7 @@
 
 #include "collect/gpu/pm_sampler.h"
 #include "collect/run/collector.h"
+#include "collect/run/own_cost.h"
 
 namespace gprof {
 
@@ -84,7 +85,8 @@ class PmSampling : public Collector {
   std::vector<Gpu> gpus_;
   std::map<std::string, Source> sources_;  // by UUID and name of the counter
   uint32_t next_source_ = 1;
-  int64_t on_since_ns_ = 0, cost_from_ns_ = 0, cost_ns_ = 0;
+  int64_t on_since_ns_ = 0;
+  OwnCost own_cost_;
 };
 
 }  // namespace gprof

@@ -3,7 +3,6 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +19,7 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000, kMillisecondNs = 1'000'000;
+constexpr int64_t kMillisecondNs = 1'000'000;
 constexpr double kUsualHz = 1000;
 // A tick of the clock of a virtual machine takes its hypervisor 20 to 30 us, where a processor has its own it is 1.
 constexpr double kVirtualHz = 200;
@@ -30,16 +29,10 @@ constexpr int64_t kLongestStepNs = 40 * kMillisecondNs, kShortestStepNs = 5 * kM
 constexpr int64_t kSettledNs = kMillisecondNs;
 // Functions are looked up rarely, as that reads whole tables of symbols; and at the end.
 constexpr int64_t kFirstSymbolsNs = kSecondNs, kLongestSymbolsNs = 16 * kSecondNs;
-// What the collector may take of a processor: one part in so many. Beyond, it samples half as often.
-constexpr int64_t kLargestShare = 20;
+// What the collector may take of a processor. Beyond, it samples half as often.
+constexpr double kMostPercent = 5;
 constexpr int64_t kLongestPeriodNs = 100 * kMillisecondNs;
 constexpr int64_t kWatchNs = 2 * kSecondNs;
-
-int64_t OwnCpuNs() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * kSecondNs + now.tv_nsec;
-}
 
 bool IsVirtualMachine() {
   std::ifstream cpus("/proc/cpuinfo");
@@ -63,8 +56,8 @@ bool CpuSamples::Start(const RunView& run, std::string* /*why*/) {
   period_ns_ = static_cast<int64_t>(static_cast<double>(kSecondNs) / hz);
   ring_bytes_ = kLargestRing;
   PerfWish wish;
-  wish.samples = options_.samples != CpuScope::kNone;
-  wish.switches = options_.switches != CpuScope::kNone;
+  wish.samples = options_.samples != CpuScope::kNobody;
+  wish.switches = options_.switches != CpuScope::kNobody;
   wish.backtrace = options_.backtrace;
   wish.stack_bytes = options_.stack_bytes;
   refused_ = TryPerfEvents(&wish);
@@ -95,7 +88,7 @@ void CpuSamples::Switch(bool is_on, int64_t now_ns) {
   threads_.clear();
   switches_.clear();
   off_.clear();
-  cost_from_ns_ = 0;
+  own_cost_.Restart();
   symbols_step_ns_ = kFirstSymbolsNs;
   symbols_ns_ = now_ns + symbols_step_ns_;
   const bool can = is_on && refused_ == 0;
@@ -273,8 +266,7 @@ void CpuSamples::TellLosses(int64_t now_ns, PerfVisitor* visitor, Journal* journ
   if (visitor->lost != 0) {
     // The ring had no room. Of which kind they were is not known, and who left the processor is not either.
     off_.clear();
-    journal->Add(trace::LossRecord{static_cast<uint64_t>(now_ns), static_cast<uint8_t>(trace::LossReason::kNoMemory),
-                                   static_cast<uint32_t>(trace::RecordKind::kCpuSample), visitor->lost});
+    journal->AddLoss(trace::MetricLossReason::kOverflow, now_ns, now_ns, 0, visitor->lost);
   }
   if (visitor->throttled == 0 || is_throttling_told_) return;
   is_throttling_told_ = true;
@@ -298,21 +290,15 @@ void CpuSamples::Tell(int64_t now_ns, trace::NoticeLevel level, const std::strin
 }
 
 void CpuSamples::WatchOwnCost(int64_t now_ns, Journal* journal) {
-  const int64_t cost_ns = OwnCpuNs();
-  const bool is_due = cost_from_ns_ != 0 && now_ns - cost_from_ns_ >= kWatchNs;
-  if (cost_from_ns_ != 0 && !is_due) return;
-  const bool is_dear = is_due && (cost_ns - cost_ns_) * kLargestShare > now_ns - cost_from_ns_;
-  if (is_dear && period_ns_ < kLongestPeriodNs) {
-    period_ns_ *= 2;
-    auto period = static_cast<uint64_t>(period_ns_);
-    for (const std::unique_ptr<PerfRing>& ring : rings_) ioctl(ring->event(), PERF_EVENT_IOC_PERIOD, &period);
-    for (const int event : redirected_) ioctl(event, PERF_EVENT_IOC_PERIOD, &period);
-    Tell(now_ns, trace::NoticeLevel::kInfo,
-         "CPU sampling took too much of a processor: from here on every " + FormatNs(static_cast<double>(period_ns_)),
-         journal);
-  }
-  cost_from_ns_ = now_ns;
-  cost_ns_ = cost_ns;
+  const double percent = own_cost_.Percent(now_ns, kWatchNs).value_or(0);
+  if (percent <= kMostPercent || period_ns_ >= kLongestPeriodNs) return;
+  period_ns_ *= 2;
+  auto period = static_cast<uint64_t>(period_ns_);
+  for (const std::unique_ptr<PerfRing>& ring : rings_) ioctl(ring->event(), PERF_EVENT_IOC_PERIOD, &period);
+  for (const int event : redirected_) ioctl(event, PERF_EVENT_IOC_PERIOD, &period);
+  Tell(now_ns, trace::NoticeLevel::kInfo,
+       "CPU sampling took too much of a processor: from here on every " + FormatNs(static_cast<double>(period_ns_)),
+       journal);
 }
 
 }  // namespace gprof

@@ -14,6 +14,7 @@
 #include "collect/host/perf_ring.h"
 #include "collect/host/sampled_stacks.h"
 #include "collect/run/collector.h"
+#include "collect/run/own_cost.h"
 #include "collect/run/run_processes.h"
 
 namespace gprof {
@@ -22,7 +23,7 @@ std::unique_ptr<Collector> MakeCpuSamples(const CollectorOptions& options);
 
 class CpuSamples : public Collector {
  public:
-  explicit CpuSamples(SamplingOptions options) : options_(options) {}
+  explicit CpuSamples(SamplingOptions options) : options_(options), own_cost_({}) {}
 
   bool Start(const RunView& run, std::string* why) override;
   void Switch(bool is_on, int64_t now_ns) override;
@@ -74,7 +75,7 @@ class CpuSamples : public Collector {
   SampledStacks stacks_;
   std::map<pid_t, uint32_t> since_backtrace_;
   int64_t symbols_ns_ = 0, symbols_step_ns_ = 0;
-  int64_t cost_from_ns_ = 0, cost_ns_ = 0;
+  OwnCost own_cost_;
   bool is_throttling_told_ = false;
 };
 

@@ -1,6 +1,5 @@
 #include "collect/host/host_load.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,13 +10,11 @@
 namespace gprof {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kThoroughNs = kSecondNs;
 // Threads are asked one by one, so processes take turns where there are many.
 constexpr std::size_t kThreadsATime = 32;
-// What the collector may take of a processor: one part in so many. Beyond, it looks half as often, once a second at the
-// least.
-constexpr int64_t kLargestShare = 100;
+// What the collector may take of a processor. Beyond, it looks half as often, once a second at the least.
+constexpr double kMostPercent = 1;
 constexpr int64_t kLongestPeriodNs = kSecondNs;
 // The kernel puts /proc/stat together from all processors and interrupts, which takes it a millisecond on large
 // machines: 1 part in 5,000 is spent on that.
@@ -25,12 +22,6 @@ constexpr int64_t kMachineShare = 5000;
 // Percent with two digits behind the point.
 constexpr int32_t kPercentScale = -2;
 constexpr int64_t kPercentUnits = 10'000;
-
-int64_t ClockNs(clockid_t clock) {
-  timespec now;
-  if (clock_gettime(clock, &now) != 0) return -1;
-  return now.tv_sec * kSecondNs + now.tv_nsec;
-}
 
 std::optional<int64_t> CpuClockOf(pid_t pid) {
   // What clock_getcpuclockid() answers, without the system call in which it looks whether the process is there.
@@ -50,14 +41,14 @@ int64_t Percent(int64_t part, int64_t whole) {
              : static_cast<int64_t>(static_cast<double>(part) * kPercentUnits / static_cast<double>(whole) + 0.5);
 }
 
-struct MetricFacts {
+struct Description {
   const char *name, *unit;
   trace::MetricKind kind;
   int32_t scale;
 };
 
 // In the order of Metric.
-constexpr MetricFacts kFacts[] = {
+constexpr Description kDescriptions[] = {
     {"CPU", "%", trace::MetricKind::kRate, kPercentScale},
     {"waiting for a CPU", "%", trace::MetricKind::kRate, kPercentScale},
     {"resident memory", "bytes", trace::MetricKind::kGauge, 0},
@@ -72,9 +63,9 @@ std::unique_ptr<Collector> MakeHostLoad(const CollectorOptions& options) {
   return std::make_unique<HostLoad>(std::move(own));
 }
 
-HostLoad::HostLoad(HostLoadOptions options) : options_(std::move(options)), period_ns_(options_.period_ns) {
+HostLoad::HostLoad(HostLoadOptions options)
+    : options_(std::move(options)), period_ns_(options_.period_ns), own_cost_(options_.own_cpu_clock) {
   if (!options_.cpu_clock) options_.cpu_clock = CpuClockOf;
-  if (!options_.own_cpu_clock) options_.own_cpu_clock = [] { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); };
 }
 
 bool HostLoad::Start(const RunView& run, std::string* why) {
@@ -89,7 +80,8 @@ bool HostLoad::Start(const RunView& run, std::string* why) {
 }
 
 void HostLoad::Switch(bool is_on, int64_t /*now_ns*/) {
-  last_ns_ = machine_read_ns_ = thorough_ns_ = cost_from_ns_ = 0;
+  last_ns_ = machine_read_ns_ = thorough_ns_ = 0;
+  own_cost_.Restart();
   machine_.reset();
   if (is_on) loads_.clear();
 }
@@ -189,9 +181,9 @@ std::optional<HostLoad::Machine> HostLoad::ReadMachine() const {
 
 void HostLoad::TakeMachine(int64_t now_ns, Journal* journal) {
   if (machine_read_ns_ != 0 && now_ns - machine_read_ns_ < machine_step_ns_) return;
-  const int64_t before_ns = options_.own_cpu_clock();
+  const int64_t before_ns = own_cost_.CpuNs();
   std::optional<Machine> machine = ReadMachine();
-  machine_step_ns_ = std::min((options_.own_cpu_clock() - before_ns) * kMachineShare, kSecondNs) - period_ns_ / 2;
+  machine_step_ns_ = std::min((own_cost_.CpuNs() - before_ns) * kMachineShare, kSecondNs) - period_ns_ / 2;
   if (machine && machine_ && machine->all_ticks > machine_->all_ticks) {
     const int64_t value = Percent(machine->busy_ticks - machine_->busy_ticks, machine->all_ticks - machine_->all_ticks);
     AddSample(0, &machine_sources_, Metric::kCpu, machine_read_ns_, now_ns - machine_read_ns_, value, journal);
@@ -218,17 +210,10 @@ void HostLoad::TakeRunnable(int64_t now_ns, Journal* journal) {
 
 void HostLoad::WatchOwnCost(int64_t now_ns, Journal* journal) {
   constexpr int64_t kPeriods = 10;
-  const int64_t cost_ns = options_.own_cpu_clock();
-  const bool is_due = cost_from_ns_ != 0 && now_ns - cost_from_ns_ >= kPeriods * period_ns_;
-  if (cost_from_ns_ != 0 && !is_due) return;
-  const bool is_dear = is_due && (cost_ns - cost_ns_) * kLargestShare > now_ns - cost_from_ns_;
-  if (is_dear && period_ns_ < kLongestPeriodNs) {
-    period_ns_ = std::min(period_ns_ * 2, kLongestPeriodNs);
-    journal->Add(trace::MetricLossRecord{static_cast<uint64_t>(now_ns), 0, 0,
-                                         static_cast<uint8_t>(trace::MetricLossReason::kStepDown), 0});
-  }
-  cost_from_ns_ = now_ns;
-  cost_ns_ = cost_ns;
+  const double percent = own_cost_.Percent(now_ns, kPeriods * period_ns_).value_or(0);
+  if (percent <= kMostPercent || period_ns_ >= kLongestPeriodNs) return;
+  period_ns_ = std::min(period_ns_ * 2, kLongestPeriodNs);
+  journal->AddLoss(trace::MetricLossReason::kStepDown, now_ns);
 }
 
 void HostLoad::AddSample(pid_t pid, Sources* sources, Metric metric, int64_t start_ns, int64_t duration_ns,
@@ -236,15 +221,15 @@ void HostLoad::AddSample(pid_t pid, Sources* sources, Metric metric, int64_t sta
   const auto index = static_cast<std::size_t>(metric);
   if (sources->ids[index] == 0) sources->ids[index] = next_source_++;
   if (!sources->is_told[index]) {
-    const MetricFacts& facts = kFacts[index];
+    const Description& described = kDescriptions[index];
     trace::MetricSourceRecord source;
     source.id = sources->ids[index];
-    source.name = journal->Name(facts.name);
-    source.unit = journal->Name(facts.unit);
+    source.name = journal->Name(described.name);
+    source.unit = journal->Name(described.unit);
     source.origin = journal->Name("proc");
-    source.metric_kind = static_cast<uint8_t>(facts.kind);
+    source.metric_kind = static_cast<uint8_t>(described.kind);
     source.scope = static_cast<uint8_t>(pid == 0 ? trace::MetricScope::kHost : trace::MetricScope::kProcess);
-    source.scale = facts.scale;
+    source.scale = described.scale;
     source.period_ns = static_cast<uint64_t>(options_.period_ns);
     source.pid = static_cast<uint32_t>(pid);
     journal->Add(source);

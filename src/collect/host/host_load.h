@@ -12,6 +12,7 @@
 
 #include "collect/host/processor_waits.h"
 #include "collect/run/collector.h"
+#include "collect/run/own_cost.h"
 #include "collect/run/run_processes.h"
 
 namespace gprof {
@@ -82,12 +83,11 @@ class HostLoad : public Collector {
   std::optional<Machine> machine_;
   int64_t machine_read_ns_ = 0, machine_step_ns_ = 0;
   std::map<pid_t, Load> loads_;
-  pid_t next_waits_ = 0;      // whose threads are looked at next
-  int64_t first_ns_ = 0;      // since recording went on
-  int64_t last_ns_ = 0;       // 0: none since then
-  int64_t thorough_ns_ = 0;   // when to look thoroughly again
-  int64_t cost_from_ns_ = 0;  // since when the own cost is counted, and what it was
-  int64_t cost_ns_ = 0;
+  pid_t next_waits_ = 0;     // whose threads are looked at next
+  int64_t first_ns_ = 0;     // since recording went on
+  int64_t last_ns_ = 0;      // 0: none since then
+  int64_t thorough_ns_ = 0;  // when to look thoroughly again
+  OwnCost own_cost_;
   uint32_t next_source_ = 1;
 };
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "collect/run/options.h"
-#include "unwind/machine.h"
+#include "collect/run/collector_options.h"
+#include "unwind/registers.h"
 
 namespace gprof {
 

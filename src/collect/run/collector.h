@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "collect/run/collector_options.h"
 #include "collect/run/journal.h"
-#include "collect/run/options.h"
 
 namespace gprof {
 

@@ -12,7 +12,7 @@ namespace gprof {
 namespace {
 
 bool WantsSampling(const CollectorOptions& options) {
-  return options.sampling.samples != CpuScope::kNone || options.sampling.switches != CpuScope::kNone;
+  return options.sampling.samples != CpuScope::kNobody || options.sampling.switches != CpuScope::kNobody;
 }
 
 constexpr CollectorKind kCollectors[] = {

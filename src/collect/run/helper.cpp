@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,22 +20,16 @@
 #include <utility>
 #include <vector>
 
+#include "collect/run/clocks.h"
 #include "collect/run/control_view.h"
 #include "collect/run/run_processes.h"
 
 namespace gprof {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 // The journal outlives its process, so that this is what a killed machine can lose; chunks are small if it is short.
 constexpr int64_t kFlushNs = 5 * kSecondNs;
 constexpr int64_t kNever = INT64_MAX;
-
-int64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * kSecondNs + now.tv_nsec;
-}
 
 // Until the bell rings, for `timeout_ns` at most.
 void WaitForBell(std::atomic<uint32_t>* bell, uint32_t seen, int64_t timeout_ns) {
@@ -235,9 +228,7 @@ class Helper {
     journal_->Discard();
     collector_->Reset();
     if (is_last) return;
-    const uint64_t start_ns = static_cast<uint64_t>(on_since_ns_);
-    journal_->Add(trace::MetricLossRecord{start_ns, static_cast<uint64_t>(MonotonicNs()) - start_ns, 0,
-                                          static_cast<uint8_t>(trace::MetricLossReason::kOverflow), 0});
+    journal_->AddLoss(trace::MetricLossReason::kOverflow, on_since_ns_, MonotonicNs(), 0, 0);
   }
 
   std::unique_ptr<Collector> collector_;

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "collect/run/clocks.h"
 #include "collect/run/own_process.h"
 #include "trace/write/chunk_writer.h"
 #include "trace/write/dictionary.h"
@@ -53,10 +53,10 @@ unsigned char* Map(int descriptor) {
   return at == MAP_FAILED ? nullptr : static_cast<unsigned char*>(at);
 }
 
-uint64_t MonotonicNow() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+trace::MetricLossRecord LossOf(trace::MetricLossReason reason, int64_t start_ns, int64_t end_ns, uint32_t source,
+                               uint64_t count) {
+  return {static_cast<uint64_t>(start_ns), static_cast<uint64_t>(end_ns - start_ns), source,
+          static_cast<uint8_t>(reason), count};
 }
 
 template <class R>
@@ -124,7 +124,7 @@ std::unique_ptr<Journal> Journal::Create(const std::string& folder, std::string_
   header.start_ticks = key.start_ticks;
   header.pid = key.pid;
   header.image = key.image;
-  header.start_ns = MonotonicNow();
+  header.start_ns = static_cast<uint64_t>(MonotonicNs());
   header.owner.store(static_cast<uint32_t>(trace::ArenaOwner::kCollector), std::memory_order_relaxed);
   header.is_locked.store(1, std::memory_order_relaxed);
   header.state.store(static_cast<uint32_t>(trace::ArenaState::kIdle), std::memory_order_relaxed);
@@ -207,6 +207,11 @@ trace::StringId Journal::Name(std::string_view text) {
   const auto id = static_cast<uint32_t>(names_.size() + 1);
   names_.emplace(text, id);
   return {id};
+}
+
+void Journal::AddLoss(trace::MetricLossReason reason, int64_t start_ns, int64_t end_ns, uint32_t source,
+                      uint64_t count) {
+  Add(LossOf(reason, start_ns, end_ns, source, count));
 }
 
 bool Journal::IsEmpty() const {
@@ -315,7 +320,9 @@ bool Journal::Encode(uint32_t begin, uint32_t end, uint64_t sequence, uint64_t l
   ChunkWriter writer(&dictionary, {.process = Key(), .sequence = sequence, .is_collector = true});
   const bool is_sound = begin <= end && AddRowsTo(&writer, begin, end);
   if (lost != 0) {
-    writer.Add(trace::LossRecord{MonotonicNow(), static_cast<uint8_t>(trace::LossReason::kWriteFailed), 0, lost});
+    const int64_t now_ns = MonotonicNs();
+    // What a collector lost are samples: the work of the program is as complete as without them.
+    writer.Add(LossOf(trace::MetricLossReason::kOverflow, now_ns, now_ns, 0, lost));
   }
   writer.Take(chunks);
   return is_sound;

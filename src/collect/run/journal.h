@@ -43,6 +43,11 @@ class Journal {
     static_assert(std::is_trivially_copyable_v<R> && !trace::IsDictionary(R::kKind));
     AddRow(static_cast<uint16_t>(R::kKind), &record, sizeof record);
   }
+  // No samples from `start_ns` to `end_ns`, of `source` (0: of all that this collector has); `count` of them, 0: not
+  // known.
+  void AddLoss(trace::MetricLossReason reason, int64_t start_ns, int64_t end_ns, uint32_t source, uint64_t count);
+  // At one time.
+  void AddLoss(trace::MetricLossReason reason, int64_t time_ns) { AddLoss(reason, time_ns, time_ns, 0, 0); }
   // The same text has the same id always. 0 (the empty text) when there is no room for more.
   trace::StringId Name(std::string_view text);
 

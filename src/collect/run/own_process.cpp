@@ -1,7 +1,6 @@
 #include "collect/run/own_process.h"
 
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -9,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "collect/run/clocks.h"
 
 namespace gprof {
 namespace {
@@ -49,16 +50,13 @@ uint64_t StartTicks() {
 trace::ProcessKey OwnProcessKey() {
   utsname host;
   const std::string name = uname(&host) == 0 ? host.nodename : "";
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const uint64_t now_ns = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
   std::string boot = ReadAll("/proc/sys/kernel/random/boot_id");
   if (!boot.empty() && boot.back() == '\n') boot.pop_back();
   trace::ProcessKey key;
   key.host = Hash(name + boot);
   key.start_ticks = StartTicks();
   key.pid = static_cast<uint32_t>(getpid());
-  key.image = static_cast<uint32_t>(now_ns >> 10);
+  key.image = static_cast<uint32_t>(MonotonicNs() >> 10);
   return key;
 }
 

@@ -381,11 +381,6 @@ void TraceBuilder::Add(const trace::GraphNodeRecord& r) {
 // ---- about the trace itself ----
 
 void TraceBuilder::Add(const trace::LossRecord& r) {
-  // What a collector lost are samples: the work of the program is as complete as without it.
-  if (IsOfCollector()) {
-    Add(trace::MetricLossRecord{r.time_ns, 0, 0, static_cast<uint8_t>(trace::MetricLossReason::kOverflow), r.count});
-    return;
-  }
   Loss loss;
   loss.process = process_;
   loss.reason = static_cast<trace::LossReason>(r.reason);

@@ -99,7 +99,7 @@ class TraceBuilder {
 
  private:
   // What is taken from them beside the kept records: they have no calls, no devices and no life of their own.
-  using OfCollectors = std::tuple<trace::StringRecord, trace::LossRecord, trace::NoticeRecord>;
+  using OfCollectors = std::tuple<trace::StringRecord, trace::NoticeRecord>;
 
   NameId Name(trace::StringId id) { return unjoined_.Name(process_, id); }
   uint32_t ThreadIndex(uint32_t tid);

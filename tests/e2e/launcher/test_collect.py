@@ -319,7 +319,7 @@ class Deaths(CollectTest):
         self.assertEqual(code, 3)
         self.assertEqual(err.count("host load"), 1, err)
         self.assertIn("File too large", err)
-        losses = [fields_of(line) for line in self.dump() if line.startswith("loss")]
+        losses = [fields_of(line) for line in self.dump() if line.startswith("metric_loss")]
         self.assertTrue(losses and all(int(loss["count"]) > 0 for loss in losses), losses)
 
 

@@ -115,7 +115,7 @@ const std::vector<Taken>& TakenLines() {
       {"-s none --cpuctxsw=process-tree",
        [](auto& s) {
          const auto& sampling = s.launch.collect.sampling;
-         return sampling.samples == CpuScope::kNone && sampling.switches == CpuScope::kProcessTree;
+         return sampling.samples == CpuScope::kNobody && sampling.switches == CpuScope::kProcessTree;
        }},
       {"--backtrace=fp", [](auto& s) { return s.launch.collect.sampling.backtrace == CpuBacktrace::kFramePointers; }},
       {"-b dwarf --sampling-frequency=500", [](auto& s) { return s.launch.collect.sampling.hz == 500; }},

@@ -221,7 +221,7 @@ TEST_F(CpuSamplesTest, SaysWhichFunctionsRanAndForHowLong) {
   EXPECT_GT(much + little, all * 8 / 10);
   // To the outermost frame.
   EXPECT_GT(names.On("start_thread") + names.On("clone"), all * 8 / 10);
-  EXPECT_EQ(CountOf(lines, "loss"), 0u);
+  EXPECT_EQ(CountOf(lines, "metric_loss"), 0u);
 }
 
 TEST_F(CpuSamplesTest, TellsNothingTwice) {
@@ -260,7 +260,7 @@ TEST_F(CpuSamplesTest, TellsAgainWhatAnotherFileNeeds) {
 
 TEST_F(CpuSamplesTest, SaysWhenThreadsAreOffTheProcessor) {
   if (!CanSample()) GTEST_SKIP() << "perf events are not allowed here";
-  Start({.samples = CpuScope::kNone, .switches = CpuScope::kLaunching});
+  Start({.samples = CpuScope::kNobody, .switches = CpuScope::kLaunching});
   Collect([] {
     for (int i = 0; i < 20; ++i) Pause(3 * kMillisecondNs);
   });
@@ -297,7 +297,7 @@ TEST_F(CpuSamplesTest, CountsWhatItWasTooLateFor) {
   worker.join();
   const std::vector<std::string> lines = Finish();
   EXPECT_GT(CountOf(lines, "cpu_sample"), 0u);
-  EXPECT_GT(CountOf(lines, "loss", "reason=1"), 0u);
+  EXPECT_GT(CountOf(lines, "metric_loss", "reason=1"), 0u);
 }
 
 TEST_F(CpuSamplesTest, LetsGoOfThreadsThatHaveEnded) {

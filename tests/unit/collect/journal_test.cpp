@@ -114,7 +114,7 @@ TEST_F(JournalTest, WhatHasNoRoomIsCounted) {
   EXPECT_FALSE(journal_->IsFilling());
   EXPECT_EQ(journal_->lost_records(), 0u);
   const std::string text = Records(ReadWhole(output_.path));
-  EXPECT_NE(text.find("loss time_ns="), std::string::npos);
+  EXPECT_NE(text.find("metric_loss start_ns="), std::string::npos);
   EXPECT_NE(text.find(" count=2\n"), std::string::npos) << text.substr(text.size() - 200);
 }
 

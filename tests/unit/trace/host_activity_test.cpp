@@ -195,14 +195,16 @@ TEST(HostActivity, ACollectorHasNoCallsAndNoDevices) {
                "kernel start_ns=20 duration_ns=5 name=\"k\" shape={grid_x=1}\n"
                "device device=3 name=\"A\"\nstream stream=4 context=1\nnvtx time_ns=4 tid=1 event=2 message=\"r\"\n"
                "process start_ns=1 pid=99\nend time_ns=20000 reason=1\n"
-               "loss time_ns=5 reason=2 lost_kind=39 count=4\nnotice time_ns=6 level=2 message=\"slow\"\n");
+               "loss time_ns=5 reason=2 lost_kind=39 count=4\nmetric_loss start_ns=5 reason=1 count=3\nnotice "
+               "time_ns=6 level=2 message=\"slow\"\n");
   EXPECT_EQ(t.processes.size(), 1u);
   EXPECT_EQ(t.api_calls.size() + t.ops.size() + t.devices.size() + t.streams.size() + t.ranges.size(), 0u);
   EXPECT_EQ(t.end_ns, 9000);
   // Samples are missing, and nothing of the program.
   EXPECT_EQ(t.health.lost_records, 0u);
   EXPECT_EQ(t.losses.size(), 0u);
-  EXPECT_EQ(t.metric_losses.at(0).count, 4u);
+  ASSERT_EQ(t.metric_losses.size(), 1u);
+  EXPECT_EQ(t.metric_losses[0].count, 3u);
   EXPECT_EQ(t.Text(t.notices.at(0).message), "slow");
 }
 

@@ -10,12 +10,12 @@ namespace gprof {
 
 // Whose threads are looked at.
 enum class CpuScope : uint8_t {
-  kNone,
+  kNobody,
   kLaunching,    // those that called CUDA or NVTX
   kProcessTree,  // all of the program and of what it starts
 };
 
-enum class CpuBacktrace : uint8_t { kNone, kTables, kFramePointers };
+enum class CpuBacktrace : uint8_t { kOff, kTables, kFramePointers };
 
 struct SamplingOptions {
   CpuScope samples = CpuScope::kLaunching, switches = CpuScope::kLaunching;
