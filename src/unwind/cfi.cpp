@@ -1,3 +1,9 @@
+// Call frame information, as the DWARF standard has it (6.4) and the Linux Standard Base changes it for .eh_frame.
+//
+// Every function has an entry (FDE) with a small program. Run from the first address of the function up to the one that
+// is looked for, it says where the caller's registers are: each relative to the CFA, the address that the stack pointer
+// of the caller had at the call. What the functions of a file have in common, above all the start of that program, is
+// in another entry (CIE), which theirs point to.
 #include "unwind/cfi.h"
 
 #include <vector>
@@ -5,8 +11,40 @@
 namespace gprof {
 namespace {
 
-constexpr std::size_t kMostSaved = 16;  // states that a program may set aside
+constexpr std::size_t kMostSaved = 16;  // rows that a program may set aside
 
+// Instructions, by the standard's names. Those that are frequent have six bits for a number beside their own two.
+enum class Frequent : uint8_t { kExtended = 0, kAdvance = 1, kOffset = 2, kRestore = 3 };
+enum class Extended : uint8_t {
+  kNop = 0x00,
+  kSetLocation = 0x01,
+  kAdvance1 = 0x02,
+  kAdvance2 = 0x03,
+  kAdvance4 = 0x04,
+  kOffset = 0x05,
+  kRestore = 0x06,
+  kUndefined = 0x07,
+  kSameValue = 0x08,
+  kRegister = 0x09,
+  kRememberState = 0x0a,
+  kRestoreState = 0x0b,
+  kDefCfa = 0x0c,
+  kDefCfaRegister = 0x0d,
+  kDefCfaOffset = 0x0e,
+  kDefCfaExpression = 0x0f,
+  kExpression = 0x10,
+  kOffsetSigned = 0x11,
+  kDefCfaSigned = 0x12,
+  kDefCfaOffsetSigned = 0x13,
+  kValueOffset = 0x14,
+  kValueOffsetSigned = 0x15,
+  kValueExpression = 0x16,
+  kGnuWindowSave = 0x2d,  // on aarch64: return addresses are signed from here on, which matters to nobody who looks
+  kGnuArgsSize = 0x2e,
+  kGnuNegativeOffset = 0x2f,
+};
+
+// What the entries of many functions have in common.
 struct Cie {
   uint64_t code_factor = 1;
   int64_t data_factor = 1;
@@ -81,7 +119,8 @@ bool ReadCie(const ElfImage& image, uint64_t address, Cie* cie) {
   return !reader.is_bad() && cie->return_register < kRegisters;
 }
 
-// Runs call frame instructions up to an address.
+// Runs call frame instructions up to an address. The row that they leave holds there: they change it in the order of
+// the addresses.
 class Program {
  public:
   Program(const Cie& cie, UnwindRow* row) : cie_(cie), row_(*row) {}
@@ -114,99 +153,109 @@ class Program {
 
   void Step(ByteReader* reader) {
     const auto byte = reader->Take<uint8_t>();
-    const auto low = static_cast<uint8_t>(byte & 0x3fu);
-    switch (byte >> 6) {
-      case 1:
-        return Advance(low);
-      case 2:
-        return Set(low, UnwindRuleKind::kAtOffset, Scaled(reader->Uleb()));
-      case 3:
-        return Restore(low);
-      default:
-        return Extended(low, reader);
+    const auto number = static_cast<uint8_t>(byte & 0x3fu);
+    switch (Frequent{static_cast<uint8_t>(byte >> 6)}) {
+      case Frequent::kAdvance:
+        return Advance(number);
+      case Frequent::kOffset:
+        return Set(number, UnwindRuleKind::kAtOffset, Scaled(reader->Uleb()));
+      case Frequent::kRestore:
+        return Restore(number);
+      case Frequent::kExtended:
+        return StepExtended(Extended{number}, reader);
     }
   }
 
-  void Extended(uint8_t op, ByteReader* reader) {
-    switch (op) {
-      case 0x00:  // nop
+  void StepExtended(Extended instruction, ByteReader* reader) {
+    switch (instruction) {
+      case Extended::kNop:
+      case Extended::kGnuWindowSave:
         return;
-      case 0x01:  // set_loc
+      case Extended::kSetLocation:
         address_ = reader->Pointer(cie_.pointer_encoding);
         return;
-      case 0x02:
+      case Extended::kAdvance1:
         return Advance(reader->Take<uint8_t>());
-      case 0x03:
+      case Extended::kAdvance2:
         return Advance(reader->Take<uint16_t>());
-      case 0x04:
+      case Extended::kAdvance4:
         return Advance(reader->Take<uint32_t>());
-      case 0x0a:
-        is_bad_ |= saved_.size() == kMostSaved;
-        if (!is_bad_) saved_.push_back(row_);
-        return;
-      case 0x0b:
-        is_bad_ |= saved_.empty();
-        if (is_bad_) return;
-        row_ = saved_.back();
-        saved_.pop_back();
-        return;
-      case 0x0c:
-      case 0x0d:
-      case 0x0e:
-      case 0x0f:
-      case 0x12:
-      case 0x13:
-        return OfCfa(op, reader);
-      case 0x2d:  // GNU_window_save; on aarch64, return addresses are signed from here on
-        return;
-      case 0x2e:  // GNU_args_size
+      case Extended::kRememberState:
+        return Remember();
+      case Extended::kRestoreState:
+        return Recall();
+      case Extended::kDefCfa:
+      case Extended::kDefCfaRegister:
+      case Extended::kDefCfaOffset:
+      case Extended::kDefCfaExpression:
+      case Extended::kDefCfaSigned:
+      case Extended::kDefCfaOffsetSigned:
+        return StepCfa(instruction, reader);
+      case Extended::kGnuArgsSize:
         reader->Uleb();
         return;
       default:
-        return OfRegister(op, reader);
+        return StepRegister(instruction, reader);
     }
   }
 
-  void OfCfa(uint8_t op, ByteReader* reader) {
-    if (op == 0x0f) {
+  // Around what leaves a function early: behind it all is as before.
+  void Remember() {
+    is_bad_ |= saved_.size() == kMostSaved;
+    if (!is_bad_) saved_.push_back(row_);
+  }
+  void Recall() {
+    is_bad_ |= saved_.empty();
+    if (is_bad_) return;
+    row_ = saved_.back();
+    saved_.pop_back();
+  }
+
+  // How the CFA is found: a register plus an offset, of which an instruction sets one or both.
+  void StepCfa(Extended instruction, ByteReader* reader) {
+    using enum Extended;
+    if (instruction == kDefCfaExpression) {
       row_.cfa = {UnwindRuleKind::kExpression, 0, 0, reader->TakeBytes(reader->Uleb())};
       return;
     }
-    const bool has_register = op == 0x0c || op == 0x0d || op == 0x12;
+    const bool has_register = instruction == kDefCfa || instruction == kDefCfaRegister || instruction == kDefCfaSigned;
+    const bool has_offset = instruction == kDefCfa || instruction == kDefCfaOffset;
+    const bool has_signed_offset = instruction == kDefCfaSigned || instruction == kDefCfaOffsetSigned;
     const uint64_t number = has_register ? reader->Uleb() : row_.cfa.other;
     int64_t offset = row_.cfa.offset;
-    if (op == 0x0c || op == 0x0e) offset = static_cast<int64_t>(reader->Uleb());
-    if (op == 0x12 || op == 0x13) offset = Scaled(static_cast<uint64_t>(reader->Sleb()));
+    if (has_offset) offset = static_cast<int64_t>(reader->Uleb());
+    if (has_signed_offset) offset = Scaled(static_cast<uint64_t>(reader->Sleb()));
     DefineCfa(number, offset);
   }
 
-  void OfRegister(uint8_t op, ByteReader* reader) {
+  // Where the caller's value of a register is.
+  void StepRegister(Extended instruction, ByteReader* reader) {
     const uint64_t number = reader->Uleb();
-    switch (op) {
-      case 0x05:
+    switch (instruction) {
+      case Extended::kOffset:
         return Set(number, UnwindRuleKind::kAtOffset, Scaled(reader->Uleb()));
-      case 0x06:
+      case Extended::kOffsetSigned:
+        return Set(number, UnwindRuleKind::kAtOffset, Scaled(static_cast<uint64_t>(reader->Sleb())));
+      case Extended::kGnuNegativeOffset:
+        return Set(number, UnwindRuleKind::kAtOffset, -Scaled(reader->Uleb()));
+      case Extended::kValueOffset:
+        return Set(number, UnwindRuleKind::kOffset, Scaled(reader->Uleb()));
+      case Extended::kValueOffsetSigned:
+        return Set(number, UnwindRuleKind::kOffset, Scaled(static_cast<uint64_t>(reader->Sleb())));
+      case Extended::kExpression:
+        return Set(number, UnwindRuleKind::kAtExpression, 0, 0, reader->TakeBytes(reader->Uleb()));
+      case Extended::kValueExpression:
+        return Set(number, UnwindRuleKind::kExpression, 0, 0, reader->TakeBytes(reader->Uleb()));
+      case Extended::kRestore:
         return Restore(number);
-      case 0x07:
+      case Extended::kUndefined:
         return Set(number, UnwindRuleKind::kUndefined);
-      case 0x08:
+      case Extended::kSameValue:
         return Set(number, UnwindRuleKind::kSame);
-      case 0x09: {
+      case Extended::kRegister: {
         const uint64_t other = reader->Uleb();
         return Set(number, other < kRegisters ? UnwindRuleKind::kRegister : UnwindRuleKind::kUndefined, 0, other);
       }
-      case 0x10:
-        return Set(number, UnwindRuleKind::kAtExpression, 0, 0, reader->TakeBytes(reader->Uleb()));
-      case 0x11:
-        return Set(number, UnwindRuleKind::kAtOffset, Scaled(static_cast<uint64_t>(reader->Sleb())));
-      case 0x14:
-        return Set(number, UnwindRuleKind::kOffset, Scaled(reader->Uleb()));
-      case 0x15:
-        return Set(number, UnwindRuleKind::kOffset, Scaled(static_cast<uint64_t>(reader->Sleb())));
-      case 0x16:
-        return Set(number, UnwindRuleKind::kExpression, 0, 0, reader->TakeBytes(reader->Uleb()));
-      case 0x2f:  // GNU_negative_offset_extended
-        return Set(number, UnwindRuleKind::kAtOffset, -Scaled(reader->Uleb()));
       default:
         is_bad_ = true;
     }

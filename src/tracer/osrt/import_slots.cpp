@@ -1,3 +1,13 @@
+// A module calls functions of others through slots (its GOT), which the loader fills with their addresses. Where a slot
+// leads to a function that is wrapped, it is led to the wrapper instead, module by module:
+//
+//   Look              notes the modules that the loader lists
+//   LookForRelocated  which of them the loader is done with: before that their slots are not ours to write
+//   Patch             finds the slots of such a module once (Collect), and leads them to the wrappers (Lead)
+//   Restore           leads them back
+//
+// All of it is repeated whenever modules may have come or gone; what is known of a module is kept until one is
+// unloaded.
 #include "tracer/osrt/import_slots.h"
 
 #include <dlfcn.h>
@@ -24,13 +34,18 @@ constexpr const char* kNamesLeftAlone[] = {
     "libdl.so.",       "libdl-2.",   "librt-2.",   "libcuda.so", "libcupti.so", "libnvidia-",   "libnvperf",
     "libcudadebugger", "libasan.so", "libtsan.so", "liblsan.so", "libubsan.so", "libhwasan.so", "libgprof-tracer.so"};
 
-enum class Progress : uint8_t { kNew, kRelocated, kPatched, kLeftAlone };
+enum class Progress : uint8_t {
+  kNew,        // the loader may be writing its slots
+  kRelocated,  // it is done with them
+  kPatched,    // they lead to the wrappers
+  kLeftAlone
+};
 
 struct Module {
   uintptr_t base;
   const ElfW(Phdr) * headers;
-  Span relro;
-  uint32_t first_slot, slots;
+  Span relro;                  // what the loader makes read-only when it is done
+  uint32_t first_slot, slots;  // in `slots`, once it is patched
   Progress progress;
 };
 
@@ -134,7 +149,7 @@ int Look(dl_phdr_info* info, std::size_t, void* is_first) {
   return 0;
 }
 
-// A line of /proc/self/maps. Answers where the next one begins.
+// A line of /proc/self/maps. A module whose slots are in memory that is not writable is relocated.
 void NoteMapping(const char* line) {
   char* end = nullptr;
   Span span;
@@ -149,16 +164,8 @@ void NoteMapping(const char* line) {
   }
 }
 
-// A module is in the loader's list before it is relocated; its slots are the loader's until then. What tells is that
-// the loader has made them read-only.
-void LookForRelocated() {
-  bool has_new = false;
-  for (uint32_t i = 0; i < module_count; ++i) {
-    if (modules[i].progress != Progress::kNew) continue;
-    if (modules[i].relro.IsEmpty()) modules[i].progress = Progress::kRelocated;
-    has_new |= modules[i].progress == Progress::kNew;
-  }
-  if (!has_new) return;
+// In a buffer of our own, which the lines are moved through: the allocator is the program's.
+void ReadMappings() {
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
   static char text[16384];
@@ -177,6 +184,18 @@ void LookForRelocated() {
     std::memmove(text, line, kept);
   }
   close(file);
+}
+
+// A module is in the loader's list before it is relocated; its slots are the loader's until then. What tells is that
+// the loader has made them read-only.
+void LookForRelocated() {
+  bool has_new = false;
+  for (uint32_t i = 0; i < module_count; ++i) {
+    if (modules[i].progress != Progress::kNew) continue;
+    if (modules[i].relro.IsEmpty()) modules[i].progress = Progress::kRelocated;
+    has_new |= modules[i].progress == Progress::kNew;
+  }
+  if (has_new) ReadMappings();
 }
 
 // Before the first call through it, a slot leads into its own module, which then has the loader find the function.
@@ -211,6 +230,7 @@ class Writable {
   bool is_good_;
 };
 
+// Finds the slots of a module that lead to functions with a wrapper.
 void Collect(const LoadedModule& loaded, Module* module) {
   module->first_slot = slot_count;
   loaded.ForEachSlot([&](const ImportSlot& slot, auto version) {
@@ -221,6 +241,7 @@ void Collect(const LoadedModule& loaded, Module* module) {
   module->slots = slot_count - module->first_slot;
 }
 
+// Leads the slots of a module to the wrappers, or back. Its memory is unlocked only where a slot has to change.
 void Lead(const Module& module, bool to_us) {
   const auto target = [to_us](const Slot& slot) {
     return to_us ? slot.function->wrapper : slot.function->target->real;

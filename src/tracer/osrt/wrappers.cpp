@@ -1,3 +1,14 @@
+// Functions that stand in for functions of libc which wait (import_slots.cpp leads callers here). WrappedFunctions(),
+// at the end, lists them. Each is an instance of Timed(), which does the same for all of them:
+//
+//   Before   forgets what the call makes untrue: the path of a descriptor that is closed
+//   real     the function itself, between two time stamps
+//   After    remembers what the call made: the path of a descriptor that was opened
+//   Tell     for the few calls that took long: what the call was about (WhatOf), and a row of it (Write)
+//
+// What there is to forget, remember and tell follows from `How`. It is a template argument, as are the arguments of the
+// function, so that a short call costs two stamps and a comparison.
+//
 // Compiled with unwind tables: cancelling a thread unwinds it through these functions, which own nothing.
 #include "tracer/osrt/wrappers.h"
 
@@ -163,11 +174,13 @@ uint64_t WhatOfName(const char* text, uint32_t error) {
   return PackWhat(OsDetail::kName, uint64_t{Names().Intern(text).value} << 32, error);
 }
 
+// The argument with that number, of as many as the function has.
 template <std::size_t kPlace, class... Arguments>
 auto Argument(Arguments... arguments) {
   return std::get<kPlace>(std::tuple<Arguments...>(arguments...));
 }
 
+// Whether errno says why: functions tell in different ways.
 template <How kHow, class Result>
 bool HasFailed(Result result) {
   if constexpr (kHow == How::kFopen || kHow == How::kFgets) return result == nullptr;
@@ -180,6 +193,7 @@ bool HasFailed(Result result) {
 // The descriptor of a stream, once the call has returned. libc does not lock for it.
 int DescriptorOf(FILE* stream) { return stream == nullptr ? -1 : fileno_unlocked(stream); }
 
+// What the call was about, and its error, as a row has them.
 template <How kHow, class Result, class... Arguments>
 uint64_t WhatOf(uint32_t error, Result result, Arguments... arguments) {
   if constexpr (IsOfLocks(kHow)) {
@@ -264,6 +278,7 @@ void NoteOpenCall(ThreadLog* log, uint8_t number, uint64_t first, uint64_t start
   log->open_os_call.start.store(start, std::memory_order_relaxed);
 }
 
+// The first argument as a number.
 template <class T, class... Rest>
 uint64_t FirstOf(T first, Rest...) {
   if constexpr (std::is_pointer_v<T>) return reinterpret_cast<uintptr_t>(first);
@@ -313,9 +328,11 @@ constexpr bool MayHoldAllocator(How how, trace::OsObject object) {
          object == trace::OsObject::kTimer || object == trace::OsObject::kRwLock;
 }
 
+// Where the real function is; one for each symbol.
 template <Text kSymbol>
 constinit WrapTarget target_of{};
 
+// A function with the signature of the real one, whose arguments it takes apart.
 template <Text kSymbol, How kHow, trace::OsObject kObject, class Function>
 struct Wrapper;
 
@@ -380,6 +397,7 @@ struct SystemCallWrapper {
 #endif
 };
 
+// decltype of functions in the headers of libc has it, in some versions.
 template <class Function>
 struct WithoutNoexcept;
 template <class Result, class... Arguments>
@@ -393,6 +411,7 @@ struct WithoutNoexcept<Result (*)(Arguments...) noexcept> {
 
 using trace::OsObject;
 
+// `name`: what the trace calls it, where that is not its symbol.
 template <Text kSymbol, How kHow, OsObject kObject, class Function>
 WrappedFunction Wrap(const char* name = kSymbol.text) {
   using W = Wrapper<kSymbol, kHow, kObject, typename WithoutNoexcept<Function>::Type>;

@@ -1,3 +1,11 @@
+// Stacks as numbers. A stack is its innermost frame and the stack that called it, so what stacks have in common is told
+// once: a call whose stack was there before costs the trace a number. For each CUDA call:
+//
+//   ReadFrames   copies what tells frames apart, from the innermost out
+//   NumberOf     takes the numbers of the outer frames from the call before, where they are the same; the rest is
+//                looked up in `nodes`, from the outermost in
+//   AddStack     a stack that is not there is numbered, and the trace is told of it, and of its function where that is
+//                new
 #include "tracer/python/python_stacks.h"
 
 #include <atomic>
@@ -47,8 +55,9 @@ struct Table {
 
 // What a thread knows of its stacks. In private memory: its rows are all that salvage needs.
 struct ThreadStacks {
-  bool is_busy;  // a signal handler that calls CUDA gets no stack
-  uint32_t current, count;
+  bool is_busy;      // a signal handler that calls CUDA gets no stack
+  uint32_t current;  // which of `levels` is of the call before
+  uint32_t count;    // its levels, 0 where it cannot be compared with
   Level levels[2][kMaxLevels];
   Table<Node> nodes;
   Table<Function> functions;
@@ -131,6 +140,7 @@ uint32_t NumberOfFunction(ThreadStacks* stacks, const Level& level, ThreadLog* l
   return wanted.number;
 }
 
+// Of the instruction that the frame is at, in bytes from the first.
 uint32_t OffsetOf(const Level& level) {
   const trace::PythonLayout& l = python.layout;
   int64_t place = static_cast<int64_t>(level.place);
