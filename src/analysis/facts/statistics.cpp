@@ -59,14 +59,14 @@ double MedianOf(std::span<T> samples) {
 template <class T>
 Statistics StatisticsOf(std::span<T> samples, Spread spread) {
   if (samples.empty()) return {};
-  Statistics result{static_cast<int64_t>(samples.size()), 0, samples.front(), samples.front()};
+  T least = samples.front(), most = least;
   uint64_t total = 0;
   for (const T sample : samples) {
     total += static_cast<uint64_t>(sample);
-    result.min = std::min<int64_t>(result.min, sample);
-    result.max = std::max<int64_t>(result.max, sample);
+    least = std::min(least, sample);
+    most = std::max(most, sample);
   }
-  result.total = static_cast<int64_t>(total);
+  Statistics result{static_cast<int64_t>(samples.size()), static_cast<int64_t>(total), least, most};
   result.mean = static_cast<double>(result.total) / static_cast<double>(result.count);
   if (spread == Spread::kAsked && result.count > 1) {
     double squares = 0;

@@ -28,13 +28,17 @@ GapList::GapList(const Trace& trace, const RecordedTime& recorded, uint32_t devi
   const int64_t end_ns = is_selected ? trace.device_windows[device].time.end_ns : tail_.start_ns;
   tail_.end_ns = end_ns;
   window_ns_ = end_ns - start_ns;
+  idle_ns_ = idle_until_ns_.back() + std::max<int64_t>(tail_.DurationNs(), 0);
   if (is_throughout_) return;
   for (uint32_t i = ops_.first; i < ops_.last; ++i) {
     const int64_t idle_ns = IdleBefore(i), op_start_ns = trace.ops[i].start_ns;
     if (idle_ns != 0) AddPauses(op_start_ns - idle_ns, op_start_ns);
   }
   AddPauses(tail_.start_ns, tail_.end_ns);
-  for (const Interval& pause : pauses_) window_ns_ -= pause.DurationNs();
+  for (const Interval& pause : pauses_) {
+    window_ns_ -= pause.DurationNs();
+    idle_ns_ -= pause.DurationNs();
+  }
 }
 
 // An operation that began before the window is busy from its start on, although nothing was idle before the window.

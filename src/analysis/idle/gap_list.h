@@ -20,6 +20,7 @@ class GapList {
   int64_t window_ns() const { return window_ns_; }
   int64_t start_ns() const { return start_ns_; }  // of the window
   int64_t end_ns() const { return std::max(tail_.start_ns, tail_.end_ns); }
+  int64_t idle_ns() const { return idle_ns_; }  // within it
   // Busy time with anything, and with kernels.
   struct Busy {
     BusyTime any, kernels;
@@ -103,7 +104,7 @@ class GapList {
   std::vector<Interval> pauses_;
   Busy busy_;
   int64_t start_ns_ = 0;
-  int64_t window_ns_ = 0;
+  int64_t window_ns_ = 0, idle_ns_ = 0;
 };
 
 }  // namespace gprof

@@ -84,7 +84,6 @@ ConcurrencySweep::ConcurrencySweep(const AnalysisInput& input)
     : input_(input),
       trace_(input.trace()),
       shared_(input.shared()),
-      recorded_(input.shared().recorded()),
       running_(trace_.streams.size() + 1),
       shared_ns_(trace_.streams.size() + 1, 0),
       busy_ns_(trace_.streams.size() + 1, 0) {
@@ -104,11 +103,9 @@ ConcurrencySweep::Part ConcurrencySweep::PartOf(const GpuOp& op) const {
 Concurrency ConcurrencySweep::Run(uint32_t device) {
   const Trace::Slice slice = trace_.device_ops[device];
   if (!HasWindow(trace_, device)) return {};
-  device_ = device;
+  level_ns_ = {shared_.gaps(device).idle_ns()};
   if (AddSumsAlone(device)) return TakeSums();
-  level_ns_ = {0};
-  const bool is_selected = !trace_.device_windows.empty();
-  now_ns_ = is_selected ? trace_.device_windows[device].time.start_ns : trace_.ops[slice.first].start_ns;
+  now_ns_ = shared_.gaps(device).start_ns();
   const auto all = OperationsOf(trace_, slice);
   for (auto next = all.begin(); next != all.end();) {
     const Operation op = *next;
@@ -124,14 +121,12 @@ Concurrency ConcurrencySweep::Run(uint32_t device) {
     ends_.push({op.end_ns(), op.kind_number()});
   }
   EndUntil(INT64_MAX);
-  if (is_selected) AdvanceTo(trace_.device_windows[device].time.end_ns);
   return TakeSums();
 }
 
 // Where none ran beside another, the sums of their times say all.
 bool ConcurrencySweep::AddSumsAlone(uint32_t device) {
   if (!RanOneByOne(input_, device)) return false;
-  level_ns_ = {shared_.window_ns(device) - shared_.busy(device).any.busy_ns()};
   const std::vector<OpFacts::Sum>& sums = shared_.ops().sums();
   now_ns_ = 0;
   for (uint32_t i = 0; i < sums.size(); ++i) {
@@ -162,10 +157,7 @@ inline void ConcurrencySweep::EndUntil(int64_t time_ns) {
 inline void ConcurrencySweep::AdvanceTo(int64_t time_ns) {
   if (time_ns <= now_ns_) return;
   const int64_t since_ns = std::exchange(now_ns_, time_ns), passed_ns = time_ns - since_ns;
-  if (active_streams_ == 0) {  // idle time counts where it was recorded
-    level_ns_[0] += recorded_.ForEachOfDevice(device_, since_ns, time_ns, [](int64_t, int64_t) {});
-    return;
-  }
+  if (active_streams_ == 0) return;
   if (level_ns_.size() <= active_streams_) level_ns_.resize(active_streams_ + 1);
   level_ns_[active_streams_] += passed_ns;
   if (active_streams_ >= 2) several_ns_ += passed_ns;

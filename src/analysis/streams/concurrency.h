@@ -77,8 +77,6 @@ class ConcurrencySweep {
   const AnalysisInput& input_;
   const Trace& trace_;
   const SharedFacts& shared_;
-  const RecordedTime& recorded_;
-  uint32_t device_ = 0;
   std::vector<Part> parts_;  // by kind_number() of operations
   std::vector<Running> running_;
   std::vector<int64_t> shared_ns_, busy_ns_;
