@@ -190,7 +190,7 @@ void KinetoImport::NoteDevice(uint32_t device) {
 bool KinetoImport::IsAsync(const GpuWork& work) const {
   if (work.is_async >= 0) return work.is_async != 0;
   const uint32_t at = calls_.Find(builder_.process(), work.correlation);
-  return at == kNone || call_facts_[at].is_async;  // without a call of its own it is of a graph
+  return at == kNone || known_calls_[at].is_async;  // without a call of its own it is of a graph
 }
 
 template <class R>

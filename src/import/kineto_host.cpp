@@ -94,8 +94,8 @@ void KinetoImport::AddCall(trace::ApiRecord r, uint32_t name) {
   if (api_class == ApiClass::kQuery || r.correlation == 0) return;
   uint32_t& at = calls_(builder_.process(), r.correlation);
   if (at != kNone) return;
-  at = static_cast<uint32_t>(call_facts_.size());
-  call_facts_.push_back({r.start_ns, r.start_ns + r.duration_ns, r.tid, Contains(function, "Async")});
+  at = static_cast<uint32_t>(known_calls_.size());
+  known_calls_.push_back({r.start_ns, r.start_ns + r.duration_ns, r.tid, Contains(function, "Async")});
 }
 
 // ---- ranges and marks ----
@@ -196,7 +196,7 @@ void KinetoImport::AddSyncs() {
     r.start_ns = work.start_ns;
     r.duration_ns = work.duration_ns;
     r.sync_kind = static_cast<uint8_t>(work.kind);
-    r.tid = call_facts_[at].tid;
+    r.tid = known_calls_[at].tid;
     r.correlation = work.correlation;
     r.context = work.context;
     r.stream = work.stream;
@@ -215,8 +215,8 @@ void KinetoImport::AddEventRecord(const SyncWork& work, uint32_t process) {
   if (is_known != kNone) return;
   is_known = 0;
   trace::EventRecordRecord r;
-  r.time_ns = call_facts_[at].end_ns;
-  r.tid = call_facts_[at].tid;
+  r.time_ns = known_calls_[at].end_ns;
+  r.tid = known_calls_[at].tid;
   r.correlation = work.record_correlation;
   r.context = work.context;
   r.stream = work.waited_stream;

@@ -65,7 +65,7 @@ class KinetoImport : public ChromeReader::Sink {
     uint32_t correlation = 0, context = 0, stream = 0, waited_stream = 0, record_correlation = 0;
     trace::SyncKind kind = trace::SyncKind::kUnknown;
   };
-  struct CallFacts {
+  struct KnownCall {
     uint64_t start_ns = 0, end_ns = 0;
     uint32_t tid = 0;
     bool is_async = false;
@@ -182,8 +182,8 @@ class KinetoImport : public ChromeReader::Sink {
   std::vector<LooseCall> loose_calls_;
   std::vector<FlowEnd> flows_;
   std::unordered_map<std::string, uint32_t> flow_ids_;
-  FlatIndex calls_;  // (process, correlation) to call_facts_
-  std::vector<CallFacts> call_facts_;
+  FlatIndex calls_;  // (process, correlation) to known_calls_
+  std::vector<KnownCall> known_calls_;
   std::vector<uint8_t> call_classes_;  // ApiClass + 1, by text
   FlatIndex event_records_, devices_;
   std::vector<std::pair<uint32_t, uint32_t>> seen_devices_;  // process, device

@@ -141,7 +141,7 @@ void NsightImport::ReadCopies() {
     r.destination_device = rows.Int32(kTo);
     if (!StartOp(rows, &r)) continue;
     ++copy_count_;
-    const CallFacts* const call = FindCall(r.correlation);
+    const LinkedCall* const call = FindCall(r.correlation);
     r.is_async = call == nullptr || call->is_async ? 1 : 0;  // without a call of its own it is of a graph
     if (is_peer) {
       NoteDevice(r.source_device);
@@ -203,7 +203,7 @@ void NsightImport::ReadMemsets() {
     r.value = rows.Int32(kValue);
     r.memory = MemoryKindOf(rows.IsNull(kMemory) ? -1 : rows.Int(kMemory));
     if (!StartOp(rows, &r)) continue;
-    const CallFacts* const call = FindCall(r.correlation);
+    const LinkedCall* const call = FindCall(r.correlation);
     r.is_async = call == nullptr || call->is_async ? 1 : 0;
     builder_.Add(r);
   }

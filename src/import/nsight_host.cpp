@@ -101,8 +101,8 @@ void NsightImport::NoteCall(const trace::ApiRecord& r, std::string_view function
   }
   uint32_t& at = calls_(builder_.process(), r.correlation);
   if (at == kNone) {
-    at = static_cast<uint32_t>(call_facts_.size());
-    call_facts_.push_back({r.start_ns, r.tid, Contains(function, "Async"), SyncKindOf(function)});
+    at = static_cast<uint32_t>(linked_calls_.size());
+    linked_calls_.push_back({r.start_ns, r.tid, Contains(function, "Async"), SyncKindOf(function)});
   }
 }
 
@@ -124,7 +124,7 @@ void NsightImport::ReadSyncs() {
     r.event = rows.Unsigned(kEvent);
     if (!TakeSpan(rows, kStart, kEnd, &span)) continue;
     ++sync_count_;
-    const CallFacts* const call = FindCall(r.correlation);
+    const LinkedCall* const call = FindCall(r.correlation);
     if (call == nullptr) {
       ++syncs_without_call_;
       continue;
@@ -152,7 +152,7 @@ void NsightImport::ReadEvents() {
     r.event = rows.Unsigned(kEvent);
     if (!IsGood(rows)) continue;
     // The rows have the time of the event on the GPU, or 0; the model has that of the call.
-    const CallFacts* const call = FindCall(r.correlation);
+    const LinkedCall* const call = FindCall(r.correlation);
     if (call == nullptr) continue;
     r.time_ns = call->start_ns;
     r.tid = call->tid;
@@ -202,7 +202,7 @@ void NsightImport::ReadMemory() {
     r.correlation = rows.Int32(kCorrelation);
     r.pool = rows.Unsigned(kPool);
     if (!TakeTime(rows, kStart, &r.time_ns)) continue;
-    const CallFacts* const call = FindCall(r.correlation);
+    const LinkedCall* const call = FindCall(r.correlation);
     r.is_async = call != nullptr && call->is_async ? 1 : 0;
     NoteDevice(r.device);
     builder_.Add(r);

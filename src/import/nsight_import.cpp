@@ -222,9 +222,9 @@ void NsightImport::NoteDevice(uint32_t device) {
   seen_devices_.push_back({builder_.process(), device});
 }
 
-const NsightImport::CallFacts* NsightImport::FindCall(uint32_t correlation) const {
+const NsightImport::LinkedCall* NsightImport::FindCall(uint32_t correlation) const {
   const uint32_t at = calls_.Find(builder_.process(), correlation);
-  return at == kNone ? nullptr : &call_facts_[at];
+  return at == kNone ? nullptr : &linked_calls_[at];
 }
 
 // ---- the end ----

@@ -31,7 +31,7 @@ class NsightImport {
 
  private:
   // A call that records of other tables are linked to, which lack its thread and its time.
-  struct CallFacts {
+  struct LinkedCall {
     uint64_t start_ns = 0;
     uint32_t tid = 0;
     bool is_async = false;
@@ -70,7 +70,7 @@ class NsightImport {
   bool TakeTime(SqliteRows& rows, std::size_t column, uint64_t* time_ns);
   bool TakeStart(int64_t start_ns, uint64_t* time_ns);
   bool IsGood(SqliteRows& rows);
-  const CallFacts* FindCall(uint32_t correlation) const;
+  const LinkedCall* FindCall(uint32_t correlation) const;
   void NoteTime(uint64_t start_ns, uint64_t end_ns);
   // Remembers what records were about, once each.
   void NoteThread(uint32_t tid);
@@ -147,8 +147,8 @@ class NsightImport {
   std::vector<uint32_t> near_texts_;                 // those of small ids, kNone when not looked up
   std::unique_ptr<SqliteRows> strings_;              // looks up one by its id
 
-  FlatIndex calls_;  // (process, correlation) to call_facts_
-  std::vector<CallFacts> call_facts_;
+  FlatIndex calls_;  // (process, correlation) to linked_calls_
+  std::vector<LinkedCall> linked_calls_;
   FlatIndex graphs_;             // (process, correlation of a graph's launch) to the graph
   FlatIndex threads_, devices_;  // that records were about: (process, id)
   FlatIndex streams_;            // that operations ran on: (process and context, stream)

@@ -6,14 +6,14 @@
 
 namespace gprof {
 
-// The first of [0, size) for which is_before(i) is false; it must be true up to there. Looks around `near` first, in
+// The first of [0, size) for which is_before(i) is false; it must be true up to there. Looks around `guess` first, in
 // steps that double.
 template <class F>
-size_t PartitionPointNear(size_t size, size_t near, F&& is_before) {
+size_t PartitionPointNear(size_t size, size_t guess, F&& is_before) {
   size_t low = 0, high = size;
-  near = std::min(near, size);
-  if (near < size && is_before(near)) {
-    low = near + 1;
+  guess = std::min(guess, size);
+  if (guess < size && is_before(guess)) {
+    low = guess + 1;
     for (size_t step = 1; low < size; step *= 2) {
       const size_t at = std::min(size - 1, low + step - 1);
       if (!is_before(at)) {
@@ -23,7 +23,7 @@ size_t PartitionPointNear(size_t size, size_t near, F&& is_before) {
       low = at + 1;
     }
   } else {
-    high = near;
+    high = guess;
     for (size_t step = 1; high > 0; step *= 2) {
       const size_t at = high - std::min(high, step);
       if (is_before(at)) {

@@ -96,11 +96,11 @@ void EventWaits::FindLastBefore() {
 }
 
 // How many operations were launched into the stream before the event was recorded there; `near` that many.
-size_t EventWaits::CountBefore(const EventRecord& record, size_t near) const {
+size_t EventWaits::CountBefore(const EventRecord& record, size_t guess) const {
   const uint32_t recording = OutermostCall(trace_, record.api);
   const int64_t time_ns = recording == kNone ? record.time_ns : trace_.api_calls[recording].start_ns;
   const std::span<const uint32_t> ops = stream_ops_.Of(record.stream);
-  return PartitionPointNear(ops.size(), near, [&](size_t i) { return ops_.LaunchNs(ops[i]) < time_ns; });
+  return PartitionPointNear(ops.size(), guess, [&](size_t i) { return ops_.LaunchNs(ops[i]) < time_ns; });
 }
 
 // Streams run in order, but for the nodes of a graph: of those the one that ends last.

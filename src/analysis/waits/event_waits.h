@@ -55,7 +55,7 @@ class EventWaits {
 
   void SortRecords();
   void FindLastBefore();
-  size_t CountBefore(const EventRecord& record, size_t near) const;
+  size_t CountBefore(const EventRecord& record, size_t guess) const;
   uint32_t LastOf(std::span<const uint32_t> ops) const;
 
   const Trace& trace_;

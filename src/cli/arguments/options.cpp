@@ -8,11 +8,11 @@
 namespace gprof::cli {
 
 std::vector<std::string> SplitList(std::string_view text) {
-  std::vector<std::string> pieces;
+  std::vector<std::string> words;
   for (;;) {
     const std::size_t comma = text.find(',');
-    pieces.emplace_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return pieces;
+    words.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return words;
     text.remove_prefix(comma + 1);
   }
 }

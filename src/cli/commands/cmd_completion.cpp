@@ -12,16 +12,16 @@
 namespace gprof::cli {
 namespace {
 
-struct OptionFacts {
+struct CompletedOption {
   std::vector<std::string> spellings;  // --output, -o
   std::string description;
   std::vector<std::string> values;  // where there are only a few
   bool takes_value = false;
 };
 
-struct CommandFacts {
+struct CompletedCommand {
   const CommandInfo* info;
-  std::vector<OptionFacts> options;
+  std::vector<CompletedOption> options;
 };
 
 std::vector<std::string> FixedValues(const CLI::Option& option) {
@@ -35,23 +35,23 @@ std::vector<std::string> FixedValues(const CLI::Option& option) {
   return values;
 }
 
-CommandFacts FactsOf(const CommandInfo& info) {
+CompletedCommand CompletedOf(const CommandInfo& info) {
   const std::unique_ptr<Command> command = info.make();
   CLI::App app;
   PrepareApp(info, *command, app);
-  CommandFacts facts{&info, {}};
+  CompletedCommand completed{&info, {}};
   for (const CLI::Option* option : app.get_options()) {
     // Nor those of Nsight Systems, which help leaves out as well.
     if (option->get_positional() || option->get_group().empty()) continue;
-    OptionFacts one;
+    CompletedOption one;
     for (const std::string& name : option->get_lnames()) one.spellings.push_back("--" + name);
     for (const std::string& name : option->get_snames()) one.spellings.push_back("-" + name);
     one.description = option->get_description();
     one.takes_value = option->get_items_expected_max() > 0;
     one.values = FixedValues(*option);
-    facts.options.push_back(std::move(one));
+    completed.options.push_back(std::move(one));
   }
-  return facts;
+  return completed;
 }
 
 std::string Joined(const std::vector<std::string>& words, const char* separator = " ") {
@@ -83,9 +83,9 @@ std::string Quoted(const std::string& text, const char* quote_mark) {
   return out + "'";
 }
 
-std::string BashCase(const CommandFacts& facts) {
+std::string BashCase(const CompletedCommand& command) {
   std::string words, cases;
-  for (const OptionFacts& option : facts.options) {
+  for (const CompletedOption& option : command.options) {
     words += (words.empty() ? "" : " ") + Joined(option.spellings);
     if (!option.takes_value) continue;
     cases += "        " + Joined(option.spellings, "|") + ") ";
@@ -93,10 +93,10 @@ std::string BashCase(const CommandFacts& facts) {
                                    : "COMPREPLY=($(compgen -W '" + Joined(option.values) + "' -- \"$word\"))";
     cases += "; return ;;\n";
   }
-  std::string out = "    " + std::string(facts.info->name) + ")\n      options='" + words + "'\n";
-  const std::string positional = PositionalWords(*facts.info);
+  std::string out = "    " + std::string(command.info->name) + ")\n      options='" + words + "'\n";
+  const std::string positional = PositionalWords(*command.info);
   if (!positional.empty()) out += "      words='" + positional + "'\n";
-  if (facts.info->runs_program) out += "      programs=yes\n";
+  if (command.info->runs_program) out += "      programs=yes\n";
   if (!cases.empty()) out += "      case $before in\n" + cases + "      esac\n";
   return out + "      ;;\n";
 }
@@ -113,7 +113,7 @@ _gprof_cli() {
   fi
   case ${COMP_WORDS[1]} in
 )";
-  for (const CommandInfo& info : AllCommands()) out += BashCase(FactsOf(info));
+  for (const CommandInfo& info : AllCommands()) out += BashCase(CompletedOf(info));
   return out + R"(  esac
   if [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$word"))
@@ -129,7 +129,7 @@ complete -F _gprof_cli gprof-cli
 )";
 }
 
-std::string ZshOption(const OptionFacts& option) {
+std::string ZshOption(const CompletedOption& option) {
   // '(-o --output)'{-o,--output}'[text]:value:action'
   const bool is_single = option.spellings.size() == 1;
   std::string out = is_single ? "'" + option.spellings.front()
@@ -143,15 +143,15 @@ std::string ZshOption(const OptionFacts& option) {
   return out + "'";
 }
 
-std::string ZshCase(const CommandFacts& facts) {
-  std::string out = "    " + std::string(facts.info->name) + ")\n      _arguments -S";
-  for (const OptionFacts& option : facts.options) out += " \\\n        " + ZshOption(option);
-  const std::string positional = PositionalWords(*facts.info);
-  if (facts.info->runs_program) {
+std::string ZshCase(const CompletedCommand& command) {
+  std::string out = "    " + std::string(command.info->name) + ")\n      _arguments -S";
+  for (const CompletedOption& option : command.options) out += " \\\n        " + ZshOption(option);
+  const std::string positional = PositionalWords(*command.info);
+  if (command.info->runs_program) {
     out += " \\\n        '*::program:_normal'";
   } else if (!positional.empty()) {
     out += " \\\n        '1:word:(" + positional + ")'";
-  } else if (!facts.info->synopsis.empty()) {
+  } else if (!command.info->synopsis.empty()) {
     out += " \\\n        '*:file:_files'";
   }
   return out + "\n      ;;\n";
@@ -168,11 +168,11 @@ std::string ZshScript() {
   out +=
       "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
       "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
-  for (const CommandInfo& info : AllCommands()) out += ZshCase(FactsOf(info));
+  for (const CommandInfo& info : AllCommands()) out += ZshCase(CompletedOf(info));
   return out + "  esac\n}\ncompdef _gprof_cli gprof-cli\n";
 }
 
-std::string FishOption(const CommandInfo& info, const OptionFacts& option) {
+std::string FishOption(const CommandInfo& info, const CompletedOption& option) {
   std::string out = "complete -c gprof-cli -n '__fish_seen_subcommand_from " + std::string(info.name) + "'";
   for (const std::string& spelling : option.spellings) {
     out += spelling.starts_with("--") ? " -l " + spelling.substr(2) : " -s " + spelling.substr(1);
@@ -188,7 +188,7 @@ std::string FishScript() {
            Quoted(std::string(info.summary), "\\'") + "\n";
   }
   for (const CommandInfo& info : AllCommands()) {
-    for (const OptionFacts& option : FactsOf(info).options) out += FishOption(info, option);
+    for (const CompletedOption& option : CompletedOf(info).options) out += FishOption(info, option);
     const std::string positional = PositionalWords(info);
     if (positional.empty()) continue;
     out += "complete -c gprof-cli -f -n '__fish_seen_subcommand_from " + std::string(info.name) + "' -a '" +

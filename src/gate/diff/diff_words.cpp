@@ -13,7 +13,7 @@
 namespace gprof {
 namespace {
 
-constexpr size_t kMostPieces = 5;
+constexpr size_t kMostChanges = 5;
 constexpr int64_t kMostCounters = 3;
 constexpr double kEnough = 0.95;     // of all that moved: what is smaller than the rest of it is not named
 constexpr double kOtherWork = 0.01;  // counts and bytes that differ by more than this are other work
@@ -42,28 +42,29 @@ std::string Sentence(double base_ns, double new_ns, const std::string& of,
   return "NEW " + size + word + from_to + (is_open ? ", difference not significant" : "");
 }
 
-struct Piece {
+struct NamedChange {
   double change_ns = 0;
   std::string label, remark;
 };
 
 // ": copies -56.15 ms (pageable -> pinned), idle: copy -12.96 ms, other +0.40 ms"; the changes sum to `whole_ns`.
-std::string Pieces(std::vector<Piece> pieces, double whole_ns) {
-  std::stable_sort(pieces.begin(), pieces.end(),
-                   [](const Piece& a, const Piece& b) { return std::fabs(a.change_ns) > std::fabs(b.change_ns); });
-  std::erase_if(pieces, [](const Piece& piece) { return piece.change_ns == 0; });
+std::string LargestChanges(std::vector<NamedChange> changes, double whole_ns) {
+  std::stable_sort(changes.begin(), changes.end(), [](const NamedChange& a, const NamedChange& b) {
+    return std::fabs(a.change_ns) > std::fabs(b.change_ns);
+  });
+  std::erase_if(changes, [](const NamedChange& change) { return change.change_ns == 0; });
   double moved_ns = 0, named_ns = 0, named_sum_ns = 0;
-  for (const Piece& piece : pieces) moved_ns += std::fabs(piece.change_ns);
+  for (const NamedChange& change : changes) moved_ns += std::fabs(change.change_ns);
   std::string text;
   size_t named = 0;
-  for (; named < pieces.size() && named < kMostPieces && named_ns < kEnough * moved_ns; ++named) {
-    const Piece& piece = pieces[named];
-    named_ns += std::fabs(piece.change_ns);
-    named_sum_ns += piece.change_ns;
-    text += (text.empty() ? ": " : ", ") + piece.label + " " + TimeChanged(piece.change_ns);
-    if (!piece.remark.empty()) text += " (" + piece.remark + ")";
+  for (; named < changes.size() && named < kMostChanges && named_ns < kEnough * moved_ns; ++named) {
+    const NamedChange& change = changes[named];
+    named_ns += std::fabs(change.change_ns);
+    named_sum_ns += change.change_ns;
+    text += (text.empty() ? ": " : ", ") + change.label + " " + TimeChanged(change.change_ns);
+    if (!change.remark.empty()) text += " (" + change.remark + ")";
   }
-  if (named < pieces.size()) text += ", other " + TimeChanged(whole_ns - named_sum_ns);
+  if (named < changes.size()) text += ", other " + TimeChanged(whole_ns - named_sum_ns);
   return text;
 }
 
@@ -134,17 +135,17 @@ std::string SumOverGpus(const Diff& diff) {
   return base > 1 ? ", " + std::to_string(base) + " GPUs combined" : "";
 }
 
-std::vector<Piece> WindowPieces(const Diff& diff) {
-  std::vector<Piece> pieces;
+std::vector<NamedChange> WindowChanges(const Diff& diff) {
+  std::vector<NamedChange> changes;
   for (const PartChange& part : diff.parts) {
     if (!part.is_in_window) continue;
-    Piece piece{static_cast<double>(part.time.ChangeNs()), part.label, ""};
-    if (part.key == PartKey(kPartKernels)) piece.remark = KernelRemark(diff);
-    if (part.key == PartKey(kPartCopies)) piece.remark = CopyRemark(diff);
-    if (part.key == PartKey(kPartOverlap)) piece.label = part.time.ChangeNs() < 0 ? "more overlap" : "lost overlap";
-    pieces.push_back(std::move(piece));
+    NamedChange change{static_cast<double>(part.time.ChangeNs()), part.label, ""};
+    if (part.key == PartKey(kPartKernels)) change.remark = KernelRemark(diff);
+    if (part.key == PartKey(kPartCopies)) change.remark = CopyRemark(diff);
+    if (part.key == PartKey(kPartOverlap)) change.label = part.time.ChangeNs() < 0 ? "more overlap" : "lost overlap";
+    changes.push_back(std::move(change));
   }
-  return pieces;
+  return changes;
 }
 
 // "2 worse: sync.count 0 -> 10, api.calls 452 -> 468": the first few of those that changed so.
@@ -207,7 +208,7 @@ std::string GpuText(const Diff& diff) {
     return "BASE has no GPU work, NEW has " + FormatNs(static_cast<double>(diff.window.new_ns));
   const auto base_ns = static_cast<double>(diff.window.base_ns), new_ns = static_cast<double>(diff.window.new_ns);
   return Sentence(base_ns, new_ns, " in the GPU window", diff.window.judged) + SumOverGpus(diff) +
-         Pieces(WindowPieces(diff), new_ns - base_ns);
+         LargestChanges(WindowChanges(diff), new_ns - base_ns);
 }
 
 std::string WallText(const Diff& diff) {
@@ -215,11 +216,11 @@ std::string WallText(const Diff& diff) {
   if ((base_ns == 0 && new_ns == 0) || !diff.base.has_breakdown || !diff.now.has_breakdown) return "";
   std::string text = Sentence(base_ns, new_ns, " in wall time", diff.wall.judged);
   if (diff.base.gpus != 1 || diff.now.gpus != 1) return text;
-  std::vector<Piece> pieces = {{static_cast<double>(diff.window.ChangeNs()), "GPU window", ""}};
+  std::vector<NamedChange> changes = {{static_cast<double>(diff.window.ChangeNs()), "GPU window", ""}};
   for (const PartChange& part : diff.parts) {
-    if (!part.is_in_window) pieces.push_back({static_cast<double>(part.time.ChangeNs()), part.label, ""});
+    if (!part.is_in_window) changes.push_back({static_cast<double>(part.time.ChangeNs()), part.label, ""});
   }
-  return text + Pieces(std::move(pieces), new_ns - base_ns);
+  return text + LargestChanges(std::move(changes), new_ns - base_ns);
 }
 
 std::string StepText(const Diff& diff) {
@@ -230,15 +231,15 @@ std::string StepText(const Diff& diff) {
   if (steps.base_count != steps.new_count) {
     text += ", " + FormatCount(steps.base_count) + " -> " + CountOf(steps.new_count, "step");
   }
-  std::vector<Piece> pieces;
+  std::vector<NamedChange> changes;
   for (const StepPartChange& part : steps.parts) {
-    pieces.push_back({steps.NewMeanNs(part.new_total_ns) - steps.BaseMeanNs(part.base_total_ns), part.label, ""});
+    changes.push_back({steps.NewMeanNs(part.new_total_ns) - steps.BaseMeanNs(part.base_total_ns), part.label, ""});
   }
   const double mean_ns = steps.NewMeanNs(steps.new_total_ns) - steps.BaseMeanNs(steps.base_total_ns);
   const bool is_same =
-      std::all_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.change_ns == 0; });
+      std::all_of(changes.begin(), changes.end(), [](const NamedChange& change) { return change.change_ns == 0; });
   if (is_same) return text;
-  return text + "; mean " + TimeChanged(mean_ns) + Pieces(std::move(pieces), mean_ns);
+  return text + "; mean " + TimeChanged(mean_ns) + LargestChanges(std::move(changes), mean_ns);
 }
 
 std::string CounterText(const Diff& diff) {

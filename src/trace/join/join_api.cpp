@@ -49,7 +49,7 @@ class OpenCalls {
 };
 
 // What is known of a name, worked out once.
-struct FunctionFacts {
+struct KnownFunction {
   bool is_free = false, is_allocation = false, is_capture = false;
   ApiClass api_class = ApiClass::kOther;
   trace::ApiDomain domain{};
@@ -58,20 +58,20 @@ struct FunctionFacts {
   bool IsNoted() const { return is_free || is_allocation || is_capture; }
 };
 
-FunctionFacts FactsOf(std::string_view function) {
-  FunctionFacts facts;
+KnownFunction KnownOf(std::string_view function) {
+  KnownFunction known;
   const std::string_view name = WithoutVersion(function);
-  facts.api_class = ClassifyApi(name);
-  facts.is_free = name == "cudaFree";
-  facts.is_capture = StreamCaptureOf(name) != StreamCapture::kNeither;
-  facts.is_allocation = facts.api_class == ApiClass::kMemory && name.find("lloc") != std::string_view::npos;
-  return facts;
+  known.api_class = ClassifyApi(name);
+  known.is_free = name == "cudaFree";
+  known.is_capture = StreamCaptureOf(name) != StreamCapture::kNeither;
+  known.is_allocation = known.api_class == ApiClass::kMemory && name.find("lloc") != std::string_view::npos;
+  return known;
 }
 
-std::vector<FunctionFacts> Classify(UnjoinedTrace& unjoined) {
-  std::vector<FunctionFacts> functions;
+std::vector<KnownFunction> Classify(UnjoinedTrace& unjoined) {
+  std::vector<KnownFunction> functions;
   unjoined.trace.api_calls.ChangeFacts([&](PackedCalls::Facts& f) {
-    functions.push_back(FactsOf(unjoined.names.Text(f.function)));
+    functions.push_back(KnownOf(unjoined.names.Text(f.function)));
     functions.back().domain = f.domain;
     f.api_class = functions.back().api_class;
   });
@@ -128,9 +128,9 @@ bool MayHaveCutRanges(const Trace& t, uint32_t process) {
 // The passes over all calls are few and do much each: at millions of calls memory is what they wait for.
 class CallPass {
  public:
-  CallPass(UnjoinedTrace& unjoined, const std::vector<FunctionFacts>& functions, CorrelationIndex& index)
+  CallPass(UnjoinedTrace& unjoined, const std::vector<KnownFunction>& functions, CorrelationIndex& index)
       : trace_(unjoined.trace), calls_(unjoined.trace.api_calls), functions_(functions), index_(index) {
-    for (const FunctionFacts& f : functions) are_noted_.push_back(f.IsNoted() ? 1 : 0);
+    for (const KnownFunction& f : functions) are_noted_.push_back(f.IsNoted() ? 1 : 0);
   }
 
   // What changes with every call is kept here until the piece is done: its neighbours are in the same line of the
@@ -191,7 +191,7 @@ class CallPass {
 
   [[gnu::noinline]] void Note(uint32_t i, CallPiece* piece) const {
     const PackedCalls::Item& item = calls_.items()[i];
-    const FunctionFacts& function = functions_[item.facts];
+    const KnownFunction& function = functions_[item.facts];
     if (function.is_free) piece->frees.push_back(i);
     if (function.is_capture) piece->captures.push_back(i);
     if (function.is_allocation) piece->first_allocation_ns = std::min(piece->first_allocation_ns, item.start_ns());
@@ -206,7 +206,7 @@ class CallPass {
 
   Trace& trace_;
   PackedCalls& calls_;
-  const std::vector<FunctionFacts>& functions_;  // by facts of the calls
+  const std::vector<KnownFunction>& functions_;  // by facts of the calls
   std::vector<uint8_t> are_noted_;               // the same: what is asked of every call
   CorrelationIndex& index_;
   std::optional<RangeCursor> ranges_;
@@ -214,7 +214,7 @@ class CallPass {
 };
 
 // Parents that lie in another piece than their calls.
-void JoinPieces(Trace& t, const std::vector<FunctionFacts>& functions, const std::vector<CallPiece>& pieces) {
+void JoinPieces(Trace& t, const std::vector<KnownFunction>& functions, const std::vector<CallPiece>& pieces) {
   PackedCalls& calls = t.api_calls;
   OpenCalls open;
   uint32_t thread = kNone;
@@ -278,7 +278,7 @@ void OrderApiCalls(UnjoinedTrace& unjoined, std::size_t cores) {
 
 CorrelationIndex NestApiCalls(UnjoinedTrace& unjoined, std::size_t cores) {
   Trace& t = unjoined.trace;
-  const std::vector<FunctionFacts> functions = Classify(unjoined);
+  const std::vector<KnownFunction> functions = Classify(unjoined);
   CorrelationIndex index(unjoined.correlations, cores);
   std::vector<CallPiece> pieces = CutCalls(t);
   ShareOut(pieces.size(), cores, [&](const auto& take) {
