@@ -253,11 +253,11 @@ struct GraphNode {
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {
     v(FieldOf{"id"}, m.id);
-    v(FieldOf{"original_id"}, m.original_id);
+    v(FieldOf{"original_id", Role::kKnown}, m.original_id);
     v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
     v(FieldOf{"process", Role::kProcess}, m.process);
     v(FieldOf{"thread", Role::kThread}, m.thread);
-    v(FieldOf{"graph"}, m.graph);
+    v(FieldOf{"graph", Role::kKnown}, m.graph);
     v(FieldOf{"source", Role::kGraphNode}, m.source);
     v(FieldOf{"api", Role::kCall}, m.api);
     v(FieldOf{"range", Role::kRange}, m.range);
@@ -273,7 +273,7 @@ struct EventRecord {
   template <class M, class V>
   static constexpr void Fields(M& m, V&& v) {
     v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
-    v(FieldOf{"event"}, m.event);
+    v(FieldOf{"event", Role::kKnown}, m.event);
     v(FieldOf{"process", Role::kProcess}, m.process);
     v(FieldOf{"thread", Role::kThread}, m.thread);
     v(FieldOf{"api", Role::kCall}, m.api);
@@ -297,7 +297,7 @@ struct Sync {
     v(FieldOf{"process", Role::kProcess}, m.process);
     v(FieldOf{"api", Role::kCall}, m.api);
     v(FieldOf{"stream", Role::kStream}, m.stream);
-    v(FieldOf{"event"}, m.event);
+    v(FieldOf{"event", Role::kKnown}, m.event);
     v(FieldOf{"kind"}, m.kind);
   }
 };
@@ -347,7 +347,7 @@ struct MemoryEvent {
     v(FieldOf{"time_ns", Role::kTime}, m.time_ns);
     v(FieldOf{"address"}, m.address);
     v(FieldOf{"size_bytes"}, m.size_bytes);
-    v(FieldOf{"pool"}, m.pool);
+    v(FieldOf{"pool", Role::kKnown}, m.pool);
     v(FieldOf{"process", Role::kProcess}, m.process);
     v(FieldOf{"device", Role::kDevice}, m.device);
     v(FieldOf{"stream", Role::kStream}, m.stream);
@@ -427,7 +427,7 @@ struct Loss {
   static constexpr void Fields(M& m, V&& v) {
     v(FieldOf{"process", Role::kProcess}, m.process);
     v(FieldOf{"reason"}, m.reason);
-    v(FieldOf{"kind"}, m.kind);
+    v(FieldOf{"kind", Role::kKnown}, m.kind);
     v(FieldOf{"count"}, m.count);
     v(FieldOf{"time_ns", Role::kKnownTime}, m.time_ns);
   }

@@ -24,8 +24,9 @@ void AddTid(const Trace& trace, uint32_t thread, RowWriter& row);
 void AddDevice(const Trace& trace, uint32_t device, RowWriter& row);
 void AddStream(const Trace& trace, uint32_t stream, RowWriter& row);
 void AddUnlessZero(uint64_t value, RowWriter& row);
-// Columns correlation and function: the call of the program, whatever CUDA called within it.
-void AddCall(const RecordContext& context, uint32_t api, RowWriter& row);
+// Of the call of the program, whatever CUDA called within it.
+void AddCorrelation(const Trace& trace, uint32_t api, RowWriter& row);
+void AddFunction(const RecordContext& context, uint32_t api, RowWriter& row);
 // The word for an enumerator, its number where there is none.
 void AddWord(std::span<const std::string_view> words, std::size_t value, RowWriter& row);
 

@@ -46,16 +46,16 @@ void AddUnlessZero(uint64_t value, RowWriter& row) {
   row.Unsigned(value);
 }
 
-void AddCall(const RecordContext& context, uint32_t api, RowWriter& row) {
+void AddCorrelation(const Trace& trace, uint32_t api, RowWriter& row) {
+  const uint32_t call = OutermostCall(trace, api);
+  if (call == kNone) return row.Nothing();
+  row.Unsigned(trace.api_calls.Correlation(call));
+}
+
+void AddFunction(const RecordContext& context, uint32_t api, RowWriter& row) {
   const uint32_t call = OutermostCall(context.trace(), api);
-  if (call == kNone) {
-    row.Nothing();
-    row.Nothing();
-    return;
-  }
-  const ApiCall& c = context.trace().api_calls[call];
-  row.Unsigned(c.correlation);
-  row.Text(context.Clean(c.function));
+  if (call == kNone) return row.Nothing();
+  row.Text(context.Clean(context.trace().api_calls[call].function));
 }
 
 void AddWord(std::span<const std::string_view> words, std::size_t value, RowWriter& row) {

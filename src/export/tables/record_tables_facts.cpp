@@ -1,4 +1,5 @@
 // Tables of who and where, and of what is known to be missing.
+#include "export/tables/list_tables.h"
 #include "export/tables/record_rows.h"
 
 namespace gprof {
@@ -9,26 +10,28 @@ constexpr std::string_view kProcessColumns[] = {
     "pid", "parent_pid", "name", "command_line", "host", "start_ns", "end_ns", "end", "is_forked", "rank", "local_rank",
     "world_size", "capture_mode", "tracer_version", "driver_version", "runtime_version", "cupti_version"};
 // clang-format on
-constexpr std::string_view kThreadColumns[] = {"pid", "tid", "name"};
+constexpr FieldColumn kThreadColumns[] = {{"pid"}, {"tid"}, {"name"}};
 // clang-format off
 constexpr std::string_view kDeviceColumns[] = {
     "device", "name", "uuid", "compute_major", "compute_minor", "sm_count", "sm_clock_khz", "memory_bytes",
     "memory_bytes_per_second", "l2_bytes", "max_threads_per_sm", "max_blocks_per_sm", "max_registers_per_sm",
     "max_shared_bytes_per_sm", "warp_size", "pcie_generation", "pcie_lanes"};
 // clang-format on
-constexpr std::string_view kContextColumns[] = {"pid", "context", "device", "null_stream"};
-constexpr std::string_view kStreamColumns[] = {"pid",      "context",    "stream",     "device",     "name",
-                                               "priority", "created_ns", "is_default", "is_created", "is_non_blocking"};
-constexpr std::string_view kCaptureColumns[] = {"pid", "number", "start_ns", "end_ns", "is_open"};
+constexpr FieldColumn kContextColumns[] = {{"pid"}, {"context", "id"}, {"device"}, {"null_stream"}};
+constexpr FieldColumn kStreamColumns[] = {{"pid"},        {"context"},        {"stream", "id"}, {"device"},
+                                          {"name"},       {"priority"},       {"created_ns"},   {"is_default"},
+                                          {"is_created"}, {"is_non_blocking"}};
+constexpr FieldColumn kCaptureColumns[] = {{"pid"}, {"number"}, {"start_ns"}, {"end_ns", "end_ns"}, {"is_open"}};
 constexpr std::string_view kClockColumns[] = {"pid", "monotonic_ns", "realtime_ns",
                                               "tsc", "cupti_ns",     "uncertainty_ns"};
-constexpr std::string_view kLossColumns[] = {"time_ns", "pid", "reason", "lost_kind", "count"};
-constexpr std::string_view kNoticeColumns[] = {"time_ns", "pid", "level", "message"};
 
 constexpr std::string_view kEndReasons[] = {"not known", "exit", "exec", "stopped", "died"};
 constexpr std::string_view kLossReasons[] = {"not known",      "no memory",      "write failed", "dropped by CUPTI",
                                              "no time stamps", "unknown record", "fork"};
+constexpr FieldColumn kLossColumns[] = {
+    {"time_ns"}, {"pid"}, {"reason", {}, kLossReasons}, {"lost_kind", "kind"}, {"count"}};
 constexpr std::string_view kLevels[] = {"not known", "information", "warning", "error"};
+constexpr FieldColumn kNoticeColumns[] = {{"time_ns"}, {"pid"}, {"level", {}, kLevels}, {"message"}};
 
 // -1 is "none".
 void AddRank(int32_t rank, RowWriter& row) {
@@ -59,15 +62,6 @@ void WriteProcesses(RecordContext& context, RowWriter& row) {
   }
 }
 
-void WriteThreads(RecordContext& context, RowWriter& row) {
-  for (const Thread& thread : context.trace().threads) {
-    AddPid(context.trace(), thread.process, row);
-    row.Unsigned(thread.tid);
-    row.Text(context.Clean(thread.name));
-    row.EndRow();
-  }
-}
-
 void WriteDevices(RecordContext& context, RowWriter& row) {
   for (const Device& device : context.trace().devices) {
     const trace::DeviceRecord& f = device.facts;
@@ -87,43 +81,6 @@ void WriteDevices(RecordContext& context, RowWriter& row) {
   }
 }
 
-void WriteContexts(RecordContext& context, RowWriter& row) {
-  for (const Context& c : context.trace().contexts) {
-    AddPid(context.trace(), c.process, row);
-    row.Unsigned(c.id);
-    AddDevice(context.trace(), c.device, row);
-    row.Unsigned(c.null_stream);
-    row.EndRow();
-  }
-}
-
-void WriteStreams(RecordContext& context, RowWriter& row) {
-  for (const Stream& s : context.trace().streams) {
-    AddPid(context.trace(), s.process, row);
-    row.Unsigned(s.context);
-    row.Unsigned(s.id);
-    AddDevice(context.trace(), s.device, row);
-    row.Text(context.Clean(s.name));
-    row.Integer(s.priority);
-    AddUnlessZero(static_cast<uint64_t>(s.created_ns), row);
-    row.Truth(s.is_default);
-    row.Truth(s.is_created);
-    row.Truth(s.is_non_blocking);
-    row.EndRow();
-  }
-}
-
-void WriteCaptures(RecordContext& context, RowWriter& row) {
-  for (const Capture& c : context.trace().captures) {
-    AddPid(context.trace(), c.process, row);
-    row.Unsigned(c.number);
-    row.Integer(c.start_ns);
-    row.Integer(c.end_ns);
-    row.Truth(c.is_open);
-    row.EndRow();
-  }
-}
-
 void WriteClocks(RecordContext& context, RowWriter& row) {
   for (const Clock& c : context.trace().clocks) {
     AddPid(context.trace(), c.process, row);
@@ -136,37 +93,17 @@ void WriteClocks(RecordContext& context, RowWriter& row) {
   }
 }
 
-void WriteLosses(RecordContext& context, RowWriter& row) {
-  for (const Loss& loss : context.trace().losses) {
-    row.Integer(loss.time_ns);
-    AddPid(context.trace(), loss.process, row);
-    AddWord(kLossReasons, static_cast<std::size_t>(loss.reason), row);
-    AddUnlessZero(loss.kind, row);
-    row.Unsigned(loss.count);
-    row.EndRow();
-  }
-}
-
-void WriteNotices(RecordContext& context, RowWriter& row) {
-  for (const Notice& notice : context.trace().notices) {
-    row.Integer(notice.time_ns);
-    AddPid(context.trace(), notice.process, row);
-    AddWord(kLevels, static_cast<std::size_t>(notice.level), row);
-    row.Text(context.Clean(notice.message));
-    row.EndRow();
-  }
-}
-
 }  // namespace
 
 const RecordTable kProcessTable{"process", "traced processes", kProcessColumns, WriteProcesses};
-const RecordTable kThreadTable{"thread", "their threads", kThreadColumns, WriteThreads};
+const RecordTable kThreadTable = TableOfList<&Trace::threads, kThreadColumns>("thread", "their threads");
 const RecordTable kDeviceTable{"device", "GPUs", kDeviceColumns, WriteDevices};
-const RecordTable kContextTable{"context", "CUDA contexts", kContextColumns, WriteContexts};
-const RecordTable kStreamTable{"stream", "streams", kStreamColumns, WriteStreams};
-const RecordTable kCaptureTable{"capture", "intervals in which a process was recorded", kCaptureColumns, WriteCaptures};
+const RecordTable kContextTable = TableOfList<&Trace::contexts, kContextColumns>("context", "CUDA contexts");
+const RecordTable kStreamTable = TableOfList<&Trace::streams, kStreamColumns>("stream", "streams");
+const RecordTable kCaptureTable =
+    TableOfList<&Trace::captures, kCaptureColumns>("capture", "intervals in which a process was recorded");
 const RecordTable kClockTable{"clock", "clock readings, to convert times", kClockColumns, WriteClocks};
-const RecordTable kLossTable{"loss", "records that were lost", kLossColumns, WriteLosses};
-const RecordTable kNoticeTable{"notice", "tracer messages", kNoticeColumns, WriteNotices};
+const RecordTable kLossTable = TableOfList<&Trace::losses, kLossColumns>("loss", "records that were lost");
+const RecordTable kNoticeTable = TableOfList<&Trace::notices, kNoticeColumns>("notice", "tracer messages");
 
 }  // namespace gprof

@@ -1,6 +1,7 @@
 // Tables of what ran on the GPUs.
 #include "analysis/calls/call_kinds.h"
 #include "analysis/result/display_names.h"
+#include "export/tables/list_tables.h"
 #include "export/tables/record_rows.h"
 
 namespace gprof {
@@ -29,13 +30,19 @@ constexpr std::string_view kGraphLaunchColumns[] = {
     "start_ns",   "duration_ns", "pid",      "device",        "context",  "stream",   "graph",
     "graph_node", "correlation", "function", "call_start_ns", "call_tid", "nvtx_path"};
 
-constexpr std::string_view kManagedMemoryColumns[] = {
-    "start_ns", "duration_ns",  "pid",   "source_device", "destination_device",
-    "stream",   "managed_kind", "value", "address",       "flags"};
-
 constexpr std::string_view kManagedKinds[] = {"not known",       "host to device", "device to host",
                                               "CPU page faults", "GPU page fault", "thrashing",
                                               "throttling",      "remote map",     "device to device"};
+constexpr FieldColumn kManagedMemoryColumns[] = {{"start_ns"},
+                                                 {"duration_ns"},
+                                                 {"pid"},
+                                                 {"source_device", "source"},
+                                                 {"destination_device", "destination"},
+                                                 {"stream"},
+                                                 {"managed_kind", "kind", kManagedKinds},
+                                                 {"value"},
+                                                 {"address"},
+                                                 {"flags"}};
 
 void AddPlace(const Trace& trace, const GpuOp& op, RowWriter& row) {
   row.Integer(op.start_ns);
@@ -60,7 +67,8 @@ void AddLaunch(const RecordContext& context, const GpuOp& op, RowWriter& row) {
     for (int i = 0; i < 4; ++i) row.Nothing();
     return;
   }
-  AddCall(context, call, row);
+  AddCorrelation(trace, call, row);
+  AddFunction(context, call, row);
   row.Integer(trace.api_calls[call].start_ns);
   AddTid(trace, trace.api_calls[call].thread, row);
   row.Text(context.Clean(PathOfCall(trace, call)));
@@ -133,23 +141,6 @@ void WriteGraphLaunches(RecordContext& context, RowWriter& row) {
   }
 }
 
-void WriteManagedMemory(RecordContext& context, RowWriter& row) {
-  const Trace& trace = context.trace();
-  for (const ManagedMemory& m : trace.managed_memory) {
-    row.Integer(m.start_ns);
-    row.Integer(m.DurationNs());
-    AddPid(trace, m.process, row);
-    AddDevice(trace, m.source, row);
-    AddDevice(trace, m.destination, row);
-    AddStream(trace, m.stream, row);
-    AddWord(kManagedKinds, static_cast<std::size_t>(m.kind), row);
-    row.Unsigned(m.value);
-    row.Unsigned(m.address);
-    row.Unsigned(m.flags);
-    row.EndRow();
-  }
-}
-
 }  // namespace
 
 const RecordTable kKernelTable{"kernel", "kernels, with what launched them", kKernelColumns, WriteKernels};
@@ -157,7 +148,7 @@ const RecordTable kMemcpyTable{"memcpy", "copies, those between devices too", kM
 const RecordTable kMemsetTable{"memset", "fills of memory", kMemsetColumns, WriteMemsets};
 const RecordTable kGraphLaunchTable{"graph_launch", "CUDA graphs that were recorded as a whole", kGraphLaunchColumns,
                                     WriteGraphLaunches};
-const RecordTable kManagedMemoryTable{"managed_memory", "migrations and page faults of managed memory",
-                                      kManagedMemoryColumns, WriteManagedMemory};
+const RecordTable kManagedMemoryTable = TableOfList<&Trace::managed_memory, kManagedMemoryColumns>(
+    "managed_memory", "migrations and page faults of managed memory");
 
 }  // namespace gprof

@@ -1,25 +1,18 @@
-// Tables of lists of the model (gprof/lists.h): their columns follow from the Fields() of its struct.
+// Tables of the lists of the model that are named in gprof/lists.h: their columns are the fields, in their order.
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "analysis/result/stack_names.h"
-#include "export/tables/record_rows.h"
+#include "export/tables/list_tables.h"
 #include "gprof/lists.h"
 
 namespace gprof {
 namespace {
 
 template <class List>
-struct ElementOfList;
-template <class T>
-struct ElementOfList<ListOf<T>> {
-  using Type = T;
-};
-template <class List>
-using ElementOf = typename ElementOfList<std::remove_cvref_t<List>>::Type;
+using ElementOf = typename ElementOfList<std::remove_cvref_t<decltype(std::declval<List>().list)>>::Type;
 
 // other_thread is the column other_tid, end_ns is duration_ns as in all tables.
 std::string ColumnOf(const FieldOf& field) {
@@ -41,69 +34,29 @@ bool IsColumn(const FieldOf& field) {
 }
 
 template <class T>
-std::span<const std::string_view> ColumnsOf() {
-  static const std::vector<std::string> kNames = [] {
-    std::vector<std::string> names;
+struct TableColumns {
+  std::vector<std::string> names;
+  std::vector<std::string_view> views;
+  std::vector<FieldColumn> columns;
+};
+
+template <class T>
+const TableColumns<T>& ColumnsOf() {
+  static const TableColumns<T> kColumns = [] {
+    TableColumns<T> table;
+    std::vector<std::string_view> fields;
     T sample;
     T::Fields(sample, [&](const FieldOf& field, auto&) {
-      if (IsColumn<T>(field)) names.push_back(ColumnOf(field));
-    });
-    return names;
-  }();
-  static const std::vector<std::string_view> kViews(kNames.begin(), kNames.end());
-  return kViews;
-}
-
-std::string_view SourceName(const RecordContext& context, uint32_t source) {
-  return source == kNone ? std::string_view() : context.Clean(context.trace().metric_sources[source].name);
-}
-
-// Writes the fields of one struct, in their order.
-class FieldWriter {
- public:
-  FieldWriter(RecordContext& context, RowWriter& row) : context_(context), row_(row), stacks_(context.trace()) {}
-
-  template <class T>
-  void Write(const T& item) {
-    T::Fields(item, [&](const FieldOf& field, const auto& value) {
       if (!IsColumn<T>(field)) return;
-      if constexpr (requires { item.end_ns; }) {
-        if (field.role == Role::kEnd) return row_.Integer(item.end_ns - item.start_ns);
-      }
-      Value(field.role, value);
+      table.names.push_back(ColumnOf(field));
+      fields.emplace_back(field.name);
     });
-    row_.EndRow();
-  }
-
- private:
-  void Value(Role, bool value) { row_.Truth(value); }
-  void Value(Role, NameId name) { row_.Text(context_.Clean(name)); }
-  void Value(Role, int32_t value) { row_.Integer(value); }
-  void Value(Role role, int64_t value) {
-    const bool may_be_unknown = role == Role::kKnown || role == Role::kKnownTime;
-    may_be_unknown&& value == 0 ? row_.Nothing() : row_.Integer(value);
-  }
-  void Value(Role role, uint64_t value) { role == Role::kKnown ? AddUnlessZero(value, row_) : row_.Unsigned(value); }
-  template <class E>
-  requires std::is_enum_v<E>
-  void Value(Role, E value) { AddWord(WordsOf(value), static_cast<std::size_t>(value), row_); }
-
-  void Value(Role role, uint32_t value) {
-    const Trace& trace = context_.trace();
-    if (role == Role::kProcess) return AddPid(trace, value, row_);
-    if (role == Role::kThread) return AddTid(trace, value, row_);
-    if (role == Role::kDevice) return AddDevice(trace, value, row_);
-    if (role == Role::kStack) return row_.Text(stacks_(value));
-    if (role == Role::kMetricSource) return row_.Text(SourceName(context_, value));
-    if (role == Role::kKnown) return AddUnlessZero(value, row_);
-    if (role == Role::kOrNone && value == kNone) return row_.Nothing();
-    row_.Unsigned(value);
-  }
-
-  RecordContext& context_;
-  RowWriter& row_;
-  StackNames stacks_;
-};
+    table.views.assign(table.names.begin(), table.names.end());
+    for (std::size_t i = 0; i < fields.size(); ++i) table.columns.push_back({table.views[i], fields[i]});
+    return table;
+  }();
+  return kColumns;
+}
 
 // A sample by itself says nothing: what its source is of, and the value in its unit, are in its row.
 constexpr std::string_view kMetricBlockColumns[] = {"start_ns", "duration_ns", "pid",  "tid",
@@ -127,9 +80,11 @@ void WriteMetricBlocks(RecordContext& context, RowWriter& row) {
 
 // Of the list that is the number `kIndex` of kLists.
 template <std::size_t kIndex>
-void WriteList(RecordContext& context, RowWriter& row) {
-  FieldWriter writer(context, row);
-  for (const auto& item : context.trace().*std::get<kIndex>(kLists).list) writer.Write(item);
+void WriteElements(RecordContext& context, RowWriter& row) {
+  constexpr auto& kList = std::get<kIndex>(kLists);
+  using T = ElementOf<decltype(kList)>;
+  ListRows<T> rows(context, row, ColumnsOf<T>().columns);
+  for (const T& item : context.trace().*kList.list) rows.Write(item);
 }
 
 template <std::size_t kIndex>
@@ -139,7 +94,7 @@ void AddTable(std::vector<RecordTable>* tables) {
   if constexpr (std::is_same_v<T, MetricSample>) {
     tables->push_back({kList.table, kList.meaning, kMetricBlockColumns, WriteMetricBlocks});
   } else if constexpr (!kList.table.empty()) {
-    tables->push_back({kList.table, kList.meaning, ColumnsOf<T>(), WriteList<kIndex>});
+    tables->push_back({kList.table, kList.meaning, ColumnsOf<T>().views, WriteElements<kIndex>});
   }
 }
 
