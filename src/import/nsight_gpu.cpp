@@ -1,6 +1,7 @@
 // What the GPUs did: kernels, copies, memsets, graphs.
 #include "import/nsight_import.h"
 #include "import/nsight_values.h"
+#include "import/number_columns.h"
 
 namespace gprof {
 namespace {
@@ -47,67 +48,32 @@ bool NsightImport::StartOp(SqliteRows& rows, R* r) {
 void NsightImport::ReadKernels() {
   constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_KERNEL";
   if (!file_.HasTable(kTable)) return;
-  enum Column : std::size_t {
-    kMangled = kGraph + 1,
-    kDemangled,
-    kShort,
-    kGridX,
-    kGridY,
-    kGridZ,
-    kBlockX,
-    kBlockY,
-    kBlockZ,
-    kClusterX,
-    kClusterY,
-    kClusterZ,
-    kRegisters,
-    kStaticShared,
-    kDynamicShared,
-    kLocalPerThread,
-    kLocalTotal,
-    kSharedExecuted,
-    kCacheConfig
-  };
-  constexpr std::string_view kColumns[] = {GPROF_OP_COLUMNS,
-                                           "mangledName",
-                                           "demangledName",
-                                           "shortName",
-                                           "gridX",
-                                           "gridY",
-                                           "gridZ",
-                                           "blockX",
-                                           "blockY",
-                                           "blockZ",
-                                           "clusterX",
-                                           "clusterY",
-                                           "clusterZ",
-                                           "registersPerThread",
-                                           "staticSharedMemory",
-                                           "dynamicSharedMemory",
-                                           "localMemoryPerThread",
-                                           "localMemoryTotal",
-                                           "sharedMemoryExecuted",
-                                           "cacheConfig"};
-  SqliteRows rows(file_, kTable, kColumns);
+  enum Column : std::size_t { kMangled = kGraph + 1, kDemangled, kShort, kLocalTotal, kCacheConfig, kFirstOfShape };
+  using Shape = trace::KernelShapeRecord;
+  static constexpr NumberColumn<Shape> kShapeColumns[] = {{"gridX", &Shape::grid_x},
+                                                          {"gridY", &Shape::grid_y},
+                                                          {"gridZ", &Shape::grid_z},
+                                                          {"blockX", &Shape::block_x},
+                                                          {"blockY", &Shape::block_y},
+                                                          {"blockZ", &Shape::block_z},
+                                                          {"clusterX", &Shape::cluster_x},
+                                                          {"clusterY", &Shape::cluster_y},
+                                                          {"clusterZ", &Shape::cluster_z},
+                                                          {"registersPerThread", &Shape::registers_per_thread},
+                                                          {"staticSharedMemory", &Shape::static_shared_bytes},
+                                                          {"dynamicSharedMemory", &Shape::dynamic_shared_bytes},
+                                                          {"localMemoryPerThread", &Shape::local_bytes_per_thread},
+                                                          {"sharedMemoryExecuted", &Shape::shared_carveout_bytes}};
+  const auto columns =
+      WithColumns({GPROF_OP_COLUMNS, "mangledName", "demangledName", "shortName", "localMemoryTotal", "cacheConfig"},
+                  kShapeColumns);
+  SqliteRows rows(file_, kTable, columns);
   while (rows.Next()) {
     Enter(rows, kProcess);
     trace::KernelRecord r;
-    trace::KernelShapeRecord shape;
-    shape.grid_x = rows.Int32(kGridX);
-    shape.grid_y = rows.Int32(kGridY);
-    shape.grid_z = rows.Int32(kGridZ);
-    shape.block_x = rows.Int32(kBlockX);
-    shape.block_y = rows.Int32(kBlockY);
-    shape.block_z = rows.Int32(kBlockZ);
-    shape.cluster_x = rows.Int32(kClusterX);
-    shape.cluster_y = rows.Int32(kClusterY);
-    shape.cluster_z = rows.Int32(kClusterZ);
-    shape.registers_per_thread = rows.Int32(kRegisters);
-    shape.static_shared_bytes = rows.Int32(kStaticShared);
-    shape.dynamic_shared_bytes = rows.Int32(kDynamicShared);
-    shape.local_bytes_per_thread = rows.Int32(kLocalPerThread);
+    Shape shape;
+    ReadNumbers(rows, kFirstOfShape, kShapeColumns, &shape);
     shape.local_bytes_total = rows.Unsigned(kLocalTotal);
-    shape.shared_carveout_bytes = rows.Int32(kSharedExecuted);
     shape.cache_config = static_cast<uint8_t>(rows.Int32(kCacheConfig));
     if (!StartOp(rows, &r)) continue;
     const bool is_mangled = !rows.IsNull(kMangled);

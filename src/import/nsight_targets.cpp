@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "import/nsight_import.h"
 #include "import/nsight_values.h"
+#include "import/number_columns.h"
 #include "trace/model/saturating_time.h"
 
 namespace gprof {
@@ -167,40 +168,25 @@ std::vector<NsightImport::Gpu> NsightImport::ReadGpus() {
     kMemory,
     kBandwidth,
     kClock,
-    kSms,
     kL2,
-    kMajor,
-    kMinor,
     kWarps,
-    kWarpSize,
-    kBlocks,
-    kRegistersSm,
-    kSharedSm,
-    kThreadsBlock,
-    kRegistersBlock,
-    kSharedBlock
+    kFirstNumber
   };
-  constexpr std::string_view kColumns[] = {"id",
-                                           "cuDevice",
-                                           "name",
-                                           "uuid",
-                                           "busLocation",
-                                           "totalMemory",
-                                           "memoryBandwidth",
-                                           "clockRate",
-                                           "smCount",
-                                           "l2CacheSize",
-                                           "computeMajor",
-                                           "computeMinor",
-                                           "maxWarpsPerSm",
-                                           "threadsPerWarp",
-                                           "maxBlocksPerSm",
-                                           "maxRegistersPerSm",
-                                           "maxShmemPerSm",
-                                           "maxThreadsPerBlock",
-                                           "maxRegistersPerBlock",
-                                           "maxShmemPerBlock"};
-  SqliteRows rows(file_, "TARGET_INFO_GPU", kColumns);
+  using Device = trace::DeviceRecord;
+  static constexpr NumberColumn<Device> kNumbers[] = {{"smCount", &Device::sm_count},
+                                                      {"computeMajor", &Device::compute_major},
+                                                      {"computeMinor", &Device::compute_minor},
+                                                      {"threadsPerWarp", &Device::warp_size},
+                                                      {"maxBlocksPerSm", &Device::max_blocks_per_sm},
+                                                      {"maxRegistersPerSm", &Device::max_registers_per_sm},
+                                                      {"maxShmemPerSm", &Device::max_shared_bytes_per_sm},
+                                                      {"maxThreadsPerBlock", &Device::max_threads_per_block},
+                                                      {"maxRegistersPerBlock", &Device::max_registers_per_block},
+                                                      {"maxShmemPerBlock", &Device::max_shared_bytes_per_block}};
+  const auto columns = WithColumns({"id", "cuDevice", "name", "uuid", "busLocation", "totalMemory", "memoryBandwidth",
+                                    "clockRate", "l2CacheSize", "maxWarpsPerSm"},
+                                   kNumbers);
+  SqliteRows rows(file_, "TARGET_INFO_GPU", columns);
   while (rows.Next()) {
     Gpu gpu;
     gpu.id = rows.Int(kId);
@@ -210,23 +196,14 @@ std::vector<NsightImport::Gpu> NsightImport::ReadGpus() {
     gpu.uuid = uuid.empty() || uuid.starts_with("GPU-") || uuid.starts_with("MIG-")
                    ? builder_.Text(uuid)
                    : builder_.Text("GPU-" + std::string(uuid));
-    trace::DeviceRecord& f = gpu.facts;
+    Device& f = gpu.facts;
     ReadBusLocation(rows.Text(kBus), &f);
+    ReadNumbers(rows, kFirstNumber, kNumbers, &f);
     f.memory_bytes = rows.Unsigned(kMemory);
     f.memory_bytes_per_second = rows.Unsigned(kBandwidth);
     f.sm_clock_khz = static_cast<uint32_t>(std::clamp<int64_t>(rows.Int(kClock) / 1000, 0, 0xFFFFFFFFll));
-    f.sm_count = rows.Int32(kSms);
     f.l2_bytes = rows.Unsigned(kL2);
-    f.compute_major = rows.Int32(kMajor);
-    f.compute_minor = rows.Int32(kMinor);
-    f.warp_size = rows.Int32(kWarpSize);
     f.max_threads_per_sm = rows.Int32(kWarps) * f.warp_size;
-    f.max_blocks_per_sm = rows.Int32(kBlocks);
-    f.max_registers_per_sm = rows.Int32(kRegistersSm);
-    f.max_shared_bytes_per_sm = rows.Int32(kSharedSm);
-    f.max_threads_per_block = rows.Int32(kThreadsBlock);
-    f.max_registers_per_block = rows.Int32(kRegistersBlock);
-    f.max_shared_bytes_per_block = rows.Int32(kSharedBlock);
     if (IsGood(rows)) gpus.push_back(gpu);
   }
   return gpus;

@@ -97,11 +97,18 @@ void CpuSamples::Switch(bool is_on, int64_t now_ns) {
 
 void CpuSamples::Reset() { stacks_.Reset(); }
 
-// As much memory as the kernel lets us have locked.
-std::unique_ptr<PerfRing> CpuSamples::MakeRing(int event, const PerfWish& wish) {
+// With as much memory as the kernel lets us have locked.
+bool CpuSamples::AddRing(int event, const PerfWish& wish) {
   for (;; ring_bytes_ /= 2) {
     std::unique_ptr<PerfRing> ring = PerfRing::Make(event, ring_bytes_, wish);
-    if (ring != nullptr || ring_bytes_ <= kSmallestRing) return ring;
+    if (ring != nullptr) {
+      rings_.push_back(std::move(ring));
+      return true;
+    }
+    if (ring_bytes_ > kSmallestRing) continue;
+    refused_ = errno;
+    close(event);
+    return false;
   }
 }
 
@@ -111,13 +118,7 @@ void CpuSamples::OpenOf(pid_t tid, const PerfWish& wish) {
     if (errno != ESRCH) refused_ = errno;  // else it has ended
     return;
   }
-  std::unique_ptr<PerfRing> ring = MakeRing(event, wish);
-  if (ring == nullptr) {
-    refused_ = errno;
-    close(event);
-    return;
-  }
-  rings_.push_back(std::move(ring));
+  AddRing(event, wish);
 }
 
 void CpuSamples::OpenLaunching() {
@@ -145,13 +146,7 @@ void CpuSamples::OpenOnProcessors(pid_t tid, const PerfWish& wish) {
       redirected_.push_back(event);
       continue;
     }
-    std::unique_ptr<PerfRing> ring = MakeRing(event, wish);
-    if (ring == nullptr) {
-      refused_ = errno;
-      close(event);
-      return;
-    }
-    rings_.push_back(std::move(ring));
+    if (!AddRing(event, wish)) return;
   }
 }
 

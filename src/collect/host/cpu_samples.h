@@ -46,7 +46,7 @@ class CpuSamples : public Collector {
   void OpenTree();
   void OpenOf(pid_t tid, const PerfWish& wish);
   void OpenOnProcessors(pid_t tid, const PerfWish& wish);
-  std::unique_ptr<PerfRing> MakeRing(int event, const PerfWish& wish);
+  bool AddRing(int event, const PerfWish& wish);  // false: refused_ says why
   std::vector<const PerfRing*> EndedRings() const;
   void DrainRings(int64_t now_ns, Journal* journal);
   void TakeSample(const PerfSample& sample, Journal* journal);

@@ -48,18 +48,9 @@ OutputStream::OutputStream(Sink sink, bool is_compressed) : sink_(std::move(sink
 
 OutputStream::~OutputStream() = default;
 
-void OutputStream::Flush() {
+void OutputStream::Flush(bool is_end) {
   if (gzip_) {
-    gzip_->Write(buffer_, false);
-  } else {
-    sink_(buffer_);
-  }
-  buffer_.clear();
-}
-
-void OutputStream::Finish() {
-  if (gzip_) {
-    gzip_->Write(buffer_, true);
+    gzip_->Write(buffer_, is_end);
   } else {
     sink_(buffer_);
   }

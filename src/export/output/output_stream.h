@@ -23,12 +23,12 @@ class OutputStream {
     if (buffer_.size() >= kBlockBytes) Flush();
   }
   // Once, at the end: nothing is whole before.
-  void Finish();
+  void Finish() { Flush(true); }
 
  private:
   class Gzip;
   static constexpr std::size_t kBlockBytes = 1 << 18;
-  void Flush();
+  void Flush(bool is_end = false);
 
   Sink sink_;
   std::unique_ptr<Gzip> gzip_;

@@ -127,6 +127,14 @@ class Sums {
   std::map<StackKey, Sum>::iterator last_ = sums_.end();
 };
 
+// Of what the operation is, wherever it was launched.
+StackKey KeyOf(const GpuOp& op) {
+  StackKey key{.owner = op.process, .kind = static_cast<uint8_t>(op.kind)};
+  key.name = op.kind == OpKind::kGraph ? op.graph : op.name.value;
+  if (op.IsCopy()) key.direction = static_cast<uint8_t>(DirectionOf(op));
+  return key;
+}
+
 void SetRange(const Trace& trace, uint32_t range, StackKey* key) {
   if (range == kNone) return;
   key->path = trace.ranges[range].path.value;
@@ -142,10 +150,8 @@ Stacks PythonStacks(const Trace& trace, const ExportOptions& options) {
     progress.Add();
     const GpuOp& op = trace.ops[i];
     const uint32_t call = OutermostCall(trace, op.api);
-    StackKey key{.owner = op.process, .kind = static_cast<uint8_t>(op.kind)};
+    StackKey key = KeyOf(op);
     key.path = call == kNone ? kNone : trace.api_calls[call].stack;
-    key.name = op.kind == OpKind::kGraph ? op.graph : op.name.value;
-    if (op.IsCopy()) key.direction = static_cast<uint8_t>(DirectionOf(op));
     sums.Add(key, op.DurationNs(), static_cast<uint32_t>(i));
   }
   Stacks stacks;
@@ -167,9 +173,7 @@ Stacks GpuStacks(const Trace& trace, const ExportOptions& options) {
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     progress.Add();
     const GpuOp& op = trace.ops[i];
-    StackKey key{.owner = op.process, .kind = static_cast<uint8_t>(op.kind)};
-    key.name = op.kind == OpKind::kGraph ? op.graph : op.name.value;
-    if (op.IsCopy()) key.direction = static_cast<uint8_t>(DirectionOf(op));
+    StackKey key = KeyOf(op);
     SetRange(trace, RangeOf(trace, op), &key);
     sums.Add(key, op.DurationNs(), static_cast<uint32_t>(i));
   }

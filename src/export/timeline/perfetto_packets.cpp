@@ -210,51 +210,45 @@ void PerfettoPackets::AddFlow(uint64_t flow, bool is_end, pbf_writer* event) {
 
 uint64_t PerfettoPackets::Args::Key(std::string_view key) { return packets_->keys_.Of(key, interned_); }
 
-void PerfettoPackets::Args::Int(std::string_view key, int64_t value) {
+template <class F>
+void PerfettoPackets::Args::Add(std::string_view key, F&& add_value) {
   const uint64_t number = Key(key);
   pbf_writer argument(*event_, track_event::kArgument);
   argument.add_uint64(argument::kKey, number);
-  argument.add_int64(argument::kInt, value);
+  add_value(argument);
+}
+
+void PerfettoPackets::Args::Int(std::string_view key, int64_t value) {
+  Add(key, [&](pbf_writer& out) { out.add_int64(argument::kInt, value); });
 }
 
 void PerfettoPackets::Args::Uint(std::string_view key, uint64_t value) {
-  const uint64_t number = Key(key);
-  pbf_writer argument(*event_, track_event::kArgument);
-  argument.add_uint64(argument::kKey, number);
-  argument.add_uint64(argument::kUint, value);
+  Add(key, [&](pbf_writer& out) { out.add_uint64(argument::kUint, value); });
 }
 
 void PerfettoPackets::Args::Real(std::string_view key, double value) {
-  const uint64_t number = Key(key);
-  pbf_writer argument(*event_, track_event::kArgument);
-  argument.add_uint64(argument::kKey, number);
-  argument.add_double(argument::kDouble, value);
+  Add(key, [&](pbf_writer& out) { out.add_double(argument::kDouble, value); });
 }
 
 void PerfettoPackets::Args::Bool(std::string_view key, bool value) {
-  const uint64_t number = Key(key);
-  pbf_writer argument(*event_, track_event::kArgument);
-  argument.add_uint64(argument::kKey, number);
-  argument.add_bool(argument::kBool, value);
+  Add(key, [&](pbf_writer& out) { out.add_bool(argument::kBool, value); });
 }
 
 void PerfettoPackets::Args::Text(std::string_view key, std::string_view value) {
-  const uint64_t number = Key(key);
-  pbf_writer argument(*event_, track_event::kArgument);
-  argument.add_uint64(argument::kKey, number);
-  argument.add_string(argument::kString, Utf8(value));
+  Add(key, [&](pbf_writer& out) { out.add_string(argument::kString, Utf8(value)); });
 }
 
 void PerfettoPackets::Args::Dim(std::string_view key, uint32_t x, uint32_t y, uint32_t z) {
-  const uint64_t number = Key(key), axes[] = {Key("x"), Key("y"), Key("z")};
+  Key(key);  // before those of its entries
+  const uint64_t axes[] = {Key("x"), Key("y"), Key("z")};
   const uint32_t sizes[] = {x, y, z};
-  pbf_writer argument(*event_, track_event::kArgument);
-  argument.add_uint64(argument::kKey, number);
-  for (std::size_t i = 0; i < 3; ++i) {
-    pbf_writer entry(argument, argument::kDictionary);
-    entry.add_uint64(argument::kKey, axes[i]);
-    entry.add_uint64(argument::kUint, sizes[i]);
-  }
+  Add(key, [&](pbf_writer& out) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      pbf_writer entry(out, argument::kDictionary);
+      entry.add_uint64(argument::kKey, axes[i]);
+      entry.add_uint64(argument::kUint, sizes[i]);
+    }
+  });
 }
 
 }  // namespace gprof

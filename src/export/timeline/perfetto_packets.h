@@ -86,6 +86,8 @@ class PerfettoPackets {
    private:
     // The number of the key, which has to be known before the annotation is begun.
     uint64_t Key(std::string_view key);
+    template <class F>
+    void Add(std::string_view key, F&& add_value);
     PerfettoPackets* packets_;
     protozero::pbf_writer* event_;
     protozero::pbf_writer* interned_;
