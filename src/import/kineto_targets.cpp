@@ -155,12 +155,12 @@ void KinetoImport::AddClock() {
 }
 
 void KinetoImport::AddLacks() {
-  const auto lacks = [&](Fact fact, std::string_view message) {
+  const auto add = [&](Fact fact, std::string_view message) {
     builder_.SetLacks(fact);
     if (!message.empty()) builder_.AddNotice(trace::NoticeLevel::kInfo, message);
   };
   if (call_count_ == 0 && !work_.empty()) {
-    lacks(Fact::kApiCalls, "The file has no CUDA calls: the causes of idle time are unknown");
+    add(Fact::kApiCalls, "The file has no CUDA calls: the causes of idle time are unknown");
   }
   if (call_count_ > 0 && work_.empty()) {
     builder_.AddNotice(trace::NoticeLevel::kInfo,
@@ -168,19 +168,19 @@ void KinetoImport::AddLacks() {
                        "profiler: use_device)");
   }
   if (host_copy_count_ > host_copies_of_known_memory_) {
-    lacks(Fact::kMemoryKinds, "The file does not say which memory is pageable");
+    add(Fact::kMemoryKinds, "The file does not say which memory is pageable");
   }
   if (sync_call_count_ > 0 && syncs_.empty()) {
-    lacks(Fact::kSyncs, "The file has no synchronisation records (torch.profiler: enable_cuda_sync_events=True)");
+    add(Fact::kSyncs, "The file has no synchronisation records (torch.profiler: enable_cuda_sync_events=True)");
   }
-  if (event_wait_count_ == 0) lacks(Fact::kEvents, {});
-  if (kernel_count_ > shape_count_) lacks(Fact::kShapes, "The file has kernels without grid and block sizes");
-  if (graph_count_ > 0) lacks(Fact::kGraphNodes, "CUDA graphs were recorded as a whole");
-  if (!work_.empty() && properties_.empty()) lacks(Fact::kDevices, "The file does not describe the GPUs");
-  if (range_count_ == 0) lacks(Fact::kNvtx, {});
-  if (overheads_.empty()) lacks(Fact::kOverheads, {});
+  if (event_wait_count_ == 0) add(Fact::kEvents, {});
+  if (kernel_count_ > shape_count_) add(Fact::kShapes, "The file has kernels without grid and block sizes");
+  if (graph_count_ > 0) add(Fact::kGraphNodes, "CUDA graphs were recorded as a whole");
+  if (!work_.empty() && properties_.empty()) add(Fact::kDevices, "The file does not describe the GPUs");
+  if (range_count_ == 0) add(Fact::kNvtx, {});
+  if (overheads_.empty()) add(Fact::kOverheads, {});
   // Our own exports name the results of calls that failed.
-  if (result_count_ == 0 && generator_.empty()) lacks(Fact::kResults, {});
+  if (result_count_ == 0 && generator_.empty()) add(Fact::kResults, {});
   builder_.SetLacks(Fact::kStreamsMade | Fact::kPriorities | Fact::kMemory | Fact::kManagedMemory |
                     Fact::kGpuPageFaults | Fact::kCpuPageFaults | Fact::kCompilations | Fact::kOsCalls |
                     Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples);

@@ -251,30 +251,30 @@ void NsightImport::AddLacks() {
   if (!file_.HasTable("CUPTI_ACTIVITY_KIND_JIT")) builder_.SetLacks(Fact::kCompilations);
   if (!file_.HasTable("PROFILER_OVERHEAD") && !file_.HasTable("CUPTI_ACTIVITY_KIND_OVERHEAD"))
     builder_.SetLacks(Fact::kOverheads);
-  const auto lacks = [&](Fact fact, std::string_view message) {
+  const auto add = [&](Fact fact, std::string_view message) {
     builder_.SetLacks(fact);
     builder_.AddNotice(trace::NoticeLevel::kInfo, message);
   };
   if (op_count_ > 0 && call_count_ == 0) {
-    lacks(Fact::kApiCalls, "The export has no CUDA calls: the causes of idle time are unknown");
+    add(Fact::kApiCalls, "The export has no CUDA calls: the causes of idle time are unknown");
   }
   if (copy_count_ > 0 && !file_.HasColumn("CUPTI_ACTIVITY_KIND_MEMCPY", "srcKind")) {
-    lacks(Fact::kMemoryKinds, "The export does not say which memory is pageable");
+    add(Fact::kMemoryKinds, "The export does not say which memory is pageable");
   }
   if (sync_call_count_ > 0 && sync_count_ == 0) {
-    lacks(Fact::kSyncs, "The export has no synchronisation records: what calls waited for is unknown");
+    add(Fact::kSyncs, "The export has no synchronisation records: what calls waited for is unknown");
   }
   if (event_call_count_ > 0 && !file_.HasTable("CUPTI_ACTIVITY_KIND_CUDA_EVENT")) {
-    lacks(Fact::kEvents, "The export has no CUDA events (nsys profile --cuda-event-trace=true)");
+    add(Fact::kEvents, "The export has no CUDA events (nsys profile --cuda-event-trace=true)");
   }
   if (memory_call_count_ > 0 && !has_memory) {
-    lacks(Fact::kMemory, "The export has no allocations (nsys profile --cuda-memory-usage=true)");
+    add(Fact::kMemory, "The export has no allocations (nsys profile --cuda-memory-usage=true)");
   }
   if (graph_count_ > 0) {
-    lacks(Fact::kGraphNodes, "CUDA graphs were recorded as a whole (nsys profile --cuda-graph-trace=node)");
+    add(Fact::kGraphNodes, "CUDA graphs were recorded as a whole (nsys profile --cuda-graph-trace=node)");
   }
   if (op_count_ > 0 && !file_.HasTable("TARGET_INFO_GPU")) {
-    lacks(Fact::kDevices, "The export does not describe the GPUs");
+    add(Fact::kDevices, "The export does not describe the GPUs");
   }
   bool has_nvtx = file_.HasTable("NVTX_EVENTS");
   if (!has_nvtx && file_.HasTable("META_DATA_CAPTURE")) {
@@ -282,7 +282,7 @@ void NsightImport::AddLacks() {
     SqliteRows rows(file_, "META_DATA_CAPTURE", kColumns);
     while (rows.Next()) has_nvtx = has_nvtx || (rows.Text(0) == "CAPTURE_EVENT_TYPE" && rows.Text(1) == "NvtxEvents");
   }
-  if (!has_nvtx) lacks(Fact::kNvtx, "The export has no NVTX (nsys profile --trace=cuda,nvtx)");
+  if (!has_nvtx) add(Fact::kNvtx, "The export has no NVTX (nsys profile --trace=cuda,nvtx)");
 }
 
 void NsightImport::Finish() {

@@ -230,14 +230,15 @@ std::string Others(const Group& group) {
   return group.others == 0 ? "" : "; " + CountOf(group.others, "similar configuration");
 }
 
-void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector<Finding>* findings) {
-  const Trace& trace = input.trace();
-  const int64_t window_ns = input.shared().window_ns();
-  // Where kernels run for less than half of the window, something else decides how long the run takes: kernels that
-  // fill the GPU better would leave longer gaps.
-  const bool kernels_decide = 2 * input.shared().kernel_busy_ns() >= window_ns;
-  const std::vector<double> concurrency = Concurrency(input, summary.rows);
+// Launches that leave much of the GPU unused, by the reason.
+struct Groups {
   Group small, narrow, tail;
+};
+
+Groups GroupsOf(const AnalysisInput& input, const Summary& summary) {
+  const Trace& trace = input.trace();
+  const std::vector<double> concurrency = Concurrency(input, summary.rows);
+  Groups groups;
   for (const Row& row : summary.rows) {
     // NCCL takes no more of the GPU than it needs, so that kernels run beside it.
     if (IsWaitingKernel(trace.Text(row.launches.name))) continue;
@@ -245,15 +246,25 @@ void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector
     const double beside = concurrency[row.launches.device], used = std::min(1.0, row.use.Share() * beside);
     const auto unused_ns = static_cast<int64_t>(static_cast<double>(row.launches.time_ns) / beside * (1 - used));
     if (IsSmallGrid(trace, row)) {
-      if (100 * used < kSmallPercent) small.Add(row, unused_ns);
+      if (100 * used < kSmallPercent) groups.small.Add(row, unused_ns);
     } else if (IsBelowWarp(trace, row)) {
       // Such blocks take up the block slots of an SM before its warps: what the lanes do not use, nobody else can.
       const double full = std::min(1.0, used * row.use.occupancy.percent / 100);
-      narrow.Add(row, static_cast<int64_t>(static_cast<double>(row.launches.time_ns) / beside * (1 - full)));
+      groups.narrow.Add(row, static_cast<int64_t>(static_cast<double>(row.launches.time_ns) / beside * (1 - full)));
     } else if (row.use.waves > 1 && !IsLibraryKernel(trace.Text(row.launches.name))) {
-      tail.Add(row, unused_ns);
+      groups.tail.Add(row, unused_ns);
     }
   }
+  return groups;
+}
+
+void AddFindings(const AnalysisInput& input, const Summary& summary, std::vector<Finding>* findings) {
+  const Trace& trace = input.trace();
+  const int64_t window_ns = input.shared().window_ns();
+  // Where kernels run for less than half of the window, something else decides how long the run takes: kernels that
+  // fill the GPU better would leave longer gaps.
+  const bool kernels_decide = 2 * input.shared().kernel_busy_ns() >= window_ns;
+  const auto [small, narrow, tail] = GroupsOf(input, summary);
   const auto add = [&](std::string_view id, const Group& group, std::string message, std::string_view basis) {
     const double percent = PercentOf(group.unused_ns, window_ns);
     const bool is_much = PercentOf(group.unused_ns, summary.known_ns) >= kKernelPercentWorthAFinding;

@@ -173,7 +173,7 @@ SymbolNumbers::SymbolNumbers(const AnalysisInput& input) : symbols_{0} {
   const std::vector<uint32_t> numbers = NumberFacts(trace, input.shared().ops());
   for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
     const uint32_t stream = trace.ops.FactsAt(i).stream;
-    of_facts_.push_back({stream == kNone ? nullptr : &next_of_streams_[stream], numbers[i]});
+    destinations_.push_back({stream == kNone ? nullptr : &next_of_streams_[stream], numbers[i]});
   }
 }
 

@@ -53,7 +53,7 @@ class SymbolNumbers {
 
   // The next operation, by what it shares with others.
   void Add(uint32_t facts) {
-    const OfFacts& of = of_facts_[facts];
+    const Destination& of = destinations_[facts];
     if (of.next != nullptr) *(*of.next)++ = of.number;
   }
 
@@ -64,7 +64,7 @@ class SymbolNumbers {
   bool has_unlike() const { return has_unlike_; }
 
  private:
-  struct OfFacts {
+  struct Destination {
     uint32_t** next;  // null: of no stream
     uint32_t number;
   };
@@ -74,7 +74,7 @@ class SymbolNumbers {
   std::vector<uint64_t> symbols_;
   std::vector<size_t> firsts_;              // of each stream in numbers_, and the end of the last one
   std::vector<uint32_t*> next_of_streams_;  // where their next ones go
-  std::vector<OfFacts> of_facts_;
+  std::vector<Destination> destinations_;
   std::vector<uint32_t, packed_detail::Unwritten<uint32_t>> numbers_;
   bool has_unlike_ = false;
 };

@@ -119,35 +119,39 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
                  "record PyTorch operators as NVTX ranges, with the sizes of their inputs (autograd-shapes-nvtx)")
       ->type_name("autograd-nvtx|autograd-shapes-nvtx|none")
       ->group(kGroup);
+  AddCollectorOptions(app, kGroup);
+  app.add_option("--cupti", options_.cupti_path, "use this libcupti instead of the one found automatically")
+      ->type_name("PATH")
+      ->group(kGroup);
+}
+
+void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& group) {
   app.add_option("--host-load", host_load_,
                  "sample process CPU use, run-queue wait and memory, and system CPU use, this many times per second "
                  "(10)")
       ->type_name("on|off|HZ")
-      ->group(kGroup);
-  AddSamplingOptions(app, kGroup);
+      ->group(group);
+  AddSamplingOptions(app, group);
   app.add_option("--nvml", nvml_,
                  "sample power, clocks, temperature, memory, energy and utilization of the GPUs, this many times per "
                  "second (10)")
       ->type_name("on|off|HZ")
-      ->group(kGroup);
+      ->group(group);
   app.add_option("--gpu-metrics-devices,--gpu-metrics-device", gpu_metrics_devices_,
                  "sample hardware counters of these GPUs: numbers as in nvidia-smi, or UUIDs (default none)")
       ->type_name("none|all|cuda-visible|LIST")
-      ->group(kGroup);
+      ->group(group);
   app.add_option("--gpu-metrics-frequency", options_.collect.gpu_metrics.hz,
                  "samples of hardware counters per second (1000)")
       ->type_name("HZ")
       ->check(WholeNumber(10, 100'000))
-      ->group(kGroup);
+      ->group(group);
   app.add_option("--gpu-metrics-set", options_.collect.gpu_metrics.set, "which hardware counters to sample")
       ->type_name("default|dram|compute|link")
-      ->group(kGroup);
+      ->group(group);
   app.add_option("--gpu-metrics", gpu_metrics_, "sample these metrics of the chip instead, named as in Nsight Compute")
       ->type_name("LIST")
-      ->group(kGroup);
-  app.add_option("--cupti", options_.cupti_path, "use this libcupti instead of the one found automatically")
-      ->type_name("PATH")
-      ->group(kGroup);
+      ->group(group);
 }
 
 void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& group) {

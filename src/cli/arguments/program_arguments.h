@@ -33,6 +33,7 @@ class ProgramArguments {
   void ReadTraceList();
   void ReadOsrt();
   void ReadGraphTrace();
+  void AddCollectorOptions(CLI::App& app, const std::string& group);
   void AddSamplingOptions(CLI::App& app, const std::string& group);
   void ReadSampling();
   CpuScope ScopeOf(const std::string& option, const std::string& word);

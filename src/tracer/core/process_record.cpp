@@ -20,7 +20,7 @@ namespace gprof::tracer {
 namespace {
 
 constinit trace::ProcessRecord own_process GPROF_IN_ARENA;
-constinit CuptiFacts cupti GPROF_IN_ARENA;
+constinit UsedCupti cupti GPROF_IN_ARENA;
 constinit std::atomic<bool> has_cupti GPROF_IN_ARENA{false};  // `cupti` is whole
 constinit bool is_told GPROF_IN_ARENA = false, was_told_with_cupti GPROF_IN_ARENA = false;
 
@@ -67,7 +67,7 @@ void SetOwnProcess(bool is_forked) {
   own_process = process;
 }
 
-void SetCuptiFacts(const CuptiFacts& facts) {
+void SetUsedCupti(const UsedCupti& facts) {
   cupti = facts;
   has_cupti.store(true, std::memory_order_release);
 }

@@ -10,11 +10,11 @@ namespace gprof::tracer {
 // Looks up everything that can be known without CUDA. [writer thread]
 void SetOwnProcess(bool is_forked);
 // Said by whoever uses CUPTI, perhaps long after the first NVTX call; the record is then told again.
-struct CuptiFacts {
+struct UsedCupti {
   trace::StringId path;
   uint32_t version = 0, driver_version = 0;
 };
-void SetCuptiFacts(const CuptiFacts& facts);
+void SetUsedCupti(const UsedCupti& facts);
 bool ProcessHasCupti();
 
 // [salvage] Whether the process came as far as SetOwnProcess, and what is known where it did not.

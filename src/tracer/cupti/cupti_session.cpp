@@ -192,7 +192,7 @@ bool StartCuptiSession() {
     can_record_work = true;
   }
   EnableCallbacks();
-  SetCuptiFacts({Names().Intern(Cupti().path), Cupti().version, driver_version});
+  SetUsedCupti({Names().Intern(Cupti().path), Cupti().version, driver_version});
   is_active.store(true, std::memory_order_release);
   if (IsCapturing()) SwitchCupti(true);
   if (!has_thread.load(std::memory_order_relaxed)) {
