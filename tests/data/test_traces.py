@@ -2,7 +2,7 @@
 
 NAME.trace        recorded by tests/gpu/run_all.py on a machine with a GPU
 NAME.facts.json   what the program said about its own work
-NAME.report.json  the report of that day: its exact metrics and its findings must not be lost
+NAME.report.json  exact metrics and findings of the report of that day: none may be lost
 """
 
 import json

@@ -103,6 +103,15 @@ class Records:
         return self.domain_names.get((record["process"], record["domain"]), "")
 
 
+def kept(document):
+    """Of a report what later versions must go on saying: its exact metrics and its findings, a line each."""
+    exact = [{key: metric[key] for key in ("id", "scope", "value", "deterministic")} for metric in document["metrics"] if metric.get("deterministic")]
+    rows = {"metrics": exact, "findings": [{"id": finding["id"]} for finding in document["findings"]]}
+    parts = [f'"schema": {json.dumps(document["schema"])}']
+    parts += [f'"{name}": [\n  ' + ",\n  ".join(map(json.dumps, of)) + "\n ]" for name, of in rows.items()]
+    return "{" + ",\n ".join(parts) + "}\n"
+
+
 class Report:
     """`report --format json`, schema gprof.report/1."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a report page of any size without a trace: what the page's tests and measurements read.
+"""Makes a report page of any size without a trace of that size: what the page's tests and measurements read.
 
 The events are a training loop that never was: threads with nested NVTX ranges and CUDA calls, GPUs with streams, gaps and
 counters, names of the nastiest kind. A period of steps is made once and repeated as bytes, which the coding of the columns
@@ -12,6 +12,7 @@ import argparse
 import base64
 import hashlib
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -22,6 +23,7 @@ import page_reader
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEB = ROOT / "src" / "web"
+BUILD = pathlib.Path(os.environ.get("GPROF_TEST_BUILD", ROOT / "build" / "release"))
 
 KINDS = ("kernel copy_h2d copy_d2h copy_d2d copy_peer copy_other memset graph api_launch api_copy api_memset api_sync "
          "api_memory api_load api_query api_stream api_event api_graph api_other nvtx_range nvtx_start_end nvtx_mark gap "
@@ -292,7 +294,8 @@ def packed(data):
 
 
 def page_document(args, timelines):
-    report = json.loads((ROOT / "tests/data/starved_loader.report.json").read_text())
+    report = json.loads(subprocess.run([BUILD / "bin" / "gprof-cli", "report", ROOT / "tests/data/starved_loader.trace", "--format", "json"],
+                                       check=True, capture_output=True).stdout)
     places = [{"finding": i, "query": "kind:pageable"} for i in range(min(1, len(report.get("findings", []))))]
     return {"version": 3, "kind": "diff" if args.diff else "report", "title": "fake <b>program</b>",
             "verdict": f"{timelines[0]['event_count']:,} events that never were", "report": None if args.diff else report,
