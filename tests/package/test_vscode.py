@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,23 @@ class Extension(unittest.TestCase):
         self.assertTrue((EXTENSION / MANIFEST["main"]).is_file())
         for rule in MANIFEST["contributes"]["jsonValidation"]:
             self.assertTrue((ROOT / "docs" / rule["url"]).is_file(), rule)
+
+    def test_the_manifest_follows_the_rules_of_vs_code(self):
+        for key in ("name", "publisher", "version", "license", "engines", "categories"):
+            self.assertTrue(MANIFEST[key], key)
+        self.assertRegex(MANIFEST["name"], r"^[a-z0-9][a-z0-9-]*$")
+        self.assertLessEqual(set(MANIFEST["categories"]), {"Visualization", "Linters", "Other", "Programming Languages", "Testing"})
+        # From 1.74 on, a custom editor activates its extension without a word in activationEvents.
+        major, minor = map(int, re.match(r"\^(\d+)\.(\d+)", MANIFEST["engines"]["vscode"]).groups())
+        self.assertGreaterEqual((major, minor), (1, 74))
+        for editor in MANIFEST["contributes"]["customEditors"]:
+            self.assertEqual(set(editor), {"viewType", "displayName", "selector", "priority"})
+            self.assertIn(editor["priority"], ("default", "option"))
+            self.assertTrue(all(set(rule) == {"filenamePattern"} for rule in editor["selector"]))
+        for name, setting in MANIFEST["contributes"]["configuration"]["properties"].items():
+            self.assertTrue(name.startswith(MANIFEST["name"] + "."))
+            self.assertIn(setting["scope"], ("application", "machine", "machine-overridable", "window", "resource"))
+            self.assertTrue(setting["type"] and setting["description"])
 
     def test_version_is_that_of_the_project(self):
         self.assertIn(f"project(gprof-cli VERSION {MANIFEST['version']}", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))

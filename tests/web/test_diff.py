@@ -42,7 +42,7 @@ class DiffPage(browser.Case):
         self.click("#tab-timeline")
         self.wait("return document.querySelectorAll('.tl-run').length === 2")
         self.click("#tab-tables")
-        for table in ("Time breakdown", "Kernels", "Copies and memsets", "All figures", "Longest kernels"):
+        for table in ("Time breakdown", "Kernels", "Copies and memsets", "All metrics", "Longest kernels"):
             self.click(".table-link", table)
             self.wait("return document.querySelector('.table-view h2').textContent === arguments[0] && document.querySelector('.grid tbody tr')", table)
 

@@ -255,7 +255,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(page.data["kind"], "diff")
         self.assertIsNone(page.data["report"])
         self.assertEqual(page.data["diff"], json.loads(run("diff", before, after, "--format", "json").stdout))
-        self.assertEqual([t.description["label"] for t in page.timelines], [f"before: {before}", f"after: {after}"])
+        self.assertEqual([t.description["label"] for t in page.timelines], [f"base: {before}", f"new: {after}"])
         for timeline, trace in zip(page.timelines, (before, after)):
             self.assertEqual(len(timeline.events), len(page_of(trace).timelines[0].events))
 
@@ -264,7 +264,7 @@ class Documents(unittest.TestCase):
         run("report", DATA / "normalise_v1.trace", "--format", "json", "-o", report)
         path = WORK / "diff.html"
         run("diff", report, DATA / "normalise_v2.trace", "--format", "html", "-o", path)
-        self.assertEqual([t.description["label"].split(":")[0] for t in page_reader.read(path).timelines], ["after"])
+        self.assertEqual([t.description["label"].split(":")[0] for t in page_reader.read(path).timelines], ["new"])
 
     def test_exit_codes(self):
         page = WORK / "none.html"

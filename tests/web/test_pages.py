@@ -1,6 +1,7 @@
 """Every recorded trace as a page: it loads, says nothing on the console, asks no network, and fits windows and paper."""
 
 import base64
+import pathlib
 import re
 import unittest
 
@@ -181,6 +182,30 @@ end time_ns=15200 reason=1 chunks_written=1
         self.assertNotIn("No GPU work", self.text("#panel-overview"))
         self.open(browser.made("part", "report", browser.DATA / "starved_loader.trace", "--nvtx", "step/load", "--format", "html"))
         self.assertIn("step/load", self.text(".hero"))
+
+    def test_it_works_where_another_page_writes_it_into_a_frame(self):
+        """As the webviews of VS Code do, which put a script and a style of their own before all else."""
+        page = browser.data_page("normalise_v1").read_text(encoding="utf-8")
+        host = pathlib.Path(browser.FOLDER.name) / "host.html"
+        host.write_text("<!DOCTYPE html><meta charset='utf-8'><iframe style='width: 1200px; height: 800px'></iframe>", encoding="utf-8")
+        self.driver.get(host.as_uri())
+        self.js("""
+            const made = new DOMParser().parseFromString(arguments[0], 'text/html');
+            for (const name of ['script', 'style']) {
+              const own = made.createElement(name);
+              own.textContent = name === 'script' ? 'window.ofTheHost = 1;' : 'body { padding: 0 20px; }';
+              made.head.prepend(own);
+            }
+            const frame = document.querySelector('iframe').contentDocument;
+            frame.open('text/html', 'replace');
+            frame.write('<!DOCTYPE html>\\n' + made.documentElement.outerHTML);
+            frame.close();""", page)
+        self.driver.switch_to.frame(0)
+        self.wait("return document.body?.dataset.events === 'loaded'")
+        self.assertEqual(self.js("return window.ofTheHost"), 1)
+        self.click(".finding button.go")
+        self.wait("return document.querySelector('.tl-details:not(.tl-span)')?.innerText.includes('pageable')")
+        self.driver.switch_to.default_content()
 
     def test_light_and_dark(self):
         page = browser.data_page("normalise_v1")

@@ -87,7 +87,7 @@ export function flameChart(state: State): HTMLElement | null {
     graph.style.height = `${depth * ROW}px`;
     graph.replaceChildren(...boxes.map((box) => {
       const name = visible(flame.names[flame.nodes[box.node][1]]);
-      const words = `${name}: ${formatNumber(count(box.node))} samples, ${((100 * count(box.node)) / Math.max(total, 1)).toFixed(1)} %`;
+      const words = `${name}: ${formatNumber(count(box.node))} samples, ${((100 * count(box.node)) / Math.max(total, 1)).toFixed(1)}%`;
       const made = el("button", { class: "flame-box", text: box.width > 0.02 ? name : "", title: words, attributes: { type: "button", tabindex: -1, "aria-label": words },
         on: { click: () => { root = box.node; draw(); }, mouseenter: () => { told.textContent = words; } } });
       made.style.left = `${100 * box.from}%`;
@@ -97,15 +97,15 @@ export function flameChart(state: State): HTMLElement | null {
       if (text && name.toLowerCase().includes(text)) made.classList.add("found");
       return made;
     }));
-    told.textContent = text ? `${(100 * shareOf(flame, children, count, text)).toFixed(1)} % of the samples have “${text}” on their stack` : `${formatNumber(total)} samples`;
+    told.textContent = text ? `${(100 * shareOf(flame, children, count, text)).toFixed(1)}% of the samples have “${text}” on their stack` : `${formatNumber(total)} samples`;
   };
 
   search.addEventListener("input", draw);
   const choice = el("select", { attributes: { "aria-label": "Samples" }, on: { change: () => { which = choice.selectedIndex; root = -1; draw(); } } },
     ...counts.map(([title]) => el("option", { text: title })));
-  const tools = el("p", { class: "flame-tools" }, hasIdle ? choice : null, search, button("All", () => { root = -1; draw(); }, { class: "tool" }));
+  const tools = el("p", { class: "flame-tools" }, hasIdle ? choice : null, search, button("Reset zoom", () => { root = -1; draw(); }, { class: "tool" }));
   draw();
   return el("section", { class: "card chart wide", id: "chart-flame", attributes: { "aria-label": TITLE } },
-    el("h3", { text: TITLE }), tools, graph, told,
-    el("p", { class: "note", text: "Callers above what they call; the width is the share of the samples. A click makes a function as wide as the graph." }));
+    el("h2", { text: TITLE }), tools, graph, told,
+    el("p", { class: "note", text: "Callers are above the functions they call; the width is the share of the samples. Click a function to zoom in." }));
 }

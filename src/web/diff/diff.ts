@@ -135,9 +135,9 @@ export function mountDiff(root: HTMLElement, state: State, diff: Json): void {
   const steps = object(diff["steps"]);
   const wide = el("div", { class: "wide" });
   if (inWindow.length > 0) {
-    wide.append(waterfallSection("GPU time, base to new",
+    wide.append(waterfallSection("GPU window, base to new",
       "From the first to the last operation. The parts sum to the difference.",
-      waterfall(inWindow, number(window["base_ns"]), "GPU time"), state));
+      waterfall(inWindow, number(window["base_ns"]), "GPU window"), state));
   }
   if (Array.isArray(steps["parts"])) {
     const parts = (steps["parts"] as Json[]).map((p) => ({ ...p, part: text(p["part"]).replace(/^idle_(.*)_ns$/, "idle.$1").replace("kernel_ns", "kernels").replace("copy_only_ns", "copies") }));
@@ -145,7 +145,7 @@ export function mountDiff(root: HTMLElement, state: State, diff: Json): void {
     wide.append(waterfallSection(`A step of ${visible(text(steps["new_path"]))}`, "Mean per step, warm-up excluded.", waterfall(parts, base, "Step"), state));
   }
   if (outside.length > 0 && number(wall["base_ns"]) > 0) {
-    const rows: Json[] = [{ label: "GPU time", part: "", change_ns: number(window["change_ns"]) }, ...outside];
+    const rows: Json[] = [{ label: "GPU window", part: "", change_ns: number(window["change_ns"]) }, ...outside];
     wide.append(waterfallSection("Wall time, base to new", "From the first to the last record.", waterfall(rows, number(wall["base_ns"]), "Wall time"), state));
   }
   for (const top of TOP) {

@@ -18,23 +18,23 @@ interface DiffTable {
 const text = (key: string, title: string): GridColumn => ({ key, title, unit: "" });
 const ns = (key: string, title: string): GridColumn => ({ key, title, unit: "ns" });
 const count = (key: string, title: string): GridColumn => ({ key, title, unit: "count" });
-const TIMES = [ns("change_ns", "Change"), { key: "change_percent", title: "Of base", unit: "percent" }, ns("base_ns", "Base"), ns("new_ns", "New")];
+const TIMES = [ns("change_ns", "Change"), { key: "change_percent", title: "Change %", unit: "percent" }, ns("base_ns", "Base"), ns("new_ns", "New")];
 
 const TABLES: readonly DiffTable[] = [
   { id: "time", title: "Time breakdown", columns: [text("label", "Part"), ...TIMES] },
   { id: "steps", title: "Steps", columns: [text("label", "Part"), ...TIMES] },
-  { id: "gpus", title: "GPUs", columns: [text("device", "GPU"), ...TIMES, ns("busy_change_ns", "Busy"), ns("idle_change_ns", "Idle"), text("presence", "Is")],
+  { id: "gpus", title: "GPUs", columns: [text("device", "GPU"), ...TIMES, ns("busy_change_ns", "Busy"), ns("idle_change_ns", "Idle"), text("presence", "Status")],
     place: (r) => ({ query: `gpu:${String(r["device"]).replace("gpu", "")}`, label: String(r["device"]) }) },
   { id: "kernels", title: "Kernels",
     columns: [text("name", "Kernel"), ...TIMES, count("base_count", "Base count"), count("new_count", "New count"),
-      text("base_shape", "Base shape"), text("new_shape", "New shape"), text("presence", "Is"), text("was", "Was"), text("why", "Why")],
+      text("base_shape", "Base shape"), text("new_shape", "New shape"), text("presence", "Status"), text("was", "Was"), text("why", "Why")],
     place: (r) => ({ query: `kind:kernel name:${quoted(String(r["name"]))}`, label: String(r["name"]) }) },
   { id: "transfers", title: "Copies and memsets",
     columns: [text("direction", "Direction"), text("memory", "Memory"), ...TIMES, { key: "base_bytes", title: "Base bytes", unit: "bytes" },
-      { key: "new_bytes", title: "New bytes", unit: "bytes" }, count("base_count", "Base count"), count("new_count", "New count"), text("presence", "Is")] },
+      { key: "new_bytes", title: "New bytes", unit: "bytes" }, count("base_count", "Base count"), count("new_count", "New count"), text("presence", "Status")] },
   { id: "paths", title: "GPU time by NVTX range",
     columns: [text("path", "NVTX range"), ...TIMES, ns("busy_change_ns", "Busy"), ns("idle_change_ns", "Idle"), ns("host_change_ns", "Host"),
-      count("base_count", "Base count"), count("new_count", "New count"), text("presence", "Is")],
+      count("base_count", "Base count"), count("new_count", "New count"), text("presence", "Status")],
     place: (r) => (String(r["path"]).startsWith("(") ? null : { query: `nvtx:${quoted(String(r["path"]))}`, label: String(r["path"]) }) },
 ];
 
@@ -72,8 +72,8 @@ function judged(row: Row): string {
 
 /** Every figure of both runs; each has a unit of its own, so that cells are written out. */
 function metricEntry(rows: Row[], write: (value: number, unit: string) => string): Entry {
-  const columns = [text("id", "Figure"), text("scope", "Of"), text("base", "Base"), text("new", "New"),
-    { key: "change_percent", title: "Change", unit: "percent" }, text("verdict", "Is"), text("exact", "Exact")];
+  const columns = [text("id", "Metric"), text("scope", "Scope"), text("base", "Base"), text("new", "New"),
+    { key: "change_percent", title: "Change %", unit: "percent" }, text("verdict", "Status"), text("exact", "Exact")];
   const figure = (row: Row, key: string): string => (typeof row[key] === "number" ? write(row[key] as number, String(row["unit"])) : "–");
   const value = (i: number, c: number): Cell => {
     const row = rows[i];
@@ -86,7 +86,7 @@ function metricEntry(rows: Row[], write: (value: number, unit: string) => string
     }
   };
   return {
-    id: "metrics", title: "All figures", group: "Difference", count: rows.length, needsEvents: false,
+    id: "metrics", title: "All metrics", group: "Difference", count: rows.length, needsEvents: false,
     open: () => ({
       data: { columns, count: rows.length, value }, sort: null, canShow: () => false, show: () => undefined, has: () => false,
       note: "Deterministic: independent of timing, so any difference comes from the program.",

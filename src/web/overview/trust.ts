@@ -127,7 +127,8 @@ export function factsSection(report: ReportDocument): HTMLElement {
       ["Host", unique(processes.map((p) => text(p["host"]))).join(", ")],
       ["GPU", gpuText(devices)],
       ["Each GPU", number(d["sm_count"]) > 0
-        ? `${formatNumber(number(d["sm_count"]))} SMs, ${formatBytes(number(d["memory_bytes"]))}` +
+        ? `${formatNumber(number(d["sm_count"]))} SMs` +
+          (number(d["memory_bytes"]) > 0 ? `, ${formatBytes(number(d["memory_bytes"]))}` : "") +
           (number(d["memory_bytes_per_second"]) > 0 ? ` at ${formatBytes(number(d["memory_bytes_per_second"]))}/s` : "") +
           (number(d["pcie_generation"]) > 0 ? `, PCIe ${number(d["pcie_generation"])} × ${number(d["pcie_lanes"])}` : "") : ""],
       ["Driver", driver.length > 0 ? `CUDA ${driver.join(" and ")}` : ""],

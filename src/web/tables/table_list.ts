@@ -27,11 +27,11 @@ export interface Entry {
   open(): Shown;
 }
 
-const NAME_KEYS = new Set(["name", "kernel", "path", "function", "what", "part", "cause", "kind", "chain", "operation", "pool", "thread", "problem"]);
+const NAME_KEYS = new Set(["name", "kernel", "path", "function", "what", "part", "cause", "kind", "chain", "operation", "operator", "line", "lock", "range", "pool", "thread", "problem"]);
 
 /** The columns with what names a row first: it stays in view when the figures are scrolled. */
 function leadColumn(table: ReportTable): number {
-  if (["gaps", "step_iterations", "memory_over_time", "launches_over_time", "queue_depth", "concurrency", "devices"].includes(table.id)) return 0;
+  if (["gaps", "os_slowest", "step_iterations", "memory_over_time", "launches_over_time", "queue_depth", "concurrency", "devices"].includes(table.id)) return 0;
   if (table.id === "idle") return table.columns.findIndex((c) => c.key === "cause");
   for (let i = table.columns.length - 1; i >= 0; --i) if (NAME_KEYS.has(table.columns[i].key)) return i;
   return 0;

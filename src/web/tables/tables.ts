@@ -99,7 +99,7 @@ class TablesTab {
     const left = grid.columnsLeftOut;
     this.view.replaceChildren(
       el("div", { class: "table-head" }, el("h2", { text: entry.title }), count, filter, copy,
-        left > 0 ? el("label", { class: "soft" }, all, ` ${countOf(left, "empty column")} too`) : null),
+        left > 0 ? el("label", { class: "soft" }, all, ` Show ${countOf(left, "empty column")}`) : null),
       shown.data.count === 0 ? el("p", { class: "soft", text: "Nothing to show." }) : grid.root,
       details, el("p", { class: "note", text: shown.note }));
     say();

@@ -130,6 +130,7 @@ interface Area {
   height: number;
   color: string;
   ink: string; // empty: no text
+  paper: string; // around the text, which stands on the area as well
 }
 
 /** Fills the columns of pixels to the height of their values; `of` is told where each begins and ends. */
@@ -178,5 +179,10 @@ export function drawCounter(
   context.globalAlpha = 1;
   if (area.ink === "") return;
   context.fillStyle = area.ink;
-  context.fillText(`max ${counterFigure(counter, counter.maximum)}`, 4, area.top + 9);
+  const text = `max ${counterFigure(counter, counter.maximum)}`;
+  context.lineWidth = 3;
+  context.lineJoin = "round";
+  context.strokeStyle = area.paper;
+  context.strokeText(text, 4, area.top + 9);
+  context.fillText(text, 4, area.top + 9);
 }

@@ -130,7 +130,7 @@ export class RowDrawer {
   private drawCounter(job: DrawJob, row: Row, of: ShownCounter, width: number): void {
     drawCounter(this.context, of.counter, of.values, job.view, {
       width, top: job.top + row.y - job.scroll, height: row.height, color: job.palette.counter,
-      ink: row.isGroup ? "" : job.palette.soft,
+      ink: row.isGroup ? "" : job.palette.soft, paper: job.palette.panel,
     });
   }
 
