@@ -49,7 +49,7 @@ AnalysisResult RunCpuFunctions(const AnalysisInput& input, const AnalysisOptions
               {{"percent", "Self", Unit::kPercent, false},
                {"inclusive_percent", "Inclusive", Unit::kPercent, false},
                {"self", "Samples", Unit::kCount, false},
-               {"inclusive", "Inclusive", Unit::kCount, true},
+               {"inclusive", "Incl. samples", Unit::kCount, true},
                {"self_ns", "Time", Unit::kNs, true},
                {"function", "Function", Unit::kText, false},
                {"module", "Module", Unit::kText, false}},

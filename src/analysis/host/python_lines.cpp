@@ -45,8 +45,8 @@ AnalysisResult RunPythonLines(const AnalysisInput& input, const AnalysisOptions&
               {{"gpu_percent", "GPU %", Unit::kPercent, false},
                {"gpu_ns", "GPU time", Unit::kNs, false},
                {"idle_ns", "GPU idle", Unit::kNs, false},
-               {"wait_ns", "Waits", Unit::kNs, false},
-               {"call_ns", "In calls", Unit::kNs, true},
+               {"wait_ns", "Wait time", Unit::kNs, false},
+               {"call_ns", "Call time", Unit::kNs, true},
                {"calls", "Calls", Unit::kCount, false},
                {"kernels", "Kernels", Unit::kCount, false},
                {"copies", "Copies", Unit::kCount, false},
@@ -55,8 +55,8 @@ AnalysisResult RunPythonLines(const AnalysisInput& input, const AnalysisOptions&
                {"line", "Line", Unit::kText, false},
                {"file", "File", Unit::kText, true}},
               {},
-              "The innermost line of the program, not of what is installed. GPU time: of what the line launched. GPU "
-              "idle: before it, or because of one of its calls. Waits: for the GPU."};
+              "Line: the innermost line of the program itself, not of installed packages. GPU time: work that the line "
+              "launched. GPU idle: before that work or during calls of the line. Wait time: waiting for the GPU."};
   const std::vector<PythonLineSum> sums = SumByPythonLine(input);
   const std::vector<Row> rows = RowsOf(input.trace(), input.shared().python_lines(), sums);
   int64_t gpu_ns = 0;

@@ -42,9 +42,9 @@ Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps
 Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
   Table table{"idle_by_function",
               "Host code while the GPU was idle",
-              {{"percent", "Samples", Unit::kPercent, false},
-               {"samples", "Count", Unit::kCount, false},
-               {"inclusive", "Inclusive", Unit::kCount, false},
+              {{"percent", "Self", Unit::kPercent, false},
+               {"samples", "Samples", Unit::kCount, false},
+               {"inclusive", "Incl. samples", Unit::kCount, false},
                {"function", "Function", Unit::kText, false},
                {"module", "Module", Unit::kText, false}},
               {},

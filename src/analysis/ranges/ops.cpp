@@ -15,8 +15,8 @@ namespace gprof {
 namespace {
 
 constexpr std::string_view kNote =
-    "Self: without the operators within. GPU: time of what the operator launched. TFLOP/s: floating-point operations "
-    "over the GPU time of the operator itself, where the sizes of its inputs tell.";
+    "Self: excluding nested operators. GPU: time of the work that the operator launched. TFLOP/s: floating-point "
+    "operations divided by GPU self time, for operators with known input sizes.";
 
 std::vector<Column> ColumnsOf(bool with_sizes) {
   std::vector<Column> columns = {
@@ -79,7 +79,7 @@ AnalysisResult RunOps(const AnalysisInput& input, const AnalysisOptions& options
   result.tables.push_back(TableOf("ops", "Operators", WithoutSizes(sums), false, options.max_rows));
   const bool has_sizes =
       std::any_of(sums.begin(), sums.end(), [](const OperatorSum& sum) { return !sum.sizes.empty(); });
-  result.tables.push_back(TableOf("ops_by_shape", "Operators by sizes of their inputs",
+  result.tables.push_back(TableOf("ops_by_shape", "Operators by input sizes",
                                   has_sizes ? sums : std::vector<OperatorSum>(), true, options.max_rows));
   result.tables.back().is_detail = true;
   return result;

@@ -69,7 +69,7 @@ constexpr FindingInfo kFindings[] = {
      From(25),
      "os_files",
      At("cause:os"),
-     "Read ahead or write in another thread, keep the data in memory or on a faster disk, or store it smaller.",
+     "Read ahead or write in another thread, keep the data in memory or on a faster disk, or compress it.",
      {{"idle.os_ns"}}},
     {"os.handover",
      "the launching thread waited for another thread or process",
@@ -84,7 +84,8 @@ constexpr FindingInfo kFindings[] = {
      From(25),
      "os_sum",
      At("cause:os"),
-     "Wait for what the sleep stands for (an event, a condition), or sleep in a thread that does not launch.",
+     "Replace the sleep with a wait for the event or condition it stands for, or sleep in a thread that does not "
+     "launch.",
      {{"idle.os_ns"}}},
     {"host.preempted",
      "another thread ran on the core of the launching thread",
@@ -291,27 +292,26 @@ constexpr FindingInfo kFindings[] = {
      "stall the kernel.",
      {{"idle.memory_ns", "gpu.kernel_ns"}}},
     {"gpu.power_capped",
-     "clocks were held down by the power limit",
+     "clocks were throttled by the power limit",
      From(25),
      "gpu_metrics",
      Nowhere("concerns the whole run"),
      "Nothing is wrong with the program: compare runs at the same power limit (nvidia-smi -q -d POWER), and do not "
-     "read "
-     "a slower run as a regression.",
+     "take a slower run for a regression.",
      {{"gpu.kernel_ns"}}},
     {"gpu.clocks_fell",
-     "clocks were held down by heat or by hardware",
+     "clocks were throttled by heat or by hardware",
      From(10),
      "gpu_metrics",
      Nowhere("concerns the whole run"),
-     "Check the cooling and the power supply of the GPU (nvidia-smi -q -d TEMPERATURE,PERFORMANCE): measurements on it "
-     "are not comparable.",
+     "Check the cooling and the power supply of the GPU (nvidia-smi -q -d TEMPERATURE,PERFORMANCE): runs on it are not "
+     "comparable.",
      {{"gpu.kernel_ns"}}},
-    {"gpu.occupied_not_working", "a kernel occupies the SMs and issues few instructions", Always(kNote),
+    {"gpu.occupied_not_working", "a kernel occupies the SMs but issues few instructions", Always(kNote),
      "gpu_metrics_kernels", At("kind:kernel", "kernel", &Subject::kernel),
-     "Its warps wait: for memory that is far away or read in small pieces, for each other, or for something to change. "
-     "Profile that kernel with Nsight Compute."},
-    {"gpu.dram_bound", "a kernel uses most of the bandwidth of device memory", Always(kNote), "gpu_metrics_kernels",
+     "Its warps are stalled: on uncoalesced or scattered memory accesses, on each other, or in a polling loop. Profile "
+     "this kernel with Nsight Compute."},
+    {"gpu.dram_bound", "a kernel uses most of the device memory bandwidth", Always(kNote), "gpu_metrics_kernels",
      At("kind:kernel", "kernel", &Subject::kernel),
      "Only moving fewer bytes makes it faster: fuse it with its neighbours, use smaller types, or reuse data in "
      "caches."},
@@ -320,11 +320,12 @@ constexpr FindingInfo kFindings[] = {
      "Find out who moves data: managed memory (--cuda-um-gpu-page-faults records it), mapped host memory, or other "
      "processes."},
     {"gpu.other_processes", "other processes used the same GPU", Always(kWarning), "gpu_metrics",
-     Nowhere("concerns the whole run"), "Times of this run include waiting for them: measure on a GPU of its own."},
-    {"gpu.looks_busy", "nvidia-smi shows a busy GPU that had little to do", Always(kNote), "gpu_metrics",
      Nowhere("concerns the whole run"),
-     "Utilization counts the time in which any kernel runs, however small: use larger batches, or run several kernels "
-     "at the same time."},
+     "Times in this run include waiting for them: measure on a GPU that nothing else uses."},
+    {"gpu.looks_busy", "nvidia-smi shows a busy GPU, but most of it had no work", Always(kNote), "gpu_metrics",
+     Nowhere("concerns the whole run"),
+     "nvidia-smi counts the time in which any kernel runs, however small: use larger batches, or run several kernels "
+     "concurrently."},
     {"streams.one_used",
      "several streams were requested, but at most one did the work",
      Always(kWarning),
@@ -443,7 +444,7 @@ constexpr FindingInfo kFindings[] = {
      "The disk was full, the copy is incomplete, or the program is still running: record again with more disk space, "
      "copy it again, or read it after the program has exited."},
     {"health.metric_losses", "samples of the host or of GPUs are missing", Always(kNote), "health", Nowhere(kTrust),
-     "Figures of that time rest on fewer samples; a lower rate loses fewer of them."},
+     "Figures for these periods rely on fewer samples; a lower sampling rate loses fewer."},
     {"health.notice", "messages of the tracer", {kInfo, kNever, 100}, "health", Nowhere(kTrust)},
     {"health.overhead", "profiling overhead above 10 % of a thread's time or of the GPU window", Always(kNote),
      "recording_cost", Nowhere(kTrust),

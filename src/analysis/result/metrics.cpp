@@ -331,7 +331,7 @@ constexpr MetricInfo kCatalogue[] = {
      kGpuMetrics},
     {"gpu.clock_sm_mhz_p50", kCount, kNeither, kTimed, "SM clock in MHz, median of the samples", kGpuMetrics},
     {"gpu.throttled_ns", kNs, kLower, kTimed,
-     "time in the GPU window in which clocks were held down by the power limit or by heat", kGpuMetrics},
+     "time in the GPU window in which clocks were throttled by the power limit or by heat", kGpuMetrics},
     {"gpu.other_processes", kCount, kLower, kTimed, "most processes of others that used a GPU of the run at one time",
      kGpuMetrics},
     {"gpu.energy_j", kCount, kLower, kTimed, "energy in joules that the GPU took in its window", kGpuMetrics},

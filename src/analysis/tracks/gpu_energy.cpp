@@ -72,20 +72,21 @@ void AddShare(const PowerCurve& power, double watts, double ns, int64_t piece_ns
 }
 
 Table MakeTable() {
-  return {"gpu_energy",
-          "GPU energy",
-          {{"device", "GPU", Unit::kText, false},
-           {"joules", "Energy (J)", Unit::kCount, false},
-           {"uncertainty_joules", "± (J)", Unit::kCount, false},
-           {"percent", "%", Unit::kPercent, false},
-           {"time_ns", "Time", Unit::kNs, false},
-           {"watts", "Power (W)", Unit::kCount, false},
-           {"above_idle_joules", "Above idle (J)", Unit::kCount, true},
-           {"kernel", "Kernel", Unit::kText, false}},
-          {},
-          "Power times time in the GPU window. Work that shares a sample of power with other work is uncertain by as "
-          "much as ± says. Above idle: without what the GPU takes while it idles.",
-          true};
+  return {
+      "gpu_energy",
+      "GPU energy",
+      {{"device", "GPU", Unit::kText, false},
+       {"joules", "Energy (J)", Unit::kCount, false},
+       {"uncertainty_joules", "± (J)", Unit::kCount, false},
+       {"percent", "%", Unit::kPercent, false},
+       {"time_ns", "Time", Unit::kNs, false},
+       {"watts", "Power (W)", Unit::kCount, false},
+       {"above_idle_joules", "Above idle (J)", Unit::kCount, true},
+       {"kernel", "Kernel", Unit::kText, false}},
+      {},
+      "Power integrated over the GPU window. ±: uncertainty of work that shares power samples with other work. Above "
+      "idle: energy beyond the idle power of the GPU.",
+      true};
 }
 
 Table MakeRangeTable() {
@@ -98,7 +99,7 @@ Table MakeRangeTable() {
            {"time_ns", "Time", Unit::kNs, false},
            {"range", "Range", Unit::kText, false}},
           {},
-          "What the GPU took while a thread was in the range, whoever had it work.",
+          "Energy the GPU used while a thread was in the range, whichever thread launched the work.",
           true};
 }
 

@@ -25,10 +25,10 @@ struct Throttle {
   bool is_power;
 };
 constexpr Throttle kThrottles[] = {
-    {"held down by power", "the power limit", true},
+    {"held down by power", "power limit", true},
     {"held down by heat", "heat", false},
     {"held down by heat, in hardware", "heat (hardware)", false},
-    {"held down by power brake", "the power brake", true},
+    {"held down by power brake", "power brake", true},
 };
 // Bits of nvmlDeviceGetCurrentClocksEventReasons: power limit, hardware, heat, heat in hardware, power brake.
 constexpr int64_t kHeldDownMask = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
@@ -146,13 +146,13 @@ void SampledDevice::FindThrottling() {
   const bool is_power = power_ns >= other_ns && power_ns > 0;
   Finding finding = is_power ? NewFinding("gpu.power_capped", percent) : NewFinding("gpu.clocks_fell", percent);
   finding.message =
-      fmt::format("{}: clocks were held down for {} ({} of the GPU window){}{}", Name(),
+      fmt::format("{}: clocks were throttled for {} ({} of the GPU window){}{}", Name(),
                   FormatNs(static_cast<double>(throttled_ns_)), PercentText(percent), parts.empty() ? "" : ": ", parts);
   const auto [median, most] = Clocks();
   if (median > 0 && most > 0) {
-    finding.message += fmt::format("; SM clock {:.0f} MHz at the median, {:.0f} MHz at most", median, most);
+    finding.message += fmt::format("; SM clock median {:.0f} MHz, maximum {:.0f} MHz", median, most);
     finding.gain_ns = static_cast<int64_t>(static_cast<double>(throttled_ns_) * (1 - median / most));
-    finding.basis = "work in proportion to the SM clock";
+    finding.basis = "assumes run time scales with the SM clock";
   }
   Add(std::move(finding));
 }
@@ -184,7 +184,7 @@ void SampledDevice::JudgeKernels() {
     const bool is_dram_bound = dram[state].SaysSomething() && dram[state].mean >= kMuchDramPercent;
     if (is_dram_bound) {
       Finding finding = NewFinding("gpu.dram_bound", percent);
-      finding.message = fmt::format("{} uses {} of the bandwidth of device memory ({} of the GPU window)", kernel,
+      finding.message = fmt::format("{} uses {} of the device memory bandwidth ({} of the GPU window)", kernel,
                                     PercentText(dram[state].mean), PercentText(percent));
       finding.subject.kernel = kernel;
       Add(std::move(finding));
@@ -193,9 +193,9 @@ void SampledDevice::JudgeKernels() {
                             tensor[state].mean < kTensorPercent && dram[state].mean < kSomeDramPercent;
     if (!is_occupied || !is_waiting) continue;
     Finding finding = NewFinding("gpu.occupied_not_working", percent);
-    finding.message =
-        fmt::format("{} occupies {} of the SMs, but they issue in {} of the cycles ({} of the GPU window)", kernel,
-                    PercentText(active[state].mean), PercentText(issue[state].mean), PercentText(percent));
+    finding.message = fmt::format(
+        "{} occupies {} of the SMs, but they issue instructions in only {} of the cycles ({} of the GPU window)",
+        kernel, PercentText(active[state].mean), PercentText(issue[state].mean), PercentText(percent));
     finding.subject.kernel = kernel;
     Add(std::move(finding));
   }
@@ -256,8 +256,8 @@ void SampledDevice::FindSeemingWork() {
   const std::optional<double> utilization = Mean(Source("utilization", "%")), active = Mean(Source("SMs Active", "%"));
   if (!utilization || !active || *utilization < kLooksBusyPercent || *active > kIsNotBusyPercent) return;
   Finding finding = NewFinding("gpu.looks_busy", 100 - *active);
-  finding.message = fmt::format("{}: nvidia-smi shows {} utilization, but on average {} of the SMs had work", Name(),
-                                PercentText(*utilization), PercentText(*active));
+  finding.message = fmt::format("{}: nvidia-smi shows {} utilisation, but on average only {} of the SMs had work",
+                                Name(), PercentText(*utilization), PercentText(*active));
   Add(std::move(finding));
 }
 

@@ -159,15 +159,15 @@ void AddNotices(const Trace& trace, Report* report) {
 std::string_view ReasonName(trace::MetricLossReason reason) {
   switch (reason) {
     case trace::MetricLossReason::kOverflow:
-      return "a buffer was full";
+      return "buffer full";
     case trace::MetricLossReason::kTooSlow:
-      return "reading was too slow";
+      return "reading too slow";
     case trace::MetricLossReason::kTaken:
-      return "another program had the counters";
+      return "counters in use by another program";
     case trace::MetricLossReason::kNotAllowed:
       return "not permitted";
     case trace::MetricLossReason::kUnknown:
-      return "it failed";
+      return "read error";
     case trace::MetricLossReason::kStepDown:
     case trace::MetricLossReason::kPaused:
       break;
@@ -188,7 +188,7 @@ void AddMetricLosses(const Trace& trace, Report* report) {
   for (const auto& [reason, loss] : losses) {
     const auto& [count, longest_ns] = loss;
     report->Add("health.metric_losses", count,
-                "Times without samples (" + std::string(reason) + "): " + FormatCount(count) + ", for up to " +
+                "Gaps in sampled data (" + std::string(reason) + "): " + FormatCount(count) + ", up to " +
                     FormatNs(static_cast<double>(longest_ns)));
   }
 }

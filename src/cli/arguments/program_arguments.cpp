@@ -133,7 +133,7 @@ void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& gro
       ->group(group);
   AddSamplingOptions(app, group);
   app.add_option("--nvml", nvml_,
-                 "sample power, clocks, temperature, memory, energy and utilization of the GPUs, this many times per "
+                 "sample power, clocks, temperature, memory, energy and utilisation of the GPUs, this many times per "
                  "second (10)")
       ->type_name("on|off|HZ")
       ->group(group);
@@ -157,33 +157,34 @@ void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& gro
 void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& group) {
   // Of PyTorch, three stacks of four are deeper than a quarter of that.
   options_.collect.sampling.stack_bytes = 32768;
-  app.add_option("-s,--sample", sample_,
-                 "sample the functions that threads run: those that call CUDA or NVTX (launching, the default without "
-                 "-t), all of the program and its children (process-tree), or none")
-      ->type_name("WHOSE")
+  app.add_option(
+         "-s,--sample", sample_,
+         "sample what threads run: launching for threads that call CUDA or NVTX (default without -t), process-tree for "
+         "all threads of APP and its children, or none")
+      ->type_name("launching|process-tree|none")
       ->group(group);
   app.add_option("--cpuctxsw", switches_,
-                 "record when the same choice of threads is off the CPU; follows -s by default")
-      ->type_name("WHOSE")
+                 "record when threads are off the CPU, for the same choice of threads (default as -s)")
+      ->type_name("launching|process-tree|none")
       ->group(group);
   app.add_option("--sampling-frequency", options_.collect.sampling.hz,
                  "samples per second of CPU time (1000; 200 in virtual machines, where each costs more)")
       ->type_name("HZ")
-      ->check(CLI::Range(1.0, 20'000.0))
+      ->check(CLI::Range(1.0, 20'000.0).description(""))
       ->group(group);
   app.add_option("-b,--backtrace", backtrace_,
                  "call stacks of samples: by unwind tables (dwarf, default), frame pointers (fp), or none")
       ->type_name("dwarf|fp|none")
       ->group(group);
   app.add_option("--samples-per-backtrace", options_.collect.sampling.samples_per_backtrace,
-                 "only every Nth sample has a function and a call stack (default 1)")
+                 "record the function and call stack of every Nth sample only (default 1)")
       ->type_name("N")
-      ->check(CLI::Range(1u, 32u))
+      ->check(WholeNumber(1, 32))
       ->group(group);
   app.add_option("--stack-size", options_.collect.sampling.stack_bytes,
-                 "bytes of stack copied per sample; what is deeper is missing from the call stack (default 32768)")
+                 "bytes of stack copied per sample; frames beyond it are missing from the call stack (default 32768)")
       ->type_name("BYTES")
-      ->check(CLI::Range(256u, 65'528u))
+      ->check(WholeNumber(256, 65'528))
       ->group(group);
 }
 

@@ -29,7 +29,7 @@ constexpr Quantity kQuantities[] = {
     {"sm_clock_mhz", "SM clock", &GpuReading::sm_clock_mhz},
     {"memory_clock_mhz", "memory clock", &GpuReading::memory_clock_mhz},
     {"temperature_celsius", "temperature", &GpuReading::temperature_c},
-    {"utilization_percent", "time with any kernel running, as nvidia-smi has it", &GpuReading::utilization_percent},
+    {"utilization_percent", "time with any kernel running, as in nvidia-smi", &GpuReading::utilization_percent},
     {"sm_active_percent", "share of SMs with work", &GpuReading::sm_active_percent},
     {"tensor_active_percent", "share of cycles with tensor cores active", &GpuReading::tensor_active_percent},
     {"dram_percent", "device memory bandwidth in use", &GpuReading::dram_percent},
@@ -110,7 +110,7 @@ std::string MonitorText(const std::vector<GpuReading>& readings, const MonitorHi
     text += fmt::format("  {} of {}, {}, {}, memory {} of {}\n", Number(r.power_w, " W"), Number(r.power_limit_w, " W"),
                         Number(r.sm_clock_mhz, " MHz"), Number(r.temperature_c, " C"), Bytes(r.memory_used_bytes),
                         Bytes(r.memory_total_bytes));
-    if (!r.limits.empty()) text += "  " + style.Yellow("clocks held down by " + Join(r.limits)) + "\n";
+    if (!r.limits.empty()) text += "  " + style.Yellow("clocks throttled by " + Join(r.limits)) + "\n";
     for (const GpuProcess& p : r.processes) {
       processes.rows.push_back({std::to_string(r.index), std::to_string(p.pid),
                                 FormatBytes(static_cast<double>(p.memory_bytes)), p.name.empty() ? "-" : p.name,

@@ -206,7 +206,7 @@ TEST(GpuFindings, ClocksThatWereHeldDown) {
   const Finding* const finding = FindingOf(result, "gpu.power_capped");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->gain_ns, 100 * kMs);
-  EXPECT_NE(finding->message.find("the power limit 400.00 ms; SM clock 1500 MHz at the median, 2000 MHz at most"),
+  EXPECT_NE(finding->message.find("power limit 400.00 ms; SM clock median 1500 MHz, maximum 2000 MHz"),
             std::string::npos)
       << finding->message;
   EXPECT_EQ(FindingOf(result, "gpu.clocks_fell"), nullptr);
@@ -278,7 +278,7 @@ TEST(GpuFindings, SamplesThatAreMissing) {
     const Finding* const finding = FindingOf(result, "health.metric_losses");
     return finding == nullptr ? "" : finding->message;
   };
-  EXPECT_EQ(find(kOverflow), "Times without samples (a buffer was full): 1, for up to 20.00 ms");
+  EXPECT_EQ(find(kOverflow), "Gaps in sampled data (buffer full): 1, up to 20.00 ms");
   // The beginning, the end and what was given up on purpose are no losses.
   EXPECT_EQ(find(kPaused), "");
   EXPECT_EQ(find(kStepDown), "");
