@@ -141,48 +141,49 @@ void SetRange(const Trace& trace, uint32_t range, StackKey* key) {
   key->depth = trace.ranges[range].depth + 1u;
 }
 
-// The same by the Python code that launched: its stack, and what it called.
-Stacks PythonStacks(const Trace& trace, const ExportOptions& options) {
+// GPU time by what operations are and by where they were launched, which set_place(op, key) adds to their key, and
+// frames_around(op, names) says as frames.
+template <class K, class F>
+Stacks StacksOfOps(const Trace& trace, const ExportOptions& options, K&& set_place, F&& frames_around) {
   const FrameNames names(trace, options.full_names);
   ExportProgress progress(options, trace.ops.size());
   Sums sums;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     progress.Add();
     const GpuOp& op = trace.ops[i];
-    const uint32_t call = OutermostCall(trace, op.api);
     StackKey key = KeyOf(op);
-    key.path = call == kNone ? kNone : trace.api_calls[call].stack;
+    set_place(op, &key);
     sums.Add(key, op.DurationNs(), static_cast<uint32_t>(i));
   }
   Stacks stacks;
   for (const auto& [key, sum] : sums.Take()) {
     const GpuOp& op = trace.ops[sum.example];
-    std::string text = names.OfProcess(op.process);
-    const std::vector<uint32_t> frames = FramesOf(trace, key.path);
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) text += Frame(FrameName(trace, *frame)) + ";";
-    if (frames.empty()) text += "(no Python);";
-    stacks[text + names.OfOp(op)] += sum.time_ns;
+    stacks[names.OfProcess(op.process) + frames_around(op, names) + names.OfOp(op)] += sum.time_ns;
   }
   return stacks;
 }
 
 Stacks GpuStacks(const Trace& trace, const ExportOptions& options) {
-  const FrameNames names(trace, options.full_names);
-  ExportProgress progress(options, trace.ops.size());
-  Sums sums;
-  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-    progress.Add();
-    const GpuOp& op = trace.ops[i];
-    StackKey key = KeyOf(op);
-    SetRange(trace, RangeOf(trace, op), &key);
-    sums.Add(key, op.DurationNs(), static_cast<uint32_t>(i));
-  }
-  Stacks stacks;
-  for (const auto& [key, sum] : sums.Take()) {
-    const GpuOp& op = trace.ops[sum.example];
-    stacks[names.OfProcess(op.process) + names.OfRanges(RangeOf(trace, op)) + names.OfOp(op)] += sum.time_ns;
-  }
-  return stacks;
+  return StacksOfOps(
+      trace, options, [&](const GpuOp& op, StackKey* key) { SetRange(trace, RangeOf(trace, op), key); },
+      [&](const GpuOp& op, const FrameNames& names) { return names.OfRanges(RangeOf(trace, op)); });
+}
+
+// The same by the Python code that launched: its stack, and what it called.
+Stacks PythonStacks(const Trace& trace, const ExportOptions& options) {
+  const auto stack_of = [&](const GpuOp& op) {
+    const uint32_t call = OutermostCall(trace, op.api);
+    return call == kNone ? kNone : trace.api_calls[call].stack;
+  };
+  return StacksOfOps(
+      trace, options, [&](const GpuOp& op, StackKey* key) { key->path = stack_of(op); },
+      [&](const GpuOp& op, const FrameNames&) {
+        const std::vector<uint32_t> frames = FramesOf(trace, stack_of(op));
+        std::string text = frames.empty() ? "(no Python);" : "";
+        for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+          text += Frame(FrameName(trace, *frame)) + ";";
+        return text;
+      });
 }
 
 // Time of what is within each range and call. Ranges of different domains may overlap without nesting: what is left of
