@@ -17,11 +17,15 @@ CallFacts::CallFacts(const Trace& trace)
       counts_of_functions_(trace.strings.size(), 0),
       starts_ns_(trace.processes.size() + 1, std::numeric_limits<int64_t>::max()) {
   std::vector<int64_t> inner_start_ns(sums_.size(), std::numeric_limits<int64_t>::max());  // of calls within calls
+  std::vector<uint8_t> are_listed;                                                         // by kinds of calls
+  for (uint32_t i = 0; i < sums_.size(); ++i) {
+    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    are_listed.push_back(!IsCommon(facts.api_class) || facts.result != 0);
+  }
   int64_t last_end_ns = std::numeric_limits<int64_t>::min();
   for (const Call call : CallsOf(trace)) {
     const int64_t start_ns = call.start_ns(), end_ns = call.end_ns();
-    const PackedCalls::Facts& shared = call.shared();
-    if (end_ns >= last_end_ns && shared.thread != kNone) last_ended_ = call.index(), last_end_ns = end_ns;
+    if (end_ns >= last_end_ns && call.thread() != kNone) last_ended_ = call.index(), last_end_ns = end_ns;
     if (!call.is_outermost()) {
       inner_start_ns[call.kind_number()] = std::min(inner_start_ns[call.kind_number()], start_ns);
       continue;
@@ -31,8 +35,9 @@ CallFacts::CallFacts(const Trace& trace)
     AddWrapping(&sum.total_ns, end_ns - start_ns);
     if (start_ns < sum.start_ns) sum.start_ns = start_ns, sum.first = call.index();
     sum.end_ns = std::max(sum.end_ns, end_ns);
-    if (!IsCommon(shared.api_class)) rare_.push_back(call.index());
-    if (shared.result != 0) failed_.push_back(call.index());
+    if (are_listed[call.kind_number()] == 0) continue;
+    if (!IsCommon(call.shared().api_class)) rare_.push_back(call.index());
+    if (call.shared().result != 0) failed_.push_back(call.index());
   }
   for (uint32_t i = 0; i < sums_.size(); ++i) {
     const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);

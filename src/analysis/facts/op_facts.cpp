@@ -78,10 +78,13 @@ void OpFacts::ReadOperations(Shares* of_threads) {
     const int64_t start_ns = op.start_ns(), end_ns = op.end_ns(), time_ns = end_ns - start_ns;
     const int64_t share_ns = std::max<int64_t>(time_ns, 1);
     Sum& sum = sums_[kind];
-    if (sum.count++ == 0 || start_ns < sum.window.start_ns) sum.first = op.index();
+    if (sum.count++ == 0) {  // what shares all this is of one device, whose operations are in order
+      sum.first = op.index();
+      sum.window.start_ns = start_ns;
+    }
+    sum.window.end_ns = std::max(sum.window.end_ns, end_ns);
     AddWrapping(&sum.time_ns, time_ns);
     AddWrapping(&sum.share_ns, share_ns);
-    Widen(&sum.window, {start_ns, end_ns});
     if (are_rare[kind] != 0) ListRare(op);
     const uint32_t call = CallOf(op);
     if (call == kNone) continue;

@@ -61,10 +61,10 @@ DeviceTimes TimesUntil(const AnalysisInput& input, uint32_t device, int64_t unti
   if (until_ns <= gaps.start_ns()) return times;
   times.window_ns =
       input.shared().recorded().ForEachOfDevice(device, gaps.start_ns(), until_ns, [](int64_t, int64_t) {});
-  BusyTime any, kernels;
+  BusyTime any(0, gaps.start_ns()), kernels = any;  // what was before does not count
   for (const Operation op : OperationsOf(input.trace(), input.trace().device_ops[device])) {
     if (op.start_ns() >= until_ns) break;
-    const int64_t start_ns = std::max(op.start_ns(), gaps.start_ns()), end_ns = std::min(op.end_ns(), until_ns);
+    const int64_t start_ns = op.start_ns(), end_ns = std::min(op.end_ns(), until_ns);
     any.Add(start_ns, end_ns);
     if (op.is_kernel()) kernels.Add(start_ns, end_ns);
   }
