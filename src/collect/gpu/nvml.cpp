@@ -13,9 +13,7 @@ namespace {
 constexpr int64_t kRarePeriodNs = kSecondNs;
 // GPM needs 100 ms between two of its samples.
 constexpr int64_t kGpmPeriodNs = 100'000'000;
-// What the collector may take of a processor. Beyond, it looks half as often.
-constexpr double kMostPercent = 2;
-constexpr int64_t kLongestPeriodNs = kSecondNs;
+constexpr CostLimit kCostLimit = {2, kSecondNs};
 constexpr int32_t kMilli = -3, kPercentScale = -2;
 constexpr double kPercentUnits = 100;
 
@@ -366,11 +364,8 @@ void NvmlCollector::Tell(const Gpu& gpu, GpuTrack kind, Track* track, Journal* j
 
 void NvmlCollector::WatchOwnCost(int64_t now_ns, Journal* journal) {
   constexpr int64_t kPeriods = 20;
-  const double percent = own_cost_.Percent(now_ns, kPeriods * period_ns_).value_or(0);
-  if (percent <= kMostPercent || period_ns_ >= kLongestPeriodNs) return;
-  period_ns_ = std::min(period_ns_ * 2, kLongestPeriodNs);
-  slow_period_ns_ = std::max(period_ns_, kGpmPeriodNs);
-  journal->AddLoss(trace::MetricLossReason::kStepDown, now_ns);
+  if (own_cost_.StepDown(kCostLimit, now_ns, kPeriods * period_ns_, &period_ns_, journal))
+    slow_period_ns_ = std::max(period_ns_, kGpmPeriodNs);
 }
 
 void NvmlCollector::RunSlowThread() {

@@ -29,9 +29,7 @@ constexpr int64_t kLongestStepNs = 40 * kMillisecondNs, kShortestStepNs = 5 * kM
 constexpr int64_t kSettledNs = kMillisecondNs;
 // Functions are looked up rarely, as that reads whole tables of symbols; and at the end.
 constexpr int64_t kFirstSymbolsNs = kSecondNs, kLongestSymbolsNs = 16 * kSecondNs;
-// What the collector may take of a processor. Beyond, it samples half as often.
-constexpr double kMostPercent = 5;
-constexpr int64_t kLongestPeriodNs = 100 * kMillisecondNs;
+constexpr CostLimit kCostLimit = {5, 100 * kMillisecondNs};
 constexpr int64_t kWatchNs = 2 * kSecondNs;
 
 bool IsVirtualMachine() {
@@ -285,9 +283,7 @@ void CpuSamples::Tell(int64_t now_ns, trace::NoticeLevel level, const std::strin
 }
 
 void CpuSamples::WatchOwnCost(int64_t now_ns, Journal* journal) {
-  const double percent = own_cost_.Percent(now_ns, kWatchNs).value_or(0);
-  if (percent <= kMostPercent || period_ns_ >= kLongestPeriodNs) return;
-  period_ns_ *= 2;
+  if (!own_cost_.StepDown(kCostLimit, now_ns, kWatchNs, &period_ns_, journal)) return;
   auto period = static_cast<uint64_t>(period_ns_);
   for (const std::unique_ptr<PerfRing>& ring : rings_) ioctl(ring->event(), PERF_EVENT_IOC_PERIOD, &period);
   for (const int event : redirected_) ioctl(event, PERF_EVENT_IOC_PERIOD, &period);

@@ -13,9 +13,8 @@ namespace {
 constexpr int64_t kThoroughNs = kSecondNs;
 // Threads are asked one by one, so processes take turns where there are many.
 constexpr std::size_t kThreadsATime = 32;
-// What the collector may take of a processor. Beyond, it looks half as often, once a second at the least.
-constexpr double kMostPercent = 1;
-constexpr int64_t kLongestPeriodNs = kSecondNs;
+constexpr CostLimit kCostLimit = {1, kSecondNs};
+constexpr int64_t kWatchedPeriods = 10;
 // The kernel puts /proc/stat together from all processors and interrupts, which takes it a millisecond on large
 // machines: 1 part in 5,000 is spent on that.
 constexpr int64_t kMachineShare = 5000;
@@ -108,7 +107,7 @@ int64_t HostLoad::Drain(int64_t now_ns, Journal* journal) {
   if (last_ns_ != 0) TakeRunnable(now_ns, journal);
   if (last_ns_ == 0) first_ns_ = now_ns;
   last_ns_ = now_ns;
-  WatchOwnCost(now_ns, journal);
+  own_cost_.StepDown(kCostLimit, now_ns, kWatchedPeriods * period_ns_, &period_ns_, journal);
   return first_ns_ + ((now_ns - first_ns_) / period_ns_ + 1) * period_ns_;
 }
 
@@ -206,14 +205,6 @@ void HostLoad::TakeRunnable(int64_t now_ns, Journal* journal) {
   constexpr std::size_t kRunnable = 3;
   const std::optional<int64_t> threads = NumberAt(load_file_.Read(), kRunnable);
   if (threads) AddSample(0, &machine_sources_, Metric::kRunnable, now_ns, 0, *threads, journal);
-}
-
-void HostLoad::WatchOwnCost(int64_t now_ns, Journal* journal) {
-  constexpr int64_t kPeriods = 10;
-  const double percent = own_cost_.Percent(now_ns, kPeriods * period_ns_).value_or(0);
-  if (percent <= kMostPercent || period_ns_ >= kLongestPeriodNs) return;
-  period_ns_ = std::min(period_ns_ * 2, kLongestPeriodNs);
-  journal->AddLoss(trace::MetricLossReason::kStepDown, now_ns);
 }
 
 void HostLoad::AddSample(pid_t pid, Sources* sources, Metric metric, int64_t start_ns, int64_t duration_ns,

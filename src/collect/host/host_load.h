@@ -69,7 +69,6 @@ class HostLoad : public Collector {
   void TakeMemory(const std::map<pid_t, RunProcess>& living, int64_t now_ns, Journal* journal);
   bool BeganSince(pid_t pid, int64_t since_ns, int64_t now_ns) const;
   void TakeRunnable(int64_t now_ns, Journal* journal);
-  void WatchOwnCost(int64_t now_ns, Journal* journal);
   // `pid` 0: the machine.
   void AddSample(pid_t pid, Sources* sources, Metric metric, int64_t start_ns, int64_t duration_ns, int64_t value,
                  Journal* journal);

@@ -1,13 +1,21 @@
 // What a collector takes of a processor, so that one that takes too much can look less often.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
 
 #include "collect/run/clocks.h"
+#include "collect/run/journal.h"
 
 namespace gprof {
+
+// What a collector may take, in percent of a processor. Beyond, it looks half as often, down to the longest period.
+struct CostLimit {
+  double most_percent;
+  int64_t longest_period_ns;
+};
 
 class OwnCost {
  public:
@@ -32,6 +40,16 @@ class OwnCost {
     const auto taken_ns = static_cast<double>(cpu_ns - std::exchange(cpu_ns_, cpu_ns));
     if (!was_running) return std::nullopt;
     return taken_ns * 100 / passed_ns;
+  }
+
+  // Whether it was too much over the last `least_ns` or more: then the period is twice what it was, and the journal
+  // says that there are fewer samples from now on.
+  bool StepDown(const CostLimit& limit, int64_t now_ns, int64_t least_ns, int64_t* period_ns, Journal* journal) {
+    const double percent = Percent(now_ns, least_ns).value_or(0);
+    if (percent <= limit.most_percent || *period_ns >= limit.longest_period_ns) return false;
+    *period_ns = std::min(*period_ns * 2, limit.longest_period_ns);
+    journal->AddLoss(trace::MetricLossReason::kStepDown, now_ns);
+    return true;
   }
 
  private:

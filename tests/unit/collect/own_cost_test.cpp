@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fake_run.h"
+
 namespace gprof {
 namespace {
 
@@ -30,6 +32,28 @@ TEST_F(OwnCostTest, ForgetsWhatWasBeforeARestart) {
   EXPECT_EQ(cost_.Percent(6000, kLeastNs), std::nullopt);
   cpu_ns_ += 10;
   EXPECT_EQ(cost_.Percent(7000, kLeastNs), 1.0);
+}
+
+TEST_F(OwnCostTest, WhatTakesTooMuchLooksHalfAsOftenAndSaysSo) {
+  TemporaryFolder folder;
+  std::string why;
+  const std::unique_ptr<Journal> journal = Journal::Create(folder.path(), "host_load", &why);
+  ASSERT_TRUE(journal) << why;
+  const CostLimit limit = {2, 300};
+  int64_t period_ns = 100;
+  EXPECT_FALSE(cost_.StepDown(limit, 5000, kLeastNs, &period_ns, journal.get()));
+  cpu_ns_ += 20;
+  EXPECT_FALSE(cost_.StepDown(limit, 6000, kLeastNs, &period_ns, journal.get()));
+  EXPECT_TRUE(journal->IsEmpty());
+  cpu_ns_ += 21;
+  EXPECT_TRUE(cost_.StepDown(limit, 7000, kLeastNs, &period_ns, journal.get()));
+  EXPECT_EQ(period_ns, 200);
+  EXPECT_FALSE(journal->IsEmpty());
+  cpu_ns_ += 900;
+  EXPECT_TRUE(cost_.StepDown(limit, 8000, kLeastNs, &period_ns, journal.get()));
+  EXPECT_EQ(period_ns, 300);
+  cpu_ns_ += 900;
+  EXPECT_FALSE(cost_.StepDown(limit, 9000, kLeastNs, &period_ns, journal.get()));
 }
 
 }  // namespace
