@@ -28,6 +28,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const fs::path kData = fs::path(GPROF_SOURCE_DIR) / "tests" / "data";
+const std::string kReport = GPROF_SOURCE_DIR "/tests/unit/gate/data/normalise_v1.report.json";
 
 std::string Trace(const char* name) { return (kData / (std::string(name) + ".trace")).string(); }
 
@@ -108,7 +109,7 @@ TEST_F(RunSets, EveryScopeThatThereIsCanBeGuarded) {
 
 TEST_F(RunSets, AReportGivesTheFiguresOfItsTrace) {
   const Measurement from_trace = LoadRunSet({Trace("normalise_v1")}).runs[0];
-  const Measurement from_report = LoadRunSet({(kData / "normalise_v1.report.json").string()}).runs[0];
+  const Measurement from_report = LoadRunSet({kReport}).runs[0];
   for (const char* id : {"kernels.count", "memcpy.bytes", "gpu.idle_ns", "sync.count"}) {
     ASSERT_NE(FindIn(from_report, id), nullptr) << id;
     EXPECT_EQ(FindIn(from_report, id)->value, FindIn(from_trace, id)->value) << id;
@@ -199,7 +200,7 @@ TEST_F(RunSets, SelectAPartOfTraces) {
   EXPECT_LT(FindIn(set.runs[0], "kernels.count")->value, 240);
   EXPECT_EQ(set.runs[0].selected, options.selected);
   std::string message;
-  EXPECT_EQ(CodeOf({(kData / "normalise_v1.report.json").string()}, &message, options), ExitCode::kUsage);
+  EXPECT_EQ(CodeOf({kReport}, &message, options), ExitCode::kUsage);
   EXPECT_THAT(message, HasSubstr("was measured as a whole, not in part (kernels like 'DivideBy')"));
 }
 
