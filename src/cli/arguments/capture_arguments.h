@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "launch/launch.h"
+#include "launch/run/launch.h"
 
 namespace gprof::cli {
 

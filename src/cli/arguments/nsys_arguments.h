@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "launch/launch.h"
+#include "launch/run/launch.h"
 
 namespace gprof::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/arguments/nsys_arguments.h"
-#include "launch/launch.h"
+#include "launch/run/launch.h"
 
 namespace gprof::cli {
 

@@ -12,7 +12,7 @@
 #include "cli/commands/commands.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
-#include "launch/doctor.h"
+#include "launch/doctor/doctor.h"
 #include "report/json_values.h"
 
 namespace gprof::cli {

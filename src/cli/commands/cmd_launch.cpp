@@ -10,7 +10,7 @@
 #include "cli/recording/tell_recorded.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
-#include "launch/launch.h"
+#include "launch/run/launch.h"
 
 namespace gprof::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/recording/series.h"
 #include "cli/recording/tell_recorded.h"
 #include "gprof/error.h"
-#include "launch/launch.h"
+#include "launch/run/launch.h"
 
 namespace gprof::cli {
 namespace {

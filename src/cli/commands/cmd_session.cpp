@@ -19,7 +19,7 @@
 #include "cli/recording/tell_recorded.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
-#include "launch/trace_output.h"
+#include "launch/run/trace_output.h"
 
 namespace gprof::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/recording/progress_line.h"
 #include "cli/talk.h"
 #include "export/output/fresh_output.h"
-#include "launch/relay.h"
+#include "launch/run/relay.h"
 #include "trace/file/mapped_file.h"
 #include "trace/write/compress.h"
 

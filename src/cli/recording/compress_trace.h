@@ -1,7 +1,7 @@
 // What --compress does with a trace when the program has ended.
 #pragma once
 
-#include "launch/launch.h"
+#include "launch/run/launch.h"
 
 namespace gprof::cli {
 

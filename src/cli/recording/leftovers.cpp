@@ -2,9 +2,9 @@
 
 #include "cli/talk.h"
 #include "gprof/error.h"
-#include "launch/find_tracer.h"
-#include "launch/run_folder_files.h"
-#include "launch/salvage.h"
+#include "launch/run/find_tracer.h"
+#include "launch/salvage/run_folder_files.h"
+#include "launch/salvage/salvage.h"
 
 namespace gprof::cli {
 

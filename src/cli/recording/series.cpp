@@ -11,8 +11,8 @@
 #include "cli/recording/leftovers.h"
 #include "cli/talk.h"
 #include "gprof/error.h"
-#include "launch/relay.h"
-#include "launch/trace_output.h"
+#include "launch/run/relay.h"
+#include "launch/run/trace_output.h"
 
 namespace gprof::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gate/runs/run_file.h"
-#include "launch/input.h"
-#include "launch/launch.h"
+#include "launch/run/input.h"
+#include "launch/run/launch.h"
 
 namespace gprof::cli {
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <string>
 
-#include "launch/launch.h"
-#include "launch/session_socket.h"
+#include "launch/run/launch.h"
+#include "launch/session/session_socket.h"
 #include "report/json_values.h"
 
 namespace gprof::cli {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/recording/series.h"
-#include "launch/launch.h"
+#include "launch/run/launch.h"
 
 namespace gprof::cli {
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "fake_arena.h"
-#include "launch/arena_files.h"
+#include "launch/salvage/arena_files.h"
 
 namespace gprof {
 namespace {

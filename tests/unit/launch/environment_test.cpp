@@ -1,4 +1,4 @@
-#include "launch/environment.h"
+#include "launch/run/environment.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gprof/error.h"
-#include "launch/trace_output.h"
+#include "launch/run/trace_output.h"
 
 namespace gprof {
 namespace {

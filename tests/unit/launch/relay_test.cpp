@@ -1,4 +1,4 @@
-#include "launch/relay.h"
+#include "launch/run/relay.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "launch/remaining.h"
+#include "launch/salvage/remaining.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "fake_arena.h"
-#include "launch/run_folder_files.h"
+#include "launch/salvage/run_folder_files.h"
 
 namespace gprof {
 namespace {

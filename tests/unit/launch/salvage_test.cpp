@@ -1,4 +1,4 @@
-#include "launch/salvage.h"
+#include "launch/salvage/salvage.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <list>
 
 #include "fake_arena.h"
-#include "launch/run_folder_files.h"
+#include "launch/salvage/run_folder_files.h"
 
 namespace gprof {
 namespace {

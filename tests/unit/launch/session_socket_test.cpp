@@ -1,4 +1,4 @@
-#include "launch/session_socket.h"
+#include "launch/session/session_socket.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 
 #include "fake_arena.h"
 #include "gprof/error.h"
-#include "launch/salvage.h"
+#include "launch/salvage/salvage.h"
 
 namespace gprof {
 namespace {

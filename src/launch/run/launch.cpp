@@ -1,0 +1,219 @@
+#include "launch/run/launch.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gprof/error.h"
+#include "launch/run/child.h"
+#include "launch/run/environment.h"
+#include "launch/run/find_program.h"
+#include "launch/run/find_tracer.h"
+#include "launch/run/relay.h"
+#include "launch/run/trace_output.h"
+#include "launch/salvage/remaining.h"
+#include "launch/salvage/run_folder_files.h"
+#include "launch/salvage/salvage.h"
+#include "launch/session/capture_control.h"
+#include "launch/session/collector_processes.h"
+#include "launch/session/session.h"
+#include "launch/session/session_socket.h"
+
+namespace gprof {
+namespace {
+
+// Null where none can be made: what a killed process had not written is lost then, and nothing else.
+std::unique_ptr<RunFolder> MakeRunFolder(const LaunchOptions& options) {
+  if (options.TracesNothing() && !options.session) return nullptr;
+  std::string why;
+  std::unique_ptr<RunFolder> folder = RunFolder::Make(options.session ? options.session->name : "", &why);
+  if (folder) return folder;
+  const std::string what = "no shared memory for the run: " + why;
+  const char* const hint = "run gprof-cli doctor for advice";
+  if (options.capture.IsCommanded() || options.capture.ends_program) throw Error(ExitCode::kLaunchFailed, what, hint);
+  options.warn(what + "; a killed program will lose unwritten data (" + hint + ")");
+  return nullptr;
+}
+
+// What the launcher does beside waiting for the program.
+class Companions {
+ public:
+  Companions(RunFolder* folder, const LaunchOptions& options, const std::string& tracer, const OutputFile* output)
+      : salvager_(folder->path(), SalvageOptions{.tracer = tracer, .report_loss = options.report_loss}),
+        collectors_(folder, options.collect, options.warn) {
+    run_.folder = folder->path();
+    run_.follows_children = options.trace_children;
+    run_.follows_captures = !options.capture.begin.empty();
+    run_.flush_ns = int64_t{options.flush_ms} * 1'000'000;
+    if (options.session) {
+      session_ = std::make_unique<Session>(options.session->name, folder, &salvager_);
+      server_ = std::make_unique<SessionServer>(folder->path(), session_.get(), options.session->answer_to);
+      attendants_ = {&salvager_, &collectors_, session_.get(), server_.get()};
+      return;
+    }
+    CaptureOrder order;
+    order.output = output->absolute_path;
+    order.device = output->device;
+    order.inode = output->inode;
+    control_ = std::make_unique<CaptureControl>(folder, options, std::move(order));
+    attendants_ = {&salvager_, &collectors_, control_.get()};
+  }
+
+  const std::vector<Attendant*>& attendants() const { return attendants_; }
+
+  void OnProgramStart(pid_t program) {
+    run_.program = program;
+    collectors_.Start(run_);
+    if (session_) session_->OnProgramStart(program);
+    if (control_) control_->OnProgramStart(program, MonotonicNs());
+  }
+
+  bool HasEndedProgram() const { return control_ && control_->has_ended_program(); }
+
+  // Returns the path of the capture that the end of the program ended, where that is not known before.
+  std::string OnProgramEnd() {
+    const bool was_recording = session_ && session_->state() == SessionState::kRecording;
+    std::string output = was_recording ? session_->output() : std::string();
+    if (session_) session_->Finish();
+    collectors_.Finish();
+    salvager_.Finish(true);
+    if (server_) server_->Attend(MonotonicNs());
+    return output;
+  }
+
+  // What processes left that have ended since.
+  void TakeLeavings() { salvager_.Finish(true); }
+
+  // Of a session.
+  std::vector<CaptureOrder> Traces() const { return session_ ? session_->traces() : std::vector<CaptureOrder>(); }
+
+ private:
+  Salvager salvager_;
+  CollectorProcesses collectors_;
+  RunView run_;
+  std::unique_ptr<CaptureControl> control_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<SessionServer> server_;
+  std::vector<Attendant*> attendants_;
+};
+
+// The trace file, but for a session, where `start` makes it; then the tracer is told where that would be by default.
+std::optional<OutputFile> MakeOutput(const LaunchOptions& options, pid_t program, Environment* environment) {
+  if (options.session) {
+    environment->SetOutput(std::filesystem::absolute("run.trace").string(), "");
+    return std::nullopt;
+  }
+  std::optional<OutputFile> output(options.is_default_output
+                                       ? OpenDefaultOutput(options.output, 1, options.may_overwrite)
+                                       : OpenOutput(options.output, program, options.may_overwrite));
+  environment->SetOutput(output->absolute_path, output->run_id);
+  return output;
+}
+
+std::string WhyNotFinal(const RunMarks& marks, Companions* companions) {
+  // Helpers of a program often end a moment after it.
+  constexpr int64_t kPatienceNs = 2'000'000'000, kPollNs = 10'000'000;
+  const int64_t deadline_ns = MonotonicNs() + kPatienceNs;
+  std::vector<pid_t> remaining = RemainingProcesses(marks);
+  while (!remaining.empty() && MonotonicNs() < deadline_ns) {
+    if (IsAskedToStop()) return "interrupted";
+    const timespec pause = {0, kPollNs};
+    nanosleep(&pause, nullptr);
+    remaining = RemainingProcesses(marks);
+  }
+  if (!remaining.empty()) return Describe(remaining);
+  if (companions != nullptr) companions->TakeLeavings();
+  return {};
+}
+
+void FinishTraces(const LaunchOptions& options, const RunMarks& marks, const OutputFile* output,
+                  Companions* companions) {
+  std::vector<CaptureOrder> traces;
+  if (companions != nullptr) traces = companions->Traces();
+  if (output != nullptr) {
+    traces.emplace_back();
+    traces.back().output = output->path;
+    traces.back().device = output->device;
+    traces.back().inode = output->inode;
+  }
+  for (const CaptureOrder& trace : traces) {
+    options.finish_trace({trace.output, trace.device, trace.inode, [&] { return WhyNotFinal(marks, companions); }});
+  }
+}
+
+int64_t UnixNs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+// The program has not run yet: what fails from here to its start costs no trace.
+LaunchResult RunChild(const LaunchOptions& options, const std::string& tracer, Environment* environment) {
+  // The child exists, halted, before the file does: %p is its pid. What is opened from here on is not inherited by it.
+  Child child(options.command, options.program_output, options.capture.toggle_signal);
+  const std::unique_ptr<RunFolder> folder = MakeRunFolder(options);
+  std::optional<OutputFile> output = MakeOutput(options, child.pid(), environment);
+  if (folder) environment->SetRunFolder(folder->path());
+  if (!options.trace_children) environment->SetOnlyPid(child.pid());
+
+  std::optional<Companions> companions;
+  LaunchResult result;
+  int64_t start_ns = 0;
+  try {
+    if (folder) companions.emplace(folder.get(), options, tracer, output ? &*output : nullptr);
+    result.start_unix_ns = UnixNs();
+    start_ns = MonotonicNs();
+    child.Start(environment->entries());
+  } catch (const Error&) {
+    if (output) output->Remove();
+    throw;
+  }
+  if (companions) companions->OnProgramStart(child.pid());
+  if (options.session)
+    options.say("session '" + options.session->name + "' is idle; start a capture with gprof-cli start");
+  const ChildEnd end = child.Wait(companions ? companions->attendants() : std::vector<Attendant*>());
+  result.wall_ns = MonotonicNs() - start_ns;
+  result.exit_code = end.signal != 0 ? 128 + end.signal : end.exit_code;
+  result.signal = end.signal;
+  result.stop_signal = end.stop_signal;
+  result.was_ended_by_capture = companions && companions->HasEndedProgram();
+  if (companions) result.trace_path = companions->OnProgramEnd();
+  if (output && output->IsDisplaced()) {
+    options.report_loss("another program replaced '" + output->path +
+                        "' during this run: the file is not of this run, and this recording is lost");
+    result.is_displaced = true;
+    result.trace_path.clear();
+    return result;
+  }
+  if (output) result.trace_path = output->path;
+  if (options.finish_trace) {
+    // What came before is not for what is done now.
+    result.late_signal = SettleSignals();
+    const RunMarks marks = {folder ? folder->path() : "", output ? output->run_id : ""};
+    FinishTraces(options, marks, output ? &*output : nullptr, companions ? &*companions : nullptr);
+  }
+  return result;
+}
+
+}  // namespace
+
+void CheckProgramOf(const LaunchOptions& options) {
+  const Environment environment(environ, options, FindTracer());
+  CheckProgram(options.command.front(), environment.Get("PATH"));
+}
+
+LaunchResult RunTraced(const LaunchOptions& options) {
+  if (options.command.empty()) throw Error(ExitCode::kLaunchFailed, "no program to run");
+  const std::string tracer = FindTracer();
+  Environment environment(environ, options, tracer);
+  for (const std::string& warning : environment.warnings()) options.warn(warning);
+  CheckProgram(options.command.front(), environment.Get("PATH"));
+  return RunChild(options, tracer, &environment);
+}
+
+}  // namespace gprof

@@ -1,0 +1,93 @@
+// The folder in memory that launcher and tracers of one run share; its files are described in gprof/trace/run_folder.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gprof/trace/record.h"
+#include "gprof/trace/run_folder.h"
+#include "launch/salvage/arena_files.h"
+
+namespace gprof {
+
+// What the control page tells every tracer.
+struct CaptureOrder {
+  trace::CaptureWish wish = trace::CaptureWish::kIdle;
+  trace::CaptureTrigger trigger = trace::CaptureTrigger::kBegin;
+  std::string output;  // absolute path of the trace file
+  uint64_t device = 0, inode = 0;
+};
+
+// The folders that may hold run folders of this user, best first. GPROF_RUN_BASE, when set, is the only one.
+std::vector<std::string> RunFolderBases();
+
+// The folder of a base that belongs to this user; made when it is not there. False with a reason when it cannot be
+// used.
+bool PrepareBase(const std::string& base, std::string* folder, std::string* why);
+
+// As PrepareBase, of one that is there already. Empty: it is not, or is not only ours.
+std::string ExistingBase(const std::string& base);
+
+class RunFolder {
+ public:
+  // Named for the calling process and, in a session, for it: "PID-0@NAME". Null with a reason when no folder can be
+  // made.
+  static std::unique_ptr<RunFolder> Make(const std::string& session, std::string* why);
+  static std::unique_ptr<RunFolder> MakeIn(const std::vector<std::string>& bases, const std::string& session,
+                                           std::string* why);
+  // Removes the folder when no process left anything in it.
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::vector<Arena> Arenas() const { return ArenasIn(path_); }
+
+  // Changes the control page, rings every bell and returns the new epoch.
+  uint32_t Publish(const CaptureOrder& order);
+  const CaptureOrder& order() const { return order_; }
+  // The program has ended: collectors write what they have, and end.
+  void EndRun();
+
+ private:
+  RunFolder(std::string path, int control, trace::ControlPage* page);
+
+  std::string path_;
+  int control_;  // its flock says that we live
+  trace::ControlPage* page_;
+  CaptureOrder order_;
+};
+
+// A run folder somebody else made.
+struct FoundRun {
+  std::string path;
+  uint32_t launcher_pid = 0;  // as its name says
+  std::string session;        // empty: none
+};
+std::vector<FoundRun> FindRuns(const std::vector<std::string>& bases);
+
+// The right to clear a run folder whose launcher is dead.
+class RunClaim {
+ public:
+  static std::unique_ptr<RunClaim> Take(const FoundRun& run);
+  ~RunClaim();
+  RunClaim(const RunClaim&) = delete;
+  RunClaim& operator=(const RunClaim&) = delete;
+  const std::string& output() const { return output_; }
+
+ private:
+  RunClaim(int control, std::string output) : control_(control), output_(std::move(output)) {}
+
+  int control_;
+  std::string output_;  // where its last capture went, as the control page says
+};
+
+// Whether the launcher of a run folder is alive.
+bool HasLauncher(const FoundRun& run);
+
+// Deletes the files of a run folder, and itself when nothing else is in it. Leaves it alone while there are arenas.
+void RemoveRunFolder(const std::string& path);
+
+}  // namespace gprof
