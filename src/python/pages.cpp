@@ -5,10 +5,10 @@
 
 #include "base/units.h"
 #include "gprof/analysis.h"
-#include "html/browser.h"
-#include "html/page.h"
-#include "html/report_card.h"
-#include "html/report_page.h"
+#include "html/page/page.h"
+#include "html/page/report_card.h"
+#include "html/page/report_page.h"
+#include "html/view/browser.h"
 #include "report/report.h"
 
 namespace gprof::python {

@@ -9,7 +9,7 @@
 
 #include "cli/render/diff_tables.h"
 #include "gate/diff/diff.h"
-#include "html/page.h"
+#include "html/page/page.h"
 
 namespace gprof::cli {
 

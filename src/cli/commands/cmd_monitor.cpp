@@ -21,7 +21,7 @@
 #include "cli/talk.h"
 #include "collect/gpu/gpu_watch.h"
 #include "gprof/error.h"
-#include "html/loopback_server.h"
+#include "html/view/loopback_server.h"
 
 namespace gprof::cli {
 namespace {

@@ -23,7 +23,7 @@
 #include "cli/render/html_pages.h"
 #include "cli/talk.h"
 #include "cli/traces.h"
-#include "html/report_page.h"
+#include "html/page/report_page.h"
 #include "report/nsys_reports.h"
 #include "report/report.h"
 

@@ -29,9 +29,9 @@
 #include "cli/talk.h"
 #include "cli/traces.h"
 #include "export/exporters.h"
-#include "html/browser.h"
-#include "html/loopback_server.h"
-#include "html/report_page.h"
+#include "html/page/report_page.h"
+#include "html/view/browser.h"
+#include "html/view/loopback_server.h"
 #include "report/report.h"
 
 namespace gprof::cli {

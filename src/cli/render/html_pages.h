@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gate/diff/diff.h"
-#include "html/page.h"
+#include "html/page/page.h"
 
 namespace gprof::cli {
 

@@ -7,10 +7,10 @@
 #include "../analysis/trace_maker.h"
 #include "base/text.h"
 #include "export/events/labels.h"
-#include "html/byte_columns.h"
-#include "html/encode_timeline.h"
-#include "html/event_names.h"
-#include "html/timeline.h"
+#include "html/timeline/byte_columns.h"
+#include "html/timeline/encode_timeline.h"
+#include "html/timeline/event_names.h"
+#include "html/timeline/timeline.h"
 #include "page_reader.h"
 
 namespace gprof::test {

@@ -1,4 +1,4 @@
-#include "html/page.h"
+#include "html/page/page.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 
 #include "../analysis/trace_maker.h"
 #include "gprof/error.h"
-#include "html/base64.h"
-#include "html/browser.h"
-#include "html/septets.h"
+#include "html/page/base64.h"
+#include "html/page/septets.h"
+#include "html/view/browser.h"
 
 namespace gprof::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "html/finding_places.h"
+#include "html/page/finding_places.h"
 
 namespace gprof::test {
 namespace {

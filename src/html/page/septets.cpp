@@ -1,4 +1,4 @@
-#include "html/septets.h"
+#include "html/page/septets.h"
 
 namespace gprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "html/encode_timeline.h"
+#include "html/timeline/encode_timeline.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/idle/steady_time.h"
 #include "base/text.h"
-#include "html/byte_columns.h"
-#include "html/event_facts.h"
-#include "html/timeline.h"
+#include "html/timeline/byte_columns.h"
+#include "html/timeline/event_facts.h"
+#include "html/timeline/timeline.h"
 
 namespace gprof {
 namespace {

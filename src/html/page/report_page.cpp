@@ -1,11 +1,11 @@
-#include "html/report_page.h"
+#include "html/page/report_page.h"
 
 #include <string_view>
 #include <vector>
 
 #include "export/output/output_stream.h"
-#include "html/finding_places.h"
-#include "html/flame_data.h"
+#include "html/page/finding_places.h"
+#include "html/page/flame_data.h"
 #include "report/report_head.h"
 #include "report/time_split.h"
 

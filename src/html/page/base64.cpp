@@ -1,4 +1,4 @@
-#include "html/base64.h"
+#include "html/page/base64.h"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "html/timeline.h"
+#include "html/timeline/timeline.h"
 
 #include <fmt/format.h>
 

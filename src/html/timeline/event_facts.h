@@ -11,8 +11,8 @@
 #include "analysis/result/stack_names.h"
 #include "export/events/event_args.h"
 #include "gprof/trace.h"
-#include "html/event_names.h"
-#include "html/timeline.h"
+#include "html/timeline/event_names.h"
+#include "html/timeline/timeline.h"
 
 namespace gprof {
 

@@ -1,4 +1,4 @@
-#include "html/finding_places.h"
+#include "html/page/finding_places.h"
 
 #include <string>
 #include <string_view>

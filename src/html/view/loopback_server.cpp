@@ -1,4 +1,4 @@
-#include "html/loopback_server.h"
+#include "html/view/loopback_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

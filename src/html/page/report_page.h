@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "html/page.h"
+#include "html/page/page.h"
 #include "report/report.h"
 
 namespace gprof::cli {

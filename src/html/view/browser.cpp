@@ -1,4 +1,4 @@
-#include "html/browser.h"
+#include "html/view/browser.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "html/flame_data.h"
+#include "html/page/flame_data.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "html/report_card.h"
+#include "html/page/report_card.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "html/page.h"
+#include "html/page/page.h"
 #include "report/report_head.h"
 #include "report/time_split.h"
 #include "report/trace_summary.h"

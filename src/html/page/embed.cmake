@@ -15,7 +15,7 @@ file(READ "${all}.zst" hex HEX)
 string(REGEX REPLACE "(................................................................)" "\\1\n" hex "${hex}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
 file(WRITE "${OUTPUT}" "// Written by src/html/embed.cmake.
-#include \"html/page_parts.h\"
+#include \"html/page/page_parts.h\"
 
 namespace gprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "html/event_names.h"
+#include "html/timeline/event_names.h"
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gprof/analysis.h"
-#include "html/page.h"
+#include "html/page/page.h"
 
 namespace gprof {
 

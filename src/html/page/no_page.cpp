@@ -1,5 +1,5 @@
 // A build with GPROF_BUILD_HTML=OFF: there is no page.
-#include "html/page_parts.h"
+#include "html/page/page_parts.h"
 
 namespace gprof {
 

@@ -1,4 +1,4 @@
-#include "html/page.h"
+#include "html/page/page.h"
 
 #include <zlib.h>
 #include <zstd.h>
@@ -10,10 +10,10 @@
 
 #include "base/text.h"
 #include "gprof/error.h"
-#include "html/base64.h"
-#include "html/encode_timeline.h"
-#include "html/page_parts.h"
-#include "html/septets.h"
+#include "html/page/base64.h"
+#include "html/page/page_parts.h"
+#include "html/page/septets.h"
+#include "html/timeline/encode_timeline.h"
 
 namespace gprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "html/event_facts.h"
+#include "html/timeline/event_facts.h"
 
 #include <fmt/format.h>
 
