@@ -321,7 +321,7 @@ def write_page(args, out):
     parts = {
         "csp": f"default-src 'none'; script-src {sha(boot)} {sha(script)}; style-src {sha(style)}; img-src data:; base-uri 'none'; "
                "form-action 'none'",
-        "title": "fake", "style": style, "boot": boot, "program": packed(script.encode()),
+        "title": "fake", "style": packed(style.encode()), "boot": boot, "program": packed(script.encode()),
         "page": packed(json.dumps(page_document(args, [timeline for timeline, _ in made]), separators=(",", ":")).encode()),
         "events": "\n".join(
             f'<script type="application/octet-stream" id="events-{i}">{packed(blob)}</script>' for i, (_, blob) in enumerate(made)),

@@ -18,14 +18,14 @@ class Elements(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
-        self.scripts, self.styles, self.policy, self.title = [], [], None, ""
+        self.scripts, self.policy, self.title = [], None, ""
         self.open = None
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
         if tag == "meta" and attrs.get("http-equiv") == "Content-Security-Policy":
             self.policy = attrs["content"]
-        if tag in ("script", "style", "title"):
+        if tag in ("script", "title"):
             self.open = (tag, attrs, [])
 
     def handle_data(self, data):
@@ -38,8 +38,6 @@ class Elements(html.parser.HTMLParser):
         text = "".join(self.open[2])
         if tag == "script":
             self.scripts.append((self.open[1], text))
-        elif tag == "style":
-            self.styles.append(text)
         else:
             self.title = text
         self.open = None
@@ -190,9 +188,10 @@ class Page:
         elements.feed(text)
         elements.close()
         self.elements = elements
-        self.policy, self.title, self.styles = elements.policy, elements.title, elements.styles
+        self.policy, self.title = elements.policy, elements.title
         by_id = {attrs.get("id"): body for attrs, body in elements.scripts if attrs.get("id")}
         self.program = unpacked(by_id["program"]).decode("utf-8")
+        self.style = unpacked(by_id["style"]).decode("utf-8")
         self.programs = [body for attrs, body in elements.scripts if attrs.get("type") in (None, "text/javascript", "module")]
         self.data = json.loads(unpacked(by_id["page"]).decode("utf-8"))
         self.timelines = [

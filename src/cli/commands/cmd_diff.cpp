@@ -50,8 +50,8 @@ class DiffCommand : public Command {
     const std::optional<Trace> before = TraceOf(base.runs[diff.base.shown], of_new.selection),
                                after = TraceOf(now.runs[diff.now.shown], of_new.selection);
     std::vector<PageTimeline> timelines;
-    if (before) timelines.push_back({*before, "base: " + before->path});
-    if (after) timelines.push_back({*after, "new: " + after->path});
+    if (before) timelines.push_back({*before, "base: " + before->path, of_new.analysis.step});
+    if (after) timelines.push_back({*after, "new: " + after->path, of_new.analysis.step});
     return arguments_.ShowPage(diff, of_new.selected, std::move(timelines));
   }
 

@@ -102,7 +102,7 @@ class PageWriter {
   void Write() {
     const uint64_t budget = contents_.event_budget / std::max<std::size_t>(1, contents_.timelines.size());
     for (const PageTimeline& timeline : contents_.timelines) {
-      timelines_.push_back(EncodeTimeline(timeline.input, timeline.label, budget));
+      timelines_.push_back(EncodeTimeline(timeline.input, timeline.label, budget, timeline.step));
     }
     std::string_view page = parts_.page;
     for (;;) {
@@ -119,7 +119,7 @@ class PageWriter {
   void WritePart(std::string_view name) {
     if (name == "csp") return out_.Write(SecurityPolicy());
     if (name == "title") return out_.Write(EscapeForText(Utf8(contents_.title)));
-    if (name == "style") return out_.Write(parts_.style);
+    if (name == "style") return WriteBlob(parts_.style, kForText, out_);
     if (name == "boot") return out_.Write(parts_.boot);
     if (name == "program") return WriteBlob(parts_.script, kForText, out_);
     if (name == "page") return WriteData();

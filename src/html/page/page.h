@@ -20,6 +20,7 @@ struct FindingPlace {
 struct PageTimeline {
   AnalysisInput input;
   std::string label;
+  std::string step;  // as in AnalysisOptions
 };
 
 inline constexpr uint64_t kDefaultEventBudget = 5'000'000;

@@ -27,7 +27,7 @@ PageContents PageOfReport(const Report& report, uint64_t event_budget) {
   for (const RankedFinding& ranked : RankedFindings(report)) findings.push_back(*ranked.finding);
   contents.places = PlacesOf(findings);
   contents.flame = FlameJson(report.input);
-  contents.timelines.push_back({report.input, report.Whole().path});
+  contents.timelines.push_back({report.input, report.Whole().path, report.step});
   contents.event_budget = event_budget;
   return contents;
 }

@@ -99,11 +99,11 @@ std::vector<SampledPoint> SampledPoints(const std::vector<CounterPoint>& points,
 
 class Encoder {
  public:
-  Encoder(const AnalysisInput& input, uint64_t budget)
+  Encoder(const AnalysisInput& input, uint64_t budget, const std::string& step)
       : trace_(input.trace()),
         timeline_(LayOut(input)),
         reader_(trace_, timeline_),
-        steady_(input.shared().judged(input).steady) {
+        steady_(JudgedBy(input, step).steady) {
     NumberEvents(trace_, budget, &timeline_);
     Number(EventSource::kOp, trace_.ops.size(), &op_events_);
     Number(EventSource::kCall, trace_.api_calls.size(), &call_events_);
@@ -345,8 +345,9 @@ Json Encoder::SteadyJson() const {
 
 }  // namespace
 
-EncodedTimeline EncodeTimeline(const AnalysisInput& input, const std::string& label, uint64_t budget) {
-  return Encoder(input, budget).Encode(label);
+EncodedTimeline EncodeTimeline(const AnalysisInput& input, const std::string& label, uint64_t budget,
+                               const std::string& step) {
+  return Encoder(input, budget, step).Encode(label);
 }
 
 }  // namespace gprof

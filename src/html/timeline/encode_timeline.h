@@ -14,7 +14,8 @@ struct EncodedTimeline {
   std::string blob;                    // not deflated yet
 };
 
-// `budget`: events at most; beyond it, short neighbours are drawn together.
-EncodedTimeline EncodeTimeline(const AnalysisInput& input, const std::string& label, uint64_t budget);
+// `budget`: events at most; beyond it, short neighbours are drawn together. `step` as in AnalysisOptions.
+EncodedTimeline EncodeTimeline(const AnalysisInput& input, const std::string& label, uint64_t budget,
+                               const std::string& step = {});
 
 }  // namespace gprof

@@ -97,6 +97,6 @@ export function findingsSection(page: PageData, report: ReportDocument, links: F
     list.append(item);
   }
   section.append(list, el("p", { class: "note", text:
-    "Savings are upper bounds, each on its own; savings of different findings may overlap." }));
+    "Each saving is an upper bound. Findings with the same cause or fix cover the same time, so their savings do not add up." }));
   return section;
 }

@@ -65,7 +65,10 @@ export function drawRuler(context: CanvasRenderingContext2D, view: View, area: {
   context.fillStyle = colors.line;
   for (const { x } of marks) context.fillRect(Math.round(x), area.height - 7, 1, 7);
   context.fillStyle = colors.soft;
-  for (const { x, text } of marks) if (x >= baseWidth - 4) context.fillText(text, x + 4, area.height / 2);
+  for (const { x, text } of marks) {
+    const fits = x >= baseWidth - 4 && x + 4 + context.measureText(text).width <= area.width;
+    if (fits) context.fillText(text, x + 4, area.height / 2);
+  }
   if (!base) return;
   context.fillStyle = colors.ink;
   context.fillText(base, 4, area.height / 2);
