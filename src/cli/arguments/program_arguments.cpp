@@ -128,13 +128,13 @@ void ProgramArguments::AddTraceOptions(CLI::App& app) {
 void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& group) {
   app.add_option("--host-load", host_load_,
                  "sample process CPU use, run-queue wait and memory, and system CPU use, this many times per second "
-                 "(10)")
+                 "(default 10)")
       ->type_name("on|off|HZ")
       ->group(group);
   AddSamplingOptions(app, group);
   app.add_option("--nvml", nvml_,
                  "sample power, clocks, temperature, memory, energy and utilisation of the GPUs, this many times per "
-                 "second (10)")
+                 "second (default 10)")
       ->type_name("on|off|HZ")
       ->group(group);
   app.add_option("--gpu-metrics-devices,--gpu-metrics-device", gpu_metrics_devices_,
@@ -142,14 +142,14 @@ void ProgramArguments::AddCollectorOptions(CLI::App& app, const std::string& gro
       ->type_name("none|all|cuda-visible|LIST")
       ->group(group);
   app.add_option("--gpu-metrics-frequency", options_.collect.gpu_metrics.hz,
-                 "samples of hardware counters per second (1000)")
+                 "hardware counter samples per second (default 1000)")
       ->type_name("HZ")
       ->check(WholeNumber(10, 100'000))
       ->group(group);
   app.add_option("--gpu-metrics-set", options_.collect.gpu_metrics.set, "which hardware counters to sample")
       ->type_name("default|dram|compute|link")
       ->group(group);
-  app.add_option("--gpu-metrics", gpu_metrics_, "sample these metrics of the chip instead, named as in Nsight Compute")
+  app.add_option("--gpu-metrics", gpu_metrics_, "sample these hardware metrics instead, named as in Nsight Compute")
       ->type_name("LIST")
       ->group(group);
 }
@@ -168,7 +168,7 @@ void ProgramArguments::AddSamplingOptions(CLI::App& app, const std::string& grou
       ->type_name("launching|process-tree|none")
       ->group(group);
   app.add_option("--sampling-frequency", options_.collect.sampling.hz,
-                 "samples per second of CPU time (1000; 200 in virtual machines, where each costs more)")
+                 "samples per second of CPU time (default 1000; 200 in virtual machines, where each costs more)")
       ->type_name("HZ")
       ->check(CLI::Range(1.0, 20'000.0).description(""))
       ->group(group);

@@ -40,17 +40,17 @@ void Sleep(double seconds) {
 class Monitor : public Command {
  public:
   void AddOptions(CLI::App& app) override {
-    app.add_option("--interval", seconds_, "seconds between two readings (1)")->type_name("SEC")->group("Output");
-    app.add_option("--count", count_, "end after this many readings")
+    app.add_option("--interval", seconds_, "seconds between readings (default 1)")->type_name("SEC")->group("Output");
+    app.add_option("--count", count_, "stop after this many readings")
         ->type_name("N")
         ->check(WholeNumber(1, 1'000'000'000))
         ->group("Output");
     app.add_option("--format", format_,
-                   "text (default), a line of JSON for each reading, or Prometheus metrics over HTTP")
+                   "text (default), jsonl (one line of JSON per reading), or prometheus (metrics over HTTP)")
         ->type_name("text|jsonl|prometheus")
         ->check(OneOf({"text", "jsonl", "prometheus"}))
         ->group("Output");
-    app.add_option("--port", port_, "with prometheus: serve http://127.0.0.1:N/metrics (9835); 0 for any port")
+    app.add_option("--port", port_, "with prometheus: serve http://127.0.0.1:N/metrics (default 9835); 0 for any port")
         ->type_name("N")
         ->check(WholeNumber(0, 65535))
         ->group("Output");

@@ -44,16 +44,17 @@ constexpr std::array kCommands = {
                 false, MakeCheck},
     CommandInfo{"diff", "compare runs: what got faster or slower, and why", "BASE NEW [options]",
                 "gprof-cli diff before.trace after.trace\n"
-                "gprof-cli diff before.trace after.trace --nvtx 'train/step' --only time,kernels\n"
+                "gprof-cli diff before.trace after.trace --nvtx train/step --only kernels\n"
                 "gprof-cli diff runs-old/ runs-new/ --min-change 3% --and 100us\n"
                 "gprof-cli diff main run.trace --format json -o diff.json\n"
                 "gprof-cli diff before.trace after.trace --format html -o diff.html",
                 false, MakeDiff},
     CommandInfo{"baseline", "manage the baselines that runs are compared with",
-                "save|list|show|accept [NAME] [TRACE...] [options]",
+                "save|list|show|accept|history [NAME] [TRACE...] [options]",
                 "gprof-cli baseline save main runs/\n"
                 "gprof-cli baseline accept main runs/ --reason 'batches are twice as large'\n"
-                "gprof-cli baseline show main",
+                "gprof-cli baseline show main\n"
+                "gprof-cli baseline history main nightly/*.json",
                 false, MakeBaseline},
     CommandInfo{"compare", "run two programs alternately and compare them statistically",
                 "[options] -- BASE [ARGS...] ::: NEW [ARGS...]",
@@ -102,8 +103,9 @@ constexpr std::array kCommands = {
                 false, MakeDoctor},
     CommandInfo{"help", "explain a command", "[COMMAND]", "gprof-cli help profile", false, MakeHelp},
     CommandInfo{"completion", "print a shell completion script", "bash|zsh|fish",
-                "gprof-cli completion bash > ~/.local/share/bash-completion/completions/gprof-cli", false,
-                MakeCompletion},
+                "source <(gprof-cli completion bash)\n"
+                "gprof-cli completion fish > ~/.config/fish/completions/gprof-cli.fish",
+                false, MakeCompletion},
     CommandInfo{"version", "print the version", "", "", false, MakeVersion},
 };
 
