@@ -90,6 +90,7 @@ install_test_packages() {
   (apt_install chromium chromium-driver python3-selenium node-typescript) ||
     say "Continuing without a browser and TypeScript: the HTML page tests are skipped"
   (apt_install libjemalloc2 libtcmalloc-minimal4) || say "Continuing without other allocators: programs with them are not tested"
+  (apt_install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran) || say "Continuing without MPI: programs with it are not tested"
   (apt_install rpm shellcheck) || say "Continuing without rpm and shellcheck: the .rpm and the shell recipes are not tested"
 }
 

@@ -172,4 +172,36 @@ struct OsCall {
   }
 };
 
+// A call of MPI.
+struct MpiCall {
+  int64_t start_ns = 0, end_ns = 0;
+  uint64_t sent_bytes = 0;      // what the process hands over, 0 when not known
+  uint64_t received_bytes = 0;  // what it has room for, 0 when not known
+  uint32_t process = kNone, thread = kNone;
+  NameId function;
+  uint32_t communicator = 0;       // 1 MPI_COMM_WORLD, others as the process came to use them, 0 none or not known
+  uint32_t communicator_size = 0;  // its processes, 0 when not known
+  int32_t peer = -1;               // rank of the other process or of the root, -1 none, -2 any
+  int32_t tag = -1;                // of a message, -1 none
+  uint32_t error = 0;              // what the call returned, 0 for success
+  bool is_unfinished = false;      // the process ended inside it
+  int64_t DurationNs() const { return end_ns - start_ns; }
+  template <class M, class V>
+  static constexpr void Fields(M& m, V&& v) {
+    v(FieldOf{"start_ns", Role::kStart}, m.start_ns);
+    v(FieldOf{"end_ns", Role::kEnd}, m.end_ns);
+    v(FieldOf{"sent_bytes", Role::kKnown}, m.sent_bytes);
+    v(FieldOf{"received_bytes", Role::kKnown}, m.received_bytes);
+    v(FieldOf{"process", Role::kProcess}, m.process);
+    v(FieldOf{"thread", Role::kThread}, m.thread);
+    v(FieldOf{"function"}, m.function);
+    v(FieldOf{"communicator", Role::kKnown}, m.communicator);
+    v(FieldOf{"communicator_size", Role::kKnown}, m.communicator_size);
+    v(FieldOf{"peer"}, m.peer);
+    v(FieldOf{"tag"}, m.tag);
+    v(FieldOf{"error", Role::kKnown}, m.error);
+    v(FieldOf{"is_unfinished"}, m.is_unfinished);
+  }
+};
+
 }  // namespace gprof

@@ -49,6 +49,7 @@ inline constexpr auto kLists = std::make_tuple(
     ListOf<ThreadSwitch>{"switches", &Trace::switches, Role::kPlain, true, "switch",
                          "intervals in which threads were off the CPU"},
     ListOf<OsCall>{"os_calls", &Trace::os_calls, Role::kPlain, true, "os_call", "long OS calls"},
+    ListOf<MpiCall>{"mpi_calls", &Trace::mpi_calls, Role::kPlain, true, "mpi_call", "MPI calls"},
     ListOf<Module>{"modules", &Trace::modules, Role::kModule, false, "module",
                    "files and Python functions that stacks lead through"},
     ListOf<Frame>{"frames", &Trace::frames, Role::kFrame}, ListOf<StackNode>{"stacks", &Trace::stacks, Role::kStack},

@@ -522,6 +522,7 @@ struct Trace {
   std::vector<CpuSample> cpu_samples;  // sorted by time
   std::vector<ThreadSwitch> switches;  // sorted by start
   std::vector<OsCall> os_calls;        // sorted by start
+  std::vector<MpiCall> mpi_calls;      // sorted by start
   std::vector<MetricSource> metric_sources;
   std::vector<MetricSample> metric_samples;  // sorted by source, then start
   std::vector<MetricLoss> metric_losses;     // sorted by start

@@ -234,6 +234,8 @@ void NsightImport::AddLacks() {
   builder_.SetLacks(Fact::kStreamsMade);
   // Its tables of these are not read.
   builder_.SetLacks(Fact::kOsCalls | Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples);
+  if (!file_.HasTable("MPI_COLLECTIVES_EVENTS") && !file_.HasTable("MPI_P2P_EVENTS"))
+    builder_.SetLacks(Fact::kMpiCalls);
   const bool has_gpu_faults = file_.HasTable("CUDA_UM_GPU_PAGE_FAULT_EVENTS");
   const bool has_cpu_faults = file_.HasTable("CUDA_UM_CPU_PAGE_FAULT_EVENTS");
   const bool has_memory = file_.HasTable("CUDA_GPU_MEMORY_USAGE_EVENTS");

@@ -156,6 +156,14 @@ Table OsCalls(const AnalysisInput& input) {
   return TableOf(std::move(samples), "Num Calls", Unit::kNs, {"Name"});
 }
 
+Table MpiCalls(const AnalysisInput& input) {
+  SamplesByName samples;
+  for (const MpiCall& call : input.trace().mpi_calls) {
+    samples[{std::string(input.trace().Text(call.function))}].push_back(call.DurationNs());
+  }
+  return TableOf(std::move(samples), "Instances", Unit::kNs, {"Name"});
+}
+
 constexpr NsysReport kReports[] = {
     {"nvtx_sum", "NVTX range summary", "nvtx", AllRanges, true},
     {"osrt_sum", "OS runtime summary", "", OsCalls, true},
@@ -163,6 +171,7 @@ constexpr NsysReport kReports[] = {
     {"cuda_gpu_kern_sum", "CUDA GPU kernel summary", "kernels", Kernels, true},
     {"cuda_gpu_mem_time_sum", "CUDA GPU memory operations, by time", "memcpy", MemoryTimes, true},
     {"cuda_gpu_mem_size_sum", "CUDA GPU memory operations, by size", "memcpy", MemorySizes, true},
+    {"mpi_event_sum", "MPI event summary", "mpi", MpiCalls},
     {"nvtx_pushpop_sum", "NVTX push/pop range summary", "nvtx", PushPopRanges},
     {"nvtx_startend_sum", "NVTX start/end range summary", "nvtx", StartEndRanges},
     // Of these `stats` makes no table, and `report` has the figures.

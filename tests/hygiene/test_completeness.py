@@ -37,10 +37,16 @@ class Registries(unittest.TestCase):
         self.assertEqual(missing, [])
 
 
+# With the compilers of MPI libraries, which CMake does not ask for.
+BUILT_BY_TESTS = {"tests/e2e/tracer/programs/mpi_facts.c", "tests/e2e/tracer/programs/start_cuda.c"}
+
+
 class Lists(unittest.TestCase):
     def test_cmake_builds_every_source(self):
         forgotten = []
         for name in tree.files("src", "tests", "kernels", "examples", suffixes=(".cpp", ".cu", ".c")):
+            if name in BUILT_BY_TESTS:
+                continue
             folder, _, file = name.rpartition("/")
             lists = []
             while folder:

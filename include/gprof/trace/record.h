@@ -60,6 +60,7 @@ enum class RecordKind : uint16_t {
   kMetricSource = 42,
   kMetricBlock = 43,
   kMetricLoss = 44,
+  kMpiCall = 48,
 };
 
 // Names a StringRecord of the same process; 0 is the empty string.
@@ -1191,6 +1192,38 @@ struct OsCallRecord {
   }
 };
 
+struct MpiCallRecord {
+  static constexpr RecordKind kKind = RecordKind::kMpiCall;
+  static constexpr const char* kName = "mpi_call";
+  static constexpr const char* kMeaning = "a call of MPI";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t pid = 0, tid = 0;
+  StringId function;
+  uint32_t communicator = 0, communicator_size = 0;
+  uint64_t sent_bytes = 0, received_bytes = 0;
+  int32_t peer = -1, tag = -1;
+  uint32_t error = 0;
+  uint8_t is_unfinished = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "entry of the call"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "from entry to return"}, r.duration_ns);
+    v(FieldInfo{"pid", Shape::kPlain, "its process"}, r.pid);
+    v(FieldInfo{"tid", Shape::kPlain, "calling thread"}, r.tid);
+    v(FieldInfo{"function", Shape::kPlain, "name of the function"}, r.function);
+    v(FieldInfo{"communicator", Shape::kPlain, "1 MPI_COMM_WORLD, others as they came, 0 none or not known"},
+      r.communicator);
+    v(FieldInfo{"communicator_size", Shape::kPlain, "its processes, 0 when not known"}, r.communicator_size);
+    v(FieldInfo{"sent_bytes", Shape::kPlain, "what this process hands over, 0 when not known"}, r.sent_bytes);
+    v(FieldInfo{"received_bytes", Shape::kPlain, "what there is room for in this process, 0 when not known"},
+      r.received_bytes);
+    v(FieldInfo{"peer", Shape::kPlain, "rank of the other process or the root, -1 none, -2 any"}, r.peer);
+    v(FieldInfo{"tag", Shape::kPlain, "of a message, -1 none"}, r.tag);
+    v(FieldInfo{"error", Shape::kPlain, "what the call returned, 0 for success"}, r.error);
+    v(FieldInfo{"is_unfinished", Shape::kPlain, "1: the process ended inside it"}, r.is_unfinished);
+  }
+};
+
 // ---- counter tracks ----
 
 struct MetricSourceRecord {
@@ -1280,7 +1313,7 @@ using AllRecords =
                EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord,
                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
-               MetricLossRecord>;
+               MetricLossRecord, MpiCallRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

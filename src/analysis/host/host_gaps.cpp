@@ -31,6 +31,7 @@ class Collector {
         runs_(trace_),
         samples_(trace_.threads.size()),
         is_call_seen_(trace_.os_calls.size()),
+        is_mpi_call_seen_(trace_.mpi_calls.size()),
         is_sample_seen_(trace_.cpu_samples.size()),
         gaps_(*gaps) {
     for (uint32_t i = 0; i < trace_.cpu_samples.size(); ++i) {
@@ -57,6 +58,7 @@ class Collector {
       if (thread == kNone) return;
       ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
         if (part.cause == Cause::kOs) AddWaits(thread, start_ns, end_ns);
+        if (part.cause == Cause::kMpi) AddMpi(thread, start_ns, end_ns);
         if (part.cause == Cause::kHost) AddHost(device, thread, start_ns, end_ns);
       });
     });
@@ -64,6 +66,7 @@ class Collector {
 
   void AddWaits(uint32_t thread, int64_t from_ns, int64_t to_ns) {
     for (const ThreadWait& wait : input_.shared().host().waits.Within(thread, from_ns, to_ns)) {
+      if (wait.is_mpi) continue;
       const OsCallKind kind = wait.call == kNone ? OsCallKind{} : KindOf(trace_.os_calls[wait.call]);
       IdleInWait& idle = waits_[{kind, thread}];
       idle.idle_ns += std::min(to_ns, wait.end_ns) - std::max(from_ns, wait.start_ns);
@@ -71,6 +74,16 @@ class Collector {
       is_call_seen_[wait.call] = true;
       ++idle.calls;
       idle.bytes += static_cast<int64_t>(trace_.os_calls[wait.call].size_bytes);
+    }
+  }
+
+  void AddMpi(uint32_t thread, int64_t from_ns, int64_t to_ns) {
+    for (const ThreadWait& wait : input_.shared().host().waits.Within(thread, from_ns, to_ns)) {
+      if (!wait.is_mpi) continue;
+      IdleInMpi& idle = mpi_[{trace_.mpi_calls[wait.call].function, thread}];
+      idle.idle_ns += std::min(to_ns, wait.end_ns) - std::max(from_ns, wait.start_ns);
+      idle.calls += !is_mpi_call_seen_[wait.call];
+      is_mpi_call_seen_[wait.call] = true;
     }
   }
 
@@ -93,9 +106,14 @@ class Collector {
       idle.kind = key.first, idle.thread = key.second;
       gaps_.waits.push_back(idle);
     }
+    for (auto& [key, idle] : mpi_) {
+      idle.function = key.first, idle.thread = key.second;
+      gaps_.mpi.push_back(idle);
+    }
     for (const auto& [threads, ns] : preempted_) gaps_.preempted.push_back({threads.first, threads.second, ns});
     const auto has_more = [](const auto& a, const auto& b) { return a.idle_ns > b.idle_ns; };
     std::stable_sort(gaps_.waits.begin(), gaps_.waits.end(), has_more);
+    std::stable_sort(gaps_.mpi.begin(), gaps_.mpi.end(), has_more);
     std::stable_sort(gaps_.preempted.begin(), gaps_.preempted.end(), has_more);
     std::sort(gaps_.samples.begin(), gaps_.samples.end());
   }
@@ -104,8 +122,9 @@ class Collector {
   const Trace& trace_;
   const ThreadRuns runs_;
   std::vector<std::vector<uint32_t>> samples_;  // of each thread
-  std::vector<bool> is_call_seen_, is_sample_seen_;
+  std::vector<bool> is_call_seen_, is_mpi_call_seen_, is_sample_seen_;
   std::map<std::pair<OsCallKind, uint32_t>, IdleInWait> waits_;
+  std::map<std::pair<NameId, uint32_t>, IdleInMpi> mpi_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> preempted_;
   HostGaps& gaps_;
 };
@@ -114,7 +133,7 @@ class Collector {
 
 HostGaps::HostGaps(const AnalysisInput& input) {
   const Trace& trace = input.trace();
-  if (trace.os_calls.empty() && trace.switches.empty() && trace.cpu_samples.empty()) return;
+  if (trace.os_calls.empty() && trace.mpi_calls.empty() && trace.switches.empty() && trace.cpu_samples.empty()) return;
   Collector(input, this).Run();
 }
 

@@ -1,5 +1,5 @@
 // What the threads that launched next did in idle time that no CUDA call explains: the parts of gaps with the causes
-// `host` and `os`.
+// `host`, `os` and `mpi`.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,14 @@ struct IdleInWait {
   int64_t calls = 0, bytes = 0;  // each counted once, however many gaps and GPUs it was in
 };
 
+// Of the launching thread, in one function of MPI.
+struct IdleInMpi {
+  NameId function;
+  uint32_t thread = kNone;
+  int64_t idle_ns = 0;
+  int64_t calls = 0;  // each counted once
+};
+
 // A thread that could have run, and who ran in its place.
 struct IdlePreempted {
   uint32_t thread = kNone;
@@ -31,6 +39,7 @@ struct HostGaps {
   explicit HostGaps(const AnalysisInput& input);
 
   std::vector<IdleInWait> waits;         // cause `os`, the most idle time first
+  std::vector<IdleInMpi> mpi;            // cause `mpi`, the most idle time first
   std::vector<IdlePreempted> preempted;  // part of the cause `host`, the most idle time first
   std::vector<int64_t> preempted_ns;     // by device
   std::vector<uint32_t> samples;         // taken in the cause `host`, by index, in order

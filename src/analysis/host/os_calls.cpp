@@ -204,7 +204,7 @@ void AddMetrics(const AnalysisInput& input, AnalysisResult* result) {
   for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) {
     if (!makes_cuda_calls(thread)) continue;
     for (const ThreadWait& wait : input.shared().host().waits.Of(thread)) {
-      if (wait.call == kNone) continue;
+      if (!wait.IsOsCall()) continue;
       all.blocked_ns += wait.end_ns - wait.start_ns;
       sums[std::string(trace.Text(trace.os_calls[wait.call].function))].blocked_ns += wait.end_ns - wait.start_ns;
     }

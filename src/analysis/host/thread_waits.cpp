@@ -1,6 +1,7 @@
 #include "analysis/host/thread_waits.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace gprof {
@@ -17,9 +18,26 @@ std::span<const ThreadWait> PartsWithin(std::span<const ThreadWait> all, int64_t
 }
 
 // Calls come in order of their start; one within another is part of it.
-void AddCall(const OsCall& call, uint32_t index, Waits* waits) {
+template <class Call>
+void AddCall(const Call& call, uint32_t index, Waits* waits) {
   const int64_t from_ns = waits->empty() ? call.start_ns : std::max(call.start_ns, waits->back().end_ns);
-  if (from_ns < call.end_ns) waits->push_back({from_ns, call.end_ns, index});
+  if (from_ns < call.end_ns) waits->push_back({from_ns, call.end_ns, index, std::is_same_v<Call, MpiCall>});
+}
+
+// Of all threads. While MPI waits it may call the operating system, so of two that start together it is the outer one.
+void AddCalls(const Trace& trace, std::vector<Waits>* of_threads) {
+  const auto add = [&](const auto& calls, uint32_t i) {
+    if (calls[i].thread != kNone) AddCall(calls[i], i, &(*of_threads)[calls[i].thread]);
+  };
+  uint32_t os = 0;
+  const auto add_os_until = [&](int64_t time_ns) {
+    while (os < trace.os_calls.size() && trace.os_calls[os].start_ns < time_ns) add(trace.os_calls, os++);
+  };
+  for (uint32_t i = 0; i < trace.mpi_calls.size(); ++i) {
+    add_os_until(trace.mpi_calls[i].start_ns);
+    add(trace.mpi_calls, i);
+  }
+  add_os_until(INT64_MAX);
 }
 
 // What of the times off the processor is outside of the calls, which come in order and do not overlap.
@@ -45,12 +63,9 @@ void AddOutside(const std::vector<Interval>& times_off, Waits* waits) {
 }  // namespace
 
 ThreadWaits::ThreadWaits(const Trace& trace) {
-  if (trace.os_calls.empty() && trace.switches.empty()) return;
+  if (trace.os_calls.empty() && trace.mpi_calls.empty() && trace.switches.empty()) return;
   of_threads_.resize(trace.threads.size());
-  for (uint32_t i = 0; i < trace.os_calls.size(); ++i) {
-    const OsCall& call = trace.os_calls[i];
-    if (call.thread != kNone) AddCall(call, i, &of_threads_[call.thread]);
-  }
+  AddCalls(trace, &of_threads_);
   std::vector<std::vector<Interval>> blocked(trace.threads.size());
   for (const ThreadSwitch& s : trace.switches) {
     if (s.thread != kNone && !s.is_preempted) blocked[s.thread].push_back({s.start_ns, s.end_ns});

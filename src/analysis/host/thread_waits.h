@@ -1,4 +1,4 @@
-// When threads were blocked in the operating system.
+// When threads waited for what is not CUDA: in the operating system, or in MPI.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,9 @@ namespace gprof {
 
 struct ThreadWait {
   int64_t start_ns = 0, end_ns = 0;
-  uint32_t call = kNone;  // index into os_calls; kNone: off the processor, in a call that was not recorded
+  uint32_t call = kNone;  // index into os_calls, or into mpi_calls; kNone: off the processor, in no recorded call
+  bool is_mpi = false;
+  bool IsOsCall() const { return call != kNone && !is_mpi; }
 };
 
 // Of each thread the outermost recorded calls, and between them the times off the processor, less those in which it was

@@ -33,6 +33,10 @@ constexpr std::array<CauseInfo, kCauseCount> kCauses = {{
     {"os", "idle.os_ns", "host blocked in the operating system", "the host was blocked in the operating system",
      "Check which call it was: read ahead or in larger pieces, hold locks for less time, or wait in a thread other "
      "than the launching one."},
+    {"mpi", "idle.mpi_ns", "host in an MPI call", "the host was in MPI calls",
+     "Communicate while the GPU works: launch the next kernels first, use non-blocking calls (MPI_Isend, "
+     "MPI_Iallreduce) "
+     "and wait late. Where ranks arrive at different times, balance their work."},
     {"host", "idle.host_ns", "host running its own code", "the host was running its own code",
      "Prepare the next step on the host while the GPU works on the current one: use another thread, prefetching, or "
      "more work per launch."},

@@ -18,11 +18,12 @@ enum class Cause : uint8_t {
   kLoad,
   kApi,
   kOs,
+  kMpi,
   kHost,
   kProfiler,
   kUnknown,
 };
-inline constexpr size_t kCauseCount = 12;
+inline constexpr size_t kCauseCount = 13;
 
 struct CauseInfo {
   std::string_view name;
@@ -35,7 +36,7 @@ struct CauseInfo {
 const CauseInfo& InfoOf(Cause cause);
 
 // The host was between CUDA calls: running, or waiting for what is not CUDA.
-constexpr bool IsOwnCode(Cause cause) { return cause == Cause::kHost || cause == Cause::kOs; }
+constexpr bool IsOwnCode(Cause cause) { return cause == Cause::kHost || cause == Cause::kOs || cause == Cause::kMpi; }
 
 // Some causes, a bit for each.
 using CauseMask = uint32_t;

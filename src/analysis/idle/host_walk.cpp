@@ -130,7 +130,7 @@ void HostWalk::AddOwnCode(uint32_t thread, int64_t from_ns, int64_t to_ns, std::
   for (const ThreadWait& wait : facts_.waits.Within(thread, from_ns, to_ns)) {
     AddByRange(Cause::kHost, thread, from_ns, wait.start_ns, parts);
     from_ns = std::max(from_ns, wait.start_ns);
-    AddByRange(Cause::kOs, thread, from_ns, std::min(to_ns, wait.end_ns), parts);
+    AddByRange(wait.is_mpi ? Cause::kMpi : Cause::kOs, thread, from_ns, std::min(to_ns, wait.end_ns), parts);
     from_ns = wait.end_ns;
   }
   AddByRange(Cause::kHost, thread, from_ns, to_ns, parts);

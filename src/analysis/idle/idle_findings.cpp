@@ -50,6 +50,14 @@ Place MainWait(const Trace& trace, const HostGaps& host) {
   return place;
 }
 
+Place MainMpiCall(const Trace& trace, const HostGaps& host) {
+  std::map<NameId, int64_t> functions;
+  for (const IdleInMpi& idle : host.mpi) functions[idle.function] += idle.idle_ns;
+  Place best;
+  for (const auto& [function, idle_ns] : functions) Offer(&best, std::string(trace.Text(function)), idle_ns);
+  return best;
+}
+
 // The function that most CPU samples were taken in, or that they are too few to say.
 std::string MainFunction(const Trace& trace, const HostGaps& host) {
   if (trace.cpu_samples.empty()) return "";
@@ -65,6 +73,7 @@ std::string MainFunction(const Trace& trace, const HostGaps& host) {
 
 Place MainPlace(const Trace& trace, const IdleSummary& summary, const HostGaps& host, Cause cause) {
   if (cause == Cause::kOs) return MainWait(trace, host);
+  if (cause == Cause::kMpi) return MainMpiCall(trace, host);
   Place best;
   if (cause == Cause::kHost) {
     for (uint32_t i = 0; i < trace.strings.size(); ++i) {

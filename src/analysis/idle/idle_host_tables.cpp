@@ -1,5 +1,5 @@
-// What the host did in idle time that no CUDA call explains, as far as calls of the operating system and CPU samples
-// tell.
+// What the host did in idle time that no CUDA call explains, as far as calls of the operating system and MPI and CPU
+// samples tell.
 #include <algorithm>
 
 #include "analysis/facts/statistics.h"
@@ -36,6 +36,27 @@ Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps
                           ThreadName(trace, wait.thread)});
   }
   NoteLeftOut(&table, host.waits.size());
+  return table;
+}
+
+Table IdleMpiTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows) {
+  Table table{"idle_by_mpi",
+              "Idle by MPI call",
+              {{"percent", "Idle", Unit::kPercent, false},
+               {"idle_ns", "Time", Unit::kNs, false},
+               {"calls", "Calls", Unit::kCount, false},
+               {"function", "Function", Unit::kText, false},
+               {"thread", "Thread", Unit::kText, true}},
+              {},
+              "Percent of all idle time, by the MPI call in which the launching thread was."};
+  const int64_t idle_ns = summary.Sum().split.Total();
+  const size_t shown = RowsShown(host.mpi.size(), max_rows);
+  for (size_t i = 0; i < shown; ++i) {
+    const IdleInMpi& wait = host.mpi[i];
+    table.rows.push_back({PercentOf(wait.idle_ns, idle_ns), wait.idle_ns, wait.calls,
+                          std::string(trace.Text(wait.function)), ThreadName(trace, wait.thread)});
+  }
+  NoteLeftOut(&table, host.mpi.size());
   return table;
 }
 

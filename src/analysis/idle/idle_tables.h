@@ -25,6 +25,7 @@ Table GapLengthTable(const IdleGroups& groups);
 
 // idle_host_tables.cpp: empty where the trace has no records of what they are about.
 Table IdleOsTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
+Table IdleMpiTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 Table IdleFunctionTable(const Trace& trace, const IdleSummary& summary, const HostGaps& host, uint32_t max_rows);
 
 Table StartupTeardownTable(const Trace& trace, const std::vector<StartupTeardown>& startups);

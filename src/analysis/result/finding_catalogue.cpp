@@ -40,6 +40,7 @@ constexpr FindingInfo kFindings[] = {
     Idle("idle.load", "idle.load_ns", "idle while contexts were created, or modules loaded or compiled", "cause:load"),
     Idle("idle.api", "idle.api_ns", "idle while the launching thread was in other CUDA calls", "cause:api"),
     Idle("idle.os", "idle.os_ns", "idle while the launching thread was blocked in the operating system", "cause:os"),
+    Idle("idle.mpi", "idle.mpi_ns", "idle while the launching thread was in an MPI call", "cause:mpi"),
     Idle("idle.host", "idle.host_ns", "idle while the launching thread ran its own code", "cause:host"),
     Idle("idle.profiler", "idle.profiler_ns", "idle because of profiling overhead (CUPTI)", "cause:profiler"),
     Idle("idle.unknown", "idle.unknown_ns", "idle before work whose launch call is not in the trace", "cause:unknown"),
@@ -392,6 +393,14 @@ constexpr FindingInfo kFindings[] = {
      "Start collectives as soon as their data is ready, in a separate stream, while other layers compute: bucket "
      "gradients, prefetch parameters. A kernel that waits for a slower rank counts as running.",
      kKernels},
+    {"mpi.late_rank",
+     "MPI collectives waited for one rank",
+     From(25),
+     "mpi_ranks",
+     Nowhere("is about calls of several processes"),
+     "Find out what its rank does before the collective: more work, a slower GPU, or a late host (see the idle time of "
+     "its GPU). Balance the work, or use non-blocking collectives.",
+     {{"idle.mpi_ns"}}},
     {"nccl.straggler", "NCCL collectives waited for one slow GPU", Always(kWarning), "nccl",
      At("kind:kernel name:nccl"),
      "Check what its rank does before the collective: more work, a slower GPU, or a late host (see balance, steps, and "

@@ -80,7 +80,7 @@ class LineNamer {
     const PythonLine& line = lines_.all()[static_cast<std::size_t>(most - weights.begin())];
     finding->subject.line = PlaceOf(trace_, line);
     // The host's own code ran before the call that its time is known by.
-    const bool is_before = finding->id == "idle.host" || finding->id == "idle.os";
+    const bool is_before = finding->id == "idle.host" || finding->id == "idle.os" || finding->id == "idle.mpi";
     finding->message += (percent >= kNearlyAll ? "; " : "; mostly ") + std::string(is_before ? "before " : "at ") +
                         NameOf(trace_, line);
   }

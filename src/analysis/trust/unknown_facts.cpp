@@ -49,6 +49,7 @@ constexpr FactInfo kFacts[] = {
     {Fact::kHostWaits, "host_waits", "waits in the operating system",
      "neither operating system calls nor context switches were recorded"},
     {Fact::kCpuSamples, "cpu_samples", "CPU samples", "CPU samples were not recorded"},
+    {Fact::kMpiCalls, "mpi_calls", "MPI calls", "MPI calls were not recorded (profile -t mpi)"},
 };
 static_assert(std::size(kFacts) == kFactCount);
 

@@ -21,7 +21,7 @@ constexpr std::string_view kNoCpuCounters = "CPU hardware counters are not sampl
 constexpr std::string_view kNoNetwork = "network adapters and switches are not sampled";
 constexpr std::string_view kNoStorage = "storage and GPUDirect Storage are not recorded";
 constexpr std::string_view kNoGraphics = "graphics and video APIs are not recorded";
-constexpr std::string_view kNoMpi = "MPI, UCX and OpenSHMEM calls are not recorded";
+constexpr std::string_view kNoShmem = "UCX and OpenSHMEM calls are not recorded";
 constexpr std::string_view kNoOpenMp = "OpenMP and OpenACC are not recorded; CUDA work issued by OpenACC is";
 constexpr std::string_view kNoEmbedded = "only for embedded platforms";
 constexpr std::string_view kNoWindows = "only for Windows";
@@ -34,7 +34,7 @@ constexpr std::array kOptions = {
     NsysOption{"-o,--output", "FILE", kOurs, "",
                "used as is, no extension is added; default names count up: run.trace, run.2.trace"},
     NsysOption{"-f,--force-overwrite", kBool, kOurs, "", ""},
-    NsysOption{"-t,--trace", "LIST", kOurs, "", "values in the next table; the default is cuda,nvtx,osrt"},
+    NsysOption{"-t,--trace", "LIST", kOurs, "", "values in the next table; the default is cuda,nvtx,osrt,mpi"},
     NsysOption{"-y,--delay", "SEC", kOurs, "", ""},
     NsysOption{"-d,--duration", "SEC", kOurs, "",
                "the program keeps running; nsys ends it, as --kill sigterm does here"},
@@ -130,7 +130,7 @@ constexpr std::array kOptions = {
     NsysOption{"--event-sampling-interval", "MS", kUnavailable, "", kNoCpuCounters},
     NsysOption{"--event-sampling-multiplex-interval", "MS", kUnavailable, "", kNoCpuCounters},
 
-    NsysOption{"--mpi-impl", "openmpi|mpich", kUnavailable, "", kNoMpi},
+    NsysOption{"--mpi-impl", "openmpi|mpich", kInert, "", "the MPI library in use is recognised"},
     NsysOption{"--nccl-trace", "LIST", kUnavailable, "none",
                "NCCL is recorded through its NVTX ranges, which need no option"},
     NsysOption{"--nic-metrics", "LIST", kUnavailable, "none,false", kNoNetwork},
@@ -179,9 +179,9 @@ constexpr std::array kTraces = {
     NsysTrace{"cusolver-verbose", NsysDomain::kNvtx, "", "CUSOLVERDN_NVTX_LEVEL=2"},
     NsysTrace{"cusparse", NsysDomain::kNvtx, "", "CUSPARSE_NVTX_LEVEL=1"},
     NsysTrace{"cusparse-verbose", NsysDomain::kNvtx, "", "CUSPARSE_NVTX_LEVEL=2"},
-    NsysTrace{"mpi", NsysDomain::kUnavailable, kNoMpi},
-    NsysTrace{"ucx", NsysDomain::kUnavailable, kNoMpi},
-    NsysTrace{"oshmem", NsysDomain::kUnavailable, kNoMpi},
+    NsysTrace{"mpi", NsysDomain::kMpi, ""},
+    NsysTrace{"ucx", NsysDomain::kUnavailable, kNoShmem},
+    NsysTrace{"oshmem", NsysDomain::kUnavailable, kNoShmem},
     NsysTrace{"openacc", NsysDomain::kUnavailable, kNoOpenMp},
     NsysTrace{"openmp", NsysDomain::kUnavailable, kNoOpenMp},
     NsysTrace{"gds", NsysDomain::kUnavailable, kNoStorage},
@@ -261,6 +261,7 @@ std::string NsysOptionsMarkdown() {
     const std::string_view sense = trace.domain == NsysDomain::kCuda   ? "cuda"
                                    : trace.domain == NsysDomain::kNvtx ? "nvtx"
                                    : trace.domain == NsysDomain::kOsrt ? "osrt"
+                                   : trace.domain == NsysDomain::kMpi  ? "mpi"
                                                                        : "none";
     const std::string remark = trace.variables.empty() ? std::string(trace.sentence) : "sets " + Code(trace.variables);
     text += "| " + Code(trace.name) + " | " + (is_missing ? "warning" : "accepted as `" + std::string(sense) + "`") +

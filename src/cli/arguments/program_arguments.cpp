@@ -52,7 +52,7 @@ Variables ReadVariables(const std::string& text) {
   for (const NsysTrace& trace : NsysTraces()) names.emplace_back(trace.name);
   const std::string nearest = Nearest(name, names);
   throw Error(ExitCode::kUsage, "-t: unknown value '" + name + "'",
-              nearest.empty() ? "use cuda, nvtx, osrt, a list of them, or none" : "did you mean " + nearest + "?");
+              nearest.empty() ? "use cuda, nvtx, osrt, mpi, a list of them, or none" : "did you mean " + nearest + "?");
 }
 
 }  // namespace
@@ -80,8 +80,9 @@ void ProgramArguments::AddCompressOption(CLI::App& app) {
 void ProgramArguments::AddTraceOptions(CLI::App& app) {
   constexpr char kGroup[] = "Trace options";
   app_ = &app;
-  app.add_option("-t,--trace", trace_,
-                 "what to trace: cuda, nvtx, osrt (default: all three), cublas, cudnn, cusolver, cusparse, or none")
+  app.add_option(
+         "-t,--trace", trace_,
+         "what to trace: cuda, nvtx, osrt, mpi (default: these four), cublas, cudnn, cusolver, cusparse, or none")
       ->type_name("LIST")
       ->group(kGroup);
   app.add_option("--osrt-threshold", osrt_threshold_ns_,
@@ -313,7 +314,7 @@ void ProgramArguments::ReadGpuMetrics() {
 }
 
 void ProgramArguments::ReadTraceList() {
-  options_.trace_cuda = options_.trace_nvtx = options_.trace_osrt = false;
+  options_.trace_cuda = options_.trace_nvtx = options_.trace_osrt = options_.trace_mpi = false;
   bool wants_none = false;
   std::string missing;
   for (const std::string& name : SplitList(trace_)) {
@@ -322,6 +323,7 @@ void ProgramArguments::ReadTraceList() {
     options_.trace_cuda |= known->domain == NsysDomain::kCuda;
     options_.trace_nvtx |= known->domain == NsysDomain::kNvtx;
     options_.trace_osrt |= known->domain == NsysDomain::kOsrt;
+    options_.trace_mpi |= known->domain == NsysDomain::kMpi;
     wants_none |= known->domain == NsysDomain::kNone;
     if (!known->variables.empty()) {
       const Variables variables = ReadVariables(std::string(known->variables));
@@ -333,7 +335,7 @@ void ProgramArguments::ReadTraceList() {
   if (options_.TracesNothing() && !wants_none) {
     throw Error(ExitCode::kUsage,
                 "-t " + trace_ + ": nothing to record: " + std::string(FindNsysTrace(missing)->sentence),
-                "add cuda, nvtx or osrt to -t");
+                "add cuda, nvtx, osrt or mpi to -t");
   }
 }
 

@@ -163,6 +163,17 @@ void EventArgs::OfOsCall(const OsCall& call, ArgSink& sink) {
   if (call.is_unfinished) sink.Bool("unfinished", true);
 }
 
+void EventArgs::OfMpiCall(const MpiCall& call, ArgSink& sink) {
+  if (call.communicator != 0) sink.Uint("communicator", call.communicator);
+  if (call.communicator_size != 0) sink.Uint("ranks", call.communicator_size);
+  if (call.peer >= 0) sink.Int("peer", call.peer);
+  if (call.tag >= 0) sink.Int("tag", call.tag);
+  if (call.sent_bytes != 0) sink.Uint("sent bytes", call.sent_bytes);
+  if (call.received_bytes != 0) sink.Uint("received bytes", call.received_bytes);
+  if (call.error != 0) sink.Uint("error", call.error);
+  if (call.is_unfinished) sink.Bool("unfinished", true);
+}
+
 void EventArgs::OfSample(const CpuSample& sample, ArgSink& sink) {
   OfStack(sample.stack, sink);
   if (sample.cpu != kNone) sink.Uint("cpu", sample.cpu);

@@ -33,6 +33,7 @@ class EventArgs {
   void OfRange(uint32_t range, ArgSink& sink) const;
   void OfMark(uint32_t mark, ArgSink& sink) const;
   void OfOsCall(const OsCall& call, ArgSink& sink);
+  void OfMpiCall(const MpiCall& call, ArgSink& sink);
   void OfSample(const CpuSample& sample, ArgSink& sink);
 
   // Processes number their calls alike. From now on those of each go on where those of the one before end, for readers

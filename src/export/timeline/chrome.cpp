@@ -104,7 +104,9 @@ class ChromeWriter {
   void Counters();
   void SampledCounters();
   Place PlaceOf(const MetricSource& source);
-  void OsCalls();
+  template <class HostCall>
+  void HostCalls(const std::vector<HostCall>& all, std::string_view category, std::string_view row_name,
+                 void (EventArgs::*args)(const HostCall&, ArgSink&));
   void Tracks();
 
   void Open(char phase, std::string_view category, uint32_t label, Place place, int64_t time_ns);
@@ -172,7 +174,8 @@ void ChromeWriter::Write() {
   ProjectedRanges();
   Counters();
   SampledCounters();
-  OsCalls();
+  HostCalls(trace_.os_calls, "os_call", "OS calls", &EventArgs::OfOsCall);
+  HostCalls(trace_.mpi_calls, "mpi_call", "MPI calls", &EventArgs::OfMpiCall);
   Tracks();
   out_.Write("\n]}\n");
 }
@@ -470,20 +473,22 @@ void ChromeWriter::SampledCounters() {
 }
 
 // In rows of their own: scripts take all that is in the row of a thread for calls and ranges.
-void ChromeWriter::OsCalls() {
-  for (const auto& [at, calls] : ByThread(trace_.os_calls)) {
+template <class HostCall>
+void ChromeWriter::HostCalls(const std::vector<HostCall>& all, std::string_view category, std::string_view row_name,
+                             void (EventArgs::*args)(const HostCall&, ArgSink&)) {
+  for (const auto& [at, calls] : ByThread(all)) {
     const Place thread =
         at.thread == kNone ? Place{at.process == kNone ? 0 : ids_.Pid(at.process), 0} : PlaceOf(at.thread);
-    const std::string name = fmt::format("OS calls of thread {}", thread.tid);
+    const std::string name = fmt::format("{} of thread {}", row_name, thread.tid);
     std::vector<Place> places = {{thread.pid, ids_.NewTid()}};
     NameTrack(places.front(), name, thread.tid);
     Lanes lanes(Lanes::Nesting::kNested);
     for (const uint32_t i : calls) {
-      const OsCall& call = trace_.os_calls[i];
+      const HostCall& call = all[i];
       const Interval time{call.start_ns, call.end_ns};
-      Open('X', "os_call", labels_.Of(call.function), LaneOf(&places, lanes.Place(time), name), call.start_ns);
+      Open('X', category, labels_.Of(call.function), LaneOf(&places, lanes.Place(time), name), call.start_ns);
       Duration(time);
-      Args([&](ArgSink& sink) { args_.OfOsCall(call, sink); });
+      Args([&](ArgSink& sink) { (args_.*args)(call, sink); });
       Close();
     }
   }

@@ -103,7 +103,8 @@ class PerfettoWriter {
     ProjectedRanges(projected);
     Counters();
     SampledCounters();
-    OsCalls();
+    HostCalls(trace_.os_calls, "os_call", "OS calls", &EventArgs::OfOsCall);
+    HostCalls(trace_.mpi_calls, "mpi_call", "MPI calls", &EventArgs::OfMpiCall);
     Switches();
     Samples();
   }
@@ -121,7 +122,9 @@ class PerfettoWriter {
   void Counters();
   void SampledCounters();
   uint64_t TrackAround(const MetricSource& source);
-  void OsCalls();
+  template <class HostCall>
+  void HostCalls(const std::vector<HostCall>& all, std::string_view category, std::string_view row_name,
+                 void (EventArgs::*args)(const HostCall&, ArgSink&));
   void Switches();
   void Samples();
   PerfettoPackets::Track RowBelow(ThreadOfProcess at, std::string_view name) const;
@@ -337,15 +340,17 @@ PerfettoPackets::Track PerfettoWriter::RowBelow(ThreadOfProcess at, std::string_
   return {.parent = at.process == kNone ? 0 : process_tracks_[at.process], .name = name};
 }
 
-void PerfettoWriter::OsCalls() {
-  for (const auto& [at, calls] : ByThread(trace_.os_calls)) {
-    const PerfettoPackets::Track track = RowBelow(at, "OS calls");
+template <class HostCall>
+void PerfettoWriter::HostCalls(const std::vector<HostCall>& all, std::string_view category, std::string_view row_name,
+                               void (EventArgs::*args)(const HostCall&, ArgSink&)) {
+  for (const auto& [at, calls] : ByThread(all)) {
+    const PerfettoPackets::Track track = RowBelow(at, row_name);
     Row row(&packets_, Lanes::Nesting::kNested, packets_.AddTrack(track), track);
     for (const uint32_t i : calls) {
-      const OsCall& call = trace_.os_calls[i];
+      const HostCall& call = all[i];
       const uint32_t label = labels_.Of(call.function);
-      packets_.Event(EventType::kBegin, row.Begin({call.start_ns, call.end_ns}), call.start_ns, "os_call", label,
-                     labels_.Text(label), [&](ArgSink& sink, auto&) { args_.OfOsCall(call, sink); });
+      packets_.Event(EventType::kBegin, row.Begin({call.start_ns, call.end_ns}), call.start_ns, category, label,
+                     labels_.Text(label), [&](ArgSink& sink, auto&) { (args_.*args)(call, sink); });
     }
     row.Finish();
   }

@@ -182,7 +182,8 @@ void LayoutMaker::AddIdle(uint32_t device, int32_t parent) {
       const int64_t end_ns = at_ns + part.duration_ns;
       const uint32_t range = part.call() == kNone ? RangeWith(part.path(), thread, at_ns) : kNone;
       lane.items.push_back(static_cast<uint32_t>(data_.idle_parts.size()));
-      const NameId function = part.cause == Cause::kOs ? LongestWait(thread, {at_ns, end_ns}) : NameId{};
+      const NameId function =
+          part.cause == Cause::kOs || part.cause == Cause::kMpi ? LongestWait(thread, {at_ns, end_ns}) : NameId{};
       data_.idle_parts.push_back({at_ns, end_ns, part.cause, part.call(), range, gap.after, function});
       at_ns = end_ns;
     }
@@ -230,7 +231,7 @@ uint32_t LayoutMaker::RangeWith(NameId path, uint32_t thread, int64_t time_ns) c
   return range;
 }
 
-// The call of the operating system that took most of the time; none where it was not recorded.
+// The call of the operating system or of MPI that took most of the time; none where it was not recorded.
 NameId LayoutMaker::LongestWait(uint32_t thread, const Interval& time) const {
   NameId function;
   int64_t longest_ns = 0;
@@ -238,7 +239,7 @@ NameId LayoutMaker::LongestWait(uint32_t thread, const Interval& time) const {
     const int64_t ns = std::min(time.end_ns, wait.end_ns) - std::max(time.start_ns, wait.start_ns);
     if (wait.call == kNone || ns <= longest_ns) continue;
     longest_ns = ns;
-    function = trace_.os_calls[wait.call].function;
+    function = wait.is_mpi ? trace_.mpi_calls[wait.call].function : trace_.os_calls[wait.call].function;
   }
   return function;
 }

@@ -40,8 +40,9 @@ Environment::Environment(const char* const* inherited, const LaunchOptions& opti
     if (!Get(name)) Set(name, value);
   }
   // Without CUDA and NVTX, what the program waits for is seen from its first call of either on all the same.
-  if (options.trace_cuda || options.trace_osrt) Inject("CUDA_INJECTION64_PATH", env::kNextCudaInjection, tracer);
-  if (options.trace_nvtx || (options.trace_osrt && !options.trace_cuda))
+  const bool traces_host = options.TracesHostCalls();
+  if (options.trace_cuda || traces_host) Inject("CUDA_INJECTION64_PATH", env::kNextCudaInjection, tracer);
+  if (options.trace_nvtx || (traces_host && !options.trace_cuda))
     Inject("NVTX_INJECTION64_PATH", env::kNextNvtxInjection, tracer);
   SetTracerOptions(options);
   if (options.pytorch.empty()) return;
@@ -59,6 +60,7 @@ void Environment::SetTracerOptions(const LaunchOptions& options) {
   add(options.trace_cuda, "cuda");
   add(options.trace_nvtx, "nvtx");
   add(options.trace_osrt, "osrt");
+  add(options.trace_mpi, "mpi");
   Set(env::kTrace, kinds.empty() ? "none" : kinds);
   if (options.osrt_threshold_ns) Set(env::kOsrtThreshold, std::to_string(*options.osrt_threshold_ns));
   if (!options.osrt_functions.empty()) Set(env::kOsrtFunctions, options.osrt_functions);

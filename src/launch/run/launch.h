@@ -63,13 +63,14 @@ struct LaunchOptions {
   std::string output = "run.trace";  // may hold %p %h %n %q{NAME} %%
   bool is_default_output = false;    // nobody chose it: where it is taken, run.2.trace and so on
   bool may_overwrite = false;
-  bool trace_cuda = true, trace_nvtx = true, trace_osrt = true;
+  bool trace_cuda = true, trace_nvtx = true, trace_osrt = true, trace_mpi = true;
   std::optional<uint64_t> osrt_threshold_ns;  // empty: left to the tracer
   std::string osrt_functions;                 // empty: all
   bool osrt_file_access = false;
   // Of the program, unless it has them: libraries that annotate their calls by NVTX ask for them.
   std::vector<std::pair<std::string, std::string>> library_variables;
-  bool TracesNothing() const { return !trace_cuda && !trace_nvtx && !trace_osrt; }
+  bool TracesNothing() const { return !trace_cuda && !trace_nvtx && !TracesHostCalls(); }
+  bool TracesHostCalls() const { return trace_osrt || trace_mpi; }
   bool all_apis = false;
   ProgramOutput program_output = ProgramOutput::kShown;
   std::string graph_trace;  // empty: left to the tracer

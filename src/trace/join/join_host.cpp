@@ -54,6 +54,7 @@ class HostJoin {
     JoinSamples();
     JoinSwitches();
     JoinOsCalls();
+    JoinMpiCalls();
   }
 
  private:
@@ -197,6 +198,29 @@ class HostJoin {
     }
     SortNearlySorted(t_.os_calls.begin(), t_.os_calls.end(),
                      [](const OsCall& a, const OsCall& b) { return a.start_ns < b.start_ns; });
+  }
+
+  void JoinMpiCalls() {
+    for (const auto& [writer, r] : TakeKept<trace::MpiCallRecord>(unjoined_)) {
+      MpiCall c;
+      c.start_ns = TimeNs(r.start_ns);
+      c.end_ns = EndNs(r.start_ns, r.duration_ns);
+      c.sent_bytes = r.sent_bytes;
+      c.received_bytes = r.received_bytes;
+      c.process = by_pid_.Find(writer, r.pid, c.start_ns);
+      c.thread = by_pid_.ThreadOf(c.process, r.tid);
+      c.function = unjoined_.Name(writer, r.function);
+      c.communicator = r.communicator;
+      c.communicator_size = r.communicator_size;
+      c.peer = r.peer;
+      c.tag = r.tag;
+      c.error = r.error;
+      c.is_unfinished = r.is_unfinished != 0;
+      TouchWriter(unjoined_, writer, c.process, c.start_ns, c.end_ns);
+      t_.mpi_calls.push_back(c);
+    }
+    SortNearlySorted(t_.mpi_calls.begin(), t_.mpi_calls.end(),
+                     [](const MpiCall& a, const MpiCall& b) { return a.start_ns < b.start_ns; });
   }
 
   UnjoinedTrace& unjoined_;

@@ -20,6 +20,7 @@ void AddWhat(const TracerConfig& c, Message* text) {
   add(c.wants_cuda && c.wants_managed_memory, "managed memory");
   add(c.wants_nvtx, "NVTX");
   add(c.wants_osrt, "OS runtime");
+  add(c.wants_mpi, "MPI");
 }
 
 void AddRange(const TracerConfig& c, Message* text) {

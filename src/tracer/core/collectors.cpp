@@ -10,6 +10,8 @@
 #include "tracer/core/thread_rows.h"
 #include "tracer/cupti/api_rows.h"
 #include "tracer/cupti/gpu_work.h"
+#include "tracer/imports/import_slots.h"
+#include "tracer/mpi/mpi_calls.h"
 #include "tracer/nvtx/nvtx_records.h"
 #include "tracer/osrt/os_calls.h"
 #include "tracer/python/python_stacks.h"
@@ -22,8 +24,8 @@ namespace {
 // and its records say which stream is a context's default one. Calls that are still open come after the rows, as do
 // names, so that none is missing that a row refers to. Notices come last, as all of these may have something to say.
 constexpr Collector kCollectors[] = {
-    kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector, kControlCollector,
-    kCaptureCollector, kNvtxCollector,    kOsCallCollector,    kPythonCollector,  kNoticeCollector,
+    kProcessCollector, kGpuWorkCollector, kThreadRowCollector, kApiCallCollector, kControlCollector, kCaptureCollector,
+    kNvtxCollector,    kOsCallCollector,  kMpiCallCollector,   kImportCollector,  kPythonCollector,  kNoticeCollector,
 };
 
 using Converter = decltype(Collector::convert);

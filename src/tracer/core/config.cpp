@@ -113,6 +113,7 @@ void ReadConfig() {
   if (const char* kinds = getenv(trace::env::kTrace); kinds != nullptr) {
     config.wants_cuda = Lists(kinds, "cuda");
     config.wants_nvtx = Lists(kinds, "nvtx");
+    config.wants_mpi = Lists(kinds, "mpi");
     config.wants_osrt = Lists(kinds, "osrt");
   }
   config.wants_all_apis = IsSet(trace::env::kAllApis);

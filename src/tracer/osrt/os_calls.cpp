@@ -4,8 +4,8 @@
 #include "tracer/core/config.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/thread_rows.h"
+#include "tracer/imports/wrapped_call.h"
 #include "tracer/osrt/descriptors.h"
-#include "tracer/osrt/import_slots.h"
 #include "tracer/osrt/os_objects.h"
 #include "tracer/osrt/os_rows.h"
 #include "tracer/osrt/python_gil.h"
@@ -20,7 +20,6 @@ namespace {
 // Salvage has the same table, and the names that the dead process gave to its functions.
 trace::StringId names[kMostFunctions] GPROF_IN_ARENA = {};
 trace::StringId gil_name GPROF_IN_ARENA = {};
-bool is_patched = false;
 
 // By default, calls that come in masses (hundreds of threads that sleep for a millisecond each) are left out where they
 // are short: what remains is what holds up a program.
@@ -187,20 +186,14 @@ void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
 void StartOsCalls() {
   if (!Config().wants_osrt) return;
   NameFunctions();
-  FindFunctions(Config().osrt_functions);
-  KeepLoaderWholeInForks();
+  WrapFunctions(Config().osrt_functions);
+  WatchForPython();
   SetThresholds();
   os_thresholds.is_on.store(IsCapturing(), std::memory_order_release);
 }
 
 void SwitchOsCalls(bool on) {
   if (Config().wants_osrt) os_thresholds.is_on.store(on, std::memory_order_release);
-}
-
-void PatchForOsCalls() {
-  if (!Config().wants_osrt || CapturesAreOver()) return;
-  PatchImports();
-  is_patched = true;
 }
 
 void DrainOsCalls(DrainRound* round) {
@@ -212,8 +205,7 @@ void DrainOsCalls(DrainRound* round) {
   StepDown();
   if (round->depth == Depth::kReady) return;
   SetThresholds();
-  if (CapturesAreOver()) return StopOsCalls(StopReason::kThreadsEnd);
-  PatchForOsCalls();
+  if (CapturesAreOver()) StopOsCalls(StopReason::kThreadsEnd);
 }
 
 void TakeOpenOsCalls(DrainRound* round) {
@@ -222,11 +214,7 @@ void TakeOpenOsCalls(DrainRound* round) {
 }
 
 void StopOsCalls(StopReason why) {
-  if (why == StopReason::kDriverGoes) return;
-  os_thresholds.is_on.store(false, std::memory_order_release);
-  if (why == StopReason::kForked || !is_patched) return;
-  RestoreImports();
-  is_patched = false;
+  if (why != StopReason::kDriverGoes) os_thresholds.is_on.store(false, std::memory_order_release);
 }
 
 void ResetOsCallsAfterFork() {

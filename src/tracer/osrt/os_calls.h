@@ -12,12 +12,10 @@ void DrainOsCalls(DrainRound* round);
 void TakeOpenOsCalls(DrainRound* round);
 void StopOsCalls(StopReason why);
 void ResetOsCallsAfterFork();
-void PatchForOsCalls();
 void ConvertOsCallRow(const RowHeader* row, const RowSource& source);
 
 inline constexpr Collector kOsCallCollector = {
     .start = StartOsCalls,
-    .retell = PatchForOsCalls,
     .switch_capture = SwitchOsCalls,
     .drain = DrainOsCalls,
     .salvage = TakeOpenOsCalls,

@@ -18,20 +18,6 @@ enum class OsDetail : uint8_t {
   kSocket = 6       // as kDescriptor
 };
 
-// Durations have 27 significant bits: a thousandth of a microsecond in a tenth of a second.
-inline constexpr uint32_t kDurationBits = 27;
-
-constexpr uint32_t PackDuration(uint64_t stamps) {
-  const int bits = 64 - __builtin_clzll(stamps | 1);
-  const uint32_t shift = bits > static_cast<int>(kDurationBits) ? static_cast<uint32_t>(bits) - kDurationBits : 0;
-  return shift << kDurationBits | static_cast<uint32_t>(stamps >> shift);
-}
-constexpr uint64_t UnpackDuration(uint32_t packed) {
-  return uint64_t{packed & ((1u << kDurationBits) - 1)} << (packed >> kDurationBits);
-}
-static_assert(UnpackDuration(PackDuration(12345)) == 12345);
-static_assert(UnpackDuration(PackDuration((1ull << 42) + 12345)) / 100'000 == ((1ull << 42) + 12345) / 100'000);
-
 struct OsCallRow {
   RowHeader header;   // flags: number of the function
   uint32_t duration;  // packed

@@ -1,6 +1,7 @@
 #include "tracer/osrt/python_gil.h"
 
 #include "gprof/trace/python_layout.h"
+#include "tracer/imports/import_slots.h"
 #include "tracer/store/arena.h"
 #include "tracer/store/system_calls.h"
 
@@ -21,8 +22,7 @@ struct GilState {
   uint64_t switches;
 };
 
-}  // namespace
-
+// `version` is PY_VERSION_HEX, 0 where that is not known.
 void SetPythonRuntime(uintptr_t address, uint64_t bytes, uint32_t version) {
   const bool has_table = bytes >= sizeof(trace::PythonDebugOffsets);
   const trace::PythonLayout layout =
@@ -30,6 +30,19 @@ void SetPythonRuntime(uintptr_t address, uint64_t bytes, uint32_t version) {
   native_id_offset = layout.IsKnown() ? layout.thread_native_id : trace::kNoOffset;
   python = {address, bytes};
 }
+
+void LookForPython(const LoadedModule& module) {
+  const ElfW(Sym)* const runtime = module.FindExport("_PyRuntime");
+  if (runtime == nullptr || runtime->st_shndx == SHN_UNDEF) return;
+  const ElfW(Sym)* const version = module.FindExport("Py_Version");  // from 3.11 on
+  const bool has_version = version != nullptr && version->st_shndx != SHN_UNDEF;
+  SetPythonRuntime(module.base() + runtime->st_value, runtime->st_size,
+                   has_version ? *reinterpret_cast<const uint32_t*>(module.base() + version->st_value) : 0);
+}
+
+}  // namespace
+
+void WatchForPython() { WatchModules({.see = LookForPython}); }
 
 bool IsInPythonRuntime(uint64_t address) { return address - python.address < python.bytes; }
 

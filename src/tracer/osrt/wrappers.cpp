@@ -12,6 +12,7 @@
 // Compiled with unwind tables: cancelling a thread unwinds it through these functions, which own nothing.
 #include "tracer/osrt/wrappers.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -34,10 +35,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <iterator>
 #include <tuple>
 #include <type_traits>
 
+#include "tracer/imports/wrapped_call.h"
 #include "tracer/osrt/descriptors.h"
 #include "tracer/osrt/os_rows.h"
 #include "tracer/osrt/python_gil.h"
@@ -99,10 +102,6 @@ constexpr bool IsOfFiles(How how) {
 }
 
 constexpr bool IsOfLocks(How how) { return how == How::kMutex || how == How::kRwLock || how == How::kCondition; }
-
-// The frame of the outermost wrapper that the thread is in, 0 when in none. A wrapper below it was called by a handler
-// of a signal or by libc itself, and is part of that call. One above it tells that the frame was left by longjmp.
-constinit thread_local uintptr_t outer_frame = 0;
 
 uint64_t Least(const std::atomic<uint64_t>& a, const std::atomic<uint64_t>& b) {
   const uint64_t x = a.load(std::memory_order_relaxed), y = b.load(std::memory_order_relaxed);
@@ -415,17 +414,13 @@ using trace::OsObject;
 template <Text kSymbol, How kHow, OsObject kObject, class Function>
 WrappedFunction Wrap(const char* name = kSymbol.text) {
   using W = Wrapper<kSymbol, kHow, kObject, typename WithoutNoexcept<Function>::Type>;
-  return {kSymbol.text, name, nullptr, kObject, reinterpret_cast<void*>(&W::Call), &target_of<kSymbol>};
+  return {{kSymbol.text, reinterpret_cast<void*>(&W::Call), &target_of<kSymbol>}, name, nullptr, kObject};
 }
 
 template <Text kSymbol, How kHow, OsObject kObject, class Lock>
 WrappedFunction WrapLock(const char* attempt) {
-  return {kSymbol.text,
-          kSymbol.text,
-          attempt,
-          kObject,
-          reinterpret_cast<void*>(&LockWrapper<kSymbol, kHow, kObject, Lock>::Call),
-          &target_of<kSymbol>};
+  void* const wrapper = reinterpret_cast<void*>(&LockWrapper<kSymbol, kHow, kObject, Lock>::Call);
+  return {{kSymbol.text, wrapper, &target_of<kSymbol>}, kSymbol.text, attempt, kObject};
 }
 
 // The last argument of some is a list that may be empty: a register or two more are passed on than there need be.
@@ -441,6 +436,23 @@ using CheckedPoll = int (*)(pollfd*, nfds_t, int, size_t);
 using JoinClock = int (*)(pthread_t, void**, clockid_t, const timespec*);
 using LockClock = int (*)(void*, clockid_t, const timespec*);
 using WaitClock = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
+
+void* LookUp(const char* symbol) {
+#ifdef __x86_64__
+  if (std::strncmp(symbol, "pthread_cond_", 13) == 0) {
+    if (void* found = dlvsym(RTLD_DEFAULT, symbol, "GLIBC_2.3.2"); found != nullptr) return found;
+  }
+#endif
+  return dlsym(RTLD_DEFAULT, symbol);
+}
+
+bool IsListed(const char* list, const char* name) {
+  const std::size_t size = std::strlen(name);
+  for (const char* at = std::strstr(list, name); at != nullptr; at = std::strstr(at + 1, name)) {
+    if ((at == list || at[-1] == ',') && (at[size] == 0 || at[size] == ',')) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -462,12 +474,16 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
       Wrap<"pthread_join", How::kNumber, OsObject::kThread, decltype(&pthread_join)>(),
       Wrap<"pthread_timedjoin_np", How::kNumber, OsObject::kThread, decltype(&pthread_timedjoin_np)>(),
       Wrap<"pthread_clockjoin_np", How::kNumber, OsObject::kThread, JoinClock>(),
-      {"sem_wait", "sem_wait", "sem_trywait", OsObject::kSemaphore, reinterpret_cast<void*>(&SemaphoreWrapper::Call),
-       &target_of<"sem_wait">},
+      {{"sem_wait", reinterpret_cast<void*>(&SemaphoreWrapper::Call), &target_of<"sem_wait">},
+       "sem_wait",
+       "sem_trywait",
+       OsObject::kSemaphore},
       Wrap<"sem_timedwait", How::kSem, OsObject::kSemaphore, decltype(&sem_timedwait)>(),
       Wrap<"sem_clockwait", How::kSem, OsObject::kSemaphore, int (*)(sem_t*, clockid_t, const timespec*)>(),
-      {"syscall", "futex", nullptr, OsObject::kFutex, reinterpret_cast<void*>(&SystemCallWrapper::Call),
-       &target_of<"syscall">},
+      {{"syscall", reinterpret_cast<void*>(&SystemCallWrapper::Call), &target_of<"syscall">},
+       "futex",
+       nullptr,
+       OsObject::kFutex},
 
       Wrap<"read", How::kBytes, OsObject::kFile, decltype(&read)>(),
       Wrap<"__read_chk", How::kBytes, OsObject::kFile, CheckedRead>("read"),
@@ -555,6 +571,22 @@ const WrappedFunction* WrappedFunctions(std::size_t* count) {
   static_assert(std::size(kFunctions) <= kMostFunctions);
   *count = std::size(kFunctions);
   return kFunctions;
+}
+
+void WrapFunctions(const char* only) {
+  std::size_t count = 0;
+  const WrappedFunction* const functions = WrappedFunctions(&count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const WrappedFunction& function = functions[i];
+    if (only[0] != 0 && !IsListed(only, function.name)) continue;
+    WrapTarget& target = *function.wrapped.target;
+    target.number = static_cast<uint8_t>(i);
+    target.attempt = function.attempt == nullptr ? nullptr : LookUp(function.attempt);
+    void* const real = LookUp(function.wrapped.symbol);
+    if (real == nullptr || (function.attempt != nullptr && target.attempt == nullptr)) continue;
+    target.real = real;
+    AddWrapped(function.wrapped);
+  }
 }
 
 }  // namespace gprof::tracer

@@ -7,26 +7,20 @@
 #include <cstdint>
 
 #include "gprof/trace/record.h"
+#include "tracer/imports/import_slots.h"
 
 namespace gprof::tracer {
 
-// Of one function. What the wrapper needs comes first.
-struct WrapTarget {
-  void* real = nullptr;     // null: not wrapped
-  void* attempt = nullptr;  // the function that does the same without waiting, null where there is none
-  uint8_t number = 0;       // in the table
-};
-
 struct WrappedFunction {
-  const char* symbol;
+  WrappedSymbol wrapped;
   const char* name;  // of the function in the trace
   const char* attempt;
   trace::OsObject object;
-  void* wrapper;
-  WrapTarget* target;
 };
 
 const WrappedFunction* WrappedFunctions(std::size_t* count);
+// Those of `only`, a list of names, or all of them; looks up what calls them now. [starting thread]
+void WrapFunctions(const char* only);
 inline constexpr uint32_t kMostFunctions = 128;
 
 // What is long, in stamps. All ones: nothing is.

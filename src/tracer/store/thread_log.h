@@ -45,6 +45,12 @@ struct OpenOsCall {
   uint8_t function = 0;
 };
 
+// The same of MPI.
+struct OpenMpiCall {
+  std::atomic<uint64_t> start{0};  // 0: in none
+  uint8_t function = 0;
+};
+
 // A call in which another one began.
 struct SetAsideCall {
   uint64_t start = 0;
@@ -113,6 +119,7 @@ class ThreadLog {
   OpenCall open_call;
   SetAsideCall set_aside;
   OpenOsCall open_os_call;
+  OpenMpiCall open_mpi_call;
   WatchedRange watched;
   uint64_t nvtx_base = kNoBase;  // of the stamps of NVTX rows
   int32_t depths[kDepthDomains] = {};

@@ -14,7 +14,7 @@ const KIND_LABELS: Record<EventKind, string> = {
 
 /** Causes of idle time, as docs/analyses.md has them, in the order of display. */
 export const CAUSES = [
-  "host", "sync", "copy", "memory", "load", "api", "os", "launch", "queue", "dependency", "profiler", "unknown",
+  "host", "sync", "copy", "memory", "load", "api", "os", "mpi", "launch", "queue", "dependency", "profiler", "unknown",
 ] as const;
 
 const CAUSE_MEANINGS: Record<string, string> = {
@@ -22,7 +22,7 @@ const CAUSE_MEANINGS: Record<string, string> = {
   launch: "launch latency: from the entry of the launch call to the start on the GPU", sync: "the host was in a synchronising call",
   copy: "the host was in a blocking copy or memset", memory: "the host allocated, freed or registered memory",
   load: "contexts or modules were loaded, or code was compiled", api: "the host was in another CUDA call",
-  os: "the host was blocked in the operating system", host: "the host ran its own code",
+  os: "the host was blocked in the operating system", mpi: "the host was in an MPI call", host: "the host ran its own code",
   profiler: "CUPTI was busy recording", unknown: "the launch call is not in the trace",
 };
 
@@ -38,7 +38,7 @@ export const causeColor = (cause: string): string =>
 const ANALYSIS_TITLES: Record<string, string> = {
   devices: "GPUs", idle: "Idle time", launches: "Launches", kernels: "Kernels", small_kernels: "Small kernels",
   occupancy: "Occupancy", memcpy: "Copies", memory: "Memory", streams: "Streams", sync: "Synchronisation", api: "CUDA calls",
-  api_errors: "Errors", os_calls: "Operating system", threads: "Threads", cpu_functions: "CPU samples", python_lines: "Python", ops: "Operators", graphs: "CUDA graphs", startup: "Start-up", critical_path: "Critical path", steps: "Steps",
+  api_errors: "Errors", mpi: "MPI", os_calls: "Operating system", threads: "Threads", cpu_functions: "CPU samples", python_lines: "Python", ops: "Operators", graphs: "CUDA graphs", startup: "Start-up", critical_path: "Critical path", steps: "Steps",
   nvtx: "NVTX", host_load: "Host", gpu_metrics: "GPU metrics", health: "Data quality", balance: "Multiple GPUs", nccl: "NCCL", traces: "Multiple traces",
 };
 export const analysisTitle = (id: string): string => ANALYSIS_TITLES[id] ?? id;

@@ -74,7 +74,7 @@ const PLACES: Record<string, RowPlace> = {
   },
   gpu_metrics_kernels: byName("kernel", "kernel"), gpu_metrics_steps: byPath("range"),
   gpu_energy: byName("kernel", "kernel"), gpu_energy_ranges: byPath("range"),
-  steps: byPath("path"), idle_by_os: () => ({ query: "cause:os", label: "os" }), launches_over_time: byStart((row) => gpuOf(row).trim()),
+  steps: byPath("path"), idle_by_os: () => ({ query: "cause:os", label: "os" }), idle_by_mpi: () => ({ query: "cause:mpi", label: "mpi" }), launches_over_time: byStart((row) => gpuOf(row).trim()),
 };
 
 /** null: the row is about nothing on the timeline. */

@@ -24,11 +24,11 @@ const MOST_FUNCTIONS = 5;
 
 /** What the report knows of all idle time with this cause: functions by CPU samples, or calls of the operating system. */
 export function functionSections(report: ReportDocument | null, cause: string): Section[] {
-  const table = cause === "host" ? "idle_by_function" : cause === "os" ? "idle_by_os" : "";
+  const table = cause === "host" ? "idle_by_function" : cause === "os" || cause === "mpi" ? `idle_by_${cause}` : "";
   const rows = report && table ? rowsOf(report, table).slice(0, MOST_FUNCTIONS) : [];
   if (rows.length === 0) return [];
   const facts = rows.map((row) => ({ label: formatPercent(num(row, "percent")), value: [str(row, "function"), str(row, "module") || str(row, "object")].filter((t) => t).map(visible).join(", ") }));
-  const title = cause === "host" ? "Functions in idle: host" : "Calls in idle: os";
+  const title = cause === "host" ? "Functions in idle: host" : `Calls in idle: ${cause}`;
   return [{ title, note: cause === "host" ? "CPU samples of the launching thread, in the whole report." : "Percent of all idle time, in the whole report.", facts }];
 }
 

@@ -28,7 +28,7 @@ class Variables(LauncherTest):
         found = self.variables("-o", "x.trace")
         status = os.stat(self.folder / "x.trace")
         self.assertEqual({name: found.get(name) for name in OURS}, {
-            "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx,osrt", "GPROF_PYTHON_STACKS": "1",
+            "GPROF_OUTPUT": str(self.folder / "x.trace"), "GPROF_TRACE": "cuda,nvtx,osrt,mpi", "GPROF_PYTHON_STACKS": "1",
             "GPROF_RUN_ID": f"{status.st_dev}:{status.st_ino}", "GPROF_RUN_BASE": None,
             "GPROF_RUN_FOLDER": found["GPROF_RUN_FOLDER"],
             "CUDA_INJECTION64_PATH": str(self.stub), "NVTX_INJECTION64_PATH": str(self.stub)})

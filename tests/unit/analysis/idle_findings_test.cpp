@@ -216,6 +216,14 @@ Trace GapWith(Cause cause) {
       maker.Launch(200, 205, 200, 300);
       break;
     }
+    case Cause::kMpi: {
+      MpiCall call;
+      call.start_ns = 100, call.end_ns = 200, call.thread = 0;
+      call.function = maker.Name("MPI_Allreduce");
+      maker.trace().mpi_calls.push_back(call);
+      maker.Launch(200, 205, 200, 300);
+      break;
+    }
     case Cause::kHost:
       maker.Launch(200, 205, 200, 300);
       break;

@@ -133,6 +133,8 @@ TEST(RandomTraces, EveryTableOfIdleTimeSumsToIt) {
       }
     }
     ASSERT_EQ(static_cast<double>(SumOf(TableOf(idle, "idle_by_os"), "idle_ns")), MetricOf(idle, "idle.os_ns"));
+    const double mpi_ns = MetricOf(idle, "idle.mpi_ns");
+    ASSERT_EQ(mpi_ns > 0 ? static_cast<double>(SumOf(TableOf(idle, "idle_by_mpi"), "idle_ns")) : 0, mpi_ns);
     // A gap has one operation after it, but may be in several ranges.
     ASSERT_EQ(static_cast<double>(SumOf(TableOf(idle, "idle_by_launch"), "gaps")), MetricOf(idle, "gaps.count"));
     ASSERT_EQ(static_cast<double>(SumOf(TableOf(idle, "idle_by_next"), "gaps")), MetricOf(idle, "gaps.count"));

@@ -220,7 +220,7 @@ class Reference {
         return CauseOfCall(i);
       }
     }
-    if (IsBlocked(thread, t)) return "os";
+    if (const std::string outside = WaitOutsideOfCuda(thread, t); !outside.empty()) return outside;
     if (IsMoving(device, t)) return "memory";
     uint32_t innermost = kNone;
     for (uint32_t i = 0; i < trace_.ranges.size(); ++i) {
@@ -234,13 +234,20 @@ class Reference {
     return "host";
   }
 
-  bool IsBlocked(uint32_t thread, int64_t t) const {
+  // Of calls within calls the one that began first; of two at once that of MPI, which calls the operating system.
+  std::string WaitOutsideOfCuda(uint32_t thread, int64_t t) const {
     const auto covers = [&](const auto& record) {
       return record.thread == thread && record.start_ns <= t && t < record.end_ns;
     };
-    return std::any_of(trace_.os_calls.begin(), trace_.os_calls.end(), covers) ||
-           std::any_of(trace_.switches.begin(), trace_.switches.end(),
-                       [&](const ThreadSwitch& off) { return !off.is_preempted && covers(off); });
+    const auto first_start = [&](const auto& calls) {
+      const auto found = std::find_if(calls.begin(), calls.end(), covers);
+      return found == calls.end() ? INT64_MAX : found->start_ns;
+    };
+    const int64_t os_ns = first_start(trace_.os_calls), mpi_ns = first_start(trace_.mpi_calls);
+    if (mpi_ns != INT64_MAX && mpi_ns <= os_ns) return "mpi";
+    const bool is_off = std::any_of(trace_.switches.begin(), trace_.switches.end(),
+                                    [&](const ThreadSwitch& off) { return !off.is_preempted && covers(off); });
+    return os_ns != INT64_MAX || is_off ? "os" : "";
   }
 
   std::string CauseOfCall(uint32_t index) const {

@@ -148,7 +148,7 @@ class Teller {
   void TellHostAndMetrics() {
     TellList("module", t_.modules), TellList("frame", t_.frames), TellList("stack", t_.stacks);
     TellList("symbol", t_.symbols), TellList("cpu_sample", t_.cpu_samples), TellList("switch", t_.switches);
-    TellList("os_call", t_.os_calls), TellList("metric_source", t_.metric_sources);
+    TellList("os_call", t_.os_calls), TellList("mpi_call", t_.mpi_calls), TellList("metric_source", t_.metric_sources);
     TellList("metric_sample", t_.metric_samples), TellList("metric_loss", t_.metric_losses);
   }
 

@@ -171,7 +171,8 @@ class Randomiser {
     if (!maker_.ops().empty()) maker_.ops()[Pick(maker_.ops().size())].node = n.source;
   }
 
-  // Calls of the operating system within others and beside them, some of them while the thread was off the processor.
+  // Calls of the operating system and of MPI within others and beside them, some of them while the thread was off the
+  // processor.
   void AddHostActivity() {
     Trace& t = maker_.trace();
     int64_t at_ns = 0;
@@ -182,6 +183,15 @@ class Randomiser {
       call.thread = OneIn(8) ? kNone : Pick(t.threads.size());
       call.function = maker_.Name(OneIn(2) ? "read" : "poll");
       t.os_calls.push_back(call);
+    }
+    at_ns = 0;
+    for (int64_t i = Below(15); i > 0; --i) {
+      MpiCall call;
+      call.start_ns = at_ns += Below(40);
+      call.end_ns = call.start_ns + Below(25);
+      call.thread = OneIn(8) ? kNone : Pick(t.threads.size());
+      call.function = maker_.Name(OneIn(2) ? "MPI_Allreduce" : "MPI_Wait");
+      t.mpi_calls.push_back(call);
     }
     at_ns = 0;
     for (int64_t i = Below(30); i > 0; --i) {

@@ -178,6 +178,23 @@ Trace SampledTrace() {
   return trace;
 }
 
+Trace TraceOfRanks() {
+  TraceMaker maker;
+  maker.AddKernel(0, 1000);
+  Trace trace = maker.Finish();
+  trace.processes.resize(2);
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    MpiCall call;
+    call.start_ns = rank * 10, call.end_ns = 100;
+    call.process = rank;
+    call.function = NameId{static_cast<uint32_t>(trace.strings.size())};
+    call.communicator = 1, call.communicator_size = 2;
+    trace.mpi_calls.push_back(call);
+  }
+  trace.strings.emplace_back("MPI_Barrier");
+  return trace;
+}
+
 TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   std::set<std::string_view> emitted;
   const auto run_all = [&](const Trace& trace) {
@@ -192,6 +209,7 @@ TEST(Metrics, EveryMetricIsInTheCatalogueAndEveryEntryIsUsed) {
   // Collectives of several ranks that say what they move do not come about by chance.
   run_all(LoadTrace(kSource / "tests/data/nccl_beside.trace"));
   run_all(SampledTrace());
+  run_all(TraceOfRanks());
   for (const MetricInfo& info : MetricCatalogue()) {
     if (info.id.starts_with("occupancy.") && !HasOccupancyCalculator()) continue;
     EXPECT_TRUE(emitted.count(info.id) > 0) << info.id;

@@ -35,9 +35,10 @@ struct Settings {
   bool operator==(const Settings& other) const {
     const LaunchOptions &a = launch, &b = other.launch;
     return a.trace_cuda == b.trace_cuda && a.trace_nvtx == b.trace_nvtx && a.trace_osrt == b.trace_osrt &&
-           a.osrt_threshold_ns == b.osrt_threshold_ns && a.osrt_file_access == b.osrt_file_access &&
-           a.all_apis == b.all_apis && a.program_output == b.program_output && a.graph_trace == b.graph_trace &&
-           a.flush_ms == b.flush_ms && a.memory_usage == b.memory_usage && a.managed_memory == b.managed_memory &&
+           a.trace_mpi == b.trace_mpi && a.osrt_threshold_ns == b.osrt_threshold_ns &&
+           a.osrt_file_access == b.osrt_file_access && a.all_apis == b.all_apis &&
+           a.program_output == b.program_output && a.graph_trace == b.graph_trace && a.flush_ms == b.flush_ms &&
+           a.memory_usage == b.memory_usage && a.managed_memory == b.managed_memory &&
            a.trace_children == b.trace_children && a.variables == b.variables && a.command == b.command &&
            capture.begin == other.capture.begin && capture.end == other.capture.end &&
            capture.nvtx_range == other.capture.nvtx_range && capture.delay_ns == other.capture.delay_ns &&
@@ -193,6 +194,7 @@ constexpr const char* kSilentLines[] = {
     "--cuda-trace-scope=process-tree",
     "--process-scope=process-tree",
     "--discard-environment=true",
+    "--mpi-impl=openmpi",
     "--stats=false",
     "--export=none",
     "-f false",
@@ -235,7 +237,7 @@ struct Said {
 // The capture is still the one that was asked for, less what is named.
 constexpr Said kWarningLines[] = {
     {"-t cuda,nvtx,opengl", "-t opengl: graphics and video APIs are not recorded"},
-    {"-t cuda,nvtx,mpi,ucx", "-t mpi, -t ucx: MPI, UCX and OpenSHMEM"},
+    {"-t cuda,nvtx,mpi,ucx", "-t ucx: UCX and OpenSHMEM"},
     {"-t cuda,nvtx,openacc,openmp", "-t openacc, -t openmp: OpenMP"},
     {"-t cuda,nvtx,gds", "-t gds: storage"},
     {"-t cuda,nvtx,opengl,vulkan", "-t opengl, -t vulkan"},
@@ -260,7 +262,6 @@ constexpr Said kWarningLines[] = {
     {"--os-events=1", "--os-events=1: Linux kernel events"},
     {"--ftrace=sched/sched_switch", "Linux kernel events"},
     {"--syscall=process-tree", "Linux kernel events"},
-    {"--mpi-impl=openmpi", "MPI, UCX and OpenSHMEM"},
     {"--nccl-trace=all", "through its NVTX ranges"},
     {"--nvtx-domain-include=default", "all NVTX domains are recorded"},
     {"--nvtx-domain-exclude=default", "all NVTX domains are recorded"},
@@ -276,7 +277,7 @@ constexpr Said kWarningLines[] = {
 };
 
 constexpr Said kRefusedLines[] = {
-    {"-t opengl", "nothing to record: graphics and video APIs are not recorded; add cuda, nvtx or osrt to -t"},
+    {"-t opengl", "nothing to record: graphics and video APIs are not recorded; add cuda, nvtx, osrt or mpi to -t"},
     {"-t opengl,vulkan", "nothing to record"},
     {"-t cuda,nvxt", "did you mean nvtx?"},
     {"-Y true", "gprof-cli launch"},

@@ -53,6 +53,8 @@ Timeline TimelineOf(const Trace& trace) {
     timeline.events.push_back({"mark", Utf8(trace.Text(mark.name)), mark.time_ns, mark.time_ns});
   for (const OsCall& call : trace.os_calls)
     timeline.events.push_back({"os_call", Utf8(trace.Text(call.function)), call.start_ns, call.end_ns});
+  for (const MpiCall& call : trace.mpi_calls)
+    timeline.events.push_back({"mpi_call", Utf8(trace.Text(call.function)), call.start_ns, call.end_ns});
   timeline.Sort();
   return timeline;
 }

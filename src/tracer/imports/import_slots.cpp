@@ -8,7 +8,7 @@
 //
 // All of it is repeated whenever modules may have come or gone; what is known of a module is kept until one is
 // unloaded.
-#include "tracer/osrt/import_slots.h"
+#include "tracer/imports/import_slots.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,10 +19,9 @@
 
 #include <cstring>
 
-#include "tracer/core/notice.h"
-#include "tracer/osrt/loaded_module.h"
-#include "tracer/osrt/python_gil.h"
-#include "tracer/osrt/wrappers.h"
+#include "tracer/core/capture.h"
+#include "tracer/core/config.h"
+#include "tracer/imports/loaded_module.h"
 #include "tracer/store/system_calls.h"
 
 namespace gprof::tracer {
@@ -51,7 +50,7 @@ struct Module {
 
 struct Slot {
   uintptr_t* at;
-  const WrappedFunction* function;
+  const WrappedSymbol* wrapped;
 };
 
 constexpr uint32_t kModules = 4096, kSlots = 32768;
@@ -60,13 +59,17 @@ Module modules[kModules] = {};
 Slot slots[kSlots] = {};
 uint32_t module_count = 0, slot_count = 0;
 unsigned long long loads_seen = 0, unloads_seen = 0;
-bool has_looked = false;
+bool has_looked = false, is_patched = false;
 // Held while the loader's list is gone through.
 Lock loader_lock;
 
-// The functions by their symbols.
-constexpr uint32_t kIndex = 512;  // a power of two
-const WrappedFunction* by_symbol[kIndex] = {};
+constexpr uint32_t kMostWatchers = 4;
+ModuleWatcher watchers[kMostWatchers];
+uint32_t watcher_count = 0;
+
+// What is wrapped, by its symbol.
+constexpr uint32_t kIndex = 2048;  // a power of two
+const WrappedSymbol* by_symbol[kIndex] = {};
 
 uint32_t HashOf(const char* name) {
   uint32_t hash = 2166136261u;
@@ -74,7 +77,7 @@ uint32_t HashOf(const char* name) {
   return hash;
 }
 
-const WrappedFunction* FindFunction(const char* symbol) {
+const WrappedSymbol* FindWrapped(const char* symbol) {
   for (uint32_t at = HashOf(symbol) % kIndex; by_symbol[at] != nullptr; at = (at + 1) % kIndex) {
     if (std::strcmp(by_symbol[at]->symbol, symbol) == 0) return by_symbol[at];
   }
@@ -85,23 +88,6 @@ const WrappedFunction* FindFunction(const char* symbol) {
 bool IsOfOldConditions(const char* symbol, const char* version) {
   return version != nullptr && std::strncmp(symbol, "pthread_cond_", 13) == 0 &&
          std::strcmp(version, "GLIBC_2.2.5") == 0;
-}
-
-void* LookUp(const char* symbol) {
-#ifdef __x86_64__
-  if (std::strncmp(symbol, "pthread_cond_", 13) == 0) {
-    if (void* found = dlvsym(RTLD_DEFAULT, symbol, "GLIBC_2.3.2"); found != nullptr) return found;
-  }
-#endif
-  return dlsym(RTLD_DEFAULT, symbol);
-}
-
-bool IsListed(const char* list, const char* name) {
-  const std::size_t size = std::strlen(name);
-  for (const char* at = std::strstr(list, name); at != nullptr; at = std::strstr(at + 1, name)) {
-    if ((at == list || at[-1] == ',') && (at[size] == 0 || at[size] == ',')) return true;
-  }
-  return false;
 }
 
 bool IsLeftAlone(const dl_phdr_info& info, const LoadedModule& module) {
@@ -122,13 +108,11 @@ Module* Find(const dl_phdr_info& info) {
   return nullptr;
 }
 
-void LookForPython(const LoadedModule& module) {
-  const ElfW(Sym)* const runtime = module.FindExport("_PyRuntime");
-  if (runtime == nullptr || runtime->st_shndx == SHN_UNDEF) return;
-  const ElfW(Sym)* const version = module.FindExport("Py_Version");  // from 3.11 on
-  const bool has_version = version != nullptr && version->st_shndx != SHN_UNDEF;
-  SetPythonRuntime(module.base() + runtime->st_value, runtime->st_size,
-                   has_version ? *reinterpret_cast<const uint32_t*>(module.base() + version->st_value) : 0);
+template <class... Parameters, class... Arguments>
+void ForEachWatcher(void (*ModuleWatcher::*verb)(Parameters...), const Arguments&... arguments) {
+  for (uint32_t i = 0; i < watcher_count; ++i) {
+    if (watchers[i].*verb != nullptr) (watchers[i].*verb)(arguments...);
+  }
 }
 
 // Within dl_iterate_phdr no module is unloaded.
@@ -137,13 +121,17 @@ int Look(dl_phdr_info* info, std::size_t, void* is_first) {
     *static_cast<bool*>(is_first) = false;
     if (has_looked && info->dlpi_adds == loads_seen && info->dlpi_subs == unloads_seen) return 1;
     // Where a module was unloaded, another may lie there now.
-    if (info->dlpi_subs != unloads_seen) module_count = slot_count = 0;
+    if (info->dlpi_subs != unloads_seen) {
+      module_count = slot_count = 0;
+      ForEachWatcher(&ModuleWatcher::forget);
+    }
     loads_seen = info->dlpi_adds;
     unloads_seen = info->dlpi_subs;
     has_looked = true;
   }
   if (module_count == kModules || Find(*info) != nullptr) return 0;
   const LoadedModule module(*info);
+  ForEachWatcher(&ModuleWatcher::see, module);
   const Progress progress = IsLeftAlone(*info, module) ? Progress::kLeftAlone : Progress::kNew;
   modules[module_count++] = {info->dlpi_addr, info->dlpi_phdr, module.Relro(), 0, 0, progress};
   return 0;
@@ -199,10 +187,10 @@ void LookForRelocated() {
 }
 
 // Before the first call through it, a slot leads into its own module, which then has the loader find the function.
-bool LeadsThere(const ImportSlot& slot, uintptr_t value, const WrappedFunction& function, const LoadedModule& module,
+bool LeadsThere(const ImportSlot& slot, uintptr_t value, const WrappedSymbol& wrapped, const LoadedModule& module,
                 const char* version) {
-  if (value == reinterpret_cast<uintptr_t>(function.target->real)) return true;
-  if (value == reinterpret_cast<uintptr_t>(function.wrapper)) return true;
+  if (value == reinterpret_cast<uintptr_t>(wrapped.target->real)) return true;
+  if (value == reinterpret_cast<uintptr_t>(wrapped.wrapper)) return true;
   return !slot.is_defined_here && module.Addresses().Has(value) && !IsOfOldConditions(slot.symbol, version);
 }
 
@@ -234,18 +222,16 @@ class Writable {
 void Collect(const LoadedModule& loaded, Module* module) {
   module->first_slot = slot_count;
   loaded.ForEachSlot([&](const ImportSlot& slot, auto version) {
-    const WrappedFunction* const function = FindFunction(slot.symbol);
-    if (function == nullptr || slot_count == kSlots) return;
-    if (LeadsThere(slot, Load(slot.at), *function, loaded, version())) slots[slot_count++] = {slot.at, function};
+    const WrappedSymbol* const wrapped = FindWrapped(slot.symbol);
+    if (wrapped == nullptr || wrapped->target->real == nullptr || slot_count == kSlots) return;
+    if (LeadsThere(slot, Load(slot.at), *wrapped, loaded, version())) slots[slot_count++] = {slot.at, wrapped};
   });
   module->slots = slot_count - module->first_slot;
 }
 
 // Leads the slots of a module to the wrappers, or back. Its memory is unlocked only where a slot has to change.
 void Lead(const Module& module, bool to_us) {
-  const auto target = [to_us](const Slot& slot) {
-    return to_us ? slot.function->wrapper : slot.function->target->real;
-  };
+  const auto target = [to_us](const Slot& slot) { return to_us ? slot.wrapped->wrapper : slot.wrapped->target->real; };
   bool needs_unlock = false, has_work = false;
   for (uint32_t i = module.first_slot; i < module.first_slot + module.slots; ++i) {
     if (Load(slots[i].at) == reinterpret_cast<uintptr_t>(target(slots[i]))) continue;
@@ -272,7 +258,6 @@ int Patch(dl_phdr_info* info, std::size_t, void* left) {
   if (*static_cast<uint32_t*>(left) == 0) return 2;
   --*static_cast<uint32_t*>(left);
   const LoadedModule loaded(*info);
-  LookForPython(loaded);
   Collect(loaded, module);
   Lead(*module, true);
   module->progress = Progress::kPatched;
@@ -288,25 +273,10 @@ int Restore(dl_phdr_info* info, std::size_t, void*) {
   return 0;
 }
 
-}  // namespace
+bool AreWanted() { return Config().wants_osrt || Config().wants_mpi; }
 
-void FindFunctions(const char* only) {
-  std::size_t count = 0;
-  const WrappedFunction* const functions = WrappedFunctions(&count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const WrappedFunction& function = functions[i];
-    if (only[0] != 0 && !IsListed(only, function.name)) continue;
-    function.target->number = static_cast<uint8_t>(i);
-    function.target->attempt = function.attempt == nullptr ? nullptr : LookUp(function.attempt);
-    function.target->real = LookUp(function.symbol);
-    if (function.target->real == nullptr || (function.attempt != nullptr && function.target->attempt == nullptr))
-      continue;
-    uint32_t at = HashOf(function.symbol) % kIndex;
-    while (by_symbol[at] != nullptr && by_symbol[at] != &function) at = (at + 1) % kIndex;
-    by_symbol[at] = &function;
-  }
-}
-
+// While slots are gone through, the loader's list is locked. libc before 2.35 leaves it locked for ever in a child that
+// is forked at that moment; with this, forks wait for us. Once in a process.
 void KeepLoaderWholeInForks() {
   static bool is_registered = false;
   if (is_registered) return;
@@ -314,23 +284,59 @@ void KeepLoaderWholeInForks() {
   pthread_atfork([] { loader_lock.Acquire(); }, [] { loader_lock.Release(); }, [] { loader_lock.ResetAfterFork(); });
 }
 
-void PatchImports() {
-  const LockGuard guard(loader_lock);
+void LookAtModules() {
   bool is_first = true;
   dl_iterate_phdr(Look, &is_first);
+  ForEachWatcher(&ModuleWatcher::seen_all);
   LookForRelocated();
-  uint32_t left = kAtOnce;
-  while (dl_iterate_phdr(Patch, &left) == 2) left = kAtOnce;
 }
 
 void RestoreImports() {
   const LockGuard guard(loader_lock);
-  bool is_first = true;
-  dl_iterate_phdr(Look, &is_first);
-  LookForRelocated();
+  LookAtModules();
   dl_iterate_phdr(Restore, nullptr);
   module_count = slot_count = 0;
   has_looked = false;
+}
+
+}  // namespace
+
+void AddWrapped(const WrappedSymbol& symbol) {
+  uint32_t at = HashOf(symbol.symbol) % kIndex;
+  while (by_symbol[at] != nullptr && by_symbol[at] != &symbol) at = (at + 1) % kIndex;
+  by_symbol[at] = &symbol;
+}
+
+void WatchModules(const ModuleWatcher& by) {
+  for (uint32_t i = 0; i < watcher_count; ++i) {
+    if (watchers[i].see == by.see) return;  // the child of a fork begins anew
+  }
+  if (watcher_count < kMostWatchers) watchers[watcher_count++] = by;
+}
+
+void StartImports() {
+  if (AreWanted()) KeepLoaderWholeInForks();
+}
+
+void DrainImports(DrainRound* round) {
+  if (round->depth == Depth::kReady) return;
+  if (round->depth == Depth::kEnd || CapturesAreOver()) return StopImports(StopReason::kThreadsEnd);
+  PatchImports();
+}
+
+void StopImports(StopReason why) {
+  if (why != StopReason::kThreadsEnd || !is_patched) return;
+  RestoreImports();
+  is_patched = false;
+}
+
+void PatchImports() {
+  if (!AreWanted() || CapturesAreOver()) return;
+  is_patched = true;
+  const LockGuard guard(loader_lock);
+  LookAtModules();
+  uint32_t left = kAtOnce;
+  while (dl_iterate_phdr(Patch, &left) == 2) left = kAtOnce;
 }
 
 }  // namespace gprof::tracer

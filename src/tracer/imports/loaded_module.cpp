@@ -1,4 +1,4 @@
-#include "tracer/osrt/loaded_module.h"
+#include "tracer/imports/loaded_module.h"
 
 #include <unistd.h>
 

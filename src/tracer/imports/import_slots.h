@@ -1,0 +1,53 @@
+// The import slots of loaded modules, through which they call other modules: those of the functions that are wrapped
+// lead to us while recording is on. Code is not changed, nothing is preloaded, and neither dlopen nor dlsym is touched.
+// [writer thread, or whoever writes the end]
+#pragma once
+
+#include <cstdint>
+
+#include "tracer/core/collectors.h"
+#include "tracer/imports/loaded_module.h"
+
+namespace gprof::tracer {
+
+// Of one function. What the wrapper needs comes first.
+struct WrapTarget {
+  void* real = nullptr;     // null: not wrapped
+  void* attempt = nullptr;  // the function that does the same without waiting, null where there is none
+  uint8_t number = 0;       // in the table
+};
+
+struct WrappedSymbol {
+  const char* symbol;
+  void* wrapper;
+  WrapTarget* target;
+};
+
+// One more symbol whose slots are led to a wrapper. A slot is, once it leads to `target->real`. It is kept, not copied.
+// [starting thread]
+void AddWrapped(const WrappedSymbol& symbol);
+
+// Who wants to see the modules that there are, before their slots are led anywhere. [writer thread]
+struct ModuleWatcher {
+  void (*see)(const LoadedModule& module) = nullptr;
+  void (*seen_all)() = nullptr;
+  void (*forget)() = nullptr;  // one was unloaded: all are seen again
+};
+void WatchModules(const ModuleWatcher& by);  // [starting thread]
+
+// The collector of what the wrappers see, whichever of them are wanted: it leads slots and takes them back.
+void StartImports();  // [starting thread]
+void DrainImports(DrainRound* round);
+void StopImports(StopReason why);
+
+// Leads slots to the wrappers, of modules that have come since the last time, too.
+void PatchImports();
+
+inline constexpr Collector kImportCollector = {
+    .start = StartImports,
+    .retell = PatchImports,
+    .drain = DrainImports,
+    .stop = StopImports,
+};
+
+}  // namespace gprof::tracer

@@ -1,0 +1,117 @@
+#include "tracer/mpi/mpi_calls.h"
+
+#include "tracer/core/capture.h"
+#include "tracer/core/config.h"
+#include "tracer/imports/wrapped_call.h"
+#include "tracer/mpi/mpi_library.h"
+#include "tracer/mpi/mpi_wrappers.h"
+#include "tracer/store/arena.h"
+#include "tracer/store/interned_names.h"
+#include "tracer/store/thread_log.h"
+
+namespace gprof::tracer {
+namespace {
+
+constexpr uint64_t kShortPollNs = 1000;
+
+// Salvage has the names and numbers of the process that died.
+trace::StringId names[kMpiNumbers] GPROF_IN_ARENA = {};
+
+// By handle, in the order in which they came. The world is the first.
+constexpr uint32_t kMostCommunicators = 256;
+uint64_t communicators[kMostCommunicators] GPROF_IN_ARENA = {};
+uint32_t communicator_count GPROF_IN_ARENA = 0;
+
+uint32_t NumberOfCommunicator(uint64_t handle) {
+  if (handle == 0) return 0;
+  if (communicator_count == 0) communicators[communicator_count++] = Mpi().world;
+  for (uint32_t i = 0; i < communicator_count; ++i) {
+    if (communicators[i] == handle) return i + 1;
+  }
+  if (communicator_count == kMostCommunicators) return 0;
+  communicators[communicator_count++] = handle;
+  return communicator_count;
+}
+
+void Add(const MpiCallRow& row, uint64_t sent_bytes, uint64_t received_bytes, bool is_unfinished,
+         const RowSource& source) {
+  if (row.header.flags >= kMpiNumbers) return;  // in salvage a row may say anything
+  trace::MpiCallRecord r;
+  r.start_ns = source.clock.ToNs(row.start);
+  const uint64_t end_ns = source.clock.ToNs(row.start + UnpackDuration(row.duration));
+  r.duration_ns = end_ns > r.start_ns ? end_ns - r.start_ns : 0;
+  r.tid = source.log->tid;
+  r.function = names[row.header.flags];
+  r.communicator = NumberOfCommunicator(row.communicator);
+  r.communicator_size = row.communicator_size;
+  r.sent_bytes = sent_bytes;
+  r.received_bytes = received_bytes;
+  r.peer = row.peer;
+  r.tag = row.tag;
+  r.error = row.error;
+  r.is_unfinished = is_unfinished;
+  source.output->Add(r, source.cursor);
+}
+
+void TakeOpenCallOf(ThreadLog* log, uint64_t died_ns) {
+  if (log->state.load(std::memory_order_acquire) != LogState::kLive) return;
+  const uint64_t start = log->open_mpi_call.start.load(std::memory_order_acquire);
+  const uint64_t end = is_salvage ? StampClock().ToStamp(died_ns) : Stamp();
+  if (start == 0 || end <= start) return;
+  MpiCallRow row{RowHeaderOf<MpiCallRow>(RowType::kMpiCall), PackDuration(end - start), start, 0, 0, -1, -1, 0};
+  row.header.flags = log->open_mpi_call.function;
+  Add(row, 0, 0, true, {log, {}, StampClock(), &Output()});
+}
+
+// The clock's pace is known a little better each time.
+void SetShortestPoll() {
+  const uint64_t now = MonotonicNs();
+  mpi_poll_stamps.store(StampClock().ToStamp(now) - StampClock().ToStamp(now - kShortPollNs),
+                        std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void StartMpiCalls() {
+  if (!Config().wants_mpi) return;
+  for (std::size_t i = 0; i < kMpiNumbers; ++i) {
+    if (Exists(i)) names[i] = Names().Intern(SymbolOf(i).text + 1);
+  }
+  SetShortestPoll();
+  WrapMpi();
+  WatchForMpi();
+  mpi_is_on.store(IsCapturing(), std::memory_order_release);
+}
+
+void SwitchMpiCalls(bool on) {
+  if (Config().wants_mpi) mpi_is_on.store(on, std::memory_order_release);
+}
+
+void DrainMpiCalls(DrainRound* round) {
+  if (!Config().wants_mpi) return;
+  if (round->depth == Depth::kEnd) {
+    TakeOpenMpiCalls(round);
+    return StopMpiCalls(StopReason::kThreadsEnd);
+  }
+  if (round->depth != Depth::kReady) SetShortestPoll();
+}
+
+void TakeOpenMpiCalls(DrainRound* round) {
+  if (!Config().wants_mpi) return;
+  ForEachLog([round](ThreadLog* log) { TakeOpenCallOf(log, round->end.time_ns); });
+}
+
+void StopMpiCalls(StopReason why) {
+  if (why != StopReason::kDriverGoes) mpi_is_on.store(false, std::memory_order_release);
+}
+
+void ResetMpiCallsAfterFork() { communicator_count = 0; }
+
+void ConvertMpiCallRow(const RowHeader* header, const RowSource& source) {
+  const auto& row = *reinterpret_cast<const MpiCallRow*>(header);
+  if (header->words < sizeof(MpiCallRowWithBytes) / 8) return Add(row, 0, 0, false, source);
+  const auto& longer = *reinterpret_cast<const MpiCallRowWithBytes*>(header);
+  Add(row, longer.sent_bytes, longer.received_bytes, false, source);
+}
+
+}  // namespace gprof::tracer
