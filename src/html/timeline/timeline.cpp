@@ -164,7 +164,7 @@ void LayoutMaker::AddSampled(std::string label, int32_t parent, IsWanted&& is_wa
               EventSource::kNothing,
               group,
               std::move(name),
-              origin.empty() ? "sampled" : "sampled by " + origin,
+              origin.empty() ? "sampled" : "sampled, source: " + origin,
               {},
               SampledCounter(trace_, i)});
   }

@@ -29,7 +29,8 @@ function clocksText(trust: Json): string {
   if (typeof clocks["agree_ns"] !== "number") return "unknown: no clock readings in the trace";
   const read = number(clocks["host_readings"]) + number(clocks["cupti_readings"]);
   const early = number(clocks["early_ops"]);
-  return `CPU and GPU agree within ${formatNs(number(clocks["agree_ns"]))}: ${countOf(read, "reading")}, each within ` +
+  const whose = number(clocks["cupti_readings"]) > 0 ? "CPU and GPU" : "clocks of the CPU";
+  return `${whose} agree within ${formatNs(number(clocks["agree_ns"]))}: ${countOf(read, "reading")}, each within ` +
     formatNs(number(clocks["read_within_ns"])) +
     (early > 0 ? `; ${countOf(early, "operation")} before its launch, by up to ${formatNs(number(clocks["early_ns"]))}` : "");
 }
