@@ -299,6 +299,13 @@ void RestoreImports() {
   has_looked = false;
 }
 
+bool IsUrgent() {
+  for (uint32_t i = 0; i < watcher_count; ++i) {
+    if (watchers[i].is_urgent != nullptr && watchers[i].is_urgent()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void AddWrapped(const WrappedSymbol& symbol) {
@@ -314,8 +321,16 @@ void WatchModules(const ModuleWatcher& by) {
   if (watcher_count < kMostWatchers) watchers[watcher_count++] = by;
 }
 
+// Large programs have hundreds of modules, which are left to the writer thread where nobody waits for them.
 void StartImports() {
-  if (AreWanted()) KeepLoaderWholeInForks();
+  if (!AreWanted()) return;
+  KeepLoaderWholeInForks();
+  if (!Config().wants_mpi) return;
+  {
+    const LockGuard guard(loader_lock);
+    LookAtModules();
+  }
+  if (IsUrgent()) PatchImports();
 }
 
 void DrainImports(DrainRound* round) {

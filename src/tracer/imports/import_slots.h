@@ -32,6 +32,8 @@ struct ModuleWatcher {
   void (*see)(const LoadedModule& module) = nullptr;
   void (*seen_all)() = nullptr;
   void (*forget)() = nullptr;  // one was unloaded: all are seen again
+  // Whether the starting thread itself leads slots, as the next call of the program may be one of them.
+  bool (*is_urgent)() = nullptr;
 };
 void WatchModules(const ModuleWatcher& by);  // [starting thread]
 

@@ -85,6 +85,8 @@ void Forget() {
 
 const MpiLibrary& Mpi() { return library; }
 
-void WatchForMpi() { WatchModules({See, SeenAll, Forget}); }
+void WatchForMpi() {
+  WatchModules({.see = See, .seen_all = SeenAll, .forget = Forget, .is_urgent = [] { return library_base != 0; }});
+}
 
 }  // namespace gprof::tracer
