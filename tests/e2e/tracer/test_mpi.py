@@ -64,7 +64,10 @@ class Mpi:
         for rank in range(RANKS):
             self.check_calls(rank, calls[rank])
         polls = json.loads(next(line for line in run.out.splitlines() if '"polls"' in line))["count"]
-        self.assertLess(len([c for c in calls[0] if c["function"] == "MPI_Test"]), polls)
+        recorded = [c["duration_ns"] for c in calls[0] if c["function"] == "MPI_Test"]
+        self.assertLessEqual(len(recorded), polls)
+        # The clock's pace is not known to the nanosecond when the shortest one is told from the others.
+        self.assertGreater(min(recorded, default=1000), 900)
 
     def check_calls(self, rank, calls):
         right, left = (rank + 1) % RANKS, (rank + RANKS - 1) % RANKS
@@ -103,15 +106,22 @@ class Mpi:
         self.assertEqual(found, expected)
         self.assertEqual({(c["error"], c["is_unfinished"]) for c in calls}, {(0, 0)})
 
-    def test_the_rank_that_comes_late_is_named(self):
+    def test_who_waits_for_whom(self):
         run = self.record(self.build("mpi_facts", "mpicc", "mpi_facts.c"), "late")
-        report = self.report(run.trace_path)
-        ranks = next(table for table in report["tables"] if table["id"] == "mpi_ranks")["rows"]
-        worst = max(ranks, key=lambda row: row["held_up_ns"])
-        self.assertEqual((worst["rank"], worst["last"] >= 9), ("rank 2", True), ranks)
-        found = [f for f in report["findings"] if f["id"] == "mpi.late_rank"]
-        self.assertEqual(len(found), 1, report["findings"])
-        self.assertRegex(found[0]["message"], "MPI rank 2 arrives last")
+        together = ("MPI_Barrier", "MPI_Allreduce")
+        by_rank = {rank: [c for c in calls if c["function"] in together]
+                   for rank, calls in self.calls_by_rank(run.trace).items()}
+        self.assertEqual({len(calls) for calls in by_rank.values()}, {11})
+        waited, last = collections.Counter(), collections.Counter()
+        for n in range(11):
+            starts = {rank: calls[n]["start_ns"] for rank, calls in by_rank.items()}
+            latest = max(starts.values())
+            last[min(rank for rank in starts if starts[rank] == latest)] += 1
+            for rank, calls in by_rank.items():
+                waited[rank] += min(latest - starts[rank], calls[n]["duration_ns"])
+        table = next(table for table in self.report(run.trace_path)["tables"] if table["id"] == "mpi_ranks")
+        self.assertEqual({row["rank"]: (row["waited_ns"], row["last"]) for row in table["rows"]},
+                         {f"rank {rank}": (waited[rank], last[rank]) for rank in range(RANKS)})
 
     def test_a_process_that_is_killed_in_a_call(self):
         program = self.build("mpi_facts", "mpicc", "mpi_facts.c")
