@@ -39,8 +39,9 @@ enum class Fact : uint8_t {
   kHostWaits,      // that threads waited in the operating system: from one of those two
   kCpuSamples,     // which code threads ran
   kMpiCalls,
+  kCounters,  // kernel counters
 };
-inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kMpiCalls) + 1;
+inline constexpr uint32_t kFactCount = static_cast<uint32_t>(Fact::kCounters) + 1;
 
 // There is no default: who needs nothing says so.
 class FactSet {

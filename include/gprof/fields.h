@@ -33,6 +33,8 @@ enum class Role : uint8_t {
   kFrame,
   kStack,
   kMetricSource,
+  kCounterPlan,
+  kCounterRange,
   kPayloadValue,  // one end of some of payload_values, and never kNone
 };
 

@@ -60,6 +60,12 @@ inline constexpr auto kLists = std::make_tuple(
                          "their samples"},
     ListOf<MetricLoss>{"metric_losses", &Trace::metric_losses, Role::kPlain, true, "metric_loss",
                        "intervals without samples"},
+    ListOf<CounterPlan>{"counter_plans", &Trace::counter_plans, Role::kCounterPlan, false, "counter_plan",
+                        "collections of kernel counters"},
+    ListOf<CounterRange>{"counter_ranges", &Trace::counter_ranges, Role::kCounterRange, false, "counter_range",
+                         "kernels with counters"},
+    ListOf<CounterValue>{"counter_values", &Trace::counter_values, Role::kPlain, false, "counter_values",
+                         "their counters"},
     ListOf<Clock>{"clocks", &Trace::clocks}, ListOf<Loss>{"losses", &Trace::losses},
     ListOf<Notice>{"notices", &Trace::notices});
 

@@ -14,6 +14,7 @@
 #include "gprof/fact.h"
 #include "gprof/fields.h"
 #include "gprof/host_activity.h"
+#include "gprof/kernel_counters.h"
 #include "gprof/metric_tracks.h"
 #include "gprof/packed.h"
 #include "gprof/packed_ranges.h"
@@ -526,6 +527,9 @@ struct Trace {
   std::vector<MetricSource> metric_sources;
   std::vector<MetricSample> metric_samples;  // sorted by source, then start
   std::vector<MetricLoss> metric_losses;     // sorted by start
+  std::vector<CounterPlan> counter_plans;
+  std::vector<CounterRange> counter_ranges;
+  std::vector<CounterValue> counter_values;  // sorted by range
   std::vector<Clock> clocks;
   std::vector<Loss> losses;
   std::vector<Notice> notices;
@@ -538,6 +542,7 @@ struct Trace {
   // The functions at a frame, the innermost first; those that were inlined there, and the one that they are in.
   std::span<const Symbol> SymbolsOf(uint32_t frame) const;
   std::span<const MetricSample> SamplesOf(uint32_t metric_source) const;
+  std::span<const CounterValue> CountersOf(uint32_t counter_range) const;
   bool Lacks(Fact fact) const { return lacks.Has(fact); }
   // The number that ties an operation to its call.
   uint32_t CorrelationOf(const GpuOp& op) const {

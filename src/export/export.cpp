@@ -24,6 +24,8 @@ constexpr std::array kExporters = {
              .write = WriteCsv, .write_folder = WriteCsvFolder},
     Exporter{.name = "jsonl", .extension = ".jsonl", .summary = "the same tables, a JSON object in each line",
              .write = WriteJsonl, .write_folder = WriteJsonlFolder},
+    Exporter{.name = "ncu", .extension = ".ncu.csv",
+             .summary = "kernel counters as ncu --csv --page raw prints them", .write = WriteNcu},
     Exporter{.name = "folded", .extension = ".folded",
              .summary = "stacks for flame graphs, from NVTX ranges and kernels or from CPU samples", .write = WriteFolded},
     Exporter{.name = "speedscope", .extension = ".speedscope.json", .summary = "CPU samples by thread, for speedscope.app",

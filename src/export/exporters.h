@@ -16,6 +16,7 @@ void WriteCsv(const Trace& trace, const ExportOptions& options, OutputStream& ou
 void WriteCsvFolder(const Trace& trace, const ExportOptions& options, const std::string& folder);
 void WriteJsonl(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteJsonlFolder(const Trace& trace, const ExportOptions& options, const std::string& folder);
+void WriteNcu(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteFolded(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WriteSpeedscope(const Trace& trace, const ExportOptions& options, OutputStream& out);
 void WritePprof(const Trace& trace, const ExportOptions& options, OutputStream& out);

@@ -233,7 +233,8 @@ void NsightImport::AddLacks() {
   // TARGET_INFO_CUDA_STREAM has the streams of the driver among those of the program, and no times.
   builder_.SetLacks(Fact::kStreamsMade);
   // Its tables of these are not read.
-  builder_.SetLacks(Fact::kOsCalls | Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples | Fact::kMpiCalls);
+  builder_.SetLacks(Fact::kOsCalls | Fact::kSwitches | Fact::kHostWaits | Fact::kCpuSamples | Fact::kMpiCalls |
+                    Fact::kCounters);
   const bool has_gpu_faults = file_.HasTable("CUDA_UM_GPU_PAGE_FAULT_EVENTS");
   const bool has_cpu_faults = file_.HasTable("CUDA_UM_CPU_PAGE_FAULT_EVENTS");
   const bool has_memory = file_.HasTable("CUDA_GPU_MEMORY_USAGE_EVENTS");

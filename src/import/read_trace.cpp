@@ -2,6 +2,7 @@
 
 #include "gprof/trace/file.h"
 #include "import/kineto.h"
+#include "import/ncu_csv.h"
 #include "import/nsight.h"
 #include "import/nsight_report.h"
 #include "trace/file/file_kind.h"
@@ -33,7 +34,7 @@ TraceFormat FormatOf(std::string_view bytes) {
 }
 
 Trace ReadTrace(const std::string& path) {
-  const MappedFile file(path);
+  const MappedFile file(path == "-" ? "/dev/stdin" : path);
   switch (FormatOf(file.bytes())) {
     case TraceFormat::kSqlite:
       return ReadNsight(path);
@@ -44,6 +45,8 @@ Trace ReadTrace(const std::string& path) {
       return ReadKineto(file.bytes(), path);
     case TraceFormat::kUnknown:
       if (IsNsightReport(path)) return ReadNsightReport(path);
+      if (IsNcuReport(path)) RefuseNcuReport(path);
+      if (IsNcuCsv(file.bytes())) return ReadNcuCsv(file.bytes(), path);
       break;
     case TraceFormat::kGprof:
       break;

@@ -20,7 +20,7 @@ enum class TraceFormat : uint8_t {
 // Told by the first bytes, whatever the name is.
 TraceFormat FormatOf(std::string_view bytes);
 
-// As LoadTrace (gprof/trace.h), and takes captures of other tools as well: docs/import.md.
+// As LoadTrace (gprof/trace.h), and takes captures of other tools as well: docs/import.md. "-" is the standard input.
 Trace ReadTrace(const std::string& path);
 
 }  // namespace gprof

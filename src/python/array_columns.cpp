@@ -14,18 +14,18 @@ namespace {
 // Columns of text: told apart from numbers where a table has no row, or no row with a value.
 // clang-format off
 constexpr std::string_view kTextColumns[] = {
-    "build_id", "capture_mode", "category_name", "command_line", "destination_memory", "device_uuid", "direction",
-    "domain", "end", "entry_kind", "function", "host", "key", "level", "managed_kind", "mangled_name", "memory",
-    "message", "metric_kind", "module_kind", "name", "nvtx_path", "object_kind", "operation", "origin",
-    "overhead_kind", "path", "reason", "sample_kind", "schema", "scope", "short_name", "source", "source_memory",
-    "stack", "style", "sync_kind", "text", "tracer_version", "unit", "uuid"};
+    "build_id", "caches", "capture_mode", "category_name", "chip", "clocks", "command_line", "destination_memory", "device_uuid", "direction",
+    "domain", "end", "entry_kind", "function", "host", "key", "level", "library", "managed_kind", "mangled_name", "memory",
+    "message", "metric", "metric_kind", "metric_set", "module_kind", "name", "nvtx", "nvtx_path", "object_kind", "operation", "origin",
+    "overhead_kind", "path", "reason", "replay", "sample_kind", "schema", "scope", "short_name", "source", "source_memory",
+    "stack", "status", "style", "sync_kind", "text", "tracer_version", "unit", "uuid"};
 // clang-format on
 
 ColumnType UsualType(const RecordTable& table, std::string_view name) {
   if (name.starts_with("is_")) return ColumnType::kTruth;
   // A number in other tables: the handle of a CUDA event.
   const bool is_word = name == "event" && table.name == "nvtx_payload";
-  if (name == "value" && table.name == "metric_block") return ColumnType::kReal;
+  if (name == "value" && (table.name == "metric_block" || table.name == "counter_values")) return ColumnType::kReal;
   const bool is_text = std::find(std::begin(kTextColumns), std::end(kTextColumns), name) != std::end(kTextColumns);
   return is_word || is_text ? ColumnType::kText : ColumnType::kInteger;
 }

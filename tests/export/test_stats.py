@@ -170,7 +170,7 @@ class Reports(StatsTest):
         done = stats(path)
         self.assertEqual(done.returncode, 3)
         self.assertIn("a report of Nsight Compute", done.stderr)
-        self.assertIn("ncu --import", done.stderr)
+        self.assertIn("ncu --csv --page raw --print-units base --import", done.stderr)
 
 
 if __name__ == "__main__":

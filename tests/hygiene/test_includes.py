@@ -8,7 +8,7 @@ import tree
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 # Our headers that a folder may use, besides its own.
-PUBLIC = r"gprof/(trace|events|fields|host_activity|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|analysis|error|export|library|version)\.h"
+PUBLIC = r"gprof/(trace|events|fields|host_activity|kernel_counters|lists|metric_tracks|packed|packed_list|packed_ranges|prefetch|analysis|error|export|library|version)\.h"
 FORMAT = r"gprof/trace/\w+\.h"
 OURS = {
     "include/gprof/trace": FORMAT,
@@ -17,6 +17,7 @@ OURS = {
     "src/trace": rf"{FORMAT}|{PUBLIC}|base/.*|trace/.*",
     "src/unwind": r"(base|unwind)/.*",
     "src/collect": rf"{FORMAT}|{PUBLIC}|(base|trace|unwind|collect)/.*",
+    "src/counters": rf"gprof/error\.h|analysis/counters/.*|collect/gpu/pm_api\.h|(base|counters)/.*",
     "src/launch": rf"gprof/trace/(env|file|record|run_folder)\.h|{PUBLIC}|(base|collect|launch)/.*",
     "src/analysis": rf"{FORMAT}|{PUBLIC}|base/.*|analysis/.*",
     "src/import": rf"{FORMAT}|{PUBLIC}|(base|trace|import)/.*",
@@ -27,13 +28,13 @@ OURS = {
     "src/library": rf"{PUBLIC}|(analysis|report)/.*",
     "src/python": rf"{PUBLIC}|trace/file/mapped_file\.h|(base|export|html|report|python)/.*",
     "src/glibc": r"glibc/.*",
-    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|collect|launch|analysis|gate|import|export|html|report|cli)/.*",
+    "src/cli": rf"{FORMAT}|{PUBLIC}|(base|trace|collect|counters|launch|analysis|gate|import|export|html|report|cli)/.*",
 }
 # Third parties: the folders that may include them.
 FOREIGN = {
     r"CLI/": {"src/cli"},
     r"nlohmann/": {"src/base", "src/cli", "src/gate", "src/export", "src/html", "src/report"},
-    r"fmt/": {"src/base", "src/trace", "src/launch", "src/analysis", "src/import", "src/gate", "src/export",
+    r"fmt/": {"src/base", "src/trace", "src/counters", "src/launch", "src/analysis", "src/import", "src/gate", "src/export",
              "src/html", "src/report", "src/cli"},
     r"zstd": {"src/trace", "src/html"},
     r"sqlite3\.h$": {"src/import", "src/export"},

@@ -60,6 +60,9 @@ enum class RecordKind : uint16_t {
   kMetricSource = 42,
   kMetricBlock = 43,
   kMetricLoss = 44,
+  kCounterPlan = 45,
+  kCounterRange = 46,
+  kCounterValues = 47,
   kMpiCall = 48,
 };
 
@@ -224,6 +227,16 @@ enum class MetricLossReason : uint8_t {
   kStepDown = 5,
   kPaused = 6,
 };
+
+enum class ReplayMode : uint8_t { kUnknown = 0, kNone = 1, kKernel = 2, kApplication = 3, kRange = 4 };
+
+enum class CacheControl : uint8_t { kUnknown = 0, kNone = 1, kL2 = 2, kAll = 3 };
+
+enum class ClockControl : uint8_t { kUnknown = 0, kNone = 1, kBase = 2, kBoost = 3 };
+
+enum class CounterScope : uint8_t { kUnknown = 0, kKernel = 1, kRange = 2, kGraph = 3 };
+
+enum class CounterStatus : uint8_t { kComplete = 0, kPassesMissing = 1, kRefused = 2, kTimeLimit = 3 };
 
 // ---- dictionary kinds: a chunk repeats the ones its records name ----
 
@@ -1304,6 +1317,87 @@ struct MetricLossRecord {
   }
 };
 
+// ---- kernel counters ----
+
+struct CounterPlanRecord {
+  static constexpr RecordKind kKind = RecordKind::kCounterPlan;
+  static constexpr const char* kName = "counter_plan";
+  static constexpr const char* kMeaning = "which counters of kernels were collected, and how";
+  uint64_t time_ns = 0;
+  uint32_t id = 0;
+  StringId chip, library, metric_set;
+  uint32_t passes = 0;
+  uint8_t replay = 0, caches = 0, clocks = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"time_ns", Shape::kDelta, "when the collection began, 0 when not known"}, r.time_ns);
+    v(FieldInfo{"id", Shape::kDelta, "number that ranges use, from 1"}, r.id);
+    v(FieldInfo{"chip", Shape::kPlain, "chip that the metrics are of: GH100"}, r.chip);
+    v(FieldInfo{"library", Shape::kPlain, "what collected, with its version: libcupti 13.0.85"}, r.library);
+    v(FieldInfo{"metric_set", Shape::kPlain, "set of metrics: light, basic, …; empty for a list"}, r.metric_set);
+    v(FieldInfo{"passes", Shape::kPlain, "passes that the metrics need, 0 when not known"}, r.passes);
+    v(FieldInfo{"replay", Shape::kPlain,
+                "what runs again for each pass: 1 nothing, 2 the kernel, 3 the program, 4 a range, 0 not known"},
+      r.replay);
+    v(FieldInfo{"caches", Shape::kPlain, "before each pass: 1 left as they are, 2 L2 flushed, 3 all, 0 not known"},
+      r.caches);
+    v(FieldInfo{"clocks", Shape::kPlain, "1 not locked, 2 locked to base, 3 locked to boost, 0 not known"}, r.clocks);
+  }
+};
+
+struct CounterRangeRecord {
+  static constexpr RecordKind kKind = RecordKind::kCounterRange;
+  static constexpr const char* kName = "counter_range";
+  static constexpr const char* kMeaning = "what counters were collected of: a launch of a kernel, or a range";
+  uint64_t start_ns = 0, duration_ns = 0;
+  uint32_t id = 0, plan = 0;
+  uint8_t scope = 0, status = 0;
+  StringId name, nvtx;
+  uint32_t device = 0, context = 0, stream = 0, correlation = 0;
+  uint32_t invocation = 0, passes = 0;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"start_ns", Shape::kDelta, "begin, 0 when not known"}, r.start_ns);
+    v(FieldInfo{"duration_ns", Shape::kPlain, "length, all passes and what lies between them included"}, r.duration_ns);
+    v(FieldInfo{"id", Shape::kDelta, "number that values use, from 1"}, r.id);
+    v(FieldInfo{"plan", Shape::kPlain, "its counter_plan"}, r.plan);
+    v(FieldInfo{"scope", Shape::kPlain, "1 a kernel, 2 an NVTX range, 3 a graph, 0 not known"}, r.scope);
+    v(FieldInfo{"status", Shape::kPlain, "0 complete, 1 passes are missing, 2 refused, 3 it took too long"}, r.status);
+    v(FieldInfo{"name", Shape::kPlain, "of the kernel or range"}, r.name);
+    v(FieldInfo{"nvtx", Shape::kPlain, "path of the NVTX range that it was launched in"}, r.nvtx);
+    v(FieldInfo{"device", Shape::kPlain, "ordinal in the process"}, r.device);
+    v(FieldInfo{"context", Shape::kPlain, "context id"}, r.context);
+    v(FieldInfo{"stream", Shape::kPlain, "stream id"}, r.stream);
+    v(FieldInfo{"correlation", Shape::kPlain, "correlation id of the launch, 0 when not known"}, r.correlation);
+    v(FieldInfo{"invocation", Shape::kPlain, "which launch of the process it was, from 1; 0 when not known"},
+      r.invocation);
+    v(FieldInfo{"passes", Shape::kPlain, "passes that were made, 0 when not known"}, r.passes);
+  }
+};
+
+// A record is one value, and the columns of a chunk are those of a range: the same metrics in the same order cost a
+// byte or less each. Facts of the launch and of the device are values, too, under the names that ncu has for them
+// (launch__grid_dim_x, device__attribute_multiprocessor_count).
+struct CounterValuesRecord {
+  static constexpr RecordKind kKind = RecordKind::kCounterValues;
+  static constexpr const char* kName = "counter_values";
+  static constexpr const char* kMeaning = "the value of a metric in a counter_range";
+  uint32_t range = 0;
+  StringId metric, unit;
+  int64_t value = 0;
+  int32_t scale = 0;
+  StringId text;
+  template <class R, class V>
+  static constexpr void Fields(R& r, V&& v) {
+    v(FieldInfo{"range", Shape::kDelta, "its counter_range"}, r.range);
+    v(FieldInfo{"metric", Shape::kPlain, "name of the metric"}, r.metric);
+    v(FieldInfo{"unit", Shape::kPlain, "its base unit: ns, byte, %, byte/s, …"}, r.unit);
+    v(FieldInfo{"value", Shape::kPlain, "times ten to the power of `scale` it is in the unit"}, r.value);
+    v(FieldInfo{"scale", Shape::kPlain, "that power"}, r.scale);
+    v(FieldInfo{"text", Shape::kPlain, "the value where it is no number"}, r.text);
+  }
+};
+
 // A new kind is added here and nowhere else in this folder.
 using AllRecords =
     std::tuple<StringRecord, KernelShapeRecord, ProcessRecord, ThreadRecord, DeviceRecord, ContextRecord, StreamRecord,
@@ -1313,7 +1407,7 @@ using AllRecords =
                EventRecordRecord, GraphNodeRecord, ManagedMemoryRecord, MemoryPoolRecord, NvtxSchemaRecord,
                NvtxSchemaEntryRecord, NvtxEnumRecord, NvtxPayloadRecord, ModuleRecord, FrameRecord, StackRecord,
                SymbolRecord, CpuSampleRecord, SwitchRecord, OsCallRecord, MetricSourceRecord, MetricBlockRecord,
-               MetricLossRecord, MpiCallRecord>;
+               MetricLossRecord, CounterPlanRecord, CounterRangeRecord, CounterValuesRecord, MpiCallRecord>;
 
 // Calls f(static_cast<R*>(nullptr)) for every record type, in the order of AllRecords.
 template <class F>

@@ -139,7 +139,7 @@ Table GraphTable(const Trace& trace, const Launches& launches, uint32_t max_rows
 // An import may not say what graphs did.
 void AddNotRecorded(const AnalysisInput& input, std::vector<Finding>* findings) {
   const Trace& trace = input.trace();
-  if (!trace.lacks.Has(Fact::kGraphWork)) return;
+  if (!trace.Lacks(Fact::kGraphWork) || trace.Lacks(Fact::kOperations)) return;
   int64_t launches = 0;
   for (const ApiCall& call : trace.api_calls) {
     launches += call.api_class == ApiClass::kGraphLaunch && call.parent == kNone;

@@ -50,6 +50,8 @@ constexpr FactInfo kFacts[] = {
      "neither operating system calls nor context switches were recorded"},
     {Fact::kCpuSamples, "cpu_samples", "CPU samples", "CPU samples were not recorded"},
     {Fact::kMpiCalls, "mpi_calls", "MPI calls", "MPI calls were not recorded (profile -t mpi)"},
+    {Fact::kCounters, "counters", "kernel counters",
+     "kernel counters were not collected (read ncu --csv --page raw --print-units base)"},
 };
 static_assert(std::size(kFacts) == kFactCount);
 

@@ -61,6 +61,8 @@ std::vector<Amount> AmountsOf(const Trace& trace) {
           {"metric_sources", "Counters", trace.metric_sources.size()},
           {"metric_samples", "Counter samples", trace.metric_samples.size()},
           {"metric_losses", "Gaps in counters", trace.metric_losses.size()},
+          {"counter_ranges", "Kernels with counters", trace.counter_ranges.size()},
+          {"counter_values", "Kernel counters", trace.counter_values.size()},
           {"threads", "Threads", trace.threads.size()},
           {"streams", "Streams", trace.streams.size()},
           {"contexts", "Contexts", trace.contexts.size()}};

@@ -128,6 +128,7 @@ void WriteSqlite(const Trace& trace, const ExportOptions& options, const std::st
   WriteSqliteNvtx(out);
   WriteSqliteThreads(out);
   WriteSqliteMetrics(out);
+  WriteSqliteCounters(out);
   WriteSqliteEnums(database);
   out.strings.Write(database);
   database.Commit();

@@ -85,5 +85,6 @@ void WriteSqliteMemory(SqliteExport& out);
 void WriteSqliteNvtx(SqliteExport& out);
 void WriteSqliteThreads(SqliteExport& out);
 void WriteSqliteMetrics(SqliteExport& out);
+void WriteSqliteCounters(SqliteExport& out);
 
 }  // namespace gprof

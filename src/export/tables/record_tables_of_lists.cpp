@@ -78,6 +78,23 @@ void WriteMetricBlocks(RecordContext& context, RowWriter& row) {
   }
 }
 
+// The same holds of a counter: which kernel it is of, and its value in its unit, or as text.
+constexpr std::string_view kCounterColumns[] = {"range", "name", "metric", "unit", "value", "text"};
+
+void WriteCounters(RecordContext& context, RowWriter& row) {
+  const Trace& trace = context.trace();
+  for (const CounterValue& value : trace.counter_values) {
+    row.Unsigned(value.range);
+    row.Text(context.KernelName(trace.counter_ranges[value.range].name));
+    row.Text(context.Clean(value.metric));
+    row.Text(context.Clean(value.unit));
+    const std::string_view text = context.Clean(value.text);
+    text.empty() ? row.Real(NumberOf(value)) : row.Nothing();
+    text.empty() ? row.Nothing() : row.Text(text);
+    row.EndRow();
+  }
+}
+
 // Of the list that is the number `kIndex` of kLists.
 template <std::size_t kIndex>
 void WriteElements(RecordContext& context, RowWriter& row) {
@@ -93,6 +110,8 @@ void AddTable(std::vector<RecordTable>* tables) {
   using T = ElementOf<decltype(kList)>;
   if constexpr (std::is_same_v<T, MetricSample>) {
     tables->push_back({kList.table, kList.meaning, kMetricBlockColumns, WriteMetricBlocks});
+  } else if constexpr (std::is_same_v<T, CounterValue>) {
+    tables->push_back({kList.table, kList.meaning, kCounterColumns, WriteCounters});
   } else if constexpr (!kList.table.empty()) {
     tables->push_back({kList.table, kList.meaning, ColumnsOf<T>().views, WriteElements<kIndex>});
   }

@@ -8,8 +8,8 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view kReads =
-    "gprof-cli reads traces of 'gprof-cli profile' (run.trace), SQLite exports of Nsight Systems, and JSON from "
-    "torch.profiler (Kineto) or Chrome";
+    "gprof-cli reads traces of 'gprof-cli profile' (run.trace), SQLite exports of Nsight Systems, JSON from "
+    "torch.profiler (Kineto) or Chrome, and the output of ncu --csv --page raw";
 // Said by what prints records as they are in the file.
 constexpr std::string_view kReadsOwn =
     "dump prints traces of 'gprof-cli profile' alone; report and info read other files";
@@ -43,7 +43,7 @@ constexpr Ending kEndings[] = {
       "convert it to a report (QdstrmImporter), then export that: nsys export --type sqlite FILE.nsys-rep"}},
     {".ncu-rep",
      {"a report of Nsight Compute",
-      "it holds kernel counters and no timeline: open it with ncu --import FILE, or record with gprof-cli profile"}},
+      "convert it where ncu is installed: ncu --csv --page raw --print-units base --import FILE > FILE.csv"}},
 };
 
 const Signature* FindSignature(std::string_view bytes) {

@@ -33,6 +33,7 @@ void CountProcesses(Trace& t) {
 void NumberThings(UnjoinedTrace& unjoined) {
   JoinHost(unjoined);
   JoinMetrics(unjoined);
+  JoinCounters(unjoined);
   ResolveLateNames(unjoined);
   ResolveLateShapes(unjoined);
   ResolveLateStreams(unjoined);

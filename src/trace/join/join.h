@@ -21,6 +21,9 @@ void JoinHost(UnjoinedTrace& unjoined);
 // join_metrics.cpp: counter tracks.
 void JoinMetrics(UnjoinedTrace& unjoined);
 
+// join_counters.cpp: kernel counters.
+void JoinCounters(UnjoinedTrace& unjoined);
+
 // join_names.cpp: names and shapes that were defined after their use.
 void ResolveLateNames(UnjoinedTrace& unjoined);
 void ResolveLateShapes(UnjoinedTrace& unjoined);

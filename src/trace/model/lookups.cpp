@@ -15,6 +15,12 @@ std::span<const T> OfOne(const std::vector<T>& all, uint32_t T::*index, uint32_t
   return {first, last};
 }
 
+// A division by a power of ten is exact to the last digit, a multiplication by its inverse is not.
+double Scaled(int64_t value, int32_t scale) {
+  const double number = static_cast<double>(value);
+  return scale < 0 ? number / std::pow(10.0, -static_cast<double>(scale)) : number * std::pow(10.0, scale);
+}
+
 }  // namespace
 
 std::span<const Symbol> Trace::SymbolsOf(uint32_t frame) const { return OfOne(symbols, &Symbol::frame, frame); }
@@ -23,11 +29,12 @@ std::span<const MetricSample> Trace::SamplesOf(uint32_t metric_source) const {
   return OfOne(metric_samples, &MetricSample::source, metric_source);
 }
 
-// A division by a power of ten is exact to the last digit, a multiplication by its inverse is not.
-double ScaledValue(const MetricSource& source, int64_t value) {
-  const double number = static_cast<double>(value);
-  return source.scale < 0 ? number / std::pow(10.0, -static_cast<double>(source.scale))
-                          : number * std::pow(10.0, source.scale);
+double ScaledValue(const MetricSource& source, int64_t value) { return Scaled(value, source.scale); }
+
+std::span<const CounterValue> Trace::CountersOf(uint32_t counter_range) const {
+  return OfOne(counter_values, &CounterValue::range, counter_range);
 }
+
+double NumberOf(const CounterValue& value) { return Scaled(value.value, value.scale); }
 
 }  // namespace gprof

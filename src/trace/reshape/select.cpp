@@ -75,7 +75,8 @@ class Selector {
     is_selected_range_ = names.Ranges();
     MarkRanges();
     MarkCalls();
-    MarkOps(names.Kernels());
+    is_kernel_ = names.Kernels();
+    MarkOps(is_kernel_);
     SetWindows();
     MarkCallsOfOps();
     MoveRanges();
@@ -354,6 +355,7 @@ class Selector {
     for (ManagedMemory& m : t_.managed_memory) Clip(TimeOf(m.process), &m);
     MoveMemory();
     MoveMarks();
+    MoveCounters();
     MoveIndexes();
   }
 
@@ -415,6 +417,20 @@ class Selector {
     });
   }
 
+  // A range whose time is not known is in any selected time.
+  void MoveCounters() {
+    std::vector<uint8_t> is_kept(t_.counter_ranges.size(), 0);
+    for (uint32_t i = 0; i < is_kept.size(); ++i) {
+      const CounterRange& r = t_.counter_ranges[i];
+      const bool is_then = r.start_ns == 0 || Overlaps(TimeOf(r.process), r.start_ns, r.start_ns + r.duration_ns);
+      const bool is_named = is_kernel_.empty() || is_kernel_[r.name.value] != 0;
+      is_kept[i] = IsProcess(r.process) && IsDevice(r.device) && is_then && is_named;
+    }
+    const std::vector<uint32_t> to = Keep(&t_.counter_ranges, is_kept);
+    for (CounterValue& value : t_.counter_values) value.range = Moved(to, value.range);
+    KeepIf(&t_.counter_values, [](const CounterValue& value) { return value.range != kNone; });
+  }
+
   uint32_t ProcessOf(uint32_t thread) const { return thread == kNone ? kNone : t_.threads[thread].process; }
 
   void MoveMarks() {
@@ -441,7 +457,7 @@ class Selector {
   Interval range_ = kAlways;
   std::vector<Interval> times_;  // by process
   std::vector<uint8_t> is_process_, is_thread_, is_device_, is_stream_, is_selected_range_;
-  std::vector<uint8_t> is_range_, is_call_, is_op_, is_candidate_;
+  std::vector<uint8_t> is_range_, is_call_, is_op_, is_candidate_, is_kernel_;
   std::vector<uint32_t> nearest_range_, calls_to_, streams_to_, marks_to_;
 };
 

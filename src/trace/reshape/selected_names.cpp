@@ -151,14 +151,18 @@ std::vector<uint8_t> SelectedNames::Kernels() const {
   bool is_found = false;
   try {
     const std::regex expression(selection_.kernel);
-    for (const GpuOp& op : trace_.ops) {
-      if (op.kind != OpKind::kKernel || is_tried[op.name.value] != 0) continue;
-      is_tried[op.name.value] = 1;
-      const std::string name = Demangle(trace_.Text(op.name));
-      is_kernel[op.name.value] = std::regex_search(name, expression);
-      is_found = is_found || is_kernel[op.name.value] != 0;
+    const auto take = [&](NameId id) {
+      if (is_tried[id.value] != 0) return;
+      is_tried[id.value] = 1;
+      const std::string name = Demangle(trace_.Text(id));
+      is_kernel[id.value] = std::regex_search(name, expression);
+      is_found = is_found || is_kernel[id.value] != 0;
       known.insert(ShortName(name));
+    };
+    for (const GpuOp& op : trace_.ops) {
+      if (op.kind == OpKind::kKernel) take(op.name);
     }
+    for (const CounterRange& range : trace_.counter_ranges) take(range.name);
   } catch (const std::regex_error& error) {  // of the expression, or of a search that it makes too hard
     throw Error(ExitCode::kUsage, "'" + selection_.kernel + "' is not a valid regular expression: " + error.what(),
                 "write for example --kernel 'gemm|conv'");
