@@ -35,6 +35,7 @@ AnalysisResult RunNvtx(const AnalysisInput& input, const AnalysisOptions& option
 AnalysisResult RunOps(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunHostLoad(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunGpuMetrics(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunCounters(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunHealth(const AnalysisInput& input, const AnalysisOptions& options);
 
 }  // namespace gprof

@@ -20,6 +20,7 @@ constexpr TimelinePlace At(std::string_view query, std::string_view key = {}, st
 }
 constexpr TimelinePlace Nowhere(std::string_view why) { return {{}, why}; }
 constexpr std::string_view kTrust = "concerns the trace itself";
+constexpr std::string_view kReplayed = "counters are collected apart from the timeline";
 
 // The advice about a cause of idle time is that of the cause (src/analysis/idle/causes.cpp).
 constexpr FindingInfo Idle(std::string_view id, std::string_view metric, std::string_view meaning,
@@ -409,6 +410,51 @@ constexpr FindingInfo kFindings[] = {
     {"traces.straggler", "of several traces, one took longer than the others or its GPUs had more work", Always(kNote),
      "traces", Nowhere("compares whole traces, each with its own tracks"),
      "Its GPUs have no more work than the others: check what its host waits for."},
+    {"kernel.small_grid", "kernel counters: fewer blocks than SMs", From(25), "counters", Nowhere(kReplayed),
+     "Launch more, smaller blocks, let each thread do less, or run the kernel beside others in another stream."},
+    {"kernel.low_occupancy", "kernel counters: few warps fit on an SM, and nothing else limits the kernel", From(25),
+     "counters", Nowhere(kReplayed),
+     "Use less of what limits the blocks per SM: fewer registers (__launch_bounds__), less shared memory per "
+     "block, or another block size."},
+    {"kernel.tail", "kernel counters: a partly filled last wave", From(25), "counters", Nowhere(kReplayed),
+     "Choose a grid that fills whole waves, or let each block loop over more work (a persistent grid)."},
+    {"kernel.imbalance", "kernel counters: some SMs work longer than others", From(25), "counters", Nowhere(kReplayed),
+     "Split the longest blocks, or hand out work dynamically (a counter that blocks increment)."},
+    {"kernel.divergence", "kernel counters: few threads of a warp are active", From(25), "counters", Nowhere(kReplayed),
+     "Let the threads of a warp take the same branches: sort the work, or give each branch to a warp of its "
+     "own."},
+    {"kernel.fp64", "kernel counters: FP64 arithmetic limits the kernel", From(25), "counters", Nowhere(kReplayed),
+     "Use FP32 where the accuracy allows it; look for double literals and functions (1.0, sqrt) in FP32 code."},
+    {"kernel.unfused", "kernel counters: additions and multiplications that are not fused", From(25), "counters",
+     Nowhere(kReplayed),
+     "Allow fused multiply-add (--fmad=true, the default), or write fma() where the compiler cannot fuse."},
+    {"kernel.bank_conflicts", "kernel counters: bank conflicts in shared memory", From(25), "counters",
+     Nowhere(kReplayed),
+     "Pad the rows of shared arrays by one element, or swizzle their indices, so that the threads of a warp hit "
+     "different banks."},
+    {"kernel.uncoalesced", "kernel counters: global accesses use parts of their sectors", From(25), "counters",
+     Nowhere(kReplayed),
+     "Let neighbouring threads access neighbouring addresses: transpose the data, or go through shared memory."},
+    {"kernel.local_memory", "kernel counters: local memory (spills or indexed arrays)", From(25), "counters",
+     Nowhere(kReplayed),
+     "Index local arrays by constants (unroll the loops), keep them in shared memory, or allow more registers."},
+    {"kernel.atomics", "kernel counters: atomic operations on few addresses", From(25), "counters", Nowhere(kReplayed),
+     "Reduce within the warp and block first (__reduce_add_sync, shared memory), then update global memory once "
+     "per block."},
+    {"kernel.excess_instructions", "kernel counters: instructions other than arithmetic fill the issue slots", From(25),
+     "counters", Nowhere(kReplayed), "Compute indices once, use wider loads and stores (float4), and unroll loops."},
+    {"kernel.memory_bound", "kernel counters: memory-bound", Always(kNote), "counters", Nowhere(kReplayed),
+     "Move fewer bytes: fuse it with its neighbours, keep data in registers or shared memory, use smaller "
+     "types."},
+    {"kernel.compute_bound", "kernel counters: compute-bound", Always(kNote), "counters", Nowhere(kReplayed),
+     "Do fewer operations, move work from the busiest pipe to others, or use a lower precision or tensor cores."},
+    {"kernel.balanced", "kernel counters: compute and memory both near their peaks", Always(kNote), "counters",
+     Nowhere(kReplayed), "Do less work: the kernel uses the GPU well."},
+    {"kernel.latency_bound", "kernel counters: latency-bound", Always(kNote), "counters", Nowhere(kReplayed),
+     "Give each scheduler more to choose from: more warps, more independent work per thread, loads issued "
+     "earlier."},
+    {"kernel.tensor_unused", "kernel counters: FP16 arithmetic without tensor cores", Always(kNote), "counters",
+     Nowhere(kReplayed), "If it is a matrix product or a convolution, use the tensor cores (cuBLAS, CUTLASS, mma)."},
     {"health.damaged_chunks", "damaged chunks of the file", Always(kWarning), "health", Nowhere(kTrust),
      "The disk was full while recording, or the file was truncated or modified later: record again with more disk "
      "space, or copy it again. Figures cover only the readable data."},

@@ -39,6 +39,8 @@ constexpr Analysis kAnalyses[] = {
     {"ops", "operators of PyTorch: CPU and GPU time, by sizes of their inputs, FLOPs", RunOps},
     {"host_load", "CPU load, CPU wait and memory of the program, load of the machine", RunHostLoad},
     {"gpu_metrics", "sampled GPU metrics: overall, busy and idle, by kernel, by step", RunGpuMetrics},
+    {"counters", "kernel counters: speed of light, memory, occupancy, stalls, roofline, what limits each kernel",
+     RunCounters},
     {"health", "data quality: known losses in the trace", RunHealth},
 };
 

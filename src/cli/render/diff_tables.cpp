@@ -251,9 +251,12 @@ std::string BetterText(const MetricChange& metric) {
 
 Cell ValueCell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
-DiffTable MetricTable(const Diff& diff) {
-  DiffTable table{"metrics",
-                  "Changed metrics",
+// Kernel counters have a table of their own, in which the kernel stands in a column.
+bool IsCounter(const MetricChange& metric) { return metric.id.starts_with("kernel."); }
+
+DiffTable MetricTable(const Diff& diff, bool is_of_counters) {
+  DiffTable table{is_of_counters ? "counters" : "metrics",
+                  is_of_counters ? "Kernel counters" : "Changed metrics",
                   {{"change_text", "Change", Unit::kCount, false, false},
                    {"change_percent", "Change %", Unit::kPercent, true, false},
                    {"base_text", "Base", Unit::kCount, false, false},
@@ -276,8 +279,10 @@ DiffTable MetricTable(const Diff& diff) {
     table.columns.push_back(column);
     table.columns.back().title.clear();
   }
-  table.columns.push_back({"metric", "Metric", Unit::kText, false, false});
+  table.columns.push_back({"metric", is_of_counters ? "Counter" : "Metric", Unit::kText, false, false});
+  if (is_of_counters) table.columns.push_back({"kernel", "Kernel", Unit::kText, false, false});
   for (const MetricChange& m : diff.metrics) {
+    if (IsCounter(m) != is_of_counters) continue;
     Cell percent;
     if (m.base && m.now) percent = PercentCell(*m.now - *m.base, std::fabs(*m.base));
     const char* const better = m.better == Better::kLower    ? "lower"
@@ -297,7 +302,12 @@ DiffTable MetricTable(const Diff& diff) {
                m.id,
                m.scope};
     Append(JudgedCells(m.judged), &row);
-    row.push_back(m.scope.empty() ? m.id : m.id + "@" + m.scope);
+    if (is_of_counters) {
+      row.push_back(m.id.substr(m.id.find('.') + 1));
+      row.push_back(m.scope.substr(m.scope.find(':') + 1));
+    } else {
+      row.push_back(m.scope.empty() ? m.id : m.id + "@" + m.scope);
+    }
     table.rows.push_back(std::move(row));
   }
   table.note = "Deterministic metrics come first; they are compared exactly.";
@@ -371,7 +381,8 @@ std::vector<DiffTable> AllTables(const Diff& diff, bool has_unchanged) {
           KernelTable(diff, has_unchanged),
           TransferTable(diff, has_unchanged),
           PathTable(diff, has_unchanged),
-          MetricTable(diff)};
+          MetricTable(diff, true),
+          MetricTable(diff, false)};
 }
 
 }  // namespace

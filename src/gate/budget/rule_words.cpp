@@ -15,14 +15,16 @@ namespace {
 
 constexpr std::string_view kOperators = "<>=!";
 
+bool IsOnlyPerKernel(std::string_view id) { return id == "kernels.median_ns" || id.starts_with("kernel."); }
+
 bool IsPerKernel(std::string_view id) {
-  return id == "kernels.count" || id == "kernels.total_ns" || id == "kernels.median_ns";
+  return id == "kernels.count" || id == "kernels.total_ns" || IsOnlyPerKernel(id);
 }
 
 void CheckScope(const MetricInfo& info, std::string_view scope) {
   const std::string id(info.id);
   if (scope.empty()) {
-    if (info.id != "kernels.median_ns") return;
+    if (!IsOnlyPerKernel(info.id)) return;
     throw Error(ExitCode::kUsage, id + " is a per-kernel metric", "use " + id + "@kernel:NAME (wildcard *)");
   }
   const std::string_view noun = ScopeNoun(scope);
@@ -40,8 +42,9 @@ void CheckScope(const MetricInfo& info, std::string_view scope) {
         "metrics per NVTX range: nvtx.ranges, total_ns, self_ns, gpu_busy_ns, gpu_idle_ns, kernels, payload_bytes");
   }
   if (noun == "kernel" && !IsPerKernel(info.id)) {
-    throw Error(ExitCode::kUsage, id + " has no value per kernel",
-                "metrics per kernel: kernels.count, kernels.total_ns, kernels.median_ns");
+    throw Error(
+        ExitCode::kUsage, id + " has no value per kernel",
+        "metrics per kernel: kernels.count, kernels.total_ns, kernels.median_ns, and kernel.* of kernel counters");
   }
 }
 

@@ -106,6 +106,8 @@ class Comparer {
       d_.evidence = "times from incomplete traces are not comparable";
     } else if (HasGpuWork(base_) != HasGpuWork(new_)) {
       d_.evidence = "one side has no GPU work";
+    } else if (!HasTime(base_) && !HasTime(new_)) {
+      d_.evidence = "captures of kernel counters have no timeline; see the deterministic metrics";
     } else if (base_.size() == 1 && new_.size() == 1) {
       is_judged_by_steps_ = HaveSteps() && HasBlocks(base_.front()) && HasBlocks(new_.front());
       d_.is_judged = is_judged_by_steps_;
@@ -115,6 +117,9 @@ class Comparer {
     }
   }
 
+  static bool HasTime(const std::vector<RunSums>& runs) {
+    return std::any_of(runs.begin(), runs.end(), [](const RunSums& run) { return run.run->breakdown.wall_ns > 0; });
+  }
   static bool HasBlocks(const RunSums& run) { return !run.run->breakdown.steps->block_medians_ns.empty(); }
 
   static std::string HowToJudge() {

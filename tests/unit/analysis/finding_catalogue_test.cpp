@@ -73,7 +73,7 @@ TEST(FindingCatalogue, ReportsSayTheSame) {
 // Whatever an analysis makes has its row: NewFinding takes the rest from there.
 TEST(FindingCatalogue, HasAllThatIsMade) {
   const std::regex made(
-      R"re((?:NewFinding|add|report(?:\.|->)Add)\(\s*"([a-z]+\.[a-z_]+)"|\{"(health\.[a-z_]+)", &TraceHealth)re");
+      R"re((?:NewFinding|Diagnose|add|report(?:\.|->)Add)\(\s*"([a-z]+\.[a-z0-9_]+)"|\{"(health\.[a-z_]+)", &TraceHealth)re");
   std::set<std::string> ids;
   ForEachFile(kSource / "src/analysis", ".cpp", [&](const fs::path& path, const std::string& text) {
     for (std::sregex_iterator at(text.begin(), text.end(), made), end; at != end; ++at)
@@ -96,6 +96,8 @@ TEST(FindingCatalogue, EachIsSeenByATest) {
   ForEachFile(kSource / "tests/unit/analysis", "_test.cpp", [&](const fs::path& path, const std::string& text) {
     if (path.filename() != "findings_test.cpp" && path.filename() != "finding_catalogue_test.cpp") seen += text;
   });
+  ForEachFile(kSource / "tests/unit/counters", "_test.cpp",
+              [&](const fs::path&, const std::string& text) { seen += text; });
   // idle_findings_test.cpp makes each of these from the names of the causes.
   ASSERT_NE(seen.find("EachCauseIsSaidWhereItIsAndNowhereElse"), std::string::npos);
   for (const FindingInfo& info : FindingCatalogue()) {

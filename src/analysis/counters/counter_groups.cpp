@@ -1,0 +1,69 @@
+#include "analysis/counters/counter_groups.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "analysis/result/display_names.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::array<std::string_view, 6> kShape = {"launch__grid_dim_x",  "launch__grid_dim_y",
+                                                    "launch__grid_dim_z",  "launch__block_dim_x",
+                                                    "launch__block_dim_y", "launch__block_dim_z"};
+using Key = std::tuple<std::string, uint32_t, std::array<double, kShape.size()>>;
+
+std::array<double, kShape.size()> ShapeOf(const Trace& trace, uint32_t range) {
+  std::array<double, kShape.size()> shape{};
+  for (const CounterValue& value : trace.CountersOf(range)) {
+    const auto at = std::find(kShape.begin(), kShape.end(), trace.Text(value.metric));
+    if (at != kShape.end()) shape[static_cast<std::size_t>(at - kShape.begin())] = NumberOf(value);
+  }
+  return shape;
+}
+
+}  // namespace
+
+void KernelCounters::Add(const Trace& trace, const CounterValue& value) {
+  Mean& mean = metrics_[trace.Text(value.metric)];
+  if (value.text != NameId{}) {
+    mean.text = trace.Text(value.text);
+    return;
+  }
+  mean.sum += NumberOf(value);
+  ++mean.count;
+}
+
+std::optional<double> KernelCounters::Of(std::string_view metric) const {
+  const auto at = metrics_.find(metric);
+  if (at == metrics_.end() || at->second.count == 0) return {};
+  return at->second.sum / at->second.count;
+}
+
+std::string_view KernelCounters::TextOf(std::string_view metric) const {
+  const auto at = metrics_.find(metric);
+  return at == metrics_.end() ? std::string_view() : at->second.text;
+}
+
+std::vector<KernelCounters> KernelCountersOf(const Trace& trace) {
+  std::vector<KernelCounters> kernels;
+  std::map<Key, std::size_t> places;
+  for (uint32_t i = 0; i < trace.counter_ranges.size(); ++i) {
+    const CounterRange& range = trace.counter_ranges[i];
+    std::string name = KernelName(trace, range.name);
+    const auto [at, is_new] = places.try_emplace({name, range.device, ShapeOf(trace, i)}, kernels.size());
+    if (is_new) {
+      kernels.emplace_back(std::move(name), range);
+    } else {
+      ++kernels[at->second].launches;
+    }
+    for (const CounterValue& value : trace.CountersOf(i)) kernels[at->second].Add(trace, value);
+  }
+  std::stable_sort(kernels.begin(), kernels.end(), [](const KernelCounters& a, const KernelCounters& b) {
+    return a.TotalNs() != b.TotalNs() ? a.TotalNs() > b.TotalNs() : a.name < b.name;
+  });
+  return kernels;
+}
+
+}  // namespace gprof

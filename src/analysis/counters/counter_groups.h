@@ -1,0 +1,47 @@
+// The counters of a trace by kernel: launches of one kernel with one grid and block size are one row.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gprof/trace.h"
+
+namespace gprof {
+
+class KernelCounters {
+ public:
+  KernelCounters(std::string kernel_name, const CounterRange& range)
+      : name(std::move(kernel_name)), device(range.device), passes(range.passes) {}
+
+  void Add(const Trace& trace, const CounterValue& value);
+
+  // Mean over the launches that have it, nothing where none has.
+  std::optional<double> Of(std::string_view metric) const;
+  double OfOrZero(std::string_view metric) const { return Of(metric).value_or(0); }
+  // Of a metric whose value is a word.
+  std::string_view TextOf(std::string_view metric) const;
+  double DurationNs() const { return OfOrZero("gpu__time_duration.sum"); }
+  double TotalNs() const { return DurationNs() * launches; }
+
+  std::string name;  // as reports show it
+  uint32_t device = kNone;
+  uint32_t launches = 1;
+  uint32_t passes = 0;  // 0 when not known
+
+ private:
+  struct Mean {
+    double sum = 0;
+    uint32_t count = 0;
+    std::string_view text;
+  };
+  std::map<std::string_view, Mean> metrics_;
+};
+
+// The trace has to outlive them. Those that took longest first.
+std::vector<KernelCounters> KernelCountersOf(const Trace& trace);
+
+}  // namespace gprof

@@ -1,0 +1,338 @@
+#include "analysis/counters/counter_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/counters/counter_formulas.h"
+#include "analysis/counters/counter_occupancy.h"
+#include "base/units.h"
+
+namespace gprof {
+namespace {
+
+constexpr double kLeastPercent = 1;       // of the kernel's time: less is not worth a sentence
+constexpr double kClearPercent = 10;      // a cause with so much comes before what it shows as
+constexpr double kSaturatedPercent = 60;  // of a peak: from here on that unit is what limits
+constexpr double kHeavierPercent = 10;    // points by which compute or memory is ahead of the other
+constexpr std::size_t kMostDiagnoses = 3;
+
+std::string Percent(double percent) { return FormatPercent(percent); }
+std::string Count(double count) { return FormatCount(std::llround(count)); }
+
+// What the rules share about a kernel.
+class Rules {
+ public:
+  Rules(const KernelCounters& kernel, const trace::DeviceRecord* device)
+      : k_(kernel),
+        limits_(LimitsOf(kernel, device)),
+        sms_(kernel.Of("launch__sm_count").value_or(device == nullptr ? 0 : device->sm_count)),
+        compute_(kernel.OfOrZero("sm__throughput.avg.pct_of_peak_sustained_elapsed")),
+        memory_(kernel.OfOrZero("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")),
+        has_speed_of_light_(kernel.Of("sm__throughput.avg.pct_of_peak_sustained_elapsed").has_value()) {}
+
+  std::vector<Diagnosis> Run() {
+    const bool is_small = SmallGrid();
+    if (!is_small) {
+      LowOccupancy();
+      Tail();
+      Imbalance();
+    }
+    Divergence();
+    Fp64();
+    Unfused();
+    BankConflicts();
+    Uncoalesced();
+    LocalMemory();
+    Atomics();
+    ExcessInstructions();
+    if (has_speed_of_light_ && !is_small) Bound();
+    TensorUnused();
+    Order();
+    return std::move(found_);
+  }
+
+ private:
+  double TopPercent() const { return std::max(compute_, memory_); }
+  // What is left to the nearest roof.
+  double Room() const { return 100 - std::min(TopPercent(), 100.0); }
+  // And to an instruction in every cycle: more warps win no more than that.
+  double LatencyRoom() const {
+    const double issued = k_.Of("smsp__issue_active.avg.pct_of_peak_sustained_active")
+                              .value_or(100 * k_.OfOrZero("smsp__issue_active.avg.per_cycle_active"));
+    return std::min(Room(), 100 - issued);
+  }
+
+  void Diagnose(std::string_view finding, double percent, std::string message, bool is_general = false) {
+    if (percent < kLeastPercent && !is_general) return;
+    (is_general ? general_ : found_).push_back({finding, std::min(percent, 100.0), std::move(message), !is_general});
+  }
+
+  bool SmallGrid() {
+    const double blocks = k_.OfOrZero("launch__grid_size");
+    if (blocks <= 0 || blocks >= sms_) return false;
+    Diagnose("kernel.small_grid", 100 * (sms_ - blocks) / sms_,
+             fmt::format("{} {} on {} SMs: the others have no work", Count(blocks), blocks == 1 ? "block" : "blocks",
+                         Count(sms_)));
+    return true;
+  }
+
+  void LowOccupancy() {
+    constexpr double kLow = 80;
+    if (!limits_ || limits_->percent >= kLow || TopPercent() >= kSaturatedPercent) return;
+    Diagnose(
+        "kernel.low_occupancy", std::min(100 - limits_->percent, LatencyRoom()),
+        fmt::format("at most {} of the warps that an SM can hold fit, limited by {} ({} {} of {} threads per SM); {} "
+                    "were there on average",
+                    Percent(limits_->percent), limits_->limiter, Count(limits_->blocks_per_sm),
+                    limits_->blocks_per_sm == 1 ? "block" : "blocks", Count(k_.OfOrZero("launch__block_size")),
+                    Percent(k_.OfOrZero("sm__warps_active.avg.pct_of_peak_sustained_active"))));
+  }
+
+  // The last, partly filled wave takes as long as a full one, unless what limits the kernel is busy all the time: what
+  // is empty of it could be saved.
+  void Tail() {
+    constexpr double kLeastShare = 20;
+    if (!limits_) return;
+    const double whole = std::floor(limits_->waves), part = limits_->waves - whole;
+    const double share = 100 / (1 + whole);
+    if (whole < 1 || part <= 0 || share < kLeastShare) return;
+    Diagnose(
+        "kernel.tail", std::min(share * (1 - part), Room()),
+        fmt::format("the grid fills the GPU {:.2f} times: the last wave is {} full and takes as long as the others",
+                    limits_->waves, Percent(100 * part)));
+  }
+
+  void Imbalance() {
+    constexpr double kLeastImbalance = 5;
+    const double mean = k_.OfOrZero("sm__cycles_active.avg"), most = k_.OfOrZero("sm__cycles_active.max");
+    const double elapsed = std::max(k_.OfOrZero("sm__cycles_elapsed.max"), most);
+    if (most <= 0) return;
+    const double percent = 100 * (most - mean) / elapsed;
+    if (percent < kLeastImbalance) return;
+    Diagnose("kernel.imbalance", percent,
+             fmt::format("the busiest SM was active for {} cycles, an SM on average for {}", Count(most), Count(mean)));
+  }
+
+  void Divergence() {
+    constexpr double kFewThreads = 24;
+    const auto threads = k_.Of("smsp__thread_inst_executed_per_inst_executed.ratio");
+    const auto working = k_.Of("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio");
+    if (!threads && !working) return;
+    const double least = std::min(threads.value_or(kWarpThreads), working.value_or(kWarpThreads));
+    if (least >= kFewThreads || least <= 0) return;
+    Diagnose("kernel.divergence", (1 - least / kWarpThreads) * compute_,
+             fmt::format("on average {:.1f} of the 32 threads of a warp execute an instruction", least));
+  }
+
+  // FP64 has a fraction of the peak of FP32 on most chips.
+  void Fp64() {
+    constexpr double kLeastFp64 = 15;
+    const auto fp32 = Fp32Of(k_), fp64 = Fp64Of(k_);
+    if (!fp32 || !fp64 || fp64->Percent() < kLeastFp64 || fp32->Percent() >= kSaturatedPercent) return;
+    if (fp64->peak_per_second <= 0 || fp32->peak_per_second <= fp64->peak_per_second) return;
+    const double share = fp64->per_second / (fp64->per_second + fp32->per_second);
+    const double pipe =
+        k_.Of("sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed").value_or(fp64->Percent());
+    Diagnose("kernel.fp64", share * (1 - fp64->peak_per_second / fp32->peak_per_second) * pipe,
+             fmt::format("it computes in FP64 at {} of its peak, which is {:.1f} times below that of FP32",
+                         Percent(fp64->Percent()), fp32->peak_per_second / fp64->peak_per_second));
+  }
+
+  // Additions and multiplications apart take two instructions where one does.
+  void Unfused() {
+    constexpr double kLeastShare = 0.1;
+    const auto judge = [&](char letter, const char* type, std::string_view pipe) {
+      const auto rate = [&](const char* what) {
+        return k_.OfOrZero(
+            fmt::format("smsp__sass_thread_inst_executed_op_{}{}_pred_on.sum.per_cycle_elapsed", letter, what));
+      };
+      const double apart = rate("add") + rate("mul"), all = apart + rate("fma");
+      if (all <= 0 || apart / all / 2 <= kLeastShare) return;
+      Diagnose(
+          "kernel.unfused", apart / all / 2 * k_.OfOrZero(pipe),
+          fmt::format("{} of its {} additions and multiplications are not fused", Percent(100 * apart / all), type));
+    };
+    judge('f', "FP32", "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed");
+    judge('d', "FP64", "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed");
+  }
+
+  void BankConflicts() {
+    constexpr double kLeastConflicts = 10;
+    const auto sum = [&](const char* what, const char* op) {
+      return k_.OfOrZero(fmt::format("l1tex__data_{}_mem_shared_op_{}.sum", what, op));
+    };
+    for (const auto& [op, name] : {std::pair("ld", "loads"), std::pair("st", "stores")}) {
+      const double conflicts = sum("bank_conflicts_pipe_lsu", op), wavefronts = sum("pipe_lsu_wavefronts", op);
+      if (wavefronts <= 0 || 100 * conflicts / wavefronts < kLeastConflicts) continue;
+      const double l1 = k_.OfOrZero("l1tex__throughput.avg.pct_of_peak_sustained_active");
+      Diagnose("kernel.bank_conflicts", conflicts / wavefronts * l1,
+               fmt::format("{} of the wavefronts of shared-memory {} are bank conflicts ({} of {})",
+                           Percent(100 * conflicts / wavefronts), name, Count(conflicts), Count(wavefronts)));
+    }
+  }
+
+  void Uncoalesced() {
+    double excess = 0, all = 0;
+    std::string words;
+    for (const auto& [op, name] : {std::pair("ld", "loads"), std::pair("st", "stores")}) {
+      const std::string ratio = fmt::format("smsp__sass_average_data_bytes_per_sector_mem_global_op_{}", op);
+      const double used = k_.OfOrZero(ratio + ".ratio"), most = k_.OfOrZero(ratio + ".max_rate");
+      const double sectors = k_.OfOrZero(fmt::format("l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum", op));
+      all += sectors;
+      if (used <= 0 || most <= 0 || used >= most) continue;
+      excess += sectors * (1 - used / most);
+      words +=
+          fmt::format("{}{} use {:.1f} of the {:.0f} bytes of a sector", words.empty() ? "" : ", ", name, used, most);
+    }
+    if (excess <= 0) return;
+    Diagnose("kernel.uncoalesced", excess / all * memory_,
+             fmt::format("global {}; {} of the sectors would do", words, Percent(100 * (1 - excess / all))));
+  }
+
+  // Spilled registers, and arrays that are indexed by variables, live in memory.
+  void LocalMemory() {
+    constexpr double kLeastShare = 5;
+    const auto requests = [&](const char* space) {
+      const std::string name = fmt::format("l1tex__t_requests_pipe_lsu_mem_{}_op_", space);
+      return k_.OfOrZero(name + "ld.sum") + k_.OfOrZero(name + "st.sum");
+    };
+    const double local = requests("local"), all = local + requests("global");
+    if (local <= 0 || 100 * local / all < kLeastShare) return;
+    Diagnose(
+        "kernel.local_memory", local / all * std::max(memory_, StallPercent({"long_scoreboard", "lg_throttle"})),
+        fmt::format("{} of its {} requests to memory are to local memory", Percent(100 * local / all), Count(all)));
+  }
+
+  double StallPercent(std::initializer_list<std::string_view> reasons) const {
+    double percent = 0;
+    for (const Stall& stall : StallsOf(k_)) {
+      if (std::find(reasons.begin(), reasons.end(), stall.reason) != reasons.end()) percent += stall.percent;
+    }
+    return percent;
+  }
+
+  // Atomic operations on few addresses wait for each other in one slice of L2.
+  void Atomics() {
+    constexpr double kLeastShare = 30;
+    const double atomics = k_.OfOrZero("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum") +
+                           k_.OfOrZero("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum");
+    const double waiting = StallPercent({"drain", "short_scoreboard", "long_scoreboard", "lg_throttle"});
+    const double slice = k_.OfOrZero("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed");
+    const double share = std::max(slice, atomics > 0 && slice == 0 ? waiting : 0.0);
+    if (atomics <= 0 || share < kLeastShare || TopPercent() >= kSaturatedPercent) return;
+    std::string words = fmt::format("{} requests of atomic operations", Count(atomics));
+    if (slice > 0) words += fmt::format(" keep one L2 slice busy for {} of the time", Percent(slice));
+    Diagnose("kernel.atomics", share / 100 * Room(), words);
+  }
+
+  // The schedulers are busy with instructions that compute nothing.
+  void ExcessInstructions() {
+    constexpr double kBusyIssue = 80, kHalf = 50;
+    const double issued = std::max(k_.OfOrZero("sm__inst_issued.avg.pct_of_peak_sustained_elapsed"),
+                                   k_.OfOrZero("sm__issue_active.avg.pct_of_peak_sustained_elapsed"));
+    double math = 0;
+    for (const char* const pipe : {"fma", "fp64", "tensor", "shared"}) {
+      math =
+          std::max(math, k_.OfOrZero(fmt::format("sm__pipe_{}_cycles_active.avg.pct_of_peak_sustained_elapsed", pipe)));
+    }
+    // Of a warp that diverges, most of those are for a few threads.
+    const bool is_divergent =
+        std::any_of(found_.begin(), found_.end(), [](const Diagnosis& d) { return d.finding == "kernel.divergence"; });
+    const bool is_known = k_.Of("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed") &&
+                          k_.Of("smsp__thread_inst_executed_per_inst_executed.ratio");
+    if (is_divergent || issued < kBusyIssue || math >= kHalf || !is_known) return;
+    Diagnose("kernel.excess_instructions", issued - math,
+             fmt::format("{} of the issue slots are used, but the busiest pipe for arithmetic only for {}",
+                         Percent(issued), Percent(math)));
+  }
+
+  void Bound() {
+    const bool is_saturated = TopPercent() >= kSaturatedPercent;
+    if (!is_saturated) return Latency();
+    if (memory_ >= compute_ + kHeavierPercent) return MemoryBound();
+    if (compute_ >= memory_ + kHeavierPercent) return ComputeBound();
+    Diagnose("kernel.balanced", Room(),
+             fmt::format("compute at {} and memory at {} of their peaks: both limit it", Percent(compute_),
+                         Percent(memory_)),
+             true);
+  }
+
+  void MemoryBound() {
+    const double dram = k_.OfOrZero("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed");
+    const double l2 = k_.OfOrZero("lts__throughput.avg.pct_of_peak_sustained_elapsed");
+    const double l1 = k_.OfOrZero("l1tex__throughput.avg.pct_of_peak_sustained_active");
+    constexpr double kNear = 1;  // the level that memory throughput is the one of
+    const std::string_view level = dram >= memory_ - kNear ? "DRAM" : l2 >= l1 ? "L2" : "L1";
+    std::string words =
+        fmt::format("memory-bound ({}): {} of peak, compute {}", level, Percent(memory_), Percent(compute_));
+    if (const auto bytes = k_.Of("dram__bytes.sum.per_second"))
+      words += fmt::format("; DRAM at {}", FormatBytesPerSecond(*bytes));
+    const auto hits = k_.Of("lts__t_sector_hit_rate.pct");
+    if (hits) words += fmt::format(", L2 hit rate {}", Percent(std::min(*hits, 100.0)));
+    Diagnose("kernel.memory_bound", Room(), words, true);
+  }
+
+  void ComputeBound() {
+    constexpr std::pair<std::string_view, std::string_view> kPipes[] = {
+        {"sm__pipe_tensor_cycles_active", "tensor"}, {"sm__pipe_fp64_cycles_active", "FP64"},
+        {"sm__pipe_fma_cycles_active", "FMA"},       {"sm__pipe_alu_cycles_active", "ALU"},
+        {"sm__inst_executed_pipe_xu", "XU"},         {"sm__inst_executed_pipe_lsu", "LSU"}};
+    std::pair<double, std::string_view> most;
+    for (const auto& [metric, name] : kPipes) {
+      most = std::max(most, {k_.OfOrZero(std::string(metric) + ".avg.pct_of_peak_sustained_elapsed"), name});
+    }
+    std::string words = fmt::format("compute-bound: {} of peak, memory {}", Percent(compute_), Percent(memory_));
+    if (most.first > 0) words += fmt::format("; busiest pipe {} with {}", most.second, Percent(most.first));
+    Diagnose("kernel.compute_bound", Room(), words, true);
+  }
+
+  void Latency() {
+    std::string words =
+        fmt::format("latency-bound: compute {} and memory {} of peak", Percent(compute_), Percent(memory_));
+    if (const auto stall = TopStall(k_)) {
+      words += fmt::format("; warps spend {} of their time in stall {}", Percent(stall->percent), stall->reason);
+    } else if (const auto warps = k_.Of("sm__warps_active.avg.pct_of_peak_sustained_active")) {
+      words += fmt::format(", with {} of the warps that an SM can hold", Percent(*warps));
+    }
+    Diagnose("kernel.latency_bound", LatencyRoom(), words, true);
+  }
+
+  // Whether it is a matrix product only its author knows, so nothing is promised.
+  void TensorUnused() {
+    const auto tensor = k_.Of("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed");
+    const double fma = k_.OfOrZero("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed");
+    const double fp16 = k_.OfOrZero("smsp__sass_thread_inst_executed_op_hfma_pred_on.sum.per_cycle_elapsed");
+    if (!tensor || *tensor >= 1 || fma < kSaturatedPercent || fp16 <= 0) return;
+    const double fp32 = k_.OfOrZero("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.per_cycle_elapsed");
+    if (fp16 <= fp32) return;
+    Diagnose("kernel.tensor_unused", 0,
+             fmt::format("FP16 arithmetic keeps the FMA pipe busy for {}, and the tensor cores are idle", Percent(fma)),
+             true);
+  }
+
+  void Order() {
+    const auto by_percent = [](const Diagnosis& a, const Diagnosis& b) { return a.percent > b.percent; };
+    std::stable_sort(found_.begin(), found_.end(), by_percent);
+    const auto minor =
+        std::find_if(found_.begin(), found_.end(), [](const Diagnosis& d) { return d.percent < kClearPercent; });
+    found_.insert(minor, general_.begin(), general_.end());
+    if (found_.size() > kMostDiagnoses) found_.resize(kMostDiagnoses);
+  }
+
+  const KernelCounters& k_;
+  const std::optional<OccupancyLimits> limits_;
+  const double sms_;
+  const double compute_, memory_;
+  const bool has_speed_of_light_;
+  std::vector<Diagnosis> found_, general_;
+};
+
+}  // namespace
+
+std::vector<Diagnosis> DiagnosesOf(const KernelCounters& kernel, const trace::DeviceRecord* device) {
+  return Rules(kernel, device).Run();
+}
+
+}  // namespace gprof

@@ -1,0 +1,169 @@
+#include "analysis/counters/counter_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "analysis/counters/counter_breakdown.h"
+#include "analysis/counters/counter_formulas.h"
+#include "analysis/counters/counter_occupancy.h"
+
+namespace gprof {
+namespace {
+
+Table BreakdownTable(const Trace&, std::span<const KernelCounters> kernels) {
+  constexpr std::size_t kMostParts = 4;  // of each throughput
+  constexpr double kLeastShownPercent = 1;
+  Table table{"counter_breakdown",
+              "Breakdown of throughput",
+              {{"kernel", "Kernel", Unit::kText},
+               {"throughput", "Of", Unit::kText},
+               {"part", "Part", Unit::kText},
+               {"part_percent", "Of peak", Unit::kPercent}},
+              {},
+              "A throughput is that of its busiest part. At most 4 of each, from 1% on."};
+  for (const KernelCounters& kernel : kernels) {
+    std::string_view throughput;
+    std::size_t count = 0;
+    for (const ThroughputPart& part : PartsOf(kernel)) {
+      if (part.throughput != throughput) throughput = part.throughput, count = 0;
+      if (part.percent < kLeastShownPercent || ++count > kMostParts) continue;
+      table.rows.push_back({kernel.name, std::string(throughput), std::string(part.part), part.percent});
+    }
+  }
+  return table;
+}
+
+Table TrafficTable(const Trace&, std::span<const KernelCounters> kernels) {
+  Table table{
+      "counter_traffic",
+      "Memory traffic",
+      {{"kernel", "Kernel", Unit::kText},
+       {"from", "From", Unit::kText},
+       {"to", "To", Unit::kText},
+       {"what", "What", Unit::kText, true},
+       {"bytes", "Bytes", Unit::kBytes},
+       {"bytes_per_second", "Rate", Unit::kBytesPerSecond}},
+      {},
+      "Bytes between units, whole sectors of 32 bytes to and from L1; of shared memory, wavefronts of at most 128 "
+      "bytes."};
+  for (const KernelCounters& kernel : kernels) {
+    for (const Traffic& t : TrafficOf(kernel)) {
+      table.rows.push_back({kernel.name, std::string(t.from), std::string(t.to), std::string(t.what),
+                            CellOf(t.bytes, Unit::kBytes), t.bytes_per_second > 0 ? Cell(t.bytes_per_second) : Cell()});
+    }
+  }
+  return table;
+}
+
+Table WhatIfTable(const Trace& trace, std::span<const KernelCounters> kernels) {
+  Table table{
+      "counter_what_if",
+      "Occupancy with other launches",
+      {{"kernel", "Kernel", Unit::kText},
+       {"resource", "Change", Unit::kText},
+       {"now", "Now", Unit::kCount},
+       {"then", "Then", Unit::kCount},
+       {"blocks_per_sm", "Blocks/SM", Unit::kCount},
+       {"theoretical_percent", "Theoretical", Unit::kPercent},
+       {"now_percent", "Theoretical now", Unit::kPercent, true}},
+      {},
+      "The least change of registers per thread, bytes of shared memory per block or threads per block by which "
+      "more warps fit, and the one by which most do; all else as it is."};
+  for (const KernelCounters& kernel : kernels) {
+    const trace::DeviceRecord* const device = DeviceFactsOf(trace, kernel);
+    for (const WhatIf& w : WhatIfsOf(kernel, device)) {
+      table.rows.push_back({kernel.name, std::string(w.resource), CellOf(w.now, Unit::kCount),
+                            CellOf(w.then, Unit::kCount), CellOf(w.blocks_per_sm, Unit::kCount), w.percent,
+                            LimitsOf(kernel, device)->percent});
+    }
+  }
+  return table;
+}
+
+Table StallTable(const Trace&, std::span<const KernelCounters> kernels) {
+  constexpr double kLeastShownPercent = 1;
+  Table table{"counter_stalls",
+              "Reasons of stalls",
+              {{"kernel", "Kernel", Unit::kText},
+               {"reason", "Reason", Unit::kText},
+               {"share_percent", "Share", Unit::kPercent},
+               {"warps_per_issue", "Warps/issue", Unit::kCount}},
+              {},
+              "% of the time of a warp between two of its instructions; reasons below 1% left out."};
+  for (const KernelCounters& kernel : kernels) {
+    for (const Stall& stall : StallsOf(kernel)) {
+      if (stall.percent < kLeastShownPercent) continue;
+      table.rows.push_back({kernel.name, std::string(stall.reason), stall.percent, stall.warps});
+    }
+  }
+  return table;
+}
+
+// A row for each type of operation and level of memory. Bound by memory left of the ridge, where the bandwidth gives
+// less than the peak.
+Table RooflineTable(const Trace&, std::span<const KernelCounters> kernels) {
+  Table table{"counter_roofline",
+              "Roofline",
+              {{"kernel", "Kernel", Unit::kText},
+               {"type", "Type", Unit::kText},
+               {"gflops", "GFLOP/s", Unit::kCount},
+               {"peak_gflops", "Peak", Unit::kCount},
+               {"peak_percent", "Of peak", Unit::kPercent},
+               {"level", "Level", Unit::kText},
+               {"bytes_per_second", "Traffic", Unit::kBytesPerSecond},
+               {"peak_bytes_per_second", "Peak traffic", Unit::kBytesPerSecond, true},
+               {"intensity", "FLOP/B", Unit::kCount},
+               {"attainable_gflops", "Attainable", Unit::kCount},
+               {"bound", "Bound", Unit::kText}},
+              {},
+              "Types above 1% of their peak. Attainable: the peak, or the intensity times the bandwidth of the level."};
+  constexpr double kGiga = 1e-9;
+  for (const KernelCounters& kernel : kernels) {
+    for (const RooflinePoint& point : RooflineOf(kernel)) {
+      for (const MemoryRoof& level : MemoryRoofsOf(kernel)) {
+        const double intensity = level.bytes_per_second > 0 ? point.per_second / level.bytes_per_second : 0;
+        const double by_memory = intensity * level.peak_bytes_per_second;
+        table.rows.push_back({kernel.name, point.type, point.per_second * kGiga, point.peak_per_second * kGiga,
+                              point.Percent(), std::string(level.name), level.bytes_per_second,
+                              level.peak_bytes_per_second, intensity,
+                              std::min(by_memory, point.peak_per_second) * kGiga,
+                              std::string(by_memory < point.peak_per_second ? "memory" : "compute")});
+      }
+    }
+  }
+  return table;
+}
+
+struct LongTable {
+  std::string_view section;
+  Table (*make)(const Trace& trace, std::span<const KernelCounters> kernels);
+};
+constexpr LongTable kLongTables[] = {{"counter_speed_of_light", BreakdownTable},
+                                     {"counter_memory", TrafficTable},
+                                     {"counter_warp_states", StallTable},
+                                     {"counter_occupancy", WhatIfTable},
+                                     {"counter_roofline", RooflineTable}};
+
+}  // namespace
+
+const trace::DeviceRecord* DeviceFactsOf(const Trace& trace, const KernelCounters& kernel) {
+  return kernel.device == kNone ? nullptr : &trace.devices[kernel.device].facts;
+}
+
+Cell CellOf(std::optional<double> value, Unit unit) {
+  if (!value) return {};
+  const bool is_whole = unit != Unit::kPercent && std::floor(*value) == *value && std::abs(*value) < 1e15;
+  if (unit == Unit::kNs || unit == Unit::kBytes || is_whole) return static_cast<int64_t>(std::llround(*value));
+  return *value;
+}
+
+std::vector<Table> LongTablesOf(std::string_view section, const Trace& trace, std::span<const KernelCounters> kernels) {
+  std::vector<Table> tables;
+  for (const LongTable& table : kLongTables) {
+    if (table.section == section) tables.push_back(table.make(trace, kernels));
+  }
+  return tables;
+}
+
+}  // namespace gprof
