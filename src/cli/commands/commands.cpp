@@ -21,6 +21,12 @@ constexpr std::array kCommands = {
                 "gprof-cli profile --compress python train.py\n"
                 "gprof-cli profile --repeat 5 --warmup 1 ./app",
                 true, MakeProfile, true},
+    CommandInfo{"counters", "plan kernel counters: sets, sections, metrics and passes of each chip",
+                "[options] [--] [APP [ARGS...]]",
+                "gprof-cli counters --list-sets\n"
+                "gprof-cli counters --dry-run --set full --chip GH100\n"
+                "gprof-cli counters --query-metrics --chip AD102",
+                true, MakeCounters},
     CommandInfo{"report", "report where the time went and why the GPU was idle", "TRACE... [options]",
                 "gprof-cli report run.trace\n"
                 "gprof-cli report run.trace --only idle,kernels --rows 5\n"

@@ -1,0 +1,285 @@
+// gprof-cli counters: what kernel counters there are, and what they take. docs/commands/counters.md
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/counters/counter_sections.h"
+#include "base/table.h"
+#include "base/terminal.h"
+#include "base/units.h"
+#include "cli/arguments/options.h"
+#include "cli/commands/commands.h"
+#include "cli/talk.h"
+#include "counters/counter_plan.h"
+#include "counters/host_library.h"
+#include "report/json_values.h"
+
+namespace gprof::cli {
+namespace {
+
+// The words of ncu for what a collection is to be. They are taken, and go into the command line for ncu that collects.
+struct CollectOption {
+  const char *names, *type, *meaning;
+};
+constexpr CollectOption kCollect[] = {
+    {"-k,--kernel-name", "NAME", "only kernels of this name, or regex:EXPRESSION"},
+    {"--kernel-name-base", "WHAT", "name that -k is compared with: function, demangled or mangled"},
+    {"--kernel-id", "ID", "only this launch: context:stream:[operation:]name:number"},
+    {"-s,--launch-skip", "N", "leave out the first N launches that match"},
+    {"--launch-skip-before-match", "N", "leave out the first N launches of any kernel"},
+    {"-c,--launch-count", "N", "collect at most N launches"},
+    {"--filter-mode", "MODE", "what counts are of: global, per-gpu or per-launch-config"},
+    {"--nvtx-include", "RANGE", "only launches in this NVTX range: DOMAIN@RANGE/"},
+    {"--nvtx-exclude", "RANGE", "no launches in this NVTX range"},
+    {"--range-filter", "RANGES", "only these of the ranges that --replay-mode range finds"},
+    {"--replay-mode", "MODE", "what runs again for each pass: none, kernel, application or range"},
+    {"--graph-profiling", "WHAT", "measure graphs by node or as a graph"},
+    {"--cache-control", "WHAT", "caches before each pass: all (flushed) or none"},
+    {"--clock-control", "WHAT", "clocks: base, boost or none"},
+    {"--target-processes", "WHICH", "all or application-only"},
+    {"--devices", "LIST", "only these GPUs"},
+    {"--profile-from-start", "WHETHER", "on, or off until cudaProfilerStart"},
+    {"--kill", "WHETHER", "end the program after the last launch that is asked for: on or off"},
+    {"--page", "PAGE", "details, raw or source"},
+    {"--print-units", "UNITS", "auto or base"},
+    {"--print-summary", "WHAT", "none, per-kernel, per-nvtx or per-gpu"}};
+constexpr const char* kCollectGroup = "Collection (passed on to ncu: this build cannot collect)";
+struct CollectFlag {
+  const char *name, *meaning;
+};
+constexpr CollectFlag kFlags[] = {{"--nvtx", "tell NVTX ranges of launches"},
+                                  {"--csv", "print CSV"},
+                                  {"--like-ncu", "the defaults of ncu: set basic, all launches, kernel replay"}};
+
+std::string LongName(std::string_view names) { return std::string(names.substr(names.rfind(',') + 1)); }
+
+class Counters : public Command {
+ public:
+  void AddOptions(CLI::App& app) override {
+    app_ = &app;
+    AddWhat(app);
+    AddPlanning(app);
+    for (std::size_t i = 0; i < std::size(kCollect); ++i) {
+      app.add_option(kCollect[i].names, values_[i], kCollect[i].meaning)
+          ->type_name(kCollect[i].type)
+          ->group(kCollectGroup);
+    }
+    for (std::size_t i = 0; i < std::size(kFlags); ++i) {
+      app.add_flag(kFlags[i].name, flags_[i], kFlags[i].meaning)->group(kCollectGroup);
+    }
+  }
+
+  int Run() override {
+    if (wants_sets_) return Print(SetsText());
+    if (wants_sections_) return Print(SectionsText());
+    if (wants_metrics_) return Print(MetricsText());
+    if (is_dry_run_) return Print(DryRun());
+    TakeProgram();
+    if (program_.empty())
+      throw Error(ExitCode::kUsage, "counters needs to know what to plan",
+                  "--list-sets, --list-sections, --query-metrics --chip CHIP, or --dry-run");
+    throw Error(ExitCode::kUsage, "this build cannot collect kernel counters yet",
+                "collect with Nsight Compute, and read its output: " + NcuCommand());
+  }
+
+ private:
+  void TakeProgram() {
+    program_ = app_->remaining();
+    if (!program_.empty() && program_.front() == "--") program_.erase(program_.begin());
+  }
+
+  void AddWhat(CLI::App& app) {
+    std::vector<std::string> sets;
+    for (const CounterSet& set : CounterSets()) sets.emplace_back(set.name);
+    app.add_option("--set", wanted_.sets, "set of sections: light (default), basic, detailed, full or roofline")
+        ->type_name("SET")
+        ->check(OneOf(sets))
+        ->allow_extra_args(false)
+        ->group("Metrics");
+    app.add_option("--section", wanted_.sections, "section, by our name or that of ncu; may be repeated")
+        ->type_name("SECTION")
+        ->allow_extra_args(false)
+        ->group("Metrics");
+    app.add_option("--metrics", metrics_,
+                   "metrics, comma-separated: full names, base names, regex:EXPRESSION, group:SECTION")
+        ->type_name("LIST")
+        ->allow_extra_args(false)
+        ->group("Metrics");
+  }
+
+  void AddPlanning(CLI::App& app) {
+    app.add_flag("--list-sets", wants_sets_, "list the sets and exit")->group("Planning (without a GPU)");
+    app.add_flag("--list-sections", wants_sections_, "list the sections and exit")->group("Planning (without a GPU)");
+    app.add_flag("--query-metrics", wants_metrics_, "list the base metrics of a chip and exit")
+        ->group("Planning (without a GPU)");
+    app.add_flag("--dry-run", is_dry_run_, "say how many passes the metrics take, and which of them chips lack")
+        ->group("Planning (without a GPU)");
+    app.add_option("--chip", chip_, "chip: GH100, AD102, … (default of --dry-run: all that libcupti knows)")
+        ->type_name("CHIP")
+        ->group("Planning (without a GPU)");
+    app.add_option("--cupti", library_, "libcupti to ask (default: the one of the CUDA Toolkit)")
+        ->type_name("FILE")
+        ->group("Planning (without a GPU)");
+    app.add_option("--format", format_, "text (default) or json, of --dry-run")
+        ->type_name("text|json")
+        ->check(OneOf({"text", "json"}))
+        ->group("Output");
+  }
+
+  static int Print(const std::string& text) {
+    WriteResult(text);
+    return CodeOf(ExitCode::kGood);
+  }
+
+  static std::string Render(const TextTable& table) {
+    const Terminal terminal = DetectTerminal(STDOUT_FILENO);
+    return RenderTable(table, terminal.columns, Style(terminal.has_color));
+  }
+
+  static std::string SetsText() {
+    TextTable table{{{"Set"}, {"Sections", true}, {"What it has"}}, {}};
+    for (const CounterSet& set : CounterSets()) {
+      table.rows.push_back({std::string(set.name), std::to_string(set.sections.size()), std::string(set.meaning)});
+    }
+    return Render(table);
+  }
+
+  static std::string SectionsText() {
+    TextTable table{{{"Section"}, {"In ncu"}, {"What it has"}}, {}};
+    for (const CounterSection& section : CounterSections()) {
+      table.rows.push_back({std::string(section.id.substr(section.id.find('_') + 1)), std::string(section.ncu_name),
+                            std::string(section.meaning)});
+    }
+    return Render(table);
+  }
+
+  std::string MetricsText() const {
+    if (chip_.empty()) throw Error(ExitCode::kUsage, "--query-metrics needs a chip", "--chip GH100");
+    const counters::Chip chip = counters::HostLibrary(library_).Find(chip_);
+    constexpr const char* kTypes[] = {"counter", "ratio", "throughput"};
+    std::string text;
+    for (const counters::MetricType type : counters::kMetricTypes) {
+      for (const std::string& name : chip.BaseMetrics(type)) {
+        const counters::MetricProperties properties = chip.PropertiesOf(name);
+        text += fmt::format("{}\t{}\t{}\t{}\n", name, kTypes[static_cast<int>(type)], properties.unit,
+                            properties.description);
+      }
+    }
+    return text;
+  }
+
+  counters::Wanted WantedOrDefault() const {
+    counters::Wanted wanted = wanted_;
+    for (const std::string& list : metrics_) {
+      for (std::string& word : SplitList(list)) wanted.metrics.push_back(std::move(word));
+    }
+    const bool is_empty = wanted.sets.empty() && wanted.sections.empty() && wanted.metrics.empty();
+    if (is_empty) wanted.sets.emplace_back(flags_.back() ? "basic" : "light");  // --like-ncu is the last flag
+    return wanted;
+  }
+
+  std::string DryRun() const {
+    const counters::HostLibrary library(library_);
+    const std::vector<std::string> chips = chip_.empty() ? library.Chips() : SplitList(chip_);
+    std::vector<counters::Plan> plans;
+    for (const std::string& chip : chips) plans.push_back(PlanOrProblem(library, chip));
+    return format_ == "json" ? PlansJson(library, plans) : PlansText(library, plans);
+  }
+
+  // libcupti has names of chips that it cannot plan for. They are no reason to say nothing of the others.
+  counters::Plan PlanOrProblem(const counters::HostLibrary& library, const std::string& chip) const {
+    if (!chip_.empty()) return counters::PlanOf(library.Find(chip), WantedOrDefault());
+    try {
+      return counters::PlanOf(library.Find(chip), WantedOrDefault());
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kUnreadable) throw;
+      counters::Plan plan;
+      plan.chip = chip;
+      plan.problem = e.what();
+      return plan;
+    }
+  }
+
+  static std::string PlansText(const counters::HostLibrary& library, const std::vector<counters::Plan>& plans) {
+    std::string text = fmt::format("Library   {}, {}\n\n", library.Version(), library.path());
+    TextTable table{{{"Chip"}, {"Metrics", true}, {"Passes", true}, {"Per launch", true}, {"Not available", true}}, {}};
+    for (const counters::Plan& plan : plans) {
+      if (plan.problem.empty())
+        table.rows.push_back({plan.chip, std::to_string(plan.metrics.size()), std::to_string(plan.passes),
+                              FormatNs(counters::ReplayMs(plan.passes) * 1e6),
+                              std::to_string(plan.unavailable.size())});
+    }
+    text += Render(table);
+    text += "Per launch: with kernel replay, as measured on an H200, without the time of the kernel itself.\n";
+    for (const counters::Plan& plan : plans) {
+      if (!plan.problem.empty()) text += plan.problem + "\n";
+    }
+    if (plans.size() != 1 || plans.front().unavailable.empty()) return text;
+    text += fmt::format("\nNot available on {}\n", plans.front().chip);
+    for (const std::string& metric : plans.front().unavailable) text += "  " + metric + "\n";
+    return text;
+  }
+
+  static std::string PlansJson(const counters::HostLibrary& library, const std::vector<counters::Plan>& plans) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const counters::Plan& plan : plans) {
+      if (!plan.problem.empty()) {
+        all.push_back({{"chip", plan.chip}, {"problem", plan.problem}});
+        continue;
+      }
+      all.push_back({{"chip", plan.chip},
+                     {"passes", plan.passes},
+                     {"metrics", plan.metrics},
+                     {"unavailable", plan.unavailable},
+                     {"config_bytes", plan.config_bytes},
+                     {"replay_ms_per_launch", counters::ReplayMs(plan.passes)}});
+    }
+    const nlohmann::ordered_json document = {
+        {"schema", "gprof.counter_plan/1"}, {"library", library.Version()}, {"path", library.path()}, {"chips", all}};
+    return document.dump(2) + "\n";
+  }
+
+  // What was asked for, in the words of ncu, which they are.
+  std::string NcuCommand() const {
+    std::string command = "ncu";
+    const auto add = [&](const std::string& name, const std::string& value) {
+      command += " " + name + " " + ShellQuoted(value);
+    };
+    for (std::size_t i = 0; i < std::size(kCollect); ++i) {
+      const std::string name = LongName(kCollect[i].names);
+      const bool is_ours = name == "--page" || name == "--print-units" || name == "--print-summary" ||
+                           (name == "--replay-mode" && values_[i] == "none");
+      if (!values_[i].empty() && !is_ours) add(name, values_[i]);
+    }
+    if (flags_[0]) command += " --nvtx";
+    for (const std::string& set : wanted_.sets) add("--set", set == "light" ? "basic" : set);
+    for (const std::string& name : wanted_.sections) {
+      const CounterSection* const section = FindCounterSection(name);
+      add("--section", section == nullptr ? name : std::string(section->ncu_name));
+    }
+    for (const std::string& list : metrics_) add("--metrics", list);
+    command += " --csv --page raw --print-units base";
+    for (const std::string& word : program_) command += " " + ShellQuoted(word);
+    return command + " | gprof-cli report -";
+  }
+
+  CLI::App* app_ = nullptr;
+  std::vector<std::string> program_, metrics_;
+  counters::Wanted wanted_;
+  std::string chip_, library_, format_ = "text";
+  bool wants_sets_ = false, wants_sections_ = false, wants_metrics_ = false, is_dry_run_ = false;
+  std::array<std::string, std::size(kCollect)> values_;
+  std::array<bool, std::size(kFlags)> flags_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCounters() { return std::make_unique<Counters>(); }
+
+}  // namespace gprof::cli

@@ -1,0 +1,68 @@
+#include "counters/metric_names.h"
+
+#include <algorithm>
+#include <regex>
+
+#include "analysis/counters/counter_sections.h"
+#include "gprof/error.h"
+
+namespace gprof::counters {
+namespace {
+
+constexpr std::string_view kRegex = "regex:", kGroup = "group:", kBreakdown = "breakdown:";
+constexpr const char* kRollups[][4] = {{".sum", ".avg", ".min", ".max"},
+                                       {".ratio", ".pct", nullptr, nullptr},
+                                       {".avg.pct_of_peak_sustained_elapsed", nullptr, nullptr, nullptr}};
+
+void AddRollups(const Chip& chip, MetricType type, const std::string& base, Metrics* metrics) {
+  const std::vector<std::string> known = chip.SubMetrics(type, base);
+  for (const char* const rollup : kRollups[static_cast<int>(type)]) {
+    if (rollup != nullptr && std::find(known.begin(), known.end(), rollup) != known.end())
+      metrics->push_back({base + rollup});
+  }
+}
+
+template <class F>
+Metrics OfBaseMetrics(const Chip& chip, F&& is_wanted) {
+  Metrics metrics;
+  for (const MetricType type : kMetricTypes) {
+    for (const std::string& base : chip.BaseMetrics(type)) {
+      if (is_wanted(base)) AddRollups(chip, type, base, &metrics);
+    }
+  }
+  return metrics;
+}
+
+Metrics OfExpression(const Chip& chip, const std::string& text) {
+  try {
+    const std::regex expression(text);
+    return OfBaseMetrics(chip, [&](const std::string& base) { return std::regex_search(base, expression); });
+  } catch (const std::regex_error& e) {
+    throw Error(ExitCode::kUsage, "'" + text + "' is not a valid regular expression: " + e.what(),
+                "write for example --metrics 'regex:^dram__bytes'");
+  }
+}
+
+Metrics OfSection(const std::string& name) {
+  const CounterSection* const section = FindCounterSection(name);
+  if (section == nullptr)
+    throw Error(ExitCode::kUsage, "there is no section '" + name + "'", "--list-sections has their names");
+  Metrics metrics;
+  for (const auto names : MetricsOf(*section)) metrics.emplace_back(names.begin(), names.end());
+  return metrics;
+}
+
+}  // namespace
+
+Metrics MetricsOfWord(const Chip& chip, const std::string& word) {
+  if (word.starts_with(kRegex)) return OfExpression(chip, word.substr(kRegex.size()));
+  if (word.starts_with(kGroup)) return OfSection(word.substr(kGroup.size()));
+  if (word.starts_with(kBreakdown))
+    throw Error(ExitCode::kUsage, "'" + word + "': breakdowns are not available in this build",
+                "name the metrics, or ask for the section that has them: --section compute");
+  if (word.find('.') != std::string::npos) return {{word}};
+  Metrics metrics = OfBaseMetrics(chip, [&](const std::string& base) { return base == word; });
+  return metrics.empty() ? Metrics{{word}} : metrics;
+}
+
+}  // namespace gprof::counters

@@ -1,0 +1,19 @@
+// The words of --metrics, as names of a chip.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "counters/host_library.h"
+
+namespace gprof::counters {
+
+// Each metric by its names on different chips, in order.
+using Metrics = std::vector<std::vector<std::string>>;
+
+// Metrics that one word of --metrics asks for: "regex:EXPRESSION" and base names with their usual rollups,
+// "group:SECTION", or a full name. One that the chip lacks stays as it is. Throws Error for a bad expression, an
+// unknown section, and "breakdown:".
+Metrics MetricsOfWord(const Chip& chip, const std::string& word);
+
+}  // namespace gprof::counters

@@ -1,0 +1,175 @@
+// Which metrics chips have and how many passes sets take, asked of the libcupti of this machine. It needs no GPU. Where
+// there is none, or one of a version whose figures nobody wrote down, tests are skipped.
+#include "counters/host_library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "analysis/counters/counter_sections.h"
+#include "counters/counter_plan.h"
+#include "counters/host_api.h"
+#include "counters/metric_names.h"
+#include "gprof/error.h"
+
+#if __has_include(<cupti_profiler_host.h>)
+#include <cupti_profiler_host.h>
+#endif
+
+namespace gprof::counters {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+#if __has_include(<cupti_profiler_host.h>)
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+#define SAME_SIZE(ours, theirs) static_assert(SizeOf<ours>() == theirs##_STRUCT_SIZE)
+#define SAME_PLACE(ours, our_field, theirs, their_field) \
+  static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field))
+SAME_SIZE(ChipsParams, CUpti_Profiler_Host_GetSupportedChips_Params);
+SAME_PLACE(ChipsParams, names, CUpti_Profiler_Host_GetSupportedChips_Params, ppChipNames);
+SAME_SIZE(BaseMetricsParams, CUpti_Profiler_Host_GetBaseMetrics_Params);
+SAME_PLACE(BaseMetricsParams, names, CUpti_Profiler_Host_GetBaseMetrics_Params, ppMetricNames);
+SAME_SIZE(SubMetricsParams, CUpti_Profiler_Host_GetSubMetrics_Params);
+SAME_PLACE(SubMetricsParams, names, CUpti_Profiler_Host_GetSubMetrics_Params, ppSubMetrics);
+SAME_SIZE(PropertiesParams, CUpti_Profiler_Host_GetMetricProperties_Params);
+SAME_PLACE(PropertiesParams, description, CUpti_Profiler_Host_GetMetricProperties_Params, pDescription);
+SAME_PLACE(PropertiesParams, unit, CUpti_Profiler_Host_GetMetricProperties_Params, pDimUnit);
+#endif
+
+// GPROF_TEST_CUPTI names another one than that of the toolkit.
+const HostLibrary* Library() {
+  static const std::optional<HostLibrary> kLibrary = []() -> std::optional<HostLibrary> {
+    const char* const chosen = std::getenv("GPROF_TEST_CUPTI");
+    try {
+      return HostLibrary(chosen == nullptr ? "" : chosen);
+    } catch (const Error&) {
+      return {};
+    }
+  }();
+  return kLibrary ? &*kLibrary : nullptr;
+}
+
+#define NEEDS_LIBRARY() \
+  if (Library() == nullptr) GTEST_SKIP() << "no libcupti of CUDA 12.8 or later"
+
+// Of this version: the passes of each set, by chip.
+std::map<std::string, std::vector<std::string>> GoldenPasses(const std::string& version) {
+  std::ifstream file(std::string(GPROF_TEST_DATA) + "/passes.tsv");
+  std::map<std::string, std::vector<std::string>> passes;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string of_version, chip;
+    std::getline(words, of_version, '\t');
+    std::getline(words, chip, '\t');
+    if (of_version != version) continue;
+    for (std::string word; std::getline(words, word, '\t');) passes[chip].push_back(word);
+  }
+  return passes;
+}
+
+std::string PassesOf(const std::string& chip, std::string_view set) {
+  try {
+    Wanted wanted;
+    wanted.sets.emplace_back(set);
+    return std::to_string(PlanOf(Library()->Find(chip), wanted).passes);
+  } catch (const Error&) {
+    return "-";
+  }
+}
+
+TEST(HostLibrary, PassesOfSetsAreThoseWrittenDownForItsVersion) {
+  NEEDS_LIBRARY();
+  const auto golden = GoldenPasses(Library()->Version());
+  if (golden.empty()) GTEST_SKIP() << "no figures of " << Library()->Version();
+  const std::vector<std::string> chips = Library()->Chips();
+  EXPECT_EQ(chips.size(), golden.size());
+  for (const auto& [chip, passes] : golden) {
+    std::vector<std::string> ours;
+    for (const CounterSet& set : CounterSets()) ours.push_back(PassesOf(chip, set.name));
+    EXPECT_EQ(ours, passes) << chip;
+  }
+}
+
+TEST(HostLibrary, EveryMetricOfTheSectionsIsOneOfSomeChip) {
+  NEEDS_LIBRARY();
+  std::set<std::string> open;
+  for (const CounterSection& section : CounterSections()) {
+    for (const auto names : MetricsOf(section)) open.insert(names.begin(), names.end());
+  }
+  for (const char* const name : {"GH100", "GB202", "AD102", "GB100", "GA100"}) {
+    const std::vector<std::string> left(open.begin(), open.end());
+    for (const std::string& metric : Library()->Find(name).KnownOf(left)) open.erase(metric);
+  }
+  EXPECT_THAT(open, ElementsAre());
+}
+
+// One unknown name does not take the others with it.
+TEST(HostLibrary, KnownMetricsAreFoundAmongUnknownOnes) {
+  NEEDS_LIBRARY();
+  const std::vector<std::string> names = {"dram__bytes.sum", "no__such.sum", "gpu__time_duration.sum",
+                                          "smsp__inst_executed.sum", "nor__this"};
+  EXPECT_THAT(Library()->Find("gh100").KnownOf(names),
+              ElementsAre("dram__bytes.sum", "gpu__time_duration.sum", "smsp__inst_executed.sum"));
+}
+
+TEST(HostLibrary, WordsNameMetrics) {
+  NEEDS_LIBRARY();
+  const Chip chip = Library()->Find("GH100");
+  const auto names = [&](const std::string& word) {
+    std::vector<std::string> all;
+    for (const auto& candidates : MetricsOfWord(chip, word)) all.push_back(candidates.front());
+    return all;
+  };
+  EXPECT_THAT(names("dram__bytes.sum"), ElementsAre("dram__bytes.sum"));
+  EXPECT_THAT(names("dram__bytes"),
+              ElementsAre("dram__bytes.sum", "dram__bytes.avg", "dram__bytes.min", "dram__bytes.max"));
+  EXPECT_THAT(names("regex:^l1tex__t_sector_hit_rate$"), Contains("l1tex__t_sector_hit_rate.pct"));
+  EXPECT_THAT(names("group:scheduler"), Contains("smsp__warps_eligible.avg.per_cycle_active"));
+  EXPECT_THROW(names("group:nonsense"), Error);
+  EXPECT_THROW(names("regex:["), Error);
+  Wanted wanted;
+  wanted.metrics = {"dram__bytes.sum", "no__such.sum", "dram__bytes.sum"};
+  const Plan plan = PlanOf(chip, wanted);
+  EXPECT_THAT(plan.metrics, ElementsAre("dram__bytes.sum"));
+  EXPECT_THAT(plan.unavailable, ElementsAre("no__such.sum"));
+  EXPECT_EQ(plan.passes, 1u);
+}
+
+TEST(HostLibrary, MetricsHaveUnitsAndDescriptions) {
+  NEEDS_LIBRARY();
+  const Chip chip = Library()->Find("GH100");
+  EXPECT_THAT(chip.BaseMetrics(MetricType::kCounter), Contains("dram__bytes"));
+  EXPECT_THAT(chip.BaseMetrics(MetricType::kThroughput), Contains("sm__throughput"));
+  EXPECT_EQ(chip.PropertiesOf("dram__bytes").unit, "byte");
+  EXPECT_THAT(chip.PropertiesOf("dram__bytes").description, HasSubstr("DRAM"));
+}
+
+TEST(HostLibrary, WhatIsNotThereIsRefusedWithAWayOut) {
+  try {
+    const HostLibrary library("/nowhere/libcupti.so");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("'/nowhere/libcupti.so'"));
+    EXPECT_THAT(e.hint(), HasSubstr("--cupti FILE"));
+  }
+  NEEDS_LIBRARY();
+  try {
+    Library()->Find("GX999");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("knows no chip 'GX999'"));
+    EXPECT_THAT(e.hint(), HasSubstr("GH100"));
+  }
+}
+
+}  // namespace
+}  // namespace gprof::counters
