@@ -41,13 +41,19 @@ void AddTotals(const AnalysisResult& result, std::vector<Metric>* totals) {
 }
 
 std::vector<RankedFinding> JudgeAgainst(const std::vector<Finding>& findings, std::vector<Metric> totals,
-                                        const DeviceTimes& times) {
-  // What is copied and computed before the steady time comes once, and its idle time has findings of its own.
+                                        const JudgedTime& judged) {
+  // What is copied and computed before the steady time comes once, and its idle time has findings of its own. Kernels
+  // of NCCL with nothing beside them compete for a time of their own.
+  const auto exposed =
+      std::find_if(totals.begin(), totals.end(), [](const Metric& m) { return m.id == "nccl.exposed_ns"; });
+  const double exposed_ns = exposed == totals.end() ? 0 : exposed->value;
   for (Metric& metric : totals) {
-    if (metric.id == "gpu.kernel_ns") metric.value = static_cast<double>(times.kernel_ns);
-    if (metric.id == "gpu.copy_only_ns") metric.value = static_cast<double>(times.busy_ns - times.kernel_ns);
+    if (metric.id == "gpu.kernel_ns") {
+      metric.value = std::max(0.0, static_cast<double>(judged.devices.kernel_ns) - exposed_ns);
+    }
+    if (metric.id == "gpu.copy_only_ns") metric.value = static_cast<double>(judged.CopyOnlyNs());
   }
-  return JudgeFindings(findings, totals, times.window_ns);
+  return JudgeFindings(findings, totals, judged.devices.window_ns);
 }
 
 // ---- several programs in one trace ----
@@ -118,7 +124,7 @@ ProgramVerdict JudgeProgram(const Trace& trace, const ProgramTime& program,
     std::copy_if(result.findings.begin(), result.findings.end(), std::back_inserter(verdict.findings),
                  [](const Finding& finding) { return !IsAboutTheTrace(finding); });
   }
-  verdict.times = JudgedBy(input, options.step).devices;
+  verdict.judged = JudgedBy(input, options.step);
   for (Finding& finding : verdict.findings) {
     finding.message = verdict.name + ": " + finding.message;
     if (finding.subject.process.empty()) finding.subject.process = verdict.name;
@@ -143,7 +149,7 @@ void JudgePrograms(const std::vector<const Analysis*>& analyses, const AnalysisO
 std::vector<RankedFinding> RankedByProgram(const Report& report) {
   std::vector<RankedFinding> all;
   for (const ProgramVerdict& program : report.programs) {
-    const std::vector<RankedFinding> ranked = JudgeAgainst(program.findings, program.totals, program.times);
+    const std::vector<RankedFinding> ranked = JudgeAgainst(program.findings, program.totals, program.judged);
     all.insert(all.end(), ranked.begin(), ranked.end());
   }
   const auto leads = [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; };
@@ -194,7 +200,7 @@ std::vector<RankedFinding> RankedFindings(const Report& report) {
   if (!report.programs.empty()) return RankedByProgram(report);
   std::vector<Metric> totals;
   for (const Section& section : report.sections) AddTotals(section.result, &totals);
-  return JudgeAgainst(report.findings, std::move(totals), JudgedBy(report.input, report.step).devices);
+  return JudgeAgainst(report.findings, std::move(totals), JudgedBy(report.input, report.step));
 }
 
 std::vector<RankedFinding> FindingsToShow(const Report& report) {

@@ -24,7 +24,7 @@ struct ProgramVerdict {
   std::string name;  // "b (4712)"
   std::vector<Finding> findings{};
   std::vector<Metric> totals{};
-  DeviceTimes times{};  // that it is judged by
+  JudgedTime judged{};  // that it is judged by
 };
 
 struct Report {

@@ -246,8 +246,7 @@ AnalysisResult RunMemcpy(const AnalysisInput& input, const AnalysisOptions& opti
   const ReachableBandwidth reachable(trace, transfers);
   CopyCalls calls(input);
   // Copies before that come once: nothing is to be won by them in a longer run.
-  const std::optional<SteadyTime> steady = JudgedBy(input, options.step).steady;
-  const int64_t judged_from_ns = steady ? steady->time.start_ns : INT64_MIN;
+  const int64_t judged_from_ns = JudgedBy(input, options.step).copies_from_ns;
   const PageableSummary pageable(input, transfers, reachable, judged_from_ns, &calls);
   const PageableCopies sum = pageable.Sum();
   AnalysisResult result;

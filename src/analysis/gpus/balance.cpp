@@ -1,11 +1,13 @@
 // Several GPUs in one run: how evenly they are busy, which waits while others work, and what they copy to each other.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/facts/interval_set.h"
+#include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/gpus/nccl_kernels.h"
 #include "analysis/idle/idle_parts.h"
@@ -172,8 +174,34 @@ Table PeerTable(const AnalysisInput& input, uint32_t max_rows, SaturatingSum* by
   return table;
 }
 
+// Processes that used each device, by device.
+std::vector<std::set<uint32_t>> ProcessesOf(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  std::vector<std::set<uint32_t>> processes(trace.device_ops.size());
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    if (sums[i].count > 0 && facts.device != kNone) processes[facts.device].insert(facts.process);
+  }
+  return processes;
+}
+
+// How long it waited because another had more to do. Where one process launches for both, the time that its host needs
+// is nobody's load; between processes, the host that runs waits for the others as a rule.
+int64_t WaitedForOthers(const Load& load, bool is_same_process) {
+  const int64_t in_nccl_ns = load.busy.TotalNs() - load.work.TotalNs();
+  if (!is_same_process) return load.waiting_ns + in_nccl_ns;
+  int64_t host_ns = 0;
+  for (const Cause cause :
+       {Cause::kHost, Cause::kApi, Cause::kLaunch, Cause::kLoad, Cause::kMemory, Cause::kProfiler}) {
+    host_ns += load.waiting[cause];
+  }
+  return load.waiting_ns + in_nccl_ns - host_ns;
+}
+
 // The one that has more to do, not the one that waits longest in a collective: that is the rank that is ready first.
-void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t window_ns, AnalysisResult* result) {
+void AddFinding(const AnalysisInput& input, const std::vector<Load>& loads, int64_t window_ns, AnalysisResult* result) {
+  const Trace& trace = input.trace();
   const auto is_less = [](const Load& a, const Load& b) { return a.work.TotalNs() < b.work.TotalNs(); };
   int64_t mean_ns = 0;
   bool has_nccl = false;
@@ -184,9 +212,14 @@ void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t wind
   mean_ns /= static_cast<int64_t>(loads.size());
   const Load& most = *std::max_element(loads.begin(), loads.end(), is_less);
   const Load& least = *std::min_element(loads.begin(), loads.end(), is_less);
-  const int64_t gain_ns = most.work.TotalNs() - mean_ns;
-  const double percent = PercentOf(gain_ns, window_ns);
-  if (PercentOf(gain_ns, mean_ns) < kUnevenPercent || percent < kPercentWorthAFinding) return;
+  const std::vector<std::set<uint32_t>> processes = ProcessesOf(input);
+  int64_t gain_ns = 0;  // of all GPUs together, as idle time is
+  for (const Load& load : loads) {
+    gain_ns += std::min(most.work.TotalNs() - load.work.TotalNs(),
+                        WaitedForOthers(load, processes[load.device] == processes[most.device]));
+  }
+  const double percent = PercentOf(gain_ns, window_ns * static_cast<int64_t>(loads.size()));
+  if (PercentOf(most.work.TotalNs() - mean_ns, mean_ns) < kUnevenPercent || percent < kPercentWorthAFinding) return;
   std::string message = "Uneven GPU load: " + DeviceScope(trace, most.device) + " busy for " +
                         FormatNs(static_cast<double>(most.work.TotalNs())) + ", " + DeviceScope(trace, least.device) +
                         " for " + FormatNs(static_cast<double>(least.work.TotalNs())) + " (mean " +
@@ -200,7 +233,7 @@ void AddFinding(const Trace& trace, const std::vector<Load>& loads, int64_t wind
   Finding finding = NewFinding("balance.uneven", percent);
   finding.message = std::move(message);
   finding.gain_ns = gain_ns;
-  finding.basis = "busy time of the busiest GPU minus the mean";
+  finding.basis = "busy time that the other GPUs lack, as far as they waited for others; summed over GPUs";
   finding.subject.device = DeviceScope(trace, most.device);
   result->findings.push_back(std::move(finding));
 }
@@ -230,7 +263,7 @@ AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& opt
   AddMetric(&result, "balance.waiting_ns", waiting_ns);
   AddMetric(&result, "balance.imbalance_percent", PercentOf(most_ns - mean_ns, mean_ns));
   AddMetric(&result, "balance.peer_bytes", peer_bytes);
-  AddFinding(trace, loads, end_ns - start_ns, &result);
+  AddFinding(input, loads, end_ns - start_ns, &result);
   return result;
 }
 

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "analysis/copies/transfers.h"
+#include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
+#include "analysis/gpus/nccl_kernels.h"
 #include "analysis/idle/steady_time.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
@@ -39,10 +41,33 @@ bool AreKernelBound(const DeviceTimes& times) {
   return times.kernel_ns >= kLeastKernelNs && PercentOf(times.kernel_ns, times.window_ns) >= kKernelBoundPercent;
 }
 
-// Groups of kernels, those that took longest first.
-std::vector<uint32_t> LongestKernels(const std::vector<Statistics>& times) {
-  std::vector<uint32_t> order(times.size());
-  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+// Kernels of NCCL run while they wait for other ranks, so that they are no work: the analysis `nccl` says what they
+// are.
+DeviceTimes WithoutNccl(const AnalysisInput& input, const JudgedTime& judged) {
+  const Trace& trace = input.trace();
+  DeviceTimes times = judged.devices;
+  const NcclKernels of_nccl(trace);
+  if (!of_nccl.HasAny()) return times;
+  const Interval time = judged.steady ? judged.steady->time : Interval{INT64_MIN, INT64_MAX};
+  BusyTime kernels;
+  for (const Trace::Slice& slice : trace.device_ops) {
+    kernels.StartOver();
+    for (const Operation op : OperationsOf(trace, slice)) {
+      if (!op.is_kernel() || of_nccl.Has(op.shared())) continue;
+      const int64_t start_ns = std::max(op.start_ns(), time.start_ns), end_ns = std::min(op.end_ns(), time.end_ns);
+      if (start_ns < end_ns) kernels.Add(start_ns, end_ns);
+    }
+  }
+  times.kernel_ns = kernels.busy_ns();
+  return times;
+}
+
+// Groups of kernels but those of NCCL, those that took longest first.
+std::vector<uint32_t> LongestKernels(const KernelGroups& kernels, const std::vector<Statistics>& times) {
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < times.size(); ++i) {
+    if (!IsNcclKernel(kernels.Name(i))) order.push_back(i);
+  }
   const auto longer = [&](uint32_t a, uint32_t b) { return times[a].total > times[b].total; };
   std::partial_sort(order.begin(), order.begin() + std::min(order.size(), kKernelsNamed), order.end(), longer);
   order.resize(std::min(order.size(), kKernelsNamed));
@@ -71,12 +96,18 @@ Finding KernelBound(const AnalysisInput& input, const DeviceTimes& sum, const st
   const KernelGroups& kernels = input.shared().kernels();
   const std::vector<Statistics>& times = input.shared().kernel_times();
   int64_t all_ns = 0, named_ns = 0;
-  for (const Statistics& of_kernel : times) all_ns += of_kernel.total;
+  bool has_nccl = false;
+  for (uint32_t i = 0; i < times.size(); ++i) {
+    const bool is_nccl = IsNcclKernel(kernels.Name(i));
+    has_nccl |= is_nccl;
+    all_ns += is_nccl ? 0 : times[i].total;
+  }
   const std::string first = kernels.Name(longest.front());
   Finding finding = NewFinding("gpu.kernel_bound");
   finding.subject.kernel = first;
   finding.message = DevicesAre(input.trace()) + " kernel-bound: kernels run for " +
-                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns);
+                    FormatPercent(PercentOf(sum.kernel_ns, sum.window_ns)) + " of " + Ns(sum.window_ns) +
+                    (has_nccl ? ", excluding those of NCCL" : "");
   for (const uint32_t kernel : longest) {
     const double percent = PercentOf(times[kernel].total, all_ns);
     if (kernel != longest.front() && percent < kPercentWorthNaming) break;
@@ -145,18 +176,14 @@ bool IsKernelBound(const AnalysisInput& input, const std::string& step) {
 }
 
 std::vector<Finding> BoundFindings(const AnalysisInput& input, const std::string& step) {
-  const DeviceTimes times = JudgedBy(input, step).devices;
+  const JudgedTime judged = JudgedBy(input, step);
+  const DeviceTimes& times = judged.devices;
   std::vector<Finding> findings;
   if (times.window_ns <= 0) return findings;
-  if (AreKernelBound(times)) {
-    const KernelGroups& kernels = input.shared().kernels();
-    const std::vector<uint32_t> longest = LongestKernels(input.shared().kernel_times());
-    if (longest.empty()) {
-      findings.push_back(GraphBound(input, times));
-    } else if (!IsNcclKernel(kernels.Name(longest.front()))) {
-      // Kernels of NCCL run while they wait for other ranks: the analysis `nccl` says what that is.
-      findings.push_back(KernelBound(input, times, longest));
-    }
+  const DeviceTimes work = WithoutNccl(input, judged);
+  if (AreKernelBound(work)) {
+    const std::vector<uint32_t> longest = LongestKernels(input.shared().kernels(), input.shared().kernel_times());
+    findings.push_back(longest.empty() ? GraphBound(input, work) : KernelBound(input, work, longest));
   }
   if (PercentOf(times.busy_ns - times.kernel_ns, times.window_ns) >= kCopyBoundPercent) {
     findings.push_back(CopyBound(input, times));

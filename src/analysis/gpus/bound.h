@@ -8,7 +8,7 @@
 
 namespace gprof {
 
-// Kernels run most of the time that the run is judged by (`step` as in AnalysisOptions).
+// Kernels, those of NCCL as well, run most of the time that the run is judged by (`step` as in AnalysisOptions).
 bool IsKernelBound(const AnalysisInput& input, const std::string& step);
 
 // Of all devices together. Nothing where neither kernels nor copies take most of the time.

@@ -28,48 +28,64 @@ void AddMetrics(AnalysisResult* result, const DeviceIdle& idle, const std::strin
   AddMetric(result, "gaps.longest_ns", idle.longest_ns, scope);
 }
 
+// Idle time within an interval, which may be empty.
+class IdleInterval {
+ public:
+  explicit IdleInterval(const Interval& time) : time_(time) {}
+
+  void Add(const AnalysisInput& input, const IdleRun& run) {
+    if (run.first.start_ns >= time_.start_ns && run.end_ns <= time_.end_ns) {
+      for (const Part& part : run.parts) split_[part.cause] += part.duration_ns;
+    } else if (Within(run.first.start_ns, run.end_ns) > 0) {
+      ForEachGapOf(input, run, [&](const Gap& gap, std::span<const Part> parts) {
+        ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
+          split_[part.cause] += Within(start_ns, end_ns);
+        });
+      });
+    }
+  }
+  void Add(const IdleInterval& more) { split_.Add(more.split_); }
+  const CauseSplit& split() const { return split_; }
+
+ private:
+  int64_t Within(int64_t start_ns, int64_t end_ns) const {
+    return std::max<int64_t>(std::min(end_ns, time_.end_ns) - std::max(start_ns, time_.start_ns), 0);
+  }
+
+  Interval time_;
+  CauseSplit split_;
+};
+
 // What gaps add up to, all of them or some.
 struct Idle {
   IdleSummary summary;
   IdleGroups groups;
-  CauseSplit steady;  // within the steady time
+  IdleInterval steady, before;  // within the steady time, and before it
 
   // `steady_time` is empty where there is none.
   Idle(const AnalysisInput& input, const AnalysisOptions& options, const Interval& steady_time)
       : summary(input, options.max_rows, options.min_gap_ns),
         groups(input, !options.is_brief),
-        input_(input),
-        steady_time_(steady_time) {}
+        steady(steady_time),
+        before(steady_time.DurationNs() > 0 ? Interval{INT64_MIN, steady_time.start_ns} : Interval{}),
+        input_(input) {}
 
   void Add(const IdleRun& run) {
     summary.Add(run);
     groups.Add(run);
-    if (run.first.start_ns >= steady_time_.start_ns && run.end_ns <= steady_time_.end_ns) {
-      for (const Part& part : run.parts) steady[part.cause] += part.duration_ns;
-    } else if (SteadyNs(run.first.start_ns, run.end_ns) > 0) {
-      ForEachGapOf(input_, run, [&](const Gap& gap, std::span<const Part> parts) { AddSteady(gap, parts); });
-    }
+    steady.Add(input_, run);
+    before.Add(input_, run);
   }
 
   void Add(const Idle& more) {
     summary.Add(more.summary);
     groups.Add(more.groups);
     steady.Add(more.steady);
+    before.Add(more.before);
   }
 
  private:
-  void AddSteady(const Gap& gap, std::span<const Part> parts) {
-    ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
-      steady[part.cause] += SteadyNs(start_ns, end_ns);
-    });
-  }
-
-  int64_t SteadyNs(int64_t start_ns, int64_t end_ns) const {
-    return std::max<int64_t>(std::min(end_ns, steady_time_.end_ns) - std::max(start_ns, steady_time_.start_ns), 0);
-  }
-
   const AnalysisInput& input_;
-  Interval steady_time_;
 };
 
 void AddPreempted(const Trace& trace, const IdleSummary& summary, const HostGaps& host, AnalysisResult* result) {
@@ -155,7 +171,16 @@ AnalysisResult RunIdle(const AnalysisInput& input, const AnalysisOptions& option
   result.tables.push_back(GapLengthTable(idle_time.groups));
   result.tables.push_back(StartupTeardownTable(trace, startups));
   std::optional<SteadyIdle> steady_idle;
-  if (steady) steady_idle = SteadyIdle{steady->step, steady->time, judged.devices.window_ns, idle_time.steady};
+  if (steady) {
+    const DeviceTimes before = TimesOfDevices(input, {INT64_MIN, steady->time.start_ns});
+    steady_idle = SteadyIdle{steady->step,
+                             steady->iterations,
+                             steady->time,
+                             judged.devices.window_ns,
+                             idle_time.steady.split(),
+                             idle_time.before.split(),
+                             before.busy_ns - before.kernel_ns};
+  }
   result.findings = IdleFindings(input, summary, host, steady_idle ? &*steady_idle : nullptr);
   return result;
 }

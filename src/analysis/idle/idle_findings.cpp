@@ -22,6 +22,7 @@ constexpr double kPatternPercentWorthAFinding = 5;  // of the window
 constexpr int64_t kLongestLatencyNs = 20'000;       // of starting what is queued, mean over the gaps
 constexpr int64_t kGapsOfAPattern = 10;             // fewer may be chance
 constexpr int64_t kFirstLaunchesOfAPattern = 3;
+constexpr size_t kIterationsToJudge = 10;
 
 struct Place {
   std::string name;
@@ -208,23 +209,29 @@ void AddCauses(const AnalysisInput& input, const IdleSummary& summary, const Hos
   });
 }
 
-// Steps have their own finding, steps.warmup.
-void AddFirstLaunches(const IdleSummary& summary, const SteadyIdle& steady, std::vector<Finding>* findings) {
-  const DeviceIdle sum = summary.Sum();
-  const int64_t once_ns = sum.split.Total() - steady.split.Total();
-  const double percent = PercentOf(once_ns, sum.window_ns);
-  if (!steady.step.empty() || percent < kIdlePercentWorthAFinding) return;
-  Finding finding = NewFinding("startup.first_launches", percent);
-  finding.message = "Start-up: GPU idle for " + FormatNs(static_cast<double>(once_ns)) + ", " + FormatPercent(percent) +
-                    " of the GPU window, until the kernels had run once";
+// How bad it is depends on the time in which no kernel ran: parameters that are copied first are start-up as well.
+// Where the step came often enough to be judged, start-up is not what the run is for.
+void AddStartUp(const IdleSummary& summary, const SteadyIdle& steady, std::vector<Finding>* findings) {
+  const int64_t window_ns = summary.Sum().window_ns, once_ns = steady.before.Total();
+  if (PercentOf(once_ns, window_ns) < kIdlePercentWorthAFinding) return;
+  const bool is_what_the_run_is = steady.iterations < kIterationsToJudge;
+  Finding finding = NewFinding("startup.first_launches",
+                               is_what_the_run_is ? PercentOf(once_ns + steady.copied_before_ns, window_ns) : 0);
+  finding.message = "Start-up: GPU idle for " + FormatNs(static_cast<double>(once_ns)) + ", " +
+                    FormatPercent(PercentOf(once_ns, window_ns)) + " of the GPU window, " +
+                    (steady.step.empty() ? "until the kernels had run once"
+                                         : "before the \"" + steady.step + "\" iterations that are judged");
   std::string parts;
   ForEachCause([&](Cause cause) {
-    const int64_t ns = sum.split[cause] - steady.split[cause];
+    const int64_t ns = steady.before[cause];
     if (PercentOf(ns, once_ns) < kCausePercentWorthAFinding) return;
     parts += (parts.empty() ? ": " : ", ") + std::string(InfoOf(cause).name) + " " + FormatNs(static_cast<double>(ns));
     finding.subject.causes.emplace_back(InfoOf(cause).name);
   });
   finding.message += parts;
+  if (PercentOf(steady.copied_before_ns, window_ns) >= kCausePercentWorthAFinding) {
+    finding.message += "; copies took " + FormatNs(static_cast<double>(steady.copied_before_ns));
+  }
   finding.gain_ns = once_ns;
   finding.basis = "all idle time during start-up";
   findings->push_back(std::move(finding));
@@ -261,7 +268,7 @@ std::vector<Finding> IdleFindings(const AnalysisInput& input, const IdleSummary&
                                   const SteadyIdle* steady) {
   std::vector<Finding> findings;
   AddCauses(input, summary, host, JudgedOf(summary, steady), &findings);
-  if (steady != nullptr) AddFirstLaunches(summary, *steady, &findings);
+  if (steady != nullptr) AddStartUp(summary, *steady, &findings);
   AddPatterns(summary, &findings);
   RankFindings(&findings);
   return findings;

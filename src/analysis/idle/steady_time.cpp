@@ -48,7 +48,7 @@ std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
     from_ns = std::max(from_ns, EndOfStartup(input, device));
   }
   if (from_ns <= window.start_ns || from_ns >= window.end_ns) return std::nullopt;
-  return SteadyTime{"", {from_ns, window.end_ns}};
+  return SteadyTime{"", {from_ns, window.end_ns}, 0};
 }
 
 // Operations that are long over by the time add nothing; one that reaches into it is cut.
@@ -73,12 +73,43 @@ DeviceTimes TimesUntil(const AnalysisInput& input, uint32_t device, int64_t unti
   return times;
 }
 
+// When the GPUs were done with what had been launched until then: the host may be far ahead of them.
+int64_t DoneWithNs(const AnalysisInput& input, int64_t launched_until_ns) {
+  const Trace& trace = input.trace();
+  int64_t done_ns = INT64_MIN;
+  for (const Trace::Slice& slice : trace.device_ops) {
+    for (uint32_t i = slice.last; i > slice.first; --i) {
+      const Operation op(trace.ops, i - 1);
+      if (input.shared().ops().LaunchNs(op) >= launched_until_ns) continue;
+      done_ns = std::max(done_ns, op.end_ns());
+      break;
+    }
+  }
+  return done_ns;
+}
+
+// Where more of the run is copying before the first kernel, that is what the program does, not what it does first.
+constexpr double kMostUploadPercent = 10;
+
+int64_t FirstKernelNs(const Trace& trace, uint32_t device) {
+  for (const Operation op : OperationsOf(trace, trace.device_ops[device])) {
+    if (op.is_kernel()) return op.start_ns();
+  }
+  return INT64_MAX;
+}
+
 }  // namespace
 
 std::optional<SteadyTime> FindSteadyTime(const AnalysisInput& input, const std::string& step) {
   if (const std::optional<StepChoice> choice = FindStep(input, step)) {
-    const std::optional<Interval> time = SteadyTimeOf(input.trace(), *choice);
-    if (time) return SteadyTime{PathName(input.trace(), choice->path), *time};
+    std::optional<Interval> time = SteadyTimeOf(input.trace(), *choice);
+    if (time) {
+      const auto iterations = std::count_if(choice->ranges.begin(), choice->ranges.end(), [&](uint32_t range) {
+        return input.trace().ranges[range].start_ns >= time->start_ns;
+      });
+      time->end_ns = std::max(time->end_ns, DoneWithNs(input, time->end_ns));
+      return SteadyTime{PathName(input.trace(), choice->path), *time, static_cast<size_t>(iterations)};
+    }
   }
   return AfterFirstLaunches(input);
 }
@@ -102,7 +133,23 @@ DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time) {
 
 JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
     : steady(FindSteadyTime(input, step)),
-      devices(steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input)) {}
+      devices(steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input)) {
+  if (steady) {
+    copies_from_ns = steady->time.start_ns;
+    return;
+  }
+  const Trace& trace = input.trace();
+  int64_t first_kernel_ns = INT64_MAX, copied_ns = 0;
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    if (!HasWindow(trace, device)) continue;
+    const int64_t kernel_ns = FirstKernelNs(trace, device);
+    first_kernel_ns = std::min(first_kernel_ns, kernel_ns);
+    if (kernel_ns != INT64_MAX) copied_ns += TimesUntil(input, device, kernel_ns).busy_ns;
+  }
+  if (100 * static_cast<double>(copied_ns) >= kMostUploadPercent * static_cast<double>(devices.window_ns)) return;
+  copies_from_ns = first_kernel_ns == INT64_MAX ? INT64_MIN : first_kernel_ns;
+  upload_ns = copied_ns;
+}
 
 JudgedTime JudgedBy(const AnalysisInput& input, const std::string& step) {
   return step.empty() ? input.shared().judged(input) : JudgedTime(input, step);

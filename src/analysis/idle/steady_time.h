@@ -13,11 +13,12 @@ namespace gprof {
 struct SteadyTime {
   std::string step;  // path of the range whose iterations it is; empty: it begins after the first launches of kernels
   Interval time;
+  size_t iterations = 0;  // of the step
 };
 
-// The iterations of the step that are no warm-up, where the program has steps (`step` as in AnalysisOptions). Else what
-// comes after the last long gap before a kernel that ran for the first time, looking at the first half of the
-// operations. Nothing where neither is to be found.
+// The iterations of the step that are no warm-up, until the GPU is done with them, where the program has steps (`step`
+// as in AnalysisOptions). Else what comes after the last long gap before a kernel that ran for the first time, looking
+// at the first half of the operations. Nothing where neither is to be found.
 std::optional<SteadyTime> FindSteadyTime(const AnalysisInput& input, const std::string& step = {});
 
 // What the devices did with their window, added up.
@@ -31,6 +32,13 @@ DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time);
 struct JudgedTime {
   std::optional<SteadyTime> steady;
   DeviceTimes devices;
+  // Without a steady time: what was copied before the first kernel, a model's parameters as a rule. Where that is a
+  // small part of the run, it comes once as well: copies from here on count, and those before took so much of
+  // `devices`.
+  int64_t copies_from_ns = INT64_MIN, upload_ns = 0;
+  // The copies that count, while no kernel ran.
+  int64_t CopyOnlyNs() const { return devices.busy_ns - devices.kernel_ns - upload_ns; }
+  JudgedTime() = default;
   explicit JudgedTime(const AnalysisInput& input, const std::string& step = {});
 };
 // `step` as in AnalysisOptions; found once for all where nobody named one (SharedFacts::judged).

@@ -251,7 +251,9 @@ Groups GroupsOf(const AnalysisInput& input, const Summary& summary) {
       // Such blocks take up the block slots of an SM before its warps: what the lanes do not use, nobody else can.
       const double full = std::min(1.0, used * row.use.occupancy.percent / 100);
       groups.narrow.Add(row, static_cast<int64_t>(static_cast<double>(row.launches.time_ns) / beside * (1 - full)));
-    } else if (row.use.waves > 1 && !IsLibraryKernel(trace.Text(row.launches.name))) {
+    } else if (row.use.waves > 1 && !IsLibraryKernel(trace.Text(row.launches.name)) &&
+               PercentOf(unused_ns, input.shared().window_ns()) >= kPercentWorthAFinding) {
+      // Every grid has a last wave that is not full: many that lose a little are what any program has.
       groups.tail.Add(row, unused_ns);
     }
   }

@@ -37,7 +37,8 @@ bool IsWaitingKernel(std::string_view name) {
 }
 
 bool IsLibraryKernel(std::string_view name) {
-  constexpr std::string_view kWords[] = {"cublas", "cutlass", "cudnn", "xmma", "gemm", "implicit_convolve"};
+  constexpr std::string_view kWords[] = {"cublas", "cutlass",    "cudnn",      "xmma",  "gemm", "implicit_convolve",
+                                         "nvjet",  "at::native", "2at6native", "cub::", "3cub"};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
 }

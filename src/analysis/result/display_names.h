@@ -13,7 +13,7 @@ bool IsNcclKernel(std::string_view name);  // mangled or not
 // It runs until something else happens, going by its name: a collective, a kernel that spins or sleeps. More blocks
 // would not make it shorter.
 bool IsWaitingKernel(std::string_view name);
-// Of cuBLAS, cuDNN or CUTLASS, going by its name: the library chooses the grid, not the program.
+// Of cuBLAS, cuDNN, CUTLASS, CUB or PyTorch, going by its name: the library chooses the grid, not the program.
 bool IsLibraryKernel(std::string_view name);
 std::string OpName(const Trace& trace, const GpuOp& op);
 std::string DeviceScope(const Trace& trace, uint32_t device);  // gpu0

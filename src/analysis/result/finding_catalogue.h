@@ -35,6 +35,7 @@ enum class Turn : uint8_t {
   kInOrder,         // of what is left of its gain
   kFirstIfWarning,  // nothing else counts before it is mended: other findings about its time follow it
   kLastIfNote,      // after those that name something to remove
+  kOnce,            // it comes once: after warnings about what comes again and again, and a note as kLastIfNote
 };
 
 struct FindingInfo {

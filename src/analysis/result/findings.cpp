@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -20,8 +21,13 @@ Standing StandingOf(const Finding& finding) {
   const FindingInfo* info = FindFinding(finding.id);
   const bool is_warning = finding.severity == Severity::kWarning;
   if (info != nullptr && info->turn == Turn::kFirstIfWarning && is_warning) return Standing::kFirst;
-  if (info != nullptr && info->turn == Turn::kLastIfNote && !is_warning) return Standing::kLast;
-  return Standing::kAmong;
+  const bool is_last_if_note = info != nullptr && (info->turn == Turn::kLastIfNote || info->turn == Turn::kOnce);
+  return is_last_if_note && !is_warning ? Standing::kLast : Standing::kAmong;
+}
+
+bool ComesOnce(const Finding* finding) {
+  const FindingInfo* info = FindFinding(finding->id);
+  return info != nullptr && info->turn == Turn::kOnce;
 }
 
 // The time that findings may claim, and who claimed it: every nanosecond goes to one of them.
@@ -33,12 +39,11 @@ class Ledger {
     }
   }
 
-  // Takes what is left of the time that the finding is about, up to its gain. Where the totals do not tell, it is all
-  // left.
+  // Takes what is left of the time that the finding is about, up to its gain. Where the total that
+  // fits best is not there, it is all left.
   int64_t Claim(const Finding& finding, const FindingInfo& info) {
     const std::vector<std::string> times = TimesOf(finding, info);
-    const bool is_known =
-        !times.empty() && std::all_of(times.begin(), times.end(), [&](const auto& id) { return left_.contains(id); });
+    const bool is_known = !times.empty() && left_.contains(times.front());
     if (!is_known) return finding.gain_ns;
     int64_t claimed_ns = 0;
     for (const std::string& id : times) {
@@ -103,6 +108,29 @@ bool IsMinor(const RankedFinding& ranked, int64_t window_ns) {
   return window_ns > 0 && PercentOf(ranked.gain_ns, window_ns) < kMinorPercent;
 }
 
+// What would win less than a tenth of what a warning about what comes again and again does is not to be done next,
+// either.
+void MarkSmallBesideWarnings(std::vector<RankedFinding>* ranked) {
+  int64_t most_ns = 0;
+  for (const RankedFinding& r : *ranked) {
+    if (r.finding->severity != Severity::kWarning || r.leader != nullptr || ComesOnce(r.finding)) continue;
+    most_ns = std::max(most_ns, r.gain_ns);
+  }
+  for (RankedFinding& r : *ranked) {
+    if (r.finding->severity == Severity::kNote && r.gain_ns > 0) r.is_minor |= r.gain_ns < most_ns / 10;
+  }
+}
+
+// A longer run has what comes again and again, so that its warnings come before what comes once, however long that
+// took. `end`: of those that lead.
+void MoveOnceBehindWarnings(std::vector<RankedFinding>* ranked, std::vector<RankedFinding>::iterator end) {
+  const auto is_steady_warning = [](const RankedFinding& r) {
+    return r.finding->severity == Severity::kWarning && !ComesOnce(r.finding);
+  };
+  const auto last = std::find_if(std::make_reverse_iterator(end), ranked->rend(), is_steady_warning);
+  std::stable_partition(ranked->begin(), last.base(), [](const RankedFinding& r) { return !ComesOnce(r.finding); });
+}
+
 }  // namespace
 
 void RankFindings(std::vector<Finding>* findings) {
@@ -123,15 +151,18 @@ std::vector<RankedFinding> JudgeFindings(const std::vector<Finding>& findings, s
   std::stable_partition(order.begin(), order.end(), [&](const Finding* finding) { return !is_general(finding); });
   std::stable_partition(order.begin(), order.end(),
                         [&](const Finding* finding) { return StandingOf(*finding) == Standing::kFirst; });
+  std::stable_partition(order.begin(), order.end(), [](const Finding* finding) { return !ComesOnce(finding); });
   Ledger ledger(totals);
   std::vector<RankedFinding> ranked(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     Claim(*order[i], &ledger, &ranked[i]);
     ranked[i].is_minor = IsMinor(ranked[i], window_ns);
   }
+  MarkSmallBesideWarnings(&ranked);
   std::stable_sort(ranked.begin(), ranked.end(), ComesFirst);
-  std::stable_partition(ranked.begin(), ranked.end(),
-                        [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; });
+  const auto end = std::stable_partition(ranked.begin(), ranked.end(),
+                                         [](const RankedFinding& r) { return r.leader == nullptr && !r.is_minor; });
+  MoveOnceBehindWarnings(&ranked, end);
   return ranked;
 }
 

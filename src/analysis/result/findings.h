@@ -37,9 +37,13 @@ std::string UsedDevices(const Trace& trace);
 // Idle time of all devices in the steady time (idle/steady_time.h).
 struct SteadyIdle {
   std::string step;  // see SteadyTime
+  size_t iterations = 0;
   Interval time;
   int64_t window_ns = 0;
   CauseSplit split;
+  // What came before: idle time, and copies while no kernel ran.
+  CauseSplit before;
+  int64_t copied_before_ns = 0;
 };
 
 // `steady` is nullptr where nothing is known to come once. Where it is, idle time is judged in it.

@@ -10,6 +10,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/idle/gaps.h"
+#include "analysis/idle/steady_time.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"
@@ -116,9 +117,35 @@ int64_t GainWithPinnedMemory(const AnalysisInput& input) {
   return all_ns - std::max<int64_t>({kernel_ns, to_device_ns, to_host_ns});
 }
 
+// Copies that come once are no reason for streams: where kernels take longer than copies, those are all there is to
+// hide.
+int64_t LimitToJudged(const AnalysisInput& input, int64_t gain_ns) {
+  const JudgedTime& judged = input.shared().judged(input);
+  return judged.devices.kernel_ns < judged.CopyOnlyNs() ? gain_ns : std::min(gain_ns, judged.CopyOnlyNs());
+}
+
 void SetGain(const AnalysisInput& input, Finding* finding) {
-  finding->gain_ns = GainOfOverlap(input);
+  finding->gain_ns = LimitToJudged(input, GainOfOverlap(input));
   if (finding->gain_ns > 0) finding->basis = "assumes kernels and copies in each direction run concurrently";
+}
+
+// What kernels could win that leave multiprocessors without a block, if they ran side by side. Those of the default
+// stream stay where they are, and those that wait for something run no shorter.
+int64_t GainOfSmallKernels(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  int64_t gain_ns = 0;
+  for (uint32_t i = 0; i < input.shared().ops().sums().size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    if (facts.kind != OpKind::kKernel || facts.shape == kNone || facts.device == kNone) continue;
+    if (facts.stream == kNone || trace.streams[facts.stream].is_default) continue;
+    if (IsWaitingKernel(trace.Text(facts.name))) continue;
+    const trace::KernelShapeRecord& shape = trace.shapes[facts.shape];
+    const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z;
+    const double used = blocks / std::max(1.0, static_cast<double>(trace.devices[facts.device].facts.sm_count));
+    if (used < 1)
+      gain_ns += static_cast<int64_t>((1 - used) * static_cast<double>(input.shared().ops().sums()[i].time_ns));
+  }
+  return gain_ns;
 }
 
 uint32_t MostNames(const Trace& trace) {
@@ -159,7 +186,7 @@ Finding OneUsed(const AnalysisInput& input, const std::vector<StreamUse>& uses, 
 }
 
 Finding NoOverlap(const AnalysisInput& input, const Demand& demand, const Concurrency& concurrency,
-                  const StreamWaits& waits) {
+                  const DefaultSplits& splits, const StreamWaits& waits) {
   Finding finding = NewFinding("streams.no_overlap");
   finding.message = Asked(demand) + ", " + FormatCount(demand.used) + " used, ";
   finding.message += concurrency.OverlapNs() == 0
@@ -178,6 +205,14 @@ Finding NoOverlap(const AnalysisInput& input, const Demand& demand, const Concur
     finding.basis =
         "assumes kernels and copies in each direction run concurrently, with asynchronous copies from pinned memory";
   }
+  // Where the default stream keeps them apart, that has a finding of its own.
+  const int64_t small_ns = splits.gain_ns > 0 ? 0 : GainOfSmallKernels(input);
+  if (small_ns > finding.gain_ns) {
+    finding.gain_ns = small_ns;
+    finding.basis = "kernel time minus the share of SMs that have a block";
+  }
+  // Kernels that fill the GPU run one after the other in any stream.
+  if (finding.gain_ns == 0) finding.severity = Severity::kInfo;
   return finding;
 }
 
@@ -255,7 +290,7 @@ std::vector<Finding> StreamFindings(const AnalysisInput& input, const std::vecto
   std::vector<Finding> findings;
   AddStreamWaitFinding(trace, waits, concurrency.WindowNs(), &findings);
   if (demand.asked >= 2 && PercentOf(concurrency.OverlapNs(), concurrency.BusyNs()) < kOverlapPercent) {
-    findings.push_back(demand.some_process_used_several ? NoOverlap(input, demand, concurrency, waits)
+    findings.push_back(demand.some_process_used_several ? NoOverlap(input, demand, concurrency, splits, waits)
                                                         : OneUsed(input, uses, demand, concurrency));
     // Which wins all that DefaultSplits could, as a rule.
     if (findings.back().gain_ns < splits.gain_ns) AddDefaultSplits(splits, concurrency.BusyNs(), &findings);

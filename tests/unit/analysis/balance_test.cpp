@@ -45,12 +45,27 @@ TEST(Balance, IdleWhileAnotherGpuIsBusyIsWaiting) {
   EXPECT_NEAR(MetricOf(result, "balance.imbalance_percent"), 46.67, 0.01);  // 110 to a mean of 75
 }
 
+// gpu1 works from 10 to 20 and 115 to 125; the host that launches for both waits for both.
+Trace TwoGpusWaitedForTogether() {
+  TraceMaker maker;
+  const uint32_t second = maker.AddDevice(1);
+  maker.Launch(0, 5, 10, 110);
+  maker.Launch(6, 9, 10, 20).device = second;
+  maker.AddCall(9, 112, "cudaDeviceSynchronize");
+  maker.Launch(112, 114, 115, 125).device = second;
+  return maker.Finish();
+}
+
 TEST(Balance, UnevenLoadIsFound) {
-  const AnalysisResult result = RunBalance(TwoGpus(), {});
+  const AnalysisResult result = RunBalance(TwoGpusWaitedForTogether(), {});
   const Finding* finding = FindingOf(result, "balance.uneven");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->gain_ns, 35);
-  EXPECT_NE(finding->message.find("gpu1 idle for 70 ns while gpu0 was busy"), std::string::npos) << finding->message;
+  EXPECT_EQ(finding->gain_ns, 80);  // that gpu1 lacks of 100; it waited for longer
+  EXPECT_NE(finding->message.find("gpu1 idle for 90 ns while gpu0 was busy"), std::string::npos) << finding->message;
+}
+
+TEST(Balance, TimeOfAHostThatLaunchesForBothIsNobodysLoad) {
+  EXPECT_EQ(FindingOf(RunBalance(TwoGpus(), {}), "balance.uneven"), nullptr);
 }
 
 TEST(Balance, PeerCopiesAreSummedByPair) {
@@ -83,7 +98,7 @@ TEST(Balance, TheOneThatWaitsInACollectiveIsNotTheOneWithMoreToDo) {
   const Finding* finding = FindingOf(result, "balance.uneven");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->subject.device, "gpu1");
-  EXPECT_EQ(finding->gain_ns, 800 - 450);
+  EXPECT_EQ(finding->gain_ns, 800 - 100);
   EXPECT_NE(finding->message.find("excluding NCCL kernels"), std::string::npos) << finding->message;
 }
 

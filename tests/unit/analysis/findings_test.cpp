@@ -80,5 +80,30 @@ TEST(Findings, LittleIsNotForTheFirstScreen) {
   EXPECT_EQ(Judge({Make("memory.growth", 0)}), (Lines{"memory.growth 0"}));  // whose gain is not known
 }
 
+TEST(Findings, ANoteOfATenthOfAWarningIsNotForTheFirstScreen) {
+  EXPECT_EQ(Judge({Make("memcpy.pageable", 180, Severity::kWarning), Make("idle.launch", 17)}),
+            (Lines{"memcpy.pageable 180", "(idle.launch 17)"}));
+  EXPECT_EQ(Judge({Make("memcpy.pageable", 180, Severity::kWarning), Make("idle.launch", 18)}),
+            (Lines{"memcpy.pageable 180", "idle.launch 18"}));
+  EXPECT_EQ(Judge({Make("memcpy.pageable", 180, Severity::kWarning), Make("idle.launch", 17, Severity::kWarning)}),
+            (Lines{"memcpy.pageable 180", "idle.launch 17"}));
+}
+
+TEST(Findings, StartUpComesAfterWarningsAboutWhatComesAgain) {
+  EXPECT_EQ(Judge({Make("startup.first_launches", 300, Severity::kWarning),
+                   Make("memcpy.pageable", 150, Severity::kWarning), Make("idle.sync", 50)}),
+            (Lines{"memcpy.pageable 150", "startup.first_launches 300", "idle.sync 50"}));
+  EXPECT_EQ(Judge({Make("startup.first_launches", 300), Make("idle.sync", 50)}),
+            (Lines{"idle.sync 50", "startup.first_launches 300"}));
+}
+
+TEST(Findings, WaitingForALateRankIsClaimedOnce) {
+  const std::vector<Metric> totals = {{"nccl.exposed_ns", "", 260}, {"idle.sync_ns", "", 0}};
+  EXPECT_EQ(Judge({Make("balance.uneven", 240, Severity::kWarning), Make("nccl.straggler", 240, Severity::kWarning),
+                   Make("nccl.exposed", 20, Severity::kWarning)},
+                  totals),
+            (Lines{"balance.uneven 240", "nccl.straggler 20 < balance.uneven", "(nccl.exposed 0 < balance.uneven)"}));
+}
+
 }  // namespace
 }  // namespace gprof

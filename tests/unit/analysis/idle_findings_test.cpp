@@ -35,7 +35,7 @@ TEST(IdleFindings, StarvedLoaderNamesTheRange) {
   EXPECT_EQ(&result.findings.front(), finding);
   EXPECT_EQ(finding->severity, Severity::kWarning);
   EXPECT_EQ(finding->gain_ns, 19 * 8 * kMs);
-  EXPECT_EQ(finding->message.find("gpu0 idle for 80.0% of 190.16 ms in the \"step\" iterations: "), 0u)
+  EXPECT_EQ(finding->message.find("gpu0 idle for 79.2% of 192.15 ms in the \"step\" iterations: "), 0u)
       << finding->message;
   EXPECT_NE(finding->message.find("the host was running its own code, all of it in step/load"), std::string::npos)
       << finding->message;
