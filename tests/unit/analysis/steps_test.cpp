@@ -225,16 +225,18 @@ TEST(Steps, CutRangesAreNoSteps) {
   EXPECT_EQ(MetricOf(RunSteps(maker.Finish(), {}), "step.count"), 6);
 }
 
-// emit_nvtx() gives every operator a range: they repeat more often than the step, and within it.
-TEST(Steps, AnOperatorIsNoStep) {
-  TraceMaker maker;
-  for (int64_t i = 0; i < 10; ++i) {
-    maker.Launch(100 * i + 10, 100 * i + 20, 100 * i + 20, 100 * i + 90);
-    maker.AddRange(100 * i + 5, 100 * i + 95, "aten::linear");
+// emit_nvtx() gives every operator a range, and NCCL every group: they repeat more often than the step, and within it.
+TEST(Steps, AnOperatorAndACallOfALibraryAreNoStep) {
+  for (const std::string_view name : {"aten::linear", "ncclGroupEnd", "ncclAllReduce"}) {
+    TraceMaker maker;
+    for (int64_t i = 0; i < 10; ++i) {
+      maker.Launch(100 * i + 10, 100 * i + 20, 100 * i + 20, 100 * i + 90);
+      maker.AddRange(100 * i + 5, 100 * i + 95, name);
+    }
+    const Trace trace = maker.Finish();
+    EXPECT_FALSE(FindStep(trace, "").has_value()) << name;
+    EXPECT_TRUE(FindStep(trace, std::string(name)).has_value()) << name;  // for those who ask for it
   }
-  const Trace trace = maker.Finish();
-  EXPECT_FALSE(FindStep(trace, "").has_value());
-  EXPECT_TRUE(FindStep(trace, "aten::linear").has_value());  // for those who ask for it
 }
 
 }  // namespace
