@@ -28,6 +28,7 @@ constexpr FindingInfo Idle(std::string_view id, std::string_view metric, std::st
   return {id, meaning, From(25), "gaps", At(query), {}, {{metric}}, false, true};
 }
 constexpr MetricIds kKernels{{"gpu.kernel_ns"}};
+constexpr MetricIds kWork{{"gpu.kernel_ns", "gpu.copy_only_ns"}};
 constexpr MetricIds kExposed{{"nccl.exposed_ns"}};
 
 constexpr FindingInfo kFindings[] = {
@@ -375,32 +376,17 @@ constexpr FindingInfo kFindings[] = {
      "queue other work in the stream before the wait.",
      {{"idle.dependency_ns"}}},
     {"streams.overlap", "stream concurrency: information", Always(kInfo), "overlap", At("kind:kernel,copy,pageable")},
-    {"steps.outliers",
-     "iterations of the step that took much longer than the others",
-     From(20),
-     "step_outliers",
+    {"steps.outliers", "iterations of the step that took much longer than the others", From(20), "step_outliers",
      At("kind:nvtx", "nvtx", &Subject::range),
-     "Check what only these iterations do: logging, checkpointing, data loading, memory allocation.",
-     {},
+     "Check what only these iterations do: logging, checkpointing, data loading, memory allocation.", kWork, true},
+    {"steps.trend", "the step slows down from iteration to iteration", From(20), "step_iterations",
+     At("kind:nvtx", "nvtx", &Subject::range),
+     "Look for anything that grows with the iterations: lists, logs, caches, unfreed memory, sequence lengths.", kWork,
      true},
-    {"steps.trend",
-     "the step slows down from iteration to iteration",
-     From(20),
-     "step_iterations",
+    {"steps.warmup", "slower warm-up iterations: information", Always(kInfo), "step_iterations",
      At("kind:nvtx", "nvtx", &Subject::range),
-     "Look for anything that grows with the iterations: lists, logs, caches, unfreed memory, sequence lengths.",
-     {},
-     true},
-    {"steps.warmup",
-     "slower warm-up iterations: information",
-     Always(kInfo),
-     "step_iterations",
-     At("kind:nvtx", "nvtx", &Subject::range),
-     "Exclude warm-up from measurements. For short runs, load modules and allocate memory before the loop.",
-     {},
-     true,
-     true,
-     Turn::kOnce},
+     "Exclude warm-up from measurements. For short runs, load modules and allocate memory before the loop.", kWork,
+     true, true, Turn::kOnce},
     {"balance.uneven",
      "uneven load: one GPU had more work than the others",
      From(25),

@@ -48,7 +48,7 @@ struct FindingInfo {
   // The time that its gain is part of, as metrics; what fits best first. Findings compete for it (JudgeFindings).
   // Empty: it is about time that no other finding is about.
   MetricIds claims{};
-  bool claims_its_causes = false;  // and idle time with the causes that its subject names
+  bool claims_its_causes = false;  // instead, idle time with the causes that its subject names, where it names any
   bool is_general = false;         // it says where time went, and others may say why
   Turn turn = Turn::kInOrder;
 };

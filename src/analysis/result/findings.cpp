@@ -71,11 +71,12 @@ class Ledger {
  private:
   static std::vector<std::string> TimesOf(const Finding& finding, const FindingInfo& info) {
     std::vector<std::string> ids;
-    for (const std::string_view id : info.claims.ids) {
-      if (!id.empty()) ids.emplace_back(id);
-    }
     if (info.claims_its_causes) {
       for (const std::string& cause : finding.subject.causes) ids.push_back("idle." + cause + "_ns");
+    }
+    if (!ids.empty()) return ids;
+    for (const std::string_view id : info.claims.ids) {
+      if (!id.empty()) ids.emplace_back(id);
     }
     return ids;
   }

@@ -60,6 +60,11 @@ TEST(Findings, SlowStepsClaimTheCausesTheyName) {
   EXPECT_EQ(Judge({Make("idle.host", 300), steps}), (Lines{"steps.outliers 290", "idle.host 10 < steps.outliers"}));
 }
 
+TEST(Findings, StepsWithLongerKernelsClaimKernels) {
+  EXPECT_EQ(Judge({Make("gpu.clocks_fell", 150), Make("steps.trend", 160)}),
+            (Lines{"steps.trend 160", "gpu.clocks_fell 40 < steps.trend"}));
+}
+
 TEST(Findings, SomeWarningsComeBeforeAll) {
   EXPECT_EQ(Judge({Make("idle.host", 300), Make("launch.blocking", 50, Severity::kWarning)}),
             (Lines{"launch.blocking 50", "(idle.host 0 < launch.blocking)"}));
