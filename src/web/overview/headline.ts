@@ -17,6 +17,8 @@ function shareOfEach(devices: readonly Row[], key: string): string {
 export function headline(report: ReportDocument): string {
   const devices = rowsOf(report, "devices");
   if (!tableOf(report, "devices")) return "Partial report: GPU activity is not included"; // `--only` chose other analyses
+  const counted = rowsOf(report, "counters").length;
+  if (devices.length === 0 && counted > 0) return `Counters of ${counted} ${counted === 1 ? "kernel" : "kernels"}`;
   if (devices.length === 0) return report.selected ? "No GPU work in what was selected" : "No GPU work in this trace";
   const sum = (key: string): number => devices.reduce((all, row) => all + num(row, key), 0);
   const window = sum("window_ns");
