@@ -54,6 +54,7 @@ install(FILES "${PROJECT_SOURCE_DIR}/include/gprof/analysis.h" "${PROJECT_SOURCE
               "${PROJECT_SOURCE_DIR}/include/gprof/packed_ranges.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/fields.h" "${PROJECT_SOURCE_DIR}/include/gprof/lists.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/host_activity.h"
+              "${PROJECT_SOURCE_DIR}/include/gprof/kernel_counters.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/metric_tracks.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/prefetch.h"
               "${PROJECT_SOURCE_DIR}/include/gprof/trace.h"
