@@ -72,7 +72,7 @@ compile gtest "-I$gtest/googletest" "-I$gtest/googlemock" "-isystem$gtest/google
   "$gtest/googletest/src/gtest-all.cc" "$gtest/googlemock/src/gmock-all.cc" "$gtest/googlemock/src/gmock_main.cc"
 with_gtest=("-isystem$gtest/googletest/include" "-isystem$gtest/googlemock/include")
 mapfile -t tests < <(find tests/unit/tracer -name '*.cpp' | sort)
-compile tracer_tests "${with_gtest[@]}" -- "${tests[@]}" src/tracer/nvtx/payload_layout.cpp src/tracer/store/interned_names.cpp \
-  src/tracer/store/system_calls.cpp
+mapfile -t sources < <(grep -o 'src/tracer/[a-z_/]*\.cpp' tests/unit/tracer/CMakeLists.txt)
+compile tracer_tests "${with_gtest[@]}" -- "${tests[@]}" "${sources[@]}"
 "$compiler" -o "$out/tracer_tests" "$out"/objects/tracer_tests/*.o "$out"/objects/gtest/*.o -lpthread
 emulated "$out/tracer_tests" --gtest_brief=1

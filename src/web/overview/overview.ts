@@ -19,7 +19,7 @@ function stepsLine(report: ReportDocument): string {
 }
 
 function noGpuSection(report: ReportDocument): HTMLElement | null {
-  if (!tableOf(report, "devices")) return null;
+  if (!tableOf(report, "devices") || rowsOf(report, "counters").length > 0) return null;
   const calls = rowsOf(report, "api").reduce((sum, row) => sum + num(row, "count"), 0);
   return el("section", { class: "card" }, el("h2", { text: "No GPU work" }),
     el("p", { text: calls > 0
