@@ -147,21 +147,20 @@ Table AllRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::k
 Table PushPopRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kPushPop); }
 Table StartEndRanges(const AnalysisInput& input) { return Ranges(input, RangeStyle::kStartEnd); }
 
-Table OsCalls(const AnalysisInput& input) {
-  const Trace& trace = input.trace();
+template <class Call>
+Table CallsByFunction(const Trace& trace, const std::vector<Call>& calls, const char* count_title) {
   SamplesByName samples;
-  for (const OsCall& call : trace.os_calls) {
+  for (const Call& call : calls) {
     samples[{std::string(trace.Text(call.function))}].push_back(call.DurationNs());
   }
-  return TableOf(std::move(samples), "Num Calls", Unit::kNs, {"Name"});
+  return TableOf(std::move(samples), count_title, Unit::kNs, {"Name"});
 }
 
+Table OsCalls(const AnalysisInput& input) {
+  return CallsByFunction(input.trace(), input.trace().os_calls, "Num Calls");
+}
 Table MpiCalls(const AnalysisInput& input) {
-  SamplesByName samples;
-  for (const MpiCall& call : input.trace().mpi_calls) {
-    samples[{std::string(input.trace().Text(call.function))}].push_back(call.DurationNs());
-  }
-  return TableOf(std::move(samples), "Instances", Unit::kNs, {"Name"});
+  return CallsByFunction(input.trace(), input.trace().mpi_calls, "Instances");
 }
 
 constexpr NsysReport kReports[] = {

@@ -288,12 +288,12 @@ void LookAtModules() {
   bool is_first = true;
   dl_iterate_phdr(Look, &is_first);
   ForEachWatcher(&ModuleWatcher::seen_all);
-  LookForRelocated();
 }
 
 void RestoreImports() {
   const LockGuard guard(loader_lock);
   LookAtModules();
+  LookForRelocated();
   dl_iterate_phdr(Restore, nullptr);
   module_count = slot_count = 0;
   has_looked = false;
@@ -350,6 +350,7 @@ void PatchImports() {
   is_patched = true;
   const LockGuard guard(loader_lock);
   LookAtModules();
+  LookForRelocated();
   uint32_t left = kAtOnce;
   while (dl_iterate_phdr(Patch, &left) == 2) left = kAtOnce;
 }
