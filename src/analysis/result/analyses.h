@@ -28,6 +28,7 @@ AnalysisResult RunPythonLines(const AnalysisInput& input, const AnalysisOptions&
 AnalysisResult RunGraphs(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunStartup(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunBalance(const AnalysisInput& input, const AnalysisOptions& options);
+AnalysisResult RunSharing(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunNccl(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunCriticalPath(const AnalysisInput& input, const AnalysisOptions& options);
 AnalysisResult RunSteps(const AnalysisInput& input, const AnalysisOptions& options);

@@ -333,6 +333,14 @@ constexpr FindingInfo kFindings[] = {
     {"gpu.other_processes", "other processes used the same GPU", Always(kWarning), "gpu_metrics",
      Nowhere("concerns the whole run"),
      "Times in this run include waiting for them: measure on a GPU that nothing else uses."},
+    {"gpu.time_slicing",
+     "processes of the run take turns on one GPU, which is idle while it switches between them",
+     From(10),
+     "sharing",
+     At("cause:queue"),
+     "Start the CUDA Multi-Process Service (nvidia-cuda-mps-control -d) before the run: work of several processes then "
+     "runs concurrently, without switches. Or give each process a GPU of its own.",
+     {{"idle.queue_ns", "gpu.kernel_ns"}}},
     {"gpu.looks_busy", "nvidia-smi shows a busy GPU, but most of it had no work", Always(kNote), "gpu_metrics",
      Nowhere("concerns the whole run"),
      "nvidia-smi counts the time in which any kernel runs, however small: use larger batches, or run several kernels "

@@ -303,6 +303,10 @@ constexpr MetricInfo kCatalogue[] = {
     {"balance.imbalance_percent", kPercent, kLower, kTimed,
      "busy time of the busiest GPU minus the mean, in percent of the mean", kOperations},
     {"balance.peer_bytes", kBytes, kNeither, kExact, "bytes copied between GPUs", kOperations},
+
+    {"sharing.switches", kCount, kLower, kTimed,
+     "times that a GPU was idle before queued work of one process, after work of another", kCause},
+    {"sharing.switch_ns", kNs, kLower, kTimed, "that idle time, summed over all GPUs", kCause},
     {"nccl.kernels", kCount, kNeither, kExact, "NCCL kernels", kOperations},
     {"nccl.total_ns", kNs, kLower, kTimed, "time with an NCCL kernel running, summed over all GPUs", kOperations},
     {"nccl.exposed_ns", kNs, kLower, kTimed,

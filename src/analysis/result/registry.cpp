@@ -32,6 +32,7 @@ constexpr Analysis kAnalyses[] = {
     {"graphs", "CUDA graph launches and the cost of creating graphs", RunGraphs},
     {"startup", "start-up of each process to its first GPU operation; first launches, JIT compilation", RunStartup},
     {"balance", "load balance between GPUs, idle time while other GPUs work", RunBalance},
+    {"sharing", "processes that share a GPU: whether they take turns, and what switching costs", RunSharing},
     {"nccl", "NCCL collectives: exposed and overlapped communication, bandwidth", RunNccl},
     {"critical_path", "critical path of the run and its potential speedup", RunCriticalPath},
     {"steps", "iterations of the step range: median, outliers and their causes, trend", RunSteps},
