@@ -123,7 +123,9 @@ Finding CauseFinding(const Trace& trace, const IdleSummary& summary, const HostG
   const CauseInfo& info = InfoOf(cause);
   Finding finding = NewFinding("idle." + std::string(info.name), PercentOf(cause_ns, judged.window_ns));
   finding.subject.causes = {std::string(info.name)};
-  const Place place = MainPlace(trace, summary, host, cause);
+  // Places are known of the whole window: they say something of the time that is judged where that is most of it.
+  const bool is_most_of_it = 2 * cause_ns >= summary.Sum().split[cause];
+  const Place place = is_most_of_it ? MainPlace(trace, summary, host, cause) : Place{};
   if (place.idle_ns > 0) (cause == Cause::kHost ? finding.subject.range : finding.subject.function) = place.name;
   const std::string share = FormatPercent(PercentOf(cause_ns, idle_ns));
   const std::string spent = "for " + share + " of the idle time (" + FormatNs(static_cast<double>(cause_ns)) + "), ";

@@ -61,6 +61,24 @@ TEST(IdleFindings, WithStepsWhatComesOnceIsNotToBeWon) {
   EXPECT_EQ(MetricOf(result, "idle.host_ns"), (1'000 * kMs - 10 * kUs) + 300 * kMs + 20 * kMs);
 }
 
+// A second passes outside any range before the first step, and 40 ms in each of 20 steps: the second is most of the
+// host's time, and says nothing of the steps.
+TEST(IdleFindings, WhereStepsWereIdleIsNotToldByStartUp) {
+  TraceMaker maker;
+  maker.Launch(0, 3 * kUs, 5 * kUs, 10 * kUs);
+  int64_t now_ns = 1'000 * kMs;
+  for (int64_t i = 0; i < 20; ++i) {
+    maker.AddRange(now_ns, now_ns + 50 * kMs, "step");
+    maker.Launch(now_ns + 40 * kMs, now_ns + 40 * kMs + 3 * kUs, now_ns + 40 * kMs + 5 * kUs, now_ns + 50 * kMs);
+    now_ns += 50 * kMs;
+  }
+  const AnalysisResult result = RunIdle(maker.Finish(), {});
+  const Finding* finding = FindingOf(result, "idle.host");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->message.find("in the \"step\" iterations"), std::string::npos) << finding->message;
+  EXPECT_EQ(finding->message.find("outside any NVTX range"), std::string::npos) << finding->message;
+}
+
 TEST(IdleFindings, WhatIsQueuedForLongIsNoLatency) {
   TraceMaker maker;
   for (int64_t i = 0; i < 20; ++i) {
