@@ -1,10 +1,10 @@
 #include "import/read_trace.h"
 
 #include "gprof/trace/file.h"
-#include "import/kineto.h"
-#include "import/ncu_csv.h"
-#include "import/nsight.h"
-#include "import/nsight_report.h"
+#include "import/kineto/kineto.h"
+#include "import/ncu/ncu_csv.h"
+#include "import/nsight/nsight.h"
+#include "import/nsight/nsight_report.h"
 #include "trace/file/file_kind.h"
 #include "trace/file/mapped_file.h"
 

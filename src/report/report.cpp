@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/steady_time.h"
+#include "analysis/idle/gaps/steady_time.h"
 #include "analysis/ranges/step_finder.h"
 #include "analysis/result/findings.h"
 #include "analysis/result/run_analyses.h"

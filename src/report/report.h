@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/idle/steady_time.h"
+#include "analysis/idle/gaps/steady_time.h"
 #include "analysis/result/compare_traces.h"
 #include "analysis/result/findings.h"
 #include "base/terminal.h"

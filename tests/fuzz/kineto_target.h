@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "gprof/error.h"
-#include "import/kineto.h"
+#include "import/kineto/kineto.h"
 
 namespace gprof {
 

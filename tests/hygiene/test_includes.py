@@ -119,7 +119,7 @@ class Includes(unittest.TestCase):
         def judge(name, folder, code):
             if folder != "src/tracer" or name == COLLECTORS:
                 return
-            may = {"core", "imports", "store", name.split("/")[2]}
+            may = {"core", "imports", "store", "system", name.split("/")[2]}
             for _, header in INCLUDE.findall(code):
                 topic = re.match(r"tracer/(\w+)/", header)
                 if topic and topic.group(1) not in may:

@@ -44,10 +44,10 @@ echo "== tracer"
 mapfile -t sources < <(find src/tracer -name '*.cpp' ! -name arena_end.cpp | sort)
 hidden=(-fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden -fvisibility-inlines-hidden
         -ftls-model=initial-exec -fno-asynchronous-unwind-tables -U_FORTIFY_SOURCE -ffunction-sections)
-compile tracer -O2 "${hidden[@]}" -- "${sources[@]}" src/tracer/store/arena_end.cpp src/glibc/forward.cpp src/glibc/replace.cpp
+compile tracer -O2 "${hidden[@]}" -- "${sources[@]}" src/tracer/store/memory/arena_end.cpp src/glibc/forward.cpp src/glibc/replace.cpp
 objects=()
 # The last source of store has to be the last of all.
-for source in src/glibc/forward.cpp src/glibc/replace.cpp "${sources[@]}" src/tracer/store/arena_end.cpp; do
+for source in src/glibc/forward.cpp src/glibc/replace.cpp "${sources[@]}" src/tracer/store/memory/arena_end.cpp; do
   objects+=("$out/objects/tracer/${source//\//_}.o")
 done
 aarch64-linux-gnu-gcc -shared -o "$out/libgprof-tracer.so" "${objects[@]}" -static-libgcc -Wl,-z,nodelete -Wl,-z,defs -Wl,-z,now \

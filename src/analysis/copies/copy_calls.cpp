@@ -4,7 +4,7 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 
 namespace gprof {
 

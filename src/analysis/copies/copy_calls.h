@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/idle/idle_within.h"
+#include "analysis/idle/gaps/idle_within.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 

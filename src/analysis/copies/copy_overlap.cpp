@@ -5,7 +5,7 @@
 
 #include "analysis/copies/transfers.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 
 namespace gprof {
 namespace {

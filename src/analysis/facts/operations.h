@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "gprof/trace.h"
 
 namespace gprof {

@@ -1,7 +1,7 @@
 #include "analysis/facts/shared_facts.h"
 
 #include "analysis/facts/side_by_side.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "base/parallel.h"
 #include "gprof/analysis.h"
 

@@ -12,7 +12,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/gpus/nccl_kernels.h"
-#include "analysis/idle/steady_time.h"
+#include "analysis/idle/gaps/steady_time.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"

@@ -2,7 +2,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/gpus/bound.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/metrics.h"

@@ -12,7 +12,7 @@
 #include "analysis/gpus/nccl_kernels.h"
 #include "analysis/gpus/nccl_messages.h"
 #include "analysis/gpus/nccl_waits.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"

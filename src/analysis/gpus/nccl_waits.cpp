@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/facts/statistics.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"

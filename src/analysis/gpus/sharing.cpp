@@ -10,7 +10,7 @@
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"

@@ -8,7 +8,7 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/host/thread_runs.h"
-#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof {
 namespace {

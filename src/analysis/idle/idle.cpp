@@ -7,11 +7,11 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/gpus/startup_teardown.h"
+#include "analysis/idle/gaps/idle_parts.h"
+#include "analysis/idle/gaps/steady_time.h"
 #include "analysis/idle/idle_groups.h"
-#include "analysis/idle/idle_parts.h"
 #include "analysis/idle/idle_summary.h"
 #include "analysis/idle/idle_tables.h"
-#include "analysis/idle/steady_time.h"
 #include "analysis/ranges/step_times.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"

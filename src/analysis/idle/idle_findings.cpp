@@ -5,7 +5,7 @@
 
 #include "analysis/facts/statistics.h"
 #include "analysis/host/sampled_functions.h"
-#include "analysis/idle/launch_split.h"
+#include "analysis/idle/causes/launch_split.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/findings.h"

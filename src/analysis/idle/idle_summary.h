@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "analysis/facts/op_facts.h"
-#include "analysis/idle/causes.h"
-#include "analysis/idle/gaps.h"
-#include "analysis/idle/host_walk.h"
-#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/causes/causes.h"
+#include "analysis/idle/causes/host_walk.h"
+#include "analysis/idle/gaps/gaps.h"
+#include "analysis/idle/gaps/idle_parts.h"
 #include "gprof/analysis.h"
 
 namespace gprof {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analysis/facts/statistics.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/tables.h"
 #include "base/units.h"

@@ -8,7 +8,7 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "analysis/kernels/occupancy_calculator.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/display_names.h"

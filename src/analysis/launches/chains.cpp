@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "analysis/launches/repeats.h"
 #include "analysis/result/display_names.h"
 #include "base/saturate.h"

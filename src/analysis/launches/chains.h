@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/facts/op_facts.h"
-#include "analysis/idle/gap_list.h"
+#include "analysis/idle/gaps/gap_list.h"
 #include "gprof/analysis.h"
 
 namespace gprof {

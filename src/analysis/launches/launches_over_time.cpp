@@ -7,7 +7,7 @@
 
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/display_names.h"
 
 namespace gprof {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 
 namespace gprof {
 namespace {

@@ -10,7 +10,7 @@
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/call_numbers.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/memory/memory_use.h"
 #include "analysis/result/display_names.h"
 #include "analysis/result/finding_catalogue.h"

@@ -10,7 +10,7 @@
 #include "analysis/facts/shared_facts.h"
 #include "analysis/facts/statistics.h"
 #include "analysis/gpus/bound.h"
-#include "analysis/idle/host_walk.h"
+#include "analysis/idle/causes/host_walk.h"
 #include "analysis/path/critical_walk.h"
 #include "analysis/ranges/enclosing_ranges.h"
 #include "analysis/result/analyses.h"

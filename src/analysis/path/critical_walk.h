@@ -12,7 +12,7 @@
 #include "analysis/facts/op_facts.h"
 #include "analysis/facts/operations.h"
 #include "analysis/facts/search_near.h"
-#include "analysis/idle/gap_list.h"
+#include "analysis/idle/gaps/gap_list.h"
 #include "analysis/streams/stream_ops.h"
 #include "analysis/waits/event_waits.h"
 #include "gprof/analysis.h"

@@ -8,7 +8,7 @@
 
 #include "analysis/facts/op_facts.h"
 #include "analysis/facts/range_facts.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/idle_within.h"
+#include "analysis/idle/gaps/idle_within.h"
 #include "base/saturate.h"
 
 namespace gprof {

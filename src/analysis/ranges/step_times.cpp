@@ -6,7 +6,7 @@
 
 #include "analysis/facts/operations.h"
 #include "analysis/facts/statistics.h"
-#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 #include "analysis/ranges/step_finder.h"
 #include "gprof/analysis.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analysis/facts/statistics.h"
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/finding_catalogue.h"
 #include "analysis/result/tables.h"

@@ -22,7 +22,7 @@ constexpr TimelinePlace Nowhere(std::string_view why) { return {{}, why}; }
 constexpr std::string_view kTrust = "concerns the trace itself";
 constexpr std::string_view kReplayed = "counters are collected apart from the timeline";
 
-// The advice about a cause of idle time is that of the cause (src/analysis/idle/causes.cpp).
+// The advice about a cause of idle time is that of the cause (src/analysis/idle/causes/causes.cpp).
 constexpr FindingInfo Idle(std::string_view id, std::string_view metric, std::string_view meaning,
                            std::string_view query) {
   return {id, meaning, From(25), "gaps", At(query), {}, {{metric}}, false, true};

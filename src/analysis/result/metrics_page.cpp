@@ -1,5 +1,5 @@
 // docs/metrics.md, written from the catalogue, the causes and the columns of the tables.
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 #include "analysis/result/metrics.h"
 #include "analysis/trust/unknown_facts.h"
 

@@ -6,7 +6,7 @@
 
 #include "analysis/facts/operations.h"
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/display_names.h"
 #include "base/saturate.h"
 

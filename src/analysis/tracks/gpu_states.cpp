@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 #include "analysis/tracks/sampled_states.h"
 #include "gprof/analysis.h"
 

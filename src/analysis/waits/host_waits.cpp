@@ -7,7 +7,7 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/call_numbers.h"
-#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/waits/implied_waits.h"
 
 namespace gprof {

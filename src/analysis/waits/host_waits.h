@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/idle/host_walk.h"
+#include "analysis/idle/causes/host_walk.h"
 #include "base/saturate.h"
 #include "gprof/analysis.h"
 

@@ -14,7 +14,7 @@
 #include "cli/commands/help.h"
 #include "cli/pager.h"
 #include "cli/talk.h"
-#include "import/nsight_report.h"
+#include "import/nsight/nsight_report.h"
 
 namespace gprof::cli {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "analysis/calls/call_kinds.h"
 #include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/idle/idle_groups.h"
-#include "analysis/idle/idle_parts.h"
 #include "analysis/ranges/step_finder.h"
 #include "analysis/result/display_names.h"
 #include "base/saturate.h"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 #include "analysis/ranges/step_times.h"
 #include "gprof/analysis.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/steady_time.h"
+#include "analysis/idle/gaps/steady_time.h"
 #include "base/text.h"
 #include "html/timeline/byte_columns.h"
 #include "html/timeline/event_facts.h"

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/gaps.h"
-#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/gaps/gaps.h"
+#include "analysis/idle/gaps/idle_parts.h"
 #include "analysis/tracks/metric_samples.h"
 #include "base/text.h"
 #include "base/units.h"

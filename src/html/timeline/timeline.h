@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 #include "export/events/counters.h"
 #include "gprof/analysis.h"
 #include "gprof/trace.h"

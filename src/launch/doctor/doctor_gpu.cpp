@@ -11,7 +11,7 @@
 namespace gprof {
 namespace {
 
-// As in the tracer's search, src/tracer/cupti/cupti_find.cpp.
+// As in the tracer's search, src/tracer/cupti/library/cupti_find.cpp.
 constexpr std::array kMajors = {13, 12, 11};
 constexpr std::array kToolkitParts = {"/extras/CUPTI/lib64", "/targets/x86_64-linux/lib", "/lib64"};
 

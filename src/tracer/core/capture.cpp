@@ -3,12 +3,12 @@
 #include <cstring>
 
 #include "tracer/core/tracer.h"
-#include "tracer/store/arena.h"
-#include "tracer/store/clock.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/log_rows.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
+#include "tracer/system/clock.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 

@@ -8,7 +8,7 @@
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
 #include "tracer/core/thread_rows.h"
-#include "tracer/cupti/api_rows.h"
+#include "tracer/cupti/calls/api_rows.h"
 #include "tracer/cupti/gpu_work.h"
 #include "tracer/imports/import_slots.h"
 #include "tracer/mpi/mpi_calls.h"

@@ -7,7 +7,7 @@
 
 #include "gprof/trace/env.h"
 #include "tracer/core/notice.h"
-#include "tracer/store/arena.h"
+#include "tracer/store/memory/arena.h"
 
 namespace gprof::tracer {
 namespace {

@@ -5,10 +5,10 @@
 #include "tracer/core/capture.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
-#include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
-#include "tracer/store/process_key.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/system/process_key.h"
 
 namespace gprof::tracer {
 namespace {

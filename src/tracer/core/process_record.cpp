@@ -11,10 +11,10 @@
 #include "tracer/core/notice.h"
 #include "tracer/core/rank.h"
 #include "tracer/core/tracer.h"
-#include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
-#include "tracer/store/proc_file.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/system/proc_file.h"
 
 namespace gprof::tracer {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "tracer/core/drain.h"
 #include "tracer/core/entry_points.h"
-#include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
+#include "tracer/store/memory/arena.h"
 
 GPROF_EXPORT int GprofSalvage(const char* arena_path, uint64_t died_ns) {
   using namespace gprof::tracer;

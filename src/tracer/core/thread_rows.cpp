@@ -1,10 +1,10 @@
 #include "tracer/core/thread_rows.h"
 
 #include "tracer/core/process_record.h"
-#include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
-#include "tracer/store/clock.h"
-#include "tracer/store/process_key.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/system/clock.h"
+#include "tracer/system/process_key.h"
 
 namespace gprof::tracer {
 namespace {

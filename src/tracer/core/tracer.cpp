@@ -9,13 +9,13 @@
 #include "tracer/core/collectors.h"
 #include "tracer/core/control.h"
 #include "tracer/core/notice.h"
-#include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/kernel_shapes.h"
-#include "tracer/store/page_pool.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/store/memory/page_pool.h"
 #include "tracer/store/thread_log.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {

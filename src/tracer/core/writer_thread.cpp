@@ -14,11 +14,11 @@
 #include "tracer/core/drain.h"
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
-#include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
-#include "tracer/store/page_pool.h"
-#include "tracer/store/proc_file.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/store/memory/page_pool.h"
+#include "tracer/system/proc_file.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {

@@ -2,7 +2,7 @@
 #include "tracer/core/entry_points.h"
 #include "tracer/core/tracer.h"
 #include "tracer/cupti/cupti_session.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/system/system_calls.h"
 
 // Called by libcuda within cuInit, with locks of the driver held.
 GPROF_EXPORT int InitializeInjection() {

@@ -4,11 +4,11 @@
 
 #include "tracer/core/notice.h"
 #include "tracer/core/process_record.h"
-#include "tracer/cupti/activity_buffers.h"
-#include "tracer/cupti/activity_records.h"
-#include "tracer/cupti/second_cupti.h"
-#include "tracer/store/arena.h"
+#include "tracer/cupti/activity/activity_buffers.h"
+#include "tracer/cupti/activity/activity_records.h"
+#include "tracer/cupti/library/second_cupti.h"
 #include "tracer/store/chunk_output.h"
+#include "tracer/store/memory/arena.h"
 
 namespace gprof::tracer {
 namespace {

@@ -22,7 +22,7 @@
 #include "tracer/core/capture.h"
 #include "tracer/core/config.h"
 #include "tracer/imports/loaded_module.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {

@@ -5,8 +5,8 @@
 #include "tracer/imports/wrapped_call.h"
 #include "tracer/mpi/mpi_library.h"
 #include "tracer/mpi/mpi_wrappers.h"
-#include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
 
 namespace gprof::tracer {

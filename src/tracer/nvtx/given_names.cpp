@@ -2,9 +2,9 @@
 
 #include <atomic>
 
-#include "tracer/store/clock.h"
-#include "tracer/store/kept_list.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/store/memory/kept_list.h"
+#include "tracer/system/clock.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {

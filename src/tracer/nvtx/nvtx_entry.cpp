@@ -2,7 +2,7 @@
 #include "tracer/core/entry_points.h"
 #include "tracer/core/tracer.h"
 #include "tracer/nvtx/nvtx.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/system/system_calls.h"
 
 // Called at the first NVTX call of every shared object that has NVTX in it.
 GPROF_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {

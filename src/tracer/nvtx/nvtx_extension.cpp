@@ -2,7 +2,7 @@
 #include "tracer/core/tracer.h"
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/nvtx/payload_capture.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {

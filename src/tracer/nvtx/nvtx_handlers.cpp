@@ -6,7 +6,7 @@
 #include "tracer/nvtx/nvtx.h"
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/store/interned_names.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "tracer/nvtx/nvtx_row.h"
 #include "tracer/nvtx/payload_layout.h"
-#include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
-#include "tracer/store/kept_list.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/store/memory/kept_list.h"
 #include "tracer/store/thread_log.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 

@@ -10,8 +10,8 @@
 #include "tracer/osrt/os_rows.h"
 #include "tracer/osrt/python_gil.h"
 #include "tracer/osrt/wrappers.h"
-#include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/memory/arena.h"
 #include "tracer/store/thread_log.h"
 
 namespace gprof::tracer {

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "tracer/store/arena.h"
 #include "tracer/store/interned_names.h"
+#include "tracer/store/memory/arena.h"
 
 namespace gprof::tracer {
 namespace {

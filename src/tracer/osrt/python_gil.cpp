@@ -2,8 +2,8 @@
 
 #include "gprof/trace/python_layout.h"
 #include "tracer/imports/import_slots.h"
-#include "tracer/store/arena.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {

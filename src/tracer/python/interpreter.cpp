@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "tracer/store/system_calls.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "tracer/core/notice.h"
 #include "tracer/core/tracer.h"
-#include "tracer/store/arena.h"
-#include "tracer/store/clock.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/system/clock.h"
 
 namespace gprof::tracer {
 namespace {

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cstring>
 
-#include "tracer/store/arena.h"
 #include "tracer/store/chunk_output.h"
 #include "tracer/store/interned_names.h"
 #include "tracer/store/kernel_shapes.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "tracer/store/chunk_output.h"
-#include "tracer/store/clock.h"
+#include "tracer/system/clock.h"
 
 namespace gprof::tracer {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gprof/trace/record.h"
-#include "tracer/store/kept_list.h"
+#include "tracer/store/memory/kept_list.h"
 
 namespace gprof::tracer {
 

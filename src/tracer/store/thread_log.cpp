@@ -6,8 +6,8 @@
 #include <new>
 
 #include "tracer/core/tracer.h"
-#include "tracer/store/arena.h"
-#include "tracer/store/system_calls.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/system/system_calls.h"
 
 namespace gprof::tracer {
 

@@ -8,10 +8,10 @@
 #include <cstring>
 
 #include "gprof/trace/record.h"
-#include "tracer/store/cache_hints.h"
 #include "tracer/store/log_rows.h"
+#include "tracer/store/memory/cache_hints.h"
+#include "tracer/store/memory/page_pool.h"
 #include "tracer/store/name_cache.h"
-#include "tracer/store/page_pool.h"
 
 namespace gprof::tracer {
 

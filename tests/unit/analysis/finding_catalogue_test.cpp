@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 
 namespace gprof {
 namespace {

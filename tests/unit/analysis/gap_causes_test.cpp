@@ -1,5 +1,5 @@
 // Causes of gaps, which are kept by runs of operations, against those of each gap by itself, and what is asked of gaps.
-#include "analysis/idle/gap_causes.h"
+#include "analysis/idle/causes/gap_causes.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "analysis/facts/shared_facts.h"
-#include "analysis/idle/gap_explainer.h"
-#include "analysis/idle/idle_parts.h"
-#include "analysis/idle/idle_within.h"
+#include "analysis/idle/causes/gap_explainer.h"
+#include "analysis/idle/gaps/idle_parts.h"
+#include "analysis/idle/gaps/idle_within.h"
 #include "trace_maker.h"
 
 namespace gprof::test {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/findings.h"
 #include "trace_maker.h"

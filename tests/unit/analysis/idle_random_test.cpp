@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 #include "analysis/result/analyses.h"
 #include "analysis/result/metrics.h"
 #include "idle_reference.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "analysis/idle/causes.h"
+#include "analysis/idle/causes/causes.h"
 #include "analysis/result/analyses.h"
 #include "trace_maker.h"
 

@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "analysis/idle/gaps.h"
+#include "analysis/idle/gaps/gaps.h"
 #include "analysis/result/analyses.h"
 #include "trace_maker.h"
 

@@ -1,7 +1,7 @@
 #include "captured.h"
 
-#include "import/byte_window.h"
-#include "import/ncu_csv.h"
+#include "import/ncu/ncu_csv.h"
+#include "import/shared/byte_window.h"
 #include "trace/file/mapped_file.h"
 
 namespace gprof {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "captured.h"
-#include "import/ncu_csv.h"
+#include "import/ncu/ncu_csv.h"
 
 namespace gprof {
 namespace {

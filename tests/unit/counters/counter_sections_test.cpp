@@ -16,9 +16,9 @@
 #include "analysis/result/analyses.h"
 #include "analysis/result/metrics.h"
 #include "captured.h"
-#include "import/counter_units.h"
-#include "import/csv_rows.h"
-#include "import/ncu_csv.h"
+#include "import/ncu/counter_units.h"
+#include "import/ncu/csv_rows.h"
+#include "import/ncu/ncu_csv.h"
 
 namespace gprof {
 namespace {

@@ -1,5 +1,5 @@
 // The raw page of ncu as a trace.
-#include "import/ncu_csv.h"
+#include "import/ncu/ncu_csv.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 #include "captured.h"
 #include "gprof/error.h"
-#include "import/counter_units.h"
-#include "import/csv_rows.h"
+#include "import/ncu/counter_units.h"
+#include "import/ncu/csv_rows.h"
 #include "import/read_trace.h"
 
 namespace gprof {

@@ -8,7 +8,7 @@
 
 #include "../analysis/random_trace.h"
 #include "../analysis/trace_maker.h"
-#include "analysis/idle/idle_parts.h"
+#include "analysis/idle/gaps/idle_parts.h"
 
 namespace gprof::test {
 namespace {

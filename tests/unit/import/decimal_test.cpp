@@ -1,4 +1,4 @@
-#include "import/decimal.h"
+#include "import/shared/decimal.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "database.h"
 #include "gprof/error.h"
-#include "import/nsight.h"
+#include "import/nsight/nsight.h"
 
 namespace gprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "import/json_scanner.h"
+#include "import/shared/json_scanner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

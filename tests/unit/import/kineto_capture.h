@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "gprof/trace.h"
-#include "import/kineto.h"
+#include "import/kineto/kineto.h"
 
 namespace gprof {
 

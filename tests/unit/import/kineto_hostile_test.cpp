@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gprof/error.h"
-#include "import/byte_window.h"
+#include "import/shared/byte_window.h"
 #include "kineto_capture.h"
 
 namespace gprof {

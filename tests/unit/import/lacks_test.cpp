@@ -10,7 +10,7 @@
 #include "analysis/trust/unknown_facts.h"
 #include "database.h"
 #include "gate/check/check.h"
-#include "import/nsight.h"
+#include "import/nsight/nsight.h"
 #include "kineto_capture.h"
 #include "trace/reshape/merge.h"
 #include "trace/text/assemble.h"

@@ -1,4 +1,4 @@
-#include "import/nested_ranges.h"
+#include "import/shared/nested_ranges.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What becomes of the tables of Nsight Systems, in the generations that there are.
-#include "import/nsight.h"
+#include "import/nsight/nsight.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tracer/store/arena.h"
+#include "tracer/store/memory/arena.h"
 
 namespace gprof::tracer {
 

@@ -1,4 +1,4 @@
-#include "tracer/store/kept_list.h"
+#include "tracer/store/memory/kept_list.h"
 
 #include <gtest/gtest.h>
 

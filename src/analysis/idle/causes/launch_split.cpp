@@ -1,0 +1,78 @@
+#include "analysis/idle/causes/launch_split.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+#include "analysis/idle/gaps/idle_parts.h"
+
+namespace gprof {
+namespace {
+
+constexpr int64_t kLongCallNs = 100'000;   // a launch of what is loaded takes a few microseconds
+constexpr int64_t kLatencyNs = 20'000;     // from the return of a launch to the start on an idle GPU, at most
+constexpr int64_t kLongGapNs = 5'000'000;  // compiling a kernel takes at least as long
+
+// The first operation of each kernel in each process.
+std::unordered_set<uint32_t> FirstOfKernels(const AnalysisInput& input) {
+  const Trace& trace = input.trace();
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  std::map<std::pair<uint32_t, NameId>, uint32_t> first_of;
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    if (facts.kind != OpKind::kKernel || sums[i].count == 0) continue;
+    const auto [at, is_new] = first_of.try_emplace({facts.process, facts.name}, sums[i].first);
+    if (!is_new) at->second = std::min(at->second, sums[i].first);
+  }
+  std::unordered_set<uint32_t> ops;
+  for (const auto& [kernel, op] : first_of) ops.insert(op);
+  return ops;
+}
+
+}  // namespace
+
+LaunchSplit SplitLaunches(const AnalysisInput& input, const Interval& time) {
+  const Trace& trace = input.trace();
+  const std::unordered_set<uint32_t> firsts = FirstOfKernels(input);
+  LaunchSplit split;
+  const auto add = [&](const Gap& gap, int64_t start_ns, int64_t end_ns, uint32_t index) {
+    start_ns = std::max(start_ns, time.start_ns), end_ns = std::min(end_ns, time.end_ns);
+    if (start_ns >= end_ns) return;
+    if (index == kNone) {
+      split.call_ns += end_ns - start_ns;
+      return;
+    }
+    const ApiCall& call = trace.api_calls[index];
+    const int64_t in_call_ns = std::clamp<int64_t>(call.end_ns - start_ns, 0, end_ns - start_ns);
+    const bool is_first = call.DurationNs() >= kLongCallNs && firsts.contains(gap.after);
+    (is_first ? split.first_ns : split.call_ns) += in_call_ns;
+    split.firsts += is_first;
+    const int64_t after_ns = end_ns - start_ns - in_call_ns;
+    split.after_ns += after_ns;
+    if (after_ns > kLatencyNs) split.late_ns += after_ns;
+  };
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    ForEachIdleRun(input, device, [&](const IdleRun& run) {
+      const bool is_long = run.longest_ns >= kLongGapNs;
+      const auto counts = [&](const Part& part) {
+        return part.cause == Cause::kLaunch || (is_long && part.cause == Cause::kHost);
+      };
+      if (std::none_of(run.parts.begin(), run.parts.end(), counts)) return;
+      ForEachGapOf(input, run, [&](const Gap& gap, std::span<const Part> parts) {
+        const int64_t host_before_ns = split.host_ns;
+        const bool is_long_first = gap.DurationNs() >= kLongGapNs && firsts.contains(gap.after);
+        ForEachPartOf(gap, parts, [&](int64_t start_ns, int64_t end_ns, const Part& part) {
+          if (part.cause == Cause::kLaunch) return add(gap, start_ns, end_ns, part.call());
+          if (part.cause != Cause::kHost || !is_long_first) return;
+          split.host_ns += std::max<int64_t>(std::min(end_ns, time.end_ns) - std::max(start_ns, time.start_ns), 0);
+        });
+        split.hosts += split.host_ns > host_before_ns;
+      });
+    });
+  }
+  return split;
+}
+
+}  // namespace gprof

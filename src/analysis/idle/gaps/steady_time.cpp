@@ -1,0 +1,158 @@
+#include "analysis/idle/gaps/steady_time.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/facts/operations.h"
+#include "analysis/facts/shared_facts.h"
+#include "analysis/idle/gaps/gaps.h"
+#include "analysis/ranges/step_times.h"
+#include "analysis/result/display_names.h"
+
+namespace gprof {
+namespace {
+
+// Loading a kernel takes about as long at least; shorter gaps are not worth cutting the run for.
+constexpr int64_t kLongGapNs = 100'000;
+
+// When the device was done with what comes once; the start of its window where nothing does.
+int64_t EndOfStartup(const AnalysisInput& input, uint32_t device) {
+  const Trace& trace = input.trace();
+  const Trace::Slice ops = trace.device_ops[device];
+  std::map<NameId, uint32_t> first_of;  // by kernel, the first operation
+  const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    if (facts.kind != OpKind::kKernel || sums[i].count == 0 || facts.device != device) continue;
+    const auto [at, is_new] = first_of.try_emplace(facts.name, sums[i].first);
+    if (!is_new) at->second = std::min(at->second, sums[i].first);
+  }
+  const uint32_t middle = ops.first + (ops.last - ops.first) / 2;
+  int64_t end_ns = input.shared().gaps(device).start_ns();
+  for (const auto& [name, op] : first_of) {
+    if (op >= middle || input.shared().gaps(device).GapBefore(op) < kLongGapNs) continue;
+    end_ns = std::max(end_ns, trace.ops[op].start_ns);
+  }
+  return end_ns;
+}
+
+std::optional<SteadyTime> AfterFirstLaunches(const AnalysisInput& input) {
+  Interval window{INT64_MAX, INT64_MIN};
+  int64_t from_ns = INT64_MIN;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (!HasWindow(input.trace(), device)) continue;
+    const GapList& gaps = input.shared().gaps(device);
+    window.start_ns = std::min(window.start_ns, gaps.start_ns());
+    window.end_ns = std::max(window.end_ns, gaps.end_ns());
+    from_ns = std::max(from_ns, EndOfStartup(input, device));
+  }
+  if (from_ns <= window.start_ns || from_ns >= window.end_ns) return std::nullopt;
+  return SteadyTime{"", {from_ns, window.end_ns}, 0};
+}
+
+// Operations that are long over by the time add nothing; one that reaches into it is cut.
+DeviceTimes TimesUntil(const AnalysisInput& input, uint32_t device, int64_t until_ns) {
+  const GapList& gaps = input.shared().gaps(device);
+  if (until_ns >= gaps.end_ns()) {
+    return {gaps.window_ns(), gaps.busy().any.busy_ns(), gaps.busy().kernels.busy_ns()};
+  }
+  DeviceTimes times;
+  if (until_ns <= gaps.start_ns()) return times;
+  times.window_ns =
+      input.shared().recorded().ForEachOfDevice(device, gaps.start_ns(), until_ns, [](int64_t, int64_t) {});
+  BusyTime any(0, gaps.start_ns()), kernels = any;  // what was before does not count
+  for (const Operation op : OperationsOf(input.trace(), input.trace().device_ops[device])) {
+    if (op.start_ns() >= until_ns) break;
+    const int64_t start_ns = op.start_ns(), end_ns = std::min(op.end_ns(), until_ns);
+    any.Add(start_ns, end_ns);
+    if (op.is_kernel()) kernels.Add(start_ns, end_ns);
+  }
+  times.busy_ns = any.busy_ns();
+  times.kernel_ns = kernels.busy_ns();
+  return times;
+}
+
+// When the GPUs were done with what had been launched until then: the host may be far ahead of them.
+int64_t DoneWithNs(const AnalysisInput& input, int64_t launched_until_ns) {
+  const Trace& trace = input.trace();
+  int64_t done_ns = INT64_MIN;
+  for (const Trace::Slice& slice : trace.device_ops) {
+    for (uint32_t i = slice.last; i > slice.first; --i) {
+      const Operation op(trace.ops, i - 1);
+      if (input.shared().ops().LaunchNs(op) >= launched_until_ns) continue;
+      done_ns = std::max(done_ns, op.end_ns());
+      break;
+    }
+  }
+  return done_ns;
+}
+
+// Where more of the run is copying before the first kernel, that is what the program does, not what it does first.
+constexpr double kMostUploadPercent = 10;
+
+int64_t FirstKernelNs(const Trace& trace, uint32_t device) {
+  for (const Operation op : OperationsOf(trace, trace.device_ops[device])) {
+    if (op.is_kernel()) return op.start_ns();
+  }
+  return INT64_MAX;
+}
+
+}  // namespace
+
+std::optional<SteadyTime> FindSteadyTime(const AnalysisInput& input, const std::string& step) {
+  if (const std::optional<StepChoice> choice = FindStep(input, step)) {
+    std::optional<Interval> time = SteadyTimeOf(input.trace(), *choice);
+    if (time) {
+      const auto iterations = std::count_if(choice->ranges.begin(), choice->ranges.end(), [&](uint32_t range) {
+        return input.trace().ranges[range].start_ns >= time->start_ns;
+      });
+      time->end_ns = std::max(time->end_ns, DoneWithNs(input, time->end_ns));
+      return SteadyTime{PathName(input.trace(), choice->path), *time, static_cast<size_t>(iterations)};
+    }
+  }
+  return AfterFirstLaunches(input);
+}
+
+DeviceTimes TimesOfDevices(const AnalysisInput& input) {
+  const SharedFacts& shared = input.shared();
+  return {shared.window_ns(), shared.busy_ns(), shared.kernel_busy_ns()};
+}
+
+DeviceTimes TimesOfDevices(const AnalysisInput& input, const Interval& time) {
+  DeviceTimes sum;
+  for (uint32_t device = 0; device < input.trace().device_ops.size(); ++device) {
+    if (!HasWindow(input.trace(), device)) continue;
+    const DeviceTimes before = TimesUntil(input, device, time.start_ns), all = TimesUntil(input, device, time.end_ns);
+    sum.window_ns += all.window_ns - before.window_ns;
+    sum.busy_ns += all.busy_ns - before.busy_ns;
+    sum.kernel_ns += all.kernel_ns - before.kernel_ns;
+  }
+  return sum;
+}
+
+JudgedTime::JudgedTime(const AnalysisInput& input, const std::string& step)
+    : steady(FindSteadyTime(input, step)),
+      devices(steady ? TimesOfDevices(input, steady->time) : TimesOfDevices(input)) {
+  if (steady) {
+    copies_from_ns = steady->time.start_ns;
+    return;
+  }
+  const Trace& trace = input.trace();
+  int64_t first_kernel_ns = INT64_MAX, copied_ns = 0;
+  for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
+    if (!HasWindow(trace, device)) continue;
+    const int64_t kernel_ns = FirstKernelNs(trace, device);
+    first_kernel_ns = std::min(first_kernel_ns, kernel_ns);
+    if (kernel_ns != INT64_MAX) copied_ns += TimesUntil(input, device, kernel_ns).busy_ns;
+  }
+  if (100 * static_cast<double>(copied_ns) >= kMostUploadPercent * static_cast<double>(devices.window_ns)) return;
+  copies_from_ns = first_kernel_ns == INT64_MAX ? INT64_MIN : first_kernel_ns;
+  upload_ns = copied_ns;
+}
+
+JudgedTime JudgedBy(const AnalysisInput& input, const std::string& step) {
+  return step.empty() ? input.shared().judged(input) : JudgedTime(input, step);
+}
+
+}  // namespace gprof

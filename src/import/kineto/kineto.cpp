@@ -1,0 +1,60 @@
+#include "import/kineto/kineto.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "gprof/error.h"
+#include "import/kineto/chrome_reader.h"
+#include "import/kineto/kineto_import.h"
+#include "import/shared/byte_window.h"
+#include "trace/file/file_kind.h"
+
+namespace gprof {
+namespace {
+
+constexpr std::string_view kHint =
+    "gprof-cli reads traces of 'gprof-cli profile', SQLite exports of Nsight Systems, and torch.profiler JSON "
+    "(Kineto) or Chrome";
+
+[[noreturn]] void Fail(const std::string& path, const std::string& why) {
+  throw Error(ExitCode::kUnreadable, fmt::format("cannot read '{}': {}", path, why), std::string(kHint));
+}
+
+// What gzip makes small may be large as a model: events of a trace differ by their times at least, which takes bytes.
+uint64_t MostEvents(std::string_view bytes) {
+  constexpr uint64_t kAlways = 1 << 20, kLeastBytes = 2;
+  if (!bytes.starts_with("\x1F\x8B")) return std::numeric_limits<uint64_t>::max();
+  return std::max<uint64_t>(kAlways, bytes.size() / kLeastBytes);
+}
+
+Trace Read(ByteWindow& window, const std::string& path, std::string_view file) {
+  // Packed ones get here; the words for them are with the reader of our own traces.
+  if (IsDocumentOfOurs(window.bytes())) return LoadTraceFromMemory(window.bytes(), path);
+  KinetoImport import(path);
+  ChromeReader reader(&window, &import);
+  reader.Read(MostEvents(file));
+  if (reader.event_count() == 0) {
+    if (!window.damage().empty()) Fail(path, window.damage());
+    if (reader.is_bad()) Fail(path, fmt::format("invalid JSON at byte {}", reader.bad_position()));
+    if (reader.bad_event_count() > 0)
+      Fail(path, fmt::format("no trace events, invalid JSON at byte {}", reader.bad_position()));
+    if (!reader.has_events()) Fail(path, reader.is_cut() ? "truncated JSON" : "JSON without traceEvents");
+  }
+  return import.Finish(reader, window.damage(), file.size());
+}
+
+}  // namespace
+
+Trace ReadKineto(std::string_view bytes, const std::string& path) {
+  try {
+    ByteWindow window(bytes);
+    return Read(window, path, bytes);
+  } catch (const Error& e) {
+    if (std::string_view(e.what()).starts_with("cannot ")) throw;
+    throw Error(e.code(), fmt::format("cannot read '{}': {}", path, e.what()), e.hint());
+  }
+}
+
+}  // namespace gprof

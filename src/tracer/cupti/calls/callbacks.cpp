@@ -1,0 +1,391 @@
+#include "tracer/cupti/calls/callbacks.h"
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "tracer/core/capture.h"
+#include "tracer/core/tracer.h"
+#include "tracer/cupti/activity/activity_kinds.h"
+#include "tracer/cupti/activity/stream_ids.h"
+#include "tracer/cupti/calls/api_rows.h"
+#include "tracer/cupti/calls/graph_nodes.h"
+#include "tracer/cupti/cupti_session.h"
+#include "tracer/cupti/library/driver_exit.h"
+#include "tracer/store/caller_stack.h"
+#include "tracer/store/interned_names.h"
+#include "tracer/store/memory/arena.h"
+#include "tracer/store/thread_log.h"
+#include "tracer/system/clock.h"
+#include "tracer/system/process_key.h"
+#include "tracer/system/system_calls.h"
+
+namespace gprof::tracer {
+namespace {
+
+// What a function's callback has to do beyond noting start and end.
+enum Duty : uint8_t {
+  kNothing = 0,
+  kStreamSync,  // first argument: stream
+  kEventSync,   // first argument: event
+  kContextSync,
+  kStreamWait,   // first argument: stream, second: event
+  kReset,        // the context goes away: take what CUPTI holds before
+  kEventRecord,  // first argument: event, second: stream
+  kProfilerStart,
+  kProfilerStop,
+};
+
+constexpr uint32_t kMaxCbids = 2048;
+constexpr CUpti_CallbackDomain kApiDomains[] = {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_DRIVER_API};
+
+struct Function {
+  Duty duty = kNothing;
+  bool is_wanted = false;
+};
+Function functions[2][kMaxCbids];
+trace::StringId names[2][kMaxCbids] GPROF_IN_ARENA = {};
+CUpti_SubscriberHandle subscriber = nullptr;
+
+// When the callbacks were switched on last. A call that was entered before it is not one that we are in: its exit came
+// while nobody listened.
+constinit std::atomic<uint64_t> on_since GPROF_IN_ARENA{0};
+
+// Calls of the profiler API that the thread is in: the runtime's has the driver's within it, and the two are one.
+thread_local uint32_t profiler_calls = 0;
+
+// Calls so cheap and so frequent that recording them costs more than they do; --cuda-trace-all-apis records them too.
+// A trailing * stands for any ending.
+// clang-format off
+constexpr const char* kQueries[] = {
+    "cudaGetDevice", "cudaSetDevice", "cudaGetLastError", "cudaPeekAtLastError", "cudaGetDeviceCount",
+    "cudaGetDeviceProperties*", "cudaGetDeviceFlags", "cudaDeviceGetAttribute", "cudaDeviceGetStreamPriorityRange",
+    "cudaDeviceGetPCIBusId", "cudaDeviceCanAccessPeer", "cudaDeviceGetLimit", "cudaDriverGetVersion",
+    "cudaRuntimeGetVersion", "cudaEventCreate*", "cudaEventDestroy", "cudaEventQuery", "cudaEventElapsedTime*",
+    "cudaStreamQuery", "cudaStreamIsCapturing", "cudaStreamGetCaptureInfo*", "cudaStreamGetPriority", "cudaStreamGetFlags",
+    "cudaStreamGetId", "cudaStreamGetDevice", "cudaFuncGetAttributes", "cudaOccupancy*", "cudaPointerGetAttributes",
+    "cudaGetDriverEntryPoint*", "cudaGetErrorName", "cudaGetErrorString", "__cudaPushCallConfiguration",
+    "__cudaPopCallConfiguration", "cudaGetExportTable", "cudaThreadExchangeStreamCaptureMode",
+    "cuGetProcAddress*", "cuGetExportTable", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
+    "cuDeviceGet*", "cuDeviceCanAccessPeer", "cuDeviceTotalMem*", "cuDeviceComputeCapability",
+    "cuDevicePrimaryCtxGetState", "cuCtxGet*", "cuCtxSetCurrent", "cuCtxPushCurrent*", "cuCtxPopCurrent*",
+    "cuEventCreate", "cuEventDestroy*", "cuEventQuery", "cuEventElapsedTime*", "cuStreamQuery*", "cuStreamIsCapturing*",
+    "cuStreamGet*", "cuFuncGet*", "cuKernelGet*", "cuLibraryGetKernel", "cuPointerGetAttribute*", "cuOccupancy*",
+    "cuThreadExchangeStreamCaptureMode"};
+// clang-format on
+
+struct DutyRow {
+  const char* name;
+  Duty duty;
+};
+constexpr DutyRow kDuties[] = {{"cudaStreamSynchronize", kStreamSync},   {"cuStreamSynchronize", kStreamSync},
+                               {"cudaEventSynchronize", kEventSync},     {"cuEventSynchronize", kEventSync},
+                               {"cudaDeviceSynchronize", kContextSync},  {"cudaThreadSynchronize", kContextSync},
+                               {"cuCtxSynchronize*", kContextSync},      {"cudaStreamWaitEvent*", kStreamWait},
+                               {"cuStreamWaitEvent*", kStreamWait},      {"cudaDeviceReset", kReset},
+                               {"cuDevicePrimaryCtxReset*", kReset},     {"cuCtxDestroy*", kReset},
+                               {"cuDevicePrimaryCtxRelease*", kReset},   {"cudaEventRecord", kEventRecord},
+                               {"cuEventRecord", kEventRecord},          {"cudaEventRecordWithFlags", kEventRecord},
+                               {"cuEventRecordWithFlags", kEventRecord}, {"cudaProfilerStart", kProfilerStart},
+                               {"cuProfilerStart", kProfilerStart},      {"cudaProfilerStop", kProfilerStop},
+                               {"cuProfilerStop", kProfilerStop}};
+
+// Length without "_v3020" and "_ptsz", which say how a function was declared and not which it is. Short versions
+// ("_v2") stay: cuMemcpyHtoD and cuMemcpyHtoD_v2 are two functions.
+std::size_t PlainLength(const char* name) {
+  std::size_t n = std::strlen(name);
+  std::size_t digits = 0;
+  while (digits < n && name[n - 1 - digits] >= '0' && name[n - 1 - digits] <= '9') ++digits;
+  if (digits >= 4 && n > digits + 2 && std::strncmp(name + n - digits - 2, "_v", 2) == 0) n -= digits + 2;
+  if (n > 5 && (std::strncmp(name + n - 5, "_ptsz", 5) == 0 || std::strncmp(name + n - 5, "_ptds", 5) == 0)) n -= 5;
+  return n;
+}
+
+bool Matches(const char* name, std::size_t n, const char* pattern) {
+  const std::size_t size = std::strlen(pattern);
+  if (size > 0 && pattern[size - 1] == '*') return n >= size - 1 && std::strncmp(name, pattern, size - 1) == 0;
+  return n == size && std::strncmp(name, pattern, n) == 0;
+}
+
+bool IsQuery(const char* name, std::size_t n) {
+  for (const char* pattern : kQueries) {
+    if (Matches(name, n, pattern)) return true;
+  }
+  return false;
+}
+
+Duty DutyOf(const char* name, std::size_t n) {
+  for (const DutyRow& row : kDuties) {
+    if (Matches(name, n, row.name)) return row.duty;
+  }
+  return kNothing;
+}
+
+bool IsSync(Duty duty) {
+  return duty == kStreamSync || duty == kEventSync || duty == kContextSync || duty == kStreamWait;
+}
+
+bool IsProfilerApi(Duty duty) { return duty == kProfilerStart || duty == kProfilerStop; }
+
+uint32_t TableOf(uint32_t domain) { return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 0 : 1; }
+Function* FunctionOf(uint32_t domain, uint32_t cbid) { return &functions[TableOf(domain)][cbid]; }
+
+uint64_t StillOpen(uint64_t start) { return IsOfThisCapture(start) ? start : 0; }
+
+void OnEnter(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
+  ThreadLog* log = OwnLog();
+  if (log == nullptr) return;
+  OpenCall& open = log->open_call;
+  const uint64_t open_start = StillOpen(open.start.load(std::memory_order_relaxed));
+  // The runtime is built on the driver: a driver call within a runtime call is that call seen from below.
+  if (open_start != 0 && domain == CUPTI_CB_DOMAIN_DRIVER_API && open.domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+    ++open.nested;
+    return;
+  }
+  // Any other entry within a call: the one before may still return, or never did (a longjmp, a cancelled thread).
+  if (open_start != 0) log->set_aside = {open_start, open.correlation, open.cbid, open.domain, open.stack};
+  open.stack = CallerStack(log);
+  open.correlation = info->correlationId;
+  open.cbid = static_cast<uint16_t>(cbid);
+  open.domain = static_cast<uint8_t>(domain);
+  open.nested = 0;
+  open.start.store(Stamp(), std::memory_order_release);
+}
+
+SyncRow SyncOf(Duty duty, const CUpti_CallbackData* info, uint64_t start, uint64_t end) {
+  SyncRow row{};
+  row.header = RowHeaderOf<SyncRow>(RowType::kSync);
+  row.correlation = info->correlationId;
+  row.start = start;
+  row.end = end;
+  row.context = info->contextUid;
+  uint64_t arguments[2] = {};
+  if (info->functionParams != nullptr && duty != kContextSync) {
+    std::memcpy(arguments, info->functionParams, duty == kStreamWait ? 16 : 8);
+  }
+  switch (duty) {
+    case kStreamSync:
+      row.kind = static_cast<uint8_t>(trace::SyncKind::kStream);
+      row.stream = arguments[0];
+      row.has_stream = 1;
+      break;
+    case kStreamWait:
+      row.kind = static_cast<uint8_t>(trace::SyncKind::kStreamWaitEvent);
+      row.stream = arguments[0];
+      row.event = arguments[1];
+      row.has_stream = 1;
+      break;
+    case kEventSync:
+      row.kind = static_cast<uint8_t>(trace::SyncKind::kEvent);
+      row.event = arguments[0];
+      break;
+    default:
+      row.kind = static_cast<uint8_t>(trace::SyncKind::kContext);
+      break;
+  }
+  return row;
+}
+
+void AppendEventRecord(ThreadLog* log, const CUpti_CallbackData* info, uint64_t stamp) {
+  if (info->functionParams == nullptr) return;
+  uint64_t arguments[2];
+  std::memcpy(arguments, info->functionParams, sizeof arguments);
+  Append(log, EventRecordRow{RowHeaderOf<EventRecordRow>(RowType::kEventRecord), info->correlationId, stamp,
+                             arguments[0], arguments[1], info->contextUid, 0});
+}
+
+// A call that returns now. A nested one has no start.
+struct Returning {
+  uint64_t start = 0;
+  uint32_t stack = 0;
+};
+
+// It is then no longer open.
+Returning TakeCall(ThreadLog* log, uint32_t domain, uint32_t cbid, uint32_t correlation) {
+  OpenCall& open = log->open_call;
+  const uint64_t start = StillOpen(open.start.load(std::memory_order_relaxed));
+  if (start != 0 && domain == open.domain && cbid == open.cbid) {
+    open.start.store(0, std::memory_order_release);
+    return {start, open.stack};
+  }
+  if (start != 0 && open.nested > 0) {
+    --open.nested;
+    return {};
+  }
+  SetAsideCall& aside = log->set_aside;
+  if (StillOpen(aside.start) == 0) return {};
+  if (aside.correlation != correlation || aside.cbid != cbid || aside.domain != domain) return {};
+  return {std::exchange(aside.start, 0), aside.stack};
+}
+
+bool AppendWithStack(ThreadLog* log, const ApiRow& row, uint32_t stack) {
+  ApiRowWithStack longer{row, stack, 0};
+  longer.row.header = RowHeaderOf<ApiRowWithStack>(RowType::kApi);
+  return Append(log, longer);
+}
+
+// The child of a fork may end by _exit, as those of Python's multiprocessing do: no handler of ours runs then, and the
+// launcher finds only what CUPTI has delivered. So it is asked to deliver when the program has waited for its work, in
+// at most 5 ms and a hundredth of the time. NVIDIA's samples flush in callbacks, too.
+constinit std::atomic<uint64_t> flushing_ns{0};
+uint64_t prepared_ns = 0;
+bool flushes_after_waits = false;
+
+void FlushAfterWait() {
+  constexpr uint64_t kFreeNs = 5'000'000, kShare = 100;
+  const uint64_t now = MonotonicNs();
+  if (flushing_ns.load(std::memory_order_relaxed) > kFreeNs + (now - prepared_ns) / kShare) return;
+  ErrnoGuard errno_guard;
+  Cupti().cuptiActivityFlushAll(0);
+  flushing_ns.fetch_add(MonotonicNs() - now, std::memory_order_relaxed);
+}
+
+void OnExit(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
+  const uint64_t end = Stamp();
+  ThreadLog* log = OwnLog();
+  if (log == nullptr) return;
+  const auto [start, stack] = TakeCall(log, domain, cbid, info->correlationId);
+  if (start == 0) return;  // a nested call, or recording began within it
+  int32_t result = 0;
+  if (info->functionReturnValue != nullptr) std::memcpy(&result, info->functionReturnValue, sizeof result);
+  const ApiRow row{RowHeaderOf<ApiRow>(RowType::kApi), info->correlationId,          start, end, result,
+                   static_cast<uint16_t>(cbid),        static_cast<uint8_t>(domain), 0};
+  stack == 0 ? Append(log, row) : AppendWithStack(log, row, stack);
+  const Duty duty = FunctionOf(domain, cbid)->duty;
+  if (__builtin_expect(duty == kNothing, 1)) return;
+  if (IsSync(duty)) Append(log, SyncOf(duty, info, start, end));
+  if (flushes_after_waits && IsSync(duty) && duty != kStreamWait) FlushAfterWait();
+  if (duty == kEventRecord && result == 0) AppendEventRecord(log, info, end);
+}
+
+void OnProfilerStart() {
+  if (Config().capture_start == CaptureStart::kProfilerApi) BeginCapture(trace::CaptureTrigger::kProfilerApi);
+}
+
+void OnProfilerStop() {
+  if (Config().capture_start == CaptureStart::kProfilerApi && Config().capture_end != CaptureEnd::kNone) {
+    EndCapture(trace::CaptureTrigger::kProfilerApi);
+  }
+}
+
+// The outermost call of the profiler API starts a capture when it returns, and stops one before it begins.
+void OnProfilerApi(Duty duty, const CUpti_CallbackData* info) {
+  if (info->callbackSite == CUPTI_API_ENTER) {
+    if (profiler_calls++ == 0 && duty == kProfilerStop) OnProfilerStop();
+    return;
+  }
+  if (profiler_calls > 0) --profiler_calls;
+  if (profiler_calls == 0 && duty == kProfilerStart) OnProfilerStart();
+}
+
+void RecordCall(Duty duty, uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
+  if (!IsCapturing()) {
+    // The capture was stopped within the call.
+    if (info->callbackSite == CUPTI_API_EXIT && own_log != nullptr)
+      TakeCall(own_log, domain, cbid, info->correlationId);
+    return;
+  }
+  if (info->callbackSite == CUPTI_API_EXIT) return OnExit(domain, cbid, info);
+  if (__builtin_expect(duty == kReset, 0)) {
+    ErrnoGuard errno_guard;
+    Cupti().cuptiActivityFlushAll(0);
+  }
+  OnEnter(domain, cbid, info);
+}
+
+void OnApi(uint32_t domain, uint32_t cbid, const CUpti_CallbackData* info) {
+  if (cbid >= kMaxCbids) return;
+  const Duty duty = FunctionOf(domain, cbid)->duty;
+  if (__builtin_expect(!IsProfilerApi(duty), 1)) return RecordCall(duty, domain, cbid, info);
+  ErrnoGuard errno_guard;
+  // A stop is over before its call is recorded, a start begins after it: neither is in the capture itself.
+  if (info->callbackSite == CUPTI_API_ENTER) OnProfilerApi(duty, info);
+  RecordCall(duty, domain, cbid, info);
+  if (info->callbackSite == CUPTI_API_EXIT) OnProfilerApi(duty, info);
+}
+
+void OnStreamCreated(const CUpti_ResourceData* data) {
+  ThreadLog* log = OwnLog();
+  const auto handle = reinterpret_cast<uint64_t>(data->resourceHandle.stream);
+  if (log == nullptr || handle == 0 || Cupti().cuptiGetStreamIdEx == nullptr) return;
+  uint32_t stream = 0;
+  if (Cupti().cuptiGetStreamIdEx(data->context, data->resourceHandle.stream, 0, &stream) != CUPTI_SUCCESS) return;
+  uint32_t context = 0;
+  if (Cupti().cuptiGetContextId != nullptr) Cupti().cuptiGetContextId(data->context, &context);
+  NoteStream(context, handle, stream);
+  Append(log, StreamRow{RowHeaderOf<StreamRow>(RowType::kStream), context, Stamp(), handle, stream, 0});
+}
+
+void PrepareFunction(CUpti_CallbackDomain domain, uint32_t cbid, const char* name) {
+  const std::size_t n = PlainLength(name);
+  Function* function = FunctionOf(domain, cbid);
+  function->duty = DutyOf(name, n);
+  function->is_wanted = Config().wants_all_apis || !IsQuery(name, n);
+  if (!function->is_wanted) return;
+  // From CUDA 13 on `<<<>>>` calls __cudaLaunchKernel, which programs and their authors know as cudaLaunchKernel.
+  const std::size_t hidden = std::strncmp(name, "__cuda", 6) == 0 ? 2 : 0;
+  names[TableOf(domain)][cbid] = Names().Intern(name + hidden, n - hidden);
+  // They say when to record, so they are always on.
+  if (IsProfilerApi(function->duty)) Cupti().cuptiEnableCallback(1, subscriber, domain, cbid);
+}
+
+}  // namespace
+
+trace::StringId ApiName(uint8_t domain, uint16_t cbid) {
+  return cbid < kMaxCbids ? names[TableOf(domain)][cbid] : trace::StringId{};
+}
+
+bool IsOfThisCapture(uint64_t start) { return start != 0 && start >= on_since.load(std::memory_order_relaxed); }
+
+void PrepareApiCallbacks(CUpti_SubscriberHandle handle) {
+  subscriber = handle;
+  prepared_ns = MonotonicNs();
+  flushes_after_waits = IsForkWithoutExec();
+  for (const CUpti_CallbackDomain domain : kApiDomains) {
+    uint32_t unknown = 0;
+    // Numbers have holes; a long run of unknown ones is the end.
+    for (uint32_t cbid = 1; cbid < kMaxCbids && unknown < 200; ++cbid) {
+      const char* name = nullptr;
+      const CUptiResult result = Cupti().cuptiGetCallbackName(domain, cbid, &name);
+      if (result != CUPTI_SUCCESS || name == nullptr || *name == 0) {
+        ++unknown;
+        continue;
+      }
+      unknown = 0;
+      PrepareFunction(domain, cbid, name);
+    }
+  }
+}
+
+void SetApiCallbacks(bool on) {
+  if (subscriber == nullptr) return;
+  if (on) on_since.store(Stamp(), std::memory_order_relaxed);
+  for (const CUpti_CallbackDomain domain : kApiDomains) {
+    for (uint32_t cbid = 1; cbid < kMaxCbids; ++cbid) {
+      const Function& function = *FunctionOf(domain, cbid);
+      if (!function.is_wanted || IsProfilerApi(function.duty)) continue;
+      Cupti().cuptiEnableCallback(on ? 1 : 0, subscriber, domain, cbid);
+    }
+  }
+}
+
+void CUPTIAPI OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data) {
+  if (!CuptiIsActive() || !IsRecording()) return;
+  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    return OnApi(domain, cbid, static_cast<const CUpti_CallbackData*>(data));
+  }
+  if (domain != CUPTI_CB_DOMAIN_RESOURCE) return;
+  ErrnoGuard errno_guard;
+  if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED || cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
+    FlushBeforeDriverGoes();
+    if (cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) EnableLateKinds();
+  } else if (cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED && data != nullptr) {
+    OnStreamCreated(static_cast<const CUpti_ResourceData*>(data));
+  } else if (cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING || cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED) {
+    OnGraphInstantiated();
+  } else if (IsGraphNodeCallback(cbid) && data != nullptr) {
+    OnGraphNode(*static_cast<const CUpti_ResourceData*>(data));
+  }
+}
+
+}  // namespace gprof::tracer

@@ -1,0 +1,315 @@
+#include "tracer/store/memory/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "gprof/trace/env.h"
+#include "tracer/store/interned_names.h"
+#include "tracer/system/process_key.h"
+#include "tracer/system/system_calls.h"
+
+// The linker marks the ends of a section whose name is a C identifier.
+extern "C" {
+extern unsigned char __start_gprof_arena[] __attribute__((visibility("hidden")));
+extern unsigned char __stop_gprof_arena[] __attribute__((visibility("hidden")));
+extern const unsigned char __ehdr_start[] __attribute__((visibility("hidden")));
+}
+
+namespace gprof::tracer {
+
+bool is_salvage = false;
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHuge = 2u << 20;
+// Virtual: 256 MB of rows, 512 MB of CUPTI's buffers, and names. Under a tight `ulimit -v` smaller ones are tried.
+constexpr std::size_t kSizes[] = {1u << 30, 256u << 20, 64u << 20, 16u << 20};
+// Far from where programs, stacks, sanitizers and the driver put things, so that salvage finds the place free.
+constexpr uintptr_t kFirstPlace = 0x3C0000000000u;
+constexpr int kPlaces = 8;
+
+struct Heap {
+  std::atomic<uint64_t> used{0};    // offset of the next block
+  std::atomic<uint64_t> backed{0};  // up to here there are pages: a store cannot fail for want of room
+  uint64_t end = 0;
+  std::atomic<uint32_t> has_overflowed{0};  // into private memory
+};
+
+Heap heaps[2] GPROF_IN_ARENA = {};
+unsigned char* section_there GPROF_IN_ARENA = nullptr;  // its address in the process that records
+trace::ArenaHeader own_header;                          // without a file
+trace::ArenaHeader* header = &own_header;
+unsigned char* base = nullptr;  // of the mapped file
+bool is_file = false;           // whether `base` is a file, or the private copy of a forked child
+char file_path[4096];
+Lock lock;
+
+std::size_t SectionBytes() { return static_cast<std::size_t>(__stop_gprof_arena - __start_gprof_arena); }
+std::size_t HeapOffset() { return (kPage + SectionBytes() + kHuge - 1) / kHuge * kHuge; }
+// Salvage refuses the arena of another build. The first page of the library has its build id.
+uint64_t Layout() { return HashBytes(__ehdr_start, kPage); }
+
+void SplitHeap(std::size_t size) {
+  const std::size_t start = HeapOffset();
+  const std::size_t border = start + (size - start) / 4 / kHuge * kHuge;
+  heaps[0].used = heaps[0].backed = start;
+  heaps[0].end = border;
+  heaps[1].used = heaps[1].backed = border;
+  heaps[1].end = size;
+}
+
+// The program may need shared memory itself (a container gives 64 MB as a rule): a quarter is never taken.
+bool HasRoom(std::size_t bytes) {
+  struct statfs fs;
+  if (statfs(file_path, &fs) != 0) return true;  // chroot: what is mapped can still be backed
+  if (fs.f_blocks == 0) return true;
+  const auto block = static_cast<uint64_t>(fs.f_bsize);
+  return fs.f_bavail * block >= bytes + fs.f_blocks * block / 4;
+}
+
+// Gives pages to a part of the mapping, or says that there are none: a store into a hole of a full file system is
+// SIGBUS. The rest is PROT_NONE, or mlockall in the program would fill it up.
+bool Back(unsigned char* at, std::size_t bytes) {
+  if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  if (!is_file) return true;
+  if (!HasRoom(bytes)) return false;
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+#endif
+  const int fd = open(file_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);  // a kernel before 5.14
+  if (fd < 0) return false;
+  const bool good = posix_fallocate(fd, at - base, static_cast<off_t>(bytes)) == 0;
+  close(fd);
+  return good;
+}
+
+void MakePath(uint64_t start_ns) {
+  const char* folder = getenv(trace::env::kRunFolder);
+  file_path[0] = 0;
+  if (folder == nullptr || folder[0] != '/' || std::strlen(folder) > sizeof file_path - 80) return;
+  snprintf(file_path, sizeof file_path, "%s/%u-%llu%s", folder, static_cast<unsigned>(getpid()),
+           static_cast<unsigned long long>(start_ns), trace::kArenaSuffix);
+}
+
+bool Allows(__rlimit_resource_t resource, std::size_t bytes) {
+  rlimit limit;
+  return getrlimit(resource, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+int CreateFile(std::size_t size, std::size_t backed) {
+  // Growing a file beyond the limit would send the program SIGXFSZ; and where its address space is limited, it needs
+  // it.
+  if (!Allows(RLIMIT_FSIZE, size) || !Allows(RLIMIT_AS, size * 16)) return -1;
+  const int fd = open(file_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return -1;
+  const bool good = ftruncate(fd, static_cast<off_t>(size)) == 0 && HasRoom(backed) &&
+                    posix_fallocate(fd, 0, static_cast<off_t>(backed)) == 0;
+  if (good) return fd;
+  close(fd);
+  unlink(file_path);
+  return -1;
+}
+
+unsigned char* OpenPart(void* at, std::size_t bytes) {
+  if (at == MAP_FAILED || mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
+  return static_cast<unsigned char*>(at);
+}
+
+// Only `open_bytes` can be touched as yet.
+unsigned char* MapFile(int fd, std::size_t size, std::size_t open_bytes) {
+  constexpr int kFlags = MAP_SHARED | MAP_NORESERVE;
+  for (int i = 0; i < kPlaces; ++i) {
+    void* place = reinterpret_cast<void*>(kFirstPlace + static_cast<uintptr_t>(i) * (kSizes[0] * 4));
+    void* at = mmap(place, size, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, fd, 0);
+    if (at == place) return OpenPart(at, open_bytes);
+    if (at != MAP_FAILED) munmap(at, size);  // a kernel before 4.17 takes the place for a hint
+  }
+  return OpenPart(mmap(nullptr, size, PROT_NONE, kFlags, fd, 0), open_bytes);
+}
+
+bool MapSection(int fd) {
+  return mmap(__start_gprof_arena, SectionBytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, kPage) !=
+         MAP_FAILED;
+}
+
+void FillHeader(std::size_t size) {
+  header->layout = Layout();
+  header->base = reinterpret_cast<uint64_t>(base);
+  header->size_bytes = size;
+  header->pid = static_cast<uint32_t>(getpid());
+  header->magic = trace::kArenaMagic;
+}
+
+// Set while the section is already shared and `base` does not say so yet: a child forked then has no copy of the names.
+constinit std::atomic<bool> is_creating{false};
+
+bool CreateArena(std::size_t size) {
+  const int fd = CreateFile(size, kPage + SectionBytes());
+  if (fd < 0) return false;
+  unsigned char* at = MapFile(fd, size, kPage + SectionBytes());
+  if (at != nullptr) {
+    SplitHeap(size);
+    section_there = __start_gprof_arena;
+    std::memcpy(at + kPage, __start_gprof_arena, SectionBytes());
+    if (MapSection(fd)) {
+      base = at;
+      is_file = true;
+      header = reinterpret_cast<trace::ArenaHeader*>(base);
+      FillHeader(size);
+    } else {
+      munmap(at, size);
+      at = nullptr;
+    }
+  }
+  close(fd);
+  if (at == nullptr) unlink(file_path);
+  return at != nullptr;
+}
+
+// Puts a copy of the parent's section and names, which it goes on changing, in the place of its shared memory. With a
+// file the copy is the child's own arena.
+void LeaveParentsArena() {
+  lock.ResetAfterFork();
+  const std::size_t size = header->size_bytes;
+  auto* section = static_cast<unsigned char*>(MapMemory(SectionBytes()));
+  if (section == nullptr) return;
+  // The section first: whatever it points to lies before what is used after it was copied.
+  std::memcpy(section, __start_gprof_arena, SectionBytes());
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const uint64_t used = heaps[0].used.load(std::memory_order_acquire);
+  const uint64_t backed = (used + kPage - 1) / kPage * kPage;
+  const int fd = file_path[0] == 0 ? -1 : CreateFile(size, backed);
+  is_file = fd >= 0;
+  const int flags = is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* copy = mmap(nullptr, backed, PROT_READ | PROT_WRITE, flags, fd, 0);
+  if (copy == MAP_FAILED) return;
+  auto* bytes = static_cast<unsigned char*>(copy);
+  std::memcpy(bytes + kPage, section, SectionBytes());
+  // What the parent has opened since the fork is closed to the child.
+  mprotect(base, backed, PROT_READ | PROT_WRITE);
+  std::memcpy(bytes + HeapOffset(), base + HeapOffset(), used - HeapOffset());
+  if (!is_file || !MapSection(fd)) {
+    mremap(section, SectionBytes(), SectionBytes(), MREMAP_MAYMOVE | MREMAP_FIXED, __start_gprof_arena);
+  }
+  mmap(base, size, PROT_NONE, flags | MAP_FIXED | MAP_NORESERVE, fd, 0);
+  mremap(copy, backed, backed, MREMAP_MAYMOVE | MREMAP_FIXED, base);
+  if (is_file) close(fd);
+  heaps[0].used = used;
+  heaps[0].backed = backed;
+  heaps[1].used = heaps[1].backed = heaps[0].end;
+  FillHeader(size);
+}
+
+unsigned char* TakeFrom(Heap& heap, std::size_t bytes, std::size_t alignment, std::size_t step) {
+  const LockGuard guard(lock);
+  const uint64_t start = (heap.used.load(std::memory_order_relaxed) + alignment - 1) / alignment * alignment;
+  const uint64_t end = start + bytes;
+  if (end > heap.end) return nullptr;
+  uint64_t backed = heap.backed.load(std::memory_order_relaxed);
+  if (end > backed) {
+    // From `start`, so that what alignment skips takes no memory.
+    const uint64_t from = start > backed ? start / kPage * kPage : backed;
+    uint64_t to = (end + step - 1) / step * step;
+    if (to > heap.end) to = heap.end;
+    if (!Back(base + from, to - from)) return nullptr;
+    heap.backed.store(to, std::memory_order_relaxed);
+  }
+  heap.used.store(end, std::memory_order_relaxed);
+  return base + start;
+}
+
+}  // namespace
+
+trace::ArenaHeader& Header() { return *header; }
+bool NamesAreWhole() { return heaps[0].has_overflowed.load(std::memory_order_relaxed) == 0; }
+
+void OpenArena() {
+  const uint64_t now = MonotonicNs();
+  MakePath(now);
+  if (is_creating.load(std::memory_order_relaxed)) heaps[0].has_overflowed.store(1, std::memory_order_relaxed);
+  is_creating.store(true, std::memory_order_relaxed);
+  if (base != nullptr) {
+    LeaveParentsArena();
+  } else if (file_path[0] != 0 && (SectionBytes() + reinterpret_cast<uintptr_t>(__start_gprof_arena)) % kPage == 0) {
+    for (const std::size_t size : kSizes) {
+      if (CreateArena(size)) break;
+    }
+  }
+  is_creating.store(false, std::memory_order_relaxed);
+  const trace::ProcessKey key = OwnKey(now);
+  header->host = key.host;
+  header->start_ticks = key.start_ticks;
+  header->image = key.image;
+  header->pid = key.pid;
+  header->start_ns = now;
+}
+
+void* KeepMemory(std::size_t bytes, Region region, std::size_t alignment) {
+  if (base != nullptr) {
+    const std::size_t step = region == Region::kNames ? 256 * 1024 : kHuge;
+    void* at = TakeFrom(heaps[static_cast<uint32_t>(region)], bytes, alignment, step);
+    if (at != nullptr) return at;
+    heaps[static_cast<uint32_t>(region)].has_overflowed.store(1, std::memory_order_relaxed);
+  }
+  return alignment >= kHuge ? MapHuge(bytes) : MapMemory(bytes);
+}
+
+void LockArena() {
+  if (!is_file) return;
+  const int fd = open(file_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) header->is_locked.store(1, std::memory_order_release);
+}
+
+void FinishArena() {
+  header->state.store(static_cast<uint32_t>(trace::ArenaState::kFinished), std::memory_order_release);
+  if (is_file) unlink(file_path);
+}
+
+int AdoptArena(const char* path) {
+  is_salvage = true;
+  const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return errno;
+  trace::ArenaHeader found = {};
+  snprintf(file_path, sizeof file_path, "%s", path);
+  if (pread(fd, static_cast<void*>(&found), sizeof found, 0) != static_cast<ssize_t>(sizeof found)) return EIO;
+  if (found.magic != trace::kArenaMagic || found.layout != Layout()) return EPROTO;
+  void* place = reinterpret_cast<void*>(found.base);
+  void* at = mmap(place, found.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+  if (at != place) return EEXIST;
+  if (!MapSection(fd)) return errno;
+  close(fd);
+  base = static_cast<unsigned char*>(at);
+  is_file = true;
+  header = static_cast<trace::ArenaHeader*>(at);
+  return 0;
+}
+
+void* Relocated(void* at) {
+  const auto offset = static_cast<std::size_t>(static_cast<unsigned char*>(at) - section_there);
+  if (section_there != nullptr && offset < SectionBytes()) return __start_gprof_arena + offset;
+  return IsKept(at, sizeof(uint64_t)) ? at : nullptr;
+}
+
+bool IsKept(const void* at, std::size_t bytes) {
+  if (!is_salvage) return at != nullptr;
+  const auto offset = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(base);
+  for (const Heap& heap : heaps) {
+    const uint64_t first = &heap == &heaps[0] ? HeapOffset() : heaps[0].end;
+    const uint64_t used = heap.used.load(std::memory_order_relaxed);
+    if (used <= header->size_bytes && offset >= first && offset <= used && bytes <= used - offset) return true;
+  }
+  return false;
+}
+
+}  // namespace gprof::tracer
