@@ -401,7 +401,8 @@ constexpr FindingInfo kFindings[] = {
      "balance",
      At("kind:kernel"),
      "Give each GPU the same amount of work: split by cost, not by count, and do not assign extra work to one GPU.",
-     {{"idle.sync_ns", "idle.copy_ns", "idle.os_ns", "idle.queue_ns", "nccl.exposed_ns", "idle.host_ns"}}},
+     {{"idle.sync_ns", "idle.mpi_ns", "idle.copy_ns", "idle.os_ns", "idle.queue_ns", "nccl.exposed_ns",
+       "idle.host_ns"}}},
     {"nccl.exposed", "exposed communication: NCCL kernels with no other kernel running", From(25), "nccl",
      At("kind:kernel name:nccl"),
      "Start collectives as soon as their data is ready, in a separate stream, while other layers compute: bucket "

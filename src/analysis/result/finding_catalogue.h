@@ -26,7 +26,7 @@ struct TimelinePlace {
 };
 
 struct MetricIds {
-  static constexpr size_t kMost = 6;
+  static constexpr size_t kMost = 7;
   std::string_view ids[kMost]{};
 };
 

@@ -48,6 +48,7 @@ void AddRow(const RowHeader* row, ThreadLog* log, Cursor cursor) {
 }
 
 uint64_t TakeRowsOf(ThreadLog* log) {
+  if (!is_salvage && log->state.load(std::memory_order_acquire) == LogState::kLive) EndLogOfGoneThread(log);
   const LogState state = log->state.load(std::memory_order_acquire);
   if (state == LogState::kFree) return 0;
   if (!is_salvage && state == LogState::kLive && HasLaunched(*log)) PublishThread(*log);

@@ -65,7 +65,13 @@ ThreadLog* NewLog() {
 
 namespace {
 
-ThreadLog* TakeLog() {
+// libc has room for the values of the first keys in each thread; for others it asks for memory.
+bool KeyAsksForMemory() {
+  constexpr pthread_key_t kKeysWithRoom = 32;
+  return ended_key >= kKeysWithRoom;
+}
+
+ThreadLog* TakeLog(bool may_ask_for_memory) {
   // A signal handler that came in between would take a second log and put it in this one's place.
   const SignalGuard signal_guard;
   if (own_log != nullptr) return own_log;
@@ -77,15 +83,13 @@ ThreadLog* TakeLog() {
   }
   log->tid = CurrentTid();
   std::memset(log->depths, 0, sizeof log->depths);
-  if (has_key) pthread_setspecific(ended_key, log);
+  if (has_key && (may_ask_for_memory || !KeyAsksForMemory())) {
+    pthread_setspecific(ended_key, log);
+  } else {
+    log->is_told_of_end.store(false, std::memory_order_release);
+  }
   own_log = log;
   return log;
-}
-
-// libc has room for the values of the first keys in each thread; for others it asks for memory.
-bool MayAskForMemory() {
-  constexpr pthread_key_t kKeysWithRoom = 32;
-  return !has_key || ended_key >= kKeysWithRoom;
 }
 
 }  // namespace
@@ -94,7 +98,7 @@ ThreadLog* AcquireLog() {
   ErrnoGuard errno_guard;
   // The child of a fork comes here with its first row, and records again from then on.
   if (!IsRecording() && !StartTracer()) return nullptr;
-  ThreadLog* log = TakeLog();
+  ThreadLog* log = TakeLog(true);
   if (log != nullptr) PublishThread(*log);
   return log;
 }
@@ -103,11 +107,11 @@ void PublishThread(const ThreadLog& log) {
   if (log.number <= trace::kArenaThreads) Header().threads[log.number - 1].store(log.tid, std::memory_order_relaxed);
 }
 
-ThreadLog* AcquireLogWithinCall(bool has_locks) {
-  if (!IsRecording()) return nullptr;
-  if (!has_locks || !MayAskForMemory()) return TakeLog();
-  rows_without_log.fetch_add(1, std::memory_order_relaxed);
-  return nullptr;
+ThreadLog* AcquireLogWithinCall(bool has_locks) { return IsRecording() ? TakeLog(!has_locks) : nullptr; }
+
+void EndLogOfGoneThread(ThreadLog* log) {
+  if (log->is_told_of_end.load(std::memory_order_acquire) || ThreadIsThere(log->tid)) return;
+  log->state.store(LogState::kEnded, std::memory_order_release);
 }
 
 ThreadLog* FirstLog() { return first_log.load(std::memory_order_acquire); }
@@ -150,6 +154,7 @@ void ThreadLog::Reset() {
   set_aside = {};
   open_os_call.start.store(0, std::memory_order_relaxed);
   watched = {};
+  is_told_of_end.store(true, std::memory_order_relaxed);
 }
 
 unsigned char* ThreadLog::Refuse() {

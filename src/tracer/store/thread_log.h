@@ -125,6 +125,7 @@ class ThreadLog {
   int32_t depths[kDepthDomains] = {};
   void* python_stacks = nullptr;  // what its threads know of theirs: private memory, of no use to anybody else
   std::atomic<LogState> state{LogState::kFree};
+  std::atomic<bool> is_told_of_end{true};  // false: the end of its thread has to be looked for
   ThreadLog* next_log = nullptr;
 
  private:
@@ -163,6 +164,8 @@ inline ThreadLog* OwnLog() {
 // The same within a function of libc that the program called: nothing is started, and where `has_locks`, the caller may
 // be an allocator that waits for nobody but us, so that no memory is asked for.
 ThreadLog* AcquireLogWithinCall(bool has_locks);
+// Of a live log: notes that its thread has ended, where nothing else does. [writer thread]
+void EndLogOfGoneThread(ThreadLog* log);
 
 // A row of fixed size; false: dropped, which is counted, as there is no room. [own thread]
 template <class Row>

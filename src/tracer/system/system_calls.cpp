@@ -45,6 +45,9 @@ bool CreateDetached(void* (*run)(void*), void* argument, std::size_t stack_bytes
 }  // namespace
 
 uint32_t CurrentTid() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+// Where asking is forbidden, it may well be there.
+bool ThreadIsThere(uint32_t tid) { return syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH; }
+
 uint64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
 uint64_t RealtimeNs() { return ReadClock(CLOCK_REALTIME); }
 

@@ -10,6 +10,7 @@
 namespace gprof::tracer {
 
 uint32_t CurrentTid();
+bool ThreadIsThere(uint32_t tid);  // of this process. Changes errno
 uint64_t MonotonicNs();
 uint64_t RealtimeNs();
 

@@ -127,6 +127,13 @@ class Waits(harness.Case):
             waits = [c for c in self.calls(run.trace, tid, function="pthread_mutex_lock") if c["duration_ns"] > MS]
             self.assertEqual(len(waits), 4, path)
 
+    def test_threads_that_only_map_memory(self):
+        """Where the thread keys that libc has room for are taken, their logs are not told when they end."""
+        run = self.waits("mappings", 200, env={"LD_PRELOAD": str(harness.PROGRAMS / "keys_library.so")})
+        self.assert_clean(run.trace)
+        found = [c for c in run.trace.of("os_call", function="mmap") if c["duration_ns"] > 100_000]
+        self.assertEqual(len({c["tid"] for c in found}), 200)
+
     def test_masses_of_calls_step_down(self):
         run = self.waits("masses", options=())
         self.assertTrue([n for n in run.trace.of("notice") if "many calls of the operating system" in n["message"]])

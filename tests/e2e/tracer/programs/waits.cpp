@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -438,6 +439,17 @@ void ManyThreads(int count) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Threads that do nothing but map memory, as those of an allocator.
+void Mappings(int count) {
+  constexpr size_t kBytes = 16 << 20;
+  for (int i = 0; i < count; ++i) {
+    std::thread([] {
+      void* const at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+      Check(at != MAP_FAILED && munmap(at, kBytes) == 0, "memory is mapped");
+    }).join();
+  }
+}
+
 // More long calls than anybody wants to know of, for as long as it takes.
 void Masses() {
   const int64_t end_ns = NowNs() + 600 * kMs;
@@ -470,6 +482,7 @@ int main(int argc, char** argv) {
   if (mode == "families") Families();
   if (mode == "libraries") Libraries(argument);
   if (mode == "threads") ManyThreads(std::atoi(argument));
+  if (mode == "mappings") Mappings(std::atoi(argument));
   if (mode == "masses") Masses();
   if (mode == "restored") {
     nvtxRangePushA("part");
