@@ -16,7 +16,7 @@ namespace gprof {
 namespace packed_detail {
 
 // What operations have in common: all launches of a kernel into a stream, all copies of one size.
-struct OpFacts {
+struct OpTraits {
   uint64_t size_bytes = 0, graph_node = 0;
   uint32_t graph = 0, device = kNone, stream = kNone, process = kNone;
   NameId name;
@@ -30,7 +30,7 @@ struct OpFacts {
 
 // The correlation id of an operation is that of its call, so it is kept only where no call is known.
 struct OpItem : Times {
-  uint32_t facts = 0, call_or_correlation = 0;
+  uint32_t traits = 0, call_or_correlation = 0;
   uint8_t duration_high = 0, is_from_before = 0, has_call = 0, unused = 0;
   bool HasCall() const { return has_call != 0; }
   uint32_t Call() const { return call_or_correlation; }  // of one that has one
@@ -46,7 +46,7 @@ struct OpItem : Times {
   }
 };
 
-struct CallFacts {
+struct CallTraits {
   uint32_t thread = kNone, process = kNone;
   NameId function;
   int32_t result = 0;
@@ -57,7 +57,7 @@ struct CallFacts {
 };
 
 struct CallItem : Times {
-  uint32_t facts = 0, correlation = 0, range = kNone;
+  uint32_t traits = 0, correlation = 0, range = kNone;
   uint16_t parent = 0;  // how far before this one, 0 for none
   uint8_t duration_high = 0, op_count = 0;
   // False for most: no call made it. Parent() knows for certain.
@@ -70,11 +70,11 @@ struct CallItem : Times {
 
 }  // namespace packed_detail
 
-class PackedOps : public packed_detail::List<PackedOps, GpuOp, packed_detail::OpItem, packed_detail::OpFacts> {
+class PackedOps : public packed_detail::List<PackedOps, GpuOp, packed_detail::OpItem, packed_detail::OpTraits> {
  public:
   [[gnu::always_inline]] GpuOp operator[](std::size_t i) const {
     const Item& item = items_[i];
-    const Facts& f = facts_[item.facts];
+    const Traits& f = traits_[item.traits];
     GpuOp op;
     op.start_ns = item.start_ns();
     op.end_ns = EndNs(item);
@@ -109,12 +109,12 @@ class PackedOps : public packed_detail::List<PackedOps, GpuOp, packed_detail::Op
   // ---- for those who build a trace ----
   void push_back(const GpuOp& op);
   void Set(std::size_t i, const GpuOp& op);
-  void Add(int64_t start_ns, int64_t end_ns, uint32_t facts, uint32_t correlation);
+  void Add(int64_t start_ns, int64_t end_ns, uint32_t traits, uint32_t correlation);
   void Append(PackedOps&& others);
-  // One of others, which has `facts` here.
-  void AddFrom(const PackedOps& others, std::size_t i, uint32_t facts) {
+  // One of others, which has `traits` here.
+  void AddFrom(const PackedOps& others, std::size_t i, uint32_t traits) {
     Item item = others.items_[i];
-    item.facts = facts;
+    item.traits = traits;
     if (item.duration_high == packed_detail::kLong) {
       const int64_t duration_ns = others.long_durations_ns_[item.duration];
       item.duration = static_cast<uint32_t>(long_durations_ns_.size());
@@ -132,11 +132,11 @@ class PackedOps : public packed_detail::List<PackedOps, GpuOp, packed_detail::Op
 };
 
 class PackedCalls
-    : public packed_detail::List<PackedCalls, ApiCall, packed_detail::CallItem, packed_detail::CallFacts> {
+    : public packed_detail::List<PackedCalls, ApiCall, packed_detail::CallItem, packed_detail::CallTraits> {
  public:
   [[gnu::always_inline]] ApiCall operator[](std::size_t i) const {
     const Item& item = items_[i];
-    const Facts& f = facts_[item.facts];
+    const Traits& f = traits_[item.traits];
     ApiCall call;
     call.start_ns = item.start_ns();
     call.end_ns = EndNs(item);
@@ -171,7 +171,7 @@ class PackedCalls
   // Parents are relative: those of calls that are moved have to be set again.
   void push_back(const ApiCall& call);
   void Set(std::size_t i, const ApiCall& call);
-  void Add(int64_t start_ns, int64_t end_ns, uint32_t facts, uint32_t correlation);
+  void Add(int64_t start_ns, int64_t end_ns, uint32_t traits, uint32_t correlation);
   void Append(PackedCalls&& others);
   void SetTimes(std::size_t i, int64_t start_ns, int64_t end_ns);
   void SetParent(std::size_t i, uint32_t parent);

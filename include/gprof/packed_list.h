@@ -1,7 +1,7 @@
 // What operations, calls and NVTX ranges have in common as the model keeps them (gprof/packed.h,
-// gprof/packed_ranges.h): a list of items, few bytes each, beside the facts that many of them share, each once. Reading
-// one makes a value of both; of that, compilers leave out what nobody looks at, so take the fields that you need and do
-// not hand the whole of it around in loops.
+// gprof/packed_ranges.h): a list of items, few bytes each, beside the traits that many of them share, each once.
+// Reading one makes a value of both; of that, compilers leave out what nobody looks at, so take the fields that you
+// need and do not hand the whole of it around in loops.
 #pragma once
 
 #include <cstddef>
@@ -160,18 +160,18 @@ struct Times {
   static bool FitsDuration(uint64_t duration_ns) { return duration_ns >> 32 < kLong; }
 };
 
-// A list of Items and their Facts, read as Values. Self is the list that has
+// A list of Items and their Traits, read as Values. Self is the list that has
 //   Value operator[](std::size_t) const    always inlined
 //   void Set(std::size_t, const Value&)
-// and what else there is to its items. An Item has `facts`, the number of its own.
-template <class Self, class Value, class ItemT, class FactsT>
+// and what else there is to its items. An Item has `traits`, the number of its own.
+template <class Self, class Value, class ItemT, class TraitsT>
 class List {
  public:
   using value_type = Value;
   using const_iterator = Iterator<Self, Value>;
   using iterator = const_iterator;
   using Item = ItemT;
-  using Facts = FactsT;
+  using Traits = TraitsT;
 
   std::size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
@@ -183,11 +183,11 @@ class List {
   // For loops over all of them, which wait for memory more than for anything else: at the beginning of each turn.
   [[gnu::always_inline]] void PrefetchAfter(std::size_t i) const { PrefetchForReading(&items_[i]); }
 
-  // Sums over items with the same facts can be kept by the number of those: FactsIndex(i) < FactsCount().
-  uint32_t FactsIndex(std::size_t i) const { return items_[i].facts; }
-  std::size_t FactsCount() const { return facts_.size(); }
-  const Facts& FactsAt(uint32_t index) const { return facts_[index]; }
-  const Facts& FactsOf(const Item& item) const { return facts_[item.facts]; }
+  // Sums over items with the same traits can be kept by the number of those: TraitsIndex(i) < TraitsCount().
+  uint32_t TraitsIndex(std::size_t i) const { return items_[i].traits; }
+  std::size_t TraitsCount() const { return traits_.size(); }
+  const Traits& TraitsAt(uint32_t index) const { return traits_[index]; }
+  const Traits& TraitsOf(const Item& item) const { return traits_[item.traits]; }
 
   // For loops over all of them that need little of each.
   using Items = std::vector<Item, Unwritten<Item>>;
@@ -202,28 +202,28 @@ class List {
     change(value);
     static_cast<Self*>(this)->Set(i, value);
   }
-  // change(Facts&) of all: much less than one for each item.
+  // change(Traits&) of all: much less than one for each item.
   template <class F>
-  void ChangeFacts(F&& change) {
-    facts_.Change(change);
+  void ChangeTraits(F&& change) {
+    traits_.Change(change);
   }
-  uint32_t Intern(const Facts& facts) { return facts_.Intern(facts); }
+  uint32_t Intern(const Traits& traits) { return traits_.Intern(traits); }
 
  protected:
-  // Puts items of another list behind these: facts and what is kept elsewhere have the numbers that they are given
+  // Puts items of another list behind these: traits and what is kept elsewhere have the numbers that they are given
   // here.
-  template <class FactsHere>
-  void AppendItems(const Items& others, uint32_t long_base, FactsHere&& facts_here) {
+  template <class TraitsHere>
+  void AppendItems(const Items& others, uint32_t long_base, TraitsHere&& traits_here) {
     items_.reserve(items_.size() + others.size());
     for (Item item : others) {
-      item.facts = facts_here(item.facts);
+      item.traits = traits_here(item.traits);
       if (item.duration_high == kLong) item.duration += long_base;
       items_.push_back(item);
     }
   }
 
   Items items_;
-  Shared<Facts> facts_;
+  Shared<Traits> traits_;
 
  private:
   const Self& self() const { return static_cast<const Self&>(*this); }

@@ -1,5 +1,5 @@
 // NVTX ranges as the model keeps them, packed as operations and calls are (gprof/packed_list.h): what many of them have
-// in common is kept once, and a range is the rest, 24 bytes. Ranges whose names are all different have facts of their
+// in common is kept once, and a range is the rest, 24 bytes. Ranges whose names are all different have traits of their
 // own each, 32 bytes more.
 //
 // What changes them is for those who build a trace: readers, Select, MergeTraces.
@@ -18,7 +18,7 @@ namespace packed_detail {
 
 // What ranges have in common: all that one line of a program makes in one thread, within the same ranges. Two of them
 // may be the same.
-struct RangeFacts {
+struct RangeTraits {
   uint32_t thread = kNone, end_thread = kNone, domain = kNone;
   NameId name, path;
   uint32_t category = 0, color = 0;
@@ -27,7 +27,7 @@ struct RangeFacts {
 };
 
 struct RangeItem : Times {
-  uint32_t facts = 0, parent = kNone;
+  uint32_t traits = 0, parent = kNone;
   uint16_t depth = 0;
   uint8_t duration_high = 0;
   bool is_push_pop : 1 = true, is_open : 1 = false, is_cut : 1 = false;
@@ -40,11 +40,11 @@ struct RangeItem : Times {
 }  // namespace packed_detail
 
 class PackedRanges
-    : public packed_detail::List<PackedRanges, NvtxRange, packed_detail::RangeItem, packed_detail::RangeFacts> {
+    : public packed_detail::List<PackedRanges, NvtxRange, packed_detail::RangeItem, packed_detail::RangeTraits> {
  public:
   [[gnu::always_inline]] NvtxRange operator[](std::size_t i) const {
     const Item& item = items_[i];
-    const Facts& f = facts_[item.facts];
+    const Traits& f = traits_[item.traits];
     NvtxRange range;
     range.start_ns = item.start_ns();
     range.end_ns = EndNs(item);
@@ -77,9 +77,9 @@ class PackedRanges
   Payloads& payloads() { return payloads_; }
   void push_back(const NvtxRange& range);
   void Set(std::size_t i, const NvtxRange& range);
-  // Without a look at those that are there, for facts that mostly are not.
-  uint32_t AddFacts(const Facts& facts) { return facts_.Add(facts); }
-  void ReserveFacts(std::size_t count) { facts_.Reserve(count); }
+  // Without a look at those that are there, for traits that mostly are not.
+  uint32_t AddTraits(const Traits& traits) { return traits_.Add(traits); }
+  void ReserveTraits(std::size_t count) { traits_.Reserve(count); }
   void Append(PackedRanges&& others);
   void SetTimes(std::size_t i, int64_t start_ns, int64_t end_ns) { SetTimes(items_[i], start_ns, end_ns); }
   void SetEndNs(std::size_t i, int64_t end_ns) { SetTimes(i, items_[i].start_ns(), end_ns); }

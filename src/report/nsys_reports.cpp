@@ -125,7 +125,7 @@ std::string RangeName(const Trace& trace, const NvtxRange& range) {
 
 Table Ranges(const AnalysisInput& input, RangeStyle style) {
   const Trace& trace = input.trace();
-  // By facts first, which many ranges share: names are put together once for each of those.
+  // By traits first, which many ranges share: names are put together once for each of those.
   std::map<std::tuple<uint32_t, uint32_t, bool>, std::vector<int64_t>*> known;
   SamplesByName samples;
   for (const NvtxRange& range : trace.ranges) {

@@ -38,23 +38,23 @@ NameId PathOfCall(const Trace& trace, uint32_t call) {
 
 std::vector<uint8_t> BlockingCopies(const Trace& trace, const OpFacts& ops, const CallFacts& calls) {
   std::vector<uint8_t> blocks(trace.api_calls.size(), 0);
-  std::vector<uint8_t> of_ops, of_calls;  // by their facts
+  std::vector<uint8_t> of_ops, of_calls;  // by their traits
   for (const OpFacts::Sum& sum : ops.sums()) of_ops.push_back(sum.count > 0 && Blocks(trace.ops[sum.first]));
-  for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
+  for (uint32_t i = 0; i < trace.api_calls.TraitsCount(); ++i) {
     // Without its operation only the name tells: cudaMemcpy waits, cudaMemcpyAsync does not as a rule.
-    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
-    const bool is_copy = facts.api_class == ApiClass::kCopy && calls.sums()[i].count > 0;
-    of_calls.push_back(is_copy && trace.Text(facts.function).find("Async") == std::string_view::npos);
+    const PackedCalls::Traits& traits = trace.api_calls.TraitsAt(i);
+    const bool is_copy = traits.api_class == ApiClass::kCopy && calls.sums()[i].count > 0;
+    of_calls.push_back(is_copy && trace.Text(traits.function).find("Async") == std::string_view::npos);
   }
   if (Any(of_ops)) {
     for (const uint32_t op : ops.transfers()) {
-      const uint32_t call = of_ops[trace.ops.FactsIndex(op)] != 0 ? ops.CallOf(op) : kNone;
+      const uint32_t call = of_ops[trace.ops.TraitsIndex(op)] != 0 ? ops.CallOf(op) : kNone;
       if (call != kNone) blocks[call] = 1;
     }
   }
   if (Any(of_calls)) {
     for (const uint32_t i : calls.rare()) {
-      if (of_calls[trace.api_calls.FactsIndex(i)] != 0 && !ops.HasOp(i)) blocks[i] = 1;
+      if (of_calls[trace.api_calls.TraitsIndex(i)] != 0 && !ops.HasOp(i)) blocks[i] = 1;
     }
   }
   return blocks;

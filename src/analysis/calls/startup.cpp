@@ -89,11 +89,11 @@ bool MakesContext(const Trace& trace, const ApiCall& call) {
 std::vector<uint32_t> ImplicitContextCalls(const Trace& trace, const CallFacts& calls) {
   std::vector<uint32_t> first(trace.processes.size(), kNone);
   for (uint32_t i = 0; i < calls.sums().size(); ++i) {
-    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    const PackedCalls::Traits& traits = trace.api_calls.TraitsAt(i);
     const CallFacts::Sum& sum = calls.sums()[i];
-    if (sum.count == 0 || facts.process == kNone || facts.api_class == ApiClass::kQuery) continue;
-    if (trace.Text(facts.function) == "cuInit") continue;
-    uint32_t& at = first[facts.process];
+    if (sum.count == 0 || traits.process == kNone || traits.api_class == ApiClass::kQuery) continue;
+    if (trace.Text(traits.function) == "cuInit") continue;
+    uint32_t& at = first[traits.process];
     const int64_t start_ns = at == kNone ? INT64_MAX : trace.api_calls[at].start_ns;
     if (sum.start_ns < start_ns || (sum.start_ns == start_ns && sum.first < at)) at = sum.first;
   }

@@ -131,8 +131,8 @@ CopyOverlap CopyOverlapOf(const AnalysisInput& input, const PackedOps& transfers
   if (std::none_of(transfers.begin(), transfers.end(), IsOverlappable)) return sum;
   const Trace& trace = input.trace();
   std::vector<Sort> sorts;
-  for (const OpFacts::Sum& of_facts : input.shared().ops().sums()) {
-    sorts.push_back(of_facts.count == 0 ? Sort::kNone : SortOf(trace.ops[of_facts.first]));
+  for (const OpFacts::Sum& of_traits : input.shared().ops().sums()) {
+    sorts.push_back(of_traits.count == 0 ? Sort::kNone : SortOf(trace.ops[of_traits.first]));
   }
   StreamWaits waits(input);
   for (const Trace::Slice slice : trace.device_ops) {
@@ -141,7 +141,7 @@ CopyOverlap CopyOverlapOf(const AnalysisInput& input, const PackedOps& transfers
       trace.ops.PrefetchAfter(i);
       const GpuOp& op = trace.ops[i];
       const bool has_waited = waits.Before(i, op.stream);
-      const Sort sort = sorts[trace.ops.FactsIndex(i)];
+      const Sort sort = sorts[trace.ops.TraitsIndex(i)];
       if (op.process == kNone || sort == Sort::kNone) continue;
       if (sort == Sort::kKernel || !has_waited) {
         processes[op.process].Add(op.start_ns, op.end_ns, sort == Sort::kKernel, has_waited);

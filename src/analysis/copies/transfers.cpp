@@ -67,11 +67,11 @@ int64_t Reachable::TimeNs(uint64_t bytes) const {
 PackedOps TransfersOf(const AnalysisInput& input) {
   const PackedOps& ops = input.trace().ops;
   PackedOps transfers;
-  std::vector<uint32_t> places(ops.FactsCount(), kNone);  // of facts, among those of the transfers
+  std::vector<uint32_t> places(ops.TraitsCount(), kNone);  // of traits, among those of the transfers
   transfers.items().reserve(input.shared().ops().transfers().size());
   for (const uint32_t i : input.shared().ops().transfers()) {
-    uint32_t& place = places[ops.FactsIndex(i)];
-    if (place == kNone) place = transfers.Intern(ops.FactsAt(ops.FactsIndex(i)));
+    uint32_t& place = places[ops.TraitsIndex(i)];
+    if (place == kNone) place = transfers.Intern(ops.TraitsAt(ops.TraitsIndex(i)));
     transfers.AddFrom(ops, i, place);
   }
   return transfers;
@@ -79,20 +79,20 @@ PackedOps TransfersOf(const AnalysisInput& input) {
 
 ReachableBandwidth::ReachableBandwidth(const Trace& trace, const PackedOps& transfers) {
   std::array<Reachable, kDirectionCount> pinned, link;
-  std::vector<Reachable*> pinned_of;  // by the facts of those that may be the best
-  pinned_of.resize(transfers.FactsCount(), nullptr);
-  std::vector<uint8_t> are_seen(transfers.FactsCount(), 0);
+  std::vector<Reachable*> pinned_of;  // by the traits of those that may be the best
+  pinned_of.resize(transfers.TraitsCount(), nullptr);
+  std::vector<uint8_t> are_seen(transfers.TraitsCount(), 0);
   for (size_t i = 0; i < transfers.size(); ++i) {
-    const uint32_t facts = transfers.FactsIndex(i);
-    if (are_seen[facts] == 0) {
-      are_seen[facts] = 1;
+    const uint32_t traits = transfers.TraitsIndex(i);
+    if (are_seen[traits] == 0) {
+      are_seen[traits] = 1;
       const GpuOp op = transfers[i];
       if (op.kind != OpKind::kMemcpy) continue;
       const auto direction = static_cast<size_t>(DirectionOf(op));
       OfferLink(trace, op, &link[direction]);
-      if (IsPinned(op)) pinned_of[facts] = &pinned[direction];
+      if (IsPinned(op)) pinned_of[traits] = &pinned[direction];
     }
-    if (pinned_of[facts] != nullptr) OfferPinned(transfers[i], pinned_of[facts]);
+    if (pinned_of[traits] != nullptr) OfferPinned(transfers[i], pinned_of[traits]);
   }
   for (Direction direction : {Direction::kH2d, Direction::kD2h}) {
     const auto i = static_cast<size_t>(direction);

@@ -13,14 +13,14 @@ bool IsCommon(ApiClass api_class) { return IsLaunch(api_class) || api_class == A
 }  // namespace
 
 CallFacts::CallFacts(const Trace& trace)
-    : sums_(trace.api_calls.FactsCount()),
+    : sums_(trace.api_calls.TraitsCount()),
       counts_of_functions_(trace.strings.size(), 0),
       starts_ns_(trace.processes.size() + 1, std::numeric_limits<int64_t>::max()) {
   std::vector<int64_t> inner_start_ns(sums_.size(), std::numeric_limits<int64_t>::max());  // of calls within calls
   std::vector<uint8_t> are_listed;                                                         // by kinds of calls
   for (uint32_t i = 0; i < sums_.size(); ++i) {
-    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
-    are_listed.push_back(!IsCommon(facts.api_class) || facts.result != 0);
+    const PackedCalls::Traits& traits = trace.api_calls.TraitsAt(i);
+    are_listed.push_back(!IsCommon(traits.api_class) || traits.result != 0);
   }
   int64_t last_end_ns = std::numeric_limits<int64_t>::min();
   for (const Call call : CallsOf(trace)) {
@@ -40,12 +40,12 @@ CallFacts::CallFacts(const Trace& trace)
     if (call.shared().result != 0) failed_.push_back(call.index());
   }
   for (uint32_t i = 0; i < sums_.size(); ++i) {
-    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    const PackedCalls::Traits& traits = trace.api_calls.TraitsAt(i);
     count_ += sums_[i].count;
     AddWrapping(&total_ns_, sums_[i].total_ns);
-    counts_[static_cast<size_t>(facts.api_class)] += sums_[i].count;
-    counts_of_functions_[facts.function.value] += static_cast<uint32_t>(sums_[i].count);
-    int64_t& start_ns = starts_ns_[std::min<size_t>(facts.process, trace.processes.size())];
+    counts_[static_cast<size_t>(traits.api_class)] += sums_[i].count;
+    counts_of_functions_[traits.function.value] += static_cast<uint32_t>(sums_[i].count);
+    int64_t& start_ns = starts_ns_[std::min<size_t>(traits.process, trace.processes.size())];
     start_ns = std::min({start_ns, sums_[i].start_ns, inner_start_ns[i]});
   }
 }

@@ -16,7 +16,7 @@ class CallFacts {
  public:
   explicit CallFacts(const Trace& trace);
 
-  // Sums over the calls that share their facts, by the number of those (PackedCalls::FactsIndex).
+  // Sums over the calls that share their traits, by the number of those (PackedCalls::TraitsIndex).
   struct Sum {
     int64_t count = 0, total_ns = 0;
     int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;  // the first start, the last end

@@ -17,8 +17,8 @@ void Widen(Interval* interval, const Interval& by) {
 
 bool IsTransfer(OpKind kind) { return kind == OpKind::kMemcpy || kind == OpKind::kPeerCopy || kind == OpKind::kMemset; }
 
-bool IsOfGraph(const PackedOps::Facts& facts) {
-  return facts.kind == OpKind::kGraph || facts.graph != 0 || facts.graph_node != 0 || facts.node != kNone;
+bool IsOfGraph(const PackedOps::Traits& traits) {
+  return traits.kind == OpKind::kGraph || traits.graph != 0 || traits.graph_node != 0 || traits.node != kNone;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ class OpFacts::Shares {
 OpFacts::OpFacts(const Trace& trace)
     : trace_(trace),
       has_op_(trace.api_calls.size(), 0),
-      sums_(trace.ops.FactsCount(), {0, 0, 0, Nothing(), kNone}),
+      sums_(trace.ops.TraitsCount(), {0, 0, 0, Nothing(), kNone}),
       kernels_of_name_(trace.strings.size(), 0),
       counts_of_streams_(trace.streams.size(), 0),
       of_process_(trace.processes.size() + 1, {Nothing(), kNone}),
@@ -66,12 +66,12 @@ void OpFacts::ReadOperations(Shares* of_threads) {
   std::vector<size_t> columns, rows;  // by kinds of operations, and of calls
   std::vector<uint8_t> are_rare;      // by kinds of operations
   for (uint32_t i = 0; i < sums_.size(); ++i) {
-    const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
-    columns.push_back(of_threads->ColumnOf(facts.device));
-    are_rare.push_back(IsTransfer(facts.kind) || IsOfGraph(facts));
+    const PackedOps::Traits& traits = trace_.ops.TraitsAt(i);
+    columns.push_back(of_threads->ColumnOf(traits.device));
+    are_rare.push_back(IsTransfer(traits.kind) || IsOfGraph(traits));
   }
-  for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
-    rows.push_back(of_threads->RowOf(trace_.api_calls.FactsAt(i).thread));
+  for (uint32_t i = 0; i < trace_.api_calls.TraitsCount(); ++i) {
+    rows.push_back(of_threads->RowOf(trace_.api_calls.TraitsAt(i).thread));
   }
   for (const Operation op : OperationsOf(trace_)) {
     const uint32_t kind = op.kind_number();
@@ -89,7 +89,7 @@ void OpFacts::ReadOperations(Shares* of_threads) {
     const uint32_t call = CallOf(op);
     if (call == kNone) continue;
     has_op_[call] = 1;
-    AddWrapping(&(*of_threads)[rows[trace_.api_calls.FactsIndex(call)] + columns[kind]], share_ns);
+    AddWrapping(&(*of_threads)[rows[trace_.api_calls.TraitsIndex(call)] + columns[kind]], share_ns);
   }
 }
 
@@ -102,14 +102,14 @@ void OpFacts::AddUp(Shares* of_processes) {
   for (uint32_t i = 0; i < sums_.size(); ++i) {
     const Sum& sum = sums_[i];
     if (sum.count == 0) continue;
-    const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
-    counts_[static_cast<size_t>(facts.kind)] += sum.count;
-    if (facts.kind == OpKind::kKernel) kernels_of_name_[facts.name.value] += sum.count;
-    if (facts.stream != kNone) counts_of_streams_[facts.stream] += static_cast<uint32_t>(sum.count);
-    const size_t place = of_processes->RowOf(facts.process) + of_processes->ColumnOf(facts.device);
+    const PackedOps::Traits& traits = trace_.ops.TraitsAt(i);
+    counts_[static_cast<size_t>(traits.kind)] += sum.count;
+    if (traits.kind == OpKind::kKernel) kernels_of_name_[traits.name.value] += sum.count;
+    if (traits.stream != kNone) counts_of_streams_[traits.stream] += static_cast<uint32_t>(sum.count);
+    const size_t place = of_processes->RowOf(traits.process) + of_processes->ColumnOf(traits.device);
     AddWrapping(&(*of_processes)[place], sum.share_ns);
     Widen(&window_, sum.window);
-    OfProcess& of_process = of_process_[Slot(facts.process)];
+    OfProcess& of_process = of_process_[Slot(traits.process)];
     const auto is_first = [&] {
       if (of_process.first == kNone || sum.window.start_ns != of_process.window.start_ns) {
         return of_process.first == kNone || sum.window.start_ns < of_process.window.start_ns;

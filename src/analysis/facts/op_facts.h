@@ -32,7 +32,7 @@ class OpFacts {
   int64_t LaunchNs(uint32_t op) const { return LaunchNs(Operation(trace_.ops, op)); }
   bool HasOp(uint32_t call) const { return has_op_[call] != 0; }  // of outermost calls
 
-  // Sums over the operations that share their facts, by the number of those (PackedOps::FactsIndex).
+  // Sums over the operations that share their traits, by the number of those (PackedOps::TraitsIndex).
   struct Sum {
     int64_t count = 0, time_ns = 0;
     int64_t share_ns = 0;    // the same time, of operations without any 1 ns

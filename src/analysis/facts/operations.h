@@ -22,8 +22,8 @@ class Operation {
   int64_t duration_ns() const { return end_ns() - start_ns(); }  // negative where a trace is damaged
   uint32_t call() const { return item_->CallOrNone(); }          // which may be within another; see OpFacts::CallOf
   // The number of what it shares with others, and what that is.
-  uint32_t kind_number() const { return item_->facts; }
-  const PackedOps::Facts& shared() const { return ops_->FactsAt(kind_number()); }
+  uint32_t kind_number() const { return item_->traits; }
+  const PackedOps::Traits& shared() const { return ops_->TraitsAt(kind_number()); }
   uint32_t stream() const { return shared().stream; }
   bool is_kernel() const { return IsKernelLike(shared().kind); }
 
@@ -44,8 +44,8 @@ class Call {
   int64_t duration_ns() const { return end_ns() - start_ns(); }
   bool is_outermost() const { return !item_->MayHaveParent() || calls_->Parent(index()) == kNone; }
   uint32_t range() const { return item_->range; }  // the innermost around it; kNone for none
-  uint32_t kind_number() const { return item_->facts; }
-  const PackedCalls::Facts& shared() const { return calls_->FactsAt(kind_number()); }
+  uint32_t kind_number() const { return item_->traits; }
+  const PackedCalls::Traits& shared() const { return calls_->TraitsAt(kind_number()); }
   uint32_t thread() const { return shared().thread; }
 
  private:

@@ -91,13 +91,13 @@ PythonLines::PythonLines(const Trace& trace) : trace_(trace), of_stacks_(trace.s
     of_stacks_[i] = NumberOf({code.path, code.name, LineOfFrame(trace, node.frame)});
   }
   const PackedCalls& calls = trace.api_calls;
-  for (uint32_t i = 0; i < calls.FactsCount() && !has_calls_; ++i) has_calls_ = Of(calls.FactsAt(i).stack) != kNone;
+  for (uint32_t i = 0; i < calls.TraitsCount() && !has_calls_; ++i) has_calls_ = Of(calls.TraitsAt(i).stack) != kNone;
 }
 
 uint32_t PythonLines::OfCall(uint32_t call) const {
   const uint32_t outermost = OutermostCall(trace_, call);
   if (outermost == kNone) return kNone;
-  return Of(trace_.api_calls.FactsAt(trace_.api_calls.FactsIndex(outermost)).stack);
+  return Of(trace_.api_calls.TraitsAt(trace_.api_calls.TraitsIndex(outermost)).stack);
 }
 
 }  // namespace gprof

@@ -10,7 +10,7 @@ constexpr size_t kRangesToOutermost = 8;  // with more of them it is no longer q
 }  // namespace
 
 RangeFacts::RangeFacts(const Trace& trace)
-    : trace_(trace), sums_(trace.ranges.FactsCount()), of_threads_(trace.threads.size()) {
+    : trace_(trace), sums_(trace.ranges.TraitsCount()), of_threads_(trace.threads.size()) {
   uint32_t end = 0;
   for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) {
     Add(trace.thread_ranges[thread], &of_threads_[thread]);
@@ -27,7 +27,7 @@ void RangeFacts::Add(Trace::Slice ranges, OfThread* of_thread) {
   for (uint32_t i = ranges.first; i < ranges.last; ++i) {
     const PackedRanges::Item& range = items[i];
     PrefetchForReading(&range);
-    Sum& sum = sums[range.facts];
+    Sum& sum = sums[range.traits];
     ++sum.count;
     if (!range.is_push_pop) [[unlikely]] {
       all.has_start_end = true;

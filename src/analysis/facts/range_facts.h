@@ -17,7 +17,7 @@ class RangeFacts {
   // A push/pop range of which the trace has the beginning and the end.
   static bool IsWhole(const PackedRanges::Item& range) { return range.is_push_pop && !range.is_open && !range.is_cut; }
 
-  // Of the ranges that share their facts, by the number of those (PackedRanges::FactsIndex).
+  // Of the ranges that share their traits, by the number of those (PackedRanges::TraitsIndex).
   struct Sum {
     uint32_t count = 0;
     uint32_t whole = 0;  // of these, and at what depths they are

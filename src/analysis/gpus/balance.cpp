@@ -180,8 +180,8 @@ std::vector<std::set<uint32_t>> ProcessesOf(const AnalysisInput& input) {
   std::vector<std::set<uint32_t>> processes(trace.device_ops.size());
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   for (uint32_t i = 0; i < sums.size(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    if (sums[i].count > 0 && facts.device != kNone) processes[facts.device].insert(facts.process);
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    if (sums[i].count > 0 && traits.device != kNone) processes[traits.device].insert(traits.process);
   }
   return processes;
 }

@@ -30,11 +30,11 @@ Usage UsageOf(const AnalysisInput& input, uint32_t device) {
   if (!HasWindow(trace, device)) return usage;
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   for (uint32_t i = 0; i < sums.size(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    if (facts.device != device) continue;
-    usage.kernels += facts.kind == OpKind::kKernel ? sums[i].count : 0;
-    usage.copies += facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy ? sums[i].count : 0;
-    usage.fills += facts.kind == OpKind::kMemset ? sums[i].count : 0;
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    if (traits.device != device) continue;
+    usage.kernels += traits.kind == OpKind::kKernel ? sums[i].count : 0;
+    usage.copies += traits.kind == OpKind::kMemcpy || traits.kind == OpKind::kPeerCopy ? sums[i].count : 0;
+    usage.fills += traits.kind == OpKind::kMemset ? sums[i].count : 0;
   }
   usage.window_ns = input.shared().window_ns(device);
   usage.busy_ns = input.shared().busy(device).any.busy_ns();

@@ -16,7 +16,7 @@ class NcclKernels {
     for (const std::string_view name : trace.strings) is_nccl_.push_back(IsNcclKernel(name));
   }
   bool Has(const GpuOp& op) const { return op.kind == OpKind::kKernel && is_nccl_[op.name.value] != 0; }
-  bool Has(const PackedOps::Facts& op) const { return op.kind == OpKind::kKernel && is_nccl_[op.name.value] != 0; }
+  bool Has(const PackedOps::Traits& op) const { return op.kind == OpKind::kKernel && is_nccl_[op.name.value] != 0; }
   bool HasAny() const { return std::find(is_nccl_.begin(), is_nccl_.end(), 1) != is_nccl_.end(); }
 
  private:

@@ -43,7 +43,7 @@ bool IsShared(const AnalysisInput& input, uint32_t device) {
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   uint32_t first = kNone;
   for (uint32_t i = 0; i < sums.size(); ++i) {
-    const auto& kind = input.trace().ops.FactsAt(i);
+    const auto& kind = input.trace().ops.TraitsAt(i);
     if (sums[i].count == 0 || kind.device != device || kind.process == kNone) continue;
     if (first != kNone && kind.process != first) return true;
     first = kind.process;

@@ -16,11 +16,11 @@ int64_t RecordedNs(const RecordedTime& recorded, uint32_t process, int64_t from_
 std::vector<uint32_t> ProcessesOn(const Trace& trace, const OpFacts& ops, uint32_t device, int64_t* end_ns) {
   std::vector<std::pair<uint32_t, uint32_t>> first_ops;  // and their process
   for (uint32_t i = 0; i < ops.sums().size(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
     const OpFacts::Sum& sum = ops.sums()[i];
-    if (facts.device != device || sum.count == 0) continue;
+    if (traits.device != device || sum.count == 0) continue;
     *end_ns = std::max(*end_ns, sum.window.end_ns);
-    if (facts.process != kNone) first_ops.emplace_back(sum.first, facts.process);
+    if (traits.process != kNone) first_ops.emplace_back(sum.first, traits.process);
   }
   std::sort(first_ops.begin(), first_ops.end());
   std::vector<uint32_t> processes;

@@ -29,28 +29,28 @@ class LineSums {
   void AddOperations() {
     for (const Operation op : OperationsOf(trace_)) {
       PythonLineSum& sum = Of(op.call());
-      const PackedOps::Facts& facts = op.shared();
+      const PackedOps::Traits& traits = op.shared();
       const int64_t ns = op.duration_ns();
       ++sum.operations, sum.gpu_ns += ns;
       if (op.is_kernel()) ++sum.kernels, sum.kernel_ns += ns;
-      if (facts.kind != OpKind::kMemcpy && facts.kind != OpKind::kPeerCopy) continue;
+      if (traits.kind != OpKind::kMemcpy && traits.kind != OpKind::kPeerCopy) continue;
       ++sum.copies, sum.copy_ns += ns;
-      const bool is_pageable = facts.source_memory == trace::MemoryKind::kPageable ||
-                               facts.destination_memory == trace::MemoryKind::kPageable;
+      const bool is_pageable = traits.source_memory == trace::MemoryKind::kPageable ||
+                               traits.destination_memory == trace::MemoryKind::kPageable;
       if (is_pageable) ++sum.pageable, sum.pageable_ns += ns;
     }
   }
 
   void AddCalls() {
-    const std::vector<CallFacts::Sum>& of_facts = input_.shared().calls().sums();
-    for (uint32_t i = 0; i < of_facts.size(); ++i) {
-      const PackedCalls::Facts& facts = trace_.api_calls.FactsAt(i);
-      const uint32_t line = lines_.Of(facts.stack);
+    const std::vector<CallFacts::Sum>& of_traits = input_.shared().calls().sums();
+    for (uint32_t i = 0; i < of_traits.size(); ++i) {
+      const PackedCalls::Traits& traits = trace_.api_calls.TraitsAt(i);
+      const uint32_t line = lines_.Of(traits.stack);
       PythonLineSum& sum = line == kNone ? sums_.back() : sums_[line];
-      const auto& [count, total_ns, start_ns, end_ns, first] = of_facts[i];
+      const auto& [count, total_ns, start_ns, end_ns, first] = of_traits[i];
       sum.calls += count, sum.call_ns += total_ns;
-      if (facts.api_class == ApiClass::kSync) sum.waits += count, sum.wait_ns += total_ns, sum.sync_ns += total_ns;
-      if (facts.api_class == ApiClass::kMemory) sum.memory_calls += count, sum.memory_ns += total_ns;
+      if (traits.api_class == ApiClass::kSync) sum.waits += count, sum.wait_ns += total_ns, sum.sync_ns += total_ns;
+      if (traits.api_class == ApiClass::kMemory) sum.memory_calls += count, sum.memory_ns += total_ns;
     }
     const std::vector<uint8_t>& blocking = input_.shared().host().blocking_copies;
     for (const uint32_t call : input_.shared().calls().rare()) {

@@ -46,7 +46,7 @@ IdleGroups::IdleGroups(const AnalysisInput& input, bool has_details)
       by_launch_(unnamed_ + kLaunchKeys),
       by_next_(unnamed_ + kNextKeys) {
   for (const OpFacts::Sum& sum : ops_.sums())
-    next_of_facts_.push_back(sum.count == 0 ? 0 : KeyOf(trace_.ops[sum.first]));
+    next_of_traits_.push_back(sum.count == 0 ? 0 : KeyOf(trace_.ops[sum.first]));
 }
 
 // The outermost call that launched what ended the gap; kNone where a capture ended it.
@@ -107,7 +107,7 @@ uint32_t IdleGroups::LaunchKey(const Gap& gap) const {
 uint32_t IdleGroups::NextKey(const Gap& gap) const {
   if (gap.is_cut_after) return unnamed_ + kNextEnd;
   if (gap.after == kNone && !trace_.device_windows[gap.device].has_next) return unnamed_ + kNextNone;
-  return gap.after != kNone ? next_of_facts_[trace_.ops.FactsIndex(gap.after)] : KeyOf(OpAfter(trace_, gap));
+  return gap.after != kNone ? next_of_traits_[trace_.ops.TraitsIndex(gap.after)] : KeyOf(OpAfter(trace_, gap));
 }
 
 uint32_t IdleGroups::KeyOf(const GpuOp& op) const {

@@ -88,8 +88,8 @@ class IdleGroups {
   const Trace& trace_;
   const OpFacts& ops_;
   bool has_details_;
-  uint32_t unnamed_;                     // the first key that is no NameId
-  std::vector<uint32_t> next_of_facts_;  // keys of what comes next, by the facts of operations
+  uint32_t unnamed_;                      // the first key that is no NameId
+  std::vector<uint32_t> next_of_traits_;  // keys of what comes next, by the traits of operations
   int64_t gap_number_ = 0;
   IdleShares by_path_, by_launch_, by_next_;
   std::array<GapDecade, kGapDecades> lengths_{};

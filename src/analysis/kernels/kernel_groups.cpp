@@ -21,16 +21,16 @@ KernelGroups::KernelGroups(const Trace& trace, const std::vector<int64_t>& of_na
     kernels_ += counts_.back();
     names_.push_back(name);
   }
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    group_of_facts_.push_back(facts.kind == OpKind::kKernel ? group_of_name_[facts.name.value] : kNone);
+  for (uint32_t i = 0; i < trace.ops.TraitsCount(); ++i) {
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    group_of_traits_.push_back(traits.kind == OpKind::kKernel ? group_of_name_[traits.name.value] : kNone);
   }
 }
 
 std::vector<Statistics> TimesOfKernels(const Trace& trace, const KernelGroups& kernels) {
   KernelSamples samples(kernels);
-  const uint32_t* const groups = kernels.of_facts().data();
-  samples.AddDurations(trace.ops, [groups](const PackedOps::Item& op) { return groups[op.facts]; });
+  const uint32_t* const groups = kernels.of_traits().data();
+  samples.AddDurations(trace.ops, [groups](const PackedOps::Item& op) { return groups[op.traits]; });
   std::vector<Statistics> times;
   for (uint32_t i = 0; i < kernels.size(); ++i) times.push_back(samples.Of(i).Summary());
   return times;

@@ -18,15 +18,15 @@ class KernelGroups {
 
   uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
   uint32_t Of(const GpuOp& kernel) const { return group_of_name_[kernel.name.value]; }
-  // By PackedOps::FactsIndex; kNone for what is no kernel.
-  const std::vector<uint32_t>& of_facts() const { return group_of_facts_; }
+  // By PackedOps::TraitsIndex; kNone for what is no kernel.
+  const std::vector<uint32_t>& of_traits() const { return group_of_traits_; }
   const std::string& Name(uint32_t group) const { return names_[group]; }  // in order of the groups
   int64_t Count(uint32_t group) const { return counts_[group]; }
   int64_t kernels() const { return kernels_; }
 
  private:
   std::vector<uint32_t> group_of_name_;  // by NameId, kNone where no kernel has it
-  std::vector<uint32_t> group_of_facts_;
+  std::vector<uint32_t> group_of_traits_;
   std::vector<std::string> names_;
   std::vector<int64_t> counts_;
   int64_t kernels_ = 0;

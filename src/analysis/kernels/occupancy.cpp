@@ -41,13 +41,13 @@ struct Launches {
 std::vector<Launches> Collect(const Trace& trace, const OpFacts& ops) {
   std::vector<std::vector<Launches>> of_shape(trace.shapes.size());
   for (uint32_t i = 0; i < ops.sums().size(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
     const OpFacts::Sum& sum = ops.sums()[i];
-    if (facts.kind != OpKind::kKernel || facts.shape == kNone || sum.count == 0) continue;
-    std::vector<Launches>& list = of_shape[facts.shape];
+    if (traits.kind != OpKind::kKernel || traits.shape == kNone || sum.count == 0) continue;
+    std::vector<Launches>& list = of_shape[traits.shape];
     auto at = std::find_if(list.begin(), list.end(),
-                           [&](const Launches& l) { return l.name == facts.name && l.device == facts.device; });
-    if (at == list.end()) at = list.insert(at, {facts.name, facts.shape, facts.device, 0, 0});
+                           [&](const Launches& l) { return l.name == traits.name && l.device == traits.device; });
+    if (at == list.end()) at = list.insert(at, {traits.name, traits.shape, traits.device, 0, 0});
     at->count += sum.count;
     at->time_ns += sum.time_ns;
   }

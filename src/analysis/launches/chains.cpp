@@ -69,7 +69,7 @@ class Collector {
     busy_of_streams_ns_.resize(trace_.streams.size());
     const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
     for (uint32_t i = 0; i < sums.size(); ++i) {
-      const uint32_t stream = trace_.ops.FactsAt(i).stream;
+      const uint32_t stream = trace_.ops.TraitsAt(i).stream;
       if (stream != kNone) AddWrapping(&busy_of_streams_ns_[stream], sums[i].time_ns);
     }
   }
@@ -171,8 +171,8 @@ SymbolNumbers::SymbolNumbers(const AnalysisInput& input) : symbols_{0} {
   numbers_.resize(size);
   for (const size_t first : firsts_) next_of_streams_.push_back(numbers_.data() + first);
   const std::vector<uint32_t> numbers = NumberFacts(trace, input.shared().ops());
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    const uint32_t stream = trace.ops.FactsAt(i).stream;
+  for (uint32_t i = 0; i < trace.ops.TraitsCount(); ++i) {
+    const uint32_t stream = trace.ops.TraitsAt(i).stream;
     destinations_.push_back({stream == kNone ? nullptr : &next_of_streams_[stream], numbers[i]});
   }
 }

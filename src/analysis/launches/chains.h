@@ -52,8 +52,8 @@ class SymbolNumbers {
   SymbolNumbers& operator=(const SymbolNumbers&) = delete;
 
   // The next operation, by what it shares with others.
-  void Add(uint32_t facts) {
-    const Destination& of = destinations_[facts];
+  void Add(uint32_t traits) {
+    const Destination& of = destinations_[traits];
     if (of.next != nullptr) *(*of.next)++ = of.number;
   }
 

@@ -165,16 +165,17 @@ struct Making {
   int64_t instantiations = 0, instantiate_ns = 0, total_ns = 0;
 };
 
-// The outermost calls that make graphs, in order of the trace: few, of which most share their facts with no other call.
+// The outermost calls that make graphs, in order of the trace: few, of which most share their traits with no other
+// call.
 std::vector<uint32_t> CallsThatMakeGraphs(const Trace& trace, const CallFacts& calls) {
   std::vector<uint32_t> found;
-  std::vector<uint8_t> is_wanted(trace.api_calls.FactsCount(), 0);
+  std::vector<uint8_t> is_wanted(trace.api_calls.TraitsCount(), 0);
   int64_t wanted = 0;
   for (uint32_t i = 0; i < is_wanted.size(); ++i) {
-    const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    const PackedCalls::Traits& traits = trace.api_calls.TraitsAt(i);
     const CallFacts::Sum& sum = calls.sums()[i];
-    if (sum.count == 0 || facts.api_class == ApiClass::kGraphLaunch) continue;
-    if (!MakesGraphs(trace.Text(facts.function))) continue;
+    if (sum.count == 0 || traits.api_class == ApiClass::kGraphLaunch) continue;
+    if (!MakesGraphs(trace.Text(traits.function))) continue;
     if (sum.count == 1 && sum.first != kNone) {
       found.push_back(sum.first);
     } else {
@@ -183,7 +184,7 @@ std::vector<uint32_t> CallsThatMakeGraphs(const Trace& trace, const CallFacts& c
     }
   }
   for (uint32_t i = 0; wanted > 0 && i < trace.api_calls.size(); ++i) {
-    if (is_wanted[trace.api_calls.FactsIndex(i)] == 0 || trace.api_calls.Parent(i) != kNone) continue;
+    if (is_wanted[trace.api_calls.TraitsIndex(i)] == 0 || trace.api_calls.Parent(i) != kNone) continue;
     found.push_back(i);
     --wanted;
   }

@@ -28,12 +28,12 @@ class Collector {
         firsts(trace.processes.size() * kernels.size() + 1),
         trace_(trace),
         ops_(ops),
-        groups_(kernels.of_facts().data()),
+        groups_(kernels.of_traits().data()),
         counted_(trace.api_calls.size(), false) {
-    for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-      const uint32_t process = trace.ops.FactsAt(i).process, group = groups_[i];
+    for (uint32_t i = 0; i < trace.ops.TraitsCount(); ++i) {
+      const uint32_t process = trace.ops.TraitsAt(i).process, group = groups_[i];
       const bool has_place = process != kNone && group != kNone;
-      first_of_facts_.push_back(has_place ? &firsts[process * kernels.size() + group] : &firsts.back());
+      first_of_traits_.push_back(has_place ? &firsts[process * kernels.size() + group] : &firsts.back());
     }
   }
 
@@ -54,13 +54,13 @@ class Collector {
     if (counted_[index]) return;
     counted_[index] = true;
     if (call.end_ns >= call.start_ns) calls.Add(group, call.DurationNs());
-    first_of_facts_[op.kind_number()]->See(call.start_ns, index);
+    first_of_traits_[op.kind_number()]->See(call.start_ns, index);
   }
 
   const Trace& trace_;
   const OpFacts& ops_;
   const uint32_t* groups_;
-  std::vector<First*> first_of_facts_;
+  std::vector<First*> first_of_traits_;
   std::vector<bool> counted_;  // calls
 };
 

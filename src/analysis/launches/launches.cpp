@@ -60,11 +60,11 @@ double MedianInterval(const Trace& trace, const std::vector<uint8_t>& are_launch
 LaunchCalls ReadCalls(const AnalysisInput& input) {
   const PackedCalls& all = input.trace().api_calls;
   LaunchCalls calls;
-  std::vector<uint8_t> are_launches;  // by the facts of calls
-  for (uint32_t i = 0; i < all.FactsCount(); ++i) {
-    const PackedCalls::Facts& facts = all.FactsAt(i);
-    are_launches.push_back(IsLaunch(facts.api_class));
-    if (are_launches.back() == 0 || facts.thread == kNone) continue;
+  std::vector<uint8_t> are_launches;  // by the traits of calls
+  for (uint32_t i = 0; i < all.TraitsCount(); ++i) {
+    const PackedCalls::Traits& traits = all.TraitsAt(i);
+    are_launches.push_back(IsLaunch(traits.api_class));
+    if (are_launches.back() == 0 || traits.thread == kNone) continue;
     calls.count += input.shared().calls().sums()[i].count;
     calls.total_ns += input.shared().calls().sums()[i].total_ns;
   }

@@ -87,9 +87,9 @@ class Shares {
       : trace_(input.trace()),
         host_(input.shared().host()),
         ranges_(trace_),
-        ops_(trace_.ops.FactsCount()),
-        calls_(trace_.api_calls.FactsCount()),
-        blocked_(trace_.api_calls.FactsCount()),
+        ops_(trace_.ops.TraitsCount()),
+        calls_(trace_.api_calls.TraitsCount()),
+        blocked_(trace_.api_calls.TraitsCount()),
         paths_(trace_.strings.size()) {
     for (const std::vector<Interruption>& list : host_.interruptions) begun_.push_back(list.size());
   }
@@ -98,7 +98,7 @@ class Shares {
   void Add(const PathPiece& piece) {
     switch (piece.kind) {
       case PathKind::kOperation:
-        return ops_[trace_.ops.FactsIndex(piece.index)].Add(piece.DurationNs());
+        return ops_[trace_.ops.TraitsIndex(piece.index)].Add(piece.DurationNs());
       case PathKind::kQueue:
         return queued_.Add(piece.DurationNs());
       case PathKind::kReturn:
@@ -120,9 +120,9 @@ class Shares {
       if (ops_[i].count > 0) NameOp(trace_.ops[ops[i].first], ops_[i]);
     }
     for (uint32_t i = 0; i < calls_.size(); ++i) {
-      const PackedCalls::Facts& facts = trace_.api_calls.FactsAt(i);
-      AddTo(ShareOf(facts.api_class), trace_.Text(facts.function), calls_[i]);
-      AddTo(Share::kCopyCall, trace_.Text(facts.function), blocked_[i]);
+      const PackedCalls::Traits& traits = trace_.api_calls.TraitsAt(i);
+      AddTo(ShareOf(traits.api_class), trace_.Text(traits.function), calls_[i]);
+      AddTo(Share::kCopyCall, trace_.Text(traits.function), blocked_[i]);
     }
     AddTo(Share::kQueue, "queued, not started", queued_);
     AddTo(Share::kLoad, InfoOf(Cause::kLoad).meaning, loading_);
@@ -164,12 +164,12 @@ class Shares {
 
   bool IsBlockingCopy(uint32_t call) const {
     if (host_.blocking_copies[call] == 0) return false;
-    const ApiClass api_class = trace_.api_calls.FactsOf(trace_.api_calls.items()[call]).api_class;
+    const ApiClass api_class = trace_.api_calls.TraitsOf(trace_.api_calls.items()[call]).api_class;
     return api_class == ApiClass::kCopy || api_class == ApiClass::kMemset;
   }
 
   Sum* SumOf(uint32_t call, bool is_blocked) {
-    return &(is_blocked ? blocked_ : calls_)[trace_.api_calls.items()[call].facts];
+    return &(is_blocked ? blocked_ : calls_)[trace_.api_calls.items()[call].traits];
   }
 
   static Share ShareOf(ApiClass api_class) {
@@ -207,8 +207,8 @@ class Shares {
   const HostFacts& host_;
   EnclosingRanges ranges_;
   std::vector<size_t> begun_;  // interruptions of a thread, no more than those that began before its last piece
-  std::vector<Sum> ops_;       // by their facts
-  std::vector<Sum> calls_;     // by their facts
+  std::vector<Sum> ops_;       // by their traits
+  std::vector<Sum> calls_;     // by their traits
   std::vector<Sum> blocked_;   // the same of those that are blocking copies
   std::vector<Sum> paths_;     // of the host's own code, by NameId
   Sum queued_, loading_, profiler_, unknown_;

@@ -34,8 +34,8 @@ CriticalWalk::CriticalWalk(const AnalysisInput& input)
       last_waits_(trace_.streams.size()),
       calls_of_(trace_.thread_api_calls),
       sync_of_call_(SyncsOfCalls(trace_)) {
-  for (uint32_t i = 0; i < trace_.api_calls.FactsCount(); ++i) {
-    are_syncs_.push_back(trace_.api_calls.FactsAt(i).api_class == ApiClass::kSync);
+  for (uint32_t i = 0; i < trace_.api_calls.TraitsCount(); ++i) {
+    are_syncs_.push_back(trace_.api_calls.TraitsAt(i).api_class == ApiClass::kSync);
   }
   Begin();
 }

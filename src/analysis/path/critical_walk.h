@@ -153,7 +153,7 @@ class CriticalWalk {
   std::vector<const GapList*> gaps_;                // by device
   std::vector<size_t> near_in_stream_, near_wait_;  // where the last searches ended, by stream
   std::vector<LastWait> last_waits_;                // by stream
-  std::vector<uint8_t> are_syncs_;                  // by the facts of calls
+  std::vector<uint8_t> are_syncs_;                  // by the traits of calls
   std::vector<Calls> calls_of_;                     // by thread: no more than those began before now
   CallNumbers sync_of_call_;                        // outermost call → what it waits for
   Interval window_;

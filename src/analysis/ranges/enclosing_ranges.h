@@ -97,7 +97,7 @@ class EnclosingRanges {
     } while (closed != cursor->closed.data() && closed[-1].end_ns >= time_ns);
     at->closed_count = static_cast<size_t>(closed - cursor->closed.data());
     at->begin_ns = start_ns;
-    at->path = trace_.ranges.FactsOf(*closed->range).path;
+    at->path = trace_.ranges.TraitsOf(*closed->range).path;
     if (at->closed_count == 0) return true;
     at->begin_ns = std::max(start_ns, closed[-1].end_ns);
     SetAround(closed->range, cursor);
@@ -107,7 +107,7 @@ class EnclosingRanges {
   void SetAround(const Item* open, Cursor* cursor) const {
     cursor->around = open;
     cursor->index_around = open == nullptr ? kNone : IndexOf(open);
-    cursor->path_around = open == nullptr ? NameId{} : trace_.ranges.FactsOf(*open).path;
+    cursor->path_around = open == nullptr ? NameId{} : trace_.ranges.TraitsOf(*open).path;
   }
 
   void MoveTo(int64_t time_ns, Cursor* cursor) const;

@@ -38,7 +38,7 @@ RangeProjection::RangeProjection(const AnalysisInput& input)
     : trace_(input.trace()),
       ops_(input.shared().ops()),
       slot_of_path_(trace_.strings.size(), kNone),
-      slot_of_facts_(trace_.ranges.FactsCount(), kNone) {
+      slot_of_traits_(trace_.ranges.TraitsCount(), kNone) {
   FindStartEndRanges(input.shared().ranges());
   AddOperations();
 }
@@ -52,10 +52,10 @@ inline uint32_t RangeProjection::SlotOf(NameId path) {
   return slot;
 }
 
-inline uint32_t RangeProjection::SlotOfFacts(uint32_t facts) {
-  if (slot_of_facts_[facts] == kNone) [[unlikely]]
-    slot_of_facts_[facts] = SlotOf(trace_.ranges.FactsAt(facts).path);
-  return slot_of_facts_[facts];
+inline uint32_t RangeProjection::SlotOfTraits(uint32_t traits) {
+  if (slot_of_traits_[traits] == kNone) [[unlikely]]
+    slot_of_traits_[traits] = SlotOf(trace_.ranges.TraitsAt(traits).path);
+  return slot_of_traits_[traits];
 }
 
 inline void RangeProjection::AddBusy(const Run& run, BusyTime* busy) const {
@@ -77,7 +77,7 @@ inline void RangeProjection::AddTo(uint32_t slot, const Run& run) {
 void RangeProjection::AddToRanges(uint32_t range, const Run& run) {
   const PackedRanges::Item* const ranges = trace_.ranges.items().data();
   while (range != kNone) {
-    AddTo(SlotOfFacts(ranges[range].facts), run);
+    AddTo(SlotOfTraits(ranges[range].traits), run);
     range = ParentOf(range);
   }
 }
@@ -90,7 +90,7 @@ void RangeProjection::AddNested(const Run& run) {
     if (parent != kNone) StartAround(parent, run);
   }
   if (run.range == kNone) return;
-  const uint32_t slot = SlotOfFacts(trace_.ranges.items()[run.range].facts);
+  const uint32_t slot = SlotOfTraits(trace_.ranges.items()[run.range].traits);
   // Of a damaged trace a range may have the path of one around it: then each run is added to all of them in turn.
   if (slots_[slot].is_around) [[unlikely]] {
     AddAround();
@@ -106,14 +106,14 @@ void RangeProjection::AddNested(const Run& run) {
 void RangeProjection::StartAround(uint32_t range, const Run& run) {
   around_ = {range, run.device, kNone, run.first, run.first, run.start_ns, {}, 0};
   for (; range != kNone; range = ParentOf(range)) {
-    slots_[SlotOfFacts(trace_.ranges.items()[range].facts)].is_around = true;
+    slots_[SlotOfTraits(trace_.ranges.items()[range].traits)].is_around = true;
   }
 }
 
 void RangeProjection::AddAround() {
   const PackedRanges::Item* const ranges = trace_.ranges.items().data();
   for (uint32_t range = std::exchange(around_.range, kNone); range != kNone; range = ParentOf(range)) {
-    const uint32_t slot = SlotOfFacts(ranges[range].facts);
+    const uint32_t slot = SlotOfTraits(ranges[range].traits);
     slots_[slot].is_around = false;
     AddTo(slot, around_);
   }
@@ -132,7 +132,7 @@ void RangeProjection::AddOperations() {
   Run run;
   for (const Operation op : OperationsOf(trace_)) {
     const uint32_t call = ops_.CallOf(op), range = call == kNone ? kNone : Call(trace_.api_calls, call).range();
-    const PackedOps::Facts& shared = op.shared();
+    const PackedOps::Traits& shared = op.shared();
     const bool is_alike =
         range == run.range && shared.device == run.device && (range != kNone || shared.node == run.node);
     if (run.first == run.last || !is_alike || !start_end_paths_.empty()) {

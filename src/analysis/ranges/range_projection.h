@@ -38,7 +38,7 @@ class RangeProjection {
     int64_t kernels = 0;
   };
 
-  void FindStartEndRanges(const RangeFacts& facts);
+  void FindStartEndRanges(const RangeFacts& traits);
   void AddOperations();
   void AddRun(Run run);
   // Parents come before their children, which also ends loops on a trace that says otherwise.
@@ -53,13 +53,13 @@ class RangeProjection {
   void AddBusy(const Run& run, BusyTime* busy) const;
   void AddTo(uint32_t slot, const Run& run);
   uint32_t SlotOf(NameId path);
-  uint32_t SlotOfFacts(uint32_t facts);
+  uint32_t SlotOfTraits(uint32_t traits);
   void AddToRanges(uint32_t range, const Run& run);
 
   const Trace& trace_;
   const OpFacts& ops_;
-  std::vector<uint32_t> slot_of_path_;   // by NameId, kNone where nothing was launched
-  std::vector<uint32_t> slot_of_facts_;  // by the facts of ranges, kNone likewise
+  std::vector<uint32_t> slot_of_path_;    // by NameId, kNone where nothing was launched
+  std::vector<uint32_t> slot_of_traits_;  // by the traits of ranges, kNone likewise
   std::vector<OfPath> slots_;
   Run around_;  // runs in a row in ranges with the same parent, which is `range`; kNone: none
   // Start/end ranges need not nest, so calls do not name them: launching call → paths of those open on its thread.

@@ -56,7 +56,7 @@ class PathSums {
     Sums* sums = nullptr;
   };
 
-  uint32_t PathOf(const Item& range) const { return ranges_.FactsOf(range).path.value; }
+  uint32_t PathOf(const Item& range) const { return ranges_.TraitsOf(range).path.value; }
 
   void Add(uint32_t thread, uint32_t device, Groups* durations) {
     const Trace::Slice slice = trace_.thread_ranges[thread];
@@ -121,10 +121,10 @@ class PathSums {
 
 std::vector<PathTimes> TimesByPath(const AnalysisInput& input) {
   const Trace& trace = input.trace();
-  const std::vector<RangeFacts::Sum>& sums_of_facts = input.shared().ranges().sums();
+  const std::vector<RangeFacts::Sum>& sums_of_traits = input.shared().ranges().sums();
   Groups durations(trace.strings.size());
-  for (uint32_t i = 0; i < sums_of_facts.size(); ++i) {
-    durations.Count(trace.ranges.FactsAt(i).path.value, sums_of_facts[i].count);
+  for (uint32_t i = 0; i < sums_of_traits.size(); ++i) {
+    durations.Count(trace.ranges.TraitsAt(i).path.value, sums_of_traits[i].count);
   }
   durations.Seal();
   const PathSums sums(input, &durations);

@@ -45,7 +45,7 @@ class Search {
         facts_of_threads_(trace.threads.size()),
         slots_(trace.strings.size()) {
     for (uint32_t i = 0; i < ranges.sums().size(); ++i) {
-      const uint32_t thread = trace.ranges.FactsAt(i).thread;
+      const uint32_t thread = trace.ranges.TraitsAt(i).thread;
       if (thread != kNone && ranges.sums()[i].whole > 0) facts_of_threads_[thread].push_back(i);
     }
     for (uint32_t thread = 0; thread < trace.threads.size(); ++thread) Look(thread);
@@ -57,7 +57,7 @@ class Search {
   bool has_repeats() const { return has_repeats_; }
 
  private:
-  bool IsWanted(const PackedRanges::Facts& range) const {
+  bool IsWanted(const PackedRanges::Traits& range) const {
     if (wanted_.empty()) return !IsPartOfAStep(trace_.Text(range.name));
     const NameId domain = range.domain == kNone ? NameId{} : trace_.domains[range.domain].name;
     return MatchesPath(wanted_, trace_.Text(range.path), trace_.Text(domain)) ||
@@ -91,12 +91,12 @@ class Search {
   std::vector<uint32_t> Count(uint32_t thread) {
     std::vector<uint32_t> paths;
     for (const uint32_t i : facts_of_threads_[thread]) {
-      const PackedRanges::Facts& facts = trace_.ranges.FactsAt(i);
+      const PackedRanges::Traits& traits = trace_.ranges.TraitsAt(i);
       const RangeFacts::Sum& sum = ranges_.sums()[i];
-      Candidate& slot = slots_[facts.path.value];
+      Candidate& slot = slots_[traits.path.value];
       if (slot.thread != thread) {
-        slot = {thread, facts.path, sum.least_depth, false, 0, 0, 0};
-        if (IsWanted(facts)) paths.push_back(facts.path.value);
+        slot = {thread, traits.path, sum.least_depth, false, 0, 0, 0};
+        if (IsWanted(traits)) paths.push_back(traits.path.value);
       }
       slot.has_depths |= sum.least_depth != slot.depth || sum.most_depth != slot.depth;
       slot.count += sum.whole;
@@ -107,7 +107,7 @@ class Search {
   void AddTime(uint32_t index) {
     const PackedRanges& ranges = trace_.ranges;
     const PackedRanges::Item& range = ranges.items()[index];
-    Candidate& slot = slots_[ranges.FactsOf(range).path.value];
+    Candidate& slot = slots_[ranges.TraitsOf(range).path.value];
     const int64_t start_ns = range.start_ns(), end_ns = start_ns + ranges.DurationNs(range);
     AddWrapping(&slot.total_ns, end_ns - start_ns);
     slot.covered_ns += std::max<int64_t>(0, std::min(end_ns, window_.end_ns) - std::max(start_ns, window_.start_ns));
@@ -231,7 +231,7 @@ StepChoice ChoiceOf(const Trace& trace, const RangeFacts& ranges, const Candidat
   int64_t end_ns = std::numeric_limits<int64_t>::min();
   const auto add = [&](uint32_t index) {
     const PackedRanges::Item& range = trace.ranges.items()[index];
-    if (trace.ranges.FactsOf(range).path != best.path) return;
+    if (trace.ranges.TraitsOf(range).path != best.path) return;
     if (range.start_ns() < end_ns) return;  // a trace that contradicts itself
     end_ns = trace.ranges.EndNs(range);
     choice.ranges.push_back(index);

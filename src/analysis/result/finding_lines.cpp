@@ -106,10 +106,10 @@ class LineNamer {
   // The time, or the number, of the launches of one kernel.
   std::vector<int64_t> OfKernel(const std::string& kernel, const WeightOf& of_id) const {
     std::vector<int64_t> weights(sums_.size());
-    std::vector<uint8_t> is_it(trace_.ops.FactsCount());
+    std::vector<uint8_t> is_it(trace_.ops.TraitsCount());
     for (uint32_t i = 0; i < is_it.size(); ++i) {
-      const PackedOps::Facts& facts = trace_.ops.FactsAt(i);
-      is_it[i] = facts.kind == OpKind::kKernel && KernelName(trace_, facts.name) == kernel ? 1 : 0;
+      const PackedOps::Traits& traits = trace_.ops.TraitsAt(i);
+      is_it[i] = traits.kind == OpKind::kKernel && KernelName(trace_, traits.name) == kernel ? 1 : 0;
     }
     for (const Operation op : OperationsOf(trace_)) {
       if (is_it[op.kind_number()] == 0) continue;

@@ -34,7 +34,7 @@ bool RanOneByOne(const AnalysisInput& input, uint32_t device) {
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   SaturatingSum time_ns;
   for (uint32_t i = 0; i < sums.size(); ++i) {
-    if (sums[i].count == 0 || trace.ops.FactsAt(i).device != device) continue;
+    if (sums[i].count == 0 || trace.ops.TraitsAt(i).device != device) continue;
     if (sums[i].share_ns != sums[i].time_ns) return false;  // some have no length, or end before they start
     time_ns += sums[i].time_ns;
   }
@@ -130,7 +130,7 @@ bool ConcurrencySweep::AddSumsAlone(uint32_t device) {
   const std::vector<OpFacts::Sum>& sums = shared_.ops().sums();
   now_ns_ = 0;
   for (uint32_t i = 0; i < sums.size(); ++i) {
-    if (sums[i].count == 0 || trace_.ops.FactsAt(i).device != device) continue;
+    if (sums[i].count == 0 || trace_.ops.TraitsAt(i).device != device) continue;
     AddAlone(parts_[i], now_ns_ + sums[i].time_ns);
   }
   return true;

@@ -29,7 +29,7 @@ struct Concurrency {
 };
 
 // Operations of the device took as much time together as it was busy: none ran beside another, so that the sums by
-// facts say all. False: some did, or it is not that simple.
+// traits say all. False: some did, or it is not that simple.
 bool RanOneByOne(const AnalysisInput& input, uint32_t device);
 
 // At best kernels and the copies of each direction run side by side, so that the longest of them is what remains.

@@ -135,13 +135,13 @@ int64_t GainOfSmallKernels(const AnalysisInput& input) {
   const Trace& trace = input.trace();
   int64_t gain_ns = 0;
   for (uint32_t i = 0; i < input.shared().ops().sums().size(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    if (facts.kind != OpKind::kKernel || facts.shape == kNone || facts.device == kNone) continue;
-    if (facts.stream == kNone || trace.streams[facts.stream].is_default) continue;
-    if (IsWaitingKernel(trace.Text(facts.name))) continue;
-    const trace::KernelShapeRecord& shape = trace.shapes[facts.shape];
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    if (traits.kind != OpKind::kKernel || traits.shape == kNone || traits.device == kNone) continue;
+    if (traits.stream == kNone || trace.streams[traits.stream].is_default) continue;
+    if (IsWaitingKernel(trace.Text(traits.name))) continue;
+    const trace::KernelShapeRecord& shape = trace.shapes[traits.shape];
     const double blocks = static_cast<double>(shape.grid_x) * shape.grid_y * shape.grid_z;
-    const double used = blocks / std::max(1.0, static_cast<double>(trace.devices[facts.device].facts.sm_count));
+    const double used = blocks / std::max(1.0, static_cast<double>(trace.devices[traits.device].facts.sm_count));
     if (used < 1)
       gain_ns += static_cast<int64_t>((1 - used) * static_cast<double>(input.shared().ops().sums()[i].time_ns));
   }

@@ -25,10 +25,10 @@ OpRole RoleOf(const GpuOp& op) {
                                         : OpRole::kOtherCopy;
 }
 
-void AddSum(const PackedOps::Facts& facts, OpRole role, const OpFacts::Sum& sum, StreamUse* use) {
+void AddSum(const PackedOps::Traits& traits, OpRole role, const OpFacts::Sum& sum, StreamUse* use) {
   use->operations += sum.count;
-  if (facts.kind == OpKind::kMemcpy || facts.kind == OpKind::kPeerCopy) use->copies += sum.count;
-  use->has_graph |= sum.count > 0 && facts.graph != 0;
+  if (traits.kind == OpKind::kMemcpy || traits.kind == OpKind::kPeerCopy) use->copies += sum.count;
+  use->has_graph |= sum.count > 0 && traits.graph != 0;
   if (role == OpRole::kKernel) {
     use->kernels += sum.count;
     use->kernel_ns += sum.time_ns;
@@ -52,14 +52,14 @@ void CountRounds(const AnalysisInput& input, const std::vector<OpRole>& roles, s
   const StreamOps& of_streams = input.shared().stream_ops();
   std::vector<size_t> places(uses->size(), 0);  // of the copy before
   for (const uint32_t copy : input.shared().ops().transfers()) {
-    const uint32_t stream = input.trace().ops.FactsOf(ops[copy]).stream;
-    if (stream == kNone || roles[ops[copy].facts] == OpRole::kOther) continue;
+    const uint32_t stream = input.trace().ops.TraitsOf(ops[copy]).stream;
+    if (stream == kNone || roles[ops[copy].traits] == OpRole::kOther) continue;
     const std::span<const uint32_t> list = of_streams.Of(stream);
     size_t& place = places[stream];
     place = PartitionPointNear(list.size(), place, [&](size_t i) { return list[i] < copy; });
     size_t next = place + 1;
-    while (next < list.size() && roles[ops[list[next]].facts] == OpRole::kOther) ++next;
-    if (next < list.size() && roles[ops[list[next]].facts] == OpRole::kKernel) ++(*uses)[stream].rounds;
+    while (next < list.size() && roles[ops[list[next]].traits] == OpRole::kOther) ++next;
+    if (next < list.size() && roles[ops[list[next]].traits] == OpRole::kKernel) ++(*uses)[stream].rounds;
   }
 }
 
@@ -147,14 +147,14 @@ std::vector<StreamUse> UseOfStreams(const AnalysisInput& input, const std::vecto
   std::vector<StreamUse> uses(trace.streams.size());
   for (size_t i = 0; i < uses.size(); ++i) uses[i].busy_ns = busy_ns[i];
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
-  std::vector<OpRole> roles;  // by the facts of operations
+  std::vector<OpRole> roles;  // by the traits of operations
   bool has_homeless = false;
   for (uint32_t i = 0; i < sums.size(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
     roles.push_back(sums[i].count == 0 ? OpRole::kOther : RoleOf(trace.ops[sums[i].first]));
-    if (facts.stream == kNone) continue;
-    AddSum(facts, roles.back(), sums[i], &uses[facts.stream]);
-    has_homeless |= sums[i].count > 0 && facts.device == kNone;
+    if (traits.stream == kNone) continue;
+    AddSum(traits, roles.back(), sums[i], &uses[traits.stream]);
+    has_homeless |= sums[i].count > 0 && traits.device == kNone;
   }
   if (has_homeless) AddHomeless(trace, &uses);
   CountRounds(input, roles, &uses);

@@ -38,7 +38,7 @@ std::vector<Interval> WindowsOfPrograms(const Trace& trace, Trace::Slice ops) {
   std::vector<Interval> windows(trace.processes.size(), {INT64_MAX, INT64_MIN});
   for (uint32_t i = ops.first; i < ops.last; ++i) {
     const PackedOps::Item& item = trace.ops.items()[i];
-    const uint32_t process = trace.ops.FactsOf(item).process;
+    const uint32_t process = trace.ops.TraitsOf(item).process;
     if (process == kNone) return {};
     windows[process].start_ns = std::min(windows[process].start_ns, item.start_ns());
     windows[process].end_ns = std::max(windows[process].end_ns, trace.ops.EndNs(item));

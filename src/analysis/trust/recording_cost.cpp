@@ -90,13 +90,13 @@ class Estimate {
   // Sums of calls are known; those at the edges of the window, and those that CUPTI recorded something in, are few.
   void AddCalls() {
     for (uint32_t i = 0; i < calls_.sums().size(); ++i) {
-      const PackedCalls::Facts& facts = trace_.api_calls.FactsAt(i);
+      const PackedCalls::Traits& traits = trace_.api_calls.TraitsAt(i);
       const CallFacts::Sum& sum = calls_.sums()[i];
-      cost_of_facts_.push_back(CostOf(facts.api_class));
-      if (facts.thread == kNone || sum.count == 0) continue;
-      costs_[facts.thread].calls += sum.count;
-      costs_[facts.thread].calls_ns += sum.count * cost_of_facts_.back();
-      Widen(&active_[facts.thread], sum.start_ns, sum.end_ns);
+      cost_of_traits_.push_back(CostOf(traits.api_class));
+      if (traits.thread == kNone || sum.count == 0) continue;
+      costs_[traits.thread].calls += sum.count;
+      costs_[traits.thread].calls_ns += sum.count * cost_of_traits_.back();
+      Widen(&active_[traits.thread], sum.start_ns, sum.end_ns);
     }
     for (uint32_t thread = 0; thread < trace_.threads.size(); ++thread) {
       // CUPTI has threads of its own, which hold up nobody.
@@ -121,7 +121,7 @@ class Estimate {
     int64_t cost_ns = 0;
     const auto add = [&](uint32_t from, uint32_t to) {
       for (uint32_t i = from; i < to; ++i) {
-        if (trace_.api_calls[i].parent == kNone) cost_ns += cost_of_facts_[trace_.api_calls.FactsIndex(i)];
+        if (trace_.api_calls[i].parent == kNone) cost_ns += cost_of_traits_[trace_.api_calls.TraitsIndex(i)];
       }
     };
     add(calls.first, first);
@@ -141,7 +141,7 @@ class Estimate {
       if (next > call) call = std::max(call, OutermostCall(trace_, next - 1));
       for (; call < calls.last && trace_.api_calls[call].start_ns < cupti[i].end_ns; ++call) {
         if (trace_.api_calls[call].parent != kNone || trace_.api_calls[call].end_ns <= cupti[i].start_ns) continue;
-        const int64_t of_class_ns = cost_of_facts_[trace_.api_calls.FactsIndex(call)];
+        const int64_t of_class_ns = cost_of_traits_[trace_.api_calls.TraitsIndex(call)];
         const int64_t start_ns = trace_.api_calls[call].start_ns, end_ns = trace_.api_calls[call].end_ns;
         const int64_t off_ns = of_class_ns - BeyondCupti(of_class_ns, {start_ns, end_ns}, cupti, i);
         costs_[thread].calls_ns -= off_ns;
@@ -238,7 +238,7 @@ class Estimate {
   const CallFacts& calls_;
   const RangeFacts& ranges_;
   RecordedTime recorded_;
-  std::vector<int64_t> cost_of_facts_;        // by the facts of calls
+  std::vector<int64_t> cost_of_traits_;       // by the traits of calls
   std::vector<ThreadCost> costs_;             // by thread
   std::vector<Interval> active_;              // by thread
   std::vector<std::vector<Interval>> cupti_;  // by thread, in order, none overlap

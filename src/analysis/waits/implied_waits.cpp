@@ -56,8 +56,8 @@ class EndsOfDevice {
     if (slice.first == slice.last) return;
     next_ = ops_.items().data() + slice.first, end_ = ops_.items().data() + slice.last;
     last_ns_ = end_[-1].start_ns();
-    for (uint32_t i = 0; i < ops_.FactsCount(); ++i) {
-      if (ops_.FactsAt(i).device != device || ops.sums()[i].count == 0) continue;
+    for (uint32_t i = 0; i < ops_.TraitsCount(); ++i) {
+      if (ops_.TraitsAt(i).device != device || ops.sums()[i].count == 0) continue;
       int64_t& of_process_ns = all_until_ns_[process_of[i]];
       of_process_ns = std::max(of_process_ns, ops.sums()[i].window.end_ns);
     }
@@ -67,7 +67,7 @@ class EndsOfDevice {
     if (time_ns > last_ns_) return all_until_ns_[process];  // as most frees come last, all have started
     for (; next_ != end_ && next_->start_ns() < time_ns; ++next_) {
       PrefetchForReading(next_);
-      int64_t& of_process_ns = until_ns_[process_of_[next_->facts]];
+      int64_t& of_process_ns = until_ns_[process_of_[next_->traits]];
       of_process_ns = std::max(of_process_ns, ops_.EndNs(*next_));
     }
     return until_ns_[process];
@@ -75,7 +75,7 @@ class EndsOfDevice {
 
  private:
   const PackedOps& ops_;
-  const std::vector<uint32_t>& process_of_;  // by the facts of operations
+  const std::vector<uint32_t>& process_of_;  // by the traits of operations
   std::vector<int64_t> until_ns_, all_until_ns_;
   const PackedOps::Item *next_ = nullptr, *end_ = nullptr;
   int64_t last_ns_ = std::numeric_limits<int64_t>::max();  // when the last one started
@@ -85,8 +85,8 @@ void Answer(const Trace& trace, const OpFacts& ops, const std::vector<Question>&
             std::vector<Candidate>* candidates) {
   std::vector<uint32_t> process_of;  // those of none are kept as well
   const uint32_t processes = static_cast<uint32_t>(trace.processes.size());
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    process_of.push_back(std::min(trace.ops.FactsAt(i).process, processes));
+  for (uint32_t i = 0; i < trace.ops.TraitsCount(); ++i) {
+    process_of.push_back(std::min(trace.ops.TraitsAt(i).process, processes));
   }
   for (uint32_t device = 0; device < trace.device_ops.size(); ++device) {
     EndsOfDevice ends(trace, ops, process_of, device);

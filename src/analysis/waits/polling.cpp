@@ -9,18 +9,18 @@ namespace {
 // nor end a loop: programs make them in between.
 enum class Query : uint8_t { kNone, kPoll, kOther };
 
-// By the facts of calls, and whether a thread has any that poll.
+// By the traits of calls, and whether a thread has any that poll.
 struct Queries {
   explicit Queries(const Trace& trace) : has_polls(trace.threads.size(), 0) {
-    for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
-      const PackedCalls::Facts& facts = trace.api_calls.FactsAt(i);
+    for (uint32_t i = 0; i < trace.api_calls.TraitsCount(); ++i) {
+      const PackedCalls::Traits& traits = trace.api_calls.TraitsAt(i);
       const bool is_poll =
-          facts.api_class == ApiClass::kQuery && trace.Text(facts.function).find("Query") != std::string_view::npos;
-      of_facts.push_back(is_poll ? Query::kPoll : facts.api_class == ApiClass::kQuery ? Query::kOther : Query::kNone);
-      if (is_poll && facts.thread != kNone) has_polls[facts.thread] = 1;
+          traits.api_class == ApiClass::kQuery && trace.Text(traits.function).find("Query") != std::string_view::npos;
+      of_traits.push_back(is_poll ? Query::kPoll : traits.api_class == ApiClass::kQuery ? Query::kOther : Query::kNone);
+      if (is_poll && traits.thread != kNone) has_polls[traits.thread] = 1;
     }
   }
-  std::vector<Query> of_facts;
+  std::vector<Query> of_traits;
   std::vector<uint8_t> has_polls;
 };
 
@@ -53,7 +53,7 @@ std::vector<PollingSite> PollingOf(const Trace& trace) {
     const Trace::Slice slice = trace.thread_api_calls[thread];
     for (uint32_t i = slice.first; i < slice.last; ++i) {
       const ApiCall& call = trace.api_calls[i];
-      const Query query = queries.of_facts[trace.api_calls.FactsIndex(i)];
+      const Query query = queries.of_traits[trace.api_calls.TraitsIndex(i)];
       if (query == Query::kOther || call.parent != kNone) continue;
       const bool is_query = query == Query::kPoll;
       if (!is_query || call.function != loop.function) {

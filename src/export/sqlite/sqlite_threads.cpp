@@ -74,8 +74,8 @@ void WriteOsCalls(SqliteExport& out) {
 void WriteCudaChains(SqliteExport& out) {
   ChainWriter chains(out, "CUDA_CALLCHAINS");
   std::vector<bool> is_written(out.trace.stacks.size());
-  for (uint32_t i = 0; i < out.trace.api_calls.FactsCount(); ++i) {
-    const uint32_t stack = out.trace.api_calls.FactsAt(i).stack;
+  for (uint32_t i = 0; i < out.trace.api_calls.TraitsCount(); ++i) {
+    const uint32_t stack = out.trace.api_calls.TraitsAt(i).stack;
     if (stack == kNone || is_written[stack]) continue;
     is_written[stack] = true;
     chains.Write(int64_t{stack} + 1, stack);

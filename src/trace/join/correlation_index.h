@@ -86,7 +86,7 @@ class CorrelationIndex {
     FlatIndex sparse;                                                 // where ids are too far apart for a table
   };
   static bool IsOuter(const PackedCalls& calls, uint32_t call, uint32_t other) {
-    return calls.FactsAt(calls.FactsIndex(call)).domain < calls.FactsAt(calls.FactsIndex(other)).domain;
+    return calls.TraitsAt(calls.TraitsIndex(call)).domain < calls.TraitsAt(calls.TraitsIndex(other)).domain;
   }
   void Clear(std::size_t cores);
   uint64_t CountIds(std::size_t cores) const;

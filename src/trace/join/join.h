@@ -72,7 +72,7 @@ void LinkOthers(UnjoinedTrace& unjoined, const CorrelationIndex& calls);
 
 // join_launches.cpp. After the nodes of graphs are known: a launch that made one has no operation of its own.
 void CountUnmatchedLaunches(UnjoinedTrace& unjoined, const LinkedOps& linked, std::size_t cores);
-// By facts of calls: whether such a call launches something that should run.
+// By traits of calls: whether such a call launches something that should run.
 std::vector<uint8_t> AreLaunches(const UnjoinedTrace& unjoined);
 
 // join_nvtx.cpp: ranges from their ends, and what payloads say.

@@ -70,7 +70,7 @@ KnownFunction KnownOf(std::string_view function) {
 
 std::vector<KnownFunction> Classify(UnjoinedTrace& unjoined) {
   std::vector<KnownFunction> functions;
-  unjoined.trace.api_calls.ChangeFacts([&](PackedCalls::Facts& f) {
+  unjoined.trace.api_calls.ChangeTraits([&](PackedCalls::Traits& f) {
     functions.push_back(KnownOf(unjoined.names.Text(f.function)));
     functions.back().domain = f.domain;
     f.api_class = functions.back().api_class;
@@ -153,7 +153,7 @@ class CallPass {
       if (!is_after && Nest(i, &open, piece)) end_before_ns = std::numeric_limits<int64_t>::max();
       item->range = ranges.At(start_ns);
       adder.Add(i, item->correlation);
-      if (are_noted[item->facts] != 0) [[unlikely]]
+      if (are_noted[item->traits] != 0) [[unlikely]]
         Note(i, piece);
     }
     if (slice.first < slice.last) open.Enter(CallAt(slice.last - 1));
@@ -174,7 +174,7 @@ class CallPass {
 
   OpenCall CallAt(uint32_t i) const {
     const PackedCalls::Item& item = calls_.items()[i];
-    return {i, item.start_ns(), calls_.EndNs(item), functions_[item.facts].domain};
+    return {i, item.start_ns(), calls_.EndNs(item), functions_[item.traits].domain};
   }
 
   // `open` are those around the call before; then those around this one. Whether there are any.
@@ -191,7 +191,7 @@ class CallPass {
 
   [[gnu::noinline]] void Note(uint32_t i, CallPiece* piece) const {
     const PackedCalls::Item& item = calls_.items()[i];
-    const KnownFunction& function = functions_[item.facts];
+    const KnownFunction& function = functions_[item.traits];
     if (function.is_free) piece->frees.push_back(i);
     if (function.is_capture) piece->captures.push_back(i);
     if (function.is_allocation) piece->first_allocation_ns = std::min(piece->first_allocation_ns, item.start_ns());
@@ -206,7 +206,7 @@ class CallPass {
 
   Trace& trace_;
   PackedCalls& calls_;
-  const std::vector<KnownFunction>& functions_;  // by facts of the calls
+  const std::vector<KnownFunction>& functions_;  // by traits of the calls
   std::vector<uint8_t> are_noted_;               // the same: what is asked of every call
   CorrelationIndex& index_;
   std::optional<RangeCursor> ranges_;
@@ -224,7 +224,7 @@ void JoinPieces(Trace& t, const std::vector<KnownFunction>& functions, const std
     for (uint32_t i = piece.calls.first; i < piece.calls.last && !open.empty(); ++i) {
       if (calls.Parent(i) != kNone) continue;
       const PackedCalls::Item& item = calls.items()[i];
-      open.Leave({i, item.start_ns(), calls.EndNs(item), functions[item.facts].domain});
+      open.Leave({i, item.start_ns(), calls.EndNs(item), functions[item.traits].domain});
       if (!open.empty()) calls.SetParent(i, open.parent());
     }
     open.Enter(piece.open);
@@ -250,8 +250,8 @@ void ClassifyFrees(Trace& t, const std::vector<CallPiece>& pieces) {
 // A call may be unfinished because its capture ended: the thread went on after that.
 void FinishCalls(Trace& t) {
   bool has_unfinished = false;
-  for (uint32_t i = 0; i < t.api_calls.FactsCount(); ++i) {
-    has_unfinished = has_unfinished || t.api_calls.FactsAt(i).is_unfinished != 0;
+  for (uint32_t i = 0; i < t.api_calls.TraitsCount(); ++i) {
+    has_unfinished = has_unfinished || t.api_calls.TraitsAt(i).is_unfinished != 0;
   }
   if (!has_unfinished) return;
   for (uint32_t i = 0; i < t.api_calls.size(); ++i) {
@@ -269,7 +269,7 @@ void OrderApiCalls(UnjoinedTrace& unjoined, std::size_t cores) {
   PackedCalls::Items& items = t.api_calls.items();
   if (t.thread_api_calls.empty()) {
     t.thread_api_calls =
-        GroupBy(items, t.threads.size(), [&](const PackedCalls::Item& c) { return t.api_calls.FactsOf(c).thread; });
+        GroupBy(items, t.threads.size(), [&](const PackedCalls::Item& c) { return t.api_calls.TraitsOf(c).thread; });
   }
   for (const Trace::Slice slice : t.thread_api_calls) {
     SortSlice(items, slice, unjoined.call_runs, CallComesBefore(t.api_calls), cores);

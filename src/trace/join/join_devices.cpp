@@ -175,7 +175,7 @@ void NumberDevices(UnjoinedTrace& unjoined) {
     device = unjoined.slot_ids.Find(process, device);
     from_slot(device);
   };
-  t.ops.ChangeFacts([&](PackedOps::Facts& op) { from_slot(op.device), from_slot(op.peer_device); });
+  t.ops.ChangeTraits([&](PackedOps::Traits& op) { from_slot(op.device), from_slot(op.peer_device); });
   for (Context& c : t.contexts) from_slot(c.device);
   for (Stream& s : t.streams) from_slot(s.device);
   for (Jit& j : t.jits) from_ordinal(j.process, j.device);

@@ -81,7 +81,7 @@ void LinkGraphNodes(Trace& t) {
   for (uint32_t i = 0; i < t.graph_nodes.size(); ++i) by_id(t.graph_nodes[i].process, t.graph_nodes[i].id) = i;
   FindSources(t.graph_nodes, by_id);
   FindMakers(t);
-  t.ops.ChangeFacts([&](PackedOps::Facts& op) {
+  t.ops.ChangeTraits([&](PackedOps::Traits& op) {
     const uint32_t node = op.graph_node == 0 ? kNone : by_id.Find(op.process, op.graph_node);
     if (node != kNone) op.node = t.graph_nodes[node].source;
   });

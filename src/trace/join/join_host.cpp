@@ -137,7 +137,7 @@ class HostJoin {
   }
 
   void JoinCalls() {
-    t_.api_calls.ChangeFacts([&](PackedCalls::Facts& call) {
+    t_.api_calls.ChangeTraits([&](PackedCalls::Traits& call) {
       if (call.stack != kNone) call.stack = StackOf(call.process, call.stack);
     });
   }

@@ -14,7 +14,7 @@ namespace {
 enum class CallRole : uint8_t { kOther, kLaunch, kCaptureBegin, kCaptureEnd };
 
 // What a call without operations means; calls that failed mean nothing, and so do launches that never returned.
-CallRole RoleOf(const PackedCalls::Facts& f, std::string_view function) {
+CallRole RoleOf(const PackedCalls::Traits& f, std::string_view function) {
   if (f.result != 0) return CallRole::kOther;
   const StreamCapture border = StreamCaptureOf(function);
   if (border != StreamCapture::kNeither) {
@@ -23,11 +23,11 @@ CallRole RoleOf(const PackedCalls::Facts& f, std::string_view function) {
   return IsLaunch(f.api_class) && f.is_unfinished == 0 ? CallRole::kLaunch : CallRole::kOther;
 }
 
-std::vector<CallRole> RolesOfFacts(const UnjoinedTrace& unjoined) {
+std::vector<CallRole> RolesOfTraits(const UnjoinedTrace& unjoined) {
   const PackedCalls& calls = unjoined.trace.api_calls;
   std::vector<CallRole> roles;
-  for (uint32_t i = 0; i < calls.FactsCount(); ++i) {
-    roles.push_back(RoleOf(calls.FactsAt(i), unjoined.names.Text(calls.FactsAt(i).function)));
+  for (uint32_t i = 0; i < calls.TraitsCount(); ++i) {
+    roles.push_back(RoleOf(calls.TraitsAt(i), unjoined.names.Text(calls.TraitsAt(i).function)));
   }
   return roles;
 }
@@ -76,7 +76,7 @@ class LaunchCounter {
     FindCandidates(piece);
     bool is_capturing = false;  // launches into a stream that is captured become nodes of a graph, nothing runs
     for (auto at = found_.rbegin(); at != found_.rend(); ++at) {
-      const CallRole role = roles_[calls_.FactsIndex(*at)];
+      const CallRole role = roles_[calls_.TraitsIndex(*at)];
       if (role != CallRole::kLaunch) {
         is_capturing = role == CallRole::kCaptureBegin;
         piece->has_border = true;
@@ -112,12 +112,12 @@ class LaunchCounter {
     for (const PackedCalls::Item* item = items_ + last; item != begin;) {
       --item;
       // As good as all of them: nothing is around it, and it is no launch or one with operations.
-      if (!item->MayHaveParent() && item->op_count >= usual_ops[item->facts]) [[likely]] {
+      if (!item->MayHaveParent() && item->op_count >= usual_ops[item->traits]) [[likely]] {
         all_ops += item->op_count;
         continue;
       }
       const auto i = static_cast<uint32_t>(item - items_);
-      const CallRole role = roles_[item->facts];
+      const CallRole role = roles_[item->traits];
       const uint32_t ops = calls_[i].op_count, parent = calls_.Parent(i);
       all_ops += ops;
       const bool is_matched = ops != 0 || has_effect_[i - first];
@@ -131,7 +131,7 @@ class LaunchCounter {
   const PackedCalls::Item* const items_;
   const std::vector<CallRole>& roles_;
   const std::vector<uint32_t>& makers_;
-  std::vector<uint16_t> usual_ops_;  // by facts
+  std::vector<uint16_t> usual_ops_;  // by traits
   std::vector<bool> has_effect_;     // by call of the piece
   std::vector<uint32_t> found_;
 };
@@ -147,7 +147,7 @@ void CountOpsAgain(Trace& t) {
 
 std::vector<LaunchPiece> CountInPieces(const UnjoinedTrace& unjoined, std::size_t cores) {
   const Trace& t = unjoined.trace;
-  const std::vector<CallRole> roles = RolesOfFacts(unjoined);
+  const std::vector<CallRole> roles = RolesOfTraits(unjoined);
   const std::vector<uint32_t> makers = NodeMakers(t);
   std::vector<LaunchPiece> pieces = CutAtOutermost(t);
   ShareOut(pieces.size(), cores, [&](const auto& take) {
@@ -160,13 +160,13 @@ std::vector<LaunchPiece> CountInPieces(const UnjoinedTrace& unjoined, std::size_
 // Launches without an operation behind calls that begin the capture of a stream, up to the next border of one.
 uint64_t CountCaptured(const UnjoinedTrace& unjoined) {
   const PackedCalls& calls = unjoined.trace.api_calls;
-  const std::vector<CallRole> roles = RolesOfFacts(unjoined);
+  const std::vector<CallRole> roles = RolesOfTraits(unjoined);
   uint64_t captured = 0;
   for (const uint32_t border : unjoined.capture_calls) {
-    if (roles[calls.FactsIndex(border)] != CallRole::kCaptureBegin) continue;
-    const uint32_t last = unjoined.trace.thread_api_calls[calls.FactsAt(calls.FactsIndex(border)).thread].last;
+    if (roles[calls.TraitsIndex(border)] != CallRole::kCaptureBegin) continue;
+    const uint32_t last = unjoined.trace.thread_api_calls[calls.TraitsAt(calls.TraitsIndex(border)).thread].last;
     for (uint32_t i = border + 1; i < last; ++i) {
-      const CallRole role = roles[calls.FactsIndex(i)];
+      const CallRole role = roles[calls.TraitsIndex(i)];
       if (role == CallRole::kCaptureBegin || role == CallRole::kCaptureEnd) break;
       captured += role == CallRole::kLaunch && calls[i].op_count == 0 ? 1 : 0;
     }
@@ -178,10 +178,10 @@ uint64_t CountCaptured(const UnjoinedTrace& unjoined) {
 bool HaveAllAnOperation(const UnjoinedTrace& unjoined, const LinkedOps& linked) {
   const std::vector<uint8_t> are_launches = AreLaunches(unjoined);
   uint64_t launches = 0;
-  for (std::size_t i = 0; i < unjoined.calls_of_facts.size(); ++i) {
-    launches += are_launches[i] != 0 ? unjoined.calls_of_facts[i] : 0;
+  for (std::size_t i = 0; i < unjoined.calls_of_traits.size(); ++i) {
+    launches += are_launches[i] != 0 ? unjoined.calls_of_traits[i] : 0;
   }
-  if (unjoined.calls_of_facts.empty()) return false;
+  if (unjoined.calls_of_traits.empty()) return false;
   return launches == linked.launches || launches == linked.launches + CountCaptured(unjoined);
 }
 
@@ -189,7 +189,7 @@ bool HaveAllAnOperation(const UnjoinedTrace& unjoined, const LinkedOps& linked) 
 
 std::vector<uint8_t> AreLaunches(const UnjoinedTrace& unjoined) {
   std::vector<uint8_t> are_launches;
-  for (const CallRole role : RolesOfFacts(unjoined)) are_launches.push_back(role == CallRole::kLaunch ? 1 : 0);
+  for (const CallRole role : RolesOfTraits(unjoined)) are_launches.push_back(role == CallRole::kLaunch ? 1 : 0);
   return are_launches;
 }
 

@@ -18,9 +18,9 @@ void ForEachName(UnjoinedTrace& unjoined, F f) {
     }
   });
   for (DeviceSlot& x : unjoined.device_slots) f(x.name), f(x.uuid);
-  t.ops.ChangeFacts([&](PackedOps::Facts& x) { f(x.name); });
-  t.api_calls.ChangeFacts([&](PackedCalls::Facts& x) { f(x.function); });
-  unjoined.nvtx_events.ChangeFacts([&](NvtxEvents::Facts& x) { f(x.message); });
+  t.ops.ChangeTraits([&](PackedOps::Traits& x) { f(x.name); });
+  t.api_calls.ChangeTraits([&](PackedCalls::Traits& x) { f(x.function); });
+  unjoined.nvtx_events.ChangeTraits([&](NvtxEvents::Traits& x) { f(x.message); });
   for (ObjectName& x : unjoined.object_names) f(x.name);
   for (auto& x : unjoined.schemas) f(x.name);
   for (auto& x : unjoined.schema_entries) f(x.name);
@@ -43,7 +43,7 @@ void ResolveLateNames(UnjoinedTrace& unjoined) {
 
 void ResolveLateShapes(UnjoinedTrace& unjoined) {
   if (unjoined.late_shapes.empty()) return;
-  unjoined.trace.ops.ChangeFacts([&](PackedOps::Facts& op) {
+  unjoined.trace.ops.ChangeTraits([&](PackedOps::Traits& op) {
     if (op.shape == kNone || op.shape < kLateShape) return;
     const LateShape late = unjoined.late_shapes[op.shape - kLateShape];
     op.shape = unjoined.shape_ids.Find(late.process, late.shape);

@@ -53,7 +53,7 @@ class RangePairing {
     } else {
       PairOneByOne();
     }
-    AddFacts();
+    AddTraits();
     unjoined_.nvtx_events = {};
     CloseStarted();
     for (const PairedThread& paired : threads_) CloseOpen(paired);
@@ -70,7 +70,7 @@ class RangePairing {
     NvtxEvents& events = unjoined_.nvtx_events;
     if (unjoined_.thread_events.empty()) {
       unjoined_.thread_events =
-          GroupBy(events.items(), threads, [&](const NvtxEvents::Item& e) { return events.FactsAt(e.facts).thread; });
+          GroupBy(events.items(), threads, [&](const NvtxEvents::Item& e) { return events.TraitsAt(e.traits).thread; });
     }
     threads_.resize(threads);
   }
@@ -89,7 +89,7 @@ class RangePairing {
       const Trace::Slice slice = unjoined_.thread_events[thread];
       EventCounts counts;
       for (uint32_t i = slice.first; i < slice.last; ++i) {
-        counts.Add(unjoined_.nvtx_events.FactsAt(items[i].facts).event, 1);
+        counts.Add(unjoined_.nvtx_events.TraitsAt(items[i].traits).event, 1);
       }
       unjoined_.thread_event_counts[thread] = counts;
     });
@@ -118,7 +118,7 @@ class RangePairing {
   bool HavePayloads() {
     const NvtxEvents& events = unjoined_.nvtx_events;
     const auto has_payload = [&](const NvtxEvents::Item& e) {
-      return e.details != kNone && IsBegin(events.FactsAt(e.facts).event) && events.DetailsAt(e.details).payload != 0;
+      return e.details != kNone && IsBegin(events.TraitsAt(e.traits).event) && events.DetailsAt(e.details).payload != 0;
     };
     const NvtxEvents::Items& items = unjoined_.nvtx_events.items();
     return events.HasDetails() && std::any_of(items.begin(), items.end(), has_payload);
@@ -129,16 +129,16 @@ class RangePairing {
       ThreadPairing pairing(unjoined_);
       for (std::size_t i = take(); i < threads_.size(); i = take()) Pair(static_cast<uint32_t>(i), 0, pairing);
     });
-    uint32_t first_facts = 0;
+    uint32_t first_traits = 0;
     for (PairedThread& paired : threads_) {
       NamePaths(&paired);
-      paired.first_facts = first_facts;
-      first_facts += static_cast<uint32_t>(paired.facts.size());
+      paired.first_traits = first_traits;
+      first_traits += static_cast<uint32_t>(paired.traits.size());
     }
     ForEachSideBySide(threads_.size(), cores_, [&](std::size_t thread) {
       const PairedThread& paired = threads_[thread];
       PackedRanges::Item* const items = trace_.ranges.items().data();
-      for (uint32_t i = paired.ranges.first; i < paired.ranges.last; ++i) items[i].facts += paired.first_facts;
+      for (uint32_t i = paired.ranges.first; i < paired.ranges.last; ++i) items[i].traits += paired.first_traits;
       Enclose(&threads_[thread]);
     });
     for (PairedThread& paired : threads_) Join(&paired);
@@ -146,33 +146,33 @@ class RangePairing {
 
   void PairOneByOne() {
     ThreadPairing pairing(unjoined_);
-    uint32_t first_facts = 0;
+    uint32_t first_traits = 0;
     for (uint32_t thread = 0; thread < threads_.size(); ++thread) {
       PairedThread& paired = threads_[thread];
-      Pair(thread, first_facts, pairing);
-      first_facts += static_cast<uint32_t>(paired.facts.size());
+      Pair(thread, first_traits, pairing);
+      first_traits += static_cast<uint32_t>(paired.traits.size());
       NamePaths(&paired);
       Enclose(&paired);
       Join(&paired);
     }
   }
 
-  void Pair(uint32_t thread, uint32_t first_facts, ThreadPairing& pairing) {
+  void Pair(uint32_t thread, uint32_t first_traits, ThreadPairing& pairing) {
     SortEvents(thread);
     PairedThread& paired = threads_[thread];
-    paired = pairing.Run(thread, {paired.ranges, paired.marks, first_facts}, unjoined_.thread_events[thread],
+    paired = pairing.Run(thread, {paired.ranges, paired.marks, first_traits}, unjoined_.thread_events[thread],
                          payloads_[thread]);
   }
 
-  // Facts have the name of their path in the end. In order of threads, as names are numbered.
+  // Traits have the name of their path in the end. In order of threads, as names are numbered.
   void NamePaths(PairedThread* paired) {
     std::vector<Path> paths;
-    paths.reserve(paired->facts.size());
-    for (PairedThread::Facts& f : paired->facts) {
+    paths.reserve(paired->traits.size());
+    for (PairedThread::Traits& f : paired->traits) {
       if (f.path != paths.size()) {
         paths.push_back(paths[f.path]);
       } else {
-        const NvtxEvents::Facts& event = unjoined_.nvtx_events.FactsAt(f.of_event);
+        const NvtxEvents::Traits& event = unjoined_.nvtx_events.TraitsAt(f.of_event);
         const Path around = f.outer == kNone ? Path{trace_.domains[event.domain].name, 0} : paths[f.outer];
         paths.push_back(PathWithin(around, WithoutCounter(event.message)));
       }
@@ -181,24 +181,24 @@ class RangePairing {
   }
 
   // Those of all threads at once, in as much room as they need.
-  void AddFacts() {
+  void AddTraits() {
     std::size_t count = 0;
-    for (const PairedThread& p : threads_) count += p.facts.size() + p.open.size() + p.started.size();
-    trace_.ranges.ReserveFacts(count);
+    for (const PairedThread& p : threads_) count += p.traits.size() + p.open.size() + p.started.size();
+    trace_.ranges.ReserveTraits(count);
     for (PairedThread& paired : threads_) {
-      for (const PairedThread::Facts& f : paired.facts) {
-        const NvtxEvents::Facts& event = unjoined_.nvtx_events.FactsAt(f.of_event);
-        PackedRanges::Facts facts;
-        facts.thread = facts.end_thread = event.thread;
-        facts.domain = event.domain;
-        facts.name = event.message;
-        facts.path = NameId{f.path};
-        facts.category = event.category;
-        facts.color = event.color;
-        facts.payload_type = event.payload_type;
-        trace_.ranges.AddFacts(facts);
+      for (const PairedThread::Traits& f : paired.traits) {
+        const NvtxEvents::Traits& event = unjoined_.nvtx_events.TraitsAt(f.of_event);
+        PackedRanges::Traits traits;
+        traits.thread = traits.end_thread = event.thread;
+        traits.domain = event.domain;
+        traits.name = event.message;
+        traits.path = NameId{f.path};
+        traits.category = event.category;
+        traits.color = event.color;
+        traits.payload_type = event.payload_type;
+        trace_.ranges.AddTraits(traits);
       }
-      paired.facts = {};
+      paired.traits = {};
     }
   }
 
@@ -299,17 +299,17 @@ class RangePairing {
     r.is_open = false;
   }
 
-  // Most end on the thread that they began on, as their facts say.
+  // Most end on the thread that they began on, as their traits say.
   void SetEndThread(uint32_t range, uint32_t thread) {
-    uint32_t& facts = trace_.ranges.items()[range].facts;
-    PackedRanges::Facts f = trace_.ranges.FactsAt(facts);
+    uint32_t& traits = trace_.ranges.items()[range].traits;
+    PackedRanges::Traits f = trace_.ranges.TraitsAt(traits);
     if (f.end_thread == thread) return;
-    uint32_t& other = ended_elsewhere_(facts, thread);
+    uint32_t& other = ended_elsewhere_(traits, thread);
     if (other == kNone) {
       f.end_thread = thread;
-      other = trace_.ranges.AddFacts(f);
+      other = trace_.ranges.AddTraits(f);
     }
-    facts = other;
+    traits = other;
   }
 
   void AttachToStarted() {
@@ -333,7 +333,7 @@ class RangePairing {
   std::vector<Trace::Slice> payloads_;  // by thread
   std::vector<RangeEnd> ends_;
   FlatIndex started_;          // (process, range id)
-  FlatIndex ended_elsewhere_;  // (facts, thread): the same facts with that end
+  FlatIndex ended_elsewhere_;  // (traits, thread): the same traits with that end
   FlatIndex paths_;            // (path around, name)
   FlatIndex common_names_;     // (name, 0): the name without what counts its instances
 };

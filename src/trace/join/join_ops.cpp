@@ -36,9 +36,9 @@ class OpLinker {
   LinkedPiece Run(Trace::Slice slice) {
     const PackedOps::Items& ops = ops_.items();
     for (uint32_t first = slice.first; first < slice.last;) {
-      const uint32_t process = ops_.FactsOf(ops[first]).process;
+      const uint32_t process = ops_.TraitsOf(ops[first]).process;
       uint32_t last = is_one_process_ ? slice.last : first + 1;
-      while (last < slice.last && ops_.FactsOf(ops[last]).process == process) ++last;
+      while (last < slice.last && ops_.TraitsOf(ops[last]).process == process) ++last;
       RunOfProcess(process, {first, last});
       first = last;
     }
@@ -75,10 +75,10 @@ class OpLinker {
   }
 
   [[gnu::noinline]] uint32_t FindRare(const PackedOps::Item& op) const {
-    return index_.Find(ops_.FactsOf(op).process, op.Correlation());
+    return index_.Find(ops_.TraitsOf(op).process, op.Correlation());
   }
   [[gnu::noinline]] void NoteWithoutCall(PackedOps::Item& op) {
-    op.is_from_before = before_.Has(ops_.FactsOf(op).process, op.Correlation(), op.start_ns()) ? 1 : 0;
+    op.is_from_before = before_.Has(ops_.TraitsOf(op).process, op.Correlation(), op.start_ns()) ? 1 : 0;
     ++(op.is_from_before != 0 ? piece_.from_before : piece_.without_call);
   }
 
@@ -88,7 +88,7 @@ class OpLinker {
     const std::atomic_ref<uint8_t> op_count(call.op_count);
     const uint8_t count = op_count.load(std::memory_order_relaxed);
     if (call.duration_high == packed_detail::kLong || count == std::numeric_limits<uint8_t>::max()) return false;
-    if (count == 0) *launches += are_launches[call.facts];
+    if (count == 0) *launches += are_launches[call.traits];
     op_count.store(static_cast<uint8_t>(count + 1), std::memory_order_relaxed);
     return true;
   }
@@ -107,7 +107,7 @@ class OpLinker {
   const CorrelationIndex& index_;
   const LaunchesBefore& before_;
   const uint8_t* const are_launches_;
-  const bool is_one_process_;  // saves a look at facts that are spread over the cache
+  const bool is_one_process_;  // saves a look at traits that are spread over the cache
   LinkedPiece piece_;
 };
 

@@ -7,8 +7,8 @@ namespace {
 
 constexpr uint32_t kNeverClosed = kNone;
 
-// More facts with one path (other colours, say) have an index of their own.
-constexpr int kFewFacts = 8;
+// More traits with one path (other colours, say) have an index of their own.
+constexpr int kFewTraits = 8;
 
 }  // namespace
 
@@ -30,19 +30,19 @@ PairedThread ThreadPairing::Run(uint32_t thread, const Places& places, Trace::Sl
   paired_ = {};
   paired_.ranges = {places.ranges.first, places.ranges.first};
   paired_.marks = {places.marks.first, places.marks.first};
-  paired_.first_facts = places.first_facts;
+  paired_.first_traits = places.first_traits;
   range_count_ = places.ranges.last - places.ranges.first;
   payloads_ = payloads;
   process_ = trace_.threads[thread].process;
   captures_ = trace_.process_captures[process_];
-  path_index_ = facts_index_ = {};
+  path_index_ = traits_index_ = {};
   const NvtxEvents::Item* const items = unjoined_.nvtx_events.items().data();
   const bool may_nest_only = MayNestOnly();
   for (uint32_t i = events.first; i < events.last; ++i) {
     if (may_nest_only) i = TakeNested(i, events.last);
     if (i == events.last) break;
     const NvtxEvents::Item& item = items[i];
-    const Event e{item.time_ns(), item.details, item.facts, unjoined_.nvtx_events.FactsAt(item.facts)};
+    const Event e{item.time_ns(), item.details, item.traits, unjoined_.nvtx_events.TraitsAt(item.traits)};
     if (IsInNextCapture(e)) EnterCapture(e, i - events.first);
     Take(e, i - events.first);
   }
@@ -65,7 +65,8 @@ void ThreadPairing::ForEachOpen(F&& f) {
 // The event that ends a capture, or begins one, may be a little late or early for it.
 inline bool ThreadPairing::IsInNextCapture(const Event& e) const {
   if (captures_.last - captures_.first <= 1) return false;
-  const bool is_begin = e.facts.event == trace::NvtxEvent::kPush && e.time_ns > trace_.captures[captures_.first].end_ns;
+  const bool is_begin =
+      e.traits.event == trace::NvtxEvent::kPush && e.time_ns > trace_.captures[captures_.first].end_ns;
   return is_begin || e.time_ns >= trace_.captures[captures_.first + 1].start_ns;
 }
 
@@ -93,7 +94,7 @@ inline void ThreadPairing::Attach(const Event& e, uint32_t range, uint32_t mark)
   while (payloads_.first < payloads_.last && is_done(raw(payloads_.first))) ++payloads_.first;
   for (uint32_t i = payloads_.first; i < payloads_.last && raw(i).time_ns == e.time_ns; ++i) {
     RawPayload& p = raw(i);
-    if (p.domain != e.facts.domain || p.event != e.facts.event || p.of_range != kNone || p.of_mark != kNone) continue;
+    if (p.domain != e.traits.domain || p.event != e.traits.event || p.of_range != kNone || p.of_mark != kNone) continue;
     p.of_range = range;
     p.of_mark = mark;
   }
@@ -109,18 +110,18 @@ bool ThreadPairing::MayNestOnly() const {
 // neither.
 uint32_t ThreadPairing::TakeNested(uint32_t first, uint32_t last) {
   const NvtxEvents::Item* const events = unjoined_.nvtx_events.items().data();
-  const NvtxEvents::Facts* const facts = &unjoined_.nvtx_events.FactsAt(0);
+  const NvtxEvents::Traits* const traits = &unjoined_.nvtx_events.TraitsAt(0);
   PackedRanges::Item* const items = items_;
-  const uint32_t domain = facts[events[first].facts].domain;
+  const uint32_t domain = traits[events[first].traits].domain;
   uint32_t top = top_[domain], next = paired_.ranges.last;
   const bool is_other_open = open_domains_ != (top == kNone ? 0 : 1);
   if (is_other_open || is_touched_[domain] == 0 || paired_.first_mixed != kNone) return first;
   const NvtxEvents::Item *event = events + first, *const end = events + last;
   for (; event != end; ++event) {
-    const NvtxEvents::Facts& f = facts[event->facts];
+    const NvtxEvents::Traits& f = traits[event->traits];
     if (f.domain != domain) break;
     if (f.event == trace::NvtxEvent::kPush) {
-      WriteOpen(items, next, event->time_ns(), event->facts, top, true);
+      WriteOpen(items, next, event->time_ns(), event->traits, top, true);
       top = next++;
       continue;
     }
@@ -139,13 +140,13 @@ uint32_t ThreadPairing::TakeNested(uint32_t first, uint32_t last) {
 }
 
 inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
-  switch (e.facts.event) {
+  switch (e.traits.event) {
     case trace::NvtxEvent::kMark:
       Attach(e, kNone, paired_.marks.last);
-      trace_.marks[paired_.marks.last++] = {e.time_ns,       unjoined_.nvtx_events.DetailsAt(e.details).payload,
-                                            e.facts.thread,  e.facts.domain,
-                                            e.facts.message, e.facts.category,
-                                            e.facts.color,   e.facts.payload_type};
+      trace_.marks[paired_.marks.last++] = {e.time_ns,        unjoined_.nvtx_events.DetailsAt(e.details).payload,
+                                            e.traits.thread,  e.traits.domain,
+                                            e.traits.message, e.traits.category,
+                                            e.traits.color,   e.traits.payload_type};
       return;
     case trace::NvtxEvent::kPush:
       Push(e);
@@ -157,7 +158,7 @@ inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
       paired_.started.emplace_back(unjoined_.nvtx_events.DetailsAt(e.details).range, Open(e, kNone));
       return;
     case trace::NvtxEvent::kEnd:
-      paired_.ends.push_back({unjoined_.nvtx_events.DetailsAt(e.details).range, e.time_ns, process_, e.facts.thread});
+      paired_.ends.push_back({unjoined_.nvtx_events.DetailsAt(e.details).range, e.time_ns, process_, e.traits.thread});
       return;
   }
   ++paired_.unknown_events;
@@ -165,14 +166,14 @@ inline void ThreadPairing::Take(const Event& e, uint32_t ordinal) {
 
 // Push and pop nest in each domain of a thread on its own.
 inline void ThreadPairing::Push(const Event& e) {
-  uint32_t& top = top_[e.facts.domain];
-  if (top == kNone) EnterDomain(e.facts.domain);
+  uint32_t& top = top_[e.traits.domain];
+  if (top == kNone) EnterDomain(e.traits.domain);
   top = Open(e, top);
   Attach(e, top, kNone);
 }
 
 inline void ThreadPairing::Pop(const Event& e, uint32_t ordinal) {
-  uint32_t& top = top_[e.facts.domain];
+  uint32_t& top = top_[e.traits.domain];
   const uint32_t range = top;
   if (range == kNone) {
     paired_.unmatched_ends += MayMissStarts(trace_, process_) ? 0 : 1;
@@ -186,7 +187,7 @@ inline void ThreadPairing::Pop(const Event& e, uint32_t ordinal) {
 
 inline uint32_t ThreadPairing::Open(const Event& e, uint32_t outer) {
   const uint32_t index = paired_.ranges.last++;
-  WriteOpen(items_, index, e.time_ns, e.facts_index, outer, e.facts.event == trace::NvtxEvent::kPush);
+  WriteOpen(items_, index, e.time_ns, e.traits_index, outer, e.traits.event == trace::NvtxEvent::kPush);
   if (range_payloads_ != nullptr) range_payloads_[index] = unjoined_.nvtx_events.DetailsAt(e.details).payload;
   return index;
 }
@@ -229,50 +230,51 @@ void ThreadPairing::BeginMixing() {
   PackedRanges::Item r;
   r.SetStart(start_ns);
   r.parent = outer;
-  uint32_t facts_around = kNone;
+  uint32_t traits_around = kNone;
   if (outer != kNone) {
     r.depth = DepthWithin(items[outer].depth);
-    facts_around = items[outer].facts;
+    traits_around = items[outer].traits;
   }
-  r.facts = FactsOf(of_event, facts_around);
+  r.traits = TraitsOf(of_event, traits_around);
   r.is_push_pop = is_push_pop;
   r.is_open = true;
   items[index] = r;
 }
 
-// Facts of events are those of one thread and one domain.
-[[gnu::always_inline]] inline uint32_t ThreadPairing::FactsOf(uint32_t of_event, uint32_t facts_around) {
-  uint32_t& recent = recent_facts_({uint64_t{facts_around} << 32 | of_event});
+// Traits of events are those of one thread and one domain.
+[[gnu::always_inline]] inline uint32_t ThreadPairing::TraitsOf(uint32_t of_event, uint32_t traits_around) {
+  uint32_t& recent = recent_traits_({uint64_t{traits_around} << 32 | of_event});
   if (recent == kNone) [[unlikely]]
-    recent = FindOrAddFacts(of_event, facts_around);
+    recent = FindOrAddTraits(of_event, traits_around);
   return recent;
 }
 
-uint32_t ThreadPairing::FindOrAddFacts(uint32_t of_event, uint32_t facts_around) {
-  const uint32_t path_around = facts_around == kNone ? kNone : paired_.facts[facts_around - paired_.first_facts].path;
-  return paired_.first_facts + FindOrAddFacts({of_event, kNone, path_around, kNone});
+uint32_t ThreadPairing::FindOrAddTraits(uint32_t of_event, uint32_t traits_around) {
+  const uint32_t path_around =
+      traits_around == kNone ? kNone : paired_.traits[traits_around - paired_.first_traits].path;
+  return paired_.first_traits + FindOrAddTraits({of_event, kNone, path_around, kNone});
 }
 
 // All but the path is known of them. Returns their place.
-uint32_t ThreadPairing::FindOrAddFacts(const PairedThread::Facts& facts) {
+uint32_t ThreadPairing::FindOrAddTraits(const PairedThread::Traits& traits) {
   constexpr uint64_t kIsDomain = uint64_t{1} << 32;
-  const NvtxEvents::Facts& event = unjoined_.nvtx_events.FactsAt(facts.of_event);
-  const uint64_t around = facts.outer == kNone ? kIsDomain | trace_.domains[event.domain].name.value : facts.outer;
-  std::vector<PairedThread::Facts>& all = paired_.facts;
+  const NvtxEvents::Traits& event = unjoined_.nvtx_events.TraitsAt(traits.of_event);
+  const uint64_t around = traits.outer == kNone ? kIsDomain | trace_.domains[event.domain].name.value : traits.outer;
+  std::vector<PairedThread::Traits>& all = paired_.traits;
   const auto index = static_cast<uint32_t>(all.size());
   uint32_t* place = &path_index_(around, event.message.value);
   const uint32_t path = *place == kNone ? index : *place;
   for (int looked_at = 0; *place != kNone; ++looked_at) {
-    if (looked_at == kFewFacts) {
-      place = &facts_index_(path, facts.of_event);
+    if (looked_at == kFewTraits) {
+      place = &traits_index_(path, traits.of_event);
       if (*place != kNone) return *place;
       break;
     }
-    if (all[*place].of_event == facts.of_event) return *place;
+    if (all[*place].of_event == traits.of_event) return *place;
     place = &all[*place].next;
   }
   *place = index;
-  all.push_back({facts.of_event, path, facts.outer, kNone});
+  all.push_back({traits.of_event, path, traits.outer, kNone});
   return index;
 }
 

@@ -24,16 +24,16 @@ bool MayMissStarts(const Trace& trace, uint32_t process);
 
 // What the events of a thread are, once they are paired.
 struct PairedThread {
-  // Of ranges, as the thread knows them: the facts of the event that opened them, and where that was.
-  struct Facts {
+  // Of ranges, as the thread knows them: the traits of the event that opened them, and where that was.
+  struct Traits {
     uint32_t of_event = kNone;
     uint32_t path = kNone;   // the first of those here that have the same path
     uint32_t outer = kNone;  // the path around
-    uint32_t next = kNone;   // with the same path, and facts of another event
+    uint32_t next = kNone;   // with the same path, and traits of another event
   };
   Trace::Slice ranges;
-  uint32_t first_facts = 0;                             // the number in the model of the first of `facts`
-  std::vector<Facts> facts;                             // paths in order of their first use
+  uint32_t first_traits = 0;                            // the number in the model of the first of `traits`
+  std::vector<Traits> traits;                           // paths in order of their first use
   std::vector<uint32_t> open;                           // ranges that were pushed and not popped
   std::vector<std::pair<uint32_t, int64_t>> long_ends;  // of ranges whose length needs the list of the model
   std::vector<std::pair<uint64_t, uint32_t>> started;   // ids and ranges, in order
@@ -59,7 +59,7 @@ class ThreadPairing {
   // Where what the thread has will be: there is room for its ranges and marks.
   struct Places {
     Trace::Slice ranges, marks;
-    uint32_t first_facts;
+    uint32_t first_traits;
   };
   PairedThread Run(uint32_t thread, const Places& places, Trace::Slice events, Trace::Slice payloads);
 
@@ -67,8 +67,8 @@ class ThreadPairing {
   // All of an event that is needed each time.
   struct Event {
     int64_t time_ns;
-    uint32_t details, facts_index;
-    const NvtxEvents::Facts& facts;
+    uint32_t details, traits_index;
+    const NvtxEvents::Traits& traits;
   };
 
   uint32_t Local(uint32_t range) const { return range - paired_.ranges.first; }
@@ -88,9 +88,9 @@ class ThreadPairing {
   void BeginMixing();
   void WriteOpen(PackedRanges::Item* items, uint32_t index, int64_t start_ns, uint32_t of_event, uint32_t outer,
                  bool is_push_pop);
-  uint32_t FactsOf(uint32_t of_event, uint32_t facts_around);
-  uint32_t FindOrAddFacts(uint32_t of_event, uint32_t facts_around);
-  uint32_t FindOrAddFacts(const PairedThread::Facts& facts);
+  uint32_t TraitsOf(uint32_t of_event, uint32_t traits_around);
+  uint32_t FindOrAddTraits(uint32_t of_event, uint32_t traits_around);
+  uint32_t FindOrAddTraits(const PairedThread::Traits& traits);
 
   UnjoinedTrace& unjoined_;
   Trace& trace_;
@@ -102,12 +102,12 @@ class ThreadPairing {
   std::vector<uint32_t> top_;      // innermost open range of the thread, by domain; `parent` is the one around it there
   std::vector<uint32_t> touched_;  // domains whose top_ may be set
   std::vector<uint8_t> is_touched_;
-  uint32_t open_domains_ = 0;    // how many have an open range
-  FlatIndex path_index_;         // (path around or domain, name): first facts
-  FlatIndex facts_index_;        // (path, facts of the event), where a path has many
-  RecentFacts<1> recent_facts_;  // facts around, and those of the event
-  Trace::Slice captures_;        // of the thread's process: the one that events belong to now, and those to come
-  Trace::Slice payloads_;        // of the thread: those that events to come may have
+  uint32_t open_domains_ = 0;      // how many have an open range
+  FlatIndex path_index_;           // (path around or domain, name): first traits
+  FlatIndex traits_index_;         // (path, traits of the event), where a path has many
+  RecentTraits<1> recent_traits_;  // traits around, and those of the event
+  Trace::Slice captures_;          // of the thread's process: the one that events belong to now, and those to come
+  Trace::Slice payloads_;          // of the thread: those that events to come may have
 };
 
 }  // namespace gprof

@@ -184,8 +184,8 @@ void TraceBuilder::Add(const trace::ClockRecord& r) {
 
 // ---- what the program did ----
 
-uint32_t TraceBuilder::FactsOf(const trace::ApiRecord& r) {
-  PackedCalls::Facts f;
+uint32_t TraceBuilder::TraitsOf(const trace::ApiRecord& r) {
+  PackedCalls::Traits f;
   f.thread = ThreadIndex(r.tid);
   f.process = process_;
   f.function = Name(r.function);
@@ -204,14 +204,14 @@ void TraceBuilder::Add(const trace::ApiRecord& r) {
   uint32_t& recent = recent_calls_(
       {uint64_t{r.tid} << 32 | r.function.value,
        uint64_t{static_cast<uint32_t>(r.result)} << 32 | uint64_t{r.domain} << 8 | r.is_unfinished, r.stack});
-  if (recent == kNone) recent = FactsOf(r);
+  if (recent == kNone) recent = TraitsOf(r);
   unjoined_.trace.api_calls.Add(start_ns, end_ns, recent, r.correlation);
 }
 
 // What all kinds of operations have in common.
 template <class R>
-PackedOps::Facts TraceBuilder::FactsOfAny(const R& r, OpKind kind) {
-  PackedOps::Facts f;
+PackedOps::Traits TraceBuilder::TraitsOfAny(const R& r, OpKind kind) {
+  PackedOps::Traits f;
   f.device = unjoined_.SlotIndex(process_, r.device);
   f.stream = unjoined_.StreamIndex(process_, r.context, r.stream);
   f.process = process_;
@@ -226,23 +226,23 @@ PackedOps::Facts TraceBuilder::FactsOfAny(const R& r, OpKind kind) {
   return f;
 }
 
-uint32_t TraceBuilder::FactsOf(const trace::KernelRecord& r) {
-  PackedOps::Facts f = FactsOfAny(r, OpKind::kKernel);
+uint32_t TraceBuilder::TraitsOf(const trace::KernelRecord& r) {
+  PackedOps::Traits f = TraitsOfAny(r, OpKind::kKernel);
   f.name = Name(r.name);
   f.shape = ShapeIndex(r.shape);
   return unjoined_.trace.ops.Intern(f);
 }
 
-uint32_t TraceBuilder::FactsOf(const trace::MemcpyRecord& r) {
-  PackedOps::Facts f = FactsOfAny(r, OpKind::kMemcpy);
+uint32_t TraceBuilder::TraitsOf(const trace::MemcpyRecord& r) {
+  PackedOps::Traits f = TraitsOfAny(r, OpKind::kMemcpy);
   f.copy_kind = ToCopyKind(r.copy_kind);
   f.source_memory = ToMemoryKind(r.source_memory);
   f.destination_memory = ToMemoryKind(r.destination_memory);
   return unjoined_.trace.ops.Intern(f);
 }
 
-uint32_t TraceBuilder::FactsOf(const trace::PeerCopyRecord& r) {
-  PackedOps::Facts f = FactsOfAny(r, OpKind::kPeerCopy);
+uint32_t TraceBuilder::TraitsOf(const trace::PeerCopyRecord& r) {
+  PackedOps::Traits f = TraitsOfAny(r, OpKind::kPeerCopy);
   f.copy_kind = trace::CopyKind::kPeerToPeer;
   f.source_memory = ToMemoryKind(r.source_memory);
   f.destination_memory = ToMemoryKind(r.destination_memory);
@@ -251,14 +251,14 @@ uint32_t TraceBuilder::FactsOf(const trace::PeerCopyRecord& r) {
   return unjoined_.trace.ops.Intern(f);
 }
 
-uint32_t TraceBuilder::FactsOf(const trace::MemsetRecord& r) {
-  PackedOps::Facts f = FactsOfAny(r, OpKind::kMemset);
+uint32_t TraceBuilder::TraitsOf(const trace::MemsetRecord& r) {
+  PackedOps::Traits f = TraitsOfAny(r, OpKind::kMemset);
   f.destination_memory = ToMemoryKind(r.memory);
   return unjoined_.trace.ops.Intern(f);
 }
 
-uint32_t TraceBuilder::FactsOf(const trace::GraphLaunchRecord& r) {
-  return unjoined_.trace.ops.Intern(FactsOfAny(r, OpKind::kGraph));
+uint32_t TraceBuilder::TraitsOf(const trace::GraphLaunchRecord& r) {
+  return unjoined_.trace.ops.Intern(TraitsOfAny(r, OpKind::kGraph));
 }
 
 // `what`, `kinds` and `peer` are what differs between operations of the kind, beside graph and stream.
@@ -270,13 +270,13 @@ uint32_t& TraceBuilder::RecentOp(const R& r, OpKind kind, uint64_t what, uint32_
                       uint64_t{static_cast<uint8_t>(kind)} << 32 | kinds, peer});
 }
 
-uint32_t TraceBuilder::RecentFactsOf(const trace::KernelRecord& r) {
+uint32_t TraceBuilder::RecentTraitsOf(const trace::KernelRecord& r) {
   uint32_t& recent = RecentOp(r, OpKind::kKernel, WhatOf(r), 0, 0);
-  if (recent == kNone) recent = FactsOf(r);
+  if (recent == kNone) recent = TraitsOf(r);
   return recent;
 }
 
-// False: the operation has no usable times and is left out. Its facts are asked for where nothing like it was seen
+// False: the operation has no usable times and is left out. Its traits are asked for where nothing like it was seen
 // lately.
 template <class R>
 bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer) {
@@ -285,7 +285,7 @@ bool TraceBuilder::AddOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds,
     return false;
   }
   uint32_t& recent = RecentOp(r, kind, what, kinds, peer);
-  if (recent == kNone) recent = FactsOf(r);
+  if (recent == kNone) recent = TraitsOf(r);
   const int64_t start_ns = TimeNs(r.start_ns), end_ns = EndNs(r.start_ns, r.duration_ns);
   Touch(start_ns, end_ns);
   unjoined_.trace.ops.Add(start_ns, end_ns, recent, r.correlation);

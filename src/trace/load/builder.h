@@ -76,16 +76,16 @@ class TraceBuilder {
   // The name of a stream, as a record of NVTX has it, for sources that have no handles.
   void NameStream(uint32_t context, uint32_t stream, trace::StringId name);
 
-  // The first pass over calls, operations and NVTX events (bulk.h): the facts that records like `r` have.
-  uint32_t FactsOf(const trace::ApiRecord& r);
-  uint32_t FactsOf(const trace::KernelRecord& r);
-  uint32_t FactsOf(const trace::MemcpyRecord& r);
-  uint32_t FactsOf(const trace::PeerCopyRecord& r);
-  uint32_t FactsOf(const trace::MemsetRecord& r);
-  uint32_t FactsOf(const trace::GraphLaunchRecord& r);
-  uint32_t FactsOf(const trace::NvtxRecord& r);
+  // The first pass over calls, operations and NVTX events (bulk.h): the traits that records like `r` have.
+  uint32_t TraitsOf(const trace::ApiRecord& r);
+  uint32_t TraitsOf(const trace::KernelRecord& r);
+  uint32_t TraitsOf(const trace::MemcpyRecord& r);
+  uint32_t TraitsOf(const trace::PeerCopyRecord& r);
+  uint32_t TraitsOf(const trace::MemsetRecord& r);
+  uint32_t TraitsOf(const trace::GraphLaunchRecord& r);
+  uint32_t TraitsOf(const trace::NvtxRecord& r);
   // The same, of records whose like comes again and again.
-  uint32_t RecentFactsOf(const trace::KernelRecord& r);
+  uint32_t RecentTraitsOf(const trace::KernelRecord& r);
   void CountRecords(uint64_t count) { unjoined_.trace.record_count += count; }
   uint64_t record_count() const { return unjoined_.trace.record_count; }
   uint32_t process() const { return process_; }
@@ -110,7 +110,7 @@ class TraceBuilder {
     times_.Add(static_cast<uint64_t>(start_ns), static_cast<uint64_t>(end_ns));
   }
   template <class R>
-  PackedOps::Facts FactsOfAny(const R& r, OpKind kind);
+  PackedOps::Traits TraitsOfAny(const R& r, OpKind kind);
   static uint64_t WhatOf(const trace::KernelRecord& r) { return uint64_t{r.name.value} << 32 | r.shape.value; }
   template <class R>
   uint32_t& RecentOp(const R& r, OpKind kind, uint64_t what, uint32_t kinds, uint64_t peer);
@@ -123,8 +123,8 @@ class TraceBuilder {
   uint32_t process_ = kNone;  // of the chunk; kCollector and a number for a collector
   TimeExtent times_;          // of the chunk
   uint32_t cached_tid_ = 0, cached_thread_ = kNone;
-  RecentFacts<6> recent_ops_;  // of the process of the chunk, as the tables below
-  RecentFacts<3> recent_calls_;
+  RecentTraits<6> recent_ops_;  // of the process of the chunk, as the tables below
+  RecentTraits<3> recent_calls_;
 };
 
 }  // namespace gprof

@@ -5,8 +5,8 @@
 
 namespace gprof {
 
-uint32_t TraceBuilder::FactsOf(const trace::NvtxRecord& r) {
-  NvtxEvents::Facts f;
+uint32_t TraceBuilder::TraitsOf(const trace::NvtxRecord& r) {
+  NvtxEvents::Traits f;
   f.thread = ThreadIndex(r.tid);
   f.domain = unjoined_.DomainIndex(process_, r.domain);
   f.message = Name(r.message);
@@ -19,7 +19,7 @@ uint32_t TraceBuilder::FactsOf(const trace::NvtxRecord& r) {
 
 void TraceBuilder::Add(const trace::NvtxRecord& r) {
   Touch(TimeNs(r.time_ns), TimeNs(r.time_ns));
-  unjoined_.nvtx_events.Add(TimeNs(r.time_ns), FactsOf(r), {r.range, r.payload});
+  unjoined_.nvtx_events.Add(TimeNs(r.time_ns), TraitsOf(r), {r.range, r.payload});
 }
 
 void TraceBuilder::Add(const trace::NvtxDomainRecord& r) {

@@ -41,10 +41,10 @@ using WhichOf = std::vector<uint16_t, packed_detail::Unwritten<uint16_t>>;
 struct BulkBlock {
   // What some of the records have in common.
   struct Common {
-    uint32_t facts = 0;  // index into the facts of calls, operations or NVTX events
-    uint32_t count = 0;  // records
-    uint32_t group = 0;  // their thread, or their device
-    uint32_t place = 0;  // of the first record of the block that is of that group
+    uint32_t traits = 0;  // index into the traits of calls, operations or NVTX events
+    uint32_t count = 0;   // records
+    uint32_t group = 0;   // their thread, or their device
+    uint32_t place = 0;   // of the first record of the block that is of that group
   };
   trace::RecordKind kind{};
   uint32_t record_count = 0, column_count = 0;

@@ -97,7 +97,7 @@ struct CountedBlock {
 class BlockCounter {
  public:
   // The blocks of calls, operations and NVTX events in the body of a chunk, up to the first one that is damaged. What
-  // they have in common has no facts yet: those are numbered in the order of the file.
+  // they have in common has no traits yet: those are numbered in the order of the file.
   std::vector<CountedBlock> Read(trace::ByteReader body);
 
  private:

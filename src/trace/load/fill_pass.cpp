@@ -28,14 +28,14 @@ void ForEachBlock(std::vector<BulkChunk>& chunks, Target target, F&& f) {
   }
 }
 
-// Gives every group of records in every block its place. group_of(facts) is the group. Returns the slices of the
+// Gives every group of records in every block its place. group_of(traits) is the group. Returns the slices of the
 // groups.
 template <class F>
 std::vector<Trace::Slice> PlanPlaces(std::vector<BulkChunk>& chunks, Target target, std::size_t groups, F&& group_of) {
   std::vector<Trace::Slice> slices(groups);
   ForEachBlock(chunks, target, [&](BulkBlock& block) {
     for (BulkBlock::Common& common : block.commons) {
-      common.group = group_of(common.facts);
+      common.group = group_of(common.traits);
       slices[common.group].last += common.count;
     }
   });
@@ -70,15 +70,15 @@ std::size_t StoredBytes(const std::vector<BulkChunk>& chunks) {
 void LeaveOutOpsWithoutTimes(UnjoinedTrace& unjoined) {
   Trace& t = unjoined.trace;
   if (t.health.bad_times == 0) return;
-  std::erase_if(t.ops.items(), [](const PackedOps::Item& op) { return op.facts == PlaceFiller::kNoTimes; });
+  std::erase_if(t.ops.items(), [](const PackedOps::Item& op) { return op.traits == PlaceFiller::kNoTimes; });
   t.device_ops =
-      GroupBy(t.ops.items(), t.devices.size(), [&](const PackedOps::Item& op) { return t.ops.FactsOf(op).device; });
+      GroupBy(t.ops.items(), t.devices.size(), [&](const PackedOps::Item& op) { return t.ops.TraitsOf(op).device; });
 }
 
 void CountCalls(UnjoinedTrace& unjoined, std::vector<BulkChunk>& chunks) {
-  unjoined.calls_of_facts.assign(unjoined.trace.api_calls.FactsCount(), 0);
+  unjoined.calls_of_traits.assign(unjoined.trace.api_calls.TraitsCount(), 0);
   ForEachBlock(chunks, Target::kCalls, [&](const BulkBlock& block) {
-    for (const BulkBlock::Common& common : block.commons) unjoined.calls_of_facts[common.facts] += common.count;
+    for (const BulkBlock::Common& common : block.commons) unjoined.calls_of_traits[common.traits] += common.count;
   });
 }
 
@@ -86,8 +86,8 @@ void CountEvents(UnjoinedTrace& unjoined, std::vector<BulkChunk>& chunks) {
   unjoined.thread_event_counts.assign(unjoined.trace.threads.size(), {});
   ForEachBlock(chunks, Target::kEvents, [&](const BulkBlock& block) {
     for (const BulkBlock::Common& common : block.commons) {
-      const NvtxEvents::Facts& facts = unjoined.nvtx_events.FactsAt(common.facts);
-      unjoined.thread_event_counts[facts.thread].Add(facts.event, common.count);
+      const NvtxEvents::Traits& traits = unjoined.nvtx_events.TraitsAt(common.traits);
+      unjoined.thread_event_counts[traits.thread].Add(traits.event, common.count);
     }
   });
 }
@@ -135,11 +135,11 @@ bool FillBulk(std::vector<BulkChunk> chunks, UnjoinedTrace& unjoined, DamagedBlo
   if (chunks.empty()) return true;
   Trace& t = unjoined.trace;
   t.thread_api_calls = PlanPlaces(chunks, Target::kCalls, t.threads.size(),
-                                  [&](uint32_t facts) { return t.api_calls.FactsAt(facts).thread; });
-  t.device_ops =
-      PlanPlaces(chunks, Target::kOps, t.devices.size(), [&](uint32_t facts) { return t.ops.FactsAt(facts).device; });
+                                  [&](uint32_t traits) { return t.api_calls.TraitsAt(traits).thread; });
+  t.device_ops = PlanPlaces(chunks, Target::kOps, t.devices.size(),
+                            [&](uint32_t traits) { return t.ops.TraitsAt(traits).device; });
   unjoined.thread_events = PlanPlaces(chunks, Target::kEvents, t.threads.size(),
-                                      [&](uint32_t facts) { return unjoined.nvtx_events.FactsAt(facts).thread; });
+                                      [&](uint32_t traits) { return unjoined.nvtx_events.TraitsAt(traits).thread; });
   Resize(t.api_calls.items(), t.thread_api_calls);
   Resize(t.ops.items(), t.device_ops);
   Resize(unjoined.nvtx_events.items(), unjoined.thread_events);

@@ -48,24 +48,24 @@ constexpr uint32_t OneOfFour(unsigned place, uint64_t byte) {
 
 // Write all of an item as a new one has it, what is not known until the joins included. With a store for each field the
 // loop over items would wait for its stores.
-[[gnu::always_inline]] inline void Write(PackedOps::Item* op, uint64_t start_ns, uint64_t duration_ns, uint32_t facts,
+[[gnu::always_inline]] inline void Write(PackedOps::Item* op, uint64_t start_ns, uint64_t duration_ns, uint32_t traits,
                                          uint32_t correlation) {
-  const uint64_t words[] = {Halves(start_ns), Both(static_cast<uint32_t>(duration_ns), facts),
+  const uint64_t words[] = {Halves(start_ns), Both(static_cast<uint32_t>(duration_ns), traits),
                             Both(correlation, OneOfFour(0, duration_ns >> 32))};
   static_assert(sizeof words == sizeof *op);
   std::memcpy(static_cast<void*>(op), words, sizeof words);
 }
 [[gnu::always_inline]] inline void Write(PackedCalls::Item* call, uint64_t start_ns, uint64_t duration_ns,
-                                         uint32_t facts, uint32_t correlation) {
-  const uint64_t words[] = {Halves(start_ns), Both(static_cast<uint32_t>(duration_ns), facts),
+                                         uint32_t traits, uint32_t correlation) {
+  const uint64_t words[] = {Halves(start_ns), Both(static_cast<uint32_t>(duration_ns), traits),
                             Both(correlation, kNone)};
   const uint32_t last = OneOfFour(2, duration_ns >> 32);
   static_assert(sizeof words + sizeof last == sizeof *call);
   std::memcpy(static_cast<void*>(call), words, sizeof words);
   std::memcpy(reinterpret_cast<unsigned char*>(call) + sizeof words, &last, sizeof last);
 }
-[[gnu::always_inline]] inline void Write(NvtxEvents::Item* event, uint64_t time_ns, uint32_t facts) {
-  const uint64_t words[] = {Halves(time_ns), Both(facts, kNone)};
+[[gnu::always_inline]] inline void Write(NvtxEvents::Item* event, uint64_t time_ns, uint32_t traits) {
+  const uint64_t words[] = {Halves(time_ns), Both(traits, kNone)};
   static_assert(sizeof words == sizeof *event);
   std::memcpy(static_cast<void*>(event), words, sizeof words);
 }
@@ -167,7 +167,7 @@ template <bool kMustHaveTimes, class Packed, class Less>
 void PlaceFiller::TakeTimes(const BulkBlock& block, Packed* packed, std::vector<UnusualTime>* unusual,
                             std::vector<uint32_t>* runs, Less less) {
   const bool is_one_group = IsOneGroup(block);
-  PlanFacts(block);
+  PlanTraits(block);
   const Written written = WriteUsual(block, is_one_group, packed->items().data());
   if (written == Written::kNo) WriteAny<kMustHaveTimes>(block, packed, unusual);
   for (const Trace::Slice run : RunsOf(block)) {
@@ -238,7 +238,7 @@ template <bool kIsPlanned, class Item>
 bool PlaceFiller::WriteItems(const BulkBlock& block, std::size_t first, std::size_t last, Item* to) {
   const uint64_t *const starts = starts_.get(), *const durations = durations_.get();
   const uint64_t *const correlations = correlations_.get(), *const order = order_.numbers();
-  const uint32_t* const facts = facts_.data();
+  const uint32_t* const traits = traits_.data();
   const uint16_t* const which = WhichCommons(block);
   const auto index_of = [&](std::size_t k) { return kIsPlanned ? order[k] & BlockOrder::kIndexBits : k; };
   uint64_t last_ns = 0, before_ns = 0;
@@ -247,7 +247,7 @@ bool PlaceFiller::WriteItems(const BulkBlock& block, std::size_t first, std::siz
     const std::size_t i = index_of(k);
     const uint64_t start_ns = starts[i], duration_ns = durations[i];
     PrefetchForWriting(to);
-    Write(to, start_ns, duration_ns, facts[which[i]], static_cast<uint32_t>(correlations[i]));
+    Write(to, start_ns, duration_ns, traits[which[i]], static_cast<uint32_t>(correlations[i]));
     last_ns = std::max(last_ns, start_ns + duration_ns);
     if (kIsPlanned) are_same |= start_ns == std::exchange(before_ns, start_ns);
   }
@@ -261,18 +261,18 @@ void PlaceFiller::WriteAny(const BulkBlock& block, Packed* packed, std::vector<U
   using Item = typename Packed::Item;
   Item* const items = packed->items().data();
   const uint64_t *starts = starts_.get(), *durations = durations_.get(), *correlations = correlations_.get();
-  ForEachPlace(block, [&](std::size_t i, uint32_t facts, std::size_t place) {
+  ForEachPlace(block, [&](std::size_t i, uint32_t traits, std::size_t place) {
     const uint64_t start_ns = starts[i], duration_ns = durations[i];
     Item& item = items[place];
     item = {};
-    item.facts = facts;
+    item.traits = traits;
     SetCorrelation(&item, static_cast<uint32_t>(correlations[i]));
     if (IsUsualStart(start_ns) && Item::FitsDuration(duration_ns)) {
       item.SetStart(static_cast<int64_t>(start_ns));
       item.SetDuration(duration_ns);
       totals_[process_].times.Add(start_ns, start_ns + duration_ns);
     } else if (kMustHaveTimes && !HasTimes(start_ns, duration_ns)) {
-      item.facts = kNoTimes;
+      item.traits = kNoTimes;
       ++bad_times_;
     } else {
       TakeUnusualTime(start_ns, duration_ns, place, unusual);
@@ -287,7 +287,7 @@ void PlaceFiller::TakeUnusualTime(uint64_t start_ns, uint64_t duration_ns, std::
   totals_[process_].times.Add(static_cast<uint64_t>(TimeNs(start_ns)), static_cast<uint64_t>(end_ns));
 }
 
-// put(i, facts, place) for every record of the block, in the order that was planned for it.
+// put(i, traits, place) for every record of the block, in the order that was planned for it.
 template <class F>
 [[gnu::always_inline]] inline void PlaceFiller::ForEachPlace(const BulkBlock& block, F&& put) {
   const BulkBlock::Common* const commons = block.commons.data();
@@ -295,13 +295,13 @@ template <class F>
   const std::size_t first = commons[0].place, count = block.record_count;
   if (!IsOneGroup(block)) return ForEachPlaceOfGroups(block, put);
   if (!has_order_) {
-    for (std::size_t i = 0; i < count; ++i) put(i, commons[which[i]].facts, first + i);
+    for (std::size_t i = 0; i < count; ++i) put(i, commons[which[i]].traits, first + i);
     return;
   }
   const uint64_t* const order = order_.numbers();
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t i = order[k] & BlockOrder::kIndexBits;
-    put(i, commons[which[i]].facts, first + k);
+    put(i, commons[which[i]].traits, first + k);
   }
 }
 
@@ -317,14 +317,14 @@ template <class F>
       group = c.group;
       place = next_[group];
     }
-    put(i, c.facts, place++);
+    put(i, c.traits, place++);
   }
   next_[group] = place;
 }
 
-void PlaceFiller::PlanFacts(const BulkBlock& block) {
-  facts_.clear();
-  for (const BulkBlock::Common& c : block.commons) facts_.push_back(c.facts);
+void PlaceFiller::PlanTraits(const BulkBlock& block) {
+  traits_.clear();
+  for (const BulkBlock::Common& c : block.commons) traits_.push_back(c.traits);
 }
 
 void PlaceFiller::BeginGroups(const BulkBlock& block) {
@@ -363,12 +363,12 @@ bool PlaceFiller::WriteUsualEvents(const BulkBlock& block) {
   const uint64_t* const times_ns = starts_.get();
   if (!IsOneGroup(block) || !IsAscending(times_ns, count)) return false;
   if (times_ns[0] == 0 || times_ns[count - 1] > kMaxTimeNs) return false;
-  PlanFacts(block);
-  const uint32_t place = block.commons[0].place, *const facts = facts_.data();
+  PlanTraits(block);
+  const uint32_t place = block.commons[0].place, *const traits = traits_.data();
   const uint16_t* const which = WhichCommons(block);
   NvtxEvents::Item* const to = unjoined_.nvtx_events.items().data() + place;
   for (std::size_t i = 0; i < count; ++i) {
-    Write(to + i, times_ns[i], facts[which[i]]);
+    Write(to + i, times_ns[i], traits[which[i]]);
   }
   event_runs_.push_back(place);
   totals_[process_].times.Add(times_ns[0], times_ns[count - 1]);
@@ -383,11 +383,11 @@ void PlaceFiller::TakeEvents(const BulkBlock& block) {
   NvtxEvents::Item* const items = unjoined_.nvtx_events.items().data();
   TimeExtent times;
   ForEachPlace(
-      block, [&](std::size_t i, uint32_t facts, std::size_t place) __attribute__((always_inline)) {
+      block, [&](std::size_t i, uint32_t traits, std::size_t place) __attribute__((always_inline)) {
         const uint64_t time_ns = std::min(times_ns[i], kMaxTimeNs);
         NvtxEvents::Item item;
         item.SetTime(static_cast<int64_t>(time_ns));
-        item.facts = facts;
+        item.traits = traits;
         items[place] = item;
         if (kMayHaveDetails && (ranges[i] != 0 || payloads[i] != 0)) {
           details_.emplace_back(static_cast<uint32_t>(place), NvtxEvents::Details{ranges[i], payloads[i]});

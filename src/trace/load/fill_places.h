@@ -31,7 +31,7 @@ class PlaceFiller {
   bool HasOpsInRuns() const { return unusual_ops_.empty() && bad_times_ == 0; }
   bool HasEventsInRuns() const { return !has_unusual_events_; }
 
-  static constexpr uint32_t kNoTimes = kNone;  // facts of an operation without usable times, until those are taken out
+  static constexpr uint32_t kNoTimes = kNone;  // traits of an operation without usable times, until those are taken out
 
  private:
   using Numbers = std::unique_ptr<uint64_t[]>;
@@ -69,7 +69,7 @@ class PlaceFiller {
   void ForEachPlace(const BulkBlock& block, F&& put);
   template <class F>
   void ForEachPlaceOfGroups(const BulkBlock& block, F&& put);
-  void PlanFacts(const BulkBlock& block);
+  void PlanTraits(const BulkBlock& block);
   void BeginGroups(const BulkBlock& block);
   std::vector<Trace::Slice> RunsOf(const BulkBlock& block) const;
   bool TakeDeviceLaunches(const ColumnView& is_device_launched, std::size_t count);
@@ -84,9 +84,9 @@ class PlaceFiller {
   Numbers starts_, durations_, correlations_;  // of the block; of NVTX events times, ranges and payloads
   BlockRuns runs_;
   BlockOrder order_;
-  bool has_order_ = false;       // else records are taken as they come
-  std::vector<uint32_t> facts_;  // of a block's commons, for loops over its records
-  std::vector<uint32_t> next_;   // place of a block's next record, by group
+  bool has_order_ = false;        // else records are taken as they come
+  std::vector<uint32_t> traits_;  // of a block's commons, for loops over its records
+  std::vector<uint32_t> next_;    // place of a block's next record, by group
   std::vector<UnusualTime> unusual_calls_, unusual_ops_;
   std::vector<uint32_t> call_runs_, op_runs_, event_runs_;         // where records that are in order begin
   std::vector<std::pair<uint32_t, NvtxEvents::Details>> details_;  // of the event at a place

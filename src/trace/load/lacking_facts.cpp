@@ -20,8 +20,8 @@ bool WasAskedFor(const Trace& trace, std::string_view what) {
 }
 
 bool HasWholeGraphs(const Trace& trace) {
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    if (trace.ops.FactsAt(i).kind == OpKind::kGraph) return true;
+  for (uint32_t i = 0; i < trace.ops.TraitsCount(); ++i) {
+    if (trace.ops.TraitsAt(i).kind == OpKind::kGraph) return true;
   }
   return false;
 }
@@ -29,13 +29,13 @@ bool HasWholeGraphs(const Trace& trace) {
 // Graphs were launched, and no operation is of a graph.
 bool LacksGraphWork(const Trace& trace) {
   bool has_launches = false;
-  for (uint32_t i = 0; i < trace.api_calls.FactsCount(); ++i) {
-    has_launches |= trace.api_calls.FactsAt(i).api_class == ApiClass::kGraphLaunch;
+  for (uint32_t i = 0; i < trace.api_calls.TraitsCount(); ++i) {
+    has_launches |= trace.api_calls.TraitsAt(i).api_class == ApiClass::kGraphLaunch;
   }
   if (!has_launches || trace.ops.empty()) return false;
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    if (facts.kind == OpKind::kGraph || facts.graph != 0) return false;
+  for (uint32_t i = 0; i < trace.ops.TraitsCount(); ++i) {
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    if (traits.kind == OpKind::kGraph || traits.graph != 0) return false;
   }
   for (const ApiCall& call : trace.api_calls) {
     if (call.api_class == ApiClass::kGraphLaunch && call.op_count > 0) return false;

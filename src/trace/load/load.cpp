@@ -111,9 +111,9 @@ class ChunkSink {
     std::vector<BulkBlock::Common>& commons = counted.block.commons;
     for (std::size_t i = 0; i < commons.size(); ++i) {
       if constexpr (std::is_same_v<R, trace::KernelRecord>) {
-        commons[i].facts = builder_.RecentFactsOf(counted.Row<R>(i));
+        commons[i].traits = builder_.RecentTraitsOf(counted.Row<R>(i));
       } else {
-        commons[i].facts = builder_.FactsOf(counted.Row<R>(i));
+        commons[i].traits = builder_.TraitsOf(counted.Row<R>(i));
       }
     }
     builder_.CountRecords(block.record_count);

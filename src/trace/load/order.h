@@ -215,7 +215,7 @@ class CallComesBefore {
     if (a.start_ns() != b.start_ns()) return a.start_ns() < b.start_ns();
     const int64_t a_end_ns = calls_->EndNs(a), b_end_ns = calls_->EndNs(b);
     if (a_end_ns != b_end_ns) return a_end_ns > b_end_ns;
-    return calls_->FactsOf(a).domain < calls_->FactsOf(b).domain;
+    return calls_->TraitsOf(a).domain < calls_->TraitsOf(b).domain;
   }
 
  private:
@@ -231,7 +231,7 @@ inline void SortOps(PackedOps& ops, const std::vector<Trace::Slice>& of_devices,
 // The same, of operations that are not grouped by their device yet.
 inline std::vector<Trace::Slice> GroupAndSortOps(PackedOps& ops, std::size_t devices) {
   std::vector<Trace::Slice> of_devices =
-      GroupBy(ops.items(), devices, [&](const PackedOps::Item& op) { return ops.FactsOf(op).device; });
+      GroupBy(ops.items(), devices, [&](const PackedOps::Item& op) { return ops.TraitsOf(op).device; });
   SortOps(ops, of_devices);
   return of_devices;
 }

@@ -12,11 +12,11 @@ namespace gprof {
 
 // A table with one place for each hash; what comes to a taken place takes it over.
 template <std::size_t kWords>
-class RecentFacts {
+class RecentTraits {
  public:
   using Key = std::array<uint64_t, kWords>;
 
-  RecentFacts() : entries_(kEntries) {}
+  RecentTraits() : entries_(kEntries) {}
 
   // The value of the key, kNone for one that is new or was forgotten: to be set then.
   uint32_t& operator()(const Key& key) {

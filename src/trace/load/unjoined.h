@@ -70,8 +70,8 @@ struct ObjectName {
   trace::NvtxNameKind object{};
 };
 
-// A shape that a kernel named before its definition was read. Until all is read, such facts have kLateShape + the place
-// in the list of these as their shape.
+// A shape that a kernel named before its definition was read. Until all is read, such traits have kLateShape + the
+// place in the list of these as their shape.
 struct LateShape {
   uint32_t process = kNone, shape = 0;
 };
@@ -157,7 +157,7 @@ struct UnjoinedTrace {
   std::vector<uint32_t> op_runs, call_runs, event_runs;
   std::vector<ObjectName> object_names;
   std::vector<CorrelationExtent> correlations;  // of calls, by process
-  std::vector<uint32_t> calls_of_facts;         // how many there are, by facts; none where nobody has counted
+  std::vector<uint32_t> calls_of_traits;        // how many there are, by traits; none where nobody has counted
   std::vector<uint32_t> capture_calls;          // that begin or end the capture of a stream, in order
   uint64_t launched_by_device = 0;              // kernels that no call of the host launched
   KeptRowsOf<trace::AllRecords>::Type kept;     // each until its join has taken it

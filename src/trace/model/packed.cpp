@@ -12,8 +12,8 @@ using packed_detail::kLong;
 using packed_detail::Times;
 
 // Where each of `from` is in `to` after this.
-template <class Facts>
-std::vector<uint32_t> Unite(packed_detail::Shared<Facts>* to, const packed_detail::Shared<Facts>& from) {
+template <class Traits>
+std::vector<uint32_t> Unite(packed_detail::Shared<Traits>* to, const packed_detail::Shared<Traits>& from) {
   std::vector<uint32_t> places(from.size());
   for (uint32_t i = 0; i < places.size(); ++i) places[i] = to->Intern(from[i]);
   return places;
@@ -28,7 +28,7 @@ void PackedOps::SetTimes(Item& item, int64_t start_ns, int64_t end_ns) {
 }
 
 PackedOps::Item PackedOps::Pack(const GpuOp& op) {
-  Facts f;
+  Traits f;
   f.size_bytes = op.size_bytes;
   f.graph_node = op.graph_node;
   f.graph = op.graph;
@@ -47,7 +47,7 @@ PackedOps::Item PackedOps::Pack(const GpuOp& op) {
   f.is_from_peer = op.is_from_peer ? 1 : 0;
   Item item;
   SetTimes(item, op.start_ns, op.end_ns);
-  item.facts = facts_.Intern(f);
+  item.traits = traits_.Intern(f);
   item.call_or_correlation = op.correlation;
   if (op.api != kNone) item.SetCall(op.api);
   item.is_from_before = op.is_from_before ? 1 : 0;
@@ -58,10 +58,10 @@ void PackedOps::push_back(const GpuOp& op) { items_.push_back(Pack(op)); }
 
 void PackedOps::Set(std::size_t i, const GpuOp& op) { items_[i] = Pack(op); }
 
-void PackedOps::Add(int64_t start_ns, int64_t end_ns, uint32_t facts, uint32_t correlation) {
+void PackedOps::Add(int64_t start_ns, int64_t end_ns, uint32_t traits, uint32_t correlation) {
   Item item;
   SetTimes(item, start_ns, end_ns);
-  item.facts = facts;
+  item.traits = traits;
   item.call_or_correlation = correlation;
   items_.push_back(item);
 }
@@ -71,11 +71,11 @@ void PackedOps::Append(PackedOps&& others) {
     *this = std::exchange(others, {});
     return;
   }
-  const std::vector<uint32_t> places = Unite(&facts_, others.facts_);
+  const std::vector<uint32_t> places = Unite(&traits_, others.traits_);
   const auto long_base = static_cast<uint32_t>(long_durations_ns_.size());
   long_durations_ns_.insert(long_durations_ns_.end(), others.long_durations_ns_.begin(),
                             others.long_durations_ns_.end());
-  AppendItems(others.items_, long_base, [&](uint32_t facts) { return places[facts]; });
+  AppendItems(others.items_, long_base, [&](uint32_t traits) { return places[traits]; });
   others = {};
 }
 
@@ -105,7 +105,7 @@ void PackedCalls::Store(Item& item, const Rare& rare) {
 }
 
 PackedCalls::Item PackedCalls::Pack(const ApiCall& call, std::size_t i) {
-  Facts f;
+  Traits f;
   f.thread = call.thread;
   f.process = call.process;
   f.function = call.function;
@@ -116,7 +116,7 @@ PackedCalls::Item PackedCalls::Pack(const ApiCall& call, std::size_t i) {
   f.stack = call.stack;
   Item item;
   item.SetStart(call.start_ns);
-  item.facts = facts_.Intern(f);
+  item.traits = traits_.Intern(f);
   item.correlation = call.correlation;
   item.range = call.range;
   const uint32_t back = call.parent == kNone ? 0 : static_cast<uint32_t>(i) - call.parent;
@@ -128,10 +128,10 @@ void PackedCalls::push_back(const ApiCall& call) { items_.push_back(Pack(call, i
 
 void PackedCalls::Set(std::size_t i, const ApiCall& call) { items_[i] = Pack(call, i); }
 
-void PackedCalls::Add(int64_t start_ns, int64_t end_ns, uint32_t facts, uint32_t correlation) {
+void PackedCalls::Add(int64_t start_ns, int64_t end_ns, uint32_t traits, uint32_t correlation) {
   Item item;
   item.SetStart(start_ns);
-  item.facts = facts;
+  item.traits = traits;
   item.correlation = correlation;
   Store(item, {end_ns - start_ns, 0, 0});
   items_.push_back(item);
@@ -166,10 +166,10 @@ void PackedCalls::Append(PackedCalls&& others) {
     *this = std::exchange(others, {});
     return;
   }
-  const std::vector<uint32_t> places = Unite(&facts_, others.facts_);
+  const std::vector<uint32_t> places = Unite(&traits_, others.traits_);
   const auto rare_base = static_cast<uint32_t>(rare_.size());
   rare_.insert(rare_.end(), others.rare_.begin(), others.rare_.end());
-  AppendItems(others.items_, rare_base, [&](uint32_t facts) { return places[facts]; });
+  AppendItems(others.items_, rare_base, [&](uint32_t traits) { return places[traits]; });
   others = {};
 }
 

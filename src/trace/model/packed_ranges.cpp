@@ -11,7 +11,7 @@ void PackedRanges::SetTimes(Item& item, int64_t start_ns, int64_t end_ns) {
 }
 
 PackedRanges::Item PackedRanges::Pack(const NvtxRange& range) {
-  Facts f;
+  Traits f;
   f.thread = range.thread;
   f.end_thread = range.end_thread;
   f.domain = range.domain;
@@ -22,7 +22,7 @@ PackedRanges::Item PackedRanges::Pack(const NvtxRange& range) {
   f.payload_type = range.payload_type;
   Item item;
   SetTimes(item, range.start_ns, range.end_ns);
-  item.facts = facts_.Intern(f);
+  item.traits = traits_.Intern(f);
   item.parent = range.parent;
   item.depth = range.depth;
   item.is_push_pop = range.is_push_pop;
@@ -47,15 +47,15 @@ void PackedRanges::Set(std::size_t i, const NvtxRange& range) {
   SetPayload(i, range.payload);
 }
 
-// Those of two lists are of different threads, so that they have no facts in common.
+// Those of two lists are of different threads, so that they have no traits in common.
 void PackedRanges::Append(PackedRanges&& others) {
   if (empty()) {
     *this = std::exchange(others, {});
     return;
   }
-  const auto facts_base = static_cast<uint32_t>(facts_.size());
-  facts_.Reserve(facts_.size() + others.facts_.size());
-  for (uint32_t i = 0; i < others.facts_.size(); ++i) facts_.Add(others.facts_[i]);
+  const auto traits_base = static_cast<uint32_t>(traits_.size());
+  traits_.Reserve(traits_.size() + others.traits_.size());
+  for (uint32_t i = 0; i < others.traits_.size(); ++i) traits_.Add(others.traits_[i]);
   const auto long_base = static_cast<uint32_t>(long_durations_ns_.size());
   long_durations_ns_.insert(long_durations_ns_.end(), others.long_durations_ns_.begin(),
                             others.long_durations_ns_.end());
@@ -64,7 +64,7 @@ void PackedRanges::Append(PackedRanges&& others) {
     others.payloads_.resize(others.items_.size());
     payloads_.insert(payloads_.end(), others.payloads_.begin(), others.payloads_.end());
   }
-  AppendItems(others.items_, long_base, [&](uint32_t facts) { return facts + facts_base; });
+  AppendItems(others.items_, long_base, [&](uint32_t traits) { return traits + traits_base; });
   others = {};
 }
 

@@ -137,21 +137,21 @@ class Mover {
   }
 
   void MoveOps() {
-    t_.ops.ChangeFacts([&](PackedOps::Facts& op) { MoveFacts(&op); });
+    t_.ops.ChangeTraits([&](PackedOps::Traits& op) { MoveTraits(&op); });
     for (PackedOps::Item& op : t_.ops.items()) {
       op.SetStart(op.start_ns() + shift_ns_);
       if (op.HasCall()) op.SetCall(op.Call() + Base(Role::kCall));
     }
   }
 
-  void MoveFacts(PackedOps::Facts* op) {
+  void MoveTraits(PackedOps::Traits* op) {
     Device(&op->device), Device(&op->peer_device);
     Index(Role::kStream, &op->stream), Index(Role::kProcess, &op->process), Name(&op->name);
     Index(Role::kShape, &op->shape), Index(Role::kGraphNode, &op->node);
   }
 
   void MoveCalls() {
-    t_.api_calls.ChangeFacts([&](PackedCalls::Facts& c) {
+    t_.api_calls.ChangeTraits([&](PackedCalls::Traits& c) {
       Index(Role::kThread, &c.thread), Index(Role::kProcess, &c.process);
       Index(Role::kStack, &c.stack), Name(&c.function);
     });
@@ -161,7 +161,7 @@ class Mover {
   }
 
   void MoveRanges() {
-    t_.ranges.ChangeFacts([&](PackedRanges::Facts& r) {
+    t_.ranges.ChangeTraits([&](PackedRanges::Traits& r) {
       Index(Role::kThread, &r.thread), Index(Role::kThread, &r.end_thread), Index(Role::kDomain, &r.domain);
       Name(&r.name), Name(&r.path);
     });

@@ -300,7 +300,7 @@ class Selector {
   void MoveStreams() {
     streams_to_ = Keep(&t_.streams, is_stream_);
     // What no operation is left of may have been in a stream that is gone.
-    t_.ops.ChangeFacts([&](PackedOps::Facts& op) { op.stream = Moved(streams_to_, op.stream); });
+    t_.ops.ChangeTraits([&](PackedOps::Traits& op) { op.stream = Moved(streams_to_, op.stream); });
     for (DeviceWindow& window : t_.device_windows) window.next.stream = Moved(streams_to_, window.next.stream);
   }
 

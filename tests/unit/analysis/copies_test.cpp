@@ -44,7 +44,7 @@ TEST(Transfers, AreTheCopiesAndMemsetsWithAllThatIsKnownOfThem) {
   const Trace& trace = maker.Finish();
   const PackedOps transfers = TransfersOf(trace);
   ASSERT_EQ(transfers.size(), 3u);
-  EXPECT_EQ(transfers.FactsCount(), 2u);
+  EXPECT_EQ(transfers.TraitsCount(), 2u);
   std::size_t at = 0;
   for (const GpuOp& op : trace.ops) {
     if (!op.IsCopy()) continue;

@@ -39,7 +39,7 @@ AnalysisOptions OptionsFor(const Trace& trace) {
 Trace RandomTraceWithLink(uint32_t seed) {
   Trace trace = RandomTrace(seed);
   for (Device& device : trace.devices) device.facts.pcie_generation = 5, device.facts.pcie_lanes = 16;
-  trace.ops.ChangeFacts([](PackedOps::Facts& op) {
+  trace.ops.ChangeTraits([](PackedOps::Traits& op) {
     if (op.kind == OpKind::kMemcpy || op.kind == OpKind::kPeerCopy) op.size_bytes = 1 << 20;
   });
   return trace;

@@ -98,13 +98,13 @@ TEST(RangeFacts, SayWhatEachRangeSays) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     const Trace trace = RandomTrace(seed);
     const RangeFacts facts(trace);
-    std::vector<uint32_t> counts(trace.ranges.FactsCount(), 0), whole(counts);
+    std::vector<uint32_t> counts(trace.ranges.TraitsCount(), 0), whole(counts);
     for (const PackedRanges::Item& range : trace.ranges.items()) {
-      ++counts[range.facts];
-      whole[range.facts] += RangeFacts::IsWhole(range);
+      ++counts[range.traits];
+      whole[range.traits] += RangeFacts::IsWhole(range);
       if (!RangeFacts::IsWhole(range)) continue;
-      EXPECT_LE(facts.sums()[range.facts].least_depth, range.depth) << seed;
-      EXPECT_GE(facts.sums()[range.facts].most_depth, range.depth) << seed;
+      EXPECT_LE(facts.sums()[range.traits].least_depth, range.depth) << seed;
+      EXPECT_GE(facts.sums()[range.traits].most_depth, range.depth) << seed;
     }
     for (uint32_t i = 0; i < counts.size(); ++i) {
       EXPECT_EQ(facts.sums()[i].count, counts[i]) << seed;

@@ -71,9 +71,9 @@ void ExpectSame(const PackedRanges& packed, const std::vector<NvtxRange>& plain)
   }
 }
 
-TEST(PackedRanges, ItemsAndFactsAreSmall) {
+TEST(PackedRanges, ItemsAndTraitsAreSmall) {
   EXPECT_EQ(sizeof(PackedRanges::Item), 24u);
-  EXPECT_EQ(sizeof(PackedRanges::Facts), 32u);
+  EXPECT_EQ(sizeof(PackedRanges::Traits), 32u);
 }
 
 TEST(PackedRanges, RangesComeOutAsTheyWentIn) {
@@ -118,7 +118,7 @@ TEST(PackedRanges, ListsAreAppended) {
     for (int i = 0; i < 50; ++i) more.push_back(plain.emplace_back(r.Range(round % 4 < 2)));
     ranges.Append(std::move(more));
     ExpectSame(ranges, plain);
-    ranges.push_back(plain.emplace_back(plain.front()));  // found among the facts of both
+    ranges.push_back(plain.emplace_back(plain.front()));  // found among the traits of both
     ExpectSame(ranges, plain);
   }
 }
@@ -135,7 +135,7 @@ class UnjoinedRanges {
   }
 
   void Add(trace::NvtxEvent event, int64_t time_ns, const std::string& name, uint64_t payload = 0, uint32_t color = 0) {
-    NvtxEvents::Facts f;
+    NvtxEvents::Traits f;
     f.thread = f.domain = 0;
     f.message = unjoined.names.Intern(name);
     f.event = event;
@@ -154,38 +154,38 @@ class UnjoinedRanges {
   UnjoinedTrace unjoined;
 };
 
-TEST(PackedRanges, RangesThatAreAlikeShareFacts) {
+TEST(PackedRanges, RangesThatAreAlikeShareTraits) {
   UnjoinedRanges d;
   for (int64_t i = 0; i < 3000; i += 6) {
     d.Push(i + 1, "step"), d.Push(i + 2, "forward"), d.Pop(i + 3), d.Push(i + 4, "forward"), d.Pop(i + 5), d.Pop(i + 6);
   }
   const PackedRanges& ranges = d.Pair();
   EXPECT_EQ(ranges.size(), 1500u);
-  EXPECT_EQ(ranges.FactsCount(), 2u);
+  EXPECT_EQ(ranges.TraitsCount(), 2u);
   EXPECT_TRUE(const_cast<PackedRanges&>(ranges).payloads().empty());
 }
 
-// A name of its own for each, and for what is within a path of its own: one of the facts for each of the two.
-TEST(PackedRanges, RangesWithNamesOfTheirOwnHaveFactsOnce) {
+// A name of its own for each, and for what is within a path of its own: one of the traits for each of the two.
+TEST(PackedRanges, RangesWithNamesOfTheirOwnHaveTraitsOnce) {
   UnjoinedRanges d;
   for (int64_t i = 0; i < 1000; ++i) {
     d.Push(8 * i + 1, "case " + std::to_string(i)), d.Push(8 * i + 2, "forward"), d.Pop(8 * i + 3), d.Pop(8 * i + 4);
   }
   const PackedRanges& ranges = d.Pair();
-  EXPECT_EQ(ranges.FactsCount(), 2000u);
+  EXPECT_EQ(ranges.TraitsCount(), 2000u);
   EXPECT_EQ(d.unjoined.names.Text(ranges[1999].path), "case 999/forward");
   EXPECT_EQ(ranges[1999].parent, 1998u);
 }
 
 // What is the same but for its colour has one path, and what is within it is the same.
-TEST(PackedRanges, EachColourHasFactsOnce) {
+TEST(PackedRanges, EachColourHasTraitsOnce) {
   UnjoinedRanges d;
   for (int64_t i = 0; i < 1000; ++i) {
     d.Push(8 * i + 1, "a", 0, static_cast<uint32_t>(i % 100)), d.Push(8 * i + 2, "b"), d.Pop(8 * i + 3),
         d.Pop(8 * i + 4);
   }
   const PackedRanges& ranges = d.Pair();
-  EXPECT_EQ(ranges.FactsCount(), 101u);
+  EXPECT_EQ(ranges.TraitsCount(), 101u);
   for (uint32_t i = 0; i < ranges.size(); i += 2) {
     ASSERT_EQ(ranges[i].color, i / 2 % 100);
     ASSERT_EQ(ranges[i].path, ranges[0].path);
@@ -197,7 +197,7 @@ TEST(PackedRanges, PayloadsAreKeptWhereSomeRangeHasOne) {
   UnjoinedRanges d;
   for (int64_t i = 0; i < 100; ++i) d.Push(2 * i + 1, "a", i == 70 ? 12345 : 0), d.Pop(2 * i + 2);
   const PackedRanges& ranges = d.Pair();
-  EXPECT_EQ(ranges.FactsCount(), 1u);
+  EXPECT_EQ(ranges.TraitsCount(), 1u);
   for (uint32_t i = 0; i < 100; ++i) ASSERT_EQ(ranges[i].payload, i == 70 ? 12345u : 0u);
 }
 

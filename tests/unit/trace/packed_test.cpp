@@ -160,15 +160,15 @@ TEST(Packed, CallsFarFromTheirParentsKeepThem) {
   }
 }
 
-TEST(Packed, FactsAreKeptOnceAndFoundAfterTheyChanged) {
+TEST(Packed, TraitsAreKeptOnceAndFoundAfterTheyChanged) {
   PackedOps packed;
   GpuOp op;
   for (uint32_t i = 0; i < 100; ++i) op.stream = i % 4, packed.push_back(op);
-  EXPECT_EQ(packed.FactsCount(), 4u);
-  packed.ChangeFacts([](PackedOps::Facts& f) { f.stream += 10; });
+  EXPECT_EQ(packed.TraitsCount(), 4u);
+  packed.ChangeTraits([](PackedOps::Traits& f) { f.stream += 10; });
   op.stream = 12;
   packed.push_back(op);
-  EXPECT_EQ(packed.FactsCount(), 4u);
+  EXPECT_EQ(packed.TraitsCount(), 4u);
   EXPECT_EQ(packed[100].stream, 12u);
   EXPECT_EQ(packed[3].stream, 13u);
 }

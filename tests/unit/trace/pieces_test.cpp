@@ -37,7 +37,7 @@ class UnjoinedCalls {
   // In order of thread and time.
   uint32_t Add(uint32_t thread, int64_t start_ns, int64_t end_ns, uint32_t correlation, std::string_view function,
                trace::ApiDomain domain = trace::ApiDomain::kRuntime) {
-    PackedCalls::Facts f;
+    PackedCalls::Traits f;
     f.thread = thread;
     f.process = 0;
     f.function = unjoined.names.Intern(function);
@@ -53,7 +53,7 @@ class UnjoinedCalls {
   }
 
   void AddOp(int64_t start_ns, uint32_t correlation) {
-    PackedOps::Facts f;
+    PackedOps::Traits f;
     f.process = 0;
     f.device = 0;
     PackedOps& ops = unjoined.trace.ops;
@@ -170,7 +170,7 @@ TEST(Pieces, AnOperationThatWasNotCountedIsNoticed) {
   EXPECT_EQ(d.unjoined.trace.health.unmatched_launches, 0u);
 }
 
-// Where calls were counted by their facts, nobody goes over them when as many launches have operations.
+// Where calls were counted by their traits, nobody goes over them when as many launches have operations.
 TEST(Pieces, LaunchesWithoutAnOperationAreCountedWhereCallsWereCounted) {
   for (const uint32_t ops : {300u, 299u, 1u, 0u}) {
     for (const bool is_counted : {false, true}) {
@@ -183,8 +183,8 @@ TEST(Pieces, LaunchesWithoutAnOperationAreCountedWhereCallsWereCounted) {
       }
       const CorrelationIndex index = NestApiCalls(d.unjoined, 1);
       const PackedCalls& calls = d.unjoined.trace.api_calls;
-      if (is_counted) d.unjoined.calls_of_facts.resize(calls.FactsCount());
-      for (std::size_t i = 0; is_counted && i < calls.size(); ++i) ++d.unjoined.calls_of_facts[calls.FactsIndex(i)];
+      if (is_counted) d.unjoined.calls_of_traits.resize(calls.TraitsCount());
+      for (std::size_t i = 0; is_counted && i < calls.size(); ++i) ++d.unjoined.calls_of_traits[calls.TraitsIndex(i)];
       CountUnmatchedLaunches(d.unjoined, LinkOps(d.unjoined, index, 1), 1);
       EXPECT_EQ(d.unjoined.trace.health.unmatched_launches, 300 - ops);
     }
@@ -219,7 +219,7 @@ UnjoinedTrace UnjoinedEvents() {
   for (Thread& thread : t.threads) thread.process = 0;
   for (uint32_t domain = 0; domain < 3; ++domain) unjoined.DomainIndex(0, domain);
   for (uint32_t i = 0; i < 3000; ++i) {
-    NvtxEvents::Facts f;
+    NvtxEvents::Traits f;
     f.thread = static_cast<uint32_t>(random.Below(5));
     f.domain = static_cast<uint32_t>(random.Below(3));
     f.message = unjoined.names.Intern("name " + std::to_string(random.Below(6)));

@@ -26,8 +26,8 @@ GapExplainer::GapExplainer(const Trace& trace, const HostFacts& facts, const Rec
     const bool has_calls = trace.thread_api_calls[i].first != trace.thread_api_calls[i].last;
     if (has_calls && trace.threads[i].process != kNone) process_has_calls_[trace.threads[i].process] = 1;
   }
-  for (uint32_t i = 0; i < trace.ops.FactsCount(); ++i) {
-    const PackedOps::Facts& shared = trace.ops.FactsAt(i);
+  for (uint32_t i = 0; i < trace.ops.TraitsCount(); ++i) {
+    const PackedOps::Traits& shared = trace.ops.TraitsAt(i);
     GpuOp op;
     op.kind = shared.kind, op.source_memory = shared.source_memory, op.destination_memory = shared.destination_memory;
     is_pageable_.push_back(op.IsPageable());
@@ -47,11 +47,11 @@ void GapExplainer::Explain(const Gap& gap, std::vector<Part>* parts) {
 
 // The thread is kNone where the call is not known.
 inline GapExplainer::Launch GapExplainer::LaunchOf(const Operation& op) const {
-  const PackedOps::Facts& shared = op.shared();
+  const PackedOps::Traits& shared = op.shared();
   const uint32_t index = ops_.CallOf(op);
   if (index == kNone) return {0, 0, kNone, kNone, kNone, shared.stream, false};
   const Call call(trace_.api_calls, index);
-  const PackedCalls::Facts& caller = call.shared();
+  const PackedCalls::Traits& caller = call.shared();
   return {call.start_ns(),
           call.end_ns(),
           index,

@@ -21,9 +21,9 @@ std::unordered_set<uint32_t> FirstOfKernels(const AnalysisInput& input) {
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   std::map<std::pair<uint32_t, NameId>, uint32_t> first_of;
   for (uint32_t i = 0; i < sums.size(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    if (facts.kind != OpKind::kKernel || sums[i].count == 0) continue;
-    const auto [at, is_new] = first_of.try_emplace({facts.process, facts.name}, sums[i].first);
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    if (traits.kind != OpKind::kKernel || sums[i].count == 0) continue;
+    const auto [at, is_new] = first_of.try_emplace({traits.process, traits.name}, sums[i].first);
     if (!is_new) at->second = std::min(at->second, sums[i].first);
   }
   std::unordered_set<uint32_t> ops;

@@ -23,9 +23,9 @@ int64_t EndOfStartup(const AnalysisInput& input, uint32_t device) {
   std::map<NameId, uint32_t> first_of;  // by kernel, the first operation
   const std::vector<OpFacts::Sum>& sums = input.shared().ops().sums();
   for (uint32_t i = 0; i < sums.size(); ++i) {
-    const PackedOps::Facts& facts = trace.ops.FactsAt(i);
-    if (facts.kind != OpKind::kKernel || sums[i].count == 0 || facts.device != device) continue;
-    const auto [at, is_new] = first_of.try_emplace(facts.name, sums[i].first);
+    const PackedOps::Traits& traits = trace.ops.TraitsAt(i);
+    if (traits.kind != OpKind::kKernel || sums[i].count == 0 || traits.device != device) continue;
+    const auto [at, is_new] = first_of.try_emplace(traits.name, sums[i].first);
     if (!is_new) at->second = std::min(at->second, sums[i].first);
   }
   const uint32_t middle = ops.first + (ops.last - ops.first) / 2;
